@@ -1,0 +1,66 @@
+// Stepping through UTF-8. Input is trusted to be valid (simdjson and Node have checked it); malformed
+// bytes are read as one character each, so that no loop runs past the end.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace gannet {
+
+// Decodes the character at text[at] and moves `at` behind it. REQUIRES: at < text.size()
+inline char32_t DecodeUtf8(std::string_view text, size_t& at) {
+  const auto byte = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
+  const uint8_t lead = byte(at);
+  const auto continues = [&](size_t i) { return i < text.size() && (byte(i) & 0xc0) == 0x80; };
+  if (lead < 0x80) {
+    ++at;
+    return lead;
+  }
+  if ((lead & 0xe0) == 0xc0 && continues(at + 1)) {
+    const char32_t value = (char32_t{lead} & 0x1f) << 6 | (byte(at + 1) & 0x3f);
+    at += 2;
+    return value;
+  }
+  if ((lead & 0xf0) == 0xe0 && continues(at + 1) && continues(at + 2)) {
+    const char32_t value =
+        (char32_t{lead} & 0x0f) << 12 | (char32_t{byte(at + 1)} & 0x3f) << 6 | (byte(at + 2) & 0x3f);
+    at += 3;
+    return value;
+  }
+  if ((lead & 0xf8) == 0xf0 && continues(at + 1) && continues(at + 2) && continues(at + 3)) {
+    const char32_t value = (char32_t{lead} & 0x07) << 18 | (char32_t{byte(at + 1)} & 0x3f) << 12 |
+                           (char32_t{byte(at + 2)} & 0x3f) << 6 | (byte(at + 3) & 0x3f);
+    at += 4;
+    return value;
+  }
+  ++at;
+  return 0xfffd;
+}
+
+inline void AppendUtf8(std::string& out, char32_t c) {
+  if (c < 0x80) {
+    out.push_back(static_cast<char>(c));
+  } else if (c < 0x800) {
+    out.push_back(static_cast<char>(0xc0 | c >> 6));
+    out.push_back(static_cast<char>(0x80 | (c & 0x3f)));
+  } else if (c < 0x10000) {
+    out.push_back(static_cast<char>(0xe0 | c >> 12));
+    out.push_back(static_cast<char>(0x80 | (c >> 6 & 0x3f)));
+    out.push_back(static_cast<char>(0x80 | (c & 0x3f)));
+  } else {
+    out.push_back(static_cast<char>(0xf0 | c >> 18));
+    out.push_back(static_cast<char>(0x80 | (c >> 12 & 0x3f)));
+    out.push_back(static_cast<char>(0x80 | (c >> 6 & 0x3f)));
+    out.push_back(static_cast<char>(0x80 | (c & 0x3f)));
+  }
+}
+
+// Number of characters: bytes that are not continuation bytes.
+inline size_t CountChars(std::string_view text) {
+  size_t count = 0;
+  for (const char c : text) count += (static_cast<uint8_t>(c) & 0xc0) != 0x80;
+  return count;
+}
+
+}  // namespace gannet
