@@ -1,0 +1,137 @@
+/**
+ * The functions of the native addon, typed beside their C++ twins in `native/addon/module.cc`.
+ *
+ * Everything that crosses is a number, a string of JSON or bytes. Functions that return a promise do
+ * their work on a native thread; the others take less than a millisecond. A rejected promise or a
+ * thrown error is an `Error` whose `code` is a code of the error catalogue (`contract/errors.ts`) such
+ * as `invalid_search_filter`, `no_space_left_on_device`, `io_error`, or `internal`.
+ */
+export interface NativeAddon {
+  /** Sizes the thread pools. Call once, before any index is opened. */
+  configure(options: EngineOptions): void;
+
+  /** Opens the index stored in `dir`, creating it when absent. Returns its handle. */
+  openIndex(dir: string): number;
+  /** Closes it once running work has ended. A second call does nothing. */
+  closeIndex(handle: number): void;
+  /** JSON text of {@link IndexState}: the last committed state. */
+  indexState(handle: number): string;
+
+  /** Runs one search. `request`: JSON of {@link EngineSearchRequest}. Resolves to the finished response body (JSON). */
+  search(handle: number, request: string): Promise<Buffer>;
+  /** Runs several searches merged into one list. `handles[i]` belongs to `request.queries[i]`. */
+  federatedSearch(handles: number[], request: string): Promise<Buffer>;
+  /** `request`: JSON of the facet search parameters. Resolves to the response body. */
+  facetSearch(handle: number, request: string): Promise<Buffer>;
+  /** `request`: JSON of the parameters of documents/fetch. Resolves to the response body. */
+  fetchDocuments(handle: number, request: string): Promise<Buffer>;
+  /** One document as JSON text, or null when unknown. `fields`: null for all. */
+  getDocument(
+    handle: number,
+    id: string,
+    fields: string[] | null,
+    retrieveVectors: boolean,
+  ): Buffer | null;
+
+  /**
+   * Checks the syntax of a payload and counts its documents. CSV is rewritten as NDJSON.
+   * @param source a file, or the bytes themselves
+   * @param output where the NDJSON of a CSV file goes; ignored for bytes and for other formats
+   * Rejects with `malformed_payload`.
+   */
+  checkPayload(
+    source: string | Buffer,
+    format: PayloadFormat,
+    csvDelimiter: string,
+    output: string,
+  ): Promise<PayloadSummary>;
+
+  /** Applies one batch in one commit. `job`: JSON of {@link BatchJob}. Resolves to JSON of {@link BatchOutcome}. */
+  applyBatch(handle: number, job: string, payloads: Buffer[]): Promise<string>;
+  /** Asks the running batch of the index to stop; its promise then rejects with code `canceled`. */
+  cancelBatch(handle: number): void;
+  /** JSON of {@link BatchProgress} of the running batch, or the text `null` when idle. */
+  batchProgress(handle: number): string;
+
+  /** Parses a filter (string or arrays, as JSON text). Throws `invalid_search_filter` or `feature_not_enabled`. */
+  checkFilter(filter: string, containsFilter: boolean): void;
+}
+
+export interface EngineOptions {
+  searchThreads: number;
+  indexingThreads: number;
+  /** Budget of private memory for one indexing job, bytes. */
+  indexingMemoryBytes: number;
+}
+
+export type PayloadFormat = 'json' | 'ndjson' | 'csv';
+
+export interface PayloadSummary {
+  documents: number;
+  /** NDJSON of a CSV that was given as bytes. */
+  ndjson?: Buffer;
+}
+
+export interface IndexState {
+  primaryKey: string | null;
+  /** The settings as stored: the complete API object, or null when never set. */
+  settings: Record<string, unknown> | null;
+  numberOfDocuments: number;
+  rawDocumentDbSize: number;
+  /** Bytes on disk of the whole index, and of the part that holds live data. */
+  diskBytes: number;
+  usedBytes: number;
+  fieldDistribution: Record<string, number>;
+  /** RFC 3339 time of the last committed batch, null for a new index. */
+  updatedAt: string | null;
+  /** The last committed batch, for recovery after a crash. */
+  lastBatch: { batchUid: number; taskUids: number[]; outcome: BatchOutcome } | null;
+}
+
+/** Work of one batch on one index, applied in order, in one commit. */
+export interface BatchJob {
+  batchUid: number;
+  taskUids: number[];
+  /** RFC 3339; becomes `updatedAt`. */
+  now: string;
+  steps: BatchStep[];
+}
+
+export type BatchStep =
+  | {
+      task: number;
+      kind: 'documents';
+      method: 'replace' | 'update';
+      /** A file, or the number of a buffer in `payloads`. */
+      payload: { file: string } | { buffer: number };
+      format: 'json' | 'ndjson';
+      primaryKey: string | null;
+      skipCreation: boolean;
+    }
+  | { task: number; kind: 'deleteIds'; ids: string[] }
+  | { task: number; kind: 'deleteFilter'; filter: unknown }
+  | { task: number; kind: 'clear' }
+  /** `settings`: the complete merged object in the form of GET /settings. */
+  | { task: number; kind: 'settings'; settings: Record<string, unknown> }
+  /** Fails with `index_primary_key_already_exists` when documents exist and the key differs. */
+  | { task: number; kind: 'primaryKey'; primaryKey: string };
+
+export interface BatchOutcome {
+  /** One per step, in order. A step with an error has changed nothing. */
+  results: StepResult[];
+  numberOfDocuments: number;
+}
+
+export interface StepResult {
+  task: number;
+  error?: { code: string; message: string };
+  /** Of `documents`: distinct ids applied. */
+  indexedDocuments?: number;
+  /** Of the deletions: documents that existed and were deleted. */
+  deletedDocuments?: number;
+}
+
+export interface BatchProgress {
+  /** Outermost first; names of the task specification. */
+  steps: { currentStep: string; finished: number; total: number }[];
+}
