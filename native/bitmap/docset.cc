@@ -1,0 +1,270 @@
+#include "bitmap/docset.h"
+
+#include <roaring.h>
+
+#include <cassert>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+namespace gannet {
+
+using roaring::api::roaring_bitmap_t;
+using roaring::api::roaring_uint32_iterator_t;
+
+struct DocSetAccess {
+  static roaring_bitmap_t* Get(DocSet& set) {
+    return reinterpret_cast<roaring_bitmap_t*>(set.storage_);
+  }
+  static const roaring_bitmap_t* Get(const DocSet& set) {
+    return reinterpret_cast<const roaring_bitmap_t*>(set.storage_);
+  }
+  static_assert(sizeof(roaring_bitmap_t) == sizeof(DocSet) &&
+                alignof(roaring_bitmap_t) <= alignof(DocSet));
+
+  // A DocSet that takes over what `bitmap` owns; the struct itself is freed.
+  static DocSet Adopt(roaring_bitmap_t* bitmap) {
+    if (bitmap == nullptr) std::abort();
+    DocSet set;
+    std::memcpy(set.storage_, bitmap, sizeof(set.storage_));
+    roaring_free(bitmap);
+    return set;
+  }
+};
+
+namespace {
+
+roaring_bitmap_t* R(DocSet& set) { return DocSetAccess::Get(set); }
+const roaring_bitmap_t* R(const DocSet& set) { return DocSetAccess::Get(set); }
+
+}  // namespace
+
+DocSet::DocSet(const DocSet& other) {
+  if (!other.empty()) *this = DocSetAccess::Adopt(roaring_bitmap_copy(R(other)));
+}
+
+DocSet::DocSet(DocSet&& other) noexcept {
+  std::memcpy(storage_, other.storage_, sizeof(storage_));
+  std::memset(other.storage_, 0, sizeof(storage_));
+}
+
+DocSet& DocSet::operator=(const DocSet& other) {
+  if (this != &other) *this = DocSet(other);
+  return *this;
+}
+
+DocSet& DocSet::operator=(DocSet&& other) noexcept {
+  if (this == &other) return *this;
+  Clear();
+  std::memcpy(storage_, other.storage_, sizeof(storage_));
+  std::memset(other.storage_, 0, sizeof(storage_));
+  return *this;
+}
+
+DocSet::~DocSet() { Clear(); }
+
+void DocSet::Clear() {
+  roaring::internal::ra_clear(&R(*this)->high_low_container);
+  std::memset(storage_, 0, sizeof(storage_));
+}
+
+DocSet DocSet::Range(uint32_t begin, uint32_t end) {
+  DocSet set;
+  set.AddRange(begin, end);
+  return set;
+}
+
+DocSet DocSet::FromSorted(std::span<const uint32_t> docids) {
+  DocSet set;
+  set.AddMany(docids);
+  return set;
+}
+
+DocSet DocSet::Union(std::span<const DocSet* const> sets) {
+  std::vector<const roaring_bitmap_t*> bitmaps;
+  bitmaps.reserve(sets.size());
+  for (const DocSet* set : sets) {
+    if (!set->empty()) bitmaps.push_back(R(*set));
+  }
+  if (bitmaps.empty()) return {};
+  return DocSetAccess::Adopt(roaring_bitmap_or_many(bitmaps.size(), bitmaps.data()));
+}
+
+Result<DocSet> DocSet::Parse(std::string_view bytes) {
+  roaring_bitmap_t* bitmap = roaring_bitmap_portable_deserialize_safe(bytes.data(), bytes.size());
+  if (bitmap == nullptr) return Status::Corruption("docset: bytes are not a roaring bitmap");
+  DocSet set = DocSetAccess::Adopt(bitmap);
+  const char* reason = nullptr;
+  if (!roaring_bitmap_internal_validate(R(set), &reason)) {
+    return Status::Corruption(std::string("docset: ") + (reason ? reason : "invalid"));
+  }
+  if (roaring_bitmap_portable_deserialize_size(bytes.data(), bytes.size()) != bytes.size()) {
+    return Status::Corruption("docset: bytes behind the end");
+  }
+  return set;
+}
+
+bool DocSet::empty() const { return roaring_bitmap_is_empty(R(*this)); }
+uint64_t DocSet::size() const { return roaring_bitmap_get_cardinality(R(*this)); }
+bool DocSet::Contains(uint32_t docid) const { return roaring_bitmap_contains(R(*this), docid); }
+
+uint32_t DocSet::min() const {
+  assert(!empty());
+  return roaring_bitmap_minimum(R(*this));
+}
+
+uint32_t DocSet::max() const {
+  assert(!empty());
+  return roaring_bitmap_maximum(R(*this));
+}
+
+void DocSet::Add(uint32_t docid) { roaring_bitmap_add(R(*this), docid); }
+
+void DocSet::AddMany(std::span<const uint32_t> docids) {
+  if (!docids.empty()) roaring_bitmap_add_many(R(*this), docids.size(), docids.data());
+}
+
+void DocSet::AddRange(uint32_t begin, uint32_t end) {
+  if (begin < end) roaring_bitmap_add_range(R(*this), begin, end);
+}
+
+void DocSet::Remove(uint32_t docid) { roaring_bitmap_remove(R(*this), docid); }
+
+DocSet& DocSet::operator|=(const DocSet& other) {
+  if (this != &other) roaring_bitmap_or_inplace(R(*this), R(other));
+  return *this;
+}
+
+DocSet& DocSet::operator&=(const DocSet& other) {
+  if (this != &other) roaring_bitmap_and_inplace(R(*this), R(other));
+  return *this;
+}
+
+DocSet& DocSet::operator-=(const DocSet& other) {
+  if (this == &other) {
+    Clear();
+  } else {
+    roaring_bitmap_andnot_inplace(R(*this), R(other));
+  }
+  return *this;
+}
+
+DocSet operator|(const DocSet& a, const DocSet& b) {
+  return DocSetAccess::Adopt(roaring_bitmap_or(R(a), R(b)));
+}
+
+DocSet operator&(const DocSet& a, const DocSet& b) {
+  return DocSetAccess::Adopt(roaring_bitmap_and(R(a), R(b)));
+}
+
+DocSet operator-(const DocSet& a, const DocSet& b) {
+  return DocSetAccess::Adopt(roaring_bitmap_andnot(R(a), R(b)));
+}
+
+bool operator==(const DocSet& a, const DocSet& b) { return roaring_bitmap_equals(R(a), R(b)); }
+
+uint64_t DocSet::IntersectionSize(const DocSet& other) const {
+  return roaring_bitmap_and_cardinality(R(*this), R(other));
+}
+
+bool DocSet::Intersects(const DocSet& other) const {
+  return roaring_bitmap_intersect(R(*this), R(other));
+}
+
+bool DocSet::IsSubsetOf(const DocSet& other) const {
+  return roaring_bitmap_is_subset(R(*this), R(other));
+}
+
+void DocSet::ToVector(std::vector<uint32_t>& out) const {
+  const size_t before = out.size();
+  out.resize(before + size());
+  if (out.size() > before) roaring_bitmap_to_uint32_array(R(*this), out.data() + before);
+}
+
+uint32_t DocSet::Select(uint32_t rank) const {
+  uint32_t docid = 0;
+  [[maybe_unused]] const bool found = roaring_bitmap_select(R(*this), rank, &docid);
+  assert(found);
+  return docid;
+}
+
+uint64_t DocSet::Rank(uint32_t docid) const {
+  return docid == 0 ? 0 : roaring_bitmap_rank(R(*this), docid - 1);
+}
+
+void DocSet::Optimize() {
+  if (empty()) {
+    Clear();
+    return;
+  }
+  roaring_bitmap_run_optimize(R(*this));
+  roaring_bitmap_shrink_to_fit(R(*this));
+}
+
+void DocSet::AppendTo(std::string& out) const {
+  const size_t before = out.size();
+  out.resize(before + SerializedBytes());
+  roaring_bitmap_portable_serialize(R(*this), out.data() + before);
+}
+
+size_t DocSet::SerializedBytes() const { return roaring_bitmap_portable_size_in_bytes(R(*this)); }
+
+DocSetCursor::DocSetCursor(const DocSet& set) {
+  static_assert(sizeof(roaring_uint32_iterator_t) <= sizeof(storage_));
+  roaring_iterator_init(R(set), reinterpret_cast<roaring_uint32_iterator_t*>(storage_));
+}
+
+size_t DocSetCursor::Read(uint32_t* buffer, size_t capacity) {
+  const auto count = static_cast<uint32_t>(capacity < UINT32_MAX ? capacity : UINT32_MAX);
+  return roaring_uint32_iterator_read(reinterpret_cast<roaring_uint32_iterator_t*>(storage_),
+                                      buffer, count);
+}
+
+void DocSetCursor::SkipTo(uint32_t docid) {
+  auto* it = reinterpret_cast<roaring_uint32_iterator_t*>(storage_);
+  if (it->has_value && it->current_value < docid) {
+    roaring_uint32_iterator_move_equalorlarger(it, docid);
+  }
+}
+
+// The bitmap made by CRoaring lies in one arena whose first bytes are the roaring_bitmap_t; set_
+// holds a copy of that struct, so that it is a DocSet like any other to those who only read it.
+DocSetView::DocSetView(std::string_view bytes) {
+  roaring_bitmap_t* bitmap = roaring_bitmap_portable_deserialize_frozen(bytes.data());
+  if (bitmap == nullptr) std::abort();  // not the bytes of a set: the caller broke REQUIRES
+  std::memcpy(set_.storage_, bitmap, sizeof(set_.storage_));
+  arena_ = bitmap;
+}
+
+DocSetView::DocSetView(DocSetView&& other) noexcept
+    : set_(std::move(other.set_)), arena_(std::exchange(other.arena_, nullptr)) {}
+
+DocSetView& DocSetView::operator=(DocSetView&& other) noexcept {
+  if (this == &other) return *this;
+  Release();
+  set_ = std::move(other.set_);
+  arena_ = std::exchange(other.arena_, nullptr);
+  return *this;
+}
+
+DocSetView::~DocSetView() { Release(); }
+
+void DocSetView::Release() {
+  // The tables belong to the arena: set_ forgets them instead of freeing them.
+  std::memset(set_.storage_, 0, sizeof(set_.storage_));
+  if (arena_ != nullptr) roaring_free(arena_);
+  arena_ = nullptr;
+}
+
+Status ValidateDocSet(std::string_view bytes, uint64_t docid_end) {
+  GANNET_ASSIGN_OR_RETURN(const DocSet set, DocSet::Parse(bytes));
+  // A parse reads containers one behind the other, a view through the table of offsets: only
+  // writing the set again shows that both mean the same.
+  std::string again;
+  set.AppendTo(again);
+  if (again != bytes) return Status::Corruption("docset: bytes are not in canonical form");
+  if (!set.empty() && set.max() >= docid_end) return Status::Corruption("docset: docid too large");
+  return {};
+}
+
+}  // namespace gannet

@@ -1,0 +1,84 @@
+// Compact bytes of a posting list. Most words occur in a handful of documents, where a roaring
+// bitmap would spend 16 bytes on headers; long lists are read where they lie.
+//
+// Format, chosen by the number of docids:
+//   header   varint: count * 2 + form
+//   form 0   count <= kDeltaPostingsMax: first docid, then each gap to the one before less 1;
+//   varints form 1   longer: portable roaring bytes (DocSet::AppendTo, run-optimised)
+// No bytes at all read as the empty list, as does the single byte 0.
+//
+// REQUIRES, for all readers: the bytes passed ValidatePostings, or are as AppendPostings wrote them
+// (checksum). Threads: pure functions.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "base/status.h"
+#include "bitmap/docset.h"
+
+namespace gannet {
+
+inline constexpr uint32_t kDeltaPostingsMax = 32;
+
+void AppendPostings(const DocSet& docids, std::string& out);
+// REQUIRES: docids ascending and distinct.
+void AppendPostings(std::span<const uint32_t> docids, std::string& out);
+
+// One opened posting list. Lifetime: borrows the bytes.
+class PostingsReader {
+ public:
+  explicit PostingsReader(std::string_view bytes);
+
+  uint32_t count() const { return count_; }
+  bool Contains(uint32_t docid) const;
+  bool Intersects(const DocSet& filter) const;
+  uint64_t IntersectionSize(const DocSet& filter) const;
+
+  // Adds all docids, or those also in `filter`, to what `out` holds already. `out` is not `filter`.
+  void UnionInto(DocSet& out) const;
+  void IntersectInto(const DocSet& filter, DocSet& out) const;
+
+  // Appends all docids, ascending.
+  void ToVector(std::vector<uint32_t>& out) const;
+  DocSet ToDocSet() const;
+
+  // As DocSet::ForEach: ascending; f(uint32_t) may return bool, false stops.
+  template <typename F>
+  void ForEach(F&& f) const {
+    if (view_) return view_->set().ForEach(f);
+    for (const uint32_t docid : small()) {
+      if constexpr (std::is_same_v<decltype(f(docid)), bool>) {
+        if (!f(docid)) return;
+      } else {
+        f(docid);
+      }
+    }
+  }
+
+ private:
+  std::span<const uint32_t> small() const { return {small_, count_}; }
+
+  uint32_t count_ = 0;
+  std::optional<DocSetView> view_;     // form 1
+  uint32_t small_[kDeltaPostingsMax];  // form 0: the first count_ are set
+};
+
+// Number of docids; reads the header only.
+uint32_t PostingsCount(std::string_view bytes);
+// out |= postings
+void UnionPostingsInto(std::string_view bytes, DocSet& out);
+// out |= postings & filter. REQUIRES: `out` is not `filter`.
+void IntersectPostings(std::string_view bytes, const DocSet& filter, DocSet& out);
+DocSet DecodePostings(std::string_view bytes);
+bool PostingsIntersect(std::string_view bytes, const DocSet& filter);
+
+// Corruption unless the readers above may be used on `bytes`. docid_end: exclusive upper bound.
+Status ValidatePostings(std::string_view bytes, uint64_t docid_end = uint64_t{1} << 32);
+
+}  // namespace gannet
