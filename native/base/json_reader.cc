@@ -1,0 +1,126 @@
+#include "base/json_reader.h"
+
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+namespace gannet::json {
+
+size_t SkipString(std::string_view text, size_t at) {
+  ++at;
+  while (at < text.size()) {
+    const auto* quote = static_cast<const char*>(std::memchr(text.data() + at, '"', text.size() - at));
+    if (quote == nullptr) return text.size();
+    const size_t found = static_cast<size_t>(quote - text.data());
+    size_t slashes = 0;
+    while (found - slashes > at && text[found - slashes - 1] == '\\') ++slashes;
+    if (slashes % 2 == 0) return found + 1;
+    at = found + 1;
+  }
+  return text.size();
+}
+
+size_t SkipValue(std::string_view text, size_t at) {
+  if (at >= text.size()) return at;
+  const char first = text[at];
+  if (first == '"') return SkipString(text, at);
+  if (first == '{' || first == '[') {
+    size_t depth = 0;
+    while (at < text.size()) {
+      switch (text[at]) {
+        case '"': at = SkipString(text, at); continue;
+        case '{':
+        case '[': ++depth; break;
+        case '}':
+        case ']':
+          if (--depth == 0) return at + 1;
+          break;
+        default: break;
+      }
+      ++at;
+    }
+    return at;
+  }
+  while (at < text.size() && text[at] != ',' && text[at] != '}' && text[at] != ']' && text[at] != ' ' &&
+         text[at] != '\n' && text[at] != '\r' && text[at] != '\t') {
+    ++at;
+  }
+  return at;
+}
+
+namespace {
+
+uint32_t Hex4(std::string_view text, size_t at) {
+  uint32_t value = 0;
+  for (size_t i = at; i < at + 4 && i < text.size(); ++i) {
+    const char c = text[i];
+    value = value << 4 | static_cast<uint32_t>(c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10);
+  }
+  return value;
+}
+
+}  // namespace
+
+std::string_view StringValue(std::string_view value, std::string& scratch) {
+  if (value.size() < 2) return {};
+  const std::string_view inner = value.substr(1, value.size() - 2);
+  if (std::memchr(inner.data(), '\\', inner.size()) == nullptr) return inner;
+  scratch.clear();
+  for (size_t i = 0; i < inner.size(); ++i) {
+    if (inner[i] != '\\') {
+      scratch.push_back(inner[i]);
+      continue;
+    }
+    if (++i == inner.size()) break;
+    switch (inner[i]) {
+      case 'n': scratch.push_back('\n'); break;
+      case 't': scratch.push_back('\t'); break;
+      case 'r': scratch.push_back('\r'); break;
+      case 'b': scratch.push_back('\b'); break;
+      case 'f': scratch.push_back('\f'); break;
+      case 'u': {
+        char32_t c = Hex4(inner, i + 1);
+        i += 4;
+        if (c >= 0xd800 && c < 0xdc00 && i + 6 < inner.size() && inner[i + 1] == '\\' && inner[i + 2] == 'u') {
+          const char32_t low = Hex4(inner, i + 3);
+          if (low >= 0xdc00 && low < 0xe000) {
+            c = 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
+            i += 6;
+          }
+        }
+        AppendUtf8(scratch, c);
+        break;
+      }
+      default: scratch.push_back(inner[i]); break;
+    }
+  }
+  return scratch;
+}
+
+double NumberValue(std::string_view value) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+  if (error == std::errc::result_out_of_range) {
+    const bool tiny = value.find("e-") != value.npos || value.find("E-") != value.npos;
+    return tiny ? 0.0 : (value[0] == '-' ? -1 : 1) * std::numeric_limits<double>::infinity();
+  }
+  return number;
+}
+
+void AppendMinified(std::string& out, std::string_view value) {
+  size_t at = 0;
+  while (at < value.size()) {
+    const char c = value[at];
+    if (c == '"') {
+      const size_t end = SkipString(value, at);
+      out.append(value, at, end - at);
+      at = end;
+    } else {
+      if (c != ' ' && c != '\n' && c != '\r' && c != '\t') out.push_back(c);
+      ++at;
+    }
+  }
+}
+
+}  // namespace gannet::json

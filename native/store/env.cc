@@ -1,0 +1,201 @@
+#include "store/env.h"
+
+#include <lmdb.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+
+namespace gannet::store {
+namespace {
+
+Status ToStatus(int code, const char* action) {
+  if (code == MDB_SUCCESS) return Status::Ok();
+  std::string message = std::string(action) + ": " + mdb_strerror(code);
+  switch (code) {
+    case ENOSPC:
+    case EDQUOT:
+    case MDB_MAP_FULL:
+      return Status::Full(std::move(message));
+    case MDB_CORRUPTED:
+    case MDB_PAGE_NOTFOUND:
+    case MDB_INVALID:
+    case MDB_VERSION_MISMATCH:
+      return Status::Corruption(std::move(message));
+    case MDB_NOTFOUND:
+      return Status::NotFound(std::move(message));
+    case EMFILE:
+    case ENFILE:
+      return Status(StatusCode::kIo, std::move(message), "too_many_open_files");
+    default:
+      return Status::Io(std::move(message));
+  }
+}
+
+MDB_val ToVal(std::string_view bytes) {
+  return MDB_val{bytes.size(), const_cast<char*>(bytes.data())};
+}
+MDB_val ToVal(const uint32_t& key) { return MDB_val{sizeof(key), const_cast<uint32_t*>(&key)}; }
+std::string_view FromVal(const MDB_val& value) {
+  return {static_cast<const char*>(value.mv_data), value.mv_size};
+}
+
+std::optional<std::string_view> GetValue(MDB_txn* txn, Table table, MDB_val key) {
+  MDB_val value;
+  if (mdb_get(txn, table.dbi, &key, &value) != MDB_SUCCESS) return std::nullopt;
+  return FromVal(value);
+}
+
+uint64_t CountOf(MDB_txn* txn, Table table) {
+  MDB_stat stat;
+  return mdb_stat(txn, table.dbi, &stat) == MDB_SUCCESS ? stat.ms_entries : 0;
+}
+
+}  // namespace
+
+ReadTransaction::ReadTransaction(ReadTransaction&& other) noexcept
+    : environment_(other.environment_), txn_(std::exchange(other.txn_, nullptr)) {}
+ReadTransaction::~ReadTransaction() {
+  if (txn_ != nullptr) mdb_txn_abort(txn_);
+}
+std::optional<std::string_view> ReadTransaction::Get(Table table, std::string_view key) const {
+  return GetValue(txn_, table, ToVal(key));
+}
+std::optional<std::string_view> ReadTransaction::Get(Table table, uint32_t key) const {
+  return GetValue(txn_, table, ToVal(key));
+}
+uint64_t ReadTransaction::Count(Table table) const { return CountOf(txn_, table); }
+
+WriteTransaction::WriteTransaction(WriteTransaction&& other) noexcept
+    : txn_(std::exchange(other.txn_, nullptr)) {}
+WriteTransaction::~WriteTransaction() {
+  if (txn_ != nullptr) mdb_txn_abort(txn_);
+}
+std::optional<std::string_view> WriteTransaction::Get(Table table, std::string_view key) const {
+  return GetValue(txn_, table, ToVal(key));
+}
+std::optional<std::string_view> WriteTransaction::Get(Table table, uint32_t key) const {
+  return GetValue(txn_, table, ToVal(key));
+}
+Status WriteTransaction::Put(Table table, std::string_view key, std::string_view value) {
+  MDB_val k = ToVal(key), v = ToVal(value);
+  return ToStatus(mdb_put(txn_, table.dbi, &k, &v, 0), "storing a record");
+}
+Status WriteTransaction::Put(Table table, uint32_t key, std::string_view value) {
+  MDB_val k = ToVal(key), v = ToVal(value);
+  return ToStatus(mdb_put(txn_, table.dbi, &k, &v, 0), "storing a record");
+}
+Status WriteTransaction::Append(Table table, uint32_t key, std::string_view value) {
+  MDB_val k = ToVal(key), v = ToVal(value);
+  return ToStatus(mdb_put(txn_, table.dbi, &k, &v, MDB_APPEND), "appending a record");
+}
+Status WriteTransaction::Delete(Table table, std::string_view key) {
+  MDB_val k = ToVal(key);
+  const int code = mdb_del(txn_, table.dbi, &k, nullptr);
+  return code == MDB_NOTFOUND ? Status::Ok() : ToStatus(code, "deleting a record");
+}
+Status WriteTransaction::Delete(Table table, uint32_t key) {
+  MDB_val k = ToVal(key);
+  const int code = mdb_del(txn_, table.dbi, &k, nullptr);
+  return code == MDB_NOTFOUND ? Status::Ok() : ToStatus(code, "deleting a record");
+}
+Status WriteTransaction::Clear(Table table) {
+  return ToStatus(mdb_drop(txn_, table.dbi, 0), "emptying a table");
+}
+uint64_t WriteTransaction::Count(Table table) const { return CountOf(txn_, table); }
+std::optional<uint32_t> WriteTransaction::LastKey(Table table) const {
+  MDB_cursor* cursor;
+  if (mdb_cursor_open(txn_, table.dbi, &cursor) != MDB_SUCCESS) return std::nullopt;
+  MDB_val key, value;
+  const int code = mdb_cursor_get(cursor, &key, &value, MDB_LAST);
+  std::optional<uint32_t> last;
+  if (code == MDB_SUCCESS) last = *static_cast<const uint32_t*>(key.mv_data);
+  mdb_cursor_close(cursor);
+  return last;
+}
+Status WriteTransaction::Commit() {
+  return ToStatus(mdb_txn_commit(std::exchange(txn_, nullptr)), "committing");
+}
+
+Cursor::Cursor(const ReadTransaction& txn, Table table) {
+  if (mdb_cursor_open(txn.txn_, table.dbi, &cursor_) != MDB_SUCCESS) cursor_ = nullptr;
+}
+Cursor::Cursor(const WriteTransaction& txn, Table table) {
+  if (mdb_cursor_open(txn.txn_, table.dbi, &cursor_) != MDB_SUCCESS) cursor_ = nullptr;
+}
+Cursor::~Cursor() {
+  if (cursor_ != nullptr) mdb_cursor_close(cursor_);
+}
+bool Cursor::Move(int operation) {
+  if (cursor_ == nullptr) return false;
+  MDB_val key = ToVal(key_), value;
+  if (mdb_cursor_get(cursor_, &key, &value, static_cast<MDB_cursor_op>(operation)) != MDB_SUCCESS) {
+    return false;
+  }
+  key_ = FromVal(key);
+  value_ = FromVal(value);
+  return true;
+}
+bool Cursor::First() { return Move(MDB_FIRST); }
+bool Cursor::Next() { return Move(MDB_NEXT); }
+bool Cursor::SeekAtLeast(uint32_t key) {
+  seek_key_ = key;
+  key_ = {reinterpret_cast<const char*>(&seek_key_), sizeof(seek_key_)};
+  return Move(MDB_SET_RANGE);
+}
+uint32_t Cursor::key_uint32() const { return *reinterpret_cast<const uint32_t*>(key_.data()); }
+
+Result<std::unique_ptr<Environment>> Environment::Open(const std::string& path) {
+  MDB_env* env;
+  GANNET_RETURN_IF_ERROR(ToStatus(mdb_env_create(&env), "creating an environment"));
+  auto environment = std::unique_ptr<Environment>(new Environment(env));
+  mdb_env_set_mapsize(env, kMapBytes);
+  mdb_env_set_maxdbs(env, 16);
+  mdb_env_set_maxreaders(env, 1024);
+  GANNET_RETURN_IF_ERROR(
+      ToStatus(mdb_env_open(env, path.c_str(), MDB_NOSUBDIR | MDB_NOTLS | MDB_NORDAHEAD, 0644), "opening the documents"));
+  int dead = 0;
+  mdb_reader_check(env, &dead);
+  return environment;
+}
+
+Environment::~Environment() { mdb_env_close(env_); }
+
+Result<Table> Environment::OpenTable(const char* name, KeyKind keys) {
+  MDB_txn* txn;
+  GANNET_RETURN_IF_ERROR(ToStatus(mdb_txn_begin(env_, nullptr, 0, &txn), "beginning a transaction"));
+  Table table{0, keys};
+  const unsigned flags = MDB_CREATE | (keys == KeyKind::kUint32 ? MDB_INTEGERKEY : 0u);
+  if (const int code = mdb_dbi_open(txn, name, flags, &table.dbi); code != MDB_SUCCESS) {
+    mdb_txn_abort(txn);
+    return ToStatus(code, "opening a table");
+  }
+  GANNET_RETURN_IF_ERROR(ToStatus(mdb_txn_commit(txn), "committing"));
+  return table;
+}
+
+Result<ReadTransaction> Environment::Read() {
+  MDB_txn* txn;
+  GANNET_RETURN_IF_ERROR(
+      ToStatus(mdb_txn_begin(env_, nullptr, MDB_RDONLY, &txn), "beginning a read transaction"));
+  return ReadTransaction(this, txn);
+}
+
+Result<WriteTransaction> Environment::Write() {
+  MDB_txn* txn;
+  GANNET_RETURN_IF_ERROR(ToStatus(mdb_txn_begin(env_, nullptr, 0, &txn), "beginning a transaction"));
+  return WriteTransaction(txn);
+}
+
+std::pair<uint64_t, uint64_t> Environment::Sizes() {
+  MDB_envinfo info;
+  MDB_stat stat;
+  mdb_filehandle_t file;
+  struct stat status {};
+  if (mdb_env_info(env_, &info) != MDB_SUCCESS || mdb_env_stat(env_, &stat) != MDB_SUCCESS ||
+      mdb_env_get_fd(env_, &file) != MDB_SUCCESS || fstat(file, &status) != 0) {
+    return {0, 0};
+  }
+  return {static_cast<uint64_t>(status.st_blocks) * 512, (info.me_last_pgno + 1) * stat.ms_psize};
+}
+
+}  // namespace gannet::store
