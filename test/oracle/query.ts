@@ -1,0 +1,93 @@
+/**
+ * From the text of a query to terms, phrases and negatives (search.md 1.4 to 1.6).
+ */
+import { Analyzer, type Token } from './analyzer.ts';
+
+const MAX_TERMS = 10;
+const MAX_TOKENS = 1000;
+
+export interface Term {
+  /** One word; or a phrase, where null stands for a stop word. */
+  words: (string | null)[];
+  phrase: boolean;
+  prefix: boolean;
+  /** Query positions of the first and the last word. */
+  first: number;
+  last: number;
+}
+
+export interface ParsedQuery {
+  terms: Term[];
+  negativeWords: string[];
+  negativePhrases: (string | null)[][];
+}
+
+export function parseQuery(q: string, analyzer: Analyzer, prefixSearch: boolean): ParsedQuery {
+  const tokens = analyzer.tokens(q).slice(0, MAX_TOKENS);
+  const out: ParsedQuery = { terms: [], negativeWords: [], negativePhrases: [] };
+  let position = -1;
+  let phrase: Term | null = null;
+  let phraseNegative = false;
+  let negativeNext = false;
+
+  const close = (): void => {
+    if (phrase === null) return;
+    const words = phrase.words;
+    if (words.some((word) => word !== null)) {
+      if (phraseNegative) out.negativePhrases.push(words);
+      else out.terms.push(phrase);
+    }
+    phrase = null;
+  };
+  const open = (): Term => ({ words: [], phrase: true, prefix: false, first: -1, last: -1 });
+
+  for (let i = 0; i < tokens.length; i++) {
+    if (out.terms.length >= MAX_TERMS) {
+      phrase = null;
+      break;
+    }
+    const token = tokens[i]!;
+    const isLast = i === tokens.length - 1;
+    if (token.kind === 'word' || token.kind === 'stop') {
+      if (token.lemma === '') continue;
+      position++;
+      const open = phrase as Term | null;
+      if (open !== null) {
+        if (open.words.length === 0) open.first = position;
+        open.last = position;
+        open.words.push(token.kind === 'stop' ? null : token.lemma);
+      } else if (negativeNext) {
+        out.negativeWords.push(token.lemma);
+        negativeNext = false;
+      } else if (token.kind === 'word' || isLast) {
+        const prefix = isLast && prefixSearch;
+        out.terms.push({ words: [token.lemma], phrase: false, prefix, first: position, last: position });
+      }
+      continue;
+    }
+    if (token.kind === 'hard') position += 7;
+    if (token.kind === 'hard' && phrase !== null) {
+      close();
+      phrase = open();
+      continue;
+    }
+    if (token.lemma === '"') {
+      if (phrase === null) {
+        phraseNegative = negativeNext;
+        negativeNext = false;
+        phrase = open();
+      } else close();
+      continue;
+    }
+    negativeNext = phrase === null && token.lemma === '-' && isNegation(q, tokens, i);
+  }
+  close();
+  return out;
+}
+
+function isNegation(q: string, tokens: readonly Token[], i: number): boolean {
+  const before = tokens[i - 1];
+  const after = tokens[i + 1];
+  if (before !== undefined && !/\s$/u.test(q.slice(before.start, before.end))) return false;
+  return after !== undefined && (after.kind === 'word' || after.kind === 'stop' || after.lemma === '"');
+}
