@@ -1,0 +1,398 @@
+#include "text/analyzer.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace gannet::text {
+namespace {
+
+// Default separators of more than one character; all are hard. The third ends a Khmer enumeration.
+constexpr std::string_view kDefaultStrings[] = {", ", ". ", "\u17d4\u179b\u17d4"};
+
+constexpr bool IsRemovedAsciiControl(uint8_t c) {
+  return c == 0x7f || (c > 0 && c < 0x20 && !(c >= 0x09 && c <= 0x0d));
+}
+
+// ASCII that needs no treatment but lowercasing.
+constexpr bool IsCleanAscii(uint8_t c) { return c < 0x80 && !IsRemovedAsciiControl(c); }
+
+constexpr uint8_t LowerAscii(uint8_t c) {
+  return static_cast<uint8_t>(c | (static_cast<uint8_t>(c - 'A') < 26) << 5);
+}
+
+TokenKind KindOf(CharSeparator separator) {
+  return separator == CharSeparator::kHard   ? TokenKind::kHardSeparator
+         : separator == CharSeparator::kSoft ? TokenKind::kSoftSeparator
+                                             : TokenKind::kWord;
+}
+
+// Gathers bit `bit` of each of 64 bytes: bit i of the result comes from byte i.
+uint64_t GatherBit(const uint8_t* bytes, int bit) {
+  uint64_t mask = 0;
+  for (int i = 0; i < 8; ++i) {
+    uint64_t eight;
+    std::memcpy(&eight, bytes + 8 * i, 8);
+    // Moves the lowest bit of byte k to bit 56 + k; no two products meet.
+    eight = (eight >> bit & 0x0101010101010101) * 0x0102040810204080;
+    mask |= (eight >> 56) << (8 * i);
+  }
+  return mask;
+}
+
+// Hangul syllable kinds of Unicode standard annex 29: which conjoining letters form one syllable.
+enum class Jamo : uint8_t { kNone, kLead, kVowel, kTrail, kOpenSyllable, kClosedSyllable };
+
+Jamo JamoOf(char32_t c) {
+  if ((c >= 0x1100 && c <= 0x115f) || (c >= 0xa960 && c <= 0xa97c)) return Jamo::kLead;
+  if ((c >= 0x1160 && c <= 0x11a7) || (c >= 0xd7b0 && c <= 0xd7c6)) return Jamo::kVowel;
+  if ((c >= 0x11a8 && c <= 0x11ff) || (c >= 0xd7cb && c <= 0xd7fb)) return Jamo::kTrail;
+  if (!IsHangulSyllable(c)) return Jamo::kNone;
+  return (c - 0xac00) % 28 == 0 ? Jamo::kOpenSyllable : Jamo::kClosedSyllable;
+}
+
+// Whether `c` belongs to the cluster whose last character is `last`.
+bool Joins(char32_t last, char32_t c) {
+  if (CharInfo(c).extends()) return true;
+  // A Khmer coeng or Myanmar virama stacks the consonant that follows.
+  if (last == 0x17d2 || last == 0x1039) return true;
+  const Jamo next = JamoOf(c);
+  switch (JamoOf(last)) {
+    case Jamo::kNone: return false;
+    case Jamo::kLead: return next != Jamo::kNone && next != Jamo::kTrail;
+    case Jamo::kVowel:
+    case Jamo::kOpenSyllable: return next == Jamo::kVowel || next == Jamo::kTrail;
+    case Jamo::kTrail:
+    case Jamo::kClosedSyllable: return next == Jamo::kTrail;
+  }
+  return false;
+}
+
+bool StartsWithArticle(std::string_view piece) {
+  constexpr std::string_view kArticles[] = {"ال", "أل", "إل", "آل", "ٱل"};
+  for (const std::string_view article : kArticles) {
+    if (piece.starts_with(article)) return true;
+  }
+  return false;
+}
+constexpr size_t kArticleBytes = 4;
+
+}  // namespace
+
+Analyzer::Analyzer(AnalyzerSettings settings) {
+  for (std::string& text : settings.non_separator_tokens) removed_.insert(std::move(text));
+
+  for (int c = 0; c < 256; ++c) {
+    if (c >= 0x80) {
+      byte_classes_[c] = kHighByte;
+      continue;
+    }
+    TokenKind kind = KindOf(CharInfo(c).separator());
+    if (removed_.contains(std::string(1, static_cast<char>(c)))) kind = TokenKind::kWord;
+    ascii_kinds_[c] = kind;
+    byte_classes_[c] = kind == TokenKind::kWord            ? 0
+                       : kind == TokenKind::kHardSeparator ? kSeparatorByte | kHardByte
+                                                           : kSeparatorByte;
+    if (IsRemovedAsciiControl(c)) byte_classes_[c] |= kControlByte;
+  }
+  byte_classes_[' '] |= kSpaceByte;
+  byte_classes_[','] |= kPointByte;
+  byte_classes_['.'] |= kPointByte;
+
+  std::vector<std::string> strings;
+  for (const std::string_view text : kDefaultStrings) {
+    if (removed_.contains(text)) continue;
+    strings.emplace_back(text);
+    string_separators_.emplace(text, TokenKind::kHardSeparator);
+  }
+  points_are_plain_ = strings.size() >= 2 && strings[0] == kDefaultStrings[0] &&
+                      strings[1] == kDefaultStrings[1] && ascii_kinds_[' '] != TokenKind::kWord &&
+                      ascii_kinds_[','] != TokenKind::kWord && ascii_kinds_['.'] != TokenKind::kWord;
+  const size_t default_strings = strings.size();
+
+  for (std::string& text : settings.separator_tokens) {
+    if (text.empty() || removed_.contains(text)) continue;
+    if (text.size() == 1 && static_cast<uint8_t>(text[0]) < 0x80) {
+      const uint8_t c = static_cast<uint8_t>(text[0]);
+      if (ascii_kinds_[c] == TokenKind::kWord) ascii_kinds_[c] = TokenKind::kSoftSeparator;
+      byte_classes_[c] |= kSeparatorByte;
+      continue;
+    }
+    size_t at = 0;
+    const char32_t first = DecodeUtf8(text, at);
+    const bool is_char = at == text.size();
+    const CharSeparator known = is_char ? CharInfo(first).separator() : CharSeparator::kNone;
+    const bool hard = known == CharSeparator::kHard || string_separators_.contains(text);
+    string_separators_.emplace(text, hard ? TokenKind::kHardSeparator : TokenKind::kSoftSeparator);
+    if (text == "\u00b4") {
+      // The acute accent is hard when added; tokens are judged in decomposed form.
+      string_separators_.emplace(Nfkd(text), TokenKind::kHardSeparator);
+      byte_classes_[' '] |= kStringByte;
+    }
+    strings.push_back(std::move(text));
+  }
+  for (std::string& text : settings.dictionary) {
+    if (!text.empty()) strings.push_back(std::move(text));
+  }
+
+  for (size_t i = 0; i < strings.size(); ++i) {
+    std::string& text = strings[i];
+    const uint8_t first = static_cast<uint8_t>(text[0]);
+    const bool ascii = std::all_of(text.begin(), text.end(),
+                                   [](char c) { return IsCleanAscii(static_cast<uint8_t>(c)); });
+    if (i >= default_strings && first < 0x80) points_are_plain_ = false;
+    byte_classes_[first] |= kStringByte;
+    const TokenKind kind = Judge(text);
+    strings_[first].push_back({std::move(text), kind, ascii});
+  }
+  for (std::vector<CutString>& list : strings_) {
+    std::sort(list.begin(), list.end(), [](const CutString& a, const CutString& b) {
+      return a.text.size() > b.text.size();
+    });
+  }
+
+  for (const std::string& word : settings.stop_words) {
+    std::string lossless;
+    AppendLossless(word, 0, lossless);
+    if (lossless.empty()) continue;
+    stop_lengths_[static_cast<uint8_t>(lossless[0])] |= uint64_t{1}
+                                                        << std::min<size_t>(lossless.size(), 63);
+    stop_words_.insert(std::move(lossless));
+  }
+}
+
+TokenKind Analyzer::Judge(std::string_view lossless) const {
+  if (lossless.empty()) return TokenKind::kWord;
+  const uint8_t first = static_cast<uint8_t>(lossless[0]);
+  if (first < 0x80 && lossless.size() == 1) return ascii_kinds_[first];
+  if (byte_classes_[first] & kStringByte) {
+    const auto found = string_separators_.find(lossless);
+    if (found != string_separators_.end()) return found->second;
+  }
+  if (first < 0x80 || lossless.size() > 4) return TokenKind::kWord;
+  size_t at = 0;
+  const CharSeparator separator = CharInfo(DecodeUtf8(lossless, at)).separator();
+  if (at != lossless.size() || separator == CharSeparator::kNone) return TokenKind::kWord;
+  return removed_.contains(lossless) ? TokenKind::kWord : KindOf(separator);
+}
+
+const Analyzer::CutString* Analyzer::MatchString(std::string_view text) const {
+  for (const CutString& candidate : strings_[static_cast<uint8_t>(text[0])]) {
+    if (text.starts_with(candidate.text)) return &candidate;
+  }
+  return nullptr;
+}
+
+void Analyzer::Tokenize(std::string_view text, std::span<const Locale> locales,
+                        TokenBuffer& out) const {
+  for (size_t at = 0; at < text.size();) {
+    const ScriptGroup next = NextGroup(text, at, locales);
+    CutGroup({text, next.script, next.folding}, at, next.end, out);
+    at = next.end;
+  }
+}
+
+void Analyzer::CutGroup(const Group& group, size_t begin, size_t end, TokenBuffer& out) const {
+  const std::string_view text = group.text.substr(0, end);
+  size_t piece = begin;
+  bool ascii = true;  // the piece is clean ASCII so far
+  size_t at = begin;
+  while (at < end) {
+    const uint8_t byte = static_cast<uint8_t>(text[at]);
+    const uint8_t byte_class = byte_classes_[byte];
+    if (byte_class == 0) {
+      ++at;
+      continue;
+    }
+    if (byte_class & kStringByte) {
+      if (const CutString* match = MatchString(text.substr(at))) {
+        AddPiece(group, piece, at, ascii, out);
+        const size_t match_end = at + match->text.size();
+        if (match->ascii) {
+          AddAscii(group, at, match_end, match->kind, out);
+        } else {
+          AddToken(group, at, match_end, /*unspaced=*/false, nullptr, out);
+        }
+        piece = at = match_end;
+        ascii = true;
+        continue;
+      }
+    }
+    if (byte_class & kSeparatorByte) {
+      AddPiece(group, piece, at, ascii, out);
+      if (byte_class & kControlByte) {
+        AddToken(group, at, at + 1, /*unspaced=*/false, nullptr, out);
+      } else {
+        AddAscii(group, at, at + 1, ascii_kinds_[byte], out);
+      }
+      piece = ++at;
+      ascii = true;
+      continue;
+    }
+    if (!(byte_class & kHighByte)) {
+      ascii = ascii && !(byte_class & kControlByte);
+      ++at;
+      continue;
+    }
+    size_t next = at;
+    const CharInfo info(DecodeUtf8(text, next));
+    if (info.separator() == CharSeparator::kNone ||
+        (!removed_.empty() && removed_.contains(text.substr(at, next - at)))) {
+      ascii = false;
+      at = next;
+      continue;
+    }
+    AddPiece(group, piece, at, ascii, out);
+    AddToken(group, at, next, /*unspaced=*/false, nullptr, out);
+    piece = at = next;
+    ascii = true;
+  }
+  AddPiece(group, piece, end, ascii, out);
+}
+
+void Analyzer::AddPiece(const Group& group, size_t begin, size_t end, bool ascii,
+                        TokenBuffer& out) const {
+  if (begin == end) return;
+  if (ascii) {
+    // Of kind word: a separator inside a piece would have been cut out.
+    AddAscii(group, begin, end, TokenKind::kWord, out);
+    return;
+  }
+  if (IsUnspaced(group.script)) {
+    AddCharacters(group, begin, end, out);
+    return;
+  }
+  if ((group.folding & kFoldArticle) && end - begin > kArticleBytes &&
+      StartsWithArticle(group.text.substr(begin, end - begin))) {
+    AddToken(group, begin, begin + kArticleBytes, /*unspaced=*/false, nullptr, out);
+    begin += kArticleBytes;
+  }
+  AddToken(group, begin, end, /*unspaced=*/false, nullptr, out);
+}
+
+void Analyzer::AddCharacters(const Group& group, size_t begin, size_t end, TokenBuffer& out) const {
+  const std::string_view text = group.text.substr(0, end);
+  char32_t vowel = 0;
+  for (size_t at = begin; at < end;) {
+    const size_t token_begin = at;
+    char32_t last = DecodeUtf8(text, at);
+    const bool unspaced = IsUnspaced(CharInfo(last).script());
+    while (at < end) {
+      size_t next = at;
+      const char32_t c = DecodeUtf8(text, next);
+      const bool joins = unspaced ? Joins(last, c) : !IsUnspaced(CharInfo(c).script());
+      if (!joins) break;
+      last = c;
+      at = next;
+    }
+    AddToken(group, token_begin, at, unspaced, &vowel, out);
+  }
+}
+
+void Analyzer::AddAscii(const Group& group, size_t begin, size_t end, TokenKind kind,
+                        TokenBuffer& out) const {
+  const std::string_view source = group.text.substr(begin, end - begin);
+  if (IsStopWord(source)) kind = TokenKind::kStopWord;
+  std::string_view lemma = source;
+  // White space is in a word only where the settings put it.
+  if (kind <= TokenKind::kStopWord &&
+      (static_cast<uint8_t>(source.front()) <= ' ' || static_cast<uint8_t>(source.back()) <= ' ')) {
+    lemma = TrimWhiteSpace(source);
+    if (lemma.empty()) return;
+  }
+  const size_t lemma_begin = out.lemmas.size();
+  out.lemmas.resize(lemma_begin + lemma.size());
+  char* const lower = out.lemmas.data() + lemma_begin;
+  for (size_t i = 0; i < lemma.size(); ++i) {
+    lower[i] = static_cast<char>(LowerAscii(static_cast<uint8_t>(lemma[i])));
+  }
+  out.tokens.push_back({kind, false, group.script, group.folding, static_cast<uint32_t>(begin),
+                        static_cast<uint32_t>(end), static_cast<uint32_t>(lemma_begin),
+                        static_cast<uint32_t>(lemma.size())});
+}
+
+void Analyzer::AddToken(const Group& group, size_t begin, size_t end, bool unspaced,
+                        char32_t* vowel, TokenBuffer& out) const {
+  std::string& lossless = out.lossless_;
+  lossless.clear();
+  AppendLossless(group.text.substr(begin, end - begin), group.folding, lossless);
+  const TokenKind kind = IsStopWord(lossless) ? TokenKind::kStopWord : Judge(lossless);
+
+  size_t lemma_begin = out.lemmas.size();
+  AppendLossy(lossless, group.script, group.folding, vowel, out.lemmas);
+  std::string_view lemma = std::string_view(out.lemmas).substr(lemma_begin);
+  if (kind <= TokenKind::kStopWord) {
+    lemma = TrimWhiteSpace(lemma);
+    lemma_begin = static_cast<size_t>(lemma.data() - out.lemmas.data());
+  }
+  if (lemma.empty()) return;
+  out.tokens.push_back({kind, unspaced, group.script, group.folding, static_cast<uint32_t>(begin),
+                        static_cast<uint32_t>(end), static_cast<uint32_t>(lemma_begin),
+                        static_cast<uint32_t>(lemma.size())});
+}
+
+uint32_t Analyzer::OriginalPrefix(std::string_view text, const Token& token,
+                                  uint32_t lemma_bytes) const {
+  const uint32_t size = token.end - token.begin;
+  if (lemma_bytes >= token.lemma_size) return size;
+  if (lemma_bytes == 0) return 0;
+  const std::string_view source = text.substr(token.begin, size);
+  // Outside clean ASCII every character is normalised alone. Only Swedish looks at two of them (a letter
+  // and its mark), and the long mark has three bytes whatever it becomes.
+  std::string lossless, lossy;
+  uint32_t bytes = 0;
+  size_t at = 0;
+  while (at < source.size()) {
+    size_t next = at;
+    DecodeUtf8(source, next);
+    size_t after = next;
+    bool mark_follows = false;
+    if (next < source.size()) mark_follows = CharInfo(DecodeUtf8(source, after)).is_mark();
+    const auto normalize = [&](size_t end) {
+      lossless.clear();
+      lossy.clear();
+      AppendLossless(source.substr(at, end - at), token.folding, lossless);
+      AppendLossy(lossless, token.script, token.folding, nullptr, lossy);
+    };
+    if (mark_follows && (token.folding & kFoldSwedish)) next = after;
+    normalize(next);
+    // White space was trimmed from the front of the lemma.
+    if (bytes == 0) lossy.erase(0, lossy.size() - TrimWhiteSpace(lossy + 'x').size() + 1);
+    bytes += static_cast<uint32_t>(lossy.size());
+    const bool is_enough = bytes >= lemma_bytes;
+    at = next;
+    if (!is_enough) continue;
+    while (at < source.size()) {
+      next = at;
+      if (!CharInfo(DecodeUtf8(source, next)).is_mark()) break;
+      normalize(next);
+      if (!lossy.empty()) break;
+      at = next;
+    }
+    break;
+  }
+  return static_cast<uint32_t>(at);
+}
+
+bool Analyzer::IsPlain(std::string_view text) const {
+  if (!points_are_plain_) return false;
+  // Vertical tab and form feed are white space inside words; those of removed controls are not plain either.
+  uint8_t unclean = 0;
+  for (const char byte : text) {
+    const uint8_t c = static_cast<uint8_t>(byte);
+    unclean |= (c & 0x80) | (c == 0x7f) |
+               ((c < 0x20) & (c != '\t') & (c != '\n') & (c != '\r'));
+  }
+  return unclean == 0;
+}
+
+Analyzer::BlockMasks Analyzer::ClassifyBlock(const char* bytes, char* lower) const {
+  uint8_t classes[64];
+  for (int i = 0; i < 64; ++i) classes[i] = byte_classes_[static_cast<uint8_t>(bytes[i])];
+  for (int i = 0; i < 64; ++i) {
+    lower[i] = static_cast<char>(LowerAscii(static_cast<uint8_t>(bytes[i])));
+  }
+  return {~GatherBit(classes, 0), GatherBit(classes, 4), GatherBit(classes, 5),
+          GatherBit(classes, 6)};
+}
+
+}  // namespace gannet::text
