@@ -7,12 +7,13 @@ import { CorpusBuilder, coveredBy, type Document, type Occurrences } from './cor
 import { buildSynonyms, Expander, Lexicon, type Node, type Synonyms, type TypoSettings } from './expand.ts';
 import { parseQuery, type ParsedQuery } from './query.ts';
 import {
-  connect,
-  highest,
+  matches,
   matchPhrase,
-  restrict,
+  sequences,
   singleNodes,
+  type Bucket,
   type Candidate,
+  type Path,
   type Places,
   type State,
 } from './match.ts';
@@ -152,25 +153,18 @@ export class Oracle {
   /** Hits in order, as many as the request needs, and the size of the universe. */
   rank(params: SearchParams): { hits: Ranked[]; total: number } {
     const plan = this.plan(params);
-    const stage = new Map<number, Candidate[]>();
-    let total = 0;
-    for (const [k, candidate] of this.#candidates(plan)) {
-      total++;
-      const list = stage.get(k);
-      if (list === undefined) stage.set(k, [candidate]);
-      else list.push(candidate);
-    }
+    const { buckets, total } = this.#buckets(plan);
     const wanted = (params.offset ?? 0) + (params.limit ?? 20);
     const hits: Ranked[] = [];
     const applied = this.#rules(params);
     const withWords = applied[0] === 'words';
-    for (const k of [...stage.keys()].sort((a, b) => a - b)) {
+    for (const [k, bucket] of buckets) {
       const details: Detail[] = [];
       if (withWords) {
         const max = plan.maxMatchingWords;
         details.push({ rule: 'words', rank: max - plan.stages[k]!.dropped, max });
       }
-      this.#refine(stage.get(k)!, applied.slice(withWords ? 1 : 0), details, wanted, hits);
+      this.#refine(bucket, applied.slice(withWords ? 1 : 0), details, wanted, hits);
       if (hits.length >= wanted) break;
     }
     return { hits, total };
@@ -179,7 +173,7 @@ export class Oracle {
   plan(params: SearchParams): Plan {
     const prefixSearch = this.settings.prefixSearch !== 'disabled';
     const parsed = parseQuery(params.q ?? '', this.#analyzer, prefixSearch);
-    const expander = new Expander(this.#lexicon, this.#typo, this.#synonyms, () => true);
+    const expander = new Expander(this.#lexicon, this.#typo, this.#synonyms);
     const nodes = expander.graph(parsed.terms);
     return { parsed, nodes, ...this.#stages(parsed, params.matchingStrategy ?? 'last') };
   }
@@ -200,7 +194,7 @@ export class Oracle {
     return { stages, maxMatchingWords: 1 + removable.length + Math.max(phraseWords - 1, 0) };
   }
 
-  *#candidates(plan: Plan): Generator<[stage: number, Candidate]> {
+  *#candidates(plan: Plan): Generator<Candidate> {
     const { starts, word, field, position } = this.#occurrences!;
     const lists: { node: Node; alternative: number }[][] = [[]];
     const role = new Uint32Array(this.#lexicon.texts.length);
@@ -217,7 +211,7 @@ export class Oracle {
       }
     }
     for (let d = 0; d + 1 < starts.length; d++) {
-      let byWord: Map<number, Places> | null = null;
+      let byWord: Map<number, number[]> | null = null;
       for (let i = starts[d]!; i < starts[d + 1]!; i++) {
         if (role[word[i]!] === 0) continue;
         byWord ??= new Map();
@@ -227,34 +221,47 @@ export class Oracle {
         else places.push(place);
       }
       if (byWord === null) continue;
-      const states = new Map<number, State>();
-      const stateOf = (index: number): State => {
-        let state = states.get(index);
-        if (state === undefined) {
-          const { node, alternative } = flat[index]!;
-          state = { node, alternative: node.alternatives[alternative]!, places: [], phrases: [] };
-          states.set(index, state);
-        }
-        return state;
+      const states = new Map<Node, (State | undefined)[]>();
+      const offered = (index: number): State => {
+        const { node, alternative } = flat[index]!;
+        let list = states.get(node);
+        if (list === undefined) states.set(node, (list = []));
+        return (list[node.alternatives[alternative]!.typos] ??= { places: [], phrases: [] });
       };
       for (const [id, places] of byWord) {
-        for (const { alternative } of lists[role[id]!]!) stateOf(alternative).places.push(...places);
+        for (const { alternative } of lists[role[id]!]!) offered(alternative).places.push(...places);
       }
       for (const [index, { node, alternative }] of flat.entries()) {
         for (const phrase of node.alternatives[alternative]!.phrases) {
           if (!matchPhrase(phrase, byWord)) continue;
           const end = (id: number | null | undefined): Places | null => (id == null ? null : byWord!.get(id)!);
-          stateOf(index).phrases.push({ phrase, first: end(phrase.words[0]), last: end(phrase.words.at(-1)) });
+          offered(index).phrases.push({ phrase, first: end(phrase.words[0]), last: end(phrase.words.at(-1)) });
         }
       }
-      const list = [...states.values()];
-      for (const [k, { kept }] of plan.stages.entries()) {
-        const { edges, ends } = connect(list, kept);
-        if (ends.size === 0) continue;
-        yield [k, { document: d, byWord, states: list, edges, ends }];
-        break;
-      }
+      if (states.size > 0) yield { document: d, byWord, states };
     }
+  }
+
+  /** The documents that match, by the number of groups of terms that had to be dropped. */
+  #buckets(plan: Plan): { buckets: [number, Bucket][]; total: number } {
+    const paths = plan.stages.map(({ kept }) =>
+      sequences(plan.nodes, kept).map((nodes): Path => nodes.map((node) => ({ node, typos: null, verbatim: false }))),
+    );
+    const used = paths.map((list) => list.map(() => false));
+    const buckets = plan.stages.map((): Candidate[] => []);
+    let total = 0;
+    for (const candidate of this.#candidates(plan)) {
+      const k = paths.findIndex((list) => list.some((path) => matches(candidate, path)));
+      if (k < 0) continue;
+      total++;
+      used[k]![paths[k]!.findIndex((path) => matches(candidate, path))] = true;
+      buckets[k]!.push(candidate);
+    }
+    const out = buckets.map((candidates, k): [number, Bucket] => [
+      k,
+      { candidates, paths: paths[k]!.filter((_, i) => used[k]![i]) },
+    ]);
+    return { buckets: out.filter(([, { candidates }]) => candidates.length > 0), total };
   }
 
   #rules(params: SearchParams): string[] {
@@ -283,26 +290,19 @@ export class Oracle {
     };
   }
 
-  #refine(group: Candidate[], left: string[], details: Detail[], wanted: number, hits: Ranked[]): void {
+  #refine(bucket: Bucket, left: string[], details: Detail[], wanted: number, hits: Ranked[]): void {
     if (hits.length >= wanted) return;
     const rule = left[0];
     if (rule === undefined) {
-      for (const { document } of group) hits.push({ document, details });
+      for (const { document } of bucket.candidates) hits.push({ document, details });
       return;
     }
     const rest = left.slice(1);
     const context = this.context;
     const graph = (graphRule: rules.GraphRule, after: string[], more: (cost: number, max: number) => Detail): void => {
-      const max = Math.max(...[0], ...highests(group, graphRule));
-      const buckets = new Map<number, Candidate[]>();
-      for (const candidate of group) {
-        const cost = restrict(candidate, (from, to) => graphRule.cost(candidate, from, to));
-        const bucket = buckets.get(cost);
-        if (bucket === undefined) buckets.set(cost, [candidate]);
-        else bucket.push(candidate);
-      }
-      for (const cost of [...buckets.keys()].sort((a, b) => a - b)) {
-        this.#refine(buckets.get(cost)!, after, [...details, more(cost, max)], wanted, hits);
+      const max = Math.max(...bucket.paths.map((path) => graphRule.max(path)));
+      for (const [cost, inner] of partition(bucket, graphRule)) {
+        this.#refine(inner, after, [...details, more(cost, max)], wanted, hits);
         if (hits.length >= wanted) return;
       }
     };
@@ -321,22 +321,22 @@ export class Oracle {
       case 'exactWords':
         return graph(rules.exactWordsRule, rest, plain('exactWords'));
       case 'exactness': {
-        const nodes = singleNodes(group);
+        const nodes = singleNodes(bucket.paths);
         const types: rules.MatchType[] = ['exactMatch', 'matchesStart', 'noExactMatch'];
-        const buckets: Candidate[][] = [[], [], []];
-        for (const candidate of group) {
-          buckets[types.indexOf(rules.matchType(candidate, nodes, context))]!.push(candidate);
+        const parts: Candidate[][] = [[], [], []];
+        for (const candidate of bucket.candidates) {
+          parts[types.indexOf(rules.matchType(candidate, nodes, context))]!.push(candidate);
         }
-        for (const [i, bucket] of buckets.entries()) {
-          if (bucket.length === 0) continue;
+        for (const [i, candidates] of parts.entries()) {
+          if (candidates.length === 0) continue;
           const detail = { rule: 'exactAttribute', rank: 3 - i, max: 3, extra: { matchType: types[i] } };
-          this.#refine(bucket, ['exactWords', ...rest], [...details, detail], wanted, hits);
+          this.#refine({ candidates, paths: bucket.paths }, ['exactWords', ...rest], [...details, detail], wanted, hits);
           if (hits.length >= wanted) return;
         }
         return;
       }
       default:
-        return this.#refine(group, rest, details, wanted, hits);
+        return this.#refine(bucket, rest, details, wanted, hits);
     }
   }
 
@@ -352,10 +352,31 @@ export class Oracle {
   }
 }
 
-function highests(group: readonly Candidate[], rule: rules.GraphRule): number[] {
-  let max = 0;
-  for (const candidate of group) max = Math.max(max, highest(candidate, rule.max));
-  return [max];
+/**
+ * Splits a bucket by cost. Paths are visited in order and take their documents with them: a path stays in
+ * play only when it is the first of the cheapest for some document.
+ */
+function partition(bucket: Bucket, rule: rules.GraphRule): [cost: number, Bucket][] {
+  const byCost = new Map<number, { candidates: Candidate[]; paths: Map<string, { order: number; path: Path }> }>();
+  for (const candidate of bucket.candidates) {
+    let best: { cost: number; path: Path; order: number } | null = null;
+    for (const [order, path] of bucket.paths.entries()) {
+      const taken = rule.take(candidate, path);
+      if (taken !== null && taken.cost < (best?.cost ?? Infinity)) best = { ...taken, order };
+    }
+    if (best === null) throw new Error('a document without a path');
+    let part = byCost.get(best.cost);
+    if (part === undefined) byCost.set(best.cost, (part = { candidates: [], paths: new Map() }));
+    part.candidates.push(candidate);
+    const key = `${best.order}:${best.path.map((step) => `${step.typos}${step.verbatim ? 'v' : ''}`).join()}`;
+    part.paths.set(key, best);
+  }
+  return [...byCost]
+    .sort((a, b) => a[0] - b[0])
+    .map(([cost, { candidates, paths }]) => [
+      cost,
+      { candidates, paths: [...paths.values()].sort((a, b) => a.order - b.order).map(({ path }) => path) },
+    ]);
 }
 
 export function score(details: readonly Detail[]): number {

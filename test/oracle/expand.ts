@@ -59,11 +59,14 @@ export class Lexicon {
   /** 1 for words that may be reached by a typo. */
   readonly tolerant: Uint8Array;
 
+  readonly occurrences: Occurrences;
+
   constructor(
-    readonly occurrences: Occurrences,
+    occurrences: Occurrences,
     isExactField: (field: string) => boolean,
     exactNumbers: boolean,
   ) {
+    this.occurrences = occurrences;
     const { words, fields, word, field } = occurrences;
     this.texts = words;
     for (const [id, text] of words.entries()) this.ids.set(text, id);
@@ -131,12 +134,15 @@ export function typosAllowed(word: string, settings: TypoSettings): number {
 }
 
 export class Expander {
-  constructor(
-    readonly lexicon: Lexicon,
-    readonly typo: TypoSettings,
-    readonly synonyms: Synonyms,
-    readonly allowedField: (field: number) => boolean,
-  ) {}
+  readonly lexicon: Lexicon;
+  readonly typo: TypoSettings;
+  readonly synonyms: Synonyms;
+
+  constructor(lexicon: Lexicon, typo: TypoSettings, synonyms: Synonyms) {
+    this.lexicon = lexicon;
+    this.typo = typo;
+    this.synonyms = synonyms;
+  }
 
   graph(terms: readonly Term[]): Node[] {
     const nodes: Node[] = [];

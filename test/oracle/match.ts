@@ -1,11 +1,11 @@
 /**
  * What one document offers to a query: for each node of the query graph the alternatives that occur in
- * it, and the paths through them.
+ * it, and the paths through the graph that it can take.
  */
-import { isNgram, type Alternative, type Node, type Phrase } from './expand.ts';
+import { isNgram, type Node, type Phrase } from './expand.ts';
 
-/** Places of one word in a document, ascending, as field * 65536 + position. */
-export type Places = number[];
+/** Places of words in a document, as field * 65536 + position. */
+export type Places = readonly number[];
 
 export interface PhraseHit {
   phrase: Phrase;
@@ -14,42 +14,49 @@ export interface PhraseHit {
   last: Places | null;
 }
 
-/** A node matched through one of its alternatives. */
+/** How a document matches a node. */
 export interface State {
-  node: Node;
-  alternative: Alternative;
-  places: Places;
+  places: number[];
   phrases: PhraseHit[];
 }
 
-export interface Edge {
-  /** -1 at the start of the query. */
-  from: number;
-  to: number;
+/** A node on a path, with the derivations that earlier rules left. */
+export interface Step {
+  node: Node;
+  /** Number of typos of the derivations; null when no rule has chosen yet. */
+  typos: number | null;
+  /** Only the word as typed. */
+  verbatim: boolean;
 }
+
+export type Path = readonly Step[];
 
 export interface Candidate {
   document: number;
-  /** Places of single words that are asked for by themselves. */
-  byWord: Map<number, Places>;
-  states: State[];
-  /** Edges still in play, ordered so that a path meets them from left to right. */
-  edges: Edge[];
-  /** States a path may end with. */
-  ends: Set<number>;
+  /** Places of every word of the query graph. */
+  byWord: ReadonlyMap<number, Places>;
+  /** Per node, by number of typos. */
+  states: ReadonlyMap<Node, (State | undefined)[]>;
+}
+
+/** Documents of one bucket and the paths that led to it, in the order in which paths are visited. */
+export interface Bucket {
+  candidates: Candidate[];
+  paths: Path[];
 }
 
 const GAP_NEVER = 1 << 20;
+const NOTHING: State = { places: [], phrases: [] };
 
-/** True when some place of `b` lies 1..`slots` after a place of `a` in the same field (exactly 1 for neighbours). */
+/** True when some place of `b` lies 1..`slots` after a place of `a` in the same field. */
 function follows(a: Places, b: Places, slots: number): boolean {
   for (const x of a) {
-    for (const y of b) if (y > x && y - x <= slots) return true;
+    for (const y of b) if (y > x && y - x <= slots && y >> 16 === x >> 16) return true;
   }
   return false;
 }
 
-export function matchPhrase(phrase: Phrase, byWord: Map<number, Places>): boolean {
+export function matchPhrase(phrase: Phrase, byWord: ReadonlyMap<number, Places>): boolean {
   const { words } = phrase;
   for (let i = 0; i < words.length; i++) {
     if (words[i] === null) continue;
@@ -64,7 +71,7 @@ export function matchPhrase(phrase: Phrase, byWord: Map<number, Places>): boolea
   return true;
 }
 
-/** The smallest distance from the left places to the right ones: [forward, backward] gaps, each in one field. */
+/** The smallest distances between left and right places in one field: right after left, and left after right. */
 export function gaps(left: Places, right: Places): [forward: number, backward: number] {
   let forward = GAP_NEVER;
   let backward = GAP_NEVER;
@@ -78,83 +85,54 @@ export function gaps(left: Places, right: Places): [forward: number, backward: n
   return [forward, backward];
 }
 
-/** Edges between states that cover the kept slots from the first to the last. Empty when no path does. */
-export function connect(states: readonly State[], kept: readonly number[]): { edges: Edge[]; ends: Set<number> } {
+/** Node sequences that cover the kept slots, in visiting order: at each point the node with the nearer end first. */
+export function sequences(nodes: readonly Node[], kept: readonly number[]): Node[][] {
+  const out: Node[][] = [];
   const at = new Map(kept.map((slot, index) => [slot, index]));
-  const begins: number[][] = kept.map(() => []);
-  const finish: number[] = [];
-  for (const [s, { node }] of states.entries()) {
-    const first = at.get(node.firstSlot);
-    const last = at.get(node.lastSlot);
-    const whole = first !== undefined && last !== undefined && last - first === node.lastSlot - node.firstSlot;
-    finish.push(whole ? last + 1 : -1);
-    if (whole) begins[first]!.push(s);
-  }
-  // Which kept slots can be followed by a path to the end, from the right; then the edges, from the left.
-  const open = new Array<boolean>(kept.length + 1).fill(false);
-  open[kept.length] = true;
-  for (let i = kept.length - 1; i >= 0; i--) open[i] = begins[i]!.some((s) => open[finish[s]!]);
-  const edges: Edge[] = [];
-  const ends = new Set<number>();
-  const arriving: number[][] = [...kept.map(() => []), []];
-  arriving[0]!.push(-1);
-  for (let i = 0; i < kept.length; i++) {
-    if (arriving[i]!.length === 0) continue;
-    for (const to of begins[i]!) {
-      if (!open[finish[to]!]) continue;
-      for (const from of arriving[i]!) edges.push({ from, to });
-      arriving[finish[to]!]!.push(to);
-      if (finish[to] === kept.length) ends.add(to);
+  const walk = (index: number, path: Node[]): void => {
+    if (index === kept.length) {
+      out.push(path);
+      return;
     }
-  }
-  return ends.size > 0 ? { edges, ends } : { edges: [], ends };
+    const next = nodes
+      .filter((node) => node.firstSlot === kept[index])
+      .filter((node) => at.get(node.lastSlot) === index + node.lastSlot - node.firstSlot)
+      .sort((a, b) => a.lastSlot - b.lastSlot);
+    for (const node of next) walk(index + node.lastSlot - node.firstSlot + 1, [...path, node]);
+  };
+  walk(0, []);
+  return out;
 }
 
-/** Keeps the cheapest paths only; returns their cost. */
-export function restrict(candidate: Candidate, cost: (from: State | null, to: State) => number): number {
-  const { states, edges, ends } = candidate;
-  const state = (s: number): State | null => (s < 0 ? null : states[s]!);
-  const costs = edges.map((e) => cost(state(e.from), states[e.to]!));
-  const ahead = new Map<number, number>([[-1, 0]]);
-  for (const [i, e] of edges.entries()) {
-    const c = ahead.get(e.from)! + costs[i]!;
-    if (c < (ahead.get(e.to) ?? Infinity)) ahead.set(e.to, c);
+/** What the document has for a step, or null. */
+export function stateOf(candidate: Candidate, step: Step): State | null {
+  const states = candidate.states.get(step.node);
+  if (states === undefined) return null;
+  if (step.verbatim) {
+    if (step.node.term.phrase) return states[0] ?? null;
+    const places = candidate.byWord.get(step.node.verbatim);
+    return isNgram(step.node) || places === undefined ? null : { places: [...places], phrases: [] };
   }
-  const behind = new Map<number, number>();
-  for (const end of ends) behind.set(end, 0);
-  for (let i = edges.length - 1; i >= 0; i--) {
-    const e = edges[i]!;
-    const c = (behind.get(e.to) ?? Infinity) + costs[i]!;
-    if (c < (behind.get(e.from) ?? Infinity)) behind.set(e.from, c);
-  }
-  const best = behind.get(-1)!;
-  candidate.edges = edges.filter(
-    (e, i) => ahead.get(e.from)! + costs[i]! + (behind.get(e.to) ?? Infinity) === best,
+  if (step.typos !== null) return states[step.typos] ?? null;
+  const present = states.filter((state) => state !== undefined);
+  if (present.length === 1) return present[0]!;
+  return present.reduce(
+    (all, state) => ({
+      places: [...all.places, ...state.places],
+      phrases: [...all.phrases, ...state.phrases],
+    }),
+    NOTHING,
   );
-  const alive = new Set(candidate.edges.map((e) => e.to));
-  candidate.ends = new Set([...ends].filter((s) => alive.has(s) && ahead.get(s) === best));
-  return best;
 }
 
-/** The highest cost over the paths in play. */
-export function highest(candidate: Candidate, cost: (from: State | null, to: State) => number): number {
-  const ahead = new Map<number, number>([[-1, 0]]);
-  for (const e of candidate.edges) {
-    const from = e.from < 0 ? null : candidate.states[e.from]!;
-    const c = ahead.get(e.from)! + cost(from, candidate.states[e.to]!);
-    if (c > (ahead.get(e.to) ?? -1)) ahead.set(e.to, c);
-  }
-  return Math.max(...[...candidate.ends].map((s) => ahead.get(s)!));
-}
+export const matches = (candidate: Candidate, path: Path): boolean =>
+  path.every((step) => stateOf(candidate, step) !== null);
 
-/** Single-word terms and phrases that a path in play goes through. */
-export function singleNodes(candidates: readonly Candidate[]): Set<Node> {
+/** The single-word terms and phrases of the paths, as far as a verbatim match is possible. */
+export function singleNodes(paths: readonly Path[]): Set<Node> {
   const out = new Set<Node>();
-  for (const { states, edges } of candidates) {
-    for (const e of edges) {
-      const { node, alternative } = states[e.to]!;
-      if (!isNgram(node) && alternative.typos === 0) out.add(node);
-    }
+  for (const path of paths) {
+    for (const { node, typos } of path) if (!isNgram(node) && (typos ?? 0) === 0) out.add(node);
   }
   return out;
 }

@@ -2,8 +2,8 @@
  * The ranking rules, each as a cost per step of a path (search.md 2.6, 2.7) and the highest cost a path
  * could have. A document gets its cheapest path, rule after rule.
  */
-import { isNgram, slotsOf, type Node } from './expand.ts';
-import { gaps, type Candidate, type Places, type State } from './match.ts';
+import { slotsOf, type Node } from './expand.ts';
+import { gaps, stateOf, type Candidate, type Path, type Places, type State, type Step } from './match.ts';
 
 export interface RankContext {
   /** Weight of a field by field id. */
@@ -16,65 +16,106 @@ export interface RankContext {
 
 export interface GraphRule {
   kind: 'typo' | 'proximity' | 'attributeRank' | 'wordPosition' | 'exactWords';
-  cost(candidate: Candidate, from: State | null, to: State): number;
-  max(from: State | null, to: State): number;
+  /**
+   * The cheapest way for a document to take a path, and the path with the derivations that this way
+   * leaves; null when the document cannot take it.
+   */
+  take(candidate: Candidate, path: Path): { cost: number; path: Path } | null;
+  /** The highest cost the path could have for any document. */
+  max(path: Path): number;
+}
+
+/** A rule whose steps are judged by themselves and which leaves the derivations as they are. */
+function stepRule(
+  kind: GraphRule['kind'],
+  cost: (candidate: Candidate, step: Step, state: State, previous: Step | null) => number,
+  max: (step: Step, previous: Step | null) => number,
+): GraphRule {
+  return {
+    kind,
+    take(candidate, path) {
+      let total = 0;
+      for (const [i, step] of path.entries()) {
+        const state = stateOf(candidate, step);
+        if (state === null) return null;
+        total += cost(candidate, step, state, path[i - 1] ?? null);
+      }
+      return { cost: total, path };
+    },
+    max: (path) => path.reduce((sum, step, i) => sum + max(step, path[i - 1] ?? null), 0),
+  };
 }
 
 const NGRAM_TYPOS = [0, 2, 3];
 
 export const typoRule: GraphRule = {
   kind: 'typo',
-  cost: (_, _from, to) => NGRAM_TYPOS[slotsOf(to.node) - 1]! + to.alternative.typos,
-  max: (_from, { node }) =>
-    node.term.phrase ? 0 : NGRAM_TYPOS[slotsOf(node) - 1]! + Math.max(node.allowedTypos, 1),
+  take(candidate, path) {
+    let cost = 0;
+    const chosen: Step[] = [];
+    for (const step of path) {
+      const states = candidate.states.get(step.node);
+      if (states === undefined) return null;
+      const typos = step.typos ?? (step.verbatim ? 0 : states.findIndex((state) => state !== undefined));
+      if (stateOf(candidate, { ...step, typos }) === null) return null;
+      cost += NGRAM_TYPOS[slotsOf(step.node) - 1]! + typos;
+      chosen.push({ ...step, typos });
+    }
+    return { cost, path: chosen };
+  },
+  max: (path) =>
+    path.reduce((sum, { node, verbatim }) => {
+      if (node.term.phrase || verbatim) return sum;
+      return sum + NGRAM_TYPOS[slotsOf(node) - 1]! + Math.max(node.allowedTypos, 1);
+    }, 0),
 };
 
 const FAR = 3;
 
-function adjacent(from: State | null, to: State): from is State {
-  return from !== null && from.node.term.last + 1 === to.node.term.first;
-}
+const adjacent = (from: Step | null, to: Step): from is Step =>
+  from !== null && from.node.term.last + 1 === to.node.term.first;
 
 export function proximityRule(context: RankContext): GraphRule {
-  return {
-    kind: 'proximity',
-    cost(candidate, from, to) {
-      const extra = slotsOf(to.node) - 1;
-      if (!adjacent(from, to)) return extra;
-      if (context.byAttribute) return extra + attributeDistance(from, to);
-      return extra + wordDistance(candidate, from, to);
+  return stepRule(
+    'proximity',
+    (candidate, step, state, previous) => {
+      const extra = slotsOf(step.node) - 1;
+      if (!adjacent(previous, step)) return extra;
+      const left = stateOf(candidate, previous)!;
+      if (context.byAttribute) return extra + attributeDistance(left, state);
+      return extra + wordDistance(candidate, left, step, state);
     },
-    max: (from, to) => slotsOf(to.node) - 1 + (adjacent(from, to) ? FAR : 0),
-  };
+    (step, previous) => slotsOf(step.node) - 1 + (adjacent(previous, step) ? FAR : 0),
+  );
 }
 
-function wordDistance(candidate: Candidate, from: State, to: State): number {
+function wordDistance(candidate: Candidate, left: State, step: Step, right: State): number {
   let best = FAR;
-  const ahead = (left: Places, right: Places): void => {
-    best = Math.min(best, gaps(left, right)[0] - 1);
+  const ahead = (l: Places, r: Places): void => {
+    best = Math.min(best, gaps(l, r)[0] - 1);
   };
-  const [forward, backward] = gaps(from.places, to.places);
+  const [forward, backward] = gaps(left.places, right.places);
   best = Math.min(best, forward - 1);
   // For a short prefix the pairs in the other order are those of the word itself.
-  if (!to.node.shortPrefix || to.alternative.typos > 0) best = Math.min(best, backward);
-  else best = Math.min(best, gaps(from.places, candidate.byWord.get(to.node.verbatim) ?? [])[1]);
-  for (const l of from.phrases) {
+  if (!step.node.shortPrefix || (step.typos ?? 0) > 0) best = Math.min(best, backward);
+  else best = Math.min(best, gaps(left.places, candidate.byWord.get(step.node.verbatim) ?? [])[1]);
+  for (const l of left.phrases) {
     if (l.last === null) continue;
-    ahead(l.last, to.places);
-    for (const r of to.phrases) if (r.first !== null) ahead(l.last, r.first);
+    ahead(l.last, right.places);
+    for (const r of right.phrases) if (r.first !== null) ahead(l.last, r.first);
   }
-  for (const r of to.phrases) if (r.first !== null) ahead(from.places, r.first);
+  for (const r of right.phrases) if (r.first !== null) ahead(left.places, r.first);
   return best;
 }
 
-function attributeDistance(from: State, to: State): number {
+function attributeDistance(left: State, right: State): number {
   const fields = (state: State, end: 'first' | 'last'): Set<number> => {
     const out = new Set(state.places.map((place) => place >> 16));
     for (const hit of state.phrases) for (const place of hit[end] ?? []) out.add(place >> 16);
     return out;
   };
-  const left = fields(from, 'last');
-  return [...fields(to, 'first')].some((field) => left.has(field)) ? 0 : FAR;
+  const known = fields(left, 'last');
+  return [...fields(right, 'first')].some((field) => known.has(field)) ? 0 : FAR;
 }
 
 /** All places that stand for a state: its words, and the first real words of its phrases. */
@@ -87,17 +128,15 @@ function* placesOf(candidate: Candidate, state: State): Generator<number> {
 }
 
 export function attributeRankRule(context: RankContext): GraphRule {
-  return {
-    kind: 'attributeRank',
-    cost(candidate, _from, to) {
+  return stepRule(
+    'attributeRank',
+    (candidate, step, state) => {
       let best = Infinity;
-      for (const place of placesOf(candidate, to)) {
-        best = Math.min(best, context.weight(place >> 16));
-      }
-      return best * slotsOf(to.node);
+      for (const place of placesOf(candidate, state)) best = Math.min(best, context.weight(place >> 16));
+      return best * slotsOf(step.node);
     },
-    max: (_from, to) => context.maxWeight * slotsOf(to.node),
-  };
+    (step) => context.maxWeight * slotsOf(step.node),
+  );
 }
 
 const POSITION_STEPS = [0, 1, 4, 7, 11, 16, 24, 64, 256, 1024];
@@ -116,30 +155,36 @@ export function bucketed(position: number): number {
   return position === 24 ? 32 : power;
 }
 
-export const wordPositionRule: GraphRule = {
-  kind: 'wordPosition',
-  cost(candidate, _from, to) {
+export const wordPositionRule = stepRule(
+  'wordPosition',
+  (candidate, step, state) => {
     let best = Infinity;
-    for (const place of placesOf(candidate, to)) {
-      const delta = Math.abs(bucketed(place & 0xffff) - to.node.term.first);
+    for (const place of placesOf(candidate, state)) {
+      const delta = Math.abs(bucketed(place & 0xffff) - step.node.term.first);
       let sum = 0;
-      for (let i = 0; i < slotsOf(to.node); i++) sum += positionCost(delta + i);
+      for (let i = 0; i < slotsOf(step.node); i++) sum += positionCost(delta + i);
       best = Math.min(best, sum);
     }
     return best;
   },
-  max: (_from, to) => 10 * slotsOf(to.node),
-};
+  (step) => 10 * slotsOf(step.node),
+);
 
 export const exactWordsRule: GraphRule = {
   kind: 'exactWords',
-  cost(candidate, _from, to) {
-    const { node, alternative } = to;
-    if (node.term.phrase) return 0;
-    const verbatim = !isNgram(node) && alternative.typos === 0 && candidate.byWord.has(node.verbatim);
-    return verbatim ? 0 : slotsOf(node);
+  take(candidate, path) {
+    let cost = 0;
+    const chosen: Step[] = [];
+    for (const step of path) {
+      if (stateOf(candidate, step) === null) return null;
+      const exact = { ...step, verbatim: true };
+      const possible = (step.typos ?? 0) === 0 && stateOf(candidate, exact) !== null;
+      chosen.push(possible ? exact : step);
+      if (!possible) cost += slotsOf(step.node);
+    }
+    return { cost, path: chosen };
   },
-  max: (_from, to) => slotsOf(to.node),
+  max: (path) => path.reduce((sum, { node }) => sum + slotsOf(node), 0),
 };
 
 export type MatchType = 'exactMatch' | 'matchesStart' | 'noExactMatch';
@@ -166,16 +211,15 @@ export function matchType(candidate: Candidate, nodes: ReadonlySet<Node>, contex
     }
   }
   if (wanted.length === 0) return 'noExactMatch';
+  // Field and position are known separately: each word at its place in any field, all words in one field.
+  const atPlace = ([position, word]: [number, number]): boolean =>
+    (candidate.byWord.get(word) ?? []).some((place) => bucketed(place & 0xffff) === bucketed(position));
+  if (!wanted.every(atPlace)) return 'noExactMatch';
   let best: MatchType = 'noExactMatch';
-  const [firstPosition, firstWord] = wanted[0]!;
-  const inField = (field: number, position: number, word: number): boolean =>
-    (candidate.byWord.get(word) ?? []).some(
-      (place) => place >> 16 === field && bucketed(place & 0xffff) === bucketed(position),
-    );
-  for (const place of candidate.byWord.get(firstWord) ?? []) {
-    const field = place >> 16;
-    if (bucketed(place & 0xffff) !== bucketed(firstPosition)) continue;
-    if (!wanted.every(([position, word]) => inField(field, position, word))) continue;
+  for (const field of new Set((candidate.byWord.get(wanted[0]![1]) ?? []).map((place) => place >> 16))) {
+    const inField = ([, word]: [number, number]): boolean =>
+      candidate.byWord.get(word)!.some((place) => place >> 16 === field);
+    if (!wanted.every(inField)) continue;
     best = 'matchesStart';
     if (count <= MAX_COUNTED_WORDS && context.wordCount(candidate.document, field) === count) return 'exactMatch';
   }
