@@ -1,0 +1,118 @@
+/** What an API key may be allowed to do. */
+
+/** Every accepted name, in the order in which a message lists them. */
+export const ACTIONS = [
+  '*',
+  'search',
+  'documents.*',
+  'documents.add',
+  'documents.get',
+  'documents.delete',
+  'indexes.*',
+  'indexes.create',
+  'indexes.get',
+  'indexes.update',
+  'indexes.delete',
+  'indexes.swap',
+  'tasks.*',
+  'tasks.cancel',
+  'tasks.delete',
+  'tasks.get',
+  'settings.*',
+  'settings.get',
+  'settings.update',
+  'stats.*',
+  'stats.get',
+  'metrics.*',
+  'metrics.get',
+  'dumps.*',
+  'dumps.create',
+  'snapshots.*',
+  'snapshots.create',
+  'version',
+  'keys.create',
+  'keys.get',
+  'keys.update',
+  'keys.delete',
+  'experimental.get',
+  'experimental.update',
+  'export',
+  'network.get',
+  'network.update',
+  'chatCompletions',
+  'chats.*',
+  'chats.get',
+  'chats.delete',
+  'chatsSettings.*',
+  'chatsSettings.get',
+  'chatsSettings.update',
+  '*.get',
+  'webhooks.get',
+  'webhooks.update',
+  'webhooks.delete',
+  'webhooks.create',
+  'webhooks.*',
+  'indexes.compact',
+  'fields.post',
+  'tasks.compact',
+  'dynamicSearchRules.get',
+  'dynamicSearchRules.create',
+  'dynamicSearchRules.update',
+  'dynamicSearchRules.delete',
+  'dynamicSearchRules.*',
+] as const;
+export type Action = (typeof ACTIONS)[number];
+
+/** What `*.get` stands for. It holds neither `keys.get` nor `chatCompletions`. */
+const READ_ACTIONS: readonly Action[] = [
+  'search',
+  'documents.get',
+  'export',
+  'indexes.get',
+  'tasks.get',
+  'settings.get',
+  'stats.get',
+  'metrics.get',
+  'version',
+  'experimental.get',
+  'network.get',
+  'chats.get',
+  'chatsSettings.get',
+  'webhooks.get',
+  'fields.post',
+  'dynamicSearchRules.get',
+];
+
+const GLOBAL_PREFIXES = [
+  'metrics.',
+  'dumps.',
+  'snapshots.',
+  'keys.',
+  'experimental.',
+  'network.',
+  'chats.',
+  'chatsSettings.',
+  'webhooks.',
+  'dynamicSearchRules.',
+];
+
+/** Actions on the instance as a whole; the indexes of a key mean nothing for them. */
+export function isGlobalAction(action: Action): boolean {
+  return (
+    action === 'version' ||
+    action === 'export' ||
+    action === 'tasks.compact' ||
+    GLOBAL_PREFIXES.some((prefix) => action.startsWith(prefix))
+  );
+}
+
+/** The actions that `name` grants, itself included. */
+export function expandAction(name: string): readonly Action[] {
+  if (name === '*') return ACTIONS;
+  if (name === '*.get') return ['*.get', ...READ_ACTIONS];
+  if (name.endsWith('.*')) {
+    const prefix = name.slice(0, -1);
+    return ACTIONS.filter((action) => action.startsWith(prefix));
+  }
+  return ACTIONS.filter((action) => action === name);
+}

@@ -1,0 +1,30 @@
+import type { Schema } from './schema.ts';
+
+/** In the order of the answer. */
+export const FEATURES = [
+  'metrics',
+  'logsRoute',
+  'editDocumentsByFunction',
+  'containsFilter',
+  'network',
+  'compositeEmbedders',
+  'chatCompletions',
+  'multimodal',
+  'vectorStoreSetting',
+] as const;
+export type Feature = (typeof FEATURES)[number];
+
+export type FeatureSet = Record<Feature, boolean>;
+
+export const NO_FEATURES: FeatureSet = Object.fromEntries(
+  FEATURES.map((name) => [name, false]),
+) as FeatureSet;
+
+/** null leaves a feature unchanged. */
+export type FeaturePatch = Partial<Record<Feature, boolean | null>>;
+
+export const PATCH_FEATURES: Schema = {
+  type: 'object',
+  properties: Object.fromEntries(FEATURES.map((name) => [name, { type: ['boolean', 'null'] }])),
+  additionalProperties: false,
+};

@@ -1,0 +1,145 @@
+/**
+ * The forms that texts in requests must have. Each check returns the rule that is broken, as the end of
+ * a sentence about the value, or null.
+ */
+
+export type FormatName =
+  'index-uid' | 'index-pattern' | 'uuid' | 'key-date' | 'http-url' | 'document-id' | 'ranking-rule';
+
+export const INDEX_UID_RULE =
+  'an index uid has 1 to 400 bytes, each an ASCII letter, a digit, a hyphen (-) or an underscore (_)';
+
+const INDEX_UID = /^[A-Za-z0-9_-]{1,400}$/;
+
+export function isIndexUid(text: string): boolean {
+  return INDEX_UID.test(text);
+}
+
+export function isIndexPattern(text: string): boolean {
+  if (text === '*') return true;
+  return isIndexUid(text.endsWith('*') ? text.slice(0, -1) : text);
+}
+
+const UUID =
+  /^(?:urn:uuid:)?(?:([0-9a-f]{8})-([0-9a-f]{4})-([0-9a-f]{4})-([0-9a-f]{4})-([0-9a-f]{12})|([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{12}))$/i;
+
+/** Hyphenated lower case of a UUID in any of its text forms; undefined when it is none. */
+export function normalizeUuid(text: string): string | undefined {
+  const bare = text.startsWith('{') && text.endsWith('}') ? text.slice(1, -1) : text;
+  const match = UUID.exec(bare);
+  if (match === null) return undefined;
+  const groups = match.slice(1).filter((group) => group !== undefined);
+  return groups.join('-').toLowerCase();
+}
+
+export const DOCUMENT_ID_RULE =
+  'a document id is an integer, or a string of 1 to 511 bytes, each an ASCII letter, a digit, a hyphen (-) or an underscore (_)';
+
+const DOCUMENT_ID = /^[A-Za-z0-9_-]{1,511}$/;
+
+export function isDocumentId(text: string): boolean {
+  return DOCUMENT_ID.test(text);
+}
+
+const DATE = /^(\d{4})-(\d\d)-(\d\d)$/;
+const DATE_TIME =
+  /^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(\.\d+)?(?:([Zz])|([+-])(\d\d):(\d\d))?$/;
+
+/** Milliseconds of midnight UTC of a calendar day, or undefined. */
+export function parsePlainDate(text: string): number | undefined {
+  const match = DATE.exec(text);
+  return match === null ? undefined : dayStart(match);
+}
+
+function dayStart(match: RegExpExecArray): number | undefined {
+  const [year, month, day] = [Number(match[1]), Number(match[2]), Number(match[3])];
+  if (month < 1 || month > 12 || day < 1) return undefined;
+  const date = new Date(0);
+  date.setUTCFullYear(year, month - 1, day);
+  return date.getUTCMonth() === month - 1 ? date.getTime() : undefined;
+}
+
+function parseDateTime(text: string, offsetRequired: boolean): number | undefined {
+  const match = DATE_TIME.exec(text);
+  if (match === null) return undefined;
+  const start = dayStart(match);
+  const [hour, minute, second] = [Number(match[4]), Number(match[5]), Number(match[6])];
+  if (start === undefined || hour > 23 || minute > 59 || second > 60) return undefined;
+  const fraction = match[7] === undefined ? 0 : Math.floor(Number(`0${match[7]}`) * 1000);
+  let offset = 0;
+  if (match[9] !== undefined) {
+    const [hours, minutes] = [Number(match[10]), Number(match[11])];
+    if (hours > 23 || minutes > 59) return undefined;
+    offset = (match[9] === '-' ? -1 : 1) * (hours * 60 + minutes);
+  } else if (match[8] === undefined && offsetRequired) return undefined;
+  return start + ((hour * 60 + minute - offset) * 60 + second) * 1000 + fraction;
+}
+
+/** RFC 3339 with an offset. Milliseconds; finer digits are dropped. */
+export function parseRfc3339(text: string): number | undefined {
+  return text[10] === ' ' ? undefined : parseDateTime(text, true);
+}
+
+/** The forms of a key's expiry: with or without offset (then UTC), or a plain day. */
+export function parseKeyDate(text: string): number | undefined {
+  return parsePlainDate(text) ?? parseDateTime(text, false);
+}
+
+export const KEY_DATE_RULE =
+  'accepted are RFC 3339 (`2042-05-23T12:00:00Z`), `YYYY-MM-DDTHH:MM:SS`, `YYYY-MM-DD HH:MM:SS` and `YYYY-MM-DD`';
+
+export const RANKING_RULES = [
+  'words',
+  'typo',
+  'proximity',
+  'attribute',
+  'attributeRank',
+  'wordPosition',
+  'sort',
+  'exactness',
+] as const;
+
+const RESERVED_SORT_FIELD =
+  /^(?:_geo|_geojson|_geoDistance|_geoPoint|_geoRadius|_geoBoundingBox|_geoPolygon)$|^(?:_geo|_geoDistance|_geoPoint|_geoRadius|_geoBoundingBox|_geoPolygon)\(.*\)$/s;
+
+export function isReservedSortField(field: string): boolean {
+  return RESERVED_SORT_FIELD.test(field);
+}
+
+function rankingRuleFault(text: string): string | null {
+  if ((RANKING_RULES as readonly string[]).includes(text)) return null;
+  const colon = text.lastIndexOf(':');
+  const field = text.slice(0, colon);
+  const direction = text.slice(colon + 1);
+  if (colon <= 0 || (direction !== 'asc' && direction !== 'desc')) {
+    return `accepted are ${RANKING_RULES.map((rule) => `\`${rule}\``).join(', ')}, and \`<attribute>:asc\` or \`<attribute>:desc\``;
+  }
+  if (isReservedSortField(field)) {
+    return `\`${field}\` is reserved and cannot be used in a ranking rule`;
+  }
+  return null;
+}
+
+export const FORMATS: Readonly<Record<FormatName, (text: string) => string | null>> = {
+  'index-uid': (text) => (isIndexUid(text) ? null : INDEX_UID_RULE),
+  'index-pattern': (text) =>
+    isIndexPattern(text)
+      ? null
+      : `an index pattern is \`*\`, or an index uid that may end in one \`*\`; ${INDEX_UID_RULE}`,
+  uuid: (text) =>
+    normalizeUuid(text) === undefined ? 'a UUID of 32 hexadecimal digits is expected' : null,
+  'key-date': (text) => (parseKeyDate(text) === undefined ? KEY_DATE_RULE : null),
+  'http-url': (text) => urlFault(text),
+  'document-id': (text) => (isDocumentId(text) ? null : DOCUMENT_ID_RULE),
+  'ranking-rule': rankingRuleFault,
+};
+
+function urlFault(text: string): string | null {
+  const expected = 'an absolute URL such as `https://example.com` is expected';
+  try {
+    const { protocol } = new URL(text);
+    return protocol === 'http:' || protocol === 'https:' ? null : expected;
+  } catch {
+    return expected;
+  }
+}

@@ -1,0 +1,438 @@
+/** Search, multi-search, facet search, similar documents: parameters as types and schemas. */
+import { LOCALES } from './locales.ts';
+import { INDEX_UID_SCHEMA, type Schema } from './schema.ts';
+
+/** A string, or an array of strings and arrays of strings; syntax is the engine's. */
+export type Filter = unknown;
+
+export type MatchingStrategy = 'last' | 'all' | 'frequency';
+
+export interface HybridQuery {
+  embedder: string;
+  semanticRatio?: number;
+}
+
+/** Parameters as given; null and absent both mean the default. */
+export interface SearchRequest {
+  q?: string | null;
+  vector?: number[] | null;
+  media?: unknown;
+  hybrid?: HybridQuery | null;
+  offset?: number | null;
+  limit?: number | null;
+  page?: number | null;
+  hitsPerPage?: number | null;
+  attributesToRetrieve?: string[] | null;
+  retrieveVectors?: boolean;
+  attributesToCrop?: string[] | null;
+  cropLength?: number;
+  attributesToHighlight?: string[] | null;
+  showMatchesPosition?: boolean;
+  showRankingScore?: boolean;
+  showRankingScoreDetails?: boolean;
+  showPerformanceDetails?: boolean | null;
+  useNetwork?: boolean | null;
+  filter?: Filter;
+  sort?: string[] | null;
+  distinct?: string | null;
+  facets?: string[] | null;
+  highlightPreTag?: string;
+  highlightPostTag?: string;
+  cropMarker?: string;
+  matchingStrategy?: MatchingStrategy;
+  attributesToSearchOn?: string[] | null;
+  rankingScoreThreshold?: number | null;
+  locales?: string[] | null;
+  personalize?: { userContext: string } | null;
+}
+
+const strings: Schema = { type: 'string' };
+
+function stringList(code: NonNullable<Schema['x-code']>): Schema {
+  return { type: ['array', 'null'], items: strings, default: null, 'x-code': code };
+}
+
+function count(code: NonNullable<Schema['x-code']>, initial: number | null): Schema {
+  return {
+    type: initial === null ? ['integer', 'null'] : 'integer',
+    minimum: 0,
+    default: initial,
+    'x-code': code,
+  };
+}
+
+function flag(code: NonNullable<Schema['x-code']>): Schema {
+  return { type: 'boolean', default: false, 'x-code': code };
+}
+
+function text(code: NonNullable<Schema['x-code']>, initial: string): Schema {
+  return { type: 'string', default: initial, 'x-code': code };
+}
+
+function filter(code: NonNullable<Schema['x-code']>): Schema {
+  return {
+    type: ['string', 'array', 'null'],
+    items: { type: ['string', 'array'], items: strings },
+    default: null,
+    description: 'Outer array elements are joined by AND, inner ones by OR.',
+    'x-code': code,
+    'x-checked-later': true,
+  };
+}
+
+const HYBRID: Schema = {
+  type: ['object', 'null'],
+  properties: {
+    embedder: { type: 'string', 'x-code': 'invalid_search_embedder' },
+    semanticRatio: {
+      type: 'number',
+      minimum: 0,
+      maximum: 1,
+      default: 0.5,
+      'x-code': 'invalid_search_semantic_ratio',
+    },
+  },
+  required: ['embedder'],
+  additionalProperties: false,
+  'x-code': 'invalid_search_hybrid_query',
+  'x-key-code': 'invalid_search_hybrid_query',
+};
+
+const THRESHOLD: Schema = {
+  type: ['number', 'null'],
+  minimum: 0,
+  maximum: 1,
+  default: null,
+  'x-code': 'invalid_search_ranking_score_threshold',
+};
+
+const PERSONALIZE: Schema = {
+  type: ['object', 'null'],
+  properties: {
+    userContext: { type: 'string', 'x-code': 'invalid_search_personalize_user_context' },
+  },
+  required: ['userContext'],
+  additionalProperties: false,
+  'x-code': 'invalid_search_personalize',
+  'x-key-code': 'invalid_search_personalize',
+};
+
+const VECTOR: Schema = {
+  type: ['array', 'null'],
+  items: { type: 'number' },
+  default: null,
+  'x-code': 'invalid_search_vector',
+};
+
+const MATCHING_STRATEGY: Schema = {
+  type: 'string',
+  enum: ['last', 'all', 'frequency'],
+  default: 'last',
+  'x-code': 'invalid_search_matching_strategy',
+};
+
+const LOCALE_LIST: Schema = {
+  type: ['array', 'null'],
+  items: { type: 'string', enum: LOCALES },
+  default: null,
+  'x-code': 'invalid_search_locales',
+};
+
+const USE_NETWORK: Schema = {
+  type: ['boolean', 'null'],
+  default: null,
+  'x-code': 'invalid_search_use_network',
+};
+
+/** In the order in which a message lists them. */
+const SEARCH_PROPERTIES: Record<string, Schema> = {
+  q: { type: ['string', 'null'], default: '', 'x-code': 'invalid_search_q' },
+  vector: VECTOR,
+  media: { description: 'Any JSON; needs the feature `multimodal`.', 'x-checked-later': true },
+  hybrid: HYBRID,
+  offset: count('invalid_search_offset', 0),
+  limit: count('invalid_search_limit', 20),
+  page: count('invalid_search_page', null),
+  hitsPerPage: count('invalid_search_hits_per_page', null),
+  attributesToRetrieve: stringList('invalid_search_attributes_to_retrieve'),
+  retrieveVectors: flag('invalid_search_retrieve_vectors'),
+  attributesToCrop: stringList('invalid_search_attributes_to_crop'),
+  cropLength: count('invalid_search_crop_length', 10),
+  attributesToHighlight: stringList('invalid_search_attributes_to_highlight'),
+  showMatchesPosition: flag('invalid_search_show_matches_position'),
+  filter: filter('invalid_search_filter'),
+  sort: stringList('invalid_search_sort'),
+  distinct: { type: ['string', 'null'], default: null, 'x-code': 'invalid_search_distinct' },
+  facets: stringList('invalid_search_facets'),
+  highlightPreTag: text('invalid_search_highlight_pre_tag', '<em>'),
+  highlightPostTag: text('invalid_search_highlight_post_tag', '</em>'),
+  cropMarker: text('invalid_search_crop_marker', '…'),
+  matchingStrategy: MATCHING_STRATEGY,
+  attributesToSearchOn: stringList('invalid_search_attributes_to_search_on'),
+  showRankingScore: flag('invalid_search_show_ranking_score'),
+  showRankingScoreDetails: flag('invalid_search_show_ranking_score_details'),
+  rankingScoreThreshold: THRESHOLD,
+  locales: LOCALE_LIST,
+  showPerformanceDetails: flag('invalid_search_show_performance_details'),
+  useNetwork: USE_NETWORK,
+  personalize: PERSONALIZE,
+};
+
+export const SEARCH: Schema = {
+  type: 'object',
+  properties: SEARCH_PROPERTIES,
+  additionalProperties: false,
+};
+
+/** A parameter of a GET search: never null, and lists are written with commas. */
+function asParameter(schema: Schema): Schema {
+  const type = Array.isArray(schema.type)
+    ? schema.type.find((name) => name !== 'null')!
+    : schema.type;
+  const parameter: Schema = { ...schema, ...(type === undefined ? {} : { type }) };
+  if (type === 'array') parameter['x-query'] = 'comma-list';
+  return parameter;
+}
+
+const FILTER_PARAMETER = { 'x-query': 'json-or-text' } as const;
+const SORT_PARAMETER = { 'x-query': 'sort-list' } as const;
+
+function searchParameters(): Record<string, Schema> {
+  const parameters: Record<string, Schema> = {};
+  for (const [name, schema] of Object.entries(SEARCH_PROPERTIES)) {
+    if (name === 'media') continue;
+    if (name === 'hybrid') {
+      parameters.hybridEmbedder = { type: 'string', 'x-code': 'invalid_search_embedder' };
+      parameters.hybridSemanticRatio = asParameter(HYBRID.properties!.semanticRatio!);
+    } else if (name === 'personalize') {
+      parameters.personalizeUserContext = {
+        type: 'string',
+        'x-code': 'invalid_search_personalize_user_context',
+      };
+    } else if (name === 'filter') parameters.filter = { ...schema, ...FILTER_PARAMETER };
+    else if (name === 'sort') parameters.sort = { ...asParameter(schema), ...SORT_PARAMETER };
+    else parameters[name] = asParameter(schema);
+  }
+  return parameters;
+}
+
+export const SEARCH_QUERY: Schema = {
+  type: 'object',
+  properties: searchParameters(),
+  additionalProperties: false,
+};
+
+export interface SearchParameters extends Omit<SearchRequest, 'hybrid' | 'personalize' | 'media'> {
+  hybridEmbedder?: string;
+  hybridSemanticRatio?: number;
+  personalizeUserContext?: string;
+}
+
+export interface FederationOptions {
+  weight?: number;
+  remote?: string | null;
+  queryPosition?: number | null;
+}
+
+export interface MultiSearchQuery extends SearchRequest {
+  indexUid: string;
+  federationOptions?: FederationOptions | null;
+}
+
+export interface Federation {
+  limit?: number;
+  offset?: number;
+  page?: number | null;
+  hitsPerPage?: number | null;
+  facetsByIndex?: Record<string, string[] | null>;
+  mergeFacets?: { maxValuesPerFacet?: number | null } | null;
+  distinct?: string | null;
+  showPerformanceDetails?: boolean;
+  personalize?: { userContext: string } | null;
+}
+
+export interface MultiSearchRequest {
+  queries: MultiSearchQuery[];
+  federation?: Federation | null;
+}
+
+const MULTI_SEARCH_QUERY: Schema = {
+  type: 'object',
+  properties: {
+    indexUid: { ...INDEX_UID_SCHEMA, 'x-missing-code': 'missing_index_uid' },
+    ...SEARCH_PROPERTIES,
+    offset: count('invalid_search_offset', null),
+    limit: count('invalid_search_limit', null),
+    showPerformanceDetails: {
+      type: ['boolean', 'null'],
+      default: null,
+      'x-code': 'invalid_search_show_performance_details',
+    },
+    federationOptions: {
+      type: ['object', 'null'],
+      properties: {
+        weight: {
+          type: 'number',
+          minimum: 0,
+          default: 1,
+          'x-code': 'invalid_multi_search_weight',
+        },
+        remote: {
+          type: ['string', 'null'],
+          default: null,
+          'x-code': 'invalid_multi_search_remote',
+        },
+        queryPosition: {
+          type: ['integer', 'null'],
+          minimum: 0,
+          default: null,
+          'x-code': 'invalid_multi_search_query_position',
+        },
+      },
+      additionalProperties: false,
+      default: null,
+    },
+  },
+  required: ['indexUid'],
+  additionalProperties: false,
+};
+
+export const MULTI_SEARCH: Schema = {
+  type: 'object',
+  properties: {
+    federation: {
+      type: ['object', 'null'],
+      properties: {
+        limit: count('invalid_search_limit', 20),
+        offset: count('invalid_search_offset', 0),
+        page: count('invalid_search_page', null),
+        hitsPerPage: count('invalid_search_hits_per_page', null),
+        facetsByIndex: {
+          type: 'object',
+          propertyNames: { type: 'string', format: 'index-uid' },
+          additionalProperties: { type: ['array', 'null'], items: strings },
+          'x-code': 'invalid_multi_search_facets_by_index',
+        },
+        mergeFacets: {
+          type: ['object', 'null'],
+          properties: {
+            maxValuesPerFacet: {
+              type: ['integer', 'null'],
+              minimum: 0,
+              'x-code': 'invalid_multi_search_max_values_per_facet',
+            },
+          },
+          additionalProperties: false,
+          'x-code': 'invalid_multi_search_merge_facets',
+          'x-key-code': 'invalid_multi_search_merge_facets',
+        },
+        distinct: SEARCH_PROPERTIES.distinct!,
+        showPerformanceDetails: flag('invalid_search_show_performance_details'),
+        personalize: PERSONALIZE,
+      },
+      additionalProperties: false,
+      default: null,
+    },
+    queries: { type: 'array', items: MULTI_SEARCH_QUERY },
+  },
+  required: ['queries'],
+  additionalProperties: false,
+};
+
+export interface FacetSearchRequest extends Pick<
+  SearchRequest,
+  | 'q'
+  | 'vector'
+  | 'media'
+  | 'hybrid'
+  | 'filter'
+  | 'matchingStrategy'
+  | 'attributesToSearchOn'
+  | 'rankingScoreThreshold'
+  | 'locales'
+  | 'useNetwork'
+> {
+  facetName: string;
+  facetQuery?: string | null;
+  exhaustiveFacetCount?: boolean | null;
+}
+
+/** Other keys of a search body may stand in it and are ignored. */
+export const FACET_SEARCH: Schema = {
+  type: 'object',
+  properties: {
+    facetQuery: { type: ['string', 'null'], 'x-code': 'invalid_facet_search_query' },
+    facetName: {
+      type: 'string',
+      'x-code': 'invalid_facet_search_facet_name',
+      'x-missing-code': 'missing_facet_search_facet_name',
+    },
+    q: SEARCH_PROPERTIES.q!,
+    vector: VECTOR,
+    media: SEARCH_PROPERTIES.media!,
+    hybrid: HYBRID,
+    filter: SEARCH_PROPERTIES.filter!,
+    matchingStrategy: MATCHING_STRATEGY,
+    attributesToSearchOn: SEARCH_PROPERTIES.attributesToSearchOn!,
+    rankingScoreThreshold: THRESHOLD,
+    locales: LOCALE_LIST,
+    exhaustiveFacetCount: {
+      type: ['boolean', 'null'],
+      default: null,
+      'x-code': 'invalid_facet_search_exhaustive_facet_count',
+    },
+    useNetwork: USE_NETWORK,
+  },
+  required: ['facetName'],
+  additionalProperties: true,
+};
+
+export interface SimilarRequest {
+  /** As sent; integers beyond 2^53 are turned into their exact text by the route. */
+  id: string | number;
+  embedder: string;
+  offset?: number;
+  limit?: number;
+  filter?: Filter;
+  attributesToRetrieve?: string[] | null;
+  retrieveVectors?: boolean;
+  showRankingScore?: boolean;
+  showRankingScoreDetails?: boolean;
+  showPerformanceDetails?: boolean;
+  rankingScoreThreshold?: number | null;
+}
+
+const SIMILAR_PROPERTIES: Record<string, Schema> = {
+  id: { type: ['string', 'integer'], 'x-code': 'invalid_similar_id' },
+  embedder: { type: 'string', 'x-code': 'invalid_similar_embedder' },
+  offset: count('invalid_similar_offset', 0),
+  limit: count('invalid_similar_limit', 20),
+  filter: filter('invalid_similar_filter'),
+  attributesToRetrieve: stringList('invalid_similar_attributes_to_retrieve'),
+  retrieveVectors: flag('invalid_similar_retrieve_vectors'),
+  showRankingScore: flag('invalid_similar_show_ranking_score'),
+  showRankingScoreDetails: flag('invalid_similar_show_ranking_score_details'),
+  showPerformanceDetails: flag('invalid_similar_show_performance_details'),
+  rankingScoreThreshold: { ...THRESHOLD, 'x-code': 'invalid_similar_ranking_score_threshold' },
+};
+
+export const SIMILAR: Schema = {
+  type: 'object',
+  properties: SIMILAR_PROPERTIES,
+  required: ['id', 'embedder'],
+  additionalProperties: false,
+};
+
+export const SIMILAR_QUERY: Schema = {
+  type: 'object',
+  properties: Object.fromEntries(
+    Object.entries(SIMILAR_PROPERTIES).map(([name, schema]) => {
+      if (name === 'id') return [name, { type: 'string', 'x-code': 'invalid_similar_id' }];
+      if (name === 'embedder') return [name, { ...schema, default: 'default' }];
+      if (name === 'filter') return [name, { ...schema, ...FILTER_PARAMETER }];
+      return [name, asParameter(schema)];
+    }),
+  ),
+  required: ['id'],
+  additionalProperties: false,
+};

@@ -1,0 +1,93 @@
+/**
+ * What the HTTP layer needs from the rest of the server. `tasks/` and `search/` implement it, `main.ts`
+ * hands it over; nothing here knows how it is done. Failures the client is told are `ApiError`s, thrown
+ * or as rejections.
+ */
+import type { FetchRequest } from '../contract/documents.ts';
+import type { IndexInfo, IndexStats, InstanceStats } from '../contract/indexes.ts';
+import type {
+  FacetSearchRequest,
+  MultiSearchRequest,
+  SearchRequest,
+  SimilarRequest,
+} from '../contract/search.ts';
+import type { SettingsObject } from '../contract/settings.ts';
+import type {
+  BatchView,
+  IndexVisibility,
+  TaskFilter,
+  TaskPage,
+  TaskPaging,
+  TaskRequest,
+  TaskSummary,
+  TaskView,
+} from '../contract/tasks.ts';
+import type { FeatureStore } from '../store/feature-store.ts';
+import type { KeyStore } from '../store/key-store.ts';
+
+export interface Services {
+  readonly tasks: TaskService;
+  readonly indexes: IndexService;
+  readonly search: SearchService;
+  readonly keys: KeyStore;
+  readonly features: FeatureStore;
+}
+
+export interface TaskService {
+  /**
+   * Appends a task durably and resolves to its summary. A payload file belongs to the task from the
+   * call on, also when the promise rejects.
+   */
+  register(request: TaskRequest): Promise<TaskSummary>;
+  list(filter: TaskFilter, page: TaskPaging, visible: IndexVisibility): TaskPage<TaskView>;
+  /** undefined: unknown, deleted, or not visible. */
+  get(uid: number, visible: IndexVisibility): TaskView | undefined;
+  /** `filter.uids` are task uids; `page.from` is a batch uid. */
+  listBatches(filter: TaskFilter, page: TaskPaging, visible: IndexVisibility): TaskPage<BatchView>;
+  getBatch(uid: number, visible: IndexVisibility): BatchView | undefined;
+  countMatching(filter: TaskFilter, visible: IndexVisibility): number;
+  /** A new empty file on the filesystem of the task payloads. Handed to `register` or removed. */
+  newPayloadFile(): { path: string };
+  removePayloadFile(path: string): void;
+}
+
+export interface IndexService {
+  /** Ascending uid. */
+  list(): IndexInfo[];
+  get(uid: string): IndexInfo | undefined;
+  stats(uid: string): IndexStats | undefined;
+  /** Of every index; the caller leaves out what may not be seen. */
+  allStats(): InstanceStats;
+  /** The complete object in the order of GET, secrets in clear; undefined when the index is missing. */
+  settings(uid: string): SettingsObject | undefined;
+  readonly documents: DocumentService;
+}
+
+export interface DocumentService {
+  /** JSON text of one document, null when unknown. Rejects with `index_not_found`. */
+  getDocument(
+    uid: string,
+    id: string,
+    params: { fields: string[] | null; retrieveVectors: boolean },
+  ): Promise<Buffer | null> | Buffer | null;
+  /** The finished response body. */
+  fetch(uid: string, params: FetchRequest): Promise<Buffer>;
+}
+
+export interface SearchContext {
+  /** The header `Meili-Include-Metadata` was sent. */
+  includeMetadata: boolean;
+  /**
+   * The filter of the caller's tenant token for an index. It is already part of every `filter` of the
+   * request; similar also applies it to the source document.
+   */
+  tenantFilter(uid: string): unknown;
+}
+
+export interface SearchService {
+  /** Each resolves to the finished response body. `params` is validated and has its tenant filter. */
+  search(uid: string, params: SearchRequest, context: SearchContext): Promise<Buffer>;
+  multiSearch(params: MultiSearchRequest, context: SearchContext): Promise<Buffer>;
+  facetSearch(uid: string, params: FacetSearchRequest, context: SearchContext): Promise<Buffer>;
+  similar?(uid: string, params: SimilarRequest, context: SearchContext): Promise<Buffer>;
+}
