@@ -1,0 +1,278 @@
+/**
+ * Whether a caller may do what a route does, and on which indexes.
+ *
+ * Order: header, master key, tenant token, key, index in the path, action and expiry. What a token
+ * stands for is remembered until the keys change; expiry is looked at on every request.
+ */
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { rfc3339, type Clock } from '../base/clock.ts';
+import { err, ok, type Result } from '../base/result.ts';
+import { expandAction, isGlobalAction, type Action } from '../contract/actions.ts';
+import { ApiError } from '../contract/errors.ts';
+import type { KeyRecord } from '../contract/keys.ts';
+import type { IndexVisibility } from '../contract/tasks.ts';
+import type { KeyStore } from '../store/key-store.ts';
+import { keyValue } from './keys.ts';
+import { matchesAny } from './patterns.ts';
+import { decodeTenantToken, isSignedWith, ruleFor, type TenantToken } from './tenant-token.ts';
+
+/** Tokens remembered at once; the oldest goes first. A million bytes or so. */
+const REMEMBERED_TOKENS_MAX = 4096;
+
+/** The headers that may carry a credential; undefined when absent. */
+export interface Credentials {
+  authorization: string | undefined;
+  /** Older clients; read only when there is no `Authorization`. */
+  legacyKey: string | undefined;
+}
+
+/** What an authorized caller may touch. */
+export interface Access {
+  /** null: every index. */
+  readonly visible: IndexVisibility;
+  mayAccess(uid: string): boolean;
+  /** Whether a write may create this index. */
+  mayCreate(uid: string): boolean;
+  /** Filter of the caller's tenant token for an index, null for none. */
+  tenantFilter(uid: string): unknown;
+  /** The 403 for an index that `mayAccess` refuses. */
+  refusal(uid: string): ApiError;
+}
+
+const FULL_ACCESS: Access = {
+  visible: null,
+  mayAccess: () => true,
+  mayCreate: () => true,
+  tenantFilter: () => null,
+  refusal: (uid) => new ApiError('invalid_api_key', `The index \`${uid}\` may not be accessed.`),
+};
+
+/** A key, or a tenant token of a key, with everything worked out that does not change. */
+class Principal implements Access {
+  readonly token: TenantToken | null;
+  readonly #patterns: readonly string[];
+  readonly #restricted: boolean;
+  readonly #granted: ReadonlySet<Action>;
+  /** Global actions that the key names itself, not through `*` or `*.get`. */
+  readonly #named: ReadonlySet<Action>;
+  readonly #expiresAt: number;
+  readonly visible: IndexVisibility;
+
+  constructor(record: KeyRecord, token: TenantToken | null) {
+    this.token = token;
+    this.#patterns = record.indexes;
+    this.#restricted = !record.indexes.includes('*');
+    this.#granted = new Set(record.actions.flatMap(expandAction));
+    this.#named = new Set(
+      record.actions.filter((name) => name !== '*' && name !== '*.get').flatMap(expandAction),
+    );
+    this.#expiresAt = record.expiresAt === null ? Infinity : Date.parse(record.expiresAt);
+    this.visible =
+      this.#restricted || token !== null ? (uid): boolean => this.mayAccess(uid) : null;
+  }
+
+  mayAccess(uid: string): boolean {
+    if (this.token !== null && ruleFor(this.token, uid) === undefined) return false;
+    return !this.#restricted || matchesAny(uid, this.#patterns);
+  }
+
+  mayCreate(uid: string): boolean {
+    return this.#granted.has('indexes.create') && this.mayAccess(uid);
+  }
+
+  tenantFilter(uid: string): unknown {
+    return this.token === null ? null : (ruleFor(this.token, uid) ?? null);
+  }
+
+  refusal(uid: string): ApiError {
+    if (this.token !== null && ruleFor(this.token, uid) === undefined) {
+      const patterns = [...this.token.searchRules.keys()].sort();
+      return refused(
+        `The index \`${uid}\` is not covered by the tenant token, which covers ${JSON.stringify(patterns)}.`,
+      );
+    }
+    if (this.token !== null) return refused(`The index \`${uid}\` may not be accessed.`);
+    return refused(
+      `The API key may not access the index \`${uid}\`; it may access ${JSON.stringify([...this.#patterns].sort())}.`,
+    );
+  }
+
+  /** `indexUid`: the index in the path, null when the route has none. */
+  check(action: RouteAction, indexUid: string | null, now: number): ApiError | null {
+    if (indexUid !== null && !this.mayAccess(indexUid)) return this.refusal(indexUid);
+    const exp = this.token?.exp ?? null;
+    if (exp !== null && Math.floor(now / 1000) > exp) return expired(exp, now);
+    if (!this.#granted.has(action as Action) || now >= this.#expiresAt) return refused(GENERIC);
+    if (indexUid === null && this.#restricted) {
+      if (
+        isGlobalAction(action as Action)
+          ? !this.#named.has(action as Action)
+          : this.#patterns.length === 0
+      ) {
+        return refused(GENERIC);
+      }
+    }
+    return null;
+  }
+}
+
+const GENERIC = 'The provided API key is invalid.';
+
+function refused(message: string): ApiError {
+  return new ApiError('invalid_api_key', message);
+}
+
+function expired(exp: number, now: number): ApiError {
+  return refused(
+    `The tenant token expired at ${rfc3339(exp * 1000)} (${exp}); it is now ${rfc3339(now)} (${Math.floor(now / 1000)}).`,
+  );
+}
+
+/** The action of a route; null: no authorization at all. */
+export type RouteAction = Action;
+
+const TENANT_ACTIONS: readonly RouteAction[] = ['search', 'chatCompletions'];
+
+export class Authorizer {
+  readonly #masterKey: string | null;
+  readonly #keys: KeyStore;
+  readonly #clock: Clock;
+  readonly #salt = randomBytes(32);
+  readonly #masterDigest: Buffer;
+  /** Empty, or the master key once it has been presented. */
+  readonly #masterTokens = new Set<string>();
+  #generation = -1;
+  #values = new Map<string, KeyRecord>();
+  #keyPrincipals = new Map<string, Principal>();
+  #tokenPrincipals = new Map<string, Principal>();
+
+  constructor(masterKey: string | null, keys: KeyStore, clock: Clock) {
+    this.#masterKey = masterKey;
+    this.#keys = keys;
+    this.#clock = clock;
+    this.#masterDigest = this.#digest(masterKey ?? '');
+  }
+
+  get masterKey(): string | null {
+    return this.#masterKey;
+  }
+
+  /**
+   * @param action of the route
+   * @param indexUid the index in its path, null when it has none
+   */
+  authorize(
+    credentials: Credentials,
+    action: RouteAction,
+    indexUid: string | null,
+  ): Result<Access, ApiError> {
+    const token = this.#token(credentials);
+    if (!token.ok) return token;
+    if (this.#masterKey === null) {
+      return action.startsWith('keys.')
+        ? err(
+            new ApiError(
+              'missing_master_key',
+              'The server runs without a master key. Set one at launch (`--master-key` or GANNET_MASTER_KEY) to use the `/keys` routes.',
+            ),
+          )
+        : ok(FULL_ACCESS);
+    }
+    const text = token.value;
+    if (text === null) return err(missingHeader());
+    if (this.#generation !== this.#keys.generation) this.#forget();
+    const known = this.#keyPrincipals.get(text);
+    if (known !== undefined) return this.#checked(known, action, indexUid);
+    if (this.#masterTokens.has(text)) return ok(FULL_ACCESS);
+    if (timingSafeEqual(this.#digest(text), this.#masterDigest)) {
+      this.#masterTokens.add(text);
+      return ok(FULL_ACCESS);
+    }
+    if (TENANT_ACTIONS.includes(action)) {
+      const tenant = this.#tenant(text);
+      if (!tenant.ok) return tenant;
+      if (tenant.value !== undefined) return this.#checked(tenant.value, action, indexUid);
+    }
+    const record = this.#lookUp(text);
+    if (record === undefined) return err(refused(GENERIC));
+    const principal = new Principal(record, null);
+    remember(this.#keyPrincipals, text, principal);
+    return this.#checked(principal, action, indexUid);
+  }
+
+  #checked(
+    principal: Principal,
+    action: RouteAction,
+    indexUid: string | null,
+  ): Result<Access, ApiError> {
+    const fault = principal.check(action, indexUid, this.#clock.now());
+    return fault === null ? ok(principal) : err(fault);
+  }
+
+  #token({ authorization, legacyKey }: Credentials): Result<string | null, ApiError> {
+    if (authorization === undefined) return ok(legacyKey ?? null);
+    const space = authorization.indexOf(' ');
+    const scheme = space < 0 ? authorization : authorization.slice(0, space);
+    if (scheme !== 'Bearer') return err(missingHeader());
+    const text = space < 0 ? '' : authorization.slice(space + 1);
+    return text === '' ? err(refused(GENERIC)) : ok(text);
+  }
+
+  /** Equal length for every text, so that comparing takes the same time for each. */
+  #digest(text: string): Buffer {
+    return createHmac('sha256', this.#salt).update(text).digest();
+  }
+
+  #forget(): void {
+    this.#generation = this.#keys.generation;
+    this.#keyPrincipals = new Map();
+    this.#tokenPrincipals = new Map();
+    this.#values = new Map(
+      this.#keys.list().map((record) => [keyValue(this.#masterKey!, record.uid), record]),
+    );
+  }
+
+  /** Compares with every key, so that the time tells nothing about a near miss. */
+  #lookUp(text: string): KeyRecord | undefined {
+    if (!/^[0-9a-fA-F]{64}$/.test(text)) return undefined;
+    const presented = Buffer.from(text, 'hex');
+    let found: KeyRecord | undefined;
+    for (const [value, record] of this.#values) {
+      if (timingSafeEqual(presented, Buffer.from(value, 'hex'))) found = record;
+    }
+    return found;
+  }
+
+  /** undefined when the text is no token at all. */
+  #tenant(text: string): Result<Principal | undefined, ApiError> {
+    const known = this.#tokenPrincipals.get(text);
+    if (known !== undefined) return ok(known);
+    const decoded = decodeTenantToken(text);
+    if (decoded === undefined) return ok(undefined);
+    if (!decoded.ok) return err(refused(`The tenant token cannot be decoded: ${decoded.error}.`));
+    const token = decoded.value;
+    if (!isSignedWith(token, keyValue(this.#masterKey!, token.apiKeyUid))) {
+      return err(refused('The tenant token cannot be decoded: its signature is not valid.'));
+    }
+    const now = this.#clock.now();
+    if (token.exp !== null && Math.floor(now / 1000) > token.exp)
+      return err(expired(token.exp, now));
+    const record = this.#keys.get(token.apiKeyUid);
+    if (record === undefined) return err(refused(GENERIC));
+    const principal = new Principal(record, token);
+    remember(this.#tokenPrincipals, text, principal);
+    return ok(principal);
+  }
+}
+
+function missingHeader(): ApiError {
+  return new ApiError(
+    'missing_authorization_header',
+    'The `Authorization` header is missing or has no bearer key: expected `Authorization: Bearer <API key>`.',
+  );
+}
+
+function remember(map: Map<string, Principal>, text: string, principal: Principal): void {
+  if (map.size >= REMEMBERED_TOKENS_MAX) map.delete(map.keys().next().value!);
+  map.set(text, principal);
+}

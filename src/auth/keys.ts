@@ -1,0 +1,140 @@
+/** API keys as the API knows them: secret values, defaults, creation and change. */
+import { createHmac, randomBytes, randomUUID } from 'node:crypto';
+import type { Clock } from '../base/clock.ts';
+import { rfc3339 } from '../base/clock.ts';
+import { err, ok, type Result } from '../base/result.ts';
+import { ApiError } from '../contract/errors.ts';
+import { KEY_DATE_RULE, normalizeUuid, parseKeyDate } from '../contract/formats.ts';
+import type { CreateKeyRequest, KeyRecord, KeyView, PatchKeyRequest } from '../contract/keys.ts';
+import type { KeyStore } from '../store/key-store.ts';
+
+/** Least length of a master key in production, bytes. */
+export const MASTER_KEY_BYTES_MIN = 16;
+
+/** HMAC-SHA-256 of the uid under the master key, 64 lower-case hexadecimal digits. */
+export function keyValue(masterKey: string, uid: string): string {
+  return createHmac('sha256', masterKey).update(uid).digest('hex');
+}
+
+/** 32 random bytes as URL-safe base64 without padding, 43 characters. */
+export function generateMasterKey(): string {
+  return randomBytes(32).toString('base64url');
+}
+
+/** Creation order: a list shows the newest first, so the search key comes on top. */
+const DEFAULT_KEYS: readonly Pick<KeyRecord, 'name' | 'description' | 'actions'>[] = [
+  {
+    name: 'Default Chat API Key',
+    description: 'Lets a front end chat with the documents and search them.',
+    actions: ['chatCompletions', 'search'],
+  },
+  {
+    name: 'Default Read-Only Admin API Key',
+    description: 'Reads everything on the instance. Keep it on servers, never in a front end.',
+    actions: ['*.get', 'keys.get'],
+  },
+  {
+    name: 'Default Admin API Key',
+    description: 'Does everything but search from a front end. Keep it on servers.',
+    actions: ['*'],
+  },
+  {
+    name: 'Default Search API Key',
+    description: 'Lets a front end search the documents.',
+    actions: ['search'],
+  },
+];
+
+/** Creates the default keys when the store has no key at all. */
+export async function createDefaultKeys(store: KeyStore, clock: Clock): Promise<void> {
+  if (store.size > 0) return;
+  const start = clock.now();
+  for (const [i, key] of DEFAULT_KEYS.entries()) {
+    // One millisecond apart, so that the order of the list is defined.
+    const createdAt = rfc3339(start + i);
+    await store.put({
+      uid: randomUUID(),
+      ...key,
+      indexes: ['*'],
+      expiresAt: null,
+      createdAt,
+      updatedAt: createdAt,
+    });
+  }
+}
+
+export function keyView(record: KeyRecord, masterKey: string): KeyView {
+  return {
+    name: record.name,
+    description: record.description,
+    key: keyValue(masterKey, record.uid),
+    uid: record.uid,
+    actions: record.actions,
+    indexes: record.indexes,
+    expiresAt: record.expiresAt,
+    createdAt: record.createdAt,
+    updatedAt: record.updatedAt,
+  };
+}
+
+/** The record of a valid request, not yet stored. */
+export function newKey(
+  request: CreateKeyRequest,
+  store: KeyStore,
+  clock: Clock,
+): Result<KeyRecord, ApiError> {
+  const uid = request.uid === undefined ? randomUUID() : normalizeUuid(request.uid)!;
+  const now = clock.now();
+  let expiresAt: string | null = null;
+  if (request.expiresAt !== null) {
+    const expiry = parseKeyDate(request.expiresAt)!;
+    if (expiry <= now) {
+      return err(
+        new ApiError(
+          'invalid_api_key_expires_at',
+          `Invalid value at \`.expiresAt\`: \`${request.expiresAt}\` is not in the future; ${KEY_DATE_RULE}.`,
+        ),
+      );
+    }
+    expiresAt = rfc3339(expiry);
+  }
+  if (store.get(uid) !== undefined) {
+    return err(
+      new ApiError('api_key_already_exists', `An API key with the uid \`${uid}\` already exists.`),
+    );
+  }
+  // Not earlier than the newest key, so that lists keep the order of creation.
+  const newest = store.list()[0]?.createdAt;
+  const created = newest === undefined ? now : Math.max(now, Date.parse(newest) + 1);
+  return ok({
+    uid,
+    name: request.name ?? null,
+    description: request.description ?? null,
+    actions: request.actions,
+    indexes: request.indexes,
+    expiresAt,
+    createdAt: rfc3339(created),
+    updatedAt: rfc3339(created),
+  });
+}
+
+export function patchedKey(record: KeyRecord, change: PatchKeyRequest, clock: Clock): KeyRecord {
+  return {
+    ...record,
+    name: change.name === undefined ? record.name : change.name,
+    description: change.description === undefined ? record.description : change.description,
+    updatedAt: rfc3339(clock.now()),
+  };
+}
+
+/** The key of a path segment: a uid when it reads as a UUID, else a key value. */
+export function findKey(
+  segment: string,
+  store: KeyStore,
+  masterKey: string,
+): KeyRecord | undefined {
+  const uid = normalizeUuid(segment);
+  if (uid !== undefined) return store.get(uid);
+  const value = segment.toLowerCase();
+  return store.list().find((record) => keyValue(masterKey, record.uid) === value);
+}

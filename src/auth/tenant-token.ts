@@ -1,0 +1,141 @@
+/**
+ * Tenant tokens: JSON Web Tokens (RFC 7519, signatures of RFC 7515) that a client signs with the value
+ * of an API key to narrow it down to some indexes and filters. The server stores nothing about them.
+ */
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { shortJson } from '../base/json.ts';
+import { err, ok, type Result } from '../base/result.ts';
+import { isIndexPattern, normalizeUuid } from '../contract/formats.ts';
+import { matchesPattern } from './patterns.ts';
+
+export interface TenantToken {
+  /** Uid of the key whose value signs. */
+  apiKeyUid: string;
+  /** Index pattern to filter; null: no filter. */
+  searchRules: ReadonlyMap<string, unknown>;
+  /** Unix seconds; null: no end. */
+  exp: number | null;
+  algorithm: string;
+  signedText: string;
+  signature: Buffer;
+}
+
+const HASHES: Readonly<Record<string, string>> = {
+  HS256: 'sha256',
+  HS384: 'sha384',
+  HS512: 'sha512',
+};
+
+const BASE64URL = /^[A-Za-z0-9_-]*$/;
+
+/**
+ * Reads a token without checking its signature.
+ * @returns undefined when the text does not have the form of a JWT; else the claims, or what is wrong
+ */
+export function decodeTenantToken(text: string): Result<TenantToken, string> | undefined {
+  const parts = text.split('.');
+  if (parts.length !== 3) return undefined;
+  const [header, payload, signature] = parts as [string, string, string];
+  if (header === '' || payload === '' || !parts.every((part) => BASE64URL.test(part))) {
+    return undefined;
+  }
+  const head = decodeObject(header);
+  const claims = decodeObject(payload);
+  if (head === undefined || claims === undefined) return undefined;
+  if (typeof head.alg !== 'string' || HASHES[head.alg] === undefined) {
+    return err(`the algorithm ${shortJson(head.alg)} is not one of HS256, HS384, HS512`);
+  }
+  if (typeof claims.apiKeyUid !== 'string')
+    return err('the claim `apiKeyUid` is missing or not a string');
+  const apiKeyUid = normalizeUuid(claims.apiKeyUid);
+  if (apiKeyUid === undefined) return err('the claim `apiKeyUid` is not a UUID');
+  const { exp } = claims;
+  if (exp !== undefined && exp !== null && !Number.isSafeInteger(exp)) {
+    return err('the claim `exp` is not an integer');
+  }
+  const searchRules = parseRules(claims.searchRules);
+  if (!searchRules.ok) return searchRules;
+  return ok({
+    apiKeyUid,
+    searchRules: searchRules.value,
+    exp: (exp as number | null | undefined) ?? null,
+    algorithm: head.alg,
+    signedText: `${header}.${payload}`,
+    signature: Buffer.from(signature, 'base64url'),
+  });
+}
+
+function decodeObject(part: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(part, 'base64url').toString('utf8'));
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function parseRules(claim: unknown): Result<Map<string, unknown>, string> {
+  const rules = new Map<string, unknown>();
+  if (Array.isArray(claim)) {
+    for (const pattern of claim) {
+      if (typeof pattern !== 'string') return err('an element of `searchRules` is not a string');
+      rules.set(pattern, null);
+    }
+  } else if (isObject(claim)) {
+    for (const [pattern, rule] of Object.entries(claim)) {
+      if (rule !== null && !isObject(rule)) {
+        return err(`the rule of \`${pattern}\` in \`searchRules\` is neither null nor an object`);
+      }
+      const filter = rule === null ? null : (rule.filter ?? null);
+      if (filter !== null && typeof filter !== 'string' && !Array.isArray(filter)) {
+        return err(
+          `the filter of \`${pattern}\` in \`searchRules\` is neither a string nor an array`,
+        );
+      }
+      rules.set(pattern, filter);
+    }
+  } else return err('the claim `searchRules` is missing or neither an array nor an object');
+  for (const pattern of rules.keys()) {
+    if (!isIndexPattern(pattern))
+      return err(`\`${pattern}\` in \`searchRules\` is not an index pattern`);
+  }
+  return ok(rules);
+}
+
+/** Whether the token is signed with that key value. Constant time for a given length. */
+export function isSignedWith(token: TenantToken, keyValueText: string): boolean {
+  const expected = createHmac(HASHES[token.algorithm]!, keyValueText)
+    .update(token.signedText)
+    .digest();
+  return expected.length === token.signature.length && timingSafeEqual(expected, token.signature);
+}
+
+/**
+ * The one rule that counts for an index: an exact uid before patterns, then the longest pattern.
+ * @returns undefined when no pattern matches, else the filter or null
+ */
+export function ruleFor(token: TenantToken, uid: string): unknown {
+  if (token.searchRules.has(uid)) return token.searchRules.get(uid);
+  let best: string | undefined;
+  for (const pattern of token.searchRules.keys()) {
+    if (matchesPattern(uid, pattern) && (best === undefined || pattern.length > best.length)) {
+      best = pattern;
+    }
+  }
+  return best === undefined ? undefined : token.searchRules.get(best);
+}
+
+/** Both filters must hold. Each is a string or an array, or null for none. */
+export function combineFilters(request: unknown, rule: unknown): unknown {
+  if (rule === null || rule === undefined) return request;
+  if (request === null || request === undefined) return rule;
+  return [...asArray(request), ...asArray(rule)];
+}
+
+function asArray(filter: unknown): unknown[] {
+  return Array.isArray(filter) ? filter : [filter];
+}
