@@ -1,0 +1,83 @@
+/** Content codings of requests and answers. */
+import {
+  brotliCompress,
+  constants,
+  createBrotliDecompress,
+  createGunzip,
+  createInflate,
+  deflate,
+  gzip,
+} from 'node:zlib';
+import type { Transform } from 'node:stream';
+import { promisify } from 'node:util';
+
+export type Coding = 'gzip' | 'deflate' | 'br';
+
+/** Answers below this gain nothing from compression, bytes. */
+export const COMPRESS_BYTES_MIN = 1024;
+
+const gzipAsync = promisify(gzip);
+const deflateAsync = promisify(deflate);
+const brotliAsync = promisify(brotliCompress);
+
+/** How a request body is coded; null: not at all, which any other value means as well. */
+export function requestCoding(header: string | undefined): Coding | null {
+  const name = header?.trim().toLowerCase();
+  return name === 'gzip' || name === 'deflate' || name === 'br' ? name : null;
+}
+
+export function decoder(coding: Coding): Transform {
+  switch (coding) {
+    case 'gzip':
+      return createGunzip();
+    case 'deflate':
+      return createInflate();
+    case 'br':
+      return createBrotliDecompress();
+  }
+}
+
+/** In the order of preference between equal weights. */
+const ANSWER_CODINGS: readonly Coding[] = ['br', 'gzip', 'deflate'];
+
+/** The coding that the client likes best (RFC 9110, 12.5.3), or null for none. */
+export function answerCoding(header: string | undefined): Coding | null {
+  if (header === undefined || header === '') return null;
+  const weights = new Map<string, number>();
+  for (const part of header.toLowerCase().split(',')) {
+    const [name, ...parameters] = part.split(';').map((piece) => piece.trim());
+    if (name === undefined || name === '') continue;
+    const q = parameters.find((parameter) => parameter.startsWith('q='));
+    const weight = q === undefined ? 1 : Number(q.slice(2));
+    weights.set(name === 'x-gzip' ? 'gzip' : name, Number.isFinite(weight) ? weight : 0);
+  }
+  const others = weights.get('*') ?? 0;
+  let best: Coding | null = null;
+  let bestWeight = 0;
+  for (const coding of ANSWER_CODINGS) {
+    const weight = weights.get(coding) ?? others;
+    if (weight > bestWeight) {
+      best = coding;
+      bestWeight = weight;
+    }
+  }
+  // A client that prefers plain bytes gets them.
+  return (weights.get('identity') ?? 0) > bestWeight ? null : best;
+}
+
+/** Off the event loop, at levels chosen for speed. */
+export function encode(coding: Coding, body: Buffer): Promise<Buffer> {
+  switch (coding) {
+    case 'gzip':
+      return gzipAsync(body, { level: 4 });
+    case 'deflate':
+      return deflateAsync(body, { level: 4 });
+    case 'br':
+      return brotliAsync(body, {
+        params: {
+          [constants.BROTLI_PARAM_QUALITY]: 4,
+          [constants.BROTLI_PARAM_SIZE_HINT]: body.length,
+        },
+      });
+  }
+}

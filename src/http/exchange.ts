@@ -1,0 +1,316 @@
+/**
+ * One request and its answer, and the only place that knows uWebSockets.js.
+ *
+ * Its rules, kept here so that no one else has to: what is needed of the request is copied before the
+ * handler returns; the abort listener is attached first; after an answer or an abort the response is
+ * never touched again; every answer goes out inside one cork; body chunks are valid during their
+ * callback only.
+ */
+import { createRequire } from 'node:module';
+import type { Socket } from './socket-types.ts';
+
+export type HeaderList = readonly (readonly [name: string, value: string])[];
+
+/** The request headers that anything here reads; undefined when absent. */
+export interface RequestHeaders {
+  authorization: string | undefined;
+  legacyKey: string | undefined;
+  contentType: string | undefined;
+  contentEncoding: string | undefined;
+  contentLength: string | undefined;
+  acceptEncoding: string | undefined;
+  origin: string | undefined;
+  requestMethod: string | undefined;
+  requestHeaders: string | undefined;
+  includeMetadata: string | undefined;
+}
+
+export interface Exchange {
+  /** Upper case. */
+  readonly method: string;
+  /** Still percent-encoded, without the query. */
+  readonly path: string;
+  /** The text after `?`, still encoded; empty when there is none. */
+  readonly query: string;
+  readonly headers: RequestHeaders;
+  /** The client has gone away; nothing can be answered any more. */
+  readonly aborted: boolean;
+  /** Called at most once, when the client goes away before the answer is complete. */
+  onAbort(listener: () => void): void;
+  /**
+   * Starts reading the body. Must be called before the handler of the exchange returns. `chunk` is
+   * valid during the call only. The last call has `last` and may have an empty chunk.
+   */
+  receive(onChunk: (chunk: Buffer, last: boolean) => void): void;
+  /** Asks the client to wait. Up to 5 MB that are already on their way may still arrive. */
+  pause(): void;
+  resume(): void;
+  /** The whole answer. Ignored after an abort. */
+  reply(status: number, headers: HeaderList, body: Buffer | string | null): void;
+  /** The head of an answer whose body follows in parts. */
+  stream(status: number, headers: HeaderList): ReplyStream;
+}
+
+export interface ReplyStream {
+  /** false: the client reads slower than this writes; wait for `onDrain`. */
+  write(chunk: string | Buffer): boolean;
+  onDrain(listener: () => void): void;
+  end(): void;
+}
+
+export interface Listener {
+  /** The port that is listened on. */
+  readonly port: number;
+  /** Refuses new connections; requests under way go on. */
+  stopListening(): void;
+  /** Drops every connection. */
+  close(): void;
+}
+
+export interface TlsFiles {
+  certificate: string;
+  key: string;
+  /** Certificates of the authorities that client certificates are checked against. */
+  authority: string | null;
+}
+
+export interface ListenOptions {
+  host: string;
+  port: number;
+  tls: TlsFiles | null;
+  onExchange(exchange: Exchange): void;
+}
+
+/** Longest request line plus headers, bytes. GET searches carry filters in the request line. */
+export const REQUEST_HEAD_BYTES_MAX = 65_536;
+
+export const STATUS_TEXTS: Readonly<Record<number, string>> = {
+  200: 'OK',
+  201: 'Created',
+  202: 'Accepted',
+  204: 'No Content',
+  400: 'Bad Request',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'Not Found',
+  405: 'Method Not Allowed',
+  409: 'Conflict',
+  412: 'Precondition Failed',
+  413: 'Payload Too Large',
+  415: 'Unsupported Media Type',
+  422: 'Unprocessable Entity',
+  451: 'Unavailable For Legal Reasons',
+  500: 'Internal Server Error',
+  501: 'Not Implemented',
+  502: 'Bad Gateway',
+  503: 'Service Unavailable',
+};
+
+function statusLine(status: number): string {
+  return `${status} ${STATUS_TEXTS[status] ?? 'Unknown'}`;
+}
+
+/** Bodies above this are sent piece by piece, as fast as the client reads them. */
+const SINGLE_WRITE_BYTES_MAX = 256 * 1024;
+
+/** The binary for this platform and Node major, or null where there is none. */
+export function loadSocketLibrary(): Socket.Library | null {
+  // Read by the library when it is loaded.
+  process.env.UWS_HTTP_MAX_HEADERS_SIZE ??= String(REQUEST_HEAD_BYTES_MAX);
+  const major = process.versions.node.split('.')[0];
+  try {
+    return createRequire(import.meta.url)(
+      `@uwsjs/${process.platform}-${process.arch}-${major}`,
+    ) as Socket.Library;
+  } catch {
+    return null;
+  }
+}
+
+class SocketExchange implements Exchange {
+  readonly method: string;
+  readonly path: string;
+  readonly query: string;
+  readonly headers: RequestHeaders;
+  readonly #res: Socket.Response;
+  #done = false;
+  aborted = false;
+  #abortListener: (() => void) | null = null;
+
+  constructor(res: Socket.Response, req: Socket.Request) {
+    this.#res = res;
+    res.onAborted(() => {
+      if (this.#done) return;
+      this.#done = true;
+      this.aborted = true;
+      this.#abortListener?.();
+    });
+    this.method = req.getMethod().toUpperCase();
+    this.path = req.getUrl();
+    this.query = req.getQuery() ?? '';
+    this.headers = copyHeaders(req);
+  }
+
+  onAbort(listener: () => void): void {
+    this.#abortListener = listener;
+    if (this.aborted) listener();
+  }
+
+  receive(onChunk: (chunk: Buffer, last: boolean) => void): void {
+    this.#res.onData((chunk, last) => onChunk(Buffer.from(chunk), last));
+  }
+
+  pause(): void {
+    if (!this.#done) this.#res.pause();
+  }
+
+  resume(): void {
+    if (!this.#done) this.#res.resume();
+  }
+
+  reply(status: number, headers: HeaderList, body: Buffer | string | null): void {
+    if (this.#done) return;
+    const res = this.#res;
+    if (body !== null && body.length > SINGLE_WRITE_BYTES_MAX) {
+      this.#replyInParts(status, headers, typeof body === 'string' ? Buffer.from(body) : body);
+      return;
+    }
+    this.#done = true;
+    res.cork(() => {
+      writeHead(res, status, headers);
+      if (body === null) {
+        if (status === 204) res.endWithoutBody();
+        else res.end();
+      } else res.end(body);
+    });
+  }
+
+  #replyInParts(status: number, headers: HeaderList, body: Buffer): void {
+    const res = this.#res;
+    const push = (offset: number): boolean => {
+      const [sent, complete] = res.tryEnd(body.subarray(offset), body.length);
+      if (complete) this.#done = true;
+      return sent || complete;
+    };
+    res.onWritable((offset) => {
+      let sent = true;
+      if (!this.#done) res.cork(() => (sent = push(offset)));
+      return sent;
+    });
+    res.cork(() => {
+      writeHead(res, status, headers);
+      push(0);
+    });
+  }
+
+  stream(status: number, headers: HeaderList): ReplyStream {
+    const res = this.#res;
+    const writeOpen = (chunk: string | Buffer): boolean => {
+      if (this.#done) return false;
+      let room = true;
+      res.cork(() => (room = res.write(chunk)));
+      return room;
+    };
+    if (!this.#done) res.cork(() => writeHead(res, status, headers));
+    return {
+      write: writeOpen,
+      onDrain: (listener) => {
+        if (this.#done) return;
+        res.onWritable(() => {
+          listener();
+          return true;
+        });
+      },
+      end: () => {
+        if (this.#done) return;
+        this.#done = true;
+        res.cork(() => res.end());
+      },
+    };
+  }
+}
+
+function writeHead(res: Socket.Response, status: number, headers: HeaderList): void {
+  res.writeStatus(statusLine(status));
+  for (const [name, value] of headers) res.writeHeader(name, value);
+}
+
+/** One pass over what was sent: an absent header and an empty one mean different things. */
+function copyHeaders(req: Socket.Request): RequestHeaders {
+  const headers = noHeaders();
+  req.forEach((name, value) => {
+    const field = HEADER_FIELDS[name];
+    if (field !== undefined) headers[field] = value;
+  });
+  return headers;
+}
+
+export function noHeaders(): RequestHeaders {
+  return {
+    authorization: undefined,
+    legacyKey: undefined,
+    contentType: undefined,
+    contentEncoding: undefined,
+    contentLength: undefined,
+    acceptEncoding: undefined,
+    origin: undefined,
+    requestMethod: undefined,
+    requestHeaders: undefined,
+    includeMetadata: undefined,
+  };
+}
+
+/** Lower-case header name to the field that holds it. */
+export const HEADER_FIELDS: Readonly<Record<string, keyof RequestHeaders>> = Object.assign(
+  Object.create(null) as Record<string, keyof RequestHeaders>,
+  {
+    authorization: 'authorization',
+    'x-svc-api-key': 'legacyKey',
+    'content-type': 'contentType',
+    'content-encoding': 'contentEncoding',
+    'content-length': 'contentLength',
+    'accept-encoding': 'acceptEncoding',
+    origin: 'origin',
+    'access-control-request-method': 'requestMethod',
+    'access-control-request-headers': 'requestHeaders',
+    'meili-include-metadata': 'includeMetadata',
+  } as const,
+);
+
+/** Rejects when the address cannot be listened on, for instance because another server does. */
+export function listenWithLibrary(
+  library: Socket.Library,
+  { host, port, tls, onExchange }: ListenOptions,
+): Promise<Listener> {
+  const app =
+    tls === null
+      ? library.App()
+      : library.SSLApp({
+          key_file_name: tls.key,
+          cert_file_name: tls.certificate,
+          ...(tls.authority === null ? {} : { ca_file_name: tls.authority }),
+        });
+  // Everything through one handler: the router is ours.
+  app.any('/*', (res, req) => onExchange(new SocketExchange(res, req)));
+  return new Promise((resolve, reject) => {
+    const listening = (token: Socket.ListenToken | false): void => {
+      if (token === false) {
+        reject(
+          new Error(`${host}:${port} cannot be listened on; is another server running there?`),
+        );
+        return;
+      }
+      let open = true;
+      resolve({
+        port: library.us_socket_local_port(token),
+        stopListening: () => {
+          if (open) library.us_listen_socket_close(token);
+          open = false;
+        },
+        close: () => app.close(),
+      });
+    };
+    // Without the option a second server could share the port unnoticed.
+    app.listen(host, port, library.LIBUS_LISTEN_EXCLUSIVE_PORT, listening);
+  });
+}

@@ -1,0 +1,133 @@
+/** The same exchange on node:http, for platforms without a uWebSockets.js binary. About half as fast. */
+import { readFileSync } from 'node:fs';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import {
+  HEADER_FIELDS,
+  noHeaders,
+  REQUEST_HEAD_BYTES_MAX,
+  type Exchange,
+  type HeaderList,
+  type Listener,
+  type ListenOptions,
+  type ReplyStream,
+  type RequestHeaders,
+} from './exchange.ts';
+
+class NodeExchange implements Exchange {
+  readonly method: string;
+  readonly path: string;
+  readonly query: string;
+  readonly headers: RequestHeaders;
+  aborted = false;
+  #done = false;
+  #abortListener: (() => void) | null = null;
+  readonly #req: IncomingMessage;
+  readonly #res: ServerResponse;
+
+  constructor(req: IncomingMessage, res: ServerResponse) {
+    this.#req = req;
+    this.#res = res;
+    const url = req.url ?? '/';
+    const mark = url.indexOf('?');
+    this.method = req.method ?? 'GET';
+    this.path = mark < 0 ? url : url.slice(0, mark);
+    this.query = mark < 0 ? '' : url.slice(mark + 1);
+    this.headers = noHeaders();
+    for (let i = 0; i + 1 < req.rawHeaders.length; i += 2) {
+      const field = HEADER_FIELDS[req.rawHeaders[i]!.toLowerCase()];
+      if (field !== undefined) this.headers[field] = req.rawHeaders[i + 1]!;
+    }
+    res.on('close', () => {
+      if (this.#done && res.writableFinished) return;
+      if (this.aborted) return;
+      this.aborted = true;
+      this.#done = true;
+      this.#abortListener?.();
+    });
+    res.on('error', () => {});
+    req.on('error', () => {});
+  }
+
+  onAbort(listener: () => void): void {
+    this.#abortListener = listener;
+    if (this.aborted) listener();
+  }
+
+  receive(onChunk: (chunk: Buffer, last: boolean) => void): void {
+    this.#req.on('data', (chunk: Buffer) => onChunk(chunk, false));
+    this.#req.on('end', () => onChunk(Buffer.alloc(0), true));
+  }
+
+  pause(): void {
+    this.#req.pause();
+  }
+
+  resume(): void {
+    this.#req.resume();
+  }
+
+  reply(status: number, headers: HeaderList, body: Buffer | string | null): void {
+    if (this.#done) return;
+    this.#done = true;
+    const length = body === null ? 0 : Buffer.byteLength(body);
+    const fields = headers.flatMap(([name, value]) => [name, value]);
+    if (status !== 204) fields.push('content-length', String(length));
+    this.#res.writeHead(status, fields);
+    this.#res.end(this.method === 'HEAD' ? undefined : (body ?? undefined));
+    // What is left of the body has to be read before the connection can be used again.
+    this.#req.resume();
+  }
+
+  stream(status: number, headers: HeaderList): ReplyStream {
+    const res = this.#res;
+    if (!this.#done) {
+      res.writeHead(
+        status,
+        headers.flatMap(([name, value]) => [name, value]),
+      );
+      res.flushHeaders();
+    }
+    return {
+      write: (chunk) => !this.#done && res.write(chunk),
+      onDrain: (listener) => void res.on('drain', listener),
+      end: () => {
+        if (this.#done) return;
+        this.#done = true;
+        res.end();
+      },
+    };
+  }
+}
+
+export function listenWithNode({ host, port, tls, onExchange }: ListenOptions): Promise<Listener> {
+  const options = { maxHeaderSize: REQUEST_HEAD_BYTES_MAX, requestTimeout: 0 };
+  const onRequest = (req: IncomingMessage, res: ServerResponse): void =>
+    onExchange(new NodeExchange(req, res));
+  const server =
+    tls === null
+      ? createServer(options, onRequest)
+      : createTlsServer(
+          {
+            ...options,
+            key: readFileSync(tls.key),
+            cert: readFileSync(tls.certificate),
+            ...(tls.authority === null ? {} : { ca: readFileSync(tls.authority) }),
+          },
+          onRequest,
+        );
+  // Streams of logs may be silent for as long as nothing happens.
+  server.timeout = 0;
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      server.off('error', reject);
+      resolve({
+        port: (server.address() as AddressInfo).port,
+        stopListening: () => void server.close(),
+        close: () => server.closeAllConnections(),
+      });
+    });
+  });
+}

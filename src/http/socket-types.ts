@@ -1,0 +1,56 @@
+/** The members of uWebSockets.js that are used here, common to its versions 20.51 and 20.69. */
+export declare namespace Socket {
+  interface Library {
+    App(): App;
+    SSLApp(options: TlsOptions): App;
+    LIBUS_LISTEN_EXCLUSIVE_PORT: number;
+    us_listen_socket_close(token: ListenToken): void;
+    us_socket_local_port(token: ListenToken): number;
+  }
+
+  interface TlsOptions {
+    key_file_name: string;
+    cert_file_name: string;
+    ca_file_name?: string;
+  }
+
+  interface ListenToken {
+    readonly listenToken: unique symbol;
+  }
+
+  interface App {
+    any(pattern: string, handler: (res: Response, req: Request) => void): App;
+    listen(
+      host: string,
+      port: number,
+      options: number,
+      callback: (token: ListenToken | false) => void,
+    ): App;
+    close(): App;
+  }
+
+  /** Dead once the handler returns. */
+  interface Request {
+    getMethod(): string;
+    getUrl(): string;
+    getQuery(): string | undefined;
+    forEach(callback: (name: string, value: string) => void): void;
+  }
+
+  interface Response {
+    onAborted(listener: () => void): Response;
+    /** `chunk` is detached when the callback returns. */
+    onData(listener: (chunk: ArrayBuffer, last: boolean) => void): Response;
+    /** Returns whether everything up to now has been written. `offset`: bytes sent so far. */
+    onWritable(listener: (offset: number) => boolean): Response;
+    pause(): void;
+    resume(): void;
+    cork(callback: () => void): Response;
+    writeStatus(status: string): Response;
+    writeHeader(name: string, value: string): Response;
+    write(chunk: string | Buffer): boolean;
+    end(body?: string | Buffer): Response;
+    tryEnd(rest: Buffer, total: number): [sent: boolean, complete: boolean];
+    endWithoutBody(): Response;
+  }
+}
