@@ -104,7 +104,7 @@ Analyzer::Analyzer(AnalyzerSettings settings) {
     strings.emplace_back(text);
     string_separators_.emplace(text, TokenKind::kHardSeparator);
   }
-  points_are_plain_ = strings.size() >= 2 && strings[0] == kDefaultStrings[0] &&
+  ascii_is_plain_ = strings.size() >= 2 && strings[0] == kDefaultStrings[0] &&
                       strings[1] == kDefaultStrings[1] && ascii_kinds_[' '] != TokenKind::kWord &&
                       ascii_kinds_[','] != TokenKind::kWord && ascii_kinds_['.'] != TokenKind::kWord;
   const size_t default_strings = strings.size();
@@ -139,7 +139,7 @@ Analyzer::Analyzer(AnalyzerSettings settings) {
     const uint8_t first = static_cast<uint8_t>(text[0]);
     const bool ascii = std::all_of(text.begin(), text.end(),
                                    [](char c) { return IsCleanAscii(static_cast<uint8_t>(c)); });
-    if (i >= default_strings && first < 0x80) points_are_plain_ = false;
+    if (i >= default_strings && first < 0x80) ascii_is_plain_ = false;
     byte_classes_[first] |= kStringByte;
     const TokenKind kind = Judge(text);
     strings_[first].push_back({std::move(text), kind, ascii});
@@ -154,6 +154,7 @@ Analyzer::Analyzer(AnalyzerSettings settings) {
     std::string lossless;
     AppendLossless(word, 0, lossless);
     if (lossless.empty()) continue;
+    if (Judge(lossless) != TokenKind::kWord) ascii_is_plain_ = false;
     stop_lengths_[static_cast<uint8_t>(lossless[0])] |= uint64_t{1}
                                                         << std::min<size_t>(lossless.size(), 63);
     stop_words_.insert(std::move(lossless));
@@ -374,7 +375,7 @@ uint32_t Analyzer::OriginalPrefix(std::string_view text, const Token& token,
 }
 
 bool Analyzer::IsPlain(std::string_view text) const {
-  if (!points_are_plain_) return false;
+  if (!ascii_is_plain_) return false;
   // Vertical tab and form feed are white space inside words; those of removed controls are not plain either.
   uint8_t unclean = 0;
   for (const char byte : text) {

@@ -70,7 +70,10 @@ class TokenBuffer {
 
 // As in the settings of an index. Stop words are compared in decomposed form, letter case as given.
 struct AnalyzerSettings {
-  std::vector<std::string> stop_words, separator_tokens, non_separator_tokens, dictionary;
+  std::vector<std::string> stop_words{};
+  std::vector<std::string> separator_tokens{};
+  std::vector<std::string> non_separator_tokens{};  // wins over separator_tokens
+  std::vector<std::string> dictionary{};            // cut out wherever they occur, one word each
 };
 
 class Analyzer {
@@ -158,7 +161,8 @@ class Analyzer {
   // Separators that are not one ASCII character; the default ones of one character are in the tables.
   std::unordered_map<std::string, TokenKind, StringHash, std::equal_to<>> string_separators_;
   StringSet removed_;         // default separators taken out
-  bool points_are_plain_;     // strings_ has ", " and ". " and nothing else that is ASCII
+  // In ASCII text only single characters, ", " and ". " cut, and all that cuts is a separator.
+  bool ascii_is_plain_;
 
   StringSet stop_words_;
   std::array<uint64_t, 256> stop_lengths_{};  // by first byte: bit min(length, 63)
