@@ -1,0 +1,100 @@
+// The tree of a filter expression. It knows nothing of any index: whether a field may be filtered, or a geo function
+// be used, is decided by who evaluates it.
+//
+// Every negative keyword form (NOT IN, NOT EXISTS, IS NOT NULL, ...) is a kNot over the positive condition, whose
+// `negated_form` says how it was written. Only `!=` is an operator of its own, because it differs from NOT `=` on a
+// field that no document has. The child of a kNot is never a kNot: two complements cancel.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+
+namespace gannet::filter {
+
+// Part of an expression: characters [start, end), counted from 1.
+struct Span {
+  uint32_t start = 1;
+  uint32_t end = 1;
+};
+
+enum class Operator : uint8_t {
+  kEqual,
+  kNotEqual,
+  kGreater,
+  kGreaterEqual,
+  kLess,
+  kLessEqual,
+  kBetween,  // field a TO b, both ends included
+  kIn,
+  kExists,
+  kIsNull,
+  kIsEmpty,
+  kContains,
+  kStartsWith,
+};
+
+// As written in an expression, such as "NOT IN" for (kIn, true).
+// REQUIRES: `negated_form` only with kIn and what follows it in the list
+std::string_view OperatorName(Operator op, bool negated_form = false);
+
+struct Value {
+  std::string text;              // unquoted and unescaped
+  std::optional<double> number;  // of `text` read as a decimal number, when that is finite; keeps the sign of -0
+  Span span;
+};
+
+struct GeoPoint {
+  double lat = 0;  // degrees, -90 to 90
+  double lng = 0;  // degrees, -180 to 180
+};
+
+enum class VectorKind : uint8_t { kAny, kUserProvided, kRegenerate, kDocumentTemplate, kFragment };
+
+struct Node {
+  enum class Kind : uint8_t {
+    kTrue,            // the empty filter: every document
+    kAnd,             // children, two or more
+    kOr,              // children, two or more
+    kNot,             // one child
+    kCondition,       // field, op, values
+    kGeoRadius,       // points[0], metres, resolution
+    kGeoBoundingBox,  // points[0] top right, points[1] bottom left
+    kGeoPolygon,      // points, three or more, not closed
+    kVectorExists,    // embedder, vector_kind, fragment
+  };
+
+  Kind kind = Kind::kTrue;
+  std::vector<std::unique_ptr<Node>> children;
+
+  std::string field;
+  Operator op = Operator::kEqual;
+  bool negated_form = false;   // written as NOT IN, IS NOT NULL, ...
+  std::vector<Value> values;   // kBetween: two; kIn: any number; kExists, kIsNull, kIsEmpty: none; else one
+
+  std::vector<GeoPoint> points;
+  double metres = 0;  // may be negative: matches nothing
+  int resolution = kDefaultResolution;
+
+  std::string embedder;  // empty: any
+  VectorKind vector_kind = VectorKind::kAny;
+  std::string fragment;
+
+  // Leaves only: where the condition, the geo function or the field of `_vectors` stands, for messages.
+  Span span;
+  Span field_span;
+  std::shared_ptr<const std::string> source;  // the whole expression
+
+  static constexpr int kDefaultResolution = 125;
+};
+
+// The error about `span` of `source`: the reason, then the position as start:end with the whole expression.
+Status FilterError(std::string_view reason, Span span, std::string_view source,
+                   std::string detail = "invalid_search_filter");
+
+}  // namespace gannet::filter
