@@ -157,6 +157,11 @@ export class Authorizer {
     return this.#masterKey;
   }
 
+  /** For routes without authorization. */
+  open(): Access {
+    return FULL_ACCESS;
+  }
+
   /**
    * @param action of the route
    * @param indexUid the index in its path, null when it has none

@@ -35,7 +35,7 @@ export interface Exchange {
   readonly headers: RequestHeaders;
   /** The client has gone away; nothing can be answered any more. */
   readonly aborted: boolean;
-  /** Called at most once, when the client goes away before the answer is complete. */
+  /** Each listener is called at most once, when the client goes away before the answer is complete. */
   onAbort(listener: () => void): void;
   /**
    * Starts reading the body. Must be called before the handler of the exchange returns. `chunk` is
@@ -135,7 +135,7 @@ class SocketExchange implements Exchange {
   readonly #res: Socket.Response;
   #done = false;
   aborted = false;
-  #abortListener: (() => void) | null = null;
+  readonly #abortListeners: (() => void)[] = [];
 
   constructor(res: Socket.Response, req: Socket.Request) {
     this.#res = res;
@@ -143,7 +143,7 @@ class SocketExchange implements Exchange {
       if (this.#done) return;
       this.#done = true;
       this.aborted = true;
-      this.#abortListener?.();
+      for (const listener of this.#abortListeners) listener();
     });
     this.method = req.getMethod().toUpperCase();
     this.path = req.getUrl();
@@ -152,8 +152,8 @@ class SocketExchange implements Exchange {
   }
 
   onAbort(listener: () => void): void {
-    this.#abortListener = listener;
     if (this.aborted) listener();
+    else this.#abortListeners.push(listener);
   }
 
   receive(onChunk: (chunk: Buffer, last: boolean) => void): void {

@@ -22,7 +22,7 @@ class NodeExchange implements Exchange {
   readonly headers: RequestHeaders;
   aborted = false;
   #done = false;
-  #abortListener: (() => void) | null = null;
+  readonly #abortListeners: (() => void)[] = [];
   readonly #req: IncomingMessage;
   readonly #res: ServerResponse;
 
@@ -44,15 +44,15 @@ class NodeExchange implements Exchange {
       if (this.aborted) return;
       this.aborted = true;
       this.#done = true;
-      this.#abortListener?.();
+      for (const listener of this.#abortListeners) listener();
     });
     res.on('error', () => {});
     req.on('error', () => {});
   }
 
   onAbort(listener: () => void): void {
-    this.#abortListener = listener;
     if (this.aborted) listener();
+    else this.#abortListeners.push(listener);
   }
 
   receive(onChunk: (chunk: Buffer, last: boolean) => void): void {

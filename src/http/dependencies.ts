@@ -1,0 +1,28 @@
+import type { Authorizer } from '../auth/authorize.ts';
+import type { Clock } from '../base/clock.ts';
+import type { NativeAddon } from '../engine/native.ts';
+import type { WebhookStore } from '../store/webhook-store.ts';
+import type { LogControl } from './log-control.ts';
+import type { HttpMetrics } from './metrics.ts';
+import type { Services } from './services.ts';
+
+export interface VersionInfo {
+  commitSha: string;
+  commitDate: string;
+  pkgVersion: string;
+}
+
+/** What the routes are made of. */
+export interface Dependencies {
+  services: Services;
+  authorizer: Authorizer;
+  clock: Clock;
+  webhooks: WebhookStore;
+  logs: LogControl;
+  metrics: HttpMetrics;
+  version: VersionInfo;
+  production: boolean;
+  payloadBytesMax: number;
+  checkPayload: NativeAddon['checkPayload'];
+  checkFilter: NativeAddon['checkFilter'];
+}

@@ -1,0 +1,299 @@
+/**
+ * What happens to every request, in this order: preflight, route, authorization, query parameters, body
+ * (content type, size, syntax, fields), form of the index uid, handler. Each step may answer; all errors
+ * leave through `fail`.
+ */
+import type { Authorizer } from '../auth/authorize.ts';
+import { parseJson } from '../base/json.ts';
+import type { Logger } from '../base/logger.ts';
+import { ApiError, toApiError } from '../contract/errors.ts';
+import { INDEX_UID_RULE, isIndexUid } from '../contract/formats.ts';
+import { collectBody } from './body.ts';
+import { answerCoding, COMPRESS_BYTES_MIN, encode } from './encoding.ts';
+import type { Exchange } from './exchange.ts';
+import type { HttpMetrics } from './metrics.ts';
+import type { BodyParser, Reply, RequestContext, Route } from './route.ts';
+import { Router } from './router.ts';
+
+export interface LifecycleOptions {
+  routes: readonly Route[];
+  authorizer: Authorizer;
+  /** Bytes of a body after decoding. */
+  payloadBytesMax: number;
+  logger: Logger;
+  metrics: HttpMetrics;
+}
+
+type Header = readonly [name: string, value: string];
+
+const ALL_METHODS = 'GET, POST, PUT, PATCH, DELETE, HEAD, OPTIONS, CONNECT, TRACE';
+const JSON_TYPE: Header = ['content-type', 'application/json'];
+const VARY_ENCODING: Header = ['vary', 'accept-encoding'];
+const VARY_BOTH: Header = ['vary', 'accept-encoding, origin'];
+const ANY_ORIGIN: Header = ['access-control-allow-origin', '*'];
+/** Seconds that a refused client should wait. */
+const RETRY_AFTER: Header = ['retry-after', '10'];
+
+/** One request on its way. */
+interface Pending {
+  readonly exchange: Exchange;
+  readonly route: Route;
+  /** Of `performance.now()`, or 0 when nobody measures. */
+  readonly startedAt: number;
+  open: boolean;
+}
+
+export class Lifecycle {
+  readonly #router = new Router<Route>();
+  readonly #options: LifecycleOptions;
+  #underWay = 0;
+  #onIdle: (() => void) | null = null;
+
+  constructor(options: LifecycleOptions) {
+    this.#options = options;
+    for (const route of options.routes) this.#router.add(route.method, route.path, route);
+  }
+
+  /** Requests without an answer yet. */
+  get underWay(): number {
+    return this.#underWay;
+  }
+
+  /** Resolves when no request is under way, at the latest after `timeoutMs`. */
+  drained(timeoutMs: number): Promise<void> {
+    if (this.#underWay === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, timeoutMs);
+      this.#onIdle = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+
+  handle(exchange: Exchange): void {
+    try {
+      this.#handle(exchange);
+    } catch (error) {
+      this.#options.logger.error({ err: error }, 'a request failed unexpectedly');
+      exchange.reply(500, [JSON_TYPE], JSON.stringify(toApiError(error)));
+    }
+  }
+
+  #handle(exchange: Exchange): void {
+    const { headers, method } = exchange;
+    if (
+      method === 'OPTIONS' &&
+      headers.origin !== undefined &&
+      headers.requestMethod !== undefined
+    ) {
+      preflight(exchange);
+      return;
+    }
+    const match = this.#router.match(method, exchange.path);
+    if (match.kind !== 'found') {
+      const answer: Header[] = headers.origin === undefined ? [] : [ANY_ORIGIN];
+      if (match.kind === 'wrongMethod') answer.push(['allow', match.allow]);
+      exchange.reply(match.kind === 'unknown' ? 404 : 405, answer, null);
+      return;
+    }
+    const route = match.target;
+    const { authorizer, metrics } = this.#options;
+    const startedAt = metrics.enabled() ? performance.now() : 0;
+    const pending: Pending = { exchange, route, startedAt, open: true };
+    this.#underWay++;
+    exchange.onAbort(() => this.#settled(pending));
+    if (route.action !== null) {
+      const access = authorizer.authorize(headers, route.action, match.params.index_uid ?? null);
+      if (!access.ok) this.#fail(pending, access.error);
+      else this.#readInput(pending, { params: match.params, access: access.value });
+    } else {
+      const access = authorizer.open();
+      this.#readInput(pending, { params: match.params, access });
+    }
+  }
+
+  #readInput(pending: Pending, known: Pick<RequestContext, 'params' | 'access'>): void {
+    const { exchange, route } = pending;
+    const query = route.query?.parse(exchange.query);
+    if (query !== undefined && !query.ok) {
+      this.#fail(pending, query.error);
+      return;
+    }
+    const context = {
+      ...known,
+      query: query?.value,
+      rawQuery: exchange.query,
+      body: undefined as unknown,
+      exchange,
+    };
+    const { body } = route;
+    if (body === undefined || body === 'upload') {
+      this.#run(pending, context);
+      return;
+    }
+    const wrongType = jsonTypeFault(exchange.headers.contentType);
+    if (wrongType !== null) {
+      this.#fail(pending, wrongType);
+      return;
+    }
+    collectBody(exchange, this.#options.payloadBytesMax, (outcome) => {
+      if (outcome instanceof ApiError) {
+        this.#fail(pending, outcome);
+        return;
+      }
+      const parsed = parseBody(outcome, body);
+      if (parsed instanceof ApiError) this.#fail(pending, parsed);
+      else this.#run(pending, { ...context, body: parsed.value });
+    });
+  }
+
+  #run(pending: Pending, context: RequestContext): void {
+    const uid = context.params.index_uid;
+    if (uid !== undefined && !isIndexUid(uid)) {
+      this.#fail(pending, badIndexUid(uid));
+      return;
+    }
+    let reply: Reply | Promise<Reply>;
+    try {
+      reply = pending.route.handle(context);
+    } catch (error) {
+      this.#fail(pending, error);
+      return;
+    }
+    if (reply instanceof Promise) {
+      reply.then(
+        (settled) => this.#send(pending, settled),
+        (error: unknown) => this.#fail(pending, error),
+      );
+    } else this.#send(pending, reply);
+  }
+
+  #fail(pending: Pending, thrown: unknown): void {
+    const error = toApiError(thrown);
+    if (error.status >= 500 && error.status !== 503) {
+      this.#options.logger.error(
+        { err: thrown, route: `${pending.route.method} ${pending.route.path}` },
+        'a request failed',
+      );
+    }
+    this.#send(pending, {
+      status: error.status,
+      body: JSON.stringify(error),
+      headers: error.status === 503 ? [RETRY_AFTER] : [],
+    });
+  }
+
+  #send(pending: Pending, reply: Reply): void {
+    const { exchange } = pending;
+    if (exchange.aborted) return;
+    const { body, status } = reply;
+    const { acceptEncoding, origin } = exchange.headers;
+    const headers: Header[] = [];
+    if (body !== null) {
+      headers.push(reply.type === undefined ? JSON_TYPE : ['content-type', reply.type]);
+      headers.push(origin === undefined ? VARY_ENCODING : VARY_BOTH);
+    }
+    if (origin !== undefined) headers.push(ANY_ORIGIN);
+    if (reply.headers !== undefined) headers.push(...reply.headers);
+    if (body !== null && acceptEncoding !== undefined && body.length >= COMPRESS_BYTES_MIN) {
+      const coding = answerCoding(acceptEncoding);
+      if (coding !== null) {
+        encode(coding, typeof body === 'string' ? Buffer.from(body) : body).then(
+          (encoded) => {
+            headers.push(['content-encoding', coding]);
+            this.#answer(pending, status, headers, encoded);
+          },
+          () => this.#answer(pending, status, headers, body),
+        );
+        return;
+      }
+    }
+    this.#answer(pending, status, headers, body);
+  }
+
+  #answer(pending: Pending, status: number, headers: Header[], body: Buffer | string | null): void {
+    const { exchange, route, startedAt } = pending;
+    if (exchange.aborted) return;
+    exchange.reply(status, headers, body);
+    if (startedAt > 0) {
+      this.#options.metrics.record(route, status, (performance.now() - startedAt) / 1000);
+    }
+    this.#settled(pending);
+  }
+
+  #settled(pending: Pending): void {
+    if (!pending.open) return;
+    pending.open = false;
+    this.#underWay--;
+    if (this.#underWay === 0) this.#onIdle?.();
+  }
+}
+
+function preflight(exchange: Exchange): void {
+  const { requestHeaders } = exchange.headers;
+  exchange.reply(
+    200,
+    [
+      ANY_ORIGIN,
+      ['access-control-allow-methods', ALL_METHODS],
+      ...(requestHeaders === undefined
+        ? []
+        : ([['access-control-allow-headers', requestHeaders]] as const)),
+      ['access-control-max-age', '86400'],
+      ['vary', 'Origin, Access-Control-Request-Method, Access-Control-Request-Headers'],
+    ],
+    null,
+  );
+}
+
+export function badIndexUid(uid: string): ApiError {
+  return new ApiError(
+    'invalid_index_uid',
+    `\`${uid}\` is not a valid index uid; ${INDEX_UID_RULE}.`,
+  );
+}
+
+const MEDIA_TYPE = /^[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+$/;
+
+/** Type and subtype in lower case without parameters; null when the text is no media type. */
+export function mediaType(header: string): string | null {
+  const type = header.split(';', 1)[0]!.trim().toLowerCase();
+  return MEDIA_TYPE.test(type) ? type : null;
+}
+
+export function missingContentType(accepted: string): ApiError {
+  return new ApiError(
+    'missing_content_type',
+    `The \`Content-Type\` header is missing; accepted are ${accepted}.`,
+  );
+}
+
+export function invalidContentType(received: string, accepted: string): ApiError {
+  return new ApiError(
+    'invalid_content_type',
+    `The \`Content-Type\` \`${received}\` is not accepted here; accepted are ${accepted}.`,
+  );
+}
+
+function jsonTypeFault(header: string | undefined): ApiError | null {
+  if (header === 'application/json') return null;
+  if (header === undefined) return missingContentType('`application/json`');
+  const type = mediaType(header);
+  return type !== null && (type.endsWith('/json') || type.endsWith('+json'))
+    ? null
+    : invalidContentType(header, '`application/json`');
+}
+
+function parseBody(body: Buffer, parser: BodyParser<unknown>): { value: unknown } | ApiError {
+  if (body.length === 0) {
+    return new ApiError('missing_payload', 'The body is missing; a json payload is expected.');
+  }
+  const parsed = parseJson(body);
+  if (!parsed.ok) {
+    return new ApiError('malformed_payload', `The json payload is malformed: ${parsed.error}.`);
+  }
+  const { value, marked } = parsed.value;
+  const checked = parser.parse(value, marked, () => body.toString('utf8'));
+  return checked.ok ? checked : checked.error;
+}

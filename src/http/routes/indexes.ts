@@ -1,0 +1,139 @@
+import { ApiError, indexNotFound } from '../../contract/errors.ts';
+import {
+  CREATE_INDEX,
+  LIST_INDEXES_QUERY,
+  SWAP_INDEXES,
+  UPDATE_INDEX,
+  type CreateIndexRequest,
+  type Pagination,
+  type SwapElement,
+  type UpdateIndexRequest,
+} from '../../contract/indexes.ts';
+import { queryParser } from '../../contract/query.ts';
+import type { IndexSwapPair } from '../../contract/tasks.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { bodyOf, json, route, type Route } from '../route.ts';
+
+/** One page of a list that is complete in memory. */
+export function page<T>(
+  all: readonly T[],
+  { offset = 0, limit = 20 }: Pagination,
+): { results: T[]; offset: number; limit: number; total: number } {
+  return { results: all.slice(offset, offset + limit), offset, limit, total: all.length };
+}
+
+export function indexRoutes({ services }: Dependencies): Route[] {
+  const { indexes, tasks } = services;
+  return [
+    route<Pagination, unknown>({
+      method: 'GET',
+      path: '/indexes',
+      action: 'indexes.get',
+      summary: 'Lists the indexes.',
+      query: queryParser(LIST_INDEXES_QUERY),
+      success: 200,
+      handle: ({ access, query }) => {
+        const { visible } = access;
+        const all = indexes.list();
+        const seen = visible === null ? all : all.filter(({ uid }) => visible(uid));
+        return json(200, page(seen, query));
+      },
+    }),
+    route<unknown, CreateIndexRequest>({
+      method: 'POST',
+      path: '/indexes',
+      action: 'indexes.create',
+      summary: 'Creates an index.',
+      body: bodyOf(CREATE_INDEX),
+      success: 202,
+      handle: async ({ access, body }) => {
+        if (!access.mayAccess(body.uid)) throw access.refusal(body.uid);
+        return json(
+          202,
+          await tasks.register({
+            type: 'indexCreation',
+            indexUid: body.uid,
+            primaryKey: body.primaryKey ?? null,
+          }),
+        );
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/indexes/:index_uid',
+      action: 'indexes.get',
+      summary: 'Shows an index.',
+      success: 200,
+      handle: ({ params }) => {
+        const uid = params.index_uid!;
+        const index = indexes.get(uid);
+        if (index === undefined) throw indexNotFound(uid);
+        return json(200, index);
+      },
+    }),
+    route<unknown, UpdateIndexRequest>({
+      method: 'PATCH',
+      path: '/indexes/:index_uid',
+      action: 'indexes.update',
+      summary: 'Changes the primary key or the uid of an index.',
+      body: bodyOf(UPDATE_INDEX),
+      success: 202,
+      handle: async ({ access, params, body }) => {
+        const { primaryKey, uid: newUid } = body;
+        if (typeof newUid === 'string' && !access.mayAccess(newUid)) throw access.refusal(newUid);
+        return json(
+          202,
+          await tasks.register({
+            type: 'indexUpdate',
+            indexUid: params.index_uid!,
+            ...(typeof primaryKey === 'string' ? { primaryKey } : {}),
+            ...(typeof newUid === 'string' ? { newUid } : {}),
+          }),
+        );
+      },
+    }),
+    route({
+      method: 'DELETE',
+      path: '/indexes/:index_uid',
+      action: 'indexes.delete',
+      summary: 'Deletes an index.',
+      success: 202,
+      handle: async ({ params }) =>
+        json(202, await tasks.register({ type: 'indexDeletion', indexUid: params.index_uid! })),
+    }),
+    route<unknown, SwapElement[]>({
+      method: 'POST',
+      path: '/swap-indexes',
+      action: 'indexes.swap',
+      summary: 'Swaps pairs of indexes, or renames indexes.',
+      body: bodyOf(SWAP_INDEXES),
+      success: 202,
+      handle: async ({ access, body }) => {
+        const swaps = body.map((element, i): IndexSwapPair => {
+          const { indexes: pair } = element;
+          if (pair.length !== 2) throw notTwo(pair, i);
+          for (const uid of pair) if (!access.mayAccess(uid)) throw access.refusal(uid);
+          return { indexes: [pair[0]!, pair[1]!], rename: element.rename ?? false };
+        });
+        refuseRepeated(swaps.flatMap((swap) => swap.indexes));
+        return json(202, await tasks.register({ type: 'indexSwap', swaps }));
+      },
+    }),
+  ];
+}
+
+function notTwo(pair: string[], position: number): ApiError {
+  return new ApiError(
+    'invalid_swap_indexes',
+    `Invalid value at \`[${position}].indexes\`: exactly two index uids are expected, but found ${pair.length}: ${JSON.stringify(pair)}.`,
+  );
+}
+
+function refuseRepeated(uids: string[]): void {
+  const repeated = uids.filter((uid, i) => uids.indexOf(uid) < i);
+  if (repeated.length === 0) return;
+  throw new ApiError(
+    'invalid_swap_duplicate_index_found',
+    `An index may be named only once in a swap, but these are named more often: ${[...new Set(repeated)].map((uid) => `\`${uid}\``).join(', ')}.`,
+  );
+}

@@ -1,0 +1,127 @@
+import { indexNotFound } from '../../contract/errors.ts';
+import {
+  checkPartialSettings,
+  childSchema,
+  parseChildSetting,
+  parseSettings,
+  renderSetting,
+  renderSettings,
+  resetAllSettings,
+  resetSetting,
+  SETTING_ROUTES,
+  SETTINGS,
+  type PartialSettings,
+  type SettingsObject,
+} from '../../contract/settings.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { json, route, type Reply, type RequestContext, type Route } from '../route.ts';
+
+export function settingsRoutes({ services }: Dependencies): Route[] {
+  const { indexes, tasks, features } = services;
+
+  function stored(uid: string): SettingsObject {
+    const settings = indexes.settings(uid);
+    if (settings === undefined) throw indexNotFound(uid);
+    return settings;
+  }
+
+  async function update({
+    access,
+    params,
+    body,
+  }: RequestContext<unknown, PartialSettings>): Promise<Reply> {
+    const fault = checkPartialSettings(body, features.get());
+    if (fault !== null) throw fault;
+    const uid = params.index_uid!;
+    return json(
+      202,
+      await tasks.register({
+        type: 'settingsUpdate',
+        indexUid: uid,
+        settings: body,
+        isReset: false,
+        allowIndexCreation: access.mayCreate(uid),
+      }),
+    );
+  }
+
+  async function reset(uid: string, settings: PartialSettings): Promise<Reply> {
+    return json(
+      202,
+      await tasks.register({
+        type: 'settingsUpdate',
+        indexUid: uid,
+        settings,
+        isReset: true,
+        allowIndexCreation: false,
+      }),
+    );
+  }
+
+  const whole: Route[] = [
+    route({
+      method: 'GET',
+      path: '/indexes/:index_uid/settings',
+      action: 'settings.get',
+      summary: 'Shows all settings of an index.',
+      success: 200,
+      handle: ({ params }) => json(200, renderSettings(stored(params.index_uid!), features.get())),
+    }),
+    route<unknown, PartialSettings>({
+      method: 'PATCH',
+      path: '/indexes/:index_uid/settings',
+      action: 'settings.update',
+      summary: 'Changes some settings of an index; null resets one.',
+      body: { schema: SETTINGS, parse: parseSettings },
+      success: 202,
+      handle: update,
+    }),
+    route({
+      method: 'DELETE',
+      path: '/indexes/:index_uid/settings',
+      action: 'settings.update',
+      summary: 'Resets all settings of an index.',
+      success: 202,
+      handle: ({ params }) => reset(params.index_uid!, resetAllSettings(features.get())),
+    }),
+  ];
+
+  const children = SETTING_ROUTES.flatMap((setting): Route[] => {
+    const { name, segment } = setting;
+    const path = `/indexes/:index_uid/settings/${segment}`;
+    return [
+      route({
+        method: 'GET',
+        path,
+        action: 'settings.get',
+        summary: `Shows the setting ${name}.`,
+        success: 200,
+        handle: ({ params }) => json(200, renderSetting(stored(params.index_uid!), name)),
+      }),
+      ...setting.methods.map((method) =>
+        route<unknown, PartialSettings>({
+          method,
+          path,
+          action: 'settings.update',
+          summary: `Changes the setting ${name}; null resets it.`,
+          body: {
+            schema: childSchema(setting),
+            parse: (value, marked) => parseChildSetting(name, value, marked),
+          },
+          success: 202,
+          handle: update,
+        }),
+      ),
+      route({
+        method: 'DELETE',
+        path,
+        action: 'settings.update',
+        summary: `Resets the setting ${name}.`,
+        success: 202,
+        handle: ({ params }) => reset(params.index_uid!, resetSetting(name)),
+      }),
+    ];
+  });
+
+  return [...whole, ...children];
+}

@@ -1,0 +1,132 @@
+import { ApiError, batchNotFound, taskNotFound, type ErrorCode } from '../../contract/errors.ts';
+import { queryParser } from '../../contract/query.ts';
+import {
+  FILTER_TASKS_QUERY,
+  LIST_TASKS_QUERY,
+  taskFilter,
+  type ListTasksQuery,
+  type TaskFilterQuery,
+} from '../../contract/task-filters.ts';
+import { TASK_UID_MAX, type TaskPaging } from '../../contract/tasks.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { json, route, type Reply, type RequestContext, type Route } from '../route.ts';
+
+function paging({ limit = 20, from, reverse = false }: ListTasksQuery): TaskPaging {
+  return { limit, from: from ?? null, reverse };
+}
+
+export function taskRoutes({ services }: Dependencies): Route[] {
+  const { tasks } = services;
+
+  async function selectTasks(
+    type: 'taskCancelation' | 'taskDeletion',
+    { access, query, rawQuery }: RequestContext<TaskFilterQuery>,
+  ): Promise<Reply> {
+    if (Object.keys(query).length === 0) throw missingFilters();
+    return json(
+      200,
+      await tasks.register({
+        type,
+        filter: taskFilter(query),
+        originalFilter: `?${rawQuery}`,
+        visible: access.visible,
+      }),
+    );
+  }
+
+  return [
+    route<ListTasksQuery, unknown>({
+      method: 'GET',
+      path: '/tasks',
+      action: 'tasks.get',
+      summary: 'Lists tasks, the newest first.',
+      query: queryParser(LIST_TASKS_QUERY),
+      success: 200,
+      handle: ({ access, query }) =>
+        json(200, tasks.list(taskFilter(query), paging(query), access.visible)),
+    }),
+    route<TaskFilterQuery, unknown>({
+      method: 'DELETE',
+      path: '/tasks',
+      action: 'tasks.delete',
+      summary: 'Deletes finished tasks.',
+      query: queryParser(FILTER_TASKS_QUERY),
+      success: 200,
+      handle: (context) => selectTasks('taskDeletion', context),
+    }),
+    route<TaskFilterQuery, unknown>({
+      method: 'POST',
+      path: '/tasks/cancel',
+      action: 'tasks.cancel',
+      summary: 'Cancels unfinished tasks.',
+      query: queryParser(FILTER_TASKS_QUERY),
+      success: 200,
+      handle: (context) => selectTasks('taskCancelation', context),
+    }),
+    route({
+      method: 'GET',
+      path: '/tasks/:task_uid',
+      action: 'tasks.get',
+      summary: 'Shows a task.',
+      success: 200,
+      handle: ({ access, params }) => {
+        const uid = pathUid(params.task_uid!, 'task', 'invalid_task_uids');
+        const task = tasks.get(uid, access.visible);
+        if (task === undefined) throw taskNotFound(uid);
+        return json(200, task);
+      },
+    }),
+    route<ListTasksQuery, unknown>({
+      method: 'GET',
+      path: '/batches',
+      action: 'tasks.get',
+      summary: 'Lists batches, the newest first.',
+      query: queryParser(LIST_TASKS_QUERY),
+      success: 200,
+      handle: ({ access, query }) =>
+        json(200, tasks.listBatches(taskFilter(query), paging(query), access.visible)),
+    }),
+    route({
+      method: 'GET',
+      path: '/batches/:batch_uid',
+      action: 'tasks.get',
+      summary: 'Shows a batch.',
+      success: 200,
+      handle: ({ access, params }) => {
+        const uid = pathUid(params.batch_uid!, 'batch', 'invalid_batch_uids');
+        const batch = tasks.getBatch(uid, access.visible);
+        if (batch === undefined) throw batchNotFound(uid);
+        return json(200, batch);
+      },
+    }),
+  ];
+}
+
+function pathUid(text: string, what: string, code: ErrorCode): number {
+  const uid = /^\d+$/.test(text) ? Number(text) : NaN;
+  if (uid <= TASK_UID_MAX) return uid;
+  throw new ApiError(
+    code,
+    `\`${text}\` is not a ${what} uid, which is a non-negative integer of at most ${TASK_UID_MAX}.`,
+  );
+}
+
+function missingFilters(): ApiError {
+  const filters = [
+    'uids',
+    'indexUids',
+    'statuses',
+    'types',
+    'canceledBy',
+    'beforeEnqueuedAt',
+    'afterEnqueuedAt',
+    'beforeStartedAt',
+    'afterStartedAt',
+    'beforeFinishedAt',
+    'afterFinishedAt',
+  ];
+  return new ApiError(
+    'missing_task_filters',
+    `At least one filter is required; accepted are ${filters.map((name) => `\`${name}\``).join(', ')}.`,
+  );
+}
