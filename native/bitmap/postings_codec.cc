@@ -94,9 +94,12 @@ void PostingsReader::IntersectInto(const DocSet& filter, DocSet& out) const {
     }
     return;
   }
+  uint32_t both[kDeltaPostingsMax];
+  size_t count = 0;
   for (const uint32_t docid : small()) {
-    if (filter.Contains(docid)) out.Add(docid);
+    if (filter.Contains(docid)) both[count++] = docid;
   }
+  out.AddMany({both, count});
 }
 
 void PostingsReader::ToVector(std::vector<uint32_t>& out) const {

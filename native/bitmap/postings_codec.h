@@ -24,6 +24,8 @@
 
 namespace gannet {
 
+// At 33 docids spread over 1 M, roaring is 2.5 times larger but decodes 3 times faster; at 8 it is
+// 5 times larger and no faster.
 inline constexpr uint32_t kDeltaPostingsMax = 32;
 
 void AppendPostings(const DocSet& docids, std::string& out);

@@ -136,25 +136,30 @@ uint8_t FuzzyStream::ErrorsAtLeast(const State& state) {
   return kNone;
 }
 
+// Positions, as in State, of the query's characters of which one must come next; 0 when others may.
+uint8_t FuzzyStream::ExactPositions(const Frame& frame) const {
+  if (frame.best != kNone) return 0;
+  uint32_t exact = frame.state.at[frame.cap];
+  for (uint8_t errors = 0; errors < frame.cap; ++errors) {
+    if (frame.state.at[errors]) return 0;
+    exact |= frame.state.swap[errors];
+  }
+  return static_cast<uint8_t>(exact);
+}
+
 // Whether a character of several bytes that begins with `lead` can keep the walk alive: false only
 // when the character must be one of the query's.
 bool FuzzyStream::CanLeadOn(const Frame& frame, uint8_t lead) const {
+  const std::vector<char32_t>& padded = query_->padded_;
   if (frame.chars == 0 && query_->first_ == FirstChar::kSameFirst) {
-    return lead == Utf8Lead(query_->padded_[query_->distance_max_]);
+    return lead == Utf8Lead(padded[query_->distance_max_]);
   }
-  uint32_t exact = frame.state.at[frame.cap];
-  for (uint8_t errors = 0; errors < frame.cap; ++errors) {
-    if (frame.state.at[errors]) return true;
-    exact |= frame.state.swap[errors];
+  if (frame.exact == 0) return true;
+  for (uint32_t i = 0; frame.exact >> i; ++i) {
+    const char32_t c = padded[frame.chars + i];
+    if ((frame.exact >> i & 1) && c != kFiller && Utf8Lead(c) == lead) return true;
   }
-  for (uint32_t i = 0; exact >> i; ++i) {
-    const size_t at = frame.chars + i;
-    if ((exact >> i & 1) && at < query_->padded_.size() && query_->padded_[at] != kFiller &&
-        Utf8Lead(query_->padded_[at]) == lead) {
-      return true;
-    }
-  }
-  return frame.best != kNone;
+  return false;
 }
 
 // Follows one character. False: no word below can match.
@@ -170,9 +175,13 @@ bool FuzzyStream::FollowChar(Frame& child, char32_t c, bool first) const {
                     : Step(child.state, query.Matches(c, child.chars), child.chars, child.cap);
   ++child.chars;
   const uint8_t at_least = ErrorsAtLeast(child.state);
-  if (!query.prefix_) return at_least != kNone;
+  if (!query.prefix_) {
+    child.exact = ExactPositions(child);
+    return at_least != kNone;
+  }
   if (at_least != kNone) child.best = std::min(child.best, DistanceAtEnd(child.state, child.chars));
   child.settled = child.best != kNone && at_least >= child.best;
+  child.exact = ExactPositions(child);
   return child.best != kNone || at_least != kNone;
 }
 
@@ -184,6 +193,7 @@ bool FuzzyStream::FollowByte(const Frame& parent, uint8_t label, Frame& child) c
   child.cap = parent.cap;
   child.best = parent.best;
   child.settled = parent.settled;
+  child.exact = 0;
   child.state = parent.state;
   if (parent.settled) return true;
   if (parent.missing > 0 && (label & 0xc0) == 0x80) {
@@ -218,7 +228,15 @@ void FuzzyStream::Advance() {
     Frame& frame = path_.back();
     const uint32_t arc_count = frame.node.arc_count;
     uint32_t arc = frame.arc;
-    while (arc < arc_count && !FollowByte(frame, frame.node.labels[arc], child)) ++arc;
+    // Most nodes are reached with no error left: skip what cannot follow with little ado.
+    for (; arc < arc_count; ++arc) {
+      const uint8_t label = frame.node.labels[arc];
+      if (frame.exact != 0 && label < 128 &&
+          (query_->Matches(label, frame.chars) & frame.exact) == 0) {
+        continue;
+      }
+      if (FollowByte(frame, label, child)) break;
+    }
     if (arc == arc_count) {
       path_.pop_back();
       if (!path_.empty()) word_.pop_back();
