@@ -24,8 +24,8 @@
 
 namespace gannet {
 
-// At 33 docids spread over 1 M, roaring is 2.5 times larger but decodes 3 times faster; at 8 it is
-// 5 times larger and no faster.
+// Around 32 docids spread over 1 M, roaring bytes are 2.5 times larger but decode 3 times faster
+// (0.5 us).
 inline constexpr uint32_t kDeltaPostingsMax = 32;
 
 void AppendPostings(const DocSet& docids, std::string& out);
