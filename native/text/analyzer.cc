@@ -1,7 +1,6 @@
 #include "text/analyzer.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace gannet::text {
 namespace {
@@ -24,19 +23,6 @@ TokenKind KindOf(CharSeparator separator) {
   return separator == CharSeparator::kHard   ? TokenKind::kHardSeparator
          : separator == CharSeparator::kSoft ? TokenKind::kSoftSeparator
                                              : TokenKind::kWord;
-}
-
-// Gathers bit `bit` of each of 64 bytes: bit i of the result comes from byte i.
-uint64_t GatherBit(const uint8_t* bytes, int bit) {
-  uint64_t mask = 0;
-  for (int i = 0; i < 8; ++i) {
-    uint64_t eight;
-    std::memcpy(&eight, bytes + 8 * i, 8);
-    // Moves the lowest bit of byte k to bit 56 + k; no two products meet.
-    eight = (eight >> bit & 0x0101010101010101) * 0x0102040810204080;
-    mask |= (eight >> 56) << (8 * i);
-  }
-  return mask;
 }
 
 // Hangul syllable kinds of Unicode standard annex 29: which conjoining letters form one syllable.
@@ -89,63 +75,48 @@ Analyzer::Analyzer(AnalyzerSettings settings) {
     TokenKind kind = KindOf(CharInfo(c).separator());
     if (removed_.contains(std::string(1, static_cast<char>(c)))) kind = TokenKind::kWord;
     ascii_kinds_[c] = kind;
-    byte_classes_[c] = kind == TokenKind::kWord            ? 0
-                       : kind == TokenKind::kHardSeparator ? kSeparatorByte | kHardByte
-                                                           : kSeparatorByte;
+    byte_classes_[c] = kind == TokenKind::kWord ? 0 : kSeparatorByte;
     if (IsRemovedAsciiControl(c)) byte_classes_[c] |= kControlByte;
   }
-  byte_classes_[' '] |= kSpaceByte;
-  byte_classes_[','] |= kPointByte;
-  byte_classes_['.'] |= kPointByte;
 
-  std::vector<std::string> strings;
+  size_t points = 0;
   for (const std::string_view text : kDefaultStrings) {
     if (removed_.contains(text)) continue;
-    strings.emplace_back(text);
-    string_separators_.emplace(text, TokenKind::kHardSeparator);
+    points += text.size() == 2;
+    AddString(std::string(text), TokenKind::kHardSeparator);
   }
-  ascii_is_plain_ = strings.size() >= 2 && strings[0] == kDefaultStrings[0] &&
-                      strings[1] == kDefaultStrings[1] && ascii_kinds_[' '] != TokenKind::kWord &&
-                      ascii_kinds_[','] != TokenKind::kWord && ascii_kinds_['.'] != TokenKind::kWord;
-  const size_t default_strings = strings.size();
+  ascii_is_plain_ = points == 2 && ascii_kinds_[' '] != TokenKind::kWord &&
+                    ascii_kinds_[','] != TokenKind::kWord && ascii_kinds_['.'] != TokenKind::kWord;
 
   for (std::string& text : settings.separator_tokens) {
     if (text.empty() || removed_.contains(text)) continue;
-    if (text.size() == 1 && static_cast<uint8_t>(text[0]) < 0x80) {
-      const uint8_t c = static_cast<uint8_t>(text[0]);
-      if (ascii_kinds_[c] == TokenKind::kWord) ascii_kinds_[c] = TokenKind::kSoftSeparator;
-      byte_classes_[c] |= kSeparatorByte;
-      continue;
+    const uint8_t first = static_cast<uint8_t>(text[0]);
+    if (first < 0x80) {
+      if (text.size() == 1) {
+        if (ascii_kinds_[first] == TokenKind::kWord) ascii_kinds_[first] = TokenKind::kSoftSeparator;
+        byte_classes_[first] |= kSeparatorByte;
+        continue;
+      }
+      ascii_is_plain_ = false;
     }
     size_t at = 0;
-    const char32_t first = DecodeUtf8(text, at);
-    const bool is_char = at == text.size();
-    const CharSeparator known = is_char ? CharInfo(first).separator() : CharSeparator::kNone;
-    const bool hard = known == CharSeparator::kHard || string_separators_.contains(text);
-    string_separators_.emplace(text, hard ? TokenKind::kHardSeparator : TokenKind::kSoftSeparator);
+    const CharSeparator known = CharInfo(DecodeUtf8(text, at)).separator();
+    if (at == text.size() && known != CharSeparator::kNone) continue;
     if (text == "\u00b4") {
-      // The acute accent is hard when added; tokens are judged in decomposed form.
-      string_separators_.emplace(Nfkd(text), TokenKind::kHardSeparator);
-      byte_classes_[' '] |= kStringByte;
+      // The acute accent is a hard separator when added, under its decomposed form.
+      AddString(Nfkd(text), TokenKind::kHardSeparator);
+      ascii_is_plain_ = false;
     }
-    strings.push_back(std::move(text));
+    AddString(std::move(text), TokenKind::kSoftSeparator);
   }
   for (std::string& text : settings.dictionary) {
-    if (!text.empty()) strings.push_back(std::move(text));
-  }
-
-  for (size_t i = 0; i < strings.size(); ++i) {
-    std::string& text = strings[i];
-    const uint8_t first = static_cast<uint8_t>(text[0]);
-    const bool ascii = std::all_of(text.begin(), text.end(),
-                                   [](char c) { return IsCleanAscii(static_cast<uint8_t>(c)); });
-    if (i >= default_strings && first < 0x80) ascii_is_plain_ = false;
-    byte_classes_[first] |= kStringByte;
+    if (text.empty()) continue;
+    if (static_cast<uint8_t>(text[0]) < 0x80) ascii_is_plain_ = false;
     const TokenKind kind = Judge(text);
-    strings_[first].push_back({std::move(text), kind, ascii});
+    AddString(std::move(text), kind);
   }
   for (std::vector<CutString>& list : strings_) {
-    std::sort(list.begin(), list.end(), [](const CutString& a, const CutString& b) {
+    std::stable_sort(list.begin(), list.end(), [](const CutString& a, const CutString& b) {
       return a.text.size() > b.text.size();
     });
   }
@@ -159,15 +130,30 @@ Analyzer::Analyzer(AnalyzerSettings settings) {
                                                         << std::min<size_t>(lossless.size(), 63);
     stop_words_.insert(std::move(lossless));
   }
+
+  for (uint8_t c = 0; c < 0x80; ++c) {
+    if (ascii_kinds_[c] != TokenKind::kWord) {
+      ascii_blocks_.AddSeparator(c, ascii_kinds_[c] == TokenKind::kHardSeparator);
+    }
+    // Vertical tab and form feed are white space that may end up at the rim of a word.
+    if (IsRemovedAsciiControl(c) || c == '\v' || c == '\f') ascii_blocks_.AddUnclean(c);
+  }
+}
+
+void Analyzer::AddString(std::string text, TokenKind kind) {
+  const uint8_t first = static_cast<uint8_t>(text[0]);
+  byte_classes_[first] |= kStringByte;
+  const bool ascii = std::all_of(text.begin(), text.end(),
+                                 [](char c) { return IsCleanAscii(static_cast<uint8_t>(c)); });
+  strings_[first].push_back({std::move(text), kind, ascii});
 }
 
 TokenKind Analyzer::Judge(std::string_view lossless) const {
   if (lossless.empty()) return TokenKind::kWord;
   const uint8_t first = static_cast<uint8_t>(lossless[0]);
   if (first < 0x80 && lossless.size() == 1) return ascii_kinds_[first];
-  if (byte_classes_[first] & kStringByte) {
-    const auto found = string_separators_.find(lossless);
-    if (found != string_separators_.end()) return found->second;
+  for (const CutString& string : strings_[first]) {
+    if (string.text == lossless) return string.kind;
   }
   if (first < 0x80 || lossless.size() > 4) return TokenKind::kWord;
   size_t at = 0;
@@ -372,28 +358,6 @@ uint32_t Analyzer::OriginalPrefix(std::string_view text, const Token& token,
     break;
   }
   return static_cast<uint32_t>(at);
-}
-
-bool Analyzer::IsPlain(std::string_view text) const {
-  if (!ascii_is_plain_) return false;
-  // Vertical tab and form feed are white space inside words; those of removed controls are not plain either.
-  uint8_t unclean = 0;
-  for (const char byte : text) {
-    const uint8_t c = static_cast<uint8_t>(byte);
-    unclean |= (c & 0x80) | (c == 0x7f) |
-               ((c < 0x20) & (c != '\t') & (c != '\n') & (c != '\r'));
-  }
-  return unclean == 0;
-}
-
-Analyzer::BlockMasks Analyzer::ClassifyBlock(const char* bytes, char* lower) const {
-  uint8_t classes[64];
-  for (int i = 0; i < 64; ++i) classes[i] = byte_classes_[static_cast<uint8_t>(bytes[i])];
-  for (int i = 0; i < 64; ++i) {
-    lower[i] = static_cast<char>(LowerAscii(static_cast<uint8_t>(bytes[i])));
-  }
-  return {~GatherBit(classes, 0), GatherBit(classes, 4), GatherBit(classes, 5),
-          GatherBit(classes, 6)};
 }
 
 }  // namespace gannet::text

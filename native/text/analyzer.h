@@ -24,10 +24,10 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
+#include "text/ascii_blocks.h"
 #include "text/locale.h"
 #include "text/normalize.h"
 
@@ -66,6 +66,7 @@ class TokenBuffer {
  private:
   friend class Analyzer;
   std::string lossless_;  // of the token being made
+  std::vector<AsciiBlock> blocks_;
 };
 
 // As in the settings of an index. Stop words are compared in decomposed form, letter case as given.
@@ -110,15 +111,12 @@ class Analyzer {
     kStringByte = 2,     // a string of strings_
     kControlByte = 4,    // a control character, to be removed
     kHighByte = 8,       // a character that is not ASCII
-    kHardByte = 16,      // a hard ASCII separator
-    kPointByte = 32,     // comma or full stop: a hard separator when a space follows
-    kSpaceByte = 64,
   };
   // A text to cut at that is not one ASCII character.
   struct CutString {
     std::string text;
-    TokenKind kind;  // when it is ASCII; others are judged in decomposed form
-    bool ascii;
+    TokenKind kind;  // of a token whose decomposed form is `text`
+    bool ascii;      // no control characters either: the token is its own decomposed form
   };
   struct Group {
     std::string_view text;  // the whole text
@@ -130,11 +128,6 @@ class Analyzer {
     size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
   };
   using StringSet = std::unordered_set<std::string, StringHash, std::equal_to<>>;
-  // Bit i speaks of byte i of 64.
-  struct BlockMasks {
-    uint64_t word, hard, point, space;
-  };
-
   void CutGroup(const Group& group, size_t begin, size_t end, TokenBuffer& out) const;
   void AddPiece(const Group& group, size_t begin, size_t end, bool ascii, TokenBuffer& out) const;
   void AddCharacters(const Group& group, size_t begin, size_t end, TokenBuffer& out) const;
@@ -144,25 +137,21 @@ class Analyzer {
                 TokenBuffer& out) const;
   const CutString* MatchString(std::string_view text) const;
   bool IsStopWord(std::string_view lossless) const;
+  void AddString(std::string text, TokenKind kind);
   // Word or separator.
   TokenKind Judge(std::string_view lossless) const;
 
-  // True when the text is ASCII without removed controls and no string but ", " and ". " can match.
-  bool IsPlain(std::string_view text) const;
-  // Lowercases 64 bytes into `lower` and classifies them.
-  BlockMasks ClassifyBlock(const char* bytes, char* lower) const;
   template <typename Sink>
-  std::optional<uint32_t> PlainWords(std::string_view text, uint32_t first_position,
-                                     TokenBuffer& scratch, Sink&& sink) const;
+  std::optional<uint32_t> AsciiWords(std::string_view text, uint32_t first_position,
+                                     const TokenBuffer& scratch, Sink&& sink) const;
 
   std::array<uint8_t, 256> byte_classes_{};
   std::array<TokenKind, 128> ascii_kinds_{};
   std::array<std::vector<CutString>, 256> strings_;  // by first byte, longest first
-  // Separators that are not one ASCII character; the default ones of one character are in the tables.
-  std::unordered_map<std::string, TokenKind, StringHash, std::equal_to<>> string_separators_;
   StringSet removed_;         // default separators taken out
   // In ASCII text only single characters, ", " and ". " cut, and all that cuts is a separator.
   bool ascii_is_plain_;
+  AsciiBlocks ascii_blocks_;  // of the separators that are one ASCII character
 
   StringSet stop_words_;
   std::array<uint64_t, 256> stop_lengths_{};  // by first byte: bit min(length, 63)
@@ -175,54 +164,37 @@ inline bool Analyzer::IsStopWord(std::string_view lossless) const {
   return stop_words_.contains(lossless);
 }
 
-// Blocks of 64 bytes become bit masks; words are then found by counting zeros, which costs one branch
-// per word instead of one per byte.
+// From the masks and the lowercase text that ascii_blocks_ left in `scratch`.
 template <typename Sink>
-std::optional<uint32_t> Analyzer::PlainWords(std::string_view text, uint32_t first_position,
-                                             TokenBuffer& scratch, Sink&& sink) const {
-  constexpr size_t kBlock = 64;
-  const size_t blocks = (text.size() + kBlock - 1) / kBlock;
-  if (scratch.lemmas.size() < blocks * kBlock) scratch.lemmas.resize(blocks * kBlock);
-  char* const lower = scratch.lemmas.data();
-
+std::optional<uint32_t> Analyzer::AsciiWords(std::string_view text, uint32_t first_position,
+                                             const TokenBuffer& scratch, Sink&& sink) const {
+  const char* const lower = scratch.lemmas.data();
+  const bool has_stop_words = !stop_words_.empty();
   std::optional<uint32_t> last;
   uint32_t position = first_position;
   bool any_word = false;
-  bool hard = false;        // a hard separator was seen since the last word
-  bool after_point = false; // the block before ended with comma or full stop
+  bool hard = false;  // a hard separator was seen since the last word
   bool in_word = false;
   size_t word_begin = 0;
+  // Returns false when no further word can be indexed.
   const auto end_word = [&](size_t end) {
     if (any_word) position += hard ? kHardSeparatorGap : 1;
     any_word = true;
     hard = false;
     if (position > kPositionMax) return false;
     const size_t size = end - word_begin;
-    if (size > kWordBytesMax || IsStopWord(text.substr(word_begin, size))) return true;
+    if (size > kWordBytesMax) return true;
+    if (has_stop_words && IsStopWord(text.substr(word_begin, size))) return true;
     last = position;
     sink(std::string_view(lower + word_begin, size), position);
     return true;
   };
 
-  for (size_t block = 0; block < blocks; ++block) {
-    const size_t base = block * kBlock;
-    const size_t left = text.size() - base;
-    BlockMasks masks;
-    if (left >= kBlock) {
-      masks = ClassifyBlock(text.data() + base, lower + base);
-    } else {
-      char padded[kBlock] = {};
-      text.copy(padded, left, base);
-      masks = ClassifyBlock(padded, lower + base);
-      const uint64_t valid = (uint64_t{1} << left) - 1;
-      masks.word &= valid;
-      masks.hard &= valid;
-    }
-    // A comma or full stop followed by a space is hard; seen at the space, which is never in a word.
-    uint64_t hards = masks.hard | ((masks.point << 1 | after_point) & masks.space);
-    after_point = masks.point >> 63;
-
-    uint64_t edges = masks.word ^ (masks.word << 1 | in_word);
+  for (size_t base = 0; base < text.size(); base += kAsciiBlock) {
+    const AsciiBlock& block = scratch.blocks_[base / kAsciiBlock];
+    uint64_t hards = block.hard;
+    // Where a word begins or ends, in turn.
+    uint64_t edges = block.word ^ (block.word << 1 | in_word);
     while (edges != 0) {
       const int at = std::countr_zero(edges);
       edges &= edges - 1;
@@ -246,7 +218,14 @@ template <typename Sink>
 std::optional<uint32_t> Analyzer::Words(std::string_view text, std::span<const Locale> locales,
                                         uint32_t first_position, TokenBuffer& scratch,
                                         Sink&& sink) const {
-  if (IsPlain(text)) return PlainWords(text, first_position, scratch, sink);
+  if (ascii_is_plain_) {
+    const size_t blocks = (text.size() + kAsciiBlock - 1) / kAsciiBlock;
+    if (scratch.lemmas.size() < blocks * kAsciiBlock) scratch.lemmas.resize(blocks * kAsciiBlock);
+    if (scratch.blocks_.size() < blocks) scratch.blocks_.resize(blocks);
+    if (ascii_blocks_.Classify(text, scratch.lemmas.data(), scratch.blocks_.data())) {
+      return AsciiWords(text, first_position, scratch, sink);
+    }
+  }
 
   scratch.Clear();
   Tokenize(text, locales, scratch);
