@@ -1,0 +1,10 @@
+import { createRequire } from 'node:module';
+import type { NativeAddon } from './native.ts';
+
+/** The same from `src/engine` and from `dist/engine`. */
+const ADDON = '../../build/Release/gannet.node';
+
+/** Loads the native engine. Throws when it has not been built for this platform and Node version. */
+export function loadAddon(): NativeAddon {
+  return createRequire(import.meta.url)(ADDON) as NativeAddon;
+}

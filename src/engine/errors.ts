@@ -1,0 +1,22 @@
+import { ApiError, isErrorCode } from '../contract/errors.ts';
+
+/** The code with which a batch ends that was asked to stop. Not a code of the API. */
+const CANCELED = 'canceled';
+
+/** A batch stopped by `cancelBatch`: it has changed nothing. */
+export class BatchCanceled extends Error {
+  override readonly name = 'BatchCanceled';
+
+  constructor() {
+    super('the batch was canceled');
+  }
+}
+
+/** What the engine threw or rejected with, as the rest of the server knows errors. */
+export function fromEngine(thrown: unknown): Error {
+  const { code } = thrown as { code?: unknown };
+  const message = thrown instanceof Error ? thrown.message : String(thrown);
+  if (code === CANCELED) return new BatchCanceled();
+  if (isErrorCode(code)) return new ApiError(code, message);
+  return new ApiError('internal', `The engine failed: ${message}`);
+}

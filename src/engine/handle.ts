@@ -1,0 +1,86 @@
+import { fromEngine } from './errors.ts';
+import type { BatchJob, BatchOutcome, BatchProgress, IndexState, NativeAddon } from './native.ts';
+
+/**
+ * One open index of the engine. Errors come out as `ApiError`, or `BatchCanceled` from `applyBatch`.
+ *
+ * Invariant: `busy` counts the calls under way; a handle is closed by its registry only at 0, so that
+ * the same folder is never open twice.
+ */
+export class IndexHandle {
+  readonly #native: NativeAddon;
+  readonly #handle: number;
+  busy = 0;
+  /** Of the registry: greater is more recent. */
+  lastUse = 0;
+
+  constructor(native: NativeAddon, dir: string) {
+    this.#native = native;
+    try {
+      this.#handle = native.openIndex(dir);
+    } catch (error) {
+      throw fromEngine(error);
+    }
+  }
+
+  /** For federated searches over several indexes. */
+  get number(): number {
+    return this.#handle;
+  }
+
+  state(): IndexState {
+    return JSON.parse(this.#sync(() => this.#native.indexState(this.#handle))) as IndexState;
+  }
+
+  search(request: string): Promise<Buffer> {
+    return this.track(this.#native.search(this.#handle, request));
+  }
+
+  facetSearch(request: string): Promise<Buffer> {
+    return this.track(this.#native.facetSearch(this.#handle, request));
+  }
+
+  fetchDocuments(request: string): Promise<Buffer> {
+    return this.track(this.#native.fetchDocuments(this.#handle, request));
+  }
+
+  getDocument(id: string, fields: string[] | null, retrieveVectors: boolean): Buffer | null {
+    return this.#sync(() => this.#native.getDocument(this.#handle, id, fields, retrieveVectors));
+  }
+
+  async applyBatch(job: BatchJob, payloads: Buffer[]): Promise<BatchOutcome> {
+    const outcome = this.#native.applyBatch(this.#handle, JSON.stringify(job), payloads);
+    return JSON.parse(await this.track(outcome)) as BatchOutcome;
+  }
+
+  cancelBatch(): void {
+    this.#native.cancelBatch(this.#handle);
+  }
+
+  batchProgress(): BatchProgress | null {
+    return JSON.parse(this.#native.batchProgress(this.#handle)) as BatchProgress | null;
+  }
+
+  close(): void {
+    this.#native.closeIndex(this.#handle);
+  }
+
+  async track<T>(work: Promise<T>): Promise<T> {
+    this.busy++;
+    try {
+      return await work;
+    } catch (error) {
+      throw fromEngine(error);
+    } finally {
+      this.busy--;
+    }
+  }
+
+  #sync<T>(work: () => T): T {
+    try {
+      return work();
+    } catch (error) {
+      throw fromEngine(error);
+    }
+  }
+}

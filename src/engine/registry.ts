@@ -1,0 +1,239 @@
+import { randomUUID } from 'node:crypto';
+import { mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { compareUtf8 } from '../base/json.ts';
+import { defaultSettings, type SettingsObject } from '../contract/settings.ts';
+import { fromEngine } from './errors.ts';
+import { IndexHandle } from './handle.ts';
+import type { IndexState, NativeAddon } from './native.ts';
+
+/** Indexes kept open; beyond, the one used longest ago is closed. Bounds mapped memory and open files. */
+export const OPEN_INDEXES_MAX = 256;
+
+/** What the store knows of an index: enough for every list and statistic without opening it. */
+export interface IndexRecord {
+  /** Name of its folder. */
+  uuid: string;
+  /** RFC 3339. */
+  createdAt: string;
+  summary: IndexSummary;
+}
+
+export interface IndexSummary {
+  primaryKey: string | null;
+  /** RFC 3339. */
+  updatedAt: string;
+  numberOfDocuments: number;
+  rawDocumentDbSize: number;
+  diskBytes: number;
+  usedBytes: number;
+  numberOfEmbeddings: number;
+  numberOfEmbeddedDocuments: number;
+  fieldDistribution: Record<string, number>;
+}
+
+/** Figures that an engine may add to its state once it stores vectors. */
+interface VectorFigures {
+  numberOfEmbeddings?: number;
+  numberOfEmbeddedDocuments?: number;
+}
+
+/** An index and what is known of it. The uid is not in here: it can change, and the content moves. */
+export class IndexEntry {
+  readonly uuid: string;
+  readonly createdAt: string;
+  summary: IndexSummary;
+  /** While a batch of it runs. */
+  isIndexing = false;
+  readonly #registry: IndexRegistry;
+  #handle: IndexHandle | null = null;
+  #settings: SettingsObject | null = null;
+
+  constructor(registry: IndexRegistry, record: IndexRecord) {
+    this.#registry = registry;
+    this.uuid = record.uuid;
+    this.createdAt = record.createdAt;
+    this.summary = record.summary;
+  }
+
+  get record(): IndexRecord {
+    return { uuid: this.uuid, createdAt: this.createdAt, summary: this.summary };
+  }
+
+  /** Opens the index when needed. Throws `ApiError`. */
+  get handle(): IndexHandle {
+    const handle = (this.#handle ??= this.#registry.open(this));
+    handle.lastUse = this.#registry.tick();
+    return handle;
+  }
+
+  get openHandle(): IndexHandle | null {
+    return this.#handle;
+  }
+
+  /** The complete settings; parsed once per change. Shared: do not modify. */
+  get settings(): SettingsObject {
+    return (this.#settings ??= settingsOf(this.handle.state()));
+  }
+
+  /** Takes over the state that the engine has committed. Call after each batch. */
+  refresh(): IndexState {
+    const state = this.handle.state();
+    this.summary = summaryOf(state, this.createdAt);
+    this.#settings = settingsOf(state);
+    return state;
+  }
+
+  close(): void {
+    this.#handle?.close();
+    this.#handle = null;
+  }
+}
+
+/** The indexes by uid. Only the end of a batch changes it, after the store has committed the same change. */
+export class IndexRegistry {
+  readonly #native: NativeAddon;
+  readonly #dir: string;
+  readonly #entries = new Map<string, IndexEntry>();
+  readonly #open = new Set<IndexEntry>();
+  #sorted: [string, IndexEntry][] | null = null;
+  #uses = 0;
+  readonly #openMax: number;
+
+  /** @param dir folder that holds one folder per index, named by its uuid */
+  constructor(
+    native: NativeAddon,
+    dir: string,
+    records: Iterable<readonly [uid: string, record: IndexRecord]>,
+    openMax = OPEN_INDEXES_MAX,
+  ) {
+    this.#native = native;
+    this.#dir = dir;
+    this.#openMax = openMax;
+    for (const [uid, record] of records) this.#entries.set(uid, new IndexEntry(this, record));
+  }
+
+  get native(): NativeAddon {
+    return this.#native;
+  }
+
+  get(uid: string): IndexEntry | undefined {
+    return this.#entries.get(uid);
+  }
+
+  has(uid: string): boolean {
+    return this.#entries.has(uid);
+  }
+
+  /** Ascending uid. */
+  list(): readonly (readonly [uid: string, entry: IndexEntry])[] {
+    this.#sorted ??= [...this.#entries].sort(([a], [b]) => compareUtf8(a, b));
+    return this.#sorted;
+  }
+
+  /** A new, empty, open index. It has no uid until `apply`, and no one finds its folder after a crash. */
+  create(createdAt: string): IndexEntry {
+    const entry = new IndexEntry(this, {
+      uuid: randomUUID(),
+      createdAt,
+      summary: {
+        primaryKey: null,
+        updatedAt: createdAt,
+        numberOfDocuments: 0,
+        rawDocumentDbSize: 0,
+        diskBytes: 0,
+        usedBytes: 0,
+        numberOfEmbeddings: 0,
+        numberOfEmbeddedDocuments: 0,
+        fieldDistribution: {},
+      },
+    });
+    mkdirSync(this.#dirOf(entry.uuid), { recursive: true });
+    entry.refresh();
+    return entry;
+  }
+
+  /** Gives uids their entries; null frees a uid. Entries that have none afterwards are erased by `discard`. */
+  apply(changes: ReadonlyMap<string, IndexEntry | null>): void {
+    for (const [uid, entry] of changes) {
+      if (entry === null) this.#entries.delete(uid);
+      else this.#entries.set(uid, entry);
+    }
+    this.#sorted = null;
+  }
+
+  /** Closes an index and erases its folder. */
+  async discard(entry: IndexEntry): Promise<void> {
+    this.#close(entry);
+    await rm(this.#dirOf(entry.uuid), { recursive: true, force: true });
+  }
+
+  /** Erases the folders that no index of the store names. Call once, at start. */
+  sweep(): void {
+    const named = new Set([...this.#entries.values()].map(({ uuid }) => uuid));
+    for (const name of readdirSync(this.#dir)) {
+      if (!named.has(name)) rmSync(this.#dirOf(name), { recursive: true, force: true });
+    }
+  }
+
+  closeAll(): void {
+    for (const entry of this.#open) entry.close();
+    this.#open.clear();
+  }
+
+  /** For `IndexEntry` only. */
+  open(entry: IndexEntry): IndexHandle {
+    if (this.#open.size >= this.#openMax) this.#closeIdle();
+    let handle: IndexHandle;
+    try {
+      handle = new IndexHandle(this.#native, this.#dirOf(entry.uuid));
+    } catch (error) {
+      throw fromEngine(error);
+    }
+    this.#open.add(entry);
+    return handle;
+  }
+
+  /** For `IndexEntry` only. */
+  tick(): number {
+    return ++this.#uses;
+  }
+
+  #closeIdle(): void {
+    let oldest: IndexEntry | null = null;
+    for (const entry of this.#open) {
+      const handle = entry.openHandle;
+      if (handle === null || handle.busy > 0 || entry.isIndexing) continue;
+      if (oldest === null || handle.lastUse < oldest.openHandle!.lastUse) oldest = entry;
+    }
+    if (oldest !== null) this.#close(oldest);
+  }
+
+  #close(entry: IndexEntry): void {
+    entry.close();
+    this.#open.delete(entry);
+  }
+
+  #dirOf(uuid: string): string {
+    return join(this.#dir, uuid);
+  }
+}
+
+function summaryOf(state: IndexState & VectorFigures, createdAt: string): IndexSummary {
+  return {
+    primaryKey: state.primaryKey,
+    updatedAt: state.updatedAt ?? createdAt,
+    numberOfDocuments: state.numberOfDocuments,
+    rawDocumentDbSize: state.rawDocumentDbSize,
+    diskBytes: state.diskBytes,
+    usedBytes: state.usedBytes,
+    numberOfEmbeddings: state.numberOfEmbeddings ?? 0,
+    numberOfEmbeddedDocuments: state.numberOfEmbeddedDocuments ?? 0,
+    fieldDistribution: state.fieldDistribution,
+  };
+}
+
+function settingsOf(state: IndexState): SettingsObject {
+  return { ...defaultSettings(), ...(state.settings as Partial<SettingsObject> | null) };
+}

@@ -1,0 +1,137 @@
+import { randomUUID } from 'node:crypto';
+import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:net';
+import { join, resolve } from 'node:path';
+
+/** The folder of one instance, held by this process alone from opening to closing. */
+export interface DataFolder {
+  readonly dir: string;
+  readonly storeDir: string;
+  readonly payloadDir: string;
+  readonly indexDir: string;
+  readonly instanceUid: string;
+  /** Version that wrote the folder, when `upgrade` let it be another one than ours; else null. */
+  readonly upgradedFrom: string | null;
+  /** Writes our version into the folder: from here on an older program refuses it. */
+  markUpgraded(): void;
+  close(): Promise<void>;
+}
+
+export interface DataFolderOptions {
+  /** `major.minor.patch` of the program. */
+  version: string;
+  /** Take over a folder of an older version. */
+  upgrade: boolean;
+}
+
+/** The folder cannot be used; the message is for the person who starts the program. */
+export class DataFolderError extends Error {
+  override readonly name = 'DataFolderError';
+}
+
+/**
+ * Creates the folder when absent, or checks that it is ours to open.
+ *
+ * The lock is an abstract unix socket named after device and inode of the folder: binding it is
+ * atomic, works through any path that leads to the folder, and the kernel releases it when the process
+ * dies in whatever way. Processes in other network namespaces do not see each other's.
+ */
+export async function openDataFolder(
+  path: string,
+  { version, upgrade }: DataFolderOptions,
+): Promise<DataFolder> {
+  const dir = resolve(path);
+  mkdirSync(dir, { recursive: true });
+  const lock = await lockFolder(dir);
+  try {
+    const upgradedFrom = checkVersion(dir, version, upgrade);
+    const storeDir = join(dir, 'store');
+    const payloadDir = join(dir, 'payloads');
+    const indexDir = join(dir, 'indexes');
+    for (const part of [storeDir, payloadDir, indexDir]) mkdirSync(part, { recursive: true });
+    return {
+      dir,
+      storeDir,
+      payloadDir,
+      indexDir,
+      instanceUid: readOrCreate(join(dir, 'instance-uid'), randomUUID),
+      upgradedFrom,
+      markUpgraded: () => replaceFile(join(dir, 'VERSION'), version),
+      close: () => closeServer(lock),
+    };
+  } catch (error) {
+    await closeServer(lock);
+    throw error;
+  }
+}
+
+function lockFolder(dir: string): Promise<Server> {
+  const { dev, ino } = statSync(dir, { bigint: true });
+  const server = createServer((socket) => socket.destroy());
+  server.unref();
+  return new Promise((done, failed) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      failed(
+        error.code === 'EADDRINUSE'
+          ? new DataFolderError(
+              `The data folder ${dir} is in use by another process. Stop it, or choose another folder.`,
+            )
+          : error,
+      );
+    });
+    server.listen(`\0gannet:${dev}:${ino}`, () => done(server));
+  });
+}
+
+function closeServer(server: Server): Promise<void> {
+  return new Promise((done) => server.close(() => done()));
+}
+
+/** @returns the version found when it is an older one that may be upgraded, null when it fits */
+function checkVersion(dir: string, version: string, upgrade: boolean): string | null {
+  const found = readOrCreate(join(dir, 'VERSION'), () => version);
+  if (found === version) return null;
+  const [stored, ours] = [parseVersion(found), parseVersion(version)];
+  if (stored === null || ours === null) {
+    throw new DataFolderError(
+      `The file VERSION in ${dir} holds \`${found}\`, which is not a version. The folder is left as it is.`,
+    );
+  }
+  const difference = stored[0] - ours[0] || stored[1] - ours[1];
+  if (difference === 0) return null;
+  const advice = 'Export the data with a dump made by that version, and import the dump.';
+  if (difference > 0) {
+    throw new DataFolderError(
+      `The data in ${dir} was written by version ${found}, newer than this program, ${version}. ${advice}`,
+    );
+  }
+  if (!upgrade) {
+    throw new DataFolderError(
+      `The data in ${dir} was written by version ${found}, this program is ${version}. ` +
+        `Start once with --upgrade-db. Or: ${advice[0]!.toLowerCase()}${advice.slice(1)}`,
+    );
+  }
+  return found;
+}
+
+function parseVersion(text: string): [number, number, number] | null {
+  const match = /^(\d+)\.(\d+)\.(\d+)$/.exec(text);
+  return match === null ? null : [Number(match[1]), Number(match[2]), Number(match[3])];
+}
+
+function readOrCreate(file: string, create: () => string): string {
+  try {
+    const text = readFileSync(file, 'utf8').trim();
+    if (text !== '') return text;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+  }
+  const text = create();
+  replaceFile(file, text);
+  return text;
+}
+
+function replaceFile(file: string, text: string): void {
+  writeFileSync(`${file}.tmp`, `${text}\n`, { flush: true });
+  renameSync(`${file}.tmp`, file);
+}

@@ -1,0 +1,94 @@
+import { open, type Database, type RootDatabase } from 'lmdb';
+import type { IndexRecord } from '../engine/registry.ts';
+import type { BatchRow, TaskOutcome, TaskRow } from './task-row.ts';
+
+/**
+ * Everything durable that is not an index, in one LMDB environment, so that the end of a batch and what
+ * it did to the list of indexes are one transaction.
+ *
+ * Invariants: a commit that has resolved is on disk; one that has rejected has changed nothing. Commits
+ * are applied in the order of the calls.
+ */
+export class Store {
+  readonly #root: RootDatabase<Buffer, string>;
+  readonly #open: Database[] = [];
+  /** Task uid -> what was asked; written once. */
+  readonly tasks: Database<TaskRow, number>;
+  /** Task uid -> what else is known of a finished task than its columns say: error, texts. */
+  readonly outcomes: Database<TaskOutcome, number>;
+  /** Chunk number -> columns of 256 tasks, see `task-chunk.ts`. */
+  readonly chunks: Database<Buffer, number>;
+  readonly batches: Database<BatchRow, number>;
+  /** Task uid -> small payload; void once the task is finished. */
+  readonly payloads: Database<Buffer, number>;
+  /** Number of an index uid in the columns -> the uid. Kept for ever: history may speak of it. */
+  readonly indexNames: Database<string, number>;
+  /** Index uid -> its folder and summary. */
+  readonly indexes: Database<IndexRecord, string>;
+  readonly meta: Database<unknown, string>;
+
+  /** @param maxBytes size of the address space; the file grows as needed */
+  constructor(dir: string, maxBytes: number) {
+    this.#root = open<Buffer, string>({
+      path: dir,
+      encoding: 'binary',
+      mapSize: maxBytes,
+      maxDbs: 64,
+      // A commit then resolves after the sync, and the file is that of plain LMDB at every moment.
+      overlappingSync: false,
+    });
+    const byNumber = { keyEncoding: 'uint32' } as const;
+    this.tasks = this.#table('tasks', { ...byNumber, encoding: 'json' });
+    this.outcomes = this.#table('outcomes', { ...byNumber, encoding: 'json' });
+    this.chunks = this.#table('chunks', { ...byNumber, encoding: 'binary' });
+    this.batches = this.#table('batches', { ...byNumber, encoding: 'json' });
+    this.payloads = this.#table('payloads', { ...byNumber, encoding: 'binary' });
+    this.indexNames = this.#table('indexNames', { ...byNumber, encoding: 'string' });
+    this.indexes = this.#table('indexes', { encoding: 'json' });
+    this.meta = this.#table('meta', { encoding: 'json' });
+  }
+
+  /** A table of JSON values for another part of the server: keys, features, webhooks. */
+  table<V>(name: string): Database<V, string> {
+    return this.#table<V, string>(`x-${name}`, { encoding: 'json' });
+  }
+
+  #table<V, K extends string | number>(name: string, options: object): Database<V, K> {
+    const table = this.#root.openDB<V, K>({ name, ...options });
+    this.#open.push(table as Database);
+    return table;
+  }
+
+  /**
+   * Runs `write`, whose puts and removals become one transaction. Resolves once it is on disk.
+   * REQUIRES: `write` reads nothing it has written, and neither awaits nor throws.
+   */
+  async commit(write: () => void): Promise<void> {
+    await this.#root.batch(write);
+  }
+
+  /** Bytes of the file, and of the pages that hold live data. */
+  size(): { diskBytes: number; usedBytes: number } {
+    let pages = 2;
+    let pageSize = 4096;
+    for (const table of this.#open) {
+      const stats = table.getStats() as TableStats;
+      pageSize = stats.pageSize;
+      pages += stats.treeBranchPageCount + stats.treeLeafPageCount + stats.overflowPages;
+    }
+    const { lastPageNumber } = this.#root.getStats() as { lastPageNumber: number };
+    const diskBytes = (lastPageNumber + 1) * pageSize;
+    return { diskBytes, usedBytes: Math.min(diskBytes, pages * pageSize) };
+  }
+
+  async close(): Promise<void> {
+    await this.#root.close();
+  }
+}
+
+interface TableStats {
+  pageSize: number;
+  treeBranchPageCount: number;
+  treeLeafPageCount: number;
+  overflowPages: number;
+}

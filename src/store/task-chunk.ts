@@ -1,0 +1,139 @@
+import type { TaskStatus, TaskType } from '../contract/tasks.ts';
+
+/**
+ * The filterable properties of 256 consecutive task uids, as columns in one buffer that is also the
+ * stored form. 1 M tasks are 3,907 chunks of 12 KiB: 48 MB in memory, read at start with one copy each.
+ *
+ * Layout, little-endian: u8 status, u8 type, u8 flags, u8 unused; u32 index, canceledBy, batchUid,
+ * result, payloadBytes; f64 enqueuedAt, startedAt, finishedAt (ms since 1970, NaN = never). Each column
+ * holds 256 elements. Type 0 marks a uid without task.
+ */
+export const TASKS_PER_CHUNK = 256;
+const N = TASKS_PER_CHUNK;
+export const CHUNK_BYTES = N * (4 + 5 * 4 + 3 * 8);
+
+/** Absent, in the u32 columns. */
+export const NONE = 0xffff_ffff;
+
+/** Stored numbers: never changed, never given another meaning. */
+export const TYPE_CODES: Readonly<Record<TaskType, number>> = {
+  documentAdditionOrUpdate: 1,
+  documentEdition: 2,
+  documentDeletion: 3,
+  settingsUpdate: 4,
+  indexCreation: 5,
+  indexDeletion: 6,
+  indexUpdate: 7,
+  indexSwap: 8,
+  taskCancelation: 9,
+  taskDeletion: 10,
+  dumpCreation: 11,
+  snapshotCreation: 12,
+  export: 13,
+  databaseUpgrade: 14,
+  indexCompaction: 15,
+  networkTopologyChange: 16,
+};
+
+export const TYPE_OF_CODE: readonly (TaskType | undefined)[] = (() => {
+  const types: (TaskType | undefined)[] = [];
+  for (const [type, code] of Object.entries(TYPE_CODES)) types[code] = type as TaskType;
+  return types;
+})();
+
+/** Stored numbers. `processing` is never stored. */
+export const STATUS_CODES: Readonly<Record<TaskStatus, number>> = {
+  enqueued: 0,
+  processing: 1,
+  succeeded: 2,
+  failed: 3,
+  canceled: 4,
+};
+export const STATUS_OF_CODE: readonly TaskStatus[] = [
+  'enqueued',
+  'processing',
+  'succeeded',
+  'failed',
+  'canceled',
+];
+export const PROCESSING = STATUS_CODES.processing;
+
+/** Bits of the column `flags`. */
+export const FLAG = {
+  mayCreateIndex: 1,
+  /** The row has a `primaryKey`. */
+  primaryKey: 2,
+  /** The task belongs to further indexes, or to several; see `TaskStore.linked`. */
+  linked: 4,
+  byFilter: 8,
+  all: 16,
+  /** The payload is a file, otherwise a row of `payloads`. */
+  payloadFile: 32,
+  /** Of an addition: documents are merged, not replaced. */
+  update: 64,
+} as const;
+
+export class TaskChunk {
+  readonly buffer: ArrayBuffer;
+  readonly status: Uint8Array;
+  readonly type: Uint8Array;
+  readonly flags: Uint8Array;
+  readonly index: Uint32Array;
+  readonly canceledBy: Uint32Array;
+  readonly batchUid: Uint32Array;
+  /** The counter that the task ended with: documents indexed or deleted, tasks canceled or deleted. */
+  readonly result: Uint32Array;
+  readonly payloadBytes: Uint32Array;
+  readonly enqueuedAt: Float64Array;
+  readonly startedAt: Float64Array;
+  readonly finishedAt: Float64Array;
+
+  /** @param buffer CHUNK_BYTES long; the chunk owns it */
+  constructor(buffer: ArrayBuffer) {
+    this.buffer = buffer;
+    this.status = new Uint8Array(buffer, 0, N);
+    this.type = new Uint8Array(buffer, N, N);
+    this.flags = new Uint8Array(buffer, 2 * N, N);
+    let at = 4 * N;
+    const u32 = (): Uint32Array => new Uint32Array(buffer, (at += 4 * N) - 4 * N, N);
+    this.index = u32();
+    this.canceledBy = u32();
+    this.batchUid = u32();
+    this.result = u32();
+    this.payloadBytes = u32();
+    const f64 = (): Float64Array => new Float64Array(buffer, (at += 8 * N) - 8 * N, N);
+    this.enqueuedAt = f64();
+    this.startedAt = f64();
+    this.finishedAt = f64();
+  }
+
+  static empty(): TaskChunk {
+    return new TaskChunk(new ArrayBuffer(CHUNK_BYTES));
+  }
+
+  static decode(bytes: Uint8Array): TaskChunk {
+    if (bytes.length !== CHUNK_BYTES) throw new Error(`a task chunk has ${bytes.length} bytes`);
+    const buffer = new ArrayBuffer(CHUNK_BYTES);
+    new Uint8Array(buffer).set(bytes);
+    return new TaskChunk(buffer);
+  }
+
+  clone(): TaskChunk {
+    return new TaskChunk(this.buffer.slice(0));
+  }
+
+  /** The stored form: what is being processed is stored as enqueued. */
+  encode(): Buffer {
+    if (!this.status.includes(PROCESSING)) return Buffer.from(this.buffer);
+    const stored = this.clone();
+    for (let i = 0; i < N; i++) if (stored.status[i] === PROCESSING) stored.unmark(i);
+    return Buffer.from(stored.buffer);
+  }
+
+  /** Back to enqueued. */
+  unmark(i: number): void {
+    this.status[i] = STATUS_CODES.enqueued;
+    this.batchUid[i] = NONE;
+    this.startedAt[i] = NaN;
+  }
+}

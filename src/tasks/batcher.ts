@@ -1,0 +1,273 @@
+import type { TaskType } from '../contract/tasks.ts';
+import type { PendingTask } from './task.ts';
+
+/** Which tasks run together next, and why not more. Everything here is pure. */
+
+export type BatchKind =
+  | 'taskCancelation'
+  | 'taskDeletion'
+  | 'export'
+  | 'snapshotCreation'
+  | 'dumpCreation'
+  | 'indexSwap'
+  | 'indexCreation'
+  | 'indexUpdate'
+  | 'indexDeletion'
+  | 'documentEdition'
+  /** Additions and deletions, in order. */
+  | 'documents'
+  /** Everything before a deletion of all documents is void. */
+  | 'clear'
+  | 'settings'
+  | 'clearAndSettings';
+
+export interface Batch {
+  kind: BatchKind;
+  /** null for kinds that are not about one index. */
+  indexUid: string | null;
+  /** Ascending, at least one. */
+  uids: number[];
+  /** One of the tasks may create the index. */
+  mayCreateIndex: boolean;
+  /** Why the batch ends where it ends, for people. */
+  strategy: string;
+}
+
+/** The waiting tasks. Sequences are ascending. */
+export interface PendingTasks {
+  readonly count: number;
+  /** Uids of the waiting tasks of a global type. */
+  ofType(type: TaskType): readonly number[];
+  /** The lowest uid of the tasks on indexes and of the swaps; indexUid null: a swap of nothing. */
+  first(): { uid: number; indexUid: string | null } | null;
+  /** All waiting tasks that belong to the index. Read as far as needed. */
+  ofIndex(indexUid: string): Iterable<PendingTask>;
+}
+
+export interface KnownIndexes {
+  /** undefined: no such index; null: it has no primary key yet. */
+  primaryKey(indexUid: string): string | null | undefined;
+}
+
+export interface BatchLimits {
+  /** Most tasks in a batch on one index. */
+  tasks: number;
+  /** Most bytes of payload in a batch; the first task is taken whatever its size. */
+  bytes: number;
+}
+
+/** In this order, before anything on an index. */
+const GLOBAL: readonly {
+  type: TaskType & BatchKind;
+  take: 'highest' | 'lowest' | 'all';
+}[] = [
+  { type: 'taskCancelation', take: 'highest' },
+  { type: 'taskDeletion', take: 'all' },
+  { type: 'export', take: 'lowest' },
+  { type: 'snapshotCreation', take: 'all' },
+  { type: 'dumpCreation', take: 'lowest' },
+];
+
+/** @returns null when nothing waits */
+export function nextBatch(
+  pending: PendingTasks,
+  indexes: KnownIndexes,
+  limits: BatchLimits,
+): Batch | null {
+  for (const { type, take } of GLOBAL) {
+    const waiting = pending.ofType(type);
+    if (waiting.length === 0) continue;
+    if (take === 'all') {
+      const strategy = `tasks of type \`${type}\` are batched only among themselves`;
+      return { kind: type, indexUid: null, uids: [...waiting], mayCreateIndex: false, strategy };
+    }
+    const uid = take === 'highest' ? waiting.at(-1)! : waiting[0]!;
+    return single(type, null, { uid, type });
+  }
+  const first = pending.first();
+  if (first === null) return null;
+  if (first.indexUid === null) {
+    return single('indexSwap', null, { uid: first.uid, type: 'indexSwap' });
+  }
+  return indexBatch(first.indexUid, pending, indexes.primaryKey(first.indexUid), limits);
+}
+
+function single(
+  kind: BatchKind,
+  indexUid: string | null,
+  task: { uid: number; type: TaskType },
+): Batch {
+  return { kind, indexUid, uids: [task.uid], mayCreateIndex: false, strategy: notBatchable(task) };
+}
+
+function notBatchable({ uid, type }: { uid: number; type: TaskType }): string {
+  return `task ${uid} of type \`${type}\` is not batchable with other tasks`;
+}
+
+type State = 'operations' | 'deletions' | 'clear' | 'settings' | 'clearAndSettings' | 'indexDeletion';
+
+/** What a task does to a batch in a state: the next state, or the reason to stop before it. */
+type Step = { state: State } | { stop: string };
+
+const DOCUMENTS_THEN_SETTINGS = 'document and settings changes are not mixed';
+const SETTINGS_THEN_DOCUMENTS = 'settings and document changes are not mixed';
+
+const START: Readonly<Record<Exclude<PendingTask['kind'], 'alone'>, State>> = {
+  add: 'operations',
+  deleteIds: 'deletions',
+  deleteFilter: 'deletions',
+  clear: 'clear',
+  settings: 'settings',
+  indexDeletion: 'indexDeletion',
+};
+
+const merge = (state: State): Step => ({ state });
+const stop = (reason: string): Step => ({ stop: reason });
+
+/** Row: state of the batch; column: kind of the next task. */
+const TRANSITIONS: Readonly<
+  Record<Exclude<State, 'indexDeletion'>, Readonly<Record<keyof typeof START, Step>>>
+> = {
+  operations: {
+    add: merge('operations'),
+    deleteIds: merge('operations'),
+    deleteFilter: stop('a deletion by filter is not mixed with earlier document changes'),
+    clear: merge('clear'),
+    settings: stop(DOCUMENTS_THEN_SETTINGS),
+    indexDeletion: merge('indexDeletion'),
+  },
+  deletions: {
+    add: merge('operations'),
+    deleteIds: merge('deletions'),
+    deleteFilter: merge('deletions'),
+    clear: merge('clear'),
+    settings: stop(DOCUMENTS_THEN_SETTINGS),
+    indexDeletion: merge('indexDeletion'),
+  },
+  clear: {
+    add: stop(DOCUMENTS_THEN_SETTINGS),
+    deleteIds: merge('clear'),
+    deleteFilter: merge('clear'),
+    clear: merge('clear'),
+    settings: stop(DOCUMENTS_THEN_SETTINGS),
+    indexDeletion: merge('indexDeletion'),
+  },
+  settings: {
+    add: stop(SETTINGS_THEN_DOCUMENTS),
+    deleteIds: stop(SETTINGS_THEN_DOCUMENTS),
+    deleteFilter: stop(SETTINGS_THEN_DOCUMENTS),
+    clear: merge('clearAndSettings'),
+    settings: merge('settings'),
+    indexDeletion: merge('indexDeletion'),
+  },
+  clearAndSettings: {
+    add: stop(SETTINGS_THEN_DOCUMENTS),
+    deleteIds: merge('clearAndSettings'),
+    deleteFilter: merge('clearAndSettings'),
+    clear: merge('clearAndSettings'),
+    settings: merge('clearAndSettings'),
+    indexDeletion: merge('indexDeletion'),
+  },
+};
+
+const KIND_OF_STATE: Readonly<Record<State, BatchKind>> = {
+  operations: 'documents',
+  deletions: 'documents',
+  clear: 'clear',
+  settings: 'settings',
+  clearAndSettings: 'clearAndSettings',
+  indexDeletion: 'indexDeletion',
+};
+
+/** The additions of a batch so far, as far as the primary key goes. */
+interface BatchKey {
+  /** There is an addition. */
+  any: boolean;
+  /** The key it names; null: to be guessed, or that of the index. */
+  key: string | null;
+}
+
+function indexBatch(
+  indexUid: string,
+  pending: PendingTasks,
+  indexKey: string | null | undefined,
+  limits: BatchLimits,
+): Batch | null {
+  const uids: number[] = [];
+  let state: State | null = null;
+  let bytes = 0;
+  let mayCreateIndex = false;
+  let key: BatchKey = { any: false, key: null };
+  const done = (strategy: string): Batch => ({
+    kind: KIND_OF_STATE[state!],
+    indexUid,
+    uids,
+    mayCreateIndex,
+    strategy,
+  });
+
+  for (const task of pending.ofIndex(indexUid)) {
+    if (state === null) {
+      if (task.kind === 'alone') return single(task.type as BatchKind, indexUid, task);
+      state = START[task.kind];
+    } else {
+      if (uids.length >= limits.tasks) return done(`limit of ${limits.tasks} tasks per batch reached`);
+      const total = bytes + task.payloadBytes;
+      if (total > limits.bytes) {
+        return done(
+          `limit of ${limits.bytes} bytes per batch reached (${total} bytes with the next task)`,
+        );
+      }
+      if (task.kind === 'alone') return done(notBatchable(task));
+      const before = `ended before task ${task.uid}: `;
+      // A batch that ends with the deletion of the index has returned.
+      const step: Step = TRANSITIONS[state as Exclude<State, 'indexDeletion'>][task.kind];
+      if ('stop' in step) return done(before + step.stop);
+      if (indexKey === undefined && !mayCreateIndex && task.mayCreateIndex) {
+        return done(`${before}it has other rights to create the index`);
+      }
+      if (task.kind === 'add') {
+        const reason = keyConflict(key, task, indexKey ?? null);
+        if (reason !== null) return done(before + reason);
+      }
+      state = step.state;
+    }
+    uids.push(task.uid);
+    bytes += task.payloadBytes;
+    mayCreateIndex ||= task.mayCreateIndex;
+    if (task.kind === 'add') {
+      if (!key.any) key = { any: true, key: task.primaryKey };
+      if (uids.length === 1 && contradicts(task, indexKey ?? null)) return done(notBatchable(task));
+    }
+    if (state === 'indexDeletion') return done(`ended after task ${task.uid}: it deletes the index`);
+  }
+  if (state === null) return null;
+  return done(
+    uids.length === pending.count
+      ? 'all enqueued tasks were taken'
+      : `all enqueued tasks of index \`${indexUid}\` were taken`,
+  );
+}
+
+/** The addition will fail because the index has another key. A POST has its parameter ignored instead. */
+function contradicts(task: PendingTask, indexKey: string | null): boolean {
+  return (
+    task.update && indexKey !== null && task.primaryKey !== null && task.primaryKey !== indexKey
+  );
+}
+
+/** Why an addition may not join, if so. */
+function keyConflict(batch: BatchKey, task: PendingTask, indexKey: string | null): string | null {
+  const { primaryKey } = task;
+  if (primaryKey === null) return null;
+  if (indexKey !== null) {
+    if (!contradicts(task, indexKey)) return null;
+    return `its primary key \`${primaryKey}\` is not that of the index, \`${indexKey}\``;
+  }
+  if (!batch.any) return null;
+  if (batch.key === null) {
+    return `setting primary key \`${primaryKey}\` would change the guessing of the key`;
+  }
+  if (batch.key === primaryKey) return null;
+  return `its primary key \`${primaryKey}\` is not that of the batch, \`${batch.key}\``;
+}
