@@ -4,7 +4,10 @@
  */
 import { Analyzer, type AnalyzerSettings } from './analyzer.ts';
 import { CorpusBuilder, coveredBy, type Document, type Occurrences } from './corpus.ts';
-import { buildSynonyms, Expander, Lexicon, type Node, type Synonyms, type TypoSettings } from './expand.ts';
+import { distribution, fieldNames, matchesPattern, searchFacet, type FacetSettings } from './facets.ts';
+import { parseFilter } from './filter.ts';
+import { distinctKeys, sortByDistance, sortByField, type SortedPart } from './sort.ts';
+import { buildSynonyms, Expander, isNgram, Lexicon, type Alternative, type Node, type Synonyms, type TypoSettings } from './expand.ts';
 import { parseQuery, type ParsedQuery } from './query.ts';
 import {
   matches,
@@ -83,9 +86,30 @@ interface Ranked {
   details: Detail[];
 }
 
+/** One search under way. */
+interface Run {
+  plan: Plan;
+  params: SearchParams;
+  hits: Ranked[];
+  /** The hits to return, [offset, end). */
+  offset: number;
+  end: number;
+  /** How many hits to look for before stopping. */
+  wanted: number;
+  distinct: string | null;
+  threshold: number | null;
+  /** 1 for documents thrown out by distinct or by the threshold. */
+  excluded: Uint8Array;
+  universe: number[];
+  total: number;
+}
+
 interface Plan {
   parsed: ParsedQuery;
   nodes: Node[];
+  inField: boolean[];
+  /** Whether the rule `words` runs and drops the paths that nobody takes. */
+  pruned: boolean;
   /** Slots that stay after 0, 1, 2 ... groups of terms were dropped, and how many were dropped. */
   stages: { kept: number[]; dropped: number }[];
   maxMatchingWords: number;
@@ -100,10 +124,14 @@ export class Oracle {
   #builder: CorpusBuilder;
   #occurrences: Occurrences | null = null;
   #lexicon!: Lexicon;
+  get lex(): Lexicon {
+    return this.#lexicon;
+  }
   #analyzer: Analyzer;
   #synonyms: Synonyms;
   #typo: TypoSettings;
   #searchable: readonly string[] | null;
+  #names: Set<string> | null = null;
 
   constructor(settings: Settings) {
     this.settings = settings;
@@ -137,37 +165,167 @@ export class Oracle {
   }
 
   search(params: SearchParams): Body {
-    const ranked = this.rank(params);
-    const offset = params.offset ?? 0;
-    const limit = params.limit ?? 20;
-    const hits = ranked.hits.slice(offset, offset + limit).map((hit) => this.#hit(hit, params));
+    const run = this.rank(params);
+    const { offset, end } = run;
+    const hits = run.hits.slice(offset, end).map((hit) => this.#hit(hit, params));
+    const max = this.settings.pagination?.maxTotalHits ?? 1000;
+    const total = Math.min(run.total, max);
+    const body: Body = { hits, query: params.q ?? '' };
+    if (isPaged(params)) {
+      const hitsPerPage = params.hitsPerPage ?? 20;
+      Object.assign(body, {
+        hitsPerPage,
+        page: params.page ?? 1,
+        totalPages: hitsPerPage === 0 ? 0 : Math.ceil(total / hitsPerPage),
+        totalHits: total,
+      });
+    } else {
+      Object.assign(body, { limit: params.limit ?? 20, offset: params.offset ?? 0, estimatedTotalHits: total });
+    }
+    if (params.facets !== undefined && params.facets !== null && params.facets.length > 0) {
+      const counted = run.universe.map((id) => this.documents[id]!);
+      Object.assign(body, distribution(counted, this.#facetFields(params.facets), this.#facetSettings));
+    }
+    return body;
+  }
+
+  facetSearch(params: SearchParams & { facetName: string; facetQuery?: string | null }): Record<string, unknown> {
+    const { universe } = this.rank({ ...params, limit: 0 });
+    const candidates = universe.map((id) => this.documents[id]!);
+    const query = params.facetQuery ?? null;
     return {
-      hits,
-      query: params.q ?? '',
-      limit,
-      offset,
-      estimatedTotalHits: ranked.total,
+      facetHits: searchFacet(this.documents, candidates, params.facetName, query, this.#typo, this.#facetSettings),
+      facetQuery: query,
     };
   }
 
-  /** Hits in order, as many as the request needs, and the size of the universe. */
-  rank(params: SearchParams): { hits: Ranked[]; total: number } {
+  get #facetSettings(): FacetSettings {
+    const { maxValuesPerFacet = 100, sortFacetValuesBy: by = {} } = this.settings.faceting ?? {};
+    return { maxValuesPerFacet, order: (field) => by[field] ?? by['*'] ?? 'alpha' };
+  }
+
+  #isFilterable(field: string): boolean {
+    return (this.settings.filterableAttributes ?? []).some((rule) =>
+      typeof rule === 'string'
+        ? coveredBy(field, [rule]) >= 0
+        : (rule as { attributePatterns: string[] }).attributePatterns.some((p) => matchesPattern(field, p)),
+    );
+  }
+
+  #facetFields(facets: readonly string[]): string[] {
+    return [...(this.#names ??= fieldNames(this.documents))].filter(
+      (name) =>
+        this.#isFilterable(name) &&
+        facets.some((facet) => coveredBy(name, [facet]) >= 0 || matchesPattern(name, facet)),
+    );
+  }
+
+  /** Hits in order, as many as the request needs, and the documents that count for the total. */
+  rank(params: SearchParams): Run {
     const plan = this.plan(params);
-    const { buckets, total } = this.#buckets(plan);
-    const wanted = (params.offset ?? 0) + (params.limit ?? 20);
-    const hits: Ranked[] = [];
-    const applied = this.#rules(params);
-    const withWords = applied[0] === 'words';
-    for (const [k, bucket] of buckets) {
-      const details: Detail[] = [];
-      if (withWords) {
-        const max = plan.maxMatchingWords;
-        details.push({ rule: 'words', rank: max - plan.stages[k]!.dropped, max });
+    const allowed = this.#allowed(plan.parsed, params);
+    const max = this.settings.pagination?.maxTotalHits ?? 1000;
+    const paged = isPaged(params);
+    const perPage = params.hitsPerPage ?? 20;
+    const offset = Math.min(paged ? perPage * Math.max((params.page ?? 1) - 1, 0) : (params.offset ?? 0), max);
+    const length = paged ? (params.page === 0 ? 0 : perPage) : (params.limit ?? 20);
+    const end = Math.min(offset + length, max);
+    const run: Run = {
+      plan,
+      params,
+      hits: [],
+      offset,
+      end,
+      wanted: paged ? Infinity : end,
+      distinct: params.distinct ?? this.settings.distinctAttribute ?? null,
+      threshold: params.rankingScoreThreshold ?? null,
+      excluded: new Uint8Array(this.documents.length),
+      universe: [],
+      total: 0,
+    };
+    const searched = plan.parsed.terms.length > 0;
+    const { buckets, universe } = searched ? this.#buckets(plan, allowed) : this.#everything(allowed);
+    const applied = this.#rules(params, searched);
+    if (applied.includes('words')) {
+      // The rule is always the first: nothing that ranks may come before it.
+      this.#wordsRule(buckets, applied, run);
+    } else for (const [, bucket] of buckets) this.#refine(bucket, applied, [], run);
+    run.universe = universe.filter((id) => run.excluded[id] === 0);
+    run.total = run.universe.length;
+    return run;
+  }
+
+  #wordsRule(buckets: [number, Bucket][], applied: readonly string[], run: Run): void {
+    const at = applied.indexOf('words');
+    // Sort criteria before it split the universe first.
+    const before = applied.slice(0, at);
+    const after = applied.slice(at + 1);
+    const max = run.plan.maxMatchingWords;
+    const inner = (details: Detail[], keep: (document: number) => boolean): void => {
+      let dropping = false;
+      for (const [k, bucket] of buckets) {
+        const detail: Detail = { rule: 'words', rank: max - run.plan.stages[k]!.dropped, max };
+        const here = bucket.candidates.filter(({ document }) => keep(document));
+        if (here.length === 0) continue;
+        dropping ||= isBelow([...details, detail], run);
+        if (dropping) exclude(here, run);
+        else this.#refine({ ...bucket, candidates: here }, [...after], [...details, detail], run);
+        if (isFull(run)) return;
       }
-      this.#refine(bucket, applied.slice(withWords ? 1 : 0), details, wanted, hits);
-      if (hits.length >= wanted) break;
+    };
+    if (before.length === 0) return inner([], () => true);
+    const all = buckets.flatMap(([, { candidates }]) => candidates).sort((a, b) => a.document - b.document);
+    const split = (items: Candidate[], left: readonly string[], details: Detail[]): void => {
+      if (isFull(run)) return;
+      const rule = left[0];
+      if (rule === undefined) {
+        const ids = new Set(items.map(({ document }) => document));
+        return inner(details, (document) => ids.has(document));
+      }
+      for (const part of this.#sorted(items, rule)) {
+        split(part.items, left.slice(1), [...details, { rule, rank: 1, max: 0, extra: part.detail }]);
+      }
+    };
+    split(all, before, []);
+  }
+
+  /** Documents that pass the filter and no negative. */
+  #allowed(parsed: ParsedQuery, params: SearchParams): Uint8Array {
+    const { starts, word, field, position } = this.#occurrences!;
+    const passes = parseFilter(params.filter, (name) => this.#isFilterable(name));
+    const out = Uint8Array.from(this.documents, (document) => (passes === null || passes(document) ? 1 : 0));
+    const words = new Set(parsed.negativeWords.map((text) => this.#lexicon.id(text)));
+    const phrases = parsed.negativePhrases
+      .map((list) => ({ words: list.map((text) => (text === null ? null : this.#lexicon.id(text))) }))
+      .filter((phrase) => !phrase.words.includes(-1));
+    if (words.size === 0 && phrases.length === 0) return out;
+    const inField = this.#fieldsOf(params);
+    const ofPhrases = new Set(phrases.flatMap((phrase) => phrase.words));
+    for (let d = 0; d < out.length; d++) {
+      const byWord = new Map<number, number[]>();
+      for (let i = starts[d]!; i < starts[d + 1]!; i++) {
+        if (words.has(word[i]!) && inField[field[i]!]) out[d] = 0;
+        if (!ofPhrases.has(word[i]!)) continue;
+        const place = field[i]! * 65536 + position[i]!;
+        byWord.set(word[i]!, [...(byWord.get(word[i]!) ?? []), place]);
+      }
+      if (phrases.some((phrase) => matchPhrase(phrase, byWord, inField))) out[d] = 0;
     }
-    return { hits, total };
+    return out;
+  }
+
+  /** By field id: whether words may be looked up there. */
+  #fieldsOf(params: SearchParams): boolean[] {
+    const on = params.attributesToSearchOn;
+    const { fields } = this.#occurrences!;
+    if (on === undefined || on === null || on.includes('*')) return fields.map(() => true);
+    return fields.map((field) => coveredBy(field, on) >= 0 || on.some((p) => matchesPattern(field, p)));
+  }
+
+  #everything(allowed: Uint8Array): { buckets: [number, Bucket][]; universe: number[] } {
+    const universe = [...this.documents.keys()].filter((id) => allowed[id] === 1);
+    const candidates = universe.map((document): Candidate => ({ document, byWord: new Map(), states: new Map(), inField: [] }));
+    return { buckets: [[0, { candidates, paths: [] }]], universe };
   }
 
   plan(params: SearchParams): Plan {
@@ -175,42 +333,68 @@ export class Oracle {
     const parsed = parseQuery(params.q ?? '', this.#analyzer, prefixSearch);
     const expander = new Expander(this.#lexicon, this.#typo, this.#synonyms);
     const nodes = expander.graph(parsed.terms);
-    return { parsed, nodes, ...this.#stages(parsed, params.matchingStrategy ?? 'last') };
+    return { parsed, nodes, inField: this.#fieldsOf(params), pruned: params.matchingStrategy !== 'all', ...this.#stages(parsed, nodes, params) };
   }
 
-  #stages(parsed: ParsedQuery, strategy: string): Pick<Plan, 'stages' | 'maxMatchingWords'> {
+  #stages(parsed: ParsedQuery, nodes: Node[], params: SearchParams): Pick<Plan, 'stages' | 'maxMatchingWords'> {
+    const strategy = params.matchingStrategy ?? 'last';
     const all = parsed.terms.map((_, slot) => slot);
-    const removable = all.filter((slot) => !parsed.terms[slot]!.phrase).reverse();
-    if (removable.length === all.length) removable.pop();
-    if (strategy === 'all') removable.length = 0;
+    const plain = all.filter((slot) => !parsed.terms[slot]!.phrase);
+    let groups = plain.map((slot) => [slot]).reverse();
+    if (strategy === 'frequency') groups = this.#byFrequency(plain, nodes, params);
+    if (plain.length === all.length) groups.pop();
+    if (strategy === 'all') groups = [];
     const stages = [{ kept: all, dropped: 0 }];
-    for (let k = 1; k <= removable.length; k++) {
-      const gone = new Set(removable.slice(0, k));
-      stages.push({ kept: all.filter((slot) => !gone.has(slot)), dropped: k });
+    const gone = new Set<number>();
+    for (const group of groups) {
+      for (const slot of group) gone.add(slot);
+      stages.push({ kept: all.filter((slot) => !gone.has(slot)), dropped: gone.size });
     }
     const phraseWords = parsed.terms
       .filter((term) => term.phrase)
       .reduce((n, term) => n + term.words.filter((word) => word !== null).length, 0);
-    return { stages, maxMatchingWords: 1 + removable.length + Math.max(phraseWords - 1, 0) };
+    return { stages, maxMatchingWords: 1 + gone.size + Math.max(phraseWords - 1, 0) };
   }
 
-  *#candidates(plan: Plan): Generator<Candidate> {
-    const { starts, word, field, position } = this.#occurrences!;
-    const lists: { node: Node; alternative: number }[][] = [[]];
+  /** Slots from the most frequent to the least; a slot without documents first; equals together. */
+  #byFrequency(slots: number[], nodes: Node[], params: SearchParams): number[][] {
+    const counts = new Map(slots.map((slot) => [slot, 0]));
+    const everything = new Uint8Array(this.documents.length).fill(1);
+    for (const { states } of this.#candidates(nodes, everything, this.#fieldsOf(params))) {
+      for (const slot of slots) {
+        const covering = [...states.keys()].some((node) => node.firstSlot <= slot && slot <= node.lastSlot);
+        if (covering) counts.set(slot, counts.get(slot)! + 1);
+      }
+    }
+    const groups = new Map<number, number[]>();
+    for (const [slot, n] of counts) {
+      const frequency = n === 0 ? Infinity : n;
+      groups.set(frequency, [...(groups.get(frequency) ?? []), slot]);
+    }
+    return [...groups].sort((a, b) => b[0] - a[0]).map(([, group]) => group);
+  }
+
+  *#candidates(nodes: readonly Node[], allowed: Uint8Array, inField: boolean[]): Generator<Candidate> {
+    const { starts, word, field, position, fields } = this.#occurrences!;
+    const exactNames = this.settings.typoTolerance?.disableOnAttributes ?? [];
+    const tolerantField = fields.map((name, id) => inField[id]! && coveredBy(name, exactNames) < 0);
+    const lists: number[][] = [[]];
     const role = new Uint32Array(this.#lexicon.texts.length);
-    const roleOf = (id: number): { node: Node; alternative: number }[] => {
+    const roleOf = (id: number): number[] => {
       if (role[id] === 0) role[id] = lists.push([]) - 1;
       return lists[role[id]!]!;
     };
-    const flat: { node: Node; alternative: number }[] = [];
-    for (const node of plan.nodes) {
-      for (const [alternative, { words, phrases }] of node.alternatives.entries()) {
+    const flat: { node: Node; alternative: Alternative }[] = [];
+    for (const node of nodes) {
+      for (const alternative of node.alternatives) {
         flat.push({ node, alternative });
-        for (const id of words) roleOf(id).push({ node, alternative: flat.length - 1 });
-        for (const phrase of phrases) for (const id of phrase.words) if (id !== null) roleOf(id);
+        for (const id of alternative.words) roleOf(id).push(flat.length - 1);
+        for (const { words } of alternative.phrases) for (const id of words) if (id !== null) roleOf(id);
       }
     }
+    const everyField = inField.every(Boolean) && exactNames.length === 0;
     for (let d = 0; d + 1 < starts.length; d++) {
+      if (allowed[d] === 0) continue;
       let byWord: Map<number, number[]> | null = null;
       for (let i = starts[d]!; i < starts[d + 1]!; i++) {
         if (role[word[i]!] === 0) continue;
@@ -226,53 +410,90 @@ export class Oracle {
         const { node, alternative } = flat[index]!;
         let list = states.get(node);
         if (list === undefined) states.set(node, (list = []));
-        return (list[node.alternatives[alternative]!.typos] ??= { places: [], phrases: [] });
+        return (list[alternative.typos] ??= { places: [], anywhere: [], phrases: [] });
       };
       for (const [id, places] of byWord) {
-        for (const { alternative } of lists[role[id]!]!) offered(alternative).places.push(...places);
+        const usable = everyField ? places : places.filter((place) => inField[place >> 16]);
+        if (usable.length === 0) continue;
+        const tolerant =
+          this.#lexicon.tolerant[id] === 1 && (everyField || places.some((place) => tolerantField[place >> 16]));
+        for (const index of lists[role[id]!]!) {
+          const { node, alternative } = flat[index]!;
+          if (!tolerant && (alternative.typos > 0 || isNgram(node))) continue;
+          for (const place of usable) offered(index).places.push(place);
+        }
       }
-      for (const [index, { node, alternative }] of flat.entries()) {
-        for (const phrase of node.alternatives[alternative]!.phrases) {
-          if (!matchPhrase(phrase, byWord)) continue;
+      for (const [id, places] of byWord) {
+        for (const index of lists[role[id]!]!) {
+          const { node, alternative } = flat[index]!;
+          const state = states.get(node)?.[alternative.typos];
+          if (state !== undefined) for (const place of places) state.anywhere.push(place);
+        }
+      }
+      for (const [index, { alternative }] of flat.entries()) {
+        for (const phrase of alternative.phrases) {
+          if (!matchPhrase(phrase, byWord, inField)) continue;
           const end = (id: number | null | undefined): Places | null => (id == null ? null : byWord!.get(id)!);
           offered(index).phrases.push({ phrase, first: end(phrase.words[0]), last: end(phrase.words.at(-1)) });
         }
       }
-      if (states.size > 0) yield { document: d, byWord, states };
+      if (states.size > 0) yield { document: d, byWord, states, inField };
     }
   }
 
   /** The documents that match, by the number of groups of terms that had to be dropped. */
-  #buckets(plan: Plan): { buckets: [number, Bucket][]; total: number } {
+  #buckets(plan: Plan, allowed: Uint8Array): { buckets: [number, Bucket][]; universe: number[] } {
     const paths = plan.stages.map(({ kept }) =>
       sequences(plan.nodes, kept).map((nodes): Path => nodes.map((node) => ({ node, typos: null, verbatim: false }))),
     );
     const used = paths.map((list) => list.map(() => false));
     const buckets = plan.stages.map((): Candidate[] => []);
-    let total = 0;
-    for (const candidate of this.#candidates(plan)) {
+    const universe: number[] = [];
+    for (const candidate of this.#candidates(plan.nodes, allowed, plan.inField)) {
       const k = paths.findIndex((list) => list.some((path) => matches(candidate, path)));
       if (k < 0) continue;
-      total++;
+      universe.push(candidate.document);
       used[k]![paths[k]!.findIndex((path) => matches(candidate, path))] = true;
       buckets[k]!.push(candidate);
     }
     const out = buckets.map((candidates, k): [number, Bucket] => [
       k,
-      { candidates, paths: paths[k]!.filter((_, i) => used[k]![i]) },
+      // Without the rule `words` no path is dropped before the first rule.
+      { candidates, paths: plan.pruned ? paths[k]!.filter((_, i) => used[k]![i]) : paths[k]! },
     ]);
-    return { buckets: out.filter(([, { candidates }]) => candidates.length > 0), total };
+    return { buckets: out.filter(([, { candidates }]) => candidates.length > 0), universe };
   }
 
-  #rules(params: SearchParams): string[] {
+  /** The rules that run, in order (search.md 2.3). Sort criteria keep their direction: `name:asc`. */
+  #rules(params: SearchParams, searched: boolean): string[] {
     const out: string[] = [];
+    const fields = new Set<string>();
     const words = params.matchingStrategy !== 'all';
+    const sort = (criterion: string): void => {
+      const name = criterion.slice(0, criterion.lastIndexOf(':'));
+      if (!fields.has(name)) out.push(criterion);
+      fields.add(name);
+    };
     for (const rule of this.settings.rankingRules ?? DEFAULT_RULES) {
-      if (RELEVANCY.has(rule) && words && !out.includes('words')) out.push('words');
-      if (rule === 'words' && !words) continue;
-      if (!out.includes(rule)) out.push(rule);
+      if (rule === 'sort') for (const criterion of params.sort ?? []) sort(criterion);
+      else if (/:(asc|desc)$/.test(rule)) sort(rule);
+      else if (searched) {
+        if (RELEVANCY.has(rule) && words && !out.includes('words')) out.push('words');
+        if (rule === 'words' && !words) continue;
+        if (!out.includes(rule)) out.push(rule);
+      }
     }
     return out;
+  }
+
+  #sorted(items: readonly Candidate[], criterion: string): SortedPart<Candidate>[] {
+    const at = criterion.lastIndexOf(':');
+    const descending = criterion.slice(at + 1) === 'desc';
+    const name = criterion.slice(0, at);
+    const documentOf = ({ document }: Candidate): Document => this.documents[document]!;
+    const geo = /^_geoPoint\((.*),(.*)\)$/.exec(name);
+    if (geo === null) return sortByField(items, documentOf, name, descending);
+    return sortByDistance(items, documentOf, { lat: Number(geo[1]), lng: Number(geo[2]) }, descending);
   }
 
   get context(): rules.RankContext {
@@ -290,20 +511,24 @@ export class Oracle {
     };
   }
 
-  #refine(bucket: Bucket, left: string[], details: Detail[], wanted: number, hits: Ranked[]): void {
-    if (hits.length >= wanted) return;
+  #refine(given: Bucket, left: string[], details: Detail[], run: Run): void {
+    if (isFull(run)) return;
+    const bucket = { ...given, candidates: given.candidates.filter((c) => run.excluded[c.document] === 0) };
+    if (bucket.candidates.length === 0) return;
     const rule = left[0];
-    if (rule === undefined) {
-      for (const { document } of bucket.candidates) hits.push({ document, details });
-      return;
-    }
+    if (rule === undefined) return this.#emit(bucket.candidates, details, run);
     const rest = left.slice(1);
     const context = this.context;
     const graph = (graphRule: rules.GraphRule, after: string[], more: (cost: number, max: number) => Detail): void => {
       const max = Math.max(...bucket.paths.map((path) => graphRule.max(path)));
-      for (const [cost, inner] of partition(bucket, graphRule)) {
-        this.#refine(inner, after, [...details, more(cost, max)], wanted, hits);
-        if (hits.length >= wanted) return;
+      let dropping = false;
+      for (const { cost, open } of partition(bucket, graphRule)) {
+        const next = [...details, more(cost, max)];
+        const inner = open(run.excluded);
+        dropping ||= isBelow(next, run);
+        if (dropping) exclude(inner.candidates, run);
+        else this.#refine(inner, after, next, run);
+        if (isFull(run)) return;
       }
     };
     const plain = (name: string) => (cost: number, max: number): Detail => ({ rule: name, rank: max + 1 - cost, max: max + 1 });
@@ -327,16 +552,41 @@ export class Oracle {
         for (const candidate of bucket.candidates) {
           parts[types.indexOf(rules.matchType(candidate, nodes, context))]!.push(candidate);
         }
+        let dropping = false;
         for (const [i, candidates] of parts.entries()) {
           if (candidates.length === 0) continue;
           const detail = { rule: 'exactAttribute', rank: 3 - i, max: 3, extra: { matchType: types[i] } };
-          this.#refine({ candidates, paths: bucket.paths }, ['exactWords', ...rest], [...details, detail], wanted, hits);
-          if (hits.length >= wanted) return;
+          const next = [...details, detail];
+          dropping ||= isBelow(next, run);
+          if (dropping) exclude(candidates, run);
+          else this.#refine({ candidates, paths: bucket.paths }, ['exactWords', ...rest], next, run);
+          if (isFull(run)) return;
         }
         return;
       }
       default:
-        return this.#refine(bucket, rest, details, wanted, hits);
+        for (const part of this.#sorted(bucket.candidates, rule)) {
+          const detail = { rule, rank: 1, max: 0, extra: part.detail };
+          this.#refine({ candidates: part.items, paths: bucket.paths }, rest, [...details, detail], run);
+          if (isFull(run)) return;
+        }
+    }
+  }
+
+  #emit(candidates: readonly Candidate[], details: Detail[], run: Run): void {
+    if (run.distinct === null) {
+      for (const { document } of candidates) run.hits.push({ document, details });
+      return;
+    }
+    for (const { document } of candidates) {
+      if (isFull(run)) return;
+      if (run.excluded[document] === 1) continue;
+      run.hits.push({ document, details });
+      const keys = new Set(distinctKeys(this.documents[document]!, run.distinct));
+      if (keys.size === 0) continue;
+      for (const [id, other] of this.documents.entries()) {
+        if (id !== document && distinctKeys(other, run.distinct).some((key) => keys.has(key))) run.excluded[id] = 1;
+      }
     }
   }
 
@@ -352,12 +602,27 @@ export class Oracle {
   }
 }
 
+const isPaged = ({ page, hitsPerPage }: SearchParams): boolean => (page ?? null) !== null || (hitsPerPage ?? null) !== null;
+const isFull = (run: Run): boolean => run.hits.length >= run.wanted;
+const isBelow = (details: readonly Detail[], run: Run): boolean =>
+  run.threshold !== null && score(details) < run.threshold;
+
+function exclude(candidates: readonly Candidate[], run: Run): void {
+  for (const { document } of candidates) run.excluded[document] = 1;
+}
+
+interface Part {
+  cost: number;
+  /** The documents that are still wanted, and the paths they take. */
+  open: (excluded: Uint8Array) => Bucket;
+}
+
 /**
  * Splits a bucket by cost. Paths are visited in order and take their documents with them: a path stays in
  * play only when it is the first of the cheapest for some document.
  */
-function partition(bucket: Bucket, rule: rules.GraphRule): [cost: number, Bucket][] {
-  const byCost = new Map<number, { candidates: Candidate[]; paths: Map<string, { order: number; path: Path }> }>();
+function partition(bucket: Bucket, rule: rules.GraphRule): Part[] {
+  const byCost = new Map<number, { candidate: Candidate; path: Path; order: number }[]>();
   for (const candidate of bucket.candidates) {
     let best: { cost: number; path: Path; order: number } | null = null;
     for (const [order, path] of bucket.paths.entries()) {
@@ -365,28 +630,42 @@ function partition(bucket: Bucket, rule: rules.GraphRule): [cost: number, Bucket
       if (taken !== null && taken.cost < (best?.cost ?? Infinity)) best = { ...taken, order };
     }
     if (best === null) throw new Error('a document without a path');
-    let part = byCost.get(best.cost);
-    if (part === undefined) byCost.set(best.cost, (part = { candidates: [], paths: new Map() }));
-    part.candidates.push(candidate);
-    const key = `${best.order}:${best.path.map((step) => `${step.typos}${step.verbatim ? 'v' : ''}`).join()}`;
-    part.paths.set(key, best);
+    const part = byCost.get(best.cost);
+    if (part === undefined) byCost.set(best.cost, [{ candidate, ...best }]);
+    else part.push({ candidate, ...best });
   }
   return [...byCost]
     .sort((a, b) => a[0] - b[0])
-    .map(([cost, { candidates, paths }]) => [
+    .map(([cost, members]) => ({
       cost,
-      { candidates, paths: [...paths.values()].sort((a, b) => a.order - b.order).map(({ path }) => path) },
-    ]);
+      open(excluded) {
+        const here = members.filter(({ candidate }) => excluded[candidate.document] === 0);
+        const paths = new Map<string, { order: number; path: Path }>();
+        for (const { path, order } of here) {
+          paths.set(`${order}:${path.map((step) => `${step.typos}${step.verbatim ? 'v' : ''}`).join()}`, { path, order });
+        }
+        return {
+          candidates: here.map(({ candidate }) => candidate),
+          paths: [...paths.values()].sort((a, b) => a.order - b.order).map(({ path }) => path),
+        };
+      },
+    }));
 }
 
 export function score(details: readonly Detail[]): number {
   let rank = 1;
   let max = 1;
   for (const detail of details) {
+    if (detail.max === 0) continue; // a sort criterion
     rank = (rank - 1) * detail.max + detail.rank;
     max *= detail.max;
   }
   return rank / max;
+}
+
+/** `_geoPoint(48.85, 2):asc`, with numbers in their shortest form. */
+function label(rule: string): string {
+  return rule.replace(/^_geoPoint\((.*),(.*)\)/, (_, lat, lng) => `_geoPoint(${Number(lat)}, ${Number(lng)})`);
 }
 
 function describe(details: readonly Detail[]): Record<string, unknown> {
@@ -422,7 +701,7 @@ function describe(details: readonly Detail[]): Record<string, unknown> {
       case 'exactWords':
         break;
       default:
-        out[rule] = { order: order++, ...extra, ...(max > 0 ? { score: part } : {}) };
+        out[label(rule)] = { order: order++, ...extra, ...(max > 0 ? { score: part } : {}) };
     }
   }
   return out;

@@ -247,14 +247,13 @@ export class Expander {
       .filter((phrase) => !phrase.words.includes(-1));
   }
 
-  /** The split into two words whose pair stands side by side in the most documents. */
+  /** The split into two words whose pair stands side by side in the most documents; none when that gives `notThese`. */
   #split(text: string, notThese: string[] | null): Phrase | null {
     const chars = [...text];
     const pairs: [left: number, right: number][] = [];
     for (let at = 1; at < chars.length; at++) {
       const left = chars.slice(0, at).join('');
       const right = chars.slice(at).join('');
-      if (notThese?.length === 2 && left === notThese[0] && right === notThese[1]) continue;
       const pair = [this.lexicon.id(left), this.lexicon.id(right)] as const;
       if (pair[0] >= 0 && pair[1] >= 0) pairs.push([...pair]);
     }
@@ -262,7 +261,9 @@ export class Expander {
     const counts = this.#neighbours(pairs);
     let best = -1;
     for (let i = 0; i < pairs.length; i++) if (counts[i]! > (counts[best] ?? 0)) best = i;
-    return best < 0 ? null : { words: pairs[best]! };
+    if (best < 0) return null;
+    const texts = pairs[best]!.map((id) => this.lexicon.texts[id]);
+    return notThese !== null && texts.join(' ') === notThese.join(' ') ? null : { words: pairs[best]! };
   }
 
   /** Documents in which the second word of each pair follows the first at once. */

@@ -16,7 +16,10 @@ export interface PhraseHit {
 
 /** How a document matches a node. */
 export interface State {
+  /** Places in the fields that are searched. */
   places: number[];
+  /** Places in all fields, of all words that stand for the node: distances and positions are known without field. */
+  anywhere: number[];
   phrases: PhraseHit[];
 }
 
@@ -37,6 +40,8 @@ export interface Candidate {
   byWord: ReadonlyMap<number, Places>;
   /** Per node, by number of typos. */
   states: ReadonlyMap<Node, (State | undefined)[]>;
+  /** By field: whether it is searched. */
+  inField: readonly boolean[];
 }
 
 /** Documents of one bucket and the paths that led to it, in the order in which paths are visited. */
@@ -46,7 +51,7 @@ export interface Bucket {
 }
 
 const GAP_NEVER = 1 << 20;
-const NOTHING: State = { places: [], phrases: [] };
+const NOTHING: State = { places: [], anywhere: [], phrases: [] };
 
 /** True when some place of `b` lies 1..`slots` after a place of `a` in the same field. */
 function follows(a: Places, b: Places, slots: number): boolean {
@@ -56,12 +61,17 @@ function follows(a: Places, b: Places, slots: number): boolean {
   return false;
 }
 
-export function matchPhrase(phrase: Phrase, byWord: ReadonlyMap<number, Places>): boolean {
+/** Adjacency counts in every field, but each word must occur in one that is searched. */
+export function matchPhrase(
+  phrase: Phrase,
+  byWord: ReadonlyMap<number, Places>,
+  inField: readonly boolean[],
+): boolean {
   const { words } = phrase;
   for (let i = 0; i < words.length; i++) {
     if (words[i] === null) continue;
     const a = byWord.get(words[i]!);
-    if (a === undefined) return false;
+    if (a === undefined || !a.some((place) => inField[place >> 16])) return false;
     for (let j = i + 1; j <= i + 2 && j < words.length; j++) {
       if (words[j] === null) continue;
       const b = byWord.get(words[j]!);
@@ -111,7 +121,9 @@ export function stateOf(candidate: Candidate, step: Step): State | null {
   if (step.verbatim) {
     if (step.node.term.phrase) return states[0] ?? null;
     const places = candidate.byWord.get(step.node.verbatim);
-    return isNgram(step.node) || places === undefined ? null : { places: [...places], phrases: [] };
+    if (isNgram(step.node) || places === undefined) return null;
+    const searched = places.filter((place) => candidate.inField[place >> 16]);
+    return searched.length === 0 ? null : { places: searched, anywhere: [...places], phrases: [] };
   }
   if (step.typos !== null) return states[step.typos] ?? null;
   const present = states.filter((state) => state !== undefined);
@@ -119,6 +131,7 @@ export function stateOf(candidate: Candidate, step: Step): State | null {
   return present.reduce(
     (all, state) => ({
       places: [...all.places, ...state.places],
+      anywhere: [...all.anywhere, ...state.anywhere],
       phrases: [...all.phrases, ...state.phrases],
     }),
     NOTHING,

@@ -94,23 +94,23 @@ function wordDistance(candidate: Candidate, left: State, step: Step, right: Stat
   const ahead = (l: Places, r: Places): void => {
     best = Math.min(best, gaps(l, r)[0] - 1);
   };
-  const [forward, backward] = gaps(left.places, right.places);
+  const [forward, backward] = gaps(left.anywhere, right.anywhere);
   best = Math.min(best, forward - 1);
   // For a short prefix the pairs in the other order are those of the word itself.
   if (!step.node.shortPrefix || (step.typos ?? 0) > 0) best = Math.min(best, backward);
-  else best = Math.min(best, gaps(left.places, candidate.byWord.get(step.node.verbatim) ?? [])[1]);
+  else best = Math.min(best, gaps(left.anywhere, candidate.byWord.get(step.node.verbatim) ?? [])[1]);
   for (const l of left.phrases) {
     if (l.last === null) continue;
-    ahead(l.last, right.places);
+    ahead(l.last, right.anywhere);
     for (const r of right.phrases) if (r.first !== null) ahead(l.last, r.first);
   }
-  for (const r of right.phrases) if (r.first !== null) ahead(left.places, r.first);
+  for (const r of right.phrases) if (r.first !== null) ahead(left.anywhere, r.first);
   return best;
 }
 
 function attributeDistance(left: State, right: State): number {
   const fields = (state: State, end: 'first' | 'last'): Set<number> => {
-    const out = new Set(state.places.map((place) => place >> 16));
+    const out = new Set(state.anywhere.map((place) => place >> 16));
     for (const hit of state.phrases) for (const place of hit[end] ?? []) out.add(place >> 16);
     return out;
   };
@@ -120,7 +120,7 @@ function attributeDistance(left: State, right: State): number {
 
 /** All places that stand for a state: its words, and the first real words of its phrases. */
 function* placesOf(candidate: Candidate, state: State): Generator<number> {
-  yield* state.places;
+  yield* state.anywhere;
   for (const { phrase } of state.phrases) {
     const first = phrase.words.find((word) => word !== null)!;
     yield* candidate.byWord.get(first) ?? [];
@@ -132,7 +132,9 @@ export function attributeRankRule(context: RankContext): GraphRule {
     'attributeRank',
     (candidate, step, state) => {
       let best = Infinity;
-      for (const place of placesOf(candidate, state)) best = Math.min(best, context.weight(place >> 16));
+      for (const place of placesOf(candidate, state)) {
+        if (candidate.inField[place >> 16]) best = Math.min(best, context.weight(place >> 16));
+      }
       return best * slotsOf(step.node);
     },
     (step) => context.maxWeight * slotsOf(step.node),
@@ -217,6 +219,7 @@ export function matchType(candidate: Candidate, nodes: ReadonlySet<Node>, contex
   if (!wanted.every(atPlace)) return 'noExactMatch';
   let best: MatchType = 'noExactMatch';
   for (const field of new Set((candidate.byWord.get(wanted[0]![1]) ?? []).map((place) => place >> 16))) {
+    if (!candidate.inField[field]) continue;
     const inField = ([, word]: [number, number]): boolean =>
       candidate.byWord.get(word)!.some((place) => place >> 16 === field);
     if (!wanted.every(inField)) continue;

@@ -3,15 +3,17 @@
  */
 
 /**
- * Edit distance between `query` and `word` where swapping two neighbours counts one; with `prefix` the
- * smallest distance between `query` and any prefix of `word`. Stops at `limit` + 1.
+ * Edit distance between `query` and `word` where swapping two neighbours counts one. Stops at `limit` + 1.
+ *
+ * With `prefix` the word may go on after what is compared. It is read from left to right and accepted at the
+ * first point where no prefix of the query is nearer to what was read than the whole query; when there is no
+ * such point, the whole word counts.
  */
 export function editDistance(query: string[], word: string, prefix: boolean, limit: number): number {
   const n = query.length;
   const chars = [...word];
   let beforeLast: number[] = [];
   let last = Array.from({ length: n + 1 }, (_, i) => i);
-  let best = prefix ? last[n]! : limit + 1;
   for (let j = 1; j <= chars.length; j++) {
     const row = [j];
     let smallest = j;
@@ -24,13 +26,12 @@ export function editDistance(query: string[], word: string, prefix: boolean, lim
       row.push(d);
       if (d < smallest) smallest = d;
     }
-    if (prefix && row[n]! < best) best = row[n]!;
-    if (smallest > limit + 1) break; // a swap may still lower it by one
+    if (prefix && row[n]! <= limit && row[n] === smallest) return row[n]!;
+    if (smallest > limit + 1) return limit + 1; // a swap may still lower it by one
     beforeLast = last;
     last = row;
-    if (j === chars.length && !prefix) best = row[n]!;
   }
-  return Math.min(best, limit + 1);
+  return Math.min(last[n]!, limit + 1);
 }
 
 /** Typos that `word` costs for `query`, or -1 (search.md 1.7, first character rule). */

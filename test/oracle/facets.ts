@@ -1,0 +1,130 @@
+/**
+ * Facet counts and facet search (search.md 6).
+ */
+import { Analyzer } from './analyzer.ts';
+import { eachLeaf, type Document, type Json } from './corpus.ts';
+import type { TypoSettings } from './expand.ts';
+import { facetForm, valuesOf } from './values.ts';
+import { compareBytes, editDistance } from './words.ts';
+
+export interface FacetSettings {
+  maxValuesPerFacet: number;
+  order: (field: string) => 'alpha' | 'count';
+}
+
+interface Entry {
+  key: string;
+  number: number | null;
+  shown: string;
+  count: number;
+}
+
+export function matchesPattern(field: string, pattern: string): boolean {
+  const inner = pattern.replace(/^\*|\*$/g, '');
+  if (pattern === '*') return true;
+  if (pattern.startsWith('*') && pattern.endsWith('*') && pattern.length > 1) return field.includes(inner);
+  if (pattern.startsWith('*')) return field.endsWith(inner);
+  if (pattern.endsWith('*')) return field.startsWith(inner);
+  return field === pattern;
+}
+
+function count(documents: readonly Document[], field: string): Entry[] {
+  const entries = new Map<string, Entry>();
+  for (const document of documents) {
+    const { numbers, strings } = valuesOf(document, field);
+    const seen = new Set<string>();
+    const meet = (key: string, number: number | null, shown: string): void => {
+      if (seen.has(key)) return;
+      seen.add(key);
+      const entry = entries.get(key);
+      if (entry === undefined) entries.set(key, { key, number, shown, count: 1 });
+      else entry.count++;
+    };
+    for (const n of numbers) meet(`n${n}`, n, String(n));
+    for (const s of strings) meet(`s${facetForm(s)}`, null, s);
+  }
+  return [...entries.values()];
+}
+
+function compareAlpha(a: Entry, b: Entry): number {
+  if ((a.number === null) !== (b.number === null)) return a.number === null ? 1 : -1;
+  return a.number === null ? compareBytes(a.key, b.key) : a.number - b.number!;
+}
+
+export function distribution(
+  documents: readonly Document[],
+  fields: readonly string[],
+  settings: FacetSettings,
+): { facetDistribution: Record<string, Record<string, number>>; facetStats: Record<string, { min: number; max: number }> } {
+  const facetDistribution: Record<string, Record<string, number>> = {};
+  const facetStats: Record<string, { min: number; max: number }> = {};
+  for (const field of [...fields].sort(compareBytes)) {
+    const entries = count(documents, field).sort(compareAlpha);
+    if (settings.order(field) === 'count') {
+      entries.sort((a, b) => {
+        if ((a.number === null) !== (b.number === null)) return a.number === null ? 1 : -1;
+        return b.count - a.count || compareAlpha(b, a);
+      });
+    }
+    const kept = entries.slice(0, settings.maxValuesPerFacet);
+    facetDistribution[field] = Object.fromEntries(kept.map((entry) => [entry.shown, entry.count]));
+    const numbers = entries.map((entry) => entry.number).filter((n) => n !== null);
+    if (numbers.length > 0) facetStats[field] = { min: Math.min(...numbers), max: Math.max(...numbers) };
+  }
+  return { facetDistribution, facetStats };
+}
+
+export interface FacetHit {
+  value: string;
+  count: number;
+}
+
+export function searchFacet(
+  documents: readonly Document[],
+  candidates: readonly Document[],
+  field: string,
+  query: string | null,
+  typo: TypoSettings,
+  settings: FacetSettings,
+): FacetHit[] {
+  const analyzer = new Analyzer();
+  const whole = (text: string): string =>
+    analyzer
+      .tokens(text)
+      .map((token) => token.lemma)
+      .join('');
+  const counts = new Map(count(candidates, field).map((entry) => [entry.key, entry.count]));
+  const entries = count(documents, field)
+    .filter((entry) => entry.number === null && counts.has(entry.key))
+    .map((entry) => ({ ...entry, count: counts.get(entry.key)! }));
+  const wanted = whole(query ?? '');
+  const bytes = Buffer.byteLength(wanted);
+  const allowed = !typo.enabled || bytes < typo.oneTypo ? 0 : bytes < typo.twoTypos ? 1 : 2;
+  const found = entries.filter((entry) => {
+    const value = whole(entry.shown);
+    if (typo.disableOnWords.has(wanted)) return value === wanted;
+    return allowed === 0 ? value.startsWith(wanted) : editDistance([...wanted], value, true, allowed) <= allowed;
+  });
+  found.sort(compareAlpha);
+  if (settings.order(field) === 'count') found.sort((a, b) => b.count - a.count || compareAlpha(b, a));
+  return found.slice(0, settings.maxValuesPerFacet).map(({ shown, count }) => ({ value: shown, count }));
+}
+
+/** Every dotted name that occurs in some document, parents included. */
+export function fieldNames(documents: readonly Document[]): Set<string> {
+  const out = new Set<string>();
+  for (const document of documents) {
+    for (const key of Object.keys(document)) out.add(key);
+    if (!Object.values(document).some((value) => isNested(value))) continue;
+    eachLeaf(document, '', (path) => {
+      const parts = path.split('.');
+      for (let i = 1; i <= parts.length; i++) out.add(parts.slice(0, i).join('.'));
+    });
+  }
+  return out;
+}
+
+function isNested(value: Json): boolean {
+  if (Array.isArray(value)) return value.some(isNested);
+  return value !== null && typeof value === 'object';
+}

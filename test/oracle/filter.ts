@@ -1,0 +1,274 @@
+/**
+ * Filters, checked document by document (search.md 4).
+ */
+import type { Document } from './corpus.ts';
+import { facetForm, valuesOf, type FieldValues } from './values.ts';
+import { compareBytes } from './words.ts';
+
+export type Predicate = (document: Document) => boolean;
+
+export class FilterError extends Error {}
+
+interface Token {
+  text: string;
+  quoted: boolean;
+}
+
+const KEYWORDS = new Set(
+  'AND OR NOT IN TO EXISTS IS NULL EMPTY CONTAINS STARTS WITH _geoRadius _geoBoundingBox _geoPolygon'.split(' '),
+);
+const EARTH_RADIUS = 6_371_000;
+
+function lex(text: string): Token[] {
+  const out: Token[] = [];
+  const pattern = /\s*(?:(!=|>=|<=|[=<>()[\],])|("(?:[^"\\]|\\.)*")|('(?:[^'\\]|\\.)*')|([\p{L}\p{N}_.-]+))/uy;
+  let at = 0;
+  while (at < text.trimEnd().length) {
+    pattern.lastIndex = at;
+    const match = pattern.exec(text);
+    if (match === null) throw new FilterError(`unexpected character at ${at}`);
+    const quoted = match[2] ?? match[3];
+    out.push(
+      quoted === undefined
+        ? { text: (match[1] ?? match[4])!, quoted: false }
+        : { text: quoted.slice(1, -1).replace(/\\(.)/g, '$1'), quoted: true },
+    );
+    at = pattern.lastIndex;
+  }
+  return out;
+}
+
+class Parser {
+  #tokens: Token[];
+  #at = 0;
+  #filterable: (field: string) => boolean;
+  #geo: () => boolean;
+
+  constructor(text: string, filterable: (field: string) => boolean) {
+    this.#tokens = lex(text);
+    this.#filterable = filterable;
+    this.#geo = () => filterable('_geo');
+  }
+
+  whole(): Predicate {
+    const out = this.#or();
+    if (this.#at < this.#tokens.length) throw new FilterError('text after the end');
+    return out;
+  }
+
+  #is(text: string, ahead = 0): boolean {
+    const token = this.#tokens[this.#at + ahead];
+    return token !== undefined && !token.quoted && token.text === text;
+  }
+
+  #take(...texts: string[]): boolean {
+    if (!texts.every((text, i) => this.#is(text, i))) return false;
+    this.#at += texts.length;
+    return true;
+  }
+
+  #need(text: string): void {
+    if (!this.#take(text)) throw new FilterError(`expected ${text}`);
+  }
+
+  #value(): string {
+    const token = this.#tokens[this.#at++];
+    if (token === undefined) throw new FilterError('expected a value');
+    if (!token.quoted && (KEYWORDS.has(token.text) || /^[=<>()[\],!]/.test(token.text))) {
+      throw new FilterError(`unexpected ${token.text}`);
+    }
+    return token.text;
+  }
+
+  #or(): Predicate {
+    let left = this.#and();
+    while (this.#take('OR')) {
+      const [a, b] = [left, this.#and()];
+      left = (d) => a(d) || b(d);
+    }
+    return left;
+  }
+
+  #and(): Predicate {
+    let left = this.#not();
+    while (this.#take('AND')) {
+      const [a, b] = [left, this.#not()];
+      left = (d) => a(d) && b(d);
+    }
+    return left;
+  }
+
+  #not(): Predicate {
+    if (this.#take('NOT')) {
+      const inner = this.#not();
+      return (d) => !inner(d);
+    }
+    if (this.#take('(')) {
+      const inner = this.#or();
+      this.#need(')');
+      return inner;
+    }
+    if (this.#take('_geoRadius', '(')) return this.#radius();
+    if (this.#take('_geoBoundingBox', '(')) return this.#box();
+    if (this.#is('_geoPolygon')) throw new FilterError('shapes are not in the oracle');
+    return this.#condition();
+  }
+
+  #condition(): Predicate {
+    const field = this.#value();
+    if (!this.#filterable(field)) throw new FilterError(`${field} is not filterable`);
+    const on = (test: (values: FieldValues) => boolean): Predicate => (d) => test(valuesOf(d, field));
+    const not = (p: Predicate): Predicate => (d) => !p(d);
+    const equals = (value: string): Predicate => on((values) => hasValue(values, value));
+    const list = (): Predicate => {
+      const values: string[] = [];
+      this.#need('[');
+      while (!this.#take(']')) {
+        values.push(this.#value());
+        if (!this.#take(',') && !this.#is(']')) throw new FilterError('expected , or ]');
+      }
+      return on((v) => values.some((value) => hasValue(v, value)));
+    };
+    if (this.#take('=')) return equals(this.#value());
+    if (this.#take('!=')) return not(equals(this.#value()));
+    for (const operator of ['>=', '<=', '>', '<'] as const) {
+      if (this.#take(operator)) {
+        const value = this.#value();
+        return on((v) => within(v, [[operator, value]]));
+      }
+    }
+    if (this.#take('NOT', 'IN')) return not(list());
+    if (this.#take('IN')) return list();
+    if (this.#take('NOT', 'EXISTS')) return on((v) => !v.exists);
+    if (this.#take('EXISTS')) return on((v) => v.exists);
+    if (this.#take('IS', 'NOT', 'NULL')) return on((v) => !v.isNull);
+    if (this.#take('IS', 'NULL')) return on((v) => v.isNull);
+    if (this.#take('IS', 'NOT', 'EMPTY')) return on((v) => !v.isEmpty);
+    if (this.#take('IS', 'EMPTY')) return on((v) => v.isEmpty);
+    const text = (test: (value: string, part: string) => boolean): Predicate => {
+      const part = facetForm(this.#value());
+      return on((v) => v.strings.some((value) => test(facetForm(value), part)));
+    };
+    if (this.#take('NOT', 'CONTAINS')) return not(text((v, p) => v.includes(p)));
+    if (this.#take('CONTAINS')) return text((v, p) => v.includes(p));
+    if (this.#take('NOT', 'STARTS', 'WITH')) return not(text((v, p) => v.startsWith(p)));
+    if (this.#take('STARTS', 'WITH')) return text((v, p) => v.startsWith(p));
+    const from = this.#value();
+    this.#need('TO');
+    const to = this.#value();
+    return on((v) => within(v, [['>=', from], ['<=', to]]));
+  }
+
+  #numbers(): number[] {
+    const out: number[] = [];
+    let depth = 1;
+    while (depth > 0) {
+      if (this.#take('[')) depth++;
+      else if (this.#take(']') || this.#take(')')) depth--;
+      else if (!this.#take(',')) out.push(number(this.#value()));
+      if (out.some(Number.isNaN)) throw new FilterError('not a number');
+    }
+    return out;
+  }
+
+  #radius(): Predicate {
+    if (!this.#geo()) throw new FilterError('_geo is not filterable');
+    const [lat, lng, metres, resolution, ...more] = this.#numbers();
+    if (metres === undefined || more.length > 0) throw new FilterError('_geoRadius takes three or four numbers');
+    if (resolution !== undefined && (Math.trunc(resolution) < 3 || Math.trunc(resolution) > 1000)) {
+      throw new FilterError('resolution');
+    }
+    checkPoint(lat!, lng!);
+    return (d) => {
+      const point = pointOf(d);
+      return point !== null && distance(point, { lat: lat!, lng: lng! }) <= metres;
+    };
+  }
+
+  #box(): Predicate {
+    if (!this.#geo()) throw new FilterError('_geo is not filterable');
+    const [top, right, bottom, left, ...more] = this.#numbers();
+    if (left === undefined || more.length > 0) throw new FilterError('_geoBoundingBox takes two points');
+    checkPoint(top!, right!);
+    checkPoint(bottom!, left);
+    if (top! < bottom!) throw new FilterError('top below bottom');
+    return (d) => {
+      const point = pointOf(d);
+      if (point === null || point.lat > top! || point.lat < bottom!) return false;
+      const { lng } = point;
+      return left <= right! ? lng >= left && lng <= right! : lng >= left || lng <= right!;
+    };
+  }
+}
+
+function checkPoint(lat: number, lng: number): void {
+  if (!(Math.abs(lat) <= 90 && Math.abs(lng) <= 180)) throw new FilterError('not a point of the Earth');
+}
+
+export interface Point {
+  lat: number;
+  lng: number;
+}
+
+export function pointOf(document: Document): Point | null {
+  const geo = document._geo as { lat?: unknown; lng?: unknown } | null | undefined;
+  if (geo === null || geo === undefined) return null;
+  const point = { lat: Number(geo.lat), lng: Number(geo.lng) };
+  return Number.isFinite(point.lat) && Number.isFinite(point.lng) ? point : null;
+}
+
+/** Haversine, metres. */
+export function distance(a: Point, b: Point): number {
+  const rad = Math.PI / 180;
+  const h =
+    Math.sin(((b.lat - a.lat) * rad) / 2) ** 2 +
+    Math.cos(a.lat * rad) * Math.cos(b.lat * rad) * Math.sin(((b.lng - a.lng) * rad) / 2) ** 2;
+  return 2 * EARTH_RADIUS * Math.asin(Math.sqrt(h));
+}
+
+function number(text: string): number {
+  return /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/.test(text) ? Number(text) : NaN;
+}
+
+function hasValue(values: FieldValues, wanted: string): boolean {
+  const n = number(wanted);
+  return values.numbers.includes(n) || values.strings.some((s) => facetForm(s) === facetForm(wanted));
+}
+
+type Bound = readonly ['>' | '>=' | '<' | '<=', string];
+
+function within(values: FieldValues, bounds: readonly Bound[]): boolean {
+  const passes = (order: number, operator: Bound[0]): boolean =>
+    operator === '>' ? order > 0 : operator === '>=' ? order >= 0 : operator === '<' ? order < 0 : order <= 0;
+  const asNumbers = bounds.map(([, text]) => number(text));
+  if (asNumbers.every(Number.isFinite)) {
+    if (values.numbers.some((v) => bounds.every(([op], i) => passes(v - asNumbers[i]!, op)))) return true;
+  }
+  return values.strings.some((v) =>
+    bounds.every(([op, text]) => passes(compareBytes(facetForm(v), facetForm(text)), op)),
+  );
+}
+
+/** @returns null when there is no condition */
+export function parseFilter(filter: unknown, filterable: (field: string) => boolean): Predicate | null {
+  if (filter === null || filter === undefined) return null;
+  if (typeof filter === 'string') {
+    return filter.trim() === '' ? null : new Parser(filter, filterable).whole();
+  }
+  if (!Array.isArray(filter)) throw new FilterError('neither text nor array');
+  const parts: Predicate[] = [];
+  for (const item of filter) {
+    if (typeof item === 'string') {
+      const part = parseFilter(item, filterable);
+      if (part !== null) parts.push(part);
+    } else if (Array.isArray(item)) {
+      const choices = item.map((choice) => {
+        if (typeof choice !== 'string') throw new FilterError('nested too deep');
+        return parseFilter(choice, filterable);
+      });
+      const real = choices.filter((choice) => choice !== null);
+      if (real.length > 0) parts.push((d) => real.some((choice) => choice(d)));
+    } else throw new FilterError('neither text nor array');
+  }
+  return parts.length === 0 ? null : (d) => parts.every((part) => part(d));
+}
