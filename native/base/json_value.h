@@ -1,0 +1,52 @@
+// A small JSON tree, for settings, requests and job descriptions: kilobytes, not documents.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace gannet::json {
+
+class Value {
+ public:
+  enum class Kind : uint8_t { kNull, kBoolean, kNumber, kString, kArray, kObject };
+
+  // REQUIRES: valid JSON. Malformed text gives an arbitrary tree, never a read outside of it.
+  static Value Parse(std::string_view text);
+
+  Kind kind() const { return kind_; }
+  bool is_null() const { return kind_ == Kind::kNull; }
+  bool is_string() const { return kind_ == Kind::kString; }
+  bool is_array() const { return kind_ == Kind::kArray; }
+  bool is_object() const { return kind_ == Kind::kObject; }
+  bool boolean(bool otherwise = false) const { return kind_ == Kind::kBoolean ? boolean_ : otherwise; }
+  double number(double otherwise = 0) const { return kind_ == Kind::kNumber ? number_ : otherwise; }
+  uint64_t integer(uint64_t otherwise = 0) const {
+    return kind_ == Kind::kNumber && number_ >= 0 ? static_cast<uint64_t>(number_) : otherwise;
+  }
+  const std::string& string() const { return string_; }
+  const std::vector<Value>& items() const { return items_; }
+  const std::vector<std::pair<std::string, Value>>& members() const { return members_; }
+
+  // The member of that name, or null. The last one counts when it is repeated.
+  const Value& operator[](std::string_view name) const;
+  bool Has(std::string_view name) const;
+  // Strings of an array; items of another kind are left out. Nullopt when this is not an array.
+  std::optional<std::vector<std::string>> Strings() const;
+  // The slice of the text this was read from; valid while that text lives.
+  std::string_view text() const { return text_; }
+
+ private:
+  Kind kind_ = Kind::kNull;
+  bool boolean_ = false;
+  double number_ = 0;
+  std::string string_;
+  std::vector<Value> items_;
+  std::vector<std::pair<std::string, Value>> members_;
+  std::string_view text_;
+};
+
+}  // namespace gannet::json

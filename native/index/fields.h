@@ -1,0 +1,48 @@
+// Names and numbers of attribute paths, and what the settings say about each.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/status.h"
+#include "index/settings.h"
+
+namespace gannet::index {
+
+// Dotted paths numbered in order of first appearance. Grows only. Value type.
+class FieldMap {
+ public:
+  size_t size() const { return names_.size(); }
+  const std::string& name(FieldId field) const { return names_[field]; }
+  std::optional<FieldId> Find(std::string_view name) const;
+  // Limit: the index has too many fields.
+  Result<FieldId> Add(std::string_view name);
+  void AppendTo(std::string& out) const;
+  static FieldMap Parse(std::string_view bytes);
+
+ private:
+  struct Hash {
+    using is_transparent = void;
+    size_t operator()(std::string_view s) const { return std::hash<std::string_view>()(s); }
+  };
+  std::vector<std::string> names_;
+  std::unordered_map<std::string, FieldId, Hash, std::equal_to<>> ids_;
+};
+
+struct FieldTraits {
+  bool searchable = false;
+  bool faceted = false;
+  bool typo_tolerant = true;
+  uint32_t weight = 0;
+  std::vector<text::Locale> locales;
+};
+
+// Traits of every field under given settings, by field.
+std::vector<FieldTraits> PlanFields(const FieldMap& fields, const Settings& settings);
+
+}  // namespace gannet::index

@@ -1,0 +1,351 @@
+#include "index/index.h"
+
+#include <dirent.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <set>
+
+#include "base/bytes.h"
+#include "segment/layout.h"
+
+namespace gannet::index {
+namespace {
+
+// Keys of the table `main`.
+constexpr std::string_view kManifest = "manifest", kSettings = "settings", kFields = "fields",
+                           kPrimaryKey = "primary_key", kDistribution = "distribution", kDictionary = "dictionary",
+                           kUpdatedAt = "updated_at", kLastBatch = "last_batch", kNextNumber = "next_number";
+
+std::string DeadKey(SegmentId id) {
+  std::string key = "dead/";
+  PutBigEndian32(key, static_cast<uint32_t>(id >> 32));
+  PutBigEndian32(key, static_cast<uint32_t>(id));
+  return key;
+}
+
+Status MakeFolder(const std::string& path) {
+  if (mkdir(path.c_str(), 0755) == 0 || errno == EEXIST) return Status::Ok();
+  return segment::IoStatus("creating a folder", errno);
+}
+
+std::shared_ptr<const text::Analyzer> MakeAnalyzer(const Settings& settings) {
+  return std::make_shared<const text::Analyzer>(text::AnalyzerSettings{
+      settings.stop_words, settings.separator_tokens, settings.non_separator_tokens, settings.dictionary});
+}
+
+void ReadSettings(Snapshot& snapshot) {
+  auto settings = std::make_shared<Settings>(Settings::FromJson(json::Value::Parse(snapshot.settings_json)));
+  snapshot.settings = settings;
+  snapshot.analyzer = MakeAnalyzer(*settings);
+}
+
+}  // namespace
+
+Status SegmentView::Health() const {
+  GANNET_RETURN_IF_ERROR(rows->file()->Health());
+  return columns->file()->Health();
+}
+
+Status Snapshot::Health() const {
+  for (const auto& segment : segments) GANNET_RETURN_IF_ERROR(segment->Health());
+  return Status::Ok();
+}
+
+std::string_view Snapshot::FindRow(DocId docid) const {
+  for (const auto& segment : segments) {
+    if (!segment->live.Contains(docid)) continue;
+    const int64_t place = segment->text->Find(docid);
+    return place < 0 ? std::string_view() : segment->rows->at(static_cast<size_t>(place));
+  }
+  return {};
+}
+
+Result<std::shared_ptr<Index>> Index::Open(const std::string& dir) {
+  GANNET_RETURN_IF_ERROR(MakeFolder(dir));
+  GANNET_RETURN_IF_ERROR(MakeFolder(dir + "/segments"));
+  auto index = std::shared_ptr<Index>(new Index(dir));
+  GANNET_ASSIGN_OR_RETURN(index->env_, store::Environment::Open(dir + "/index.mdb"));
+  GANNET_ASSIGN_OR_RETURN(index->main_, index->env_->OpenTable("main", store::KeyKind::kBytes));
+  GANNET_ASSIGN_OR_RETURN(index->external_ids_, index->env_->OpenTable("external_ids", store::KeyKind::kBytes));
+  GANNET_RETURN_IF_ERROR(index->Load());
+  index->Sweep();
+  return index;
+}
+
+Status Index::Load() {
+  GANNET_ASSIGN_OR_RETURN(auto txn, env_->Read());
+  auto snapshot = std::make_shared<Snapshot>();
+  const auto text_of = [&](std::string_view key) { return std::string(txn.Get(main_, key).value_or("")); };
+  snapshot->settings_json = text_of(kSettings);
+  ReadSettings(*snapshot);
+  snapshot->fields = std::make_shared<const FieldMap>(FieldMap::Parse(text_of(kFields)));
+  if (const auto key = txn.Get(main_, kPrimaryKey)) {
+    snapshot->primary_key = *key;
+    snapshot->has_primary_key = true;
+  }
+  const std::string distribution = text_of(kDistribution);
+  for (ByteReader reader(distribution); !reader.done();) {
+    const auto field = static_cast<FieldId>(reader.Varint());
+    snapshot->distribution[field] = reader.Varint();
+  }
+  if (const auto bytes = txn.Get(main_, kDictionary)) {
+    snapshot->dictionary = std::make_shared<const segment::RowDictionary>(std::string(*bytes));
+  }
+  snapshot->updated_at = text_of(kUpdatedAt);
+  snapshot->last_batch = text_of(kLastBatch);
+  if (const auto number = txn.Get(main_, kNextNumber)) next_number_ = LoadFixed<uint64_t>(number->data());
+  const std::string manifest = text_of(kManifest);
+  for (ByteReader reader(manifest); !reader.done();) {
+    SegmentFiles files;
+    files.id = reader.Varint();
+    files.base_file = reader.Varint();
+    files.columns_file = reader.Varint();
+    if (!reader.ok()) return Status::Corruption("the manifest of " + dir_ + " is damaged");
+    DocSet dead;
+    if (const auto bytes = txn.Get(main_, DeadKey(files.id))) {
+      GANNET_ASSIGN_OR_RETURN(dead, DocSet::Parse(*bytes));
+    }
+    GANNET_ASSIGN_OR_RETURN(auto segment, OpenSegment(files, std::move(dead)));
+    snapshot->documents |= segment->live;
+    snapshot->segments.push_back(std::move(segment));
+  }
+  snapshot->traits = PlanFields(*snapshot->fields, *snapshot->settings);
+  snapshot_ = std::move(snapshot);
+  return Status::Ok();
+}
+
+std::string Index::FilePath(uint64_t number) const { return dir_ + "/segments/" + std::to_string(number); }
+
+Result<std::shared_ptr<segment::SegmentFile>> Index::OpenFile(uint64_t number) {
+  return segment::SegmentFile::Open(FilePath(number));
+}
+
+Result<std::shared_ptr<const SegmentView>> Index::OpenSegment(const SegmentFiles& files, DocSet dead) {
+  auto view = std::make_shared<SegmentView>();
+  view->files = files;
+  GANNET_ASSIGN_OR_RETURN(auto base, OpenFile(files.base_file));
+  GANNET_ASSIGN_OR_RETURN(view->rows, segment::RowsReader::Open(base));
+  GANNET_ASSIGN_OR_RETURN(view->text, segment::TextReader::Open(base));
+  auto columns = base;
+  if (files.columns_file != files.base_file) {
+    GANNET_ASSIGN_OR_RETURN(columns, OpenFile(files.columns_file));
+  }
+  GANNET_ASSIGN_OR_RETURN(view->columns, segment::ColumnsReader::Open(columns));
+  auto documents = std::make_shared<DocSet>(DocSet::FromSorted(view->rows->docids()));
+  documents->Optimize();
+  view->documents = documents;
+  view->dead = std::move(dead);
+  view->live = *view->documents - view->dead;
+  return std::shared_ptr<const SegmentView>(view);
+}
+
+void Index::Sweep() {
+  std::set<std::string> named;
+  for (const auto& segment : snapshot_->segments) {
+    named.insert(std::to_string(segment->files.base_file));
+    named.insert(std::to_string(segment->files.columns_file));
+  }
+  const std::string folder = dir_ + "/segments";
+  DIR* listing = opendir(folder.c_str());
+  if (listing == nullptr) return;
+  while (const dirent* entry = readdir(listing)) {
+    const std::string name = entry->d_name;
+    if (name == "." || name == "..") continue;
+    if (!named.contains(name)) unlink((folder + "/" + name).c_str());
+    // A number that was used by a job that did not end must not be given again while its file is open.
+    const uint64_t number = std::strtoull(name.c_str(), nullptr, 10);
+    if (number >= next_number_.load()) next_number_ = number + 1;
+  }
+  closedir(listing);
+}
+
+std::shared_ptr<const Snapshot> Index::snapshot() const {
+  const std::lock_guard lock(snapshot_mutex_);
+  return snapshot_;
+}
+
+std::optional<DocId> Index::ExternalIds::Find(std::string_view id) const {
+  const auto value = txn_.Get(table_, id);
+  if (!value || value->size() != sizeof(DocId)) return std::nullopt;
+  return LoadFixed<DocId>(value->data());
+}
+
+Result<Index::ExternalIds> Index::ReadExternalIds() {
+  GANNET_ASSIGN_OR_RETURN(auto txn, env_->Read());
+  return ExternalIds(std::move(txn), external_ids_);
+}
+
+Status Index::Write(const Commit& commit, const Snapshot& before, const Snapshot& after) {
+  GANNET_ASSIGN_OR_RETURN(auto txn, env_->Write());
+  if (commit.clear) GANNET_RETURN_IF_ERROR(txn.Clear(external_ids_));
+  for (const std::string& id : commit.removed_external_ids) {
+    GANNET_RETURN_IF_ERROR(txn.Delete(external_ids_, id));
+  }
+  // Sorted, so that neighbouring pages are written once: 16 times faster than in random order.
+  std::vector<const std::pair<std::string, DocId>*> sorted;
+  for (const auto& entry : commit.new_external_ids) sorted.push_back(&entry);
+  std::sort(sorted.begin(), sorted.end(), [](auto* a, auto* b) { return a->first < b->first; });
+  for (const auto* entry : sorted) {
+    const DocId docid = entry->second;
+    GANNET_RETURN_IF_ERROR(
+        txn.Put(external_ids_, entry->first, {reinterpret_cast<const char*>(&docid), sizeof(docid)}));
+  }
+  std::string manifest, bytes;
+  for (const auto& segment : after.segments) {
+    PutVarint(manifest, segment->files.id);
+    PutVarint(manifest, segment->files.base_file);
+    PutVarint(manifest, segment->files.columns_file);
+    const auto old = std::find_if(before.segments.begin(), before.segments.end(),
+                                  [&](const auto& s) { return s->files.id == segment->files.id; });
+    const bool same = old != before.segments.end() && ((*old) == segment || (*old)->dead == segment->dead);
+    if (!same && !segment->dead.empty()) {
+      bytes.clear();
+      segment->dead.AppendTo(bytes);
+      GANNET_RETURN_IF_ERROR(txn.Put(main_, DeadKey(segment->files.id), bytes));
+    }
+  }
+  for (const auto& segment : before.segments) {
+    const bool kept = std::any_of(after.segments.begin(), after.segments.end(),
+                                  [&](const auto& s) { return s->files.id == segment->files.id; });
+    if (!kept) GANNET_RETURN_IF_ERROR(txn.Delete(main_, DeadKey(segment->files.id)));
+  }
+  GANNET_RETURN_IF_ERROR(txn.Put(main_, kManifest, manifest));
+  bytes.clear();
+  PutFixed<uint64_t>(bytes, next_number_.load());
+  GANNET_RETURN_IF_ERROR(txn.Put(main_, kNextNumber, bytes));
+  if (commit.settings_json) GANNET_RETURN_IF_ERROR(txn.Put(main_, kSettings, *commit.settings_json));
+  if (commit.fields) {
+    bytes.clear();
+    commit.fields->AppendTo(bytes);
+    GANNET_RETURN_IF_ERROR(txn.Put(main_, kFields, bytes));
+  }
+  if (commit.primary_key) GANNET_RETURN_IF_ERROR(txn.Put(main_, kPrimaryKey, *commit.primary_key));
+  if (commit.distribution) {
+    bytes.clear();
+    for (const auto& [field, count] : *commit.distribution) {
+      PutVarint(bytes, field);
+      PutVarint(bytes, count);
+    }
+    GANNET_RETURN_IF_ERROR(txn.Put(main_, kDistribution, bytes));
+  }
+  if (commit.dictionary) GANNET_RETURN_IF_ERROR(txn.Put(main_, kDictionary, *commit.dictionary));
+  if (commit.updated_at) GANNET_RETURN_IF_ERROR(txn.Put(main_, kUpdatedAt, *commit.updated_at));
+  if (commit.last_batch) GANNET_RETURN_IF_ERROR(txn.Put(main_, kLastBatch, *commit.last_batch));
+  return txn.Commit();
+}
+
+Status Index::Apply(Commit commit, const std::function<Status(const Snapshot&, Commit&)>& adjust) {
+  const std::lock_guard lock(commit_mutex_);
+  const std::shared_ptr<const Snapshot> before = snapshot();
+  const auto discard = [&](Status status) {
+    for (const SegmentFiles& files : commit.added) unlink(FilePath(files.base_file).c_str());
+    for (const auto& [id, file] : commit.columns) unlink(FilePath(file).c_str());
+    return status;
+  };
+  if (adjust) {
+    if (Status status = adjust(*before, commit); !status.ok()) return discard(std::move(status));
+  }
+  auto after = std::make_shared<Snapshot>(*before);
+  ++after->version;
+  if (commit.clear) {
+    after->segments.clear();
+    after->documents.Clear();
+    after->distribution.clear();
+  }
+  if (commit.settings_json) {
+    after->settings_json = *commit.settings_json;
+    ReadSettings(*after);
+  }
+  if (commit.fields) after->fields = commit.fields;
+  if (commit.fields || commit.settings_json) after->traits = PlanFields(*after->fields, *after->settings);
+  if (commit.primary_key) {
+    after->primary_key = *commit.primary_key;
+    after->has_primary_key = true;
+  }
+  if (commit.distribution) after->distribution = *commit.distribution;
+  if (commit.dictionary) after->dictionary = std::make_shared<const segment::RowDictionary>(*commit.dictionary);
+  if (commit.updated_at) after->updated_at = *commit.updated_at;
+  if (commit.last_batch) after->last_batch = *commit.last_batch;
+
+  std::vector<std::shared_ptr<const SegmentView>> segments;
+  for (const auto& segment : after->segments) {
+    const SegmentId id = segment->files.id;
+    if (std::find(commit.removed.begin(), commit.removed.end(), id) != commit.removed.end()) continue;
+    const auto columns = std::find_if(commit.columns.begin(), commit.columns.end(),
+                                      [&](const auto& change) { return change.first == id; });
+    const bool changed = commit.dead.Intersects(segment->live);
+    if (!changed && columns == commit.columns.end()) {
+      segments.push_back(segment);
+      continue;
+    }
+    auto copy = std::make_shared<SegmentView>(*segment);
+    if (changed) {
+      copy->dead |= commit.dead & segment->live;
+      copy->live -= commit.dead;
+    }
+    if (columns != commit.columns.end()) {
+      copy->files.columns_file = columns->second;
+      auto file = OpenFile(columns->second);
+      if (!file.ok()) return discard(file.status());
+      auto reader = segment::ColumnsReader::Open(*file);
+      if (!reader.ok()) return discard(reader.status());
+      copy->columns = *reader;
+    }
+    // A segment without live documents is of no more use.
+    if (!copy->live.empty()) segments.push_back(std::move(copy));
+  }
+  for (const SegmentFiles& files : commit.added) {
+    DocSet dead;
+    for (auto& [id, docids] : commit.dead_in_added) {
+      if (id == files.id) dead = docids;
+    }
+    auto segment = OpenSegment(files, std::move(dead));
+    if (!segment.ok()) return discard(segment.status());
+    if ((*segment)->live.empty()) {
+      unlink(FilePath(files.base_file).c_str());
+      continue;
+    }
+    segments.push_back(*segment);
+  }
+  after->segments = std::move(segments);
+  after->documents.Clear();
+  for (const auto& segment : after->segments) after->documents |= segment->live;
+
+  if (!commit.added.empty() || !commit.columns.empty()) {
+    if (Status status = segment::SyncFolder(dir_ + "/segments"); !status.ok()) return discard(std::move(status));
+  }
+  if (Status status = Write(commit, *before, *after); !status.ok()) return discard(std::move(status));
+  {
+    const std::lock_guard publish(snapshot_mutex_);
+    snapshot_ = after;
+  }
+  // Readers of older snapshots keep their maps; the names may go.
+  std::set<uint64_t> named;
+  for (const auto& segment : after->segments) {
+    named.insert(segment->files.base_file);
+    named.insert(segment->files.columns_file);
+  }
+  for (const auto& segment : before->segments) {
+    for (const uint64_t file : {segment->files.base_file, segment->files.columns_file}) {
+      if (!named.contains(file)) unlink(FilePath(file).c_str());
+    }
+  }
+  return Status::Ok();
+}
+
+std::pair<uint64_t, uint64_t> Index::DiskSizes() {
+  auto [bytes, used] = env_->Sizes();
+  const auto current = snapshot();
+  for (const auto& segment : current->segments) {
+    uint64_t size = segment->rows->file()->size();
+    if (segment->columns->file() != segment->rows->file()) size += segment->columns->file()->size();
+    bytes += size;
+    used += segment->documents->empty() ? 0 : size * segment->live.size() / segment->documents->size();
+  }
+  return {bytes, used};
+}
+
+}  // namespace gannet::index

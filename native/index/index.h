@@ -1,0 +1,94 @@
+// One index on disk: its folder, its transactional record and its segments.
+//
+//   <dir>/index.mdb            LMDB: external ids, settings, fields, manifest, dead documents, last batch
+//   <dir>/segments/<number>    immutable files; which of them count is said by the manifest alone
+//
+// A change is a Commit: one LMDB transaction that names new segments (their files are durable already),
+// drops others and marks documents dead. A file that the manifest does not name is swept at open.
+//
+// Threads: snapshot() from any; Apply from one writer and one merger at a time (it serialises them).
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "index/snapshot.h"
+#include "store/env.h"
+
+namespace gannet::index {
+
+struct Commit {
+  std::vector<SegmentFiles> added;
+  std::vector<SegmentId> removed;
+  // Documents that are no longer current where they stood. Applied before `added` is.
+  DocSet dead;
+  // Dead documents of added segments (a merge that ended after some of its documents were replaced).
+  std::vector<std::pair<SegmentId, DocSet>> dead_in_added;
+  // New columns file per existing segment.
+  std::vector<std::pair<SegmentId, uint64_t>> columns;
+  bool clear = false;  // every document and external id goes, before anything is added
+
+  std::vector<std::pair<std::string, DocId>> new_external_ids;  // any order
+  std::vector<std::string> removed_external_ids;
+  std::optional<std::string> settings_json;
+  std::shared_ptr<const FieldMap> fields;  // null: unchanged
+  std::optional<std::string> primary_key;
+  std::optional<std::map<FieldId, uint64_t>> distribution;
+  std::optional<std::string> dictionary;
+  std::optional<std::string> updated_at;
+  std::optional<std::string> last_batch;
+};
+
+class Index {
+ public:
+  static Result<std::shared_ptr<Index>> Open(const std::string& dir);
+
+  std::shared_ptr<const Snapshot> snapshot() const;
+  // A number for a new segment or file, never given before.
+  uint64_t NextNumber() { return next_number_.fetch_add(1); }
+  std::string FilePath(uint64_t number) const;
+
+  // The docid of an external id in the last committed state.
+  class ExternalIds {
+   public:
+    std::optional<DocId> Find(std::string_view id) const;
+
+   private:
+    friend class Index;
+    ExternalIds(store::ReadTransaction txn, store::Table table) : txn_(std::move(txn)), table_(table) {}
+    store::ReadTransaction txn_;
+    store::Table table_;
+  };
+  Result<ExternalIds> ReadExternalIds();
+
+  // Makes the change durable, then visible. On failure nothing has changed and the new files are removed.
+  // adjust: called under the commit lock with the snapshot the commit will follow; may complete the commit.
+  Status Apply(Commit commit, const std::function<Status(const Snapshot&, Commit&)>& adjust = {});
+
+  std::pair<uint64_t, uint64_t> DiskSizes();  // bytes on disk, bytes of live data
+  const std::string& dir() const { return dir_; }
+
+ private:
+  explicit Index(std::string dir) : dir_(std::move(dir)) {}
+  Status Load();
+  Result<std::shared_ptr<const SegmentView>> OpenSegment(const SegmentFiles& files, DocSet dead);
+  Result<std::shared_ptr<segment::SegmentFile>> OpenFile(uint64_t number);
+  Status Write(const Commit& commit, const Snapshot& before, const Snapshot& after);
+  void Sweep();
+
+  std::string dir_;
+  std::unique_ptr<store::Environment> env_;
+  store::Table main_{}, external_ids_{};
+  std::atomic<uint64_t> next_number_{1};
+  std::mutex commit_mutex_;
+  mutable std::mutex snapshot_mutex_;  // guards snapshot_
+  std::shared_ptr<const Snapshot> snapshot_;
+};
+
+}  // namespace gannet::index

@@ -1,0 +1,95 @@
+// The settings of an index as the engine uses them, and how attribute names match (settings.md 5).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json_value.h"
+#include "text/locale.h"
+
+namespace gannet::index {
+
+// Kind L: `entry` covers itself and everything nested below it.
+bool Covers(std::string_view entry, std::string_view field);
+// Kind P: a star at the beginning, the end or both; without one only the exact name.
+bool MatchesPattern(std::string_view pattern, std::string_view field);
+// `_geo`, `_geojson`, `_vectors` and what is below them: never matched by stars or patterns.
+bool IsReserved(std::string_view field);
+
+struct FilterFeatures {
+  bool facet_search = false;
+  bool equality = false;
+  bool comparison = false;
+  bool filterable() const { return equality || comparison; }
+};
+
+// One entry of filterableAttributes.
+struct FilterableRule {
+  std::vector<std::string> patterns;
+  bool plain = false;  // a string: kind L, everything enabled, reserved names allowed
+  FilterFeatures features;
+  bool Matches(std::string_view field) const;
+};
+
+struct LocalizedRule {
+  std::vector<std::string> patterns;
+  std::vector<text::Locale> locales;
+};
+
+struct RankingRule {
+  enum class Kind : uint8_t {
+    kWords, kTypo, kProximity, kAttribute, kAttributeRank, kWordPosition, kSort, kExactness, kAscending, kDescending
+  };
+  Kind kind;
+  std::string field;  // of kAscending and kDescending
+};
+
+struct Settings {
+  // Reads the complete object of GET /settings; what is absent keeps its default.
+  static Settings FromJson(const json::Value& object);
+
+  std::optional<std::vector<std::string>> displayed;   // nullopt: all
+  std::optional<std::vector<std::string>> searchable;  // nullopt: all
+  std::vector<FilterableRule> filterable;
+  std::vector<std::string> sortable;
+  std::vector<RankingRule> ranking_rules;
+  std::vector<std::string> stop_words, separator_tokens, non_separator_tokens, dictionary;
+  std::vector<std::pair<std::string, std::vector<std::string>>> synonyms;
+  std::optional<std::string> distinct;
+  bool proximity_by_attribute = false;
+  bool typo_enabled = true;
+  uint32_t one_typo = 5, two_typos = 9;
+  std::vector<std::string> typo_disabled_words, typo_disabled_attributes;
+  bool typo_disabled_on_numbers = false;
+  uint64_t max_values_per_facet = 100;
+  std::map<std::string, bool, std::less<>> facet_order_by_count;  // field or "*" -> by count
+  uint64_t max_total_hits = 1000;
+  std::optional<uint64_t> search_cutoff_ms;
+  std::vector<LocalizedRule> localized;
+  bool facet_search = true;
+  bool prefix_search = true;
+
+  bool Displays(std::string_view field) const;
+  bool Searchable(std::string_view field) const;
+  // Index of the first searchable entry that covers the field; 0 when all fields are searchable.
+  uint32_t Weight(std::string_view field) const;
+  // Features of the first rule that matches, and its number; nullopt when none does.
+  std::optional<std::pair<FilterFeatures, size_t>> Filterable(std::string_view field) const;
+  bool Sortable(std::string_view field) const;
+  // Whether values of the field are kept in columns (settings.md 6.3).
+  bool Faceted(std::string_view field) const;
+  // Typo-tolerant unless listed in disableOnAttributes.
+  bool TypoTolerant(std::string_view field) const;
+  const LocalizedRule* Localized(std::string_view field) const;
+  bool GeoEnabled() const;
+  bool GeoJsonEnabled() const;
+
+  // What a change from `other` to this needs. Text: the words of the documents; columns: their values.
+  bool SameText(const Settings& other) const;
+};
+
+}  // namespace gannet::index

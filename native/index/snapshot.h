@@ -1,0 +1,64 @@
+// One consistent state of an index: what a search or a job reads from beginning to end.
+//
+// Immutable and shared: a commit publishes a new snapshot beside the old ones, which live as long as
+// somebody holds them. Readers never wait for writers.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "bitmap/docset.h"
+#include "index/fields.h"
+#include "index/settings.h"
+#include "segment/columns.h"
+#include "segment/rows.h"
+#include "segment/text.h"
+#include "text/analyzer.h"
+
+namespace gannet::index {
+
+// The files that a segment's parts lie in; rows and text share one.
+struct SegmentFiles {
+  SegmentId id = 0;
+  uint64_t base_file = 0;
+  uint64_t columns_file = 0;  // equal to base_file until columns are built anew
+};
+
+struct SegmentView {
+  SegmentFiles files;
+  std::shared_ptr<const segment::RowsReader> rows;
+  std::shared_ptr<const segment::TextReader> text;
+  std::shared_ptr<const segment::ColumnsReader> columns;
+  std::shared_ptr<const DocSet> documents;  // all documents of the segment
+  DocSet dead;                              // those replaced or deleted since
+  DocSet live;                              // documents - dead
+  bool all_live() const { return dead.empty(); }
+  // Corruption once a damaged block has been met.
+  Status Health() const;
+};
+
+struct Snapshot {
+  std::string settings_json;  // as stored, empty when never set
+  std::shared_ptr<const Settings> settings;
+  std::shared_ptr<const FieldMap> fields;
+  std::vector<FieldTraits> traits;  // by field
+  std::shared_ptr<const text::Analyzer> analyzer;
+  std::shared_ptr<const segment::RowDictionary> dictionary;  // null until the index has made one
+  std::vector<std::shared_ptr<const SegmentView>> segments;
+  DocSet documents;  // all live documents
+  std::string primary_key;
+  bool has_primary_key = false;
+  std::map<FieldId, uint64_t> distribution;  // live documents that have the top-level field
+  std::string updated_at;
+  std::string last_batch;  // JSON
+  uint64_t version = 0;    // of the commit; greater is later
+
+  Status Health() const;
+  // The compressed row of a live document; empty when there is none.
+  std::string_view FindRow(DocId docid) const;
+};
+
+}  // namespace gannet::index

@@ -1,0 +1,218 @@
+#include "indexing/extract.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "base/json_reader.h"
+#include "base/utf8.h"
+
+namespace gannet::indexing {
+namespace {
+
+constexpr uint32_t kValueGap = 8;  // positions between two values of one field
+
+// At most `bytes_max` bytes, cut between characters.
+std::string_view CutUtf8(std::string_view text, size_t bytes_max) {
+  if (text.size() <= bytes_max) return text;
+  size_t end = bytes_max;
+  while (end > 0 && (static_cast<uint8_t>(text[end]) & 0xc0) == 0x80) --end;
+  return text.substr(0, end);
+}
+
+}  // namespace
+
+Status FieldDiscovery::Add(std::string_view document) {
+  std::string path;
+  return AddMembers(document, path);
+}
+
+Status FieldDiscovery::AddMembers(std::string_view object, std::string& path) {
+  Status status;
+  const size_t parent = path.size();
+  json::ForEachMember(object, [&](std::string_view key, std::string_view value) -> bool {
+    if (parent == 0) {
+      path.assign(key);
+    } else {
+      path.resize(parent);
+      path.push_back('.');
+      path.append(key);
+    }
+    auto field = fields_.Add(path);
+    status = field.ok() ? AddNested(value, path) : field.status();
+    path.resize(parent);
+    return status.ok();
+  });
+  return status;
+}
+
+Status FieldDiscovery::AddNested(std::string_view value, std::string& path) {
+  if (value.empty()) return Status::Ok();
+  if (value[0] == '{') return AddMembers(value, path);
+  if (value[0] != '[') return Status::Ok();
+  Status status;
+  json::ForEachElement(value, [&](std::string_view item) {
+    if (status.ok()) status = AddNested(item, path);
+  });
+  return status;
+}
+
+void RowFieldsOf(std::string_view document, const index::FieldMap& fields, std::vector<segment::RowField>& out) {
+  out.clear();
+  json::ForEachMember(document, [&](std::string_view key, std::string_view value) {
+    if (const auto field = fields.Find(key)) out.push_back({*field, value});
+  });
+  const auto by_field = [](const auto& a, const auto& b) { return a.field < b.field; };
+  if (!std::is_sorted(out.begin(), out.end(), by_field)) std::stable_sort(out.begin(), out.end(), by_field);
+  // Of equal neighbours the last stays.
+  size_t kept = 0;
+  for (size_t i = 0; i < out.size(); ++i) {
+    if (i + 1 < out.size() && out[i + 1].field == out[i].field) continue;
+    out[kept++] = out[i];
+  }
+  out.resize(kept);
+}
+
+std::optional<double> NumberOf(std::string_view value) {
+  std::string scratch;
+  std::string_view text = value;
+  if (json::KindOf(value) == json::Kind::kString) {
+    text = json::StringValue(value, scratch);
+  } else if (json::KindOf(value) != json::Kind::kNumber) {
+    return std::nullopt;
+  }
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t' || text.front() == '\n')) text.remove_prefix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t' || text.back() == '\n')) text.remove_suffix(1);
+  if (text.starts_with('+')) text.remove_prefix(1);
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(number)) return std::nullopt;
+  return number;
+}
+
+Status CheckGeo(std::string_view document_id, std::string_view geo) {
+  const auto fail = [&](const std::string& reason) {
+    return Status::Invalid("The `_geo` field of the document `" + std::string(document_id) + "` " + reason + ": `" +
+                               std::string(geo.substr(0, 200)) + "`. Expected an object with the numbers `lat` and `lng`.",
+                           "invalid_document_geo_field");
+  };
+  if (json::KindOf(geo) == json::Kind::kNull) return Status::Ok();
+  if (json::KindOf(geo) != json::Kind::kObject) return fail("is not an object");
+  std::string_view lat, lng;
+  bool extra = false;
+  json::ForEachMember(geo, [&](std::string_view key, std::string_view value) {
+    if (key == "lat") {
+      lat = value;
+    } else if (key == "lng") {
+      lng = value;
+    } else {
+      extra = true;
+    }
+  });
+  if (lat.empty() && lng.empty()) return fail("lacks `lat` and `lng`");
+  if (lat.empty()) return fail("lacks `lat`");
+  if (lng.empty()) return fail("lacks `lng`");
+  if (extra) return fail("has other members than `lat` and `lng`");
+  if (!NumberOf(lat)) return fail("has a `lat` that is not a finite number");
+  if (!NumberOf(lng)) return fail("has a `lng` that is not a finite number");
+  return Status::Ok();
+}
+
+Extractor::Extractor(const index::FieldMap& fields, const std::vector<index::FieldTraits>& traits,
+                     const text::Analyzer& analyzer)
+    : fields_(fields), traits_(traits), analyzer_(analyzer), places_(fields.size()), children_(fields.size()) {
+  geo_lat_ = fields.Find("_geo.lat").value_or(kNoField);
+  geo_lng_ = fields.Find("_geo.lng").value_or(kNoField);
+}
+
+FieldId Extractor::Child(FieldId parent, std::string_view key) {
+  scratch_.assign(key);
+  auto& children = children_[parent];
+  if (const auto found = children.find(scratch_); found != children.end()) return found->second;
+  const auto field = fields_.Find(fields_.name(parent) + "." + scratch_);
+  const FieldId child = field.value_or(kNoField);
+  children.emplace(scratch_, child);
+  return child;
+}
+
+void Extractor::ExtractAll(std::span<const segment::RowField> row, segment::SegmentBuilder& builder) {
+  builder_ = &builder;
+  columns_ = &builder.columns();
+  wanted_ = nullptr;
+  ++stamp_;
+  for (const segment::RowField& field : row) Walk(field.field, field.value, true);
+}
+
+void Extractor::ExtractColumns(std::span<const segment::RowField> row, const std::vector<bool>& wanted,
+                               segment::ColumnBuilder& columns) {
+  builder_ = nullptr;
+  columns_ = &columns;
+  wanted_ = &wanted;
+  for (const segment::RowField& field : row) Walk(field.field, field.value, true);
+}
+
+void Extractor::Walk(FieldId field, std::string_view value, bool own) {
+  const bool columned = Columned(field);
+  if (own && columned) columns_->MarkExists(field);
+  switch (json::KindOf(value)) {
+    case json::Kind::kObject: {
+      bool any = false;
+      json::ForEachMember(value, [&](std::string_view key, std::string_view member) {
+        any = true;
+        if (const FieldId child = Child(field, key); child != kNoField) Walk(child, member, true);
+      });
+      if (!any && own && columned) columns_->MarkEmpty(field);
+      return;
+    }
+    case json::Kind::kArray: {
+      bool any = false;
+      json::ForEachElement(value, [&](std::string_view item) {
+        any = true;
+        Walk(field, item, false);
+      });
+      if (!any && own && columned) columns_->MarkEmpty(field);
+      return;
+    }
+    case json::Kind::kNull:
+      if (own && columned) columns_->MarkNull(field);
+      break;
+    case json::Kind::kString:
+      if (own && columned && value.size() == 2) columns_->MarkEmpty(field);
+      break;
+    default:
+      break;
+  }
+  Leaf(field, value);
+}
+
+void Extractor::Leaf(FieldId field, std::string_view value) {
+  const index::FieldTraits& traits = traits_[field];
+  const json::Kind kind = json::KindOf(value);
+  std::string_view text = value;
+  if (kind == json::Kind::kString) text = json::StringValue(value, scratch_);
+  if (Columned(field)) {
+    if (kind == json::Kind::kNumber) {
+      columns_->AddNumber(field, json::NumberValue(value));
+    } else if (field == geo_lat_ || field == geo_lng_) {
+      if (const auto number = NumberOf(value)) columns_->AddNumber(field, *number);
+    } else if (kind != json::Kind::kNull) {
+      text::NormalizeFacet(text, normalised_);
+      const std::string_view cut = CutUtf8(normalised_, kFacetStringBytesMax);
+      if (!cut.empty()) columns_->AddString(field, cut, text);
+    }
+  }
+  if (builder_ == nullptr || !traits.searchable) return;
+  Place& place = places_[field];
+  if (place.stamp != stamp_) place = {stamp_, 0};
+  if (kind == json::Kind::kNull || place.next > kPositionMax) {
+    place.next += kValueGap;
+    return;
+  }
+  const auto last = analyzer_.Words(text, traits.locales, place.next, tokens_,
+                                    [&](std::string_view word, uint32_t position) {
+                                      builder_->AddWord(field, word, position);
+                                    });
+  place.next = last.value_or(place.next) + kValueGap;
+}
+
+}  // namespace gannet::indexing

@@ -1,0 +1,78 @@
+// From one stored document to the words and column values of a segment (indexing.md 10 and 12).
+//
+// Threads: an Extractor has one owner; the field map and traits are shared and do not change meanwhile.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/status.h"
+#include "index/snapshot.h"
+#include "segment/builder.h"
+
+namespace gannet::indexing {
+
+// Adds every dotted path of a document, parents included, in order of appearance.
+// Limit errors: too many fields.
+class FieldDiscovery {
+ public:
+  explicit FieldDiscovery(index::FieldMap& fields) : fields_(fields) {}
+  Status Add(std::string_view document);
+
+ private:
+  Status AddMembers(std::string_view object, std::string& path);
+  Status AddNested(std::string_view value, std::string& path);
+  index::FieldMap& fields_;
+};
+
+// Top-level members of a document as row fields, in field order; the last of a repeated key counts.
+void RowFieldsOf(std::string_view document, const index::FieldMap& fields, std::vector<segment::RowField>& out);
+
+class Extractor {
+ public:
+  Extractor(const index::FieldMap& fields, const std::vector<index::FieldTraits>& traits,
+            const text::Analyzer& analyzer);
+
+  // Adds words and column values of a document between builder.BeginDocument and EndDocument.
+  void ExtractAll(std::span<const segment::RowField> row, segment::SegmentBuilder& builder);
+  // Adds only column values, of fields for which `wanted` holds.
+  void ExtractColumns(std::span<const segment::RowField> row, const std::vector<bool>& wanted,
+                      segment::ColumnBuilder& columns);
+
+ private:
+  void Walk(FieldId field, std::string_view value, bool top);
+  void Leaf(FieldId field, std::string_view value);
+  FieldId Child(FieldId parent, std::string_view key);
+  bool Columned(FieldId field) const { return wanted_ != nullptr ? (*wanted_)[field] : traits_[field].faceted; }
+
+  const index::FieldMap& fields_;
+  const std::vector<index::FieldTraits>& traits_;
+  const text::Analyzer& analyzer_;
+  segment::SegmentBuilder* builder_ = nullptr;  // null: columns only
+  segment::ColumnBuilder* columns_ = nullptr;
+  const std::vector<bool>* wanted_ = nullptr;
+  // Where the next value of a field starts, valid when its stamp is the present document's.
+  struct Place {
+    uint32_t stamp = 0;
+    uint32_t next = 0;
+  };
+  std::vector<Place> places_;
+  uint32_t stamp_ = 0;
+  std::vector<std::unordered_map<std::string, FieldId>> children_;
+  text::TokenBuffer tokens_;
+  std::string scratch_, normalised_;
+  FieldId geo_lat_ = kNoField, geo_lng_ = kNoField;
+  static constexpr FieldId kNoField = 0xffff;
+};
+
+// Checks `_geo` of a document: null, or an object with exactly `lat` and `lng`, each a finite number or a
+// text that holds one. Invalid: invalid_document_geo_field.
+Status CheckGeo(std::string_view document_id, std::string_view geo);
+
+// Number of a JSON number or of a string that holds one.
+std::optional<double> NumberOf(std::string_view value);
+
+}  // namespace gannet::indexing

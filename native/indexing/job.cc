@@ -1,0 +1,655 @@
+#include "indexing/job.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <set>
+#include <thread>
+
+#include "base/json.h"
+#include "base/json_reader.h"
+#include "base/json_value.h"
+#include "indexing/extract.h"
+#include "indexing/operations.h"
+
+namespace gannet::indexing {
+namespace {
+
+constexpr size_t kDocumentsPerClaim = 256;
+// An index makes its row dictionary from the first batch with at least this much text.
+constexpr size_t kDictionaryTextMin = 64 << 10;
+constexpr size_t kDictionaryBytes = 64 << 10;
+
+// A document to be written, or read again.
+struct Change {
+  DocId docid;
+  uint32_t touched;  // of Operations, or kNone: the stored row as it is
+};
+
+// What the workers of a job share and what they give back.
+struct Work {
+  const index::Snapshot* before;
+  std::shared_ptr<const index::FieldMap> fields;
+  std::vector<index::FieldTraits> traits;
+  std::shared_ptr<const text::Analyzer> analyzer;
+  std::shared_ptr<const segment::RowDictionary> dictionary;
+  Operations* operations;  // null when stored rows are read again
+  std::vector<Change> changes;  // ascending by docid
+  uint64_t budget_bytes;
+  Progress* progress;
+  index::Index* index;
+
+  std::atomic<size_t> next{0};
+  std::mutex mutex;  // guards what follows
+  Status status;
+  std::vector<index::SegmentFiles> segments;
+  std::vector<uint32_t> written;  // docids whose row changed
+  std::map<FieldId, int64_t> distribution;
+};
+
+// Makes segments out of changes until none is left.
+class Worker {
+ public:
+  explicit Worker(Work& work)
+      : work_(work), extractor_(*work.fields, work.traits, *work.analyzer), codec_(work.dictionary),
+        old_codec_(work.before->dictionary) {}
+
+  void Run() {
+    Status status = RunClaims();
+    if (status.ok()) status = FinishSegment();
+    const std::lock_guard lock(work_.mutex);
+    if (!status.ok() && work_.status.ok()) work_.status = status;
+    if (!status.ok()) work_.next = work_.changes.size();
+    work_.written.insert(work_.written.end(), written_.begin(), written_.end());
+    for (const auto& [field, count] : distribution_) work_.distribution[field] += count;
+  }
+
+ private:
+  Status RunClaims() {
+    for (;;) {
+      const size_t from = work_.next.fetch_add(kDocumentsPerClaim);
+      if (from >= work_.changes.size()) return Status::Ok();
+      const size_t until = std::min(from + kDocumentsPerClaim, work_.changes.size());
+      for (size_t i = from; i < until; ++i) GANNET_RETURN_IF_ERROR(Write(work_.changes[i]));
+      work_.progress->Advance(until - from);
+      if (work_.progress->cancelled.load(std::memory_order_relaxed)) return Status::Cancelled("The batch was stopped.");
+      if (builder_ && builder_->memory_bytes() > work_.budget_bytes) GANNET_RETURN_IF_ERROR(FinishSegment());
+    }
+  }
+
+  Status FinishSegment() {
+    if (!builder_) return Status::Ok();
+    GANNET_RETURN_IF_ERROR(builder_->Finish());
+    builder_.reset();
+    const std::lock_guard lock(work_.mutex);
+    work_.segments.push_back({number_, number_, number_});
+    return Status::Ok();
+  }
+
+  // The document that results from the operations on it, as row fields; false: it is not to be stored.
+  bool Resolve(const TouchedDocument& touched, std::span<const segment::RowField> stored) {
+    fields_.clear();
+    bool exists = touched.stored;
+    if (exists) fields_.assign(stored.begin(), stored.end());
+    for (uint32_t at = touched.first; at != kNone; at = work_.operations->operation(at).next) {
+      const Operation& operation = work_.operations->operation(at);
+      if (operation.action == Action::kDelete) {
+        exists = false;
+        fields_.clear();
+        continue;
+      }
+      if (operation.skip_creation && !exists) continue;
+      RowFieldsOf(operation.document, *work_.fields, sent_);
+      if (operation.action == Action::kUpdate && exists) {
+        Merge();
+      } else {
+        fields_ = sent_;
+      }
+      exists = true;
+    }
+    return exists;
+  }
+
+  // Each sent field replaces the one of that name; the others stay.
+  void Merge() {
+    merged_.clear();
+    auto sent = sent_.begin();
+    for (const segment::RowField& field : fields_) {
+      while (sent != sent_.end() && sent->field < field.field) merged_.push_back(*sent++);
+      merged_.push_back(sent != sent_.end() && sent->field == field.field ? *sent++ : field);
+    }
+    merged_.insert(merged_.end(), sent, sent_.end());
+    fields_.swap(merged_);
+  }
+
+  Status Write(const Change& change) {
+    const bool stored = change.touched == kNone || work_.operations->touched()[change.touched].stored;
+    std::string_view old_row;
+    old_fields_.clear();
+    if (stored) {
+      const std::string_view compressed = work_.before->FindRow(change.docid);
+      GANNET_ASSIGN_OR_RETURN(old_row, old_codec_.Expand(compressed));
+      if (!segment::ParseRow(old_row, old_fields_)) return Status::Corruption("a stored document is damaged");
+    }
+    if (change.touched == kNone) {
+      fields_ = old_fields_;
+    } else if (!Resolve(work_.operations->touched()[change.touched], old_fields_)) {
+      return Status::Ok();
+    }
+    row_.clear();
+    if (change.touched == kNone) {
+      row_ = old_row;
+    } else {
+      // Values are stored without white space between tokens; the minified copies live in values_.
+      values_.clear();
+      sizes_.clear();
+      for (const segment::RowField& field : fields_) {
+        const size_t begin = values_.size();
+        json::AppendMinified(values_, field.value);
+        sizes_.push_back(values_.size() - begin);
+      }
+      size_t begin = 0;
+      for (size_t i = 0; i < fields_.size(); ++i) {
+        fields_[i].value = std::string_view(values_).substr(begin, sizes_[i]);
+        begin += sizes_[i];
+      }
+      segment::AppendRow(fields_, row_);
+      if (stored && row_ == old_row) return Status::Ok();
+      for (const segment::RowField& field : old_fields_) --distribution_[field.field];
+      for (const segment::RowField& field : fields_) ++distribution_[field.field];
+    }
+    compressed_.clear();
+    codec_.Compress(row_, compressed_);
+    if (!builder_) {
+      number_ = work_.index->NextNumber();
+      GANNET_ASSIGN_OR_RETURN(builder_, segment::SegmentBuilder::Create(work_.index->FilePath(number_)));
+    }
+    builder_->BeginDocument(change.docid, compressed_);
+    extractor_.ExtractAll(fields_, *builder_);
+    builder_->EndDocument();
+    written_.push_back(change.docid);
+    return Status::Ok();
+  }
+
+  Work& work_;
+  Extractor extractor_;
+  segment::RowCodec codec_, old_codec_;
+  std::unique_ptr<segment::SegmentBuilder> builder_;
+  uint64_t number_ = 0;
+  std::vector<segment::RowField> fields_, sent_, merged_, old_fields_;
+  std::string row_, values_, compressed_;
+  std::vector<size_t> sizes_;
+  std::vector<uint32_t> written_;
+  std::map<FieldId, int64_t> distribution_;
+};
+
+// The smallest docids that are not in use, then those behind the greatest.
+class DocIdAllocator {
+ public:
+  explicit DocIdAllocator(const DocSet& used) {
+    const uint32_t end = used.empty() ? 0 : used.max() + 1;
+    next_ = end;
+    if (used.size() < end) (DocSet::Range(0, end) - used).ToVector(free_);
+  }
+  DocId Next() { return at_ < free_.size() ? free_[at_++] : next_++; }
+
+ private:
+  std::vector<uint32_t> free_;
+  size_t at_ = 0;
+  DocId next_;
+};
+
+class Job {
+ public:
+  Job(index::Index& index, const json::Value& description, std::span<const std::string_view> payloads,
+      const JobOptions& options, const FilterEvaluator& evaluate_filter, Progress& progress)
+      : index_(index), description_(description), payloads_(payloads), options_(options),
+        evaluate_filter_(evaluate_filter), progress_(progress), before_(index.snapshot()) {}
+
+  Result<std::string> Run();
+
+ private:
+  Status CollectStep(uint32_t number, const json::Value& step);
+  Status ApplySettings(const std::string& settings_json);
+  Status WriteDocuments();
+  Status RunWorkers(Work& work);
+  Status BuildColumns(const index::Settings& settings, const std::vector<index::FieldTraits>& traits);
+  Status DeleteDocuments(const DocSet& docids, bool already_counted);
+  std::string Outcome() const;
+  std::shared_ptr<const segment::RowDictionary> MakeDictionary(const std::vector<Change>& changes,
+                                                               const index::FieldMap& fields);
+
+  index::Index& index_;
+  const json::Value& description_;
+  std::span<const std::string_view> payloads_;
+  const JobOptions& options_;
+  const FilterEvaluator& evaluate_filter_;
+  Progress& progress_;
+  std::shared_ptr<const index::Snapshot> before_;
+
+  std::vector<std::unique_ptr<Payload>> held_;
+  std::optional<index::Index::ExternalIds> ids_;
+  std::unique_ptr<Operations> operations_;
+  std::vector<StepOutcome> outcomes_;
+  index::Commit commit_;
+  bool cleared_ = false;
+  DocSet deleted_by_filter_;
+  std::optional<std::string> settings_json_;
+  DocSet written_;  // docids of the added segments
+  uint64_t documents_after_ = 0;
+};
+
+Status Job::CollectStep(uint32_t number, const json::Value& step) {
+  StepOutcome& outcome = outcomes_[number];
+  const std::string& kind = step["kind"].string();
+  if (kind == "clear") {
+    // What came before in this batch is gone as well.
+    outcome.deleted = cleared_ ? 0 : before_->documents.size();
+    cleared_ = true;
+    deleted_by_filter_.Clear();
+    auto fresh = std::make_unique<Operations>(*before_, *ids_, deleted_by_filter_, true);
+    fresh->primary_key = operations_->primary_key;
+    fresh->has_primary_key = operations_->has_primary_key;
+    operations_ = std::move(fresh);
+    return Status::Ok();
+  }
+  if (kind == "settings") {
+    settings_json_ = std::string(step["settings"].text());
+    return Status::Ok();
+  }
+  if (kind == "primaryKey") {
+    const std::string& key = step["primaryKey"].string();
+    if (before_->has_primary_key && before_->primary_key != key && !before_->documents.empty()) {
+      return Status::Invalid("The index has documents under the primary key `" + before_->primary_key + "`; `" + key +
+                                 "` cannot replace it.",
+                             "index_primary_key_already_exists");
+    }
+    operations_->primary_key = key;
+    operations_->has_primary_key = true;
+    return Status::Ok();
+  }
+  if (kind == "deleteIds") {
+    for (const json::Value& id : step["ids"].items()) {
+      outcome.deleted += operations_->AddDeletion(number, id.string()) ? 1 : 0;
+    }
+    return Status::Ok();
+  }
+  if (kind == "deleteFilter") {
+    auto matched = evaluate_filter_(*before_, step["filter"].text());
+    if (!matched.ok()) {
+      const std::string& code = matched.status().detail();
+      return Status(matched.status().code(), matched.status().message(),
+                    code == "invalid_search_filter" ? "invalid_document_filter" : code);
+    }
+    DocSet docids = cleared_ ? DocSet() : *matched - deleted_by_filter_;
+    for (const TouchedDocument& document : operations_->touched()) {
+      if (document.stored) docids.Remove(document.docid);
+    }
+    outcome.deleted = docids.size();
+    deleted_by_filter_ |= docids;
+    return Status::Ok();
+  }
+  const json::Value& payload = step["payload"];
+  std::string_view bytes;
+  if (payload["file"].is_string()) {
+    GANNET_ASSIGN_OR_RETURN(auto mapped, Payload::Map(payload["file"].string()));
+    bytes = mapped->bytes();
+    held_.push_back(std::move(mapped));
+  } else {
+    const uint64_t buffer = payload["buffer"].integer();
+    if (buffer >= payloads_.size()) return Status::Internal("a payload is missing");
+    bytes = payloads_[buffer];
+  }
+  return operations_->AddDocuments(number, bytes, step["format"].string() == "ndjson",
+                                   step["method"].string() == "update", step["skipCreation"].boolean(),
+                                   step["primaryKey"].string(), step["primaryKey"].is_string(), outcome);
+}
+
+std::shared_ptr<const segment::RowDictionary> Job::MakeDictionary(const std::vector<Change>& changes,
+                                                                  const index::FieldMap& fields) {
+  if (before_->dictionary && !cleared_) return before_->dictionary;
+  size_t total = 0;
+  for (const Change& change : changes) {
+    total += operations_->operation(operations_->touched()[change.touched].first).document.size();
+  }
+  if (total < kDictionaryTextMin) return before_->dictionary;
+  // Evenly spread samples, the latest ones nearest to what refers to them.
+  std::string sample, row;
+  std::vector<segment::RowField> row_fields;
+  const size_t step = std::max<size_t>(1, total / kDictionaryBytes);
+  for (size_t i = 0; i < changes.size() && sample.size() < kDictionaryBytes; i += step) {
+    const Operation& operation = operations_->operation(operations_->touched()[changes[i].touched].first);
+    if (operation.document.empty()) continue;
+    RowFieldsOf(operation.document, fields, row_fields);
+    row.clear();
+    segment::AppendRow(row_fields, row);
+    sample += row;
+  }
+  if (sample.size() > kDictionaryBytes) sample.resize(kDictionaryBytes);
+  commit_.dictionary = sample;
+  return std::make_shared<const segment::RowDictionary>(std::move(sample));
+}
+
+Status Job::RunWorkers(Work& work) {
+  const uint32_t threads =
+      work.changes.size() <= kDocumentsPerClaim ? 1 : std::max<uint32_t>(1, options_.threads);
+  work.budget_bytes = options_.memory_bytes / threads;
+  std::vector<std::thread> others;
+  for (uint32_t i = 1; i < threads; ++i) others.emplace_back([&work] { Worker(work).Run(); });
+  Worker(work).Run();
+  for (std::thread& thread : others) thread.join();
+  for (const index::SegmentFiles& files : work.segments) commit_.added.push_back(files);
+  return work.status;
+}
+
+// Removes documents from the record: their external ids and their share of the field distribution.
+Status Job::DeleteDocuments(const DocSet& docids, bool already_counted) {
+  if (docids.empty()) return Status::Ok();
+  auto& distribution = *commit_.distribution;
+  segment::RowCodec codec(before_->dictionary);
+  std::vector<segment::RowField> fields;
+  std::vector<uint32_t> list;
+  docids.ToVector(list);
+  for (const uint32_t docid : list) {
+    GANNET_ASSIGN_OR_RETURN(const std::string_view row, codec.Expand(before_->FindRow(docid)));
+    if (!segment::ParseRow(row, fields)) return Status::Corruption("a stored document is damaged");
+    for (const segment::RowField& field : fields) {
+      auto count = distribution.find(field.field);
+      if (count != distribution.end() && --count->second == 0) distribution.erase(count);
+    }
+    if (already_counted) continue;
+    // The external id is the value at the primary key.
+    std::string document = "{", scratch;
+    for (const segment::RowField& field : fields) {
+      if (document.size() > 1) document += ',';
+      AppendJsonString(document, before_->fields->name(field.field));
+      document += ':';
+      document += field.value;
+    }
+    document += '}';
+    std::string_view value, object = document, path = before_->primary_key;
+    const std::function<void(std::string_view, std::string_view)> find = [&](std::string_view in, std::string_view at) {
+      json::ForEachMember(in, [&](std::string_view key, std::string_view member) {
+        if (key == at) {
+          value = member;
+        } else if (at.size() > key.size() && at.starts_with(key) && at[key.size()] == '.' &&
+                   json::KindOf(member) == json::Kind::kObject) {
+          find(member, at.substr(key.size() + 1));
+        }
+      });
+    };
+    find(object, path);
+    const bool text = json::KindOf(value) == json::Kind::kString;
+    commit_.removed_external_ids.emplace_back(text ? json::StringValue(value, scratch) : value);
+  }
+  return Status::Ok();
+}
+
+Status Job::WriteDocuments() {
+  progress_.Begin("assigning documents ids", operations_->touched().size());
+  auto fields = std::make_shared<index::FieldMap>(*before_->fields);
+  const size_t fields_before = fields->size();
+  FieldDiscovery discovery(*fields);
+  DocSet used = cleared_ ? DocSet() : before_->documents;
+  DocIdAllocator allocator(used);
+  DocSet gone = deleted_by_filter_;
+  std::vector<Change> changes;
+  auto touched = operations_->touched();
+  std::vector<std::string> removed_ids;
+  DocSet gone_with_id;
+  for (uint32_t i = 0; i < touched.size(); ++i) {
+    TouchedDocument& document = touched[i];
+    if (document.stored && deleted_by_filter_.Contains(document.docid)) {
+      // A deletion by filter came before every other action of the batch.
+      document.stored = false;
+      document.docid = kNone;
+    }
+    bool exists = document.stored;
+    for (uint32_t at = document.first; at != kNone; at = operations_->operation(at).next) {
+      const Operation& operation = operations_->operation(at);
+      if (operation.action == Action::kDelete) {
+        exists = false;
+        continue;
+      }
+      if (operation.skip_creation && !exists) continue;
+      exists = true;
+      GANNET_RETURN_IF_ERROR(discovery.Add(operation.document));
+    }
+    if (exists) {
+      if (!document.stored) {
+        document.docid = allocator.Next();
+        commit_.new_external_ids.emplace_back(std::string(document.id), document.docid);
+      }
+      changes.push_back({document.docid, i});
+    } else if (document.stored) {
+      gone.Add(document.docid);
+      gone_with_id.Add(document.docid);
+      commit_.removed_external_ids.emplace_back(document.id);
+    }
+  }
+  std::sort(changes.begin(), changes.end(), [](const auto& a, const auto& b) { return a.docid < b.docid; });
+  commit_.distribution = cleared_ ? std::map<FieldId, uint64_t>() : before_->distribution;
+  GANNET_RETURN_IF_ERROR(DeleteDocuments(deleted_by_filter_, false));
+  GANNET_RETURN_IF_ERROR(DeleteDocuments(gone_with_id, true));
+
+  if (!changes.empty()) {
+    Work work;
+    work.before = before_.get();
+    work.fields = fields;
+    work.traits = index::PlanFields(*fields, *before_->settings);
+    work.analyzer = before_->analyzer;
+    work.dictionary = MakeDictionary(changes, *fields);
+    work.operations = operations_.get();
+    work.changes = std::move(changes);
+    work.progress = &progress_;
+    work.index = &index_;
+    progress_.Begin("extracting words", work.changes.size());
+    GANNET_RETURN_IF_ERROR(RunWorkers(work));
+    for (const uint32_t docid : work.written) written_.Add(docid);
+    gone |= written_;
+    for (const auto& [field, delta] : work.distribution) {
+      const int64_t count = static_cast<int64_t>((*commit_.distribution)[field]) + delta;
+      if (count <= 0) {
+        commit_.distribution->erase(field);
+      } else {
+        (*commit_.distribution)[field] = static_cast<uint64_t>(count);
+      }
+    }
+    if (commit_.dictionary) {
+      // Rows written with no dictionary stay readable; those of a former one do not exist after a clear.
+      commit_.dictionary = work.dictionary->bytes();
+    }
+  }
+  if (fields->size() != fields_before) commit_.fields = fields;
+  commit_.dead = std::move(gone);
+  return Status::Ok();
+}
+
+Status Job::BuildColumns(const index::Settings& settings, const std::vector<index::FieldTraits>& traits) {
+  std::vector<bool> wanted(traits.size());
+  std::vector<bool> keep(traits.size());
+  bool any_new = false, any_gone = false;
+  const bool geo_before = before_->settings->GeoEnabled();
+  for (size_t i = 0; i < traits.size(); ++i) {
+    keep[i] = traits[i].faceted && before_->traits[i].faceted;
+    wanted[i] = traits[i].faceted && !before_->traits[i].faceted;
+    any_new |= wanted[i];
+    any_gone |= !traits[i].faceted && before_->traits[i].faceted;
+  }
+  const bool check_geo = settings.GeoEnabled() && !geo_before;
+  if (!any_new && !any_gone && !check_geo) return Status::Ok();
+  const auto geo_field = before_->fields->Find("_geo");
+  const text::Analyzer& analyzer = *before_->analyzer;
+  progress_.Begin("extracting facets", before_->documents.size());
+  for (const auto& segment : before_->segments) {
+    Extractor extractor(*before_->fields, traits, analyzer);
+    segment::RowCodec codec(before_->dictionary);
+    segment::ColumnBuilder columns;
+    std::vector<segment::RowField> fields;
+    const auto docids = segment->rows->docids();
+    for (size_t place = 0; place < docids.size(); ++place) {
+      columns.BeginDocument(docids[place]);
+      if (!any_new && !check_geo) continue;
+      if (!segment->all_live() && !segment->live.Contains(docids[place])) continue;
+      GANNET_ASSIGN_OR_RETURN(const std::string_view row, codec.Expand(segment->rows->at(place)));
+      if (!segment::ParseRow(row, fields)) return Status::Corruption("a stored document is damaged");
+      if (check_geo && geo_field) {
+        for (const segment::RowField& field : fields) {
+          if (field.field == *geo_field) GANNET_RETURN_IF_ERROR(CheckGeo(std::to_string(docids[place]), field.value));
+        }
+      }
+      extractor.ExtractColumns(fields, wanted, columns);
+      if (place % 1024 == 0) {
+        progress_.Advance(1024);
+        if (progress_.cancelled) return Status::Cancelled("The batch was stopped.");
+      }
+    }
+    const uint64_t number = index_.NextNumber();
+    GANNET_ASSIGN_OR_RETURN(auto file, segment::SegmentFileWriter::Create(index_.FilePath(number)));
+    columns.Write(*file, [&](segment::ColumnsWriter& writer, FieldId field) {
+      if (field >= keep.size() || !keep[field]) return;
+      if (const std::string_view blob = segment->columns->Blob(field); !blob.empty()) writer.Add(field, blob);
+    }, static_cast<FieldId>(traits.size()));
+    GANNET_RETURN_IF_ERROR(file->Finish());
+    commit_.columns.emplace_back(segment->files.id, number);
+  }
+  return Status::Ok();
+}
+
+Status Job::ApplySettings(const std::string& settings_json) {
+  const index::Settings settings = index::Settings::FromJson(json::Value::Parse(settings_json));
+  commit_.settings_json = settings_json;
+  if (cleared_ || before_->documents.empty()) return Status::Ok();
+  const std::vector<index::FieldTraits> traits = index::PlanFields(*before_->fields, settings);
+  if (settings.SameText(*before_->settings)) return BuildColumns(settings, traits);
+  if (settings.GeoEnabled() && !before_->settings->GeoEnabled()) {
+    // The documents are checked before the long work begins; what it builds here is not used.
+    const size_t before = commit_.columns.size();
+    GANNET_RETURN_IF_ERROR(BuildColumns(settings, traits));
+    commit_.columns.resize(before);
+  }
+  // Every document is read again and written to new segments beside the live ones.
+  Work work;
+  work.before = before_.get();
+  work.fields = before_->fields;
+  work.traits = traits;
+  const text::AnalyzerSettings analyzer{settings.stop_words, settings.separator_tokens, settings.non_separator_tokens,
+                                        settings.dictionary};
+  work.analyzer = std::make_shared<const text::Analyzer>(analyzer);
+  work.dictionary = before_->dictionary;
+  work.operations = nullptr;
+  before_->documents.ForEach([&](uint32_t docid) { work.changes.push_back({docid, kNone}); });
+  work.progress = &progress_;
+  work.index = &index_;
+  progress_.Begin("extracting words", work.changes.size());
+  GANNET_RETURN_IF_ERROR(RunWorkers(work));
+  for (const uint32_t docid : work.written) written_.Add(docid);
+  for (const auto& segment : before_->segments) commit_.removed.push_back(segment->files.id);
+  return Status::Ok();
+}
+
+std::string Job::Outcome() const {
+  std::string out = "{\"results\":[";
+  size_t number = 0;
+  for (const json::Value& step : description_["steps"].items()) {
+    const StepOutcome& outcome = outcomes_[number];
+    if (number++ > 0) out += ',';
+    out += "{\"task\":";
+    AppendJsonNumber(out, step["task"].integer());
+    if (!outcome.status.ok()) {
+      out += ",\"error\":{\"code\":";
+      AppendJsonString(out, outcome.status.detail().empty() ? "internal" : outcome.status.detail());
+      out += ",\"message\":";
+      AppendJsonString(out, outcome.status.message());
+      out += '}';
+    } else if (step["kind"].string() == "documents") {
+      out += ",\"indexedDocuments\":";
+      AppendJsonNumber(out, outcome.indexed);
+    } else if (step["kind"].string() != "settings" && step["kind"].string() != "primaryKey") {
+      out += ",\"deletedDocuments\":";
+      AppendJsonNumber(out, outcome.deleted);
+    }
+    out += '}';
+  }
+  out += "],\"numberOfDocuments\":";
+  AppendJsonNumber(out, documents_after_);
+  out += '}';
+  return out;
+}
+
+Result<std::string> Job::Run() {
+  {
+    auto ids = index_.ReadExternalIds();
+    if (!ids.ok()) return ids.status();
+    ids_.emplace(std::move(*ids));
+  }
+  operations_ = std::make_unique<Operations>(*before_, *ids_, deleted_by_filter_, false);
+  const auto& steps = description_["steps"].items();
+  outcomes_.resize(steps.size());
+  progress_.Begin("preparing payloads", steps.size());
+  bool any_ok = false;
+  for (uint32_t i = 0; i < steps.size(); ++i) {
+    Status status = CollectStep(i, steps[i]);
+    // A fault of the user's input concerns the step alone; anything else the whole batch.
+    if (!status.ok() && status.code() != StatusCode::kInvalidArgument) return status;
+    any_ok |= status.ok();
+    outcomes_[i].status = std::move(status);
+    progress_.Advance();
+    if (progress_.cancelled) return Status::Cancelled("The batch was stopped.");
+  }
+  commit_.clear = cleared_;
+  if (operations_->size() > 0 || !deleted_by_filter_.empty()) {
+    GANNET_RETURN_IF_ERROR(WriteDocuments());
+  } else if (cleared_) {
+    commit_.distribution.emplace();
+  }
+  if (settings_json_) GANNET_RETURN_IF_ERROR(ApplySettings(*settings_json_));
+  if (any_ok && operations_->has_primary_key &&
+      (!before_->has_primary_key || before_->primary_key != operations_->primary_key)) {
+    commit_.primary_key = operations_->primary_key;
+  }
+  if (any_ok) commit_.updated_at = description_["now"].string();
+
+  progress_.Begin("committing", 1);
+  ids_.reset();
+  std::string outcome;
+  GANNET_RETURN_IF_ERROR(index_.Apply(std::move(commit_), [&](const index::Snapshot& now, index::Commit& commit) {
+    // Merges may have moved documents since the job began; their docids have not changed.
+    DocSet after = commit.clear ? DocSet() : now.documents - commit.dead;
+    after |= written_;
+    documents_after_ = after.size();
+    if (!commit.removed.empty()) {
+      commit.removed.clear();
+      for (const auto& segment : now.segments) commit.removed.push_back(segment->files.id);
+    }
+    for (const auto& [id, file] : commit.columns) {
+      const auto same = [&, segment = id](const auto& s) { return s->files.id == segment; };
+      if (std::none_of(now.segments.begin(), now.segments.end(), same)) {
+        return Status::Internal("a segment was merged while its columns were built");
+      }
+    }
+    outcome = Outcome();
+    commit.last_batch = "{\"batchUid\":" + std::to_string(description_["batchUid"].integer()) +
+                        ",\"taskUids\":" + std::string(description_["taskUids"].text()) + ",\"outcome\":" + outcome + "}";
+    return Status::Ok();
+  }));
+  return outcome;
+}
+
+}  // namespace
+
+void Progress::Begin(const char* name, uint64_t total) {
+  name_ = name;
+  finished_ = 0;
+  total_ = total;
+}
+
+Progress::Step Progress::step() const { return {name_.load(), finished_.load(), total_.load()}; }
+
+Result<std::string> RunBatch(index::Index& index, std::string_view job, std::span<const std::string_view> payloads,
+                             const JobOptions& options, const FilterEvaluator& evaluate_filter, Progress& progress) {
+  const json::Value description = json::Value::Parse(job);
+  return Job(index, description, payloads, options, evaluate_filter, progress).Run();
+}
+
+}  // namespace gannet::indexing

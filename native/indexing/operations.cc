@@ -1,0 +1,258 @@
+#include "indexing/operations.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "base/json_reader.h"
+#include "indexing/extract.h"
+#include "indexing/parse.h"
+
+namespace gannet::indexing {
+namespace {
+
+constexpr size_t kArenaBytes = 1 << 20;
+constexpr size_t kIdBytesMax = 511;
+
+bool ValidIdText(std::string_view id) {
+  return !id.empty() && id.size() <= kIdBytesMax && std::all_of(id.begin(), id.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+  });
+}
+
+// An integer between -2^63 and 2^64-1, as decimal text.
+bool IntegerText(std::string_view number, std::string& out) {
+  std::string_view digits = number;
+  const bool negative = digits.starts_with('-');
+  if (negative) digits.remove_prefix(1);
+  if (digits.empty() || digits.size() > 20) return false;
+  unsigned __int128 value = 0;
+  for (const char c : digits) {
+    if (c < '0' || c > '9') return false;
+    value = value * 10 + static_cast<unsigned>(c - '0');
+  }
+  if (negative ? value > (static_cast<unsigned __int128>(1) << 63) : value >> 64 != 0) return false;
+  out = negative && value == 0 ? "0" : std::string(number);
+  return true;
+}
+
+std::string Shortened(std::string_view text) {
+  return text.size() <= 135 ? std::string(text)
+                            : std::string(text.substr(0, 50)) + "…" + std::string(text.substr(text.size() - 85));
+}
+
+// Appends every value found at a dotted path, through literal names and nested objects.
+void FindPath(std::string_view object, std::string_view path, std::vector<std::string_view>& found) {
+  json::ForEachMember(object, [&](std::string_view key, std::string_view value) {
+    if (key == path) {
+      found.push_back(value);
+    } else if (path.size() > key.size() && path.starts_with(key) && path[key.size()] == '.' &&
+               json::KindOf(value) == json::Kind::kObject) {
+      FindPath(value, path.substr(key.size() + 1), found);
+    }
+  });
+}
+
+uint64_t HashId(std::string_view id) { return std::hash<std::string_view>()(id); }
+
+}  // namespace
+
+Result<std::unique_ptr<Payload>> Payload::Map(const std::string& path) {
+  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return segment::IoStatus("opening a payload", errno);
+  struct stat status {};
+  if (fstat(descriptor, &status) != 0) {
+    close(descriptor);
+    return segment::IoStatus("reading a payload", errno);
+  }
+  const auto size = static_cast<size_t>(status.st_size);
+  auto payload = std::make_unique<Payload>(std::string_view());
+  if (size > 0) {
+    void* map = mmap(nullptr, size, PROT_READ, MAP_SHARED, descriptor, 0);
+    if (map == MAP_FAILED) {
+      close(descriptor);
+      return segment::IoStatus("mapping a payload", errno);
+    }
+    madvise(map, size, MADV_SEQUENTIAL);
+    payload->map_ = map;
+    payload->bytes_ = {static_cast<const char*>(map), size};
+  }
+  close(descriptor);
+  return payload;
+}
+
+Payload::~Payload() {
+  if (map_ != nullptr) munmap(map_, bytes_.size());
+}
+
+Result<std::string> InferPrimaryKey(std::string_view document) {
+  std::vector<std::string> candidates;
+  json::ForEachMember(document, [&](std::string_view key, std::string_view) {
+    if (key.size() < 2) return;
+    const char i = key[key.size() - 2], d = key[key.size() - 1];
+    if ((i == 'i' || i == 'I') && (d == 'd' || d == 'D')) candidates.emplace_back(key);
+  });
+  std::sort(candidates.begin(), candidates.end());
+  candidates.erase(std::unique(candidates.begin(), candidates.end()), candidates.end());
+  if (candidates.empty()) {
+    return Status::Invalid(
+        "The primary key could not be guessed: no attribute of the first document ends in `id`. Give the "
+        "parameter `primaryKey`.",
+        "index_primary_key_no_candidate_found");
+  }
+  if (candidates.size() > 1) {
+    return Status::Invalid("The primary key could not be guessed: " + std::to_string(candidates.size()) +
+                               " attributes of the first document end in `id`, such as `" + candidates[0] + "` and `" +
+                               candidates[1] + "`. Give the parameter `primaryKey`.",
+                           "index_primary_key_multiple_candidates_found");
+  }
+  return candidates[0];
+}
+
+Operations::Operations(const index::Snapshot& before, const index::Index::ExternalIds& ids, const DocSet& deleted,
+                       bool cleared)
+    : primary_key(before.primary_key), has_primary_key(before.has_primary_key), before_(before), ids_(ids),
+      deleted_(deleted), cleared_(cleared), slots_(1 << 10) {}
+
+std::string_view Operations::Keep(std::string_view id) {
+  if (arena_.empty() || arena_.back().size() + id.size() > arena_.back().capacity()) {
+    arena_.emplace_back();
+    arena_.back().reserve(arena_.size() == 1 ? 4096 : kArenaBytes);
+  }
+  const size_t begin = arena_.back().size();
+  arena_.back().append(id);
+  return std::string_view(arena_.back()).substr(begin);
+}
+
+Status Operations::ReadId(std::string_view document, std::string& id) const {
+  std::string_view value;
+  if (primary_key.find('.') == std::string::npos) {
+    json::ForEachMember(document, [&](std::string_view key, std::string_view member) {
+      if (key == primary_key) value = member;
+    });
+  } else {
+    std::vector<std::string_view> found;
+    FindPath(document, primary_key, found);
+    if (found.size() > 1) {
+      return Status::Invalid("The primary key `" + primary_key + "` is found more than once in the document: " +
+                                 Shortened(document),
+                             "invalid_document_id");
+    }
+    if (!found.empty()) value = found[0];
+  }
+  if (value.empty()) {
+    return Status::Invalid("The document lacks a value for the primary key `" + primary_key + "`: " + Shortened(document),
+                           "missing_document_id");
+  }
+  std::string scratch;
+  if (json::KindOf(value) == json::Kind::kString) {
+    const std::string_view text = json::StringValue(value, scratch);
+    if (ValidIdText(text)) {
+      id = text;
+      return Status::Ok();
+    }
+  } else if (json::KindOf(value) == json::Kind::kNumber && IntegerText(value, id)) {
+    return Status::Ok();
+  }
+  return Status::Invalid("The document id " + Shortened(value) +
+                             " is not valid: an id is an integer, or a text of 1 to 511 bytes of a-z, A-Z, 0-9, - and _.",
+                         "invalid_document_id");
+}
+
+bool Operations::Add(std::string_view id, Operation operation) {
+  if (touched_.size() * 2 >= slots_.size()) {
+    slots_.assign(slots_.size() * 4, 0);
+    for (uint32_t i = 0; i < touched_.size(); ++i) {
+      size_t at = HashId(touched_[i].id) & (slots_.size() - 1);
+      while (slots_[at] != 0) at = (at + 1) & (slots_.size() - 1);
+      slots_[at] = i + 1;
+    }
+  }
+  const auto number = static_cast<uint32_t>(operations_.size());
+  operation.next = kNone;
+  operations_.push_back(operation);
+  size_t at = HashId(id) & (slots_.size() - 1);
+  for (; slots_[at] != 0; at = (at + 1) & (slots_.size() - 1)) {
+    TouchedDocument& document = touched_[slots_[at] - 1];
+    if (document.id != id) continue;
+    operations_[document.last].next = number;
+    document.last = number;
+    const bool existed = document.exists;
+    document.exists = operation.action == Action::kDelete ? false : existed || !operation.skip_creation;
+    return existed;
+  }
+  const auto docid = cleared_ ? std::nullopt : ids_.Find(id);
+  const bool existed = docid.has_value() && !deleted_.Contains(*docid);
+  const bool exists = operation.action == Action::kDelete ? false : existed || !operation.skip_creation;
+  slots_[at] = static_cast<uint32_t>(touched_.size()) + 1;
+  touched_.push_back({id, number, number, docid.value_or(kNone), docid.has_value(), exists});
+  return existed;
+}
+
+Status Operations::AddDocuments(uint32_t step, std::string_view payload, bool ndjson, bool update, bool skip_creation,
+                                const std::string& primary_key_given, bool primary_key_is_given,
+                                StepOutcome& outcome) {
+  const PayloadFormat format = ndjson ? PayloadFormat::kNdjson : PayloadFormat::kJson;
+  const std::string key_before = primary_key;
+  const bool had_key = has_primary_key;
+  if (primary_key_is_given) {
+    if (!has_primary_key) {
+      primary_key = primary_key_given;
+      has_primary_key = true;
+    } else if (update && primary_key_given != primary_key) {
+      return Status::Invalid("The index has the primary key `" + primary_key + "` already; `" + primary_key_given +
+                                 "` cannot replace it.",
+                             "index_primary_key_already_exists");
+    }
+  }
+  // Ids are read first: one bad document keeps the whole payload out.
+  std::vector<Entry> entries;
+  std::string id;
+  const bool geo = before_.settings->GeoEnabled();
+  const Status status = ForEachDocument(payload, format, [&](std::string_view document) -> Status {
+    if (!has_primary_key) {
+      GANNET_ASSIGN_OR_RETURN(primary_key, InferPrimaryKey(document));
+      has_primary_key = true;
+    }
+    GANNET_RETURN_IF_ERROR(ReadId(document, id));
+    if (geo) {
+      std::string_view place;
+      json::ForEachMember(document, [&](std::string_view key, std::string_view value) {
+        if (key == "_geo") place = value;
+      });
+      if (!place.empty()) GANNET_RETURN_IF_ERROR(CheckGeo(id, place));
+    }
+    // A slice that is not the payload's own (padded or mended by the parser) lives during this call only.
+    const bool borrowed = document.data() >= payload.data() && document.data() + document.size() <= payload.data() + payload.size();
+    entries.push_back({Keep(id), borrowed ? document : Keep(document)});
+    return Status::Ok();
+  });
+  if (!status.ok()) {
+    primary_key = key_before;
+    has_primary_key = had_key;
+    return status;
+  }
+  const size_t before = touched_.size();
+  std::vector<std::string_view> ids;
+  for (const Entry& entry : entries) {
+    Add(entry.id, {update ? Action::kUpdate : Action::kReplace, skip_creation, step, kNone, entry.document});
+  }
+  // Distinct ids of this payload: new ones count once by construction, the others are looked at.
+  outcome.indexed = touched_.size() - before;
+  if (outcome.indexed != entries.size()) {
+    for (const Entry& entry : entries) ids.push_back(entry.id);
+    std::sort(ids.begin(), ids.end());
+    outcome.indexed = static_cast<uint64_t>(std::unique(ids.begin(), ids.end()) - ids.begin());
+  }
+  return Status::Ok();
+}
+
+bool Operations::AddDeletion(uint32_t step, const std::string& id) {
+  return Add(Keep(id), {Action::kDelete, false, step, kNone, {}});
+}
+
+}  // namespace gannet::indexing

@@ -1,0 +1,263 @@
+#include "segment/builder.h"
+
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include "fst/builder.h"
+
+#include "segment/layout.h"
+
+namespace gannet::segment {
+namespace {
+
+// Postings gathered in memory at a time while they are written: 8 bytes each.
+constexpr uint64_t kPostingsPerSlice = 4 << 20;
+
+// Mixes 8 bytes at a time (the multiply-and-fold step of wyhash, https://github.com/wangyi-fudan/wyhash).
+uint32_t HashWord(std::string_view word) {
+  uint64_t hash = 0x9e3779b97f4a7c15 ^ word.size();
+  const auto mix = [&](uint64_t value) {
+    const auto product = static_cast<unsigned __int128>(hash ^ value) * 0xa0761d6478bd642f;
+    hash = static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
+  };
+  size_t at = 0;
+  for (; at + 8 <= word.size(); at += 8) mix(LoadFixed<uint64_t>(word.data() + at));
+  uint64_t rest = 0;
+  std::memcpy(&rest, word.data() + at, word.size() - at);
+  mix(rest);
+  return static_cast<uint32_t>(hash ^ hash >> 32);
+}
+
+// A field of the collected stream.
+struct StreamField {
+  FieldId field;
+  const uint32_t* breaks;  // pairs (word index, position)
+  uint32_t break_count;
+  const uint32_t* words;
+  uint32_t word_count;
+};
+
+// Calls sink(docid, fields...) for each document of the stream: begin(docid, field_count), then each field.
+template <typename Begin, typename Field>
+void ForEachStreamDocument(const std::vector<uint32_t>& stream, Begin&& begin, Field&& sink) {
+  const uint32_t* at = stream.data();
+  const uint32_t* end = at + stream.size();
+  while (at < end) {
+    const uint32_t docid = *at++, fields = *at++;
+    begin(docid, fields);
+    for (uint32_t i = 0; i < fields; ++i) {
+      StreamField field;
+      field.field = static_cast<FieldId>(*at++);
+      field.word_count = *at++;
+      field.break_count = *at++;
+      field.breaks = at;
+      at += size_t{field.break_count} * 2;
+      field.words = at;
+      at += field.word_count;
+      sink(docid, field);
+    }
+  }
+}
+
+}  // namespace
+
+WordTable::WordTable() : slots_(1 << 12) {}
+
+std::string_view WordTable::word(uint32_t number) const {
+  const size_t end = number + 1 < begins_.size() ? begins_[number + 1] : bytes_.size();
+  return std::string_view(bytes_).substr(begins_[number], end - begins_[number]);
+}
+
+uint32_t WordTable::Intern(std::string_view word) {
+  const uint32_t hash = HashWord(word);
+  const size_t mask = slots_.size() - 1;
+  for (size_t at = hash & mask;; at = (at + 1) & mask) {
+    const uint32_t slot = slots_[at];
+    if (slot == 0) {
+      const uint32_t number = size();
+      begins_.push_back(static_cast<uint32_t>(bytes_.size()));
+      hashes_.push_back(hash);
+      bytes_.append(word);
+      slots_[at] = number + 1;
+      if (size() * 2 > slots_.size()) Grow();
+      return number;
+    }
+    if (hashes_[slot - 1] == hash && this->word(slot - 1) == word) return slot - 1;
+  }
+}
+
+void WordTable::Grow() {
+  slots_.assign(slots_.size() * 2, 0);
+  const size_t mask = slots_.size() - 1;
+  for (uint32_t number = 0; number < size(); ++number) {
+    size_t at = hashes_[number] & mask;
+    while (slots_[at] != 0) at = (at + 1) & mask;
+    slots_[at] = number + 1;
+  }
+}
+
+uint64_t WordTable::memory_bytes() const {
+  return bytes_.capacity() + (begins_.capacity() + hashes_.capacity() + slots_.capacity()) * 4;
+}
+
+Result<std::unique_ptr<SegmentBuilder>> SegmentBuilder::Create(const std::string& path) {
+  GANNET_ASSIGN_OR_RETURN(auto file, SegmentFileWriter::Create(path));
+  return std::unique_ptr<SegmentBuilder>(new SegmentBuilder(std::move(file)));
+}
+
+SegmentBuilder::SegmentBuilder(std::unique_ptr<SegmentFileWriter> file)
+    : file_(std::move(file)), rows_(*file_) {}
+
+void SegmentBuilder::BeginDocument(DocId docid, std::string_view row) {
+  rows_.Add(docid, row);
+  columns_.BeginDocument(docid);
+  stream_.push_back(docid);
+  document_.clear();
+}
+
+void SegmentBuilder::EndDocument() {
+  columns_.EndDocument();
+  // Fields come in the order of the document; values of one field may be apart (arrays of objects).
+  if (!std::is_sorted(document_.begin(), document_.end(),
+                      [](const auto& a, const auto& b) { return a.field < b.field; })) {
+    std::stable_sort(document_.begin(), document_.end(),
+                     [](const auto& a, const auto& b) { return a.field < b.field; });
+  }
+  const size_t count_at = stream_.size();
+  stream_.push_back(0);
+  for (size_t from = 0; from < document_.size();) {
+    size_t until = from;
+    while (until < document_.size() && document_[until].field == document_[from].field) ++until;
+    ++stream_[count_at];
+    stream_.push_back(document_[from].field);
+    stream_.push_back(static_cast<uint32_t>(until - from));
+    const size_t breaks_at = stream_.size();
+    stream_.push_back(0);
+    uint32_t expected = 0;
+    for (size_t i = from; i < until; ++i) {
+      if (document_[i].position != expected) {
+        ++stream_[breaks_at];
+        stream_.push_back(static_cast<uint32_t>(i - from));
+        stream_.push_back(document_[i].position);
+      }
+      expected = document_[i].position + 1;
+    }
+    for (size_t i = from; i < until; ++i) stream_.push_back(document_[i].term);
+    from = until;
+  }
+  ++document_count_;
+}
+
+uint64_t SegmentBuilder::memory_bytes() const {
+  return stream_.size() * 4 + words_.memory_bytes() + columns_.memory_bytes() + uint64_t{document_count_} * 12;
+}
+
+void SegmentBuilder::WritePostings(const std::vector<Ordinal>& ordinal_of,
+                                   const std::vector<uint32_t>& by_ordinal) {
+  const uint32_t words = words_.size();
+  // A word counts once per document and field: it is remembered where it was last seen.
+  std::vector<uint64_t> last(words);
+  std::vector<uint32_t> counts(words);
+  const auto for_each_posting = [&](auto&& sink) {
+    std::fill(last.begin(), last.end(), ~uint64_t{0});
+    ForEachStreamDocument(
+        stream_, [](uint32_t, uint32_t) {},
+        [&](uint32_t docid, const StreamField& field) {
+          const uint64_t place = uint64_t{docid} << 16 | field.field;
+          for (uint32_t i = 0; i < field.word_count; ++i) {
+            const uint32_t term = field.words[i];
+            if (last[term] == place) continue;
+            last[term] = place;
+            sink(term, place);
+          }
+        });
+  };
+  for_each_posting([&](uint32_t term, uint64_t) { ++counts[term]; });
+
+  PostingsWriter writer(*file_);
+  std::vector<uint64_t> slice;     // docid << 16 | field, grouped by word
+  std::vector<uint64_t> cursor(words);
+  std::vector<std::pair<FieldId, std::vector<DocId>>> lists;
+  for (uint32_t from = 0; from < words;) {
+    uint32_t until = from;
+    uint64_t total = 0;
+    while (until < words && (until == from || total + counts[by_ordinal[until]] <= kPostingsPerSlice)) {
+      cursor[until] = total;
+      total += counts[by_ordinal[until++]];
+    }
+    slice.resize(total);
+    for_each_posting([&](uint32_t term, uint64_t place) {
+      const Ordinal ordinal = ordinal_of[term];
+      if (ordinal >= from && ordinal < until) slice[cursor[ordinal]++] = place;
+    });
+    uint64_t begin = 0;
+    for (uint32_t ordinal = from; ordinal < until; ++ordinal) {
+      const uint64_t end = begin + counts[by_ordinal[ordinal]];
+      for (auto& [field, docids] : lists) docids.clear();
+      for (uint64_t i = begin; i < end; ++i) {
+        const auto field = static_cast<FieldId>(slice[i] & 0xffff);
+        auto list = std::find_if(lists.begin(), lists.end(), [&](const auto& l) { return l.first == field; });
+        if (list == lists.end()) list = lists.insert(list, {field, {}});
+        list->second.push_back(static_cast<DocId>(slice[i] >> 16));
+      }
+      std::erase_if(lists, [](const auto& list) { return list.second.empty(); });
+      std::sort(lists.begin(), lists.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+      writer.Add(lists);
+      begin = end;
+    }
+    from = until;
+  }
+  writer.Finish();
+}
+
+void SegmentBuilder::WriteForward(const std::vector<Ordinal>& ordinal_of) {
+  ForwardWriter writer(*file_, words_.size());
+  std::vector<uint32_t> positions;
+  std::vector<Ordinal> ordinals;
+  bool open = false;
+  ForEachStreamDocument(
+      stream_,
+      [&](uint32_t, uint32_t fields) {
+        if (open) writer.EndDocument();
+        open = true;
+        writer.BeginDocument(fields);
+      },
+      [&](uint32_t, const StreamField& field) {
+        positions.clear();
+        ordinals.clear();
+        uint32_t position = 0, next_break = 0;
+        for (uint32_t i = 0; i < field.word_count; ++i) {
+          if (next_break < field.break_count && field.breaks[next_break * 2] == i) {
+            position = field.breaks[next_break++ * 2 + 1];
+          }
+          positions.push_back(position++);
+          ordinals.push_back(ordinal_of[field.words[i]]);
+        }
+        writer.AddField(field.field, positions, ordinals);
+      });
+  if (open) writer.EndDocument();
+  writer.Finish();
+}
+
+Status SegmentBuilder::Finish() {
+  rows_.Finish();
+  std::vector<uint32_t> by_ordinal(words_.size());
+  std::iota(by_ordinal.begin(), by_ordinal.end(), 0);
+  std::sort(by_ordinal.begin(), by_ordinal.end(),
+            [&](uint32_t a, uint32_t b) { return words_.word(a) < words_.word(b); });
+  std::vector<Ordinal> ordinal_of(words_.size());
+  fst::Builder terms;
+  for (uint32_t ordinal = 0; ordinal < by_ordinal.size(); ++ordinal) {
+    ordinal_of[by_ordinal[ordinal]] = ordinal;
+    terms.Add(words_.word(by_ordinal[ordinal]));
+  }
+  file_->AddSection(kTerms, terms.Finish());
+  WritePostings(ordinal_of, by_ordinal);
+  WriteForward(ordinal_of);
+  columns_.Write(*file_);
+  return file_->Finish();
+}
+
+}  // namespace gannet::segment

@@ -1,0 +1,76 @@
+// Collects the words of documents in memory and writes them as one segment file.
+//
+// Steps of Finish: 1. the words are sorted, which gives their ordinals; 2. rows were streamed to the file
+// while documents came in; 3. postings are built from the collected words, a slice of the dictionary
+// at a time so that memory stays bounded; 4. the forward index is written document by document.
+//
+// Threads: one owner. Memory: memory_bytes(), about 5 bytes per word occurrence plus the dictionary;
+// the caller finishes the segment when its budget is used up.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/status.h"
+#include "segment/columns.h"
+#include "segment/file.h"
+#include "segment/rows.h"
+#include "segment/text.h"
+
+namespace gannet::segment {
+
+// Words seen so far and their local numbers, in order of first appearance.
+class WordTable {
+ public:
+  WordTable();
+  uint32_t Intern(std::string_view word);
+  uint32_t size() const { return static_cast<uint32_t>(begins_.size()); }
+  std::string_view word(uint32_t number) const;
+  uint64_t memory_bytes() const;
+
+ private:
+  void Grow();
+  std::string bytes_;
+  std::vector<uint32_t> begins_;
+  std::vector<uint32_t> hashes_;
+  std::vector<uint32_t> slots_;  // number + 1, 0 when free; a power of two of them
+};
+
+class SegmentBuilder {
+ public:
+  static Result<std::unique_ptr<SegmentBuilder>> Create(const std::string& path);
+
+  // docids ascending over the calls. `row`: compressed.
+  void BeginDocument(DocId docid, std::string_view row);
+  // word: at most kWordBytesMax bytes, not empty. positions of one field ascending.
+  void AddWord(FieldId field, std::string_view word, uint32_t position) {
+    document_.push_back({field, position, words_.Intern(word)});
+  }
+  ColumnBuilder& columns() { return columns_; }
+  void EndDocument();
+
+  uint32_t document_count() const { return document_count_; }
+  uint64_t memory_bytes() const;
+  Status Finish();
+
+ private:
+  SegmentBuilder(std::unique_ptr<SegmentFileWriter> file);
+  void WritePostings(const std::vector<Ordinal>& ordinal_of, const std::vector<uint32_t>& by_ordinal);
+  void WriteForward(const std::vector<Ordinal>& ordinal_of);
+
+  std::unique_ptr<SegmentFileWriter> file_;
+  RowsWriter rows_;
+  ColumnBuilder columns_;
+  WordTable words_;
+  std::vector<WordOccurrence> document_;
+  // Per document: docid, number of fields; per field: id, number of words, number of breaks, the breaks
+  // (word index, position), the words.
+  std::vector<uint32_t> stream_;
+  uint32_t document_count_ = 0;
+};
+
+}  // namespace gannet::segment

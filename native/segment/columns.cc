@@ -1,0 +1,362 @@
+#include "segment/columns.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+
+#include "base/bytes.h"
+#include "bitmap/postings_codec.h"
+#include "segment/layout.h"
+
+namespace gannet::segment {
+namespace {
+
+// Values per group of a column with many values: a range of any width joins at most two partial groups
+// of single lists, and the unions of the whole groups between them.
+constexpr uint32_t kGroupValues = 64;
+
+// The parts of a blob, each 8-byte aligned, in this order behind a header of their sizes.
+enum Part { kNumbers, kValuePostings, kStringOffsets, kSpellingOffsets, kFlags, kDocOffsets, kCodes, kStrings,
+            kSpellings, kPostings, kExists, kNull, kEmpty, kGroupOffsets, kGroups, kPartCount };
+
+template <typename T>
+std::span<const T> AsSpan(std::string_view bytes) {
+  return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
+}
+
+template <typename T>
+std::string_view BytesOf(const std::vector<T>& values) {
+  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
+}
+
+template <typename Offset>
+bool Monotone(std::span<const Offset> offsets, uint64_t end) {
+  for (size_t i = 1; i < offsets.size(); ++i) {
+    if (offsets[i] < offsets[i - 1]) return false;
+  }
+  return offsets.empty() || offsets.back() <= end;
+}
+
+std::string DocSetBytes(std::span<const uint32_t> docids, std::vector<uint32_t> places) {
+  places.erase(std::unique(places.begin(), places.end()), places.end());
+  for (uint32_t& place : places) place = docids[place];
+  std::string out;
+  AppendPostings(places, out);
+  return out;
+}
+
+}  // namespace
+
+Result<ColumnReader> ColumnReader::Open(std::string_view blob) {
+  const Status damaged = Status::Corruption("a column is damaged");
+  constexpr size_t kHeader = (kPartCount + 1) * 8;
+  if (blob.size() < kHeader) return damaged;
+  ColumnReader column;
+  std::string_view parts[kPartCount];
+  uint64_t at = kHeader;
+  for (int i = 0; i < kPartCount; ++i) {
+    const auto size = LoadFixed<uint64_t>(blob.data() + i * 8);
+    if (at > blob.size() || size > blob.size() - at) return damaged;
+    parts[i] = blob.substr(at, size);
+    at += (size + 7) / 8 * 8;
+  }
+  column.code_width_ = static_cast<uint32_t>(LoadFixed<uint64_t>(blob.data() + kPartCount * 8));
+  column.numbers_ = AsSpan<double>(parts[kNumbers]);
+  column.posting_offsets_ = AsSpan<uint64_t>(parts[kValuePostings]);
+  column.string_offsets_ = AsSpan<uint32_t>(parts[kStringOffsets]);
+  column.spelling_offsets_ = AsSpan<uint32_t>(parts[kSpellingOffsets]);
+  column.flags_ = parts[kFlags];
+  column.doc_offsets_ = AsSpan<uint32_t>(parts[kDocOffsets]);
+  column.codes_ = parts[kCodes].data();
+  column.strings_ = parts[kStrings];
+  column.spellings_ = parts[kSpellings];
+  column.postings_ = parts[kPostings];
+  column.exists_ = parts[kExists];
+  column.null_ = parts[kNull];
+  column.empty_ = parts[kEmpty];
+  column.group_offsets_ = AsSpan<uint64_t>(parts[kGroupOffsets]);
+  column.groups_ = parts[kGroups];
+  if ((column.code_width_ != 1 && column.code_width_ != 2 && column.code_width_ != 4) ||
+      column.string_offsets_.empty() || column.spelling_offsets_.size() != column.string_offsets_.size() ||
+      column.flags_.size() != column.string_count() ||
+      column.posting_offsets_.size() != uint64_t{column.value_count()} + 1 ||
+      !Monotone(column.string_offsets_, column.strings_.size()) ||
+      !Monotone(column.spelling_offsets_, column.spellings_.size()) ||
+      !Monotone(column.posting_offsets_, column.postings_.size()) ||
+      !Monotone(column.group_offsets_, column.groups_.size()) ||
+      !Monotone(column.doc_offsets_, parts[kCodes].size() / column.code_width_)) {
+    return damaged;
+  }
+  return column;
+}
+
+std::string_view ColumnReader::spelling(uint32_t i) const {
+  if (flags_[i] & 2) return string(i);
+  return spellings_.substr(spelling_offsets_[i], spelling_offsets_[i + 1] - spelling_offsets_[i]);
+}
+
+void ColumnReader::UnionRange(ValueOrdinal begin, ValueOrdinal end, DocSet& out) const {
+  std::vector<uint32_t> docids;
+  const auto add = [&](std::string_view postings) {
+    if (PostingsCount(postings) <= kDeltaPostingsMax) {
+      PostingsReader(postings).ToVector(docids);
+    } else {
+      UnionPostingsInto(postings, out);
+    }
+  };
+  ValueOrdinal at = begin;
+  while (at < end) {
+    const uint32_t group = at / kGroupValues;
+    if (at % kGroupValues == 0 && at + kGroupValues <= end && group + size_t{1} < group_offsets_.size()) {
+      UnionPostingsInto(groups_.substr(group_offsets_[group], group_offsets_[group + 1] - group_offsets_[group]), out);
+      at += kGroupValues;
+    } else {
+      add(postings(at++));
+    }
+  }
+  if (docids.empty()) return;
+  std::sort(docids.begin(), docids.end());
+  docids.erase(std::unique(docids.begin(), docids.end()), docids.end());
+  out |= DocSet::FromSorted(docids);
+}
+
+uint32_t ColumnReader::LowerNumber(double value) const {
+  return static_cast<uint32_t>(std::lower_bound(numbers_.begin(), numbers_.end(), value) - numbers_.begin());
+}
+uint32_t ColumnReader::UpperNumber(double value) const {
+  return static_cast<uint32_t>(std::upper_bound(numbers_.begin(), numbers_.end(), value) - numbers_.begin());
+}
+uint32_t ColumnReader::LowerString(std::string_view value) const {
+  uint32_t low = 0, high = string_count();
+  while (low < high) {
+    const uint32_t middle = low + (high - low) / 2;
+    if (string(middle) < value) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+uint32_t ColumnReader::UpperString(std::string_view value) const {
+  const uint32_t at = LowerString(value);
+  return at < string_count() && string(at) == value ? at + 1 : at;
+}
+
+Result<std::shared_ptr<const ColumnsReader>> ColumnsReader::Open(std::shared_ptr<SegmentFile> file) {
+  auto reader = std::make_shared<ColumnsReader>();
+  reader->file_ = file;
+  ByteReader directory(file->ReadAll(kColumnDirectory));
+  while (!directory.done() && directory.ok()) {
+    auto entry = std::make_unique<Entry>();
+    entry->field = directory.Fixed<FieldId>();
+    entry->offset = directory.Fixed<uint64_t>();
+    entry->size = directory.Fixed<uint64_t>();
+    reader->entries_.push_back(std::move(entry));
+  }
+  if (!directory.ok() || file->corrupt()) {
+    return Status::Corruption("the segment file " + file->path() + " is damaged");
+  }
+  return std::shared_ptr<const ColumnsReader>(reader);
+}
+
+const ColumnsReader::Entry* ColumnsReader::FindEntry(FieldId field) const {
+  const auto found = std::lower_bound(entries_.begin(), entries_.end(), field,
+                                      [](const auto& entry, FieldId f) { return entry->field < f; });
+  return found != entries_.end() && (*found)->field == field ? found->get() : nullptr;
+}
+
+const ColumnReader* ColumnsReader::Find(FieldId field) const {
+  const Entry* entry = FindEntry(field);
+  if (entry == nullptr) return nullptr;
+  std::call_once(entry->once, [&] {
+    const std::string_view blob = file_->Read(kColumnData, entry->offset, entry->size);
+    auto reader = ColumnReader::Open(blob);
+    if (reader.ok()) {
+      entry->reader = std::make_unique<ColumnReader>(*reader);
+    } else {
+      file_->MarkCorrupt();
+    }
+  });
+  return entry->reader.get();
+}
+
+std::string_view ColumnsReader::Blob(FieldId field) const {
+  const Entry* entry = FindEntry(field);
+  return entry == nullptr ? std::string_view() : file_->Read(kColumnData, entry->offset, entry->size);
+}
+
+std::vector<FieldId> ColumnsReader::fields() const {
+  std::vector<FieldId> fields;
+  for (const auto& entry : entries_) fields.push_back(entry->field);
+  return fields;
+}
+
+uint32_t FieldColumnBuilder::InternString(std::string_view normalised, std::string_view original) {
+  const auto found = ids_.find(normalised);
+  if (found != ids_.end()) {
+    StringValue& value = table_[found->second];
+    if (value.original != original) value.varies = true;
+    return found->second;
+  }
+  const auto id = static_cast<uint32_t>(table_.size());
+  ids_.emplace(std::string(normalised), id);
+  table_.push_back({std::string(normalised), std::string(original)});
+  string_bytes_ += normalised.size() * 2 + original.size() + 128;
+  return id;
+}
+
+uint64_t FieldColumnBuilder::memory_bytes() const {
+  return numbers_.capacity() * sizeof(NumberEntry) + strings_.capacity() * sizeof(StringEntry) + string_bytes_ +
+         (exists_.capacity() + null_.capacity() + empty_.capacity()) * 4;
+}
+
+void FieldColumnBuilder::Write(std::span<const uint32_t> docids, std::string& out) {
+  // Distinct numbers ascending; -0 and 0 are one value.
+  std::vector<double> numbers;
+  for (NumberEntry& entry : numbers_) {
+    if (entry.value == 0) entry.value = 0;
+    numbers.push_back(entry.value);
+  }
+  std::sort(numbers.begin(), numbers.end());
+  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+  std::vector<uint32_t> order(table_.size()), rank(table_.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(),
+            [&](uint32_t a, uint32_t b) { return table_[a].normalised < table_[b].normalised; });
+  for (uint32_t i = 0; i < order.size(); ++i) rank[order[i]] = i;
+
+  struct Entry {
+    uint32_t place, value;
+    bool operator<(const Entry& other) const {
+      return place != other.place ? place < other.place : value < other.value;
+    }
+    bool operator==(const Entry&) const = default;
+  };
+  std::vector<Entry> entries;
+  entries.reserve(numbers_.size() + strings_.size());
+  for (const NumberEntry& entry : numbers_) {
+    const auto at = std::lower_bound(numbers.begin(), numbers.end(), entry.value) - numbers.begin();
+    entries.push_back({entry.place, static_cast<uint32_t>(at)});
+  }
+  for (const StringEntry& entry : strings_) {
+    entries.push_back({entry.place, static_cast<uint32_t>(numbers.size()) + rank[entry.id]});
+  }
+  std::sort(entries.begin(), entries.end());
+  entries.erase(std::unique(entries.begin(), entries.end()), entries.end());
+  const auto values = static_cast<uint32_t>(numbers.size() + table_.size());
+
+  bool single = true;
+  for (size_t i = 1; i < entries.size() && single; ++i) single = entries[i].place != entries[i - 1].place;
+  const uint32_t width = values < 0xff ? 1 : values < 0xffff ? 2 : 4;
+  std::string codes;
+  std::vector<uint32_t> doc_offsets;
+  const auto put_code = [&](uint32_t code) { codes.append(reinterpret_cast<const char*>(&code), width); };
+  if (single) {
+    size_t next = 0;
+    for (uint32_t place = 0; place < docids.size(); ++place) {
+      put_code(next < entries.size() && entries[next].place == place ? entries[next++].value + 1 : 0);
+    }
+  } else {
+    doc_offsets.reserve(docids.size() + 1);
+    size_t next = 0;
+    for (uint32_t place = 0; place < docids.size(); ++place) {
+      doc_offsets.push_back(static_cast<uint32_t>(next));
+      while (next < entries.size() && entries[next].place == place) put_code(entries[next++].value);
+    }
+    doc_offsets.push_back(static_cast<uint32_t>(next));
+  }
+  // Documents by value: a counting sort keeps them ascending.
+  std::vector<uint32_t> starts(values + size_t{1}), grouped(entries.size());
+  for (const Entry& entry : entries) ++starts[entry.value + 1];
+  std::partial_sum(starts.begin(), starts.end(), starts.begin());
+  {
+    std::vector<uint32_t> cursor(starts.begin(), starts.end());
+    for (const Entry& entry : entries) grouped[cursor[entry.value]++] = docids[entry.place];
+  }
+  std::string postings, groups, strings, spellings, flags;
+  std::vector<uint64_t> posting_offsets{0}, group_offsets;
+  for (uint32_t value = 0; value < values; ++value) {
+    AppendPostings(std::span(grouped).subspan(starts[value], starts[value + 1] - starts[value]), postings);
+    posting_offsets.push_back(postings.size());
+  }
+  if (values >= kGroupValues * 2) {
+    group_offsets.push_back(0);
+    for (uint32_t value = 0; value + kGroupValues <= values; value += kGroupValues) {
+      std::vector<uint32_t> members(grouped.begin() + starts[value], grouped.begin() + starts[value + kGroupValues]);
+      std::sort(members.begin(), members.end());
+      members.erase(std::unique(members.begin(), members.end()), members.end());
+      AppendPostings(members, groups);
+      group_offsets.push_back(groups.size());
+    }
+  }
+  std::vector<uint32_t> string_offsets{0}, spelling_offsets{0};
+  for (const uint32_t id : order) {
+    const StringValue& value = table_[id];
+    strings += value.normalised;
+    string_offsets.push_back(static_cast<uint32_t>(strings.size()));
+    const bool same = value.original == value.normalised;
+    if (!same) spellings += value.original;
+    spelling_offsets.push_back(static_cast<uint32_t>(spellings.size()));
+    flags.push_back(static_cast<char>((value.varies ? 1 : 0) | (same ? 2 : 0)));
+  }
+  const std::string exists = DocSetBytes(docids, std::move(exists_)), null = DocSetBytes(docids, std::move(null_)),
+                    empty = DocSetBytes(docids, std::move(empty_));
+  const std::string_view parts[kPartCount] = {BytesOf(numbers),  BytesOf(posting_offsets), BytesOf(string_offsets),
+                                              BytesOf(spelling_offsets), flags, BytesOf(doc_offsets), codes, strings,
+                                              spellings, postings, exists, null, empty, BytesOf(group_offsets), groups};
+  for (const std::string_view part : parts) PutFixed<uint64_t>(out, part.size());
+  PutFixed<uint64_t>(out, width);
+  for (const std::string_view part : parts) {
+    out.append(part);
+    out.append((8 - part.size() % 8) % 8, '\0');
+  }
+}
+
+FieldColumnBuilder& ColumnBuilder::Of(FieldId field) {
+  if (field >= columns_.size()) columns_.resize(size_t{field} + 1);
+  if (!columns_[field]) columns_[field] = std::make_unique<FieldColumnBuilder>();
+  return *columns_[field];
+}
+
+uint64_t ColumnBuilder::memory_bytes() const {
+  uint64_t bytes = 0;
+  for (const auto& column : columns_) bytes += column ? column->memory_bytes() : 0;
+  return bytes;
+}
+
+void ColumnBuilder::Write(SegmentFileWriter& file, const std::function<void(ColumnsWriter&, FieldId)>& copy,
+                          size_t field_end) {
+  ColumnsWriter writer(file);
+  std::string blob;
+  for (size_t i = 0; i < std::max(columns_.size(), field_end); ++i) {
+    const auto field = static_cast<FieldId>(i);
+    if (i >= columns_.size() || !columns_[field]) {
+      copy(writer, field);
+      continue;
+    }
+    blob.clear();
+    columns_[field]->Write(docids_, blob);
+    writer.Add(field, blob);
+    columns_[field].reset();
+  }
+  writer.Finish();
+}
+
+ColumnsWriter::ColumnsWriter(SegmentFileWriter& file) : file_(file) { file_.BeginSection(kColumnData); }
+
+void ColumnsWriter::Add(FieldId field, std::string_view blob) {
+  PutFixed<FieldId>(directory_, field);
+  PutFixed<uint64_t>(directory_, offset_);
+  PutFixed<uint64_t>(directory_, blob.size());
+  file_.Append(blob);
+  offset_ += blob.size();
+}
+
+void ColumnsWriter::Finish() {
+  file_.EndSection();
+  file_.AddSection(kColumnDirectory, directory_);
+}
+
+}  // namespace gannet::segment

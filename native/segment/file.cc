@@ -1,0 +1,248 @@
+#include "segment/file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "base/bytes.h"
+#include "base/checksum.h"
+
+namespace gannet::segment {
+namespace {
+
+constexpr char kMagic[8] = {'G', 'N', 'T', 'S', 'E', 'G', '0', '1'};
+constexpr uint32_t kVersion = 1;
+constexpr size_t kHeaderBytes = 16;
+constexpr size_t kFooterBytes = 40;
+constexpr size_t kWriteBytes = 1 << 20;
+
+}  // namespace
+
+Status IoStatus(const std::string& action, int error) {
+  std::string message = action + ": " + std::strerror(error);
+  if (error == ENOSPC || error == EDQUOT) return Status::Full(std::move(message));
+  if (error == EMFILE || error == ENFILE) return Status(StatusCode::kIo, std::move(message), "too_many_open_files");
+  return Status::Io(std::move(message));
+}
+
+Status SyncFolder(const std::string& path) {
+  const int descriptor = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return IoStatus("opening a folder", errno);
+  const int code = fsync(descriptor);
+  const int error = errno;
+  close(descriptor);
+  return code == 0 ? Status::Ok() : IoStatus("syncing a folder", error);
+}
+
+Result<std::unique_ptr<SegmentFileWriter>> SegmentFileWriter::Create(const std::string& path) {
+  const int descriptor = open(path.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0644);
+  if (descriptor < 0) return IoStatus("creating a segment file", errno);
+  return std::unique_ptr<SegmentFileWriter>(new SegmentFileWriter(descriptor, path));
+}
+
+SegmentFileWriter::SegmentFileWriter(int descriptor, std::string path)
+    : descriptor_(descriptor), path_(std::move(path)) {
+  std::string header(kMagic, sizeof(kMagic));
+  PutFixed<uint32_t>(header, kVersion);
+  PutFixed<uint32_t>(header, 0);
+  Append(header);
+}
+
+SegmentFileWriter::~SegmentFileWriter() {
+  if (descriptor_ >= 0) close(descriptor_);
+  if (!finished_) unlink(path_.c_str());
+}
+
+void SegmentFileWriter::Append(std::string_view bytes) {
+  buffer_.append(bytes);
+  if (buffer_.size() >= kWriteBytes) Flush();
+}
+
+void SegmentFileWriter::Flush() {
+  for (size_t at = 0; at < buffer_.size();) {
+    const size_t take = std::min(kBlockBytes - block_.size(), buffer_.size() - at);
+    if (block_.empty() && take == kBlockBytes) {
+      sums_.push_back(Checksum(std::string_view(buffer_).substr(at, take)));
+    } else {
+      block_.append(buffer_, at, take);
+      if (block_.size() == kBlockBytes) {
+        sums_.push_back(Checksum(block_));
+        block_.clear();
+      }
+    }
+    at += take;
+  }
+  for (size_t at = 0; at < buffer_.size() && status_.ok();) {
+    const ssize_t count = write(descriptor_, buffer_.data() + at, buffer_.size() - at);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) {
+      status_ = IoStatus("writing a segment", errno);
+    } else {
+      at += static_cast<size_t>(count);
+    }
+  }
+  written_ += buffer_.size();
+  buffer_.clear();
+}
+
+void SegmentFileWriter::BeginSection(SectionId id) {
+  section_begin_ = written_ + buffer_.size();
+  sections_.push_back({id, section_begin_, 0});
+}
+
+void SegmentFileWriter::EndSection() {
+  sections_.back().size = section_bytes();
+  const uint64_t end = written_ + buffer_.size();
+  Append(std::string(kSectionPadding + (8 - end % 8) % 8, '\0'));
+}
+
+void SegmentFileWriter::AddSection(SectionId id, std::string_view bytes) {
+  BeginSection(id);
+  Append(bytes);
+  EndSection();
+}
+
+Status SegmentFileWriter::Finish() {
+  Flush();
+  if (!block_.empty()) sums_.push_back(Checksum(block_));
+  const uint64_t body = written_;
+  std::string tail;
+  for (const uint64_t sum : sums_) PutFixed(tail, sum);
+  for (const Section& section : sections_) {
+    PutFixed<uint64_t>(tail, section.id);
+    PutFixed(tail, section.begin);
+    PutFixed(tail, section.size);
+  }
+  const uint64_t sum = Checksum(tail);
+  PutFixed<uint64_t>(tail, body);
+  PutFixed<uint64_t>(tail, sums_.size());
+  PutFixed<uint64_t>(tail, sections_.size());
+  PutFixed<uint64_t>(tail, sum ^ body);
+  tail.append(kMagic, sizeof(kMagic));
+  buffer_ = std::move(tail);
+  Flush();
+  if (status_.ok() && fdatasync(descriptor_) != 0) status_ = IoStatus("syncing a segment", errno);
+  if (close(std::exchange(descriptor_, -1)) != 0 && status_.ok()) {
+    status_ = IoStatus("closing a segment", errno);
+  }
+  finished_ = status_.ok();
+  return status_;
+}
+
+Result<std::shared_ptr<SegmentFile>> SegmentFile::Open(const std::string& path) {
+  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) {
+    return errno == ENOENT ? Status::Corruption("the segment file " + path + " is missing")
+                           : IoStatus("opening a segment", errno);
+  }
+  struct stat status {};
+  const bool known = fstat(descriptor, &status) == 0;
+  const uint64_t size = known ? static_cast<uint64_t>(status.st_size) : 0;
+  const Status damaged = Status::Corruption("the segment file " + path + " is damaged");
+  if (size < kHeaderBytes + kFooterBytes) {
+    close(descriptor);
+    return damaged;
+  }
+  void* map = mmap(nullptr, size, PROT_READ, MAP_SHARED, descriptor, 0);
+  const int error = errno;
+  close(descriptor);
+  if (map == MAP_FAILED) return IoStatus("mapping a segment", error);
+  auto file = std::shared_ptr<SegmentFile>(new SegmentFile());
+  file->path_ = path;
+  file->data_ = static_cast<const char*>(map);
+  file->size_ = size;
+  const char* footer = file->data_ + size - kFooterBytes;
+  const auto body = LoadFixed<uint64_t>(footer), blocks = LoadFixed<uint64_t>(footer + 8),
+             count = LoadFixed<uint64_t>(footer + 16), sum = LoadFixed<uint64_t>(footer + 24);
+  if (std::memcmp(footer + 32, kMagic, sizeof(kMagic)) != 0 ||
+      std::memcmp(file->data_, kMagic, sizeof(kMagic)) != 0) {
+    return damaged;
+  }
+  if (LoadFixed<uint32_t>(file->data_ + 8) != kVersion) {
+    return Status::Corruption("the segment file " + path + " is of another version");
+  }
+  if (body > size || body % 8 != 0 || blocks != (body + kBlockBytes - 1) / kBlockBytes || count > (1 << 20) ||
+      body + blocks * 8 + count * 24 + kFooterBytes != size) {
+    return damaged;
+  }
+  const std::string_view tail(file->data_ + body, blocks * 8 + count * 24);
+  if ((Checksum(tail) ^ body) != sum) return damaged;
+  file->body_bytes_ = body;
+  file->sums_ = {reinterpret_cast<const uint64_t*>(tail.data()), blocks};
+  file->checked_ = std::vector<std::atomic<uint8_t>>(blocks);
+  for (uint64_t i = 0; i < count; ++i) {
+    const char* at = tail.data() + blocks * 8 + i * 24;
+    Section section{static_cast<SectionId>(LoadFixed<uint64_t>(at)), LoadFixed<uint64_t>(at + 8),
+                    LoadFixed<uint64_t>(at + 16)};
+    if (section.begin > body || section.size > body - section.begin) return damaged;
+    file->sections_.push_back(section);
+  }
+  // The header is not part of a section, so nothing else would look at it.
+  if (!file->CheckBlocks(0, kHeaderBytes)) return damaged;
+  return file;
+}
+
+SegmentFile::~SegmentFile() {
+  if (data_ != nullptr) munmap(const_cast<char*>(data_), size_);
+}
+
+const SegmentFile::Section* SegmentFile::Find(SectionId id) const {
+  for (const Section& section : sections_) {
+    if (section.id == id) return &section;
+  }
+  return nullptr;
+}
+
+bool SegmentFile::Has(SectionId id) const { return Find(id) != nullptr; }
+uint64_t SegmentFile::SectionSize(SectionId id) const {
+  const Section* section = Find(id);
+  return section == nullptr ? 0 : section->size;
+}
+std::vector<SectionId> SegmentFile::sections() const {
+  std::vector<SectionId> ids;
+  for (const Section& section : sections_) ids.push_back(section.id);
+  return ids;
+}
+
+bool SegmentFile::CheckBlocks(uint64_t begin, uint64_t end) const {
+  if (begin >= end) return true;
+  for (uint64_t block = begin / kBlockBytes; block <= (end - 1) / kBlockBytes; ++block) {
+    if (checked_[block].load(std::memory_order_relaxed) != 0) continue;
+    const uint64_t from = block * kBlockBytes;
+    if (Checksum({data_ + from, std::min<uint64_t>(kBlockBytes, body_bytes_ - from)}) != sums_[block]) {
+      MarkCorrupt();
+      return false;
+    }
+    checked_[block].store(1, std::memory_order_relaxed);
+  }
+  return true;
+}
+
+std::string_view SegmentFile::Read(SectionId id, uint64_t offset, uint64_t size) const {
+  const Section* section = Find(id);
+  if (section == nullptr || offset > section->size || size > section->size - offset) {
+    MarkCorrupt();
+    return {};
+  }
+  const uint64_t begin = section->begin + offset;
+  // The padding belongs to what is read: word loads may reach into it.
+  if (!CheckBlocks(begin, std::min(begin + size + kSectionPadding, body_bytes_))) return {};
+  return {data_ + begin, size};
+}
+
+Status SegmentFile::Health() const {
+  return corrupt() ? Status::Corruption("the segment file " + path_ + " is damaged") : Status::Ok();
+}
+
+Status SegmentFile::Verify() const {
+  for (auto& flag : checked_) flag.store(0, std::memory_order_relaxed);
+  CheckBlocks(0, body_bytes_);
+  return Health();
+}
+
+}  // namespace gannet::segment

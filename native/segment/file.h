@@ -1,0 +1,115 @@
+// One immutable file of a segment: sections behind each other, then checksums and a directory.
+//
+// Layout (docs/format.md):
+//   header   16 bytes: magic, format version
+//   sections each a run of bytes, written once from front to back, padded to 8
+//   sums     XXH64 of every block of 16 KiB from the header to the end of the sections
+//   directory and footer, with their own checksum
+//
+// A reader maps the file. A block is checked the first time that bytes of it are looked at, so opening
+// costs nothing and a flipped bit is never believed: from then on the file is `corrupt`, and what would
+// have been read is empty. Callers check corrupt() when their work is done.
+//
+// Threads: a SegmentFile is shared by all; a SegmentFileWriter has one owner.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+
+namespace gannet::segment {
+
+inline constexpr size_t kBlockBytes = 16 << 10;
+// Readers may load this many bytes past the end of a section: whole words of bit-packed data.
+inline constexpr size_t kSectionPadding = 8;
+
+using SectionId = uint32_t;
+
+class SegmentFileWriter {
+ public:
+  static Result<std::unique_ptr<SegmentFileWriter>> Create(const std::string& path);
+  // An unfinished file is removed.
+  ~SegmentFileWriter();
+  SegmentFileWriter(const SegmentFileWriter&) = delete;
+
+  void BeginSection(SectionId id);
+  void Append(std::string_view bytes);
+  void EndSection();
+  void AddSection(SectionId id, std::string_view bytes);
+  uint64_t section_bytes() const { return written_ + buffer_.size() - section_begin_; }
+
+  // Writes the directory and makes the file durable. Full, Io: the file is gone.
+  Status Finish();
+
+ private:
+  struct Section {
+    SectionId id;
+    uint64_t begin, size;
+  };
+  SegmentFileWriter(int descriptor, std::string path);
+  void Flush();
+
+  int descriptor_;
+  std::string path_;
+  std::string buffer_;
+  uint64_t written_ = 0;        // bytes handed to the system
+  uint64_t section_begin_ = 0;
+  std::vector<Section> sections_;
+  std::vector<uint64_t> sums_;  // of the complete blocks written so far
+  std::string block_;           // the incomplete block
+  Status status_;
+  bool finished_ = false;
+};
+
+class SegmentFile {
+ public:
+  // Corruption: not a segment file, of another version, or its directory is damaged.
+  static Result<std::shared_ptr<SegmentFile>> Open(const std::string& path);
+  ~SegmentFile();
+  SegmentFile(const SegmentFile&) = delete;
+
+  bool Has(SectionId id) const;
+  uint64_t SectionSize(SectionId id) const;  // 0 when absent
+  // Bytes [offset, offset + size) of a section, checked; empty when they are out of range or damaged.
+  std::string_view Read(SectionId id, uint64_t offset, uint64_t size) const;
+  std::string_view ReadAll(SectionId id) const { return Read(id, 0, SectionSize(id)); }
+  std::vector<SectionId> sections() const;
+
+  bool corrupt() const { return corrupt_.load(std::memory_order_relaxed); }
+  void MarkCorrupt() const { corrupt_.store(true, std::memory_order_relaxed); }
+  Status Health() const;
+  // Reads and checks everything.
+  Status Verify() const;
+  const std::string& path() const { return path_; }
+  uint64_t size() const { return size_; }
+
+ private:
+  struct Section {
+    SectionId id;
+    uint64_t begin, size;
+  };
+  SegmentFile() = default;
+  bool CheckBlocks(uint64_t begin, uint64_t end) const;
+  const Section* Find(SectionId id) const;
+
+  std::string path_;
+  const char* data_ = nullptr;
+  uint64_t size_ = 0;
+  uint64_t body_bytes_ = 0;  // header and sections
+  std::span<const uint64_t> sums_;
+  std::vector<Section> sections_;
+  mutable std::vector<std::atomic<uint8_t>> checked_;  // per block
+  mutable std::atomic<bool> corrupt_{false};
+};
+
+// Makes the names in a folder durable.
+Status SyncFolder(const std::string& path);
+Status IoStatus(const std::string& action, int error);
+
+}  // namespace gannet::segment

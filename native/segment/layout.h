@@ -1,0 +1,26 @@
+// Which sections a segment file has. The bytes of each are described beside its writer and in
+// docs/format.md.
+#pragma once
+
+#include "segment/file.h"
+
+namespace gannet::segment {
+
+// rows: the stored documents
+inline constexpr SectionId kRowDocids = 1;     // u32 each, ascending
+inline constexpr SectionId kRowOffsets = 2;    // u64 each, one more than documents
+inline constexpr SectionId kRowData = 3;
+
+// text: the term dictionary, its postings, the forward index
+inline constexpr SectionId kTextMeta = 10;
+inline constexpr SectionId kTerms = 11;            // FST: word -> ordinal
+inline constexpr SectionId kPostingOffsets = 12;   // u64 each, one more than words
+inline constexpr SectionId kPostingData = 13;
+inline constexpr SectionId kForwardOffsets = 14;   // u64 each, one more than documents
+inline constexpr SectionId kForwardData = 15;
+
+// columns: one directory; see columns.h
+inline constexpr SectionId kColumnDirectory = 20;
+inline constexpr SectionId kColumnData = 21;
+
+}  // namespace gannet::segment

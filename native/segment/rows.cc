@@ -1,0 +1,141 @@
+#include "segment/rows.h"
+
+#include <lz4.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/bytes.h"
+#include "segment/layout.h"
+
+namespace gannet::segment {
+namespace {
+
+constexpr size_t kDictionaryBytesMax = 64 << 10;
+// A row of one document; more is refused when it is read, as a damaged size would be.
+constexpr uint64_t kRowBytesMax = uint64_t{1} << 31;
+
+enum Form : uint8_t { kPlain = 0, kCompressed = 1, kCompressedWithDictionary = 2 };
+
+}  // namespace
+
+RowDictionary::RowDictionary(std::string bytes) : bytes_(std::move(bytes)) {
+  if (bytes_.size() > kDictionaryBytesMax) bytes_.erase(0, bytes_.size() - kDictionaryBytesMax);
+  auto* stream = LZ4_createStream();
+  LZ4_loadDict(stream, bytes_.data(), static_cast<int>(bytes_.size()));
+  stream_ = stream;
+}
+RowDictionary::~RowDictionary() { LZ4_freeStream(static_cast<LZ4_stream_t*>(stream_)); }
+
+RowCodec::RowCodec(std::shared_ptr<const RowDictionary> dictionary)
+    : dictionary_(std::move(dictionary)), stream_(LZ4_createStream()) {}
+RowCodec::~RowCodec() { LZ4_freeStream(static_cast<LZ4_stream_t*>(stream_)); }
+
+void RowCodec::Compress(std::string_view row, std::string& out) {
+  const size_t head = out.size();
+  const int size = static_cast<int>(row.size());
+  const int bound = LZ4_compressBound(size);
+  if (row.size() < 32 || bound <= 0) {
+    out.push_back(kPlain);
+    out.append(row);
+    return;
+  }
+  out.push_back(dictionary_ ? kCompressedWithDictionary : kCompressed);
+  PutVarint(out, row.size());
+  const size_t body = out.size();
+  out.resize(body + static_cast<size_t>(bound));
+  auto* stream = static_cast<LZ4_stream_t*>(stream_);
+  LZ4_resetStream_fast(stream);
+  if (dictionary_) LZ4_attach_dictionary(stream, static_cast<const LZ4_stream_t*>(dictionary_->stream_));
+  const int written = LZ4_compress_fast_continue(stream, row.data(), out.data() + body, size, bound, 1);
+  if (written <= 0 || static_cast<size_t>(written) >= row.size()) {
+    out.resize(head);
+    out.push_back(kPlain);
+    out.append(row);
+    return;
+  }
+  out.resize(body + static_cast<size_t>(written));
+}
+
+Result<std::string_view> RowCodec::Expand(std::string_view compressed) {
+  const Status damaged = Status::Corruption("a stored document is damaged");
+  if (compressed.empty()) return damaged;
+  const auto form = static_cast<uint8_t>(compressed[0]);
+  if (form == kPlain) return compressed.substr(1);
+  ByteReader reader(compressed.substr(1));
+  const uint64_t size = reader.Varint();
+  if (!reader.ok() || size > kRowBytesMax || form > kCompressedWithDictionary ||
+      (form == kCompressedWithDictionary && !dictionary_)) {
+    return damaged;
+  }
+  buffer_.resize(size);
+  const std::string_view dictionary =
+      form == kCompressedWithDictionary ? std::string_view(dictionary_->bytes()) : std::string_view();
+  const int written = LZ4_decompress_safe_usingDict(reader.at(), buffer_.data(), static_cast<int>(reader.left()),
+                                                    static_cast<int>(size), dictionary.data(),
+                                                    static_cast<int>(dictionary.size()));
+  if (written < 0 || static_cast<uint64_t>(written) != size) return damaged;
+  return std::string_view(buffer_);
+}
+
+void AppendRow(std::span<const RowField> fields, std::string& out) {
+  PutVarint(out, fields.size());
+  for (const RowField& field : fields) {
+    PutVarint(out, field.field);
+    PutVarint(out, field.value.size());
+  }
+  for (const RowField& field : fields) out.append(field.value);
+}
+
+bool ParseRow(std::string_view row, std::vector<RowField>& fields) {
+  fields.clear();
+  ByteReader directory(row);
+  const uint64_t count = directory.Varint();
+  if (count > row.size()) return false;
+  uint64_t total = 0;
+  ByteReader sizes = directory;
+  for (uint64_t i = 0; i < count; ++i) {
+    sizes.Varint();
+    total += sizes.Varint();
+  }
+  if (!sizes.ok() || total != sizes.left()) return false;
+  for (uint64_t i = 0; i < count; ++i) {
+    const auto field = static_cast<FieldId>(directory.Varint());
+    const uint64_t size = directory.Varint();
+    fields.push_back({field, sizes.Bytes(size)});
+  }
+  return sizes.ok();
+}
+
+RowsWriter::RowsWriter(SegmentFileWriter& file) : file_(file) { file_.BeginSection(kRowData); }
+
+void RowsWriter::Add(DocId docid, std::string_view compressed) {
+  file_.Append(compressed);
+  docids_.push_back(docid);
+  offsets_.push_back(offsets_.back() + compressed.size());
+}
+
+void RowsWriter::Finish() {
+  file_.EndSection();
+  file_.AddSection(kRowDocids, {reinterpret_cast<const char*>(docids_.data()), docids_.size() * 4});
+  file_.AddSection(kRowOffsets, {reinterpret_cast<const char*>(offsets_.data()), offsets_.size() * 8});
+}
+
+Result<std::shared_ptr<const RowsReader>> RowsReader::Open(std::shared_ptr<SegmentFile> file) {
+  auto reader = std::make_shared<RowsReader>();
+  reader->file_ = file;
+  const std::string_view docids = file->ReadAll(kRowDocids), offsets = file->ReadAll(kRowOffsets);
+  reader->docids_ = {reinterpret_cast<const uint32_t*>(docids.data()), docids.size() / 4};
+  reader->offsets_ = {reinterpret_cast<const uint64_t*>(offsets.data()), offsets.size() / 8};
+  if (file->corrupt() || reader->offsets_.size() != reader->docids_.size() + 1) {
+    return Status::Corruption("the segment file " + file->path() + " is damaged");
+  }
+  return std::shared_ptr<const RowsReader>(reader);
+}
+
+std::string_view RowsReader::at(size_t place) const {
+  const uint64_t begin = offsets_[place], end = offsets_[place + 1];
+  return end < begin ? std::string_view() : file_->Read(kRowData, begin, end - begin);
+}
+
+}  // namespace gannet::segment

@@ -1,0 +1,95 @@
+// Stored documents: the rows part of a segment, and how one document becomes bytes.
+//
+// A row holds the top-level attributes of a document: a directory of (field, size), then the values as
+// minified JSON texts in field order. So one attribute is sliced out without parsing the rest. Rows are
+// LZ4-compressed one by one against a dictionary of typical rows, which an index makes from its first
+// documents and keeps for ever: small rows then compress like large ones, and merging copies them as they are.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/status.h"
+#include "segment/file.h"
+
+namespace gannet::segment {
+
+// Typical content that rows refer to. Immutable; shared by threads.
+class RowDictionary {
+ public:
+  // bytes: at most 64 KiB are used.
+  explicit RowDictionary(std::string bytes);
+  ~RowDictionary();
+  RowDictionary(const RowDictionary&) = delete;
+  const std::string& bytes() const { return bytes_; }
+
+ private:
+  friend class RowCodec;
+  std::string bytes_;
+  void* stream_;  // LZ4_stream_t with the dictionary loaded
+};
+
+// Compresses and expands rows. One thread at a time.
+class RowCodec {
+ public:
+  // dictionary: may be null.
+  explicit RowCodec(std::shared_ptr<const RowDictionary> dictionary);
+  ~RowCodec();
+  RowCodec(const RowCodec&) = delete;
+
+  void Compress(std::string_view row, std::string& out);
+  // Valid until the next call. Corruption: the bytes are not a row.
+  Result<std::string_view> Expand(std::string_view compressed);
+
+ private:
+  std::shared_ptr<const RowDictionary> dictionary_;
+  void* stream_;
+  std::string buffer_;
+};
+
+struct RowField {
+  FieldId field;
+  std::string_view value;  // JSON text
+};
+
+// Appends the row of `fields`, which are in field order and distinct.
+void AppendRow(std::span<const RowField> fields, std::string& out);
+// The fields of an expanded row; slices of it. False: not a row.
+bool ParseRow(std::string_view row, std::vector<RowField>& fields);
+
+class RowsWriter {
+ public:
+  explicit RowsWriter(SegmentFileWriter& file);
+  // docids ascending.
+  void Add(DocId docid, std::string_view compressed);
+  void Finish();
+  uint64_t bytes() const { return offsets_.back(); }
+  std::span<const uint32_t> docids() const { return docids_; }
+
+ private:
+  SegmentFileWriter& file_;
+  std::vector<uint32_t> docids_;
+  std::vector<uint64_t> offsets_{0};
+};
+
+class RowsReader {
+ public:
+  static Result<std::shared_ptr<const RowsReader>> Open(std::shared_ptr<SegmentFile> file);
+  std::span<const uint32_t> docids() const { return docids_; }
+  // Compressed row at a place of docids().
+  std::string_view at(size_t place) const;
+  uint64_t bytes() const { return offsets_.empty() ? 0 : offsets_.back(); }
+  const std::shared_ptr<SegmentFile>& file() const { return file_; }
+
+ private:
+  std::shared_ptr<SegmentFile> file_;
+  std::span<const uint32_t> docids_;
+  std::span<const uint64_t> offsets_;
+};
+
+}  // namespace gannet::segment

@@ -1,0 +1,207 @@
+// The text part of one segment: term dictionary, postings per field, and the forward index.
+//
+// The forward index holds, per document and field, the indexed words in order, as ordinals packed to the
+// width of the dictionary. The ranking rules that look at where words stand read nothing else.
+//
+// Postings speak of docids of the whole index; which of them are live is known above.
+// Threads: a reader is immutable and shared.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/ids.h"
+#include "base/status.h"
+#include "bitmap/docset.h"
+#include "bitmap/postings_codec.h"
+#include "fst/fst.h"
+#include "segment/file.h"
+
+namespace gannet::segment {
+
+// A set of fields; cheap to test.
+class FieldSet {
+ public:
+  FieldSet() = default;
+  void Add(FieldId field) {
+    if (field / 64 >= bits_.size()) bits_.resize(field / 64 + 1);
+    bits_[field / 64] |= uint64_t{1} << field % 64;
+  }
+  bool Has(FieldId field) const {
+    return field / 64 < bits_.size() && (bits_[field / 64] >> field % 64 & 1) != 0;
+  }
+  bool empty() const {
+    for (const uint64_t word : bits_) {
+      if (word != 0) return false;
+    }
+    return true;
+  }
+  friend bool operator==(const FieldSet&, const FieldSet&) = default;
+
+ private:
+  std::vector<uint64_t> bits_;
+};
+
+// `count` ordinals of `width` bits each, from bit `bit` of `data` on.
+struct PackedOrdinals {
+  const char* data;
+  uint64_t bit;
+  uint32_t count;
+  uint32_t width;
+  Ordinal at(uint32_t i) const {
+    const uint64_t position = bit + uint64_t{i} * width;
+    return static_cast<Ordinal>(LoadFixed<uint64_t>(data + (position >> 3)) >> (position & 7)) &
+           static_cast<Ordinal>((uint64_t{1} << width) - 1);
+  }
+};
+
+class TextReader {
+ public:
+  // Corruption: a section is missing or its size impossible.
+  static Result<std::shared_ptr<const TextReader>> Open(std::shared_ptr<SegmentFile> file);
+
+  const fst::Fst& terms() const { return terms_; }
+  uint32_t document_count() const { return static_cast<uint32_t>(docids_.size()); }
+  std::span<const uint32_t> docids() const { return docids_; }
+  uint64_t token_count() const { return token_count_; }
+  const std::shared_ptr<SegmentFile>& file() const { return file_; }
+
+  // Calls sink(FieldId, std::string_view postings) for each field that holds the word.
+  template <typename Sink>
+  void ForEachField(Ordinal ordinal, Sink&& sink) const;
+  // out |= documents that hold the word in a field of `fields` (null: any field).
+  void UnionPostings(Ordinal ordinal, const FieldSet* fields, DocSet& out) const;
+  // out |= the same for every word of [begin, end).
+  void UnionRange(Ordinal begin, Ordinal end, const FieldSet* fields, DocSet& out) const;
+  // Whether a document of `live` holds the word in one of the fields. live null: all documents.
+  bool HasLive(Ordinal ordinal, const FieldSet* fields, const DocSet* live) const;
+
+  // Place of a document among docids(), or -1.
+  int64_t Find(DocId docid) const;
+  std::string_view ForwardRecord(uint32_t place) const;
+
+  // Calls sink(FieldId, uint32_t first_position, PackedOrdinals run) for each run of words at consecutive
+  // positions, and before the runs of a field begin_field(FieldId, uint32_t word_count).
+  template <typename BeginField, typename Sink>
+  void ForEachRun(std::string_view record, BeginField&& begin_field, Sink&& sink) const;
+
+ private:
+  std::string_view PostingBlob(Ordinal ordinal) const;
+
+  std::shared_ptr<SegmentFile> file_;
+  fst::Fst terms_;
+  std::span<const uint32_t> docids_;
+  std::span<const uint64_t> posting_offsets_, forward_offsets_;
+  uint32_t ordinal_width_ = 1;
+  uint64_t token_count_ = 0;
+};
+
+// One document's words as they are collected. `fields` is grouped by field, ascending.
+struct WordOccurrence {
+  FieldId field;
+  uint32_t position;
+  uint32_t term;  // local number of the word
+};
+
+// Writes postings for words given in byte order.
+class PostingsWriter {
+ public:
+  explicit PostingsWriter(SegmentFileWriter& file);
+  // lists: per field, ascending by field; each list ascending and not empty.
+  void Add(std::span<const std::pair<FieldId, std::vector<DocId>>> lists);
+  void Add(std::span<const std::pair<FieldId, DocSet>> lists);
+  // Ends the data section and writes the offsets.
+  void Finish();
+  uint64_t count() const { return offsets_.size() - 1; }
+
+ private:
+  template <typename Lists>
+  void AddLists(const Lists& lists);
+  SegmentFileWriter& file_;
+  std::vector<uint64_t> offsets_{0};
+  std::string blob_, part_;
+};
+
+// Writes forward records for documents given in docid order.
+class ForwardWriter {
+ public:
+  ForwardWriter(SegmentFileWriter& file, uint32_t word_count);
+  void BeginDocument(uint32_t field_count);
+  // positions ascending.
+  void AddField(FieldId field, std::span<const uint32_t> positions, std::span<const Ordinal> ordinals);
+  void EndDocument();
+  // Ends the data section and writes offsets and meta.
+  void Finish();
+  uint32_t width() const { return width_; }
+
+ private:
+  SegmentFileWriter& file_;
+  uint32_t width_;
+  uint32_t word_count_;
+  uint64_t token_count_ = 0;
+  std::vector<uint64_t> offsets_{0};
+  std::string record_;
+};
+
+// Bits that hold every ordinal below `word_count`; at least 1.
+uint32_t OrdinalWidth(uint32_t word_count);
+
+template <typename Sink>
+void TextReader::ForEachField(Ordinal ordinal, Sink&& sink) const {
+  ByteReader reader(PostingBlob(ordinal));
+  const uint64_t head = reader.Varint();
+  const uint64_t fields = head >> 1;
+  if (fields == 1) {
+    const auto field = static_cast<FieldId>(reader.Varint());
+    if (reader.ok()) sink(field, std::string_view(reader.at(), reader.left()));
+    return;
+  }
+  if (head & 1) reader.LengthPrefixed();
+  FieldId field = 0;
+  for (uint64_t i = 0; i < fields; ++i) {
+    field = static_cast<FieldId>(field + reader.Varint());
+    const std::string_view postings = reader.LengthPrefixed();
+    if (!reader.ok()) return;
+    sink(field, postings);
+  }
+}
+
+template <typename BeginField, typename Sink>
+void TextReader::ForEachRun(std::string_view record, BeginField&& begin_field, Sink&& sink) const {
+  ByteReader reader(record);
+  const uint64_t fields = reader.Varint();
+  for (uint64_t f = 0; f < fields && reader.ok(); ++f) {
+    const auto field = static_cast<FieldId>(reader.Varint());
+    const auto words = static_cast<uint32_t>(reader.Varint());
+    const uint64_t breaks = reader.Varint();
+    // The breaks are read again while the runs are given out; the packed words follow them.
+    ByteReader at(std::string_view(reader.at(), reader.left()));
+    for (uint64_t i = 0; i < breaks * 2 && reader.ok(); ++i) reader.Varint();
+    const uint64_t bytes = (uint64_t{words} * ordinal_width_ + 7) / 8;
+    const std::string_view packed = reader.Bytes(bytes);
+    if (!reader.ok()) {
+      file_->MarkCorrupt();
+      return;
+    }
+    begin_field(field, words);
+    uint32_t done = 0, position = 0;
+    for (uint64_t i = 0; i <= breaks; ++i) {
+      const uint64_t until = i == breaks ? words : std::min<uint64_t>(done + at.Varint(), words);
+      if (until > done) {
+        sink(field, position,
+             PackedOrdinals{packed.data(), uint64_t{done} * ordinal_width_,
+                            static_cast<uint32_t>(until - done), ordinal_width_});
+        position += static_cast<uint32_t>(until - done);
+        done = static_cast<uint32_t>(until);
+      }
+      if (i < breaks) position += static_cast<uint32_t>(at.Varint());
+    }
+  }
+}
+
+}  // namespace gannet::segment
