@@ -1,6 +1,9 @@
 #include "text/analyzer.h"
 
 #include <algorithm>
+#include <cstring>
+
+#include "base/bytes.h"
 
 namespace gannet::text {
 namespace {
@@ -15,8 +18,21 @@ constexpr bool IsRemovedAsciiControl(uint8_t c) {
 // ASCII that needs no treatment but lowercasing.
 constexpr bool IsCleanAscii(uint8_t c) { return c < 0x80 && !IsRemovedAsciiControl(c); }
 
-constexpr uint8_t LowerAscii(uint8_t c) {
-  return static_cast<uint8_t>(c | (static_cast<uint8_t>(c - 'A') < 26) << 5);
+// Eight ASCII bytes at a time: bit 7 of a byte of `from_a & ~from_z` says that it is a capital.
+void LowerAsciiInPlace(char* bytes, size_t size) {
+  constexpr uint64_t kEach = 0x0101010101010101;
+  const auto lower = [](uint64_t eight) {
+    const uint64_t from_a = eight + kEach * (0x80 - 'A');
+    const uint64_t behind_z = eight + kEach * (0x80 - 'Z' - 1);
+    return eight | (from_a & ~behind_z & kEach * 0x80) >> 2;
+  };
+  for (; size >= 8; bytes += 8, size -= 8) {
+    const uint64_t eight = lower(LoadFixed<uint64_t>(bytes));
+    std::memcpy(bytes, &eight, 8);
+  }
+  for (; size > 0; ++bytes, --size) {
+    *bytes = static_cast<char>(*bytes | (static_cast<uint8_t>(*bytes - 'A') < 26) << 5);
+  }
 }
 
 TokenKind KindOf(CharSeparator separator) {
@@ -37,10 +53,11 @@ Jamo JamoOf(char32_t c) {
 }
 
 // Whether `c` belongs to the cluster whose last character is `last`.
-bool Joins(char32_t last, char32_t c) {
-  if (CharInfo(c).extends()) return true;
+bool Joins(char32_t last, char32_t c, CharInfo info) {
+  if (info.extends()) return true;
   // A Khmer coeng or Myanmar virama stacks the consonant that follows.
   if (last == 0x17d2 || last == 0x1039) return true;
+  if (info.script() != Script::kHangul) return false;
   const Jamo next = JamoOf(c);
   switch (JamoOf(last)) {
     case Jamo::kNone: return false;
@@ -171,9 +188,14 @@ const Analyzer::CutString* Analyzer::MatchString(std::string_view text) const {
 
 void Analyzer::Tokenize(std::string_view text, std::span<const Locale> locales,
                         TokenBuffer& out) const {
+  Cut(text, locales, /*words_only=*/false, out);
+}
+
+void Analyzer::Cut(std::string_view text, std::span<const Locale> locales, bool words_only,
+                   TokenBuffer& out) const {
   for (size_t at = 0; at < text.size();) {
     const ScriptGroup next = NextGroup(text, at, locales);
-    CutGroup({text, next.script, next.folding}, at, next.end, out);
+    CutGroup({text, next.script, next.folding, words_only}, at, next.end, out);
     at = next.end;
   }
 }
@@ -259,26 +281,31 @@ void Analyzer::AddPiece(const Group& group, size_t begin, size_t end, bool ascii
 void Analyzer::AddCharacters(const Group& group, size_t begin, size_t end, TokenBuffer& out) const {
   const std::string_view text = group.text.substr(0, end);
   char32_t vowel = 0;
-  for (size_t at = begin; at < end;) {
-    const size_t token_begin = at;
-    char32_t last = DecodeUtf8(text, at);
-    const bool unspaced = IsUnspaced(CharInfo(last).script());
-    while (at < end) {
-      size_t next = at;
-      const char32_t c = DecodeUtf8(text, next);
-      const bool joins = unspaced ? Joins(last, c) : !IsUnspaced(CharInfo(c).script());
-      if (!joins) break;
-      last = c;
-      at = next;
+  size_t token_begin = begin;
+  size_t at = begin;
+  char32_t last = DecodeUtf8(text, at);
+  bool unspaced = IsUnspaced(CharInfo(last).script());
+  while (at < end) {
+    size_t next = at;
+    const char32_t c = DecodeUtf8(text, next);
+    const CharInfo info(c);
+    const bool is_unspaced = IsUnspaced(info.script());
+    if (unspaced ? !Joins(last, c, info) : is_unspaced) {
+      AddToken(group, token_begin, at, unspaced, &vowel, out);
+      token_begin = at;
+      unspaced = is_unspaced;
     }
-    AddToken(group, token_begin, at, unspaced, &vowel, out);
+    last = c;
+    at = next;
   }
+  AddToken(group, token_begin, end, unspaced, &vowel, out);
 }
 
 void Analyzer::AddAscii(const Group& group, size_t begin, size_t end, TokenKind kind,
                         TokenBuffer& out) const {
   const std::string_view source = group.text.substr(begin, end - begin);
   if (IsStopWord(source)) kind = TokenKind::kStopWord;
+  if (kind == TokenKind::kSoftSeparator && group.words_only) return;
   std::string_view lemma = source;
   // White space is in a word only where the settings put it.
   if (kind <= TokenKind::kStopWord &&
@@ -287,11 +314,8 @@ void Analyzer::AddAscii(const Group& group, size_t begin, size_t end, TokenKind 
     if (lemma.empty()) return;
   }
   const size_t lemma_begin = out.lemmas.size();
-  out.lemmas.resize(lemma_begin + lemma.size());
-  char* const lower = out.lemmas.data() + lemma_begin;
-  for (size_t i = 0; i < lemma.size(); ++i) {
-    lower[i] = static_cast<char>(LowerAscii(static_cast<uint8_t>(lemma[i])));
-  }
+  out.lemmas.append(lemma);
+  LowerAsciiInPlace(out.lemmas.data() + lemma_begin, lemma.size());
   out.tokens.push_back({kind, false, group.script, group.folding, static_cast<uint32_t>(begin),
                         static_cast<uint32_t>(end), static_cast<uint32_t>(lemma_begin),
                         static_cast<uint32_t>(lemma.size())});
@@ -303,6 +327,7 @@ void Analyzer::AddToken(const Group& group, size_t begin, size_t end, bool unspa
   lossless.clear();
   AppendLossless(group.text.substr(begin, end - begin), group.folding, lossless);
   const TokenKind kind = IsStopWord(lossless) ? TokenKind::kStopWord : Judge(lossless);
+  if (kind == TokenKind::kSoftSeparator && group.words_only) return;
 
   size_t lemma_begin = out.lemmas.size();
   AppendLossy(lossless, group.script, group.folding, vowel, out.lemmas);

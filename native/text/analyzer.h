@@ -122,12 +122,15 @@ class Analyzer {
     std::string_view text;  // the whole text
     Script script;
     uint8_t folding;
+    bool words_only;  // soft separators are left out
   };
   struct StringHash {
     using is_transparent = void;
     size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
   };
   using StringSet = std::unordered_set<std::string, StringHash, std::equal_to<>>;
+  void Cut(std::string_view text, std::span<const Locale> locales, bool words_only,
+           TokenBuffer& out) const;
   void CutGroup(const Group& group, size_t begin, size_t end, TokenBuffer& out) const;
   void AddPiece(const Group& group, size_t begin, size_t end, bool ascii, TokenBuffer& out) const;
   void AddCharacters(const Group& group, size_t begin, size_t end, TokenBuffer& out) const;
@@ -228,15 +231,14 @@ std::optional<uint32_t> Analyzer::Words(std::string_view text, std::span<const L
   }
 
   scratch.Clear();
-  Tokenize(text, locales, scratch);
+  Cut(text, locales, /*words_only=*/true, scratch);
   std::optional<uint32_t> last;
   uint32_t position = first_position;
   bool any_word = false;
   bool hard = false;
   for (const Token& token : scratch.tokens) {
-    if (token.kind == TokenKind::kSoftSeparator) continue;
-    if (token.kind == TokenKind::kHardSeparator) {
-      hard = true;
+    if (token.kind > TokenKind::kStopWord) {
+      hard |= token.kind == TokenKind::kHardSeparator;
       continue;
     }
     if (any_word) position += hard ? kHardSeparatorGap : 1;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/bytes.h"
+
 namespace gannet::text {
 namespace {
 
@@ -148,10 +150,16 @@ void AppendLower(std::string_view text, bool drop_marks, std::string& out) {
       out.push_back(LowerAscii(text[at++]));
       continue;
     }
+    const size_t begin = at;
     const char32_t c = DecodeUtf8(text, at);
     const CharInfo info(c);
     if (drop_marks && info.is_mark()) continue;
-    AppendUtf8(out, static_cast<char32_t>(static_cast<int32_t>(c) + info.lower_delta()));
+    const int32_t delta = info.lower_delta();
+    if (delta == 0 && c != 0xfffd) {
+      out.append(text, begin, at - begin);
+    } else {
+      AppendUtf8(out, static_cast<char32_t>(static_cast<int32_t>(c) + delta));
+    }
   }
 }
 
@@ -219,6 +227,8 @@ bool MostLettersAreArmenian(std::string_view group) {
   return 2 * armenian > letters;
 }
 
+constexpr uint64_t kHighBits = 0x8080808080808080;
+
 bool IsAscii(std::string_view text) {
   uint8_t bits = 0;
   for (const char c : text) bits |= static_cast<uint8_t>(c);
@@ -234,7 +244,13 @@ ScriptGroup NextGroup(std::string_view text, size_t begin, std::span<const Local
   while (at < text.size()) {
     const uint8_t byte = static_cast<uint8_t>(text[at]);
     if (byte < 0x80) {
-      if (!IsAsciiLetter(byte) || script == Script::kLatin) {
+      if (script == Script::kLatin) {
+        // ASCII cannot end a Latin group.
+        while (at + 8 <= text.size() && !(LoadFixed<uint64_t>(text.data() + at) & kHighBits)) at += 8;
+        while (at < text.size() && static_cast<uint8_t>(text[at]) < 0x80) ++at;
+        continue;
+      }
+      if (!IsAsciiLetter(byte)) {
         ++at;
         continue;
       }
@@ -262,19 +278,28 @@ ScriptGroup NextGroup(std::string_view text, size_t begin, std::span<const Local
 
 void AppendLossless(std::string_view text, uint8_t folding, std::string& out) {
   std::string swedish;
+  size_t copied = 0;  // text[copied, begin) is unchanged and still to be appended
   for (size_t at = 0; at < text.size();) {
     const size_t begin = at;
     const char32_t c = DecodeUtf8(text, at);
+    const bool is_swedish = (folding & kFoldSwedish) && c >= 0x80;
+    if (!is_swedish && !IsRemovedControl(c) &&
+        (c < 0x80 || (!CharInfo(c).decomposes() && !IsHangulSyllable(c) && c != 0xfffd))) {
+      continue;
+    }
+    out.append(text, copied, begin - copied);
+    copied = at;
     if (IsRemovedControl(c)) continue;
     const std::string_view source = text.substr(begin, at - begin);
-    if (!(folding & kFoldSwedish) || c < 0x80) {
-      AppendDecomposed(c, source, out);
-    } else {
+    if (is_swedish) {
       swedish.clear();
       AppendDecomposed(c, source, swedish);
       AppendSwedish(swedish, out);
+    } else {
+      AppendDecomposed(c, source, out);
     }
   }
+  out.append(text, copied);
 }
 
 void AppendLossy(std::string_view text, Script script, uint8_t folding, char32_t* vowel,
@@ -324,6 +349,13 @@ void AppendLossy(std::string_view text, Script script, uint8_t folding, char32_t
 }
 
 std::string_view TrimWhiteSpace(std::string_view text) {
+  // Bytes that can begin or end white space; few other characters have them.
+  const auto suspicious = [](char c) {
+    const uint8_t byte = static_cast<uint8_t>(c);
+    return byte <= 0x20 || byte == 0xc2 || (byte >= 0xe1 && byte <= 0xe3) ||
+           (byte >= 0x80 && byte <= 0xaf);
+  };
+  if (text.empty() || (!suspicious(text.front()) && !suspicious(text.back()))) return text;
   size_t begin = 0;
   while (begin < text.size()) {
     size_t next = begin;

@@ -79,6 +79,7 @@ class CharInfo {
   bool is_numeric() const { return entry_ >> 9 & 1; }  // categories Nd, Nl, No
   bool is_letter() const { return entry_ >> 10 & 1; }
   int32_t lower_delta() const { return kLowerDeltas[entry_ >> 11 & 0x7f]; }
+  bool decomposes() const { return entry_ >> 18; }
   // Full compatibility decomposition (NFKD) in UTF-8; empty when it is the character itself. Hangul
   // syllables decompose by arithmetic instead: see normalize.cc.
   std::string_view decomposition() const {
