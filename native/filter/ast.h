@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "filter/geo.h"
 
 namespace gannet::filter {
 
@@ -49,11 +50,6 @@ struct Value {
   Span span;
 };
 
-struct GeoPoint {
-  double lat = 0;  // degrees, -90 to 90
-  double lng = 0;  // degrees, -180 to 180
-};
-
 enum class VectorKind : uint8_t { kAny, kUserProvided, kRegenerate, kDocumentTemplate, kFragment };
 
 struct Node {
@@ -77,7 +73,7 @@ struct Node {
   bool negated_form = false;   // written as NOT IN, IS NOT NULL, ...
   std::vector<Value> values;   // kBetween: two; kIn: any number; kExists, kIsNull, kIsEmpty: none; else one
 
-  std::vector<GeoPoint> points;
+  std::vector<GeoPoint> points;  // latitudes -90 to 90, longitudes -180 to 180
   double metres = 0;  // may be negative: matches nothing
   int resolution = kDefaultResolution;
 
