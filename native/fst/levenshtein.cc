@@ -56,8 +56,6 @@ FuzzyStream::FuzzyStream(const Fst& fst, const FuzzyQuery& query) : fst_(fst), q
   if (!fst_.Root(root.node)) return;
   root.cap = query.distance_max_;
   root.state = Initial();
-  // Prefix: the empty prefix. Restrictions on the first character wait until it is known.
-  if (query.prefix_) root.best = DistanceAtEnd(root.state, 0);
   path_.reserve(32);
   path_.push_back(root);
   // The empty word has no first character.
@@ -65,11 +63,8 @@ FuzzyStream::FuzzyStream(const Fst& fst, const FuzzyQuery& query) : fst_(fst), q
     Advance();
     return;
   }
-  if (query.first_ == FirstChar::kSameFirstOrOne && root.cap > 1) {
-    Frame empty = root;
-    if (empty.best > 1) empty.best = kNone;
-    empty.state.at[2] = 0;
-    if (!Accept(empty)) Advance();
+  if (query.first_ == FirstChar::kSameFirstOrOne && DistanceAtEnd(root.state, 0) > 1) {
+    Advance();
     return;
   }
   if (!Accept(root)) Advance();
@@ -128,6 +123,14 @@ uint8_t FuzzyStream::DistanceAtEnd(const State& state, uint32_t chars) const {
   return kNone;
 }
 
+// Whether no prefix of the query is at less than `distance` from the characters read.
+bool FuzzyStream::NoneNearer(const State& state, uint8_t distance) {
+  for (uint8_t errors = 0; errors < distance; ++errors) {
+    if (state.at[errors]) return false;
+  }
+  return true;
+}
+
 // Lower bound of the distance of whatever follows; kNone: nothing can.
 uint8_t FuzzyStream::ErrorsAtLeast(const State& state) {
   if (state.at[0]) return 0;
@@ -168,7 +171,6 @@ bool FuzzyStream::FollowChar(Frame& child, char32_t c, bool first) const {
   if (first && query.first_ != FirstChar::kAny && c != query.padded_[query.distance_max_]) {
     if (query.first_ == FirstChar::kSameFirst) return false;
     child.cap = std::min<uint8_t>(child.cap, 1);
-    if (child.best > 1) child.best = kNone;
   }
   child.state = child.chars > query.length_ + query.distance_max_
                     ? State{}
@@ -179,8 +181,10 @@ bool FuzzyStream::FollowChar(Frame& child, char32_t c, bool first) const {
     child.exact = ExactPositions(child);
     return at_least != kNone;
   }
-  if (at_least != kNone) child.best = std::min(child.best, DistanceAtEnd(child.state, child.chars));
-  child.settled = child.best != kNone && at_least >= child.best;
+  if (const uint8_t end = DistanceAtEnd(child.state, child.chars); end != kNone && NoneNearer(child.state, end)) {
+    child.best = end;
+    child.settled = true;
+  }
   child.exact = ExactPositions(child);
   return child.best != kNone || at_least != kNone;
 }
@@ -212,7 +216,7 @@ bool FuzzyStream::FollowByte(const Frame& parent, uint8_t label, Frame& child) c
 // Whether the word that ends at `frame` matches; stands there if so.
 bool FuzzyStream::Accept(const Frame& frame) {
   if (!frame.node.final || frame.missing > 0) return false;
-  const uint8_t distance = query_->prefix_ ? frame.best : DistanceAtEnd(frame.state, frame.chars);
+  const uint8_t distance = frame.settled ? frame.best : DistanceAtEnd(frame.state, frame.chars);
   if (distance == kNone || frame.words_before >= fst_.size()) return false;
   ordinal_ = frame.words_before;
   distance_ = distance;

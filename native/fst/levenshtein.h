@@ -3,7 +3,8 @@
 // Distance: Damerau-Levenshtein in code points. Inserting, deleting, replacing a character and
 // swapping two neighbours count 1 each; a swapped pair is not edited again (optimal string
 // alignment, as in Schulz & Mihov, "Fast String Correction with Levenshtein-Automata", IJDAR 5,
-// 2002). With `prefix` it is the smallest distance between the query and any prefix of the word.
+// 2002). With `prefix` a word is read from
+// left to right and accepted where the query is near enough and no prefix of the query is nearer to what was read.
 //
 // The walk goes down the dictionary with the set of positions of the query that some alignment may
 // have reached, by number of errors: after d characters of the word these lie within d +-
@@ -91,7 +92,7 @@ class FuzzyStream {
     uint16_t chars = 0;         // of the word, complete ones
     uint8_t missing = 0;        // bytes of the character begun
     uint8_t cap = 0;            // errors allowed below
-    uint8_t best = kNone;       // prefix: smallest distance of a prefix so far
+    uint8_t best = kNone;       // prefix: the distance at which it was accepted
     bool settled = false;       // prefix: `best` holds for every word below
     uint8_t exact = 0;  // no error is left: positions of which the next character must be one
     State state;
@@ -100,6 +101,7 @@ class FuzzyStream {
   State Initial() const;
   State Step(const State& state, uint32_t matches, uint32_t chars, uint8_t cap) const;
   uint8_t DistanceAtEnd(const State& state, uint32_t chars) const;
+  static bool NoneNearer(const State& state, uint8_t distance);
   static uint8_t ErrorsAtLeast(const State& state);
   uint8_t ExactPositions(const Frame& frame) const;
   bool CanLeadOn(const Frame& frame, uint8_t lead) const;

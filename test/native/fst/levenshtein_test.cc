@@ -18,25 +18,26 @@ std::vector<char32_t> Chars(std::string_view text) {
   return chars;
 }
 
-// The textbook matrix of optimal string alignment. With `prefix`: the smallest value of the last
-// row.
-int NaiveDistance(std::string_view query_text, std::string_view word_text, bool prefix) {
+// The textbook matrix of optimal string alignment, read a word character at a time. With `prefix` the word is accepted
+// at the first point where the query is at `limit` or less and no prefix of the query is nearer.
+int NaiveDistance(std::string_view query_text, std::string_view word_text, bool prefix, int limit) {
   const auto query = Chars(query_text), word = Chars(word_text);
-  std::vector<std::vector<int>> d(query.size() + 1, std::vector<int>(word.size() + 1));
-  for (size_t i = 0; i <= query.size(); ++i) {
-    for (size_t j = 0; j <= word.size(); ++j) {
+  const size_t n = query.size();
+  std::vector<std::vector<int>> d(word.size() + 1, std::vector<int>(n + 1));
+  for (size_t j = 0; j <= word.size(); ++j) {
+    for (size_t i = 0; i <= n; ++i) {
       if (i == 0 || j == 0) {
-        d[i][j] = static_cast<int>(i + j);
+        d[j][i] = static_cast<int>(i + j);
         continue;
       }
-      d[i][j] = std::min(
-          {d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + (query[i - 1] != word[j - 1])});
+      d[j][i] = std::min({d[j - 1][i] + 1, d[j][i - 1] + 1, d[j - 1][i - 1] + (query[i - 1] != word[j - 1])});
       if (i > 1 && j > 1 && query[i - 1] == word[j - 2] && query[i - 2] == word[j - 1]) {
-        d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
+        d[j][i] = std::min(d[j][i], d[j - 2][i - 2] + 1);
       }
     }
+    if (prefix && j > 0 && d[j][n] <= limit && d[j][n] == *std::min_element(d[j].begin(), d[j].end())) return d[j][n];
   }
-  return prefix ? *std::min_element(d.back().begin(), d.back().end()) : d.back().back();
+  return d.back().back();
 }
 
 bool Wanted(std::string_view query, std::string_view word, int distance, int distance_max,
@@ -52,15 +53,16 @@ using Match = std::tuple<std::string, uint32_t, int>;
 // Compares the walk with one matrix per word. REQUIRES: words sorted and distinct.
 void CheckQuery(const Fst& fst, const std::vector<std::string>& words, const std::string& query) {
   for (const bool prefix : {false, true}) {
-    std::vector<int> distances;
-    for (const std::string& word : words) distances.push_back(NaiveDistance(query, word, prefix));
     for (int distance_max = 0; distance_max <= 2; ++distance_max) {
       for (const FirstChar first :
            {FirstChar::kAny, FirstChar::kSameFirst, FirstChar::kSameFirstOrOne}) {
         std::vector<Match> expected, actual;
         for (size_t i = 0; i < words.size(); ++i) {
-          if (Wanted(query, words[i], distances[i], distance_max, first)) {
-            expected.push_back({words[i], static_cast<uint32_t>(i), distances[i]});
+          const bool same = !query.empty() && !words[i].empty() && Chars(query)[0] == Chars(words[i])[0];
+          const int limit = first == FirstChar::kSameFirstOrOne && !same && !query.empty() ? std::min(distance_max, 1) : distance_max;
+          const int distance = NaiveDistance(query, words[i], prefix, limit);
+          if (Wanted(query, words[i], distance, distance_max, first)) {
+            expected.push_back({words[i], static_cast<uint32_t>(i), distance});
           }
         }
         Walk(fst, FuzzyQuery(query, distance_max, prefix, first),
