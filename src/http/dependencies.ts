@@ -2,7 +2,7 @@ import type { Authorizer } from '../auth/authorize.ts';
 import type { Clock } from '../base/clock.ts';
 import type { NativeAddon } from '../engine/native.ts';
 import type { WebhookStore } from '../store/webhook-store.ts';
-import type { LogControl } from './log-control.ts';
+import type { Logs } from '../base/logger.ts';
 import type { HttpMetrics } from './metrics.ts';
 import type { Services } from './services.ts';
 
@@ -18,7 +18,7 @@ export interface Dependencies {
   authorizer: Authorizer;
   clock: Clock;
   webhooks: WebhookStore;
-  logs: LogControl;
+  logs: Logs;
   metrics: HttpMetrics;
   version: VersionInfo;
   production: boolean;

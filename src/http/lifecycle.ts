@@ -12,7 +12,7 @@ import { collectBody } from './body.ts';
 import { answerCoding, COMPRESS_BYTES_MIN, encode } from './encoding.ts';
 import type { Exchange } from './exchange.ts';
 import type { HttpMetrics } from './metrics.ts';
-import type { BodyParser, Reply, RequestContext, Route } from './route.ts';
+import { STREAMED, type BodyParser, type Reply, type RequestContext, type Route } from './route.ts';
 import { Router } from './router.ts';
 
 export interface LifecycleOptions {
@@ -132,6 +132,10 @@ export class Lifecycle {
       this.#run(pending, context);
       return;
     }
+    if (body.optional === true && hasNoBody(exchange)) {
+      this.#run(pending, context);
+      return;
+    }
     const wrongType = jsonTypeFault(exchange.headers.contentType);
     if (wrongType !== null) {
       this.#fail(pending, wrongType);
@@ -186,6 +190,10 @@ export class Lifecycle {
 
   #send(pending: Pending, reply: Reply): void {
     const { exchange } = pending;
+    if (reply === STREAMED) {
+      this.#settled(pending);
+      return;
+    }
     if (exchange.aborted) return;
     const { body, status } = reply;
     const { acceptEncoding, origin } = exchange.headers;
@@ -274,6 +282,10 @@ export function invalidContentType(received: string, accepted: string): ApiError
     'invalid_content_type',
     `The \`Content-Type\` \`${received}\` is not accepted here; accepted are ${accepted}.`,
   );
+}
+
+function hasNoBody({ headers }: Exchange): boolean {
+  return headers.contentType === undefined && Number(headers.contentLength ?? 0) === 0;
 }
 
 function jsonTypeFault(header: string | undefined): ApiError | null {

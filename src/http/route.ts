@@ -30,6 +30,8 @@ export interface RequestContext<Q = unknown, B = unknown> {
 /** A JSON body: its schema for the published description, and how it becomes a value. */
 export interface BodyParser<B> {
   readonly schema: Schema;
+  /** A request without content type and without body is fine; the value is then undefined. */
+  readonly optional?: boolean;
   /** `marked`: see `parseJson`. `text`: the body as sent. */
   parse(value: unknown, marked: unknown, text: () => string): Result<B, ApiError>;
 }
@@ -81,3 +83,6 @@ export function bytes(body: Buffer): Reply {
 }
 
 export const NO_CONTENT: Reply = { status: 204, body: null };
+
+/** The handler has begun to answer by itself. */
+export const STREAMED: Reply = { status: 0, body: null };

@@ -1,0 +1,145 @@
+/** Bodies of the routes behind experimental features: logs, network, chats, export. */
+import type { ErrorCode } from './errors.ts';
+import { INDEX_UID_SCHEMA, type Schema } from './schema.ts';
+
+export interface LogStreamBody {
+  mode?: 'human' | 'json';
+  target?: string;
+}
+
+export const LOG_STREAM: Schema = {
+  type: 'object',
+  properties: {
+    target: { type: 'string', default: 'info' },
+    mode: { type: 'string', enum: ['human', 'json'], default: 'human' },
+    profileMemory: { type: 'boolean', default: false },
+  },
+  additionalProperties: false,
+};
+
+export interface LogLevelBody {
+  target?: string;
+}
+
+export const LOG_LEVEL: Schema = {
+  type: 'object',
+  properties: { target: { type: 'string', default: 'info' } },
+  additionalProperties: false,
+};
+
+export interface RemotePatch {
+  url?: string;
+  searchApiKey?: string | null;
+  writeApiKey?: string | null;
+}
+
+export interface NetworkPatch {
+  self?: string | null;
+  sharding?: boolean | null;
+  remotes?: Record<string, RemotePatch | null> | null;
+}
+
+export const PATCH_NETWORK: Schema = {
+  type: 'object',
+  properties: {
+    self: { type: ['string', 'null'], 'x-code': 'invalid_network_self' },
+    remotes: {
+      type: ['object', 'null'],
+      additionalProperties: {
+        type: ['object', 'null'],
+        properties: {
+          url: { type: ['string', 'null'], format: 'http-url', 'x-code': 'invalid_network_url' },
+          searchApiKey: { type: ['string', 'null'], 'x-code': 'invalid_network_search_api_key' },
+          writeApiKey: { type: ['string', 'null'], 'x-code': 'invalid_network_write_api_key' },
+        },
+        additionalProperties: false,
+      },
+      'x-code': 'invalid_network_remotes',
+      'x-key-code': 'invalid_network_remotes',
+    },
+    sharding: { type: ['boolean', 'null'], 'x-code': 'invalid_network_sharding' },
+  },
+  additionalProperties: false,
+};
+
+function textOrNull(code: ErrorCode): Schema {
+  return { type: ['string', 'null'], 'x-code': code };
+}
+
+export const PATCH_CHAT_SETTINGS: Schema = {
+  type: 'object',
+  properties: {
+    source: {
+      type: ['string', 'null'],
+      enum: ['openAi', 'azureOpenAi', 'mistral', 'gemini', 'vLlm'],
+    },
+    orgId: textOrNull('invalid_chat_completion_org_id'),
+    projectId: textOrNull('invalid_chat_completion_project_id'),
+    apiVersion: textOrNull('invalid_chat_completion_api_version'),
+    deploymentId: textOrNull('invalid_chat_completion_deployment_id'),
+    baseUrl: textOrNull('invalid_chat_completion_base_api'),
+    apiKey: textOrNull('invalid_chat_completion_api_key'),
+    prompts: {
+      type: ['object', 'null'],
+      properties: {
+        system: textOrNull('invalid_chat_completion_system_prompt'),
+        searchDescription: textOrNull('invalid_chat_completion_search_description_prompt'),
+        searchQParam: textOrNull('invalid_chat_completion_search_query_param_prompt'),
+        searchFilterParam: textOrNull('invalid_chat_completion_search_filter_param_prompt'),
+        searchIndexUidParam: textOrNull('invalid_chat_completion_search_index_uid_param_prompt'),
+      },
+      additionalProperties: false,
+    },
+  },
+  additionalProperties: false,
+};
+
+export const CHAT_COMPLETION: Schema = {
+  type: 'object',
+  properties: { model: { type: 'string' }, messages: { type: 'array', items: { type: 'object' } } },
+  required: ['model', 'messages'],
+  additionalProperties: true,
+};
+
+export interface ExportBody {
+  url: string;
+  apiKey?: string | null;
+  payloadSize?: string | number | null;
+  indexes?: Record<string, { filter?: unknown; overrideSettings?: boolean }> | null;
+}
+
+export const EXPORT: Schema = {
+  type: 'object',
+  properties: {
+    url: {
+      type: 'string',
+      format: 'http-url',
+      'x-code': 'invalid_export_url',
+      'x-missing-code': 'invalid_export_url',
+    },
+    apiKey: { type: ['string', 'null'], 'x-code': 'invalid_export_api_key' },
+    payloadSize: {
+      type: ['string', 'integer', 'null'],
+      default: '50 MiB',
+      'x-code': 'invalid_export_payload_size',
+    },
+    indexes: {
+      type: ['object', 'null'],
+      propertyNames: { ...INDEX_UID_SCHEMA, format: 'index-pattern', 'x-code': 'bad_request' },
+      additionalProperties: {
+        type: 'object',
+        properties: {
+          filter: {},
+          overrideSettings: {
+            type: 'boolean',
+            default: false,
+            'x-code': 'invalid_export_index_override_settings',
+          },
+        },
+        additionalProperties: false,
+      },
+    },
+  },
+  required: ['url'],
+  additionalProperties: false,
+};

@@ -1,0 +1,107 @@
+/** What a multi-search may not combine, apart from what concerns the indexes themselves. */
+import { ApiError, featureNotEnabled, type ErrorCode } from './errors.ts';
+import type { FeatureSet } from './features.ts';
+import type { MultiSearchQuery, MultiSearchRequest, SearchRequest } from './search.ts';
+
+/** The first query at fault decides. Messages begin with its place. */
+export function multiSearchFault(
+  { federation, queries }: MultiSearchRequest,
+  features: FeatureSet,
+): ApiError | null {
+  for (const [i, query] of queries.entries()) {
+    const place = `\`.queries[${i}]\``;
+    const fault =
+      federation === null || federation === undefined
+        ? separateFault(query, place)
+        : federatedFault(query, place, federation.distinct, features);
+    if (fault !== null) return fault;
+    const gate = searchGate(query, features);
+    if (gate !== null) return new ApiError(gate.code, `Inside ${place}: ${gate.message}`);
+  }
+  return null;
+}
+
+function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== null;
+}
+
+function separateFault(query: MultiSearchQuery, place: string): ApiError | null {
+  if (!isGiven(query.federationOptions)) return null;
+  return new ApiError(
+    'invalid_multi_search_federation_options',
+    `${place}: \`federationOptions\` needs a federated search. Remove it, or add \`federation\` to the request.`,
+  );
+}
+
+function federatedFault(
+  query: MultiSearchQuery,
+  place: string,
+  distinct: string | null | undefined,
+  features: FeatureSet,
+): ApiError | null {
+  const refuse = (code: ErrorCode, message: string): ApiError =>
+    new ApiError(code, `${place}: ${message}`);
+  for (const name of ['limit', 'offset', 'page', 'hitsPerPage'] as const) {
+    if (isGiven(query[name])) {
+      return refuse(
+        'invalid_multi_search_query_pagination',
+        `\`${name}\` is not available in a query of a federated search; use \`federation.${name}\`.`,
+      );
+    }
+  }
+  if (isGiven(query.facets) && query.facets!.length > 0) {
+    return refuse(
+      'invalid_multi_search_query_facets',
+      `\`facets\` is not available in a query of a federated search; use \`federation.facetsByIndex.${query.indexUid}: ${JSON.stringify(query.facets)}\`.`,
+    );
+  }
+  if (isGiven(query.personalize)) {
+    return refuse(
+      'invalid_multi_search_query_personalization',
+      '`personalize` is not available in a query of a federated search; move it to `federation`.',
+    );
+  }
+  if (isGiven(query.showPerformanceDetails)) {
+    return refuse(
+      'invalid_multi_search_query_show_performance_details',
+      '`showPerformanceDetails` is not available in a query of a federated search; remove it.',
+    );
+  }
+  if (isGiven(query.distinct) && isGiven(distinct)) {
+    return refuse(
+      'invalid_multi_search_distinct',
+      '`distinct` is given here and in `federation`; remove one.',
+    );
+  }
+  const remote = query.federationOptions?.remote;
+  if (isGiven(remote)) {
+    if (query.useNetwork === true) {
+      return refuse(
+        'invalid_multi_search_federation_options',
+        '`federationOptions.remote` cannot stand beside `useNetwork`.',
+      );
+    }
+    if (!features.network) {
+      const gate = featureNotEnabled('Using `federationOptions.remote`', 'network');
+      return new ApiError(gate.code, `Inside ${place}: ${gate.message}`);
+    }
+  }
+  return null;
+}
+
+/** Parameters of a single search that need a feature. */
+export function searchGate(
+  { useNetwork, personalize }: Pick<SearchRequest, 'useNetwork' | 'personalize'>,
+  features: FeatureSet,
+): ApiError | null {
+  if (useNetwork === true && !features.network) {
+    return featureNotEnabled('Using `useNetwork`', 'network');
+  }
+  if (isGiven(personalize)) {
+    return new ApiError(
+      'feature_not_enabled',
+      'Using `personalize` needs a personalization service, which is not configured on this server.',
+    );
+  }
+  return null;
+}

@@ -1,0 +1,46 @@
+import type { Schema } from './schema.ts';
+
+export interface WebhookRecord {
+  uuid: string;
+  url: string;
+  headers: Record<string, string>;
+}
+
+/** Uuid of the webhook given at launch. */
+export const LAUNCH_WEBHOOK_UUID = '00000000-0000-0000-0000-000000000000';
+export const WEBHOOKS_MAX = 20;
+export const WEBHOOK_HEADERS_MAX = 200;
+
+export interface WebhookBody {
+  url?: string;
+  headers?: Record<string, string | null> | null;
+}
+
+const PROPERTIES: Record<string, Schema> = {
+  url: {
+    type: 'string',
+    format: 'http-url',
+    'x-code': 'invalid_webhook_url',
+    'x-missing-code': 'invalid_webhook_url',
+  },
+  headers: {
+    type: ['object', 'null'],
+    additionalProperties: { type: ['string', 'null'] },
+    'x-code': 'invalid_webhook_headers',
+  },
+  uuid: { not: {}, 'x-immutable-code': 'immutable_webhook_uuid' },
+  isEditable: { not: {}, 'x-immutable-code': 'immutable_webhook_is_editable' },
+};
+
+export const CREATE_WEBHOOK: Schema = {
+  type: 'object',
+  properties: PROPERTIES,
+  required: ['url'],
+  additionalProperties: false,
+};
+
+export const PATCH_WEBHOOK: Schema = {
+  type: 'object',
+  properties: PROPERTIES,
+  additionalProperties: false,
+};

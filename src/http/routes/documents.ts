@@ -1,0 +1,414 @@
+import { arrayElements, memberText } from '../../base/json.ts';
+import {
+  ADD_DOCUMENTS_QUERY,
+  CUSTOM_METADATA_QUERY,
+  DELETE_BATCH,
+  DELETE_BY_FILTER,
+  EDIT_DOCUMENTS,
+  EDIT_DOCUMENTS_QUERY,
+  FETCH_DOCUMENTS,
+  GET_DOCUMENT_QUERY,
+  LIST_DOCUMENTS_QUERY,
+  type AddDocumentsQuery,
+  type CustomMetadataQuery,
+  type DeleteByFilterBody,
+  type EditDocumentsBody,
+  type FetchBody,
+  type FetchRequest,
+  type GetDocumentQuery,
+  type ListDocumentsQuery,
+  type PayloadFormatName,
+} from '../../contract/documents.ts';
+import {
+  ApiError,
+  documentNotFound,
+  featureNotEnabled,
+  indexNotFound,
+  toApiError,
+} from '../../contract/errors.ts';
+import { filterKindFault, isEmptyFilter } from '../../contract/filters.ts';
+import { DOCUMENT_ID_RULE, isDocumentId } from '../../contract/formats.ts';
+import { queryParser } from '../../contract/query.ts';
+import { sortFault } from '../../contract/sort.ts';
+import type { DocumentMethod, TaskPayload } from '../../contract/tasks.ts';
+import { receiveUpload, type Upload } from '../body.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { invalidContentType, mediaType, missingContentType } from '../lifecycle.ts';
+import {
+  bodyOf,
+  bodyWithText,
+  bytes,
+  json,
+  route,
+  type Reply,
+  type RequestContext,
+  type Route,
+} from '../route.ts';
+
+const FORMATS: Readonly<Record<string, PayloadFormatName>> = {
+  'application/json': 'json',
+  'application/x-ndjson': 'ndjson',
+  'text/csv': 'csv',
+};
+
+const ACCEPTED_TYPES = '`application/json`, `application/x-ndjson`, `text/csv`';
+
+export function documentRoutes(dependencies: Dependencies): Route[] {
+  const { services } = dependencies;
+  const { indexes, tasks, features } = services;
+  const prefix = '/indexes/:index_uid/documents';
+
+  /** The syntax of a filter, under the code of the document routes. */
+  function checkFilter(filter: unknown): void {
+    const fault = filterKindFault(filter, 'invalid_document_filter');
+    if (fault !== null) throw fault;
+    if (isEmptyFilter(filter)) return;
+    try {
+      dependencies.checkFilter(JSON.stringify(filter), features.get().containsFilter);
+    } catch (thrown) {
+      const error = toApiError(thrown);
+      throw error.code === 'invalid_search_filter'
+        ? new ApiError('invalid_document_filter', error.message)
+        : error;
+    }
+  }
+
+  function checkTaskFilter(filter: unknown): void {
+    checkFilter(filter);
+    if (!isEmptyFilter(filter)) return;
+    throw new ApiError(
+      'invalid_document_filter',
+      'Invalid value at `.filter`: an empty filter would select every document.',
+    );
+  }
+
+  async function fetch(uid: string, request: FetchRequest): Promise<Reply> {
+    if (request.ids !== null) checkIds(request.ids);
+    const fault = request.sort === null ? null : sortFault(request.sort, 'invalid_document_sort');
+    if (fault !== null) throw fault;
+    if (indexes.get(uid) === undefined) throw indexNotFound(uid);
+    checkFilter(request.filter);
+    return bytes(await indexes.documents.fetch(uid, request));
+  }
+
+  async function add(
+    method: DocumentMethod,
+    { exchange, access, params, query }: RequestContext<AddDocumentsQuery>,
+  ): Promise<Reply> {
+    const uid = params.index_uid!;
+    const format = payloadFormat(exchange.headers.contentType);
+    const delimiter = csvDelimiter(query.csvDelimiter, format);
+    const upload = await receiveUpload(exchange, dependencies.payloadBytesMax, tasks);
+    const payload = await checked(upload, format, delimiter);
+    return json(
+      202,
+      await tasks.register({
+        type: 'documentAdditionOrUpdate',
+        indexUid: uid,
+        method,
+        ...payload,
+        primaryKey: query.primaryKey ?? null,
+        skipCreation: query.skipCreation ?? false,
+        allowIndexCreation: access.mayCreate(uid),
+        ...metadata(query),
+      }),
+    );
+  }
+
+  /** Counts the documents of a payload and rewrites CSV as NDJSON. Removes the files of a bad one. */
+  async function checked(
+    upload: Upload,
+    format: PayloadFormatName,
+    delimiter: string,
+  ): Promise<{ payload: TaskPayload; format: 'json' | 'ndjson'; documents: number }> {
+    if ('bytes' in upload) {
+      if (upload.bytes.length === 0) {
+        throw new ApiError(
+          'missing_payload',
+          `The body is missing; a ${format} payload is expected.`,
+        );
+      }
+      const summary = await dependencies.checkPayload(upload.bytes, format, delimiter, '');
+      return {
+        payload: { bytes: format === 'csv' ? (summary.ndjson ?? Buffer.alloc(0)) : upload.bytes },
+        format: format === 'json' ? 'json' : 'ndjson',
+        documents: summary.documents,
+      };
+    }
+    const output = format === 'csv' ? tasks.newPayloadFile().path : null;
+    try {
+      const summary = await dependencies.checkPayload(upload.file, format, delimiter, output ?? '');
+      if (output !== null) tasks.removePayloadFile(upload.file);
+      return {
+        payload: { file: output ?? upload.file },
+        format: format === 'json' ? 'json' : 'ndjson',
+        documents: summary.documents,
+      };
+    } catch (error) {
+      tasks.removePayloadFile(upload.file);
+      if (output !== null) tasks.removePayloadFile(output);
+      throw error;
+    }
+  }
+
+  return [
+    route<ListDocumentsQuery, unknown>({
+      method: 'GET',
+      path: prefix,
+      action: 'documents.get',
+      summary: 'Lists documents.',
+      query: queryParser(LIST_DOCUMENTS_QUERY),
+      success: 200,
+      handle: ({ params, query }) =>
+        fetch(params.index_uid!, {
+          offset: query.offset ?? 0,
+          limit: query.limit ?? 20,
+          fields: fieldList(query.fields),
+          filter: query.filter ?? null,
+          sort: query.sort ?? null,
+          ids: query.ids ?? null,
+          retrieveVectors: query.retrieveVectors ?? false,
+        }),
+    }),
+    route<unknown, { value: FetchBody; text: string }>({
+      method: 'POST',
+      path: `${prefix}/fetch`,
+      action: 'documents.get',
+      summary: 'Lists documents.',
+      body: bodyWithText(FETCH_DOCUMENTS),
+      success: 200,
+      handle: ({ params, body: { value, text } }) =>
+        fetch(params.index_uid!, {
+          offset: value.offset ?? 0,
+          limit: value.limit ?? 20,
+          fields: fieldList(value.fields),
+          filter: value.filter ?? null,
+          sort: typeof value.sort === 'string' ? sortText(value.sort) : (value.sort ?? null),
+          ids: exactIds(value.ids, text),
+          retrieveVectors: value.retrieveVectors ?? false,
+        }),
+    }),
+    route<GetDocumentQuery, unknown>({
+      method: 'GET',
+      path: `${prefix}/:document_id`,
+      action: 'documents.get',
+      summary: 'Shows a document.',
+      query: queryParser(GET_DOCUMENT_QUERY),
+      success: 200,
+      handle: async ({ params, query }) => {
+        const uid = params.index_uid!;
+        const id = params.document_id!;
+        if (indexes.get(uid) === undefined) throw indexNotFound(uid);
+        const document = await indexes.documents.getDocument(uid, id, {
+          fields: fieldList(query.fields),
+          retrieveVectors: query.retrieveVectors ?? false,
+        });
+        if (document === null) throw documentNotFound(id);
+        return bytes(document);
+      },
+    }),
+    ...(['POST', 'PUT'] as const).map((method) =>
+      route<AddDocumentsQuery, unknown>({
+        method,
+        path: prefix,
+        action: 'documents.add',
+        summary:
+          method === 'POST'
+            ? 'Adds documents, or replaces those whose id exists.'
+            : 'Adds documents, or merges them into those whose id exists.',
+        query: queryParser(ADD_DOCUMENTS_QUERY),
+        body: 'upload',
+        success: 202,
+        handle: (context) => add(method === 'POST' ? 'replace' : 'update', context),
+      }),
+    ),
+    route<CustomMetadataQuery, unknown>({
+      method: 'DELETE',
+      path: prefix,
+      action: 'documents.delete',
+      summary: 'Deletes all documents of an index.',
+      query: queryParser(CUSTOM_METADATA_QUERY),
+      success: 202,
+      handle: async ({ params, query }) =>
+        json(
+          202,
+          await tasks.register({
+            type: 'documentDeletion',
+            indexUid: params.index_uid!,
+            by: { all: true },
+            ...metadata(query),
+          }),
+        ),
+    }),
+    route<CustomMetadataQuery, unknown>({
+      method: 'DELETE',
+      path: `${prefix}/:document_id`,
+      action: 'documents.delete',
+      summary: 'Deletes a document.',
+      query: queryParser(CUSTOM_METADATA_QUERY),
+      success: 202,
+      handle: async ({ params, query }) =>
+        json(
+          202,
+          await tasks.register({
+            type: 'documentDeletion',
+            indexUid: params.index_uid!,
+            by: { ids: [params.document_id!] },
+            ...metadata(query),
+          }),
+        ),
+    }),
+    route<CustomMetadataQuery, { value: unknown[]; text: string }>({
+      method: 'POST',
+      path: `${prefix}/delete-batch`,
+      action: 'documents.delete',
+      summary: 'Deletes the documents with the given ids.',
+      query: queryParser(CUSTOM_METADATA_QUERY),
+      body: bodyWithText(DELETE_BATCH),
+      success: 202,
+      handle: async ({ params, query, body }) =>
+        json(
+          202,
+          await tasks.register({
+            type: 'documentDeletion',
+            indexUid: params.index_uid!,
+            by: { ids: elementTexts(body.value, body.text) },
+            ...metadata(query),
+          }),
+        ),
+    }),
+    route<CustomMetadataQuery, DeleteByFilterBody>({
+      method: 'POST',
+      path: `${prefix}/delete`,
+      action: 'documents.delete',
+      summary: 'Deletes the documents that a filter selects.',
+      query: queryParser(CUSTOM_METADATA_QUERY),
+      body: bodyOf(DELETE_BY_FILTER),
+      success: 202,
+      handle: async ({ params, query, body }) => {
+        checkTaskFilter(body.filter);
+        return json(
+          202,
+          await tasks.register({
+            type: 'documentDeletion',
+            indexUid: params.index_uid!,
+            by: { filter: body.filter },
+            ...metadata(query),
+          }),
+        );
+      },
+    }),
+    route<EditDocumentsBody & CustomMetadataQuery, EditDocumentsBody | undefined>({
+      method: 'POST',
+      path: `${prefix}/edit`,
+      action: 'documents.*',
+      summary: 'Edits documents by a function.',
+      query: queryParser(EDIT_DOCUMENTS_QUERY),
+      body: { ...bodyOf<EditDocumentsBody | undefined>(EDIT_DOCUMENTS), optional: true },
+      success: 202,
+      handle: async ({ params, query, body }) => {
+        const { customMetadata, ...fromQuery } = query;
+        const edit: EditDocumentsBody = { ...fromQuery, ...body };
+        if (edit.function === undefined) {
+          throw new ApiError('missing_document_edition_function', 'Missing field `function`.');
+        }
+        const context = edit.context ?? null;
+        if (typeof context !== 'object' || Array.isArray(context)) {
+          throw new ApiError(
+            'invalid_document_edition_context',
+            'Invalid value in parameter `context`: expected an object.',
+          );
+        }
+        if (!features.get().editDocumentsByFunction) {
+          throw featureNotEnabled('Editing documents by a function', 'editDocumentsByFunction');
+        }
+        if (edit.filter !== undefined && edit.filter !== null) checkTaskFilter(edit.filter);
+        return json(
+          202,
+          await tasks.register({
+            type: 'documentEdition',
+            indexUid: params.index_uid!,
+            function: edit.function,
+            context,
+            filter: edit.filter ?? null,
+            ...metadata(customMetadata === undefined ? {} : { customMetadata }),
+          }),
+        );
+      },
+    }),
+  ];
+}
+
+function metadata({ customMetadata }: CustomMetadataQuery): { customMetadata?: string } {
+  return customMetadata === undefined ? {} : { customMetadata };
+}
+
+function payloadFormat(header: string | undefined): PayloadFormatName {
+  if (header === undefined) throw missingContentType(ACCEPTED_TYPES);
+  const type = mediaType(header);
+  const format = type === null ? undefined : FORMATS[type];
+  if (format === undefined) throw invalidContentType(header, ACCEPTED_TYPES);
+  return format;
+}
+
+function csvDelimiter(text: string | undefined, format: PayloadFormatName): string {
+  if (text === undefined) return ',';
+  if (format !== 'csv') {
+    throw new ApiError(
+      'invalid_content_type',
+      'The parameter `csvDelimiter` is for the content type `text/csv` only.',
+    );
+  }
+  const characters = [...text];
+  const fault =
+    characters.length === 0
+      ? 'it is empty'
+      : characters.length > 1
+        ? 'it is longer than one character'
+        : text.charCodeAt(0) > 127
+          ? 'it is not an ASCII character'
+          : null;
+  if (fault === null) return text;
+  throw new ApiError(
+    'invalid_document_csv_delimiter',
+    `Invalid value in parameter \`csvDelimiter\`: \`${text}\`: ${fault}; exactly one ASCII character is expected.`,
+  );
+}
+
+/** `*` stands for all fields. */
+function fieldList(fields: string[] | null | undefined): string[] | null {
+  return fields === undefined || fields === null || fields.includes('*') ? null : fields;
+}
+
+function sortText(text: string): string[] {
+  const parsed = queryParser<{ sort: string[] }>({
+    properties: { sort: { type: 'array', 'x-query': 'sort-list' } },
+  }).parse(`sort=${encodeURIComponent(text)}`);
+  return parsed.ok ? parsed.value.sort : [];
+}
+
+/** Ids as texts; integers beyond 2^53 are taken from the text of the body. */
+function exactIds(ids: (string | number)[] | null | undefined, text: string): string[] | null {
+  if (ids === undefined || ids === null) return null;
+  if (ids.every((id) => typeof id === 'string' || Number.isSafeInteger(id))) return ids.map(String);
+  const raw = memberText(text, 'ids') ?? '[]';
+  return elementTexts(ids, raw);
+}
+
+/** What each element says: strings as they are, anything else as its JSON text. */
+function elementTexts(elements: readonly unknown[], text: string): string[] {
+  if (elements.every((element) => typeof element === 'string')) return elements as string[];
+  const raw = arrayElements(text);
+  return elements.map((element, i) => (typeof element === 'string' ? element : raw[i]!));
+}
+
+function checkIds(ids: readonly string[]): void {
+  for (const [i, id] of ids.entries()) {
+    if (!isDocumentId(id)) {
+      throw new ApiError(
+        'invalid_document_ids',
+        `Invalid value at \`.ids[${i}]\`: \`${id}\`; ${DOCUMENT_ID_RULE}.`,
+      );
+    }
+  }
+}

@@ -1,0 +1,208 @@
+/** Routes behind experimental features: logs, network, chats; and the export. */
+import { parseLogFilter, type LogFilter } from '../../base/logger.ts';
+import { parseSize } from '../../base/size.ts';
+import { ApiError, featureNotEnabled } from '../../contract/errors.ts';
+import type { Feature } from '../../contract/features.ts';
+import {
+  CHAT_COMPLETION,
+  EXPORT,
+  LOG_LEVEL,
+  LOG_STREAM,
+  PATCH_CHAT_SETTINGS,
+  PATCH_NETWORK,
+  type ExportBody,
+  type LogLevelBody,
+  type LogStreamBody,
+} from '../../contract/gated.ts';
+import { LIST_INDEXES_QUERY } from '../../contract/indexes.ts';
+import { queryParser } from '../../contract/query.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { bodyOf, json, NO_CONTENT, route, STREAMED, type Method, type Route } from '../route.ts';
+
+const DEFAULT_EXPORT_PAYLOAD_BYTES = 50 * 2 ** 20;
+
+export function gatedRoutes({ services, logs }: Dependencies): Route[] {
+  const { features, tasks } = services;
+
+  function need(feature: Feature, action: string): void {
+    if (!features.get()[feature]) throw featureNotEnabled(action, feature);
+  }
+
+  function logFilter(target: string | undefined): LogFilter {
+    const filter = parseLogFilter(target ?? 'info');
+    if (filter.ok) return filter.value;
+    throw new ApiError('bad_request', `Invalid value at \`.target\`: ${filter.error}.`);
+  }
+
+  const logRoutes: Route[] = [
+    route<unknown, LogStreamBody & { profileMemory?: boolean }>({
+      method: 'POST',
+      path: '/logs/stream',
+      action: 'metrics.get',
+      summary: 'Streams the logs until the client closes the connection.',
+      body: bodyOf(LOG_STREAM),
+      success: 200,
+      handle: ({ body, exchange }) => {
+        const filter = logFilter(body.target);
+        if (body.profileMemory === true) {
+          throw new ApiError(
+            'bad_request',
+            'Invalid value at `.profileMemory`: memory profiles are not available.',
+          );
+        }
+        need('logsRoute', 'Streaming the logs');
+        let stream: ReturnType<typeof exchange.stream> | null = null;
+        const opened = logs.openStream(
+          filter,
+          body.mode ?? 'human',
+          (line) => void stream?.write(line),
+          () => stream?.end(),
+        );
+        if (!opened) {
+          throw new ApiError('bad_request', 'The log stream is in use; only one can be open.');
+        }
+        exchange.onAbort(() => logs.closeStream());
+        stream = exchange.stream(200, [
+          ['content-type', 'text/plain; charset=utf-8'],
+          ['x-accel-buffering', 'no'],
+        ]);
+        return STREAMED;
+      },
+    }),
+    route({
+      method: 'DELETE',
+      path: '/logs/stream',
+      action: 'metrics.get',
+      summary: 'Ends the log stream.',
+      success: 204,
+      handle: () => {
+        need('logsRoute', 'Ending the log stream');
+        logs.closeStream();
+        return NO_CONTENT;
+      },
+    }),
+    route<unknown, LogLevelBody>({
+      method: 'POST',
+      path: '/logs/stderr',
+      action: 'metrics.get',
+      summary: 'Sets the levels of the log on standard error.',
+      body: bodyOf(LOG_LEVEL),
+      success: 204,
+      handle: ({ body }) => {
+        const filter = logFilter(body.target);
+        need('logsRoute', 'Setting the log levels');
+        logs.setStderrFilter(filter);
+        return NO_CONTENT;
+      },
+    }),
+  ];
+
+  /** A route whose feature is off answers so; this build has nothing behind it when it is on. */
+  function absent(
+    method: Method,
+    path: string,
+    action: NonNullable<Route['action']>,
+    feature: Feature,
+    what: string,
+    extra: Partial<Route> = {},
+  ): Route {
+    return route({
+      method,
+      path,
+      action,
+      summary: `${what}.`,
+      success: 200,
+      ...extra,
+      handle: () => {
+        need(feature, what);
+        throw new ApiError('feature_not_enabled', `${what} is not available in this build.`);
+      },
+    });
+  }
+
+  return [
+    ...logRoutes,
+    absent('GET', '/network', 'network.get', 'network', 'Reading the network'),
+    absent('PATCH', '/network', 'network.update', 'network', 'Changing the network', {
+      body: bodyOf(PATCH_NETWORK),
+    }),
+    absent('GET', '/chats', 'chats.get', 'chatCompletions', 'Listing the chat workspaces', {
+      query: queryParser(LIST_INDEXES_QUERY),
+    }),
+    absent('GET', '/chats/:workspace', 'chats.get', 'chatCompletions', 'Reading a chat workspace'),
+    absent(
+      'DELETE',
+      '/chats/:workspace',
+      'chats.delete',
+      'chatCompletions',
+      'Deleting a chat workspace',
+    ),
+    absent(
+      'GET',
+      '/chats/:workspace/settings',
+      'chatsSettings.get',
+      'chatCompletions',
+      'Reading the settings of a chat workspace',
+    ),
+    absent(
+      'PATCH',
+      '/chats/:workspace/settings',
+      'chatsSettings.update',
+      'chatCompletions',
+      'Changing the settings of a chat workspace',
+      { body: bodyOf(PATCH_CHAT_SETTINGS) },
+    ),
+    absent(
+      'DELETE',
+      '/chats/:workspace/settings',
+      'chatsSettings.update',
+      'chatCompletions',
+      'Resetting the settings of a chat workspace',
+    ),
+    absent(
+      'POST',
+      '/chats/:workspace/chat/completions',
+      'chatCompletions',
+      'chatCompletions',
+      'Chatting with the documents',
+      { body: bodyOf(CHAT_COMPLETION) },
+    ),
+    route<unknown, ExportBody>({
+      method: 'POST',
+      path: '/export',
+      action: 'export',
+      summary: 'Sends indexes to another instance.',
+      body: bodyOf(EXPORT),
+      success: 202,
+      handle: async ({ body }) =>
+        json(
+          202,
+          await tasks.register({
+            type: 'export',
+            url: body.url,
+            apiKey: body.apiKey ?? null,
+            payloadSizeBytes: payloadSize(body.payloadSize),
+            indexes: Object.fromEntries(
+              Object.entries(body.indexes ?? { '*': {} }).map(([pattern, options]) => [
+                pattern,
+                {
+                  filter: options.filter ?? null,
+                  overrideSettings: options.overrideSettings ?? false,
+                },
+              ]),
+            ),
+          }),
+        ),
+    }),
+  ];
+}
+
+function payloadSize(size: string | number | null | undefined): number {
+  if (size === undefined || size === null) return DEFAULT_EXPORT_PAYLOAD_BYTES;
+  const bytes = typeof size === 'number' ? size : parseSize(size);
+  if (bytes !== undefined && bytes >= 0) return bytes;
+  throw new ApiError(
+    'invalid_export_payload_size',
+    `Invalid value at \`.payloadSize\`: \`${size}\` is not a size; expected is for instance \`20 MiB\`.`,
+  );
+}

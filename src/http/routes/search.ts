@@ -1,0 +1,189 @@
+import type { Access } from '../../auth/authorize.ts';
+import { combineFilters } from '../../auth/tenant-token.ts';
+import { memberText } from '../../base/json.ts';
+import { ApiError, indexNotFound } from '../../contract/errors.ts';
+import { DOCUMENT_ID_RULE, isDocumentId } from '../../contract/formats.ts';
+import { multiSearchFault, searchGate } from '../../contract/multi-search.ts';
+import { queryParser } from '../../contract/query.ts';
+import {
+  FACET_SEARCH,
+  MULTI_SEARCH,
+  SEARCH,
+  SEARCH_QUERY,
+  SIMILAR,
+  SIMILAR_QUERY,
+  type FacetSearchRequest,
+  type MultiSearchRequest,
+  type SearchParameters,
+  type SearchRequest,
+  type SimilarRequest,
+} from '../../contract/search.ts';
+import type { Dependencies } from '../dependencies.ts';
+import {
+  bodyOf,
+  bodyWithText,
+  bytes,
+  route,
+  type Reply,
+  type RequestContext,
+  type Route,
+} from '../route.ts';
+import type { SearchContext } from '../services.ts';
+
+function searchContext({
+  access,
+  exchange,
+}: Pick<RequestContext, 'access' | 'exchange'>): SearchContext {
+  return {
+    includeMetadata: exchange.headers.includeMetadata === 'true',
+    tenantFilter: (uid) => access.tenantFilter(uid),
+  };
+}
+
+/** Adds the filter of the caller's token, if it has one. */
+function restrict(request: { filter?: unknown }, access: Access, uid: string): void {
+  const rule = access.tenantFilter(uid);
+  if (rule !== null) request.filter = combineFilters(request.filter, rule);
+}
+
+export function searchRoutes({ services }: Dependencies): Route[] {
+  const { search, features, indexes } = services;
+
+  async function searchOne(
+    context: RequestContext<unknown, unknown>,
+    request: SearchRequest,
+  ): Promise<Reply> {
+    const gate = searchGate(request, features.get());
+    if (gate !== null) throw gate;
+    const uid = context.params.index_uid!;
+    restrict(request, context.access, uid);
+    return bytes(await search.search(uid, request, searchContext(context)));
+  }
+
+  async function similar(
+    context: RequestContext<unknown, unknown>,
+    request: SimilarRequest,
+  ): Promise<Reply> {
+    const uid = context.params.index_uid!;
+    const settings = indexes.settings(uid);
+    if (settings === undefined) throw indexNotFound(uid);
+    if (!Object.hasOwn(settings.embedders, request.embedder) || search.similar === undefined) {
+      throw new ApiError(
+        'invalid_similar_embedder',
+        `The index \`${uid}\` has no embedder \`${request.embedder}\`.`,
+      );
+    }
+    restrict(request, context.access, uid);
+    const id = String(request.id);
+    if (!isDocumentId(id)) {
+      throw new ApiError(
+        'invalid_similar_id',
+        `Invalid value at \`.id\`: \`${id}\`; ${DOCUMENT_ID_RULE}.`,
+      );
+    }
+    return bytes(await search.similar(uid, { ...request, id }, searchContext(context)));
+  }
+
+  return [
+    route<unknown, SearchRequest>({
+      method: 'POST',
+      path: '/indexes/:index_uid/search',
+      action: 'search',
+      summary: 'Searches an index.',
+      body: bodyOf(SEARCH),
+      success: 200,
+      handle: (context) => searchOne(context, context.body),
+    }),
+    route<SearchParameters, unknown>({
+      method: 'GET',
+      path: '/indexes/:index_uid/search',
+      action: 'search',
+      summary: 'Searches an index.',
+      query: queryParser(SEARCH_QUERY),
+      success: 200,
+      handle: (context) => searchOne(context, fromParameters(context.query)),
+    }),
+    route<unknown, MultiSearchRequest>({
+      method: 'POST',
+      path: '/multi-search',
+      action: 'search',
+      summary: 'Runs several searches, separately or merged into one list.',
+      body: bodyOf(MULTI_SEARCH),
+      success: 200,
+      handle: async (context) => {
+        const { access, body } = context;
+        for (const [i, query] of body.queries.entries()) {
+          if (!access.mayAccess(query.indexUid)) {
+            const refusal = access.refusal(query.indexUid);
+            throw new ApiError(refusal.code, `Inside \`.queries[${i}]\`: ${refusal.message}`);
+          }
+        }
+        const fault = multiSearchFault(body, features.get());
+        if (fault !== null) throw fault;
+        for (const query of body.queries) restrict(query, access, query.indexUid);
+        return bytes(await search.multiSearch(body, searchContext(context)));
+      },
+    }),
+    route<unknown, FacetSearchRequest>({
+      method: 'POST',
+      path: '/indexes/:index_uid/facet-search',
+      action: 'search',
+      summary: 'Searches the values of a facet.',
+      body: bodyOf(FACET_SEARCH),
+      success: 200,
+      handle: async (context) => {
+        const { access, body, params } = context;
+        const gate = searchGate(body, features.get());
+        if (gate !== null) throw gate;
+        const uid = params.index_uid!;
+        restrict(body, access, uid);
+        return bytes(await search.facetSearch(uid, body, searchContext(context)));
+      },
+    }),
+    route<unknown, { value: SimilarRequest; text: string }>({
+      method: 'POST',
+      path: '/indexes/:index_uid/similar',
+      action: 'search',
+      summary: 'Finds documents that are similar to one.',
+      body: bodyWithText(SIMILAR),
+      success: 200,
+      handle: (context) => {
+        const { value, text } = context.body;
+        const { id } = value;
+        // A number beyond 2^53 is not what it was any more.
+        const exact = typeof id === 'number' && !Number.isSafeInteger(id);
+        return similar(context, exact ? { ...value, id: memberText(text, 'id') ?? id } : value);
+      },
+    }),
+    route<SimilarRequest, unknown>({
+      method: 'GET',
+      path: '/indexes/:index_uid/similar',
+      action: 'search',
+      summary: 'Finds documents that are similar to one.',
+      query: queryParser(SIMILAR_QUERY),
+      success: 200,
+      handle: (context) =>
+        similar(context, { ...context.query, embedder: context.query.embedder ?? 'default' }),
+    }),
+  ];
+}
+
+function fromParameters(parameters: SearchParameters): SearchRequest {
+  const { hybridEmbedder, hybridSemanticRatio, personalizeUserContext, ...rest } = parameters;
+  const request: SearchRequest = rest;
+  if (hybridEmbedder !== undefined) {
+    request.hybrid = {
+      embedder: hybridEmbedder,
+      ...(hybridSemanticRatio === undefined ? {} : { semanticRatio: hybridSemanticRatio }),
+    };
+  } else if (hybridSemanticRatio !== undefined) {
+    throw new ApiError(
+      'invalid_search_hybrid_query',
+      'The parameter `hybridSemanticRatio` needs `hybridEmbedder`.',
+    );
+  }
+  if (personalizeUserContext !== undefined) {
+    request.personalize = { userContext: personalizeUserContext };
+  }
+  return request;
+}

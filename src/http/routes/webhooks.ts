@@ -1,0 +1,168 @@
+import { randomUUID } from 'node:crypto';
+import { obfuscate } from '../../contract/embedders.ts';
+import { ApiError } from '../../contract/errors.ts';
+import { normalizeUuid } from '../../contract/formats.ts';
+import {
+  CREATE_WEBHOOK,
+  LAUNCH_WEBHOOK_UUID,
+  PATCH_WEBHOOK,
+  WEBHOOK_HEADERS_MAX,
+  WEBHOOKS_MAX,
+  type WebhookBody,
+  type WebhookRecord,
+} from '../../contract/webhooks.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { bodyOf, json, NO_CONTENT, route, type Route } from '../route.ts';
+
+export function webhookRoutes({ webhooks }: Dependencies): Route[] {
+  function existing(segment: string): WebhookRecord {
+    const uuid = pathUuid(segment);
+    const record = webhooks.get(uuid);
+    if (record === undefined) {
+      throw new ApiError('webhook_not_found', `No webhook has the uuid \`${uuid}\`.`);
+    }
+    return record;
+  }
+
+  function editable(segment: string): WebhookRecord {
+    const uuid = pathUuid(segment);
+    if (uuid === LAUNCH_WEBHOOK_UUID) {
+      throw new ApiError(
+        'immutable_webhook',
+        `The webhook \`${uuid}\` was given at launch and cannot be changed or deleted.`,
+      );
+    }
+    return existing(segment);
+  }
+
+  return [
+    route({
+      method: 'GET',
+      path: '/webhooks',
+      action: 'webhooks.get',
+      summary: 'Lists the webhooks.',
+      success: 200,
+      handle: () => json(200, { results: webhooks.list().map(view) }),
+    }),
+    route<unknown, WebhookBody>({
+      method: 'POST',
+      path: '/webhooks',
+      action: 'webhooks.create',
+      summary: 'Creates a webhook.',
+      body: bodyOf(CREATE_WEBHOOK),
+      success: 200,
+      handle: async ({ body }) => {
+        if (webhooks.size >= WEBHOOKS_MAX) {
+          throw new ApiError(
+            'invalid_webhooks',
+            `At most ${WEBHOOKS_MAX} webhooks are possible; delete one first.`,
+          );
+        }
+        const record = {
+          uuid: randomUUID(),
+          url: body.url!,
+          headers: mergedHeaders({}, body.headers),
+        };
+        await webhooks.put(record);
+        return json(200, view(record));
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/webhooks/:uuid',
+      action: 'webhooks.get',
+      summary: 'Shows a webhook.',
+      success: 200,
+      handle: ({ params }) => json(200, view(existing(params.uuid!))),
+    }),
+    route<unknown, WebhookBody>({
+      method: 'PATCH',
+      path: '/webhooks/:uuid',
+      action: 'webhooks.update',
+      summary: 'Changes a webhook; a header set to null is removed.',
+      body: bodyOf(PATCH_WEBHOOK),
+      success: 200,
+      handle: async ({ params, body }) => {
+        const record = editable(params.uuid!);
+        const changed = {
+          uuid: record.uuid,
+          url: body.url ?? record.url,
+          headers: mergedHeaders(record.headers, body.headers),
+        };
+        await webhooks.put(changed);
+        return json(200, view(changed));
+      },
+    }),
+    route({
+      method: 'DELETE',
+      path: '/webhooks/:uuid',
+      action: 'webhooks.delete',
+      summary: 'Deletes a webhook.',
+      success: 204,
+      handle: async ({ params }) => {
+        await webhooks.remove(editable(params.uuid!).uuid);
+        return NO_CONTENT;
+      },
+    }),
+  ];
+}
+
+function pathUuid(segment: string): string {
+  const uuid = normalizeUuid(segment);
+  if (uuid !== undefined) return uuid;
+  throw new ApiError(
+    'invalid_webhook_uuid',
+    `\`${segment}\` is not a UUID of 32 hexadecimal digits.`,
+  );
+}
+
+/** Characters of a header name and of a header value (RFC 9110, 5.1 and 5.5). */
+const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+
+function mergedHeaders(
+  stored: Record<string, string>,
+  change: Record<string, string | null> | null | undefined,
+): Record<string, string> {
+  if (change === undefined) return stored;
+  if (change === null) return {};
+  const merged = new Map(Object.entries(stored));
+  for (const [name, value] of Object.entries(change)) {
+    if (value === null) {
+      merged.delete(name);
+      continue;
+    }
+    if (!HEADER_NAME.test(name)) throw badHeader(`\`${name}\` is not a header name`);
+    if (!HEADER_VALUE.test(value))
+      throw badHeader(`the value of \`${name}\` has illegal characters`);
+    merged.set(name, value);
+  }
+  if (merged.size > WEBHOOK_HEADERS_MAX) {
+    throw badHeader(`at most ${WEBHOOK_HEADERS_MAX} headers are possible`);
+  }
+  return Object.fromEntries(merged);
+}
+
+function badHeader(reason: string): ApiError {
+  return new ApiError('invalid_webhook_headers', `Invalid value at \`.headers\`: ${reason}.`);
+}
+
+function view({ uuid, url, headers }: WebhookRecord): Record<string, unknown> {
+  const shown = Object.entries(headers).map(([name, value]) => [
+    name,
+    name.toLowerCase() === 'authorization' ? obfuscateCredential(value) : value,
+  ]);
+  return {
+    uuid,
+    isEditable: uuid !== LAUNCH_WEBHOOK_UUID,
+    url,
+    headers: Object.fromEntries(shown),
+  };
+}
+
+function obfuscateCredential(value: string): string {
+  const scheme = 'Bearer ';
+  return value.startsWith(scheme)
+    ? scheme + obfuscate(value.slice(scheme.length))
+    : obfuscate(value);
+}

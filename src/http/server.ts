@@ -1,0 +1,83 @@
+/** The HTTP side of the server: routes, lifecycle, and the socket they are served on. */
+import type { Logger } from '../base/logger.ts';
+import type { Dependencies } from './dependencies.ts';
+import { listenWithLibrary, loadSocketLibrary, type Listener, type TlsFiles } from './exchange.ts';
+import { Lifecycle } from './lifecycle.ts';
+import { listenWithNode } from './node-exchange.ts';
+import type { Route } from './route.ts';
+import { descriptionRoutes } from './routes/description.ts';
+import { documentRoutes } from './routes/documents.ts';
+import { gatedRoutes } from './routes/gated.ts';
+import { indexRoutes } from './routes/indexes.ts';
+import { keyRoutes } from './routes/keys.ts';
+import { searchRoutes } from './routes/search.ts';
+import { settingsRoutes } from './routes/settings.ts';
+import { systemRoutes } from './routes/system.ts';
+import { taskRoutes } from './routes/tasks.ts';
+import { webhookRoutes } from './routes/webhooks.ts';
+
+export interface HttpOptions {
+  host: string;
+  port: number;
+  tls: TlsFiles | null;
+  /** `node` serves through node:http even where the faster library loads. */
+  transport: 'fastest' | 'node';
+  logger: Logger;
+}
+
+export interface HttpServer {
+  readonly port: number;
+  readonly transport: 'uWebSockets.js' | 'node:http';
+  /** Refuses new connections, waits for the answers under way, then drops what is left. */
+  stop(graceMs: number): Promise<void>;
+}
+
+export function allRoutes(dependencies: Dependencies): Route[] {
+  const routes = [
+    ...systemRoutes(dependencies),
+    ...indexRoutes(dependencies),
+    ...documentRoutes(dependencies),
+    ...searchRoutes(dependencies),
+    ...settingsRoutes(dependencies),
+    ...taskRoutes(dependencies),
+    ...keyRoutes(dependencies),
+    ...webhookRoutes(dependencies),
+    ...gatedRoutes(dependencies),
+  ];
+  return [...routes, ...descriptionRoutes(dependencies, routes)];
+}
+
+/** Rejects when the address is taken. */
+export async function startHttp(
+  dependencies: Dependencies,
+  options: HttpOptions,
+): Promise<HttpServer> {
+  const { authorizer, metrics, payloadBytesMax } = dependencies;
+  const { host, port, tls, logger } = options;
+  const lifecycle = new Lifecycle({
+    routes: allRoutes(dependencies),
+    authorizer,
+    metrics,
+    payloadBytesMax,
+    logger,
+  });
+  const library = options.transport === 'node' ? null : loadSocketLibrary();
+  const listen = {
+    host,
+    port,
+    tls,
+    onExchange: (exchange: Parameters<Lifecycle['handle']>[0]) => lifecycle.handle(exchange),
+  };
+  const listener: Listener =
+    library === null ? await listenWithNode(listen) : await listenWithLibrary(library, listen);
+  return {
+    port: listener.port,
+    transport: library === null ? 'node:http' : 'uWebSockets.js',
+    async stop(graceMs) {
+      listener.stopListening();
+      dependencies.logs.closeStream();
+      await lifecycle.drained(graceMs);
+      listener.close();
+    },
+  };
+}
