@@ -10,8 +10,9 @@ namespace {
 constexpr uint64_t kOnes = 0x0101010101010101;
 constexpr uint64_t kHighs = 0x8080808080808080;
 
-// True if one of the eight bytes is below 0x20, a quotation mark or a backslash (the "has zero byte" trick: a byte
-// borrows into its high bit only if it was smaller than what is subtracted and had no high bit itself).
+// True if one of the eight bytes is below 0x20, a quotation mark or a backslash (the "has zero
+// byte" trick: a byte borrows into its high bit only if it was smaller than what is subtracted and
+// had no high bit itself).
 inline bool NeedsEscape(uint64_t bytes) {
   const uint64_t quote = bytes ^ (kOnes * '"');
   const uint64_t backslash = bytes ^ (kOnes * '\\');
@@ -23,14 +24,29 @@ inline bool NeedsEscape(char c) { return static_cast<uint8_t>(c) < 0x20 || c == 
 
 void AppendEscape(std::string& out, char c) {
   switch (c) {
-    case '"': out += "\\\""; return;
-    case '\\': out += "\\\\"; return;
-    case '\b': out += "\\b"; return;
-    case '\f': out += "\\f"; return;
-    case '\n': out += "\\n"; return;
-    case '\r': out += "\\r"; return;
-    case '\t': out += "\\t"; return;
-    default: break;
+    case '"':
+      out += "\\\"";
+      return;
+    case '\\':
+      out += "\\\\";
+      return;
+    case '\b':
+      out += "\\b";
+      return;
+    case '\f':
+      out += "\\f";
+      return;
+    case '\n':
+      out += "\\n";
+      return;
+    case '\r':
+      out += "\\r";
+      return;
+    case '\t':
+      out += "\\t";
+      return;
+    default:
+      break;
   }
   constexpr char kHex[] = "0123456789abcdef";
   const char escape[6] = {'\\', 'u', '0', '0', kHex[static_cast<uint8_t>(c) >> 4], kHex[c & 15]};
@@ -82,12 +98,14 @@ void AppendJsonNumber(std::string& out, double value) {
     out += "null";
     return;
   }
-  // Within 2^53 every integral double is its own integer; the common case, and it drops the sign of -0.
+  // Within 2^53 every integral double is its own integer; the common case, and it drops the sign of
+  // -0.
   if (std::fabs(value) <= 9007199254740992.0 && value == std::trunc(value)) {
     AppendJsonInteger(out, static_cast<int64_t>(value));
     return;
   }
-  // Shortest form as d.ddde[+-]xx, then laid out anew: digits d1..dk and n with value = 0.d1..dk * 10^n.
+  // Shortest form as d.ddde[+-]xx, then laid out anew: digits d1..dk and n with value = 0.d1..dk *
+  // 10^n.
   char text[32];
   const char* const text_end =
       std::to_chars(text, text + sizeof text, value, std::chars_format::scientific).ptr;

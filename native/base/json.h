@@ -1,9 +1,9 @@
 // Writing JSON text (RFC 8259) onto the end of a string.
 //
-// Strings come out with as few escapes as the RFC allows: quotation mark, backslash and the control characters below
-// U+0020; '/', DEL, U+2028 and everything beyond ASCII stay as they are. Numbers look as JavaScript prints them
-// (ECMA-262, Number::toString): the shortest digits that read back to the same double, integral values without a
-// fraction, exponents only outside [1e-6, 1e21).
+// Strings come out with as few escapes as the RFC allows: quotation mark, backslash and the control
+// characters below U+0020; '/', DEL, U+2028 and everything beyond ASCII stay as they are. Numbers
+// look as JavaScript prints them (ECMA-262, Number::toString): the shortest digits that read back
+// to the same double, integral values without a fraction, exponents only outside [1e-6, 1e21).
 #pragma once
 
 #include <concepts>
@@ -17,7 +17,8 @@ namespace gannet {
 // cost  eight bytes per step where nothing needs an escape.
 void AppendJsonString(std::string& out, std::string_view utf8);
 
-// Appends the inside of the string only: no quotation marks. For texts put together from several pieces.
+// Appends the inside of the string only: no quotation marks. For texts put together from several
+// pieces.
 void AppendJsonEscaped(std::string& out, std::string_view utf8);
 
 // -0 prints as 0. JSON has no NaN and no infinities: they print as null.
@@ -28,8 +29,7 @@ void AppendJsonInteger(std::string& out, uint64_t value);
 
 // Exact for every integer type; a template so that an int does not become a double unseen.
 template <std::integral T>
-  requires(!std::same_as<T, bool>)
-void AppendJsonNumber(std::string& out, T value) {
+requires(!std::same_as<T, bool>) void AppendJsonNumber(std::string& out, T value) {
   if constexpr (std::signed_integral<T>) {
     AppendJsonInteger(out, static_cast<int64_t>(value));
   } else {

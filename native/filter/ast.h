@@ -1,9 +1,10 @@
-// The tree of a filter expression. It knows nothing of any index: whether a field may be filtered, or a geo function
-// be used, is decided by who evaluates it.
+// The tree of a filter expression. It knows nothing of any index: whether a field may be filtered,
+// or a geo function be used, is decided by who evaluates it.
 //
-// Every negative keyword form (NOT IN, NOT EXISTS, IS NOT NULL, ...) is a kNot over the positive condition, whose
-// `negated_form` says how it was written. Only `!=` is an operator of its own, because it differs from NOT `=` on a
-// field that no document has. The child of a kNot is never a kNot: two complements cancel.
+// Every negative keyword form (NOT IN, NOT EXISTS, IS NOT NULL, ...) is a kNot over the positive
+// condition, whose `negated_form` says how it was written. Only `!=` is an operator of its own,
+// because it differs from NOT `=` on a field that no document has. The child of a kNot is never a
+// kNot: two complements cancel.
 #pragma once
 
 #include <cstdint>
@@ -45,8 +46,9 @@ enum class Operator : uint8_t {
 std::string_view OperatorName(Operator op, bool negated_form = false);
 
 struct Value {
-  std::string text;              // unquoted and unescaped
-  std::optional<double> number;  // of `text` read as a decimal number, when that is finite; keeps the sign of -0
+  std::string text;  // unquoted and unescaped
+  std::optional<double>
+      number;  // of `text` read as a decimal number, when that is finite; keeps the sign of -0
   Span span;
 };
 
@@ -70,18 +72,20 @@ struct Node {
 
   std::string field;
   Operator op = Operator::kEqual;
-  bool negated_form = false;   // written as NOT IN, IS NOT NULL, ...
-  std::vector<Value> values;   // kBetween: two; kIn: any number; kExists, kIsNull, kIsEmpty: none; else one
+  bool negated_form = false;  // written as NOT IN, IS NOT NULL, ...
+  std::vector<Value>
+      values;  // kBetween: two; kIn: any number; kExists, kIsNull, kIsEmpty: none; else one
 
   std::vector<GeoPoint> points;  // latitudes -90 to 90, longitudes -180 to 180
-  double metres = 0;  // may be negative: matches nothing
+  double metres = 0;             // may be negative: matches nothing
   int resolution = kDefaultResolution;
 
   std::string embedder;  // empty: any
   VectorKind vector_kind = VectorKind::kAny;
   std::string fragment;
 
-  // Leaves only: where the condition, the geo function or the field of `_vectors` stands, for messages.
+  // Leaves only: where the condition, the geo function or the field of `_vectors` stands, for
+  // messages.
   Span span;
   Span field_span;
   std::shared_ptr<const std::string> source;  // the whole expression
@@ -89,7 +93,8 @@ struct Node {
   static constexpr int kDefaultResolution = 125;
 };
 
-// The error about `span` of `source`: the reason, then the position as start:end with the whole expression.
+// The error about `span` of `source`: the reason, then the position as start:end with the whole
+// expression.
 Status FilterError(std::string_view reason, Span span, std::string_view source,
                    std::string detail = "invalid_search_filter");
 

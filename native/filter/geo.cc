@@ -67,7 +67,8 @@ GeoBox BoxAroundCircle(GeoPoint centre, double metres) {
     return box;
   }
   // The meridians that touch the circle: sin(half width) = sin(angle) / cos(latitude).
-  const double half = std::asin(std::min(1.0, std::sin(angle) / std::cos(centre.lat * kDegree))) / kDegree + 1e-9;
+  const double half =
+      std::asin(std::min(1.0, std::sin(angle) / std::cos(centre.lat * kDegree))) / kDegree + 1e-9;
   box.west = centre.lng - half;
   box.east = centre.lng + half;
   if (box.west < -180) box.west += 360;
@@ -75,7 +76,7 @@ GeoBox BoxAroundCircle(GeoPoint centre, double metres) {
   return box;
 }
 
-// ---- GeoJSON ------------------------------------------------------------------------------------------------------
+// ---- GeoJSON ------------------------------------------------------------------------------------
 
 namespace {
 
@@ -89,7 +90,8 @@ class GeoJsonReader {
     json::ForEachMember(value, [&](std::string_view key, std::string_view member) {
       if (key == "type") {
         std::string scratch;
-        if (json::KindOf(member) == json::Kind::kString) type = std::string(json::StringValue(member, scratch));
+        if (json::KindOf(member) == json::Kind::kString)
+          type = std::string(json::StringValue(member, scratch));
       } else if (key == "coordinates") {
         coordinates = member;
       } else if (key == "geometries") {
@@ -117,7 +119,8 @@ class GeoJsonReader {
 
  private:
   static Status Fault(std::string reason) {
-    return Status::Invalid("invalid GeoJSON: " + std::move(reason), "invalid_document_geojson_field");
+    return Status::Invalid("invalid GeoJSON: " + std::move(reason),
+                           "invalid_document_geojson_field");
   }
 
   // Calls `each` for the items of an array up to the first that fails.
@@ -157,7 +160,8 @@ class GeoJsonReader {
     double numbers[2] = {};
     int count = 0;
     GANNET_RETURN_IF_ERROR(Items(value, "a position", [&](std::string_view item) {
-      if (json::KindOf(item) != json::Kind::kNumber) return Fault("a position must consist of numbers");
+      if (json::KindOf(item) != json::Kind::kNumber)
+        return Fault("a position must consist of numbers");
       const double number = json::NumberValue(item);
       if (!std::isfinite(number)) return Fault("a coordinate is not finite");
       if (count < 2) numbers[count] = number;
@@ -200,7 +204,8 @@ class GeoJsonReader {
       Shape::Line ring;
       GANNET_RETURN_IF_ERROR(Positions(item, &ring));
       if (ring.size() > 1 && ring.front() == ring.back()) ring.pop_back();
-      if (ring.size() < 3) return Fault("a ring of a polygon needs three different positions or more");
+      if (ring.size() < 3)
+        return Fault("a ring of a polygon needs three different positions or more");
       polygon.push_back(std::move(ring));
       return Status::Ok();
     }));
@@ -220,15 +225,16 @@ Result<Shape> ParseGeoJson(std::string_view text) {
   return reader.Take();
 }
 
-// ---- Areas --------------------------------------------------------------------------------------------------------
+// ---- Areas --------------------------------------------------------------------------------------
 
 namespace {
 
-// The place `angle` (radians on the sphere) from `centre` towards `bearing` (radians clockwise from north). The
-// longitude is continuous around the centre's: at most 180 degrees from it.
+// The place `angle` (radians on the sphere) from `centre` towards `bearing` (radians clockwise from
+// north). The longitude is continuous around the centre's: at most 180 degrees from it.
 GeoPoint Destination(GeoPoint centre, double angle, double bearing) {
   const double lat = centre.lat * kDegree;
-  const double sin_lat = std::sin(lat) * std::cos(angle) + std::cos(lat) * std::sin(angle) * std::cos(bearing);
+  const double sin_lat =
+      std::sin(lat) * std::cos(angle) + std::cos(lat) * std::sin(angle) * std::cos(bearing);
   const double east = std::sin(bearing) * std::sin(angle) * std::cos(lat);
   const double north = std::cos(angle) - std::sin(lat) * sin_lat;
   return {.lat = std::asin(std::clamp(sin_lat, -1.0, 1.0)) / kDegree,
@@ -283,12 +289,13 @@ Shape CircleShape(GeoPoint centre, double metres, int sides) {
     shape.polygons.push_back({BoxRing(-90, -180, 90, 180)});
   } else if (north_pole && south_pole) {
     // All but the circle around the antipode, which holds neither pole.
-    const GeoPoint antipode = {.lat = -centre.lat, .lng = centre.lng > 0 ? centre.lng - 180 : centre.lng + 180};
+    const GeoPoint antipode = {.lat = -centre.lat,
+                               .lng = centre.lng > 0 ? centre.lng - 180 : centre.lng + 180};
     shape.polygons.push_back({BoxRing(-90, antipode.lng - 180, 90, antipode.lng + 180),
                               CircleRing(antipode, std::numbers::pi - angle, sides, 0)});
   } else if (north_pole || south_pole) {
-    // Seen on the plane the circle is a line from one side to the other; the pole closes it. It begins on the
-    // meridian opposite the centre, beyond the pole.
+    // Seen on the plane the circle is a line from one side to the other; the pole closes it. It
+    // begins on the meridian opposite the centre, beyond the pole.
     const double pole = north_pole ? 90 : -90;
     Shape::Line ring = CircleRing(centre, angle, sides, north_pole ? 0 : std::numbers::pi);
     std::sort(ring.begin() + 1, ring.end(), [](GeoPoint a, GeoPoint b) { return a.lng < b.lng; });
@@ -306,12 +313,16 @@ Shape CircleShape(GeoPoint centre, double metres, int sides) {
 }
 
 GeoBox BoxOf(GeoPoint top_right, GeoPoint bottom_left) {
-  return {.south = bottom_left.lat, .west = bottom_left.lng, .north = top_right.lat, .east = top_right.lng};
+  return {.south = bottom_left.lat,
+          .west = bottom_left.lng,
+          .north = top_right.lat,
+          .east = top_right.lng};
 }
 
 Shape BoxShape(GeoPoint top_right, GeoPoint bottom_left) {
   Shape shape;
-  const double south = bottom_left.lat, west = bottom_left.lng, north = top_right.lat, east = top_right.lng;
+  const double south = bottom_left.lat, west = bottom_left.lng, north = top_right.lat,
+               east = top_right.lng;
   if (west <= east) {
     shape.polygons.push_back({BoxRing(south, west, north, east)});
   } else {
@@ -329,7 +340,7 @@ Shape PolygonShape(std::vector<GeoPoint> corners) {
   return shape;
 }
 
-// ---- Intersection -------------------------------------------------------------------------------------------------
+// ---- Intersection -------------------------------------------------------------------------------
 
 namespace {
 
@@ -347,13 +358,15 @@ GeoBox BoundsOf(const Segment& s) {
 
 // Which side of the line from a to b the point is on: 1 left, -1 right, 0 on it.
 int Side(GeoPoint a, GeoPoint b, GeoPoint point) {
-  const double cross = (b.lng - a.lng) * (point.lat - a.lat) - (b.lat - a.lat) * (point.lng - a.lng);
+  const double cross =
+      (b.lng - a.lng) * (point.lat - a.lat) - (b.lat - a.lat) * (point.lng - a.lng);
   return (cross > 0) - (cross < 0);
 }
 
 // REQUIRES: the bounds of the two overlap, which settles the collinear cases
 bool Cross(const Segment& s, const Segment& t) {
-  return Side(s.a, s.b, t.a) * Side(s.a, s.b, t.b) <= 0 && Side(t.a, t.b, s.a) * Side(t.a, t.b, s.b) <= 0;
+  return Side(s.a, s.b, t.a) * Side(s.a, s.b, t.b) <= 0 &&
+         Side(t.a, t.b, s.a) * Side(t.a, t.b, s.b) <= 0;
 }
 
 // The segments of a shape that come near `area`. A point is a segment of no length.
@@ -375,13 +388,15 @@ std::vector<Segment> SegmentsNear(const Shape& shape, const GeoBox& area) {
   return segments;
 }
 
-// Whether a ray to the east crosses the ring an odd number of times. Not meant for points on the ring itself.
+// Whether a ray to the east crosses the ring an odd number of times. Not meant for points on the
+// ring itself.
 bool InsideRing(const Shape::Line& ring, GeoPoint point) {
   bool inside = false;
   for (size_t i = 0, j = ring.size() - 1; i < ring.size(); j = i++) {
     const GeoPoint a = ring[i], b = ring[j];
     if ((a.lat > point.lat) == (b.lat > point.lat)) continue;
-    if (point.lng < (b.lng - a.lng) * (point.lat - a.lat) / (b.lat - a.lat) + a.lng) inside = !inside;
+    if (point.lng < (b.lng - a.lng) * (point.lat - a.lat) / (b.lat - a.lat) + a.lng)
+      inside = !inside;
   }
   return inside;
 }
@@ -397,8 +412,9 @@ bool InsidePolygon(const Shape::Polygon& polygon, GeoPoint point) {
 // True if one point of some part of `inner` lies inside a polygon of `outer`.
 bool PartInside(const Shape& inner, const Shape& outer) {
   const auto inside = [&](GeoPoint point) {
-    return std::any_of(outer.polygons.begin(), outer.polygons.end(),
-                       [&](const Shape::Polygon& polygon) { return InsidePolygon(polygon, point); });
+    return std::any_of(
+        outer.polygons.begin(), outer.polygons.end(),
+        [&](const Shape::Polygon& polygon) { return InsidePolygon(polygon, point); });
   };
   for (const GeoPoint point : inner.points) {
     if (inside(point)) return true;
@@ -416,8 +432,8 @@ bool PartInside(const Shape& inner, const Shape& outer) {
 
 bool Intersects(const Shape& a, const Shape& b) {
   if (a.empty() || b.empty() || !BoundsOverlap(a.bounds, b.bounds)) return false;
-  // Either borders meet, or each part lies altogether inside or outside of every polygon, so that one of its points
-  // speaks for it.
+  // Either borders meet, or each part lies altogether inside or outside of every polygon, so that
+  // one of its points speaks for it.
   const std::vector<Segment> of_a = SegmentsNear(a, b.bounds);
   const std::vector<Segment> of_b = SegmentsNear(b, a.bounds);
   for (const Segment& s : of_a) {
@@ -429,7 +445,7 @@ bool Intersects(const Shape& a, const Shape& b) {
   return PartInside(a, b) || PartInside(b, a);
 }
 
-// ---- Stored form --------------------------------------------------------------------------------------------------
+// ---- Stored form --------------------------------------------------------------------------------
 
 namespace {
 
@@ -460,7 +476,8 @@ bool GetLine(ByteReader& reader, size_t points_min, Shape::Line& line) {
 }  // namespace
 
 void AppendShape(std::string& out, const Shape& shape) {
-  for (const double side : {shape.bounds.south, shape.bounds.west, shape.bounds.north, shape.bounds.east}) {
+  for (const double side :
+       {shape.bounds.south, shape.bounds.west, shape.bounds.north, shape.bounds.east}) {
     PutFixed(out, side);
   }
   PutLine(out, shape.points);
@@ -477,7 +494,8 @@ Result<GeoBox> ParseShapeBounds(std::string_view bytes) {
   if (bytes.size() < kBoundsBytes) return Status::Corruption("a stored shape is too short");
   ByteReader reader(bytes);
   GeoBox bounds;
-  for (double* side : {&bounds.south, &bounds.west, &bounds.north, &bounds.east}) *side = reader.Fixed<double>();
+  for (double* side : {&bounds.south, &bounds.west, &bounds.north, &bounds.east})
+    *side = reader.Fixed<double>();
   return bounds;
 }
 

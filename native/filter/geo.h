@@ -1,12 +1,14 @@
-// Geometry of the geo filters: points with distances on the globe, and shapes compared on the plane.
+// Geometry of the geo filters: points with distances on the globe, and shapes compared on the
+// plane.
 //
-// Points (`_geo`) live on a sphere: a radius is a great-circle distance. Shapes (`_geojson` and the areas of filters)
-// live on the plane of longitude and latitude in degrees, where the sides of a polygon are straight lines, as RFC 7946
-// has it. All borders belong to the shape they bound.
+// Points (`_geo`) live on a sphere: a radius is a great-circle distance. Shapes (`_geojson` and the
+// areas of filters) live on the plane of longitude and latitude in degrees, where the sides of a
+// polygon are straight lines, as RFC 7946 has it. All borders belong to the shape they bound.
 //
-// Quirks: a filter's area that reaches over the antimeridian is repeated 360 degrees to the other side; a document's
-// shape is taken as it is written (RFC 7946 section 3.1.9 asks authors to cut such shapes). A ring that is not closed is
-// closed; positions may carry more numbers, which are ignored; coordinates are not checked against the globe.
+// Quirks: a filter's area that reaches over the antimeridian is repeated 360 degrees to the other
+// side; a document's shape is taken as it is written (RFC 7946 section 3.1.9 asks authors to cut
+// such shapes). A ring that is not closed is closed; positions may carry more numbers, which are
+// ignored; coordinates are not checked against the globe.
 #pragma once
 
 #include <string>
@@ -29,7 +31,8 @@ struct GeoPoint {
 // Great-circle distance (haversine formula). Symmetric; exactly 0 for equal points.
 double HaversineMetres(GeoPoint a, GeoPoint b);
 
-// An area between two parallels and two meridians, borders included. west > east: it crosses the antimeridian.
+// An area between two parallels and two meridians, borders included. west > east: it crosses the
+// antimeridian.
 struct GeoBox {
   double south = 0;
   double west = 0;
@@ -41,14 +44,16 @@ struct GeoBox {
   friend bool operator==(const GeoBox&, const GeoBox&) = default;
 };
 
-// The smallest box around all points within `metres` of `centre`, for finding candidates. REQUIRES: metres >= 0
+// The smallest box around all points within `metres` of `centre`, for finding candidates.
+// REQUIRES: metres >= 0
 GeoBox BoxAroundCircle(GeoPoint centre, double metres);
 
 // A set of points, lines and polygons; a place belongs to it if it lies on any of them.
 //
-// Invariants  bounds is the smallest box around all coordinates, never crosses the antimeridian, and is inside out
-//             (south > north) when there are none; lines have two points or more; rings have three or more and do not
-//             repeat the first at the end; the first ring of a polygon is its outline, the others are holes
+// Invariants  bounds is the smallest box around all coordinates, never crosses the antimeridian,
+//             and is inside out (south > north) when there are none; lines have two points or more;
+//             rings have three or more and do not repeat the first at the end; the first ring of a
+//             polygon is its outline, the others are holes
 struct Shape {
   using Line = std::vector<GeoPoint>;
   using Polygon = std::vector<Line>;
@@ -60,24 +65,28 @@ struct Shape {
 
   bool empty() const { return points.empty() && lines.empty() && polygons.empty(); }
 
-  static constexpr GeoBox kNoBounds = {.south = 1e300, .west = 1e300, .north = -1e300, .east = -1e300};
+  static constexpr GeoBox kNoBounds = {
+      .south = 1e300, .west = 1e300, .north = -1e300, .east = -1e300};
 
   friend bool operator==(const Shape&, const Shape&) = default;
 };
 
-// Reads a GeoJSON object: any geometry, Feature or FeatureCollection (whose geometries are gathered). Geometries with
-// empty coordinates and Features with a null geometry contribute nothing.
+// Reads a GeoJSON object: any geometry, Feature or FeatureCollection (whose geometries are
+// gathered). Geometries with empty coordinates and Features with a null geometry contribute
+// nothing.
 // REQUIRES: `json` is valid JSON text of one value
 // errors  Invalid with detail "invalid_document_geojson_field"; the message is the reason alone
 Result<Shape> ParseGeoJson(std::string_view json);
 
 // ---- The areas of filters ----
 
-// The regular polygon of `sides` corners on the circle of `metres` around `centre`, sides along the plane. A circle
-// around a pole reaches up to it. metres: 0 gives a point, below 0 an empty shape. REQUIRES: sides >= 3
+// The regular polygon of `sides` corners on the circle of `metres` around `centre`, sides along the
+// plane. A circle around a pole reaches up to it. metres: 0 gives a point, below 0 an empty shape.
+// REQUIRES: sides >= 3
 Shape CircleShape(GeoPoint centre, double metres, int sides);
 
-// REQUIRES: top_right.lat >= bottom_left.lat. Crosses the antimeridian if top_right.lng < bottom_left.lng.
+// REQUIRES: top_right.lat >= bottom_left.lat. Crosses the antimeridian if top_right.lng <
+// bottom_left.lng.
 Shape BoxShape(GeoPoint top_right, GeoPoint bottom_left);
 GeoBox BoxOf(GeoPoint top_right, GeoPoint bottom_left);
 
@@ -85,10 +94,12 @@ GeoBox BoxOf(GeoPoint top_right, GeoPoint bottom_left);
 Shape PolygonShape(std::vector<GeoPoint> corners);
 
 // True if some place belongs to both.
-// cost  disjoint bounds end it at once; else the product of the numbers of sides near the other's bounds
+// cost  disjoint bounds end it at once; else the product of the numbers of sides near the other's
+//       bounds
 bool Intersects(const Shape& a, const Shape& b);
 
-// ---- Stored form: bounds as four float64, then varint counts and float64 pairs (lat, lng), little-endian ----
+// ---- Stored form: bounds as four float64, then varint counts and float64 pairs (lat, lng),
+// little-endian
 
 void AppendShape(std::string& out, const Shape& shape);
 

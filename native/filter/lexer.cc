@@ -11,8 +11,8 @@ namespace gannet::filter {
 namespace {
 
 constexpr std::string_view kReserved[] = {
-    "AND", "OR", "NOT", "IN", "TO", "EXISTS", "IS", "NULL", "EMPTY", "CONTAINS", "STARTS", "WITH", "_geoRadius",
-    "_geoBoundingBox", "_geoPolygon"};
+    "AND",   "OR",       "NOT",    "IN",   "TO",         "EXISTS",          "IS",         "NULL",
+    "EMPTY", "CONTAINS", "STARTS", "WITH", "_geoRadius", "_geoBoundingBox", "_geoPolygon"};
 
 bool IsSpace(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
 
@@ -34,8 +34,8 @@ int64_t Hex(std::string_view text, size_t at, size_t count) {
   return value;
 }
 
-// Reads the escape at inside[at], which is a backslash, appends its character and moves `at` behind it. False if it
-// is not an escape.
+// Reads the escape at inside[at], which is a backslash, appends its character and moves `at` behind
+// it. False if it is not an escape.
 bool Unescape(std::string_view inside, size_t& at, std::string& out) {
   if (at + 1 >= inside.size()) return false;
   const char c = inside[at + 1];
@@ -44,12 +44,24 @@ bool Unescape(std::string_view inside, size_t& at, std::string& out) {
   switch (c) {
     case '\\':
     case '\'':
-    case '"': value = c; break;
-    case 'b': value = '\b'; break;
-    case 'f': value = '\f'; break;
-    case 'n': value = '\n'; break;
-    case 'r': value = '\r'; break;
-    case 't': value = '\t'; break;
+    case '"':
+      value = c;
+      break;
+    case 'b':
+      value = '\b';
+      break;
+    case 'f':
+      value = '\f';
+      break;
+    case 'n':
+      value = '\n';
+      break;
+    case 'r':
+      value = '\r';
+      break;
+    case 't':
+      value = '\t';
+      break;
     case 'x':
       value = Hex(inside, at + 2, 2);
       length = 4;
@@ -71,8 +83,8 @@ bool Unescape(std::string_view inside, size_t& at, std::string& out) {
       const size_t digits_max = c <= '3' ? 3 : 2;
       value = 0;
       size_t digits = 0;
-      while (digits < digits_max && at + 1 + digits < inside.size() && inside[at + 1 + digits] >= '0' &&
-             inside[at + 1 + digits] <= '7') {
+      while (digits < digits_max && at + 1 + digits < inside.size() &&
+             inside[at + 1 + digits] >= '0' && inside[at + 1 + digits] <= '7') {
         value = value * 8 + (inside[at + 1 + digits++] - '0');
       }
       length = 1 + digits;
@@ -88,8 +100,8 @@ bool Unescape(std::string_view inside, size_t& at, std::string& out) {
 
 bool IsWordChar(char32_t c) {
   if (c < 0x80) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '-' ||
-           c == '.';
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
+           c == '-' || c == '.';
   }
   return IsUnicodeAlphanumeric(c);
 }
@@ -147,9 +159,10 @@ Result<Value> Lexer::TakeValue() {
     return FilterError("A value is missing: found " + Found() + ".", SpanOf(start, end), source_);
   }
   if (IsReservedWord(word)) {
-    return FilterError("`" + std::string(word) +
-                           "` is a reserved word. To use it as a field or a value, put it in quotation marks.",
-                       SpanOf(at_, at_ + word.size()), source_);
+    return FilterError(
+        "`" + std::string(word) +
+            "` is a reserved word. To use it as a field or a value, put it in quotation marks.",
+        SpanOf(at_, at_ + word.size()), source_);
   }
   Value value;
   value.text = word;
@@ -179,7 +192,8 @@ Result<Value> Lexer::TakeQuoted() {
     if (!Unescape(inside, i, value.text)) {
       size_t end = std::min(escape + 1, inside.size());
       if (end < inside.size()) DecodeUtf8(inside, end);
-      return FilterError("`" + std::string(inside.substr(escape, end - escape)) + "` does not begin a valid escape.",
+      return FilterError("`" + std::string(inside.substr(escape, end - escape)) +
+                             "` does not begin a valid escape.",
                          SpanOf(start + 1 + escape, start + 1 + end), source_);
     }
   }

@@ -1,8 +1,9 @@
 // Reading a filter expression piece by piece: white space, symbols, words, quoted values.
 //
-// The language has no fixed tokens (`TO` is a keyword only between spaces, geo arguments are bare numbers), so the
-// lexer is a cursor that the parser asks for what it expects. Keywords are upper case only. A word is a run of Unicode
-// letters and digits, `_`, `-` and `.`; so a keyword always ends where something stands that cannot be part of a word.
+// The language has no fixed tokens (`TO` is a keyword only between spaces, geo arguments are bare
+// numbers), so the lexer is a cursor that the parser asks for what it expects. Keywords are upper
+// case only. A word is a run of Unicode letters and digits, `_`, `-` and `.`; so a keyword always
+// ends where something stands that cannot be part of a word.
 #pragma once
 
 #include <optional>
@@ -46,7 +47,8 @@ class Lexer {
   // The word that comes next, not taken; empty if none does.
   std::string_view PeekWord() const;
 
-  // What comes next, for a message: the word, quoted value or character; "the end of the filter" at the end.
+  // What comes next, for a message: the word, quoted value or character; "the end of the filter" at
+  // the end.
   std::string Found() const;
 
   // Takes a bare word or a quoted value.
@@ -60,7 +62,8 @@ class Lexer {
   std::optional<Value> TakeNumber();
 
   // The part of the source from byte `start` to the cursor, or to byte `end`.
-  // cost  the distance from the bytes asked for last: a list of a million values is still read in linear time
+  // cost  the distance from the bytes asked for last: a list of a million values is still read in
+  //       linear time
   Span SpanFrom(size_t start) const { return SpanOf(start, at_); }
   Span SpanOf(size_t start, size_t end) const;
 

@@ -13,8 +13,10 @@ namespace {
 using NodePtr = std::unique_ptr<Node>;
 
 constexpr std::string_view kOperations =
-    "`=`, `!=`, `>=`, `>`, `<=`, `<`, `IN`, `NOT IN`, `TO`, `EXISTS`, `NOT EXISTS`, `IS NULL`, `IS NOT NULL`, "
-    "`IS EMPTY`, `IS NOT EMPTY`, `CONTAINS`, `NOT CONTAINS`, `STARTS WITH`, `NOT STARTS WITH`, `_geoRadius`, "
+    "`=`, `!=`, `>=`, `>`, `<=`, `<`, `IN`, `NOT IN`, `TO`, `EXISTS`, `NOT EXISTS`, `IS NULL`, `IS "
+    "NOT NULL`, "
+    "`IS EMPTY`, `IS NOT EMPTY`, `CONTAINS`, `NOT CONTAINS`, `STARTS WITH`, `NOT STARTS WITH`, "
+    "`_geoRadius`, "
     "`_geoBoundingBox`, `_geoPolygon`";
 
 NodePtr MakeNode(Node::Kind kind) {
@@ -49,7 +51,9 @@ std::string Number(double value) {
 class Parser {
  public:
   Parser(std::string_view expression, const FilterFeatures& features)
-      : source_(std::make_shared<const std::string>(expression)), lexer_(*source_), features_(features) {}
+      : source_(std::make_shared<const std::string>(expression)),
+        lexer_(*source_),
+        features_(features) {}
 
   Result<NodePtr> Parse() {
     lexer_.SkipSpace();
@@ -57,8 +61,9 @@ class Parser {
     GANNET_ASSIGN_OR_RETURN(NodePtr node, Expression(0));
     lexer_.SkipSpace();
     if (!lexer_.Done()) {
-      return Fail("Unexpected text after the end of the expression: `" + std::string(lexer_.Rest()) + "`.",
-                  lexer_.SpanOf(lexer_.at(), source_->size()));
+      return Fail(
+          "Unexpected text after the end of the expression: `" + std::string(lexer_.Rest()) + "`.",
+          lexer_.SpanOf(lexer_.at(), source_->size()));
     }
     return node;
   }
@@ -69,15 +74,21 @@ class Parser {
  private:
   // ---- Faults ----
 
-  Status Fail(std::string_view reason, Span span) const { return FilterError(reason, span, *source_); }
+  Status Fail(std::string_view reason, Span span) const {
+    return FilterError(reason, span, *source_);
+  }
   Status FailHere(std::string_view reason) const {
-    const size_t end = std::min(lexer_.at() + std::max<size_t>(lexer_.PeekWord().size(), 1), source_->size());
+    const size_t end =
+        std::min(lexer_.at() + std::max<size_t>(lexer_.PeekWord().size(), 1), source_->size());
     return Fail(reason, lexer_.SpanOf(lexer_.at(), end));
   }
-  Status FailFrom(std::string_view reason, size_t start) const { return Fail(reason, lexer_.SpanFrom(start)); }
+  Status FailFrom(std::string_view reason, size_t start) const {
+    return Fail(reason, lexer_.SpanFrom(start));
+  }
 
   Status FeatureError(std::string_view what, std::string_view feature, Span span) const {
-    return FilterError("Using " + std::string(what) + " in a filter requires the experimental feature `" +
+    return FilterError("Using " + std::string(what) +
+                           " in a filter requires the experimental feature `" +
                            std::string(feature) + "` to be enabled.",
                        span, *source_, "feature_not_enabled");
   }
@@ -131,7 +142,8 @@ class Parser {
       if (level == kNestingMax) return TooDeep();
       GANNET_ASSIGN_OR_RETURN(NodePtr node, Expression(level + 1));
       lexer_.SkipSpace();
-      if (!lexer_.Take(")")) return FailFrom("The parenthesis `(` is not closed: found " + lexer_.Found() + ".", start);
+      if (!lexer_.Take(")"))
+        return FailFrom("The parenthesis `(` is not closed: found " + lexer_.Found() + ".", start);
       return node;
     }
     const std::string_view word = lexer_.PeekWord();
@@ -139,10 +151,12 @@ class Parser {
     if (word == "_geoBoundingBox") return GeoBoundingBox();
     if (word == "_geoPolygon") return GeoPolygon();
     if (word == "_geo" || word == "_geoPoint" || word == "_geoDistance") {
-      return FailHere("`" + std::string(word) +
-                      "` is reserved and cannot be used as a field of a filter. Use `_geoRadius(latitude, longitude, "
-                      "distance)`, `_geoBoundingBox([latitude, longitude], [latitude, longitude])` or "
-                      "`_geoPolygon([latitude, longitude], ...)`.");
+      return FailHere(
+          "`" + std::string(word) +
+          "` is reserved and cannot be used as a field of a filter. Use `_geoRadius(latitude, "
+          "longitude, "
+          "distance)`, `_geoBoundingBox([latitude, longitude], [latitude, longitude])` or "
+          "`_geoPolygon([latitude, longitude], ...)`.");
     }
     if (word == "_shard") {
       return FeatureError("`_shard`", "network", lexer_.SpanOf(start, start + word.size()));
@@ -152,7 +166,8 @@ class Parser {
       lexer_.SkipSpace();
       const bool call = lexer_.Peek() == '(';
       lexer_.Rewind(start);
-      if (call) return FeatureError("`_foreign`", "foreignKeys", lexer_.SpanOf(start, start + word.size()));
+      if (call)
+        return FeatureError("`_foreign`", "foreignKeys", lexer_.SpanOf(start, start + word.size()));
     }
     if (word == "_vectors" || word.starts_with("_vectors.")) {
       GANNET_ASSIGN_OR_RETURN(NodePtr node, VectorsIfAny());
@@ -204,8 +219,9 @@ class Parser {
         } else if (lexer_.TakeKeyword("EMPTY")) {
           node->op = Operator::kIsEmpty;
         } else {
-          return FailHere("After `IS` one of `NULL`, `NOT NULL`, `EMPTY` and `NOT EMPTY` is expected, found " +
-                          lexer_.Found() + ".");
+          return FailHere(
+              "After `IS` one of `NULL`, `NOT NULL`, `EMPTY` and `NOT EMPTY` is expected, found " +
+              lexer_.Found() + ".");
         }
       } else if (!negated && spaced && BeginsValue()) {
         node->op = Operator::kBetween;
@@ -221,8 +237,8 @@ class Parser {
 
   Status NoOperation(size_t start, size_t keyword) {
     lexer_.Rewind(keyword);
-    return FailFrom("An operation is expected after the field, one of " + std::string(kOperations) + "; found " +
-                        lexer_.Found() + ".",
+    return FailFrom("An operation is expected after the field, one of " + std::string(kOperations) +
+                        "; found " + lexer_.Found() + ".",
                     start);
   }
 
@@ -253,7 +269,8 @@ class Parser {
 
   bool BeginsValue() const {
     const std::string_view word = lexer_.PeekWord();
-    return lexer_.Peek() == '"' || lexer_.Peek() == '\'' || (!word.empty() && !IsReservedWord(word));
+    return lexer_.Peek() == '"' || lexer_.Peek() == '\'' ||
+           (!word.empty() && !IsReservedWord(word));
   }
 
   // `a TO b`, the cursor at `a`.
@@ -261,14 +278,18 @@ class Parser {
     const size_t first = lexer_.at();
     GANNET_RETURN_IF_ERROR(Operand(node));
     if (!lexer_.SkipSpace() || !lexer_.TakeKeyword("TO")) return NoOperation(start, first);
-    if (!lexer_.SkipSpace()) return FailHere("White space and a value are expected after `TO`, found " + lexer_.Found() + ".");
+    if (!lexer_.SkipSpace())
+      return FailHere("White space and a value are expected after `TO`, found " + lexer_.Found() +
+                      ".");
     return Operand(node);
   }
 
   Status List(Node& node) {
     lexer_.SkipSpace();
     const size_t open = lexer_.at();
-    if (!lexer_.Take("[")) return FailHere("A list in brackets `[` is expected after `IN`, found " + lexer_.Found() + ".");
+    if (!lexer_.Take("["))
+      return FailHere("A list in brackets `[` is expected after `IN`, found " + lexer_.Found() +
+                      ".");
     for (;;) {
       lexer_.SkipSpace();
       if (lexer_.Take("]")) return Status::Ok();
@@ -278,7 +299,8 @@ class Parser {
       if (lexer_.Take(",")) continue;
       if (lexer_.Take("]")) return Status::Ok();
       if (lexer_.Done()) return FailFrom("The list of `IN` is not closed by `]`.", open);
-      return FailHere("The values of an `IN` list are separated by commas, found " + lexer_.Found() + ".");
+      return FailHere("The values of an `IN` list are separated by commas, found " +
+                      lexer_.Found() + ".");
     }
   }
 
@@ -292,10 +314,12 @@ class Parser {
   static constexpr std::string_view kRadiusUse =
       "`_geoRadius` takes 3 or 4 numbers: `_geoRadius(latitude, longitude, metres[, resolution])`";
   static constexpr std::string_view kBoxUse =
-      "`_geoBoundingBox` takes two points, the top right and the bottom left corner: `_geoBoundingBox([latitude, "
+      "`_geoBoundingBox` takes two points, the top right and the bottom left corner: "
+      "`_geoBoundingBox([latitude, "
       "longitude], [latitude, longitude])`";
   static constexpr std::string_view kPolygonUse =
-      "`_geoPolygon` takes at least three points: `_geoPolygon([latitude, longitude], [latitude, longitude], "
+      "`_geoPolygon` takes at least three points: `_geoPolygon([latitude, longitude], [latitude, "
+      "longitude], "
       "[latitude, longitude], ...)`";
 
   // Takes the name and the opening parenthesis of a geo function.
@@ -307,13 +331,16 @@ class Parser {
   Status Expect(std::string_view symbol, std::string_view use) {
     lexer_.SkipSpace();
     if (lexer_.Take(symbol)) return Status::Ok();
-    return FailHere(std::string(use) + "; expected `" + std::string(symbol) + "`, found " + lexer_.Found() + ".");
+    return FailHere(std::string(use) + "; expected `" + std::string(symbol) + "`, found " +
+                    lexer_.Found() + ".");
   }
 
   Result<Value> Argument(std::string_view use) {
     lexer_.SkipSpace();
     std::optional<Value> number = lexer_.TakeNumber();
-    if (!number) return FailHere(std::string(use) + "; expected a finite number, found " + lexer_.Found() + ".");
+    if (!number)
+      return FailHere(std::string(use) + "; expected a finite number, found " + lexer_.Found() +
+                      ".");
     return std::move(*number);
   }
 
@@ -354,7 +381,8 @@ class Parser {
       GANNET_ASSIGN_OR_RETURN(const Value resolution, Argument(kRadiusUse));
       const double sides = std::trunc(*resolution.number);
       if (sides < 3 || sides > 1000) {
-        return Fail("The resolution of `_geoRadius` must be between 3 and 1000, found `" + resolution.text + "`.",
+        return Fail("The resolution of `_geoRadius` must be between 3 and 1000, found `" +
+                        resolution.text + "`.",
                     resolution.span);
       }
       node->resolution = static_cast<int>(sides);
@@ -373,8 +401,8 @@ class Parser {
     GANNET_ASSIGN_OR_RETURN(const GeoPoint bottom_left, BracketedPoint(kBoxUse));
     GANNET_RETURN_IF_ERROR(Expect(")", kBoxUse));
     if (top_right.lat < bottom_left.lat) {
-      return FailFrom("The top of the bounding box, `" + Number(top_right.lat) + "`, is below its bottom, `" +
-                          Number(bottom_left.lat) + "`.",
+      return FailFrom("The top of the bounding box, `" + Number(top_right.lat) +
+                          "`, is below its bottom, `" + Number(bottom_left.lat) + "`.",
                       start);
     }
     node->points = {top_right, bottom_left};
@@ -393,7 +421,8 @@ class Parser {
     } while (lexer_.Take(",") && (lexer_.SkipSpace(), lexer_.Peek() != ')'));
     GANNET_RETURN_IF_ERROR(Expect(")", kPolygonUse));
     if (node->points.size() < 3) {
-      return FailFrom(std::string(kPolygonUse) + "; found " + std::to_string(node->points.size()) + ".", start);
+      return FailFrom(
+          std::string(kPolygonUse) + "; found " + std::to_string(node->points.size()) + ".", start);
     }
     Place(*node, start);
     return node;
@@ -409,7 +438,8 @@ class Parser {
     }
     const std::string_view word = lexer_.PeekWord();
     const std::string_view name = word.substr(0, word.find('.'));
-    if (name.empty()) return FailHere("A name is expected after the dot, found " + lexer_.Found() + ".");
+    if (name.empty())
+      return FailHere("A name is expected after the dot, found " + lexer_.Found() + ".");
     lexer_.Take(name);
     return std::string(name);
   }
@@ -423,8 +453,8 @@ class Parser {
     return negated;
   }
 
-  // The vector filter at the cursor; null, with the cursor where it was, when `_vectors` is an ordinary field: in
-  // front of another operator and without a quoted name.
+  // The vector filter at the cursor; null, with the cursor where it was, when `_vectors` is an
+  // ordinary field: in front of another operator and without a quoted name.
   Result<NodePtr> VectorsIfAny() {
     const size_t start = lexer_.at();
     const size_t word_end = start + lexer_.PeekWord().size();
@@ -446,7 +476,8 @@ class Parser {
       return *negated ? Negate(std::move(node)) : std::move(node);
     }
     if (quoted) {
-      return Fail("Only `EXISTS` and `NOT EXISTS` can follow `_vectors` with a quoted name.", node->field_span);
+      return Fail("Only `EXISTS` and `NOT EXISTS` can follow `_vectors` with a quoted name.",
+                  node->field_span);
     }
     lexer_.Rewind(start);
     return NodePtr();
@@ -471,8 +502,11 @@ class Parser {
       node.vector_kind = VectorKind::kDocumentTemplate;
       return Status::Ok();
     }
-    return FailHere("After `_vectors` and the embedder one of `fragments.<name>`, `userProvided`, `documentTemplate` "
-                    "and `regenerate` is expected, found " + lexer_.Found() + ".");
+    return FailHere(
+        "After `_vectors` and the embedder one of `fragments.<name>`, `userProvided`, "
+        "`documentTemplate` "
+        "and `regenerate` is expected, found " +
+        lexer_.Found() + ".");
   }
 
   std::shared_ptr<const std::string> source_;
@@ -492,8 +526,9 @@ Status WrongKind(std::string_view expected, const simdjson::dom::element& found)
     text.resize(end);
     text += "...";
   }
-  return Status::Invalid("Invalid filter: expected " + std::string(expected) + ", found `" + text + "`.",
-                         "invalid_search_filter");
+  return Status::Invalid(
+      "Invalid filter: expected " + std::string(expected) + ", found `" + text + "`.",
+      "invalid_search_filter");
 }
 
 // Parses the expressions of one filter and remembers the first use of a feature that is off.
@@ -521,7 +556,8 @@ class FilterReader {
       } else {
         return WrongKind("a string or an array of strings", part);
       }
-      if (!disjunction.empty()) conjunction.push_back(Join(Node::Kind::kOr, std::move(disjunction)));
+      if (!disjunction.empty())
+        conjunction.push_back(Join(Node::Kind::kOr, std::move(disjunction)));
     }
     return Join(Node::Kind::kAnd, std::move(conjunction));
   }
@@ -548,7 +584,8 @@ class FilterReader {
 
 }  // namespace
 
-Result<std::unique_ptr<Node>> ParseFilterJson(std::string_view json, const FilterFeatures& features) {
+Result<std::unique_ptr<Node>> ParseFilterJson(std::string_view json,
+                                              const FilterFeatures& features) {
   simdjson::dom::parser parser;
   simdjson::dom::element filter;
   if (parser.parse(json.data(), json.size()).get(filter) != simdjson::SUCCESS) {
@@ -560,7 +597,8 @@ Result<std::unique_ptr<Node>> ParseFilterJson(std::string_view json, const Filte
   return node;
 }
 
-Result<std::unique_ptr<Node>> ParseFilter(std::string_view expression, const FilterFeatures& features) {
+Result<std::unique_ptr<Node>> ParseFilter(std::string_view expression,
+                                          const FilterFeatures& features) {
   FilterReader reader(features);
   GANNET_ASSIGN_OR_RETURN(NodePtr node, reader.Expression(expression));
   if (!reader.feature_fault().ok()) return reader.feature_fault();

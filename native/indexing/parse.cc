@@ -34,9 +34,12 @@ std::string_view WithoutByteOrderMark(std::string_view bytes) {
 
 const char* FormatName(PayloadFormat format) {
   switch (format) {
-    case PayloadFormat::kJson: return "json";
-    case PayloadFormat::kNdjson: return "ndjson";
-    case PayloadFormat::kCsv: return "csv";
+    case PayloadFormat::kJson:
+      return "json";
+    case PayloadFormat::kNdjson:
+      return "ndjson";
+    case PayloadFormat::kCsv:
+      return "csv";
   }
   return "";
 }
@@ -51,7 +54,8 @@ Status Malformed(PayloadFormat format, std::string_view reason) {
 }
 
 // `reason` with the line and column, both from 1, columns in characters, of payload[offset].
-Status MalformedAt(PayloadFormat format, std::string_view payload, size_t offset, std::string_view reason) {
+Status MalformedAt(PayloadFormat format, std::string_view payload, size_t offset,
+                   std::string_view reason) {
   const std::string_view before = payload.substr(0, offset);
   const auto line = 1 + std::count(before.begin(), before.end(), '\n');
   const size_t line_start = before.rfind('\n') == before.npos ? 0 : before.rfind('\n') + 1;
@@ -94,7 +98,7 @@ std::string Quoted(std::string_view text) {
   return Shortened(text.substr(0, end));
 }
 
-// ---- Where is the fault? ------------------------------------------------------------------------------------------
+// ---- Where is the fault? ------------------------------------------------------------------------
 
 // A plain validator for one JSON object, run only to explain what simdjson or the scanner refused.
 class FaultFinder {
@@ -170,7 +174,8 @@ class FaultFinder {
   bool Key() {
     Space();
     if (Done()) return No("an object is not closed");
-    if (text_[at_] != '"') return No("expected a key in quotation marks, found " + Quoted(text_.substr(at_)));
+    if (text_[at_] != '"')
+      return No("expected a key in quotation marks, found " + Quoted(text_.substr(at_)));
     if (!String()) return false;
     Space();
     if (Done() || text_[at_] != ':') return No("expected `:` after the key");
@@ -234,7 +239,9 @@ class FaultFinder {
     int value = 0;
     for (size_t i = at; i < at + 4; ++i) {
       const char c = text_[i];
-      const int digit = IsDigit(c) ? c - '0' : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10 : -1;
+      const int digit = IsDigit(c)                           ? c - '0'
+                        : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10
+                                                             : -1;
       if (digit < 0) return -1;
       value = value * 16 + digit;
     }
@@ -258,7 +265,8 @@ class FaultFinder {
           const bool high = unit >= 0xd800 && unit < 0xdc00;
           if (unit >= 0xdc00 && unit < 0xe000) return No("lone surrogate in a string");
           if (high) {
-            const bool pair = at_ + 7 < text_.size() && text_[at_ + 6] == '\\' && text_[at_ + 7] == 'u';
+            const bool pair =
+                at_ + 7 < text_.size() && text_[at_ + 6] == '\\' && text_[at_ + 7] == 'u';
             const int low = pair ? Hex4(at_ + 8) : -1;
             if (low < 0xdc00 || low >= 0xe000) return No("lone surrogate in a string");
           }
@@ -291,7 +299,7 @@ class FaultFinder {
   std::optional<Fault> fault_;
 };
 
-// ---- Scanner ------------------------------------------------------------------------------------------------------
+// ---- Scanner ------------------------------------------------------------------------------------
 
 // One bit per byte of a block of 64, the first byte in bit 0.
 struct BlockMasks {
@@ -347,11 +355,12 @@ struct ObjectScan {
   bool long_integer = false;  // may hold a number of 19 digits or more
 };
 
-// Finds the end of the object that starts at `begin`, if there is a valid one; what stands between is not validated.
+// Finds the end of the object that starts at `begin`, if there is a valid one; what stands between
+// is not validated.
 ObjectScan ScanObject(const char* begin, const char* end) {
   ObjectScan scan;
-  uint64_t in_string = 0;        // all ones while a string continues from the block before
-  uint64_t escaped_carry = 0;    // 1 when the first byte of the block is escaped
+  uint64_t in_string = 0;      // all ones while a string continues from the block before
+  uint64_t escaped_carry = 0;  // 1 when the first byte of the block is escaped
   int depth = 0;
   for (const char* at = begin; at < end; at += 64) {
     char tail[64];
@@ -402,7 +411,8 @@ ObjectScan ScanObject(const char* begin, const char* end) {
   return scan;
 }
 
-// True if the digits of an integer, without its sign, do not fit 64 bits: unsigned, or signed when `negative`.
+// True if the digits of an integer, without its sign, do not fit 64 bits: unsigned, or signed when
+// `negative`.
 bool Beyond64Bits(std::string_view digits, bool negative) {
   const std::string_view limit = negative ? "9223372036854775808" : "18446744073709551615";
   return digits.size() > limit.size() || (digits.size() == limit.size() && digits > limit);
@@ -423,8 +433,8 @@ std::optional<std::string> WidenIntegers(std::string_view document) {
       while (i < document.size() && IsDigit(document[i])) ++i;
       const char before = start == 0 ? ' ' : document[start - 1];
       const char after = i == document.size() ? ' ' : document[i];
-      const bool integer = before != '.' && before != '+' && (before | 0x20) != 'e' && after != '.' &&
-                           (after | 0x20) != 'e';
+      const bool integer = before != '.' && before != '+' && (before | 0x20) != 'e' &&
+                           after != '.' && (after | 0x20) != 'e';
       // The '-' of an exponent is caught by what stands before it: "1e-5".
       const bool exponent = before == '-' && start >= 2 && (document[start - 2] | 0x20) == 'e';
       if (integer && !exponent && Beyond64Bits(document.substr(start, i - start), before == '-')) {
@@ -442,11 +452,12 @@ std::optional<std::string> WidenIntegers(std::string_view document) {
   return widened;
 }
 
-// True if all \uXXXX escapes of surrogates come in pairs. simdjson 0.9 lets lone low ones, and high ones before any
-// other \u escape, pass and writes bytes that are not UTF-8.
+// True if all \uXXXX escapes of surrogates come in pairs. simdjson 0.9 lets lone low ones, and high
+// ones before any other \u escape, pass and writes bytes that are not UTF-8.
 // REQUIRES: `document` is otherwise valid JSON
 bool SurrogatesPaired(std::string_view document) {
-  const auto unit_at = [&](size_t at) -> int {  // of the escape at document[at], -1 if it is not \uXXXX
+  const auto unit_at =
+      [&](size_t at) -> int {  // of the escape at document[at], -1 if it is not \uXXXX
     if (at + 6 > document.size() || document[at] != '\\' || document[at + 1] != 'u') return -1;
     unsigned unit = 0;
     std::from_chars(document.data() + at + 2, document.data() + at + 6, unit, 16);
@@ -484,7 +495,8 @@ class PayloadScanner {
     if (state_ == State::kStart) {
       SkipSpace();
       if (format_ == PayloadFormat::kJson) {
-        if (at_ == end_) return Fault("an object or an array of objects is expected, and the payload is blank");
+        if (at_ == end_)
+          return Fault("an object or an array of objects is expected, and the payload is blank");
         if (*at_ == '[') {
           ++at_;
           SkipSpace();
@@ -506,7 +518,8 @@ class PayloadScanner {
       SkipSpace();
       if (at_ == end_) return Fault("the array is not closed");
       if (*at_ == ']') return std::optional<Document>();
-      if (*at_ != ',') return Fault("expected `,` or `]` after a document, found " + Quoted(Rest()));
+      if (*at_ != ',')
+        return Fault("expected `,` or `]` after a document, found " + Quoted(Rest()));
       ++at_;
     }
     SkipSpace();
@@ -526,7 +539,8 @@ class PayloadScanner {
   // Explains what is wrong inside `text`, a part of the payload that starts where a document does.
   Status FaultInside(std::string_view text) const {
     const FaultFinder::Fault fault = FaultFinder(text).Find();
-    return MalformedAt(format_, payload_, static_cast<size_t>(text.data() - payload_.data()) + fault.offset,
+    return MalformedAt(format_, payload_,
+                       static_cast<size_t>(text.data() - payload_.data()) + fault.offset,
                        fault.reason);
   }
 
@@ -553,8 +567,8 @@ class PayloadScanner {
   const char* end_;
 };
 
-// The text to be parsed for a document of the payload: itself, or a copy in `scratch` where it must be widened or
-// padded. Always followed by kDocumentPadding readable bytes.
+// The text to be parsed for a document of the payload: itself, or a copy in `scratch` where it must
+// be widened or padded. Always followed by kDocumentPadding readable bytes.
 std::string_view Readable(const PayloadScanner& scanner, const PayloadScanner::Document& document,
                           std::string& scratch) {
   std::optional<std::string> widened;
@@ -578,7 +592,8 @@ Result<uint64_t> CheckPayload(std::string_view bytes, PayloadFormat format) {
     const std::string_view text = Readable(scanner, *document, scratch);
     const simdjson::error_code error = parser.parse(text.data(), text.size(), false).error();
     if (error == simdjson::MEMALLOC || error == simdjson::CAPACITY) {
-      return Status::Limit("A document of " + std::to_string(text.size()) + " bytes is too large to be read.");
+      return Status::Limit("A document of " + std::to_string(text.size()) +
+                           " bytes is too large to be read.");
     }
     if (error != simdjson::SUCCESS || (document->scan.escapes && !SurrogatesPaired(text))) {
       return scanner.FaultInside(document->text);
@@ -597,13 +612,14 @@ Status ForEachDocument(std::string_view bytes, PayloadFormat format,
   }
 }
 
-// ---- CSV ----------------------------------------------------------------------------------------------------------
+// ---- CSV ----------------------------------------------------------------------------------------
 
 namespace {
 
 constexpr size_t kCsvChunkBytes = 64 * 1024;
 
-// The records of a CSV text. Fields are views of the text, or of `unquoted_` where quotation marks were taken out.
+// The records of a CSV text. Fields are views of the text, or of `unquoted_` where quotation marks
+// were taken out.
 class CsvReader {
  public:
   CsvReader(std::string_view text, char delimiter) : text_(text), delimiter_(delimiter) {}
@@ -618,7 +634,8 @@ class CsvReader {
     if (at_ == text_.size()) return false;
     for (bool more = true; more;) more = Field();
     for (const Span& span : spans_) {
-      fields.push_back((span.unquoted ? std::string_view(unquoted_) : text_).substr(span.start, span.size));
+      fields.push_back(
+          (span.unquoted ? std::string_view(unquoted_) : text_).substr(span.start, span.size));
     }
     return true;
   }
@@ -632,7 +649,9 @@ class CsvReader {
 
   // Index of the first delimiter or line end at or behind `from`.
   size_t FieldEnd(size_t from) const {
-    while (from < text_.size() && text_[from] != delimiter_ && text_[from] != '\n' && text_[from] != '\r') ++from;
+    while (from < text_.size() && text_[from] != delimiter_ && text_[from] != '\n' &&
+           text_[from] != '\r')
+      ++from;
     return from;
   }
 
@@ -710,7 +729,8 @@ Column ParseColumn(std::string_view cell) {
 
 bool IsUnicodeSpace(char32_t c) {
   return (c >= 0x09 && c <= 0x0d) || c == 0x20 || c == 0x85 || c == 0xa0 || c == 0x1680 ||
-         (c >= 0x2000 && c <= 0x200a) || c == 0x2028 || c == 0x2029 || c == 0x202f || c == 0x205f || c == 0x3000;
+         (c >= 0x2000 && c <= 0x200a) || c == 0x2028 || c == 0x2029 || c == 0x202f || c == 0x205f ||
+         c == 0x3000;
 }
 
 std::string_view Trimmed(std::string_view text) {
@@ -729,12 +749,14 @@ std::string_view Trimmed(std::string_view text) {
   return text;
 }
 
-// Appends `cell` as a JSON number; false if it is none. Integers within signed 64 bits stay integers.
+// Appends `cell` as a JSON number; false if it is none. Integers within signed 64 bits stay
+// integers.
 bool AppendNumberCell(std::string& out, std::string_view cell) {
   if (cell.size() > 1 && cell[0] == '+' && cell[1] != '-') cell.remove_prefix(1);
   const char* const end = cell.data() + cell.size();
   int64_t integer = 0;
-  if (const auto read = std::from_chars(cell.data(), end, integer); read.ec == std::errc() && read.ptr == end) {
+  if (const auto read = std::from_chars(cell.data(), end, integer);
+      read.ec == std::errc() && read.ptr == end) {
     AppendJsonNumber(out, integer);
     return true;
   }
@@ -760,7 +782,8 @@ Result<uint64_t> ConvertCsv(std::string_view csv, char delimiter,
                             const std::function<Status(std::string_view ndjson_chunk)>& write) {
   constexpr PayloadFormat kFormat = PayloadFormat::kCsv;
   csv = WithoutByteOrderMark(csv);
-  if (!simdjson::validate_utf8(csv.data(), csv.size())) return Malformed(kFormat, "it is not valid UTF-8");
+  if (!simdjson::validate_utf8(csv.data(), csv.size()))
+    return Malformed(kFormat, "it is not valid UTF-8");
 
   CsvReader reader(csv, delimiter);
   std::vector<std::string_view> cells;
@@ -774,8 +797,9 @@ Result<uint64_t> ConvertCsv(std::string_view csv, char delimiter,
   while (reader.Next(cells)) {
     ++count;
     if (cells.size() != columns.size()) {
-      return Malformed(kFormat, "line " + std::to_string(count) + " has " + std::to_string(cells.size()) +
-                                    " fields, and the header has " + std::to_string(columns.size()));
+      return Malformed(kFormat, "line " + std::to_string(count) + " has " +
+                                    std::to_string(cells.size()) + " fields, and the header has " +
+                                    std::to_string(columns.size()));
     }
     for (size_t i = 0; i < cells.size(); ++i) {
       const Column& column = columns[i];
@@ -796,8 +820,9 @@ Result<uint64_t> ConvertCsv(std::string_view csv, char delimiter,
       } else if (is_boolean && (cell == "true" || cell == "false")) {
         chunk += cell;
       } else if (is_boolean || !AppendNumberCell(chunk, cell)) {
-        return Malformed(kFormat, std::string("invalid ") + (is_boolean ? "boolean " : "number ") + Shortened(cells[i]) +
-                                      " in line " + std::to_string(count) + ", column `" + column.name + "`");
+        return Malformed(kFormat, std::string("invalid ") + (is_boolean ? "boolean " : "number ") +
+                                      Shortened(cells[i]) + " in line " + std::to_string(count) +
+                                      ", column `" + column.name + "`");
       }
     }
     chunk += "}\n";

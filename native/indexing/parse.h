@@ -1,22 +1,26 @@
 // Payloads of documents: JSON, NDJSON and CSV bytes -> one slice of JSON text per document.
 //
-// A payload is checked in full before it is accepted (CheckPayload) and read again when it is indexed
-// (ForEachDocument). Both walk the bytes once with the same scanner: it finds where an object ends by tracking
-// strings and brackets, 64 bytes per step; simdjson then validates the slice. CSV is turned into NDJSON on
-// acceptance, so that everything behind reads one of two formats.
+// A payload is checked in full before it is accepted (CheckPayload) and read again when it is
+// indexed (ForEachDocument). Both walk the bytes once with the same scanner: it finds where an
+// object ends by tracking strings and brackets, 64 bytes per step; simdjson then validates the
+// slice. CSV is turned into NDJSON on acceptance, so that everything behind reads one of two
+// formats.
 //
 // What is accepted:
-//   kJson    one object, or an array of objects. Text behind a complete array is ignored; behind an object it is a
-//            fault.
+//   kJson    one object, or an array of objects. Text behind a complete array is ignored; behind an
+//            object it is a fault.
 //   kNdjson  objects separated by any white space or by nothing at all; an object may span lines.
 //   CSV      RFC 4180 with a header; see ConvertCsv.
-//   all      UTF-8, a byte order mark at the start is skipped. Objects and arrays nest at most kDepthMax deep,
-//            counted from the document. No lone surrogate escapes, no numbers beyond the range of a double.
-//            Repeated keys stay: the last one counts, which is the consumer's business.
+//   all      UTF-8, a byte order mark at the start is skipped. Objects and arrays nest at most
+//            kDepthMax deep, counted from the document. No lone surrogate escapes, no numbers
+//            beyond the range of a double. Repeated keys stay: the last one counts, which is the
+//            consumer's business.
 //
-// Faults: Status::Invalid with detail "malformed_payload"; the message names the format, the reason and the place.
+// Faults: Status::Invalid with detail "malformed_payload"; the message names the format, the reason
+// and the place.
 //
-// Memory: the bytes are borrowed (map a large file); beyond them one document and simdjson's tape for it.
+// Memory: the bytes are borrowed (map a large file); beyond them one document and simdjson's tape
+// for it.
 // Threads: all functions are reentrant.
 #pragma once
 
@@ -33,7 +37,8 @@ enum class PayloadFormat : uint8_t { kJson, kNdjson, kCsv };
 
 inline constexpr int kDepthMax = 128;
 
-// Readable bytes behind every slice that ForEachDocument hands out: what simdjson reads past its input.
+// Readable bytes behind every slice that ForEachDocument hands out: what simdjson reads past its
+// input.
 inline constexpr size_t kDocumentPadding = 32;
 
 // Checks the syntax of a whole payload and returns the number of its documents.
@@ -41,24 +46,28 @@ inline constexpr size_t kDocumentPadding = 32;
 // cost  one pass, above 1 GB/s
 Result<uint64_t> CheckPayload(std::string_view bytes, PayloadFormat format);
 
-// Calls `sink` with the JSON text of each document, in order; stops at the first Status that is not ok and returns it.
-// The slice is the exact text of the object in the payload, with one exception: integers beyond 64 bits, which
-// simdjson refuses, get ".0" appended and so read as doubles. simdjson's DOM parses every slice of a checked payload.
+// Calls `sink` with the JSON text of each document, in order; stops at the first Status that is not
+// ok and returns it. The slice is the exact text of the object in the payload, with one exception:
+// integers beyond 64 bits, which simdjson refuses, get ".0" appended and so read as doubles.
+// simdjson's DOM parses every slice of a checked payload.
 // lifetime  the slice and kDocumentPadding bytes behind it are readable until `sink` returns.
-// REQUIRES: format is kJson or kNdjson, and CheckPayload accepted `bytes`; otherwise slices may not be valid JSON
+// REQUIRES: format is kJson or kNdjson, and CheckPayload accepted `bytes`; otherwise slices may not
+// be valid JSON
 Status ForEachDocument(std::string_view bytes, PayloadFormat format,
                        const std::function<Status(std::string_view document)>& sink);
 
 // Converts CSV to NDJSON, one line per record, and returns the number of records.
 //
-// The first record is the header. A cell `name:type` has the type behind its last colon if that is `string`, `number`
-// or `boolean`; any other cell is a name of type string. Empty cells are null. Numbers and booleans are trimmed;
-// strings are not. A quotation mark that is not closed ends with the input, as in most readers. Blank lines are
-// skipped. Keys come in header order.
+// The first record is the header. A cell `name:type` has the type behind its last colon if that is
+// `string`, `number` or `boolean`; any other cell is a name of type string. Empty cells are null.
+// Numbers and booleans are trimmed; strings are not. A quotation mark that is not closed ends with
+// the input, as in most readers. Blank lines are skipped. Keys come in header order.
 // delimiter  one ASCII character
-// write      receives whole lines, about 64 KiB at a time; its failure ends the conversion and is returned
-// errors     besides the general ones: a cell that does not fit its type, a record with another number of fields
-//            than the header; the record is named by its number, counted from 1 behind the header
+// write      receives whole lines, about 64 KiB at a time; its failure ends the conversion and is
+//            returned
+// errors     besides the general ones: a cell that does not fit its type, a record with another
+//            number of fields than the header; the record is named by its number, counted from 1
+//            behind the header
 Result<uint64_t> ConvertCsv(std::string_view csv, char delimiter,
                             const std::function<Status(std::string_view ndjson_chunk)>& write);
 

@@ -1,4 +1,5 @@
-// Any bytes as a filter, as an expression and as JSON: the parser ends, and what it accepts is well formed.
+// Any bytes as a filter, as an expression and as JSON: the parser ends, and what it accepts is well
+// formed.
 #include <cstdint>
 #include <cstdlib>
 
@@ -13,9 +14,12 @@ void Check(const Node& node) {
     if (!good) std::abort();
   };
   switch (node.kind) {
-    case Node::Kind::kTrue: break;
+    case Node::Kind::kTrue:
+      break;
     case Node::Kind::kAnd:
-    case Node::Kind::kOr: require(node.children.size() >= 2); break;
+    case Node::Kind::kOr:
+      require(node.children.size() >= 2);
+      break;
     case Node::Kind::kNot:
       require(node.children.size() == 1 && node.children[0]->kind != Node::Kind::kNot);
       break;

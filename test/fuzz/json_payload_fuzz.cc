@@ -14,7 +14,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   simdjson::dom::parser parser;
   const Status status = indexing::ForEachDocument(payload, kFormat, [&](std::string_view document) {
     ++seen;
-    const bool parses = parser.parse(document.data(), document.size(), false).error() == simdjson::SUCCESS;
+    const bool parses =
+        parser.parse(document.data(), document.size(), false).error() == simdjson::SUCCESS;
     if (count.ok() && !parses) std::abort();
     return Status::Ok();
   });

@@ -66,12 +66,27 @@ TEST(JsonString, AgreesWithAByteByByteTwinAtEveryAlignment) {
 
 TEST(JsonNumber, LooksAsInJavaScript) {
   const std::pair<double, std::string> cases[] = {
-      {0, "0"}, {-0.0, "0"}, {4, "4"}, {-17, "-17"}, {0.1, "0.1"}, {-2.5, "-2.5"}, {1e20, "100000000000000000000"},
-      {1e21, "1e+21"}, {1.5e21, "1.5e+21"}, {123456789012345680000.0, "123456789012345680000"},
-      {1e-6, "0.000001"}, {1e-7, "1e-7"}, {1.25e-7, "1.25e-7"}, {5e-324, "5e-324"},
-      {1.7976931348623157e308, "1.7976931348623157e+308"}, {18446744073709551615.0, "18446744073709552000"},
-      {9007199254740993.0, "9007199254740992"}, {0.30000000000000004, "0.30000000000000004"}, {1234.5678, "1234.5678"},
-      {std::numeric_limits<double>::infinity(), "null"}, {std::nan(""), "null"}};
+      {0, "0"},
+      {-0.0, "0"},
+      {4, "4"},
+      {-17, "-17"},
+      {0.1, "0.1"},
+      {-2.5, "-2.5"},
+      {1e20, "100000000000000000000"},
+      {1e21, "1e+21"},
+      {1.5e21, "1.5e+21"},
+      {123456789012345680000.0, "123456789012345680000"},
+      {1e-6, "0.000001"},
+      {1e-7, "1e-7"},
+      {1.25e-7, "1.25e-7"},
+      {5e-324, "5e-324"},
+      {1.7976931348623157e308, "1.7976931348623157e+308"},
+      {18446744073709551615.0, "18446744073709552000"},
+      {9007199254740993.0, "9007199254740992"},
+      {0.30000000000000004, "0.30000000000000004"},
+      {1234.5678, "1234.5678"},
+      {std::numeric_limits<double>::infinity(), "null"},
+      {std::nan(""), "null"}};
   for (const auto& [value, text] : cases) EXPECT_EQ(JsonNumber(value), text);
 }
 
@@ -87,8 +102,9 @@ TEST(JsonNumber, ReadsBackToTheSameDouble) {
   SCOPED_TRACE(seed);
   std::mt19937_64 random(seed);
   for (int round = 0; round < 100000; ++round) {
-    const double value = round % 2 ? std::bit_cast<double>(random())
-                                   : std::ldexp(static_cast<double>(random()), static_cast<int>(random() % 80) - 70);
+    const double value =
+        round % 2 ? std::bit_cast<double>(random())
+                  : std::ldexp(static_cast<double>(random()), static_cast<int>(random() % 80) - 70);
     if (!std::isfinite(value)) continue;
     const std::string text = JsonNumber(value);
     double back = 0;

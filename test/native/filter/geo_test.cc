@@ -15,7 +15,9 @@ constexpr double kDegree = std::numbers::pi / 180;
 class Random {
  public:
   explicit Random(unsigned seed) : engine_(seed) {}
-  double Between(double low, double high) { return std::uniform_real_distribution<double>(low, high)(engine_); }
+  double Between(double low, double high) {
+    return std::uniform_real_distribution<double>(low, high)(engine_);
+  }
   int Below(int end) { return static_cast<int>(engine_() % static_cast<unsigned>(end)); }
   // Evenly over the sphere.
   GeoPoint Place() { return {std::asin(Between(-1, 1)) / kDegree, Between(-180, 180)}; }
@@ -28,10 +30,12 @@ class Random {
 double VectorMetres(GeoPoint a, GeoPoint b) {
   const auto vector = [](GeoPoint p) {
     return std::array{std::cos(p.lat * kDegree) * std::cos(p.lng * kDegree),
-                      std::cos(p.lat * kDegree) * std::sin(p.lng * kDegree), std::sin(p.lat * kDegree)};
+                      std::cos(p.lat * kDegree) * std::sin(p.lng * kDegree),
+                      std::sin(p.lat * kDegree)};
   };
   const auto u = vector(a), v = vector(b);
-  const std::array cross = {u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]};
+  const std::array cross = {u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2],
+                            u[0] * v[1] - u[1] * v[0]};
   const double dot = u[0] * v[0] + u[1] * v[1] + u[2] * v[2];
   return 6371000 * std::atan2(std::hypot(cross[0], cross[1], cross[2]), dot);
 }
@@ -93,7 +97,8 @@ TEST(Box, AroundACircleMissesNoPlaceInIt) {
     const bool in_circle = HaversineMetres(centre, place) <= metres;
     inside += in_circle;
     outside_box += !box.Contains(place);
-    ASSERT_TRUE(!in_circle || box.Contains(place)) << centre.lat << ' ' << centre.lng << ' ' << metres;
+    ASSERT_TRUE(!in_circle || box.Contains(place))
+        << centre.lat << ' ' << centre.lng << ' ' << metres;
   }
   EXPECT_GT(inside, 1000);
   EXPECT_GT(outside_box, 1000);
@@ -108,23 +113,26 @@ TEST(Circle, IsThePlacesWithinTheRadius) {
   for (int round = 0; round < 3000; ++round) {
     GeoPoint centre = random.Place();
     if (round % 10 == 0) centre.lat = round % 20 ? 90 : -90;
-    const double metres = round % 3 == 0 ? random.Between(1000, 2.0e7) : std::pow(10, random.Between(1, 6.5));
+    const double metres =
+        round % 3 == 0 ? random.Between(1000, 2.0e7) : std::pow(10, random.Between(1, 6.5));
     const Shape circle = CircleShape(centre, metres, 1000);
     for (int i = 0; i < 20; ++i) {
       GeoPoint place = random.Place();
       if (i % 2) {
         const double reach = metres / 6371000 / kDegree;
-        place = {centre.lat + random.Between(-1.5, 1.5) * reach, centre.lng + random.Between(-1.5, 1.5) * reach};
+        place = {centre.lat + random.Between(-1.5, 1.5) * reach,
+                 centre.lng + random.Between(-1.5, 1.5) * reach};
         if (std::fabs(place.lat) > 90) continue;
         place.lng = std::remainder(place.lng, 360);
       }
       const double distance = HaversineMetres(centre, place);
-      // The sides are straight on the plane, not on the globe: near the border either answer may be right.
+      // The sides are straight on the plane, not on the globe: near the border either answer may be
+      // right.
       if (std::fabs(distance - metres) < 0.02 * metres + 1) continue;
       inside += distance < metres;
       ASSERT_EQ(Intersects(circle, PointShape(place)), distance < metres)
-          << "centre " << centre.lat << ' ' << centre.lng << " metres " << metres << " place " << place.lat << ' '
-          << place.lng << " distance " << distance;
+          << "centre " << centre.lat << ' ' << centre.lng << " metres " << metres << " place "
+          << place.lat << ' ' << place.lng << " distance " << distance;
     }
   }
   EXPECT_GT(inside, 1000);
@@ -148,7 +156,8 @@ std::string Json(std::string_view json) {
   }
   std::string out;
   const auto line = [&](const Shape::Line& points) {
-    for (const GeoPoint p : points) out += std::to_string(int(p.lng)) + "," + std::to_string(int(p.lat)) + " ";
+    for (const GeoPoint p : points)
+      out += std::to_string(int(p.lng)) + "," + std::to_string(int(p.lat)) + " ";
   };
   if (!shape->points.empty()) out += "points ", line(shape->points);
   for (const auto& l : shape->lines) out += "line ", line(l);
@@ -172,15 +181,21 @@ TEST(GeoJson, ReadsEveryKindOfGeometry) {
       {R"({"type":"MultiPolygon","coordinates":[[[[0,0],[9,0],[9,9],[0,0]]],[[[1,1],[2,1],[2,2],[1,1]]]]})",
        "polygon ring 0,0 9,0 9,9 polygon ring 1,1 2,1 2,2 "},
       {R"({"type":"GeometryCollection","geometries":[{"type":"Point","coordinates":[1,2]},
-          {"type":"GeometryCollection","geometries":[{"type":"Point","coordinates":[3,4]}]}]})", "points 1,2 3,4 "},
-      {R"({"type":"Feature","properties":{"type":"x","a":[{}]},"geometry":{"type":"Point","coordinates":[1,2]}})", "points 1,2 "},
+          {"type":"GeometryCollection","geometries":[{"type":"Point","coordinates":[3,4]}]}]})",
+       "points 1,2 3,4 "},
+      {R"({"type":"Feature","properties":{"type":"x","a":[{}]},"geometry":{"type":"Point","coordinates":[1,2]}})",
+       "points 1,2 "},
       {R"({"type":"Feature","geometry":null})", ""},
-      {R"({"type":"FeatureCollection","features":[{"type":"Feature","geometry":{"type":"Point","coordinates":[1,2]}}]})", "points 1,2 "},
+      {R"({"type":"FeatureCollection","features":[{"type":"Feature","geometry":{"type":"Point","coordinates":[1,2]}}]})",
+       "points 1,2 "},
       {R"({"type":"FeatureCollection","features":[]})", ""},
       {R"({"type":"Point","coordinates":[]})", ""},
       {R"({"type":"Polygon","coordinates":[]})", ""},
       {R"({"type":"\u0050oint","coordinates":[1,2]})", "points 1,2 "},
-      {"12", "error"}, {"null", "error"}, {"[]", "error"}, {"{}", "error"},
+      {"12", "error"},
+      {"null", "error"},
+      {"[]", "error"},
+      {"{}", "error"},
       {R"({"type":"Circle","coordinates":[1,2]})", "error"},
       {R"({"type":"point","coordinates":[1,2]})", "error"},
       {R"({"type":7,"coordinates":[1,2]})", "error"},
@@ -202,26 +217,29 @@ TEST(GeoJson, ReadsEveryKindOfGeometry) {
   for (const auto& [json, expected] : cases) EXPECT_EQ(Json(json), expected) << json;
 
   std::string deep = R"({"type":"Point","coordinates":[1,2]})";
-  for (int i = 0; i < 500; ++i) deep = R"({"type":"GeometryCollection","geometries":[)" + deep + "]}";
+  for (int i = 0; i < 500; ++i)
+    deep = R"({"type":"GeometryCollection","geometries":[)" + deep + "]}";
   EXPECT_EQ(Json(deep), "error");
 }
 
 TEST(GeoJson, BoundsHoldAllCoordinates) {
-  const auto shape = ParseGeoJson(R"({"type":"MultiLineString","coordinates":[[[2,48],[3,-4]],[[0,0],[-1,1],[2,2]]]})");
+  const auto shape = ParseGeoJson(
+      R"({"type":"MultiLineString","coordinates":[[[2,48],[3,-4]],[[0,0],[-1,1],[2,2]]]})");
   EXPECT_EQ(shape->bounds, (GeoBox{.south = -4, .west = -1, .north = 48, .east = 3}));
 }
 
 // ---- Intersection ----
 
-// A convex part for the naive twin: one to four corners on a small grid, with an optional rectangular hole in a
-// rectangle.
+// A convex part for the naive twin: one to four corners on a small grid, with an optional
+// rectangular hole in a rectangle.
 struct Convex {
   std::vector<GeoPoint> corners;
   std::vector<GeoPoint> hole;
 };
 
-// Separating axes, in exact small integers: two convex sets are disjoint iff their projections on the normal of some
-// edge are (and, for sets without area, on the direction of an edge or a coordinate axis).
+// Separating axes, in exact small integers: two convex sets are disjoint iff their projections on
+// the normal of some edge are (and, for sets without area, on the direction of an edge or a
+// coordinate axis).
 bool ConvexMeet(const std::vector<GeoPoint>& a, const std::vector<GeoPoint>& b) {
   std::vector<std::pair<double, double>> axes = {{1, 0}, {0, 1}};
   for (const auto* set : {&a, &b}) {
@@ -248,14 +266,15 @@ bool ConvexMeet(const std::vector<GeoPoint>& a, const std::vector<GeoPoint>& b) 
   return true;
 }
 
-// Only one of the two has a hole, which lies inside of its convex outline: the other one misses the rest only if it
-// stays strictly within the hole.
+// Only one of the two has a hole, which lies inside of its convex outline: the other one misses the
+// rest only if it stays strictly within the hole.
 bool Meet(const Convex& a, const Convex& b) {
   if (!ConvexMeet(a.corners, b.corners)) return false;
   const auto within_hole = [](const Convex& part, const Convex& holed) {
     if (holed.hole.empty()) return false;
     return std::all_of(part.corners.begin(), part.corners.end(), [&](GeoPoint p) {
-      return p.lng > holed.hole[0].lng && p.lng < holed.hole[2].lng && p.lat > holed.hole[0].lat && p.lat < holed.hole[2].lat;
+      return p.lng > holed.hole[0].lng && p.lng < holed.hole[2].lng && p.lat > holed.hole[0].lat &&
+             p.lat < holed.hole[2].lat;
     });
   };
   return !within_hole(a, b) && !within_hole(b, a);
@@ -284,10 +303,14 @@ Convex RandomConvex(Random& random, bool may_have_hole) {
 void AddTo(Shape& shape, const Convex& part, Random& random) {
   std::vector<GeoPoint> corners = part.corners;
   if (random.Below(2)) std::reverse(corners.begin(), corners.end());
-  if (corners.size() == 1) shape.points.push_back(corners[0]);
-  else if (corners.size() == 2) shape.lines.push_back(corners);
-  else if (part.hole.empty()) shape.polygons.push_back({corners});
-  else shape.polygons.push_back({corners, part.hole});
+  if (corners.size() == 1)
+    shape.points.push_back(corners[0]);
+  else if (corners.size() == 2)
+    shape.lines.push_back(corners);
+  else if (part.hole.empty())
+    shape.polygons.push_back({corners});
+  else
+    shape.polygons.push_back({corners, part.hole});
   for (const GeoPoint p : corners) {
     shape.bounds = {std::min(shape.bounds.south, p.lat), std::min(shape.bounds.west, p.lng),
                     std::max(shape.bounds.north, p.lat), std::max(shape.bounds.east, p.lng)};
@@ -302,8 +325,10 @@ TEST(Intersection, AgreesWithSeparatingAxesOfConvexParts) {
   for (int round = 0; round < 100000; ++round) {
     std::vector<Convex> parts_a, parts_b;
     Shape a, b;
-    for (int i = 1 + random.Below(3); i > 0; --i) AddTo(a, parts_a.emplace_back(RandomConvex(random, true)), random);
-    for (int i = 1 + random.Below(2); i > 0; --i) AddTo(b, parts_b.emplace_back(RandomConvex(random, false)), random);
+    for (int i = 1 + random.Below(3); i > 0; --i)
+      AddTo(a, parts_a.emplace_back(RandomConvex(random, true)), random);
+    for (int i = 1 + random.Below(2); i > 0; --i)
+      AddTo(b, parts_b.emplace_back(RandomConvex(random, false)), random);
     bool expected = false;
     for (const Convex& x : parts_a) {
       for (const Convex& y : parts_b) expected |= Meet(x, y);
@@ -358,7 +383,8 @@ TEST(StoredShape, ReadsBackAndRefusesDamage) {
     ASSERT_FALSE(ParseShape(bytes + "x").ok());
     for (int i = 0; i < 50; ++i) {
       std::string damaged = bytes;
-      damaged[static_cast<size_t>(random.Below(static_cast<int>(bytes.size())))] = static_cast<char>(random.Below(256));
+      damaged[static_cast<size_t>(random.Below(static_cast<int>(bytes.size())))] =
+          static_cast<char>(random.Below(256));
       const Result<Shape> read = ParseShape(damaged);
       if (read.ok()) (void)Intersects(*read, shape);
     }

@@ -26,19 +26,30 @@ std::string Show(const Node& node) {
     AppendJsonNumber(out, value);
   };
   switch (node.kind) {
-    case Node::Kind::kTrue: return "true";
-    case Node::Kind::kAnd: return children("and");
-    case Node::Kind::kOr: return children("or");
-    case Node::Kind::kNot: return children("not");
+    case Node::Kind::kTrue:
+      return "true";
+    case Node::Kind::kAnd:
+      return children("and");
+    case Node::Kind::kOr:
+      return children("or");
+    case Node::Kind::kNot:
+      return children("not");
     case Node::Kind::kCondition:
       out = "[" + node.field + " " + std::string(OperatorName(node.op));
       for (const Value& value : node.values) out += " <" + value.text + ">";
       return out + "]";
-    case Node::Kind::kGeoRadius: out = "{radius"; break;
-    case Node::Kind::kGeoBoundingBox: out = "{box"; break;
-    case Node::Kind::kGeoPolygon: out = "{polygon"; break;
+    case Node::Kind::kGeoRadius:
+      out = "{radius";
+      break;
+    case Node::Kind::kGeoBoundingBox:
+      out = "{box";
+      break;
+    case Node::Kind::kGeoPolygon:
+      out = "{polygon";
+      break;
     case Node::Kind::kVectorExists: {
-      static constexpr const char* kKinds[] = {"any", "userProvided", "regenerate", "documentTemplate", "fragment"};
+      static constexpr const char* kKinds[] = {"any", "userProvided", "regenerate",
+                                               "documentTemplate", "fragment"};
       out = "{vectors <" + node.embedder + "> " + kKinds[static_cast<int>(node.vector_kind)];
       return out + (node.fragment.empty() ? "}" : " <" + node.fragment + ">}");
     }
@@ -98,7 +109,10 @@ TEST(Filter, BindsNotBeforeAndBeforeOr) {
 
 TEST(Filter, KnowsEveryOperator) {
   const Case cases[] = {
-      {"a!=1", "[a != <1>]"}, {"a>1", "[a > <1>]"}, {"a >= 1", "[a >= <1>]"}, {"a<1", "[a < <1>]"},
+      {"a!=1", "[a != <1>]"},
+      {"a>1", "[a > <1>]"},
+      {"a >= 1", "[a >= <1>]"},
+      {"a<1", "[a < <1>]"},
       {"a<=1", "[a <= <1>]"},
       {"a 1 TO 2", "[a TO <1> <2>]"},
       {"'a b' \"x y\"\nTO\t-2.5", "[a b TO <x y> <-2.5>]"},
@@ -137,14 +151,16 @@ TEST(Filter, ReadsBareAndQuotedValues) {
       {"a = \"it's\"", "[a = <it's>]"},
       {R"(a = 'it\'s')", "[a = <it's>]"},
       {R"(a = "\\ \" \t\n\b\f\r")", "[a = <\\ \" \t\n\b\f\r>]"},
-      {R"(a = "\u00e9\u{1F600}\xe9\101\0")", std::string("[a = <\u00e9\U0001f600\u00e9A") + '\0' + ">]"},
+      {R"(a = "\u00e9\u{1F600}\xe9\101\0")",
+       std::string("[a = <\u00e9\U0001f600\u00e9A") + '\0' + ">]"},
       {"a = \"line\nbreak\"", "[a = <line\nbreak>]"},
       {"a = \"\"", "[a = <>]"},
       {"a = \"(x) [y] = z\"", "[a = <(x) [y] = z>]"},
   };
   for (const Case& c : cases) EXPECT_EQ(Tree(c.filter), c.tree) << c.filter;
-  for (const char* word : {"AND", "OR", "NOT", "IN", "TO", "EXISTS", "IS", "NULL", "EMPTY", "CONTAINS", "STARTS",
-                           "WITH", "_geoRadius", "_geoBoundingBox", "_geoPolygon"}) {
+  for (const char* word :
+       {"AND", "OR", "NOT", "IN", "TO", "EXISTS", "IS", "NULL", "EMPTY", "CONTAINS", "STARTS",
+        "WITH", "_geoRadius", "_geoBoundingBox", "_geoPolygon"}) {
     EXPECT_EQ(Tree(std::string("a = ") + word), "error") << word;
     EXPECT_EQ(Tree(std::string(word) + " = 1"), "error") << word;
     EXPECT_EQ(Tree(std::string("a = '") + word + "'"), std::string("[a = <") + word + ">]");
@@ -153,9 +169,10 @@ TEST(Filter, ReadsBareAndQuotedValues) {
 
 TEST(Filter, KnowsWhichValuesAreNumbers) {
   const std::pair<const char*, std::optional<double>> cases[] = {
-      {"10", 10}, {"-1.5", -1.5}, {"1e3", 1000}, {".1", .1}, {"010", 10}, {"5.", 5}, {"+5", 5}, {"1e-400", 0},
-      {"nan", {}}, {"inf", {}}, {"infinity", {}}, {"1e400", {}}, {"0x10", {}}, {" 1", {}}, {"1 ", {}}, {"", {}},
-      {"-", {}}, {"1e", {}}, {"1_000", {}}, {"+-1", {}}, {"\u0661", {}}};
+      {"10", 10},    {"-1.5", -1.5}, {"1e3", 1000}, {".1", .1},  {"010", 10},      {"5.", 5},
+      {"+5", 5},     {"1e-400", 0},  {"nan", {}},   {"inf", {}}, {"infinity", {}}, {"1e400", {}},
+      {"0x10", {}},  {" 1", {}},     {"1 ", {}},    {"", {}},    {"-", {}},        {"1e", {}},
+      {"1_000", {}}, {"+-1", {}},    {"\u0661", {}}};
   for (const auto& [text, number] : cases) EXPECT_EQ(ParseFiniteNumber(text), number) << text;
 }
 
@@ -171,15 +188,37 @@ TEST(Filter, ReadsGeoFunctions) {
       {"NOT _geoRadius(1, 2, 3) AND a = 1", "(and (not {radius 1 2 3 125}) [a = <1>])"},
   };
   for (const Case& c : cases) EXPECT_EQ(Tree(c.filter), c.tree) << c.filter;
-  for (const char* wrong : {
-           "_geoRadius", "_geoRadius()", "_geoRadius(1, 2)", "_geoRadius(1, 2, 3, 4, 5)", "_geoRadius(1, 2, 3",
-           "_geoRadius(1, 2, 3,)", "_geoRadius 1, 2, 3", "_geoRadius('1', '2', '3')", "_geoRadius(north, 2, 10)",
-           "_geoRadius(91, 2, 10)", "_geoRadius(-90.1, 2, 10)", "_geoRadius(1, 180.1, 10)", "_geoRadius(1, 2, nan)",
-           "_geoRadius(1, 2, 1e999)", "_geoRadius(1, 2, 3, 2.9)", "_geoRadius(1, 2, 3, 1001)", "_georadius(1, 2, 3)",
-           "_geoBoundingBox([45, 2], [49, 3])", "_geoBoundingBox([49, 3])", "_geoBoundingBox(49, 3, 45, 2)",
-           "_geoBoundingBox([95, 3], [45, 2])", "_geoBoundingBox([49, 3], [45, 2], [1, 1])",
-           "_geoPolygon([1, 1], [2, 2])", "_geoPolygon()", "_geoPolygon(1, 2, 3)", "_geoPolygon([100, 1], [2, 2], [3, 3])",
-           "_geoPolygon([1, 1], [2, 2], [3, 3]", "_geo = 1", "_geo EXISTS", "_geoPoint(1, 2)", "_geoDistance < 5"}) {
+  for (const char* wrong : {"_geoRadius",
+                            "_geoRadius()",
+                            "_geoRadius(1, 2)",
+                            "_geoRadius(1, 2, 3, 4, 5)",
+                            "_geoRadius(1, 2, 3",
+                            "_geoRadius(1, 2, 3,)",
+                            "_geoRadius 1, 2, 3",
+                            "_geoRadius('1', '2', '3')",
+                            "_geoRadius(north, 2, 10)",
+                            "_geoRadius(91, 2, 10)",
+                            "_geoRadius(-90.1, 2, 10)",
+                            "_geoRadius(1, 180.1, 10)",
+                            "_geoRadius(1, 2, nan)",
+                            "_geoRadius(1, 2, 1e999)",
+                            "_geoRadius(1, 2, 3, 2.9)",
+                            "_geoRadius(1, 2, 3, 1001)",
+                            "_georadius(1, 2, 3)",
+                            "_geoBoundingBox([45, 2], [49, 3])",
+                            "_geoBoundingBox([49, 3])",
+                            "_geoBoundingBox(49, 3, 45, 2)",
+                            "_geoBoundingBox([95, 3], [45, 2])",
+                            "_geoBoundingBox([49, 3], [45, 2], [1, 1])",
+                            "_geoPolygon([1, 1], [2, 2])",
+                            "_geoPolygon()",
+                            "_geoPolygon(1, 2, 3)",
+                            "_geoPolygon([100, 1], [2, 2], [3, 3])",
+                            "_geoPolygon([1, 1], [2, 2], [3, 3]",
+                            "_geo = 1",
+                            "_geo EXISTS",
+                            "_geoPoint(1, 2)",
+                            "_geoDistance < 5"}) {
     EXPECT_EQ(Tree(wrong), "error") << wrong;
   }
   const auto node = ParseFilter("_geoRadius(1, 190, 3)", {});
@@ -196,7 +235,8 @@ TEST(Filter, ReadsVectorFilters) {
       {"_vectors.'a b'.regenerate NOT EXISTS", "(not {vectors <a b> regenerate})"},
       {"_vectors.taste.documentTemplate EXISTS", "{vectors <taste> documentTemplate}"},
       {"_vectors.taste.fragments.f-1 EXISTS", "{vectors <taste> fragment <f-1>}"},
-      {"_vectors.taste.fragments.\"f 1\" EXISTS AND a = 1", "(and {vectors <taste> fragment <f 1>} [a = <1>])"},
+      {"_vectors.taste.fragments.\"f 1\" EXISTS AND a = 1",
+       "(and {vectors <taste> fragment <f 1>} [a = <1>])"},
       {"_vectors = 1", "[_vectors = <1>]"},
       {"_vectors.x.y IS NULL", "[_vectors.x.y IS NULL]"},
       {"_vectorsish EXISTS", "[_vectorsish EXISTS]"},
@@ -211,17 +251,69 @@ TEST(Filter, ReadsVectorFilters) {
 }
 
 TEST(Filter, RefusesWhatIsNotInTheGrammar) {
-  for (const char* wrong : {
-           "colour", "colour =", "= red", "colour = red AND", "colour = red OR OR price = 1", "AND colour = red",
-           "colour = red price = 1", "colour == red", "colour => 3", "colour =! red", "colour <> red", "colour ! red",
-           "colour = red,", "colour : red", "colour = NOT", "colour IN red", "colour IN [red", "colour IN [red gold]",
-           "colour IN [,red]", "colour IN [red,,gold]", "colour IN (red)", "colour NOT = red", "colour IS red", "colour IS",
-           "colour IS NOT", "colour NOT IS NULL", "colour EXIST", "colour exists", "colour EXISTSx", "price 1 TO", "price TO 2",
-           "price 1TO2", "price 1 TO2", "price '1'TO'2'", "price 1 2", "(colour = red", "colour = red)", "()", "colour = \"red", "colour = red and price = 1",
-           "colour = red ANDprice = 1", "colour = red ORprice = 1", "a = 'back\\slash'", "a = \"\\x4\"", "a = \"\\u{110000}\"",
-           "a = \"\\ud800\"", "a = \"\\u{}\"", "a = \"\\400\"x", "a = a=b", "a = it's", "v = +10", "title STARTS  WITH the", "title STARTS",
-           "title STARTS IS NULL", "title STARTS WITHx a", "title STARTS WITH", "title CONTAINS", "title CONTAINS [a]", "title contains max",
-           "NOT", "a = 1 NOT b = 2", "a IN", "a IN [AND]"}) {
+  for (const char* wrong : {"colour",
+                            "colour =",
+                            "= red",
+                            "colour = red AND",
+                            "colour = red OR OR price = 1",
+                            "AND colour = red",
+                            "colour = red price = 1",
+                            "colour == red",
+                            "colour => 3",
+                            "colour =! red",
+                            "colour <> red",
+                            "colour ! red",
+                            "colour = red,",
+                            "colour : red",
+                            "colour = NOT",
+                            "colour IN red",
+                            "colour IN [red",
+                            "colour IN [red gold]",
+                            "colour IN [,red]",
+                            "colour IN [red,,gold]",
+                            "colour IN (red)",
+                            "colour NOT = red",
+                            "colour IS red",
+                            "colour IS",
+                            "colour IS NOT",
+                            "colour NOT IS NULL",
+                            "colour EXIST",
+                            "colour exists",
+                            "colour EXISTSx",
+                            "price 1 TO",
+                            "price TO 2",
+                            "price 1TO2",
+                            "price 1 TO2",
+                            "price '1'TO'2'",
+                            "price 1 2",
+                            "(colour = red",
+                            "colour = red)",
+                            "()",
+                            "colour = \"red",
+                            "colour = red and price = 1",
+                            "colour = red ANDprice = 1",
+                            "colour = red ORprice = 1",
+                            "a = 'back\\slash'",
+                            "a = \"\\x4\"",
+                            "a = \"\\u{110000}\"",
+                            "a = \"\\ud800\"",
+                            "a = \"\\u{}\"",
+                            "a = \"\\400\"x",
+                            "a = a=b",
+                            "a = it's",
+                            "v = +10",
+                            "title STARTS  WITH the",
+                            "title STARTS",
+                            "title STARTS IS NULL",
+                            "title STARTS WITHx a",
+                            "title STARTS WITH",
+                            "title CONTAINS",
+                            "title CONTAINS [a]",
+                            "title contains max",
+                            "NOT",
+                            "a = 1 NOT b = 2",
+                            "a IN",
+                            "a IN [AND]"}) {
     EXPECT_EQ(Tree(wrong), "error") << wrong;
   }
 }
@@ -255,8 +347,14 @@ TEST(Filter, AcceptsAnyNumberOfConditionsAndListItems) {
 
 TEST(Filter, JoinsArraysAsAndOfOr) {
   const Case cases[] = {
-      {"null", "true"}, {"\"\"", "true"}, {"\"  \"", "true"}, {"[]", "true"}, {"[[]]", "true"}, {"[[],[]]", "true"},
-      {"[\"\"]", "true"}, {"[[\"\"]]", "true"},
+      {"null", "true"},
+      {"\"\"", "true"},
+      {"\"  \"", "true"},
+      {"[]", "true"},
+      {"[[]]", "true"},
+      {"[[],[]]", "true"},
+      {"[\"\"]", "true"},
+      {"[[\"\"]]", "true"},
       {R"("a = 1")", "[a = <1>]"},
       {R"(["a = 1"])", "[a = <1>]"},
       {R"(["a = 1", "b = 2 OR c = 3"])", "(and [a = <1>] (or [b = <2>] [c = <3>]))"},
@@ -265,9 +363,18 @@ TEST(Filter, JoinsArraysAsAndOfOr) {
       {R"([["", "a = 1"]])", "[a = <1>]"},
       {R"(["a = 1", []])", "[a = <1>]"},
       {R"(["a = \"\\u00e9\""])", "[a = <\u00e9>]"},
-      {"12", "error"}, {"true", "error"}, {R"({"a": "b"})", "error"}, {"[12]", "error"}, {"[null]", "error"},
-      {R"(["a = 1", {"a": 1}])", "error"}, {R"([[["a = 1"]]])", "error"}, {R"([["a = 1", 4]])", "error"},
-      {R"([[null]])", "error"}, {R"(["a ="])", "error"}, {"[", "error"}, {"", "error"},
+      {"12", "error"},
+      {"true", "error"},
+      {R"({"a": "b"})", "error"},
+      {"[12]", "error"},
+      {"[null]", "error"},
+      {R"(["a = 1", {"a": 1}])", "error"},
+      {R"([[["a = 1"]]])", "error"},
+      {R"([["a = 1", 4]])", "error"},
+      {R"([[null]])", "error"},
+      {R"(["a ="])", "error"},
+      {"[", "error"},
+      {"", "error"},
   };
   for (const Case& c : cases) EXPECT_EQ(JsonTree(c.filter), c.tree) << c.filter;
 }
@@ -305,11 +412,12 @@ TEST(Filter, KeepsTheirPlacesForMessages) {
   EXPECT_EQ(second.span.end, 26u);
 
   const auto wrong = ParseFilter("\u00e9 = 1 AND b = OR", {});
-  EXPECT_NE(wrong.status().message().find("\n15:17 \u00e9 = 1 AND b = OR"), std::string::npos) << wrong.status().message();
+  EXPECT_NE(wrong.status().message().find("\n15:17 \u00e9 = 1 AND b = OR"), std::string::npos)
+      << wrong.status().message();
 }
 
-// Writes a random tree both as an expression, with free choice of spaces, quotes and parentheses, and as what Show
-// must print for it.
+// Writes a random tree both as an expression, with free choice of spaces, quotes and parentheses,
+// and as what Show must print for it.
 class RandomFilter {
  public:
   explicit RandomFilter(unsigned seed) : random_(seed) {}
@@ -325,7 +433,8 @@ class RandomFilter {
       std::string child;
       Write(depth + 1, parenthesis ? 0 : 2, text, child);
       if (parenthesis) text += Space() + ")";
-      tree += child.starts_with("(not ") ? child.substr(5, child.size() - 6) : "(not " + child + ")";
+      tree +=
+          child.starts_with("(not ") ? child.substr(5, child.size() - 6) : "(not " + child + ")";
       return;
     }
     const bool is_or = pick == 3;
@@ -354,8 +463,10 @@ class RandomFilter {
   std::string Spaces() { return " " + Space(); }
 
   std::string Value(std::string& tree) {
-    static constexpr const char* kBare[] = {"a", "b.c", "-1", "2.5e3", "\u00e9t\u00e9", "x_y-z", "_geoish"};
-    static constexpr const char* kPieces[] = {"AND", " ", "(", "]", "\"", "'", "\\", "\n", "\u6771", "=", ","};
+    static constexpr const char* kBare[] = {"a",     "b.c",    "-1", "2.5e3", "\u00e9t\u00e9",
+                                            "x_y-z", "_geoish"};
+    static constexpr const char* kPieces[] = {"AND", " ",  "(",      "]", "\"", "'",
+                                              "\\",  "\n", "\u6771", "=", ","};
     if (Below(2)) {
       const std::string bare = kBare[Below(std::size(kBare))];
       tree += bare;
@@ -434,8 +545,10 @@ TEST(Filter, NeverCrashesOnDamagedExpressions) {
     random.Write(0, 0, text, tree);
     for (int i = 0; i < 3 && !text.empty(); ++i) {
       const size_t at = random.Below(static_cast<unsigned>(text.size()));
-      if (random.Below(2)) text.erase(at, 1 + random.Below(4));
-      else text[at] = "()[],'\"\\ =<>!NO_\xc3\x80"[random.Below(19)];
+      if (random.Below(2))
+        text.erase(at, 1 + random.Below(4));
+      else
+        text[at] = "()[],'\"\\ =<>!NO_\xc3\x80"[random.Below(19)];
     }
     (void)ParseFilter(text, {});
   }

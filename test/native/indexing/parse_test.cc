@@ -15,8 +15,8 @@ namespace {
 
 using Slices = std::vector<std::string>;
 
-// Checks the payload, then collects its documents; nullopt if it is malformed. Every collected document is parsed in
-// place, so that a slice without padding or beyond simdjson's reach shows.
+// Checks the payload, then collects its documents; nullopt if it is malformed. Every collected
+// document is parsed in place, so that a slice without padding or beyond simdjson's reach shows.
 std::optional<Slices> Documents(std::string_view payload, PayloadFormat format) {
   // An allocation of exactly the payload's size lets the address sanitizer see a read past it.
   const std::unique_ptr<char[]> bytes(new char[payload.size()]);
@@ -34,7 +34,8 @@ std::optional<Slices> Documents(std::string_view payload, PayloadFormat format) 
   simdjson::dom::parser parser;
   const Status status = ForEachDocument(view, format, [&](std::string_view document) {
     slices.emplace_back(document);
-    EXPECT_EQ(parser.parse(document.data(), document.size(), false).error(), simdjson::SUCCESS) << document;
+    EXPECT_EQ(parser.parse(document.data(), document.size(), false).error(), simdjson::SUCCESS)
+        << document;
     return Status::Ok();
   });
   EXPECT_TRUE(status.ok()) << status.message();
@@ -88,7 +89,8 @@ TEST(JsonPayload, AcceptsAnObjectOrAnArrayOfObjects) {
       {"{\"a\":\"\xed\xa0\x80\"}", std::nullopt},
       {"{\"a\":\"tab\there\"}", std::nullopt},
   };
-  for (const Case& c : cases) EXPECT_EQ(Documents(c.payload, PayloadFormat::kJson), c.documents) << c.payload;
+  for (const Case& c : cases)
+    EXPECT_EQ(Documents(c.payload, PayloadFormat::kJson), c.documents) << c.payload;
 }
 
 TEST(NdjsonPayload, IsASequenceOfObjectsBetweenAnyWhiteSpace) {
@@ -107,7 +109,8 @@ TEST(NdjsonPayload, IsASequenceOfObjectsBetweenAnyWhiteSpace) {
       {"{}\n1\n", std::nullopt},
       {"{\"a\": 1}]", std::nullopt},
   };
-  for (const Case& c : cases) EXPECT_EQ(Documents(c.payload, PayloadFormat::kNdjson), c.documents) << c.payload;
+  for (const Case& c : cases)
+    EXPECT_EQ(Documents(c.payload, PayloadFormat::kNdjson), c.documents) << c.payload;
 }
 
 TEST(Payload, IsRefusedWhenObjectsNestTooDeep) {
@@ -150,7 +153,8 @@ TEST(Payload, ReadsIntegersBeyond64BitsAsDoubles) {
   // The run of digits across the blocks of the scanner, at every offset.
   for (size_t shift = 0; shift < 130; ++shift) {
     const std::string pad(shift, ' ');
-    EXPECT_EQ(one(pad + "18446744073709551616"), Slices{"{\"n\":" + pad + "18446744073709551616.0}"});
+    EXPECT_EQ(one(pad + "18446744073709551616"),
+              Slices{"{\"n\":" + pad + "18446744073709551616.0}"});
   }
 }
 
@@ -173,12 +177,16 @@ TEST(Payload, RefusesLoneSurrogateEscapes) {
 TEST(Payload, SaysWhereTheFaultIs) {
   EXPECT_EQ(MessageOf("[{\"id\": 1},\n  {\"\u00e9\": tru}]", PayloadFormat::kJson),
             "The json payload is malformed: expected a value, found `tru` at line 2 column 9.");
-  EXPECT_EQ(MessageOf("{}\n{}\n7\n", PayloadFormat::kNdjson),
-            "The ndjson payload is malformed: an object is expected, found `7` at line 3 column 1.");
+  EXPECT_EQ(
+      MessageOf("{}\n{}\n7\n", PayloadFormat::kNdjson),
+      "The ndjson payload is malformed: an object is expected, found `7` at line 3 column 1.");
   EXPECT_EQ(MessageOf("{\"id\" 1}", PayloadFormat::kJson),
             "The json payload is malformed: expected `:` after the key at line 1 column 7.");
-  const std::string message = MessageOf("\"" + std::string(100, 'a') + std::string(100, 'z') + "\"", PayloadFormat::kJson);
-  EXPECT_NE(message.find("`\"" + std::string(49, 'a') + "..." + std::string(84, 'z') + "\"`"), std::string::npos) << message;
+  const std::string message =
+      MessageOf("\"" + std::string(100, 'a') + std::string(100, 'z') + "\"", PayloadFormat::kJson);
+  EXPECT_NE(message.find("`\"" + std::string(49, 'a') + "..." + std::string(84, 'z') + "\"`"),
+            std::string::npos)
+      << message;
 }
 
 TEST(Payload, StopsAtTheFirstFailureOfTheSink) {
@@ -285,7 +293,8 @@ class Twin {
       if (!Take('+')) Take('-');
       if (!Digits()) return false;
     }
-    return std::isfinite(std::strtod(std::string(text_.substr(start, at_ - start)).c_str(), nullptr));
+    return std::isfinite(
+        std::strtod(std::string(text_.substr(start, at_ - start)).c_str(), nullptr));
   }
 
   bool String() {
@@ -304,7 +313,8 @@ class Twin {
         }
         units.push_back(unit);
       } else {
-        if (Peek() == '\0' || std::string_view("\"\\/bfnrt").find(Peek()) == std::string_view::npos) return false;
+        if (Peek() == '\0' || std::string_view("\"\\/bfnrt").find(Peek()) == std::string_view::npos)
+          return false;
         units.push_back('x');
         ++at_;
       }
@@ -312,7 +322,8 @@ class Twin {
     for (size_t i = 0; i < units.size(); ++i) {
       const bool high = units[i] >= 0xd800 && units[i] < 0xdc00;
       if (units[i] >= 0xdc00 && units[i] < 0xe000) return false;
-      if (high && (i + 1 == units.size() || units[i + 1] < 0xdc00 || units[i + 1] > 0xdfff)) return false;
+      if (high && (i + 1 == units.size() || units[i + 1] < 0xdc00 || units[i + 1] > 0xdfff))
+        return false;
       i += high;
     }
     return true;
@@ -334,24 +345,44 @@ class RandomJson {
     return space;
   }
   std::string String() {
-    static constexpr std::string_view kPieces[] = {"a", "bc", "{", "}", "[", "]", "\\\"", "\\\\", "\\n", "\u00e9",
-                                                   "\U0001f600", "\\u0041", "\\ud83d\\ude00", ",", ":", "12345678901234567890"};
+    static constexpr std::string_view kPieces[] = {"a",
+                                                   "bc",
+                                                   "{",
+                                                   "}",
+                                                   "[",
+                                                   "]",
+                                                   "\\\"",
+                                                   "\\\\",
+                                                   "\\n",
+                                                   "\u00e9",
+                                                   "\U0001f600",
+                                                   "\\u0041",
+                                                   "\\ud83d\\ude00",
+                                                   ",",
+                                                   ":",
+                                                   "12345678901234567890"};
     std::string text = "\"";
     for (unsigned i = Below(12); i > 0; --i) text += kPieces[Below(std::size(kPieces))];
     return text + '"';
   }
   std::string Value(int depth) {
     switch (Below(depth > 4 ? 4 : 7)) {
-      case 0: return String();
-      case 1: return std::to_string(static_cast<int>(random_()) / (1 << Below(30)));
-      case 2: return Below(2) ? "true" : "null";
-      case 3: return "-0.5e1";
+      case 0:
+        return String();
+      case 1:
+        return std::to_string(static_cast<int>(random_()) / (1 << Below(30)));
+      case 2:
+        return Below(2) ? "true" : "null";
+      case 3:
+        return "-0.5e1";
       case 4: {
         std::string text = "[" + Space();
-        for (unsigned i = Below(4); i > 0; --i) text += Value(depth + 1) + (i > 1 ? "," : "") + Space();
+        for (unsigned i = Below(4); i > 0; --i)
+          text += Value(depth + 1) + (i > 1 ? "," : "") + Space();
         return text + "]";
       }
-      default: return Object(depth + 1);
+      default:
+        return Object(depth + 1);
     }
   }
   std::string Object(int depth = 0) {
@@ -377,10 +408,18 @@ class RandomJson {
     if (text.empty()) return;
     const size_t at = Below(static_cast<unsigned>(text.size()));
     switch (Below(4)) {
-      case 0: text.erase(at, 1 + Below(3)); break;
-      case 1: text[at] = "{}[]\",:\\0 \n1x\xff"[Below(14)]; break;
-      case 2: text.insert(at, 1, "{}[]\",:\\0e-.d"[Below(13)]); break;
-      default: text.resize(at); break;
+      case 0:
+        text.erase(at, 1 + Below(3));
+        break;
+      case 1:
+        text[at] = "{}[]\",:\\0 \n1x\xff"[Below(14)];
+        break;
+      case 2:
+        text.insert(at, 1, "{}[]\",:\\0e-.d"[Below(13)]);
+        break;
+      default:
+        text.resize(at);
+        break;
     }
   }
 
@@ -436,16 +475,22 @@ std::string Csv(std::string_view csv, char delimiter = ',') {
 }
 
 TEST(CsvPayload, BecomesOneObjectPerRecord) {
-  struct { std::string csv; char delimiter; std::string ndjson; } cases[] = {
+  struct {
+    std::string csv;
+    char delimiter;
+    std::string ndjson;
+  } cases[] = {
       {"id:number,title,adult:boolean,note:string\n1,\"Say \"\"hi\"\"\",true,\n2,42,false,x\n", ',',
        "{\"id\":1,\"title\":\"Say \\\"hi\\\"\",\"adult\":true,\"note\":null}\n"
        "{\"id\":2,\"title\":\"42\",\"adult\":false,\"note\":\"x\"}\n"},
       {"a,b\n\"two\nlines\", padded \n", ',', "{\"a\":\"two\\nlines\",\"b\":\" padded \"}\n"},
       {"p:number;q:number\n12.50;1e3\n", ';', "{\"p\":12.5,\"q\":1000.0}\n"},
-      {"n:number\n18446744073709551615\n -7 \n+5\n", ',', "{\"n\":18446744073709552000.0}\n{\"n\":-7}\n{\"n\":5}\n"},
+      {"n:number\n18446744073709551615\n -7 \n+5\n", ',',
+       "{\"n\":18446744073709552000.0}\n{\"n\":-7}\n{\"n\":5}\n"},
       {"n:number,b:boolean\n  , \n", ',', "{\"n\":null,\"b\":null}\n"},
       {"a:b,c.d,e:Number,f:number,g:date,h:string:number\n1,2,3,4,5,6\n", ',',
-       "{\"a:b\":\"1\",\"c.d\":\"2\",\"e:Number\":\"3\",\"f\":4,\"g:date\":\"5\",\"h:string\":6}\n"},
+       "{\"a:b\":\"1\",\"c.d\":\"2\",\"e:Number\":\"3\",\"f\":4,\"g:date\":\"5\",\"h:string\":6}"
+       "\n"},
       {"id,title", ',', ""},
       {"id,title\n", ',', ""},
       {"\n\n", ',', ""},
@@ -453,7 +498,8 @@ TEST(CsvPayload, BecomesOneObjectPerRecord) {
       {"id\r8\r9", ',', "{\"id\":\"8\"}\n{\"id\":\"9\"}\n"},
       {"id,t\n10,\"not closed\n", ',', "{\"id\":\"10\",\"t\":\"not closed\\n\"}\n"},
       {"id,t\n1,a\"b\"\n2,\"a\"b\n3,\"\"\n", ',',
-       "{\"id\":\"1\",\"t\":\"a\\\"b\\\"\"}\n{\"id\":\"2\",\"t\":\"ab\"}\n{\"id\":\"3\",\"t\":null}\n"},
+       "{\"id\":\"1\",\"t\":\"a\\\"b\\\"\"}\n{\"id\":\"2\",\"t\":\"ab\"}\n{\"id\":\"3\",\"t\":null}"
+       "\n"},
       {"id,t\n1,", ',', "{\"id\":\"1\",\"t\":null}\n"},
       {"\xef\xbb\xbfid\n1\n", ',', "{\"id\":\"1\"}\n"},
       {"a\tb\nx,y\tz\n", '\t', "{\"a\":\"x,y\",\"b\":\"z\"}\n"},
@@ -464,12 +510,18 @@ TEST(CsvPayload, BecomesOneObjectPerRecord) {
 TEST(CsvPayload, NamesTheLineAndTheColumnOfAFault) {
   EXPECT_EQ(Csv("id,p:number\n1,2\n2,te n\n"),
             "The csv payload is malformed: invalid number `te n` in line 2, column `p`.");
-  EXPECT_EQ(Csv("b:boolean\nTRUE\n"), "The csv payload is malformed: invalid boolean `TRUE` in line 1, column `b`.");
-  EXPECT_EQ(Csv("a,b\n1\n"), "The csv payload is malformed: line 1 has 1 fields, and the header has 2.");
-  EXPECT_EQ(Csv("a,b\n1,2\n1,2,3\n"), "The csv payload is malformed: line 2 has 3 fields, and the header has 2.");
+  EXPECT_EQ(Csv("b:boolean\nTRUE\n"),
+            "The csv payload is malformed: invalid boolean `TRUE` in line 1, column `b`.");
+  EXPECT_EQ(Csv("a,b\n1\n"),
+            "The csv payload is malformed: line 1 has 1 fields, and the header has 2.");
+  EXPECT_EQ(Csv("a,b\n1,2\n1,2,3\n"),
+            "The csv payload is malformed: line 2 has 3 fields, and the header has 2.");
   EXPECT_EQ(Csv("a\n\xff\n"), "The csv payload is malformed: it is not valid UTF-8.");
-  for (const char* number : {"inf", "nan", "0x10", "1e", "--1", "+-1", "1,000", "1e999", "\u0661"}) {
-    EXPECT_NE(Csv("n:number\n\"" + std::string(number) + "\"\n").find("invalid number"), std::string::npos) << number;
+  for (const char* number :
+       {"inf", "nan", "0x10", "1e", "--1", "+-1", "1,000", "1e999", "\u0661"}) {
+    EXPECT_NE(Csv("n:number\n\"" + std::string(number) + "\"\n").find("invalid number"),
+              std::string::npos)
+        << number;
   }
 }
 
@@ -486,7 +538,8 @@ TEST(CsvPayload, GivesBackTheCellsItWasMadeOf) {
       for (size_t i = 0; i < columns; ++i) {
         std::string cell;
         for (size_t n = random() % 6; n > 0; --n) cell += "ab;\"\n\r, "[random() % 8];
-        const bool quote = cell.find_first_of(";\"\n\r") != cell.npos || random() % 3 == 0 || columns == 1;
+        const bool quote =
+            cell.find_first_of(";\"\n\r") != cell.npos || random() % 3 == 0 || columns == 1;
         if (i) csv += ';';
         if (quote) {
           csv += '"';
@@ -496,8 +549,10 @@ TEST(CsvPayload, GivesBackTheCellsItWasMadeOf) {
           csv += cell;
         }
         ndjson += (i ? ",\"c" : "{\"c") + std::to_string(i) + "\":";
-        if (cell.empty()) ndjson += "null";
-        else AppendJsonString(ndjson, cell);
+        if (cell.empty())
+          ndjson += "null";
+        else
+          AppendJsonString(ndjson, cell);
       }
       ndjson += "}\n";
     }
