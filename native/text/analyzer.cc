@@ -60,14 +60,24 @@ bool Joins(char32_t last, char32_t c, CharInfo info) {
   if (info.script() != Script::kHangul) return false;
   const Jamo next = JamoOf(c);
   switch (JamoOf(last)) {
-    case Jamo::kNone: return false;
-    case Jamo::kLead: return next != Jamo::kNone && next != Jamo::kTrail;
+    case Jamo::kNone:
+      return false;
+    case Jamo::kLead:
+      return next != Jamo::kNone && next != Jamo::kTrail;
     case Jamo::kVowel:
-    case Jamo::kOpenSyllable: return next == Jamo::kVowel || next == Jamo::kTrail;
+    case Jamo::kOpenSyllable:
+      return next == Jamo::kVowel || next == Jamo::kTrail;
     case Jamo::kTrail:
-    case Jamo::kClosedSyllable: return next == Jamo::kTrail;
+    case Jamo::kClosedSyllable:
+      return next == Jamo::kTrail;
   }
   return false;
+}
+
+// Whether the lossless form of a character that is not ASCII is the character itself.
+bool IsStable(char32_t c, CharInfo info, uint8_t folding) {
+  return c >= 0xa0 && c != 0xfffd && !info.decomposes() && !IsHangulSyllable(c) &&
+         !(folding & kFoldSwedish);
 }
 
 bool StartsWithArticle(std::string_view piece) {
@@ -110,7 +120,8 @@ Analyzer::Analyzer(AnalyzerSettings settings) {
     const uint8_t first = static_cast<uint8_t>(text[0]);
     if (first < 0x80) {
       if (text.size() == 1) {
-        if (ascii_kinds_[first] == TokenKind::kWord) ascii_kinds_[first] = TokenKind::kSoftSeparator;
+        if (ascii_kinds_[first] == TokenKind::kWord)
+          ascii_kinds_[first] = TokenKind::kSoftSeparator;
         byte_classes_[first] |= kSeparatorByte;
         continue;
       }
@@ -203,7 +214,7 @@ void Analyzer::Cut(std::string_view text, std::span<const Locale> locales, bool 
 void Analyzer::CutGroup(const Group& group, size_t begin, size_t end, TokenBuffer& out) const {
   const std::string_view text = group.text.substr(0, end);
   size_t piece = begin;
-  bool ascii = true;  // the piece is clean ASCII so far
+  Content content = Content::kAscii;  // of the piece
   size_t at = begin;
   while (at < end) {
     const uint8_t byte = static_cast<uint8_t>(text[at]);
@@ -214,71 +225,74 @@ void Analyzer::CutGroup(const Group& group, size_t begin, size_t end, TokenBuffe
     }
     if (byte_class & kStringByte) {
       if (const CutString* match = MatchString(text.substr(at))) {
-        AddPiece(group, piece, at, ascii, out);
+        AddPiece(group, piece, at, content, out);
         const size_t match_end = at + match->text.size();
         if (match->ascii) {
           AddAscii(group, at, match_end, match->kind, out);
         } else {
-          AddToken(group, at, match_end, /*unspaced=*/false, nullptr, out);
+          AddToken(group, at, match_end, /*unspaced=*/false, Content::kAny, nullptr, out);
         }
         piece = at = match_end;
-        ascii = true;
+        content = Content::kAscii;
         continue;
       }
     }
     if (byte_class & kSeparatorByte) {
-      AddPiece(group, piece, at, ascii, out);
+      AddPiece(group, piece, at, content, out);
       if (byte_class & kControlByte) {
-        AddToken(group, at, at + 1, /*unspaced=*/false, nullptr, out);
+        AddToken(group, at, at + 1, /*unspaced=*/false, Content::kAny, nullptr, out);
       } else {
         AddAscii(group, at, at + 1, ascii_kinds_[byte], out);
       }
       piece = ++at;
-      ascii = true;
+      content = Content::kAscii;
       continue;
     }
     if (!(byte_class & kHighByte)) {
-      ascii = ascii && !(byte_class & kControlByte);
+      if (byte_class & kControlByte) content = Content::kAny;
       ++at;
       continue;
     }
     size_t next = at;
-    const CharInfo info(DecodeUtf8(text, next));
+    const char32_t c = DecodeUtf8(text, next);
+    const CharInfo info(c);
     if (info.separator() == CharSeparator::kNone ||
         (!removed_.empty() && removed_.contains(text.substr(at, next - at)))) {
-      ascii = false;
+      const Content own = IsStable(c, info, group.folding) ? Content::kStable : Content::kAny;
+      content = std::max(content, own);
       at = next;
       continue;
     }
-    AddPiece(group, piece, at, ascii, out);
-    AddToken(group, at, next, /*unspaced=*/false, nullptr, out);
+    AddPiece(group, piece, at, content, out);
+    AddToken(group, at, next, /*unspaced=*/false, Content::kAny, nullptr, out);
     piece = at = next;
-    ascii = true;
+    content = Content::kAscii;
   }
-  AddPiece(group, piece, end, ascii, out);
+  AddPiece(group, piece, end, content, out);
 }
 
-void Analyzer::AddPiece(const Group& group, size_t begin, size_t end, bool ascii,
+void Analyzer::AddPiece(const Group& group, size_t begin, size_t end, Content content,
                         TokenBuffer& out) const {
   if (begin == end) return;
-  if (ascii) {
+  if (content == Content::kAscii) {
     // Of kind word: a separator inside a piece would have been cut out.
     AddAscii(group, begin, end, TokenKind::kWord, out);
     return;
   }
   if (IsUnspaced(group.script)) {
-    AddCharacters(group, begin, end, out);
+    AddCharacters(group, begin, end, content, out);
     return;
   }
   if ((group.folding & kFoldArticle) && end - begin > kArticleBytes &&
       StartsWithArticle(group.text.substr(begin, end - begin))) {
-    AddToken(group, begin, begin + kArticleBytes, /*unspaced=*/false, nullptr, out);
+    AddToken(group, begin, begin + kArticleBytes, /*unspaced=*/false, content, nullptr, out);
     begin += kArticleBytes;
   }
-  AddToken(group, begin, end, /*unspaced=*/false, nullptr, out);
+  AddToken(group, begin, end, /*unspaced=*/false, content, nullptr, out);
 }
 
-void Analyzer::AddCharacters(const Group& group, size_t begin, size_t end, TokenBuffer& out) const {
+void Analyzer::AddCharacters(const Group& group, size_t begin, size_t end, Content content,
+                             TokenBuffer& out) const {
   const std::string_view text = group.text.substr(0, end);
   char32_t vowel = 0;
   size_t token_begin = begin;
@@ -291,14 +305,14 @@ void Analyzer::AddCharacters(const Group& group, size_t begin, size_t end, Token
     const CharInfo info(c);
     const bool is_unspaced = IsUnspaced(info.script());
     if (unspaced ? !Joins(last, c, info) : is_unspaced) {
-      AddToken(group, token_begin, at, unspaced, &vowel, out);
+      AddToken(group, token_begin, at, unspaced, content, &vowel, out);
       token_begin = at;
       unspaced = is_unspaced;
     }
     last = c;
     at = next;
   }
-  AddToken(group, token_begin, end, unspaced, &vowel, out);
+  AddToken(group, token_begin, end, unspaced, content, &vowel, out);
 }
 
 void Analyzer::AddAscii(const Group& group, size_t begin, size_t end, TokenKind kind,
@@ -322,11 +336,16 @@ void Analyzer::AddAscii(const Group& group, size_t begin, size_t end, TokenKind 
 }
 
 void Analyzer::AddToken(const Group& group, size_t begin, size_t end, bool unspaced,
-                        char32_t* vowel, TokenBuffer& out) const {
-  std::string& lossless = out.lossless_;
-  lossless.clear();
-  AppendLossless(group.text.substr(begin, end - begin), group.folding, lossless);
-  const TokenKind kind = IsStopWord(lossless) ? TokenKind::kStopWord : Judge(lossless);
+                        Content content, char32_t* vowel, TokenBuffer& out) const {
+  std::string_view lossless = group.text.substr(begin, end - begin);
+  TokenKind kind = TokenKind::kWord;
+  if (content == Content::kAny) {
+    out.lossless_.clear();
+    AppendLossless(lossless, group.folding, out.lossless_);
+    lossless = out.lossless_;
+    kind = Judge(lossless);
+  }
+  if (IsStopWord(lossless)) kind = TokenKind::kStopWord;
   if (kind == TokenKind::kSoftSeparator && group.words_only) return;
 
   size_t lemma_begin = out.lemmas.size();
@@ -348,8 +367,8 @@ uint32_t Analyzer::OriginalPrefix(std::string_view text, const Token& token,
   if (lemma_bytes >= token.lemma_size) return size;
   if (lemma_bytes == 0) return 0;
   const std::string_view source = text.substr(token.begin, size);
-  // Outside clean ASCII every character is normalised alone. Only Swedish looks at two of them (a letter
-  // and its mark), and the long mark has three bytes whatever it becomes.
+  // Outside clean ASCII every character is normalised alone. Only Swedish looks at two of them (a
+  // letter and its mark), and the long mark has three bytes whatever it becomes.
   std::string lossless, lossy;
   uint32_t bytes = 0;
   size_t at = 0;

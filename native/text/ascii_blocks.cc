@@ -31,8 +31,9 @@ template <typename ClassifyLanes>
 #if defined(__x86_64__)
 __attribute__((always_inline))
 #endif
-inline bool AsciiBlocks::ClassifyWith(const ClassifyLanes& classify, std::string_view text,
-                                      char* lower, AsciiBlock* blocks) {
+inline bool
+AsciiBlocks::ClassifyWith(const ClassifyLanes& classify, std::string_view text, char* lower,
+                          AsciiBlock* blocks) {
   uint64_t after_point = 0;  // the block before ended with comma or full stop
   for (size_t base = 0; base < text.size(); base += kAsciiBlock) {
     const size_t left = text.size() - base;
@@ -61,7 +62,9 @@ bool AsciiBlocks::ClassifyPortably(std::string_view text, char* lower, AsciiBloc
     Masks masks{};
     for (int i = 0; i < 16 * lanes; ++i) {
       const uint8_t c = static_cast<uint8_t>(bytes[i]);
-      const auto in = [c](const Set& set) { return uint64_t{c < 0x80 && (set[c & 15] >> (c >> 4) & 1)}; };
+      const auto in = [c](const Set& set) {
+        return uint64_t{c < 0x80 && (set[c & 15] >> (c >> 4) & 1)};
+      };
       masks.separator |= in(separators_) << i;
       masks.hard |= in(hards_) << i;
       masks.unclean |= (in(uncleans_) | (c >> 7)) << i;
@@ -117,7 +120,8 @@ GANNET_SHUFFLES bool AsciiBlocks::ClassifyShuffled(std::string_view text, char* 
 
 bool AsciiBlocks::Classify(std::string_view text, char* lower, AsciiBlock* blocks) const {
   static const bool has_shuffles = __builtin_cpu_supports("ssse3");
-  return has_shuffles ? ClassifyShuffled(text, lower, blocks) : ClassifyPortably(text, lower, blocks);
+  return has_shuffles ? ClassifyShuffled(text, lower, blocks)
+                      : ClassifyPortably(text, lower, blocks);
 }
 
 #elif defined(__aarch64__)
@@ -132,7 +136,8 @@ bool AsciiBlocks::ClassifyShuffled(std::string_view text, char* lower, AsciiBloc
   const uint8x16_t bits = vld1q_u8(kBits);
   const auto mask_of = [&](uint8x16_t truth) {
     const uint8x16_t weighted = vandq_u8(truth, bits);
-    return uint64_t{vaddv_u8(vget_low_u8(weighted))} | uint64_t{vaddv_u8(vget_high_u8(weighted))} << 8;
+    return uint64_t{vaddv_u8(vget_low_u8(weighted))} | uint64_t{vaddv_u8(vget_high_u8(weighted))}
+                                                           << 8;
   };
   const auto classify = [&](const char* bytes, char* out, int lanes) {
     Masks masks{};

@@ -14,13 +14,14 @@ constexpr char LowerAscii(char c) {
 
 constexpr bool IsWhiteSpace(char32_t c) {
   return (c >= 0x09 && c <= 0x0d) || c == 0x20 || c == 0x85 || c == 0xa0 || c == 0x1680 ||
-         (c >= 0x2000 && c <= 0x200a) || c == 0x2028 || c == 0x2029 || c == 0x202f ||
-         c == 0x205f || c == 0x3000;
+         (c >= 0x2000 && c <= 0x200a) || c == 0x2028 || c == 0x2029 || c == 0x202f || c == 0x205f ||
+         c == 0x3000;
 }
 
 // Controls without a meaning in text. NUL is left in place, being a separator.
 constexpr bool IsRemovedControl(char32_t c) {
-  return (c > 0 && c < 0x20 && !IsWhiteSpace(c)) || c == 0x7f || (c >= 0x80 && c < 0xa0 && c != 0x85);
+  return (c > 0 && c < 0x20 && !IsWhiteSpace(c)) || c == 0x7f ||
+         (c >= 0x80 && c < 0xa0 && c != 0x85);
 }
 
 // The Unicode standard, section 3.12: a syllable is (lead * 21 + vowel) * 28 + trail.
@@ -73,10 +74,10 @@ constexpr char32_t PersianForm(char32_t c) {
 
 // 0: removed. Alefs with hamza or madda arrive as alef and a mark.
 constexpr char32_t ArabicForm(char32_t c) {
-  if (c == 0x0640) return 0;                                               // tatweel
+  if (c == 0x0640) return 0;                                                    // tatweel
   if (c == 0x0623 || c == 0x0625 || c == 0x0622 || c == 0x0671) return 0x0627;  // alef
-  if (c == 0x0649) return 0x064a;                                          // alef maksura to yeh
-  if (c == 0x0629) return 0x0647;                                          // teh marbuta to heh
+  if (c == 0x0649) return 0x064a;  // alef maksura to yeh
+  if (c == 0x0629) return 0x0647;  // teh marbuta to heh
   return c;
 }
 
@@ -86,28 +87,34 @@ constexpr char32_t ToHiragana(char32_t c) {
 
 // Vowel rows of U+3041 to U+3096: a i u e o, n for none.
 constexpr std::string_view kVowels =
-    "aaiiuueeoo"          // a
-    "aaiiuueeoo"          // ka ga
-    "aaiiuueeoo"          // sa za
-    "aaiiuuueeoo"         // ta da, with small tsu
-    "aiueo"               // na
-    "aaaiiiuuueeeooo"     // ha ba pa
-    "aiueo"               // ma
-    "aauuoo"              // ya
-    "aiueo"               // ra
-    "aaieo"               // wa
-    "nuae";               // n vu, small ka ke
+    "aaiiuueeoo"       // a
+    "aaiiuueeoo"       // ka ga
+    "aaiiuueeoo"       // sa za
+    "aaiiuuueeoo"      // ta da, with small tsu
+    "aiueo"            // na
+    "aaaiiiuuueeeooo"  // ha ba pa
+    "aiueo"            // ma
+    "aauuoo"           // ya
+    "aiueo"            // ra
+    "aaieo"            // wa
+    "nuae";            // n vu, small ka ke
 static_assert(kVowels.size() == 0x3097 - 0x3041);
 
 constexpr char32_t VowelOf(char32_t hiragana) {
   if (hiragana < 0x3041 || hiragana > 0x3096) return 0;
   switch (kVowels[hiragana - 0x3041]) {
-    case 'a': return 0x3042;
-    case 'i': return 0x3044;
-    case 'u': return 0x3046;
-    case 'e': return 0x3048;
-    case 'o': return 0x3046;  // a long o is written with u
-    default: return 0;
+    case 'a':
+      return 0x3042;
+    case 'i':
+      return 0x3044;
+    case 'u':
+      return 0x3046;
+    case 'e':
+      return 0x3048;
+    case 'o':
+      return 0x3046;  // a long o is written with u
+    default:
+      return 0;
   }
 }
 
@@ -128,11 +135,24 @@ void AppendLossyLatin(std::string_view text, std::string& out) {
     if (info.is_mark()) continue;
     const char32_t c = static_cast<char32_t>(static_cast<int32_t>(written) + info.lower_delta());
     switch (c) {
-      case 0x2018: case 0x2019: case 0x201b: out.push_back('\''); break;
-      case 0xe6: out.append("ae"); break;
-      case 0x153: out.append("oe"); break;
-      case 0x111: case 0xf0: out.push_back('d'); break;
-      case 0x131: out.push_back('i'); break;
+      case 0x2018:
+      case 0x2019:
+      case 0x201b:
+        out.push_back('\'');
+        break;
+      case 0xe6:
+        out.append("ae");
+        break;
+      case 0x153:
+        out.append("oe");
+        break;
+      case 0x111:
+      case 0xf0:
+        out.push_back('d');
+        break;
+      case 0x131:
+        out.push_back('i');
+        break;
       default:
         if (c == written && c != 0xfffd) {
           out.append(text, begin, at - begin);
@@ -190,9 +210,10 @@ bool ContainsAny(std::string_view text, std::initializer_list<char32_t> wanted) 
   return found;
 }
 
-// The language steps of a group. Where several languages are allowed, letters which only one of them
-// has decide: that is the same answer for a long text and for a query of one word. Automatic Arabic is
-// never taken for Persian for the same reason; automatic Chinese or Japanese folds kana always.
+// The language steps of a group. Where several languages are allowed, letters which only one of
+// them has decide: that is the same answer for a long text and for a query of one word. Automatic
+// Arabic is never taken for Persian for the same reason; automatic Chinese or Japanese folds kana
+// always.
 uint8_t FoldingOf(std::string_view group, Script script, std::span<const Locale> locales) {
   switch (script) {
     case Script::kLatin:
@@ -246,7 +267,8 @@ ScriptGroup NextGroup(std::string_view text, size_t begin, std::span<const Local
     if (byte < 0x80) {
       if (script == Script::kLatin) {
         // ASCII cannot end a Latin group.
-        while (at + 8 <= text.size() && !(LoadFixed<uint64_t>(text.data() + at) & kHighBits)) at += 8;
+        while (at + 8 <= text.size() && !(LoadFixed<uint64_t>(text.data() + at) & kHighBits))
+          at += 8;
         while (at < text.size() && static_cast<uint8_t>(text[at]) < 0x80) ++at;
         continue;
       }
@@ -349,13 +371,16 @@ void AppendLossy(std::string_view text, Script script, uint8_t folding, char32_t
 }
 
 std::string_view TrimWhiteSpace(std::string_view text) {
-  // Bytes that can begin or end white space; few other characters have them.
-  const auto suspicious = [](char c) {
-    const uint8_t byte = static_cast<uint8_t>(c);
-    return byte <= 0x20 || byte == 0xc2 || (byte >= 0xe1 && byte <= 0xe3) ||
-           (byte >= 0x80 && byte <= 0xaf);
+  if (text.empty()) return text;
+  // Bytes that end white space; all other text, most kana and Han too, is done here.
+  const auto ends = [](uint8_t byte) {
+    return byte <= 0x20 || (byte >= 0x80 && byte <= 0x8a) || byte == 0x9f || byte == 0xa0 ||
+           byte == 0xa8 || byte == 0xa9 || byte == 0xaf;
   };
-  if (text.empty() || (!suspicious(text.front()) && !suspicious(text.back()))) return text;
+  const uint8_t first = static_cast<uint8_t>(text.front());
+  const bool begins = first <= 0x20 || first == 0xc2 || first == 0xe1 || first == 0xe2 ||
+                      (first == 0xe3 && text.starts_with("\u3000"));
+  if (!begins && !ends(static_cast<uint8_t>(text.back()))) return text;
   size_t begin = 0;
   while (begin < text.size()) {
     size_t next = begin;

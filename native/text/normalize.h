@@ -1,11 +1,13 @@
 // From characters as written to characters as compared.
 //
-// Words are normalised in two parts, because a token is judged (stop word? separator?) between them:
+// Words are normalised in two parts, because a token is judged (stop word? separator?) between
+// them:
 //   lossless  compatibility decomposition (NFKD), character by character and without reordering;
 //             in Swedish text the letters å ä ö are put together again; control characters removed.
-//   lossy     letter case, diacritics, kana, Arabic letter forms: what depends on script and language.
-// Ideographs are not mapped to one variant (simplified to traditional Chinese): Unicode normalisation
-// knows no such pairs.
+//   lossy     letter case, diacritics, kana, Arabic letter forms: what depends on script and
+//   language.
+// Ideographs are not mapped to one variant (simplified to traditional Chinese): Unicode
+// normalisation knows no such pairs.
 //
 // Threads: free functions over constant tables; safe everywhere.
 #pragma once
@@ -22,10 +24,10 @@ namespace gannet::text {
 
 // Language-dependent steps, as a set of bits.
 enum Folding : uint8_t {
-  kFoldSwedish = 1,   // keep å ä ö
-  kFoldPersian = 2,   // Arabic letter forms and digits to the Persian ones
-  kFoldArticle = 4,   // cut off the Arabic article
-  kFoldKana = 8,      // katakana to hiragana
+  kFoldSwedish = 1,  // keep å ä ö
+  kFoldPersian = 2,  // Arabic letter forms and digits to the Persian ones
+  kFoldArticle = 4,  // cut off the Arabic article
+  kFoldKana = 8,     // katakana to hiragana
 };
 
 // A run of text in one script: a new group starts at a character whose script is neither kOther nor
@@ -36,14 +38,16 @@ struct ScriptGroup {
   uint8_t folding;
 };
 
-// The group that starts at text[begin]. locales: allowed languages, empty for any. REQUIRES: begin < text.size()
+// The group that starts at text[begin]. locales: allowed languages, empty for any. REQUIRES: begin
+// < text.size()
 ScriptGroup NextGroup(std::string_view text, size_t begin, std::span<const Locale> locales);
 
 // Appends the lossless form of text.
 void AppendLossless(std::string_view text, uint8_t folding, std::string& out);
 
 // Appends the lossy form of text that is in lossless form already.
-// vowel  the vowel (as hiragana) of the kana written last, 0 for none; the long mark after it becomes that
+// vowel  the vowel (as hiragana) of the kana written last, 0 for none; the long mark after it
+// becomes that
 //        vowel. In: what precedes `text`; out: what follows it. May be null.
 void AppendLossy(std::string_view text, Script script, uint8_t folding, char32_t* vowel,
                  std::string& out);
@@ -54,14 +58,15 @@ std::string_view TrimWhiteSpace(std::string_view text);
 // The whole string as words are compared: lowercase, marks removed, not cut, not trimmed.
 std::string NormalizeLossy(std::string_view text, std::span<const Locale> locales);
 
-// Replaces `out` by the form in which facet values are compared: white space trimmed, NFKD, lowercase;
-// accents stay, as marks of their own.
+// Replaces `out` by the form in which facet values are compared: white space trimmed, NFKD,
+// lowercase; accents stay, as marks of their own.
 void NormalizeFacet(std::string_view text, std::string& out);
 
 // NFKD character by character: the form in which stop words are stored.
 std::string Nfkd(std::string_view text);
 
-// Whether the word has only numeric characters (of any script) and ASCII punctuation. False when empty.
+// Whether the word has only numeric characters (of any script) and ASCII punctuation. False when
+// empty.
 bool IsNumericWord(std::string_view lemma);
 
 }  // namespace gannet::text

@@ -1,8 +1,9 @@
-// What the analyzer has to know about one character, looked up in tables generated from Unicode data.
+// What the analyzer has to know about one character, looked up in tables generated from Unicode
+// data.
 //
 // One 32-bit entry per character, in a two-stage table (blocks of 128 characters; equal blocks are
-// stored once): 130 kB, of which a text touches the few blocks of its scripts. The tables are written
-// by native/tools/gen-unicode.mjs.
+// stored once): 130 kB, of which a text touches the few blocks of its scripts. The tables are
+// written by native/tools/gen-unicode.mjs.
 //
 // Entry, from the lowest bit: script (5), separator (2), non-spacing mark (1), extends the grapheme
 // cluster before it (1), numeric (1), letter (1), number of the lowercase difference (7), number of
@@ -56,7 +57,8 @@ enum class CharSeparator : uint8_t {
   kNone,
   kSoft,
   kHard,
-  kWord,  // text is cut there, yet its decomposition is no separator: the ellipsis becomes a word of dots
+  kWord,  // text is cut there, yet its decomposition is no separator: the ellipsis becomes a word
+          // of dots
 };
 
 extern const char kUnicodeVersion[];

@@ -1,7 +1,8 @@
-// Arbitrary bytes as text and as settings: the tokens stay inside the text, in order, and words fast and
-// slow agree.
+// Arbitrary bytes as text and as settings: the tokens stay inside the text, in order, and words
+// fast and slow agree.
 //
-//   clang++ -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined -Inative test/fuzz/analyzer_fuzz.cc native/text/*.cc
+//   clang++ -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined -Inative
+//   test/fuzz/analyzer_fuzz.cc native/text/*.cc
 #include <cstdlib>
 #include <string>
 #include <utility>
@@ -20,7 +21,8 @@ static void Require(bool holds) {
   if (!holds) std::abort();
 }
 
-// Input: lines. The first byte of a line says what the rest is (d, s, n, w, l); the last line is the text.
+// Input: lines. The first byte of a line says what the rest is (d, s, n, w, l); the last line is
+// the text.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::string_view input(reinterpret_cast<const char*>(data), size);
   AnalyzerSettings settings;
@@ -28,14 +30,23 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   for (size_t end; (end = input.find('\n')) != std::string_view::npos && end > 0;) {
     const std::string line(input.substr(1, end - 1));
     switch (input[0]) {
-      case 'd': settings.dictionary.push_back(line); break;
-      case 's': settings.separator_tokens.push_back(line); break;
-      case 'n': settings.non_separator_tokens.push_back(line); break;
-      case 'w': settings.stop_words.push_back(line); break;
+      case 'd':
+        settings.dictionary.push_back(line);
+        break;
+      case 's':
+        settings.separator_tokens.push_back(line);
+        break;
+      case 'n':
+        settings.non_separator_tokens.push_back(line);
+        break;
+      case 'w':
+        settings.stop_words.push_back(line);
+        break;
       case 'l':
         if (const auto locale = gannet::text::ParseLocale(line)) locales.push_back(*locale);
         break;
-      default: break;
+      default:
+        break;
     }
     input.remove_prefix(end + 1);
   }

@@ -18,7 +18,8 @@ std::string Show(TokenKind kind, std::string_view lemma) {
   return mark + std::string(lemma);
 }
 
-// All tokens joined by "|": words bare, soft separators after "~", hard ones after "!", stop words after "#".
+// All tokens joined by "|": words bare, soft separators after "~", hard ones after "!", stop words
+// after "#".
 std::string Tokens(std::string_view text, std::vector<Locale> locales = {},
                    AnalyzerSettings settings = {}) {
   TokenBuffer buffer;
@@ -48,9 +49,10 @@ std::string Segments(std::string_view text, AnalyzerSettings settings = {}) {
 std::string Positions(const Analyzer& analyzer, std::string_view text, uint32_t first = 0) {
   TokenBuffer scratch;
   std::string shown;
-  const auto last = analyzer.Words(text, {}, first, scratch, [&](std::string_view lemma, uint32_t at) {
-    shown += std::string(lemma) + "@" + std::to_string(at) + " ";
-  });
+  const auto last =
+      analyzer.Words(text, {}, first, scratch, [&](std::string_view lemma, uint32_t at) {
+        shown += std::string(lemma) + "@" + std::to_string(at) + " ";
+      });
   return shown + (last ? "last " + std::to_string(*last) : "none");
 }
 
@@ -82,7 +84,9 @@ TEST(AnalyzerTest, CutsAndNormalisesLatinText) {
       {"a \u00a0 b", "a|~ |~ |~ |b"},
       {"wait… what≠", "wait|...|~ |what|="},
       {"DeLonghi TestAB", "delonghi|~ |testab"},
-      {"a\x01" "b", "ab"},
+      {"a\x01"
+       "b",
+       "ab"},
   };
   for (const Case& c : cases) {
     EXPECT_EQ(Tokens(c.text), c.tokens) << c.text;
@@ -91,11 +95,12 @@ TEST(AnalyzerTest, CutsAndNormalisesLatinText) {
 
 TEST(AnalyzerTest, KnowsTheKindOfEachSeparator) {
   const Case cases[] = {
-      {" ", "~ "},   {"@", "~@"},  {".", "~."},  {". ", "!. "},   {"。", "!。"},  {"-", "~-"},
-      {"_", "~_"},   {"!", "!!"},  {";", "!;"},  {":", "~:"},     {"\n", "~\n"},  {".\n", "~.|~\n"},
-      {",", "~,"},   {", ", "!, "}, {"！", "!!"}, {"？", "!?"},   {"；", "!;"},   {"，", "~,"},
-      {"．", "~."},  {"：", "~:"}, {"、", "!、"}, {"。", "!。"},  {"｡", "!。"},   {"､", "!、"},
-      {"﹐", "~,"},  {"﹗", "!!"}, {"។ល។", "!។ល។"}, {"\u3000", "~ "}, {"¿", "!¿"},
+      {" ", "~ "},   {"@", "~@"},       {".", "~."},      {". ", "!. "}, {"。", "!。"},
+      {"-", "~-"},   {"_", "~_"},       {"!", "!!"},      {";", "!;"},   {":", "~:"},
+      {"\n", "~\n"}, {".\n", "~.|~\n"}, {",", "~,"},      {", ", "!, "}, {"！", "!!"},
+      {"？", "!?"},  {"；", "!;"},      {"，", "~,"},     {"．", "~."},  {"：", "~:"},
+      {"、", "!、"}, {"。", "!。"},     {"｡", "!。"},     {"､", "!、"},  {"﹐", "~,"},
+      {"﹗", "!!"},  {"។ល។", "!។ល។"},   {"\u3000", "~ "}, {"¿", "!¿"},
   };
   for (const Case& c : cases) EXPECT_EQ(Tokens(c.text), c.tokens) << c.text;
   EXPECT_EQ(Tokens(std::string_view("a\0b", 3)), std::string("a|!\0|b", 6));
@@ -144,7 +149,8 @@ TEST(AnalyzerTest, FollowsTheLocale) {
   EXPECT_EQ(Tokens("ダメ", {Locale::kZho}), "タ\u3099|メ");
 }
 
-// The contract's dictionaries cut 人人 or ภาษาไทย as one word; here every character is one, by decision.
+// The contract's dictionaries cut 人人 or ภาษาไทย as one word; here every character is one, by
+// decision.
 TEST(AnalyzerTest, MakesAWordOfEachCharacterWhereNoSpacesAreWritten) {
   const Case cases[] = {
       {"人人生而自由", "人|人|生|而|自|由"},
@@ -177,9 +183,11 @@ TEST(AnalyzerTest, KeepsGermanCompoundsWhole) {
 }
 
 TEST(AnalyzerTest, ObeysSeparatorTokensAndNonSeparatorTokens) {
-  EXPECT_EQ(Tokens("Mac&sep&&sepcheese", {}, {.separator_tokens = {"<br/>", "&sep"}, .non_separator_tokens = {"#", "&"}}),
+  EXPECT_EQ(Tokens("Mac&sep&&sepcheese", {},
+                   {.separator_tokens = {"<br/>", "&sep"}, .non_separator_tokens = {"#", "&"}}),
             "mac|~&sep|&|~&sep|cheese");
-  EXPECT_EQ(Tokens("A# and B", {}, {.non_separator_tokens = {"#"}, .dictionary = {"A#"}}), "a#|~ |and|~ |b");
+  EXPECT_EQ(Tokens("A# and B", {}, {.non_separator_tokens = {"#"}, .dictionary = {"A#"}}),
+            "a#|~ |and|~ |b");
   EXPECT_EQ(Tokens("salt<hr>pepper", {}, {.separator_tokens = {"<hr>"}}), "salt|~<hr>|pepper");
   EXPECT_EQ(Tokens("a|b", {}, {.separator_tokens = {"|"}}), "a|~||b");
   EXPECT_EQ(Tokens("a|b", {}, {.separator_tokens = {"|"}, .non_separator_tokens = {"|"}}), "a|b");
@@ -188,7 +196,8 @@ TEST(AnalyzerTest, ObeysSeparatorTokensAndNonSeparatorTokens) {
   EXPECT_EQ(Tokens("a b ", {}, {.non_separator_tokens = {" "}}), "a b");
   EXPECT_EQ(Tokens("a，b", {}, {.non_separator_tokens = {"，"}}), "a,b");
   EXPECT_EQ(Tokens("-12.3年", {}, {.non_separator_tokens = {"-", "."}}), "-12.3|年");
-  EXPECT_EQ(Segments("wind-vane tail_fin", {.non_separator_tokens = {"-", "_"}}), "wind-vane|tail_fin");
+  EXPECT_EQ(Segments("wind-vane tail_fin", {.non_separator_tokens = {"-", "_"}}),
+            "wind-vane|tail_fin");
 }
 
 TEST(AnalyzerTest, TakesDictionaryEntriesAsWords) {
@@ -196,7 +205,8 @@ TEST(AnalyzerTest, TakesDictionaryEntriesAsWords) {
                      {.dictionary = {"J. R. R.", "Dr.", "J. K."}}),
             "J. R. R.|Tolkien|J. K.|Rowling|Dr.|Seuss");
   EXPECT_EQ(Tokens("a catalog", {}, {.dictionary = {"cat"}}), "a|~ |cat|alog");
-  EXPECT_EQ(Tokens("H. G. Wells h. g.", {}, {.dictionary = {"H. G."}}), "h. g.|~ |wells|~ |h|!. |g|~.");
+  EXPECT_EQ(Tokens("H. G. Wells h. g.", {}, {.dictionary = {"H. G."}}),
+            "h. g.|~ |wells|~ |h|!. |g|~.");
   EXPECT_EQ(Tokens("東京都", {}, {.dictionary = {"東京"}}), "東京|都");
 }
 
@@ -243,11 +253,20 @@ TEST(AnalyzerTest, MapsLemmaPrefixesBackToOriginalBytes) {
     std::vector<Locale> locales;
   };
   const Row rows[] = {
-      {"léopard", 3, 4, {}},   {"léopard", 2, 3, {}},       {"léopard", 7, 8, {}},
-      {"æther", 1, 2, {}},     {"æther", 2, 2, {}},         {"æther", 3, 3, {}},
-      {"e\u0301cole", 1, 3, {}}, {"e\u0301cole", 2, 4, {}}, {"word", 2, 2, {}},
-      {"word", 0, 0, {}},      {"한", 3, 3, {}},            {"ﬁn", 1, 3, {}},
-      {"A\u030alen", 1, 3, {Locale::kSwe}},                 {"\u00a0ab", 1, 3, {}},
+      {"léopard", 3, 4, {}},
+      {"léopard", 2, 3, {}},
+      {"léopard", 7, 8, {}},
+      {"æther", 1, 2, {}},
+      {"æther", 2, 2, {}},
+      {"æther", 3, 3, {}},
+      {"e\u0301cole", 1, 3, {}},
+      {"e\u0301cole", 2, 4, {}},
+      {"word", 2, 2, {}},
+      {"word", 0, 0, {}},
+      {"한", 3, 3, {}},
+      {"ﬁn", 1, 3, {}},
+      {"A\u030alen", 1, 3, {Locale::kSwe}},
+      {"\u00a0ab", 1, 3, {}},
       {"ΣΟΦΟΣ", 4, 4, {}},
   };
   const Analyzer analyzer;
@@ -290,8 +309,10 @@ TEST(NormalizeTest, DecomposesStopWords) {
 }
 
 TEST(NormalizeTest, RecognisesNumericWords) {
-  for (const char* word : {"123", "1,5", "-12.3", "٤٢", "½", "²", "$5"}) EXPECT_TRUE(IsNumericWord(word)) << word;
-  for (const char* word : {"", "a1", "1a", "é", "1 2", "五"}) EXPECT_FALSE(IsNumericWord(word)) << word;
+  for (const char* word : {"123", "1,5", "-12.3", "٤٢", "½", "²", "$5"})
+    EXPECT_TRUE(IsNumericWord(word)) << word;
+  for (const char* word : {"", "a1", "1a", "é", "1 2", "五"})
+    EXPECT_FALSE(IsNumericWord(word)) << word;
 }
 
 TEST(LocaleTest, ReadsBothCodesAndWritesTheLongOne) {
@@ -300,7 +321,8 @@ TEST(LocaleTest, ReadsBothCodesAndWritesTheLongOne) {
   EXPECT_EQ(LocaleCode(*ParseLocale("zh")), "zho");
   EXPECT_EQ(LocaleCode(*ParseLocale("cmn")), "cmn");
   EXPECT_EQ(LocaleCode(*ParseLocale("fa")), "pes");
-  for (const char* code : {"", "FR", "french", "xx", "fre"}) EXPECT_FALSE(ParseLocale(code)) << code;
+  for (const char* code : {"", "FR", "french", "xx", "fre"})
+    EXPECT_FALSE(ParseLocale(code)) << code;
   for (int i = 1; i <= static_cast<int>(Locale::kZul); ++i) {
     const Locale locale = static_cast<Locale>(i);
     EXPECT_EQ(ParseLocale(LocaleCode(locale)), locale);
@@ -310,13 +332,21 @@ TEST(LocaleTest, ReadsBothCodesAndWritesTheLongOne) {
 // Texts that hit the rules: separators, marks, every special letter, pieces of the settings below.
 std::string RandomText(std::mt19937& random) {
   static const std::vector<std::string> kParts = {
-      "a", "B", "the", "The", "x1", "9", " ", "  ", ", ", ". ", ".", ",", "!", "?", "-", "_", "&", "#", "|", "<hr>",
-      "<hr", "cat", "J. K.", "J.", "\n", "\t", "\v", "\x01", "\x7f", "é", "É", "e\u0301", "\u0301", "å", "Å", "ä",
-      "A\u030a", "ü", "ß", "œ", "Æ", "đ", "Ð", "ı", "İ", "ﬁ", "½", "²", "…", "≠", "№", "‼", "’", "‛", "\u00a0", "\u200c",
-      "\u200d", "«", "ё", "Й", "Я", "Σ", "ς", "ό", "ἀ", "Ա", "ֆ", "և", "ა", "Ⴀ", "ש", "שָׁ", "ال", "أل", "ة", "ى", "ك",
-      "ی", "۱", "،", "؟", "ــ", "أ", "人", "語", "々", "𠮷", "ア", "か", "ガ", "は\u3099", "\u3099", "ｶ", "ﾞ", "ー", "ｰ",
-      "。", "、", "，", "！", "・", "Ａ", "１", "한", "하", "\u1112", "\u1161", "\u11ab", "ㅎ", "㈱", "ก", "ำ", "ั", "เ", "๑",
-      "។", "ល", "្", "ត", "ី", "ມ", "ຳ", "က", "္", "ာ", "अ", "क्ष", "😀", "\ufe0f", "東京", "été", "\u2028", "\u0085"};
+      "a",        "B",      "the",    "The",  "x1",      "9",      " ",      "  ",     ", ",
+      ". ",       ".",      ",",      "!",    "?",       "-",      "_",      "&",      "#",
+      "|",        "<hr>",   "<hr",    "cat",  "J. K.",   "J.",     "\n",     "\t",     "\v",
+      "\x01",     "\x7f",   "é",      "É",    "e\u0301", "\u0301", "å",      "Å",      "ä",
+      "A\u030a",  "ü",      "ß",      "œ",    "Æ",       "đ",      "Ð",      "ı",      "İ",
+      "ﬁ",        "½",      "²",      "…",    "≠",       "№",      "‼",      "’",      "‛",
+      "\u00a0",   "\u200c", "\u200d", "«",    "ё",       "Й",      "Я",      "Σ",      "ς",
+      "ό",        "ἀ",      "Ա",      "ֆ",    "և",       "ა",      "Ⴀ",      "ש",      "שָׁ",
+      "ال",       "أل",     "ة",      "ى",    "ك",       "ی",      "۱",      "،",      "؟",
+      "ــ",       "أ",      "人",     "語",   "々",      "𠮷",     "ア",     "か",     "ガ",
+      "は\u3099", "\u3099", "ｶ",      "ﾞ",    "ー",      "ｰ",      "。",     "、",     "，",
+      "！",       "・",     "Ａ",     "１",   "한",      "하",     "\u1112", "\u1161", "\u11ab",
+      "ㅎ",       "㈱",     "ก",      "ำ",    "ั",        "เ",      "๑",      "។",      "ល",
+      "្",         "ត",      "ី",       "ມ",    "ຳ",       "က",      "္",       "ာ",      "अ",
+      "क्ष",       "😀",      "\ufe0f", "東京", "été",     "\u2028", "\u0085"};
   std::string text;
   const size_t count = random() % 12;
   for (size_t i = 0; i < count; ++i) {
@@ -331,14 +361,23 @@ std::string RandomText(std::mt19937& random) {
 std::vector<AnalyzerSettings> TestedSettings() {
   return {{},
           {.stop_words = {"the", "été", "é", "-", "한", "か"}},
-          {.stop_words = {"a"}, .separator_tokens = {"|", "<hr>", "é", "東"}, .non_separator_tokens = {"#", "_", "&", "，", "・"}},
-          {.separator_tokens = {"a"}, .non_separator_tokens = {",", ". ", " "}, .dictionary = {"cat", "J. K.", "東京", "x", "e\u0301"}},
+          {.stop_words = {"a"},
+           .separator_tokens = {"|", "<hr>", "é", "東"},
+           .non_separator_tokens = {"#", "_", "&", "，", "・"}},
+          {.separator_tokens = {"a"},
+           .non_separator_tokens = {",", ". ", " "},
+           .dictionary = {"cat", "J. K.", "東京", "x", "e\u0301"}},
           {.dictionary = {"été", "人語", ".", "1"}}};
 }
 
-const std::vector<std::vector<Locale>> kTestedLocales = {
-    {}, {Locale::kSwe}, {Locale::kPes}, {Locale::kAra, Locale::kPes}, {Locale::kJpn}, {Locale::kZho, Locale::kEng},
-    {Locale::kSwe, Locale::kDeu}, {Locale::kUrd}};
+const std::vector<std::vector<Locale>> kTestedLocales = {{},
+                                                         {Locale::kSwe},
+                                                         {Locale::kPes},
+                                                         {Locale::kAra, Locale::kPes},
+                                                         {Locale::kJpn},
+                                                         {Locale::kZho, Locale::kEng},
+                                                         {Locale::kSwe, Locale::kDeu},
+                                                         {Locale::kUrd}};
 
 TEST(AnalyzerPropertyTest, AgreesWithTheNaiveAnalyzer) {
   const unsigned seed = std::random_device()();
@@ -394,11 +433,12 @@ TEST(AnalyzerPropertyTest, ReportsTheWordsOfTheTokens) {
           expected.emplace_back(buffer.lemma(token), position);
         }
       }
-      const auto last = analyzer.Words(text, {}, 7, scratch, [&](std::string_view lemma, uint32_t at) {
-        got.emplace_back(lemma, at);
-      });
+      const auto last =
+          analyzer.Words(text, {}, 7, scratch,
+                         [&](std::string_view lemma, uint32_t at) { got.emplace_back(lemma, at); });
       ASSERT_EQ(got, expected) << text;
-      ASSERT_EQ(last, expected.empty() ? std::nullopt : std::optional(expected.back().second)) << text;
+      ASSERT_EQ(last, expected.empty() ? std::nullopt : std::optional(expected.back().second))
+          << text;
     }
   }
 }

@@ -1,5 +1,5 @@
-// The analyzer written down step by step, for comparison: slow, one pass per rule, no tables of its own
-// but those of single characters.
+// The analyzer written down step by step, for comparison: slow, one pass per rule, no tables of its
+// own but those of single characters.
 #pragma once
 
 #include <set>
@@ -28,7 +28,8 @@ class NaiveAnalyzer {
       const CharSeparator separator = CharInfo(c).separator();
       if (separator == CharSeparator::kNone) continue;
       separators_.insert(Utf8({c}));
-      if (separator == CharSeparator::kHard && Nfkd(Utf8({c})) == Utf8({c})) hard_.insert(Utf8({c}));
+      if (separator == CharSeparator::kHard && Nfkd(Utf8({c})) == Utf8({c}))
+        hard_.insert(Utf8({c}));
     }
     for (const std::string& s : settings.separator_tokens) separators_.insert(s);
     for (const std::string& s : settings.non_separator_tokens) separators_.erase(s);
@@ -82,11 +83,15 @@ class NaiveAnalyzer {
     return out;
   }
   std::string Source(size_t first, size_t last) const {
-    return first == last ? "" : text_.substr(chars_[first].begin, chars_[last - 1].end - chars_[first].begin);
+    return first == last
+               ? ""
+               : text_.substr(chars_[first].begin, chars_[last - 1].end - chars_[first].begin);
   }
 
   void CutGroup(size_t first, size_t last, Script script, const std::vector<Locale>& locales) {
-    const auto has = [&](Locale l) { return std::find(locales.begin(), locales.end(), l) != locales.end(); };
+    const auto has = [&](Locale l) {
+      return std::find(locales.begin(), locales.end(), l) != locales.end();
+    };
     const auto holds = [&](const Text& wanted) {
       for (size_t i = first; i < last; ++i) {
         if (wanted.find(chars_[i].c) != Text::npos) return true;
@@ -101,7 +106,8 @@ class NaiveAnalyzer {
     }
     if (2 * armenian > letters && !IsUnspaced(script)) script = Script::kArmenian;
     script_ = script;
-    swedish_ = script == Script::kLatin && has(Locale::kSwe) && (locales.size() == 1 || !holds(U"üÜß"));
+    swedish_ =
+        script == Script::kLatin && has(Locale::kSwe) && (locales.size() == 1 || !holds(U"üÜß"));
     kana_ = script == Script::kCj && (locales.empty() || has(Locale::kJpn));
     article_ = persian_ = false;
     if (script == Script::kArabic) {
@@ -135,7 +141,9 @@ class NaiveAnalyzer {
       for (size_t i = first; i < last;) {
         const bool unspaced = CharInfo(chars_[i].c).script() != Script::kOther;
         size_t end = i + 1;
-        while (end < last && (unspaced ? OneCluster(end) : CharInfo(chars_[end].c).script() == Script::kOther)) ++end;
+        while (end < last &&
+               (unspaced ? OneCluster(end) : CharInfo(chars_[end].c).script() == Script::kOther))
+          ++end;
         AddToken(i, end, unspaced);
         i = end;
       }
@@ -151,7 +159,8 @@ class NaiveAnalyzer {
     AddToken(first, last, false);
   }
 
-  // Whether chars_[i] continues the cluster of the character before it: the pair table of the rules.
+  // Whether chars_[i] continues the cluster of the character before it: the pair table of the
+  // rules.
   bool OneCluster(size_t i) const {
     const char32_t a = chars_[i - 1].c, b = chars_[i].c;
     if (CharInfo(b).extends() || a == 0x17d2 || a == 0x1039) return true;
@@ -162,8 +171,8 @@ class NaiveAnalyzer {
       if (c >= 0xac00 && c <= 0xd7a3) return (c - 0xac00) % 28 == 0 ? 'v' : 't';
       return '-';
     };
-    static const std::set<std::string> kPairs = {"LL", "LV", "Lv", "Lt", "VV", "VT",
-                                                 "vV", "vT", "TT", "tT"};
+    static const std::set<std::string> kPairs = {"LL", "LV", "Lv", "Lt", "VV",
+                                                 "VT", "vV", "vT", "TT", "tT"};
     return kPairs.contains({type(a), type(b)});
   }
 
@@ -180,7 +189,8 @@ class NaiveAnalyzer {
     if (kind == TokenKind::kWord || kind == TokenKind::kStopWord) {
       const Text white = U"\t\n\v\f\r \u0085\u1680\u2028\u2029\u3000";
       const size_t begin = lemma.find_first_not_of(white);
-      lemma = begin == Text::npos ? U"" : lemma.substr(begin, lemma.find_last_not_of(white) - begin + 1);
+      lemma = begin == Text::npos ? U""
+                                  : lemma.substr(begin, lemma.find_last_not_of(white) - begin + 1);
     }
     if (lemma.empty()) return;
     tokens_.push_back({kind, unspaced, chars_[first].begin, chars_[last - 1].end, Utf8(lemma)});
@@ -190,8 +200,13 @@ class NaiveAnalyzer {
     Text out;
     for (size_t i = first; i < last; ++i) out += Decode(Nfkd(Utf8({chars_[i].c})));
     if (swedish_) {
-      for (const auto& [pair, letter] : std::vector<std::pair<Text, char32_t>>{
-               {U"a\u030a", U'å'}, {U"A\u030a", U'Å'}, {U"a\u0308", U'ä'}, {U"A\u0308", U'Ä'}, {U"o\u0308", U'ö'}, {U"O\u0308", U'Ö'}}) {
+      for (const auto& [pair, letter] :
+           std::vector<std::pair<Text, char32_t>>{{U"a\u030a", U'å'},
+                                                  {U"A\u030a", U'Å'},
+                                                  {U"a\u0308", U'ä'},
+                                                  {U"A\u0308", U'Ä'},
+                                                  {U"o\u0308", U'ö'},
+                                                  {U"O\u0308", U'Ö'}}) {
         for (size_t at; (at = out.find(pair)) != Text::npos;) out.replace(at, 2, 1, letter);
       }
     }
