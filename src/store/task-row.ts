@@ -54,7 +54,9 @@ type TaskRowBody =
       indexes: Record<string, { filter: unknown; overrideSettings: boolean }>;
     };
 
-export type RowOf<T extends TaskType> = Extract<TaskRow, { type: T }>;
+export type RowOf<T extends TaskType> = PickRow<TaskRow, T>;
+
+type PickRow<R, T> = R extends { type: infer U } ? (T extends U ? R : never) : never;
 
 /** What a finished task has besides its columns; absent for most. */
 export interface TaskOutcome {

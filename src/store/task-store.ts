@@ -1,4 +1,11 @@
-import { closeSync, fsyncSync, openSync, unlinkSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  fsyncSync,
+  openSync,
+  readdirSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
@@ -138,6 +145,9 @@ export class TaskStore implements TaskTable {
 
   readonly #names: string[] = [];
   readonly #numbers = new Map<string, number>();
+  /** Told of each task in the moment it can be seen. */
+  onAppend: ((record: TaskRecord) => void) | null = null;
+
   /** All indexes of a task that belongs to several, or to one it does not show. */
   readonly linked = new Map<number, readonly number[]>();
 
@@ -187,7 +197,17 @@ export class TaskStore implements TaskTable {
     for (const uid of this.#store.payloads.getKeys()) {
       if (this.#chunkStatus(uid) !== STATUS_CODES.enqueued) this.#usedPayloads.push(uid);
     }
+    this.#removeOrphans();
     this.#sweep();
+  }
+
+  /** Uploads without a task, and payloads of tasks that have ended. */
+  #removeOrphans(): void {
+    for (const name of readdirSync(this.#payloadDir)) {
+      const uid = /^\d+$/.test(name) ? Number(name) : -1;
+      const status = uid < 0 ? undefined : this.#chunkStatus(uid);
+      if (status !== STATUS_CODES.enqueued) removeFile(join(this.#payloadDir, name));
+    }
   }
 
   /** The numbers of the indexes of a linked task. */
@@ -518,7 +538,11 @@ export class TaskStore implements TaskTable {
       this.nextTaskUid = firstUid + group.length;
       this.taskCount += group.length;
       for (const { uid, numbers } of links) this.linked.set(uid, numbers);
-      group.forEach(({ resolve }, n) => resolve(this.record(firstUid + n)!));
+      group.forEach(({ resolve }, n) => {
+        const record = this.record(firstUid + n)!;
+        this.onAppend?.(record);
+        resolve(record);
+      });
     } catch (error) {
       for (const number of newNames.reverse()) {
         this.#numbers.delete(this.#names[number]!);

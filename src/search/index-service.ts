@@ -1,0 +1,110 @@
+import type { FetchRequest } from '../contract/documents.ts';
+import { indexNotFound } from '../contract/errors.ts';
+import type { FeatureSet } from '../contract/features.ts';
+import type { IndexInfo, IndexStats, InstanceStats } from '../contract/indexes.ts';
+import type { SettingsObject } from '../contract/settings.ts';
+import type { IndexEntry, IndexRegistry } from '../engine/registry.ts';
+import type { SearchQueue } from './search-queue.ts';
+
+/** Reading indexes: what they are, their statistics and settings, their documents. */
+export class Indexes {
+  readonly documents: Documents;
+  readonly #registry: IndexRegistry;
+  readonly #storeSize: () => { diskBytes: number; usedBytes: number };
+
+  /** @param storeSize of everything on disk that is not an index */
+  constructor(
+    registry: IndexRegistry,
+    documents: Documents,
+    storeSize: () => { diskBytes: number; usedBytes: number },
+  ) {
+    this.#registry = registry;
+    this.documents = documents;
+    this.#storeSize = storeSize;
+  }
+
+  /** Ascending uid. */
+  list(): IndexInfo[] {
+    return this.#registry.list().map(([uid, entry]) => infoOf(uid, entry));
+  }
+
+  get(uid: string): IndexInfo | undefined {
+    const entry = this.#registry.get(uid);
+    return entry === undefined ? undefined : infoOf(uid, entry);
+  }
+
+  stats(uid: string): IndexStats | undefined {
+    const entry = this.#registry.get(uid);
+    return entry === undefined ? undefined : statsOf(entry);
+  }
+
+  allStats(): InstanceStats {
+    const { diskBytes, usedBytes } = this.#storeSize();
+    const stats: InstanceStats = { databaseSize: diskBytes, usedDatabaseSize: usedBytes, indexes: {} };
+    for (const [uid, entry] of this.#registry.list()) {
+      stats.databaseSize += entry.summary.diskBytes;
+      stats.usedDatabaseSize += entry.summary.usedBytes;
+      stats.indexes[uid] = statsOf(entry);
+    }
+    return stats;
+  }
+
+  /** Complete, secrets in clear. Shared: do not modify. */
+  settings(uid: string): SettingsObject | undefined {
+    return this.#registry.get(uid)?.settings;
+  }
+}
+
+export class Documents {
+  readonly #registry: IndexRegistry;
+  readonly #queue: SearchQueue;
+  readonly #features: () => FeatureSet;
+
+  constructor(registry: IndexRegistry, queue: SearchQueue, features: () => FeatureSet) {
+    this.#registry = registry;
+    this.#queue = queue;
+    this.#features = features;
+  }
+
+  /** JSON text of one document, null when unknown. */
+  getDocument(
+    uid: string,
+    id: string,
+    params: { fields: string[] | null; retrieveVectors: boolean },
+  ): Buffer | null {
+    return this.#entry(uid).handle.getDocument(id, params.fields, params.retrieveVectors);
+  }
+
+  /** The finished response body. Shares the search queue. */
+  fetch(uid: string, params: FetchRequest): Promise<Buffer> {
+    return this.#queue.run(async () => {
+      const containsFilter = this.#features().containsFilter ? { containsFilter: true } : {};
+      const request = JSON.stringify({ ...params, ...containsFilter });
+      return this.#entry(uid).handle.fetchDocuments(request);
+    });
+  }
+
+  #entry(uid: string): IndexEntry {
+    const entry = this.#registry.get(uid);
+    if (entry === undefined) throw indexNotFound(uid);
+    return entry;
+  }
+}
+
+function infoOf(uid: string, { createdAt, summary }: IndexEntry): IndexInfo {
+  return { uid, createdAt, updatedAt: summary.updatedAt, primaryKey: summary.primaryKey };
+}
+
+function statsOf({ summary, isIndexing }: IndexEntry): IndexStats {
+  const { numberOfDocuments, rawDocumentDbSize } = summary;
+  return {
+    numberOfDocuments,
+    rawDocumentDbSize,
+    avgDocumentSize:
+      numberOfDocuments === 0 ? 0 : Math.floor(rawDocumentDbSize / numberOfDocuments),
+    isIndexing,
+    numberOfEmbeddings: summary.numberOfEmbeddings,
+    numberOfEmbeddedDocuments: summary.numberOfEmbeddedDocuments,
+    fieldDistribution: summary.fieldDistribution,
+  };
+}

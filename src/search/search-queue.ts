@@ -1,0 +1,104 @@
+import { ApiError } from '../contract/errors.ts';
+
+/** Defaults; see search.md 2.13. */
+export const SEARCHES_PER_CORE = 4;
+export const WAITING_SEARCHES_MAX = 1000;
+export const SEARCH_WAIT_MS_MAX = 60_000;
+
+export interface SearchQueueOptions {
+  /** Searches under way at once. */
+  permits: number;
+  /** Searches that wait beyond those. */
+  waitingMax: number;
+  /** A search that has waited longer is refused instead of being run. */
+  waitMsMax: number;
+  random?: () => number;
+  /** Milliseconds of a steady clock. */
+  now?: () => number;
+}
+
+interface Waiting {
+  since: number;
+  start: () => void;
+  refuse: (error: ApiError) => void;
+}
+
+/**
+ * Lets a bounded number of searches run at once. A freed permit goes to a random one of those that wait,
+ * and a random one gives way when too many do: under overload every client has the same chance.
+ */
+export class SearchQueue {
+  readonly #options: Required<SearchQueueOptions>;
+  readonly #waiting: Waiting[] = [];
+  #running = 0;
+
+  constructor(options: SearchQueueOptions) {
+    this.#options = { random: Math.random, now: () => performance.now(), ...options };
+  }
+
+  get running(): number {
+    return this.#running;
+  }
+
+  get waiting(): number {
+    return this.#waiting.length;
+  }
+
+  /** Rejects with `too_many_search_requests` when overloaded. */
+  run<T>(search: () => Promise<T>): Promise<T> {
+    if (this.#running < this.#options.permits) return this.#start(search);
+    return this.#wait(search);
+  }
+
+  async #start<T>(search: () => Promise<T>): Promise<T> {
+    this.#running++;
+    try {
+      return await search();
+    } finally {
+      this.#running--;
+      this.#startNext();
+    }
+  }
+
+  #wait<T>(search: () => Promise<T>): Promise<T> {
+    const { waitingMax, now } = this.#options;
+    if (waitingMax === 0) return Promise.reject(this.#tooMany());
+    if (this.#waiting.length >= waitingMax) this.#takeRandom()!.refuse(this.#tooMany());
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({
+        since: now(),
+        start: () => this.#start(search).then(resolve, reject),
+        refuse: reject,
+      });
+    });
+  }
+
+  #startNext(): void {
+    const { now, waitMsMax } = this.#options;
+    for (;;) {
+      const next = this.#takeRandom();
+      if (next === undefined) return;
+      if (now() - next.since <= waitMsMax) return next.start();
+      next.refuse(this.#tooMany());
+    }
+  }
+
+  #takeRandom(): Waiting | undefined {
+    const count = this.#waiting.length;
+    if (count === 0) return undefined;
+    const at = Math.floor(this.#options.random() * count);
+    const taken = this.#waiting[at]!;
+    // Order does not matter: the last one takes the place.
+    const last = this.#waiting.pop()!;
+    if (at < count - 1) this.#waiting[at] = last;
+    return taken;
+  }
+
+  #tooMany(): ApiError {
+    return new ApiError(
+      'too_many_search_requests',
+      `Too many search requests are running at the same time: ${this.#options.waitingMax} are waiting already. ` +
+        'Retry after 10 s.',
+    );
+  }
+}

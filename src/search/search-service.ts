@@ -1,0 +1,150 @@
+import { randomBytes } from 'node:crypto';
+import { ApiError, indexNotFound } from '../contract/errors.ts';
+import type { FeatureSet } from '../contract/features.ts';
+import type {
+  FacetSearchRequest,
+  MultiSearchQuery,
+  MultiSearchRequest,
+  SearchRequest,
+} from '../contract/search.ts';
+import type { IndexEntry, IndexRegistry } from '../engine/registry.ts';
+import { fromEngine } from '../engine/errors.ts';
+import { planFacetSearch, planFederated, planSearch, type SearchMetadata } from './plan.ts';
+import type { SearchQueue } from './search-queue.ts';
+
+/** What a search is told besides its parameters. */
+export interface SearchCaller {
+  includeMetadata: boolean;
+}
+
+/** Searches of one or many indexes. Each method resolves to the finished response body. */
+export class Search {
+  readonly #registry: IndexRegistry;
+  readonly #queue: SearchQueue;
+  readonly #features: () => FeatureSet;
+
+  constructor(registry: IndexRegistry, queue: SearchQueue, features: () => FeatureSet) {
+    this.#registry = registry;
+    this.#queue = queue;
+    this.#features = features;
+  }
+
+  search(uid: string, params: SearchRequest, caller: SearchCaller): Promise<Buffer> {
+    return this.#queue.run(() => {
+      const entry = this.#entry(uid);
+      const requestUid = uuidV7();
+      const metadata = caller.includeMetadata ? { metadata: metadataOf(uid, entry) } : {};
+      return entry.handle.search(planSearch(params, this.#features(), { requestUid, ...metadata }));
+    });
+  }
+
+  facetSearch(uid: string, params: FacetSearchRequest): Promise<Buffer> {
+    return this.#queue.run(() =>
+      this.#entry(uid).handle.facetSearch(planFacetSearch(params, this.#features())),
+    );
+  }
+
+  /** One permit, whatever the number of queries. */
+  multiSearch(params: MultiSearchRequest, caller: SearchCaller): Promise<Buffer> {
+    const { queries, federation } = params;
+    return this.#queue.run(() =>
+      federation === undefined || federation === null
+        ? this.#separate(queries, caller)
+        : this.#federated(queries, federation, caller),
+    );
+  }
+
+  async #separate(queries: readonly MultiSearchQuery[], caller: SearchCaller): Promise<Buffer> {
+    // Later queries start before earlier ones have ended; the first failing one in order is reported.
+    const answers = await Promise.allSettled(
+      queries.map(async (query, position) => {
+        const { indexUid, federationOptions: _, ...params } = query;
+        const entry = this.#entryOfQuery(indexUid, position);
+        const metadata = caller.includeMetadata ? { metadata: metadataOf(indexUid, entry) } : {};
+        const more = { indexUid, requestUid: uuidV7(), ...metadata };
+        return entry.handle.search(planSearch(params, this.#features(), more));
+      }),
+    );
+    const parts: Buffer[] = [RESULTS_OPEN];
+    answers.forEach((answer, position) => {
+      if (answer.status === 'rejected') throw ofQuery(answer.reason, position);
+      if (position > 0) parts.push(COMMA);
+      parts.push(answer.value);
+    });
+    parts.push(RESULTS_CLOSE);
+    return Buffer.concat(parts);
+  }
+
+  async #federated(
+    queries: readonly MultiSearchQuery[],
+    federation: NonNullable<MultiSearchRequest['federation']>,
+    caller: SearchCaller,
+  ): Promise<Buffer> {
+    const entries = queries.map(({ indexUid }, position) => this.#entryOfQuery(indexUid, position));
+    for (const uid of Object.keys(federation.facetsByIndex ?? {})) {
+      if (!this.#registry.has(uid)) throw indexNotFound(uid, 400);
+    }
+    const metadata = caller.includeMetadata
+      ? { metadata: queries.map(({ indexUid }, n) => metadataOf(indexUid, entries[n]!)) }
+      : {};
+    const more = { requestUid: uuidV7(), ...metadata };
+    const request = planFederated(federation, queries, this.#features(), more);
+    const handles = entries.map(({ handle }) => handle);
+    for (const handle of handles) handle.busy++;
+    try {
+      const numbers = handles.map(({ number }) => number);
+      return await this.#registry.native.federatedSearch(numbers, request);
+    } catch (error) {
+      throw fromEngine(error);
+    } finally {
+      for (const handle of handles) handle.busy--;
+    }
+  }
+
+  #entry(uid: string): IndexEntry {
+    const entry = this.#registry.get(uid);
+    if (entry === undefined) throw indexNotFound(uid);
+    return entry;
+  }
+
+  #entryOfQuery(uid: string, position: number): IndexEntry {
+    const entry = this.#registry.get(uid);
+    if (entry === undefined) throw ofQuery(indexNotFound(uid, 400), position);
+    return entry;
+  }
+}
+
+const RESULTS_OPEN = Buffer.from('{"results":[');
+const COMMA = Buffer.from(',');
+const RESULTS_CLOSE = Buffer.from(']}');
+
+/** The error of one of several queries, with its position in front. */
+function ofQuery(error: unknown, position: number): Error {
+  if (!(error instanceof ApiError)) return error as Error;
+  const prefix = `Inside \`.queries[${position}]\`: `;
+  if (error.message.startsWith(prefix)) return error;
+  return new ApiError(error.code, prefix + error.message, error.status);
+}
+
+function metadataOf(indexUid: string, entry: IndexEntry): SearchMetadata {
+  return { queryUid: uuidV7(), indexUid, primaryKey: entry.summary.primaryKey };
+}
+
+let pool = randomBytes(8192);
+let used = 0;
+
+/** RFC 9562: 48 bits of time in milliseconds, then random bits. */
+export function uuidV7(now = Date.now()): string {
+  if (used + 10 > pool.length) {
+    pool = randomBytes(8192);
+    used = 0;
+  }
+  const random = pool.toString('hex', used, used + 10);
+  used += 10;
+  const time = now.toString(16).padStart(12, '0');
+  const variant = ((parseInt(random[3]!, 16) & 3) | 8).toString(16);
+  return (
+    `${time.slice(0, 8)}-${time.slice(8)}-7${random.slice(0, 3)}-` +
+    `${variant}${random.slice(4, 7)}-${random.slice(7, 19)}`
+  );
+}

@@ -1,0 +1,74 @@
+import type { Clock } from '../base/clock.ts';
+import type { NativeAddon } from '../engine/native.ts';
+import { IndexRegistry } from '../engine/registry.ts';
+import type { DataFolder } from '../store/data-folder.ts';
+import { Store } from '../store/store.ts';
+import { TaskStore } from '../store/task-store.ts';
+import { Pending } from './pending.ts';
+import { TaskQueue } from './queue.ts';
+import { PRUNED_TASKS, Scheduler, type SchedulerOptions, TASKS_MAX } from './scheduler.ts';
+
+/** Default size of the task store, bytes; see tasks.md 9. */
+export const STORE_BYTES_MAX = 20 * 2 ** 30;
+
+export interface MachineOptions {
+  clock: Clock;
+  /** 0: tasks are accepted and never run. Infinity: no limit. */
+  batchedTasksMax: number;
+  batchedBytesMax: number;
+  /** Address space of the task store; it counts as full at 40 % of it. */
+  storeBytesMax: number;
+  log: SchedulerOptions['log'];
+  runners?: SchedulerOptions['runners'];
+  onFinished?: SchedulerOptions['onFinished'];
+  tasksMax?: number;
+  prunedTasks?: number;
+}
+
+/** Everything that turns requests into changed indexes. */
+export interface TaskMachine {
+  readonly store: Store;
+  readonly taskStore: TaskStore;
+  readonly registry: IndexRegistry;
+  readonly queue: TaskQueue;
+  readonly scheduler: Scheduler;
+  /** Rolls back what runs, then closes the indexes and the store. */
+  close(): Promise<void>;
+}
+
+/** Opens the stores of a data folder. Batches run once `scheduler.start()` has been called. */
+export function openTaskMachine(
+  folder: DataFolder,
+  native: NativeAddon,
+  options: MachineOptions,
+): TaskMachine {
+  const store = new Store(folder.storeDir, options.storeBytesMax);
+  const taskStore = new TaskStore(store, folder.payloadDir, options.clock);
+  const records = [...store.indexes.getRange()].map(({ key, value }) => [key, value] as const);
+  const registry = new IndexRegistry(native, folder.indexDir, records);
+  registry.sweep();
+  const pending = new Pending(taskStore);
+  taskStore.onAppend = (record) => pending.add(record);
+  const scheduler = new Scheduler(taskStore, pending, registry, {
+    limits: { tasks: options.batchedTasksMax, bytes: options.batchedBytesMax },
+    runners: options.runners ?? {},
+    tasksMax: options.tasksMax ?? TASKS_MAX,
+    prunedTasks: options.prunedTasks ?? PRUNED_TASKS,
+    log: options.log,
+    onFinished: options.onFinished ?? (() => {}),
+  });
+  const queue = new TaskQueue(taskStore, store, scheduler, options.storeBytesMax);
+  return {
+    store,
+    taskStore,
+    registry,
+    queue,
+    scheduler,
+    close: async () => {
+      await scheduler.stop();
+      await taskStore.close();
+      registry.closeAll();
+      await store.close();
+    },
+  };
+}

@@ -1,0 +1,130 @@
+import type { TaskType } from '../contract/tasks.ts';
+import { FLAG } from '../store/task-chunk.ts';
+import type { TaskRecord, TaskStore } from '../store/task-store.ts';
+import type { PendingTasks } from './batcher.ts';
+import { type PendingTask, pendingTask } from './task.ts';
+
+/**
+ * The waiting tasks, in the orders in which the batcher asks for them. Uids only: a million of them are
+ * 8 MB, and everything else is read from the columns when needed.
+ */
+export class Pending implements PendingTasks {
+  readonly #store: TaskStore;
+  readonly #byType = new Map<TaskType, UidQueue>();
+  readonly #byIndex = new Map<string, UidQueue>();
+  /** Swaps of nothing. */
+  readonly #ofNoIndex = new UidQueue();
+  #count = 0;
+
+  constructor(store: TaskStore) {
+    this.#store = store;
+    this.reload();
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Reads everything anew; needed when index uids have changed. */
+  reload(): void {
+    this.#byType.clear();
+    this.#byIndex.clear();
+    this.#ofNoIndex.clear();
+    this.#count = 0;
+    for (const uid of this.#store.enqueued()) this.add(this.#store.record(uid)!);
+  }
+
+  /** REQUIRES: a greater uid than every one added. */
+  add(record: TaskRecord): void {
+    this.#count++;
+    for (const queue of this.#queuesOf(record)) queue.push(record.uid);
+  }
+
+  remove(uids: readonly number[]): void {
+    const gone = new Set(uids);
+    const touched = new Set<UidQueue>();
+    for (const uid of uids) {
+      const record = this.#store.record(uid);
+      if (record !== undefined) for (const queue of this.#queuesOf(record)) touched.add(queue);
+    }
+    for (const queue of touched) queue.remove(gone);
+    this.#count -= uids.length;
+    for (const [indexUid, queue] of this.#byIndex) {
+      if (queue.first() === undefined) this.#byIndex.delete(indexUid);
+    }
+  }
+
+  #queuesOf({ uid, type, indexUid, flags }: TaskRecord): UidQueue[] {
+    if (indexUid === null && type !== 'indexSwap') return [queueIn(this.#byType, type)];
+    if ((flags & FLAG.linked) === 0) {
+      return [indexUid === null ? this.#ofNoIndex : queueIn(this.#byIndex, indexUid)];
+    }
+    return [...new Set(this.#store.indexesOf(uid))].map((name) => queueIn(this.#byIndex, name));
+  }
+
+  ofType(type: TaskType): readonly number[] {
+    return this.#byType.get(type)?.toArray() ?? [];
+  }
+
+  first(): { uid: number; indexUid: string | null } | null {
+    const swap = this.#ofNoIndex.first();
+    let first: { uid: number; indexUid: string | null } | null =
+      swap === undefined ? null : { uid: swap, indexUid: null };
+    for (const [indexUid, queue] of this.#byIndex) {
+      const uid = queue.first();
+      if (uid !== undefined && (first === null || uid < first.uid)) first = { uid, indexUid };
+    }
+    return first;
+  }
+
+  *ofIndex(indexUid: string): Generator<PendingTask> {
+    for (const uid of this.#byIndex.get(indexUid)?.toArray() ?? []) {
+      yield pendingTask(this.#store.record(uid)!, () => {
+        const row = this.#store.row(uid);
+        return row?.type === 'documentAdditionOrUpdate' ? row.primaryKey : null;
+      });
+    }
+  }
+}
+
+function queueIn<K>(queues: Map<K, UidQueue>, key: K): UidQueue {
+  let queue = queues.get(key);
+  if (queue === undefined) queues.set(key, (queue = new UidQueue()));
+  return queue;
+}
+
+/** Ascending uids; leaves mostly at the front. */
+class UidQueue {
+  #uids: number[] = [];
+  #head = 0;
+
+  push(uid: number): void {
+    this.#uids.push(uid);
+  }
+
+  first(): number | undefined {
+    return this.#uids[this.#head];
+  }
+
+  remove(gone: ReadonlySet<number>): void {
+    while (this.#head < this.#uids.length && gone.has(this.#uids[this.#head]!)) this.#head++;
+    const left = this.#uids.length - this.#head;
+    if (left === 0 || this.#head > 1024 || gone.size > 1) {
+      this.#uids = this.#uids.slice(this.#head).filter((uid) => !gone.has(uid));
+      this.#head = 0;
+    } else if (gone.size === 1) {
+      const [uid] = gone;
+      const at = this.#uids.indexOf(uid!, this.#head);
+      if (at >= 0) this.#uids.splice(at, 1);
+    }
+  }
+
+  toArray(): readonly number[] {
+    return this.#head === 0 ? this.#uids : this.#uids.slice(this.#head);
+  }
+
+  clear(): void {
+    this.#uids = [];
+    this.#head = 0;
+  }
+}

@@ -1,0 +1,67 @@
+import type { ProgressView } from '../contract/tasks.ts';
+import type { BatchProgress } from '../engine/native.ts';
+
+/** The steps of a running batch, outermost first, and how long each took. */
+export class Progress {
+  readonly #steps: { currentStep: string; finished: number; total: number }[] = [];
+  readonly #trace: Record<string, number> = {};
+  readonly #started: number[] = [];
+  readonly #now: () => number;
+  /** Steps below ours, asked for when shown. */
+  inner: (() => BatchProgress | null) | null = null;
+
+  /** @param now milliseconds of a steady clock */
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now;
+  }
+
+  /** Enters step number `finished` of `total` at a depth; what was at this depth or below has ended. */
+  enter(depth: number, currentStep: string, finished: number, total: number): void {
+    this.#leave(depth);
+    this.#steps[depth] = { currentStep, finished, total };
+    this.#started[depth] = this.#now();
+  }
+
+  #leave(depth: number): void {
+    while (this.#steps.length > depth) {
+      const path = this.#steps.map((step) => step.currentStep).join(' > ');
+      this.#steps.pop();
+      const started = this.#started.pop();
+      if (started === undefined) continue;
+      this.#trace[path] = (this.#trace[path] ?? 0) + (this.#now() - started);
+    }
+  }
+
+  view(): ProgressView {
+    let inner: BatchProgress | null = null;
+    try {
+      inner = this.inner?.() ?? null;
+    } catch {
+      // The batch may just have ended.
+    }
+    const steps = [...this.#steps, ...(inner?.steps ?? [])];
+    let share = 1;
+    let percentage = 0;
+    for (const { finished, total } of steps) {
+      if (total <= 0) break;
+      share /= total;
+      percentage += finished * share;
+    }
+    return { steps, percentage: Math.min(100, percentage * 100) };
+  }
+
+  /** Ends all steps. Path of a step -> time. */
+  trace(): Record<string, string> {
+    this.#leave(0);
+    const entries = Object.entries(this.#trace).sort(([a], [b]) => (a < b ? -1 : 1));
+    return Object.fromEntries(entries.map(([path, ms]) => [path, shortDuration(ms)]));
+  }
+}
+
+/** Two decimals and a unit, such as `12.34ms`. */
+export function shortDuration(ms: number): string {
+  if (ms >= 1000) return `${(ms / 1000).toFixed(2)}s`;
+  if (ms >= 1) return `${ms.toFixed(2)}ms`;
+  if (ms >= 0.001) return `${(ms * 1000).toFixed(2)}µs`;
+  return `${(ms * 1_000_000).toFixed(2)}ns`;
+}

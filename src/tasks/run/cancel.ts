@@ -1,0 +1,32 @@
+import type { RowOf } from '../../store/task-row.ts';
+import { fromRuns, type TaskEnd } from '../../store/task-store.ts';
+import { pauser, readTask, type RunContext, type RunResult, succeeded } from './run.ts';
+
+/** What is matched and still waits becomes canceled and joins the batch of the cancelation. */
+export async function runCancelation({ store, batch, progress }: RunContext): Promise<RunResult> {
+  progress.enter(1, 'retrieving tasks', 0, 2);
+  const { uid, row } = readTask(store, batch.uids[0]!);
+  const ends: TaskEnd[] = [];
+  const pause = pauser();
+  for (const matched of fromRuns((row as RowOf<'taskCancelation'>).matched)) {
+    const record = store.record(matched);
+    if (record?.status === 'enqueued') {
+      // The types that end without a counter have none to reset.
+      const result = HAS_COUNTER.has(record.type) ? 0 : null;
+      ends.push({ uid: matched, status: 'canceled', result, canceledBy: uid });
+    }
+    await pause();
+  }
+  progress.enter(1, 'updating tasks', 1, 2);
+  ends.push(succeeded(uid, ends.length));
+  return { ends };
+}
+
+const HAS_COUNTER: ReadonlySet<string> = new Set([
+  'documentAdditionOrUpdate',
+  'documentEdition',
+  'documentDeletion',
+  'indexDeletion',
+  'taskCancelation',
+  'taskDeletion',
+]);

@@ -1,0 +1,23 @@
+import type { RowOf } from '../../store/task-row.ts';
+import { fromRuns } from '../../store/task-store.ts';
+import { pauser, readTask, type RunContext, type RunResult, succeeded } from './run.ts';
+
+/** Forgets what is matched and finished; what two deletions match counts for the first. */
+export async function runDeletion({ store, batch, progress }: RunContext): Promise<RunResult> {
+  progress.enter(1, 'retrieving tasks', 0, 2);
+  const gone = new Set<number>();
+  const pause = pauser();
+  const ends = [];
+  for (const uid of batch.uids) {
+    const before = gone.size;
+    const { row } = readTask(store, uid);
+    for (const matched of fromRuns((row as RowOf<'taskDeletion'>).matched)) {
+      const status = store.record(matched)?.status;
+      if (status === 'succeeded' || status === 'failed' || status === 'canceled') gone.add(matched);
+      await pause();
+    }
+    ends.push(succeeded(uid, gone.size - before));
+  }
+  progress.enter(1, 'deleting tasks', 1, 2);
+  return { ends, remove: [...gone].sort((a, b) => a - b) };
+}

@@ -1,0 +1,155 @@
+import { readFileSync } from 'node:fs';
+import { ApiError } from '../../contract/errors.ts';
+import { BatchCanceled } from '../../engine/errors.ts';
+import type { BatchOutcome, BatchStep } from '../../engine/native.ts';
+import type { IndexEntry } from '../../engine/registry.ts';
+import { FLAG } from '../../store/task-chunk.ts';
+import type { TaskStore } from '../../store/task-store.ts';
+import {
+  allFailed,
+  applySteps,
+  type BatchTask,
+  concludeTasks,
+  pauser,
+  readTasks,
+  type RunContext,
+  type RunResult,
+  type Target,
+  targetOf,
+} from './run.ts';
+
+/** Additions, updates and deletions of documents: batches of kinds `documents` and `clear`. */
+export async function runDocuments(context: RunContext): Promise<RunResult> {
+  const { batch, progress, cancel } = context;
+  progress.enter(1, 'retrieving config', 0, 3);
+  const tasks = await readTasks(context);
+  cancel.check();
+  return runOnIndex(context, async ({ entry }) => {
+    const only = tasks[0]!;
+    if (tasks.length === 1) {
+      const refused = refusedKey(only, batch.indexUid!, entry.summary.primaryKey);
+      if (refused !== null) throw refused;
+    }
+    progress.enter(1, 'computing document changes', 1, 3);
+    const payloads: Buffer[] = [];
+    const steps =
+      batch.kind === 'clear'
+        ? tasks.filter(({ kind }) => kind === 'clear').map(clearStep)
+        : await documentSteps(context, tasks, entry.summary.primaryKey, payloads);
+    progress.enter(1, 'indexing', 2, 3);
+    return concludeTasks(tasks, await applySteps(context, entry, steps, payloads));
+  });
+}
+
+/**
+ * Runs work on the index of the batch. When the work fails, so do all tasks; an index made for them
+ * stays. When it is canceled, the batch is as if it had never run.
+ */
+export async function runOnIndex(
+  context: RunContext,
+  work: (target: Target) => Promise<RunResult['ends']>,
+): Promise<RunResult> {
+  const { registry, batch } = context;
+  const target = targetOf(context);
+  if (target instanceof ApiError) return { ends: allFailed(batch, target) };
+  let ends: RunResult['ends'];
+  try {
+    ends = await work(target);
+  } catch (error) {
+    if (error instanceof ApiError) ends = allFailed(batch, prefixed(error, batch.indexUid!));
+    else {
+      if (target.created) await registry.discard(target.entry);
+      if (error instanceof BatchCanceled) throw error;
+      throw error;
+    }
+  }
+  target.entry.refresh();
+  return { ends, indexes: new Map([[batch.indexUid!, target.entry]]) };
+}
+
+/** Failures of a whole batch tell which index they are about. */
+function prefixed(error: ApiError, indexUid: string): ApiError {
+  if (error.message.includes(`\`${indexUid}\``)) return error;
+  return new ApiError(error.code, `Index \`${indexUid}\`: ${error.message}`);
+}
+
+/** What the engine reports of a batch, turned into the ends of its tasks after a restart. */
+export function recoverDocuments(
+  tasks: readonly BatchTask[],
+  outcome: BatchOutcome,
+  indexUid: string,
+  entry: IndexEntry,
+): RunResult {
+  entry.refresh();
+  return { ends: concludeTasks(tasks, outcome), indexes: new Map([[indexUid, entry]]) };
+}
+
+/** A PUT that names another key than the index has. The batcher leaves it alone in its batch. */
+function refusedKey(task: BatchTask, indexUid: string, indexKey: string | null): ApiError | null {
+  const { row } = task;
+  if (row.type !== 'documentAdditionOrUpdate' || row.method !== 'update') return null;
+  if (indexKey === null || row.primaryKey === null || row.primaryKey === indexKey) return null;
+  return new ApiError(
+    'index_primary_key_already_exists',
+    `Index \`${indexUid}\` already has the primary key \`${indexKey}\`; ` +
+      `it cannot become \`${row.primaryKey}\`.`,
+  );
+}
+
+async function documentSteps(
+  { store, cancel }: RunContext,
+  tasks: readonly BatchTask[],
+  indexKey: string | null,
+  payloads: Buffer[],
+): Promise<BatchStep[]> {
+  const steps: BatchStep[] = [];
+  const pause = pauser();
+  for (const task of tasks) {
+    steps.push(documentStep(store, task, indexKey, payloads));
+    if (await pause()) cancel.check();
+  }
+  return steps;
+}
+
+function documentStep(
+  store: TaskStore,
+  { uid, row }: BatchTask,
+  indexKey: string | null,
+  payloads: Buffer[],
+): BatchStep {
+  if (row.type === 'documentAdditionOrUpdate') {
+    const inFile = (store.record(uid)!.flags & FLAG.payloadFile) !== 0;
+    return {
+      task: uid,
+      kind: 'documents',
+      method: row.method,
+      payload: inFile
+        ? { file: store.payloadFile(uid) }
+        : { buffer: payloads.push(payloadOf(store, uid)) - 1 },
+      format: row.format,
+      // Honoured on the first addition to an index only.
+      primaryKey: indexKey === null ? row.primaryKey : null,
+      skipCreation: row.skipCreation,
+    };
+  }
+  if (row.type !== 'documentDeletion') throw new Error(`task ${uid} is not about documents`);
+  if (row.by === 'filter') return { task: uid, kind: 'deleteFilter', filter: row.filter };
+  if (row.by === 'all') return { task: uid, kind: 'clear' };
+  return { task: uid, kind: 'deleteIds', ids: idsOf(store, uid) };
+}
+
+export function clearStep({ uid }: BatchTask): BatchStep {
+  return { task: uid, kind: 'clear' };
+}
+
+function payloadOf(store: TaskStore, uid: number): Buffer {
+  const bytes = store.payload(uid);
+  if (bytes === undefined) throw new Error(`the payload of task ${uid} is missing`);
+  return bytes;
+}
+
+function idsOf(store: TaskStore, uid: number): string[] {
+  const inFile = (store.record(uid)!.flags & FLAG.payloadFile) !== 0;
+  const text = inFile ? readFileSync(store.payloadFile(uid)) : payloadOf(store, uid);
+  return JSON.parse(text.toString()) as string[];
+}

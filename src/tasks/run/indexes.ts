@@ -1,0 +1,108 @@
+import { ApiError, indexNotFound } from '../../contract/errors.ts';
+import type { BatchOutcome } from '../../engine/native.ts';
+import type { IndexEntry, IndexRegistry } from '../../engine/registry.ts';
+import type { RowOf } from '../../store/task-row.ts';
+import type { TaskEnd } from '../../store/task-store.ts';
+import {
+  allFailed,
+  applySteps,
+  concludeTasks,
+  readTask,
+  readTasks,
+  type RunContext,
+  type RunResult,
+  succeeded,
+} from './run.ts';
+
+export async function runIndexCreation(context: RunContext): Promise<RunResult> {
+  const { registry, store, batch, now, progress } = context;
+  progress.enter(1, 'creating the index', 0, 1);
+  const indexUid = batch.indexUid!;
+  const task = readTask(store, batch.uids[0]!);
+  if (registry.has(indexUid)) return { ends: allFailed(batch, indexAlreadyExists(indexUid)) };
+  const { primaryKey } = task.row as RowOf<'indexCreation'>;
+  const entry = registry.create(now);
+  let ends: TaskEnd[] = [succeeded(task.uid, null)];
+  if (primaryKey !== null) {
+    try {
+      const step = { task: task.uid, kind: 'primaryKey', primaryKey } as const;
+      ends = concludeTasks([task], await applySteps(context, entry, [step], []));
+    } catch (error) {
+      await registry.discard(entry);
+      throw error;
+    }
+    entry.refresh();
+  }
+  return { ends, indexes: new Map([[indexUid, entry]]) };
+}
+
+export async function runIndexUpdate(context: RunContext): Promise<RunResult> {
+  const { registry, store, batch, progress } = context;
+  progress.enter(1, 'updating the index', 0, 1);
+  const indexUid = batch.indexUid!;
+  const task = readTask(store, batch.uids[0]!);
+  const { primaryKey, rename } = task.row as RowOf<'indexUpdate'>;
+  const entry = registry.get(indexUid);
+  if (entry === undefined) return { ends: allFailed(batch, indexNotFound(indexUid)) };
+  if (rename !== undefined && registry.has(rename.newUid)) {
+    return { ends: allFailed(batch, indexAlreadyExists(rename.newUid, indexUid)) };
+  }
+  let outcome: BatchOutcome = { results: [], numberOfDocuments: entry.summary.numberOfDocuments };
+  if (primaryKey !== null) {
+    const step = { task: task.uid, kind: 'primaryKey', primaryKey } as const;
+    outcome = await applySteps(context, entry, [step], []);
+  }
+  return concludeIndexUpdate(registry, task, indexUid, outcome);
+}
+
+/** Also after a restart, when the engine has committed the primary key and the store knows nothing. */
+export function concludeIndexUpdate(
+  registry: IndexRegistry,
+  task: ReturnType<typeof readTask>,
+  indexUid: string,
+  outcome: BatchOutcome,
+): RunResult {
+  const entry = registry.get(indexUid)!;
+  const { rename } = task.row as RowOf<'indexUpdate'>;
+  const ends = concludeTasks([task], outcome);
+  if (outcome.results.length > 0) entry.refresh();
+  if (rename === undefined || ends[0]!.status === 'failed') {
+    return { ends, indexes: new Map([[indexUid, entry]]) };
+  }
+  return {
+    ends,
+    indexes: new Map<string, IndexEntry | null>([
+      [indexUid, null],
+      [rename.newUid, entry],
+    ]),
+    history: { pairs: [[indexUid, rename.newUid]], before: task.uid },
+  };
+}
+
+/** What was waiting before the deletion is void. */
+export async function runIndexDeletion(context: RunContext): Promise<RunResult> {
+  const { registry, batch, progress } = context;
+  progress.enter(1, 'deleting the index', 0, 1);
+  const indexUid = batch.indexUid!;
+  const entry = registry.get(indexUid);
+  if (entry === undefined && !batch.mayCreateIndex) {
+    return { ends: allFailed(batch, indexNotFound(indexUid)) };
+  }
+  const tasks = await readTasks(context);
+  const ends = tasks.map(({ uid, row }) => {
+    if (row.type === 'settingsUpdate') return succeeded(uid, null);
+    if (row.type !== 'indexDeletion') return succeeded(uid, 0);
+    return succeeded(uid, entry?.summary.numberOfDocuments ?? 0);
+  });
+  if (entry === undefined) return { ends };
+  return { ends, indexes: new Map([[indexUid, null]]), discard: [entry] };
+}
+
+export function indexAlreadyExists(uid: string, from?: string): ApiError {
+  return new ApiError(
+    'index_already_exists',
+    from === undefined
+      ? `Index \`${uid}\` already exists.`
+      : `Index \`${from}\` cannot be renamed to \`${uid}\`, which already exists. Delete \`${uid}\` first.`,
+  );
+}

@@ -1,0 +1,176 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { type ApiError, type ErrorBody, indexNotFound, toApiError } from '../../contract/errors.ts';
+import { BatchCanceled } from '../../engine/errors.ts';
+import type { BatchJob, BatchOutcome, BatchStep } from '../../engine/native.ts';
+import type { IndexEntry, IndexRegistry } from '../../engine/registry.ts';
+import type { TaskRow } from '../../store/task-row.ts';
+import type { TaskEnd, TaskStore } from '../../store/task-store.ts';
+import type { Batch } from '../batcher.ts';
+import type { Progress } from '../progress.ts';
+import { kindOf, type TaskKind } from '../task.ts';
+
+/** What every kind of batch is run with, and what comes out of it. */
+
+export interface RunContext {
+  readonly store: TaskStore;
+  readonly registry: IndexRegistry;
+  readonly batch: Batch;
+  readonly batchUid: number;
+  /** RFC 3339. */
+  readonly now: string;
+  readonly progress: Progress;
+  readonly cancel: CancelSwitch;
+}
+
+/** The end of a batch, to be made durable by the scheduler in one transaction. */
+export interface RunResult {
+  ends: TaskEnd[];
+  /** Uids that get another index, or none. */
+  indexes?: Map<string, IndexEntry | null>;
+  history?: { pairs: [string, string][]; before: number };
+  /** Tasks to forget. */
+  remove?: number[];
+  /** Indexes that have no uid afterwards. */
+  discard?: IndexEntry[];
+}
+
+/** Asks a running batch to stop. It may still finish. */
+export class CancelSwitch {
+  #on = false;
+  #listener: (() => void) | null = null;
+
+  get on(): boolean {
+    return this.#on;
+  }
+
+  /** Called at once when already on. */
+  listen(listener: (() => void) | null): void {
+    this.#listener = listener;
+    if (this.#on) listener?.();
+  }
+
+  turnOn(): void {
+    this.#on = true;
+    this.#listener?.();
+  }
+
+  check(): void {
+    if (this.#on) throw new BatchCanceled();
+  }
+}
+
+export interface BatchTask {
+  uid: number;
+  kind: TaskKind;
+  row: TaskRow;
+}
+
+/**
+ * Reads the rows of the batch. Gives way to other work of the thread every few milliseconds: a batch may
+ * have a hundred thousand tasks.
+ */
+export async function readTasks({ store, batch, cancel }: RunContext): Promise<BatchTask[]> {
+  const tasks: BatchTask[] = [];
+  const pause = pauser();
+  for (const uid of batch.uids) {
+    tasks.push(readTask(store, uid));
+    if (await pause()) cancel.check();
+  }
+  return tasks;
+}
+
+export function readTask(store: TaskStore, uid: number): BatchTask {
+  const record = store.record(uid);
+  const row = store.row(uid);
+  if (record === undefined || row === undefined) throw new Error(`task ${uid} is not in the store`);
+  return { uid, kind: kindOf(record.type, record.flags), row };
+}
+
+const SLICE_MS = 5;
+
+/** @returns a function that lets others run when the slice is used up, and tells whether it did */
+export function pauser(): () => Promise<boolean> | false {
+  let until = performance.now() + SLICE_MS;
+  return () => {
+    if (performance.now() < until) return false;
+    return turn(true).then((paused) => {
+      until = performance.now() + SLICE_MS;
+      return paused;
+    });
+  };
+}
+
+export interface Target {
+  entry: IndexEntry;
+  created: boolean;
+}
+
+/** The index of the batch, made when it is missing and a task may make it. */
+export function targetOf({ registry, batch, now, progress }: RunContext): Target | ApiError {
+  const uid = batch.indexUid!;
+  const entry = registry.get(uid);
+  if (entry !== undefined) return { entry, created: false };
+  if (!batch.mayCreateIndex) return indexNotFound(uid);
+  progress.enter(1, 'creating the index', 0, 1);
+  return { entry: registry.create(now), created: true };
+}
+
+/** All tasks of the batch fail alike. */
+export function allFailed(batch: Batch, error: ApiError): TaskEnd[] {
+  return batch.uids.map((uid) => ({ uid, status: 'failed', result: 0, error: error.toJSON() }));
+}
+
+/** Runs steps on an open index. Rejects with `ApiError` or `BatchCanceled`; then nothing has changed. */
+export async function applySteps(
+  context: RunContext,
+  entry: IndexEntry,
+  steps: BatchStep[],
+  payloads: Buffer[],
+): Promise<BatchOutcome> {
+  const { batch, batchUid, now, progress, cancel } = context;
+  const { handle } = entry;
+  const job: BatchJob = { batchUid, taskUids: batch.uids, now, steps };
+  cancel.check();
+  entry.isIndexing = true;
+  progress.inner = () => handle.batchProgress();
+  try {
+    const outcome = handle.applyBatch(job, payloads);
+    cancel.listen(() => handle.cancelBatch());
+    return await outcome;
+  } finally {
+    cancel.listen(null);
+    progress.inner = null;
+    entry.isIndexing = false;
+  }
+}
+
+/**
+ * What the tasks ended with, from what the engine reports. It depends on nothing else, so that a batch
+ * which the engine has committed can be concluded after a crash.
+ *
+ * Tasks without a step of their own: settings share the one step of the batch; what a deletion of all
+ * documents made void has succeeded with 0.
+ */
+export function concludeTasks(tasks: readonly BatchTask[], outcome: BatchOutcome): TaskEnd[] {
+  const results = new Map(outcome.results.map((result) => [result.task, result]));
+  const settings = outcome.results.find(({ task }) =>
+    tasks.some(({ uid, kind }) => uid === task && kind === 'settings'),
+  );
+  return tasks.map(({ uid, kind, row }): TaskEnd => {
+    const step = kind === 'settings' ? settings : results.get(uid);
+    if (step?.error !== undefined) {
+      return { uid, status: 'failed', result: 0, error: errorBody(step.error) };
+    }
+    if (kind === 'add') return succeeded(uid, step?.indexedDocuments ?? 0);
+    if (row.type === 'documentDeletion') return succeeded(uid, step?.deletedDocuments ?? 0);
+    return succeeded(uid, null);
+  });
+}
+
+export function succeeded(uid: number, result: number | null): TaskEnd {
+  return { uid, status: 'succeeded', result };
+}
+
+function errorBody({ code, message }: { code: string; message: string }): ErrorBody {
+  return toApiError(Object.assign(new Error(message), { code })).toJSON();
+}

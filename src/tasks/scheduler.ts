@@ -1,0 +1,370 @@
+import { ApiError, toApiError } from '../contract/errors.ts';
+import type { BatchView, TaskDetails } from '../contract/tasks.ts';
+import { BatchCanceled } from '../engine/errors.ts';
+import type { IndexEntry, IndexRecord, IndexRegistry } from '../engine/registry.ts';
+import type { TaskStore } from '../store/task-store.ts';
+import { runsOf } from '../store/task-store.ts';
+import { type Batch, type BatchKind, type BatchLimits, nextBatch } from './batcher.ts';
+import { BatchDetails, detailsOf } from './details.ts';
+import type { Pending } from './pending.ts';
+import { Progress } from './progress.ts';
+import { runCancelation } from './run/cancel.ts';
+import { runDeletion } from './run/delete.ts';
+import { recoverDocuments, runDocuments } from './run/documents.ts';
+import {
+  concludeIndexUpdate,
+  runIndexCreation,
+  runIndexDeletion,
+  runIndexUpdate,
+} from './run/indexes.ts';
+import { allFailed, CancelSwitch, readTask, type RunContext, type RunResult } from './run/run.ts';
+import { runSettings } from './run/settings.ts';
+import { runSwap } from './run/swap.ts';
+import { taskView, timeText } from './view.ts';
+
+/** At this many tasks the oldest finished ones are deleted, this many at once (tasks.md 9). */
+export const TASKS_MAX = 1_000_000;
+export const PRUNED_TASKS = 100_000;
+
+/** Pause after a failure to write the store: the disk is full or broken. */
+const STORE_RETRY_MS = 10_000;
+
+export type Runner = (context: RunContext) => Promise<RunResult> | RunResult;
+
+export interface SchedulerOptions {
+  limits: BatchLimits;
+  /** Kinds of batches whose work lives elsewhere: dumps, snapshots, export, edition. */
+  runners: Partial<Record<BatchKind, Runner>>;
+  tasksMax: number;
+  prunedTasks: number;
+  log: (message: string, error?: unknown) => void;
+  /** Told of the tasks of a batch, ascending, once its end is durable. */
+  onFinished: (uids: readonly number[]) => void;
+}
+
+interface Running {
+  batch: Batch;
+  batchUid: number;
+  startedAt: number;
+  progress: Progress;
+  cancel: CancelSwitch;
+  ended: Promise<void>;
+}
+
+/**
+ * The one loop that runs batches. External events only wake it; it goes at its own pace:
+ *
+ *   idle -> (wake) choose -> begin (in memory) -> run -> finish (one transaction) -> choose ...
+ *                                                  \-> canceled: rolled back -> choose
+ *
+ * A batch on an index is committed twice: by the engine, which remembers its outcome, then by the store.
+ * `recover` finishes at start what a crash left between the two, so a task is applied exactly once.
+ */
+export class Scheduler {
+  readonly #store: TaskStore;
+  readonly #pending: Pending;
+  readonly #registry: IndexRegistry;
+  readonly #options: SchedulerOptions;
+  readonly #runners: Partial<Record<BatchKind, Runner>>;
+  #running: Running | null = null;
+  #loop: Promise<void> | null = null;
+  #awake = false;
+  #stopping = false;
+  #endPause: (() => void) | null = null;
+  /** Registers the deletion of these tasks. Set by the queue. */
+  prune: ((matched: number[], originalFilter: string) => Promise<unknown>) | null = null;
+
+  constructor(
+    store: TaskStore,
+    pending: Pending,
+    registry: IndexRegistry,
+    options: SchedulerOptions,
+  ) {
+    this.#store = store;
+    this.#pending = pending;
+    this.#registry = registry;
+    this.#options = options;
+    this.#runners = { ...RUNNERS, ...options.runners };
+  }
+
+  /** Concludes what was left half recorded, then begins to run batches. */
+  async start(): Promise<void> {
+    await this.#recover();
+    this.wake();
+  }
+
+  /** There may be something to do. */
+  wake(): void {
+    if (this.#options.limits.tasks === 0 || this.#stopping) return;
+    this.#awake = true;
+    this.#loop ??= this.#run().finally(() => {
+      this.#loop = null;
+      if (this.#awake && !this.#stopping) this.wake();
+    });
+  }
+
+  /** Rolls the running batch back, unless it is just ending, and stops. */
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    this.#running?.cancel.turnOn();
+    this.#endPause?.();
+    await this.#loop;
+  }
+
+  /** Waits until nothing is left to do. For tests. */
+  async idle(): Promise<void> {
+    while (this.#loop !== null) await this.#loop;
+  }
+
+  /** Asks the running batch to stop when one of these tasks is in it. */
+  cancelRunning(uids: readonly number[]): void {
+    const { batch, cancel } = this.#running ?? {};
+    // A cancelation that runs is past stopping: it takes no time.
+    if (batch === undefined || batch.kind === 'taskCancelation') return;
+    const running = new Set(batch.uids);
+    if (uids.some((uid) => running.has(uid))) cancel!.turnOn();
+  }
+
+  get runningBatchUid(): number | null {
+    return this.#running?.batchUid ?? null;
+  }
+
+  /** The running batch as the API shows it. */
+  runningView(): BatchView | undefined {
+    const running = this.#running;
+    if (running === null) return undefined;
+    const { batch, batchUid, startedAt, progress } = running;
+    const details = new BatchDetails();
+    const types: Record<string, number> = {};
+    const indexUids: Record<string, number> = {};
+    for (const uid of batch.uids) {
+      const task = taskView(this.#store, uid);
+      if (task === undefined) continue;
+      details.add(task.details);
+      types[task.type] = (types[task.type] ?? 0) + 1;
+      if (task.indexUid !== null) indexUids[task.indexUid] = (indexUids[task.indexUid] ?? 0) + 1;
+    }
+    return {
+      uid: batchUid,
+      progress: progress.view(),
+      details: details.result(false),
+      stats: {
+        totalNbTasks: batch.uids.length,
+        status: { processing: batch.uids.length },
+        types,
+        indexUids,
+      },
+      duration: null,
+      startedAt: timeText(startedAt),
+      finishedAt: null,
+      batchStrategy: batch.strategy,
+    };
+  }
+
+  async #run(): Promise<void> {
+    // Requests of the same turn of the event loop come in first.
+    await new Promise((done) => setImmediate(done));
+    while (!this.#stopping) {
+      this.#awake = false;
+      try {
+        await this.#pruneQueue();
+        const batch = nextBatch(
+          this.#pending,
+          { primaryKey: (uid) => this.#registry.get(uid)?.summary.primaryKey },
+          this.#options.limits,
+        );
+        if (batch === null) return;
+        await this.#runBatch(batch);
+      } catch (error) {
+        this.#options.log('the scheduler failed and tries again', error);
+        await this.#pause(STORE_RETRY_MS);
+      }
+    }
+  }
+
+  #pause(ms: number): Promise<void> {
+    return new Promise((done) => {
+      const timer = setTimeout(done, ms);
+      this.#endPause = () => {
+        clearTimeout(timer);
+        done();
+      };
+    });
+  }
+
+  async #runBatch(batch: Batch): Promise<void> {
+    const { batchUid, startedAt } = await this.#store.begin(batch.uids);
+    const progress = new Progress();
+    const cancel = new CancelSwitch();
+    let ended = (): void => {};
+    const ending = new Promise<void>((done) => (ended = done));
+    this.#running = { batch, batchUid, startedAt, progress, cancel, ended: ending };
+    progress.enter(0, 'processing tasks', 0, 2);
+    try {
+      let result: RunResult;
+      try {
+        const now = timeText(startedAt);
+        const { store, registry } = { store: this.#store, registry: this.#registry };
+        const context = { store, registry, batch, batchUid, now, progress, cancel };
+        result = await this.#runner(batch.kind)(context);
+      } catch (error) {
+        if (error instanceof BatchCanceled) {
+          await this.#store.rollBack(batchUid, batch.uids);
+          return;
+        }
+        if (!(error instanceof ApiError)) this.#options.log(`batch ${batchUid} failed`, error);
+        result = { ends: allFailed(batch, toApiError(error)) };
+      }
+      progress.enter(0, 'writing tasks to disk', 1, 2);
+      const trace = progress.trace();
+      await this.#finish(batch.kind, batchUid, startedAt, batch.strategy, result, trace);
+    } finally {
+      this.#running = null;
+      ended();
+    }
+  }
+
+  #runner(kind: BatchKind): Runner {
+    return (
+      this.#runners[kind] ??
+      (({ batch }) => ({
+        ends: allFailed(batch, new ApiError('internal', `This server cannot run a \`${kind}\`.`)),
+      }))
+    );
+  }
+
+  /** Repeats until the store takes it: the engine has committed, so the batch cannot be run again. */
+  async #finish(
+    kind: BatchKind,
+    batchUid: number,
+    startedAt: number,
+    strategy: string,
+    result: RunResult,
+    progressTrace?: Record<string, string>,
+  ): Promise<void> {
+    const details = this.#batchDetails(result);
+    const records = new Map<string, IndexRecord | null>();
+    for (const [uid, entry] of result.indexes ?? []) records.set(uid, entry?.record ?? null);
+    for (;;) {
+      try {
+        await this.#store.finish({
+          batchUid,
+          startedAt,
+          strategy,
+          details,
+          ends: result.ends,
+          indexes: records,
+          ...(progressTrace === undefined ? {} : { progressTrace }),
+          ...(result.remove === undefined ? {} : { remove: result.remove }),
+          ...(result.history === undefined ? {} : { history: result.history }),
+        });
+        break;
+      } catch (error) {
+        this.#options.log(`the end of batch ${batchUid} could not be stored`, error);
+        if (this.#stopping) throw error;
+        await this.#pause(STORE_RETRY_MS);
+        if (this.#stopping) throw error;
+      }
+    }
+    if (result.indexes !== undefined) this.#registry.apply(result.indexes);
+    const uids = result.ends.map(({ uid }) => uid).sort((a, b) => a - b);
+    if (result.history === undefined) this.#pending.remove(uids);
+    else this.#pending.reload();
+    for (const entry of result.discard ?? []) await this.#discard(entry);
+    if (kind !== 'taskDeletion' || uids.length > 0) this.#options.onFinished(uids);
+  }
+
+  async #discard(entry: IndexEntry): Promise<void> {
+    try {
+      await this.#registry.discard(entry);
+    } catch (error) {
+      this.#options.log('the folder of a deleted index could not be erased', error);
+    }
+  }
+
+  #batchDetails(result: RunResult): Record<string, unknown> {
+    const details = new BatchDetails();
+    for (const end of result.ends) {
+      details.add(this.#detailsAfter(end));
+    }
+    return details.result(true);
+  }
+
+  #detailsAfter({ uid, status, result, details }: RunResult['ends'][number]): TaskDetails | null {
+    const row = this.#store.row(uid);
+    if (row === undefined) return null;
+    const shown = detailsOf(row, status, result, (n) => this.#store.indexName(n));
+    return details === undefined ? shown : { ...shown, ...details };
+  }
+
+  async #pruneQueue(): Promise<void> {
+    const { tasksMax, prunedTasks, log } = this.#options;
+    if (this.prune === null || this.#store.taskCount < tasksMax) return;
+    if (this.#pending.ofType('taskDeletion').length > 0) return;
+    const finished = this.#store.list(
+      { statuses: ['succeeded', 'failed', 'canceled'] },
+      { limit: prunedTasks, from: null, reverse: true },
+      null,
+    ).uids;
+    if (finished.length < 2) {
+      log('the queue is full of unfinished tasks');
+      return;
+    }
+    const newest = this.#store.record(finished.at(-1)!)!.enqueuedAt;
+    await this.prune(
+      runsOf(finished),
+      `?beforeEnqueuedAt=${nanosecondLater(newest)}&statuses=succeeded,failed,canceled`,
+    );
+  }
+
+  /**
+   * For every index with waiting tasks: when the engine's last batch is the next one of the store and
+   * its tasks still wait, it was committed and not recorded.
+   */
+  async #recover(): Promise<void> {
+    const waiting = new Set<string>();
+    for (const uid of this.#store.enqueued()) {
+      const indexUid = this.#store.record(uid)!.indexUid;
+      if (indexUid !== null) waiting.add(indexUid);
+    }
+    for (const indexUid of waiting) {
+      const entry = this.#registry.get(indexUid);
+      if (entry !== undefined) await this.#recoverIndex(indexUid, entry);
+    }
+  }
+
+  async #recoverIndex(indexUid: string, entry: IndexEntry): Promise<void> {
+    const { lastBatch, updatedAt } = entry.handle.state();
+    if (lastBatch === null || lastBatch.batchUid < this.#store.nextBatchUid) return;
+    const { batchUid, taskUids, outcome } = lastBatch;
+    if (taskUids.length === 0) return;
+    if (taskUids.some((uid) => this.#store.record(uid)?.status !== 'enqueued')) return;
+    const tasks = taskUids.map((uid) => readTask(this.#store, uid));
+    const result =
+      tasks[0]!.row.type === 'indexUpdate'
+        ? concludeIndexUpdate(this.#registry, tasks[0]!, indexUid, outcome)
+        : recoverDocuments(tasks, outcome, indexUid, entry);
+    const startedAt = updatedAt === null ? this.#store.now() : Date.parse(updatedAt);
+    await this.#finish('documents', batchUid, startedAt, 'unspecified', result);
+    this.#options.log(`batch ${batchUid} of index ${indexUid} was committed before the last stop`);
+  }
+}
+
+const RUNNERS: Partial<Record<BatchKind, Runner>> = {
+  taskCancelation: runCancelation,
+  taskDeletion: runDeletion,
+  indexSwap: runSwap,
+  indexCreation: runIndexCreation,
+  indexUpdate: runIndexUpdate,
+  indexDeletion: runIndexDeletion,
+  documents: runDocuments,
+  clear: runDocuments,
+  settings: runSettings,
+  clearAndSettings: runSettings,
+};
+
+function nanosecondLater(time: number): string {
+  const text = timeText(time).slice(0, -1);
+  const [seconds, fraction = ''] = text.split('.');
+  return `${seconds}.${fraction.padEnd(6, '0')}001Z`;
+}

@@ -1,0 +1,78 @@
+import {
+  isoDuration,
+  type BatchView,
+  type TaskSummary,
+  type TaskView,
+} from '../contract/tasks.ts';
+import type { BatchRow } from '../store/task-row.ts';
+import type { TaskRecord, TaskStore } from '../store/task-store.ts';
+import { detailsOf } from './details.ts';
+
+/** Tasks and batches as the API shows them. Times inside are milliseconds with microseconds as fraction. */
+
+/** RFC 3339 in UTC with three digits of a second, or six when there are microseconds. */
+export function timeText(ms: number): string {
+  const whole = Math.floor(ms);
+  const text = new Date(whole).toISOString();
+  const micros = Math.round((ms - whole) * 1000);
+  if (micros === 0) return text;
+  return `${text.slice(0, -1)}${String(micros).padStart(3, '0')}Z`;
+}
+
+export function durationText(startedAt: number, finishedAt: number): string | null {
+  return isoDuration(Math.round((finishedAt - startedAt) * 1000) / 1000);
+}
+
+export function taskSummary(record: TaskRecord, customMetadata: string | undefined): TaskSummary {
+  const summary: TaskSummary = {
+    taskUid: record.uid,
+    indexUid: record.indexUid,
+    status: 'enqueued',
+    type: record.type,
+    enqueuedAt: timeText(record.enqueuedAt),
+  };
+  if (customMetadata !== undefined) summary.customMetadata = customMetadata;
+  return summary;
+}
+
+/** undefined: no such task. */
+export function taskView(store: TaskStore, uid: number): TaskView | undefined {
+  const record = store.record(uid);
+  const row = store.row(uid);
+  if (record === undefined || row === undefined) return undefined;
+  const ended = record.finishedAt !== null;
+  const outcome = ended ? store.outcome(uid) : undefined;
+  const details = detailsOf(row, record.status, record.result, (n) => store.indexName(n));
+  const view: TaskView = {
+    uid,
+    batchUid: record.batchUid,
+    indexUid: record.indexUid,
+    status: record.status,
+    type: record.type,
+    canceledBy: record.canceledBy,
+    details: outcome?.details === undefined ? details : { ...details, ...outcome.details },
+    error: outcome?.error ?? null,
+    duration:
+      record.startedAt === null || record.finishedAt === null
+        ? null
+        : durationText(record.startedAt, record.finishedAt),
+    enqueuedAt: timeText(record.enqueuedAt),
+    startedAt: record.startedAt === null ? null : timeText(record.startedAt),
+    finishedAt: record.finishedAt === null ? null : timeText(record.finishedAt),
+  };
+  if (row.customMetadata !== undefined) view.customMetadata = row.customMetadata;
+  return view;
+}
+
+export function batchView(uid: number, row: BatchRow): BatchView {
+  return {
+    uid,
+    progress: null,
+    details: row.details,
+    stats: row.stats,
+    duration: durationText(row.startedAt, row.finishedAt),
+    startedAt: timeText(row.startedAt),
+    finishedAt: timeText(row.finishedAt),
+    batchStrategy: row.strategy,
+  };
+}
