@@ -9,6 +9,7 @@ import { rfc3339, type Clock } from '../base/clock.ts';
 import { err, ok, type Result } from '../base/result.ts';
 import { expandAction, isGlobalAction, type Action } from '../contract/actions.ts';
 import { ApiError } from '../contract/errors.ts';
+import { parseKeyDate } from '../contract/formats.ts';
 import type { KeyRecord } from '../contract/keys.ts';
 import type { IndexVisibility } from '../contract/tasks.ts';
 import type { KeyStore } from '../store/key-store.ts';
@@ -66,7 +67,7 @@ class Principal implements Access {
     this.#named = new Set(
       record.actions.filter((name) => name !== '*' && name !== '*.get').flatMap(expandAction),
     );
-    this.#expiresAt = record.expiresAt === null ? Infinity : Date.parse(record.expiresAt);
+    this.#expiresAt = record.expiresAt === null ? Infinity : (parseKeyDate(record.expiresAt) ?? 0);
     this.visible =
       this.#restricted || token !== null ? (uid): boolean => this.mayAccess(uid) : null;
   }

@@ -4,7 +4,12 @@ import type { Clock } from '../base/clock.ts';
 import { rfc3339 } from '../base/clock.ts';
 import { err, ok, type Result } from '../base/result.ts';
 import { ApiError } from '../contract/errors.ts';
-import { KEY_DATE_RULE, normalizeUuid, parseKeyDate } from '../contract/formats.ts';
+import {
+  canonicalKeyDate,
+  KEY_DATE_RULE,
+  normalizeUuid,
+  parseKeyDate,
+} from '../contract/formats.ts';
 import type { CreateKeyRequest, KeyRecord, KeyView, PatchKeyRequest } from '../contract/keys.ts';
 import type { KeyStore } from '../store/key-store.ts';
 
@@ -96,7 +101,7 @@ export function newKey(
         ),
       );
     }
-    expiresAt = rfc3339(expiry);
+    expiresAt = canonicalKeyDate(request.expiresAt);
   }
   if (store.get(uid) !== undefined) {
     return err(

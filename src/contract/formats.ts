@@ -85,6 +85,19 @@ export function parseKeyDate(text: string): number | undefined {
   return parsePlainDate(text) ?? parseDateTime(text, false);
 }
 
+/** A valid expiry as RFC 3339: with the offset it was sent with, or `Z`. */
+export function canonicalKeyDate(text: string): string {
+  if (DATE.test(text)) return `${text}T00:00:00Z`;
+  const [, year, month, day, hour, minute, second, fraction = '', utc, sign, hours, minutes] =
+    DATE_TIME.exec(text)!;
+  const digits = fraction.slice(0, 10).replace(/\.?0*$/, '');
+  const offset =
+    utc !== undefined || sign === undefined || `${hours}${minutes}` === '0000'
+      ? 'Z'
+      : `${sign}${hours}:${minutes}`;
+  return `${year}-${month}-${day}T${hour}:${minute}:${second}${digits}${offset}`;
+}
+
 export const KEY_DATE_RULE =
   'accepted are RFC 3339 (`2042-05-23T12:00:00Z`), `YYYY-MM-DDTHH:MM:SS`, `YYYY-MM-DD HH:MM:SS` and `YYYY-MM-DD`';
 

@@ -134,6 +134,7 @@ class SocketExchange implements Exchange {
   readonly headers: RequestHeaders;
   readonly #res: Socket.Response;
   #done = false;
+  #paused = false;
   aborted = false;
   readonly #abortListeners: (() => void)[] = [];
 
@@ -161,15 +162,22 @@ class SocketExchange implements Exchange {
   }
 
   pause(): void {
-    if (!this.#done) this.#res.pause();
+    if (this.#done || this.#paused) return;
+    this.#paused = true;
+    this.#res.pause();
   }
 
   resume(): void {
-    if (!this.#done) this.#res.resume();
+    // Resuming what was not paused breaks the connection a few requests later.
+    if (this.#done || !this.#paused) return;
+    this.#paused = false;
+    this.#res.resume();
   }
 
   reply(status: number, headers: HeaderList, body: Buffer | string | null): void {
     if (this.#done) return;
+    // What is left of the body has to flow off before the next request.
+    this.resume();
     const res = this.#res;
     if (body !== null && body.length > SINGLE_WRITE_BYTES_MAX) {
       this.#replyInParts(status, headers, typeof body === 'string' ? Buffer.from(body) : body);

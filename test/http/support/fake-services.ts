@@ -1,0 +1,161 @@
+/**
+ * Services without an engine: tasks on indexes and settings are done at once, documents are not kept,
+ * searches echo what they are given.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { open, type RootDatabase } from 'lmdb';
+import { rfc3339, type Clock } from '../../../src/base/clock.ts';
+import { indexNotFound, type ApiError } from '../../../src/contract/errors.ts';
+import {
+  defaultSettings,
+  mergeSettings,
+  renderPartialSettings,
+  type SettingsObject,
+} from '../../../src/contract/settings.ts';
+import type { TaskRequest, TaskSummary, TaskView } from '../../../src/contract/tasks.ts';
+import type { SearchContext, Services } from '../../../src/http/services.ts';
+import { FeatureStore } from '../../../src/store/feature-store.ts';
+import { KeyStore } from '../../../src/store/key-store.ts';
+
+export interface FakeServices extends Services {
+  /** Everything registered, in order. */
+  readonly registered: TaskRequest[];
+  readonly searches: { uid: string | null; params: unknown; context: SearchContext }[];
+  readonly root: RootDatabase;
+  readonly dir: string;
+  addIndex(uid: string, settings?: Partial<SettingsObject>): void;
+  close(): Promise<void>;
+}
+
+export function fakeServices(clock: Clock): FakeServices {
+  const dir = mkdtempSync(join(tmpdir(), 'gannet-http-'));
+  const root = open({ path: join(dir, 'store'), maxDbs: 8 });
+  const keys = new KeyStore(root.openDB({ name: 'keys', encoding: 'json' }));
+  const features = new FeatureStore(root.openDB({ name: 'features', encoding: 'json' }));
+  const indexes = new Map<string, SettingsObject>();
+  const registered: TaskRequest[] = [];
+  const searches: FakeServices['searches'] = [];
+  let files = 0;
+
+  const views: TaskView[] = [];
+
+  /** Does the work of a task; what it returns is why it failed. */
+  function perform(request: TaskRequest): ApiError | null {
+    switch (request.type) {
+      case 'indexCreation':
+        indexes.set(request.indexUid, indexes.get(request.indexUid) ?? defaultSettings());
+        return null;
+      case 'indexDeletion':
+        return indexes.delete(request.indexUid) ? null : indexNotFound(request.indexUid);
+      case 'documentAdditionOrUpdate':
+      case 'settingsUpdate': {
+        const uid = request.indexUid;
+        if (!indexes.has(uid)) {
+          if (!request.allowIndexCreation) return indexNotFound(uid);
+          indexes.set(uid, defaultSettings());
+        }
+        if (request.type !== 'settingsUpdate') return null;
+        const merged = mergeSettings(indexes.get(uid)!, request.settings);
+        if (!merged.ok) return merged.error;
+        indexes.set(uid, merged.value);
+        return null;
+      }
+      default:
+        return null;
+    }
+  }
+
+  const answer = (uid: string | null, params: unknown, context: SearchContext): Promise<Buffer> => {
+    searches.push({ uid, params, context });
+    if (uid !== null && !indexes.has(uid)) return Promise.reject(indexNotFound(uid));
+    return Promise.resolve(Buffer.from(JSON.stringify({ hits: [], params })));
+  };
+  const info = (uid: string) => ({
+    uid,
+    createdAt: rfc3339(clock.now()),
+    updatedAt: rfc3339(clock.now()),
+    primaryKey: null,
+  });
+  const emptyStats = {
+    numberOfDocuments: 0,
+    rawDocumentDbSize: 0,
+    avgDocumentSize: 0,
+    isIndexing: false,
+    numberOfEmbeddings: 0,
+    numberOfEmbeddedDocuments: 0,
+    fieldDistribution: {},
+  };
+
+  return {
+    registered,
+    searches,
+    root,
+    dir,
+    keys,
+    features,
+    addIndex: (uid, settings = {}) => void indexes.set(uid, { ...defaultSettings(), ...settings }),
+    async close() {
+      await root.close();
+      rmSync(dir, { recursive: true });
+    },
+    tasks: {
+      register(request) {
+        registered.push(request);
+        const summary: TaskSummary = {
+          taskUid: registered.length - 1,
+          indexUid: 'indexUid' in request ? request.indexUid : null,
+          status: 'enqueued',
+          type: request.type,
+          enqueuedAt: rfc3339(clock.now()),
+        };
+        const failure = perform(request);
+        views.push({
+          uid: summary.taskUid,
+          batchUid: summary.taskUid,
+          indexUid: summary.indexUid,
+          status: failure === null ? 'succeeded' : 'failed',
+          type: request.type,
+          canceledBy: null,
+          details:
+            request.type === 'settingsUpdate' ? renderPartialSettings(request.settings) : null,
+          error: failure === null ? null : failure.toJSON(),
+          duration: 'PT0S',
+          enqueuedAt: summary.enqueuedAt,
+          startedAt: summary.enqueuedAt,
+          finishedAt: summary.enqueuedAt,
+        });
+        return Promise.resolve(summary);
+      },
+      list: (_, { limit }) => ({ results: [], total: 0, limit, from: null, next: null }),
+      get: (uid) => views[uid],
+      listBatches: (_, { limit }) => ({ results: [], total: 0, limit, from: null, next: null }),
+      getBatch: () => undefined,
+      countMatching: () => 0,
+      newPayloadFile: () => ({ path: join(dir, `payload-${files++}`) }),
+      removePayloadFile: (path) => rmSync(path, { force: true }),
+    },
+    indexes: {
+      list: () => [...indexes.keys()].sort().map(info),
+      get: (uid) => (indexes.has(uid) ? info(uid) : undefined),
+      stats: (uid) => (indexes.has(uid) ? emptyStats : undefined),
+      allStats: () => ({
+        databaseSize: 4096,
+        usedDatabaseSize: 1024,
+        indexes: Object.fromEntries([...indexes.keys()].sort().map((uid) => [uid, emptyStats])),
+      }),
+      settings: (uid) => indexes.get(uid),
+      documents: {
+        getDocument: () => null,
+        fetch: (_, { offset, limit }) =>
+          Promise.resolve(Buffer.from(JSON.stringify({ results: [], offset, limit, total: 0 }))),
+      },
+    },
+    search: {
+      search: answer,
+      facetSearch: answer,
+      multiSearch: (params, context) => answer(null, params, context),
+    },
+  };
+}

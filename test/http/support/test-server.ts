@@ -1,0 +1,133 @@
+import { readFileSync } from 'node:fs';
+import { createDefaultKeys } from '../../../src/auth/keys.ts';
+import { Authorizer } from '../../../src/auth/authorize.ts';
+import { FakeClock, type Clock } from '../../../src/base/clock.ts';
+import { Logs, silentLogger } from '../../../src/base/logger.ts';
+import { ApiError } from '../../../src/contract/errors.ts';
+import { HttpMetrics } from '../../../src/http/metrics.ts';
+import { startHttp, type HttpServer } from '../../../src/http/server.ts';
+import type { Dependencies } from '../../../src/http/dependencies.ts';
+import { WebhookStore } from '../../../src/store/webhook-store.ts';
+import { fakeServices, type FakeServices } from './fake-services.ts';
+
+export interface TestServer {
+  readonly url: string;
+  readonly port: number;
+  readonly services: FakeServices;
+  readonly server: HttpServer;
+  call(method: string, path: string, options?: CallOptions): Promise<Answer>;
+  close(): Promise<void>;
+}
+
+export interface CallOptions {
+  /** Sent as JSON. */
+  body?: unknown;
+  /** Sent as it is. */
+  text?: string | Uint8Array;
+  type?: string;
+  /** Default: the master key, when there is one. null: none. */
+  key?: string | null;
+  headers?: Record<string, string>;
+}
+
+export interface Answer {
+  status: number;
+  headers: Headers;
+  text: string;
+  /** Of the body as JSON, undefined when it is none. */
+  json: any;
+}
+
+export interface TestServerOptions {
+  masterKey?: string | null;
+  transport?: 'fastest' | 'node';
+  clock?: Clock;
+  port?: number;
+  payloadBytesMax?: number;
+  checkPayload?: Dependencies['checkPayload'];
+}
+
+/** Counts JSON documents and NDJSON lines; enough of the engine for the upload routes. */
+const countDocuments: Dependencies['checkPayload'] = (source, format) => {
+  const text = typeof source === 'string' ? readFileSync(source, 'utf8') : source.toString('utf8');
+  try {
+    if (format === 'json') {
+      const value: unknown = JSON.parse(text);
+      return Promise.resolve({ documents: Array.isArray(value) ? value.length : 1 });
+    }
+    const lines = text.split('\n').filter((line) => line.trim() !== '');
+    if (format === 'ndjson') for (const line of lines) JSON.parse(line);
+    return Promise.resolve({ documents: lines.length, ndjson: Buffer.from(text) });
+  } catch (error) {
+    return Promise.reject(new ApiError('malformed_payload', String(error)));
+  }
+};
+
+export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
+  const masterKey = options.masterKey === undefined ? 'MASTER_KEY_OF_TESTS' : options.masterKey;
+  const clock = options.clock ?? new FakeClock('2025-03-01T09:30:00Z');
+  const services = fakeServices(clock);
+  await createDefaultKeys(services.keys, clock);
+  const authorizer = new Authorizer(masterKey, services.keys, clock);
+  const dependencies: Dependencies = {
+    services,
+    authorizer,
+    clock,
+    webhooks: new WebhookStore(services.root.openDB({ name: 'webhooks', encoding: 'json' }), null),
+    logs: new Logs('off', 'json', false),
+    metrics: new HttpMetrics(() => services.features.get().metrics),
+    version: { commitSha: 'unknown', commitDate: 'unknown', pkgVersion: '1.0.0' },
+    production: false,
+    payloadBytesMax: options.payloadBytesMax ?? 100_000_000,
+    checkPayload: options.checkPayload ?? countDocuments,
+    checkFilter: (filter) => {
+      if (/[=<>]\s*"?$/.test(filter)) throw new ApiError('invalid_search_filter', 'value missing');
+    },
+  };
+  const server = await startHttp(dependencies, {
+    host: '127.0.0.1',
+    port: options.port ?? 0,
+    tls: null,
+    transport: options.transport ?? 'fastest',
+    logger: silentLogger(),
+  });
+  const url = `http://127.0.0.1:${server.port}`;
+
+  async function call(
+    method: string,
+    path: string,
+    { body, text, type, key, headers = {} }: CallOptions = {},
+  ): Promise<Answer> {
+    const sent: Record<string, string> = { ...headers };
+    const credential = key === undefined ? masterKey : key;
+    if (credential !== null) sent.authorization ??= `Bearer ${credential}`;
+    const payload = text ?? (body === undefined ? undefined : JSON.stringify(body));
+    const contentType = type ?? (payload === undefined ? '' : 'application/json');
+    if (contentType !== '') sent['content-type'] = contentType;
+    const response = await fetch(url + path, {
+      method,
+      headers: sent,
+      ...(payload === undefined ? {} : { body: payload }),
+    });
+    const answer = await response.text();
+    let json: unknown;
+    try {
+      json = JSON.parse(answer);
+    } catch {
+      json = undefined;
+    }
+    return { status: response.status, headers: response.headers, text: answer, json };
+  }
+
+  return {
+    url,
+    port: server.port,
+    services,
+    server,
+    call,
+    async close() {
+      await server.stop(100);
+      await services.close();
+    },
+  };
+}
