@@ -1,0 +1,143 @@
+#include "search/select.h"
+
+#include <algorithm>
+
+#include "base/json.h"
+#include "base/json_reader.h"
+
+namespace gannet::search {
+namespace {
+
+bool ListsAll(const std::optional<std::vector<std::string>>& names) {
+  return !names || std::find(names->begin(), names->end(), "*") != names->end();
+}
+
+bool IsContainer(std::string_view value) {
+  return json::KindOf(value) == json::Kind::kObject || json::KindOf(value) == json::Kind::kArray;
+}
+
+void AppendKey(std::string& out, bool& first, std::string_view key) {
+  if (!first) out.push_back(',');
+  first = false;
+  AppendJsonString(out, key);
+  out.push_back(':');
+}
+
+class Reducer {
+ public:
+  Reducer(const Selection& selection, std::string& out) : selection_(selection), out_(out) {}
+
+  // REQUIRES: the selection covers `path` in part, and value is an object or an array.
+  void Append(std::string& path, std::string_view value) {
+    if (json::KindOf(value) == json::Kind::kObject) {
+      AppendObject(path, value);
+    } else {
+      AppendArray(path, value);
+    }
+  }
+
+ private:
+  void AppendObject(std::string& path, std::string_view object) {
+    out_.push_back('{');
+    bool first = true;
+    const size_t parent = path.size();
+    json::ForEachMember(object, [&](std::string_view key, std::string_view value) {
+      path.resize(parent);
+      path.push_back('.');
+      path += key;
+      const Cover cover = selection_.Of(path);
+      if (cover == Cover::kNone || (cover == Cover::kPart && !IsContainer(value))) return;
+      AppendKey(out_, first, key);
+      if (cover == Cover::kWhole) {
+        out_ += value;
+      } else {
+        Append(path, value);
+      }
+    });
+    path.resize(parent);
+    out_.push_back('}');
+  }
+
+  void AppendArray(std::string& path, std::string_view array) {
+    out_.push_back('[');
+    bool first = true;
+    json::ForEachElement(array, [&](std::string_view value) {
+      if (!first) out_.push_back(',');
+      first = false;
+      if (IsContainer(value)) {
+        Append(path, value);
+      } else {
+        out_ += value;
+      }
+    });
+    out_.push_back(']');
+  }
+
+  const Selection& selection_;
+  std::string& out_;
+};
+
+}  // namespace
+
+Selection Selection::ForSearch(const std::optional<std::vector<std::string>>& retrieve,
+                               const std::optional<std::vector<std::string>>& displayed,
+                               const index::FieldMap& fields) {
+  Selection selection;
+  const bool any_retrieved = ListsAll(retrieve), any_displayed = ListsAll(displayed);
+  if (any_retrieved && any_displayed) {
+    selection.all_ = true;
+    return selection;
+  }
+  std::vector<std::string>& names = selection.names_;
+  names = any_retrieved ? *displayed : *retrieve;
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  std::erase_if(names, [&](const std::string& name) {
+    if (!fields.Find(name)) return true;
+    return !any_displayed && std::find(displayed->begin(), displayed->end(), name) == displayed->end();
+  });
+  return selection;
+}
+
+Selection Selection::ForDocuments(const std::optional<std::vector<std::string>>& fields) {
+  Selection selection;
+  selection.all_ = ListsAll(fields);
+  if (selection.all_) return selection;
+  selection.names_ = *fields;
+  std::sort(selection.names_.begin(), selection.names_.end());
+  const auto last = std::unique(selection.names_.begin(), selection.names_.end());
+  selection.names_.erase(last, selection.names_.end());
+  return selection;
+}
+
+Cover Selection::Of(std::string_view path) const {
+  if (all_) return Cover::kWhole;
+  auto name = std::lower_bound(names_.begin(), names_.end(), path);
+  if (name == names_.end()) return Cover::kNone;
+  if (*name == path) return Cover::kWhole;
+  // Names that begin with `path` are neighbours, but `a-b` sorts before `a.b`.
+  for (; name != names_.end() && name->starts_with(path); ++name) {
+    if ((*name)[path.size()] == '.') return Cover::kPart;
+  }
+  return Cover::kNone;
+}
+
+void AppendSelected(std::span<const segment::RowField> row, const index::FieldMap& fields,
+                    const Selection& selection, bool& first, std::string& out) {
+  std::string path;
+  for (const segment::RowField& field : row) {
+    const std::string& name = fields.name(field.field);
+    const Cover cover = selection.Of(name);
+    if (cover == Cover::kNone || (cover == Cover::kPart && !IsContainer(field.value))) continue;
+    if (name == "_vectors") continue;
+    AppendKey(out, first, name);
+    if (cover == Cover::kWhole) {
+      out += field.value;
+    } else {
+      path = name;
+      Reducer(selection, out).Append(path, field.value);
+    }
+  }
+}
+
+}  // namespace gannet::search
