@@ -78,6 +78,8 @@ export interface ListenOptions {
   host: string;
   port: number;
   tls: TlsFiles | null;
+  /** Refuse clients without certificate. Only the node adapter can. */
+  tlsRequireAuth: boolean;
   onExchange(exchange: Exchange): void;
 }
 

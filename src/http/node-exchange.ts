@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import type { TLSSocket } from 'node:tls';
 import {
   HEADER_FIELDS,
   noHeaders,
@@ -101,7 +102,13 @@ class NodeExchange implements Exchange {
   }
 }
 
-export function listenWithNode({ host, port, tls, onExchange }: ListenOptions): Promise<Listener> {
+export function listenWithNode({
+  host,
+  port,
+  tls,
+  tlsRequireAuth,
+  onExchange,
+}: ListenOptions): Promise<Listener> {
   const options = { maxHeaderSize: REQUEST_HEAD_BYTES_MAX, requestTimeout: 0 };
   const onRequest = (req: IncomingMessage, res: ServerResponse): void =>
     onExchange(new NodeExchange(req, res));
@@ -113,10 +120,21 @@ export function listenWithNode({ host, port, tls, onExchange }: ListenOptions): 
             ...options,
             key: readFileSync(tls.key),
             cert: readFileSync(tls.certificate),
-            ...(tls.authority === null ? {} : { ca: readFileSync(tls.authority) }),
+            ...(tls.authority === null
+              ? {}
+              : {
+                  ca: readFileSync(tls.authority),
+                  requestCert: true,
+                  rejectUnauthorized: tlsRequireAuth,
+                }),
           },
           onRequest,
         );
+  // A certificate may be left out, but one that is shown must be valid.
+  server.on('secureConnection', (socket: TLSSocket) => {
+    const shown = Object.keys(socket.getPeerCertificate() ?? {}).length > 0;
+    if (tls?.authority && shown && !socket.authorized) socket.destroy();
+  });
   // Streams of logs may be silent for as long as nothing happens.
   server.timeout = 0;
   return new Promise((resolve, reject) => {

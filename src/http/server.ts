@@ -20,6 +20,8 @@ export interface HttpOptions {
   host: string;
   port: number;
   tls: TlsFiles | null;
+  /** Refuse clients without certificate; needs the node transport. */
+  tlsRequireAuth?: boolean;
   /** `node` serves through node:http even where the faster library loads. */
   transport: 'fastest' | 'node';
   logger: Logger;
@@ -66,6 +68,7 @@ export async function startHttp(
     host,
     port,
     tls,
+    tlsRequireAuth: options.tlsRequireAuth ?? false,
     onExchange: (exchange: Parameters<Lifecycle['handle']>[0]) => lifecycle.handle(exchange),
   };
   const listener: Listener =

@@ -3,6 +3,8 @@ import { combineFilters } from '../../auth/tenant-token.ts';
 import { memberText } from '../../base/json.ts';
 import { ApiError, indexNotFound } from '../../contract/errors.ts';
 import { DOCUMENT_ID_RULE, isDocumentId } from '../../contract/formats.ts';
+import { filterKindFault, isEmptyFilter } from '../../contract/filters.ts';
+import { vectorFault, type VectorRequest } from '../../contract/search-kind.ts';
 import { multiSearchFault, searchGate } from '../../contract/multi-search.ts';
 import { queryParser } from '../../contract/query.ts';
 import {
@@ -46,8 +48,27 @@ function restrict(request: { filter?: unknown }, access: Access, uid: string): v
   if (rule !== null) request.filter = combineFilters(request.filter, rule);
 }
 
-export function searchRoutes({ services }: Dependencies): Route[] {
+export function searchRoutes({ services, checkFilter }: Dependencies): Route[] {
   const { search, features, indexes } = services;
+
+  /**
+   * What is wrong before the engine is asked. An existing index costs a look-up; the engine tells the
+   * faults of its filter.
+   */
+  function checkSearch(uid: string, request: VectorRequest & { filter?: unknown }): void {
+    if (indexes.get(uid) === undefined) {
+      const fault = filterKindFault(request.filter, 'invalid_search_filter');
+      if (fault !== null) throw fault;
+      if (!isEmptyFilter(request.filter)) {
+        checkFilter(JSON.stringify(request.filter), features.get().containsFilter);
+      }
+      throw indexNotFound(uid);
+    }
+    if (hasVectorParameters(request)) {
+      const fault = vectorFault(request, indexes.settings(uid)!, features.get());
+      if (fault !== null) throw fault;
+    }
+  }
 
   async function searchOne(
     context: RequestContext<unknown, unknown>,
@@ -56,6 +77,7 @@ export function searchRoutes({ services }: Dependencies): Route[] {
     const gate = searchGate(request, features.get());
     if (gate !== null) throw gate;
     const uid = context.params.index_uid!;
+    checkSearch(uid, request);
     restrict(request, context.access, uid);
     return bytes(await search.search(uid, request, searchContext(context)));
   }
@@ -120,7 +142,15 @@ export function searchRoutes({ services }: Dependencies): Route[] {
         }
         const fault = multiSearchFault(body, features.get());
         if (fault !== null) throw fault;
-        for (const query of body.queries) restrict(query, access, query.indexUid);
+        for (const [i, query] of body.queries.entries()) {
+          const settings = hasVectorParameters(query)
+            ? indexes.settings(query.indexUid)
+            : undefined;
+          const vector = settings && vectorFault(query, settings, features.get());
+          if (vector)
+            throw new ApiError(vector.code, `Inside \`.queries[${i}]\`: ${vector.message}`);
+          restrict(query, access, query.indexUid);
+        }
         return bytes(await search.multiSearch(body, searchContext(context)));
       },
     }),
@@ -136,6 +166,7 @@ export function searchRoutes({ services }: Dependencies): Route[] {
         const gate = searchGate(body, features.get());
         if (gate !== null) throw gate;
         const uid = params.index_uid!;
+        checkSearch(uid, body);
         restrict(body, access, uid);
         return bytes(await search.facetSearch(uid, body, searchContext(context)));
       },
@@ -166,6 +197,10 @@ export function searchRoutes({ services }: Dependencies): Route[] {
         similar(context, { ...context.query, embedder: context.query.embedder ?? 'default' }),
     }),
   ];
+}
+
+function hasVectorParameters({ vector, media, hybrid }: VectorRequest): boolean {
+  return (vector ?? null) !== null || (media ?? null) !== null || (hybrid ?? null) !== null;
 }
 
 function fromParameters(parameters: SearchParameters): SearchRequest {

@@ -1,0 +1,482 @@
+/**
+ * Launch options: flags, environment variables, a TOML file, defaults, in this order of priority. The
+ * outcome is one frozen object; nothing else reads flags or the environment.
+ */
+import { existsSync, readFileSync } from 'node:fs';
+import { availableParallelism, totalmem } from 'node:os';
+import { parse as parseToml } from 'smol-toml';
+import { generateMasterKey, MASTER_KEY_BYTES_MIN } from './auth/keys.ts';
+import { isLogLevel, type LogLevel, type LogMode } from './base/logger.ts';
+import { err, ok, type Result } from './base/result.ts';
+import { parseSize } from './base/size.ts';
+import { suggest } from './base/suggest.ts';
+import type { Feature } from './contract/features.ts';
+
+export interface TlsConfig {
+  certificate: string;
+  key: string;
+  authority: string | null;
+}
+
+export interface Config {
+  dbPath: string;
+  host: string;
+  port: number;
+  masterKey: string | null;
+  production: boolean;
+  /** Bytes of a request body after decoding. */
+  payloadBytesMax: number;
+  /** Budget of the indexer, bytes. */
+  indexingMemoryBytes: number;
+  indexingThreads: number;
+  logLevel: LogLevel;
+  logMode: LogMode;
+  /** The configuration file that was read, or null. */
+  configFile: string | null;
+  upgradeDb: boolean;
+  webhook: { url: string; authorization: string | null } | null;
+  dumpDir: string;
+  snapshotDir: string;
+  importDump: string | null;
+  ignoreMissingDump: boolean;
+  ignoreDumpIfDbExists: boolean;
+  importSnapshot: string | null;
+  ignoreMissingSnapshot: boolean;
+  ignoreSnapshotIfDbExists: boolean;
+  /** Seconds between snapshots; null: none. */
+  scheduleSnapshotSeconds: number | null;
+  tls: TlsConfig | null;
+  tlsRequireAuth: boolean;
+  searchQueueSize: number;
+  dropSearchAfterSeconds: number;
+  searchesPerCore: number;
+  /** Infinity: unlimited. */
+  batchedTasksMax: number;
+  batchedTasksBytesMax: number;
+  embeddingCacheEntries: number;
+  launchFeatures: Partial<Record<Feature, boolean>>;
+  outboundDenyPrivate: boolean;
+  outboundAllow: string[];
+  transport: 'fastest' | 'node';
+}
+
+const GIB = 2 ** 30;
+const SNAPSHOT_SECONDS = 86_400;
+const PAYLOAD_BYTES_MAX = 100_000_000;
+const BATCHED_BYTES_MAX = 10 * GIB;
+
+type Kind = 'text' | 'flag' | 'size' | 'count' | 'optionalCount';
+
+interface Option {
+  kind: Kind;
+  help: string;
+  /** As shown by --help. */
+  initial?: string;
+}
+
+const OPTIONS = {
+  'db-path': { kind: 'text', initial: './data.gannet', help: 'Folder of the database.' },
+  'http-addr': { kind: 'text', initial: 'localhost:7700', help: 'Address and port to listen on.' },
+  'master-key': {
+    kind: 'text',
+    help: 'Key that may do everything; at least 16 bytes in production.',
+  },
+  env: { kind: 'text', initial: 'development', help: '`development` or `production`.' },
+  'no-analytics': { kind: 'flag', help: 'Accepted; nothing is ever sent.' },
+  'http-payload-size-limit': {
+    kind: 'size',
+    initial: '100 MB',
+    help: 'Greatest request body, after decompression.',
+  },
+  'max-indexing-memory': {
+    kind: 'size',
+    initial: '2/3 of the memory',
+    help: 'Memory the indexer aims at.',
+  },
+  'max-indexing-threads': {
+    kind: 'text',
+    initial: 'half of the cores',
+    help: 'Threads of the indexer.',
+  },
+  'log-level': { kind: 'text', initial: 'INFO', help: 'OFF, ERROR, WARN, INFO, DEBUG or TRACE.' },
+  'config-file-path': {
+    kind: 'text',
+    initial: './config.toml',
+    help: 'Configuration file (TOML).',
+  },
+  'upgrade-db': { kind: 'flag', help: 'Upgrade a database of an older version.' },
+  'task-webhook-url': { kind: 'text', help: 'URL told of every finished task.' },
+  'task-webhook-authorization-header': { kind: 'text', help: 'Its Authorization header.' },
+  'dump-dir': { kind: 'text', initial: 'dumps/', help: 'Folder of the dumps.' },
+  'import-dump': { kind: 'text', help: 'Dump to load at start.' },
+  'ignore-missing-dump': { kind: 'flag', help: 'Start when the dump to import is missing.' },
+  'ignore-dump-if-db-exists': { kind: 'flag', help: 'Start when a database exists already.' },
+  'snapshot-dir': { kind: 'text', initial: 'snapshots/', help: 'Folder of the snapshots.' },
+  'schedule-snapshot': { kind: 'optionalCount', help: 'Seconds between snapshots.' },
+  'import-snapshot': { kind: 'text', help: 'Snapshot to load at start.' },
+  'ignore-missing-snapshot': {
+    kind: 'flag',
+    help: 'Start when the snapshot to import is missing.',
+  },
+  'ignore-snapshot-if-db-exists': { kind: 'flag', help: 'Start when a database exists already.' },
+  'ssl-cert-path': { kind: 'text', help: 'Certificate chain (PEM).' },
+  'ssl-key-path': { kind: 'text', help: 'Private key (PEM).' },
+  'ssl-auth-path': {
+    kind: 'text',
+    help: 'Authorities that client certificates are checked against.',
+  },
+  'ssl-ocsp-path': { kind: 'text', help: 'Accepted; stapling is left to OpenSSL.' },
+  'ssl-require-auth': { kind: 'flag', help: 'Refuse clients without certificate.' },
+  'ssl-resumption': { kind: 'flag', help: 'Accepted; left to OpenSSL.' },
+  'ssl-tickets': { kind: 'flag', help: 'Accepted; left to OpenSSL.' },
+  'experimental-contains-filter': { kind: 'flag', help: 'Switch the feature containsFilter on.' },
+  'experimental-enable-metrics': { kind: 'flag', help: 'Switch the feature metrics on.' },
+  'experimental-enable-logs-route': { kind: 'flag', help: 'Switch the feature logsRoute on.' },
+  'experimental-logs-mode': { kind: 'text', initial: 'HUMAN', help: 'HUMAN or JSON.' },
+  'experimental-search-queue-size': {
+    kind: 'count',
+    initial: '1000',
+    help: 'Searches that may wait.',
+  },
+  'experimental-drop-search-after': {
+    kind: 'count',
+    initial: '60',
+    help: 'Seconds after which a waiting search is refused.',
+  },
+  'experimental-nb-searches-per-core': {
+    kind: 'count',
+    initial: '4',
+    help: 'Searches that run at once, per core.',
+  },
+  'experimental-reduce-indexing-memory-usage': { kind: 'flag', help: 'Accepted.' },
+  'experimental-max-number-of-batched-tasks': {
+    kind: 'count',
+    initial: 'unlimited',
+    help: 'Tasks per batch; 0 runs none.',
+  },
+  'experimental-limit-batched-tasks-total-size': {
+    kind: 'size',
+    initial: 'half of max-indexing-memory, at most 10 GiB',
+    help: 'Bytes of payloads per batch.',
+  },
+  'experimental-embedding-cache-entries': {
+    kind: 'count',
+    initial: '0',
+    help: 'Query embeddings kept per embedder.',
+  },
+  'experimental-no-edition-2024-for-settings': { kind: 'flag', help: 'Accepted.' },
+  'experimental-legacy-search-default': { kind: 'flag', help: 'Accepted.' },
+  'experimental-allowed-ip-networks': {
+    kind: 'text',
+    help: 'The same as outbound-allow.',
+  },
+  'outbound-deny-private': {
+    kind: 'flag',
+    help: 'Refuse outbound connections to loopback and private addresses.',
+  },
+  'outbound-allow': {
+    kind: 'text',
+    help: 'Networks (CIDR, comma-separated) that may be connected to nevertheless.',
+  },
+  'http-transport': {
+    kind: 'text',
+    initial: 'fastest',
+    help: '`fastest`, or `node` for node:http.',
+  },
+} as const satisfies Record<string, Option>;
+
+type OptionName = keyof typeof OPTIONS;
+type Values = Partial<Record<OptionName, string | number | boolean>>;
+
+const NAMES = Object.keys(OPTIONS) as OptionName[];
+
+function isOption(name: string): name is OptionName {
+  return Object.hasOwn(OPTIONS, name);
+}
+
+function kindOf(name: OptionName): Kind {
+  return OPTIONS[name].kind;
+}
+
+export type Launch =
+  | { readonly kind: 'run'; readonly config: Config }
+  | { readonly kind: 'help'; readonly text: string }
+  | { readonly kind: 'version' };
+
+/** @param argv without the program; @returns the message for the person who starts it, when something is wrong */
+export function readConfig(
+  argv: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+): Result<Launch, string> {
+  if (argv.includes('--help') || argv.includes('-h')) return ok({ kind: 'help', text: helpText() });
+  if (argv.includes('--version') || argv.includes('-V')) return ok({ kind: 'version' });
+  const flags = readFlags(argv);
+  if (!flags.ok) return flags;
+  const variables = readEnvironment(env);
+  const path = flags.value['config-file-path'] ?? variables['config-file-path'];
+  const file = readFile(path === undefined ? null : String(path));
+  if (!file.ok) return file;
+  const values: Values = { ...file.value.values, ...variables, ...flags.value };
+  const config = build(values, file.value.path);
+  return config.ok ? ok({ kind: 'run', config: config.value }) : config;
+}
+
+function readFlags(argv: readonly string[]): Result<Values, string> {
+  const values: Values = {};
+  for (let i = 0; i < argv.length; i++) {
+    const argument = argv[i]!;
+    if (!argument.startsWith('--')) return err(`Unexpected argument \`${argument}\`. See --help.`);
+    const equals = argument.indexOf('=');
+    const name = argument.slice(2, equals < 0 ? undefined : equals);
+    if (!isOption(name))
+      return err(
+        unknown(
+          `--${name}`,
+          NAMES.map((known) => `--${known}`),
+        ),
+      );
+    const kind = kindOf(name);
+    let value = equals < 0 ? undefined : argument.slice(equals + 1);
+    if (value === undefined && kind !== 'flag') {
+      const next = argv[i + 1];
+      if (next !== undefined && !next.startsWith('--')) {
+        value = next;
+        i++;
+      } else if (kind !== 'optionalCount') return err(`The option --${name} needs a value.`);
+    }
+    if (kind === 'flag') values[name] = value === undefined ? true : isTrue(value);
+    else values[name] = value ?? true;
+  }
+  return ok(values);
+}
+
+function unknown(name: string, accepted: readonly string[]): string {
+  const near = suggest(name, accepted);
+  return `Unknown option ${name}${near === undefined ? '' : `, did you mean ${near}`}? See --help.`;
+}
+
+function isTrue(text: string): boolean {
+  return !['n', 'no', 'f', 'false', 'off', '0'].includes(text.toLowerCase());
+}
+
+function variableName(name: string): string {
+  return `GANNET_${name.toUpperCase().replaceAll('-', '_')}`;
+}
+
+function readEnvironment(env: Readonly<Record<string, string | undefined>>): Values {
+  const values: Values = {};
+  for (const name of NAMES) {
+    const text = env[variableName(name)];
+    if (text === undefined) continue;
+    values[name] = kindOf(name) === 'flag' ? isTrue(text) : text;
+  }
+  return values;
+}
+
+function readFile(named: string | null): Result<{ values: Values; path: string | null }, string> {
+  const path = named ?? './config.toml';
+  if (named === null && !existsSync(path)) return ok({ values: {}, path: null });
+  let table: Record<string, unknown>;
+  try {
+    table = parseToml(readFileSync(path, 'utf8'));
+  } catch (error) {
+    return err(`The configuration file ${path} cannot be read: ${(error as Error).message}`);
+  }
+  const values: Values = {};
+  for (const [key, value] of Object.entries(table)) {
+    const name = key.replaceAll('_', '-');
+    if (!isOption(name) || name === 'config-file-path' || key.includes('-')) {
+      const accepted = NAMES.filter((known) => known !== 'config-file-path');
+      return err(
+        `In ${path}: ${unknown(
+          key,
+          accepted.map((known) => known.replaceAll('-', '_')),
+        )}`,
+      );
+    }
+    if (typeof value === 'bigint') values[name] = Number(value);
+    else if (['string', 'number', 'boolean'].includes(typeof value)) {
+      values[name] = value as string | number | boolean;
+    } else return err(`In ${path}: the value of ${key} is neither a text, a number nor a boolean.`);
+    if (kindOf(name) === 'flag' && typeof value !== 'boolean') {
+      return err(`In ${path}: ${key} must be true or false.`);
+    }
+  }
+  return ok({ values, path });
+}
+
+class BadValue extends Error {}
+
+function bad(name: string, value: unknown, expected: string): never {
+  throw new BadValue(`Bad value \`${String(value)}\` for ${name}: expected ${expected}.`);
+}
+
+function build(values: Values, configFile: string | null): Result<Config, string> {
+  try {
+    return ok(Object.freeze(buildOrThrow(values, configFile)));
+  } catch (error) {
+    if (error instanceof BadValue) return err(error.message);
+    throw error;
+  }
+}
+
+function buildOrThrow(values: Values, configFile: string | null): Config {
+  const text = (name: OptionName): string | null => {
+    const value = values[name];
+    return value === undefined ? null : String(value);
+  };
+  const flag = (name: OptionName): boolean => values[name] === true;
+  const size = (name: OptionName, initial: number): number => {
+    const value = text(name);
+    return value === null
+      ? initial
+      : (parseSize(value) ?? bad(name, value, 'a size such as `100 MiB`'));
+  };
+  const count = (name: OptionName, initial: number, least = 0): number => {
+    const value = text(name);
+    if (value === null) return initial;
+    const number = /^\d+$/.test(value) ? Number(value) : NaN;
+    return number >= least ? number : bad(name, value, `a whole number of at least ${least}`);
+  };
+  const oneOf = <T extends string>(name: OptionName, accepted: readonly T[], initial: T): T => {
+    const value = text(name);
+    if (value === null) return initial;
+    const found = accepted.find((known) => known.toLowerCase() === value.toLowerCase());
+    return found ?? bad(name, value, `one of ${accepted.join(', ')}`);
+  };
+
+  const production = oneOf('env', ['development', 'production'], 'development') === 'production';
+  const masterKey = text('master-key');
+  if (production) checkMasterKey(masterKey);
+  const indexingMemoryBytes = size('max-indexing-memory', Math.floor((memoryBytes() * 2) / 3));
+  const level = (text('log-level') ?? 'info').toLowerCase();
+  if (!isLogLevel(level)) bad('log-level', level, 'OFF, ERROR, WARN, INFO, DEBUG or TRACE');
+  const schedule = values['schedule-snapshot'];
+  const webhookUrl = text('task-webhook-url');
+  if (webhookUrl !== null && !URL.canParse(webhookUrl))
+    bad('task-webhook-url', webhookUrl, 'a URL');
+  return {
+    dbPath: text('db-path') ?? './data.gannet',
+    ...address(text('http-addr') ?? 'localhost:7700'),
+    masterKey,
+    production,
+    payloadBytesMax: size('http-payload-size-limit', PAYLOAD_BYTES_MAX),
+    indexingMemoryBytes,
+    indexingThreads: indexingThreads(text('max-indexing-threads')),
+    logLevel: level as LogLevel,
+    logMode: oneOf('experimental-logs-mode', ['human', 'json'], 'human'),
+    configFile,
+    upgradeDb: flag('upgrade-db'),
+    webhook:
+      webhookUrl === null
+        ? null
+        : { url: webhookUrl, authorization: text('task-webhook-authorization-header') },
+    dumpDir: text('dump-dir') ?? 'dumps/',
+    snapshotDir: text('snapshot-dir') ?? 'snapshots/',
+    importDump: text('import-dump'),
+    ignoreMissingDump: flag('ignore-missing-dump'),
+    ignoreDumpIfDbExists: flag('ignore-dump-if-db-exists'),
+    importSnapshot: text('import-snapshot'),
+    ignoreMissingSnapshot: flag('ignore-missing-snapshot'),
+    ignoreSnapshotIfDbExists: flag('ignore-snapshot-if-db-exists'),
+    scheduleSnapshotSeconds:
+      schedule === undefined || schedule === false
+        ? null
+        : schedule === true
+          ? SNAPSHOT_SECONDS
+          : count('schedule-snapshot', SNAPSHOT_SECONDS, 1),
+    ...tls(text, flag),
+    searchQueueSize: count('experimental-search-queue-size', 1000),
+    dropSearchAfterSeconds: count('experimental-drop-search-after', 60, 1),
+    searchesPerCore: count('experimental-nb-searches-per-core', 4, 1),
+    batchedTasksMax: count('experimental-max-number-of-batched-tasks', Infinity),
+    batchedTasksBytesMax: size(
+      'experimental-limit-batched-tasks-total-size',
+      Math.min(Math.floor(indexingMemoryBytes / 2), BATCHED_BYTES_MAX),
+    ),
+    embeddingCacheEntries: count('experimental-embedding-cache-entries', 0),
+    launchFeatures: {
+      containsFilter: flag('experimental-contains-filter'),
+      metrics: flag('experimental-enable-metrics'),
+      logsRoute: flag('experimental-enable-logs-route'),
+    },
+    outboundDenyPrivate: flag('outbound-deny-private'),
+    outboundAllow:
+      `${text('outbound-allow') ?? ''},${text('experimental-allowed-ip-networks') ?? ''}`
+        .split(',')
+        .map((network) => network.trim())
+        .filter((network) => network !== ''),
+    transport: oneOf('http-transport', ['fastest', 'node'], 'fastest'),
+  };
+}
+
+function checkMasterKey(masterKey: string | null): void {
+  if (masterKey !== null && Buffer.byteLength(masterKey) >= MASTER_KEY_BYTES_MIN) return;
+  throw new BadValue(
+    `In production a master key of at least ${MASTER_KEY_BYTES_MIN} bytes is required` +
+      `${masterKey === null ? '' : `, but it has ${Buffer.byteLength(masterKey)}`}. ` +
+      `A random one: --master-key ${generateMasterKey()}`,
+  );
+}
+
+/** What to tell about the master key at start in development, or null. */
+export function masterKeyNotice({ masterKey }: Config): string | null {
+  if (masterKey !== null && Buffer.byteLength(masterKey) >= MASTER_KEY_BYTES_MIN) return null;
+  return (
+    `${masterKey === null ? 'No master key is set: everyone may do everything' : `The master key is shorter than ${MASTER_KEY_BYTES_MIN} bytes`}. ` +
+    `A random one: --master-key ${generateMasterKey()}`
+  );
+}
+
+function address(text: string): { host: string; port: number } {
+  const match = /^(?:\[([^\]]+)\]|([^:]*)):(\d{1,5})$/.exec(text);
+  const port = match === null ? NaN : Number(match[3]);
+  if (match === null || port > 65_535) bad('http-addr', text, '`host:port`');
+  const host = match![1] ?? match![2]!;
+  // A name may resolve to the IPv6 address alone, which clients of 127.0.0.1 would not find.
+  return { host: host === 'localhost' ? '127.0.0.1' : host === '' ? '0.0.0.0' : host, port };
+}
+
+function indexingThreads(text: string | null): number {
+  if (text === null || text === '' || text.toLowerCase() === 'unlimited') {
+    return Math.max(1, Math.floor(availableParallelism() / 2));
+  }
+  return /^[1-9]\d*$/.test(text) ? Number(text) : bad('max-indexing-threads', text, 'a number');
+}
+
+function tls(
+  text: (name: OptionName) => string | null,
+  flag: (name: OptionName) => boolean,
+): Pick<Config, 'tls' | 'tlsRequireAuth'> {
+  const certificate = text('ssl-cert-path');
+  const key = text('ssl-key-path');
+  const authority = text('ssl-auth-path');
+  const tlsRequireAuth = flag('ssl-require-auth');
+  if ((certificate === null) !== (key === null)) {
+    throw new BadValue('ssl-cert-path and ssl-key-path must be given together.');
+  }
+  if (tlsRequireAuth && (authority === null || certificate === null)) {
+    throw new BadValue('ssl-require-auth needs ssl-auth-path, ssl-cert-path and ssl-key-path.');
+  }
+  return {
+    tls: certificate === null || key === null ? null : { certificate, key, authority },
+    tlsRequireAuth,
+  };
+}
+
+/** Memory of the machine or of the container, whichever is less. */
+function memoryBytes(): number {
+  const limit = process.constrainedMemory();
+  const total = totalmem();
+  return limit > 0 && limit < total ? limit : total;
+}
+
+function helpText(): string {
+  const lines = NAMES.map((name) => {
+    const option: Option = OPTIONS[name];
+    const value = { flag: '', optionalCount: ' [N]', text: ' TEXT', size: ' SIZE', count: ' N' };
+    const initial = option.initial === undefined ? '' : ` Default: ${option.initial}.`;
+    return `  --${name}${value[option.kind]}\n      ${option.help}${initial} [${variableName(name)}]`;
+  });
+  return `Usage: gannet [OPTIONS]\n\nOptions, each also an environment variable and a key of the configuration file:\n${lines.join('\n')}\n  --help\n      Show this text.\n  --version\n      Show the version.\n`;
+}

@@ -1,0 +1,189 @@
+#!/usr/bin/env node
+/** Builds the parts of the server, hands each its own options, and stops them in reverse order. */
+import { readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { Authorizer } from './auth/authorize.ts';
+import { createDefaultKeys } from './auth/keys.ts';
+import { systemClock } from './base/clock.ts';
+import { Logs } from './base/logger.ts';
+import { masterKeyNotice, readConfig, type Config } from './config.ts';
+import type { VersionInfo } from './http/dependencies.ts';
+import { loadAddon } from './engine/addon.ts';
+import { HttpMetrics } from './http/metrics.ts';
+import { startHttp } from './http/server.ts';
+import { Documents, Indexes } from './search/index-service.ts';
+import { SearchQueue } from './search/search-queue.ts';
+import { Search } from './search/search-service.ts';
+import { openDataFolder } from './store/data-folder.ts';
+import { FeatureStore } from './store/feature-store.ts';
+import { KeyStore } from './store/key-store.ts';
+import { WebhookStore } from './store/webhook-store.ts';
+import { openTaskMachine, STORE_BYTES_MAX } from './tasks/machine.ts';
+
+/** How long answers under way may take once the process is told to stop. */
+const STOP_GRACE_MS = 5_000;
+
+/** Exit status after Ctrl-C, as shells expect it. */
+const INTERRUPTED = 130;
+
+function versionInfo(): VersionInfo {
+  const file = new URL('../package.json', import.meta.url);
+  const { version } = JSON.parse(readFileSync(file, 'utf8')) as { version: string };
+  return {
+    commitSha: process.env.GANNET_COMMIT_SHA ?? 'unknown',
+    commitDate: process.env.GANNET_COMMIT_DATE ?? 'unknown',
+    pkgVersion: version,
+  };
+}
+
+function banner(config: Config, version: VersionInfo, instanceUid: string, url: string): void {
+  const notice = masterKeyNotice(config);
+  const lines = [
+    '',
+    `  Gannet ${version.pkgVersion} (commit ${version.commitSha})`,
+    '',
+    `  Configuration file  ${config.configFile ?? 'none'}`,
+    `  Database            ${config.dbPath}`,
+    `  Listening on        ${url}`,
+    `  Environment         ${config.production ? 'production' : 'development'}`,
+    '  Telemetry           none is ever sent',
+    `  Instance uid        ${instanceUid}`,
+    `  Master key          ${config.masterKey === null ? 'none' : 'set'}`,
+    ...(notice === null ? [] : ['', `  ${notice}`]),
+    '',
+  ];
+  process.stderr.write(`${lines.join('\n')}\n`);
+}
+
+async function run(config: Config): Promise<void> {
+  refuseUnsupported(config);
+  const version = versionInfo();
+  const logs = new Logs(config.logLevel, config.logMode, process.stderr.isTTY === true);
+  const clock = systemClock;
+  const folder = await openDataFolder(config.dbPath, {
+    version: version.pkgVersion,
+    upgrade: config.upgradeDb,
+  });
+  const native = loadAddon();
+  const cores = availableParallelism();
+  native.configure({
+    searchThreads: cores,
+    indexingThreads: config.indexingThreads,
+    indexingMemoryBytes: config.indexingMemoryBytes,
+  });
+  const taskLog = logs.of('scheduler');
+  const machine = openTaskMachine(folder, native, {
+    clock,
+    batchedTasksMax: config.batchedTasksMax,
+    batchedBytesMax: config.batchedTasksBytesMax,
+    storeBytesMax: STORE_BYTES_MAX,
+    log: (message, error) => {
+      if (error === undefined) taskLog.info(message);
+      else taskLog.error({ err: error }, message);
+    },
+  });
+  const { store, queue, registry, scheduler } = machine;
+  const keys = new KeyStore(store.table('keys'));
+  const features = new FeatureStore(store.table('features'), config.launchFeatures);
+  const webhooks = new WebhookStore(store.table('webhooks'), launchWebhook(config));
+  await createDefaultKeys(keys, clock);
+
+  const searchQueue = new SearchQueue({
+    permits: cores * config.searchesPerCore,
+    waitingMax: config.searchQueueSize,
+    waitMsMax: config.dropSearchAfterSeconds * 1000,
+  });
+  const enabled = (): ReturnType<FeatureStore['get']> => features.get();
+  const authorizer = new Authorizer(config.masterKey, keys, clock);
+  const http = await startHttp(
+    {
+      services: {
+        tasks: queue,
+        indexes: new Indexes(registry, new Documents(registry, searchQueue, enabled), () =>
+          store.size(),
+        ),
+        search: new Search(registry, searchQueue, enabled),
+        keys,
+        features,
+      },
+      authorizer,
+      clock,
+      webhooks,
+      logs,
+      metrics: new HttpMetrics(() => features.get().metrics),
+      version,
+      production: config.production,
+      payloadBytesMax: config.payloadBytesMax,
+      checkPayload: (...args) => native.checkPayload(...args),
+      checkFilter: (...args) => native.checkFilter(...args),
+    },
+    {
+      host: config.host,
+      port: config.port,
+      tls: config.tls,
+      // Only this transport checks client certificates.
+      transport: config.tls?.authority ? 'node' : config.transport,
+      tlsRequireAuth: config.tlsRequireAuth,
+      logger: logs.of('http'),
+    },
+  );
+  scheduler.start();
+  const scheme = config.tls === null ? 'http' : 'https';
+  banner(config, version, folder.instanceUid, `${scheme}://${config.host}:${http.port}`);
+
+  let stopping = false;
+  const stop = async (status: number): Promise<void> => {
+    if (stopping) process.exit(status);
+    stopping = true;
+    await http.stop(STOP_GRACE_MS);
+    await machine.close();
+    await folder.close();
+    process.exit(status);
+  };
+  process.on('SIGTERM', () => void stop(0));
+  process.on('SIGINT', () => void stop(INTERRUPTED));
+}
+
+function launchWebhook({ webhook }: Config): ConstructorParameters<typeof WebhookStore>[1] {
+  if (webhook === null) return null;
+  const { url, authorization } = webhook;
+  return { url, headers: authorization === null ? {} : { Authorization: authorization } };
+}
+
+/** An option that would be ignored silently is worse than one that stops the start. */
+function refuseUnsupported(config: Config): void {
+  const refused = [
+    config.importDump === null ? '' : 'import-dump',
+    config.importSnapshot === null ? '' : 'import-snapshot',
+    config.scheduleSnapshotSeconds === null ? '' : 'schedule-snapshot',
+  ].filter((name) => name !== '');
+  if (refused.length > 0) {
+    throw new Error(
+      `Not available in this version: ${refused.map((name) => `--${name}`).join(', ')}.`,
+    );
+  }
+}
+
+function main(): void {
+  const launch = readConfig(process.argv.slice(2), process.env);
+  if (!launch.ok) {
+    process.stderr.write(`${launch.error}\n`);
+    process.exitCode = 2;
+    return;
+  }
+  switch (launch.value.kind) {
+    case 'help':
+      process.stdout.write(launch.value.text);
+      return;
+    case 'version':
+      process.stdout.write(`gannet ${versionInfo().pkgVersion}\n`);
+      return;
+    case 'run':
+      run(launch.value.config).catch((error: unknown) => {
+        process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+        process.exit(1);
+      });
+  }
+}
+
+main();
