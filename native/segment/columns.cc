@@ -12,13 +12,15 @@
 namespace gannet::segment {
 namespace {
 
-// Values per group of a column with many values: a range of any width joins at most two partial groups
-// of single lists, and the unions of the whole groups between them.
+// Values per group and per group of groups. A range of any width joins at most two partial groups of single
+// lists, two partial supers of groups, and the whole supers between them.
 constexpr uint32_t kGroupValues = 64;
+constexpr uint32_t kSuperValues = 4096;
 
 // The parts of a blob, each 8-byte aligned, in this order behind a header of their sizes.
 enum Part { kNumbers, kValuePostings, kStringOffsets, kSpellingOffsets, kFlags, kDocOffsets, kCodes, kStrings,
-            kSpellings, kPostings, kExists, kNull, kEmpty, kGroupOffsets, kGroups, kPartCount };
+            kSpellings, kPostings, kExists, kNull, kEmpty, kGroupOffsets, kGroups, kValued, kSuperOffsets, kSupers,
+            kPartCount };
 
 template <typename T>
 std::span<const T> AsSpan(std::string_view bytes) {
@@ -77,6 +79,9 @@ Result<ColumnReader> ColumnReader::Open(std::string_view blob) {
   column.empty_ = parts[kEmpty];
   column.group_offsets_ = AsSpan<uint64_t>(parts[kGroupOffsets]);
   column.groups_ = parts[kGroups];
+  column.valued_ = parts[kValued];
+  column.super_offsets_ = AsSpan<uint64_t>(parts[kSuperOffsets]);
+  column.supers_ = parts[kSupers];
   if ((column.code_width_ != 1 && column.code_width_ != 2 && column.code_width_ != 4) ||
       column.string_offsets_.empty() || column.spelling_offsets_.size() != column.string_offsets_.size() ||
       column.flags_.size() != column.string_count() ||
@@ -85,6 +90,7 @@ Result<ColumnReader> ColumnReader::Open(std::string_view blob) {
       !Monotone(column.spelling_offsets_, column.spellings_.size()) ||
       !Monotone(column.posting_offsets_, column.postings_.size()) ||
       !Monotone(column.group_offsets_, column.groups_.size()) ||
+      !Monotone(column.super_offsets_, column.supers_.size()) ||
       !Monotone(column.doc_offsets_, parts[kCodes].size() / column.code_width_)) {
     return damaged;
   }
@@ -106,12 +112,16 @@ void ColumnReader::UnionRange(ValueOrdinal begin, ValueOrdinal end, DocSet& out)
     }
   };
   ValueOrdinal at = begin;
+  // Adds the union of `size` values from `at` on when it is stored and lies in the range.
+  const auto add_group = [&](uint32_t size, std::span<const uint64_t> offsets, std::string_view unions) {
+    const uint32_t group = at / size;
+    if (at % size != 0 || size > end - at || group + size_t{1} >= offsets.size()) return false;
+    UnionPostingsInto(unions.substr(offsets[group], offsets[group + 1] - offsets[group]), out);
+    at += size;
+    return true;
+  };
   while (at < end) {
-    const uint32_t group = at / kGroupValues;
-    if (at % kGroupValues == 0 && at + kGroupValues <= end && group + size_t{1} < group_offsets_.size()) {
-      UnionPostingsInto(groups_.substr(group_offsets_[group], group_offsets_[group + 1] - group_offsets_[group]), out);
-      at += kGroupValues;
-    } else {
+    if (!add_group(kSuperValues, super_offsets_, supers_) && !add_group(kGroupValues, group_offsets_, groups_)) {
       add(postings(at++));
     }
   }
@@ -142,6 +152,26 @@ uint32_t ColumnReader::LowerString(std::string_view value) const {
 uint32_t ColumnReader::UpperString(std::string_view value) const {
   const uint32_t at = LowerString(value);
   return at < string_count() && string(at) == value ? at + 1 : at;
+}
+
+void ColumnReader::FindContaining(std::string_view part, std::vector<uint32_t>& out) const {
+  // One search through all strings; a hit across a border is none.
+  size_t at = string_offsets_[0];
+  uint32_t string = 0;
+  while (at + part.size() <= strings_.size()) {
+    const void* found = memmem(strings_.data() + at, strings_.size() - at, part.data(), part.size());
+    if (found == nullptr) return;
+    const auto hit = static_cast<size_t>(static_cast<const char*>(found) - strings_.data());
+    string = static_cast<uint32_t>(
+        std::upper_bound(string_offsets_.begin() + string, string_offsets_.end(), hit) - string_offsets_.begin() - 1);
+    if (string >= string_count()) return;
+    if (hit + part.size() <= string_offsets_[string + 1]) {
+      out.push_back(string);
+      at = string_offsets_[string + 1];
+    } else {
+      at = hit + 1;
+    }
+  }
 }
 
 Result<std::shared_ptr<const ColumnsReader>> ColumnsReader::Open(std::shared_ptr<SegmentFile> file) {
@@ -180,6 +210,25 @@ const ColumnReader* ColumnsReader::Find(FieldId field) const {
     }
   });
   return entry->reader.get();
+}
+
+const GeoIndex& ColumnsReader::Points(FieldId lat, FieldId lng, std::span<const uint32_t> docids) const {
+  std::call_once(points_once_, [&] {
+    std::vector<GeoIndex::Entry> entries;
+    const ColumnReader* lats = Find(lat);
+    const ColumnReader* lngs = Find(lng);
+    for (uint32_t place = 0; lats != nullptr && lngs != nullptr && place < docids.size(); ++place) {
+      const auto north = lats->NumberAt(place), east = lngs->NumberAt(place);
+      if (north && east) entries.push_back({docids[place], {.lat = *north, .lng = *east}});
+    }
+    points_ = std::make_unique<const GeoIndex>(entries);
+  });
+  return *points_;
+}
+
+std::span<const StoredShape> ColumnsReader::Shapes(const std::function<std::vector<StoredShape>()>& build) const {
+  std::call_once(shapes_once_, [&] { shapes_ = build(); });
+  return shapes_;
 }
 
 std::string_view ColumnsReader::Blob(FieldId field) const {
@@ -281,16 +330,26 @@ void FieldColumnBuilder::Write(std::span<const uint32_t> docids, std::string& ou
     AppendPostings(std::span(grouped).subspan(starts[value], starts[value + 1] - starts[value]), postings);
     posting_offsets.push_back(postings.size());
   }
-  if (values >= kGroupValues * 2) {
-    group_offsets.push_back(0);
-    for (uint32_t value = 0; value + kGroupValues <= values; value += kGroupValues) {
-      std::vector<uint32_t> members(grouped.begin() + starts[value], grouped.begin() + starts[value + kGroupValues]);
+  std::string supers;
+  std::vector<uint64_t> super_offsets;
+  const auto put_groups = [&](uint32_t size, std::string& unions, std::vector<uint64_t>& offsets) {
+    if (values < size * 2) return;
+    offsets.push_back(0);
+    for (uint32_t value = 0; value + size <= values; value += size) {
+      std::vector<uint32_t> members(grouped.begin() + starts[value], grouped.begin() + starts[value + size]);
       std::sort(members.begin(), members.end());
       members.erase(std::unique(members.begin(), members.end()), members.end());
-      AppendPostings(members, groups);
-      group_offsets.push_back(groups.size());
+      AppendPostings(members, unions);
+      offsets.push_back(unions.size());
     }
+  };
+  put_groups(kGroupValues, groups, group_offsets);
+  put_groups(kSuperValues, supers, super_offsets);
+  std::vector<uint32_t> valued_places;
+  for (const Entry& entry : entries) {
+    if (valued_places.empty() || valued_places.back() != entry.place) valued_places.push_back(entry.place);
   }
+  const std::string valued = DocSetBytes(docids, std::move(valued_places));
   std::vector<uint32_t> string_offsets{0}, spelling_offsets{0};
   for (const uint32_t id : order) {
     const StringValue& value = table_[id];
@@ -305,7 +364,8 @@ void FieldColumnBuilder::Write(std::span<const uint32_t> docids, std::string& ou
                     empty = DocSetBytes(docids, std::move(empty_));
   const std::string_view parts[kPartCount] = {BytesOf(numbers),  BytesOf(posting_offsets), BytesOf(string_offsets),
                                               BytesOf(spelling_offsets), flags, BytesOf(doc_offsets), codes, strings,
-                                              spellings, postings, exists, null, empty, BytesOf(group_offsets), groups};
+                                              spellings, postings, exists, null, empty, BytesOf(group_offsets), groups, valued,
+                                              BytesOf(super_offsets), supers};
   for (const std::string_view part : parts) PutFixed<uint64_t>(out, part.size());
   PutFixed<uint64_t>(out, width);
   for (const std::string_view part : parts) {

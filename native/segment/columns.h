@@ -4,6 +4,21 @@
 // numbers first, ascending, then strings in byte order; so a range of values is a range of numbers, and
 // comparing two documents is comparing two numbers.
 //
+// Bytes of a column, version 2: u64 sizes of the parts, u64 width of a code (1, 2 or 4), then the parts, each padded
+// to 8 bytes:
+//   numbers            f64, ascending
+//   value postings     u64 offsets into postings, one more than values
+//   string offsets     u32 offsets into strings, one more than strings
+//   spelling offsets   u32 offsets into spellings, one more than strings
+//   flags              u8 per string: 1 documents spell it differently, 2 its spelling is its normalised form
+//   doc offsets        u32 per document and one more, into codes; no bytes when every document has at most one value
+//   codes              values of documents: with doc offsets the value; without, the value + 1, or 0 for none
+//   strings, spellings UTF-8
+//   postings           documents by value (bitmap/postings_codec.h)
+//   exists, null, empty, valued   postings: documents that have the field, have it null, empty, with some value
+//   group offsets, groups         unions of 64 values at a time, whole groups only, as postings
+//   super offsets, supers         unions of 4096 values at a time, likewise
+//
 // Threads: a reader is immutable and shared; a builder has one owner.
 #pragma once
 
@@ -11,6 +26,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,6 +37,7 @@
 #include "base/status.h"
 #include "bitmap/docset.h"
 #include "segment/file.h"
+#include "segment/geo_index.h"
 
 namespace gannet::segment {
 
@@ -67,13 +84,41 @@ class ColumnReader {
     }
     for (uint32_t i = doc_offsets_[place]; i < doc_offsets_[place + 1]; ++i) sink(CodeAt(i));
   }
-  // Smallest and greatest value of a document in the order used for sorting, or nullopt.
+  // No document has more than one value.
   bool single_valued() const { return doc_offsets_.empty(); }
+  // The number of the document at `place`, when its smallest value is one.
+  std::optional<double> NumberAt(uint32_t place) const {
+    uint32_t value;
+    if (doc_offsets_.empty()) {
+      value = CodeAt(place) - 1;
+    } else {
+      if (doc_offsets_[place] == doc_offsets_[place + 1]) return std::nullopt;
+      value = CodeAt(doc_offsets_[place]);
+    }
+    if (value >= numbers_.size()) return std::nullopt;
+    return numbers_[value];
+  }
+  // The value + 1 of the document at `place`, 0 when it has none. REQUIRES: single_valued()
+  uint32_t Code(uint32_t place) const { return CodeAt(place); }
+  // Calls sink(const Code* codes) with Code of all places in their stored width. REQUIRES: single_valued()
+  template <typename Sink>
+  void WithCodes(Sink&& sink) const {
+    switch (code_width_) {
+      case 1: return sink(reinterpret_cast<const uint8_t*>(codes_));
+      case 2: return sink(reinterpret_cast<const uint16_t*>(codes_));
+      default: return sink(reinterpret_cast<const uint32_t*>(codes_));
+    }
+  }
+  uint64_t postings_bytes() const { return postings_.size(); }
+  // Appends the strings that contain `part`, counted from 0, ascending. REQUIRES: part is not empty.
+  void FindContaining(std::string_view part, std::vector<uint32_t>& out) const;
 
   // Documents that have the field, have it null, have it empty ("" or [] or {}).
-  const std::string_view exists_bytes() const { return exists_; }
-  const std::string_view null_bytes() const { return null_; }
-  const std::string_view empty_bytes() const { return empty_; }
+  std::string_view exists_bytes() const { return exists_; }
+  std::string_view null_bytes() const { return null_; }
+  std::string_view empty_bytes() const { return empty_; }
+  // Documents with at least one value.
+  std::string_view valued_bytes() const { return valued_; }
 
  private:
   uint32_t CodeAt(uint32_t i) const {
@@ -95,10 +140,10 @@ class ColumnReader {
   std::span<const double> numbers_;
   std::span<const uint64_t> posting_offsets_;
   std::span<const uint32_t> string_offsets_, spelling_offsets_, doc_offsets_;
-  std::string_view flags_, strings_, spellings_, postings_, exists_, null_, empty_;
+  std::string_view flags_, strings_, spellings_, postings_, exists_, null_, empty_, valued_;
   // Unions of whole groups of values, so that a wide range joins few lists.
-  std::span<const uint64_t> group_offsets_;
-  std::string_view groups_;
+  std::span<const uint64_t> group_offsets_, super_offsets_;
+  std::string_view groups_, supers_;
   const char* codes_ = nullptr;
   uint32_t code_width_ = 4;
 };
@@ -111,6 +156,11 @@ class ColumnsReader {
   const ColumnReader* Find(FieldId field) const;
   std::vector<FieldId> fields() const;
   const std::shared_ptr<SegmentFile>& file() const { return file_; }
+  // The points of the documents with one number in each of the fields; built when first asked for, about 50 ms per
+  // million. docids: of the segment, by place. REQUIRES: the same arguments every time.
+  const GeoIndex& Points(FieldId lat, FieldId lng, std::span<const uint32_t> docids) const;
+  // The shapes of the documents, by ascending docid; `build` makes them when they are first asked for.
+  std::span<const StoredShape> Shapes(const std::function<std::vector<StoredShape>()>& build) const;
   // The bytes of a column as they are, for copying.
   std::string_view Blob(FieldId field) const;
 
@@ -124,6 +174,9 @@ class ColumnsReader {
   const Entry* FindEntry(FieldId field) const;
   std::shared_ptr<SegmentFile> file_;
   std::vector<std::unique_ptr<Entry>> entries_;
+  mutable std::once_flag points_once_, shapes_once_;
+  mutable std::vector<StoredShape> shapes_;
+  mutable std::unique_ptr<const GeoIndex> points_;
 };
 
 // Collects the values of one field.

@@ -1,0 +1,391 @@
+#include "index/evaluate_filter.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "bitmap/postings_codec.h"
+#include "index/doc_places.h"
+#include "index/geo_points.h"
+#include "text/normalize.h"
+
+namespace gannet::index {
+namespace {
+
+using filter::Node;
+using filter::Operator;
+using segment::ColumnReader;
+using segment::ValueOrdinal;
+
+struct ValueRange {
+  ValueOrdinal begin, end;
+};
+
+// A literal of the expression in both of its readings.
+struct Literal {
+  explicit Literal(const filter::Value& value) : number(value.number) { text::NormalizeFacet(value.text, string); }
+  std::optional<double> number;
+  std::string string;
+};
+
+// Columns know one zero; a literal -0 stands just below it.
+bool IsMinusZero(double number) { return number == 0 && std::signbit(number); }
+
+// First number at or above a bound that includes (or excludes) it.
+uint32_t FirstNumber(const ColumnReader& column, double bound, bool included) {
+  return included || IsMinusZero(bound) ? column.LowerNumber(bound) : column.UpperNumber(bound);
+}
+// Behind the last number at or below a bound.
+uint32_t EndNumber(const ColumnReader& column, double bound, bool included) {
+  return included && !IsMinusZero(bound) ? column.UpperNumber(bound) : column.LowerNumber(bound);
+}
+
+// A condition on values: which of a column's values satisfy it.
+class ValueTest {
+ public:
+  explicit ValueTest(const Node& node) : op_(node.op) {
+    for (const filter::Value& value : node.values) literals_.emplace_back(value);
+  }
+
+  // Ascending and disjoint.
+  std::vector<ValueRange> Ranges(const ColumnReader& column) const {
+    std::vector<ValueRange> ranges;
+    const uint32_t numbers = column.number_count(), strings = column.string_count();
+    const auto add_numbers = [&](uint32_t begin, uint32_t end) {
+      if (begin < end) ranges.push_back({begin, end});
+    };
+    const auto add_strings = [&](uint32_t begin, uint32_t end) { add_numbers(numbers + begin, numbers + end); };
+    switch (op_) {
+      case Operator::kEqual:
+      case Operator::kNotEqual:
+      case Operator::kIn:
+        for (const Literal& literal : literals_) {
+          if (literal.number && !IsMinusZero(*literal.number)) {
+            add_numbers(column.LowerNumber(*literal.number), column.UpperNumber(*literal.number));
+          }
+          add_strings(column.LowerString(literal.string), column.UpperString(literal.string));
+        }
+        break;
+      case Operator::kGreater:
+      case Operator::kGreaterEqual: {
+        const bool included = op_ == Operator::kGreaterEqual;
+        const Literal& from = literals_[0];
+        if (from.number) add_numbers(FirstNumber(column, *from.number, included), numbers);
+        add_strings(included ? column.LowerString(from.string) : column.UpperString(from.string), strings);
+        break;
+      }
+      case Operator::kLess:
+      case Operator::kLessEqual: {
+        const bool included = op_ == Operator::kLessEqual;
+        const Literal& to = literals_[0];
+        if (to.number) add_numbers(0, EndNumber(column, *to.number, included));
+        add_strings(0, included ? column.UpperString(to.string) : column.LowerString(to.string));
+        break;
+      }
+      case Operator::kBetween: {
+        const Literal &from = literals_[0], &to = literals_[1];
+        if (from.number && to.number) {
+          add_numbers(FirstNumber(column, *from.number, true), EndNumber(column, *to.number, true));
+        }
+        add_strings(column.LowerString(from.string), column.UpperString(to.string));
+        break;
+      }
+      case Operator::kContains:
+        if (literals_[0].string.empty()) {
+          add_strings(0, strings);
+        } else {
+          std::vector<uint32_t> found;
+          column.FindContaining(literals_[0].string, found);
+          for (const uint32_t string : found) add_strings(string, string + 1);
+        }
+        break;
+      case Operator::kStartsWith:
+        // No UTF-8 text has the byte 0xff.
+        add_strings(column.LowerString(literals_[0].string), column.LowerString(literals_[0].string + '\xff'));
+        break;
+      case Operator::kExists:
+      case Operator::kIsNull:
+      case Operator::kIsEmpty:
+        break;
+    }
+    Join(ranges);
+    return ranges;
+  }
+
+ private:
+  // Sorts, and makes one of ranges that touch or overlap.
+  static void Join(std::vector<ValueRange>& ranges) {
+    if (ranges.size() < 2) return;
+    std::sort(ranges.begin(), ranges.end(), [](const auto& a, const auto& b) { return a.begin < b.begin; });
+    size_t last = 0;
+    for (size_t i = 1; i < ranges.size(); ++i) {
+      if (ranges[i].begin <= ranges[last].end) {
+        ranges[last].end = std::max(ranges[last].end, ranges[i].end);
+      } else {
+        ranges[++last] = ranges[i];
+      }
+    }
+    ranges.resize(last + 1);
+  }
+
+  Operator op_;
+  std::vector<Literal> literals_;
+};
+
+bool InRanges(const std::vector<ValueRange>& ranges, ValueOrdinal value) {
+  const auto after = std::upper_bound(ranges.begin(), ranges.end(), value,
+                                      [](ValueOrdinal v, const ValueRange& range) { return v < range.begin; });
+  return after != ranges.begin() && value < std::prev(after)->end;
+}
+
+uint64_t ValuesIn(const std::vector<ValueRange>& ranges) {
+  uint64_t values = 0;
+  for (const ValueRange& range : ranges) values += range.end - range.begin;
+  return values;
+}
+
+DocSet UnionOf(const ColumnReader& column, const std::vector<ValueRange>& ranges) {
+  DocSet documents;
+  for (const ValueRange& range : ranges) column.UnionRange(range.begin, range.end, documents);
+  return documents;
+}
+
+// Documents of the segment, dead ones included, with a value in one of the ranges.
+DocSet DocumentsOf(const ColumnReader& column, const std::vector<ValueRange>& ranges) {
+  const uint64_t values = ValuesIn(ranges);
+  if (values == 0) return {};
+  if (values == column.value_count()) return DecodePostings(column.valued_bytes());
+  if (column.single_valued() && values > column.value_count() / 2) {
+    // The rest is smaller: all documents with a value but those of the other values.
+    std::vector<ValueRange> others;
+    ValueOrdinal begin = 0;
+    for (const ValueRange& range : ranges) {
+      if (begin < range.begin) others.push_back({begin, range.begin});
+      begin = range.end;
+    }
+    if (begin < column.value_count()) others.push_back({begin, column.value_count()});
+    DocSet documents = DecodePostings(column.valued_bytes());
+    documents -= UnionOf(column, others);
+    return documents;
+  }
+  return UnionOf(column, ranges);
+}
+
+// Of `documents`, which are live in the segment, those with a value in one of the ranges: one by one.
+DocSet Select(const SegmentView& segment, const ColumnReader& column, const std::vector<ValueRange>& ranges,
+              const DocSet& documents) {
+  std::vector<uint32_t> passing;
+  ForEachPlace(segment.rows->docids(), documents, [&](uint32_t place, uint32_t docid) {
+    bool passes = false;
+    column.ForEachValue(place, [&](ValueOrdinal value) { passes |= InRanges(ranges, value); });
+    if (passes) passing.push_back(docid);
+  });
+  return DocSet::FromSorted(passing);
+}
+
+class Evaluator {
+ public:
+  explicit Evaluator(const FilterContext& context) : context_(context), snapshot_(context.snapshot) {}
+
+  // A subset of `within`.
+  Result<DocSet> Evaluate(const Node& node, const DocSet& within) {
+    switch (node.kind) {
+      case Node::Kind::kTrue: return DocSet(within);
+      case Node::Kind::kAnd: {
+        DocSet passing;
+        const DocSet* left = &within;
+        for (const auto& child : node.children) {
+          GANNET_ASSIGN_OR_RETURN(passing, Evaluate(*child, *left));
+          if (passing.empty()) break;
+          left = &passing;
+        }
+        return passing;
+      }
+      case Node::Kind::kOr: {
+        DocSet passing;
+        for (const auto& child : node.children) {
+          GANNET_ASSIGN_OR_RETURN(const DocSet more, Evaluate(*child, within));
+          passing |= more;
+        }
+        return passing;
+      }
+      case Node::Kind::kNot: {
+        GANNET_ASSIGN_OR_RETURN(const DocSet passing, Evaluate(*node.children[0], within));
+        return within - passing;
+      }
+      case Node::Kind::kCondition: return Condition(node, within);
+      case Node::Kind::kGeoRadius:
+      case Node::Kind::kGeoBoundingBox:
+      case Node::Kind::kGeoPolygon: return Geo(node, within);
+      case Node::Kind::kVectorExists: return Vectors(node, within);
+    }
+    return Status::Internal("a filter node of unknown kind");
+  }
+
+ private:
+  Result<DocSet> Condition(const Node& node, const DocSet& within) {
+    const auto field = snapshot_.fields->Find(node.field);
+    if (!field) return DocSet();
+    GANNET_RETURN_IF_ERROR(CheckOperator(node));
+    const bool empty_text = !node.values.empty() && node.values[0].text.empty();
+    if (node.op == Operator::kExists || (node.op == Operator::kStartsWith && empty_text)) {
+      return Flagged(*field, &ColumnReader::exists_bytes, within);
+    }
+    if (node.op == Operator::kIsNull) return Flagged(*field, &ColumnReader::null_bytes, within);
+    if (node.op == Operator::kIsEmpty) return Flagged(*field, &ColumnReader::empty_bytes, within);
+    const ValueTest test(node);
+    DocSet passing;
+    for (const auto& segment : snapshot_.segments) {
+      const ColumnReader* column = segment->columns->Find(*field);
+      if (column == nullptr) continue;
+      const std::vector<ValueRange> ranges = test.Ranges(*column);
+      if (ranges.empty()) continue;
+      passing |= Restricted(*segment, *column, ranges, within);
+    }
+    return node.op == Operator::kNotEqual ? within - passing : std::move(passing);
+  }
+
+  // Documents of `within` that are live in the segment and have a value in the ranges.
+  DocSet Restricted(const SegmentView& segment, const ColumnReader& column, const std::vector<ValueRange>& ranges,
+                    const DocSet& within) {
+    const bool all = &within == &snapshot_.documents;
+    // Joining costs something per value and per document that has one, looking something per document asked about.
+    if (!all) {
+      const DocSet asked = within & segment.live;
+      if (asked.empty()) return {};
+      const double share = static_cast<double>(ValuesIn(ranges)) / std::max(1u, column.value_count());
+      const double joined = share * static_cast<double>(segment.documents->size());
+      if (static_cast<double>(asked.size()) * 20 < joined + 500) return Select(segment, column, ranges, asked);
+      DocSet passing = DocumentsOf(column, ranges);
+      passing &= asked;
+      return passing;
+    }
+    DocSet passing = DocumentsOf(column, ranges);
+    if (!segment.all_live()) passing &= segment.live;
+    return passing;
+  }
+
+  DocSet Flagged(FieldId field, std::string_view (ColumnReader::*bytes)() const, const DocSet& within) {
+    DocSet passing;
+    for (const auto& segment : snapshot_.segments) {
+      const ColumnReader* column = segment->columns->Find(field);
+      if (column == nullptr) continue;
+      DocSet part = DecodePostings((column->*bytes)());
+      if (!segment->all_live()) part &= segment->live;
+      passing |= part;
+    }
+    if (&within != &snapshot_.documents) passing &= within;
+    return passing;
+  }
+
+  Result<DocSet> Geo(const Node& node, const DocSet& within) {
+    DocSet passing;
+    const bool points = snapshot_.settings->Filterable("_geo").has_value();
+    if (points && node.kind == Node::Kind::kGeoRadius) {
+      passing = PointsInRadius(snapshot_, node.points[0], node.metres);
+    } else if (points && node.kind == Node::Kind::kGeoBoundingBox) {
+      passing = PointsInBox(snapshot_, filter::BoxOf(node.points[0], node.points[1]));
+    }
+    if (snapshot_.settings->GeoJsonEnabled()) {
+      filter::Shape area;
+      switch (node.kind) {
+        case Node::Kind::kGeoRadius:
+          area = filter::CircleShape(node.points[0], node.metres, node.resolution);
+          break;
+        case Node::Kind::kGeoBoundingBox: area = filter::BoxShape(node.points[0], node.points[1]); break;
+        default: area = filter::PolygonShape(node.points); break;
+      }
+      GANNET_ASSIGN_OR_RETURN(const DocSet shapes, ShapesIntersecting(snapshot_, area, within));
+      passing |= shapes;
+    }
+    passing &= within;
+    return passing;
+  }
+
+  Result<DocSet> Vectors(const Node& node, const DocSet& within) {
+    if (context_.vectors == nullptr) {
+      if (node.embedder.empty()) return DocSet();
+      return FilterError("The embedder `" + node.embedder + "` does not exist.", node.field_span, *node.source);
+    }
+    GANNET_ASSIGN_OR_RETURN(DocSet passing, context_.vectors->Find(snapshot_, node));
+    passing &= within;
+    return passing;
+  }
+
+  // The operators need equality or comparison by the field's rule; that it has one of them is known.
+  Status CheckOperator(const Node& node) const {
+    bool needs_equality = false, needs_comparison = false;
+    switch (node.op) {
+      case Operator::kEqual:
+      case Operator::kNotEqual:
+      case Operator::kIn: needs_equality = true; break;
+      case Operator::kGreater:
+      case Operator::kGreaterEqual:
+      case Operator::kLess:
+      case Operator::kLessEqual:
+      case Operator::kBetween: needs_comparison = true; break;
+      default: return Status::Ok();
+    }
+    const auto rule = snapshot_.settings->Filterable(node.field);
+    if (!rule || (!(needs_equality && !rule->first.equality) && !(needs_comparison && !rule->first.comparison))) {
+      return Status::Ok();
+    }
+    return FilterError("The operator `" + std::string(OperatorName(node.op, node.negated_form)) +
+                           "` is not enabled for the attribute `" + node.field + "`: rule #" +
+                           std::to_string(rule->second) + " of `filterableAttributes` does not have the feature `" +
+                           (needs_equality ? "equality" : "comparison") + "`.",
+                       node.field_span, *node.source);
+  }
+
+  const FilterContext& context_;
+  const Snapshot& snapshot_;
+};
+
+// What may be named in a filter, for the message of an error.
+std::string FilterableNames(const Settings& settings) {
+  std::string names;
+  for (const FilterableRule& rule : settings.filterable) {
+    if (!rule.features.filterable()) continue;
+    for (const std::string& pattern : rule.patterns) names += (names.empty() ? "`" : ", `") + pattern + "`";
+  }
+  return names.empty() ? "This index has no filterable attributes." : "The filterable attributes are " + names + ".";
+}
+
+}  // namespace
+
+Status CheckFilterable(const Snapshot& snapshot, const Node& node) {
+  const Settings& settings = *snapshot.settings;
+  switch (node.kind) {
+    case Node::Kind::kCondition: {
+      const auto rule = settings.Filterable(node.field);
+      if (rule && rule->first.filterable()) return Status::Ok();
+      return FilterError("The attribute `" + node.field + "` is not filterable. " + FilterableNames(settings),
+                         node.field_span, *node.source);
+    }
+    case Node::Kind::kGeoRadius:
+    case Node::Kind::kGeoBoundingBox:
+      if (settings.Filterable("_geo") || settings.GeoJsonEnabled()) return Status::Ok();
+      return FilterError("Geo filters need `_geo` or `_geojson` among the filterable attributes. " +
+                             FilterableNames(settings),
+                         node.span, *node.source);
+    case Node::Kind::kGeoPolygon:
+      if (settings.GeoJsonEnabled()) return Status::Ok();
+      return FilterError("`_geoPolygon` needs `_geojson` among the filterable attributes. " + FilterableNames(settings),
+                         node.span, *node.source);
+    default:
+      for (const auto& child : node.children) GANNET_RETURN_IF_ERROR(CheckFilterable(snapshot, *child));
+      return Status::Ok();
+  }
+}
+
+Result<DocSet> EvaluateFilter(const FilterContext& context, const Node& node, const DocSet* within) {
+  GANNET_RETURN_IF_ERROR(CheckFilterable(context.snapshot, node));
+  return Evaluator(context).Evaluate(node, within == nullptr ? context.snapshot.documents : *within);
+}
+
+Result<DocSet> EvaluateFilterJson(const Snapshot& snapshot, std::string_view filter_json,
+                                  const filter::FilterFeatures& features) {
+  GANNET_ASSIGN_OR_RETURN(const std::unique_ptr<Node> node, filter::ParseFilterJson(filter_json, features));
+  return EvaluateFilter({snapshot, features}, *node);
+}
+
+}  // namespace gannet::index

@@ -1,0 +1,221 @@
+#include "index/geo_points.h"
+
+#include <algorithm>
+
+#include "base/json_reader.h"
+#include "index/doc_places.h"
+#include "segment/columns.h"
+
+namespace gannet::index {
+namespace {
+
+using filter::GeoPoint;
+
+// Below so many documents (or this share of a segment's points) their own points are sorted at once.
+constexpr uint64_t kFewDocuments = 512;
+constexpr uint64_t kFewShare = 64;
+
+struct GeoFields {
+  FieldId lat, lng;
+};
+
+std::optional<GeoFields> FieldsOf(const Snapshot& snapshot) {
+  const auto lat = snapshot.fields->Find("_geo.lat"), lng = snapshot.fields->Find("_geo.lng");
+  if (!lat || !lng) return std::nullopt;
+  return GeoFields{*lat, *lng};
+}
+
+const segment::GeoIndex& PointsOf(const SegmentView& segment, GeoFields fields) {
+  return segment.columns->Points(fields.lat, fields.lng, segment.rows->docids());
+}
+
+template <typename Find>
+DocSet CollectPoints(const Snapshot& snapshot, Find&& find) {
+  DocSet found;
+  const auto fields = FieldsOf(snapshot);
+  if (!fields) return found;
+  std::vector<uint32_t> docids;
+  for (const auto& segment : snapshot.segments) {
+    docids.clear();
+    find(PointsOf(*segment, *fields), docids);
+    DocSet part = DocSetOf(docids);
+    if (!segment->all_live()) part &= segment->live;
+    found |= part;
+  }
+  return found;
+}
+
+std::vector<segment::StoredShape> ReadShapes(const Snapshot& snapshot, const SegmentView& segment, FieldId field) {
+  std::vector<segment::StoredShape> shapes;
+  segment::RowCodec codec(snapshot.dictionary);
+  std::vector<segment::RowField> row;
+  const auto docids = segment.rows->docids();
+  for (size_t place = 0; place < docids.size(); ++place) {
+    const auto bytes = codec.Expand(segment.rows->at(place));
+    if (!bytes.ok() || !segment::ParseRow(*bytes, row)) {
+      segment.rows->file()->MarkCorrupt();
+      return {};
+    }
+    const auto found = std::find_if(row.begin(), row.end(), [&](const auto& f) { return f.field == field; });
+    if (found == row.end() || json::KindOf(found->value) != json::Kind::kObject) continue;
+    const auto shape = filter::ParseGeoJson(found->value);
+    if (!shape.ok() || shape->empty()) continue;
+    segment::StoredShape stored{docids[place], shape->bounds, {}};
+    filter::AppendShape(stored.bytes, *shape);
+    shapes.push_back(std::move(stored));
+  }
+  return shapes;
+}
+
+}  // namespace
+
+DocSet PointsInRadius(const Snapshot& snapshot, GeoPoint centre, double metres) {
+  return CollectPoints(snapshot, [&](const segment::GeoIndex& points, std::vector<uint32_t>& out) {
+    points.FindInRadius(centre, metres, out);
+  });
+}
+
+DocSet PointsInBox(const Snapshot& snapshot, const filter::GeoBox& box) {
+  return CollectPoints(snapshot, [&](const segment::GeoIndex& points, std::vector<uint32_t>& out) {
+    points.FindInBox(box, out);
+  });
+}
+
+Result<DocSet> ShapesIntersecting(const Snapshot& snapshot, const filter::Shape& area, const DocSet& within) {
+  DocSet found;
+  const auto field = snapshot.fields->Find("_geojson");
+  if (!field || area.empty()) return found;
+  for (const auto& segment : snapshot.segments) {
+    const auto shapes =
+        segment->columns->Shapes([&, view = segment.get()] { return ReadShapes(snapshot, *view, *field); });
+    GANNET_RETURN_IF_ERROR(segment->Health());
+    std::vector<uint32_t> docids;
+    for (const segment::StoredShape& stored : shapes) {
+      if (!BoundsOverlap(area.bounds, stored.bounds)) continue;
+      if (!segment->live.Contains(stored.docid) || !within.Contains(stored.docid)) continue;
+      GANNET_ASSIGN_OR_RETURN(const filter::Shape shape, filter::ParseShape(stored.bytes));
+      if (Intersects(area, shape)) docids.push_back(stored.docid);
+    }
+    found |= DocSet::FromSorted(docids);
+  }
+  return found;
+}
+
+std::optional<GeoPoint> PointOf(const Snapshot& snapshot, DocId docid) {
+  const auto fields = FieldsOf(snapshot);
+  if (!fields) return std::nullopt;
+  for (const auto& segment : snapshot.segments) {
+    if (!segment->live.Contains(docid)) continue;
+    const segment::ColumnReader* lats = segment->columns->Find(fields->lat);
+    const segment::ColumnReader* lngs = segment->columns->Find(fields->lng);
+    const int64_t place = segment->text->Find(docid);
+    if (lats == nullptr || lngs == nullptr || place < 0) return std::nullopt;
+    const auto lat = lats->NumberAt(static_cast<uint32_t>(place)), lng = lngs->NumberAt(static_cast<uint32_t>(place));
+    if (!lat || !lng) return std::nullopt;
+    return GeoPoint{.lat = *lat, .lng = *lng};
+  }
+  return std::nullopt;
+}
+
+PointsByDistance::PointsByDistance(const Snapshot& snapshot, GeoPoint place, bool nearest_first,
+                                   const DocSet& documents)
+    : snapshot_(snapshot), place_(place), nearest_first_(nearest_first) {
+  const auto fields = FieldsOf(snapshot);
+  if (!fields) return;
+  for (const auto& segment : snapshot.segments) {
+    Part part{segment.get(), nullptr, documents & segment->live, 0};
+    part.count = part.documents.size();
+    if (part.count == 0) continue;
+    const auto number = static_cast<uint32_t>(parts_.size());
+    if (part.count <= std::max(kFewDocuments, segment->documents->size() / kFewShare)) {
+      parts_.push_back(std::move(part));
+      AddAllPoints(number);
+      continue;
+    }
+    part.points = &PointsOf(*segment, *fields);
+    strangers_max_ += part.count;
+    walking_ = true;
+    parts_.push_back(std::move(part));
+    const segment::GeoIndex& points = *parts_[number].points;
+    const uint32_t top = points.level_count() - 1;
+    for (uint32_t i = 0; i < points.level(top).size(); ++i) AddNode(number, top, i);
+    for (uint32_t i = points.regular(); i < points.size(); ++i) {
+      if (parts_[number].documents.Contains(points.docid(i))) AddPoint(number, points.docid(i), points.point(i));
+    }
+  }
+}
+
+void PointsByDistance::Push(const Entry& entry) {
+  heap_.push_back(entry);
+  std::push_heap(heap_.begin(), heap_.end(), After());
+}
+
+void PointsByDistance::AddNode(uint32_t segment, uint32_t level, uint32_t index) {
+  const auto bounds = segment::GeoIndex::DistanceBounds(parts_[segment].points->level(level)[index], place_);
+  Push({nearest_first_ ? bounds.least : -bounds.most, segment, level, index, {}});
+}
+
+void PointsByDistance::AddPoint(uint32_t segment, DocId docid, GeoPoint point) {
+  const double metres = filter::HaversineMetres(place_, point);
+  Push({nearest_first_ ? metres : -metres, segment, kPoint, docid, point});
+}
+
+void PointsByDistance::AddAllPoints(uint32_t number) {
+  const Part& part = parts_[number];
+  const auto fields = FieldsOf(snapshot_);
+  const segment::ColumnReader* lats = part.segment->columns->Find(fields->lat);
+  const segment::ColumnReader* lngs = part.segment->columns->Find(fields->lng);
+  if (lats == nullptr || lngs == nullptr) return;
+  ForEachPlace(part.segment->rows->docids(), part.documents, [&](uint32_t place, uint32_t docid) {
+    if (const auto lat = lats->NumberAt(place)) {
+      if (const auto lng = lngs->NumberAt(place)) {
+        const GeoPoint point{.lat = *lat, .lng = *lng};
+        const double metres = filter::HaversineMetres(place_, point);
+        heap_.push_back({nearest_first_ ? metres : -metres, number, kPoint, docid, point});
+      }
+    }
+  });
+  std::make_heap(heap_.begin(), heap_.end(), After());
+}
+
+void PointsByDistance::Expand(const Entry& entry) {
+  const segment::GeoIndex& points = *parts_[entry.segment].points;
+  const segment::GeoIndex::Node& node = points.level(entry.level)[entry.index];
+  if (entry.level > 0) {
+    for (uint32_t i = node.begin; i < node.end; ++i) AddNode(entry.segment, entry.level - 1, i);
+    return;
+  }
+  for (uint32_t i = node.begin; i < node.end; ++i) {
+    if (parts_[entry.segment].documents.Contains(points.docid(i))) {
+      AddPoint(entry.segment, points.docid(i), points.point(i));
+    } else {
+      ++strangers_;
+    }
+  }
+}
+
+std::optional<PointsByDistance::Found> PointsByDistance::Next() {
+  while (!heap_.empty()) {
+    std::pop_heap(heap_.begin(), heap_.end(), After());
+    const Entry entry = heap_.back();
+    heap_.pop_back();
+    if (entry.level == kPoint) {
+      if (walking_) given_.Add(entry.index);
+      return Found{entry.index, entry.point, nearest_first_ ? entry.key : -entry.key};
+    }
+    Expand(entry);
+    if (strangers_ > strangers_max_) {
+      // The set lies elsewhere than where the walk is: its own points are fewer than what would still be met.
+      heap_.clear();
+      for (uint32_t i = 0; i < parts_.size(); ++i) {
+        parts_[i].documents -= given_;
+        AddAllPoints(i);
+      }
+      walking_ = false;
+      strangers_ = 0;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace gannet::index

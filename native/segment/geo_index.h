@@ -1,0 +1,81 @@
+// Where the documents of one segment are: points in a packed tree, for finding those inside an area and those
+// nearest to a place.
+//
+// The points lie sorted along a Hilbert curve over latitude and longitude, in blocks of kBlockPoints; each block, and
+// each kFanout nodes of a level, have a bounding box and a bounding cap (a circle on the sphere that holds all of
+// it). A cap gives bounds of the distance to any place by the triangle inequality, wherever the antimeridian and the
+// poles are. After "Packed Hilbert R-trees": Kamel & Faloutsos, "On packing R-trees", CIKM 1993.
+//
+// Points with coordinates beyond the globe are kept apart, behind the others, and are always looked at.
+//
+// Threads: immutable.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/ids.h"
+#include "filter/geo.h"
+
+namespace gannet::segment {
+
+class GeoIndex {
+ public:
+  struct Entry {
+    DocId docid;
+    filter::GeoPoint point;
+  };
+  static constexpr uint32_t kBlockPoints = 64;
+  static constexpr uint32_t kFanout = 16;
+
+  struct Node {
+    filter::GeoBox box;          // never crosses the antimeridian
+    filter::GeoPoint centre;     // of the cap
+    double radius;               // of the cap, metres, rounded up
+    uint32_t begin, end;         // children on the level below, or points
+  };
+
+  // entries: any order; one per document.
+  explicit GeoIndex(std::span<const Entry> entries);
+
+  uint32_t size() const { return static_cast<uint32_t>(points_.size()); }
+  // Points [0, regular()) are in the tree, [regular(), size()) beyond the globe.
+  uint32_t regular() const { return regular_; }
+  const filter::GeoPoint& point(uint32_t i) const { return points_[i]; }
+  DocId docid(uint32_t i) const { return docids_[i]; }
+  // Levels from the blocks (0) up to the roots.
+  uint32_t level_count() const { return static_cast<uint32_t>(levels_.size()); }
+  std::span<const Node> level(uint32_t i) const { return levels_[i]; }
+
+  // Appends the documents within `metres` of `centre` (distance <= metres), in no order.
+  void FindInRadius(filter::GeoPoint centre, double metres, std::vector<uint32_t>& out) const;
+  void FindInBox(const filter::GeoBox& box, std::vector<uint32_t>& out) const;
+
+  // Bounds of the distance from `place` to every point below `node`.
+  struct Bounds {
+    double least, most;
+  };
+  static Bounds DistanceBounds(const Node& node, filter::GeoPoint place);
+
+ private:
+  void BuildLevels();
+  // The points below a node: [first, last).
+  std::pair<uint32_t, uint32_t> PointsBelow(uint32_t level, uint32_t node) const;
+
+  std::vector<filter::GeoPoint> points_;
+  std::vector<DocId> docids_;
+  uint32_t regular_ = 0;
+  std::vector<std::vector<Node>> levels_;
+};
+
+// A shape of a document, in its stored form (filter/geo.h).
+struct StoredShape {
+  DocId docid;
+  filter::GeoBox bounds;
+  std::string bytes;
+};
+
+}  // namespace gannet::segment
