@@ -40,7 +40,11 @@ export class Indexes {
 
   allStats(): InstanceStats {
     const { diskBytes, usedBytes } = this.#storeSize();
-    const stats: InstanceStats = { databaseSize: diskBytes, usedDatabaseSize: usedBytes, indexes: {} };
+    const stats: InstanceStats = {
+      databaseSize: diskBytes,
+      usedDatabaseSize: usedBytes,
+      indexes: {},
+    };
     for (const [uid, entry] of this.#registry.list()) {
       stats.databaseSize += entry.summary.diskBytes;
       stats.usedDatabaseSize += entry.summary.usedBytes;

@@ -106,4 +106,3 @@ export function planFacetSearch(params: FacetSearchRequest, context: PlanContext
   if (context.containsFilter) request.containsFilter = true;
   return JSON.stringify(request);
 }
-

@@ -1,11 +1,4 @@
-import {
-  closeSync,
-  fsyncSync,
-  openSync,
-  readdirSync,
-  unlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { closeSync, fsyncSync, openSync, readdirSync, unlinkSync, writeFileSync } from 'node:fs';
 import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
@@ -24,7 +17,6 @@ import type { Store } from './store.ts';
 import {
   FLAG,
   NONE,
-  PROCESSING,
   STATUS_CODES,
   STATUS_OF_CODE,
   TaskChunk,
@@ -313,7 +305,9 @@ export class TaskStore implements TaskTable {
 
   /** Uids of all indexes that a task belongs to. */
   indexesOf(uid: number): string[] {
-    const numbers = this.linked.get(uid) ?? [this.#chunkOf(uid)?.index[uid % TASKS_PER_CHUNK] ?? NONE];
+    const numbers = this.linked.get(uid) ?? [
+      this.#chunkOf(uid)?.index[uid % TASKS_PER_CHUNK] ?? NONE,
+    ];
     return numbers.map((number) => this.indexName(number)).filter((name) => name !== null);
   }
 
@@ -374,10 +368,7 @@ export class TaskStore implements TaskTable {
       const startedAt = this.now();
       for (const uid of uids) {
         const chunk = this.#chunkOf(uid)!;
-        const i = uid % TASKS_PER_CHUNK;
-        chunk.status[i] = PROCESSING;
-        chunk.batchUid[i] = batchUid;
-        chunk.startedAt[i] = startedAt;
+        chunk.mark(uid % TASKS_PER_CHUNK, batchUid, startedAt);
         this.#countInBatch(batchUid);
       }
       return { batchUid, startedAt };
@@ -529,7 +520,8 @@ export class TaskStore implements TaskTable {
         syncFolder(this.#payloadDir);
       }
       await this.#store.commit(() => {
-        for (const number of newNames) void this.#store.indexNames.put(number, this.#names[number]!);
+        for (const number of newNames)
+          void this.#store.indexNames.put(number, this.#names[number]!);
         rows.forEach((row, n) => void this.#store.tasks.put(firstUid + n, row));
         for (const { uid, bytes } of payloads) void this.#store.payloads.put(uid, bytes);
         stage.store(this.#store);

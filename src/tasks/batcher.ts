@@ -104,7 +104,8 @@ function notBatchable({ uid, type }: { uid: number; type: TaskType }): string {
   return `task ${uid} of type \`${type}\` is not batchable with other tasks`;
 }
 
-type State = 'operations' | 'deletions' | 'clear' | 'settings' | 'clearAndSettings' | 'indexDeletion';
+type State =
+  'operations' | 'deletions' | 'clear' | 'settings' | 'clearAndSettings' | 'indexDeletion';
 
 /** What a task does to a batch in a state: the next state, or the reason to stop before it. */
 type Step = { state: State } | { stop: string };
@@ -211,7 +212,8 @@ function indexBatch(
       if (task.kind === 'alone') return single(task.type as BatchKind, indexUid, task);
       state = START[task.kind];
     } else {
-      if (uids.length >= limits.tasks) return done(`limit of ${limits.tasks} tasks per batch reached`);
+      if (uids.length >= limits.tasks)
+        return done(`limit of ${limits.tasks} tasks per batch reached`);
       const total = bytes + task.payloadBytes;
       if (total > limits.bytes) {
         return done(
@@ -239,7 +241,8 @@ function indexBatch(
       if (!key.any) key = { any: true, key: task.primaryKey };
       if (uids.length === 1 && contradicts(task, indexKey ?? null)) return done(notBatchable(task));
     }
-    if (state === 'indexDeletion') return done(`ended after task ${task.uid}: it deletes the index`);
+    if (state === 'indexDeletion')
+      return done(`ended after task ${task.uid}: it deletes the index`);
   }
   if (state === null) return null;
   return done(

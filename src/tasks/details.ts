@@ -120,7 +120,8 @@ export class BatchDetails {
 function accumulate(key: string, before: unknown, value: unknown): unknown {
   if (before === undefined || before === null) return value;
   if (COUNTERS.has(key)) return (before as number) + ((value as number | null) ?? 0);
-  if (key === 'originalFilter') return value === null ? before : `${before as string}&${value as string}`;
+  if (key === 'originalFilter')
+    return value === null ? before : `${before as string}&${value as string}`;
   if (key === 'swaps') return [...(before as unknown[]), ...(value as unknown[])];
   if (FIRST_WINS.has(key)) return before;
   return value; // a setting: the later one wins

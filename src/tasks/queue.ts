@@ -67,7 +67,9 @@ export class TaskQueue {
 
   list(filter: TaskFilter, page: TaskPaging, visible: IndexVisibility): TaskPage<TaskView> {
     const { uids, total, next } = this.#store.list(filter, page, visible);
-    const results = uids.map((uid) => taskView(this.#store, uid)).filter((view) => view !== undefined);
+    const results = uids
+      .map((uid) => taskView(this.#store, uid))
+      .filter((view) => view !== undefined);
     return { results, total, limit: page.limit, from: uids[0] ?? null, next };
   }
 

@@ -1,9 +1,4 @@
-import {
-  isoDuration,
-  type BatchView,
-  type TaskSummary,
-  type TaskView,
-} from '../contract/tasks.ts';
+import { isoDuration, type BatchView, type TaskSummary, type TaskView } from '../contract/tasks.ts';
 import type { BatchRow } from '../store/task-row.ts';
 import type { TaskRecord, TaskStore } from '../store/task-store.ts';
 import { detailsOf } from './details.ts';

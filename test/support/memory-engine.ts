@@ -116,7 +116,9 @@ export class MemoryEngine implements NativeAddon {
     const ids = params.ids as string[] | null | undefined;
     const found = index
       .matching(params.filter, 'invalid_document_filter')
-      .filter((document) => ids === null || ids === undefined || ids.includes(index.idOf(document)));
+      .filter(
+        (document) => ids === null || ids === undefined || ids.includes(index.idOf(document)),
+      );
     const offset = (params.offset as number | undefined) ?? 0;
     const limit = (params.limit as number | undefined) ?? 20;
     const results = found
@@ -145,7 +147,8 @@ export class MemoryEngine implements NativeAddon {
     if (format !== 'csv') return { documents: parseDocuments(text, format).length };
     const documents = parseCsv(text, csvDelimiter);
     const ndjson = documents.map((document) => `${JSON.stringify(document)}\n`).join('');
-    if (typeof source !== 'string') return { documents: documents.length, ndjson: Buffer.from(ndjson) };
+    if (typeof source !== 'string')
+      return { documents: documents.length, ndjson: Buffer.from(ndjson) };
     await writeFile(output, ndjson);
     return { documents: documents.length };
   }
@@ -355,7 +358,10 @@ class MemoryIndex {
     const value = valueAt(document, this.primaryKey!);
     const text = JSON.stringify(document).slice(0, 100);
     if (value === undefined) {
-      throw engineError('missing_document_id', `No \`${this.primaryKey}\` in the document ${text}.`);
+      throw engineError(
+        'missing_document_id',
+        `No \`${this.primaryKey}\` in the document ${text}.`,
+      );
     }
     const valid =
       typeof value === 'string'
@@ -372,7 +378,9 @@ class MemoryIndex {
     if (filter === undefined || filter === null) return documents;
     const rules = (this.settings?.filterableAttributes ?? []) as unknown[];
     const names = rules.flatMap((rule) =>
-      typeof rule === 'string' ? [rule] : (rule as { attributePatterns: string[] }).attributePatterns,
+      typeof rule === 'string'
+        ? [rule]
+        : (rule as { attributePatterns: string[] }).attributePatterns,
     );
     return documents.filter(compileFilter(filter, names, code));
   }
@@ -423,7 +431,10 @@ function parseDocuments(text: string, format: 'json' | 'ndjson'): Json[] {
         .map((line) => JSON.parse(line) as unknown);
     }
   } catch (error) {
-    throw engineError('malformed_payload', `The payload does not parse: ${(error as Error).message}.`);
+    throw engineError(
+      'malformed_payload',
+      `The payload does not parse: ${(error as Error).message}.`,
+    );
   }
   for (const value of values) {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
@@ -456,7 +467,9 @@ function parseCsv(text: string, delimiter: string): Json[] {
     if (line.length !== header.length) {
       throw engineError('malformed_payload', `Line ${n + 1} has ${line.length} fields.`);
     }
-    return Object.fromEntries(line.map((value, column) => typedCell(header[column]!, value, n + 1)));
+    return Object.fromEntries(
+      line.map((value, column) => typedCell(header[column]!, value, n + 1)),
+    );
   });
 }
 
@@ -619,7 +632,6 @@ class FilterText {
       '>': (value) => value > bound,
       '>=': (value) => value >= bound,
     };
-    return (document) =>
-      values(document).some((v) => typeof v === 'number' && holds[operator]!(v));
+    return (document) => values(document).some((v) => typeof v === 'number' && holds[operator]!(v));
   }
 }

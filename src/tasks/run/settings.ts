@@ -1,5 +1,9 @@
 import type { ApiError } from '../../contract/errors.ts';
-import { mergeSettings, type PartialSettings, type SettingsObject } from '../../contract/settings.ts';
+import {
+  mergeSettings,
+  type PartialSettings,
+  type SettingsObject,
+} from '../../contract/settings.ts';
 import { ok, type Result, unwrap } from '../../base/result.ts';
 import { clearStep, runOnIndex } from './documents.ts';
 import {
