@@ -1,0 +1,120 @@
+#include "search/select.h"
+
+#include <gtest/gtest.h>
+
+#include "search/sample.h"
+
+namespace gannet::search {
+namespace {
+
+using Names = std::optional<std::vector<std::string>>;
+
+std::string Select(const Sample& sample, size_t row, const Selection& selection) {
+  std::string out = "{";
+  bool first = true;
+  AppendSelected(sample.row(row), sample.fields(), selection, first, out);
+  return out + "}";
+}
+
+const char* const kFilms =
+    R"([{"id":1,"title":"Solaris","a.b":"flat","crew":{"music":"Artemyev","cast":[{"name":"Banionis","role":{"name":"Kelvin","scenes":[1,2]}},{"name":"Bondarchuk"},"extra",[{"name":"Inner"}]],"empty":{}},"seen":null,"tags":["sf",["nested",3]]},)"
+    R"({"id":2,"title":"Stalker","crew":[{"music":"Artemyev","year":1979},{"music":"none"}],"a":{"b":"nested"}}])";
+
+TEST(SelectTest, ASearchReturnsTheNamedPartsOfADocument) {
+  const Sample films(kFilms);
+  const std::string all = R"({"id":1,"title":"Solaris","a.b":"flat","crew":{"music":"Artemyev","cast":[{"name":"Banionis","role":{"name":"Kelvin","scenes":[1,2]}},{"name":"Bondarchuk"},"extra",[{"name":"Inner"}]],"empty":{}},"seen":null,"tags":["sf",["nested",3]]})";
+  const struct {
+    Names names;
+    std::string first, second;
+  } kCases[] = {
+      {Names{{"title", "*"}}, all, ""},
+      {std::nullopt, all, ""},
+      {Names{std::vector<std::string>{}}, "{}", "{}"},
+      {Names{{"title"}}, R"({"title":"Solaris"})", R"({"title":"Stalker"})"},
+      {Names{{"crew.music"}}, R"({"crew":{"music":"Artemyev"}})", R"({"crew":[{"music":"Artemyev"},{"music":"none"}]})"},
+      {Names{{"crew.cast.name"}},
+       R"({"crew":{"cast":[{"name":"Banionis"},{"name":"Bondarchuk"},"extra",[{"name":"Inner"}]]}})",
+       R"({"crew":[{},{}]})"},
+      {Names{{"crew.cast.role.name", "id"}}, R"({"id":1,"crew":{"cast":[{"role":{"name":"Kelvin"}},{},"extra",[{}]]}})",
+       R"({"id":2,"crew":[{},{}]})"},
+      {Names{{"crew.cast.role.scenes"}}, R"({"crew":{"cast":[{"role":{"scenes":[1,2]}},{},"extra",[{}]]}})",
+       R"({"crew":[{},{}]})"},
+      {Names{{"crew.empty"}}, R"({"crew":{"empty":{}}})", R"({"crew":[{},{}]})"},
+      {Names{{"crew.nothing"}}, "{}", "{}"},
+      {Names{{"crew.cast", "crew"}}, "", R"({"crew":[{"music":"Artemyev","year":1979},{"music":"none"}]})"},
+      {Names{{"a.b"}}, R"({"a.b":"flat"})", R"({"a":{"b":"nested"}})"},
+      {Names{{"a"}}, "{}", R"({"a":{"b":"nested"}})"},
+      {Names{{"unknown", "seen"}}, R"({"seen":null})", "{}"},
+      {Names{{"Title"}}, "{}", "{}"},
+      {Names{{"crew.*"}}, "{}", "{}"},
+      {Names{{"title", "title"}}, R"({"title":"Solaris"})", R"({"title":"Stalker"})"},
+      {Names{{"tags"}}, R"({"tags":["sf",["nested",3]]})", "{}"},
+      {Names{{"tags.x"}}, "{}", "{}"},
+  };
+  for (const auto& test : kCases) {
+    SCOPED_TRACE(test.names && !test.names->empty() ? test.names->front() : "");
+    const Selection selection = Selection::ForSearch(test.names, std::nullopt, films.fields());
+    if (!test.first.empty()) {
+      EXPECT_EQ(Select(films, 0, selection), test.first);
+    }
+    if (!test.second.empty()) {
+      EXPECT_EQ(Select(films, 1, selection), test.second);
+    }
+  }
+}
+
+TEST(SelectTest, NamesMustBeDisplayedLiterally) {
+  const Sample films(kFilms);
+  const Names displayed{{"id", "crew.cast", "title", "gone"}};
+  const auto select = [&](Names names, size_t row) {
+    return Select(films, row, Selection::ForSearch(names, displayed, films.fields()));
+  };
+  EXPECT_EQ(select(Names{{"*"}}, 1), R"({"id":2,"title":"Stalker","crew":[{},{}]})");
+  EXPECT_EQ(select(std::nullopt, 1), R"({"id":2,"title":"Stalker","crew":[{},{}]})");
+  EXPECT_EQ(select(Names{{"crew"}}, 0), "{}");
+  EXPECT_EQ(select(Names{{"crew.cast.name"}}, 0), "{}");
+  EXPECT_EQ(select(Names{{"crew.music"}}, 0), "{}");
+  EXPECT_EQ(select(Names{{"seen", "id"}}, 0), R"({"id":1})");
+  EXPECT_EQ(select(Names{{"crew.cast"}}, 1), R"({"crew":[{},{}]})");
+}
+
+TEST(SelectTest, ParentsThatAreScalarsAreLeftOutAndEmptiedOnesStay) {
+  const Sample sample(R"([{"p":{"q":{"r":1}}},{"p":{"q":{"s":1}}},{"p":{"q":7}},{"p":null},{"p":[]},{"p":[1,null,{"q":2}]}])");
+  const Selection selection = Selection::ForSearch(Names{{"p.q.r"}}, std::nullopt, sample.fields());
+  EXPECT_EQ(Select(sample, 0, selection), R"({"p":{"q":{"r":1}}})");
+  EXPECT_EQ(Select(sample, 1, selection), R"({"p":{"q":{}}})");
+  EXPECT_EQ(Select(sample, 2, selection), R"({"p":{}})");
+  EXPECT_EQ(Select(sample, 3, selection), "{}");
+  EXPECT_EQ(Select(sample, 4, selection), R"({"p":[]})");
+  EXPECT_EQ(Select(sample, 5, selection), R"({"p":[1,null,{}]})");
+}
+
+TEST(SelectTest, DocumentRoutesIgnoreWhatIsDisplayedAndKnowNoFields) {
+  const Sample films(kFilms);
+  EXPECT_TRUE(Selection::ForDocuments(std::nullopt).all());
+  EXPECT_TRUE(Selection::ForDocuments(Names{{"id", "*"}}).all());
+  EXPECT_EQ(Select(films, 0, Selection::ForDocuments(Names{{"unknown", "crew.music", "a.b"}})),
+            R"({"a.b":"flat","crew":{"music":"Artemyev"}})");
+  EXPECT_EQ(Select(films, 0, Selection::ForDocuments(Names{std::vector<std::string>{}})), "{}");
+}
+
+TEST(SelectTest, NamesThatOnlyShareCharactersAreNotBelow) {
+  const Sample sample(R"([{"a":{"b":1,"bc":2},"a-b":{"c":3},"ab":4,"a!":5}])");
+  const auto select = [&](Names names) {
+    return Select(sample, 0, Selection::ForSearch(names, std::nullopt, sample.fields()));
+  };
+  EXPECT_EQ(select(Names{{"a.b"}}), R"({"a":{"b":1}})");
+  EXPECT_EQ(select(Names{{"a-b", "a.bc", "a!"}}), R"({"a":{"bc":2},"a-b":{"c":3},"a!":5})");
+}
+
+TEST(SelectTest, VectorsAreNeverWrittenAndMembersMayFollowOthers) {
+  const Sample sample(R"([{"id":1,"_vectors":{"m":[1]},"na\"me":"x\ny"}])");
+  std::string out = R"({"_rankingScore":1)";
+  bool first = false;
+  AppendSelected(sample.row(0), sample.fields(), Selection::ForDocuments(std::nullopt), first, out);
+  EXPECT_EQ(out, R"({"_rankingScore":1,"id":1,"na\"me":"x\ny")");
+  EXPECT_EQ(Select(sample, 0, Selection::ForDocuments(Names{{"_vectors"}})), "{}");
+}
+
+}  // namespace
+}  // namespace gannet::search
