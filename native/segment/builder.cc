@@ -202,9 +202,11 @@ void SegmentBuilder::WritePostings(const std::vector<Ordinal>& ordinal_of,
         if (list == lists.end()) list = lists.insert(list, {field, {}});
         list->second.push_back(static_cast<DocId>(slice[i] >> 16));
       }
-      std::erase_if(lists, [](const auto& list) { return list.second.empty(); });
       std::sort(lists.begin(), lists.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-      writer.Add(lists);
+      for (const auto& [field, docids] : lists) {
+        if (!docids.empty()) writer.AddField(field, docids);
+      }
+      writer.EndWord();
       begin = end;
     }
     from = until;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 
 #include "segment/layout.h"
 
@@ -41,7 +42,7 @@ Result<std::shared_ptr<const TextReader>> TextReader::Open(std::shared_ptr<Segme
   auto terms = fst::Fst::Open(file->ReadAll(kTerms));
   if (!terms.ok()) return terms.status();
   reader->terms_ = *terms;
-  if (!meta.ok() || file->corrupt() || reader->ordinal_width_ == 0 || reader->ordinal_width_ > 32 ||
+  if (!meta.ok() || file->corrupt() || reader->ordinal_width_ != OrdinalWidth(words) ||
       reader->terms_.size() != words || reader->posting_offsets_.size() != uint64_t{words} + 1 ||
       reader->forward_offsets_.size() != reader->docids_.size() + 1) {
     return damaged;
@@ -123,45 +124,57 @@ int64_t TextReader::Find(DocId docid) const {
 
 PostingsWriter::PostingsWriter(SegmentFileWriter& file) : file_(file) { file_.BeginSection(kPostingData); }
 
-template <typename Lists>
-void PostingsWriter::AddLists(const Lists& lists) {
-  blob_.clear();
-  uint64_t total = 0;
-  for (const auto& [field, docids] : lists) total += docids.size();
-  const bool with_union = lists.size() > 1 && total >= kStoredUnionMin;
-  PutVarint(blob_, lists.size() << 1 | (with_union ? 1 : 0));
-  if (lists.size() == 1) {
-    PutVarint(blob_, lists[0].first);
-    AppendPostings(lists[0].second, blob_);
-  } else {
-    if (with_union) {
-      DocSet all;
-      for (const auto& [field, docids] : lists) {
-        if constexpr (std::is_same_v<std::decay_t<decltype(docids)>, DocSet>) {
-          all |= docids;
-        } else {
-          all |= DocSet::FromSorted(docids);
-        }
-      }
-      part_.clear();
-      AppendPostings(all, part_);
-      PutBytes(blob_, part_);
-    }
-    FieldId last = 0;
-    for (const auto& [field, docids] : lists) {
-      PutVarint(blob_, static_cast<uint64_t>(field - last));
-      last = field;
-      part_.clear();
-      AppendPostings(docids, part_);
-      PutBytes(blob_, part_);
-    }
-  }
-  file_.Append(blob_);
-  offsets_.push_back(offsets_.back() + blob_.size());
+void PostingsWriter::AddField(FieldId field, std::span<const DocId> docids) {
+  AppendPostings(docids, list_bytes_);
+  lists_.push_back({field, list_bytes_.size()});
+  total_ += docids.size();
 }
 
-void PostingsWriter::Add(std::span<const std::pair<FieldId, std::vector<DocId>>> lists) { AddLists(lists); }
-void PostingsWriter::Add(std::span<const std::pair<FieldId, DocSet>> lists) { AddLists(lists); }
+void PostingsWriter::AddField(FieldId field, const DocSet& docids) {
+  AppendPostings(docids, list_bytes_);
+  lists_.push_back({field, list_bytes_.size()});
+  total_ += docids.size();
+}
+
+void PostingsWriter::EndWord() {
+  blob_.clear();
+  const bool with_union = lists_.size() > 1 && total_ >= kStoredUnionMin;
+  PutVarint(blob_, lists_.size() << 1 | (with_union ? 1 : 0));
+  if (lists_.size() == 1) {
+    PutVarint(blob_, lists_[0].field);
+    blob_.append(list_bytes_);
+  } else {
+    const std::string_view bytes = list_bytes_;
+    if (with_union) {
+      DocSet all;
+      size_t begin = 0;
+      for (const List& list : lists_) {
+        UnionPostingsInto(bytes.substr(begin, list.end - begin), all);
+        begin = list.end;
+      }
+      union_.clear();
+      AppendPostings(all, union_);
+      PutBytes(blob_, union_);
+    }
+    size_t begin = 0;
+    FieldId last = 0;
+    for (const List& list : lists_) {
+      PutVarint(blob_, static_cast<uint64_t>(list.field - last));
+      PutBytes(blob_, bytes.substr(begin, list.end - begin));
+      last = list.field;
+      begin = list.end;
+    }
+  }
+  CopyWord(blob_);
+  lists_.clear();
+  list_bytes_.clear();
+  total_ = 0;
+}
+
+void PostingsWriter::CopyWord(std::string_view blob) {
+  file_.Append(blob);
+  offsets_.push_back(offsets_.back() + blob.size());
+}
 
 void PostingsWriter::Finish() {
   file_.EndSection();
@@ -212,6 +225,53 @@ void ForwardWriter::AddField(FieldId field, std::span<const uint32_t> positions,
   }
   if (held > 0) record_.push_back(static_cast<char>(bits));
   token_count_ += ordinals.size();
+}
+
+bool ForwardWriter::CopyDocument(std::string_view record, uint32_t width, std::span<const Ordinal> new_ordinals) {
+  record_.clear();
+  ByteReader reader(record);
+  const uint64_t fields = reader.Varint();
+  PutVarint(record_, fields);
+  uint64_t tokens = 0;
+  for (uint64_t f = 0; f < fields; ++f) {
+    const char* head = reader.at();
+    reader.Varint();
+    const uint64_t words = reader.Varint(), breaks = reader.Varint();
+    if (breaks > words) return false;
+    for (uint64_t i = 0; i < breaks * 2; ++i) reader.Varint();
+    if (!reader.ok() || words > reader.left() * uint64_t{8}) return false;
+    record_.append(head, reader.at());
+    const std::string_view packed = reader.Bytes((words * width + 7) / 8);
+    if (!reader.ok()) return false;
+    // Words are taken from `packed` and put into `out` through 64 bits at a time.
+    const size_t begin = record_.size(), bytes = (words * width_ + 7) / 8;
+    record_.resize(begin + bytes + sizeof(uint32_t));
+    char* out = record_.data() + begin;
+    const uint64_t mask = (uint64_t{1} << width) - 1;
+    uint64_t bit = 0, bits = 0;
+    uint32_t held = 0;
+    Ordinal greatest = 0;
+    for (uint64_t i = 0; i < words; ++i, bit += width) {
+      const Ordinal ordinal = new_ordinals[LoadFixed<uint64_t>(packed.data() + (bit >> 3)) >> (bit & 7) & mask];
+      greatest = std::max(greatest, ordinal);
+      bits |= uint64_t{ordinal} << held;
+      held += width_;
+      if (held >= 32) {
+        std::memcpy(out, &bits, sizeof(uint32_t));
+        out += sizeof(uint32_t);
+        bits >>= 32;
+        held -= 32;
+      }
+    }
+    if (words > 0 && greatest >= word_count_) return false;
+    std::memcpy(out, &bits, sizeof(uint32_t));
+    record_.resize(begin + bytes);
+    tokens += words;
+  }
+  if (!reader.done()) return false;
+  token_count_ += tokens;
+  EndDocument();
+  return true;
 }
 
 void ForwardWriter::EndDocument() {

@@ -69,8 +69,11 @@ class TextReader {
   uint32_t document_count() const { return static_cast<uint32_t>(docids_.size()); }
   std::span<const uint32_t> docids() const { return docids_; }
   uint64_t token_count() const { return token_count_; }
+  uint32_t ordinal_width() const { return ordinal_width_; }
   const std::shared_ptr<SegmentFile>& file() const { return file_; }
 
+  // All postings of a word as they are stored; see PostingsWriter.
+  std::string_view PostingBlob(Ordinal ordinal) const;
   // Calls sink(FieldId, std::string_view postings) for each field that holds the word.
   template <typename Sink>
   void ForEachField(Ordinal ordinal, Sink&& sink) const;
@@ -91,8 +94,6 @@ class TextReader {
   void ForEachRun(std::string_view record, BeginField&& begin_field, Sink&& sink) const;
 
  private:
-  std::string_view PostingBlob(Ordinal ordinal) const;
-
   std::shared_ptr<SegmentFile> file_;
   fst::Fst terms_;
   std::span<const uint32_t> docids_;
@@ -108,23 +109,36 @@ struct WordOccurrence {
   uint32_t term;  // local number of the word
 };
 
-// Writes postings for words given in byte order.
+// Writes postings for words given in byte order: AddField for each field that holds the word, then EndWord.
+//
+// Bytes of a word: varint fields * 2 + whether the union is stored; of one field: its number, its postings to
+// the end; of several: the length and postings of the union if stored, then for each field the distance to the
+// number before, the length, the postings (bitmap/postings_codec.h).
 class PostingsWriter {
  public:
   explicit PostingsWriter(SegmentFileWriter& file);
-  // lists: per field, ascending by field; each list ascending and not empty.
-  void Add(std::span<const std::pair<FieldId, std::vector<DocId>>> lists);
-  void Add(std::span<const std::pair<FieldId, DocSet>> lists);
+  // Fields ascending; docids ascending and not empty.
+  void AddField(FieldId field, std::span<const DocId> docids);
+  void AddField(FieldId field, const DocSet& docids);
+  void EndWord();
+  // A word as TextReader::PostingBlob gives it.
+  void CopyWord(std::string_view blob);
   // Ends the data section and writes the offsets.
   void Finish();
   uint64_t count() const { return offsets_.size() - 1; }
+  uint64_t bytes() const { return offsets_.back(); }
 
  private:
-  template <typename Lists>
-  void AddLists(const Lists& lists);
+  struct List {
+    FieldId field;
+    size_t end;  // in list_bytes_
+  };
   SegmentFileWriter& file_;
   std::vector<uint64_t> offsets_{0};
-  std::string blob_, part_;
+  // The word at hand.
+  std::vector<List> lists_;
+  std::string list_bytes_, blob_, union_;
+  uint64_t total_ = 0;
 };
 
 // Writes forward records for documents given in docid order.
@@ -135,9 +149,14 @@ class ForwardWriter {
   // positions ascending.
   void AddField(FieldId field, std::span<const uint32_t> positions, std::span<const Ordinal> ordinals);
   void EndDocument();
+  // A whole document of another segment, its ordinals packed to `width` bits. new_ordinals: by old ordinal, of
+  // 2^width elements; kNoOrdinal where the word is gone. False, and nothing is written: the record is damaged.
+  bool CopyDocument(std::string_view record, uint32_t width, std::span<const Ordinal> new_ordinals);
+  static constexpr Ordinal kNoOrdinal = ~Ordinal{0};
   // Ends the data section and writes offsets and meta.
   void Finish();
   uint32_t width() const { return width_; }
+  uint64_t bytes() const { return offsets_.back(); }
 
  private:
   SegmentFileWriter& file_;

@@ -1,0 +1,571 @@
+#include "indexing/merge.h"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <numeric>
+#include <set>
+#include <string>
+#include <thread>
+
+#include "base/json_reader.h"
+#include "bitmap/postings_codec.h"
+#include "fst/builder.h"
+#include "segment/columns.h"
+#include "segment/file.h"
+#include "segment/layout.h"
+#include "segment/rows.h"
+#include "segment/text.h"
+#include "text/normalize.h"
+
+namespace gannet::indexing {
+namespace {
+
+using index::SegmentView;
+using segment::ForwardWriter;
+
+constexpr uint32_t kNone = ~uint32_t{0};
+
+// The policy of ChooseMerge. Segments of the same size are joined four at a time, so that a bulk load ends with
+// few; when there are too many, sizes are joined that are close enough for the smaller ones to grow markedly.
+constexpr size_t kAlikeMin = 4;
+constexpr uint64_t kAlikeRatio = 2, kBalanceRatio = 2;
+constexpr size_t kForcedCount = 3;
+// Dead documents above this share of a segment, 1 / kDeadShare, have it rewritten; less than kDeadBytesMin is
+// never worth it.
+constexpr uint64_t kDeadShare = 5, kDeadBytesMin = 64 << 10;
+// Rows or words between two looks at `cancelled` and the clock.
+constexpr uint32_t kItemsPerPause = 1024;
+constexpr auto kSleepMax = std::chrono::milliseconds(20);
+
+// Keeps a merge to its rate and lets it stop early.
+class Pace {
+ public:
+  Pace(const std::atomic<bool>& cancelled, uint64_t bytes_per_second)
+      : cancelled_(cancelled), bytes_per_second_(bytes_per_second), begin_(std::chrono::steady_clock::now()) {}
+
+  // bytes: written so far. Sleeps until that is within the rate.
+  Status Pause(uint64_t bytes) {
+    for (;;) {
+      if (cancelled_.load(std::memory_order_relaxed)) return Status::Cancelled("The merge was stopped.");
+      if (bytes_per_second_ == 0) return Status::Ok();
+      const auto due = begin_ + std::chrono::microseconds(static_cast<int64_t>(
+                                    static_cast<double>(bytes) * 1e6 / static_cast<double>(bytes_per_second_)));
+      const auto now = std::chrono::steady_clock::now();
+      if (now >= due) return Status::Ok();
+      std::this_thread::sleep_for(std::min<std::chrono::steady_clock::duration>(due - now, kSleepMax));
+    }
+  }
+
+ private:
+  const std::atomic<bool>& cancelled_;
+  const uint64_t bytes_per_second_;
+  const std::chrono::steady_clock::time_point begin_;
+};
+
+// A segment that is merged, and what became of its parts.
+class Source {
+ public:
+  explicit Source(std::shared_ptr<const SegmentView> view) : view_(std::move(view)) {
+    if (view_->all_live() || view_->live.empty()) return;
+    first_ = view_->live.min();
+    bits_.resize((view_->live.max() - first_) / 64 + 1);
+    view_->live.ForEach([&](uint32_t docid) { bits_[(docid - first_) / 64] |= uint64_t{1} << (docid - first_) % 64; });
+  }
+
+  const SegmentView& view() const { return *view_; }
+  bool all_live() const { return bits_.empty(); }
+  bool IsLive(DocId docid) const {
+    if (all_live()) return true;
+    const uint32_t at = docid - first_;  // far out of range when docid is smaller
+    return at / 64 < bits_.size() && (bits_[at / 64] >> at % 64 & 1) != 0;
+  }
+
+  std::vector<Ordinal> new_ordinals;
+
+ private:
+  std::shared_ptr<const SegmentView> view_;
+  DocId first_ = 0;
+  std::vector<uint64_t> bits_;  // live documents from first_ on; none: all are live
+};
+
+// Documents that stand behind each other in a source and in the merged segment.
+struct Run {
+  uint32_t source, place, count;
+};
+
+class Merge {
+ public:
+  Merge(const index::Snapshot& snapshot, std::vector<Source> sources, segment::SegmentFileWriter& file, Pace& pace)
+      : snapshot_(snapshot), sources_(std::move(sources)), file_(file), pace_(pace) {}
+
+  Status WriteAll() {
+    GANNET_RETURN_IF_ERROR(OrderDocuments());
+    GANNET_RETURN_IF_ERROR(WriteRows());
+    GANNET_RETURN_IF_ERROR(WriteWords());
+    GANNET_RETURN_IF_ERROR(WriteForward());
+    GANNET_RETURN_IF_ERROR(WriteColumns());
+    for (const Source& source : sources_) GANNET_RETURN_IF_ERROR(source.view().Health());
+    return file_.Finish();
+  }
+
+ private:
+  using Fields = std::vector<std::pair<FieldId, std::string_view>>;
+  struct Walk {  // through the words of one source
+    size_t source;
+    fst::Fst::Iterator at;
+  };
+
+  Status OrderDocuments();
+  Status WriteRows();
+  Status WriteWords();
+  Status WriteForward();
+  Status WriteColumns();
+  Status WriteColumn(FieldId field, std::string& blob);
+  // Live documents of parts, which are postings of the sources at the same place; empty ones have none.
+  // The result is in docids_, or in set_ when true is returned.
+  bool JoinLive(std::span<const std::pair<size_t, std::string_view>> parts);
+  // How the document at a place spells a value of a column; empty when it does not hold it.
+  Result<std::string> SpellingIn(const Source& source, uint32_t place, FieldId field, std::string_view normalised);
+  Status Damaged(const Source& source) const {
+    return Status::Corruption("the segment file " + source.view().rows->file()->path() + " is damaged");
+  }
+
+  const index::Snapshot& snapshot_;
+  std::vector<Source> sources_;
+  segment::SegmentFileWriter& file_;
+  Pace& pace_;
+  uint64_t bytes_ = 0;  // written in the sections before the present one
+
+  std::vector<Run> runs_;
+  std::vector<DocId> merged_docids_;  // by new place
+  uint32_t word_count_ = 0;
+
+  // Scratch of JoinLive.
+  std::vector<DocId> docids_;
+  DocSet set_;
+};
+
+// Step 1: which documents come along, in docid order.
+Status Merge::OrderDocuments() {
+  std::vector<uint32_t> next(sources_.size(), 0);
+  const auto docids_of = [&](size_t s) { return sources_[s].view().rows->docids(); };
+  const auto skip_dead = [&](size_t s) {
+    const auto docids = docids_of(s);
+    while (next[s] < docids.size() && !sources_[s].IsLive(docids[next[s]])) ++next[s];
+  };
+  for (size_t s = 0; s < sources_.size(); ++s) skip_dead(s);
+  for (;;) {
+    // The source that continues, and where another one cuts in.
+    size_t first = sources_.size();
+    uint64_t least = kNone, limit = uint64_t{1} << 32;
+    for (size_t s = 0; s < sources_.size(); ++s) {
+      const auto docids = docids_of(s);
+      if (next[s] >= docids.size()) continue;
+      const uint64_t docid = docids[next[s]];
+      if (first == sources_.size() || docid < least) {
+        if (first != sources_.size()) limit = std::min(limit, least);
+        least = docid;
+        first = s;
+      } else {
+        limit = std::min(limit, docid);
+      }
+    }
+    if (first == sources_.size()) return Status::Ok();
+    if (limit == least || (!merged_docids_.empty() && merged_docids_.back() >= least)) return Damaged(sources_[first]);
+    const auto docids = docids_of(first);
+    while (next[first] < docids.size() && docids[next[first]] < limit) {
+      const uint32_t place = next[first];
+      if (!runs_.empty() && runs_.back().source == first && runs_.back().place + runs_.back().count == place) {
+        ++runs_.back().count;
+      } else {
+        runs_.push_back({static_cast<uint32_t>(first), place, 1});
+      }
+      merged_docids_.push_back(docids[place]);
+      ++next[first];
+      skip_dead(first);
+    }
+  }
+}
+
+// Step 2: stored documents, compressed as they are.
+Status Merge::WriteRows() {
+  segment::RowsWriter rows(file_);
+  uint32_t done = 0;
+  for (const auto& run : runs_) {
+    const Source& source = sources_[run.source];
+    for (uint32_t i = 0; i < run.count; ++i) {
+      const std::string_view row = source.view().rows->at(run.place + i);
+      if (row.empty()) return Damaged(source);
+      rows.Add(merged_docids_[done], row);
+      if (++done % kItemsPerPause == 0) GANNET_RETURN_IF_ERROR(pace_.Pause(bytes_ + rows.bytes()));
+    }
+  }
+  rows.Finish();
+  bytes_ += rows.bytes();
+  return pace_.Pause(bytes_);
+}
+
+bool Merge::JoinLive(std::span<const std::pair<size_t, std::string_view>> parts) {
+  docids_.clear();
+  bool as_set = false;
+  for (const auto& [s, postings] : parts) {
+    const Source& source = sources_[s];
+    const PostingsReader reader(postings);
+    if (reader.count() > kDeltaPostingsMax) {
+      if (!as_set) set_.Clear();
+      as_set = true;
+      if (source.all_live()) {
+        reader.UnionInto(set_);
+      } else {
+        reader.IntersectInto(source.view().live, set_);
+      }
+    } else if (source.all_live()) {
+      reader.ToVector(docids_);
+    } else {
+      reader.ForEach([&](uint32_t docid) {
+        if (source.IsLive(docid)) docids_.push_back(docid);
+      });
+    }
+  }
+  if (as_set) {
+    set_.AddMany(docids_);
+  } else if (!std::is_sorted(docids_.begin(), docids_.end())) {
+    std::sort(docids_.begin(), docids_.end());
+  }
+  return as_set;
+}
+
+// Step 3: the dictionaries are walked side by side; a word lives on while a live document holds it.
+Status Merge::WriteWords() {
+  std::vector<Walk> walks;
+  for (size_t s = 0; s < sources_.size(); ++s) {
+    const segment::TextReader& text = *sources_[s].view().text;
+    // As many as its packed words can say, so that unpacking needs no check of each.
+    sources_[s].new_ordinals.assign(uint64_t{1} << text.ordinal_width(), ForwardWriter::kNoOrdinal);
+    walks.push_back({s, text.terms().Begin()});
+  }
+  segment::PostingsWriter postings(file_);
+  fst::Builder terms;
+  std::string word;
+  std::vector<Walk*> same;
+  // (field, place in `same`, postings)
+  struct Part {
+    FieldId field;
+    uint32_t walk;
+    std::string_view postings;
+  };
+  std::vector<Part> parts;
+  std::vector<std::pair<size_t, std::string_view>> lists;
+  for (uint32_t count = 1;; ++count) {
+    std::erase_if(walks, [](const Walk& walk) { return !walk.at.Valid(); });
+    if (walks.empty()) break;
+    same.clear();
+    for (Walk& walk : walks) {
+      const int order = same.empty() ? 0 : walk.at.word().compare(same[0]->at.word());
+      if (order < 0) same.clear();
+      if (order <= 0) same.push_back(&walk);
+    }
+    bool any = false;
+    if (same.size() == 1 && sources_[same[0]->source].all_live()) {
+      const std::string_view blob = sources_[same[0]->source].view().text->PostingBlob(same[0]->at.ordinal());
+      if (blob.empty()) return Damaged(sources_[same[0]->source]);
+      postings.CopyWord(blob);
+      any = true;
+    } else {
+      parts.clear();
+      for (uint32_t i = 0; i < same.size(); ++i) {
+        sources_[same[i]->source].view().text->ForEachField(
+            same[i]->at.ordinal(), [&](FieldId field, std::string_view bytes) { parts.push_back({field, i, bytes}); });
+      }
+      std::sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) {
+        return a.field != b.field ? a.field < b.field : a.walk < b.walk;
+      });
+      for (size_t from = 0; from < parts.size();) {
+        const FieldId field = parts[from].field;
+        lists.clear();
+        for (; from < parts.size() && parts[from].field == field; ++from) {
+          lists.emplace_back(same[parts[from].walk]->source, parts[from].postings);
+        }
+        if (JoinLive(lists)) {
+          if (set_.empty()) continue;
+          postings.AddField(field, set_);
+        } else {
+          if (docids_.empty()) continue;
+          postings.AddField(field, docids_);
+        }
+        any = true;
+      }
+      if (any) postings.EndWord();
+    }
+    if (any) {
+      for (const Walk* walk : same) {
+        sources_[walk->source].new_ordinals[walk->at.ordinal()] = static_cast<Ordinal>(terms.count());
+      }
+      terms.Add(same[0]->at.word());
+    }
+    for (Walk* walk : same) walk->at.Next();
+    if (count % kItemsPerPause == 0) GANNET_RETURN_IF_ERROR(pace_.Pause(bytes_ + postings.bytes()));
+  }
+  const auto words = static_cast<uint32_t>(terms.count());
+  postings.Finish();
+  bytes_ += postings.bytes();
+  const std::string dictionary = terms.Finish();
+  file_.AddSection(segment::kTerms, dictionary);
+  bytes_ += dictionary.size();
+  word_count_ = words;
+  return pace_.Pause(bytes_);
+}
+
+// Step 4: where the words stand, with their new ordinals.
+Status Merge::WriteForward() {
+  ForwardWriter forward(file_, word_count_);
+  uint32_t done = 0;
+  for (const auto& run : runs_) {
+    const Source& source = sources_[run.source];
+    const segment::TextReader& text = *source.view().text;
+    for (uint32_t i = 0; i < run.count; ++i) {
+      if (!forward.CopyDocument(text.ForwardRecord(run.place + i), text.ordinal_width(), source.new_ordinals)) {
+        return Damaged(source);
+      }
+      if (++done % kItemsPerPause == 0) GANNET_RETURN_IF_ERROR(pace_.Pause(bytes_ + forward.bytes()));
+    }
+  }
+  forward.Finish();
+  bytes_ += forward.bytes();
+  for (Source& source : sources_) source.new_ordinals = {};
+  return pace_.Pause(bytes_);
+}
+
+// Step 5: columns, one field at a time.
+Status Merge::WriteColumns() {
+  std::set<FieldId> fields;
+  for (const Source& source : sources_) {
+    for (const FieldId field : source.view().columns->fields()) fields.insert(field);
+  }
+  segment::ColumnsWriter writer(file_);
+  std::string blob;
+  for (const FieldId field : fields) {
+    blob.clear();
+    GANNET_RETURN_IF_ERROR(WriteColumn(field, blob));
+    writer.Add(field, blob);
+    bytes_ += blob.size();
+    GANNET_RETURN_IF_ERROR(pace_.Pause(bytes_));
+  }
+  writer.Finish();
+  return Status::Ok();
+}
+
+Status Merge::WriteColumn(FieldId field, std::string& blob) {
+  segment::FieldColumnBuilder column;
+  struct Input {
+    const segment::ColumnReader* reader = nullptr;
+    std::vector<uint32_t> ids;  // of its strings in the merged column
+  };
+  std::vector<Input> inputs(sources_.size());
+  for (size_t s = 0; s < sources_.size(); ++s) {
+    inputs[s].reader = sources_[s].view().columns->Find(field);
+    if (inputs[s].reader != nullptr) inputs[s].ids.assign(inputs[s].reader->string_count(), kNone);
+  }
+  // A string is interned when the first document that holds it passes by: what that one spells is what counts.
+  Status status;
+  uint32_t done = 0;
+  for (const auto& run : runs_) {
+    const Source& source = sources_[run.source];
+    Input& input = inputs[run.source];
+    if (input.reader == nullptr) {
+      done += run.count;
+      continue;
+    }
+    const segment::ColumnReader& reader = *input.reader;
+    const uint32_t numbers = reader.number_count(), values = reader.value_count();
+    for (uint32_t i = 0; i < run.count; ++i, ++done) {
+      reader.ForEachValue(run.place + i, [&](segment::ValueOrdinal value) {
+        if (value < numbers) return column.AddNumber(done, reader.numbers()[value]);
+        if (value >= values) {
+          status = Damaged(source);
+          return;
+        }
+        uint32_t& id = input.ids[value - numbers];
+        if (id == kNone) {
+          const uint32_t number = value - numbers;
+          std::string_view spelling = reader.spelling(number);
+          std::string found;
+          if (reader.spelling_varies(number) && !source.all_live()) {
+            // What is stored is how a document spelled it that may be dead by now.
+            auto own = SpellingIn(source, run.place + i, field, reader.string(number));
+            if (!own.ok()) {
+              status = own.status();
+              return;
+            }
+            found = std::move(*own);
+            if (!found.empty()) spelling = found;
+          }
+          id = column.InternString(reader.string(number), spelling);
+          if (reader.spelling_varies(number)) column.MarkVaries(id);
+        }
+        column.AddStringId(done, id);
+      });
+      GANNET_RETURN_IF_ERROR(status);
+      if (done % kItemsPerPause == 0) GANNET_RETURN_IF_ERROR(pace_.Pause(bytes_));
+    }
+  }
+  // Marks are docids in the sources and places here; both ascend.
+  const auto mark = [&](auto bytes_of, auto add) {
+    std::vector<std::pair<size_t, std::string_view>> parts;
+    for (size_t s = 0; s < inputs.size(); ++s) {
+      if (inputs[s].reader != nullptr) parts.emplace_back(s, bytes_of(*inputs[s].reader));
+    }
+    if (JoinLive(parts)) {
+      docids_.clear();
+      set_.ToVector(docids_);
+    }
+    size_t place = 0;
+    for (const DocId docid : docids_) {
+      while (place < merged_docids_.size() && merged_docids_[place] < docid) ++place;
+      if (place < merged_docids_.size() && merged_docids_[place] == docid) add(static_cast<uint32_t>(place));
+    }
+  };
+  mark([](const auto& reader) { return reader.exists_bytes(); }, [&](uint32_t place) { column.MarkExists(place); });
+  mark([](const auto& reader) { return reader.null_bytes(); }, [&](uint32_t place) { column.MarkNull(place); });
+  mark([](const auto& reader) { return reader.empty_bytes(); }, [&](uint32_t place) { column.MarkEmpty(place); });
+  column.Write(merged_docids_, blob);
+  return pace_.Pause(bytes_);
+}
+
+Result<std::string> Merge::SpellingIn(const Source& source, uint32_t place, FieldId field,
+                                      std::string_view normalised) {
+  segment::RowCodec codec(snapshot_.dictionary);
+  GANNET_ASSIGN_OR_RETURN(const std::string_view row, codec.Expand(source.view().rows->at(place)));
+  std::vector<segment::RowField> fields;
+  if (!segment::ParseRow(row, fields)) return Damaged(source);
+  const std::string& target = snapshot_.fields->name(field);
+  std::string found, scratch, folded;
+  const auto walk = [&](auto&& self, const std::string& path, std::string_view value) -> void {
+    const json::Kind kind = json::KindOf(value);
+    if (kind == json::Kind::kArray) {
+      json::ForEachElement(value, [&](std::string_view item) { self(self, path, item); });
+    } else if (kind == json::Kind::kObject) {
+      json::ForEachMember(value, [&](std::string_view key, std::string_view member) {
+        const std::string child = path + "." + std::string(key);
+        if (index::Covers(child, target)) self(self, child, member);
+      });
+    } else if (found.empty() && path == target && kind != json::Kind::kNull && kind != json::Kind::kNumber) {
+      const std::string_view text = kind == json::Kind::kString ? json::StringValue(value, scratch) : value;
+      text::NormalizeFacet(text, folded);
+      // Long values are stored cut.
+      if (folded == normalised || (folded.size() > kFacetStringBytesMax && folded.starts_with(normalised) &&
+                                   normalised.size() + 4 > kFacetStringBytesMax)) {
+        found = text;
+      }
+    }
+  };
+  for (const segment::RowField& top : fields) {
+    if (top.field < snapshot_.fields->size() && index::Covers(snapshot_.fields->name(top.field), target)) {
+      walk(walk, snapshot_.fields->name(top.field), top.value);
+    }
+  }
+  return found;
+}
+
+const SegmentView* FindSegment(const index::Snapshot& snapshot, SegmentId id) {
+  for (const auto& segment : snapshot.segments) {
+    if (segment->files.id == id) return segment.get();
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::vector<size_t> ChooseMerge(const std::vector<SegmentBytes>& segments) {
+  const size_t count = segments.size();
+  std::vector<size_t> order(count);  // smallest first
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return segments[a].live < segments[b].live; });
+  const auto live = [&](size_t i) { return segments[order[i]].live; };
+  const auto range = [&](size_t from, size_t until) {
+    return std::vector<size_t>(order.begin() + static_cast<ptrdiff_t>(from),
+                               order.begin() + static_cast<ptrdiff_t>(until));
+  };
+  for (size_t from = 0; from < count; ++from) {
+    size_t until = from + 1;
+    while (until < count && live(until) <= live(from) * kAlikeRatio) ++until;
+    if (until - from >= kAlikeMin) return range(from, until);
+  }
+  if (count > kSegmentsMax) {
+    for (size_t from = 0; from < count; ++from) {
+      uint64_t sum = live(from);
+      size_t until = from + 1;
+      while (until < count && live(until) <= sum * kBalanceRatio) sum += live(until++);
+      if (until - from >= 2) return range(from, until);
+    }
+    // Every segment is far larger than those before it, so these hold next to nothing.
+    return range(0, kForcedCount);
+  }
+  // The one with most dead bytes, and all that is smaller: it costs less than the rewriting does anyway.
+  size_t worst = count;
+  uint64_t worst_dead = 0;
+  for (size_t i = 0; i < count; ++i) {
+    const SegmentBytes& segment = segments[order[i]];
+    const uint64_t dead = segment.total - std::min(segment.live, segment.total);
+    if (dead < kDeadBytesMin || dead * kDeadShare <= segment.total || dead <= worst_dead) continue;
+    worst = i;
+    worst_dead = dead;
+  }
+  return worst == count ? std::vector<size_t>() : range(0, worst + 1);
+}
+
+std::optional<MergePlan> PlanMerge(const index::Snapshot& snapshot, const std::vector<SegmentId>& busy) {
+  std::vector<SegmentBytes> sizes;
+  std::vector<SegmentId> ids;
+  for (const auto& segment : snapshot.segments) {
+    if (std::find(busy.begin(), busy.end(), segment->files.id) != busy.end()) continue;
+    uint64_t bytes = segment->rows->file()->size();
+    if (segment->columns->file() != segment->rows->file()) bytes += segment->columns->file()->size();
+    const uint64_t documents = std::max<uint64_t>(1, segment->documents->size());
+    const double share = static_cast<double>(segment->live.size()) / static_cast<double>(documents);
+    sizes.push_back({bytes, static_cast<uint64_t>(static_cast<double>(bytes) * share)});
+    ids.push_back(segment->files.id);
+  }
+  MergePlan plan;
+  for (const size_t i : ChooseMerge(sizes)) plan.segments.push_back(ids[i]);
+  if (plan.segments.empty()) return std::nullopt;
+  return plan;
+}
+
+Status RunMerge(index::Index& index, const MergePlan& plan, const std::atomic<bool>& cancelled,
+                uint64_t bytes_per_second) {
+  const std::shared_ptr<const index::Snapshot> snapshot = index.snapshot();
+  const Status changed = Status::Cancelled("The segments to merge have changed meanwhile.");
+  std::vector<Source> sources;
+  for (const auto& segment : snapshot->segments) {
+    if (std::find(plan.segments.begin(), plan.segments.end(), segment->files.id) != plan.segments.end()) {
+      sources.emplace_back(segment);
+    }
+  }
+  if (sources.empty() || sources.size() != plan.segments.size()) return changed;
+
+  index::Commit commit;
+  const uint64_t number = index.NextNumber();
+  {
+    GANNET_ASSIGN_OR_RETURN(auto file, segment::SegmentFileWriter::Create(index.FilePath(number)));
+    Pace pace(cancelled, bytes_per_second);
+    GANNET_RETURN_IF_ERROR(Merge(*snapshot, std::move(sources), *file, pace).WriteAll());
+  }
+  commit.added.push_back({number, number, number});
+  commit.removed = plan.segments;
+  return index.Apply(std::move(commit), [&](const index::Snapshot& now, index::Commit& merged) {
+    DocSet dead;
+    for (const SegmentId id : plan.segments) {
+      const SegmentView* before = FindSegment(*snapshot, id);
+      const SegmentView* after = FindSegment(now, id);
+      // No document of a vanished segment may come back; new columns would be lost with the old segment.
+      if (after == nullptr || after->files.columns_file != before->files.columns_file) return changed;
+      if (!(after->live == before->live)) dead |= before->live - after->live;
+    }
+    if (!dead.empty()) merged.dead_in_added.emplace_back(number, std::move(dead));
+    return Status::Ok();
+  });
+}
+
+}  // namespace gannet::indexing
