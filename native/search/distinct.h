@@ -1,0 +1,49 @@
+// One document per value of a field (search.md 2.10): which documents a kept one excludes.
+//
+// A document stands for all its values: each string in facet-normalised form, each number. Documents without a value
+// exclude none and are never excluded.
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+#include "bitmap/docset.h"
+#include "index/snapshot.h"
+
+namespace gannet::search {
+
+// Lifetime: borrows the snapshot.
+class Distinct {
+ public:
+  Distinct(const index::Snapshot& snapshot, std::string_view field);
+
+  // False: no document has a value.
+  bool active() const { return active_; }
+
+  // Adds every other live document that shares a value with `kept`.
+  void ValuesOfInto(DocId kept, DocSet& excluded) const;
+
+  // How many of `documents` (live ones) remain when they are visited by ascending docid, each kept unless it shares a
+  // value with one kept before.
+  // cost  about 2 ns per document; nothing where they are whole segments with one value per document.
+  uint64_t CountDistinct(const DocSet& documents) const;
+
+ private:
+  struct Column {
+    const index::SegmentView* segment;
+    const segment::ColumnReader* reader;  // null: no document of the segment has a value
+  };
+  // Numbers the values of all columns: equal values get one number. Per column, by value. Returns how many there are.
+  uint32_t NumberValues(std::vector<std::vector<uint32_t>>& numbers) const;
+  uint64_t CountSingleValued(const DocSet& documents) const;
+  uint64_t CountInOrder(const DocSet& documents) const;
+
+  const index::Snapshot& snapshot_;
+  std::vector<Column> columns_;
+  bool active_ = false;
+  bool single_valued_ = true;
+};
+
+}  // namespace gannet::search
