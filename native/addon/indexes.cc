@@ -1,0 +1,80 @@
+#include "addon/indexes.h"
+
+#include "indexing/merge.h"
+
+namespace gannet::addon {
+namespace {
+
+constexpr int kBatchNice = 5;
+constexpr int kMergeNice = 10;
+// Batches of different indexes; the scheduler runs one at a time.
+constexpr uint32_t kBatchThreads = 2;
+
+}  // namespace
+
+Engine& Engine::Instance() {
+  static Engine* engine = new Engine();
+  return *engine;
+}
+
+void Engine::Configure(const EngineOptions& options) {
+  std::call_once(configured_, [&] {
+    options_ = options;
+    searches_ = std::make_unique<Pool>(options.search_threads, 0);
+    batches_ = std::make_unique<Pool>(kBatchThreads, kBatchNice);
+    merges_ = std::make_unique<Pool>(1, kMergeNice);
+  });
+}
+
+Result<uint32_t> Engine::Open(const std::string& dir) {
+  Configure({});
+  GANNET_ASSIGN_OR_RETURN(auto index, index::Index::Open(dir));
+  auto open = std::make_shared<OpenIndex>();
+  open->index = std::move(index);
+  const std::lock_guard lock(mutex_);
+  const uint32_t handle = next_++;
+  open_.emplace(handle, std::move(open));
+  return handle;
+}
+
+void Engine::Close(uint32_t handle) {
+  std::shared_ptr<OpenIndex> open;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = open_.find(handle);
+    if (found == open_.end()) return;
+    open = std::move(found->second);
+    open_.erase(found);
+  }
+  open->stop_merging = true;
+  // A file may be mapped once per process only: the last merge must be over before it is opened again.
+  const std::lock_guard structure(open->structure_mutex);
+}
+
+std::shared_ptr<OpenIndex> Engine::Find(uint32_t handle) {
+  const std::lock_guard lock(mutex_);
+  const auto found = open_.find(handle);
+  return found == open_.end() ? nullptr : found->second;
+}
+
+void Engine::ScheduleMerge(std::shared_ptr<OpenIndex> index) {
+  index->merge_wanted = true;
+  if (index->merging.exchange(true)) return;
+  merges_->Run([this, index] { Merge(index); });
+}
+
+void Engine::Merge(const std::shared_ptr<OpenIndex>& index) {
+  while (index->merge_wanted.exchange(false)) {
+    while (!index->stop_merging) {
+      const std::lock_guard structure(index->structure_mutex);
+      const auto plan = indexing::PlanMerge(*index->index->snapshot());
+      if (!plan) break;
+      // A merge that fails is tried again after the next batch; the index is as it was.
+      if (!indexing::RunMerge(*index->index, *plan, index->stop_merging, 0).ok()) break;
+    }
+  }
+  index->merging = false;
+  if (index->merge_wanted && !index->stop_merging) ScheduleMerge(index);
+}
+
+}  // namespace gannet::addon

@@ -1,0 +1,56 @@
+// The open indexes of the process, shared by all JavaScript environments, and the pools they work on.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+
+#include "addon/jobs.h"
+#include "index/index.h"
+#include "indexing/job.h"
+
+namespace gannet::addon {
+
+struct OpenIndex {
+  std::shared_ptr<index::Index> index;
+  std::mutex batch_mutex;      // one batch at a time
+  std::mutex structure_mutex;  // a merge, or a batch that works segment by segment
+  indexing::Progress progress;
+  std::atomic<bool> running{false};    // a batch
+  std::atomic<bool> merge_wanted{false}, merging{false}, stop_merging{false};
+};
+
+struct EngineOptions {
+  uint32_t search_threads = 2, indexing_threads = 1;
+  uint64_t indexing_memory_bytes = uint64_t{256} << 20;
+};
+
+class Engine {
+ public:
+  // Lives as long as the process.
+  static Engine& Instance();
+
+  void Configure(const EngineOptions& options);
+  const EngineOptions& options() const { return options_; }
+  Pool& searches() { return *searches_; }
+  Pool& batches() { return *batches_; }
+
+  Result<uint32_t> Open(const std::string& dir);
+  void Close(uint32_t handle);
+  std::shared_ptr<OpenIndex> Find(uint32_t handle);
+  // Merges in the background until nothing is left to merge.
+  void ScheduleMerge(std::shared_ptr<OpenIndex> index);
+
+ private:
+  Engine() = default;
+  void Merge(const std::shared_ptr<OpenIndex>& index);
+  std::once_flag configured_;
+  EngineOptions options_;
+  std::unique_ptr<Pool> searches_, batches_, merges_;
+  std::mutex mutex_;  // guards what follows
+  std::unordered_map<uint32_t, std::shared_ptr<OpenIndex>> open_;
+  uint32_t next_ = 1;
+};
+
+}  // namespace gannet::addon

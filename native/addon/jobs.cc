@@ -1,0 +1,95 @@
+#include "addon/jobs.h"
+
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace gannet::addon {
+
+Pool::Pool(uint32_t threads, int nice) {
+  for (uint32_t i = 0; i < threads; ++i) std::thread([this, nice] { Work(nice); }).detach();
+}
+
+void Pool::Run(std::function<void()> work) {
+  {
+    const std::lock_guard lock(mutex_);
+    queue_.push_back(std::move(work));
+  }
+  ready_.notify_one();
+}
+
+void Pool::Work(int nice) {
+  if (nice > 0) setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), nice);
+  for (;;) {
+    std::function<void()> work;
+    {
+      std::unique_lock lock(mutex_);
+      ready_.wait(lock, [this] { return !queue_.empty(); });
+      work = std::move(queue_.front());
+      queue_.pop_front();
+    }
+    work();
+  }
+}
+
+std::shared_ptr<Channel> Channel::Create(Napi::Env env) {
+  auto channel = std::shared_ptr<Channel>(new Channel());
+  auto* held = new std::shared_ptr<Channel>(channel);
+  napi_value name;
+  napi_create_string_utf8(env, "gannet", NAPI_AUTO_LENGTH, &name);
+  napi_create_threadsafe_function(
+      env, nullptr, nullptr, name, 0, 1, held,
+      [](napi_env, void* data, void*) { delete static_cast<std::shared_ptr<Channel>*>(data); }, held,
+      [](napi_env call_env, napi_value, void* context, void*) {
+        // A null environment: it is being torn down.
+        if (call_env != nullptr) (*static_cast<std::shared_ptr<Channel>*>(context))->Drain(call_env);
+      },
+      &channel->function_);
+  napi_unref_threadsafe_function(env, channel->function_);
+  napi_add_env_cleanup_hook(
+      env,
+      [](void* data) {
+        auto* hook = static_cast<std::shared_ptr<Channel>*>(data);
+        (*hook)->Close();
+        delete hook;
+      },
+      new std::shared_ptr<Channel>(channel));
+  return channel;
+}
+
+void Channel::Expect(napi_env env) {
+  if (expected_++ == 0) napi_ref_threadsafe_function(env, function_);
+}
+
+void Channel::Complete(Completion completion) {
+  const std::lock_guard lock(mutex_);
+  if (closed_) return;
+  ready_.push_back(std::move(completion));
+  if (woken_) return;
+  woken_ = true;
+  napi_call_threadsafe_function(function_, nullptr, napi_tsfn_nonblocking);
+}
+
+void Channel::Drain(napi_env env) {
+  std::vector<Completion> ready;
+  {
+    const std::lock_guard lock(mutex_);
+    ready.swap(ready_);
+    woken_ = false;
+  }
+  for (Completion& completion : ready) {
+    napi_handle_scope scope;
+    if (napi_open_handle_scope(env, &scope) != napi_ok) continue;
+    completion(env);
+    napi_close_handle_scope(env, scope);
+    if (--expected_ == 0) napi_unref_threadsafe_function(env, function_);
+  }
+}
+
+void Channel::Close() {
+  const std::lock_guard lock(mutex_);
+  closed_ = true;
+  ready_.clear();
+}
+
+}  // namespace gannet::addon

@@ -1,0 +1,58 @@
+// Leaving the JavaScript thread and coming back: thread pools and completions.
+//
+// A pool runs closures on its own threads. A completion is a closure that runs on the JavaScript thread of one
+// environment; the channel wakes that thread once for all completions that have gathered. While nothing is pending the
+// channel does not keep the process alive.
+//
+// Threads: Pool and Channel may be used from any thread; completions run on the environment's thread.
+#pragma once
+
+#include <napi.h>
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace gannet::addon {
+
+class Pool {
+ public:
+  // nice: how much less than the others its threads are scheduled, 0 to 19.
+  Pool(uint32_t threads, int nice);
+  void Run(std::function<void()> work);
+
+ private:
+  void Work(int nice);
+  std::mutex mutex_;  // guards queue_
+  std::condition_variable ready_;
+  std::deque<std::function<void()>> queue_;
+};
+
+class Channel : public std::enable_shared_from_this<Channel> {
+ public:
+  using Completion = std::function<void(napi_env)>;
+  static std::shared_ptr<Channel> Create(Napi::Env env);
+
+  // On the JavaScript thread: one more completion will come.
+  void Expect(napi_env env);
+  // From any thread. After the environment has closed the completion is dropped.
+  void Complete(Completion completion);
+
+ private:
+  Channel() = default;
+  void Drain(napi_env env);
+  void Close();
+  napi_threadsafe_function function_ = nullptr;
+  uint64_t expected_ = 0;  // of the JavaScript thread
+  std::mutex mutex_;       // guards what follows
+  std::vector<Completion> ready_;
+  bool closed_ = false;
+  bool woken_ = false;
+};
+
+}  // namespace gannet::addon

@@ -1,0 +1,373 @@
+// The functions of src/engine/native.ts. Thin: arguments are checked, work goes to a pool, bytes come back.
+
+#include <napi.h>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "addon/errors.h"
+#include "addon/indexes.h"
+#include "addon/jobs.h"
+#include "base/json.h"
+#include "filter/parser.h"
+#include "index/evaluate_filter.h"
+#include "indexing/job.h"
+#include "indexing/operations.h"
+#include "indexing/parse.h"
+#include "search/documents.h"
+#include "search/execute.h"
+#include "search/federate.h"
+
+namespace gannet::addon {
+namespace {
+
+struct Environment {
+  std::shared_ptr<Channel> channel;
+};
+
+std::shared_ptr<Channel> ChannelOf(Napi::Env env) { return env.GetInstanceData<Environment>()->channel; }
+
+// Runs `work` on a pool; the promise it returns settles with what `convert` makes of the result.
+template <typename T, typename Work, typename Convert>
+Napi::Value Async(Napi::Env env, Pool& pool, Work work, Convert convert) {
+  napi_deferred deferred;
+  napi_value promise;
+  napi_create_promise(env, &deferred, &promise);
+  auto channel = ChannelOf(env);
+  channel->Expect(env);
+  pool.Run([channel, deferred, work = std::move(work), convert = std::move(convert)]() mutable {
+    std::shared_ptr<Result<T>> result;
+    try {
+      result = std::make_shared<Result<T>>(work());
+    } catch (const std::exception& error) {
+      result = std::make_shared<Result<T>>(Status::Internal(error.what()));
+    } catch (...) {
+      result = std::make_shared<Result<T>>(Status::Internal("unknown failure in native code"));
+    }
+    channel->Complete([deferred, result, convert = std::move(convert)](napi_env raw) {
+      const Napi::Env env(raw);
+      if (result->ok()) {
+        napi_resolve_deferred(raw, deferred, convert(env, **result));
+      } else {
+        napi_reject_deferred(raw, deferred, MakeError(env, result->status()).Value());
+      }
+    });
+  });
+  return Napi::Value(env, promise);
+}
+
+// The buffer takes the string over; nothing is copied.
+Napi::Value ToBuffer(Napi::Env env, std::string& bytes) {
+  auto* held = new std::string(std::move(bytes));
+  return Napi::Buffer<char>::New(env, held->data(), held->size(), [](Napi::Env, char*, std::string* s) { delete s; }, held);
+}
+
+Napi::Value ToString(Napi::Env env, std::string& text) { return Napi::String::New(env, text); }
+
+// The open index of the first argument; throws and returns null when there is none.
+std::shared_ptr<OpenIndex> IndexOf(const Napi::CallbackInfo& info) {
+  auto open = info.Length() > 0 && info[0].IsNumber()
+                  ? Engine::Instance().Find(info[0].As<Napi::Number>().Uint32Value())
+                  : nullptr;
+  if (!open) MakeError(info.Env(), Status::Internal("the index is not open")).ThrowAsJavaScriptException();
+  return open;
+}
+
+std::string StringAt(const Napi::CallbackInfo& info, size_t at) {
+  return info.Length() > at && info[at].IsString() ? info[at].As<Napi::String>().Utf8Value() : std::string();
+}
+
+Napi::Value Configure(const Napi::CallbackInfo& info) {
+  const auto object = info[0].As<Napi::Object>();
+  const auto number = [&](const char* name) { return object.Get(name).ToNumber().DoubleValue(); };
+  EngineOptions options;
+  options.search_threads = std::max(1u, static_cast<uint32_t>(number("searchThreads")));
+  options.indexing_threads = std::max(1u, static_cast<uint32_t>(number("indexingThreads")));
+  options.indexing_memory_bytes = static_cast<uint64_t>(number("indexingMemoryBytes"));
+  Engine::Instance().Configure(options);
+  return info.Env().Undefined();
+}
+
+Napi::Value OpenIndexAt(const Napi::CallbackInfo& info) {
+  auto handle = Engine::Instance().Open(StringAt(info, 0));
+  if (!handle.ok()) {
+    MakeError(info.Env(), handle.status()).ThrowAsJavaScriptException();
+    return info.Env().Undefined();
+  }
+  return Napi::Number::New(info.Env(), *handle);
+}
+
+Napi::Value CloseIndex(const Napi::CallbackInfo& info) {
+  if (info[0].IsNumber()) Engine::Instance().Close(info[0].As<Napi::Number>().Uint32Value());
+  return info.Env().Undefined();
+}
+
+Napi::Value IndexState(const Napi::CallbackInfo& info) {
+  const auto open = IndexOf(info);
+  if (!open) return info.Env().Undefined();
+  const auto snapshot = open->index->snapshot();
+  const auto [disk, used] = open->index->DiskSizes();
+  uint64_t row_bytes = 0;
+  for (const auto& segment : snapshot->segments) {
+    const uint64_t all = segment->documents->size();
+    row_bytes += all == 0 ? 0 : segment->rows->bytes() * segment->live.size() / all;
+  }
+  std::string out = "{\"primaryKey\":";
+  if (snapshot->has_primary_key) {
+    AppendJsonString(out, snapshot->primary_key);
+  } else {
+    out += "null";
+  }
+  out += ",\"settings\":";
+  out += snapshot->settings_json.empty() ? "null" : snapshot->settings_json;
+  const auto number = [&](const char* name, uint64_t value) {
+    out += std::string(",\"") + name + "\":" + std::to_string(value);
+  };
+  number("numberOfDocuments", snapshot->documents.size());
+  number("rawDocumentDbSize", row_bytes);
+  number("diskBytes", disk);
+  number("usedBytes", used);
+  out += ",\"fieldDistribution\":{";
+  std::map<std::string_view, uint64_t> by_name;
+  for (const auto& [field, count] : snapshot->distribution) {
+    const std::string& name = snapshot->fields->name(field);
+    if (name != "_vectors") by_name[name] = count;
+  }
+  bool first = true;
+  for (const auto& [name, count] : by_name) {
+    if (!first) out += ',';
+    first = false;
+    AppendJsonString(out, name);
+    out += ':' + std::to_string(count);
+  }
+  out += "},\"updatedAt\":";
+  if (snapshot->updated_at.empty()) {
+    out += "null";
+  } else {
+    AppendJsonString(out, snapshot->updated_at);
+  }
+  out += ",\"lastBatch\":";
+  out += snapshot->last_batch.empty() ? "null" : snapshot->last_batch;
+  out += '}';
+  return Napi::String::New(info.Env(), out);
+}
+
+// search, facetSearch, fetchDocuments: a handle and a request in, a body out.
+template <Result<std::string> (*Execute)(index::Index&, std::string_view, uint64_t)>
+Napi::Value Query(const Napi::CallbackInfo& info) {
+  auto open = IndexOf(info);
+  if (!open) return info.Env().Undefined();
+  const uint64_t started = search::MonotonicMicroseconds();
+  return Async<std::string>(
+      info.Env(), Engine::Instance().searches(),
+      [open = std::move(open), request = StringAt(info, 1), started] { return Execute(*open->index, request, started); },
+      ToBuffer);
+}
+
+Result<std::string> Fetch(index::Index& index, std::string_view request, uint64_t) {
+  return search::FetchDocuments(index, request);
+}
+
+Napi::Value FederatedSearch(const Napi::CallbackInfo& info) {
+  std::vector<std::shared_ptr<OpenIndex>> open;
+  const auto handles = info[0].As<Napi::Array>();
+  for (uint32_t i = 0; i < handles.Length(); ++i) {
+    auto one = Engine::Instance().Find(handles.Get(i).ToNumber().Uint32Value());
+    if (!one) {
+      MakeError(info.Env(), Status::Internal("an index is not open")).ThrowAsJavaScriptException();
+      return info.Env().Undefined();
+    }
+    open.push_back(std::move(one));
+  }
+  const uint64_t started = search::MonotonicMicroseconds();
+  return Async<std::string>(
+      info.Env(), Engine::Instance().searches(),
+      [open = std::move(open), request = StringAt(info, 1), started] {
+        std::vector<index::Index*> indexes;
+        for (const auto& one : open) indexes.push_back(one->index.get());
+        return search::ExecuteFederatedSearch(indexes, request, started);
+      },
+      ToBuffer);
+}
+
+Napi::Value GetDocument(const Napi::CallbackInfo& info) {
+  const auto open = IndexOf(info);
+  if (!open) return info.Env().Undefined();
+  std::optional<std::vector<std::string>> fields;
+  if (info[2].IsArray()) {
+    fields.emplace();
+    const auto list = info[2].As<Napi::Array>();
+    for (uint32_t i = 0; i < list.Length(); ++i) fields->push_back(list.Get(i).ToString().Utf8Value());
+  }
+  auto document = search::GetDocument(*open->index, StringAt(info, 1), fields, info[3].ToBoolean().Value());
+  if (!document.ok()) {
+    MakeError(info.Env(), document.status()).ThrowAsJavaScriptException();
+    return info.Env().Undefined();
+  }
+  if (!*document) return info.Env().Null();
+  return ToBuffer(info.Env(), **document);
+}
+
+struct PayloadSummary {
+  uint64_t documents = 0;
+  std::optional<std::string> ndjson;
+};
+
+Result<PayloadSummary> SummarisePayload(std::string_view bytes, const std::string& format, char delimiter,
+                                        const std::string& output) {
+  PayloadSummary summary;
+  if (format != "csv") {
+    const auto kind = format == "ndjson" ? indexing::PayloadFormat::kNdjson : indexing::PayloadFormat::kJson;
+    GANNET_ASSIGN_OR_RETURN(summary.documents, indexing::CheckPayload(bytes, kind));
+    return summary;
+  }
+  if (output.empty()) {
+    std::string lines;
+    GANNET_ASSIGN_OR_RETURN(summary.documents, indexing::ConvertCsv(bytes, delimiter, [&](std::string_view chunk) {
+                              lines += chunk;
+                              return Status::Ok();
+                            }));
+    summary.ndjson = std::move(lines);
+    return summary;
+  }
+  const int descriptor = open(output.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0644);
+  if (descriptor < 0) return segment::IoStatus("creating a payload", errno);
+  auto documents = indexing::ConvertCsv(bytes, delimiter, [&](std::string_view chunk) {
+    for (size_t at = 0; at < chunk.size();) {
+      const ssize_t count = write(descriptor, chunk.data() + at, chunk.size() - at);
+      if (count < 0 && errno != EINTR) return segment::IoStatus("writing a payload", errno);
+      if (count > 0) at += static_cast<size_t>(count);
+    }
+    return Status::Ok();
+  });
+  Status status = documents.ok() ? Status::Ok() : documents.status();
+  if (status.ok() && fsync(descriptor) != 0) status = segment::IoStatus("syncing a payload", errno);
+  close(descriptor);
+  if (!status.ok()) {
+    unlink(output.c_str());
+    return status;
+  }
+  summary.documents = *documents;
+  return summary;
+}
+
+Napi::Value CheckPayload(const Napi::CallbackInfo& info) {
+  const std::string format = StringAt(info, 1), delimiter = StringAt(info, 2), output = StringAt(info, 3);
+  const char cut = delimiter.empty() ? ',' : delimiter[0];
+  const auto convert = [](Napi::Env env, PayloadSummary& summary) -> Napi::Value {
+    auto object = Napi::Object::New(env);
+    object.Set("documents", Napi::Number::New(env, static_cast<double>(summary.documents)));
+    if (summary.ndjson) object.Set("ndjson", ToBuffer(env, *summary.ndjson));
+    return object;
+  };
+  Pool& pool = Engine::Instance().searches();
+  if (info[0].IsBuffer()) {
+    const auto buffer = info[0].As<Napi::Buffer<char>>();
+    std::string bytes(buffer.Data(), buffer.Length());
+    return Async<PayloadSummary>(
+        info.Env(), pool, [bytes = std::move(bytes), format, cut] { return SummarisePayload(bytes, format, cut, {}); },
+        convert);
+  }
+  return Async<PayloadSummary>(
+      info.Env(), pool,
+      [path = StringAt(info, 0), format, cut, output]() -> Result<PayloadSummary> {
+        GANNET_ASSIGN_OR_RETURN(const auto payload, indexing::Payload::Map(path));
+        return SummarisePayload(payload->bytes(), format, cut, output);
+      },
+      convert);
+}
+
+Result<DocSet> EvaluateForDeletion(const index::Snapshot& snapshot, std::string_view filter_json) {
+  // Whether CONTAINS may be used was checked when the request came in.
+  return index::EvaluateFilterJson(snapshot, filter_json, filter::FilterFeatures{true, true});
+}
+
+Napi::Value ApplyBatch(const Napi::CallbackInfo& info) {
+  auto open = IndexOf(info);
+  if (!open) return info.Env().Undefined();
+  std::vector<std::string> payloads;
+  if (info[2].IsArray()) {
+    const auto list = info[2].As<Napi::Array>();
+    for (uint32_t i = 0; i < list.Length(); ++i) {
+      const auto buffer = list.Get(i).As<Napi::Buffer<char>>();
+      payloads.emplace_back(buffer.Data(), buffer.Length());
+    }
+  }
+  return Async<std::string>(
+      info.Env(), Engine::Instance().batches(),
+      [open = std::move(open), job = StringAt(info, 1), payloads = std::move(payloads)]() -> Result<std::string> {
+        const std::lock_guard batch(open->batch_mutex);
+        std::vector<std::string_view> views(payloads.begin(), payloads.end());
+        const EngineOptions& engine = Engine::Instance().options();
+        const indexing::JobOptions options{engine.indexing_threads, engine.indexing_memory_bytes};
+        const bool settings = job.find("\"kind\":\"settings\"") != job.npos;
+        std::unique_lock<std::mutex> structure(open->structure_mutex, std::defer_lock);
+        if (settings) {
+          // Columns are built segment by segment: no merge may take a segment away meanwhile.
+          open->stop_merging = true;
+          structure.lock();
+          open->stop_merging = false;
+        }
+        open->progress.cancelled = false;
+        open->running = true;
+        auto outcome = indexing::RunBatch(*open->index, job, views, options, EvaluateForDeletion, open->progress);
+        open->running = false;
+        if (structure.owns_lock()) structure.unlock();
+        Engine::Instance().ScheduleMerge(open);
+        return outcome;
+      },
+      ToString);
+}
+
+Napi::Value CancelBatch(const Napi::CallbackInfo& info) {
+  if (const auto open = IndexOf(info)) open->progress.cancelled = true;
+  return info.Env().Undefined();
+}
+
+Napi::Value BatchProgress(const Napi::CallbackInfo& info) {
+  const auto open = IndexOf(info);
+  if (!open) return info.Env().Undefined();
+  if (!open->running) return Napi::String::New(info.Env(), "null");
+  const auto step = open->progress.step();
+  std::string out = "{\"steps\":[{\"currentStep\":";
+  AppendJsonString(out, step.name);
+  out += ",\"finished\":" + std::to_string(std::min(step.finished, step.total)) + ",\"total\":" + std::to_string(step.total) + "}]}";
+  return Napi::String::New(info.Env(), out);
+}
+
+Napi::Value CheckFilter(const Napi::CallbackInfo& info) {
+  const bool contains = info.Length() > 1 && info[1].ToBoolean().Value();
+  const auto tree = filter::ParseFilterJson(StringAt(info, 0), filter::FilterFeatures{contains, false});
+  if (!tree.ok()) MakeError(info.Env(), tree.status()).ThrowAsJavaScriptException();
+  return info.Env().Undefined();
+}
+
+Napi::Object Init(Napi::Env env, Napi::Object exports) {
+  env.SetInstanceData(new Environment{Channel::Create(env)});
+  const auto add = [&](const char* name, Napi::Value (*function)(const Napi::CallbackInfo&)) {
+    exports.Set(name, Napi::Function::New(env, function, name));
+  };
+  add("configure", Configure);
+  add("openIndex", OpenIndexAt);
+  add("closeIndex", CloseIndex);
+  add("indexState", IndexState);
+  add("search", Query<search::ExecuteSearch>);
+  add("facetSearch", Query<search::ExecuteFacetSearch>);
+  add("fetchDocuments", Query<Fetch>);
+  add("federatedSearch", FederatedSearch);
+  add("getDocument", GetDocument);
+  add("checkPayload", CheckPayload);
+  add("applyBatch", ApplyBatch);
+  add("cancelBatch", CancelBatch);
+  add("batchProgress", BatchProgress);
+  add("checkFilter", CheckFilter);
+  return exports;
+}
+
+}  // namespace
+}  // namespace gannet::addon
+
+static Napi::Object InitModule(Napi::Env env, Napi::Object exports) { return gannet::addon::Init(env, exports); }
+NODE_API_MODULE(gannet, InitModule)

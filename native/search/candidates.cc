@@ -1,0 +1,236 @@
+#include "search/candidates.h"
+
+#include <algorithm>
+
+namespace gannet::search {
+namespace {
+
+constexpr Role kNoRole = 0xffff;
+
+}  // namespace
+
+void Candidates::AssignRoles() {
+  auto& nodes = graph_.nodes();
+  if (class_roles_.size() < nodes.size()) {
+    class_roles_.resize(nodes.size(), {kNoRole, kNoRole, kNoRole});
+  }
+  word_roles_.resize(graph_.words().size(), kNoRole);
+  const auto role_of_word = [&](WordNumber word) {
+    if (word != kNoWord && word_roles_[word] == kNoRole) word_roles_[word] = role_count_++;
+  };
+  for (size_t n = 0; n < nodes.size(); ++n) {
+    for (int typos = 0; typos < kTypoClasses; ++typos) {
+      const Derivations& derivations = nodes[n].classes[typos];
+      if (!derivations.ready || derivations.empty()) continue;
+      const bool only_verbatim = typos == 0 && !derivations.has_range && derivations.words.size() == 1;
+      if (!derivations.words.empty() || derivations.has_range) {
+        // A class of one word shares the role of the word.
+        if (only_verbatim || (derivations.words.size() == 1 && !derivations.has_range)) {
+          role_of_word(derivations.words[0]);
+          class_roles_[n][typos] = word_roles_[derivations.words[0]];
+        } else if (class_roles_[n][typos] == kNoRole) {
+          class_roles_[n][typos] = role_count_++;
+        }
+      }
+      for (const Phrase& phrase : derivations.phrases) {
+        for (const WordNumber word : phrase.words) role_of_word(word);
+      }
+    }
+    role_of_word(nodes[n].verbatim);
+  }
+}
+
+void Candidates::Load(const DocSet& documents) {
+  AssignRoles();
+  const size_t before = known_.size();
+  const auto& segments = graph_.snapshot().segments;
+  for (size_t s = 0; s < segments.size(); ++s) {
+    const DocSet here = documents & segments[s]->live;
+    if (!here.empty()) LoadSegment(s, here);
+  }
+  const auto by_docid = [](const Known& a, const Known& b) { return a.docid < b.docid; };
+  if (!std::is_sorted(known_.begin() + static_cast<ptrdiff_t>(before), known_.end(), by_docid)) {
+    std::sort(known_.begin() + static_cast<ptrdiff_t>(before), known_.end(), by_docid);
+  }
+  std::inplace_merge(known_.begin(), known_.begin() + static_cast<ptrdiff_t>(before), known_.end(), by_docid);
+}
+
+void Candidates::LoadSegment(size_t segment, const DocSet& documents) {
+  const index::SegmentView& view = *graph_.snapshot().segments[segment];
+  const FieldScope& scope = graph_.scope();
+  RoleMap roles(*view.text);
+  // Words of classes with fields of their own (typos and ngrams keep to tolerant fields) are checked below.
+  std::vector<uint8_t> tolerant_only(role_count_);
+  const auto& nodes = graph_.nodes();
+  const auto& words = graph_.words();
+  for (WordNumber word = 0; word < words.size(); ++word) {
+    if (word_roles_[word] == kNoRole || words[word].ordinals[segment] == kNoOrdinal) continue;
+    roles.Add(words[word].ordinals[segment], word_roles_[word]);
+  }
+  for (size_t n = 0; n < nodes.size(); ++n) {
+    for (int typos = 0; typos < kTypoClasses; ++typos) {
+      const Derivations& derivations = nodes[n].classes[typos];
+      const Role role = class_roles_[n][typos];
+      if (role == kNoRole || !derivations.ready) continue;
+      if (derivations.words.size() == 1 && !derivations.has_range) continue;  // the word's own role
+      tolerant_only[role] = typos > 0 || nodes[n].ngram();
+      const bool range = derivations.has_range && derivations.ranges[segment].first < derivations.ranges[segment].second;
+      if (range) roles.AddRange(derivations.ranges[segment].first, derivations.ranges[segment].second, role);
+      for (const WordNumber word : derivations.words) {
+        const Ordinal ordinal = words[word].ordinals[segment];
+        if (ordinal == kNoOrdinal) continue;
+        if (range && ordinal >= derivations.ranges[segment].first && ordinal < derivations.ranges[segment].second) continue;
+        roles.Add(ordinal, role);
+      }
+    }
+  }
+  const bool checked = !scope.all || scope.any_exact;
+  struct Found {
+    Role role;
+    Ordinal ordinal;
+    Place place;
+  };
+  std::vector<Found> found;
+  documents.ForEach([&](uint32_t docid) {
+    const int64_t place = view.text->Find(docid);
+    if (place < 0) return;
+    found.clear();
+    roles.Scan(view.text->ForwardRecord(static_cast<uint32_t>(place)),
+               [&](Role role, Ordinal ordinal, Place at) { found.push_back({role, ordinal, at}); });
+    const auto by_role = [](const Found& a, const Found& b) { return a.role < b.role; };
+    if (found.size() > 1 && !std::is_sorted(found.begin(), found.end(), by_role)) {
+      std::stable_sort(found.begin(), found.end(), by_role);
+    }
+    if (checked) {
+      // A word counts where it stands in a searched field, and for typos in one that takes them.
+      size_t kept = 0;
+      for (size_t i = 0; i < found.size(); ++i) {
+        bool searched = false, tolerant = false;
+        for (const Found& other : found) {
+          if (other.role != found[i].role || other.ordinal != found[i].ordinal) continue;
+          const FieldId field = FieldOf(other.place);
+          searched |= scope.Searches(field);
+          tolerant |= !scope.any_exact || scope.tolerant.Has(field);
+        }
+        if (searched && (tolerant || !tolerant_only[found[i].role])) found[kept++] = found[i];
+      }
+      found.resize(kept);
+    }
+    const auto begin = static_cast<uint32_t>(entries_.size());
+    for (size_t i = 0; i < found.size();) {
+      const auto from = static_cast<uint32_t>(places_.size());
+      const Role role = found[i].role;
+      for (; i < found.size() && found[i].role == role; ++i) places_.push_back(found[i].place);
+      entries_.push_back({role, from, static_cast<uint32_t>(places_.size())});
+    }
+    known_.push_back({docid, begin, static_cast<uint32_t>(entries_.size())});
+  });
+}
+
+int64_t Candidates::Find(DocId docid) const {
+  const auto found = std::lower_bound(known_.begin(), known_.end(), docid,
+                                      [](const Known& known, DocId id) { return known.docid < id; });
+  return found != known_.end() && found->docid == docid ? found - known_.begin() : -1;
+}
+
+std::span<const Place> Candidates::PlacesOf(const Known& known, Role role) const {
+  if (role == kNoRole) return {};
+  for (uint32_t i = known.begin; i < known.end; ++i) {
+    if (entries_[i].role == role) return std::span(places_).subspan(entries_[i].begin, entries_[i].end - entries_[i].begin);
+  }
+  return {};
+}
+
+std::span<const Place> Candidates::WordPlaces(DocId docid, WordNumber word) const {
+  const int64_t at = Find(docid);
+  if (at < 0 || word == kNoWord || word >= word_roles_.size()) return {};
+  return PlacesOf(known_[static_cast<size_t>(at)], word_roles_[word]);
+}
+
+void Candidates::StateOf(DocId docid, const Node& node, int typos, bool verbatim, State& state) const {
+  state.matches = false;
+  state.places.clear();
+  state.phrases.clear();
+  const int64_t at = Find(docid);
+  if (at < 0) return;
+  const Known& known = known_[static_cast<size_t>(at)];
+  const FieldScope& scope = graph_.scope();
+  const auto in_scope = [&](std::span<const Place> places) {
+    return !places.empty() &&
+           (scope.all || std::any_of(places.begin(), places.end(), [&](Place p) { return scope.Searches(FieldOf(p)); }));
+  };
+  if (verbatim && !node.term.phrase) {
+    if (node.ngram() || node.verbatim == kNoWord) return;
+    const auto places = PlacesOf(known, word_roles_[node.verbatim]);
+    if (!in_scope(places)) return;
+    state.places.push_back(places);
+    state.matches = true;
+    return;
+  }
+  const auto node_number = static_cast<size_t>(&node - graph_.nodes().data());
+  const bool by_attribute = graph_.snapshot().settings->proximity_by_attribute;
+  for (int c = typos < 0 ? 0 : typos; c <= (typos < 0 ? kTypoClasses - 1 : typos); ++c) {
+    const Derivations& derivations = node.classes[c];
+    if (!derivations.ready) continue;
+    if (const auto places = PlacesOf(known, class_roles_[node_number][c]); in_scope(places)) {
+      // A class of one word shares a role that knows nothing of tolerant fields.
+      const bool tolerant_only = scope.any_exact && (c > 0 || node.ngram());
+      if (!tolerant_only || std::any_of(places.begin(), places.end(), [&](Place p) { return scope.tolerant.Has(FieldOf(p)); })) {
+        state.places.push_back(places);
+        state.matches = true;
+      }
+    }
+    for (const Phrase& phrase : derivations.phrases) {
+      bool holds = true;
+      for (size_t i = 0; i < phrase.words.size() && holds; ++i) {
+        if (phrase.words[i] == kNoWord) continue;
+        const auto left = PlacesOf(known, word_roles_[phrase.words[i]]);
+        holds = in_scope(left);
+        for (size_t j = i + 1; j <= i + 2 && j < phrase.words.size() && holds; ++j) {
+          if (phrase.words[j] == kNoWord) continue;
+          const auto right = PlacesOf(known, word_roles_[phrase.words[j]]);
+          bool follows = false;
+          for (const Place x : left) {
+            for (const Place y : right) {
+              follows |= FieldOf(x) == FieldOf(y) && (by_attribute || (y > x && y - x <= j - i));
+            }
+          }
+          holds = follows;
+        }
+      }
+      if (!holds) continue;
+      PhrasePlaces places;
+      const auto of = [&](WordNumber word) {
+        return word == kNoWord ? std::span<const Place>() : PlacesOf(known, word_roles_[word]);
+      };
+      places.first = of(phrase.words.front());
+      places.last = of(phrase.words.back());
+      for (const WordNumber word : phrase.words) {
+        if (word == kNoWord) continue;
+        places.first_real = of(word);
+        break;
+      }
+      state.phrases.push_back(places);
+      state.matches = true;
+    }
+  }
+}
+
+uint32_t Candidates::WordCount(DocId docid, FieldId field) const {
+  for (const auto& segment : graph_.snapshot().segments) {
+    if (!segment->live.Contains(docid)) continue;
+    const int64_t place = segment->text->Find(docid);
+    if (place < 0) return 0;
+    uint32_t count = 0;
+    segment->text->ForEachRun(
+        segment->text->ForwardRecord(static_cast<uint32_t>(place)),
+        [&](FieldId f, uint32_t words) {
+          if (f == field) count = words;
+        },
+        [](FieldId, uint32_t, const segment::PackedOrdinals&) {});
+    return count;
+  }
+  return 0;
+}
+
+}  // namespace gannet::search

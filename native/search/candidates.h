@@ -1,0 +1,70 @@
+// What the documents of a bucket offer to a query: for each, where the derivations of every node stand.
+//
+// Read once per document from its forward record, when the first rule needs positions; kept for the rules
+// after it. About 4 bytes per occurrence.
+//
+// Threads: one owner. Lifetime: dies before the graph.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "bitmap/docset.h"
+#include "search/graph.h"
+#include "search/places.h"
+
+namespace gannet::search {
+
+struct PhrasePlaces {
+  std::span<const Place> first, last;  // of its first and last word; empty for a stop word
+  std::span<const Place> first_real;   // of its first word that is not a stop word
+};
+
+// How a document matches a step of a path.
+struct State {
+  bool matches = false;
+  std::vector<std::span<const Place>> places;  // of words, in all fields
+  std::vector<PhrasePlaces> phrases;
+};
+
+class Candidates {
+ public:
+  explicit Candidates(Graph& graph) : graph_(graph) {}
+
+  // Makes the occurrences of these documents known. Derivations of all classes that were looked up before count.
+  void Load(const DocSet& documents);
+  bool Knows(DocId docid) const { return Find(docid) >= 0; }
+
+  // Fills `state`. typos: a class, or -1 for all of them. verbatim: only the word as typed.
+  void StateOf(DocId docid, const Node& node, int typos, bool verbatim, State& state) const;
+  std::span<const Place> WordPlaces(DocId docid, WordNumber word) const;
+  // Number of indexed words of a field of a document.
+  uint32_t WordCount(DocId docid, FieldId field) const;
+  Graph& graph() const { return graph_; }
+
+ private:
+  struct Entry {
+    Role role;
+    uint32_t begin, end;  // of places_
+  };
+  struct Known {
+    DocId docid;
+    uint32_t begin, end;  // of entries_
+  };
+  void AssignRoles();
+  void LoadSegment(size_t segment, const DocSet& documents);
+  int64_t Find(DocId docid) const;
+  std::span<const Place> PlacesOf(const Known& known, Role role) const;
+
+  Graph& graph_;
+  // A role per node and class with words, then one per word that is looked at by itself.
+  std::vector<std::array<Role, kTypoClasses>> class_roles_;  // by node
+  std::vector<Role> word_roles_;                             // by word number
+  Role role_count_ = 0;
+  std::vector<Place> places_;
+  std::vector<Entry> entries_;
+  std::vector<Known> known_;  // ascending by docid after each Load
+};
+
+}  // namespace gannet::search

@@ -1,0 +1,146 @@
+#include "search/documents.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "base/json.h"
+#include "base/json_value.h"
+#include "index/evaluate_filter.h"
+#include "search/select.h"
+#include "search/sort.h"
+
+namespace gannet::search {
+namespace {
+
+class Writer {
+ public:
+  Writer(const index::Snapshot& snapshot, const std::optional<std::vector<std::string>>& fields, bool retrieve_vectors)
+      : snapshot_(snapshot), selection_(Selection::ForDocuments(fields)), retrieve_vectors_(retrieve_vectors),
+        codec_(snapshot.dictionary), vectors_(snapshot.fields->Find("_vectors")) {}
+
+  Status Append(DocId docid, std::string& out) {
+    GANNET_ASSIGN_OR_RETURN(const std::string_view row, codec_.Expand(snapshot_.FindRow(docid)));
+    if (!segment::ParseRow(row, fields_)) return Status::Corruption("a stored document is damaged");
+    bool first = true;
+    out += '{';
+    AppendSelected(fields_, *snapshot_.fields, selection_, first, out);
+    if (retrieve_vectors_) {
+      out += first ? "\"_vectors\":" : ",\"_vectors\":";
+      std::string_view value = "{}";
+      for (const segment::RowField& field : fields_) {
+        if (vectors_ && field.field == *vectors_ && field.value != "null") value = field.value;
+      }
+      out += value;
+    }
+    out += '}';
+    return Status::Ok();
+  }
+
+ private:
+  const index::Snapshot& snapshot_;
+  Selection selection_;
+  bool retrieve_vectors_;
+  segment::RowCodec codec_;
+  std::optional<FieldId> vectors_;
+  std::vector<segment::RowField> fields_;
+};
+
+// The first `end` documents in the order of the criteria, ties by docid.
+void CollectSorted(const index::Snapshot& snapshot, const std::vector<SortCriterion>& sort, size_t at,
+                   const DocSet& documents, uint64_t end, std::vector<DocId>& out) {
+  if (at == sort.size()) {
+    documents.ForEach([&](uint32_t docid) -> bool {
+      out.push_back(docid);
+      return out.size() < end;
+    });
+    return;
+  }
+  SortedBuckets buckets(snapshot, sort[at], documents);
+  DocSet bucket;
+  SortValue value;
+  while (out.size() < end && buckets.Next(bucket, value)) CollectSorted(snapshot, sort, at + 1, bucket, end, out);
+}
+
+}  // namespace
+
+Result<std::optional<std::string>> GetDocument(index::Index& index, std::string_view id,
+                                               const std::optional<std::vector<std::string>>& fields,
+                                               bool retrieve_vectors) {
+  if (id.empty() || id.size() > 511) return std::optional<std::string>();
+  // The ids are read first: a snapshot taken before could lack what they name.
+  GANNET_ASSIGN_OR_RETURN(const auto ids, index.ReadExternalIds());
+  const auto docid = ids.Find(id);
+  const auto snapshot = index.snapshot();
+  if (!docid || !snapshot->documents.Contains(*docid)) return std::optional<std::string>();
+  std::string out;
+  GANNET_RETURN_IF_ERROR(Writer(*snapshot, fields, retrieve_vectors).Append(*docid, out));
+  return std::optional(std::move(out));
+}
+
+Result<std::string> FetchDocuments(index::Index& index, std::string_view request_json) {
+  const json::Value request = json::Value::Parse(request_json);
+  const uint64_t offset = request["offset"].integer(0), limit = request["limit"].integer(20);
+  DocSet wanted;
+  const bool by_ids = request["ids"].is_array();
+  if (by_ids) {
+    GANNET_ASSIGN_OR_RETURN(const auto ids, index.ReadExternalIds());
+    for (const json::Value& id : request["ids"].items()) {
+      if (const auto docid = ids.Find(id.is_string() ? std::string_view(id.string()) : id.text())) wanted.Add(*docid);
+    }
+  }
+  const auto snapshot = index.snapshot();
+  DocSet documents = snapshot->documents;
+  if (by_ids) documents &= wanted;
+  const auto rename = [](const Status& status) {
+    return status.detail() == "invalid_search_filter"
+               ? Status(status.code(), status.message(), "invalid_document_filter")
+               : status;
+  };
+  if (!request["filter"].is_null()) {
+    const filter::FilterFeatures features{request["containsFilter"].boolean(), request["multimodal"].boolean()};
+    auto matched = index::EvaluateFilterJson(*snapshot, request["filter"].text(), features);
+    if (!matched.ok()) return rename(matched.status());
+    documents &= *matched;
+  }
+  const auto sort_items = request["sort"].Strings().value_or(std::vector<std::string>());
+  GANNET_ASSIGN_OR_RETURN(const auto sort, ParseSort(sort_items, *snapshot->settings, "invalid_document_sort", false));
+  const uint64_t total = documents.size();
+  std::vector<DocId> page;
+  if (sort.empty()) {
+    if (offset < total && limit > 0) {
+      DocSetCursor cursor(documents);
+      if (offset > 0) cursor.SkipTo(documents.Select(static_cast<uint32_t>(offset)));
+      page.resize(std::min(limit, total - offset));
+      size_t filled = 0;
+      while (filled < page.size()) {
+        const size_t count = cursor.Read(page.data() + filled, page.size() - filled);
+        if (count == 0) break;
+        filled += count;
+      }
+      page.resize(filled);
+    }
+  } else if (limit > 0) {
+    const uint64_t end = limit > total ? total : std::min(total, offset + limit);
+    if (offset < end) {
+      CollectSorted(*snapshot, sort, 0, documents, end, page);
+      page.erase(page.begin(), page.begin() + static_cast<ptrdiff_t>(std::min<uint64_t>(offset, page.size())));
+    }
+  }
+  Writer writer(*snapshot, request["fields"].Strings(), request["retrieveVectors"].boolean());
+  std::string out = "{\"results\":[";
+  for (size_t i = 0; i < page.size(); ++i) {
+    if (i > 0) out += ',';
+    GANNET_RETURN_IF_ERROR(writer.Append(page[i], out));
+  }
+  out += "],\"offset\":";
+  AppendJsonNumber(out, offset);
+  out += ",\"limit\":";
+  AppendJsonNumber(out, limit);
+  out += ",\"total\":";
+  AppendJsonNumber(out, total);
+  out += '}';
+  GANNET_RETURN_IF_ERROR(snapshot->Health());
+  return out;
+}
+
+}  // namespace gannet::search

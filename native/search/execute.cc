@@ -1,0 +1,440 @@
+#include "search/execute.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <random>
+
+#include "base/json.h"
+#include "base/json_reader.h"
+#include "filter/geo.h"
+#include "index/evaluate_filter.h"
+#include "search/facet_counts.h"
+#include "search/facet_search.h"
+
+namespace gannet::search {
+namespace {
+
+constexpr uint64_t kCutoffMsDefault = 1500;
+
+std::vector<std::string> StringsOr(const json::Value& value) {
+  return value.Strings().value_or(std::vector<std::string>());
+}
+
+std::optional<uint64_t> OptionalInteger(const json::Value& value) {
+  if (value.kind() != json::Value::Kind::kNumber) return std::nullopt;
+  return value.integer();
+}
+
+}  // namespace
+
+uint64_t MonotonicMicroseconds() {
+  return static_cast<uint64_t>(
+      std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now().time_since_epoch()).count());
+}
+
+std::string MakeUuid7() {
+  thread_local std::mt19937_64 random(std::random_device{}());
+  const auto milliseconds = static_cast<uint64_t>(
+      std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch()).count());
+  uint64_t high = milliseconds << 16 | 0x7000 | (random() & 0xfff);
+  uint64_t low = uint64_t{2} << 62 | (random() >> 2);
+  static constexpr char kDigits[] = "0123456789abcdef";
+  std::string out;
+  for (int i = 0; i < 32; ++i) {
+    if (i == 8 || i == 12 || i == 16 || i == 20) out += '-';
+    uint64_t& part = i < 16 ? high : low;
+    out += kDigits[part >> 60];
+    part <<= 4;
+  }
+  return out;
+}
+
+Result<SearchRequest> SearchRequest::FromJson(const json::Value& object) {
+  SearchRequest request;
+  for (const auto& [name, value] : object.members()) {
+    if (value.is_null()) continue;
+    if (name == "q") {
+      request.q = value.string();
+    } else if (name == "segmentation") {
+      for (const json::Value& start : value.items()) request.word_starts.push_back(static_cast<uint32_t>(start.integer()));
+    } else if (name == "offset") {
+      request.offset = value.integer();
+    } else if (name == "limit") {
+      request.limit = value.integer();
+    } else if (name == "page") {
+      request.page = OptionalInteger(value);
+    } else if (name == "hitsPerPage") {
+      request.hits_per_page = OptionalInteger(value);
+    } else if (name == "filter") {
+      request.filter = value.text();
+    } else if (name == "containsFilter") {
+      request.contains_filter = value.boolean();
+    } else if (name == "multimodal") {
+      request.multimodal = value.boolean();
+    } else if (name == "sort") {
+      request.sort = StringsOr(value);
+    } else if (name == "distinct") {
+      request.distinct = value.string();
+    } else if (name == "facets") {
+      request.facets = StringsOr(value);
+    } else if (name == "attributesToRetrieve") {
+      request.attributes_to_retrieve = value.Strings();
+    } else if (name == "attributesToSearchOn") {
+      request.attributes_to_search_on = value.Strings();
+    } else if (name == "attributesToHighlight") {
+      request.format.highlight = value.Strings();
+    } else if (name == "attributesToCrop") {
+      request.format.crop = value.Strings();
+    } else if (name == "cropLength") {
+      request.format.crop_length = static_cast<uint32_t>(std::min<uint64_t>(value.integer(10), UINT32_MAX));
+    } else if (name == "cropMarker") {
+      request.format.crop_marker = value.string();
+    } else if (name == "highlightPreTag") {
+      request.format.pre_tag = value.string();
+    } else if (name == "highlightPostTag") {
+      request.format.post_tag = value.string();
+    } else if (name == "showMatchesPosition") {
+      request.format.matches_position = value.boolean();
+    } else if (name == "matchingStrategy") {
+      request.strategy = value.string() == "all"         ? MatchingStrategy::kAll
+                         : value.string() == "frequency" ? MatchingStrategy::kFrequency
+                                                         : MatchingStrategy::kLast;
+    } else if (name == "showRankingScore") {
+      request.show_score = value.boolean();
+    } else if (name == "showRankingScoreDetails") {
+      request.show_details = value.boolean();
+    } else if (name == "rankingScoreThreshold") {
+      request.threshold = value.number();
+    } else if (name == "retrieveVectors") {
+      request.retrieve_vectors = value.boolean();
+    } else if (name == "locales") {
+      for (const std::string& code : StringsOr(value)) {
+        if (const auto locale = text::ParseLocale(code)) request.locales.push_back(*locale);
+      }
+    }
+  }
+  return request;
+}
+
+SearchRun::SearchRun(std::shared_ptr<const index::Snapshot> snapshot, SearchRequest request)
+    : snapshot_(std::move(snapshot)), request_(std::move(request)) {}
+
+Result<std::unique_ptr<SearchRun>> SearchRun::Run(std::shared_ptr<const index::Snapshot> snapshot,
+                                                  SearchRequest request, bool from_start) {
+  auto run = std::unique_ptr<SearchRun>(new SearchRun(std::move(snapshot), std::move(request)));
+  run->deadline_ = Deadline::In(run->snapshot_->settings->search_cutoff_ms.value_or(kCutoffMsDefault));
+  RankOptions& options = run->options_;
+  const SearchRequest& wanted = run->request_;
+  const uint64_t most = run->snapshot_->settings->max_total_hits;
+  if (wanted.paged()) {
+    const uint64_t per_page = wanted.hits_per_page.value_or(20), page = wanted.page.value_or(1);
+    // Pages far behind the end must not overflow.
+    const uint64_t before = page == 0 ? 0 : page - 1;
+    options.offset = per_page != 0 && before > most / per_page ? most : std::min(per_page * before, most);
+    options.end = page == 0 ? options.offset : options.offset + std::min(per_page, most - options.offset);
+    options.exhaustive = true;
+  } else {
+    options.offset = std::min(wanted.offset, most);
+    options.end = options.offset + std::min(wanted.limit, most - options.offset);
+  }
+  options.strategy = wanted.strategy;
+  options.threshold = wanted.threshold;
+  options.details = wanted.show_score || wanted.show_details || wanted.threshold || from_start;
+  options.deadline = &*run->deadline_;
+  if (from_start) options.offset = 0;
+  GANNET_RETURN_IF_ERROR(run->Prepare());
+  GANNET_RETURN_IF_ERROR(run->snapshot_->Health());
+  return run;
+}
+
+Status SearchRun::MakeScope() {
+  const index::Settings& settings = *snapshot_->settings;
+  const auto& on = request_.attributes_to_search_on;
+  const bool every = !on || std::find(on->begin(), on->end(), "*") != on->end();
+  scope_.all = every;
+  scope_.exact_numbers = settings.typo_disabled_on_numbers;
+  if (!every) {
+    for (const std::string& name : *on) {
+      const bool pattern = name.starts_with('*') || name.ends_with('*');
+      if (pattern || !settings.searchable) continue;
+      const bool listed = std::any_of(settings.searchable->begin(), settings.searchable->end(), [&](const auto& entry) {
+        return index::Covers(entry, name) || index::Covers(name, entry);
+      });
+      if (!listed) {
+        std::string known;
+        bool hidden = false;
+        for (const std::string& entry : *settings.searchable) {
+          if (settings.Displays(entry)) {
+            known += (known.empty() ? "`" : ", `") + entry + "`";
+          } else {
+            hidden = true;
+          }
+        }
+        if (hidden) known += known.empty() ? "hidden ones" : " and hidden ones";
+        return Status::Invalid("The attribute `" + name + "` of `attributesToSearchOn` is not searchable. Searchable: " + known + ".",
+                               "invalid_search_attributes_to_search_on");
+      }
+    }
+  }
+  for (size_t f = 0; f < snapshot_->traits.size(); ++f) {
+    const auto field = static_cast<FieldId>(f);
+    const index::FieldTraits& traits = snapshot_->traits[f];
+    if (!traits.searchable) continue;
+    if (!every) {
+      const std::string& name = snapshot_->fields->name(field);
+      const bool wanted = std::any_of(on->begin(), on->end(), [&](const auto& entry) {
+        return index::Covers(entry, name) || index::MatchesPattern(entry, name);
+      });
+      if (!wanted) continue;
+      scope_.searched.Add(field);
+    }
+    if (traits.typo_tolerant) {
+      scope_.tolerant.Add(field);
+    } else {
+      scope_.any_exact = true;
+    }
+  }
+  return Status::Ok();
+}
+
+std::vector<text::Locale> SearchRun::QueryLocales() const {
+  if (!request_.locales.empty() || snapshot_->settings->localized.empty()) return request_.locales;
+  std::vector<text::Locale> locales;
+  for (size_t f = 0; f < snapshot_->traits.size(); ++f) {
+    const index::FieldTraits& traits = snapshot_->traits[f];
+    if (!traits.searchable || !scope_.Searches(static_cast<FieldId>(f))) continue;
+    for (const text::Locale locale : traits.locales) {
+      if (std::find(locales.begin(), locales.end(), locale) == locales.end()) locales.push_back(locale);
+    }
+  }
+  return locales;
+}
+
+DocSet SearchRun::WithoutNegatives(DocSet allowed) {
+  for (const std::string& text : query_.negative_words) {
+    const WordNumber word = graph_->FindWord(text);
+    if (word != kNoWord) allowed -= graph_->WordDocuments(graph_->words()[word], scope_.fields());
+  }
+  for (const auto& words : query_.negative_phrases) {
+    if (const auto phrase = graph_->FindPhrase(words)) allowed -= graph_->PhraseDocuments(*phrase);
+  }
+  return allowed;
+}
+
+Status SearchRun::Prepare() {
+  const index::Settings& settings = *snapshot_->settings;
+  GANNET_RETURN_IF_ERROR(MakeScope());
+  std::optional<std::string> distinct = request_.distinct;
+  if (distinct) {
+    const auto rule = settings.Filterable(*distinct);
+    if (!rule || !rule->first.filterable()) {
+      return Status::Invalid("The attribute `" + *distinct + "` of `distinct` is not filterable.", "invalid_search_distinct");
+    }
+  } else {
+    distinct = settings.distinct;
+  }
+  DocSet allowed = snapshot_->documents;
+  if (!request_.filter.empty()) {
+    const filter::FilterFeatures features{request_.contains_filter, request_.multimodal};
+    GANNET_ASSIGN_OR_RETURN(allowed, index::EvaluateFilterJson(*snapshot_, request_.filter, features));
+  }
+  GANNET_ASSIGN_OR_RETURN(sort_, ParseSort(request_.sort, settings, "invalid_search_sort", true));
+  if (!request_.facets.empty()) GANNET_RETURN_IF_ERROR(ValidateFacets(*snapshot_, request_.facets));
+
+  query_ = ParseQuery(request_.q, *snapshot_->analyzer, QueryLocales(), request_.word_starts, settings.prefix_search);
+  graph_ = std::make_unique<Graph>(*snapshot_, scope_, query_);
+  allowed = WithoutNegatives(std::move(allowed));
+  const bool has_terms = !query_.terms.empty();
+  if (distinct) {
+    distinct_ = std::make_unique<Distinct>(*snapshot_, *distinct);
+    if (!distinct_->active()) distinct_.reset();
+  }
+  ranker_ = std::make_unique<Ranker>(*snapshot_, has_terms ? graph_.get() : nullptr, query_, options_,
+                                     RulesFor(settings, sort_, has_terms, options_.strategy, custom_sort_),
+                                     distinct_.get());
+  DocSet universe = ranker_->Universe(allowed);
+  candidates_ = universe;
+  ranker_->Run(std::move(universe));
+  if (!ranker_->excluded().empty()) candidates_ -= ranker_->excluded();
+  return Status::Ok();
+}
+
+const std::vector<Hit>& SearchRun::hits() const { return ranker_->hits(); }
+
+uint64_t SearchRun::total() const {
+  return std::min<uint64_t>(candidates_.size(), snapshot_->settings->max_total_hits);
+}
+
+MatchTerms SearchRun::CollectMatchTerms() {
+  MatchTerms terms;
+  if (query_.terms.empty()) return terms;
+  auto& nodes = graph_->nodes();
+  std::vector<Node*> ordered;
+  for (Node& node : nodes) ordered.push_back(&node);
+  // Terms that are no prefix first, longer ngrams first.
+  std::stable_sort(ordered.begin(), ordered.end(), [](const Node* a, const Node* b) {
+    if (a->term.prefix != b->term.prefix) return b->term.prefix;
+    return a->slots() > b->slots();
+  });
+  for (Node* node : ordered) {
+    const auto first = static_cast<uint16_t>(node->term.first), last = static_cast<uint16_t>(node->term.last);
+    const auto query_chars = static_cast<uint32_t>(CountChars(node->text));
+    for (int typos = 0; typos < kTypoClasses; ++typos) {
+      const Derivations& derivations = graph_->Class(*node, typos);
+      for (const Phrase& phrase : derivations.phrases) {
+        MatchPhrase match;
+        match.first_position = first;
+        for (const WordNumber word : phrase.words) {
+          match.words.push_back(word == kNoWord ? std::nullopt : std::optional(graph_->words()[word].text));
+        }
+        terms.phrases.push_back(std::move(match));
+      }
+      if (derivations.has_range) terms.words.push_back({node->text, true, query_chars, first, last});
+      for (const WordNumber word : derivations.words) {
+        terms.words.push_back({graph_->words()[word].text, node->term.prefix, query_chars, first, last});
+      }
+    }
+  }
+  return terms;
+}
+
+void SearchRun::PrepareHits() {
+  selection_ = Selection::ForSearch(request_.attributes_to_retrieve, snapshot_->settings->displayed, *snapshot_->fields);
+  const bool formats = request_.format.highlight || request_.format.crop || request_.format.matches_position;
+  formatter_.emplace(*snapshot_, formats ? CollectMatchTerms() : MatchTerms(), request_.format,
+                     request_.attributes_to_retrieve, request_.locales);
+  codec_ = std::make_unique<segment::RowCodec>(snapshot_->dictionary);
+}
+
+Status SearchRun::AppendHit(const Hit& hit, std::string_view extra, std::string& out) {
+  if (!selection_) PrepareHits();
+  GANNET_ASSIGN_OR_RETURN(const std::string_view row, codec_->Expand(snapshot_->FindRow(hit.docid)));
+  if (!segment::ParseRow(row, fields_)) return Status::Corruption("a stored document is damaged");
+  out += '{';
+  bool first = true;
+  AppendSelected(fields_, *snapshot_->fields, *selection_, first, out);
+  const auto member = [&](const char* name) {
+    if (!first) out += ',';
+    first = false;
+    out += '"';
+    out += name;
+    out += "\":";
+  };
+  const auto geo = std::find_if(sort_.begin(), sort_.end(), [](const SortCriterion& c) { return c.kind == SortCriterion::Kind::kGeo; });
+  if (geo != sort_.end()) {
+    const auto& retrieve = request_.attributes_to_retrieve;
+    const bool shown = snapshot_->settings->Displays("_geo") &&
+                       (!retrieve || std::find(retrieve->begin(), retrieve->end(), "*") != retrieve->end() ||
+                        std::find(retrieve->begin(), retrieve->end(), "_geo") != retrieve->end());
+    const SortValue value = shown ? SortValueOf(*snapshot_, *geo, hit.docid) : SortValue{};
+    if (value.kind == SortValue::Kind::kGeo) {
+      member("_geoDistance");
+      AppendJsonNumber(out, std::round(value.distance));
+    }
+  }
+  if (request_.retrieve_vectors && (!snapshot_->settings->displayed ||
+                                    std::find(snapshot_->settings->displayed->begin(), snapshot_->settings->displayed->end(),
+                                              "_vectors") != snapshot_->settings->displayed->end())) {
+    member("_vectors");
+    out += "{}";
+  }
+  if (formatter_->active()) formatter_->Append(fields_, first, out);
+  if (request_.show_score) {
+    member("_rankingScore");
+    AppendJsonNumber(out, ScoreOf(hit.detail));
+  }
+  if (request_.show_details) {
+    member("_rankingScoreDetails");
+    AppendScoreDetails(hit.detail, *snapshot_, out);
+  }
+  if (!extra.empty()) {
+    if (!first) out += ',';
+    out += extra;
+  }
+  out += '}';
+  return Status::Ok();
+}
+
+Result<std::string> ExecuteSearch(index::Index& index, std::string_view request_json, uint64_t started_us) {
+  GANNET_ASSIGN_OR_RETURN(SearchRequest request, SearchRequest::FromJson(json::Value::Parse(request_json)));
+  GANNET_ASSIGN_OR_RETURN(auto run, SearchRun::Run(index.snapshot(), std::move(request)));
+  const SearchRequest& wanted = run->request();
+  std::string out;
+  out.reserve(16 << 10);
+  out += "{\"hits\":[";
+  bool first = true;
+  for (const Hit& hit : run->hits()) {
+    if (!first) out += ',';
+    first = false;
+    GANNET_RETURN_IF_ERROR(run->AppendHit(hit, {}, out));
+  }
+  out += "],\"query\":";
+  AppendJsonString(out, wanted.q);
+  out += ",\"processingTimeMs\":";
+  AppendJsonNumber(out, (MonotonicMicroseconds() - started_us) / 1000);
+  const uint64_t total = run->total();
+  if (wanted.paged()) {
+    const uint64_t per_page = wanted.hits_per_page.value_or(20);
+    out += ",\"hitsPerPage\":";
+    AppendJsonNumber(out, per_page);
+    out += ",\"page\":";
+    AppendJsonNumber(out, wanted.page.value_or(1));
+    out += ",\"totalPages\":";
+    AppendJsonNumber(out, per_page == 0 ? uint64_t{0} : (total + per_page - 1) / per_page);
+    out += ",\"totalHits\":";
+    AppendJsonNumber(out, total);
+  } else {
+    out += ",\"limit\":";
+    AppendJsonNumber(out, wanted.limit);
+    out += ",\"offset\":";
+    AppendJsonNumber(out, wanted.offset);
+    out += ",\"estimatedTotalHits\":";
+    AppendJsonNumber(out, total);
+  }
+  if (!wanted.facets.empty()) {
+    out += ',';
+    GANNET_RETURN_IF_ERROR(AppendFacets(run->snapshot(), wanted.facets, run->candidates(), out));
+  }
+  out += ",\"requestUid\":\"";
+  out += MakeUuid7();
+  out += "\"}";
+  GANNET_RETURN_IF_ERROR(run->snapshot().Health());
+  return out;
+}
+
+Result<std::string> ExecuteFacetSearch(index::Index& index, std::string_view request_json, uint64_t started_us) {
+  const json::Value object = json::Value::Parse(request_json);
+  GANNET_ASSIGN_OR_RETURN(SearchRequest request, SearchRequest::FromJson(object));
+  const bool exhaustive = object["exhaustiveFacetCount"].boolean();
+  request.limit = 0;
+  request.offset = 0;
+  request.sort.clear();
+  request.facets.clear();
+  request.page.reset();
+  request.hits_per_page.reset();
+  if (exhaustive) {
+    request.page = 0;
+    request.hits_per_page = 0;
+  }
+  const auto locales = request.locales;
+  GANNET_ASSIGN_OR_RETURN(auto run, SearchRun::Run(index.snapshot(), std::move(request)));
+  const std::optional<std::string> query =
+      object["facetQuery"].is_string() ? std::optional(object["facetQuery"].string()) : std::nullopt;
+  std::string out = "{\"facetHits\":";
+  GANNET_RETURN_IF_ERROR(
+      AppendFacetHits(run->snapshot(), object["facetName"].string(), query, run->candidates(), locales, out));
+  out += ",\"facetQuery\":";
+  if (query) {
+    AppendJsonString(out, *query);
+  } else {
+    out += "null";
+  }
+  out += ",\"processingTimeMs\":";
+  AppendJsonNumber(out, (MonotonicMicroseconds() - started_us) / 1000);
+  out += '}';
+  GANNET_RETURN_IF_ERROR(run->snapshot().Health());
+  return out;
+}
+
+}  // namespace gannet::search

@@ -1,0 +1,138 @@
+// The query graph: one node per term and per run of two or three words glued together, and for each node
+// the words and phrases of the index that may stand for it (search.md 1.7 to 1.12).
+//
+// Derivations and docsets are looked up when they are first asked for: most searches never need the typos of
+// their later words.
+//
+// Threads: one owner. Lifetime: dies before the snapshot it reads.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bitmap/docset.h"
+#include "index/snapshot.h"
+#include "search/query.h"
+
+namespace gannet::search {
+
+inline constexpr size_t kPrefixWordsMax = 1000;
+inline constexpr size_t kOneTypoWordsMax = 150;
+inline constexpr size_t kTwoTypoWordsMax = 50;
+inline constexpr int kTypoClasses = 3;  // derivations with 0, 1 and 2 typos
+
+inline constexpr Ordinal kNoOrdinal = ~Ordinal{0};
+
+// A word of the index that a query refers to, with its ordinal in each segment (kNoOrdinal where absent).
+struct IndexWord {
+  std::string text;
+  std::vector<Ordinal> ordinals;
+  bool tolerant = true;  // typo derivations and ngrams may use it
+};
+
+using WordNumber = uint32_t;  // of Graph::words()
+inline constexpr WordNumber kNoWord = ~WordNumber{0};
+
+struct Phrase {
+  std::vector<WordNumber> words;  // kNoWord: a stop word, not checked
+};
+
+struct Derivations {
+  bool ready = false;
+  std::vector<WordNumber> words;
+  std::vector<Phrase> phrases;
+  bool has_range = false;                               // class 0 of a prefix term
+  std::vector<std::pair<Ordinal, Ordinal>> ranges;      // per segment, [begin, end)
+  std::optional<DocSet> documents;
+  bool empty() const { return words.empty() && phrases.empty() && !has_range; }
+};
+
+struct Node {
+  Term term;  // words of an ngram are its single words
+  std::string text;  // glued
+  uint32_t first_slot = 0, last_slot = 0;
+  uint32_t allowed_typos = 0;
+  bool short_prefix = false;  // one for which the reference keeps lists of its own
+  WordNumber verbatim = kNoWord;
+  std::array<Derivations, kTypoClasses> classes;
+  std::optional<DocSet> any;  // union of the classes
+
+  uint32_t slots() const { return last_slot - first_slot + 1; }
+  bool ngram() const { return last_slot > first_slot; }
+};
+
+// What a search may look at: fields, and whether derivations respect exact fields.
+struct FieldScope {
+  bool all = true;                  // every searchable field
+  segment::FieldSet searched;       // when not all
+  bool any_exact = false;           // some searched field or word kind takes no typos
+  segment::FieldSet tolerant;       // searched fields that take typos, when any_exact
+  bool exact_numbers = false;
+
+  const segment::FieldSet* fields() const { return all ? nullptr : &searched; }
+  const segment::FieldSet* tolerant_fields() const { return any_exact ? &tolerant : fields(); }
+  bool Searches(FieldId field) const { return all || searched.Has(field); }
+};
+
+class Graph {
+ public:
+  Graph(const index::Snapshot& snapshot, const FieldScope& scope, const ParsedQuery& query);
+
+  std::vector<Node>& nodes() { return nodes_; }
+  const std::vector<IndexWord>& words() const { return words_; }
+  const index::Snapshot& snapshot() const { return snapshot_; }
+  const FieldScope& scope() const { return scope_; }
+
+  // Documents that match a node by derivations of one class, or of any.
+  const DocSet& Documents(Node& node, int typo_class);
+  const DocSet& Documents(Node& node);
+  const Derivations& Class(Node& node, int typo_class);
+  // Documents in which the words of a phrase stand as they must; within `universe`.
+  DocSet PhraseDocuments(const Phrase& phrase);
+  // A word of the dictionary with live documents, or kNoWord.
+  WordNumber FindWord(std::string_view text);
+  DocSet WordDocuments(const IndexWord& word, const segment::FieldSet* fields) const;
+  // Phrase of given texts; nullopt when a word is not in the index.
+  std::optional<Phrase> FindPhrase(const std::vector<std::optional<std::string>>& words);
+
+ private:
+  void AddNode(Node node);
+  void DeriveZero(Node& node);
+  void DeriveTypos(Node& node);
+  void DerivePrefix(Node& node);
+  void AddSynonyms(Node& node);
+  std::optional<Phrase> Split(const Node& node);
+  WordNumber AddWord(std::string_view text, std::vector<Ordinal> ordinals);
+  bool IsLive(size_t segment, Ordinal ordinal, const segment::FieldSet* fields) const;
+
+  const index::Snapshot& snapshot_;
+  const FieldScope& scope_;
+  std::vector<Node> nodes_;
+  std::vector<IndexWord> words_;
+  std::map<std::string, WordNumber, std::less<>> numbers_;
+};
+
+// Synonyms in normalised form, made once per settings.
+class SynonymTable {
+ public:
+  SynonymTable(const index::Settings& settings, const text::Analyzer& analyzer);
+  // Values of a key given as words joined by blanks; each a list of words. Null when there are none.
+  const std::vector<std::vector<std::string>>* Find(std::string_view key) const;
+  bool empty() const { return table_.empty(); }
+  // Normalised words on which typos are switched off.
+  bool TyposDisabled(std::string_view word) const;
+  // The table of a snapshot's settings; kept as long as the settings live.
+  static std::shared_ptr<const SynonymTable> Of(const index::Snapshot& snapshot);
+
+ private:
+  std::map<std::string, std::vector<std::vector<std::string>>, std::less<>> table_;
+  std::vector<std::string> disabled_words_;  // sorted
+};
+
+}  // namespace gannet::search

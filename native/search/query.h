@@ -1,0 +1,38 @@
+// From the text of a query to terms, phrases and negatives (search.md 1.4 to 1.6).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "text/analyzer.h"
+
+namespace gannet::search {
+
+inline constexpr size_t kTermsMax = 10;
+inline constexpr size_t kQueryTokensMax = 1000;
+
+// One word, or several that must stand together.
+struct Term {
+  std::vector<std::optional<std::string>> words;  // nullopt: a stop word inside a phrase
+  bool phrase = false;
+  bool mandatory = false;  // a phrase of the user; never dropped
+  bool prefix = false;
+  int32_t first = 0, last = 0;  // query positions of the first and the last word
+};
+
+struct ParsedQuery {
+  std::vector<Term> terms;
+  std::vector<std::string> negative_words;
+  std::vector<std::vector<std::optional<std::string>>> negative_phrases;
+};
+
+// word_starts: byte offsets in `text` at which words begin inside runs of scripts written without spaces;
+// each such word of several characters becomes a phrase that may be dropped like a word.
+ParsedQuery ParseQuery(std::string_view text, const text::Analyzer& analyzer, std::span<const text::Locale> locales,
+                       std::span<const uint32_t> word_starts, bool prefix_search);
+
+}  // namespace gannet::search

@@ -1,0 +1,913 @@
+#include "search/rank.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
+
+#include "base/json.h"
+
+namespace gannet::search {
+namespace {
+
+constexpr uint32_t kFar = 3;
+constexpr uint32_t kNgramTypos[] = {0, 2, 3};
+constexpr uint32_t kCountedWordsMax = 30;
+constexpr uint32_t kGapNever = 1u << 20;
+
+// Positions are known exactly up to 15 only (search.md appendix B).
+uint32_t Bucketed(uint32_t position) {
+  if (position < 16) return position;
+  if (position < 24) return 24;
+  if (position == 24) return 32;
+  uint32_t power = 32;
+  while (power < position) power *= 2;
+  return power;
+}
+
+uint32_t PositionCost(uint32_t delta) {
+  static constexpr uint32_t kSteps[] = {0, 1, 4, 7, 11, 16, 24, 64, 256, 1024};
+  uint32_t cost = 0;
+  while (cost < 10 && delta > kSteps[cost]) ++cost;
+  return cost;
+}
+
+// Smallest distances in one field: right after left, and left after right. Both lists are ascending within a field.
+void Gaps(std::span<const Place> left, std::span<const Place> right, uint32_t& forward, uint32_t& backward) {
+  for (const Place x : left) {
+    for (const Place y : right) {
+      if ((x ^ y) >> 16 != 0) continue;
+      if (y > x) {
+        forward = std::min(forward, y - x);
+      } else if (x > y) {
+        backward = std::min(backward, x - y);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<Rule> RulesFor(const index::Settings& settings, const std::vector<SortCriterion>& sort, bool has_terms,
+                           MatchingStrategy strategy, std::deque<SortCriterion>& custom) {
+  using Kind = index::RankingRule::Kind;
+  std::vector<Rule> rules;
+  std::set<std::string> sorted_fields;
+  const bool words = has_terms && strategy != MatchingStrategy::kAll;
+  const auto has = [&](RuleKind kind) {
+    return std::any_of(rules.begin(), rules.end(), [&](const Rule& rule) { return rule.kind == kind; });
+  };
+  const auto add_sort = [&](const SortCriterion& criterion) {
+    std::string name = criterion.field;
+    if (criterion.kind == SortCriterion::Kind::kGeo) {
+      name = criterion.label();
+      name.resize(name.rfind(':'));
+    }
+    if (sorted_fields.insert(name).second) rules.push_back({RuleKind::kSort, false, &criterion});
+  };
+  const auto add = [&](RuleKind kind, bool whole = false) {
+    if (!has_terms) return;
+    if (words && !has(RuleKind::kWords)) rules.push_back({RuleKind::kWords});
+    if (kind != RuleKind::kWords && !has(kind)) rules.push_back({kind, whole});
+  };
+  for (const index::RankingRule& rule : settings.ranking_rules) {
+    switch (rule.kind) {
+      case Kind::kWords:
+        if (words) add(RuleKind::kWords);
+        break;
+      case Kind::kTypo: add(RuleKind::kTypo); break;
+      case Kind::kProximity: add(RuleKind::kProximity); break;
+      case Kind::kAttribute:
+        add(RuleKind::kAttributeRank, true);
+        add(RuleKind::kWordPosition, true);
+        break;
+      case Kind::kAttributeRank: add(RuleKind::kAttributeRank); break;
+      case Kind::kWordPosition: add(RuleKind::kWordPosition); break;
+      case Kind::kExactness:
+        add(RuleKind::kExactAttribute);
+        add(RuleKind::kExactWords);
+        break;
+      case Kind::kSort:
+        for (const SortCriterion& criterion : sort) add_sort(criterion);
+        break;
+      case Kind::kAscending:
+      case Kind::kDescending: {
+        SortCriterion criterion{};
+        criterion.kind = SortCriterion::Kind::kField;
+        criterion.field = rule.field;
+        criterion.ascending = rule.kind == Kind::kAscending;
+        custom.push_back(criterion);
+        add_sort(custom.back());
+        break;
+      }
+    }
+  }
+  return rules;
+}
+
+Ranker::Ranker(const index::Snapshot& snapshot, Graph* graph, const ParsedQuery& query, const RankOptions& options,
+               std::vector<Rule> rules, Distinct* distinct)
+    : snapshot_(snapshot), graph_(graph), query_(query), options_(options), rules_(std::move(rules)),
+      distinct_(distinct) {
+  if (graph_ == nullptr) return;
+  candidates_ = std::make_unique<Candidates>(*graph_);
+  cheapest_.resize(graph_->nodes().size());
+  const auto& searchable = snapshot.settings->searchable;
+  max_weight_ = searchable && !searchable->empty() ? static_cast<uint32_t>(searchable->size() - 1) : 0;
+  MakeStages();
+}
+
+std::vector<Ranker::Path> Ranker::Sequences(const std::vector<uint32_t>& kept) const {
+  std::vector<Path> paths;
+  Path path;
+  const auto& nodes = graph_->nodes();
+  const std::function<void(size_t)> walk = [&](size_t index) {
+    if (index == kept.size()) {
+      paths.push_back(path);
+      return;
+    }
+    // Nodes that begin at this slot and cover kept neighbours only, the nearer end first.
+    for (uint32_t slots = 1; slots <= 3 && index + slots <= kept.size(); ++slots) {
+      if (kept[index + slots - 1] != kept[index] + slots - 1) break;
+      for (uint16_t n = 0; n < nodes.size(); ++n) {
+        if (nodes[n].first_slot != kept[index] || nodes[n].slots() != slots) continue;
+        path.push_back({n, -1, false});
+        walk(index + slots);
+        path.pop_back();
+      }
+    }
+  };
+  walk(0);
+  return paths;
+}
+
+std::vector<std::vector<uint32_t>> Ranker::ByFrequency(const std::vector<uint32_t>& slots) {
+  // Most frequent first; a slot without documents counts as infinitely frequent; equals go together.
+  std::map<uint64_t, std::vector<uint32_t>, std::greater<>> groups;
+  for (const uint32_t slot : slots) {
+    DocSet documents;
+    for (Node& node : graph_->nodes()) {
+      if (node.first_slot <= slot && slot <= node.last_slot) documents |= graph_->Documents(node);
+    }
+    const uint64_t count = documents.size();
+    groups[count == 0 ? ~uint64_t{0} : count].push_back(slot);
+  }
+  std::vector<std::vector<uint32_t>> ordered;
+  for (auto& [count, group] : groups) ordered.push_back(std::move(group));
+  return ordered;
+}
+
+void Ranker::MakeStages() {
+  std::vector<uint32_t> all, plain;
+  uint32_t phrase_words = 0;
+  for (uint32_t slot = 0; slot < query_.terms.size(); ++slot) {
+    all.push_back(slot);
+    const Term& term = query_.terms[slot];
+    if (!term.mandatory) plain.push_back(slot);
+    if (term.mandatory) {
+      phrase_words += static_cast<uint32_t>(std::count_if(term.words.begin(), term.words.end(), [](const auto& w) { return w.has_value(); }));
+    }
+  }
+  std::vector<std::vector<uint32_t>> groups;
+  if (options_.strategy == MatchingStrategy::kLast) {
+    for (auto slot = plain.rbegin(); slot != plain.rend(); ++slot) groups.push_back({*slot});
+  } else if (options_.strategy == MatchingStrategy::kFrequency) {
+    groups = ByFrequency(plain);
+  }
+  // Without a phrase the last group stays.
+  if (plain.size() == all.size() && !groups.empty()) groups.pop_back();
+  stages_.push_back({all, 0, Sequences(all)});
+  std::set<uint32_t> gone;
+  for (const auto& group : groups) {
+    gone.insert(group.begin(), group.end());
+    std::vector<uint32_t> kept;
+    for (const uint32_t slot : all) {
+      if (!gone.contains(slot)) kept.push_back(slot);
+    }
+    stages_.push_back({kept, static_cast<uint32_t>(gone.size()), Sequences(kept)});
+  }
+  max_matching_words_ = 1 + static_cast<uint32_t>(gone.size()) + (phrase_words > 1 ? phrase_words - 1 : 0);
+}
+
+DocSet Ranker::PathDocuments(const Path& path, const DocSet& within) {
+  std::vector<const DocSet*> sets;
+  for (const Step& step : path) {
+    const DocSet& documents = graph_->Documents(NodeOf(step));
+    if (documents.empty()) return {};
+    sets.push_back(&documents);
+  }
+  std::sort(sets.begin(), sets.end(), [](const DocSet* a, const DocSet* b) { return a->size() < b->size(); });
+  DocSet result = *sets[0] & within;
+  for (size_t i = 1; i < sets.size() && !result.empty(); ++i) result &= *sets[i];
+  return result;
+}
+
+DocSet Ranker::Universe(const DocSet& allowed) {
+  if (graph_ == nullptr) return allowed;
+  DocSet universe;
+  // A path of which the nodes inside the slots of a later stage make a path there adds nothing to that stage.
+  for (size_t k = 0; k < stages_.size(); ++k) {
+    for (const Path& path : stages_[k].paths) {
+      bool covered = false;
+      for (size_t later = k + 1; later < stages_.size() && !covered; ++later) {
+        const auto& kept = stages_[later].kept;
+        size_t slots = 0;
+        for (const Step& step : path) {
+          const Node& node = NodeOf(step);
+          const bool inside = std::find(kept.begin(), kept.end(), node.first_slot) != kept.end() &&
+                              std::find(kept.begin(), kept.end(), node.last_slot) != kept.end();
+          if (inside) slots += node.slots();
+        }
+        covered = slots == kept.size();
+      }
+      if (covered) continue;
+      universe |= PathDocuments(path, allowed);
+    }
+  }
+  return universe;
+}
+
+void Ranker::Run(DocSet universe) {
+  Bucket bucket;
+  bucket.documents = std::move(universe);
+  // Without the rule `words` no path is dropped before the first rule.
+  if (graph_ != nullptr) bucket.paths = stages_[0].paths;
+  Refine(std::move(bucket), 0, nullptr);
+}
+
+const Detail* Ranker::Add(Detail detail) {
+  details_.push_back(std::move(detail));
+  return &details_.back();
+}
+
+bool Ranker::Below(const Detail* detail) const {
+  return options_.threshold && ScoreOf(detail) < *options_.threshold;
+}
+
+void Ranker::Descend(Bucket bucket, size_t rule, const Detail* detail, bool& dropping) {
+  dropping = dropping || Below(detail);
+  if (dropping) {
+    excluded_ |= bucket.documents;
+  } else {
+    Refine(std::move(bucket), rule, detail);
+  }
+}
+
+void Ranker::Refine(Bucket bucket, size_t rule, const Detail* detail) {
+  if (Full()) return;
+  if (!excluded_.empty()) bucket.documents -= excluded_;
+  const uint64_t size = bucket.documents.size();
+  if (size == 0) return;
+  const bool plain = distinct_ == nullptr && !options_.threshold;
+  if (plain && seen_ + size <= options_.offset) {
+    seen_ += size;  // wholly before the page
+    return;
+  }
+  if (rule == rules_.size() || (plain && size == 1 && !options_.details)) return Emit(bucket.documents, detail);
+  if (options_.deadline != nullptr && graph_ != nullptr && options_.deadline->Passed()) {
+    degraded_ = true;
+    Detail skipped;
+    skipped.rule = {RuleKind::kSkipped};
+    skipped.rank = 0;
+    skipped.max = 1;
+    skipped.previous = detail;
+    return Emit(bucket.documents, Add(std::move(skipped)));
+  }
+  switch (rules_[rule].kind) {
+    case RuleKind::kWords: return SplitByWords(bucket, rule, detail);
+    case RuleKind::kTypo: return SplitByTypo(bucket, rule, detail);
+    case RuleKind::kExactAttribute: return SplitByExactAttribute(bucket, rule, detail);
+    case RuleKind::kSort: return SplitBySort(bucket, rule, detail);
+    default: return SplitByCost(bucket, rule, detail);
+  }
+}
+
+void Ranker::Emit(const DocSet& documents, const Detail* detail) {
+  if (distinct_ == nullptr) {
+    const uint64_t size = documents.size();
+    const uint64_t skip = options_.offset > seen_ ? std::min(options_.offset - seen_, size) : 0;
+    const uint64_t want = options_.end > seen_ + skip ? options_.end - seen_ - skip : 0;
+    seen_ += size;
+    if (skip == size || want == 0) return;
+    DocSetCursor cursor(documents);
+    if (skip > 0) cursor.SkipTo(documents.Select(static_cast<uint32_t>(skip)));
+    uint32_t block[64];
+    uint64_t left = want;
+    while (left > 0) {
+      const size_t count = cursor.Read(block, std::min<uint64_t>(left, 64));
+      if (count == 0) break;
+      for (size_t i = 0; i < count; ++i) hits_.push_back({block[i], detail});
+      left -= count;
+    }
+    return;
+  }
+  // Once the page is there only the number of documents that go matters.
+  documents.ForEach([&](uint32_t docid) -> bool {
+    if (Full()) return false;
+    if (excluded_.Contains(docid)) return true;
+    if (seen_ >= options_.offset && seen_ < options_.end) hits_.push_back({docid, detail});
+    ++seen_;
+    distinct_->ValuesOfInto(docid, excluded_);
+    return true;
+  });
+}
+
+void Ranker::SplitByWords(const Bucket& bucket, size_t rule, const Detail* detail) {
+  if (EmitPerfect(bucket, rule, detail)) return;
+  DocSet remaining = bucket.documents;
+  bool dropping = false;
+  for (const Stage& stage : stages_) {
+    if (Full() || remaining.empty()) return;
+    Bucket part;
+    for (const Path& path : stage.paths) {
+      const DocSet documents = PathDocuments(path, remaining);
+      if (documents.empty()) continue;
+      remaining -= documents;
+      part.documents |= documents;
+      part.paths.push_back(path);
+    }
+    if (part.documents.empty()) continue;
+    Detail next;
+    next.rule = rules_[rule];
+    next.rank = max_matching_words_ - stage.dropped;
+    next.max = max_matching_words_;
+    next.previous = detail;
+    Descend(std::move(part), rule + 1, Add(std::move(next)), dropping);
+  }
+}
+
+// The documents that match every word as typed (or as prefixes) come first of all when `typo` follows `words`. They
+// are found without looking for typos at all, and often fill the page. Only without scores: these need to know which
+// other paths there are.
+bool Ranker::EmitPerfect(const Bucket& bucket, size_t rule, const Detail* detail) {
+  if (options_.details || options_.threshold || distinct_ != nullptr || options_.exhaustive || options_.offset > 0 ||
+      rule + 1 >= rules_.size() || rules_[rule + 1].kind != RuleKind::kTypo || !hits_.empty() || detail != nullptr) {
+    return false;
+  }
+  Bucket part;
+  Path path;
+  part.documents = bucket.documents;
+  for (uint16_t n = 0; n < graph_->nodes().size(); ++n) {
+    Node& node = graph_->nodes()[n];
+    if (node.ngram()) continue;
+    part.documents &= graph_->Documents(node, 0);
+    if (part.documents.empty()) return false;
+    path.push_back({n, 0, false});
+  }
+  if (part.documents.size() < options_.end) return false;
+  part.paths.push_back(std::move(path));
+  Refine(std::move(part), rule + 2, detail);
+  return true;
+}
+
+const DocSet& Ranker::CheapestClass(uint16_t node, int typos) {
+  auto& entry = cheapest_[node][typos];
+  if (!entry) {
+    DocSet documents = graph_->Documents(graph_->nodes()[node], typos);
+    for (int lower = 0; lower < typos; ++lower) documents -= graph_->Documents(graph_->nodes()[node], lower);
+    entry = std::move(documents);
+  }
+  return *entry;
+}
+
+void Ranker::SplitByTypo(const Bucket& bucket, size_t rule, const Detail* detail) {
+  uint32_t max = 0, cost_max = 0;
+  for (const Path& path : bucket.paths) {
+    max = std::max(max, PathMax(RuleKind::kTypo, path));
+    uint32_t most = 0;
+    for (const Step& step : path) most += kNgramTypos[NodeOf(step).slots() - 1] + (step.verbatim ? 0 : 2);
+    cost_max = std::max(cost_max, most);
+  }
+  DocSet remaining = bucket.documents;
+  bool dropping = false;
+  for (uint32_t cost = 0; cost <= cost_max && !remaining.empty() && !Full(); ++cost) {
+    Bucket part;
+    for (const Path& path : bucket.paths) {
+      uint32_t base = 0;
+      for (const Step& step : path) base += kNgramTypos[NodeOf(step).slots() - 1];
+      if (base > cost) continue;
+      // Every way to spread the typos over the steps; the ways are disjoint.
+      std::vector<std::pair<uint32_t, Path>> taken;  // lowest docid, path
+      Path chosen;
+      const std::function<void(size_t, uint32_t, const DocSet&)> spread = [&](size_t at, uint32_t left,
+                                                                              const DocSet& documents) {
+        if (at == path.size()) {
+          if (left > 0) return;
+          taken.emplace_back(documents.min(), chosen);
+          part.documents |= documents;
+          return;
+        }
+        const Step& step = path[at];
+        const uint32_t most = step.verbatim ? 0 : std::min<uint32_t>(left, 2);
+        for (uint32_t typos = 0; typos <= most; ++typos) {
+          DocSet next;
+          if (step.verbatim) {
+            Node& node = NodeOf(step);
+            if (node.term.phrase) {
+              next = documents & graph_->Documents(node, 0);
+            } else if (node.verbatim != kNoWord) {
+              next = documents & graph_->WordDocuments(graph_->words()[node.verbatim], graph_->scope().fields());
+            }
+          } else {
+            next = documents & CheapestClass(step.node, static_cast<int>(typos));
+          }
+          if (next.empty()) continue;
+          chosen.push_back({step.node, static_cast<int8_t>(typos), step.verbatim});
+          spread(at + 1, left - typos, next);
+          chosen.pop_back();
+        }
+      };
+      const DocSet before = remaining - part.documents;
+      if (before.empty()) break;
+      spread(0, cost - base, before);
+      std::sort(taken.begin(), taken.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+      for (auto& [docid, way] : taken) part.paths.push_back(std::move(way));
+    }
+    if (part.documents.empty()) continue;
+    remaining -= part.documents;
+    Detail next;
+    next.rule = rules_[rule];
+    next.rank = max + 1 - std::min(cost, max);
+    next.max = max + 1;
+    next.previous = detail;
+    Descend(std::move(part), rule + 1, Add(std::move(next)), dropping);
+  }
+}
+
+void Ranker::Prepare(const Bucket& bucket) {
+  for (const Path& path : bucket.paths) {
+    for (const Step& step : path) {
+      Node& node = NodeOf(step);
+      graph_->Class(node, 0);
+      for (int typos = 1; typos < kTypoClasses; ++typos) {
+        if (step.typos < 0 ? !step.verbatim : step.typos == typos) graph_->Class(node, typos);
+      }
+    }
+  }
+  DocSet unknown;
+  bucket.documents.ForEach([&](uint32_t docid) -> bool {
+    if (!candidates_->Knows(docid)) {
+      unknown = bucket.documents;
+      return false;
+    }
+    return false;
+  });
+  if (unknown.empty()) return;
+  std::vector<uint32_t> load;
+  unknown.ForEach([&](uint32_t docid) {
+    if (!candidates_->Knows(docid)) load.push_back(docid);
+  });
+  candidates_->Load(DocSet::FromSorted(load));
+}
+
+uint32_t Ranker::StepMax(RuleKind kind, const Step* previous, const Step& step) {
+  const Node& node = NodeOf(step);
+  switch (kind) {
+    case RuleKind::kTypo:
+      if (node.term.phrase || step.verbatim) return 0;
+      return kNgramTypos[node.slots() - 1] + std::max<uint32_t>(node.allowed_typos, 1);
+    case RuleKind::kProximity: {
+      const bool adjacent = previous != nullptr && NodeOf(*previous).term.last + 1 == node.term.first;
+      return node.slots() - 1 + (adjacent ? kFar : 0);
+    }
+    case RuleKind::kAttributeRank: return max_weight_ * node.slots();
+    case RuleKind::kWordPosition: return 10 * node.slots();
+    case RuleKind::kExactWords: return node.slots();
+    default: return 0;
+  }
+}
+
+uint32_t Ranker::PathMax(RuleKind kind, const Path& path) {
+  uint32_t sum = 0;
+  for (size_t i = 0; i < path.size(); ++i) sum += StepMax(kind, i == 0 ? nullptr : &path[i - 1], path[i]);
+  return sum;
+}
+
+uint32_t Ranker::WordDistance(DocId docid, const State& left, const Step& step, const State& right) {
+  uint32_t best = kFar, forward = kGapNever, backward = kGapNever;
+  for (const auto l : left.places) {
+    for (const auto r : right.places) Gaps(l, r, forward, backward);
+  }
+  best = std::min(best, forward - 1);
+  // For a short prefix the pairs in the other order are those of the word itself.
+  const Node& node = NodeOf(step);
+  if (node.short_prefix && step.typos <= 0) {
+    backward = kGapNever;
+    const auto verbatim = candidates_->WordPlaces(docid, node.verbatim);
+    uint32_t unused = kGapNever;
+    for (const auto l : left.places) Gaps(l, verbatim, unused, backward);
+  }
+  best = std::min(best, backward);
+  const auto ahead = [&](std::span<const Place> l, std::span<const Place> r) {
+    uint32_t gap = kGapNever, unused = kGapNever;
+    Gaps(l, r, gap, unused);
+    best = std::min(best, gap - 1);
+  };
+  for (const PhrasePlaces& l : left.phrases) {
+    for (const auto r : right.places) ahead(l.last, r);
+    for (const PhrasePlaces& r : right.phrases) ahead(l.last, r.first);
+  }
+  for (const PhrasePlaces& r : right.phrases) {
+    for (const auto l : left.places) ahead(l, r.first);
+  }
+  return best;
+}
+
+uint32_t Ranker::AttributeDistance(const State& left, const State& right) const {
+  const auto shares = [](std::span<const Place> a, std::span<const Place> b) {
+    for (const Place x : a) {
+      for (const Place y : b) {
+        if (FieldOf(x) == FieldOf(y)) return true;
+      }
+    }
+    return false;
+  };
+  std::vector<std::span<const Place>> ends = left.places, starts = right.places;
+  for (const PhrasePlaces& phrase : left.phrases) ends.push_back(phrase.last);
+  for (const PhrasePlaces& phrase : right.phrases) starts.push_back(phrase.first);
+  for (const auto a : ends) {
+    for (const auto b : starts) {
+      if (shares(a, b)) return 0;
+    }
+  }
+  return kFar;
+}
+
+uint32_t Ranker::StepCost(RuleKind kind, DocId docid, const Step* previous, const State* left, const Step& step,
+                          const State& right) {
+  const Node& node = NodeOf(step);
+  const uint32_t slots = node.slots();
+  const auto for_each_place = [&](auto&& sink) {
+    for (const auto list : right.places) {
+      for (const Place place : list) sink(place);
+    }
+    for (const PhrasePlaces& phrase : right.phrases) {
+      for (const Place place : phrase.first_real) sink(place);
+    }
+  };
+  switch (kind) {
+    case RuleKind::kProximity: {
+      if (previous == nullptr || NodeOf(*previous).term.last + 1 != node.term.first) return slots - 1;
+      return slots - 1 +
+             (snapshot_.settings->proximity_by_attribute ? AttributeDistance(*left, right)
+                                                         : WordDistance(docid, *left, step, right));
+    }
+    case RuleKind::kAttributeRank: {
+      uint32_t best = max_weight_;
+      for_each_place([&](Place place) {
+        if (graph_->scope().Searches(FieldOf(place))) best = std::min(best, snapshot_.traits[FieldOf(place)].weight);
+      });
+      return best * slots;
+    }
+    case RuleKind::kWordPosition: {
+      uint32_t best = 10 * slots;
+      const auto first = static_cast<uint32_t>(node.term.first);
+      for_each_place([&](Place place) {
+        const uint32_t position = Bucketed(PositionOf(place));
+        const uint32_t delta = position > first ? position - first : first - position;
+        uint32_t sum = 0;
+        for (uint32_t i = 0; i < slots; ++i) sum += PositionCost(delta + i);
+        best = std::min(best, sum);
+      });
+      return best;
+    }
+    default: return 0;
+  }
+}
+
+void Ranker::SplitByCost(const Bucket& bucket, size_t rule, const Detail* detail) {
+  const RuleKind kind = rules_[rule].kind;
+  uint32_t max = 0;
+  for (const Path& path : bucket.paths) max = std::max(max, PathMax(kind, path));
+  const auto detail_of = [&](uint32_t cost) {
+    Detail next;
+    next.rule = rules_[rule];
+    next.rank = max + 1 - std::min(cost, max);
+    next.max = max + 1;
+    next.previous = detail;
+    return Add(std::move(next));
+  };
+  // One path, and nothing about it that documents differ in.
+  if (bucket.paths.size() == 1) {
+    const Path& path = bucket.paths[0];
+    bool constant = false;
+    uint32_t cost = 0;
+    if (kind == RuleKind::kAttributeRank) constant = max_weight_ == 0;
+    if (kind == RuleKind::kProximity) {
+      constant = true;
+      for (size_t i = 0; i < path.size(); ++i) {
+        constant = constant && (i == 0 || NodeOf(path[i - 1]).term.last + 1 != NodeOf(path[i]).term.first);
+        cost += NodeOf(path[i]).slots() - 1;
+      }
+    }
+    if (constant) {
+      bool dropping = false;
+      return Descend(bucket, rule + 1, detail_of(cost), dropping);
+    }
+  }
+  Prepare(bucket);
+  // Cost and path of every document, then one list per cost.
+  struct Part {
+    std::vector<uint32_t> documents;
+    std::vector<std::pair<uint32_t, Path>> paths;  // number in the bucket's order, path with its choices
+  };
+  std::map<uint32_t, Part> parts;
+  struct Known {
+    Step step;
+    State state;
+  };
+  std::vector<Known> states;
+  size_t states_used = 0;
+  const auto state_of = [&](DocId docid, const Step& step) -> size_t {
+    for (size_t i = 0; i < states_used; ++i) {
+      if (states[i].step == step) return i;
+    }
+    if (states_used == states.size()) states.emplace_back();
+    states[states_used].step = step;
+    candidates_->StateOf(docid, NodeOf(step), step.typos, step.verbatim, states[states_used].state);
+    return states_used++;
+  };
+  size_t longest = 0;
+  for (const Path& path : bucket.paths) longest = std::max(longest, path.size());
+  bucket.documents.ForEach([&](uint32_t docid) {
+    states_used = 0;
+    uint32_t best = ~uint32_t{0};
+    size_t best_path = 0;
+    uint32_t best_verbatim = 0;
+    for (size_t p = 0; p < bucket.paths.size(); ++p) {
+      const Path& path = bucket.paths[p];
+      uint32_t total = 0, verbatim = 0;
+      bool matches = true;
+      size_t left = 0;
+      for (size_t i = 0; i < path.size() && total < best; ++i) {
+        const size_t at = state_of(docid, path[i]);
+        if (!states[at].state.matches) {
+          matches = false;
+          break;
+        }
+        if (kind == RuleKind::kExactWords) {
+          const bool possible = path[i].typos <= 0 && states[state_of(docid, {path[i].node, path[i].typos, true})].state.matches;
+          if (possible) {
+            verbatim |= 1u << i;
+          } else {
+            total += NodeOf(path[i]).slots();
+          }
+        } else {
+          total += StepCost(kind, docid, i == 0 ? nullptr : &path[i - 1], i == 0 ? nullptr : &states[left].state,
+                            path[i], states[at].state);
+        }
+        left = at;
+      }
+      if (matches && total < best) {
+        best = total;
+        best_path = p;
+        best_verbatim = verbatim;
+      }
+    }
+    if (best == ~uint32_t{0}) {
+      // Cannot happen while docsets and forward index agree; the document is placed last rather than lost.
+      best = max;
+    }
+    Part& part = parts[best];
+    part.documents.push_back(docid);
+    Path path = bucket.paths[best_path];
+    if (kind == RuleKind::kExactWords) {
+      for (size_t i = 0; i < path.size(); ++i) path[i].verbatim = path[i].verbatim || (best_verbatim >> i & 1) != 0;
+    }
+    const bool known = std::any_of(part.paths.begin(), part.paths.end(), [&](const auto& entry) {
+      return entry.first == best_path && entry.second == path;
+    });
+    if (!known) part.paths.emplace_back(static_cast<uint32_t>(best_path), std::move(path));
+  });
+  (void)longest;
+  bool dropping = false;
+  for (auto& [cost, part] : parts) {
+    if (Full()) return;
+    Bucket next;
+    next.documents = DocSet::FromSorted(part.documents);
+    std::stable_sort(part.paths.begin(), part.paths.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    for (auto& [number, path] : part.paths) next.paths.push_back(std::move(path));
+    Descend(std::move(next), rule + 1, detail_of(cost), dropping);
+  }
+}
+
+MatchType Ranker::MatchOf(DocId docid, const std::vector<std::pair<uint32_t, WordNumber>>& wanted, uint32_t count) {
+  // Field and position are known separately: each word at its place in any field, all words in one field.
+  for (const auto& [position, word] : wanted) {
+    const auto places = candidates_->WordPlaces(docid, word);
+    const uint32_t bucketed = Bucketed(position);
+    if (std::none_of(places.begin(), places.end(), [&](Place p) { return Bucketed(PositionOf(p)) == bucketed; })) {
+      return MatchType::kNoExactMatch;
+    }
+  }
+  MatchType best = MatchType::kNoExactMatch;
+  FieldId last = 0xffff;
+  for (const Place place : candidates_->WordPlaces(docid, wanted[0].second)) {
+    const FieldId field = FieldOf(place);
+    if (field == last || !graph_->scope().Searches(field)) continue;
+    last = field;
+    bool all = true;
+    for (const auto& [position, word] : wanted) {
+      const auto places = candidates_->WordPlaces(docid, word);
+      all = all && std::any_of(places.begin(), places.end(), [&](Place p) { return FieldOf(p) == field; });
+    }
+    if (!all) continue;
+    best = MatchType::kMatchesStart;
+    if (count <= kCountedWordsMax && candidates_->WordCount(docid, field) == count) return MatchType::kExactMatch;
+  }
+  return best;
+}
+
+void Ranker::SplitByExactAttribute(const Bucket& bucket, size_t rule, const Detail* detail) {
+  // Terms still in play, as far as they may match verbatim.
+  std::vector<uint16_t> nodes;
+  for (const Path& path : bucket.paths) {
+    for (const Step& step : path) {
+      if (NodeOf(step).ngram() || step.typos > 0) continue;
+      if (std::find(nodes.begin(), nodes.end(), step.node) == nodes.end()) nodes.push_back(step.node);
+    }
+  }
+  std::sort(nodes.begin(), nodes.end(), [&](uint16_t a, uint16_t b) {
+    return graph_->nodes()[a].term.first < graph_->nodes()[b].term.first;
+  });
+  std::vector<std::pair<uint32_t, WordNumber>> wanted;
+  uint32_t count = 0;
+  bool gap = false;
+  for (const uint16_t n : nodes) {
+    Node& node = graph_->nodes()[n];
+    const Derivations& zero = graph_->Class(node, 0);
+    const auto first = static_cast<uint32_t>(node.term.first);
+    if (node.term.phrase) {
+      gap = gap || first != count;
+      if (!zero.phrases.empty()) {
+        for (size_t i = 0; i < zero.phrases[0].words.size(); ++i) {
+          if (zero.phrases[0].words[i] != kNoWord) wanted.emplace_back(first + i, zero.phrases[0].words[i]);
+        }
+      }
+      count += static_cast<uint32_t>(node.term.words.size());
+    } else if (node.verbatim != kNoWord) {
+      gap = gap || first != count;
+      wanted.emplace_back(first, node.verbatim);
+      ++count;
+    }
+  }
+  Bucket parts[3];
+  DocSet possible;
+  if (!wanted.empty() && !gap) {
+    possible = bucket.documents;
+    for (const auto& [position, word] : wanted) {
+      possible &= graph_->WordDocuments(graph_->words()[word], graph_->scope().fields());
+    }
+  }
+  if (!possible.empty()) {
+    Prepare(Bucket{possible, bucket.paths});
+    possible.ForEach([&](uint32_t docid) {
+      const MatchType type = MatchOf(docid, wanted, count);
+      if (type != MatchType::kNoExactMatch) parts[static_cast<int>(type)].documents.Add(docid);
+    });
+  }
+  parts[2].documents = bucket.documents - parts[0].documents - parts[1].documents;
+  bool dropping = false;
+  for (int type = 0; type < 3; ++type) {
+    if (Full()) return;
+    if (parts[type].documents.empty()) continue;
+    parts[type].paths = bucket.paths;
+    Detail next;
+    next.rule = rules_[rule];
+    next.rank = static_cast<uint32_t>(3 - type);
+    next.max = 3;
+    next.match = static_cast<MatchType>(type);
+    next.previous = detail;
+    Descend(std::move(parts[type]), rule + 1, Add(std::move(next)), dropping);
+  }
+}
+
+void Ranker::SplitBySort(const Bucket& bucket, size_t rule, const Detail* detail) {
+  SortedBuckets sorted(snapshot_, *rules_[rule].sort, bucket.documents);
+  DocSet documents;
+  SortValue value;
+  while (!Full() && sorted.Next(documents, value)) {
+    Detail next;
+    next.rule = rules_[rule];
+    next.value = value;
+    next.previous = detail;
+    Refine(Bucket{documents, bucket.paths}, rule + 1, Add(std::move(next)));
+  }
+}
+
+double ScoreOf(const Detail* detail) {
+  double rank = 1, max = 1;
+  for (const Detail* part : ChainOf(detail)) {
+    if (part->max == 0) continue;
+    rank = (rank - 1) * part->max + part->rank;
+    max *= part->max;
+  }
+  return rank / max;
+}
+
+std::vector<const Detail*> ChainOf(const Detail* detail) {
+  std::vector<const Detail*> chain;
+  for (; detail != nullptr; detail = detail->previous) chain.push_back(detail);
+  std::reverse(chain.begin(), chain.end());
+  return chain;
+}
+
+void AppendScoreDetails(const Detail* detail, const index::Snapshot& snapshot, std::string& out) {
+  const auto chain = ChainOf(detail);
+  out += '{';
+  uint64_t order = 0;
+  bool first = true;
+  const auto begin = [&](std::string_view key) {
+    if (!first) out += ',';
+    first = false;
+    AppendJsonString(out, key);
+    out += ":{\"order\":";
+    AppendJsonNumber(out, order);
+    ++order;
+  };
+  const auto number = [&](const char* key, double value) {
+    out += ",\"";
+    out += key;
+    out += "\":";
+    AppendJsonNumber(out, value);
+  };
+  const auto share = [](const Detail& d) { return static_cast<double>(d.rank) / d.max; };
+  const auto merged = [](const Detail& a, const Detail& b) {
+    return ((a.rank - 1.0) * b.max + b.rank) / (static_cast<double>(a.max) * b.max);
+  };
+  for (size_t i = 0; i < chain.size(); ++i) {
+    const Detail& d = *chain[i];
+    const Detail* next = i + 1 < chain.size() ? chain[i + 1] : nullptr;
+    switch (d.rule.kind) {
+      case RuleKind::kWords:
+        begin("words");
+        number("matchingWords", d.rank);
+        number("maxMatchingWords", d.max);
+        number("score", share(d));
+        break;
+      case RuleKind::kTypo:
+        begin("typo");
+        number("typoCount", d.max - d.rank);
+        number("maxTypoCount", d.max - 1);
+        number("score", share(d));
+        break;
+      case RuleKind::kProximity:
+        begin("proximity");
+        number("score", share(d));
+        break;
+      case RuleKind::kAttributeRank:
+        begin(d.rule.whole_attribute ? "attribute" : "attributeRank");
+        if (!d.rule.whole_attribute) {
+          number("score", share(d));
+        } else if (next != nullptr && next->rule.kind == RuleKind::kWordPosition) {
+          number("attributeRankingOrderScore", share(d));
+          number("queryWordDistanceScore", share(*next));
+          number("score", merged(d, *next));
+        } else {
+          number("attributeRankingOrderScore", share(d));
+          number("score", share(d));
+        }
+        break;
+      case RuleKind::kWordPosition:
+        if (d.rule.whole_attribute && i > 0 && chain[i - 1]->rule.kind == RuleKind::kAttributeRank) continue;
+        begin("wordPosition");
+        number("score", share(d));
+        break;
+      case RuleKind::kExactAttribute: {
+        begin("exactness");
+        static constexpr const char* kNames[] = {"exactMatch", "matchesStart", "noExactMatch"};
+        out += ",\"matchType\":\"";
+        out += kNames[static_cast<int>(d.match)];
+        out += '"';
+        const bool words = next != nullptr && next->rule.kind == RuleKind::kExactWords;
+        if (d.match == MatchType::kNoExactMatch && words) {
+          number("matchingWords", next->rank - 1);
+          number("maxMatchingWords", next->max - 1);
+          number("score", merged(d, *next));
+        } else {
+          number("score", share(d));
+        }
+        break;
+      }
+      case RuleKind::kExactWords: continue;
+      case RuleKind::kSkipped: begin("skipped"); break;
+      case RuleKind::kSort: {
+        const SortCriterion& sort = *d.rule.sort;
+        const bool hidden = sort.kind == SortCriterion::Kind::kField && !snapshot.settings->Displays(sort.field);
+        if (hidden) {
+          begin("<hidden-rule-" + std::to_string(order) + ">");
+          out += ",\"value\":\"<hidden>\"";
+        } else {
+          begin(sort.label());
+          out += ',';
+          AppendSortValueJson(d.value, out);
+        }
+        break;
+      }
+    }
+    out += '}';
+  }
+  out += '}';
+}
+
+}  // namespace gannet::search

@@ -1,0 +1,168 @@
+// Putting documents in order: the ranking rules, applied bucket by bucket (search.md 2 and 3).
+//
+// A rule splits one bucket into ordered smaller ones; each is handed to the next rule before the rule makes
+// another, and everything stops when the page is full. A bucket is its documents and the paths through the query
+// graph that led to it. Under a rule a document takes its cheapest path, the first in visiting order among equals;
+// a path that no document takes first is dropped, and counts neither for later rules nor for the highest cost that
+// scores are measured against.
+//
+// `words` and `typo` are set operations on posting lists. The rules that look at positions read the
+// documents of the bucket being split from the forward index (candidates.h).
+//
+// Threads: one owner.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/deadline.h"
+#include "base/status.h"
+#include "bitmap/docset.h"
+#include "search/candidates.h"
+#include "search/distinct.h"
+#include "search/graph.h"
+#include "search/sort.h"
+
+namespace gannet::search {
+
+enum class MatchingStrategy : uint8_t { kLast, kAll, kFrequency };
+
+enum class RuleKind : uint8_t {
+  kWords, kTypo, kProximity, kAttributeRank, kWordPosition, kExactAttribute, kExactWords, kSort, kSkipped
+};
+
+struct Rule {
+  RuleKind kind;
+  bool whole_attribute = false;      // of kAttributeRank and kWordPosition: halves of the rule `attribute`
+  const SortCriterion* sort = nullptr;  // of kSort
+};
+
+enum class MatchType : uint8_t { kExactMatch, kMatchesStart, kNoExactMatch };
+
+// What one rule said of a bucket; a chain back to the first rule.
+struct Detail {
+  Rule rule;
+  uint32_t rank = 0, max = 0;  // max 0: not part of the score
+  MatchType match = MatchType::kNoExactMatch;
+  SortValue value;
+  const Detail* previous = nullptr;
+};
+
+struct Hit {
+  DocId docid;
+  const Detail* detail;  // null when no rule ran
+};
+
+struct RankOptions {
+  MatchingStrategy strategy = MatchingStrategy::kLast;
+  uint64_t offset = 0;         // hits before it are counted, not kept
+  uint64_t end = 20;           // hits wanted, offset included
+  bool exhaustive = false;     // go on until every document is placed: totals are then exact
+  bool details = false;        // scores are wanted: every bucket is refined to the end
+  std::optional<double> threshold;
+  Deadline* deadline = nullptr;
+};
+
+// Rules that run for a search, in order (search.md 2.3). has_terms false: only sort criteria.
+// sort: one criterion per element of the parameter; custom: storage for `attr:asc` rules.
+std::vector<Rule> RulesFor(const index::Settings& settings, const std::vector<SortCriterion>& sort, bool has_terms,
+                           MatchingStrategy strategy, std::deque<SortCriterion>& custom);
+
+class Ranker {
+ public:
+  // graph: null for a placeholder search.
+  Ranker(const index::Snapshot& snapshot, Graph* graph, const ParsedQuery& query, const RankOptions& options,
+         std::vector<Rule> rules, Distinct* distinct);
+
+  // Documents of `allowed` that match the query in its most relaxed form.
+  DocSet Universe(const DocSet& allowed);
+  // Fills hits() and excluded().
+  void Run(DocSet universe);
+
+  const std::vector<Hit>& hits() const { return hits_; }
+  // Documents known not to count: thrown out by distinct or by the threshold.
+  const DocSet& excluded() const { return excluded_; }
+  bool degraded() const { return degraded_; }
+
+ private:
+  struct Step {
+    uint16_t node;
+    int8_t typos;   // class chosen by the rule typo, -1 before
+    bool verbatim;  // narrowed to the word as typed by exactness
+    friend bool operator==(const Step&, const Step&) = default;
+  };
+  using Path = std::vector<Step>;
+  struct Bucket {
+    DocSet documents;
+    std::vector<Path> paths;
+  };
+  struct Stage {
+    std::vector<uint32_t> kept;  // slots
+    uint32_t dropped;
+    std::vector<Path> paths;     // in visiting order
+  };
+
+  void MakeStages();
+  std::vector<Path> Sequences(const std::vector<uint32_t>& kept) const;
+  std::vector<std::vector<uint32_t>> ByFrequency(const std::vector<uint32_t>& slots);
+
+  bool Full() const { return !options_.exhaustive && seen_ >= options_.end; }
+  bool Below(const Detail* detail) const;
+  const Detail* Add(Detail detail);
+  void Refine(Bucket bucket, size_t rule, const Detail* detail);
+  // Passes a part to the next rule, or drops it and what follows because of the threshold.
+  void Descend(Bucket bucket, size_t rule, const Detail* detail, bool& dropping);
+  void Emit(const DocSet& documents, const Detail* detail);
+
+  void SplitByWords(const Bucket& bucket, size_t rule, const Detail* detail);
+  void SplitByTypo(const Bucket& bucket, size_t rule, const Detail* detail);
+  void SplitByCost(const Bucket& bucket, size_t rule, const Detail* detail);
+  void SplitByExactAttribute(const Bucket& bucket, size_t rule, const Detail* detail);
+  void SplitBySort(const Bucket& bucket, size_t rule, const Detail* detail);
+  // Documents of `within` that match every node of a path.
+  DocSet PathDocuments(const Path& path, const DocSet& within);
+  // True: the page is full.
+  bool EmitPerfect(const Bucket& bucket, size_t rule, const Detail* detail);
+
+  Node& NodeOf(const Step& step) { return graph_->nodes()[step.node]; }
+  // Documents whose cheapest derivations of a node are of this class.
+  const DocSet& CheapestClass(uint16_t node, int typos);
+  void Prepare(const Bucket& bucket);
+  uint32_t StepMax(RuleKind kind, const Step* previous, const Step& step);
+  uint32_t PathMax(RuleKind kind, const Path& path);
+  // Cost of the step for the document, given its states.
+  uint32_t StepCost(RuleKind kind, DocId docid, const Step* previous, const State* left, const Step& step,
+                    const State& right);
+  uint32_t WordDistance(DocId docid, const State& left, const Step& step, const State& right);
+  uint32_t AttributeDistance(const State& left, const State& right) const;
+  MatchType MatchOf(DocId docid, const std::vector<std::pair<uint32_t, WordNumber>>& wanted, uint32_t count);
+
+  const index::Snapshot& snapshot_;
+  Graph* graph_;
+  const ParsedQuery& query_;
+  const RankOptions& options_;
+  std::vector<Rule> rules_;
+  Distinct* distinct_;
+  std::vector<Stage> stages_;
+  uint32_t max_matching_words_ = 1;
+  uint32_t max_weight_ = 0;
+  std::unique_ptr<Candidates> candidates_;
+  std::vector<std::array<std::optional<DocSet>, kTypoClasses>> cheapest_;
+  std::deque<Detail> details_;
+  std::vector<Hit> hits_;
+  uint64_t seen_ = 0;  // hits placed so far, skipped ones included
+  DocSet excluded_;
+  bool degraded_ = false;
+};
+
+// R/M of search.md 3.1.
+double ScoreOf(const Detail* detail);
+// Chain as a list, first rule first.
+std::vector<const Detail*> ChainOf(const Detail* detail);
+// Appends the object `_rankingScoreDetails`.
+void AppendScoreDetails(const Detail* detail, const index::Snapshot& snapshot, std::string& out);
+
+}  // namespace gannet::search
