@@ -36,6 +36,9 @@ export class Store {
       maxDbs: 64,
       // A commit then resolves after the sync, and the file is that of plain LMDB at every moment.
       overlappingSync: false,
+      // Commits are explicit batches. The implicit ones of an event turn, when a commit fails, leave a
+      // rejected promise that nobody can handle.
+      eventTurnBatching: false,
     });
     const byNumber = { keyEncoding: 'uint32' } as const;
     this.tasks = this.#table('tasks', { ...byNumber, encoding: 'json' });
@@ -60,11 +63,15 @@ export class Store {
   }
 
   /**
-   * Runs `write`, whose puts and removals become one transaction. Resolves once it is on disk.
+   * One transaction of all that `write` puts and removes. Resolves once it is on disk.
    * REQUIRES: `write` reads nothing it has written, and neither awaits nor throws.
    */
-  async commit(write: () => void): Promise<void> {
-    await this.#root.batch(write);
+  async commit(write: (transaction: Transaction) => void): Promise<void> {
+    try {
+      await this.#root.batch(() => write(new Transaction()));
+    } catch (error) {
+      throw await causeOf(error);
+    }
   }
 
   /** Bytes of the file, and of the pages that hold live data. */
@@ -84,6 +91,44 @@ export class Store {
   async close(): Promise<void> {
     await this.#root.close();
   }
+}
+
+/** The writes of one commit. */
+export class Transaction {
+  #seen: Promise<boolean> | null = null;
+
+  put<V, K extends string | number>(table: Database<V, K>, key: K, value: V): void {
+    this.#watch(table.put(key, value));
+  }
+
+  remove<V, K extends string | number>(table: Database<V, K>, key: K): void {
+    this.#watch(table.remove(key));
+  }
+
+  /** A failure is reported by the commit; the writes share one promise that must not go unhandled. */
+  #watch(written: Promise<boolean>): void {
+    if (written === this.#seen) return;
+    this.#seen = written;
+    written.catch(() => {});
+  }
+}
+
+/** Numbers of the operating system in errors of the store. */
+const SYSTEM_ERRORS: Readonly<Record<number, string>> = { 5: 'EIO', 28: 'ENOSPC', 122: 'EDQUOT' };
+
+/** The store tells why a commit failed a moment after that it did; not later than this. */
+const CAUSE_WAIT_MS = 1000;
+
+async function causeOf(error: unknown): Promise<unknown> {
+  const { commitError } = error as { commitError?: Promise<never> };
+  if (commitError === undefined) return error;
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise((done) => (timer = setTimeout(done, CAUSE_WAIT_MS, error)));
+  const cause = await Promise.race([commitError.catch((reason: unknown) => reason), late]);
+  clearTimeout(timer);
+  const { code, message } = cause as { code?: unknown; message?: string };
+  const name = typeof code === 'number' ? SYSTEM_ERRORS[code] : undefined;
+  return name === undefined ? cause : Object.assign(new Error(message), { code: name });
 }
 
 interface TableStats {

@@ -13,7 +13,7 @@ import type {
   TaskType,
 } from '../contract/tasks.ts';
 import type { IndexRecord } from '../engine/registry.ts';
-import type { Store } from './store.ts';
+import type { Store, Transaction } from './store.ts';
 import {
   FLAG,
   NONE,
@@ -519,12 +519,11 @@ export class TaskStore implements TaskTable {
         await Promise.all(moves);
         syncFolder(this.#payloadDir);
       }
-      await this.#store.commit(() => {
-        for (const number of newNames)
-          void this.#store.indexNames.put(number, this.#names[number]!);
-        rows.forEach((row, n) => void this.#store.tasks.put(firstUid + n, row));
-        for (const { uid, bytes } of payloads) void this.#store.payloads.put(uid, bytes);
-        stage.store(this.#store);
+      await this.#store.commit((tx) => {
+        for (const number of newNames) tx.put(this.#store.indexNames, number, this.#names[number]!);
+        rows.forEach((row, n) => tx.put(this.#store.tasks, firstUid + n, row));
+        for (const { uid, bytes } of payloads) tx.put(this.#store.payloads, uid, bytes);
+        stage.store(this.#store, tx);
       });
       stage.publish();
       this.nextTaskUid = firstUid + group.length;
@@ -611,20 +610,20 @@ export class TaskStore implements TaskTable {
     };
 
     const history = end.history === undefined ? null : this.#renumber(end.history, stage);
-    await this.#store.commit(() => {
-      void this.#store.batches.put(end.batchUid, batch);
-      void this.#store.meta.put('nextBatchUid', Math.max(this.nextBatchUid, end.batchUid + 1));
-      for (const { uid, outcome } of outcomes) void this.#store.outcomes.put(uid, outcome);
-      if (removed.length > 0) void this.#store.meta.put('garbage', garbage);
+    await this.#store.commit((tx) => {
+      tx.put(this.#store.batches, end.batchUid, batch);
+      tx.put(this.#store.meta, 'nextBatchUid', Math.max(this.nextBatchUid, end.batchUid + 1));
+      for (const { uid, outcome } of outcomes) tx.put(this.#store.outcomes, uid, outcome);
+      if (removed.length > 0) tx.put(this.#store.meta, 'garbage', garbage);
       if (history !== null) {
-        for (const [number, name] of history.names) void this.#store.indexNames.put(number, name);
-        for (const [uid, row] of history.rows) void this.#store.tasks.put(uid, row);
+        for (const [number, name] of history.names) tx.put(this.#store.indexNames, number, name);
+        for (const [uid, row] of history.rows) tx.put(this.#store.tasks, uid, row);
       }
       for (const [uid, record] of end.indexes ?? []) {
-        if (record === null) void this.#store.indexes.remove(uid);
-        else void this.#store.indexes.put(uid, record);
+        if (record === null) tx.remove(this.#store.indexes, uid);
+        else tx.put(this.#store.indexes, uid, record);
       }
-      stage.store(this.#store);
+      stage.store(this.#store, tx);
     });
 
     stage.publish();
@@ -707,8 +706,8 @@ export class TaskStore implements TaskTable {
     while (!this.#closed) {
       if (this.#usedPayloads.length > 0) {
         const uids = this.#usedPayloads.splice(0, SWEEP_ROWS);
-        await this.#store.commit(() => {
-          for (const uid of uids) void this.#store.payloads.remove(uid);
+        await this.#store.commit((tx) => {
+          for (const uid of uids) tx.remove(this.#store.payloads, uid);
         });
         continue;
       }
@@ -722,13 +721,13 @@ export class TaskStore implements TaskTable {
           tasks: [...tasksLeft, ...more.tasks.slice(tasks.length)],
           batches: [...batchesLeft, ...more.batches.slice(batches.length)],
         };
-        return this.#store.commit(() => {
+        return this.#store.commit((tx) => {
           for (const uid of uids) {
-            void this.#store.tasks.remove(uid);
-            void this.#store.outcomes.remove(uid);
+            tx.remove(this.#store.tasks, uid);
+            tx.remove(this.#store.outcomes, uid);
           }
-          for (const uid of batchUids) void this.#store.batches.remove(uid);
-          void this.#store.meta.put('garbage', this.#garbage);
+          for (const uid of batchUids) tx.remove(this.#store.batches, uid);
+          tx.put(this.#store.meta, 'garbage', this.#garbage);
         });
       });
     }
@@ -760,10 +759,10 @@ class Stage {
     return this.#edited.get(number) ?? this.#live[number];
   }
 
-  store(store: Store): void {
+  store(store: Store, tx: Transaction): void {
     for (const [number, chunk] of this.#edited) {
-      if (isVoid(chunk)) void store.chunks.remove(number);
-      else void store.chunks.put(number, chunk.encode());
+      if (isVoid(chunk)) tx.remove(store.chunks, number);
+      else tx.put(store.chunks, number, chunk.encode());
     }
   }
 
