@@ -128,6 +128,15 @@ export class Logs {
     if (this.#stream !== null) return false;
     this.#stream = { filter, write: mode === 'json' ? write : prettyWriter(false, write), end };
     this.#applyLevel();
+    // A first line lets the client know at once that it is connected.
+    const timestamp = new Date().toISOString();
+    const opened = {
+      timestamp,
+      level: 'info',
+      fields: { message: 'log stream open' },
+      target: 'http',
+    };
+    this.#stream.write(`${JSON.stringify(opened)}\n`);
     return true;
   }
 

@@ -17,7 +17,13 @@ import {
 import { LIST_INDEXES_QUERY } from '../../contract/indexes.ts';
 import { queryParser } from '../../contract/query.ts';
 import type { Dependencies } from '../dependencies.ts';
+import type { ReplyStream } from '../exchange.ts';
 import { bodyOf, json, NO_CONTENT, route, STREAMED, type Method, type Route } from '../route.ts';
+
+const LOG_STREAM_HEADERS = [
+  ['content-type', 'text/plain; charset=utf-8'],
+  ['x-accel-buffering', 'no'],
+] as const;
 
 const DEFAULT_EXPORT_PAYLOAD_BYTES = 50 * 2 ** 20;
 
@@ -51,21 +57,26 @@ export function gatedRoutes({ services, logs }: Dependencies): Route[] {
           );
         }
         need('logsRoute', 'Streaming the logs');
-        let stream: ReturnType<typeof exchange.stream> | null = null;
+        // The head goes out with the first line.
+        let stream: ReplyStream | null = null;
+        let room = true;
         const opened = logs.openStream(
           filter,
           body.mode ?? 'human',
-          (line) => void stream?.write(line),
+          (line) => {
+            if (stream === null) {
+              stream = exchange.stream(200, LOG_STREAM_HEADERS);
+              stream.onDrain(() => (room = true));
+            }
+            // A client that reads too slowly misses lines.
+            if (room) room = stream.write(line);
+          },
           () => stream?.end(),
         );
         if (!opened) {
           throw new ApiError('bad_request', 'The log stream is in use; only one can be open.');
         }
         exchange.onAbort(() => logs.closeStream());
-        stream = exchange.stream(200, [
-          ['content-type', 'text/plain; charset=utf-8'],
-          ['x-accel-buffering', 'no'],
-        ]);
         return STREAMED;
       },
     }),

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { createDefaultKeys } from '../../../src/auth/keys.ts';
 import { Authorizer } from '../../../src/auth/authorize.ts';
 import { FakeClock, type Clock } from '../../../src/base/clock.ts';
@@ -48,7 +48,7 @@ export interface TestServerOptions {
 }
 
 /** Counts JSON documents and NDJSON lines; enough of the engine for the upload routes. */
-const countDocuments: Dependencies['checkPayload'] = (source, format) => {
+const countDocuments: Dependencies['checkPayload'] = (source, format, _, output) => {
   const text = typeof source === 'string' ? readFileSync(source, 'utf8') : source.toString('utf8');
   try {
     if (format === 'json') {
@@ -57,6 +57,7 @@ const countDocuments: Dependencies['checkPayload'] = (source, format) => {
     }
     const lines = text.split('\n').filter((line) => line.trim() !== '');
     if (format === 'ndjson') for (const line of lines) JSON.parse(line);
+    if (output !== '') writeFileSync(output, text);
     return Promise.resolve({ documents: lines.length, ndjson: Buffer.from(text) });
   } catch (error) {
     return Promise.reject(new ApiError('malformed_payload', String(error)));

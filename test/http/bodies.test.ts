@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict';
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
+import { startTestServer, type TestServer } from './support/test-server.ts';
+
+for (const transport of ['fastest', 'node'] as const) {
+  describe(`JSON bodies (${transport})`, () => {
+    let server: TestServer;
+    before(async () => {
+      server = await startTestServer({ transport, payloadBytesMax: 100_000 });
+      server.services.addIndex('movies');
+    });
+    after(() => server.close());
+
+    const search = '/indexes/movies/search';
+
+    it('need a content type of JSON', async () => {
+      const cases: [string, number, string | undefined][] = [
+        ['application/json', 200, undefined],
+        ['Application/JSON; charset=utf-8', 200, undefined],
+        ['application/vnd.api+json', 200, undefined],
+        ['text/json', 200, undefined],
+        ['text/plain', 415, 'invalid_content_type'],
+        ['json', 415, 'invalid_content_type'],
+      ];
+      for (const [type, status, code] of cases) {
+        const answer = await server.call('POST', search, { text: '{}', type });
+        assert.equal(answer.status, status, type);
+        assert.equal(answer.json.code, code, type);
+      }
+      const bytes = new TextEncoder().encode('{}');
+      const none = await server.call('POST', search, { text: bytes, type: '' });
+      assert.equal(none.json.code, 'missing_content_type');
+    });
+
+    it('are refused when empty, broken or too deep', async () => {
+      const cases: [string, string][] = [
+        ['', 'missing_payload'],
+        [' ', 'malformed_payload'],
+        ['{"q": "x"} trailing', 'malformed_payload'],
+        ["{'q': 'x'}", 'malformed_payload'],
+        [`{"filter": ${'['.repeat(1000)}${']'.repeat(1000)}}`, 'malformed_payload'],
+        ['[]', 'bad_request'],
+        ['{"limit": 2.0}', 'invalid_search_limit'],
+        ['{"limit": 1e1}', 'invalid_search_limit'],
+        ['{"limit": 18446744073709551616}', 'invalid_search_limit'],
+      ];
+      for (const [text, code] of cases) {
+        const answer = await server.call('POST', search, { text });
+        assert.equal(answer.json.code, code, text.slice(0, 40));
+        assert.equal(answer.status, 400);
+      }
+    });
+
+    it('may be compressed', async () => {
+      const text = JSON.stringify({ q: 'x'.repeat(5000) });
+      const codings = { gzip: gzipSync, deflate: deflateSync, br: brotliCompressSync };
+      for (const [coding, compress] of Object.entries(codings)) {
+        const answer = await server.call('POST', search, {
+          text: compress(text),
+          headers: { 'content-encoding': coding },
+        });
+        assert.equal(answer.json.params.q.length, 5000, coding);
+        const cut = await server.call('POST', search, {
+          text: compress(text).subarray(0, 20),
+          headers: { 'content-encoding': coding },
+        });
+        assert.equal(cut.json.code, 'bad_request', coding);
+      }
+    });
+
+    it('are limited after decompression, and the connection goes on', async () => {
+      const long = JSON.stringify({ q: 'x'.repeat(200_000) });
+      for (const options of [
+        { text: long },
+        { text: gzipSync(long), headers: { 'content-encoding': 'gzip' } },
+      ]) {
+        const answer = await server.call('POST', search, options);
+        assert.equal(answer.status, 413);
+        assert.equal(answer.json.code, 'payload_too_large');
+        assert.match(answer.json.message, /100 kB/);
+      }
+      assert.equal((await server.call('POST', search, { text: '{}' })).status, 200);
+    });
+
+    it('are looked at after authorization', async () => {
+      const answer = await server.call('POST', search, { text: '{', key: null });
+      assert.equal(answer.json.code, 'missing_authorization_header');
+    });
+  });
+
+  describe(`Answers (${transport})`, () => {
+    let server: TestServer;
+    before(async () => {
+      server = await startTestServer({ transport });
+      server.services.addIndex('movies');
+    });
+    after(() => server.close());
+
+    it('are compressed when they are long and the client asks for it', async () => {
+      const body = { q: 'y'.repeat(3000) };
+      for (const coding of ['gzip', 'deflate', 'br']) {
+        const answer = await server.call('POST', '/indexes/movies/search', {
+          body,
+          headers: { 'accept-encoding': coding },
+        });
+        assert.equal(answer.headers.get('content-encoding'), coding);
+        assert.match(answer.headers.get('vary')!, /accept-encoding/);
+        assert.equal(answer.json.params.q.length, 3000);
+      }
+      const plain = await server.call('POST', '/indexes/movies/search', {
+        body,
+        headers: { 'accept-encoding': 'identity' },
+      });
+      assert.equal(plain.headers.get('content-encoding'), null);
+      const short = await server.call('GET', '/health', { headers: { 'accept-encoding': 'gzip' } });
+      assert.equal(short.headers.get('content-encoding'), null);
+    });
+
+    it('of any length arrive whole', async () => {
+      const body = { q: 'z'.repeat(20_000_000) };
+      const answer = await server.call('POST', '/indexes/movies/search', {
+        body,
+        headers: { 'accept-encoding': 'identity' },
+      });
+      assert.equal(answer.json.params.q.length, 20_000_000);
+    });
+  });
+}

@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict';
+import { FakeClock } from '../../src/base/clock.ts';
+import { ApiError } from '../../src/contract/errors.ts';
+import { startTestServer, type TestServer } from './support/test-server.ts';
+
+describe('Operations', () => {
+  let server: TestServer;
+  beforeEach(async () => {
+    server = await startTestServer();
+    server.services.addIndex('movies');
+  });
+  afterEach(() => server.close());
+
+  it('tell health without a key and version with one', async () => {
+    const health = await server.call('GET', '/health', { key: null });
+    assert.deepEqual(health.json, { status: 'available' });
+    const version = await server.call('GET', '/version');
+    assert.deepEqual(Object.keys(version.json), ['commitSha', 'commitDate', 'pkgVersion']);
+  });
+
+  it('switch features on and off at once', async () => {
+    assert.equal((await server.call('GET', '/metrics')).json.code, 'feature_not_enabled');
+    const patched = await server.call('PATCH', '/experimental-features', {
+      body: { metrics: true, network: null },
+    });
+    assert.equal(patched.json.metrics, true);
+    await server.call('POST', '/indexes/movies/search', { body: {} });
+    const metrics = await server.call('GET', '/metrics');
+    assert.match(metrics.headers.get('content-type')!, /^text\/plain; version=0\.0\.4/);
+    assert.match(
+      metrics.text,
+      /gannet_http_requests_total\{method="POST",path="\/indexes\/\{index_uid\}\/search",status="200"\} 1/,
+    );
+    assert.match(metrics.text, /gannet_index_docs_count\{index="movies"\} 0/);
+    assert.match(metrics.text, /^gannet_http_response_time_seconds_bucket\{.*le="\+Inf"\} 1$/m);
+  });
+
+  it('stream the logs to one client until the stream is ended', async () => {
+    await server.call('PATCH', '/experimental-features', { body: { logsRoute: true } });
+    const headers = {
+      authorization: 'Bearer MASTER_KEY_OF_TESTS',
+      'content-type': 'application/json',
+    };
+    const stream = await fetch(`${server.url}/logs/stream`, {
+      method: 'POST',
+      headers,
+      body: '{"mode":"json"}',
+    });
+    assert.equal(stream.status, 200);
+    const second = await server.call('POST', '/logs/stream', { body: {} });
+    assert.equal(second.json.code, 'bad_request');
+    assert.equal((await server.call('DELETE', '/logs/stream')).status, 204);
+    await stream.text();
+    assert.equal((await server.call('DELETE', '/logs/stream')).status, 204);
+  });
+
+  it('tell a client to come back when the search queue is full', async () => {
+    server.services.search.search = () =>
+      Promise.reject(new ApiError('too_many_search_requests', 'the queue of 1000 is full'));
+    const answer = await server.call('POST', '/indexes/movies/search', { body: {} });
+    assert.equal(answer.status, 503);
+    assert.equal(answer.headers.get('retry-after'), '10');
+    assert.equal(answer.json.type, 'system');
+  });
+
+  it('answer an unexpected failure as internal and go on', async () => {
+    server.services.search.search = () => {
+      throw new TypeError('bug');
+    };
+    const answer = await server.call('POST', '/indexes/movies/search', { body: {} });
+    assert.equal(answer.status, 500);
+    assert.equal(answer.json.code, 'internal');
+    assert.equal((await server.call('GET', '/health')).status, 200);
+  });
+
+  it('find the faults of a search before the engine is asked', async () => {
+    const cases: [string, object, string][] = [
+      ['none', { filter: 'a =' }, 'invalid_search_filter'],
+      ['none', { filter: 3 }, 'invalid_search_filter'],
+      ['none', { filter: 'a = 1' }, 'index_not_found'],
+      ['movies', { vector: [1] }, 'missing_search_hybrid'],
+      ['movies', { vector: [1], media: {} }, 'invalid_search_media_and_vector'],
+      ['movies', { q: 'x', hybrid: { embedder: 'e' } }, 'invalid_search_embedder'],
+      ['movies', { useNetwork: true }, 'feature_not_enabled'],
+      ['movies', { personalize: { userContext: 'x' } }, 'feature_not_enabled'],
+    ];
+    for (const [uid, body, code] of cases) {
+      const answer = await server.call('POST', `/indexes/${uid}/search`, { body });
+      assert.equal(answer.json.code, code, JSON.stringify(body));
+    }
+    const ignored = await server.call('POST', '/indexes/movies/search', {
+      body: { hybrid: { embedder: 'e' } },
+    });
+    assert.equal(ignored.status, 200, 'a placeholder never looks at the embedder');
+  });
+
+  it('stop: answers under way are finished, new connections refused', async () => {
+    let release: (body: Buffer) => void = () => {};
+    const started = new Promise<void>((resolve) => {
+      server.services.search.search = () => {
+        resolve();
+        return new Promise((answer) => (release = answer));
+      };
+    });
+    const pending = server.call('POST', '/indexes/movies/search', { body: {} });
+    await started;
+    const stopped = server.server.stop(5000);
+    release(Buffer.from('{"hits":[]}'));
+    assert.deepEqual((await pending).json, { hits: [] });
+    await stopped;
+    await assert.rejects(fetch(`${server.url}/health`));
+  });
+});
+
+describe('Keys', () => {
+  it('expire, stay listed, and keep their order', async () => {
+    const clock = new FakeClock('2025-03-01T00:00:00Z');
+    const server = await startTestServer({ clock });
+    const body = { actions: ['search'], indexes: ['*'], expiresAt: '2025-03-02', name: 'short' };
+    const { json } = await server.call('POST', '/keys', { body });
+    server.services.addIndex('movies');
+    const search = (): Promise<{ status: number }> =>
+      server.call('POST', '/indexes/movies/search', { key: json.key, body: {} });
+    assert.equal((await search()).status, 200);
+    clock.set('2025-03-02T00:00:00Z');
+    assert.equal((await search()).status, 403);
+    const list = await server.call('GET', '/keys?limit=2');
+    assert.deepEqual(
+      list.json.results.map((key: { name: string }) => key.name),
+      ['short', 'Default Search API Key'],
+    );
+    assert.equal(list.json.total, 5);
+    await server.close();
+  });
+});

@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict';
+import { request } from 'node:http';
+import { startTestServer, type TestServer } from './support/test-server.ts';
+
+for (const transport of ['fastest', 'node'] as const) {
+  describe(`Routing (${transport})`, () => {
+    let server: TestServer;
+    before(async () => (server = await startTestServer({ transport })));
+    after(() => server.close());
+
+    it('answers unknown paths and wrong methods with an empty body, without authorization', async () => {
+      const cases: [string, string, number, string | null][] = [
+        ['GET', '/nothing', 404, null],
+        ['GET', '/Indexes', 404, null],
+        ['GET', '/indexes/a/unknown', 404, null],
+        ['PUT', '/health', 405, 'GET'],
+        ['GET', '/indexes/a/documents/fetch', 405, 'POST'],
+        ['OPTIONS', '/indexes', 405, 'GET, POST'],
+        ['PUT', '/indexes/a/settings/faceting', 405, 'GET, PATCH, DELETE'],
+      ];
+      for (const [method, path, status, allow] of cases) {
+        const answer = await server.call(method, path, { key: null });
+        assert.equal(answer.status, status, `${method} ${path}`);
+        assert.equal(answer.text, '', `${method} ${path}`);
+        assert.equal(answer.headers.get('allow'), allow, `${method} ${path}`);
+      }
+    });
+
+    it('does not serve HEAD, and keeps the connection usable after it', async () => {
+      const head = await server.call('HEAD', '/health');
+      assert.equal(head.status, 405);
+      assert.equal((await server.call('GET', '/health')).status, 200);
+    });
+
+    it('ignores trailing and repeated slashes', async () => {
+      for (const path of ['/health/', '//health', '/%68ealth']) {
+        assert.equal((await server.call('GET', path)).status, 200, path);
+      }
+    });
+
+    it('answers preflights on any path, and marks every answer to a foreign origin', async () => {
+      const preflight = await server.call('OPTIONS', '/indexes/a/search', {
+        key: null,
+        headers: {
+          origin: 'http://shop.example',
+          'access-control-request-method': 'POST',
+          'access-control-request-headers': 'authorization, x-custom',
+        },
+      });
+      assert.equal(preflight.status, 200);
+      assert.equal(preflight.text, '');
+      assert.equal(preflight.headers.get('access-control-allow-origin'), '*');
+      assert.equal(
+        preflight.headers.get('access-control-allow-headers'),
+        'authorization, x-custom',
+      );
+      assert.equal(preflight.headers.get('access-control-max-age'), '86400');
+      assert.match(preflight.headers.get('access-control-allow-methods')!, /PATCH/);
+      for (const path of ['/health', '/nothing', '/indexes']) {
+        const answer = await server.call('GET', path, {
+          key: null,
+          headers: { origin: 'http://x' },
+        });
+        assert.equal(answer.headers.get('access-control-allow-origin'), '*', path);
+      }
+    });
+
+    it('takes long request lines', async () => {
+      const filter = 'a = 1 OR '.repeat(3000);
+      const answer = await server.call(
+        'GET',
+        `/indexes/none/search?filter=${encodeURIComponent(filter)}b=2`,
+      );
+      assert.equal(answer.json.code, 'index_not_found');
+    });
+
+    it('serves several requests on one connection', async () => {
+      const answers = await pipelined(server.port, ['/health', '/nothing', '/health']);
+      assert.deepEqual(answers, [200, 404, 200]);
+    });
+
+    it('checks the index uid of the path after authorization and before the index is looked up', async () => {
+      assert.equal(
+        (await server.call('GET', '/indexes/a%20b', { key: null })).json.code,
+        'missing_authorization_header',
+      );
+      assert.equal((await server.call('GET', '/indexes/a%20b')).json.code, 'invalid_index_uid');
+      assert.equal((await server.call('GET', '/indexes/none')).json.code, 'index_not_found');
+    });
+
+    it('describes every route', async () => {
+      const { json } = await server.call('GET', '/openapi.json', { key: null });
+      assert.equal(json.openapi, '3.1.0');
+      assert.ok(json.paths['/indexes/{index_uid}/search'].post.requestBody);
+      assert.ok(json.paths['/indexes/{index_uid}/settings/stop-words'].put);
+      const parameters = json.paths['/tasks'].get.parameters.map(
+        (one: { name: string }) => one.name,
+      );
+      assert.ok(parameters.includes('statuses') && parameters.includes('limit'));
+    });
+  });
+}
+
+describe('A port', () => {
+  it('is not shared with a second server', async () => {
+    const server = await startTestServer();
+    await assert.rejects(startTestServer({ port: server.port }), /cannot be listened on/);
+    await server.close();
+  });
+});
+
+/** Statuses of GETs sent in one packet on one connection. */
+function pipelined(port: number, paths: string[]): Promise<number[]> {
+  return new Promise((resolve, reject) => {
+    const statuses: number[] = [];
+    const next = (): void => {
+      const path = paths[statuses.length];
+      if (path === undefined) {
+        resolve(statuses);
+        return;
+      }
+      const req = request({ port, path, headers: { connection: 'keep-alive' } }, (res) => {
+        statuses.push(res.statusCode!);
+        res.resume();
+        res.on('end', next);
+      });
+      req.on('error', reject);
+      req.end();
+    };
+    next();
+  });
+}

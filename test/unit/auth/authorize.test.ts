@@ -1,0 +1,347 @@
+import assert from 'node:assert/strict';
+import { createHmac, randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { open, type RootDatabase } from 'lmdb';
+import jwt from 'jsonwebtoken';
+import { Authorizer } from '../../../src/auth/authorize.ts';
+import { createDefaultKeys, generateMasterKey, keyValue } from '../../../src/auth/keys.ts';
+import {
+  combineFilters,
+  decodeTenantToken,
+  isSignedWith,
+  ruleFor,
+} from '../../../src/auth/tenant-token.ts';
+import { FakeClock } from '../../../src/base/clock.ts';
+import { ACTIONS, expandAction, type Action } from '../../../src/contract/actions.ts';
+import { KeyStore } from '../../../src/store/key-store.ts';
+
+const MASTER = 'MASTER_KEY';
+const UID = '4bc0887a-0e41-4f3b-935d-0c451dcee9c8';
+const NOW = '2025-03-01T00:00:00Z';
+
+let dir: string;
+let root: RootDatabase;
+let keys: KeyStore;
+let clock: FakeClock;
+let authorizer: Authorizer;
+
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'gannet-auth-'));
+  root = open({ path: dir, maxDbs: 4 });
+  keys = new KeyStore(root.openDB({ name: 'keys', encoding: 'json' }));
+  clock = new FakeClock(NOW);
+  authorizer = new Authorizer(MASTER, keys, clock);
+});
+
+afterEach(async () => {
+  await root.close();
+  rmSync(dir, { recursive: true });
+});
+
+async function addKey(
+  actions: string[],
+  indexes: string[],
+  expiresAt: string | null = null,
+  uid = randomUUID() as string,
+): Promise<string> {
+  await keys.put({
+    uid,
+    name: null,
+    description: null,
+    actions,
+    indexes,
+    expiresAt,
+    createdAt: NOW,
+    updatedAt: NOW,
+  });
+  return keyValue(MASTER, uid);
+}
+
+function code(token: string | null, action: Action, index: string | null = null): string {
+  const outcome = authorizer.authorize(
+    { authorization: token === null ? undefined : `Bearer ${token}`, legacyKey: undefined },
+    action,
+    index,
+  );
+  return outcome.ok ? 'ok' : outcome.error.code;
+}
+
+describe('The value of a key', () => {
+  it('follows from the master key and the uid', () => {
+    const vectors: [string, string, string][] = [
+      ['MASTER_KEY', UID, 'd9e776b8412f1db6974c9a5556b961c3559440b6588216f4ea5d9ed49f7c8f3c'],
+      [
+        'MASTER_KEY',
+        '00000000-0000-0000-0000-000000000000',
+        'aeb94973e0b6e912d94165430bbe87dee91a7c4f891ce19050c3910ec96977e9',
+      ],
+      [
+        'gannet-test-master-key',
+        '11111111-2222-4333-8444-555555555555',
+        'ad2976f26f634f6b4f5c582c812de2159395c2eff6ac9129501a72dedc61b332',
+      ],
+    ];
+    for (const [master, uid, value] of vectors) assert.equal(keyValue(master, uid), value);
+  });
+
+  it('of a generated master key has 43 characters', () => {
+    assert.match(generateMasterKey(), /^[A-Za-z0-9_-]{43}$/);
+  });
+});
+
+describe('Default keys', () => {
+  it('are made in an empty store only, and listed search first', async () => {
+    await createDefaultKeys(keys, clock);
+    const names = keys.list().map(({ name }) => name);
+    assert.deepEqual(names, [
+      'Default Search API Key',
+      'Default Admin API Key',
+      'Default Read-Only Admin API Key',
+      'Default Chat API Key',
+    ]);
+    await createDefaultKeys(keys, clock);
+    assert.equal(keys.size, 4);
+  });
+
+  it('survive a restart', async () => {
+    await createDefaultKeys(keys, clock);
+    const again = new KeyStore(root.openDB({ name: 'keys', encoding: 'json' }));
+    assert.deepEqual(again.list(), keys.list());
+  });
+});
+
+describe('Actions', () => {
+  it('expand as the table says', () => {
+    assert.deepEqual([...expandAction('*')].sort(), [...ACTIONS].sort());
+    assert.deepEqual([...expandAction('indexes.*')].sort(), [
+      'indexes.*',
+      'indexes.compact',
+      'indexes.create',
+      'indexes.delete',
+      'indexes.get',
+      'indexes.swap',
+      'indexes.update',
+    ]);
+    const read = expandAction('*.get');
+    assert.ok(read.includes('search') && read.includes('export') && read.includes('version'));
+    assert.ok(!read.includes('keys.get') && !read.includes('chatCompletions'));
+    assert.deepEqual(expandAction('search'), ['search']);
+  });
+});
+
+describe('Authorization', () => {
+  it('reads the header strictly', async () => {
+    const cases: [string | undefined, string][] = [
+      [undefined, 'missing_authorization_header'],
+      ['', 'missing_authorization_header'],
+      ['Basic abc', 'missing_authorization_header'],
+      [`bearer ${MASTER}`, 'missing_authorization_header'],
+      ['Bearer', 'invalid_api_key'],
+      ['Bearer ', 'invalid_api_key'],
+      [`Bearer ${MASTER}`, 'ok'],
+      [`Bearer  ${MASTER}`, 'invalid_api_key'],
+    ];
+    for (const [authorization, expected] of cases) {
+      const outcome = authorizer.authorize(
+        { authorization, legacyKey: undefined },
+        'indexes.get',
+        null,
+      );
+      assert.equal(outcome.ok ? 'ok' : outcome.error.code, expected, String(authorization));
+    }
+  });
+
+  it('reads the older header only without the present one', () => {
+    const both = { authorization: 'Bearer wrong', legacyKey: MASTER };
+    assert.ok(!authorizer.authorize(both, 'indexes.get', null).ok);
+    const old = { authorization: undefined, legacyKey: MASTER };
+    assert.ok(authorizer.authorize(old, 'indexes.get', null).ok);
+  });
+
+  it('is open without a master key, but for the keys', () => {
+    const open = new Authorizer(null, keys, clock);
+    for (const authorization of [undefined, 'Bearer anything']) {
+      const credentials = { authorization, legacyKey: undefined };
+      assert.ok(open.authorize(credentials, 'dumps.create', null).ok);
+      const refused = open.authorize(credentials, 'keys.get', null);
+      assert.ok(!refused.ok && refused.error.code === 'missing_master_key');
+    }
+    const scheme = open.authorize(
+      { authorization: 'Basic x', legacyKey: undefined },
+      'search',
+      null,
+    );
+    assert.ok(!scheme.ok && scheme.error.code === 'missing_authorization_header');
+  });
+
+  it('takes a key for its actions until it expires, changes or goes', async () => {
+    const key = await addKey(['search', 'stats.*'], ['*'], '2025-03-02T00:00:00Z');
+    assert.equal(code(key, 'search', 'movies'), 'ok');
+    assert.equal(code(key.toUpperCase(), 'search', 'movies'), 'ok');
+    assert.equal(code(key, 'stats.get'), 'ok');
+    assert.equal(code(key, 'indexes.get'), 'invalid_api_key');
+    clock.set('2025-03-02T00:00:00Z');
+    assert.equal(code(key, 'search', 'movies'), 'invalid_api_key');
+    clock.set(NOW);
+    assert.equal(code(key, 'search', 'movies'), 'ok');
+    await keys.remove(keys.list()[0]!.uid);
+    assert.equal(code(key, 'search', 'movies'), 'invalid_api_key');
+    assert.equal(code('x'.repeat(64), 'search'), 'invalid_api_key');
+  });
+
+  it('keeps a key to its indexes', async () => {
+    const key = await addKey(['*'], ['movies', 'shop*']);
+    assert.equal(code(key, 'documents.add', 'movies'), 'ok');
+    assert.equal(code(key, 'documents.add', 'shop-2'), 'ok');
+    assert.equal(code(key, 'documents.add', 'movie'), 'invalid_api_key');
+    assert.equal(code(key, 'indexes.get'), 'ok', 'the route filters');
+    for (const action of ['version', 'dumps.create', 'keys.get', 'webhooks.get'] as const) {
+      assert.equal(code(key, action), 'invalid_api_key', action);
+    }
+    assert.equal(code(await addKey(['*'], []), 'indexes.get'), 'invalid_api_key');
+  });
+
+  it('does not limit by index the global actions that a key names', async () => {
+    const key = await addKey(['search', 'version', 'webhooks.*'], ['movies']);
+    assert.equal(code(key, 'version'), 'ok');
+    assert.equal(code(key, 'webhooks.get'), 'ok');
+    assert.equal(code(key, 'stats.get'), 'invalid_api_key');
+  });
+
+  it('tells which indexes may be seen and created', async () => {
+    const key = await addKey(['documents.add', 'indexes.create'], ['a*']);
+    const outcome = authorizer.authorize(
+      { authorization: `Bearer ${key}`, legacyKey: undefined },
+      'documents.add',
+      'ab',
+    );
+    assert.ok(outcome.ok);
+    assert.ok(outcome.value.mayCreate('ab') && !outcome.value.mayCreate('b'));
+    assert.ok(outcome.value.visible!('abc') && !outcome.value.visible!('b'));
+    assert.match(outcome.value.refusal('b').message, /`b`.*a\*/);
+    const other = await addKey(['documents.add'], ['*']);
+    const plain = authorizer.authorize(
+      { authorization: `Bearer ${other}`, legacyKey: undefined },
+      'documents.add',
+      'x',
+    );
+    assert.ok(plain.ok && !plain.value.mayCreate('x') && plain.value.visible === null);
+  });
+});
+
+describe('A tenant token', () => {
+  const EXAMPLE =
+    'eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzZWFyY2hSdWxlcyI6eyJtb3ZpZXMiOnsiZmlsdGVyIjoidGVuYW50ID0gNDIifSwiYm9va3MqIjpudWxsfSwiYXBpS2V5VWlkIjoiNGJjMDg4N2EtMGU0MS00ZjNiLTkzNWQtMGM0NTFkY2VlOWM4IiwiZXhwIjo0MTAyNDQ0ODAwfQ.Ri9b_5AQ58LWHIb627ZiFGFHRvgZapVoxJ-ghOnb9SA';
+
+  it('of the specification is understood and signed right', () => {
+    const decoded = decodeTenantToken(EXAMPLE);
+    assert.ok(decoded?.ok);
+    const token = decoded.value;
+    assert.equal(token.apiKeyUid, UID);
+    assert.equal(token.exp, 4102444800);
+    assert.ok(isSignedWith(token, keyValue(MASTER, UID)));
+    assert.ok(!isSignedWith(token, keyValue('OTHER_KEY', UID)));
+    assert.equal(ruleFor(token, 'movies'), 'tenant = 42');
+    assert.equal(ruleFor(token, 'books_fr'), null);
+    assert.equal(ruleFor(token, 'other'), undefined);
+  });
+
+  it('opens the searches of its indexes, within its key', async () => {
+    await addKey(['search'], ['movies', 'books*'], null, UID);
+    assert.equal(code(EXAMPLE, 'search', 'movies'), 'ok');
+    assert.equal(code(EXAMPLE, 'search', 'other'), 'invalid_api_key');
+    assert.equal(code(EXAMPLE, 'documents.get', 'movies'), 'invalid_api_key', 'no other route');
+    const outcome = authorizer.authorize(
+      { authorization: `Bearer ${EXAMPLE}`, legacyKey: undefined },
+      'search',
+      'movies',
+    );
+    assert.ok(outcome.ok);
+    assert.equal(outcome.value.tenantFilter('movies'), 'tenant = 42');
+    assert.equal(outcome.value.tenantFilter('books'), null);
+    await keys.remove(UID);
+    assert.equal(code(EXAMPLE, 'search', 'movies'), 'invalid_api_key', 'its key is gone');
+  });
+
+  it('signed by another library works with each of the three algorithms', async () => {
+    const value = await addKey(['search'], ['*'], null, UID);
+    for (const algorithm of ['HS256', 'HS384', 'HS512'] as const) {
+      const token = jwt.sign({ searchRules: ['*'], apiKeyUid: UID }, value, { algorithm });
+      assert.equal(code(token, 'search', 'movies'), 'ok', algorithm);
+    }
+  });
+
+  it('is refused for every fault', async () => {
+    const value = await addKey(['search'], ['*'], null, UID);
+    const sign = (claims: object, header: object = { alg: 'HS256' }): string => {
+      const text = [header, claims]
+        .map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'))
+        .join('.');
+      return `${text}.${createHmac('sha256', value).update(text).digest('base64url')}`;
+    };
+    const good = { searchRules: ['*'], apiKeyUid: UID };
+    assert.equal(code(sign(good), 'search', 'm'), 'ok');
+    const seconds = clock.now() / 1000;
+    assert.equal(
+      code(sign({ ...good, exp: seconds }), 'search', 'm'),
+      'ok',
+      'the last second counts',
+    );
+    const bad: [string, string][] = [
+      ['expired', sign({ ...good, exp: seconds - 1 })],
+      ['no rules', sign({ apiKeyUid: UID })],
+      ['no uid', sign({ searchRules: ['*'] })],
+      ['uid of no key', sign({ ...good, apiKeyUid: randomUUID() })],
+      ['fractional expiry', sign({ ...good, exp: 4102444800.5 })],
+      ['algorithm none', sign(good, { alg: 'none' })],
+      ['asymmetric algorithm', sign(good, { alg: 'RS256' })],
+      ['bad pattern', sign({ ...good, searchRules: ['*a'] })],
+      ['no index', sign({ ...good, searchRules: [] })],
+      ['tampered', `${sign(good).slice(0, -2)}AA`],
+      ['not a token', 'a.b.c'],
+    ];
+    for (const [name, token] of bad)
+      assert.equal(code(token, 'search', 'm'), 'invalid_api_key', name);
+  });
+
+  it('stops working when it expires, also after it has been seen', async () => {
+    const value = await addKey(['search'], ['*'], null, UID);
+    const exp = clock.now() / 1000 + 60;
+    const token = jwt.sign({ searchRules: ['*'], apiKeyUid: UID, exp }, value);
+    assert.equal(code(token, 'search', 'm'), 'ok');
+    clock.advance(61_000);
+    assert.equal(code(token, 'search', 'm'), 'invalid_api_key');
+  });
+
+  it('uses one rule: the exact uid, then the longest pattern', () => {
+    const rules = {
+      '*': { filter: 'all' },
+      'books*': { filter: 'books' },
+      'books_fr*': null,
+      books_it: {},
+    };
+    const token = jwt.sign({ searchRules: rules, apiKeyUid: UID }, 'x');
+    const decoded = decodeTenantToken(token);
+    assert.ok(decoded?.ok);
+    assert.equal(ruleFor(decoded.value, 'movies'), 'all');
+    assert.equal(ruleFor(decoded.value, 'books_de'), 'books');
+    assert.equal(ruleFor(decoded.value, 'books_fr_x'), null);
+    assert.equal(ruleFor(decoded.value, 'books_it'), null);
+  });
+
+  it('adds its filter to that of the request', () => {
+    assert.deepEqual(combineFilters(['color = red', ['size = S', 'size = M']], 'tenant = 42'), [
+      'color = red',
+      ['size = S', 'size = M'],
+      'tenant = 42',
+    ]);
+    assert.deepEqual(combineFilters('x = 1 OR y = 2', [['group = a', 'group = b']]), [
+      'x = 1 OR y = 2',
+      ['group = a', 'group = b'],
+    ]);
+    assert.equal(combineFilters(undefined, 'a = 1'), 'a = 1');
+    assert.equal(combineFilters('a = 1', null), 'a = 1');
+  });
+});

@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import {
+  ApiError,
+  ERROR_CATALOGUE,
+  isErrorCode,
+  toApiError,
+} from '../../../src/contract/errors.ts';
+
+describe('The error catalogue', () => {
+  it('gives every code a type and a status in use', () => {
+    const statuses = new Set([
+      400, 401, 403, 404, 409, 412, 413, 415, 422, 451, 500, 501, 502, 503,
+    ]);
+    assert.ok(ERROR_CATALOGUE.size > 280);
+    for (const [code, { status, type }] of ERROR_CATALOGUE) {
+      assert.ok(statuses.has(status), code);
+      assert.ok(['invalid_request', 'internal', 'auth', 'system'].includes(type), code);
+      assert.match(code, /^[a-z][a-z0-9_]+$/);
+    }
+  });
+
+  it('keeps the statuses that clients decide on', () => {
+    const cases: [string, number, string][] = [
+      ['index_not_found', 404, 'invalid_request'],
+      ['invalid_api_key', 403, 'auth'],
+      ['missing_authorization_header', 401, 'auth'],
+      ['missing_content_type', 415, 'invalid_request'],
+      ['payload_too_large', 413, 'invalid_request'],
+      ['too_many_search_requests', 503, 'system'],
+      ['no_space_left_on_device', 422, 'system'],
+      ['proxy_could_not_send_request', 502, 'system'],
+      ['not_found_similar_id', 400, 'invalid_request'],
+      ['internal', 500, 'internal'],
+    ];
+    for (const [code, status, type] of cases) {
+      assert.ok(isErrorCode(code), code);
+      assert.deepEqual(ERROR_CATALOGUE.get(code), { status, type }, code);
+    }
+  });
+
+  it('knows none of the names that only look like codes', () => {
+    for (const name of [
+      'invalid_filter',
+      'not_found',
+      'immutable_index_uid',
+      'invalid_settings_embedder',
+    ]) {
+      assert.ok(!isErrorCode(name), name);
+    }
+  });
+});
+
+describe('An error object', () => {
+  it('has four keys in a fixed order, and a link that ends in the code', () => {
+    const text = JSON.stringify(new ApiError('index_not_found', 'Index `a` not found.'));
+    assert.deepEqual(Object.keys(JSON.parse(text) as object), ['message', 'code', 'type', 'link']);
+    assert.match((JSON.parse(text) as { link: string }).link, /#index_not_found$/);
+  });
+
+  it('is made of whatever was thrown', () => {
+    const engine = Object.assign(new Error('bad filter'), { code: 'invalid_search_filter' });
+    const cases: [unknown, string][] = [
+      [engine, 'invalid_search_filter'],
+      [Object.assign(new Error('full'), { code: 'ENOSPC' }), 'no_space_left_on_device'],
+      [Object.assign(new Error('files'), { code: 'EMFILE' }), 'too_many_open_files'],
+      [Object.assign(new Error('disk'), { code: 'EIO' }), 'io_error'],
+      [new TypeError('bug'), 'internal'],
+      ['text', 'internal'],
+    ];
+    for (const [thrown, code] of cases) assert.equal(toApiError(thrown).code, code);
+  });
+});

@@ -1,0 +1,231 @@
+import assert from 'node:assert/strict';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { JsonFloat } from '../../../src/base/json.ts';
+import { EDIT_DOCUMENTS, FETCH_DOCUMENTS } from '../../../src/contract/documents.ts';
+import { FORMATS, type FormatName } from '../../../src/contract/formats.ts';
+import { EXPORT, PATCH_CHAT_SETTINGS, PATCH_NETWORK } from '../../../src/contract/gated.ts';
+import { CREATE_INDEX, SWAP_INDEXES, UPDATE_INDEX } from '../../../src/contract/indexes.ts';
+import { CREATE_KEY, PATCH_KEY } from '../../../src/contract/keys.ts';
+import { validator, type Schema } from '../../../src/contract/schema.ts';
+import { FACET_SEARCH, MULTI_SEARCH, SEARCH, SIMILAR } from '../../../src/contract/search.ts';
+import { SETTINGS } from '../../../src/contract/settings.ts';
+
+const PERSON: Schema = {
+  type: 'object',
+  properties: {
+    name: {
+      type: 'string',
+      'x-code': 'invalid_api_key_name',
+      'x-missing-code': 'missing_index_uid',
+    },
+    age: { type: ['integer', 'null'], minimum: 1, maximum: 130, 'x-code': 'invalid_index_limit' },
+    tags: { type: 'array', items: { type: 'string' }, 'x-code': 'invalid_search_facets' },
+    born: { not: {}, 'x-immutable-code': 'immutable_index_created_at' },
+    home: {
+      type: 'object',
+      properties: { city: { type: 'string' } },
+      required: ['city'],
+      additionalProperties: false,
+      'x-code': 'invalid_index_uid',
+      'x-key-code': 'invalid_index_offset',
+    },
+  },
+  required: ['name'],
+  additionalProperties: false,
+};
+
+function fault(schema: Schema, value: unknown): { code: string; message: string } | null {
+  const outcome = validator(schema).validate(value);
+  return outcome.ok ? null : { code: outcome.error.code, message: outcome.error.message };
+}
+
+describe('A schema', () => {
+  it('finds the first fault in the order of the payload', () => {
+    assert.equal(fault(PERSON, { age: 0, tags: 3, name: 1 })!.code, 'invalid_index_limit');
+    assert.equal(fault(PERSON, { tags: 3, age: 0, name: 1 })!.code, 'invalid_search_facets');
+    assert.equal(fault(PERSON, { nope: 1, tags: 3 })!.code, 'bad_request');
+    assert.equal(fault(PERSON, { tags: 3, nope: 1 })!.code, 'invalid_search_facets');
+  });
+
+  it('looks for missing keys only when all given ones are right', () => {
+    assert.equal(fault(PERSON, { age: 'x' })!.code, 'invalid_index_limit');
+    assert.equal(fault(PERSON, { age: 3 })!.code, 'missing_index_uid');
+  });
+
+  it('gives unknown and missing keys inside an object the code of that object', () => {
+    assert.equal(fault(PERSON, { name: 'a', home: { town: 'x' } })!.code, 'invalid_index_offset');
+    assert.equal(fault(PERSON, { name: 'a', home: {} })!.code, 'invalid_index_offset');
+    assert.equal(fault(PERSON, { name: 'a', home: { city: 4 } })!.code, 'invalid_index_uid');
+  });
+
+  it('tells of a key that exists but cannot be given', () => {
+    const { code, message } = fault(PERSON, { born: 1 })!;
+    assert.equal(code, 'immutable_index_created_at');
+    assert.match(message, /`born`.*cannot be changed.*`name`/);
+    assert.doesNotMatch(fault(PERSON, { nope: 1 })!.message, /`born`/);
+  });
+
+  it('says where a fault is, what was expected and what was found', () => {
+    assert.equal(
+      fault(PERSON, { name: 'a', tags: ['x', 3] })!.message,
+      'Invalid value type at `.tags[1]`: expected a string, but found a positive integer: `3`.',
+    );
+    assert.equal(
+      fault(PERSON, { name: 'a', home: { city: null } })!.message,
+      'Invalid value type at `.home.city`: expected a string, but found null: `null`.',
+    );
+    assert.equal(
+      fault(PERSON, [])!.message,
+      'Invalid value type: expected an object, but found an array: `[]`.',
+    );
+    assert.match(fault(PERSON, { nmae: 'a' })!.message, /did you mean `name`/);
+    assert.match(fault(PERSON, { name: 'a', home: { citi: 1 } })!.message, /inside `.home`/);
+  });
+
+  it('takes a marked number as a number but not as an integer', () => {
+    const schema: Schema = {
+      type: 'object',
+      properties: { n: { type: 'number' }, i: { type: 'integer' } },
+    };
+    assert.equal(fault(schema, { n: new JsonFloat(2) }), null);
+    assert.match(
+      fault(schema, { i: new JsonFloat(2) })!.message,
+      /expected an integer, but found a number/,
+    );
+  });
+
+  it('agrees with a general validator on what is valid', () => {
+    const seed = Date.now() % 2 ** 31;
+    console.log(`      seed ${seed}`);
+    const random = mulberry(seed);
+    const schemas = {
+      SEARCH,
+      MULTI_SEARCH,
+      FACET_SEARCH,
+      SIMILAR,
+      SETTINGS,
+      CREATE_INDEX,
+      UPDATE_INDEX,
+      SWAP_INDEXES,
+      CREATE_KEY,
+      PATCH_KEY,
+      FETCH_DOCUMENTS,
+      EDIT_DOCUMENTS,
+      PATCH_NETWORK,
+      PATCH_CHAT_SETTINGS,
+      EXPORT,
+    };
+    const ajv = new Ajv2020({ strict: false, validateFormats: true });
+    for (const [name, check] of Object.entries(FORMATS)) {
+      ajv.addFormat(name, (text: string) => check(text) === null);
+    }
+    let valid = 0;
+    let invalid = 0;
+    for (const [name, schema] of Object.entries(schemas)) {
+      const general = ajv.compile(comparable(schema));
+      const { validate } = validator(schema);
+      for (let i = 0; i < 400; i++) {
+        const value = sample(schema, random, 0);
+        const expected = general(value);
+        const actual = validate(value).ok;
+        assert.equal(
+          actual,
+          expected,
+          `${name} ${JSON.stringify(value)} ${ajv.errorsText(general.errors)}`,
+        );
+        if (expected) valid++;
+        else invalid++;
+      }
+    }
+    assert.ok(valid > 500 && invalid > 500, `${valid} valid, ${invalid} invalid`);
+  });
+});
+
+/** Parts that are checked elsewhere accept anything, also for the general validator. */
+function comparable(schema: Schema): object {
+  if (schema['x-checked-later'] === true) return {};
+  const copy: Record<string, unknown> = {};
+  for (const [key, value] of Object.entries(schema)) {
+    if (key === 'properties') {
+      copy.properties = Object.fromEntries(
+        Object.entries(value as Record<string, Schema>).map(([name, one]) => [
+          name,
+          comparable(one),
+        ]),
+      );
+    } else if (key === 'oneOf') copy.oneOf = (value as Schema[]).map(comparable);
+    else if (key === 'enum') {
+      const types = Array.isArray(schema.type) ? schema.type : [schema.type];
+      copy.enum = types.includes('null') ? [...(value as string[]), null] : value;
+    } else if (
+      ['items', 'additionalProperties', 'propertyNames'].includes(key) &&
+      typeof value === 'object'
+    ) {
+      copy[key] = comparable(value as Schema);
+    } else if (!key.startsWith('x-')) copy[key] = value;
+  }
+  return copy;
+}
+
+const EXAMPLES: Record<FormatName, string> = {
+  'index-uid': 'movies',
+  'index-pattern': 'mov*',
+  uuid: '4bc0887a-0e41-4f3b-935d-0c451dcee9c8',
+  'key-date': '2123-04-05',
+  'http-url': 'http://example.com/',
+  'document-id': 'a-1',
+  'ranking-rule': 'price:desc',
+};
+
+/** A value that often fits the schema and sometimes does not. */
+function sample(schema: Schema, random: () => number, depth: number): unknown {
+  if (random() < 0.03) return [null, true, 3, -1, 1.5, 'x y', [], {}][Math.floor(random() * 8)];
+  const option = schema.oneOf?.[Math.floor(random() * schema.oneOf.length)];
+  if (option !== undefined) return sample(option, random, depth);
+  const types = Array.isArray(schema.type)
+    ? schema.type
+    : schema.type === undefined
+      ? ['string']
+      : [schema.type];
+  switch (types[Math.floor(random() * types.length)]) {
+    case 'null':
+      return null;
+    case 'boolean':
+      return random() < 0.5;
+    case 'integer':
+      return Math.floor(random() * 12) - (random() < 0.05 ? 12 : 0);
+    case 'number':
+      return Math.round(random() * 110) / 100;
+    case 'array':
+      return Array.from({ length: Math.floor(random() * 3) }, () =>
+        sample(schema.items ?? {}, random, depth + 1),
+      );
+    case 'object': {
+      const object: Record<string, unknown> = {};
+      for (const [name, property] of Object.entries(schema.properties ?? {})) {
+        const wanted = schema.required?.includes(name) === true ? 0.95 : depth === 0 ? 0.1 : 0.4;
+        if (property.not === undefined ? random() < wanted : random() < 0.02) {
+          object[name] = sample(property, random, depth + 1);
+        }
+      }
+      if (typeof schema.additionalProperties === 'object' && random() < 0.7) {
+        object.movies = sample(schema.additionalProperties, random, depth + 1);
+      }
+      if (random() < 0.03) object['un known'] = 1;
+      return object;
+    }
+    default:
+      if (schema.enum !== undefined) return schema.enum[Math.floor(random() * schema.enum.length)];
+      return schema.format === undefined ? 'text' : EXAMPLES[schema.format];
+  }
+}
+
+function mulberry(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let t = Math.imul(state ^ (state >>> 15), 1 | state);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
+  };
+}
