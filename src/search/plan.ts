@@ -37,7 +37,8 @@ export interface EngineFederatedRequest {
   queries: EngineFederatedQuery[];
   requestUid: string;
   metadata?: SearchMetadata[];
-  /** Indexes that `facetsByIndex` names besides those of the queries, all existing. */
+  /** Indexes that `facetsByIndex` names besides those of the queries; their handles follow those of the queries. */
+  otherIndexes: string[];
   containsFilter?: true;
 }
 
@@ -81,7 +82,7 @@ export function planFederated(
   federation: Federation,
   queries: readonly MultiSearchQuery[],
   context: PlanContext,
-  more: Pick<EngineFederatedRequest, 'requestUid' | 'metadata'>,
+  more: Pick<EngineFederatedRequest, 'requestUid' | 'metadata' | 'otherIndexes'>,
 ): string {
   const request: EngineFederatedRequest = {
     federation,

@@ -7,6 +7,7 @@ import type {
   MultiSearchRequest,
   SearchRequest,
 } from '../contract/search.ts';
+import type { IndexHandle } from '../engine/handle.ts';
 import type { IndexEntry, IndexRegistry } from '../engine/registry.ts';
 import { fromEngine } from '../engine/errors.ts';
 import { planFacetSearch, planFederated, planSearch, type SearchMetadata } from './plan.ts';
@@ -81,17 +82,23 @@ export class Search {
     caller: SearchCaller,
   ): Promise<Buffer> {
     const entries = queries.map(({ indexUid }, position) => this.#entryOfQuery(indexUid, position));
-    for (const uid of Object.keys(federation.facetsByIndex ?? {})) {
-      if (!this.#registry.has(uid)) throw indexNotFound(uid, 400);
-    }
+    const queried = new Set(queries.map(({ indexUid }) => indexUid));
+    const otherIndexes = Object.keys(federation.facetsByIndex ?? {}).filter(
+      (uid) => !queried.has(uid),
+    );
+    const others = otherIndexes.map((uid) => this.#entryOfFacets(uid));
     const metadata = caller.includeMetadata
       ? { metadata: queries.map(({ indexUid }, n) => metadataOf(indexUid, entries[n]!)) }
       : {};
-    const more = { requestUid: uuidV7(), ...metadata };
+    const more = { requestUid: uuidV7(), otherIndexes, ...metadata };
     const request = planFederated(federation, queries, this.#features(), more);
-    const handles = entries.map(({ handle }) => handle);
-    for (const handle of handles) handle.busy++;
+    const handles: IndexHandle[] = [];
     try {
+      for (const { handle } of [...entries, ...others]) {
+        // Busy at once, so that opening the next index cannot close this one.
+        handle.busy++;
+        handles.push(handle);
+      }
       const numbers = handles.map(({ number }) => number);
       return await this.#registry.native.federatedSearch(numbers, request);
     } catch (error) {
@@ -111,6 +118,15 @@ export class Search {
     const entry = this.#registry.get(uid);
     if (entry === undefined) throw ofQuery(indexNotFound(uid, 400), position);
     return entry;
+  }
+
+  /** An index that only `facetsByIndex` names. */
+  #entryOfFacets(uid: string): IndexEntry {
+    const entry = this.#registry.get(uid);
+    if (entry !== undefined) return entry;
+    const { code, message, status } = indexNotFound(uid, 400);
+    const place = `Inside \`.federation.facetsByIndex.${uid}\` (an index of no query)`;
+    throw new ApiError(code, `${place}: ${message}`, status);
   }
 }
 
