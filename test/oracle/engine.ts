@@ -104,6 +104,12 @@ interface Run {
   total: number;
 }
 
+interface Stage {
+  /** Choices of slots that a document may have to cover. */
+  kept: number[][];
+  dropped: number;
+}
+
 interface Plan {
   parsed: ParsedQuery;
   nodes: Node[];
@@ -111,7 +117,7 @@ interface Plan {
   /** Whether the rule `words` runs and drops the paths that nobody takes. */
   pruned: boolean;
   /** Slots that stay after 0, 1, 2 ... groups of terms were dropped, and how many were dropped. */
-  stages: { kept: number[]; dropped: number }[];
+  stages: Stage[];
   maxMatchingWords: number;
 }
 
@@ -300,6 +306,7 @@ export class Oracle {
       .filter((phrase) => !phrase.words.includes(-1));
     if (words.size === 0 && phrases.length === 0) return out;
     const inField = this.#fieldsOf(params);
+    const { byAttribute } = this.context;
     const ofPhrases = new Set(phrases.flatMap((phrase) => phrase.words));
     for (let d = 0; d < out.length; d++) {
       const byWord = new Map<number, number[]>();
@@ -309,7 +316,7 @@ export class Oracle {
         const place = field[i]! * 65536 + position[i]!;
         byWord.set(word[i]!, [...(byWord.get(word[i]!) ?? []), place]);
       }
-      if (phrases.some((phrase) => matchPhrase(phrase, byWord, inField))) out[d] = 0;
+      if (phrases.some((phrase) => matchPhrase(phrase, byWord, inField, byAttribute))) out[d] = 0;
     }
     return out;
   }
@@ -331,7 +338,7 @@ export class Oracle {
   plan(params: SearchParams): Plan {
     const prefixSearch = this.settings.prefixSearch !== 'disabled';
     const parsed = parseQuery(params.q ?? '', this.#analyzer, prefixSearch);
-    const expander = new Expander(this.#lexicon, this.#typo, this.#synonyms);
+    const expander = new Expander(this.#lexicon, this.#typo, this.#synonyms, this.context.byAttribute);
     const nodes = expander.graph(parsed.terms);
     return { parsed, nodes, inField: this.#fieldsOf(params), pruned: params.matchingStrategy !== 'all', ...this.#stages(parsed, nodes, params) };
   }
@@ -344,11 +351,14 @@ export class Oracle {
     if (strategy === 'frequency') groups = this.#byFrequency(plain, nodes, params);
     if (plain.length === all.length) groups.pop();
     if (strategy === 'all') groups = [];
-    const stages = [{ kept: all, dropped: 0 }];
+    const stages: Stage[] = [{ kept: [all], dropped: 0 }];
     const gone = new Set<number>();
     for (const group of groups) {
+      for (let n = 1; n <= group.length; n++) {
+        const choices = subsets(group, n).map((more) => all.filter((slot) => !gone.has(slot) && !more.includes(slot)));
+        stages.push({ kept: choices, dropped: gone.size + n });
+      }
       for (const slot of group) gone.add(slot);
-      stages.push({ kept: all.filter((slot) => !gone.has(slot)), dropped: gone.size });
     }
     const phraseWords = parsed.terms
       .filter((term) => term.phrase)
@@ -371,11 +381,13 @@ export class Oracle {
       const frequency = n === 0 ? Infinity : n;
       groups.set(frequency, [...(groups.get(frequency) ?? []), slot]);
     }
-    return [...groups].sort((a, b) => b[0] - a[0]).map(([, group]) => group);
+    const out = [...groups].sort((a, b) => b[0] - a[0]).map(([, group]) => group);
+    return out;
   }
 
   *#candidates(nodes: readonly Node[], allowed: Uint8Array, inField: boolean[]): Generator<Candidate> {
     const { starts, word, field, position, fields } = this.#occurrences!;
+    const { byAttribute } = this.context;
     const exactNames = this.settings.typoTolerance?.disableOnAttributes ?? [];
     const tolerantField = fields.map((name, id) => inField[id]! && coveredBy(name, exactNames) < 0);
     const lists: number[][] = [[]];
@@ -432,7 +444,7 @@ export class Oracle {
       }
       for (const [index, { alternative }] of flat.entries()) {
         for (const phrase of alternative.phrases) {
-          if (!matchPhrase(phrase, byWord, inField)) continue;
+          if (!matchPhrase(phrase, byWord, inField, byAttribute)) continue;
           const end = (id: number | null | undefined): Places | null => (id == null ? null : byWord!.get(id)!);
           offered(index).phrases.push({ phrase, first: end(phrase.words[0]), last: end(phrase.words.at(-1)) });
         }
@@ -444,7 +456,9 @@ export class Oracle {
   /** The documents that match, by the number of groups of terms that had to be dropped. */
   #buckets(plan: Plan, allowed: Uint8Array): { buckets: [number, Bucket][]; universe: number[] } {
     const paths = plan.stages.map(({ kept }) =>
-      sequences(plan.nodes, kept).map((nodes): Path => nodes.map((node) => ({ node, typos: null, verbatim: false }))),
+      kept
+        .flatMap((slots) => sequences(plan.nodes, slots))
+        .map((nodes): Path => nodes.map((node) => ({ node, typos: null, verbatim: false }))),
     );
     const used = paths.map((list) => list.map(() => false));
     const buckets = plan.stages.map((): Candidate[] => []);
@@ -538,9 +552,11 @@ export class Oracle {
       case 'proximity':
         return graph(rules.proximityRule(context), rest, plain('proximity'));
       case 'attribute':
-        return graph(rules.attributeRankRule(context), ['wordPosition', ...rest], plain('attributeRank'));
+        return graph(rules.attributeRankRule(context), ['attribute2', ...rest], plain('attribute1'));
       case 'attributeRank':
         return graph(rules.attributeRankRule(context), rest, plain('attributeRank'));
+      case 'attribute2':
+        return graph(rules.wordPositionRule, rest, plain('attribute2'));
       case 'wordPosition':
         return graph(rules.wordPositionRule, rest, plain('wordPosition'));
       case 'exactWords':
@@ -600,6 +616,12 @@ export class Oracle {
     if (params.showRankingScoreDetails) out._rankingScoreDetails = describe(hit.details) as Document;
     return out;
   }
+}
+
+/** The subsets of `size` items, those that leave out late items first. */
+function subsets(items: readonly number[], size: number): number[][] {
+  if (size === 0) return [[]];
+  return items.flatMap((item, i) => subsets(items.slice(i + 1), size - 1).map((rest) => [item, ...rest])).reverse();
 }
 
 const isPaged = ({ page, hitsPerPage }: SearchParams): boolean => (page ?? null) !== null || (hitsPerPage ?? null) !== null;
@@ -681,7 +703,7 @@ function describe(details: readonly Detail[]): Record<string, unknown> {
       case 'typo':
         out.typo = { order: order++, typoCount: max - rank, maxTypoCount: max - 1, score: part };
         break;
-      case 'attributeRank':
+      case 'attribute1':
         out.attribute = {
           order: order++,
           attributeRankingOrderScore: part,
@@ -697,7 +719,7 @@ function describe(details: readonly Detail[]): Record<string, unknown> {
           score: rank === 1 ? score([details[i]!, next!]) : part,
         };
         break;
-      case 'wordPosition':
+      case 'attribute2':
       case 'exactWords':
         break;
       default:

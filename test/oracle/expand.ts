@@ -137,8 +137,11 @@ export class Expander {
   readonly lexicon: Lexicon;
   readonly typo: TypoSettings;
   readonly synonyms: Synonyms;
+  /** Words of one field count as neighbours, wherever they stand. */
+  readonly byAttribute: boolean;
 
-  constructor(lexicon: Lexicon, typo: TypoSettings, synonyms: Synonyms) {
+  constructor(lexicon: Lexicon, typo: TypoSettings, synonyms: Synonyms, byAttribute: boolean) {
+    this.byAttribute = byAttribute;
     this.lexicon = lexicon;
     this.typo = typo;
     this.synonyms = synonyms;
@@ -275,13 +278,19 @@ export class Expander {
     const counts = pairs.map(() => 0);
     const lastDocument = pairs.map(() => -1);
     for (let d = 0; d + 1 < starts.length; d++) {
-      for (let i = starts[d]!; i < starts[d + 1]! - 1; i++) {
+      for (let i = starts[d]!; i < starts[d + 1]!; i++) {
         if (marked[word[i]!] === 0) continue;
         const pair = byLeft.get(word[i]!)!;
-        if (word[i + 1] !== pairs[pair]![1] || field[i + 1] !== field[i]) continue;
-        if (position[i + 1] !== position[i]! + 1 || lastDocument[pair] === d) continue;
-        lastDocument[pair] = d;
-        counts[pair]!++;
+        if (lastDocument[pair] === d) continue;
+        const from = this.byAttribute ? starts[d]! : i + 1;
+        const to = this.byAttribute ? starts[d + 1]! : Math.min(i + 2, starts[d + 1]!);
+        for (let j = from; j < to; j++) {
+          if (word[j] !== pairs[pair]![1] || field[j] !== field[i]) continue;
+          if (!this.byAttribute && position[j] !== position[i]! + 1) continue;
+          lastDocument[pair] = d;
+          counts[pair]!++;
+          break;
+        }
       }
     }
     return counts;

@@ -53,10 +53,12 @@ export interface Bucket {
 const GAP_NEVER = 1 << 20;
 const NOTHING: State = { places: [], anywhere: [], phrases: [] };
 
-/** True when some place of `b` lies 1..`slots` after a place of `a` in the same field. */
-function follows(a: Places, b: Places, slots: number): boolean {
+/** True when some place of `b` lies 1..`slots` after a place of `a` in the same field; `anywhere`: in the same field. */
+function follows(a: Places, b: Places, slots: number, anywhere: boolean): boolean {
   for (const x of a) {
-    for (const y of b) if (y > x && y - x <= slots && y >> 16 === x >> 16) return true;
+    for (const y of b) {
+      if (y >> 16 === x >> 16 && (anywhere || (y > x && y - x <= slots))) return true;
+    }
   }
   return false;
 }
@@ -66,6 +68,7 @@ export function matchPhrase(
   phrase: Phrase,
   byWord: ReadonlyMap<number, Places>,
   inField: readonly boolean[],
+  byAttribute: boolean,
 ): boolean {
   const { words } = phrase;
   for (let i = 0; i < words.length; i++) {
@@ -75,7 +78,7 @@ export function matchPhrase(
     for (let j = i + 1; j <= i + 2 && j < words.length; j++) {
       if (words[j] === null) continue;
       const b = byWord.get(words[j]!);
-      if (b === undefined || !follows(a, b, j - i)) return false;
+      if (b === undefined || !follows(a, b, j - i, byAttribute)) return false;
     }
   }
   return true;
