@@ -54,7 +54,10 @@ export class TaskQueue {
   async register(request: TaskRequest): Promise<TaskSummary> {
     try {
       this.#refuseWhenFull(request);
-      const record = await this.#store.append(await this.#newTask(request));
+      const given = payloadOf(request);
+      // Tasks with nothing to wait for are appended in the order of the calls.
+      const payload = given !== null && 'file' in given ? await syncedFile(given.file) : given;
+      const record = await this.#store.append(this.#newTask(request, payload));
       if (record.type === 'taskCancelation') this.#cancelRunning(record.uid);
       this.#scheduler.wake();
       return taskSummary(record, request.customMetadata);
@@ -147,9 +150,10 @@ export class TaskQueue {
     });
   }
 
-  async #newTask(request: TaskRequest): Promise<NewTask> {
+  /** `payload`: of an addition. */
+  #newTask(request: TaskRequest, payload: NewTask['payload']): NewTask {
     const { customMetadata } = request;
-    const task = await this.#plainTask(request);
+    const task = this.#plainTask(request, payload);
     if (customMetadata === undefined) return task;
     return {
       ...task,
@@ -157,14 +161,13 @@ export class TaskQueue {
     };
   }
 
-  async #plainTask(request: TaskRequest): Promise<NewTask> {
+  #plainTask(request: TaskRequest, payload: NewTask['payload']): NewTask {
     switch (request.type) {
       case 'documentAdditionOrUpdate': {
         const { type, method, format, documents, primaryKey, skipCreation, indexUid } = request;
         let flags = request.allowIndexCreation ? FLAG.mayCreateIndex : 0;
         if (primaryKey !== null) flags |= FLAG.primaryKey;
         if (method === 'update') flags |= FLAG.update;
-        const payload = await ready(request.payload);
         return onIndex(indexUid, flags, payload, {
           type,
           method,
@@ -275,13 +278,12 @@ function payloadOf(request: TaskRequest): TaskPayload | null {
 }
 
 /** The content of a payload file is on disk before its task is. */
-async function ready(payload: TaskPayload): Promise<NonNullable<NewTask['payload']>> {
-  if ('bytes' in payload) return payload;
-  const file = await open(payload.file, 'r+');
+async function syncedFile(file: string): Promise<{ file: string; size: number }> {
+  const opened = await open(file, 'r+');
   try {
-    await file.sync();
-    return { file: payload.file, size: (await file.stat()).size };
+    await opened.sync();
+    return { file, size: (await opened.stat()).size };
   } finally {
-    await file.close();
+    await opened.close();
   }
 }

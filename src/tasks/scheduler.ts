@@ -69,6 +69,7 @@ export class Scheduler {
   #running: Running | null = null;
   #loop: Promise<void> | null = null;
   #awake = false;
+  #started = false;
   #stopping = false;
   #endPause: (() => void) | null = null;
   /** Registers the deletion of these tasks. Set by the queue. */
@@ -90,12 +91,13 @@ export class Scheduler {
   /** Concludes what was left half recorded, then begins to run batches. */
   async start(): Promise<void> {
     await this.#recover();
+    this.#started = true;
     this.wake();
   }
 
-  /** There may be something to do. */
+  /** There may be something to do. Without effect before `start`. */
   wake(): void {
-    if (this.#options.limits.tasks === 0 || this.#stopping) return;
+    if (this.#options.limits.tasks === 0 || !this.#started || this.#stopping) return;
     this.#awake = true;
     this.#loop ??= this.#run().finally(() => {
       this.#loop = null;

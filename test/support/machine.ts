@@ -1,0 +1,169 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Clock, systemClock } from '../../src/base/clock.ts';
+import type {
+  IndexVisibility,
+  TaskFilter,
+  TaskRequest,
+  TaskView,
+} from '../../src/contract/tasks.ts';
+import { type DataFolder, openDataFolder } from '../../src/store/data-folder.ts';
+import { type MachineOptions, openTaskMachine, type TaskMachine } from '../../src/tasks/machine.ts';
+import { MemoryEngine } from './memory-engine.ts';
+
+/** A data folder of its own with tasks and an engine in memory, restarted at will. */
+export class TestMachine {
+  readonly dir: string;
+  readonly engine: MemoryEngine;
+  readonly logged: string[] = [];
+  readonly finished: number[][] = [];
+  #options: Partial<MachineOptions>;
+  #folder: DataFolder | null = null;
+  #machine: TaskMachine | null = null;
+
+  private constructor(dir: string, engine: MemoryEngine, options: Partial<MachineOptions>) {
+    this.dir = dir;
+    this.engine = engine;
+    this.#options = options;
+  }
+
+  /** @param started false: batches do not run until `start` */
+  static async open(
+    options: Partial<MachineOptions> & {
+      started?: boolean;
+      engine?: MemoryEngine;
+      dir?: string;
+    } = {},
+  ): Promise<TestMachine> {
+    const { started = true, engine = new MemoryEngine(), dir, ...rest } = options;
+    const folder = dir ?? mkdtempSync(join(tmpdir(), 'gannet-test-'));
+    const test = new TestMachine(folder, engine, rest);
+    await test.#open();
+    if (started) await test.start();
+    return test;
+  }
+
+  async #open(): Promise<void> {
+    this.#folder = await openDataFolder(this.dir, { version: '1.0.0', upgrade: false });
+    this.#machine = openTaskMachine(this.#folder, this.engine, {
+      clock: systemClock as Clock,
+      batchedTasksMax: Infinity,
+      batchedBytesMax: Infinity,
+      storeBytesMax: 2 ** 30,
+      log: (message, error) =>
+        this.logged.push(error === undefined ? message : `${message}: ${error}`),
+      onFinished: (uids) => this.finished.push([...uids]),
+      ...this.#options,
+    });
+  }
+
+  get machine(): TaskMachine {
+    return this.#machine!;
+  }
+
+  start(): Promise<void> {
+    return this.machine.scheduler.start();
+  }
+
+  /** Waits until all tasks have ended. */
+  async settle(): Promise<void> {
+    await this.machine.scheduler.idle();
+  }
+
+  async restart({
+    started = true,
+    ...options
+  }: Partial<MachineOptions> & { started?: boolean } = {}): Promise<void> {
+    await this.#close();
+    this.#options = { ...this.#options, ...options };
+    await this.#open();
+    if (started) await this.start();
+  }
+
+  async #close(): Promise<void> {
+    await this.#machine?.close();
+    await this.#folder?.close();
+    this.#machine = null;
+    this.#folder = null;
+  }
+
+  async remove(): Promise<void> {
+    await this.#close();
+    rmSync(this.dir, { recursive: true, force: true });
+  }
+
+  async register(request: TaskRequest): Promise<number> {
+    return (await this.machine.queue.register(request)).taskUid;
+  }
+
+  /** Registers and waits for the end. */
+  async run(request: TaskRequest): Promise<TaskView> {
+    const uid = await this.register(request);
+    await this.settle();
+    return this.task(uid);
+  }
+
+  task(uid: number): TaskView {
+    const view = this.machine.queue.get(uid, null);
+    if (view === undefined) throw new Error(`no task ${uid}`);
+    return view;
+  }
+
+  tasks(filter: TaskFilter = {}, visible: IndexVisibility = null): TaskView[] {
+    return this.machine.queue.list(filter, { limit: 1000, from: null, reverse: true }, visible)
+      .results;
+  }
+
+  async documents(uid: string): Promise<unknown[]> {
+    const handle = this.machine.registry.get(uid)!.handle;
+    const body = await handle.fetchDocuments(JSON.stringify({ limit: 100_000 }));
+    return (JSON.parse(body.toString()) as { results: unknown[] }).results;
+  }
+
+  get indexUids(): string[] {
+    return this.machine.registry.list().map(([uid]) => uid);
+  }
+}
+
+export function add(
+  indexUid: string,
+  documents: unknown[],
+  more: Partial<Extract<TaskRequest, { type: 'documentAdditionOrUpdate' }>> = {},
+): TaskRequest {
+  return {
+    type: 'documentAdditionOrUpdate',
+    indexUid,
+    method: 'replace',
+    payload: { bytes: Buffer.from(JSON.stringify(documents)) },
+    format: 'json',
+    documents: documents.length,
+    primaryKey: null,
+    skipCreation: false,
+    allowIndexCreation: true,
+    ...more,
+  };
+}
+
+export function settings(
+  indexUid: string,
+  values: Record<string, unknown>,
+  more: { isReset?: boolean; allowIndexCreation?: boolean } = {},
+): TaskRequest {
+  return {
+    type: 'settingsUpdate',
+    indexUid,
+    settings: values,
+    isReset: false,
+    allowIndexCreation: true,
+    ...more,
+  };
+}
+
+export function cancel(filter: TaskFilter, visible: IndexVisibility = null): TaskRequest {
+  return { type: 'taskCancelation', filter, originalFilter: '?test', visible };
+}
+
+export function forget(filter: TaskFilter, visible: IndexVisibility = null): TaskRequest {
+  return { type: 'taskDeletion', filter, originalFilter: '?test', visible };
+}
