@@ -1,0 +1,296 @@
+#include "search/facet_counter.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/json_reader.h"
+#include "base/utf8.h"
+#include "bitmap/postings_codec.h"
+#include "index/doc_places.h"
+#include "text/normalize.h"
+
+namespace gannet::search {
+namespace {
+
+using segment::ColumnReader;
+using segment::ValueOrdinal;
+
+// Costs in nanoseconds, of one million documents on one core.
+constexpr double kNsPerDocument = 1.5;         // of a pass, one value per document
+constexpr double kNsPerDocumentSeveral = 6;    // of a pass, several values per document
+constexpr double kNsPerCounter = 0.3;          // to clear and to look at
+constexpr double kNsPerList = 60;              // to open a posting list
+constexpr double kNsPerShortPosting = 1.5;     // to look up a docid of a sorted list
+constexpr double kNsPerBitsetByte = 0.05;      // to intersect two bitsets
+
+// To gather and sort so few values is cheaper than to clear a counter for each of the column.
+constexpr uint64_t kSparseDocuments = 64;
+constexpr uint64_t kValuesPerSparseDocument = 16;
+
+double NsOfIntersection(const ColumnReader& column, uint64_t documents) {
+  const double values = std::max(1u, column.value_count());
+  const double bytes = static_cast<double>(column.postings_bytes()) / values;
+  const double share = static_cast<double>(documents) / values;
+  // From about one document in sixteen on, lists are bitsets.
+  const bool bitsets = share * 16 > static_cast<double>(documents);
+  return kNsPerList + (bitsets ? bytes * kNsPerBitsetByte : share * kNsPerShortPosting);
+}
+
+}  // namespace
+
+SegmentCounter::SegmentCounter(const index::SegmentView& segment, const ColumnReader& column, DocSet candidates,
+                               uint64_t values_wanted)
+    : segment_(&segment), column_(&column), candidates_(std::move(candidates)), size_(candidates_.size()) {
+  const uint64_t documents = segment.documents->size();
+  if (size_ == documents) {
+    way_ = Way::kAll;
+    return;
+  }
+  if (size_ <= kSparseDocuments || size_ * kValuesPerSparseDocument <= column.value_count()) {
+    CountSparse();
+    return;
+  }
+  const double ns_per_document = column.single_valued() ? kNsPerDocument : kNsPerDocumentSeveral;
+  const double dense = static_cast<double>(std::min(size_, documents - size_)) * ns_per_document +
+                       column.value_count() * kNsPerCounter;
+  const double ask = NsOfIntersection(column, documents);
+  const double asks = static_cast<double>(std::min<uint64_t>(values_wanted, column.value_count()));
+  // How many values are met until enough of them have candidates is only known afterwards: expect twice as many.
+  if (asks * 2 * ask < dense) {
+    way_ = Way::kIntersect;
+    asks_left_ = static_cast<uint64_t>(dense / ask);
+  } else {
+    CountDense();
+  }
+}
+
+void SegmentCounter::CountSparse() {
+  way_ = Way::kSparse;
+  std::vector<uint32_t> values;
+  index::ForEachPlace(segment_->rows->docids(), candidates_, [&](uint32_t place, uint32_t) {
+    column_->ForEachValue(place, [&](ValueOrdinal value) { values.push_back(value); });
+  });
+  std::sort(values.begin(), values.end());
+  for (const uint32_t value : values) {
+    if (sparse_.empty() || sparse_.back().first != value) sparse_.emplace_back(value, 0);
+    ++sparse_.back().second;
+  }
+}
+
+void SegmentCounter::CountDense() {
+  way_ = Way::kDense;
+  of_others_ = size_ * 2 > segment_->documents->size();
+  DocSet others;
+  if (of_others_) others = *segment_->documents - candidates_;
+  const DocSet& counted = of_others_ ? others : candidates_;
+  const auto docids = segment_->rows->docids();
+  if (!column_->single_valued()) {
+    dense_.resize(column_->value_count());
+    index::ForEachPlace(docids, counted, [&](uint32_t place, uint32_t) {
+      column_->ForEachValue(place, [&](ValueOrdinal value) { ++dense_[value]; });
+    });
+    return;
+  }
+  // By code, so that documents without a value need no branch.
+  dense_.resize(column_->value_count() + size_t{1});
+  column_->WithCodes([&](const auto* codes) {
+    uint32_t* const counters = dense_.data();
+    index::ForEachPlace(docids, counted, [&](uint32_t place, uint32_t) { ++counters[codes[place]]; });
+  });
+  dense_.erase(dense_.begin());
+}
+
+uint64_t SegmentCounter::Count(ValueOrdinal value) {
+  switch (way_) {
+    case Way::kAll: return PostingsCount(column_->postings(value));
+    case Way::kSparse: {
+      const auto at = std::lower_bound(sparse_.begin(), sparse_.end(), std::pair(value, 0u));
+      return at != sparse_.end() && at->first == value ? at->second : 0;
+    }
+    case Way::kDense:
+      return of_others_ ? PostingsCount(column_->postings(value)) - dense_[value] : dense_[value];
+    case Way::kIntersect:
+      if (asks_left_ == 0) {
+        CountDense();
+        return Count(value);
+      }
+      --asks_left_;
+      return PostingsReader(column_->postings(value)).IntersectionSize(candidates_);
+  }
+  return 0;
+}
+
+ValueOrdinal SegmentCounter::Seek(ValueOrdinal from, ValueOrdinal end, uint64_t& count) {
+  if (way_ == Way::kSparse) {
+    const auto at = std::lower_bound(sparse_.begin(), sparse_.end(), std::pair(from, 0u));
+    if (at == sparse_.end() || at->first >= end) return end;
+    count = at->second;
+    return at->first;
+  }
+  for (; from < end; ++from) {
+    count = Count(from);
+    if (count > 0) return from;
+  }
+  return end;
+}
+
+ValueOrdinal SegmentCounter::SeekLast(ValueOrdinal begin, ValueOrdinal end) {
+  if (way_ == Way::kSparse) {
+    const auto at = std::lower_bound(sparse_.begin(), sparse_.end(), std::pair(end, 0u));
+    if (at == sparse_.begin() || std::prev(at)->first < begin) return end;
+    return std::prev(at)->first;
+  }
+  for (ValueOrdinal value = end; value > begin; --value) {
+    if (Count(value - 1) > 0) return value - 1;
+  }
+  return end;
+}
+
+DocId SegmentCounter::LeastCandidate(ValueOrdinal value) const {
+  DocId least = UINT32_MAX;
+  PostingsReader(column_->postings(value)).ForEach([&](uint32_t docid) -> bool {
+    if (!candidates_.Contains(docid)) return true;
+    least = docid;
+    return false;
+  });
+  return least;
+}
+
+FieldCounter::FieldCounter(const index::Snapshot& snapshot, FieldId field, const DocSet& candidates,
+                           uint64_t values_wanted)
+    : snapshot_(snapshot), field_(field) {
+  for (const auto& segment : snapshot.segments) {
+    const ColumnReader* column = segment->columns->Find(field);
+    if (column == nullptr || column->value_count() == 0) continue;
+    DocSet wanted = candidates & segment->live;
+    if (!wanted.empty()) segments_.emplace_back(*segment, *column, std::move(wanted), values_wanted);
+  }
+}
+
+std::optional<std::pair<double, double>> FieldCounter::NumberRange() {
+  std::optional<std::pair<double, double>> range;
+  for (SegmentCounter& counter : segments_) {
+    const uint32_t numbers = counter.column().number_count();
+    uint64_t count = 0;
+    const ValueOrdinal first = counter.Seek(0, numbers, count);
+    if (first == numbers) continue;
+    const ValueOrdinal last = counter.SeekLast(first, numbers);
+    const double least = counter.column().numbers()[first], greatest = counter.column().numbers()[last];
+    if (!range) range = {least, greatest};
+    range = {std::min(range->first, least), std::max(range->second, greatest)};
+  }
+  return range;
+}
+
+namespace {
+
+// Looks for a string with a normalised form under a dotted name in a document, in document order.
+class SpellingSearch {
+ public:
+  explicit SpellingSearch(std::string_view normalised) : normalised_(normalised) {}
+
+  // rest: what is left of the name below `value`. True: found.
+  bool Look(std::string_view value, std::string_view rest) {
+    switch (json::KindOf(value)) {
+      case json::Kind::kArray: {
+        bool found = false;
+        json::ForEachElement(value, [&](std::string_view item) { found = found || Look(item, rest); });
+        return found;
+      }
+      case json::Kind::kObject: {
+        if (rest.empty()) return false;
+        bool found = false;
+        json::ForEachMember(value, [&](std::string_view key, std::string_view member) -> bool {
+          if (rest == key) {
+            found = Look(member, "");
+          } else if (rest.starts_with(key) && rest[key.size()] == '.') {
+            const std::string below(rest.substr(key.size() + 1));
+            found = Look(member, below);
+          }
+          return !found;
+        });
+        return found;
+      }
+      case json::Kind::kBoolean:
+      case json::Kind::kString: {
+        if (!rest.empty()) return false;
+        std::string scratch;
+        const bool is_string = json::KindOf(value) == json::Kind::kString;
+        const std::string_view text = is_string ? json::StringValue(value, scratch) : value;
+        text::NormalizeFacet(text, form_);
+        if (form_.size() < normalised_.size() || std::string_view(form_).substr(0, normalised_.size()) != normalised_) {
+          return false;
+        }
+        // A stored form may have been cut.
+        if (form_.size() != normalised_.size() && normalised_.size() + 4 <= kFacetStringBytesMax) return false;
+        spelling_ = text;
+        return true;
+      }
+      default: return false;
+    }
+  }
+  std::string& spelling() { return spelling_; }
+
+ private:
+  std::string_view normalised_;
+  std::string form_, spelling_;
+};
+
+}  // namespace
+
+std::string FieldCounter::SpellingIn(SegmentCounter& counter, uint32_t string, DocId docid) {
+  const ColumnReader& column = counter.column();
+  const std::string first(column.spelling(string));
+  if (!column.spelling_varies(string)) return first;
+  const int64_t place = counter.segment().text->Find(docid);
+  if (place < 0) return first;
+  segment::RowCodec codec(snapshot_.dictionary);
+  std::vector<segment::RowField> row;
+  const auto bytes = codec.Expand(counter.segment().rows->at(static_cast<size_t>(place)));
+  if (!bytes.ok() || !segment::ParseRow(*bytes, row)) {
+    counter.segment().rows->file()->MarkCorrupt();
+    return first;
+  }
+  const std::string_view name = snapshot_.fields->name(field_);
+  SpellingSearch search(column.string(string));
+  for (const segment::RowField& field : row) {
+    const std::string& top = snapshot_.fields->name(field.field);
+    if (!index::Covers(top, name)) continue;
+    if (search.Look(field.value, name.size() == top.size() ? "" : name.substr(top.size() + 1))) {
+      return std::move(search.spelling());
+    }
+  }
+  return first;
+}
+
+std::string FieldCounter::Spelling(std::string_view normalised) {
+  struct Found {
+    SegmentCounter* counter;
+    uint32_t string;
+  };
+  std::vector<Found> found;
+  bool varies = false;
+  for (SegmentCounter& counter : segments_) {
+    const ColumnReader& column = counter.column();
+    const uint32_t string = column.LowerString(normalised);
+    if (string == column.string_count() || column.string(string) != normalised) continue;
+    if (counter.Count(column.number_count() + string) == 0) continue;
+    found.push_back({&counter, string});
+    varies |= column.spelling_varies(string) ||
+              column.spelling(string) != found[0].counter->column().spelling(found[0].string);
+  }
+  if (found.empty()) return std::string(normalised);
+  if (!varies) return std::string(found[0].counter->column().spelling(found[0].string));
+  const Found* first = nullptr;
+  DocId least = UINT32_MAX;
+  for (const Found& f : found) {
+    const DocId docid = f.counter->LeastCandidate(f.counter->column().number_count() + f.string);
+    if (first == nullptr || docid < least) {
+      first = &f;
+      least = docid;
+    }
+  }
+  return SpellingIn(*first->counter, first->string, least);
+}
+
+}  // namespace gannet::search

@@ -1,0 +1,144 @@
+// Counting the candidates that have a value: one field over all segments.
+//
+// Per segment one of four ways, whichever looks cheapest:
+//   all        every document of the segment is a candidate: the length of each posting list is the answer
+//   sparse     few candidates: their values are gathered and sorted
+//   dense      a counter per value, one pass over the candidates, or over the other documents if they are fewer
+//   intersect  few values: each posting list is intersected with the candidates
+// `intersect` turns into `dense` when more values are asked about than was expected.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/ids.h"
+#include "bitmap/docset.h"
+#include "index/snapshot.h"
+
+namespace gannet::search {
+
+// The values of one segment, counted.
+class SegmentCounter {
+ public:
+  // candidates: live documents of the segment. values_wanted: how many different values will be asked about.
+  SegmentCounter(const index::SegmentView& segment, const segment::ColumnReader& column, DocSet candidates,
+                 uint64_t values_wanted);
+
+  const index::SegmentView& segment() const { return *segment_; }
+  const segment::ColumnReader& column() const { return *column_; }
+  const DocSet& candidates() const { return candidates_; }
+
+  uint64_t Count(segment::ValueOrdinal value);
+  // The first value of [from, end) that a candidate has, and its count; `end` when there is none.
+  segment::ValueOrdinal Seek(segment::ValueOrdinal from, segment::ValueOrdinal end, uint64_t& count);
+  // The last one; `end` when there is none.
+  segment::ValueOrdinal SeekLast(segment::ValueOrdinal begin, segment::ValueOrdinal end);
+  // The least docid among the candidates that have the value. REQUIRES: there is one.
+  DocId LeastCandidate(segment::ValueOrdinal value) const;
+
+ private:
+  enum class Way : uint8_t { kAll, kSparse, kDense, kIntersect };
+  void CountSparse();
+  void CountDense();
+
+  const index::SegmentView* segment_;
+  const segment::ColumnReader* column_;
+  DocSet candidates_;
+  Way way_;
+  uint64_t size_;             // of candidates_
+  uint64_t asks_left_ = 0;    // kIntersect: before it turns into kDense
+  bool of_others_ = false;    // kDense: dense_ counts the documents that are not candidates
+  std::vector<uint32_t> dense_;  // by value
+  std::vector<std::pair<uint32_t, uint32_t>> sparse_;  // (value, count), ascending
+};
+
+// A value that occurs in some segment: where it stands there.
+struct ValuePlace {
+  uint32_t counter;  // of FieldCounter
+  segment::ValueOrdinal value;
+};
+
+class FieldCounter {
+ public:
+  FieldCounter(const index::Snapshot& snapshot, FieldId field, const DocSet& candidates, uint64_t values_wanted);
+
+  std::vector<SegmentCounter>& segments() { return segments_; }
+
+  struct Value {
+    bool is_number;
+    double number;
+    std::string_view string;  // normalised; borrows the snapshot
+    uint64_t count;
+  };
+  // Calls sink(const Value&) for the numbers (or strings) that occur among the candidates, ascending, until it returns
+  // false.
+  template <typename Sink>
+  void ForEachNumber(Sink&& sink) { Walk(false, sink); }
+  template <typename Sink>
+  void ForEachString(Sink&& sink) { Walk(true, sink); }
+
+  // Least and greatest number of the candidates; nullopt when they have none.
+  std::optional<std::pair<double, double>> NumberRange();
+
+  // How the candidate with the least docid that has the string spells it.
+  std::string Spelling(std::string_view normalised);
+
+ private:
+  template <typename Sink>
+  void Walk(bool strings, Sink&& sink);
+  std::string SpellingIn(SegmentCounter& counter, uint32_t string, DocId docid);
+
+  const index::Snapshot& snapshot_;
+  FieldId field_;
+  std::vector<SegmentCounter> segments_;
+};
+
+template <typename Sink>
+void FieldCounter::Walk(bool strings, Sink&& sink) {
+  struct Head {
+    SegmentCounter* counter;
+    segment::ValueOrdinal at, end;
+    uint64_t count;
+  };
+  std::vector<Head> heads;
+  for (SegmentCounter& counter : segments_) {
+    const uint32_t numbers = counter.column().number_count();
+    const uint32_t begin = strings ? numbers : 0, end = strings ? counter.column().value_count() : numbers;
+    Head head{&counter, begin, end, 0};
+    head.at = counter.Seek(begin, end, head.count);
+    if (head.at < end) heads.push_back(head);
+  }
+  const auto string_of = [](const Head& head) {
+    return head.counter->column().string(head.at - head.counter->column().number_count());
+  };
+  const auto number_of = [](const Head& head) { return head.counter->column().numbers()[head.at]; };
+  while (!heads.empty()) {
+    size_t least = 0;
+    for (size_t i = 1; i < heads.size(); ++i) {
+      if (strings ? string_of(heads[i]) < string_of(heads[least]) : number_of(heads[i]) < number_of(heads[least])) {
+        least = i;
+      }
+    }
+    Value value{!strings, strings ? 0 : number_of(heads[least]), strings ? string_of(heads[least]) : "", 0};
+    for (size_t i = 0; i < heads.size();) {
+      Head& head = heads[i];
+      if (strings ? string_of(head) != value.string : number_of(head) != value.number) {
+        ++i;
+        continue;
+      }
+      value.count += head.count;
+      head.at = head.counter->Seek(head.at + 1, head.end, head.count);
+      if (head.at == head.end) {
+        heads.erase(heads.begin() + static_cast<ptrdiff_t>(i));
+      } else {
+        ++i;
+      }
+    }
+    if (!sink(static_cast<const Value&>(value))) return;
+  }
+}
+
+}  // namespace gannet::search

@@ -1,0 +1,53 @@
+// Facet distributions: how many of the candidates have each value of a field (search.md 6).
+//
+// Which values and in which order is decided by `faceting` of the settings. The order by value needs only the first
+// values that occur, so it walks the sorted values of the columns and stops; the order by count needs all of them.
+// How a value is counted is chosen per segment and field (see facet_counter.h).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/status.h"
+#include "bitmap/docset.h"
+#include "index/snapshot.h"
+
+namespace gannet::search {
+
+struct FacetValue {
+  std::string shown;  // a number in decimal notation, or an original spelling
+  uint64_t count;
+};
+
+struct FacetDistribution {
+  std::string field;
+  bool by_count = false;           // the order the settings want
+  std::vector<FacetValue> values;  // in that order, distinct, as many as the settings allow
+  std::optional<std::pair<double, double>> stats;  // least and greatest number
+};
+
+// Whether each item matches a filterable attribute. Invalid: invalid_search_facets.
+Status ValidateFacets(const index::Snapshot& snapshot, const std::vector<std::string>& facets);
+
+// The distributions of all attributes that the items select, by name. REQUIRES: candidates are live documents.
+// Invalid: as ValidateFacets.
+Result<std::vector<FacetDistribution>> CountFacets(const index::Snapshot& snapshot,
+                                                   const std::vector<std::string>& facets, const DocSet& candidates);
+
+// Appends `"facetDistribution":{...},"facetStats":{...}`.
+void AppendFacetDistributions(const std::vector<FacetDistribution>& distributions, std::string& out);
+
+// Both in one.
+Status AppendFacets(const index::Snapshot& snapshot, const std::vector<std::string>& facets, const DocSet& candidates,
+                    std::string& out);
+
+// One distribution out of those of several indexes for the same field: counts of equal texts are added, the values
+// ordered by text or by count as the first of them wants, and at most `values_max` kept.
+// REQUIRES: parts is not empty.
+FacetDistribution MergeDistributions(const std::vector<const FacetDistribution*>& parts,
+                                     std::optional<uint64_t> values_max);
+
+}  // namespace gannet::search

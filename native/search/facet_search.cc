@@ -1,0 +1,194 @@
+#include "search/facet_search.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "base/json.h"
+#include "base/utf8.h"
+#include "bitmap/postings_codec.h"
+#include "search/facet_counter.h"
+#include "text/normalize.h"
+
+namespace gannet::search {
+namespace {
+
+using index::Settings;
+
+bool IsPlainAscii(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c < 0x7f; });
+}
+
+// Facet values in the form in which they are searched.
+class LossyForm {
+ public:
+  explicit LossyForm(std::span<const text::Locale> locales) : locales_(locales) {}
+
+  // normalised: in facet form. Valid until the next call.
+  std::string_view Of(std::string_view normalised) {
+    // Lower case already.
+    if (IsPlainAscii(normalised)) return normalised;
+    form_ = text::NormalizeLossy(normalised, locales_);
+    return form_;
+  }
+  std::string OfQuery(std::string_view query) const { return text::NormalizeLossy(query, locales_); }
+
+ private:
+  std::span<const text::Locale> locales_;
+  std::string form_;
+};
+
+// The languages that both the facet's settings and the request name, or those of the one that names any.
+std::vector<text::Locale> LocalesFor(const Settings& settings, std::string_view facet,
+                                     std::span<const text::Locale> requested) {
+  const index::LocalizedRule* rule = settings.Localized(facet);
+  if (rule == nullptr || rule->locales.empty()) return {requested.begin(), requested.end()};
+  std::vector<text::Locale> locales;
+  for (const text::Locale locale : rule->locales) {
+    if (requested.empty() || std::find(requested.begin(), requested.end(), locale) != requested.end()) {
+      locales.push_back(locale);
+    }
+  }
+  return locales.empty() ? rule->locales : locales;
+}
+
+// What counts as a match of one query.
+class FacetMatcher {
+ public:
+  FacetMatcher(const index::Snapshot& snapshot, std::string_view facet, const std::optional<std::string>& query,
+               std::span<const text::Locale> locales)
+      : locales_(LocalesFor(*snapshot.settings, facet, locales)), form_(locales_) {
+    const Settings& settings = *snapshot.settings;
+    if (!query || query->empty()) return;
+    wanted_ = form_.OfQuery(*query);
+    const auto& words = settings.typo_disabled_words;
+    exact_ = std::find(words.begin(), words.end(), wanted_) != words.end();
+    int typos = wanted_.size() < settings.one_typo ? 0 : wanted_.size() < settings.two_typos ? 1 : 2;
+    if (!settings.typo_enabled || !settings.TypoTolerant(facet)) typos = 0;
+    if (!wanted_.empty() && !exact_) prefix_.emplace(wanted_, typos);
+  }
+
+  bool Matches(std::string_view normalised) {
+    if (exact_) return form_.Of(normalised) == wanted_;
+    return !prefix_ || prefix_->Matches(form_.Of(normalised));
+  }
+
+ private:
+  std::vector<text::Locale> locales_;
+  LossyForm form_;
+  std::string wanted_;
+  bool exact_ = false;
+  std::optional<PrefixMatcher> prefix_;  // none: everything matches
+};
+
+}  // namespace
+
+PrefixMatcher::PrefixMatcher(std::string_view query, int typos_max) : bytes_(query), typos_max_(typos_max) {
+  for (size_t at = 0; at < query.size();) query_.push_back(DecodeUtf8(query, at));
+  Row first(query_.size() + 1);
+  for (size_t i = 0; i < first.size(); ++i) first[i] = static_cast<uint8_t>(std::min<size_t>(i, 255));
+  rows_.push_back(std::move(first));
+}
+
+PrefixMatcher::Verdict PrefixMatcher::Judge(const Row& row) const {
+  const uint8_t least = *std::min_element(row.begin(), row.end());
+  if (row.back() <= typos_max_ && row.back() == least) return Verdict::kAccepted;
+  return least > typos_max_ ? Verdict::kRefused : Verdict::kOpen;
+}
+
+bool PrefixMatcher::Matches(std::string_view string) {
+  if (typos_max_ == 0) return string.starts_with(bytes_);
+  const size_t n = query_.size();
+  size_t chars = 0;
+  bool shared = true;
+  for (size_t at = 0;;) {
+    switch (Judge(rows_[chars])) {
+      case Verdict::kAccepted: depth_ = chars; return true;
+      case Verdict::kRefused: depth_ = chars; return false;
+      case Verdict::kOpen: break;
+    }
+    if (at >= string.size()) break;
+    const char32_t c = DecodeUtf8(string, at);
+    ++chars;
+    shared = shared && chars <= depth_ && read_[chars - 1] == c;
+    if (shared) continue;
+    read_.resize(chars - 1);
+    read_.push_back(c);
+    if (rows_.size() <= chars) rows_.resize(chars + 1);
+    Row& row = rows_[chars];
+    const Row& above = rows_[chars - 1];
+    row.resize(n + 1);
+    row[0] = static_cast<uint8_t>(std::min<size_t>(chars, 255));
+    for (size_t i = 1; i <= n; ++i) {
+      int distance = std::min({above[i] + 1, row[i - 1] + 1, above[i - 1] + (query_[i - 1] != c)});
+      if (chars > 1 && i > 1 && query_[i - 1] == read_[chars - 2] && query_[i - 2] == c) {
+        distance = std::min(distance, rows_[chars - 2][i - 2] + 1);
+      }
+      row[i] = static_cast<uint8_t>(std::min(distance, 255));
+    }
+    depth_ = chars;
+  }
+  depth_ = chars;
+  return rows_[chars].back() <= typos_max_;
+}
+
+Result<std::vector<FacetHit>> SearchFacet(const index::Snapshot& snapshot, std::string_view facet_name,
+                                          const std::optional<std::string>& facet_query, const DocSet& candidates,
+                                          std::span<const text::Locale> locales) {
+  const Settings& settings = *snapshot.settings;
+  if (!settings.facet_search) {
+    return Status::Invalid("The facet search is disabled in the settings of this index.", "facet_search_disabled");
+  }
+  const auto rule = settings.Filterable(facet_name);
+  if (!rule || !rule->first.facet_search) {
+    return Status::Invalid("The attribute `" + std::string(facet_name) +
+                               "` is not facet-searchable: no rule of `filterableAttributes` with the feature "
+                               "`facetSearch` matches it first.",
+                           "invalid_facet_search_facet_name");
+  }
+  std::vector<FacetHit> hits;
+  const auto field = snapshot.fields->Find(facet_name);
+  const uint64_t max = settings.max_values_per_facet;
+  if (!field || max == 0) return hits;
+  auto order = settings.facet_order_by_count.find(facet_name);
+  if (order == settings.facet_order_by_count.end()) order = settings.facet_order_by_count.find("*");
+  const bool by_count = order != settings.facet_order_by_count.end() && order->second;
+
+  FacetMatcher matcher(snapshot, facet_name, facet_query, locales);
+  const bool all = !facet_query || facet_query->empty();
+  const uint64_t wanted = all && !by_count ? max : std::numeric_limits<uint64_t>::max();
+  FieldCounter counter(snapshot, *field, candidates, wanted);
+  std::vector<FieldCounter::Value> values;
+  counter.ForEachString([&](const FieldCounter::Value& value) {
+    if (matcher.Matches(value.string)) values.push_back(value);
+    return by_count || values.size() < max;
+  });
+  if (by_count) {
+    std::stable_sort(values.begin(), values.end(), [](const auto& a, const auto& b) {
+      return a.count != b.count ? a.count > b.count : a.string > b.string;
+    });
+    if (values.size() > max) values.resize(max);
+  }
+  // A value is spelled as in the first document that has it, candidate or not.
+  FieldCounter everything(snapshot, *field, snapshot.documents, values.size());
+  for (const FieldCounter::Value& value : values) hits.push_back({everything.Spelling(value.string), value.count});
+  return hits;
+}
+
+Status AppendFacetHits(const index::Snapshot& snapshot, std::string_view facet_name,
+                       const std::optional<std::string>& facet_query, const DocSet& candidates,
+                       std::span<const text::Locale> locales, std::string& out) {
+  GANNET_ASSIGN_OR_RETURN(const auto hits, SearchFacet(snapshot, facet_name, facet_query, candidates, locales));
+  out += '[';
+  for (size_t i = 0; i < hits.size(); ++i) {
+    if (i > 0) out += ',';
+    out += "{\"value\":";
+    AppendJsonString(out, hits[i].value);
+    out += ",\"count\":";
+    AppendJsonNumber(out, hits[i].count);
+    out += '}';
+  }
+  out += ']';
+  return Status::Ok();
+}
+
+}  // namespace gannet::search
