@@ -149,7 +149,7 @@ export class TaskChunk {
     return new TaskChunk(this.buffer.slice(0));
   }
 
-  /** The stored form: what is being processed is stored as enqueued. */
+  /** The stored form: what is being processed is stored as enqueued. May share memory with the chunk. */
   encode(): Buffer {
     if (!this.status.includes(PROCESSING)) return Buffer.from(this.buffer);
     const stored = this.clone();

@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DataFolderError, openDataFolder } from '../../../src/store/data-folder.ts';
+
+describe('the data folder', () => {
+  let dir: string;
+  const ours = { version: '1.2.3', upgrade: false };
+
+  beforeEach(() => (dir = mkdtempSync(join(tmpdir(), 'gannet-folder-'))));
+  afterEach(() => rmSync(dir, { recursive: true, force: true }));
+
+  it('is made with its parts, a version and a uid that stays', async () => {
+    const folder = await openDataFolder(join(dir, 'deep', 'data'), ours);
+    assert.equal(readFileSync(join(folder.dir, 'VERSION'), 'utf8'), '1.2.3\n');
+    assert.match(folder.instanceUid, /^[0-9a-f-]{36}$/);
+    await folder.close();
+    const again = await openDataFolder(folder.dir, ours);
+    assert.equal(again.instanceUid, folder.instanceUid);
+    await again.close();
+  });
+
+  it('is open once at a time, whatever path leads to it', async () => {
+    const folder = await openDataFolder(dir, ours);
+    symlinkSync(dir, `${dir}-link`);
+    try {
+      await assert.rejects(openDataFolder(dir, ours), /in use by another process/);
+      await assert.rejects(openDataFolder(`${dir}-link`, ours), /in use by another process/);
+    } finally {
+      rmSync(`${dir}-link`);
+      await folder.close();
+    }
+    await (await openDataFolder(dir, ours)).close();
+  });
+
+  const ROWS: [string, boolean, string | RegExp | null][] = [
+    ['1.2.3', false, null],
+    ['1.2.9', false, null],
+    ['1.1.0', false, /written by version 1\.1\.0, this program is 1\.2\.3.*--upgrade-db/s],
+    ['0.9.9', false, /written by version 0\.9\.9/],
+    ['1.1.0', true, '1.1.0'],
+    ['1.3.0', false, /newer than this program/],
+    ['2.0.0', true, /newer than this program/],
+    ['banana', true, /holds `banana`, which is not a version/],
+  ];
+  for (const [found, upgrade, expected] of ROWS) {
+    it(`written by ${found}, opened ${upgrade ? 'for an upgrade' : 'normally'}`, async () => {
+      writeFileSync(join(dir, 'VERSION'), found);
+      if (expected instanceof RegExp) {
+        await assert.rejects(openDataFolder(dir, { ...ours, upgrade }), (error) => {
+          assert.ok(error instanceof DataFolderError);
+          assert.match(error.message, expected);
+          return true;
+        });
+        assert.equal(readFileSync(join(dir, 'VERSION'), 'utf8'), found, 'it is left as it was');
+        // The lock is free again.
+        writeFileSync(join(dir, 'VERSION'), '1.2.3');
+        await (await openDataFolder(dir, ours)).close();
+        return;
+      }
+      const folder = await openDataFolder(dir, { ...ours, upgrade });
+      assert.equal(folder.upgradedFrom, expected);
+      if (expected !== null) {
+        folder.markUpgraded();
+        assert.equal(readFileSync(join(dir, 'VERSION'), 'utf8'), '1.2.3\n');
+      }
+      await folder.close();
+    });
+  }
+});

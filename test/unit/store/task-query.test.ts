@@ -1,0 +1,273 @@
+import assert from 'node:assert/strict';
+import type { IndexVisibility, TaskFilter, TaskPaging } from '../../../src/contract/tasks.ts';
+import {
+  FLAG,
+  NONE,
+  STATUS_CODES,
+  STATUS_OF_CODE,
+  TaskChunk,
+  TASKS_PER_CHUNK,
+  TYPE_CODES,
+  TYPE_OF_CODE,
+} from '../../../src/store/task-chunk.ts';
+import {
+  isBatchVisible,
+  isVisible,
+  matchBatches,
+  matchTasks,
+  type TaskTable,
+} from '../../../src/store/task-query.ts';
+
+/** The column filters against a list of tasks and plain loops. */
+
+interface Twin {
+  uid: number;
+  type: string;
+  status: string;
+  indexes: string[];
+  canceledBy: number | null;
+  batchUid: number | null;
+  enqueuedAt: number;
+  startedAt: number | null;
+  finishedAt: number | null;
+}
+
+type Random = (below: number) => number;
+
+function randomOf(seed: number): Random {
+  let state = seed;
+  return (below) => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return Math.floor((state / 2 ** 32) * below);
+  };
+}
+
+const NAMES = ['a', 'b', 'c', 'd'];
+
+/** A queue with gaps, whole chunks missing, chunks of one kind, and tasks of several indexes. */
+function randomTable(random: Random): { table: TaskTable; twins: Twin[] } {
+  const chunks: (TaskChunk | undefined)[] = [];
+  const twins: Twin[] = [];
+  const linked = new Map<number, number[]>();
+  const batchTasks = new Uint32Array(2000);
+  let batchUid = 0;
+  let nextBatchUid = 0;
+  let time = 1000;
+  const chunkCount = 1 + random(5);
+  for (let c = 0; c < chunkCount; c++) {
+    if (random(5) === 0) continue;
+    const uniform = random(3) === 0;
+    const chunk = TaskChunk.empty();
+    chunks[c] = chunk;
+    for (let i = 0; i < TASKS_PER_CHUNK; i++) {
+      if (!uniform && random(4) === 0) continue;
+      const uid = c * TASKS_PER_CHUNK + i;
+      const status = uniform ? 'succeeded' : STATUS_OF_CODE[random(5)]!;
+      const types = [
+        'documentAdditionOrUpdate',
+        'settingsUpdate',
+        'indexSwap',
+        'dumpCreation',
+      ] as const;
+      const type = uniform ? types[0] : types[random(4)]!;
+      const own = type === 'indexSwap' || type === 'dumpCreation' ? NONE : random(NAMES.length);
+      let numbers = own === NONE ? [] : [own];
+      if (type === 'indexSwap' && random(4) > 0) {
+        numbers = [random(NAMES.length), random(NAMES.length)];
+        linked.set(uid, numbers);
+        chunk.flags[i] = FLAG.linked;
+      }
+      time += random(3);
+      const waits = status === 'enqueued';
+      const ended = !waits && status !== 'processing';
+      if (random(3) === 0) batchUid++;
+      const twin: Twin = {
+        uid,
+        type,
+        status,
+        indexes: numbers.map((number) => NAMES[number]!),
+        canceledBy: status === 'canceled' ? random(6) : null,
+        batchUid: waits ? null : batchUid,
+        enqueuedAt: time,
+        startedAt: waits ? null : time + 5,
+        finishedAt: ended ? time + 5 + random(4) : null,
+      };
+      twins.push(twin);
+      chunk.type[i] = TYPE_CODES[type];
+      chunk.status[i] = STATUS_CODES[status];
+      chunk.index[i] = own;
+      chunk.canceledBy[i] = twin.canceledBy ?? NONE;
+      chunk.batchUid[i] = twin.batchUid ?? NONE;
+      chunk.enqueuedAt[i] = time;
+      chunk.startedAt[i] = twin.startedAt ?? NaN;
+      chunk.finishedAt[i] = twin.finishedAt ?? NaN;
+      if (twin.batchUid !== null) {
+        batchTasks[batchUid]!++;
+        nextBatchUid = batchUid + 1;
+      }
+    }
+  }
+  const table: TaskTable = {
+    chunks,
+    batchTasks,
+    taskCount: twins.length,
+    batchCount: batchTasks.filter((n) => n > 0).length,
+    nextTaskUid: (twins.at(-1)?.uid ?? -1) + 1,
+    nextBatchUid,
+    linked,
+    indexNumberCount: NAMES.length,
+    indexNumber: (uid) => (NAMES.includes(uid) ? NAMES.indexOf(uid) : undefined),
+    indexName: (number) => NAMES[number] ?? null,
+  };
+  return { table, twins };
+}
+
+function randomFilter(random: Random, twins: readonly Twin[]): TaskFilter {
+  const filter: TaskFilter = {};
+  const some = <T>(values: readonly T[], most: number): T[] =>
+    Array.from({ length: random(most + 1) }, () => values[random(values.length)]!);
+  const uid = (): number => random((twins.at(-1)?.uid ?? 0) + 3);
+  const time = (): number => 1000 + random(1500);
+  const add: (() => void)[] = [
+    () => (filter.uids = Array.from({ length: random(40) }, uid)),
+    () => (filter.batchUids = Array.from({ length: random(6) }, () => random(600)).concat(NONE)),
+    () => (filter.canceledBy = Array.from({ length: random(3) }, () => random(8)).concat(NONE)),
+    () => (filter.types = some(TYPE_OF_CODE.slice(1) as NonNullable<TaskFilter['types']>, 5)),
+    () => (filter.statuses = some(STATUS_OF_CODE, 3)),
+    () => (filter.indexUids = some([...NAMES, 'unknown'], 3)),
+    () => (filter.afterEnqueuedAt = time()),
+    () => (filter.beforeEnqueuedAt = time()),
+    () => (filter.afterStartedAt = time()),
+    () => (filter.beforeStartedAt = time()),
+    () => (filter.afterFinishedAt = time()),
+    () => (filter.beforeFinishedAt = time()),
+  ];
+  for (let n = random(4); n > 0; n--) add[random(add.length)]!();
+  return filter;
+}
+
+/** One test per condition of the filter; batches are matched condition by condition. */
+function conditionsOf(filter: TaskFilter): ((task: Twin) => boolean)[] {
+  const after = (time: number | null, bound: number): boolean => time !== null && time > bound;
+  const before = (time: number | null, bound: number): boolean => time !== null && time < bound;
+  const { uids, canceledBy, types, statuses, indexUids } = filter;
+  const tests: ((task: Twin) => boolean)[] = [];
+  if (uids) tests.push((task) => uids.includes(task.uid));
+  if (canceledBy) tests.push((t) => t.canceledBy !== null && canceledBy.includes(t.canceledBy));
+  if (types) tests.push((task) => (types as string[]).includes(task.type));
+  if (statuses) tests.push((task) => (statuses as string[]).includes(task.status));
+  if (indexUids) tests.push((task) => task.indexes.some((index) => indexUids.includes(index)));
+  const {
+    afterEnqueuedAt,
+    beforeEnqueuedAt,
+    afterStartedAt,
+    beforeStartedAt,
+    afterFinishedAt,
+    beforeFinishedAt,
+  } = filter;
+  if (afterEnqueuedAt) tests.push((t) => after(t.enqueuedAt, afterEnqueuedAt));
+  if (beforeEnqueuedAt) tests.push((t) => before(t.enqueuedAt, beforeEnqueuedAt));
+  if (afterStartedAt) tests.push((t) => after(t.startedAt, afterStartedAt));
+  if (beforeStartedAt) tests.push((t) => before(t.startedAt, beforeStartedAt));
+  if (afterFinishedAt) tests.push((t) => after(t.finishedAt, afterFinishedAt));
+  if (beforeFinishedAt) tests.push((t) => before(t.finishedAt, beforeFinishedAt));
+  return tests;
+}
+
+function mayBeSeen(task: Twin, visible: IndexVisibility): boolean {
+  return (
+    visible === null || (task.indexes.length > 0 && task.indexes.every((index) => visible(index)))
+  );
+}
+
+function pageOf(matching: number[], page: TaskPaging): { uids: number[]; total: number } {
+  const from = page.from ?? (page.reverse ? 0 : Infinity);
+  const ordered = [...matching].sort((a, b) => (page.reverse ? a - b : b - a));
+  const onPage = ordered.filter((uid) => (page.reverse ? uid >= from : uid <= from));
+  return { uids: onPage.slice(0, page.limit + 1), total: matching.length };
+}
+
+describe('filters over tasks and batches', () => {
+  const VISIBILITIES: IndexVisibility[] = [null, (uid) => uid !== 'b', () => true, () => false];
+
+  it('match what a plain loop matches, on random queues', () => {
+    const seed = Number(process.env.SEED ?? Date.now() % 1_000_000);
+    const random = randomOf(seed);
+    for (let round = 0; round < 60; round++) {
+      const { table, twins } = randomTable(random);
+      for (let n = 0; n < 25; n++) {
+        const filter = randomFilter(random, twins);
+        const visible = VISIBILITIES[random(VISIBILITIES.length)]!;
+        const page: TaskPaging = {
+          limit: [0, 1, 5, 1000][random(4)]!,
+          from: random(2) === 0 ? null : random(table.nextTaskUid + 2),
+          reverse: random(2) === 0,
+        };
+        const told = `seed ${seed}, round ${round}.${n}: ${JSON.stringify({ filter, page })}`;
+        const tests = conditionsOf(filter);
+        const inBatches = (task: Twin): boolean =>
+          filter.batchUids === undefined ||
+          (task.batchUid !== null && filter.batchUids.includes(task.batchUid));
+        const tasks = twins.filter(
+          (task) =>
+            mayBeSeen(task, visible) && inBatches(task) && tests.every((test) => test(task)),
+        );
+        assert.deepEqual(
+          matchTasks(table, filter, visible, page),
+          pageOf(
+            tasks.map(({ uid }) => uid),
+            page,
+          ),
+          told,
+        );
+
+        const batches = [...new Set(twins.map(({ batchUid }) => batchUid))].filter((batchUid) => {
+          if (batchUid === null) return false;
+          if (filter.batchUids !== undefined && !filter.batchUids.includes(batchUid)) return false;
+          const members = twins.filter((task) => task.batchUid === batchUid);
+          return (
+            members.some((task) => mayBeSeen(task, visible)) &&
+            tests.every((test) => members.some(test))
+          );
+        }) as number[];
+        assert.deepEqual(matchBatches(table, filter, visible, page), pageOf(batches, page), told);
+
+        const uid = random(table.nextTaskUid + 3);
+        const twin = twins.find((task) => task.uid === uid);
+        assert.equal(
+          isVisible(table, uid, visible),
+          twin !== undefined && mayBeSeen(twin, visible),
+          told,
+        );
+        const batchUid = random(table.nextBatchUid + 3);
+        assert.equal(
+          isBatchVisible(table, batchUid, visible),
+          twins.some((task) => task.batchUid === batchUid && mayBeSeen(task, visible)),
+          told,
+        );
+      }
+    }
+  }).timeout(60_000);
+});
+
+describe('a chunk of tasks', () => {
+  it('is stored with what is being processed as enqueued', () => {
+    const chunk = TaskChunk.empty();
+    chunk.type[3] = TYPE_CODES.settingsUpdate;
+    chunk.batchUid[3] = NONE;
+    chunk.startedAt[3] = NaN;
+    const before = Buffer.from(chunk.encode());
+    assert.equal(chunk.summary.statuses, 1);
+    chunk.mark(3, 7, 123);
+    assert.equal(chunk.summary.statuses, 2);
+    assert.deepEqual(TaskChunk.decode(chunk.encode()).status[3], STATUS_CODES.enqueued);
+    assert.deepEqual(chunk.encode(), before);
+    assert.equal(chunk.status[3], STATUS_CODES.processing);
+    chunk.unmark(3);
+    assert.deepEqual(Buffer.from(chunk.buffer), before);
+  });
+
+  it('refuses bytes of another size', () => {
+    assert.throws(() => TaskChunk.decode(Buffer.alloc(100)), /100 bytes/);
+  });
+});

@@ -1,0 +1,201 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { FakeClock } from '../../../src/base/clock.ts';
+import { Store } from '../../../src/store/store.ts';
+import { type NewTask, runsOf, fromRuns, TaskStore } from '../../../src/store/task-store.ts';
+
+const PAGE = { limit: 100, from: null, reverse: true };
+
+function plain(more: Partial<NewTask> = {}): NewTask {
+  return {
+    type: 'indexDeletion',
+    indexUid: 'a',
+    alsoIndexes: [],
+    flags: 0,
+    payload: null,
+    late: false,
+    row: () => ({ type: 'indexDeletion' }),
+    ...more,
+  };
+}
+
+describe('the task store', () => {
+  let dir: string;
+  let store: Store;
+  let tasks: TaskStore;
+  const clock = new FakeClock('2025-01-01T00:00:00Z');
+
+  function open(): void {
+    store = new Store(join(dir, 'store'), 2 ** 28);
+    tasks = new TaskStore(store, join(dir, 'payloads'), clock);
+  }
+
+  async function close(): Promise<void> {
+    await tasks.close();
+    await store.close();
+  }
+
+  beforeEach(() => {
+    dir = mkdtempSync(join(tmpdir(), 'gannet-tasks-'));
+    mkdirSync(join(dir, 'payloads'));
+    open();
+  });
+
+  afterEach(async () => {
+    await close();
+    rmSync(dir, { recursive: true, force: true });
+  });
+
+  async function run(
+    uids: number[],
+    status: 'succeeded' | 'failed' = 'succeeded',
+  ): Promise<number> {
+    const { batchUid, startedAt } = await tasks.begin(uids);
+    const ends = uids.map((uid) => ({ uid, status, result: 1 }));
+    await tasks.finish({ batchUid, startedAt, strategy: 'test', details: {}, ends });
+    return batchUid;
+  }
+
+  it('gives uids in the order of the calls, and registrations of one moment share a commit', async () => {
+    const before = store.size().diskBytes;
+    const records = await Promise.all(Array.from({ length: 300 }, () => tasks.append(plain())));
+    assert.deepEqual(
+      records.map(({ uid }) => uid),
+      [...records.keys()],
+    );
+    assert.ok(store.size().diskBytes - before < 300 * 4096, 'not one page per task');
+  });
+
+  it('a group that cannot be stored leaves nothing behind, and the next one is not disturbed', async () => {
+    const missing = { file: join(dir, 'payloads', 'missing'), size: 1 };
+    const group = await Promise.allSettled([
+      tasks.append(plain({ indexUid: 'new' })),
+      tasks.append(plain({ payload: missing })),
+    ]);
+    assert.deepEqual(
+      group.map(({ status }) => status),
+      ['rejected', 'rejected'],
+    );
+    assert.equal(tasks.taskCount, 0);
+    assert.equal(tasks.indexNumber('new'), undefined);
+    const { uid } = await tasks.append(plain({ indexUid: 'other' }));
+    assert.equal(uid, 0);
+    await close();
+    open();
+    assert.equal(tasks.record(0)?.indexUid, 'other');
+    assert.equal(tasks.taskCount, 1);
+  });
+
+  it('the file of a task is renamed to its uid and erased with its end', async () => {
+    const file = join(dir, 'payloads', 'upload-1');
+    writeFileSync(file, 'content');
+    await tasks.append(plain());
+    await tasks.append(plain({ payload: { file, size: 7 } }));
+    assert.deepEqual(readdirSync(join(dir, 'payloads')), ['1']);
+    assert.equal(tasks.record(1)?.payloadBytes, 7);
+    await run([0, 1]);
+    assert.deepEqual(readdirSync(join(dir, 'payloads')), []);
+  });
+
+  it('small payloads are rows, erased in the background', async () => {
+    await tasks.append(plain({ payload: { bytes: Buffer.from('small') } }));
+    assert.equal(tasks.payload(0)?.toString(), 'small');
+    await run([0]);
+    await close();
+    open();
+    await close();
+    open();
+    assert.equal(tasks.payload(0), undefined);
+  });
+
+  it('what is being processed is enqueued again after a restart, with the batch uid free', async () => {
+    await tasks.append(plain());
+    const { batchUid } = await tasks.begin([0]);
+    // Another task in the same chunk is stored while the first one runs.
+    await tasks.append(plain());
+    assert.equal(tasks.record(0)?.status, 'processing');
+    await close();
+    open();
+    assert.equal(tasks.record(0)?.status, 'enqueued');
+    assert.equal(tasks.record(0)?.batchUid, null);
+    assert.equal(tasks.nextBatchUid, batchUid);
+    assert.equal(tasks.batchCount, 0);
+  });
+
+  it('a batch that is rolled back has never been', async () => {
+    await tasks.append(plain());
+    const { batchUid } = await tasks.begin([0]);
+    assert.equal(tasks.batchCount, 1);
+    await tasks.rollBack(batchUid, [0]);
+    assert.equal(tasks.batchCount, 0);
+    assert.equal((await tasks.begin([0])).batchUid, batchUid);
+  });
+
+  it('rows of removed tasks are erased in the background, also after a restart', async () => {
+    const count = 2500;
+    await Promise.all(Array.from({ length: count }, () => tasks.append(plain())));
+    const uids = [...Array(count).keys()];
+    const batchUid = await run(uids);
+    await tasks.append(plain());
+    const { batchUid: second, startedAt } = await tasks.begin([count]);
+    const ends = [{ uid: count, status: 'succeeded' as const, result: count }];
+    await tasks.finish({
+      batchUid: second,
+      startedAt,
+      strategy: 'test',
+      details: {},
+      ends,
+      remove: uids,
+    });
+    assert.equal(tasks.taskCount, 1);
+    assert.equal(tasks.record(7), undefined);
+    assert.deepEqual(tasks.list({}, PAGE, null).uids, [count]);
+    assert.equal(tasks.batch(batchUid), undefined);
+    await close();
+    open();
+    for (let n = 0; n < 1000 && store.tasks.getKeysCount() > 1; n++) {
+      await new Promise((done) => setImmediate(done));
+    }
+    assert.equal(store.tasks.getKeysCount(), 1);
+    assert.equal(store.batches.getKeysCount(), 1);
+    assert.equal(tasks.nextTaskUid, count + 1);
+  });
+
+  it('times never repeat, even when the clock stands still or goes back', () => {
+    const first = tasks.now();
+    const second = tasks.now();
+    clock.advance(-5000);
+    const third = tasks.now();
+    assert.ok(first < second && second < third);
+    assert.ok(third - first < 0.01);
+    clock.advance(5000);
+  });
+
+  it('late work sees what was registered before it', async () => {
+    let seen: number[] = [];
+    await Promise.all([
+      tasks.append(plain()),
+      tasks.append(
+        plain({
+          late: true,
+          row: () => {
+            seen = tasks.matching({}, null);
+            return { type: 'indexDeletion' };
+          },
+        }),
+      ),
+    ]);
+    assert.deepEqual(seen, [0]);
+  });
+});
+
+describe('runs of uids', () => {
+  it('are the uids', () => {
+    for (const uids of [[], [5], [0, 1, 2], [1, 3, 5], [0, 1, 4, 5, 6, 9]]) {
+      assert.deepEqual([...fromRuns(runsOf(uids))], uids);
+    }
+    assert.deepEqual(runsOf([0, 1, 4, 5, 6, 9]), [0, 2, 4, 3, 9, 1]);
+  });
+});
