@@ -1,4 +1,8 @@
 // Several searches merged into one list (search.md 9).
+//
+// Reads like this: 1. the ranking rules of the queries must allow their hits to be compared; 2. each query runs, from
+// its best hit to as many as the merged page may need; 3. the lists are merged, within an index first, where a
+// document found twice counts once; 4. totals and facets come from the union of the candidates of an index.
 #pragma once
 
 #include <span>
@@ -10,8 +14,12 @@
 
 namespace gannet::search {
 
-// indexes[i] belongs to queries[i] of the request (JSON as in src/search/plan.ts). The result is the response body.
-// Errors of a query carry its position in front of the message.
+// request  JSON of EngineFederatedRequest (src/search/plan.ts)
+// indexes  the one of each query, then those that `otherIndexes` of the request names: their facet lists are checked,
+//          nothing is searched in them
+// The result is the response body. Errors of a query carry its position in front of the message, errors of a facet list
+// its index.
+// Threads: starts some of its own when there are several queries; all end before it returns.
 Result<std::string> ExecuteFederatedSearch(std::span<index::Index* const> indexes, std::string_view request,
                                            uint64_t started_us);
 

@@ -1,0 +1,551 @@
+#include "search/federate.h"
+
+#include <algorithm>
+#include <atomic>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <system_error>
+#include <thread>
+#include <tuple>
+#include <unordered_set>
+#include <vector>
+
+#include "base/json.h"
+#include "base/json_value.h"
+#include "search/execute.h"
+#include "search/facet_counts.h"
+#include "search/score_list.h"
+
+namespace gannet::search {
+namespace {
+
+// The calling thread included. Queries of one request share the machine with other requests.
+constexpr size_t kThreadsMax = 4;
+constexpr uint64_t kHitsPerPageDefault = 20;
+constexpr uint64_t kLimitDefault = 20;
+
+// Which part of the merged list is wanted.
+struct Window {
+  static Window Of(const json::Value& federation);
+
+  uint64_t offset = 0, limit = kLimitDefault;
+  bool paged = false;
+  uint64_t page = 1, per_page = kHitsPerPageDefault;
+
+  uint64_t end() const { return limit > UINT64_MAX - offset ? UINT64_MAX : offset + limit; }
+};
+
+Window Window::Of(const json::Value& federation) {
+  Window window;
+  const json::Value &page = federation["page"], &per_page = federation["hitsPerPage"];
+  window.paged = !page.is_null() || !per_page.is_null();
+  if (!window.paged) {
+    window.offset = federation["offset"].integer(0);
+    window.limit = federation["limit"].integer(kLimitDefault);
+    return window;
+  }
+  window.page = page.integer(1);
+  window.per_page = per_page.integer(kHitsPerPageDefault);
+  window.limit = window.page == 0 ? 0 : window.per_page;
+  const uint64_t before = window.page == 0 ? 0 : window.page - 1;
+  // Pages far behind the end must not overflow.
+  window.offset = window.per_page != 0 && before > UINT64_MAX / window.per_page ? UINT64_MAX : before * window.per_page;
+  return window;
+}
+
+struct Query {
+  std::string uid;
+  double weight = 1;
+  uint64_t position = 0;  // as reported
+  SearchRequest request;
+  std::shared_ptr<const index::Snapshot> snapshot;
+  std::unique_ptr<SearchRun> run;
+  Status status;
+};
+
+struct SearchedIndex {
+  std::shared_ptr<const index::Snapshot> snapshot;
+  std::vector<uint32_t> queries;  // none: only its facet list is checked
+  std::optional<std::vector<std::string>> facets;
+  DocSet rejected;  // by the distinct of the federation
+  std::vector<FacetDistribution> distributions;
+};
+
+// By uid, which is the order they are looked at.
+using Indexes = std::map<std::string, SearchedIndex, std::less<>>;
+
+Status Inside(const std::string& place, const Status& status) {
+  return Status(status.code(), "Inside `" + place + "`: " + status.message(), status.detail());
+}
+
+std::string PlaceOf(size_t query) { return ".queries[" + std::to_string(query) + "]"; }
+std::string PlaceOf(const std::string& uid) { return ".federation.facetsByIndex." + uid; }
+
+// A hit of the merged list.
+struct RankedHit {
+  uint32_t query;
+  Hit hit;
+  const ScoreList* scores;
+};
+
+bool Before(const RankedHit& a, const RankedHit& b) {
+  const int order = CompareScores(*a.scores, *b.scores);
+  return order != 0 ? order < 0 : a.query < b.query;
+}
+
+// Gives the hits of several sources in order. Source: has `std::optional<RankedHit> Next()`.
+template <typename Source>
+class Merged {
+ public:
+  void Add(Source source) {
+    sources_.push_back(std::move(source));
+    Refill(sources_.size() - 1);
+  }
+
+  std::optional<RankedHit> Next() {
+    if (heads_.empty()) return std::nullopt;
+    std::pop_heap(heads_.begin(), heads_.end(), Later);
+    const Head best = heads_.back();
+    heads_.pop_back();
+    Refill(best.source);
+    return best.hit;
+  }
+
+ private:
+  struct Head {
+    RankedHit hit;
+    size_t source;
+  };
+  static bool Later(const Head& a, const Head& b) { return Before(b.hit, a.hit); }
+
+  void Refill(size_t source) {
+    const auto hit = sources_[source].Next();
+    if (!hit) return;
+    heads_.push_back({*hit, source});
+    std::push_heap(heads_.begin(), heads_.end(), Later);
+  }
+
+  std::deque<Source> sources_;  // hits in heads_ point into them: they stay where they are
+  std::vector<Head> heads_;  // a heap, the best hit on top
+};
+
+class QueryHits {
+ public:
+  QueryHits(const Query& query, uint32_t number) : query_(&query), number_(number) {}
+
+  std::optional<RankedHit> Next() {
+    const auto& hits = query_->run->hits();
+    if (at_ == hits.size()) return std::nullopt;
+    const Hit& hit = hits[at_++];
+    // The hits of a bucket share their details.
+    if (lists_.empty() || hit.detail != last_) lists_.push_back(ScoreList::Of(hit.detail, query_->weight));
+    last_ = hit.detail;
+    return RankedHit{number_, hit, &lists_.back()};
+  }
+
+ private:
+  const Query* query_;
+  uint32_t number_;
+  size_t at_ = 0;
+  const Detail* last_ = nullptr;
+  std::deque<ScoreList> lists_;  // hits given out point into it
+};
+
+// The hits of all queries on one index, each document once.
+class IndexHits {
+ public:
+  IndexHits(const std::vector<Query>& queries, const std::vector<uint32_t>& numbers) {
+    for (const uint32_t number : numbers) merged_.Add(QueryHits(queries[number], number));
+    several_ = numbers.size() > 1;
+  }
+
+  std::optional<RankedHit> Next() {
+    for (;;) {
+      const auto hit = merged_.Next();
+      if (!hit || !several_ || seen_.insert(hit->hit.docid).second) return hit;
+    }
+  }
+
+ private:
+  Merged<QueryHits> merged_;
+  bool several_ = false;
+  std::unordered_set<DocId> seen_;
+};
+
+// The values of the documents kept so far, over all indexes.
+class DistinctValues {
+ public:
+  explicit DistinctValues(std::string field) : field_(std::move(field)) {}
+
+  // False: the document shares a value with one that was kept. True: its values are taken.
+  bool Keep(const index::Snapshot& snapshot, DocId docid) {
+    std::vector<std::string> values;
+    const auto field = snapshot.fields->Find(field_);
+    if (!field) return true;
+    for (const auto& segment : snapshot.segments) {
+      if (!segment->live.Contains(docid)) continue;
+      const segment::ColumnReader* column = segment->columns->Find(*field);
+      const int64_t place = segment->text->Find(docid);
+      if (column == nullptr || place < 0) return true;
+      column->ForEachValue(static_cast<uint32_t>(place), [&](segment::ValueOrdinal value) {
+        if (value >= column->number_count()) {
+          values.push_back("s" + std::string(column->string(value - column->number_count())));
+        } else {
+          values.emplace_back("n");
+          AppendJsonNumber(values.back(), column->numbers()[value]);
+        }
+      });
+      break;
+    }
+    for (const std::string& value : values) {
+      if (taken_.contains(value)) return false;
+    }
+    taken_.insert(values.begin(), values.end());
+    return true;
+  }
+
+ private:
+  std::string field_;
+  std::unordered_set<std::string> taken_;
+};
+
+class FederatedSearch {
+ public:
+  explicit FederatedSearch(std::string_view request)
+      : request_(json::Value::Parse(request)), federation_(request_["federation"]), window_(Window::Of(federation_)) {
+    if (federation_["distinct"].is_string()) distinct_ = federation_["distinct"].string();
+  }
+
+  Status Plan(std::span<index::Index* const> indexes);
+  void Run();
+  Status Merge();
+  Status CountFacets();
+  Result<std::string> Respond(uint64_t started_us);
+
+ private:
+  Status CheckDistinct() const;
+  Status CheckRules() const;
+  Status CheckFacetOrders() const;
+  uint64_t Total() const;
+  DocSet CandidatesOf(const SearchedIndex& index) const;
+  void AppendFacets(std::string& out) const;
+
+  json::Value request_;
+  const json::Value& federation_;
+  Window window_;
+  std::optional<std::string> distinct_;
+  std::vector<Query> queries_;
+  Indexes indexes_;
+  Merged<IndexHits> merged_;
+  std::vector<RankedHit> page_;
+};
+
+Status FederatedSearch::Plan(std::span<index::Index* const> indexes) {
+  const auto& queries = request_["queries"].items();
+  const auto others = request_["otherIndexes"].Strings().value_or(std::vector<std::string>());
+  if (indexes.size() != queries.size() + others.size()) return Status::Internal("an index is missing");
+  const auto add = [&](const std::string& uid, index::Index* index) -> SearchedIndex& {
+    SearchedIndex& searched = indexes_[uid];
+    if (!searched.snapshot) searched.snapshot = index->snapshot();
+    return searched;
+  };
+  // A document that a later step throws out makes room for another, from any place of a list.
+  const bool all = distinct_ && queries.size() > 1;
+  for (size_t i = 0; i < queries.size(); ++i) {
+    Query query;
+    query.uid = queries[i]["indexUid"].string();
+    SearchedIndex& searched = add(query.uid, indexes[i]);
+    searched.queries.push_back(static_cast<uint32_t>(i));
+    query.snapshot = searched.snapshot;
+    const json::Value& options = queries[i]["federationOptions"];
+    query.weight = options["weight"].number(1);
+    query.position = options["queryPosition"].integer(i);
+    GANNET_ASSIGN_OR_RETURN(query.request, SearchRequest::FromJson(queries[i]));
+    SearchRequest& request = query.request;
+    request.facets.clear();
+    request.offset = 0;
+    request.limit = all ? UINT64_MAX : window_.limit == 0 ? 0 : window_.end();
+    request.page.reset();
+    request.hits_per_page.reset();
+    if (window_.paged) {
+      request.page = 1;
+      request.hits_per_page = request.limit;
+    }
+    if (distinct_) request.distinct = distinct_;
+    queries_.push_back(std::move(query));
+  }
+  for (size_t i = 0; i < others.size(); ++i) add(others[i], indexes[queries.size() + i]);
+  for (const auto& [uid, list] : federation_["facetsByIndex"].members()) {
+    const auto found = indexes_.find(uid);
+    if (found != indexes_.end()) found->second.facets = list.Strings();
+  }
+  GANNET_RETURN_IF_ERROR(CheckDistinct());
+  return CheckRules();
+}
+
+Status FederatedSearch::CheckDistinct() const {
+  if (!distinct_) return Status::Ok();
+  for (const auto& [uid, index] : indexes_) {
+    if (index.queries.empty()) continue;
+    const auto rule = index.snapshot->settings->Filterable(*distinct_);
+    if (!rule || !rule->first.filterable()) {
+      return Inside(".federation.distinct",
+                    Status::Invalid("The attribute `" + *distinct_ + "` is not filterable in the index `" + uid + "`.",
+                                    "invalid_search_distinct"));
+    }
+  }
+  return Status::Ok();
+}
+
+// Compares each query with the longest list of rules before it; they need only agree as far as the shorter one goes.
+Status FederatedSearch::CheckRules() const {
+  std::vector<RuleClass> longest;
+  uint32_t longest_query = 0;
+  for (const auto& [uid, index] : indexes_) {
+    const index::Settings& settings = *index.snapshot->settings;
+    for (const uint32_t number : index.queries) {
+      const SearchRequest& request = queries_[number].request;
+      const auto sort = ParseSort(request.sort, settings, "invalid_search_sort", true);
+      if (!sort.ok()) continue;  // running it says the same, in its turn
+      const bool has_terms = !ParseQuery(request.q, *index.snapshot->analyzer, request.locales, request.word_starts,
+                                         settings.prefix_search)
+                                  .terms.empty();
+      std::deque<SortCriterion> custom;
+      auto classes = ClassesOf(RulesFor(settings, *sort, has_terms, request.strategy, custom));
+      for (size_t i = 0; i < std::min(classes.size(), longest.size()); ++i) {
+        if (classes[i].kind == longest[i].kind) continue;
+        const std::string message = "The results cannot be compared with those of `" + PlaceOf(longest_query) +
+                                    "`: they are ordered by " + classes[i].name + " where the others are ordered by " +
+                                    longest[i].name + ". Use the same kinds of ranking rules and the same directions " +
+                                    "of sort in the same order, or separate searches.";
+        return Inside(PlaceOf(number), Status::Invalid(message, "invalid_multi_search_query_ranking_rules"));
+      }
+      if (classes.size() > longest.size()) {
+        longest = std::move(classes);
+        longest_query = number;
+      }
+    }
+  }
+  return Status::Ok();
+}
+
+void FederatedSearch::Run() {
+  std::atomic<size_t> next{0}, first_failed{SIZE_MAX};
+  const auto work = [&] {
+    for (size_t i; (i = next.fetch_add(1)) < queries_.size();) {
+      // What comes after a failure does not matter any more.
+      if (i > first_failed.load()) return;
+      Query& query = queries_[i];
+      auto run = SearchRun::Run(query.snapshot, std::move(query.request), true);
+      if (run.ok()) {
+        query.run = std::move(*run);
+        continue;
+      }
+      query.status = run.status();
+      size_t known = first_failed.load();
+      while (i < known && !first_failed.compare_exchange_weak(known, i)) {
+      }
+    }
+  };
+  std::vector<std::thread> threads;
+  const size_t machine = std::max(1u, std::thread::hardware_concurrency());
+  const size_t count = std::min({queries_.size(), machine, kThreadsMax});
+  for (size_t i = 1; i < count; ++i) {
+    try {
+      threads.emplace_back(work);
+    } catch (const std::system_error&) {
+      break;  // no more threads are to be had: this one does the rest
+    }
+  }
+  work();
+  for (std::thread& thread : threads) thread.join();
+}
+
+Status FederatedSearch::Merge() {
+  for (size_t i = 0; i < queries_.size(); ++i) {
+    const auto& [uid, status] = std::tie(queries_[i].uid, queries_[i].status);
+    if (status.ok()) continue;
+    return Inside(PlaceOf(i), Status(status.code(), "Index `" + uid + "`: " + status.message(), status.detail()));
+  }
+  for (const auto& [uid, index] : indexes_) {
+    if (!index.queries.empty()) merged_.Add(IndexHits(queries_, index.queries));
+  }
+  std::optional<DistinctValues> values;
+  if (distinct_) values.emplace(*distinct_);
+  // Totals of pages are exact: every document that goes must be found.
+  const bool all = window_.paged && values;
+  uint64_t kept = 0;
+  while (all || (window_.limit > 0 && kept < window_.end())) {
+    const auto hit = merged_.Next();
+    if (!hit) break;
+    if (values) {
+      const Query& query = queries_[hit->query];
+      if (!values->Keep(*query.snapshot, hit->hit.docid)) {
+        indexes_[query.uid].rejected.Add(hit->hit.docid);
+        continue;
+      }
+    }
+    if (kept >= window_.offset && kept < window_.end()) page_.push_back(*hit);
+    ++kept;
+  }
+  return Status::Ok();
+}
+
+DocSet FederatedSearch::CandidatesOf(const SearchedIndex& index) const {
+  std::vector<const DocSet*> sets;
+  for (const uint32_t number : index.queries) sets.push_back(&queries_[number].run->candidates());
+  DocSet candidates = DocSet::Union(sets);
+  if (!index.rejected.empty()) candidates -= index.rejected;
+  return candidates;
+}
+
+uint64_t FederatedSearch::Total() const {
+  uint64_t total = 0;
+  for (const auto& [uid, index] : indexes_) {
+    total += index.queries.size() == 1 && index.rejected.empty() ? queries_[index.queries[0]].run->candidates().size()
+                                                                : CandidatesOf(index).size();
+  }
+  return total;
+}
+
+Status FederatedSearch::CountFacets() {
+  for (const bool searched : {true, false}) {
+    for (auto& [uid, index] : indexes_) {
+      if (!index.facets || index.facets->empty() || index.queries.empty() == searched) continue;
+      auto distributions = search::CountFacets(*index.snapshot, *index.facets, CandidatesOf(index));
+      if (!distributions.ok()) {
+        const Status& status = distributions.status();
+        const char* note = searched ? "" : " (No query searches this index.)";
+        return Inside(PlaceOf(uid), Status(status.code(), status.message() + note, status.detail()));
+      }
+      index.distributions = std::move(*distributions);
+    }
+  }
+  return federation_["mergeFacets"].is_object() ? CheckFacetOrders() : Status::Ok();
+}
+
+Status FederatedSearch::CheckFacetOrders() const {
+  std::map<std::string_view, std::pair<bool, std::string_view>> orders;  // field -> by count, in which index
+  for (const auto& [uid, index] : indexes_) {
+    for (const FacetDistribution& distribution : index.distributions) {
+      const auto [known, added] = orders.try_emplace(distribution.field, distribution.by_count, uid);
+      if (added || known->second.first == distribution.by_count) continue;
+      const auto [other_by_count, other] = known->second;
+      const auto name = [](bool by_count) { return std::string(by_count ? "`count`" : "`alpha`"); };
+      const std::string message = "The values of the facet `" + distribution.field + "` are ordered by " +
+                                  name(distribution.by_count) + " in the index `" + uid + "`, but by " +
+                                  name(other_by_count) + " in the index `" + std::string(other) +
+                                  "`. Give both the same order in `faceting.sortFacetValuesBy`, leave the facet out of " +
+                                  "one of them, or remove `federation.mergeFacets`.";
+      return Inside(PlaceOf(uid), Status::Invalid(message, "invalid_multi_search_facet_order"));
+    }
+  }
+  return Status::Ok();
+}
+
+void FederatedSearch::AppendFacets(std::string& out) const {
+  const auto requested = [](const auto& entry) { return entry.second.facets && !entry.second.queries.empty(); };
+  if (std::none_of(indexes_.begin(), indexes_.end(), requested)) return;
+  const json::Value& merge = federation_["mergeFacets"];
+  if (!merge.is_object()) {
+    out += ",\"facetsByIndex\":{";
+    bool first = true;
+    for (const auto& entry : indexes_) {
+      if (!requested(entry)) continue;
+      if (!first) out += ',';
+      first = false;
+      AppendJsonString(out, entry.first);
+      std::string text = "{";
+      AppendFacetDistributions(entry.second.distributions, text);
+      text += '}';
+      const json::Value written = json::Value::Parse(text);
+      out += ":{\"distribution\":";
+      out += written["facetDistribution"].text();
+      out += ",\"stats\":";
+      out += written["facetStats"].text();
+      out += '}';
+    }
+    out += '}';
+    return;
+  }
+  const json::Value& wanted = merge["maxValuesPerFacet"];
+  const auto values_max = wanted.is_null() ? std::nullopt : std::optional(wanted.integer());
+  std::map<std::string_view, std::vector<const FacetDistribution*>> parts;
+  for (const auto& entry : indexes_) {
+    if (!requested(entry)) continue;
+    for (const FacetDistribution& distribution : entry.second.distributions) {
+      parts[distribution.field].push_back(&distribution);
+    }
+  }
+  std::vector<FacetDistribution> merged;
+  for (const auto& [field, of_field] : parts) merged.push_back(MergeDistributions(of_field, values_max));
+  out += ',';
+  AppendFacetDistributions(merged, out);
+}
+
+Result<std::string> FederatedSearch::Respond(uint64_t started_us) {
+  std::string out;
+  out.reserve(16 << 10);
+  out += "{\"hits\":[";
+  bool first = true;
+  std::string extra;
+  for (const RankedHit& hit : page_) {
+    if (!first) out += ',';
+    first = false;
+    const Query& query = queries_[hit.query];
+    extra = "\"_federation\":{\"indexUid\":";
+    AppendJsonString(extra, query.uid);
+    extra += ",\"queriesPosition\":";
+    AppendJsonNumber(extra, query.position);
+    extra += ",\"weightedRankingScore\":";
+    AppendJsonNumber(extra, hit.scores->global);
+    extra += '}';
+    GANNET_RETURN_IF_ERROR(query.run->AppendHit(hit.hit, extra, out));
+  }
+  const auto number = [&](const char* name, uint64_t value) {
+    out += ",\"";
+    out += name;
+    out += "\":";
+    AppendJsonNumber(out, value);
+  };
+  out += ']';
+  const uint64_t total = Total();
+  if (window_.paged) {
+    const uint64_t per_page = window_.per_page;
+    number("hitsPerPage", per_page);
+    number("page", window_.page);
+    number("totalPages", per_page == 0 ? 0 : total / per_page + (total % per_page != 0));
+    number("totalHits", total);
+  } else {
+    number("limit", window_.limit);
+    number("offset", window_.offset);
+    number("estimatedTotalHits", total);
+  }
+  AppendFacets(out);
+  out += ",\"requestUid\":";
+  AppendJsonString(out, request_["requestUid"].is_string() ? request_["requestUid"].string() : MakeUuid7());
+  if (request_["metadata"].is_array()) {
+    out += ",\"metadata\":";
+    out += request_["metadata"].text();
+  }
+  number("processingTimeMs", (MonotonicMicroseconds() - started_us) / 1000);
+  out += '}';
+  for (const auto& [uid, index] : indexes_) GANNET_RETURN_IF_ERROR(index.snapshot->Health());
+  return out;
+}
+
+}  // namespace
+
+Result<std::string> ExecuteFederatedSearch(std::span<index::Index* const> indexes, std::string_view request,
+                                           uint64_t started_us) {
+  FederatedSearch search(request);
+  GANNET_RETURN_IF_ERROR(search.Plan(indexes));
+  search.Run();
+  GANNET_RETURN_IF_ERROR(search.Merge());
+  GANNET_RETURN_IF_ERROR(search.CountFacets());
+  return search.Respond(started_us);
+}
+
+}  // namespace gannet::search

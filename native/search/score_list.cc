@@ -1,0 +1,74 @@
+#include "search/score_list.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace gannet::search {
+namespace {
+
+// Below 0: the greater number a comes first.
+int CompareNumbers(double a, double b) {
+  // One step of a double at 1.0: products of the same ranks in another order may differ by so much.
+  if (std::fabs(a - b) <= std::numeric_limits<double>::epsilon()) return 0;
+  return a > b ? -1 : 1;
+}
+
+RuleClass::Kind KindOf(const SortCriterion* sort) {
+  using Kind = RuleClass::Kind;
+  if (sort == nullptr) return Kind::kRelevancy;
+  if (sort->kind == SortCriterion::Kind::kGeo) return sort->ascending ? Kind::kGeoAscending : Kind::kGeoDescending;
+  return sort->ascending ? Kind::kAscending : Kind::kDescending;
+}
+
+}  // namespace
+
+ScoreList ScoreList::Of(const Detail* detail, double weight) {
+  ScoreList list;
+  list.global = ScoreOf(detail) * weight;
+  double rank = 1, max = 1;
+  bool open = false;  // the last part still takes ranks
+  for (const Detail* part : ChainOf(detail)) {
+    if (part->rule.kind == RuleKind::kSort) {
+      list.parts.push_back({part->rule.sort, 0, &part->value});
+      open = false;
+      continue;
+    }
+    if (part->max == 0) continue;
+    if (!open) {
+      list.parts.emplace_back();
+      rank = max = 1;
+      open = true;
+    }
+    rank = (rank - 1) * part->max + part->rank;
+    max *= part->max;
+    list.parts.back().relevancy = rank / max * weight;
+  }
+  return list;
+}
+
+int CompareScores(const ScoreList& a, const ScoreList& b) {
+  const size_t common = std::min(a.parts.size(), b.parts.size());
+  for (size_t i = 0; i < common; ++i) {
+    const ScoreList::Part &left = a.parts[i], &right = b.parts[i];
+    if (KindOf(left.sort) != KindOf(right.sort)) return CompareNumbers(a.global, b.global);
+    const int order = left.sort == nullptr ? CompareNumbers(left.relevancy, right.relevancy)
+                                           : CompareSortValues(*left.value, *right.value, left.sort->ascending);
+    if (order != 0) return order;
+  }
+  if (a.parts.size() == b.parts.size()) return 0;
+  return a.parts.size() > b.parts.size() ? -1 : 1;
+}
+
+std::vector<RuleClass> ClassesOf(const std::vector<Rule>& rules) {
+  std::vector<RuleClass> classes;
+  for (const Rule& rule : rules) {
+    const RuleClass::Kind kind = KindOf(rule.kind == RuleKind::kSort ? rule.sort : nullptr);
+    const bool relevancy = kind == RuleClass::Kind::kRelevancy;
+    if (relevancy && !classes.empty() && classes.back().kind == kind) continue;
+    classes.push_back({kind, relevancy ? "relevancy" : "`" + rule.sort->label() + "`"});
+  }
+  return classes;
+}
+
+}  // namespace gannet::search

@@ -1,0 +1,42 @@
+// What hits of different searches are compared by (search.md 9.4 and 9.5).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "search/rank.h"
+#include "search/sort.h"
+
+namespace gannet::search {
+
+// The details of a hit in rule order, consecutive ranks merged into one number.
+// Lifetime: borrows the details and the sort criteria of the search that found the hit.
+struct ScoreList {
+  struct Part {
+    const SortCriterion* sort = nullptr;  // null: relevancy
+    double relevancy = 0;                 // weighted
+    const SortValue* value = nullptr;     // of sort
+  };
+  static ScoreList Of(const Detail* detail, double weight);
+
+  std::vector<Part> parts;
+  double global = 0;  // the ranking score, weighted
+};
+
+// Below 0: a comes first; 0: neither. Parts are compared in order, and the longer list wins when they are equal so far;
+// where the parts are of different kinds, the global scores decide.
+// Not transitive over lists whose rules cannot be compared.
+int CompareScores(const ScoreList& a, const ScoreList& b);
+
+// What stands at one place of a list.
+struct RuleClass {
+  enum class Kind : uint8_t { kRelevancy, kAscending, kDescending, kGeoAscending, kGeoDescending };
+  Kind kind;
+  std::string name;  // for people
+};
+
+// The classes of the rules of a search, in order; consecutive relevancy rules are one.
+std::vector<RuleClass> ClassesOf(const std::vector<Rule>& rules);
+
+}  // namespace gannet::search
