@@ -339,7 +339,7 @@ class Selection {
     return batchMin <= this.#batchMax && this.#batchMin <= batchMax;
   }
 
-  /** For chunks with tasks of several indexes: one of them is asked for, all may be seen. */
+  /** For chunks with tasks of several indexes. */
   #keepIndexes(chunk: TaskChunk, base: number, count: number): number {
     const { index, visible } = this.#conditions;
     const { positions } = this;
@@ -350,13 +350,20 @@ class Selection {
         (chunk.flags[i]! & FLAG.linked) === 0
           ? [chunk.index[i]!]
           : this.#table.linked.get(base + i)!;
-      if (index !== null && !numbers.some((number) => index[number] === 1)) continue;
+      if (index !== null) {
+        const asked = (number: number): boolean => index[number] === 1;
+        // A swap is found by the filter only when all its indexes are named; a renaming by either.
+        const found = chunk.type[i] === SWAP ? numbers.every(asked) : numbers.some(asked);
+        if (!found) continue;
+      }
       if (visible !== null && !numbers.every((number) => visible[number] === 1)) continue;
       positions[kept++] = i;
     }
     return kept;
   }
 }
+
+const SWAP = TYPE_CODES.indexSwap;
 
 /** How many tasks of a chunk meet a condition. */
 const NO = 0;

@@ -68,12 +68,15 @@ function randomTable(random: Random): { table: TaskTable; twins: Twin[] } {
         'settingsUpdate',
         'indexSwap',
         'dumpCreation',
+        'indexUpdate',
       ] as const;
-      const type = uniform ? types[0] : types[random(4)]!;
+      const type = uniform ? types[0] : types[random(types.length)]!;
       const own = type === 'indexSwap' || type === 'dumpCreation' ? NONE : random(NAMES.length);
       let numbers = own === NONE ? [] : [own];
       if (type === 'indexSwap' && random(4) > 0) {
         numbers = [random(NAMES.length), random(NAMES.length)];
+      } else if (type === 'indexUpdate') numbers = [own, random(NAMES.length)];
+      if (numbers.length > 1) {
         linked.set(uid, numbers);
         chunk.flags[i] = FLAG.linked;
       }
@@ -156,7 +159,12 @@ function conditionsOf(filter: TaskFilter): ((task: Twin) => boolean)[] {
   if (canceledBy) tests.push((t) => t.canceledBy !== null && canceledBy.includes(t.canceledBy));
   if (types) tests.push((task) => (types as string[]).includes(task.type));
   if (statuses) tests.push((task) => (statuses as string[]).includes(task.status));
-  if (indexUids) tests.push((task) => task.indexes.some((index) => indexUids.includes(index)));
+  if (indexUids) {
+    tests.push(({ type, indexes }) => {
+      if (type !== 'indexSwap') return indexes.some((index) => indexUids.includes(index));
+      return indexes.length > 0 && indexes.every((index) => indexUids.includes(index));
+    });
+  }
   const {
     afterEnqueuedAt,
     beforeEnqueuedAt,

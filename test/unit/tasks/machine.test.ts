@@ -362,7 +362,11 @@ describe('the task machine', () => {
       assert.deepEqual(test.task(2).details, { swaps: [{ indexes: ['a', 'b'], rename: false }] });
       assert.deepEqual(
         test.tasks({ indexUids: ['b'] }).map(({ uid }) => uid),
-        [0, 2],
+        [0],
+      );
+      assert.deepEqual(
+        test.tasks({ indexUids: ['b', 'a'], types: ['indexSwap'] }).map(({ uid }) => uid),
+        [2],
       );
       await test.restart();
       assert.deepEqual(
@@ -384,8 +388,8 @@ describe('the task machine', () => {
       assert.deepEqual(test.task(3).details, { swaps: [{ indexes: ['a', 'c'], rename: false }] });
       assert.deepEqual(test.task(4).details, { swaps: [{ indexes: ['b', 'c'], rename: false }] });
       assert.deepEqual(
-        test.tasks({ indexUids: ['a'] }).map(({ uid }) => uid),
-        [1, 3],
+        test.tasks({ indexUids: ['a', 'c'] }).map(({ uid }) => uid),
+        [0, 1, 3],
       );
     });
 
