@@ -66,9 +66,11 @@ export function concludeIndexUpdate(
   const { rename } = task.row as RowOf<'indexUpdate'>;
   const ends = concludeTasks([task], outcome);
   if (outcome.results.length > 0) entry.refresh();
-  if (rename === undefined || ends[0]!.status === 'failed') {
-    return { ends, indexes: new Map([[indexUid, entry]]) };
-  }
+  if (rename === undefined) return { ends, indexes: new Map([[indexUid, entry]]) };
+  // The name changes also when the key cannot: clients rely on it, so the error has to tell.
+  const { error } = ends[0]!;
+  if (error !== undefined)
+    error.message += ` The index is now called \`${rename.newUid}\` all the same.`;
   return {
     ends,
     indexes: new Map<string, IndexEntry | null>([

@@ -438,6 +438,20 @@ describe('the task machine', () => {
       );
     });
 
+    it('by PATCH: the name changes even when the key cannot, and the error says so', async () => {
+      await open();
+      await test.run(add('a', [{ id: 1 }]));
+      const task = await test.run({
+        type: 'indexUpdate',
+        indexUid: 'a',
+        primaryKey: 'sku',
+        newUid: 'b',
+      });
+      assert.equal(task.error?.code, 'index_primary_key_already_exists');
+      assert.match(task.error!.message, /now called `b`/);
+      assert.deepEqual(test.indexUids, ['b']);
+    });
+
     it('of nothing succeed', async () => {
       await open();
       const task = await test.run(swap());
