@@ -2,8 +2,9 @@
  * Request bodies. JSON is collected in memory; documents stay in memory while they are small and go to
  * a file when they are not, with the client made to wait for the disk, so that memory stays flat.
  */
-import { open, type FileHandle } from 'node:fs/promises';
-import { PassThrough, type Transform } from 'node:stream';
+import { close, closeSync, fsync, openSync, write, writeSync } from 'node:fs';
+import { promisify } from 'node:util';
+import type { Transform } from 'node:stream';
 import { limitText } from '../base/size.ts';
 import { ApiError, toApiError } from '../contract/errors.ts';
 import { decoder, requestCoding, type Coding } from './encoding.ts';
@@ -15,6 +16,15 @@ export const UPLOAD_MEMORY_BYTES_MAX = 64 * 1024;
 /** Bytes of an upload that may wait for the disk or the decoder before the client is paused. */
 const UPLOAD_WAITING_BYTES_MAX = 1024 * 1024;
 
+/**
+ * Bytes that may wait before the disk is written to synchronously. Pausing takes effect only when the
+ * socket has been read empty once; a client on the same machine can send a gigabyte until then.
+ */
+const UPLOAD_BURST_BYTES_MAX = 8 * 1024 * 1024;
+
+/** One write to the disk. */
+const BLOCK_BYTES = 256 * 1024;
+
 export function payloadTooLarge(limit: number): ApiError {
   return new ApiError(
     'payload_too_large',
@@ -25,6 +35,10 @@ export function payloadTooLarge(limit: number): ApiError {
 export function brokenCoding(coding: Coding, reason: string): ApiError {
   return new ApiError('bad_request', `The body is not valid ${coding} data: ${reason}.`);
 }
+
+const writeAsync = promisify(write);
+const fsyncAsync = promisify(fsync);
+const closeAsync = promisify(close);
 
 function declaredTooLarge(exchange: Exchange, coding: Coding | null, limit: number): boolean {
   const { contentLength } = exchange.headers;
@@ -117,103 +131,252 @@ export function receiveUpload(
   const coding = requestCoding(exchange.headers.contentEncoding);
   if (declaredTooLarge(exchange, coding, limit)) return Promise.reject(payloadTooLarge(limit));
   return new Promise((resolve, reject) => {
-    let small: Buffer[] = [];
-    let size = 0;
-    let source: Transform | null = null;
+    const sink = new UploadSink(files, limit);
     let ended = false;
-
-    function startStream(): Transform {
-      const stream =
-        coding === null
-          ? new PassThrough({ highWaterMark: UPLOAD_WAITING_BYTES_MAX })
-          : decoder(coding);
-      stream.on('drain', () => exchange.resume());
-      exchange.onAbort(() => stream.destroy(new Error('the client went away')));
-      drainToSink(stream, coding, limit, files).then(
+    const fail = (error: unknown): void => {
+      if (ended) return;
+      ended = true;
+      exchange.resume();
+      void sink.discard().then(() => exchange.aborted || reject(toApiError(error)));
+    };
+    const finish = (): void => {
+      if (ended) return;
+      ended = true;
+      sink.finish().then(
         (upload) => {
           if (!exchange.aborted) resolve(upload);
-          else if ('file' in upload) files.removePayloadFile(upload.file);
+          else void sink.discard();
         },
-        (error: unknown) => {
-          ended = true;
-          exchange.resume();
-          if (!exchange.aborted) reject(toApiError(error));
-        },
+        (error: unknown) =>
+          sink.discard().then(() => exchange.aborted || reject(toApiError(error))),
       );
-      return stream;
-    }
-
-    exchange.receive((chunk, last) => {
-      if (ended) return;
-      size += chunk.length;
-      if (source === null && coding === null && size <= UPLOAD_MEMORY_BYTES_MAX) {
-        small.push(Buffer.from(chunk));
-        if (last) resolve({ bytes: Buffer.concat(small) });
-        return;
-      }
-      if (source === null) {
-        if (last && size === 0) {
-          resolve({ bytes: Buffer.alloc(0) });
-          return;
-        }
-        source = startStream();
-        for (const part of small) source.write(part);
-        small = [];
-      }
-      const room = chunk.length === 0 || source.write(Buffer.from(chunk));
-      if (last) source.end();
-      else if (!room) exchange.pause();
-    });
+    };
+    exchange.onAbort(() => fail(new Error('the client went away')));
+    if (coding === null) {
+      sink.onRoom = () => exchange.resume();
+      sink.onError = fail;
+      exchange.receive((chunk, last) => {
+        if (ended) return;
+        if (!sink.write(chunk)) exchange.pause();
+        if (last) finish();
+      });
+    } else receiveCoded(exchange, decoder(coding), coding, sink, { fail, finish });
   });
 }
 
-/** Reads a stream to its end, into memory first and into a file when it grows. */
-async function drainToSink(
+/** Body -> decoder -> sink; each makes the one before it wait. */
+function receiveCoded(
+  exchange: Exchange,
   stream: Transform,
-  coding: Coding | null,
-  limit: number,
-  files: UploadFiles,
-): Promise<Upload> {
-  let memory: Buffer[] = [];
-  let size = 0;
-  let path: string | null = null;
-  let file: FileHandle | null = null;
-  try {
-    for await (const part of iterate(stream, coding)) {
-      size += part.length;
-      if (size > limit) throw payloadTooLarge(limit);
-      if (file === null) {
-        memory.push(part);
-        if (size <= UPLOAD_MEMORY_BYTES_MAX) continue;
-        path = files.newPayloadFile().path;
-        file = await open(path, 'w');
-        await file.writev(memory);
-        memory = [];
-      } else await writeAll(file, part);
-    }
-    if (file === null) return { bytes: Buffer.concat(memory) };
-    await file.sync();
-    await file.close();
-    return { file: path! };
-  } catch (error) {
+  coding: Coding,
+  sink: UploadSink,
+  { fail, finish }: { fail(error: unknown): void; finish(): void },
+): void {
+  let open = true;
+  const stop = (error: unknown): void => {
+    open = false;
     stream.destroy();
-    await file?.close().catch(() => {});
-    if (path !== null) files.removePayloadFile(path);
-    throw error;
+    fail(error);
+  };
+  sink.onRoom = () => stream.resume();
+  sink.onError = stop;
+  stream.on('data', (part: Buffer) => {
+    if (open && !sink.write(part)) stream.pause();
+  });
+  stream.on('drain', () => exchange.resume());
+  stream.on('end', () => open && finish());
+  stream.on('error', (error) => stop(brokenCoding(coding, error.message)));
+  exchange.onAbort(() => stop(new Error('the client went away')));
+  let empty = true;
+  exchange.receive((chunk, last) => {
+    if (!open) return;
+    empty &&= chunk.length === 0;
+    if (chunk.length > 0 && !stream.write(Buffer.from(chunk))) exchange.pause();
+    if (!last) return;
+    if (empty) finish();
+    else stream.end();
+  });
+}
+
+/**
+ * Collects an upload: in memory up to `UPLOAD_MEMORY_BYTES_MAX`, then in a file.
+ *
+ * Incoming bytes are copied into blocks that are used again once they are on disk. Fresh buffers would
+ * do as well, but the garbage collector lets hundreds of megabytes of them pile up.
+ */
+class UploadSink {
+  /** Room again after `write` has returned false. */
+  onRoom: () => void = () => {};
+  /** The disk failed or the limit is passed; nothing is taken in any more. */
+  onError: (error: unknown) => void = () => {};
+  readonly #files: UploadFiles;
+  readonly #limit: number;
+  #memory: Buffer[] = [];
+  #size = 0;
+  #path: string | null = null;
+  #file: number | null = null;
+  /** Filled blocks on their way to the disk, the one being filled, and those free. */
+  readonly #queue: Block[] = [];
+  #filling: Block | null = null;
+  /** Where the next block goes in the file. */
+  #end = 0;
+  readonly #free: Buffer[] = [];
+  #waiting = 0;
+  #full = false;
+  #closed = false;
+  #writing: Promise<void> | null = null;
+
+  constructor(files: UploadFiles, limit: number) {
+    this.#files = files;
+    this.#limit = limit;
+  }
+
+  /** Copies `chunk`. false: wait for `onRoom`, although more is accepted. */
+  write(chunk: Buffer): boolean {
+    if (this.#closed) return true;
+    this.#size += chunk.length;
+    if (this.#size > this.#limit) {
+      this.#closed = true;
+      this.onError(payloadTooLarge(this.#limit));
+      return true;
+    }
+    if (this.#path === null) {
+      if (this.#size <= UPLOAD_MEMORY_BYTES_MAX) {
+        this.#memory.push(Buffer.from(chunk));
+        return true;
+      }
+      this.#path = this.#files.newPayloadFile().path;
+      try {
+        this.#file = openSync(this.#path, 'w');
+      } catch (error) {
+        this.#closed = true;
+        this.onError(error);
+        return true;
+      }
+      for (const part of this.#memory) this.#fill(part);
+      this.#memory = [];
+    }
+    this.#fill(chunk);
+    this.#startWriting();
+    if (this.#waiting > UPLOAD_BURST_BYTES_MAX) this.#writeAtOnce();
+    this.#full = this.#waiting > UPLOAD_WAITING_BYTES_MAX;
+    return !this.#full;
+  }
+
+  /** Resolves when all is in memory, or on disk. */
+  async finish(): Promise<Upload> {
+    this.#closed = true;
+    if (this.#path === null) return { bytes: Buffer.concat(this.#memory) };
+    if (this.#filling !== null) this.#queue.push(this.#filling);
+    this.#filling = null;
+    this.#startWriting();
+    await this.#writing;
+    const file = this.#file!;
+    this.#file = null;
+    try {
+      await fsyncAsync(file);
+    } finally {
+      await closeAsync(file);
+    }
+    return { file: this.#path };
+  }
+
+  /** Forgets everything and removes the file. May be called twice. */
+  async discard(): Promise<void> {
+    this.#closed = true;
+    this.#memory = [];
+    this.#queue.length = 0;
+    await this.#writing?.catch(() => {});
+    if (this.#file !== null) closeSync(this.#file);
+    this.#file = null;
+    if (this.#path !== null) this.#files.removePayloadFile(this.#path);
+    this.#path = null;
+  }
+
+  #fill(chunk: Buffer): void {
+    for (let offset = 0; offset < chunk.length;) {
+      const target = (this.#filling ??= {
+        bytes: this.#free.pop() ?? Buffer.allocUnsafeSlow(BLOCK_BYTES),
+        length: 0,
+        position: this.#end,
+      });
+      const copied = chunk.copy(target.bytes, target.length, offset);
+      offset += copied;
+      target.length += copied;
+      this.#waiting += copied;
+      if (target.length === BLOCK_BYTES) {
+        this.#queue.push(target);
+        this.#filling = null;
+        this.#end += BLOCK_BYTES;
+      }
+    }
+  }
+
+  /** While the socket is read in one go, no asynchronous write can make progress. */
+  #writeAtOnce(): void {
+    if (this.#file === null) return;
+    try {
+      for (let next = this.#queue.shift(); next !== undefined; next = this.#queue.shift()) {
+        const { bytes, length, position } = next;
+        for (let offset = 0; offset < length;) {
+          offset += writeSync(this.#file, bytes, offset, length - offset, position + offset);
+        }
+        this.#written(next);
+      }
+    } catch (error) {
+      this.#closed = true;
+      this.onError(error);
+    }
+  }
+
+  #written({ bytes, length }: Block): void {
+    this.#free.push(bytes);
+    this.#waiting -= length;
+  }
+
+  #startWriting(): void {
+    if (this.#writing !== null || this.#queue.length === 0) return;
+    const writing = this.#drain();
+    this.#writing = writing;
+    writing.then(
+      () => {
+        this.#writing = null;
+        this.#startWriting();
+      },
+      (error: unknown) => {
+        this.#closed = true;
+        this.onError(error);
+      },
+    );
+  }
+
+  async #drain(): Promise<void> {
+    const file = this.#file!;
+    for (let next = this.#queue.shift(); next !== undefined; next = this.#queue.shift()) {
+      const { bytes, length, position } = next;
+      for (let offset = 0; offset < length;) {
+        const { bytesWritten } = await writeAsync(
+          file,
+          bytes,
+          offset,
+          length - offset,
+          position + offset,
+        );
+        offset += bytesWritten;
+      }
+      this.#written(next);
+      if (this.#full && this.#waiting <= UPLOAD_WAITING_BYTES_MAX / 2) {
+        this.#full = false;
+        this.onRoom();
+      }
+    }
   }
 }
 
-async function* iterate(stream: Transform, coding: Coding | null): AsyncGenerator<Buffer> {
-  try {
-    for await (const part of stream) yield part as Buffer;
-  } catch (error) {
-    throw coding === null ? error : brokenCoding(coding, (error as Error).message);
-  }
-}
-
-async function writeAll(file: FileHandle, bytes: Buffer): Promise<void> {
-  for (let offset = 0; offset < bytes.length;) {
-    const { bytesWritten } = await file.write(bytes, offset);
-    offset += bytesWritten;
-  }
+interface Block {
+  bytes: Buffer;
+  /** Bytes in use. */
+  length: number;
+  /** In the file. */
+  position: number;
 }

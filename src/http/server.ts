@@ -34,6 +34,9 @@ export interface HttpServer {
   stop(graceMs: number): Promise<void>;
 }
 
+/** Time for answers that are written but not sent yet. */
+const FLUSH_MS = 20;
+
 export function allRoutes(dependencies: Dependencies): Route[] {
   const routes = [
     ...systemRoutes(dependencies),
@@ -80,6 +83,8 @@ export async function startHttp(
       listener.stopListening();
       dependencies.logs.closeStream();
       await lifecycle.drained(graceMs);
+      // The last answer leaves when the loop turns; closing at once would drop it.
+      await new Promise((resolve) => setTimeout(resolve, FLUSH_MS));
       listener.close();
     },
   };
