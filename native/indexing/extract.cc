@@ -81,8 +81,6 @@ std::optional<double> NumberOf(std::string_view value) {
   } else if (json::KindOf(value) != json::Kind::kNumber) {
     return std::nullopt;
   }
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t' || text.front() == '\n')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t' || text.back() == '\n')) text.remove_suffix(1);
   if (text.starts_with('+')) text.remove_prefix(1);
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);

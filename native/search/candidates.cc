@@ -57,10 +57,7 @@ void Candidates::Load(const DocSet& documents) {
 
 void Candidates::LoadSegment(size_t segment, const DocSet& documents) {
   const index::SegmentView& view = *graph_.snapshot().segments[segment];
-  const FieldScope& scope = graph_.scope();
   RoleMap roles(*view.text);
-  // Words of classes with fields of their own (typos and ngrams keep to tolerant fields) are checked below.
-  std::vector<uint8_t> tolerant_only(role_count_);
   const auto& nodes = graph_.nodes();
   const auto& words = graph_.words();
   for (WordNumber word = 0; word < words.size(); ++word) {
@@ -73,7 +70,6 @@ void Candidates::LoadSegment(size_t segment, const DocSet& documents) {
       const Role role = class_roles_[n][typos];
       if (role == kNoRole || !derivations.ready) continue;
       if (derivations.words.size() == 1 && !derivations.has_range) continue;  // the word's own role
-      tolerant_only[role] = typos > 0 || nodes[n].ngram();
       const bool range = derivations.has_range && derivations.ranges[segment].first < derivations.ranges[segment].second;
       if (range) roles.AddRange(derivations.ranges[segment].first, derivations.ranges[segment].second, role);
       for (const WordNumber word : derivations.words) {
@@ -84,10 +80,8 @@ void Candidates::LoadSegment(size_t segment, const DocSet& documents) {
       }
     }
   }
-  const bool checked = !scope.all || scope.any_exact;
   struct Found {
     Role role;
-    Ordinal ordinal;
     Place place;
   };
   std::vector<Found> found;
@@ -96,25 +90,10 @@ void Candidates::LoadSegment(size_t segment, const DocSet& documents) {
     if (place < 0) return;
     found.clear();
     roles.Scan(view.text->ForwardRecord(static_cast<uint32_t>(place)),
-               [&](Role role, Ordinal ordinal, Place at) { found.push_back({role, ordinal, at}); });
+               [&](Role role, Ordinal, Place at) { found.push_back({role, at}); });
     const auto by_role = [](const Found& a, const Found& b) { return a.role < b.role; };
     if (found.size() > 1 && !std::is_sorted(found.begin(), found.end(), by_role)) {
       std::stable_sort(found.begin(), found.end(), by_role);
-    }
-    if (checked) {
-      // A word counts where it stands in a searched field, and for typos in one that takes them.
-      size_t kept = 0;
-      for (size_t i = 0; i < found.size(); ++i) {
-        bool searched = false, tolerant = false;
-        for (const Found& other : found) {
-          if (other.role != found[i].role || other.ordinal != found[i].ordinal) continue;
-          const FieldId field = FieldOf(other.place);
-          searched |= scope.Searches(field);
-          tolerant |= !scope.any_exact || scope.tolerant.Has(field);
-        }
-        if (searched && (tolerant || !tolerant_only[found[i].role])) found[kept++] = found[i];
-      }
-      found.resize(kept);
     }
     const auto begin = static_cast<uint32_t>(entries_.size());
     for (size_t i = 0; i < found.size();) {

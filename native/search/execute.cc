@@ -156,10 +156,9 @@ Status SearchRun::MakeScope() {
   scope_.exact_numbers = settings.typo_disabled_on_numbers;
   if (!every) {
     for (const std::string& name : *on) {
-      const bool pattern = name.starts_with('*') || name.ends_with('*');
-      if (pattern || !settings.searchable) continue;
+      if (!settings.searchable) continue;
       const bool listed = std::any_of(settings.searchable->begin(), settings.searchable->end(), [&](const auto& entry) {
-        return index::Covers(entry, name) || index::Covers(name, entry);
+        return index::Covers(entry, name) || index::MatchesPattern(name, entry);
       });
       if (!listed) {
         std::string known;
@@ -184,7 +183,10 @@ Status SearchRun::MakeScope() {
     if (!every) {
       const std::string& name = snapshot_->fields->name(field);
       const bool wanted = std::any_of(on->begin(), on->end(), [&](const auto& entry) {
-        return index::Covers(entry, name) || index::MatchesPattern(entry, name);
+        // A parent stands for what is below it only where the settings list it as such.
+        const bool parent = settings.searchable && index::Covers(entry, name) &&
+                            std::find(settings.searchable->begin(), settings.searchable->end(), entry) != settings.searchable->end();
+        return parent || index::MatchesPattern(entry, name);
       });
       if (!wanted) continue;
       scope_.searched.Add(field);
@@ -357,12 +359,19 @@ Status SearchRun::AppendHit(const Hit& hit, std::string_view extra, std::string&
 }
 
 Result<std::string> ExecuteSearch(index::Index& index, std::string_view request_json, uint64_t started_us) {
-  GANNET_ASSIGN_OR_RETURN(SearchRequest request, SearchRequest::FromJson(json::Value::Parse(request_json)));
+  const json::Value object = json::Value::Parse(request_json);
+  GANNET_ASSIGN_OR_RETURN(SearchRequest request, SearchRequest::FromJson(object));
   GANNET_ASSIGN_OR_RETURN(auto run, SearchRun::Run(index.snapshot(), std::move(request)));
   const SearchRequest& wanted = run->request();
   std::string out;
   out.reserve(16 << 10);
-  out += "{\"hits\":[";
+  out += '{';
+  if (object["indexUid"].is_string()) {
+    out += "\"indexUid\":";
+    AppendJsonString(out, object["indexUid"].string());
+    out += ',';
+  }
+  out += "\"hits\":[";
   bool first = true;
   for (const Hit& hit : run->hits()) {
     if (!first) out += ',';
@@ -396,9 +405,12 @@ Result<std::string> ExecuteSearch(index::Index& index, std::string_view request_
     out += ',';
     GANNET_RETURN_IF_ERROR(AppendFacets(run->snapshot(), wanted.facets, run->candidates(), out));
   }
-  out += ",\"requestUid\":\"";
-  out += MakeUuid7();
-  out += "\"}";
+  for (const auto& [name, value] : object.members()) {
+    if (name != "requestUid" && name != "metadata") continue;
+    out += ",\"" + name + "\":";
+    out += value.text();
+  }
+  out += '}';
   GANNET_RETURN_IF_ERROR(run->snapshot().Health());
   return out;
 }

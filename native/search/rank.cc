@@ -32,6 +32,20 @@ uint32_t PositionCost(uint32_t delta) {
   return cost;
 }
 
+// Subsets of `size` items, those that leave out late items first.
+std::vector<std::vector<uint32_t>> Subsets(std::span<const uint32_t> items, size_t size) {
+  if (size == 0) return {{}};
+  std::vector<std::vector<uint32_t>> subsets;
+  for (size_t i = 0; i < items.size(); ++i) {
+    for (auto& rest : Subsets(items.subspan(i + 1), size - 1)) {
+      rest.insert(rest.begin(), items[i]);
+      subsets.push_back(std::move(rest));
+    }
+  }
+  std::reverse(subsets.begin(), subsets.end());
+  return subsets;
+}
+
 // Smallest distances in one field: right after left, and left after right. Both lists are ascending within a field.
 void Gaps(std::span<const Place> left, std::span<const Place> right, uint32_t& forward, uint32_t& backward) {
   for (const Place x : left) {
@@ -142,12 +156,21 @@ std::vector<Ranker::Path> Ranker::Sequences(const std::vector<uint32_t>& kept) c
 }
 
 std::vector<std::vector<uint32_t>> Ranker::ByFrequency(const std::vector<uint32_t>& slots) {
-  // Most frequent first; a slot without documents counts as infinitely frequent; equals go together.
+  // Most frequent first; a slot without documents counts as infinitely frequent; equals go together. Frequency is that
+  // of the whole index, whatever fields are searched.
+  FieldScope everywhere = graph_->scope();
+  everywhere.all = true;
+  for (size_t f = 0; f < snapshot_.traits.size(); ++f) {
+    if (snapshot_.traits[f].searchable && snapshot_.traits[f].typo_tolerant) everywhere.tolerant.Add(static_cast<FieldId>(f));
+  }
+  std::optional<Graph> wide;
+  if (!graph_->scope().all) wide.emplace(snapshot_, everywhere, query_);
+  Graph& graph = wide ? *wide : *graph_;
   std::map<uint64_t, std::vector<uint32_t>, std::greater<>> groups;
   for (const uint32_t slot : slots) {
     DocSet documents;
-    for (Node& node : graph_->nodes()) {
-      if (node.first_slot <= slot && slot <= node.last_slot) documents |= graph_->Documents(node);
+    for (Node& node : graph.nodes()) {
+      if (node.first_slot <= slot && slot <= node.last_slot) documents |= graph.Documents(node);
     }
     const uint64_t count = documents.size();
     groups[count == 0 ? ~uint64_t{0} : count].push_back(slot);
@@ -176,15 +199,24 @@ void Ranker::MakeStages() {
   }
   // Without a phrase the last group stays.
   if (plain.size() == all.size() && !groups.empty()) groups.pop_back();
-  stages_.push_back({all, 0, Sequences(all)});
+  stages_.push_back({{all}, 0, Sequences(all)});
   std::set<uint32_t> gone;
   for (const auto& group : groups) {
-    gone.insert(group.begin(), group.end());
-    std::vector<uint32_t> kept;
-    for (const uint32_t slot : all) {
-      if (!gone.contains(slot)) kept.push_back(slot);
+    // Of a group of equals any may go first.
+    for (size_t size = 1; size <= group.size(); ++size) {
+      Stage stage;
+      stage.dropped = static_cast<uint32_t>(gone.size() + size);
+      for (const auto& dropped : Subsets(group, size)) {
+        std::vector<uint32_t> kept;
+        for (const uint32_t slot : all) {
+          if (!gone.contains(slot) && std::find(dropped.begin(), dropped.end(), slot) == dropped.end()) kept.push_back(slot);
+        }
+        for (Path& path : Sequences(kept)) stage.paths.push_back(std::move(path));
+        stage.kept.push_back(std::move(kept));
+      }
+      stages_.push_back(std::move(stage));
     }
-    stages_.push_back({kept, static_cast<uint32_t>(gone.size()), Sequences(kept)});
+    gone.insert(group.begin(), group.end());
   }
   max_matching_words_ = 1 + static_cast<uint32_t>(gone.size()) + (phrase_words > 1 ? phrase_words - 1 : 0);
 }
@@ -210,15 +242,16 @@ DocSet Ranker::Universe(const DocSet& allowed) {
     for (const Path& path : stages_[k].paths) {
       bool covered = false;
       for (size_t later = k + 1; later < stages_.size() && !covered; ++later) {
-        const auto& kept = stages_[later].kept;
-        size_t slots = 0;
-        for (const Step& step : path) {
-          const Node& node = NodeOf(step);
-          const bool inside = std::find(kept.begin(), kept.end(), node.first_slot) != kept.end() &&
-                              std::find(kept.begin(), kept.end(), node.last_slot) != kept.end();
-          if (inside) slots += node.slots();
+        for (const auto& kept : stages_[later].kept) {
+          size_t slots = 0;
+          for (const Step& step : path) {
+            const Node& node = NodeOf(step);
+            const bool inside = std::find(kept.begin(), kept.end(), node.first_slot) != kept.end() &&
+                                std::find(kept.begin(), kept.end(), node.last_slot) != kept.end();
+            if (inside) slots += node.slots();
+          }
+          covered = covered || slots == kept.size();
         }
-        covered = slots == kept.size();
       }
       if (covered) continue;
       universe |= PathDocuments(path, allowed);
@@ -464,7 +497,8 @@ uint32_t Ranker::StepMax(RuleKind kind, const Step* previous, const Step& step) 
   const Node& node = NodeOf(step);
   switch (kind) {
     case RuleKind::kTypo:
-      if (node.term.phrase || step.verbatim) return 0;
+      // A word held to its verbatim form keeps the 1 of the split words only if it never allowed typos.
+      if (node.term.phrase || (step.verbatim && node.allowed_typos > 0)) return 0;
       return kNgramTypos[node.slots() - 1] + std::max<uint32_t>(node.allowed_typos, 1);
     case RuleKind::kProximity: {
       const bool adjacent = previous != nullptr && NodeOf(*previous).term.last + 1 == node.term.first;
@@ -731,14 +765,14 @@ void Ranker::SplitByExactAttribute(const Bucket& bucket, size_t rule, const Deta
     return graph_->nodes()[a].term.first < graph_->nodes()[b].term.first;
   });
   std::vector<std::pair<uint32_t, WordNumber>> wanted;
-  uint32_t count = 0;
+  uint32_t count = 0, slot = 0;
   bool gap = false;
   for (const uint16_t n : nodes) {
     Node& node = graph_->nodes()[n];
     const Derivations& zero = graph_->Class(node, 0);
     const auto first = static_cast<uint32_t>(node.term.first);
     if (node.term.phrase) {
-      gap = gap || first != count;
+      gap = gap || node.first_slot != slot++;
       if (!zero.phrases.empty()) {
         for (size_t i = 0; i < zero.phrases[0].words.size(); ++i) {
           if (zero.phrases[0].words[i] != kNoWord) wanted.emplace_back(first + i, zero.phrases[0].words[i]);
@@ -746,7 +780,7 @@ void Ranker::SplitByExactAttribute(const Bucket& bucket, size_t rule, const Deta
       }
       count += static_cast<uint32_t>(node.term.words.size());
     } else if (node.verbatim != kNoWord) {
-      gap = gap || first != count;
+      gap = gap || node.first_slot != slot++;
       wanted.emplace_back(first, node.verbatim);
       ++count;
     }

@@ -100,7 +100,7 @@ class Ranker {
     std::vector<Path> paths;
   };
   struct Stage {
-    std::vector<uint32_t> kept;  // slots
+    std::vector<std::vector<uint32_t>> kept;  // slots that a document must cover; any one choice of them
     uint32_t dropped;
     std::vector<Path> paths;     // in visiting order
   };
