@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { BatchCanceled, fromEngine } from '../../../src/engine/errors.ts';
+import { type IndexEntry, IndexRegistry } from '../../../src/engine/registry.ts';
+import { MemoryEngine } from '../../support/memory-engine.ts';
+
+describe('the registry of indexes', () => {
+  let dir: string;
+  let engine: MemoryEngine;
+  let registry: IndexRegistry;
+
+  beforeEach(() => {
+    dir = mkdtempSync(join(tmpdir(), 'gannet-registry-'));
+    engine = new MemoryEngine();
+    registry = new IndexRegistry(engine, dir, [], 3);
+  });
+
+  afterEach(() => {
+    registry.closeAll();
+    rmSync(dir, { recursive: true, force: true });
+  });
+
+  function named(...uids: string[]): IndexEntry[] {
+    return uids.map((uid) => {
+      const entry = registry.create('2025-01-01T00:00:00Z');
+      registry.apply(new Map([[uid, entry]]));
+      return entry;
+    });
+  }
+
+  it('lists by uid, in the order of bytes', () => {
+    named('b', 'a', 'B', '_');
+    assert.deepEqual(
+      registry.list().map(([uid]) => uid),
+      ['B', '_', 'a', 'b'],
+    );
+  });
+
+  it('a new index has no uid before it is applied', () => {
+    const entry = registry.create('2025-01-01T00:00:00Z');
+    assert.deepEqual(registry.list(), []);
+    registry.apply(new Map([['a', entry]]));
+    assert.equal(registry.get('a'), entry);
+    registry.apply(new Map([['a', null]]));
+    assert.equal(registry.has('a'), false);
+  });
+
+  it('keeps a bounded number open and opens the others again when asked', () => {
+    const entries = named('a', 'b', 'c', 'd', 'e');
+    assert.equal(engine.openCount, 3);
+    assert.equal(entries[0]!.openHandle, null);
+    assert.equal(entries[0]!.settings.searchCutoffMs, null, 'known without opening');
+    assert.equal(entries[0]!.handle.state().numberOfDocuments, 0);
+    assert.equal(engine.openCount, 3);
+    assert.equal(entries[2]!.openHandle, null, 'the one used longest ago gave way');
+  });
+
+  it('never closes an index that is in use', async () => {
+    const entries = named('a', 'b', 'c');
+    let release = (): void => {};
+    const busy = entries.map((entry) =>
+      entry.handle.track(
+        new Promise<void>((done) => {
+          const before = release;
+          release = () => (before(), done());
+        }),
+      ),
+    );
+    named('d');
+    assert.equal(engine.openCount, 4);
+    assert.ok(entries.every(({ openHandle }) => openHandle !== null));
+    release();
+    await Promise.all(busy);
+    named('e');
+    assert.equal(engine.openCount, 4);
+  });
+
+  it('discards folder and handle', async () => {
+    const [entry] = named('a');
+    await registry.discard(entry!);
+    assert.equal(engine.openCount, 0);
+    assert.deepEqual(readdirSync(dir), []);
+  });
+
+  it('sweeps folders that nothing names', () => {
+    const [entry] = named('a');
+    mkdirSync(join(dir, 'orphan'));
+    registry.sweep();
+    assert.deepEqual(readdirSync(dir), [entry!.uuid]);
+  });
+
+  it('comes back from its records', () => {
+    const [entry] = named('a');
+    registry.closeAll();
+    const again = new IndexRegistry(engine, dir, [['a', entry!.record]]);
+    assert.deepEqual(again.get('a')!.record, entry!.record);
+    assert.equal(again.get('a')!.handle.state().numberOfDocuments, 0);
+    again.closeAll();
+  });
+});
+
+describe('errors of the engine', () => {
+  const thrown = (code?: string): Error => Object.assign(new Error('why'), code ? { code } : {});
+  const ROWS: [string, Error, string, string][] = [
+    ['a code of the catalogue', thrown('invalid_search_filter'), 'invalid_search_filter', 'why'],
+    ['an unknown code', thrown('strange'), 'internal', 'The engine failed: why'],
+    ['no code', thrown(), 'internal', 'The engine failed: why'],
+  ];
+  for (const [name, error, code, message] of ROWS) {
+    it(`${name} becomes ${code}`, () => {
+      const known = fromEngine(error) as Error & { code: string };
+      assert.deepEqual([known.code, known.message], [code, message]);
+    });
+  }
+
+  it('a canceled batch is no failure', () => {
+    assert.ok(fromEngine(thrown('canceled')) instanceof BatchCanceled);
+  });
+});

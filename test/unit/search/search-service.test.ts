@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict';
+import { NO_FEATURES } from '../../../src/contract/features.ts';
+import { Documents, Indexes } from '../../../src/search/index-service.ts';
+import { SearchQueue } from '../../../src/search/search-queue.ts';
+import { Search, uuidV7 } from '../../../src/search/search-service.ts';
+import { planSearch } from '../../../src/search/plan.ts';
+import { add, settings, TestMachine } from '../../support/machine.ts';
+
+describe('searches and reads', () => {
+  let test: TestMachine;
+  let search: Search;
+  let indexes: Indexes;
+  const plain = { includeMetadata: false };
+
+  before(async () => {
+    test = await TestMachine.open();
+    await test.run(
+      add('a', [
+        { id: 1, t: 'red' },
+        { id: 2, t: 'blue' },
+      ]),
+    );
+    await test.run(add('b', [{ id: 3, t: 'red' }]));
+    await test.run(settings('a', { filterableAttributes: ['t'] }));
+    const queue = new SearchQueue({ permits: 1, waitingMax: 10, waitMsMax: 1000 });
+    const { registry } = test.machine;
+    const features = (): typeof NO_FEATURES => NO_FEATURES;
+    search = new Search(registry, queue, features);
+    const size = (): { diskBytes: number; usedBytes: number } => ({
+      diskBytes: 100,
+      usedBytes: 10,
+    });
+    indexes = new Indexes(registry, new Documents(registry, queue, features), size);
+  });
+
+  after(() => test.remove());
+
+  async function json(answer: Promise<Buffer>): Promise<Record<string, unknown>> {
+    return JSON.parse((await answer).toString()) as Record<string, unknown>;
+  }
+
+  it('answer with the body of the engine', async () => {
+    const body = await json(search.search('a', { q: 'red' }, plain));
+    assert.deepEqual(body.hits, [{ id: 1, t: 'red' }]);
+    assert.match(body.requestUid as string, /^[0-9a-f]{8}-[0-9a-f]{4}-7/);
+    assert.equal('metadata' in body, false);
+    const told = await json(search.search('a', {}, { includeMetadata: true }));
+    const { indexUid, primaryKey } = told.metadata as Record<string, unknown>;
+    assert.deepEqual([indexUid, primaryKey], ['a', 'id']);
+  });
+
+  it('of a missing index: 404, of several: 400 with the position', async () => {
+    await assert.rejects(search.search('x', {}, plain), { code: 'index_not_found', status: 404 });
+    await assert.rejects(search.facetSearch('x', { facetName: 't' }), { code: 'index_not_found' });
+    const queries = [{ indexUid: 'a' }, { indexUid: 'x' }, { indexUid: 'y' }];
+    for (const federation of [null, {}]) {
+      await assert.rejects(search.multiSearch({ queries, federation }, plain), (error: Error) => {
+        assert.equal((error as Error & { status: number }).status, 400);
+        assert.match(error.message, /queries\[1\].*`x`/);
+        return true;
+      });
+    }
+  });
+
+  it('of several indexes: results in order, one permit', async () => {
+    const queries = [
+      { indexUid: 'b', q: 'red' },
+      { indexUid: 'a', q: 'blue' },
+    ];
+    const body = await json(search.multiSearch({ queries }, plain));
+    const results = body.results as Record<string, unknown>[];
+    assert.deepEqual(
+      results.map(({ indexUid }) => indexUid),
+      ['b', 'a'],
+    );
+    assert.deepEqual(
+      results.map(({ hits }) => hits),
+      [[{ id: 3, t: 'red' }], [{ id: 2, t: 'blue' }]],
+    );
+    assert.deepEqual(await json(search.multiSearch({ queries: [] }, plain)), { results: [] });
+    const merged = await json(search.multiSearch({ queries, federation: {} }, plain));
+    assert.equal((merged.hits as unknown[]).length, 2);
+  });
+
+  it('the error of the engine carries the position of its query', async () => {
+    const queries = [{ indexUid: 'a' }, { indexUid: 'a', filter: 'nope = 1' }];
+    await assert.rejects(search.multiSearch({ queries }, plain), (error: Error) => {
+      assert.equal((error as Error & { code: string }).code, 'invalid_search_filter');
+      assert.match(error.message, /queries\[1\]/);
+      return true;
+    });
+  });
+
+  it('what the engine is asked is what came, and what only we know', () => {
+    const off = { containsFilter: false };
+    assert.equal(planSearch({ q: 'x', limit: 3 }, off, {}), '{"q":"x","limit":3}');
+    assert.deepEqual(
+      JSON.parse(planSearch({ q: '世界' }, { containsFilter: true }, { requestUid: 'u' })),
+      { q: '世界', requestUid: 'u', segmentation: [0], containsFilter: true },
+    );
+  });
+
+  it('indexes are listed, described and summed up without opening them', async () => {
+    await test.restart();
+    const { registry } = test.machine;
+    const size = (): { diskBytes: number; usedBytes: number } => ({
+      diskBytes: 100,
+      usedBytes: 10,
+    });
+    const queue = new SearchQueue({ permits: 1, waitingMax: 10, waitMsMax: 1000 });
+    const features = (): typeof NO_FEATURES => NO_FEATURES;
+    indexes = new Indexes(registry, new Documents(registry, queue, features), size);
+    assert.deepEqual(
+      indexes.list().map(({ uid, primaryKey }) => [uid, primaryKey]),
+      [
+        ['a', 'id'],
+        ['b', 'id'],
+      ],
+    );
+    assert.equal(indexes.get('x'), undefined);
+    const stats = indexes.stats('a')!;
+    assert.equal(stats.numberOfDocuments, 2);
+    assert.deepEqual(stats.fieldDistribution, { id: 2, t: 2 });
+    assert.equal(stats.avgDocumentSize, Math.floor(stats.rawDocumentDbSize / 2));
+    const all = indexes.allStats();
+    assert.deepEqual(Object.keys(all.indexes), ['a', 'b']);
+    assert.ok(all.databaseSize > 100 + 2 * 4096);
+    assert.equal(test.engine.openCount, 0);
+    assert.deepEqual(indexes.settings('a')!.filterableAttributes, ['t']);
+    assert.deepEqual(indexes.settings('b')!.filterableAttributes, []);
+    assert.equal(indexes.settings('x'), undefined);
+    const one = await indexes.documents.getDocument('a', '1', {
+      fields: ['t'],
+      retrieveVectors: false,
+    });
+    assert.equal(one!.toString(), '{"t":"red"}');
+  });
+});
+
+describe('a request uid', () => {
+  it('is a UUID of version 7 that grows with time', () => {
+    const uids = [1, 1_700_000_000_000, 1_800_000_000_000].map((time) => uuidV7(time));
+    for (const uid of uids) {
+      assert.match(uid, /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+    }
+    assert.deepEqual([...uids].sort(), uids);
+    assert.equal(new Set(Array.from({ length: 2000 }, () => uuidV7())).size, 2000);
+  });
+});
