@@ -161,8 +161,8 @@ function splitSort(text: string): string[] {
     if (char === '(') depth++;
     else if (char === ')') depth--;
     else if (char === undefined || (char === ',' && depth <= 0)) {
-      const element = bare.slice(start, i).trim();
-      if (element !== '') elements.push(element);
+      // An empty element stays: it is a fault of syntax, not the absence of a sort.
+      elements.push(bare.slice(start, i).trim());
       start = i + 1;
     }
   }

@@ -1,7 +1,7 @@
 import type { Access } from '../../auth/authorize.ts';
 import { combineFilters } from '../../auth/tenant-token.ts';
 import { memberText } from '../../base/json.ts';
-import { ApiError, indexNotFound } from '../../contract/errors.ts';
+import { ApiError, indexNotFound, toApiError } from '../../contract/errors.ts';
 import { DOCUMENT_ID_RULE, isDocumentId } from '../../contract/formats.ts';
 import { filterKindFault, isEmptyFilter } from '../../contract/filters.ts';
 import { vectorFault, type VectorRequest } from '../../contract/search-kind.ts';
@@ -82,6 +82,21 @@ export function searchRoutes({ services, checkFilter }: Dependencies): Route[] {
     return bytes(await search.search(uid, request, searchContext(context)));
   }
 
+  /** The syntax of a filter, under the code of similar documents. */
+  function checkSimilarFilter(filter: unknown): void {
+    const fault = filterKindFault(filter, 'invalid_similar_filter');
+    if (fault !== null) throw fault;
+    if (isEmptyFilter(filter)) return;
+    try {
+      checkFilter(JSON.stringify(filter), features.get().containsFilter);
+    } catch (thrown) {
+      const error = toApiError(thrown);
+      throw error.code === 'invalid_search_filter'
+        ? new ApiError('invalid_similar_filter', error.message)
+        : error;
+    }
+  }
+
   async function similar(
     context: RequestContext<unknown, unknown>,
     request: SimilarRequest,
@@ -89,13 +104,13 @@ export function searchRoutes({ services, checkFilter }: Dependencies): Route[] {
     const uid = context.params.index_uid!;
     const settings = indexes.settings(uid);
     if (settings === undefined) throw indexNotFound(uid);
-    if (!Object.hasOwn(settings.embedders, request.embedder) || search.similar === undefined) {
-      throw new ApiError(
-        'invalid_similar_embedder',
-        `The index \`${uid}\` has no embedder \`${request.embedder}\`.`,
-      );
-    }
+    const unknown = new ApiError(
+      'invalid_similar_embedder',
+      `The index \`${uid}\` has no embedder \`${request.embedder}\` to compare documents with.`,
+    );
+    if (!Object.hasOwn(settings.embedders, request.embedder)) throw unknown;
     restrict(request, context.access, uid);
+    checkSimilarFilter(request.filter);
     const id = String(request.id);
     if (!isDocumentId(id)) {
       throw new ApiError(
@@ -103,6 +118,7 @@ export function searchRoutes({ services, checkFilter }: Dependencies): Route[] {
         `Invalid value at \`.id\`: \`${id}\`; ${DOCUMENT_ID_RULE}.`,
       );
     }
+    if (search.similar === undefined) throw unknown;
     return bytes(await search.similar(uid, { ...request, id }, searchContext(context)));
   }
 

@@ -56,7 +56,8 @@ describe('A query string', () => {
     const cases: [string, string[]][] = [
       ['_geoPoint(48.8,2.3):asc,price:desc', ['_geoPoint(48.8,2.3):asc', 'price:desc']],
       ['%22a:asc,%20b:desc%22', ['a:asc', 'b:desc']],
-      ['', []],
+      ['', ['']],
+      ['a:asc,,b:asc', ['a:asc', '', 'b:asc']],
     ];
     for (const [raw, expected] of cases) assert.deepEqual(parsed(`sort=${raw}`).sort, expected);
   });

@@ -18,7 +18,10 @@ function live(dir: string, event: string, at: number): { uids: number[]; done: b
   );
   const lines = child.stdout.split('\n').filter(Boolean);
   assert.equal(child.stderr.replace(/^npm warn.*\n/gm, ''), '');
-  return { uids: lines.filter((line) => line !== 'done').map(Number), done: lines.includes('done') };
+  return {
+    uids: lines.filter((line) => line !== 'done').map(Number),
+    done: lines.includes('done'),
+  };
 }
 
 /** After any number of deaths: all that was acknowledged is there once, and has had its effect once. */
