@@ -1,0 +1,342 @@
+#include <gtest/gtest.h>
+
+#include <charconv>
+#include <set>
+
+#include "bitmap/random_docids.h"
+#include "index/random_documents.h"
+#include "search/facet_counts.h"
+#include "search/facet_search.h"
+
+namespace gannet::search {
+namespace {
+
+struct NaiveValue {
+  bool is_number;
+  double number;
+  std::string string, shown;
+  uint64_t count = 0;
+};
+
+// Values of a field among documents, by ascending docid, which decides how they are spelled.
+std::vector<NaiveValue> NaiveCount(const std::map<DocId, json::Value>& trees, const DocSet& documents,
+                                   const std::string& field) {
+  std::map<std::pair<double, std::string>, NaiveValue> values;
+  for (const auto& [docid, tree] : trees) {
+    if (!documents.Contains(docid)) continue;
+    const NaiveValues own = NaiveValuesOf(tree, field);
+    std::set<std::pair<double, std::string>> seen;
+    for (double number : own.numbers) {
+      if (number == 0) number = 0;  // and no sign
+      if (!seen.emplace(number, "").second) continue;
+      char buffer[64];
+      const auto end = std::to_chars(buffer, buffer + sizeof(buffer), number, std::chars_format::fixed).ptr;
+      const auto at = values.try_emplace({number, ""}, NaiveValue{true, number, "", std::string(buffer, end)}).first;
+      ++at->second.count;
+    }
+    for (size_t i = 0; i < own.strings.size(); ++i) {
+      if (!seen.emplace(0, "s" + own.strings[i]).second) continue;
+      const auto at = values.try_emplace({0, "s" + own.strings[i]}, NaiveValue{false, 0, own.strings[i], own.originals[i]}).first;
+      ++at->second.count;
+    }
+  }
+  std::vector<NaiveValue> out;
+  for (const auto& [key, value] : values) out.push_back(value);
+  return out;
+}
+
+std::vector<std::pair<std::string, uint64_t>> NaiveShown(std::vector<NaiveValue> values, bool by_count, bool by_text,
+                                                         size_t max) {
+  std::sort(values.begin(), values.end(), [&](const NaiveValue& a, const NaiveValue& b) {
+    if (a.is_number != b.is_number) return a.is_number;
+    if (by_count && a.count != b.count) return a.count > b.count;
+    if (by_count) return a.is_number ? a.number > b.number : a.string > b.string;
+    if (a.is_number && by_text) return a.shown < b.shown;
+    return a.is_number ? a.number < b.number : a.string < b.string;
+  });
+  if (values.size() > max) values.resize(max);
+  std::vector<std::pair<std::string, uint64_t>> out;
+  for (const NaiveValue& value : values) {
+    const auto same = std::find_if(out.begin(), out.end(), [&](const auto& v) { return v.first == value.shown; });
+    if (same != out.end()) {
+      same->second = value.count;
+    } else {
+      out.emplace_back(value.shown, value.count);
+    }
+  }
+  return out;
+}
+
+std::string SettingsWith(const std::string& faceting) {
+  return R"({"filterableAttributes":["mixed","number","tag","o","_geo","never"],"faceting":)" + faceting + "}";
+}
+
+TEST(CountFacets, CountsLikeAWalkOverTheDocuments) {
+  RandomDocuments random(TestSeed());
+  for (int round = 0; round < 12; ++round) {
+    const bool by_count = random.Below(2) == 0;
+    const size_t max = random.Below(3) == 0 ? 5 : 1000;
+    IndexedDocuments index(SettingsWith("{\"maxValuesPerFacet\":" + std::to_string(max) +
+                                        ",\"sortFacetValuesBy\":{\"*\":\"" + (by_count ? "count" : "alpha") + "\"}}"));
+    random.Fill(index, round % 3 == 2 ? 5000 : 200);
+    const auto snapshot = index.snapshot();
+    std::map<DocId, json::Value> trees;
+    for (const auto& [docid, text] : index.documents()) trees[docid] = json::Value::Parse(text);
+    for (int i = 0; i < 10; ++i) {
+      const DocSet candidates = i == 0 ? snapshot->documents : random.Some(snapshot->documents);
+      const auto counted = CountFacets(*snapshot, {"*"}, candidates);
+      ASSERT_TRUE(counted.ok()) << counted.status().message();
+      std::string before;
+      for (const FacetDistribution& distribution : *counted) {
+        ASSERT_LT(before, distribution.field);
+        before = distribution.field;
+        const auto values = NaiveCount(trees, candidates, distribution.field);
+        std::vector<std::pair<std::string, uint64_t>> found;
+        for (const FacetValue& value : distribution.values) found.emplace_back(value.shown, value.count);
+        ASSERT_EQ(found, NaiveShown(values, by_count, candidates.size() <= 3000, max))
+            << distribution.field << " among " << candidates.size();
+        std::optional<std::pair<double, double>> stats;
+        for (const NaiveValue& value : values) {
+          if (!value.is_number) continue;
+          if (!stats) stats = {value.number, value.number};
+          stats = {std::min(stats->first, value.number), std::max(stats->second, value.number)};
+        }
+        ASSERT_EQ(distribution.stats, stats) << distribution.field;
+      }
+      ASSERT_FALSE(counted->empty());
+    }
+  }
+}
+
+// The text of AppendFacets, or the code of the error.
+std::string Facets(const IndexedDocuments& index, const std::vector<std::string>& facets) {
+  std::string out;
+  const Status status = AppendFacets(*index.snapshot(), facets, index.snapshot()->documents, out);
+  return status.ok() ? out : status.detail();
+}
+
+TEST(AppendFacets, ShowsNumbersInDecimalNotation) {
+  IndexedDocuments index(R"({"filterableAttributes":["n"]})");
+  index.Put({{0, R"({"n":[0,1e21,-3,12.5,1e-7,123456.75,"7"]})"}, {1, R"({"n":[40,-0.0,1000000]})"}});
+  EXPECT_EQ(Facets(index, {"n"}),
+            R"("facetDistribution":{"n":{"-3":1,"0":2,"0.0000001":1,"1000000":1,"1000000000000000000000":1,)"
+            R"("12.5":1,"123456.75":1,"40":1,"7":1}},"facetStats":{"n":{"min":-3,"max":1e+21}})");
+}
+
+TEST(AppendFacets, SpellsAValueAsTheFirstCandidateDoes) {
+  IndexedDocuments index(R"({"filterableAttributes":["colour","a.b"]})");
+  index.Put({{4, R"({"colour":"blue"})"}, {5, R"({"colour":["x","BLUE"],"a":[{"b":"Ä"},{"b":"y"}]})"}});
+  index.Put({{1, R"({"colour":"Blue"})"}, {2, R"({"colour":"BLue"})"}, {3, R"({"a.b":"ä"})"}});
+  const auto spelled = [&](const DocSet& candidates) {
+    std::string out;
+    EXPECT_TRUE(AppendFacets(*index.snapshot(), {"*"}, candidates, out).ok());
+    return out;
+  };
+  EXPECT_EQ(spelled(DocSet::Range(0, 9)),
+            R"("facetDistribution":{"a.b":{"ä":2,"y":1},"colour":{"Blue":4,"x":1}},"facetStats":{})");
+  EXPECT_EQ(spelled(DocSet::Range(2, 6)),
+            R"("facetDistribution":{"a.b":{"ä":2,"y":1},"colour":{"BLue":3,"x":1}},"facetStats":{})");
+  EXPECT_EQ(spelled(DocSet::Range(5, 6)),
+            R"("facetDistribution":{"a.b":{"Ä":1,"y":1},"colour":{"BLUE":1,"x":1}},"facetStats":{})");
+  index.Delete({1, 2, 4});
+  EXPECT_EQ(spelled(index.snapshot()->documents),
+            R"("facetDistribution":{"a.b":{"ä":2,"y":1},"colour":{"BLUE":1,"x":1}},"facetStats":{})");
+}
+
+// The names of the attributes selected, or the code of the error.
+std::string Selected(const IndexedDocuments& index, const std::vector<std::string>& facets) {
+  const auto counted = CountFacets(*index.snapshot(), facets, index.snapshot()->documents);
+  if (!counted.ok()) return counted.status().detail();
+  std::string out;
+  for (const FacetDistribution& distribution : *counted) out += distribution.field + " ";
+  return out;
+}
+
+TEST(CountFacets, SelectsAttributesByNameParentAndPattern) {
+  const std::map<DocId, std::string> batch = {
+      {0, R"({"genres":["a"],"director":{"name":"b","country":"c"},"cast":[{"role":"d","name":"e"}],"year":1,"rating":2})"}};
+  const std::string kInvalid = "invalid_search_facets";
+  IndexedDocuments plain(R"({"filterableAttributes":["genres","director","cast.role","year","never"]})");
+  plain.Put(batch);
+  EXPECT_EQ(Selected(plain, {"*"}), "cast.role director director.country director.name genres year ");
+  EXPECT_EQ(Selected(plain, {"director"}), "director director.country director.name ");
+  EXPECT_EQ(Selected(plain, {"director.*"}), "director.country director.name ");
+  EXPECT_EQ(Selected(plain, {"director.name"}), "director.name ");
+  EXPECT_EQ(Selected(plain, {"cast"}), "");
+  EXPECT_EQ(Selected(plain, {"never"}), "");
+  EXPECT_EQ(Selected(plain, {"*e*"}), "cast.role director director.country director.name genres year ");
+  EXPECT_EQ(Selected(plain, {"dir*", "year"}), "director director.country director.name year ");
+  for (const char* item : {"cast.name", "*name", "zzz*", "d*r.name", "rating", ""}) {
+    EXPECT_EQ(Selected(plain, {"*", item}), kInvalid) << item;
+  }
+  IndexedDocuments rules(
+      R"({"filterableAttributes":[{"attributePatterns":["genres","director.country"]},)"
+      R"({"attributePatterns":["year"],"features":{"facetSearch":true,"filter":{"equality":false}}},)"
+      R"({"attributePatterns":["rat*"],"features":{"filter":{"equality":false,"comparison":true}}}]})");
+  rules.Put(batch);
+  EXPECT_EQ(Selected(rules, {"*"}), "director.country genres rating ");
+  EXPECT_EQ(Selected(rules, {"director"}), "");
+  EXPECT_EQ(Selected(rules, {"rating", "year"}), kInvalid);
+  IndexedDocuments none("{}");
+  none.Put(batch);
+  EXPECT_EQ(Selected(none, {"*"}), kInvalid);
+}
+
+TEST(CountFacets, TakesALimitOfZeroForNoneInTheOrderOfValuesOnly) {
+  IndexedDocuments index(
+      R"({"filterableAttributes":["a","b"],"faceting":{"maxValuesPerFacet":0,"sortFacetValuesBy":{"b":"count"}}})");
+  index.Put({{0, R"({"a":1,"b":1})"}});
+  EXPECT_EQ(Facets(index, {"a", "b"}),
+            R"("facetDistribution":{"a":{},"b":{"1":1}},"facetStats":{"a":{"min":1,"max":1},"b":{"min":1,"max":1}})");
+}
+
+TEST(MergeDistributions, AddsCountsOfEqualTexts) {
+  const FacetDistribution a{"f", false, {{"x", 2}, {"y", 1}}, std::pair(1.0, 2.0)};
+  const FacetDistribution b{"f", false, {{"a", 5}, {"y", 3}}, std::pair(-1.0, 1.5)};
+  const FacetDistribution merged = MergeDistributions({&a, &b}, 2);
+  ASSERT_EQ(merged.values.size(), 2u);
+  EXPECT_EQ(merged.values[0].shown, "a");
+  EXPECT_EQ(merged.values[1].count, 2u);
+  EXPECT_EQ(merged.stats, std::optional(std::pair(-1.0, 2.0)));
+  FacetDistribution by_count = a;
+  by_count.by_count = true;
+  EXPECT_EQ(MergeDistributions({&by_count, &b}, std::nullopt).values[1].shown, "y");
+}
+
+// ---- Facet search ----
+
+// Whether some reading of the word from the left accepts it, with the full table of distances.
+bool NaivePrefixMatch(const std::string& query, const std::string& word, int typos) {
+  const size_t n = query.size();
+  std::vector<std::vector<size_t>> d(word.size() + 1, std::vector<size_t>(n + 1));
+  for (size_t w = 0; w <= word.size(); ++w) {
+    for (size_t q = 0; q <= n; ++q) {
+      if (w == 0 || q == 0) {
+        d[w][q] = w + q;
+      } else {
+        d[w][q] = std::min({d[w - 1][q] + 1, d[w][q - 1] + 1, d[w - 1][q - 1] + (word[w - 1] != query[q - 1])});
+        if (w > 1 && q > 1 && word[w - 1] == query[q - 2] && word[w - 2] == query[q - 1]) {
+          d[w][q] = std::min(d[w][q], d[w - 2][q - 2] + 1);
+        }
+      }
+    }
+    if (d[w][n] <= static_cast<size_t>(typos) && d[w][n] == *std::min_element(d[w].begin(), d[w].end())) return true;
+  }
+  return d[word.size()][n] <= static_cast<size_t>(typos);
+}
+
+TEST(PrefixMatcher, AgreesWithTheTableOfDistances) {
+  RandomDocuments random(TestSeed());
+  const auto word = [&](size_t length) {
+    std::string out;
+    for (size_t i = random.Below(length); i > 0; --i) out += static_cast<char>('a' + random.Below(3));
+    return out;
+  };
+  for (int round = 0; round < 300; ++round) {
+    const std::string query = word(9) + "a";
+    const int typos = static_cast<int>(random.Below(3));
+    PrefixMatcher matcher(query, typos);
+    std::set<std::string> words;
+    for (int i = 0; i < 60; ++i) words.insert(word(12));
+    for (const std::string& candidate : words) {
+      ASSERT_EQ(matcher.Matches(candidate), NaivePrefixMatch(query, candidate, typos))
+          << query << " " << candidate << " " << typos;
+    }
+  }
+}
+
+// Values found as `value:count`, or the code of the error.
+std::string Hits(const IndexedDocuments& index, const std::string& facet, const std::optional<std::string>& query,
+                 const DocSet* candidates = nullptr) {
+  const auto hits = SearchFacet(*index.snapshot(), facet, query,
+                                candidates == nullptr ? index.snapshot()->documents : *candidates, {});
+  if (!hits.ok()) return hits.status().detail();
+  std::string out;
+  for (const FacetHit& hit : *hits) out += hit.value + ":" + std::to_string(hit.count) + " ";
+  return out;
+}
+
+TEST(SearchFacet, FindsValuesByThePrefixOfTheirLossyForm) {
+  IndexedDocuments index(R"({"filterableAttributes":["cuisine","name","ingredients","vegetarian","minutes","never"]})");
+  index.Put({{1, R"({"name":"Crème brûlée","cuisine":"French","minutes":75,"vegetarian":true,"ingredients":["cream","egg yolk"]})"},
+             {2, R"({"name":"Bœuf bourguignon","cuisine":"french","vegetarian":false,"ingredients":["onion","egg"]})"},
+             {3, R"({"name":"Jörg Weiß","cuisine":"Mexican","vegetarian":true,"ingredients":["jalapeño","cream cheese"]})"}});
+  EXPECT_EQ(Hits(index, "cuisine", std::nullopt), "French:2 Mexican:1 ");
+  EXPECT_EQ(Hits(index, "cuisine", ""), "French:2 Mexican:1 ");
+  EXPECT_EQ(Hits(index, "cuisine", "FR"), "French:2 ");
+  EXPECT_EQ(Hits(index, "cuisine", "ench"), "");
+  EXPECT_EQ(Hits(index, "cuisine", "fernch"), "French:2 ");
+  EXPECT_EQ(Hits(index, "cuisine", "mexcan"), "Mexican:1 ");
+  EXPECT_EQ(Hits(index, "ingredients", "jalapeno"), "jalapeño:1 ");
+  EXPECT_EQ(Hits(index, "ingredients", "cream"), "cream:1 cream cheese:1 ");
+  EXPECT_EQ(Hits(index, "ingredients", "cream ch"), "cream cheese:1 ");
+  EXPECT_EQ(Hits(index, "ingredients", " onion"), "onion:1 ");
+  EXPECT_EQ(Hits(index, "name", "boeuf"), "Bœuf bourguignon:1 ");
+  EXPECT_EQ(Hits(index, "name", "creme"), "Crème brûlée:1 ");
+  EXPECT_EQ(Hits(index, "name", "jorg"), "Jörg Weiß:1 ");
+  EXPECT_EQ(Hits(index, "vegetarian", "t"), "true:2 ");
+  EXPECT_EQ(Hits(index, "minutes", "7"), "");
+  EXPECT_EQ(Hits(index, "never", std::nullopt), "");
+  EXPECT_EQ(Hits(index, "steps", std::nullopt), "invalid_facet_search_facet_name");
+  const DocSet second = DocSet::Range(2, 3);
+  EXPECT_EQ(Hits(index, "cuisine", std::nullopt, &second), "French:1 ") << "spelled as in the first of all documents";
+}
+
+TEST(SearchFacet, FollowsTypoToleranceAndFaceting) {
+  const std::map<DocId, std::string> batch = {{1, R"({"c":["German","Mexican"],"d":"German"})"}, {2, R"({"c":"Mexican"})"}};
+  const auto with = [&](const std::string& settings) {
+    auto index = std::make_unique<IndexedDocuments>(R"({"filterableAttributes":["c","d"],)" + settings + "}");
+    index->Put(batch);
+    return index;
+  };
+  EXPECT_EQ(Hits(*with(R"("typoTolerance":{"enabled":false})"), "c", "grman"), "");
+  const auto attributes = with(R"("typoTolerance":{"disableOnAttributes":["c"]})");
+  EXPECT_EQ(Hits(*attributes, "c", "grman"), "");
+  EXPECT_EQ(Hits(*attributes, "d", "grman"), "German:1 ");
+  EXPECT_EQ(Hits(*with(R"("typoTolerance":{"disableOnWords":["germ"]})"), "c", "germ"), "");
+  EXPECT_EQ(Hits(*with(R"("typoTolerance":{"disableOnWords":["german"]})"), "c", "German"), "German:1 ");
+  EXPECT_EQ(Hits(*with(R"("typoTolerance":{"minWordSizeForTypos":{"oneTypo":6,"twoTypos":9}})"), "c", "grman"), "");
+  EXPECT_EQ(Hits(*with(R"("faceting":{"maxValuesPerFacet":1})"), "c", ""), "German:1 ");
+  EXPECT_EQ(Hits(*with(R"("faceting":{"maxValuesPerFacet":1,"sortFacetValuesBy":{"c":"count"}})"), "c", ""), "Mexican:2 ");
+  EXPECT_EQ(Hits(*with(R"("faceting":{"maxValuesPerFacet":0,"sortFacetValuesBy":{"c":"count"}})"), "c", ""), "");
+  EXPECT_EQ(Hits(*with(R"("facetSearch":false)"), "c", ""), "facet_search_disabled");
+}
+
+TEST(SearchFacet, CountsLikeAWalkOverTheDocuments) {
+  RandomDocuments random(TestSeed());
+  for (int round = 0; round < 8; ++round) {
+    const bool by_count = random.Below(2) == 0;
+    IndexedDocuments index(SettingsWith("{\"maxValuesPerFacet\":8,\"sortFacetValuesBy\":{\"*\":\"" +
+                                        std::string(by_count ? "count" : "alpha") + "\"}}"));
+    random.Fill(index, round % 2 == 1 ? 2000 : 150);
+    const auto snapshot = index.snapshot();
+    std::map<DocId, json::Value> trees;
+    for (const auto& [docid, text] : index.documents()) trees[docid] = json::Value::Parse(text);
+    for (const std::string field : {"mixed", "tag", "o.x"}) {
+      for (const std::optional<std::string>& query :
+           {std::optional<std::string>(), std::optional<std::string>("r"), std::optional<std::string>("tag 1"),
+            std::optional<std::string>("tag12"), std::optional<std::string>("rose"), std::optional<std::string>("zerba cro")}) {
+        const DocSet candidates = random.Some(snapshot->documents);
+        std::map<std::string, std::string> spelled;
+        for (const NaiveValue& value : NaiveCount(trees, snapshot->documents, field)) spelled[value.string] = value.shown;
+        std::vector<NaiveValue> expected;
+        for (NaiveValue& value : NaiveCount(trees, candidates, field)) {
+          if (value.is_number) continue;
+          const std::string lossy = text::NormalizeLossy(value.string, {});
+          const int typos = !query || query->size() < 5 ? 0 : query->size() < 9 ? 1 : 2;
+          if (query && !(typos == 0 ? lossy.starts_with(*query) : NaivePrefixMatch(*query, lossy, typos))) continue;
+          value.shown = spelled[value.string];
+          expected.push_back(value);
+        }
+        std::string text;
+        for (const auto& [shown, count] : NaiveShown(expected, by_count, false, 8)) {
+          text += shown + ":" + std::to_string(count) + " ";
+        }
+        ASSERT_EQ(Hits(index, field, query, &candidates), text) << field << " " << query.value_or("-");
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace gannet::search
