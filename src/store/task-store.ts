@@ -36,6 +36,9 @@ const GROUP_TASKS_MAX = 2048;
 /** Rows of removed tasks and used payloads erased per transaction, in the background. */
 const SWEEP_ROWS = 1000;
 
+/** Garbage waits this long for a transaction that it can join: each of its own costs a sync of the disk. */
+const SWEEP_DELAY_MS = 500;
+
 /** What is known of a task without reading its row. */
 export interface TaskRecord {
   uid: number;
@@ -150,6 +153,7 @@ export class TaskStore implements TaskTable {
   #garbage: Garbage = { tasks: [], batches: [] };
   #usedPayloads: number[] = [];
   #sweeping: Promise<void> | null = null;
+  #sweepTimer: NodeJS.Timeout | null = null;
   #closed = false;
 
   constructor(store: Store, payloadDir: string, clock: Clock) {
@@ -407,6 +411,7 @@ export class TaskStore implements TaskTable {
   async close(): Promise<void> {
     await this.#change(() => {});
     this.#closed = true;
+    if (this.#sweepTimer !== null) clearTimeout(this.#sweepTimer);
     await this.#sweeping;
   }
 
@@ -524,6 +529,7 @@ export class TaskStore implements TaskTable {
         rows.forEach((row, n) => tx.put(this.#store.tasks, firstUid + n, row));
         for (const { uid, bytes } of payloads) tx.put(this.#store.payloads, uid, bytes);
         stage.store(this.#store, tx);
+        this.#erasePayloads(tx);
       });
       stage.publish();
       this.nextTaskUid = firstUid + group.length;
@@ -624,6 +630,7 @@ export class TaskStore implements TaskTable {
         else tx.put(this.#store.indexes, uid, record);
       }
       stage.store(this.#store, tx);
+      this.#erasePayloads(tx);
     });
 
     stage.publish();
@@ -693,22 +700,28 @@ export class TaskStore implements TaskTable {
     return { names, rows, links };
   }
 
+  /** Erases used payloads along with other changes. What is lost with a failed commit waits for a start. */
+  #erasePayloads(tx: Transaction): void {
+    for (const uid of this.#usedPayloads.splice(0, SWEEP_ROWS))
+      tx.remove(this.#store.payloads, uid);
+  }
+
   /** Erases in the background what no task refers to any more. Repeated at the next start if cut short. */
   #sweep(): void {
-    if (this.#sweeping !== null || this.#closed) return;
-    this.#sweeping = this.#sweepAll()
-      // What is left waits for the next start; the disk may be full.
-      .catch(() => {})
-      .finally(() => (this.#sweeping = null));
+    if (this.#sweepTimer !== null || this.#sweeping !== null || this.#closed) return;
+    this.#sweepTimer = setTimeout(() => {
+      this.#sweepTimer = null;
+      this.#sweeping = this.#sweepAll()
+        // What is left waits for the next start; the disk may be full.
+        .catch(() => {})
+        .finally(() => (this.#sweeping = null));
+    }, SWEEP_DELAY_MS).unref();
   }
 
   async #sweepAll(): Promise<void> {
     while (!this.#closed) {
       if (this.#usedPayloads.length > 0) {
-        const uids = this.#usedPayloads.splice(0, SWEEP_ROWS);
-        await this.#store.commit((tx) => {
-          for (const uid of uids) tx.remove(this.#store.payloads, uid);
-        });
+        await this.#store.commit((tx) => this.#erasePayloads(tx));
         continue;
       }
       const { tasks, batches } = this.#garbage;

@@ -17,7 +17,14 @@ import {
   runIndexDeletion,
   runIndexUpdate,
 } from './run/indexes.ts';
-import { allFailed, CancelSwitch, readTask, type RunContext, type RunResult } from './run/run.ts';
+import {
+  allFailed,
+  CancelSwitch,
+  pauser,
+  readTask,
+  type RunContext,
+  type RunResult,
+} from './run/run.ts';
 import { runSettings } from './run/settings.ts';
 import { runSwap } from './run/swap.ts';
 import { taskView, timeText } from './view.ts';
@@ -244,7 +251,7 @@ export class Scheduler {
     result: RunResult,
     progressTrace?: Record<string, string>,
   ): Promise<void> {
-    const details = this.#batchDetails(result);
+    const details = await this.#batchDetails(result);
     const records = new Map<string, IndexRecord | null>();
     for (const [uid, entry] of result.indexes ?? []) records.set(uid, entry?.record ?? null);
     for (;;) {
@@ -284,10 +291,12 @@ export class Scheduler {
     }
   }
 
-  #batchDetails(result: RunResult): Record<string, unknown> {
+  async #batchDetails(result: RunResult): Promise<TaskDetails> {
     const details = new BatchDetails();
+    const pause = pauser();
     for (const end of result.ends) {
       details.add(this.#detailsAfter(end));
+      await pause();
     }
     return details.result(true);
   }

@@ -153,9 +153,10 @@ export async function applySteps(
  */
 export function concludeTasks(tasks: readonly BatchTask[], outcome: BatchOutcome): TaskEnd[] {
   const results = new Map(outcome.results.map((result) => [result.task, result]));
-  const settings = outcome.results.find(({ task }) =>
-    tasks.some(({ uid, kind }) => uid === task && kind === 'settings'),
-  );
+  const settings = tasks
+    .filter(({ kind }) => kind === 'settings')
+    .map(({ uid }) => results.get(uid))
+    .find((result) => result !== undefined);
   return tasks.map(({ uid, kind, row }): TaskEnd => {
     const step = kind === 'settings' ? settings : results.get(uid);
     if (step?.error !== undefined) {
