@@ -55,7 +55,6 @@ interface Running {
   startedAt: number;
   progress: Progress;
   cancel: CancelSwitch;
-  ended: Promise<void>;
 }
 
 /**
@@ -205,9 +204,7 @@ export class Scheduler {
     const { batchUid, startedAt } = await this.#store.begin(batch.uids);
     const progress = new Progress();
     const cancel = new CancelSwitch();
-    let ended = (): void => {};
-    const ending = new Promise<void>((done) => (ended = done));
-    this.#running = { batch, batchUid, startedAt, progress, cancel, ended: ending };
+    this.#running = { batch, batchUid, startedAt, progress, cancel };
     progress.enter(0, 'processing tasks', 0, 2);
     try {
       let result: RunResult;
@@ -226,10 +223,9 @@ export class Scheduler {
       }
       progress.enter(0, 'writing tasks to disk', 1, 2);
       const trace = progress.trace();
-      await this.#finish(batch.kind, batchUid, startedAt, batch.strategy, result, trace);
+      await this.#finish(batchUid, startedAt, batch.strategy, result, trace);
     } finally {
       this.#running = null;
-      ended();
     }
   }
 
@@ -244,7 +240,6 @@ export class Scheduler {
 
   /** Repeats until the store takes it: the engine has committed, so the batch cannot be run again. */
   async #finish(
-    kind: BatchKind,
     batchUid: number,
     startedAt: number,
     strategy: string,
@@ -280,7 +275,7 @@ export class Scheduler {
     if (result.history === undefined) this.#pending.remove(uids);
     else this.#pending.reload();
     for (const entry of result.discard ?? []) await this.#discard(entry);
-    if (kind !== 'taskDeletion' || uids.length > 0) this.#options.onFinished(uids);
+    this.#options.onFinished(uids);
   }
 
   async #discard(entry: IndexEntry): Promise<void> {
@@ -356,7 +351,7 @@ export class Scheduler {
         ? concludeIndexUpdate(this.#registry, tasks[0]!, indexUid, outcome)
         : recoverDocuments(tasks, outcome, indexUid, entry);
     const startedAt = updatedAt === null ? this.#store.now() : Date.parse(updatedAt);
-    await this.#finish('documents', batchUid, startedAt, 'unspecified', result);
+    await this.#finish(batchUid, startedAt, 'unspecified', result);
     this.#options.log(`batch ${batchUid} of index ${indexUid} was committed before the last stop`);
   }
 }
