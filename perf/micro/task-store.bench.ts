@@ -3,7 +3,7 @@
  * Model: 1 M document additions over 50 indexes, one tenth failed, batches of 20; seed 7.
  * Run: npx tsx perf/micro/task-store.bench.ts [tasks] [folder]
  */
-import { existsSync, mkdirSync, rmSync } from 'node:fs';
+import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../../src/base/clock.ts';
 import type { TaskFilter, TaskPaging } from '../../src/contract/tasks.ts';
