@@ -126,7 +126,10 @@ export function stateOf(candidate: Candidate, step: Step): State | null {
     const places = candidate.byWord.get(step.node.verbatim);
     if (isNgram(step.node) || places === undefined) return null;
     const searched = places.filter((place) => candidate.inField[place >> 16]);
-    return searched.length === 0 ? null : { places: searched, anywhere: [...places], phrases: [] };
+    if (searched.length === 0) return null;
+    // The list of a short prefix is one thing: it stays when only the word itself is asked for.
+    if (step.node.shortPrefix) return states[0] ?? null;
+    return { places: searched, anywhere: [...places], phrases: [] };
   }
   if (step.typos !== null) return states[step.typos] ?? null;
   const present = states.filter((state) => state !== undefined);

@@ -11,7 +11,7 @@ export interface Term {
   words: (string | null)[];
   phrase: boolean;
   prefix: boolean;
-  /** Query positions of the first and the last word. */
+  /** Query positions of the first real word and of the last word. */
   first: number;
   last: number;
 }
@@ -53,7 +53,8 @@ export function parseQuery(q: string, analyzer: Analyzer, prefixSearch: boolean)
       position++;
       const open = phrase as Term | null;
       if (open !== null) {
-        if (open.words.length === 0) open.first = position;
+        // A phrase stands where its first real word stands.
+        if (open.first < 0 && token.kind === 'word') open.first = position;
         open.last = position;
         open.words.push(token.kind === 'stop' ? null : token.lemma);
       } else if (negativeNext) {

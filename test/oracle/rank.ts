@@ -198,20 +198,16 @@ const MAX_COUNTED_WORDS = 30;
 export function matchType(candidate: Candidate, nodes: ReadonlySet<Node>, context: RankContext): MatchType {
   const wanted: [position: number, word: number][] = [];
   let count = 0;
+  let next = -1;
   for (const node of [...nodes].sort((a, b) => a.term.first - b.term.first)) {
     const { term } = node;
-    if (term.phrase) {
-      const phrase = node.alternatives[0]?.phrases[0];
-      for (const [i, word] of (phrase?.words ?? []).entries()) {
-        if (word !== null) wanted.push([term.first + i, word]);
-      }
-      if (term.first !== count) return 'noExactMatch';
-      count += term.words.length;
-    } else if (node.verbatim >= 0) {
-      if (term.first !== count) return 'noExactMatch';
-      wanted.push([term.first, node.verbatim]);
-      count++;
-    }
+    if (!term.phrase && node.verbatim < 0) continue;
+    if (next < 0 ? node.firstSlot !== 0 : term.first !== next) return 'noExactMatch';
+    const words = term.phrase ? (node.alternatives[0]?.phrases[0]?.words ?? []) : [node.verbatim];
+    // A leading hole counts twice: the phrase stands at its first real word, and the hole is a slot of it.
+    for (const [i, word] of words.entries()) if (word !== null) wanted.push([term.first + i, word]);
+    count += words.length;
+    next = term.last + 1;
   }
   if (wanted.length === 0) return 'noExactMatch';
   // Field and position are known separately: each word at its place in any field, all words in one field.
