@@ -191,7 +191,7 @@ class DistinctValues {
       if (column == nullptr || place < 0) return true;
       column->ForEachValue(static_cast<uint32_t>(place), [&](segment::ValueOrdinal value) {
         if (value >= column->number_count()) {
-          values.push_back("s" + std::string(column->string(value - column->number_count())));
+          values.emplace_back("s") += column->string(value - column->number_count());
         } else {
           values.emplace_back("n");
           AppendJsonNumber(values.back(), column->numbers()[value]);
