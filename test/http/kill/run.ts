@@ -1,0 +1,21 @@
+/** Many kills by command: `node --import=tsx test/http/kill/run.ts --kills 200 [--seed N] [--port N] [--dir FOLDER]` */
+import { parseArgs } from 'node:util';
+import { runKills } from './support/kills.ts';
+import { newSeed } from './support/random.ts';
+
+const { values } = parseArgs({
+  options: {
+    kills: { type: 'string', default: '200' },
+    seed: { type: 'string' },
+    port: { type: 'string', default: '7892' },
+    dir: { type: 'string' },
+  },
+});
+
+await runKills({
+  kills: Number(values.kills),
+  seed: values.seed === undefined ? newSeed() : Number(values.seed),
+  port: Number(values.port),
+  log: console.log,
+  ...(values.dir === undefined ? {} : { dir: values.dir }),
+});

@@ -1,0 +1,84 @@
+import { Agent, request as send } from 'node:http';
+
+export interface Answer {
+  status: number;
+  text: string;
+  /** The body as JSON; throws when it is none. */
+  json<T>(): T;
+}
+
+/** The request got no complete answer: it may or may not have happened. */
+export class NoAnswer extends Error {
+  override readonly name = 'NoAnswer';
+}
+
+export interface CallOptions {
+  /** Sent as JSON. */
+  body?: unknown;
+  /** Sent as it is, instead of `body`. */
+  bytes?: Buffer;
+  type?: string;
+}
+
+/** HTTP without conveniences: one request, one answer, or `NoAnswer`. */
+export class Client {
+  readonly #agent = new Agent({ keepAlive: true, maxSockets: 64 });
+  readonly #port: number;
+  readonly #key: string | undefined;
+
+  constructor(port: number, key?: string) {
+    this.#port = port;
+    this.#key = key;
+  }
+
+  call(method: string, path: string, { body, bytes, type }: CallOptions = {}): Promise<Answer> {
+    const content = bytes ?? (body === undefined ? null : Buffer.from(JSON.stringify(body)));
+    const headers: Record<string, string | number> = {};
+    if (this.#key !== undefined) headers['authorization'] = `Bearer ${this.#key}`;
+    if (content !== null) {
+      headers['content-type'] = type ?? 'application/json';
+      headers['content-length'] = content.length;
+    }
+    return new Promise((answered, failed) => {
+      const noAnswer = (error: Error): void => failed(new NoAnswer(error.message));
+      const sent = send(
+        { host: '127.0.0.1', port: this.#port, method, path, headers, agent: this.#agent },
+        (response) => {
+          const parts: Buffer[] = [];
+          response.on('data', (part: Buffer) => parts.push(part));
+          response.on('error', noAnswer);
+          response.on('aborted', () => noAnswer(new Error('cut off')));
+          response.on('end', () => {
+            if (!response.complete) return;
+            const text = Buffer.concat(parts).toString();
+            answered({
+              status: response.statusCode!,
+              text,
+              json: <T>() => JSON.parse(text) as T,
+            });
+          });
+        },
+      );
+      sent.on('error', noAnswer);
+      sent.end(content ?? undefined);
+    });
+  }
+
+  /** The body of a 200. */
+  async get<T>(path: string): Promise<T> {
+    return expectOk<T>(path, await this.call('GET', path));
+  }
+
+  async post<T>(path: string, body: unknown): Promise<T> {
+    return expectOk<T>(path, await this.call('POST', path, { body }));
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+}
+
+function expectOk<T>(path: string, { status, text, json }: Answer): T {
+  if (status !== 200) throw new Error(`${path}: ${status} ${text.slice(0, 500)}`);
+  return json<T>();
+}

@@ -1,0 +1,421 @@
+import { isDeepStrictEqual } from 'node:util';
+import {
+  type Doc,
+  filterOf,
+  indexesOf,
+  type Operation,
+  type Settings,
+  short,
+  tagOf,
+  TASK_TYPE,
+} from './operations.ts';
+
+/**
+ * The naive twin of the server: Maps and loops. It is told which tasks the server has run together, in
+ * which order, and says what must have come out. It knows nothing of time, disks and crashes.
+ */
+
+/** A task as GET /tasks shows it, as far as it matters here. */
+export interface SeenTask {
+  uid: number;
+  batchUid: number | null;
+  indexUid: string | null;
+  status: string;
+  type: string;
+  details: Record<string, unknown> | null;
+  error: { code: string; message: string } | null;
+  customMetadata?: string;
+}
+
+export interface ModelIndex {
+  primaryKey: string | null;
+  documents: Map<string, Doc>;
+  settings: Settings;
+}
+
+interface Known {
+  operation: Operation;
+  /** Uids of indexes as shown now: swaps rename what is past. */
+  shownIndexes: string[];
+}
+
+interface End {
+  status: 'succeeded' | 'failed';
+  /** Of a failure. */
+  code?: string;
+  /** The counter of the details. */
+  result: number;
+}
+
+const NESTED_SETTINGS: ReadonlySet<string> = new Set(['typoTolerance', 'faceting', 'pagination']);
+
+const succeeded = (result = 0): End => ({ status: 'succeeded', result });
+const failed = (code: string): End => ({ status: 'failed', code, result: 0 });
+
+export class Model {
+  readonly indexes = new Map<string, ModelIndex>();
+  readonly tasks = new Map<number, Known>();
+  /** Requests without an answer. */
+  #unanswered = new Set<Operation>();
+  readonly #acknowledged = new Map<number, Operation>();
+  readonly #defaults: Settings;
+  /** Batches below are applied. */
+  nextBatchUid = 0;
+  /** Tasks below have ended and are applied; all above are looked at again. */
+  nextUid = 0;
+  /** Of the tasks that have ended above `nextUid`. */
+  readonly #appliedBatchOf = new Map<number, number>();
+
+  /** @param defaults settings of a new index */
+  constructor(defaults: Settings) {
+    this.#defaults = defaults;
+  }
+
+  /** The server has promised to run it. */
+  acknowledge(uid: number, operation: Operation): void {
+    const other = this.#acknowledged.get(uid) ?? this.tasks.get(uid)?.operation;
+    if (other !== undefined) {
+      throw new Error(
+        `uid ${uid} was given to two requests: ${short(other)} and ${short(operation)}`,
+      );
+    }
+    this.#acknowledged.set(uid, operation);
+  }
+
+  /** Sent, perhaps taken. */
+  doubt(operation: Operation): void {
+    this.#unanswered.add(operation);
+  }
+
+  get acknowledgedCount(): number {
+    return this.#acknowledged.size;
+  }
+
+  /**
+   * Compares the list of tasks with what was asked for: every acknowledged task once, every other one
+   * from a request without an answer.
+   * @param seen all tasks from `nextUid` on, ascending, while no request is under way
+   */
+  identify(seen: readonly SeenTask[]): void {
+    let expected = this.nextUid;
+    for (const task of seen) {
+      if (task.uid !== expected) throw new Error(`task ${expected} is missing before ${task.uid}`);
+      expected++;
+      const known = this.#acknowledged.get(task.uid) ?? this.tasks.get(task.uid)?.operation;
+      if (known !== undefined) {
+        if (!isTaskOf(known, task)) {
+          throw new Error(`task ${task.uid} is ${text(task)}, acknowledged was ${short(known)}`);
+        }
+        this.#know(task.uid, known);
+        continue;
+      }
+      const origin = [...this.#unanswered].find((operation) => isTaskOf(operation, task));
+      if (origin === undefined) {
+        throw new Error(`task ${task.uid} was never asked for, or is there twice: ${text(task)}`);
+      }
+      this.#unanswered.delete(origin);
+      this.#know(task.uid, origin);
+    }
+    const lost = [...this.#acknowledged.keys()].filter((uid) => !this.tasks.has(uid));
+    if (lost.length > 0) throw new Error(`acknowledged tasks are lost: ${lost.join(', ')}`);
+    this.#acknowledged.clear();
+    // The server is a new process: what it has not taken by now it never will.
+    this.#unanswered.clear();
+  }
+
+  #know(uid: number, operation: Operation): void {
+    if (!this.tasks.has(uid)) {
+      this.tasks.set(uid, { operation, shownIndexes: indexesOf(operation) });
+    }
+  }
+
+  /**
+   * Applies the batches that have ended since the last call, and compares the end of every task.
+   * @param seen all tasks from `nextUid` on, identified
+   */
+  advance(seen: readonly SeenTask[]): void {
+    const batches = new Map<number, SeenTask[]>();
+    for (const task of seen) {
+      const ended = task.status === 'succeeded' || task.status === 'failed';
+      if (!ended) continue;
+      if (task.batchUid === null) throw new Error(`an ended task has no batch: ${text(task)}`);
+      if (task.batchUid < this.nextBatchUid) {
+        // A batch that was applied before, kept in the list by older unfinished tasks.
+        if (this.#appliedBatchOf.get(task.uid) === task.batchUid) continue;
+        throw new Error(`task ${task.uid} joined batch ${task.batchUid} afterwards`);
+      }
+      const batch = batches.get(task.batchUid) ?? [];
+      batches.set(task.batchUid, batch);
+      batch.push(task);
+    }
+    const ascending = [...batches].sort(([a], [b]) => a - b);
+    for (const [batchUid, tasks] of ascending) {
+      if (batchUid !== this.nextBatchUid) {
+        throw new Error(`batch ${this.nextBatchUid} is missing before ${batchUid}`);
+      }
+      this.#checkOrder(seen, tasks);
+      const operations = tasks.map(({ uid }) => this.tasks.get(uid)!.operation);
+      const ends = this.#apply(
+        operations,
+        tasks.map(({ uid }) => uid),
+      );
+      tasks.forEach((task, n) => checkEnd(task, operations[n]!, ends[n]!));
+      for (const { uid } of tasks) this.#appliedBatchOf.set(uid, batchUid);
+      this.nextBatchUid++;
+    }
+    for (const task of seen) this.#checkShown(task);
+    while (this.#appliedBatchOf.has(this.nextUid)) this.#appliedBatchOf.delete(this.nextUid++);
+  }
+
+  /** Also the tasks applied long ago are all there, under the names that swaps have given their indexes. */
+  review(all: readonly SeenTask[]): void {
+    if (all.length !== this.tasks.size) {
+      throw new Error(`${all.length} tasks are listed, not ${this.tasks.size}`);
+    }
+    for (const task of all) {
+      if (!isTaskOf(this.tasks.get(task.uid)!.operation, task)) {
+        throw new Error(`task ${task.uid} has become ${text(task)}`);
+      }
+      this.#checkShown(task);
+    }
+  }
+
+  /** Tasks of one index run in the order of their uids. */
+  #checkOrder(seen: readonly SeenTask[], batch: readonly SeenTask[]): void {
+    const inBatch = new Set(batch.map(({ uid }) => uid));
+    for (const { uid } of batch) {
+      const indexes = indexesOf(this.tasks.get(uid)!.operation);
+      for (const earlier of seen) {
+        if (earlier.uid >= uid) break;
+        if (inBatch.has(earlier.uid) || this.#appliedBatchOf.has(earlier.uid)) continue;
+        const other = indexesOf(this.tasks.get(earlier.uid)!.operation);
+        if (other.some((index) => indexes.includes(index))) {
+          throw new Error(`task ${uid} ran before task ${earlier.uid} of the same index`);
+        }
+      }
+    }
+  }
+
+  #checkShown(task: SeenTask): void {
+    const { operation, shownIndexes } = this.tasks.get(task.uid)!;
+    const expected = operation.kind === 'swap' ? null : shownIndexes[0];
+    if (task.indexUid !== expected) {
+      throw new Error(`task ${task.uid} is shown with index ${task.indexUid}, not ${expected}`);
+    }
+    if (operation.kind !== 'swap') return;
+    const swaps = [{ indexes: shownIndexes, rename: operation.rename }];
+    if (!isDeepStrictEqual(task.details, { swaps })) {
+      throw new Error(`task ${task.uid} is shown with ${text(task)}, not ${JSON.stringify(swaps)}`);
+    }
+  }
+
+  #apply(batch: readonly Operation[], uids: readonly number[]): End[] {
+    const first = batch[0]!;
+    switch (first.kind) {
+      case 'create':
+        return [this.#create(first)];
+      case 'swap':
+        return [this.#swap(first, uids[0]!)];
+      default:
+        break;
+    }
+    const name = first.index;
+    if (batch.some((operation) => operation.kind === 'deleteIndex')) {
+      return this.#deleteIndex(name, batch);
+    }
+    const mayCreate = batch.some(
+      (operation) =>
+        operation.kind === 'add' || (operation.kind === 'settings' && operation.patch !== null),
+    );
+    let index = this.indexes.get(name);
+    if (index === undefined) {
+      if (!mayCreate) return batch.map(() => failed('index_not_found'));
+      index = this.#newIndex(null);
+      this.indexes.set(name, index);
+    }
+    if (batch.some(({ kind }) => kind === 'clear')) return clear(index, batch, this.#defaults);
+    return batch.map((operation) => this.#change(index, operation));
+  }
+
+  #newIndex(primaryKey: string | null): ModelIndex {
+    return { primaryKey, documents: new Map(), settings: structuredClone(this.#defaults) };
+  }
+
+  #create({ index, primaryKey }: Operation & { kind: 'create' }): End {
+    if (this.indexes.has(index)) return failed('index_already_exists');
+    this.indexes.set(index, this.#newIndex(primaryKey));
+    return succeeded();
+  }
+
+  #deleteIndex(name: string, batch: readonly Operation[]): End[] {
+    const index = this.indexes.get(name);
+    const couldCreate = batch.some(
+      (operation) =>
+        operation.kind === 'add' || (operation.kind === 'settings' && operation.patch !== null),
+    );
+    if (index === undefined && !couldCreate) return batch.map(() => failed('index_not_found'));
+    this.indexes.delete(name);
+    const documents = index?.documents.size ?? 0;
+    return batch.map(({ kind }) => succeeded(kind === 'deleteIndex' ? documents : 0));
+  }
+
+  #swap({ pair, rename }: Operation & { kind: 'swap' }, uid: number): End {
+    const [a, b] = pair;
+    const [first, second] = [this.indexes.get(a), this.indexes.get(b)];
+    if (first === undefined || (second === undefined && !rename)) return failed('index_not_found');
+    if (rename && second !== undefined) return failed('index_already_exists');
+    this.indexes.set(b, first);
+    if (second === undefined) this.indexes.delete(a);
+    else this.indexes.set(a, second);
+    for (const [earlier, task] of this.tasks) {
+      if (earlier >= uid) continue;
+      task.shownIndexes = task.shownIndexes.map((name) =>
+        name === a ? b : name === b ? a : name,
+      );
+    }
+    return succeeded();
+  }
+
+  #change(index: ModelIndex, operation: Operation): End {
+    const { documents } = index;
+    switch (operation.kind) {
+      case 'add':
+        return add(index, operation);
+      case 'deleteIds':
+        return succeeded(operation.ids.filter((id) => documents.delete(id)).length);
+      case 'deleteFilter': {
+        const { attribute, values } = operation;
+        const filterable = index.settings['filterableAttributes'] as string[];
+        if (!filterable.includes(attribute)) return failed('invalid_document_filter');
+        let deleted = 0;
+        for (const [id, document] of documents) {
+          if (!values.includes(document[attribute] as number)) continue;
+          documents.delete(id);
+          deleted++;
+        }
+        return succeeded(deleted);
+      }
+      case 'settings':
+        return changeSettings(index, operation.patch, this.#defaults);
+      default:
+        throw new Error(`${operation.kind} is not batched`);
+    }
+  }
+}
+
+/** What came before the deletion of all documents is void, what comes after finds nothing. */
+function clear(index: ModelIndex, batch: readonly Operation[], defaults: Settings): End[] {
+  let documents = index.documents.size;
+  index.documents.clear();
+  return batch.map((operation) => {
+    if (operation.kind === 'settings') return changeSettings(index, operation.patch, defaults);
+    if (operation.kind !== 'clear') return succeeded(0);
+    const deleted = documents;
+    documents = 0;
+    return succeeded(deleted);
+  });
+}
+
+function add(index: ModelIndex, operation: Operation & { kind: 'add' }): End {
+  const { method, documents, skipCreation } = operation;
+  if (documents.some((document) => document['id'] === undefined)) {
+    return failed('missing_document_id');
+  }
+  // The only attribute whose name ends with `id`.
+  if (documents.length > 0) index.primaryKey ??= 'id';
+  else index.primaryKey ??= operation.primaryKey;
+  for (const document of documents as Doc[]) {
+    const stored = index.documents.get(document.id);
+    if (stored === undefined && skipCreation) continue;
+    index.documents.set(
+      document.id,
+      structuredClone(method === 'replace' ? document : { ...stored, ...document }),
+    );
+  }
+  return succeeded(new Set((documents as Doc[]).map(({ id }) => id)).size);
+}
+
+function changeSettings(index: ModelIndex, patch: Settings | null, defaults: Settings): End {
+  if (patch === null) index.settings = structuredClone(defaults);
+  for (const [name, value] of Object.entries(patch ?? {})) {
+    const stored = index.settings[name] as Settings;
+    if (value === null) index.settings[name] = structuredClone(defaults[name]);
+    else if (NESTED_SETTINGS.has(name)) {
+      index.settings[name] = { ...stored, ...(value as Settings) };
+    } else index.settings[name] = structuredClone(value);
+  }
+  return succeeded();
+}
+
+/** Whether the task can come from the request; uids of indexes may have been swapped since. */
+function isTaskOf(operation: Operation, task: SeenTask): boolean {
+  if (task.type !== TASK_TYPE[operation.kind]) return false;
+  switch (operation.kind) {
+    case 'add':
+    case 'deleteIds':
+    case 'deleteFilter':
+    case 'clear':
+      return task.customMetadata === tagOf(operation.serial);
+    case 'settings':
+      if (operation.patch === null) {
+        return Object.values(task.details ?? {}).every((value) => value === null);
+      }
+      return isDeepStrictEqual(task.details, operation.patch);
+    case 'create':
+      return task.details?.['primaryKey'] === operation.primaryKey;
+    case 'deleteIndex':
+    case 'swap':
+      return true;
+  }
+}
+
+function checkEnd(task: SeenTask, operation: Operation, end: End): void {
+  const expected = { status: end.status, code: end.code ?? null };
+  const got = { status: task.status, code: task.error?.code ?? null };
+  if (!isDeepStrictEqual(got, expected)) {
+    throw new Error(
+      `task ${task.uid} should have ended with ${JSON.stringify(expected)}: ` +
+        `${text(task)}, from ${short(operation)}`,
+    );
+  }
+  const details = detailsOf(operation, end);
+  if (details !== null && !isDeepStrictEqual(task.details, details)) {
+    throw new Error(
+      `task ${task.uid} should have the details ${JSON.stringify(details)}: ` +
+        `${text(task)}, from ${short(operation)}`,
+    );
+  }
+}
+
+/** null: compared elsewhere. */
+function detailsOf(operation: Operation, { result }: End): Record<string, unknown> | null {
+  switch (operation.kind) {
+    case 'add':
+      return { receivedDocuments: operation.documents.length, indexedDocuments: result };
+    case 'deleteIds':
+      return {
+        providedIds: operation.ids.length,
+        deletedDocuments: result,
+        originalFilter: null,
+      };
+    case 'deleteFilter':
+      return {
+        providedIds: 0,
+        deletedDocuments: result,
+        originalFilter: JSON.stringify(filterOf(operation)),
+      };
+    case 'clear':
+    case 'deleteIndex':
+      return { deletedDocuments: result };
+    case 'settings':
+      return operation.patch;
+    case 'create':
+      return { primaryKey: operation.primaryKey };
+    case 'swap':
+      return null;
+  }
+}
+
+function text(task: SeenTask): string {
+  return JSON.stringify(task).slice(0, 1000);
+}

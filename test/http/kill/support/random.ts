@@ -1,0 +1,56 @@
+/** Seeded choices: the same seed makes the same sequence on every machine. */
+export class Random {
+  #state: number;
+
+  constructor(seed: number) {
+    this.#state = seed >>> 0;
+  }
+
+  /** Uniform in [0, 1). */
+  next(): number {
+    this.#state = (this.#state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(this.#state ^ (this.#state >>> 15), this.#state | 1);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  }
+
+  /** Whole number, least <= n < end. */
+  int(least: number, end: number): number {
+    return least + Math.floor(this.next() * (end - least));
+  }
+
+  chance(probability: number): boolean {
+    return this.next() < probability;
+  }
+
+  pick<T>(list: readonly T[]): T {
+    return list[this.int(0, list.length)]!;
+  }
+
+  /** `count` different items, or all when there are fewer. */
+  some<T>(list: readonly T[], count: number): T[] {
+    const left = [...list];
+    const taken: T[] = [];
+    while (taken.length < count && left.length > 0) {
+      taken.push(left.splice(this.int(0, left.length), 1)[0]!);
+    }
+    return taken;
+  }
+
+  /** @param weights of the names; the sum does not matter */
+  weighted<Name extends string>(weights: Readonly<Record<Name, number>>): Name {
+    const names = Object.keys(weights) as Name[];
+    let left = this.next() * names.reduce((sum, name) => sum + weights[name], 0);
+    for (const name of names) {
+      left -= weights[name];
+      if (left < 0) return name;
+    }
+    return names.at(-1)!;
+  }
+}
+
+/** From the environment variable SEED, or new. Print it, so that a failure can be replayed. */
+export function newSeed(): number {
+  const given = process.env['SEED'];
+  return given === undefined ? Math.floor(Math.random() * 2 ** 31) : Number(given);
+}

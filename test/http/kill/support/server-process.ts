@@ -1,0 +1,124 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { Client } from './client.ts';
+
+const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
+
+/** The addon the server loads; without it there is no server. */
+export const ADDON = process.env['GANNET_ADDON'] ?? `${ROOT}build/Release/gannet.node`;
+
+const READY_MS_MAX = 60_000;
+const POLL_MS = 20;
+
+export interface ServerOptions {
+  dir: string;
+  port: number;
+  /** Launch options. */
+  args?: readonly string[];
+  /** Program and arguments put before `node`. */
+  wrapper?: readonly string[];
+  env?: NodeJS.ProcessEnv;
+}
+
+/** The real server as a process of its own: GANNET_MAIN (a built main.js), or else the sources. */
+export class ServerProcess {
+  readonly port: number;
+  readonly client: Client;
+  readonly #child: ChildProcess;
+  readonly #exited: Promise<number | null>;
+  #stderr = '';
+  #hasExited = false;
+
+  constructor({ dir, port, args = [], wrapper = [], env = {} }: ServerOptions) {
+    const main = process.env['GANNET_MAIN'];
+    const program = main === undefined ? ['--import=tsx', 'src/main.ts'] : [main];
+    const [command, ...rest] = [
+      ...wrapper,
+      process.execPath,
+      ...program,
+      '--db-path',
+      dir,
+      '--http-addr',
+      `127.0.0.1:${port}`,
+      ...args,
+    ] as [string, ...string[]];
+    this.port = port;
+    this.client = new Client(port);
+    this.#child = spawn(command, rest, {
+      cwd: ROOT,
+      stdio: ['ignore', 'ignore', 'pipe'],
+      env: { ...process.env, ...env },
+    });
+    this.#child.stderr!.on('data', (part: Buffer) => (this.#stderr += part.toString()));
+    this.#exited = new Promise((done) => {
+      const end = (code: number | null): void => {
+        this.#hasExited = true;
+        done(code);
+      };
+      this.#child.once('exit', end);
+      this.#child.once('error', (error) => {
+        this.#stderr += String(error);
+        end(null);
+      });
+    });
+  }
+
+  /** Starts one and waits until it answers. */
+  static async start(options: ServerOptions): Promise<ServerProcess> {
+    const server = new ServerProcess(options);
+    await server.ready();
+    return server;
+  }
+
+  get pid(): number {
+    return this.#child.pid!;
+  }
+
+  get stderr(): string {
+    return this.#stderr;
+  }
+
+  get hasExited(): boolean {
+    return this.#hasExited;
+  }
+
+  /** Resolves to the status, null after a signal. */
+  get exited(): Promise<number | null> {
+    return this.#exited;
+  }
+
+  async ready(): Promise<void> {
+    const until = performance.now() + READY_MS_MAX;
+    for (;;) {
+      if (this.#hasExited) throw new Error(`the server ended at start:\n${this.#stderr}`);
+      try {
+        if ((await this.client.call('GET', '/health')).status === 200) return;
+      } catch {
+        // Not listening yet.
+      }
+      if (performance.now() > until) throw new Error(`the server is not ready:\n${this.#stderr}`);
+      await sleep(POLL_MS);
+    }
+  }
+
+  /** As `kill -9`; resolves when the process is gone. */
+  async kill(): Promise<void> {
+    this.#child.kill('SIGKILL');
+    await this.#exited;
+    this.client.close();
+  }
+
+  /** As a service manager stops it. */
+  async stop(): Promise<number | null> {
+    this.#child.kill('SIGTERM');
+    const code = await this.#exited;
+    this.client.close();
+    return code;
+  }
+}
+
+export function addonIsBuilt(): boolean {
+  return existsSync(ADDON);
+}
