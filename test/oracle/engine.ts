@@ -5,7 +5,7 @@
 import { Analyzer, type AnalyzerSettings } from './analyzer.ts';
 import { CorpusBuilder, coveredBy, type Document, type Occurrences } from './corpus.ts';
 import { distribution, fieldNames, matchesPattern, searchFacet, type FacetSettings } from './facets.ts';
-import { parseFilter } from './filter.ts';
+import { distance, parseFilter, pointOf } from './filter.ts';
 import { distinctKeys, sortByDistance, sortByField, type SortedPart } from './sort.ts';
 import { buildSynonyms, Expander, isNgram, Lexicon, type Alternative, type Node, type Synonyms, type TypoSettings } from './expand.ts';
 import { parseQuery, type ParsedQuery } from './query.ts';
@@ -123,6 +123,8 @@ interface Plan {
 
 const DEFAULT_RULES = ['words', 'typo', 'proximity', 'attribute', 'sort', 'exactness'];
 const RELEVANCY = new Set(['typo', 'proximity', 'attribute', 'attributeRank', 'wordPosition', 'exactness']);
+
+const GEO = /^_geoPoint\(([^,]*),([^,]*)\)/;
 
 export class Oracle {
   readonly settings: Settings;
@@ -505,7 +507,7 @@ export class Oracle {
     const descending = criterion.slice(at + 1) === 'desc';
     const name = criterion.slice(0, at);
     const documentOf = ({ document }: Candidate): Document => this.documents[document]!;
-    const geo = /^_geoPoint\((.*),(.*)\)$/.exec(name);
+    const geo = GEO.exec(name);
     if (geo === null) return sortByField(items, documentOf, name, descending);
     return sortByDistance(items, documentOf, { lat: Number(geo[1]), lng: Number(geo[2]) }, descending);
   }
@@ -611,6 +613,11 @@ export class Oracle {
     const out: Document = {};
     for (const name of params.attributesToRetrieve ?? Object.keys(document)) {
       if (name in document) out[name] = document[name]!;
+    }
+    const geo = (params.sort ?? []).map((criterion) => GEO.exec(criterion)).find((match) => match !== null);
+    const point = pointOf(out);
+    if (geo && point !== null) {
+      out._geoDistance = Math.round(distance(point, { lat: Number(geo[1]), lng: Number(geo[2]) }));
     }
     if (params.showRankingScore) out._rankingScore = score(hit.details);
     if (params.showRankingScoreDetails) out._rankingScoreDetails = describe(hit.details) as Document;

@@ -46,10 +46,13 @@ function count(documents: readonly Document[], field: string): Entry[] {
   return [...entries.values()];
 }
 
-function compareAlpha(a: Entry, b: Entry): number {
+/** Numbers first. Few documents: numbers in the order of their text. */
+function compareAlpha(a: Entry, b: Entry, few: boolean): number {
   if ((a.number === null) !== (b.number === null)) return a.number === null ? 1 : -1;
-  return a.number === null ? compareBytes(a.key, b.key) : a.number - b.number!;
+  return a.number === null || few ? compareBytes(a.key, b.key) : a.number - b.number!;
 }
+
+const FEW_DOCUMENTS = 3000;
 
 export function distribution(
   documents: readonly Document[],
@@ -59,11 +62,13 @@ export function distribution(
   const facetDistribution: Record<string, Record<string, number>> = {};
   const facetStats: Record<string, { min: number; max: number }> = {};
   for (const field of [...fields].sort(compareBytes)) {
-    const entries = count(documents, field).sort(compareAlpha);
+    const few = documents.length <= FEW_DOCUMENTS;
+    const alpha = (a: Entry, b: Entry): number => compareAlpha(a, b, few);
+    const entries = count(documents, field).sort(alpha);
     if (settings.order(field) === 'count') {
       entries.sort((a, b) => {
         if ((a.number === null) !== (b.number === null)) return a.number === null ? 1 : -1;
-        return b.count - a.count || compareAlpha(b, a);
+        return b.count - a.count || alpha(b, a);
       });
     }
     const kept = entries.slice(0, settings.maxValuesPerFacet);
@@ -105,8 +110,8 @@ export function searchFacet(
     if (typo.disableOnWords.has(wanted)) return value === wanted;
     return allowed === 0 ? value.startsWith(wanted) : editDistance([...wanted], value, true, allowed) <= allowed;
   });
-  found.sort(compareAlpha);
-  if (settings.order(field) === 'count') found.sort((a, b) => b.count - a.count || compareAlpha(b, a));
+  found.sort((a, b) => compareAlpha(a, b, true));
+  if (settings.order(field) === 'count') found.sort((a, b) => b.count - a.count || compareAlpha(b, a, true));
   return found.slice(0, settings.maxValuesPerFacet).map(({ shown, count }) => ({ value: shown, count }));
 }
 

@@ -8,6 +8,7 @@ import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { gunzipSync } from 'node:zlib';
 import type { Document } from './corpus.ts';
+import { FilterError } from './filter.ts';
 import { Oracle, type SearchParams, type Settings } from './engine.ts';
 
 interface Line {
@@ -74,9 +75,14 @@ for (const file of positionals) {
     total++;
     let got: unknown;
     try {
-      got = oracle.search(line.body);
+      got = line.path?.endsWith('/facet-search')
+        ? oracle.facetSearch(line.body as Parameters<Oracle['facetSearch']>[0])
+        : oracle.search(line.body);
     } catch (error) {
-      got = { error: String((error as Error).stack) };
+      got =
+        error instanceof FilterError
+          ? { code: 'invalid_search_filter', type: 'invalid_request' }
+          : { error: String((error as Error).stack) };
     }
     const found: [string, unknown, unknown][] = [];
     differences(line.expect.body, got, '', found);
