@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "bitmap/postings_codec.h"
-#include "index/doc_places.h"
+#include "segment/doc_places.h"
 #include "index/geo_points.h"
 #include "text/normalize.h"
 
@@ -174,7 +174,7 @@ DocSet DocumentsOf(const ColumnReader& column, const std::vector<ValueRange>& ra
 DocSet Select(const SegmentView& segment, const ColumnReader& column, const std::vector<ValueRange>& ranges,
               const DocSet& documents) {
   std::vector<uint32_t> passing;
-  ForEachPlace(segment.rows->docids(), documents, [&](uint32_t place, uint32_t docid) {
+  segment::ForEachPlace(segment.rows->docids(), documents, [&](uint32_t place, uint32_t docid) {
     bool passes = false;
     column.ForEachValue(place, [&](ValueOrdinal value) { passes |= InRanges(ranges, value); });
     if (passes) passing.push_back(docid);

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/json_reader.h"
-#include "index/doc_places.h"
+#include "segment/doc_places.h"
 #include "segment/columns.h"
 
 namespace gannet::index {
@@ -38,7 +38,7 @@ DocSet CollectPoints(const Snapshot& snapshot, Find&& find) {
   for (const auto& segment : snapshot.segments) {
     docids.clear();
     find(PointsOf(*segment, *fields), docids);
-    DocSet part = DocSetOf(docids);
+    DocSet part = segment::DocSetOf(docids);
     if (!segment->all_live()) part &= segment->live;
     found |= part;
   }
@@ -166,7 +166,7 @@ void PointsByDistance::AddAllPoints(uint32_t number) {
   const segment::ColumnReader* lats = part.segment->columns->Find(fields->lat);
   const segment::ColumnReader* lngs = part.segment->columns->Find(fields->lng);
   if (lats == nullptr || lngs == nullptr) return;
-  ForEachPlace(part.segment->rows->docids(), part.documents, [&](uint32_t place, uint32_t docid) {
+  segment::ForEachPlace(part.segment->rows->docids(), part.documents, [&](uint32_t place, uint32_t docid) {
     if (const auto lat = lats->NumberAt(place)) {
       if (const auto lng = lngs->NumberAt(place)) {
         const GeoPoint point{.lat = *lat, .lng = *lng};

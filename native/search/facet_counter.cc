@@ -6,7 +6,7 @@
 #include "base/json_reader.h"
 #include "base/utf8.h"
 #include "bitmap/postings_codec.h"
-#include "index/doc_places.h"
+#include "segment/doc_places.h"
 #include "text/normalize.h"
 
 namespace gannet::search {
@@ -67,7 +67,7 @@ SegmentCounter::SegmentCounter(const index::SegmentView& segment, const ColumnRe
 void SegmentCounter::CountSparse() {
   way_ = Way::kSparse;
   std::vector<uint32_t> values;
-  index::ForEachPlace(segment_->rows->docids(), candidates_, [&](uint32_t place, uint32_t) {
+  segment::ForEachPlace(segment_->rows->docids(), candidates_, [&](uint32_t place, uint32_t) {
     column_->ForEachValue(place, [&](ValueOrdinal value) { values.push_back(value); });
   });
   std::sort(values.begin(), values.end());
@@ -86,7 +86,7 @@ void SegmentCounter::CountDense() {
   const auto docids = segment_->rows->docids();
   if (!column_->single_valued()) {
     dense_.resize(column_->value_count());
-    index::ForEachPlace(docids, counted, [&](uint32_t place, uint32_t) {
+    segment::ForEachPlace(docids, counted, [&](uint32_t place, uint32_t) {
       column_->ForEachValue(place, [&](ValueOrdinal value) { ++dense_[value]; });
     });
     return;
@@ -95,7 +95,7 @@ void SegmentCounter::CountDense() {
   dense_.resize(column_->value_count() + size_t{1});
   column_->WithCodes([&](const auto* codes) {
     uint32_t* const counters = dense_.data();
-    index::ForEachPlace(docids, counted, [&](uint32_t place, uint32_t) { ++counters[codes[place]]; });
+    segment::ForEachPlace(docids, counted, [&](uint32_t place, uint32_t) { ++counters[codes[place]]; });
   });
   dense_.erase(dense_.begin());
 }

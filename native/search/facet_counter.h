@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -30,6 +31,8 @@ class SegmentCounter {
   const index::SegmentView& segment() const { return *segment_; }
   const segment::ColumnReader& column() const { return *column_; }
   const DocSet& candidates() const { return candidates_; }
+  // Seek goes from one value that occurs to the next without looking at those between them.
+  bool sparse() const { return way_ == Way::kSparse; }
 
   uint64_t Count(segment::ValueOrdinal value);
   // The first value of [from, end) that a candidate has, and its count; `end` when there is none.
@@ -76,9 +79,17 @@ class FieldCounter {
   // Calls sink(const Value&) for the numbers (or strings) that occur among the candidates, ascending, until it returns
   // false.
   template <typename Sink>
-  void ForEachNumber(Sink&& sink) { Walk(false, sink); }
+  void ForEachNumber(Sink&& sink) {
+    Walk(false, sink, [](size_t, uint32_t string, uint32_t) { return string; });
+  }
   template <typename Sink>
-  void ForEachString(Sink&& sink) { Walk(true, sink); }
+  void ForEachString(Sink&& sink) {
+    Walk(true, sink, [](size_t, uint32_t string, uint32_t) { return string; });
+  }
+  // Only strings that match: next(segment, string, end) is the first one of [string, end) that does, counted from 0, or
+  // end. The segment is its place in segments().
+  template <typename Next, typename Sink>
+  void ForEachMatchingString(Next&& next, Sink&& sink) { Walk(true, sink, next); }
 
   // Least and greatest number of the candidates; nullopt when they have none.
   std::optional<std::pair<double, double>> NumberRange();
@@ -87,8 +98,8 @@ class FieldCounter {
   std::string Spelling(std::string_view normalised);
 
  private:
-  template <typename Sink>
-  void Walk(bool strings, Sink&& sink);
+  template <typename Sink, typename Next>
+  void Walk(bool strings, Sink&& sink, Next&& next);
   std::string SpellingIn(SegmentCounter& counter, uint32_t string, DocId docid);
 
   const index::Snapshot& snapshot_;
@@ -96,20 +107,39 @@ class FieldCounter {
   std::vector<SegmentCounter> segments_;
 };
 
-template <typename Sink>
-void FieldCounter::Walk(bool strings, Sink&& sink) {
+template <typename Sink, typename Next>
+void FieldCounter::Walk(bool strings, Sink&& sink, Next&& next) {
   struct Head {
     SegmentCounter* counter;
+    size_t segment;
     segment::ValueOrdinal at, end;
     uint64_t count;
   };
+  // To the first value from head.at on that matches and occurs.
+  const auto settle = [&](Head& head) {
+    const uint32_t numbers = head.counter->column().number_count();
+    while (head.at < head.end) {
+      if (head.counter->sparse()) {
+        head.at = head.counter->Seek(head.at, head.end, head.count);
+        if (!strings || head.at == head.end) return;
+        const uint32_t string = head.at - numbers;
+        if (next(head.segment, string, string + 1) == string) return;
+      } else {
+        if (strings) head.at = numbers + next(head.segment, head.at - numbers, head.end - numbers);
+        if (head.at >= head.end) return;
+        head.count = head.counter->Count(head.at);
+        if (head.count > 0) return;
+      }
+      ++head.at;
+    }
+  };
   std::vector<Head> heads;
-  for (SegmentCounter& counter : segments_) {
+  for (size_t i = 0; i < segments_.size(); ++i) {
+    SegmentCounter& counter = segments_[i];
     const uint32_t numbers = counter.column().number_count();
-    const uint32_t begin = strings ? numbers : 0, end = strings ? counter.column().value_count() : numbers;
-    Head head{&counter, begin, end, 0};
-    head.at = counter.Seek(begin, end, head.count);
-    if (head.at < end) heads.push_back(head);
+    Head head{&counter, i, strings ? numbers : 0, strings ? counter.column().value_count() : numbers, 0};
+    settle(head);
+    if (head.at < head.end) heads.push_back(head);
   }
   const auto string_of = [](const Head& head) {
     return head.counter->column().string(head.at - head.counter->column().number_count());
@@ -130,8 +160,9 @@ void FieldCounter::Walk(bool strings, Sink&& sink) {
         continue;
       }
       value.count += head.count;
-      head.at = head.counter->Seek(head.at + 1, head.end, head.count);
-      if (head.at == head.end) {
+      ++head.at;
+      settle(head);
+      if (head.at >= head.end) {
         heads.erase(heads.begin() + static_cast<ptrdiff_t>(i));
       } else {
         ++i;

@@ -30,7 +30,6 @@ class LossyForm {
     form_ = text::NormalizeLossy(normalised, locales_);
     return form_;
   }
-  std::string OfQuery(std::string_view query) const { return text::NormalizeLossy(query, locales_); }
 
  private:
   std::span<const text::Locale> locales_;
@@ -51,33 +50,70 @@ std::vector<text::Locale> LocalesFor(const Settings& settings, std::string_view 
   return locales.empty() ? rule->locales : locales;
 }
 
-// What counts as a match of one query.
-class FacetMatcher {
- public:
-  FacetMatcher(const index::Snapshot& snapshot, std::string_view facet, const std::optional<std::string>& query,
-               std::span<const text::Locale> locales)
-      : locales_(LocalesFor(*snapshot.settings, facet, locales)), form_(locales_) {
+// What a query asks for.
+struct FacetQuery {
+  FacetQuery(const index::Snapshot& snapshot, std::string_view facet, const std::optional<std::string>& query,
+             std::span<const text::Locale> requested)
+      : locales(LocalesFor(*snapshot.settings, facet, requested)) {
     const Settings& settings = *snapshot.settings;
     if (!query || query->empty()) return;
-    wanted_ = form_.OfQuery(*query);
+    wanted = text::NormalizeLossy(*query, locales);
+    all = wanted.empty();
     const auto& words = settings.typo_disabled_words;
-    exact_ = std::find(words.begin(), words.end(), wanted_) != words.end();
-    int typos = wanted_.size() < settings.one_typo ? 0 : wanted_.size() < settings.two_typos ? 1 : 2;
-    if (!settings.typo_enabled || !settings.TypoTolerant(facet)) typos = 0;
-    if (!wanted_.empty() && !exact_) prefix_.emplace(wanted_, typos);
+    exact = std::find(words.begin(), words.end(), wanted) != words.end();
+    typos_max = wanted.size() < settings.one_typo ? 0 : wanted.size() < settings.two_typos ? 1 : 2;
+    if (!settings.typo_enabled || !settings.TypoTolerant(facet)) typos_max = 0;
   }
 
-  bool Matches(std::string_view normalised) {
-    if (exact_) return form_.Of(normalised) == wanted_;
-    return !prefix_ || prefix_->Matches(form_.Of(normalised));
+  std::vector<text::Locale> locales;
+  bool all = true;
+  std::string wanted;  // in lossy form
+  bool exact = false;  // the whole value must be equal
+  int typos_max = 0;
+};
+
+// Goes through the strings of one column in order, from one that matches to the next.
+class ColumnMatcher {
+ public:
+  ColumnMatcher(const segment::ColumnReader& column, const FacetQuery& query)
+      : column_(column), query_(query), form_(query.locales), prefix_(query.wanted, query.typos_max) {}
+
+  // The first string of [string, end) that matches, counted from 0; `end` when none does.
+  uint32_t Next(uint32_t string, uint32_t end) {
+    if (query_.all) return string;
+    while (string < end) {
+      const std::string_view text = column_.string(string);
+      if (!accepted_.empty() && text.starts_with(accepted_)) return string;
+      const std::string_view form = form_.Of(text);
+      if (query_.exact) {
+        if (form == query_.wanted) return string;
+        ++string;
+        continue;
+      }
+      const bool matches = prefix_.Matches(form);
+      // What was read settles it for all strings that begin so, as long as reading leaves it as it is. Some languages
+      // join a letter with the marks behind it.
+      const size_t settled = prefix_.settled_by().value_or(std::string::npos);
+      const bool known = query_.locales.empty() && settled != 0 && settled <= text.size() &&
+                         IsPlainAscii(text.substr(0, settled));
+      if (matches) {
+        accepted_ = known ? text.substr(0, settled) : std::string_view();
+        return string;
+      }
+      ++string;
+      if (known && string < end && column_.string(string).starts_with(text.substr(0, settled))) {
+        string = column_.LowerString(std::string(text.substr(0, settled)) + '\xff');
+      }
+    }
+    return end;
   }
 
  private:
-  std::vector<text::Locale> locales_;
+  const segment::ColumnReader& column_;
+  const FacetQuery& query_;
   LossyForm form_;
-  std::string wanted_;
-  bool exact_ = false;
-  std::optional<PrefixMatcher> prefix_;  // none: everything matches
+  PrefixMatcher prefix_;
+  std::string_view accepted_;  // strings that begin with it match; empty: none known
 };
 
 }  // namespace
@@ -96,15 +132,28 @@ PrefixMatcher::Verdict PrefixMatcher::Judge(const Row& row) const {
 }
 
 bool PrefixMatcher::Matches(std::string_view string) {
-  if (typos_max_ == 0) return string.starts_with(bytes_);
+  settled_by_.reset();
+  if (typos_max_ == 0) {
+    const size_t size = std::min(string.size(), bytes_.size());
+    const size_t same = static_cast<size_t>(
+        std::mismatch(string.begin(), string.begin() + static_cast<ptrdiff_t>(size), bytes_.begin()).first -
+        string.begin());
+    if (same == bytes_.size()) {
+      settled_by_ = same;
+      return true;
+    }
+    if (same < size) settled_by_ = same + 1;
+    return false;
+  }
   const size_t n = query_.size();
   size_t chars = 0;
   bool shared = true;
   for (size_t at = 0;;) {
-    switch (Judge(rows_[chars])) {
-      case Verdict::kAccepted: depth_ = chars; return true;
-      case Verdict::kRefused: depth_ = chars; return false;
-      case Verdict::kOpen: break;
+    const Verdict verdict = Judge(rows_[chars]);
+    if (verdict != Verdict::kOpen) {
+      depth_ = chars;
+      settled_by_ = at;
+      return verdict == Verdict::kAccepted;
     }
     if (at >= string.size()) break;
     const char32_t c = DecodeUtf8(string, at);
@@ -153,15 +202,18 @@ Result<std::vector<FacetHit>> SearchFacet(const index::Snapshot& snapshot, std::
   if (order == settings.facet_order_by_count.end()) order = settings.facet_order_by_count.find("*");
   const bool by_count = order != settings.facet_order_by_count.end() && order->second;
 
-  FacetMatcher matcher(snapshot, facet_name, facet_query, locales);
-  const bool all = !facet_query || facet_query->empty();
-  const uint64_t wanted = all && !by_count ? max : std::numeric_limits<uint64_t>::max();
+  const FacetQuery query(snapshot, facet_name, facet_query, locales);
+  const uint64_t wanted = query.all && !by_count ? max : std::numeric_limits<uint64_t>::max();
   FieldCounter counter(snapshot, *field, candidates, wanted);
+  std::vector<ColumnMatcher> matchers;
+  for (const SegmentCounter& segment : counter.segments()) matchers.emplace_back(segment.column(), query);
   std::vector<FieldCounter::Value> values;
-  counter.ForEachString([&](const FieldCounter::Value& value) {
-    if (matcher.Matches(value.string)) values.push_back(value);
-    return by_count || values.size() < max;
-  });
+  counter.ForEachMatchingString(
+      [&](size_t segment, uint32_t string, uint32_t end) { return matchers[segment].Next(string, end); },
+      [&](const FieldCounter::Value& value) {
+        values.push_back(value);
+        return by_count || values.size() < max;
+      });
   if (by_count) {
     std::stable_sort(values.begin(), values.end(), [](const auto& a, const auto& b) {
       return a.count != b.count ? a.count > b.count : a.string > b.string;

@@ -41,6 +41,9 @@ class PrefixMatcher {
   // typos_max: 0 to 2.
   PrefixMatcher(std::string_view query, int typos_max);
   bool Matches(std::string_view string);
+  // After Matches: how many leading bytes of the string settled the answer; all strings that begin with them get the
+  // same one. Nullopt: the end of the string did.
+  std::optional<size_t> settled_by() const { return settled_by_; }
 
  private:
   using Row = std::vector<uint8_t>;  // distances from what was read to each prefix of the query
@@ -48,6 +51,7 @@ class PrefixMatcher {
   Verdict Judge(const Row& row) const;
 
   std::string bytes_;
+  std::optional<size_t> settled_by_;
   std::u32string query_;
   int typos_max_;
   // One per character of the string looked at last, which the next one shares the beginning of.

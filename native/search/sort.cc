@@ -7,7 +7,7 @@
 
 #include "base/json.h"
 #include "bitmap/postings_codec.h"
-#include "index/doc_places.h"
+#include "segment/doc_places.h"
 
 namespace gannet::search {
 namespace {
@@ -18,10 +18,13 @@ using segment::ValueOrdinal;
 // Documents whose distance differs by at most this from the first of a bucket belong to it.
 constexpr double kSamePlaceMetres = 1;
 constexpr uint32_t kSamePlaceDocumentsMax = 1000;
-// Values without any wanted document that are looked at before the wanted documents are sorted instead: so many, and
-// one for this many wanted documents, which makes both cost about the same.
-constexpr uint64_t kMissesFree = 64;
-constexpr uint64_t kDocumentsPerMiss = 4;
+// What looking at a value costs whose documents are not wanted, and what sorting the wanted documents costs for each of
+// them, in nanoseconds. When as much has been spent on the first as the second would take, the second is done.
+constexpr int64_t kFreeNs = 5000;
+constexpr int64_t kNsPerDocument = 30;
+constexpr int64_t kNsPerShortList = 100;
+constexpr int64_t kNsPerLongList = 1000;
+constexpr int64_t kNsPerUnion = 4000;
 
 // Rank of a value in the order of a criterion; its own inverse.
 uint32_t RankOf(const ColumnReader& column, bool ascending, ValueOrdinal value) {
@@ -171,7 +174,7 @@ class SortedBuckets::Segment {
  public:
   Segment(const index::SegmentView& view, const ColumnReader* column, bool ascending, DocSet documents)
       : view_(view), column_(column), ascending_(ascending), documents_(std::move(documents)) {
-    misses_left_ = kMissesFree + documents_.size() / kDocumentsPerMiss;
+    ns_left_ = kFreeNs + static_cast<int64_t>(documents_.size()) * kNsPerDocument;
     if (column_ != nullptr) Advance();
   }
 
@@ -208,8 +211,11 @@ class SortedBuckets::Segment {
   }
 
   void AdvanceByValue() {
-    for (; rank_ < column_->value_count(); ++rank_) {
-      IntersectPostings(column_->postings(value()), documents_, bucket_);
+    bool missed = rank_ == 0;
+    while (rank_ < column_->value_count()) {
+      if (missed && SkipUnion()) continue;
+      const std::string_view postings = column_->postings(value());
+      IntersectPostings(postings, documents_, bucket_);
       if (!bucket_.empty()) {
         // A document with several values stands at the first of them only.
         if (!column_->single_valued()) {
@@ -221,16 +227,37 @@ class SortedBuckets::Segment {
         }
         return;
       }
-      if (misses_left_-- == 0) {
+      ++rank_;
+      missed = true;
+      ns_left_ -= PostingsCount(postings) <= kDeltaPostingsMax ? kNsPerShortList : kNsPerLongList;
+      if (ns_left_ < 0) {
         CollectDocuments();
         return AdvanceByDocument();
       }
     }
   }
 
+  // Goes past a whole union of values that begins here and has no wanted document. False: there is none.
+  bool SkipUnion() {
+    const uint32_t begin = value() < column_->number_count() ? 0 : column_->number_count();
+    for (const uint32_t size : {ColumnReader::kSuperValues, ColumnReader::kGroupValues}) {
+      if (!ascending_ && value() + 1 < size) continue;
+      const ValueOrdinal first = ascending_ ? value() : value() + 1 - size;
+      // A descending walk leaves the strings where they begin, to go on elsewhere.
+      if (!ascending_ && first < begin) continue;
+      const std::string_view postings = column_->StoredUnion(first, size);
+      if (postings.empty()) continue;
+      ns_left_ -= kNsPerUnion;
+      if (PostingsIntersect(postings, documents_)) continue;
+      rank_ += size;
+      return true;
+    }
+    return false;
+  }
+
   void CollectDocuments() {
     by_document_ = true;
-    index::ForEachPlace(view_.rows->docids(), documents_, [&](uint32_t place, uint32_t docid) {
+    segment::ForEachPlace(view_.rows->docids(), documents_, [&](uint32_t place, uint32_t docid) {
       uint32_t first = UINT32_MAX;
       column_->ForEachValue(place, [&](ValueOrdinal value) {
         first = std::min(first, RankOf(*column_, ascending_, value));
@@ -257,7 +284,7 @@ class SortedBuckets::Segment {
   DocSet documents_;      // wanted; of a column with several values per document, those not given yet
   DocSet unvalued_base_;  // then: all wanted
   bool copied_ = false;
-  uint64_t misses_left_;
+  int64_t ns_left_;
   bool by_document_ = false;
   std::vector<uint64_t> heap_;  // rank << 32 | docid, smallest on top
   uint32_t rank_ = 0;           // of bucket_'s value

@@ -12,10 +12,10 @@
 namespace gannet::segment {
 namespace {
 
-// Values per group and per group of groups. A range of any width joins at most two partial groups of single
-// lists, two partial supers of groups, and the whole supers between them.
-constexpr uint32_t kGroupValues = 64;
-constexpr uint32_t kSuperValues = 4096;
+constexpr uint32_t kGroupValues = ColumnReader::kGroupValues;
+constexpr uint32_t kSuperValues = ColumnReader::kSuperValues;
+// Lists up to this length are gathered and sorted rather than joined one by one.
+constexpr uint32_t kGatheredPostingsMax = 128;
 
 // The parts of a blob, each 8-byte aligned, in this order behind a header of their sizes.
 enum Part { kNumbers, kValuePostings, kStringOffsets, kSpellingOffsets, kFlags, kDocOffsets, kCodes, kStrings,
@@ -102,33 +102,48 @@ std::string_view ColumnReader::spelling(uint32_t i) const {
   return spellings_.substr(spelling_offsets_[i], spelling_offsets_[i + 1] - spelling_offsets_[i]);
 }
 
+std::string_view ColumnReader::StoredUnion(ValueOrdinal first, uint32_t size) const {
+  const auto& offsets = size == kSuperValues ? super_offsets_ : group_offsets_;
+  const uint32_t group = first / size;
+  if (first % size != 0 || group + size_t{1} >= offsets.size()) return {};
+  return (size == kSuperValues ? supers_ : groups_).substr(offsets[group], offsets[group + 1] - offsets[group]);
+}
+
 void ColumnReader::UnionRange(ValueOrdinal begin, ValueOrdinal end, DocSet& out) const {
   std::vector<uint32_t> docids;
-  const auto add = [&](std::string_view postings) {
-    if (PostingsCount(postings) <= kDeltaPostingsMax) {
-      PostingsReader(postings).ToVector(docids);
-    } else {
-      UnionPostingsInto(postings, out);
+  std::vector<DocSet> unions;
+  for (ValueOrdinal at = begin; at < end;) {
+    bool stored = false;
+    for (const uint32_t size : {kSuperValues, kGroupValues}) {
+      if (size > end - at) continue;
+      const std::string_view bytes = StoredUnion(at, size);
+      if (bytes.empty()) continue;
+      unions.push_back(DecodePostings(bytes));
+      at += size;
+      stored = true;
+      break;
     }
-  };
-  ValueOrdinal at = begin;
-  // Adds the union of `size` values from `at` on when it is stored and lies in the range.
-  const auto add_group = [&](uint32_t size, std::span<const uint64_t> offsets, std::string_view unions) {
-    const uint32_t group = at / size;
-    if (at % size != 0 || size > end - at || group + size_t{1} >= offsets.size()) return false;
-    UnionPostingsInto(unions.substr(offsets[group], offsets[group + 1] - offsets[group]), out);
-    at += size;
-    return true;
-  };
-  while (at < end) {
-    if (!add_group(kSuperValues, super_offsets_, supers_) && !add_group(kGroupValues, group_offsets_, groups_)) {
-      add(postings(at++));
+    if (stored) continue;
+    const PostingsReader list(postings(at++));
+    if (list.count() <= kGatheredPostingsMax) {
+      list.ToVector(docids);
+    } else {
+      unions.push_back(list.ToDocSet());
     }
   }
-  if (docids.empty()) return;
-  std::sort(docids.begin(), docids.end());
-  docids.erase(std::unique(docids.begin(), docids.end()), docids.end());
-  out |= DocSet::FromSorted(docids);
+  if (!docids.empty()) {
+    std::sort(docids.begin(), docids.end());
+    docids.erase(std::unique(docids.begin(), docids.end()), docids.end());
+    unions.push_back(DocSet::FromSorted(docids));
+  }
+  if (unions.empty()) return;
+  if (unions.size() == 1 && out.empty()) {
+    out = std::move(unions[0]);
+    return;
+  }
+  std::vector<const DocSet*> sets{&out};
+  for (const DocSet& part : unions) sets.push_back(&part);
+  out = DocSet::Union(sets);
 }
 
 uint32_t ColumnReader::LowerNumber(double value) const {

@@ -46,6 +46,11 @@ using ValueOrdinal = uint32_t;
 // One column of one segment. Borrows the mapped file.
 class ColumnReader {
  public:
+  // Values per stored union and per union of unions. A range of any width joins at most two partial groups of single
+  // lists, two partial supers of groups, and the whole supers between them.
+  static constexpr uint32_t kGroupValues = 64;
+  static constexpr uint32_t kSuperValues = 4096;
+
   // blob: as ColumnBuilder wrote it, its checksum verified. Corruption: sizes do not fit.
   static Result<ColumnReader> Open(std::string_view blob);
 
@@ -65,7 +70,10 @@ class ColumnReader {
   std::string_view postings(ValueOrdinal value) const {
     return postings_.substr(posting_offsets_[value], posting_offsets_[value + 1] - posting_offsets_[value]);
   }
-  // Union of the documents of values [begin, end).
+  // Documents of the values [first, first + size) as postings; empty when no such union is stored.
+  // size: kGroupValues or kSuperValues.
+  std::string_view StoredUnion(ValueOrdinal first, uint32_t size) const;
+  // out |= documents of the values [begin, end).
   void UnionRange(ValueOrdinal begin, ValueOrdinal end, DocSet& out) const;
 
   // First number >= value (or > value), counted from 0; number_count() when none.

@@ -239,8 +239,12 @@ TEST(PrefixMatcher, AgreesWithTheTableOfDistances) {
     std::set<std::string> words;
     for (int i = 0; i < 60; ++i) words.insert(word(12));
     for (const std::string& candidate : words) {
-      ASSERT_EQ(matcher.Matches(candidate), NaivePrefixMatch(query, candidate, typos))
-          << query << " " << candidate << " " << typos;
+      const bool expected = typos == 0 ? candidate.starts_with(query) : NaivePrefixMatch(query, candidate, typos);
+      ASSERT_EQ(matcher.Matches(candidate), expected) << query << " " << candidate << " " << typos;
+      if (!matcher.settled_by()) continue;
+      const std::string longer = candidate.substr(0, *matcher.settled_by()) + word(6);
+      ASSERT_EQ(typos == 0 ? longer.starts_with(query) : NaivePrefixMatch(query, longer, typos), expected)
+          << query << " " << candidate << " settles " << longer;
     }
   }
 }

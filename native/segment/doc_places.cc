@@ -1,9 +1,9 @@
-#include "index/doc_places.h"
+#include "segment/doc_places.h"
 
 #include <algorithm>
 #include <bit>
 
-namespace gannet::index {
+namespace gannet::segment {
 
 DocSet DocSetOf(std::vector<uint32_t>& docids) {
   if (docids.empty()) return {};
@@ -25,4 +25,4 @@ DocSet DocSetOf(std::vector<uint32_t>& docids) {
   return DocSet::FromSorted(docids);
 }
 
-}  // namespace gannet::index
+}  // namespace gannet::segment

@@ -7,7 +7,7 @@
 
 #include "bitmap/docset.h"
 
-namespace gannet::index {
+namespace gannet::segment {
 
 // Calls sink(uint32_t place, uint32_t docid) for each of `documents`, ascending.
 // docids: of the segment, ascending. REQUIRES: documents is a subset of them.
@@ -49,4 +49,4 @@ void ForEachPlace(std::span<const uint32_t> docids, const DocSet& documents, Sin
 // cost  linear where they are dense.
 DocSet DocSetOf(std::vector<uint32_t>& docids);
 
-}  // namespace gannet::index
+}  // namespace gannet::segment
