@@ -80,6 +80,7 @@ void Candidates::LoadSegment(size_t segment, const DocSet& documents) {
       }
     }
   }
+  roles.Seal();
   struct Found {
     Role role;
     Place place;
@@ -90,7 +91,7 @@ void Candidates::LoadSegment(size_t segment, const DocSet& documents) {
     if (place < 0) return;
     found.clear();
     roles.Scan(view.text->ForwardRecord(static_cast<uint32_t>(place)),
-               [&](Role role, Ordinal, Place at) { found.push_back({role, at}); });
+               [&](Role role, Place at) { found.push_back({role, at}); });
     const auto by_role = [](const Found& a, const Found& b) { return a.role < b.role; };
     if (found.size() > 1 && !std::is_sorted(found.begin(), found.end(), by_role)) {
       std::stable_sort(found.begin(), found.end(), by_role);
@@ -200,14 +201,7 @@ uint32_t Candidates::WordCount(DocId docid, FieldId field) const {
     if (!segment->live.Contains(docid)) continue;
     const int64_t place = segment->text->Find(docid);
     if (place < 0) return 0;
-    uint32_t count = 0;
-    segment->text->ForEachRun(
-        segment->text->ForwardRecord(static_cast<uint32_t>(place)),
-        [&](FieldId f, uint32_t words) {
-          if (f == field) count = words;
-        },
-        [](FieldId, uint32_t, const segment::PackedOrdinals&) {});
-    return count;
+    return segment->text->FieldWords(segment->text->ForwardRecord(static_cast<uint32_t>(place)), field);
   }
   return 0;
 }

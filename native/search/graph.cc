@@ -219,12 +219,13 @@ DocSet Graph::PhraseDocuments(const Phrase& phrase) {
       }
     }
     if (!all) continue;
+    roles.Seal();
     here.ForEach([&](uint32_t docid) {
       const int64_t place = view.text->Find(docid);
       if (place < 0) return;
       for (auto& list : places) list.clear();
       roles.Scan(view.text->ForwardRecord(static_cast<uint32_t>(place)),
-                 [&](Role role, Ordinal, Place at) { places[role].push_back(at); });
+                 [&](Role role, Place at) { places[role].push_back(at); });
       const auto places_of = [&](WordNumber word) -> const std::vector<Place>& {
         return places[static_cast<size_t>(std::find(distinct.begin(), distinct.end(), word) - distinct.begin())];
       };

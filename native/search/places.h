@@ -1,11 +1,13 @@
 // Finding where the words of a query stand in one document, from its forward record.
 //
 // A role is what a word is to the query: a derivation of some node, a word of some phrase. The map says
-// which ordinals of one segment have which roles; a scan reads a record once and reports each occurrence. A bitset
-// over the dictionary rejects the words that have none, at about a nanosecond each.
+// which ordinals of one segment have which roles; a scan reads a record once and reports each occurrence. Eight
+// ordinals at a time are unpacked and tested, against a few values and ranges, or against a bitset over the
+// dictionary where there are many.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "base/ids.h"
@@ -23,34 +25,62 @@ inline constexpr Place MakePlace(FieldId field, uint32_t position) {
 inline constexpr FieldId FieldOf(Place place) { return static_cast<FieldId>(place >> 16); }
 inline constexpr uint32_t PositionOf(Place place) { return place & 0xffff; }
 
+// Which ordinals are looked for. Ready for reading once Seal was called.
+class OrdinalSet {
+ public:
+  static constexpr size_t kBlock = 64;
+
+  explicit OrdinalSet(uint32_t word_count) : word_count_(word_count) {}
+  void Add(Ordinal begin, Ordinal end);
+  void Seal();
+
+  // Bit i is set when ordinal i of the packed ones is in the set; `ordinals` gets them all.
+  // count: at most kBlock. Bytes up to 16 behind the packed ones are read, and ignored.
+  uint64_t Match(const char* data, uint64_t bit, uint32_t count, uint32_t width, Ordinal* ordinals) const {
+    return match_(*this, data, bit, count, width, ordinals);
+  }
+  bool Has(Ordinal ordinal) const;
+
+  // Few ranges are compared one by one. Public for the kernels.
+  static constexpr size_t kRangesMax = 6;
+  std::vector<std::pair<Ordinal, Ordinal>> ranges;  // [begin, end), merged, ascending
+  std::vector<uint32_t> bits;                       // empty while there are few ranges
+
+ private:
+  using Kernel = uint64_t (*)(const OrdinalSet&, const char*, uint64_t, uint32_t, uint32_t, Ordinal*);
+  uint32_t word_count_;
+  Kernel match_ = nullptr;
+};
+
 class RoleMap {
  public:
-  explicit RoleMap(const segment::TextReader& text)
-      : text_(text), bits_((text.terms().size() + 63) / 64) {}
+  explicit RoleMap(const segment::TextReader& text) : text_(text), set_(text.terms().size()) {}
 
   void Add(Ordinal ordinal, Role role);
   void AddRange(Ordinal begin, Ordinal end, Role role);
+  // Call once, when everything was added.
+  void Seal() { set_.Seal(); }
 
-  // Calls sink(Role, Ordinal, Place) for each occurrence of a word with a role, field by field, in order.
+  // Calls sink(Role, Place) for each occurrence of a word with a role, field by field, in order.
   template <typename Sink>
   void Scan(std::string_view record, Sink&& sink) const {
-    text_.ForEachRun(
-        record, [](FieldId, uint32_t) {},
-        [&](FieldId field, uint32_t position, const segment::PackedOrdinals& run) {
-          const uint64_t mask = (uint64_t{1} << run.width) - 1;
-          uint64_t bit = run.bit;
-          for (uint32_t i = 0; i < run.count; ++i, bit += run.width) {
-            const auto ordinal =
-                static_cast<Ordinal>(LoadFixed<uint64_t>(run.data + (bit >> 3)) >> (bit & 7) & mask);
-            if (ordinal / 64 < bits_.size() && (bits_[ordinal / 64] >> (ordinal % 64) & 1) != 0) {
-              const Place place = MakePlace(field, position + i);
-              Report(ordinal, [&](Role role) { sink(role, ordinal, place); });
-            }
-          }
-        });
+    segment::ForwardDocument document;
+    if (!text_.OpenRecord(record, document)) return;
+    segment::PlaceCursor cursor(document);
+    const segment::PackedOrdinals& words = document.words;
+    Ordinal ordinals[OrdinalSet::kBlock];
+    for (uint32_t at = 0; at < words.count; at += OrdinalSet::kBlock) {
+      const uint32_t count = std::min<uint32_t>(OrdinalSet::kBlock, words.count - at);
+      uint64_t found = set_.Match(words.data, uint64_t{at} * words.width, count, words.width, ordinals);
+      while (found != 0) {
+        const auto i = static_cast<uint32_t>(__builtin_ctzll(found));
+        found &= found - 1;
+        const auto [field, position] = cursor.At(at + i);
+        const Place place = MakePlace(field, position);
+        Report(ordinals[i], [&](Role role) { sink(role, place); });
+      }
+    }
   }
-
-  const segment::TextReader& text() const { return text_; }
 
  private:
   struct Entry {
@@ -73,9 +103,9 @@ class RoleMap {
   }
 
   const segment::TextReader& text_;
-  std::vector<uint64_t> bits_;
+  OrdinalSet set_;
   std::vector<Entry> entries_;
-  std::vector<uint32_t> heads_ = std::vector<uint32_t>(256), next_;  // chains by ordinal
+  std::vector<uint32_t> heads_ = std::vector<uint32_t>(64), next_;  // chains by ordinal
   std::vector<Range> ranges_;
 };
 

@@ -61,6 +61,19 @@ std::string_view TextReader::ForwardRecord(uint32_t place) const {
   return end < begin ? std::string_view() : file_->Read(kForwardData, begin, end - begin);
 }
 
+uint32_t TextReader::FieldWords(std::string_view record, FieldId field) const {
+  ForwardDocument document;
+  if (!OpenRecord(record, document)) return 0;
+  FieldId at = 0;
+  for (ByteReader head(document.head); !head.done() && head.ok();) {
+    at = static_cast<FieldId>(at + head.Varint());
+    const auto words = static_cast<uint32_t>(head.Varint());
+    head.LengthPrefixed();
+    if (at == field) return words;
+  }
+  return 0;
+}
+
 void TextReader::UnionPostings(Ordinal ordinal, const FieldSet* fields, DocSet& out) const {
   if (fields == nullptr) {
     ByteReader reader(PostingBlob(ordinal));
@@ -186,97 +199,92 @@ ForwardWriter::ForwardWriter(SegmentFileWriter& file, uint32_t word_count)
   file_.BeginSection(kForwardData);
 }
 
-void ForwardWriter::BeginDocument(uint32_t field_count) {
-  record_.clear();
-  PutVarint(record_, field_count);
+void ForwardWriter::BeginDocument(uint32_t) {
+  head_.clear();
+  packed_.clear();
+  bits_ = 0;
+  held_ = 0;
+  words_ = 0;
+  last_field_ = 0;
 }
 
 void ForwardWriter::AddField(FieldId field, std::span<const uint32_t> positions,
                              std::span<const Ordinal> ordinals) {
-  PutVarint(record_, field);
-  PutVarint(record_, ordinals.size());
+  PutVarint(head_, static_cast<uint64_t>(field - last_field_));
+  last_field_ = field;
+  PutVarint(head_, ordinals.size());
   // A break: words up to which positions are consecutive, then the positions left out.
-  uint32_t breaks = 0, expected = 0;
-  for (const uint32_t position : positions) {
-    breaks += position != expected;
-    expected = position + 1;
-  }
-  PutVarint(record_, breaks);
-  expected = 0;
-  uint32_t last_break = 0;
+  std::string breaks;
+  uint32_t expected = 0, last_break = 0;
   for (uint32_t i = 0; i < positions.size(); ++i) {
     if (positions[i] != expected) {
-      PutVarint(record_, i - last_break);
-      PutVarint(record_, positions[i] - expected);
+      PutVarint(breaks, i - last_break);
+      PutVarint(breaks, positions[i] - expected);
       last_break = i;
     }
     expected = positions[i] + 1;
   }
-  uint64_t bits = 0;
-  uint32_t held = 0;
+  PutBytes(head_, breaks);
   for (const Ordinal ordinal : ordinals) {
-    bits |= uint64_t{ordinal} << held;
-    held += width_;
-    while (held >= 8) {
-      record_.push_back(static_cast<char>(bits));
-      bits >>= 8;
-      held -= 8;
+    bits_ |= uint64_t{ordinal} << held_;
+    held_ += width_;
+    if (held_ >= 32) {
+      PutFixed<uint32_t>(packed_, static_cast<uint32_t>(bits_));
+      bits_ >>= 32;
+      held_ -= 32;
     }
   }
-  if (held > 0) record_.push_back(static_cast<char>(bits));
-  token_count_ += ordinals.size();
-}
-
-bool ForwardWriter::CopyDocument(std::string_view record, uint32_t width, std::span<const Ordinal> new_ordinals) {
-  record_.clear();
-  ByteReader reader(record);
-  const uint64_t fields = reader.Varint();
-  PutVarint(record_, fields);
-  uint64_t tokens = 0;
-  for (uint64_t f = 0; f < fields; ++f) {
-    const char* head = reader.at();
-    reader.Varint();
-    const uint64_t words = reader.Varint(), breaks = reader.Varint();
-    if (breaks > words) return false;
-    for (uint64_t i = 0; i < breaks * 2; ++i) reader.Varint();
-    if (!reader.ok() || words > reader.left() * uint64_t{8}) return false;
-    record_.append(head, reader.at());
-    const std::string_view packed = reader.Bytes((words * width + 7) / 8);
-    if (!reader.ok()) return false;
-    // Words are taken from `packed` and put into `out` through 64 bits at a time.
-    const size_t begin = record_.size(), bytes = (words * width_ + 7) / 8;
-    record_.resize(begin + bytes + sizeof(uint32_t));
-    char* out = record_.data() + begin;
-    const uint64_t mask = (uint64_t{1} << width) - 1;
-    uint64_t bit = 0, bits = 0;
-    uint32_t held = 0;
-    Ordinal greatest = 0;
-    for (uint64_t i = 0; i < words; ++i, bit += width) {
-      const Ordinal ordinal = new_ordinals[LoadFixed<uint64_t>(packed.data() + (bit >> 3)) >> (bit & 7) & mask];
-      greatest = std::max(greatest, ordinal);
-      bits |= uint64_t{ordinal} << held;
-      held += width_;
-      if (held >= 32) {
-        std::memcpy(out, &bits, sizeof(uint32_t));
-        out += sizeof(uint32_t);
-        bits >>= 32;
-        held -= 32;
-      }
-    }
-    if (words > 0 && greatest >= word_count_) return false;
-    std::memcpy(out, &bits, sizeof(uint32_t));
-    record_.resize(begin + bytes);
-    tokens += words;
-  }
-  if (!reader.done()) return false;
-  token_count_ += tokens;
-  EndDocument();
-  return true;
+  words_ += static_cast<uint32_t>(ordinals.size());
 }
 
 void ForwardWriter::EndDocument() {
+  for (; held_ > 0; held_ -= std::min<uint32_t>(held_, 8), bits_ >>= 8) packed_.push_back(static_cast<char>(bits_));
+  record_.clear();
+  PutVarint(record_, words_);
+  PutBytes(record_, head_);
+  record_ += packed_;
+  token_count_ += words_;
   file_.Append(record_);
   offsets_.push_back(offsets_.back() + record_.size());
+}
+
+bool ForwardWriter::CopyDocument(std::string_view record, uint32_t width, std::span<const Ordinal> new_ordinals) {
+  ByteReader reader(record);
+  const uint64_t words = reader.Varint();
+  const std::string_view head = reader.LengthPrefixed();
+  if (!reader.ok() || words > reader.left() * uint64_t{8}) return false;
+  const std::string_view packed = reader.Bytes((words * width + 7) / 8);
+  if (!reader.ok() || !reader.done()) return false;
+  record_.clear();
+  PutVarint(record_, words);
+  PutBytes(record_, head);
+  // Words are taken from `packed` and put into `out` through 64 bits at a time.
+  const size_t begin = record_.size(), bytes = (words * width_ + 7) / 8;
+  record_.resize(begin + bytes + sizeof(uint32_t));
+  char* out = record_.data() + begin;
+  const uint64_t mask = (uint64_t{1} << width) - 1;
+  uint64_t bit = 0, bits = 0;
+  uint32_t held = 0;
+  Ordinal greatest = 0;
+  for (uint64_t i = 0; i < words; ++i, bit += width) {
+    const Ordinal ordinal = new_ordinals[LoadFixed<uint64_t>(packed.data() + (bit >> 3)) >> (bit & 7) & mask];
+    greatest = std::max(greatest, ordinal);
+    bits |= uint64_t{ordinal} << held;
+    held += width_;
+    if (held >= 32) {
+      std::memcpy(out, &bits, sizeof(uint32_t));
+      out += sizeof(uint32_t);
+      bits >>= 32;
+      held -= 32;
+    }
+  }
+  if (words > 0 && greatest >= word_count_) return false;
+  std::memcpy(out, &bits, sizeof(uint32_t));
+  record_.resize(begin + bytes);
+  token_count_ += words;
+  file_.Append(record_);
+  offsets_.push_back(offsets_.back() + record_.size());
+  return true;
 }
 
 void ForwardWriter::Finish() {

@@ -7,6 +7,7 @@
 // Threads: a reader is immutable and shared.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -60,6 +61,60 @@ struct PackedOrdinals {
   }
 };
 
+// One document of the forward index: its words in order, field after field, and the head that says where they stand.
+struct ForwardDocument {
+  std::string_view head;
+  PackedOrdinals words;
+};
+
+// Field and position of words given by ascending index. Cost: a step per field and per gap between positions.
+class PlaceCursor {
+ public:
+  explicit PlaceCursor(const ForwardDocument& document) : head_(document.head) {}
+
+  // REQUIRES: indexes ascending over the calls, below the number of words.
+  std::pair<FieldId, uint32_t> At(uint32_t index) {
+    while (index >= run_end_ && Advance()) {
+    }
+    return {field_, position_ + (index - run_begin_)};
+  }
+  // Of the field of the last index.
+  uint32_t field_words() const { return field_words_; }
+  // Index behind the last word that follows the last index without a gap, in the same field.
+  uint32_t run_end() const { return run_end_; }
+
+ private:
+  // Moves to the next run: behind a gap of this field, or the first of the next field. False: there is none.
+  bool Advance() {
+    if (run_end_ < field_end_) {
+      position_ += run_end_ - run_begin_ + gap_;
+      run_begin_ = run_end_;
+    } else {
+      if (head_.done()) return false;
+      field_ = static_cast<FieldId>(field_ + head_.Varint());
+      field_words_ = static_cast<uint32_t>(head_.Varint());
+      breaks_ = ByteReader(head_.LengthPrefixed());
+      run_begin_ = field_end_;
+      field_end_ += field_words_;
+      position_ = 0;
+    }
+    run_end_ = field_end_;
+    if (!breaks_.done()) {
+      run_end_ = static_cast<uint32_t>(std::min<uint64_t>(run_begin_ + breaks_.Varint(), field_end_));
+      gap_ = static_cast<uint32_t>(breaks_.Varint());
+    }
+    return true;
+  }
+
+  ByteReader head_;
+  ByteReader breaks_{std::string_view()};
+  FieldId field_ = 0;
+  uint32_t field_words_ = 0, field_end_ = 0;
+  uint32_t run_begin_ = 0, run_end_ = 0;
+  uint32_t position_ = 0;  // of the word at run_begin_
+  uint32_t gap_ = 0;       // positions left out behind the run
+};
+
 class TextReader {
  public:
   // Corruption: a section is missing or its size impossible.
@@ -88,6 +143,21 @@ class TextReader {
   int64_t Find(DocId docid) const;
   std::string_view ForwardRecord(uint32_t place) const;
 
+  // False: the record is damaged, which the file is then marked as.
+  bool OpenRecord(std::string_view record, ForwardDocument& document) const {
+    ByteReader reader(record);
+    const uint64_t words = reader.Varint();
+    document.head = reader.LengthPrefixed();
+    const std::string_view packed = reader.Bytes((words * ordinal_width_ + 7) / 8);
+    document.words = {packed.data(), 0, static_cast<uint32_t>(words), ordinal_width_};
+    if (!reader.ok() || !reader.done() || words > UINT32_MAX) {
+      file_->MarkCorrupt();
+      return false;
+    }
+    return true;
+  }
+  // Number of indexed words of a field of the document.
+  uint32_t FieldWords(std::string_view record, FieldId field) const;
   // Calls sink(FieldId, uint32_t first_position, PackedOrdinals run) for each run of words at consecutive
   // positions, and before the runs of a field begin_field(FieldId, uint32_t word_count).
   template <typename BeginField, typename Sink>
@@ -164,7 +234,10 @@ class ForwardWriter {
   uint32_t word_count_;
   uint64_t token_count_ = 0;
   std::vector<uint64_t> offsets_{0};
-  std::string record_;
+  std::string record_, head_, packed_;
+  uint64_t bits_ = 0;  // packed, not yet in packed_
+  uint32_t held_ = 0, words_ = 0;
+  FieldId last_field_ = 0;
 };
 
 // Bits that hold every ordinal below `word_count`; at least 1.
@@ -192,34 +265,24 @@ void TextReader::ForEachField(Ordinal ordinal, Sink&& sink) const {
 
 template <typename BeginField, typename Sink>
 void TextReader::ForEachRun(std::string_view record, BeginField&& begin_field, Sink&& sink) const {
-  ByteReader reader(record);
-  const uint64_t fields = reader.Varint();
-  for (uint64_t f = 0; f < fields && reader.ok(); ++f) {
-    const auto field = static_cast<FieldId>(reader.Varint());
-    const auto words = static_cast<uint32_t>(reader.Varint());
-    const uint64_t breaks = reader.Varint();
-    // The breaks are read again while the runs are given out; the packed words follow them.
-    ByteReader at(std::string_view(reader.at(), reader.left()));
-    for (uint64_t i = 0; i < breaks * 2 && reader.ok(); ++i) reader.Varint();
-    const uint64_t bytes = (uint64_t{words} * ordinal_width_ + 7) / 8;
-    const std::string_view packed = reader.Bytes(bytes);
-    if (!reader.ok()) {
+  ForwardDocument document;
+  if (!OpenRecord(record, document)) return;
+  PlaceCursor cursor(document);
+  uint32_t field_end = 0;
+  for (uint32_t at = 0; at < document.words.count;) {
+    const auto [field, position] = cursor.At(at);
+    const uint32_t end = std::min(cursor.run_end(), document.words.count);
+    if (end <= at) {
       file_->MarkCorrupt();
       return;
     }
-    begin_field(field, words);
-    uint32_t done = 0, position = 0;
-    for (uint64_t i = 0; i <= breaks; ++i) {
-      const uint64_t until = i == breaks ? words : std::min<uint64_t>(done + at.Varint(), words);
-      if (until > done) {
-        sink(field, position,
-             PackedOrdinals{packed.data(), uint64_t{done} * ordinal_width_,
-                            static_cast<uint32_t>(until - done), ordinal_width_});
-        position += static_cast<uint32_t>(until - done);
-        done = static_cast<uint32_t>(until);
-      }
-      if (i < breaks) position += static_cast<uint32_t>(at.Varint());
+    if (at >= field_end) {
+      begin_field(field, cursor.field_words());
+      field_end = at + cursor.field_words();
     }
+    sink(field, position,
+         PackedOrdinals{document.words.data, document.words.bit + uint64_t{at} * ordinal_width_, end - at, ordinal_width_});
+    at = end;
   }
 }
 
