@@ -357,16 +357,29 @@ function isTaskOf(operation: Operation, task: SeenTask): boolean {
     case 'clear':
       return task.customMetadata === tagOf(operation.serial);
     case 'settings':
-      if (operation.patch === null) {
-        return Object.values(task.details ?? {}).every((value) => value === null);
-      }
-      return isDeepStrictEqual(task.details, operation.patch);
+      return isDeepStrictEqual(
+        task.details,
+        shownPatch(operation.patch ?? allNull(task.details ?? {})),
+      );
     case 'create':
       return task.details?.['primaryKey'] === operation.primaryKey;
     case 'deleteIndex':
     case 'swap':
       return true;
   }
+}
+
+function allNull(settings: Settings): Settings {
+  return Object.fromEntries(Object.keys(settings).map((name) => [name, null]));
+}
+
+/** Two settings show a reset as the value it leads to. */
+function shownPatch(patch: Settings): Settings {
+  const shown = { ...patch };
+  for (const name of ['displayedAttributes', 'searchableAttributes']) {
+    if (shown[name] === null) shown[name] = ['*'];
+  }
+  return shown;
 }
 
 function checkEnd(task: SeenTask, operation: Operation, end: End): void {
@@ -408,7 +421,7 @@ function detailsOf(operation: Operation, { result }: End): Record<string, unknow
     case 'deleteIndex':
       return { deletedDocuments: result };
     case 'settings':
-      return operation.patch;
+      return operation.patch === null ? null : shownPatch(operation.patch);
     case 'create':
       return { primaryKey: operation.primaryKey };
     case 'swap':

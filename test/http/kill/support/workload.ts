@@ -170,7 +170,7 @@ export class Workload {
       displayedAttributes: () => (random.chance(0.7) ? ['*'] : ['id', 'title', 'generation']),
       // Rebuild the index, or parts of it.
       filterableAttributes: () => random.some(['bucket', 'price', 'tags'], random.int(1, 4)),
-      sortableAttributes: () => random.some(['price', 'bucket'], random.int(0, 3)),
+      sortableAttributes: () => random.some(['price', 'bucket'], random.int(0, 3)).sort(),
       searchableAttributes: () =>
         random.chance(0.4) ? ['*'] : random.some(TEXT_FIELDS, random.int(1, 4)),
       stopWords: () => random.some(STOP_WORDS, random.int(0, 3)).sort(),
