@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { settle, tasksFrom } from './support/compare.ts';
+import { addonIsBuilt, ServerProcess } from './support/server-process.ts';
+
+const PORT = 7896;
+const DISK_MIB = 24;
+const DOCUMENTS_PER_TASK = 120;
+/** The store is tried again every ten seconds. */
+const RETRY_MS_MAX = 15_000;
+
+interface Hits {
+  hits: { id: string }[];
+  estimatedTotalHits: number;
+}
+
+/** Text that does not compress away. */
+function documents(first: number): Record<string, unknown>[] {
+  return Array.from({ length: DOCUMENTS_PER_TASK }, (_, n) => ({
+    id: String(first + n),
+    task: String(first / DOCUMENTS_PER_TASK),
+    text: Array.from({ length: 120 }, (__, w) =>
+      ((first + n) * 7919 * (w + 1) + w * 104_729).toString(36),
+    ).join(' '),
+  }));
+}
+
+describe('a full disk', function () {
+  this.timeout(240_000);
+
+  let dir: string;
+  let server: ServerProcess;
+
+  const mount = (...args: string[]): boolean => spawnSync('mount', args).status === 0;
+
+  beforeEach(function () {
+    if (!addonIsBuilt()) this.skip();
+    dir = mkdtempSync(join(tmpdir(), 'gannet-full-'));
+    if (!mount('-t', 'tmpfs', '-o', `size=${DISK_MIB}m`, 'tmpfs', dir)) {
+      rmSync(dir, { recursive: true });
+      console.log('      skipped: mounting a small tmpfs is not permitted here');
+      this.skip();
+    }
+  });
+
+  afterEach(async function () {
+    if (this.currentTest!.isPending()) return;
+    if (!server.hasExited) await server.kill();
+    spawnSync('umount', ['-l', dir]);
+    rmSync(dir, { recursive: true, force: true });
+  });
+
+  const count = async (): Promise<number> =>
+    (await server.client.post<Hits>('/indexes/a/search', { limit: 0 })).estimatedTotalHits;
+
+  const add = async (n: number): Promise<number> => {
+    const { status, text } = await server.client.call('POST', '/indexes/a/documents', {
+      body: documents(n * DOCUMENTS_PER_TASK),
+    });
+    if (status === 202) return status;
+    assert.match(text, /no_space_left_on_device/, text);
+    return status;
+  };
+
+  it('refuses or fails tasks and tells why, loses nothing acknowledged, and goes on reading', async () => {
+    server = await ServerProcess.start({ dir: join(dir, 'data'), port: PORT });
+    const settings = { pagination: { maxTotalHits: 1_000_000 }, filterableAttributes: ['task'] };
+    await server.client.call('PATCH', '/indexes/a/settings', { body: settings });
+    await settle(server.client);
+
+    let accepted = 0;
+    let refused = 0;
+    for (let n = 0; n < 1000 && refused < 3; n++) {
+      const before = accepted;
+      if ((await add(n)) === 202) accepted++;
+      else refused++;
+      if (n % 4 === 0 || accepted === before) {
+        // Reading goes on all the while.
+        assert.equal(typeof (await count()), 'number');
+        await Promise.race([settle(server.client), sleep(500)]);
+      }
+      const [failed] = (
+        await server.client.get<{ results: { uid: number }[] }>('/tasks?statuses=failed&limit=1')
+      ).results;
+      if (failed !== undefined && n > failed.uid + 20) break;
+    }
+    assert.ok(accepted > 10, 'some tasks fitted');
+
+    // Whatever could not be recorded while the disk was full is recorded when there is room.
+    await sleep(1000);
+    assert.equal(typeof (await count()), 'number');
+    assert.ok(mount('-o', 'remount,size=400m', dir));
+    await Promise.race([settle(server.client), sleep(RETRY_MS_MAX)]);
+    await settle(server.client);
+
+    const check = async (): Promise<void> => {
+      const tasks = (await tasksFrom(server.client, 0)).slice(1);
+      assert.equal(tasks.length, accepted, 'the acknowledged tasks and no refused ones are there');
+      let expected = 0;
+      for (const { uid, status, error, details } of tasks) {
+        if (status === 'failed') {
+          assert.equal(error!.code, 'no_space_left_on_device', `${uid}: ${error!.message}`);
+          assert.deepEqual(details, {
+            receivedDocuments: DOCUMENTS_PER_TASK,
+            indexedDocuments: 0,
+          });
+        } else {
+          assert.equal(status, 'succeeded');
+          expected += DOCUMENTS_PER_TASK;
+        }
+      }
+      assert.equal(await count(), expected, 'the documents of the tasks that succeeded');
+      assert.ok(
+        refused > 0 || tasks.some(({ status }) => status === 'failed'),
+        'the disk was full at some time',
+      );
+    };
+    await check();
+    const failures = (await tasksFrom(server.client, 0)).filter(({ status }) => status === 'failed');
+    console.log(`      ${accepted} tasks, ${failures.length} failed, ${refused} requests refused`);
+
+    // It goes on without a restart, and after one.
+    assert.equal(await add(2000), 202);
+    accepted++;
+    await settle(server.client);
+    const last = (await tasksFrom(server.client, 0)).at(-1)!;
+    assert.equal(last.status, 'succeeded', JSON.stringify(last.error));
+    await check();
+    await server.kill();
+    server = await ServerProcess.start({ dir: join(dir, 'data'), port: PORT });
+    await check();
+  });
+});
