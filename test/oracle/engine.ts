@@ -244,7 +244,7 @@ export class Oracle {
       hits: [],
       offset,
       end,
-      wanted: paged ? Infinity : end,
+      wanted: paged && (params.rankingScoreThreshold ?? null) !== null ? Infinity : end,
       distinct: params.distinct ?? this.settings.distinctAttribute ?? null,
       threshold: params.rankingScoreThreshold ?? null,
       excluded: new Uint8Array(this.documents.length),
@@ -258,6 +258,7 @@ export class Oracle {
       // The rule is always the first: nothing that ranks may come before it.
       this.#wordsRule(buckets, applied, run);
     } else for (const [, bucket] of buckets) this.#refine(bucket, applied, [], run);
+    if (run.distinct !== null && paged) this.#distinctRest(universe, run);
     run.universe = universe.filter((id) => run.excluded[id] === 0);
     run.total = run.universe.length;
     return run;
@@ -605,6 +606,18 @@ export class Oracle {
       for (const [id, other] of this.documents.entries()) {
         if (id !== document && distinctKeys(other, run.distinct).some((key) => keys.has(key))) run.excluded[id] = 1;
       }
+    }
+  }
+
+  /** What no rule has looked at keeps the first document of each value, by document number. */
+  #distinctRest(universe: readonly number[], run: Run): void {
+    const seen = new Set(run.hits.flatMap(({ document }) => distinctKeys(this.documents[document]!, run.distinct!)));
+    const shown = new Set(run.hits.map(({ document }) => document));
+    for (const id of universe) {
+      if (run.excluded[id] === 1 || shown.has(id)) continue;
+      const keys = distinctKeys(this.documents[id]!, run.distinct!);
+      if (keys.some((key) => seen.has(key))) run.excluded[id] = 1;
+      else for (const key of keys) seen.add(key);
     }
   }
 

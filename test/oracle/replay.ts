@@ -4,7 +4,7 @@
  *     npx tsx test/oracle/replay.ts FILE.ndjson.gz [--every N] [--from N] [--show N] [--q TEXT]
  */
 import { readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { gunzipSync } from 'node:zlib';
 import type { Document } from './corpus.ts';
@@ -58,7 +58,7 @@ for (const file of positionals) {
     .split('\n')
     .map((line) => JSON.parse(line) as unknown);
   const { settings, data, primaryKey } = head as { settings: Settings; data: string; primaryKey: string };
-  const text = gunzipSync(readFileSync(join(dirname(file), data))).toString();
+  const text = gunzipSync(readFileSync(resolve(dirname(file), data))).toString();
   const documents = (
     data.endsWith('.json.gz') ? JSON.parse(text) : text.trim().split('\n').map((line) => JSON.parse(line))
   ) as Document[];
