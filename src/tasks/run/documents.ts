@@ -1,9 +1,9 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { ApiError } from '../../contract/errors.ts';
 import { BatchCanceled } from '../../engine/errors.ts';
 import type { BatchOutcome, BatchStep } from '../../engine/native.ts';
 import type { IndexEntry } from '../../engine/registry.ts';
-import { FLAG } from '../../store/task-chunk.ts';
+import { FLAG, NONE } from '../../store/task-chunk.ts';
 import type { TaskStore } from '../../store/task-store.ts';
 import {
   allFailed,
@@ -32,12 +32,17 @@ export async function runDocuments(context: RunContext): Promise<RunResult> {
     }
     progress.enter(1, 'computing document changes', 1, 3);
     const payloads: Buffer[] = [];
-    const steps =
-      batch.kind === 'clear'
-        ? tasks.filter(({ kind }) => kind === 'clear').map(clearStep)
-        : await documentSteps(context, tasks, entry.summary.primaryKey, payloads);
+    if (batch.kind === 'clear') {
+      const steps = tasks.filter(({ kind }) => kind === 'clear').map(clearStep);
+      return concludeTasks(tasks, await applySteps(context, entry, steps, payloads));
+    }
+    const { sound, ends } = await withoutDamaged(context, tasks);
+    if (sound.length === 0) return ends;
+    const steps = await documentSteps(context, sound, entry.summary.primaryKey, payloads);
     progress.enter(1, 'indexing', 2, 3);
-    return concludeTasks(tasks, await applySteps(context, entry, steps, payloads));
+    const uids = sound.map(({ uid }) => uid);
+    const outcome = await applySteps(context, entry, steps, payloads, uids);
+    return [...concludeTasks(sound, outcome), ...ends];
   });
 }
 
@@ -93,6 +98,39 @@ function refusedKey(task: BatchTask, indexUid: string, indexKey: string | null):
     'index_primary_key_already_exists',
     `Index \`${indexUid}\` already has the primary key \`${indexKey}\`; ` +
       `it cannot become \`${row.primaryKey}\`.`,
+  );
+}
+
+/**
+ * Sets the tasks apart whose payload file is no longer what was stored: they fail, the others go on. They
+ * are no tasks of the engine's batch, so that after a crash they are looked at again.
+ */
+async function withoutDamaged(
+  { store, cancel }: RunContext,
+  tasks: readonly BatchTask[],
+): Promise<{ sound: BatchTask[]; ends: RunResult['ends'] }> {
+  const sound: BatchTask[] = [];
+  const ends: RunResult['ends'] = [];
+  const pause = pauser();
+  for (const task of tasks) {
+    const error = damageOf(store, task.uid);
+    if (error === null) sound.push(task);
+    else ends.push({ uid: task.uid, status: 'failed', result: 0, error: error.toJSON() });
+    if (await pause()) cancel.check();
+  }
+  return { sound, ends };
+}
+
+function damageOf(store: TaskStore, uid: number): ApiError | null {
+  const { flags, payloadBytes } = store.record(uid)!;
+  if ((flags & FLAG.payloadFile) === 0) return null;
+  const found = statSync(store.payloadFile(uid), { throwIfNoEntry: false });
+  // Sizes beyond are recorded as this one.
+  if (found !== undefined && Math.min(found.size, NONE) === payloadBytes) return null;
+  const state = found === undefined ? 'is gone' : `has ${found.size} bytes`;
+  return new ApiError(
+    'io_error',
+    `The stored payload of this task ${state}; ${payloadBytes} bytes were stored. Send the documents again.`,
   );
 }
 

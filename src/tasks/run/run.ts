@@ -120,16 +120,20 @@ export function allFailed(batch: Batch, error: ApiError): TaskEnd[] {
   return batch.uids.map((uid) => ({ uid, status: 'failed', result: 0, error: error.toJSON() }));
 }
 
-/** Runs steps on an open index. Rejects with `ApiError` or `BatchCanceled`; then nothing has changed. */
+/**
+ * Runs steps on an open index. Rejects with `ApiError` or `BatchCanceled`; then nothing has changed.
+ * @param taskUids the tasks that the outcome alone concludes
+ */
 export async function applySteps(
   context: RunContext,
   entry: IndexEntry,
   steps: BatchStep[],
   payloads: Buffer[],
+  taskUids: number[] = context.batch.uids,
 ): Promise<BatchOutcome> {
-  const { batch, batchUid, now, progress, cancel } = context;
+  const { batchUid, now, progress, cancel } = context;
   const { handle } = entry;
-  const job: BatchJob = { batchUid, taskUids: batch.uids, now, steps };
+  const job: BatchJob = { batchUid, taskUids, now, steps };
   cancel.check();
   entry.isIndexing = true;
   progress.inner = () => handle.batchProgress();
