@@ -14,11 +14,8 @@ namespace {
 using filter::Node;
 using filter::Operator;
 using segment::ColumnReader;
+using ValueRange = segment::ColumnReader::ValueRange;
 using segment::ValueOrdinal;
-
-struct ValueRange {
-  ValueOrdinal begin, end;
-};
 
 // A literal of the expression in both of its readings.
 struct Literal {
@@ -143,12 +140,6 @@ uint64_t ValuesIn(const std::vector<ValueRange>& ranges) {
   return values;
 }
 
-DocSet UnionOf(const ColumnReader& column, const std::vector<ValueRange>& ranges) {
-  DocSet documents;
-  for (const ValueRange& range : ranges) column.UnionRange(range.begin, range.end, documents);
-  return documents;
-}
-
 // Documents of the segment, dead ones included, with a value in one of the ranges.
 DocSet DocumentsOf(const ColumnReader& column, const std::vector<ValueRange>& ranges) {
   const uint64_t values = ValuesIn(ranges);
@@ -164,10 +155,10 @@ DocSet DocumentsOf(const ColumnReader& column, const std::vector<ValueRange>& ra
     }
     if (begin < column.value_count()) others.push_back({begin, column.value_count()});
     DocSet documents = DecodePostings(column.valued_bytes());
-    documents -= UnionOf(column, others);
+    documents -= column.UnionOf(others);
     return documents;
   }
-  return UnionOf(column, ranges);
+  return column.UnionOf(ranges);
 }
 
 // Of `documents`, which are live in the segment, those with a value in one of the ranges: one by one.

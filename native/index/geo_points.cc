@@ -11,9 +11,13 @@ namespace {
 
 using filter::GeoPoint;
 
-// Below so many documents (or this share of a segment's points) their own points are sorted at once.
-constexpr uint64_t kFewDocuments = 512;
-constexpr uint64_t kFewShare = 64;
+// To find a page of documents in a tree of which they are the n-th part, some 20 n points are looked at. Sorting the
+// documents by their own points costs more than ten times as much for each of them, so that it is better for so many:
+constexpr uint64_t kFewDocuments = 256;
+bool IsFew(uint64_t documents, uint64_t points) {
+  return documents <= kFewDocuments || documents * documents <= points * 2;
+}
+constexpr uint64_t kStrangersPerDocument = 12;  // points met that cost what one document costs
 
 struct GeoFields {
   FieldId lat, lng;
@@ -127,13 +131,13 @@ PointsByDistance::PointsByDistance(const Snapshot& snapshot, GeoPoint place, boo
     part.count = part.documents.size();
     if (part.count == 0) continue;
     const auto number = static_cast<uint32_t>(parts_.size());
-    if (part.count <= std::max(kFewDocuments, segment->documents->size() / kFewShare)) {
+    if (IsFew(part.count, segment->documents->size())) {
       parts_.push_back(std::move(part));
       AddAllPoints(number);
       continue;
     }
     part.points = &PointsOf(*segment, *fields);
-    strangers_max_ += part.count;
+    strangers_max_ += part.count * kStrangersPerDocument;
     walking_ = true;
     parts_.push_back(std::move(part));
     const segment::GeoIndex& points = *parts_[number].points;

@@ -16,25 +16,13 @@ using segment::ColumnReader;
 using segment::ValueOrdinal;
 
 // Costs in nanoseconds, of one million documents on one core.
-constexpr double kNsPerDocument = 1.5;         // of a pass, one value per document
-constexpr double kNsPerDocumentSeveral = 6;    // of a pass, several values per document
-constexpr double kNsPerCounter = 0.3;          // to clear and to look at
-constexpr double kNsPerList = 60;              // to open a posting list
-constexpr double kNsPerShortPosting = 1.5;     // to look up a docid of a sorted list
-constexpr double kNsPerBitsetByte = 0.05;      // to intersect two bitsets
+constexpr double kNsPerDocument = 1.5;       // of a pass, one value per document
+constexpr double kNsPerDocumentSeveral = 6;  // of a pass, several values per document
+constexpr double kNsPerCounter = 0.3;        // to clear and to look at
 
 // To gather and sort so few values is cheaper than to clear a counter for each of the column.
 constexpr uint64_t kSparseDocuments = 64;
 constexpr uint64_t kValuesPerSparseDocument = 16;
-
-double NsOfIntersection(const ColumnReader& column, uint64_t documents) {
-  const double values = std::max(1u, column.value_count());
-  const double bytes = static_cast<double>(column.postings_bytes()) / values;
-  const double share = static_cast<double>(documents) / values;
-  // From about one document in sixteen on, lists are bitsets.
-  const bool bitsets = share * 16 > static_cast<double>(documents);
-  return kNsPerList + (bitsets ? bytes * kNsPerBitsetByte : share * kNsPerShortPosting);
-}
 
 }  // namespace
 
@@ -53,7 +41,8 @@ SegmentCounter::SegmentCounter(const index::SegmentView& segment, const ColumnRe
   const double ns_per_document = column.single_valued() ? kNsPerDocument : kNsPerDocumentSeveral;
   const double dense = static_cast<double>(std::min(size_, documents - size_)) * ns_per_document +
                        column.value_count() * kNsPerCounter;
-  const double ask = NsOfIntersection(column, documents);
+  const double ask = static_cast<double>(
+      ColumnReader::NsOfIntersection(documents / std::max(1u, column.value_count()), size_, documents));
   const double asks = static_cast<double>(std::min<uint64_t>(values_wanted, column.value_count()));
   // How many values are met until enough of them have candidates is only known afterwards: expect twice as many.
   if (asks * 2 * ask < dense) {
@@ -127,9 +116,11 @@ ValueOrdinal SegmentCounter::Seek(ValueOrdinal from, ValueOrdinal end, uint64_t&
     count = at->second;
     return at->first;
   }
-  for (; from < end; ++from) {
+  for (bool missed = from == 0; from < end; missed = true) {
+    if (missed && way_ == Way::kIntersect && column_->SkipUp(from, end, candidates_)) continue;
     count = Count(from);
     if (count > 0) return from;
+    ++from;
   }
   return end;
 }
@@ -141,6 +132,9 @@ ValueOrdinal SegmentCounter::SeekLast(ValueOrdinal begin, ValueOrdinal end) {
     return std::prev(at)->first;
   }
   for (ValueOrdinal value = end; value > begin; --value) {
+    while (way_ == Way::kIntersect && column_->SkipDown(value, begin, candidates_)) {
+    }
+    if (value == begin) break;
     if (Count(value - 1) > 0) return value - 1;
   }
   return end;

@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -80,11 +81,11 @@ class FieldCounter {
   // false.
   template <typename Sink>
   void ForEachNumber(Sink&& sink) {
-    Walk(false, sink, [](size_t, uint32_t string, uint32_t) { return string; });
+    Walk(false, sink, AnyValue());
   }
   template <typename Sink>
   void ForEachString(Sink&& sink) {
-    Walk(true, sink, [](size_t, uint32_t string, uint32_t) { return string; });
+    Walk(true, sink, AnyValue());
   }
   // Only strings that match: next(segment, string, end) is the first one of [string, end) that does, counted from 0, or
   // end. The segment is its place in segments().
@@ -98,6 +99,7 @@ class FieldCounter {
   std::string Spelling(std::string_view normalised);
 
  private:
+  struct AnyValue {};
   template <typename Sink, typename Next>
   void Walk(bool strings, Sink&& sink, Next&& next);
   std::string SpellingIn(SegmentCounter& counter, uint32_t string, DocId docid);
@@ -118,19 +120,22 @@ void FieldCounter::Walk(bool strings, Sink&& sink, Next&& next) {
   // To the first value from head.at on that matches and occurs.
   const auto settle = [&](Head& head) {
     const uint32_t numbers = head.counter->column().number_count();
-    while (head.at < head.end) {
-      if (head.counter->sparse()) {
-        head.at = head.counter->Seek(head.at, head.end, head.count);
-        if (!strings || head.at == head.end) return;
-        const uint32_t string = head.at - numbers;
-        if (next(head.segment, string, string + 1) == string) return;
-      } else {
-        if (strings) head.at = numbers + next(head.segment, head.at - numbers, head.end - numbers);
-        if (head.at >= head.end) return;
-        head.count = head.counter->Count(head.at);
-        if (head.count > 0) return;
+    if constexpr (std::is_same_v<std::remove_cvref_t<Next>, AnyValue>) {
+      head.at = head.counter->Seek(head.at, head.end, head.count);
+    } else {
+      for (; head.at < head.end; ++head.at) {
+        if (head.counter->sparse()) {
+          head.at = head.counter->Seek(head.at, head.end, head.count);
+          if (head.at == head.end) return;
+          const uint32_t string = head.at - numbers;
+          if (next(head.segment, string, string + 1) == string) return;
+        } else {
+          head.at = numbers + next(head.segment, head.at - numbers, head.end - numbers);
+          if (head.at == head.end) return;
+          head.count = head.counter->Count(head.at);
+          if (head.count > 0) return;
+        }
       }
-      ++head.at;
     }
   };
   std::vector<Head> heads;

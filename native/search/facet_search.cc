@@ -203,7 +203,7 @@ Result<std::vector<FacetHit>> SearchFacet(const index::Snapshot& snapshot, std::
   const bool by_count = order != settings.facet_order_by_count.end() && order->second;
 
   const FacetQuery query(snapshot, facet_name, facet_query, locales);
-  const uint64_t wanted = query.all && !by_count ? max : std::numeric_limits<uint64_t>::max();
+  const uint64_t wanted = query.all && by_count ? std::numeric_limits<uint64_t>::max() : max;
   FieldCounter counter(snapshot, *field, candidates, wanted);
   std::vector<ColumnMatcher> matchers;
   for (const SegmentCounter& segment : counter.segments()) matchers.emplace_back(segment.column(), query);

@@ -18,13 +18,12 @@ using segment::ValueOrdinal;
 // Documents whose distance differs by at most this from the first of a bucket belong to it.
 constexpr double kSamePlaceMetres = 1;
 constexpr uint32_t kSamePlaceDocumentsMax = 1000;
-// What looking at a value costs whose documents are not wanted, and what sorting the wanted documents costs for each of
-// them, in nanoseconds. When as much has been spent on the first as the second would take, the second is done.
+// What it costs to sort the wanted documents by their own values: nanoseconds for each of them, where they lie close
+// together and where they do not. When as much has been spent on values that have none of them, this is done instead.
 constexpr int64_t kFreeNs = 5000;
-constexpr int64_t kNsPerDocument = 30;
-constexpr int64_t kNsPerShortList = 100;
-constexpr int64_t kNsPerLongList = 1000;
-constexpr int64_t kNsPerUnion = 4000;
+constexpr int64_t kNsPerCloseDocument = 15;
+constexpr int64_t kNsPerDistantDocument = 80;
+constexpr uint64_t kCloseShare = 20;  // one document in so many
 
 // Rank of a value in the order of a criterion; its own inverse.
 uint32_t RankOf(const ColumnReader& column, bool ascending, ValueOrdinal value) {
@@ -174,7 +173,9 @@ class SortedBuckets::Segment {
  public:
   Segment(const index::SegmentView& view, const ColumnReader* column, bool ascending, DocSet documents)
       : view_(view), column_(column), ascending_(ascending), documents_(std::move(documents)) {
-    ns_left_ = kFreeNs + static_cast<int64_t>(documents_.size()) * kNsPerDocument;
+    size_ = documents_.size();
+    const bool close = size_ * kCloseShare > view.documents->size();
+    ns_left_ = kFreeNs + static_cast<int64_t>(size_) * (close ? kNsPerCloseDocument : kNsPerDistantDocument);
     if (column_ != nullptr) Advance();
   }
 
@@ -229,7 +230,7 @@ class SortedBuckets::Segment {
       }
       ++rank_;
       missed = true;
-      ns_left_ -= PostingsCount(postings) <= kDeltaPostingsMax ? kNsPerShortList : kNsPerLongList;
+      Spend(PostingsCount(postings));
       if (ns_left_ < 0) {
         CollectDocuments();
         return AdvanceByDocument();
@@ -239,21 +240,23 @@ class SortedBuckets::Segment {
 
   // Goes past a whole union of values that begins here and has no wanted document. False: there is none.
   bool SkipUnion() {
-    const uint32_t begin = value() < column_->number_count() ? 0 : column_->number_count();
-    for (const uint32_t size : {ColumnReader::kSuperValues, ColumnReader::kGroupValues}) {
-      if (!ascending_ && value() + 1 < size) continue;
-      const ValueOrdinal first = ascending_ ? value() : value() + 1 - size;
-      // A descending walk leaves the strings where they begin, to go on elsewhere.
-      if (!ascending_ && first < begin) continue;
-      const std::string_view postings = column_->StoredUnion(first, size);
-      if (postings.empty()) continue;
-      ns_left_ -= kNsPerUnion;
-      if (PostingsIntersect(postings, documents_)) continue;
-      rank_ += size;
-      return true;
+    const uint32_t numbers = column_->number_count(), values = column_->value_count();
+    if (ascending_) {
+      const bool skipped = column_->SkipUp(rank_, values, documents_);
+      if (skipped) Spend(size_);
+      return skipped;
     }
-    return false;
+    // The numbers come first, from the last to the first, then the strings likewise.
+    const bool strings = rank_ >= numbers;
+    ValueOrdinal next = value() + 1;
+    const ValueOrdinal before = next;
+    if (!column_->SkipDown(next, strings ? numbers : 0, documents_)) return false;
+    rank_ += before - next;
+    Spend(size_);
+    return true;
   }
+
+  void Spend(uint64_t count) { ns_left_ -= ColumnReader::NsOfIntersection(count, size_, view_.documents->size()); }
 
   void CollectDocuments() {
     by_document_ = true;
@@ -284,7 +287,8 @@ class SortedBuckets::Segment {
   DocSet documents_;      // wanted; of a column with several values per document, those not given yet
   DocSet unvalued_base_;  // then: all wanted
   bool copied_ = false;
-  int64_t ns_left_;
+  uint64_t size_ = 0;  // of documents_ at first
+  int64_t ns_left_ = 0;
   bool by_document_ = false;
   std::vector<uint64_t> heap_;  // rank << 32 | docid, smallest on top
   uint32_t rank_ = 0;           // of bucket_'s value

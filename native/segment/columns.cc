@@ -109,26 +109,27 @@ std::string_view ColumnReader::StoredUnion(ValueOrdinal first, uint32_t size) co
   return (size == kSuperValues ? supers_ : groups_).substr(offsets[group], offsets[group + 1] - offsets[group]);
 }
 
-void ColumnReader::UnionRange(ValueOrdinal begin, ValueOrdinal end, DocSet& out) const {
+DocSet ColumnReader::UnionOf(std::span<const ValueRange> ranges) const {
   std::vector<uint32_t> docids;
   std::vector<DocSet> unions;
-  for (ValueOrdinal at = begin; at < end;) {
-    bool stored = false;
-    for (const uint32_t size : {kSuperValues, kGroupValues}) {
-      if (size > end - at) continue;
-      const std::string_view bytes = StoredUnion(at, size);
-      if (bytes.empty()) continue;
-      unions.push_back(DecodePostings(bytes));
-      at += size;
-      stored = true;
-      break;
-    }
-    if (stored) continue;
-    const PostingsReader list(postings(at++));
-    if (list.count() <= kGatheredPostingsMax) {
-      list.ToVector(docids);
-    } else {
-      unions.push_back(list.ToDocSet());
+  for (const ValueRange& range : ranges) {
+    for (ValueOrdinal at = range.begin; at < range.end;) {
+      std::string_view stored;
+      for (const uint32_t size : {kSuperValues, kGroupValues}) {
+        if (size > range.end - at) continue;
+        stored = StoredUnion(at, size);
+        if (stored.empty()) continue;
+        unions.push_back(DecodePostings(stored));
+        at += size;
+        break;
+      }
+      if (!stored.empty()) continue;
+      const PostingsReader list(postings(at++));
+      if (list.count() <= kGatheredPostingsMax) {
+        list.ToVector(docids);
+      } else {
+        unions.push_back(list.ToDocSet());
+      }
     }
   }
   if (!docids.empty()) {
@@ -136,14 +137,44 @@ void ColumnReader::UnionRange(ValueOrdinal begin, ValueOrdinal end, DocSet& out)
     docids.erase(std::unique(docids.begin(), docids.end()), docids.end());
     unions.push_back(DocSet::FromSorted(docids));
   }
-  if (unions.empty()) return;
-  if (unions.size() == 1 && out.empty()) {
-    out = std::move(unions[0]);
-    return;
-  }
-  std::vector<const DocSet*> sets{&out};
+  if (unions.size() == 1) return std::move(unions[0]);
+  std::vector<const DocSet*> sets;
   for (const DocSet& part : unions) sets.push_back(&part);
-  out = DocSet::Union(sets);
+  return DocSet::Union(sets);
+}
+
+bool ColumnReader::SkipUp(ValueOrdinal& value, ValueOrdinal end, const DocSet& documents) const {
+  for (const uint32_t size : {kSuperValues, kGroupValues}) {
+    if (size > end - value) continue;
+    const std::string_view postings = StoredUnion(value, size);
+    if (postings.empty() || PostingsIntersect(postings, documents)) continue;
+    value += size;
+    return true;
+  }
+  return false;
+}
+
+bool ColumnReader::SkipDown(ValueOrdinal& value, ValueOrdinal begin, const DocSet& documents) const {
+  for (const uint32_t size : {kSuperValues, kGroupValues}) {
+    if (size > value - begin) continue;
+    const std::string_view postings = StoredUnion(value - size, size);
+    if (postings.empty() || PostingsIntersect(postings, documents)) continue;
+    value -= size;
+    return true;
+  }
+  return false;
+}
+
+int64_t ColumnReader::NsOfIntersection(uint64_t count, uint64_t documents_count, uint64_t segment_documents) {
+  if (count <= kDeltaPostingsMax) return 50 + static_cast<int64_t>(count) * 5;
+  constexpr uint64_t kArrayMax = 4096;  // docids of a block of 65536 that are stored as a list
+  const uint64_t blocks = segment_documents / 65536 + 1;
+  const bool list = count / blocks < kArrayMax, other_list = documents_count / blocks < kArrayMax;
+  const uint64_t work = list && other_list ? std::min(count + documents_count, std::min(count, documents_count) * 64)
+                        : list              ? count
+                        : other_list        ? documents_count
+                                            : blocks * 200;
+  return static_cast<int64_t>(500 + blocks * 40 + work);
 }
 
 uint32_t ColumnReader::LowerNumber(double value) const {

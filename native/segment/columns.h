@@ -73,8 +73,25 @@ class ColumnReader {
   // Documents of the values [first, first + size) as postings; empty when no such union is stored.
   // size: kGroupValues or kSuperValues.
   std::string_view StoredUnion(ValueOrdinal first, uint32_t size) const;
+  struct ValueRange {
+    ValueOrdinal begin, end;
+  };
+  // Documents with a value in one of the ranges.
+  DocSet UnionOf(std::span<const ValueRange> ranges) const;
   // out |= documents of the values [begin, end).
-  void UnionRange(ValueOrdinal begin, ValueOrdinal end, DocSet& out) const;
+  void UnionRange(ValueOrdinal begin, ValueOrdinal end, DocSet& out) const {
+    const ValueRange range{begin, end};
+    out |= UnionOf({&range, 1});
+  }
+
+  // For walks over the values in search of some documents. Goes past a stored union that begins at `value` (or, downwards,
+  // ends with it), lies within the bound and has none of them. False: there is no such union.
+  bool SkipUp(ValueOrdinal& value, ValueOrdinal end, const DocSet& documents) const;
+  // value: the next one to be looked at plus 1; at least `begin`.
+  bool SkipDown(ValueOrdinal& value, ValueOrdinal begin, const DocSet& documents) const;
+  // What it costs to intersect a list of `count` documents with `documents_count` others, both spread over
+  // `segment_documents`; nanoseconds, an estimate.
+  static int64_t NsOfIntersection(uint64_t count, uint64_t documents_count, uint64_t segment_documents);
 
   // First number >= value (or > value), counted from 0; number_count() when none.
   uint32_t LowerNumber(double value) const;
