@@ -556,13 +556,23 @@ Status RunMerge(index::Index& index, const MergePlan& plan, const std::atomic<bo
   commit.removed = plan.segments;
   return index.Apply(std::move(commit), [&](const index::Snapshot& now, index::Commit& merged) {
     DocSet dead;
+    std::vector<SegmentId> left;
     for (const SegmentId id : plan.segments) {
       const SegmentView* before = FindSegment(*snapshot, id);
       const SegmentView* after = FindSegment(now, id);
-      // No document of a vanished segment may come back; new columns would be lost with the old segment.
-      if (after == nullptr || after->files.columns_file != before->files.columns_file) return changed;
+      if (after == nullptr) {
+        // Its last document died, or lives in another segment now.
+        dead |= before->live;
+        continue;
+      }
+      // New columns would be lost with the old segment.
+      if (after->files.columns_file != before->files.columns_file) return changed;
       if (!(after->live == before->live)) dead |= before->live - after->live;
+      left.push_back(id);
     }
+    // Cleared or rebuilt meanwhile.
+    if (left.empty()) return changed;
+    merged.removed = std::move(left);
     if (!dead.empty()) merged.dead_in_added.emplace_back(number, std::move(dead));
     return Status::Ok();
   });

@@ -5,7 +5,7 @@
 // are, words, postings and ordinals are carried over.
 //
 // Threads: any number of merges may run beside one job and all searches, as long as their plans share no
-// segment. A merge whose source a commit has taken away or given new columns ends without effect.
+// segment. A merge ends without effect when all its sources were taken away meanwhile, or one got new columns.
 #pragma once
 
 #include <atomic>

@@ -232,6 +232,20 @@ struct Flat {
   }
 };
 
+// Top-level fields are walked in the order of their numbers.
+inline Flat Flatten(const index::FieldMap& numbers, const Fields& fields) {
+  std::vector<std::pair<FieldId, std::string>> order;
+  for (const auto& [name, value] : fields) {
+    const auto field = numbers.Find(name);
+    EXPECT_TRUE(field) << name;
+    if (field) order.emplace_back(*field, name);
+  }
+  std::sort(order.begin(), order.end());
+  Flat flat;
+  for (const auto& [field, name] : order) flat.Walk(name, json::Value::Parse(fields.at(name)), true);
+  return flat;
+}
+
 inline std::string FacetForm(const std::string& text) {
   std::string out;
   text::NormalizeFacet(text, out);
@@ -247,16 +261,7 @@ inline Content Model::Expected(const index::Snapshot& snapshot) const {
   for (const auto& [id, document] : documents) {
     content.rows[document.docid] = document.fields;
     for (const auto& [name, value] : document.fields) ++content.distribution[name];
-    // Top-level fields are walked in the order of their numbers.
-    std::vector<std::pair<FieldId, std::string>> order;
-    for (const auto& [name, value] : document.fields) {
-      const auto field = snapshot.fields->Find(name);
-      EXPECT_TRUE(field) << name;
-      if (field) order.emplace_back(*field, name);
-    }
-    std::sort(order.begin(), order.end());
-    Flat flat;
-    for (const auto& [field, name] : order) flat.Walk(name, json::Value::Parse(document.fields.at(name)), true);
+    const Flat flat = Flatten(*snapshot.fields, document.fields);
     for (const auto& [path, leaves] : flat.leaves) {
       if (!snapshot.settings->Searchable(path)) continue;
       uint32_t next = 0;
@@ -308,10 +313,10 @@ inline std::set<DocId> LiveOf(std::string_view postings, const DocSet& live) {
   return out;
 }
 
-// How the document spells the values of a column, first spelling of each.
-inline std::map<std::string, std::vector<std::string>> SpellingsIn(const Fields& fields, const std::string& path) {
-  Flat flat;
-  for (const auto& [name, value] : fields) flat.Walk(name, json::Value::Parse(value), true);
+// How the document spells the values of a column, in order.
+inline std::map<std::string, std::vector<std::string>> SpellingsIn(const index::FieldMap& numbers,
+                                                                   const Fields& fields, const std::string& path) {
+  Flat flat = Flatten(numbers, fields);
   std::map<std::string, std::vector<std::string>> out;
   for (const Leaf& leaf : flat.leaves[path]) {
     if (leaf.kind == json::Value::Kind::kNumber || leaf.kind == json::Value::Kind::kNull) continue;
@@ -377,7 +382,7 @@ inline Content Observe(const index::Snapshot& snapshot) {
       Content::Column found, by_value;
       for (uint32_t place = 0; place < docids.size(); ++place) {
         if (!segment->live.Contains(docids[place])) continue;
-        const auto spellings = SpellingsIn(content.rows[docids[place]], name_of(field));
+        const auto spellings = SpellingsIn(*snapshot.fields, content.rows[docids[place]], name_of(field));
         column->ForEachValue(place, [&](segment::ValueOrdinal value) {
           if (value < column->number_count()) {
             found.numbers[column->numbers()[value]].insert(docids[place]);

@@ -1,0 +1,183 @@
+// Commits: all or nothing, whatever fails on the way.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "bitmap/random_docids.h"
+#include "indexing/write_path_model.h"
+
+namespace gannet::index {
+namespace {
+
+using indexing::DocumentGenerator;
+using indexing::DocumentsStep;
+using indexing::Model;
+using indexing::RunSteps;
+using indexing::SettingsStep;
+using indexing::TestFolder;
+
+// Files cannot grow beyond a size while this lives.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t bytes) {
+    signal(SIGXFSZ, SIG_IGN);
+    getrlimit(RLIMIT_FSIZE, &before_);
+    rlimit limit = before_;
+    limit.rlim_cur = bytes;
+    setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FileSizeLimit() { setrlimit(RLIMIT_FSIZE, &before_); }
+
+ private:
+  rlimit before_{};
+};
+
+class CommitTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    random_.seed(TestSeed() + 5);
+    auto opened = Index::Open(folder_.path());
+    ASSERT_TRUE(opened.ok());
+    index_ = *opened;
+    ASSERT_TRUE(RunSteps(*index_, SettingsStep(R"({"filterableAttributes":["color"]})"), {}).ok());
+    model_.BeginBatch();
+    payload_ = Payload(0, 200);
+    model_.EndBatch();
+    ASSERT_TRUE(RunSteps(*index_, DocumentsStep(0), {payload_}).ok());
+    indexing::ExpectIndexHolds(*index_, model_);
+  }
+  std::string Payload(int first, int count) {
+    DocumentGenerator generator(random_);
+    std::string payload = "[";
+    for (int i = first; i < first + count; ++i) {
+      indexing::Fields fields = generator.MakeFields();
+      fields["id"] = std::to_string(i);
+      model_.Add(std::to_string(i), fields, false, false);
+      payload += (i > first ? "," : "") + generator.Spell(fields);
+    }
+    return payload + "]";
+  }
+  std::set<std::string> Files() const {
+    std::set<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(folder_.path() + "/segments")) {
+      names.insert(entry.path().filename());
+    }
+    return names;
+  }
+
+  TestFolder folder_;
+  std::mt19937_64 random_;
+  std::shared_ptr<Index> index_;
+  Model model_;
+  std::string payload_;
+};
+
+TEST_F(CommitTest, ABatchThatCannotWriteLeavesTheIndexAsItWas) {
+  const Model before = model_;
+  const auto files = Files();
+  const auto snapshot = index_->snapshot();
+  model_.BeginBatch();
+  const std::string payload = Payload(100, 400);
+  model_ = before;
+  for (const rlim_t limit : {0, 100, 5000, 20000}) {
+    SCOPED_TRACE("files end at " + std::to_string(limit));
+    {
+      const FileSizeLimit full(limit);
+      const auto outcome = RunSteps(*index_, DocumentsStep(0), {payload});
+      ASSERT_FALSE(outcome.ok());
+      EXPECT_EQ(indexing::MergeToOne(*index_).code(), StatusCode::kIo);
+      EXPECT_FALSE(
+          RunSteps(*index_, SettingsStep(R"({"filterableAttributes":["title"],"sortableAttributes":["meta"]})"), {})
+              .ok());
+      EXPECT_FALSE(RunSteps(*index_, SettingsStep(R"({"searchableAttributes":["title"]})"), {}).ok());
+    }
+    EXPECT_EQ(Files(), files);
+    EXPECT_EQ(index_->snapshot(), snapshot);
+    indexing::ExpectIndexHolds(*index_, model_);
+  }
+  index_.reset();
+  index_ = *Index::Open(folder_.path());
+  indexing::ExpectIndexHolds(*index_, model_);
+  // The very same batch succeeds once there is room.
+  ASSERT_TRUE(RunSteps(*index_, DocumentsStep(0), {payload}).ok());
+  EXPECT_EQ(index_->snapshot()->documents.size(), 500u);
+}
+
+TEST_F(CommitTest, ABatchWhoseTransactionFailsRemovesItsSegments) {
+  const auto files = Files();
+  const auto snapshot = index_->snapshot();
+  Commit commit;
+  const uint64_t number = index_->NextNumber();
+  std::filesystem::copy_file(index_->FilePath(snapshot->segments[0]->files.base_file), index_->FilePath(number));
+  commit.added.push_back({number, number, number});
+  commit.new_external_ids.emplace_back(std::string(4000, 'x'), 7);  // longer than a key may be
+  commit.dead = snapshot->documents;
+  EXPECT_FALSE(index_->Apply(std::move(commit)).ok());
+  EXPECT_EQ(Files(), files);
+  EXPECT_EQ(index_->snapshot(), snapshot);
+  index_.reset();
+  index_ = *Index::Open(folder_.path());
+  indexing::ExpectIndexHolds(*index_, model_);
+}
+
+TEST_F(CommitTest, ACancelledBatchLeavesTheIndexAsItWas) {
+  const auto files = Files();
+  indexing::Progress progress;
+  progress.cancelled = true;
+  const std::string payload = payload_;
+  const std::string_view views[] = {payload};
+  const auto outcome =
+      indexing::RunBatch(*index_, "{\"batchUid\":1,\"taskUids\":[1],\"now\":\"\",\"steps\":[" + DocumentsStep(0) + "]}",
+                         views, {}, indexing::FilterByList, progress);
+  EXPECT_EQ(outcome.status().code(), StatusCode::kCancelled);
+  EXPECT_EQ(Files(), files);
+  indexing::ExpectIndexHolds(*index_, model_);
+}
+
+TEST_F(CommitTest, FilesThatNoManifestNamesAreSweptAtOpen) {
+  const auto files = Files();
+  const uint64_t last = std::stoull(*files.rbegin());
+  index_.reset();
+  // What a job leaves behind that was killed: a complete segment and a part of one.
+  std::filesystem::copy_file(folder_.path() + "/segments/" + std::to_string(last),
+                             folder_.path() + "/segments/" + std::to_string(last + 7));
+  std::ofstream(folder_.path() + "/segments/" + std::to_string(last + 8)) << "half";
+  index_ = *Index::Open(folder_.path());
+  EXPECT_EQ(Files(), files);
+  EXPECT_GT(index_->NextNumber(), last + 8) << "a number is never given twice";
+  indexing::ExpectIndexHolds(*index_, model_);
+}
+
+TEST_F(CommitTest, ReadersKeepTheirSnapshotWhileFilesGo) {
+  const auto old = index_->snapshot();
+  const auto content = indexing::Observe(*old);
+  model_.BeginBatch();
+  const std::string payload = Payload(0, 200);
+  model_.EndBatch();
+  ASSERT_TRUE(RunSteps(*index_, DocumentsStep(0), {payload}).ok());
+  ASSERT_EQ(indexing::MergeToOne(*index_).message(), "");
+  EXPECT_EQ(Files().size(), 1u);
+  indexing::ExpectSame(content, indexing::Observe(*old));
+  indexing::ExpectIndexHolds(*index_, model_);
+}
+
+TEST_F(CommitTest, TheStateSurvivesReopening) {
+  const auto before = index_->snapshot();
+  index_.reset();
+  index_ = *Index::Open(folder_.path());
+  const auto after = index_->snapshot();
+  EXPECT_EQ(after->primary_key, "id");
+  EXPECT_TRUE(after->has_primary_key);
+  EXPECT_EQ(after->settings_json, before->settings_json);
+  EXPECT_EQ(after->updated_at, "2024-01-01T00:00:00Z");
+  EXPECT_EQ(after->last_batch, before->last_batch);
+  EXPECT_EQ(json::Value::Parse(after->last_batch)["batchUid"].integer(), 7u);
+  EXPECT_EQ(after->distribution, before->distribution);
+  EXPECT_EQ(after->fields->size(), before->fields->size());
+}
+
+}  // namespace
+}  // namespace gannet::index

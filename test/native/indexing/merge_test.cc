@@ -1,0 +1,235 @@
+// Merging: which segments, and what happens to a merge while the index changes under it.
+#include "indexing/merge.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+#include <thread>
+
+#include "bitmap/random_docids.h"
+#include "indexing/write_path_model.h"
+
+namespace gannet::indexing {
+namespace {
+
+// Applies the policy until it is content; returns the bytes rewritten.
+uint64_t Settle(std::vector<SegmentBytes>& segments) {
+  uint64_t rewritten = 0;
+  for (int guard = 0;; ++guard) {
+    EXPECT_LT(guard, 1000) << "the policy does not come to rest";
+    const std::vector<size_t> chosen = ChooseMerge(segments);
+    if (chosen.empty() || guard >= 1000) return rewritten;
+    SegmentBytes merged;
+    std::vector<SegmentBytes> rest;
+    for (size_t i = 0; i < segments.size(); ++i) {
+      if (std::find(chosen.begin(), chosen.end(), i) != chosen.end()) {
+        merged.live += segments[i].live;
+      } else {
+        rest.push_back(segments[i]);
+      }
+    }
+    merged.total = merged.live;
+    rewritten += merged.total;
+    if (merged.live > 0) rest.push_back(merged);
+    segments = rest;
+  }
+}
+
+constexpr uint64_t kDocument = 2000;  // bytes
+
+struct PolicyCase {
+  const char* name;
+  std::vector<uint64_t> sizes;  // of the segments at the start
+  double rewritten_max;         // bytes per byte committed, and what it takes to come to rest at first
+};
+
+TEST(MergePolicy, KeepsFewSegmentsAtLittleCostUnderCommitsOfOneDocument) {
+  const uint64_t large = uint64_t{1} << 30;
+  const PolicyCase cases[] = {
+      {"empty index", {}, 10},
+      {"one large segment", {large}, 10},
+      {"many large segments", std::vector<uint64_t>(10, large), 10},
+      {"one segment of each size", {large, large >> 3, large >> 6, large >> 9, large >> 12, large >> 15}, 10},
+  };
+  for (const PolicyCase& c : cases) {
+    SCOPED_TRACE(c.name);
+    std::vector<SegmentBytes> segments;
+    for (const uint64_t size : c.sizes) segments.push_back({size, size});
+    Settle(segments);
+    constexpr uint64_t kCommits = 20000;
+    uint64_t rewritten = 0;
+    size_t most = 0;
+    for (uint64_t i = 0; i < kCommits; ++i) {
+      segments.push_back({kDocument, kDocument});
+      rewritten += Settle(segments);
+      most = std::max(most, segments.size());
+    }
+    EXPECT_LE(most, kSegmentsMax);
+    const double per_byte = static_cast<double>(rewritten) / (kCommits * kDocument);
+    EXPECT_LE(per_byte, c.rewritten_max);
+    RecordProperty(c.name, std::to_string(per_byte));
+  }
+}
+
+TEST(MergePolicy, BoundsTheSpaceOfDeadDocumentsWhateverIsReplaced) {
+  std::mt19937_64 random(TestSeed());
+  for (const uint64_t documents : {uint64_t{2000}, uint64_t{100'000}}) {
+    // Each commit replaces documents all over the index.
+    std::vector<SegmentBytes> segments{{documents * kDocument, documents * kDocument}};
+    uint64_t rewritten = 0, committed = 0;
+    for (int commit = 0; commit < 1000; ++commit) {
+      const uint64_t count = 1 + random() % (documents / 100);
+      uint64_t left = count * kDocument;
+      const uint64_t live = documents * kDocument;
+      for (SegmentBytes& segment : segments) {
+        const auto share = static_cast<uint64_t>(static_cast<double>(left) * static_cast<double>(segment.live) /
+                                                 static_cast<double>(live));
+        segment.live -= std::min(segment.live, share);
+      }
+      const auto sum = [&](auto member) {
+        return std::accumulate(segments.begin(), segments.end(), uint64_t{0},
+                               [&](uint64_t s, const SegmentBytes& segment) { return s + segment.*member; });
+      };
+      const uint64_t fresh = live - sum(&SegmentBytes::live);
+      segments.push_back({fresh, fresh});
+      committed += fresh;
+      rewritten += Settle(segments);
+      const auto total = static_cast<double>(sum(&SegmentBytes::total));
+      ASSERT_LE(total, 1.25 * static_cast<double>(live) + 10 * (64 << 10)) << "commit " << commit;
+    }
+    // Dead bytes are rewritten when they make a fifth: five bytes of rewriting for each, besides the tiers.
+    EXPECT_LE(static_cast<double>(rewritten), 16 * static_cast<double>(committed));
+  }
+}
+
+class MergeTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    auto opened = index::Index::Open(folder_.path());
+    ASSERT_TRUE(opened.ok());
+    index_ = *opened;
+    ASSERT_TRUE(RunSteps(*index_, SettingsStep(R"({"filterableAttributes":["color"]})"), {}).ok());
+  }
+  // One commit with documents [first, first + count) of the model.
+  void Add(int first, int count, const std::string& color) {
+    model_.BeginBatch();
+    std::string payload = "[";
+    for (int i = first; i < first + count; ++i) {
+      const std::string id = std::to_string(i);
+      const Fields fields{{"id", id}, {"title", Quoted("document number " + id)}, {"color", Quoted(color)}};
+      model_.Add(id, fields, false, false);
+      payload += (i > first ? "," : "") + DocumentGenerator(random_).Spell(fields);
+    }
+    model_.EndBatch();
+    const auto done = RunSteps(*index_, DocumentsStep(0), {payload + "]"});
+    ASSERT_TRUE(done.ok()) << done.status().message();
+  }
+  MergePlan PlanAll() const {
+    MergePlan plan;
+    for (const auto& segment : index_->snapshot()->segments) plan.segments.push_back(segment->files.id);
+    return plan;
+  }
+  size_t FileCount() const {
+    size_t count = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(folder_.path() + "/segments")) count += entry.exists();
+    return count;
+  }
+  // Starts a merge of everything, slow enough to change the index meanwhile, and runs `change` once it writes.
+  template <typename Change>
+  Status MergeDuring(Change&& change) {
+    const MergePlan plan = PlanAll();
+    const size_t files = FileCount();
+    std::atomic<bool> cancelled{false};
+    Status status;
+    // The rate lets it write for about a second.
+    uint64_t bytes = 0;
+    for (const auto& segment : index_->snapshot()->segments) bytes += segment->rows->bytes();
+    std::thread merge([&] { status = RunMerge(*index_, plan, cancelled, std::max<uint64_t>(1, bytes)); });
+    while (FileCount() == files) std::this_thread::yield();
+    change(cancelled);
+    merge.join();
+    return status;
+  }
+
+  TestFolder folder_;
+  std::shared_ptr<index::Index> index_;
+  Model model_;
+  std::mt19937_64 random_{1};
+};
+
+TEST_F(MergeTest, KeepsDocumentsDeadThatDiedWhileItRan) {
+  for (int i = 0; i < 4; ++i) Add(i * 50, 50, "red");
+  ASSERT_EQ(index_->snapshot()->segments.size(), 4u);
+  const Status status = MergeDuring([&](std::atomic<bool>&) { Add(20, 100, "Blue"); });
+  EXPECT_EQ(status.message(), "");
+  EXPECT_EQ(index_->snapshot()->segments.size(), 2u);
+  ExpectIndexHolds(*index_, model_);
+  index_.reset();
+  index_ = *index::Index::Open(folder_.path());
+  ExpectIndexHolds(*index_, model_);
+  ASSERT_EQ(MergeToOne(*index_).message(), "");
+  ExpectIndexHolds(*index_, model_);
+  EXPECT_EQ(FileCount(), 1u);
+}
+
+TEST_F(MergeTest, GivesUpWhenASourceIsGoneOrItsColumnsAreNew) {
+  for (int i = 0; i < 3; ++i) Add(i * 50, 50, "red");
+  Status status = MergeDuring([&](std::atomic<bool>&) {
+    ASSERT_TRUE(RunSteps(*index_, SettingsStep(R"({"filterableAttributes":["color","title"]})"), {}).ok());
+  });
+  EXPECT_EQ(status.code(), StatusCode::kCancelled);
+  EXPECT_EQ(FileCount(), 6u) << "base and columns files of the three segments";
+  ExpectIndexHolds(*index_, model_);
+  status = MergeDuring([&](std::atomic<bool>&) {
+    ASSERT_TRUE(RunSteps(*index_, R"({"task":1,"kind":"clear"})", {}).ok());
+    model_.BeginBatch();
+    model_.Clear();
+    model_.EndBatch();
+  });
+  EXPECT_EQ(status.code(), StatusCode::kCancelled);
+  EXPECT_EQ(FileCount(), 0u);
+  ExpectIndexHolds(*index_, model_);
+}
+
+TEST_F(MergeTest, StopsWhenItIsCancelledAndLeavesNoFile) {
+  for (int i = 0; i < 3; ++i) Add(i * 50, 50, "red");
+  const Status status = MergeDuring([&](std::atomic<bool>& cancelled) { cancelled = true; });
+  EXPECT_EQ(status.code(), StatusCode::kCancelled);
+  EXPECT_EQ(FileCount(), 3u);
+  EXPECT_EQ(index_->snapshot()->segments.size(), 3u);
+  ExpectIndexHolds(*index_, model_);
+}
+
+TEST_F(MergeTest, SpellsAFacetValueAsTheFirstDocumentThatIsStillAlive) {
+  Add(0, 1, "RED");
+  Add(1, 1, "Red");
+  ASSERT_EQ(MergeToOne(*index_).message(), "");  // one segment in which "red" is spelled in two ways
+  Add(0, 1, "blue");
+  Add(2, 1, "red");
+  ASSERT_EQ(MergeToOne(*index_).message(), "");
+  const auto snapshot = index_->snapshot();
+  const auto* column = snapshot->segments[0]->columns->Find(*snapshot->fields->Find("color"));
+  ASSERT_NE(column, nullptr);
+  ASSERT_EQ(column->string_count(), 2u);
+  EXPECT_EQ(column->string(1), "red");
+  EXPECT_EQ(column->spelling(1), "Red");
+  EXPECT_TRUE(column->spelling_varies(1));
+  ExpectIndexHolds(*index_, model_);
+}
+
+TEST_F(MergeTest, GivesBackTheSpaceOfReplacedDocuments) {
+  for (int round = 0; round < 30; ++round) {
+    Add(0, 400, round % 2 == 0 ? "red" : "blue");
+    MergeAll(*index_);
+  }
+  uint64_t bytes = 0;
+  for (const auto& segment : index_->snapshot()->segments) bytes += segment->rows->file()->size();
+  ASSERT_EQ(MergeToOne(*index_).message(), "");
+  const uint64_t fresh = index_->snapshot()->segments[0]->rows->file()->size();
+  EXPECT_LE(bytes, fresh * 13 / 10 + (64 << 10));
+  ExpectIndexHolds(*index_, model_);
+}
+
+}  // namespace
+}  // namespace gannet::indexing

@@ -1,0 +1,184 @@
+// A segment file: what was written is read back, and damage is always noticed.
+#include "segment/file.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "bitmap/random_docids.h"
+#include "indexing/write_path_model.h"
+
+namespace gannet::segment {
+namespace {
+
+using indexing::TestFolder;
+
+std::string ReadFile(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+void WriteFile(const std::string& path, const std::string& bytes) {
+  std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
+}
+
+TEST(SegmentFile, GivesBackTheSectionsThatWereWritten) {
+  std::mt19937_64 random(TestSeed());
+  for (int round = 0; round < 20; ++round) {
+    TestFolder folder;
+    const std::string path = folder.path() + "/segment";
+    std::map<SectionId, std::string> expected;
+    {
+      auto writer = SegmentFileWriter::Create(path);
+      ASSERT_TRUE(writer.ok());
+      for (SectionId id = 1; id < 6; ++id) {
+        (*writer)->BeginSection(id);
+        std::string& bytes = expected[id];
+        const size_t sizes[] = {0, 1, 7, 100, 16 << 10, 3 << 20};
+        const size_t size = sizes[random() % 6] + random() % 3;
+        while (bytes.size() < size) {
+          const std::string piece(std::min<size_t>(size - bytes.size(), 1 + random() % 40000),
+                                  static_cast<char>(random()));
+          (*writer)->Append(piece);
+          bytes += piece;
+        }
+        EXPECT_EQ((*writer)->section_bytes(), bytes.size());
+        (*writer)->EndSection();
+      }
+      ASSERT_TRUE((*writer)->Finish().ok());
+    }
+    const auto file = SegmentFile::Open(path);
+    ASSERT_TRUE(file.ok()) << file.status().message();
+    for (const auto& [id, bytes] : expected) {
+      EXPECT_TRUE((*file)->ReadAll(id) == bytes);
+      const uint64_t from = random() % (bytes.size() + 1), size = random() % (bytes.size() - from + 1);
+      EXPECT_TRUE((*file)->Read(id, from, size) == std::string_view(bytes).substr(from, size));
+    }
+    EXPECT_TRUE((*file)->Verify().ok());
+    EXPECT_TRUE((*file)->Read(1, expected[1].size(), 1).empty());
+    EXPECT_TRUE((*file)->corrupt()) << "a read out of range comes from damaged offsets";
+  }
+}
+
+TEST(SegmentFile, IsRemovedWhenItIsNotFinished) {
+  TestFolder folder;
+  const std::string path = folder.path() + "/segment";
+  {
+    auto writer = SegmentFileWriter::Create(path);
+    ASSERT_TRUE(writer.ok());
+    (*writer)->AddSection(1, "bytes");
+    EXPECT_TRUE(std::filesystem::exists(path));
+  }
+  EXPECT_FALSE(std::filesystem::exists(path));
+}
+
+// A real index of one segment, whose file is damaged in one place at a time.
+class DamageTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    random_.seed(TestSeed() + 3);
+    auto index = index::Index::Open(folder_.path());
+    ASSERT_TRUE(index.ok());
+    ASSERT_TRUE(indexing::RunSteps(**index,
+                                   indexing::SettingsStep(R"({"filterableAttributes":[{"attributePatterns":["*"]}]})"),
+                                   {})
+                    .ok());
+    indexing::DocumentGenerator generator(random_);
+    model_.BeginBatch();
+    std::string payload = "[";
+    for (int i = 0; i < 300; ++i) {
+      indexing::Fields fields = generator.MakeFields();
+      fields["id"] = std::to_string(i);
+      model_.Add(std::to_string(i), fields, false, false);
+      payload += (i > 0 ? "," : "") + generator.Spell(fields);
+    }
+    model_.EndBatch();
+    ASSERT_TRUE(indexing::RunSteps(**index, indexing::DocumentsStep(0), {payload + "]"}).ok());
+    ASSERT_EQ((*index)->snapshot()->segments.size(), 1u);
+    path_ = (*index)->FilePath((*index)->snapshot()->segments[0]->files.base_file);
+    whole_ = ReadFile(path_);
+  }
+
+  // Everything the readers give for a damaged file must be right, or the file must be known as damaged.
+  // Returns whether the damage was noticed.
+  bool Noticed(const std::string& bytes) {
+    std::filesystem::remove(path_);  // the old bytes may be mapped
+    WriteFile(path_, bytes);
+    auto index = index::Index::Open(folder_.path());
+    if (!index.ok()) {
+      EXPECT_EQ(index.status().code(), StatusCode::kCorruption) << index.status().message();
+      return true;
+    }
+    const auto snapshot = (*index)->snapshot();
+    for (const auto& segment : snapshot->segments) {
+      // As a reader does that meets anything and checks at the end.
+      RowCodec codec(snapshot->dictionary);
+      std::vector<RowField> fields;
+      uint64_t sum = 0;
+      for (uint32_t place = 0; place < segment->text->document_count(); ++place) {
+        const auto row = codec.Expand(segment->rows->at(place));
+        if (row.ok()) ParseRow(*row, fields);
+        segment->text->ForEachRun(
+            segment->text->ForwardRecord(place), [](FieldId, uint32_t) {},
+            [&](FieldId, uint32_t, const PackedOrdinals& run) {
+              for (uint32_t i = 0; i < run.count; ++i) sum += run.at(i);
+            });
+      }
+      DocSet all;
+      for (auto at = segment->text->terms().Begin(); at.Valid(); at.Next()) {
+        segment->text->UnionPostings(at.ordinal(), nullptr, all);
+      }
+      for (const FieldId field : segment->columns->fields()) {
+        const ColumnReader* column = segment->columns->Find(field);
+        if (column != nullptr) column->UnionRange(0, column->value_count(), all);
+      }
+      (void)sum;
+    }
+    if (!snapshot->Health().ok()) {
+      EXPECT_EQ(snapshot->Health().code(), StatusCode::kCorruption);
+      // A merge must not carry the damage over.
+      const Status merged = indexing::MergeToOne(**index);
+      EXPECT_EQ(merged.code(), StatusCode::kCorruption) << merged.message();
+      return true;
+    }
+    return false;
+  }
+
+  TestFolder folder_;
+  std::mt19937_64 random_;
+  indexing::Model model_;
+  std::string path_, whole_;
+};
+
+TEST_F(DamageTest, OfAnyByteIsNoticedWhenItIsReadOrVerified) {
+  // All of the head and tail, and places in between.
+  std::vector<size_t> places;
+  for (size_t i = 0; i < 16; ++i) places.push_back(i);
+  for (size_t i = 1; i <= 48; ++i) places.push_back(whole_.size() - i);
+  for (int i = 0; i < 300; ++i) places.push_back(random_() % whole_.size());
+  for (const size_t place : places) {
+    std::string bytes = whole_;
+    bytes[place] = static_cast<char>(bytes[place] ^ 1 << random_() % 8);
+    if (!Noticed(bytes)) {
+      // Padding that nobody reads: only Verify sees it.
+      const auto file = SegmentFile::Open(path_);
+      ASSERT_TRUE(file.ok());
+      EXPECT_EQ((*file)->Verify().code(), StatusCode::kCorruption) << "byte " << place;
+    }
+    if (HasFailure()) return;
+  }
+}
+
+TEST_F(DamageTest, ByCuttingTheFileShortOrLosingItIsNoticed) {
+  for (int i = 0; i < 40; ++i) EXPECT_TRUE(Noticed(whole_.substr(0, random_() % whole_.size())));
+  EXPECT_TRUE(Noticed(""));
+  EXPECT_TRUE(Noticed(whole_ + "x"));
+  std::filesystem::remove(path_);
+  EXPECT_EQ(index::Index::Open(folder_.path()).status().code(), StatusCode::kCorruption);
+  WriteFile(path_, whole_);
+  auto index = index::Index::Open(folder_.path());
+  ASSERT_TRUE(index.ok());
+  indexing::ExpectIndexHolds(**index, model_);
+}
+
+}  // namespace
+}  // namespace gannet::segment
