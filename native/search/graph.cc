@@ -219,8 +219,25 @@ DocSet Graph::PhraseDocuments(const Phrase& phrase) {
       }
     }
     if (!all) continue;
+    // Two neighbouring words are kept for the next search: where they stand depends on the segment alone.
+    const bool pair = phrase.words.size() == 2 && distinct.size() == 2 && !by_attribute;
+    using segment::FoundSets;
+    const Ordinal left_ordinal = words_[distinct[0]].ordinals[s], right_ordinal = pair ? words_[distinct[1]].ordinals[s] : 0;
+    if (pair) {
+      if (const auto known = view.text->found().Find(FoundSets::Kind::kNeighbours, left_ordinal, right_ordinal)) {
+        (*known & here).ToVector(kept);
+        continue;
+      }
+    }
+    constexpr size_t kKeptDocumentsMin = 256;
+    const bool keep = pair && here.size() >= kKeptDocumentsMin;
+    DocSet looked_at = here;
+    if (keep && !scope_.all) {
+      looked_at = WordDocuments(words_[distinct[0]], nullptr) & WordDocuments(words_[distinct[1]], nullptr) & view.live;
+    }
+    const size_t kept_before = kept.size();
     roles.Seal();
-    here.ForEach([&](uint32_t docid) {
+    looked_at.ForEach([&](uint32_t docid) {
       const int64_t place = view.text->Find(docid);
       if (place < 0) return;
       for (auto& list : places) list.clear();
@@ -247,6 +264,14 @@ DocSet Graph::PhraseDocuments(const Phrase& phrase) {
       }
       kept.push_back(docid);
     });
+    if (keep) {
+      DocSet found = DocSet::FromSorted(std::span(kept).subspan(kept_before));
+      if (!scope_.all) {
+        kept.resize(kept_before);
+        (found & here).ToVector(kept);
+      }
+      view.text->found().Store(FoundSets::Kind::kNeighbours, left_ordinal, right_ordinal, std::move(found));
+    }
   }
   std::sort(kept.begin(), kept.end());
   return DocSet::FromSorted(kept);

@@ -10,27 +10,8 @@
 namespace gannet::search {
 namespace {
 
-constexpr uint32_t kFar = 3;
 constexpr uint32_t kNgramTypos[] = {0, 2, 3};
 constexpr uint32_t kCountedWordsMax = 30;
-constexpr uint32_t kGapNever = 1u << 20;
-
-// Positions are known exactly up to 15 only (search.md appendix B).
-uint32_t Bucketed(uint32_t position) {
-  if (position < 16) return position;
-  if (position < 24) return 24;
-  if (position == 24) return 32;
-  uint32_t power = 32;
-  while (power < position) power *= 2;
-  return power;
-}
-
-uint32_t PositionCost(uint32_t delta) {
-  static constexpr uint32_t kSteps[] = {0, 1, 4, 7, 11, 16, 24, 64, 256, 1024};
-  uint32_t cost = 0;
-  while (cost < 10 && delta > kSteps[cost]) ++cost;
-  return cost;
-}
 
 // Subsets of `size` items, those that leave out late items first.
 std::vector<std::vector<uint32_t>> Subsets(std::span<const uint32_t> items, size_t size) {
@@ -44,20 +25,6 @@ std::vector<std::vector<uint32_t>> Subsets(std::span<const uint32_t> items, size
   }
   std::reverse(subsets.begin(), subsets.end());
   return subsets;
-}
-
-// Smallest distances in one field: right after left, and left after right. Both lists are ascending within a field.
-void Gaps(std::span<const Place> left, std::span<const Place> right, uint32_t& forward, uint32_t& backward) {
-  for (const Place x : left) {
-    for (const Place y : right) {
-      if ((x ^ y) >> 16 != 0) continue;
-      if (y > x) {
-        forward = std::min(forward, y - x);
-      } else if (x > y) {
-        backward = std::min(backward, x - y);
-      }
-    }
-  }
 }
 
 }  // namespace
@@ -502,7 +469,7 @@ uint32_t Ranker::StepMax(RuleKind kind, const Step* previous, const Step& step) 
       return kNgramTypos[node.slots() - 1] + std::max<uint32_t>(node.allowed_typos, 1);
     case RuleKind::kProximity: {
       const bool adjacent = previous != nullptr && NodeOf(*previous).term.last + 1 == node.term.first;
-      return node.slots() - 1 + (adjacent ? kFar : 0);
+      return node.slots() - 1 + (adjacent ? kFarCost : 0);
     }
     case RuleKind::kAttributeRank: return max_weight_ * node.slots();
     case RuleKind::kWordPosition: return 10 * node.slots();
@@ -518,9 +485,9 @@ uint32_t Ranker::PathMax(RuleKind kind, const Path& path) {
 }
 
 uint32_t Ranker::WordDistance(DocId docid, const State& left, const Step& step, const State& right) {
-  uint32_t best = kFar, forward = kGapNever, backward = kGapNever;
+  uint32_t best = kFarCost, forward = kGapNever, backward = kGapNever;
   for (const auto l : left.places) {
-    for (const auto r : right.places) Gaps(l, r, forward, backward);
+    for (const auto r : right.places) SmallestGaps(l, r, forward, backward);
   }
   best = std::min(best, forward - 1);
   // For a short prefix the pairs in the other order are those of the word itself.
@@ -529,12 +496,12 @@ uint32_t Ranker::WordDistance(DocId docid, const State& left, const Step& step, 
     backward = kGapNever;
     const auto verbatim = candidates_->WordPlaces(docid, node.verbatim);
     uint32_t unused = kGapNever;
-    for (const auto l : left.places) Gaps(l, verbatim, unused, backward);
+    for (const auto l : left.places) SmallestGaps(l, verbatim, unused, backward);
   }
   best = std::min(best, backward);
   const auto ahead = [&](std::span<const Place> l, std::span<const Place> r) {
     uint32_t gap = kGapNever, unused = kGapNever;
-    Gaps(l, r, gap, unused);
+    SmallestGaps(l, r, gap, unused);
     best = std::min(best, gap - 1);
   };
   for (const PhrasePlaces& l : left.phrases) {
@@ -564,7 +531,7 @@ uint32_t Ranker::AttributeDistance(const State& left, const State& right) const 
       if (shares(a, b)) return 0;
     }
   }
-  return kFar;
+  return kFarCost;
 }
 
 uint32_t Ranker::StepCost(RuleKind kind, DocId docid, const Step* previous, const State* left, const Step& step,
@@ -597,11 +564,7 @@ uint32_t Ranker::StepCost(RuleKind kind, DocId docid, const Step* previous, cons
       uint32_t best = 10 * slots;
       const auto first = static_cast<uint32_t>(node.term.first);
       for_each_place([&](Place place) {
-        const uint32_t position = Bucketed(PositionOf(place));
-        const uint32_t delta = position > first ? position - first : first - position;
-        uint32_t sum = 0;
-        for (uint32_t i = 0; i < slots; ++i) sum += PositionCost(delta + i);
-        best = std::min(best, sum);
+        best = std::min(best, PositionCostOf(PositionOf(place), first, slots));
       });
       return best;
     }
@@ -639,6 +602,7 @@ void Ranker::SplitByCost(const Bucket& bucket, size_t rule, const Detail* detail
       return Descend(bucket, rule + 1, detail_of(cost), dropping);
     }
   }
+  if (bucket.paths.size() == 1 && kind != RuleKind::kExactWords && SplitBySweep(bucket, rule, detail, max)) return;
   Prepare(bucket);
   // Cost and path of every document, then one list per cost.
   struct Part {
@@ -725,12 +689,54 @@ void Ranker::SplitByCost(const Bucket& bucket, size_t rule, const Detail* detail
   }
 }
 
+// One path of plain words: its costs come from a sweep that serves the following rules as well.
+bool Ranker::SplitBySweep(const Bucket& bucket, size_t rule, const Detail* detail, uint32_t max) {
+  const RuleKind kind = rules_[rule].kind;
+  std::vector<SweepStep> steps;
+  for (const Step& step : bucket.paths[0]) steps.push_back({step.node, step.typos, step.verbatim});
+  if (!sweep_ || sweep_->path() != steps || !bucket.documents.IsSubsetOf(swept_)) {
+    if (!PathSweep::Supports(*graph_, steps)) return false;
+    sweep_.emplace(*graph_, std::move(steps), max_weight_);
+    sweep_->Run(bucket.documents);
+    swept_ = bucket.documents;
+  }
+  const auto& costs = sweep_->costs();
+  const bool all = costs.size() == bucket.documents.size();
+  std::vector<std::vector<uint32_t>> parts(max + size_t{1});
+  const auto place = [&](const PathCosts& entry) {
+    const uint32_t cost = kind == RuleKind::kProximity       ? entry.proximity
+                          : kind == RuleKind::kAttributeRank ? entry.attribute
+                                                             : entry.position;
+    parts[std::min(cost, max)].push_back(entry.docid);
+  };
+  if (all) {
+    for (const PathCosts& entry : costs) place(entry);
+  } else {
+    auto at = costs.begin();
+    bucket.documents.ForEach([&](uint32_t docid) {
+      at = std::lower_bound(at, costs.end(), docid, [](const PathCosts& entry, uint32_t id) { return entry.docid < id; });
+      if (at != costs.end() && at->docid == docid) place(*at);
+    });
+  }
+  bool dropping = false;
+  for (uint32_t cost = 0; cost <= max && !Full(); ++cost) {
+    if (parts[cost].empty()) continue;
+    Detail next;
+    next.rule = rules_[rule];
+    next.rank = max + 1 - cost;
+    next.max = max + 1;
+    next.previous = detail;
+    Descend(Bucket{DocSet::FromSorted(parts[cost]), bucket.paths}, rule + 1, Add(std::move(next)), dropping);
+  }
+  return true;
+}
+
 MatchType Ranker::MatchOf(DocId docid, const std::vector<std::pair<uint32_t, WordNumber>>& wanted, uint32_t count) {
   // Field and position are known separately: each word at its place in any field, all words in one field.
   for (const auto& [position, word] : wanted) {
     const auto places = candidates_->WordPlaces(docid, word);
-    const uint32_t bucketed = Bucketed(position);
-    if (std::none_of(places.begin(), places.end(), [&](Place p) { return Bucketed(PositionOf(p)) == bucketed; })) {
+    const uint32_t bucketed = BucketedPosition(position);
+    if (std::none_of(places.begin(), places.end(), [&](Place p) { return BucketedPosition(PositionOf(p)) == bucketed; })) {
       return MatchType::kNoExactMatch;
     }
   }

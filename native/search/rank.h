@@ -25,6 +25,7 @@
 #include "search/distinct.h"
 #include "search/graph.h"
 #include "search/sort.h"
+#include "search/sweep.h"
 
 namespace gannet::search {
 
@@ -120,6 +121,7 @@ class Ranker {
   void SplitByWords(const Bucket& bucket, size_t rule, const Detail* detail);
   void SplitByTypo(const Bucket& bucket, size_t rule, const Detail* detail);
   void SplitByCost(const Bucket& bucket, size_t rule, const Detail* detail);
+  bool SplitBySweep(const Bucket& bucket, size_t rule, const Detail* detail, uint32_t max);
   void SplitByExactAttribute(const Bucket& bucket, size_t rule, const Detail* detail);
   void SplitBySort(const Bucket& bucket, size_t rule, const Detail* detail);
   // Documents of `within` that match every node of a path.
@@ -150,6 +152,8 @@ class Ranker {
   uint32_t max_matching_words_ = 1;
   uint32_t max_weight_ = 0;
   std::unique_ptr<Candidates> candidates_;
+  std::optional<PathSweep> sweep_;  // of the last path swept
+  DocSet swept_;                    // and its documents
   std::vector<std::array<std::optional<DocSet>, kTypoClasses>> cheapest_;
   std::deque<Detail> details_;
   std::vector<Hit> hits_;

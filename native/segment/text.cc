@@ -88,7 +88,42 @@ void TextReader::UnionPostings(Ordinal ordinal, const FieldSet* fields, DocSet& 
   });
 }
 
+std::shared_ptr<const DocSet> FoundSets::Find(Kind kind, Ordinal a, Ordinal b) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = sets_.find({kind, a, b});
+  return found == sets_.end() ? nullptr : found->second;
+}
+
+void FoundSets::Store(Kind kind, Ordinal a, Ordinal b, DocSet documents) const {
+  const size_t bytes = documents.SerializedBytes() + 128;
+  auto held = std::make_shared<const DocSet>(std::move(documents));
+  const std::lock_guard lock(mutex_);
+  if (bytes_ + bytes > kBytesMax) {
+    sets_.clear();
+    bytes_ = 0;
+  }
+  if (sets_.emplace(std::tuple(kind, a, b), std::move(held)).second) bytes_ += bytes;
+}
+
 void TextReader::UnionRange(Ordinal begin, Ordinal end, const FieldSet* fields, DocSet& out) const {
+  // A range of many words is kept for the next one who types it.
+  constexpr Ordinal kKeptWordsMin = 64;
+  if (fields == nullptr && end - begin >= kKeptWordsMin) {
+    auto known = found_.Find(FoundSets::Kind::kRange, begin, end);
+    if (known == nullptr) {
+      DocSet documents;
+      JoinRange(begin, end, fields, documents);
+      out |= documents;
+      found_.Store(FoundSets::Kind::kRange, begin, end, std::move(documents));
+      return;
+    }
+    out |= *known;
+    return;
+  }
+  JoinRange(begin, end, fields, out);
+}
+
+void TextReader::JoinRange(Ordinal begin, Ordinal end, const FieldSet* fields, DocSet& out) const {
   // Short lists are gathered and added at once; long ones are joined as bitmaps.
   std::vector<uint32_t> docids;
   const auto add = [&](std::string_view postings) {

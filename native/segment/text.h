@@ -9,10 +9,13 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "base/bytes.h"
@@ -115,8 +118,24 @@ class PlaceCursor {
   uint32_t gap_ = 0;       // positions left out behind the run
 };
 
+// Document sets that were costly to find, of one immutable segment: unions of many words, neighbouring words.
+// Emptied when it is full. Threads: any.
+class FoundSets {
+ public:
+  enum class Kind : uint32_t { kRange, kNeighbours };
+  std::shared_ptr<const DocSet> Find(Kind kind, Ordinal a, Ordinal b) const;
+  void Store(Kind kind, Ordinal a, Ordinal b, DocSet documents) const;
+
+ private:
+  static constexpr size_t kBytesMax = 8 << 20;
+  mutable std::mutex mutex_;  // guards what follows
+  mutable std::map<std::tuple<Kind, Ordinal, Ordinal>, std::shared_ptr<const DocSet>> sets_;
+  mutable size_t bytes_ = 0;
+};
+
 class TextReader {
  public:
+  const FoundSets& found() const { return found_; }
   // Corruption: a section is missing or its size impossible.
   static Result<std::shared_ptr<const TextReader>> Open(std::shared_ptr<SegmentFile> file);
 
@@ -129,6 +148,7 @@ class TextReader {
 
   // All postings of a word as they are stored; see PostingsWriter.
   std::string_view PostingBlob(Ordinal ordinal) const;
+  void JoinRange(Ordinal begin, Ordinal end, const FieldSet* fields, DocSet& out) const;
   // Calls sink(FieldId, std::string_view postings) for each field that holds the word.
   template <typename Sink>
   void ForEachField(Ordinal ordinal, Sink&& sink) const;
@@ -170,6 +190,7 @@ class TextReader {
   std::span<const uint64_t> posting_offsets_, forward_offsets_;
   uint32_t ordinal_width_ = 1;
   uint64_t token_count_ = 0;
+  FoundSets found_;
 };
 
 // One document's words as they are collected. `fields` is grouped by field, ascending.

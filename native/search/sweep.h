@@ -1,0 +1,68 @@
+// The costs of one path for every document of a bucket, in one pass over their forward records.
+//
+// Most buckets have one path, and its steps stand for plain words. Then nothing but three small numbers per
+// document is needed for the rules proximity, attributeRank and wordPosition: no places are kept. Everything else
+// goes through candidates.h, which gives the same costs (rank.cc).
+//
+// Threads: one owner. Lifetime: dies before the graph.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "bitmap/docset.h"
+#include "search/graph.h"
+#include "search/places.h"
+
+namespace gannet::search {
+
+// A step of the path: a node and the class of derivations that stand for it, -1 for all of them.
+struct SweepStep {
+  uint16_t node;
+  int8_t typos;
+  bool verbatim;
+  friend bool operator==(const SweepStep&, const SweepStep&) = default;
+};
+
+struct PathCosts {
+  DocId docid;
+  uint16_t proximity, attribute, position;
+};
+
+class PathSweep {
+ public:
+  // Whether the path may be swept. Derivations needed are looked up.
+  static bool Supports(Graph& graph, const std::vector<SweepStep>& path);
+
+  // max_weight: of the rule attributeRank.
+  PathSweep(Graph& graph, std::vector<SweepStep> path, uint32_t max_weight);
+
+  void Run(const DocSet& documents);
+  const std::vector<SweepStep>& path() const { return path_; }
+  // Costs of documents of the last Run, ascending by docid.
+  const std::vector<PathCosts>& costs() const { return costs_; }
+
+ private:
+  void RunSegment(size_t segment, const DocSet& documents);
+  PathCosts CostsOf(DocId docid) const;
+
+  Graph& graph_;
+  std::vector<SweepStep> path_;
+  uint32_t max_weight_;
+  std::vector<PathCosts> costs_;
+  // Places of each step in the present document; then those of each step's word as typed, where that matters.
+  std::vector<std::vector<Place>> places_;
+};
+
+// Cost of words `position` apart from where the query has them (search.md 2.6.5). slots: words of the term.
+uint32_t PositionCostOf(uint32_t position, uint32_t query_position, uint32_t slots);
+// Positions are known exactly up to 15 only (search.md appendix B).
+uint32_t BucketedPosition(uint32_t position);
+// Lowers `forward` and `backward` to the smallest distances within a field: right after left, left after right.
+// Both lists ascend.
+void SmallestGaps(std::span<const Place> left, std::span<const Place> right, uint32_t& forward, uint32_t& backward);
+
+inline constexpr uint32_t kFarCost = 3;
+inline constexpr uint32_t kGapNever = 1u << 20;
+
+}  // namespace gannet::search
