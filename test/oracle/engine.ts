@@ -5,6 +5,7 @@
 import { Analyzer, type AnalyzerSettings } from './analyzer.ts';
 import { CorpusBuilder, coveredBy, type Document, type Occurrences } from './corpus.ts';
 import { distribution, fieldNames, matchesPattern, searchFacet, type FacetSettings } from './facets.ts';
+import { formatDocument, Matcher, matchesPosition } from './format.ts';
 import { distance, parseFilter, pointOf } from './filter.ts';
 import { distinctKeys, sortByDistance, sortByField, type SortedPart } from './sort.ts';
 import { buildSynonyms, Expander, isNgram, Lexicon, type Alternative, type Node, type Synonyms, type TypoSettings } from './expand.ts';
@@ -175,7 +176,8 @@ export class Oracle {
   search(params: SearchParams): Body {
     const run = this.rank(params);
     const { offset, end } = run;
-    const hits = run.hits.slice(offset, end).map((hit) => this.#hit(hit, params));
+    const matcher = new Matcher(run.plan.nodes, this.#lexicon.texts, new Analyzer({ ...this.settings, stopWords: [] }));
+    const hits = run.hits.slice(offset, end).map((hit) => this.#hit(hit, params, matcher));
     const max = this.settings.pagination?.maxTotalHits ?? 1000;
     const total = Math.min(run.total, max);
     const body: Body = { hits, query: params.q ?? '' };
@@ -621,11 +623,30 @@ export class Oracle {
     }
   }
 
-  #hit(hit: Ranked, params: SearchParams): Document {
+  #hit(hit: Ranked, params: SearchParams, matcher: Matcher): Document {
     const document = this.documents[hit.document]!;
     const out: Document = {};
-    for (const name of params.attributesToRetrieve ?? Object.keys(document)) {
-      if (name in document) out[name] = document[name]!;
+    const displayed = this.settings.displayedAttributes ?? ['*'];
+    const visible = Object.keys(document).filter((key) => displayed.includes('*') || coveredBy(key, displayed) >= 0);
+    const wanted = params.attributesToRetrieve ?? ['*'];
+    for (const name of wanted.includes('*') ? visible : wanted) {
+      if (visible.includes(name)) out[name] = document[name]!;
+    }
+    const chosen = [...(params.attributesToHighlight ?? []), ...(params.attributesToCrop ?? []).map(cropName)];
+    const shaped = visible.filter((key) => chosen.includes('*') || coveredBy(key, chosen) >= 0);
+    if (shaped.length > 0) {
+      out._formatted = formatDocument(document, new Set([...Object.keys(out), ...shaped]), matcher, {
+        highlight: params.attributesToHighlight ?? null,
+        crop: params.attributesToCrop ?? null,
+        cropLength: params.cropLength ?? 10,
+        cropMarker: params.cropMarker ?? '…',
+        preTag: params.highlightPreTag ?? '<em>',
+        postTag: params.highlightPostTag ?? '</em>',
+      });
+    }
+    if (params.showMatchesPosition) {
+      const whole = Object.fromEntries(visible.map((key) => [key, document[key]!]));
+      out._matchesPosition = matchesPosition(whole, matcher) as unknown as Document;
     }
     const geo = (params.sort ?? []).map((criterion) => GEO.exec(criterion)).find((match) => match !== null);
     const point = pointOf(out);
@@ -709,6 +730,8 @@ export function score(details: readonly Detail[]): number {
 function label(rule: string): string {
   return rule.replace(/^_geoPoint\((.*),(.*)\)/, (_, lat, lng) => `_geoPoint(${Number(lat)}, ${Number(lng)})`);
 }
+
+const cropName = (item: string): string => item.replace(/:[^:]*$/, '');
 
 function describe(details: readonly Detail[]): Record<string, unknown> {
   const out: Record<string, unknown> = {};

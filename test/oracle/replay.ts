@@ -34,7 +34,7 @@ const short = (value: unknown): string => {
 };
 
 function differences(want: unknown, got: unknown, path: string, out: [string, unknown, unknown][]): void {
-  if (out.length > 20) return;
+  if (out.length > 20 || want === '*') return; // recorded without its value
   if (typeof want === 'number' && typeof got === 'number') {
     if (Math.abs(want - got) > 1e-6 * Math.max(1, Math.abs(want))) out.push([path, want, got]);
   } else if (Array.isArray(want) && Array.isArray(got)) {
