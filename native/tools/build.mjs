@@ -11,15 +11,30 @@ const run = (command, args) => spawnSync(command, args, { stdio: 'inherit' }).st
 const has = (command) => spawnSync(command, ['--version'], { stdio: 'ignore' }).status === 0;
 const tool = has('cmake') && !process.env.GANNET_NODE_GYP ? 'cmake-js' : 'node-gyp';
 const stamp = 'build/tool';
-if (existsSync('build') && (!existsSync(stamp) || readFileSync(stamp, 'utf8') !== tool)) rmSync('build', { recursive: true });
+if (existsSync('build') && (!existsSync(stamp) || readFileSync(stamp, 'utf8') !== tool))
+  rmSync('build', { recursive: true });
 mkdirSync('build', { recursive: true });
 writeFileSync(stamp, tool);
 const cores = String(availableParallelism());
 let status;
 if (tool === 'cmake-js') {
-  status = run(process.execPath, ['node_modules/cmake-js/bin/cmake-js', 'build', '-p', cores, '-B', type, `--CDNODE_EXE=${process.execPath}`]);
+  status = run(process.execPath, [
+    'node_modules/cmake-js/bin/cmake-js',
+    'build',
+    '-p',
+    cores,
+    '-B',
+    type,
+    `--CDNODE_EXE=${process.execPath}`,
+  ]);
 } else {
   const prefix = resolve(dirname(process.execPath), '..');
-  status = run(process.execPath, ['node_modules/node-gyp/bin/node-gyp.js', 'rebuild', `--nodedir=${prefix}`, '-j', cores]);
+  status = run(process.execPath, [
+    'node_modules/node-gyp/bin/node-gyp.js',
+    'rebuild',
+    `--nodedir=${prefix}`,
+    '-j',
+    cores,
+  ]);
 }
 process.exit(status);

@@ -5,8 +5,8 @@
 // The character data comes from the Unicode version built into Node (`process.versions.unicode`); the
 // lists of scripts and separators are the analyzer's own. The result is committed, so that words do not
 // depend on the Node which happens to build the addon; test/unit/native/gen-unicode.test.ts compares.
-import { writeFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
+import { writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 
 // Characters that cut text when nothing else is set: hexadecimal code points and inclusive ranges.
 const separators = `
@@ -29,7 +29,7 @@ FF0C-FF0F FF1A-FF1B FF1F-FF20 FF3B-FF3D FF3F FF5B FF5D FF5F-FF65 10100-10102 103
 1173C-1173E 1183B 11944-11946 119E2 11A3F-11A46 11A9A-11A9C 11A9E-11AA2 11C41-11C45 11C70-11C71
 11EF7-11EF8 11FFF 12470-12474 16A6E-16A6F 16AF5 16B37-16B3B 16B44 16E97-16E9A 16FE2 1BC9F
 1DA87-1DA8B 1E95E-1E95F
-`
+`;
 
 // Those that end a sentence or a clause: words on their two sides are far from each other.
 const hardSeparators = `
@@ -43,15 +43,18 @@ A92F A95F A9C3-A9CD AA5C-AA5F AADF AAF0-AAF1 ABEB FE45 10857 10A50-10A58 10AF0-1
 11238-11239 1123B-1123C 112A9 1144B-1144D 1145A 115C2-115C3 115C9-115D7 11641-11642 11660-1166C
 1173C-1173E 11944 11946 11A3F-11A46 11A9A-11A9C 11A9E-11AA2 11C41-11C42 11C70-11C71 11EF7-11EF8
 11FFF 12471-12474 16A6E-16A6F 16AF5 16B37-16B39 16B44 16E97-16E9A 1BC9F 1DA87-1DA8A 1E95E-1E95F
-`
+`;
 
 // Script groups, in the order of `enum class Script` in native/text/unicode.h. A character in no group
 // is kOther and joins its neighbours. Strings are code points and ranges; regular expressions add all
 // characters that match and are not in a group named before.
 const scripts = [
-  ['kLatin', '0041-005A 0061-007A 0080-02AF 1D00-1D2A 1D2C-1D77 1D79-1DBF 1E00-1EFF 2100-214F 2C60-2C7F A720-A7FF AB30-AB6F',
+  [
+    'kLatin',
+    '0041-005A 0061-007A 0080-02AF 1D00-1D2A 1D2C-1D77 1D79-1DBF 1E00-1EFF 2100-214F 2C60-2C7F A720-A7FF AB30-AB6F',
     // Full-width letters fold to ASCII letters, so they are words like those.
-    'FF21-FF3A FF41-FF5A'],
+    'FF21-FF3A FF41-FF5A',
+  ],
   ['kCyrillic', '0400-0484 0487-052F 2DE0-2DFF A640-A69D A69F 1D2B 1D78'],
   ['kArabic', '0600-06FF 0750-07FF 08A0-08FF FB50-FDFF FE70-FEFF 10E60-10E7F 1EE00-1EEFF'],
   ['kDevanagari', '0900-097F A8E0-A8FF 1CD0-1CFF'],
@@ -59,8 +62,11 @@ const scripts = [
   ['kHebrew', '0590-05FF'],
   ['kGeorgian', '10A0-10FF'],
   // Han with all its extensions, kana with the half-width forms and marks, and Bopomofo.
-  ['kCj', '2E80-2FD5 3005-3007 3021-3029 3038-303C 3400-4DB5 4E00-9FCC F900-FAD9 3040-309F 30A0-30FF FF66-FF9F',
-    /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Bopomofo}]/u],
+  [
+    'kCj',
+    '2E80-2FD5 3005-3007 3021-3029 3038-303C 3400-4DB5 4E00-9FCC F900-FAD9 3040-309F 30A0-30FF FF66-FF9F',
+    /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Bopomofo}]/u,
+  ],
   ['kHangul', 'AC00-D7AF 1100-11FF 3130-318F 3200-32FF A960-A97F D7B0-D7FF FFA0-FFDC'],
   ['kGreek', '0370-03FF'],
   ['kThai', '0E00-0E7F'],
@@ -76,81 +82,86 @@ const scripts = [
   ['kKannada', '0C80-0CFF'],
   ['kMalayalam', '0D00-0D7F'],
   ['kSinhala', '0D80-0DFF'],
-]
+];
 
-const lastCodePoint = 0x10ffff
-const blockSize = 128
-const isSurrogate = (code) => code >= 0xd800 && code <= 0xdfff
-const isHangulSyllable = (code) => code >= 0xac00 && code <= 0xd7a3
+const lastCodePoint = 0x10ffff;
+const blockSize = 128;
+const isSurrogate = (code) => code >= 0xd800 && code <= 0xdfff;
+const isHangulSyllable = (code) => code >= 0xac00 && code <= 0xd7a3;
 
 function* codePoints(ranges) {
   for (const range of ranges.trim().split(/\s+/)) {
-    const [first, last = first] = range.split('-')
-    for (let code = parseInt(first, 16); code <= parseInt(last, 16); ++code) yield code
+    const [first, last = first] = range.split('-');
+    for (let code = parseInt(first, 16); code <= parseInt(last, 16); ++code) yield code;
   }
 }
 
 function scriptTable() {
-  const table = new Uint8Array(lastCodePoint + 1)
+  const table = new Uint8Array(lastCodePoint + 1);
   scripts.forEach(([, ...parts], index) => {
     for (const part of parts) {
       if (typeof part === 'string') {
-        for (const code of codePoints(part)) table[code] = index + 1
-        continue
+        for (const code of codePoints(part)) table[code] = index + 1;
+        continue;
       }
       for (let code = 0x80; code <= lastCodePoint; ++code) {
         if (table[code] === 0 && !isSurrogate(code) && part.test(String.fromCodePoint(code))) {
-          table[code] = index + 1
+          table[code] = index + 1;
         }
       }
     }
-  })
-  return table
+  });
+  return table;
 }
 
 /** The source text of native/text/unicode_tables.cc. */
 export function generate() {
-  const scriptOf = scriptTable()
-  const separatorSet = new Set([...codePoints(separators)].map((code) => String.fromCodePoint(code)))
-  const hardSet = new Set([...codePoints(hardSeparators)].map((code) => String.fromCodePoint(code)))
-  const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' })
+  const scriptOf = scriptTable();
+  const separatorSet = new Set(
+    [...codePoints(separators)].map((code) => String.fromCodePoint(code)),
+  );
+  const hardSet = new Set(
+    [...codePoints(hardSeparators)].map((code) => String.fromCodePoint(code)),
+  );
+  const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
-  const pool = [] // bytes
-  const decompositionStarts = [0]
-  const decompositionIndex = new Map() // NFKD string -> its number, from 1
-  const deltas = [0]
-  const entries = new Uint32Array(lastCodePoint + 1)
+  const pool = []; // bytes
+  const decompositionStarts = [0];
+  const decompositionIndex = new Map(); // NFKD string -> its number, from 1
+  const deltas = [0];
+  const entries = new Uint32Array(lastCodePoint + 1);
   for (let code = 0; code <= lastCodePoint; ++code) {
-    if (isSurrogate(code)) continue
-    const char = String.fromCodePoint(code)
-    const folded = char.normalize('NFKD')
+    if (isSurrogate(code)) continue;
+    const char = String.fromCodePoint(code);
+    const folded = char.normalize('NFKD');
 
-    let decomposition = 0
+    let decomposition = 0;
     if (folded !== char && !isHangulSyllable(code)) {
-      decomposition = decompositionIndex.get(folded) ?? 0
+      decomposition = decompositionIndex.get(folded) ?? 0;
       if (decomposition === 0) {
-        decomposition = decompositionStarts.length
-        decompositionIndex.set(folded, decomposition)
-        pool.push(...Buffer.from(folded))
-        decompositionStarts.push(pool.length)
+        decomposition = decompositionStarts.length;
+        decompositionIndex.set(folded, decomposition);
+        pool.push(...Buffer.from(folded));
+        decompositionStarts.push(pool.length);
       }
     }
 
     // U+0130 alone lowercases to two characters; it never does so here, being decomposed first.
-    const lower = [...char.toLowerCase()]
-    const delta = lower.length === 1 ? lower[0].codePointAt(0) - code : 0
-    let deltaNumber = deltas.indexOf(delta)
-    if (deltaNumber < 0) deltaNumber = deltas.push(delta) - 1
+    const lower = [...char.toLowerCase()];
+    const delta = lower.length === 1 ? lower[0].codePointAt(0) - code : 0;
+    let deltaNumber = deltas.indexOf(delta);
+    if (deltaNumber < 0) deltaNumber = deltas.push(delta) - 1;
 
-    let separator = 0
+    let separator = 0;
     if (separatorSet.has(char)) {
       // A token is judged by its decomposed text: a full-width comma is a comma, an ellipsis three dots.
-      separator = hardSet.has(folded) ? 2 : separatorSet.has(folded) ? 1 : 3
+      separator = hardSet.has(folded) ? 2 : separatorSet.has(folded) ? 1 : 3;
     }
-    const isMark = /\p{Mn}/u.test(char)
+    const isMark = /\p{Mn}/u.test(char);
     // Extends the character before it, as the second of a pair that is one grapheme cluster.
-    const mayExtend = /[\p{M}\p{Grapheme_Extend}\p{Cf}]/u.test(char) || char === '\u0e33' || char === '\u0eb3'
-    const extend = mayExtend && [...graphemes.segment('a' + char)].length === 1
+    const mayExtend =
+      /[\p{M}\p{Grapheme_Extend}\p{Cf}]/u.test(char) || char === '\u0e33' || char === '\u0eb3';
+    const extend = mayExtend && [...graphemes.segment('a' + char)].length === 1;
 
     entries[code] =
       (scriptOf[code] |
@@ -161,19 +172,20 @@ export function generate() {
         (Number(/\p{L}/u.test(char)) << 10) |
         (deltaNumber << 11) |
         (decomposition << 18)) >>>
-      0
+      0;
   }
-  if (deltas.length > 128 || decompositionStarts.length > 16384) throw new Error('an entry overflows')
+  if (deltas.length > 128 || decompositionStarts.length > 16384)
+    throw new Error('an entry overflows');
 
-  const blockNumbers = []
-  const blocks = new Map()
+  const blockNumbers = [];
+  const blocks = new Map();
   for (let at = 0; at <= lastCodePoint; at += blockSize) {
-    const block = [...entries.subarray(at, at + blockSize)].join()
-    if (!blocks.has(block)) blocks.set(block, blocks.size)
-    blockNumbers.push(blocks.get(block))
+    const block = [...entries.subarray(at, at + blockSize)].join();
+    if (!blocks.has(block)) blocks.set(block, blocks.size);
+    blockNumbers.push(blocks.get(block));
   }
-  if (blocks.size > 65536) throw new Error('too many blocks')
-  const flat = [...blocks.keys()].flatMap((block) => block.split(',').map(Number))
+  if (blocks.size > 65536) throw new Error('too many blocks');
+  const flat = [...blocks.keys()].flatMap((block) => block.split(',').map(Number));
 
   return `// Written by native/tools/gen-unicode.mjs. Do not edit.
 //
@@ -201,23 +213,23 @@ const unsigned char kDecompositions[${pool.length}] = {
 ${lines(pool)}};
 
 }  // namespace gannet::text
-`
+`;
 }
 
 function lines(numbers) {
-  let text = ''
-  let line = ''
+  let text = '';
+  let line = '';
   for (const number of numbers) {
-    const item = `${number},`
+    const item = `${number},`;
     if (line.length + item.length > 100) {
-      text += line + '\n'
-      line = ''
+      text += line + '\n';
+      line = '';
     }
-    line += item
+    line += item;
   }
-  return text + line + '\n'
+  return text + line + '\n';
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  writeFileSync(fileURLToPath(new URL('../text/unicode_tables.cc', import.meta.url)), generate())
+  writeFileSync(fileURLToPath(new URL('../text/unicode_tables.cc', import.meta.url)), generate());
 }

@@ -1,0 +1,118 @@
+/**
+ * Starts the built server on an embedded data folder, loads a small collection of books unless it is there already,
+ * shows a few searches with their answers, and leaves the server running until Ctrl-C.
+ *
+ *   node --import=tsx test/demo/demo.ts [--once]    --once: stop after the searches
+ *
+ * Environment: GANNET_HTTP_ADDR and GANNET_DB_PATH, as for the server.
+ */
+import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { EXAMPLES, SETTINGS } from './examples.ts';
+
+const address = process.env.GANNET_HTTP_ADDR ?? '127.0.0.1:7700';
+const dbPath = process.env.GANNET_DB_PATH ?? './data.gannet';
+const url = `http://${address}`;
+const START_MS_MAX = 20_000;
+const POLL_MS = 20;
+
+const server = spawn(
+  process.execPath,
+  [path('../../dist/main.js'), '--http-addr', address, '--db-path', dbPath, '--log-level', 'warn'],
+  { stdio: ['ignore', 'inherit', 'inherit'] },
+);
+let stopping = false;
+server.on('exit', (status) => process.exit(stopping ? 0 : (status ?? 1)));
+for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, stop);
+
+function path(relative: string): string {
+  return fileURLToPath(new URL(relative, import.meta.url));
+}
+
+function stop(): void {
+  stopping = true;
+  server.kill('SIGTERM');
+}
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+async function call(
+  method: string,
+  route: string,
+  body?: string,
+  type = 'application/json',
+): Promise<any> {
+  const response = await fetch(url + route, {
+    method,
+    ...(body !== undefined && { body, headers: { 'content-type': type } }),
+  });
+  const answer: any = await response.json();
+  if (response.status >= 400 && response.status !== 404) throw new Error(answer.message);
+  return answer;
+}
+
+async function finished({ taskUid }: { taskUid: number }): Promise<void> {
+  for (;;) {
+    const task = await call('GET', `/tasks/${taskUid}`);
+    if (task.status === 'succeeded') return;
+    if (task.status === 'failed' || task.status === 'canceled')
+      throw new Error(task.error?.message);
+    await pause(POLL_MS);
+  }
+}
+
+/** Whether the server is ready for requests. */
+function answers(): Promise<boolean> {
+  return fetch(`${url}/health`).then(
+    ({ ok }) => ok,
+    () => false,
+  );
+}
+
+async function ready(): Promise<void> {
+  for (const begin = Date.now(); Date.now() - begin < START_MS_MAX; await pause(POLL_MS)) {
+    if (await answers()) return;
+  }
+  throw new Error(`The server did not answer at ${url}.`);
+}
+
+async function load(): Promise<number> {
+  const { numberOfDocuments = 0 } = await call('GET', '/indexes/books/stats');
+  if (numberOfDocuments > 0) return numberOfDocuments;
+  await finished(await call('PATCH', '/indexes/books/settings', JSON.stringify(SETTINGS)));
+  const books = readFileSync(path('books.ndjson'), 'utf8');
+  const added = await call('POST', '/indexes/books/documents', books, 'application/x-ndjson');
+  await finished(added);
+  return (await call('GET', '/indexes/books/stats')).numberOfDocuments;
+}
+
+function show(answer: any): void {
+  for (const hit of answer.hits) {
+    const { title, author, year, summary } = hit._formatted ?? hit;
+    console.log(`   ${title} (${author}, ${year})\n      ${summary}`);
+  }
+  if (answer.facetDistribution !== undefined) {
+    console.log(`   ${JSON.stringify(answer.facetDistribution)}`);
+  }
+  const total = answer.estimatedTotalHits;
+  console.log(`   ${total} ${total === 1 ? 'book' : 'books'} in ${answer.processingTimeMs} ms\n`);
+}
+
+try {
+  await ready();
+  console.log(`${await load()} books are in the index \`books\`. Some searches:\n`);
+  for (const { shows, body } of EXAMPLES) {
+    console.log(`## ${shows}\n   POST /indexes/books/search ${JSON.stringify(body)}`);
+    show(await call('POST', '/indexes/books/search', JSON.stringify(body)));
+  }
+  if (process.argv.includes('--once')) stop();
+  else {
+    console.log('The server keeps running; stop it with Ctrl-C. Try in another terminal:\n');
+    console.log(`   curl -s '${url}/indexes/books/search?q=dostoyevski'\n`);
+  }
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  server.kill('SIGTERM');
+  process.exitCode = 1;
+}

@@ -1,0 +1,73 @@
+/**
+ * Builds every fuzz target with clang and runs each for some seconds.
+ *
+ *   node --import=tsx test/fuzz/run.ts [--seconds 10] [TARGET...]    a target is a file of this folder without _fuzz.cc
+ *
+ * Inputs come from test/fuzz/corpus/TARGET, where crashing inputs of the past are kept, and from what earlier runs found
+ * (build/fuzz/corpus). A crashing input is written to build/fuzz. Exit status: 0 when no target failed.
+ */
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { parseArgs } from 'node:util';
+
+const BUILD = 'build/fuzz';
+const INPUT_BYTES_MAX = 4096;
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { seconds: { type: 'string', default: '10' } },
+});
+
+function run(command: string, args: readonly string[]): boolean {
+  return spawnSync(command, args, { stdio: 'inherit' }).status === 0;
+}
+
+function clang(): string | null {
+  const suffixes = ['', ...[19, 18, 17, 16, 15, 14].map((version) => `-${version}`)];
+  const found = suffixes.find(
+    (suffix) => spawnSync(`clang++${suffix}`, ['--version'], { stdio: 'ignore' }).status === 0,
+  );
+  return found ?? null;
+}
+
+function main(): number {
+  const suffix = clang();
+  if (suffix === null) {
+    console.log('skipped: the fuzz targets, because clang is not installed');
+    return 0;
+  }
+  const all = readdirSync('test/fuzz')
+    .filter((file) => file.endsWith('_fuzz.cc'))
+    .map((file) => file.slice(0, -'_fuzz.cc'.length));
+  const targets = positionals.length > 0 ? positionals : all;
+  const configured = run('cmake', [
+    ...['-S', '.', '-B', BUILD, '-DCMAKE_BUILD_TYPE=Tests', '-DGANNET_FUZZ=ON'],
+    ...[`-DCMAKE_C_COMPILER=clang${suffix}`, `-DCMAKE_CXX_COMPILER=clang++${suffix}`],
+  ]);
+  const names = targets.map((target) => `${target}_fuzz`);
+  const jobs = String(availableParallelism());
+  if (!configured || !run('cmake', ['--build', BUILD, '-j', jobs, '--target', ...names])) return 1;
+  const failed: string[] = [];
+  for (const target of targets) {
+    const found = `${BUILD}/corpus/${target}`;
+    mkdirSync(found, { recursive: true });
+    const kept = `test/fuzz/corpus/${target}`;
+    console.log(`\n== ${target}, ${values.seconds} s`);
+    const good = run(`${BUILD}/${target}_fuzz`, [
+      found,
+      ...(existsSync(kept) ? [kept] : []),
+      `-max_total_time=${values.seconds}`,
+      `-max_len=${INPUT_BYTES_MAX}`,
+      `-artifact_prefix=${BUILD}/${target}-`,
+      '-print_final_stats=1',
+      '-verbosity=0',
+    ]);
+    if (!good) failed.push(target);
+  }
+  const verdict = failed.length === 0 ? 'none failed' : `failed: ${failed.join(', ')}`;
+  console.log(`\n${targets.length} fuzz targets, ${verdict}`);
+  return failed.length === 0 ? 0 : 1;
+}
+
+process.exitCode = main();

@@ -1,0 +1,113 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** A server as its users run it: the program in dist/, its own process, data folder and free port. */
+export interface BuiltServer {
+  readonly url: string;
+  readonly masterKey: string;
+  call(method: string, path: string, options?: CallOptions): Promise<Answer>;
+  /** The same, then waits for the end of the task that the answer names and returns it. */
+  finish(method: string, path: string, options?: CallOptions): Promise<any>;
+  /** Stops the process and erases its data. */
+  close(): Promise<void>;
+}
+
+export interface CallOptions {
+  /** Sent as JSON. */
+  body?: unknown;
+  /** Sent as it is. */
+  text?: string;
+  type?: string;
+}
+
+export interface Answer {
+  status: number;
+  /** Of the body as JSON. */
+  json: any;
+}
+
+const START_MS_MAX = 20_000;
+const POLL_MS = 10;
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+export async function startBuiltServer(options: readonly string[] = []): Promise<BuiltServer> {
+  const folder = mkdtempSync(join(tmpdir(), 'gannet-'));
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const masterKey = 'MASTER_KEY_OF_TESTS';
+  const child = spawn(process.execPath, [
+    ...['dist/main.js', '--db-path', join(folder, 'data'), '--http-addr', `127.0.0.1:${port}`],
+    ...['--master-key', masterKey, '--log-level', 'warn', ...options],
+  ]);
+  let printed = '';
+  child.stdout.on('data', (chunk: Buffer) => (printed += chunk.toString()));
+  child.stderr.on('data', (chunk: Buffer) => (printed += chunk.toString()));
+  await answering(url, child, () => printed);
+
+  const call: BuiltServer['call'] = async (method, path, { body, text, type } = {}) => {
+    const sent = text ?? (body === undefined ? undefined : JSON.stringify(body));
+    const response = await fetch(url + path, {
+      method,
+      headers: {
+        authorization: `Bearer ${masterKey}`,
+        ...(sent !== undefined && { 'content-type': type ?? 'application/json' }),
+      },
+      ...(sent !== undefined && { body: sent }),
+    });
+    const raw = await response.text();
+    return { status: response.status, json: raw === '' ? undefined : JSON.parse(raw) };
+  };
+
+  return {
+    url,
+    masterKey,
+    call,
+    async finish(method, path, given) {
+      const { status, json } = await call(method, path, given);
+      if (status !== 202) throw new Error(`${method} ${path}: ${status} ${JSON.stringify(json)}`);
+      for (;;) {
+        const task = (await call('GET', `/tasks/${json.taskUid}`)).json;
+        if (task.status !== 'enqueued' && task.status !== 'processing') return task;
+        await pause(POLL_MS);
+      }
+    },
+    async close() {
+      if (child.exitCode === null) {
+        const ended = new Promise((resolve) => child.once('exit', resolve));
+        child.kill('SIGTERM');
+        await ended;
+      }
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function answering(url: string, child: ChildProcess, printed: () => string): Promise<void> {
+  for (const begin = Date.now(); Date.now() - begin < START_MS_MAX; await pause(POLL_MS)) {
+    if (child.exitCode !== null) break;
+    const healthy = await fetch(`${url}/health`).then(
+      (answer) => answer.ok,
+      () => false,
+    );
+    if (healthy) return;
+  }
+  child.kill('SIGKILL');
+  throw new Error(`The server did not start:\n${printed()}`);
+}
+
+/** A port that was free a moment ago. */
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer();
+    probe.once('error', reject);
+    probe.listen(0, '127.0.0.1', () => {
+      const address = probe.address();
+      const port = typeof address === 'object' && address !== null ? address.port : 0;
+      probe.close(() => resolve(port));
+    });
+  });
+}
