@@ -120,7 +120,9 @@ describe('a full disk', function () {
       );
     };
     await check();
-    const failures = (await tasksFrom(server.client, 0)).filter(({ status }) => status === 'failed');
+    const failures = (await tasksFrom(server.client, 0)).filter(
+      ({ status }) => status === 'failed',
+    );
     console.log(`      ${accepted} tasks, ${failures.length} failed, ${refused} requests refused`);
 
     // It goes on without a restart, and after one.

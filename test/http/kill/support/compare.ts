@@ -30,9 +30,7 @@ interface SearchBody {
 export async function tasksFrom(client: Client, from: number): Promise<SeenTask[]> {
   const tasks: SeenTask[] = [];
   for (let next: number | null = from; next !== null;) {
-    const page: Page<SeenTask> = await client.get(
-      `/tasks?reverse=true&limit=${PAGE}&from=${next}`,
-    );
+    const page: Page<SeenTask> = await client.get(`/tasks?reverse=true&limit=${PAGE}&from=${next}`);
     tasks.push(...page.results);
     next = page.next;
   }
@@ -56,14 +54,9 @@ export async function settle(client: Client): Promise<void> {
  * The documents of every index, its settings, its statistics and its searches are those of the model.
  * No batch may run meanwhile.
  */
-export async function compareIndexes(
-  client: Client,
-  model: Model,
-  random: Random,
-): Promise<void> {
-  const { results, total } = await client.get<Page<{ uid: string; primaryKey: string | null }>>(
-    '/indexes?limit=1000',
-  );
+export async function compareIndexes(client: Client, model: Model, random: Random): Promise<void> {
+  const { results, total } =
+    await client.get<Page<{ uid: string; primaryKey: string | null }>>('/indexes?limit=1000');
   const names = [...model.indexes.keys()].sort();
   assert.deepEqual(results.map(({ uid }) => uid).sort(), names, 'the list of indexes');
   assert.equal(total, names.length, 'the number of indexes');

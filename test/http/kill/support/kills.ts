@@ -201,7 +201,7 @@ export class KillRun {
         if (!(error instanceof NoAnswer)) throw error;
         this.model.doubt(operation satisfies Operation);
         this.#doubtful++;
-        if (!ended()) throw new Error(`no answer from a living server: ${error.message}`);
+        if (!ended()) throw new Error('no answer from a living server', { cause: error });
       }
       await sleep(this.#random.int(0, WRITER_PAUSE_MS_MAX));
     }
@@ -227,7 +227,7 @@ export class KillRun {
         this.#searches++;
       } catch (error) {
         if (!(error instanceof NoAnswer)) throw error;
-        if (!ended()) throw new Error(`no answer from a living server: ${error.message}`);
+        if (!ended()) throw new Error('no answer from a living server', { cause: error });
       }
     }
   }

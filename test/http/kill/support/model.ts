@@ -269,9 +269,7 @@ export class Model {
     else this.indexes.set(a, second);
     for (const [earlier, task] of this.tasks) {
       if (earlier >= uid) continue;
-      task.shownIndexes = task.shownIndexes.map((name) =>
-        name === a ? b : name === b ? a : name,
-      );
+      task.shownIndexes = task.shownIndexes.map((name) => (name === a ? b : name === b ? a : name));
     }
     return succeeded();
   }

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Client } from './client.ts';
@@ -8,6 +8,18 @@ const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
 
 /** The addon the server loads; without it there is no server. */
 export const ADDON = process.env['GANNET_ADDON'] ?? `${ROOT}build/Release/gannet.node`;
+
+/** GANNET_MAIN, or what `npm run build` has made when it is of these sources, or else the sources. */
+function program(): string[] {
+  const named = process.env['GANNET_MAIN'];
+  if (named !== undefined) return [named];
+  const built = `${ROOT}dist/main.js`;
+  const newest = readdirSync(`${ROOT}src`, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .reduce((time, name) => Math.max(time, statSync(`${ROOT}src/${name}`).mtimeMs), 0);
+  const isCurrent = existsSync(built) && statSync(built).mtimeMs > newest;
+  return isCurrent ? [built] : ['--import=tsx', `${ROOT}src/main.ts`];
+}
 
 const READY_MS_MAX = 60_000;
 const POLL_MS = 20;
@@ -22,7 +34,7 @@ export interface ServerOptions {
   env?: NodeJS.ProcessEnv;
 }
 
-/** The real server as a process of its own: GANNET_MAIN (a built main.js), or else the sources. */
+/** The real server as a process of its own. */
 export class ServerProcess {
   readonly port: number;
   readonly client: Client;
@@ -32,12 +44,10 @@ export class ServerProcess {
   #hasExited = false;
 
   constructor({ dir, port, args = [], wrapper = [], env = {} }: ServerOptions) {
-    const main = process.env['GANNET_MAIN'];
-    const program = main === undefined ? ['--import=tsx', 'src/main.ts'] : [main];
     const [command, ...rest] = [
       ...wrapper,
       process.execPath,
-      ...program,
+      ...program(),
       '--db-path',
       dir,
       '--http-addr',

@@ -1,0 +1,150 @@
+/**
+ * Documents to load: a file of packages as it is, or a product catalogue of any size made from its prose. Both
+ * come as NDJSON in chunks, so that a gigabyte need not be held.
+ */
+import { createReadStream } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { createGunzip } from 'node:zlib';
+import { Random } from '../test/http/kill/support/random.ts';
+
+export type Document = Record<string, unknown> & { id: string | number };
+
+export interface Chunk {
+  ndjson: Buffer;
+  documents: Document[];
+}
+
+/** Documents of a file, NDJSON, perhaps compressed. */
+export async function* documentsOf(path: string): AsyncGenerator<Document> {
+  const raw = createReadStream(path);
+  const input = path.endsWith('.gz') ? raw.pipe(createGunzip()) : raw;
+  for await (const line of createInterface({ input, crlfDelay: Infinity })) {
+    if (line !== '') yield JSON.parse(line) as Document;
+  }
+}
+
+export async function* chunked(
+  documents: AsyncIterable<Document>,
+  bytesMax: number,
+): AsyncGenerator<Chunk> {
+  let lines: string[] = [];
+  let list: Document[] = [];
+  let bytes = 0;
+  const take = (): Chunk => {
+    const chunk = { ndjson: Buffer.from(lines.join('')), documents: list };
+    lines = [];
+    list = [];
+    bytes = 0;
+    return chunk;
+  };
+  for await (const document of documents) {
+    const line = `${JSON.stringify(document)}\n`;
+    lines.push(line);
+    list.push(document);
+    bytes += line.length;
+    if (bytes >= bytesMax) yield take();
+  }
+  if (lines.length > 0) yield take();
+}
+
+const COLORS = 'black white red blue green yellow grey brown purple orange pink silver'.split(' ');
+const FOLLOWERS_MAX = 4000;
+/** 2010-01-01 and sixteen years, seconds. */
+const FIRST_RELEASE = 1_262_304_000;
+const RELEASE_SPAN = 504_576_000;
+
+/** What the catalogue borrows from real data: which word follows which, and names. */
+interface Prose {
+  followers: Map<string, string[]>;
+  starts: string[];
+  sections: string[];
+  makers: string[];
+}
+
+async function readProse(path: string): Promise<Prose> {
+  const followers = new Map<string, string[]>();
+  const starts: string[] = [];
+  const sections = new Set<string>();
+  const makers = new Set<string>();
+  for await (const { section, maintainer, description } of documentsOf(path)) {
+    sections.add(String(section));
+    makers.add(String(maintainer));
+    const words = String(description)
+      .split(/\s+/)
+      .filter((word) => word !== '' && word.length < 24);
+    if (words.length < 8) continue;
+    starts.push(words[0]!);
+    for (let i = 0; i + 1 < words.length; i++) {
+      const list = followers.get(words[i]!) ?? [];
+      if (list.length === 0) followers.set(words[i]!, list);
+      if (list.length < FOLLOWERS_MAX) list.push(words[i + 1]!);
+    }
+  }
+  return { followers, starts, sections: [...sections].sort(), makers: [...makers].sort() };
+}
+
+/**
+ * Products with text from a first-order Markov chain over the descriptions in `path`, so that frequencies of
+ * words and of pairs and lengths are those of real prose. About 560 bytes each; the same seed makes the same
+ * bytes.
+ */
+export async function* catalogue(
+  path: string,
+  count: number,
+  seed: number,
+): AsyncGenerator<Document> {
+  const { followers, starts, sections, makers } = await readProse(path);
+  const random = new Random(seed);
+  const int = (end: number): number => random.int(0, end);
+  /** Few values are frequent, most are rare. */
+  const skewed = (list: readonly string[]): string =>
+    list[Math.min(list.length - 1, Math.floor(list.length ** random.next()) - 1)]!;
+  const gauss = (): number =>
+    Math.sqrt(-2 * Math.log(1 - random.next())) * Math.cos(2 * Math.PI * random.next());
+  const rounded = (value: number, digits: number): number =>
+    Math.round(value * 10 ** digits) / 10 ** digits;
+  const text = (words: number): string => {
+    const out: string[] = [];
+    let word = random.pick(starts);
+    while (out.length < words) {
+      out.push(word);
+      word = random.pick(followers.get(word) ?? starts);
+    }
+    return out.join(' ');
+  };
+  for (let id = 0; id < count; id++) {
+    yield {
+      id,
+      title: text(3 + int(6)),
+      description: text(20 + int(50)),
+      brand: skewed(makers),
+      category: skewed(sections),
+      colors: COLORS.filter(() => random.next() < 0.15),
+      price: rounded(Math.exp(3 + gauss()), 2),
+      rating: rounded(Math.min(5, Math.max(1, 3.8 + gauss() * 0.8)), 1),
+      stock: int(500),
+      available: random.next() < 0.8,
+      releasedAt: FIRST_RELEASE + int(RELEASE_SPAN),
+      _geo: {
+        lat: rounded(random.next() * 160 - 80, 5),
+        lng: rounded(random.next() * 360 - 180, 5),
+      },
+    };
+  }
+}
+
+export const CATALOGUE_SETTINGS = {
+  searchableAttributes: ['title', 'description', 'brand'],
+  filterableAttributes: [
+    'brand',
+    'category',
+    'colors',
+    'price',
+    'rating',
+    'available',
+    'stock',
+    'releasedAt',
+    '_geo',
+  ],
+  sortableAttributes: ['price', 'rating', 'releasedAt', '_geo'],
+};

@@ -1,0 +1,347 @@
+/** One function per kind of workload. Each takes a loaded server and returns figures. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Client } from '../test/http/kill/support/client.ts';
+import { Random } from '../test/http/kill/support/random.ts';
+import type { ServerProcess } from '../test/http/kill/support/server-process.ts';
+import { type Chunk, type Document } from './corpus.ts';
+import { CpuClock, cpuSeconds, diskMb, MemoryPeak, privateMb } from './process-stats.ts';
+import { makeQueries, type Query } from './queries.ts';
+import { type Figures, OpenLoop, percentiles, prefixed } from './statistics.ts';
+import { requestsPerSecond } from './throughput.ts';
+import type { Measure, Workload } from './workload.ts';
+
+/** A server that holds a corpus. */
+export interface Bench {
+  server: ServerProcess;
+  dir: string;
+  index: string;
+  /** Those that queries are made from. */
+  sample: readonly Document[];
+  /** Shorter runs by this factor. */
+  scale: number;
+  restart: () => Promise<void>;
+}
+
+type Of<Kind extends Measure['kind']> = Extract<Measure, { kind: Kind }>;
+
+const WARM_UP = 100;
+const HITS = 20;
+
+interface SearchBody {
+  hits: Document[];
+}
+
+interface TaskBody {
+  taskUid: number;
+}
+
+export async function measure(workload: Workload, bench: Bench): Promise<Figures> {
+  const { measure: what, seed } = workload;
+  switch (what.kind) {
+    case 'indexing':
+      throw new Error('indexing is measured while the corpus is loaded');
+    case 'search':
+      return measureSearch(what, seed, bench);
+    case 'throughput':
+      return measureThroughput(what, seed, bench);
+    case 'requests':
+      return measureRequests(what, seed, bench);
+    case 'updates':
+      return measureUpdates(what, seed, bench);
+    case 'start':
+      return measureStart(bench);
+  }
+}
+
+/** Sends all chunks one after another, as an importer does, and waits until they are searchable. */
+export async function load(
+  { server, dir, index }: Omit<Bench, 'sample' | 'scale'>,
+  settings: Record<string, unknown> | null,
+  chunks: AsyncIterable<Chunk>,
+  onChunk: (documents: readonly Document[]) => void,
+): Promise<Figures> {
+  const { client, pid } = server;
+  await accepted(client, 'POST', '/indexes', { uid: index, primaryKey: 'id' });
+  if (settings !== null) await accepted(client, 'PATCH', `/indexes/${index}/settings`, settings);
+  await finished(client);
+  const memory = new MemoryPeak(pid);
+  const cpu = new CpuClock(pid);
+  const cpuBefore = cpuSeconds(pid);
+  const first = performance.now();
+  let sendingMs = 0;
+  let documents = 0;
+  let bytes = 0;
+  for await (const chunk of chunks) {
+    const start = performance.now();
+    const { status, text } = await client.call('POST', `/indexes/${index}/documents`, {
+      bytes: chunk.ndjson,
+      type: 'application/x-ndjson',
+    });
+    if (status !== 202) throw new Error(text);
+    sendingMs += performance.now() - start;
+    documents += chunk.documents.length;
+    bytes += chunk.ndjson.length;
+    onChunk(chunk.documents);
+  }
+  await finished(client);
+  const wallSeconds = (performance.now() - first) / 1000;
+  // Threads of the indexer end with their batch.
+  const seconds = cpuSeconds(pid) - cpuBefore;
+  const { mainMs } = cpu.lap();
+  const peakPrivateMb = memory.stop();
+  const { numberOfDocuments } = await client.get<{ numberOfDocuments: number }>(
+    `/indexes/${index}/stats`,
+  );
+  if (numberOfDocuments !== documents) {
+    throw new Error(`${numberOfDocuments} of ${documents} documents are indexed`);
+  }
+  return {
+    documents,
+    inputMb: bytes / 1e6,
+    wallSeconds,
+    sendingSeconds: sendingMs / 1000,
+    cpuSeconds: seconds,
+    mainThreadCpuSeconds: mainMs / 1000,
+    documentsPerSecond: documents / wallSeconds,
+    documentsPerCpuSecond: documents / seconds,
+    diskMb: diskMb(dir),
+    peakPrivateMb,
+    privateAfterMb: privateMb(pid),
+  };
+}
+
+async function measureSearch(
+  { queries: model, body, rate, seconds }: Of<'search'>,
+  seed: number,
+  { server, index, sample, scale }: Bench,
+): Promise<Figures> {
+  const { client, pid } = server;
+  const queries = makeQueries(sample, { ...model, count: scaled(model.count, scale) }, seed);
+  const search = ({ q }: Query): Promise<SearchBody> =>
+    client.post(`/indexes/${index}/search`, { q, limit: HITS, ...body });
+  await warmUp(queries, search);
+
+  const times = new Map<string, { ms: number[]; reciprocal: number; targets: number }>();
+  const cpu = new CpuClock(pid);
+  const begin = performance.now();
+  for (const query of queries) {
+    const start = performance.now();
+    const { hits } = await search(query);
+    const ms = performance.now() - start;
+    for (const group of [query.kind, 'all']) {
+      const all = times.get(group) ?? { ms: [], reciprocal: 0, targets: 0 };
+      times.set(group, all);
+      all.ms.push(ms);
+      if (query.target === null) continue;
+      all.targets++;
+      const place = hits.slice(0, 10).findIndex(({ id }) => id === query.target);
+      if (place >= 0) all.reciprocal += 1 / (place + 1);
+    }
+  }
+  const wallMs = performance.now() - begin;
+  const { mainMs, otherMs, waitedMs } = cpu.lap();
+  const figures: Figures = {
+    'cpu.perQueryMs': (mainMs + otherMs) / queries.length,
+    'cpu.perQueryMainThreadMs': mainMs / queries.length,
+    'cpu.perQueryOtherThreadsMs': otherMs / queries.length,
+    'cpu.waitedShare': waitedMs / wallMs,
+  };
+  for (const [group, { ms, reciprocal, targets }] of times) {
+    Object.assign(figures, prefixed(group, percentiles(ms)));
+    if (targets > 0) figures[`${group}.mrr10`] = reciprocal / targets;
+  }
+
+  const open = new OpenLoop(rate, async (n) => void (await search(queries[n % queries.length]!)));
+  await open.run(scaled(seconds, scale));
+  return {
+    ...figures,
+    ...prefixed(`open${rate}`, { ...percentiles(open.milliseconds), failures: open.failures }),
+  };
+}
+
+async function measureThroughput(
+  { queries: model, connections, seconds }: Of<'throughput'>,
+  seed: number,
+  { server, index, sample, scale }: Bench,
+): Promise<Figures> {
+  const queries = makeQueries(sample, model, seed);
+  const bodies = queries.map(({ q }) => JSON.stringify({ q, limit: HITS }));
+  const path = `/indexes/${index}/search`;
+  const cpu = new CpuClock(server.pid);
+  const { requests, failures, tool } = requestsPerSecond({
+    port: server.port,
+    path,
+    bodies,
+    connections,
+    seconds: scaled(seconds, scale),
+  });
+  const { mainMs, otherMs } = cpu.lap();
+  const answered = requests * scaled(seconds, scale);
+  return {
+    [`${tool}.requestsPerSecond`]: requests,
+    failures,
+    'cpu.perQueryMs': (mainMs + otherMs) / answered,
+    'cpu.perQueryMainThreadMs': mainMs / answered,
+  };
+}
+
+async function measureRequests(
+  { queries: model, repeat, requests }: Of<'requests'>,
+  seed: number,
+  { server, index, sample, scale }: Bench,
+): Promise<Figures> {
+  const { client, pid } = server;
+  const queries = makeQueries(sample, model, seed);
+  const figures: Figures = {};
+  for (const [name, body] of Object.entries(requests)) {
+    let next = 0;
+    const search = (): Promise<unknown> => {
+      const { q } = queries[next++ % queries.length]!;
+      return client.post(
+        `/indexes/${index}/search`,
+        body['q'] === '$query' ? { ...body, q } : body,
+      );
+    };
+    for (let n = 0; n < 5; n++) await search();
+    const ms: number[] = [];
+    const cpu = new CpuClock(pid);
+    const count = Math.max(10, scaled(repeat, scale));
+    for (let n = 0; n < count; n++) {
+      const start = performance.now();
+      await search();
+      ms.push(performance.now() - start);
+    }
+    const { mainMs, otherMs } = cpu.lap();
+    Object.assign(
+      figures,
+      prefixed(name, { ...percentiles(ms), cpuMs: (mainMs + otherMs) / count }),
+    );
+  }
+  return figures;
+}
+
+/** From sending a change of one document until a search finds it: alone, and while others search. */
+async function measureUpdates(
+  what: Of<'updates'>,
+  seed: number,
+  { server, index, sample, scale }: Bench,
+): Promise<Figures> {
+  const { client, pid } = server;
+  const random = new Random(seed);
+  const queries = makeQueries(sample, what.queries, seed);
+  const seconds = scaled(what.seconds, scale);
+  let words = 0;
+  const toTask: number[] = [];
+
+  /** @param planned when it should have been sent */
+  const change = async (planned: number): Promise<number> => {
+    const { id } = random.pick(sample);
+    const word = newWord(words++);
+    const { status, text, json } = await client.call('PUT', `/indexes/${index}/documents`, {
+      body: [{ id, [what.field]: `changed ${word} entry` }],
+    });
+    if (status !== 202) throw new Error(text);
+    const { taskUid } = json<TaskBody>();
+    for (;;) {
+      const task = await client.get<{ status: string }>(`/tasks/${taskUid}`);
+      if (task.status === 'succeeded') break;
+      if (task.status === 'failed') throw new Error(JSON.stringify(task));
+      await sleep(1);
+    }
+    toTask.push(performance.now() - planned);
+    for (;;) {
+      const { hits } = await client.post<SearchBody>(`/indexes/${index}/search`, {
+        q: `"${word}"`,
+        limit: 1,
+      });
+      if (hits[0]?.id === id) return performance.now() - planned;
+      await sleep(1);
+    }
+  };
+
+  const alone: number[] = [];
+  const cpuBefore = cpuSeconds(pid);
+  const changes = scaled(what.changes, scale);
+  for (let n = 0; n < changes; n++) alone.push(await change(performance.now()));
+  const figures: Figures = {
+    ...prefixed('toTask', percentiles(toTask)),
+    ...prefixed('toSearchable', percentiles(alone)),
+    'cpu.perChangeMs': ((cpuSeconds(pid) - cpuBefore) * 1000) / changes,
+  };
+
+  const search = async (n: number): Promise<void> => {
+    const { q } = queries[n % queries.length]!;
+    await client.post(`/indexes/${index}/search`, { q, limit: HITS });
+  };
+  const rest = new OpenLoop(what.searchesPerSecond, search);
+  await rest.run(seconds);
+  const during = new OpenLoop(what.searchesPerSecond, search);
+  const underLoad: number[] = [];
+  const changing = new OpenLoop(what.changesPerSecond, async () => {
+    underLoad.push(await change(performance.now()));
+  });
+  await Promise.all([during.run(seconds), changing.run(seconds)]);
+  const [atRest, whileChanging] = [
+    percentiles(rest.milliseconds),
+    percentiles(during.milliseconds),
+  ];
+  return {
+    ...figures,
+    ...prefixed('searchAtRest', atRest),
+    ...prefixed('searchWhileChanging', whileChanging),
+    'searchWhileChanging.p99Ratio': whileChanging.p99Ms / atRest.p99Ms,
+    ...prefixed('toSearchableWhileSearching', percentiles(underLoad)),
+    failures: rest.failures + during.failures + changing.failures,
+  };
+}
+
+async function measureStart(bench: Bench): Promise<Figures> {
+  const start = performance.now();
+  await bench.restart();
+  const readyMs = performance.now() - start;
+  const { client } = bench.server;
+  const first = performance.now();
+  await client.post(`/indexes/${bench.index}/search`, { q: 'file', limit: HITS });
+  return { readyMs, firstSearchMs: performance.now() - first };
+}
+
+async function warmUp(
+  queries: readonly Query[],
+  search: (query: Query) => Promise<unknown>,
+): Promise<void> {
+  for (const query of queries.slice(0, WARM_UP)) await search(query);
+}
+
+export function scaled(count: number, scale: number): number {
+  return Math.max(1, Math.round(count * scale));
+}
+
+/** Letters only, so that it is one word; rare, so that nothing else matches. */
+function newWord(n: number): string {
+  const digits = `${Date.now()}${String(n).padStart(5, '0')}`;
+  return `zq${digits.replace(/\d/g, (digit) => 'bcdfghjklm'[Number(digit)]!)}`;
+}
+
+async function accepted(
+  client: Client,
+  method: string,
+  path: string,
+  body: unknown,
+): Promise<void> {
+  const { status, text } = await client.call(method, path, { body });
+  if (status !== 202) throw new Error(`${method} ${path}: ${text}`);
+}
+
+async function finished(client: Client): Promise<void> {
+  for (;;) {
+    const { total } = await client.get<{ total: number }>(
+      '/tasks?statuses=enqueued,processing&limit=0',
+    );
+    if (total === 0) break;
+    await sleep(10);
+  }
+  const failed = await client.get<{ total: number; results: unknown[] }>(
+    '/tasks?statuses=failed&limit=1',
+  );
+  if (failed.total > 0) throw new Error(JSON.stringify(failed.results[0]));
+}

@@ -1,0 +1,103 @@
+/** What the kernel knows of a process; Linux only. */
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+
+export interface CpuTime {
+  /** Of the thread that runs JavaScript, milliseconds. */
+  mainMs: number;
+  /** Of all others: the engine, libuv, the garbage collector. */
+  otherMs: number;
+  /** Time that threads wanted to run and had no core: how busy the machine was with others. */
+  waitedMs: number;
+}
+
+/**
+ * CPU seconds of a process so far, including its threads that have ended, in hundredths: for work of seconds.
+ */
+export function cpuSeconds(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ');
+  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
+}
+
+const TICKS_PER_SECOND = 100;
+
+/** By thread, for threads that last. From the scheduler, in nanoseconds; unlike `utime` it does not count in hundredths of seconds. */
+export class CpuClock {
+  readonly #pid: number;
+  #last: Map<number, [ran: number, waited: number]>;
+
+  constructor(pid: number) {
+    this.#pid = pid;
+    this.#last = this.#read();
+  }
+
+  /** Between this call and the one before, or since the construction. */
+  lap(): CpuTime {
+    const now = this.#read();
+    const time: CpuTime = { mainMs: 0, otherMs: 0, waitedMs: 0 };
+    for (const [tid, [ran, waited]] of now) {
+      const [ranBefore, waitedBefore] = this.#last.get(tid) ?? [0, 0];
+      time[tid === this.#pid ? 'mainMs' : 'otherMs'] += (ran - ranBefore) / 1e6;
+      time.waitedMs += (waited - waitedBefore) / 1e6;
+    }
+    this.#last = now;
+    return time;
+  }
+
+  #read(): Map<number, [number, number]> {
+    const threads = new Map<number, [number, number]>();
+    for (const name of readdirSync(`/proc/${this.#pid}/task`)) {
+      try {
+        const text = readFileSync(`/proc/${this.#pid}/task/${name}/schedstat`, 'utf8');
+        const [ran, waited] = text.split(' ').map(Number) as [number, number];
+        threads.set(Number(name), [ran, waited]);
+      } catch {
+        // The thread has ended in between.
+      }
+    }
+    return threads;
+  }
+}
+
+const SAMPLE_MS = 50;
+
+/** Highest private memory (anonymous, resident) of a process, sampled. */
+export class MemoryPeak {
+  readonly #pid: number;
+  readonly #timer: NodeJS.Timeout;
+  #peak = 0;
+
+  constructor(pid: number) {
+    this.#pid = pid;
+    this.#timer = setInterval(() => this.#sample(), SAMPLE_MS);
+  }
+
+  #sample(): void {
+    this.#peak = Math.max(this.#peak, privateMb(this.#pid));
+  }
+
+  stop(): number {
+    clearInterval(this.#timer);
+    this.#sample();
+    return this.#peak;
+  }
+}
+
+export function privateMb(pid: number): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  return (Number(/RssAnon:\s+(\d+)/.exec(status)![1]) * 1024) / 1e6;
+}
+
+/** Blocks that the files of a folder take. */
+export function diskMb(dir: string): number {
+  let bytes = 0;
+  for (const name of readdirSync(dir, { recursive: true, encoding: 'utf8' })) {
+    try {
+      const stat = statSync(join(dir, name));
+      if (stat.isFile()) bytes += stat.blocks * 512;
+    } catch {
+      // Erased in between.
+    }
+  }
+  return bytes / 1e6;
+}

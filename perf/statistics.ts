@@ -1,0 +1,67 @@
+/** Figures of a run: `group.figure` -> number. The unit is the end of the name: Ms, Seconds, Mb, PerSecond. */
+export type Figures = Record<string, number>;
+
+export interface Percentiles {
+  p50Ms: number;
+  p95Ms: number;
+  p99Ms: number;
+  maxMs: number;
+}
+
+/** @param milliseconds at least one; sorted in place */
+export function percentiles(milliseconds: number[]): Percentiles {
+  milliseconds.sort((a, b) => a - b);
+  const at = (share: number): number =>
+    milliseconds[Math.min(milliseconds.length - 1, Math.floor(milliseconds.length * share))]!;
+  return { p50Ms: at(0.5), p95Ms: at(0.95), p99Ms: at(0.99), maxMs: milliseconds.at(-1)! };
+}
+
+export function prefixed(prefix: string, figures: object): Figures {
+  return Object.fromEntries(
+    Object.entries(figures as Figures).map(([name, value]) => [`${prefix}.${name}`, value]),
+  );
+}
+
+/** More is better. */
+export function isGain(figure: string): boolean {
+  return figure.endsWith('PerSecond') || figure.endsWith('mrr10');
+}
+
+/** Runs `work` at given times, whether or not earlier ones have ended, as visitors of a site do. */
+export class OpenLoop {
+  /** From the planned start to the end of each: waiting for a busy server counts. */
+  readonly milliseconds: number[] = [];
+  failures = 0;
+  readonly #perSecond: number;
+  readonly #work: (n: number) => Promise<void>;
+
+  constructor(perSecond: number, work: (n: number) => Promise<void>) {
+    this.#perSecond = perSecond;
+    this.#work = work;
+  }
+
+  /** Resolves when the last one has ended. */
+  async run(seconds: number): Promise<void> {
+    const start = performance.now();
+    const count = Math.floor(this.#perSecond * seconds);
+    const open: Promise<void>[] = [];
+    for (let n = 0; n < count;) {
+      const planned = start + (n * 1000) / this.#perSecond;
+      const wait = planned - performance.now();
+      // Timers are late by up to a millisecond; the last stretch is waited for turn by turn.
+      if (wait > 2) await new Promise((done) => setTimeout(done, wait - 2));
+      else if (wait > 0) await new Promise((done) => setImmediate(done));
+      else open.push(this.#one(n++, planned));
+    }
+    await Promise.all(open);
+  }
+
+  async #one(n: number, planned: number): Promise<void> {
+    try {
+      await this.#work(n);
+      this.milliseconds.push(performance.now() - planned);
+    } catch {
+      this.failures++;
+    }
+  }
+}
