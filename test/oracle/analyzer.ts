@@ -172,7 +172,11 @@ function lossy(text: string, script: number): string {
   if (script === CJ) out = hiragana(out);
   if (script === GREEK) out = out.replace(/ς/g, 'σ');
   if (script === ARABIC) {
-    out = out.replace(/ـ/g, '').replace(/[أإآٱ]/g, 'ا').replace(/ى/g, 'ي').replace(/ة/g, 'ه');
+    out = out
+      .replace(/ـ/g, '')
+      .replace(/[أإآٱ]/g, 'ا')
+      .replace(/ى/g, 'ي')
+      .replace(/ة/g, 'ه');
   }
   if (MARKS_DROPPED.has(script)) out = out.replace(/\p{Mn}/gu, '');
   if (script === LATIN) out = out.replace(/[đð]/g, 'd').replace(/ı/g, 'i');
@@ -228,7 +232,7 @@ export class Analyzer {
     const out: Token[] = [];
     let groupStart = 0;
     let script = OTHER;
-    for (let at = 0; at < text.length; ) {
+    for (let at = 0; at < text.length;) {
       const cp = text.codePointAt(at)!;
       const here = scriptOf[cp]!;
       if (here !== OTHER && here !== script) {
@@ -253,11 +257,13 @@ export class Analyzer {
 
   #group(text: string, start: number, end: number, script: number, out: Token[]): void {
     let pieceStart = start;
-    for (let at = start; at < end; ) {
+    for (let at = start; at < end;) {
       const cp = text.codePointAt(at)!;
       const size = cp > 0xffff ? 2 : 1;
       if (this.#starts[cp] === 1) {
-        const long = this.#long.get(cp)?.find((e) => text.startsWith(e.text, at) && at + e.text.length <= end);
+        const long = this.#long
+          .get(cp)
+          ?.find((e) => text.startsWith(e.text, at) && at + e.text.length <= end);
         const length = long !== undefined ? long.text.length : this.#single.has(cp) ? size : 0;
         if (length > 0) {
           this.#piece(text, pieceStart, at, script, out);
@@ -291,7 +297,14 @@ export class Analyzer {
     if (other >= 0) this.#token(text, other, end, script, out, false);
   }
 
-  #token(text: string, start: number, end: number, script: number, out: Token[], unspaced: boolean): void {
+  #token(
+    text: string,
+    start: number,
+    end: number,
+    script: number,
+    out: Token[],
+    unspaced: boolean,
+  ): void {
     const { kind, lemma } = this.#normalise(text.slice(start, end), script);
     out.push({ kind, lemma, start, end, script, unspaced });
   }

@@ -4,11 +4,26 @@
  */
 import { Analyzer, type AnalyzerSettings } from './analyzer.ts';
 import { CorpusBuilder, coveredBy, type Document, type Occurrences } from './corpus.ts';
-import { distribution, fieldNames, matchesPattern, searchFacet, type FacetSettings } from './facets.ts';
+import {
+  distribution,
+  fieldNames,
+  matchesPattern,
+  searchFacet,
+  type FacetSettings,
+} from './facets.ts';
 import { formatDocument, Matcher, matchesPosition } from './format.ts';
 import { distance, parseFilter, pointOf } from './filter.ts';
 import { distinctKeys, sortByDistance, sortByField, type SortedPart } from './sort.ts';
-import { buildSynonyms, Expander, isNgram, Lexicon, type Alternative, type Node, type Synonyms, type TypoSettings } from './expand.ts';
+import {
+  buildSynonyms,
+  Expander,
+  isNgram,
+  Lexicon,
+  type Alternative,
+  type Node,
+  type Synonyms,
+  type TypoSettings,
+} from './expand.ts';
 import { parseQuery, type ParsedQuery } from './query.ts';
 import {
   matches,
@@ -123,7 +138,14 @@ interface Plan {
 }
 
 const DEFAULT_RULES = ['words', 'typo', 'proximity', 'attribute', 'sort', 'exactness'];
-const RELEVANCY = new Set(['typo', 'proximity', 'attribute', 'attributeRank', 'wordPosition', 'exactness']);
+const RELEVANCY = new Set([
+  'typo',
+  'proximity',
+  'attribute',
+  'attributeRank',
+  'wordPosition',
+  'exactness',
+]);
 
 const GEO = /^_geoPoint\(([^,]*),([^,]*)\)/;
 
@@ -155,7 +177,9 @@ export class Oracle {
       enabled: typo.enabled ?? true,
       oneTypo: typo.minWordSizeForTypos?.oneTypo ?? 5,
       twoTypos: typo.minWordSizeForTypos?.twoTypos ?? 9,
-      disableOnWords: new Set((typo.disableOnWords ?? []).map((word) => plain.words(word).join(''))),
+      disableOnWords: new Set(
+        (typo.disableOnWords ?? []).map((word) => plain.words(word).join('')),
+      ),
     };
   }
 
@@ -176,7 +200,11 @@ export class Oracle {
   search(params: SearchParams): Body {
     const run = this.rank(params);
     const { offset, end } = run;
-    const matcher = new Matcher(run.plan.nodes, this.#lexicon.texts, new Analyzer({ ...this.settings, stopWords: [] }));
+    const matcher = new Matcher(
+      run.plan.nodes,
+      this.#lexicon.texts,
+      new Analyzer({ ...this.settings, stopWords: [] }),
+    );
     const hits = run.hits.slice(offset, end).map((hit) => this.#hit(hit, params, matcher));
     const max = this.settings.pagination?.maxTotalHits ?? 1000;
     const total = Math.min(run.total, max);
@@ -190,21 +218,37 @@ export class Oracle {
         totalHits: total,
       });
     } else {
-      Object.assign(body, { limit: params.limit ?? 20, offset: params.offset ?? 0, estimatedTotalHits: total });
+      Object.assign(body, {
+        limit: params.limit ?? 20,
+        offset: params.offset ?? 0,
+        estimatedTotalHits: total,
+      });
     }
     if (params.facets !== undefined && params.facets !== null && params.facets.length > 0) {
       const counted = run.universe.map((id) => this.documents[id]!);
-      Object.assign(body, distribution(counted, this.#facetFields(params.facets), this.#facetSettings));
+      Object.assign(
+        body,
+        distribution(counted, this.#facetFields(params.facets), this.#facetSettings),
+      );
     }
     return body;
   }
 
-  facetSearch(params: SearchParams & { facetName: string; facetQuery?: string | null }): Record<string, unknown> {
+  facetSearch(
+    params: SearchParams & { facetName: string; facetQuery?: string | null },
+  ): Record<string, unknown> {
     const { universe } = this.rank({ ...params, limit: 0 });
     const candidates = universe.map((id) => this.documents[id]!);
     const query = params.facetQuery ?? null;
     return {
-      facetHits: searchFacet(this.documents, candidates, params.facetName, query, this.#typo, this.#facetSettings),
+      facetHits: searchFacet(
+        this.documents,
+        candidates,
+        params.facetName,
+        query,
+        this.#typo,
+        this.#facetSettings,
+      ),
       facetQuery: query,
     };
   }
@@ -218,7 +262,9 @@ export class Oracle {
     return (this.settings.filterableAttributes ?? []).some((rule) =>
       typeof rule === 'string'
         ? coveredBy(field, [rule]) >= 0
-        : (rule as { attributePatterns: string[] }).attributePatterns.some((p) => matchesPattern(field, p)),
+        : (rule as { attributePatterns: string[] }).attributePatterns.some((p) =>
+            matchesPattern(field, p),
+          ),
     );
   }
 
@@ -237,7 +283,10 @@ export class Oracle {
     const max = this.settings.pagination?.maxTotalHits ?? 1000;
     const paged = isPaged(params);
     const perPage = params.hitsPerPage ?? 20;
-    const offset = Math.min(paged ? perPage * Math.max((params.page ?? 1) - 1, 0) : (params.offset ?? 0), max);
+    const offset = Math.min(
+      paged ? perPage * Math.max((params.page ?? 1) - 1, 0) : (params.offset ?? 0),
+      max,
+    );
     const length = paged ? (params.page === 0 ? 0 : perPage) : (params.limit ?? 20);
     const end = Math.min(offset + length, max);
     const run: Run = {
@@ -254,7 +303,9 @@ export class Oracle {
       total: 0,
     };
     const searched = plan.parsed.terms.length > 0;
-    const { buckets, universe } = searched ? this.#buckets(plan, allowed) : this.#everything(allowed);
+    const { buckets, universe } = searched
+      ? this.#buckets(plan, allowed)
+      : this.#everything(allowed);
     const applied = this.#rules(params, searched);
     if (applied.includes('words')) {
       // The rule is always the first: nothing that ranks may come before it.
@@ -285,7 +336,9 @@ export class Oracle {
       }
     };
     if (before.length === 0) return inner([], () => true);
-    const all = buckets.flatMap(([, { candidates }]) => candidates).sort((a, b) => a.document - b.document);
+    const all = buckets
+      .flatMap(([, { candidates }]) => candidates)
+      .sort((a, b) => a.document - b.document);
     const split = (items: Candidate[], left: readonly string[], details: Detail[]): void => {
       if (isFull(run)) return;
       const rule = left[0];
@@ -294,7 +347,10 @@ export class Oracle {
         return inner(details, (document) => ids.has(document));
       }
       for (const part of this.#sorted(items, rule)) {
-        split(part.items, left.slice(1), [...details, { rule, rank: 1, max: 0, extra: part.detail }]);
+        split(part.items, left.slice(1), [
+          ...details,
+          { rule, rank: 1, max: 0, extra: part.detail },
+        ]);
       }
     };
     split(all, before, []);
@@ -304,10 +360,14 @@ export class Oracle {
   #allowed(parsed: ParsedQuery, params: SearchParams): Uint8Array {
     const { starts, word, field, position } = this.#occurrences!;
     const passes = parseFilter(params.filter, (name) => this.#isFilterable(name));
-    const out = Uint8Array.from(this.documents, (document) => (passes === null || passes(document) ? 1 : 0));
+    const out = Uint8Array.from(this.documents, (document) =>
+      passes === null || passes(document) ? 1 : 0,
+    );
     const words = new Set(parsed.negativeWords.map((text) => this.#lexicon.id(text)));
     const phrases = parsed.negativePhrases
-      .map((list) => ({ words: list.map((text) => (text === null ? null : this.#lexicon.id(text))) }))
+      .map((list) => ({
+        words: list.map((text) => (text === null ? null : this.#lexicon.id(text))),
+      }))
       .filter((phrase) => !phrase.words.includes(-1));
     if (words.size === 0 && phrases.length === 0) return out;
     const inField = this.#fieldsOf(params);
@@ -331,24 +391,46 @@ export class Oracle {
     const on = params.attributesToSearchOn;
     const { fields } = this.#occurrences!;
     if (on === undefined || on === null || on.includes('*')) return fields.map(() => true);
-    return fields.map((field) => coveredBy(field, on) >= 0 || on.some((p) => matchesPattern(field, p)));
+    return fields.map(
+      (field) => coveredBy(field, on) >= 0 || on.some((p) => matchesPattern(field, p)),
+    );
   }
 
   #everything(allowed: Uint8Array): { buckets: [number, Bucket][]; universe: number[] } {
     const universe = [...this.documents.keys()].filter((id) => allowed[id] === 1);
-    const candidates = universe.map((document): Candidate => ({ document, byWord: new Map(), states: new Map(), inField: [] }));
+    const candidates = universe.map((document): Candidate => ({
+      document,
+      byWord: new Map(),
+      states: new Map(),
+      inField: [],
+    }));
     return { buckets: [[0, { candidates, paths: [] }]], universe };
   }
 
   plan(params: SearchParams): Plan {
     const prefixSearch = this.settings.prefixSearch !== 'disabled';
     const parsed = parseQuery(params.q ?? '', this.#analyzer, prefixSearch);
-    const expander = new Expander(this.#lexicon, this.#typo, this.#synonyms, this.context.byAttribute);
+    const expander = new Expander(
+      this.#lexicon,
+      this.#typo,
+      this.#synonyms,
+      this.context.byAttribute,
+    );
     const nodes = expander.graph(parsed.terms);
-    return { parsed, nodes, inField: this.#fieldsOf(params), pruned: params.matchingStrategy !== 'all', ...this.#stages(parsed, nodes, params) };
+    return {
+      parsed,
+      nodes,
+      inField: this.#fieldsOf(params),
+      pruned: params.matchingStrategy !== 'all',
+      ...this.#stages(parsed, nodes, params),
+    };
   }
 
-  #stages(parsed: ParsedQuery, nodes: Node[], params: SearchParams): Pick<Plan, 'stages' | 'maxMatchingWords'> {
+  #stages(
+    parsed: ParsedQuery,
+    nodes: Node[],
+    params: SearchParams,
+  ): Pick<Plan, 'stages' | 'maxMatchingWords'> {
     const strategy = params.matchingStrategy ?? 'last';
     const all = parsed.terms.map((_, slot) => slot);
     const plain = all.filter((slot) => !parsed.terms[slot]!.phrase);
@@ -360,7 +442,9 @@ export class Oracle {
     const gone = new Set<number>();
     for (const group of groups) {
       for (let n = 1; n <= group.length; n++) {
-        const choices = subsets(group, n).map((more) => all.filter((slot) => !gone.has(slot) && !more.includes(slot)));
+        const choices = subsets(group, n).map((more) =>
+          all.filter((slot) => !gone.has(slot) && !more.includes(slot)),
+        );
         stages.push({ kept: choices, dropped: gone.size + n });
       }
       for (const slot of group) gone.add(slot);
@@ -377,7 +461,9 @@ export class Oracle {
     const everything = new Uint8Array(this.documents.length).fill(1);
     for (const { states } of this.#candidates(nodes, everything, this.#fieldsOf(params))) {
       for (const slot of slots) {
-        const covering = [...states.keys()].some((node) => node.firstSlot <= slot && slot <= node.lastSlot);
+        const covering = [...states.keys()].some(
+          (node) => node.firstSlot <= slot && slot <= node.lastSlot,
+        );
         if (covering) counts.set(slot, counts.get(slot)! + 1);
       }
     }
@@ -390,7 +476,11 @@ export class Oracle {
     return out;
   }
 
-  *#candidates(nodes: readonly Node[], allowed: Uint8Array, inField: boolean[]): Generator<Candidate> {
+  *#candidates(
+    nodes: readonly Node[],
+    allowed: Uint8Array,
+    inField: boolean[],
+  ): Generator<Candidate> {
     const { starts, word, field, position, fields } = this.#occurrences!;
     const { byAttribute } = this.context;
     const exactNames = this.settings.typoTolerance?.disableOnAttributes ?? [];
@@ -406,7 +496,8 @@ export class Oracle {
       for (const alternative of node.alternatives) {
         flat.push({ node, alternative });
         for (const id of alternative.words) roleOf(id).push(flat.length - 1);
-        for (const { words } of alternative.phrases) for (const id of words) if (id !== null) roleOf(id);
+        for (const { words } of alternative.phrases)
+          for (const id of words) if (id !== null) roleOf(id);
       }
     }
     const everyField = inField.every(Boolean) && exactNames.length === 0;
@@ -433,7 +524,8 @@ export class Oracle {
         const usable = everyField ? places : places.filter((place) => inField[place >> 16]);
         if (usable.length === 0) continue;
         const tolerant =
-          this.#lexicon.tolerant[id] === 1 && (everyField || places.some((place) => tolerantField[place >> 16]));
+          this.#lexicon.tolerant[id] === 1 &&
+          (everyField || places.some((place) => tolerantField[place >> 16]));
         for (const index of lists[role[id]!]!) {
           const { node, alternative } = flat[index]!;
           if (!tolerant && (alternative.typos > 0 || isNgram(node))) continue;
@@ -450,8 +542,13 @@ export class Oracle {
       for (const [index, { alternative }] of flat.entries()) {
         for (const phrase of alternative.phrases) {
           if (!matchPhrase(phrase, byWord, inField, byAttribute)) continue;
-          const end = (id: number | null | undefined): Places | null => (id == null ? null : byWord!.get(id)!);
-          offered(index).phrases.push({ phrase, first: end(phrase.words[0]), last: end(phrase.words.at(-1)) });
+          const end = (id: number | null | undefined): Places | null =>
+            id == null ? null : byWord!.get(id)!;
+          offered(index).phrases.push({
+            phrase,
+            first: end(phrase.words[0]),
+            last: end(phrase.words.at(-1)),
+          });
         }
       }
       if (states.size > 0) yield { document: d, byWord, states, inField };
@@ -512,7 +609,12 @@ export class Oracle {
     const documentOf = ({ document }: Candidate): Document => this.documents[document]!;
     const geo = GEO.exec(name);
     if (geo === null) return sortByField(items, documentOf, name, descending);
-    return sortByDistance(items, documentOf, { lat: Number(geo[1]), lng: Number(geo[2]) }, descending);
+    return sortByDistance(
+      items,
+      documentOf,
+      { lat: Number(geo[1]), lng: Number(geo[2]) },
+      descending,
+    );
   }
 
   get context(): rules.RankContext {
@@ -532,13 +634,20 @@ export class Oracle {
 
   #refine(given: Bucket, left: string[], details: Detail[], run: Run): void {
     if (isFull(run)) return;
-    const bucket = { ...given, candidates: given.candidates.filter((c) => run.excluded[c.document] === 0) };
+    const bucket = {
+      ...given,
+      candidates: given.candidates.filter((c) => run.excluded[c.document] === 0),
+    };
     if (bucket.candidates.length === 0) return;
     const rule = left[0];
     if (rule === undefined) return this.#emit(bucket.candidates, details, run);
     const rest = left.slice(1);
     const context = this.context;
-    const graph = (graphRule: rules.GraphRule, after: string[], more: (cost: number, max: number) => Detail): void => {
+    const graph = (
+      graphRule: rules.GraphRule,
+      after: string[],
+      more: (cost: number, max: number) => Detail,
+    ): void => {
       const max = Math.max(...bucket.paths.map((path) => graphRule.max(path)));
       let dropping = false;
       for (const { cost, open } of partition(bucket, graphRule)) {
@@ -550,14 +659,20 @@ export class Oracle {
         if (isFull(run)) return;
       }
     };
-    const plain = (name: string) => (cost: number, max: number): Detail => ({ rule: name, rank: max + 1 - cost, max: max + 1 });
+    const plain =
+      (name: string) =>
+      (cost: number, max: number): Detail => ({ rule: name, rank: max + 1 - cost, max: max + 1 });
     switch (rule) {
       case 'typo':
         return graph(rules.typoRule, rest, plain('typo'));
       case 'proximity':
         return graph(rules.proximityRule(context), rest, plain('proximity'));
       case 'attribute':
-        return graph(rules.attributeRankRule(context), ['attribute2', ...rest], plain('attribute1'));
+        return graph(
+          rules.attributeRankRule(context),
+          ['attribute2', ...rest],
+          plain('attribute1'),
+        );
       case 'attributeRank':
         return graph(rules.attributeRankRule(context), rest, plain('attributeRank'));
       case 'attribute2':
@@ -576,11 +691,17 @@ export class Oracle {
         let dropping = false;
         for (const [i, candidates] of parts.entries()) {
           if (candidates.length === 0) continue;
-          const detail = { rule: 'exactAttribute', rank: 3 - i, max: 3, extra: { matchType: types[i] } };
+          const detail = {
+            rule: 'exactAttribute',
+            rank: 3 - i,
+            max: 3,
+            extra: { matchType: types[i] },
+          };
           const next = [...details, detail];
           dropping ||= isBelow(next, run);
           if (dropping) exclude(candidates, run);
-          else this.#refine({ candidates, paths: bucket.paths }, ['exactWords', ...rest], next, run);
+          else
+            this.#refine({ candidates, paths: bucket.paths }, ['exactWords', ...rest], next, run);
           if (isFull(run)) return;
         }
         return;
@@ -588,7 +709,12 @@ export class Oracle {
       default:
         for (const part of this.#sorted(bucket.candidates, rule)) {
           const detail = { rule, rank: 1, max: 0, extra: part.detail };
-          this.#refine({ candidates: part.items, paths: bucket.paths }, rest, [...details, detail], run);
+          this.#refine(
+            { candidates: part.items, paths: bucket.paths },
+            rest,
+            [...details, detail],
+            run,
+          );
           if (isFull(run)) return;
         }
     }
@@ -606,14 +732,17 @@ export class Oracle {
       const keys = new Set(distinctKeys(this.documents[document]!, run.distinct));
       if (keys.size === 0) continue;
       for (const [id, other] of this.documents.entries()) {
-        if (id !== document && distinctKeys(other, run.distinct).some((key) => keys.has(key))) run.excluded[id] = 1;
+        if (id !== document && distinctKeys(other, run.distinct).some((key) => keys.has(key)))
+          run.excluded[id] = 1;
       }
     }
   }
 
   /** What no rule has looked at keeps the first document of each value, by document number. */
   #distinctRest(universe: readonly number[], run: Run): void {
-    const seen = new Set(run.hits.flatMap(({ document }) => distinctKeys(this.documents[document]!, run.distinct!)));
+    const seen = new Set(
+      run.hits.flatMap(({ document }) => distinctKeys(this.documents[document]!, run.distinct!)),
+    );
     const shown = new Set(run.hits.map(({ document }) => document));
     for (const id of universe) {
       if (run.excluded[id] === 1 || shown.has(id)) continue;
@@ -627,34 +756,47 @@ export class Oracle {
     const document = this.documents[hit.document]!;
     const out: Document = {};
     const displayed = this.settings.displayedAttributes ?? ['*'];
-    const visible = Object.keys(document).filter((key) => displayed.includes('*') || coveredBy(key, displayed) >= 0);
+    const visible = Object.keys(document).filter(
+      (key) => displayed.includes('*') || coveredBy(key, displayed) >= 0,
+    );
     const wanted = params.attributesToRetrieve ?? ['*'];
     for (const name of wanted.includes('*') ? visible : wanted) {
       if (visible.includes(name)) out[name] = document[name]!;
     }
-    const chosen = [...(params.attributesToHighlight ?? []), ...(params.attributesToCrop ?? []).map(cropName)];
+    const chosen = [
+      ...(params.attributesToHighlight ?? []),
+      ...(params.attributesToCrop ?? []).map(cropName),
+    ];
     const shaped = visible.filter((key) => chosen.includes('*') || coveredBy(key, chosen) >= 0);
     if (shaped.length > 0) {
-      out._formatted = formatDocument(document, new Set([...Object.keys(out), ...shaped]), matcher, {
-        highlight: params.attributesToHighlight ?? null,
-        crop: params.attributesToCrop ?? null,
-        cropLength: params.cropLength ?? 10,
-        cropMarker: params.cropMarker ?? '…',
-        preTag: params.highlightPreTag ?? '<em>',
-        postTag: params.highlightPostTag ?? '</em>',
-      });
+      out._formatted = formatDocument(
+        document,
+        new Set([...Object.keys(out), ...shaped]),
+        matcher,
+        {
+          highlight: params.attributesToHighlight ?? null,
+          crop: params.attributesToCrop ?? null,
+          cropLength: params.cropLength ?? 10,
+          cropMarker: params.cropMarker ?? '…',
+          preTag: params.highlightPreTag ?? '<em>',
+          postTag: params.highlightPostTag ?? '</em>',
+        },
+      );
     }
     if (params.showMatchesPosition) {
       const whole = Object.fromEntries(visible.map((key) => [key, document[key]!]));
       out._matchesPosition = matchesPosition(whole, matcher) as unknown as Document;
     }
-    const geo = (params.sort ?? []).map((criterion) => GEO.exec(criterion)).find((match) => match !== null);
+    const geo = (params.sort ?? [])
+      .map((criterion) => GEO.exec(criterion))
+      .find((match) => match !== null);
     const point = pointOf(out);
     if (geo && point !== null) {
       out._geoDistance = Math.round(distance(point, { lat: Number(geo[1]), lng: Number(geo[2]) }));
     }
     if (params.showRankingScore) out._rankingScore = score(hit.details);
-    if (params.showRankingScoreDetails) out._rankingScoreDetails = describe(hit.details) as Document;
+    if (params.showRankingScoreDetails)
+      out._rankingScoreDetails = describe(hit.details) as Document;
     return out;
   }
 }
@@ -662,10 +804,13 @@ export class Oracle {
 /** The subsets of `size` items, those that leave out late items first. */
 function subsets(items: readonly number[], size: number): number[][] {
   if (size === 0) return [[]];
-  return items.flatMap((item, i) => subsets(items.slice(i + 1), size - 1).map((rest) => [item, ...rest])).reverse();
+  return items
+    .flatMap((item, i) => subsets(items.slice(i + 1), size - 1).map((rest) => [item, ...rest]))
+    .reverse();
 }
 
-const isPaged = ({ page, hitsPerPage }: SearchParams): boolean => (page ?? null) !== null || (hitsPerPage ?? null) !== null;
+const isPaged = ({ page, hitsPerPage }: SearchParams): boolean =>
+  (page ?? null) !== null || (hitsPerPage ?? null) !== null;
 const isFull = (run: Run): boolean => run.hits.length >= run.wanted;
 const isBelow = (details: readonly Detail[], run: Run): boolean =>
   run.threshold !== null && score(details) < run.threshold;
@@ -705,7 +850,10 @@ function partition(bucket: Bucket, rule: rules.GraphRule): Part[] {
         const here = members.filter(({ candidate }) => excluded[candidate.document] === 0);
         const paths = new Map<string, { order: number; path: Path }>();
         for (const { path, order } of here) {
-          paths.set(`${order}:${path.map((step) => `${step.typos}${step.verbatim ? 'v' : ''}`).join()}`, { path, order });
+          paths.set(
+            `${order}:${path.map((step) => `${step.typos}${step.verbatim ? 'v' : ''}`).join()}`,
+            { path, order },
+          );
         }
         return {
           candidates: here.map(({ candidate }) => candidate),
@@ -728,7 +876,10 @@ export function score(details: readonly Detail[]): number {
 
 /** `_geoPoint(48.85, 2):asc`, with numbers in their shortest form. */
 function label(rule: string): string {
-  return rule.replace(/^_geoPoint\((.*),(.*)\)/, (_, lat, lng) => `_geoPoint(${Number(lat)}, ${Number(lng)})`);
+  return rule.replace(
+    /^_geoPoint\((.*),(.*)\)/,
+    (_, lat, lng) => `_geoPoint(${Number(lat)}, ${Number(lng)})`,
+  );
 }
 
 const cropName = (item: string): string => item.replace(/:[^:]*$/, '');

@@ -109,7 +109,10 @@ export interface Synonyms {
   get(key: string): string[][] | undefined;
 }
 
-export function buildSynonyms(settings: Readonly<Record<string, readonly string[]>>, analyzer: Analyzer): Synonyms {
+export function buildSynonyms(
+  settings: Readonly<Record<string, readonly string[]>>,
+  analyzer: Analyzer,
+): Synonyms {
   const raw = new Map<string, Set<string>>();
   for (const [key, values] of Object.entries(settings)) {
     const words = analyzer.words(key).join(' ');
@@ -198,11 +201,14 @@ export class Expander {
     let shortPrefix = false;
     if (usable && term.prefix) {
       const words = lexicon.startingWith(text);
-      shortPrefix = Buffer.byteLength(text) <= SHORT_PREFIX_BYTES && words.length >= SHORT_PREFIX_WORDS;
-      for (const id of shortPrefix ? words : words.slice(0, MAX_PREFIX_WORDS)) found[0]!.words.add(id);
+      shortPrefix =
+        Buffer.byteLength(text) <= SHORT_PREFIX_BYTES && words.length >= SHORT_PREFIX_WORDS;
+      for (const id of shortPrefix ? words : words.slice(0, MAX_PREFIX_WORDS))
+        found[0]!.words.add(id);
     }
     if (usable && allowed > 0) this.#typos(text, term.prefix, allowed, found);
-    for (const phrase of this.#synonyms(term.words as string[], text)) found[0]!.phrases.push(phrase);
+    for (const phrase of this.#synonyms(term.words as string[], text))
+      found[0]!.phrases.push(phrase);
     const split = usable ? this.#split(text, ngram ? (term.words as string[]) : null) : null;
     if (split !== null) found[1]!.phrases.push(split);
     return {
@@ -266,7 +272,9 @@ export class Expander {
     for (let i = 0; i < pairs.length; i++) if (counts[i]! > (counts[best] ?? 0)) best = i;
     if (best < 0) return null;
     const texts = pairs[best]!.map((id) => this.lexicon.texts[id]);
-    return notThese !== null && texts.join(' ') === notThese.join(' ') ? null : { words: pairs[best]! };
+    return notThese !== null && texts.join(' ') === notThese.join(' ')
+      ? null
+      : { words: pairs[best]! };
   }
 
   /** Documents in which the second word of each pair follows the first at once. */

@@ -22,7 +22,8 @@ interface Entry {
 export function matchesPattern(field: string, pattern: string): boolean {
   const inner = pattern.replace(/^\*|\*$/g, '');
   if (pattern === '*') return true;
-  if (pattern.startsWith('*') && pattern.endsWith('*') && pattern.length > 1) return field.includes(inner);
+  if (pattern.startsWith('*') && pattern.endsWith('*') && pattern.length > 1)
+    return field.includes(inner);
   if (pattern.startsWith('*')) return field.endsWith(inner);
   if (pattern.endsWith('*')) return field.startsWith(inner);
   return field === pattern;
@@ -58,7 +59,10 @@ export function distribution(
   documents: readonly Document[],
   fields: readonly string[],
   settings: FacetSettings,
-): { facetDistribution: Record<string, Record<string, number>>; facetStats: Record<string, { min: number; max: number }> } {
+): {
+  facetDistribution: Record<string, Record<string, number>>;
+  facetStats: Record<string, { min: number; max: number }>;
+} {
   const facetDistribution: Record<string, Record<string, number>> = {};
   const facetStats: Record<string, { min: number; max: number }> = {};
   for (const field of [...fields].sort(compareBytes)) {
@@ -74,7 +78,8 @@ export function distribution(
     const kept = entries.slice(0, settings.maxValuesPerFacet);
     facetDistribution[field] = Object.fromEntries(kept.map((entry) => [entry.shown, entry.count]));
     const numbers = entries.map((entry) => entry.number).filter((n) => n !== null);
-    if (numbers.length > 0) facetStats[field] = { min: Math.min(...numbers), max: Math.max(...numbers) };
+    if (numbers.length > 0)
+      facetStats[field] = { min: Math.min(...numbers), max: Math.max(...numbers) };
   }
   return { facetDistribution, facetStats };
 }
@@ -108,11 +113,16 @@ export function searchFacet(
   const found = entries.filter((entry) => {
     const value = whole(entry.shown);
     if (typo.disableOnWords.has(wanted)) return value === wanted;
-    return allowed === 0 ? value.startsWith(wanted) : editDistance([...wanted], value, true, allowed) <= allowed;
+    return allowed === 0
+      ? value.startsWith(wanted)
+      : editDistance([...wanted], value, true, allowed) <= allowed;
   });
   found.sort((a, b) => compareAlpha(a, b, true));
-  if (settings.order(field) === 'count') found.sort((a, b) => b.count - a.count || compareAlpha(b, a, true));
-  return found.slice(0, settings.maxValuesPerFacet).map(({ shown, count }) => ({ value: shown, count }));
+  if (settings.order(field) === 'count')
+    found.sort((a, b) => b.count - a.count || compareAlpha(b, a, true));
+  return found
+    .slice(0, settings.maxValuesPerFacet)
+    .map(({ shown, count }) => ({ value: shown, count }));
 }
 
 /** Every dotted name that occurs in some document, parents included. */

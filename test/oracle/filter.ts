@@ -15,13 +15,16 @@ interface Token {
 }
 
 const KEYWORDS = new Set(
-  'AND OR NOT IN TO EXISTS IS NULL EMPTY CONTAINS STARTS WITH _geoRadius _geoBoundingBox _geoPolygon'.split(' '),
+  'AND OR NOT IN TO EXISTS IS NULL EMPTY CONTAINS STARTS WITH _geoRadius _geoBoundingBox _geoPolygon'.split(
+    ' ',
+  ),
 );
 const EARTH_RADIUS = 6_371_000;
 
 function lex(text: string): Token[] {
   const out: Token[] = [];
-  const pattern = /\s*(?:(!=|>=|<=|[=<>()[\],])|("(?:[^"\\]|\\.)*")|('(?:[^'\\]|\\.)*')|([\p{L}\p{N}_.-]+))/uy;
+  const pattern =
+    /\s*(?:(!=|>=|<=|[=<>()[\],])|("(?:[^"\\]|\\.)*")|('(?:[^'\\]|\\.)*')|([\p{L}\p{N}_.-]+))/uy;
   let at = 0;
   while (at < text.trimEnd().length) {
     pattern.lastIndex = at;
@@ -117,8 +120,14 @@ class Parser {
   #condition(): Predicate {
     const field = this.#value();
     if (!this.#filterable(field)) throw new FilterError(`${field} is not filterable`);
-    const on = (test: (values: FieldValues) => boolean): Predicate => (d) => test(valuesOf(d, field));
-    const not = (p: Predicate): Predicate => (d) => !p(d);
+    const on =
+      (test: (values: FieldValues) => boolean): Predicate =>
+      (d) =>
+        test(valuesOf(d, field));
+    const not =
+      (p: Predicate): Predicate =>
+      (d) =>
+        !p(d);
     const equals = (value: string): Predicate => on((values) => hasValue(values, value));
     const list = (): Predicate => {
       const values: string[] = [];
@@ -156,7 +165,12 @@ class Parser {
     const from = this.#value();
     this.#need('TO');
     const to = this.#value();
-    return on((v) => within(v, [['>=', from], ['<=', to]]));
+    return on((v) =>
+      within(v, [
+        ['>=', from],
+        ['<=', to],
+      ]),
+    );
   }
 
   #numbers(): number[] {
@@ -174,7 +188,8 @@ class Parser {
   #radius(): Predicate {
     if (!this.#geo()) throw new FilterError('_geo is not filterable');
     const [lat, lng, metres, resolution, ...more] = this.#numbers();
-    if (metres === undefined || more.length > 0) throw new FilterError('_geoRadius takes three or four numbers');
+    if (metres === undefined || more.length > 0)
+      throw new FilterError('_geoRadius takes three or four numbers');
     if (resolution !== undefined && (Math.trunc(resolution) < 3 || Math.trunc(resolution) > 1000)) {
       throw new FilterError('resolution');
     }
@@ -188,7 +203,8 @@ class Parser {
   #box(): Predicate {
     if (!this.#geo()) throw new FilterError('_geo is not filterable');
     const [top, right, bottom, left, ...more] = this.#numbers();
-    if (left === undefined || more.length > 0) throw new FilterError('_geoBoundingBox takes two points');
+    if (left === undefined || more.length > 0)
+      throw new FilterError('_geoBoundingBox takes two points');
     checkPoint(top!, right!);
     checkPoint(bottom!, left);
     if (top! < bottom!) throw new FilterError('top below bottom');
@@ -202,7 +218,8 @@ class Parser {
 }
 
 function checkPoint(lat: number, lng: number): void {
-  if (!(Math.abs(lat) <= 90 && Math.abs(lng) <= 180)) throw new FilterError('not a point of the Earth');
+  if (!(Math.abs(lat) <= 90 && Math.abs(lng) <= 180))
+    throw new FilterError('not a point of the Earth');
 }
 
 export interface Point {
@@ -232,17 +249,26 @@ function number(text: string): number {
 
 function hasValue(values: FieldValues, wanted: string): boolean {
   const n = number(wanted);
-  return values.numbers.includes(n) || values.strings.some((s) => facetForm(s) === facetForm(wanted));
+  return (
+    values.numbers.includes(n) || values.strings.some((s) => facetForm(s) === facetForm(wanted))
+  );
 }
 
 type Bound = readonly ['>' | '>=' | '<' | '<=', string];
 
 function within(values: FieldValues, bounds: readonly Bound[]): boolean {
   const passes = (order: number, operator: Bound[0]): boolean =>
-    operator === '>' ? order > 0 : operator === '>=' ? order >= 0 : operator === '<' ? order < 0 : order <= 0;
+    operator === '>'
+      ? order > 0
+      : operator === '>='
+        ? order >= 0
+        : operator === '<'
+          ? order < 0
+          : order <= 0;
   const asNumbers = bounds.map(([, text]) => number(text));
   if (asNumbers.every(Number.isFinite)) {
-    if (values.numbers.some((v) => bounds.every(([op], i) => passes(v - asNumbers[i]!, op)))) return true;
+    if (values.numbers.some((v) => bounds.every(([op], i) => passes(v - asNumbers[i]!, op))))
+      return true;
   }
   return values.strings.some((v) =>
     bounds.every(([op, text]) => passes(compareBytes(facetForm(v), facetForm(text)), op)),
@@ -250,7 +276,10 @@ function within(values: FieldValues, bounds: readonly Bound[]): boolean {
 }
 
 /** @returns null when there is no condition */
-export function parseFilter(filter: unknown, filterable: (field: string) => boolean): Predicate | null {
+export function parseFilter(
+  filter: unknown,
+  filterable: (field: string) => boolean,
+): Predicate | null {
   if (filter === null || filter === undefined) return null;
   if (typeof filter === 'string') {
     return filter.trim() === '' ? null : new Parser(filter, filterable).whole();

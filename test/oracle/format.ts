@@ -40,7 +40,8 @@ interface PhrasePattern {
   positions: number[];
 }
 
-const range = (from: number, to: number): number[] => Array.from({ length: to - from + 1 }, (_, i) => from + i);
+const range = (from: number, to: number): number[] =>
+  Array.from({ length: to - from + 1 }, (_, i) => from + i);
 
 export class Matcher {
   #analyzer: Analyzer;
@@ -54,14 +55,18 @@ export class Matcher {
   constructor(nodes: readonly Node[], texts: readonly string[], analyzer: Analyzer) {
     this.#analyzer = analyzer;
     const order = [...nodes].sort(
-      (a, b) => Number(a.term.prefix) - Number(b.term.prefix) || slotsOf(b) - slotsOf(a) || a.firstSlot - b.firstSlot,
+      (a, b) =>
+        Number(a.term.prefix) - Number(b.term.prefix) ||
+        slotsOf(b) - slotsOf(a) ||
+        a.firstSlot - b.firstSlot,
     );
     for (const node of order) {
       const positions = range(node.term.first, node.term.last);
       const typed = node.term.words.join('');
       const { prefix } = node.term;
       if (node.term.phrase) {
-        if (!node.term.words.includes(null)) this.#phrases.push({ words: node.term.words as string[], positions });
+        if (!node.term.words.includes(null))
+          this.#phrases.push({ words: node.term.words as string[], positions });
         continue;
       }
       const add = (lemma: string): void => {
@@ -93,11 +98,15 @@ export class Matcher {
 
   find(text: string, tokens: readonly Token[]): Match[] {
     const out: Match[] = [];
-    const words = tokens.flatMap((token, i) => (token.kind === 'word' && token.lemma !== '' ? [i] : []));
-    for (let w = 0; w < words.length; ) {
+    const words = tokens.flatMap((token, i) =>
+      token.kind === 'word' && token.lemma !== '' ? [i] : [],
+    );
+    for (let w = 0; w < words.length;) {
       const at = words[w]!;
       const phrase = this.#phrases.find(({ words: list }) =>
-        list.every((word, i) => words[w + i] !== undefined && tokens[words[w + i]!]!.lemma === word),
+        list.every(
+          (word, i) => words[w + i] !== undefined && tokens[words[w + i]!]!.lemma === word,
+        ),
       );
       if (phrase !== undefined) {
         const last = words[w + phrase.words.length - 1]!;
@@ -135,7 +144,11 @@ export class Matcher {
 }
 
 /** The run of matches that is worth the most within `length` words: [first, last] indexes. */
-function bestRun(matches: readonly Match[], wordAt: readonly number[], length: number): [number, number] {
+function bestRun(
+  matches: readonly Match[],
+  wordAt: readonly number[],
+  length: number,
+): [number, number] {
   let best: { score: number[]; run: [number, number] } | null = null;
   for (let i = 0; i < matches.length; i++) {
     let j = i;
@@ -171,7 +184,11 @@ function rate(run: readonly Match[], wordAt: readonly number[]): number[] {
 }
 
 /** The window of tokens to show, [first, last] inclusive. */
-function cropWindow(tokens: readonly Token[], matches: readonly Match[], length: number): [number, number] {
+function cropWindow(
+  tokens: readonly Token[],
+  matches: readonly Match[],
+  length: number,
+): [number, number] {
   const isWord = tokens.map((token) => token.kind === 'word' && token.lemma !== '');
   const wordAt: number[] = [];
   let words = 0;
@@ -227,11 +244,18 @@ function cropWindow(tokens: readonly Token[], matches: readonly Match[], length:
   return [first, last];
 }
 
-function formatText(text: string, matcher: Matcher, highlight: boolean, length: number | null, options: FormatOptions): string {
+function formatText(
+  text: string,
+  matcher: Matcher,
+  highlight: boolean,
+  length: number | null,
+  options: FormatOptions,
+): string {
   const tokens = matcher.tokens(text);
   if (tokens.length === 0) return text;
   const matches = matcher.find(text, tokens);
-  const [first, last] = length === null || length === 0 ? [0, tokens.length - 1] : cropWindow(tokens, matches, length);
+  const [first, last] =
+    length === null || length === 0 ? [0, tokens.length - 1] : cropWindow(tokens, matches, length);
   const from = tokens[first]!.start;
   const to = tokens[last]!.end;
   let out = from > 0 ? options.cropMarker : '';
@@ -254,25 +278,40 @@ const covers = (list: readonly string[], path: string): boolean =>
  * The document with its texts formatted.
  * @param shown the fields to format (dotted names at the top level)
  */
-export function formatDocument(document: Document, shown: ReadonlySet<string>, matcher: Matcher, options: FormatOptions): Document {
+export function formatDocument(
+  document: Document,
+  shown: ReadonlySet<string>,
+  matcher: Matcher,
+  options: FormatOptions,
+): Document {
   const crops = new Map<string, number>();
   for (const item of options.crop ?? []) {
     const at = item.lastIndexOf(':');
     const length = at < 0 ? NaN : Number(item.slice(at + 1));
-    if (at < 0 || !Number.isInteger(length)) crops.set(at < 0 ? item : item.slice(0, at), options.cropLength);
+    if (at < 0 || !Number.isInteger(length))
+      crops.set(at < 0 ? item : item.slice(0, at), options.cropLength);
     else crops.set(item.slice(0, at), length);
   }
   const walk = (value: Json, path: string): Json => {
     if (Array.isArray(value)) return value.map((item) => walk(item, path));
     if (value !== null && typeof value === 'object') {
-      return Object.fromEntries(Object.entries(value).map(([key, child]) => [key, walk(child, `${path}.${key}`)]));
+      return Object.fromEntries(
+        Object.entries(value).map(([key, child]) => [key, walk(child, `${path}.${key}`)]),
+      );
     }
     if (value === null || typeof value === 'boolean') return value;
     const crop = [...crops].find(([name]) => covers([name], path));
-    return formatText(String(value), matcher, covers(options.highlight ?? [], path), crop?.[1] ?? null, options);
+    return formatText(
+      String(value),
+      matcher,
+      covers(options.highlight ?? [], path),
+      crop?.[1] ?? null,
+      options,
+    );
   };
   const out: Document = {};
-  for (const [key, value] of Object.entries(document)) if (shown.has(key)) out[key] = walk(value, key);
+  for (const [key, value] of Object.entries(document))
+    if (shown.has(key)) out[key] = walk(value, key);
   return out;
 }
 
@@ -287,7 +326,8 @@ export function matchesPosition(document: Document, matcher: Matcher): Record<st
   const walk = (value: Json, path: string, indices: number[]): void => {
     if (Array.isArray(value)) value.forEach((item, i) => walk(item, path, [...indices, i]));
     else if (value !== null && typeof value === 'object') {
-      for (const [key, child] of Object.entries(value)) walk(child, path === '' ? key : `${path}.${key}`, indices);
+      for (const [key, child] of Object.entries(value))
+        walk(child, path === '' ? key : `${path}.${key}`, indices);
     } else if (value !== null && typeof value !== 'boolean') {
       const text = String(value);
       const tokens = matcher.tokens(text);

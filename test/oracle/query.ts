@@ -62,7 +62,13 @@ export function parseQuery(q: string, analyzer: Analyzer, prefixSearch: boolean)
         negativeNext = false;
       } else if (token.kind === 'word' || isLast) {
         const prefix = isLast && prefixSearch;
-        out.terms.push({ words: [token.lemma], phrase: false, prefix, first: position, last: position });
+        out.terms.push({
+          words: [token.lemma],
+          phrase: false,
+          prefix,
+          first: position,
+          last: position,
+        });
       }
       continue;
     }
@@ -90,5 +96,7 @@ function isNegation(q: string, tokens: readonly Token[], i: number): boolean {
   const before = tokens[i - 1];
   const after = tokens[i + 1];
   if (before !== undefined && !/\s$/u.test(q.slice(before.start, before.end))) return false;
-  return after !== undefined && (after.kind === 'word' || after.kind === 'stop' || after.lemma === '"');
+  return (
+    after !== undefined && (after.kind === 'word' || after.kind === 'stop' || after.lemma === '"')
+  );
 }

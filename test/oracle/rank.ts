@@ -3,7 +3,15 @@
  * could have. A document gets its cheapest path, rule after rule.
  */
 import { slotsOf, type Node } from './expand.ts';
-import { gaps, stateOf, type Candidate, type Path, type Places, type State, type Step } from './match.ts';
+import {
+  gaps,
+  stateOf,
+  type Candidate,
+  type Path,
+  type Places,
+  type State,
+  type Step,
+} from './match.ts';
 
 export interface RankContext {
   /** Weight of a field by field id. */
@@ -56,7 +64,8 @@ export const typoRule: GraphRule = {
     for (const step of path) {
       const states = candidate.states.get(step.node);
       if (states === undefined) return null;
-      const typos = step.typos ?? (step.verbatim ? 0 : states.findIndex((state) => state !== undefined));
+      const typos =
+        step.typos ?? (step.verbatim ? 0 : states.findIndex((state) => state !== undefined));
       if (stateOf(candidate, { ...step, typos }) === null) return null;
       cost += NGRAM_TYPOS[slotsOf(step.node) - 1]! + typos;
       chosen.push({ ...step, typos });
@@ -99,7 +108,8 @@ function wordDistance(candidate: Candidate, left: State, step: Step, right: Stat
   best = Math.min(best, forward - 1);
   // For a short prefix the pairs in the other order are those of the word itself.
   if (!step.node.shortPrefix || (step.typos ?? 0) > 0) best = Math.min(best, backward);
-  else best = Math.min(best, gaps(left.anywhere, candidate.byWord.get(step.node.verbatim) ?? [])[1]);
+  else
+    best = Math.min(best, gaps(left.anywhere, candidate.byWord.get(step.node.verbatim) ?? [])[1]);
   for (const l of left.phrases) {
     if (l.last === null) continue;
     ahead(l.last, right.anywhere);
@@ -195,7 +205,11 @@ export type MatchType = 'exactMatch' | 'matchesStart' | 'noExactMatch';
 const MAX_COUNTED_WORDS = 30;
 
 /** @param nodes the terms still in play for the whole bucket */
-export function matchType(candidate: Candidate, nodes: ReadonlySet<Node>, context: RankContext): MatchType {
+export function matchType(
+  candidate: Candidate,
+  nodes: ReadonlySet<Node>,
+  context: RankContext,
+): MatchType {
   const wanted: [position: number, word: number][] = [];
   let count = 0;
   let next = -1;
@@ -212,16 +226,21 @@ export function matchType(candidate: Candidate, nodes: ReadonlySet<Node>, contex
   if (wanted.length === 0) return 'noExactMatch';
   // Field and position are known separately: each word at its place in any field, all words in one field.
   const atPlace = ([position, word]: [number, number]): boolean =>
-    (candidate.byWord.get(word) ?? []).some((place) => bucketed(place & 0xffff) === bucketed(position));
+    (candidate.byWord.get(word) ?? []).some(
+      (place) => bucketed(place & 0xffff) === bucketed(position),
+    );
   if (!wanted.every(atPlace)) return 'noExactMatch';
   let best: MatchType = 'noExactMatch';
-  for (const field of new Set((candidate.byWord.get(wanted[0]![1]) ?? []).map((place) => place >> 16))) {
+  for (const field of new Set(
+    (candidate.byWord.get(wanted[0]![1]) ?? []).map((place) => place >> 16),
+  )) {
     if (!candidate.inField[field]) continue;
     const inField = ([, word]: [number, number]): boolean =>
       candidate.byWord.get(word)!.some((place) => place >> 16 === field);
     if (!wanted.every(inField)) continue;
     best = 'matchesStart';
-    if (count <= MAX_COUNTED_WORDS && context.wordCount(candidate.document, field) === count) return 'exactMatch';
+    if (count <= MAX_COUNTED_WORDS && context.wordCount(candidate.document, field) === count)
+      return 'exactMatch';
   }
   return best;
 }

@@ -33,13 +33,19 @@ const short = (value: unknown): string => {
   return text.length > 200 ? `${text.slice(0, 200)}…` : text;
 };
 
-function differences(want: unknown, got: unknown, path: string, out: [string, unknown, unknown][]): void {
+function differences(
+  want: unknown,
+  got: unknown,
+  path: string,
+  out: [string, unknown, unknown][],
+): void {
   if (out.length > 20 || want === '*') return; // recorded without its value
   if (typeof want === 'number' && typeof got === 'number') {
     if (Math.abs(want - got) > 1e-6 * Math.max(1, Math.abs(want))) out.push([path, want, got]);
   } else if (Array.isArray(want) && Array.isArray(got)) {
     if (want.length !== got.length) out.push([`${path}.length`, want.length, got.length]);
-    for (let i = 0; i < Math.min(want.length, got.length); i++) differences(want[i], got[i], `${path}[${i}]`, out);
+    for (let i = 0; i < Math.min(want.length, got.length); i++)
+      differences(want[i], got[i], `${path}[${i}]`, out);
   } else if (isObject(want) && isObject(got)) {
     for (const key of new Set([...Object.keys(want), ...Object.keys(got)])) {
       if (!VOLATILE.has(key)) differences(want[key], got[key], `${path}.${key}`, out);
@@ -57,10 +63,19 @@ for (const file of positionals) {
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line) as unknown);
-  const { settings, data, primaryKey } = head as { settings: Settings; data: string; primaryKey: string };
+  const { settings, data, primaryKey } = head as {
+    settings: Settings;
+    data: string;
+    primaryKey: string;
+  };
   const text = gunzipSync(readFileSync(resolve(dirname(file), data))).toString();
   const documents = (
-    data.endsWith('.json.gz') ? JSON.parse(text) : text.trim().split('\n').map((line) => JSON.parse(line))
+    data.endsWith('.json.gz')
+      ? JSON.parse(text)
+      : text
+          .trim()
+          .split('\n')
+          .map((line) => JSON.parse(line))
   ) as Document[];
   const oracle = new Oracle(settings);
   oracle.addDocuments(documents);
@@ -68,7 +83,8 @@ for (const file of positionals) {
   let same = 0;
   let shown = 0;
   const kinds = new Map<string, number>();
-  const ids = (hits: unknown): unknown[] => ((hits as Document[] | undefined) ?? []).map((hit) => hit[primaryKey]);
+  const ids = (hits: unknown): unknown[] =>
+    ((hits as Document[] | undefined) ?? []).map((hit) => hit[primaryKey]);
   for (const [i, line] of (lines as Line[]).entries()) {
     if (i % Number(options.every) !== Number(options.from)) continue;
     if (options.q !== undefined && line.body.q !== options.q) continue;
@@ -94,13 +110,23 @@ for (const file of positionals) {
       kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
     }
     if (shown++ >= Number(options.show)) continue;
-    const { attributesToRetrieve: _a, showRankingScore: _b, showRankingScoreDetails: _c, ...body } = line.body;
+    const {
+      attributesToRetrieve: _a,
+      showRankingScore: _b,
+      showRankingScoreDetails: _c,
+      ...body
+    } = line.body;
     console.log(`#${i} ${JSON.stringify(body)}`);
     const wantIds = ids(line.expect.body.hits);
     const gotIds = ids((got as { hits?: unknown }).hits);
-    if (short(wantIds) !== short(gotIds)) console.log(`   ids want ${wantIds.join(' ')}\n       got  ${gotIds.join(' ')}`);
-    for (const [path, want, is] of found.slice(0, 4)) console.log(`   ${path}  want ${short(want)}  got ${short(is)}`);
+    if (short(wantIds) !== short(gotIds))
+      console.log(`   ids want ${wantIds.join(' ')}\n       got  ${gotIds.join(' ')}`);
+    for (const [path, want, is] of found.slice(0, 4))
+      console.log(`   ${path}  want ${short(want)}  got ${short(is)}`);
   }
-  for (const [kind, n] of [...kinds].sort((a, b) => b[1] - a[1]).slice(0, 20)) console.log(`${String(n).padStart(5)}  ${kind}`);
-  console.log(`${file.split('/').at(-1)}  ${same}/${total}  ${((100 * same) / Math.max(1, total)).toFixed(2)} %`);
+  for (const [kind, n] of [...kinds].sort((a, b) => b[1] - a[1]).slice(0, 20))
+    console.log(`${String(n).padStart(5)}  ${kind}`);
+  console.log(
+    `${file.split('/').at(-1)}  ${same}/${total}  ${((100 * same) / Math.max(1, total)).toFixed(2)} %`,
+  );
 }

@@ -24,7 +24,12 @@ export function sortValue(document: Document, field: string, descending: boolean
 function compareValues(a: SortValue, b: SortValue, descending: boolean): number {
   const kind = (v: SortValue): number => (v === null ? 2 : typeof v === 'string' ? 1 : 0);
   if (kind(a) !== kind(b)) return kind(a) - kind(b);
-  const order = typeof a === 'number' ? a - (b as number) : typeof a === 'string' ? compareBytes(a, b as string) : 0;
+  const order =
+    typeof a === 'number'
+      ? a - (b as number)
+      : typeof a === 'string'
+        ? compareBytes(a, b as string)
+        : 0;
   return descending ? -order : order;
 }
 
@@ -66,7 +71,11 @@ export function sortByDistance<T>(
   const out: (SortedPart<T> & { first: number })[] = [];
   for (const { item, point, metres } of placed) {
     const last = out.at(-1);
-    if (last !== undefined && last.items.length < BUCKET && Math.abs(metres - last.first) <= SAME_PLACE_METRES) {
+    if (
+      last !== undefined &&
+      last.items.length < BUCKET &&
+      Math.abs(metres - last.first) <= SAME_PLACE_METRES
+    ) {
       last.items.push(item);
     } else {
       out.push({

@@ -30,7 +30,13 @@ export function facetForm(text: string): string {
 }
 
 export function valuesOf(document: Document, field: string): FieldValues {
-  const out: FieldValues = { exists: false, isNull: false, isEmpty: false, numbers: [], strings: [] };
+  const out: FieldValues = {
+    exists: false,
+    isNull: false,
+    isEmpty: false,
+    numbers: [],
+    strings: [],
+  };
   reach(document, field, out);
   return out;
 }
@@ -45,7 +51,10 @@ function reach(node: Json, rest: string, out: FieldValues): void {
     if (key === rest) {
       out.exists = true;
       if (value === null) out.isNull = true;
-      if (value === '' || (typeof value === 'object' && value !== null && Object.keys(value).length === 0)) {
+      if (
+        value === '' ||
+        (typeof value === 'object' && value !== null && Object.keys(value).length === 0)
+      ) {
         out.isEmpty = true;
       }
       collect(value, out);

@@ -9,7 +9,12 @@
  * first point where no prefix of the query is nearer to what was read than the whole query; when there is no
  * such point, the whole word counts.
  */
-export function editDistance(query: string[], word: string, prefix: boolean, limit: number): number {
+export function editDistance(
+  query: string[],
+  word: string,
+  prefix: boolean,
+  limit: number,
+): number {
   const n = query.length;
   const chars = [...word];
   let beforeLast: number[] = [];

@@ -1,0 +1,218 @@
+import assert from 'node:assert/strict';
+import type { Document } from './corpus.ts';
+import { Oracle, type SearchParams, type Settings } from './engine.ts';
+
+function index(titles: readonly string[], settings: Settings = {}): Oracle {
+  const oracle = new Oracle(settings);
+  oracle.addDocuments(titles.map((title, i): Document => ({ id: i + 1, title })));
+  return oracle;
+}
+
+const ids = (oracle: Oracle, params: SearchParams): unknown[] =>
+  oracle.search(params).hits.map((hit) => hit.id);
+
+const FILMS = [
+  'Shazam!',
+  'Captain Marvel',
+  'Escape Room',
+  'How to Train Your Dragon: The Hidden World',
+  'Gläss',
+];
+
+describe('conformance examples: films', () => {
+  const films = index(FILMS, { filterableAttributes: ['title'] });
+  const cases: [params: SearchParams, hits: number[]][] = [
+    [{ q: 'glass' }, [5]],
+    [{ q: 'captain marvl' }, [2]],
+    [{ q: 'capt' }, [2]],
+    [{ q: 'capt ' }, []],
+    [{ q: 'kaptain' }, []],
+    [{ q: 'esc rom' }, []],
+    [{ q: 'dragon -captain' }, [4]],
+    [{ q: '-dragon' }, [1, 2, 3, 5]],
+    [{ q: '"train your"' }, [4]],
+    [{ q: '"your train"' }, []],
+    [{ q: 'escaperoom' }, [3]],
+    [{ q: 'sha zam' }, [1]],
+    [{ q: 'marvel unknown' }, [2]],
+    [{ q: 'marvel unknown', matchingStrategy: 'all' }, []],
+    [{ q: 'unknown marvel' }, []],
+    [{ q: 'unknown marvel', matchingStrategy: 'frequency' }, [2]],
+    [{ q: '', limit: 2 }, [1, 2]],
+    [{ q: '', page: 2, hitsPerPage: 2 }, [3, 4]],
+    [{ q: '', page: 0 }, []],
+    [{ offset: 1, limit: 0 }, []],
+    [{ filter: 'title = glass' }, []],
+    [{ filter: "title = 'GLÄSS'" }, [5]],
+  ];
+  for (const [params, hits] of cases) {
+    it(`${JSON.stringify(params)} finds ${hits.length === 0 ? 'nothing' : hits.join(', ')}`, () => {
+      assert.deepEqual(ids(films, params), hits);
+    });
+  }
+
+  it('counts typos: one for a missing letter and for a split, two for words glued together', () => {
+    for (const [q, typoCount] of [
+      ['captain marvl', 1],
+      ['escaperoom', 1],
+      ['sha zam', 2],
+    ] as const) {
+      const [hit] = films.search({ q, showRankingScoreDetails: true }).hits;
+      assert.equal(
+        (hit?._rankingScoreDetails as { typo: { typoCount: number } }).typo.typoCount,
+        typoCount,
+        q,
+      );
+    }
+  });
+
+  it('tells how many words matched', () => {
+    const [hit] = films.search({ q: 'marvel unknown', showRankingScoreDetails: true }).hits;
+    const { words } = hit?._rankingScoreDetails as {
+      words: { matchingWords: number; maxMatchingWords: number };
+    };
+    assert.deepEqual([words.matchingWords, words.maxMatchingWords], [1, 2]);
+  });
+
+  it('gives totals for both kinds of pagination', () => {
+    assert.equal(films.search({ q: '', limit: 2 }).estimatedTotalHits, 5);
+    assert.equal(films.search({ offset: 1, limit: 0 }).estimatedTotalHits, 5);
+    const paged = films.search({ q: '', page: 2, hitsPerPage: 2 });
+    assert.deepEqual([paged.totalHits, paged.totalPages], [5, 3]);
+    const none = films.search({ q: '', page: 0 });
+    assert.deepEqual([none.totalHits, none.totalPages, none.hitsPerPage], [5, 1, 20]);
+  });
+});
+
+describe('conformance examples: matching strategies', () => {
+  const titles = [
+    'Shazam!',
+    'Captain Planet',
+    'Captain Marvel',
+    'a Captain Marvel ersatz',
+    "He's not part of the Marvel Cinematic Universe",
+    'a Shazam ersatz, but better than Captain Planet',
+    'Capitain CAAAAAVEEERNE!!!!',
+  ];
+  const oracle = index(titles);
+  const cases: [q: string, last: number[], all: number[], frequency: number[]][] = [
+    ['Captain Marvel', [3, 4, 2, 6, 7], [3, 4], [3, 4, 5]],
+    ['Capitain Marvel', [3, 4, 7, 2, 6], [3, 4], [3, 4, 5]],
+    ['Captain Supercopter Marvel', [2, 3, 4, 6, 7], [], [3, 4, 5]],
+  ];
+  for (const [q, last, all, frequency] of cases) {
+    it(`orders ${q} by strategy`, () => {
+      assert.deepEqual(ids(oracle, { q, matchingStrategy: 'last' }), last, 'last');
+      assert.deepEqual(ids(oracle, { q, matchingStrategy: 'all' }), all, 'all');
+      assert.deepEqual(ids(oracle, { q, matchingStrategy: 'frequency' }), frequency, 'frequency');
+    });
+  }
+});
+
+describe('conformance examples: ranking score', () => {
+  const oracle = index([
+    'Tumbler Cup',
+    'Stainless Steel Tumbler',
+    'How to Train Your Dragon: The Hidden World',
+  ]);
+  const scores = (q: string): unknown[] =>
+    oracle.search({ q, showRankingScore: true }).hits.map((hit) => [hit.title, hit._rankingScore]);
+
+  it('prefers the field that starts with the word', () => {
+    assert.deepEqual(scores('tumbler'), [
+      ['Tumbler Cup', 0.9848484848484849],
+      ['Stainless Steel Tumbler', 0.8787878787878788],
+    ]);
+  });
+
+  it('takes distance and position into account', () => {
+    assert.deepEqual(scores('train dragon'), [
+      ['How to Train Your Dragon: The Hidden World', 0.9490740740740741],
+    ]);
+  });
+
+  it('explains the score', () => {
+    const [hit] = oracle.search({ q: 'train dragon', showRankingScoreDetails: true }).hits;
+    assert.deepEqual(hit?._rankingScoreDetails, {
+      words: { order: 0, matchingWords: 2, maxMatchingWords: 2, score: 1 },
+      typo: { order: 1, typoCount: 0, maxTypoCount: 2, score: 1 },
+      proximity: { order: 2, score: 0.75 },
+      attribute: {
+        order: 3,
+        attributeRankingOrderScore: 1,
+        queryWordDistanceScore: 0.8095238095238095,
+        score: 0.8095238095238095,
+      },
+      exactness: {
+        order: 4,
+        matchType: 'noExactMatch',
+        matchingWords: 2,
+        maxMatchingWords: 2,
+        score: 0.3333333333333333,
+      },
+    });
+  });
+});
+
+describe('conformance examples: highlighting and cropping', () => {
+  const shape = (text: string, params: SearchParams): unknown => {
+    const oracle = index([text]);
+    const [hit] = oracle.search(params).hits;
+    return (hit?._formatted as Document | undefined)?.title;
+  };
+  const highlights: [q: string, text: string, result: string][] = [
+    ['westfali', 'Westfália', '<em>Westfáli</em>a'],
+    ['"the world"', 'to split the world between', 'to split <em>the world</em> between'],
+  ];
+  for (const [q, text, result] of highlights) {
+    it(`highlights ${q} in ${text}`, () => {
+      assert.equal(shape(text, { q, attributesToHighlight: ['title'] }), result);
+    });
+  }
+  const crops: [text: string, result: string][] = [
+    [
+      'Natalie risk her future. Split The World is a book written by Emily Henry. I never read it.',
+      '…Split The World is a book written by Emily Henry…',
+    ],
+    [
+      'Natalie risk her future to build a world with the boy she loves. Emily Henry: The Love That Split The World.',
+      '…she loves. Emily Henry: The Love That Split The World.',
+    ],
+  ];
+  for (const [text, result] of crops) {
+    it(`crops to ${result}`, () => {
+      assert.equal(
+        shape(text, { q: 'split the world', attributesToCrop: ['title'], cropLength: 10 }),
+        result,
+      );
+    });
+  }
+  it('shows the start of a text without a match', () => {
+    const oracle = new Oracle({});
+    oracle.addDocuments([
+      {
+        id: 1,
+        title: 'split the world',
+        note: 'A quick brown fox can not jump 32 feet, right? Brr, it is cold!',
+      },
+    ]);
+    const [hit] = oracle.search({ q: 'split', attributesToCrop: ['note'], cropLength: 10 }).hits;
+    assert.equal(
+      (hit?._formatted as Document).note,
+      'A quick brown fox can not jump 32 feet, right…',
+    );
+  });
+  it('counts only words for the length of a crop', () => {
+    const text = 'void void split the world void void.';
+    for (const [cropLength, result] of [
+      [2, '…split the…'],
+      [1, '…split…'],
+      [0, text],
+    ] as const) {
+      assert.equal(
+        shape(text, { q: 'split the world', attributesToCrop: ['title'], cropLength }),
+        result,
+      );
+    }
+  });
+});
