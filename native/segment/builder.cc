@@ -74,32 +74,33 @@ uint32_t WordTable::Intern(std::string_view word) {
   const uint32_t hash = HashWord(word);
   const size_t mask = slots_.size() - 1;
   for (size_t at = hash & mask;; at = (at + 1) & mask) {
-    const uint32_t slot = slots_[at];
-    if (slot == 0) {
+    const Slot slot = slots_[at];
+    if (slot.word == 0) {
       const uint32_t number = size();
       begins_.push_back(static_cast<uint32_t>(bytes_.size()));
-      hashes_.push_back(hash);
       bytes_.append(word);
-      slots_[at] = number + 1;
-      if (size() * 2 > slots_.size()) Grow();
+      slots_[at] = {hash, number + 1};
+      if (size() * size_t{2} > slots_.size()) Grow();
       return number;
     }
-    if (hashes_[slot - 1] == hash && this->word(slot - 1) == word) return slot - 1;
+    if (slot.hash == hash && this->word(slot.word - 1) == word) return slot.word - 1;
   }
 }
 
 void WordTable::Grow() {
-  slots_.assign(slots_.size() * 2, 0);
+  const std::vector<Slot> old = std::move(slots_);
+  slots_.assign(old.size() * 2, {});
   const size_t mask = slots_.size() - 1;
-  for (uint32_t number = 0; number < size(); ++number) {
-    size_t at = hashes_[number] & mask;
-    while (slots_[at] != 0) at = (at + 1) & mask;
-    slots_[at] = number + 1;
+  for (const Slot& slot : old) {
+    if (slot.word == 0) continue;
+    size_t at = slot.hash & mask;
+    while (slots_[at].word != 0) at = (at + 1) & mask;
+    slots_[at] = slot;
   }
 }
 
 uint64_t WordTable::memory_bytes() const {
-  return bytes_.capacity() + (begins_.capacity() + hashes_.capacity() + slots_.capacity()) * 4;
+  return bytes_.capacity() + begins_.capacity() * sizeof(uint32_t) + slots_.capacity() * sizeof(Slot);
 }
 
 Result<std::unique_ptr<SegmentBuilder>> SegmentBuilder::Create(const std::string& path) {
@@ -179,7 +180,10 @@ void SegmentBuilder::WritePostings(const std::vector<Ordinal>& ordinal_of,
   PostingsWriter writer(*file_);
   std::vector<uint64_t> slice;     // docid << 16 | field, grouped by word
   std::vector<uint64_t> cursor(words);
-  std::vector<std::pair<FieldId, std::vector<DocId>>> lists;
+  // Documents of the word at hand by field: list_of[field] - 1 is the place of its list, 0 means it has none yet.
+  std::vector<std::vector<DocId>> lists;
+  std::vector<std::pair<FieldId, uint32_t>> used;
+  std::vector<uint32_t> list_of;
   for (uint32_t from = 0; from < words;) {
     uint32_t until = from;
     uint64_t total = 0;
@@ -195,16 +199,22 @@ void SegmentBuilder::WritePostings(const std::vector<Ordinal>& ordinal_of,
     uint64_t begin = 0;
     for (uint32_t ordinal = from; ordinal < until; ++ordinal) {
       const uint64_t end = begin + counts[by_ordinal[ordinal]];
-      for (auto& [field, docids] : lists) docids.clear();
+      used.clear();
       for (uint64_t i = begin; i < end; ++i) {
         const auto field = static_cast<FieldId>(slice[i] & 0xffff);
-        auto list = std::find_if(lists.begin(), lists.end(), [&](const auto& l) { return l.first == field; });
-        if (list == lists.end()) list = lists.insert(list, {field, {}});
-        list->second.push_back(static_cast<DocId>(slice[i] >> 16));
+        if (field >= list_of.size()) list_of.resize(size_t{field} + 1);
+        if (list_of[field] == 0) {
+          used.emplace_back(field, static_cast<uint32_t>(used.size()));
+          list_of[field] = static_cast<uint32_t>(used.size());
+          if (lists.size() < used.size()) lists.emplace_back();
+          lists[used.size() - 1].clear();
+        }
+        lists[list_of[field] - 1].push_back(static_cast<DocId>(slice[i] >> 16));
       }
-      std::sort(lists.begin(), lists.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-      for (const auto& [field, docids] : lists) {
-        if (!docids.empty()) writer.AddField(field, docids);
+      std::sort(used.begin(), used.end());
+      for (const auto& [field, list] : used) {
+        writer.AddField(field, lists[list]);
+        list_of[field] = 0;
       }
       writer.EndWord();
       begin = end;

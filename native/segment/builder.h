@@ -33,11 +33,15 @@ class WordTable {
   uint64_t memory_bytes() const;
 
  private:
+  // The hash stands beside the number: most look-ups then touch one cache line of the table and one word.
+  struct Slot {
+    uint32_t hash = 0;
+    uint32_t word = 0;  // number + 1, 0 when free
+  };
   void Grow();
   std::string bytes_;
   std::vector<uint32_t> begins_;
-  std::vector<uint32_t> hashes_;
-  std::vector<uint32_t> slots_;  // number + 1, 0 when free; a power of two of them
+  std::vector<Slot> slots_;  // a power of two of them
 };
 
 class SegmentBuilder {
