@@ -15,7 +15,7 @@ using filter::GeoPoint;
 // documents by their own points costs more than ten times as much for each of them, so that it is better for so many:
 constexpr uint64_t kFewDocuments = 256;
 bool IsFew(uint64_t documents, uint64_t points) {
-  return documents <= kFewDocuments || documents * documents <= points * 2;
+  return documents <= kFewDocuments || documents * documents <= points * 8;
 }
 constexpr uint64_t kStrangersPerDocument = 12;  // points met that cost what one document costs
 

@@ -41,13 +41,15 @@ SegmentCounter::SegmentCounter(const index::SegmentView& segment, const ColumnRe
   const double ns_per_document = column.single_valued() ? kNsPerDocument : kNsPerDocumentSeveral;
   const double dense = static_cast<double>(std::min(size_, documents - size_)) * ns_per_document +
                        column.value_count() * kNsPerCounter;
-  const double ask = static_cast<double>(
-      ColumnReader::NsOfIntersection(documents / std::max(1u, column.value_count()), size_, documents));
+  const uint64_t documents_per_value = documents / std::max(1u, column.value_count());
+  const double ask = static_cast<double>(ColumnReader::NsOfIntersection(documents_per_value, size_, documents));
   const double asks = static_cast<double>(std::min<uint64_t>(values_wanted, column.value_count()));
   // How many values are met until enough of them have candidates is only known afterwards: expect twice as many.
   if (asks * 2 * ask < dense) {
     way_ = Way::kIntersect;
-    asks_left_ = static_cast<uint64_t>(dense / ask);
+    ns_left_ = static_cast<int64_t>(dense);
+    ns_per_union_ =
+        ColumnReader::NsOfIntersection(documents_per_value * ColumnReader::kGroupValues, size_, documents);
   } else {
     CountDense();
   }
@@ -98,13 +100,15 @@ uint64_t SegmentCounter::Count(ValueOrdinal value) {
     }
     case Way::kDense:
       return of_others_ ? PostingsCount(column_->postings(value)) - dense_[value] : dense_[value];
-    case Way::kIntersect:
-      if (asks_left_ == 0) {
+    case Way::kIntersect: {
+      if (ns_left_ < 0) {
         CountDense();
         return Count(value);
       }
-      --asks_left_;
-      return PostingsReader(column_->postings(value)).IntersectionSize(candidates_);
+      const PostingsReader postings(column_->postings(value));
+      ns_left_ -= ColumnReader::NsOfIntersection(postings.count(), size_, segment_->documents->size());
+      return postings.IntersectionSize(candidates_);
+    }
   }
   return 0;
 }
@@ -117,7 +121,10 @@ ValueOrdinal SegmentCounter::Seek(ValueOrdinal from, ValueOrdinal end, uint64_t&
     return at->first;
   }
   for (bool missed = from == 0; from < end; missed = true) {
-    if (missed && way_ == Way::kIntersect && column_->SkipUp(from, end, candidates_)) continue;
+    if (missed && way_ == Way::kIntersect && ns_left_ >= 0 && column_->SkipUp(from, end, candidates_)) {
+      ns_left_ -= ns_per_union_;
+      continue;
+    }
     count = Count(from);
     if (count > 0) return from;
     ++from;
@@ -132,7 +139,8 @@ ValueOrdinal SegmentCounter::SeekLast(ValueOrdinal begin, ValueOrdinal end) {
     return std::prev(at)->first;
   }
   for (ValueOrdinal value = end; value > begin; --value) {
-    while (way_ == Way::kIntersect && column_->SkipDown(value, begin, candidates_)) {
+    while (way_ == Way::kIntersect && ns_left_ >= 0 && column_->SkipDown(value, begin, candidates_)) {
+      ns_left_ -= ns_per_union_;
     }
     if (value == begin) break;
     if (Count(value - 1) > 0) return value - 1;

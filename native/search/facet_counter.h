@@ -53,7 +53,8 @@ class SegmentCounter {
   DocSet candidates_;
   Way way_;
   uint64_t size_;             // of candidates_
-  uint64_t asks_left_ = 0;    // kIntersect: before it turns into kDense
+  // kIntersect: what may be spent before it turns into kDense, and what looking at a union of values costs; nanoseconds.
+  int64_t ns_left_ = 0, ns_per_union_ = 0;
   bool of_others_ = false;    // kDense: dense_ counts the documents that are not candidates
   std::vector<uint32_t> dense_;  // by value
   std::vector<std::pair<uint32_t, uint32_t>> sparse_;  // (value, count), ascending

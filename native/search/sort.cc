@@ -21,8 +21,8 @@ constexpr uint32_t kSamePlaceDocumentsMax = 1000;
 // What it costs to sort the wanted documents by their own values: nanoseconds for each of them, where they lie close
 // together and where they do not. When as much has been spent on values that have none of them, this is done instead.
 constexpr int64_t kFreeNs = 5000;
-constexpr int64_t kNsPerCloseDocument = 15;
-constexpr int64_t kNsPerDistantDocument = 80;
+constexpr int64_t kNsPerCloseDocument = 10;
+constexpr int64_t kNsPerDistantDocument = 25;
 constexpr uint64_t kCloseShare = 20;  // one document in so many
 
 // Rank of a value in the order of a criterion; its own inverse.
@@ -212,29 +212,28 @@ class SortedBuckets::Segment {
   }
 
   void AdvanceByValue() {
-    bool missed = rank_ == 0;
-    while (rank_ < column_->value_count()) {
-      if (missed && SkipUnion()) continue;
-      const std::string_view postings = column_->postings(value());
-      IntersectPostings(postings, documents_, bucket_);
-      if (!bucket_.empty()) {
-        // A document with several values stands at the first of them only.
-        if (!column_->single_valued()) {
-          if (!copied_) {
-            unvalued_base_ = documents_;
-            copied_ = true;
-          }
-          documents_ -= bucket_;
-        }
-        return;
-      }
-      ++rank_;
-      missed = true;
-      Spend(PostingsCount(postings));
+    for (bool missed = rank_ == 0; rank_ < column_->value_count(); missed = true) {
       if (ns_left_ < 0) {
         CollectDocuments();
         return AdvanceByDocument();
       }
+      if (missed && SkipUnion()) continue;
+      const std::string_view postings = column_->postings(value());
+      IntersectPostings(postings, documents_, bucket_);
+      if (bucket_.empty()) {
+        Spend(PostingsCount(postings));
+        ++rank_;
+        continue;
+      }
+      // A document with several values stands at the first of them only.
+      if (!column_->single_valued()) {
+        if (!copied_) {
+          unvalued_base_ = documents_;
+          copied_ = true;
+        }
+        documents_ -= bucket_;
+      }
+      return;
     }
   }
 

@@ -170,7 +170,9 @@ int64_t ColumnReader::NsOfIntersection(uint64_t count, uint64_t documents_count,
   constexpr uint64_t kArrayMax = 4096;  // docids of a block of 65536 that are stored as a list
   const uint64_t blocks = segment_documents / 65536 + 1;
   const bool list = count / blocks < kArrayMax, other_list = documents_count / blocks < kArrayMax;
-  const uint64_t work = list && other_list ? std::min(count + documents_count, std::min(count, documents_count) * 64)
+  // Two lists are merged, or the shorter one is looked up in one much longer.
+  const uint64_t work = list && other_list
+                            ? std::min((count + documents_count) * 12, std::min(count, documents_count) * 64)
                         : list              ? count
                         : other_list        ? documents_count
                                             : blocks * 200;
