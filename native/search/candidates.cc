@@ -139,15 +139,17 @@ void Candidates::StateOf(DocId docid, const Node& node, int typos, bool verbatim
     return !places.empty() &&
            (scope.all || std::any_of(places.begin(), places.end(), [&](Place p) { return scope.Searches(FieldOf(p)); }));
   };
+  const auto node_number = static_cast<size_t>(&node - graph_.nodes().data());
   if (verbatim && !node.term.phrase) {
     if (node.ngram() || node.verbatim == kNoWord) return;
     const auto places = PlacesOf(known, word_roles_[node.verbatim]);
     if (!in_scope(places)) return;
-    state.places.push_back(places);
+    // A short prefix keeps the list of all its words even so.
+    const auto range = node.short_prefix ? PlacesOf(known, class_roles_[node_number][0]) : std::span<const Place>();
+    state.places.push_back(range.empty() ? places : range);
     state.matches = true;
     return;
   }
-  const auto node_number = static_cast<size_t>(&node - graph_.nodes().data());
   const bool by_attribute = graph_.snapshot().settings->proximity_by_attribute;
   for (int c = typos < 0 ? 0 : typos; c <= (typos < 0 ? kTypoClasses - 1 : typos); ++c) {
     const Derivations& derivations = node.classes[c];

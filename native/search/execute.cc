@@ -292,7 +292,9 @@ MatchTerms SearchRun::CollectMatchTerms() {
         }
         terms.phrases.push_back(std::move(match));
       }
-      if (derivations.has_range) terms.words.push_back({node->text, true, query_chars, first, last});
+      // Of a short prefix only the word as typed counts, as long as the index has it.
+      const bool marked = derivations.has_range && (!node->short_prefix || node->verbatim != kNoWord);
+      if (marked) terms.words.push_back({node->text, true, query_chars, first, last});
       for (const WordNumber word : derivations.words) {
         terms.words.push_back({graph_->words()[word].text, node->term.prefix, query_chars, first, last});
       }

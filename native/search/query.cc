@@ -55,7 +55,9 @@ class Parser {
     std::optional<std::string> word;
     if (token.kind == TokenKind::kWord) word = std::string(buffer_.lemma(token));
     if (in_phrase_) {
-      if (phrase_.words.empty()) phrase_.first = position_;
+      // A phrase stands where its first word that counts stands.
+      const bool only_holes = std::none_of(phrase_.words.begin(), phrase_.words.end(), [](const auto& w) { return w.has_value(); });
+      if (only_holes) phrase_.first = position_;
       phrase_.last = position_;
       phrase_.words.push_back(std::move(word));
       return i;

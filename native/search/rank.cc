@@ -232,7 +232,13 @@ void Ranker::Run(DocSet universe) {
   bucket.documents = std::move(universe);
   // Without the rule `words` no path is dropped before the first rule.
   if (graph_ != nullptr) bucket.paths = stages_[0].paths;
+  const DocSet everything = distinct_ != nullptr && options_.exhaustive ? bucket.documents : DocSet();
   Refine(std::move(bucket), 0, nullptr);
+  if (everything.empty() || options_.threshold) return;
+  // What no rule has looked at is made distinct in docid order: it counts for totals and facets only.
+  (everything - kept_ - excluded_).ForEach([&](uint32_t docid) {
+    if (!excluded_.Contains(docid)) distinct_->ValuesOfInto(docid, excluded_);
+  });
 }
 
 const Detail* Ranker::Add(Detail detail) {
@@ -307,6 +313,7 @@ void Ranker::Emit(const DocSet& documents, const Detail* detail) {
     if (excluded_.Contains(docid)) return true;
     if (seen_ >= options_.offset && seen_ < options_.end) hits_.push_back({docid, detail});
     ++seen_;
+    if (options_.exhaustive) kept_.Add(docid);
     distinct_->ValuesOfInto(docid, excluded_);
     return true;
   });
@@ -444,19 +451,11 @@ void Ranker::Prepare(const Bucket& bucket) {
       }
     }
   }
-  DocSet unknown;
-  bucket.documents.ForEach([&](uint32_t docid) -> bool {
-    if (!candidates_->Knows(docid)) {
-      unknown = bucket.documents;
-      return false;
-    }
-    return false;
-  });
-  if (unknown.empty()) return;
   std::vector<uint32_t> load;
-  unknown.ForEach([&](uint32_t docid) {
+  bucket.documents.ForEach([&](uint32_t docid) {
     if (!candidates_->Knows(docid)) load.push_back(docid);
   });
+  if (load.empty()) return;
   candidates_->Load(DocSet::FromSorted(load));
 }
 

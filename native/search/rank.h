@@ -110,7 +110,10 @@ class Ranker {
   std::vector<Path> Sequences(const std::vector<uint32_t>& kept) const;
   std::vector<std::vector<uint32_t>> ByFrequency(const std::vector<uint32_t>& slots);
 
-  bool Full() const { return !options_.exhaustive && seen_ >= options_.end; }
+  // Whether no further hit is looked for. With a threshold the totals need every document placed.
+  bool Full() const {
+    return (!options_.exhaustive || (distinct_ != nullptr && !options_.threshold)) && seen_ >= options_.end;
+  }
   bool Below(const Detail* detail) const;
   const Detail* Add(Detail detail);
   void Refine(Bucket bucket, size_t rule, const Detail* detail);
@@ -159,6 +162,7 @@ class Ranker {
   std::vector<Hit> hits_;
   uint64_t seen_ = 0;  // hits placed so far, skipped ones included
   DocSet excluded_;
+  DocSet kept_;  // hits of an exhaustive distinct search
   bool degraded_ = false;
 };
 

@@ -69,7 +69,7 @@ bool PathSweep::Supports(Graph& graph, const std::vector<SweepStep>& path) {
     if (graph.scope().any_exact && (step.typos != 0 || node.ngram())) return false;
     if (step.verbatim) {
       graph.Class(node, 0);
-      if (node.verbatim == kNoWord) return false;
+      if (node.verbatim == kNoWord || node.short_prefix) return false;
       continue;
     }
     for (int c = step.typos < 0 ? 0 : step.typos; c <= (step.typos < 0 ? kTypoClasses - 1 : step.typos); ++c) {
