@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '../test/http/kill/support/client.ts';
 import { Random } from '../test/http/kill/support/random.ts';
 import type { ServerProcess } from '../test/http/kill/support/server-process.ts';
-import { type Chunk, type Document } from './corpus.ts';
+import type { Document } from './corpus.ts';
 import { CpuClock, cpuSeconds, diskMb, MemoryPeak, privateMb } from './process-stats.ts';
 import { makeQueries, type Query } from './queries.ts';
 import { type Figures, OpenLoop, percentiles, prefixed } from './statistics.ts';
@@ -57,8 +57,8 @@ export async function measure(workload: Workload, bench: Bench): Promise<Figures
 export async function load(
   { server, dir, index }: Omit<Bench, 'sample' | 'scale'>,
   settings: Record<string, unknown> | null,
-  chunks: AsyncIterable<Chunk>,
-  onChunk: (documents: readonly Document[]) => void,
+  chunks: AsyncIterable<Buffer>,
+  documents: number,
 ): Promise<Figures> {
   const { client, pid } = server;
   await accepted(client, 'POST', '/indexes', { uid: index, primaryKey: 'id' });
@@ -69,19 +69,16 @@ export async function load(
   const cpuBefore = cpuSeconds(pid);
   const first = performance.now();
   let sendingMs = 0;
-  let documents = 0;
   let bytes = 0;
   for await (const chunk of chunks) {
     const start = performance.now();
     const { status, text } = await client.call('POST', `/indexes/${index}/documents`, {
-      bytes: chunk.ndjson,
+      bytes: chunk,
       type: 'application/x-ndjson',
     });
     if (status !== 202) throw new Error(text);
     sendingMs += performance.now() - start;
-    documents += chunk.documents.length;
-    bytes += chunk.ndjson.length;
-    onChunk(chunk.documents);
+    bytes += chunk.length;
   }
   await finished(client);
   const wallSeconds = (performance.now() - first) / 1000;

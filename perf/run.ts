@@ -9,7 +9,14 @@ import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { ServerProcess } from '../test/http/kill/support/server-process.ts';
-import { catalogue, CATALOGUE_SETTINGS, chunked, type Document, documentsOf } from './corpus.ts';
+import {
+  catalogue,
+  CATALOGUE_SETTINGS,
+  chunksOf,
+  type Document,
+  documentsOf,
+  writeNdjson,
+} from './corpus.ts';
 import { type Bench, load, measure } from './measures.ts';
 import { type Figures, isGain, prefixed } from './statistics.ts';
 import { readWorkloads, type Target, type Workload } from './workload.ts';
@@ -32,6 +39,8 @@ Without a name: packages-indexing, packages-search, packages-throughput.`;
 const CANONICAL = ['packages-indexing', 'packages-search', 'packages-throughput'];
 /** Most documents that queries are made from. */
 const SAMPLE_MAX = 20_000;
+/** Of one request, unless the workload tells. */
+const BATCH_BYTES = 10_000_000;
 /** A figure worse than this times the baseline is marked. */
 const WORSE = 1.1;
 
@@ -114,6 +123,7 @@ async function runOn(
   const options = { dir, port: Number(values.port), args: values['server-option'] };
   const scale = Number(values.scale);
   const sample: Document[] = [];
+  const file = `${dir}.ndjson`;
   const bench: Bench = {
     server: await ServerProcess.start(options),
     dir,
@@ -134,13 +144,15 @@ async function runOn(
         : values['catalog-file'] === undefined
           ? catalogue(data, Number(values.catalog), seed)
           : documentsOf(values['catalog-file']);
-    const batchBytes = indexing?.measure.kind === 'indexing' ? indexing.measure.batchBytes : 1e7;
+    const batchBytes =
+      indexing?.measure.kind === 'indexing' ? indexing.measure.batchBytes : BATCH_BYTES;
     console.error(`loading ${corpus} into ${dir}`);
+    const count = await writeNdjson(documents, file, sampler(sample));
     const loaded = await load(
       bench,
       corpus === 'catalogue' ? CATALOGUE_SETTINGS : null,
-      chunked(documents, batchBytes),
-      sampler(sample),
+      chunksOf(file, batchBytes),
+      count,
     );
     const figures: Figures = indexing === undefined ? {} : prefixed(indexing.name, loaded);
     for (const workload of workloads) {
@@ -151,24 +163,23 @@ async function runOn(
     return figures;
   } finally {
     await bench.server.stop();
+    rmSync(file, { force: true });
     if (values.dir === undefined) rmSync(join(dir, '..'), { recursive: true });
   }
 }
 
 /** Keeps evenly spread documents, at most `SAMPLE_MAX`. */
-function sampler(sample: Document[]): (documents: readonly Document[]) => void {
+function sampler(sample: Document[]): (document: Document) => void {
   let every = 1;
   let seen = 0;
-  return (documents) => {
-    for (const document of documents) {
-      if (seen++ % every !== 0) continue;
-      sample.push(document);
-      if (sample.length < SAMPLE_MAX) continue;
-      every *= 2;
-      const kept = sample.filter((_, n) => n % 2 === 0);
-      sample.length = 0;
-      sample.push(...kept);
-    }
+  return (document) => {
+    if (seen++ % every !== 0) return;
+    sample.push(document);
+    if (sample.length < SAMPLE_MAX) return;
+    every *= 2;
+    const kept = sample.filter((_, n) => n % 2 === 0);
+    sample.length = 0;
+    sample.push(...kept);
   };
 }
 
