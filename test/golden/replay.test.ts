@@ -1,0 +1,111 @@
+/**
+ * Replays the recorded answers of the reference and compares how many agree with test/golden/expected.json, file by
+ * file. The numbers there only grow: GANNET_UPDATE_GOLDEN=1 writes what this run reached where it is more.
+ * docs/differences.md explains the answers that do not agree.
+ *
+ * The recorded answers are not part of the repository; without them these tests are skipped.
+ */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { startBuiltServer, type BuiltServer } from '../support/built-server.ts';
+
+/** Per file the number of answers that agree at least. */
+type Expected = Record<string, number>;
+
+interface FileReport {
+  file: string;
+  total: number;
+  same: number;
+  /** The differences, as text. */
+  shown: string[];
+}
+
+const GOLDEN = resolve(process.env['GANNET_SHARED'] ?? '../shared', 'golden');
+const EXPECTED = 'test/golden/expected.json';
+const REPLAY_MS_MAX = 600_000;
+
+/** Scenarios are conversations, each from an empty server; collections are loaded once and searched many times. */
+const GROUPS = ['scenarios', 'collections'] as const;
+type Group = (typeof GROUPS)[number];
+
+const expected = JSON.parse(readFileSync(EXPECTED, 'utf8')) as Record<Group, Expected>;
+
+function pathOf(group: Group, file: string): string {
+  return group === 'scenarios' ? join(GOLDEN, 'scenarios', file) : join(GOLDEN, file);
+}
+
+function replay(server: BuiltServer, group: Group, output: string): Promise<FileReport[]> {
+  const files = Object.keys(expected[group]).map((file) => pathOf(group, file));
+  return new Promise((done, fail) => {
+    const child = spawn(process.execPath, [
+      join(GOLDEN, 'replay.mjs'),
+      ...['--url', server.url, '--key', server.masterKey, '--show', '1000', '--json', output],
+      // Consecutive collections with the same documents share them.
+      ...(group === 'collections' ? ['--keep-index'] : []),
+      ...files,
+    ]);
+    let printed = '';
+    child.stdout.on('data', (chunk: Buffer) => (printed += chunk.toString()));
+    child.stderr.on('data', (chunk: Buffer) => (printed += chunk.toString()));
+    child.on('error', fail);
+    child.on('close', () => {
+      // A difference makes the status 1 too, so only the report tells whether the replay came to its end.
+      if (existsSync(output)) done(JSON.parse(readFileSync(output, 'utf8')) as FileReport[]);
+      else fail(new Error(`The replay broke off:\n${printed.slice(-2000)}`));
+    });
+  });
+}
+
+function update(group: Group, reports: ReadonlyMap<string, FileReport>): void {
+  for (const [file, { same }] of reports) {
+    expected[group][file] = Math.max(same, expected[group][file] ?? 0);
+  }
+  writeFileSync(EXPECTED, `${JSON.stringify(expected, null, 2)}\n`);
+}
+
+for (const group of GROUPS) {
+  describe(`The recorded ${group}`, () => {
+    const folder = mkdtempSync(join(tmpdir(), 'gannet-golden-'));
+    const reports = new Map<string, FileReport>();
+    let server: BuiltServer | undefined;
+
+    before(async function () {
+      this.timeout(REPLAY_MS_MAX);
+      if (!existsSync(GOLDEN)) {
+        console.log(`skipped: the recorded ${group}, because there is no folder ${GOLDEN}`);
+        this.skip();
+      }
+      server = await startBuiltServer();
+      for (const report of await replay(server, group, join(folder, 'report.json'))) {
+        reports.set(report.file, report);
+      }
+      if (process.env['GANNET_UPDATE_GOLDEN'] !== undefined) update(group, reports);
+    });
+
+    after(async () => {
+      await server?.close();
+      rmSync(folder, { recursive: true, force: true });
+    });
+
+    for (const [file, least] of Object.entries(expected[group])) {
+      it(`${file}: at least ${least} answers agree`, () => {
+        const report = reports.get(file);
+        assert.ok(report !== undefined, 'not replayed');
+        const differences = report.shown.join('\n');
+        assert.ok(report.same >= least, `only ${report.same} of ${report.total}:\n${differences}`);
+        if (report.same > least) console.log(`      ${report.same} agree: expected.json may grow`);
+      });
+    }
+
+    it('are all listed in expected.json', function () {
+      if (!existsSync(GOLDEN)) this.skip();
+      const present = readdirSync(
+        group === 'scenarios' ? join(GOLDEN, 'scenarios') : GOLDEN,
+      ).filter((file) => file.endsWith(group === 'scenarios' ? '.json' : '.ndjson.gz'));
+      assert.deepEqual(Object.keys(expected[group]).toSorted(), present.toSorted());
+    });
+  });
+}
