@@ -164,7 +164,12 @@ export class Model {
       this.nextBatchUid++;
     }
     for (const task of seen) this.#checkShown(task);
-    while (this.#appliedBatchOf.has(this.nextUid)) this.#appliedBatchOf.delete(this.nextUid++);
+    while (this.#appliedBatchOf.delete(this.nextUid)) {
+      const { operation } = this.tasks.get(this.nextUid)!;
+      // A long run would hold every document that was ever sent.
+      if (operation.kind === 'add') operation.documents = [];
+      this.nextUid++;
+    }
   }
 
   /** Also the tasks applied long ago are all there, under the names that swaps have given their indexes. */
