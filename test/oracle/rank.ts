@@ -212,16 +212,16 @@ export function matchType(
 ): MatchType {
   const wanted: [position: number, word: number][] = [];
   let count = 0;
-  let next = -1;
+  let nextSlot = 0;
   for (const node of [...nodes].sort((a, b) => a.term.first - b.term.first)) {
     const { term } = node;
     if (!term.phrase && node.verbatim < 0) continue;
-    if (next < 0 ? node.firstSlot !== 0 : term.first !== next) return 'noExactMatch';
+    if (node.firstSlot !== nextSlot) return 'noExactMatch';
     const words = term.phrase ? (node.alternatives[0]?.phrases[0]?.words ?? []) : [node.verbatim];
     // A leading hole counts twice: the phrase stands at its first real word, and the hole is a slot of it.
     for (const [i, word] of words.entries()) if (word !== null) wanted.push([term.first + i, word]);
     count += words.length;
-    next = term.last + 1;
+    nextSlot = node.lastSlot + 1;
   }
   if (wanted.length === 0) return 'noExactMatch';
   // Field and position are known separately: each word at its place in any field, all words in one field.
