@@ -1,0 +1,255 @@
+/**
+ * What the documents say of the tree, held to be true by reading the tree: who may include whom, which library has which
+ * door, that both builds know every source, and that the lists in docs/ are complete.
+ */
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, normalize, relative } from 'node:path';
+import { ERROR_CATALOGUE, isErrorCode } from '../../src/contract/errors.ts';
+
+/** Below `native/`: a folder may include those before it, but siblings in one row see none of each other. */
+const NATIVE_LAYERS: readonly (readonly string[])[] = [
+  ['base'],
+  ['text', 'fst', 'bitmap', 'store', 'vector', 'filter'],
+  ['segment'],
+  ['index'],
+  ['indexing', 'search'],
+  ['addon'],
+];
+
+/** Below `src/`: a folder may import those before it. */
+const SRC_LAYERS = ['base', 'contract', 'engine', 'store', 'auth', 'tasks', 'search', 'http'];
+
+/** Pairs of folders of `src/` that do not meet although the order would allow it. */
+const SRC_STRANGERS: readonly (readonly [string, string])[] = [
+  ['http', 'tasks'],
+  ['search', 'tasks'],
+];
+
+/** Headers of libraries, and the folders that may include them. */
+const NATIVE_DOORS: readonly (readonly [header: RegExp, folders: readonly string[]])[] = [
+  [/^roaring/, ['bitmap']],
+  [/^lmdb/, ['store']],
+  [/^napi|^node_api/, ['addon']],
+  [/^usearch/, ['vector']],
+  [/^lz4/, ['segment']],
+  [/^xxhash/, ['base']],
+  [/^simdjson/, ['base', 'filter', 'indexing']],
+];
+
+/** Packages, and the folders that may import them. */
+const SRC_DOORS: readonly (readonly [name: RegExp, folders: readonly string[]])[] = [
+  [/^lmdb$/, ['store']],
+  [/^pino/, ['base']],
+  [/uws|uWebSockets/i, ['http']],
+];
+
+/** Files that the project itself consists of, tracked or about to be. */
+function projectFiles(): string[] {
+  const listed = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
+    encoding: 'utf8',
+  });
+  return listed.split('\n').filter((file) => file !== '' && existsSync(file));
+}
+
+/** Files below a folder whose names end so, ascending. */
+function filesBelow(folder: string, ...endings: readonly string[]): string[] {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .map((file) => join(folder, file))
+    .filter((file) => endings.some((ending) => file.endsWith(ending)))
+    .toSorted();
+}
+
+interface Reference {
+  file: string;
+  /** Folder of the file below `native/` or `src/`; empty for files directly there. */
+  folder: string;
+  target: string;
+}
+
+function references(files: readonly string[], root: string, pattern: RegExp): Reference[] {
+  return files.flatMap((file) => {
+    const below = relative(root, file);
+    const folder = below.includes('/') ? below.slice(0, below.indexOf('/')) : '';
+    const text = readFileSync(file, 'utf8');
+    return [...text.matchAll(pattern)].map((match) => ({ file, folder, target: match[1]! }));
+  });
+}
+
+function assertNone(faults: readonly string[]): void {
+  assert.deepEqual(faults, []);
+}
+
+describe('The tree of native/', () => {
+  const files = filesBelow('native', '.h', '.cc');
+  const layerOf = (folder: string): number =>
+    NATIVE_LAYERS.findIndex((layer) => layer.includes(folder));
+
+  it('includes only folders that stand before it', () => {
+    const faults = references(files, 'native', /^#include "([^"]+)"/gm).flatMap(
+      ({ file, folder, target }) => {
+        const other = target.slice(0, target.indexOf('/'));
+        if (other === folder) return [];
+        if (layerOf(other) >= 0 && layerOf(other) < layerOf(folder)) return [];
+        return [`${file} includes ${target}`];
+      },
+    );
+    assertNone(faults);
+  });
+
+  it('gives every library one door', () => {
+    const faults = references(files, 'native', /^#include <([^>]+)>/gm)
+      .filter(({ folder, target }) => {
+        const door = NATIVE_DOORS.find(([header]) => header.test(target));
+        return door !== undefined && !door[1].includes(folder);
+      })
+      .map(({ file, target }) => `${file} includes <${target}>`);
+    assertNone(faults);
+  });
+
+  it('is listed in sources.txt, file by file', () => {
+    const lines = readFileSync('native/sources.txt', 'utf8')
+      .split('\n')
+      .filter((line) => line !== '' && !line.startsWith('#'));
+    assert.equal(new Set(lines).size, lines.length, 'a source is listed twice');
+    assert.deepEqual(lines.toSorted(), filesBelow('native', '.cc'));
+  });
+
+  it('has every header guarded against a second inclusion', () => {
+    const headers = [...filesBelow('native', '.h'), ...filesBelow('test/native', '.h')];
+    assertNone(headers.filter((file) => !readFileSync(file, 'utf8').includes('#pragma once')));
+  });
+});
+
+describe('The tree of src/', () => {
+  const files = filesBelow('src', '.ts');
+  const imports = references(files, 'src', /(?:\bfrom|\bimport|\bimport\() ?'([^']+)'/g);
+
+  it('imports only folders that stand before it', () => {
+    const faults = imports.flatMap(({ file, folder, target }) => {
+      if (!target.startsWith('.')) return [];
+      const path = relative('src', normalize(join(dirname(file), target)));
+      if (path === 'config.ts') return folder === '' ? [] : [`${file} imports ${path}`];
+      const other = path.slice(0, path.indexOf('/'));
+      if (folder === '' || other === folder) return [];
+      const allowed =
+        SRC_LAYERS.includes(other) &&
+        SRC_LAYERS.indexOf(other) < SRC_LAYERS.indexOf(folder) &&
+        !SRC_STRANGERS.some(([from, to]) => from === folder && to === other);
+      return allowed ? [] : [`${file} imports ${path}`];
+    });
+    assertNone(faults);
+  });
+
+  it('names the files it imports with their extension', () => {
+    const faults = imports.filter(
+      ({ target }) => target.startsWith('.') && !target.endsWith('.ts'),
+    );
+    assertNone(faults.map(({ file, target }) => `${file} imports ${target}`));
+  });
+
+  it('gives every package one door', () => {
+    const faults = imports
+      .filter(({ folder, target }) => {
+        const door = SRC_DOORS.find(([name]) => name.test(target));
+        return door !== undefined && !target.startsWith('.') && !door[1].includes(folder);
+      })
+      .map(({ file, target }) => `${file} imports ${target}`);
+    assertNone(faults);
+  });
+
+  it('loads the addon in one file', () => {
+    const loaders = files.filter((file) => readFileSync(file, 'utf8').includes('gannet.node'));
+    assert.deepEqual(loaders, ['src/engine/addon.ts']);
+  });
+
+  it('has no default exports', () => {
+    assertNone(files.filter((file) => /^export default /m.test(readFileSync(file, 'utf8'))));
+  });
+});
+
+describe('The files of the project', () => {
+  /** What tells of the machine or the way that a file was made on, and not of the project. */
+  const FOREIGN: readonly RegExp[] = [
+    /(?<![\w.~])\/(?:home|Users|root|work)\/\w/,
+    /\bhelper sessions?\b/i,
+    /https?:\/\/(?:registry\.|[\w.-]*(?:artifactory|nexus|verdaccio|jfrog))/i,
+  ];
+  const SELF = 'test/unit/tidy.test.ts';
+  const BYTES_MAX = 1_000_000;
+
+  it('speak of the project alone: no paths of a machine, no addresses of a registry', () => {
+    const faults = projectFiles()
+      .filter((file) => file !== SELF)
+      .flatMap((file) => {
+        const text = readFileSync(file, 'latin1');
+        return FOREIGN.flatMap((pattern) => {
+          const match = pattern.exec(text);
+          return match === null ? [] : [`${file}: ${match[0]}`];
+        });
+      });
+    assertNone(faults);
+  });
+
+  it('are small', () => {
+    assertNone(projectFiles().filter((file) => readFileSync(file).length > BYTES_MAX));
+  });
+
+  it('at the root are few', () => {
+    const roots = new Set(projectFiles().map((file) => file.split('/', 1)[0]!));
+    const known = [
+      ...['native', 'src', 'test', 'perf', 'docs', '.ci'],
+      ...['binding.gyp', 'CMakeLists.txt', 'package.json', 'package-lock.json', 'tsconfig.json'],
+      ...['README.md', 'LICENSE', '.gitignore', '.npmrc', '.mocharc.json'],
+      ...['.clang-format', '.oxlintrc.json', '.prettierrc', '.prettierignore'],
+    ];
+    assertNone([...roots].filter((name) => !known.includes(name)));
+  });
+
+  it('that the documents name exist', () => {
+    const faults = ['README.md', ...filesBelow('docs', '.md')].flatMap((document) => {
+      const named = readFileSync(document, 'utf8').matchAll(
+        /`((?:native|src|test|perf|docs)\/[\w./-]+\.(?:ts|cc|h|md|json|ndjson))`/g,
+      );
+      return [...named]
+        .map((match) => match[1]!)
+        .filter((path) => !existsSync(path))
+        .map((path) => `${document} names ${path}`);
+    });
+    assertNone(faults);
+  });
+});
+
+describe('docs/lifecycle.md', () => {
+  const [story = '', list = ''] = readFileSync('docs/lifecycle.md', 'utf8').split('## All codes');
+
+  it('lists the error codes of the catalogue under their status and type', () => {
+    const listed = new Map<string, string>();
+    for (const section of list.split('\n### ').slice(1)) {
+      const [head = '', ...lines] = section.split('\n');
+      for (const match of lines.join('\n').matchAll(/`(\w+)`/g)) listed.set(match[1]!, head);
+    }
+    const catalogue = [...ERROR_CATALOGUE].map(
+      ([code, { status, type }]) => [code, `${status} \`${type}\``] as const,
+    );
+    assert.deepEqual([...listed].toSorted(), catalogue.toSorted());
+  });
+
+  it('tells of no code that the catalogue does not have', () => {
+    const diagram = story.split('```')[1]!;
+    const named = [...diagram.matchAll(/\b[a-z]+(?:_[a-z]+)+\b/g)].map((match) => match[0]);
+    assert.ok(named.length > 10);
+    assertNone(named.filter((code) => !isErrorCode(code)));
+  });
+});
+
+describe('docs/format.md', () => {
+  it('lists every section of a segment file', () => {
+    const layout = readFileSync('native/segment/layout.h', 'utf8');
+    const ids = [...layout.matchAll(/SectionId k\w+ = (\d+);/g)].map((match) => match[1]!);
+    const document = readFileSync('docs/format.md', 'utf8');
+    assert.ok(ids.length > 8);
+    assertNone(ids.filter((id) => !document.includes(`\n| ${id} | `)));
+  });
+});
