@@ -1,6 +1,7 @@
 #include "segment/columns.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 #include <cstring>
 #include <numeric>
@@ -71,6 +72,7 @@ Result<ColumnReader> ColumnReader::Open(std::string_view blob) {
   column.flags_ = parts[kFlags];
   column.doc_offsets_ = AsSpan<uint32_t>(parts[kDocOffsets]);
   column.codes_ = parts[kCodes].data();
+  column.code_bytes_ = parts[kCodes].size();
   column.strings_ = parts[kStrings];
   column.spellings_ = parts[kSpellings];
   column.postings_ = parts[kPostings];
@@ -260,16 +262,33 @@ const ColumnReader* ColumnsReader::Find(FieldId field) const {
   return entry->reader.get();
 }
 
+namespace {
+
+// The points of documents [0, count) by place. Null columns: none has one.
+std::string BuildPoints(const ColumnReader* lats, const ColumnReader* lngs, uint32_t count) {
+  std::vector<GeoIndex::Entry> entries;
+  for (uint32_t place = 0; lats != nullptr && lngs != nullptr && place < count; ++place) {
+    const auto lat = lats->NumberAt(place), lng = lngs->NumberAt(place);
+    if (lat && lng) entries.push_back({place, {.lat = *lat, .lng = *lng}});
+  }
+  return GeoIndex::Build(entries);
+}
+
+}  // namespace
+
 const GeoIndex& ColumnsReader::Points(FieldId lat, FieldId lng, std::span<const uint32_t> docids) const {
   std::call_once(points_once_, [&] {
-    std::vector<GeoIndex::Entry> entries;
-    const ColumnReader* lats = Find(lat);
-    const ColumnReader* lngs = Find(lng);
-    for (uint32_t place = 0; lats != nullptr && lngs != nullptr && place < docids.size(); ++place) {
-      const auto north = lats->NumberAt(place), east = lngs->NumberAt(place);
-      if (north && east) entries.push_back({docids[place], {.lat = *north, .lng = *east}});
+    if (file_->Has(kGeoPoints)) {
+      if (auto stored = GeoIndex::Open(file_->ReadAll(kGeoPoints), docids); stored.ok()) {
+        points_ = std::make_unique<const GeoIndex>(std::move(*stored));
+        return;
+      }
+      file_->MarkCorrupt();
     }
-    points_ = std::make_unique<const GeoIndex>(entries);
+    points_bytes_ = BuildPoints(Find(lat), Find(lng), static_cast<uint32_t>(docids.size()));
+    auto built = GeoIndex::Open(points_bytes_, docids);
+    assert(built.ok());
+    points_ = std::make_unique<const GeoIndex>(std::move(*built));
   });
   return *points_;
 }
@@ -437,6 +456,7 @@ uint64_t ColumnBuilder::memory_bytes() const {
 void ColumnBuilder::Write(SegmentFileWriter& file, const std::function<void(ColumnsWriter&, FieldId)>& copy,
                           size_t field_end) {
   ColumnsWriter writer(file);
+  if (point_fields_) writer.SetPointFields(point_fields_->first, point_fields_->second);
   std::string blob;
   for (size_t i = 0; i < std::max(columns_.size(), field_end); ++i) {
     const auto field = static_cast<FieldId>(i);
@@ -460,11 +480,17 @@ void ColumnsWriter::Add(FieldId field, std::string_view blob) {
   PutFixed<uint64_t>(directory_, blob.size());
   file_.Append(blob);
   offset_ += blob.size();
+  if (point_fields_ && field == point_fields_->first) lat_ = blob;
+  if (point_fields_ && field == point_fields_->second) lng_ = blob;
 }
 
 void ColumnsWriter::Finish() {
   file_.EndSection();
   file_.AddSection(kColumnDirectory, directory_);
+  if (lat_.empty() || lng_.empty()) return;
+  const auto lats = ColumnReader::Open(lat_), lngs = ColumnReader::Open(lng_);
+  if (!lats.ok() || !lngs.ok()) return;
+  file_.AddSection(kGeoPoints, BuildPoints(&*lats, &*lngs, std::min(lats->place_count(), lngs->place_count())));
 }
 
 }  // namespace gannet::segment

@@ -5,11 +5,17 @@
 #include <numbers>
 #include <utility>
 
+#include "base/bytes.h"
+
 namespace gannet::segment {
 namespace {
 
 using filter::GeoBox;
 using filter::GeoPoint;
+
+constexpr uint64_t kVersion = 1;
+// Points and nodes are stored as they lie in memory.
+static_assert(sizeof(GeoPoint) == 16 && sizeof(GeoIndex::Node) == 64);
 
 constexpr double kHalfway = filter::kEarthRadiusMetres * std::numbers::pi;  // the greatest distance there is
 // The haversine formula loses up to 0.1 m near the antipode; bounds are wider by this, metres.
@@ -50,6 +56,13 @@ void SetCap(GeoIndex::Node& node) {
                          filter::HaversineMetres(node.centre, {.lat = box.north, .lng = box.west}));
 }
 
+void Extend(GeoBox& box, const GeoBox& by) {
+  box.south = std::min(box.south, by.south);
+  box.north = std::max(box.north, by.north);
+  box.west = std::min(box.west, by.west);
+  box.east = std::max(box.east, by.east);
+}
+
 bool Encloses(const GeoBox& outer, const GeoBox& inner) {
   if (inner.south < outer.south || inner.north > outer.north) return false;
   if (outer.west <= outer.east) return inner.west >= outer.west && inner.east <= outer.east;
@@ -65,7 +78,7 @@ bool Overlaps(const GeoBox& outer, const GeoBox& inner) {
 
 }  // namespace
 
-GeoIndex::GeoIndex(std::span<const Entry> entries) {
+std::string GeoIndex::Build(std::span<const Entry> entries) {
   struct Keyed {
     uint32_t key, entry;
   };
@@ -88,48 +101,79 @@ GeoIndex::GeoIndex(std::span<const Entry> entries) {
     for (const Keyed& keyed : order) other[counts[keyed.key >> shift & 2047]++] = keyed;
     order.swap(other);
   }
-  regular_ = static_cast<uint32_t>(order.size());
+  const auto regular = static_cast<uint32_t>(order.size());
   order.insert(order.end(), beyond.begin(), beyond.end());
-  points_.reserve(order.size());
-  docids_.reserve(order.size());
-  for (const Keyed& keyed : order) {
-    points_.push_back(entries[keyed.entry].point);
-    docids_.push_back(entries[keyed.entry].docid);
-  }
-  BuildLevels();
-}
+  std::vector<GeoPoint> points;
+  points.reserve(order.size());
+  for (const Keyed& keyed : order) points.push_back(entries[keyed.entry].point);
 
-void GeoIndex::BuildLevels() {
-  std::vector<Node> blocks;
-  for (uint32_t begin = 0; begin < regular_; begin += kBlockPoints) {
-    Node node{filter::Shape::kNoBounds, {}, 0, begin, std::min(begin + kBlockPoints, regular_)};
-    for (uint32_t i = begin; i < node.end; ++i) {
-      node.box.south = std::min(node.box.south, points_[i].lat);
-      node.box.north = std::max(node.box.north, points_[i].lat);
-      node.box.west = std::min(node.box.west, points_[i].lng);
-      node.box.east = std::max(node.box.east, points_[i].lng);
-    }
-    SetCap(node);
-    blocks.push_back(node);
-  }
-  levels_.push_back(std::move(blocks));
-  while (levels_.back().size() > kFanout) {
-    const std::vector<Node>& below = levels_.back();
+  std::vector<std::vector<Node>> levels;
+  // Nodes over `count` children, `fanout` each; extend(box, child) widens a box by a child.
+  const auto add_level = [&](uint32_t count, uint32_t fanout, auto&& extend) {
     std::vector<Node> nodes;
-    for (uint32_t begin = 0; begin < below.size(); begin += kFanout) {
-      Node node{filter::Shape::kNoBounds, {}, 0, begin,
-                std::min(begin + kFanout, static_cast<uint32_t>(below.size()))};
-      for (uint32_t i = begin; i < node.end; ++i) {
-        node.box.south = std::min(node.box.south, below[i].box.south);
-        node.box.north = std::max(node.box.north, below[i].box.north);
-        node.box.west = std::min(node.box.west, below[i].box.west);
-        node.box.east = std::max(node.box.east, below[i].box.east);
-      }
+    for (uint32_t begin = 0; begin < count; begin += fanout) {
+      Node node{filter::Shape::kNoBounds, {}, 0, begin, std::min(begin + fanout, count)};
+      for (uint32_t i = begin; i < node.end; ++i) extend(node.box, i);
       SetCap(node);
       nodes.push_back(node);
     }
-    levels_.push_back(std::move(nodes));
+    levels.push_back(std::move(nodes));
+  };
+  add_level(regular, kBlockPoints, [&](GeoBox& box, uint32_t i) {
+    Extend(box, {points[i].lat, points[i].lng, points[i].lat, points[i].lng});
+  });
+  while (levels.back().size() > kFanout) {
+    const std::vector<Node> below = levels.back();
+    add_level(static_cast<uint32_t>(below.size()), kFanout,
+              [&](GeoBox& box, uint32_t i) { Extend(box, below[i].box); });
   }
+
+  std::string out;
+  for (const uint64_t number : {kVersion, uint64_t{points.size()}, uint64_t{regular}, uint64_t{levels.size()}}) {
+    PutFixed<uint64_t>(out, number);
+  }
+  for (const auto& level : levels) PutFixed<uint64_t>(out, level.size());
+  out.append(reinterpret_cast<const char*>(points.data()), points.size() * sizeof(GeoPoint));
+  for (const auto& level : levels) out.append(reinterpret_cast<const char*>(level.data()), level.size() * sizeof(Node));
+  for (const Keyed& keyed : order) PutFixed<uint32_t>(out, entries[keyed.entry].place);
+  return out;
+}
+
+Result<GeoIndex> GeoIndex::Open(std::string_view bytes, std::span<const uint32_t> docids) {
+  const Status damaged = Status::Corruption("a geo index is damaged");
+  ByteReader reader(bytes);
+  const auto version = reader.Fixed<uint64_t>(), points = reader.Fixed<uint64_t>(), regular = reader.Fixed<uint64_t>(),
+             levels = reader.Fixed<uint64_t>();
+  if (!reader.ok() || version != kVersion || points > docids.size() || regular > points || levels == 0 || levels > 16) {
+    return damaged;
+  }
+  std::vector<uint64_t> sizes;
+  for (uint64_t i = 0; i < levels; ++i) sizes.push_back(reader.Fixed<uint64_t>());
+  GeoIndex index;
+  index.docids_ = docids;
+  index.regular_ = static_cast<uint32_t>(regular);
+  const auto take = [&]<typename T>(uint64_t count, std::span<const T>& out) {
+    if (count > reader.left() / sizeof(T)) return false;
+    out = {reinterpret_cast<const T*>(reader.at()), count};
+    reader.Bytes(count * sizeof(T));
+    return true;
+  };
+  if (!take(points, index.points_)) return damaged;
+  uint64_t below = regular;
+  for (const uint64_t size : sizes) {
+    std::span<const Node> level;
+    if (!take(size, level)) return damaged;
+    for (const Node& node : level) {
+      if (node.begin >= node.end || node.end > below) return damaged;
+    }
+    index.levels_.push_back(level);
+    below = size;
+  }
+  if (!take(points, index.places_) || !reader.done() || !reader.ok()) return damaged;
+  for (const uint32_t place : index.places_) {
+    if (place >= docids.size()) return damaged;
+  }
+  return index;
 }
 
 std::pair<uint32_t, uint32_t> GeoIndex::PointsBelow(uint32_t level, uint32_t node) const {
@@ -150,7 +194,7 @@ void GeoIndex::FindInRadius(GeoPoint centre, double metres, std::vector<uint32_t
   if (!(metres >= 0)) return;
   const auto test = [&](uint32_t begin, uint32_t end) {
     for (uint32_t i = begin; i < end; ++i) {
-      if (filter::HaversineMetres(centre, points_[i]) <= metres) out.push_back(docids_[i]);
+      if (filter::HaversineMetres(centre, points_[i]) <= metres) out.push_back(docid(i));
     }
   };
   test(regular_, size());
@@ -168,7 +212,7 @@ void GeoIndex::FindInRadius(GeoPoint centre, double metres, std::vector<uint32_t
     if (bounds.least > metres) continue;
     if (bounds.most <= metres) {
       const auto [begin, end] = PointsBelow(level, index);
-      out.insert(out.end(), docids_.begin() + begin, docids_.begin() + end);
+      Add(begin, end, out);
     } else if (level == 0) {
       test(node.begin, node.end);
     } else {
@@ -180,7 +224,7 @@ void GeoIndex::FindInRadius(GeoPoint centre, double metres, std::vector<uint32_t
 void GeoIndex::FindInBox(const GeoBox& box, std::vector<uint32_t>& out) const {
   const auto test = [&](uint32_t begin, uint32_t end) {
     for (uint32_t i = begin; i < end; ++i) {
-      if (box.Contains(points_[i])) out.push_back(docids_[i]);
+      if (box.Contains(points_[i])) out.push_back(docid(i));
     }
   };
   test(regular_, size());
@@ -194,7 +238,7 @@ void GeoIndex::FindInBox(const GeoBox& box, std::vector<uint32_t>& out) const {
     if (!Overlaps(box, node.box)) continue;
     if (Encloses(box, node.box)) {
       const auto [begin, end] = PointsBelow(level, index);
-      out.insert(out.end(), docids_.begin() + begin, docids_.begin() + end);
+      Add(begin, end, out);
     } else if (level == 0) {
       test(node.begin, node.end);
     } else {

@@ -8,16 +8,21 @@
 //
 // Points with coordinates beyond the globe are kept apart, behind the others, and are always looked at.
 //
+// Bytes, version 1, 8-byte aligned: u64 version, u64 points, u64 regular points, u64 levels, u64 nodes of each level; the
+// points (f64 latitude, f64 longitude); the nodes, level by level, as Node; the place of each point's document (u32).
+//
 // Threads: immutable.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/ids.h"
+#include "base/status.h"
 #include "filter/geo.h"
 
 namespace gannet::segment {
@@ -25,7 +30,7 @@ namespace gannet::segment {
 class GeoIndex {
  public:
   struct Entry {
-    DocId docid;
+    uint32_t place;  // of the document in its segment
     filter::GeoPoint point;
   };
   static constexpr uint32_t kBlockPoints = 64;
@@ -38,14 +43,16 @@ class GeoIndex {
     uint32_t begin, end;         // children on the level below, or points
   };
 
-  // entries: any order; one per document.
-  explicit GeoIndex(std::span<const Entry> entries);
+  // The bytes of an index. entries: any order; one per document.
+  static std::string Build(std::span<const Entry> entries);
+  // bytes, docids (of the segment, by place) are borrowed. Corruption: sizes or numbers do not fit.
+  static Result<GeoIndex> Open(std::string_view bytes, std::span<const uint32_t> docids);
 
   uint32_t size() const { return static_cast<uint32_t>(points_.size()); }
   // Points [0, regular()) are in the tree, [regular(), size()) beyond the globe.
   uint32_t regular() const { return regular_; }
   const filter::GeoPoint& point(uint32_t i) const { return points_[i]; }
-  DocId docid(uint32_t i) const { return docids_[i]; }
+  DocId docid(uint32_t i) const { return docids_[places_[i]]; }
   // Levels from the blocks (0) up to the roots.
   uint32_t level_count() const { return static_cast<uint32_t>(levels_.size()); }
   std::span<const Node> level(uint32_t i) const { return levels_[i]; }
@@ -61,14 +68,17 @@ class GeoIndex {
   static Bounds DistanceBounds(const Node& node, filter::GeoPoint place);
 
  private:
-  void BuildLevels();
+  GeoIndex() = default;
+  void Add(uint32_t begin, uint32_t end, std::vector<uint32_t>& out) const {
+    for (uint32_t i = begin; i < end; ++i) out.push_back(docid(i));
+  }
   // The points below a node: [first, last).
   std::pair<uint32_t, uint32_t> PointsBelow(uint32_t level, uint32_t node) const;
 
-  std::vector<filter::GeoPoint> points_;
-  std::vector<DocId> docids_;
+  std::span<const filter::GeoPoint> points_;
+  std::span<const uint32_t> places_, docids_;
   uint32_t regular_ = 0;
-  std::vector<std::vector<Node>> levels_;
+  std::vector<std::span<const Node>> levels_;
 };
 
 // A shape of a document, in its stored form (filter/geo.h).

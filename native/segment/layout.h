@@ -22,5 +22,6 @@ inline constexpr SectionId kForwardData = 15;
 // columns: one directory; see columns.h
 inline constexpr SectionId kColumnDirectory = 20;
 inline constexpr SectionId kColumnData = 21;
+inline constexpr SectionId kGeoPoints = 22;        // optional; see geo_index.h
 
 }  // namespace gannet::segment

@@ -54,6 +54,9 @@ class IndexedDocuments {
     const uint64_t number = index_->NextNumber();
     auto builder = segment::SegmentBuilder::Create(index_->FilePath(number));
     ASSERT_TRUE(builder.ok());
+    const auto lat = fields->Find("_geo.lat"), lng = fields->Find("_geo.lng");
+    // Points are stored in every second segment, and built on demand from the others.
+    if (lat && lng && number % 2 == 0) (*builder)->columns().SetPointFields(*lat, *lng);
     index::Commit commit;
     std::vector<segment::RowField> row;
     for (const auto& [docid, document] : batch) {
