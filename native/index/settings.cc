@@ -150,9 +150,26 @@ std::optional<std::pair<FilterFeatures, size_t>> Settings::Filterable(std::strin
 
 bool Settings::Sortable(std::string_view field) const { return AnyCovers(sortable, field); }
 
+bool Settings::Reaches(std::string_view field) const {
+  for (size_t dot = field.find('.'); dot != field.npos; dot = field.find('.', dot + 1)) {
+    const std::string_view parent = field.substr(0, dot);
+    const bool entered = std::any_of(filterable.begin(), filterable.end(), [&](const FilterableRule& rule) {
+      return std::any_of(rule.patterns.begin(), rule.patterns.end(), [&](const std::string& pattern) {
+        return rule.plain ? Covers(pattern, parent) || Covers(parent, pattern)
+                          : MatchesPattern(pattern, parent) || Covers(parent, pattern);
+      });
+    });
+    if (!entered) return false;
+  }
+  return true;
+}
+
 bool Settings::Faceted(std::string_view field) const {
   if (Covers("_vectors", field) || Covers("_geojson", field)) return false;
-  if (const auto rule = Filterable(field); rule && (rule->first.filterable() || rule->first.facet_search)) return true;
+  if (const auto rule = Filterable(field);
+      rule && (rule->first.filterable() || rule->first.facet_search) && Reaches(field)) {
+    return true;
+  }
   if (Sortable(field) || (distinct && *distinct == field)) return true;
   return std::any_of(ranking_rules.begin(), ranking_rules.end(), [&](const RankingRule& rule) {
     return (rule.kind == RankingRule::Kind::kAscending || rule.kind == RankingRule::Kind::kDescending) &&

@@ -82,6 +82,9 @@ struct Settings {
   bool Sortable(std::string_view field) const;
   // Whether values of the field are kept in columns (settings.md 6.3).
   bool Faceted(std::string_view field) const;
+  // Whether a document is entered as far as the field: every parent matches a rule or begins a pattern of one. So
+  // `*.deep` alone does not reach into `a`.
+  bool Reaches(std::string_view field) const;
   // Typo-tolerant unless listed in disableOnAttributes.
   bool TypoTolerant(std::string_view field) const;
   const LocalizedRule* Localized(std::string_view field) const;

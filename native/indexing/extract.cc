@@ -6,6 +6,7 @@
 
 #include "base/json_reader.h"
 #include "base/utf8.h"
+#include "filter/geo.h"
 
 namespace gannet::indexing {
 namespace {
@@ -114,6 +115,16 @@ Status CheckGeo(std::string_view document_id, std::string_view geo) {
   if (!NumberOf(lat)) return fail("has a `lat` that is not a finite number");
   if (!NumberOf(lng)) return fail("has a `lng` that is not a finite number");
   return Status::Ok();
+}
+
+Status CheckGeoJson(std::string_view document_id, std::string_view shape) {
+  const std::string which = "The `_geojson` field of the document `" + std::string(document_id) + "` ";
+  if (json::KindOf(shape) == json::Kind::kNull) {
+    return Status::Invalid(which + "is null. Leave the field out where there is no shape.", "invalid_document_geo_field");
+  }
+  const auto parsed = filter::ParseGeoJson(shape);
+  if (parsed.ok()) return Status::Ok();
+  return Status::Invalid(which + "is not a GeoJSON object: " + parsed.status().message(), "invalid_document_geojson_field");
 }
 
 Extractor::Extractor(const index::FieldMap& fields, const std::vector<index::FieldTraits>& traits,

@@ -212,19 +212,21 @@ Status Operations::AddDocuments(uint32_t step, std::string_view payload, bool nd
   // Ids are read first: one bad document keeps the whole payload out.
   std::vector<Entry> entries;
   std::string id;
-  const bool geo = before_.settings->GeoEnabled();
+  const bool geo = before_.settings->GeoEnabled(), shapes = before_.settings->GeoJsonEnabled();
   const Status status = ForEachDocument(payload, format, [&](std::string_view document) -> Status {
     if (!has_primary_key) {
       GANNET_ASSIGN_OR_RETURN(primary_key, InferPrimaryKey(document));
       has_primary_key = true;
     }
     GANNET_RETURN_IF_ERROR(ReadId(document, id));
-    if (geo) {
-      std::string_view place;
+    if (geo || shapes) {
+      std::string_view place, shape;
       json::ForEachMember(document, [&](std::string_view key, std::string_view value) {
         if (key == "_geo") place = value;
+        if (key == "_geojson") shape = value;
       });
-      if (!place.empty()) GANNET_RETURN_IF_ERROR(CheckGeo(id, place));
+      if (geo && !place.empty()) GANNET_RETURN_IF_ERROR(CheckGeo(id, place));
+      if (shapes && !shape.empty()) GANNET_RETURN_IF_ERROR(CheckGeoJson(id, shape));
     }
     // A slice that is not the payload's own (padded or mended by the parser) lives during this call only.
     const bool borrowed = document.data() >= payload.data() && document.data() + document.size() <= payload.data() + payload.size();

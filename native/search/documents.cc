@@ -15,7 +15,7 @@ namespace {
 class Writer {
  public:
   Writer(const index::Snapshot& snapshot, const std::optional<std::vector<std::string>>& fields, bool retrieve_vectors)
-      : snapshot_(snapshot), selection_(Selection::ForDocuments(fields)), retrieve_vectors_(retrieve_vectors),
+      : snapshot_(snapshot), selection_(Selection::ForDocuments(fields, *snapshot.fields)), retrieve_vectors_(retrieve_vectors),
         codec_(snapshot.dictionary), vectors_(snapshot.fields->Find("_vectors")) {}
 
   Status Append(DocId docid, std::string& out) {

@@ -194,7 +194,10 @@ class Distribution {
 Status ValidateFacets(const index::Snapshot& snapshot, const std::vector<std::string>& facets) {
   const auto& rules = snapshot.settings->filterable;
   for (const std::string& item : facets) {
-    if (std::any_of(rules.begin(), rules.end(), [&](const auto& rule) { return ItemMatchesRule(item, rule); })) continue;
+    // The first rule that matches a name decides, also when it enables nothing.
+    const auto own = HasStar(item) ? std::nullopt : snapshot.settings->Filterable(item);
+    const bool hidden = own && !own->first.filterable();
+    if (!hidden && std::any_of(rules.begin(), rules.end(), [&](const auto& rule) { return ItemMatchesRule(item, rule); })) continue;
     std::string names;
     for (const FilterableRule& rule : rules) {
       if (!rule.features.filterable()) continue;

@@ -212,16 +212,33 @@ Result<std::vector<FacetHit>> SearchFacet(const index::Snapshot& snapshot, std::
       [&](size_t segment, uint32_t string, uint32_t end) { return matchers[segment].Next(string, end); },
       [&](const FieldCounter::Value& value) {
         values.push_back(value);
-        return by_count || values.size() < max;
+        return by_count || !query.all || values.size() < max;
       });
-  if (by_count) {
-    std::stable_sort(values.begin(), values.end(), [](const auto& a, const auto& b) {
-      return a.count != b.count ? a.count > b.count : a.string > b.string;
-    });
-    if (values.size() > max) values.resize(max);
-  }
   // A value is spelled as in the first document that has it, candidate or not.
   FieldCounter everything(snapshot, *field, snapshot.documents, values.size());
+  if (by_count) {
+    std::stable_sort(values.begin(), values.end(), [](const auto& a, const auto& b) { return a.count > b.count; });
+    // Of equal counts the greater spelling comes first.
+    for (size_t from = 0; from < values.size() && from < max;) {
+      size_t until = from;
+      while (until < values.size() && values[until].count == values[from].count) ++until;
+      std::vector<FacetHit> equal;
+      for (; from < until; ++from) equal.push_back({everything.Spelling(values[from].string), values[from].count});
+      std::sort(equal.begin(), equal.end(), [](const auto& a, const auto& b) { return a.value > b.value; });
+      std::move(equal.begin(), equal.end(), std::back_inserter(hits));
+    }
+    if (hits.size() > max) hits.resize(max);
+    return hits;
+  }
+  if (!query.all) {
+    // The order is that in which values were compared with the query: without accents.
+    std::vector<std::pair<std::string, size_t>> keys;
+    for (size_t i = 0; i < values.size(); ++i) keys.emplace_back(text::NormalizeLossy(values[i].string, locales), i);
+    std::stable_sort(keys.begin(), keys.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::vector<FieldCounter::Value> sorted;
+    for (size_t i = 0; i < keys.size() && i < max; ++i) sorted.push_back(values[keys[i].second]);
+    values = std::move(sorted);
+  }
   for (const FieldCounter::Value& value : values) hits.push_back({everything.Spelling(value.string), value.count});
   return hits;
 }

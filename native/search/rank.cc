@@ -307,12 +307,15 @@ void Ranker::Emit(const DocSet& documents, const Detail* detail) {
     }
     return;
   }
-  // Once the page is there only the number of documents that go matters.
+  // A bucket that rules have made is made distinct as a whole, also behind the end of the page.
+  const bool whole = !rules_.empty();
   documents.ForEach([&](uint32_t docid) -> bool {
-    if (Full()) return false;
+    if (Full() && !whole) return false;
     if (excluded_.Contains(docid)) return true;
-    if (seen_ >= options_.offset && seen_ < options_.end) hits_.push_back({docid, detail});
-    ++seen_;
+    if (!Full()) {
+      if (seen_ >= options_.offset) hits_.push_back({docid, detail});
+      ++seen_;
+    }
     if (options_.exhaustive) kept_.Add(docid);
     distinct_->ValuesOfInto(docid, excluded_);
     return true;

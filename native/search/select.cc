@@ -99,11 +99,12 @@ Selection Selection::ForSearch(const std::optional<std::vector<std::string>>& re
   return selection;
 }
 
-Selection Selection::ForDocuments(const std::optional<std::vector<std::string>>& fields) {
+Selection Selection::ForDocuments(const std::optional<std::vector<std::string>>& names, const index::FieldMap& fields) {
   Selection selection;
-  selection.all_ = ListsAll(fields);
+  selection.all_ = ListsAll(names);
   if (selection.all_) return selection;
-  selection.names_ = *fields;
+  selection.names_ = *names;
+  std::erase_if(selection.names_, [&](const std::string& name) { return !fields.Find(name); });
   std::sort(selection.names_.begin(), selection.names_.end());
   const auto last = std::unique(selection.names_.begin(), selection.names_.end());
   selection.names_.erase(last, selection.names_.end());

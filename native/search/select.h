@@ -34,7 +34,8 @@ class Selection {
                              const std::optional<std::vector<std::string>>& displayed,
                              const index::FieldMap& fields);
   // Of the document routes, which do not look at displayedAttributes.
-  static Selection ForDocuments(const std::optional<std::vector<std::string>>& fields);
+  // Names that no document has are ignored.
+  static Selection ForDocuments(const std::optional<std::vector<std::string>>& names, const index::FieldMap& fields);
 
   bool all() const { return all_; }
   bool empty() const { return !all_ && names_.empty(); }

@@ -91,11 +91,11 @@ TEST(SelectTest, ParentsThatAreScalarsAreLeftOutAndEmptiedOnesStay) {
 
 TEST(SelectTest, DocumentRoutesIgnoreWhatIsDisplayedAndKnowNoFields) {
   const Sample films(kFilms);
-  EXPECT_TRUE(Selection::ForDocuments(std::nullopt).all());
-  EXPECT_TRUE(Selection::ForDocuments(Names{{"id", "*"}}).all());
-  EXPECT_EQ(Select(films, 0, Selection::ForDocuments(Names{{"unknown", "crew.music", "a.b"}})),
+  EXPECT_TRUE(Selection::ForDocuments(std::nullopt, films.fields()).all());
+  EXPECT_TRUE(Selection::ForDocuments(Names{{"id", "*"}}, films.fields()).all());
+  EXPECT_EQ(Select(films, 0, Selection::ForDocuments(Names{{"unknown", "crew.music", "a.b"}}, films.fields())),
             R"({"a.b":"flat","crew":{"music":"Artemyev"}})");
-  EXPECT_EQ(Select(films, 0, Selection::ForDocuments(Names{std::vector<std::string>{}})), "{}");
+  EXPECT_EQ(Select(films, 0, Selection::ForDocuments(Names{std::vector<std::string>{}}, films.fields())), "{}");
 }
 
 TEST(SelectTest, NamesThatOnlyShareCharactersAreNotBelow) {
@@ -111,9 +111,9 @@ TEST(SelectTest, VectorsAreNeverWrittenAndMembersMayFollowOthers) {
   const Sample sample(R"([{"id":1,"_vectors":{"m":[1]},"na\"me":"x\ny"}])");
   std::string out = R"({"_rankingScore":1)";
   bool first = false;
-  AppendSelected(sample.row(0), sample.fields(), Selection::ForDocuments(std::nullopt), first, out);
+  AppendSelected(sample.row(0), sample.fields(), Selection::ForDocuments(std::nullopt, sample.fields()), first, out);
   EXPECT_EQ(out, R"({"_rankingScore":1,"id":1,"na\"me":"x\ny")");
-  EXPECT_EQ(Select(sample, 0, Selection::ForDocuments(Names{{"_vectors"}})), "{}");
+  EXPECT_EQ(Select(sample, 0, Selection::ForDocuments(Names{{"_vectors"}}, sample.fields())), "{}");
 }
 
 }  // namespace
