@@ -88,6 +88,8 @@ async function run(config: Config): Promise<void> {
   const webhooks = new WebhookStore(store.table('webhooks'), launchWebhook(config));
   await createDefaultKeys(keys, clock);
 
+  // What a crash left unrecorded is finished before the first request is heard.
+  await scheduler.start();
   const searchQueue = new SearchQueue({
     permits: cores * config.searchesPerCore,
     waitingMax: config.searchQueueSize,
@@ -127,7 +129,6 @@ async function run(config: Config): Promise<void> {
       logger: logs.of('http'),
     },
   );
-  scheduler.start();
   const scheme = config.tls === null ? 'http' : 'https';
   banner(config, version, folder.instanceUid, `${scheme}://${config.host}:${http.port}`);
 

@@ -19,7 +19,10 @@ export interface NativeAddon {
 
   /** Runs one search. `request`: JSON of {@link EngineSearchRequest}. Resolves to the finished response body (JSON). */
   search(handle: number, request: string): Promise<Buffer>;
-  /** Runs several searches merged into one list. `handles[i]` belongs to `request.queries[i]`. */
+  /**
+   * Runs several searches merged into one list. `handles[i]` belongs to `request.queries[i]`; behind them come the
+   * handles of `request.otherIndexes`, whose facets are checked only.
+   */
   federatedSearch(handles: number[], request: string): Promise<Buffer>;
   /** `request`: JSON of the facet search parameters. Resolves to the response body. */
   facetSearch(handle: number, request: string): Promise<Buffer>;

@@ -156,6 +156,11 @@ export function searchRoutes({ services, checkFilter }: Dependencies): Route[] {
             throw new ApiError(refusal.code, `Inside \`.queries[${i}]\`: ${refusal.message}`);
           }
         }
+        for (const uid of Object.keys(body.federation?.facetsByIndex ?? {})) {
+          if (access.mayAccess(uid)) continue;
+          const refusal = access.refusal(uid);
+          throw new ApiError(refusal.code, `Inside \`.federation.facetsByIndex\`: ${refusal.message}`);
+        }
         const fault = multiSearchFault(body, features.get());
         if (fault !== null) throw fault;
         for (const [i, query] of body.queries.entries()) {
