@@ -221,6 +221,30 @@ describe('The files of the project', () => {
   });
 });
 
+describe('README.md', () => {
+  const text = readFileSync('README.md', 'utf8');
+
+  it('shows options that exist', () => {
+    const options = readFileSync('src/config.ts', 'utf8');
+    const named = [...text.matchAll(/`--([a-z-]+)/g)].map((match) => match[1]!);
+    assert.ok(named.length > 10);
+    assertNone(named.filter((name) => !new RegExp(`^  '?${name}'?: \\{`, 'm').test(options)));
+  });
+
+  it('shows commands that exist', () => {
+    const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as {
+      scripts: Record<string, string>;
+    };
+    const named = [
+      ...text.matchAll(
+        /\bnpm (?:run )?((?:test|start|demo|build|lint|format|coverage|fuzz)[\w:]*)/g,
+      ),
+    ];
+    assert.ok(named.length > 5);
+    assertNone(named.map((match) => match[1]!).filter((name) => scripts[name] === undefined));
+  });
+});
+
 describe('docs/lifecycle.md', () => {
   const [story = '', list = ''] = readFileSync('docs/lifecycle.md', 'utf8').split('## All codes');
 
