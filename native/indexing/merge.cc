@@ -344,6 +344,8 @@ Status Merge::WriteColumns() {
     for (const FieldId field : source.view().columns->fields()) fields.insert(field);
   }
   segment::ColumnsWriter writer(file_);
+  const auto lat = snapshot_.fields->Find("_geo.lat"), lng = snapshot_.fields->Find("_geo.lng");
+  if (lat && lng) writer.SetPointFields(*lat, *lng);
   std::string blob;
   for (const FieldId field : fields) {
     blob.clear();
