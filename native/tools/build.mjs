@@ -31,7 +31,8 @@ if (tool === 'cmake-js') {
   const prefix = resolve(dirname(process.execPath), '..');
   status = run(process.execPath, [
     'node_modules/node-gyp/bin/node-gyp.js',
-    'rebuild',
+    'configure',
+    'build',
     `--nodedir=${prefix}`,
     '-j',
     cores,
