@@ -110,16 +110,18 @@ export function searchFacet(
   const wanted = whole(query ?? '');
   const bytes = Buffer.byteLength(wanted);
   const allowed = !typo.enabled || bytes < typo.oneTypo ? 0 : bytes < typo.twoTypos ? 1 : 2;
-  const found = entries.filter((entry) => {
-    const value = whole(entry.shown);
-    if (typo.disableOnWords.has(wanted)) return value === wanted;
-    return allowed === 0
-      ? value.startsWith(wanted)
-      : editDistance([...wanted], value, true, allowed) <= allowed;
-  });
-  found.sort((a, b) => compareAlpha(a, b, true));
-  if (settings.order(field) === 'count')
-    found.sort((a, b) => b.count - a.count || compareAlpha(b, a, true));
+  const found = entries
+    .map((entry) => ({ ...entry, whole: whole(entry.shown) }))
+    .filter(({ whole: value }) => {
+      if (typo.disableOnWords.has(wanted)) return value === wanted;
+      if (allowed === 0) return value.startsWith(wanted);
+      return editDistance([...wanted], value, true, allowed) <= allowed;
+    });
+  // Unlike counts in a search, values follow each other as they are compared: without accents.
+  found.sort((a, b) => compareBytes(a.whole, b.whole) || compareBytes(a.key, b.key));
+  if (settings.order(field) === 'count') {
+    found.sort((a, b) => b.count - a.count || compareBytes(b.shown, a.shown));
+  }
   return found
     .slice(0, settings.maxValuesPerFacet)
     .map(({ shown, count }) => ({ value: shown, count }));
