@@ -117,8 +117,9 @@ export function searchFacet(
       if (allowed === 0) return value.startsWith(wanted);
       return editDistance([...wanted], value, true, allowed) <= allowed;
     });
-  // Unlike counts in a search, values follow each other as they are compared: without accents.
-  found.sort((a, b) => compareBytes(a.whole, b.whole) || compareBytes(a.key, b.key));
+  // With a query the values follow each other as they are compared with it: without accents.
+  const form = (entry: (typeof found)[number]): string => (query === null ? entry.key : entry.whole);
+  found.sort((a, b) => compareBytes(form(a), form(b)) || compareBytes(a.key, b.key));
   if (settings.order(field) === 'count') {
     found.sort((a, b) => b.count - a.count || compareBytes(b.shown, a.shown));
   }
