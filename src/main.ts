@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 /** Builds the parts of the server, hands each its own options, and stops them in reverse order. */
+import { setTimeout as delay } from 'node:timers/promises';
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { Authorizer } from './auth/authorize.ts';
@@ -21,6 +22,8 @@ import { WebhookStore } from './store/webhook-store.ts';
 import { openTaskMachine, STORE_BYTES_MAX } from './tasks/machine.ts';
 
 /** How long answers under way may take once the process is told to stop. */
+/** How long a start waits for the record of the last batch. */
+const RECOVERY_WAIT_MS = 2000;
 const STOP_GRACE_MS = 5_000;
 
 /** Exit status after Ctrl-C, as shells expect it. */
@@ -88,8 +91,9 @@ async function run(config: Config): Promise<void> {
   const webhooks = new WebhookStore(store.table('webhooks'), launchWebhook(config));
   await createDefaultKeys(keys, clock);
 
-  // What a crash left unrecorded is finished before the first request is heard.
-  await scheduler.start();
+  // What a crash left unrecorded is finished before the first request is heard; a full disk may hold that up, and
+  // then reading must not wait for it.
+  await Promise.race([scheduler.start(), delay(RECOVERY_WAIT_MS, undefined, { ref: false })]);
   const searchQueue = new SearchQueue({
     permits: cores * config.searchesPerCore,
     waitingMax: config.searchQueueSize,

@@ -251,7 +251,7 @@ Status Merge::WriteWords() {
   std::vector<Walk*> same;
   // (field, place in `same`, postings)
   struct Part {
-    FieldId field;
+    uint32_t field;  // or the list of an early position
     uint32_t walk;
     std::string_view postings;
   };
@@ -275,24 +275,25 @@ Status Merge::WriteWords() {
     } else {
       parts.clear();
       for (uint32_t i = 0; i < same.size(); ++i) {
-        sources_[same[i]->source].view().text->ForEachField(
-            same[i]->at.ordinal(), [&](FieldId field, std::string_view bytes) { parts.push_back({field, i, bytes}); });
+        segment::TextReader::ForEachList(
+            sources_[same[i]->source].view().text->PostingBlob(same[i]->at.ordinal()),
+            [&](uint32_t field, std::string_view bytes) { parts.push_back({field, i, bytes}); });
       }
       std::sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) {
         return a.field != b.field ? a.field < b.field : a.walk < b.walk;
       });
       for (size_t from = 0; from < parts.size();) {
-        const FieldId field = parts[from].field;
+        const uint32_t field = parts[from].field;
         lists.clear();
         for (; from < parts.size() && parts[from].field == field; ++from) {
           lists.emplace_back(same[parts[from].walk]->source, parts[from].postings);
         }
         if (JoinLive(lists)) {
           if (set_.empty()) continue;
-          postings.AddField(field, set_);
+          postings.AddList(field, set_);
         } else {
           if (docids_.empty()) continue;
-          postings.AddField(field, docids_);
+          postings.AddList(field, docids_);
         }
         any = true;
       }

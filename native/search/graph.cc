@@ -517,6 +517,37 @@ const DocSet& Graph::Documents(Node& node, int typo_class) {
   return *derivations.documents;
 }
 
+DocSet Graph::HeadDocuments(Node& node, int typo_class, uint32_t mask) {
+  const Derivations& derivations = Class(node, typo_class);
+  DocSet documents;
+  for (size_t s = 0; s < snapshot_.segments.size(); ++s) {
+    const index::SegmentView& view = *snapshot_.segments[s];
+    DocSet part;
+    for (const WordNumber word : derivations.words) {
+      const Ordinal ordinal = words_[word].ordinals[s];
+      if (ordinal != kNoOrdinal) view.text->UnionHeads(ordinal, ordinal + 1, mask, part);
+    }
+    if (derivations.has_range) view.text->UnionHeads(derivations.ranges[s].first, derivations.ranges[s].second, mask, part);
+    if (!view.all_live()) part &= view.live;
+    documents |= part;
+  }
+  return documents;
+}
+
+DocSet Graph::FieldDocuments(Node& node, int typo_class, const segment::FieldSet& fields) {
+  const Derivations& derivations = Class(node, typo_class);
+  DocSet documents;
+  for (const WordNumber word : derivations.words) documents |= WordDocuments(words_[word], &fields);
+  for (size_t s = 0; derivations.has_range && s < derivations.ranges.size(); ++s) {
+    const index::SegmentView& view = *snapshot_.segments[s];
+    DocSet part;
+    view.text->UnionRange(derivations.ranges[s].first, derivations.ranges[s].second, &fields, part);
+    if (!view.all_live()) part &= view.live;
+    documents |= part;
+  }
+  return documents;
+}
+
 const DocSet& Graph::Documents(Node& node) {
   if (!node.any) {
     DocSet any = Documents(node, 0);

@@ -93,6 +93,11 @@ class Graph {
   const DocSet& Documents(Node& node, int typo_class);
   const DocSet& Documents(Node& node);
   const Derivations& Class(Node& node, int typo_class);
+  // Documents that have a derivation of one class at one of the positions of `mask` (bit p: position p, below
+  // segment::kHeadPositions) of any field. REQUIRES: the class has no phrases.
+  DocSet HeadDocuments(Node& node, int typo_class, uint32_t mask);
+  // Documents that have a derivation of one class in one of the fields.
+  DocSet FieldDocuments(Node& node, int typo_class, const segment::FieldSet& fields);
   // Documents in which the words of a phrase stand as they must; within `universe`.
   DocSet PhraseDocuments(const Phrase& phrase);
   // A word of the dictionary with live documents, or kNoWord.

@@ -604,7 +604,10 @@ void Ranker::SplitByCost(const Bucket& bucket, size_t rule, const Detail* detail
       return Descend(bucket, rule + 1, detail_of(cost), dropping);
     }
   }
-  if (bucket.paths.size() == 1 && kind != RuleKind::kExactWords && SplitBySweep(bucket, rule, detail, max)) return;
+  if (bucket.paths.size() == 1 && kind != RuleKind::kExactWords) {
+    if (EmitHeads(bucket, rule, detail)) return;
+    if (SplitBySweep(bucket, rule, detail, max)) return;
+  }
   Prepare(bucket);
   // Cost and path of every document, then one list per cost.
   struct Part {
@@ -689,6 +692,71 @@ void Ranker::SplitByCost(const Bucket& bucket, size_t rule, const Detail* detail
     for (auto& [number, path] : part.paths) next.paths.push_back(std::move(path));
     Descend(std::move(next), rule + 1, detail_of(cost), dropping);
   }
+}
+
+// A large bucket need not be read as a whole when its best documents begin with the words of the query. Take a bound on
+// the cost of wordPosition: the documents within it are listed by position, so they are known without reading any. Those
+// of them that the rules before wordPosition find perfect come before every other document of the bucket; when they fill
+// the page, nothing else can be on it.
+bool Ranker::EmitHeads(const Bucket& bucket, size_t rule, const Detail* detail) {
+  constexpr uint64_t kBucketMin = 512;
+  constexpr uint32_t kReach[] = {0, 1, 4};  // distance from the query's position, by bound on the cost
+  if (in_heads_ || distinct_ != nullptr || options_.threshold || options_.exhaustive) return false;
+  const uint64_t size = bucket.documents.size();
+  if (size < kBucketMin || options_.end - seen_ >= size / 2) return false;
+  bool by_weight = false, by_distance = false, found = false;
+  for (size_t r = rule; r < rules_.size() && !found; ++r) {
+    switch (rules_[r].kind) {
+      case RuleKind::kProximity: by_distance = true; break;
+      case RuleKind::kAttributeRank: by_weight = max_weight_ > 0; break;
+      case RuleKind::kWordPosition: found = true; break;
+      default: return false;
+    }
+  }
+  if (!found) return false;
+  const Path& path = bucket.paths[0];
+  std::vector<SweepStep> steps;
+  for (const Step& step : path) {
+    if (NodeOf(step).slots() != 1 || step.typos < 0 || step.verbatim) return false;
+    steps.push_back({step.node, step.typos, step.verbatim});
+  }
+  if (!PathSweep::Supports(*graph_, steps)) return false;
+  DocSet first_field = bucket.documents;
+  if (by_weight) {
+    segment::FieldSet fields;
+    for (size_t f = 0; f < snapshot_.traits.size(); ++f) {
+      const auto field = static_cast<FieldId>(f);
+      if (snapshot_.traits[f].searchable && snapshot_.traits[f].weight == 0 && graph_->scope().Searches(field)) fields.Add(field);
+    }
+    for (const Step& step : path) first_field &= graph_->FieldDocuments(NodeOf(step), step.typos, fields);
+  }
+  for (uint32_t bound = 0; bound < 3; ++bound) {
+    DocSet near = first_field;
+    for (const Step& step : path) {
+      const auto wanted = static_cast<uint32_t>(NodeOf(step).term.first);
+      if (wanted + kReach[bound] >= segment::kHeadPositions) return false;
+      uint32_t mask = 0;
+      for (uint32_t p = wanted > kReach[bound] ? wanted - kReach[bound] : 0; p <= wanted + kReach[bound]; ++p) mask |= 1u << p;
+      near &= graph_->HeadDocuments(NodeOf(step), step.typos, mask);
+    }
+    const uint64_t count = near.size();
+    if (count < options_.end - seen_) continue;
+    if (count > size / 2) return false;
+    PathSweep sweep(*graph_, steps, max_weight_);
+    sweep.Run(near);
+    std::vector<uint32_t> best;
+    for (const PathCosts& costs : sweep.costs()) {
+      if (costs.position <= bound && (!by_distance || costs.proximity == 0) && (!by_weight || costs.attribute == 0)) {
+        best.push_back(costs.docid);
+      }
+    }
+    if (best.size() < options_.end - seen_) continue;
+    in_heads_ = true;
+    Refine(Bucket{DocSet::FromSorted(best), bucket.paths}, rule, detail);
+    in_heads_ = false;
+    return true;
+  }
+  return false;
 }
 
 // One path of plain words: its costs come from a sweep that serves the following rules as well.

@@ -125,6 +125,8 @@ class Ranker {
   void SplitByTypo(const Bucket& bucket, size_t rule, const Detail* detail);
   void SplitByCost(const Bucket& bucket, size_t rule, const Detail* detail);
   bool SplitBySweep(const Bucket& bucket, size_t rule, const Detail* detail, uint32_t max);
+  // The page from the documents that begin with the words of the query, where there are enough of them. True: it is full.
+  bool EmitHeads(const Bucket& bucket, size_t rule, const Detail* detail);
   void SplitByExactAttribute(const Bucket& bucket, size_t rule, const Detail* detail);
   void SplitBySort(const Bucket& bucket, size_t rule, const Detail* detail);
   // Documents of `within` that match every node of a path.
@@ -157,6 +159,7 @@ class Ranker {
   std::unique_ptr<Candidates> candidates_;
   std::optional<PathSweep> sweep_;  // of the last path swept
   DocSet swept_;                    // and its documents
+  bool in_heads_ = false;           // what is refined was chosen by EmitHeads
   std::vector<std::array<std::optional<DocSet>, kTypoClasses>> cheapest_;
   std::deque<Detail> details_;
   std::vector<Hit> hits_;

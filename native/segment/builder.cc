@@ -176,8 +176,28 @@ void SegmentBuilder::WritePostings(const std::vector<Ordinal>& ordinal_of,
         });
   };
   for_each_posting([&](uint32_t term, uint64_t) { ++counts[term]; });
+  // The words at the first positions of fields.
+  const auto for_each_head = [&](auto&& sink) {
+    ForEachStreamDocument(
+        stream_, [](uint32_t, uint32_t) {},
+        [&](uint32_t docid, const StreamField& field) {
+          uint32_t position = 0, next_break = 0;
+          for (uint32_t i = 0; i < field.word_count; ++i, ++position) {
+            if (next_break < field.break_count && field.breaks[next_break * 2] == i) {
+              position = field.breaks[next_break++ * 2 + 1];
+            }
+            if (position >= kHeadPositions) return;
+            sink(field.words[i], uint64_t{docid} << 3 | position);
+          }
+        });
+  };
+  std::vector<uint32_t> head_counts(words);
+  for_each_head([&](uint32_t term, uint64_t) { ++head_counts[term]; });
 
   PostingsWriter writer(*file_);
+  std::vector<uint64_t> heads;     // docid << 3 | position, grouped by word
+  std::vector<uint64_t> head_cursor(words);
+  std::vector<DocId> at_position[kHeadPositions];
   std::vector<uint64_t> slice;     // docid << 16 | field, grouped by word
   std::vector<uint64_t> cursor(words);
   // Documents of the word at hand by field: list_of[field] - 1 is the place of its list, 0 means it has none yet.
@@ -186,17 +206,24 @@ void SegmentBuilder::WritePostings(const std::vector<Ordinal>& ordinal_of,
   std::vector<uint32_t> list_of;
   for (uint32_t from = 0; from < words;) {
     uint32_t until = from;
-    uint64_t total = 0;
+    uint64_t total = 0, head_total = 0;
     while (until < words && (until == from || total + counts[by_ordinal[until]] <= kPostingsPerSlice)) {
       cursor[until] = total;
+      head_cursor[until] = head_total;
+      head_total += head_counts[by_ordinal[until]];
       total += counts[by_ordinal[until++]];
     }
     slice.resize(total);
+    heads.resize(head_total);
+    for_each_head([&](uint32_t term, uint64_t place) {
+      const Ordinal ordinal = ordinal_of[term];
+      if (ordinal >= from && ordinal < until) heads[head_cursor[ordinal]++] = place;
+    });
     for_each_posting([&](uint32_t term, uint64_t place) {
       const Ordinal ordinal = ordinal_of[term];
       if (ordinal >= from && ordinal < until) slice[cursor[ordinal]++] = place;
     });
-    uint64_t begin = 0;
+    uint64_t begin = 0, head_begin = 0;
     for (uint32_t ordinal = from; ordinal < until; ++ordinal) {
       const uint64_t end = begin + counts[by_ordinal[ordinal]];
       used.clear();
@@ -213,9 +240,21 @@ void SegmentBuilder::WritePostings(const std::vector<Ordinal>& ordinal_of,
       }
       std::sort(used.begin(), used.end());
       for (const auto& [field, list] : used) {
-        writer.AddField(field, lists[list]);
+        writer.AddList(field, lists[list]);
         list_of[field] = 0;
       }
+      const uint64_t head_end = head_begin + head_counts[by_ordinal[ordinal]];
+      for (uint64_t i = head_begin; i < head_end; ++i) {
+        // The same position of several fields counts once.
+        auto& list = at_position[heads[i] & 7];
+        if (const auto docid = static_cast<DocId>(heads[i] >> 3); list.empty() || list.back() != docid) list.push_back(docid);
+      }
+      for (uint32_t position = 0; position < kHeadPositions && head_begin < head_end; ++position) {
+        if (at_position[position].empty()) continue;
+        writer.AddList(kHeadLists + position, at_position[position]);
+        at_position[position].clear();
+      }
+      head_begin = head_end;
       writer.EndWord();
       begin = end;
     }

@@ -152,6 +152,35 @@ void TextReader::JoinRange(Ordinal begin, Ordinal end, const FieldSet* fields, D
   out |= DocSet::FromSorted(docids);
 }
 
+void TextReader::UnionHeads(Ordinal begin, Ordinal end, uint32_t mask, DocSet& out) const {
+  constexpr Ordinal kKeptWordsMin = 16;
+  const auto kind = static_cast<FoundSets::Kind>(static_cast<uint32_t>(FoundSets::Kind::kHeads) + mask);
+  const bool keep = end - begin >= kKeptWordsMin;
+  if (keep) {
+    if (const auto known = found_.Find(kind, begin, end)) {
+      out |= *known;
+      return;
+    }
+  }
+  DocSet found;
+  std::vector<uint32_t> docids;
+  for (Ordinal ordinal = begin; ordinal < end; ++ordinal) {
+    ForEachList(PostingBlob(ordinal), [&](uint32_t id, std::string_view postings) {
+      if (id < kHeadLists || (mask >> (id - kHeadLists) & 1) == 0) return;
+      if (PostingsCount(postings) <= kDeltaPostingsMax) {
+        PostingsReader(postings).ToVector(docids);
+      } else {
+        UnionPostingsInto(postings, found);
+      }
+    });
+  }
+  std::sort(docids.begin(), docids.end());
+  docids.erase(std::unique(docids.begin(), docids.end()), docids.end());
+  found |= DocSet::FromSorted(docids);
+  out |= found;
+  if (keep) found_.Store(kind, begin, end, std::move(found));
+}
+
 bool TextReader::HasLive(Ordinal ordinal, const FieldSet* fields, const DocSet* live) const {
   bool found = false;
   ForEachField(ordinal, [&](FieldId field, std::string_view postings) {
@@ -172,24 +201,25 @@ int64_t TextReader::Find(DocId docid) const {
 
 PostingsWriter::PostingsWriter(SegmentFileWriter& file) : file_(file) { file_.BeginSection(kPostingData); }
 
-void PostingsWriter::AddField(FieldId field, std::span<const DocId> docids) {
+void PostingsWriter::AddList(uint32_t id, std::span<const DocId> docids) {
   AppendPostings(docids, list_bytes_);
-  lists_.push_back({field, list_bytes_.size()});
-  total_ += docids.size();
+  lists_.push_back({id, list_bytes_.size()});
+  if (id < kHeadLists) total_ += docids.size();
 }
 
-void PostingsWriter::AddField(FieldId field, const DocSet& docids) {
+void PostingsWriter::AddList(uint32_t id, const DocSet& docids) {
   AppendPostings(docids, list_bytes_);
-  lists_.push_back({field, list_bytes_.size()});
-  total_ += docids.size();
+  lists_.push_back({id, list_bytes_.size()});
+  if (id < kHeadLists) total_ += docids.size();
 }
 
 void PostingsWriter::EndWord() {
   blob_.clear();
-  const bool with_union = lists_.size() > 1 && total_ >= kStoredUnionMin;
+  const bool many_fields = lists_.size() > 1 && lists_[1].id < kHeadLists;
+  const bool with_union = many_fields && total_ >= kStoredUnionMin;
   PutVarint(blob_, lists_.size() << 1 | (with_union ? 1 : 0));
   if (lists_.size() == 1) {
-    PutVarint(blob_, lists_[0].field);
+    PutVarint(blob_, lists_[0].id);
     blob_.append(list_bytes_);
   } else {
     const std::string_view bytes = list_bytes_;
@@ -197,6 +227,7 @@ void PostingsWriter::EndWord() {
       DocSet all;
       size_t begin = 0;
       for (const List& list : lists_) {
+        if (list.id >= kHeadLists) break;
         UnionPostingsInto(bytes.substr(begin, list.end - begin), all);
         begin = list.end;
       }
@@ -205,11 +236,11 @@ void PostingsWriter::EndWord() {
       PutBytes(blob_, union_);
     }
     size_t begin = 0;
-    FieldId last = 0;
+    uint32_t last = 0;
     for (const List& list : lists_) {
-      PutVarint(blob_, static_cast<uint64_t>(list.field - last));
+      PutVarint(blob_, list.id - last);
       PutBytes(blob_, bytes.substr(begin, list.end - begin));
-      last = list.field;
+      last = list.id;
       begin = list.end;
     }
   }

@@ -28,6 +28,11 @@
 
 namespace gannet::segment {
 
+// Documents are also listed by where a word stands, for the first positions of fields: what begins with the words of
+// a query is found without reading the forward index.
+inline constexpr uint32_t kHeadPositions = 8;
+inline constexpr uint32_t kHeadLists = 1 << 16;  // id of the list of position 0
+
 // A set of fields; cheap to test.
 class FieldSet {
  public:
@@ -122,7 +127,7 @@ class PlaceCursor {
 // Emptied when it is full. Threads: any.
 class FoundSets {
  public:
-  enum class Kind : uint32_t { kRange, kNeighbours };
+  enum class Kind : uint32_t { kRange, kNeighbours, kHeads };  // kHeads + mask
   std::shared_ptr<const DocSet> Find(Kind kind, Ordinal a, Ordinal b) const;
   void Store(Kind kind, Ordinal a, Ordinal b, DocSet documents) const;
 
@@ -149,6 +154,12 @@ class TextReader {
   // All postings of a word as they are stored; see PostingsWriter.
   std::string_view PostingBlob(Ordinal ordinal) const;
   void JoinRange(Ordinal begin, Ordinal end, const FieldSet* fields, DocSet& out) const;
+  // out |= documents that hold the word at one of the positions of `mask` (bit p: position p) of any field. Positions
+  // below kHeadPositions only.
+  void UnionHeads(Ordinal begin, Ordinal end, uint32_t mask, DocSet& out) const;
+  // Calls sink(uint32_t id, std::string_view postings) for each list of a word: fields, then early positions.
+  template <typename Sink>
+  static void ForEachList(std::string_view blob, Sink&& sink);
   // Calls sink(FieldId, std::string_view postings) for each field that holds the word.
   template <typename Sink>
   void ForEachField(Ordinal ordinal, Sink&& sink) const;
@@ -208,9 +219,10 @@ struct WordOccurrence {
 class PostingsWriter {
  public:
   explicit PostingsWriter(SegmentFileWriter& file);
-  // Fields ascending; docids ascending and not empty.
-  void AddField(FieldId field, std::span<const DocId> docids);
-  void AddField(FieldId field, const DocSet& docids);
+  // Lists by ascending id; docids ascending and not empty. An id below kHeadLists is a field, one from there on an
+  // early position: see TextReader::UnionHeads.
+  void AddList(uint32_t id, std::span<const DocId> docids);
+  void AddList(uint32_t id, const DocSet& docids);
   void EndWord();
   // A word as TextReader::PostingBlob gives it.
   void CopyWord(std::string_view blob);
@@ -221,7 +233,7 @@ class PostingsWriter {
 
  private:
   struct List {
-    FieldId field;
+    uint32_t id;
     size_t end;  // in list_bytes_
   };
   SegmentFileWriter& file_;
@@ -229,7 +241,7 @@ class PostingsWriter {
   // The word at hand.
   std::vector<List> lists_;
   std::string list_bytes_, blob_, union_;
-  uint64_t total_ = 0;
+  uint64_t total_ = 0;  // docids of fields
 };
 
 // Writes forward records for documents given in docid order.
@@ -265,23 +277,30 @@ class ForwardWriter {
 uint32_t OrdinalWidth(uint32_t word_count);
 
 template <typename Sink>
-void TextReader::ForEachField(Ordinal ordinal, Sink&& sink) const {
-  ByteReader reader(PostingBlob(ordinal));
+void TextReader::ForEachList(std::string_view blob, Sink&& sink) {
+  ByteReader reader(blob);
   const uint64_t head = reader.Varint();
-  const uint64_t fields = head >> 1;
-  if (fields == 1) {
-    const auto field = static_cast<FieldId>(reader.Varint());
-    if (reader.ok()) sink(field, std::string_view(reader.at(), reader.left()));
+  const uint64_t lists = head >> 1;
+  if (lists == 1) {
+    const auto id = static_cast<uint32_t>(reader.Varint());
+    if (reader.ok()) sink(id, std::string_view(reader.at(), reader.left()));
     return;
   }
   if (head & 1) reader.LengthPrefixed();
-  FieldId field = 0;
-  for (uint64_t i = 0; i < fields; ++i) {
-    field = static_cast<FieldId>(field + reader.Varint());
+  uint32_t id = 0;
+  for (uint64_t i = 0; i < lists; ++i) {
+    id += static_cast<uint32_t>(reader.Varint());
     const std::string_view postings = reader.LengthPrefixed();
     if (!reader.ok()) return;
-    sink(field, postings);
+    sink(id, postings);
   }
+}
+
+template <typename Sink>
+void TextReader::ForEachField(Ordinal ordinal, Sink&& sink) const {
+  ForEachList(PostingBlob(ordinal), [&](uint32_t id, std::string_view postings) {
+    if (id < kHeadLists) sink(static_cast<FieldId>(id), postings);
+  });
 }
 
 template <typename BeginField, typename Sink>
