@@ -1,6 +1,8 @@
 #include "search/distinct.h"
 
 #include <algorithm>
+#include <functional>
+#include <string_view>
 
 #include "bitmap/postings_codec.h"
 #include "segment/doc_places.h"
@@ -62,42 +64,82 @@ void Distinct::ValuesOfInto(DocId kept, DocSet& excluded) const {
   if (!was_excluded) excluded.Remove(kept);
 }
 
-uint32_t Distinct::NumberValues(std::vector<std::vector<uint32_t>>& numbers) const {
-  numbers.resize(columns_.size());
-  std::vector<uint32_t> next(columns_.size());
-  uint32_t count = 0;
-  // The columns are sorted: the least of their next values gets the next number, wherever it stands.
-  for (const bool strings : {false, true}) {
-    for (;;) {
-      const ColumnReader* least = nullptr;
-      uint32_t at = 0;
-      for (size_t i = 0; i < columns_.size(); ++i) {
-        const ColumnReader* reader = columns_[i].reader;
-        if (reader == nullptr || next[i] >= (strings ? reader->value_count() : reader->number_count())) continue;
-        const bool before =
-            least == nullptr ||
-            (strings ? reader->string(next[i] - reader->number_count()) < least->string(at - least->number_count())
-                     : reader->numbers()[next[i]] < least->numbers()[at]);
-        if (!before) continue;
-        least = reader;
-        at = next[i];
-      }
-      if (least == nullptr) break;
-      for (size_t i = 0; i < columns_.size(); ++i) {
-        const ColumnReader* reader = columns_[i].reader;
-        if (reader == nullptr || next[i] >= (strings ? reader->value_count() : reader->number_count())) continue;
-        const bool same =
-            strings ? reader->string(next[i] - reader->number_count()) == least->string(at - least->number_count())
-                    : reader->numbers()[next[i]] == least->numbers()[at];
-        if (!same) continue;
-        numbers[i].push_back(count);
-        ++next[i];
-      }
-      ++count;
+// Numbers values as they are met, from 0 on; equal values of different columns get one number.
+class Distinct::Numbering {
+ public:
+  explicit Numbering(const std::vector<Column>& columns) : columns_(columns), numbers_(columns.size()) {
+    size_t with_values = 0;
+    for (const Column& column : columns) with_values += column.reader != nullptr;
+    alone_ = with_values == 1;
+    if (!alone_) slots_.resize(1024);
+  }
+
+  // Of all values met so far; numbers are below it.
+  uint32_t count() const { return count_; }
+
+  uint32_t Of(size_t column, ValueOrdinal value) {
+    const ColumnReader& reader = *columns_[column].reader;
+    if (alone_) {
+      count_ = reader.value_count();
+      return value;
+    }
+    std::vector<uint32_t>& known = numbers_[column];
+    if (known.empty()) known.resize(reader.value_count());
+    if (known[value] == 0) known[value] = Find({static_cast<uint32_t>(column), value}) + 1;
+    return known[value] - 1;
+  }
+
+ private:
+  struct Value {
+    uint32_t column;
+    ValueOrdinal value;
+  };
+  bool IsNumber(Value v) const { return v.value < columns_[v.column].reader->number_count(); }
+  double Number(Value v) const { return columns_[v.column].reader->numbers()[v.value]; }
+  std::string_view String(Value v) const {
+    const ColumnReader& reader = *columns_[v.column].reader;
+    return reader.string(v.value - reader.number_count());
+  }
+  size_t Hash(Value v) const {
+    return IsNumber(v) ? std::hash<double>()(Number(v)) : std::hash<std::string_view>()(String(v));
+  }
+  bool Equal(Value a, Value b) const {
+    if (IsNumber(a) != IsNumber(b)) return false;
+    return IsNumber(a) ? Number(a) == Number(b) : String(a) == String(b);
+  }
+
+  uint32_t Find(Value value) {
+    const size_t hash = Hash(value), mask = slots_.size() - 1;
+    size_t at = hash & mask;
+    for (; slots_[at] != 0; at = (at + 1) & mask) {
+      const uint32_t number = slots_[at] - 1;
+      if (hashes_[number] == hash && Equal(values_[number], value)) return number;
+    }
+    slots_[at] = ++count_;
+    hashes_.push_back(hash);
+    values_.push_back(value);
+    if (values_.size() * 2 > slots_.size()) Grow();
+    return count_ - 1;
+  }
+
+  void Grow() {
+    slots_.assign(slots_.size() * 4, 0);
+    const size_t mask = slots_.size() - 1;
+    for (uint32_t number = 0; number < hashes_.size(); ++number) {
+      size_t at = hashes_[number] & mask;
+      while (slots_[at] != 0) at = (at + 1) & mask;
+      slots_[at] = number + 1;
     }
   }
-  return count;
-}
+
+  const std::vector<Column>& columns_;
+  bool alone_;  // one column has all the values: their order numbers them
+  uint32_t count_ = 0;
+  std::vector<std::vector<uint32_t>> numbers_;  // by column and value: number + 1, or 0
+  std::vector<uint32_t> slots_;                 // hash table of number + 1; a power of two of them
+  std::vector<size_t> hashes_;                  // by number
+  std::vector<Value> values_;                   // by number: where it was met first
+};
 
 uint64_t Distinct::CountSingleValued(const DocSet& documents) const {
   uint64_t without = 0;
@@ -141,20 +183,20 @@ uint64_t Distinct::CountSingleValued(const DocSet& documents) const {
     return without + values;
   }
   if (columns_met == 0) return without;
-  std::vector<std::vector<uint32_t>> numbers;
-  std::vector<uint8_t> kept(NumberValues(numbers));
+  Numbering numbering(columns_);
   for (size_t i = 0; i < columns_.size(); ++i) {
     if (!whole[i] && seen[i].empty()) continue;
-    for (uint32_t value = 0; value < numbers[i].size(); ++value) {
-      if (has(i, value)) kept[numbers[i][value]] = 1;
+    const uint32_t count = columns_[i].reader->value_count();
+    for (uint32_t value = 0; value < count; ++value) {
+      if (has(i, value)) numbering.Of(i, value);
     }
   }
-  return without + static_cast<uint64_t>(std::count(kept.begin(), kept.end(), 1));
+  return without + numbering.count();
 }
 
 uint64_t Distinct::CountInOrder(const DocSet& documents) const {
-  std::vector<std::vector<uint32_t>> numbers;
-  std::vector<uint8_t> taken(NumberValues(numbers));
+  Numbering numbering(columns_);
+  std::vector<uint8_t> taken;  // by number
   // Places of the wanted documents per column; the columns are merged by docid.
   struct Stream {
     size_t column;
@@ -179,14 +221,17 @@ uint64_t Distinct::CountInOrder(const DocSet& documents) const {
     });
     streams.push_back(std::move(stream));
   }
+  std::vector<uint32_t> own;
   const auto visit = [&](const Stream& stream, size_t at) {
-    const ColumnReader& reader = *columns_[stream.column].reader;
-    const std::vector<uint32_t>& number = numbers[stream.column];
-    bool free = true;
-    reader.ForEachValue(stream.places[at], [&](ValueOrdinal value) { free &= taken[number[value]] == 0; });
-    if (!free) return;
+    own.clear();
+    columns_[stream.column].reader->ForEachValue(
+        stream.places[at], [&](ValueOrdinal value) { own.push_back(numbering.Of(stream.column, value)); });
+    if (taken.size() < numbering.count()) taken.resize(numbering.count() + size_t{1024});
+    for (const uint32_t number : own) {
+      if (taken[number] != 0) return;
+    }
     ++kept;
-    reader.ForEachValue(stream.places[at], [&](ValueOrdinal value) { taken[number[value]] = 1; });
+    for (const uint32_t number : own) taken[number] = 1;
   };
   while (streams.size() > 1) {
     // The stream with the least docid goes on up to the least of the others.

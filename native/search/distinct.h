@@ -35,8 +35,7 @@ class Distinct {
     const index::SegmentView* segment;
     const segment::ColumnReader* reader;  // null: no document of the segment has a value
   };
-  // Numbers the values of all columns: equal values get one number. Per column, by value. Returns how many there are.
-  uint32_t NumberValues(std::vector<std::vector<uint32_t>>& numbers) const;
+  class Numbering;
   uint64_t CountSingleValued(const DocSet& documents) const;
   uint64_t CountInOrder(const DocSet& documents) const;
 

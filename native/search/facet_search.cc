@@ -14,6 +14,10 @@ namespace {
 
 using index::Settings;
 
+// Values are found in the order of their facet form. Where another order is shown, so many of them are put into it: the
+// two orders differ only among values that are alike.
+constexpr uint64_t kReorderedMax = 10000;
+
 bool IsPlainAscii(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c < 0x7f; });
 }
@@ -212,20 +216,26 @@ Result<std::vector<FacetHit>> SearchFacet(const index::Snapshot& snapshot, std::
       [&](size_t segment, uint32_t string, uint32_t end) { return matchers[segment].Next(string, end); },
       [&](const FieldCounter::Value& value) {
         values.push_back(value);
-        return by_count || !query.all || values.size() < max;
+        return by_count || values.size() < (query.all ? max : std::max(max, kReorderedMax));
       });
   // A value is spelled as in the first document that has it, candidate or not.
   FieldCounter everything(snapshot, *field, snapshot.documents, values.size());
   if (by_count) {
-    std::stable_sort(values.begin(), values.end(), [](const auto& a, const auto& b) { return a.count > b.count; });
+    std::sort(values.begin(), values.end(), [](const auto& a, const auto& b) {
+      return a.count != b.count ? a.count > b.count : a.string > b.string;
+    });
     // Of equal counts the greater spelling comes first.
-    for (size_t from = 0; from < values.size() && from < max;) {
+    for (size_t from = 0; from < values.size() && hits.size() < max;) {
       size_t until = from;
       while (until < values.size() && values[until].count == values[from].count) ++until;
       std::vector<FacetHit> equal;
-      for (; from < until; ++from) equal.push_back({everything.Spelling(values[from].string), values[from].count});
+      const size_t looked_at = std::min<size_t>(until - from, std::max(max, kReorderedMax));
+      for (size_t i = from; i < from + looked_at; ++i) {
+        equal.push_back({everything.Spelling(values[i].string), values[i].count});
+      }
       std::sort(equal.begin(), equal.end(), [](const auto& a, const auto& b) { return a.value > b.value; });
       std::move(equal.begin(), equal.end(), std::back_inserter(hits));
+      from = until;
     }
     if (hits.size() > max) hits.resize(max);
     return hits;

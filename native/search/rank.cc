@@ -604,9 +604,17 @@ void Ranker::SplitByCost(const Bucket& bucket, size_t rule, const Detail* detail
       return Descend(bucket, rule + 1, detail_of(cost), dropping);
     }
   }
-  if (bucket.paths.size() == 1 && kind != RuleKind::kExactWords) {
-    if (EmitHeads(bucket, rule, detail)) return;
-    if (SplitBySweep(bucket, rule, detail, max)) return;
+  if (bucket.paths.size() == 1) {
+    if (kind == RuleKind::kExactWords) return SplitByVerbatim(bucket, rule, detail, max);
+    if (kind == RuleKind::kWordPosition && bucket.paths[0].size() == 1) {
+      bool dropping = false;
+      Bucket rest{SplitByHeads(bucket, rule, detail, max, dropping), bucket.paths};
+      if (Full() || rest.documents.empty()) return;
+      if (SplitBySweep(rest, rule, detail, max, dropping)) return;
+    } else {
+      if (EmitHeads(bucket, rule, detail)) return;
+      if (SplitBySweep(bucket, rule, detail, max, false)) return;
+    }
   }
   Prepare(bucket);
   // Cost and path of every document, then one list per cost.
@@ -694,6 +702,87 @@ void Ranker::SplitByCost(const Bucket& bucket, size_t rule, const Detail* detail
   }
 }
 
+DocSet Ranker::SplitByHeads(const Bucket& bucket, size_t rule, const Detail* detail, uint32_t max, bool& dropping) {
+  // Documents whose lowest cost is 0, 1, 2 have the word at one of these distances from the query's position.
+  constexpr uint32_t kNearest[] = {0, 1, 2}, kReach[] = {0, 1, 4};
+  constexpr uint64_t kBucketMin = 128;  // fewer are read as quickly
+  DocSet remaining = bucket.documents;
+  const Step& step = bucket.paths[0][0];
+  Node& node = NodeOf(step);
+  if (remaining.size() < kBucketMin || node.slots() != 1 || step.typos < 0 || step.verbatim) return remaining;
+  if (!PathSweep::Supports(*graph_, {{step.node, step.typos, step.verbatim}})) return remaining;
+  const auto wanted = static_cast<uint32_t>(node.term.first);
+  for (uint32_t cost = 0; cost < 3 && !remaining.empty() && !Full(); ++cost) {
+    if (wanted + kReach[cost] >= segment::kHeadPositions) break;
+    uint32_t mask = 0;
+    for (uint32_t distance = kNearest[cost]; distance <= kReach[cost]; ++distance) {
+      mask |= 1u << (wanted + distance);
+      if (wanted >= distance) mask |= 1u << (wanted - distance);
+    }
+    DocSet documents = graph_->HeadDocuments(node, step.typos, mask);
+    documents &= remaining;
+    if (documents.empty()) continue;
+    remaining -= documents;
+    Detail next;
+    next.rule = rules_[rule];
+    next.rank = max + 1 - cost;
+    next.max = max + 1;
+    next.previous = detail;
+    Descend(Bucket{std::move(documents), bucket.paths}, rule + 1, Add(std::move(next)), dropping);
+  }
+  return remaining;
+}
+
+void Ranker::SplitByVerbatim(const Bucket& bucket, size_t rule, const Detail* detail, uint32_t max) {
+  const Path& path = bucket.paths[0];
+  std::vector<DocSet> verbatim(path.size());
+  for (size_t i = 0; i < path.size(); ++i) {
+    Node& node = NodeOf(path[i]);
+    if (node.ngram() || path[i].typos > 0) continue;
+    if (node.term.phrase) {
+      verbatim[i] = graph_->Documents(node, 0) & bucket.documents;
+    } else if (graph_->Class(node, 0), node.verbatim != kNoWord) {
+      verbatim[i] = graph_->WordDocuments(graph_->words()[node.verbatim], graph_->scope().fields()) & bucket.documents;
+    }
+  }
+  // Every choice of words that documents have as typed, by cost.
+  struct Part {
+    DocSet documents;
+    std::vector<std::pair<uint32_t, Path>> paths;  // lowest docid, path
+  };
+  std::map<uint32_t, Part> parts;
+  Path chosen = path;
+  const std::function<void(size_t, uint32_t, DocSet)> divide = [&](size_t at, uint32_t cost, DocSet documents) {
+    if (documents.empty()) return;
+    if (at == path.size()) {
+      Part& part = parts[cost];
+      part.paths.emplace_back(documents.min(), chosen);
+      part.documents |= documents;
+      return;
+    }
+    DocSet with = documents & verbatim[at];
+    documents -= with;
+    chosen[at].verbatim = true;
+    divide(at + 1, cost, std::move(with));
+    chosen[at].verbatim = path[at].verbatim;
+    divide(at + 1, cost + NodeOf(path[at]).slots(), std::move(documents));
+  };
+  divide(0, 0, bucket.documents);
+  bool dropping = false;
+  for (auto& [cost, part] : parts) {
+    if (Full()) return;
+    std::sort(part.paths.begin(), part.paths.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    Bucket inner{std::move(part.documents), {}};
+    for (auto& [docid, way] : part.paths) inner.paths.push_back(std::move(way));
+    Detail next;
+    next.rule = rules_[rule];
+    next.rank = max + 1 - std::min(cost, max);
+    next.max = max + 1;
+    next.previous = detail;
+    Descend(std::move(inner), rule + 1, Add(std::move(next)), dropping);
+  }
+}
+
 // A large bucket need not be read as a whole when its best documents begin with the words of the query. Take a bound on
 // the cost of wordPosition: the documents within it are listed by position, so they are known without reading any. Those
 // of them that the rules before wordPosition find perfect come before every other document of the bucket; when they fill
@@ -760,7 +849,7 @@ bool Ranker::EmitHeads(const Bucket& bucket, size_t rule, const Detail* detail) 
 }
 
 // One path of plain words: its costs come from a sweep that serves the following rules as well.
-bool Ranker::SplitBySweep(const Bucket& bucket, size_t rule, const Detail* detail, uint32_t max) {
+bool Ranker::SplitBySweep(const Bucket& bucket, size_t rule, const Detail* detail, uint32_t max, bool dropping) {
   const RuleKind kind = rules_[rule].kind;
   std::vector<SweepStep> steps;
   for (const Step& step : bucket.paths[0]) steps.push_back({step.node, step.typos, step.verbatim});
@@ -788,7 +877,6 @@ bool Ranker::SplitBySweep(const Bucket& bucket, size_t rule, const Detail* detai
       if (at != costs.end() && at->docid == docid) place(*at);
     });
   }
-  bool dropping = false;
   for (uint32_t cost = 0; cost <= max && !Full(); ++cost) {
     if (parts[cost].empty()) continue;
     Detail next;

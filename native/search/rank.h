@@ -124,7 +124,11 @@ class Ranker {
   void SplitByWords(const Bucket& bucket, size_t rule, const Detail* detail);
   void SplitByTypo(const Bucket& bucket, size_t rule, const Detail* detail);
   void SplitByCost(const Bucket& bucket, size_t rule, const Detail* detail);
-  bool SplitBySweep(const Bucket& bucket, size_t rule, const Detail* detail, uint32_t max);
+  bool SplitBySweep(const Bucket& bucket, size_t rule, const Detail* detail, uint32_t max, bool dropping);
+  // wordPosition of a path of one word: the lowest costs are read off the lists of early positions. Returns what is left.
+  DocSet SplitByHeads(const Bucket& bucket, size_t rule, const Detail* detail, uint32_t max, bool& dropping);
+  // exactness of words along one path: which of them a document has as typed is known from posting lists.
+  void SplitByVerbatim(const Bucket& bucket, size_t rule, const Detail* detail, uint32_t max);
   // The page from the documents that begin with the words of the query, where there are enough of them. True: it is full.
   bool EmitHeads(const Bucket& bucket, size_t rule, const Detail* detail);
   void SplitByExactAttribute(const Bucket& bucket, size_t rule, const Detail* detail);
