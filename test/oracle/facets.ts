@@ -118,7 +118,8 @@ export function searchFacet(
       return editDistance([...wanted], value, true, allowed) <= allowed;
     });
   // With a query the values follow each other as they are compared with it: without accents.
-  const form = (entry: (typeof found)[number]): string => (query === null ? entry.key : entry.whole);
+  const form = (entry: (typeof found)[number]): string =>
+    query === null ? entry.key : entry.whole;
   found.sort((a, b) => compareBytes(form(a), form(b)) || compareBytes(a.key, b.key));
   if (settings.order(field) === 'count') {
     found.sort((a, b) => b.count - a.count || compareBytes(b.shown, a.shown));
