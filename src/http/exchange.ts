@@ -137,6 +137,9 @@ class SocketExchange implements Exchange {
   readonly #res: Socket.Response;
   #done = false;
   #paused = false;
+  // The whole body has arrived. From here on the socket waits for us without a limit, and it must
+  // not be resumed: that would set its idle timer again, and a slow answer would be cut off.
+  #received = false;
   aborted = false;
   readonly #abortListeners: (() => void)[] = [];
 
@@ -160,18 +163,25 @@ class SocketExchange implements Exchange {
   }
 
   receive(onChunk: (chunk: Buffer, last: boolean) => void): void {
-    this.#res.onData((chunk, last) => onChunk(Buffer.from(chunk), last));
+    this.#res.onData((chunk, last) => {
+      if (last) this.#received = true;
+      onChunk(Buffer.from(chunk), last);
+    });
   }
 
   pause(): void {
-    if (this.#done || this.#paused) return;
+    if (this.#done || this.#paused || this.#received) return;
     this.#paused = true;
     this.#res.pause();
   }
 
   resume(): void {
     // Resuming what was not paused breaks the connection a few requests later.
-    if (this.#done || !this.#paused) return;
+    if (this.#done || !this.#paused || this.#received) return;
+    this.#unpause();
+  }
+
+  #unpause(): void {
     this.#paused = false;
     this.#res.resume();
   }
@@ -179,7 +189,7 @@ class SocketExchange implements Exchange {
   reply(status: number, headers: HeaderList, body: Buffer | string | null): void {
     if (this.#done) return;
     // What is left of the body has to flow off before the next request.
-    this.resume();
+    if (this.#paused) this.#unpause();
     const res = this.#res;
     if (body !== null && body.length > SINGLE_WRITE_BYTES_MAX) {
       this.#replyInParts(status, headers, typeof body === 'string' ? Buffer.from(body) : body);
