@@ -147,6 +147,7 @@ FieldId Extractor::Child(FieldId parent, std::string_view key) {
 void Extractor::ExtractAll(std::span<const segment::RowField> row, segment::SegmentBuilder& builder) {
   builder_ = &builder;
   columns_ = &builder.columns();
+  if (geo_lat_ != kNoField && geo_lng_ != kNoField) columns_->SetPointFields(geo_lat_, geo_lng_);
   wanted_ = nullptr;
   ++stamp_;
   for (const segment::RowField& field : row) Walk(field.field, field.value, true);
@@ -156,6 +157,7 @@ void Extractor::ExtractColumns(std::span<const segment::RowField> row, const std
                                segment::ColumnBuilder& columns) {
   builder_ = nullptr;
   columns_ = &columns;
+  if (geo_lat_ != kNoField && geo_lng_ != kNoField) columns_->SetPointFields(geo_lat_, geo_lng_);
   wanted_ = &wanted;
   for (const segment::RowField& field : row) Walk(field.field, field.value, true);
 }

@@ -534,6 +534,43 @@ DocSet Graph::HeadDocuments(Node& node, int typo_class, uint32_t mask) {
   return documents;
 }
 
+DocSet Graph::WordHeads(const IndexWord& word, uint32_t mask) const {
+  DocSet documents;
+  for (size_t s = 0; s < word.ordinals.size(); ++s) {
+    if (word.ordinals[s] == kNoOrdinal) continue;
+    const index::SegmentView& view = *snapshot_.segments[s];
+    DocSet part;
+    view.text->UnionHeads(word.ordinals[s], word.ordinals[s] + 1, mask, part);
+    if (!view.all_live()) part &= view.live;
+    documents |= part;
+  }
+  return documents;
+}
+
+DocSet Graph::DocumentsWithFieldOf(uint32_t words, const DocSet& among) const {
+  std::vector<uint32_t> found;
+  for (const auto& view : snapshot_.segments) {
+    const DocSet here = among & view->live;
+    if (here.empty()) continue;
+    const auto docids = view->text->docids();
+    size_t place = 0;
+    here.ForEach([&](uint32_t docid) {
+      if (const size_t guess = docid - docids.front(); guess < docids.size() && docids[guess] == docid) {
+        place = guess;
+      } else {
+        const int64_t at = view->text->Find(docid);
+        if (at < 0) return;
+        place = static_cast<size_t>(at);
+      }
+      const bool has = view->text->AnyField(view->text->ForwardRecord(static_cast<uint32_t>(place)),
+                                            [&](FieldId field, uint32_t count) { return count == words && scope_.Searches(field); });
+      if (has) found.push_back(docid);
+    });
+  }
+  std::sort(found.begin(), found.end());
+  return DocSet::FromSorted(found);
+}
+
 DocSet Graph::FieldDocuments(Node& node, int typo_class, const segment::FieldSet& fields) {
   const Derivations& derivations = Class(node, typo_class);
   DocSet documents;

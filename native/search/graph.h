@@ -96,6 +96,10 @@ class Graph {
   // Documents that have a derivation of one class at one of the positions of `mask` (bit p: position p, below
   // segment::kHeadPositions) of any field. REQUIRES: the class has no phrases.
   DocSet HeadDocuments(Node& node, int typo_class, uint32_t mask);
+  // The same for one word.
+  DocSet WordHeads(const IndexWord& word, uint32_t mask) const;
+  // Documents of `among` with a searched field of exactly `words` words. Reads each document's record, not its words.
+  DocSet DocumentsWithFieldOf(uint32_t words, const DocSet& among) const;
   // Documents that have a derivation of one class in one of the fields.
   DocSet FieldDocuments(Node& node, int typo_class, const segment::FieldSet& fields);
   // Documents in which the words of a phrase stand as they must; within `universe`.

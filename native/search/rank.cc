@@ -794,9 +794,10 @@ bool Ranker::EmitHeads(const Bucket& bucket, size_t rule, const Detail* detail) 
   const uint64_t size = bucket.documents.size();
   if (size < kBucketMin || options_.end - seen_ >= size / 2) return false;
   bool by_weight = false, by_distance = false, found = false;
-  for (size_t r = rule; r < rules_.size() && !found; ++r) {
-    switch (rules_[r].kind) {
-      case RuleKind::kProximity: by_distance = true; break;
+  size_t behind = rule;  // the rule behind wordPosition
+  for (; behind < rules_.size() && !found; ++behind) {
+    switch (rules_[behind].kind) {
+      case RuleKind::kProximity: by_distance = bucket.paths[0].size() > 1; break;
       case RuleKind::kAttributeRank: by_weight = max_weight_ > 0; break;
       case RuleKind::kWordPosition: found = true; break;
       default: return false;
@@ -830,6 +831,13 @@ bool Ranker::EmitHeads(const Bucket& bucket, size_t rule, const Detail* detail) 
     }
     const uint64_t count = near.size();
     if (count < options_.end - seen_) continue;
+    // Without a bound on the cost but 0, and nothing but lists to ask: all of these are equal so far.
+    if (bound == 0 && !by_distance && !options_.details) {
+      in_heads_ = true;
+      Refine(Bucket{std::move(near), bucket.paths}, behind, detail);
+      in_heads_ = false;
+      return true;
+    }
     if (count > size / 2) return false;
     PathSweep sweep(*graph_, steps, max_weight_);
     sweep.Run(near);
@@ -841,7 +849,7 @@ bool Ranker::EmitHeads(const Bucket& bucket, size_t rule, const Detail* detail) 
     }
     if (best.size() < options_.end - seen_) continue;
     in_heads_ = true;
-    Refine(Bucket{DocSet::FromSorted(best), bucket.paths}, rule, detail);
+    Refine(Bucket{DocSet::FromSorted(best), bucket.paths}, bound == 0 && !options_.details ? behind : rule, detail);
     in_heads_ = false;
     return true;
   }
@@ -949,34 +957,48 @@ void Ranker::SplitByExactAttribute(const Bucket& bucket, size_t rule, const Deta
       ++count;
     }
   }
-  Bucket parts[3];
   DocSet possible;
+  bool listed = true;  // whether lists tell where every word stands
   if (!wanted.empty() && !gap) {
     possible = bucket.documents;
     for (const auto& [position, word] : wanted) {
-      possible &= graph_->WordDocuments(graph_->words()[word], graph_->scope().fields());
+      const IndexWord& index_word = graph_->words()[word];
+      possible &= graph_->WordDocuments(index_word, graph_->scope().fields());
+      if (position < segment::kHeadPositions) {
+        possible &= graph_->WordHeads(index_word, 1u << position);
+      } else {
+        listed = false;
+      }
     }
   }
-  if (!possible.empty()) {
-    Prepare(Bucket{possible, bucket.paths});
-    possible.ForEach([&](uint32_t docid) {
-      const MatchType type = MatchOf(docid, wanted, count);
-      if (type != MatchType::kNoExactMatch) parts[static_cast<int>(type)].documents.Add(docid);
-    });
-  }
-  parts[2].documents = bucket.documents - parts[0].documents - parts[1].documents;
+  DocSet rest = bucket.documents;
   bool dropping = false;
-  for (int type = 0; type < 3; ++type) {
+  for (const MatchType type : {MatchType::kExactMatch, MatchType::kMatchesStart, MatchType::kNoExactMatch}) {
     if (Full()) return;
-    if (parts[type].documents.empty()) continue;
-    parts[type].paths = bucket.paths;
+    Bucket part;
+    if (type == MatchType::kNoExactMatch) {
+      part.documents = std::move(rest);
+    } else if (type == MatchType::kMatchesStart && listed && wanted.size() == 1) {
+      part.documents = possible;
+    } else if (!possible.empty() && (type == MatchType::kMatchesStart || count <= kCountedWordsMax)) {
+      const bool exact = type == MatchType::kExactMatch;
+      const DocSet among = exact ? graph_->DocumentsWithFieldOf(count, possible) : possible;
+      Prepare(Bucket{among, bucket.paths});
+      among.ForEach([&](uint32_t docid) {
+        if (MatchOf(docid, wanted, count) == type) part.documents.Add(docid);
+      });
+    }
+    if (part.documents.empty()) continue;
+    possible -= part.documents;
+    rest -= part.documents;
+    part.paths = bucket.paths;
     Detail next;
     next.rule = rules_[rule];
-    next.rank = static_cast<uint32_t>(3 - type);
+    next.rank = static_cast<uint32_t>(3 - static_cast<int>(type));
     next.max = 3;
-    next.match = static_cast<MatchType>(type);
+    next.match = type;
     next.previous = detail;
-    Descend(std::move(parts[type]), rule + 1, Add(std::move(next)), dropping);
+    Descend(std::move(part), rule + 1, Add(std::move(next)), dropping);
   }
 }
 
