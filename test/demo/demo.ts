@@ -20,7 +20,8 @@ const POLL_MS = 20;
 const server = spawn(
   process.execPath,
   [path('../../dist/main.js'), '--http-addr', address, '--db-path', dbPath, '--log-level', 'warn'],
-  { stdio: ['ignore', 'inherit', 'inherit'] },
+  // In a process group of its own: Ctrl-C reaches this process alone, which then stops the server in order.
+  { stdio: ['ignore', 'inherit', 'inherit'], detached: true },
 );
 let stopping = false;
 server.on('exit', (status) => process.exit(stopping ? 0 : (status ?? 1)));
