@@ -259,7 +259,8 @@ class UploadSink {
     this.#fill(chunk);
     this.#startWriting();
     if (this.#waiting > UPLOAD_BURST_BYTES_MAX) this.#writeAtOnce();
-    this.#full = this.#waiting > UPLOAD_WAITING_BYTES_MAX;
+    // Once full, only the writer ends it: it is what calls `onRoom`, and chunks still come in meanwhile.
+    this.#full ||= this.#waiting > UPLOAD_WAITING_BYTES_MAX;
     return !this.#full;
   }
 
