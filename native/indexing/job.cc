@@ -15,6 +15,9 @@
 namespace gannet::indexing {
 namespace {
 
+// More does not make indexing faster: merges cost less than the page faults of larger builders (docs/performance.md).
+constexpr uint64_t kSegmentMemoryMax = uint64_t{128} << 20;
+
 constexpr size_t kDocumentsPerClaim = 256;
 // An index makes its row dictionary from the first batch with at least this much text.
 constexpr size_t kDictionaryTextMin = 64 << 10;
@@ -333,7 +336,7 @@ std::shared_ptr<const segment::RowDictionary> Job::MakeDictionary(const std::vec
 Status Job::RunWorkers(Work& work) {
   const uint32_t threads =
       work.changes.size() <= kDocumentsPerClaim ? 1 : std::max<uint32_t>(1, options_.threads);
-  work.budget_bytes = options_.memory_bytes / threads;
+  work.budget_bytes = std::min(options_.memory_bytes, kSegmentMemoryMax) / threads;
   std::vector<std::thread> others;
   for (uint32_t i = 1; i < threads; ++i) others.emplace_back([&work] { Worker(work).Run(); });
   Worker(work).Run();
