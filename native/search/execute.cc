@@ -255,7 +255,9 @@ Status SearchRun::Prepare() {
   ranker_ = std::make_unique<Ranker>(*snapshot_, has_terms ? graph_.get() : nullptr, query_, options_,
                                      RulesFor(settings, sort_, has_terms, options_.strategy, custom_sort_),
                                      distinct_.get());
-  DocSet universe = ranker_->Universe(allowed);
+  DocSet universe;
+  if (!request_.needs_candidates) universe = ranker_->PerfectUniverse(allowed, settings.max_total_hits);
+  if (universe.empty()) universe = ranker_->Universe(allowed);
   candidates_ = universe;
   ranker_->Run(std::move(universe));
   if (!ranker_->excluded().empty()) candidates_ -= ranker_->excluded();
@@ -363,6 +365,7 @@ Status SearchRun::AppendHit(const Hit& hit, std::string_view extra, std::string&
 Result<std::string> ExecuteSearch(index::Index& index, std::string_view request_json, uint64_t started_us) {
   const json::Value object = json::Value::Parse(request_json);
   GANNET_ASSIGN_OR_RETURN(SearchRequest request, SearchRequest::FromJson(object));
+  request.needs_candidates = !request.facets.empty();
   GANNET_ASSIGN_OR_RETURN(auto run, SearchRun::Run(index.snapshot(), std::move(request)));
   const SearchRequest& wanted = run->request();
   std::string out;

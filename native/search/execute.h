@@ -35,6 +35,8 @@ struct SearchRequest {
   bool show_score = false, show_details = false, retrieve_vectors = false;
   std::optional<double> threshold;
   std::vector<text::Locale> locales;
+  // false: candidates() may leave documents out once there are enough for the page and for the largest total.
+  bool needs_candidates = true;
 
   bool paged() const { return page.has_value() || hits_per_page.has_value(); }
 };
@@ -49,7 +51,7 @@ class SearchRun {
   const SearchRequest& request() const { return request_; }
   const index::Snapshot& snapshot() const { return *snapshot_; }
   const std::vector<Hit>& hits() const;
-  // Documents that count for totals and facets.
+  // Documents that count for totals and facets; see SearchRequest::needs_candidates.
   const DocSet& candidates() const { return candidates_; }
   uint64_t total() const;  // of candidates, capped
 

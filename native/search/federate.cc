@@ -251,8 +251,9 @@ Status FederatedSearch::Plan(std::span<index::Index* const> indexes) {
     if (!searched.snapshot) searched.snapshot = index->snapshot();
     return searched;
   };
-  // A document that a later step throws out makes room for another, from any place of a list.
-  const bool all = distinct_ && queries.size() > 1;
+  // A document that a later step throws out makes room for another, from any place of a list. Totals of pages count
+  // them all: what stays depends on the order.
+  const bool all = distinct_ && (queries.size() > 1 || window_.paged);
   for (size_t i = 0; i < queries.size(); ++i) {
     Query query;
     query.uid = queries[i]["indexUid"].string();

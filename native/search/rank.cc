@@ -350,24 +350,39 @@ void Ranker::SplitByWords(const Bucket& bucket, size_t rule, const Detail* detai
 // are found without looking for typos at all, and often fill the page. Only without scores: these need to know which
 // other paths there are.
 bool Ranker::EmitPerfect(const Bucket& bucket, size_t rule, const Detail* detail) {
-  if (options_.details || options_.threshold || distinct_ != nullptr || options_.exhaustive || options_.offset > 0 ||
-      rule + 1 >= rules_.size() || rules_[rule + 1].kind != RuleKind::kTypo || !hits_.empty() || detail != nullptr) {
-    return false;
-  }
+  if (!PerfectFirst(rule) || detail != nullptr) return false;
   Bucket part;
   Path path;
-  part.documents = bucket.documents;
-  for (uint16_t n = 0; n < graph_->nodes().size(); ++n) {
-    Node& node = graph_->nodes()[n];
-    if (node.ngram()) continue;
-    part.documents &= graph_->Documents(node, 0);
-    if (part.documents.empty()) return false;
-    path.push_back({n, 0, false});
-  }
-  if (part.documents.size() < options_.end) return false;
+  part.documents = PerfectDocuments(bucket.documents, path);
+  if (part.documents.empty() || part.documents.size() < options_.end) return false;
   part.paths.push_back(std::move(path));
   Refine(std::move(part), rule + 2, detail);
   return true;
+}
+
+bool Ranker::PerfectFirst(size_t rule) const {
+  return !options_.details && !options_.threshold && distinct_ == nullptr && !options_.exhaustive && options_.offset == 0 &&
+         hits_.empty() && rule + 1 < rules_.size() && rules_[rule].kind == RuleKind::kWords &&
+         rules_[rule + 1].kind == RuleKind::kTypo;
+}
+
+DocSet Ranker::PerfectDocuments(DocSet within, Path& path) {
+  for (uint16_t n = 0; n < graph_->nodes().size(); ++n) {
+    Node& node = graph_->nodes()[n];
+    if (node.ngram()) continue;
+    within &= graph_->Documents(node, 0);
+    if (within.empty()) break;
+    path.push_back({n, 0, false});
+  }
+  return within;
+}
+
+DocSet Ranker::PerfectUniverse(const DocSet& allowed, uint64_t enough) {
+  if (graph_ == nullptr || !PerfectFirst(0)) return {};
+  Path path;
+  DocSet documents = PerfectDocuments(allowed, path);
+  if (documents.size() < std::max(enough, options_.end)) return {};
+  return documents;
 }
 
 const DocSet& Ranker::CheapestClass(uint16_t node, int typos) {

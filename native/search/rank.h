@@ -80,6 +80,9 @@ class Ranker {
 
   // Documents of `allowed` that match the query in its most relaxed form.
   DocSet Universe(const DocSet& allowed);
+  // Those of them that match every word as typed or as prefixes, where they fill the page and number at least `enough`:
+  // no other document can be on the page then, and typos need not be looked for. Empty otherwise.
+  DocSet PerfectUniverse(const DocSet& allowed, uint64_t enough);
   // Fills hits() and excluded().
   void Run(DocSet universe);
 
@@ -137,6 +140,10 @@ class Ranker {
   DocSet PathDocuments(const Path& path, const DocSet& within);
   // True: the page is full.
   bool EmitPerfect(const Bucket& bucket, size_t rule, const Detail* detail);
+  // Whether the documents without any typo come first, and the page is all that is wanted.
+  bool PerfectFirst(size_t rule) const;
+  // Documents of `within` that match every word without a typo; `path` takes the steps.
+  DocSet PerfectDocuments(DocSet within, Path& path);
 
   Node& NodeOf(const Step& step) { return graph_->nodes()[step.node]; }
   // Documents whose cheapest derivations of a node are of this class.
