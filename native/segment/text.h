@@ -225,7 +225,8 @@ struct WordOccurrence {
   uint32_t term;  // local number of the word
 };
 
-// Writes postings for words given in byte order: AddField for each field that holds the word, then EndWord.
+// Writes postings for words given in byte order: AddList for each field that holds the word and for each early
+// position that it stands at, then EndWord.
 //
 // Bytes of a word: varint fields * 2 + whether the union is stored; of one field: its number, its postings to
 // the end; of several: the length and postings of the union if stored, then for each field the distance to the
