@@ -159,7 +159,10 @@ export function searchRoutes({ services, checkFilter }: Dependencies): Route[] {
         for (const uid of Object.keys(body.federation?.facetsByIndex ?? {})) {
           if (access.mayAccess(uid)) continue;
           const refusal = access.refusal(uid);
-          throw new ApiError(refusal.code, `Inside \`.federation.facetsByIndex\`: ${refusal.message}`);
+          throw new ApiError(
+            refusal.code,
+            `Inside \`.federation.facetsByIndex\`: ${refusal.message}`,
+          );
         }
         const fault = multiSearchFault(body, features.get());
         if (fault !== null) throw fault;
