@@ -464,20 +464,28 @@ std::optional<Phrase> Graph::Split(const Node& node) {
   }
   // The one with the most documents wins, the earliest among equals; no more than the bound are possible.
   std::stable_sort(candidates.begin(), candidates.end(), [](const auto& a, const auto& b) { return a.bound > b.bound; });
+  // Two words of the query that were joined are not split into themselves: if that has the most documents, there is no
+  // split. Often nothing else is possible, and the documents of the pair need not be looked for.
+  const Candidate* own = nullptr;
   const Candidate* best = nullptr;
   uint64_t best_count = 0;
-  for (const Candidate& candidate : candidates) {
-    if (best != nullptr && candidate.bound < best_count) break;
+  const auto take = [&](const Candidate& candidate) {
     const uint64_t count = PhraseDocuments(candidate.phrase).size();
     if (count > best_count || (count == best_count && count > 0 && best != nullptr && candidate.at < best->at)) {
       best = &candidate;
       best_count = count;
     }
+  };
+  const bool joined = node.ngram() && node.term.words.size() == 2;
+  for (const Candidate& candidate : candidates) {
+    if (joined && words_[candidate.phrase.words[0]].text == *node.term.words[0]) {
+      own = &candidate;
+    } else if (best == nullptr || candidate.bound >= best_count) {
+      take(candidate);
+    }
   }
-  if (best == nullptr) return std::nullopt;
-  if (node.ngram() && node.term.words.size() == 2 && words_[best->phrase.words[0]].text == *node.term.words[0]) {
-    return std::nullopt;
-  }
+  if (best != nullptr && own != nullptr && own->bound >= best_count) take(*own);
+  if (best == nullptr || best == own) return std::nullopt;
   return best->phrase;
 }
 
