@@ -7,6 +7,7 @@
 #include "base/utf8.h"
 #include "fst/levenshtein.h"
 #include "search/places.h"
+#include "segment/doc_places.h"
 
 namespace gannet::search {
 namespace {
@@ -166,21 +167,27 @@ std::optional<Phrase> Graph::FindPhrase(const std::vector<std::optional<std::str
   return phrase;
 }
 
-DocSet Graph::WordDocuments(const IndexWord& word, const segment::FieldSet* fields) const {
+template <typename AddSegment>
+DocSet Graph::LiveUnion(AddSegment&& add) const {
   DocSet documents;
-  for (size_t s = 0; s < word.ordinals.size(); ++s) {
-    if (word.ordinals[s] == kNoOrdinal) continue;
+  for (size_t s = 0; s < snapshot_.segments.size(); ++s) {
     const index::SegmentView& view = *snapshot_.segments[s];
     if (view.all_live()) {
-      view.text->UnionPostings(word.ordinals[s], fields, documents);
+      add(s, *view.text, documents);
     } else {
       DocSet part;
-      view.text->UnionPostings(word.ordinals[s], fields, part);
+      add(s, *view.text, part);
       part &= view.live;
       documents |= part;
     }
   }
   return documents;
+}
+
+DocSet Graph::WordDocuments(const IndexWord& word, const segment::FieldSet* fields) const {
+  return LiveUnion([&](size_t s, const segment::TextReader& text, DocSet& out) {
+    if (word.ordinals[s] != kNoOrdinal) text.UnionPostings(word.ordinals[s], fields, out);
+  });
 }
 
 DocSet Graph::PhraseDocuments(const Phrase& phrase) {
@@ -527,32 +534,20 @@ const DocSet& Graph::Documents(Node& node, int typo_class) {
 
 DocSet Graph::HeadDocuments(Node& node, int typo_class, uint32_t mask) {
   const Derivations& derivations = Class(node, typo_class);
-  DocSet documents;
-  for (size_t s = 0; s < snapshot_.segments.size(); ++s) {
-    const index::SegmentView& view = *snapshot_.segments[s];
-    DocSet part;
+  return LiveUnion([&](size_t s, const segment::TextReader& text, DocSet& out) {
     for (const WordNumber word : derivations.words) {
       const Ordinal ordinal = words_[word].ordinals[s];
-      if (ordinal != kNoOrdinal) view.text->UnionHeads(ordinal, ordinal + 1, mask, part);
+      if (ordinal != kNoOrdinal) text.UnionHeads(ordinal, ordinal + 1, mask, out);
     }
-    if (derivations.has_range) view.text->UnionHeads(derivations.ranges[s].first, derivations.ranges[s].second, mask, part);
-    if (!view.all_live()) part &= view.live;
-    documents |= part;
-  }
-  return documents;
+    if (derivations.has_range) text.UnionHeads(derivations.ranges[s].first, derivations.ranges[s].second, mask, out);
+  });
 }
 
 DocSet Graph::WordHeads(const IndexWord& word, uint32_t mask) const {
-  DocSet documents;
-  for (size_t s = 0; s < word.ordinals.size(); ++s) {
-    if (word.ordinals[s] == kNoOrdinal) continue;
-    const index::SegmentView& view = *snapshot_.segments[s];
-    DocSet part;
-    view.text->UnionHeads(word.ordinals[s], word.ordinals[s] + 1, mask, part);
-    if (!view.all_live()) part &= view.live;
-    documents |= part;
-  }
-  return documents;
+  return LiveUnion([&](size_t s, const segment::TextReader& text, DocSet& out) {
+    const Ordinal ordinal = word.ordinals[s];
+    if (ordinal != kNoOrdinal) text.UnionHeads(ordinal, ordinal + 1, mask, out);
+  });
 }
 
 DocSet Graph::DocumentsWithFieldOf(uint32_t words, const DocSet& among) const {
@@ -560,18 +555,10 @@ DocSet Graph::DocumentsWithFieldOf(uint32_t words, const DocSet& among) const {
   for (const auto& view : snapshot_.segments) {
     const DocSet here = among & view->live;
     if (here.empty()) continue;
-    const auto docids = view->text->docids();
-    size_t place = 0;
-    here.ForEach([&](uint32_t docid) {
-      if (const size_t guess = docid - docids.front(); guess < docids.size() && docids[guess] == docid) {
-        place = guess;
-      } else {
-        const int64_t at = view->text->Find(docid);
-        if (at < 0) return;
-        place = static_cast<size_t>(at);
-      }
-      const bool has = view->text->AnyField(view->text->ForwardRecord(static_cast<uint32_t>(place)),
-                                            [&](FieldId field, uint32_t count) { return count == words && scope_.Searches(field); });
+    segment::ForEachPlace(view->text->docids(), here, [&](uint32_t place, uint32_t docid) {
+      const bool has = view->text->AnyField(view->text->ForwardRecord(place), [&](FieldId field, uint32_t count) {
+        return count == words && scope_.Searches(field);
+      });
       if (has) found.push_back(docid);
     });
   }
@@ -581,16 +568,13 @@ DocSet Graph::DocumentsWithFieldOf(uint32_t words, const DocSet& among) const {
 
 DocSet Graph::FieldDocuments(Node& node, int typo_class, const segment::FieldSet& fields) {
   const Derivations& derivations = Class(node, typo_class);
-  DocSet documents;
-  for (const WordNumber word : derivations.words) documents |= WordDocuments(words_[word], &fields);
-  for (size_t s = 0; derivations.has_range && s < derivations.ranges.size(); ++s) {
-    const index::SegmentView& view = *snapshot_.segments[s];
-    DocSet part;
-    view.text->UnionRange(derivations.ranges[s].first, derivations.ranges[s].second, &fields, part);
-    if (!view.all_live()) part &= view.live;
-    documents |= part;
-  }
-  return documents;
+  return LiveUnion([&](size_t s, const segment::TextReader& text, DocSet& out) {
+    for (const WordNumber word : derivations.words) {
+      const Ordinal ordinal = words_[word].ordinals[s];
+      if (ordinal != kNoOrdinal) text.UnionPostings(ordinal, &fields, out);
+    }
+    if (derivations.has_range) text.UnionRange(derivations.ranges[s].first, derivations.ranges[s].second, &fields, out);
+  });
 }
 
 const DocSet& Graph::Documents(Node& node) {

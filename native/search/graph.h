@@ -111,6 +111,9 @@ class Graph {
   std::optional<Phrase> FindPhrase(const std::vector<std::optional<std::string>>& words);
 
  private:
+  // Live documents of all segments. add(size_t segment, const segment::TextReader&, DocSet& out) adds those of one.
+  template <typename AddSegment>
+  DocSet LiveUnion(AddSegment&& add) const;
   void AddNode(Node node);
   void DeriveZero(Node& node);
   void DeriveTypos(Node& node);

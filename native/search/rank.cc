@@ -246,6 +246,15 @@ const Detail* Ranker::Add(Detail detail) {
   return &details_.back();
 }
 
+const Detail* Ranker::AddCost(size_t rule, uint32_t cost, uint32_t max, const Detail* previous) {
+  Detail detail;
+  detail.rule = rules_[rule];
+  detail.rank = max + 1 - std::min(cost, max);
+  detail.max = max + 1;
+  detail.previous = previous;
+  return Add(std::move(detail));
+}
+
 bool Ranker::Below(const Detail* detail) const {
   return options_.threshold && ScoreOf(detail) < *options_.threshold;
 }
@@ -450,12 +459,7 @@ void Ranker::SplitByTypo(const Bucket& bucket, size_t rule, const Detail* detail
     }
     if (part.documents.empty()) continue;
     remaining -= part.documents;
-    Detail next;
-    next.rule = rules_[rule];
-    next.rank = max + 1 - std::min(cost, max);
-    next.max = max + 1;
-    next.previous = detail;
-    Descend(std::move(part), rule + 1, Add(std::move(next)), dropping);
+    Descend(std::move(part), rule + 1, AddCost(rule, cost, max, detail), dropping);
   }
 }
 
@@ -593,14 +597,6 @@ void Ranker::SplitByCost(const Bucket& bucket, size_t rule, const Detail* detail
   const RuleKind kind = rules_[rule].kind;
   uint32_t max = 0;
   for (const Path& path : bucket.paths) max = std::max(max, PathMax(kind, path));
-  const auto detail_of = [&](uint32_t cost) {
-    Detail next;
-    next.rule = rules_[rule];
-    next.rank = max + 1 - std::min(cost, max);
-    next.max = max + 1;
-    next.previous = detail;
-    return Add(std::move(next));
-  };
   // One path, and nothing about it that documents differ in.
   if (bucket.paths.size() == 1) {
     const Path& path = bucket.paths[0];
@@ -616,12 +612,10 @@ void Ranker::SplitByCost(const Bucket& bucket, size_t rule, const Detail* detail
     }
     if (constant) {
       bool dropping = false;
-      return Descend(bucket, rule + 1, detail_of(cost), dropping);
+      return Descend(bucket, rule + 1, AddCost(rule, cost, max, detail), dropping);
     }
-  }
-  if (bucket.paths.size() == 1) {
     if (kind == RuleKind::kExactWords) return SplitByVerbatim(bucket, rule, detail, max);
-    if (kind == RuleKind::kWordPosition && bucket.paths[0].size() == 1) {
+    if (kind == RuleKind::kWordPosition && path.size() == 1) {
       bool dropping = false;
       Bucket rest{SplitByHeads(bucket, rule, detail, max, dropping), bucket.paths};
       if (Full() || rest.documents.empty()) return;
@@ -653,8 +647,6 @@ void Ranker::SplitByCost(const Bucket& bucket, size_t rule, const Detail* detail
     candidates_->StateOf(docid, NodeOf(step), step.typos, step.verbatim, states[states_used].state);
     return states_used++;
   };
-  size_t longest = 0;
-  for (const Path& path : bucket.paths) longest = std::max(longest, path.size());
   bucket.documents.ForEach([&](uint32_t docid) {
     states_used = 0;
     uint32_t best = ~uint32_t{0};
@@ -705,7 +697,6 @@ void Ranker::SplitByCost(const Bucket& bucket, size_t rule, const Detail* detail
     });
     if (!known) part.paths.emplace_back(static_cast<uint32_t>(best_path), std::move(path));
   });
-  (void)longest;
   bool dropping = false;
   for (auto& [cost, part] : parts) {
     if (Full()) return;
@@ -713,7 +704,7 @@ void Ranker::SplitByCost(const Bucket& bucket, size_t rule, const Detail* detail
     next.documents = DocSet::FromSorted(part.documents);
     std::stable_sort(part.paths.begin(), part.paths.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     for (auto& [number, path] : part.paths) next.paths.push_back(std::move(path));
-    Descend(std::move(next), rule + 1, detail_of(cost), dropping);
+    Descend(std::move(next), rule + 1, AddCost(rule, cost, max, detail), dropping);
   }
 }
 
@@ -738,12 +729,7 @@ DocSet Ranker::SplitByHeads(const Bucket& bucket, size_t rule, const Detail* det
     documents &= remaining;
     if (documents.empty()) continue;
     remaining -= documents;
-    Detail next;
-    next.rule = rules_[rule];
-    next.rank = max + 1 - cost;
-    next.max = max + 1;
-    next.previous = detail;
-    Descend(Bucket{std::move(documents), bucket.paths}, rule + 1, Add(std::move(next)), dropping);
+    Descend(Bucket{std::move(documents), bucket.paths}, rule + 1, AddCost(rule, cost, max, detail), dropping);
   }
   return remaining;
 }
@@ -789,12 +775,7 @@ void Ranker::SplitByVerbatim(const Bucket& bucket, size_t rule, const Detail* de
     std::sort(part.paths.begin(), part.paths.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     Bucket inner{std::move(part.documents), {}};
     for (auto& [docid, way] : part.paths) inner.paths.push_back(std::move(way));
-    Detail next;
-    next.rule = rules_[rule];
-    next.rank = max + 1 - std::min(cost, max);
-    next.max = max + 1;
-    next.previous = detail;
-    Descend(std::move(inner), rule + 1, Add(std::move(next)), dropping);
+    Descend(std::move(inner), rule + 1, AddCost(rule, cost, max, detail), dropping);
   }
 }
 
@@ -902,12 +883,7 @@ bool Ranker::SplitBySweep(const Bucket& bucket, size_t rule, const Detail* detai
   }
   for (uint32_t cost = 0; cost <= max && !Full(); ++cost) {
     if (parts[cost].empty()) continue;
-    Detail next;
-    next.rule = rules_[rule];
-    next.rank = max + 1 - cost;
-    next.max = max + 1;
-    next.previous = detail;
-    Descend(Bucket{DocSet::FromSorted(parts[cost]), bucket.paths}, rule + 1, Add(std::move(next)), dropping);
+    Descend(Bucket{DocSet::FromSorted(parts[cost]), bucket.paths}, rule + 1, AddCost(rule, cost, max, detail), dropping);
   }
   return true;
 }

@@ -119,6 +119,8 @@ class Ranker {
   }
   bool Below(const Detail* detail) const;
   const Detail* Add(Detail detail);
+  // What a rule says of documents with this cost; max: the greatest cost it has for the bucket.
+  const Detail* AddCost(size_t rule, uint32_t cost, uint32_t max, const Detail* previous);
   void Refine(Bucket bucket, size_t rule, const Detail* detail);
   // Passes a part to the next rule, or drops it and what follows because of the threshold.
   void Descend(Bucket bucket, size_t rule, const Detail* detail, bool& dropping);

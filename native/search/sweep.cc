@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "segment/doc_places.h"
+
 namespace gannet::search {
 namespace {
 
@@ -128,19 +130,9 @@ void PathSweep::RunSegment(size_t segment, const DocSet& documents) {
     }
   }
   roles.Seal();
-  const auto docids = text.docids();
-  size_t place = 0;
-  documents.ForEach([&](uint32_t docid) {
-    // Both ascend; in a dense segment the next document is at hand.
-    if (const size_t guess = docid - docids.front(); guess < docids.size() && docids[guess] == docid) {
-      place = guess;
-    } else {
-      const int64_t found = text.Find(docid);
-      if (found < 0) return;
-      place = static_cast<size_t>(found);
-    }
+  segment::ForEachPlace(text.docids(), documents, [&](uint32_t place, uint32_t docid) {
     for (auto& list : places_) list.clear();
-    roles.Scan(text.ForwardRecord(static_cast<uint32_t>(place)), [&](Role role, Place at) { places_[role].push_back(at); });
+    roles.Scan(text.ForwardRecord(place), [&](Role role, Place at) { places_[role].push_back(at); });
     costs_.push_back(CostsOf(docid));
   });
 }

@@ -190,16 +190,14 @@ GeoIndex::Bounds GeoIndex::DistanceBounds(const Node& node, GeoPoint place) {
   return {std::max(0.0, distance - node.radius - kSlack), std::min(kHalfway, distance + node.radius) + kSlack};
 }
 
-void GeoIndex::FindInRadius(GeoPoint centre, double metres, std::vector<uint32_t>& out) const {
-  if (!(metres >= 0)) return;
+template <typename Relate, typename Contains>
+void GeoIndex::FindWhere(Relate&& relate, Contains&& contains, std::vector<uint32_t>& out) const {
   const auto test = [&](uint32_t begin, uint32_t end) {
     for (uint32_t i = begin; i < end; ++i) {
-      if (filter::HaversineMetres(centre, points_[i]) <= metres) out.push_back(docid(i));
+      if (contains(points_[i])) out.push_back(docid(i));
     }
   };
   test(regular_, size());
-  // A box test discards most nodes without any sine.
-  const GeoBox around = filter::BoxAroundCircle(centre, metres);
   std::vector<std::pair<uint32_t, uint32_t>> open;  // level, node
   const auto top = level_count() - 1;
   for (uint32_t i = 0; i < levels_[top].size(); ++i) open.emplace_back(top, i);
@@ -207,10 +205,9 @@ void GeoIndex::FindInRadius(GeoPoint centre, double metres, std::vector<uint32_t
     const auto [level, index] = open.back();
     open.pop_back();
     const Node& node = levels_[level][index];
-    if (!Overlaps(around, node.box)) continue;
-    const Bounds bounds = DistanceBounds(node, centre);
-    if (bounds.least > metres) continue;
-    if (bounds.most <= metres) {
+    const Relation relation = relate(node);
+    if (relation == Relation::kOutside) continue;
+    if (relation == Relation::kInside) {
       const auto [begin, end] = PointsBelow(level, index);
       Add(begin, end, out);
     } else if (level == 0) {
@@ -221,30 +218,25 @@ void GeoIndex::FindInRadius(GeoPoint centre, double metres, std::vector<uint32_t
   }
 }
 
-void GeoIndex::FindInBox(const GeoBox& box, std::vector<uint32_t>& out) const {
-  const auto test = [&](uint32_t begin, uint32_t end) {
-    for (uint32_t i = begin; i < end; ++i) {
-      if (box.Contains(points_[i])) out.push_back(docid(i));
-    }
+void GeoIndex::FindInRadius(GeoPoint centre, double metres, std::vector<uint32_t>& out) const {
+  if (!(metres >= 0)) return;
+  const GeoBox around = filter::BoxAroundCircle(centre, metres);
+  const auto relate = [&](const Node& node) {
+    // A box test discards most nodes without any sine.
+    if (!Overlaps(around, node.box)) return Relation::kOutside;
+    const Bounds bounds = DistanceBounds(node, centre);
+    if (bounds.least > metres) return Relation::kOutside;
+    return bounds.most <= metres ? Relation::kInside : Relation::kPartly;
   };
-  test(regular_, size());
-  std::vector<std::pair<uint32_t, uint32_t>> open;  // level, node
-  const auto top = level_count() - 1;
-  for (uint32_t i = 0; i < levels_[top].size(); ++i) open.emplace_back(top, i);
-  while (!open.empty()) {
-    const auto [level, index] = open.back();
-    open.pop_back();
-    const Node& node = levels_[level][index];
-    if (!Overlaps(box, node.box)) continue;
-    if (Encloses(box, node.box)) {
-      const auto [begin, end] = PointsBelow(level, index);
-      Add(begin, end, out);
-    } else if (level == 0) {
-      test(node.begin, node.end);
-    } else {
-      for (uint32_t i = node.begin; i < node.end; ++i) open.emplace_back(level - 1, i);
-    }
-  }
+  FindWhere(relate, [&](GeoPoint point) { return filter::HaversineMetres(centre, point) <= metres; }, out);
+}
+
+void GeoIndex::FindInBox(const GeoBox& box, std::vector<uint32_t>& out) const {
+  const auto relate = [&](const Node& node) {
+    if (!Overlaps(box, node.box)) return Relation::kOutside;
+    return Encloses(box, node.box) ? Relation::kInside : Relation::kPartly;
+  };
+  FindWhere(relate, [&](GeoPoint point) { return box.Contains(point); }, out);
 }
 
 }  // namespace gannet::segment

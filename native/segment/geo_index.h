@@ -68,6 +68,11 @@ class GeoIndex {
   static Bounds DistanceBounds(const Node& node, filter::GeoPoint place);
 
  private:
+  // How the points below a node lie to what is looked for.
+  enum class Relation { kOutside, kPartly, kInside };
+  // Points for which `contains` holds. relate: a bound on that for all points below a node.
+  template <typename Relate, typename Contains>
+  void FindWhere(Relate&& relate, Contains&& contains, std::vector<uint32_t>& out) const;
   GeoIndex() = default;
   void Add(uint32_t begin, uint32_t end, std::vector<uint32_t>& out) const {
     for (uint32_t i = begin; i < end; ++i) out.push_back(docid(i));

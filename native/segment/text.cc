@@ -62,16 +62,12 @@ std::string_view TextReader::ForwardRecord(uint32_t place) const {
 }
 
 uint32_t TextReader::FieldWords(std::string_view record, FieldId field) const {
-  ForwardDocument document;
-  if (!OpenRecord(record, document)) return 0;
-  FieldId at = 0;
-  for (ByteReader head(document.head); !head.done() && head.ok();) {
-    at = static_cast<FieldId>(at + head.Varint());
-    const auto words = static_cast<uint32_t>(head.Varint());
-    head.LengthPrefixed();
-    if (at == field) return words;
-  }
-  return 0;
+  uint32_t found = 0;
+  AnyField(record, [&](FieldId at, uint32_t words) {
+    if (at == field) found = words;
+    return at == field;
+  });
+  return found;
 }
 
 void TextReader::UnionPostings(Ordinal ordinal, const FieldSet* fields, DocSet& out) const {

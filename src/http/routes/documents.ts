@@ -30,7 +30,7 @@ import { filterKindFault, isEmptyFilter } from '../../contract/filters.ts';
 import { DOCUMENT_ID_RULE, isDocumentId } from '../../contract/formats.ts';
 import { queryParser } from '../../contract/query.ts';
 import { sortFault } from '../../contract/sort.ts';
-import type { DocumentMethod, TaskPayload } from '../../contract/tasks.ts';
+import type { DocumentMethod, TaskPayload, TaskRequest } from '../../contract/tasks.ts';
 import { receiveUpload, type Upload } from '../body.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { invalidContentType, mediaType, missingContentType } from '../lifecycle.ts';
@@ -89,6 +89,20 @@ export function documentRoutes(dependencies: Dependencies): Route[] {
     if (indexes.get(uid) === undefined) throw indexNotFound(uid);
     checkFilter(request.filter);
     return bytes(await indexes.documents.fetch(uid, request));
+  }
+
+  type Selection = Extract<TaskRequest, { type: 'documentDeletion' }>['by'];
+
+  /** Registers a deletion. */
+  async function remove(
+    indexUid: string,
+    by: Selection,
+    query: CustomMetadataQuery,
+  ): Promise<Reply> {
+    return json(
+      202,
+      await tasks.register({ type: 'documentDeletion', indexUid, by, ...metadata(query) }),
+    );
   }
 
   async function add(
@@ -229,16 +243,7 @@ export function documentRoutes(dependencies: Dependencies): Route[] {
       summary: 'Deletes all documents of an index.',
       query: queryParser(CUSTOM_METADATA_QUERY),
       success: 202,
-      handle: async ({ params, query }) =>
-        json(
-          202,
-          await tasks.register({
-            type: 'documentDeletion',
-            indexUid: params.index_uid!,
-            by: { all: true },
-            ...metadata(query),
-          }),
-        ),
+      handle: ({ params, query }) => remove(params.index_uid!, { all: true }, query),
     }),
     route<CustomMetadataQuery, unknown>({
       method: 'DELETE',
@@ -247,16 +252,8 @@ export function documentRoutes(dependencies: Dependencies): Route[] {
       summary: 'Deletes a document.',
       query: queryParser(CUSTOM_METADATA_QUERY),
       success: 202,
-      handle: async ({ params, query }) =>
-        json(
-          202,
-          await tasks.register({
-            type: 'documentDeletion',
-            indexUid: params.index_uid!,
-            by: { ids: [params.document_id!] },
-            ...metadata(query),
-          }),
-        ),
+      handle: ({ params, query }) =>
+        remove(params.index_uid!, { ids: [params.document_id!] }, query),
     }),
     route<CustomMetadataQuery, { value: unknown[]; text: string }>({
       method: 'POST',
@@ -266,16 +263,8 @@ export function documentRoutes(dependencies: Dependencies): Route[] {
       query: queryParser(CUSTOM_METADATA_QUERY),
       body: bodyWithText(DELETE_BATCH),
       success: 202,
-      handle: async ({ params, query, body }) =>
-        json(
-          202,
-          await tasks.register({
-            type: 'documentDeletion',
-            indexUid: params.index_uid!,
-            by: { ids: elementTexts(body.value, body.text) },
-            ...metadata(query),
-          }),
-        ),
+      handle: ({ params, query, body }) =>
+        remove(params.index_uid!, { ids: elementTexts(body.value, body.text) }, query),
     }),
     route<CustomMetadataQuery, DeleteByFilterBody>({
       method: 'POST',
@@ -287,15 +276,7 @@ export function documentRoutes(dependencies: Dependencies): Route[] {
       success: 202,
       handle: async ({ params, query, body }) => {
         checkTaskFilter(body.filter);
-        return json(
-          202,
-          await tasks.register({
-            type: 'documentDeletion',
-            indexUid: params.index_uid!,
-            by: { filter: body.filter },
-            ...metadata(query),
-          }),
-        );
+        return remove(params.index_uid!, { filter: body.filter }, query);
       },
     }),
     route<EditDocumentsBody & CustomMetadataQuery, EditDocumentsBody | undefined>({
