@@ -3,24 +3,13 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdlib>
-#include <iostream>
 #include <random>
 #include <set>
 #include <vector>
 
-namespace gannet {
+#include "test_seed.h"
 
-// Seed of a property test: GANNET_SEED replays a failure.
-inline uint64_t TestSeed() {
-  static const uint64_t seed = [] {
-    const char* given = std::getenv("GANNET_SEED");
-    const uint64_t value = given ? std::strtoull(given, nullptr, 10) : std::random_device{}();
-    std::cout << "GANNET_SEED=" << value << std::endl;
-    return value;
-  }();
-  return seed;
-}
+namespace gannet {
 
 // Ascending and distinct.
 inline std::vector<uint32_t> RandomDocids(std::mt19937_64& random) {

@@ -3,27 +3,15 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
-#include <iostream>
 #include <random>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "fst/builder.h"
+#include "test_seed.h"
 
 namespace gannet::fst {
-
-// Seed of a property test: GANNET_SEED replays a failure.
-inline uint64_t TestSeed() {
-  static const uint64_t seed = [] {
-    const char* given = std::getenv("GANNET_SEED");
-    const uint64_t value = given ? std::strtoull(given, nullptr, 10) : std::random_device{}();
-    std::cout << "GANNET_SEED=" << value << std::endl;
-    return value;
-  }();
-  return seed;
-}
 
 using Alphabet = std::vector<std::string>;
 

@@ -6,6 +6,7 @@ import {
   memberText,
   parseJson,
 } from '../../../src/base/json.ts';
+import { mulberry } from '../../support/random.ts';
 
 function parse(text: string): ReturnType<typeof parseJson> {
   return parseJson(Buffer.from(text));
@@ -104,13 +105,3 @@ describe('Comparing texts', () => {
     }
   });
 });
-
-function mulberry(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
-  };
-}

@@ -9,6 +9,7 @@ import { CREATE_KEY, PATCH_KEY } from '../../../src/contract/keys.ts';
 import { validator, type Schema } from '../../../src/contract/schema.ts';
 import { FACET_SEARCH, MULTI_SEARCH, SEARCH, SIMILAR } from '../../../src/contract/search.ts';
 import { SETTINGS } from '../../../src/contract/settings.ts';
+import { mulberry } from '../../support/random.ts';
 
 const PERSON: Schema = {
   type: 'object',
@@ -218,14 +219,4 @@ function sample(schema: Schema, random: () => number, depth: number): unknown {
       if (schema.enum !== undefined) return schema.enum[Math.floor(random() * schema.enum.length)];
       return schema.format === undefined ? 'text' : EXAMPLES[schema.format];
   }
-}
-
-function mulberry(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
-  };
 }
