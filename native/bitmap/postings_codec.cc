@@ -75,6 +75,13 @@ uint64_t PostingsReader::IntersectionSize(const DocSet& filter) const {
   return count;
 }
 
+uint64_t PostingsReader::IntersectionSize(const PostingsReader& other) const {
+  if (other.view_) return IntersectionSize(other.view_->set());
+  uint64_t count = 0;
+  for (const uint32_t docid : other.small()) count += Contains(docid);
+  return count;
+}
+
 void PostingsReader::UnionInto(DocSet& out) const {
   if (view_) {
     out |= view_->set();

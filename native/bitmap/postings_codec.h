@@ -41,6 +41,7 @@ class PostingsReader {
   bool Contains(uint32_t docid) const;
   bool Intersects(const DocSet& filter) const;
   uint64_t IntersectionSize(const DocSet& filter) const;
+  uint64_t IntersectionSize(const PostingsReader& other) const;
 
   // Adds all docids, or those also in `filter`, to what `out` holds already. `out` is not `filter`.
   void UnionInto(DocSet& out) const;

@@ -86,12 +86,9 @@ void Candidates::LoadSegment(size_t segment, const DocSet& documents) {
     Place place;
   };
   std::vector<Found> found;
-  documents.ForEach([&](uint32_t docid) {
-    const int64_t place = view.text->Find(docid);
-    if (place < 0) return;
+  view.text->ForEachRecord(documents, [&](uint32_t docid, std::string_view record) {
     found.clear();
-    roles.Scan(view.text->ForwardRecord(static_cast<uint32_t>(place)),
-               [&](Role role, Place at) { found.push_back({role, at}); });
+    roles.Scan(record, [&](Role role, Place at) { found.push_back({role, at}); });
     const auto by_role = [](const Found& a, const Found& b) { return a.role < b.role; };
     if (found.size() > 1 && !std::is_sorted(found.begin(), found.end(), by_role)) {
       std::stable_sort(found.begin(), found.end(), by_role);

@@ -7,7 +7,6 @@
 #include "base/utf8.h"
 #include "fst/levenshtein.h"
 #include "search/places.h"
-#include "segment/doc_places.h"
 
 namespace gannet::search {
 namespace {
@@ -169,23 +168,31 @@ std::optional<Phrase> Graph::FindPhrase(const std::vector<std::optional<std::str
 
 template <typename AddSegment>
 DocSet Graph::LiveUnion(AddSegment&& add) const {
-  DocSet documents;
+  DocSetUnion documents;
   for (size_t s = 0; s < snapshot_.segments.size(); ++s) {
     const index::SegmentView& view = *snapshot_.segments[s];
     if (view.all_live()) {
       add(s, *view.text, documents);
     } else {
-      DocSet part;
-      add(s, *view.text, part);
-      part &= view.live;
-      documents |= part;
+      DocSetUnion here;
+      add(s, *view.text, here);
+      documents.Add(here, view.dead);
     }
   }
-  return documents;
+  return documents.Finish();
+}
+
+template <typename Sink>
+void Graph::ForEachRange(const Derivations& derivations, size_t segment, Sink&& sink) const {
+  for (const WordNumber word : derivations.words) {
+    if (const Ordinal ordinal = words_[word].ordinals[segment]; ordinal != kNoOrdinal) sink(ordinal, ordinal + 1);
+  }
+  if (!derivations.has_range) return;
+  if (const auto& [begin, end] = derivations.ranges[segment]; begin < end) sink(begin, end);
 }
 
 DocSet Graph::WordDocuments(const IndexWord& word, const segment::FieldSet* fields) const {
-  return LiveUnion([&](size_t s, const segment::TextReader& text, DocSet& out) {
+  return LiveUnion([&](size_t s, const segment::TextReader& text, DocSetUnion& out) {
     if (word.ordinals[s] != kNoOrdinal) text.UnionPostings(word.ordinals[s], fields, out);
   });
 }
@@ -244,12 +251,9 @@ DocSet Graph::PhraseDocuments(const Phrase& phrase) {
     }
     const size_t kept_before = kept.size();
     roles.Seal();
-    looked_at.ForEach([&](uint32_t docid) {
-      const int64_t place = view.text->Find(docid);
-      if (place < 0) return;
+    view.text->ForEachRecord(looked_at, [&](uint32_t docid, std::string_view record) {
       for (auto& list : places) list.clear();
-      roles.Scan(view.text->ForwardRecord(static_cast<uint32_t>(place)),
-                 [&](Role role, Place at) { places[role].push_back(at); });
+      roles.Scan(record, [&](Role role, Place at) { places[role].push_back(at); });
       const auto places_of = [&](WordNumber word) -> const std::vector<Place>& {
         return places[static_cast<size_t>(std::find(distinct.begin(), distinct.end(), word) - distinct.begin())];
       };
@@ -452,6 +456,15 @@ void Graph::DeriveTypos(Node& node) {
   if (auto split = Split(node)) node.classes[1].phrases.push_back(std::move(*split));
 }
 
+uint64_t Graph::MostCommon(const IndexWord& a, const IndexWord& b) const {
+  uint64_t sum = 0;
+  for (size_t s = 0; s < snapshot_.segments.size(); ++s) {
+    if (a.ordinals[s] == kNoOrdinal || b.ordinals[s] == kNoOrdinal) continue;
+    sum += snapshot_.segments[s]->text->CommonDocuments(a.ordinals[s], b.ordinals[s]);
+  }
+  return sum;
+}
+
 std::optional<Phrase> Graph::Split(const Node& node) {
   struct Candidate {
     Phrase phrase;
@@ -466,8 +479,7 @@ std::optional<Phrase> Graph::Split(const Node& node) {
     if (left == kNoWord) continue;
     const WordNumber right = FindWord(std::string_view(node.text).substr(at));
     if (right == kNoWord) continue;
-    const DocSet a = WordDocuments(words_[left], scope_.fields()), b = WordDocuments(words_[right], scope_.fields());
-    if (const uint64_t both = a.IntersectionSize(b); both > 0) candidates.push_back({{{left, right}}, both, at});
+    if (const uint64_t both = MostCommon(words_[left], words_[right]); both > 0) candidates.push_back({{{left, right}}, both, at});
   }
   // The one with the most documents wins, the earliest among equals; no more than the bound are possible.
   std::stable_sort(candidates.begin(), candidates.end(), [](const auto& a, const auto& b) { return a.bound > b.bound; });
@@ -514,19 +526,9 @@ const DocSet& Graph::Documents(Node& node, int typo_class) {
   if (derivations.documents) return *derivations.documents;
   const bool tolerant_only = typo_class > 0 || node.ngram();
   const segment::FieldSet* fields = tolerant_only ? scope_.tolerant_fields() : scope_.fields();
-  DocSet documents;
-  for (const WordNumber word : derivations.words) documents |= WordDocuments(words_[word], fields);
-  if (derivations.has_range) {
-    for (size_t s = 0; s < derivations.ranges.size(); ++s) {
-      const auto& [begin, end] = derivations.ranges[s];
-      if (begin >= end) continue;
-      const index::SegmentView& view = *snapshot_.segments[s];
-      DocSet part;
-      view.text->UnionRange(begin, end, fields, part);
-      if (!view.all_live()) part &= view.live;
-      documents |= part;
-    }
-  }
+  DocSet documents = LiveUnion([&](size_t s, const segment::TextReader& text, DocSetUnion& out) {
+    ForEachRange(derivations, s, [&](Ordinal begin, Ordinal end) { text.UnionRange(begin, end, fields, out); });
+  });
   for (const Phrase& phrase : derivations.phrases) documents |= PhraseDocuments(phrase);
   derivations.documents = std::move(documents);
   return *derivations.documents;
@@ -534,17 +536,13 @@ const DocSet& Graph::Documents(Node& node, int typo_class) {
 
 DocSet Graph::HeadDocuments(Node& node, int typo_class, uint32_t mask) {
   const Derivations& derivations = Class(node, typo_class);
-  return LiveUnion([&](size_t s, const segment::TextReader& text, DocSet& out) {
-    for (const WordNumber word : derivations.words) {
-      const Ordinal ordinal = words_[word].ordinals[s];
-      if (ordinal != kNoOrdinal) text.UnionHeads(ordinal, ordinal + 1, mask, out);
-    }
-    if (derivations.has_range) text.UnionHeads(derivations.ranges[s].first, derivations.ranges[s].second, mask, out);
+  return LiveUnion([&](size_t s, const segment::TextReader& text, DocSetUnion& out) {
+    ForEachRange(derivations, s, [&](Ordinal begin, Ordinal end) { text.UnionHeads(begin, end, mask, out); });
   });
 }
 
 DocSet Graph::WordHeads(const IndexWord& word, uint32_t mask) const {
-  return LiveUnion([&](size_t s, const segment::TextReader& text, DocSet& out) {
+  return LiveUnion([&](size_t s, const segment::TextReader& text, DocSetUnion& out) {
     const Ordinal ordinal = word.ordinals[s];
     if (ordinal != kNoOrdinal) text.UnionHeads(ordinal, ordinal + 1, mask, out);
   });
@@ -555,8 +553,8 @@ DocSet Graph::DocumentsWithFieldOf(uint32_t words, const DocSet& among) const {
   for (const auto& view : snapshot_.segments) {
     const DocSet here = among & view->live;
     if (here.empty()) continue;
-    segment::ForEachPlace(view->text->docids(), here, [&](uint32_t place, uint32_t docid) {
-      const bool has = view->text->AnyField(view->text->ForwardRecord(place), [&](FieldId field, uint32_t count) {
+    view->text->ForEachRecord(here, [&](uint32_t docid, std::string_view record) {
+      const bool has = view->text->AnyField(record, [&](FieldId field, uint32_t count) {
         return count == words && scope_.Searches(field);
       });
       if (has) found.push_back(docid);
@@ -568,12 +566,8 @@ DocSet Graph::DocumentsWithFieldOf(uint32_t words, const DocSet& among) const {
 
 DocSet Graph::FieldDocuments(Node& node, int typo_class, const segment::FieldSet& fields) {
   const Derivations& derivations = Class(node, typo_class);
-  return LiveUnion([&](size_t s, const segment::TextReader& text, DocSet& out) {
-    for (const WordNumber word : derivations.words) {
-      const Ordinal ordinal = words_[word].ordinals[s];
-      if (ordinal != kNoOrdinal) text.UnionPostings(ordinal, &fields, out);
-    }
-    if (derivations.has_range) text.UnionRange(derivations.ranges[s].first, derivations.ranges[s].second, &fields, out);
+  return LiveUnion([&](size_t s, const segment::TextReader& text, DocSetUnion& out) {
+    ForEachRange(derivations, s, [&](Ordinal begin, Ordinal end) { text.UnionRange(begin, end, &fields, out); });
   });
 }
 

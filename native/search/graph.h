@@ -111,15 +111,20 @@ class Graph {
   std::optional<Phrase> FindPhrase(const std::vector<std::optional<std::string>>& words);
 
  private:
-  // Live documents of all segments. add(size_t segment, const segment::TextReader&, DocSet& out) adds those of one.
+  // Live documents of all segments. add(size_t segment, const segment::TextReader&, DocSetUnion& out) adds those of one.
   template <typename AddSegment>
   DocSet LiveUnion(AddSegment&& add) const;
+  // Calls sink(Ordinal begin, Ordinal end) for the words that stand for a node in one segment.
+  template <typename Sink>
+  void ForEachRange(const Derivations& derivations, size_t segment, Sink&& sink) const;
   void AddNode(Node node);
   void DeriveZero(Node& node);
   void DeriveTypos(Node& node);
   void DerivePrefix(Node& node);
   void AddSynonyms(Node& node);
   std::optional<Phrase> Split(const Node& node);
+  // No fewer than the documents that hold both words; dead ones and all fields count.
+  uint64_t MostCommon(const IndexWord& a, const IndexWord& b) const;
   WordNumber AddWord(std::string_view text, std::vector<Ordinal> ordinals);
   bool IsLive(size_t segment, Ordinal ordinal, const segment::FieldSet* fields) const;
 

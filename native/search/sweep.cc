@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "segment/doc_places.h"
-
 namespace gannet::search {
 namespace {
 
@@ -87,7 +85,9 @@ PathSweep::PathSweep(Graph& graph, std::vector<SweepStep> path, uint32_t max_wei
 void PathSweep::Run(const DocSet& documents) {
   costs_.clear();
   costs_.reserve(documents.size());
+  const auto by_docid = [](const PathCosts& a, const PathCosts& b) { return a.docid < b.docid; };
   const auto& segments = graph_.snapshot().segments;
+  std::vector<size_t> runs{0};  // ascending docids between one and the next
   for (size_t s = 0; s < segments.size(); ++s) {
     const index::SegmentView& view = *segments[s];
     if (segments.size() == 1) {
@@ -95,9 +95,21 @@ void PathSweep::Run(const DocSet& documents) {
     } else if (const DocSet here = documents & view.live; !here.empty()) {
       RunSegment(s, here);
     }
+    if (costs_.size() == runs.back()) continue;
+    if (runs.back() > 0 && by_docid(costs_[runs.back() - 1], costs_[runs.back()])) runs.pop_back();
+    runs.push_back(costs_.size());
   }
-  const auto by_docid = [](const PathCosts& a, const PathCosts& b) { return a.docid < b.docid; };
-  if (!std::is_sorted(costs_.begin(), costs_.end(), by_docid)) std::sort(costs_.begin(), costs_.end(), by_docid);
+  // Runs are merged in pairs until one is left.
+  while (runs.size() > 2) {
+    const auto at = [&](size_t i) { return costs_.begin() + static_cast<ptrdiff_t>(runs[i]); };
+    std::vector<size_t> merged{0};
+    for (size_t i = 0; i + 2 < runs.size(); i += 2) {
+      std::inplace_merge(at(i), at(i + 1), at(i + 2), by_docid);
+      merged.push_back(runs[i + 2]);
+    }
+    if (merged.back() != costs_.size()) merged.push_back(costs_.size());
+    runs = std::move(merged);
+  }
 }
 
 void PathSweep::RunSegment(size_t segment, const DocSet& documents) {
@@ -130,9 +142,9 @@ void PathSweep::RunSegment(size_t segment, const DocSet& documents) {
     }
   }
   roles.Seal();
-  segment::ForEachPlace(text.docids(), documents, [&](uint32_t place, uint32_t docid) {
+  text.ForEachRecord(documents, [&](uint32_t docid, std::string_view record) {
     for (auto& list : places_) list.clear();
-    roles.Scan(text.ForwardRecord(place), [&](Role role, Place at) { places_[role].push_back(at); });
+    roles.Scan(record, [&](Role role, Place at) { places_[role].push_back(at); });
     costs_.push_back(CostsOf(docid));
   });
 }

@@ -39,6 +39,7 @@ Result<std::shared_ptr<const TextReader>> TextReader::Open(std::shared_ptr<Segme
   reader->docids_ = AsSpan<uint32_t>(file->ReadAll(kRowDocids));
   reader->posting_offsets_ = AsSpan<uint64_t>(file->ReadAll(kPostingOffsets));
   reader->forward_offsets_ = AsSpan<uint64_t>(file->ReadAll(kForwardOffsets));
+  reader->forward_data_ = file->Read(kForwardData, 0, 0).data();
   auto terms = fst::Fst::Open(file->ReadAll(kTerms));
   if (!terms.ok()) return terms.status();
   reader->terms_ = *terms;
@@ -70,18 +71,40 @@ uint32_t TextReader::FieldWords(std::string_view record, FieldId field) const {
   return found;
 }
 
-void TextReader::UnionPostings(Ordinal ordinal, const FieldSet* fields, DocSet& out) const {
+std::optional<std::string_view> TextReader::WholePostings(Ordinal ordinal) const {
+  ByteReader reader(PostingBlob(ordinal));
+  const uint64_t head = reader.Varint();
+  const uint64_t lists = head >> 1;
+  if ((head & 1) != 0) return reader.LengthPrefixed();
+  const uint64_t field = reader.Varint();
+  if (field >= kHeadLists) return std::nullopt;
+  if (lists == 1) return std::string_view(reader.at(), reader.left());
+  // One field, and behind it early positions.
+  const std::string_view first = reader.LengthPrefixed();
+  if (field + reader.Varint() < kHeadLists) return std::nullopt;
+  return first;
+}
+
+void TextReader::UnionPostings(Ordinal ordinal, const FieldSet* fields, DocSetUnion& out) const {
   if (fields == nullptr) {
-    ByteReader reader(PostingBlob(ordinal));
-    const uint64_t head = reader.Varint();
-    if ((head >> 1) > 1 && (head & 1)) {
-      UnionPostingsInto(reader.LengthPrefixed(), out);
-      return;
-    }
+    if (const auto whole = WholePostings(ordinal)) return out.AddPostings(*whole);
   }
   ForEachField(ordinal, [&](FieldId field, std::string_view postings) {
-    if (fields == nullptr || fields->Has(field)) UnionPostingsInto(postings, out);
+    if (fields == nullptr || fields->Has(field)) out.AddPostings(postings);
   });
+}
+
+uint64_t TextReader::CommonDocuments(Ordinal a, Ordinal b) const {
+  const auto whole_a = WholePostings(a), whole_b = WholePostings(b);
+  if (whole_a && whole_b) return PostingsReader(*whole_a).IntersectionSize(PostingsReader(*whole_b));
+  const auto documents = [&](Ordinal ordinal) {
+    DocSetUnion join;
+    UnionPostings(ordinal, nullptr, join);
+    return join.Finish();
+  };
+  if (whole_a) return PostingsReader(*whole_a).IntersectionSize(documents(b));
+  if (whole_b) return PostingsReader(*whole_b).IntersectionSize(documents(a));
+  return documents(a).IntersectionSize(documents(b));
 }
 
 std::shared_ptr<const DocSet> FoundSets::Find(Kind kind, Ordinal a, Ordinal b) const {
@@ -101,80 +124,37 @@ void FoundSets::Store(Kind kind, Ordinal a, Ordinal b, DocSet documents) const {
   if (sets_.emplace(std::tuple(kind, a, b), std::move(held)).second) bytes_ += bytes;
 }
 
-void TextReader::UnionRange(Ordinal begin, Ordinal end, const FieldSet* fields, DocSet& out) const {
+template <typename AddTo>
+void TextReader::UnionFound(FoundSets::Kind kind, Ordinal begin, Ordinal end, DocSetUnion& out, AddTo&& add_to) const {
+  if (const auto known = found_.Find(kind, begin, end)) return out.Add(*known);
+  DocSetUnion join;
+  add_to(join);
+  DocSet documents = join.Finish();
+  out.Add(documents);
+  found_.Store(kind, begin, end, std::move(documents));
+}
+
+void TextReader::UnionRange(Ordinal begin, Ordinal end, const FieldSet* fields, DocSetUnion& out) const {
   // A range of many words is kept for the next one who types it.
   constexpr Ordinal kKeptWordsMin = 64;
-  if (fields == nullptr && end - begin >= kKeptWordsMin) {
-    auto known = found_.Find(FoundSets::Kind::kRange, begin, end);
-    if (known == nullptr) {
-      DocSet documents;
-      JoinRange(begin, end, fields, documents);
-      out |= documents;
-      found_.Store(FoundSets::Kind::kRange, begin, end, std::move(documents));
-      return;
-    }
-    out |= *known;
-    return;
-  }
-  JoinRange(begin, end, fields, out);
+  const auto join = [&](DocSetUnion& to) {
+    for (Ordinal ordinal = begin; ordinal < end; ++ordinal) UnionPostings(ordinal, fields, to);
+  };
+  if (fields != nullptr || end - begin < kKeptWordsMin) return join(out);
+  UnionFound(FoundSets::Kind::kRange, begin, end, out, join);
 }
 
-void TextReader::JoinRange(Ordinal begin, Ordinal end, const FieldSet* fields, DocSet& out) const {
-  // Short lists are gathered and added at once; long ones are joined as bitmaps.
-  std::vector<uint32_t> docids;
-  const auto add = [&](std::string_view postings) {
-    if (PostingsCount(postings) <= kDeltaPostingsMax) {
-      PostingsReader(postings).ToVector(docids);
-    } else {
-      UnionPostingsInto(postings, out);
+void TextReader::UnionHeads(Ordinal begin, Ordinal end, uint32_t mask, DocSetUnion& out) const {
+  constexpr Ordinal kKeptWordsMin = 16;
+  const auto join = [&](DocSetUnion& to) {
+    for (Ordinal ordinal = begin; ordinal < end; ++ordinal) {
+      ForEachList(PostingBlob(ordinal), [&](uint32_t id, std::string_view postings) {
+        if (id >= kHeadLists && (mask >> (id - kHeadLists) & 1) != 0) to.AddPostings(postings);
+      });
     }
   };
-  for (Ordinal ordinal = begin; ordinal < end; ++ordinal) {
-    if (fields == nullptr) {
-      ByteReader reader(PostingBlob(ordinal));
-      const uint64_t head = reader.Varint();
-      if ((head >> 1) > 1 && (head & 1)) {
-        add(reader.LengthPrefixed());
-        continue;
-      }
-    }
-    ForEachField(ordinal, [&](FieldId field, std::string_view postings) {
-      if (fields == nullptr || fields->Has(field)) add(postings);
-    });
-  }
-  if (docids.empty()) return;
-  std::sort(docids.begin(), docids.end());
-  docids.erase(std::unique(docids.begin(), docids.end()), docids.end());
-  out |= DocSet::FromSorted(docids);
-}
-
-void TextReader::UnionHeads(Ordinal begin, Ordinal end, uint32_t mask, DocSet& out) const {
-  constexpr Ordinal kKeptWordsMin = 16;
-  const auto kind = static_cast<FoundSets::Kind>(static_cast<uint32_t>(FoundSets::Kind::kHeads) + mask);
-  const bool keep = end - begin >= kKeptWordsMin;
-  if (keep) {
-    if (const auto known = found_.Find(kind, begin, end)) {
-      out |= *known;
-      return;
-    }
-  }
-  DocSet found;
-  std::vector<uint32_t> docids;
-  for (Ordinal ordinal = begin; ordinal < end; ++ordinal) {
-    ForEachList(PostingBlob(ordinal), [&](uint32_t id, std::string_view postings) {
-      if (id < kHeadLists || (mask >> (id - kHeadLists) & 1) == 0) return;
-      if (PostingsCount(postings) <= kDeltaPostingsMax) {
-        PostingsReader(postings).ToVector(docids);
-      } else {
-        UnionPostingsInto(postings, found);
-      }
-    });
-  }
-  std::sort(docids.begin(), docids.end());
-  docids.erase(std::unique(docids.begin(), docids.end()), docids.end());
-  found |= DocSet::FromSorted(docids);
-  out |= found;
-  if (keep) found_.Store(kind, begin, end, std::move(found));
+  if (end - begin < kKeptWordsMin) return join(out);
+  UnionFound(static_cast<FoundSets::Kind>(static_cast<uint32_t>(FoundSets::Kind::kHeads) + mask), begin, end, out, join);
 }
 
 bool TextReader::HasLive(Ordinal ordinal, const FieldSet* fields, const DocSet* live) const {

@@ -8,10 +8,12 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,8 +24,10 @@
 #include "base/ids.h"
 #include "base/status.h"
 #include "bitmap/docset.h"
+#include "bitmap/docset_union.h"
 #include "bitmap/postings_codec.h"
 #include "fst/fst.h"
+#include "segment/doc_places.h"
 #include "segment/file.h"
 
 namespace gannet::segment {
@@ -153,26 +157,31 @@ class TextReader {
 
   // All postings of a word as they are stored; see PostingsWriter.
   std::string_view PostingBlob(Ordinal ordinal) const;
-  void JoinRange(Ordinal begin, Ordinal end, const FieldSet* fields, DocSet& out) const;
-  // out |= documents that hold the word at one of the positions of `mask` (bit p: position p) of any field. Positions
-  // below kHeadPositions only.
-  void UnionHeads(Ordinal begin, Ordinal end, uint32_t mask, DocSet& out) const;
+  // Adds documents that hold a word of [begin, end) at one of the positions of `mask` (bit p: position p) of any field.
+  // Positions below kHeadPositions only.
+  void UnionHeads(Ordinal begin, Ordinal end, uint32_t mask, DocSetUnion& out) const;
   // Calls sink(uint32_t id, std::string_view postings) for each list of a word: fields, then early positions.
   template <typename Sink>
   static void ForEachList(std::string_view blob, Sink&& sink);
   // Calls sink(FieldId, std::string_view postings) for each field that holds the word.
   template <typename Sink>
   void ForEachField(Ordinal ordinal, Sink&& sink) const;
-  // out |= documents that hold the word in a field of `fields` (null: any field).
-  void UnionPostings(Ordinal ordinal, const FieldSet* fields, DocSet& out) const;
-  // out |= the same for every word of [begin, end).
-  void UnionRange(Ordinal begin, Ordinal end, const FieldSet* fields, DocSet& out) const;
+  // Adds documents that hold the word in a field of `fields` (null: any field).
+  void UnionPostings(Ordinal ordinal, const FieldSet* fields, DocSetUnion& out) const;
+  // Adds the same for every word of [begin, end).
+  void UnionRange(Ordinal begin, Ordinal end, const FieldSet* fields, DocSetUnion& out) const;
+  // Number of documents that hold both words, in whatever fields.
+  uint64_t CommonDocuments(Ordinal a, Ordinal b) const;
   // Whether a document of `live` holds the word in one of the fields. live null: all documents.
   bool HasLive(Ordinal ordinal, const FieldSet* fields, const DocSet* live) const;
 
   // Place of a document among docids(), or -1.
   int64_t Find(DocId docid) const;
   std::string_view ForwardRecord(uint32_t place) const;
+  // Calls sink(uint32_t docid, std::string_view record) for each of `documents`, ascending; records are fetched ahead.
+  // REQUIRES: documents is a subset of docids().
+  template <typename Sink>
+  void ForEachRecord(const DocSet& documents, Sink&& sink) const;
 
   // False: the record is damaged, which the file is then marked as.
   bool OpenRecord(std::string_view record, ForwardDocument& document) const {
@@ -209,10 +218,17 @@ class TextReader {
   void ForEachRun(std::string_view record, BeginField&& begin_field, Sink&& sink) const;
 
  private:
+  // The documents of a word where one list has them all, whatever the fields.
+  std::optional<std::string_view> WholePostings(Ordinal ordinal) const;
+  // What add_to(DocSetUnion&) adds, found once and kept.
+  template <typename AddTo>
+  void UnionFound(FoundSets::Kind kind, Ordinal begin, Ordinal end, DocSetUnion& out, AddTo&& add_to) const;
+
   std::shared_ptr<SegmentFile> file_;
   fst::Fst terms_;
   std::span<const uint32_t> docids_;
   std::span<const uint64_t> posting_offsets_, forward_offsets_;
+  const char* forward_data_ = nullptr;  // where records begin; not checked: for fetching ahead
   uint32_t ordinal_width_ = 1;
   uint64_t token_count_ = 0;
   FoundSets found_;
@@ -316,6 +332,31 @@ void TextReader::ForEachField(Ordinal ordinal, Sink&& sink) const {
   ForEachList(PostingBlob(ordinal), [&](uint32_t id, std::string_view postings) {
     if (id < kHeadLists) sink(static_cast<FieldId>(id), postings);
   });
+}
+
+template <typename Sink>
+void TextReader::ForEachRecord(const DocSet& documents, Sink&& sink) const {
+  // Records lie apart from each other: without fetching ahead most of the time would be spent waiting for them.
+  constexpr size_t kBlock = 256, kOffsetsAhead = 24, kRecordsAhead = 12, kLineBytes = 64;
+  std::array<std::pair<uint32_t, uint32_t>, kBlock> block;  // place, docid
+  size_t size = 0;
+  const auto flush = [&] {
+    for (size_t i = 0; i < size; ++i) {
+      if (i + kOffsetsAhead < size) __builtin_prefetch(&forward_offsets_[block[i + kOffsetsAhead].first]);
+      if (i + kRecordsAhead < size) {
+        const char* record = forward_data_ + forward_offsets_[block[i + kRecordsAhead].first];
+        __builtin_prefetch(record);
+        __builtin_prefetch(record + kLineBytes);
+      }
+      sink(block[i].second, ForwardRecord(block[i].first));
+    }
+    size = 0;
+  };
+  ForEachPlace(docids_, documents, [&](uint32_t place, uint32_t docid) {
+    block[size++] = {place, docid};
+    if (size == kBlock) flush();
+  });
+  flush();
 }
 
 template <typename BeginField, typename Sink>

@@ -360,7 +360,8 @@ inline Content Observe(const index::Snapshot& snapshot) {
           });
     }
     for (auto at = terms.Begin(); at.Valid(); at.Next()) {
-      DocSet all, joined;
+      DocSet all;
+      DocSetUnion joined;
       segment->text->ForEachField(at.ordinal(), [&](FieldId field, std::string_view postings) {
         EXPECT_TRUE(ValidatePostings(postings).ok());
         UnionPostingsInto(postings, all);
@@ -369,7 +370,7 @@ inline Content Observe(const index::Snapshot& snapshot) {
         }
       });
       segment->text->UnionPostings(at.ordinal(), nullptr, joined);
-      EXPECT_TRUE(all == joined);
+      EXPECT_TRUE(all == joined.Finish());
       EXPECT_TRUE(all.IsSubsetOf(*segment->documents));
       EXPECT_EQ(segment->text->HasLive(at.ordinal(), nullptr, &segment->live), all.Intersects(segment->live));
     }

@@ -123,10 +123,11 @@ class DamageTest : public ::testing::Test {
               for (uint32_t i = 0; i < run.count; ++i) sum += run.at(i);
             });
       }
-      DocSet all;
+      DocSetUnion words;
       for (auto at = segment->text->terms().Begin(); at.Valid(); at.Next()) {
-        segment->text->UnionPostings(at.ordinal(), nullptr, all);
+        segment->text->UnionPostings(at.ordinal(), nullptr, words);
       }
+      DocSet all = words.Finish();
       for (const FieldId field : segment->columns->fields()) {
         const ColumnReader* column = segment->columns->Find(field);
         if (column != nullptr) column->UnionRange(0, column->value_count(), all);
