@@ -24,6 +24,8 @@ class DocSetUnion {
 
   // Bytes of postings_codec.h. REQUIRES: they passed ValidatePostings, or are as AppendPostings wrote them.
   void AddPostings(std::string_view bytes);
+  // Portable roaring bytes. REQUIRES: they passed ValidateDocSet, or are as DocSet::AppendTo wrote them.
+  void AddRoaring(std::string_view bytes);
   void Add(std::span<const uint32_t> docids);  // any order, repeated or not
   void Add(const DocSet& set);
   // Adds what `part` holds but `without` does not; `part` is empty afterwards.
@@ -33,7 +35,6 @@ class DocSetUnion {
 
  private:
   uint64_t* Block(uint32_t key);
-  void AddRoaring(std::string_view bytes);
   void Gathered();
   void Scatter();
 

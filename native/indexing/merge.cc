@@ -140,6 +140,7 @@ class Merge {
   std::vector<Run> runs_;
   std::vector<DocId> merged_docids_;  // by new place
   uint32_t word_count_ = 0;
+  std::vector<Ordinal> frequent_words_;
 
   // Scratch of JoinLive.
   std::vector<DocId> docids_;
@@ -245,7 +246,7 @@ Status Merge::WriteWords() {
     sources_[s].new_ordinals.assign(uint64_t{1} << text.ordinal_width(), ForwardWriter::kNoOrdinal);
     walks.push_back({s, text.terms().Begin()});
   }
-  segment::PostingsWriter postings(file_);
+  segment::PostingsWriter postings(file_, segment::FrequentMin(merged_docids_.size()));
   fst::Builder terms;
   std::string word;
   std::vector<Walk*> same;
@@ -315,24 +316,25 @@ Status Merge::WriteWords() {
   file_.AddSection(segment::kTerms, dictionary);
   bytes_ += dictionary.size();
   word_count_ = words;
+  frequent_words_ = postings.FrequentWords();
   return pace_.Pause(bytes_);
 }
 
 // Step 4: where the words stand, with their new ordinals.
 Status Merge::WriteForward() {
-  ForwardWriter forward(file_, word_count_);
+  ForwardWriter forward(file_, word_count_, std::move(frequent_words_));
   uint32_t done = 0;
   for (const auto& run : runs_) {
     const Source& source = sources_[run.source];
     const segment::TextReader& text = *source.view().text;
     for (uint32_t i = 0; i < run.count; ++i) {
-      if (!forward.CopyDocument(text.ForwardRecord(run.place + i), text.ordinal_width(), source.new_ordinals)) {
+      if (!forward.CopyDocument(merged_docids_[done], text.ForwardRecord(run.place + i), text.ordinal_width(), source.new_ordinals)) {
         return Damaged(source);
       }
       if (++done % kItemsPerPause == 0) GANNET_RETURN_IF_ERROR(pace_.Pause(bytes_ + forward.bytes()));
     }
   }
-  forward.Finish();
+  GANNET_RETURN_IF_ERROR(forward.Finish());
   bytes_ += forward.bytes();
   for (Source& source : sources_) source.new_ordinals = {};
   return pace_.Pause(bytes_);

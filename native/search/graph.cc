@@ -166,31 +166,6 @@ std::optional<Phrase> Graph::FindPhrase(const std::vector<std::optional<std::str
   return phrase;
 }
 
-template <typename AddSegment>
-DocSet Graph::LiveUnion(AddSegment&& add) const {
-  DocSetUnion documents;
-  for (size_t s = 0; s < snapshot_.segments.size(); ++s) {
-    const index::SegmentView& view = *snapshot_.segments[s];
-    if (view.all_live()) {
-      add(s, *view.text, documents);
-    } else {
-      DocSetUnion here;
-      add(s, *view.text, here);
-      documents.Add(here, view.dead);
-    }
-  }
-  return documents.Finish();
-}
-
-template <typename Sink>
-void Graph::ForEachRange(const Derivations& derivations, size_t segment, Sink&& sink) const {
-  for (const WordNumber word : derivations.words) {
-    if (const Ordinal ordinal = words_[word].ordinals[segment]; ordinal != kNoOrdinal) sink(ordinal, ordinal + 1);
-  }
-  if (!derivations.has_range) return;
-  if (const auto& [begin, end] = derivations.ranges[segment]; begin < end) sink(begin, end);
-}
-
 DocSet Graph::WordDocuments(const IndexWord& word, const segment::FieldSet* fields) const {
   return LiveUnion([&](size_t s, const segment::TextReader& text, DocSetUnion& out) {
     if (word.ordinals[s] != kNoOrdinal) text.UnionPostings(word.ordinals[s], fields, out);
@@ -220,7 +195,7 @@ DocSet Graph::PhraseDocuments(const Phrase& phrase) {
   std::vector<std::vector<Place>> places(distinct.size());
   for (size_t s = 0; s < snapshot_.segments.size(); ++s) {
     const index::SegmentView& view = *snapshot_.segments[s];
-    const DocSet here = *documents & view.live;
+    DocSet here = *documents & view.live;
     if (here.empty()) continue;
     RoleMap roles(*view.text);
     bool all = true;
@@ -233,6 +208,24 @@ DocSet Graph::PhraseDocuments(const Phrase& phrase) {
       }
     }
     if (!all) continue;
+    // Of frequent words it is listed where one follows the other.
+    bool listed = !by_attribute;
+    for (size_t i = 1; i < phrase.words.size() && !by_attribute && !here.empty(); ++i) {
+      const WordNumber left = phrase.words[i - 1], right = phrase.words[i];
+      if (left == kNoWord || right == kNoWord ||
+          !view.text->ListsNeighbours(words_[left].ordinals[s], words_[right].ordinals[s])) {
+        listed = false;
+        continue;
+      }
+      DocSetUnion neighbours;
+      view.text->UnionNeighbours(words_[left].ordinals[s], words_[right].ordinals[s], neighbours);
+      here &= neighbours.Finish();
+    }
+    if (here.empty()) continue;
+    if (listed && phrase.words.size() == 2) {
+      here.ToVector(kept);
+      continue;
+    }
     // Two neighbouring words are kept for the next search: where they stand depends on the segment alone.
     const bool pair = phrase.words.size() == 2 && distinct.size() == 2 && !by_attribute;
     using segment::FoundSets;
@@ -534,13 +527,6 @@ const DocSet& Graph::Documents(Node& node, int typo_class) {
   return *derivations.documents;
 }
 
-DocSet Graph::HeadDocuments(Node& node, int typo_class, uint32_t mask) {
-  const Derivations& derivations = Class(node, typo_class);
-  return LiveUnion([&](size_t s, const segment::TextReader& text, DocSetUnion& out) {
-    ForEachRange(derivations, s, [&](Ordinal begin, Ordinal end) { text.UnionHeads(begin, end, mask, out); });
-  });
-}
-
 DocSet Graph::WordHeads(const IndexWord& word, uint32_t mask) const {
   return LiveUnion([&](size_t s, const segment::TextReader& text, DocSetUnion& out) {
     const Ordinal ordinal = word.ordinals[s];
@@ -548,26 +534,27 @@ DocSet Graph::WordHeads(const IndexWord& word, uint32_t mask) const {
   });
 }
 
-DocSet Graph::DocumentsWithFieldOf(uint32_t words, const DocSet& among) const {
-  std::vector<uint32_t> found;
-  for (const auto& view : snapshot_.segments) {
-    const DocSet here = among & view->live;
-    if (here.empty()) continue;
-    view->text->ForEachRecord(here, [&](uint32_t docid, std::string_view record) {
-      const bool has = view->text->AnyField(record, [&](FieldId field, uint32_t count) {
-        return count == words && scope_.Searches(field);
-      });
-      if (has) found.push_back(docid);
-    });
-  }
-  std::sort(found.begin(), found.end());
-  return DocSet::FromSorted(found);
-}
-
-DocSet Graph::FieldDocuments(Node& node, int typo_class, const segment::FieldSet& fields) {
-  const Derivations& derivations = Class(node, typo_class);
+DocSet Graph::DocumentsTogether(std::span<const WordNumber> words, uint32_t length) const {
   return LiveUnion([&](size_t s, const segment::TextReader& text, DocSetUnion& out) {
-    ForEachRange(derivations, s, [&](Ordinal begin, Ordinal end) { text.UnionRange(begin, end, &fields, out); });
+    const auto ordinal_of = [&](WordNumber word) { return words_[word].ordinals[s]; };
+    if (std::any_of(words.begin(), words.end(), [&](WordNumber word) { return ordinal_of(word) == kNoOrdinal; })) return;
+    text.ForEachField(ordinal_of(words[0]), [&](FieldId field, std::string_view postings) {
+      if (!scope_.Searches(field)) return;
+      DocSet documents = DecodePostings(postings);
+      for (size_t i = 1; i < words.size() && !documents.empty(); ++i) {
+        DocSet both;
+        text.ForEachField(ordinal_of(words[i]), [&](FieldId other, std::string_view list) {
+          if (other == field) IntersectPostings(list, documents, both);
+        });
+        documents = std::move(both);
+      }
+      if (length > 0 && !documents.empty()) {
+        DocSetUnion of_length;
+        text.lengths().Union(field, length, of_length);
+        documents &= of_length.Finish();
+      }
+      out.Add(documents);
+    });
   });
 }
 

@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -89,19 +90,22 @@ class Graph {
   const index::Snapshot& snapshot() const { return snapshot_; }
   const FieldScope& scope() const { return scope_; }
 
+  // Live documents of all segments. add(size_t segment, const segment::TextReader&, DocSetUnion& out) adds those of one.
+  template <typename AddSegment>
+  DocSet LiveUnion(AddSegment&& add) const;
+  // Calls sink(Ordinal begin, Ordinal end) for the words of one class in one segment.
+  template <typename Sink>
+  void ForEachRange(const Derivations& derivations, size_t segment, Sink&& sink) const;
   // Documents that match a node by derivations of one class, or of any.
   const DocSet& Documents(Node& node, int typo_class);
   const DocSet& Documents(Node& node);
   const Derivations& Class(Node& node, int typo_class);
-  // Documents that have a derivation of one class at one of the positions of `mask` (bit p: position p, below
-  // segment::kHeadPositions) of any field. REQUIRES: the class has no phrases.
-  DocSet HeadDocuments(Node& node, int typo_class, uint32_t mask);
-  // The same for one word.
+  // Documents that have a word at one of the positions of `mask` (bit p: position p, below segment::kHeadPositions) of any
+  // field.
   DocSet WordHeads(const IndexWord& word, uint32_t mask) const;
-  // Documents of `among` with a searched field of exactly `words` words. Reads each document's record, not its words.
-  DocSet DocumentsWithFieldOf(uint32_t words, const DocSet& among) const;
-  // Documents that have a derivation of one class in one of the fields.
-  DocSet FieldDocuments(Node& node, int typo_class, const segment::FieldSet& fields);
+  // Documents with a searched field that holds all the words. length: of that field, in words, at most
+  // segment::kListedLengthMax; 0 is any.
+  DocSet DocumentsTogether(std::span<const WordNumber> words, uint32_t length) const;
   // Documents in which the words of a phrase stand as they must; within `universe`.
   DocSet PhraseDocuments(const Phrase& phrase);
   // A word of the dictionary with live documents, or kNoWord.
@@ -111,12 +115,6 @@ class Graph {
   std::optional<Phrase> FindPhrase(const std::vector<std::optional<std::string>>& words);
 
  private:
-  // Live documents of all segments. add(size_t segment, const segment::TextReader&, DocSetUnion& out) adds those of one.
-  template <typename AddSegment>
-  DocSet LiveUnion(AddSegment&& add) const;
-  // Calls sink(Ordinal begin, Ordinal end) for the words that stand for a node in one segment.
-  template <typename Sink>
-  void ForEachRange(const Derivations& derivations, size_t segment, Sink&& sink) const;
   void AddNode(Node node);
   void DeriveZero(Node& node);
   void DeriveTypos(Node& node);
@@ -134,6 +132,31 @@ class Graph {
   std::vector<IndexWord> words_;
   std::map<std::string, WordNumber, std::less<>> numbers_;
 };
+
+template <typename AddSegment>
+DocSet Graph::LiveUnion(AddSegment&& add) const {
+  DocSetUnion documents;
+  for (size_t s = 0; s < snapshot_.segments.size(); ++s) {
+    const index::SegmentView& view = *snapshot_.segments[s];
+    if (view.all_live()) {
+      add(s, *view.text, documents);
+    } else {
+      DocSetUnion here;
+      add(s, *view.text, here);
+      documents.Add(here, view.dead);
+    }
+  }
+  return documents.Finish();
+}
+
+template <typename Sink>
+void Graph::ForEachRange(const Derivations& derivations, size_t segment, Sink&& sink) const {
+  for (const WordNumber word : derivations.words) {
+    if (const Ordinal ordinal = words_[word].ordinals[segment]; ordinal != kNoOrdinal) sink(ordinal, ordinal + 1);
+  }
+  if (!derivations.has_range) return;
+  if (const auto& [begin, end] = derivations.ranges[segment]; begin < end) sink(begin, end);
+}
 
 // Synonyms in normalised form, made once per settings.
 class SynonymTable {

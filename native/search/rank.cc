@@ -6,12 +6,13 @@
 #include <set>
 
 #include "base/json.h"
+#include "search/path_lists.h"
 
 namespace gannet::search {
 namespace {
 
 constexpr uint32_t kNgramTypos[] = {0, 2, 3};
-constexpr uint32_t kCountedWordsMax = 30;
+constexpr uint32_t kCountedWordsMax = segment::kListedLengthMax;
 
 // Subsets of `size` items, those that leave out late items first.
 std::vector<std::vector<uint32_t>> Subsets(std::span<const uint32_t> items, size_t size) {
@@ -593,6 +594,12 @@ uint32_t Ranker::StepCost(RuleKind kind, DocId docid, const Step* previous, cons
   }
 }
 
+std::vector<SweepStep> Ranker::SweepStepsOf(const Path& path) {
+  std::vector<SweepStep> steps;
+  for (const Step& step : path) steps.push_back({step.node, step.typos, step.verbatim});
+  return steps;
+}
+
 void Ranker::SplitByCost(const Bucket& bucket, size_t rule, const Detail* detail) {
   const RuleKind kind = rules_[rule].kind;
   uint32_t max = 0;
@@ -615,15 +622,13 @@ void Ranker::SplitByCost(const Bucket& bucket, size_t rule, const Detail* detail
       return Descend(bucket, rule + 1, AddCost(rule, cost, max, detail), dropping);
     }
     if (kind == RuleKind::kExactWords) return SplitByVerbatim(bucket, rule, detail, max);
-    if (kind == RuleKind::kWordPosition && path.size() == 1) {
-      bool dropping = false;
-      Bucket rest{SplitByHeads(bucket, rule, detail, max, dropping), bucket.paths};
-      if (Full() || rest.documents.empty()) return;
-      if (SplitBySweep(rest, rule, detail, max, dropping)) return;
-    } else {
-      if (EmitHeads(bucket, rule, detail)) return;
-      if (SplitBySweep(bucket, rule, detail, max, false)) return;
+    bool dropping = false;
+    if (auto rest = SplitByLists(bucket, rule, detail, max, dropping)) {
+      if (Full() || rest->empty()) return;
+      if (SplitBySweep({std::move(*rest), bucket.paths}, rule, detail, max, dropping)) return;
     }
+    if (EmitHeads(bucket, rule, detail)) return;
+    if (SplitBySweep(bucket, rule, detail, max, false)) return;
   }
   Prepare(bucket);
   // Cost and path of every document, then one list per cost.
@@ -708,30 +713,46 @@ void Ranker::SplitByCost(const Bucket& bucket, size_t rule, const Detail* detail
   }
 }
 
-DocSet Ranker::SplitByHeads(const Bucket& bucket, size_t rule, const Detail* detail, uint32_t max, bool& dropping) {
-  // Documents whose lowest cost is 0, 1, 2 have the word at one of these distances from the query's position.
-  constexpr uint32_t kNearest[] = {0, 1, 2}, kReach[] = {0, 1, 4};
-  constexpr uint64_t kBucketMin = 128;  // fewer are read as quickly
-  DocSet remaining = bucket.documents;
-  const Step& step = bucket.paths[0][0];
-  Node& node = NodeOf(step);
-  if (remaining.size() < kBucketMin || node.slots() != 1 || step.typos < 0 || step.verbatim) return remaining;
-  if (!PathSweep::Supports(*graph_, {{step.node, step.typos, step.verbatim}})) return remaining;
-  const auto wanted = static_cast<uint32_t>(node.term.first);
-  for (uint32_t cost = 0; cost < 3 && !remaining.empty() && !Full(); ++cost) {
-    if (wanted + kReach[cost] >= segment::kHeadPositions) break;
-    uint32_t mask = 0;
-    for (uint32_t distance = kNearest[cost]; distance <= kReach[cost]; ++distance) {
-      mask |= 1u << (wanted + distance);
-      if (wanted >= distance) mask |= 1u << (wanted - distance);
-    }
-    DocSet documents = graph_->HeadDocuments(node, step.typos, mask);
-    documents &= remaining;
-    if (documents.empty()) continue;
-    remaining -= documents;
+std::optional<DocSet> Ranker::SplitByLists(const Bucket& bucket, size_t rule, const Detail* detail, uint32_t max, bool& dropping) {
+  constexpr uint64_t kBucketMin = 1024;  // fewer are read as quickly
+  if (bucket.documents.size() < kBucketMin) return std::nullopt;
+  const std::vector<SweepStep> steps = SweepStepsOf(bucket.paths[0]);
+  if (!PathSweep::Supports(*graph_, steps)) return std::nullopt;
+  PathLists lists(*graph_, steps);
+  DocSet rest = bucket.documents;
+  const auto descend = [&](DocSet documents, uint32_t cost) {
+    if (documents.empty() || Full()) return;
+    rest -= documents;
     Descend(Bucket{std::move(documents), bucket.paths}, rule + 1, AddCost(rule, cost, max, detail), dropping);
+  };
+  switch (rules_[rule].kind) {
+    case RuleKind::kProximity: {
+      auto nearest = lists.SideBySide(bucket.documents);
+      if (!nearest || nearest->unsure.size() > bucket.documents.size() / 2) return std::nullopt;
+      uint32_t least = 0;
+      for (const SweepStep& step : steps) least += graph_->nodes()[step.node].slots() - 1;
+      if (!nearest->unsure.empty()) {
+        PathSweep sweep(*graph_, steps, max_weight_);
+        sweep.Run(nearest->unsure);
+        std::vector<uint32_t> near;
+        for (const PathCosts& costs : sweep.costs()) {
+          if (costs.proximity == least) near.push_back(costs.docid);
+        }
+        nearest->sure |= DocSet::FromSorted(near);
+      }
+      descend(std::move(nearest->sure), least);
+      return rest;
+    }
+    case RuleKind::kAttributeRank:
+      for (auto& [cost, documents] : lists.ByAttribute(bucket.documents, max_weight_)) descend(std::move(documents), std::min(cost, max));
+      return DocSet();
+    case RuleKind::kWordPosition: {
+      std::vector<DocSet> parts = lists.ByPosition(bucket.documents);
+      for (uint32_t cost = 0; cost < parts.size(); ++cost) descend(std::move(parts[cost]), cost);
+      return rest;
+    }
+    default: return std::nullopt;
   }
-  return remaining;
 }
 
 void Ranker::SplitByVerbatim(const Bucket& bucket, size_t rule, const Detail* detail, uint32_t max) {
@@ -807,6 +828,7 @@ bool Ranker::EmitHeads(const Bucket& bucket, size_t rule, const Detail* detail) 
     steps.push_back({step.node, step.typos, step.verbatim});
   }
   if (!PathSweep::Supports(*graph_, steps)) return false;
+  PathLists lists(*graph_, steps);
   DocSet first_field = bucket.documents;
   if (by_weight) {
     segment::FieldSet fields;
@@ -814,16 +836,16 @@ bool Ranker::EmitHeads(const Bucket& bucket, size_t rule, const Detail* detail) 
       const auto field = static_cast<FieldId>(f);
       if (snapshot_.traits[f].searchable && snapshot_.traits[f].weight == 0 && graph_->scope().Searches(field)) fields.Add(field);
     }
-    for (const Step& step : path) first_field &= graph_->FieldDocuments(NodeOf(step), step.typos, fields);
+    for (const SweepStep& step : steps) first_field &= lists.StepDocuments(step, fields);
   }
   for (uint32_t bound = 0; bound < 3; ++bound) {
     DocSet near = first_field;
-    for (const Step& step : path) {
-      const auto wanted = static_cast<uint32_t>(NodeOf(step).term.first);
+    for (const SweepStep& step : steps) {
+      const auto wanted = static_cast<uint32_t>(graph_->nodes()[step.node].term.first);
       if (wanted + kReach[bound] >= segment::kHeadPositions) return false;
       uint32_t mask = 0;
       for (uint32_t p = wanted > kReach[bound] ? wanted - kReach[bound] : 0; p <= wanted + kReach[bound]; ++p) mask |= 1u << p;
-      near &= graph_->HeadDocuments(NodeOf(step), step.typos, mask);
+      near &= lists.StepHeads(step, mask);
     }
     const uint64_t count = near.size();
     if (count < options_.end - seen_) continue;
@@ -855,8 +877,7 @@ bool Ranker::EmitHeads(const Bucket& bucket, size_t rule, const Detail* detail) 
 // One path of plain words: its costs come from a sweep that serves the following rules as well.
 bool Ranker::SplitBySweep(const Bucket& bucket, size_t rule, const Detail* detail, uint32_t max, bool dropping) {
   const RuleKind kind = rules_[rule].kind;
-  std::vector<SweepStep> steps;
-  for (const Step& step : bucket.paths[0]) steps.push_back({step.node, step.typos, step.verbatim});
+  std::vector<SweepStep> steps = SweepStepsOf(bucket.paths[0]);
   if (!sweep_ || sweep_->path() != steps || !bucket.documents.IsSubsetOf(swept_)) {
     if (!PathSweep::Supports(*graph_, steps)) return false;
     sweep_.emplace(*graph_, std::move(steps), max_weight_);
@@ -948,6 +969,8 @@ void Ranker::SplitByExactAttribute(const Bucket& bucket, size_t rule, const Deta
       ++count;
     }
   }
+  std::vector<WordNumber> words;
+  for (const auto& [position, word] : wanted) words.push_back(word);
   DocSet possible;
   bool listed = true;  // whether lists tell where every word stands
   if (!wanted.empty() && !gap) {
@@ -969,13 +992,13 @@ void Ranker::SplitByExactAttribute(const Bucket& bucket, size_t rule, const Deta
     Bucket part;
     if (type == MatchType::kNoExactMatch) {
       part.documents = std::move(rest);
-    } else if (type == MatchType::kMatchesStart && listed && wanted.size() == 1) {
-      part.documents = possible;
-    } else if (!possible.empty() && (type == MatchType::kMatchesStart || count <= kCountedWordsMax)) {
-      const bool exact = type == MatchType::kExactMatch;
-      const DocSet among = exact ? graph_->DocumentsWithFieldOf(count, possible) : possible;
-      Prepare(Bucket{among, bucket.paths});
-      among.ForEach([&](uint32_t docid) {
+    } else if (possible.empty() || (type == MatchType::kExactMatch && count > kCountedWordsMax)) {
+      continue;
+    } else if (listed) {
+      part.documents = graph_->DocumentsTogether(words, type == MatchType::kExactMatch ? count : 0) & possible;
+    } else {
+      Prepare(Bucket{possible, bucket.paths});
+      possible.ForEach([&](uint32_t docid) {
         if (MatchOf(docid, wanted, count) == type) part.documents.Add(docid);
       });
     }

@@ -130,8 +130,10 @@ class Ranker {
   void SplitByTypo(const Bucket& bucket, size_t rule, const Detail* detail);
   void SplitByCost(const Bucket& bucket, size_t rule, const Detail* detail);
   bool SplitBySweep(const Bucket& bucket, size_t rule, const Detail* detail, uint32_t max, bool dropping);
-  // wordPosition of a path of one word: the lowest costs are read off the lists of early positions. Returns what is left.
-  DocSet SplitByHeads(const Bucket& bucket, size_t rule, const Detail* detail, uint32_t max, bool& dropping);
+  // A large bucket with one path, as far as posting lists tell the costs of its documents. Returns what they do not tell;
+  // nullopt, and nothing is done: lists are of no use.
+  std::optional<DocSet> SplitByLists(const Bucket& bucket, size_t rule, const Detail* detail, uint32_t max, bool& dropping);
+  static std::vector<SweepStep> SweepStepsOf(const Path& path);
   // exactness of words along one path: which of them a document has as typed is known from posting lists.
   void SplitByVerbatim(const Bucket& bucket, size_t rule, const Detail* detail, uint32_t max);
   // The page from the documents that begin with the words of the query, where there are enough of them. True: it is full.

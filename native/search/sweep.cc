@@ -64,7 +64,10 @@ void SmallestGaps(std::span<const Place> left, std::span<const Place> right, uin
 bool PathSweep::Supports(Graph& graph, const std::vector<SweepStep>& path) {
   for (const SweepStep& step : path) {
     Node& node = graph.nodes()[step.node];
-    if (node.term.phrase) return false;
+    if (node.term.phrase) {
+      if (graph.Class(node, 0).phrases.size() != 1) return false;
+      continue;
+    }
     // Typos and ngrams keep to tolerant fields, word by word.
     if (graph.scope().any_exact && (step.typos != 0 || node.ngram())) return false;
     if (step.verbatim) {
@@ -80,7 +83,7 @@ bool PathSweep::Supports(Graph& graph, const std::vector<SweepStep>& path) {
 }
 
 PathSweep::PathSweep(Graph& graph, std::vector<SweepStep> path, uint32_t max_weight)
-    : graph_(graph), path_(std::move(path)), max_weight_(max_weight), places_(path_.size() * 2) {}
+    : graph_(graph), path_(std::move(path)), max_weight_(max_weight), places_(path_.size() * 3) {}
 
 void PathSweep::Run(const DocSet& documents) {
   costs_.clear();
@@ -124,6 +127,14 @@ void PathSweep::RunSegment(size_t segment, const DocSet& documents) {
       if (ordinal == kNoOrdinal || (ordinal >= range.first && ordinal < range.second)) return;
       roles.Add(ordinal, static_cast<Role>(role));
     };
+    if (node.term.phrase) {
+      const std::vector<WordNumber>& phrase = node.classes[0].phrases[0].words;
+      const auto first = std::find_if(phrase.begin(), phrase.end(), [](WordNumber word) { return word != kNoWord; });
+      if (first != phrase.end()) add_word(*first, i, {0, 0});
+      if (phrase.front() != kNoWord) add_word(phrase.front(), path_.size() + i, {0, 0});
+      if (phrase.back() != kNoWord) add_word(phrase.back(), path_.size() * 2 + i, {0, 0});
+      continue;
+    }
     if (step.verbatim) {
       add_word(node.verbatim, i, {0, 0});
       continue;
@@ -159,9 +170,13 @@ PathCosts PathSweep::CostsOf(DocId docid) const {
     uint32_t distance = 0;
     if (previous != nullptr && previous->term.last + 1 == node.term.first) {
       uint32_t forward = kGapNever, backward = kGapNever;
-      SmallestGaps(places_[i - 1], here, forward, backward);
-      // For a short prefix the pairs in the other order are those of the word itself.
-      if (node.short_prefix && path_[i].typos <= 0) {
+      const bool ends_phrase = previous->term.phrase, begins_phrase = node.term.phrase;
+      SmallestGaps(places_[ends_phrase ? path_.size() * 2 + i - 1 : i - 1], begins_phrase ? places_[path_.size() + i] : here,
+                   forward, backward);
+      // A phrase has no pairs in the other order; those of a short prefix are those of the word itself.
+      if (ends_phrase || begins_phrase) {
+        backward = kGapNever;
+      } else if (node.short_prefix && path_[i].typos <= 0) {
         backward = kGapNever;
         uint32_t unused = kGapNever;
         if (forward > 1) SmallestGaps(places_[i - 1], places_[path_.size() + i], unused, backward);

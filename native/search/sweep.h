@@ -1,6 +1,6 @@
 // The costs of one path for every document of a bucket, in one pass over their forward records.
 //
-// Most buckets have one path, and its steps stand for plain words. Then nothing but three small numbers per
+// Most buckets have one path, and its steps stand for plain words or for one phrase. Then nothing but three small numbers per
 // document is needed for the rules proximity, attributeRank and wordPosition: no places are kept. Everything else
 // goes through candidates.h, which gives the same costs (rank.cc).
 //
@@ -50,7 +50,8 @@ class PathSweep {
   std::vector<SweepStep> path_;
   uint32_t max_weight_;
   std::vector<PathCosts> costs_;
-  // Places of each step in the present document; then those of each step's word as typed, where that matters.
+  // Places of each step in the present document (of a phrase those of its first word that is not left out); then those of
+  // each step's word as typed where that matters, or of the phrase's first word; then those of the phrase's last word.
   std::vector<std::vector<Place>> places_;
 };
 

@@ -155,8 +155,8 @@ uint64_t SegmentBuilder::memory_bytes() const {
   return stream_.size() * 4 + words_.memory_bytes() + columns_.memory_bytes() + uint64_t{document_count_} * 12;
 }
 
-void SegmentBuilder::WritePostings(const std::vector<Ordinal>& ordinal_of,
-                                   const std::vector<uint32_t>& by_ordinal) {
+std::vector<Ordinal> SegmentBuilder::WritePostings(const std::vector<Ordinal>& ordinal_of,
+                                                   const std::vector<uint32_t>& by_ordinal) {
   const uint32_t words = words_.size();
   // A word counts once per document and field: it is remembered where it was last seen.
   std::vector<uint64_t> last(words);
@@ -194,7 +194,7 @@ void SegmentBuilder::WritePostings(const std::vector<Ordinal>& ordinal_of,
   std::vector<uint32_t> head_counts(words);
   for_each_head([&](uint32_t term, uint64_t) { ++head_counts[term]; });
 
-  PostingsWriter writer(*file_);
+  PostingsWriter writer(*file_, FrequentMin(document_count_));
   std::vector<uint64_t> heads;     // docid << 3 | position, grouped by word
   std::vector<uint64_t> head_cursor(words);
   std::vector<DocId> at_position[kHeadPositions];
@@ -261,19 +261,20 @@ void SegmentBuilder::WritePostings(const std::vector<Ordinal>& ordinal_of,
     from = until;
   }
   writer.Finish();
+  return writer.FrequentWords();
 }
 
-void SegmentBuilder::WriteForward(const std::vector<Ordinal>& ordinal_of) {
-  ForwardWriter writer(*file_, words_.size());
+Status SegmentBuilder::WriteForward(const std::vector<Ordinal>& ordinal_of, std::vector<Ordinal> frequent) {
+  ForwardWriter writer(*file_, words_.size(), std::move(frequent));
   std::vector<uint32_t> positions;
   std::vector<Ordinal> ordinals;
   bool open = false;
   ForEachStreamDocument(
       stream_,
-      [&](uint32_t, uint32_t fields) {
+      [&](uint32_t docid, uint32_t) {
         if (open) writer.EndDocument();
         open = true;
-        writer.BeginDocument(fields);
+        writer.BeginDocument(docid);
       },
       [&](uint32_t, const StreamField& field) {
         positions.clear();
@@ -289,7 +290,7 @@ void SegmentBuilder::WriteForward(const std::vector<Ordinal>& ordinal_of) {
         writer.AddField(field.field, positions, ordinals);
       });
   if (open) writer.EndDocument();
-  writer.Finish();
+  return writer.Finish();
 }
 
 Status SegmentBuilder::Finish() {
@@ -305,8 +306,8 @@ Status SegmentBuilder::Finish() {
     terms.Add(words_.word(by_ordinal[ordinal]));
   }
   file_->AddSection(kTerms, terms.Finish());
-  WritePostings(ordinal_of, by_ordinal);
-  WriteForward(ordinal_of);
+  std::vector<Ordinal> frequent = WritePostings(ordinal_of, by_ordinal);
+  GANNET_RETURN_IF_ERROR(WriteForward(ordinal_of, std::move(frequent)));
   columns_.Write(*file_);
   return file_->Finish();
 }

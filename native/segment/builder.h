@@ -63,8 +63,9 @@ class SegmentBuilder {
 
  private:
   SegmentBuilder(std::unique_ptr<SegmentFileWriter> file);
-  void WritePostings(const std::vector<Ordinal>& ordinal_of, const std::vector<uint32_t>& by_ordinal);
-  void WriteForward(const std::vector<Ordinal>& ordinal_of);
+  // Returns the frequent words.
+  std::vector<Ordinal> WritePostings(const std::vector<Ordinal>& ordinal_of, const std::vector<uint32_t>& by_ordinal);
+  Status WriteForward(const std::vector<Ordinal>& ordinal_of, std::vector<Ordinal> frequent);
 
   std::unique_ptr<SegmentFileWriter> file_;
   RowsWriter rows_;

@@ -42,6 +42,8 @@ class SegmentFileWriter {
   void Append(std::string_view bytes);
   void EndSection();
   void AddSection(SectionId id, std::string_view bytes);
+  // Where the file lies: temporary ones beside it are on the same device.
+  std::string folder() const { return path_.substr(0, path_.rfind('/')); }
   uint64_t section_bytes() const { return written_ + buffer_.size() - section_begin_; }
 
   // Writes the directory and makes the file durable. Full, Io: the file is gone.

@@ -18,6 +18,9 @@ inline constexpr SectionId kPostingOffsets = 12;   // u64 each, one more than wo
 inline constexpr SectionId kPostingData = 13;
 inline constexpr SectionId kForwardOffsets = 14;   // u64 each, one more than documents
 inline constexpr SectionId kForwardData = 15;
+inline constexpr SectionId kFieldLengths = 16;     // see lengths.h
+inline constexpr SectionId kNeighbourWords = 17;   // optional; see neighbours.h
+inline constexpr SectionId kNeighbourData = 18;
 
 // columns: one directory; see columns.h
 inline constexpr SectionId kColumnDirectory = 20;

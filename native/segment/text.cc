@@ -43,6 +43,8 @@ Result<std::shared_ptr<const TextReader>> TextReader::Open(std::shared_ptr<Segme
   auto terms = fst::Fst::Open(file->ReadAll(kTerms));
   if (!terms.ok()) return terms.status();
   reader->terms_ = *terms;
+  GANNET_ASSIGN_OR_RETURN(reader->lengths_, LengthsReader::Open(*file));
+  GANNET_ASSIGN_OR_RETURN(reader->neighbours_, NeighbourReader::Open(*file));
   if (!meta.ok() || file->corrupt() || reader->ordinal_width_ != OrdinalWidth(words) ||
       reader->terms_.size() != words || reader->posting_offsets_.size() != uint64_t{words} + 1 ||
       reader->forward_offsets_.size() != reader->docids_.size() + 1) {
@@ -175,7 +177,9 @@ int64_t TextReader::Find(DocId docid) const {
   return *found == docid ? found - docids_.begin() : -1;
 }
 
-PostingsWriter::PostingsWriter(SegmentFileWriter& file) : file_(file) { file_.BeginSection(kPostingData); }
+PostingsWriter::PostingsWriter(SegmentFileWriter& file, uint64_t frequent_min) : file_(file), frequent_min_(frequent_min) {
+  file_.BeginSection(kPostingData);
+}
 
 void PostingsWriter::AddList(uint32_t id, std::span<const DocId> docids) {
   AppendPostings(docids, list_bytes_);
@@ -220,15 +224,37 @@ void PostingsWriter::EndWord() {
       begin = list.end;
     }
   }
-  CopyWord(blob_);
+  Append(blob_, total_);
   lists_.clear();
   list_bytes_.clear();
   total_ = 0;
 }
 
 void PostingsWriter::CopyWord(std::string_view blob) {
+  uint64_t documents = 0;
+  TextReader::ForEachList(blob, [&](uint32_t id, std::string_view postings) {
+    if (id < kHeadLists) documents += PostingsCount(postings);
+  });
+  Append(blob, documents);
+}
+
+void PostingsWriter::Append(std::string_view blob, uint64_t documents) {
+  if (documents >= frequent_min_) frequent_.emplace_back(documents, static_cast<Ordinal>(count()));
   file_.Append(blob);
   offsets_.push_back(offsets_.back() + blob.size());
+}
+
+std::vector<Ordinal> PostingsWriter::FrequentWords() const {
+  auto words = frequent_;
+  if (words.size() > kFrequentWordsMax) {
+    const auto more = [](const auto& a, const auto& b) { return a.first != b.first ? a.first > b.first : a.second < b.second; };
+    std::nth_element(words.begin(), words.begin() + kFrequentWordsMax, words.end(), more);
+    words.resize(kFrequentWordsMax);
+  }
+  std::vector<Ordinal> ordinals;
+  for (const auto& [documents, ordinal] : words) ordinals.push_back(ordinal);
+  std::sort(ordinals.begin(), ordinals.end());
+  return ordinals;
 }
 
 void PostingsWriter::Finish() {
@@ -236,12 +262,15 @@ void PostingsWriter::Finish() {
   file_.AddSection(kPostingOffsets, BytesOf(offsets_));
 }
 
-ForwardWriter::ForwardWriter(SegmentFileWriter& file, uint32_t word_count)
-    : file_(file), width_(OrdinalWidth(word_count)), word_count_(word_count) {
+ForwardWriter::ForwardWriter(SegmentFileWriter& file, uint32_t word_count, std::vector<Ordinal> frequent)
+    : file_(file), width_(OrdinalWidth(word_count)), word_count_(word_count),
+      neighbours_(file, std::move(frequent), word_count) {
   file_.BeginSection(kForwardData);
 }
 
-void ForwardWriter::BeginDocument(uint32_t) {
+void ForwardWriter::BeginDocument(DocId docid) {
+  docid_ = docid;
+  neighbours_.BeginDocument(docid);
   head_.clear();
   packed_.clear();
   bits_ = 0;
@@ -267,6 +296,9 @@ void ForwardWriter::AddField(FieldId field, std::span<const uint32_t> positions,
     expected = positions[i] + 1;
   }
   PutBytes(head_, breaks);
+  lengths_.Add(docid_, field, static_cast<uint32_t>(ordinals.size()));
+  neighbours_.BeginField();
+  for (size_t i = 0; i < ordinals.size(); ++i) neighbours_.Add(positions[i], ordinals[i]);
   for (const Ordinal ordinal : ordinals) {
     bits_ |= uint64_t{ordinal} << held_;
     held_ += width_;
@@ -290,7 +322,8 @@ void ForwardWriter::EndDocument() {
   offsets_.push_back(offsets_.back() + record_.size());
 }
 
-bool ForwardWriter::CopyDocument(std::string_view record, uint32_t width, std::span<const Ordinal> new_ordinals) {
+bool ForwardWriter::CopyDocument(DocId docid, std::string_view record, uint32_t width,
+                                 std::span<const Ordinal> new_ordinals) {
   ByteReader reader(record);
   const uint64_t words = reader.Varint();
   const std::string_view head = reader.LengthPrefixed();
@@ -308,8 +341,10 @@ bool ForwardWriter::CopyDocument(std::string_view record, uint32_t width, std::s
   uint64_t bit = 0, bits = 0;
   uint32_t held = 0;
   Ordinal greatest = 0;
+  copied_.resize(words);
   for (uint64_t i = 0; i < words; ++i, bit += width) {
     const Ordinal ordinal = new_ordinals[LoadFixed<uint64_t>(packed.data() + (bit >> 3)) >> (bit & 7) & mask];
+    copied_[i] = ordinal;
     greatest = std::max(greatest, ordinal);
     bits |= uint64_t{ordinal} << held;
     held += width_;
@@ -321,6 +356,7 @@ bool ForwardWriter::CopyDocument(std::string_view record, uint32_t width, std::s
     }
   }
   if (words > 0 && greatest >= word_count_) return false;
+  if (!ListPlaces(docid, head)) return false;
   std::memcpy(out, &bits, sizeof(uint32_t));
   record_.resize(begin + bytes);
   token_count_ += words;
@@ -329,14 +365,43 @@ bool ForwardWriter::CopyDocument(std::string_view record, uint32_t width, std::s
   return true;
 }
 
-void ForwardWriter::Finish() {
+bool ForwardWriter::ListPlaces(DocId docid, std::string_view head) {
+  neighbours_.BeginDocument(docid);
+  size_t at = 0;
+  FieldId field = 0;
+  for (ByteReader reader(head); !reader.done();) {
+    field = static_cast<FieldId>(field + reader.Varint());
+    const uint64_t words = reader.Varint();
+    ByteReader breaks(reader.LengthPrefixed());
+    if (!reader.ok() || words > copied_.size() - at) return false;
+    lengths_.Add(docid, field, static_cast<uint32_t>(words));
+    neighbours_.BeginField();
+    const size_t end = at + words;
+    for (uint32_t position = 0; at < end;) {
+      size_t run_end = end;
+      uint64_t gap = 0;
+      if (!breaks.done()) {
+        run_end = std::min<uint64_t>(end, at + breaks.Varint());
+        gap = breaks.Varint();
+      }
+      for (; at < run_end; ++at, ++position) neighbours_.Add(position, copied_[at]);
+      position += static_cast<uint32_t>(gap);
+    }
+  }
+  return at == copied_.size();
+}
+
+Status ForwardWriter::Finish() {
   file_.EndSection();
   file_.AddSection(kForwardOffsets, BytesOf(offsets_));
+  lengths_.Finish(file_);
+  GANNET_RETURN_IF_ERROR(neighbours_.Finish());
   std::string meta;
   PutVarint(meta, word_count_);
   PutVarint(meta, width_);
   PutVarint(meta, token_count_);
   file_.AddSection(kTextMeta, meta);
+  return Status::Ok();
 }
 
 }  // namespace gannet::segment

@@ -29,6 +29,8 @@
 #include "fst/fst.h"
 #include "segment/doc_places.h"
 #include "segment/file.h"
+#include "segment/lengths.h"
+#include "segment/neighbours.h"
 
 namespace gannet::segment {
 
@@ -154,6 +156,12 @@ class TextReader {
   uint64_t token_count() const { return token_count_; }
   uint32_t ordinal_width() const { return ordinal_width_; }
   const std::shared_ptr<SegmentFile>& file() const { return file_; }
+  const LengthsReader& lengths() const { return lengths_; }
+  // Whether the documents in which `right` follows `left` are listed.
+  bool ListsNeighbours(Ordinal left, Ordinal right) const { return neighbours_.Frequent(left) && neighbours_.Frequent(right); }
+  // Adds them. REQUIRES: they are.
+  void UnionNeighbours(Ordinal left, Ordinal right, DocSetUnion& out) const { neighbours_.Union(*file_, left, right, out); }
+  const NeighbourReader& neighbours() const { return neighbours_; }
 
   // All postings of a word as they are stored; see PostingsWriter.
   std::string_view PostingBlob(Ordinal ordinal) const;
@@ -231,6 +239,8 @@ class TextReader {
   const char* forward_data_ = nullptr;  // where records begin; not checked: for fetching ahead
   uint32_t ordinal_width_ = 1;
   uint64_t token_count_ = 0;
+  LengthsReader lengths_;
+  NeighbourReader neighbours_;
   FoundSets found_;
 };
 
@@ -249,7 +259,8 @@ struct WordOccurrence {
 // number before, the length, the postings (bitmap/postings_codec.h).
 class PostingsWriter {
  public:
-  explicit PostingsWriter(SegmentFileWriter& file);
+  // frequent_min: documents that make a word frequent, fields counted apart.
+  PostingsWriter(SegmentFileWriter& file, uint64_t frequent_min);
   // Lists by ascending id; docids ascending and not empty. An id below kHeadLists is a field, one from there on an
   // early position: see TextReader::UnionHeads.
   void AddList(uint32_t id, std::span<const DocId> docids);
@@ -261,13 +272,19 @@ class PostingsWriter {
   void Finish();
   uint64_t count() const { return offsets_.size() - 1; }
   uint64_t bytes() const { return offsets_.back(); }
+  // The most frequent words, ascending, at most kFrequentWordsMax.
+  std::vector<Ordinal> FrequentWords() const;
 
  private:
   struct List {
     uint32_t id;
     size_t end;  // in list_bytes_
   };
+  void Append(std::string_view blob, uint64_t documents);
+
   SegmentFileWriter& file_;
+  uint64_t frequent_min_;
+  std::vector<std::pair<uint64_t, Ordinal>> frequent_;  // documents, word
   std::vector<uint64_t> offsets_{0};
   // The word at hand.
   std::vector<List> lists_;
@@ -278,26 +295,34 @@ class PostingsWriter {
 // Writes forward records for documents given in docid order.
 class ForwardWriter {
  public:
-  ForwardWriter(SegmentFileWriter& file, uint32_t word_count);
-  void BeginDocument(uint32_t field_count);
+  // frequent: words of which neighbours are listed, ascending.
+  ForwardWriter(SegmentFileWriter& file, uint32_t word_count, std::vector<Ordinal> frequent);
+  void BeginDocument(DocId docid);
   // positions ascending.
   void AddField(FieldId field, std::span<const uint32_t> positions, std::span<const Ordinal> ordinals);
   void EndDocument();
   // A whole document of another segment, its ordinals packed to `width` bits. new_ordinals: by old ordinal, of
   // 2^width elements; kNoOrdinal where the word is gone. False, and nothing is written: the record is damaged.
-  bool CopyDocument(std::string_view record, uint32_t width, std::span<const Ordinal> new_ordinals);
+  bool CopyDocument(DocId docid, std::string_view record, uint32_t width, std::span<const Ordinal> new_ordinals);
   static constexpr Ordinal kNoOrdinal = ~Ordinal{0};
-  // Ends the data section and writes offsets and meta.
-  void Finish();
+  // Ends the data section and writes offsets, lengths, neighbours and meta.
+  Status Finish();
   uint32_t width() const { return width_; }
   uint64_t bytes() const { return offsets_.back(); }
 
  private:
+  // Lengths and neighbours of the words in copied_. False: the head does not fit them.
+  bool ListPlaces(DocId docid, std::string_view head);
+
   SegmentFileWriter& file_;
   uint32_t width_;
   uint32_t word_count_;
   uint64_t token_count_ = 0;
   std::vector<uint64_t> offsets_{0};
+  LengthsWriter lengths_;
+  NeighbourWriter neighbours_;
+  DocId docid_ = 0;
+  std::vector<Ordinal> copied_;
   std::string record_, head_, packed_;
   uint64_t bits_ = 0;  // packed, not yet in packed_
   uint32_t held_ = 0, words_ = 0;

@@ -325,6 +325,41 @@ inline std::map<std::string, std::vector<std::string>> SpellingsIn(const index::
   return out;
 }
 
+// The lists of a segment that say again what its forward index says.
+inline void ExpectLists(const segment::TextReader& text, const std::map<std::pair<FieldId, uint32_t>, std::set<DocId>>& lengths,
+                        const std::map<std::pair<Ordinal, Ordinal>, std::set<DocId>>& neighbours) {
+  const auto docids = [](auto&& add) {
+    DocSetUnion join;
+    add(join);
+    std::vector<uint32_t> all;
+    join.Finish().ToVector(all);
+    return std::set<DocId>(all.begin(), all.end());
+  };
+  std::set<FieldId> fields;
+  for (const auto& [key, set] : lengths) fields.insert(key.first);
+  for (const FieldId field : fields) {
+    for (uint32_t words = 0; words <= segment::kListedLengthMax; ++words) {
+      const auto expected = lengths.find({field, words});
+      EXPECT_EQ(docids([&](DocSetUnion& out) { text.lengths().Union(field, words, out); }),
+                expected == lengths.end() ? std::set<DocId>() : expected->second);
+    }
+  }
+  std::vector<Ordinal> frequent;
+  for (Ordinal word = 0; word < text.terms().size(); ++word) {
+    uint64_t documents = 0;
+    text.ForEachField(word, [&](FieldId, std::string_view postings) { documents += PostingsCount(postings); });
+    if (documents >= segment::FrequentMin(text.document_count())) frequent.push_back(word);
+  }
+  EXPECT_EQ(text.neighbours().words(), frequent);
+  for (const Ordinal left : frequent) {
+    for (const Ordinal right : frequent) {
+      const auto expected = neighbours.find({left, right});
+      EXPECT_EQ(docids([&](DocSetUnion& out) { text.UnionNeighbours(left, right, out); }),
+                expected == neighbours.end() ? std::set<DocId>() : expected->second);
+    }
+  }
+}
+
 // Reads everything back, and checks on the way that the parts of a segment agree with each other.
 inline Content Observe(const index::Snapshot& snapshot) {
   Content content;
@@ -339,9 +374,24 @@ inline Content Observe(const index::Snapshot& snapshot) {
     std::vector<segment::RowField> fields;
     const auto& terms = segment->text->terms();
     EXPECT_TRUE(terms.Verify().ok());
+    std::map<std::pair<FieldId, uint32_t>, std::set<DocId>> lengths;
+    std::map<std::pair<Ordinal, Ordinal>, std::set<DocId>> neighbours;
     for (uint32_t place = 0; place < docids.size(); ++place) {
       const DocId docid = docids[place];
       EXPECT_EQ(segment->text->Find(docid), place);
+      std::pair<uint32_t, Ordinal> last;  // position, word
+      segment->text->ForEachRun(
+          segment->text->ForwardRecord(place),
+          [&](FieldId id, uint32_t words) {
+            lengths[{id, words}].insert(docid);
+            last = {~uint32_t{0}, 0};
+          },
+          [&](FieldId, uint32_t position, const segment::PackedOrdinals& run) {
+            for (uint32_t i = 0; i < run.count; ++i) {
+              if (last.first + 1 == position + i && position + i > 0) neighbours[{last.second, run.at(i)}].insert(docid);
+              last = {position + i, run.at(i)};
+            }
+          });
       if (!segment->live.Contains(docid)) continue;
       const auto row = codec.Expand(segment->rows->at(place));
       EXPECT_TRUE(row.ok());
@@ -374,6 +424,7 @@ inline Content Observe(const index::Snapshot& snapshot) {
       EXPECT_TRUE(all.IsSubsetOf(*segment->documents));
       EXPECT_EQ(segment->text->HasLive(at.ordinal(), nullptr, &segment->live), all.Intersects(segment->live));
     }
+    ExpectLists(*segment->text, lengths, neighbours);
     for (const FieldId field : segment->columns->fields()) {
       const segment::ColumnReader* column = segment->columns->Find(field);
       if (column == nullptr) {

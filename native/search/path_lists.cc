@@ -1,0 +1,150 @@
+#include "search/path_lists.h"
+
+#include <algorithm>
+
+namespace gannet::search {
+namespace {
+
+// Words that stand for a step, beyond which asking the lists of each costs more than reading the documents.
+constexpr size_t kWordsMax = 2000;
+
+struct StepWords {
+  std::vector<Ordinal> frequent, rare;
+};
+
+}  // namespace
+
+template <typename Sink>
+void PathLists::ForEachRange(const SweepStep& step, End end, size_t segment, Sink&& sink) {
+  Node& node = graph_.nodes()[step.node];
+  const auto sink_word = [&](WordNumber word) {
+    if (word == kNoWord) return;
+    if (const Ordinal ordinal = graph_.words()[word].ordinals[segment]; ordinal != kNoOrdinal) sink(ordinal, ordinal + 1);
+  };
+  if (node.term.phrase) {
+    const std::vector<WordNumber>& phrase = graph_.Class(node, 0).phrases[0].words;
+    if (end == End::kLast) return sink_word(phrase.back());
+    const auto real = std::find_if(phrase.begin(), phrase.end(), [](WordNumber word) { return word != kNoWord; });
+    return sink_word(end == End::kFirst ? phrase.front() : real == phrase.end() ? kNoWord : *real);
+  }
+  if (step.verbatim) return sink_word(node.verbatim);
+  const int first = step.typos < 0 ? 0 : step.typos, last = step.typos < 0 ? kTypoClasses - 1 : step.typos;
+  for (int typos = first; typos <= last; ++typos) graph_.ForEachRange(graph_.Class(node, typos), segment, sink);
+}
+
+DocSet PathLists::StepDocuments(const SweepStep& step, const segment::FieldSet& fields) {
+  return graph_.LiveUnion([&](size_t s, const segment::TextReader& text, DocSetUnion& out) {
+    ForEachRange(step, End::kFirstReal, s, [&](Ordinal begin, Ordinal end) { text.UnionRange(begin, end, &fields, out); });
+  });
+}
+
+DocSet PathLists::StepHeads(const SweepStep& step, uint32_t mask) {
+  return graph_.LiveUnion([&](size_t s, const segment::TextReader& text, DocSetUnion& out) {
+    ForEachRange(step, End::kFirstReal, s, [&](Ordinal begin, Ordinal end) { text.UnionHeads(begin, end, mask, out); });
+  });
+}
+
+std::optional<PathLists::Nearest> PathLists::SideBySide(const DocSet& within) {
+  const size_t segments = graph_.snapshot().segments.size();
+  for (const SweepStep& step : path_) {
+    size_t words = 0;
+    for (size_t s = 0; s < segments; ++s) ForEachRange(step, End::kFirst, s, [&](Ordinal begin, Ordinal end) { words += end - begin; });
+    if (words > kWordsMax) return std::nullopt;
+  }
+  const auto words_of = [&](const SweepStep& step, End end, size_t segment, const segment::NeighbourReader& neighbours) {
+    StepWords words;
+    ForEachRange(step, end, segment, [&](Ordinal begin, Ordinal end) {
+      for (Ordinal ordinal = begin; ordinal < end; ++ordinal) {
+        (neighbours.Frequent(ordinal) ? words.frequent : words.rare).push_back(ordinal);
+      }
+    });
+    return words;
+  };
+  Nearest nearest{within, within};  // unsure: here all that are possible
+  for (size_t i = 1; i < path_.size(); ++i) {
+    if (graph_.nodes()[path_[i - 1].node].term.last + 1 != graph_.nodes()[path_[i].node].term.first) continue;
+    const DocSet sure = graph_.LiveUnion([&](size_t s, const segment::TextReader& text, DocSetUnion& out) {
+      const StepWords left = words_of(path_[i - 1], End::kLast, s, text.neighbours());
+      const StepWords right = words_of(path_[i], End::kFirst, s, text.neighbours());
+      for (const Ordinal a : left.frequent) {
+        for (const Ordinal b : right.frequent) text.UnionNeighbours(a, b, out);
+      }
+    });
+    nearest.sure &= sure;
+    // Pairs without a list have a rare word.
+    DocSet unlisted = graph_.LiveUnion([&](size_t s, const segment::TextReader& text, DocSetUnion& out) {
+      for (const bool left : {true, false}) {
+        const StepWords words = words_of(path_[left ? i - 1 : i], left ? End::kLast : End::kFirst, s, text.neighbours());
+        for (const Ordinal word : words.rare) text.UnionPostings(word, nullptr, out);
+      }
+    });
+    unlisted |= sure;
+    nearest.unsure &= unlisted;
+    if (nearest.unsure.empty()) break;
+  }
+  nearest.unsure -= nearest.sure;
+  return nearest;
+}
+
+std::map<uint32_t, DocSet> PathLists::ByAttribute(const DocSet& within, uint32_t max_weight) {
+  const auto& traits = graph_.snapshot().traits;
+  std::map<uint32_t, segment::FieldSet> fields;  // by weight
+  for (size_t f = 0; f < traits.size(); ++f) {
+    const auto field = static_cast<FieldId>(f);
+    if (traits[f].searchable && traits[f].weight < max_weight && graph_.scope().Searches(field)) fields[traits[f].weight].Add(field);
+  }
+  std::map<uint32_t, DocSet> parts;
+  parts[0] = within;
+  for (const SweepStep& step : path_) {
+    const uint32_t slots = graph_.nodes()[step.node].slots();
+    std::map<uint32_t, DocSet> next;
+    for (const auto& [weight, set] : fields) {
+      const DocSet documents = StepDocuments(step, set);
+      for (auto& [cost, part] : parts) {
+        DocSet here = part & documents;
+        if (here.empty()) continue;
+        part -= here;
+        next[cost + weight * slots] |= here;
+      }
+    }
+    for (auto& [cost, part] : parts) {
+      if (!part.empty()) next[cost + max_weight * slots] |= part;
+    }
+    parts = std::move(next);
+  }
+  return parts;
+}
+
+std::vector<DocSet> PathLists::ByPosition(const DocSet& within) {
+  // A word costs 0, 1, 2 at these distances from its place in the query (search.md 2.6.5).
+  constexpr uint32_t kNearest[] = {0, 1, 2}, kReach[] = {0, 1, 4};
+  size_t known = 3;
+  for (const SweepStep& step : path_) {
+    const Node& node = graph_.nodes()[step.node];
+    if (node.slots() != 1) return {};
+    while (known > 0 && static_cast<uint32_t>(node.term.first) + kReach[known - 1] >= segment::kHeadPositions) --known;
+  }
+  std::vector<DocSet> parts(known);
+  if (known == 0) return parts;
+  parts[0] = within;
+  for (const SweepStep& step : path_) {
+    const auto wanted = static_cast<uint32_t>(graph_.nodes()[step.node].term.first);
+    std::vector<DocSet> next(known);
+    DocSet cheaper;
+    for (size_t cost = 0; cost < known; ++cost) {
+      uint32_t mask = 0;
+      for (uint32_t distance = kNearest[cost]; distance <= kReach[cost]; ++distance) {
+        mask |= 1u << (wanted + distance);
+        if (wanted >= distance) mask |= 1u << (wanted - distance);
+      }
+      DocSet documents = StepHeads(step, mask);
+      documents -= cheaper;
+      for (size_t before = 0; before + cost < known; ++before) next[before + cost] |= parts[before] & documents;
+      cheaper |= documents;
+    }
+    parts = std::move(next);
+  }
+  return parts;
+}
+
+}  // namespace gannet::search

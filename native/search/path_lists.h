@@ -1,0 +1,53 @@
+// The costs of one path from posting lists: which documents of a large bucket are the best ones, without reading any.
+//
+// Where a bucket is large, its documents need not be read one by one to split it: the lists of fields tell the cost of
+// attributeRank, the lists of early positions the lowest costs of wordPosition, the neighbours of frequent words which
+// documents have the words of the query side by side. What lists do not tell is left to a sweep (sweep.h), which gives
+// the same costs.
+//
+// REQUIRES, for all: PathSweep::Supports the path. Threads: one owner. Lifetime: dies before the graph.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "bitmap/docset.h"
+#include "search/graph.h"
+#include "search/sweep.h"
+
+namespace gannet::search {
+
+class PathLists {
+ public:
+  PathLists(Graph& graph, const std::vector<SweepStep>& path) : graph_(graph), path_(path) {}
+
+  struct Nearest {
+    DocSet sure;    // in these every word stands right behind the one before
+    DocSet unsure;  // in these perhaps; in no others
+  };
+  // nullopt: too many words stand for a step to ask the lists of each.
+  std::optional<Nearest> SideBySide(const DocSet& within);
+  // All of `within` by cost of attributeRank. max_weight: of the rule.
+  std::map<uint32_t, DocSet> ByAttribute(const DocSet& within, uint32_t max_weight);
+  // Those of `within` whose cost of wordPosition is 0, 1, 2: as many lists as are known, one per cost.
+  std::vector<DocSet> ByPosition(const DocSet& within);
+
+  // Documents that have a word of the step (of a phrase its first) in one of the fields.
+  DocSet StepDocuments(const SweepStep& step, const segment::FieldSet& fields);
+  // Documents that have it at one of the positions of `mask` (bit p: position p, below segment::kHeadPositions).
+  DocSet StepHeads(const SweepStep& step, uint32_t mask);
+
+ private:
+  // Of a phrase: which of its words; kFirstReal leaves out stop words.
+  enum class End { kFirst, kFirstReal, kLast };
+  // Calls sink(Ordinal begin, Ordinal end) for the words that stand for a step in one segment.
+  template <typename Sink>
+  void ForEachRange(const SweepStep& step, End end, size_t segment, Sink&& sink);
+
+  Graph& graph_;
+  const std::vector<SweepStep>& path_;
+};
+
+}  // namespace gannet::search

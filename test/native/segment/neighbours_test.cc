@@ -1,0 +1,105 @@
+#include "segment/neighbours.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <map>
+#include <random>
+#include <set>
+
+#include "segment/layout.h"
+#include "test_seed.h"
+
+namespace gannet::segment {
+namespace {
+
+std::set<DocId> DocidsOf(const NeighbourReader& reader, const SegmentFile& file, Ordinal left, Ordinal right) {
+  DocSetUnion join;
+  reader.Union(file, left, right, join);
+  std::vector<uint32_t> docids;
+  join.Finish().ToVector(docids);
+  return {docids.begin(), docids.end()};
+}
+
+// Random documents over a few words, at docids with gaps; every pair against a plain map.
+void Compare(uint32_t documents, uint32_t gap_max, uint32_t words, uint32_t length_max, std::mt19937_64& random) {
+  const std::string path = std::filesystem::temp_directory_path() / ("neighbours-" + std::to_string(TestSeed()));
+  std::map<std::pair<Ordinal, Ordinal>, std::set<DocId>> expected;
+  std::set<Ordinal> chosen;
+  for (Ordinal word = 0; word < words; ++word) {
+    if (random() % 3 != 0) chosen.insert(word);
+  }
+  {
+    auto file = SegmentFileWriter::Create(path);
+    ASSERT_TRUE(file.ok());
+    NeighbourWriter writer(**file, {chosen.begin(), chosen.end()}, words);
+    DocId docid = 0;
+    for (uint32_t d = 0; d < documents; ++d) {
+      docid += 1 + random() % gap_max;
+      writer.BeginDocument(docid);
+      for (int field = 0; field < 2; ++field) {
+        writer.BeginField();
+        int64_t last = -1;
+        Ordinal before = 0;
+        uint32_t position = static_cast<uint32_t>(random() % 2);
+        for (uint64_t n = random() % (length_max + 1); n > 0; --n) {
+          const auto word = static_cast<Ordinal>(random() % words);
+          writer.Add(position, word);
+          if (last + 1 == position && last >= 0 && chosen.contains(before) && chosen.contains(word)) {
+            expected[{before, word}].insert(docid);
+          }
+          last = position;
+          before = word;
+          position += random() % 5 == 0 ? 8 : 1;
+        }
+      }
+    }
+    ASSERT_TRUE(writer.Finish().ok());
+    ASSERT_TRUE((*file)->Finish().ok());
+  }
+  auto file = SegmentFile::Open(path);
+  ASSERT_TRUE(file.ok());
+  const auto reader = NeighbourReader::Open(**file);
+  ASSERT_TRUE(reader.ok());
+  for (Ordinal word = 0; word < words + 2; ++word) EXPECT_EQ(reader->Frequent(word), chosen.contains(word));
+  for (const Ordinal left : chosen) {
+    for (const Ordinal right : chosen) {
+      const auto found = expected.find({left, right});
+      EXPECT_EQ(DocidsOf(*reader, **file, left, right), found == expected.end() ? std::set<DocId>() : found->second);
+    }
+  }
+  EXPECT_TRUE((*file)->Health().ok());
+  std::filesystem::remove(path);
+}
+
+TEST(Neighbours, EveryPairAgreesWithAPlainMap) {
+  std::mt19937_64 random(TestSeed());
+  for (int round = 0; round < 20; ++round) {
+    Compare(1 + random() % 500, 1 + random() % 2000, 1 + random() % 12, 8, random);
+  }
+}
+
+TEST(Neighbours, BlocksBeyondWhatIsHeldInMemory) {
+  std::mt19937_64 random(TestSeed());
+  Compare(220'000, 2, 40, 30, random);
+}
+
+TEST(Neighbours, WithoutFrequentWordsThereIsNoSection) {
+  const std::string path = std::filesystem::temp_directory_path() / ("neighbours-none-" + std::to_string(TestSeed()));
+  auto writer = SegmentFileWriter::Create(path);
+  ASSERT_TRUE(writer.ok());
+  NeighbourWriter neighbours(**writer, {}, 3);
+  neighbours.BeginDocument(7);
+  neighbours.BeginField();
+  for (uint32_t position = 0; position < 3; ++position) neighbours.Add(position, position);
+  ASSERT_TRUE(neighbours.Finish().ok());
+  ASSERT_TRUE((*writer)->Finish().ok());
+  const auto file = SegmentFile::Open(path);
+  ASSERT_TRUE(file.ok());
+  EXPECT_FALSE((*file)->Has(kNeighbourWords));
+  EXPECT_TRUE(NeighbourReader::Open(**file)->words().empty());
+  std::filesystem::remove(path);
+}
+
+}  // namespace
+}  // namespace gannet::segment
