@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <utility>
@@ -23,6 +24,7 @@ constexpr size_t kBlockBytes = kBlockWords * sizeof(uint64_t);
 constexpr size_t kGatheredMax = 4096;
 constexpr size_t kScatteredPerBlock = 64;  // fewer docids per block are sorted as quickly
 constexpr size_t kCopiedSetMax = 512;
+constexpr size_t kBesideMax = 64;
 
 void SetRange(uint64_t* block, uint32_t begin, uint32_t last) {
   const uint32_t first_word = begin / 64, last_word = last / 64;
@@ -83,7 +85,7 @@ struct DocSetUnion::Scratch {
   }
 };
 
-DocSetUnion::DocSetUnion() : scratch_(Scratch::OfThread()) {}
+DocSetUnion::DocSetUnion(const DocSet* within) : scratch_(Scratch::OfThread()), within_(within) {}
 
 DocSetUnion::~DocSetUnion() {
   for (uint64_t* block : blocks_) {
@@ -107,13 +109,30 @@ void DocSetUnion::AddPostings(std::string_view bytes) {
   uint32_t next = 0;
   for (uint32_t i = 0; i < count; ++i) {
     const uint32_t docid = next + static_cast<uint32_t>(reader.Varint());
-    gathered_.push_back(docid);
+    if (within_ == nullptr || within_->Contains(docid)) gathered_.push_back(docid);
     next = docid + 1;
   }
   Gathered();
 }
 
 void DocSetUnion::AddRoaring(std::string_view bytes) {
+  if (within_ != nullptr) {
+    (DocSetView(bytes).set() & *within_).ToVector(gathered_);
+    Gathered();
+  } else if (only_.empty() && !scattered_) {
+    only_ = bytes;
+  } else {
+    SpreadOnly();
+    Spread(bytes);
+  }
+}
+
+void DocSetUnion::SpreadOnly() {
+  if (!only_.empty()) Spread(std::exchange(only_, {}));
+}
+
+// Into blocks, or to what is gathered.
+void DocSetUnion::Spread(std::string_view bytes) {
   const char* at = bytes.data();
   const auto cookie = LoadFixed<uint32_t>(at);
   at += sizeof(uint32_t);
@@ -163,13 +182,20 @@ void DocSetUnion::AddRoaring(std::string_view bytes) {
 }
 
 void DocSetUnion::Add(std::span<const uint32_t> docids) {
-  gathered_.insert(gathered_.end(), docids.begin(), docids.end());
+  if (within_ == nullptr) {
+    gathered_.insert(gathered_.end(), docids.begin(), docids.end());
+  } else {
+    std::copy_if(docids.begin(), docids.end(), std::back_inserter(gathered_), [&](uint32_t docid) { return within_->Contains(docid); });
+  }
   Gathered();
 }
 
 void DocSetUnion::Add(const DocSet& set) {
   if (set.empty()) return;
-  if (set.size() <= kCopiedSetMax) {
+  if (within_ != nullptr) {
+    (set & *within_).ToVector(gathered_);
+    Gathered();
+  } else if (set.size() <= kCopiedSetMax) {
     set.ToVector(gathered_);
     Gathered();
   } else {
@@ -180,6 +206,7 @@ void DocSetUnion::Add(const DocSet& set) {
 void DocSetUnion::Add(DocSetUnion& part, const DocSet& without) {
   // Clearing bit by bit is for few docids.
   constexpr uint64_t kClearedMax = 1 << 14;
+  part.SpreadOnly();
   if (!part.rest_.empty() || (part.scattered_ && without.size() > kClearedMax)) {
     DocSet set = part.Finish();
     set -= without;
@@ -217,11 +244,20 @@ void DocSetUnion::Gathered() {
 }
 
 void DocSetUnion::Scatter() {
+  SpreadOnly();
   for (const uint32_t docid : gathered_) Block(docid >> 16)[(docid & 0xffff) / 64] |= uint64_t{1} << docid % 64;
   gathered_.clear();
 }
 
 DocSet DocSetUnion::Finish() {
+  // A long list with few docids beside it is copied as it is.
+  if (!only_.empty() && gathered_.size() <= kBesideMax && rest_.empty()) {
+    DocSet set = DocSet::ReadPortable(std::exchange(only_, {}));
+    set.AddMany(gathered_);
+    gathered_.clear();
+    return set;
+  }
+  SpreadOnly();
   DocSet set;
   if (!scattered_ && !gathered_.empty()) {
     const uint32_t most = *std::max_element(gathered_.begin(), gathered_.end());

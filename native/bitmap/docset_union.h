@@ -17,14 +17,17 @@ namespace gannet {
 
 class DocSetUnion {
  public:
-  DocSetUnion();
+  // within: only what it holds is taken, null: everything. For few documents; it must outlive the union.
+  explicit DocSetUnion(const DocSet* within = nullptr);
   ~DocSetUnion();
   DocSetUnion(const DocSetUnion&) = delete;
   DocSetUnion& operator=(const DocSetUnion&) = delete;
 
-  // Bytes of postings_codec.h. REQUIRES: they passed ValidatePostings, or are as AppendPostings wrote them.
+  // Bytes of postings_codec.h. REQUIRES: they passed ValidatePostings, or are as AppendPostings wrote them; they stay
+  // where they are until Finish.
   void AddPostings(std::string_view bytes);
-  // Portable roaring bytes. REQUIRES: they passed ValidateDocSet, or are as DocSet::AppendTo wrote them.
+  // Portable roaring bytes. REQUIRES: they passed ValidateDocSet, or are as DocSet::AppendTo wrote them; they stay where
+  // they are until Finish.
   void AddRoaring(std::string_view bytes);
   void Add(std::span<const uint32_t> docids);  // any order, repeated or not
   void Add(const DocSet& set);
@@ -39,7 +42,12 @@ class DocSetUnion {
   void Scatter();
 
   struct Scratch;
+  void Spread(std::string_view roaring);
+  void SpreadOnly();
+
   Scratch& scratch_;
+  const DocSet* within_;
+  std::string_view only_;  // roaring bytes: the one long list that was added so far
   std::vector<uint32_t> gathered_;
   std::vector<uint64_t*> blocks_;  // by docid / 65536; null where nothing is
   bool scattered_ = false;

@@ -166,8 +166,8 @@ std::optional<Phrase> Graph::FindPhrase(const std::vector<std::optional<std::str
   return phrase;
 }
 
-DocSet Graph::WordDocuments(const IndexWord& word, const segment::FieldSet* fields) const {
-  return LiveUnion([&](size_t s, const segment::TextReader& text, DocSetUnion& out) {
+DocSet Graph::WordDocuments(const IndexWord& word, const segment::FieldSet* fields, const DocSet* within) const {
+  return LiveUnion(within, [&](size_t s, const segment::TextReader& text, DocSetUnion& out) {
     if (word.ordinals[s] != kNoOrdinal) text.UnionPostings(word.ordinals[s], fields, out);
   });
 }
@@ -514,28 +514,40 @@ const Derivations& Graph::Class(Node& node, int typo_class) {
 }
 
 const DocSet& Graph::Documents(Node& node, int typo_class) {
-  Class(node, typo_class);
   Derivations& derivations = node.classes[typo_class];
-  if (derivations.documents) return *derivations.documents;
-  const bool tolerant_only = typo_class > 0 || node.ngram();
-  const segment::FieldSet* fields = tolerant_only ? scope_.tolerant_fields() : scope_.fields();
-  DocSet documents = LiveUnion([&](size_t s, const segment::TextReader& text, DocSetUnion& out) {
-    ForEachRange(derivations, s, [&](Ordinal begin, Ordinal end) { text.UnionRange(begin, end, fields, out); });
-  });
-  for (const Phrase& phrase : derivations.phrases) documents |= PhraseDocuments(phrase);
-  derivations.documents = std::move(documents);
+  if (!derivations.documents) derivations.documents = FindDocuments(node, typo_class, nullptr);
   return *derivations.documents;
 }
 
-DocSet Graph::WordHeads(const IndexWord& word, uint32_t mask) const {
-  return LiveUnion([&](size_t s, const segment::TextReader& text, DocSetUnion& out) {
+DocSet Graph::DocumentsWithin(Node& node, int typo_class, const DocSet& within) {
+  const bool asked = !node.classes[typo_class].documents && within.size() <= kAskedMax;
+  return asked ? FindDocuments(node, typo_class, &within) : Documents(node, typo_class) & within;
+}
+
+DocSet Graph::FindDocuments(Node& node, int typo_class, const DocSet* within) {
+  const Derivations& derivations = Class(node, typo_class);
+  const bool tolerant_only = typo_class > 0 || node.ngram();
+  const segment::FieldSet* fields = tolerant_only ? scope_.tolerant_fields() : scope_.fields();
+  DocSet documents = LiveUnion(within, [&](size_t s, const segment::TextReader& text, DocSetUnion& out) {
+    ForEachRange(derivations, s, [&](Ordinal begin, Ordinal end) { text.UnionRange(begin, end, fields, out); });
+  });
+  for (const Phrase& phrase : derivations.phrases) {
+    DocSet of_phrase = PhraseDocuments(phrase);
+    if (within != nullptr) of_phrase &= *within;
+    documents |= of_phrase;
+  }
+  return documents;
+}
+
+DocSet Graph::WordHeads(const IndexWord& word, uint32_t mask, const DocSet* within) const {
+  return LiveUnion(within, [&](size_t s, const segment::TextReader& text, DocSetUnion& out) {
     const Ordinal ordinal = word.ordinals[s];
     if (ordinal != kNoOrdinal) text.UnionHeads(ordinal, ordinal + 1, mask, out);
   });
 }
 
-DocSet Graph::DocumentsTogether(std::span<const WordNumber> words, uint32_t length) const {
-  return LiveUnion([&](size_t s, const segment::TextReader& text, DocSetUnion& out) {
+DocSet Graph::DocumentsTogether(std::span<const WordNumber> words, uint32_t length, const DocSet* within) const {
+  return LiveUnion(within, [&](size_t s, const segment::TextReader& text, DocSetUnion& out) {
     const auto ordinal_of = [&](WordNumber word) { return words_[word].ordinals[s]; };
     if (std::any_of(words.begin(), words.end(), [&](WordNumber word) { return ordinal_of(word) == kNoOrdinal; })) return;
     text.ForEachField(ordinal_of(words[0]), [&](FieldId field, std::string_view postings) {

@@ -26,6 +26,8 @@ namespace gannet::search {
 inline constexpr size_t kPrefixWordsMax = 1000;
 inline constexpr size_t kOneTypoWordsMax = 150;
 inline constexpr size_t kTwoTypoWordsMax = 50;
+// For so few documents, posting lists are asked for them alone.
+inline constexpr uint64_t kAskedMax = 2048;
 inline constexpr int kTypoClasses = 3;  // derivations with 0, 1 and 2 typos
 
 inline constexpr Ordinal kNoOrdinal = ~Ordinal{0};
@@ -90,31 +92,35 @@ class Graph {
   const index::Snapshot& snapshot() const { return snapshot_; }
   const FieldScope& scope() const { return scope_; }
 
-  // Live documents of all segments. add(size_t segment, const segment::TextReader&, DocSetUnion& out) adds those of one.
+  // Live documents of all segments, or those of them that `within` holds. add(size_t segment, const segment::TextReader&,
+  // DocSetUnion& out) adds those of one segment.
   template <typename AddSegment>
-  DocSet LiveUnion(AddSegment&& add) const;
+  DocSet LiveUnion(const DocSet* within, AddSegment&& add) const;
   // Calls sink(Ordinal begin, Ordinal end) for the words of one class in one segment.
   template <typename Sink>
   void ForEachRange(const Derivations& derivations, size_t segment, Sink&& sink) const;
   // Documents that match a node by derivations of one class, or of any.
   const DocSet& Documents(Node& node, int typo_class);
   const DocSet& Documents(Node& node);
+  // Those of `within`, which may be known without looking for all.
+  DocSet DocumentsWithin(Node& node, int typo_class, const DocSet& within);
   const Derivations& Class(Node& node, int typo_class);
   // Documents that have a word at one of the positions of `mask` (bit p: position p, below segment::kHeadPositions) of any
   // field.
-  DocSet WordHeads(const IndexWord& word, uint32_t mask) const;
+  DocSet WordHeads(const IndexWord& word, uint32_t mask, const DocSet* within) const;
   // Documents with a searched field that holds all the words. length: of that field, in words, at most
   // segment::kListedLengthMax; 0 is any.
-  DocSet DocumentsTogether(std::span<const WordNumber> words, uint32_t length) const;
+  DocSet DocumentsTogether(std::span<const WordNumber> words, uint32_t length, const DocSet* within) const;
   // Documents in which the words of a phrase stand as they must; within `universe`.
   DocSet PhraseDocuments(const Phrase& phrase);
   // A word of the dictionary with live documents, or kNoWord.
   WordNumber FindWord(std::string_view text);
-  DocSet WordDocuments(const IndexWord& word, const segment::FieldSet* fields) const;
+  DocSet WordDocuments(const IndexWord& word, const segment::FieldSet* fields, const DocSet* within = nullptr) const;
   // Phrase of given texts; nullopt when a word is not in the index.
   std::optional<Phrase> FindPhrase(const std::vector<std::optional<std::string>>& words);
 
  private:
+  DocSet FindDocuments(Node& node, int typo_class, const DocSet* within);
   void AddNode(Node node);
   void DeriveZero(Node& node);
   void DeriveTypos(Node& node);
@@ -134,19 +140,23 @@ class Graph {
 };
 
 template <typename AddSegment>
-DocSet Graph::LiveUnion(AddSegment&& add) const {
-  DocSetUnion documents;
+DocSet Graph::LiveUnion(const DocSet* within, AddSegment&& add) const {
+  const bool asked = within != nullptr && within->size() <= kAskedMax;
+  if (asked && within->empty()) return {};
+  DocSetUnion documents(asked ? within : nullptr);
   for (size_t s = 0; s < snapshot_.segments.size(); ++s) {
     const index::SegmentView& view = *snapshot_.segments[s];
     if (view.all_live()) {
       add(s, *view.text, documents);
     } else {
-      DocSetUnion here;
+      DocSetUnion here(asked ? within : nullptr);
       add(s, *view.text, here);
       documents.Add(here, view.dead);
     }
   }
-  return documents.Finish();
+  DocSet all = documents.Finish();
+  if (within != nullptr && !asked) all &= *within;
+  return all;
 }
 
 template <typename Sink>

@@ -32,14 +32,14 @@ void PathLists::ForEachRange(const SweepStep& step, End end, size_t segment, Sin
   for (int typos = first; typos <= last; ++typos) graph_.ForEachRange(graph_.Class(node, typos), segment, sink);
 }
 
-DocSet PathLists::StepDocuments(const SweepStep& step, const segment::FieldSet& fields) {
-  return graph_.LiveUnion([&](size_t s, const segment::TextReader& text, DocSetUnion& out) {
+DocSet PathLists::StepDocuments(const SweepStep& step, const segment::FieldSet& fields, const DocSet& within) {
+  return graph_.LiveUnion(&within, [&](size_t s, const segment::TextReader& text, DocSetUnion& out) {
     ForEachRange(step, End::kFirstReal, s, [&](Ordinal begin, Ordinal end) { text.UnionRange(begin, end, &fields, out); });
   });
 }
 
-DocSet PathLists::StepHeads(const SweepStep& step, uint32_t mask) {
-  return graph_.LiveUnion([&](size_t s, const segment::TextReader& text, DocSetUnion& out) {
+DocSet PathLists::StepHeads(const SweepStep& step, uint32_t mask, const DocSet& within) {
+  return graph_.LiveUnion(&within, [&](size_t s, const segment::TextReader& text, DocSetUnion& out) {
     ForEachRange(step, End::kFirstReal, s, [&](Ordinal begin, Ordinal end) { text.UnionHeads(begin, end, mask, out); });
   });
 }
@@ -63,7 +63,7 @@ std::optional<PathLists::Nearest> PathLists::SideBySide(const DocSet& within) {
   Nearest nearest{within, within};  // unsure: here all that are possible
   for (size_t i = 1; i < path_.size(); ++i) {
     if (graph_.nodes()[path_[i - 1].node].term.last + 1 != graph_.nodes()[path_[i].node].term.first) continue;
-    const DocSet sure = graph_.LiveUnion([&](size_t s, const segment::TextReader& text, DocSetUnion& out) {
+    const DocSet sure = graph_.LiveUnion(&nearest.unsure, [&](size_t s, const segment::TextReader& text, DocSetUnion& out) {
       const StepWords left = words_of(path_[i - 1], End::kLast, s, text.neighbours());
       const StepWords right = words_of(path_[i], End::kFirst, s, text.neighbours());
       for (const Ordinal a : left.frequent) {
@@ -72,14 +72,14 @@ std::optional<PathLists::Nearest> PathLists::SideBySide(const DocSet& within) {
     });
     nearest.sure &= sure;
     // Pairs without a list have a rare word.
-    DocSet unlisted = graph_.LiveUnion([&](size_t s, const segment::TextReader& text, DocSetUnion& out) {
+    DocSet unlisted = graph_.LiveUnion(&nearest.unsure, [&](size_t s, const segment::TextReader& text, DocSetUnion& out) {
       for (const bool left : {true, false}) {
         const StepWords words = words_of(path_[left ? i - 1 : i], left ? End::kLast : End::kFirst, s, text.neighbours());
         for (const Ordinal word : words.rare) text.UnionPostings(word, nullptr, out);
       }
     });
     unlisted |= sure;
-    nearest.unsure &= unlisted;
+    nearest.unsure = std::move(unlisted);
     if (nearest.unsure.empty()) break;
   }
   nearest.unsure -= nearest.sure;
@@ -99,7 +99,7 @@ std::map<uint32_t, DocSet> PathLists::ByAttribute(const DocSet& within, uint32_t
     const uint32_t slots = graph_.nodes()[step.node].slots();
     std::map<uint32_t, DocSet> next;
     for (const auto& [weight, set] : fields) {
-      const DocSet documents = StepDocuments(step, set);
+      const DocSet documents = StepDocuments(step, set, within);
       for (auto& [cost, part] : parts) {
         DocSet here = part & documents;
         if (here.empty()) continue;
@@ -137,7 +137,7 @@ std::vector<DocSet> PathLists::ByPosition(const DocSet& within) {
         mask |= 1u << (wanted + distance);
         if (wanted >= distance) mask |= 1u << (wanted - distance);
       }
-      DocSet documents = StepHeads(step, mask);
+      DocSet documents = StepHeads(step, mask, within);
       documents -= cheaper;
       for (size_t before = 0; before + cost < known; ++before) next[before + cost] |= parts[before] & documents;
       cheaper |= documents;

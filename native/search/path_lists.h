@@ -34,10 +34,10 @@ class PathLists {
   // Those of `within` whose cost of wordPosition is 0, 1, 2: as many lists as are known, one per cost.
   std::vector<DocSet> ByPosition(const DocSet& within);
 
-  // Documents that have a word of the step (of a phrase its first) in one of the fields.
-  DocSet StepDocuments(const SweepStep& step, const segment::FieldSet& fields);
-  // Documents that have it at one of the positions of `mask` (bit p: position p, below segment::kHeadPositions).
-  DocSet StepHeads(const SweepStep& step, uint32_t mask);
+  // Documents of `within` that have a word of the step (of a phrase its first) in one of the fields.
+  DocSet StepDocuments(const SweepStep& step, const segment::FieldSet& fields, const DocSet& within);
+  // Documents of `within` that have it at one of the positions of `mask` (bit p: position p, below segment::kHeadPositions).
+  DocSet StepHeads(const SweepStep& step, uint32_t mask, const DocSet& within);
 
  private:
   // Of a phrase: which of its words; kFirstReal leaves out stop words.

@@ -380,7 +380,7 @@ DocSet Ranker::PerfectDocuments(DocSet within, Path& path) {
   for (uint16_t n = 0; n < graph_->nodes().size(); ++n) {
     Node& node = graph_->nodes()[n];
     if (node.ngram()) continue;
-    within &= graph_->Documents(node, 0);
+    within = graph_->DocumentsWithin(node, 0, within);
     if (within.empty()) break;
     path.push_back({n, 0, false});
   }
@@ -441,7 +441,7 @@ void Ranker::SplitByTypo(const Bucket& bucket, size_t rule, const Detail* detail
             if (node.term.phrase) {
               next = documents & graph_->Documents(node, 0);
             } else if (node.verbatim != kNoWord) {
-              next = documents & graph_->WordDocuments(graph_->words()[node.verbatim], graph_->scope().fields());
+              next = graph_->WordDocuments(graph_->words()[node.verbatim], graph_->scope().fields(), &documents);
             }
           } else {
             next = documents & CheapestClass(step.node, static_cast<int>(typos));
@@ -764,7 +764,7 @@ void Ranker::SplitByVerbatim(const Bucket& bucket, size_t rule, const Detail* de
     if (node.term.phrase) {
       verbatim[i] = graph_->Documents(node, 0) & bucket.documents;
     } else if (graph_->Class(node, 0), node.verbatim != kNoWord) {
-      verbatim[i] = graph_->WordDocuments(graph_->words()[node.verbatim], graph_->scope().fields()) & bucket.documents;
+      verbatim[i] = graph_->WordDocuments(graph_->words()[node.verbatim], graph_->scope().fields(), &bucket.documents);
     }
   }
   // Every choice of words that documents have as typed, by cost.
@@ -836,7 +836,7 @@ bool Ranker::EmitHeads(const Bucket& bucket, size_t rule, const Detail* detail) 
       const auto field = static_cast<FieldId>(f);
       if (snapshot_.traits[f].searchable && snapshot_.traits[f].weight == 0 && graph_->scope().Searches(field)) fields.Add(field);
     }
-    for (const SweepStep& step : steps) first_field &= lists.StepDocuments(step, fields);
+    for (const SweepStep& step : steps) first_field = lists.StepDocuments(step, fields, first_field);
   }
   for (uint32_t bound = 0; bound < 3; ++bound) {
     DocSet near = first_field;
@@ -845,7 +845,7 @@ bool Ranker::EmitHeads(const Bucket& bucket, size_t rule, const Detail* detail) 
       if (wanted + kReach[bound] >= segment::kHeadPositions) return false;
       uint32_t mask = 0;
       for (uint32_t p = wanted > kReach[bound] ? wanted - kReach[bound] : 0; p <= wanted + kReach[bound]; ++p) mask |= 1u << p;
-      near &= lists.StepHeads(step, mask);
+      near = lists.StepHeads(step, mask, near);
     }
     const uint64_t count = near.size();
     if (count < options_.end - seen_) continue;
@@ -977,9 +977,9 @@ void Ranker::SplitByExactAttribute(const Bucket& bucket, size_t rule, const Deta
     possible = bucket.documents;
     for (const auto& [position, word] : wanted) {
       const IndexWord& index_word = graph_->words()[word];
-      possible &= graph_->WordDocuments(index_word, graph_->scope().fields());
+      possible = graph_->WordDocuments(index_word, graph_->scope().fields(), &possible);
       if (position < segment::kHeadPositions) {
-        possible &= graph_->WordHeads(index_word, 1u << position);
+        possible = graph_->WordHeads(index_word, 1u << position, &possible);
       } else {
         listed = false;
       }
@@ -995,7 +995,7 @@ void Ranker::SplitByExactAttribute(const Bucket& bucket, size_t rule, const Deta
     } else if (possible.empty() || (type == MatchType::kExactMatch && count > kCountedWordsMax)) {
       continue;
     } else if (listed) {
-      part.documents = graph_->DocumentsTogether(words, type == MatchType::kExactMatch ? count : 0) & possible;
+      part.documents = graph_->DocumentsTogether(words, type == MatchType::kExactMatch ? count : 0, &possible);
     } else {
       Prepare(Bucket{possible, bucket.paths});
       possible.ForEach([&](uint32_t docid) {
