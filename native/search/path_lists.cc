@@ -1,6 +1,7 @@
 #include "search/path_lists.h"
 
 #include <algorithm>
+#include <functional>
 
 namespace gannet::search {
 namespace {
@@ -86,13 +87,49 @@ std::optional<PathLists::Nearest> PathLists::SideBySide(const DocSet& within) {
   return nearest;
 }
 
-std::map<uint32_t, DocSet> PathLists::ByAttribute(const DocSet& within, uint32_t max_weight) {
+template <typename OfStep>
+DocSet PathLists::OfSum(uint32_t cost, const DocSet& within, OfStep&& of_step) {
+  DocSet found;
+  const std::function<void(size_t, uint32_t, DocSet)> spread = [&](size_t at, uint32_t left, DocSet documents) {
+    if (at == path_.size()) {
+      if (left == 0) found |= documents;
+      return;
+    }
+    // Where a step has a cheaper place, that is what it costs.
+    for (uint32_t own = 0; own <= left && !documents.empty(); ++own) {
+      DocSet here = of_step(path_[at], own, documents);
+      if (here.empty()) continue;
+      if (own < left) documents -= here;
+      spread(at + 1, left - own, std::move(here));
+    }
+  };
+  spread(0, cost, within);
+  return found;
+}
+
+std::map<uint32_t, segment::FieldSet> PathLists::FieldsByWeight(uint32_t max_weight) const {
   const auto& traits = graph_.snapshot().traits;
-  std::map<uint32_t, segment::FieldSet> fields;  // by weight
+  std::map<uint32_t, segment::FieldSet> fields;
   for (size_t f = 0; f < traits.size(); ++f) {
     const auto field = static_cast<FieldId>(f);
     if (traits[f].searchable && traits[f].weight < max_weight && graph_.scope().Searches(field)) fields[traits[f].weight].Add(field);
   }
+  return fields;
+}
+
+DocSet PathLists::AtAttribute(uint32_t cost, const DocSet& within, uint32_t max_weight) {
+  const auto fields = FieldsByWeight(max_weight);
+  return OfSum(cost, within, [&](const SweepStep& step, uint32_t own, const DocSet& documents) {
+    const uint32_t slots = graph_.nodes()[step.node].slots();
+    if (own >= max_weight * slots) return documents;  // what no lighter field has
+    if (own % slots != 0) return DocSet();
+    const auto set = fields.find(own / slots);
+    return set == fields.end() ? DocSet() : StepDocuments(step, set->second, documents);
+  });
+}
+
+std::map<uint32_t, DocSet> PathLists::ByAttribute(const DocSet& within, uint32_t max_weight) {
+  const auto fields = FieldsByWeight(max_weight);
   std::map<uint32_t, DocSet> parts;
   parts[0] = within;
   for (const SweepStep& step : path_) {
@@ -115,36 +152,29 @@ std::map<uint32_t, DocSet> PathLists::ByAttribute(const DocSet& within, uint32_t
   return parts;
 }
 
-std::vector<DocSet> PathLists::ByPosition(const DocSet& within) {
-  // A word costs 0, 1, 2 at these distances from its place in the query (search.md 2.6.5).
-  constexpr uint32_t kNearest[] = {0, 1, 2}, kReach[] = {0, 1, 4};
-  size_t known = 3;
+// A word costs 0, 1, 2 at these distances from its place in the query (search.md 2.6.5).
+constexpr uint32_t kNearest[] = {0, 1, 2}, kReach[] = {0, 1, 4};
+
+uint32_t PathLists::known_positions() const {
+  uint32_t known = 3;
   for (const SweepStep& step : path_) {
     const Node& node = graph_.nodes()[step.node];
-    if (node.slots() != 1) return {};
+    if (node.slots() != 1) return 0;
     while (known > 0 && static_cast<uint32_t>(node.term.first) + kReach[known - 1] >= segment::kHeadPositions) --known;
   }
-  std::vector<DocSet> parts(known);
-  if (known == 0) return parts;
-  parts[0] = within;
-  for (const SweepStep& step : path_) {
+  return known;
+}
+
+DocSet PathLists::AtPosition(uint32_t cost, const DocSet& within) {
+  return OfSum(cost, within, [&](const SweepStep& step, uint32_t own, const DocSet& documents) {
     const auto wanted = static_cast<uint32_t>(graph_.nodes()[step.node].term.first);
-    std::vector<DocSet> next(known);
-    DocSet cheaper;
-    for (size_t cost = 0; cost < known; ++cost) {
-      uint32_t mask = 0;
-      for (uint32_t distance = kNearest[cost]; distance <= kReach[cost]; ++distance) {
-        mask |= 1u << (wanted + distance);
-        if (wanted >= distance) mask |= 1u << (wanted - distance);
-      }
-      DocSet documents = StepHeads(step, mask, within);
-      documents -= cheaper;
-      for (size_t before = 0; before + cost < known; ++before) next[before + cost] |= parts[before] & documents;
-      cheaper |= documents;
+    uint32_t mask = 0;
+    for (uint32_t distance = kNearest[own]; distance <= kReach[own]; ++distance) {
+      mask |= 1u << (wanted + distance);
+      if (wanted >= distance) mask |= 1u << (wanted - distance);
     }
-    parts = std::move(next);
-  }
-  return parts;
+    return StepHeads(step, mask, documents);
+  });
 }
 
 }  // namespace gannet::search

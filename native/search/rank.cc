@@ -722,8 +722,9 @@ std::optional<DocSet> Ranker::SplitByLists(const Bucket& bucket, size_t rule, co
   DocSet rest = bucket.documents;
   const auto descend = [&](DocSet documents, uint32_t cost) {
     if (documents.empty() || Full()) return;
-    rest -= documents;
+    DocSet done = documents;
     Descend(Bucket{std::move(documents), bucket.paths}, rule + 1, AddCost(rule, cost, max, detail), dropping);
+    if (!Full()) rest -= done;
   };
   switch (rules_[rule].kind) {
     case RuleKind::kProximity: {
@@ -743,14 +744,17 @@ std::optional<DocSet> Ranker::SplitByLists(const Bucket& bucket, size_t rule, co
       descend(std::move(nearest->sure), least);
       return rest;
     }
-    case RuleKind::kAttributeRank:
-      for (auto& [cost, documents] : lists.ByAttribute(bucket.documents, max_weight_)) descend(std::move(documents), std::min(cost, max));
+    case RuleKind::kAttributeRank: {
+      // The best documents mostly fill the page; only where they do not is all of it asked for.
+      constexpr uint32_t kAsked = 2;
+      for (uint32_t cost = 0; cost < kAsked && !Full(); ++cost) descend(lists.AtAttribute(cost, rest, max_weight_), cost);
+      if (Full()) return DocSet();
+      for (auto& [cost, documents] : lists.ByAttribute(rest, max_weight_)) descend(std::move(documents), std::min(cost, max));
       return DocSet();
-    case RuleKind::kWordPosition: {
-      std::vector<DocSet> parts = lists.ByPosition(bucket.documents);
-      for (uint32_t cost = 0; cost < parts.size(); ++cost) descend(std::move(parts[cost]), cost);
-      return rest;
     }
+    case RuleKind::kWordPosition:
+      for (uint32_t cost = 0; cost < lists.known_positions() && !Full(); ++cost) descend(lists.AtPosition(cost, rest), cost);
+      return rest;
     default: return std::nullopt;
   }
 }
