@@ -73,34 +73,7 @@ export const FLAG = {
   update: 64,
 } as const;
 
-/** What all rows of a chunk have in common: most filters decide whole chunks by it. */
-export interface ChunkSummary {
-  /** Number of tasks. */
-  count: number;
-  /** Number of tasks by status code. */
-  statusCounts: Uint16Array;
-  /** Bit per status code, and per type code, that occurs. */
-  statuses: number;
-  types: number;
-  linked: boolean;
-  anyCanceled: boolean;
-  /** Of those that have a batch: inclusive, empty when min > max. */
-  batchMin: number;
-  batchMax: number;
-  enqueued: TimeSpan;
-  started: TimeSpan;
-  finished: TimeSpan;
-}
-
-/** Inclusive; `complete`: every task of the chunk has the date. */
-export interface TimeSpan {
-  min: number;
-  max: number;
-  complete: boolean;
-}
-
 export class TaskChunk {
-  #summary: ChunkSummary | null = null;
   readonly buffer: ArrayBuffer;
   readonly status: Uint8Array;
   readonly type: Uint8Array;
@@ -159,7 +132,6 @@ export class TaskChunk {
 
   /** Shows a task as processing. */
   mark(i: number, batchUid: number, startedAt: number): void {
-    this.#summary = null;
     this.status[i] = PROCESSING;
     this.batchUid[i] = batchUid;
     this.startedAt[i] = startedAt;
@@ -167,57 +139,8 @@ export class TaskChunk {
 
   /** Back to enqueued. */
   unmark(i: number): void {
-    this.#summary = null;
     this.status[i] = STATUS_CODES.enqueued;
     this.batchUid[i] = NONE;
     this.startedAt[i] = NaN;
-  }
-
-  /** REQUIRES: columns no longer change but by `mark` and `unmark`. */
-  get summary(): ChunkSummary {
-    return (this.#summary ??= this.#summarise());
-  }
-
-  #summarise(): ChunkSummary {
-    const summary: ChunkSummary = {
-      count: 0,
-      statusCounts: new Uint16Array(STATUS_OF_CODE.length),
-      statuses: 0,
-      types: 0,
-      linked: false,
-      anyCanceled: false,
-      batchMin: NONE,
-      batchMax: -1,
-      enqueued: this.#span(this.enqueuedAt),
-      started: this.#span(this.startedAt),
-      finished: this.#span(this.finishedAt),
-    };
-    for (let i = 0; i < N; i++) {
-      const type = this.type[i]!;
-      if (type === 0) continue;
-      summary.count++;
-      summary.statusCounts[this.status[i]!]!++;
-      summary.statuses |= 1 << this.status[i]!;
-      summary.types |= 1 << type;
-      if ((this.flags[i]! & FLAG.linked) !== 0) summary.linked = true;
-      if (this.canceledBy[i] !== NONE) summary.anyCanceled = true;
-      const batch = this.batchUid[i]!;
-      if (batch === NONE) continue;
-      if (batch < summary.batchMin) summary.batchMin = batch;
-      if (batch > summary.batchMax) summary.batchMax = batch;
-    }
-    return summary;
-  }
-
-  #span(column: Float64Array): TimeSpan {
-    const span: TimeSpan = { min: Infinity, max: -Infinity, complete: true };
-    for (let i = 0; i < N; i++) {
-      if (this.type[i] === 0) continue;
-      const time = column[i]!;
-      if (time < span.min) span.min = time;
-      if (time > span.max) span.max = time;
-      if (Number.isNaN(time)) span.complete = false;
-    }
-    return span;
   }
 }

@@ -24,6 +24,7 @@ import {
   TYPE_CODES,
   TYPE_OF_CODE,
 } from './task-chunk.ts';
+import { TaskDigest } from './task-digest.ts';
 import { matchBatches, matchTasks, type Matches, type TaskTable } from './task-query.ts';
 import type { BatchRow, TaskOutcome, TaskRow } from './task-row.ts';
 
@@ -35,6 +36,9 @@ const GROUP_TASKS_MAX = 2048;
 
 /** Rows of removed tasks and used payloads erased per transaction, in the background. */
 const SWEEP_ROWS = 1000;
+
+/** How long the event loop is held at a time by what can wait. */
+const DIGEST_SLICE_MS = 2;
 
 /** Garbage waits this long for a transaction that it can join: each of its own costs a sync of the disk. */
 const SWEEP_DELAY_MS = 500;
@@ -131,6 +135,7 @@ export class TaskStore implements TaskTable {
   readonly #payloadDir: string;
 
   readonly chunks: (TaskChunk | undefined)[] = [];
+  readonly digest: TaskDigest;
   /** Number of tasks in each batch, by batch uid; 0: no such batch. */
   batchTasks = new Uint32Array(1024);
   taskCount = 0;
@@ -161,6 +166,15 @@ export class TaskStore implements TaskTable {
     this.#payloadDir = payloadDir;
     this.#clock = clock;
     this.#load();
+    this.digest = new TaskDigest(this.chunks);
+    this.#prepareDigest();
+  }
+
+  /** So that the first filter need not wait for the digest of everything. */
+  #prepareDigest(): void {
+    if (!this.#closed && !this.digest.refresh(DIGEST_SLICE_MS)) {
+      setImmediate(() => this.#prepareDigest());
+    }
   }
 
   #load(): void {
@@ -373,6 +387,7 @@ export class TaskStore implements TaskTable {
       for (const uid of uids) {
         const chunk = this.#chunkOf(uid)!;
         chunk.mark(uid % TASKS_PER_CHUNK, batchUid, startedAt);
+        this.digest.changed(Math.floor(uid / TASKS_PER_CHUNK));
         this.#countInBatch(batchUid);
       }
       return { batchUid, startedAt };
@@ -387,6 +402,7 @@ export class TaskStore implements TaskTable {
   #unmark(batchUid: number, uids: readonly number[]): void {
     for (const uid of uids) {
       this.#chunkOf(uid)?.unmark(uid % TASKS_PER_CHUNK);
+      this.digest.changed(Math.floor(uid / TASKS_PER_CHUNK));
       this.#uncountInBatch(batchUid);
     }
     if (this.nextBatchUid === batchUid + 1 && this.batchTasks[batchUid] === 0) {
@@ -531,7 +547,7 @@ export class TaskStore implements TaskTable {
         stage.store(this.#store, tx);
         this.#erasePayloads(tx);
       });
-      stage.publish();
+      stage.publish(this.digest);
       this.nextTaskUid = firstUid + group.length;
       this.taskCount += group.length;
       for (const { uid, numbers } of links) this.linked.set(uid, numbers);
@@ -633,7 +649,7 @@ export class TaskStore implements TaskTable {
       this.#erasePayloads(tx);
     });
 
-    stage.publish();
+    stage.publish(this.digest);
     for (let n = 0; n < joined; n++) this.#countInBatch(end.batchUid);
     this.taskCount -= removed.length;
     for (const [uid, n] of left) for (let k = 0; k < n; k++) this.#uncountInBatch(uid);
@@ -779,9 +795,10 @@ class Stage {
     }
   }
 
-  publish(): void {
+  publish(digest: TaskDigest): void {
     for (const [number, chunk] of this.#edited) {
       this.#live[number] = isVoid(chunk) ? undefined : chunk;
+      digest.changed(number);
     }
   }
 }
