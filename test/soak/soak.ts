@@ -2,7 +2,7 @@
  * A server under a mixed load for a long time, killed now and then, compared with a model all along. At the end:
  * does its memory grow, do its searches become slower?
  *
- *   node --import=tsx test/soak/soak.ts [--minutes 30] [--lives N] [--seed N] [--port 7898] [--dir FOLDER]
+ *   node --import=tsx test/soak/soak.ts [--minutes 30] [--lives N] [--seed N] [--port N] [--dir FOLDER]
  *
  * Memory and times are fitted over the lives of the server: a life ends with a kill, and a new process begins
  * with little memory. The exit status is 0 when nothing differs; growth is printed, not judged.
@@ -14,6 +14,7 @@ import { parseArgs } from 'node:util';
 import { diskMb, privateMb } from '../../perf/process-stats.ts';
 import { percentiles } from '../../perf/statistics.ts';
 import { KillRun } from '../http/kill/support/kills.ts';
+import { freePort } from '../support/free-port.ts';
 import { newSeed } from '../http/kill/support/random.ts';
 import { INDEXES, WORDS } from '../http/kill/support/workload.ts';
 
@@ -23,7 +24,8 @@ const { values } = parseArgs({
     /** Lives of equal length; each but the last ends with a kill. */
     lives: { type: 'string', default: '3' },
     seed: { type: 'string' },
-    port: { type: 'string', default: '7898' },
+    /** Default: a free one. */
+    port: { type: 'string' },
     dir: { type: 'string' },
   },
 });
@@ -47,7 +49,8 @@ async function main(): Promise<void> {
   const lives = Number(values.lives);
   const lifeMs = (Number(values.minutes) * 60_000) / lives;
   console.log(`seed ${seed}, folder ${dir}, ${lives} lives of ${(lifeMs / 60_000).toFixed(1)} min`);
-  const run = new KillRun(dir, Number(values.port), seed);
+  const port = values.port === undefined ? await freePort() : Number(values.port);
+  const run = new KillRun(dir, port, seed);
   const samples: Sample[][] = [];
   try {
     await run.open();

@@ -4,10 +4,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from '../../support/free-port.ts';
 import { settle, tasksFrom } from './support/compare.ts';
 import { addonIsBuilt, ServerProcess } from './support/server-process.ts';
 
-const PORT = 7896;
 const DISK_MIB = 24;
 const DOCUMENTS_PER_TASK = 120;
 /** The store is tried again every ten seconds. */
@@ -67,7 +67,7 @@ describe('a full disk', function () {
   };
 
   it('refuses or fails tasks and tells why, loses nothing acknowledged, and goes on reading', async () => {
-    server = await ServerProcess.start({ dir: join(dir, 'data'), port: PORT });
+    server = await ServerProcess.start({ dir: join(dir, 'data'), port: await freePort() });
     const settings = { pagination: { maxTotalHits: 1_000_000 }, filterableAttributes: ['task'] };
     await server.client.call('PATCH', '/indexes/a/settings', { body: settings });
     await settle(server.client);
@@ -94,7 +94,7 @@ describe('a full disk', function () {
     await sleep(1000);
     const readable = await count();
     await server.kill();
-    server = await ServerProcess.start({ dir: join(dir, 'data'), port: PORT });
+    server = await ServerProcess.start({ dir: join(dir, 'data'), port: await freePort() });
     assert.ok((await count()) >= readable, 'it starts on a full disk, to be read');
     assert.ok(mount('-o', 'remount,size=400m', dir));
     await Promise.race([settle(server.client), sleep(RETRY_MS_MAX)]);
@@ -136,7 +136,7 @@ describe('a full disk', function () {
     assert.equal(last.status, 'succeeded', JSON.stringify(last.error));
     await check();
     await server.kill();
-    server = await ServerProcess.start({ dir: join(dir, 'data'), port: PORT });
+    server = await ServerProcess.start({ dir: join(dir, 'data'), port: await freePort() });
     await check();
   });
 });

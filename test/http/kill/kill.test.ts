@@ -2,7 +2,6 @@ import { addonIsBuilt } from './support/server-process.ts';
 import { runKills } from './support/kills.ts';
 import { newSeed } from './support/random.ts';
 
-const PORT = 7891;
 const KILLS = Number(process.env['KILLS'] ?? 10);
 
 describe('a server killed again and again under load', function () {
@@ -13,6 +12,6 @@ describe('a server killed again and again under load', function () {
   });
 
   it('keeps every acknowledged task, applies it once and in order, and shows nothing half applied', async () => {
-    await runKills({ kills: KILLS, seed: newSeed(), port: PORT, log: console.log });
+    await runKills({ kills: KILLS, seed: newSeed(), log: console.log });
   });
 });

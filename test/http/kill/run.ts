@@ -7,7 +7,7 @@ const { values } = parseArgs({
   options: {
     kills: { type: 'string', default: '200' },
     seed: { type: 'string' },
-    port: { type: 'string', default: '7892' },
+    port: { type: 'string' },
     dir: { type: 'string' },
   },
 });
@@ -15,7 +15,7 @@ const { values } = parseArgs({
 await runKills({
   kills: Number(values.kills),
   seed: values.seed === undefined ? newSeed() : Number(values.seed),
-  port: Number(values.port),
   log: console.log,
+  ...(values.port === undefined ? {} : { port: Number(values.port) }),
   ...(values.dir === undefined ? {} : { dir: values.dir }),
 });

@@ -11,10 +11,10 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { freePort } from '../../support/free-port.ts';
 import { settle, tasksFrom } from './support/compare.ts';
 import { addonIsBuilt, ServerProcess } from './support/server-process.ts';
 
-const PORT = 7895;
 /** Tasks are accepted and wait. */
 const RUN_NOTHING = ['--experimental-max-number-of-batched-tasks', '0'];
 /** More than what the server keeps in memory. */
@@ -52,7 +52,7 @@ describe('files torn by a crash', function () {
   });
 
   async function start(args: readonly string[] = []): Promise<void> {
-    server = await ServerProcess.start({ dir, port: PORT, args });
+    server = await ServerProcess.start({ dir, port: await freePort(), args });
   }
 
   async function add(index: string, first: number, count: number, ndjson = false): Promise<void> {

@@ -3,6 +3,7 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from '../../../support/free-port.ts';
 import { type Client, NoAnswer } from './client.ts';
 import { checkGroup, compareIndexes, settle, tasksFrom } from './compare.ts';
 import { Model } from './model.ts';
@@ -14,7 +15,8 @@ import { INDEXES, Workload, WORDS } from './workload.ts';
 export interface KillOptions {
   kills: number;
   seed: number;
-  port: number;
+  /** Default: a free one. */
+  port?: number;
   /** Told of every life of the server. */
   log: (line: string) => void;
   /** Default: a new one, removed when all is well. */
@@ -43,7 +45,7 @@ const RUN_NOTHING = ['--experimental-max-number-of-batched-tasks', '0'];
 export async function runKills(options: KillOptions): Promise<void> {
   const { kills, seed, log } = options;
   const dir = options.dir ?? mkdtempSync(join(tmpdir(), 'gannet-kill-'));
-  const run = new KillRun(dir, options.port, seed);
+  const run = new KillRun(dir, options.port ?? (await freePort()), seed);
   log(`seed ${seed}, folder ${dir}`);
   try {
     await run.open();
