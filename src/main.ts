@@ -86,9 +86,9 @@ async function run(config: Config): Promise<void> {
     },
   });
   const { store, queue, registry, scheduler } = machine;
-  const keys = new KeyStore(store.table('keys'));
-  const features = new FeatureStore(store.table('features'), config.launchFeatures);
-  const webhooks = new WebhookStore(store.table('webhooks'), launchWebhook(config));
+  const keys = new KeyStore(store);
+  const features = new FeatureStore(store, config.launchFeatures);
+  const webhooks = new WebhookStore(store, launchWebhook(config));
   await createDefaultKeys(keys, clock);
 
   // What a crash left unrecorded is finished before the first request is heard; a full disk may hold that up, and

@@ -1,19 +1,20 @@
-import type { Database } from 'lmdb';
 import { FEATURES, type FeaturePatch, type FeatureSet } from '../contract/features.ts';
+import { Records } from './records.ts';
+import type { Store } from './store.ts';
 
 const KEY = 'features';
 
 /**
  * Which experimental features are on. Launch flags switch features on in addition to what is stored;
- * switching one off lasts until the next start when its flag is given.
+ * switching one off lasts until the next start when its flag is given. See `Records` for when a change counts.
  */
 export class FeatureStore {
-  readonly #db: Database<Partial<FeatureSet>, string>;
+  readonly #records: Records<Partial<FeatureSet>>;
   #current: FeatureSet;
 
-  constructor(db: Database, launchFlags: Partial<FeatureSet> = {}) {
-    this.#db = db as Database<Partial<FeatureSet>, string>;
-    const stored = this.#db.get(KEY) ?? {};
+  constructor(store: Store, launchFlags: Partial<FeatureSet> = {}) {
+    this.#records = new Records(store, 'features');
+    const stored = this.#records.get(KEY) ?? {};
     this.#current = Object.fromEntries(
       FEATURES.map((name) => [name, stored[name] === true || launchFlags[name] === true]),
     ) as FeatureSet;
@@ -24,14 +25,19 @@ export class FeatureStore {
   }
 
   async patch(change: FeaturePatch): Promise<FeatureSet> {
-    const next = { ...this.#current };
+    const before = this.#current;
+    const next = { ...before };
     for (const name of FEATURES) {
       const value = change[name];
       if (typeof value === 'boolean') next[name] = value;
     }
     this.#current = next;
-    await this.#db.put(KEY, next);
-    await this.#db.flushed;
+    try {
+      await this.#records.put(KEY, next);
+    } catch (error) {
+      if (this.#current === next) this.#current = before;
+      throw error;
+    }
     return next;
   }
 }

@@ -1,25 +1,18 @@
-import type { Database } from 'lmdb';
 import type { KeyRecord } from '../contract/keys.ts';
+import { Records } from './records.ts';
+import type { Store } from './store.ts';
 
-/**
- * The API keys, one record per uid.
- *
- * Every record is also held in memory; reads never touch the disk. A write resolves once it is durable.
- * One instance per database.
- */
+/** The API keys, one record per uid; see `Records` for when a change counts. One instance per database. */
 export class KeyStore {
-  readonly #db: Database<KeyRecord, string>;
-  readonly #records = new Map<string, KeyRecord>();
-  #generation = 0;
+  readonly #records: Records<KeyRecord>;
 
-  constructor(db: Database) {
-    this.#db = db as Database<KeyRecord, string>;
-    for (const { key, value } of this.#db.getRange()) this.#records.set(key, value);
+  constructor(store: Store) {
+    this.#records = new Records(store, 'keys');
   }
 
   /** Grows with every change: what was derived from the keys at another generation is stale. */
   get generation(): number {
-    return this.#generation;
+    return this.#records.generation;
   }
 
   get size(): number {
@@ -38,17 +31,11 @@ export class KeyStore {
   }
 
   /** Adds or replaces. */
-  async put(record: KeyRecord): Promise<void> {
-    this.#records.set(record.uid, record);
-    this.#generation++;
-    await this.#db.put(record.uid, record);
-    await this.#db.flushed;
+  put(record: KeyRecord): Promise<void> {
+    return this.#records.put(record.uid, record);
   }
 
-  async remove(uid: string): Promise<void> {
-    this.#records.delete(uid);
-    this.#generation++;
-    await this.#db.remove(uid);
-    await this.#db.flushed;
+  remove(uid: string): Promise<void> {
+    return this.#records.remove(uid);
   }
 }

@@ -1,19 +1,15 @@
-import type { Database } from 'lmdb';
 import { LAUNCH_WEBHOOK_UUID, type WebhookRecord } from '../contract/webhooks.ts';
+import { Records } from './records.ts';
+import type { Store } from './store.ts';
 
-/**
- * The webhooks: those made through the API, and the one given at launch, which is never stored. All are
- * held in memory. A write resolves once it is durable.
- */
+/** The webhooks: those made through the API, and the one given at launch, which is never stored. */
 export class WebhookStore {
-  readonly #db: Database<WebhookRecord, string>;
-  readonly #records = new Map<string, WebhookRecord>();
+  readonly #records: Records<WebhookRecord>;
   readonly #launch: WebhookRecord | null;
 
-  constructor(db: Database, launch: Omit<WebhookRecord, 'uuid'> | null) {
-    this.#db = db as Database<WebhookRecord, string>;
+  constructor(store: Store, launch: Omit<WebhookRecord, 'uuid'> | null) {
+    this.#records = new Records(store, 'webhooks');
     this.#launch = launch === null ? null : { uuid: LAUNCH_WEBHOOK_UUID, ...launch };
-    for (const { key, value } of this.#db.getRange()) this.#records.set(key, value);
   }
 
   /** Ascending uuid, the launch webhook included. */
@@ -32,15 +28,11 @@ export class WebhookStore {
     return this.#records.size;
   }
 
-  async put(record: WebhookRecord): Promise<void> {
-    this.#records.set(record.uuid, record);
-    await this.#db.put(record.uuid, record);
-    await this.#db.flushed;
+  put(record: WebhookRecord): Promise<void> {
+    return this.#records.put(record.uuid, record);
   }
 
-  async remove(uuid: string): Promise<void> {
-    this.#records.delete(uuid);
-    await this.#db.remove(uuid);
-    await this.#db.flushed;
+  remove(uuid: string): Promise<void> {
+    return this.#records.remove(uuid);
   }
 }

@@ -5,7 +5,6 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { open, type RootDatabase } from 'lmdb';
 import { rfc3339, type Clock } from '../../../src/base/clock.ts';
 import { indexNotFound, type ApiError } from '../../../src/contract/errors.ts';
 import {
@@ -18,12 +17,13 @@ import type { TaskRequest, TaskSummary, TaskView } from '../../../src/contract/t
 import type { SearchContext, Services } from '../../../src/http/services.ts';
 import { FeatureStore } from '../../../src/store/feature-store.ts';
 import { KeyStore } from '../../../src/store/key-store.ts';
+import { Store } from '../../../src/store/store.ts';
 
 export interface FakeServices extends Services {
   /** Everything registered, in order. */
   readonly registered: TaskRequest[];
   readonly searches: { uid: string | null; params: unknown; context: SearchContext }[];
-  readonly root: RootDatabase;
+  readonly store: Store;
   readonly dir: string;
   addIndex(uid: string, settings?: Partial<SettingsObject>): void;
   close(): Promise<void>;
@@ -31,9 +31,9 @@ export interface FakeServices extends Services {
 
 export function fakeServices(clock: Clock): FakeServices {
   const dir = mkdtempSync(join(tmpdir(), 'gannet-http-'));
-  const root = open({ path: join(dir, 'store'), maxDbs: 8 });
-  const keys = new KeyStore(root.openDB({ name: 'keys', encoding: 'json' }));
-  const features = new FeatureStore(root.openDB({ name: 'features', encoding: 'json' }));
+  const store = new Store(join(dir, 'store'), 2 ** 26);
+  const keys = new KeyStore(store);
+  const features = new FeatureStore(store);
   const indexes = new Map<string, SettingsObject>();
   const registered: TaskRequest[] = [];
   const searches: FakeServices['searches'] = [];
@@ -91,13 +91,13 @@ export function fakeServices(clock: Clock): FakeServices {
   return {
     registered,
     searches,
-    root,
+    store,
     dir,
     keys,
     features,
     addIndex: (uid, settings = {}) => void indexes.set(uid, { ...defaultSettings(), ...settings }),
     async close() {
-      await root.close();
+      await store.close();
       rmSync(dir, { recursive: true });
     },
     tasks: {

@@ -74,7 +74,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     services,
     authorizer,
     clock,
-    webhooks: new WebhookStore(services.root.openDB({ name: 'webhooks', encoding: 'json' }), null),
+    webhooks: new WebhookStore(services.store, null),
     logs: new Logs('off', 'json', false),
     metrics: new HttpMetrics(() => services.features.get().metrics),
     version: { commitSha: 'unknown', commitDate: 'unknown', pkgVersion: '1.0.0' },

@@ -3,7 +3,6 @@ import { createHmac, randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { open, type RootDatabase } from 'lmdb';
 import jwt from 'jsonwebtoken';
 import { Authorizer } from '../../../src/auth/authorize.ts';
 import { createDefaultKeys, generateMasterKey, keyValue } from '../../../src/auth/keys.ts';
@@ -16,27 +15,28 @@ import {
 import { FakeClock } from '../../../src/base/clock.ts';
 import { ACTIONS, expandAction, type Action } from '../../../src/contract/actions.ts';
 import { KeyStore } from '../../../src/store/key-store.ts';
+import { Store } from '../../../src/store/store.ts';
 
 const MASTER = 'MASTER_KEY';
 const UID = '4bc0887a-0e41-4f3b-935d-0c451dcee9c8';
 const NOW = '2025-03-01T00:00:00Z';
 
 let dir: string;
-let root: RootDatabase;
+let store: Store;
 let keys: KeyStore;
 let clock: FakeClock;
 let authorizer: Authorizer;
 
 beforeEach(() => {
   dir = mkdtempSync(join(tmpdir(), 'gannet-auth-'));
-  root = open({ path: dir, maxDbs: 4 });
-  keys = new KeyStore(root.openDB({ name: 'keys', encoding: 'json' }));
+  store = new Store(dir, 2 ** 26);
+  keys = new KeyStore(store);
   clock = new FakeClock(NOW);
   authorizer = new Authorizer(MASTER, keys, clock);
 });
 
 afterEach(async () => {
-  await root.close();
+  await store.close();
   rmSync(dir, { recursive: true });
 });
 
@@ -107,7 +107,7 @@ describe('Default keys', () => {
 
   it('survive a restart', async () => {
     await createDefaultKeys(keys, clock);
-    const again = new KeyStore(root.openDB({ name: 'keys', encoding: 'json' }));
+    const again = new KeyStore(store);
     assert.deepEqual(again.list(), keys.list());
   });
 });

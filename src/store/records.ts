@@ -1,0 +1,65 @@
+import type { Database } from 'lmdb';
+import type { Store } from './store.ts';
+
+/**
+ * A table of few JSON values, all of them held in memory: reads never touch the disk.
+ *
+ * A change is seen at once, resolves when it is durable, and is taken back when it cannot be stored.
+ */
+export class Records<V> {
+  readonly #store: Store;
+  readonly #table: Database<V, string>;
+  readonly #values = new Map<string, V>();
+  #generation = 0;
+
+  constructor(store: Store, name: string) {
+    this.#store = store;
+    this.#table = store.table<V>(name);
+    for (const { key, value } of this.#table.getRange()) this.#values.set(key, value);
+  }
+
+  /** Grows with every change. */
+  get generation(): number {
+    return this.#generation;
+  }
+
+  get size(): number {
+    return this.#values.size;
+  }
+
+  get(key: string): V | undefined {
+    return this.#values.get(key);
+  }
+
+  values(): Iterable<V> {
+    return this.#values.values();
+  }
+
+  /** Adds or replaces. */
+  put(key: string, value: V): Promise<void> {
+    return this.#change(key, value);
+  }
+
+  remove(key: string): Promise<void> {
+    return this.#change(key, undefined);
+  }
+
+  async #change(key: string, value: V | undefined): Promise<void> {
+    this.#set(key, value);
+    try {
+      await this.#store.commit((tx) => {
+        if (value === undefined) tx.remove(this.#table, key);
+        else tx.put(this.#table, key, value);
+      });
+    } catch (error) {
+      this.#set(key, this.#table.get(key));
+      throw error;
+    }
+  }
+
+  #set(key: string, value: V | undefined): void {
+    this.#generation++;
+    if (value === undefined) this.#values.delete(key);
+    else this.#values.set(key, value);
+  }
+}
