@@ -27,18 +27,6 @@ export const LOG_LEVEL: Schema = {
   additionalProperties: false,
 };
 
-export interface RemotePatch {
-  url?: string;
-  searchApiKey?: string | null;
-  writeApiKey?: string | null;
-}
-
-export interface NetworkPatch {
-  self?: string | null;
-  sharding?: boolean | null;
-  remotes?: Record<string, RemotePatch | null> | null;
-}
-
 export const PATCH_NETWORK: Schema = {
   type: 'object',
   properties: {

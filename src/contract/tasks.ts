@@ -135,6 +135,15 @@ export interface IndexSwapPair {
  */
 export type IndexVisibility = null | ((indexUid: string) => boolean);
 
+/** What an export is asked to do; stored as it is. */
+export interface ExportRequest {
+  type: 'export';
+  url: string;
+  apiKey: string | null;
+  payloadSizeBytes: number;
+  indexes: Record<string, { filter: unknown; overrideSettings: boolean }>;
+}
+
 /** Work to be appended as a task. Everything in it has been validated. */
 export type TaskRequest = TaskRequestBody & { customMetadata?: string };
 
@@ -185,13 +194,7 @@ type TaskRequestBody =
     }
   | { type: 'dumpCreation' }
   | { type: 'snapshotCreation' }
-  | {
-      type: 'export';
-      url: string;
-      apiKey: string | null;
-      payloadSizeBytes: number;
-      indexes: Record<string, { filter: unknown; overrideSettings: boolean }>;
-    };
+  | ExportRequest;
 
 /**
  * ISO 8601 with days and seconds only: the fraction has the fewest of 3, 6 or 9 digits that are exact.

@@ -1,11 +1,7 @@
 import { ApiError } from '../contract/errors.ts';
 
-/** Defaults; see search.md 2.13. */
-export const SEARCHES_PER_CORE = 4;
-export const WAITING_SEARCHES_MAX = 1000;
-export const SEARCH_WAIT_MS_MAX = 60_000;
-
-export interface SearchQueueOptions {
+/** See search.md 2.13; the defaults are those of the launch options. */
+interface SearchQueueOptions {
   /** Searches under way at once. */
   permits: number;
   /** Searches that wait beyond those. */

@@ -1,5 +1,11 @@
 import type { ErrorBody } from '../contract/errors.ts';
-import type { BatchStats, DocumentMethod, TaskDetails, TaskType } from '../contract/tasks.ts';
+import type {
+  BatchStats,
+  DocumentMethod,
+  ExportRequest,
+  TaskDetails,
+  TaskType,
+} from '../contract/tasks.ts';
 
 /**
  * What a task was asked to do, stored once when it is registered. Index uids are not in here but in the
@@ -46,13 +52,7 @@ type TaskRowBody =
     }
   | { type: 'dumpCreation' }
   | { type: 'snapshotCreation' }
-  | {
-      type: 'export';
-      url: string;
-      apiKey: string | null;
-      payloadSizeBytes: number;
-      indexes: Record<string, { filter: unknown; overrideSettings: boolean }>;
-    };
+  | ExportRequest;
 
 export type RowOf<T extends TaskType> = PickRow<TaskRow, T>;
 
