@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { receiveUpload } from '../../../src/http/body.ts';
+import { type Exchange, listenWithLibrary } from '../../../src/http/exchange.ts';
+import type { Socket } from '../../../src/http/socket-types.ts';
+
+/** The side of the socket: what is done to it, in order. */
+class FakeSocket {
+  readonly done: string[] = [];
+  #onData: (chunk: ArrayBuffer, last: boolean) => void = () => {};
+
+  readonly response = {
+    onAborted: () => {},
+    onData: (listener: (chunk: ArrayBuffer, last: boolean) => void) => (this.#onData = listener),
+    pause: () => this.done.push('pause'),
+    // Sets the idle timer of the connection, which then ends it when nothing is written for a while.
+    resume: () => this.done.push('resume'),
+    cork: (write: () => void) => write(),
+    writeStatus: () => {},
+    writeHeader: () => {},
+    end: () => this.done.push('end'),
+  };
+
+  deliver(bytes: number, last = false): void {
+    this.#onData(new ArrayBuffer(bytes), last);
+  }
+}
+
+async function exchangeOver(socket: FakeSocket): Promise<Exchange> {
+  let handler: (res: unknown, req: unknown) => void = () => {};
+  let exchange: Exchange | undefined;
+  const app = {
+    any: (_: string, handle: typeof handler) => (handler = handle),
+    listen: (...[, , , listening]: [string, number, number, (token: unknown) => void]) =>
+      listening({}),
+  };
+  const library = { App: () => app, us_socket_local_port: () => 1 };
+  await listenWithLibrary(library as unknown as Socket.Library, {
+    host: 'localhost',
+    port: 0,
+    tls: null,
+    tlsRequireAuth: false,
+    onExchange: (made) => (exchange = made),
+  });
+  handler(socket.response, {
+    getMethod: () => 'post',
+    getUrl: () => '/',
+    getQuery: () => '',
+    forEach: () => {},
+  });
+  return exchange!;
+}
+
+describe('A connection that waits for its answer', () => {
+  it('is not resumed once the last byte has come, so that its idle timer stays off', async () => {
+    const socket = new FakeSocket();
+    const exchange = await exchangeOver(socket);
+    exchange.receive(() => exchange.pause());
+    socket.deliver(10);
+    assert.deepEqual(socket.done, ['pause']);
+    exchange.resume();
+    socket.deliver(10);
+    socket.deliver(10, true);
+    assert.deepEqual(socket.done, ['pause', 'resume', 'pause']);
+    exchange.resume();
+    assert.deepEqual(socket.done, ['pause', 'resume', 'pause']);
+    exchange.reply(200, [], null);
+    // The next request of the connection is read again.
+    assert.deepEqual(socket.done, ['pause', 'resume', 'pause', 'resume', 'end']);
+  });
+
+  it('is not paused for a last chunk: there is nothing left to wait for', async () => {
+    const socket = new FakeSocket();
+    const exchange = await exchangeOver(socket);
+    exchange.receive(() => exchange.pause());
+    socket.deliver(10, true);
+    exchange.reply(200, [], null);
+    assert.deepEqual(socket.done, ['end']);
+  });
+
+  it('stays so while an upload that arrived during a pause is written to the disk', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'gannet-exchange-'));
+    const socket = new FakeSocket();
+    const exchange = await exchangeOver(socket);
+    const files = {
+      newPayloadFile: () => ({ path: join(folder, 'payload') }),
+      removePayloadFile: () => {},
+    };
+    const upload = receiveUpload(exchange, 1 << 30, files);
+    // More than may wait for the disk; the rest is under way already.
+    for (let n = 0; n < 8; n++) socket.deliver(256 * 1024);
+    socket.deliver(256 * 1024, true);
+    assert.deepEqual(socket.done, ['pause']);
+    assert.ok('file' in (await upload));
+    assert.deepEqual(socket.done, ['pause']);
+    rmSync(folder, { recursive: true });
+  });
+});
