@@ -2,9 +2,10 @@
  * Request bodies. JSON is collected in memory; documents stay in memory while they are small and go to
  * a file when they are not, with the client made to wait for the disk, so that memory stays flat.
  */
-import { close, closeSync, fsync, openSync, write, writeSync } from 'node:fs';
+import { close, closeSync, createReadStream, fsync, openSync, write, writeSync } from 'node:fs';
+import { Readable, Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
-import type { Transform } from 'node:stream';
 import { limitText } from '../base/size.ts';
 import { ApiError, toApiError } from '../contract/errors.ts';
 import { decoder, requestCoding, type Coding } from './encoding.ts';
@@ -13,7 +14,7 @@ import type { Exchange } from './exchange.ts';
 /** Documents up to this many bytes never touch a file. */
 export const UPLOAD_MEMORY_BYTES_MAX = 64 * 1024;
 
-/** Bytes of an upload that may wait for the disk or the decoder before the client is paused. */
+/** Bytes of an upload that may wait for the disk before the client is paused. */
 const UPLOAD_WAITING_BYTES_MAX = 1024 * 1024;
 
 /**
@@ -121,17 +122,35 @@ export interface UploadFiles {
 /**
  * Takes in a body of documents. A file is complete and on disk (fsync) when the promise resolves, and
  * removed when it rejects. Rejects with an `ApiError`; never settles after an abort.
+ *
+ * A compressed body is received as it is and decompressed after its end: while a fast client is read, nothing
+ * that needs another thread makes progress, and what waited for it would fill the memory.
  * @param limit bytes after decoding
  */
-export function receiveUpload(
+export async function receiveUpload(
   exchange: Exchange,
   limit: number,
   files: UploadFiles,
 ): Promise<Upload> {
   const coding = requestCoding(exchange.headers.contentEncoding);
-  if (declaredTooLarge(exchange, coding, limit)) return Promise.reject(payloadTooLarge(limit));
+  if (declaredTooLarge(exchange, coding, limit)) throw payloadTooLarge(limit);
+  const received = await receiveBytes(exchange, new UploadSink(files, limit, coding === null));
+  if (coding === null || ('bytes' in received && received.bytes.length === 0)) return received;
+  try {
+    const upload = await decodeUpload(received, coding, new UploadSink(files, limit, true));
+    if (!exchange.aborted) return upload;
+    if ('file' in upload) files.removePayloadFile(upload.file);
+  } catch (error) {
+    if (!exchange.aborted) throw error;
+  } finally {
+    if ('file' in received) files.removePayloadFile(received.file);
+  }
+  return new Promise(() => {});
+}
+
+/** Rejects with an `ApiError`; never settles after an abort. */
+function receiveBytes(exchange: Exchange, sink: UploadSink): Promise<Upload> {
   return new Promise((resolve, reject) => {
-    const sink = new UploadSink(files, limit);
     let ended = false;
     const fail = (error: unknown): void => {
       if (ended) return;
@@ -140,7 +159,6 @@ export function receiveUpload(
       void sink.discard().then(() => exchange.aborted || reject(toApiError(error)));
     };
     const finish = (): void => {
-      if (ended) return;
       ended = true;
       sink.finish().then(
         (upload) => {
@@ -152,50 +170,41 @@ export function receiveUpload(
       );
     };
     exchange.onAbort(() => fail(new Error('the client went away')));
-    if (coding === null) {
-      sink.onRoom = () => exchange.resume();
-      sink.onError = fail;
-      exchange.receive((chunk, last) => {
-        if (ended) return;
-        if (!sink.write(chunk)) exchange.pause();
-        if (last) finish();
-      });
-    } else receiveCoded(exchange, decoder(coding), coding, sink, { fail, finish });
+    sink.onRoom = () => exchange.resume();
+    sink.onError = fail;
+    exchange.receive((chunk, last) => {
+      if (ended) return;
+      if (!sink.write(chunk)) exchange.pause();
+      if (last && !ended) finish();
+    });
   });
 }
 
-/** Body -> decoder -> sink; each makes the one before it wait. */
-function receiveCoded(
-  exchange: Exchange,
-  stream: Transform,
-  coding: Coding,
-  sink: UploadSink,
-  { fail, finish }: { fail(error: unknown): void; finish(): void },
-): void {
-  let open = true;
-  const stop = (error: unknown): void => {
-    open = false;
-    stream.destroy();
-    fail(error);
+async function decodeUpload(received: Upload, coding: Coding, sink: UploadSink): Promise<Upload> {
+  const source =
+    'bytes' in received
+      ? Readable.from([received.bytes])
+      : createReadStream(received.file, { highWaterMark: BLOCK_BYTES });
+  let failure: unknown = null;
+  const target = new Writable({
+    write(part: Buffer, _, done) {
+      if (sink.write(part)) done();
+      else sink.onRoom = done;
+    },
+  });
+  sink.onError = (error) => {
+    failure ??= error;
+    target.destroy();
   };
-  sink.onRoom = () => stream.resume();
-  sink.onError = stop;
-  stream.on('data', (part: Buffer) => {
-    if (open && !sink.write(part)) stream.pause();
-  });
-  stream.on('drain', () => exchange.resume());
-  stream.on('end', () => open && finish());
-  stream.on('error', (error) => stop(brokenCoding(coding, error.message)));
-  exchange.onAbort(() => stop(new Error('the client went away')));
-  let empty = true;
-  exchange.receive((chunk, last) => {
-    if (!open) return;
-    empty &&= chunk.length === 0;
-    if (chunk.length > 0 && !stream.write(Buffer.from(chunk))) exchange.pause();
-    if (!last) return;
-    if (empty) finish();
-    else stream.end();
-  });
+  const stream = decoder(coding);
+  stream.once('error', (error) => (failure ??= brokenCoding(coding, error.message)));
+  try {
+    await pipeline(source, stream, target);
+    return await sink.finish();
+  } catch (error) {
+    await sink.discard();
+    throw toApiError(failure ?? error);
+  }
 }
 
 /**
@@ -211,6 +220,7 @@ class UploadSink {
   onError: (error: unknown) => void = () => {};
   readonly #files: UploadFiles;
   readonly #limit: number;
+  readonly #durable: boolean;
   #memory: Buffer[] = [];
   #size = 0;
   #path: string | null = null;
@@ -226,9 +236,11 @@ class UploadSink {
   #closed = false;
   #writing: Promise<void> | null = null;
 
-  constructor(files: UploadFiles, limit: number) {
+  /** @param durable the file is on disk when the upload is finished */
+  constructor(files: UploadFiles, limit: number, durable: boolean) {
     this.#files = files;
     this.#limit = limit;
+    this.#durable = durable;
   }
 
   /** Copies `chunk`. false: wait for `onRoom`, although more is accepted. */
@@ -264,7 +276,7 @@ class UploadSink {
     return !this.#full;
   }
 
-  /** Resolves when all is in memory, or on disk. */
+  /** Resolves when all is in memory, or in the file. */
   async finish(): Promise<Upload> {
     this.#closed = true;
     if (this.#path === null) return { bytes: Buffer.concat(this.#memory) };
@@ -275,7 +287,7 @@ class UploadSink {
     const file = this.#file!;
     this.#file = null;
     try {
-      await fsyncAsync(file);
+      if (this.#durable) await fsyncAsync(file);
     } finally {
       await closeAsync(file);
     }

@@ -1,17 +1,23 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
 import { receiveUpload } from '../../../src/http/body.ts';
 import type { Exchange } from '../../../src/http/exchange.ts';
 
 /** A client that keeps sending chunks it has under way when it is told to wait. */
 class FakeExchange {
-  readonly headers = {};
-  readonly aborted = false;
+  readonly headers: { contentEncoding?: string };
+  aborted = false;
   paused = false;
   #onChunk: (chunk: Buffer, last: boolean) => void = () => {};
+
+  constructor(contentEncoding?: string) {
+    this.headers = contentEncoding === undefined ? {} : { contentEncoding };
+  }
 
   onAbort(): void {}
   receive(onChunk: (chunk: Buffer, last: boolean) => void): void {
@@ -56,4 +62,75 @@ describe('An upload', () => {
     assert.deepEqual(await upload, { file: path });
     assert.ok(readFileSync(path).equals(Buffer.concat(sent)));
   });
+
+  it('that is broken off while it is decompressed leaves no file and no answer', async () => {
+    const exchange = new FakeExchange('gzip');
+    const paths: string[] = [];
+    const files = {
+      newPayloadFile: () => ({ path: paths[paths.push(join(folder, String(paths.length))) - 1]! }),
+      removePayloadFile: (path: string) => rmSync(path),
+    };
+    let settled = false;
+    const upload = receiveUpload(exchange as unknown as Exchange, 2 ** 30, files);
+    const end = (): void => void (settled = true);
+    upload.then(end, end);
+    const part = gzipSync(randomBytes(2 ** 20));
+    for (let n = 0; n < 8; n++) exchange.deliver(part);
+    exchange.deliver(Buffer.alloc(0), true);
+    while (paths.length < 2) await sleep(1);
+    exchange.aborted = true;
+    while (paths.some((path) => existsSync(path))) await sleep(1);
+    await sleep(1);
+    assert.equal(settled, false);
+  });
+
+  // A client on the same machine sends so fast that all of it is there before the server can do anything else.
+  const BODY_MB = 256;
+  const GROWTH_MB_MAX = 64;
+
+  for (const coding of [undefined, 'gzip'] as const) {
+    it(`of ${BODY_MB} MB, coding ${coding ?? 'none'}, takes at most ${GROWTH_MB_MAX} MB of memory`, async function () {
+      if (!existsSync('/proc/self/status')) this.skip();
+      const exchange = new FakeExchange(coding);
+      const paths: string[] = [];
+      const files = {
+        newPayloadFile: () => {
+          const path = join(folder, `payload-${paths.length}`);
+          paths.push(path);
+          return { path };
+        },
+        removePayloadFile: (path: string) => rmSync(path),
+      };
+      const megabyte = randomBytes(2 ** 20);
+      // Members of gzip may follow each other.
+      const part = coding === undefined ? megabyte : gzipSync(megabyte);
+      const upload = receiveUpload(exchange as unknown as Exchange, 2 ** 30, files);
+      const before = privateMemory();
+      let peak = before;
+      const sample = (): void => void (peak = Math.max(peak, privateMemory()));
+      const sampler = setInterval(sample, 5);
+      for (let n = 0; n < BODY_MB; n++) {
+        exchange.deliver(part);
+        sample();
+      }
+      exchange.deliver(Buffer.alloc(0), true);
+      const done = (await upload) as { file: string };
+      clearInterval(sampler);
+      sample();
+      assert.equal(statSync(done.file).size, BODY_MB * megabyte.length);
+      assert.deepEqual(
+        paths.filter((path) => existsSync(path)),
+        [done.file],
+        'no other file is left',
+      );
+      const grown = Math.round((peak - before) / 2 ** 20);
+      assert.ok(grown <= GROWTH_MB_MAX, `${grown} MB`);
+    }).timeout(60_000);
+  }
 });
+
+/** What no page cache and no mapped file is part of, bytes. */
+function privateMemory(): number {
+  const status = readFileSync('/proc/self/status', 'utf8');
+  return Number(/RssAnon:\s+(\d+)/.exec(status)![1]) * 1024;
+}
