@@ -107,14 +107,30 @@ export interface ListedTasks {
   next: number | null;
 }
 
-type Work =
-  | {
-      kind: 'append';
-      task: NewTask;
-      resolve: (record: TaskRecord) => void;
-      reject: (error: unknown) => void;
-    }
-  | { kind: 'change'; run: () => Promise<void> | void };
+type Work = Append | Finish | { kind: 'change'; run: () => Promise<void> | void };
+
+interface Append {
+  kind: 'append';
+  task: NewTask;
+  resolve: (record: TaskRecord) => void;
+  reject: (error: unknown) => void;
+}
+
+interface Finish {
+  kind: 'finish';
+  end: BatchEnd;
+  resolve: (finishedAt: number) => void;
+  reject: (error: unknown) => void;
+}
+
+/** A part of a transaction. Exactly one of `publish` and `fail` is called. */
+interface Prepared {
+  write(tx: Transaction): void;
+  /** It is on disk. */
+  publish(): void;
+  /** Nothing is stored. */
+  fail(error: unknown): void;
+}
 
 interface Garbage {
   /** Runs: first, count, ... */
@@ -125,8 +141,8 @@ interface Garbage {
 /**
  * The tasks and batches: durable, and held as columns in memory for filters.
  *
- * Work is done in the order of the calls, one transaction at a time; registrations that wait at the same
- * moment share one. Memory changes only after the transaction is on disk, so readers never see what a
+ * Work is done in the order of the calls, one transaction at a time; registrations and the end of a batch
+ * that wait at the same moment share one, because each costs a sync of the disk. Memory changes only after the transaction is on disk, so readers never see what a
  * crash could take back. That a batch is running is the exception: it is known in memory only.
  */
 export class TaskStore implements TaskTable {
@@ -414,8 +430,10 @@ export class TaskStore implements TaskTable {
    * Stores the end of a batch in one transaction. Afterwards the payloads of its tasks are erased.
    * @returns the time of the end
    */
-  async finish(end: BatchEnd): Promise<number> {
-    return this.#change(() => this.#finish(end));
+  finish(end: BatchEnd): Promise<number> {
+    return new Promise((resolve, reject) => {
+      this.#enqueue({ kind: 'finish', end, resolve, reject });
+    });
   }
 
   /** A name for a new payload file. */
@@ -466,19 +484,64 @@ export class TaskStore implements TaskTable {
         await first.run();
         continue;
       }
-      let end = 0;
-      while (end < this.#work.length && end < GROUP_TASKS_MAX) {
-        const work = this.#work[end]!;
-        if (work.kind !== 'append' || (work.task.late && end > 0)) break;
-        end++;
-      }
-      await this.#appendGroup(this.#work.splice(0, end) as Extract<Work, { kind: 'append' }>[]);
+      await this.#commitGroup(this.#work.splice(0, this.#groupLength()) as (Append | Finish)[]);
     }
     this.#draining = false;
   }
 
-  async #appendGroup(group: readonly Extract<Work, { kind: 'append' }>[]): Promise<void> {
-    const stage = new Stage(this.chunks);
+  /** How many of the first works can share a transaction. */
+  #groupLength(): number {
+    let length = 0;
+    let ends = 0;
+    for (const work of this.#work) {
+      if (work.kind === 'change' || length === GROUP_TASKS_MAX) break;
+      if (work.kind === 'append' && work.task.late && length > 0) break;
+      if (work.kind === 'finish') {
+        // Before it and after it the same uid means different indexes.
+        if (work.end.history !== undefined) return length === 0 ? 1 : length;
+        if (++ends > 1) break;
+      }
+      length++;
+    }
+    return length;
+  }
+
+  async #commitGroup(group: readonly (Append | Finish)[]): Promise<void> {
+    const appends = group.filter((work) => work.kind === 'append');
+    const ends = group.filter((work) => work.kind === 'finish');
+    let stage = new Stage(this.chunks);
+    const parts: Prepared[] = [];
+    if (appends.length > 0) {
+      const part = await this.#prepareAppends(appends, stage);
+      if (part !== null) parts.push(part);
+      else stage = new Stage(this.chunks);
+    }
+    for (const finish of ends) {
+      try {
+        parts.push(this.#prepareFinish(finish, stage));
+      } catch (error) {
+        finish.reject(error);
+        for (const part of parts) part.fail(error);
+        return;
+      }
+    }
+    if (parts.length === 0) return;
+    try {
+      await this.#store.commit((tx) => {
+        for (const part of parts) part.write(tx);
+        stage.store(this.#store, tx);
+        this.#erasePayloads(tx);
+      });
+    } catch (error) {
+      for (const part of parts) part.fail(error);
+      return;
+    }
+    stage.publish(this.digest);
+    for (const part of parts) part.publish();
+  }
+
+  /** null: it has failed, and `stage` is spoiled. */
+  async #prepareAppends(group: readonly Append[], stage: Stage): Promise<Prepared | null> {
     const newNames: number[] = [];
     const numberOf = (indexUid: string): number => {
       const found = this.#numbers.get(indexUid);
@@ -489,6 +552,17 @@ export class TaskStore implements TaskTable {
       return number;
     };
     const files: number[] = [];
+    const fail = (error: unknown): void => {
+      for (const number of newNames.reverse()) {
+        this.#numbers.delete(this.#names[number]!);
+        this.#names.pop();
+      }
+      for (const uid of files) removeFile(this.payloadFile(uid));
+      for (const { task, reject } of group) {
+        if (task.payload !== null && 'file' in task.payload) removeFile(task.payload.file);
+        reject(error);
+      }
+    };
     try {
       const firstUid = this.nextTaskUid;
       const rows: TaskRow[] = [];
@@ -540,37 +614,32 @@ export class TaskStore implements TaskTable {
         await Promise.all(moves);
         syncFolder(this.#payloadDir);
       }
-      await this.#store.commit((tx) => {
-        for (const number of newNames) tx.put(this.#store.indexNames, number, this.#names[number]!);
-        rows.forEach((row, n) => tx.put(this.#store.tasks, firstUid + n, row));
-        for (const { uid, bytes } of payloads) tx.put(this.#store.payloads, uid, bytes);
-        stage.store(this.#store, tx);
-        this.#erasePayloads(tx);
-      });
-      stage.publish(this.digest);
-      this.nextTaskUid = firstUid + group.length;
-      this.taskCount += group.length;
-      for (const { uid, numbers } of links) this.linked.set(uid, numbers);
-      group.forEach(({ resolve }, n) => {
-        const record = this.record(firstUid + n)!;
-        this.onAppend?.(record);
-        resolve(record);
-      });
+      return {
+        fail,
+        write: (tx) => {
+          for (const number of newNames)
+            tx.put(this.#store.indexNames, number, this.#names[number]!);
+          rows.forEach((row, n) => tx.put(this.#store.tasks, firstUid + n, row));
+          for (const { uid, bytes } of payloads) tx.put(this.#store.payloads, uid, bytes);
+        },
+        publish: () => {
+          this.nextTaskUid = firstUid + group.length;
+          this.taskCount += group.length;
+          for (const { uid, numbers } of links) this.linked.set(uid, numbers);
+          group.forEach(({ resolve }, n) => {
+            const record = this.record(firstUid + n)!;
+            this.onAppend?.(record);
+            resolve(record);
+          });
+        },
+      };
     } catch (error) {
-      for (const number of newNames.reverse()) {
-        this.#numbers.delete(this.#names[number]!);
-        this.#names.pop();
-      }
-      for (const uid of files) removeFile(this.payloadFile(uid));
-      for (const { task, reject } of group) {
-        if (task.payload !== null && 'file' in task.payload) removeFile(task.payload.file);
-        reject(error);
-      }
+      fail(error);
+      return null;
     }
   }
 
-  async #finish(end: BatchEnd): Promise<number> {
-    const stage = new Stage(this.chunks);
+  #prepareFinish({ end, resolve, reject }: Finish, stage: Stage): Prepared {
     const finishedAt = this.now();
     const outcomes: { uid: number; outcome: TaskOutcome }[] = [];
     const stats: BatchStats = {
@@ -632,37 +701,38 @@ export class TaskStore implements TaskTable {
     };
 
     const history = end.history === undefined ? null : this.#renumber(end.history, stage);
-    await this.#store.commit((tx) => {
-      tx.put(this.#store.batches, end.batchUid, batch);
-      tx.put(this.#store.meta, 'nextBatchUid', Math.max(this.nextBatchUid, end.batchUid + 1));
-      for (const { uid, outcome } of outcomes) tx.put(this.#store.outcomes, uid, outcome);
-      if (removed.length > 0) tx.put(this.#store.meta, 'garbage', garbage);
-      if (history !== null) {
-        for (const [number, name] of history.names) tx.put(this.#store.indexNames, number, name);
-        for (const [uid, row] of history.rows) tx.put(this.#store.tasks, uid, row);
-      }
-      for (const [uid, record] of end.indexes ?? []) {
-        if (record === null) tx.remove(this.#store.indexes, uid);
-        else tx.put(this.#store.indexes, uid, record);
-      }
-      stage.store(this.#store, tx);
-      this.#erasePayloads(tx);
-    });
-
-    stage.publish(this.digest);
-    for (let n = 0; n < joined; n++) this.#countInBatch(end.batchUid);
-    this.taskCount -= removed.length;
-    for (const [uid, n] of left) for (let k = 0; k < n; k++) this.#uncountInBatch(uid);
-    for (const uid of removed) this.linked.delete(uid);
-    this.#garbage = garbage;
-    if (history !== null) {
-      for (const [number, name] of history.names) this.#setName(number, name);
-      for (const [uid, numbers] of history.links) this.linked.set(uid, numbers);
-    }
-    for (const uid of files) removeFile(this.payloadFile(uid));
-    this.#usedPayloads.push(...tablePayloads);
-    this.#sweep();
-    return finishedAt;
+    return {
+      fail: reject,
+      write: (tx) => {
+        tx.put(this.#store.batches, end.batchUid, batch);
+        tx.put(this.#store.meta, 'nextBatchUid', Math.max(this.nextBatchUid, end.batchUid + 1));
+        for (const { uid, outcome } of outcomes) tx.put(this.#store.outcomes, uid, outcome);
+        if (removed.length > 0) tx.put(this.#store.meta, 'garbage', garbage);
+        if (history !== null) {
+          for (const [number, name] of history.names) tx.put(this.#store.indexNames, number, name);
+          for (const [uid, row] of history.rows) tx.put(this.#store.tasks, uid, row);
+        }
+        for (const [uid, record] of end.indexes ?? []) {
+          if (record === null) tx.remove(this.#store.indexes, uid);
+          else tx.put(this.#store.indexes, uid, record);
+        }
+      },
+      publish: () => {
+        for (let n = 0; n < joined; n++) this.#countInBatch(end.batchUid);
+        this.taskCount -= removed.length;
+        for (const [uid, n] of left) for (let k = 0; k < n; k++) this.#uncountInBatch(uid);
+        for (const uid of removed) this.linked.delete(uid);
+        this.#garbage = garbage;
+        if (history !== null) {
+          for (const [number, name] of history.names) this.#setName(number, name);
+          for (const [uid, numbers] of history.links) this.linked.set(uid, numbers);
+        }
+        for (const uid of files) removeFile(this.payloadFile(uid));
+        this.#usedPayloads.push(...tablePayloads);
+        this.#sweep();
+        resolve(finishedAt);
+      },
+    };
   }
 
   #setName(number: number, name: string): void {

@@ -68,6 +68,96 @@ describe('the task store', () => {
     assert.ok(store.size().diskBytes - before < 300 * 4096, 'not one page per task');
   });
 
+  /** How often the store commits while `work` is done. */
+  async function commitsOf(work: () => Promise<unknown>): Promise<number> {
+    const { commit } = store;
+    let commits = 0;
+    store.commit = (write) => {
+      commits++;
+      return commit.call(store, write);
+    };
+    await work();
+    store.commit = commit;
+    return commits;
+  }
+
+  it('the end of a batch and the registrations of that moment share a commit', async () => {
+    await tasks.append(plain());
+    const { batchUid, startedAt } = await tasks.begin([0]);
+    const ends = [{ uid: 0, status: 'succeeded', result: 1 } as const];
+    const end = { batchUid, startedAt, strategy: 'test', details: {}, ends };
+    const commits = await commitsOf(() =>
+      Promise.all([tasks.append(plain()), tasks.finish(end), tasks.append(plain())]),
+    );
+    assert.equal(commits, 1);
+    const check = (): void => {
+      assert.deepEqual(
+        [0, 1, 2].map((uid) => tasks.record(uid)?.status),
+        ['succeeded', 'enqueued', 'enqueued'],
+      );
+      assert.equal(tasks.record(0)?.batchUid, batchUid);
+    };
+    check();
+    await close();
+    open();
+    check();
+  });
+
+  it('registrations around an exchange of histories belong to the index that has the uid then', async () => {
+    await Promise.all([tasks.append(plain()), tasks.append(plain({ indexUid: 'b' }))]);
+    const { batchUid, startedAt } = await tasks.begin([0]);
+    const ends = [{ uid: 0, status: 'succeeded', result: 1 } as const];
+    const history = { pairs: [['a', 'b']], before: 1 } as const;
+    await Promise.all([
+      tasks.append(plain({ indexUid: 'a' })),
+      tasks.finish({ batchUid, startedAt, strategy: 'test', details: {}, ends, history }),
+      tasks.append(plain({ indexUid: 'a' })),
+    ]);
+    const check = (): void =>
+      assert.deepEqual(
+        [0, 1, 2, 3].map((uid) => tasks.record(uid)?.indexUid),
+        ['b', 'b', 'a', 'a'],
+      );
+    check();
+    await close();
+    open();
+    check();
+  });
+
+  it('the end of a batch is stored although a registration of that moment is refused', async () => {
+    await tasks.append(plain());
+    const { batchUid, startedAt } = await tasks.begin([0]);
+    const ends = [{ uid: 0, status: 'succeeded', result: 1 } as const];
+    const missing = { file: join(dir, 'payloads', 'missing'), size: 1 };
+    const [refused, ended] = await Promise.allSettled([
+      tasks.append(plain({ payload: missing })),
+      tasks.finish({ batchUid, startedAt, strategy: 'test', details: {}, ends }),
+    ]);
+    assert.deepEqual([refused.status, ended.status], ['rejected', 'fulfilled']);
+    assert.equal(tasks.record(0)?.status, 'succeeded');
+    assert.equal(tasks.taskCount, 1);
+  });
+
+  it('when the disk refuses, neither the end of a batch nor a registration has happened', async () => {
+    await tasks.append(plain());
+    const { batchUid, startedAt } = await tasks.begin([0]);
+    const ends = [{ uid: 0, status: 'succeeded', result: 1 } as const];
+    const end = { batchUid, startedAt, strategy: 'test', details: {}, ends };
+    const { commit } = store;
+    store.commit = () => Promise.reject(new Error('the disk is full'));
+    const both = await Promise.allSettled([tasks.append(plain()), tasks.finish(end)]);
+    store.commit = commit;
+    assert.deepEqual(
+      both.map(({ status }) => status),
+      ['rejected', 'rejected'],
+    );
+    assert.equal(tasks.record(0)?.status, 'processing');
+    assert.equal(tasks.taskCount, 1);
+    await tasks.finish(end);
+    assert.equal((await tasks.append(plain())).uid, 1);
+    assert.equal(tasks.record(0)?.status, 'succeeded');
+  });
+
   it('a group that cannot be stored leaves nothing behind, and the next one is not disturbed', async () => {
     const missing = { file: join(dir, 'payloads', 'missing'), size: 1 };
     const group = await Promise.allSettled([
