@@ -3,10 +3,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '../test/http/kill/support/client.ts';
 import { Random } from '../test/http/kill/support/random.ts';
 import type { ServerProcess } from '../test/http/kill/support/server-process.ts';
+import { postAll } from './additions.ts';
 import type { Document } from './corpus.ts';
 import { CpuClock, cpuSeconds, diskMb, MemoryPeak, privateMb } from './process-stats.ts';
 import { makeQueries, type Query } from './queries.ts';
-import { type Figures, OpenLoop, percentiles, prefixed } from './statistics.ts';
+import { type Figures, medians, OpenLoop, percentiles, prefixed } from './statistics.ts';
 import { requestsPerSecond } from './throughput.ts';
 import type { Measure, Workload } from './workload.ts';
 
@@ -48,6 +49,8 @@ export async function measure(workload: Workload, bench: Bench): Promise<Figures
       return measureRequests(what, seed, bench);
     case 'updates':
       return measureUpdates(what, seed, bench);
+    case 'additions':
+      return measureAdditions(what, bench);
     case 'start':
       return measureStart(bench);
   }
@@ -290,6 +293,38 @@ async function measureUpdates(
     ...prefixed('toSearchableWhileSearching', percentiles(underLoad)),
     failures: rest.failures + during.failures + changing.failures,
   };
+}
+
+/** Into an index of their own. */
+async function measureAdditions(
+  { documents, connections, rounds }: Of<'additions'>,
+  { server, sample, scale }: Bench,
+): Promise<Figures> {
+  const { client, pid, port } = server;
+  const index = 'additions';
+  const count = scaled(documents, scale);
+  const bodies = Array.from({ length: count }, (_, n) =>
+    JSON.stringify([{ ...sample[n % sample.length]!, id: String(n) }]),
+  );
+  const runs: Figures[] = [];
+  for (let round = 0; round < rounds; round++) {
+    const cpu = new CpuClock(pid);
+    const path = `/indexes/${index}/documents`;
+    const { seconds, milliseconds, failures } = await postAll({ port, path, bodies, connections });
+    const accepted = performance.now();
+    if (failures > 0) throw new Error(`${failures} additions were not accepted`);
+    await finished(client);
+    const appliedAfterMs = performance.now() - accepted;
+    const { mainMs, otherMs } = cpu.lap();
+    runs.push({
+      acceptedPerSecond: count / seconds,
+      appliedAfterMs,
+      ...prefixed('accepted', percentiles(milliseconds)),
+      'cpu.perDocumentMs': (mainMs + otherMs) / count,
+      'cpu.mainPerDocumentMs': mainMs / count,
+    });
+  }
+  return medians(runs);
 }
 
 async function measureStart(bench: Bench): Promise<Figures> {

@@ -16,6 +16,16 @@ export function percentiles(milliseconds: number[]): Percentiles {
   return { p50Ms: at(0.5), p95Ms: at(0.95), p99Ms: at(0.99), maxMs: milliseconds.at(-1)! };
 }
 
+/** Of each figure over several runs. */
+export function medians(runs: readonly Figures[]): Figures {
+  return Object.fromEntries(
+    Object.keys(runs[0] ?? {}).map((name) => {
+      const values = runs.map((run) => run[name]!).sort((a, b) => a - b);
+      return [name, values[values.length >> 1]!];
+    }),
+  );
+}
+
 export function prefixed(prefix: string, figures: object): Figures {
   return Object.fromEntries(
     Object.entries(figures as Figures).map(([name, value]) => [`${prefix}.${name}`, value]),

@@ -46,6 +46,13 @@ export type Measure =
       searchesPerSecond: number;
       seconds: number;
     }
+  | {
+      kind: 'additions';
+      /** One per request, so many in each round; the median of the rounds counts. */
+      documents: number;
+      connections: number;
+      rounds: number;
+    }
   | { kind: 'start' };
 
 export interface QueryModel {
@@ -66,7 +73,7 @@ const FOLDER = fileURLToPath(new URL('./workloads/', import.meta.url));
 
 /** In the order in which they run: those that change the index come last. */
 export function readWorkloads(): Workload[] {
-  const order = ['indexing', 'search', 'requests', 'throughput', 'start', 'updates'];
+  const order = ['indexing', 'search', 'requests', 'throughput', 'start', 'additions', 'updates'];
   const rank = ({ measure }: Workload): number => order.indexOf(measure.kind);
   return readdirSync(FOLDER)
     .filter((name) => name.endsWith('.json'))
