@@ -104,6 +104,11 @@ Napi::Value CloseIndex(const Napi::CallbackInfo& info) {
   return info.Env().Undefined();
 }
 
+Napi::Value IsMerging(const Napi::CallbackInfo& info) {
+  const auto open = IndexOf(info);
+  return Napi::Boolean::New(info.Env(), open && open->merging);
+}
+
 Napi::Value IndexState(const Napi::CallbackInfo& info) {
   const auto open = IndexOf(info);
   if (!open) return info.Env().Undefined();
@@ -352,6 +357,7 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   add("configure", Configure);
   add("openIndex", OpenIndexAt);
   add("closeIndex", CloseIndex);
+  add("isMerging", IsMerging);
   add("indexState", IndexState);
   add("search", Query<search::ExecuteSearch>);
   add("facetSearch", Query<search::ExecuteFacetSearch>);

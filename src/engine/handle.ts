@@ -11,7 +11,7 @@ export class IndexHandle {
   readonly #native: NativeAddon;
   readonly #handle: number;
   busy = 0;
-  /** Of the registry: greater is more recent. */
+  /** Of the registry, milliseconds of a steady clock. */
   lastUse = 0;
 
   constructor(native: NativeAddon, dir: string) {
@@ -59,6 +59,10 @@ export class IndexHandle {
 
   batchProgress(): BatchProgress | null {
     return JSON.parse(this.#native.batchProgress(this.#handle)) as BatchProgress | null;
+  }
+
+  isMerging(): boolean {
+    return this.#native.isMerging(this.#handle);
   }
 
   close(): void {

@@ -14,6 +14,8 @@ export interface NativeAddon {
   openIndex(dir: string): number;
   /** Closes it once running work has ended. A second call does nothing. */
   closeIndex(handle: number): void;
+  /** Whether segments are being merged, or will be: closing the index would stop that until its next batch. */
+  isMerging(handle: number): boolean;
   /** JSON text of {@link IndexState}: the last committed state. */
   indexState(handle: number): string;
 

@@ -11,6 +11,19 @@ import type { IndexState, NativeAddon } from './native.ts';
 /** Indexes kept open; beyond, the one used longest ago is closed. Bounds mapped memory and open files. */
 export const OPEN_INDEXES_MAX = 256;
 
+/** So many stay open however long they are not used: a server of few indexes never waits for one. */
+export const RESTING_INDEXES_MAX = 32;
+
+/** An index that has not been used for so long is at rest. */
+export const REST_MS = 60_000;
+
+export interface OpenLimits {
+  open: number;
+  resting: number;
+  /** Milliseconds of a steady clock. */
+  now: () => number;
+}
+
 /** What the store knows of an index: enough for every list and statistic without opening it. */
 export interface IndexRecord {
   /** Name of its folder. */
@@ -64,7 +77,7 @@ export class IndexEntry {
   /** Opens the index when needed. Throws `ApiError`. */
   get handle(): IndexHandle {
     const handle = (this.#handle ??= this.#registry.open(this));
-    handle.lastUse = this.#registry.tick();
+    handle.lastUse = this.#registry.now();
     return handle;
   }
 
@@ -98,19 +111,23 @@ export class IndexRegistry {
   readonly #entries = new Map<string, IndexEntry>();
   readonly #open = new Set<IndexEntry>();
   #sorted: [string, IndexEntry][] | null = null;
-  #uses = 0;
-  readonly #openMax: number;
+  readonly #limits: OpenLimits;
 
   /** @param dir folder that holds one folder per index, named by its uuid */
   constructor(
     native: NativeAddon,
     dir: string,
     records: Iterable<readonly [uid: string, record: IndexRecord]>,
-    openMax = OPEN_INDEXES_MAX,
+    limits: Partial<OpenLimits> = {},
   ) {
     this.#native = native;
     this.#dir = dir;
-    this.#openMax = openMax;
+    this.#limits = {
+      open: OPEN_INDEXES_MAX,
+      resting: RESTING_INDEXES_MAX,
+      now: () => performance.now(),
+      ...limits,
+    };
     for (const [uid, record] of records) this.#entries.set(uid, new IndexEntry(this, record));
   }
 
@@ -184,7 +201,9 @@ export class IndexRegistry {
 
   /** For `IndexEntry` only. */
   open(entry: IndexEntry): IndexHandle {
-    if (this.#open.size >= this.#openMax) this.#closeIdle();
+    while (this.#open.size >= this.#limits.open && this.#closeOldest()) {
+      // Several, when more were open because all were in use.
+    }
     let handle: IndexHandle;
     try {
       handle = new IndexHandle(this.#native, this.#dirOf(entry.uuid));
@@ -196,18 +215,29 @@ export class IndexRegistry {
   }
 
   /** For `IndexEntry` only. */
-  tick(): number {
-    return ++this.#uses;
+  now(): number {
+    return this.#limits.now();
   }
 
-  #closeIdle(): void {
+  /** Closes what is at rest, beyond what may stay open. To be called now and then. */
+  closeResting(): void {
+    const since = this.#limits.now() - REST_MS;
+    const byUse = [...this.#open].sort((a, b) => lastUse(b) - lastUse(a));
+    for (const entry of byUse.slice(this.#limits.resting)) {
+      if (lastUse(entry) > since || isInUse(entry) || entry.openHandle!.isMerging()) continue;
+      this.#close(entry);
+    }
+  }
+
+  /** Closes the one used longest ago, if any is not in use. */
+  #closeOldest(): boolean {
     let oldest: IndexEntry | null = null;
     for (const entry of this.#open) {
-      const handle = entry.openHandle;
-      if (handle === null || handle.busy > 0 || entry.isIndexing) continue;
-      if (oldest === null || handle.lastUse < oldest.openHandle!.lastUse) oldest = entry;
+      if (isInUse(entry)) continue;
+      if (oldest === null || lastUse(entry) < lastUse(oldest)) oldest = entry;
     }
     if (oldest !== null) this.#close(oldest);
+    return oldest !== null;
   }
 
   #close(entry: IndexEntry): void {
@@ -218,6 +248,14 @@ export class IndexRegistry {
   #dirOf(uuid: string): string {
     return join(this.#dir, uuid);
   }
+}
+
+function lastUse({ openHandle }: IndexEntry): number {
+  return openHandle?.lastUse ?? 0;
+}
+
+function isInUse({ openHandle, isIndexing }: IndexEntry): boolean {
+  return isIndexing || (openHandle !== null && openHandle.busy > 0);
 }
 
 function summaryOf(state: IndexState & VectorFigures, createdAt: string): IndexSummary {

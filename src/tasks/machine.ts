@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import type { NativeAddon } from '../engine/native.ts';
-import { IndexRegistry } from '../engine/registry.ts';
+import { IndexRegistry, REST_MS } from '../engine/registry.ts';
 import type { DataFolder } from '../store/data-folder.ts';
 import { Store } from '../store/store.ts';
 import { TaskStore } from '../store/task-store.ts';
@@ -47,6 +47,7 @@ export function openTaskMachine(
   const records = [...store.indexes.getRange()].map(({ key, value }) => [key, value] as const);
   const registry = new IndexRegistry(native, folder.indexDir, records);
   registry.sweep();
+  const rest = setInterval(() => registry.closeResting(), REST_MS / 4).unref();
   const pending = new Pending(taskStore);
   taskStore.onAppend = (record) => pending.add(record);
   const scheduler = new Scheduler(taskStore, pending, registry, {
@@ -67,6 +68,7 @@ export function openTaskMachine(
     close: async () => {
       await scheduler.stop();
       await taskStore.close();
+      clearInterval(rest);
       registry.closeAll();
       await store.close();
     },

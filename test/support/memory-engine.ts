@@ -54,6 +54,13 @@ export class MemoryEngine implements NativeAddon {
     return handle;
   }
 
+  /** Handles of the indexes that say they are merging. */
+  readonly merging = new Set<number>();
+
+  isMerging(handle: number): boolean {
+    return this.merging.has(handle);
+  }
+
   closeIndex(handle: number): void {
     this.#indexes.delete(handle);
   }

@@ -3,18 +3,21 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { BatchCanceled, fromEngine } from '../../../src/engine/errors.ts';
-import { type IndexEntry, IndexRegistry } from '../../../src/engine/registry.ts';
+import { type IndexEntry, IndexRegistry, REST_MS } from '../../../src/engine/registry.ts';
 import { MemoryEngine } from '../../support/memory-engine.ts';
 
 describe('the registry of indexes', () => {
   let dir: string;
   let engine: MemoryEngine;
   let registry: IndexRegistry;
+  /** Of the clock, which goes on by one whenever it is read. */
+  let now: number;
 
   beforeEach(() => {
     dir = mkdtempSync(join(tmpdir(), 'gannet-registry-'));
     engine = new MemoryEngine();
-    registry = new IndexRegistry(engine, dir, [], 3);
+    now = 0;
+    registry = new IndexRegistry(engine, dir, [], { open: 3, resting: 1, now: () => now++ });
   });
 
   afterEach(() => {
@@ -74,7 +77,31 @@ describe('the registry of indexes', () => {
     release();
     await Promise.all(busy);
     named('e');
-    assert.equal(engine.openCount, 4);
+    assert.equal(engine.openCount, 3, 'and falls back to the bound');
+  });
+
+  it('closes what is at rest, but neither the last used nor what is at work', async () => {
+    const [a, b, c] = named('a', 'b', 'c') as [IndexEntry, IndexEntry, IndexEntry];
+    const open = (): boolean[] => [a, b, c].map(({ openHandle }) => openHandle !== null);
+    registry.closeResting();
+    assert.deepEqual(open(), [true, true, true], 'all were used lately');
+    now += REST_MS;
+    let release = (): void => {};
+    const busy = a.handle.track(new Promise<void>((done) => (release = done)));
+    now += REST_MS;
+    engine.merging.add(b.openHandle!.number);
+    assert.ok(c.handle);
+    now += 2 * REST_MS;
+    registry.closeResting();
+    assert.deepEqual(open(), [true, true, true], 'searching, merging, and the last used');
+    release();
+    await busy;
+    registry.closeResting();
+    assert.deepEqual(open(), [false, true, true]);
+    engine.merging.clear();
+    registry.closeResting();
+    assert.deepEqual(open(), [false, false, true]);
+    assert.equal(a.handle.state().numberOfDocuments, 0, 'opened again when it is asked for');
   });
 
   it('discards folder and handle', async () => {
