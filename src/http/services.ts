@@ -71,12 +71,14 @@ export interface DocumentService {
     params: { fields: string[] | null; retrieveVectors: boolean },
   ): Promise<Buffer | null> | Buffer | null;
   /** The finished response body. */
-  fetch(uid: string, params: FetchRequest): Promise<Buffer>;
+  fetch(uid: string, params: FetchRequest, onGone: (listener: () => void) => void): Promise<Buffer>;
 }
 
 export interface SearchContext {
   /** The header `Meili-Include-Metadata` was sent. */
   includeMetadata: boolean;
+  /** The listener is called when the client goes away before it has its answer. */
+  onGone(listener: () => void): void;
   /**
    * The filter of the caller's tenant token for an index. It is already part of every `filter` of the
    * request; similar also applies it to the source document.

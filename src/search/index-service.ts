@@ -4,7 +4,7 @@ import type { FeatureSet } from '../contract/features.ts';
 import type { IndexInfo, IndexStats, InstanceStats } from '../contract/indexes.ts';
 import type { SettingsObject } from '../contract/settings.ts';
 import type { IndexEntry, IndexRegistry } from '../engine/registry.ts';
-import type { SearchQueue } from './search-queue.ts';
+import type { OnGone, SearchQueue } from './search-queue.ts';
 
 /** Reading indexes: what they are, their statistics and settings, their documents. */
 export class Indexes {
@@ -80,12 +80,12 @@ export class Documents {
   }
 
   /** The finished response body. Shares the search queue. */
-  fetch(uid: string, params: FetchRequest): Promise<Buffer> {
+  fetch(uid: string, params: FetchRequest, onGone: OnGone): Promise<Buffer> {
     return this.#queue.run(async () => {
       const containsFilter = this.#features().containsFilter ? { containsFilter: true } : {};
       const request = JSON.stringify({ ...params, ...containsFilter });
       return this.#entry(uid).handle.fetchDocuments(request);
-    });
+    }, onGone);
   }
 
   #entry(uid: string): IndexEntry {

@@ -13,6 +13,8 @@ interface SearchQueueOptions {
   now?: () => number;
 }
 
+export type OnGone = (listener: () => void) => void;
+
 interface Waiting {
   since: number;
   start: () => void;
@@ -40,10 +42,13 @@ export class SearchQueue {
     return this.#waiting.length;
   }
 
-  /** Rejects with `too_many_search_requests` when overloaded. */
-  run<T>(search: () => Promise<T>): Promise<T> {
+  /**
+   * Rejects with `too_many_search_requests` when overloaded.
+   * @param onGone takes a listener that is called when the client goes away; it then no longer waits
+   */
+  run<T>(search: () => Promise<T>, onGone?: OnGone): Promise<T> {
     if (this.#running < this.#options.permits) return this.#start(search);
-    return this.#wait(search);
+    return this.#wait(search, onGone);
   }
 
   async #start<T>(search: () => Promise<T>): Promise<T> {
@@ -56,15 +61,20 @@ export class SearchQueue {
     }
   }
 
-  #wait<T>(search: () => Promise<T>): Promise<T> {
+  #wait<T>(search: () => Promise<T>, onGone?: OnGone): Promise<T> {
     const { waitingMax, now } = this.#options;
     if (waitingMax === 0) return Promise.reject(this.#tooMany());
     if (this.#waiting.length >= waitingMax) this.#takeRandom()!.refuse(this.#tooMany());
     return new Promise((resolve, reject) => {
-      this.#waiting.push({
+      const waiting: Waiting = {
         since: now(),
         start: () => this.#start(search).then(resolve, reject),
         refuse: reject,
+      };
+      this.#waiting.push(waiting);
+      onGone?.(() => {
+        const at = this.#waiting.indexOf(waiting);
+        if (at >= 0) this.#take(at).refuse(this.#tooMany());
       });
     });
   }
@@ -81,12 +91,14 @@ export class SearchQueue {
 
   #takeRandom(): Waiting | undefined {
     const count = this.#waiting.length;
-    if (count === 0) return undefined;
-    const at = Math.floor(this.#options.random() * count);
+    return count === 0 ? undefined : this.#take(Math.floor(this.#options.random() * count));
+  }
+
+  #take(at: number): Waiting {
     const taken = this.#waiting[at]!;
     // Order does not matter: the last one takes the place.
     const last = this.#waiting.pop()!;
-    if (at < count - 1) this.#waiting[at] = last;
+    if (at < this.#waiting.length) this.#waiting[at] = last;
     return taken;
   }
 

@@ -11,11 +11,12 @@ import type { IndexHandle } from '../engine/handle.ts';
 import type { IndexEntry, IndexRegistry } from '../engine/registry.ts';
 import { fromEngine } from '../engine/errors.ts';
 import { planFacetSearch, planFederated, planSearch, type SearchMetadata } from './plan.ts';
-import type { SearchQueue } from './search-queue.ts';
+import type { OnGone, SearchQueue } from './search-queue.ts';
 
 /** What a search is told besides its parameters. */
 export interface SearchCaller {
   includeMetadata: boolean;
+  onGone: OnGone;
 }
 
 /** Searches of one or many indexes. Each method resolves to the finished response body. */
@@ -36,22 +37,25 @@ export class Search {
       const requestUid = uuidV7();
       const metadata = caller.includeMetadata ? { metadata: metadataOf(uid, entry) } : {};
       return entry.handle.search(planSearch(params, this.#features(), { requestUid, ...metadata }));
-    });
+    }, caller.onGone);
   }
 
-  facetSearch(uid: string, params: FacetSearchRequest): Promise<Buffer> {
-    return this.#queue.run(() =>
-      this.#entry(uid).handle.facetSearch(planFacetSearch(params, this.#features())),
+  facetSearch(uid: string, params: FacetSearchRequest, caller: SearchCaller): Promise<Buffer> {
+    return this.#queue.run(
+      () => this.#entry(uid).handle.facetSearch(planFacetSearch(params, this.#features())),
+      caller.onGone,
     );
   }
 
   /** One permit, whatever the number of queries. */
   multiSearch(params: MultiSearchRequest, caller: SearchCaller): Promise<Buffer> {
     const { queries, federation } = params;
-    return this.#queue.run(() =>
-      federation === undefined || federation === null
-        ? this.#separate(queries, caller)
-        : this.#federated(queries, federation, caller),
+    return this.#queue.run(
+      () =>
+        federation === undefined || federation === null
+          ? this.#separate(queries, caller)
+          : this.#federated(queries, federation, caller),
+      caller.onGone,
     );
   }
 

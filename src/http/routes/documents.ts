@@ -82,13 +82,18 @@ export function documentRoutes(dependencies: Dependencies): Route[] {
     );
   }
 
-  async function fetch(uid: string, request: FetchRequest): Promise<Reply> {
+  async function fetch(
+    { params, exchange }: Pick<RequestContext, 'params' | 'exchange'>,
+    request: FetchRequest,
+  ): Promise<Reply> {
+    const uid = params.index_uid!;
     if (request.ids !== null) checkIds(request.ids);
     const fault = request.sort === null ? null : sortFault(request.sort, 'invalid_document_sort');
     if (fault !== null) throw fault;
     if (indexes.get(uid) === undefined) throw indexNotFound(uid);
     checkFilter(request.filter);
-    return bytes(await indexes.documents.fetch(uid, request));
+    const onGone = (listener: () => void): void => exchange.onAbort(listener);
+    return bytes(await indexes.documents.fetch(uid, request, onGone));
   }
 
   type Selection = Extract<TaskRequest, { type: 'documentDeletion' }>['by'];
@@ -173,16 +178,19 @@ export function documentRoutes(dependencies: Dependencies): Route[] {
       summary: 'Lists documents.',
       query: queryParser(LIST_DOCUMENTS_QUERY),
       success: 200,
-      handle: ({ params, query }) =>
-        fetch(params.index_uid!, {
-          offset: query.offset ?? 0,
-          limit: query.limit ?? 20,
-          fields: fieldList(query.fields),
-          filter: query.filter ?? null,
-          sort: query.sort ?? null,
-          ids: query.ids ?? null,
-          retrieveVectors: query.retrieveVectors ?? false,
-        }),
+      handle: ({ params, exchange, query }) =>
+        fetch(
+          { params, exchange },
+          {
+            offset: query.offset ?? 0,
+            limit: query.limit ?? 20,
+            fields: fieldList(query.fields),
+            filter: query.filter ?? null,
+            sort: query.sort ?? null,
+            ids: query.ids ?? null,
+            retrieveVectors: query.retrieveVectors ?? false,
+          },
+        ),
     }),
     route<unknown, { value: FetchBody; text: string }>({
       method: 'POST',
@@ -191,16 +199,19 @@ export function documentRoutes(dependencies: Dependencies): Route[] {
       summary: 'Lists documents.',
       body: bodyWithText(FETCH_DOCUMENTS),
       success: 200,
-      handle: ({ params, body: { value, text } }) =>
-        fetch(params.index_uid!, {
-          offset: value.offset ?? 0,
-          limit: value.limit ?? 20,
-          fields: fieldList(value.fields),
-          filter: value.filter ?? null,
-          sort: typeof value.sort === 'string' ? sortText(value.sort) : (value.sort ?? null),
-          ids: exactIds(value.ids, text),
-          retrieveVectors: value.retrieveVectors ?? false,
-        }),
+      handle: ({ params, exchange, body: { value, text } }) =>
+        fetch(
+          { params, exchange },
+          {
+            offset: value.offset ?? 0,
+            limit: value.limit ?? 20,
+            fields: fieldList(value.fields),
+            filter: value.filter ?? null,
+            sort: typeof value.sort === 'string' ? sortText(value.sort) : (value.sort ?? null),
+            ids: exactIds(value.ids, text),
+            retrieveVectors: value.retrieveVectors ?? false,
+          },
+        ),
     }),
     route<GetDocumentQuery, unknown>({
       method: 'GET',

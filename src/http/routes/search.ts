@@ -38,6 +38,7 @@ function searchContext({
 }: Pick<RequestContext, 'access' | 'exchange'>): SearchContext {
   return {
     includeMetadata: exchange.headers.includeMetadata === 'true',
+    onGone: (listener) => exchange.onAbort(listener),
     tenantFilter: (uid) => access.tenantFilter(uid),
   };
 }

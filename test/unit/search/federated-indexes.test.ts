@@ -5,7 +5,7 @@ import { Search } from '../../../src/search/search-service.ts';
 import { add, TestMachine } from '../../support/machine.ts';
 
 describe('the indexes of a federated search', () => {
-  const plain = { includeMetadata: false };
+  const plain = { includeMetadata: false, onGone: () => {} };
   const queries = [{ indexUid: 'b' }, { indexUid: 'a' }, { indexUid: 'b' }];
   let test: TestMachine;
   let search: Search;

@@ -108,6 +108,31 @@ describe('the search queue', () => {
     assert.deepEqual(searches.started, ['a', 'c']);
   });
 
+  it('forgets one whose client goes away, and runs the others', async () => {
+    const queue = queueOf();
+    const searches = new Searches();
+    const gone = new Map<string, () => void>();
+    const run = (name: string): Promise<string> =>
+      queue.run(searches.of(name), (listener) => gone.set(name, listener));
+    void run('a');
+    const b = assert.rejects(run('b'), tooMany);
+    void run('c');
+    gone.get('b')!();
+    await b;
+    assert.equal(queue.waiting, 1);
+    void run('d');
+    assert.equal(queue.waiting, 2, 'its place is free');
+    random = 0.99;
+    await searches.end('a');
+    assert.deepEqual(searches.started, ['a', 'd']);
+    gone.get('d')!();
+    assert.equal(queue.running, 1, 'what runs goes on');
+    gone.get('c')!();
+    await searches.end('d');
+    assert.deepEqual(searches.started, ['a', 'd']);
+    assert.deepEqual([queue.running, queue.waiting], [0, 0]);
+  });
+
   it('frees the permit of a search that fails', async () => {
     const queue = queueOf();
     await assert.rejects(

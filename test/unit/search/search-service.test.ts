@@ -10,7 +10,7 @@ describe('searches and reads', () => {
   let test: TestMachine;
   let search: Search;
   let indexes: Indexes;
-  const plain = { includeMetadata: false };
+  const plain = { includeMetadata: false, onGone: () => {} };
 
   before(async () => {
     test = await TestMachine.open();
@@ -44,14 +44,16 @@ describe('searches and reads', () => {
     assert.deepEqual(body.hits, [{ id: 1, t: 'red' }]);
     assert.match(body.requestUid as string, /^[0-9a-f]{8}-[0-9a-f]{4}-7/);
     assert.equal('metadata' in body, false);
-    const told = await json(search.search('a', {}, { includeMetadata: true }));
+    const told = await json(search.search('a', {}, { ...plain, includeMetadata: true }));
     const { indexUid, primaryKey } = told.metadata as Record<string, unknown>;
     assert.deepEqual([indexUid, primaryKey], ['a', 'id']);
   });
 
   it('of a missing index: 404, of several: 400 with the position', async () => {
     await assert.rejects(search.search('x', {}, plain), { code: 'index_not_found', status: 404 });
-    await assert.rejects(search.facetSearch('x', { facetName: 't' }), { code: 'index_not_found' });
+    await assert.rejects(search.facetSearch('x', { facetName: 't' }, plain), {
+      code: 'index_not_found',
+    });
     const queries = [{ indexUid: 'a' }, { indexUid: 'x' }, { indexUid: 'y' }];
     for (const federation of [null, {}]) {
       await assert.rejects(search.multiSearch({ queries, federation }, plain), (error: Error) => {
