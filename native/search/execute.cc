@@ -180,6 +180,11 @@ Status SearchRun::MakeScope() {
     const auto field = static_cast<FieldId>(f);
     const index::FieldTraits& traits = snapshot_->traits[f];
     if (!traits.searchable) continue;
+    if (traits.typo_tolerant) {
+      scope_.index_tolerant.Add(field);
+    } else {
+      scope_.index_exact = true;
+    }
     if (!every) {
       const std::string& name = snapshot_->fields->name(field);
       const bool wanted = std::any_of(on->begin(), on->end(), [&](const auto& entry) {

@@ -429,7 +429,7 @@ void Graph::DeriveTypos(Node& node) {
       for (size_t s = 0; s < streams.size(); ++s) {
         if (!streams[s].Valid() || streams[s].word() != word) continue;
         distance = streams[s].distance();
-        if (!zero_typo && !numeric && IsLive(s, streams[s].ordinal(), scope_.any_exact ? &scope_.tolerant : nullptr)) {
+        if (!zero_typo && !numeric && IsLive(s, streams[s].ordinal(), scope_.index_exact ? &scope_.index_tolerant : nullptr)) {
           live = true;
         }
         streams[s].Next();

@@ -76,6 +76,8 @@ struct FieldScope {
   segment::FieldSet searched;       // when not all
   bool any_exact = false;           // some searched field or word kind takes no typos
   segment::FieldSet tolerant;       // searched fields that take typos, when any_exact
+  bool index_exact = false;         // some field of the index takes no typos
+  segment::FieldSet index_tolerant;  // fields of the index that take typos: a typo leads to their words only
   bool exact_numbers = false;
 
   const segment::FieldSet* fields() const { return all ? nullptr : &searched; }

@@ -128,9 +128,8 @@ std::vector<std::vector<uint32_t>> Ranker::ByFrequency(const std::vector<uint32_
   // of the whole index, whatever fields are searched.
   FieldScope everywhere = graph_->scope();
   everywhere.all = true;
-  for (size_t f = 0; f < snapshot_.traits.size(); ++f) {
-    if (snapshot_.traits[f].searchable && snapshot_.traits[f].typo_tolerant) everywhere.tolerant.Add(static_cast<FieldId>(f));
-  }
+  everywhere.any_exact = everywhere.index_exact;
+  everywhere.tolerant = everywhere.index_tolerant;
   std::optional<Graph> wide;
   if (!graph_->scope().all) wide.emplace(snapshot_, everywhere, query_);
   Graph& graph = wide ? *wide : *graph_;
@@ -322,7 +321,8 @@ void Ranker::Emit(const DocSet& documents, const Detail* detail) {
   documents.ForEach([&](uint32_t docid) -> bool {
     if (Full() && !whole) return false;
     if (excluded_.Contains(docid)) return true;
-    if (!Full()) {
+    // An exhaustive search with a threshold goes on behind the page.
+    if (seen_ < options_.end) {
       if (seen_ >= options_.offset) hits_.push_back({docid, detail});
       ++seen_;
     }
