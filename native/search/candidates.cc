@@ -151,13 +151,14 @@ void Candidates::StateOf(DocId docid, const Node& node, int typos, bool verbatim
   for (int c = typos < 0 ? 0 : typos; c <= (typos < 0 ? kTypoClasses - 1 : typos); ++c) {
     const Derivations& derivations = node.classes[c];
     if (!derivations.ready) continue;
-    if (const auto places = PlacesOf(known, class_roles_[node_number][c]); in_scope(places)) {
+    // Distances and positions are known without fields: a word of any class counts wherever it stands, as long as some
+    // word of the node stands in a field that is searched.
+    if (const auto places = PlacesOf(known, class_roles_[node_number][c]); !places.empty()) {
+      state.places.push_back(places);
       // A class of one word shares a role that knows nothing of tolerant fields.
       const bool tolerant_only = scope.any_exact && (c > 0 || node.ngram());
-      if (!tolerant_only || std::any_of(places.begin(), places.end(), [&](Place p) { return scope.tolerant.Has(FieldOf(p)); })) {
-        state.places.push_back(places);
-        state.matches = true;
-      }
+      const auto tolerant = [&](Place p) { return scope.tolerant.Has(FieldOf(p)); };
+      if (in_scope(places) && (!tolerant_only || std::any_of(places.begin(), places.end(), tolerant))) state.matches = true;
     }
     for (const Phrase& phrase : derivations.phrases) {
       bool holds = true;
