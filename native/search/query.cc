@@ -10,6 +10,11 @@ using text::TokenKind;
 
 bool IsWord(const Token& token) { return token.kind == TokenKind::kWord || token.kind == TokenKind::kStopWord; }
 
+// Whether it is more than stop words.
+bool HasWord(const Term& term) {
+  return std::any_of(term.words.begin(), term.words.end(), [](const auto& word) { return word.has_value(); });
+}
+
 bool EndsInSpace(std::string_view text) {
   if (text.empty()) return false;
   const char last = text.back();
@@ -56,8 +61,7 @@ class Parser {
     if (token.kind == TokenKind::kWord) word = std::string(buffer_.lemma(token));
     if (in_phrase_) {
       // A phrase stands where its first word that counts stands.
-      const bool only_holes = std::none_of(phrase_.words.begin(), phrase_.words.end(), [](const auto& w) { return w.has_value(); });
-      if (only_holes) phrase_.first = position_;
+      if (!HasWord(phrase_)) phrase_.first = position_;
       phrase_.last = position_;
       phrase_.words.push_back(std::move(word));
       return i;
@@ -80,7 +84,10 @@ class Parser {
   size_t TakeUnspaced(size_t i) {
     Term term;
     term.first = position_;
-    term.words = {std::string(buffer_.lemma(buffer_.tokens[i]))};
+    const auto word_at = [&](const Token& token) {
+      return token.kind == TokenKind::kStopWord ? std::nullopt : std::optional(std::string(buffer_.lemma(token)));
+    };
+    term.words = {word_at(buffer_.tokens[i])};
     size_t last = i;
     while (last + 1 < count_) {
       const Token& next = buffer_.tokens[last + 1];
@@ -88,11 +95,20 @@ class Parser {
       if (std::find(word_starts_.begin(), word_starts_.end(), next.begin) != word_starts_.end()) break;
       ++last;
       ++position_;
-      term.words.push_back(next.kind == TokenKind::kStopWord ? std::nullopt
-                                                             : std::optional(std::string(buffer_.lemma(next))));
+      // It stands where its first character that counts stands.
+      if (!HasWord(term)) term.first = position_;
+      term.words.push_back(word_at(next));
     }
     term.last = position_;
     term.phrase = term.words.size() > 1;
+    if (!HasWord(term)) {
+      // Nothing but stop words: it counts only where it ends the query, as a word does.
+      if (term.phrase || (last + 1 < count_ && !negative_next_)) {
+        negative_next_ = false;
+        return last;
+      }
+      term.words = {std::string(buffer_.lemma(buffer_.tokens[i]))};
+    }
     if (negative_next_) {
       negative_next_ = false;
       if (term.phrase) {
@@ -147,8 +163,7 @@ class Parser {
   void ClosePhrase() {
     if (!in_phrase_) return;
     in_phrase_ = false;
-    const bool any = std::any_of(phrase_.words.begin(), phrase_.words.end(), [](const auto& w) { return w.has_value(); });
-    if (!any) return;
+    if (!HasWord(phrase_)) return;
     if (phrase_negative_) {
       out_.negative_phrases.push_back(std::move(phrase_.words));
     } else {
