@@ -118,6 +118,8 @@ interface Run {
   excluded: Uint8Array;
   universe: number[];
   total: number;
+  /** Whether any rule runs. */
+  ruled: boolean;
 }
 
 interface Stage {
@@ -130,8 +132,6 @@ interface Plan {
   parsed: ParsedQuery;
   nodes: Node[];
   inField: boolean[];
-  /** Whether the rule `words` runs and drops the paths that nobody takes. */
-  pruned: boolean;
   /** Slots that stay after 0, 1, 2 ... groups of terms were dropped, and how many were dropped. */
   stages: Stage[];
   maxMatchingWords: number;
@@ -163,6 +163,7 @@ export class Oracle {
   #typo: TypoSettings;
   #searchable: readonly string[] | null;
   #names: Set<string> | null = null;
+  readonly #namesOfGone = new Set<string>();
 
   constructor(settings: Settings) {
     this.settings = settings;
@@ -183,7 +184,9 @@ export class Oracle {
     };
   }
 
-  addDocuments(documents: Iterable<Document>): void {
+  /** @param gone documents that were there once: the names of their fields stay known */
+  addDocuments(documents: Iterable<Document>, gone: Iterable<Document> = []): void {
+    for (const name of fieldNames([...gone])) this.#namesOfGone.add(name);
     for (const document of documents) {
       this.documents.push(document);
       this.#builder.add(document);
@@ -268,8 +271,12 @@ export class Oracle {
     );
   }
 
+  get #knownNames(): Set<string> {
+    return (this.#names ??= new Set([...fieldNames(this.documents), ...this.#namesOfGone]));
+  }
+
   #facetFields(facets: readonly string[]): string[] {
-    return [...(this.#names ??= fieldNames(this.documents))].filter(
+    return [...this.#knownNames].filter(
       (name) =>
         this.#isFilterable(name) &&
         facets.some((facet) => coveredBy(name, [facet]) >= 0 || matchesPattern(name, facet)),
@@ -301,16 +308,22 @@ export class Oracle {
       excluded: new Uint8Array(this.documents.length),
       universe: [],
       total: 0,
+      ruled: false,
     };
     const searched = plan.parsed.terms.length > 0;
     const { buckets, universe } = searched
       ? this.#buckets(plan, allowed)
       : this.#everything(allowed);
     const applied = this.#rules(params, searched);
+    run.ruled = applied.length > 0;
     if (applied.includes('words')) {
       // The rule is always the first: nothing that ranks may come before it.
       this.#wordsRule(buckets, applied, run);
-    } else for (const [, bucket] of buckets) this.#refine(bucket, applied, [], run);
+    } else if (buckets.length > 0) {
+      const candidates = buckets.flatMap(([, bucket]) => bucket.candidates);
+      candidates.sort((a, b) => a.document - b.document);
+      this.#refine({ candidates, paths: buckets[0]![1].paths }, applied, [], run);
+    }
     if (run.distinct !== null && paged) this.#distinctRest(universe, run);
     run.universe = universe.filter((id) => run.excluded[id] === 0);
     run.total = run.universe.length;
@@ -327,11 +340,18 @@ export class Oracle {
       let dropping = false;
       for (const [k, bucket] of buckets) {
         const detail: Detail = { rule: 'words', rank: max - run.plan.stages[k]!.dropped, max };
-        const here = bucket.candidates.filter(({ document }) => keep(document));
+        const here = bucket.candidates.filter(
+          ({ document }) => keep(document) && run.excluded[document] === 0,
+        );
         if (here.length === 0) continue;
+        // A path that no document takes first is dropped.
+        const first = (candidate: Candidate): Path =>
+          bucket.paths.find((path) => matches(candidate, path))!;
+        const used = new Set(here.map(first));
+        const paths = bucket.paths.filter((path) => used.has(path));
         dropping ||= isBelow([...details, detail], run);
         if (dropping) exclude(here, run);
-        else this.#refine({ ...bucket, candidates: here }, [...after], [...details, detail], run);
+        else this.#refine({ candidates: here, paths }, [...after], [...details, detail], run);
         if (isFull(run)) return;
       }
     };
@@ -359,7 +379,10 @@ export class Oracle {
   /** Documents that pass the filter and no negative. */
   #allowed(parsed: ParsedQuery, params: SearchParams): Uint8Array {
     const { starts, word, field, position } = this.#occurrences!;
-    const passes = parseFilter(params.filter, (name) => this.#isFilterable(name));
+    const passes = parseFilter(params.filter, {
+      filterable: (name) => this.#isFilterable(name),
+      known: (name) => this.#knownNames.has(name),
+    });
     const out = Uint8Array.from(this.documents, (document) =>
       passes === null || passes(document) ? 1 : 0,
     );
@@ -402,6 +425,7 @@ export class Oracle {
       document,
       byWord: new Map(),
       states: new Map(),
+      anywhere: new Map(),
       inField: [],
     }));
     return { buckets: [[0, { candidates, paths: [] }]], universe };
@@ -421,7 +445,6 @@ export class Oracle {
       parsed,
       nodes,
       inField: this.#fieldsOf(params),
-      pruned: params.matchingStrategy !== 'all',
       ...this.#stages(parsed, nodes, params),
     };
   }
@@ -433,9 +456,9 @@ export class Oracle {
   ): Pick<Plan, 'stages' | 'maxMatchingWords'> {
     const strategy = params.matchingStrategy ?? 'last';
     const all = parsed.terms.map((_, slot) => slot);
-    const plain = all.filter((slot) => !parsed.terms[slot]!.phrase);
+    const plain = all.filter((slot) => !parsed.terms[slot]!.mandatory);
     let groups = plain.map((slot) => [slot]).reverse();
-    if (strategy === 'frequency') groups = this.#byFrequency(plain, nodes, params);
+    if (strategy === 'frequency') groups = this.#byFrequency(plain, nodes);
     if (plain.length === all.length) groups.pop();
     if (strategy === 'all') groups = [];
     const stages: Stage[] = [{ kept: [all], dropped: 0 }];
@@ -450,16 +473,19 @@ export class Oracle {
       for (const slot of group) gone.add(slot);
     }
     const phraseWords = parsed.terms
-      .filter((term) => term.phrase)
+      .filter((term) => term.mandatory)
       .reduce((n, term) => n + term.words.filter((word) => word !== null).length, 0);
     return { stages, maxMatchingWords: 1 + gone.size + Math.max(phraseWords - 1, 0) };
   }
 
-  /** Slots from the most frequent to the least; a slot without documents first; equals together. */
-  #byFrequency(slots: number[], nodes: Node[], params: SearchParams): number[][] {
+  /**
+   * Slots from the most frequent to the least; a slot without documents first; equals together. Frequency is that of
+   * the whole index, whatever fields are searched.
+   */
+  #byFrequency(slots: number[], nodes: Node[]): number[][] {
     const counts = new Map(slots.map((slot) => [slot, 0]));
     const everything = new Uint8Array(this.documents.length).fill(1);
-    for (const { states } of this.#candidates(nodes, everything, this.#fieldsOf(params))) {
+    for (const { states } of this.#candidates(nodes, everything, this.#fieldsOf({}))) {
       for (const slot of slots) {
         const covering = [...states.keys()].some(
           (node) => node.firstSlot <= slot && slot <= node.lastSlot,
@@ -532,13 +558,6 @@ export class Oracle {
           for (const place of usable) offered(index).places.push(place);
         }
       }
-      for (const [id, places] of byWord) {
-        for (const index of lists[role[id]!]!) {
-          const { node, alternative } = flat[index]!;
-          const state = states.get(node)?.[alternative.typos];
-          if (state !== undefined) for (const place of places) state.anywhere.push(place);
-        }
-      }
       for (const [index, { alternative }] of flat.entries()) {
         for (const phrase of alternative.phrases) {
           if (!matchPhrase(phrase, byWord, inField, byAttribute)) continue;
@@ -551,7 +570,18 @@ export class Oracle {
           });
         }
       }
-      if (states.size > 0) yield { document: d, byWord, states, inField };
+      const anywhere = new Map<Node, number[]>();
+      for (const [id, places] of byWord) {
+        for (const index of lists[role[id]!]!) {
+          const { node, alternative } = flat[index]!;
+          const known = anywhere.get(node);
+          if (known === undefined) anywhere.set(node, [...places]);
+          else known.push(...places);
+          const state = states.get(node)?.[alternative.typos];
+          if (state !== undefined) for (const place of places) state.anywhere.push(place);
+        }
+      }
+      if (states.size > 0) yield { document: d, byWord, states, anywhere, inField };
     }
   }
 
@@ -562,20 +592,17 @@ export class Oracle {
         .flatMap((slots) => sequences(plan.nodes, slots))
         .map((nodes): Path => nodes.map((node) => ({ node, typos: null, verbatim: false }))),
     );
-    const used = paths.map((list) => list.map(() => false));
     const buckets = plan.stages.map((): Candidate[] => []);
     const universe: number[] = [];
     for (const candidate of this.#candidates(plan.nodes, allowed, plan.inField)) {
       const k = paths.findIndex((list) => list.some((path) => matches(candidate, path)));
       if (k < 0) continue;
       universe.push(candidate.document);
-      used[k]![paths[k]!.findIndex((path) => matches(candidate, path))] = true;
       buckets[k]!.push(candidate);
     }
     const out = buckets.map((candidates, k): [number, Bucket] => [
       k,
-      // Without the rule `words` no path is dropped before the first rule.
-      { candidates, paths: plan.pruned ? paths[k]!.filter((_, i) => used[k]![i]) : paths[k]! },
+      { candidates, paths: paths[k]! },
     ]);
     return { buckets: out.filter(([, { candidates }]) => candidates.length > 0), universe };
   }
@@ -726,9 +753,10 @@ export class Oracle {
       return;
     }
     for (const { document } of candidates) {
-      if (isFull(run)) return;
+      // A bucket that rules have made is made distinct as a whole, also behind the end of the page.
+      if (isFull(run) && !run.ruled) return;
       if (run.excluded[document] === 1) continue;
-      run.hits.push({ document, details });
+      if (!isFull(run)) run.hits.push({ document, details });
       const keys = new Set(distinctKeys(this.documents[document]!, run.distinct));
       if (keys.size === 0) continue;
       for (const [id, other] of this.documents.entries()) {

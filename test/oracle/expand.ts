@@ -165,6 +165,7 @@ export class Expander {
         const glued: Term = {
           words,
           phrase: false,
+          mandatory: false,
           prefix: run.at(-1)!.prefix,
           first: run[0]!.first,
           last: run.at(-1)!.last,

@@ -44,13 +44,13 @@ function lex(text: string): Token[] {
 class Parser {
   #tokens: Token[];
   #at = 0;
-  #filterable: (field: string) => boolean;
+  #fields: FilterFields;
   #geo: () => boolean;
 
-  constructor(text: string, filterable: (field: string) => boolean) {
+  constructor(text: string, fields: FilterFields) {
     this.#tokens = lex(text);
-    this.#filterable = filterable;
-    this.#geo = () => filterable('_geo');
+    this.#fields = fields;
+    this.#geo = () => fields.filterable('_geo');
   }
 
   whole(): Predicate {
@@ -119,11 +119,12 @@ class Parser {
 
   #condition(): Predicate {
     const field = this.#value();
-    if (!this.#filterable(field)) throw new FilterError(`${field} is not filterable`);
+    if (!this.#fields.filterable(field)) throw new FilterError(`${field} is not filterable`);
+    const known = this.#fields.known(field);
     const on =
       (test: (values: FieldValues) => boolean): Predicate =>
       (d) =>
-        test(valuesOf(d, field));
+        known && test(valuesOf(d, field));
     const not =
       (p: Predicate): Predicate =>
       (d) =>
@@ -139,7 +140,10 @@ class Parser {
       return on((v) => values.some((value) => hasValue(v, value)));
     };
     if (this.#take('=')) return equals(this.#value());
-    if (this.#take('!=')) return not(equals(this.#value()));
+    if (this.#take('!=')) {
+      const equal = equals(this.#value());
+      return (d) => known && !equal(d);
+    }
     for (const operator of ['>=', '<=', '>', '<'] as const) {
       if (this.#take(operator)) {
         const value = this.#value();
@@ -148,11 +152,11 @@ class Parser {
     }
     if (this.#take('NOT', 'IN')) return not(list());
     if (this.#take('IN')) return list();
-    if (this.#take('NOT', 'EXISTS')) return on((v) => !v.exists);
+    if (this.#take('NOT', 'EXISTS')) return not(on((v) => v.exists));
     if (this.#take('EXISTS')) return on((v) => v.exists);
-    if (this.#take('IS', 'NOT', 'NULL')) return on((v) => !v.isNull);
+    if (this.#take('IS', 'NOT', 'NULL')) return not(on((v) => v.isNull));
     if (this.#take('IS', 'NULL')) return on((v) => v.isNull);
-    if (this.#take('IS', 'NOT', 'EMPTY')) return on((v) => !v.isEmpty);
+    if (this.#take('IS', 'NOT', 'EMPTY')) return not(on((v) => v.isEmpty));
     if (this.#take('IS', 'EMPTY')) return on((v) => v.isEmpty);
     const text = (test: (value: string, part: string) => boolean): Predicate => {
       const part = facetForm(this.#value());
@@ -275,25 +279,29 @@ function within(values: FieldValues, bounds: readonly Bound[]): boolean {
   );
 }
 
+/** What a filter asks about the fields that it names. */
+export interface FilterFields {
+  filterable(field: string): boolean;
+  /** Whether a document ever had it: a condition on any other field holds for none, also with `!=`. */
+  known(field: string): boolean;
+}
+
 /** @returns null when there is no condition */
-export function parseFilter(
-  filter: unknown,
-  filterable: (field: string) => boolean,
-): Predicate | null {
+export function parseFilter(filter: unknown, fields: FilterFields): Predicate | null {
   if (filter === null || filter === undefined) return null;
   if (typeof filter === 'string') {
-    return filter.trim() === '' ? null : new Parser(filter, filterable).whole();
+    return filter.trim() === '' ? null : new Parser(filter, fields).whole();
   }
   if (!Array.isArray(filter)) throw new FilterError('neither text nor array');
   const parts: Predicate[] = [];
   for (const item of filter) {
     if (typeof item === 'string') {
-      const part = parseFilter(item, filterable);
+      const part = parseFilter(item, fields);
       if (part !== null) parts.push(part);
     } else if (Array.isArray(item)) {
       const choices = item.map((choice) => {
         if (typeof choice !== 'string') throw new FilterError('nested too deep');
-        return parseFilter(choice, filterable);
+        return parseFilter(choice, fields);
       });
       const real = choices.filter((choice) => choice !== null);
       if (real.length > 0) parts.push((d) => real.some((choice) => choice(d)));

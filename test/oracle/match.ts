@@ -40,6 +40,8 @@ export interface Candidate {
   byWord: ReadonlyMap<number, Places>;
   /** Per node, by number of typos. */
   states: ReadonlyMap<Node, (State | undefined)[]>;
+  /** Per node, places in all fields of all words that stand for it, with any number of typos. */
+  anywhere: ReadonlyMap<Node, Places>;
   /** By field: whether it is searched. */
   inField: readonly boolean[];
 }
@@ -51,7 +53,6 @@ export interface Bucket {
 }
 
 const GAP_NEVER = 1 << 20;
-const NOTHING: State = { places: [], anywhere: [], phrases: [] };
 
 /** True when some place of `b` lies 1..`slots` after a place of `a` in the same field; `anywhere`: in the same field. */
 function follows(a: Places, b: Places, slots: number, anywhere: boolean): boolean {
@@ -133,15 +134,11 @@ export function stateOf(candidate: Candidate, step: Step): State | null {
   }
   if (step.typos !== null) return states[step.typos] ?? null;
   const present = states.filter((state) => state !== undefined);
-  if (present.length === 1) return present[0]!;
-  return present.reduce(
-    (all, state) => ({
-      places: [...all.places, ...state.places],
-      anywhere: [...all.anywhere, ...state.anywhere],
-      phrases: [...all.phrases, ...state.phrases],
-    }),
-    NOTHING,
-  );
+  return {
+    places: present.flatMap((state) => state.places),
+    anywhere: [...(candidate.anywhere.get(step.node) ?? [])],
+    phrases: present.flatMap((state) => state.phrases),
+  };
 }
 
 export const matches = (candidate: Candidate, path: Path): boolean =>

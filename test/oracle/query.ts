@@ -1,6 +1,7 @@
 /**
  * From the text of a query to terms, phrases and negatives (search.md 1.4 to 1.6).
  */
+import { segmentation } from '../../src/search/segmentation.ts';
 import { Analyzer, type Token } from './analyzer.ts';
 
 const MAX_TERMS = 10;
@@ -10,6 +11,8 @@ export interface Term {
   /** One word; or a phrase, where null stands for a stop word. */
   words: (string | null)[];
   phrase: boolean;
+  /** A phrase of the user: never dropped. */
+  mandatory: boolean;
   prefix: boolean;
   /** Query positions of the first real word and of the last word. */
   first: number;
@@ -39,7 +42,15 @@ export function parseQuery(q: string, analyzer: Analyzer, prefixSearch: boolean)
     }
     phrase = null;
   };
-  const open = (): Term => ({ words: [], phrase: true, prefix: false, first: -1, last: -1 });
+  const open = (): Term => ({
+    words: [],
+    phrase: true,
+    mandatory: true,
+    prefix: false,
+    first: -1,
+    last: -1,
+  });
+  const wordStarts = new Set(segmentation(q));
 
   for (let i = 0; i < tokens.length; i++) {
     if (out.terms.length >= MAX_TERMS) {
@@ -57,6 +68,33 @@ export function parseQuery(q: string, analyzer: Analyzer, prefixSearch: boolean)
         if (open.first < 0 && token.kind === 'word') open.first = position;
         open.last = position;
         open.words.push(token.kind === 'stop' ? null : token.lemma);
+      } else if (token.unspaced) {
+        // The characters of one word must stand together.
+        const words: Term['words'] = [token.kind === 'stop' ? null : token.lemma];
+        let first = position;
+        for (; i + 1 < tokens.length; i++) {
+          const next = tokens[i + 1]!;
+          if (!next.unspaced || next.start !== tokens[i]!.end) break;
+          if (wordStarts.has(Buffer.byteLength(q.slice(0, next.start)))) break;
+          position++;
+          if (words.every((word) => word === null)) first = position;
+          words.push(next.kind === 'stop' ? null : next.lemma);
+        }
+        const single = words.length === 1;
+        // Nothing but stop words: it counts only where it ends the query, as a word does.
+        if (!words.some((word) => word !== null)) {
+          if (!single || (!isLast && !negativeNext)) {
+            negativeNext = false;
+            continue;
+          }
+          words[0] = token.lemma;
+        }
+        if (!negativeNext) {
+          const term = { words, phrase: !single, mandatory: false, prefix: false };
+          out.terms.push({ ...term, first, last: position });
+        } else if (single) out.negativeWords.push(token.lemma);
+        else out.negativePhrases.push(words);
+        negativeNext = false;
       } else if (negativeNext) {
         out.negativeWords.push(token.lemma);
         negativeNext = false;
@@ -65,6 +103,7 @@ export function parseQuery(q: string, analyzer: Analyzer, prefixSearch: boolean)
         out.terms.push({
           words: [token.lemma],
           phrase: false,
+          mandatory: false,
           prefix,
           first: position,
           last: position,

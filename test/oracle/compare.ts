@@ -1,0 +1,104 @@
+/**
+ * One case for the engine and the oracle: settings, documents in batches, searches; and what their answers differ in.
+ */
+import { FilterError } from './filter.ts';
+import { Oracle, type Body, type SearchParams, type Settings } from './engine.ts';
+import { finalDocuments, NativeIndex, type Batch } from './native-index.ts';
+
+export interface Collection {
+  settings: Settings;
+  batches: Batch[];
+}
+
+export interface Case extends Collection {
+  params: SearchParams;
+}
+
+export interface Difference {
+  /** Where in the answer, as `hits[3]._rankingScore`. */
+  path: string;
+  engine: unknown;
+  oracle: unknown;
+}
+
+type Answer = Body | { code: string };
+
+const VOLATILE = new Set(['processingTimeMs', 'requestUid']);
+/** Of scores: both sides multiply the same small numbers, but need not round alike. */
+const EPSILON = 1e-12;
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+export function differences(
+  engine: unknown,
+  oracle: unknown,
+  path = '',
+  out: Difference[] = [],
+): Difference[] {
+  if (typeof engine === 'number' && typeof oracle === 'number') {
+    if (Math.abs(engine - oracle) > EPSILON * Math.max(1, Math.abs(oracle)))
+      out.push({ path, engine, oracle });
+  } else if (Array.isArray(engine) && Array.isArray(oracle)) {
+    if (engine.length !== oracle.length)
+      out.push({ path: `${path}.length`, engine: engine.length, oracle: oracle.length });
+    for (let i = 0; i < Math.min(engine.length, oracle.length); i++)
+      differences(engine[i], oracle[i], `${path}[${i}]`, out);
+  } else if (isObject(engine) && isObject(oracle)) {
+    for (const key of new Set([...Object.keys(engine), ...Object.keys(oracle)])) {
+      const at = path === '' ? key : `${path}.${key}`;
+      if (!VOLATILE.has(key)) differences(engine[key], oracle[key], at, out);
+    }
+  } else if (engine !== oracle) out.push({ path, engine, oracle });
+  return out;
+}
+
+/** Both sides with the same documents. */
+export class Pair {
+  readonly engine: NativeIndex;
+  readonly oracle: Oracle;
+
+  private constructor(engine: NativeIndex, oracle: Oracle) {
+    this.engine = engine;
+    this.oracle = oracle;
+  }
+
+  static async of({ settings, batches }: Collection): Promise<Pair> {
+    const oracle = new Oracle(settings);
+    oracle.addDocuments(
+      finalDocuments(batches),
+      batches.flatMap(({ documents }) => documents),
+    );
+    return new Pair(await NativeIndex.of(settings, batches), oracle);
+  }
+
+  async compare(params: SearchParams): Promise<{ found: Difference[]; hits: number }> {
+    const engine = await this.engine.search(params);
+    const oracle = this.#oracle(params);
+    const hits = 'hits' in oracle ? (oracle as Body).hits.length : 0;
+    return { found: differences(engine, oracle), hits };
+  }
+
+  #oracle(params: SearchParams): Answer {
+    try {
+      return this.oracle.search(params);
+    } catch (error) {
+      if (error instanceof FilterError) return { code: 'invalid_search_filter' };
+      throw error;
+    }
+  }
+
+  close(): void {
+    this.engine.close();
+  }
+}
+
+export async function compareOnce({ params, ...collection }: Case): Promise<Difference[]> {
+  const pair = await Pair.of(collection);
+  try {
+    return (await pair.compare(params)).found;
+  } finally {
+    pair.close();
+  }
+}

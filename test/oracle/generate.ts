@@ -1,0 +1,466 @@
+/**
+ * Random collections and searches in which much coincides: few words, most of them near each other.
+ */
+import type { Random } from '../http/kill/support/random.ts';
+import type { Collection } from './compare.ts';
+import type { Document, Json } from './corpus.ts';
+import type { SearchParams, Settings } from './engine.ts';
+import type { Batch } from './native-index.ts';
+
+/** `small`: all kinds of everything. `large`: so many short documents that buckets are not read one by one. */
+export type Size = 'small' | 'large';
+
+const STEMS = (
+  'sun flower sunflower water fall waterfall red read bread a an the of it light house lighthouse book books ' +
+  'black blackbird bird wonder wonderful wonderland landing garden gardener elephant elephants captain marvel'
+).split(' ');
+const NUMBERS = ['7', '12', '120', '2024', '20245', '3.5', '1,000', 'r2d2'];
+const MARKED = ['café', 'cafe', 'élan', 'Straße', 'œuvre', 'naïve', 'Ωμέγα', 'привет', 'приват'];
+const UNSPACED = ['東京', '京都', '東', '日本語', '한국', 'ภาษาไทย'];
+const LETTERS = 'abdelnorstw';
+const SEPARATORS = [
+  ' ',
+  ' ',
+  ' ',
+  ' ',
+  ' ',
+  ' ',
+  ', ',
+  '. ',
+  '-',
+  "'",
+  '_',
+  '/',
+  '! ',
+  ' - ',
+  '  ',
+];
+
+/** Top-level fields of documents; `info` is nested. */
+const TEXT_FIELDS = ['title', 'overview', 'tags', 'info.name', 'info.notes.text'];
+const VALUE_FIELDS = ['year', 'price', 'genre', 'colours', 'info.rank', 'flag'];
+
+export class Generator {
+  readonly #random: Random;
+  readonly size: Size;
+  readonly #words: string[];
+  readonly settings: Settings;
+  readonly batches: Batch[];
+
+  constructor(random: Random, size: Size) {
+    this.#random = random;
+    this.size = size;
+    this.#words = this.#vocabulary();
+    this.settings = this.#settings();
+    this.batches = this.#batches();
+  }
+
+  get collection(): Collection {
+    return { settings: this.settings, batches: this.batches };
+  }
+
+  // --- Words and texts ---------------------------------------------------------------------------
+
+  #vocabulary(): string[] {
+    const random = this.#random;
+    const large = this.size === 'large';
+    const words = random.some(STEMS, random.int(4, large ? 8 : 14));
+    const out = new Set(words);
+    const more = large ? random.int(0, 8) : random.int(4, 30);
+    for (let i = 0; i < more; i++) out.add(this.#near(random.pick(words)));
+    if (!large || random.chance(0.2)) {
+      for (const list of [NUMBERS, MARKED]) {
+        if (random.chance(0.5))
+          for (const word of random.some(list, random.int(1, 4))) out.add(word);
+      }
+      if (random.chance(0.15)) for (const word of random.some(UNSPACED, 2)) out.add(word);
+    }
+    // So many words with one beginning that the lists of prefixes and typos reach their limits.
+    if (!large && random.chance(0.08)) {
+      const stem = random.pick(words);
+      for (let i = 0; i < 160; i++) {
+        const letter = LETTERS[i % LETTERS.length]!;
+        out.add(`${stem}${letter}${LETTERS[Math.floor(i / LETTERS.length) % LETTERS.length]!}`);
+      }
+    }
+    return [...out];
+  }
+
+  /** The word with one or two small changes, or glued to another, or cut. */
+  #near(word: string): string {
+    const random = this.#random;
+    const letter = (): string => random.pick([...LETTERS]);
+    let chars = [...word];
+    const edits = random.int(1, 3);
+    for (let i = 0; i < edits; i++) {
+      const at = random.int(0, chars.length + 1);
+      switch (
+        random.weighted({ insert: 3, remove: 3, replace: 3, swap: 2, cut: 1, glue: 1, end: 2 })
+      ) {
+        case 'insert':
+          chars.splice(at, 0, letter());
+          break;
+        case 'remove':
+          if (chars.length > 1) chars.splice(Math.min(at, chars.length - 1), 1);
+          break;
+        case 'replace':
+          chars[Math.min(at, chars.length - 1)] = letter();
+          break;
+        case 'swap':
+          if (at + 1 < chars.length) [chars[at], chars[at + 1]] = [chars[at + 1]!, chars[at]!];
+          break;
+        case 'cut':
+          chars = chars.slice(0, Math.max(1, at));
+          break;
+        case 'glue':
+          chars.push(...random.pick(STEMS));
+          break;
+        case 'end':
+          chars.push(letter());
+          break;
+      }
+    }
+    return chars.join('').slice(0, 40);
+  }
+
+  #word(): string {
+    const random = this.#random;
+    const word = random.pick(this.#words);
+    return random.chance(0.05) ? word[0]!.toUpperCase() + word.slice(1) : word;
+  }
+
+  #text(most: number): string {
+    const random = this.#random;
+    const plain = this.size === 'large' || random.chance(0.6);
+    let out = '';
+    const count = random.int(1, most + 1);
+    for (let i = 0; i < count; i++) {
+      if (i > 0) out += plain && random.chance(0.95) ? ' ' : random.pick(SEPARATORS);
+      out += this.#word();
+    }
+    return random.chance(0.03) ? `${random.pick(SEPARATORS)}${out}` : out;
+  }
+
+  // --- Documents ---------------------------------------------------------------------------------
+
+  #batches(): Batch[] {
+    const random = this.#random;
+    const large = this.size === 'large';
+    const total = large ? random.int(700, 2600) : random.weighted({ few: 1, some: 4, many: 1 });
+    const documents =
+      typeof total === 'number'
+        ? total
+        : { few: random.int(1, 8), some: random.int(10, 80), many: random.int(100, 300) }[total];
+    const ids = Math.ceil(documents * 1.1);
+    const batches: Batch[] = [];
+    let left = documents;
+    const cuts = random.int(1, large ? 4 : 6);
+    for (let i = 0; i < cuts; i++) {
+      const size = i === cuts - 1 ? left : random.int(0, left + 1);
+      left -= size;
+      // The first batch in order, so that batches after it replace documents and add new ones.
+      const start = random.int(0, ids);
+      const batch: Batch = { documents: [], deleted: [] };
+      for (let k = 0; k < size; k++) {
+        const id = i === 0 ? k : random.chance(0.5) ? random.int(0, ids) : (start + k) % ids;
+        batch.documents.push(this.#document(id));
+      }
+      if (i > 0 || random.chance(0.2)) {
+        const many = random.chance(0.3) ? random.int(0, Math.ceil(ids / 4)) : random.int(0, 5);
+        for (let k = 0; k < many; k++) batch.deleted.push(random.int(0, ids));
+      }
+      batches.push(batch);
+    }
+    return batches;
+  }
+
+  #document(id: number): Document {
+    const random = this.#random;
+    const out: Document = { id };
+    if (this.size === 'large') {
+      out.title = this.#text(random.pick([1, 2, 3, 5]));
+      if (random.chance(0.6)) out.overview = this.#text(6);
+      if (random.chance(0.2)) out.tags = [this.#word(), this.#word()];
+      out.year = random.int(1990, 1996);
+      return out;
+    }
+    if (random.chance(0.9)) out.title = this.#text(random.pick([1, 3, 5, 8]));
+    if (random.chance(0.6)) out.overview = this.#text(random.pick([3, 10, 40]));
+    if (random.chance(0.5)) {
+      out.tags = Array.from({ length: random.int(0, 4) }, () => this.#leaf(2));
+    }
+    if (random.chance(0.4)) {
+      const info: Document = {};
+      if (random.chance(0.8)) info.name = this.#leaf(4);
+      if (random.chance(0.6)) info.rank = random.int(0, 5);
+      if (random.chance(0.5)) {
+        const notes = Array.from({ length: random.int(1, 3) }, (): Json => ({
+          text: this.#leaf(4),
+        }));
+        info.notes = random.chance(0.5) ? notes : notes[0]!;
+      }
+      out.info = info;
+    }
+    if (random.chance(0.8)) out.year = random.int(1990, 1995);
+    if (random.chance(0.6)) out.price = this.#value();
+    if (random.chance(0.7)) out.genre = random.pick(['Drama', 'drama', 'comedy', 'Élan', 'war']);
+    if (random.chance(0.4)) {
+      out.colours = Array.from({ length: random.int(0, 3) }, () => this.#value());
+    }
+    if (random.chance(0.3)) out.flag = random.chance(0.5);
+    if (random.chance(0.2)) out._geo = { lat: random.int(-3, 4), lng: random.int(-3, 4) };
+    return out;
+  }
+
+  /** What stands at the end of a path into a document. */
+  #leaf(words: number): Json {
+    const random = this.#random;
+    switch (random.weighted({ text: 12, number: 1, none: 1, flag: 1 })) {
+      case 'text':
+        return this.#text(words);
+      case 'number':
+        return random.int(0, 130);
+      case 'none':
+        return null;
+      case 'flag':
+        return random.chance(0.5);
+    }
+  }
+
+  /** For sorting and filtering. */
+  #value(): Json {
+    const random = this.#random;
+    switch (random.weighted({ number: 6, text: 5, none: 1, empty: 1, fraction: 1 })) {
+      case 'number':
+        return random.int(-2, 12);
+      case 'text':
+        return random.pick(['red', 'Red', 'blue', 'Été', 'ete', ' green ', '10', '9']);
+      case 'none':
+        return null;
+      case 'empty':
+        return '';
+      case 'fraction':
+        return random.int(0, 8) / 4;
+    }
+  }
+
+  // --- Settings ----------------------------------------------------------------------------------
+
+  #settings(): Settings {
+    const random = this.#random;
+    const out: Settings = {
+      filterableAttributes: [...VALUE_FIELDS, '_geo'],
+      sortableAttributes: [...VALUE_FIELDS, '_geo'],
+    };
+    if (random.chance(0.6)) {
+      const fields = random.some(
+        [...TEXT_FIELDS, 'info', 'ghost', 'genre', 'year'],
+        random.int(1, 6),
+      );
+      out.searchableAttributes = fields;
+    }
+    if (random.chance(0.6)) out.rankingRules = this.#rankingRules();
+    if (random.chance(0.5)) out.typoTolerance = this.#typoTolerance();
+    if (random.chance(0.35)) out.synonyms = this.#synonyms();
+    if (random.chance(0.25)) out.stopWords = random.some(this.#words, random.int(1, 4));
+    if (random.chance(0.1)) out.separatorTokens = random.some(['$', 'nd', '|', '<br>'], 2);
+    if (random.chance(0.1)) out.nonSeparatorTokens = random.some(['-', '_', "'", '/', ', '], 2);
+    if (random.chance(0.1)) {
+      const pair = (): string =>
+        `${this.#word()}${random.pick(['-', '. ', ' ', '_'])}${this.#word()}`;
+      out.dictionary = [pair(), pair()];
+    }
+    if (random.chance(0.2)) out.proximityPrecision = 'byAttribute';
+    if (random.chance(0.15)) out.prefixSearch = 'disabled';
+    if (random.chance(0.1)) out.distinctAttribute = random.pick(VALUE_FIELDS);
+    if (random.chance(0.1)) out.pagination = { maxTotalHits: random.int(1, 30) };
+    return out;
+  }
+
+  #rankingRules(): string[] {
+    const random = this.#random;
+    const halves = random.chance(0.3);
+    const rules = [
+      ...['words', 'typo', 'proximity', 'sort', 'exactness'],
+      ...(halves ? ['attributeRank', 'wordPosition'] : ['attribute']),
+    ];
+    const custom = random
+      .some(VALUE_FIELDS, random.int(0, 3))
+      .map((field) => `${field}:${random.pick(['asc', 'desc'])}`);
+    if (random.chance(0.5)) {
+      // Near the usual order, with something in between.
+      const order = halves
+        ? ['words', 'typo', 'proximity', 'attributeRank', 'sort', 'wordPosition', 'exactness']
+        : ['words', 'typo', 'proximity', 'attribute', 'sort', 'exactness'];
+      for (const rule of custom) order.splice(random.int(0, order.length + 1), 0, rule);
+      if (random.chance(0.5)) order.splice(random.int(0, order.length), 1);
+      return order;
+    }
+    return random.some([...rules, ...custom], random.int(1, rules.length + custom.length + 1));
+  }
+
+  #typoTolerance(): NonNullable<Settings['typoTolerance']> {
+    const random = this.#random;
+    const oneTypo = random.int(0, 7);
+    return {
+      enabled: random.chance(0.9),
+      minWordSizeForTypos: random.chance(0.5)
+        ? { oneTypo, twoTypos: oneTypo + random.int(0, 5) }
+        : { oneTypo: 5, twoTypos: 9 },
+      disableOnWords: random.chance(0.3) ? random.some(this.#words, 2) : [],
+      disableOnAttributes: random.chance(0.4)
+        ? random.some([...TEXT_FIELDS, 'info'], random.int(1, 3))
+        : [],
+      disableOnNumbers: random.chance(0.3),
+    };
+  }
+
+  #synonyms(): Record<string, string[]> {
+    const random = this.#random;
+    const phrase = (most: number): string =>
+      random.some(this.#words, random.int(1, most + 1)).join(' ');
+    const out: Record<string, string[]> = {};
+    const keys = random.int(1, 5);
+    for (let i = 0; i < keys; i++) {
+      out[phrase(3)] = Array.from({ length: random.int(1, 4) }, () => phrase(3));
+    }
+    return out;
+  }
+
+  // --- Searches ----------------------------------------------------------------------------------
+
+  search(): SearchParams {
+    const random = this.#random;
+    const large = this.size === 'large';
+    const out: SearchParams = { attributesToRetrieve: ['id'] };
+    if (random.chance(0.97)) out.q = this.#query();
+    if (random.chance(0.5)) {
+      out.matchingStrategy = random.pick(['last', 'all', 'frequency'] as const);
+    }
+    if (random.chance(large ? 0.3 : 0.55)) {
+      out.showRankingScore = true;
+      out.showRankingScoreDetails = random.chance(0.8);
+    }
+    if (random.chance(0.25)) out.attributesToSearchOn = this.#searchOn();
+    if (random.chance(0.25) && this.settings.rankingRules?.includes('sort') !== false) {
+      out.sort = this.#sort();
+    }
+    if (random.chance(0.12)) out.rankingScoreThreshold = random.int(0, 101) / 100;
+    if (random.chance(0.12)) out.distinct = random.pick(VALUE_FIELDS);
+    if (random.chance(0.25)) out.filter = this.#filter();
+    if (random.chance(0.1)) out.facets = random.some([...VALUE_FIELDS, '*'], 2);
+    if (random.chance(0.2)) {
+      out.hitsPerPage = random.int(0, 12);
+      if (random.chance(0.7)) out.page = random.int(0, 5);
+    } else {
+      if (random.chance(0.3)) out.offset = random.int(0, large ? 300 : 15);
+      if (random.chance(0.6)) out.limit = random.int(0, random.chance(0.2) ? 1200 : 40);
+    }
+    return out;
+  }
+
+  #query(): string {
+    const random = this.#random;
+    const count = random.weighted({ one: 3, two: 5, three: 4, more: 2, many: 1 });
+    const words = {
+      ...{ one: 1, two: 2, three: 3, more: random.int(4, 7), many: random.int(7, 13) },
+    }[count];
+    let out = '';
+    let quoted = false;
+    for (let i = 0; i < words; i++) {
+      if (i > 0) {
+        out += random.chance(this.size === 'large' ? 0.95 : 0.85) ? ' ' : random.pick(SEPARATORS);
+      }
+      if (random.chance(0.05)) out += '-';
+      if (random.chance(0.06)) {
+        out += '"';
+        quoted = !quoted;
+      }
+      out += this.#queryWord(i === words - 1);
+      if (quoted && random.chance(0.5)) {
+        out += '"';
+        quoted = false;
+      }
+    }
+    if (random.chance(0.2)) out += random.pick([' ', '!', '"', ' -', '.']);
+    return out;
+  }
+
+  #queryWord(last: boolean): string {
+    const random = this.#random;
+    const word = this.#word();
+    switch (
+      random.weighted({ same: 12, near: 3, prefix: last ? 6 : 1, glued: 1, split: 1, other: 0.5 })
+    ) {
+      case 'same':
+        return word;
+      case 'near':
+        return this.#near(word);
+      case 'prefix':
+        return [...word].slice(0, random.int(1, word.length + 1)).join('');
+      case 'glued':
+        return word + this.#word();
+      case 'split': {
+        const at = random.int(0, word.length);
+        return `${word.slice(0, at)} ${word.slice(at)}`;
+      }
+      case 'other':
+        return random.pick(['zzz', 'quux', ...STEMS]);
+    }
+  }
+
+  #searchOn(): string[] {
+    const random = this.#random;
+    const listed = this.settings.searchableAttributes;
+    if (listed === undefined) {
+      return random.some(
+        [...TEXT_FIELDS, 'info.*', 't*', '*e', '*a*', 'ghost', '*'],
+        random.int(0, 4),
+      );
+    }
+    return random.some([...listed, '*'], random.int(0, listed.length + 1));
+  }
+
+  #sort(): string[] {
+    const random = this.#random;
+    const field = (): string =>
+      random.chance(0.15)
+        ? `_geoPoint(${random.int(-3, 4)},${random.int(-3, 4)})`
+        : random.pick(VALUE_FIELDS);
+    return Array.from(
+      { length: random.int(1, 3) },
+      () => `${field()}:${random.pick(['asc', 'desc'])}`,
+    );
+  }
+
+  #filter(): unknown {
+    const random = this.#random;
+    const value = (): string =>
+      random.pick(['red', 'Blue', '"ete"', '10', '3', '-1', 'drama', '1992', '0.5', 'true']);
+    const condition = (): string => {
+      const field = random.pick(VALUE_FIELDS);
+      switch (random.weighted({ compare: 6, list: 2, range: 2, state: 2, not: 1 })) {
+        case 'compare':
+          return `${field} ${random.pick(['=', '!=', '>', '>=', '<', '<='])} ${value()}`;
+        case 'list':
+          return `${field} ${random.pick(['IN', 'NOT IN'])} [${value()}, ${value()}]`;
+        case 'range':
+          return `${field} ${random.int(-2, 5)} TO ${random.int(3, 2000)}`;
+        case 'state':
+          return `${field} ${random.pick(['EXISTS', 'NOT EXISTS', 'IS NULL', 'IS EMPTY', 'IS NOT NULL'])}`;
+        case 'not':
+          return `NOT ${field} = ${value()}`;
+      }
+    };
+    switch (random.weighted({ one: 3, both: 1, either: 2, lists: 1 })) {
+      case 'one':
+        return condition();
+      case 'both':
+        return `${condition()} AND (${condition()} OR ${condition()})`;
+      case 'either':
+        return `${condition()} OR ${condition()}`;
+      case 'lists':
+        return [condition(), [condition(), condition()]];
+    }
+  }
+}
