@@ -352,7 +352,7 @@ void Graph::DerivePrefix(Node& node) {
   if (plain_words) {
     zero.has_range = false;
     for (auto& [text, ordinals] : listed) {
-      if (text::IsNumericWord(text)) continue;
+      if (text::IsNumericWord(text) || text == node.text) continue;  // the word itself is there already
       const auto known = numbers_.find(text);
       zero.words.push_back(known != numbers_.end() ? known->second : AddWord(text, std::move(ordinals)));
     }

@@ -339,6 +339,7 @@ export class Oracle {
     const inner = (details: Detail[], keep: (document: number) => boolean): void => {
       let dropping = false;
       for (const [k, bucket] of buckets) {
+        if (isFull(run)) return;
         const detail: Detail = { rule: 'words', rank: max - run.plan.stages[k]!.dropped, max };
         const here = bucket.candidates.filter(
           ({ document }) => keep(document) && run.excluded[document] === 0,
@@ -352,7 +353,6 @@ export class Oracle {
         dropping ||= isBelow([...details, detail], run);
         if (dropping) exclude(here, run);
         else this.#refine({ candidates: here, paths }, [...after], [...details, detail], run);
-        if (isFull(run)) return;
       }
     };
     if (before.length === 0) return inner([], () => true);

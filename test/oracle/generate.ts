@@ -425,7 +425,8 @@ export class Generator {
     const random = this.#random;
     const field = (): string =>
       random.chance(0.15)
-        ? `_geoPoint(${random.int(-3, 4)},${random.int(-3, 4)})`
+        ? // Off the points of documents, so that different points are never equally far.
+          `_geoPoint(${random.int(-3, 4)}.17,${random.int(-3, 4)}.39)`
         : random.pick(VALUE_FIELDS);
     return Array.from(
       { length: random.int(1, 3) },
