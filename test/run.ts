@@ -2,7 +2,7 @@
  * Runs the project's checks and ends with one line of totals.
  *
  *   node --import=tsx test/run.ts              everything, in the order of STEPS
- *   node --import=tsx test/run.ts unit golden  these steps only
+ *   node --import=tsx test/run.ts unit golden  these steps only, or those of ON_REQUEST
  *
  * A step that needs what this machine does not have (GoogleTest, the recorded answers) says so and counts as skipped.
  * Exit status: 0 when nothing failed.
@@ -32,14 +32,28 @@ const STEPS: Record<string, () => Promise<Outcome>> = {
   lint: () => check('npm', ['run', '--silent', 'lint']),
   format: () => check('npm', ['run', '--silent', 'format:check']),
   unit: () => mocha(['test/**/*.test.ts', '--exclude', 'test/golden/**']),
-  native: nativeTests,
+  native: () => nativeTests(),
   golden: () => mocha(['test/golden/**/*.test.ts']),
 };
 
+/** Comparisons of each C++ property test with its plain loops when asked for many. */
+const COMPARISONS = '1000000';
+
+/** Steps that take long. */
+const ON_REQUEST: Record<string, () => Promise<Outcome>> = {
+  oracle: () =>
+    nativeTests(['--gtest_filter=*Oracle.*'], {
+      GANNET_COMPARISONS: COMPARISONS,
+      // Thousands of small indexes: that they reach the disk is not what is compared.
+      ...(existsSync('/dev/shm') ? { TMPDIR: '/dev/shm' } : {}),
+      ...process.env,
+    }),
+};
+
 /** Runs a program, passes on what it prints, and remembers it. */
-function run(command: string, args: readonly string[]): Promise<Ended> {
+function run(command: string, args: readonly string[], env = process.env): Promise<Ended> {
   return new Promise((resolve) => {
-    const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], env });
     let text = '';
     child.stdout.on('data', (chunk: Buffer) => {
       text += chunk.toString();
@@ -79,7 +93,7 @@ async function mocha(args: readonly string[]): Promise<Outcome> {
   });
 }
 
-async function nativeTests(): Promise<Outcome> {
+async function nativeTests(options: readonly string[] = [], env = process.env): Promise<Outcome> {
   const skipped = (why: string): Outcome => {
     console.log(`skipped: the C++ tests, because ${why}`);
     return { passed: 0, failed: 0, skipped: 1 };
@@ -97,9 +111,9 @@ async function nativeTests(): Promise<Outcome> {
     return skipped('GoogleTest is not installed (Debian package libgtest-dev)');
   }
   const jobs = String(availableParallelism());
-  const args = ['--build', NATIVE_BUILD, '--target', 'native_tests', '-j', jobs];
-  if (!(await run('cmake', args)).ok) return { passed: 0, failed: 1, skipped: 0 };
-  const ended = await run(`${NATIVE_BUILD}/native_tests`, ['--gtest_brief=1']);
+  const build = ['--build', NATIVE_BUILD, '--target', 'native_tests', '-j', jobs];
+  if (!(await run('cmake', build)).ok) return { passed: 0, failed: 1, skipped: 0 };
+  const ended = await run(`${NATIVE_BUILD}/native_tests`, ['--gtest_brief=1', ...options], env);
   return outcome(ended, {
     passed: count(ended.text, /^\[ {2}PASSED {2}\] (\d+) test/gm),
     failed: count(ended.text, /^\[ {2}FAILED {2}\] (\d+) test/gm),
@@ -111,9 +125,10 @@ async function main(names: readonly string[]): Promise<void> {
   const total: Outcome = { passed: 0, failed: 0, skipped: 0 };
   const rows: string[] = [];
   for (const name of names.length > 0 ? names : Object.keys(STEPS)) {
-    const step = STEPS[name];
+    const step = STEPS[name] ?? ON_REQUEST[name];
     if (step === undefined) {
-      throw new Error(`There is no step \`${name}\`; there are ${Object.keys(STEPS).join(', ')}.`);
+      const known = Object.keys({ ...STEPS, ...ON_REQUEST }).join(', ');
+      throw new Error(`There is no step \`${name}\`; there are ${known}.`);
     }
     console.log(`\n== ${name}`);
     const begin = performance.now();

@@ -2,10 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
 #include <cmath>
 #include <numbers>
 #include <random>
+
+#include "comparisons.h"
+#include "filter/naive_geometry.h"
 
 namespace gannet::filter {
 namespace {
@@ -14,31 +16,17 @@ constexpr double kDegree = std::numbers::pi / 180;
 
 class Random {
  public:
-  explicit Random(unsigned seed) : engine_(seed) {}
+  Random() : engine_(TestSeed()) {}
   double Between(double low, double high) {
     return std::uniform_real_distribution<double>(low, high)(engine_);
   }
-  int Below(int end) { return static_cast<int>(engine_() % static_cast<unsigned>(end)); }
+  int Below(int end) { return static_cast<int>(engine_() % static_cast<uint64_t>(end)); }
   // Evenly over the sphere.
   GeoPoint Place() { return {std::asin(Between(-1, 1)) / kDegree, Between(-180, 180)}; }
 
  private:
-  std::mt19937 engine_;
+  std::mt19937_64 engine_;
 };
-
-// The naive twin of the distance: the angle between two vectors.
-double VectorMetres(GeoPoint a, GeoPoint b) {
-  const auto vector = [](GeoPoint p) {
-    return std::array{std::cos(p.lat * kDegree) * std::cos(p.lng * kDegree),
-                      std::cos(p.lat * kDegree) * std::sin(p.lng * kDegree),
-                      std::sin(p.lat * kDegree)};
-  };
-  const auto u = vector(a), v = vector(b);
-  const std::array cross = {u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2],
-                            u[0] * v[1] - u[1] * v[0]};
-  const double dot = u[0] * v[0] + u[1] * v[1] + u[2] * v[2];
-  return 6371000 * std::atan2(std::hypot(cross[0], cross[1], cross[2]), dot);
-}
 
 Shape PointShape(GeoPoint point) {
   Shape shape;
@@ -47,16 +35,14 @@ Shape PointShape(GeoPoint point) {
   return shape;
 }
 
-TEST(Distance, IsTheAngleBetweenVectorsTimesTheRadius) {
-  const unsigned seed = std::random_device{}();
-  SCOPED_TRACE(seed);
-  Random random(seed);
-  for (int round = 0; round < 20000; ++round) {
+TEST(DistanceOracle, IsTheAngleBetweenVectorsTimesTheRadius) {
+  Random random;
+  for (Comparisons comparisons(20000); comparisons.Next();) {
     const GeoPoint a = random.Place();
     GeoPoint b = random.Place();
-    if (round % 2) b = {a.lat + random.Between(-1, 1) * 1e-3, a.lng + random.Between(-1, 1) * 1e-3};
+    if (random.Below(2)) b = {a.lat + random.Between(-1, 1) * 1e-3, a.lng + random.Between(-1, 1) * 1e-3};
     const double metres = HaversineMetres(a, b);
-    ASSERT_NEAR(metres, VectorMetres(a, b), 1e-6 + metres * 1e-9 + (metres > 1.99e7 ? 1 : 0));
+    ASSERT_NEAR(metres, NaiveMetres(a, b), 1e-6 + metres * 1e-9 + (metres > 1.99e7 ? 1 : 0));
     ASSERT_EQ(metres, HaversineMetres(b, a));
     ASSERT_EQ(HaversineMetres(a, a), 0);
   }
@@ -78,9 +64,7 @@ TEST(Box, HoldsItsBordersAndMayCrossTheAntimeridian) {
 }
 
 TEST(Box, AroundACircleMissesNoPlaceInIt) {
-  const unsigned seed = std::random_device{}();
-  SCOPED_TRACE(seed);
-  Random random(seed);
+  Random random;
   int inside = 0, outside_box = 0;
   for (int round = 0; round < 100000; ++round) {
     const GeoPoint centre = random.Place();
@@ -106,9 +90,7 @@ TEST(Box, AroundACircleMissesNoPlaceInIt) {
 }
 
 TEST(Circle, IsThePlacesWithinTheRadius) {
-  const unsigned seed = std::random_device{}();
-  SCOPED_TRACE(seed);
-  Random random(seed);
+  Random random;
   int inside = 0;
   for (int round = 0; round < 3000; ++round) {
     GeoPoint centre = random.Place();
@@ -317,12 +299,10 @@ void AddTo(Shape& shape, const Convex& part, Random& random) {
   }
 }
 
-TEST(Intersection, AgreesWithSeparatingAxesOfConvexParts) {
-  const unsigned seed = std::random_device{}();
-  SCOPED_TRACE(seed);
-  Random random(seed);
-  int meet = 0;
-  for (int round = 0; round < 100000; ++round) {
+TEST(IntersectionOracle, AgreesWithSeparatingAxesOfConvexParts) {
+  Random random;
+  uint64_t meet = 0, round = 0;
+  for (Comparisons comparisons(100000); comparisons.Next(); ++round) {
     std::vector<Convex> parts_a, parts_b;
     Shape a, b;
     for (int i = 1 + random.Below(3); i > 0; --i)
@@ -337,8 +317,48 @@ TEST(Intersection, AgreesWithSeparatingAxesOfConvexParts) {
     ASSERT_EQ(Intersects(a, b), expected) << "round " << round;
     ASSERT_EQ(Intersects(b, a), expected) << round;
   }
-  EXPECT_GT(meet, 20000);
-  EXPECT_LT(meet, 90000);
+  EXPECT_GT(meet, round / 5);
+  EXPECT_LT(meet, round / 10 * 9);
+}
+
+TEST(PlaneOracle, AgreesWithALoopOverSidesAndPlaces) {
+  Random random;
+  const auto ring = [&](int more) {
+    Shape::Line corners;
+    for (int i = 3 + random.Below(more); i > 0; --i) {
+      corners.push_back({double(random.Below(12)), double(random.Below(12))});
+    }
+    return corners;
+  };
+  uint64_t meet = 0, made = 0;
+  for (Comparisons comparisons(50000); comparisons.Next(); ++made) {
+    // Any corners, also of polygons that cross themselves.
+    Shape shape;
+    for (int i = 1 + random.Below(2); i > 0; --i) {
+      switch (random.Below(4)) {
+        case 0: shape.points.push_back(ring(1)[0]); break;
+        case 1: shape.lines.push_back(ring(2)); break;
+        case 2: shape.polygons.push_back({ring(4)}); break;
+        default: AddTo(shape, RandomConvex(random, true), random);
+      }
+    }
+    std::vector<GeoPoint> corners = ring(5);
+    const Shape area = PolygonShape(corners);
+    shape.bounds = Shape::kNoBounds;
+    const auto extend = [&](GeoPoint p) {
+      shape.bounds = {std::min(shape.bounds.south, p.lat), std::min(shape.bounds.west, p.lng),
+                      std::max(shape.bounds.north, p.lat), std::max(shape.bounds.east, p.lng)};
+    };
+    std::for_each(shape.points.begin(), shape.points.end(), extend);
+    for (const Shape::Line& line : shape.lines) std::for_each(line.begin(), line.end(), extend);
+    for (const Shape::Polygon& polygon : shape.polygons) std::for_each(polygon[0].begin(), polygon[0].end(), extend);
+    const bool expected = NaiveMeet(NaiveShapeOf(area), NaiveShapeOf(shape));
+    meet += expected;
+    ASSERT_EQ(Intersects(area, shape), expected) << "round " << made;
+    ASSERT_EQ(Intersects(shape, area), expected) << "round " << made;
+  }
+  EXPECT_GT(meet, made / 5);
+  EXPECT_LT(meet, made);
 }
 
 TEST(Intersection, FollowsConcaveOutlines) {
@@ -365,9 +385,7 @@ TEST(Intersection, WithABoxOverTheAntimeridianSeesBothSides) {
 // ---- Stored form ----
 
 TEST(StoredShape, ReadsBackAndRefusesDamage) {
-  const unsigned seed = std::random_device{}();
-  SCOPED_TRACE(seed);
-  Random random(seed);
+  Random random;
   for (int round = 0; round < 300; ++round) {
     Shape shape;
     for (int i = random.Below(5); i > 0; --i) AddTo(shape, RandomConvex(random, true), random);

@@ -122,6 +122,12 @@ struct NaiveValues {
   void Add(const std::string& text) {
     std::string form;
     text::NormalizeFacet(text, form);
+    // No more than so many bytes are kept, of whole characters.
+    if (form.size() > kFacetStringBytesMax) {
+      size_t end = kFacetStringBytesMax;
+      while ((static_cast<unsigned char>(form[end]) & 0xc0) == 0x80) --end;
+      form.resize(end);
+    }
     if (form.empty()) return;
     strings.push_back(form);
     originals.push_back(text);

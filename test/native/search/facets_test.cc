@@ -1,9 +1,12 @@
 #include <gtest/gtest.h>
 
-#include <charconv>
+#include <cstdio>
+#include <cstdlib>
 #include <set>
 
 #include "bitmap/random_docids.h"
+#include "comparisons.h"
+#include "index/naive_index.h"
 #include "index/random_documents.h"
 #include "search/facet_counts.h"
 #include "search/facet_search.h"
@@ -18,30 +21,52 @@ struct NaiveValue {
   uint64_t count = 0;
 };
 
+// The fewest digits that read back to the number, in decimal notation.
+std::string Decimal(double number) {
+  char text[400];
+  for (int digits = 0; digits <= 17; ++digits) {
+    std::snprintf(text, sizeof(text), "%.*e", digits, number);
+    if (std::strtod(text, nullptr) == number) break;
+  }
+  const std::string_view scientific = text;
+  std::string digits;
+  for (const char c : scientific.substr(0, scientific.find('e'))) {
+    if (c >= '0' && c <= '9') digits += c;
+  }
+  const int point = std::atoi(text + scientific.find('e') + 1) + 1;  // digits in front of it
+  while (static_cast<int>(digits.size()) < point) digits += '0';
+  while (digits.size() > 1 && static_cast<int>(digits.size()) > point && digits.back() == '0') digits.pop_back();
+  const std::string sign = number < 0 ? "-" : "";
+  if (point <= 0) return sign + "0." + std::string(static_cast<size_t>(-point), '0') + digits;
+  if (static_cast<int>(digits.size()) == point) return sign + digits;
+  return sign + digits.substr(0, static_cast<size_t>(point)) + "." + digits.substr(static_cast<size_t>(point));
+}
+
 // Values of a field among documents, by ascending docid, which decides how they are spelled.
-std::vector<NaiveValue> NaiveCount(const std::map<DocId, json::Value>& trees, const DocSet& documents,
-                                   const std::string& field) {
-  std::map<std::pair<double, std::string>, NaiveValue> values;
-  for (const auto& [docid, tree] : trees) {
-    if (!documents.Contains(docid)) continue;
-    const NaiveValues own = NaiveValuesOf(tree, field);
-    std::set<std::pair<double, std::string>> seen;
-    for (double number : own.numbers) {
-      if (number == 0) number = 0;  // and no sign
-      if (!seen.emplace(number, "").second) continue;
-      char buffer[64];
-      const auto end = std::to_chars(buffer, buffer + sizeof(buffer), number, std::chars_format::fixed).ptr;
-      const auto at = values.try_emplace({number, ""}, NaiveValue{true, number, "", std::string(buffer, end)}).first;
-      ++at->second.count;
+std::vector<NaiveValue> NaiveCount(const NaiveIndex& documents, const DocSet& candidates, const std::string& field) {
+  std::map<double, NaiveValue> numbers;
+  std::map<std::string, NaiveValue> strings;
+  for (const NaiveDocument* document : documents.Among(candidates)) {
+    const NaiveValues& own = document->Of(field);
+    for (size_t i = 0; i < own.numbers.size(); ++i) {
+      const double number = own.numbers[i] == 0 ? 0 : own.numbers[i];  // and no sign
+      if (std::find(own.numbers.begin(), own.numbers.begin() + static_cast<ptrdiff_t>(i), number) !=
+          own.numbers.begin() + static_cast<ptrdiff_t>(i)) {
+        continue;
+      }
+      ++numbers.try_emplace(number, NaiveValue{true, number, "", Decimal(number)}).first->second.count;
     }
     for (size_t i = 0; i < own.strings.size(); ++i) {
-      if (!seen.emplace(0, "s" + own.strings[i]).second) continue;
-      const auto at = values.try_emplace({0, "s" + own.strings[i]}, NaiveValue{false, 0, own.strings[i], own.originals[i]}).first;
-      ++at->second.count;
+      if (std::find(own.strings.begin(), own.strings.begin() + static_cast<ptrdiff_t>(i), own.strings[i]) !=
+          own.strings.begin() + static_cast<ptrdiff_t>(i)) {
+        continue;
+      }
+      ++strings.try_emplace(own.strings[i], NaiveValue{false, 0, own.strings[i], own.originals[i]}).first->second.count;
     }
   }
   std::vector<NaiveValue> out;
-  for (const auto& [key, value] : values) out.push_back(value);
+  for (const auto& [key, value] : numbers) out.push_back(value);
+  for (const auto& [key, value] : strings) out.push_back(value);
   return out;
 }
 
@@ -68,40 +93,55 @@ std::vector<std::pair<std::string, uint64_t>> NaiveShown(std::vector<NaiveValue>
 }
 
 std::string SettingsWith(const std::string& faceting) {
-  return R"({"filterableAttributes":["mixed","number","tag","o","_geo","never"],"faceting":)" + faceting + "}";
+  return R"({"filterableAttributes":["mixed","number","tag","o","when","_geo","never"],"faceting":)" + faceting + "}";
 }
 
-TEST(CountFacets, CountsLikeAWalkOverTheDocuments) {
+TEST(FacetOracle, CountsLikeAWalkOverTheDocuments) {
   RandomDocuments random(TestSeed());
-  for (int round = 0; round < 12; ++round) {
-    const bool by_count = random.Below(2) == 0;
-    const size_t max = random.Below(3) == 0 ? 5 : 1000;
-    IndexedDocuments index(SettingsWith("{\"maxValuesPerFacet\":" + std::to_string(max) +
-                                        ",\"sortFacetValuesBy\":{\"*\":\"" + (by_count ? "count" : "alpha") + "\"}}"));
-    random.Fill(index, round % 3 == 2 ? 5000 : 200);
+  std::vector<std::string> fields = kRandomFields;
+  fields.push_back("_geo.lat");
+  for (Comparisons comparisons(8000); comparisons.Left();) {
+    static const size_t kMost[] = {0, 1, 2, 5, 100, 100, 1000, 100000};
+    const size_t max = kMost[random.Below(std::size(kMost))];
+    std::map<std::string, bool> by_count;
+    for (const std::string& field : fields) {
+      if (random.Below(3) == 0) by_count[field] = random.Below(2) == 0;
+    }
+    if (random.Below(2) == 0) by_count["*"] = random.Below(2) == 0;
+    std::string order;
+    for (const auto& [field, count] : by_count) {
+      order += (order.empty() ? "\"" : ",\"") + field + "\":\"" + (count ? "count\"" : "alpha\"");
+    }
+    IndexedDocuments index(SettingsWith("{\"maxValuesPerFacet\":" + std::to_string(max) + ",\"sortFacetValuesBy\":{" + order + "}}"));
+    const uint64_t size = random.Below(40);
+    random.Fill(index, size == 0 ? 5000 : size < 16 ? 300 : 50);
     const auto snapshot = index.snapshot();
-    std::map<DocId, json::Value> trees;
-    for (const auto& [docid, text] : index.documents()) trees[docid] = json::Value::Parse(text);
-    for (int i = 0; i < 10; ++i) {
-      const DocSet candidates = i == 0 ? snapshot->documents : random.Some(snapshot->documents);
-      const auto counted = CountFacets(*snapshot, {"*"}, candidates);
+    const NaiveIndex documents(index, fields);
+    for (int i = size == 0 ? 4 : 40; i > 0 && comparisons.Left(); --i) {
+      const DocSet candidates = i % 20 == 0 ? snapshot->documents : random.Some(snapshot->documents);
+      const auto counted = CountFacets(*snapshot, {"*", "_geo"}, candidates);
       ASSERT_TRUE(counted.ok()) << counted.status().message();
       std::string before;
       for (const FacetDistribution& distribution : *counted) {
         ASSERT_LT(before, distribution.field);
         before = distribution.field;
-        const auto values = NaiveCount(trees, candidates, distribution.field);
+        if (std::find(fields.begin(), fields.end(), before) == fields.end()) continue;
+        if (!comparisons.Next()) break;
+        const bool count = by_count.contains(before) ? by_count[before] : by_count.contains("*") && by_count["*"];
+        const auto values = NaiveCount(documents, candidates, before);
         std::vector<std::pair<std::string, uint64_t>> found;
         for (const FacetValue& value : distribution.values) found.emplace_back(value.shown, value.count);
-        ASSERT_EQ(found, NaiveShown(values, by_count, candidates.size() <= 3000, max))
-            << distribution.field << " among " << candidates.size();
+        // No values at all cannot be asked for by count.
+        const size_t most = max == 0 && count ? SIZE_MAX : max;
+        ASSERT_EQ(found, NaiveShown(values, count, candidates.size() <= 3000, most))
+            << before << " among " << candidates.size() << " with " << order << " and " << max;
         std::optional<std::pair<double, double>> stats;
         for (const NaiveValue& value : values) {
           if (!value.is_number) continue;
           if (!stats) stats = {value.number, value.number};
           stats = {std::min(stats->first, value.number), std::max(stats->second, value.number)};
         }
-        ASSERT_EQ(distribution.stats, stats) << distribution.field;
+        ASSERT_EQ(distribution.stats, stats) << before;
       }
       ASSERT_FALSE(counted->empty());
     }
@@ -306,40 +346,46 @@ TEST(SearchFacet, FollowsTypoToleranceAndFaceting) {
   EXPECT_EQ(Hits(*with(R"("facetSearch":false)"), "c", ""), "facet_search_disabled");
 }
 
-TEST(SearchFacet, CountsLikeAWalkOverTheDocuments) {
+TEST(FacetSearchOracle, FindsAndCountsLikeAWalkOverTheDocuments) {
   RandomDocuments random(TestSeed());
-  for (int round = 0; round < 8; ++round) {
+  const std::vector<std::string> fields = {"mixed", "tag", "o.x", "when"};
+  static const char* const kQueries[] = {"r", "ro", "rose", "rsoe", "tag 1", "tag12", "tga 2", "zerba cro", "zebra", "1", "i",
+                                         "strasse", "stra", "fin", "2024-01", "2024-10-1", "true", "flase", "l", "llllllllll"};
+  for (Comparisons comparisons(3000); comparisons.Left();) {
     const bool by_count = random.Below(2) == 0;
-    IndexedDocuments index(SettingsWith("{\"maxValuesPerFacet\":8,\"sortFacetValuesBy\":{\"*\":\"" +
+    const size_t max = random.Below(3) == 0 ? 1000 : 8;
+    IndexedDocuments index(SettingsWith("{\"maxValuesPerFacet\":" + std::to_string(max) + ",\"sortFacetValuesBy\":{\"*\":\"" +
                                         std::string(by_count ? "count" : "alpha") + "\"}}"));
-    random.Fill(index, round % 2 == 1 ? 2000 : 150);
+    const uint64_t size = random.Below(20);
+    random.Fill(index, size == 0 ? 2000 : size < 8 ? 150 : 40);
     const auto snapshot = index.snapshot();
-    std::map<DocId, json::Value> trees;
-    for (const auto& [docid, text] : index.documents()) trees[docid] = json::Value::Parse(text);
-    for (const std::string field : {"mixed", "tag", "o.x"}) {
-      for (const std::optional<std::string>& query :
-           {std::optional<std::string>(), std::optional<std::string>("r"), std::optional<std::string>("tag 1"),
-            std::optional<std::string>("tag12"), std::optional<std::string>("rose"), std::optional<std::string>("zerba cro")}) {
+    const NaiveIndex documents(index, fields);
+    std::map<std::string, std::string> lossy;
+    for (const std::string& field : fields) {
+      std::map<std::string, std::string> spelled;
+      for (const NaiveValue& value : NaiveCount(documents, snapshot->documents, field)) {
+        spelled[value.string] = value.shown;
+        lossy[value.string] = text::NormalizeLossy(value.string, {});
+      }
+      for (int i = size == 0 ? 12 : 40; i > 0 && comparisons.Next(); --i) {
+        const std::optional<std::string> query =
+            random.Below(8) == 0 ? std::nullopt : std::optional<std::string>(kQueries[random.Below(std::size(kQueries))]);
         const DocSet candidates = random.Some(snapshot->documents);
-        std::map<std::string, std::string> spelled;
-        for (const NaiveValue& value : NaiveCount(trees, snapshot->documents, field)) spelled[value.string] = value.shown;
+        const int typos = !query || query->size() < 5 ? 0 : query->size() < 9 ? 1 : 2;
         std::vector<NaiveValue> expected;
-        for (NaiveValue& value : NaiveCount(trees, candidates, field)) {
+        for (NaiveValue& value : NaiveCount(documents, candidates, field)) {
           if (value.is_number) continue;
-          const std::string lossy = text::NormalizeLossy(value.string, {});
-          const int typos = !query || query->size() < 5 ? 0 : query->size() < 9 ? 1 : 2;
-          if (query && !(typos == 0 ? lossy.starts_with(*query) : NaivePrefixMatch(*query, lossy, typos))) continue;
+          const std::string& form = lossy[value.string];
+          if (query && !(typos == 0 ? form.starts_with(*query) : NaivePrefixMatch(*query, form, typos))) continue;
           value.shown = spelled[value.string];
           expected.push_back(value);
         }
-        const auto form = [&](const NaiveValue& v) {
-          return query ? text::NormalizeLossy(v.string, {}) + '\0' + v.string : v.string;
-        };
+        const auto form = [&](const NaiveValue& v) { return query ? lossy[v.string] + '\0' + v.string : v.string; };
         std::sort(expected.begin(), expected.end(), [&](const NaiveValue& a, const NaiveValue& b) {
           if (!by_count) return form(a) < form(b);
           return a.count != b.count ? a.count > b.count : a.shown > b.shown;
         });
-        if (expected.size() > 8) expected.resize(8);
+        if (expected.size() > max) expected.resize(max);
         std::string text;
         for (const NaiveValue& value : expected) text += value.shown + ":" + std::to_string(value.count) + " ";
         ASSERT_EQ(Hits(index, field, query, &candidates), text) << field << " " << query.value_or("-");

@@ -1,0 +1,193 @@
+// Searches without a query: filter, several sort criteria, distinct, pages, totals and facets together.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "bitmap/random_docids.h"
+#include "comparisons.h"
+#include "index/random_documents.h"
+#include "search/execute.h"
+#include "search/facet_counts.h"
+#include "search/naive_distinct.h"
+#include "search/naive_sort.h"
+
+namespace gannet::search {
+namespace {
+
+struct Answer {
+  std::vector<DocId> hits;
+  uint64_t total = 0;
+  std::set<DocId> candidates;
+};
+
+// What a search gives, by sorting and walking all documents.
+class NaiveSearch {
+ public:
+  NaiveSearch(const NaiveIndex& index, const SearchRequest& request, std::vector<SortCriterion> criteria,
+              std::optional<std::string> distinct, std::optional<double> at_least, uint64_t most)
+      : request_(request), criteria_(std::move(criteria)), distinct_(std::move(distinct)), most_(most) {
+    for (const NaiveDocument& document : index.documents()) {
+      const std::vector<double>& numbers = document.Of("number").numbers;
+      if (at_least && std::none_of(numbers.begin(), numbers.end(), [&](double n) { return n >= *at_least; })) continue;
+      documents_.emplace(document.docid, &document);
+    }
+  }
+
+  Answer Run() {
+    std::vector<const NaiveDocument*> all;
+    for (const auto& [docid, document] : documents_) {
+      all.push_back(document);
+      answer_.candidates.insert(docid);
+    }
+    uint64_t offset = std::min(request_.offset, most_), end = std::min(most_, offset + request_.limit);
+    if (request_.paged()) {
+      const uint64_t per_page = request_.hits_per_page.value_or(20), page = request_.page.value_or(1);
+      offset = std::min(most_, page == 0 ? 0 : (page - 1) * per_page);
+      end = page == 0 ? offset : std::min(most_, offset + per_page);
+    }
+    offset_ = offset;
+    end_ = end;
+    Split(all, 0);
+    // With pages the totals are those of all documents made distinct; by docid where no page was.
+    if (request_.paged() && distinct_) {
+      for (const NaiveDocument* document : all) Take(document->docid);
+    }
+    answer_.total = std::min<uint64_t>(most_, answer_.candidates.size());
+    return std::move(answer_);
+  }
+
+ private:
+  bool Full() const { return seen_ >= end_; }
+
+  void Split(const std::vector<const NaiveDocument*>& documents, size_t criterion) {
+    if (criterion < criteria_.size()) {
+      std::vector<const NaiveDocument*> left;
+      for (const NaiveDocument* document : documents) {
+        if (answer_.candidates.contains(document->docid)) left.push_back(document);
+      }
+      for (const NaiveBucket& bucket : NaiveSort(left, criteria_[criterion])) {
+        if (Full()) return;
+        std::vector<const NaiveDocument*> part;
+        for (const DocId docid : bucket.docids) part.push_back(documents_.at(docid));
+        Split(part, criterion + 1);
+      }
+      return;
+    }
+    for (const NaiveDocument* document : documents) {
+      // A bucket that a criterion has made is made distinct as a whole.
+      if (Full() && criteria_.empty()) return;
+      if (!Take(document->docid)) continue;
+      if (Full()) continue;
+      if (seen_ >= offset_) answer_.hits.push_back(document->docid);
+      ++seen_;
+    }
+  }
+
+  // False: an earlier one stands for it. Else those that it stands for are no longer candidates.
+  bool Take(DocId docid) {
+    if (!answer_.candidates.contains(docid)) return false;
+    if (!distinct_) return true;
+    const NaiveKeys own = NaiveKeysOf(*documents_.at(docid), *distinct_);
+    std::erase_if(answer_.candidates, [&](DocId other) {
+      return other != docid && NaiveShare(own, NaiveKeysOf(*documents_.at(other), *distinct_));
+    });
+    return true;
+  }
+
+  const SearchRequest& request_;
+  std::vector<SortCriterion> criteria_;
+  std::optional<std::string> distinct_;
+  uint64_t most_, offset_ = 0, end_ = 0, seen_ = 0;
+  std::map<DocId, const NaiveDocument*> documents_;
+  Answer answer_;
+};
+
+TEST(PlaceholderOracle, SortsMakesDistinctAndPagesLikeAWalkOverTheDocuments) {
+  RandomDocuments random(TestSeed());
+  const auto direction = [&] { return random.Below(2) == 0 ? ":asc" : ":desc"; };
+  const auto field = [&] { return kRandomFields[random.Below(kRandomFields.size())]; };
+  const auto criterion = [](const std::string& text) {
+    SortCriterion out;
+    const size_t colon = text.rfind(':');
+    out.ascending = text.substr(colon + 1) == "asc";
+    if (!text.starts_with("_geoPoint(")) {
+      out.field = text.substr(0, colon);
+    } else {
+      out.kind = SortCriterion::Kind::kGeo;
+      out.lat = std::stod(text.substr(10));
+      out.lng = std::stod(text.substr(text.find(',') + 1));
+    }
+    return out;
+  };
+  for (Comparisons comparisons(4000); comparisons.Left();) {
+    std::vector<std::string> rules;
+    const uint64_t sort_at = random.Below(3);
+    for (uint64_t i = 0; i < 3; ++i) {
+      if (i == sort_at) rules.push_back("sort");
+      if (random.Below(4) == 0) rules.push_back(field() + direction());
+      if (random.Below(2) == 0) rules.push_back(i == 0 ? "words" : i == 1 ? "exactness" : "typo");
+    }
+    std::string listed;
+    for (const std::string& rule : rules) listed += (listed.empty() ? "\"" : ",\"") + rule + "\"";
+    const std::optional<std::string> setting = random.Below(3) == 0 ? std::optional(field()) : std::nullopt;
+    const uint64_t most = random.Below(4) == 0 ? 5 : 1000;
+    const std::string settings = std::string(kRandomSettings);
+    IndexedDocuments index(settings.substr(0, settings.size() - 1) + ",\"rankingRules\":[" + listed + "]" +
+                           (setting ? ",\"distinctAttribute\":\"" + *setting + "\"" : "") +
+                           ",\"pagination\":{\"maxTotalHits\":" + std::to_string(most) + "}}");
+    random.Fill(index, random.Below(4) == 0 ? 200 : 30);
+    const auto snapshot = index.snapshot();
+    const NaiveIndex documents(index, kRandomFields);
+    for (int i = 400; i > 0 && comparisons.Next(); --i) {
+      SearchRequest request;
+      std::optional<double> at_least;
+      if (random.Below(2) == 0) {
+        at_least = static_cast<double>(random.Below(300)) - 150;
+        request.filter = "\"number >= " + std::to_string(static_cast<int>(*at_least)) + "\"";
+      }
+      for (uint64_t n = random.Below(4); n > 0; --n) {
+        static const char* const kPlaces[] = {"_geoPoint(48.85, 2.35)", "_geoPoint(-17, 180)", "_geoPoint(0,0)"};
+        request.sort.push_back((random.Below(3) == 0 ? kPlaces[random.Below(3)] : field()) + direction());
+      }
+      if (random.Below(4) == 0) request.distinct = field();
+      request.offset = random.Below(3) == 0 ? random.Below(40) : 0;
+      request.limit = random.Below(4) == 0 ? random.Below(200) : random.Below(6);
+      if (random.Below(3) == 0) request.page = random.Below(5);
+      if (random.Below(3) == 0) request.hits_per_page = random.Below(8);
+      if (random.Below(2) == 0) request.facets = {"*"};
+      request.needs_candidates = !request.facets.empty();
+
+      // A field (or place) counts where it is met first.
+      std::vector<SortCriterion> criteria;
+      std::set<std::string> met;
+      const auto add = [&](const std::string& text) {
+        const SortCriterion one = criterion(text);
+        std::string name = one.label();
+        if (met.insert(name.substr(0, name.rfind(':'))).second) criteria.push_back(one);
+      };
+      for (const std::string& rule : rules) {
+        if (rule == "sort") {
+          for (const std::string& item : request.sort) add(item);
+        } else if (rule.find(':') != rule.npos) {
+          add(rule);
+        }
+      }
+      const auto distinct = request.distinct ? request.distinct : setting;
+      const Answer expected = NaiveSearch(documents, request, criteria, distinct, at_least, most).Run();
+      std::string said = "rules " + listed + " filter " + request.filter + " distinct " + distinct.value_or("-") + " sort";
+      for (const std::string& item : request.sort) said += " " + item;
+      const auto run = SearchRun::Run(snapshot, request);
+      ASSERT_TRUE(run.ok()) << run.status().message() << " " << said;
+      std::vector<DocId> hits;
+      for (const Hit& hit : (*run)->hits()) hits.push_back(hit.docid);
+      ASSERT_EQ(hits, expected.hits) << said;
+      ASSERT_EQ((*run)->total(), expected.total) << said;
+      std::vector<uint32_t> candidates;
+      (*run)->candidates().ToVector(candidates);
+      ASSERT_EQ(candidates, std::vector<uint32_t>(expected.candidates.begin(), expected.candidates.end())) << said;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace gannet::search
