@@ -69,11 +69,13 @@ class RandomDocuments {
       }
       out += "]";
     }
-    if (Below(2) == 0) {
+    const bool nested = Below(2) == 0;
+    if (nested) {
       const std::string inner = "{\"x\":" + Value() + ",\"y\":" + Scalar() + "}";
       out += ",\"o\":" + (Below(2) == 0 ? inner : "[" + inner + ",{\"x\":" + Scalar() + "}]");
     }
-    if (Below(12) == 0) out += ",\"o.x\":" + Scalar();
+    // The same name twice: a number beside what is nested, so that no string has two spellings in one document.
+    if (Below(12) == 0) out += ",\"o.x\":" + (nested ? std::to_string(Below(20)) : Scalar());
     if (Below(3) == 0) {
       static const char* const kMonths[] = {"2023-12", "2024-01", "2024-02", "0999-12"};
       const std::string day = std::to_string(10 + Below(19));
