@@ -165,7 +165,7 @@ DocSet DocumentsOf(const ColumnReader& column, const std::vector<ValueRange>& ra
 DocSet Select(const SegmentView& segment, const ColumnReader& column, const std::vector<ValueRange>& ranges,
               const DocSet& documents) {
   std::vector<uint32_t> passing;
-  segment::ForEachPlace(segment.rows->docids(), documents, [&](uint32_t place, uint32_t docid) {
+  segment::ForEachPlace(segment.rows->places(), documents, [&](uint32_t place, uint32_t docid) {
     bool passes = false;
     column.ForEachValue(place, [&](ValueOrdinal value) { passes |= InRanges(ranges, value); });
     if (passes) passing.push_back(docid);

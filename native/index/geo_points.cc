@@ -170,7 +170,7 @@ void PointsByDistance::AddAllPoints(uint32_t number) {
   const segment::ColumnReader* lats = part.segment->columns->Find(fields->lat);
   const segment::ColumnReader* lngs = part.segment->columns->Find(fields->lng);
   if (lats == nullptr || lngs == nullptr) return;
-  segment::ForEachPlace(part.segment->rows->docids(), part.documents, [&](uint32_t place, uint32_t docid) {
+  segment::ForEachPlace(part.segment->rows->places(), part.documents, [&](uint32_t place, uint32_t docid) {
     if (const auto lat = lats->NumberAt(place)) {
       if (const auto lng = lngs->NumberAt(place)) {
         const GeoPoint point{.lat = *lat, .lng = *lng};

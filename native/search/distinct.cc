@@ -167,7 +167,7 @@ uint64_t Distinct::CountSingleValued(const DocSet& documents) const {
     column.reader->WithCodes([&](const auto* codes) {
       uint64_t none = 0;
       uint8_t* const marks = seen[i].data();
-      segment::ForEachPlace(column.segment->rows->docids(), part, [&](uint32_t place, uint32_t) {
+      segment::ForEachPlace(column.segment->rows->places(), part, [&](uint32_t place, uint32_t) {
         const uint32_t code = codes[place];
         none += code == 0;
         marks[code] = 1;
@@ -215,7 +215,7 @@ uint64_t Distinct::CountInOrder(const DocSet& documents) const {
     Stream stream{i, {}, {}, 0};
     stream.docids.reserve(part.size());
     stream.places.reserve(part.size());
-    segment::ForEachPlace(columns_[i].segment->rows->docids(), part, [&](uint32_t place, uint32_t docid) {
+    segment::ForEachPlace(columns_[i].segment->rows->places(), part, [&](uint32_t place, uint32_t docid) {
       stream.docids.push_back(docid);
       stream.places.push_back(place);
     });

@@ -58,7 +58,7 @@ SegmentCounter::SegmentCounter(const index::SegmentView& segment, const ColumnRe
 void SegmentCounter::CountSparse() {
   way_ = Way::kSparse;
   std::vector<uint32_t> values;
-  segment::ForEachPlace(segment_->rows->docids(), candidates_, [&](uint32_t place, uint32_t) {
+  segment::ForEachPlace(segment_->rows->places(), candidates_, [&](uint32_t place, uint32_t) {
     column_->ForEachValue(place, [&](ValueOrdinal value) { values.push_back(value); });
   });
   std::sort(values.begin(), values.end());
@@ -74,10 +74,10 @@ void SegmentCounter::CountDense() {
   DocSet others;
   if (of_others_) others = *segment_->documents - candidates_;
   const DocSet& counted = of_others_ ? others : candidates_;
-  const auto docids = segment_->rows->docids();
+  const segment::DocPlaces& places = segment_->rows->places();
   if (!column_->single_valued()) {
     dense_.resize(column_->value_count());
-    segment::ForEachPlace(docids, counted, [&](uint32_t place, uint32_t) {
+    segment::ForEachPlace(places, counted, [&](uint32_t place, uint32_t) {
       column_->ForEachValue(place, [&](ValueOrdinal value) { ++dense_[value]; });
     });
     return;
@@ -86,7 +86,7 @@ void SegmentCounter::CountDense() {
   dense_.resize(column_->value_count() + size_t{1});
   column_->WithCodes([&](const auto* codes) {
     uint32_t* const counters = dense_.data();
-    segment::ForEachPlace(docids, counted, [&](uint32_t place, uint32_t) { ++counters[codes[place]]; });
+    segment::ForEachPlace(places, counted, [&](uint32_t place, uint32_t) { ++counters[codes[place]]; });
   });
   dense_.erase(dense_.begin());
 }

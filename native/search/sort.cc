@@ -259,7 +259,7 @@ class SortedBuckets::Segment {
 
   void CollectDocuments() {
     by_document_ = true;
-    segment::ForEachPlace(view_.rows->docids(), documents_, [&](uint32_t place, uint32_t docid) {
+    segment::ForEachPlace(view_.rows->places(), documents_, [&](uint32_t place, uint32_t docid) {
       uint32_t first = UINT32_MAX;
       column_->ForEachValue(place, [&](ValueOrdinal value) {
         first = std::min(first, RankOf(*column_, ascending_, value));

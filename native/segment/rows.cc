@@ -125,9 +125,9 @@ Result<std::shared_ptr<const RowsReader>> RowsReader::Open(std::shared_ptr<Segme
   auto reader = std::make_shared<RowsReader>();
   reader->file_ = file;
   const std::string_view docids = file->ReadAll(kRowDocids), offsets = file->ReadAll(kRowOffsets);
-  reader->docids_ = {reinterpret_cast<const uint32_t*>(docids.data()), docids.size() / 4};
+  reader->places_ = DocPlaces({reinterpret_cast<const uint32_t*>(docids.data()), docids.size() / 4});
   reader->offsets_ = {reinterpret_cast<const uint64_t*>(offsets.data()), offsets.size() / 8};
-  if (file->corrupt() || reader->offsets_.size() != reader->docids_.size() + 1) {
+  if (file->corrupt() || reader->offsets_.size() != reader->docids().size() + 1) {
     return Status::Corruption("the segment file " + file->path() + " is damaged");
   }
   return std::shared_ptr<const RowsReader>(reader);

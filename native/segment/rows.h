@@ -15,6 +15,7 @@
 
 #include "base/ids.h"
 #include "base/status.h"
+#include "segment/doc_places.h"
 #include "segment/file.h"
 
 namespace gannet::segment {
@@ -80,7 +81,8 @@ class RowsWriter {
 class RowsReader {
  public:
   static Result<std::shared_ptr<const RowsReader>> Open(std::shared_ptr<SegmentFile> file);
-  std::span<const uint32_t> docids() const { return docids_; }
+  std::span<const uint32_t> docids() const { return places_.docids(); }
+  const DocPlaces& places() const { return places_; }
   // Compressed row at a place of docids().
   std::string_view at(size_t place) const;
   uint64_t bytes() const { return offsets_.empty() ? 0 : offsets_.back(); }
@@ -88,7 +90,7 @@ class RowsReader {
 
  private:
   std::shared_ptr<SegmentFile> file_;
-  std::span<const uint32_t> docids_;
+  DocPlaces places_;
   std::span<const uint64_t> offsets_;
 };
 

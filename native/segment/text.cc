@@ -36,7 +36,7 @@ Result<std::shared_ptr<const TextReader>> TextReader::Open(std::shared_ptr<Segme
   const auto words = static_cast<uint32_t>(meta.Varint());
   reader->ordinal_width_ = static_cast<uint32_t>(meta.Varint());
   reader->token_count_ = meta.Varint();
-  reader->docids_ = AsSpan<uint32_t>(file->ReadAll(kRowDocids));
+  reader->places_ = DocPlaces(AsSpan<uint32_t>(file->ReadAll(kRowDocids)));
   reader->posting_offsets_ = AsSpan<uint64_t>(file->ReadAll(kPostingOffsets));
   reader->forward_offsets_ = AsSpan<uint64_t>(file->ReadAll(kForwardOffsets));
   reader->forward_data_ = file->Read(kForwardData, 0, 0).data();
@@ -47,7 +47,7 @@ Result<std::shared_ptr<const TextReader>> TextReader::Open(std::shared_ptr<Segme
   GANNET_ASSIGN_OR_RETURN(reader->neighbours_, NeighbourReader::Open(*file));
   if (!meta.ok() || file->corrupt() || reader->ordinal_width_ != OrdinalWidth(words) ||
       reader->terms_.size() != words || reader->posting_offsets_.size() != uint64_t{words} + 1 ||
-      reader->forward_offsets_.size() != reader->docids_.size() + 1) {
+      reader->forward_offsets_.size() != reader->docids().size() + 1) {
     return damaged;
   }
   return std::shared_ptr<const TextReader>(reader);
@@ -168,14 +168,7 @@ bool TextReader::HasLive(Ordinal ordinal, const FieldSet* fields, const DocSet* 
   return found;
 }
 
-int64_t TextReader::Find(DocId docid) const {
-  if (docids_.empty() || docid < docids_.front() || docid > docids_.back()) return -1;
-  // Docids are dense in a freshly built segment: the place is then known at once.
-  const size_t guess = std::min<size_t>(docid - docids_.front(), docids_.size() - 1);
-  if (docids_[guess] == docid) return static_cast<int64_t>(guess);
-  const auto found = std::lower_bound(docids_.begin(), docids_.begin() + static_cast<ptrdiff_t>(guess), docid);
-  return *found == docid ? found - docids_.begin() : -1;
-}
+int64_t TextReader::Find(DocId docid) const { return places_.Find(docid); }
 
 PostingsWriter::PostingsWriter(SegmentFileWriter& file, uint64_t frequent_min) : file_(file), frequent_min_(frequent_min) {
   file_.BeginSection(kPostingData);

@@ -151,8 +151,9 @@ class TextReader {
   static Result<std::shared_ptr<const TextReader>> Open(std::shared_ptr<SegmentFile> file);
 
   const fst::Fst& terms() const { return terms_; }
-  uint32_t document_count() const { return static_cast<uint32_t>(docids_.size()); }
-  std::span<const uint32_t> docids() const { return docids_; }
+  uint32_t document_count() const { return static_cast<uint32_t>(docids().size()); }
+  std::span<const uint32_t> docids() const { return places_.docids(); }
+  const DocPlaces& places() const { return places_; }
   uint64_t token_count() const { return token_count_; }
   uint32_t ordinal_width() const { return ordinal_width_; }
   const std::shared_ptr<SegmentFile>& file() const { return file_; }
@@ -234,7 +235,7 @@ class TextReader {
 
   std::shared_ptr<SegmentFile> file_;
   fst::Fst terms_;
-  std::span<const uint32_t> docids_;
+  DocPlaces places_;
   std::span<const uint64_t> posting_offsets_, forward_offsets_;
   const char* forward_data_ = nullptr;  // where records begin; not checked: for fetching ahead
   uint32_t ordinal_width_ = 1;
@@ -377,7 +378,7 @@ void TextReader::ForEachRecord(const DocSet& documents, Sink&& sink) const {
     }
     size = 0;
   };
-  ForEachPlace(docids_, documents, [&](uint32_t place, uint32_t docid) {
+  ForEachPlace(places_, documents, [&](uint32_t place, uint32_t docid) {
     block[size++] = {place, docid};
     if (size == kBlock) flush();
   });
