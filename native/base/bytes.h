@@ -38,14 +38,6 @@ inline void PutBytes(std::string& out, std::string_view bytes) {
   out.append(bytes);
 }
 
-// Maps signed to unsigned so that small magnitudes stay short.
-inline uint64_t ZigZag(int64_t value) {
-  return (static_cast<uint64_t>(value) << 1) ^ static_cast<uint64_t>(value >> 63);
-}
-inline int64_t UnZigZag(uint64_t value) {
-  return static_cast<int64_t>(value >> 1) ^ -static_cast<int64_t>(value & 1);
-}
-
 // Cursor over borrowed bytes. After a read past the end every read returns 0 and ok() is false.
 class ByteReader {
  public:
@@ -103,11 +95,6 @@ inline void PutBigEndian32(std::string& out, uint32_t value) {
   const char bytes[4] = {static_cast<char>(value >> 24), static_cast<char>(value >> 16),
                          static_cast<char>(value >> 8), static_cast<char>(value)};
   out.append(bytes, 4);
-}
-
-inline uint32_t LoadBigEndian32(const void* at) {
-  const auto* bytes = static_cast<const uint8_t*>(at);
-  return (uint32_t{bytes[0]} << 24) | (uint32_t{bytes[1]} << 16) | (uint32_t{bytes[2]} << 8) | bytes[3];
 }
 
 }  // namespace gannet

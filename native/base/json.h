@@ -37,6 +37,4 @@ requires(!std::same_as<T, bool>) void AppendJsonNumber(std::string& out, T value
   }
 }
 
-inline void AppendJsonBool(std::string& out, bool value) { out += value ? "true" : "false"; }
-
 }  // namespace gannet

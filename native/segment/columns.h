@@ -139,7 +139,6 @@ class ColumnReader {
       default: return sink(reinterpret_cast<const uint32_t*>(codes_));
     }
   }
-  uint64_t postings_bytes() const { return postings_.size(); }
   // Appends the strings that contain `part`, counted from 0, ascending. REQUIRES: part is not empty.
   void FindContaining(std::string_view part, std::vector<uint32_t>& out) const;
 
