@@ -200,6 +200,7 @@ function kindOf(name: OptionName): Kind {
 
 export type Launch =
   | { readonly kind: 'run'; readonly config: Config }
+  | { readonly kind: 'verify'; readonly dbPath: string }
   | { readonly kind: 'help'; readonly text: string }
   | { readonly kind: 'version' };
 
@@ -210,13 +211,17 @@ export function readConfig(
 ): Result<Launch, string> {
   if (argv.includes('--help') || argv.includes('-h')) return ok({ kind: 'help', text: helpText() });
   if (argv.includes('--version') || argv.includes('-V')) return ok({ kind: 'version' });
-  const flags = readFlags(argv);
+  const verifies = argv[0] === 'verify';
+  const flags = readFlags(verifies ? argv.slice(1) : argv);
   if (!flags.ok) return flags;
   const variables = readEnvironment(env);
   const path = flags.value['config-file-path'] ?? variables['config-file-path'];
   const file = readFile(path === undefined ? null : String(path));
   if (!file.ok) return file;
   const values: Values = { ...file.value.values, ...variables, ...flags.value };
+  if (verifies) {
+    return ok({ kind: 'verify', dbPath: String(values['db-path'] ?? OPTIONS['db-path'].initial) });
+  }
   const config = build(values, file.value.path);
   return config.ok ? ok({ kind: 'run', config: config.value }) : config;
 }
@@ -356,7 +361,7 @@ function buildOrThrow(values: Values, configFile: string | null): Config {
   if (webhookUrl !== null && !URL.canParse(webhookUrl))
     bad('task-webhook-url', webhookUrl, 'a URL');
   return {
-    dbPath: text('db-path') ?? './data.gannet',
+    dbPath: text('db-path') ?? OPTIONS['db-path'].initial,
     ...address(text('http-addr') ?? 'localhost:7700'),
     masterKey,
     production,
@@ -478,5 +483,5 @@ function helpText(): string {
     const initial = option.initial === undefined ? '' : ` Default: ${option.initial}.`;
     return `  --${name}${value[option.kind]}\n      ${option.help}${initial} [${variableName(name)}]`;
   });
-  return `Usage: gannet [OPTIONS]\n\nOptions, each also an environment variable and a key of the configuration file:\n${lines.join('\n')}\n  --help\n      Show this text.\n  --version\n      Show the version.\n`;
+  return `Usage: gannet [OPTIONS]\n       gannet verify --db-path FOLDER    reads everything stored, tells what is damaged (exit status 1)\n\nOptions, each also an environment variable and a key of the configuration file:\n${lines.join('\n')}\n  --help\n      Show this text.\n  --version\n      Show the version.\n`;
 }

@@ -20,10 +20,11 @@ import { FeatureStore } from './store/feature-store.ts';
 import { KeyStore } from './store/key-store.ts';
 import { WebhookStore } from './store/webhook-store.ts';
 import { openTaskMachine, STORE_BYTES_MAX } from './tasks/machine.ts';
+import { VERIFY_PART, verifyFolder, verifyPart } from './verify.ts';
 
-/** How long answers under way may take once the process is told to stop. */
 /** How long a start waits for the record of the last batch. */
 const RECOVERY_WAIT_MS = 2000;
+/** How long answers under way may take once the process is told to stop. */
 const STOP_GRACE_MS = 5_000;
 
 /** Exit status after Ctrl-C, as shells expect it. */
@@ -170,6 +171,11 @@ function refuseUnsupported(config: Config): void {
 }
 
 function main(): void {
+  const [command, dir, part] = process.argv.slice(2);
+  if (command === VERIFY_PART) {
+    endWith(verifyPart(dir!, part!));
+    return;
+  }
   const launch = readConfig(process.argv.slice(2), process.env);
   if (!launch.ok) {
     process.stderr.write(`${launch.error}\n`);
@@ -183,12 +189,26 @@ function main(): void {
     case 'version':
       process.stdout.write(`gannet ${versionInfo().pkgVersion}\n`);
       return;
+    case 'verify':
+      endWith(
+        verifyFolder(launch.value.dbPath, versionInfo().pkgVersion, (line) => {
+          process.stdout.write(`${line}\n`);
+        }).then((status) => {
+          process.exitCode = status;
+        }),
+      );
+      return;
     case 'run':
-      run(launch.value.config).catch((error: unknown) => {
-        process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-        process.exit(1);
-      });
+      endWith(run(launch.value.config));
   }
+}
+
+/** A failure ends the process with its message. */
+function endWith(work: Promise<void>): void {
+  work.catch((error: unknown) => {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+    process.exit(1);
+  });
 }
 
 main();

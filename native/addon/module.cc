@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "filter/parser.h"
 #include "index/evaluate_filter.h"
+#include "index/verify.h"
 #include "indexing/job.h"
 #include "indexing/operations.h"
 #include "indexing/parse.h"
@@ -349,6 +350,42 @@ Napi::Value CheckFilter(const Napi::CallbackInfo& info) {
   return info.Env().Undefined();
 }
 
+std::string ReportJson(const index::IndexReport& report) {
+  std::string out = "{\"faults\":[";
+  for (const index::IndexFault& fault : report.faults) {
+    if (out.back() != '[') out += ',';
+    out += "{\"file\":";
+    AppendJsonString(out, fault.file);
+    out += ",\"structure\":";
+    AppendJsonString(out, fault.structure);
+    out += ",\"message\":";
+    AppendJsonString(out, fault.message);
+    out += '}';
+  }
+  out += "],\"unused\":[";
+  for (const std::string& file : report.unused) {
+    if (out.back() != '[') out += ',';
+    AppendJsonString(out, file);
+  }
+  out += ']';
+  const auto number = [&](const char* name, uint64_t value) {
+    out += std::string(",\"") + name + "\":" + std::to_string(value);
+  };
+  number("documents", report.documents);
+  number("segments", report.segments);
+  number("words", report.words);
+  number("tokens", report.tokens);
+  number("bytes", report.bytes);
+  return out + '}';
+}
+
+Napi::Value VerifyIndexAt(const Napi::CallbackInfo& info) {
+  Engine::Instance().Configure({});
+  return Async<std::string>(
+      info.Env(), Engine::Instance().batches(),
+      [dir = StringAt(info, 0)]() -> Result<std::string> { return ReportJson(index::VerifyIndex(dir)); }, ToString);
+}
+
 Napi::Object Init(Napi::Env env, Napi::Object exports) {
   env.SetInstanceData(new Environment{Channel::Create(env)});
   const auto add = [&](const char* name, Napi::Value (*function)(const Napi::CallbackInfo&)) {
@@ -369,6 +406,7 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   add("cancelBatch", CancelBatch);
   add("batchProgress", BatchProgress);
   add("checkFilter", CheckFilter);
+  add("verifyIndex", VerifyIndexAt);
   return exports;
 }
 

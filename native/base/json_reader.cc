@@ -98,6 +98,99 @@ std::string_view StringValue(std::string_view value, std::string& scratch) {
   return scratch;
 }
 
+namespace {
+
+constexpr int kValidDepthMax = 1000;
+
+bool IsDigit(std::string_view text, size_t at) { return at < text.size() && text[at] >= '0' && text[at] <= '9'; }
+
+// Each moves `at` behind what it reads; false: it is not there.
+bool ReadString(std::string_view text, size_t& at) {
+  if (at >= text.size() || text[at] != '"') return false;
+  for (++at; at < text.size() && text[at] != '"'; ++at) {
+    if (static_cast<uint8_t>(text[at]) < 0x20) return false;
+    if (text[at] != '\\') continue;
+    if (++at >= text.size()) return false;
+    if (text[at] == 'u') {
+      if (at + 4 >= text.size()) return false;
+      for (int i = 0; i < 4; ++i) {
+        ++at;
+        const char c = static_cast<char>(text[at] | 0x20);
+        if (!IsDigit(text, at) && (c < 'a' || c > 'f')) return false;
+      }
+    } else if (std::string_view("\"\\/bfnrt").find(text[at]) == std::string_view::npos) {
+      return false;
+    }
+  }
+  return at++ < text.size();
+}
+
+bool ReadDigits(std::string_view text, size_t& at) {
+  const size_t from = at;
+  while (IsDigit(text, at)) ++at;
+  return at > from;
+}
+
+bool ReadNumber(std::string_view text, size_t& at) {
+  if (text[at] == '-') ++at;
+  if (at < text.size() && text[at] == '0') {
+    ++at;
+  } else if (!ReadDigits(text, at)) {
+    return false;
+  }
+  if (at < text.size() && text[at] == '.' && !ReadDigits(text, ++at)) return false;
+  if (at < text.size() && (text[at] | 0x20) == 'e') {
+    ++at;
+    if (at < text.size() && (text[at] == '+' || text[at] == '-')) ++at;
+    return ReadDigits(text, at);
+  }
+  return true;
+}
+
+bool ReadValue(std::string_view text, size_t& at, int depth) {
+  at = SkipSpace(text, at);
+  if (at >= text.size() || depth > kValidDepthMax) return false;
+  const char open = text[at];
+  if (open == '"') return ReadString(text, at);
+  if (open == '{' || open == '[') {
+    const char close = open == '{' ? '}' : ']';
+    at = SkipSpace(text, at + 1);
+    if (at < text.size() && text[at] == close) {
+      ++at;
+      return true;
+    }
+    for (;; ++at) {
+      if (open == '{') {
+        at = SkipSpace(text, at);
+        if (!ReadString(text, at)) return false;
+        at = SkipSpace(text, at);
+        if (at >= text.size() || text[at++] != ':') return false;
+      }
+      if (!ReadValue(text, at, depth + 1)) return false;
+      at = SkipSpace(text, at);
+      if (at >= text.size()) return false;
+      if (text[at] == close) {
+        ++at;
+        return true;
+      }
+      if (text[at] != ',') return false;
+    }
+  }
+  for (const std::string_view word : {"true", "false", "null"}) {
+    if (!text.substr(at).starts_with(word)) continue;
+    at += word.size();
+    return true;
+  }
+  return ReadNumber(text, at);
+}
+
+}  // namespace
+
+bool IsValid(std::string_view text) {
+  size_t at = 0;
+  return ReadValue(text, at, 0) && SkipSpace(text, at) == text.size();
+}
+
 double NumberValue(std::string_view value) {
   double number = 0;
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);

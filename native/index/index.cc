@@ -9,22 +9,11 @@
 #include <set>
 
 #include "base/bytes.h"
+#include "index/keys.h"
 #include "segment/layout.h"
 
 namespace gannet::index {
 namespace {
-
-// Keys of the table `main`.
-constexpr std::string_view kManifest = "manifest", kSettings = "settings", kFields = "fields",
-                           kPrimaryKey = "primary_key", kDistribution = "distribution", kDictionary = "dictionary",
-                           kUpdatedAt = "updated_at", kLastBatch = "last_batch", kNextNumber = "next_number";
-
-std::string DeadKey(SegmentId id) {
-  std::string key = "dead/";
-  PutBigEndian32(key, static_cast<uint32_t>(id >> 32));
-  PutBigEndian32(key, static_cast<uint32_t>(id));
-  return key;
-}
 
 Status MakeFolder(const std::string& path) {
   if (mkdir(path.c_str(), 0755) == 0 || errno == EEXIST) return Status::Ok();
@@ -79,25 +68,25 @@ Status Index::Load() {
   GANNET_ASSIGN_OR_RETURN(auto txn, env_->Read());
   auto snapshot = std::make_shared<Snapshot>();
   const auto text_of = [&](std::string_view key) { return std::string(txn.Get(main_, key).value_or("")); };
-  snapshot->settings_json = text_of(kSettings);
+  snapshot->settings_json = text_of(keys::kSettings);
   ReadSettings(*snapshot);
-  snapshot->fields = std::make_shared<const FieldMap>(FieldMap::Parse(text_of(kFields)));
-  if (const auto key = txn.Get(main_, kPrimaryKey)) {
+  snapshot->fields = std::make_shared<const FieldMap>(FieldMap::Parse(text_of(keys::kFields)));
+  if (const auto key = txn.Get(main_, keys::kPrimaryKey)) {
     snapshot->primary_key = *key;
     snapshot->has_primary_key = true;
   }
-  const std::string distribution = text_of(kDistribution);
+  const std::string distribution = text_of(keys::kDistribution);
   for (ByteReader reader(distribution); !reader.done();) {
     const auto field = static_cast<FieldId>(reader.Varint());
     snapshot->distribution[field] = reader.Varint();
   }
-  if (const auto bytes = txn.Get(main_, kDictionary)) {
+  if (const auto bytes = txn.Get(main_, keys::kDictionary)) {
     snapshot->dictionary = std::make_shared<const segment::RowDictionary>(std::string(*bytes));
   }
-  snapshot->updated_at = text_of(kUpdatedAt);
-  snapshot->last_batch = text_of(kLastBatch);
-  if (const auto number = txn.Get(main_, kNextNumber)) next_number_ = LoadFixed<uint64_t>(number->data());
-  const std::string manifest = text_of(kManifest);
+  snapshot->updated_at = text_of(keys::kUpdatedAt);
+  snapshot->last_batch = text_of(keys::kLastBatch);
+  if (const auto number = txn.Get(main_, keys::kNextNumber)) next_number_ = LoadFixed<uint64_t>(number->data());
+  const std::string manifest = text_of(keys::kManifest);
   for (ByteReader reader(manifest); !reader.done();) {
     SegmentFiles files;
     files.id = reader.Varint();
@@ -105,7 +94,7 @@ Status Index::Load() {
     files.columns_file = reader.Varint();
     if (!reader.ok()) return Status::Corruption("the manifest of " + dir_ + " is damaged");
     DocSet dead;
-    if (const auto bytes = txn.Get(main_, DeadKey(files.id))) {
+    if (const auto bytes = txn.Get(main_, keys::Dead(files.id))) {
       GANNET_ASSIGN_OR_RETURN(dead, DocSet::Parse(*bytes));
     }
     GANNET_ASSIGN_OR_RETURN(auto segment, OpenSegment(files, std::move(dead)));
@@ -204,36 +193,36 @@ Status Index::Write(const Commit& commit, const Snapshot& before, const Snapshot
     if (!same && !segment->dead.empty()) {
       bytes.clear();
       segment->dead.AppendTo(bytes);
-      GANNET_RETURN_IF_ERROR(txn.Put(main_, DeadKey(segment->files.id), bytes));
+      GANNET_RETURN_IF_ERROR(txn.Put(main_, keys::Dead(segment->files.id), bytes));
     }
   }
   for (const auto& segment : before.segments) {
     const bool kept = std::any_of(after.segments.begin(), after.segments.end(),
                                   [&](const auto& s) { return s->files.id == segment->files.id; });
-    if (!kept) GANNET_RETURN_IF_ERROR(txn.Delete(main_, DeadKey(segment->files.id)));
+    if (!kept) GANNET_RETURN_IF_ERROR(txn.Delete(main_, keys::Dead(segment->files.id)));
   }
-  GANNET_RETURN_IF_ERROR(txn.Put(main_, kManifest, manifest));
+  GANNET_RETURN_IF_ERROR(txn.Put(main_, keys::kManifest, manifest));
   bytes.clear();
   PutFixed<uint64_t>(bytes, next_number_.load());
-  GANNET_RETURN_IF_ERROR(txn.Put(main_, kNextNumber, bytes));
-  if (commit.settings_json) GANNET_RETURN_IF_ERROR(txn.Put(main_, kSettings, *commit.settings_json));
+  GANNET_RETURN_IF_ERROR(txn.Put(main_, keys::kNextNumber, bytes));
+  if (commit.settings_json) GANNET_RETURN_IF_ERROR(txn.Put(main_, keys::kSettings, *commit.settings_json));
   if (commit.fields) {
     bytes.clear();
     commit.fields->AppendTo(bytes);
-    GANNET_RETURN_IF_ERROR(txn.Put(main_, kFields, bytes));
+    GANNET_RETURN_IF_ERROR(txn.Put(main_, keys::kFields, bytes));
   }
-  if (commit.primary_key) GANNET_RETURN_IF_ERROR(txn.Put(main_, kPrimaryKey, *commit.primary_key));
+  if (commit.primary_key) GANNET_RETURN_IF_ERROR(txn.Put(main_, keys::kPrimaryKey, *commit.primary_key));
   if (commit.distribution) {
     bytes.clear();
     for (const auto& [field, count] : *commit.distribution) {
       PutVarint(bytes, field);
       PutVarint(bytes, count);
     }
-    GANNET_RETURN_IF_ERROR(txn.Put(main_, kDistribution, bytes));
+    GANNET_RETURN_IF_ERROR(txn.Put(main_, keys::kDistribution, bytes));
   }
-  if (commit.dictionary) GANNET_RETURN_IF_ERROR(txn.Put(main_, kDictionary, *commit.dictionary));
-  if (commit.updated_at) GANNET_RETURN_IF_ERROR(txn.Put(main_, kUpdatedAt, *commit.updated_at));
-  if (commit.last_batch) GANNET_RETURN_IF_ERROR(txn.Put(main_, kLastBatch, *commit.last_batch));
+  if (commit.dictionary) GANNET_RETURN_IF_ERROR(txn.Put(main_, keys::kDictionary, *commit.dictionary));
+  if (commit.updated_at) GANNET_RETURN_IF_ERROR(txn.Put(main_, keys::kUpdatedAt, *commit.updated_at));
+  if (commit.last_batch) GANNET_RETURN_IF_ERROR(txn.Put(main_, keys::kLastBatch, *commit.last_batch));
   return txn.Commit();
 }
 

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/json_reader.h"
 #include "base/json_value.h"
+#include "index/external_id.h"
 #include "indexing/extract.h"
 #include "indexing/operations.h"
 
@@ -361,29 +362,7 @@ Status Job::DeleteDocuments(const DocSet& docids, bool already_counted) {
       if (count != distribution.end() && --count->second == 0) distribution.erase(count);
     }
     if (already_counted) continue;
-    // The external id is the value at the primary key.
-    std::string document = "{", scratch;
-    for (const segment::RowField& field : fields) {
-      if (document.size() > 1) document += ',';
-      AppendJsonString(document, before_->fields->name(field.field));
-      document += ':';
-      document += field.value;
-    }
-    document += '}';
-    std::string_view value, object = document, path = before_->primary_key;
-    const std::function<void(std::string_view, std::string_view)> find = [&](std::string_view in, std::string_view at) {
-      json::ForEachMember(in, [&](std::string_view key, std::string_view member) {
-        if (key == at) {
-          value = member;
-        } else if (at.size() > key.size() && at.starts_with(key) && at[key.size()] == '.' &&
-                   json::KindOf(member) == json::Kind::kObject) {
-          find(member, at.substr(key.size() + 1));
-        }
-      });
-    };
-    find(object, path);
-    const bool text = json::KindOf(value) == json::Kind::kString;
-    commit_.removed_external_ids.emplace_back(text ? json::StringValue(value, scratch) : value);
+    commit_.removed_external_ids.push_back(index::ExternalIdOf(fields, *before_->fields, before_->primary_key));
   }
   return Status::Ok();
 }

@@ -134,7 +134,7 @@ Status SegmentFileWriter::Finish() {
   return status_;
 }
 
-Result<std::shared_ptr<SegmentFile>> SegmentFile::Open(const std::string& path) {
+Result<std::shared_ptr<SegmentFile>> SegmentFile::Open(const std::string& path, HeaderCheck check) {
   const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) {
     return errno == ENOENT ? Status::Corruption("the segment file " + path + " is missing")
@@ -183,7 +183,7 @@ Result<std::shared_ptr<SegmentFile>> SegmentFile::Open(const std::string& path) 
     file->sections_.push_back(section);
   }
   // The header is not part of a section, so nothing else would look at it.
-  if (!file->CheckBlocks(0, kHeaderBytes)) return damaged;
+  if (check == HeaderCheck::kNow && !file->CheckBlocks(0, kHeaderBytes)) return damaged;
   return file;
 }
 
@@ -240,9 +240,24 @@ Status SegmentFile::Health() const {
 }
 
 Status SegmentFile::Verify() const {
-  for (auto& flag : checked_) flag.store(0, std::memory_order_relaxed);
-  CheckBlocks(0, body_bytes_);
+  FindDamage();
   return Health();
+}
+
+std::vector<SegmentFile::DamagedBlock> SegmentFile::FindDamage() const {
+  std::vector<DamagedBlock> damage;
+  for (uint64_t begin = 0; begin < body_bytes_; begin += kBlockBytes) {
+    const uint64_t end = std::min<uint64_t>(begin + kBlockBytes, body_bytes_);
+    checked_[begin / kBlockBytes].store(0, std::memory_order_relaxed);
+    if (CheckBlocks(begin, end)) continue;
+    DamagedBlock block{begin, end, {}};
+    for (const Section& section : sections_) {
+      // With its padding, which is checked along with it.
+      if (section.begin < end && section.begin + section.size + kSectionPadding > begin) block.sections.push_back(section.id);
+    }
+    damage.push_back(std::move(block));
+  }
+  return damage;
 }
 
 }  // namespace gannet::segment

@@ -71,8 +71,10 @@ class SegmentFileWriter {
 
 class SegmentFile {
  public:
+  // kLater: a damaged first block is found when it is read, as the others are.
+  enum class HeaderCheck { kNow, kLater };
   // Corruption: not a segment file, of another version, or its directory is damaged.
-  static Result<std::shared_ptr<SegmentFile>> Open(const std::string& path);
+  static Result<std::shared_ptr<SegmentFile>> Open(const std::string& path, HeaderCheck check = HeaderCheck::kNow);
   ~SegmentFile();
   SegmentFile(const SegmentFile&) = delete;
 
@@ -88,6 +90,12 @@ class SegmentFile {
   Status Health() const;
   // Reads and checks everything.
   Status Verify() const;
+  // Bytes [begin, end) of the file whose checksum is wrong, and the sections that reach into them.
+  struct DamagedBlock {
+    uint64_t begin, end;
+    std::vector<SectionId> sections;
+  };
+  std::vector<DamagedBlock> FindDamage() const;
   const std::string& path() const { return path_; }
   uint64_t size() const { return size_; }
 

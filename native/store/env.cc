@@ -91,6 +91,12 @@ std::optional<std::string_view> ReadTransaction::Get(Table table, uint32_t key) 
   return GetValue(txn_, table, ToVal(key));
 }
 uint64_t ReadTransaction::Count(Table table) const { return CountOf(txn_, table); }
+std::optional<Table> ReadTransaction::FindTable(const char* name, KeyKind keys) const {
+  Table table{0, keys};
+  const unsigned flags = keys == KeyKind::kUint32 ? MDB_INTEGERKEY : 0u;
+  if (mdb_dbi_open(txn_, name, flags, &table.dbi) != MDB_SUCCESS) return std::nullopt;
+  return table;
+}
 
 WriteTransaction::WriteTransaction(WriteTransaction&& other) noexcept
     : txn_(std::exchange(other.txn_, nullptr)) {}
@@ -171,7 +177,13 @@ bool Cursor::SeekAtLeast(uint32_t key) {
 }
 uint32_t Cursor::key_uint32() const { return *reinterpret_cast<const uint32_t*>(key_.data()); }
 
-Result<std::unique_ptr<Environment>> Environment::Open(const std::string& path) {
+Result<std::unique_ptr<Environment>> Environment::Open(const std::string& path) { return Open(path, 0); }
+
+Result<std::unique_ptr<Environment>> Environment::OpenReadOnly(const std::string& path) {
+  return Open(path, MDB_RDONLY | MDB_NOLOCK);
+}
+
+Result<std::unique_ptr<Environment>> Environment::Open(const std::string& path, unsigned flags) {
   MDB_env* env;
   GANNET_RETURN_IF_ERROR(ToStatus(mdb_env_create(&env), "creating an environment"));
   auto environment = std::unique_ptr<Environment>(new Environment(env));
@@ -180,9 +192,9 @@ Result<std::unique_ptr<Environment>> Environment::Open(const std::string& path) 
   mdb_env_set_maxreaders(env, 1024);
   const MappedBlocks mapped;
   GANNET_RETURN_IF_ERROR(
-      ToStatus(mdb_env_open(env, path.c_str(), MDB_NOSUBDIR | MDB_NOTLS | MDB_NORDAHEAD, 0644), "opening the documents"));
+      ToStatus(mdb_env_open(env, path.c_str(), flags | MDB_NOSUBDIR | MDB_NOTLS | MDB_NORDAHEAD, 0644), "opening the documents"));
   int dead = 0;
-  mdb_reader_check(env, &dead);
+  if ((flags & MDB_NOLOCK) == 0) mdb_reader_check(env, &dead);
   return environment;
 }
 

@@ -42,6 +42,8 @@ class ReadTransaction {
   std::optional<std::string_view> Get(Table table, std::string_view key) const;
   std::optional<std::string_view> Get(Table table, uint32_t key) const;
   uint64_t Count(Table table) const;
+  // A table that exists; for environments that are read only.
+  std::optional<Table> FindTable(const char* name, KeyKind keys) const;
 
  private:
   friend class Environment;
@@ -106,6 +108,8 @@ class Environment {
  public:
   // `path`: the file. Creates it when absent. One environment per file per process.
   static Result<std::unique_ptr<Environment>> Open(const std::string& path);
+  // Takes no lock and writes nothing. REQUIRES: no process has the file open for writing.
+  static Result<std::unique_ptr<Environment>> OpenReadOnly(const std::string& path);
   Environment(const Environment&) = delete;
   ~Environment();
 
@@ -117,6 +121,7 @@ class Environment {
 
  private:
   explicit Environment(MDB_env* env) : env_(env) {}
+  static Result<std::unique_ptr<Environment>> Open(const std::string& path, unsigned flags);
   MDB_env* env_;
 };
 

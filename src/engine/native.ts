@@ -60,6 +60,9 @@ export interface NativeAddon {
 
   /** Parses a filter (string or arrays, as JSON text). Throws `invalid_search_filter` or `feature_not_enabled`. */
   checkFilter(filter: string, containsFilter: boolean): void;
+
+  /** Reads everything of the index in `dir`, which nobody has open. Resolves to JSON of {@link IndexReport}. */
+  verifyIndex(dir: string): Promise<string>;
 }
 
 export interface EngineOptions {
@@ -134,6 +137,18 @@ export interface StepResult {
   indexedDocuments?: number;
   /** Of the deletions: documents that existed and were deleted. */
   deletedDocuments?: number;
+}
+
+export interface IndexReport {
+  /** What is damaged; files are below the folder of the index. */
+  faults: { file: string; structure: string; message: string }[];
+  /** Files that count for nothing. */
+  unused: string[];
+  documents: number;
+  segments: number;
+  words: number;
+  tokens: number;
+  bytes: number;
 }
 
 export interface BatchProgress {

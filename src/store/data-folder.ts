@@ -65,6 +65,50 @@ export async function openDataFolder(
   }
 }
 
+/** A folder as it was found, held until it is closed. */
+export interface InspectedFolder {
+  readonly dir: string;
+  /** What is wrong with the folder itself. */
+  readonly faults: readonly string[];
+  close(): Promise<void>;
+}
+
+/** Holds a folder without writing into it. Throws `DataFolderError` when it is absent, in use or of another version. */
+export async function inspectDataFolder(path: string, version: string): Promise<InspectedFolder> {
+  const dir = resolve(path);
+  const text = (name: string): string | null => {
+    try {
+      return readFileSync(join(dir, name), 'utf8').trim();
+    } catch {
+      return null;
+    }
+  };
+  if (statSync(dir, { throwIfNoEntry: false })?.isDirectory() !== true) {
+    throw new DataFolderError(`There is no data folder ${dir}.`);
+  }
+  const found = text('VERSION');
+  if (found === null)
+    throw new DataFolderError(`${dir} is not a data folder: it has no file VERSION.`);
+  const lock = await lockFolder(dir);
+  const faults: string[] = [];
+  const [stored, ours] = [parseVersion(found), parseVersion(version)];
+  if (stored === null) faults.push(`the file VERSION holds \`${found}\`, which is not a version`);
+  else if (stored[0] !== ours![0] || stored[1] !== ours![1]) {
+    await closeServer(lock);
+    throw new DataFolderError(
+      `The data in ${dir} was written by version ${found}, this program is ${version}.`,
+    );
+  }
+  if (!/^[0-9a-f-]{36}$/.test(text('instance-uid') ?? ''))
+    faults.push('the file instance-uid holds no uuid');
+  for (const part of ['store', 'payloads', 'indexes']) {
+    if (statSync(join(dir, part), { throwIfNoEntry: false })?.isDirectory() !== true) {
+      faults.push(`the folder ${part} is missing`);
+    }
+  }
+  return { dir, faults, close: () => closeServer(lock) };
+}
+
 function lockFolder(dir: string): Promise<Server> {
   const { dev, ino } = statSync(dir, { bigint: true });
   const server = createServer((socket) => socket.destroy());

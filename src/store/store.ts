@@ -2,6 +2,8 @@ import { open, type Database, type RootDatabase } from 'lmdb';
 import type { IndexRecord } from '../engine/registry.ts';
 import type { BatchRow, TaskOutcome, TaskRow } from './task-row.ts';
 
+export type Table<V, K extends string | number> = Database<V, K>;
+
 /**
  * Everything durable that is not an index, in one LMDB environment, so that the end of a batch and what
  * it did to the list of indexes are one transaction.
@@ -27,12 +29,12 @@ export class Store {
   readonly indexes: Database<IndexRecord, string>;
   readonly meta: Database<unknown, string>;
 
-  /** @param maxBytes size of the address space; the file grows as needed */
-  constructor(dir: string, maxBytes: number) {
+  /** @param mode size of the address space, the file grows as needed; or a file that is only read */
+  constructor(dir: string, mode: number | { readOnly: true }) {
     this.#root = open<Buffer, string>({
       path: dir,
       encoding: 'binary',
-      mapSize: maxBytes,
+      ...(typeof mode === 'number' ? { mapSize: mode } : mode),
       maxDbs: 64,
       // A commit then resolves after the sync, and the file is that of plain LMDB at every moment.
       overlappingSync: false,

@@ -75,13 +75,14 @@ export class TestMachine {
     started = true,
     ...options
   }: Partial<MachineOptions> & { started?: boolean } = {}): Promise<void> {
-    await this.#close();
+    await this.close();
     this.#options = { ...this.#options, ...options };
     await this.#open();
     if (started) await this.start();
   }
 
-  async #close(): Promise<void> {
+  /** Leaves the folder as it is. */
+  async close(): Promise<void> {
     await this.#machine?.close();
     await this.#folder?.close();
     this.#machine = null;
@@ -89,7 +90,7 @@ export class TestMachine {
   }
 
   async remove(): Promise<void> {
-    await this.#close();
+    await this.close();
     rmSync(this.dir, { recursive: true, force: true });
   }
 

@@ -194,6 +194,10 @@ export class MemoryEngine implements NativeAddon {
     return JSON.stringify({ steps: [{ currentStep: 'document', finished: 0, total }] });
   }
 
+  verifyIndex(): Promise<string> {
+    throw engineError('internal', 'This engine keeps nothing that could be verified.');
+  }
+
   checkFilter(filter: string, containsFilter: boolean): void {
     const parsed = JSON.parse(filter) as unknown;
     if (!containsFilter && JSON.stringify(parsed).includes('CONTAINS')) {

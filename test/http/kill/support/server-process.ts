@@ -4,13 +4,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Client } from './client.ts';
 
-const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
+export const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
 
 /** The addon the server loads; without it there is no server. */
 export const ADDON = process.env['GANNET_ADDON'] ?? `${ROOT}build/Release/gannet.node`;
 
 /** GANNET_MAIN, or what `npm run build` has made when it is of these sources, or else the sources. */
-function program(): string[] {
+export function program(): string[] {
   const named = process.env['GANNET_MAIN'];
   if (named !== undefined) return [named];
   const built = `${ROOT}dist/main.js`;

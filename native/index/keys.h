@@ -1,0 +1,34 @@
+// Keys of the table `main` of an index (docs/format.md).
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/bytes.h"
+#include "base/ids.h"
+
+namespace gannet::index::keys {
+
+inline constexpr std::string_view kManifest = "manifest", kSettings = "settings", kFields = "fields",
+                                  kPrimaryKey = "primary_key", kDistribution = "distribution",
+                                  kDictionary = "dictionary", kUpdatedAt = "updated_at", kLastBatch = "last_batch",
+                                  kNextNumber = "next_number";
+// The key of the dead documents of a segment begins so.
+inline constexpr std::string_view kDeadPrefix = "dead/";
+
+inline bool IsKnown(std::string_view key) {
+  for (const std::string_view known : {kManifest, kSettings, kFields, kPrimaryKey, kDistribution, kDictionary,
+                                       kUpdatedAt, kLastBatch, kNextNumber}) {
+    if (key == known) return true;
+  }
+  return false;
+}
+
+inline std::string Dead(SegmentId id) {
+  std::string key(kDeadPrefix);
+  PutBigEndian32(key, static_cast<uint32_t>(id >> 32));
+  PutBigEndian32(key, static_cast<uint32_t>(id));
+  return key;
+}
+
+}  // namespace gannet::index::keys

@@ -1,0 +1,284 @@
+#include "index/verify.h"
+
+#include <dirent.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+
+#include "base/bytes.h"
+#include "base/json_reader.h"
+#include "index/external_id.h"
+#include "index/index.h"
+#include "index/keys.h"
+#include "segment/verify.h"
+
+namespace gannet::index {
+namespace {
+
+constexpr const char* kDatabase = "index.mdb";
+
+uint64_t HashOf(std::string_view id) { return std::hash<std::string_view>()(id); }
+
+class Verifier {
+ public:
+  explicit Verifier(const std::string& dir) : dir_(dir) {}
+
+  IndexReport Run() {
+    if (OpenDatabase()) {
+      ReadRecords();
+      ReadExternalIds();
+      for (const SegmentFiles& files : manifest_) ReadSegment(files);
+      CheckDocuments();
+      ListFiles();
+    }
+    return std::move(report_);
+  }
+
+ private:
+  void Fault(std::string file, std::string structure, std::string message) {
+    report_.faults.push_back({std::move(file), std::move(structure), std::move(message)});
+  }
+  void Fault(std::string structure, std::string message) {
+    Fault(kDatabase, std::move(structure), std::move(message));
+  }
+  std::string Record(std::string_view key) const { return std::string(txn_->Get(main_, key).value_or("")); }
+
+  bool OpenDatabase() {
+    auto env = store::Environment::OpenReadOnly(dir_ + "/" + kDatabase);
+    if (!env.ok()) {
+      Fault("file", env.status().message());
+      return false;
+    }
+    env_ = std::move(*env);
+    auto txn = env_->Read();
+    if (!txn.ok()) {
+      Fault("file", txn.status().message());
+      return false;
+    }
+    txn_.emplace(std::move(*txn));
+    const auto main = txn_->FindTable("main", store::KeyKind::kBytes);
+    const auto ids = txn_->FindTable("external_ids", store::KeyKind::kBytes);
+    if (!main || !ids) {
+      Fault("tables", std::string("the table `") + (main ? "external_ids" : "main") + "` is missing");
+      return false;
+    }
+    main_ = *main;
+    external_ids_ = *ids;
+    report_.bytes += env_->Sizes().first;
+    return true;
+  }
+
+  // Table main: every record on its own, and what they say of each other.
+  void ReadRecords() {
+    const std::string fields = Record(keys::kFields);
+    ByteReader reader(fields);
+    while (!reader.done()) {
+      const std::string_view name = reader.LengthPrefixed();
+      if (!reader.ok() || fields_.Find(name) || !fields_.Add(name).ok()) {
+        Fault("fields", "a name is cut off, repeated or one too many");
+        break;
+      }
+    }
+    const auto settings = Record(keys::kSettings), last_batch = Record(keys::kLastBatch);
+    if (!settings.empty() && (!json::IsValid(settings) || settings[0] != '{')) Fault("settings", "not a JSON object");
+    if (!last_batch.empty() && (!json::IsValid(last_batch) || last_batch[0] != '{')) Fault("last_batch", "not a JSON object");
+    primary_key_ = Record(keys::kPrimaryKey);
+    if (const auto dictionary = Record(keys::kDictionary); !dictionary.empty()) {
+      dictionary_ = std::make_shared<const segment::RowDictionary>(dictionary);
+    }
+    if (const auto lat = fields_.Find("_geo.lat"), lng = fields_.Find("_geo.lng"); lat && lng) {
+      point_fields_.emplace(*lat, *lng);
+    }
+    uint64_t next_number = 0;
+    if (const auto number = Record(keys::kNextNumber); number.size() == 8) {
+      next_number = LoadFixed<uint64_t>(number.data());
+    } else if (!number.empty()) {
+      Fault("next_number", "it has " + std::to_string(number.size()) + " bytes");
+    }
+    const std::string distribution = Record(keys::kDistribution);
+    int64_t last = -1;
+    for (ByteReader counts(distribution); !counts.done();) {
+      const uint64_t field = counts.Varint(), count = counts.Varint();
+      if (!counts.ok() || field >= fields_.size() || static_cast<int64_t>(field) <= last || count == 0) {
+        Fault("distribution", "a field is unknown, out of order or without documents");
+        break;
+      }
+      last = static_cast<int64_t>(field);
+      stored_distribution_[static_cast<FieldId>(field)] = count;
+    }
+    const std::string manifest = Record(keys::kManifest);
+    std::set<uint64_t> ids, numbers;
+    for (ByteReader segments(manifest); !segments.done();) {
+      SegmentFiles files;
+      files.id = segments.Varint();
+      files.base_file = segments.Varint();
+      files.columns_file = segments.Varint();
+      const bool own_columns = files.columns_file != files.base_file;
+      if (!segments.ok() || !ids.insert(files.id).second || !numbers.insert(files.base_file).second ||
+          (own_columns && !numbers.insert(files.columns_file).second) ||
+          std::max({files.id, files.base_file, files.columns_file}) >= next_number) {
+        Fault("manifest", "a segment is cut off, named twice or has a number that was never given");
+        break;
+      }
+      manifest_.push_back(files);
+    }
+    report_.segments = manifest_.size();
+    store::Cursor cursor(*txn_, main_);
+    for (bool more = cursor.First(); more; more = cursor.Next()) {
+      if (cursor.key().starts_with(keys::kDeadPrefix)) {
+        ReadDead(cursor.key(), cursor.value(), ids);
+      } else if (!keys::IsKnown(cursor.key())) {
+        Fault("tables", "the table `main` has the unknown key `" + std::string(cursor.key()) + "`");
+      }
+    }
+  }
+
+  void ReadDead(std::string_view key, std::string_view bytes, const std::set<uint64_t>& ids) {
+    const auto id = std::find_if(ids.begin(), ids.end(), [&](uint64_t one) { return keys::Dead(one) == key; });
+    if (id == ids.end()) return Fault("dead documents", "of a segment that the manifest does not name");
+    auto dead = DocSet::Parse(bytes);
+    if (!dead.ok()) return Fault("dead documents", "of segment " + std::to_string(*id) + ": " + dead.status().message());
+    if (dead->empty()) return Fault("dead documents", "of segment " + std::to_string(*id) + ": an empty set is stored");
+    dead_[*id] = std::move(*dead);
+  }
+
+  void ReadExternalIds() {
+    store::Cursor cursor(*txn_, external_ids_);
+    for (bool more = cursor.First(); more; more = cursor.Next()) {
+      const std::string id(cursor.key().substr(0, 100));
+      if (cursor.value().size() != sizeof(DocId)) {
+        Fault("external_ids", "the value of `" + id + "` is no docid");
+        continue;
+      }
+      const auto docid = LoadFixed<DocId>(cursor.value().data());
+      if (ids_of_docids_.Contains(docid)) {
+        Fault("external_ids", "`" + id + "` and another id name the same document");
+        continue;
+      }
+      ids_of_docids_.Add(docid);
+      if (docid >= id_hashes_.size()) id_hashes_.resize(std::max<size_t>(size_t{docid} + 1, id_hashes_.size() * 2));
+      id_hashes_[docid] = HashOf(cursor.key());
+    }
+  }
+
+  void ReadSegment(const SegmentFiles& files) {
+    const auto name = [](uint64_t number) { return "segments/" + std::to_string(number); };
+    const auto add = [&](uint64_t number, const std::vector<segment::Fault>& faults) {
+      for (const auto& [structure, message] : faults) Fault(name(number), structure, message);
+    };
+    const auto found = dead_.find(files.id);
+    const DocSet dead = found == dead_.end() ? DocSet() : std::move(found->second);
+    segment::SegmentContext context;
+    context.field_count = fields_.size();
+    context.dictionary = dictionary_;
+    context.point_fields = point_fields_;
+    context.on_row = [&](DocId docid, std::span<const segment::RowField> row) {
+      if (dead.Contains(docid)) return;
+      ++rows_read_;
+      for (const segment::RowField& field : row) ++distribution_[field.field];
+      if (id_fault_ || !ids_of_docids_.Contains(docid)) return;
+      const std::string id = ExternalIdOf(row, fields_, primary_key_);
+      if (id_hashes_[docid] == HashOf(id)) return;
+      id_fault_ = true;
+      Fault("external_ids", "another id than `" + id + "` names the document with that id");
+    };
+    const segment::SegmentContent content = segment::VerifyBase(dir_ + "/" + name(files.base_file), context);
+    add(files.base_file, content.faults);
+    report_.words += content.words;
+    report_.tokens += content.tokens;
+    if (content.docids.empty()) {
+      documents_known_ = false;
+      return;
+    }
+    const DocSet documents = DocSet::FromSorted(content.docids);
+    if (!dead.IsSubsetOf(documents)) {
+      Fault("dead documents", "of segment " + std::to_string(files.id) + ": a document that is not in it");
+    }
+    const DocSet live = documents - dead;
+    if (live.empty()) Fault("manifest", "segment " + std::to_string(files.id) + " has no live document");
+    if (live.Intersects(live_)) {
+      Fault("dead documents", "a document of segment " + std::to_string(files.id) + " is live in another one as well");
+    }
+    live_ |= live;
+    auto faults = segment::VerifyColumns(dir_ + "/" + name(files.columns_file), content.docids, context);
+    // Damage of a shared file is told once.
+    if (files.columns_file == files.base_file) {
+      std::erase_if(faults, [&](const segment::Fault& fault) {
+        return std::any_of(content.faults.begin(), content.faults.end(), [&](const segment::Fault& known) {
+          return known.structure == fault.structure && known.message == fault.message;
+        });
+      });
+    }
+    add(files.columns_file, faults);
+  }
+
+  void CheckDocuments() {
+    report_.documents = live_.size();
+    if (!documents_known_) return;
+    const DocSet nowhere = ids_of_docids_ - live_, nameless = live_ - ids_of_docids_;
+    if (!nowhere.empty()) {
+      Fault("external_ids", std::to_string(nowhere.size()) + " ids point nowhere, one to docid " +
+                                std::to_string(nowhere.min()));
+    }
+    if (!nameless.empty()) {
+      Fault("external_ids", std::to_string(nameless.size()) + " documents have no id, one is docid " +
+                                std::to_string(nameless.min()));
+    }
+    if (!live_.empty() && primary_key_.empty()) Fault("primary_key", "there are documents but no primary key");
+    if (rows_read_ == live_.size() && distribution_ != stored_distribution_) {
+      Fault("distribution", "it differs from the fields of the documents");
+    }
+  }
+
+  void ListFiles() {
+    std::set<std::string> named;
+    for (const SegmentFiles& files : manifest_) {
+      named.insert(std::to_string(files.base_file));
+      named.insert(std::to_string(files.columns_file));
+    }
+    DIR* listing = opendir((dir_ + "/segments").c_str());
+    if (listing == nullptr) return Fault("segments", "folder", "it cannot be read");
+    while (const dirent* entry = readdir(listing)) {
+      const std::string name = entry->d_name;
+      if (name == "." || name == "..") continue;
+      struct stat status {};
+      if (!named.contains(name)) {
+        report_.unused.push_back("segments/" + name);
+      } else if (stat((dir_ + "/segments/" + name).c_str(), &status) == 0) {
+        report_.bytes += static_cast<uint64_t>(status.st_size);
+      }
+    }
+    closedir(listing);
+    std::sort(report_.unused.begin(), report_.unused.end());
+  }
+
+  const std::string dir_;
+  IndexReport report_;
+  std::unique_ptr<store::Environment> env_;
+  std::optional<store::ReadTransaction> txn_;
+  store::Table main_{}, external_ids_{};
+
+  FieldMap fields_;
+  std::string primary_key_;
+  std::shared_ptr<const segment::RowDictionary> dictionary_;
+  std::optional<std::pair<FieldId, FieldId>> point_fields_;
+  std::vector<SegmentFiles> manifest_;
+  std::map<SegmentId, DocSet> dead_;
+  std::map<FieldId, uint64_t> stored_distribution_, distribution_;  // the second of the rows
+  uint64_t rows_read_ = 0;
+  bool documents_known_ = true, id_fault_ = false;
+
+  DocSet ids_of_docids_, live_;
+  std::vector<uint64_t> id_hashes_;  // by docid
+};
+
+}  // namespace
+
+IndexReport VerifyIndex(const std::string& dir) { return Verifier(dir).Run(); }
+
+}  // namespace gannet::index

@@ -1,0 +1,514 @@
+#include "segment/verify.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "base/bytes.h"
+#include "base/json_reader.h"
+#include "bitmap/postings_codec.h"
+#include "filter/geo.h"
+#include "fst/fst.h"
+#include "segment/columns.h"
+#include "segment/geo_index.h"
+#include "segment/layout.h"
+#include "segment/text.h"
+
+namespace gannet::segment {
+namespace {
+
+// Order does not matter when hashes are added, so two lists of the same things in any order have the same sum.
+uint64_t HashOf(uint64_t a, uint64_t b) {
+  uint64_t hash = (a * 0x9e3779b97f4a7c15) ^ (b + 0xbf58476d1ce4e5b9) * 0x94d049bb133111eb;
+  hash = (hash ^ hash >> 29) * 0xbf58476d1ce4e5b9;
+  return hash ^ hash >> 32;
+}
+uint64_t HashOf(Ordinal word, uint32_t list, DocId docid) { return HashOf(uint64_t{list} << 32 | word, docid); }
+
+Status Wrong(std::string message) { return Status::Corruption(std::move(message)); }
+
+template <typename T>
+std::span<const T> AsSpan(std::string_view bytes) {
+  return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
+}
+
+// Offsets of `count` things that fill `size` bytes.
+Status CheckOffsets(std::span<const uint64_t> offsets, size_t count, uint64_t size) {
+  if (offsets.size() != count + 1) {
+    return Wrong(std::to_string(offsets.size()) + " offsets for " + std::to_string(count) + " entries");
+  }
+  if (offsets.front() != 0 || offsets.back() != size || !std::is_sorted(offsets.begin(), offsets.end())) {
+    return Wrong("the offsets do not divide the " + std::to_string(size) + " bytes they are about");
+  }
+  return Status::Ok();
+}
+
+Status CheckDocids(std::span<const DocId> docids) {
+  for (size_t i = 1; i < docids.size(); ++i) {
+    if (docids[i - 1] >= docids[i]) return Wrong("docids do not ascend at place " + std::to_string(i));
+  }
+  return docids.empty() ? Wrong("a segment without documents") : Status::Ok();
+}
+
+// A postings list, and the documents of it in `out`.
+Status ReadPostings(std::string_view bytes, const DocSet& documents, DocSet& out) {
+  GANNET_RETURN_IF_ERROR(ValidatePostings(bytes));
+  out = DecodePostings(bytes);
+  return out.IsSubsetOf(documents) ? Status::Ok() : Wrong("postings name a document that is not in the segment");
+}
+
+// The sections of one file, and which of them can be believed.
+class File {
+ public:
+  File(const std::string& path, std::vector<Fault>& faults) : faults_(faults) {
+    auto opened = SegmentFile::Open(path, SegmentFile::HeaderCheck::kLater);
+    if (!opened.ok()) {
+      faults_.push_back({opened.status().code() == StatusCode::kCorruption ? "directory" : "file",
+                         opened.status().message()});
+      return;
+    }
+    file_ = *opened;
+    for (const SegmentFile::DamagedBlock& block : file_->FindDamage()) {
+      const std::string place = "the checksum of bytes " + std::to_string(block.begin) + " to " +
+                                std::to_string(block.end) + " of the file is wrong";
+      if (block.begin == 0) faults_.push_back({"header", place});
+      for (const SectionId id : block.sections) {
+        faults_.push_back({SectionName(id), place});
+        damaged_.push_back(id);
+      }
+    }
+  }
+
+  bool open() const { return file_ != nullptr; }
+  const std::shared_ptr<SegmentFile>& operator*() const { return file_; }
+  bool Sound(std::initializer_list<SectionId> ids) const {
+    return open() && std::none_of(ids.begin(), ids.end(), [&](SectionId id) {
+      return std::find(damaged_.begin(), damaged_.end(), id) != damaged_.end();
+    });
+  }
+  // Whether all of them are there; tells which is not.
+  bool Need(std::initializer_list<SectionId> ids) {
+    bool all = true;
+    for (const SectionId id : ids) {
+      if (file_->Has(id)) continue;
+      faults_.push_back({SectionName(id), "the section is missing"});
+      all = false;
+    }
+    return all;
+  }
+  std::string_view Bytes(SectionId id) const { return file_->ReadAll(id); }
+  // False: it is a fault of that section.
+  bool Check(SectionId id, const Status& status) {
+    if (!status.ok()) faults_.push_back({SectionName(id), status.message()});
+    return status.ok();
+  }
+
+ private:
+  std::shared_ptr<SegmentFile> file_;
+  std::vector<SectionId> damaged_;
+  std::vector<Fault>& faults_;
+};
+
+Status CheckRow(RowCodec& codec, std::string_view compressed, size_t field_count, std::vector<RowField>& fields) {
+  GANNET_ASSIGN_OR_RETURN(const std::string_view row, codec.Expand(compressed));
+  if (!ParseRow(row, fields)) return Wrong("not a row");
+  for (size_t i = 0; i < fields.size(); ++i) {
+    if (fields[i].field >= field_count) return Wrong("a field without name");
+    if (i > 0 && fields[i - 1].field >= fields[i].field) return Wrong("fields do not ascend");
+    if (!json::IsValid(fields[i].value)) return Wrong("the value of field " + std::to_string(fields[i].field) + " is not JSON");
+  }
+  return Status::Ok();
+}
+
+Status CheckRows(File& file, std::span<const DocId> docids, std::span<const uint64_t> offsets,
+                 const SegmentContext& context) {
+  RowCodec codec(context.dictionary);
+  std::vector<RowField> fields;
+  const std::string_view data = file.Bytes(kRowData);
+  for (size_t place = 0; place < docids.size(); ++place) {
+    const std::string_view row = data.substr(offsets[place], offsets[place + 1] - offsets[place]);
+    if (const Status status = CheckRow(codec, row, context.field_count, fields); !status.ok()) {
+      return Wrong("document " + std::to_string(docids[place]) + ": " + status.message());
+    }
+    if (context.on_row) context.on_row(docids[place], fields);
+  }
+  return Status::Ok();
+}
+
+// The lists of one word. sums: what forward records must add up to, fields and early positions.
+struct Sums {
+  uint64_t fields = 0, heads = 0;
+  friend bool operator==(const Sums&, const Sums&) = default;
+};
+
+Status CheckWord(std::string_view blob, Ordinal word, size_t field_count, const DocSet& documents, Sums& sums) {
+  ByteReader reader(blob);
+  const uint64_t head = reader.Varint();
+  const uint64_t lists = head >> 1;
+  if (lists == 0) return Wrong("a word in no document");
+  DocSet stored, all, list;
+  const bool with_union = lists > 1 && (head & 1) != 0;
+  if (with_union) GANNET_RETURN_IF_ERROR(ReadPostings(reader.LengthPrefixed(), documents, stored));
+  uint64_t id = 0;
+  for (uint64_t i = 0; i < lists; ++i) {
+    const uint64_t step = reader.Varint();
+    id += step;
+    const std::string_view bytes = lists == 1 ? reader.Bytes(reader.left()) : reader.LengthPrefixed();
+    if (!reader.ok()) return Wrong("lists are cut off");
+    if (i > 0 && step == 0) return Wrong("lists do not ascend");
+    const bool is_head = id >= kHeadLists;
+    if (is_head ? id >= kHeadLists + kHeadPositions : id >= field_count) {
+      return Wrong("a list of the unknown field " + std::to_string(id));
+    }
+    GANNET_RETURN_IF_ERROR(ReadPostings(bytes, documents, list));
+    if (list.empty()) return Wrong("an empty list");
+    uint64_t& sum = is_head ? sums.heads : sums.fields;
+    list.ForEach([&](uint32_t docid) { sum += HashOf(word, static_cast<uint32_t>(id), docid); });
+    if (!is_head) all |= list;
+  }
+  if (!reader.done()) return Wrong("bytes behind the lists");
+  if (with_union && !(stored == all)) return Wrong("the stored union is not that of the lists");
+  return Status::Ok();
+}
+
+Status CheckPostings(File& file, std::span<const uint64_t> offsets, const DocSet& documents, size_t field_count,
+                     Sums& sums) {
+  const std::string_view data = file.Bytes(kPostingData);
+  for (Ordinal word = 0; word + size_t{1} < offsets.size(); ++word) {
+    const Status status =
+        CheckWord(data.substr(offsets[word], offsets[word + 1] - offsets[word]), word, field_count, documents, sums);
+    if (!status.ok()) return Wrong("word " + std::to_string(word) + ": " + status.message());
+  }
+  return Status::Ok();
+}
+
+// Every document's words: numbers in range, fields ascending, positions growing.
+class ForwardCheck {
+ public:
+  ForwardCheck(uint32_t words, size_t field_count) : words_(words), field_count_(field_count), seen_(words) {}
+
+  Status Add(const TextReader& text, uint32_t place) {
+    const std::string_view record = text.ForwardRecord(place);
+    ForwardDocument document;
+    if (!text.OpenRecord(record, document)) return Wrong("a record is cut off");
+    GANNET_RETURN_IF_ERROR(CheckHead(document));
+    const DocId docid = text.docids()[place];
+    heads_.clear();
+    bool known = true;
+    uint32_t field_number = 0;
+    text.ForEachRun(
+        record, [&](FieldId, uint32_t) { ++stamp_, ++field_number; },
+        [&](FieldId field, uint32_t position, const PackedOrdinals& run) {
+          for (uint32_t i = 0; i < run.count; ++i) {
+            const Ordinal word = run.at(i);
+            if (word >= words_) {
+              known = false;
+              return;
+            }
+            if (position + i < kHeadPositions) heads_.emplace_back(word, position + i);
+            if (seen_[word] == stamp_) continue;
+            seen_[word] = stamp_;
+            sums_.fields += HashOf(word, field, docid);
+          }
+        });
+    if (!known) return Wrong("a word number beyond the dictionary");
+    std::sort(heads_.begin(), heads_.end());
+    heads_.erase(std::unique(heads_.begin(), heads_.end()), heads_.end());
+    for (const auto& [word, position] : heads_) sums_.heads += HashOf(word, kHeadLists + position, docid);
+    tokens_ += document.words.count;
+    return Status::Ok();
+  }
+  const Sums& sums() const { return sums_; }
+  uint64_t tokens() const { return tokens_; }
+
+ private:
+  Status CheckHead(const ForwardDocument& document) const {
+    uint64_t field = 0, words = 0;
+    bool first = true;
+    for (ByteReader head(document.head); !head.done();) {
+      const uint64_t step = head.Varint(), count = head.Varint();
+      ByteReader breaks(head.LengthPrefixed());
+      if (!head.ok()) return Wrong("the fields are cut off");
+      field += step;
+      if ((step == 0 && !first) || field >= field_count_ || count == 0) return Wrong("a field out of order or unknown");
+      first = false;
+      uint64_t behind = 0;
+      while (!breaks.done()) {
+        behind += breaks.Varint();
+        if (breaks.Varint() == 0 || !breaks.ok() || behind >= count) return Wrong("a gap between words is damaged");
+      }
+      words += count;
+    }
+    return words == document.words.count ? Status::Ok() : Wrong("the fields do not add up to the words");
+  }
+
+  const uint32_t words_;
+  const size_t field_count_;
+  std::vector<uint64_t> seen_;  // by word: the last field of a document that had it
+  uint64_t stamp_ = 0, tokens_ = 0;
+  std::vector<std::pair<Ordinal, uint32_t>> heads_;
+  Sums sums_;
+};
+
+// One column of a segment.
+class ColumnCheck {
+ public:
+  ColumnCheck(const ColumnReader& column, std::span<const DocId> docids, const DocSet& documents)
+      : column_(column), docids_(docids), documents_(documents) {}
+
+  Status Run() {
+    if (column_.place_count() != docids_.size()) return Wrong("it is about another number of documents");
+    GANNET_RETURN_IF_ERROR(CheckValues());
+    GANNET_RETURN_IF_ERROR(CheckPostings());
+    GANNET_RETURN_IF_ERROR(CheckDocuments());
+    for (const uint32_t size : {ColumnReader::kGroupValues, ColumnReader::kSuperValues}) {
+      GANNET_RETURN_IF_ERROR(CheckUnions(size));
+    }
+    return CheckMarks();
+  }
+
+ private:
+  Status CheckValues() const {
+    const auto numbers = column_.numbers();
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      if (std::isnan(numbers[i]) || (i > 0 && numbers[i - 1] >= numbers[i])) return Wrong("numbers do not ascend");
+    }
+    for (uint32_t i = 0; i < column_.string_count(); ++i) {
+      if (column_.string(i).empty()) return Wrong("an empty text among the values");
+      if (i > 0 && column_.string(i - 1) >= column_.string(i)) return Wrong("texts do not ascend");
+      column_.spelling(i);
+    }
+    return Status::Ok();
+  }
+
+  Status CheckPostings() {
+    for (ValueOrdinal value = 0; value < column_.value_count(); ++value) {
+      GANNET_RETURN_IF_ERROR(ReadPostings(column_.postings(value), documents_, list_));
+      if (list_.empty()) return Wrong("a value of no document");
+      list_.ForEach([&](uint32_t docid) { postings_sum_ += HashOf(value, docid); });
+    }
+    return Status::Ok();
+  }
+
+  Status CheckDocuments() {
+    uint64_t sum = 0;
+    Status status;
+    std::vector<DocId> valued;
+    for (uint32_t place = 0; place < docids_.size(); ++place) {
+      int64_t last = -1;
+      column_.ForEachValue(place, [&](ValueOrdinal value) {
+        if (value >= column_.value_count()) status = Wrong("a document with an unknown value");
+        if (int64_t{value} <= last) status = Wrong("the values of a document do not ascend");
+        last = value;
+        sum += HashOf(value, docids_[place]);
+      });
+      GANNET_RETURN_IF_ERROR(status);
+      if (last >= 0) valued.push_back(docids_[place]);
+    }
+    if (sum != postings_sum_) return Wrong("documents by value differ from values by document");
+    valued_ = DocSet::FromSorted(valued);
+    return Status::Ok();
+  }
+
+  Status CheckUnions(uint32_t size) {
+    DocSet all;
+    for (ValueOrdinal first = 0; first + size <= column_.value_count(); first += size) {
+      const std::string_view stored = column_.StoredUnion(first, size);
+      if (stored.empty()) {
+        if (column_.value_count() >= size * 2) return Wrong("a stored union is missing");
+        continue;
+      }
+      GANNET_RETURN_IF_ERROR(ReadPostings(stored, documents_, list_));
+      all.Clear();
+      for (uint32_t i = 0; i < size; ++i) UnionPostingsInto(column_.postings(first + i), all);
+      if (!(all == list_)) return Wrong("a stored union is not that of its values");
+    }
+    return Status::Ok();
+  }
+
+  Status CheckMarks() {
+    DocSet exists;
+    GANNET_RETURN_IF_ERROR(ReadPostings(column_.exists_bytes(), documents_, exists));
+    for (const std::string_view bytes : {column_.null_bytes(), column_.empty_bytes(), column_.valued_bytes()}) {
+      GANNET_RETURN_IF_ERROR(ReadPostings(bytes, documents_, list_));
+      if (!list_.IsSubsetOf(exists)) return Wrong("a document has a value but not the field");
+    }
+    return list_ == valued_ ? Status::Ok() : Wrong("the documents with a value are not those that have one");
+  }
+
+  const ColumnReader& column_;
+  std::span<const DocId> docids_;
+  const DocSet& documents_;
+  DocSet list_, valued_;
+  uint64_t postings_sum_ = 0;
+};
+
+Status CheckPoints(const GeoIndex& points, const ColumnReader& lats, const ColumnReader& lngs,
+                   std::span<const DocId> docids) {
+  std::map<DocId, uint32_t> places;  // of the documents with a point
+  for (uint32_t place = 0; place < docids.size(); ++place) {
+    if (lats.NumberAt(place) && lngs.NumberAt(place)) places.emplace(docids[place], place);
+  }
+  if (points.size() != places.size()) return Wrong("another number of points than documents that have one");
+  for (uint32_t i = 0; i < points.size(); ++i) {
+    const auto found = places.find(points.docid(i));
+    if (found == places.end()) return Wrong("a point twice, or of a document without one");
+    const filter::GeoPoint point{.lat = *lats.NumberAt(found->second), .lng = *lngs.NumberAt(found->second)};
+    if (!(points.point(i) == point)) return Wrong("a point is elsewhere than its document");
+    if ((std::fabs(point.lat) <= 90 && std::fabs(point.lng) <= 180) != (i < points.regular())) {
+      return Wrong("points beyond the globe are not apart from the others");
+    }
+    places.erase(found);
+  }
+  for (uint32_t level = 0; level < points.level_count(); ++level) {
+    uint32_t next = 0;
+    for (const GeoIndex::Node& node : points.level(level)) {
+      if (node.begin != next) return Wrong("nodes leave children out");
+      next = node.end;
+      for (uint32_t i = node.begin; i < node.end; ++i) {
+        if (level == 0) {
+          const bool reached = GeoIndex::DistanceBounds(node, points.point(i)).least == 0;
+          if (!node.box.Contains(points.point(i)) || !reached) return Wrong("a point outside of its node");
+        } else {
+          const filter::GeoBox& below = points.level(level - 1)[i].box;
+          if (below.south < node.box.south || below.north > node.box.north || below.west < node.box.west ||
+              below.east > node.box.east) {
+            return Wrong("a node outside of the one above");
+          }
+        }
+      }
+    }
+    const size_t children = level == 0 ? points.regular() : points.level(level - 1).size();
+    if (next != children) return Wrong("nodes leave children out");
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+std::string SectionName(SectionId id) {
+  switch (id) {
+    case kRowDocids: return "row docids";
+    case kRowOffsets: return "row offsets";
+    case kRowData: return "row data";
+    case kTextMeta: return "text meta";
+    case kTerms: return "terms";
+    case kPostingOffsets: return "posting offsets";
+    case kPostingData: return "posting data";
+    case kForwardOffsets: return "forward offsets";
+    case kForwardData: return "forward data";
+    case kColumnDirectory: return "column directory";
+    case kColumnData: return "column data";
+    case kGeoPoints: return "points";
+    default: return "section " + std::to_string(id);
+  }
+}
+
+SegmentContent VerifyBase(const std::string& path, const SegmentContext& context) {
+  SegmentContent content;
+  File file(path, content.faults);
+  if (!file.open() || !file.Need({kRowDocids, kRowOffsets, kRowData, kTextMeta, kTerms, kPostingOffsets, kPostingData,
+                                  kForwardOffsets, kForwardData})) {
+    return content;
+  }
+  if (!file.Sound({kRowDocids}) || !file.Check(kRowDocids, CheckDocids(AsSpan<DocId>(file.Bytes(kRowDocids))))) {
+    return content;
+  }
+  const auto docids = AsSpan<DocId>(file.Bytes(kRowDocids));
+  content.docids.assign(docids.begin(), docids.end());
+  const DocSet documents = DocSet::FromSorted(docids);
+
+  if (file.Sound({kRowOffsets})) {
+    const auto offsets = AsSpan<uint64_t>(file.Bytes(kRowOffsets));
+    if (file.Check(kRowOffsets, CheckOffsets(offsets, docids.size(), (*file)->SectionSize(kRowData))) &&
+        file.Sound({kRowData})) {
+      file.Check(kRowData, CheckRows(file, docids, offsets, context));
+    }
+  }
+
+  std::optional<uint32_t> words;
+  if (file.Sound({kTerms})) {
+    const auto terms = fst::Fst::Open(file.Bytes(kTerms));
+    if (file.Check(kTerms, terms.ok() ? terms->Verify() : terms.status())) words = terms->size();
+  }
+  std::optional<Sums> posted;
+  if (words && file.Sound({kPostingOffsets})) {
+    const auto offsets = AsSpan<uint64_t>(file.Bytes(kPostingOffsets));
+    Sums sums;
+    if (file.Check(kPostingOffsets, CheckOffsets(offsets, *words, (*file)->SectionSize(kPostingData))) &&
+        file.Sound({kPostingData}) &&
+        file.Check(kPostingData, CheckPostings(file, offsets, documents, context.field_count, sums))) {
+      posted = sums;
+    }
+  }
+  if (!words || !file.Sound({kTextMeta, kForwardOffsets, kForwardData, kPostingOffsets})) return content;
+  content.words = *words;
+  const auto offsets = AsSpan<uint64_t>(file.Bytes(kForwardOffsets));
+  if (!file.Check(kForwardOffsets, CheckOffsets(offsets, docids.size(), (*file)->SectionSize(kForwardData)))) {
+    return content;
+  }
+  const auto text = TextReader::Open(*file);
+  if (!file.Check(kTextMeta, text.ok() ? Status::Ok() : text.status())) return content;
+  ForwardCheck forward(*words, context.field_count);
+  for (uint32_t place = 0; place < docids.size(); ++place) {
+    if (const Status status = forward.Add(**text, place); !status.ok()) {
+      file.Check(kForwardData, Wrong("document " + std::to_string(docids[place]) + ": " + status.message()));
+      return content;
+    }
+  }
+  content.tokens = forward.tokens();
+  if (forward.tokens() != (*text)->token_count()) {
+    file.Check(kTextMeta, Wrong("another number of words than the documents hold"));
+  }
+  if (posted && !(*posted == forward.sums())) {
+    file.Check(kPostingData, Wrong("documents by word differ from words by document"));
+  }
+  return content;
+}
+
+std::vector<Fault> VerifyColumns(const std::string& path, std::span<const DocId> docids,
+                                 const SegmentContext& context) {
+  std::vector<Fault> faults;
+  File file(path, faults);
+  if (!file.open() || !file.Need({kColumnDirectory, kColumnData}) || docids.empty() ||
+      !file.Sound({kColumnDirectory, kColumnData})) {
+    return faults;
+  }
+  ByteReader directory(file.Bytes(kColumnDirectory));
+  uint64_t expected = 0;
+  int64_t last = -1;
+  Status status;
+  while (!directory.done() && status.ok()) {
+    const int64_t field = directory.Fixed<FieldId>();
+    const auto offset = directory.Fixed<uint64_t>(), size = directory.Fixed<uint64_t>();
+    if (!directory.ok() || field <= last || offset != expected || static_cast<size_t>(field) >= context.field_count) {
+      status = Wrong("columns out of order, unknown or not behind each other");
+    }
+    expected += size;
+    last = field;
+  }
+  if (status.ok() && expected != (*file)->SectionSize(kColumnData)) status = Wrong("columns do not fill their section");
+  if (!file.Check(kColumnDirectory, status)) return faults;
+  const auto columns = ColumnsReader::Open(*file);
+  if (!file.Check(kColumnDirectory, columns.ok() ? Status::Ok() : columns.status())) return faults;
+  const DocSet documents = DocSet::FromSorted(docids);
+  for (const FieldId field : (*columns)->fields()) {
+    const ColumnReader* column = (*columns)->Find(field);
+    const Status checked = column == nullptr ? Wrong("the sizes of its parts do not fit")
+                                             : ColumnCheck(*column, docids, documents).Run();
+    if (!checked.ok()) {
+      file.Check(kColumnData, Wrong("field " + std::to_string(field) + ": " + checked.message()));
+      return faults;
+    }
+  }
+  if (!(*file)->Has(kGeoPoints) || !file.Sound({kGeoPoints})) return faults;
+  const auto points = GeoIndex::Open(file.Bytes(kGeoPoints), docids);
+  if (!file.Check(kGeoPoints, points.ok() ? Status::Ok() : points.status())) return faults;
+  const ColumnReader* lats = context.point_fields ? (*columns)->Find(context.point_fields->first) : nullptr;
+  const ColumnReader* lngs = context.point_fields ? (*columns)->Find(context.point_fields->second) : nullptr;
+  file.Check(kGeoPoints, lats == nullptr || lngs == nullptr ? Wrong("points without columns of them")
+                                                            : CheckPoints(*points, *lats, *lngs, docids));
+  return faults;
+}
+
+}  // namespace gannet::segment

@@ -1,0 +1,246 @@
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { IndexRecord } from '../engine/registry.ts';
+import { Store, type Table } from './store.ts';
+import {
+  FLAG,
+  NONE,
+  STATUS_CODES,
+  STATUS_OF_CODE,
+  TaskChunk,
+  TASKS_PER_CHUNK,
+  TYPE_OF_CODE,
+} from './task-chunk.ts';
+
+/** Something that is not as the server leaves it. */
+export interface Fault {
+  /** Below the data folder. */
+  file: string;
+  /** What of the file: a table, a section. */
+  structure: string;
+  message: string;
+}
+
+export interface StoreReport {
+  faults: Fault[];
+  tasks: number;
+  batches: number;
+  indexes: [uid: string, record: IndexRecord][];
+}
+
+/** Of the columns of one task, what its other records are held against. */
+interface Task {
+  status: string;
+  inFile: boolean;
+  payloadBytes: number;
+}
+
+const FINISHED = new Set(['succeeded', 'failed', 'canceled']);
+
+/**
+ * Reads every record of the task store and of the folders beside it. Writes nothing.
+ * REQUIRES: no process has the folder open
+ */
+export async function verifyStore(dir: string): Promise<StoreReport> {
+  const store = new Store(join(dir, 'store'), { readOnly: true });
+  try {
+    return new StoreCheck(store, dir).run();
+  } finally {
+    await store.close();
+  }
+}
+
+class StoreCheck {
+  readonly #store: Store;
+  readonly #dir: string;
+  readonly #faults: Fault[] = [];
+  readonly #names = new Set<number>();
+  readonly #tasks = new Map<number, Task>();
+  readonly #batchesOfTasks = new Set<number>();
+  /** Uids whose rows may linger until they are swept. */
+  readonly #garbage = { tasks: new Set<number>(), batches: new Set<number>() };
+
+  constructor(store: Store, dir: string) {
+    this.#store = store;
+    this.#dir = dir;
+  }
+
+  run(): StoreReport {
+    this.#readNames();
+    this.#readMeta();
+    this.#readChunks();
+    this.#readRows();
+    const batches = this.#readBatches();
+    this.#readPayloads();
+    const indexes = this.#readIndexes();
+    for (const name of ['keys', 'features', 'webhooks']) {
+      const table = this.#store.table<unknown>(name);
+      this.#each(`x-${name}`, table, (key, value) => {
+        if (typeof value !== 'object' || value === null)
+          this.#fault(`x-${name}`, `\`${key}\` is no object`);
+      });
+    }
+    return { faults: this.#faults, tasks: this.#tasks.size, batches, indexes };
+  }
+
+  #fault(structure: string, message: string, file = 'store/data.mdb'): void {
+    this.#faults.push({ file, structure, message });
+  }
+
+  /** One fault for a table that cannot be read to its end. */
+  #each<V, K extends string | number>(
+    name: string,
+    table: Table<V, K>,
+    check: (key: K, value: V) => void,
+  ): void {
+    // A file that is only read does not make the tables that it lacks.
+    if ((table as Table<V, K> | undefined) === undefined) {
+      if (!name.startsWith('x-')) this.#fault(name, 'the table is missing');
+      return;
+    }
+    let last: K | undefined;
+    try {
+      for (const { key, value } of table.getRange()) {
+        last = key;
+        check(key, value);
+      }
+    } catch (error) {
+      const place = last === undefined ? 'at its beginning' : `behind \`${last}\``;
+      this.#fault(name, `it cannot be read ${place}: ${(error as Error).message}`);
+    }
+  }
+
+  #readNames(): void {
+    const seen = new Set<string>();
+    this.#each('indexNames', this.#store.indexNames, (number, name) => {
+      this.#names.add(number);
+      if (typeof name !== 'string' || name === '' || seen.has(name)) {
+        this.#fault('indexNames', `number ${number} has no name of its own`);
+      }
+      seen.add(name);
+    });
+  }
+
+  #readMeta(): void {
+    this.#each('meta', this.#store.meta, (key, value) => {
+      if (key === 'nextBatchUid') {
+        if (!Number.isSafeInteger(value)) this.#fault('meta', '`nextBatchUid` is no number');
+      } else if (key === 'garbage') {
+        const { tasks, batches } = value as { tasks: number[]; batches: number[] };
+        for (const uid of inRuns(tasks)) this.#garbage.tasks.add(uid);
+        for (const uid of inRuns(batches)) this.#garbage.batches.add(uid);
+      } else this.#fault('meta', `the unknown key \`${key}\``);
+    });
+  }
+
+  #readChunks(): void {
+    this.#each('chunks', this.#store.chunks, (number, bytes) => {
+      const chunk = TaskChunk.decode(bytes);
+      for (let i = 0; i < TASKS_PER_CHUNK; i++) {
+        if (chunk.type[i] === 0) continue;
+        const uid = number * TASKS_PER_CHUNK + i;
+        const status = STATUS_OF_CODE[chunk.status[i]!];
+        if (TYPE_OF_CODE[chunk.type[i]!] === undefined || status === undefined) {
+          this.#fault('chunks', `task ${uid} has an unknown type or status`);
+          continue;
+        }
+        if (chunk.status[i] === STATUS_CODES.processing) {
+          this.#fault('chunks', `task ${uid} is stored as processing`);
+        }
+        const index = chunk.index[i]!;
+        if (index !== NONE && !this.#names.has(index)) {
+          this.#fault('chunks', `task ${uid} belongs to the unknown index number ${index}`);
+        }
+        const finished = FINISHED.has(status);
+        if (
+          finished !== (chunk.batchUid[i] !== NONE) ||
+          finished === Number.isNaN(chunk.finishedAt[i])
+        ) {
+          this.#fault('chunks', `task ${uid} is ${status}, but its batch or dates say otherwise`);
+        }
+        if (Number.isNaN(chunk.enqueuedAt[i])) this.#fault('chunks', `task ${uid} has no date`);
+        if (finished) this.#batchesOfTasks.add(chunk.batchUid[i]!);
+        this.#tasks.set(uid, {
+          status,
+          inFile: (chunk.flags[i]! & FLAG.payloadFile) !== 0,
+          payloadBytes: chunk.payloadBytes[i]!,
+        });
+      }
+    });
+  }
+
+  #readRows(): void {
+    const without = new Set(this.#tasks.keys());
+    this.#each('tasks', this.#store.tasks, (uid, row) => {
+      without.delete(uid);
+      if (TYPE_OF_CODE.includes(row.type) && (this.#tasks.has(uid) || this.#garbage.tasks.has(uid)))
+        return;
+      this.#fault('tasks', `task ${uid} is of an unknown type, or not in its chunk`);
+    });
+    for (const uid of without) this.#fault('tasks', `task ${uid} has no row`);
+    this.#each('outcomes', this.#store.outcomes, (uid, outcome) => {
+      const status = this.#tasks.get(uid)?.status;
+      const isKnown = status === undefined ? this.#garbage.tasks.has(uid) : FINISHED.has(status);
+      if (!isKnown || typeof outcome !== 'object') {
+        this.#fault('outcomes', `task ${uid} has an outcome but has not ended`);
+      }
+    });
+  }
+
+  #readBatches(): number {
+    let count = 0;
+    const without = new Set(this.#batchesOfTasks);
+    this.#each('batches', this.#store.batches, (uid, row) => {
+      count++;
+      without.delete(uid);
+      if (!(row.startedAt <= row.finishedAt)) this.#fault('batches', `batch ${uid} has no dates`);
+      if (!this.#batchesOfTasks.has(uid) && !this.#garbage.batches.has(uid)) {
+        this.#fault('batches', `batch ${uid} has no tasks`);
+      }
+    });
+    for (const uid of without) this.#fault('batches', `batch ${uid} has tasks but no row`);
+    return count;
+  }
+
+  #readPayloads(): void {
+    const stored = new Map<number, number>();
+    this.#each('payloads', this.#store.payloads, (uid, bytes) => stored.set(uid, bytes.length));
+    for (const [uid, task] of this.#tasks) {
+      if (task.status !== 'enqueued' || task.payloadBytes === 0) continue;
+      const file = `payloads/${uid}`;
+      const size = task.inFile
+        ? statSync(join(this.#dir, file), { throwIfNoEntry: false })?.size
+        : stored.get(uid);
+      if (size !== undefined && Math.min(size, NONE) === task.payloadBytes) continue;
+      const found = size === undefined ? 'is gone' : `has ${size} bytes`;
+      const message = `the payload of task ${uid} ${found}; ${task.payloadBytes} were stored`;
+      this.#fault('payloads', message, task.inFile ? file : undefined);
+    }
+  }
+
+  #readIndexes(): [string, IndexRecord][] {
+    const records: [string, IndexRecord][] = [];
+    const uuids = new Set<string>();
+    const folders = new Set(readdirSync(join(this.#dir, 'indexes')));
+    this.#each('indexes', this.#store.indexes, (uid, record) => {
+      records.push([uid, record]);
+      if (uuids.has(record.uuid))
+        this.#fault('indexes', `\`${uid}\` and another index share a folder`);
+      uuids.add(record.uuid);
+      if (!folders.has(record.uuid)) {
+        this.#fault(
+          'folder',
+          `the folder of the index \`${uid}\` is missing`,
+          `indexes/${record.uuid}`,
+        );
+      }
+    });
+    return records;
+  }
+}
+
+function* inRuns(runs: readonly number[]): Generator<number> {
+  for (let r = 0; r < runs.length; r += 2) {
+    for (let n = 0; n < runs[r + 1]!; n++) yield runs[r]! + n;
+  }
+}

@@ -1,0 +1,250 @@
+// Verifying an index: a sound one has no faults, and every damage is told by the name of what is damaged.
+#include "index/verify.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "indexing/write_path_model.h"
+#include "segment/layout.h"
+#include "segment/verify.h"
+#include "test_seed.h"
+
+namespace gannet::index {
+namespace {
+
+using indexing::DocumentsStep;
+using indexing::RunSteps;
+using indexing::SettingsStep;
+using indexing::TestFolder;
+
+constexpr const char* kSettings =
+    R"({"filterableAttributes":["color","price","_geo"],"sortableAttributes":["price","_geo"]})";
+
+std::string ReadFile(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+void WriteFile(const std::string& path, const std::string& bytes) {
+  std::filesystem::remove(path);
+  std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
+}
+
+std::string Text(const IndexReport& report) {
+  std::string out;
+  for (const IndexFault& fault : report.faults) out += fault.file + ": " + fault.structure + ": " + fault.message + "\n";
+  return out;
+}
+
+bool Tells(const IndexReport& report, const std::string& structure) {
+  return std::any_of(report.faults.begin(), report.faults.end(),
+                     [&](const IndexFault& fault) { return fault.structure == structure; });
+}
+
+class VerifyTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    random_.seed(TestSeed() + 11);
+    Open();
+    Run(SettingsStep(kSettings), {});
+    Run(DocumentsStep(0), {Payload(0, 1500)});
+  }
+  void Open() {
+    index_.reset();
+    auto opened = Index::Open(folder_.path());
+    ASSERT_TRUE(opened.ok()) << opened.status().message();
+    index_ = *opened;
+  }
+  void Run(const std::string& steps, const std::vector<std::string>& payloads) {
+    const auto outcome = RunSteps(*index_, steps, payloads);
+    ASSERT_TRUE(outcome.ok()) << outcome.status().message();
+    ASSERT_EQ(outcome->find("error"), std::string::npos) << *outcome;
+  }
+  std::string Payload(int first, int count) {
+    std::string out = "[";
+    for (int i = first; i < first + count; ++i) {
+      const auto number = [&](int end) { return std::to_string(random_() % static_cast<unsigned>(end)); };
+      out += (i > first ? "," : "") + std::string("{\"id\":") + std::to_string(i) + ",\"title\":\"word" + number(3000) +
+             " word" + number(100) + " again word" + number(10) + "\",\"color\":[\"c" + number(300) + "\",\"C" + number(300) +
+             "\"],\"price\":" + number(500) + ",\"_geo\":{\"lat\":" + number(80) + ",\"lng\":" + number(170) + "}}";
+    }
+    return out + "]";
+  }
+  // The index is closed while it is verified.
+  IndexReport Verify() {
+    index_.reset();
+    return VerifyIndex(folder_.path());
+  }
+  std::string SegmentPath(size_t number = 0) {
+    return index_->FilePath(index_->snapshot()->segments[number]->files.base_file);
+  }
+  // The file with the bytes of one section replaced, and right checksums.
+  void Rewrite(const std::string& path, segment::SectionId changed, const std::string& bytes) {
+    std::vector<std::pair<segment::SectionId, std::string>> sections;
+    {
+      const auto file = segment::SegmentFile::Open(path);
+      ASSERT_TRUE(file.ok());
+      for (const segment::SectionId id : (*file)->sections()) {
+        sections.emplace_back(id, id == changed ? bytes : std::string((*file)->ReadAll(id)));
+      }
+    }
+    std::filesystem::remove(path);
+    auto writer = segment::SegmentFileWriter::Create(path);
+    ASSERT_TRUE(writer.ok());
+    for (const auto& [id, content] : sections) (*writer)->AddSection(id, content);
+    ASSERT_TRUE((*writer)->Finish().ok());
+  }
+
+  TestFolder folder_;
+  std::mt19937_64 random_;
+  std::shared_ptr<Index> index_;
+};
+
+TEST_F(VerifyTest, FindsNothingInASoundIndexWhateverItsHistory) {
+  EXPECT_EQ(Text(Verify()), "");
+  Open();
+  Run(DocumentsStep(0), {Payload(1000, 900)});
+  Run(R"({"task":1,"kind":"deleteIds","ids":["3","4","1200"]},{"task":1,"kind":"deleteFilter","filter":[700,701]})", {});
+  auto report = Verify();
+  EXPECT_EQ(Text(report), "");
+  EXPECT_EQ(report.documents, 1895u);
+  EXPECT_EQ(report.segments, 2u);
+  EXPECT_GT(report.words, 1000u);
+  Open();
+  Run(SettingsStep(R"({"filterableAttributes":["title"],"sortableAttributes":["id"]})"), {});
+  EXPECT_EQ(Text(Verify()), "");
+  Open();
+  ASSERT_TRUE(indexing::MergeToOne(*index_).ok());
+  report = Verify();
+  EXPECT_EQ(Text(report), "");
+  EXPECT_EQ(report.segments, 1u);
+  EXPECT_EQ(report.documents, 1895u);
+  Open();
+  Run(R"({"task":1,"kind":"clear"})", {});
+  report = Verify();
+  EXPECT_EQ(Text(report), "");
+  EXPECT_EQ(report.documents, 0u);
+}
+
+TEST_F(VerifyTest, NamesTheSectionWhoseBytesHaveChanged) {
+  const std::string path = SegmentPath();
+  std::vector<segment::SectionId> ids = (*segment::SegmentFile::Open(path))->sections();
+  const auto snapshot = index_->snapshot();
+  EXPECT_EQ(ids.size(), 12u) << "all sections that a segment may have";
+  index_.reset();
+  const std::string whole = ReadFile(path);
+  for (const segment::SectionId id : ids) {
+    std::string_view bytes;
+    const auto file = *segment::SegmentFile::Open(path);
+    bytes = file->ReadAll(id);
+    const size_t at = static_cast<size_t>(bytes.data() - file->ReadAll(ids[0]).data()) + 16 + random_() % bytes.size();
+    std::string damaged = whole;
+    damaged[at] = static_cast<char>(damaged[at] ^ 1 << random_() % 8);
+    WriteFile(path, damaged);
+    const auto report = VerifyIndex(folder_.path());
+    EXPECT_TRUE(Tells(report, segment::SectionName(id))) << segment::SectionName(id) << "\n" << Text(report);
+    EXPECT_EQ(report.faults[0].file, "segments/" + path.substr(path.rfind('/') + 1));
+    WriteFile(path, whole);
+  }
+  for (const auto& [from_end, name] : {std::pair<size_t, const char*>{1, "directory"}, {60, "directory"}}) {
+    std::string damaged = whole;
+    damaged[damaged.size() - from_end] = static_cast<char>(damaged[damaged.size() - from_end] ^ 4);
+    WriteFile(path, damaged);
+    EXPECT_TRUE(Tells(VerifyIndex(folder_.path()), name));
+  }
+  std::string damaged = whole;
+  damaged[13] = 1;
+  WriteFile(path, damaged);
+  EXPECT_TRUE(Tells(VerifyIndex(folder_.path()), "header"));
+  std::filesystem::remove(path);
+  auto report = VerifyIndex(folder_.path());
+  EXPECT_NE(Text(report).find("missing"), std::string::npos) << Text(report);
+  WriteFile(path, whole);
+  EXPECT_EQ(Text(VerifyIndex(folder_.path())), "");
+}
+
+TEST_F(VerifyTest, FindsContentThatMakesNoSenseThoughItsChecksumsAreRight) {
+  const std::string path = SegmentPath();
+  const auto file = *segment::SegmentFile::Open(path);
+  index_.reset();
+  // Where every bit counts a change is always seen, elsewhere (letters of words, boxes of points, unused bits) often.
+  const std::pair<segment::SectionId, int> sections[] = {
+      {segment::kRowDocids, 20}, {segment::kRowOffsets, 20},     {segment::kTextMeta, 20},    {segment::kTerms, 10},
+      {segment::kPostingOffsets, 20}, {segment::kPostingData, 20}, {segment::kForwardOffsets, 20}, {segment::kForwardData, 15},
+      {segment::kColumnDirectory, 20}, {segment::kColumnData, 10}, {segment::kGeoPoints, 8}};
+  for (const auto& [id, least] : sections) {
+    int seen = 0;
+    for (int i = 0; i < 20; ++i) {
+      std::string bytes(file->ReadAll(id));
+      const size_t at = random_() % bytes.size();
+      bytes[at] = static_cast<char>(bytes[at] ^ 1 << random_() % 8);
+      Rewrite(path, id, bytes);
+      seen += VerifyIndex(folder_.path()).faults.empty() ? 0 : 1;
+    }
+    EXPECT_GE(seen, least) << segment::SectionName(id);
+    Rewrite(path, id, std::string(file->ReadAll(id)));
+  }
+  EXPECT_EQ(Text(VerifyIndex(folder_.path())), "");
+}
+
+TEST_F(VerifyTest, FindsRecordsThatDoNotFitTheDocuments) {
+  const auto apply = [&](Commit commit) {
+    Open();
+    ASSERT_TRUE(index_->Apply(std::move(commit)).ok());
+  };
+  Commit ghost;
+  ghost.new_external_ids.emplace_back("ghost", 99999);
+  apply(std::move(ghost));
+  EXPECT_TRUE(Tells(Verify(), "external_ids")) << "an id that points nowhere";
+  Commit back;
+  back.removed_external_ids = {"ghost", "5"};
+  apply(std::move(back));
+  EXPECT_TRUE(Tells(Verify(), "external_ids")) << "a document without id";
+  Commit other;
+  other.new_external_ids.emplace_back("five", 5);
+  apply(std::move(other));
+  EXPECT_TRUE(Tells(Verify(), "external_ids")) << "a document under another id";
+  Commit right;
+  right.removed_external_ids = {"five"};
+  right.new_external_ids.emplace_back("5", 5);
+  apply(std::move(right));
+  EXPECT_EQ(Text(Verify()), "");
+
+  Commit counts;
+  Open();
+  counts.distribution = index_->snapshot()->distribution;
+  ++counts.distribution->begin()->second;
+  apply(std::move(counts));
+  EXPECT_TRUE(Tells(Verify(), "distribution"));
+  Commit settings;
+  settings.distribution = std::map<FieldId, uint64_t>{};
+  settings.settings_json = "{\"a\":";
+  apply(std::move(settings));
+  EXPECT_TRUE(Tells(Verify(), "settings"));
+}
+
+TEST_F(VerifyTest, TellsOfFilesThatNobodyNamesAndOfADatabaseThatIsNone) {
+  index_.reset();
+  WriteFile(folder_.path() + "/segments/77", "half");
+  auto report = Verify();
+  EXPECT_EQ(Text(report), "");
+  EXPECT_EQ(report.unused, std::vector<std::string>{"segments/77"});
+  EXPECT_TRUE(std::filesystem::exists(folder_.path() + "/segments/77")) << "nothing is changed";
+  WriteFile(folder_.path() + "/index.mdb", "not a database");
+  EXPECT_EQ(Verify().faults.at(0).file, "index.mdb");
+  std::filesystem::remove(folder_.path() + "/index.mdb");
+  EXPECT_EQ(Verify().faults.at(0).file, "index.mdb");
+  EXPECT_FALSE(std::filesystem::exists(folder_.path() + "/index.mdb"));
+}
+
+TEST_F(VerifyTest, ADeletionByFilterForgetsTheIdHoweverItWasSpelled) {
+  Run(DocumentsStep(0), {R"([{"id":-0,"title":"zero"}])"});
+  const auto docid = index_->ReadExternalIds()->Find("0");
+  ASSERT_TRUE(docid.has_value());
+  Run("{\"task\":1,\"kind\":\"deleteFilter\",\"filter\":[" + std::to_string(*docid) + "]}", {});
+  EXPECT_FALSE(index_->ReadExternalIds()->Find("0").has_value());
+  EXPECT_EQ(Text(Verify()), "");
+}
+
+}  // namespace
+}  // namespace gannet::index
