@@ -1,5 +1,8 @@
 #include "addon/indexes.h"
 
+#include <exception>
+
+#include "base/memory.h"
 #include "indexing/merge.h"
 
 namespace gannet::addon {
@@ -60,7 +63,14 @@ std::shared_ptr<OpenIndex> Engine::Find(uint32_t handle) {
 void Engine::ScheduleMerge(std::shared_ptr<OpenIndex> index) {
   index->merge_wanted = true;
   if (index->merging.exchange(true)) return;
-  merges_->Run([this, index] { Merge(index); });
+  merges_->Run([this, index] {
+    try {
+      Merge(index);
+    } catch (const std::exception&) {
+      // Memory has run out; the next batch asks for a merge again.
+      index->merging = false;
+    }
+  });
 }
 
 void Engine::Merge(const std::shared_ptr<OpenIndex>& index) {
@@ -71,6 +81,7 @@ void Engine::Merge(const std::shared_ptr<OpenIndex>& index) {
       if (!plan) break;
       // A merge that fails is tried again after the next batch; the index is as it was.
       if (!indexing::RunMerge(*index->index, *plan, index->stop_merging, 0).ok()) break;
+      ReturnFreeMemory(plan->bytes);
     }
   }
   index->merging = false;

@@ -39,13 +39,13 @@ Napi::Value Async(Napi::Env env, Pool& pool, Work work, Convert convert) {
   auto channel = ChannelOf(env);
   channel->Expect(env);
   pool.Run([channel, deferred, work = std::move(work), convert = std::move(convert)]() mutable {
-    std::shared_ptr<Result<T>> result;
+    // Made before the work, so that nothing can fail between its end and its answer.
+    auto result = std::make_shared<Result<T>>(Status::Internal("unknown failure in native code"));
     try {
-      result = std::make_shared<Result<T>>(work());
+      *result = work();
     } catch (const std::exception& error) {
-      result = std::make_shared<Result<T>>(Status::Internal(error.what()));
+      *result = Status::Internal(error.what());
     } catch (...) {
-      result = std::make_shared<Result<T>>(Status::Internal("unknown failure in native code"));
     }
     channel->Complete([deferred, result, convert = std::move(convert)](napi_env raw) {
       const Napi::Env env(raw);
@@ -386,10 +386,23 @@ Napi::Value VerifyIndexAt(const Napi::CallbackInfo& info) {
       [dir = StringAt(info, 0)]() -> Result<std::string> { return ReportJson(index::VerifyIndex(dir)); }, ToString);
 }
 
+using Function = Napi::Value(const Napi::CallbackInfo&);
+
+// Nothing that is thrown, as when memory runs out, leaves native code.
+Napi::Value Guarded(Function* function, const Napi::CallbackInfo& info) {
+  try {
+    return function(info);
+  } catch (const std::exception& error) {
+    MakeError(info.Env(), Status::Internal(error.what())).ThrowAsJavaScriptException();
+  }
+  return info.Env().Undefined();
+}
+
 Napi::Object Init(Napi::Env env, Napi::Object exports) {
   env.SetInstanceData(new Environment{Channel::Create(env)});
-  const auto add = [&](const char* name, Napi::Value (*function)(const Napi::CallbackInfo&)) {
-    exports.Set(name, Napi::Function::New(env, function, name));
+  const auto add = [&](const char* name, Function* function) {
+    exports.Set(name, Napi::Function::New(
+                          env, [function](const Napi::CallbackInfo& info) { return Guarded(function, info); }, name));
   };
   add("configure", Configure);
   add("openIndex", OpenIndexAt);

@@ -34,7 +34,8 @@ struct Commit {
   std::vector<std::pair<SegmentId, uint64_t>> columns;
   bool clear = false;  // every document and external id goes, before anything is added
 
-  std::vector<std::pair<std::string, DocId>> new_external_ids;  // any order
+  // Any order; the texts are borrowed until Apply has ended.
+  std::vector<std::pair<std::string_view, DocId>> new_external_ids;
   std::vector<std::string> removed_external_ids;
   std::optional<std::string> settings_json;
   std::shared_ptr<const FieldMap> fields;  // null: unchanged
@@ -45,6 +46,23 @@ struct Commit {
   std::optional<std::string> last_batch;
 };
 
+class Index;
+
+// Files that a job writes. They are removed with it, unless a commit has taken them over.
+class NewFiles {
+ public:
+  explicit NewFiles(const Index& index) : index_(index) {}
+  ~NewFiles();
+  NewFiles(const NewFiles&) = delete;
+  // number: of a file that is there or will be.
+  void Add(uint64_t number) { numbers_.push_back(number); }
+  void Keep() { numbers_.clear(); }
+
+ private:
+  const Index& index_;
+  std::vector<uint64_t> numbers_;
+};
+
 class Index {
  public:
   static Result<std::shared_ptr<Index>> Open(const std::string& dir);
@@ -53,6 +71,7 @@ class Index {
   // A number for a new segment or file, never given before.
   uint64_t NextNumber() { return next_number_.fetch_add(1); }
   std::string FilePath(uint64_t number) const;
+  void RemoveFile(uint64_t number) const;
 
   // The docid of an external id in the last committed state.
   class ExternalIds {
@@ -67,7 +86,8 @@ class Index {
   };
   Result<ExternalIds> ReadExternalIds();
 
-  // Makes the change durable, then visible. On failure nothing has changed and the new files are removed.
+  // Makes the change durable, then visible. On failure nothing has changed and the new files are removed, as they are
+  // when memory runs out.
   // adjust: called under the commit lock with the snapshot the commit will follow; may complete the commit.
   Status Apply(Commit commit, const std::function<Status(const Snapshot&, Commit&)>& adjust = {});
 
@@ -79,7 +99,10 @@ class Index {
   Status Load();
   Result<std::shared_ptr<const SegmentView>> OpenSegment(const SegmentFiles& files, DocSet dead);
   Result<std::shared_ptr<segment::SegmentFile>> OpenFile(uint64_t number);
-  Status Write(const Commit& commit, const Snapshot& before, const Snapshot& after);
+  // Whether the record is that of `after`, which a commit that has failed was about to write.
+  Result<bool> IsStored(const Snapshot& after);
+  void Publish(const Snapshot& before, std::shared_ptr<const Snapshot> after);
+  Status Write(Commit& commit, const Snapshot& before, const Snapshot& after);
   void Sweep();
 
   std::string dir_;

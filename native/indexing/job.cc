@@ -1,6 +1,7 @@
 #include "indexing/job.h"
 
 #include <algorithm>
+#include <exception>
 #include <map>
 #include <memory>
 #include <set>
@@ -9,6 +10,7 @@
 #include "base/json.h"
 #include "base/json_reader.h"
 #include "base/json_value.h"
+#include "base/memory.h"
 #include "index/external_id.h"
 #include "indexing/extract.h"
 #include "indexing/operations.h"
@@ -17,7 +19,10 @@ namespace gannet::indexing {
 namespace {
 
 // More does not make indexing faster: merges cost less than the page faults of larger builders (docs/performance.md).
-constexpr uint64_t kSegmentMemoryMax = uint64_t{128} << 20;
+constexpr uint64_t kSegmentMemoryMax = uint64_t{96} << 20;
+// Of the memory of a job the builders have this share at most; the rest is for what the batch does to which document,
+// and for writing a segment.
+constexpr uint64_t kBuilderShare = 2;
 
 constexpr size_t kDocumentsPerClaim = 256;
 // An index makes its row dictionary from the first batch with at least this much text.
@@ -42,6 +47,7 @@ struct Work {
   uint64_t budget_bytes;
   Progress* progress;
   index::Index* index;
+  index::NewFiles* files;  // under `mutex`
 
   std::atomic<size_t> next{0};
   std::mutex mutex;  // guards what follows
@@ -54,11 +60,26 @@ struct Work {
 // Makes segments out of changes until none is left.
 class Worker {
  public:
+  // Does the work; what it throws, when memory runs out, becomes the status of the work.
+  static void Run(Work& work) {
+    Status status;
+    try {
+      Worker(work).RunAll();
+      return;
+    } catch (const std::exception& error) {
+      status = Status::Internal(error.what());
+    }
+    const std::lock_guard lock(work.mutex);
+    if (work.status.ok()) work.status = std::move(status);
+    work.next = work.changes.size();
+  }
+
+ private:
   explicit Worker(Work& work)
       : work_(work), extractor_(*work.fields, work.traits, *work.analyzer), codec_(work.dictionary),
         old_codec_(work.before->dictionary) {}
 
-  void Run() {
+  void RunAll() {
     Status status = RunClaims();
     if (status.ok()) status = FinishSegment();
     const std::lock_guard lock(work_.mutex);
@@ -68,7 +89,6 @@ class Worker {
     for (const auto& [field, count] : distribution_) work_.distribution[field] += count;
   }
 
- private:
   Status RunClaims() {
     for (;;) {
       const size_t from = work_.next.fetch_add(kDocumentsPerClaim);
@@ -83,8 +103,10 @@ class Worker {
 
   Status FinishSegment() {
     if (!builder_) return Status::Ok();
+    const uint64_t held = builder_->memory_bytes();
     GANNET_RETURN_IF_ERROR(builder_->Finish());
     builder_.reset();
+    ReturnFreeMemory(held);
     const std::lock_guard lock(work_.mutex);
     work_.segments.push_back({number_, number_, number_});
     return Status::Ok();
@@ -103,7 +125,7 @@ class Worker {
         continue;
       }
       if (operation.skip_creation && !exists) continue;
-      RowFieldsOf(operation.document, *work_.fields, sent_);
+      RowFieldsOf(operation.document(), *work_.fields, sent_);
       if (operation.action == Action::kUpdate && exists) {
         Merge();
       } else {
@@ -166,6 +188,10 @@ class Worker {
     codec_.Compress(row_, compressed_);
     if (!builder_) {
       number_ = work_.index->NextNumber();
+      {
+        const std::lock_guard lock(work_.mutex);
+        work_.files->Add(number_);
+      }
       GANNET_ASSIGN_OR_RETURN(builder_, segment::SegmentBuilder::Create(work_.index->FilePath(number_)));
     }
     builder_->BeginDocument(change.docid, compressed_);
@@ -208,9 +234,11 @@ class Job {
   Job(index::Index& index, const json::Value& description, std::span<const std::string_view> payloads,
       const JobOptions& options, const FilterEvaluator& evaluate_filter, Progress& progress)
       : index_(index), description_(description), payloads_(payloads), options_(options),
-        evaluate_filter_(evaluate_filter), progress_(progress), before_(index.snapshot()) {}
+        evaluate_filter_(evaluate_filter), progress_(progress), before_(index.snapshot()), files_(index) {}
 
   Result<std::string> Run();
+  // Bytes held for what the batch does to which document.
+  uint64_t memory_bytes() const { return operations_ ? operations_->memory_bytes() : 0; }
 
  private:
   Status CollectStep(uint32_t number, const json::Value& step);
@@ -236,6 +264,7 @@ class Job {
   std::unique_ptr<Operations> operations_;
   std::vector<StepOutcome> outcomes_;
   index::Commit commit_;
+  index::NewFiles files_;  // until the commit has them
   bool cleared_ = false;
   DocSet deleted_by_filter_;
   std::optional<std::string> settings_json_;
@@ -274,7 +303,7 @@ Status Job::CollectStep(uint32_t number, const json::Value& step) {
   }
   if (kind == "deleteIds") {
     for (const json::Value& id : step["ids"].items()) {
-      outcome.deleted += operations_->AddDeletion(number, id.string()) ? 1 : 0;
+      outcome.deleted += operations_->AddDeletion(id.string()) ? 1 : 0;
     }
     return Status::Ok();
   }
@@ -286,7 +315,9 @@ Status Job::CollectStep(uint32_t number, const json::Value& step) {
                     code == "invalid_search_filter" ? "invalid_document_filter" : code);
     }
     DocSet docids = cleared_ ? DocSet() : *matched - deleted_by_filter_;
-    for (const TouchedDocument& document : operations_->touched()) {
+    const auto& touched = operations_->touched();
+    for (size_t i = 0; i < touched.size(); ++i) {
+      const TouchedDocument& document = touched[i];
       if (document.stored) docids.Remove(document.docid);
     }
     outcome.deleted = docids.size();
@@ -304,7 +335,7 @@ Status Job::CollectStep(uint32_t number, const json::Value& step) {
     if (buffer >= payloads_.size()) return Status::Internal("a payload is missing");
     bytes = payloads_[buffer];
   }
-  return operations_->AddDocuments(number, bytes, step["format"].string() == "ndjson",
+  return operations_->AddDocuments(bytes, step["format"].string() == "ndjson",
                                    step["method"].string() == "update", step["skipCreation"].boolean(),
                                    step["primaryKey"].string(), step["primaryKey"].is_string(), outcome);
 }
@@ -314,7 +345,7 @@ std::shared_ptr<const segment::RowDictionary> Job::MakeDictionary(const std::vec
   if (before_->dictionary && !cleared_) return before_->dictionary;
   size_t total = 0;
   for (const Change& change : changes) {
-    total += operations_->operation(operations_->touched()[change.touched].first).document.size();
+    total += operations_->operation(operations_->touched()[change.touched].first).document().size();
   }
   if (total < kDictionaryTextMin) return before_->dictionary;
   // Evenly spread samples, the latest ones nearest to what refers to them.
@@ -323,8 +354,8 @@ std::shared_ptr<const segment::RowDictionary> Job::MakeDictionary(const std::vec
   const size_t step = std::max<size_t>(1, total / kDictionaryBytes);
   for (size_t i = 0; i < changes.size() && sample.size() < kDictionaryBytes; i += step) {
     const Operation& operation = operations_->operation(operations_->touched()[changes[i].touched].first);
-    if (operation.document.empty()) continue;
-    RowFieldsOf(operation.document, fields, row_fields);
+    if (operation.action == Action::kDelete) continue;
+    RowFieldsOf(operation.document(), fields, row_fields);
     row.clear();
     segment::AppendRow(row_fields, row);
     sample += row;
@@ -337,10 +368,16 @@ std::shared_ptr<const segment::RowDictionary> Job::MakeDictionary(const std::vec
 Status Job::RunWorkers(Work& work) {
   const uint32_t threads =
       work.changes.size() <= kDocumentsPerClaim ? 1 : std::max<uint32_t>(1, options_.threads);
-  work.budget_bytes = std::min(options_.memory_bytes, kSegmentMemoryMax) / threads;
+  work.budget_bytes = std::min(options_.memory_bytes / kBuilderShare, kSegmentMemoryMax) / threads;
+  work.files = &files_;
   std::vector<std::thread> others;
-  for (uint32_t i = 1; i < threads; ++i) others.emplace_back([&work] { Worker(work).Run(); });
-  Worker(work).Run();
+  others.reserve(threads);
+  try {
+    for (uint32_t i = 1; i < threads; ++i) others.emplace_back([&work] { Worker::Run(work); });
+  } catch (const std::exception&) {
+    // Those that could be started do it all.
+  }
+  Worker::Run(work);
   for (std::thread& thread : others) thread.join();
   for (const index::SegmentFiles& files : work.segments) commit_.added.push_back(files);
   return work.status;
@@ -376,7 +413,8 @@ Status Job::WriteDocuments() {
   DocIdAllocator allocator(used);
   DocSet gone = deleted_by_filter_;
   std::vector<Change> changes;
-  auto touched = operations_->touched();
+  auto& touched = operations_->touched();
+  changes.reserve(touched.size());
   std::vector<std::string> removed_ids;
   DocSet gone_with_id;
   for (uint32_t i = 0; i < touched.size(); ++i) {
@@ -395,18 +433,17 @@ Status Job::WriteDocuments() {
       }
       if (operation.skip_creation && !exists) continue;
       exists = true;
-      GANNET_RETURN_IF_ERROR(discovery.Add(operation.document));
+      GANNET_RETURN_IF_ERROR(discovery.Add(operation.document()));
     }
     if (exists) {
       if (!document.stored) {
         document.docid = allocator.Next();
-        commit_.new_external_ids.emplace_back(std::string(document.id), document.docid);
       }
       changes.push_back({document.docid, i});
     } else if (document.stored) {
       gone.Add(document.docid);
       gone_with_id.Add(document.docid);
-      commit_.removed_external_ids.emplace_back(document.id);
+      commit_.removed_external_ids.emplace_back(document.id());
     }
   }
   std::sort(changes.begin(), changes.end(), [](const auto& a, const auto& b) { return a.docid < b.docid; });
@@ -487,6 +524,7 @@ Status Job::BuildColumns(const index::Settings& settings, const std::vector<inde
       }
     }
     const uint64_t number = index_.NextNumber();
+    files_.Add(number);
     GANNET_ASSIGN_OR_RETURN(auto file, segment::SegmentFileWriter::Create(index_.FilePath(number)));
     columns.Write(*file, [&](segment::ColumnsWriter& writer, FieldId field) {
       if (field >= keep.size() || !keep[field]) return;
@@ -508,6 +546,7 @@ Status Job::ApplySettings(const std::string& settings_json) {
     // The documents are checked before the long work begins; what it builds here is not used.
     const size_t before = commit_.columns.size();
     GANNET_RETURN_IF_ERROR(BuildColumns(settings, traits));
+    for (size_t i = before; i < commit_.columns.size(); ++i) index_.RemoveFile(commit_.columns[i].second);
     commit_.columns.resize(before);
   }
   // Every document is read again and written to new segments beside the live ones.
@@ -594,7 +633,13 @@ Result<std::string> Job::Run() {
 
   progress_.Begin("committing", 1);
   ids_.reset();
+  // Late, when the workers no longer need memory.
+  for (size_t i = 0; i < operations_->touched().size(); ++i) {
+    const TouchedDocument& document = operations_->touched()[i];
+    if (!document.stored && document.docid != kNone) commit_.new_external_ids.emplace_back(document.id(), document.docid);
+  }
   std::string outcome;
+  files_.Keep();
   GANNET_RETURN_IF_ERROR(index_.Apply(std::move(commit_), [&](const index::Snapshot& now, index::Commit& commit) {
     // Merges may have moved documents since the job began; their docids have not changed.
     DocSet after = commit.clear ? DocSet() : now.documents - commit.dead;
@@ -631,7 +676,15 @@ Progress::Step Progress::step() const { return {name_.load(), finished_.load(), 
 Result<std::string> RunBatch(index::Index& index, std::string_view job, std::span<const std::string_view> payloads,
                              const JobOptions& options, const FilterEvaluator& evaluate_filter, Progress& progress) {
   const json::Value description = json::Value::Parse(job);
-  return Job(index, description, payloads, options, evaluate_filter, progress).Run();
+  uint64_t held = 0;
+  auto outcome = [&] {
+    Job whole(index, description, payloads, options, evaluate_filter, progress);
+    auto result = whole.Run();
+    held = whole.memory_bytes();
+    return result;
+  }();
+  ReturnFreeMemory(held);
+  return outcome;
 }
 
 }  // namespace gannet::indexing

@@ -533,7 +533,10 @@ std::optional<MergePlan> PlanMerge(const index::Snapshot& snapshot, const std::v
     ids.push_back(segment->files.id);
   }
   MergePlan plan;
-  for (const size_t i : ChooseMerge(sizes)) plan.segments.push_back(ids[i]);
+  for (const size_t i : ChooseMerge(sizes)) {
+    plan.segments.push_back(ids[i]);
+    plan.bytes += sizes[i].total;
+  }
   if (plan.segments.empty()) return std::nullopt;
   return plan;
 }
@@ -552,6 +555,8 @@ Status RunMerge(index::Index& index, const MergePlan& plan, const std::atomic<bo
 
   index::Commit commit;
   const uint64_t number = index.NextNumber();
+  index::NewFiles files(index);
+  files.Add(number);
   {
     GANNET_ASSIGN_OR_RETURN(auto file, segment::SegmentFileWriter::Create(index.FilePath(number)));
     Pace pace(cancelled, bytes_per_second);
@@ -559,6 +564,7 @@ Status RunMerge(index::Index& index, const MergePlan& plan, const std::atomic<bo
   }
   commit.added.push_back({number, number, number});
   commit.removed = plan.segments;
+  files.Keep();
   return index.Apply(std::move(commit), [&](const index::Snapshot& now, index::Commit& merged) {
     DocSet dead;
     std::vector<SegmentId> left;

@@ -21,6 +21,7 @@ namespace gannet::indexing {
 
 struct MergePlan {
   std::vector<SegmentId> segments;
+  uint64_t bytes = 0;  // of their files
 };
 
 inline constexpr size_t kSegmentsMax = 10;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 
 #include "base/json_reader.h"
 #include "indexing/extract.h"
@@ -15,7 +16,7 @@
 namespace gannet::indexing {
 namespace {
 
-constexpr size_t kArenaBytes = 1 << 20;
+constexpr size_t kArenaBytes = 256 << 10, kFirstArenaBytes = 4096;
 constexpr size_t kIdBytesMax = 511;
 
 bool ValidIdText(std::string_view id) {
@@ -118,14 +119,36 @@ Operations::Operations(const index::Snapshot& before, const index::Index::Extern
     : primary_key(before.primary_key), has_primary_key(before.has_primary_key), before_(before), ids_(ids),
       deleted_(deleted), cleared_(cleared), slots_(1 << 10) {}
 
-std::string_view Operations::Keep(std::string_view id) {
-  if (arena_.empty() || arena_.back().size() + id.size() > arena_.back().capacity()) {
-    arena_.emplace_back();
-    arena_.back().reserve(arena_.size() == 1 ? 4096 : kArenaBytes);
+const char* Operations::Keep(std::string_view bytes) {
+  if (bytes.size() > arena_left_) {
+    // A large piece gets a block of its own, and the one at hand goes on.
+    const size_t size = arena_.empty() ? kFirstArenaBytes : kArenaBytes;
+    if (bytes.size() * 4 > size) {
+      arena_.insert(arena_.begin(), std::make_unique_for_overwrite<char[]>(bytes.size()));
+      std::memcpy(arena_.front().get(), bytes.data(), bytes.size());
+      return arena_.front().get();
+    }
+    arena_.push_back(std::make_unique_for_overwrite<char[]>(size));
+    arena_at_ = arena_.back().get();
+    arena_left_ = size;
   }
-  const size_t begin = arena_.back().size();
-  arena_.back().append(id);
-  return std::string_view(arena_.back()).substr(begin);
+  char* kept = arena_at_;
+  std::memcpy(kept, bytes.data(), bytes.size());
+  arena_at_ += bytes.size();
+  arena_left_ -= bytes.size();
+  return kept;
+}
+
+const char* Operations::KeepId(std::string_view id) {
+  std::string bytes;
+  PutFixed<uint16_t>(bytes, static_cast<uint16_t>(id.size()));
+  bytes.append(id);
+  return Keep(bytes);
+}
+
+uint64_t Operations::memory_bytes() const {
+  return operations_.size() * sizeof(Operation) + touched_.size() * sizeof(TouchedDocument) + slots_.size() * 4 +
+         arena_.size() * kArenaBytes;
 }
 
 Status Operations::ReadId(std::string_view document, std::string& id) const {
@@ -163,11 +186,12 @@ Status Operations::ReadId(std::string_view document, std::string& id) const {
                          "invalid_document_id");
 }
 
-bool Operations::Add(std::string_view id, Operation operation) {
+bool Operations::Add(const char* id_bytes, Operation operation) {
+  const std::string_view id(id_bytes + 2, LoadFixed<uint16_t>(id_bytes));
   if (touched_.size() * 2 >= slots_.size()) {
-    slots_.assign(slots_.size() * 4, 0);
+    slots_.assign(slots_.size() * 2, 0);
     for (uint32_t i = 0; i < touched_.size(); ++i) {
-      size_t at = HashId(touched_[i].id) & (slots_.size() - 1);
+      size_t at = HashId(touched_[i].id()) & (slots_.size() - 1);
       while (slots_[at] != 0) at = (at + 1) & (slots_.size() - 1);
       slots_[at] = i + 1;
     }
@@ -178,7 +202,7 @@ bool Operations::Add(std::string_view id, Operation operation) {
   size_t at = HashId(id) & (slots_.size() - 1);
   for (; slots_[at] != 0; at = (at + 1) & (slots_.size() - 1)) {
     TouchedDocument& document = touched_[slots_[at] - 1];
-    if (document.id != id) continue;
+    if (document.id() != id) continue;
     operations_[document.last].next = number;
     document.last = number;
     const bool existed = document.exists;
@@ -189,11 +213,11 @@ bool Operations::Add(std::string_view id, Operation operation) {
   const bool existed = docid.has_value() && !deleted_.Contains(*docid);
   const bool exists = operation.action == Action::kDelete ? false : existed || !operation.skip_creation;
   slots_[at] = static_cast<uint32_t>(touched_.size()) + 1;
-  touched_.push_back({id, number, number, docid.value_or(kNone), docid.has_value(), exists});
+  touched_.push_back({id_bytes, number, number, docid.value_or(kNone), docid.has_value(), exists});
   return existed;
 }
 
-Status Operations::AddDocuments(uint32_t step, std::string_view payload, bool ndjson, bool update, bool skip_creation,
+Status Operations::AddDocuments(std::string_view payload, bool ndjson, bool update, bool skip_creation,
                                 const std::string& primary_key_given, bool primary_key_is_given,
                                 StepOutcome& outcome) {
   const PayloadFormat format = ndjson ? PayloadFormat::kNdjson : PayloadFormat::kJson;
@@ -210,7 +234,12 @@ Status Operations::AddDocuments(uint32_t step, std::string_view payload, bool nd
     }
   }
   // Ids are read first: one bad document keeps the whole payload out.
-  std::vector<Entry> entries;
+  struct Entry {
+    const char* id;
+    const char* document;
+    uint32_t size;
+  };
+  BlockVector<Entry> entries;
   std::string id;
   const bool geo = before_.settings->GeoEnabled(), shapes = before_.settings->GeoJsonEnabled();
   const Status status = ForEachDocument(payload, format, [&](std::string_view document) -> Status {
@@ -230,7 +259,8 @@ Status Operations::AddDocuments(uint32_t step, std::string_view payload, bool nd
     }
     // A slice that is not the payload's own (padded or mended by the parser) lives during this call only.
     const bool borrowed = document.data() >= payload.data() && document.data() + document.size() <= payload.data() + payload.size();
-    entries.push_back({Keep(id), borrowed ? document : Keep(document)});
+    if (document.size() > UINT32_MAX) return Status::Limit("A document is larger than 4 GiB.");
+    entries.push_back({KeepId(id), borrowed ? document.data() : Keep(document), static_cast<uint32_t>(document.size())});
     return Status::Ok();
   });
   if (!status.ok()) {
@@ -239,22 +269,25 @@ Status Operations::AddDocuments(uint32_t step, std::string_view payload, bool nd
     return status;
   }
   const size_t before = touched_.size();
-  std::vector<std::string_view> ids;
-  for (const Entry& entry : entries) {
-    Add(entry.id, {update ? Action::kUpdate : Action::kReplace, skip_creation, step, kNone, entry.document});
+  const Action action = update ? Action::kUpdate : Action::kReplace;
+  for (size_t i = 0; i < entries.size(); ++i) {
+    Add(entries[i].id, {entries[i].document, entries[i].size, kNone, action, skip_creation});
   }
   // Distinct ids of this payload: new ones count once by construction, the others are looked at.
   outcome.indexed = touched_.size() - before;
   if (outcome.indexed != entries.size()) {
-    for (const Entry& entry : entries) ids.push_back(entry.id);
+    std::vector<std::string_view> ids;
+    for (size_t i = 0; i < entries.size(); ++i) ids.emplace_back(entries[i].id + 2, LoadFixed<uint16_t>(entries[i].id));
     std::sort(ids.begin(), ids.end());
     outcome.indexed = static_cast<uint64_t>(std::unique(ids.begin(), ids.end()) - ids.begin());
   }
   return Status::Ok();
 }
 
-bool Operations::AddDeletion(uint32_t step, const std::string& id) {
-  return Add(Keep(id), {Action::kDelete, false, step, kNone, {}});
+bool Operations::AddDeletion(std::string_view id) {
+  // A text that no document can have as its id is that of none.
+  if (id.size() > kIdBytesMax) return false;
+  return Add(KeepId(id), {nullptr, 0, kNone, Action::kDelete, false});
 }
 
 }  // namespace gannet::indexing

@@ -1,13 +1,13 @@
 // What the steps of a batch do to which document, before any document is written.
 #pragma once
 
-#include <deque>
 #include <memory>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/block_vector.h"
+#include "base/bytes.h"
 #include "base/ids.h"
 #include "base/json_value.h"
 #include "base/status.h"
@@ -31,22 +31,26 @@ class Payload {
 
 enum class Action : uint8_t { kReplace, kUpdate, kDelete };
 
-// One action on one document. Those on the same document are linked in order.
-struct Operation {
-  Action action;
-  bool skip_creation;
-  uint32_t step;
-  uint32_t next;              // number of the following operation on the same document, or kNone
-  std::string_view document;  // its JSON, minified or not; empty for kDelete
-};
 inline constexpr uint32_t kNone = ~uint32_t{0};
 
+// One action on one document. Those on the same document are linked in order. Kept small: a batch may have millions.
+struct Operation {
+  const char* bytes;  // of the document's JSON, minified or not; null for kDelete
+  uint32_t size;
+  uint32_t next;  // number of the following operation on the same document, or kNone
+  Action action;
+  bool skip_creation;
+  std::string_view document() const { return {bytes, size}; }
+};
+
 struct TouchedDocument {
-  std::string_view id;  // external
+  const char* id_bytes;  // behind its length, u16
   uint32_t first, last;  // operations
   DocId docid;           // kNone until it is known or given
   bool stored;           // it was there before the batch
   bool exists;           // after the operations so far
+  // external
+  std::string_view id() const { return {id_bytes + 2, LoadFixed<uint16_t>(id_bytes)}; }
 };
 
 struct StepOutcome {
@@ -63,33 +67,35 @@ class Operations {
   std::string primary_key;
   bool has_primary_key = false;
 
-  // Adds the documents of a payload. A fault leaves what was collected before untouched.
-  Status AddDocuments(uint32_t step, std::string_view payload, bool ndjson, bool update, bool skip_creation,
+  // Adds the documents of a payload, whose bytes must outlive this. A fault leaves what was collected before untouched.
+  Status AddDocuments(std::string_view payload, bool ndjson, bool update, bool skip_creation,
                       const std::string& primary_key_given, bool primary_key_is_given, StepOutcome& outcome);
   // Whether the document existed at this point of the batch.
-  bool AddDeletion(uint32_t step, const std::string& id);
+  bool AddDeletion(std::string_view id);
 
-  std::span<TouchedDocument> touched() { return touched_; }
+  BlockVector<TouchedDocument>& touched() { return touched_; }
   const Operation& operation(uint32_t number) const { return operations_[number]; }
   size_t size() const { return operations_.size(); }
+  // Bytes held here for the operations.
+  uint64_t memory_bytes() const;
 
  private:
-  struct Entry {
-    std::string_view id, document;
-  };
   Status ReadId(std::string_view document, std::string& id) const;
-  // Whether the document existed before the operation.
-  bool Add(std::string_view id, Operation operation);
-  std::string_view Keep(std::string_view id);
+  // Whether the document existed before the operation. id_bytes: of KeepId.
+  bool Add(const char* id_bytes, Operation operation);
+  const char* Keep(std::string_view bytes);
+  const char* KeepId(std::string_view id);
 
   const index::Snapshot& before_;
   const index::Index::ExternalIds& ids_;
   const DocSet& deleted_;
   bool cleared_;
-  std::vector<Operation> operations_;
-  std::vector<TouchedDocument> touched_;
+  BlockVector<Operation> operations_;
+  BlockVector<TouchedDocument> touched_;
   std::vector<uint32_t> slots_;  // hash table over touched_: number + 1
-  std::deque<std::string> arena_;
+  std::vector<std::unique_ptr<char[]>> arena_;
+  char* arena_at_ = nullptr;  // the free part of a block
+  size_t arena_left_ = 0;
 };
 
 // The primary key that the first document of a payload suggests. Invalid: none or several candidates.

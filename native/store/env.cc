@@ -82,7 +82,9 @@ uint64_t CountOf(MDB_txn* txn, Table table) {
 ReadTransaction::ReadTransaction(ReadTransaction&& other) noexcept
     : environment_(other.environment_), txn_(std::exchange(other.txn_, nullptr)) {}
 ReadTransaction::~ReadTransaction() {
-  if (txn_ != nullptr) mdb_txn_abort(txn_);
+  if (txn_ == nullptr) return;
+  mdb_txn_abort(txn_);
+  environment_->Ended();
 }
 std::optional<std::string_view> ReadTransaction::Get(Table table, std::string_view key) const {
   return GetValue(txn_, table, ToVal(key));
@@ -99,9 +101,11 @@ std::optional<Table> ReadTransaction::FindTable(const char* name, KeyKind keys) 
 }
 
 WriteTransaction::WriteTransaction(WriteTransaction&& other) noexcept
-    : txn_(std::exchange(other.txn_, nullptr)) {}
+    : environment_(other.environment_), txn_(std::exchange(other.txn_, nullptr)) {}
 WriteTransaction::~WriteTransaction() {
-  if (txn_ != nullptr) mdb_txn_abort(txn_);
+  if (txn_ == nullptr) return;
+  mdb_txn_abort(txn_);
+  environment_->Ended();
 }
 std::optional<std::string_view> WriteTransaction::Get(Table table, std::string_view key) const {
   return GetValue(txn_, table, ToVal(key));
@@ -146,7 +150,9 @@ std::optional<uint32_t> WriteTransaction::LastKey(Table table) const {
   return last;
 }
 Status WriteTransaction::Commit() {
-  return ToStatus(mdb_txn_commit(std::exchange(txn_, nullptr)), "committing");
+  const int code = mdb_txn_commit(std::exchange(txn_, nullptr));
+  environment_->Ended();
+  return ToStatus(code, "committing");
 }
 
 Cursor::Cursor(const ReadTransaction& txn, Table table) {
@@ -184,46 +190,92 @@ Result<std::unique_ptr<Environment>> Environment::OpenReadOnly(const std::string
 }
 
 Result<std::unique_ptr<Environment>> Environment::Open(const std::string& path, unsigned flags) {
-  MDB_env* env;
-  GANNET_RETURN_IF_ERROR(ToStatus(mdb_env_create(&env), "creating an environment"));
-  auto environment = std::unique_ptr<Environment>(new Environment(env));
-  mdb_env_set_mapsize(env, kMapBytes);
-  mdb_env_set_maxdbs(env, 16);
-  mdb_env_set_maxreaders(env, 1024);
-  const MappedBlocks mapped;
-  GANNET_RETURN_IF_ERROR(
-      ToStatus(mdb_env_open(env, path.c_str(), flags | MDB_NOSUBDIR | MDB_NOTLS | MDB_NORDAHEAD, 0644), "opening the documents"));
-  int dead = 0;
-  if ((flags & MDB_NOLOCK) == 0) mdb_reader_check(env, &dead);
+  auto environment = std::unique_ptr<Environment>(new Environment(path, flags));
+  GANNET_RETURN_IF_ERROR(environment->OpenFile());
   return environment;
 }
 
-Environment::~Environment() { mdb_env_close(env_); }
+Status Environment::OpenFile() {
+  MDB_env* env;
+  GANNET_RETURN_IF_ERROR(ToStatus(mdb_env_create(&env), "creating an environment"));
+  mdb_env_set_mapsize(env, kMapBytes);
+  mdb_env_set_maxdbs(env, 16);
+  mdb_env_set_maxreaders(env, 1024);
+  int code;
+  {
+    const MappedBlocks mapped;
+    code = mdb_env_open(env, path_.c_str(), flags_ | MDB_NOSUBDIR | MDB_NOTLS | MDB_NORDAHEAD, 0644);
+  }
+  if (int dead = 0; code == MDB_SUCCESS && (flags_ & MDB_NOLOCK) == 0) mdb_reader_check(env, &dead);
+  // Tables get their numbers in the order in which they are opened.
+  for (const auto& [name, table] : tables_) {
+    MDB_txn* txn;
+    MDB_dbi number = 0;
+    if (code == MDB_SUCCESS) code = mdb_txn_begin(env, nullptr, MDB_RDONLY, &txn);
+    if (code != MDB_SUCCESS) break;
+    code = mdb_dbi_open(txn, name.c_str(), table.keys == KeyKind::kUint32 ? MDB_INTEGERKEY : 0u, &number);
+    if (code == MDB_SUCCESS && number != table.dbi) code = MDB_BAD_DBI;
+    if (code == MDB_SUCCESS) {
+      code = mdb_txn_commit(txn);
+    } else {
+      mdb_txn_abort(txn);
+    }
+  }
+  if (code != MDB_SUCCESS) {
+    mdb_env_close(env);
+    return ToStatus(code, "opening the documents");
+  }
+  env_ = env;
+  return Status::Ok();
+}
+
+Environment::~Environment() {
+  if (env_ != nullptr) mdb_env_close(env_);
+}
+
+void Environment::Ended() {
+  const std::lock_guard lock(mutex_);
+  --open_transactions_;
+}
+
+Result<MDB_txn*> Environment::Begin(unsigned flags) {
+  for (bool again = false;; again = true) {
+    MDB_env* env;
+    {
+      const std::lock_guard lock(mutex_);
+      if (env_ == nullptr) GANNET_RETURN_IF_ERROR(OpenFile());
+      ++open_transactions_;
+      env = env_;
+    }
+    MDB_txn* txn;
+    const int code = mdb_txn_begin(env, nullptr, flags, &txn);
+    if (code == MDB_SUCCESS) return txn;
+    const std::lock_guard lock(mutex_);
+    --open_transactions_;
+    if (code != MDB_PANIC || again || open_transactions_ > 0) return ToStatus(code, "beginning a transaction");
+    mdb_env_close(std::exchange(env_, nullptr));
+  }
+}
 
 Result<Table> Environment::OpenTable(const char* name, KeyKind keys) {
-  MDB_txn* txn;
-  GANNET_RETURN_IF_ERROR(ToStatus(mdb_txn_begin(env_, nullptr, 0, &txn), "beginning a transaction"));
+  GANNET_ASSIGN_OR_RETURN(WriteTransaction transaction, Write());
   Table table{0, keys};
   const unsigned flags = MDB_CREATE | (keys == KeyKind::kUint32 ? MDB_INTEGERKEY : 0u);
-  if (const int code = mdb_dbi_open(txn, name, flags, &table.dbi); code != MDB_SUCCESS) {
-    mdb_txn_abort(txn);
-    return ToStatus(code, "opening a table");
-  }
-  GANNET_RETURN_IF_ERROR(ToStatus(mdb_txn_commit(txn), "committing"));
+  GANNET_RETURN_IF_ERROR(ToStatus(mdb_dbi_open(transaction.txn_, name, flags, &table.dbi), "opening a table"));
+  GANNET_RETURN_IF_ERROR(transaction.Commit());
+  const std::lock_guard lock(mutex_);
+  tables_.emplace_back(name, table);
   return table;
 }
 
 Result<ReadTransaction> Environment::Read() {
-  MDB_txn* txn;
-  GANNET_RETURN_IF_ERROR(
-      ToStatus(mdb_txn_begin(env_, nullptr, MDB_RDONLY, &txn), "beginning a read transaction"));
+  GANNET_ASSIGN_OR_RETURN(MDB_txn* const txn, Begin(MDB_RDONLY));
   return ReadTransaction(this, txn);
 }
 
 Result<WriteTransaction> Environment::Write() {
-  MDB_txn* txn;
-  GANNET_RETURN_IF_ERROR(ToStatus(mdb_txn_begin(env_, nullptr, 0, &txn), "beginning a transaction"));
-  return WriteTransaction(txn);
+  GANNET_ASSIGN_OR_RETURN(MDB_txn* const txn, Begin(0));
+  return WriteTransaction(this, txn);
 }
 
 std::pair<uint64_t, uint64_t> Environment::Sizes() {
@@ -231,6 +283,8 @@ std::pair<uint64_t, uint64_t> Environment::Sizes() {
   MDB_stat stat;
   mdb_filehandle_t file;
   struct stat status {};
+  const std::lock_guard lock(mutex_);
+  if (env_ == nullptr) return {0, 0};
   if (mdb_env_info(env_, &info) != MDB_SUCCESS || mdb_env_stat(env_, &stat) != MDB_SUCCESS ||
       mdb_env_get_fd(env_, &file) != MDB_SUCCESS || fstat(file, &status) != 0) {
     return {0, 0};

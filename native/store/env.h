@@ -9,9 +9,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/status.h"
 
@@ -78,7 +81,8 @@ class WriteTransaction {
  private:
   friend class Environment;
   friend class Cursor;
-  explicit WriteTransaction(MDB_txn* txn) : txn_(txn) {}
+  WriteTransaction(Environment* environment, MDB_txn* txn) : environment_(environment), txn_(txn) {}
+  Environment* environment_;
   MDB_txn* txn_;
 };
 
@@ -104,6 +108,8 @@ class Cursor {
   uint32_t seek_key_ = 0;
 };
 
+// After a failed write of its root page LMDB refuses everything until the file is opened again: that happens here, with
+// the first transaction begun while no other is open.
 class Environment {
  public:
   // `path`: the file. Creates it when absent. One environment per file per process.
@@ -120,9 +126,21 @@ class Environment {
   std::pair<uint64_t, uint64_t> Sizes();
 
  private:
-  explicit Environment(MDB_env* env) : env_(env) {}
+  friend class ReadTransaction;
+  friend class WriteTransaction;
+  Environment(std::string path, unsigned flags) : path_(std::move(path)), flags_(flags) {}
   static Result<std::unique_ptr<Environment>> Open(const std::string& path, unsigned flags);
-  MDB_env* env_;
+  // Opens the file, and the tables that were open, as env_. REQUIRES: env_ is null.
+  Status OpenFile();
+  Result<MDB_txn*> Begin(unsigned flags);
+  void Ended();  // a transaction
+
+  const std::string path_;
+  const unsigned flags_;
+  std::mutex mutex_;  // guards what follows
+  MDB_env* env_ = nullptr;
+  std::vector<std::pair<std::string, Table>> tables_;
+  uint64_t open_transactions_ = 0;
 };
 
 }  // namespace gannet::store

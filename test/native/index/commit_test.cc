@@ -113,7 +113,8 @@ TEST_F(CommitTest, ABatchWhoseTransactionFailsRemovesItsSegments) {
   const uint64_t number = index_->NextNumber();
   std::filesystem::copy_file(index_->FilePath(snapshot->segments[0]->files.base_file), index_->FilePath(number));
   commit.added.push_back({number, number, number});
-  commit.new_external_ids.emplace_back(std::string(4000, 'x'), 7);  // longer than a key may be
+  const std::string id(4000, 'x');  // longer than a key may be
+  commit.new_external_ids.emplace_back(id, 7);
   commit.dead = snapshot->documents;
   EXPECT_FALSE(index_->Apply(std::move(commit)).ok());
   EXPECT_EQ(Files(), files);
