@@ -190,7 +190,7 @@ let failed: unknown = null;
 let figures: Record<string, number> = {};
 try {
   figures = await load(
-    { server, dir: join(dir, 'data'), index: INDEX, restart: async () => {} },
+    { server, dir: join(dir, 'data'), index: INDEX },
     CATALOGUE_SETTINGS,
     chunksOf(file, BATCH_BYTES),
     documents,

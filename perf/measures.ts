@@ -1,10 +1,11 @@
 /** One function per kind of workload. Each takes a loaded server and returns figures. */
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '../test/http/kill/support/client.ts';
 import { Random } from '../test/http/kill/support/random.ts';
 import type { ServerProcess } from '../test/http/kill/support/server-process.ts';
 import { postAll } from './additions.ts';
-import type { Document } from './corpus.ts';
+import { type Document, documentsOf } from './corpus.ts';
 import { CpuClock, cpuSeconds, diskMb, MemoryPeak, privateMb } from './process-stats.ts';
 import { makeQueries, type Query } from './queries.ts';
 import { type Figures, medians, OpenLoop, percentiles, prefixed } from './statistics.ts';
@@ -16,6 +17,9 @@ export interface Bench {
   server: ServerProcess;
   dir: string;
   index: string;
+  /** The documents as they were loaded, NDJSON, and how many. */
+  file: string;
+  documents: number;
   /** Those that queries are made from. */
   sample: readonly Document[];
   /** Shorter runs by this factor. */
@@ -26,6 +30,11 @@ export interface Bench {
 type Of<Kind extends Measure['kind']> = Extract<Measure, { kind: Kind }>;
 
 const WARM_UP = 100;
+const SETTINGS_REST_SECONDS = 5;
+const CANCEL_AFTER_MS = 1000;
+const IDLE_LOOK_MS = 500;
+const IDLE_LOOKS = 3;
+const IDLE_CPU_SECONDS = 0.03;
 const HITS = 20;
 
 interface SearchBody {
@@ -51,6 +60,10 @@ export async function measure(workload: Workload, bench: Bench): Promise<Figures
       return measureUpdates(what, seed, bench);
     case 'additions':
       return measureAdditions(what, bench);
+    case 'settings':
+      return measureSettings(what, seed, bench);
+    case 'churn':
+      return measureChurn(what, seed, bench);
     case 'start':
       return measureStart(bench);
   }
@@ -58,7 +71,7 @@ export async function measure(workload: Workload, bench: Bench): Promise<Figures
 
 /** Sends all chunks one after another, as an importer does, and waits until they are searchable. */
 export async function load(
-  { server, dir, index }: Omit<Bench, 'sample' | 'scale'>,
+  { server, dir, index }: Pick<Bench, 'server' | 'dir' | 'index'>,
   settings: Record<string, unknown> | null,
   chunks: AsyncIterable<Buffer>,
   documents: number,
@@ -325,6 +338,146 @@ async function measureAdditions(
     });
   }
   return medians(runs);
+}
+
+/**
+ * How long a change of settings takes, what the searches of that index suffer meanwhile, and how soon a document of another
+ * index, sent right behind it, is there.
+ */
+async function measureSettings(
+  { changes, canceled, queries: model, searchesPerSecond }: Of<'settings'>,
+  seed: number,
+  { server, index, sample }: Bench,
+): Promise<Figures> {
+  const { client, pid } = server;
+  const queries = makeQueries(sample, model, seed);
+  const other = `${index}-beside`;
+  await accepted(client, 'POST', '/indexes', { uid: other, primaryKey: 'id' });
+  await finished(client);
+  const search = async (n: number): Promise<void> => {
+    const { q } = queries[n % queries.length]!;
+    await client.post(`/indexes/${index}/search`, { q, limit: HITS });
+  };
+  const rest = new OpenLoop(searchesPerSecond, search);
+  await rest.run(SETTINGS_REST_SECONDS);
+  const figures: Figures = { ...prefixed('searchAtRest', percentiles(rest.milliseconds)) };
+  for (const [name, settings] of Object.entries(changes)) {
+    const memory = new MemoryPeak(pid);
+    const cpuBefore = cpuSeconds(pid);
+    const begin = performance.now();
+    const times: number[] = [];
+    let running = true;
+    const searching = (async () => {
+      for (let n = 0; running; n++) {
+        const start = performance.now();
+        await search(n);
+        times.push(performance.now() - start);
+        await sleep(1000 / searchesPerSecond);
+      }
+    })();
+    await accepted(client, 'PATCH', `/indexes/${index}/settings`, settings);
+    const { json } = await client.call('POST', `/indexes/${other}/documents`, {
+      body: [{ id: 1, name }],
+    });
+    const { taskUid } = json<TaskBody>();
+    for (;;) {
+      const { status } = await client.get<{ status: string }>(`/tasks/${taskUid}`);
+      if (status === 'succeeded') break;
+      await sleep(1);
+    }
+    const otherMs = performance.now() - begin;
+    await finished(client);
+    const ms = performance.now() - begin;
+    running = false;
+    await searching;
+    Object.assign(
+      figures,
+      prefixed(name, {
+        taskMs: ms,
+        documentOfAnotherIndexMs: otherMs,
+        cpuSeconds: cpuSeconds(pid) - cpuBefore,
+        peakPrivateMb: memory.stop(),
+      }),
+      prefixed(`${name}.searchMeanwhile`, percentiles(times)),
+    );
+  }
+  await accepted(client, 'PATCH', `/indexes/${index}/settings`, canceled);
+  for (;;) {
+    const { total } = await client.get<{ total: number }>('/tasks?statuses=processing&limit=0');
+    if (total > 0) break;
+    await sleep(1);
+  }
+  await sleep(CANCEL_AFTER_MS);
+  const begin = performance.now();
+  await client.call('POST', '/tasks/cancel?statuses=processing');
+  await finished(client);
+  figures['cancelOfRebuild.ms'] = performance.now() - begin;
+  const { total } = await client.get<{ total: number }>('/tasks?statuses=canceled&limit=0');
+  if (total !== 1) throw new Error('the rebuild was not canceled');
+  return figures;
+}
+
+/** The files after rewriting the same documents again and again, and after deleting them all, against those of a fresh load. */
+async function measureChurn(
+  { rounds, share, batchBytes }: Of<'churn'>,
+  seed: number,
+  { server, dir, index, file, documents: count }: Bench,
+): Promise<Figures> {
+  const { client, pid } = server;
+  const random = new Random(seed);
+  await mergesEnded(pid);
+  const freshMb = diskMb(join(dir, 'indexes'));
+  const cpuBefore = cpuSeconds(pid);
+  let greatestMb = 0;
+  for (let round = 0; round < rounds; round++) {
+    const chosen = new Set<number>();
+    while (chosen.size < count * share) chosen.add(random.int(0, count));
+    let lines: string[] = [];
+    let bytes = 0;
+    const send = async (): Promise<void> => {
+      const { status, text } = await client.call('POST', `/indexes/${index}/documents`, {
+        bytes: Buffer.from(lines.join('\n')),
+        type: 'application/x-ndjson',
+      });
+      if (status !== 202) throw new Error(text);
+      lines = [];
+      bytes = 0;
+    };
+    let n = 0;
+    for await (const document of documentsOf(file)) {
+      if (!chosen.has(n++)) continue;
+      const line = JSON.stringify({ ...document, round });
+      bytes += line.length;
+      lines.push(line);
+      if (bytes > batchBytes) await send();
+    }
+    if (lines.length > 0) await send();
+    await finished(client);
+    greatestMb = Math.max(greatestMb, diskMb(join(dir, 'indexes')));
+  }
+  await mergesEnded(pid);
+  const afterMb = diskMb(join(dir, 'indexes'));
+  const seconds = cpuSeconds(pid) - cpuBefore;
+  await accepted(client, 'DELETE', `/indexes/${index}/documents`, undefined);
+  await finished(client);
+  const emptyMb = diskMb(join(dir, 'indexes'));
+  return {
+    freshMb,
+    afterMb,
+    ratioToFresh: afterMb / freshMb,
+    greatestWhileChangingMb: greatestMb,
+    cpuSeconds: seconds,
+    emptyMb,
+  };
+}
+
+/** Merges run behind the tasks: waits until the process is idle. */
+async function mergesEnded(pid: number): Promise<void> {
+  for (let idle = 0; idle < IDLE_LOOKS;) {
+    const before = cpuSeconds(pid);
+    await sleep(IDLE_LOOK_MS);
+    idle = cpuSeconds(pid) - before < IDLE_CPU_SECONDS ? idle + 1 : 0;
+  }
 }
 
 async function measureStart(bench: Bench): Promise<Figures> {

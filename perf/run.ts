@@ -131,6 +131,8 @@ async function runOn(
     server: await ServerProcess.start(options),
     dir,
     index: 'bench',
+    file,
+    documents: 0,
     sample,
     scale,
     restart: async () => {
@@ -151,6 +153,7 @@ async function runOn(
       indexing?.measure.kind === 'indexing' ? indexing.measure.batchBytes : BATCH_BYTES;
     console.error(`loading ${corpus} into ${dir}`);
     const count = await writeNdjson(documents, file, sampler(sample));
+    bench.documents = count;
     const loaded = await load(
       bench,
       corpus === 'catalogue' ? CATALOGUE_SETTINGS : null,

@@ -53,6 +53,24 @@ export type Measure =
       connections: number;
       rounds: number;
     }
+  | {
+      kind: 'churn';
+      /** Each rewrites this share of the documents, chosen at random. */
+      rounds: number;
+      share: number;
+      /** Of the rewritten documents. */
+      batchBytes: number;
+    }
+  | {
+      kind: 'settings';
+      /** Changes by name, in order. Each starts from what the ones before have left. */
+      changes: Record<string, Record<string, unknown>>;
+      /** Reads every document again; canceled when it has begun. */
+      canceled: Record<string, unknown>;
+      /** Of the index that is searched and changed meanwhile, and of a small one beside it. */
+      queries: QueryModel;
+      searchesPerSecond: number;
+    }
   | { kind: 'start' };
 
 export interface QueryModel {
@@ -73,7 +91,10 @@ const FOLDER = fileURLToPath(new URL('./workloads/', import.meta.url));
 
 /** In the order in which they run: those that change the index come last. */
 export function readWorkloads(): Workload[] {
-  const order = ['indexing', 'search', 'requests', 'throughput', 'start', 'additions', 'updates'];
+  const order = [
+    ...['indexing', 'search', 'requests', 'throughput'],
+    ...['start', 'additions', 'updates', 'settings', 'churn'],
+  ];
   const rank = ({ measure }: Workload): number => order.indexOf(measure.kind);
   return readdirSync(FOLDER)
     .filter((name) => name.endsWith('.json'))

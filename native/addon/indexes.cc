@@ -10,6 +10,9 @@ namespace {
 
 constexpr int kBatchNice = 5;
 constexpr int kMergeNice = 10;
+// Written by merges. Far above what a steady stream of changes needs (a document is rewritten about 9 times), and below
+// what keeps a disk busy for itself.
+constexpr uint64_t kMergeBytesPerSecond = uint64_t{100} << 20;
 // Batches of different indexes; the scheduler runs one at a time.
 constexpr uint32_t kBatchThreads = 2;
 
@@ -80,7 +83,7 @@ void Engine::Merge(const std::shared_ptr<OpenIndex>& index) {
       const auto plan = indexing::PlanMerge(*index->index->snapshot());
       if (!plan) break;
       // A merge that fails is tried again after the next batch; the index is as it was.
-      if (!indexing::RunMerge(*index->index, *plan, index->stop_merging, 0).ok()) break;
+      if (!indexing::RunMerge(*index->index, *plan, index->stop_merging, kMergeBytesPerSecond).ok()) break;
       ReturnFreeMemory(plan->bytes);
     }
   }
