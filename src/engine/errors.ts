@@ -1,4 +1,4 @@
-import { ApiError, isErrorCode } from '../contract/errors.ts';
+import { ApiError, toApiError } from '../contract/errors.ts';
 
 /** The code with which a batch ends that was asked to stop. Not a code of the API. */
 const CANCELED = 'canceled';
@@ -17,6 +17,7 @@ export function fromEngine(thrown: unknown): Error {
   const { code } = thrown as { code?: unknown };
   const message = thrown instanceof Error ? thrown.message : String(thrown);
   if (code === CANCELED) return new BatchCanceled();
-  if (isErrorCode(code)) return new ApiError(code, message);
+  const known = toApiError(thrown);
+  if (known.code !== 'internal' || code === 'internal') return known;
   return new ApiError('internal', `The engine failed: ${message}`);
 }
