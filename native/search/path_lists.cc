@@ -6,8 +6,8 @@
 namespace gannet::search {
 namespace {
 
-// Words that stand for a step, beyond which asking the lists of each costs more than reading the documents.
-constexpr size_t kWordsMax = 2000;
+// With fewer documents to a word, reading the documents costs less than asking for the lists of each word.
+constexpr size_t kDocumentsPerWord = 2;
 
 struct StepWords {
   std::vector<Ordinal> frequent, rare;
@@ -47,11 +47,11 @@ DocSet PathLists::StepHeads(const SweepStep& step, uint32_t mask, const DocSet& 
 
 std::optional<PathLists::Nearest> PathLists::SideBySide(const DocSet& within) {
   const size_t segments = graph_.snapshot().segments.size();
+  size_t words = 0;
   for (const SweepStep& step : path_) {
-    size_t words = 0;
     for (size_t s = 0; s < segments; ++s) ForEachRange(step, End::kFirst, s, [&](Ordinal begin, Ordinal end) { words += end - begin; });
-    if (words > kWordsMax) return std::nullopt;
   }
+  if (words > within.size() / kDocumentsPerWord) return std::nullopt;
   const auto words_of = [&](const SweepStep& step, End end, size_t segment, const segment::NeighbourReader& neighbours) {
     StepWords words;
     ForEachRange(step, end, segment, [&](Ordinal begin, Ordinal end) {

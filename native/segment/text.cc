@@ -142,8 +142,11 @@ void TextReader::UnionRange(Ordinal begin, Ordinal end, const FieldSet* fields, 
   const auto join = [&](DocSetUnion& to) {
     for (Ordinal ordinal = begin; ordinal < end; ++ordinal) UnionPostings(ordinal, fields, to);
   };
-  if (fields != nullptr || end - begin < kKeptWordsMin) return join(out);
-  UnionFound(FoundSets::Kind::kRange, begin, end, out, join);
+  const auto field = fields != nullptr ? fields->only() : std::nullopt;
+  if (end - begin < kKeptWordsMin || (fields != nullptr && !field)) return join(out);
+  const auto kind = field ? static_cast<FoundSets::Kind>(static_cast<uint32_t>(FoundSets::Kind::kField) + *field)
+                          : FoundSets::Kind::kRange;
+  UnionFound(kind, begin, end, out, join);
 }
 
 void TextReader::UnionHeads(Ordinal begin, Ordinal end, uint32_t mask, DocSetUnion& out) const {

@@ -56,6 +56,16 @@ class FieldSet {
     }
     return true;
   }
+  // The field, if it is one.
+  std::optional<FieldId> only() const {
+    std::optional<FieldId> field;
+    for (size_t i = 0; i < bits_.size(); ++i) {
+      if (bits_[i] == 0) continue;
+      if (field || (bits_[i] & (bits_[i] - 1)) != 0) return std::nullopt;
+      field = static_cast<FieldId>(i * 64 + static_cast<size_t>(__builtin_ctzll(bits_[i])));
+    }
+    return field;
+  }
   friend bool operator==(const FieldSet&, const FieldSet&) = default;
 
  private:
@@ -133,7 +143,7 @@ class PlaceCursor {
 // Emptied when it is full. Threads: any.
 class FoundSets {
  public:
-  enum class Kind : uint32_t { kRange, kNeighbours, kHeads };  // kHeads + mask
+  enum class Kind : uint32_t { kRange, kNeighbours, kHeads, kField = 1 << 16 };  // kHeads + mask, kField + field
   std::shared_ptr<const DocSet> Find(Kind kind, Ordinal a, Ordinal b) const;
   void Store(Kind kind, Ordinal a, Ordinal b, DocSet documents) const;
 
