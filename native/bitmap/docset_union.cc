@@ -16,15 +16,16 @@ namespace {
 
 // The portable roaring format (see docset.h), as far as this file reads and writes it.
 constexpr uint32_t kCookieNoRuns = 12346, kCookieRuns = 12347;
+constexpr size_t kHeadBytes = 4;             // key and count of a block
 constexpr uint32_t kOffsetsFromBlocks = 4;  // with runs, fewer blocks come without a table of offsets
 constexpr uint32_t kArrayMax = 4096;
+constexpr uint32_t kNoKey = ~uint32_t{0};
 constexpr size_t kBlockWords = 1024;
 constexpr size_t kBlockBytes = kBlockWords * sizeof(uint64_t);
 
 constexpr size_t kGatheredMax = 4096;
 constexpr size_t kScatteredPerBlock = 64;  // fewer docids per block are sorted as quickly
 constexpr size_t kCopiedSetMax = 512;
-constexpr size_t kBesideMax = 64;
 
 void SetRange(uint64_t* block, uint32_t begin, uint32_t last) {
   const uint32_t first_word = begin / 64, last_word = last / 64;
@@ -62,7 +63,8 @@ constexpr auto Count = CountPortable;
 struct DocSetUnion::Scratch {
   static constexpr size_t kKeptBlocksMax = 512;  // 4 MB
   std::vector<std::unique_ptr<uint64_t[]>> free;
-  std::string bytes;
+  std::string heads, bodies, bytes;
+  std::vector<uint32_t> sizes;
 
   uint64_t* Take() {
     std::unique_ptr<uint64_t[]> block;
@@ -118,21 +120,8 @@ void DocSetUnion::AddPostings(std::string_view bytes) {
 void DocSetUnion::AddRoaring(std::string_view bytes) {
   if (within_ != nullptr) {
     (DocSetView(bytes).set() & *within_).ToVector(gathered_);
-    Gathered();
-  } else if (only_.empty() && !scattered_) {
-    only_ = bytes;
-  } else {
-    SpreadOnly();
-    Spread(bytes);
+    return Gathered();
   }
-}
-
-void DocSetUnion::SpreadOnly() {
-  if (!only_.empty()) Spread(std::exchange(only_, {}));
-}
-
-// Into blocks, or to what is gathered.
-void DocSetUnion::Spread(std::string_view bytes) {
   const char* at = bytes.data();
   const auto cookie = LoadFixed<uint32_t>(at);
   at += sizeof(uint32_t);
@@ -148,37 +137,44 @@ void DocSetUnion::Spread(std::string_view bytes) {
     at += sizeof(uint32_t);
   }
   const char* heads = at;  // of each block: key, count less one
-  at += size_t{blocks} * 2 * sizeof(uint16_t);
+  at += size_t{blocks} * kHeadBytes;
   if (!with_runs || blocks >= kOffsetsFromBlocks) at += size_t{blocks} * sizeof(uint32_t);
   for (uint32_t i = 0; i < blocks; ++i) {
-    const uint32_t key = LoadFixed<uint16_t>(heads + size_t{i} * 4);
-    const uint32_t count = LoadFixed<uint16_t>(heads + size_t{i} * 4 + 2) + uint32_t{1};
+    const auto key = LoadFixed<uint16_t>(heads + size_t{i} * kHeadBytes);
+    const uint32_t count = LoadFixed<uint16_t>(heads + size_t{i} * kHeadBytes + 2) + uint32_t{1};
     if (with_runs && (static_cast<uint8_t>(run_flags[i / 8]) >> i % 8 & 1) != 0) {
       const uint32_t runs = LoadFixed<uint16_t>(at);
       at += sizeof(uint16_t);
-      uint64_t* block = Block(key);
-      for (uint32_t r = 0; r < runs; ++r, at += 2 * sizeof(uint16_t)) {
-        const uint32_t begin = LoadFixed<uint16_t>(at);
-        SetRange(block, begin, begin + LoadFixed<uint16_t>(at + 2));
-      }
+      parts_.push_back({Part::Form::kRuns, key, runs, at});
+      at += size_t{runs} * 2 * sizeof(uint16_t);
     } else if (count <= kArrayMax) {
-      if (key < blocks_.size() && blocks_[key] != nullptr) {
-        uint64_t* block = blocks_[key];
-        for (uint32_t n = 0; n < count; ++n) {
-          const uint32_t low = LoadFixed<uint16_t>(at + size_t{n} * 2);
-          block[low / 64] |= uint64_t{1} << low % 64;
-        }
-      } else {
-        for (uint32_t n = 0; n < count; ++n) gathered_.push_back(key << 16 | LoadFixed<uint16_t>(at + size_t{n} * 2));
-      }
+      parts_.push_back({Part::Form::kArray, key, count, at});
       at += size_t{count} * sizeof(uint16_t);
     } else {
-      uint64_t* block = Block(key);
-      for (size_t w = 0; w < kBlockWords; ++w) block[w] |= LoadFixed<uint64_t>(at + w * sizeof(uint64_t));
+      parts_.push_back({Part::Form::kBits, key, count, at});
       at += kBlockBytes;
     }
   }
-  Gathered();
+}
+
+void DocSetUnion::Spread(const Part& part, uint64_t* block) {
+  switch (part.form) {
+    case Part::Form::kArray:
+      for (uint32_t n = 0; n < part.count; ++n) {
+        const uint32_t low = LoadFixed<uint16_t>(part.bytes + size_t{n} * 2);
+        block[low / 64] |= uint64_t{1} << low % 64;
+      }
+      break;
+    case Part::Form::kBits:
+      for (size_t w = 0; w < kBlockWords; ++w) block[w] |= LoadFixed<uint64_t>(part.bytes + w * sizeof(uint64_t));
+      break;
+    case Part::Form::kRuns:
+      for (uint32_t r = 0; r < part.count; ++r) {
+        const uint32_t begin = LoadFixed<uint16_t>(part.bytes + size_t{r} * 4);
+        SetRange(block, begin, begin + LoadFixed<uint16_t>(part.bytes + size_t{r} * 4 + 2));
+      }
+      break;
+  }
 }
 
 void DocSetUnion::Add(std::span<const uint32_t> docids) {
@@ -206,12 +202,33 @@ void DocSetUnion::Add(const DocSet& set) {
 void DocSetUnion::Add(DocSetUnion& part, const DocSet& without) {
   // Clearing bit by bit is for few docids.
   constexpr uint64_t kClearedMax = 1 << 14;
-  part.SpreadOnly();
-  if (!part.rest_.empty() || (part.scattered_ && without.size() > kClearedMax)) {
+  if (!part.rest_.empty() || ((part.scattered_ || !part.parts_.empty()) && without.size() > kClearedMax)) {
     DocSet set = part.Finish();
     set -= without;
     return Add(set);
   }
+  // Blocks without anything to leave out stay as they are.
+  std::vector<Part> whole;
+  uint32_t last_key = kNoKey;
+  bool touched = false;
+  std::stable_sort(part.parts_.begin(), part.parts_.end(), [](const Part& a, const Part& b) { return a.key < b.key; });
+  DocSetCursor left_out(without);
+  for (const Part& roaring : part.parts_) {
+    if (roaring.key != last_key) {
+      last_key = roaring.key;
+      uint32_t docid = 0;
+      left_out.SkipTo(last_key << 16);
+      DocSetCursor ahead = left_out;
+      touched = ahead.Read(&docid, 1) == 1 && docid >> 16 == last_key;
+    }
+    if (touched) {
+      Spread(roaring, part.Block(roaring.key));
+    } else {
+      whole.push_back(roaring);
+    }
+  }
+  part.parts_.clear();
+  parts_.insert(parts_.end(), whole.begin(), whole.end());
   std::erase_if(part.gathered_, [&](uint32_t docid) { return without.Contains(docid); });
   if (part.scattered_) {
     without.ForEach([&](uint32_t docid) {
@@ -244,75 +261,101 @@ void DocSetUnion::Gathered() {
 }
 
 void DocSetUnion::Scatter() {
-  SpreadOnly();
   for (const uint32_t docid : gathered_) Block(docid >> 16)[(docid & 0xffff) / 64] |= uint64_t{1} << docid % 64;
   gathered_.clear();
 }
 
-DocSet DocSetUnion::Finish() {
-  // A long list with few docids beside it is copied as it is.
-  if (!only_.empty() && gathered_.size() <= kBesideMax && rest_.empty()) {
-    DocSet set = DocSet::ReadPortable(std::exchange(only_, {}));
-    set.AddMany(gathered_);
-    gathered_.clear();
-    return set;
+// Appends one container, from the bits of a block.
+void DocSetUnion::AppendBlock(uint32_t key, std::string& heads, std::string& bodies) {
+  uint64_t* block = std::exchange(blocks_[key], nullptr);
+  const uint32_t count = Count(block);
+  if (count > 0) {
+    PutFixed(heads, static_cast<uint16_t>(key));
+    PutFixed(heads, static_cast<uint16_t>(count - 1));
   }
-  SpreadOnly();
-  DocSet set;
-  if (!scattered_ && !gathered_.empty()) {
-    const uint32_t most = *std::max_element(gathered_.begin(), gathered_.end());
-    if (gathered_.size() >= kScatteredPerBlock * ((most >> 16) + size_t{1})) Scatter();
-  }
-  if (!scattered_) {
-    if (!std::is_sorted(gathered_.begin(), gathered_.end())) std::sort(gathered_.begin(), gathered_.end());
-    gathered_.erase(std::unique(gathered_.begin(), gathered_.end()), gathered_.end());
-    set = DocSet::FromSorted(gathered_);
-    gathered_.clear();
-  } else {
-    Scatter();
-    // The bytes of the set, one block after the other, which CRoaring then takes over.
-    std::vector<uint32_t> counts(blocks_.size());
-    uint32_t used = 0;
-    for (size_t key = 0; key < blocks_.size(); ++key) {
-      if (blocks_[key] != nullptr) counts[key] = Count(blocks_[key]);
-      used += counts[key] > 0;
-    }
-    std::string& out = scratch_.bytes;
-    out.clear();
-    PutFixed<uint32_t>(out, kCookieNoRuns);
-    PutFixed<uint32_t>(out, used);
-    const size_t heads = out.size(), offsets = heads + size_t{used} * 4;
-    out.resize(offsets + size_t{used} * 4);
-    uint32_t at = 0;
-    for (uint32_t key = 0; key < blocks_.size(); ++key) {
-      const uint32_t count = counts[key];
-      if (count == 0) continue;
-      uint64_t* block = blocks_[key];
-      const auto low_key = static_cast<uint16_t>(key), less_one = static_cast<uint16_t>(count - 1);
-      const auto begin = static_cast<uint32_t>(out.size());
-      std::memcpy(&out[heads + size_t{at} * 4], &low_key, sizeof(low_key));
-      std::memcpy(&out[heads + size_t{at} * 4 + 2], &less_one, sizeof(less_one));
-      std::memcpy(&out[offsets + size_t{at} * 4], &begin, sizeof(begin));
-      ++at;
-      if (count > kArrayMax) {
-        out.append(reinterpret_cast<const char*>(block), kBlockBytes);
-      } else {
-        out.resize(begin + size_t{count} * sizeof(uint16_t));
-        char* array = &out[begin];
-        for (uint32_t w = 0; w < kBlockWords; ++w) {
-          for (uint64_t bits = block[w]; bits != 0; bits &= bits - 1, array += sizeof(uint16_t)) {
-            const auto low = static_cast<uint16_t>(w * 64 + static_cast<uint32_t>(std::countr_zero(bits)));
-            std::memcpy(array, &low, sizeof(low));
-          }
-        }
+  if (count > kArrayMax) {
+    bodies.append(reinterpret_cast<const char*>(block), kBlockBytes);
+  } else if (count > 0) {
+    const size_t begin = bodies.size();
+    bodies.resize(begin + size_t{count} * sizeof(uint16_t));
+    char* array = &bodies[begin];
+    for (uint32_t w = 0; w < kBlockWords; ++w) {
+      for (uint64_t bits = block[w]; bits != 0; bits &= bits - 1, array += sizeof(uint16_t)) {
+        const auto low = static_cast<uint16_t>(w * 64 + static_cast<uint32_t>(std::countr_zero(bits)));
+        std::memcpy(array, &low, sizeof(low));
       }
     }
-    for (uint64_t*& block : blocks_) {
-      if (block != nullptr) scratch_.Return(std::exchange(block, nullptr));
-    }
-    scattered_ = false;
-    if (used > 0) set = DocSet::ReadPortable(out);
   }
+  scratch_.Return(block);
+}
+
+DocSet DocSetUnion::Finish() {
+  if (!gathered_.empty()) {
+    const uint32_t most = *std::max_element(gathered_.begin(), gathered_.end());
+    const bool many = gathered_.size() >= kScatteredPerBlock * ((most >> 16) + size_t{1});
+    if (scattered_ || many) {
+      Scatter();
+    } else {
+      if (!std::is_sorted(gathered_.begin(), gathered_.end())) std::sort(gathered_.begin(), gathered_.end());
+      gathered_.erase(std::unique(gathered_.begin(), gathered_.end()), gathered_.end());
+    }
+  }
+  DocSet set;
+  if (!scattered_ && parts_.empty()) {
+    set = DocSet::FromSorted(gathered_);
+  } else {
+    // The bytes of the set, one block after the other, which CRoaring then takes over.
+    std::stable_sort(parts_.begin(), parts_.end(), [](const Part& a, const Part& b) { return a.key < b.key; });
+    std::string& heads = scratch_.heads;
+    std::string& bodies = scratch_.bodies;
+    heads.clear();
+    bodies.clear();
+    scratch_.sizes.clear();
+    auto part = parts_.begin();
+    auto docid = gathered_.begin();
+    size_t next_block = 0;
+    while (true) {
+      while (next_block < blocks_.size() && blocks_[next_block] == nullptr) ++next_block;
+      uint32_t key = next_block < blocks_.size() ? static_cast<uint32_t>(next_block) : kNoKey;
+      if (part != parts_.end()) key = std::min<uint32_t>(key, part->key);
+      if (docid != gathered_.end()) key = std::min(key, *docid >> 16);
+      if (key == kNoKey) break;
+      const auto part_end = std::find_if(part, parts_.end(), [&](const Part& p) { return p.key != key; });
+      const auto docid_end = std::find_if(docid, gathered_.end(), [&](uint32_t d) { return d >> 16 != key; });
+      const bool has_block = key < blocks_.size() && blocks_[key] != nullptr;
+      const size_t before = bodies.size();
+      if (!has_block && part_end - part == 1 && docid == docid_end && part->form != Part::Form::kRuns) {
+        PutFixed(heads, part->key);
+        PutFixed(heads, static_cast<uint16_t>(part->count - 1));
+        bodies.append(part->bytes, part->form == Part::Form::kBits ? kBlockBytes : part->count * sizeof(uint16_t));
+      } else {
+        uint64_t* block = Block(key);
+        for (; part != part_end; ++part) Spread(*part, block);
+        for (; docid != docid_end; ++docid) block[(*docid & 0xffff) / 64] |= uint64_t{1} << *docid % 64;
+        AppendBlock(key, heads, bodies);
+      }
+      part = part_end;
+      docid = docid_end;
+      if (bodies.size() > before) scratch_.sizes.push_back(static_cast<uint32_t>(bodies.size() - before));
+    }
+    if (!bodies.empty()) {
+      std::string& out = scratch_.bytes;
+      out.clear();
+      PutFixed<uint32_t>(out, kCookieNoRuns);
+      PutFixed<uint32_t>(out, static_cast<uint32_t>(scratch_.sizes.size()));
+      out += heads;
+      auto begin = static_cast<uint32_t>(out.size() + scratch_.sizes.size() * sizeof(uint32_t));
+      for (const uint32_t size : scratch_.sizes) {
+        PutFixed(out, begin);
+        begin += size;
+      }
+      out += bodies;
+      set = DocSet::ReadPortable(out);
+    }
+  }
+  gathered_.clear();
+  parts_.clear();
+  scattered_ = false;
   if (rest_.empty()) return set;
   rest_ |= set;
   return std::move(rest_);

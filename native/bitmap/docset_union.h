@@ -1,6 +1,7 @@
 // Union of many posting lists at once: the documents of a prefix, of a word with its typos, of a word over all
-// segments. Short lists are gathered; long ones, and the short ones once there are enough, are set bit by bit in flat
-// blocks of 65536 docids. Joining bitmaps one after the other would allocate, and walk what is there, at every step.
+// segments. Nothing is joined before all is known. A block of 65536 docids that only one long list reaches is copied
+// as it is; where several meet, and for short lists once there are enough, bits are set in flat blocks. Joining bitmaps
+// one after the other would allocate, and walk what is there, at every step.
 //
 // Memory: 8 kB per block of docids in use, lent from a pool of the thread; 4 bytes per docid while few.
 // Threads: one owner.
@@ -8,6 +9,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -37,19 +39,26 @@ class DocSetUnion {
   DocSet Finish();
 
  private:
+  // A container of a roaring list: the docids of one block, as they lie in its bytes.
+  struct Part {
+    enum class Form : uint8_t { kArray, kBits, kRuns } form;
+    uint16_t key;    // docid / 65536
+    uint32_t count;  // docids; of kRuns: runs
+    const char* bytes;
+  };
+
+  static void Spread(const Part& part, uint64_t* block);
   uint64_t* Block(uint32_t key);
   void Gathered();
   void Scatter();
+  void AppendBlock(uint32_t key, std::string& heads, std::string& bodies);
 
   struct Scratch;
-  void Spread(std::string_view roaring);
-  void SpreadOnly();
-
   Scratch& scratch_;
   const DocSet* within_;
-  std::string_view only_;  // roaring bytes: the one long list that was added so far
   std::vector<uint32_t> gathered_;
-  std::vector<uint64_t*> blocks_;  // by docid / 65536; null where nothing is
+  std::vector<Part> parts_;
+  std::vector<uint64_t*> blocks_;  // by key; null where nothing is
   bool scattered_ = false;
   DocSet rest_;  // long sets that came as such
 };

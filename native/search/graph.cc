@@ -172,30 +172,37 @@ DocSet Graph::WordDocuments(const IndexWord& word, const segment::FieldSet* fiel
   });
 }
 
+uint64_t Graph::Frequency(WordNumber word) const {
+  uint64_t sum = 0;
+  for (size_t s = 0; s < snapshot_.segments.size(); ++s) {
+    const Ordinal ordinal = words_[word].ordinals[s];
+    if (ordinal != kNoOrdinal) sum += snapshot_.segments[s]->text->PostingBlob(ordinal).size();
+  }
+  return sum;
+}
+
 DocSet Graph::PhraseDocuments(const Phrase& phrase) {
   // All words in searched fields; then where they stand decides.
   std::vector<WordNumber> distinct;
   for (const WordNumber word : phrase.words) {
     if (word != kNoWord && std::find(distinct.begin(), distinct.end(), word) == distinct.end()) distinct.push_back(word);
   }
-  std::optional<DocSet> documents;
-  for (const WordNumber word : distinct) {
-    DocSet of_word = WordDocuments(words_[word], scope_.fields());
-    if (documents) {
-      *documents &= of_word;
-    } else {
-      documents = std::move(of_word);
-    }
-    if (documents->empty()) return {};
+  if (distinct.empty()) return {};
+  // The rarest word first: the others are looked for in its documents.
+  std::vector<WordNumber> by_frequency = distinct;
+  std::sort(by_frequency.begin(), by_frequency.end(), [&](WordNumber a, WordNumber b) { return Frequency(a) < Frequency(b); });
+  DocSet documents = WordDocuments(words_[by_frequency[0]], scope_.fields());
+  for (size_t i = 1; i < by_frequency.size() && !documents.empty(); ++i) {
+    documents = WordDocuments(words_[by_frequency[i]], scope_.fields(), &documents);
   }
-  if (!documents) return {};
-  if (phrase.words.size() == 1) return std::move(*documents);
+  if (documents.empty()) return {};
+  if (phrase.words.size() == 1) return documents;
   const bool by_attribute = snapshot_.settings->proximity_by_attribute;
   std::vector<uint32_t> kept;
   std::vector<std::vector<Place>> places(distinct.size());
   for (size_t s = 0; s < snapshot_.segments.size(); ++s) {
     const index::SegmentView& view = *snapshot_.segments[s];
-    DocSet here = *documents & view.live;
+    DocSet here = documents & view.live;
     if (here.empty()) continue;
     RoleMap roles(*view.text);
     bool all = true;

@@ -129,6 +129,8 @@ class Graph {
   void DerivePrefix(Node& node);
   void AddSynonyms(Node& node);
   std::optional<Phrase> Split(const Node& node);
+  // Grows with the number of documents that hold the word: the bytes of its lists.
+  uint64_t Frequency(WordNumber word) const;
   // No fewer than the documents that hold both words; dead ones and all fields count.
   uint64_t MostCommon(const IndexWord& a, const IndexWord& b) const;
   WordNumber AddWord(std::string_view text, std::vector<Ordinal> ordinals);

@@ -59,6 +59,63 @@ TEST(DocSetUnion, ManyShortListsOfOneBlockAndOfMany) {
   }
 }
 
+TEST(DocSetUnion, TakesOnlyWhatIsWithin) {
+  std::mt19937_64 random(TestSeed());
+  for (int round = 0; round < 150; ++round) {
+    const std::vector<uint32_t> limits = RandomDocids(random);
+    const DocSet within = DocSet::FromSorted(limits);
+    std::set<uint32_t> expected;
+    DocSetUnion join(&within);
+    for (size_t i = random() % 6; i > 0; --i) {
+      const std::vector<uint32_t> docids = RandomDocids(random);
+      std::set_intersection(docids.begin(), docids.end(), limits.begin(), limits.end(), std::inserter(expected, expected.end()));
+      std::string bytes;
+      AppendPostings(docids, bytes);
+      switch (random() % 3) {
+        case 0: join.AddPostings(bytes); break;
+        case 1: join.Add(DocSet::FromSorted(docids)); break;
+        default: join.Add(docids);
+      }
+    }
+    CheckedDocSet::CheckEqual(join.Finish(), {expected.begin(), expected.end()});
+  }
+}
+
+TEST(DocSetUnion, LeavesOutWhatOnePartHoldsOfAnother) {
+  std::mt19937_64 random(TestSeed());
+  for (int round = 0; round < 150; ++round) {
+    std::set<uint32_t> expected;
+    std::vector<std::string> kept;  // bytes stay where they are until the end
+    kept.reserve(64);
+    DocSetUnion join;
+    for (size_t parts = random() % 5; parts > 0; --parts) {
+      DocSetUnion part;
+      std::set<uint32_t> all;
+      for (size_t i = random() % 4; i > 0; --i) {
+        const std::vector<uint32_t> docids = RandomDocids(random);
+        all.insert(docids.begin(), docids.end());
+        kept.emplace_back();
+        AppendPostings(docids, kept.back());
+        if (random() % 4 == 0) {
+          part.Add(DocSet::FromSorted(docids));
+        } else {
+          part.AddPostings(kept.back());
+        }
+      }
+      std::vector<uint32_t> without = RandomDocids(random);
+      for (const uint32_t docid : all) {
+        if (random() % 16 == 0) without.push_back(docid);
+      }
+      std::sort(without.begin(), without.end());
+      without.erase(std::unique(without.begin(), without.end()), without.end());
+      std::set_difference(all.begin(), all.end(), without.begin(), without.end(), std::inserter(expected, expected.end()));
+      join.Add(part, DocSet::FromSorted(without));
+      EXPECT_TRUE(part.Finish().empty());
+    }
+    CheckedDocSet::CheckEqual(join.Finish(), {expected.begin(), expected.end()});
+  }
+}
+
 TEST(DocSetUnion, OfNothingIsEmpty) {
   DocSetUnion join;
   join.AddPostings("");
