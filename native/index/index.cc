@@ -6,7 +6,8 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <new>
+#include <climits>
+#include <cstdio>
 #include <set>
 
 #include "base/bytes.h"
@@ -234,7 +235,12 @@ NewFiles::~NewFiles() {
   for (const uint64_t number : numbers_) index_.RemoveFile(number);
 }
 
-void Index::RemoveFile(uint64_t number) const { unlink(FilePath(number).c_str()); }
+// Without memory of its own: it must not fail when there is none.
+void Index::RemoveFile(uint64_t number) const noexcept {
+  char path[PATH_MAX];
+  const int size = std::snprintf(path, sizeof(path), "%s/segments/%llu", dir_.c_str(), static_cast<unsigned long long>(number));
+  if (size > 0 && static_cast<size_t>(size) < sizeof(path)) unlink(path);
+}
 
 Result<bool> Index::IsStored(const Snapshot& after) {
   GANNET_ASSIGN_OR_RETURN(const auto txn, env_->Read());
@@ -341,14 +347,10 @@ void Index::Publish(const Snapshot& before, std::shared_ptr<const Snapshot> afte
       return segment->files.base_file == number || segment->files.columns_file == number;
     });
   };
-  try {
-    for (const auto& segment : before.segments) {
-      for (const uint64_t file : {segment->files.base_file, segment->files.columns_file}) {
-        if (!named(file)) RemoveFile(file);
-      }
+  for (const auto& segment : before.segments) {
+    for (const uint64_t file : {segment->files.base_file, segment->files.columns_file}) {
+      if (!named(file)) RemoveFile(file);
     }
-  } catch (const std::bad_alloc&) {
-    // What is left is swept at the next start; the commit is done.
   }
 }
 

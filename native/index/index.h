@@ -71,7 +71,7 @@ class Index {
   // A number for a new segment or file, never given before.
   uint64_t NextNumber() { return next_number_.fetch_add(1); }
   std::string FilePath(uint64_t number) const;
-  void RemoveFile(uint64_t number) const;
+  void RemoveFile(uint64_t number) const noexcept;
 
   // The docid of an external id in the last committed state.
   class ExternalIds {

@@ -9,10 +9,7 @@
 namespace gannet::segment {
 namespace {
 
-constexpr uint32_t kLengths = 32;
-static_assert(kListedLengthMax < kLengths);
-
-uint32_t KeyOf(FieldId field, uint32_t words) { return field * kLengths + words; }
+uint32_t KeyOf(FieldId field, uint32_t words) { return field * kLengthsPerField + words; }
 
 }  // namespace
 

@@ -23,6 +23,8 @@ namespace gannet::segment {
 
 // Longer fields are not listed.
 inline constexpr uint32_t kListedLengthMax = 30;
+inline constexpr uint32_t kLengthsPerField = 32;
+static_assert(kListedLengthMax < kLengthsPerField);
 
 class LengthsWriter {
  public:

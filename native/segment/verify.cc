@@ -135,10 +135,9 @@ Status CheckRows(File& file, std::span<const DocId> docids, std::span<const uint
   return Status::Ok();
 }
 
-// The lists of one word. sums: what forward records must add up to, fields and early positions.
+// What the forward records of a segment must add up to.
 struct Sums {
-  uint64_t fields = 0, heads = 0;
-  friend bool operator==(const Sums&, const Sums&) = default;
+  uint64_t fields = 0, heads = 0, lengths = 0, neighbours = 0;
 };
 
 Status CheckWord(std::string_view blob, Ordinal word, size_t field_count, const DocSet& documents, Sums& sums) {
@@ -182,10 +181,81 @@ Status CheckPostings(File& file, std::span<const uint64_t> offsets, const DocSet
   return Status::Ok();
 }
 
+Status CheckLengths(std::string_view section, size_t field_count, const DocSet& documents, Sums& sums) {
+  uint64_t key = 0;
+  bool first = true;
+  DocSet list;
+  for (ByteReader reader(section); !reader.done(); first = false) {
+    const uint64_t step = reader.Varint();
+    const std::string_view bytes = reader.LengthPrefixed();
+    key += step;
+    if (!reader.ok() || (step == 0 && !first) || key / kLengthsPerField >= field_count ||
+        key % kLengthsPerField > kListedLengthMax) {
+      return Wrong("lists are cut off, out of order or of an unknown field");
+    }
+    GANNET_RETURN_IF_ERROR(ReadPostings(bytes, documents, list));
+    if (list.empty()) return Wrong("an empty list");
+    list.ForEach([&](uint32_t docid) { sums.lengths += HashOf(key, docid); });
+  }
+  return Status::Ok();
+}
+
+// The docids of one list of neighbours.
+Status ReadNeighbours(std::string_view bytes, std::vector<DocId>& docids) {
+  docids.clear();
+  ByteReader reader(bytes);
+  const uint64_t header = reader.Varint();
+  if ((header & 1) != 0) {
+    const std::string_view roaring(reader.at(), reader.left());
+    GANNET_RETURN_IF_ERROR(ValidateDocSet(roaring));
+    DocSetView(roaring)->ToVector(docids);
+  } else {
+    uint64_t next = 0;
+    while (!reader.done() && next <= UINT32_MAX) {
+      docids.push_back(static_cast<DocId>(next + reader.Varint()));
+      next = uint64_t{docids.back()} + 1;
+    }
+  }
+  if (!reader.ok() || docids.empty() || docids.size() != header >> 1) return Wrong("a list has another length than it says");
+  return Status::Ok();
+}
+
+Status CheckNeighbours(std::string_view directory, std::string_view data, uint32_t word_count, const DocSet& documents,
+                       std::vector<Ordinal>& frequent, Sums& sums) {
+  ByteReader reader(directory);
+  const uint64_t count = reader.Varint();
+  uint64_t word = 0;
+  for (uint64_t i = 0; i < count && reader.ok(); ++i) {
+    const uint64_t step = reader.Varint();
+    word += step;
+    if ((i > 0 && step == 0) || word >= word_count) return Wrong("the words do not ascend, or one is unknown");
+    frequent.push_back(static_cast<Ordinal>(word));
+  }
+  ByteReader lists(data);
+  std::vector<DocId> docids;
+  for (uint64_t left = 0; left < count && reader.ok(); ++left) {
+    const uint64_t entries = reader.Varint();
+    uint64_t right = 0;
+    for (uint64_t i = 0; i < entries && reader.ok(); ++i) {
+      const uint64_t step = reader.Varint();
+      right += step;
+      const std::string_view list = lists.Bytes(reader.Varint());
+      if ((i > 0 && step == 0) || right >= count || !lists.ok()) return Wrong("pairs out of order or cut off");
+      GANNET_RETURN_IF_ERROR(ReadNeighbours(list, docids));
+      if (!DocSet::FromSorted(docids).IsSubsetOf(documents)) return Wrong("a document that is not in the segment");
+      for (const DocId docid : docids) sums.neighbours += HashOf(uint64_t{frequent[left]} << 32 | frequent[right], docid);
+    }
+  }
+  return reader.ok() && reader.done() && lists.done() ? Status::Ok() : Wrong("the pairs do not fill their sections");
+}
+
 // Every document's words: numbers in range, fields ascending, positions growing.
 class ForwardCheck {
  public:
-  ForwardCheck(uint32_t words, size_t field_count) : words_(words), field_count_(field_count), seen_(words) {}
+  ForwardCheck(uint32_t words, size_t field_count, std::span<const Ordinal> frequent)
+      : words_(words), field_count_(field_count), seen_(words), frequent_(words) {
+    for (const Ordinal word : frequent) frequent_[word] = true;
+  }
 
   Status Add(const TextReader& text, uint32_t place) {
     const std::string_view record = text.ForwardRecord(place);
@@ -194,17 +264,24 @@ class ForwardCheck {
     GANNET_RETURN_IF_ERROR(CheckHead(document));
     const DocId docid = text.docids()[place];
     heads_.clear();
+    pairs_.clear();
     bool known = true;
-    uint32_t field_number = 0;
     text.ForEachRun(
-        record, [&](FieldId, uint32_t) { ++stamp_, ++field_number; },
+        record,
+        [&](FieldId field, uint32_t words) {
+          ++stamp_;
+          if (words <= kListedLengthMax) sums_.lengths += HashOf(uint64_t{field} * kLengthsPerField + words, docid);
+        },
         [&](FieldId field, uint32_t position, const PackedOrdinals& run) {
+          Ordinal before = 0;
           for (uint32_t i = 0; i < run.count; ++i) {
             const Ordinal word = run.at(i);
             if (word >= words_) {
               known = false;
               return;
             }
+            if (i > 0 && frequent_[before] && frequent_[word]) pairs_.push_back(uint64_t{before} << 32 | word);
+            before = word;
             if (position + i < kHeadPositions) heads_.emplace_back(word, position + i);
             if (seen_[word] == stamp_) continue;
             seen_[word] = stamp_;
@@ -215,6 +292,9 @@ class ForwardCheck {
     std::sort(heads_.begin(), heads_.end());
     heads_.erase(std::unique(heads_.begin(), heads_.end()), heads_.end());
     for (const auto& [word, position] : heads_) sums_.heads += HashOf(word, kHeadLists + position, docid);
+    std::sort(pairs_.begin(), pairs_.end());
+    pairs_.erase(std::unique(pairs_.begin(), pairs_.end()), pairs_.end());
+    for (const uint64_t pair : pairs_) sums_.neighbours += HashOf(pair, docid);
     tokens_ += document.words.count;
     return Status::Ok();
   }
@@ -246,7 +326,9 @@ class ForwardCheck {
   const size_t field_count_;
   std::vector<uint64_t> seen_;  // by word: the last field of a document that had it
   uint64_t stamp_ = 0, tokens_ = 0;
+  std::vector<bool> frequent_;   // by word: whether its neighbours are listed
   std::vector<std::pair<Ordinal, uint32_t>> heads_;
+  std::vector<uint64_t> pairs_;
   Sums sums_;
 };
 
@@ -397,6 +479,9 @@ std::string SectionName(SectionId id) {
     case kPostingData: return "posting data";
     case kForwardOffsets: return "forward offsets";
     case kForwardData: return "forward data";
+    case kFieldLengths: return "field lengths";
+    case kNeighbourWords: return "neighbour words";
+    case kNeighbourData: return "neighbour data";
     case kColumnDirectory: return "column directory";
     case kColumnData: return "column data";
     case kGeoPoints: return "points";
@@ -408,7 +493,7 @@ SegmentContent VerifyBase(const std::string& path, const SegmentContext& context
   SegmentContent content;
   File file(path, content.faults);
   if (!file.open() || !file.Need({kRowDocids, kRowOffsets, kRowData, kTextMeta, kTerms, kPostingOffsets, kPostingData,
-                                  kForwardOffsets, kForwardData})) {
+                                  kForwardOffsets, kForwardData, kFieldLengths})) {
     return content;
   }
   if (!file.Sound({kRowDocids}) || !file.Check(kRowDocids, CheckDocids(AsSpan<DocId>(file.Bytes(kRowDocids))))) {
@@ -431,25 +516,40 @@ SegmentContent VerifyBase(const std::string& path, const SegmentContext& context
     const auto terms = fst::Fst::Open(file.Bytes(kTerms));
     if (file.Check(kTerms, terms.ok() ? terms->Verify() : terms.status())) words = terms->size();
   }
-  std::optional<Sums> posted;
-  if (words && file.Sound({kPostingOffsets})) {
-    const auto offsets = AsSpan<uint64_t>(file.Bytes(kPostingOffsets));
-    Sums sums;
-    if (file.Check(kPostingOffsets, CheckOffsets(offsets, *words, (*file)->SectionSize(kPostingData))) &&
-        file.Sound({kPostingData}) &&
-        file.Check(kPostingData, CheckPostings(file, offsets, documents, context.field_count, sums))) {
-      posted = sums;
-    }
-  }
-  if (!words || !file.Sound({kTextMeta, kForwardOffsets, kForwardData, kPostingOffsets})) return content;
+  if (!words) return content;
   content.words = *words;
+  // What each section says of the documents, where it makes sense; the forward records must say the same.
+  Sums said;
+  bool posted = false, measured = false, paired = false;
+  if (file.Sound({kPostingOffsets})) {
+    const auto offsets = AsSpan<uint64_t>(file.Bytes(kPostingOffsets));
+    posted = file.Check(kPostingOffsets, CheckOffsets(offsets, *words, (*file)->SectionSize(kPostingData))) &&
+             file.Sound({kPostingData}) &&
+             file.Check(kPostingData, CheckPostings(file, offsets, documents, context.field_count, said));
+  }
+  if (file.Sound({kFieldLengths})) {
+    measured = file.Check(kFieldLengths,
+                          CheckLengths(file.Bytes(kFieldLengths), context.field_count, documents, said));
+  }
+  std::vector<Ordinal> frequent;
+  if ((*file)->Has(kNeighbourWords) && file.Need({kNeighbourData}) && file.Sound({kNeighbourWords, kNeighbourData})) {
+    const Status status = CheckNeighbours(file.Bytes(kNeighbourWords), file.Bytes(kNeighbourData), *words, documents,
+                                          frequent, said);
+    paired = file.Check(kNeighbourWords, status);
+  }
+  if (!file.Sound({kTextMeta, kForwardOffsets, kForwardData, kPostingOffsets, kFieldLengths, kNeighbourWords})) {
+    return content;
+  }
   const auto offsets = AsSpan<uint64_t>(file.Bytes(kForwardOffsets));
   if (!file.Check(kForwardOffsets, CheckOffsets(offsets, docids.size(), (*file)->SectionSize(kForwardData)))) {
     return content;
   }
   const auto text = TextReader::Open(*file);
-  if (!file.Check(kTextMeta, text.ok() ? Status::Ok() : text.status())) return content;
-  ForwardCheck forward(*words, context.field_count);
+  if (!text.ok()) {
+    if (measured && (paired || !(*file)->Has(kNeighbourWords))) file.Check(kTextMeta, text.status());
+    return content;
+  }
+  ForwardCheck forward(*words, context.field_count, frequent);
   for (uint32_t place = 0; place < docids.size(); ++place) {
     if (const Status status = forward.Add(**text, place); !status.ok()) {
       file.Check(kForwardData, Wrong("document " + std::to_string(docids[place]) + ": " + status.message()));
@@ -460,8 +560,13 @@ SegmentContent VerifyBase(const std::string& path, const SegmentContext& context
   if (forward.tokens() != (*text)->token_count()) {
     file.Check(kTextMeta, Wrong("another number of words than the documents hold"));
   }
-  if (posted && !(*posted == forward.sums())) {
+  const Sums& found = forward.sums();
+  if (posted && (said.fields != found.fields || said.heads != found.heads)) {
     file.Check(kPostingData, Wrong("documents by word differ from words by document"));
+  }
+  if (measured && said.lengths != found.lengths) file.Check(kFieldLengths, Wrong("they differ from the documents"));
+  if (paired && said.neighbours != found.neighbours) {
+    file.Check(kNeighbourData, Wrong("documents by pair of words differ from words by document"));
   }
   return content;
 }

@@ -113,7 +113,7 @@ constexpr const char* kBefore = R"({"filterableAttributes":["color"],"sortableAt
 // Work on an open index, as the pools of the addon do it: what is thrown becomes a status.
 using Work = std::function<Status(index::Index&)>;
 
-Status Run(index::Index& index, const Work& work) {
+Status Attempt(index::Index& index, const Work& work) {
   try {
     return work(index);
   } catch (const std::bad_alloc&) {
@@ -160,7 +160,7 @@ class FaultTest : public ::testing::TestWithParam<std::tuple<Fault, bool>> {
       expected = Observe(*index->snapshot());
     }
     int failures = 0;
-    for (int64_t call = 1;; call += every ? 1 : 1 + call / 8) {
+    for (int64_t call = 1;; call += every ? 1 : 1 + call / 4) {
       SCOPED_TRACE("call " + std::to_string(call));
       TestFolder folder;
       std::filesystem::copy(folder_.path(), folder.path(), std::filesystem::copy_options::recursive);
@@ -172,7 +172,7 @@ class FaultTest : public ::testing::TestWithParam<std::tuple<Fault, bool>> {
       calls_left = call;
       from_there_on = persistent;
       armed = fault;
-      const Status status = Run(*index, work);
+      const Status status = Attempt(*index, work);
       armed = Fault::kNone;
 
       if (!fired) {
@@ -185,7 +185,7 @@ class FaultTest : public ::testing::TestWithParam<std::tuple<Fault, bool>> {
         ExpectCode(status);
         ExpectSame(before, Observe(*index->snapshot()));
         EXPECT_EQ(Files(folder.path()), files) << "files are left behind";
-        const Status again = Run(*index, work);
+        const Status again = Attempt(*index, work);
         EXPECT_TRUE(again.ok()) << "once the fault is gone: " << again.message();
       }
       ExpectSame(expected, Observe(*index->snapshot()));
@@ -258,7 +258,7 @@ TEST_P(FaultTest, OfAMerge) {
 TEST_P(FaultTest, OfOpening) {
   const auto [fault, persistent] = GetParam();
   const auto content = Observe(*(*index::Index::Open(folder_.path()))->snapshot());
-  for (int64_t call = 1;; call += fault == Fault::kMemory ? 1 + call / 8 : 1) {
+  for (int64_t call = 1;; call += fault == Fault::kMemory ? 1 + call / 4 : 1) {
     SCOPED_TRACE("call " + std::to_string(call));
     fired = false;
     calls_left = call;
@@ -280,16 +280,17 @@ TEST_P(FaultTest, OfOpening) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Each, FaultTest,
-    ::testing::Combine(::testing::Values(Fault::kNoSpace, Fault::kIo, Fault::kSync, Fault::kDescriptors, Fault::kMap,
-                                         Fault::kMemory),
-                       ::testing::Bool()),
-    [](const auto& info) {
-      const char* names[] = {"", "NoSpace", "Io", "Sync", "Descriptors", "Map", "Memory"};
-      return std::string(names[static_cast<int>(std::get<0>(info.param))]) +
-             (std::get<1>(info.param) ? "FromThereOn" : "Once");
-    });
+std::string NameOf(const ::testing::TestParamInfo<std::tuple<Fault, bool>>& info) {
+  const char* names[] = {"", "NoSpace", "Io", "Sync", "Descriptors", "Map", "Memory"};
+  return std::string(names[static_cast<int>(std::get<0>(info.param))]) +
+         (std::get<1>(info.param) ? "FromThereOn" : "Once");
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, FaultTest,
+                         ::testing::Combine(::testing::Values(Fault::kNoSpace, Fault::kIo, Fault::kSync,
+                                                              Fault::kDescriptors, Fault::kMap, Fault::kMemory),
+                                            ::testing::Bool()),
+                         NameOf);
 
 }  // namespace
 }  // namespace gannet::indexing

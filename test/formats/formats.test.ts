@@ -1,0 +1,85 @@
+/** Data folders of every released format are verified and opened, and answer as they did. See README.md. */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { settle, tasksFrom } from '../http/kill/support/compare.ts';
+import { addonIsBuilt, program, ROOT, ServerProcess } from '../http/kill/support/server-process.ts';
+import { ask, type Expected, FORMATS, RUN_NOTHING } from './support.ts';
+
+const PORT = 7888;
+
+const formats = readdirSync(FORMATS).filter((name) => statSync(join(FORMATS, name)).isDirectory());
+
+function verify(dir: string): { status: number | null; stdout: string } {
+  return spawnSync(process.execPath, [...program(), 'verify', '--db-path', dir], {
+    cwd: ROOT,
+    encoding: 'utf8',
+  });
+}
+
+describe('a data folder of format', function () {
+  this.timeout(120_000);
+
+  before(function () {
+    if (!addonIsBuilt()) this.skip();
+  });
+
+  it('exists, at least of one', () => assert.ok(formats.length > 0));
+
+  for (const name of formats) {
+    describe(name, () => {
+      const expected = JSON.parse(
+        readFileSync(join(FORMATS, name, 'expected.json'), 'utf8'),
+      ) as Expected;
+      let dir: string;
+      let server: ServerProcess | null = null;
+
+      before(() => {
+        dir = mkdtempSync(join(tmpdir(), 'gannet-format-'));
+        cpSync(join(FORMATS, name, 'data'), dir, { recursive: true });
+      });
+
+      after(async () => {
+        await server?.stop();
+        rmSync(dir, { recursive: true, force: true });
+      });
+
+      it('is sound', () => {
+        const { status, stdout } = verify(dir);
+        assert.equal(status, 0, stdout);
+      });
+
+      it('answers as the version did that wrote it', async () => {
+        server = await ServerProcess.start({
+          dir,
+          port: PORT,
+          args: ['--upgrade-db', ...RUN_NOTHING],
+        });
+        for (const { answer, ...request } of expected.exchanges) {
+          assert.deepEqual(await ask(server.client, request), answer, JSON.stringify(request));
+        }
+        await server.stop();
+        server = null;
+      });
+
+      it('is written on: tasks that waited in it run, and it is sound afterwards', async () => {
+        server = await ServerProcess.start({ dir, port: PORT });
+        await settle(server.client);
+        const tasks = await tasksFrom(server.client, expected.waiting[0]!);
+        for (const { uid, status, error } of tasks) {
+          assert.equal(status, 'succeeded', `${uid}: ${JSON.stringify(error)}`);
+        }
+        const stats = await server.client.get<{ numberOfDocuments: number }>(
+          '/indexes/books/stats',
+        );
+        assert.equal(stats.numberOfDocuments, expected.documentsAfter);
+        await server.stop();
+        server = null;
+        const { status, stdout } = verify(dir);
+        assert.equal(status, 0, stdout);
+      });
+    });
+  }
+});
