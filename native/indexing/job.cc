@@ -19,7 +19,7 @@ namespace gannet::indexing {
 namespace {
 
 // More does not make indexing faster: merges cost less than the page faults of larger builders (docs/performance.md).
-constexpr uint64_t kSegmentMemoryMax = uint64_t{96} << 20;
+constexpr uint64_t kSegmentMemoryMax = uint64_t{64} << 20;
 // Of the memory of a job the builders have this share at most; the rest is for what the batch does to which document,
 // and for writing a segment.
 constexpr uint64_t kBuilderShare = 2;

@@ -112,6 +112,18 @@ describe('Launch options', () => {
     assert.match(masterKeyNotice(config([]))!, /--master-key [A-Za-z0-9_-]{43}/);
   });
 
+  it('of the command verify are the folder alone, from wherever it is given', () => {
+    const verify = (argv: string[], env = {}): unknown => {
+      const launch = readConfig(['verify', ...argv], env);
+      return launch.ok ? launch.value : launch.error;
+    };
+    assert.deepEqual(verify([]), { kind: 'verify', dbPath: './data.gannet' });
+    assert.deepEqual(verify(['--db-path', 'd']), { kind: 'verify', dbPath: 'd' });
+    const production = { GANNET_ENV: 'production', GANNET_DB_PATH: 'e' };
+    assert.deepEqual(verify([], production), { kind: 'verify', dbPath: 'e' });
+    assert.match(String(verify(['--bd-path', 'd'])), /did you mean --db-path/);
+  });
+
   it('are all named by --help', () => {
     const launch = readConfig(['--help'], {});
     assert.ok(launch.ok && launch.value.kind === 'help');
