@@ -36,8 +36,11 @@ Status ToStatus(int code, const char* action) {
 // Opening an environment allocates 3 MB of zeros for the lists of a write transaction, of which a small
 // transaction touches a few pages. glibc maps such blocks at first, so that untouched pages cost nothing. Once a
 // block of that size has been freed it takes them from the heap, where zeros are written: 256 open indexes were
-// 540 MB. Within this scope they are mapped; outside, the limits are those that glibc comes to by itself in a
-// process that frees large blocks.
+// 540 MB. Within this scope they are mapped.
+//
+// Setting the limit ends its growth with the blocks that are freed, so outside it is set too, to what the blocks of
+// a search stay below. Loading 1 M documents: peak of private memory 402 MB without the limit, 370 MB with it,
+// 468 MB with one of 32 MB; CPU of loading the same, of searching within 3 %.
 class MappedBlocks {
  public:
   MappedBlocks() : lock_(mutex_) { Limit(kMapped); }
@@ -47,7 +50,7 @@ class MappedBlocks {
 
  private:
   static constexpr int kMapped = 512 << 10;
-  static constexpr int kUsual = 32 << 20;
+  static constexpr int kUsual = 4 << 20;
   static void Limit([[maybe_unused]] int bytes) {
 #ifdef __GLIBC__
     mallopt(M_MMAP_THRESHOLD, bytes);
