@@ -1,15 +1,51 @@
+/**
+ * The examples of search.md 15 and of the chapters before it, for the oracle and for the engine.
+ */
 import assert from 'node:assert/strict';
 import type { Document } from './corpus.ts';
-import { Oracle, type SearchParams, type Settings } from './engine.ts';
+import { Oracle, type Body, type SearchParams, type Settings } from './engine.ts';
+import { NativeIndex } from './native-index.ts';
 
-function index(titles: readonly string[], settings: Settings = {}): Oracle {
-  const oracle = new Oracle(settings);
-  oracle.addDocuments(titles.map((title, i): Document => ({ id: i + 1, title })));
-  return oracle;
+interface Side {
+  search(params: SearchParams): Promise<Body>;
+  close(): void;
 }
 
-const ids = (oracle: Oracle, params: SearchParams): unknown[] =>
-  oracle.search(params).hits.map((hit) => hit.id);
+const SIDES: Record<string, (documents: Document[], settings: Settings) => Promise<Side>> = {
+  async oracle(documents, settings) {
+    const oracle = new Oracle(settings);
+    oracle.addDocuments(documents);
+    return { search: async (params) => oracle.search(params), close: () => {} };
+  },
+  async engine(documents, settings) {
+    const index = await NativeIndex.of(settings, [{ documents, deleted: [] }]);
+    return {
+      search: async (params) => (await index.search(params)) as Body,
+      close: () => index.close(),
+    };
+  },
+};
+
+/** One index for the tests of a block. */
+function index(
+  open: (typeof SIDES)[string],
+  documents: Document[],
+  settings: Settings = {},
+): Pick<Side, 'search'> {
+  let side: Side | undefined;
+  before(async () => {
+    side = await open(documents, settings);
+  });
+  after(() => side?.close());
+  return { search: (params) => side!.search(params) };
+}
+
+const titled = (titles: readonly string[]): Document[] =>
+  titles.map((title, i): Document => ({ id: i + 1, title }));
+
+async function ids(side: Pick<Side, 'search'>, params: SearchParams): Promise<unknown[]> {
+  return (await side.search(params)).hits.map((hit) => hit.id);
+}
 
 const FILMS = [
   'Shazam!',
@@ -19,200 +55,233 @@ const FILMS = [
   'Gläss',
 ];
 
-describe('conformance examples: films', () => {
-  const films = index(FILMS, { filterableAttributes: ['title'] });
-  const cases: [params: SearchParams, hits: number[]][] = [
-    [{ q: 'glass' }, [5]],
-    [{ q: 'captain marvl' }, [2]],
-    [{ q: 'capt' }, [2]],
-    [{ q: 'capt ' }, []],
-    [{ q: 'kaptain' }, []],
-    [{ q: 'esc rom' }, []],
-    [{ q: 'dragon -captain' }, [4]],
-    [{ q: '-dragon' }, [1, 2, 3, 5]],
-    [{ q: '"train your"' }, [4]],
-    [{ q: '"your train"' }, []],
-    [{ q: 'escaperoom' }, [3]],
-    [{ q: 'sha zam' }, [1]],
-    [{ q: 'marvel unknown' }, [2]],
-    [{ q: 'marvel unknown', matchingStrategy: 'all' }, []],
-    [{ q: 'unknown marvel' }, []],
-    [{ q: 'unknown marvel', matchingStrategy: 'frequency' }, [2]],
-    [{ q: '', limit: 2 }, [1, 2]],
-    [{ q: '', page: 2, hitsPerPage: 2 }, [3, 4]],
-    [{ q: '', page: 0 }, []],
-    [{ offset: 1, limit: 0 }, []],
-    [{ filter: 'title = glass' }, []],
-    [{ filter: "title = 'GLÄSS'" }, [5]],
-  ];
-  for (const [params, hits] of cases) {
-    it(`${JSON.stringify(params)} finds ${hits.length === 0 ? 'nothing' : hits.join(', ')}`, () => {
-      assert.deepEqual(ids(films, params), hits);
-    });
-  }
+for (const [name, open] of Object.entries(SIDES)) {
+  describe(`conformance examples, ${name}: films`, () => {
+    const films = index(open, titled(FILMS), { filterableAttributes: ['title'] });
+    const cases: [params: SearchParams, hits: number[]][] = [
+      [{ q: 'glass' }, [5]],
+      [{ q: 'captain marvl' }, [2]],
+      [{ q: 'capt' }, [2]],
+      [{ q: 'capt ' }, []],
+      [{ q: 'kaptain' }, []],
+      [{ q: 'esc rom' }, []],
+      [{ q: 'dragon -captain' }, [4]],
+      [{ q: '-dragon' }, [1, 2, 3, 5]],
+      [{ q: '"train your"' }, [4]],
+      [{ q: '"your train"' }, []],
+      [{ q: 'escaperoom' }, [3]],
+      [{ q: 'sha zam' }, [1]],
+      [{ q: 'marvel unknown' }, [2]],
+      [{ q: 'marvel unknown', matchingStrategy: 'all' }, []],
+      [{ q: 'unknown marvel' }, []],
+      [{ q: 'unknown marvel', matchingStrategy: 'frequency' }, [2]],
+      [{ q: '', limit: 2 }, [1, 2]],
+      [{ q: '', page: 2, hitsPerPage: 2 }, [3, 4]],
+      [{ q: '', page: 0 }, []],
+      [{ offset: 1, limit: 0 }, []],
+      [{ filter: 'title = glass' }, []],
+      [{ filter: "title = 'GLÄSS'" }, [5]],
+    ];
+    for (const [params, hits] of cases) {
+      it(`${JSON.stringify(params)} finds ${hits.length === 0 ? 'nothing' : hits.join(', ')}`, async () => {
+        assert.deepEqual(await ids(films, params), hits);
+      });
+    }
 
-  it('counts typos: one for a missing letter and for a split, two for words glued together', () => {
-    for (const [q, typoCount] of [
-      ['captain marvl', 1],
-      ['escaperoom', 1],
-      ['sha zam', 2],
-    ] as const) {
-      const [hit] = films.search({ q, showRankingScoreDetails: true }).hits;
-      assert.equal(
-        (hit?._rankingScoreDetails as { typo: { typoCount: number } }).typo.typoCount,
-        typoCount,
-        q,
-      );
+    it('counts typos: one for a missing letter and for a split, two for words glued together', async () => {
+      for (const [q, typoCount] of [
+        ['captain marvl', 1],
+        ['escaperoom', 1],
+        ['sha zam', 2],
+      ] as const) {
+        const [hit] = (await films.search({ q, showRankingScoreDetails: true })).hits;
+        assert.equal(
+          (hit?._rankingScoreDetails as { typo: { typoCount: number } }).typo.typoCount,
+          typoCount,
+          q,
+        );
+      }
+    });
+
+    it('tells how many words matched', async () => {
+      const [hit] = (await films.search({ q: 'marvel unknown', showRankingScoreDetails: true }))
+        .hits;
+      const { words } = hit?._rankingScoreDetails as {
+        words: { matchingWords: number; maxMatchingWords: number };
+      };
+      assert.deepEqual([words.matchingWords, words.maxMatchingWords], [1, 2]);
+    });
+
+    it('gives totals for both kinds of pagination', async () => {
+      assert.equal((await films.search({ q: '', limit: 2 })).estimatedTotalHits, 5);
+      assert.equal((await films.search({ offset: 1, limit: 0 })).estimatedTotalHits, 5);
+      const paged = await films.search({ q: '', page: 2, hitsPerPage: 2 });
+      assert.deepEqual([paged.totalHits, paged.totalPages], [5, 3]);
+      const none = await films.search({ q: '', page: 0 });
+      assert.deepEqual([none.totalHits, none.totalPages, none.hitsPerPage], [5, 1, 20]);
+    });
+  });
+
+  describe(`conformance examples, ${name}: filters in lists`, () => {
+    const attributes = ['genre', 'x'];
+    const documents: Document[] = [
+      { id: 1, genre: 'a', x: 1 },
+      { id: 2, genre: 'a', x: 2 },
+      { id: 3, genre: 'a', x: 3 },
+      { id: 4, genre: 'b', x: 1 },
+    ];
+    const side = index(open, documents, { filterableAttributes: attributes });
+
+    it('joins the outer elements by AND and the inner ones by OR', async () => {
+      assert.deepEqual(await ids(side, { filter: ['genre = a', ['x = 1', 'x = 2']] }), [1, 2]);
+    });
+  });
+
+  describe(`conformance examples, ${name}: matching strategies`, () => {
+    const titles = [
+      'Shazam!',
+      'Captain Planet',
+      'Captain Marvel',
+      'a Captain Marvel ersatz',
+      "He's not part of the Marvel Cinematic Universe",
+      'a Shazam ersatz, but better than Captain Planet',
+      'Capitain CAAAAAVEEERNE!!!!',
+    ];
+    const side = index(open, titled(titles));
+    const cases: [q: string, last: number[], all: number[], frequency: number[]][] = [
+      ['Captain Marvel', [3, 4, 2, 6, 7], [3, 4], [3, 4, 5]],
+      ['Capitain Marvel', [3, 4, 7, 2, 6], [3, 4], [3, 4, 5]],
+      ['Captain Supercopter Marvel', [2, 3, 4, 6, 7], [], [3, 4, 5]],
+    ];
+    for (const [q, last, all, frequency] of cases) {
+      it(`orders ${q} by strategy`, async () => {
+        assert.deepEqual(await ids(side, { q, matchingStrategy: 'last' }), last, 'last');
+        assert.deepEqual(await ids(side, { q, matchingStrategy: 'all' }), all, 'all');
+        assert.deepEqual(
+          await ids(side, { q, matchingStrategy: 'frequency' }),
+          frequency,
+          'frequency',
+        );
+      });
     }
   });
 
-  it('tells how many words matched', () => {
-    const [hit] = films.search({ q: 'marvel unknown', showRankingScoreDetails: true }).hits;
-    const { words } = hit?._rankingScoreDetails as {
-      words: { matchingWords: number; maxMatchingWords: number };
-    };
-    assert.deepEqual([words.matchingWords, words.maxMatchingWords], [1, 2]);
-  });
-
-  it('gives totals for both kinds of pagination', () => {
-    assert.equal(films.search({ q: '', limit: 2 }).estimatedTotalHits, 5);
-    assert.equal(films.search({ offset: 1, limit: 0 }).estimatedTotalHits, 5);
-    const paged = films.search({ q: '', page: 2, hitsPerPage: 2 });
-    assert.deepEqual([paged.totalHits, paged.totalPages], [5, 3]);
-    const none = films.search({ q: '', page: 0 });
-    assert.deepEqual([none.totalHits, none.totalPages, none.hitsPerPage], [5, 1, 20]);
-  });
-});
-
-describe('conformance examples: matching strategies', () => {
-  const titles = [
-    'Shazam!',
-    'Captain Planet',
-    'Captain Marvel',
-    'a Captain Marvel ersatz',
-    "He's not part of the Marvel Cinematic Universe",
-    'a Shazam ersatz, but better than Captain Planet',
-    'Capitain CAAAAAVEEERNE!!!!',
-  ];
-  const oracle = index(titles);
-  const cases: [q: string, last: number[], all: number[], frequency: number[]][] = [
-    ['Captain Marvel', [3, 4, 2, 6, 7], [3, 4], [3, 4, 5]],
-    ['Capitain Marvel', [3, 4, 7, 2, 6], [3, 4], [3, 4, 5]],
-    ['Captain Supercopter Marvel', [2, 3, 4, 6, 7], [], [3, 4, 5]],
-  ];
-  for (const [q, last, all, frequency] of cases) {
-    it(`orders ${q} by strategy`, () => {
-      assert.deepEqual(ids(oracle, { q, matchingStrategy: 'last' }), last, 'last');
-      assert.deepEqual(ids(oracle, { q, matchingStrategy: 'all' }), all, 'all');
-      assert.deepEqual(ids(oracle, { q, matchingStrategy: 'frequency' }), frequency, 'frequency');
-    });
-  }
-});
-
-describe('conformance examples: ranking score', () => {
-  const oracle = index([
-    'Tumbler Cup',
-    'Stainless Steel Tumbler',
-    'How to Train Your Dragon: The Hidden World',
-  ]);
-  const scores = (q: string): unknown[] =>
-    oracle.search({ q, showRankingScore: true }).hits.map((hit) => [hit.title, hit._rankingScore]);
-
-  it('prefers the field that starts with the word', () => {
-    assert.deepEqual(scores('tumbler'), [
-      ['Tumbler Cup', 0.9848484848484849],
-      ['Stainless Steel Tumbler', 0.8787878787878788],
-    ]);
-  });
-
-  it('takes distance and position into account', () => {
-    assert.deepEqual(scores('train dragon'), [
-      ['How to Train Your Dragon: The Hidden World', 0.9490740740740741],
-    ]);
-  });
-
-  it('explains the score', () => {
-    const [hit] = oracle.search({ q: 'train dragon', showRankingScoreDetails: true }).hits;
-    assert.deepEqual(hit?._rankingScoreDetails, {
-      words: { order: 0, matchingWords: 2, maxMatchingWords: 2, score: 1 },
-      typo: { order: 1, typoCount: 0, maxTypoCount: 2, score: 1 },
-      proximity: { order: 2, score: 0.75 },
-      attribute: {
-        order: 3,
-        attributeRankingOrderScore: 1,
-        queryWordDistanceScore: 0.8095238095238095,
-        score: 0.8095238095238095,
-      },
-      exactness: {
-        order: 4,
-        matchType: 'noExactMatch',
-        matchingWords: 2,
-        maxMatchingWords: 2,
-        score: 0.3333333333333333,
-      },
-    });
-  });
-});
-
-describe('conformance examples: highlighting and cropping', () => {
-  const shape = (text: string, params: SearchParams): unknown => {
-    const oracle = index([text]);
-    const [hit] = oracle.search(params).hits;
-    return (hit?._formatted as Document | undefined)?.title;
-  };
-  const highlights: [q: string, text: string, result: string][] = [
-    ['westfali', 'Westfália', '<em>Westfáli</em>a'],
-    ['"the world"', 'to split the world between', 'to split <em>the world</em> between'],
-  ];
-  for (const [q, text, result] of highlights) {
-    it(`highlights ${q} in ${text}`, () => {
-      assert.equal(shape(text, { q, attributesToHighlight: ['title'] }), result);
-    });
-  }
-  const crops: [text: string, result: string][] = [
-    [
-      'Natalie risk her future. Split The World is a book written by Emily Henry. I never read it.',
-      '…Split The World is a book written by Emily Henry…',
-    ],
-    [
-      'Natalie risk her future to build a world with the boy she loves. Emily Henry: The Love That Split The World.',
-      '…she loves. Emily Henry: The Love That Split The World.',
-    ],
-  ];
-  for (const [text, result] of crops) {
-    it(`crops to ${result}`, () => {
-      assert.equal(
-        shape(text, { q: 'split the world', attributesToCrop: ['title'], cropLength: 10 }),
-        result,
-      );
-    });
-  }
-  it('shows the start of a text without a match', () => {
-    const oracle = new Oracle({});
-    oracle.addDocuments([
-      {
-        id: 1,
-        title: 'split the world',
-        note: 'A quick brown fox can not jump 32 feet, right? Brr, it is cold!',
-      },
-    ]);
-    const [hit] = oracle.search({ q: 'split', attributesToCrop: ['note'], cropLength: 10 }).hits;
-    assert.equal(
-      (hit?._formatted as Document).note,
-      'A quick brown fox can not jump 32 feet, right…',
+  describe(`conformance examples, ${name}: ranking score`, () => {
+    const side = index(
+      open,
+      titled([
+        'Tumbler Cup',
+        'Stainless Steel Tumbler',
+        'How to Train Your Dragon: The Hidden World',
+      ]),
     );
+    const scores = async (q: string): Promise<unknown[]> =>
+      (await side.search({ q, showRankingScore: true })).hits.map((hit) => [
+        hit.title,
+        hit._rankingScore,
+      ]);
+
+    it('prefers the field that starts with the word', async () => {
+      assert.deepEqual(await scores('tumbler'), [
+        ['Tumbler Cup', 0.9848484848484849],
+        ['Stainless Steel Tumbler', 0.8787878787878788],
+      ]);
+    });
+
+    it('takes distance and position into account', async () => {
+      assert.deepEqual(await scores('train dragon'), [
+        ['How to Train Your Dragon: The Hidden World', 0.9490740740740741],
+      ]);
+    });
+
+    it('explains the score', async () => {
+      const [hit] = (await side.search({ q: 'train dragon', showRankingScoreDetails: true })).hits;
+      assert.deepEqual(hit?._rankingScoreDetails, {
+        words: { order: 0, matchingWords: 2, maxMatchingWords: 2, score: 1 },
+        typo: { order: 1, typoCount: 0, maxTypoCount: 2, score: 1 },
+        proximity: { order: 2, score: 0.75 },
+        attribute: {
+          order: 3,
+          attributeRankingOrderScore: 1,
+          queryWordDistanceScore: 0.8095238095238095,
+          score: 0.8095238095238095,
+        },
+        exactness: {
+          order: 4,
+          matchType: 'noExactMatch',
+          matchingWords: 2,
+          maxMatchingWords: 2,
+          score: 0.3333333333333333,
+        },
+      });
+    });
   });
-  it('counts only words for the length of a crop', () => {
-    const text = 'void void split the world void void.';
-    for (const [cropLength, result] of [
-      [2, '…split the…'],
-      [1, '…split…'],
-      [0, text],
-    ] as const) {
-      assert.equal(
-        shape(text, { q: 'split the world', attributesToCrop: ['title'], cropLength }),
-        result,
-      );
+
+  describe(`conformance examples, ${name}: highlighting and cropping`, () => {
+    const shape = async (text: string, params: SearchParams): Promise<unknown> => {
+      const side = await open(titled([text]), {});
+      const [hit] = (await side.search(params)).hits;
+      side.close();
+      return (hit?._formatted as Document | undefined)?.title;
+    };
+    const highlights: [q: string, text: string, result: string][] = [
+      ['westfali', 'Westfália', '<em>Westfáli</em>a'],
+      ['"the world"', 'to split the world between', 'to split <em>the world</em> between'],
+    ];
+    for (const [q, text, result] of highlights) {
+      it(`highlights ${q} in ${text}`, async () => {
+        assert.equal(await shape(text, { q, attributesToHighlight: ['title'] }), result);
+      });
     }
+    const crops: [text: string, result: string][] = [
+      [
+        'Natalie risk her future. Split The World is a book written by Emily Henry. I never read it.',
+        '…Split The World is a book written by Emily Henry…',
+      ],
+      [
+        'Natalie risk her future to build a world with the boy she loves. Emily Henry: The Love That Split The World.',
+        '…she loves. Emily Henry: The Love That Split The World.',
+      ],
+    ];
+    for (const [text, result] of crops) {
+      it(`crops to ${result}`, async () => {
+        assert.equal(
+          await shape(text, { q: 'split the world', attributesToCrop: ['title'], cropLength: 10 }),
+          result,
+        );
+      });
+    }
+    it('shows the start of a text without a match', async () => {
+      const side = await open(
+        [
+          {
+            id: 1,
+            title: 'split the world',
+            note: 'A quick brown fox can not jump 32 feet, right? Brr, it is cold!',
+          },
+        ],
+        {},
+      );
+      const params = { q: 'split', attributesToCrop: ['note'], cropLength: 10 };
+      const [hit] = (await side.search(params)).hits;
+      side.close();
+      assert.equal(
+        (hit?._formatted as Document).note,
+        'A quick brown fox can not jump 32 feet, right…',
+      );
+    });
+    it('counts only words for the length of a crop', async () => {
+      const text = 'void void split the world void void.';
+      for (const [cropLength, result] of [
+        [2, '…split the…'],
+        [1, '…split…'],
+        [0, text],
+      ] as const) {
+        assert.equal(
+          await shape(text, { q: 'split the world', attributesToCrop: ['title'], cropLength }),
+          result,
+        );
+      }
+    });
   });
-});
+}
