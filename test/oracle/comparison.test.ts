@@ -18,6 +18,7 @@ describe('The engine and the oracle', () => {
       round: null,
       size: null,
       keepGoing: false,
+      shrinks: true,
       log: console.log,
     });
     assert.deepEqual(failures, [], `seed ${seed}`);

@@ -76,7 +76,7 @@ export class Generator {
       if (random.chance(0.15)) for (const word of random.some(UNSPACED, 2)) out.add(word);
     }
     // So many words with one beginning that the lists of prefixes and typos reach their limits.
-    if (!large && random.chance(0.08)) {
+    if (random.chance(0.08)) {
       const stem = random.pick(words);
       for (let i = 0; i < 160; i++) {
         const letter = LETTERS[i % LETTERS.length]!;

@@ -17,6 +17,8 @@ export interface RunOptions {
   /** Only rounds of this size, or null for both. */
   size: Size | null;
   keepGoing: boolean;
+  /** Whether differing cases are made small before they are shown. */
+  shrinks: boolean;
   log: (line: string) => void;
 }
 
@@ -69,7 +71,8 @@ async function runRound(round: number, options: RunOptions, report: RunReport): 
       report.searches++;
       report.comparisons += hits;
       if (found.length === 0) continue;
-      const [small, left] = await shrink({ ...collection, params }, found);
+      const met = { ...collection, params };
+      const [small, left] = options.shrinks ? await shrink(met, found) : [met, found];
       const text = `seed ${options.seed}, round ${round}\n${describeCase(small, left)}`;
       options.log(text);
       report.failures.push(text);

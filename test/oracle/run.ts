@@ -2,11 +2,12 @@
  * Compares the engine with the oracle on random collections and searches.
  *
  *   npm run oracle -- [--comparisons 1000000] [--seed N] [--round N] [--size small|large] [--keep-going]
+ *     [--no-shrink]
  *
  * One comparison is one hit of an answer: that it stands at this place, with this score and these details where the
  * search asked for them. Totals, facets and empty answers are compared as well, and not counted.
- * With --round only this round of the seed runs. A difference is printed as a small case, and ends the run unless
- * --keep-going is given.
+ * With --round only this round of the seed runs. A difference is printed as a small case, or with --no-shrink as it was
+ * met, and ends the run unless --keep-going is given.
  */
 import { parseArgs } from 'node:util';
 import { newSeed } from '../http/kill/support/random.ts';
@@ -19,6 +20,7 @@ const { values } = parseArgs({
     round: { type: 'string' },
     size: { type: 'string' },
     'keep-going': { type: 'boolean', default: false },
+    'no-shrink': { type: 'boolean', default: false },
   },
 });
 
@@ -28,6 +30,7 @@ const { failures } = await runRounds({
   round: values.round === undefined ? null : Number(values.round),
   size: values.size === 'small' || values.size === 'large' ? values.size : null,
   keepGoing: values['keep-going'],
+  shrinks: !values['no-shrink'],
   log: console.log,
 });
 process.exitCode = failures.length > 0 ? 1 : 0;
