@@ -13,6 +13,8 @@
 #include <string_view>
 #include <vector>
 
+#include "bitmap/doc_bits.h"
+#include "bitmap/doc_bits.h"
 #include "bitmap/docset.h"
 
 namespace gannet {
@@ -34,7 +36,7 @@ class DocSetUnion {
   void Add(std::span<const uint32_t> docids);  // any order, repeated or not
   void Add(const DocSet& set);
   // Adds what `part` holds but `without` does not; `part` is empty afterwards.
-  void Add(DocSetUnion& part, const DocSet& without);
+  void Add(DocSetUnion& part, const DocBits& without);
   // All that was added; the union is empty afterwards.
   DocSet Finish();
 

@@ -140,6 +140,7 @@ Result<std::shared_ptr<const SegmentView>> Index::OpenSegment(const SegmentFiles
   view->documents = documents;
   view->dead = std::move(dead);
   view->live = *view->documents - view->dead;
+  view->dead_bits = std::make_shared<DocBits>(view->dead);
   return std::shared_ptr<const SegmentView>(view);
 }
 
@@ -292,6 +293,7 @@ Status Index::Apply(Commit commit, const std::function<Status(const Snapshot&, C
     if (changed) {
       copy->dead |= commit.dead & segment->live;
       copy->live -= commit.dead;
+      copy->dead_bits = std::make_shared<DocBits>(copy->dead);
     }
     if (columns != commit.columns.end()) {
       copy->files.columns_file = columns->second;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "bitmap/doc_bits.h"
 #include "bitmap/docset.h"
 #include "index/fields.h"
 #include "index/settings.h"
@@ -34,6 +35,7 @@ struct SegmentView {
   std::shared_ptr<const segment::ColumnsReader> columns;
   std::shared_ptr<const DocSet> documents;  // all documents of the segment
   DocSet dead;                              // those replaced or deleted since
+  std::shared_ptr<const DocBits> dead_bits;  // of dead
   DocSet live;                              // documents - dead
   bool all_live() const { return dead.empty(); }
   // Corruption once a damaged block has been met.

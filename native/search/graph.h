@@ -155,7 +155,7 @@ DocSet Graph::LiveUnion(const DocSet* within, AddSegment&& add) const {
     } else {
       DocSetUnion here(asked ? within : nullptr);
       add(s, *view.text, here);
-      documents.Add(here, view.dead);
+      documents.Add(here, *view.dead_bits);
     }
   }
   DocSet all = documents.Finish();

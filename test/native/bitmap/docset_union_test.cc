@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <deque>
 #include <set>
+#include <string>
 
 #include "bitmap/checked_docset.h"
 #include "bitmap/postings_codec.h"
@@ -15,6 +17,7 @@ TEST(DocSetUnion, AgreesWithASetOfAllThatWasAdded) {
   std::mt19937_64 random(TestSeed());
   for (int round = 0; round < 150; ++round) {
     std::set<uint32_t> expected;
+    std::deque<std::string> postings;  // outlive the union
     DocSetUnion join;
     // One union is used twice: nothing of the first use is left.
     for (int use = 0; use < 2; ++use) {
@@ -25,7 +28,7 @@ TEST(DocSetUnion, AgreesWithASetOfAllThatWasAdded) {
         expected.insert(docids.begin(), docids.end());
         switch (random() % 3) {
           case 0: {
-            std::string bytes;
+            std::string& bytes = postings.emplace_back();
             AppendPostings(docids, bytes);
             join.AddPostings(bytes);
             break;
@@ -46,11 +49,12 @@ TEST(DocSetUnion, ManyShortListsOfOneBlockAndOfMany) {
   std::mt19937_64 random(TestSeed());
   for (const uint32_t docids : {1000u, 65'536u, 1'000'000u}) {
     std::set<uint32_t> expected;
+    std::deque<std::string> postings;
     DocSetUnion join;
     for (int i = 0; i < 3000; ++i) {
       std::set<uint32_t> list;
       for (size_t n = random() % 6; n > 0; --n) list.insert(static_cast<uint32_t>(random() % docids));
-      std::string bytes;
+      std::string& bytes = postings.emplace_back();
       AppendPostings(std::vector<uint32_t>(list.begin(), list.end()), bytes);
       join.AddPostings(bytes);
       expected.insert(list.begin(), list.end());
@@ -109,7 +113,7 @@ TEST(DocSetUnion, LeavesOutWhatOnePartHoldsOfAnother) {
       std::sort(without.begin(), without.end());
       without.erase(std::unique(without.begin(), without.end()), without.end());
       std::set_difference(all.begin(), all.end(), without.begin(), without.end(), std::inserter(expected, expected.end()));
-      join.Add(part, DocSet::FromSorted(without));
+      join.Add(part, DocBits(DocSet::FromSorted(without)));
       EXPECT_TRUE(part.Finish().empty());
     }
     CheckedDocSet::CheckEqual(join.Finish(), {expected.begin(), expected.end()});
