@@ -246,8 +246,13 @@ class Evaluator {
       const double share = static_cast<double>(ValuesIn(ranges)) / std::max(1u, column.value_count());
       const double joined = share * static_cast<double>(segment.documents->size());
       if (static_cast<double>(asked.size()) * 20 < joined + 500) return Select(segment, column, ranges, asked);
-      DocSet passing = DocumentsOf(column, ranges);
-      passing &= asked;
+      DocSet passing;
+      if (ValuesIn(ranges) == 1) {
+        IntersectPostings(column.postings(ranges[0].begin), asked, passing);
+      } else {
+        passing = DocumentsOf(column, ranges);
+        passing &= asked;
+      }
       return passing;
     }
     DocSet passing = DocumentsOf(column, ranges);

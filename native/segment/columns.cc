@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "base/bytes.h"
+#include "bitmap/docset_union.h"
 #include "bitmap/postings_codec.h"
 #include "segment/layout.h"
 
@@ -16,7 +17,6 @@ namespace {
 constexpr uint32_t kGroupValues = ColumnReader::kGroupValues;
 constexpr uint32_t kSuperValues = ColumnReader::kSuperValues;
 // Lists up to this length are gathered and sorted rather than joined one by one.
-constexpr uint32_t kGatheredPostingsMax = 128;
 
 // The parts of a blob, each 8-byte aligned, in this order behind a header of their sizes.
 enum Part { kNumbers, kValuePostings, kStringOffsets, kSpellingOffsets, kFlags, kDocOffsets, kCodes, kStrings,
@@ -112,37 +112,20 @@ std::string_view ColumnReader::StoredUnion(ValueOrdinal first, uint32_t size) co
 }
 
 DocSet ColumnReader::UnionOf(std::span<const ValueRange> ranges) const {
-  std::vector<uint32_t> docids;
-  std::vector<DocSet> unions;
+  if (ranges.size() == 1 && ranges[0].end - ranges[0].begin == 1) return DecodePostings(postings(ranges[0].begin));
+  DocSetUnion documents;
   for (const ValueRange& range : ranges) {
     for (ValueOrdinal at = range.begin; at < range.end;) {
-      std::string_view stored;
-      for (const uint32_t size : {kSuperValues, kGroupValues}) {
-        if (size > range.end - at) continue;
-        stored = StoredUnion(at, size);
-        if (stored.empty()) continue;
-        unions.push_back(DecodePostings(stored));
-        at += size;
-        break;
+      uint32_t size = kSuperValues;
+      std::string_view list;
+      for (; size > 1 && list.empty(); size = list.empty() ? size / kGroupValues : size) {
+        if (size <= range.end - at) list = StoredUnion(at, size);
       }
-      if (!stored.empty()) continue;
-      const PostingsReader list(postings(at++));
-      if (list.count() <= kGatheredPostingsMax) {
-        list.ToVector(docids);
-      } else {
-        unions.push_back(list.ToDocSet());
-      }
+      documents.AddPostings(list.empty() ? postings(at) : list);
+      at += size;
     }
   }
-  if (!docids.empty()) {
-    std::sort(docids.begin(), docids.end());
-    docids.erase(std::unique(docids.begin(), docids.end()), docids.end());
-    unions.push_back(DocSet::FromSorted(docids));
-  }
-  if (unions.size() == 1) return std::move(unions[0]);
-  std::vector<const DocSet*> sets;
-  for (const DocSet& part : unions) sets.push_back(&part);
-  return DocSet::Union(sets);
+  return documents.Finish();
 }
 
 bool ColumnReader::SkipUp(ValueOrdinal& value, ValueOrdinal end, const DocSet& documents) const {
