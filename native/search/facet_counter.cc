@@ -266,33 +266,34 @@ std::string FieldCounter::SpellingIn(SegmentCounter& counter, uint32_t string, D
 }
 
 std::string FieldCounter::Spelling(std::string_view normalised) {
-  struct Found {
-    SegmentCounter* counter;
-    uint32_t string;
-  };
-  std::vector<Found> found;
-  bool varies = false;
-  for (SegmentCounter& counter : segments_) {
-    const ColumnReader& column = counter.column();
+  std::vector<ValuePlace> places;
+  for (uint32_t i = 0; i < segments_.size(); ++i) {
+    const ColumnReader& column = segments_[i].column();
     const uint32_t string = column.LowerString(normalised);
     if (string == column.string_count() || column.string(string) != normalised) continue;
-    if (counter.Count(column.number_count() + string) == 0) continue;
-    found.push_back({&counter, string});
-    varies |= column.spelling_varies(string) ||
-              column.spelling(string) != found[0].counter->column().spelling(found[0].string);
+    if (segments_[i].Count(column.number_count() + string) > 0) places.push_back({i, column.number_count() + string});
   }
-  if (found.empty()) return std::string(normalised);
-  if (!varies) return std::string(found[0].counter->column().spelling(found[0].string));
-  const Found* first = nullptr;
+  return places.empty() ? std::string(normalised) : Spelling(places);
+}
+
+std::string FieldCounter::Spelling(std::span<const ValuePlace> places) {
+  const auto column_of = [&](const ValuePlace& place) -> const ColumnReader& { return segments_[place.counter].column(); };
+  const auto string_of = [&](const ValuePlace& place) { return place.value - column_of(place).number_count(); };
+  const std::string_view first = column_of(places[0]).spelling(string_of(places[0]));
+  const bool varies = std::any_of(places.begin(), places.end(), [&](const ValuePlace& place) {
+    return column_of(place).spelling_varies(string_of(place)) || column_of(place).spelling(string_of(place)) != first;
+  });
+  if (!varies) return std::string(first);
+  const ValuePlace* earliest = nullptr;
   DocId least = UINT32_MAX;
-  for (const Found& f : found) {
-    const DocId docid = f.counter->LeastCandidate(f.counter->column().number_count() + f.string);
-    if (first == nullptr || docid < least) {
-      first = &f;
+  for (const ValuePlace& place : places) {
+    const DocId docid = segments_[place.counter].LeastCandidate(place.value);
+    if (earliest == nullptr || docid < least) {
+      earliest = &place;
       least = docid;
     }
   }
-  return SpellingIn(*first->counter, first->string, least);
+  return SpellingIn(segments_[earliest->counter], string_of(*earliest), least);
 }
 
 }  // namespace gannet::search

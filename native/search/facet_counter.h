@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -77,6 +78,7 @@ class FieldCounter {
     double number;
     std::string_view string;  // normalised; borrows the snapshot
     uint64_t count;
+    std::span<const ValuePlace> places;  // valid until the sink returns
   };
   // Calls sink(const Value&) for the numbers (or strings) that occur among the candidates, ascending, until it returns
   // false.
@@ -96,8 +98,9 @@ class FieldCounter {
   // Least and greatest number of the candidates; nullopt when they have none.
   std::optional<std::pair<double, double>> NumberRange();
 
-  // How the candidate with the least docid that has the string spells it.
+  // How the candidate with the least docid that has the string spells it. places: all in which it occurs.
   std::string Spelling(std::string_view normalised);
+  std::string Spelling(std::span<const ValuePlace> places);
 
  private:
   struct AnyValue {};
@@ -108,6 +111,7 @@ class FieldCounter {
   const index::Snapshot& snapshot_;
   FieldId field_;
   std::vector<SegmentCounter> segments_;
+  std::vector<ValuePlace> met_;  // of the value that Walk is at
 };
 
 template <typename Sink, typename Next>
@@ -158,7 +162,8 @@ void FieldCounter::Walk(bool strings, Sink&& sink, Next&& next) {
         least = i;
       }
     }
-    Value value{!strings, strings ? 0 : number_of(heads[least]), strings ? string_of(heads[least]) : "", 0};
+    Value value{!strings, strings ? 0 : number_of(heads[least]), strings ? string_of(heads[least]) : "", 0, {}};
+    met_.clear();
     for (size_t i = 0; i < heads.size();) {
       Head& head = heads[i];
       if (strings ? string_of(head) != value.string : number_of(head) != value.number) {
@@ -166,6 +171,7 @@ void FieldCounter::Walk(bool strings, Sink&& sink, Next&& next) {
         continue;
       }
       value.count += head.count;
+      met_.push_back({static_cast<uint32_t>(head.segment), head.at});
       ++head.at;
       settle(head);
       if (head.at >= head.end) {
@@ -174,6 +180,7 @@ void FieldCounter::Walk(bool strings, Sink&& sink, Next&& next) {
         ++i;
       }
     }
+    value.places = met_;
     if (!sink(static_cast<const Value&>(value))) return;
   }
 }

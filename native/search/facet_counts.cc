@@ -124,7 +124,10 @@ class Distribution {
 
   void Add(const FieldCounter::Value& value) {
     ++added_;
-    FacetValue shown{value.is_number ? DecimalText(value.number) : counter_.Spelling(value.string), value.count};
+    FacetValue shown{value.is_number          ? DecimalText(value.number)
+                     : value.places.empty() ? counter_.Spelling(value.string)
+                                            : counter_.Spelling(value.places),
+                     value.count};
     // A number and a string may look the same; an object holds one of them.
     const auto [at, fresh] = index_.emplace(shown.shown, out_.values.size());
     if (fresh) {
@@ -165,6 +168,7 @@ class Distribution {
     std::vector<FieldCounter::Value> values;
     const auto collect = [&](const FieldCounter::Value& value) {
       values.push_back(value);
+      values.back().places = {};
       return true;
     };
     if (room() == 0) return;
