@@ -1,6 +1,7 @@
 #include "search/facet_counter.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "base/json_reader.h"
@@ -20,45 +21,56 @@ constexpr double kNsPerDocument = 1.5;       // of a pass, one value per documen
 constexpr double kNsPerDocumentSeveral = 6;  // of a pass, several values per document
 constexpr double kNsPerCounter = 0.3;        // to clear and to look at
 
+// Candidates of a pass that are counted for one column after the other.
+constexpr size_t kPassBlock = 1024;
+
 // To gather and sort so few values is cheaper than to clear a counter for each of the column.
 constexpr uint64_t kSparseDocuments = 64;
 constexpr uint64_t kValuesPerSparseDocument = 16;
 
 }  // namespace
 
-SegmentCounter::SegmentCounter(const index::SegmentView& segment, const ColumnReader& column, DocSet candidates,
-                               uint64_t values_wanted)
-    : segment_(&segment), column_(&column), candidates_(std::move(candidates)), size_(candidates_.size()) {
-  const uint64_t documents = segment.documents->size();
-  if (size_ == documents) {
+CandidateParts::CandidateParts(const index::Snapshot& snapshot, const DocSet& candidates) {
+  for (const auto& segment : snapshot.segments) {
+    DocSet documents = candidates & segment->live;
+    const uint64_t size = documents.size();
+    if (size > 0) parts_.push_back({segment.get(), std::move(documents), size});
+  }
+}
+
+SegmentCounter::SegmentCounter(const CandidateParts::Part& part, const ColumnReader& column, uint64_t values_wanted)
+    : part_(&part), column_(&column) {
+  const uint64_t documents = part.segment->documents->size(), size = part.size;
+  if (size == documents) {
     way_ = Way::kAll;
     return;
   }
-  if (size_ <= kSparseDocuments || size_ * kValuesPerSparseDocument <= column.value_count()) {
+  if (size <= kSparseDocuments || size * kValuesPerSparseDocument <= column.value_count()) {
     CountSparse();
     return;
   }
+  of_others_ = size * 2 > documents;
   const double ns_per_document = column.single_valued() ? kNsPerDocument : kNsPerDocumentSeveral;
-  const double dense = static_cast<double>(std::min(size_, documents - size_)) * ns_per_document +
+  const double dense = static_cast<double>(std::min(size, documents - size)) * ns_per_document +
                        column.value_count() * kNsPerCounter;
   const uint64_t documents_per_value = documents / std::max(1u, column.value_count());
-  const double ask = static_cast<double>(ColumnReader::NsOfIntersection(documents_per_value, size_, documents));
+  const double ask = static_cast<double>(ColumnReader::NsOfIntersection(documents_per_value, size, documents));
   const double asks = static_cast<double>(std::min<uint64_t>(values_wanted, column.value_count()));
   // How many values are met until enough of them have candidates is only known afterwards: expect twice as many.
   if (asks * 2 * ask < dense) {
     way_ = Way::kIntersect;
     ns_left_ = static_cast<int64_t>(dense);
     ns_per_union_ =
-        ColumnReader::NsOfIntersection(documents_per_value * ColumnReader::kGroupValues, size_, documents);
+        ColumnReader::NsOfIntersection(documents_per_value * ColumnReader::kGroupValues, size, documents);
   } else {
-    CountDense();
+    way_ = Way::kDense;
   }
 }
 
 void SegmentCounter::CountSparse() {
   way_ = Way::kSparse;
   std::vector<uint32_t> values;
-  segment::ForEachPlace(segment_->rows->places(), candidates_, [&](uint32_t place, uint32_t) {
+  segment::ForEachPlace(segment().rows->places(), part_->documents, [&](uint32_t place, uint32_t) {
     column_->ForEachValue(place, [&](ValueOrdinal value) { values.push_back(value); });
   });
   std::sort(values.begin(), values.end());
@@ -68,27 +80,40 @@ void SegmentCounter::CountSparse() {
   }
 }
 
-void SegmentCounter::CountDense() {
-  way_ = Way::kDense;
-  of_others_ = size_ * 2 > segment_->documents->size();
+void SegmentCounter::Pass(std::span<SegmentCounter* const> counters) {
+  const CandidateParts::Part& part = *counters[0]->part_;
   DocSet others;
-  if (of_others_) others = *segment_->documents - candidates_;
-  const DocSet& counted = of_others_ ? others : candidates_;
-  const segment::DocPlaces& places = segment_->rows->places();
+  if (counters[0]->of_others_) others = *part.segment->documents - part.documents;
+  for (SegmentCounter* counter : counters) {
+    counter->way_ = Way::kDense;
+    counter->dense_.assign(counter->column_->value_count() + size_t{1}, 0);
+  }
+  std::array<uint32_t, kPassBlock> places;
+  size_t size = 0;
+  const auto count = [&] {
+    for (SegmentCounter* counter : counters) counter->CountPlaces({places.data(), size});
+    size = 0;
+  };
+  segment::ForEachPlace(part.segment->rows->places(), counters[0]->of_others_ ? others : part.documents,
+                        [&](uint32_t place, uint32_t) {
+                          places[size++] = place;
+                          if (size == kPassBlock) count();
+                        });
+  count();
+}
+
+void SegmentCounter::CountPlaces(std::span<const uint32_t> places) {
+  uint32_t* const counters = dense_.data();
   if (!column_->single_valued()) {
-    dense_.resize(column_->value_count());
-    segment::ForEachPlace(places, counted, [&](uint32_t place, uint32_t) {
-      column_->ForEachValue(place, [&](ValueOrdinal value) { ++dense_[value]; });
-    });
+    for (const uint32_t place : places) {
+      column_->ForEachValue(place, [&](ValueOrdinal value) { ++counters[value + 1]; });
+    }
     return;
   }
-  // By code, so that documents without a value need no branch.
-  dense_.resize(column_->value_count() + size_t{1});
+  // Documents without a value are counted too, as 0, which needs no branch.
   column_->WithCodes([&](const auto* codes) {
-    uint32_t* const counters = dense_.data();
-    segment::ForEachPlace(places, counted, [&](uint32_t place, uint32_t) { ++counters[codes[place]]; });
+    for (const uint32_t place : places) ++counters[codes[place]];
   });
-  dense_.erase(dense_.begin());
 }
 
 uint64_t SegmentCounter::Count(ValueOrdinal value) {
@@ -99,15 +124,16 @@ uint64_t SegmentCounter::Count(ValueOrdinal value) {
       return at != sparse_.end() && at->first == value ? at->second : 0;
     }
     case Way::kDense:
-      return of_others_ ? PostingsCount(column_->postings(value)) - dense_[value] : dense_[value];
+      return of_others_ ? PostingsCount(column_->postings(value)) - dense_[value + 1] : dense_[value + 1];
     case Way::kIntersect: {
       if (ns_left_ < 0) {
-        CountDense();
+        SegmentCounter* const self = this;
+        Pass({&self, 1});
         return Count(value);
       }
       const PostingsReader postings(column_->postings(value));
-      ns_left_ -= ColumnReader::NsOfIntersection(postings.count(), size_, segment_->documents->size());
-      return postings.IntersectionSize(candidates_);
+      ns_left_ -= ColumnReader::NsOfIntersection(postings.count(), part_->size, segment().documents->size());
+      return postings.IntersectionSize(part_->documents);
     }
   }
   return 0;
@@ -121,7 +147,7 @@ ValueOrdinal SegmentCounter::Seek(ValueOrdinal from, ValueOrdinal end, uint64_t&
     return at->first;
   }
   for (bool missed = from == 0; from < end; missed = true) {
-    if (missed && way_ == Way::kIntersect && ns_left_ >= 0 && column_->SkipUp(from, end, candidates_)) {
+    if (missed && way_ == Way::kIntersect && ns_left_ >= 0 && column_->SkipUp(from, end, part_->documents)) {
       ns_left_ -= ns_per_union_;
       continue;
     }
@@ -139,7 +165,7 @@ ValueOrdinal SegmentCounter::SeekLast(ValueOrdinal begin, ValueOrdinal end) {
     return std::prev(at)->first;
   }
   for (ValueOrdinal value = end; value > begin; --value) {
-    while (way_ == Way::kIntersect && ns_left_ >= 0 && column_->SkipDown(value, begin, candidates_)) {
+    while (way_ == Way::kIntersect && ns_left_ >= 0 && column_->SkipDown(value, begin, part_->documents)) {
       ns_left_ -= ns_per_union_;
     }
     if (value == begin) break;
@@ -151,7 +177,7 @@ ValueOrdinal SegmentCounter::SeekLast(ValueOrdinal begin, ValueOrdinal end) {
 DocId SegmentCounter::LeastCandidate(ValueOrdinal value) const {
   DocId least = UINT32_MAX;
   PostingsReader(column_->postings(value)).ForEach([&](uint32_t docid) -> bool {
-    if (!candidates_.Contains(docid)) return true;
+    if (!part_->documents.Contains(docid)) return true;
     least = docid;
     return false;
   });
@@ -160,12 +186,29 @@ DocId SegmentCounter::LeastCandidate(ValueOrdinal value) const {
 
 FieldCounter::FieldCounter(const index::Snapshot& snapshot, FieldId field, const DocSet& candidates,
                            uint64_t values_wanted)
-    : snapshot_(snapshot), field_(field) {
-  for (const auto& segment : snapshot.segments) {
-    const ColumnReader* column = segment->columns->Find(field);
-    if (column == nullptr || column->value_count() == 0) continue;
-    DocSet wanted = candidates & segment->live;
-    if (!wanted.empty()) segments_.emplace_back(*segment, *column, std::move(wanted), values_wanted);
+    : FieldCounter(snapshot, field, std::make_shared<CandidateParts>(snapshot, candidates), values_wanted) {
+  Pass({this, 1});
+}
+
+FieldCounter::FieldCounter(const index::Snapshot& snapshot, FieldId field, std::shared_ptr<const CandidateParts> parts,
+                           uint64_t values_wanted)
+    : snapshot_(snapshot), field_(field), parts_(std::move(parts)) {
+  for (const CandidateParts::Part& part : parts_->parts()) {
+    const ColumnReader* column = part.segment->columns->Find(field);
+    if (column != nullptr && column->value_count() > 0) segments_.emplace_back(part, *column, values_wanted);
+  }
+}
+
+void FieldCounter::Pass(std::span<FieldCounter> fields) {
+  if (fields.empty()) return;
+  for (const CandidateParts::Part& part : fields[0].parts_->parts()) {
+    std::vector<SegmentCounter*> counters;
+    for (FieldCounter& field : fields) {
+      for (SegmentCounter& counter : field.segments_) {
+        if (&counter.part() == &part && counter.needs_pass()) counters.push_back(&counter);
+      }
+    }
+    if (!counters.empty()) SegmentCounter::Pass(counters);
   }
 }
 

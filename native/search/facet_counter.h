@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -23,16 +24,36 @@
 
 namespace gannet::search {
 
+// The candidates segment by segment, those without any left out. What fields that are counted together share.
+// Lifetime: borrows the snapshot.
+class CandidateParts {
+ public:
+  struct Part {
+    const index::SegmentView* segment;
+    DocSet documents;  // live ones
+    uint64_t size;
+  };
+  CandidateParts(const index::Snapshot& snapshot, const DocSet& candidates);
+  const std::vector<Part>& parts() const { return parts_; }
+
+ private:
+  std::vector<Part> parts_;
+};
+
 // The values of one segment, counted.
 class SegmentCounter {
  public:
-  // candidates: live documents of the segment. values_wanted: how many different values will be asked about.
-  SegmentCounter(const index::SegmentView& segment, const segment::ColumnReader& column, DocSet candidates,
-                 uint64_t values_wanted);
+  // values_wanted: how many different values will be asked about. Where a pass over the candidates is the way, `Pass`
+  // must come before any question.
+  // Lifetime: borrows the part.
+  SegmentCounter(const CandidateParts::Part& part, const segment::ColumnReader& column, uint64_t values_wanted);
 
-  const index::SegmentView& segment() const { return *segment_; }
+  const CandidateParts::Part& part() const { return *part_; }
+  const index::SegmentView& segment() const { return *part_->segment; }
   const segment::ColumnReader& column() const { return *column_; }
-  const DocSet& candidates() const { return candidates_; }
+  bool needs_pass() const { return way_ == Way::kDense && dense_.empty(); }
+  // One pass for several columns. REQUIRES: the counters are of one part
+  static void Pass(std::span<SegmentCounter* const> counters);
   // Seek goes from one value that occurs to the next without looking at those between them.
   bool sparse() const { return way_ == Way::kSparse; }
 
@@ -47,17 +68,15 @@ class SegmentCounter {
  private:
   enum class Way : uint8_t { kAll, kSparse, kDense, kIntersect };
   void CountSparse();
-  void CountDense();
+  void CountPlaces(std::span<const uint32_t> places);
 
-  const index::SegmentView* segment_;
+  const CandidateParts::Part* part_;
   const segment::ColumnReader* column_;
-  DocSet candidates_;
   Way way_;
-  uint64_t size_;             // of candidates_
   // kIntersect: what may be spent before it turns into kDense, and what looking at a union of values costs; nanoseconds.
   int64_t ns_left_ = 0, ns_per_union_ = 0;
   bool of_others_ = false;    // kDense: dense_ counts the documents that are not candidates
-  std::vector<uint32_t> dense_;  // by value
+  std::vector<uint32_t> dense_;  // by value; those of one value by its code, which is greater by one
   std::vector<std::pair<uint32_t, uint32_t>> sparse_;  // (value, count), ascending
 };
 
@@ -70,6 +89,11 @@ struct ValuePlace {
 class FieldCounter {
  public:
   FieldCounter(const index::Snapshot& snapshot, FieldId field, const DocSet& candidates, uint64_t values_wanted);
+  // Of several: `Pass` must come before any question.
+  FieldCounter(const index::Snapshot& snapshot, FieldId field, std::shared_ptr<const CandidateParts> parts,
+               uint64_t values_wanted);
+  // The passes over the candidates that the fields need, in common. REQUIRES: they have the same parts
+  static void Pass(std::span<FieldCounter> fields);
 
   std::vector<SegmentCounter>& segments() { return segments_; }
 
@@ -110,6 +134,7 @@ class FieldCounter {
 
   const index::Snapshot& snapshot_;
   FieldId field_;
+  std::shared_ptr<const CandidateParts> parts_;
   std::vector<SegmentCounter> segments_;
   std::vector<ValuePlace> met_;  // of the value that Walk is at
 };

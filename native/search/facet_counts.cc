@@ -231,16 +231,19 @@ Result<std::vector<FacetDistribution>> CountFacets(const index::Snapshot& snapsh
       selected.emplace(name, field);
     }
   }
+  const auto parts = std::make_shared<CandidateParts>(snapshot, candidates);
+  std::vector<FieldCounter> counters;
+  counters.reserve(selected.size());
   for (const auto& [name, field] : selected) {
-    FacetDistribution distribution;
+    FacetDistribution& distribution = out.emplace_back();
     distribution.field = name;
     distribution.by_count = OrderByCount(settings, name);
     const bool needs_all = distribution.by_count || candidates.size() <= kTextOrderCandidatesMax;
     const uint64_t wanted = needs_all ? std::numeric_limits<uint64_t>::max() : settings.max_values_per_facet;
-    FieldCounter counter(snapshot, field, candidates, wanted);
-    Distribution(settings, counter, candidates, distribution).Fill();
-    out.push_back(std::move(distribution));
+    counters.emplace_back(snapshot, field, parts, wanted);
   }
+  FieldCounter::Pass(counters);
+  for (size_t i = 0; i < out.size(); ++i) Distribution(settings, counters[i], candidates, out[i]).Fill();
   return out;
 }
 
