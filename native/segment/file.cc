@@ -20,6 +20,10 @@ constexpr uint32_t kVersion = 2;
 constexpr size_t kHeaderBytes = 16;
 constexpr size_t kFooterBytes = 40;
 constexpr size_t kWriteBytes = 1 << 20;
+// The kernel is told to write so many bytes at a time, while the file grows. Left to the sync at its end they would
+// be hundreds of megabytes, and the syncs of everyone else would wait for them: beside a file of 300 MB written at
+// 100 MB/s the slowest sync of a small one took 129 ms, now 44 ms (medians of four, on a shared disk).
+constexpr uint64_t kWritebackBytes = 8 << 20;
 
 }  // namespace
 
@@ -88,6 +92,14 @@ void SegmentFileWriter::Flush() {
   }
   written_ += buffer_.size();
   buffer_.clear();
+#ifdef __linux__
+  if (status_.ok() && written_ - writing_ >= kWritebackBytes) {
+    // A hint: what fails here fails again when the file is synced.
+    sync_file_range(descriptor_, static_cast<off64_t>(writing_), static_cast<off64_t>(written_ - writing_),
+                    SYNC_FILE_RANGE_WRITE);
+    writing_ = written_;
+  }
+#endif
 }
 
 void SegmentFileWriter::BeginSection(SectionId id) {

@@ -61,6 +61,7 @@ class SegmentFileWriter {
   std::string path_;
   std::string buffer_;
   uint64_t written_ = 0;        // bytes handed to the system
+  uint64_t writing_ = 0;        // of those, bytes that it was told to write to the disk
   uint64_t section_begin_ = 0;
   std::vector<Section> sections_;
   std::vector<uint64_t> sums_;  // of the complete blocks written so far
