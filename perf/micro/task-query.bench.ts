@@ -42,12 +42,16 @@ function makeTable(): TaskTable {
     if (i === 0) chunks.push(TaskChunk.empty());
     const chunk = chunks.at(-1)!;
     const index = random(INDEXES);
-    // Batch after batch of one index after another.
-    const batch = Math.floor((index / INDEXES + uid / COUNT / INDEXES) * batches);
     const status = ['succeeded', 'failed', 'canceled', 'enqueued'] as const;
     const state =
       uid > COUNT - 1000 ? 'enqueued' : status[[0, 0, 0, 0, 0, 0, 0, 1, 2][random(9)]!]!;
     const waits = state === 'enqueued';
+    const canceledBy = random(CANCELATIONS);
+    // Batch after batch of one index after another, and cancelations now and then, which end tasks of any index.
+    const batch =
+      state === 'canceled'
+        ? Math.floor((canceledBy / CANCELATIONS) * batches)
+        : Math.floor((index / INDEXES + uid / COUNT / INDEXES) * batches);
     chunk.type[i] = 1 + random(8);
     chunk.status[i] = STATUS_CODES[state];
     chunk.index[i] = index;
@@ -55,7 +59,7 @@ function makeTable(): TaskTable {
       chunk.flags[i] = FLAG.linked;
       linked.set(uid, [index, random(INDEXES)]);
     }
-    chunk.canceledBy[i] = state === 'canceled' ? random(CANCELATIONS) : NONE;
+    chunk.canceledBy[i] = state === 'canceled' ? canceledBy : NONE;
     chunk.batchUid[i] = waits ? NONE : batch;
     if (!waits) batchTasks[batch]!++;
     chunk.enqueuedAt[i] = START + uid;
