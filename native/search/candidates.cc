@@ -18,6 +18,7 @@ void Candidates::AssignRoles() {
   const auto role_of_word = [&](WordNumber word) {
     if (word != kNoWord && word_roles_[word] == kNoRole) word_roles_[word] = role_count_++;
   };
+  for (const WordNumber word : followed_) role_of_word(word);
   for (size_t n = 0; n < nodes.size(); ++n) {
     for (int typos = 0; typos < kTypoClasses; ++typos) {
       const Derivations& derivations = nodes[n].classes[typos];
@@ -122,6 +123,12 @@ std::span<const Place> Candidates::WordPlaces(DocId docid, WordNumber word) cons
   const int64_t at = Find(docid);
   if (at < 0 || word == kNoWord || word >= word_roles_.size()) return {};
   return PlacesOf(known_[static_cast<size_t>(at)], word_roles_[word]);
+}
+
+std::span<const Place> Candidates::ClassPlaces(DocId docid, uint16_t node, int typos) const {
+  const int64_t at = Find(docid);
+  if (at < 0 || node >= class_roles_.size()) return {};
+  return PlacesOf(known_[static_cast<size_t>(at)], class_roles_[node][static_cast<size_t>(typos)]);
 }
 
 void Candidates::StateOf(DocId docid, const Node& node, int typos, bool verbatim, State& state) const {

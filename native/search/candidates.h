@@ -39,6 +39,10 @@ class Candidates {
   // Fills `state`. typos: a class, or -1 for all of them. verbatim: only the word as typed.
   void StateOf(DocId docid, const Node& node, int typos, bool verbatim, State& state) const;
   std::span<const Place> WordPlaces(DocId docid, WordNumber word) const;
+  // Of all words of a class, in all fields.
+  std::span<const Place> ClassPlaces(DocId docid, uint16_t node, int typos) const;
+  // Documents loaded from here on know where this word stands.
+  void Follow(WordNumber word) { followed_.push_back(word); }
   // Number of indexed words of a field of a document.
   uint32_t WordCount(DocId docid, FieldId field) const;
   Graph& graph() const { return graph_; }
@@ -61,6 +65,7 @@ class Candidates {
   // A role per node and class with words, then one per word that is looked at by itself.
   std::vector<std::array<Role, kTypoClasses>> class_roles_;  // by node
   std::vector<Role> word_roles_;                             // by word number
+  std::vector<WordNumber> followed_;
   Role role_count_ = 0;
   std::vector<Place> places_;
   std::vector<Entry> entries_;

@@ -95,6 +95,11 @@ Ranker::Ranker(const index::Snapshot& snapshot, Graph* graph, const ParsedQuery&
   candidates_ = std::make_unique<Candidates>(*graph_);
   cheapest_.resize(graph_->nodes().size());
   const auto& searchable = snapshot.settings->searchable;
+  const auto proximity = std::find_if(rules_.begin(), rules_.end(), [](const Rule& r) { return r.kind == RuleKind::kProximity; });
+  if (snapshot.settings->proximity_by_attribute && proximity != rules_.end() && query_.terms.size() > 1) {
+    pairs_.emplace(*graph_, *candidates_);
+    pairs_rule_ = static_cast<size_t>(proximity - rules_.begin());
+  }
   max_weight_ = searchable && !searchable->empty() ? static_cast<uint32_t>(searchable->size() - 1) : 0;
   MakeStages();
 }
@@ -274,11 +279,13 @@ void Ranker::Refine(Bucket bucket, size_t rule, const Detail* detail) {
   const uint64_t size = bucket.documents.size();
   if (size == 0) return;
   const bool plain = distinct_ == nullptr && !options_.threshold;
-  if (plain && seen_ + size <= options_.offset) {
+  // What a bucket asks for decides about later ones, so it may not be passed over.
+  const bool asks = pairs_ && rule <= pairs_rule_;
+  if (plain && !asks && seen_ + size <= options_.offset) {
     seen_ += size;  // wholly before the page
     return;
   }
-  if (rule == rules_.size() || (plain && size == 1 && !options_.details)) return Emit(bucket.documents, detail);
+  if (rule == rules_.size() || (plain && !asks && size == 1 && !options_.details)) return Emit(bucket.documents, detail);
   if (options_.deadline != nullptr && graph_ != nullptr && options_.deadline->Passed()) {
     degraded_ = true;
     Detail skipped;
@@ -536,26 +543,6 @@ uint32_t Ranker::WordDistance(DocId docid, const State& left, const Step& step, 
   return best;
 }
 
-uint32_t Ranker::AttributeDistance(const State& left, const State& right) const {
-  const auto shares = [](std::span<const Place> a, std::span<const Place> b) {
-    for (const Place x : a) {
-      for (const Place y : b) {
-        if (FieldOf(x) == FieldOf(y)) return true;
-      }
-    }
-    return false;
-  };
-  std::vector<std::span<const Place>> ends = left.places, starts = right.places;
-  for (const PhrasePlaces& phrase : left.phrases) ends.push_back(phrase.last);
-  for (const PhrasePlaces& phrase : right.phrases) starts.push_back(phrase.first);
-  for (const auto a : ends) {
-    for (const auto b : starts) {
-      if (shares(a, b)) return 0;
-    }
-  }
-  return kFarCost;
-}
-
 uint32_t Ranker::StepCost(RuleKind kind, DocId docid, const Step* previous, const State* left, const Step& step,
                           const State& right) {
   const Node& node = NodeOf(step);
@@ -571,9 +558,7 @@ uint32_t Ranker::StepCost(RuleKind kind, DocId docid, const Step* previous, cons
   switch (kind) {
     case RuleKind::kProximity: {
       if (previous == nullptr || NodeOf(*previous).term.last + 1 != node.term.first) return slots - 1;
-      return slots - 1 +
-             (snapshot_.settings->proximity_by_attribute ? AttributeDistance(*left, right)
-                                                         : WordDistance(docid, *left, step, right));
+      return slots - 1 + WordDistance(docid, *left, step, right);
     }
     case RuleKind::kAttributeRank: {
       uint32_t best = max_weight_;
@@ -621,6 +606,10 @@ void Ranker::SplitByCost(const Bucket& bucket, size_t rule, const Detail* detail
       bool dropping = false;
       return Descend(bucket, rule + 1, AddCost(rule, cost, max, detail), dropping);
     }
+  }
+  if (kind == RuleKind::kProximity && pairs_) return SplitByAttribute(bucket, rule, detail, max);
+  if (bucket.paths.size() == 1) {
+    const Path& path = bucket.paths[0];
     if (kind == RuleKind::kExactWords) return SplitByVerbatim(bucket, rule, detail, max);
     bool dropping = false;
     if (auto rest = SplitByLists(bucket, rule, detail, max, dropping)) {
@@ -710,6 +699,98 @@ void Ranker::SplitByCost(const Bucket& bucket, size_t rule, const Detail* detail
     std::stable_sort(part.paths.begin(), part.paths.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     for (auto& [number, path] : part.paths) next.paths.push_back(std::move(path));
     Descend(std::move(next), rule + 1, AddCost(rule, cost, max, detail), dropping);
+  }
+}
+
+void Ranker::SplitByAttribute(const Bucket& bucket, size_t rule, const Detail* detail, uint32_t max) {
+  constexpr uint32_t kCosts[] = {0, 1, kFarCost};  // in order, also in the other order, neither
+  Prepare(bucket);
+  pairs_->BeginBucket();
+  const size_t count = bucket.paths.size();
+  std::vector<DocSet> matching(count);
+  std::vector<uint32_t> extra(count);
+  State state;
+  for (size_t p = 0; p < count; ++p) {
+    for (const Step& step : bucket.paths[p]) extra[p] += NodeOf(step).slots() - 1;
+    bucket.documents.ForEach([&](uint32_t docid) {
+      const bool matches = std::all_of(bucket.paths[p].begin(), bucket.paths[p].end(), [&](const Step& step) {
+        candidates_->StateOf(docid, NodeOf(step), step.typos, step.verbatim, state);
+        return state.matches;
+      });
+      if (matches) matching[p].Add(docid);
+    });
+  }
+  // Two neighbouring steps at one cost. Dead: no document is left that has it.
+  struct Link {
+    SweepStep left, right;
+    uint32_t cost;
+    DocSet documents;
+    bool dead;
+  };
+  std::deque<Link> links;
+  DocSet remaining = bucket.documents;
+  const auto sweep_step = [](const Step& step) { return SweepStep{step.node, step.typos, step.verbatim}; };
+  const auto find = [&](const Step& left, const Step& right, uint32_t cost) -> Link* {
+    for (Link& link : links) {
+      if (link.cost == cost && link.left == sweep_step(left) && link.right == sweep_step(right)) return &link;
+    }
+    return nullptr;
+  };
+  const auto adjacent = [&](const Path& path, size_t at) {
+    return at > 0 && NodeOf(path[at - 1]).term.last + 1 == NodeOf(path[at]).term.first;
+  };
+  // Bit s: the steps from `at` on may cost s in sum, as far as is known.
+  const auto sums = [&](const Path& path, size_t at) {
+    uint64_t possible = 1;
+    for (size_t i = path.size(); i > at; --i) {
+      if (!adjacent(path, i - 1)) continue;
+      uint64_t with = 0;
+      for (const uint32_t cost : kCosts) {
+        const Link* link = cost == kFarCost ? nullptr : find(path[i - 2], path[i - 1], cost);
+        if (link == nullptr || !link->dead) with |= possible << cost;
+      }
+      possible = with;
+    }
+    return possible;
+  };
+  bool dropping = false;
+  for (uint32_t cost = 0; cost <= max && !remaining.empty(); ++cost) {
+    DocSet taken;
+    std::vector<Path> paths;
+    for (size_t p = 0; p < count; ++p) {
+      if (extra[p] > cost) continue;
+      const Path& path = bucket.paths[p];
+      bool used = false;
+      const std::function<void(size_t, uint32_t, const DocSet&)> walk = [&](size_t at, uint32_t left, const DocSet& among) {
+        if (among.empty() || (sums(path, at) >> left & 1) == 0) return;
+        if (at == path.size()) {
+          const DocSet fresh = among - taken;
+          used = used || !fresh.empty();
+          taken |= fresh;
+          return;
+        }
+        if (!adjacent(path, at)) return walk(at + 1, left, among);
+        for (const uint32_t step : {kCosts[0], kCosts[1]}) {
+          if (step > left || (sums(path, at + 1) >> (left - step) & 1) == 0) continue;
+          Link* link = find(path[at - 1], path[at], step);
+          if (link == nullptr) {
+            const SweepStep l = sweep_step(path[at - 1]), r = sweep_step(path[at]);
+            links.push_back({l, r, step, pairs_->Holding(l, r, step > 0, remaining), false});
+            link = &links.back();
+          }
+          link->dead = !link->documents.Intersects(remaining);
+          walk(at + 1, left - step, among & link->documents);
+        }
+        if (left >= kFarCost) walk(at + 1, left - kFarCost, among);
+      };
+      walk(0, cost - extra[p], (matching[p] & remaining) - taken);
+      if (used) paths.push_back(path);
+    }
+    if (taken.empty()) continue;
+    remaining -= taken;
+    Descend({std::move(taken), std::move(paths)}, rule + 1, AddCost(rule, cost, max, detail), dropping);
+    if (Full()) return;
+    remaining -= excluded_;
   }
 }
 

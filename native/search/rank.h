@@ -21,6 +21,7 @@
 #include "base/deadline.h"
 #include "base/status.h"
 #include "bitmap/docset.h"
+#include "search/attribute_pairs.h"
 #include "search/candidates.h"
 #include "search/distinct.h"
 #include "search/graph.h"
@@ -134,6 +135,9 @@ class Ranker {
   // nullopt, and nothing is done: lists are of no use.
   std::optional<DocSet> SplitByLists(const Bucket& bucket, size_t rule, const Detail* detail, uint32_t max, bool& dropping);
   static std::vector<SweepStep> SweepStepsOf(const Path& path);
+  // proximity where precision is byAttribute: parts are found cost by cost, since asking for a pair changes what later
+  // buckets know.
+  void SplitByAttribute(const Bucket& bucket, size_t rule, const Detail* detail, uint32_t max);
   // exactness of words along one path: which of them a document has as typed is known from posting lists.
   void SplitByVerbatim(const Bucket& bucket, size_t rule, const Detail* detail, uint32_t max);
   // The page from the documents that begin with the words of the query, where there are enough of them. True: it is full.
@@ -159,7 +163,6 @@ class Ranker {
   uint32_t StepCost(RuleKind kind, DocId docid, const Step* previous, const State* left, const Step& step,
                     const State& right);
   uint32_t WordDistance(DocId docid, const State& left, const Step& step, const State& right);
-  uint32_t AttributeDistance(const State& left, const State& right) const;
   MatchType MatchOf(DocId docid, const std::vector<std::pair<uint32_t, WordNumber>>& wanted, uint32_t count);
 
   const index::Snapshot& snapshot_;
@@ -172,6 +175,8 @@ class Ranker {
   uint32_t max_matching_words_ = 1;
   uint32_t max_weight_ = 0;
   std::unique_ptr<Candidates> candidates_;
+  std::optional<AttributePairs> pairs_;  // where proximity is byAttribute
+  size_t pairs_rule_ = 0;                // the rule that asks for them
   std::optional<PathSweep> sweep_;  // of the last path swept
   DocSet swept_;                    // and its documents
   bool in_heads_ = false;           // what is refined was chosen by EmitHeads

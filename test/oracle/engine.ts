@@ -36,6 +36,7 @@ import {
   type Places,
   type State,
 } from './match.ts';
+import { splitByAttribute, type AskedPairs, type Taken } from './attribute-pairs.ts';
 import * as rules from './rank.ts';
 
 export interface Settings extends AnalyzerSettings {
@@ -120,6 +121,9 @@ interface Run {
   total: number;
   /** Whether any rule runs. */
   ruled: boolean;
+  /** Of the rule `proximity` by attribute, and how many buckets it has split. */
+  asked: AskedPairs;
+  buckets: number;
 }
 
 interface Stage {
@@ -309,6 +313,8 @@ export class Oracle {
       universe: [],
       total: 0,
       ruled: false,
+      asked: new Map(),
+      buckets: 0,
     };
     const searched = plan.parsed.terms.length > 0;
     const { buckets, universe } = searched
@@ -677,7 +683,11 @@ export class Oracle {
     ): void => {
       const max = Math.max(...bucket.paths.map((path) => graphRule.max(path)));
       let dropping = false;
-      for (const { cost, open } of partition(bucket, graphRule)) {
+      const parts =
+        graphRule.kind === 'proximity' && context.byAttribute
+          ? this.#byAttribute(bucket, run)
+          : partition(bucket, graphRule);
+      for (const { cost, open } of parts) {
         const next = [...details, more(cost, max)];
         const inner = open(run.excluded);
         dropping ||= isBelow(next, run);
@@ -745,6 +755,13 @@ export class Oracle {
           if (isFull(run)) return;
         }
     }
+  }
+
+  *#byAttribute(bucket: Bucket, run: Run): Generator<Part> {
+    const { nodes } = run.plan;
+    const number = run.buckets++;
+    const parts = splitByAttribute(bucket, nodes, this.#lexicon, run.asked, number, run.excluded);
+    for (const members of parts) yield partOf(members[0]!.cost, members);
   }
 
   #emit(candidates: readonly Candidate[], details: Detail[], run: Run): void {
@@ -858,7 +875,7 @@ interface Part {
  * play only when it is the first of the cheapest for some document.
  */
 function partition(bucket: Bucket, rule: rules.GraphRule): Part[] {
-  const byCost = new Map<number, { candidate: Candidate; path: Path; order: number }[]>();
+  const byCost = new Map<number, Taken[]>();
   for (const candidate of bucket.candidates) {
     let best: { cost: number; path: Path; order: number } | null = null;
     for (const [order, path] of bucket.paths.entries()) {
@@ -870,25 +887,27 @@ function partition(bucket: Bucket, rule: rules.GraphRule): Part[] {
     if (part === undefined) byCost.set(best.cost, [{ candidate, ...best }]);
     else part.push({ candidate, ...best });
   }
-  return [...byCost]
-    .sort((a, b) => a[0] - b[0])
-    .map(([cost, members]) => ({
-      cost,
-      open(excluded) {
-        const here = members.filter(({ candidate }) => excluded[candidate.document] === 0);
-        const paths = new Map<string, { order: number; path: Path }>();
-        for (const { path, order } of here) {
-          paths.set(
-            `${order}:${path.map((step) => `${step.typos}${step.verbatim ? 'v' : ''}`).join()}`,
-            { path, order },
-          );
-        }
-        return {
-          candidates: here.map(({ candidate }) => candidate),
-          paths: [...paths.values()].sort((a, b) => a.order - b.order).map(({ path }) => path),
-        };
-      },
-    }));
+  return [...byCost].sort((a, b) => a[0] - b[0]).map(([cost, members]) => partOf(cost, members));
+}
+
+function partOf(cost: number, members: readonly Taken[]): Part {
+  return {
+    cost,
+    open(excluded) {
+      const here = members.filter(({ candidate }) => excluded[candidate.document] === 0);
+      const paths = new Map<string, { order: number; path: Path }>();
+      for (const { path, order } of here) {
+        paths.set(
+          `${order}:${path.map((step) => `${step.typos}${step.verbatim ? 'v' : ''}`).join()}`,
+          { path, order },
+        );
+      }
+      return {
+        candidates: here.map(({ candidate }) => candidate),
+        paths: [...paths.values()].sort((a, b) => a.order - b.order).map(({ path }) => path),
+      };
+    },
+  };
 }
 
 export function score(details: readonly Detail[]): number {

@@ -92,7 +92,6 @@ export function proximityRule(context: RankContext): GraphRule {
       const extra = slotsOf(step.node) - 1;
       if (!adjacent(previous, step)) return extra;
       const left = stateOf(candidate, previous)!;
-      if (context.byAttribute) return extra + attributeDistance(left, state);
       return extra + wordDistance(candidate, left, step, state);
     },
     (step, previous) => slotsOf(step.node) - 1 + (adjacent(previous, step) ? FAR : 0),
@@ -117,16 +116,6 @@ function wordDistance(candidate: Candidate, left: State, step: Step, right: Stat
   }
   for (const r of right.phrases) if (r.first !== null) ahead(left.anywhere, r.first);
   return best;
-}
-
-function attributeDistance(left: State, right: State): number {
-  const fields = (state: State, end: 'first' | 'last'): Set<number> => {
-    const out = new Set(state.anywhere.map((place) => place >> 16));
-    for (const hit of state.phrases) for (const place of hit[end] ?? []) out.add(place >> 16);
-    return out;
-  };
-  const known = fields(left, 'last');
-  return [...fields(right, 'first')].some((field) => known.has(field)) ? 0 : FAR;
 }
 
 /** All places that stand for a state: its words, and the first real words of its phrases. */

@@ -1,0 +1,139 @@
+#include "search/attribute_pairs.h"
+
+#include <algorithm>
+
+#include "base/utf8.h"
+
+namespace gannet::search {
+
+AttributePairs::AttributePairs(Graph& graph, Candidates& candidates) : graph_(graph), candidates_(candidates) {
+  for (const Node& node : graph_.nodes()) {
+    if (node.term.phrase) continue;
+    for (size_t at = 0; at < node.text.size();) {
+      DecodeUtf8(node.text, at);
+      if (at >= node.text.size()) break;
+      const WordNumber left = graph_.FindWord(std::string_view(node.text).substr(0, at));
+      if (left == kNoWord) continue;
+      const WordNumber right = graph_.FindWord(std::string_view(node.text).substr(at));
+      if (right == kNoWord) continue;
+      splits_.emplace_back(left, right);
+      candidates_.Follow(left);
+      candidates_.Follow(right);
+    }
+  }
+}
+
+void AttributePairs::BeginBucket() {
+  for (const Product& product : present_) {
+    if (std::find(asked_.begin(), asked_.end(), product) == asked_.end()) asked_.push_back(product);
+  }
+  present_.clear();
+}
+
+std::vector<AttributePairs::Side> AttributePairs::SidesOf(const SweepStep& step, bool last) {
+  Node& node = graph_.nodes()[step.node];
+  std::vector<Side> sides;
+  if (step.verbatim && !node.term.phrase) {
+    if (node.short_prefix) {
+      sides.push_back({Side::Kind::kPrefix, step.node});
+    } else {
+      sides.push_back({.kind = Side::Kind::kWord, .word = node.verbatim});
+    }
+    return sides;
+  }
+  const int from = step.verbatim ? 0 : std::max<int>(step.typos, 0);
+  const int to = step.verbatim ? 0 : step.typos < 0 ? kTypoClasses - 1 : step.typos;
+  for (int c = from; c <= to; ++c) {
+    const Derivations& derivations = graph_.Class(node, c);
+    if (node.short_prefix && c == 0) {
+      sides.push_back({Side::Kind::kPrefix, step.node});
+    } else if (!derivations.words.empty() || derivations.has_range) {
+      sides.push_back({Side::Kind::kClass, step.node, static_cast<int8_t>(c)});
+    }
+    for (const Phrase& phrase : derivations.phrases) {
+      const WordNumber word = last ? phrase.words.back() : phrase.words.front();
+      if (word != kNoWord) sides.push_back({.kind = Side::Kind::kWord, .word = word, .phrase = &phrase});
+    }
+  }
+  return sides;
+}
+
+DocSet AttributePairs::Holding(const SweepStep& left, const SweepStep& right, bool backward, const DocSet& among) {
+  DocSet out;
+  for (const Side& l : SidesOf(left, true)) {
+    for (const Side& r : SidesOf(right, false)) {
+      Ask(l, r, among, out);
+      if (!backward || l.phrase != nullptr || r.phrase != nullptr) continue;
+      if (r.kind != Side::Kind::kPrefix) {
+        Ask(r, l, among, out);
+      } else if (const WordNumber word = graph_.nodes()[r.node].verbatim; word != kNoWord) {
+        // For a short prefix the pairs in the other order are those of the word itself.
+        Ask({.kind = Side::Kind::kWord, .word = word}, l, among, out);
+      }
+    }
+  }
+  return out;
+}
+
+void AttributePairs::Ask(const Side& left, const Side& right, const DocSet& among, DocSet& out) {
+  DocSet wanted = among;
+  for (const Side* side : {&left, &right}) {
+    if (side->phrase == nullptr) continue;
+    const DocSet& documents = DocumentsOf(*side->phrase);
+    if (!documents.Intersects(among)) return;  // nothing was asked for
+    wanted &= documents;
+  }
+  present_.emplace_back(left, right);
+  std::vector<uint32_t> found;
+  wanted.ForEach([&](uint32_t docid) {
+    if (Shares(docid, left, right)) found.push_back(docid);
+  });
+  out |= DocSet::FromSorted(found);
+}
+
+bool AttributePairs::Shares(DocId docid, const Side& left, const Side& right) const {
+  const auto a = PlacesOf(docid, left), b = PlacesOf(docid, right);
+  auto begin = b.begin();
+  for (const Place x : a) {
+    while (begin != b.end() && FieldOf(*begin) < FieldOf(x)) ++begin;
+    for (auto at = begin; at != b.end() && FieldOf(*at) == FieldOf(x); ++at) {
+      if (asked_.empty() || !WasAsked(docid, left, x, right, *at)) return true;
+    }
+  }
+  return false;
+}
+
+bool AttributePairs::WasAsked(DocId docid, const Side& left, Place x, const Side& right, Place y) const {
+  const auto stands = [&](WordNumber word, Place place) {
+    const auto places = candidates_.WordPlaces(docid, word);
+    return std::binary_search(places.begin(), places.end(), place);
+  };
+  if (left.kind != Side::Kind::kPrefix && right.kind != Side::Kind::kPrefix) {
+    for (const auto& [l, r] : splits_) {
+      if (stands(l, x) && stands(r, y)) return false;
+    }
+  }
+  return std::any_of(asked_.begin(), asked_.end(), [&](const Product& product) {
+    return Covers(docid, product.first, left, x) && Covers(docid, product.second, right, y);
+  });
+}
+
+bool AttributePairs::Covers(DocId docid, const Side& asked, const Side& side, Place place) const {
+  const bool prefix = side.kind == Side::Kind::kPrefix;
+  if (prefix != (asked.kind == Side::Kind::kPrefix)) return false;
+  if (prefix) return graph_.nodes()[side.node].text == graph_.nodes()[asked.node].text;
+  const auto places = PlacesOf(docid, asked);
+  return std::binary_search(places.begin(), places.end(), place);
+}
+
+std::span<const Place> AttributePairs::PlacesOf(DocId docid, const Side& side) const {
+  return side.kind == Side::Kind::kWord ? candidates_.WordPlaces(docid, side.word)
+                                        : candidates_.ClassPlaces(docid, side.node, side.typos);
+}
+
+const DocSet& AttributePairs::DocumentsOf(const Phrase& phrase) {
+  const auto known = phrases_.find(&phrase);
+  return known != phrases_.end() ? known->second : phrases_.emplace(&phrase, graph_.PhraseDocuments(phrase)).first->second;
+}
+
+}  // namespace gannet::search
