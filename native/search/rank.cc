@@ -129,20 +129,13 @@ std::vector<Ranker::Path> Ranker::Sequences(const std::vector<uint32_t>& kept) c
 }
 
 std::vector<std::vector<uint32_t>> Ranker::ByFrequency(const std::vector<uint32_t>& slots) {
-  // Most frequent first; a slot without documents counts as infinitely frequent; equals go together. Frequency is that
-  // of the whole index, whatever fields are searched.
-  FieldScope everywhere = graph_->scope();
-  everywhere.all = true;
-  everywhere.any_exact = everywhere.index_exact;
-  everywhere.tolerant = everywhere.index_tolerant;
-  std::optional<Graph> wide;
-  if (!graph_->scope().all) wide.emplace(snapshot_, everywhere, query_);
-  Graph& graph = wide ? *wide : *graph_;
+  // Most frequent first; a slot without documents counts as infinitely frequent; equals go together. Only the fields that
+  // are searched count.
   std::map<uint64_t, std::vector<uint32_t>, std::greater<>> groups;
   for (const uint32_t slot : slots) {
     DocSet documents;
-    for (Node& node : graph.nodes()) {
-      if (node.first_slot <= slot && slot <= node.last_slot) documents |= graph.Documents(node);
+    for (Node& node : graph_->nodes()) {
+      if (node.first_slot <= slot && slot <= node.last_slot) documents |= graph_->Documents(node);
     }
     const uint64_t count = documents.size();
     groups[count == 0 ? ~uint64_t{0} : count].push_back(slot);

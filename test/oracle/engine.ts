@@ -464,7 +464,7 @@ export class Oracle {
     const all = parsed.terms.map((_, slot) => slot);
     const plain = all.filter((slot) => !parsed.terms[slot]!.mandatory);
     let groups = plain.map((slot) => [slot]).reverse();
-    if (strategy === 'frequency') groups = this.#byFrequency(plain, nodes);
+    if (strategy === 'frequency') groups = this.#byFrequency(plain, nodes, params);
     if (plain.length === all.length) groups.pop();
     if (strategy === 'all') groups = [];
     const stages: Stage[] = [{ kept: [all], dropped: 0 }];
@@ -484,14 +484,11 @@ export class Oracle {
     return { stages, maxMatchingWords: 1 + gone.size + Math.max(phraseWords - 1, 0) };
   }
 
-  /**
-   * Slots from the most frequent to the least; a slot without documents first; equals together. Frequency is that of
-   * the whole index, whatever fields are searched.
-   */
-  #byFrequency(slots: number[], nodes: Node[]): number[][] {
+  /** Slots from the most frequent in the searched fields to the least; a slot without documents first; equals together. */
+  #byFrequency(slots: number[], nodes: Node[], params: SearchParams): number[][] {
     const counts = new Map(slots.map((slot) => [slot, 0]));
     const everything = new Uint8Array(this.documents.length).fill(1);
-    for (const { states } of this.#candidates(nodes, everything, this.#fieldsOf({}))) {
+    for (const { states } of this.#candidates(nodes, everything, this.#fieldsOf(params))) {
       for (const slot of slots) {
         const covering = [...states.keys()].some(
           (node) => node.firstSlot <= slot && slot <= node.lastSlot,
