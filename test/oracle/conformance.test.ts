@@ -3,28 +3,8 @@
  */
 import assert from 'node:assert/strict';
 import type { Document } from './corpus.ts';
-import { Oracle, type Body, type SearchParams, type Settings } from './engine.ts';
-import { NativeIndex } from './native-index.ts';
-
-interface Side {
-  search(params: SearchParams): Promise<Body>;
-  close(): void;
-}
-
-const SIDES: Record<string, (documents: Document[], settings: Settings) => Promise<Side>> = {
-  async oracle(documents, settings) {
-    const oracle = new Oracle(settings);
-    oracle.addDocuments(documents);
-    return { search: async (params) => oracle.search(params), close: () => {} };
-  },
-  async engine(documents, settings) {
-    const index = await NativeIndex.of(settings, [{ documents, deleted: [] }]);
-    return {
-      search: async (params) => (await index.search(params)) as Body,
-      close: () => index.close(),
-    };
-  },
-};
+import type { SearchParams, Settings } from './engine.ts';
+import { SIDES, type Side } from './sides.ts';
 
 /** One index for the tests of a block. */
 function index(

@@ -1,0 +1,132 @@
+/**
+ * Small cases that comparing the engine with the oracle on random searches has found, for both of them.
+ */
+import assert from 'node:assert/strict';
+import type { Document } from './corpus.ts';
+import type { SearchParams, Settings } from './engine.ts';
+import { SIDES } from './sides.ts';
+
+interface Example {
+  name: string;
+  settings: Settings;
+  documents: Document[];
+  params: SearchParams;
+  ids: number[];
+  /** Of `proximity`, hit by hit. */
+  proximity?: number[];
+}
+
+const EXAMPLES: Example[] = [
+  {
+    name: 'a page is not longer than asked for when distinct meets a threshold',
+    settings: { distinctAttribute: 'year' },
+    documents: [1, 2, 3, 4, 5].map((id): Document => ({ id, year: id })),
+    params: { rankingScoreThreshold: 0.44, hitsPerPage: 2 },
+    ids: [1, 2],
+  },
+  {
+    name: 'a word stands where it stands, also in attributes that are not searched',
+    settings: { rankingRules: ['wordPosition'] },
+    documents: [
+      { id: 1, note: 'water waterfall' },
+      { id: 2, title: 'waterfal', note: 'red waterfall' },
+    ],
+    params: { q: 'waterfall ', attributesToSearchOn: ['note'] },
+    ids: [2, 1],
+  },
+  {
+    name: 'typos lead to the words of all attributes that take typos',
+    settings: {
+      rankingRules: ['wordPosition'],
+      typoTolerance: { disableOnAttributes: ['tags'] },
+    },
+    documents: [
+      { id: 1, title: 'red water', genre: 'watet' },
+      { id: 2, title: 'a b water', tags: ['x'] },
+      { id: 3, title: 'water' },
+    ],
+    params: { q: 'water ', attributesToSearchOn: ['t*'] },
+    ids: [1, 3, 2],
+  },
+  {
+    name: 'a glued word with its own prefix is as near as it stands',
+    settings: {
+      typoTolerance: {
+        minWordSizeForTypos: { oneTypo: 5, twoTypos: 6 },
+        disableOnNumbers: true,
+      },
+    },
+    documents: [{ id: 1, title: 'booksro_booksdn booksad ' }],
+    params: { q: 'booksd book sad' },
+    ids: [1],
+    proximity: [0.8],
+  },
+  {
+    name: 'a stop word in a script without spaces is no term',
+    settings: { stopWords: ['京'] },
+    documents: [{ id: 1, title: '东 北 风' }],
+    params: { q: '东 京 风', matchingStrategy: 'all' },
+    ids: [1],
+  },
+  {
+    name: 'without any rule the number of the document decides',
+    settings: { rankingRules: [] },
+    documents: [
+      { id: 1, title: 'red' },
+      { id: 2, title: 'red flower' },
+    ],
+    params: { q: 'red flower' },
+    ids: [1, 2],
+  },
+  {
+    name: 'only the searched attributes tell how frequent a word is',
+    settings: {},
+    documents: [
+      { id: 1, title: 'red', note: 'blue' },
+      { id: 2, title: 'red', note: 'blue' },
+      { id: 3, title: 'blue', note: 'blue' },
+    ],
+    params: { q: 'red blue ', matchingStrategy: 'frequency', attributesToSearchOn: ['title'] },
+    ids: [3],
+  },
+  {
+    name: 'by attribute a later bucket finds nothing by a pair of words that an earlier one has asked for',
+    settings: { proximityPrecision: 'byAttribute' },
+    documents: [
+      { id: 1, title: 'gamin file access' },
+      { id: 2, title: 'gaming file access' },
+      { id: 3, title: 'gaming file accepts' },
+      { id: 4, title: 'gamin file' },
+    ],
+    params: { q: 'gamin file acce' },
+    ids: [1, 2, 3, 4],
+    proximity: [1, 6 / 7, 6 / 7, 1],
+  },
+];
+
+for (const [side, open] of Object.entries(SIDES)) {
+  describe(`Cases found by comparison, ${side}`, () => {
+    for (const { name, settings, documents, params, ids, proximity } of EXAMPLES) {
+      it(name, async () => {
+        const index = await open(documents, settings);
+        try {
+          const { hits } = await index.search({ ...params, showRankingScoreDetails: true });
+          assert.deepEqual(
+            hits.map((hit) => hit.id),
+            ids,
+          );
+          if (proximity === undefined) return;
+          assert.deepEqual(
+            hits.map(
+              ({ _rankingScoreDetails: details }) =>
+                (details as { proximity: { score: number } }).proximity.score,
+            ),
+            proximity,
+          );
+        } finally {
+          index.close();
+        }
+      });
+    }
+  });
+}
