@@ -336,7 +336,7 @@ Status Merge::WriteForward() {
   }
   GANNET_RETURN_IF_ERROR(forward.Finish());
   bytes_ += forward.bytes();
-  for (Source& source : sources_) source.new_ordinals = {};
+  for (Source& source : sources_) std::vector<Ordinal>().swap(source.new_ordinals);
   return pace_.Pause(bytes_);
 }
 
@@ -349,9 +349,8 @@ Status Merge::WriteColumns() {
   segment::ColumnsWriter writer(file_);
   const auto lat = snapshot_.fields->Find("_geo.lat"), lng = snapshot_.fields->Find("_geo.lng");
   if (lat && lng) writer.SetPointFields(*lat, *lng);
-  std::string blob;
   for (const FieldId field : fields) {
-    blob.clear();
+    std::string blob;
     GANNET_RETURN_IF_ERROR(WriteColumn(field, blob));
     writer.Add(field, blob);
     bytes_ += blob.size();
