@@ -602,7 +602,6 @@ void Ranker::SplitByCost(const Bucket& bucket, size_t rule, const Detail* detail
   }
   if (kind == RuleKind::kProximity && pairs_) return SplitByAttribute(bucket, rule, detail, max);
   if (bucket.paths.size() == 1) {
-    const Path& path = bucket.paths[0];
     if (kind == RuleKind::kExactWords) return SplitByVerbatim(bucket, rule, detail, max);
     bool dropping = false;
     if (auto rest = SplitByLists(bucket, rule, detail, max, dropping)) {
