@@ -343,12 +343,13 @@ export class Oracle {
     const after = applied.slice(at + 1);
     const max = run.plan.maxMatchingWords;
     const inner = (details: Detail[], keep: (document: number) => boolean): void => {
+      const before = run.excluded.slice();
       let dropping = false;
       for (const [k, bucket] of buckets) {
         if (isFull(run)) return;
         const detail: Detail = { rule: 'words', rank: max - run.plan.stages[k]!.dropped, max };
         const here = bucket.candidates.filter(
-          ({ document }) => keep(document) && run.excluded[document] === 0,
+          ({ document }) => keep(document) && before[document] === 0,
         );
         if (here.length === 0) continue;
         // A path that no document takes first is dropped.
@@ -893,7 +894,8 @@ function partOf(cost: number, members: readonly Taken[]): Part {
     open(excluded) {
       const here = members.filter(({ candidate }) => excluded[candidate.document] === 0);
       const paths = new Map<string, { order: number; path: Path }>();
-      for (const { path, order } of here) {
+      // Documents that distinct has thrown out meanwhile still count for the paths.
+      for (const { path, order } of members) {
         paths.set(
           `${order}:${path.map((step) => `${step.typos}${step.verbatim ? 'v' : ''}`).join()}`,
           { path, order },
