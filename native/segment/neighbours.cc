@@ -228,18 +228,17 @@ Result<NeighbourReader> NeighbourReader::Open(const SegmentFile& file) {
     reader.words_.push_back(static_cast<Ordinal>(word));
   }
   uint64_t begin = 0;
-  for (uint64_t left = 0; left < words; ++left) {
-    reader.rows_.push_back(static_cast<uint32_t>(reader.entries_.size()));
+  for (uint64_t left = 0; left < words && bytes.ok(); ++left) {
+    const uint64_t count = bytes.Varint(), row_begin = begin;
+    const char* const row = bytes.at();
     uint64_t right = 0;
-    for (uint64_t entries = bytes.Varint(); entries > 0 && bytes.ok(); --entries) {
+    for (uint64_t i = 0; i < count && bytes.ok(); ++i) {
       right += bytes.Varint();
       if (right >= words) return damaged;
-      reader.entries_.push_back({static_cast<uint16_t>(right), begin});
       begin += bytes.Varint();
     }
+    reader.rows_.push_back({std::string_view(row, static_cast<size_t>(bytes.at() - row)), row_begin});
   }
-  reader.rows_.push_back(static_cast<uint32_t>(reader.entries_.size()));
-  reader.entries_.push_back({0, begin});
   if (!bytes.ok() || !bytes.done() || begin != file.SectionSize(kNeighbourData)) return damaged;
   return reader;
 }
@@ -250,12 +249,19 @@ int64_t NeighbourReader::Place(Ordinal ordinal) const {
 }
 
 void NeighbourReader::Union(const SegmentFile& file, Ordinal left, Ordinal right, DocSetUnion& out) const {
-  const auto row = static_cast<size_t>(Place(left));
-  const auto wanted = static_cast<uint16_t>(Place(right));
-  const auto begin = entries_.begin() + rows_[row], end = entries_.begin() + rows_[row + 1];
-  const auto found = std::lower_bound(begin, end, wanted, [](const Entry& entry, uint16_t r) { return entry.right < r; });
-  if (found == end || found->right != wanted) return;
-  ByteReader bytes(file.Read(kNeighbourData, found->begin, (found + 1)->begin - found->begin));
+  const Row& row = rows_[static_cast<size_t>(Place(left))];
+  const auto wanted = static_cast<uint64_t>(Place(right));
+  uint64_t begin = row.begin, size = 0, place = 0;
+  bool found = false;
+  for (ByteReader entries(row.entries); !found && !entries.done();) {
+    begin += size;
+    place += entries.Varint();
+    size = entries.Varint();
+    if (place > wanted) return;
+    found = place == wanted;
+  }
+  if (!found) return;
+  ByteReader bytes(file.Read(kNeighbourData, begin, size));
   const uint64_t header = bytes.Varint();
   if ((header & kFormRoaring) != 0) return out.AddRoaring({bytes.at(), bytes.left()});
   std::vector<uint32_t> docids;

@@ -71,6 +71,7 @@ class NeighbourWriter {
   std::unique_ptr<Spool> spool_;
 };
 
+// Lifetime: borrows the bytes of the file.
 class NeighbourReader {
  public:
   // Corruption: a section is damaged. Without the sections no word is frequent.
@@ -83,15 +84,15 @@ class NeighbourReader {
   void Union(const SegmentFile& file, Ordinal left, Ordinal right, DocSetUnion& out) const;
 
  private:
-  struct Entry {
-    uint16_t right;
-    uint64_t begin;  // in kNeighbourData
+  // The words that follow one word, as kNeighbourWords has them.
+  struct Row {
+    std::string_view entries;
+    uint64_t begin;  // of its first list, in kNeighbourData
   };
   int64_t Place(Ordinal ordinal) const;
 
   std::vector<Ordinal> words_;
-  std::vector<uint32_t> rows_;  // by left word: its first entry; one more at the end
-  std::vector<Entry> entries_;  // one more at the end
+  std::vector<Row> rows_;  // by left word
 };
 
 }  // namespace gannet::segment

@@ -701,7 +701,7 @@ export class Oracle {
       case 'typo':
         return graph(rules.typoRule, rest, plain('typo'));
       case 'proximity':
-        return graph(rules.proximityRule(context), rest, plain('proximity'));
+        return graph(rules.proximityRule(), rest, plain('proximity'));
       case 'attribute':
         return graph(
           rules.attributeRankRule(context),

@@ -85,7 +85,7 @@ const FAR = 3;
 const adjacent = (from: Step | null, to: Step): from is Step =>
   from !== null && from.node.term.last + 1 === to.node.term.first;
 
-export function proximityRule(context: RankContext): GraphRule {
+export function proximityRule(): GraphRule {
   return stepRule(
     'proximity',
     (candidate, step, state, previous) => {
