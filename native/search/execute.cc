@@ -11,6 +11,7 @@
 #include "index/evaluate_filter.h"
 #include "search/facet_counts.h"
 #include "search/facet_search.h"
+#include "search/score_details.h"
 
 namespace gannet::search {
 namespace {

@@ -189,11 +189,4 @@ class Ranker {
   bool degraded_ = false;
 };
 
-// R/M of search.md 3.1.
-double ScoreOf(const Detail* detail);
-// Chain as a list, first rule first.
-std::vector<const Detail*> ChainOf(const Detail* detail);
-// Appends the object `_rankingScoreDetails`.
-void AppendScoreDetails(const Detail* detail, const index::Snapshot& snapshot, std::string& out);
-
 }  // namespace gannet::search

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "search/score_details.h"
+
 namespace gannet::search {
 namespace {
 
