@@ -62,7 +62,12 @@
         "NODE_ADDON_API_DISABLE_CPP_EXCEPTIONS",
         "NODE_API_SWALLOW_UNTHROWABLE_EXCEPTIONS"
       ],
-      "ldflags": ["-Wl,--exclude-libs,ALL", "-Wl,--gc-sections", "-Wl,-z,now"]
+      "ldflags": [
+        "-Wl,--exclude-libs,ALL",
+        "-Wl,--gc-sections",
+        "-Wl,-z,now",
+        "-Wl,-Bsymbolic-functions"
+      ]
     }
   ]
 }

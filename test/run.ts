@@ -39,6 +39,10 @@ const STEPS: Record<string, () => Promise<Outcome>> = {
 /** Comparisons of each C++ property test with its plain loops when asked for many. */
 const COMPARISONS = '1000000';
 
+/** Of `native/base/cpu.h`, below the best; and the tests of functions that have a variant for each. */
+const CPU_LEVELS = ['portable', 'avx2'];
+const CPU_FILTER = '--gtest_filter=DocSetUnion.*:OrdinalSet.*:AsciiBlocksTest.*';
+
 /** Steps that take long. */
 const ON_REQUEST: Record<string, () => Promise<Outcome>> = {
   oracle: () =>
@@ -113,7 +117,16 @@ async function nativeTests(options: readonly string[] = [], env = process.env): 
   const jobs = String(availableParallelism());
   const build = ['--build', NATIVE_BUILD, '--target', 'native_tests', '-j', jobs];
   if (!(await run('cmake', build)).ok) return { passed: 0, failed: 1, skipped: 0 };
-  const ended = await run(`${NATIVE_BUILD}/native_tests`, ['--gtest_brief=1', ...options], env);
+  const program = `${NATIVE_BUILD}/native_tests`;
+  // Functions with variants for younger processors: the older ones are tested as well.
+  for (const level of CPU_LEVELS) {
+    const variant = await run(program, ['--gtest_brief=1', CPU_FILTER], {
+      ...env,
+      GANNET_CPU: level,
+    });
+    if (!variant.ok) return { passed: 0, failed: 1, skipped: 0 };
+  }
+  const ended = await run(program, ['--gtest_brief=1', ...options], env);
   return outcome(ended, {
     passed: count(ended.text, /^\[ {2}PASSED {2}\] (\d+) test/gm),
     failed: count(ended.text, /^\[ {2}FAILED {2}\] (\d+) test/gm),

@@ -49,13 +49,8 @@ class ByteReader {
   const char* at() const { return at_; }
 
   uint64_t Varint() {
-    uint64_t value = 0;
-    for (int shift = 0; shift < 64 && at_ != end_; shift += 7) {
-      const uint8_t byte = static_cast<uint8_t>(*at_++);
-      value |= static_cast<uint64_t>(byte & 0x7f) << shift;
-      if (byte < 0x80) return value;
-    }
-    return Fail();
+    if (at_ != end_ && static_cast<uint8_t>(*at_) < 0x80) [[likely]] return static_cast<uint8_t>(*at_++);
+    return LongVarint();
   }
 
   template <typename T>
@@ -79,6 +74,15 @@ class ByteReader {
   std::string_view LengthPrefixed() { return Bytes(Varint()); }
 
  private:
+  uint64_t LongVarint() {
+    uint64_t value = 0;
+    for (int shift = 0; shift < 64 && at_ != end_; shift += 7) {
+      const uint8_t byte = static_cast<uint8_t>(*at_++);
+      value |= static_cast<uint64_t>(byte & 0x7f) << shift;
+      if (byte < 0x80) return value;
+    }
+    return Fail();
+  }
   uint64_t Fail() {
     ok_ = false;
     at_ = end_;

@@ -1,38 +1,26 @@
 #include "bitmap/docset.h"
 
-#include <roaring.h>
-
 #include <cassert>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
+
+#include "base/block_pool.h"
+#include "bitmap/docset_access.h"
 
 namespace gannet {
 
 using roaring::api::roaring_bitmap_t;
 using roaring::api::roaring_uint32_iterator_t;
 
-struct DocSetAccess {
-  static roaring_bitmap_t* Get(DocSet& set) {
-    return reinterpret_cast<roaring_bitmap_t*>(set.storage_);
-  }
-  static const roaring_bitmap_t* Get(const DocSet& set) {
-    return reinterpret_cast<const roaring_bitmap_t*>(set.storage_);
-  }
-  static_assert(sizeof(roaring_bitmap_t) == sizeof(DocSet) &&
-                alignof(roaring_bitmap_t) <= alignof(DocSet));
-
-  // A DocSet that takes over what `bitmap` owns; the struct itself is freed.
-  static DocSet Adopt(roaring_bitmap_t* bitmap) {
-    if (bitmap == nullptr) std::abort();
-    DocSet set;
-    std::memcpy(set.storage_, bitmap, sizeof(set.storage_));
-    roaring_free(bitmap);
-    return set;
-  }
-};
-
 namespace {
+
+// Containers come from the pool of the thread. What was made before this ran may be freed all the same (block_pool.h).
+[[maybe_unused]] const bool kPooled = [] {
+  const auto zeroed = [](size_t count, size_t size) { return std::calloc(count, size); };
+  roaring_init_memory_hook({PoolMalloc, PoolRealloc, zeroed, PoolFree, PoolAlignedMalloc, PoolAlignedFree});
+  return true;
+}();
 
 roaring_bitmap_t* R(DocSet& set) { return DocSetAccess::Get(set); }
 const roaring_bitmap_t* R(const DocSet& set) { return DocSetAccess::Get(set); }

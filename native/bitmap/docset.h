@@ -88,7 +88,7 @@ class DocSet {
  private:
   friend class DocSetView;
   friend class DocSetCursor;
-  friend struct DocSetAccess;  // docset.cc: storage_ as roaring_bitmap_t
+  friend struct DocSetAccess;  // docset_access.h: storage_ as roaring_bitmap_t
 
   // A roaring_bitmap_t; all zeros is its empty state. The size is checked in docset.cc.
   alignas(8) std::byte storage_[40] = {};

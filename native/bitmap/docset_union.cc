@@ -1,21 +1,30 @@
 #include "bitmap/docset_union.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <cstdlib>
 #include <cstring>
 #include <iterator>
-#include <memory>
-#include <string>
 #include <utility>
 
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
 #include "base/bytes.h"
+#include "base/cpu.h"
+#include "bitmap/docset_access.h"
 #include "bitmap/postings_codec.h"
 
 namespace gannet {
 namespace {
 
-// The portable roaring format (see docset.h), as far as this file reads and writes it.
-constexpr uint32_t kCookieNoRuns = 12346, kCookieRuns = 12347;
+using roaring::internal::array_container_t;
+using roaring::internal::bitset_container_t;
+
+// The portable roaring format (see docset.h), as far as this file reads it.
+constexpr uint32_t kCookieRuns = 12347;
 constexpr size_t kHeadBytes = 4;             // key and count of a block
 constexpr uint32_t kOffsetsFromBlocks = 4;  // with runs, fewer blocks come without a table of offsets
 constexpr uint32_t kArrayMax = 4096;
@@ -46,26 +55,33 @@ uint32_t CountPortable(const uint64_t* block) {
 }
 
 #if defined(__x86_64__)
-// The instruction is younger than the processors that the rest is compiled for; without it a count costs ten times as much.
+// These instructions are younger than the processors that the rest is compiled for; without them a count costs ten times
+// as much.
 __attribute__((target("popcnt"))) uint32_t CountPopcnt(const uint64_t* block) {
   uint32_t count = 0;
   for (size_t w = 0; w < kBlockWords; ++w) count += static_cast<uint32_t>(__builtin_popcountll(block[w]));
   return count;
 }
-const auto Count = __builtin_cpu_supports("popcnt") ? CountPopcnt : CountPortable;
+
+__attribute__((target("avx512f,avx512vpopcntdq"))) uint32_t CountAvx512(const uint64_t* block) {
+  __m512i sum = _mm512_setzero_si512();
+  for (size_t w = 0; w < kBlockWords; w += 8) sum = _mm512_add_epi64(sum, _mm512_popcnt_epi64(_mm512_loadu_si512(block + w)));
+  return static_cast<uint32_t>(_mm512_reduce_add_epi64(sum));
+}
+
+const auto Count = ForCpu(CountAvx512, CountPopcnt, CountPortable);
 #else
 constexpr auto Count = CountPortable;
 #endif
 
-// How many places an extraction may write behind the last one.
-constexpr size_t kExtractSlack = 4;
+// How many places an extraction may write behind the last one: as many as the widest variant writes at once.
+constexpr size_t kExtractSlack = 32;
 
 // Writes the places of the bits that are set, ascending, as 16 bits each.
-void ExtractPortable(const uint64_t* block, char* out) {
+void ExtractPortable(const uint64_t* block, uint16_t* out) {
   for (uint32_t w = 0; w < kBlockWords; ++w) {
-    for (uint64_t bits = block[w]; bits != 0; bits &= bits - 1, out += sizeof(uint16_t)) {
-      const auto low = static_cast<uint16_t>(w * 64 + static_cast<uint32_t>(std::countr_zero(bits)));
-      std::memcpy(out, &low, sizeof(low));
+    for (uint64_t bits = block[w]; bits != 0; bits &= bits - 1) {
+      *out++ = static_cast<uint16_t>(w * 64 + static_cast<uint32_t>(std::countr_zero(bits)));
     }
   }
 }
@@ -73,72 +89,80 @@ void ExtractPortable(const uint64_t* block, char* out) {
 #if defined(__x86_64__)
 // Four at a time whether they are there or not: how many bits the next word has cannot be foreseen, and each wrong guess
 // costs as much as four places.
-__attribute__((target("bmi,popcnt"))) void ExtractBmi(const uint64_t* block, char* out) {
+__attribute__((target("bmi,popcnt"))) void ExtractBmi(const uint64_t* block, uint16_t* out) {
   for (uint32_t w = 0; w < kBlockWords; ++w) {
     uint64_t bits = block[w];
     const auto base = static_cast<uint16_t>(w * 64);
     auto left = static_cast<int64_t>(__builtin_popcountll(bits));
-    char* const end = out + left * static_cast<int64_t>(sizeof(uint16_t));
+    uint16_t* const end = out + left;
     do {
-      for (int i = 0; i < 4; ++i) {
-        const auto low = static_cast<uint16_t>(base + __builtin_ia32_tzcnt_u64(bits));
-        std::memcpy(out + i * sizeof(uint16_t), &low, sizeof(low));
-        bits &= bits - 1;
-      }
-      out += 4 * sizeof(uint16_t);
+      for (int i = 0; i < 4; ++i, bits &= bits - 1) out[i] = static_cast<uint16_t>(base + __builtin_ia32_tzcnt_u64(bits));
+      out += 4;
       left -= 4;
     } while (left > 0);
     out = end;
   }
 }
-const auto Extract = __builtin_cpu_supports("bmi") && __builtin_cpu_supports("popcnt") ? ExtractBmi : ExtractPortable;
+
+// Of each half of a word that has any bits, the places of those that are set, moved together.
+__attribute__((target("avx512f,avx512bw,avx512vbmi2,popcnt,bmi"))) void ExtractAvx512(const uint64_t* block, uint16_t* out) {
+  alignas(64) static constexpr auto kPlaces = [] {
+    std::array<uint16_t, 32> places{};
+    for (uint16_t i = 0; i < 32; ++i) places[i] = i;
+    return places;
+  }();
+  const __m512i places = _mm512_load_si512(kPlaces.data());
+  for (uint32_t w = 0; w < kBlockWords; w += 8) {
+    const __m512i words = _mm512_loadu_si512(block + w);
+    for (uint32_t used = _mm512_test_epi64_mask(words, words); used != 0; used &= used - 1) {
+      const uint32_t word = w + static_cast<uint32_t>(__builtin_ctz(used));
+      for (const uint32_t half : {0u, 1u}) {
+        const auto bits = static_cast<uint32_t>(block[word] >> half * 32);
+        const __m512i here = _mm512_add_epi16(places, _mm512_set1_epi16(static_cast<int16_t>(word * 64 + half * 32)));
+        _mm512_storeu_si512(out, _mm512_maskz_compress_epi16(bits, here));
+        out += __builtin_popcount(bits);
+      }
+    }
+  }
+}
+
+const auto Extract = ForCpu(ExtractAvx512, ExtractBmi, ExtractPortable);
 #else
 constexpr auto Extract = ExtractPortable;
 #endif
 
-}  // namespace
-
-// Blocks are used again and again by the searches of a thread.
-struct DocSetUnion::Scratch {
-  static constexpr size_t kKeptBlocksMax = 512;  // 4 MB
-  std::vector<std::unique_ptr<uint64_t[]>> free;
-  std::string heads, bodies, bytes;
-  std::vector<uint32_t> sizes;
-
-  uint64_t* Take() {
-    std::unique_ptr<uint64_t[]> block;
-    if (free.empty()) {
-      block = std::make_unique_for_overwrite<uint64_t[]>(kBlockWords);
-    } else {
-      block = std::move(free.back());
-      free.pop_back();
-    }
-    std::memset(block.get(), 0, kBlockBytes);
-    return block.release();
-  }
-  void Return(uint64_t* block) {
-    std::unique_ptr<uint64_t[]> owned(block);
-    if (free.size() < kKeptBlocksMax) free.push_back(std::move(owned));
-  }
-  static Scratch& OfThread() {
-    static thread_local Scratch scratch;
-    return scratch;
-  }
-};
-
-DocSetUnion::DocSetUnion(const DocSet* within) : scratch_(Scratch::OfThread()), within_(within) {}
-
-DocSetUnion::~DocSetUnion() {
-  for (uint64_t* block : blocks_) {
-    if (block != nullptr) scratch_.Return(block);
-  }
+// Containers that the set then owns.
+void AppendContainer(DocSet& set, uint32_t key, roaring::internal::container_t* container, uint8_t type) {
+  roaring::internal::ra_append(&DocSetAccess::Get(set)->high_low_container, static_cast<uint16_t>(key), container, type);
 }
 
-uint64_t* DocSetUnion::Block(uint32_t key) {
+bitset_container_t* NewBlock() {
+  bitset_container_t* block = roaring::internal::bitset_container_create();
+  if (block == nullptr) std::abort();
+  return block;
+}
+
+// slack: elements that may be written behind the last one.
+array_container_t* NewArray(uint32_t count, size_t slack) {
+  array_container_t* array = roaring::internal::array_container_create_given_capacity(static_cast<int32_t>(count + slack));
+  if (array == nullptr) std::abort();
+  array->cardinality = static_cast<int32_t>(count);
+  return array;
+}
+
+}  // namespace
+
+DocSetUnion::DocSetUnion(const DocSet* within) : within_(within) {}
+
+DocSetUnion::~DocSetUnion() {
+  for (Block* block : blocks_) roaring::internal::bitset_container_free(block);
+}
+
+uint64_t* DocSetUnion::BitsOf(uint32_t key) {
   if (key >= blocks_.size()) blocks_.resize(key + size_t{1});
-  if (blocks_[key] == nullptr) blocks_[key] = scratch_.Take();
+  if (blocks_[key] == nullptr) blocks_[key] = NewBlock();
   scattered_ = true;
-  return blocks_[key];
+  return blocks_[key]->words;
 }
 
 void DocSetUnion::AddPostings(std::string_view bytes) {
@@ -196,21 +220,21 @@ void DocSetUnion::AddRoaring(std::string_view bytes) {
   }
 }
 
-void DocSetUnion::Spread(const Part& part, uint64_t* block) {
+void DocSetUnion::Spread(const Part& part, uint64_t* bits) {
   switch (part.form) {
     case Part::Form::kArray:
       for (uint32_t n = 0; n < part.count; ++n) {
         const uint32_t low = LoadFixed<uint16_t>(part.bytes + size_t{n} * 2);
-        block[low / 64] |= uint64_t{1} << low % 64;
+        bits[low / 64] |= uint64_t{1} << low % 64;
       }
       break;
     case Part::Form::kBits:
-      for (size_t w = 0; w < kBlockWords; ++w) block[w] |= LoadFixed<uint64_t>(part.bytes + w * sizeof(uint64_t));
+      for (size_t w = 0; w < kBlockWords; ++w) bits[w] |= LoadFixed<uint64_t>(part.bytes + w * sizeof(uint64_t));
       break;
     case Part::Form::kRuns:
       for (uint32_t r = 0; r < part.count; ++r) {
         const uint32_t begin = LoadFixed<uint16_t>(part.bytes + size_t{r} * 4);
-        SetRange(block, begin, begin + LoadFixed<uint16_t>(part.bytes + size_t{r} * 4 + 2));
+        SetRange(bits, begin, begin + LoadFixed<uint16_t>(part.bytes + size_t{r} * 4 + 2));
       }
       break;
   }
@@ -247,26 +271,23 @@ void DocSetUnion::Add(DocSetUnion& part, const DocBits& without) {
     if (without.block(roaring.key) == nullptr) {
       parts_.push_back(roaring);
     } else {
-      Spread(roaring, part.Block(roaring.key));
+      Spread(roaring, part.BitsOf(roaring.key));
     }
   }
   part.parts_.clear();
   if (part.scattered_) {
-    for (uint32_t key = 0; key < part.blocks_.size(); ++key) {
-      const uint64_t* dropped = without.block(key);
-      uint64_t* block = part.blocks_[key];
-      if (dropped == nullptr || block == nullptr) continue;
-      for (size_t w = 0; w < kBlockWords; ++w) block[w] &= ~dropped[w];
-    }
     if (blocks_.size() < part.blocks_.size()) blocks_.resize(part.blocks_.size());
-    for (size_t key = 0; key < part.blocks_.size(); ++key) {
-      uint64_t* from = std::exchange(part.blocks_[key], nullptr);
+    for (uint32_t key = 0; key < part.blocks_.size(); ++key) {
+      Block* from = std::exchange(part.blocks_[key], nullptr);
       if (from == nullptr) continue;
+      if (const uint64_t* dropped = without.block(key); dropped != nullptr) {
+        for (size_t w = 0; w < kBlockWords; ++w) from->words[w] &= ~dropped[w];
+      }
       if (blocks_[key] == nullptr) {
         blocks_[key] = from;
       } else {
-        for (size_t w = 0; w < kBlockWords; ++w) blocks_[key][w] |= from[w];
-        scratch_.Return(from);
+        for (size_t w = 0; w < kBlockWords; ++w) blocks_[key]->words[w] |= from->words[w];
+        roaring::internal::bitset_container_free(from);
       }
     }
     scattered_ = true;
@@ -282,27 +303,58 @@ void DocSetUnion::Gathered() {
 }
 
 void DocSetUnion::Scatter() {
-  for (const uint32_t docid : gathered_) Block(docid >> 16)[(docid & 0xffff) / 64] |= uint64_t{1} << docid % 64;
+  for (const uint32_t docid : gathered_) BitsOf(docid >> 16)[(docid & 0xffff) / 64] |= uint64_t{1} << docid % 64;
   gathered_.clear();
 }
 
-// Appends one container, from the bits of a block.
-void DocSetUnion::AppendBlock(uint32_t key, std::string& heads, std::string& bodies) {
-  uint64_t* block = std::exchange(blocks_[key], nullptr);
-  const uint32_t count = Count(block);
-  if (count > 0) {
-    PutFixed(heads, static_cast<uint16_t>(key));
-    PutFixed(heads, static_cast<uint16_t>(count - 1));
-  }
+void DocSetUnion::AppendBlock(uint32_t key, DocSet& set) {
+  Block* block = std::exchange(blocks_[key], nullptr);
+  const uint32_t count = Count(block->words);
   if (count > kArrayMax) {
-    bodies.append(reinterpret_cast<const char*>(block), kBlockBytes);
-  } else if (count > 0) {
-    const size_t begin = bodies.size(), end = begin + size_t{count} * sizeof(uint16_t);
-    bodies.resize(end + kExtractSlack * sizeof(uint16_t));
-    Extract(block, &bodies[begin]);
-    bodies.resize(end);
+    block->cardinality = static_cast<int32_t>(count);
+    return AppendContainer(set, key, block, BITSET_CONTAINER_TYPE);
   }
-  scratch_.Return(block);
+  if (count > 0) {
+    array_container_t* array = NewArray(count, kExtractSlack);
+    Extract(block->words, array->array);
+    AppendContainer(set, key, array, ARRAY_CONTAINER_TYPE);
+  }
+  roaring::internal::bitset_container_free(block);
+}
+
+void DocSetUnion::AppendAll(DocSet& set) {
+  std::stable_sort(parts_.begin(), parts_.end(), [](const Part& a, const Part& b) { return a.key < b.key; });
+  auto part = parts_.begin();
+  auto docid = gathered_.begin();
+  size_t next_block = 0;
+  while (true) {
+    while (next_block < blocks_.size() && blocks_[next_block] == nullptr) ++next_block;
+    uint32_t key = next_block < blocks_.size() ? static_cast<uint32_t>(next_block) : kNoKey;
+    if (part != parts_.end()) key = std::min<uint32_t>(key, part->key);
+    if (docid != gathered_.end()) key = std::min(key, *docid >> 16);
+    if (key == kNoKey) return;
+    const auto part_end = std::find_if(part, parts_.end(), [&](const Part& p) { return p.key != key; });
+    const auto docid_end = std::find_if(docid, gathered_.end(), [&](uint32_t d) { return d >> 16 != key; });
+    const bool has_block = key < blocks_.size() && blocks_[key] != nullptr;
+    const bool alone = !has_block && part_end - part == 1 && docid == docid_end;
+    if (alone && part->form == Part::Form::kArray) {
+      array_container_t* array = NewArray(part->count, 0);
+      std::memcpy(array->array, part->bytes, part->count * sizeof(uint16_t));
+      AppendContainer(set, key, array, ARRAY_CONTAINER_TYPE);
+    } else if (alone && part->form == Part::Form::kBits) {
+      Block* block = NewBlock();
+      std::memcpy(block->words, part->bytes, kBlockBytes);
+      block->cardinality = static_cast<int32_t>(part->count);
+      AppendContainer(set, key, block, BITSET_CONTAINER_TYPE);
+    } else {
+      uint64_t* bits = BitsOf(key);
+      for (; part != part_end; ++part) Spread(*part, bits);
+      for (; docid != docid_end; ++docid) bits[(*docid & 0xffff) / 64] |= uint64_t{1} << *docid % 64;
+      AppendBlock(key, set);
+    }
+    part = part_end;
+    docid = docid_end;
+  }
 }
 
 DocSet DocSetUnion::Finish() {
@@ -320,54 +372,7 @@ DocSet DocSetUnion::Finish() {
   if (!scattered_ && parts_.empty()) {
     set = DocSet::FromSorted(gathered_);
   } else {
-    // The bytes of the set, one block after the other, which CRoaring then takes over.
-    std::stable_sort(parts_.begin(), parts_.end(), [](const Part& a, const Part& b) { return a.key < b.key; });
-    std::string& heads = scratch_.heads;
-    std::string& bodies = scratch_.bodies;
-    heads.clear();
-    bodies.clear();
-    scratch_.sizes.clear();
-    auto part = parts_.begin();
-    auto docid = gathered_.begin();
-    size_t next_block = 0;
-    while (true) {
-      while (next_block < blocks_.size() && blocks_[next_block] == nullptr) ++next_block;
-      uint32_t key = next_block < blocks_.size() ? static_cast<uint32_t>(next_block) : kNoKey;
-      if (part != parts_.end()) key = std::min<uint32_t>(key, part->key);
-      if (docid != gathered_.end()) key = std::min(key, *docid >> 16);
-      if (key == kNoKey) break;
-      const auto part_end = std::find_if(part, parts_.end(), [&](const Part& p) { return p.key != key; });
-      const auto docid_end = std::find_if(docid, gathered_.end(), [&](uint32_t d) { return d >> 16 != key; });
-      const bool has_block = key < blocks_.size() && blocks_[key] != nullptr;
-      const size_t before = bodies.size();
-      if (!has_block && part_end - part == 1 && docid == docid_end && part->form != Part::Form::kRuns) {
-        PutFixed(heads, part->key);
-        PutFixed(heads, static_cast<uint16_t>(part->count - 1));
-        bodies.append(part->bytes, part->form == Part::Form::kBits ? kBlockBytes : part->count * sizeof(uint16_t));
-      } else {
-        uint64_t* block = Block(key);
-        for (; part != part_end; ++part) Spread(*part, block);
-        for (; docid != docid_end; ++docid) block[(*docid & 0xffff) / 64] |= uint64_t{1} << *docid % 64;
-        AppendBlock(key, heads, bodies);
-      }
-      part = part_end;
-      docid = docid_end;
-      if (bodies.size() > before) scratch_.sizes.push_back(static_cast<uint32_t>(bodies.size() - before));
-    }
-    if (!bodies.empty()) {
-      std::string& out = scratch_.bytes;
-      out.clear();
-      PutFixed<uint32_t>(out, kCookieNoRuns);
-      PutFixed<uint32_t>(out, static_cast<uint32_t>(scratch_.sizes.size()));
-      out += heads;
-      auto begin = static_cast<uint32_t>(out.size() + scratch_.sizes.size() * sizeof(uint32_t));
-      for (const uint32_t size : scratch_.sizes) {
-        PutFixed(out, begin);
-        begin += size;
-      }
-      out += bodies;
-      set = DocSet::ReadPortable(out);
-    }
+    AppendAll(set);
   }
   gathered_.clear();
   parts_.clear();

@@ -3,19 +3,21 @@
 // as it is; where several meet, and for short lists once there are enough, bits are set in flat blocks. Joining bitmaps
 // one after the other would allocate, and walk what is there, at every step.
 //
-// Memory: 8 kB per block of docids in use, lent from a pool of the thread; 4 bytes per docid while few.
+// Memory: 8 kB per block of docids in use, which become blocks of the result where it is dense; 4 bytes per docid while few.
 // Threads: one owner.
 #pragma once
 
 #include <cstdint>
 #include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 
 #include "bitmap/doc_bits.h"
-#include "bitmap/doc_bits.h"
 #include "bitmap/docset.h"
+
+namespace roaring::internal {
+struct bitset_container_s;
+}
 
 namespace gannet {
 
@@ -49,18 +51,22 @@ class DocSetUnion {
     const char* bytes;
   };
 
-  static void Spread(const Part& part, uint64_t* block);
-  uint64_t* Block(uint32_t key);
+  // 65536 bits.
+  using Block = roaring::internal::bitset_container_s;
+
+  static void Spread(const Part& part, uint64_t* bits);
+  // The bits of a block; made where there is none yet.
+  uint64_t* BitsOf(uint32_t key);
   void Gathered();
   void Scatter();
-  void AppendBlock(uint32_t key, std::string& heads, std::string& bodies);
+  // Adds to `set`, behind all that it holds, what is in parts_ and gathered_ of each block in turn, and in blocks_.
+  void AppendAll(DocSet& set);
+  void AppendBlock(uint32_t key, DocSet& set);
 
-  struct Scratch;
-  Scratch& scratch_;
   const DocSet* within_;
   std::vector<uint32_t> gathered_;
   std::vector<Part> parts_;
-  std::vector<uint64_t*> blocks_;  // by key; null where nothing is
+  std::vector<Block*> blocks_;  // by key; null where nothing is
   bool scattered_ = false;
   DocSet rest_;  // long sets that came as such
 };

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/bytes.h"
+#include "base/cpu.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -25,25 +26,27 @@ uint64_t MatchPortable(const OrdinalSet& set, const char* data, uint64_t bit, ui
 
 #if defined(__x86_64__)
 
-// Widths up to 25 bits: four packed values, wherever the first begins within its byte, lie in 16 bytes, and each
-// in 4 of them.
+// Widths up to 25 bits: a value lies in 4 bytes, wherever it begins within the first. What follows by 8 or 16 values
+// begins at the same bit of its byte, so all of a record is unpacked alike.
 constexpr uint32_t kWidthMax = 25;
+constexpr uint32_t kValues = 16;
 
 struct Unpacking {
-  // By first bit within a byte and width: where the 4 bytes of each value are, and how far to shift them.
-  alignas(16) std::array<std::array<std::array<uint8_t, 16>, kWidthMax + 1>, 8> shuffle;
-  alignas(16) std::array<std::array<std::array<uint32_t, 4>, kWidthMax + 1>, 8> shift;
+  // By first bit within a byte and width: which bytes each value needs, counted from that of the first value, and how far
+  // to shift them.
+  alignas(64) std::array<std::array<std::array<uint8_t, 4 * kValues>, kWidthMax + 1>, 8> bytes;
+  alignas(64) std::array<std::array<std::array<uint32_t, kValues>, kWidthMax + 1>, 8> shift;
 };
 
 constexpr Unpacking MakeUnpacking() {
   Unpacking tables{};
   for (uint32_t first = 0; first < 8; ++first) {
     for (uint32_t width = 1; width <= kWidthMax; ++width) {
-      for (uint32_t value = 0; value < 4; ++value) {
+      for (uint32_t value = 0; value < kValues; ++value) {
         const uint32_t at = first + value * width;
         tables.shift[first][width][value] = at & 7;
         for (uint32_t byte = 0; byte < 4; ++byte) {
-          tables.shuffle[first][width][value * 4 + byte] = static_cast<uint8_t>((at >> 3) + byte);
+          tables.bytes[first][width][value * 4 + byte] = static_cast<uint8_t>((at >> 3) + byte);
         }
       }
     }
@@ -53,16 +56,28 @@ constexpr Unpacking MakeUnpacking() {
 
 constexpr Unpacking kUnpacking = MakeUnpacking();
 
-__attribute__((target("avx2"))) inline __m256i Unpack8(const char* data, uint64_t bit, uint32_t width) {
-  const uint64_t second = bit + 4 * width;
-  const uint32_t a = bit & 7, b = second & 7;
-  const __m128i low = _mm_loadu_si128(reinterpret_cast<const __m128i*>(data + (bit >> 3)));
-  const __m128i high = _mm_loadu_si128(reinterpret_cast<const __m128i*>(data + (second >> 3)));
+constexpr uint64_t LowBits(uint32_t count) { return count >= 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1; }
+
+// Eight values as two fours, each in 16 bytes.
+struct Eight {
+  __m128i low_bytes, high_bytes;
+  __m256i shift, mask;
+  uint32_t high_at;  // bytes between the fours
+};
+
+__attribute__((target("avx2"))) inline Eight EightFrom(uint64_t bit, uint32_t width) {
+  const auto a = static_cast<uint32_t>(bit & 7), b = a + 4 * width;
   const auto load = [](const auto& row) { return _mm_load_si128(reinterpret_cast<const __m128i*>(row.data())); };
-  const __m256i bytes = _mm256_set_m128i(_mm_shuffle_epi8(high, load(kUnpacking.shuffle[b][width])),
-                                         _mm_shuffle_epi8(low, load(kUnpacking.shuffle[a][width])));
-  const __m256i shifts = _mm256_set_m128i(load(kUnpacking.shift[b][width]), load(kUnpacking.shift[a][width]));
-  return _mm256_and_si256(_mm256_srlv_epi32(bytes, shifts), _mm256_set1_epi32(static_cast<int>((1u << width) - 1)));
+  return {load(kUnpacking.bytes[a][width]), load(kUnpacking.bytes[b & 7][width]),
+          _mm256_set_m128i(load(kUnpacking.shift[b & 7][width]), load(kUnpacking.shift[a][width])),
+          _mm256_set1_epi32(static_cast<int>(LowBits(width))), b >> 3};
+}
+
+__attribute__((target("avx2"))) inline __m256i Unpack(const Eight& eight, const char* at) {
+  const __m128i low = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
+  const __m128i high = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at + eight.high_at));
+  const __m256i bytes = _mm256_set_m128i(_mm_shuffle_epi8(high, eight.high_bytes), _mm_shuffle_epi8(low, eight.low_bytes));
+  return _mm256_and_si256(_mm256_srlv_epi32(bytes, eight.shift), eight.mask);
 }
 
 __attribute__((target("avx2"))) uint64_t MatchRangesAvx2(const OrdinalSet& set, const char* data, uint64_t bit,
@@ -74,8 +89,10 @@ __attribute__((target("avx2"))) uint64_t MatchRangesAvx2(const OrdinalSet& set, 
     before[r] = _mm256_set1_epi32(static_cast<int>(set.ranges[r].first) - 1);
     end[r] = _mm256_set1_epi32(static_cast<int>(set.ranges[r].second));
   }
-  for (uint32_t i = 0; i < count; i += 8, bit += 8 * uint64_t{width}) {
-    const __m256i values = Unpack8(data, bit, width);
+  const Eight eight = EightFrom(bit, width);
+  const char* at = data + (bit >> 3);
+  for (uint32_t i = 0; i < count; i += 8, at += width) {
+    const __m256i values = Unpack(eight, at);
     __m256i in = _mm256_setzero_si256();
     for (size_t r = 0; r < ranges; ++r) {
       in = _mm256_or_si256(in, _mm256_and_si256(_mm256_cmpgt_epi32(values, before[r]), _mm256_cmpgt_epi32(end[r], values)));
@@ -86,7 +103,7 @@ __attribute__((target("avx2"))) uint64_t MatchRangesAvx2(const OrdinalSet& set, 
       found |= uint64_t{mask} << i;
     }
   }
-  return count == 64 ? found : found & ((uint64_t{1} << count) - 1);
+  return found & LowBits(count);
 }
 
 __attribute__((target("avx2"))) uint64_t MatchBitsAvx2(const OrdinalSet& set, const char* data, uint64_t bit,
@@ -94,8 +111,10 @@ __attribute__((target("avx2"))) uint64_t MatchBitsAvx2(const OrdinalSet& set, co
   uint64_t found = 0;
   const int* bits = reinterpret_cast<const int*>(set.bits.data());
   const __m256i last = _mm256_set1_epi32(static_cast<int>(set.bits.size()) - 1);
-  for (uint32_t i = 0; i < count; i += 8, bit += 8 * uint64_t{width}) {
-    const __m256i values = Unpack8(data, bit, width);
+  const Eight eight = EightFrom(bit, width);
+  const char* at = data + (bit >> 3);
+  for (uint32_t i = 0; i < count; i += 8, at += width) {
+    const __m256i values = Unpack(eight, at);
     // Bits behind the last packed value may be anything: the index stays inside the table.
     const __m256i index = _mm256_min_epu32(_mm256_srli_epi32(values, 5), last);
     const __m256i words = _mm256_i32gather_epi32(bits, index, 4);
@@ -106,7 +125,72 @@ __attribute__((target("avx2"))) uint64_t MatchBitsAvx2(const OrdinalSet& set, co
       found |= uint64_t{mask} << i;
     }
   }
-  return count == 64 ? found : found & ((uint64_t{1} << count) - 1);
+  return found & LowBits(count);
+}
+
+#define GANNET_AVX512 __attribute__((target("avx512f,avx512bw,avx512vbmi")))
+
+// Sixteen values in up to 51 bytes.
+struct Sixteen {
+  __m512i bytes, shift, mask;
+  uint32_t first, width;
+};
+
+GANNET_AVX512 inline Sixteen SixteenFrom(uint64_t bit, uint32_t width) {
+  const auto first = static_cast<uint32_t>(bit & 7);
+  return {_mm512_load_si512(kUnpacking.bytes[first][width].data()), _mm512_load_si512(kUnpacking.shift[first][width].data()),
+          _mm512_set1_epi32(static_cast<int>(LowBits(width))), first, width};
+}
+
+// count: how many of the values are there; no bytes behind them are read.
+GANNET_AVX512 inline __m512i Unpack(const Sixteen& sixteen, const char* at, uint32_t count) {
+  const __mmask64 used = LowBits((sixteen.first + std::min(count, kValues) * sixteen.width + 7) / 8);
+  const __m512i bytes = _mm512_permutexvar_epi8(sixteen.bytes, _mm512_maskz_loadu_epi8(used, at));
+  return _mm512_and_si512(_mm512_srlv_epi32(bytes, sixteen.shift), sixteen.mask);
+}
+
+GANNET_AVX512 uint64_t MatchRangesAvx512(const OrdinalSet& set, const char* data, uint64_t bit, uint32_t count,
+                                         uint32_t width, Ordinal* ordinals) {
+  uint64_t found = 0;
+  const size_t ranges = set.ranges.size();
+  __m512i begin[OrdinalSet::kRangesMax], size[OrdinalSet::kRangesMax];
+  for (size_t r = 0; r < ranges; ++r) {
+    begin[r] = _mm512_set1_epi32(static_cast<int>(set.ranges[r].first));
+    size[r] = _mm512_set1_epi32(static_cast<int>(set.ranges[r].second - set.ranges[r].first));
+  }
+  const Sixteen sixteen = SixteenFrom(bit, width);
+  const char* at = data + (bit >> 3);
+  for (uint32_t i = 0; i < count; i += kValues, at += size_t{2} * width) {
+    const __m512i values = Unpack(sixteen, at, count - i);
+    uint32_t in = 0;
+    for (size_t r = 0; r < ranges; ++r) in |= _mm512_cmplt_epu32_mask(_mm512_sub_epi32(values, begin[r]), size[r]);
+    if (in != 0) {
+      _mm512_storeu_si512(ordinals + i, values);
+      found |= uint64_t{in} << i;
+    }
+  }
+  return found & LowBits(count);
+}
+
+GANNET_AVX512 uint64_t MatchBitsAvx512(const OrdinalSet& set, const char* data, uint64_t bit, uint32_t count,
+                                       uint32_t width, Ordinal* ordinals) {
+  uint64_t found = 0;
+  const __m512i last = _mm512_set1_epi32(static_cast<int>(set.bits.size()) - 1);
+  const __m512i one = _mm512_set1_epi32(1);
+  const Sixteen sixteen = SixteenFrom(bit, width);
+  const char* at = data + (bit >> 3);
+  for (uint32_t i = 0; i < count; i += kValues, at += size_t{2} * width) {
+    const __m512i values = Unpack(sixteen, at, count - i);
+    const __m512i index = _mm512_min_epu32(_mm512_srli_epi32(values, 5), last);
+    const __m512i words = _mm512_i32gather_epi32(index, set.bits.data(), 4);
+    const __m512i wanted = _mm512_sllv_epi32(one, _mm512_and_si512(values, _mm512_set1_epi32(31)));
+    const uint32_t in = _mm512_test_epi32_mask(words, wanted);
+    if (in != 0) {
+      _mm512_storeu_si512(ordinals + i, values);
+      found |= uint64_t{in} << i;
+    }
+  }
+  return found & LowBits(count);
 }
 
 #endif
@@ -145,8 +229,8 @@ void OrdinalSet::Seal() {
   }
   match_ = MatchPortable;
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx2") && segment::OrdinalWidth(word_count_) <= kWidthMax) {
-    match_ = few ? MatchRangesAvx2 : MatchBitsAvx2;
+  if (segment::OrdinalWidth(word_count_) <= kWidthMax) {
+    match_ = few ? ForCpu(MatchRangesAvx512, MatchRangesAvx2, MatchPortable) : ForCpu(MatchBitsAvx512, MatchBitsAvx2, MatchPortable);
   }
 #endif
 }

@@ -373,16 +373,17 @@ void TextReader::ForEachField(Ordinal ordinal, Sink&& sink) const {
 template <typename Sink>
 void TextReader::ForEachRecord(const DocSet& documents, Sink&& sink) const {
   // Records lie apart from each other: without fetching ahead most of the time would be spent waiting for them.
-  constexpr size_t kBlock = 256, kOffsetsAhead = 24, kRecordsAhead = 12, kLineBytes = 64;
+  constexpr size_t kBlock = 256, kOffsetsAhead = 24, kRecordsAhead = 12, kLinesAhead = 8, kLineBytes = 64;
   std::array<std::pair<uint32_t, uint32_t>, kBlock> block;  // place, docid
   size_t size = 0;
   const auto flush = [&] {
     for (size_t i = 0; i < size; ++i) {
       if (i + kOffsetsAhead < size) __builtin_prefetch(&forward_offsets_[block[i + kOffsetsAhead].first]);
       if (i + kRecordsAhead < size) {
-        const char* record = forward_data_ + forward_offsets_[block[i + kRecordsAhead].first];
-        __builtin_prefetch(record);
-        __builtin_prefetch(record + kLineBytes);
+        const uint32_t place = block[i + kRecordsAhead].first;
+        const char* record = forward_data_ + forward_offsets_[place];
+        const uint64_t bytes = std::min<uint64_t>(forward_offsets_[place + 1] - forward_offsets_[place], kLinesAhead * kLineBytes);
+        for (uint64_t at = 0; at < bytes; at += kLineBytes) __builtin_prefetch(record + at);
       }
       sink(block[i].second, ForwardRecord(block[i].first));
     }

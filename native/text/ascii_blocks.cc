@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "base/cpu.h"
+
 #if defined(__x86_64__)
 #include <immintrin.h>
 #define GANNET_SHUFFLES __attribute__((target("ssse3")))
@@ -119,8 +121,7 @@ GANNET_SHUFFLES bool AsciiBlocks::ClassifyShuffled(std::string_view text, char* 
 }
 
 bool AsciiBlocks::Classify(std::string_view text, char* lower, AsciiBlock* blocks) const {
-  static const bool has_shuffles = __builtin_cpu_supports("ssse3");
-  return has_shuffles ? ClassifyShuffled(text, lower, blocks)
+  return Cpu() != CpuLevel::kPortable ? ClassifyShuffled(text, lower, blocks)
                       : ClassifyPortably(text, lower, blocks);
 }
 

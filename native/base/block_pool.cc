@@ -1,0 +1,136 @@
+#include "base/block_pool.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+
+// A sanitizer would not see a block that is used after it was freed.
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#include <malloc.h>
+#define GANNET_BLOCK_POOL 1
+#endif
+
+namespace gannet {
+
+#if defined(GANNET_BLOCK_POOL)
+
+namespace {
+
+// Sizes kept: powers of two. The largest is that of the bits of 65536 docids (docset.h), which alone are aligned.
+constexpr size_t kSizeMin = 32, kSizeMax = 8192;
+constexpr size_t kClasses = 9;
+constexpr size_t kAlignment = 64;
+static_assert(kSizeMin << (kClasses - 1) == kSizeMax);
+
+// What a thread has freed, as lists through the first bytes of the blocks. Trivial: frees may come after the thread's
+// destructors have run.
+struct Kept {
+  std::array<void*, kClasses> first;
+  void* aligned;  // of kSizeMax bytes
+  size_t bytes;
+  bool ended;
+};
+thread_local constinit Kept kept{};
+
+void FreeAll(void*& first) {
+  while (first != nullptr) {
+    void* block = first;
+    std::memcpy(&first, block, sizeof(first));
+    std::free(block);
+  }
+}
+
+struct AtThreadEnd {
+  ~AtThreadEnd() {
+    kept.ended = true;
+    for (void*& first : kept.first) FreeAll(first);
+    FreeAll(kept.aligned);
+  }
+};
+
+size_t SizeOfClass(size_t size_class) { return kSizeMin << size_class; }
+// The smallest class that holds `size`. REQUIRES: size <= kSizeMax
+size_t ClassFor(size_t size) {
+  return size <= kSizeMin ? 0 : static_cast<size_t>(std::bit_width(size - 1) - std::bit_width(kSizeMin - 1));
+}
+
+void* Take(void*& first, size_t size) {
+  void* block = first;
+  if (block == nullptr) return nullptr;
+  std::memcpy(&first, block, sizeof(first));
+  kept.bytes -= size;
+  return block;
+}
+
+void Keep(void* block, void*& first, size_t size) {
+  if (kept.bytes + size > kPooledBytesMax || kept.ended) return std::free(block);
+  static thread_local AtThreadEnd at_thread_end;
+  static_cast<void>(at_thread_end);
+  std::memcpy(block, &first, sizeof(first));
+  first = block;
+  kept.bytes += size;
+}
+
+}  // namespace
+
+void* PoolMalloc(size_t size) {
+  if (size > kSizeMax) return std::malloc(size);
+  const size_t size_class = ClassFor(size), rounded = SizeOfClass(size_class);
+  void* block = Take(kept.first[size_class], rounded);
+  return block != nullptr ? block : std::malloc(rounded);
+}
+
+void PoolFree(void* block) {
+  if (block == nullptr) return;
+  const size_t usable = malloc_usable_size(block);
+  if (usable < kSizeMin || usable >= 2 * kSizeMax) return std::free(block);
+  // The largest class that fits into it.
+  const size_t size_class = std::min(static_cast<size_t>(std::bit_width(usable) - std::bit_width(kSizeMin)), kClasses - 1);
+  Keep(block, kept.first[size_class], SizeOfClass(size_class));
+}
+
+void* PoolRealloc(void* block, size_t size) {
+  if (block == nullptr) return PoolMalloc(size);
+  const size_t usable = malloc_usable_size(block);
+  // What shrinks gives memory back, unless it mostly stays in use.
+  if (usable >= size && usable <= 2 * std::max(size, kSizeMin)) return block;
+  if (usable >= size || size > kSizeMax) return std::realloc(block, size);
+  void* larger = PoolMalloc(size);
+  if (larger == nullptr) return nullptr;
+  std::memcpy(larger, block, usable);
+  PoolFree(block);
+  return larger;
+}
+
+void* PoolAlignedMalloc(size_t alignment, size_t size) {
+  if (size == kSizeMax && alignment <= kAlignment) {
+    if (void* block = Take(kept.aligned, kSizeMax); block != nullptr) return block;
+  }
+  void* block = nullptr;
+  return posix_memalign(&block, std::max(alignment, kAlignment), size) == 0 ? block : nullptr;
+}
+
+void PoolAlignedFree(void* block) {
+  if (block == nullptr) return;
+  const size_t usable = malloc_usable_size(block);
+  if (usable < kSizeMax || usable >= 2 * kSizeMax) return std::free(block);
+  Keep(block, kept.aligned, kSizeMax);
+}
+
+#else
+
+void* PoolMalloc(size_t size) { return std::malloc(size); }
+void PoolFree(void* block) { std::free(block); }
+void* PoolRealloc(void* block, size_t size) { return std::realloc(block, size); }
+void PoolAlignedFree(void* block) { std::free(block); }
+void* PoolAlignedMalloc(size_t alignment, size_t size) {
+  void* block = nullptr;
+  return posix_memalign(&block, alignment, size) == 0 ? block : nullptr;
+}
+
+#endif
+
+}  // namespace gannet

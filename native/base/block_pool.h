@@ -1,0 +1,25 @@
+// Memory blocks that a thread has freed, kept for what it allocates next.
+//
+// A search makes and drops thousands of blocks: containers of sets, vectors, strings. malloc keeps 7 of each small size at
+// hand for a thread; all others it joins with their neighbours and cuts up again, which was a fifth of the time of an
+// ordinary search. The pool stands in front of malloc: what comes from it are blocks of malloc, so blocks of either may
+// be freed by the other.
+//
+// Memory: at most kPooledBytesMax per thread, given back when the thread ends.
+// Without effect, but for malloc itself: under sanitizers, and where the C library does not tell the size of a block.
+#pragma once
+
+#include <cstddef>
+
+namespace gannet {
+
+inline constexpr size_t kPooledBytesMax = size_t{8} << 20;
+
+// As the functions of C with these names. Errors: null when there is no memory.
+void* PoolMalloc(size_t size);
+void* PoolRealloc(void* block, size_t size);
+void* PoolAlignedMalloc(size_t alignment, size_t size);
+void PoolFree(void* block);         // of PoolMalloc, PoolRealloc or malloc
+void PoolAlignedFree(void* block);  // of PoolAlignedMalloc
+
+}  // namespace gannet
