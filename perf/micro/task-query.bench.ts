@@ -15,7 +15,8 @@ import {
   TYPE_OF_CODE,
 } from '../../src/store/task-chunk.ts';
 import { TaskDigest } from '../../src/store/task-digest.ts';
-import { matchBatches, matchTasks, type TaskTable } from '../../src/store/task-query.ts';
+import type { TaskTable } from '../../src/store/task-conditions.ts';
+import { matchBatches, matchTasks } from '../../src/store/task-query.ts';
 
 const COUNT = Number(process.argv[2] ?? 1_000_000);
 const COMBINATIONS = Number(process.argv[3] ?? 400);
@@ -148,11 +149,9 @@ const table = makeTable();
   const before = process.cpuUsage();
   table.digest.refresh();
   const { user, system } = process.cpuUsage(before);
-  const { byIndex, byBatch } = table.digest;
+  const { runs } = table.digest;
   const ms = ((user + system) / 1000).toFixed(1);
-  console.log(
-    `digest: ${ms} ms CPU, groups of indexes ${byIndex.used}, of batches ${byBatch.used}`,
-  );
+  console.log(`digest: ${ms} ms CPU, ${runs.used} runs`);
 }
 const first: TaskPaging = { limit: 20, from: null, reverse: false };
 const half = (uid: string): boolean => Number(uid.slice(6)) % 2 === 0;

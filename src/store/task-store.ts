@@ -25,7 +25,8 @@ import {
   TYPE_OF_CODE,
 } from './task-chunk.ts';
 import { TaskDigest } from './task-digest.ts';
-import { matchBatches, matchTasks, type Matches, type TaskTable } from './task-query.ts';
+import type { TaskTable } from './task-conditions.ts';
+import { matchBatches, matchTasks, type Matches } from './task-query.ts';
 import type { BatchRow, TaskOutcome, TaskRow } from './task-row.ts';
 
 /** Larger payloads become files. Below, a row in the same transaction saves two syncs of a folder. */

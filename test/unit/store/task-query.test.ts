@@ -11,13 +11,13 @@ import {
   TYPE_OF_CODE,
 } from '../../../src/store/task-chunk.ts';
 import { mulberry } from '../../support/random.ts';
+import type { TaskTable } from '../../../src/store/task-conditions.ts';
 import { TaskDigest } from '../../../src/store/task-digest.ts';
 import {
   isBatchVisible,
   isVisible,
   matchBatches,
   matchTasks,
-  type TaskTable,
 } from '../../../src/store/task-query.ts';
 
 type Random = (below: number) => number;
@@ -38,6 +38,11 @@ interface Twin {
 
 const NAMES = ['a', 'b', 'c', 'd'];
 
+/** Batches are running or ended whatever queue they are of, because queues are mixed. */
+function isRunning(batchUid: number): boolean {
+  return batchUid % 4 === 3;
+}
+
 /** A queue with gaps, whole chunks missing, chunks of one kind, and tasks of several indexes. */
 function randomTable(random: Random): { table: TaskTable; twins: Twin[] } {
   const chunks: (TaskChunk | undefined)[] = [];
@@ -54,7 +59,12 @@ function randomTable(random: Random): { table: TaskTable; twins: Twin[] } {
     for (let i = 0; i < TASKS_PER_CHUNK; i++) {
       if (!uniform && random(4) === 0) continue;
       const uid = c * TASKS_PER_CHUNK + i;
-      const status = uniform ? 'succeeded' : STATUS_OF_CODE[random(5)]!;
+      // Also blocks of batch uids of which no task is left.
+      if (random(3) === 0) batchUid += random(40) === 0 ? 300 : 1;
+      if (uniform && isRunning(batchUid)) batchUid++;
+      let status = uniform ? 'succeeded' : STATUS_OF_CODE[random(5)]!;
+      if (status !== 'enqueued' && isRunning(batchUid)) status = 'processing';
+      else if (status === 'processing') status = 'failed';
       const types = [
         'documentAdditionOrUpdate',
         'settingsUpdate',
@@ -75,7 +85,6 @@ function randomTable(random: Random): { table: TaskTable; twins: Twin[] } {
       time += random(3);
       const waits = status === 'enqueued';
       const ended = !waits && status !== 'processing';
-      if (random(3) === 0) batchUid++;
       const twin: Twin = {
         uid,
         type,
@@ -109,7 +118,7 @@ function tableOf(
   digest: TaskDigest,
   linked: Map<number, readonly number[]>,
 ): TaskTable {
-  const batchTasks = new Uint32Array(2000);
+  const batchTasks = new Uint32Array(20_000);
   for (const { batchUid } of twins) if (batchUid !== null) batchTasks[batchUid]!++;
   return {
     chunks,
@@ -154,15 +163,18 @@ function changedTable(
   return { table: tableOf(left, chunks, table.digest, linked), twins: left };
 }
 
-function randomFilter(random: Random, twins: readonly Twin[]): TaskFilter {
+function randomFilter(random: Random, twins: readonly Twin[], table: TaskTable): TaskFilter {
   const filter: TaskFilter = {};
   const some = <T>(values: readonly T[], most: number): T[] =>
     Array.from({ length: random(most + 1) }, () => values[random(values.length)]!);
   const uid = (): number => random((twins.at(-1)?.uid ?? 0) + 3);
-  const time = (): number => 1000 + random(1500);
+  const time = (): number => 1000 + random(2 * Math.max(500, 3 * table.nextBatchUid));
   const add: (() => void)[] = [
     () => (filter.uids = Array.from({ length: random(40) }, uid)),
-    () => (filter.batchUids = Array.from({ length: random(6) }, () => random(600)).concat(NONE)),
+    () =>
+      (filter.batchUids = Array.from({ length: random(6) }, () =>
+        random(2 * table.nextBatchUid),
+      ).concat(NONE)),
     () => (filter.canceledBy = Array.from({ length: random(3) }, () => random(8)).concat(NONE)),
     () => (filter.types = some(TYPE_OF_CODE.slice(1) as NonNullable<TaskFilter['types']>, 5)),
     () => (filter.statuses = some(STATUS_OF_CODE, 3)),
@@ -235,7 +247,7 @@ describe('filters over tasks and batches', () => {
       let { table, twins } = randomTable(random);
       for (let n = 0; n < 25; n++) {
         if (n % 7 === 6) ({ table, twins } = changedTable(random, table, twins));
-        const filter = randomFilter(random, twins);
+        const filter = randomFilter(random, twins, table);
         const visible = VISIBILITIES[random(VISIBILITIES.length)]!;
         const page: TaskPaging = {
           limit: [0, 1, 5, 1000][random(4)]!,

@@ -1,0 +1,130 @@
+import type { IndexVisibility, TaskFilter } from '../contract/tasks.ts';
+import type { Bounds } from './batch-dates.ts';
+import { NONE, STATUS_CODES, type TaskChunk, TYPE_CODES } from './task-chunk.ts';
+import type { TaskDigest } from './task-digest.ts';
+import { INDEX_MIN } from './task-runs.ts';
+
+/** What filters are applied to. */
+export interface TaskTable {
+  readonly chunks: readonly (TaskChunk | undefined)[];
+  readonly digest: TaskDigest;
+  readonly batchTasks: Uint32Array;
+  readonly taskCount: number;
+  readonly batchCount: number;
+  readonly nextTaskUid: number;
+  readonly nextBatchUid: number;
+  readonly linked: ReadonlyMap<number, readonly number[]>;
+  readonly indexNumberCount: number;
+  indexNumber(uid: string): number | undefined;
+  indexName(number: number): string | null;
+}
+
+/** A condition that is null lets every task pass. */
+export interface Conditions {
+  uids: readonly number[] | null;
+  /** Bit per code. */
+  status: number | null;
+  type: number | null;
+  index: IndexMask | null;
+  visible: IndexMask | null;
+  /** 1 at the uid of each task that passes, plus 1; at 0, for what was not canceled, 0. Covers all uids. */
+  canceledBy: Uint8Array | null;
+  batchUid: UidSet | null;
+  /** Exclusive bounds. */
+  enqueued: Bounds | null;
+  started: Bounds | null;
+  finished: Bounds | null;
+}
+
+/** 1 at the number of each index that passes, plus `INDEX_MASK_BASE`; so the negative ones of runs do not pass. */
+export type IndexMask = Uint8Array;
+export const INDEX_MASK_BASE = -INDEX_MIN;
+
+/** Uids from `min` to `min + span`, as bits; the word behind the last is 0. Empty: `span` is -1. */
+export interface UidSet {
+  min: number;
+  span: number;
+  bits: Uint32Array;
+}
+
+/** A filter in the form in which the columns are compared. */
+export function conditionsOf(
+  table: TaskTable,
+  filter: TaskFilter,
+  visible: IndexVisibility,
+): Conditions {
+  return {
+    uids: filter.uids ?? null,
+    status: bitsOf(filter.statuses?.map((status) => STATUS_CODES[status])),
+    type: bitsOf(filter.types?.map((type) => TYPE_CODES[type])),
+    index: filter.indexUids === undefined ? null : namedMask(table, filter.indexUids),
+    visible: visible === null ? null : visibleMask(table, visible),
+    canceledBy: uidMask(filter.canceledBy, table.nextTaskUid),
+    batchUid: uidSet(filter.batchUids),
+    enqueued: boundsOf(filter.afterEnqueuedAt, filter.beforeEnqueuedAt),
+    started: boundsOf(filter.afterStartedAt, filter.beforeStartedAt),
+    finished: boundsOf(filter.afterFinishedAt, filter.beforeFinishedAt),
+  };
+}
+
+/** Some conditions alone. All objects have the same fields in the same order, which keeps loops over them fast. */
+export function only(part: Partial<Conditions>): Conditions {
+  return {
+    uids: part.uids ?? null,
+    status: part.status ?? null,
+    type: part.type ?? null,
+    index: part.index ?? null,
+    visible: part.visible ?? null,
+    canceledBy: part.canceledBy ?? null,
+    batchUid: part.batchUid ?? null,
+    enqueued: part.enqueued ?? null,
+    started: part.started ?? null,
+    finished: part.finished ?? null,
+  };
+}
+
+function bitsOf(codes: readonly number[] | undefined): number | null {
+  return codes === undefined ? null : codes.reduce((bits, code) => bits | (1 << code), 0);
+}
+
+function namedMask(table: TaskTable, uids: readonly string[]): IndexMask {
+  const mask = new Uint8Array(INDEX_MASK_BASE + table.indexNumberCount);
+  for (const uid of uids) {
+    const number = table.indexNumber(uid);
+    if (number !== undefined) mask[INDEX_MASK_BASE + number] = 1;
+  }
+  return mask;
+}
+
+function visibleMask(table: TaskTable, visible: (uid: string) => boolean): IndexMask {
+  const mask = new Uint8Array(INDEX_MASK_BASE + table.indexNumberCount);
+  for (let n = 0; n < table.indexNumberCount; n++) {
+    mask[INDEX_MASK_BASE + n] = visible(table.indexName(n)!) ? 1 : 0;
+  }
+  return mask;
+}
+
+function uidSet(values: readonly number[] | undefined): UidSet | null {
+  if (values === undefined) return null;
+  // NONE stands for "no value" in the columns and is no uid that a task could have.
+  const uids = values.filter((value) => value !== NONE);
+  if (uids.length === 0) return { min: 0, span: -1, bits: new Uint32Array(1) };
+  // As 32-bit integers, with which the engine of JavaScript computes faster.
+  const min = uids.reduce((a, b) => Math.min(a, b)) >>> 0;
+  const span = (uids.reduce((a, b) => Math.max(a, b)) - min) >>> 0;
+  const bits = new Uint32Array((span >>> 5) + 2);
+  for (const uid of uids) bits[(uid - min) >>> 5]! |= 1 << ((uid - min) & 31);
+  return { min, span, bits };
+}
+
+function uidMask(uids: readonly number[] | undefined, end: number): Uint8Array | null {
+  if (uids === undefined) return null;
+  const mask = new Uint8Array(end + 1);
+  for (const uid of uids) if (uid < end) mask[uid + 1] = 1;
+  return mask;
+}
+
+function boundsOf(after: number | undefined, before: number | undefined): Bounds | null {
+  if (after === undefined && before === undefined) return null;
+  return { after: after ?? -Infinity, before: before ?? Infinity };
+}

@@ -1,0 +1,408 @@
+import type { Bounds } from './batch-dates.ts';
+import { TASKS_PER_CHUNK, TYPE_CODES } from './task-chunk.ts';
+import {
+  type Conditions,
+  INDEX_MASK_BASE,
+  type IndexMask,
+  type TaskTable,
+  type UidSet,
+} from './task-conditions.ts';
+import {
+  CHUNK_PLANE_WORDS,
+  PLANE_WORDS,
+  SPAN,
+  SPAN_NUMBERS,
+  STATUS_PLANES,
+  type TaskDigest,
+  TRAIT,
+  TYPE_PLANES,
+} from './task-digest.ts';
+import { SEVERAL } from './task-runs.ts';
+
+/** What is known of a chunk: `LEFT`, unless none of its tasks meets the conditions, and those that not all meet. */
+const LEFT = 1;
+const STATUS = 2;
+const TYPE = 4;
+const ENQUEUED = 8;
+const UIDS = 16;
+const STARTED = 32;
+const FINISHED = 64;
+const INDEX = 128;
+const BATCH = 256;
+const CANCELED_BY = 512;
+/** Checked for each task, for each batch of the queue, and for each run. */
+const BY_TASK = STATUS | TYPE | ENQUEUED | UIDS;
+const BY_DATES = STARTED | FINISHED | BATCH;
+const BY_RUN = INDEX | BY_DATES | CANCELED_BY;
+
+// Of the chunk that is being looked at. Constants of the module, because the compiler then knows their lengths.
+
+/** A bit per task that is left, at its place among the runs. */
+const bits = new Int32Array(PLANE_WORDS);
+/** 1 for each run that passes. */
+const passes = new Uint8Array(TASKS_PER_CHUNK);
+/** A bit at the first task of each run that passes when the one before does not, or the other way round. */
+const turns = new Int32Array(PLANE_WORDS);
+
+/**
+ * The tasks that meet all conditions. Most chunks are decided whole, by what their tasks have in common. In the
+ * others statuses and types are a few operations on words of bits. The index, the batch and the cancelation are
+ * checked once per run of tasks, and so is what came out of the dates, which are checked once per batch of the whole
+ * queue. Nothing is done per task but for the few chunks where a range of `enqueuedAt` begins or ends.
+ */
+export class Selection {
+  /** Per chunk. */
+  readonly #known: Uint16Array;
+  /** Bit per task, at its place among the runs of its chunk. */
+  readonly #uids: Int32Array | null;
+  readonly #index: IndexMask | null;
+  /** 1 at the place of each batch that passes. */
+  readonly #batches: Uint8Array | null;
+  readonly #table: TaskTable;
+  readonly #digest: TaskDigest;
+  readonly #conditions: Conditions;
+
+  constructor(table: TaskTable, conditions: Conditions) {
+    const { digest } = table;
+    digest.refresh();
+    this.#table = table;
+    this.#digest = digest;
+    this.#conditions = conditions;
+    const { statuses, types, spans } = digest;
+    const { uids, status, type, index, visible, canceledBy, batchUid } = conditions;
+    const { enqueued, started, finished } = conditions;
+    const known = new Uint16Array(table.chunks.length);
+    this.#known = known;
+    for (let n = 0; n < known.length; n++) known[n] = statuses[n] === 0 ? 0 : LEFT;
+    this.#uids = uids === null ? null : this.#decideUids(uids);
+    if (status !== null) decideCodes(known, statuses, status, STATUS);
+    if (type !== null) decideCodes(known, types, type, TYPE);
+    if (enqueued !== null) decideTimes(known, spans, SPAN.enqueued, enqueued, ENQUEUED);
+    if (started !== null) decideTimes(known, spans, SPAN.started, started, STARTED);
+    if (finished !== null) decideTimes(known, spans, SPAN.finished, finished, FINISHED);
+    if (batchUid !== null) decideSet(known, spans, SPAN.batchUid, batchUid, BATCH);
+    if (canceledBy !== null) decideCanceled(known, spans, CANCELED_BY);
+    this.#index =
+      index === null || visible === null
+        ? ((index ?? visible)?.slice() ?? null)
+        : index.map((passes, at) => passes & visible[at]!);
+    if (this.#index !== null) {
+      for (let n = 0; n < known.length; n++) if (known[n] !== 0) known[n]! |= INDEX;
+    }
+    this.#batches = null;
+    const { dates } = digest.runs;
+    if (known.some((what) => (what & BY_DATES) !== 0)) {
+      this.#batches = dates.passing(started, finished);
+      if (batchUid !== null) {
+        dates.keepUids(this.#batches, batchUid.min, batchUid.span, batchUid.bits);
+      }
+    }
+  }
+
+  #decideUids(uids: readonly number[]): Int32Array {
+    const known = this.#known;
+    const { rank } = this.#digest.runs;
+    const wanted = new Int32Array(known.length * PLANE_WORDS);
+    const chunks = new Uint8Array(known.length);
+    for (const uid of uids) {
+      const number = Math.floor(uid / TASKS_PER_CHUNK);
+      if (number >= known.length) continue;
+      const place = rank[uid]!;
+      wanted[number * PLANE_WORDS + (place >> 5)]! |= 1 << (place & 31);
+      chunks[number] = 1;
+    }
+    for (let n = 0; n < known.length; n++) {
+      if (chunks[n] === 0) known[n] = 0;
+      else if (known[n] !== 0) known[n]! |= UIDS;
+    }
+    return wanted;
+  }
+
+  /** Number of tasks left in a chunk. */
+  count(number: number): number {
+    const known = this.#known[number]!;
+    if (known === 0) return 0;
+    this.#select(number, known);
+    return countBits();
+  }
+
+  /** Positions of the tasks left in a chunk, ascending. */
+  positions(number: number): number[] {
+    const known = this.#known[number]!;
+    const positions: number[] = [];
+    if (known === 0) return positions;
+    this.#select(number, known);
+    const { rank } = this.#digest.runs;
+    const first = number * TASKS_PER_CHUNK;
+    for (let i = 0; i < TASKS_PER_CHUNK; i++) {
+      const place = rank[first + i]!;
+      if (((bits[place >> 5]! >>> (place & 31)) & 1) === 1) positions.push(i);
+    }
+    return positions;
+  }
+
+  /** Puts `bit` at the batch of each task left in a chunk. */
+  markBatches(number: number, batches: Uint16Array, bit: number): void {
+    const known = this.#known[number]!;
+    if (known === 0) return;
+    const { at, count, start, batchUid } = this.#digest.runs;
+    const begin = at[number]!;
+    const runs = count[number]!;
+    const byTask = (known & BY_TASK) !== 0;
+    if (byTask) this.#select(number, known);
+    else this.#pass(number, known);
+    for (let r = 0; r < runs; r++) {
+      const end = r + 1 < runs ? start[begin + r + 1]! : TASKS_PER_CHUNK;
+      const passing = byTask ? anyIn(start[begin + r]!, end) : passes[r] === 1;
+      const batch = batchUid[begin + r]!;
+      if (passing && batch < batches.length) batches[batch]! |= bit;
+    }
+  }
+
+  /** Makes `bits` the tasks left in a chunk. */
+  #select(number: number, known: number): void {
+    const { planes, statuses, types } = this.#digest;
+    const { status, type } = this.#conditions;
+    const plane = number * CHUNK_PLANE_WORDS;
+    loadBits(planes, plane);
+    if ((known & UIDS) !== 0) keepBits(this.#uids!, number * PLANE_WORDS);
+    if ((known & STATUS) !== 0) {
+      keepCodes(planes, plane + STATUS_PLANES * PLANE_WORDS, statuses[number]!, status!);
+    }
+    if ((known & TYPE) !== 0) {
+      keepCodes(planes, plane + TYPE_PLANES * PLANE_WORDS, types[number]!, type!);
+    }
+    if ((known & ENQUEUED) !== 0) this.#keepEnqueued(number);
+    if ((known & BY_RUN) !== 0) {
+      const { at, count, start } = this.#digest.runs;
+      this.#pass(number, known);
+      keepRuns(start, at[number]!, count[number]!);
+    }
+  }
+
+  #keepEnqueued(number: number): void {
+    const { after, before } = this.#conditions.enqueued!;
+    const { enqueuedAt } = this.#table.chunks[number]!;
+    const { rank } = this.#digest.runs;
+    for (let i = 0; i < TASKS_PER_CHUNK; i++) {
+      const time = enqueuedAt[i]!;
+      const place = rank[number * TASKS_PER_CHUNK + i]!;
+      if (!(time > after && time < before)) bits[place >> 5]! &= ~(1 << (place & 31));
+    }
+  }
+
+  /** Makes `passes` the runs that meet what is checked by run. */
+  #pass(number: number, known: number): void {
+    const { at, count, index, place, canceledBy } = this.#digest.runs;
+    const begin = at[number]!;
+    const runs = count[number]!;
+    const batches = (known & BY_DATES) === 0 ? null : this.#batches!;
+    if ((known & INDEX) !== 0) {
+      const mask = this.#index!;
+      if ((this.#digest.traits[number]! & TRAIT.linked) !== 0) this.#maskLinked(number, mask);
+      if (batches === null) passIndexes(index, begin, runs, mask);
+      else passIndexesAndBatches(index, place, begin, runs, mask, batches);
+    } else if (batches !== null) passBatches(place, begin, runs, batches);
+    else passes.fill(1, 0, runs);
+    if ((known & CANCELED_BY) !== 0) {
+      keepCanceled(canceledBy, begin, runs, this.#conditions.canceledBy!);
+    }
+  }
+
+  /** Puts the tasks of several indexes into the part of the mask that is theirs, by their position in the chunk. */
+  #maskLinked(number: number, mask: IndexMask): void {
+    const { at, count, index } = this.#digest.runs;
+    const { type } = this.#table.chunks[number]!;
+    const begin = at[number]!;
+    const runs = count[number]!;
+    for (let r = 0; r < runs; r++) {
+      const own = index[begin + r]!;
+      if (own > SEVERAL) continue;
+      const i = SEVERAL - own;
+      const numbers = this.#table.linked.get(number * TASKS_PER_CHUNK + i)!;
+      mask[own + INDEX_MASK_BASE] = this.#meetsIndexes(type[i]!, numbers) ? 1 : 0;
+    }
+  }
+
+  /** For a task of several indexes. */
+  #meetsIndexes(type: number, numbers: readonly number[]): boolean {
+    const { index, visible } = this.#conditions;
+    if (index !== null) {
+      // A swap is found by the filter only when all its indexes are named; a renaming by either.
+      const asked = countIn(index, numbers);
+      if (asked === 0 || (type === SWAP && asked < numbers.length)) return false;
+    }
+    return visible === null || countIn(visible, numbers) === numbers.length;
+  }
+}
+
+const SWAP = TYPE_CODES.indexSwap;
+
+function countIn(mask: IndexMask, numbers: readonly number[]): number {
+  let count = 0;
+  for (const number of numbers) count += mask[number + INDEX_MASK_BASE] ?? 0;
+  return count;
+}
+
+// Each decides chunks: takes those away in which no task passes, and notes the condition where not all do.
+
+function decideCodes(known: Uint16Array, present: Uint32Array, wanted: number, what: number): void {
+  for (let n = 0; n < known.length; n++) {
+    if ((present[n]! & wanted) === 0) known[n] = 0;
+    else if (known[n] !== 0 && (present[n]! & ~wanted) !== 0) known[n]! |= what;
+  }
+}
+
+function decideTimes(
+  known: Uint16Array,
+  spans: Float64Array,
+  span: number,
+  { after, before }: Bounds,
+  what: number,
+): void {
+  for (let n = 0; n < known.length; n++) {
+    const min = spans[n * SPAN_NUMBERS + span]!;
+    const max = spans[n * SPAN_NUMBERS + span + 1]!;
+    // Without some of the dates the least is -Infinity, which is within no bounds.
+    if (!(max > after && min < before)) known[n] = 0;
+    else if (known[n] !== 0 && !(min > after && max < before)) known[n]! |= what;
+  }
+}
+
+function decideSet(
+  known: Uint16Array,
+  spans: Float64Array,
+  at: number,
+  { min, span }: UidSet,
+  what: number,
+): void {
+  for (let n = 0; n < known.length; n++) {
+    const first = spans[n * SPAN_NUMBERS + at]!;
+    const last = spans[n * SPAN_NUMBERS + at + 1]!;
+    if (!(first <= min + span && min <= last)) known[n] = 0;
+    else if (known[n] !== 0) known[n]! |= what;
+  }
+}
+
+/** Only where some tasks were canceled. */
+function decideCanceled(known: Uint16Array, spans: Float64Array, what: number): void {
+  for (let n = 0; n < known.length; n++) {
+    if (spans[n * SPAN_NUMBERS + SPAN.canceledBy]! === Infinity) known[n] = 0;
+    else if (known[n] !== 0) known[n]! |= what;
+  }
+}
+
+/** Position of the lowest bit. REQUIRES: there is one. */
+function lowest(word: number): number {
+  return 31 - Math.clz32(word & -word);
+}
+
+function bitCount(word: number): number {
+  let n = word - ((word >>> 1) & 0x5555_5555);
+  n = (n & 0x3333_3333) + ((n >>> 2) & 0x3333_3333);
+  return Math.imul((n + (n >>> 4)) & 0x0f0f_0f0f, 0x0101_0101) >>> 24;
+}
+
+/**
+ * From planes to tasks. Either the planes that pass are joined or the others taken away, whatever are fewer.
+ * @param first word at which the plane of code 0 begins
+ * @param present bit per code that occurs in the chunk
+ * @param wanted bit per code that passes
+ */
+function keepCodes(planes: Int32Array, first: number, present: number, wanted: number): void {
+  const passing = present & wanted;
+  const failing = present & ~wanted;
+  if (bitCount(failing) <= bitCount(passing)) {
+    for (let left = failing; left !== 0; left &= left - 1) {
+      const plane = first + lowest(left) * PLANE_WORDS;
+      for (let w = 0; w < PLANE_WORDS; w++) bits[w]! &= ~planes[plane + w]!;
+    }
+    return;
+  }
+  for (let w = 0; w < PLANE_WORDS; w++) {
+    let any = 0;
+    for (let left = passing; left !== 0; left &= left - 1) {
+      any |= planes[first + lowest(left) * PLANE_WORDS + w]!;
+    }
+    bits[w]! &= any;
+  }
+}
+
+// What is done for every run is in functions of its own: small ones stay compiled when those around them meet a
+// filter of a new kind. No branch depends on what passes, which is seldom predictable.
+
+function passIndexes(index: Int32Array, begin: number, runs: number, mask: IndexMask): void {
+  for (let r = 0; r < runs; r++) passes[r] = mask[index[begin + r]! + INDEX_MASK_BASE]!;
+}
+
+function passBatches(place: Int32Array, begin: number, runs: number, batches: Uint8Array): void {
+  for (let r = 0; r < runs; r++) passes[r] = batches[place[begin + r]!]!;
+}
+
+function passIndexesAndBatches(
+  index: Int32Array,
+  place: Int32Array,
+  begin: number,
+  runs: number,
+  mask: IndexMask,
+  batches: Uint8Array,
+): void {
+  for (let r = 0; r < runs; r++) {
+    passes[r] = mask[index[begin + r]! + INDEX_MASK_BASE]! & batches[place[begin + r]!]!;
+  }
+}
+
+function keepCanceled(canceledBy: Int32Array, begin: number, runs: number, mask: Uint8Array): void {
+  for (let r = 0; r < runs; r++) passes[r]! &= mask[canceledBy[begin + r]! + 1]!;
+}
+
+/** Takes the bits of those runs away that do not pass: marks where passing begins and ends, then fills between. */
+function keepRuns(start: Uint8Array, begin: number, runs: number): void {
+  for (let w = 0; w < PLANE_WORDS; w++) turns[w] = 0;
+  let before = 0;
+  for (let r = 0; r < runs; r++) {
+    const passing = passes[r]!;
+    const first = start[begin + r]!;
+    turns[first >> 5]! ^= (passing ^ before) << (first & 31);
+    before = passing;
+  }
+  let carry = 0;
+  for (let w = 0; w < PLANE_WORDS; w++) {
+    let word = turns[w]!;
+    word ^= word << 1;
+    word ^= word << 2;
+    word ^= word << 4;
+    word ^= word << 8;
+    word ^= word << 16;
+    word ^= carry;
+    carry = word >> 31;
+    bits[w]! &= word;
+  }
+}
+
+function loadBits(from: Int32Array, first: number): void {
+  for (let w = 0; w < PLANE_WORDS; w++) bits[w] = from[first + w]!;
+}
+
+function keepBits(from: Int32Array, first: number): void {
+  for (let w = 0; w < PLANE_WORDS; w++) bits[w]! &= from[first + w]!;
+}
+
+/** Number of bits that are left. */
+function countBits(): number {
+  let count = 0;
+  for (let w = 0; w < PLANE_WORDS; w++) count += bitCount(bits[w]!);
+  return count;
+}
+
+/** Whether some bit of [begin, end) is left. REQUIRES: it is not empty. */
+function anyIn(begin: number, end: number): boolean {
+  const first = begin >> 5;
+  const last = (end - 1) >> 5;
+  const high = -1 << (begin & 31);
+  const low = -1 >>> (31 - ((end - 1) & 31));
+  if (first === last) return (bits[first]! & high & low) !== 0;
+  if ((bits[first]! & high) !== 0 || (bits[last]! & low) !== 0) return true;
+  for (let w = first + 1; w < last; w++) if (bits[w] !== 0) return true;
+  return false;
+}
