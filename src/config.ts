@@ -136,7 +136,7 @@ const OPTIONS = {
   'experimental-search-queue-size': {
     kind: 'count',
     initial: '1000',
-    help: 'Searches that may wait.',
+    help: 'Searches that may wait, fewer when working them off would take more than 4 s.',
   },
   'experimental-drop-search-after': {
     kind: 'count',

@@ -1,5 +1,14 @@
 import { ApiError } from '../contract/errors.ts';
 
+/**
+ * A list that would take longer to be worked off is cut, whatever its size: after an overload the server answers as
+ * usual within this time and the searches that run, and nobody waits for an answer that he has given up.
+ */
+const DRAIN_MS_MAX = 4000;
+
+/** The average counts about so many rounds of all permits: few, so that it follows what clients send. */
+const AVERAGED_ROUNDS = 4;
+
 /** See search.md 2.13; the defaults are those of the launch options. */
 interface SearchQueueOptions {
   /** Searches under way at once. */
@@ -24,11 +33,19 @@ interface Waiting {
 /**
  * Lets a bounded number of searches run at once. A freed permit goes to a random one of those that wait,
  * and a random one gives way when too many do: under overload every client has the same chance.
+ *
+ * Too many are more than `waitingMax`, and more than can be run in `DRAIN_MS_MAX`: with a search taking `ms` on
+ * average, a permit is freed every `ms / permits`. The average is that of the searches which ended since some wait;
+ * before a round of all permits has ended, and for as many as there are permits, it decides nothing. So what was slow
+ * before has no say, a first slow search neither, and a server that is not busy never refuses.
  */
 export class SearchQueue {
   readonly #options: Required<SearchQueueOptions>;
   readonly #waiting: Waiting[] = [];
   #running = 0;
+  /** Of the searches that ended since some wait: their number, and their average time in ms. */
+  #ended = 0;
+  #averageMs = 0;
 
   constructor(options: SearchQueueOptions) {
     this.#options = { random: Math.random, now: () => performance.now(), ...options };
@@ -52,11 +69,14 @@ export class SearchQueue {
   }
 
   async #start<T>(search: () => Promise<T>): Promise<T> {
+    const { now } = this.#options;
+    const since = now();
     this.#running++;
     try {
       return await search();
     } finally {
       this.#running--;
+      this.#learn(now() - since);
       this.#startNext();
     }
   }
@@ -64,7 +84,7 @@ export class SearchQueue {
   #wait<T>(search: () => Promise<T>, onGone?: OnGone): Promise<T> {
     const { waitingMax, now } = this.#options;
     if (waitingMax === 0) return Promise.reject(this.#tooMany());
-    if (this.#waiting.length >= waitingMax) this.#takeRandom()!.refuse(this.#tooMany());
+    if (this.#waiting.length >= this.#most()) this.#takeRandom()!.refuse(this.#tooMany());
     return new Promise((resolve, reject) => {
       const waiting: Waiting = {
         since: now(),
@@ -77,6 +97,27 @@ export class SearchQueue {
         if (at >= 0) this.#take(at).refuse(this.#tooMany());
       });
     });
+  }
+
+  /** How many may wait. */
+  #most(): number {
+    const { permits, waitingMax } = this.#options;
+    if (this.#ended < permits) return waitingMax;
+    const inTime = Math.floor((DRAIN_MS_MAX * permits) / Math.max(this.#averageMs, 1e-3));
+    return Math.min(waitingMax, Math.max(permits, inTime));
+  }
+
+  /** A search has ended; those that can no longer be run in time are told so now. */
+  #learn(ms: number): void {
+    if (this.#waiting.length === 0) {
+      this.#ended = 0;
+      return;
+    }
+    const counted = AVERAGED_ROUNDS * this.#options.permits;
+    this.#ended++;
+    const before = this.#ended === 1 ? 0 : this.#averageMs;
+    this.#averageMs = before + (ms - before) / Math.min(this.#ended, counted);
+    while (this.#waiting.length > this.#most()) this.#takeRandom()!.refuse(this.#tooMany());
   }
 
   #startNext(): void {
@@ -105,7 +146,7 @@ export class SearchQueue {
   #tooMany(): ApiError {
     return new ApiError(
       'too_many_search_requests',
-      `Too many search requests are running at the same time: ${this.#options.waitingMax} are waiting already. ` +
+      `Too many search requests are running at the same time: ${this.#most()} are waiting already. ` +
         'Retry after 10 s.',
     );
   }

@@ -133,6 +133,108 @@ describe('the search queue', () => {
     assert.deepEqual([queue.running, queue.waiting], [0, 0]);
   });
 
+  describe('bounded by the time that the list takes', () => {
+    /** A queue with two permits, both taken, and `count` that wait; each search that ends has taken `ms`. */
+    function busy(count: number): {
+      queue: SearchQueue;
+      searches: Searches;
+      refused: string[];
+      add: (name: string) => void;
+      endOne: (ms: number) => Promise<void>;
+    } {
+      const queue = queueOf({ permits: 2, waitingMax: 1000 });
+      const searches = new Searches();
+      const refused: string[] = [];
+      const startedAt = new Map<string, number>();
+      let ended = 0;
+      const add = (name: string): void => {
+        const run = searches.of(name);
+        const timed = (): Promise<string> => {
+          startedAt.set(name, now);
+          return run();
+        };
+        queue.run(timed).catch(() => refused.push(name));
+      };
+      for (let n = 0; n < count + 2; n++) add(String(n));
+      const endOne = async (ms: number): Promise<void> => {
+        const name = searches.started[ended++]!;
+        now = startedAt.get(name)! + ms;
+        await searches.end(name);
+      };
+      return { queue, searches, refused, add, endOne };
+    }
+
+    it('keeps what two permits can do in 4 s', async () => {
+      const { queue, refused, endOne } = busy(500);
+      await endOne(100);
+      assert.equal(queue.waiting, 499, 'one search tells nothing');
+      await endOne(100);
+      // 100 ms each on two permits: 80 in 4 s, one of which has got the permit.
+      assert.equal(queue.waiting, 79);
+      assert.equal(refused.length, 500 - 81);
+    });
+
+    it('refuses a waiting one for each that comes then', async () => {
+      const { queue, refused, add, endOne } = busy(500);
+      await endOne(100);
+      await endOne(100);
+      const before = refused.length;
+      add('next');
+      assert.equal(queue.waiting, 80);
+      add('last');
+      await null;
+      await null;
+      assert.equal(queue.waiting, 80);
+      assert.equal(refused.length, before + 1);
+      assert.ok(!refused.includes('last'));
+    });
+
+    it('follows searches that become fast again', async () => {
+      const { queue, refused, add, endOne } = busy(500);
+      await endOne(100);
+      await endOne(100);
+      for (let n = 0; n < 40; n++) await endOne(1);
+      const before = refused.length;
+      for (let n = 0; n < 500; n++) add(`more ${n}`);
+      await null;
+      await null;
+      assert.equal(refused.length, before);
+      assert.ok(queue.waiting > 500);
+    });
+
+    it('lets as many wait as may run, however slow they are', async () => {
+      const { queue, add, endOne } = busy(10);
+      await endOne(60_000);
+      await endOne(60_000);
+      assert.equal(queue.waiting, 1);
+      add('next');
+      assert.equal(queue.waiting, 2);
+    });
+
+    it('forgets how slow searches were once none waits', async () => {
+      const { queue, refused, add, endOne } = busy(2);
+      for (let n = 0; n < 4; n++) await endOne(10_000);
+      assert.deepEqual([queue.running, queue.waiting], [0, 0]);
+      for (let n = 0; n < 500; n++) add(`new ${n}`);
+      await null;
+      await null;
+      assert.deepEqual(refused, []);
+      assert.equal(queue.waiting, 498);
+    });
+
+    it('does not let a longer list than asked for', async () => {
+      const queue = queueOf({ permits: 1, waitingMax: 2 });
+      const searches = new Searches();
+      const refused: string[] = [];
+      for (const name of ['a', 'b', 'c', 'd', 'e']) {
+        queue.run(searches.of(name)).catch(() => refused.push(name));
+      }
+      await searches.end('a');
+      assert.equal(refused.length, 2);
+      assert.equal(queue.waiting, 1);
+    });
+  });
+
   it('frees the permit of a search that fails', async () => {
     const queue = queueOf();
     await assert.rejects(
