@@ -177,6 +177,8 @@ export class TaskStore implements TaskTable {
   #sweeping: Promise<void> | null = null;
   #sweepTimer: NodeJS.Timeout | null = null;
   #closed = false;
+  /** Batch uids that were taken back while a later one was in use. */
+  readonly #freed = new Set<number>();
 
   constructor(store: Store, payloadDir: string, clock: Clock) {
     this.#store = store;
@@ -411,7 +413,7 @@ export class TaskStore implements TaskTable {
     });
   }
 
-  /** Takes `begin` back: the tasks wait again, and the batch uid is free. */
+  /** Takes `begin` back: the tasks wait again, and the batch uid is free unless a later one is in use. */
   async rollBack(batchUid: number, uids: readonly number[]): Promise<void> {
     return this.#change(() => this.#unmark(batchUid, uids));
   }
@@ -422,9 +424,8 @@ export class TaskStore implements TaskTable {
       this.digest.changed(Math.floor(uid / TASKS_PER_CHUNK));
       this.#uncountInBatch(batchUid);
     }
-    if (this.nextBatchUid === batchUid + 1 && this.batchTasks[batchUid] === 0) {
-      this.nextBatchUid = batchUid;
-    }
+    this.#freed.add(batchUid);
+    while (this.#freed.delete(this.nextBatchUid - 1)) this.nextBatchUid--;
   }
 
   /**

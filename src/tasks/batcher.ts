@@ -44,6 +44,14 @@ export interface PendingTasks {
   ofIndex(indexUid: string): Iterable<PendingTask>;
 }
 
+/** The same, as far as it concerns what may run beside a batch. */
+export interface PendingBeside extends PendingTasks {
+  /** The lowest uid of the tasks that belong to several indexes or to none; Infinity without one. */
+  firstOfSeveral(): number;
+  /** Indexes whose first waiting task changes documents, in the order of the uids of these tasks. */
+  documentsFirst(): Iterable<string>;
+}
+
 export interface KnownIndexes {
   /** undefined: no such index; null: it has no primary key yet. */
   primaryKey(indexUid: string): string | null | undefined;
@@ -90,6 +98,53 @@ export function nextBatch(
     return single('indexSwap', null, { uid: first.uid, type: 'indexSwap' });
   }
   return indexBatch(first.indexUid, pending, indexes.primaryKey(first.indexUid), limits);
+}
+
+/** Batches that others may run beside: they may take long, and only ever touch their index. */
+export function leavesRoom({ kind }: Batch): boolean {
+  return kind === 'settings' || kind === 'clearAndSettings';
+}
+
+/**
+ * What may run beside a batch that leaves room: changes of documents of another index. The order between tasks that
+ * could tell stays what it is: nothing runs before a task that concerns other tasks or everything, and nothing beyond
+ * one that belongs to several indexes.
+ * @param running its tasks count as waiting still
+ * @returns null when nothing may
+ */
+export function nextBatchBeside(
+  running: Batch,
+  pending: PendingBeside,
+  indexes: KnownIndexes,
+  limits: BatchLimits,
+): Batch | null {
+  if (GLOBAL.some(({ type }) => pending.ofType(type).length > 0)) return null;
+  const end = pending.firstOfSeveral();
+  let cut = false;
+  const before: PendingTasks = {
+    count: pending.count - running.uids.length,
+    ofType: (type) => pending.ofType(type),
+    first: () => null,
+    *ofIndex(indexUid) {
+      cut = false;
+      for (const task of pending.ofIndex(indexUid)) {
+        if (task.uid > end) {
+          cut = true;
+          return;
+        }
+        yield task;
+      }
+    },
+  };
+  for (const indexUid of pending.documentsFirst()) {
+    if (indexUid === running.indexUid) continue;
+    const batch = indexBatch(indexUid, before, indexes.primaryKey(indexUid), limits);
+    if (batch === null) return null;
+    if (batch.kind !== 'documents' && batch.kind !== 'clear') continue;
+    if (cut) batch.strategy = `ended before task ${end}: it is about several indexes`;
+    return batch;
+  }
+  return null;
 }
 
 function single(

@@ -1,19 +1,21 @@
 import type { TaskType } from '../contract/tasks.ts';
 import { FLAG } from '../store/task-chunk.ts';
 import type { TaskRecord, TaskStore } from '../store/task-store.ts';
-import type { PendingTasks } from './batcher.ts';
-import { type PendingTask, pendingTask } from './task.ts';
+import type { PendingBeside } from './batcher.ts';
+import { kindOf, type PendingTask, pendingTask, type TaskKind } from './task.ts';
 
 /**
  * The waiting tasks, in the orders in which the batcher asks for them. Uids only: a million of them are
  * 8 MB, and everything else is read from the columns when needed.
  */
-export class Pending implements PendingTasks {
+export class Pending implements PendingBeside {
   readonly #store: TaskStore;
   readonly #byType = new Map<TaskType, UidQueue>();
   readonly #byIndex = new Map<string, UidQueue>();
   /** Swaps of nothing. */
   readonly #ofNoIndex = new UidQueue();
+  /** Of several indexes, and those of none. */
+  readonly #ofSeveral = new UidQueue();
   #count = 0;
 
   constructor(store: TaskStore) {
@@ -30,6 +32,7 @@ export class Pending implements PendingTasks {
     this.#byType.clear();
     this.#byIndex.clear();
     this.#ofNoIndex.clear();
+    this.#ofSeveral.clear();
     this.#count = 0;
     for (const uid of this.#store.enqueued()) this.add(this.#store.record(uid)!);
   }
@@ -57,9 +60,11 @@ export class Pending implements PendingTasks {
   #queuesOf({ uid, type, indexUid, flags }: TaskRecord): UidQueue[] {
     if (indexUid === null && type !== 'indexSwap') return [queueIn(this.#byType, type)];
     if ((flags & FLAG.linked) === 0) {
-      return [indexUid === null ? this.#ofNoIndex : queueIn(this.#byIndex, indexUid)];
+      if (indexUid === null) return [this.#ofNoIndex, this.#ofSeveral];
+      return [queueIn(this.#byIndex, indexUid)];
     }
-    return [...new Set(this.#store.indexesOf(uid))].map((name) => queueIn(this.#byIndex, name));
+    const names = new Set(this.#store.indexesOf(uid));
+    return [this.#ofSeveral, ...[...names].map((name) => queueIn(this.#byIndex, name))];
   }
 
   ofType(type: TaskType): readonly number[] {
@@ -77,6 +82,21 @@ export class Pending implements PendingTasks {
     return first;
   }
 
+  firstOfSeveral(): number {
+    return this.#ofSeveral.first() ?? Infinity;
+  }
+
+  documentsFirst(): string[] {
+    const found: { uid: number; indexUid: string }[] = [];
+    for (const [indexUid, queue] of this.#byIndex) {
+      const uid = queue.first();
+      if (uid === undefined) continue;
+      const { type, flags } = this.#store.record(uid)!;
+      if (DOCUMENT_KINDS.has(kindOf(type, flags))) found.push({ uid, indexUid });
+    }
+    return found.sort((a, b) => a.uid - b.uid).map(({ indexUid }) => indexUid);
+  }
+
   *ofIndex(indexUid: string): Generator<PendingTask> {
     for (const uid of this.#byIndex.get(indexUid)?.toArray() ?? []) {
       yield pendingTask(this.#store.record(uid)!, () => {
@@ -86,6 +106,13 @@ export class Pending implements PendingTasks {
     }
   }
 }
+
+const DOCUMENT_KINDS: ReadonlySet<TaskKind> = new Set<TaskKind>([
+  'add',
+  'deleteIds',
+  'deleteFilter',
+  'clear',
+]);
 
 function queueIn<K>(queues: Map<K, UidQueue>, key: K): UidQueue {
   let queue = queues.get(key);

@@ -110,7 +110,8 @@ export class TaskQueue {
   }
 
   #batch(uid: number): BatchView | undefined {
-    if (uid === this.#scheduler.runningBatchUid) return this.#scheduler.runningView();
+    const running = this.#scheduler.runningView(uid);
+    if (running !== undefined) return running;
     const row = this.#store.batch(uid);
     return row === undefined ? undefined : batchView(uid, row);
   }

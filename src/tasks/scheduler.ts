@@ -4,7 +4,15 @@ import { BatchCanceled } from '../engine/errors.ts';
 import type { IndexEntry, IndexRecord, IndexRegistry } from '../engine/registry.ts';
 import type { TaskStore } from '../store/task-store.ts';
 import { runsOf } from '../store/task-store.ts';
-import { type Batch, type BatchKind, type BatchLimits, nextBatch } from './batcher.ts';
+import {
+  type Batch,
+  type BatchKind,
+  type BatchLimits,
+  type KnownIndexes,
+  leavesRoom,
+  nextBatch,
+  nextBatchBeside,
+} from './batcher.ts';
 import { BatchDetails, detailsOf } from './details.ts';
 import type { Pending } from './pending.ts';
 import { Progress } from './progress.ts';
@@ -51,7 +59,6 @@ export interface SchedulerOptions {
 
 interface Running {
   batch: Batch;
-  batchUid: number;
   startedAt: number;
   progress: Progress;
   cancel: CancelSwitch;
@@ -63,6 +70,10 @@ interface Running {
  *   idle -> (wake) choose -> begin (in memory) -> run -> finish (one transaction) -> choose ...
  *                                                  \-> canceled: rolled back -> choose
  *
+ * While a change of settings runs, which may rebuild an index for minutes, batches of documents of other indexes run
+ * beside it, one at a time; see `nextBatchBeside`. The loop goes on when both have ended, so nothing else ever runs
+ * at the same time as another batch.
+ *
  * A batch on an index is committed twice: by the engine, which remembers its outcome, then by the store.
  * `recover` finishes at start what a crash left between the two, so a task is applied exactly once.
  */
@@ -72,12 +83,15 @@ export class Scheduler {
   readonly #registry: IndexRegistry;
   readonly #options: SchedulerOptions;
   readonly #runners: Partial<Record<BatchKind, Runner>>;
-  #running: Running | null = null;
+  /** By batch uid: none, one, or a change of settings and what runs beside it. */
+  readonly #running = new Map<number, Running>();
   #loop: Promise<void> | null = null;
   #awake = false;
   #started = false;
   #stopping = false;
-  #endPause: (() => void) | null = null;
+  readonly #pauses = new Set<() => void>();
+  /** Ends the waiting for something that may run beside. */
+  #nudge: (() => void) | null = null;
   /** Registers the deletion of these tasks. Set by the queue. */
   prune: ((matched: number[], originalFilter: string) => Promise<unknown>) | null = null;
 
@@ -105,17 +119,19 @@ export class Scheduler {
   wake(): void {
     if (this.#options.limits.tasks === 0 || !this.#started || this.#stopping) return;
     this.#awake = true;
+    this.#nudge?.();
     this.#loop ??= this.#run().finally(() => {
       this.#loop = null;
       if (this.#awake && !this.#stopping) this.wake();
     });
   }
 
-  /** Rolls the running batch back, unless it is just ending, and stops. */
+  /** Rolls the running batches back, unless they are just ending, and stops. */
   async stop(): Promise<void> {
     this.#stopping = true;
-    this.#running?.cancel.turnOn();
-    this.#endPause?.();
+    for (const { cancel } of this.#running.values()) cancel.turnOn();
+    for (const end of this.#pauses) end();
+    this.#nudge?.();
     await this.#loop;
   }
 
@@ -124,24 +140,21 @@ export class Scheduler {
     while (this.#loop !== null) await this.#loop;
   }
 
-  /** Asks the running batch to stop when one of these tasks is in it. */
+  /** Asks the running batches to stop that have one of these tasks. */
   cancelRunning(uids: readonly number[]): void {
-    const { batch, cancel } = this.#running ?? {};
-    // A cancelation that runs is past stopping: it takes no time.
-    if (batch === undefined || batch.kind === 'taskCancelation') return;
-    const running = new Set(batch.uids);
-    if (uids.some((uid) => running.has(uid))) cancel!.turnOn();
+    for (const { batch, cancel } of this.#running.values()) {
+      // A cancelation that runs is past stopping: it takes no time.
+      if (batch.kind === 'taskCancelation') continue;
+      const running = new Set(batch.uids);
+      if (uids.some((uid) => running.has(uid))) cancel.turnOn();
+    }
   }
 
-  get runningBatchUid(): number | null {
-    return this.#running?.batchUid ?? null;
-  }
-
-  /** The running batch as the API shows it. */
-  runningView(): BatchView | undefined {
-    const running = this.#running;
-    if (running === null) return undefined;
-    const { batch, batchUid, startedAt, progress } = running;
+  /** A running batch as the API shows it; undefined when no such batch runs. */
+  runningView(batchUid: number): BatchView | undefined {
+    const running = this.#running.get(batchUid);
+    if (running === undefined) return undefined;
+    const { batch, startedAt, progress } = running;
     const details = new BatchDetails();
     const types: Record<string, number> = {};
     const indexUids: Record<string, number> = {};
@@ -176,13 +189,10 @@ export class Scheduler {
       this.#awake = false;
       try {
         await this.#pruneQueue();
-        const batch = nextBatch(
-          this.#pending,
-          { primaryKey: (uid) => this.#registry.get(uid)?.summary.primaryKey },
-          this.#options.limits,
-        );
+        const batch = nextBatch(this.#pending, this.#indexes, this.#options.limits);
         if (batch === null) return;
-        await this.#runBatch(batch);
+        if (leavesRoom(batch)) await this.#runWithRoom(batch);
+        else await this.#runBatch(batch);
       } catch (error) {
         this.#options.log('the scheduler failed and tries again', error);
         await this.#pause(STORE_RETRY_MS);
@@ -190,13 +200,43 @@ export class Scheduler {
     }
   }
 
+  /** Runs a batch, and beside it what may run. Ends when both have ended. */
+  async #runWithRoom(batch: Batch): Promise<void> {
+    let over = false;
+    const main = this.#runBatch(batch).finally(() => {
+      over = true;
+      this.#nudge?.();
+    });
+    const beside = this.#runBeside(batch, () => over);
+    const [failed] = (await Promise.allSettled([main, beside])).filter(
+      ({ status }) => status === 'rejected',
+    );
+    if (failed !== undefined) throw (failed as PromiseRejectedResult).reason;
+  }
+
+  /** A failure of the store ends it: the loop then waits for what runs, and for the store. */
+  async #runBeside(main: Batch, over: () => boolean): Promise<void> {
+    while (!over() && !this.#stopping) {
+      const batch = nextBatchBeside(main, this.#pending, this.#indexes, this.#options.limits);
+      if (batch !== null) await this.#runBatch(batch);
+      else await new Promise<void>((done) => (this.#nudge = done));
+    }
+    this.#nudge = null;
+  }
+
+  get #indexes(): KnownIndexes {
+    return { primaryKey: (uid) => this.#registry.get(uid)?.summary.primaryKey };
+  }
+
   #pause(ms: number): Promise<void> {
     return new Promise((done) => {
-      const timer = setTimeout(done, ms);
-      this.#endPause = () => {
+      const end = (): void => {
         clearTimeout(timer);
+        this.#pauses.delete(end);
         done();
       };
+      const timer = setTimeout(end, ms);
+      this.#pauses.add(end);
     });
   }
 
@@ -204,7 +244,9 @@ export class Scheduler {
     const { batchUid, startedAt } = await this.#store.begin(batch.uids);
     const progress = new Progress();
     const cancel = new CancelSwitch();
-    this.#running = { batch, batchUid, startedAt, progress, cancel };
+    this.#running.set(batchUid, { batch, startedAt, progress, cancel });
+    // What was asked while the batch was about to begin.
+    if (this.#stopping) cancel.turnOn();
     progress.enter(0, 'processing tasks', 0, 2);
     try {
       let result: RunResult;
@@ -225,7 +267,7 @@ export class Scheduler {
       const trace = progress.trace();
       await this.#finish(batchUid, startedAt, batch.strategy, result, trace);
     } finally {
-      this.#running = null;
+      this.#running.delete(batchUid);
     }
   }
 
@@ -324,8 +366,8 @@ export class Scheduler {
   }
 
   /**
-   * For every index with waiting tasks: when the engine's last batch is the next one of the store and
-   * its tasks still wait, it was committed and not recorded.
+   * For every index with waiting tasks: when the tasks of the engine's last batch still wait, it was committed and
+   * not recorded. That may be two batches, and a later one may have been recorded.
    */
   async #recover(): Promise<void> {
     const waiting = new Set<string>();
@@ -341,7 +383,7 @@ export class Scheduler {
 
   async #recoverIndex(indexUid: string, entry: IndexEntry): Promise<void> {
     const { lastBatch, updatedAt } = entry.handle.state();
-    if (lastBatch === null || lastBatch.batchUid < this.#store.nextBatchUid) return;
+    if (lastBatch === null) return;
     const { batchUid, taskUids, outcome } = lastBatch;
     if (taskUids.length === 0) return;
     if (taskUids.some((uid) => this.#store.record(uid)?.status !== 'enqueued')) return;

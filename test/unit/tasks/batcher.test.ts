@@ -4,7 +4,8 @@ import {
   type Batch,
   type BatchLimits,
   nextBatch,
-  type PendingTasks,
+  nextBatchBeside,
+  type PendingBeside,
 } from '../../../src/tasks/batcher.ts';
 import type { PendingTask, TaskKind } from '../../../src/tasks/task.ts';
 
@@ -23,7 +24,7 @@ const TYPES: Record<TaskKind, TaskType> = {
 type Given = Partial<PendingTask> & { kind?: TaskKind; index?: string; type?: TaskType };
 
 /** Waiting tasks with uids from 0, on index `a` unless said otherwise. */
-function pendingOf(given: readonly Given[]): PendingTasks {
+function pendingOf(given: readonly Given[]): PendingBeside {
   const tasks = given.map((task, uid) => ({
     uid,
     index: 'index' in task ? task.index : 'a',
@@ -48,6 +49,16 @@ function pendingOf(given: readonly Given[]): PendingTasks {
     first: () => {
       const first = tasks.find(({ type }) => !global.has(type));
       return first === undefined ? null : { uid: first.uid, indexUid: first.index ?? null };
+    },
+    firstOfSeveral: () => tasks.find(({ index }) => index === undefined)?.uid ?? Infinity,
+    documentsFirst: () => {
+      const indexes = [...new Set(tasks.map(({ index }) => index))].filter(
+        (one) => one !== undefined,
+      );
+      return indexes.filter((index) => {
+        const { kind } = tasks.find((task) => task.index === index)!;
+        return ['add', 'deleteIds', 'deleteFilter', 'clear'].includes(kind);
+      });
     },
     ofIndex: (index) => tasks.filter((task) => task.index === index && !global.has(task.type)),
   };
@@ -370,5 +381,71 @@ describe('nextBatch', () => {
       const batch = next(adds, undefined, { tasks: 1, bytes: 1 });
       assert.deepEqual(batch?.uids, [0]);
     });
+  });
+});
+
+describe('the batch beside a change of settings', () => {
+  const RUNNING = { kind: 'settings', index: 'a' } as const;
+
+  function beside(given: readonly Given[], limits = NO_LIMITS): Batch | null {
+    const running: Batch = {
+      kind: 'settings',
+      indexUid: 'a',
+      uids: [0],
+      mayCreateIndex: false,
+      strategy: '',
+    };
+    const keys = { primaryKey: () => null };
+    return nextBatchBeside(running, pendingOf([RUNNING, ...given]), keys, limits);
+  }
+
+  it('takes documents of the index whose turn it is, all that wait', () => {
+    const batch = beside([
+      { kind: 'add', index: 'a' },
+      { kind: 'settings', index: 'b' },
+      { kind: 'add', index: 'c' },
+      { kind: 'add', index: 'd' },
+      { kind: 'deleteIds', index: 'c' },
+    ]);
+    assert.deepEqual(batch?.uids, [3, 5]);
+    assert.equal(batch.kind, 'documents');
+    assert.equal(batch.strategy, 'all enqueued tasks of index `c` were taken');
+  });
+
+  it('has taken everything when only the running ones are left', () => {
+    assert.equal(beside([{ kind: 'add', index: 'b' }])?.strategy, 'all enqueued tasks were taken');
+  });
+
+  it('ends before a task of several indexes', () => {
+    const several = { type: 'indexSwap', index: undefined } as unknown as Given;
+    const batch = beside([{ kind: 'add', index: 'b' }, several, { kind: 'add', index: 'b' }]);
+    assert.deepEqual(batch?.uids, [1]);
+    assert.equal(batch.strategy, 'ended before task 2: it is about several indexes');
+    assert.equal(beside([several, { kind: 'add', index: 'b' }]), null);
+  });
+
+  it('is none while tasks wait that concern other tasks or everything', () => {
+    for (const type of ['taskCancelation', 'taskDeletion', 'dumpCreation'] as const) {
+      assert.equal(
+        beside([{ kind: 'add', index: 'b' }, { type, index: undefined } as never]),
+        null,
+      );
+    }
+  });
+
+  it('is none with documents that an index deletion makes void', () => {
+    const batch = beside([
+      { kind: 'add', index: 'b' },
+      { kind: 'indexDeletion', index: 'b' },
+      { kind: 'add', index: 'c' },
+    ]);
+    assert.deepEqual(batch?.uids, [3]);
+  });
+
+  it('keeps to the limits', () => {
+    const two = { tasks: 2, bytes: Infinity };
+    const batch = beside(Array(3).fill({ kind: 'add', index: 'b' }), two);
+    assert.deepEqual(batch?.uids, [1, 2]);
+    assert.equal(batch.strategy, 'limit of 2 tasks per batch reached');
   });
 });

@@ -1,0 +1,69 @@
+/**
+ * A server without HTTP that kills itself while a change of settings and a deletion of documents run, at a moment of
+ * `beside-moments.ts`. Arguments: folder, moment.
+ */
+import { MOMENTS, type Which } from './beside-moments.ts';
+import { add, settings, TestMachine } from './machine.ts';
+
+const [dir, moment] = process.argv.slice(2) as [string, string];
+const SETTINGS_TASK = 2;
+
+/** What has been reached, and who waits for more. */
+const reached = new Set<string>();
+const waiting = new Set<() => void>();
+
+function reach(what: string): void {
+  reached.add(what);
+  for (const look of waiting) look();
+}
+
+function until(what: string): Promise<void> {
+  return new Promise((resolve) => {
+    const look = (): void => {
+      if (!reached.has(what)) return;
+      waiting.delete(look);
+      resolve();
+    };
+    waiting.add(look);
+    look();
+  });
+}
+
+const which = (task: number): Which => (task === SETTINGS_TASK ? 'settings' : 'documents');
+const never = (): Promise<void> => new Promise(() => {});
+
+async function main(): Promise<void> {
+  const { order } = MOMENTS[moment]!;
+  const test = await TestMachine.open({
+    dir,
+    onFinished: (uids) => {
+      for (const uid of uids) reach(`${which(uid)} recorded`);
+    },
+  });
+  await test.run(add('a', [{ id: 1 }]));
+  await test.run(add('b', [{ id: 1 }, { id: 2 }]));
+  reached.clear();
+  test.engine.beforeCommit = async ({ taskUids }) => {
+    const name = which(taskUids[0]!);
+    reach(`${name} ready`);
+    await until('settings ready');
+    await until('documents ready');
+    const turn = order.findIndex(([who]) => who === name);
+    if (turn < 0) await never();
+    for (const [who, what] of order.slice(0, turn)) await until(`${who} ${what}`);
+  };
+  test.engine.afterCommit = async ({ taskUids }) => {
+    const name = which(taskUids[0]!);
+    reach(`${name} commits`);
+    const [, what] = order.find(([who]) => who === name)!;
+    if (what === 'commits') await never();
+  };
+  await test.register(settings('a', { stopWords: ['x'] }));
+  await test.register({ type: 'documentDeletion', indexUid: 'b', by: { ids: ['1'] } });
+  await until('settings ready');
+  await until('documents ready');
+  for (const [who, what] of order) await until(`${who} ${what}`);
+  process.kill(process.pid, 'SIGKILL');
+}
+
+void main();
