@@ -13,7 +13,7 @@ constexpr int kMergeNice = 10;
 // Written by merges. Far above what a steady stream of changes needs (a document is rewritten about 9 times), and below
 // what keeps a disk busy for itself.
 constexpr uint64_t kMergeBytesPerSecond = uint64_t{100} << 20;
-// Batches of different indexes; the scheduler runs one at a time.
+// Batches of different indexes: the scheduler runs one of documents beside a change of settings.
 constexpr uint32_t kBatchThreads = 2;
 
 }  // namespace

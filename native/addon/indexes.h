@@ -39,6 +39,8 @@ class Engine {
   Result<uint32_t> Open(const std::string& dir);
   void Close(uint32_t handle);
   std::shared_ptr<OpenIndex> Find(uint32_t handle);
+  // See BatchMemory.
+  std::atomic<uint32_t>& memory_lenders() { return memory_lenders_; }
   // Merges in the background until nothing is left to merge.
   void ScheduleMerge(std::shared_ptr<OpenIndex> index);
 
@@ -48,9 +50,26 @@ class Engine {
   std::once_flag configured_;
   EngineOptions options_;
   std::unique_ptr<Pool> searches_, batches_, merges_;
+  std::atomic<uint32_t> memory_lenders_{0};
   std::mutex mutex_;  // guards what follows
   std::unordered_map<uint32_t, std::shared_ptr<OpenIndex>> open_;
   uint32_t next_ = 1;
+};
+
+// Indexing memory lent to a batch while it runs, so that two at a time keep to the option together: half for a batch
+// that another one may begin beside (a change of settings) and for the one that begins beside it, otherwise all.
+class BatchMemory {
+ public:
+  explicit BatchMemory(bool leaves_room)
+      : halved_(Engine::Instance().memory_lenders().fetch_add(1) > 0 || leaves_room) {}
+  ~BatchMemory() { --Engine::Instance().memory_lenders(); }
+  BatchMemory(const BatchMemory&) = delete;
+  BatchMemory& operator=(const BatchMemory&) = delete;
+
+  uint64_t bytes() const { return Engine::Instance().options().indexing_memory_bytes / (halved_ ? 2 : 1); }
+
+ private:
+  const bool halved_;
 };
 
 }  // namespace gannet::addon

@@ -307,8 +307,9 @@ Napi::Value ApplyBatch(const Napi::CallbackInfo& info) {
         const std::lock_guard batch(open->batch_mutex);
         std::vector<std::string_view> views(payloads.begin(), payloads.end());
         const EngineOptions& engine = Engine::Instance().options();
-        const indexing::JobOptions options{engine.indexing_threads, engine.indexing_memory_bytes};
         const bool settings = job.find("\"kind\":\"settings\"") != job.npos;
+        const BatchMemory memory(settings);
+        const indexing::JobOptions options{engine.indexing_threads, memory.bytes()};
         std::unique_lock<std::mutex> structure(open->structure_mutex, std::defer_lock);
         if (settings) {
           // Columns are built segment by segment: no merge may take a segment away meanwhile.
