@@ -177,6 +177,8 @@ export class TaskStore implements TaskTable {
   #sweeping: Promise<void> | null = null;
   #sweepTimer: NodeJS.Timeout | null = null;
   #closed = false;
+  /** Behind the greatest batch uid that is on disk. Those from here on are given again after a crash. */
+  #storedBatchUids = 0;
   /** Batch uids that were taken back while a later one was in use. */
   readonly #freed = new Set<number>();
 
@@ -222,6 +224,7 @@ export class TaskStore implements TaskTable {
     }
     const stored = this.#store.meta.get('nextBatchUid');
     if (typeof stored === 'number') this.nextBatchUid = Math.max(this.nextBatchUid, stored);
+    this.#storedBatchUids = this.nextBatchUid;
     this.#garbage = (this.#store.meta.get('garbage') as Garbage | undefined) ?? this.#garbage;
     for (const uid of this.#store.payloads.getKeys()) {
       if (this.#chunkStatus(uid) !== STATUS_CODES.enqueued) this.#usedPayloads.push(uid);
@@ -702,12 +705,13 @@ export class TaskStore implements TaskTable {
       batches: [...this.#garbage.batches, ...runsOf(emptied.sort((a, b) => a - b))],
     };
 
+    const storedBatchUids = Math.max(this.#storedBatchUids, end.batchUid + 1);
     const history = end.history === undefined ? null : this.#renumber(end.history, stage);
     return {
       fail: reject,
       write: (tx) => {
         tx.put(this.#store.batches, end.batchUid, batch);
-        tx.put(this.#store.meta, 'nextBatchUid', Math.max(this.nextBatchUid, end.batchUid + 1));
+        tx.put(this.#store.meta, 'nextBatchUid', storedBatchUids);
         for (const { uid, outcome } of outcomes) tx.put(this.#store.outcomes, uid, outcome);
         if (removed.length > 0) tx.put(this.#store.meta, 'garbage', garbage);
         if (history !== null) {
@@ -720,6 +724,7 @@ export class TaskStore implements TaskTable {
         }
       },
       publish: () => {
+        this.#storedBatchUids = storedBatchUids;
         for (let n = 0; n < joined; n++) this.#countInBatch(end.batchUid);
         this.taskCount -= removed.length;
         for (const [uid, n] of left) for (let k = 0; k < n; k++) this.#uncountInBatch(uid);

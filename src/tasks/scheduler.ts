@@ -72,7 +72,8 @@ interface Running {
  *
  * While a change of settings runs, which may rebuild an index for minutes, batches of documents of other indexes run
  * beside it, one at a time; see `nextBatchBeside`. The loop goes on when both have ended, so nothing else ever runs
- * at the same time as another batch.
+ * at the same time as another batch. A change of settings that is taken back when a batch beside it has ended leaves its
+ * batch uid out.
  *
  * A batch on an index is committed twice: by the engine, which remembers its outcome, then by the store.
  * `recover` finishes at start what a crash left between the two, so a task is applied exactly once.

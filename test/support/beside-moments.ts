@@ -1,22 +1,38 @@
 /** The two batches: a change of settings, and the deletion of a document beside it. */
 export type Which = 'settings' | 'documents';
 
-/** Where a process is killed: what each batch has reached, and how many are committed by the engine by then. */
+/**
+ * Where a process is killed: what each batch has reached, how many are committed by the engine by then, and which
+ * batches the four tasks are in afterwards.
+ */
 export const MOMENTS: Readonly<
   Record<
     string,
-    { order: readonly (readonly [Which, 'commits' | 'recorded'])[]; committed: number }
+    {
+      order: readonly (readonly [Which, 'commits' | 'recorded'])[];
+      committed: number;
+      batches: readonly number[];
+    }
   >
 > = {
-  'before either is committed': { order: [], committed: 0 },
-  'when the documents are committed': { order: [['documents', 'commits']], committed: 1 },
-  'when the settings are committed': { order: [['settings', 'commits']], committed: 1 },
+  'before either is committed': { order: [], committed: 0, batches: [0, 1, 2, 3] },
+  'when the documents are committed': {
+    order: [['documents', 'commits']],
+    committed: 1,
+    batches: [0, 1, 4, 3],
+  },
+  'when the settings are committed': {
+    order: [['settings', 'commits']],
+    committed: 1,
+    batches: [0, 1, 2, 3],
+  },
   'when both are committed': {
     order: [
       ['settings', 'commits'],
       ['documents', 'commits'],
     ],
     committed: 2,
+    batches: [0, 1, 2, 3],
   },
   'when the documents are recorded and the settings committed': {
     order: [
@@ -24,6 +40,7 @@ export const MOMENTS: Readonly<
       ['settings', 'commits'],
     ],
     committed: 2,
+    batches: [0, 1, 2, 3],
   },
   'when the settings are recorded and the documents committed': {
     order: [
@@ -31,5 +48,6 @@ export const MOMENTS: Readonly<
       ['documents', 'commits'],
     ],
     committed: 2,
+    batches: [0, 1, 2, 3],
   },
 };

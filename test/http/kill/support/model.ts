@@ -150,6 +150,7 @@ export class Model {
     }
     const ascending = [...batches].sort(([a], [b]) => a - b);
     for (const [batchUid, tasks] of ascending) {
+      if (batchUid === this.nextBatchUid + 1 && this.#wasBeside(tasks)) this.nextBatchUid++;
       if (batchUid !== this.nextBatchUid) {
         throw new Error(`batch ${this.nextBatchUid} is missing before ${batchUid}`);
       }
@@ -170,6 +171,14 @@ export class Model {
       if (operation.kind === 'add') operation.documents = [];
       this.nextUid++;
     }
+  }
+
+  /**
+   * Whether a batch may have run beside a change of settings. When that one was interrupted, its uid is not given
+   * again, because it would come before batches that had ended by then.
+   */
+  #wasBeside(tasks: readonly SeenTask[]): boolean {
+    return tasks.every(({ uid }) => DOCUMENT_KINDS.has(this.tasks.get(uid)!.operation.kind));
   }
 
   /** Also the tasks applied long ago are all there, under the names that swaps have given their indexes. */
@@ -307,6 +316,13 @@ export class Model {
 }
 
 /** What came before the deletion of all documents is void, what comes after finds nothing. */
+const DOCUMENT_KINDS: ReadonlySet<Operation['kind']> = new Set<Operation['kind']>([
+  'add',
+  'deleteIds',
+  'deleteFilter',
+  'clear',
+]);
+
 function clear(index: ModelIndex, batch: readonly Operation[], defaults: Settings): End[] {
   let documents = index.documents.size;
   index.documents.clear();
