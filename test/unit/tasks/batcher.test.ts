@@ -444,7 +444,10 @@ describe('the batch beside a change of settings', () => {
 
   it('keeps to the limits', () => {
     const two = { tasks: 2, bytes: Infinity };
-    const batch = beside(Array(3).fill({ kind: 'add', index: 'b' }), two);
+    const batch = beside(
+      [1, 2, 3].map(() => ({ kind: 'add', index: 'b' })),
+      two,
+    );
     assert.deepEqual(batch?.uids, [1, 2]);
     assert.equal(batch.strategy, 'limit of 2 tasks per batch reached');
   });
