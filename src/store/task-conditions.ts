@@ -1,8 +1,7 @@
 import type { IndexVisibility, TaskFilter } from '../contract/tasks.ts';
-import type { Bounds } from './batch-dates.ts';
 import { NONE, STATUS_CODES, type TaskChunk, TYPE_CODES } from './task-chunk.ts';
 import type { TaskDigest } from './task-digest.ts';
-import { INDEX_MIN } from './task-runs.ts';
+import { type Bounds, SEVERAL, type UidSet } from './task-kinds.ts';
 
 /** What filters are applied to. */
 export interface TaskTable {
@@ -36,16 +35,8 @@ export interface Conditions {
   finished: Bounds | null;
 }
 
-/** 1 at the number of each index that passes, plus `INDEX_MASK_BASE`; so the negative ones of runs do not pass. */
+/** 1 at the number of each index that passes, minus `SEVERAL`. Nothing passes without an index. */
 export type IndexMask = Uint8Array;
-export const INDEX_MASK_BASE = -INDEX_MIN;
-
-/** Uids from `min` to `min + span`, as bits; the word behind the last is 0. Empty: `span` is -1. */
-export interface UidSet {
-  min: number;
-  span: number;
-  bits: Uint32Array;
-}
 
 /** A filter in the form in which the columns are compared. */
 export function conditionsOf(
@@ -88,18 +79,18 @@ function bitsOf(codes: readonly number[] | undefined): number | null {
 }
 
 function namedMask(table: TaskTable, uids: readonly string[]): IndexMask {
-  const mask = new Uint8Array(INDEX_MASK_BASE + table.indexNumberCount);
+  const mask = new Uint8Array(table.indexNumberCount - SEVERAL);
   for (const uid of uids) {
     const number = table.indexNumber(uid);
-    if (number !== undefined) mask[INDEX_MASK_BASE + number] = 1;
+    if (number !== undefined) mask[number - SEVERAL] = 1;
   }
   return mask;
 }
 
 function visibleMask(table: TaskTable, visible: (uid: string) => boolean): IndexMask {
-  const mask = new Uint8Array(INDEX_MASK_BASE + table.indexNumberCount);
+  const mask = new Uint8Array(table.indexNumberCount - SEVERAL);
   for (let n = 0; n < table.indexNumberCount; n++) {
-    mask[INDEX_MASK_BASE + n] = visible(table.indexName(n)!) ? 1 : 0;
+    mask[n - SEVERAL] = visible(table.indexName(n)!) ? 1 : 0;
   }
   return mask;
 }

@@ -6,7 +6,8 @@ import {
   TASKS_PER_CHUNK,
   TYPE_OF_CODE,
 } from './task-chunk.ts';
-import { grown, TaskRuns } from './task-runs.ts';
+import { grown } from './task-columns.ts';
+import { TaskRuns } from './task-runs.ts';
 
 const N = TASKS_PER_CHUNK;
 
@@ -27,18 +28,12 @@ export const CHUNK_PLANE_WORDS = PLANES * PLANE_WORDS;
 export const SPAN = { enqueued: 0, started: 2, finished: 4, batchUid: 6, canceledBy: 8 } as const;
 export const SPAN_NUMBERS = 10;
 
-/** Bits of the column `traits`. */
-export const TRAIT = {
-  /** Some tasks belong to several indexes. */
-  linked: 1,
-} as const;
-
 /**
  * What filters read: for each chunk what its tasks have in common, and its runs: tasks of the same index, batch and
  * cancelation, of which there are 1 to 90 in practice and at worst 256.
  *
  * Everything is in columns over all chunks, because a query that visits 4,000 objects spends its time waiting
- * for memory. Derived from the chunks, never stored. 1 M tasks take 4 MB, each run 17 bytes and each batch 16.
+ * for memory. Derived from the chunks, never stored. 1 M tasks take 4 MB, each run 5 bytes and each kind 37.
  */
 export class TaskDigest {
   readonly #chunks: readonly (TaskChunk | undefined)[];
@@ -47,9 +42,10 @@ export class TaskDigest {
   // One element per chunk, or as many as its name says.
   statuses = new Uint32Array(0);
   types = new Uint32Array(0);
-  traits = new Uint8Array(0);
   spans = new Float64Array(0);
   planes = new Int32Array(0);
+  /** By chunk: positions of the tasks that belong to several indexes, if there are any. */
+  readonly linked: (Uint8Array | undefined)[] = [];
 
   readonly runs: TaskRuns;
 
@@ -79,7 +75,7 @@ export class TaskDigest {
       this.#digest(number, this.#chunks[number]);
       if (performance.now() >= end) break;
     }
-    this.runs.dates.refresh();
+    this.runs.kinds.refresh();
     return this.#stale.size === 0;
   }
 
@@ -88,7 +84,6 @@ export class TaskDigest {
     const size = Math.max(chunks, Math.ceil(this.statuses.length * 1.5), 16);
     this.statuses = grown(this.statuses, size);
     this.types = grown(this.types, size);
-    this.traits = grown(this.traits, size);
     this.spans = grown(this.spans, size * SPAN_NUMBERS);
     this.planes = grown(this.planes, size * CHUNK_PLANE_WORDS);
     this.runs.reserveChunks(size);
@@ -104,7 +99,7 @@ export class TaskDigest {
     if (chunk !== undefined) {
       const { type, status, flags, enqueuedAt } = chunk;
       const { rank } = this.runs;
-      let linked = 0;
+      const linked: number[] = [];
       let min = Infinity;
       let max = -Infinity;
       for (let i = 0; i < N; i++) {
@@ -119,7 +114,7 @@ export class TaskDigest {
         planes[word + (TYPE_PLANES + code) * PLANE_WORDS]! |= bit;
         statuses |= 1 << state;
         types |= 1 << code;
-        linked |= flags[i]! & FLAG.linked;
+        if ((flags[i]! & FLAG.linked) !== 0) linked.push(i);
         const time = enqueuedAt[i]!;
         min = Math.min(min, time);
         max = Math.max(max, time);
@@ -131,7 +126,7 @@ export class TaskDigest {
       dateSpan(chunk.finishedAt, chunk, spans, base + SPAN.finished);
       uidSpan(chunk.batchUid, chunk, spans, base + SPAN.batchUid);
       uidSpan(chunk.canceledBy, chunk, spans, base + SPAN.canceledBy);
-      this.traits[number] = linked === 0 ? 0 : TRAIT.linked;
+      this.linked[number] = linked.length === 0 ? undefined : Uint8Array.from(linked);
     }
     this.statuses[number] = statuses;
     this.types[number] = types;

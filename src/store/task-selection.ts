@@ -1,12 +1,5 @@
-import type { Bounds } from './batch-dates.ts';
 import { TASKS_PER_CHUNK, TYPE_CODES } from './task-chunk.ts';
-import {
-  type Conditions,
-  INDEX_MASK_BASE,
-  type IndexMask,
-  type TaskTable,
-  type UidSet,
-} from './task-conditions.ts';
+import type { Conditions, IndexMask, TaskTable } from './task-conditions.ts';
 import {
   CHUNK_PLANE_WORDS,
   PLANE_WORDS,
@@ -14,10 +7,9 @@ import {
   SPAN_NUMBERS,
   STATUS_PLANES,
   type TaskDigest,
-  TRAIT,
   TYPE_PLANES,
 } from './task-digest.ts';
-import { SEVERAL } from './task-runs.ts';
+import { type Bounds, SEVERAL, type UidSet } from './task-kinds.ts';
 
 /** What is known of a chunk: `LEFT`, unless none of its tasks meets the conditions, and those that not all meet. */
 const LEFT = 1;
@@ -30,34 +22,30 @@ const FINISHED = 64;
 const INDEX = 128;
 const BATCH = 256;
 const CANCELED_BY = 512;
-/** Checked for each task, for each batch of the queue, and for each run. */
-const BY_TASK = STATUS | TYPE | ENQUEUED | UIDS;
-const BY_DATES = STARTED | FINISHED | BATCH;
-const BY_RUN = INDEX | BY_DATES | CANCELED_BY;
+/** Checked for each kind of tasks; the others for each task. */
+const BY_KIND = INDEX | STARTED | FINISHED | BATCH | CANCELED_BY;
 
 // Of the chunk that is being looked at. Constants of the module, because the compiler then knows their lengths.
 
 /** A bit per task that is left, at its place among the runs. */
 const bits = new Int32Array(PLANE_WORDS);
-/** 1 for each run that passes. */
-const passes = new Uint8Array(TASKS_PER_CHUNK);
 /** A bit at the first task of each run that passes when the one before does not, or the other way round. */
 const turns = new Int32Array(PLANE_WORDS);
 
 /**
  * The tasks that meet all conditions. Most chunks are decided whole, by what their tasks have in common. In the
- * others statuses and types are a few operations on words of bits. The index, the batch and the cancelation are
- * checked once per run of tasks, and so is what came out of the dates, which are checked once per batch of the whole
- * queue. Nothing is done per task but for the few chunks where a range of `enqueuedAt` begins or ends.
+ * others statuses and types are a few operations on words of bits. The index, the batch, the cancelation and the
+ * dates that come with the batch are checked once per kind of tasks in the whole queue; a run of a kind that passes is
+ * a range of bits. Nothing is done per task but for those of several indexes and the few chunks where a range of
+ * `enqueuedAt` begins or ends.
  */
 export class Selection {
   /** Per chunk. */
   readonly #known: Uint16Array;
   /** Bit per task, at its place among the runs of its chunk. */
   readonly #uids: Int32Array | null;
-  readonly #index: IndexMask | null;
-  /** 1 at the place of each batch that passes. */
-  readonly #batches: Uint8Array | null;
+  /** 1 for each kind that passes. */
+  readonly #kinds: Uint8Array | null;
   readonly #table: TaskTable;
   readonly #digest: TaskDigest;
   readonly #conditions: Conditions;
@@ -82,20 +70,14 @@ export class Selection {
     if (finished !== null) decideTimes(known, spans, SPAN.finished, finished, FINISHED);
     if (batchUid !== null) decideSet(known, spans, SPAN.batchUid, batchUid, BATCH);
     if (canceledBy !== null) decideCanceled(known, spans, CANCELED_BY);
-    this.#index =
-      index === null || visible === null
-        ? ((index ?? visible)?.slice() ?? null)
-        : index.map((passes, at) => passes & visible[at]!);
-    if (this.#index !== null) {
+    if (index !== null || visible !== null) {
       for (let n = 0; n < known.length; n++) if (known[n] !== 0) known[n]! |= INDEX;
     }
-    this.#batches = null;
-    const { dates } = digest.runs;
-    if (known.some((what) => (what & BY_DATES) !== 0)) {
-      this.#batches = dates.passing(started, finished);
-      if (batchUid !== null) {
-        dates.keepUids(this.#batches, batchUid.min, batchUid.span, batchUid.bits);
-      }
+    this.#kinds = null;
+    if (known.some((what) => (what & BY_KIND) !== 0)) {
+      const own = ownIndex(index, visible);
+      const kinds = { index: own, canceledBy, batchUid, started, finished };
+      this.#kinds = digest.runs.kinds.passing(kinds);
     }
   }
 
@@ -145,18 +127,26 @@ export class Selection {
   markBatches(number: number, batches: Uint16Array, bit: number): void {
     const known = this.#known[number]!;
     if (known === 0) return;
-    const { at, count, start, batchUid } = this.#digest.runs;
+    const { at, count, start, kind, kinds } = this.#digest.runs;
     const begin = at[number]!;
     const runs = count[number]!;
-    const byTask = (known & BY_TASK) !== 0;
+    const byTask = (known & ~(LEFT | BY_KIND)) !== 0 || this.#linkedIn(number, known) !== undefined;
+    const passing = byTask || (known & BY_KIND) === 0 ? null : this.#kinds!;
     if (byTask) this.#select(number, known);
-    else this.#pass(number, known);
     for (let r = 0; r < runs; r++) {
-      const end = r + 1 < runs ? start[begin + r + 1]! : TASKS_PER_CHUNK;
-      const passing = byTask ? anyIn(start[begin + r]!, end) : passes[r] === 1;
-      const batch = batchUid[begin + r]!;
-      if (passing && batch < batches.length) batches[batch]! |= bit;
+      const own = kind[begin + r]!;
+      if (byTask) {
+        const end = r + 1 < runs ? start[begin + r + 1]! : TASKS_PER_CHUNK;
+        if (!anyIn(start[begin + r]!, end)) continue;
+      } else if (passing !== null && passing[own] === 0) continue;
+      const batch = kinds.batchUid[own]!;
+      if (batch < batches.length) batches[batch]! |= bit;
     }
+  }
+
+  /** The tasks of a chunk whose kinds do not tell whether they meet the condition on the index. */
+  #linkedIn(number: number, known: number): Uint8Array | undefined {
+    return (known & INDEX) === 0 ? undefined : this.#digest.linked[number];
   }
 
   /** Makes `bits` the tasks left in a chunk. */
@@ -173,11 +163,12 @@ export class Selection {
       keepCodes(planes, plane + TYPE_PLANES * PLANE_WORDS, types[number]!, type!);
     }
     if ((known & ENQUEUED) !== 0) this.#keepEnqueued(number);
-    if ((known & BY_RUN) !== 0) {
-      const { at, count, start } = this.#digest.runs;
-      this.#pass(number, known);
-      keepRuns(start, at[number]!, count[number]!);
+    if ((known & BY_KIND) !== 0) {
+      const { at, count, start, kind } = this.#digest.runs;
+      keepRuns(start, kind, at[number]!, count[number]!, this.#kinds!);
     }
+    const linked = this.#linkedIn(number, known);
+    if (linked !== undefined) this.#keepLinked(number, linked);
   }
 
   #keepEnqueued(number: number): void {
@@ -191,36 +182,16 @@ export class Selection {
     }
   }
 
-  /** Makes `passes` the runs that meet what is checked by run. */
-  #pass(number: number, known: number): void {
-    const { at, count, index, place, canceledBy } = this.#digest.runs;
-    const begin = at[number]!;
-    const runs = count[number]!;
-    const batches = (known & BY_DATES) === 0 ? null : this.#batches!;
-    if ((known & INDEX) !== 0) {
-      const mask = this.#index!;
-      if ((this.#digest.traits[number]! & TRAIT.linked) !== 0) this.#maskLinked(number, mask);
-      if (batches === null) passIndexes(index, begin, runs, mask);
-      else passIndexesAndBatches(index, place, begin, runs, mask, batches);
-    } else if (batches !== null) passBatches(place, begin, runs, batches);
-    else passes.fill(1, 0, runs);
-    if ((known & CANCELED_BY) !== 0) {
-      keepCanceled(canceledBy, begin, runs, this.#conditions.canceledBy!);
-    }
-  }
-
-  /** Puts the tasks of several indexes into the part of the mask that is theirs, by their position in the chunk. */
-  #maskLinked(number: number, mask: IndexMask): void {
-    const { at, count, index } = this.#digest.runs;
+  /** Takes those tasks of several indexes away that do not pass. */
+  #keepLinked(number: number, linked: Uint8Array): void {
     const { type } = this.#table.chunks[number]!;
-    const begin = at[number]!;
-    const runs = count[number]!;
-    for (let r = 0; r < runs; r++) {
-      const own = index[begin + r]!;
-      if (own > SEVERAL) continue;
-      const i = SEVERAL - own;
-      const numbers = this.#table.linked.get(number * TASKS_PER_CHUNK + i)!;
-      mask[own + INDEX_MASK_BASE] = this.#meetsIndexes(type[i]!, numbers) ? 1 : 0;
+    const { rank } = this.#digest.runs;
+    for (const i of linked) {
+      const uid = number * TASKS_PER_CHUNK + i;
+      const place = rank[uid]!;
+      if (((bits[place >> 5]! >>> (place & 31)) & 1) === 0) continue;
+      if (this.#meetsIndexes(type[i]!, this.#table.linked.get(uid)!)) continue;
+      bits[place >> 5]! &= ~(1 << (place & 31));
     }
   }
 
@@ -238,9 +209,21 @@ export class Selection {
 
 const SWAP = TYPE_CODES.indexSwap;
 
+/** What tasks of one index must meet. Those of several are looked at one by one. */
+function ownIndex(index: IndexMask | null, visible: IndexMask | null): IndexMask | null {
+  if (index === null && visible === null) return null;
+  const mask = (index ?? visible)!.slice();
+  if (index !== null && visible !== null) {
+    for (let n = 0; n < mask.length; n++) mask[n]! &= visible[n]!;
+  }
+  // At the number of `SEVERAL`.
+  mask[0] = 1;
+  return mask;
+}
+
 function countIn(mask: IndexMask, numbers: readonly number[]): number {
   let count = 0;
-  for (const number of numbers) count += mask[number + INDEX_MASK_BASE] ?? 0;
+  for (const number of numbers) count += mask[number - SEVERAL] ?? 0;
   return count;
 }
 
@@ -328,40 +311,21 @@ function keepCodes(planes: Int32Array, first: number, present: number, wanted: n
   }
 }
 
-// What is done for every run is in functions of its own: small ones stay compiled when those around them meet a
-// filter of a new kind. No branch depends on what passes, which is seldom predictable.
-
-function passIndexes(index: Int32Array, begin: number, runs: number, mask: IndexMask): void {
-  for (let r = 0; r < runs; r++) passes[r] = mask[index[begin + r]! + INDEX_MASK_BASE]!;
-}
-
-function passBatches(place: Int32Array, begin: number, runs: number, batches: Uint8Array): void {
-  for (let r = 0; r < runs; r++) passes[r] = batches[place[begin + r]!]!;
-}
-
-function passIndexesAndBatches(
-  index: Int32Array,
-  place: Int32Array,
+/**
+ * Takes the bits of those runs away whose kind does not pass: marks where passing begins and ends, then fills between.
+ * No branch depends on what passes, which is seldom predictable.
+ */
+function keepRuns(
+  start: Uint8Array,
+  kind: Int32Array,
   begin: number,
   runs: number,
-  mask: IndexMask,
-  batches: Uint8Array,
+  kinds: Uint8Array,
 ): void {
-  for (let r = 0; r < runs; r++) {
-    passes[r] = mask[index[begin + r]! + INDEX_MASK_BASE]! & batches[place[begin + r]!]!;
-  }
-}
-
-function keepCanceled(canceledBy: Int32Array, begin: number, runs: number, mask: Uint8Array): void {
-  for (let r = 0; r < runs; r++) passes[r]! &= mask[canceledBy[begin + r]! + 1]!;
-}
-
-/** Takes the bits of those runs away that do not pass: marks where passing begins and ends, then fills between. */
-function keepRuns(start: Uint8Array, begin: number, runs: number): void {
   for (let w = 0; w < PLANE_WORDS; w++) turns[w] = 0;
   let before = 0;
   for (let r = 0; r < runs; r++) {
-    const passing = passes[r]!;
+    const passing = kinds[kind[begin + r]!]!;
     const first = start[begin + r]!;
     turns[first >> 5]! ^= (passing ^ before) << (first & 31);
     before = passing;
