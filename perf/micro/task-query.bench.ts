@@ -151,7 +151,7 @@ const table = makeTable();
   const { user, system } = process.cpuUsage(before);
   const { runs } = table.digest;
   const ms = ((user + system) / 1000).toFixed(1);
-  console.log(`digest: ${ms} ms CPU, ${runs.used} runs`);
+  console.log(`digest: ${ms} ms CPU, ${runs.ofKind.used} runs`);
 }
 const first: TaskPaging = { limit: 20, from: null, reverse: false };
 const half = (uid: string): boolean => Number(uid.slice(6)) % 2 === 0;

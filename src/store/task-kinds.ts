@@ -82,6 +82,14 @@ export class TaskKinds {
     return kind;
   }
 
+  is(kind: number, index: number, batchUid: number, canceledBy: number): boolean {
+    return (
+      this.batchUid[kind] === batchUid &&
+      this.index[kind] === index &&
+      this.canceledBy[kind] === canceledBy
+    );
+  }
+
   /** Where a kind is in the table, or the free place where it would be. */
   #slot(index: number, batchUid: number, canceledBy: number): number {
     const mask = this.#slots.length - 1;
@@ -90,13 +98,7 @@ export class TaskKinds {
     for (;;) {
       const kind = this.#slots[slot]! - 1;
       if (kind < 0) return slot;
-      if (
-        this.batchUid[kind] === batchUid &&
-        this.index[kind] === index &&
-        this.canceledBy[kind] === canceledBy
-      ) {
-        return slot;
-      }
+      if (this.is(kind, index, batchUid, canceledBy)) return slot;
       slot = (slot + 1) & mask;
     }
   }

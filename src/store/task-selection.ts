@@ -9,6 +9,7 @@ import {
   type TaskDigest,
   TYPE_PLANES,
 } from './task-digest.ts';
+import type { RunList } from './run-list.ts';
 import { type Bounds, SEVERAL, type UidSet } from './task-kinds.ts';
 
 /** What is known of a chunk: `LEFT`, unless none of its tasks meets the conditions, and those that not all meet. */
@@ -22,8 +23,8 @@ const FINISHED = 64;
 const INDEX = 128;
 const BATCH = 256;
 const CANCELED_BY = 512;
-/** Checked for each kind of tasks; the others for each task. */
-const BY_KIND = INDEX | STARTED | FINISHED | BATCH | CANCELED_BY;
+/** Checked for each kind of tasks, and `INDEX` along with them; alone it is checked for each run of an index. */
+const BY_KIND = STARTED | FINISHED | BATCH | CANCELED_BY;
 
 // Of the chunk that is being looked at. Constants of the module, because the compiler then knows their lengths.
 
@@ -44,6 +45,8 @@ export class Selection {
   readonly #known: Uint16Array;
   /** Bit per task, at its place among the runs of its chunk. */
   readonly #uids: Int32Array | null;
+  /** What tasks of one index must meet. */
+  readonly #index: IndexMask | null;
   /** 1 for each kind that passes. */
   readonly #kinds: Uint8Array | null;
   readonly #table: TaskTable;
@@ -73,10 +76,10 @@ export class Selection {
     if (index !== null || visible !== null) {
       for (let n = 0; n < known.length; n++) if (known[n] !== 0) known[n]! |= INDEX;
     }
+    this.#index = ownIndex(index, visible);
     this.#kinds = null;
     if (known.some((what) => (what & BY_KIND) !== 0)) {
-      const own = ownIndex(index, visible);
-      const kinds = { index: own, canceledBy, batchUid, started, finished };
+      const kinds = { index: this.#index, canceledBy, batchUid, started, finished };
       this.#kinds = digest.runs.kinds.passing(kinds);
     }
   }
@@ -127,14 +130,15 @@ export class Selection {
   markBatches(number: number, batches: Uint16Array, bit: number): void {
     const known = this.#known[number]!;
     if (known === 0) return;
-    const { at, count, start, kind, kinds } = this.#digest.runs;
+    const { ofKind, kinds } = this.#digest.runs;
+    const { at, count, start, value } = ofKind;
     const begin = at[number]!;
     const runs = count[number]!;
-    const byTask = (known & ~(LEFT | BY_KIND)) !== 0 || this.#linkedIn(number, known) !== undefined;
+    const byTask = (known & ~(LEFT | BY_KIND)) !== 0;
     const passing = byTask || (known & BY_KIND) === 0 ? null : this.#kinds!;
     if (byTask) this.#select(number, known);
     for (let r = 0; r < runs; r++) {
-      const own = kind[begin + r]!;
+      const own = value[begin + r]!;
       if (byTask) {
         const end = r + 1 < runs ? start[begin + r + 1]! : TASKS_PER_CHUNK;
         if (!anyIn(start[begin + r]!, end)) continue;
@@ -163,10 +167,9 @@ export class Selection {
       keepCodes(planes, plane + TYPE_PLANES * PLANE_WORDS, types[number]!, type!);
     }
     if ((known & ENQUEUED) !== 0) this.#keepEnqueued(number);
-    if ((known & BY_KIND) !== 0) {
-      const { at, count, start, kind } = this.#digest.runs;
-      keepRuns(start, kind, at[number]!, count[number]!, this.#kinds!);
-    }
+    const { ofKind, ofIndex } = this.#digest.runs;
+    if ((known & BY_KIND) !== 0) keepRuns(ofKind, number, this.#kinds!);
+    else if ((known & INDEX) !== 0) keepRuns(ofIndex, number, this.#index!);
     const linked = this.#linkedIn(number, known);
     if (linked !== undefined) this.#keepLinked(number, linked);
   }
@@ -312,23 +315,19 @@ function keepCodes(planes: Int32Array, first: number, present: number, wanted: n
 }
 
 /**
- * Takes the bits of those runs away whose kind does not pass: marks where passing begins and ends, then fills between.
+ * Takes the bits of those runs away whose value does not pass: marks where passing begins and ends, then fills between.
  * No branch depends on what passes, which is seldom predictable.
  */
-function keepRuns(
-  start: Uint8Array,
-  kind: Int32Array,
-  begin: number,
-  runs: number,
-  kinds: Uint8Array,
-): void {
+function keepRuns({ at, count, start, value }: RunList, number: number, passing: Uint8Array): void {
+  const begin = at[number]!;
+  const runs = count[number]!;
   for (let w = 0; w < PLANE_WORDS; w++) turns[w] = 0;
   let before = 0;
   for (let r = 0; r < runs; r++) {
-    const passing = kinds[kind[begin + r]!]!;
+    const passes = passing[value[begin + r]!]!;
     const first = start[begin + r]!;
-    turns[first >> 5]! ^= (passing ^ before) << (first & 31);
-    before = passing;
+    turns[first >> 5]! ^= (passes ^ before) << (first & 31);
+    before = passes;
   }
   let carry = 0;
   for (let w = 0; w < PLANE_WORDS; w++) {

@@ -1,0 +1,77 @@
+import { TASKS_PER_CHUNK } from './task-chunk.ts';
+import { type Column, emptyLike, grown } from './task-columns.ts';
+
+/** The runs of all chunks; those of one chunk follow each other, and cover its tasks. */
+export class RunList {
+  /** First run of each chunk, and their number. */
+  at = new Int32Array(0);
+  count = new Uint16Array(0);
+  used = 0;
+  /** By run: what its tasks have in common, and the place of the first. */
+  value = new Int32Array(0);
+  start = new Uint8Array(0);
+
+  /** Runs that no chunk has any more. */
+  #wasted = 0;
+  readonly #wastedMax: number;
+
+  /** @param wastedMax runs whose space is not worth being taken back */
+  constructor(wastedMax: number) {
+    this.#wastedMax = wastedMax;
+  }
+
+  reserveChunks(size: number): void {
+    this.at = grown(this.at, size);
+    this.count = grown(this.count, size);
+  }
+
+  /** Takes the runs of a chunk away. Returns whether the others are at other places now. */
+  drop(number: number): boolean {
+    this.#wasted += this.count[number]!;
+    this.count[number] = 0;
+    if (this.#wasted <= this.#wastedMax || this.#wasted <= this.used / 2) return false;
+    this.#compact();
+    return true;
+  }
+
+  /** What is pushed from now on are the runs of that chunk, which has none. */
+  begin(number: number): void {
+    if (this.used + TASKS_PER_CHUNK > this.start.length) {
+      const size = Math.ceil((this.used + TASKS_PER_CHUNK) * 1.5);
+      this.#resize((column) => grown(column, size));
+    }
+    this.at[number] = this.used;
+  }
+
+  push(number: number, value: number, start: number): void {
+    this.value[this.used] = value;
+    this.start[this.used++] = start;
+    this.count[number]!++;
+  }
+
+  #resize(copy: <T extends Column>(column: T) => T): void {
+    this.value = copy(this.value);
+    this.start = copy(this.start);
+  }
+
+  /** Writes the runs anew, in the order of the chunks. */
+  #compact(): void {
+    const { at, count } = this;
+    const moved = new Int32Array(at.length);
+    let used = 0;
+    for (let n = 0; n < at.length; n++) {
+      moved[n] = used;
+      used += count[n]!;
+    }
+    this.#resize((column) => {
+      const compact = emptyLike(column, used);
+      for (let n = 0; n < at.length; n++) {
+        compact.set(column.subarray(at[n], at[n]! + count[n]!), moved[n]);
+      }
+      return compact;
+    });
+    this.at = moved;
+    this.used = used;
+    this.#wasted = 0;
+  }
+}
