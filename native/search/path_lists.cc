@@ -2,12 +2,16 @@
 
 #include <algorithm>
 #include <functional>
+#include <utility>
 
 namespace gannet::search {
 namespace {
 
 // With fewer documents to a word, reading the documents costs less than asking for the lists of each word.
 constexpr size_t kDocumentsPerWord = 2;
+
+// With more rare words to a pair of steps, their documents are not told apart from others.
+constexpr size_t kRareAskedMax = 512;
 
 struct StepWords {
   std::vector<Ordinal> frequent, rare;
@@ -72,7 +76,13 @@ std::optional<PathLists::Nearest> PathLists::SideBySide(const DocSet& within) {
       }
     });
     nearest.sure &= sure;
-    // Pairs without a list have a rare word.
+    // Pairs without a list have a rare word. Where very many stand for a step, nearly all documents have one of them.
+    size_t rare = 0;
+    for (size_t s = 0; s < segments; ++s) {
+      const auto& neighbours = graph_.snapshot().segments[s]->text->neighbours();
+      rare += words_of(path_[i - 1], End::kLast, s, neighbours).rare.size() + words_of(path_[i], End::kFirst, s, neighbours).rare.size();
+    }
+    if (rare > kRareAskedMax) continue;
     DocSet unlisted = graph_.LiveUnion(&nearest.unsure, [&](size_t s, const segment::TextReader& text, DocSetUnion& out) {
       for (const bool left : {true, false}) {
         const StepWords words = words_of(path_[left ? i - 1 : i], left ? End::kLast : End::kFirst, s, text.neighbours());
@@ -175,6 +185,44 @@ DocSet PathLists::AtPosition(uint32_t cost, const DocSet& within) {
     }
     return StepHeads(step, mask, documents);
   });
+}
+
+DocSet OrderedParts::NextOfAttribute() {
+  // The best documents mostly fill the page; only where they do not is all of it asked for.
+  constexpr uint32_t kAsked = 2;
+  if (!by_.attribute) return std::exchange(rest_, DocSet());
+  for (; asked_ < kAsked && !rest_.empty(); ++asked_) {
+    DocSet part = lists_.AtAttribute(asked_, rest_, max_weight_);
+    if (part.empty()) continue;
+    rest_ -= part;
+    ++asked_;
+    return part;
+  }
+  if (!rest_.empty()) {
+    for (auto& [cost, part] : lists_.ByAttribute(rest_, max_weight_)) by_attribute_.push_back(std::move(part));
+    rest_.Clear();
+  }
+  if (by_attribute_.empty()) return {};
+  DocSet part = std::move(by_attribute_.front());
+  by_attribute_.pop_front();
+  return part;
+}
+
+DocSet OrderedParts::Next() {
+  constexpr uint64_t kSplitMin = 512;  // fewer are read as quickly
+  while (true) {
+    if (same_attribute_.empty()) {
+      same_attribute_ = NextOfAttribute();
+      if (same_attribute_.empty()) return {};
+      position_ = 0;
+    }
+    if (!by_.position || same_attribute_.size() < kSplitMin || position_ >= lists_.known_positions()) {
+      return std::exchange(same_attribute_, DocSet());
+    }
+    DocSet part = lists_.AtPosition(position_++, same_attribute_);
+    same_attribute_ -= part;
+    if (!part.empty()) return part;
+  }
 }
 
 }  // namespace gannet::search

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <vector>
@@ -57,6 +58,34 @@ class PathLists {
 
   Graph& graph_;
   const std::vector<SweepStep>& path_;
+};
+
+// A set in parts, in the order of the rules attributeRank and wordPosition as far as lists tell it: each document of a
+// part comes before all of the next parts. Parts are made as they are asked for.
+class OrderedParts {
+ public:
+  // Which of the rules order the documents. With neither there is one part.
+  struct By {
+    bool attribute = false, position = false;
+  };
+  OrderedParts(PathLists& lists, By by, uint32_t max_weight, DocSet documents)
+      : lists_(lists), by_(by), max_weight_(max_weight), rest_(std::move(documents)) {}
+
+  // The next part that is not empty; an empty set when there is none.
+  DocSet Next();
+
+ private:
+  // The next part of equal attributeRank.
+  DocSet NextOfAttribute();
+
+  PathLists& lists_;
+  By by_;
+  uint32_t max_weight_;
+  DocSet rest_;                        // not yet in a part
+  uint32_t asked_ = 0;                 // costs of attributeRank asked for one by one
+  std::deque<DocSet> by_attribute_;    // the parts behind those
+  DocSet same_attribute_;              // of the present part what wordPosition has not yet split off
+  uint32_t position_ = 0;              // cost of wordPosition to split off next
 };
 
 }  // namespace gannet::search

@@ -603,6 +603,7 @@ void Ranker::SplitByCost(const Bucket& bucket, size_t rule, const Detail* detail
   if (kind == RuleKind::kProximity && pairs_) return SplitByAttribute(bucket, rule, detail, max);
   if (bucket.paths.size() == 1) {
     if (kind == RuleKind::kExactWords) return SplitByVerbatim(bucket, rule, detail, max);
+    if (kind == RuleKind::kProximity && SplitByNearness(bucket, rule, detail, max)) return;
     bool dropping = false;
     if (auto rest = SplitByLists(bucket, rule, detail, max, dropping)) {
       if (Full() || rest->empty()) return;
@@ -800,23 +801,6 @@ std::optional<DocSet> Ranker::SplitByLists(const Bucket& bucket, size_t rule, co
     if (!Full()) rest -= done;
   };
   switch (rules_[rule].kind) {
-    case RuleKind::kProximity: {
-      auto nearest = lists.SideBySide(bucket.documents);
-      if (!nearest || nearest->unsure.size() > bucket.documents.size() / 2) return std::nullopt;
-      uint32_t least = 0;
-      for (const SweepStep& step : steps) least += graph_->nodes()[step.node].slots() - 1;
-      if (!nearest->unsure.empty()) {
-        PathSweep sweep(*graph_, steps, max_weight_);
-        sweep.Run(nearest->unsure);
-        std::vector<uint32_t> near;
-        for (const PathCosts& costs : sweep.costs()) {
-          if (costs.proximity == least) near.push_back(costs.docid);
-        }
-        nearest->sure |= DocSet::FromSorted(near);
-      }
-      descend(std::move(nearest->sure), least);
-      return rest;
-    }
     case RuleKind::kAttributeRank: {
       // The best documents mostly fill the page; only where they do not is all of it asked for.
       constexpr uint32_t kAsked = 2;

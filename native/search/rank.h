@@ -25,6 +25,7 @@
 #include "search/candidates.h"
 #include "search/distinct.h"
 #include "search/graph.h"
+#include "search/path_lists.h"
 #include "search/sort.h"
 #include "search/sweep.h"
 
@@ -134,6 +135,10 @@ class Ranker {
   // A large bucket with one path, as far as posting lists tell the costs of its documents. Returns what they do not tell;
   // nullopt, and nothing is done: lists are of no use.
   std::optional<DocSet> SplitByLists(const Bucket& bucket, size_t rule, const Detail* detail, uint32_t max, bool& dropping);
+  // proximity of a large bucket with one path. False, and nothing is done: it is read as a whole as quickly.
+  bool SplitByNearness(const Bucket& bucket, size_t rule, const Detail* detail, uint32_t max);
+  // By what the rules behind `rule` order documents, as far as lists tell it.
+  OrderedParts::By OrderBehind(size_t rule) const;
   static std::vector<SweepStep> SweepStepsOf(const Path& path);
   // proximity where precision is byAttribute: parts are found cost by cost, since asking for a pair changes what later
   // buckets know.
