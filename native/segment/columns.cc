@@ -33,8 +33,11 @@ std::string_view BytesOf(const std::vector<T>& values) {
   return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
 }
 
-template <typename Offset>
-bool Monotone(std::span<const Offset> offsets, uint64_t end) {
+bool Monotone(const PackedOffsets& offsets, uint64_t end) {
+  return offsets.IsAscending() && (offsets.empty() || offsets.back() <= end);
+}
+
+bool Monotone(std::span<const uint32_t> offsets, uint64_t end) {
   for (size_t i = 1; i < offsets.size(); ++i) {
     if (offsets[i] < offsets[i - 1]) return false;
   }
@@ -72,7 +75,7 @@ Result<ColumnReader> ColumnReader::Open(std::string_view blob) {
   }
   column.code_width_ = static_cast<uint32_t>(LoadFixed<uint64_t>(blob.data() + kPartCount * 8));
   column.numbers_ = AsSpan<double>(parts[kNumbers]);
-  column.posting_offsets_ = AsSpan<uint64_t>(parts[kValuePostings]);
+  GANNET_ASSIGN_OR_RETURN(column.posting_offsets_, PackedOffsets::Open(parts[kValuePostings]));
   column.string_offsets_ = AsSpan<uint32_t>(parts[kStringOffsets]);
   column.spelling_offsets_ = AsSpan<uint32_t>(parts[kSpellingOffsets]);
   column.flags_ = parts[kFlags];
@@ -85,10 +88,10 @@ Result<ColumnReader> ColumnReader::Open(std::string_view blob) {
   column.exists_ = parts[kExists];
   column.null_ = parts[kNull];
   column.empty_ = parts[kEmpty];
-  column.group_offsets_ = AsSpan<uint64_t>(parts[kGroupOffsets]);
+  GANNET_ASSIGN_OR_RETURN(column.group_offsets_, PackedOffsets::Open(parts[kGroupOffsets]));
   column.groups_ = parts[kGroups];
   column.valued_ = parts[kValued];
-  column.super_offsets_ = AsSpan<uint64_t>(parts[kSuperOffsets]);
+  GANNET_ASSIGN_OR_RETURN(column.super_offsets_, PackedOffsets::Open(parts[kSuperOffsets]));
   column.supers_ = parts[kSupers];
   if ((column.code_width_ != 1 && column.code_width_ != 2 && column.code_width_ != 4) ||
       column.string_offsets_.empty() || column.spelling_offsets_.size() != column.string_offsets_.size() ||
@@ -426,10 +429,13 @@ void FieldColumnBuilder::Write(std::span<const uint32_t> docids, std::string& ou
   }
   const std::string exists = DocSetBytes(docids, std::move(exists_)), null = DocSetBytes(docids, std::move(null_)),
                     empty = DocSetBytes(docids, std::move(empty_));
-  const std::string_view parts[kPartCount] = {BytesOf(numbers),  BytesOf(posting_offsets), BytesOf(string_offsets),
+  const std::string value_postings = PackOffsets(posting_offsets), group_ends = PackOffsets(group_offsets),
+                    super_ends = PackOffsets(super_offsets);
+  Release(posting_offsets);
+  const std::string_view parts[kPartCount] = {BytesOf(numbers), value_postings, BytesOf(string_offsets),
                                               BytesOf(spelling_offsets), flags, BytesOf(doc_offsets), codes, strings,
-                                              spellings, postings, exists, null, empty, BytesOf(group_offsets), groups, valued,
-                                              BytesOf(super_offsets), supers};
+                                              spellings, postings, exists, null, empty, group_ends, groups, valued,
+                                              super_ends, supers};
   size_t size = (kPartCount + 1) * sizeof(uint64_t);
   for (const std::string_view part : parts) size += (part.size() + 7) / 8 * 8;
   out.reserve(out.size() + size);

@@ -4,10 +4,10 @@
 // numbers first, ascending, then strings in byte order; so a range of values is a range of numbers, and
 // comparing two documents is comparing two numbers.
 //
-// Bytes of a column, version 2: u64 sizes of the parts, u64 width of a code (1, 2 or 4), then the parts, each padded
+// Bytes of a column, version 3: u64 sizes of the parts, u64 width of a code (1, 2 or 4), then the parts, each padded
 // to 8 bytes:
 //   numbers            f64, ascending
-//   value postings     u64 offsets into postings, one more than values
+//   value postings     offsets into postings (packed_offsets.h), one more than values
 //   string offsets     u32 offsets into strings, one more than strings
 //   spelling offsets   u32 offsets into spellings, one more than strings
 //   flags              u8 per string: 1 documents spell it differently, 2 its spelling is its normalised form
@@ -16,8 +16,8 @@
 //   strings, spellings UTF-8
 //   postings           documents by value (bitmap/postings_codec.h)
 //   exists, null, empty, valued   postings: documents that have the field, have it null, empty, with some value
-//   group offsets, groups         unions of 64 values at a time, whole groups only, as postings
-//   super offsets, supers         unions of 4096 values at a time, likewise
+//   group offsets (packed_offsets.h), groups   unions of 64 values at a time, whole groups only, as postings
+//   super offsets, supers                      unions of 4096 values at a time, likewise
 //
 // Threads: a reader is immutable and shared; a builder has one owner.
 #pragma once
@@ -39,6 +39,7 @@
 #include "bitmap/docset.h"
 #include "segment/file.h"
 #include "segment/geo_index.h"
+#include "segment/packed_offsets.h"
 
 namespace gannet::segment {
 
@@ -167,11 +168,11 @@ class ColumnReader {
   }
 
   std::span<const double> numbers_;
-  std::span<const uint64_t> posting_offsets_;
+  PackedOffsets posting_offsets_;
   std::span<const uint32_t> string_offsets_, spelling_offsets_, doc_offsets_;
   std::string_view flags_, strings_, spellings_, postings_, exists_, null_, empty_, valued_;
   // Unions of whole groups of values, so that a wide range joins few lists.
-  std::span<const uint64_t> group_offsets_, super_offsets_;
+  PackedOffsets group_offsets_, super_offsets_;
   std::string_view groups_, supers_;
   const char* codes_ = nullptr;
   uint64_t code_bytes_ = 0;

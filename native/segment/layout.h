@@ -8,15 +8,15 @@ namespace gannet::segment {
 
 // rows: the stored documents
 inline constexpr SectionId kRowDocids = 1;     // u32 each, ascending
-inline constexpr SectionId kRowOffsets = 2;    // u64 each, one more than documents
+inline constexpr SectionId kRowOffsets = 2;    // packed_offsets.h; one more than documents
 inline constexpr SectionId kRowData = 3;
 
 // text: the term dictionary, its postings, the forward index
 inline constexpr SectionId kTextMeta = 10;
 inline constexpr SectionId kTerms = 11;            // FST: word -> ordinal
-inline constexpr SectionId kPostingOffsets = 12;   // u64 each, one more than words
+inline constexpr SectionId kPostingOffsets = 12;   // packed_offsets.h; one more than words
 inline constexpr SectionId kPostingData = 13;
-inline constexpr SectionId kForwardOffsets = 14;   // u64 each, one more than documents
+inline constexpr SectionId kForwardOffsets = 14;   // packed_offsets.h; one more than documents
 inline constexpr SectionId kForwardData = 15;
 inline constexpr SectionId kFieldLengths = 16;     // see lengths.h
 inline constexpr SectionId kNeighbourWords = 17;   // optional; see neighbours.h

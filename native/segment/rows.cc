@@ -118,15 +118,16 @@ void RowsWriter::Add(DocId docid, std::string_view compressed) {
 void RowsWriter::Finish() {
   file_.EndSection();
   file_.AddSection(kRowDocids, {reinterpret_cast<const char*>(docids_.data()), docids_.size() * 4});
-  file_.AddSection(kRowOffsets, {reinterpret_cast<const char*>(offsets_.data()), offsets_.size() * 8});
+  file_.AddSection(kRowOffsets, PackOffsets(offsets_));
 }
 
 Result<std::shared_ptr<const RowsReader>> RowsReader::Open(std::shared_ptr<SegmentFile> file) {
   auto reader = std::make_shared<RowsReader>();
   reader->file_ = file;
-  const std::string_view docids = file->ReadAll(kRowDocids), offsets = file->ReadAll(kRowOffsets);
+  const std::string_view docids = file->ReadAll(kRowDocids);
   reader->places_ = DocPlaces({reinterpret_cast<const uint32_t*>(docids.data()), docids.size() / 4});
-  reader->offsets_ = {reinterpret_cast<const uint64_t*>(offsets.data()), offsets.size() / 8};
+  const auto offsets = PackedOffsets::Open(file->ReadAll(kRowOffsets));
+  if (offsets.ok()) reader->offsets_ = *offsets;
   if (file->corrupt() || reader->offsets_.size() != reader->docids().size() + 1) {
     return Status::Corruption("the segment file " + file->path() + " is damaged");
   }

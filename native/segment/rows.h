@@ -17,6 +17,7 @@
 #include "base/status.h"
 #include "segment/doc_places.h"
 #include "segment/file.h"
+#include "segment/packed_offsets.h"
 
 namespace gannet::segment {
 
@@ -91,7 +92,7 @@ class RowsReader {
  private:
   std::shared_ptr<SegmentFile> file_;
   DocPlaces places_;
-  std::span<const uint64_t> offsets_;
+  PackedOffsets offsets_;
 };
 
 }  // namespace gannet::segment

@@ -18,10 +18,6 @@ std::span<const T> AsSpan(std::string_view bytes) {
   return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
 }
 
-std::string_view BytesOf(const std::vector<uint64_t>& values) {
-  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(uint64_t)};
-}
-
 }  // namespace
 
 uint32_t OrdinalWidth(uint32_t word_count) {
@@ -37,8 +33,11 @@ Result<std::shared_ptr<const TextReader>> TextReader::Open(std::shared_ptr<Segme
   reader->ordinal_width_ = static_cast<uint32_t>(meta.Varint());
   reader->token_count_ = meta.Varint();
   reader->places_ = DocPlaces(AsSpan<uint32_t>(file->ReadAll(kRowDocids)));
-  reader->posting_offsets_ = AsSpan<uint64_t>(file->ReadAll(kPostingOffsets));
-  reader->forward_offsets_ = AsSpan<uint64_t>(file->ReadAll(kForwardOffsets));
+  const auto posting_offsets = PackedOffsets::Open(file->ReadAll(kPostingOffsets)),
+             forward_offsets = PackedOffsets::Open(file->ReadAll(kForwardOffsets));
+  if (!posting_offsets.ok() || !forward_offsets.ok()) return damaged;
+  reader->posting_offsets_ = *posting_offsets;
+  reader->forward_offsets_ = *forward_offsets;
   reader->forward_data_ = file->Read(kForwardData, 0, 0).data();
   auto terms = fst::Fst::Open(file->ReadAll(kTerms));
   if (!terms.ok()) return terms.status();
@@ -255,7 +254,7 @@ std::vector<Ordinal> PostingsWriter::FrequentWords() const {
 
 void PostingsWriter::Finish() {
   file_.EndSection();
-  file_.AddSection(kPostingOffsets, BytesOf(offsets_));
+  file_.AddSection(kPostingOffsets, PackOffsets(offsets_));
 }
 
 ForwardWriter::ForwardWriter(SegmentFileWriter& file, uint32_t word_count, std::vector<Ordinal> frequent)
@@ -389,7 +388,7 @@ bool ForwardWriter::ListPlaces(DocId docid, std::string_view head) {
 
 Status ForwardWriter::Finish() {
   file_.EndSection();
-  file_.AddSection(kForwardOffsets, BytesOf(offsets_));
+  file_.AddSection(kForwardOffsets, PackOffsets(offsets_));
   lengths_.Finish(file_);
   GANNET_RETURN_IF_ERROR(neighbours_.Finish());
   std::string meta;

@@ -31,6 +31,7 @@
 #include "segment/file.h"
 #include "segment/lengths.h"
 #include "segment/neighbours.h"
+#include "segment/packed_offsets.h"
 
 namespace gannet::segment {
 
@@ -246,7 +247,7 @@ class TextReader {
   std::shared_ptr<SegmentFile> file_;
   fst::Fst terms_;
   DocPlaces places_;
-  std::span<const uint64_t> posting_offsets_, forward_offsets_;
+  PackedOffsets posting_offsets_, forward_offsets_;
   const char* forward_data_ = nullptr;  // where records begin; not checked: for fetching ahead
   uint32_t ordinal_width_ = 1;
   uint64_t token_count_ = 0;
@@ -378,7 +379,7 @@ void TextReader::ForEachRecord(const DocSet& documents, Sink&& sink) const {
   size_t size = 0;
   const auto flush = [&] {
     for (size_t i = 0; i < size; ++i) {
-      if (i + kOffsetsAhead < size) __builtin_prefetch(&forward_offsets_[block[i + kOffsetsAhead].first]);
+      if (i + kOffsetsAhead < size) forward_offsets_.Prefetch(block[i + kOffsetsAhead].first);
       if (i + kRecordsAhead < size) {
         const uint32_t place = block[i + kRecordsAhead].first;
         const char* record = forward_data_ + forward_offsets_[place];

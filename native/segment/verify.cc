@@ -12,6 +12,7 @@
 #include "segment/columns.h"
 #include "segment/geo_index.h"
 #include "segment/layout.h"
+#include "segment/packed_offsets.h"
 #include "segment/text.h"
 
 namespace gannet::segment {
@@ -33,14 +34,18 @@ std::span<const T> AsSpan(std::string_view bytes) {
 }
 
 // Offsets of `count` things that fill `size` bytes.
-Status CheckOffsets(std::span<const uint64_t> offsets, size_t count, uint64_t size) {
+Result<PackedOffsets> CheckOffsets(std::string_view bytes, size_t count, uint64_t size) {
+  GANNET_ASSIGN_OR_RETURN(const PackedOffsets offsets, PackedOffsets::Open(bytes));
   if (offsets.size() != count + 1) {
     return Wrong(std::to_string(offsets.size()) + " offsets for " + std::to_string(count) + " entries");
   }
-  if (offsets.front() != 0 || offsets.back() != size || !std::is_sorted(offsets.begin(), offsets.end())) {
+  if (offsets.front() != 0 || offsets.back() != size || !offsets.IsAscending()) {
     return Wrong("the offsets do not divide the " + std::to_string(size) + " bytes they are about");
   }
-  return Status::Ok();
+  std::vector<uint64_t> values(offsets.size());
+  for (size_t i = 0; i < values.size(); ++i) values[i] = offsets[i];
+  if (PackOffsets(values) != bytes) return Wrong("the offsets are not packed as they should be");
+  return offsets;
 }
 
 Status CheckDocids(std::span<const DocId> docids) {
@@ -120,7 +125,7 @@ Status CheckRow(RowCodec& codec, std::string_view compressed, size_t field_count
   return Status::Ok();
 }
 
-Status CheckRows(File& file, std::span<const DocId> docids, std::span<const uint64_t> offsets,
+Status CheckRows(File& file, std::span<const DocId> docids, const PackedOffsets& offsets,
                  const SegmentContext& context) {
   RowCodec codec(context.dictionary);
   std::vector<RowField> fields;
@@ -170,7 +175,7 @@ Status CheckWord(std::string_view blob, Ordinal word, size_t field_count, const 
   return Status::Ok();
 }
 
-Status CheckPostings(File& file, std::span<const uint64_t> offsets, const DocSet& documents, size_t field_count,
+Status CheckPostings(File& file, const PackedOffsets& offsets, const DocSet& documents, size_t field_count,
                      Sums& sums) {
   const std::string_view data = file.Bytes(kPostingData);
   for (Ordinal word = 0; word + size_t{1} < offsets.size(); ++word) {
@@ -504,10 +509,9 @@ SegmentContent VerifyBase(const std::string& path, const SegmentContext& context
   const DocSet documents = DocSet::FromSorted(docids);
 
   if (file.Sound({kRowOffsets})) {
-    const auto offsets = AsSpan<uint64_t>(file.Bytes(kRowOffsets));
-    if (file.Check(kRowOffsets, CheckOffsets(offsets, docids.size(), (*file)->SectionSize(kRowData))) &&
-        file.Sound({kRowData})) {
-      file.Check(kRowData, CheckRows(file, docids, offsets, context));
+    const auto offsets = CheckOffsets(file.Bytes(kRowOffsets), docids.size(), (*file)->SectionSize(kRowData));
+    if (file.Check(kRowOffsets, offsets.status()) && file.Sound({kRowData})) {
+      file.Check(kRowData, CheckRows(file, docids, *offsets, context));
     }
   }
 
@@ -522,10 +526,9 @@ SegmentContent VerifyBase(const std::string& path, const SegmentContext& context
   Sums said;
   bool posted = false, measured = false, paired = false;
   if (file.Sound({kPostingOffsets})) {
-    const auto offsets = AsSpan<uint64_t>(file.Bytes(kPostingOffsets));
-    posted = file.Check(kPostingOffsets, CheckOffsets(offsets, *words, (*file)->SectionSize(kPostingData))) &&
-             file.Sound({kPostingData}) &&
-             file.Check(kPostingData, CheckPostings(file, offsets, documents, context.field_count, said));
+    const auto offsets = CheckOffsets(file.Bytes(kPostingOffsets), *words, (*file)->SectionSize(kPostingData));
+    posted = file.Check(kPostingOffsets, offsets.status()) && file.Sound({kPostingData}) &&
+             file.Check(kPostingData, CheckPostings(file, *offsets, documents, context.field_count, said));
   }
   if (file.Sound({kFieldLengths})) {
     measured = file.Check(kFieldLengths,
@@ -540,10 +543,8 @@ SegmentContent VerifyBase(const std::string& path, const SegmentContext& context
   if (!file.Sound({kTextMeta, kForwardOffsets, kForwardData, kPostingOffsets, kFieldLengths, kNeighbourWords})) {
     return content;
   }
-  const auto offsets = AsSpan<uint64_t>(file.Bytes(kForwardOffsets));
-  if (!file.Check(kForwardOffsets, CheckOffsets(offsets, docids.size(), (*file)->SectionSize(kForwardData)))) {
-    return content;
-  }
+  const auto offsets = CheckOffsets(file.Bytes(kForwardOffsets), docids.size(), (*file)->SectionSize(kForwardData));
+  if (!file.Check(kForwardOffsets, offsets.status())) return content;
   const auto text = TextReader::Open(*file);
   if (!text.ok()) {
     if (measured && (paired || !(*file)->Has(kNeighbourWords))) file.Check(kTextMeta, text.status());

@@ -1,0 +1,58 @@
+// Ascending offsets in little space: where the rows, records or lists of a part begin and end.
+//
+// Of every 64 offsets the first is stored whole, of all of them the distance to the first of their 64, packed to
+// as many bits as the greatest distance needs. A row of 300 bytes then takes 15 bits instead of 64, and two loads.
+//
+// Bytes, none when there are no offsets: u64 offsets, u64 bits per distance, u64 for each 64th offset, the distances
+// (lowest bits first, padded to a byte), 8 zero bytes, so that readers may load whole words.
+//
+// Threads: immutable and shared.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/bytes.h"
+#include "base/status.h"
+
+namespace gannet::segment {
+
+// REQUIRES: ascending; no distance within 64 of them takes more than 56 bits.
+std::string PackOffsets(std::span<const uint64_t> offsets);
+
+// Lifetime: borrows the bytes.
+class PackedOffsets {
+ public:
+  PackedOffsets() = default;
+  // Corruption: the size is not that of so many offsets. Whether they ascend is not looked at: IsAscending.
+  static Result<PackedOffsets> Open(std::string_view bytes);
+
+  size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  // REQUIRES: i < size()
+  // cost  two loads, which may miss the cache
+  uint64_t operator[](size_t i) const {
+    const uint64_t bit = uint64_t{i} * width_;
+    return LoadFixed<uint64_t>(firsts_ + i / kGroup * sizeof(uint64_t)) +
+           (LoadFixed<uint64_t>(distances_ + (bit >> 3)) >> (bit & 7) & mask_);
+  }
+  // REQUIRES: !empty()
+  uint64_t front() const { return (*this)[0]; }
+  uint64_t back() const { return (*this)[size_ - 1]; }
+  // Fetches what operator[] loads and may miss.
+  void Prefetch(size_t i) const { __builtin_prefetch(distances_ + (uint64_t{i} * width_ >> 3)); }
+  bool IsAscending() const;
+
+  static constexpr size_t kGroup = 64;
+
+ private:
+  const char* firsts_ = nullptr;
+  const char* distances_ = nullptr;
+  size_t size_ = 0;
+  uint64_t mask_ = 0;
+  uint32_t width_ = 0;
+};
+
+}  // namespace gannet::segment
