@@ -45,6 +45,7 @@
         "<(lmdb)/mdb.c",
         "<(lmdb)/midl.c",
         "<(lz4)/lz4.c",
+        "<(lz4)/lz4hc.c",
         "<(lz4)/xxhash.c",
         "<(simdjson)/simdjson.cpp",
         "<(generated)/roaring.c"

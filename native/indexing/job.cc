@@ -27,7 +27,8 @@ constexpr uint64_t kBuilderShare = 2;
 constexpr size_t kDocumentsPerClaim = 256;
 // An index makes its row dictionary from the first batch with at least this much text.
 constexpr size_t kDictionaryTextMin = 64 << 10;
-constexpr size_t kDictionaryBytes = 64 << 10;
+// Rows that it is made of: 100 ms of work. From 10 MB it would be 1 % better.
+constexpr size_t kDictionarySampleBytes = 4 << 20;
 
 // A document to be written, or read again.
 struct Change {
@@ -348,21 +349,22 @@ std::shared_ptr<const segment::RowDictionary> Job::MakeDictionary(const std::vec
     total += operations_->operation(operations_->touched()[change.touched].first).document().size();
   }
   if (total < kDictionaryTextMin) return before_->dictionary;
-  // Evenly spread samples, the latest ones nearest to what refers to them.
-  std::string sample, row;
+  std::string sample;
+  std::vector<size_t> ends;
   std::vector<segment::RowField> row_fields;
-  const size_t step = std::max<size_t>(1, total / kDictionaryBytes);
-  for (size_t i = 0; i < changes.size() && sample.size() < kDictionaryBytes; i += step) {
+  // Evenly spread.
+  const size_t step = total / kDictionarySampleBytes + 1;
+  for (size_t i = 0; i < changes.size(); i += step) {
     const Operation& operation = operations_->operation(operations_->touched()[changes[i].touched].first);
     if (operation.action == Action::kDelete) continue;
     RowFieldsOf(operation.document(), fields, row_fields);
-    row.clear();
-    segment::AppendRow(row_fields, row);
-    sample += row;
+    segment::AppendRow(row_fields, sample);
+    ends.push_back(sample.size());
+    // Where the documents at hand are longer than the others.
+    if (sample.size() > kDictionarySampleBytes) break;
   }
-  if (sample.size() > kDictionaryBytes) sample.resize(kDictionaryBytes);
-  commit_.dictionary = sample;
-  return std::make_shared<const segment::RowDictionary>(std::move(sample));
+  commit_.dictionary = segment::TrainDictionary(sample, ends);
+  return std::make_shared<const segment::RowDictionary>(*commit_.dictionary);
 }
 
 Status Job::RunWorkers(Work& work) {

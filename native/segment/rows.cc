@@ -1,6 +1,7 @@
 #include "segment/rows.h"
 
 #include <lz4.h>
+#include <lz4hc.h>
 
 #include <algorithm>
 #include <cstring>
@@ -11,31 +12,42 @@
 namespace gannet::segment {
 namespace {
 
-constexpr size_t kDictionaryBytesMax = 64 << 10;
 // A row of one document; more is refused when it is read, as a damaged size would be.
 constexpr uint64_t kRowBytesMax = uint64_t{1} << 31;
+
+// Rows are compressed once and copied by merges. Of a million rows of 557 bytes, against a trained dictionary: the fast
+// compressor leaves 52 % in 1.8 s, level 2 47 % in 3.9 s, level 3 39 % in 8.2 s, level 4 38 % in 10 s, level 9 37 % in 21 s.
+constexpr int kLevel = 3;
 
 enum Form : uint8_t { kPlain = 0, kCompressed = 1, kCompressedWithDictionary = 2 };
 
 }  // namespace
 
 RowDictionary::RowDictionary(std::string bytes) : bytes_(std::move(bytes)) {
-  if (bytes_.size() > kDictionaryBytesMax) bytes_.erase(0, bytes_.size() - kDictionaryBytesMax);
-  auto* stream = LZ4_createStream();
-  LZ4_loadDict(stream, bytes_.data(), static_cast<int>(bytes_.size()));
-  stream_ = stream;
+  if (bytes_.size() > kRowDictionaryBytes) bytes_.erase(0, bytes_.size() - kRowDictionaryBytes);
 }
-RowDictionary::~RowDictionary() { LZ4_freeStream(static_cast<LZ4_stream_t*>(stream_)); }
+RowDictionary::~RowDictionary() { LZ4_freeStreamHC(static_cast<LZ4_streamHC_t*>(stream_)); }
 
-RowCodec::RowCodec(std::shared_ptr<const RowDictionary> dictionary)
-    : dictionary_(std::move(dictionary)), stream_(LZ4_createStream()) {}
-RowCodec::~RowCodec() { LZ4_freeStream(static_cast<LZ4_stream_t*>(stream_)); }
+const void* RowDictionary::Loaded() const {
+  std::call_once(once_, [&] {
+    auto* stream = LZ4_createStreamHC();
+    if (stream == nullptr) return;
+    LZ4_resetStreamHC_fast(stream, kLevel);
+    LZ4_loadDictHC(stream, bytes_.data(), static_cast<int>(bytes_.size()));
+    stream_ = stream;
+  });
+  return stream_;
+}
+
+RowCodec::~RowCodec() { LZ4_freeStreamHC(static_cast<LZ4_streamHC_t*>(stream_)); }
 
 void RowCodec::Compress(std::string_view row, std::string& out) {
   const size_t head = out.size();
   const int size = static_cast<int>(row.size());
   const int bound = LZ4_compressBound(size);
-  if (row.size() < 32 || bound <= 0) {
+  if (stream_ == nullptr) stream_ = LZ4_createStreamHC();
+  const void* loaded = dictionary_ ? dictionary_->Loaded() : nullptr;
+  if (row.size() < 32 || bound <= 0 || stream_ == nullptr || (dictionary_ && loaded == nullptr)) {
     out.push_back(kPlain);
     out.append(row);
     return;
@@ -44,10 +56,10 @@ void RowCodec::Compress(std::string_view row, std::string& out) {
   PutVarint(out, row.size());
   const size_t body = out.size();
   out.resize(body + static_cast<size_t>(bound));
-  auto* stream = static_cast<LZ4_stream_t*>(stream_);
-  LZ4_resetStream_fast(stream);
-  if (dictionary_) LZ4_attach_dictionary(stream, static_cast<const LZ4_stream_t*>(dictionary_->stream_));
-  const int written = LZ4_compress_fast_continue(stream, row.data(), out.data() + body, size, bound, 1);
+  auto* stream = static_cast<LZ4_streamHC_t*>(stream_);
+  LZ4_resetStreamHC_fast(stream, kLevel);
+  if (dictionary_) LZ4_attach_HC_dictionary(stream, static_cast<const LZ4_streamHC_t*>(loaded));
+  const int written = LZ4_compress_HC_continue(stream, row.data(), out.data() + body, size, bound);
   if (written <= 0 || static_cast<size_t>(written) >= row.size()) {
     out.resize(head);
     out.push_back(kPlain);

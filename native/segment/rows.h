@@ -2,12 +2,13 @@
 //
 // A row holds the top-level attributes of a document: a directory of (field, size), then the values as
 // minified JSON texts in field order. So one attribute is sliced out without parsing the rest. Rows are
-// LZ4-compressed one by one against a dictionary of typical rows, which an index makes from its first
+// LZ4-compressed one by one against a dictionary of what rows share, which an index makes from its first
 // documents and keeps for ever: small rows then compress like large ones, and merging copies them as they are.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,13 +19,16 @@
 #include "segment/doc_places.h"
 #include "segment/file.h"
 #include "segment/packed_offsets.h"
+#include "segment/train_dictionary.h"
 
 namespace gannet::segment {
 
 // Typical content that rows refer to. Immutable; shared by threads.
+//
+// Memory: its bytes; 256 KiB more from the first row on that is compressed against it.
 class RowDictionary {
  public:
-  // bytes: at most 64 KiB are used.
+  // bytes: the last kRowDictionaryBytes are used; see train_dictionary.h.
   explicit RowDictionary(std::string bytes);
   ~RowDictionary();
   RowDictionary(const RowDictionary&) = delete;
@@ -32,15 +36,18 @@ class RowDictionary {
 
  private:
   friend class RowCodec;
+  // LZ4_streamHC_t with the dictionary loaded.
+  const void* Loaded() const;
   std::string bytes_;
-  void* stream_;  // LZ4_stream_t with the dictionary loaded
+  mutable std::once_flag once_;
+  mutable void* stream_ = nullptr;
 };
 
-// Compresses and expands rows. One thread at a time.
+// Compresses and expands rows. One thread at a time. Memory: 256 KiB once it has compressed.
 class RowCodec {
  public:
   // dictionary: may be null.
-  explicit RowCodec(std::shared_ptr<const RowDictionary> dictionary);
+  explicit RowCodec(std::shared_ptr<const RowDictionary> dictionary) : dictionary_(std::move(dictionary)) {}
   ~RowCodec();
   RowCodec(const RowCodec&) = delete;
 
@@ -50,7 +57,7 @@ class RowCodec {
 
  private:
   std::shared_ptr<const RowDictionary> dictionary_;
-  void* stream_;
+  void* stream_ = nullptr;
   std::string buffer_;
 };
 
