@@ -221,30 +221,14 @@ std::vector<SectionId> SegmentFile::sections() const {
   return ids;
 }
 
-bool SegmentFile::CheckBlocks(uint64_t begin, uint64_t end) const {
-  if (begin >= end) return true;
-  for (uint64_t block = begin / kBlockBytes; block <= (end - 1) / kBlockBytes; ++block) {
-    if (checked_[block].load(std::memory_order_relaxed) != 0) continue;
-    const uint64_t from = block * kBlockBytes;
-    if (Checksum({data_ + from, std::min<uint64_t>(kBlockBytes, body_bytes_ - from)}) != sums_[block]) {
-      MarkCorrupt();
-      return false;
-    }
-    checked_[block].store(1, std::memory_order_relaxed);
-  }
-  return true;
-}
-
-std::string_view SegmentFile::Read(SectionId id, uint64_t offset, uint64_t size) const {
-  const Section* section = Find(id);
-  if (section == nullptr || offset > section->size || size > section->size - offset) {
+bool SegmentFile::CheckBlock(uint64_t block) const {
+  const uint64_t from = block * kBlockBytes;
+  if (Checksum({data_ + from, std::min<uint64_t>(kBlockBytes, body_bytes_ - from)}) != sums_[block]) {
     MarkCorrupt();
-    return {};
+    return false;
   }
-  const uint64_t begin = section->begin + offset;
-  // The padding belongs to what is read: word loads may reach into it.
-  if (!CheckBlocks(begin, std::min(begin + size + kSectionPadding, body_bytes_))) return {};
-  return {data_ + begin, size};
+  checked_[block].store(1, std::memory_order_relaxed);
+  return true;
 }
 
 Status SegmentFile::Health() const {

@@ -13,6 +13,7 @@
 // Threads: a SegmentFile is shared by all; a SegmentFileWriter has one owner.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -79,10 +80,28 @@ class SegmentFile {
   ~SegmentFile();
   SegmentFile(const SegmentFile&) = delete;
 
+  // Where a section lies in the file.
+  struct Section {
+    SectionId id;
+    uint64_t begin, size;
+  };
+  // Null when absent. Valid while the file is.
+  const Section* Find(SectionId id) const;
   bool Has(SectionId id) const;
   uint64_t SectionSize(SectionId id) const;  // 0 when absent
   // Bytes [offset, offset + size) of a section, checked; empty when they are out of range or damaged.
-  std::string_view Read(SectionId id, uint64_t offset, uint64_t size) const;
+  std::string_view Read(SectionId id, uint64_t offset, uint64_t size) const { return Read(Find(id), offset, size); }
+  // The same without looking the section up; of null there is nothing to read.
+  std::string_view Read(const Section* section, uint64_t offset, uint64_t size) const {
+    if (section == nullptr || offset > section->size || size > section->size - offset) {
+      MarkCorrupt();
+      return {};
+    }
+    const uint64_t begin = section->begin + offset;
+    // The padding belongs to what is read: word loads may reach into it.
+    if (!CheckBlocks(begin, std::min(begin + size + kSectionPadding, body_bytes_))) return {};
+    return {data_ + begin, size};
+  }
   std::string_view ReadAll(SectionId id) const { return Read(id, 0, SectionSize(id)); }
   std::vector<SectionId> sections() const;
 
@@ -101,13 +120,15 @@ class SegmentFile {
   uint64_t size() const { return size_; }
 
  private:
-  struct Section {
-    SectionId id;
-    uint64_t begin, size;
-  };
   SegmentFile() = default;
-  bool CheckBlocks(uint64_t begin, uint64_t end) const;
-  const Section* Find(SectionId id) const;
+  bool CheckBlocks(uint64_t begin, uint64_t end) const {
+    if (begin >= end) return true;
+    for (uint64_t block = begin / kBlockBytes; block <= (end - 1) / kBlockBytes; ++block) {
+      if (checked_[block].load(std::memory_order_relaxed) == 0 && !CheckBlock(block)) return false;
+    }
+    return true;
+  }
+  bool CheckBlock(uint64_t block) const;
 
   std::string path_;
   const char* data_ = nullptr;

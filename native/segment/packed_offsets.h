@@ -38,6 +38,11 @@ class PackedOffsets {
     return LoadFixed<uint64_t>(firsts_ + i / kGroup * sizeof(uint64_t)) +
            (LoadFixed<uint64_t>(distances_ + (bit >> 3)) >> (bit & 7) & mask_);
   }
+  // Where the thing `i` begins and ends: the offsets i and i + 1. REQUIRES: i + 1 < size()
+  struct Range {
+    uint64_t begin, end;
+  };
+  Range RangeOf(size_t i) const { return {(*this)[i], (*this)[i + 1]}; }
   // REQUIRES: !empty()
   uint64_t front() const { return (*this)[0]; }
   uint64_t back() const { return (*this)[size_ - 1]; }

@@ -147,7 +147,7 @@ Result<std::shared_ptr<const RowsReader>> RowsReader::Open(std::shared_ptr<Segme
 }
 
 std::string_view RowsReader::at(size_t place) const {
-  const uint64_t begin = offsets_[place], end = offsets_[place + 1];
+  const auto [begin, end] = offsets_.RangeOf(place);
   return end < begin ? std::string_view() : file_->Read(kRowData, begin, end - begin);
 }
 

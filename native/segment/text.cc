@@ -38,6 +38,8 @@ Result<std::shared_ptr<const TextReader>> TextReader::Open(std::shared_ptr<Segme
   if (!posting_offsets.ok() || !forward_offsets.ok()) return damaged;
   reader->posting_offsets_ = *posting_offsets;
   reader->forward_offsets_ = *forward_offsets;
+  reader->posting_section_ = file->Find(kPostingData);
+  reader->forward_section_ = file->Find(kForwardData);
   reader->forward_data_ = file->Read(kForwardData, 0, 0).data();
   auto terms = fst::Fst::Open(file->ReadAll(kTerms));
   if (!terms.ok()) return terms.status();
@@ -54,13 +56,7 @@ Result<std::shared_ptr<const TextReader>> TextReader::Open(std::shared_ptr<Segme
 
 std::string_view TextReader::PostingBlob(Ordinal ordinal) const {
   if (ordinal + size_t{1} >= posting_offsets_.size()) return {};
-  const uint64_t begin = posting_offsets_[ordinal], end = posting_offsets_[ordinal + 1];
-  return end < begin ? std::string_view() : file_->Read(kPostingData, begin, end - begin);
-}
-
-std::string_view TextReader::ForwardRecord(uint32_t place) const {
-  const uint64_t begin = forward_offsets_[place], end = forward_offsets_[place + 1];
-  return end < begin ? std::string_view() : file_->Read(kForwardData, begin, end - begin);
+  return ReadRange(posting_section_, posting_offsets_.RangeOf(ordinal));
 }
 
 uint32_t TextReader::FieldWords(std::string_view record, FieldId field) const {

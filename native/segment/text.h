@@ -197,7 +197,7 @@ class TextReader {
 
   // Place of a document among docids(), or -1.
   int64_t Find(DocId docid) const;
-  std::string_view ForwardRecord(uint32_t place) const;
+  std::string_view ForwardRecord(uint32_t place) const { return ReadRange(forward_section_, forward_offsets_.RangeOf(place)); }
   // Calls sink(uint32_t docid, std::string_view record) for each of `documents`, ascending; records are fetched ahead.
   // REQUIRES: documents is a subset of docids().
   template <typename Sink>
@@ -240,6 +240,9 @@ class TextReader {
  private:
   // The documents of a word where one list has them all, whatever the fields.
   std::optional<std::string_view> WholePostings(Ordinal ordinal) const;
+  std::string_view ReadRange(const SegmentFile::Section* section, PackedOffsets::Range range) const {
+    return range.end < range.begin ? std::string_view() : file_->Read(section, range.begin, range.end - range.begin);
+  }
   // What add_to(DocSetUnion&) adds, found once and kept.
   template <typename AddTo>
   void UnionFound(FoundSets::Kind kind, Ordinal begin, Ordinal end, DocSetUnion& out, AddTo&& add_to) const;
@@ -248,6 +251,8 @@ class TextReader {
   fst::Fst terms_;
   DocPlaces places_;
   PackedOffsets posting_offsets_, forward_offsets_;
+  const SegmentFile::Section* posting_section_ = nullptr;
+  const SegmentFile::Section* forward_section_ = nullptr;
   const char* forward_data_ = nullptr;  // where records begin; not checked: for fetching ahead
   uint32_t ordinal_width_ = 1;
   uint64_t token_count_ = 0;
@@ -377,16 +382,20 @@ void TextReader::ForEachRecord(const DocSet& documents, Sink&& sink) const {
   constexpr size_t kBlock = 256, kOffsetsAhead = 24, kRecordsAhead = 12, kLinesAhead = 8, kLineBytes = 64;
   std::array<std::pair<uint32_t, uint32_t>, kBlock> block;  // place, docid
   size_t size = 0;
+  std::array<PackedOffsets::Range, kBlock> ranges;
   const auto flush = [&] {
     for (size_t i = 0; i < size; ++i) {
       if (i + kOffsetsAhead < size) forward_offsets_.Prefetch(block[i + kOffsetsAhead].first);
+      ranges[i] = forward_offsets_.RangeOf(block[i].first);
+    }
+    for (size_t i = 0; i < size; ++i) {
       if (i + kRecordsAhead < size) {
-        const uint32_t place = block[i + kRecordsAhead].first;
-        const char* record = forward_data_ + forward_offsets_[place];
-        const uint64_t bytes = std::min<uint64_t>(forward_offsets_[place + 1] - forward_offsets_[place], kLinesAhead * kLineBytes);
+        const auto [begin, end] = ranges[i + kRecordsAhead];
+        const char* record = forward_data_ + begin;
+        const uint64_t bytes = std::min<uint64_t>(end - begin, kLinesAhead * kLineBytes);
         for (uint64_t at = 0; at < bytes; at += kLineBytes) __builtin_prefetch(record + at);
       }
-      sink(block[i].second, ForwardRecord(block[i].first));
+      sink(block[i].second, ReadRange(forward_section_, ranges[i]));
     }
     size = 0;
   };
