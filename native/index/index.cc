@@ -55,6 +55,16 @@ Status Snapshot::Health() const {
   return Status::Ok();
 }
 
+void Snapshot::ExpectRows(std::span<const DocId> docids) const {
+  for (const DocId docid : docids) {
+    for (const auto& segment : segments) {
+      if (!segment->live.Contains(docid)) continue;
+      if (const int64_t place = segment->text->Find(docid); place >= 0) segment->rows->Expect(static_cast<size_t>(place));
+      break;
+    }
+  }
+}
+
 std::string_view Snapshot::FindRow(DocId docid) const {
   for (const auto& segment : segments) {
     if (!segment->live.Contains(docid)) continue;
@@ -128,6 +138,12 @@ Result<std::shared_ptr<const SegmentView>> Index::OpenSegment(const SegmentFiles
   auto view = std::make_shared<SegmentView>();
   view->files = files;
   GANNET_ASSIGN_OR_RETURN(auto base, OpenFile(files.base_file));
+  // What opening reads, all at once.
+  for (const segment::SectionId id : {segment::kRowDocids, segment::kRowOffsets, segment::kTextMeta, segment::kTerms,
+                                      segment::kPostingOffsets, segment::kForwardOffsets, segment::kFieldLengths,
+                                      segment::kNeighbourWords, segment::kColumnDirectory}) {
+    base->WillNeedAll(id);
+  }
   GANNET_ASSIGN_OR_RETURN(view->rows, segment::RowsReader::Open(base));
   GANNET_ASSIGN_OR_RETURN(view->text, segment::TextReader::Open(base));
   auto columns = base;

@@ -6,6 +6,7 @@
 
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -59,6 +60,8 @@ struct Snapshot {
   uint64_t version = 0;    // of the commit; greater is later
 
   Status Health() const;
+  // Has the rows of these documents read that were not yet, all at once, and does not wait for them.
+  void ExpectRows(std::span<const DocId> docids) const;
   // The compressed row of a live document; empty when there is none.
   std::string_view FindRow(DocId docid) const;
 };

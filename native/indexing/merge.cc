@@ -36,6 +36,8 @@ constexpr size_t kForcedCount = 3;
 constexpr uint64_t kDeadShare = 5, kDeadBytesMin = 64 << 10;
 // Rows or words between two looks at `cancelled` and the clock.
 constexpr uint32_t kItemsPerPause = 1024;
+// Words whose postings are read ahead: 130 KB on average.
+constexpr Ordinal kWordsAhead = 256;
 constexpr auto kSleepMax = std::chrono::milliseconds(20);
 
 // Keeps a merge to its rate and lets it stop early.
@@ -196,6 +198,7 @@ Status Merge::WriteRows() {
   for (const auto& run : runs_) {
     const Source& source = sources_[run.source];
     for (uint32_t i = 0; i < run.count; ++i) {
+      if (i % kItemsPerPause == 0) source.view().rows->WillNeed(run.place + i, std::min(run.count - i, kItemsPerPause));
       const std::string_view row = source.view().rows->at(run.place + i);
       if (row.empty()) return Damaged(source);
       rows.Add(merged_docids_[done], row);
@@ -306,7 +309,11 @@ Status Merge::WriteWords() {
       }
       terms.Add(same[0]->at.word());
     }
-    for (Walk* walk : same) walk->at.Next();
+    for (Walk* walk : same) {
+      walk->at.Next();
+      if (!walk->at.Valid() || walk->at.ordinal() % kWordsAhead != 0) continue;
+      sources_[walk->source].view().text->WillNeedPostings(walk->at.ordinal(), walk->at.ordinal() + kWordsAhead);
+    }
     if (count % kItemsPerPause == 0) GANNET_RETURN_IF_ERROR(pace_.Pause(bytes_ + postings.bytes()));
   }
   const auto words = static_cast<uint32_t>(terms.count());
@@ -328,6 +335,7 @@ Status Merge::WriteForward() {
     const Source& source = sources_[run.source];
     const segment::TextReader& text = *source.view().text;
     for (uint32_t i = 0; i < run.count; ++i) {
+      if (i % kItemsPerPause == 0) text.WillNeedRecords(run.place + i, std::min(run.count - i, kItemsPerPause));
       if (!forward.CopyDocument(merged_docids_[done], text.ForwardRecord(run.place + i), text.ordinal_width(), source.new_ordinals)) {
         return Damaged(source);
       }

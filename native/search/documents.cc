@@ -127,6 +127,7 @@ Result<std::string> FetchDocuments(index::Index& index, std::string_view request
     }
   }
   Writer writer(*snapshot, request["fields"].Strings(), request["retrieveVectors"].boolean());
+  snapshot->ExpectRows(page);
   std::string out = "{\"results\":[";
   for (size_t i = 0; i < page.size(); ++i) {
     if (i > 0) out += ',';

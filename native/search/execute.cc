@@ -316,6 +316,9 @@ void SearchRun::PrepareHits() {
   const bool formats = request_.format.highlight || request_.format.crop || request_.format.matches_position;
   formatter_.emplace(*snapshot_, formats ? CollectMatchTerms() : MatchTerms(), request_.format,
                      request_.attributes_to_retrieve, request_.locales);
+  std::vector<DocId> docids;
+  for (const Hit& hit : hits()) docids.push_back(hit.docid);
+  snapshot_->ExpectRows(docids);
   codec_ = std::make_unique<segment::RowCodec>(snapshot_->dictionary);
 }
 

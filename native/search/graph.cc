@@ -176,7 +176,7 @@ uint64_t Graph::Frequency(WordNumber word) const {
   uint64_t sum = 0;
   for (size_t s = 0; s < snapshot_.segments.size(); ++s) {
     const Ordinal ordinal = words_[word].ordinals[s];
-    if (ordinal != kNoOrdinal) sum += snapshot_.segments[s]->text->PostingBlob(ordinal).size();
+    if (ordinal != kNoOrdinal) sum += snapshot_.segments[s]->text->PostingBytes(ordinal);
   }
   return sum;
 }
@@ -536,6 +536,7 @@ DocSet Graph::FindDocuments(Node& node, int typo_class, const DocSet* within) {
   const bool tolerant_only = typo_class > 0 || node.ngram();
   const segment::FieldSet* fields = tolerant_only ? scope_.tolerant_fields() : scope_.fields();
   DocSet documents = LiveUnion(within, [&](size_t s, const segment::TextReader& text, DocSetUnion& out) {
+    ForEachRange(derivations, s, [&](Ordinal begin, Ordinal end) { text.ExpectPostings(begin, end); });
     ForEachRange(derivations, s, [&](Ordinal begin, Ordinal end) { text.UnionRange(begin, end, fields, out); });
   });
   for (const Phrase& phrase : derivations.phrases) {

@@ -10,6 +10,10 @@
 // costs nothing and a flipped bit is never believed: from then on the file is `corrupt`, and what would
 // have been read is empty. Callers check corrupt() when their work is done.
 //
+// What is read is asked of the system as it is needed: the whole of a list or record at once, and no more around it
+// than a part of the file that is read from front to back gains by. Left alone the system reads what the disk is set to
+// around each page that is missing: with 8 MB a search after a start read 320 MB to use 4.
+//
 // Threads: a SegmentFile is shared by all; a SegmentFileWriter has one owner.
 #pragma once
 
@@ -105,6 +109,19 @@ class SegmentFile {
   std::string_view ReadAll(SectionId id) const { return Read(id, 0, SectionSize(id)); }
   std::vector<SectionId> sections() const;
 
+  // Has the system read bytes that will be wanted, and does not wait for them. Out of range, absent: nothing happens.
+  // cost  2 us and 20 ns per KB when they are in memory
+  void WillNeed(const Section* section, uint64_t offset, uint64_t size) const;
+  void WillNeedAll(SectionId id) const { WillNeed(Find(id), 0, SectionSize(id)); }
+  // The same, once, for bytes that nobody has read since the file was opened; for the others it costs next to nothing.
+  void Expect(const Section* section, uint64_t offset, uint64_t size) const {
+    if (section == nullptr || size == 0 || offset > section->size || size > section->size - offset) return;
+    const uint64_t begin = section->begin + offset;
+    for (uint64_t block = begin / kBlockBytes; block <= (begin + size - 1) / kBlockBytes; ++block) {
+      if (blocks_[block].load(std::memory_order_relaxed) == kUnread) return ExpectFrom(block, begin + size);
+    }
+  }
+
   bool corrupt() const { return corrupt_.load(std::memory_order_relaxed); }
   void MarkCorrupt() const { corrupt_.store(true, std::memory_order_relaxed); }
   Status Health() const;
@@ -124,11 +141,14 @@ class SegmentFile {
   bool CheckBlocks(uint64_t begin, uint64_t end) const {
     if (begin >= end) return true;
     for (uint64_t block = begin / kBlockBytes; block <= (end - 1) / kBlockBytes; ++block) {
-      if (checked_[block].load(std::memory_order_relaxed) == 0 && !CheckBlock(block)) return false;
+      if (blocks_[block].load(std::memory_order_relaxed) != kChecked && !CheckBlock(block, end)) return false;
     }
     return true;
   }
-  bool CheckBlock(uint64_t block) const;
+  // end: of the bytes that are being read.
+  bool CheckBlock(uint64_t block, uint64_t end) const;
+  void ExpectFrom(uint64_t block, uint64_t end) const;
+  void Advise(uint64_t begin, uint64_t end) const;
 
   std::string path_;
   const char* data_ = nullptr;
@@ -136,7 +156,8 @@ class SegmentFile {
   uint64_t body_bytes_ = 0;  // header and sections
   std::span<const uint64_t> sums_;
   std::vector<Section> sections_;
-  mutable std::vector<std::atomic<uint8_t>> checked_;  // per block
+  enum BlockState : uint8_t { kUnread, kAskedFor, kChecked };
+  mutable std::vector<std::atomic<uint8_t>> blocks_;
   mutable std::atomic<bool> corrupt_{false};
 };
 

@@ -138,6 +138,7 @@ Result<std::shared_ptr<const RowsReader>> RowsReader::Open(std::shared_ptr<Segme
   reader->file_ = file;
   const std::string_view docids = file->ReadAll(kRowDocids);
   reader->places_ = DocPlaces({reinterpret_cast<const uint32_t*>(docids.data()), docids.size() / 4});
+  reader->section_ = file->Find(kRowData);
   const auto offsets = PackedOffsets::Open(file->ReadAll(kRowOffsets));
   if (offsets.ok()) reader->offsets_ = *offsets;
   if (file->corrupt() || reader->offsets_.size() != reader->docids().size() + 1) {
@@ -146,9 +147,19 @@ Result<std::shared_ptr<const RowsReader>> RowsReader::Open(std::shared_ptr<Segme
   return std::shared_ptr<const RowsReader>(reader);
 }
 
+void RowsReader::Expect(size_t place) const {
+  const auto [begin, end] = offsets_.RangeOf(place);
+  file_->Expect(section_, begin, end - begin);
+}
+
+void RowsReader::WillNeed(size_t place, size_t count) const {
+  const uint64_t begin = offsets_[place];
+  file_->WillNeed(section_, begin, offsets_[std::min(place + count, offsets_.size() - 1)] - begin);
+}
+
 std::string_view RowsReader::at(size_t place) const {
   const auto [begin, end] = offsets_.RangeOf(place);
-  return end < begin ? std::string_view() : file_->Read(kRowData, begin, end - begin);
+  return end < begin ? std::string_view() : file_->Read(section_, begin, end - begin);
 }
 
 }  // namespace gannet::segment

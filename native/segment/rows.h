@@ -91,6 +91,10 @@ class RowsReader {
   static Result<std::shared_ptr<const RowsReader>> Open(std::shared_ptr<SegmentFile> file);
   std::span<const uint32_t> docids() const { return places_.docids(); }
   const DocPlaces& places() const { return places_; }
+  // Has rows read that were not yet, and does not wait for them.
+  void Expect(size_t place) const;
+  // The same for `count` rows, also when the system has dropped them since; for those who go through all rows.
+  void WillNeed(size_t place, size_t count) const;
   // Compressed row at a place of docids().
   std::string_view at(size_t place) const;
   uint64_t bytes() const { return offsets_.empty() ? 0 : offsets_.back(); }
@@ -99,6 +103,7 @@ class RowsReader {
  private:
   std::shared_ptr<SegmentFile> file_;
   DocPlaces places_;
+  const SegmentFile::Section* section_ = nullptr;
   PackedOffsets offsets_;
 };
 

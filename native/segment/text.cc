@@ -59,6 +59,30 @@ std::string_view TextReader::PostingBlob(Ordinal ordinal) const {
   return ReadRange(posting_section_, posting_offsets_.RangeOf(ordinal));
 }
 
+uint64_t TextReader::PostingBytes(Ordinal ordinal) const {
+  if (ordinal + size_t{1} >= posting_offsets_.size()) return 0;
+  const auto [begin, end] = posting_offsets_.RangeOf(ordinal);
+  return end < begin ? 0 : end - begin;
+}
+
+void TextReader::ExpectPostings(Ordinal begin, Ordinal end) const {
+  if (begin >= end || end >= posting_offsets_.size()) return;
+  const uint64_t from = posting_offsets_[begin];
+  file_->Expect(posting_section_, from, posting_offsets_[end] - from);
+}
+
+void TextReader::WillNeedPostings(Ordinal begin, Ordinal end) const {
+  end = static_cast<Ordinal>(std::min<size_t>(end, posting_offsets_.size() - 1));
+  if (begin >= end) return;
+  const uint64_t from = posting_offsets_[begin];
+  file_->WillNeed(posting_section_, from, posting_offsets_[end] - from);
+}
+
+void TextReader::WillNeedRecords(uint32_t place, uint32_t count) const {
+  const uint64_t from = forward_offsets_[place];
+  file_->WillNeed(forward_section_, from, forward_offsets_[std::min<size_t>(size_t{place} + count, forward_offsets_.size() - 1)] - from);
+}
+
 uint32_t TextReader::FieldWords(std::string_view record, FieldId field) const {
   uint32_t found = 0;
   AnyField(record, [&](FieldId at, uint32_t words) {

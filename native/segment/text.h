@@ -175,6 +175,14 @@ class TextReader {
   void UnionNeighbours(Ordinal left, Ordinal right, DocSetUnion& out) const { neighbours_.Union(*file_, left, right, out); }
   const NeighbourReader& neighbours() const { return neighbours_; }
 
+  // Has the postings of the words [begin, end) read that were not yet, and does not wait for them.
+  void ExpectPostings(Ordinal begin, Ordinal end) const;
+  // Has the system read the postings of the words [begin, end), or the forward records of so many places, once more when
+  // it has dropped them since; for those who go through all of them.
+  void WillNeedPostings(Ordinal begin, Ordinal end) const;
+  void WillNeedRecords(uint32_t place, uint32_t count) const;
+  // Bytes of the postings of a word.
+  uint64_t PostingBytes(Ordinal ordinal) const;
   // All postings of a word as they are stored; see PostingsWriter.
   std::string_view PostingBlob(Ordinal ordinal) const;
   // Adds documents that hold a word of [begin, end) at one of the positions of `mask` (bit p: position p) of any field.
@@ -387,6 +395,7 @@ void TextReader::ForEachRecord(const DocSet& documents, Sink&& sink) const {
     for (size_t i = 0; i < size; ++i) {
       if (i + kOffsetsAhead < size) forward_offsets_.Prefetch(block[i + kOffsetsAhead].first);
       ranges[i] = forward_offsets_.RangeOf(block[i].first);
+      file_->Expect(forward_section_, ranges[i].begin, ranges[i].end - ranges[i].begin);
     }
     for (size_t i = 0; i < size; ++i) {
       if (i + kRecordsAhead < size) {

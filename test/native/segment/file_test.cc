@@ -1,8 +1,12 @@
 // A segment file: what was written is read back, and damage is always noticed.
 #include "segment/file.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 
 #include "bitmap/random_docids.h"
@@ -70,6 +74,70 @@ TEST(SegmentFile, IsRemovedWhenItIsNotFinished) {
   }
   EXPECT_FALSE(std::filesystem::exists(path));
 }
+
+#ifdef __linux__
+// Bytes of a file that are in the page cache.
+size_t CachedBytes(const std::string& path) {
+  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const auto size = static_cast<size_t>(lseek(descriptor, 0, SEEK_END));
+  void* map = mmap(nullptr, size, PROT_READ, MAP_SHARED, descriptor, 0);
+  std::vector<unsigned char> pages((size + 4095) / 4096);
+  EXPECT_EQ(mincore(map, size, pages.data()), 0);
+  munmap(map, size);
+  close(descriptor);
+  return 4096 * static_cast<size_t>(std::count_if(pages.begin(), pages.end(), [](unsigned char page) { return (page & 1) != 0; }));
+}
+
+// False: the file system keeps what it has, as one in memory does.
+bool DropFromCache(const std::string& path) {
+  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  fsync(descriptor);
+  posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED);
+  close(descriptor);
+  return CachedBytes(path) == 0;
+}
+
+// What surrounds a small list or row would fill the memory and take the disk's time.
+TEST(SegmentFile, IsReadFromTheDiskOnlyWhereItIsLookedAt) {
+  TestFolder folder;
+  const std::string path = folder.path() + "/segment";
+  std::string bytes(32 << 20, '\0');
+  for (size_t i = 0; i < bytes.size(); i += 64) bytes[i] = static_cast<char>(i / 4096);
+  {
+    auto writer = SegmentFileWriter::Create(path);
+    ASSERT_TRUE(writer.ok());
+    (*writer)->AddSection(1, bytes);
+    ASSERT_TRUE((*writer)->Finish().ok());
+  }
+  if (!DropFromCache(path)) GTEST_SKIP() << "the page cache cannot be emptied here";
+  auto opened = SegmentFile::Open(path);
+  ASSERT_TRUE(opened.ok());
+  const SegmentFile& file = **opened;
+  const size_t at_open = CachedBytes(path);
+  EXPECT_LE(at_open, 4 * kBlockBytes) << "header, sums, directory";
+  EXPECT_EQ(file.Read(1, 7'000'000, 300), std::string_view(bytes).substr(7'000'000, 300));
+  EXPECT_LE(CachedBytes(path), at_open + 2 * kBlockBytes);
+  // Expected things come with it, and no others.
+  file.Expect(file.Find(1), 20'000'000, 100'000);
+  EXPECT_EQ(file.Read(1, 20'000'000, 100'000), std::string_view(bytes).substr(20'000'000, 100'000));
+  EXPECT_GE(CachedBytes(path), at_open + 100'000);
+  EXPECT_LE(CachedBytes(path), at_open + 100'000 + 4 * kBlockBytes);
+  // From front to back, in small steps.
+  for (size_t at = 0; at < bytes.size(); at += 1000) {
+    const size_t size = std::min<size_t>(1000, bytes.size() - at);
+    ASSERT_EQ(file.Read(1, at, size), std::string_view(bytes).substr(at, size));
+  }
+  EXPECT_TRUE(file.Health().ok());
+  // Out of range or absent: nothing happens.
+  file.Expect(file.Find(1), bytes.size(), 1);
+  file.Expect(file.Find(2), 0, 1);
+  file.Expect(file.Find(1), 1, ~uint64_t{0});
+  file.WillNeed(file.Find(1), bytes.size() - 1, 2);
+  file.WillNeed(file.Find(2), 0, 1);
+  file.WillNeedAll(2);
+  EXPECT_TRUE(file.Health().ok());
+}
+#endif
 
 // A real index of one segment, whose file is damaged in one place at a time.
 class DamageTest : public ::testing::Test {
