@@ -151,7 +151,7 @@ Result<std::shared_ptr<const SegmentView>> Index::OpenSegment(const SegmentFiles
     GANNET_ASSIGN_OR_RETURN(columns, OpenFile(files.columns_file));
   }
   GANNET_ASSIGN_OR_RETURN(view->columns, segment::ColumnsReader::Open(columns));
-  auto documents = std::make_shared<DocSet>(DocSet::FromSorted(view->rows->docids()));
+  auto documents = std::make_shared<DocSet>(view->rows->places().Documents());
   documents->Optimize();
   view->documents = documents;
   view->dead = std::move(dead);

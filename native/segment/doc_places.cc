@@ -24,6 +24,15 @@ DocPlaces::DocPlaces(std::span<const uint32_t> docids) : docids_(docids) {
   }
 }
 
+DocSet DocPlaces::Documents() const {
+  if (docids_.empty() || !listed_ || docids_.front() > docids_.back() || docids_.back() == UINT32_MAX) {
+    return DocSet::FromSorted(docids_);
+  }
+  DocSet documents = DocSet::Range(docids_.front(), docids_.back() + 1);
+  if (!missing_.empty()) documents -= DocSet::FromSorted(missing_);
+  return documents;
+}
+
 int64_t DocPlaces::Find(uint32_t docid) const {
   if (docids_.empty() || docid < docids_.front() || docid > docids_.back()) return -1;
   const uint32_t guess = docid - docids_.front();

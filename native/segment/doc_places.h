@@ -23,6 +23,9 @@ class DocPlaces {
   explicit DocPlaces(std::span<const uint32_t> docids);
 
   std::span<const uint32_t> docids() const { return docids_; }
+  // The same as a set.
+  // cost  linear in the missing docids where they are listed, else in all
+  DocSet Documents() const;
   // The place of a docid, -1 when the segment does not have it.
   int64_t Find(uint32_t docid) const;
 

@@ -36,6 +36,7 @@ TEST(DocPlaces, AreThoseThatASearchFinds) {
       ASSERT_EQ(docids[place], docid);
     });
     ASSERT_EQ(next, wanted.size());
+    ASSERT_TRUE(places.Documents() == DocSet::FromSorted(docids));
     for (int i = 0; i < 200 && !docids.empty(); ++i) {
       const uint32_t near = docids[random() % docids.size()] + static_cast<uint32_t>(random() % 5) - 2;
       const auto found = std::lower_bound(docids.begin(), docids.end(), near);
