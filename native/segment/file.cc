@@ -174,6 +174,7 @@ Result<std::shared_ptr<SegmentFile>> SegmentFile::Open(const std::string& path, 
   file->path_ = path;
   file->data_ = static_cast<const char*>(map);
   file->size_ = size;
+  // Hints: where they fail, reading is merely slower.
   madvise(map, size, MADV_RANDOM);
   file->Advise(size - std::min(size, size / kTailShare + kPageBytes), size);
   const char* footer = file->data_ + size - kFooterBytes;
