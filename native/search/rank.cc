@@ -12,21 +12,9 @@ namespace gannet::search {
 namespace {
 
 constexpr uint32_t kNgramTypos[] = {0, 2, 3};
+constexpr uint32_t kNgramSlotsMax = 3;
+constexpr uint32_t kStays = ~uint32_t{0};  // of a slot that is never left out
 constexpr uint32_t kCountedWordsMax = segment::kListedLengthMax;
-
-// Subsets of `size` items, those that leave out late items first.
-std::vector<std::vector<uint32_t>> Subsets(std::span<const uint32_t> items, size_t size) {
-  if (size == 0) return {{}};
-  std::vector<std::vector<uint32_t>> subsets;
-  for (size_t i = 0; i < items.size(); ++i) {
-    for (auto& rest : Subsets(items.subspan(i + 1), size - 1)) {
-      rest.insert(rest.begin(), items[i]);
-      subsets.push_back(std::move(rest));
-    }
-  }
-  std::reverse(subsets.begin(), subsets.end());
-  return subsets;
-}
 
 }  // namespace
 
@@ -104,28 +92,26 @@ Ranker::Ranker(const index::Snapshot& snapshot, Graph* graph, const ParsedQuery&
   MakeStages();
 }
 
-std::vector<Ranker::Path> Ranker::Sequences(const std::vector<uint32_t>& kept) const {
-  std::vector<Path> paths;
-  Path path;
+// At each slot the nodes that begin there, the nearer end first, then leaving the slot out. A slot that is left out takes
+// with it what comes later in the query and goes before it. What comes earlier in the query stays, also where it goes
+// before it: a path is built from the left, and nobody looks back.
+void Ranker::AddPaths(const std::vector<uint32_t>& goes, uint32_t slot, uint32_t gone, size_t dropped, Path& path) {
+  if (slot == goes.size()) {
+    if (!path.empty()) stages_[dropped].push_back(path);
+    return;
+  }
   const auto& nodes = graph_->nodes();
-  const std::function<void(size_t)> walk = [&](size_t index) {
-    if (index == kept.size()) {
-      paths.push_back(path);
-      return;
+  for (uint32_t slots = 1; slots <= kNgramSlotsMax && slot + slots <= goes.size(); ++slots) {
+    // A node goes with the last of its slots.
+    if (*std::max_element(&goes[slot], &goes[slot] + slots) < gone) continue;
+    for (uint16_t n = 0; n < nodes.size(); ++n) {
+      if (nodes[n].first_slot != slot || nodes[n].slots() != slots) continue;
+      path.push_back({n, -1, false});
+      AddPaths(goes, slot + slots, gone, dropped, path);
+      path.pop_back();
     }
-    // Nodes that begin at this slot and cover kept neighbours only, the nearer end first.
-    for (uint32_t slots = 1; slots <= 3 && index + slots <= kept.size(); ++slots) {
-      if (kept[index + slots - 1] != kept[index] + slots - 1) break;
-      for (uint16_t n = 0; n < nodes.size(); ++n) {
-        if (nodes[n].first_slot != kept[index] || nodes[n].slots() != slots) continue;
-        path.push_back({n, -1, false});
-        walk(index + slots);
-        path.pop_back();
-      }
-    }
-  };
-  walk(0);
-  return paths;
+  }
+  if (goes[slot] != kStays) AddPaths(goes, slot + 1, std::max(gone, goes[slot]), dropped + 1, path);
 }
 
 std::vector<std::vector<uint32_t>> Ranker::ByFrequency(const std::vector<uint32_t>& slots) {
@@ -164,26 +150,16 @@ void Ranker::MakeStages() {
   }
   // Without a phrase the last group stays.
   if (plain.size() == all.size() && !groups.empty()) groups.pop_back();
-  stages_.push_back({{all}, 0, Sequences(all)});
-  std::set<uint32_t> gone;
-  for (const auto& group : groups) {
-    // Of a group of equals any may go first.
-    for (size_t size = 1; size <= group.size(); ++size) {
-      Stage stage;
-      stage.dropped = static_cast<uint32_t>(gone.size() + size);
-      for (const auto& dropped : Subsets(group, size)) {
-        std::vector<uint32_t> kept;
-        for (const uint32_t slot : all) {
-          if (!gone.contains(slot) && std::find(dropped.begin(), dropped.end(), slot) == dropped.end()) kept.push_back(slot);
-        }
-        for (Path& path : Sequences(kept)) stage.paths.push_back(std::move(path));
-        stage.kept.push_back(std::move(kept));
-      }
-      stages_.push_back(std::move(stage));
-    }
-    gone.insert(group.begin(), group.end());
+  std::vector<uint32_t> goes(all.size(), kStays);
+  uint32_t removable = 0;
+  for (uint32_t place = 0; place < groups.size(); ++place) {
+    for (const uint32_t slot : groups[place]) goes[slot] = place;
+    removable += static_cast<uint32_t>(groups[place].size());
   }
-  max_matching_words_ = 1 + static_cast<uint32_t>(gone.size()) + (phrase_words > 1 ? phrase_words - 1 : 0);
+  stages_.resize(removable + 1);
+  Path path;
+  AddPaths(goes, 0, 0, 0, path);
+  max_matching_words_ = 1 + removable + (phrase_words > 1 ? phrase_words - 1 : 0);
 }
 
 DocSet Ranker::PathDocuments(const Path& path, const DocSet& within) {
@@ -201,24 +177,16 @@ DocSet Ranker::PathDocuments(const Path& path, const DocSet& within) {
 
 DocSet Ranker::Universe(const DocSet& allowed) {
   if (graph_ == nullptr) return allowed;
+  // A path that has all the nodes of one that leaves more out adds nothing to it. Most have those of the shortest.
+  static_assert(kTermsMax * kNgramSlotsMax <= 32);
+  std::vector<uint32_t> shorter;  // nodes as bits
   DocSet universe;
-  // A path of which the nodes inside the slots of a later stage make a path there adds nothing to that stage.
-  for (size_t k = 0; k < stages_.size(); ++k) {
-    for (const Path& path : stages_[k].paths) {
-      bool covered = false;
-      for (size_t later = k + 1; later < stages_.size() && !covered; ++later) {
-        for (const auto& kept : stages_[later].kept) {
-          size_t slots = 0;
-          for (const Step& step : path) {
-            const Node& node = NodeOf(step);
-            const bool inside = std::find(kept.begin(), kept.end(), node.first_slot) != kept.end() &&
-                                std::find(kept.begin(), kept.end(), node.last_slot) != kept.end();
-            if (inside) slots += node.slots();
-          }
-          covered = covered || slots == kept.size();
-        }
-      }
-      if (covered) continue;
+  for (auto stage = stages_.rbegin(); stage != stages_.rend(); ++stage) {
+    for (const Path& path : *stage) {
+      uint32_t nodes = 0;
+      for (const Step& step : path) nodes |= uint32_t{1} << step.node;
+      if (std::any_of(shorter.begin(), shorter.end(), [&](uint32_t other) { return (other & ~nodes) == 0; })) continue;
+      shorter.push_back(nodes);
       universe |= PathDocuments(path, allowed);
     }
   }
@@ -229,7 +197,7 @@ void Ranker::Run(DocSet universe) {
   Bucket bucket;
   bucket.documents = std::move(universe);
   // Without the rule `words` no path is dropped before the first rule.
-  if (graph_ != nullptr) bucket.paths = stages_[0].paths;
+  if (graph_ != nullptr) bucket.paths = stages_[0];
   const DocSet everything = distinct_ != nullptr && options_.exhaustive ? bucket.documents : DocSet();
   Refine(std::move(bucket), 0, nullptr);
   if (everything.empty() || options_.threshold) return;
@@ -336,10 +304,10 @@ void Ranker::SplitByWords(const Bucket& bucket, size_t rule, const Detail* detai
   if (EmitPerfect(bucket, rule, detail)) return;
   DocSet remaining = bucket.documents;
   bool dropping = false;
-  for (const Stage& stage : stages_) {
+  for (uint32_t dropped = 0; dropped < stages_.size(); ++dropped) {
     if (Full() || remaining.empty()) return;
     Bucket part;
-    for (const Path& path : stage.paths) {
+    for (const Path& path : stages_[dropped]) {
       const DocSet documents = PathDocuments(path, remaining);
       if (documents.empty()) continue;
       remaining -= documents;
@@ -349,7 +317,7 @@ void Ranker::SplitByWords(const Bucket& bucket, size_t rule, const Detail* detai
     if (part.documents.empty()) continue;
     Detail next;
     next.rule = rules_[rule];
-    next.rank = max_matching_words_ - stage.dropped;
+    next.rank = max_matching_words_ - dropped;
     next.max = max_matching_words_;
     next.previous = detail;
     Descend(std::move(part), rule + 1, Add(std::move(next)), dropping);

@@ -105,14 +105,11 @@ class Ranker {
     DocSet documents;
     std::vector<Path> paths;
   };
-  struct Stage {
-    std::vector<std::vector<uint32_t>> kept;  // slots that a document must cover; any one choice of them
-    uint32_t dropped;
-    std::vector<Path> paths;     // in visiting order
-  };
-
   void MakeStages();
-  std::vector<Path> Sequences(const std::vector<uint32_t>& kept) const;
+  // Adds to stages_ the paths that begin with `path`, which ends before `slot` and leaves `dropped` slots out.
+  // goes: by slot, when it may be left out: its group in the order of removal, or kStays; gone: greatest among those that
+  // are left out.
+  void AddPaths(const std::vector<uint32_t>& goes, uint32_t slot, uint32_t gone, size_t dropped, Path& path);
   std::vector<std::vector<uint32_t>> ByFrequency(const std::vector<uint32_t>& slots);
 
   // Whether no further hit is looked for. With a threshold the totals need every document placed.
@@ -176,7 +173,7 @@ class Ranker {
   const RankOptions& options_;
   std::vector<Rule> rules_;
   Distinct* distinct_;
-  std::vector<Stage> stages_;
+  std::vector<std::vector<Path>> stages_;  // by how many slots are left out, in visiting order
   uint32_t max_matching_words_ = 1;
   uint32_t max_weight_ = 0;
   std::unique_ptr<Candidates> candidates_;

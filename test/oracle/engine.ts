@@ -126,18 +126,12 @@ interface Run {
   buckets: number;
 }
 
-interface Stage {
-  /** Choices of slots that a document may have to cover. */
-  kept: number[][];
-  dropped: number;
-}
-
 interface Plan {
   parsed: ParsedQuery;
   nodes: Node[];
   inField: boolean[];
-  /** Slots that stay after 0, 1, 2 ... groups of terms were dropped, and how many were dropped. */
-  stages: Stage[];
+  /** What a document may match when 0, 1, 2 ... terms are dropped. */
+  stages: Node[][][];
   maxMatchingWords: number;
 }
 
@@ -347,7 +341,7 @@ export class Oracle {
       let dropping = false;
       for (const [k, bucket] of buckets) {
         if (isFull(run)) return;
-        const detail: Detail = { rule: 'words', rank: max - run.plan.stages[k]!.dropped, max };
+        const detail: Detail = { rule: 'words', rank: max - k, max };
         const here = bucket.candidates.filter(
           ({ document }) => keep(document) && before[document] === 0,
         );
@@ -468,21 +462,12 @@ export class Oracle {
     if (strategy === 'frequency') groups = this.#byFrequency(plain, nodes, params);
     if (plain.length === all.length) groups.pop();
     if (strategy === 'all') groups = [];
-    const stages: Stage[] = [{ kept: [all], dropped: 0 }];
-    const gone = new Set<number>();
-    for (const group of groups) {
-      for (let n = 1; n <= group.length; n++) {
-        const choices = subsets(group, n).map((more) =>
-          all.filter((slot) => !gone.has(slot) && !more.includes(slot)),
-        );
-        stages.push({ kept: choices, dropped: gone.size + n });
-      }
-      for (const slot of group) gone.add(slot);
-    }
+    const removal = new Map(groups.flatMap((group, i) => group.map((slot) => [slot, i] as const)));
+    const stages = sequences(nodes, all.length, removal);
     const phraseWords = parsed.terms
       .filter((term) => term.mandatory)
       .reduce((n, term) => n + term.words.filter((word) => word !== null).length, 0);
-    return { stages, maxMatchingWords: 1 + gone.size + Math.max(phraseWords - 1, 0) };
+    return { stages, maxMatchingWords: 1 + removal.size + Math.max(phraseWords - 1, 0) };
   }
 
   /** Slots from the most frequent in the searched fields to the least; a slot without documents first; equals together. */
@@ -591,10 +576,8 @@ export class Oracle {
 
   /** The documents that match, by the number of groups of terms that had to be dropped. */
   #buckets(plan: Plan, allowed: Uint8Array): { buckets: [number, Bucket][]; universe: number[] } {
-    const paths = plan.stages.map(({ kept }) =>
-      kept
-        .flatMap((slots) => sequences(plan.nodes, slots))
-        .map((nodes): Path => nodes.map((node) => ({ node, typos: null, verbatim: false }))),
+    const paths = plan.stages.map((ways) =>
+      ways.map((nodes): Path => nodes.map((node) => ({ node, typos: null, verbatim: false }))),
     );
     const buckets = plan.stages.map((): Candidate[] => []);
     const universe: number[] = [];
@@ -842,14 +825,6 @@ export class Oracle {
       out._rankingScoreDetails = describe(hit.details) as Document;
     return out;
   }
-}
-
-/** The subsets of `size` items, those that leave out late items first. */
-function subsets(items: readonly number[], size: number): number[][] {
-  if (size === 0) return [[]];
-  return items
-    .flatMap((item, i) => subsets(items.slice(i + 1), size - 1).map((rest) => [item, ...rest]))
-    .reverse();
 }
 
 const isPaged = ({ page, hitsPerPage }: SearchParams): boolean =>

@@ -14,6 +14,13 @@ interface Example {
   ids: number[];
   /** Of `proximity`, hit by hit. */
   proximity?: number[];
+  /** How many words each hit matches. */
+  words?: number[];
+}
+
+interface Details {
+  proximity: { score: number };
+  words: { matchingWords: number };
 }
 
 const EXAMPLES: Example[] = [
@@ -90,6 +97,55 @@ const EXAMPLES: Example[] = [
     ids: [3],
   },
   {
+    name: 'the most frequent word is dropped, or one before it in the query that is rarer',
+    settings: {},
+    documents: [
+      { id: 1, title: 'quarry falcons owls' },
+      { id: 2, title: 'owls' },
+      { id: 3, title: 'quarry owls' },
+      { id: 4, title: 'falcons quarry' },
+      { id: 5, title: 'falcons owls' },
+      { id: 6, title: 'quarry' },
+      { id: 7, title: 'quarry' },
+    ],
+    params: { q: 'quarry owls falcons', matchingStrategy: 'frequency' },
+    ids: [1, 4, 5],
+    words: [3, 2, 2],
+  },
+  {
+    name: 'a word is not dropped before one that follows it and is more frequent',
+    settings: {},
+    documents: [
+      { id: 1, title: 'owls quarry falcons' },
+      { id: 2, title: 'quarry' },
+      { id: 3, title: 'quarry owls' },
+      { id: 4, title: 'falcons quarry' },
+      { id: 5, title: 'falcons owls' },
+      { id: 6, title: 'quarry' },
+      { id: 7, title: 'owls' },
+    ],
+    params: { q: 'owls quarry falcons', matchingStrategy: 'frequency' },
+    ids: [1, 5, 4],
+    words: [3, 2, 1],
+  },
+  {
+    name: 'a glued word stays as long as the rarest of its words',
+    settings: {},
+    documents: [
+      { id: 1, title: 'red blue green' },
+      { id: 2, title: 'bluegreen' },
+      { id: 3, title: 'red blue' },
+      { id: 4, title: 'blue' },
+      { id: 5, title: 'blue' },
+      { id: 6, title: 'red' },
+      { id: 7, title: 'green' },
+      { id: 8, title: 'red' },
+    ],
+    params: { q: 'red blue green', matchingStrategy: 'frequency' },
+    ids: [1, 2, 7],
+    words: [3, 2, 1],
+  },
+  {
     name: 'by attribute a later bucket finds nothing by a pair of words that an earlier one has asked for',
     settings: { proximityPrecision: 'byAttribute' },
     documents: [
@@ -106,7 +162,7 @@ const EXAMPLES: Example[] = [
 
 for (const [side, open] of Object.entries(SIDES)) {
   describe(`Cases found by comparison, ${side}`, () => {
-    for (const { name, settings, documents, params, ids, proximity } of EXAMPLES) {
+    for (const { name, settings, documents, params, ids, proximity, words } of EXAMPLES) {
       it(name, async () => {
         const index = await open(documents, settings);
         try {
@@ -115,14 +171,19 @@ for (const [side, open] of Object.entries(SIDES)) {
             hits.map((hit) => hit.id),
             ids,
           );
-          if (proximity === undefined) return;
-          assert.deepEqual(
-            hits.map(
-              ({ _rankingScoreDetails: details }) =>
-                (details as { proximity: { score: number } }).proximity.score,
-            ),
-            proximity,
-          );
+          const details = hits.map((hit) => hit._rankingScoreDetails as unknown as Details);
+          if (proximity !== undefined) {
+            assert.deepEqual(
+              details.map((of) => of.proximity.score),
+              proximity,
+            );
+          }
+          if (words !== undefined) {
+            assert.deepEqual(
+              details.map((of) => of.words.matchingWords),
+              words,
+            );
+          }
         } finally {
           index.close();
         }

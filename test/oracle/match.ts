@@ -99,22 +99,36 @@ export function gaps(left: Places, right: Places): [forward: number, backward: n
   return [forward, backward];
 }
 
-/** Node sequences that cover the kept slots, in visiting order: at each point the node with the nearer end first. */
-export function sequences(nodes: readonly Node[], kept: readonly number[]): Node[][] {
-  const out: Node[][] = [];
-  const at = new Map(kept.map((slot, index) => [slot, index]));
-  const walk = (index: number, path: Node[]): void => {
-    if (index === kept.length) {
-      out.push(path);
+/**
+ * Node sequences by how many slots they leave out, each list in visiting order: at each slot the node with the nearer
+ * end first, then leaving the slot out.
+ *
+ * A slot that is left out takes with it what comes later in the query and goes before it. What comes earlier in the
+ * query stays, also where it goes before it: a way is built from the left, and nobody looks back.
+ * @param removal when a slot goes: the number of its group; slots that are not listed stay
+ */
+export function sequences(
+  nodes: readonly Node[],
+  slots: number,
+  removal: ReadonlyMap<number, number>,
+): Node[][][] {
+  const out = Array.from({ length: removal.size + 1 }, (): Node[][] => []);
+  const goesAt = (slot: number): number => removal.get(slot) ?? Infinity;
+  // A node of several slots goes with the last of them.
+  const lastGoes = ({ firstSlot, lastSlot }: Node): number =>
+    Math.max(...Array.from({ length: lastSlot - firstSlot + 1 }, (_, i) => goesAt(firstSlot + i)));
+  const walk = (slot: number, path: Node[], dropped: number, gone: number): void => {
+    if (slot === slots) {
+      if (path.length > 0) out[dropped]!.push(path);
       return;
     }
     const next = nodes
-      .filter((node) => node.firstSlot === kept[index])
-      .filter((node) => at.get(node.lastSlot) === index + node.lastSlot - node.firstSlot)
+      .filter((node) => node.firstSlot === slot && lastGoes(node) >= gone)
       .sort((a, b) => a.lastSlot - b.lastSlot);
-    for (const node of next) walk(index + node.lastSlot - node.firstSlot + 1, [...path, node]);
+    for (const node of next) walk(node.lastSlot + 1, [...path, node], dropped, gone);
+    if (removal.has(slot)) walk(slot + 1, path, dropped + 1, Math.max(gone, goesAt(slot)));
   };
-  walk(0, []);
+  walk(0, [], 0, 0);
   return out;
 }
 
