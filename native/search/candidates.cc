@@ -135,6 +135,7 @@ void Candidates::StateOf(DocId docid, const Node& node, int typos, bool verbatim
   state.matches = false;
   state.places.clear();
   state.phrases.clear();
+  state.ends.clear();
   const int64_t at = Find(docid);
   if (at < 0) return;
   const Known& known = known_[static_cast<size_t>(at)];
@@ -167,7 +168,11 @@ void Candidates::StateOf(DocId docid, const Node& node, int typos, bool verbatim
       const auto tolerant = [&](Place p) { return scope.tolerant.Has(FieldOf(p)); };
       if (in_scope(places) && (!tolerant_only || std::any_of(places.begin(), places.end(), tolerant))) state.matches = true;
     }
+    const auto of = [&](WordNumber word) {
+      return word == kNoWord ? std::span<const Place>() : PlacesOf(known, word_roles_[word]);
+    };
     for (const Phrase& phrase : derivations.phrases) {
+      if (const auto last = of(phrase.words.back()); !last.empty()) state.ends.push_back(last);
       bool holds = true;
       for (size_t i = 0; i < phrase.words.size() && holds; ++i) {
         if (phrase.words[i] == kNoWord) continue;
@@ -187,11 +192,7 @@ void Candidates::StateOf(DocId docid, const Node& node, int typos, bool verbatim
       }
       if (!holds) continue;
       PhrasePlaces places;
-      const auto of = [&](WordNumber word) {
-        return word == kNoWord ? std::span<const Place>() : PlacesOf(known, word_roles_[word]);
-      };
       places.first = of(phrase.words.front());
-      places.last = of(phrase.words.back());
       for (const WordNumber word : phrase.words) {
         if (word == kNoWord) continue;
         places.first_real = of(word);

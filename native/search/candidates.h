@@ -17,7 +17,7 @@
 namespace gannet::search {
 
 struct PhrasePlaces {
-  std::span<const Place> first, last;  // of its first and last word; empty for a stop word
+  std::span<const Place> first;        // of its first word; empty for a stop word
   std::span<const Place> first_real;   // of its first word that is not a stop word
 };
 
@@ -25,7 +25,10 @@ struct PhrasePlaces {
 struct State {
   bool matches = false;
   std::vector<std::span<const Place>> places;  // of words, in all fields
-  std::vector<PhrasePlaces> phrases;
+  std::vector<PhrasePlaces> phrases;           // those that the document holds
+  // Of the last words of all phrases that stand for the step: what follows a synonym or split word is asked of its last
+  // word alone, whether the document holds the phrase or matches by something else.
+  std::vector<std::span<const Place>> ends;
 };
 
 class Candidates {

@@ -494,9 +494,9 @@ uint32_t Ranker::WordDistance(DocId docid, const State& left, const Step& step, 
     SmallestGaps(l, r, gap, unused);
     best = std::min(best, gap - 1);
   };
-  for (const PhrasePlaces& l : left.phrases) {
-    for (const auto r : right.places) ahead(l.last, r);
-    for (const PhrasePlaces& r : right.phrases) ahead(l.last, r.first);
+  for (const auto l : left.ends) {
+    for (const auto r : right.places) ahead(l, r);
+    for (const PhrasePlaces& r : right.phrases) ahead(l, r.first);
   }
   for (const PhrasePlaces& r : right.phrases) {
     for (const auto l : left.places) ahead(l, r.first);

@@ -33,7 +33,6 @@ import {
   type Bucket,
   type Candidate,
   type Path,
-  type Places,
   type State,
 } from './match.ts';
 import { splitByAttribute, type AskedPairs, type Taken } from './attribute-pairs.ts';
@@ -550,12 +549,10 @@ export class Oracle {
       for (const [index, { alternative }] of flat.entries()) {
         for (const phrase of alternative.phrases) {
           if (!matchPhrase(phrase, byWord, inField, byAttribute)) continue;
-          const end = (id: number | null | undefined): Places | null =>
-            id == null ? null : byWord!.get(id)!;
+          const first = phrase.words[0] ?? null;
           offered(index).phrases.push({
             phrase,
-            first: end(phrase.words[0]),
-            last: end(phrase.words.at(-1)),
+            first: first === null ? null : byWord.get(first)!,
           });
         }
       }

@@ -146,6 +146,18 @@ const EXAMPLES: Example[] = [
     words: [3, 2, 1],
   },
   {
+    name: 'what follows a split word stands behind its last word, also where the word is not split',
+    settings: {},
+    documents: [
+      { id: 1, title: 'object mappings for the pgobject' },
+      { id: 2, title: 'py object' },
+      { id: 3, title: 'pgobject is a class for' },
+    ],
+    params: { q: 'pyobject for ' },
+    ids: [1, 3, 2],
+    proximity: [0.75, 0.25, 1],
+  },
+  {
     name: 'by attribute a later bucket finds nothing by a pair of words that an earlier one has asked for',
     settings: { proximityPrecision: 'byAttribute' },
     documents: [

@@ -9,9 +9,8 @@ export type Places = readonly number[];
 
 export interface PhraseHit {
   phrase: Phrase;
-  /** Places of the first and of the last word; null for a stop word. */
+  /** Places of the first word; null for a stop word. */
   first: Places | null;
-  last: Places | null;
 }
 
 /** How a document matches a node. */

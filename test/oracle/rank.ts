@@ -92,13 +92,19 @@ export function proximityRule(): GraphRule {
       const extra = slotsOf(step.node) - 1;
       if (!adjacent(previous, step)) return extra;
       const left = stateOf(candidate, previous)!;
-      return extra + wordDistance(candidate, left, step, state);
+      return extra + wordDistance(candidate, previous, left, step, state);
     },
     (step, previous) => slotsOf(step.node) - 1 + (adjacent(previous, step) ? FAR : 0),
   );
 }
 
-function wordDistance(candidate: Candidate, left: State, step: Step, right: State): number {
+function wordDistance(
+  candidate: Candidate,
+  previous: Step,
+  left: State,
+  step: Step,
+  right: State,
+): number {
   let best = FAR;
   const ahead = (l: Places, r: Places): void => {
     best = Math.min(best, gaps(l, r)[0] - 1);
@@ -109,13 +115,24 @@ function wordDistance(candidate: Candidate, left: State, step: Step, right: Stat
   if (!step.node.shortPrefix || (step.typos ?? 0) > 0) best = Math.min(best, backward);
   else
     best = Math.min(best, gaps(left.anywhere, candidate.byWord.get(step.node.verbatim) ?? [])[1]);
-  for (const l of left.phrases) {
-    if (l.last === null) continue;
-    ahead(l.last, right.anywhere);
-    for (const r of right.phrases) if (r.first !== null) ahead(l.last, r.first);
+  for (const l of phraseEnds(candidate, previous)) {
+    ahead(l, right.anywhere);
+    for (const r of right.phrases) if (r.first !== null) ahead(l, r.first);
   }
   for (const r of right.phrases) if (r.first !== null) ahead(left.anywhere, r.first);
   return best;
+}
+
+/**
+ * Places of the last words of the phrases that stand for a step. What follows a synonym or split word is asked of its
+ * last word alone, whether the document holds the phrase or matches the step by something else.
+ */
+function phraseEnds(candidate: Candidate, step: Step): Places[] {
+  if (step.verbatim && !step.node.term.phrase) return [];
+  return step.node.alternatives
+    .filter(({ typos }) => typos === (step.verbatim ? 0 : (step.typos ?? typos)))
+    .flatMap(({ phrases }) => phrases.map(({ words }) => words.at(-1)))
+    .flatMap((word) => (word == null ? [] : [candidate.byWord.get(word) ?? []]));
 }
 
 /** All places that stand for a state: its words, and the first real words of its phrases. */
