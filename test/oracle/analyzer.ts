@@ -6,6 +6,18 @@
  */
 import { eachCodePoint, HARD, LONG_SEPARATORS, SEPARATORS } from './separators.ts';
 
+/** Steps of normalisation that depend on the language of a text. */
+export interface Folding {
+  /** å ä ö stay. */
+  swedish: boolean;
+  /** Letters and digits take their Persian forms. */
+  persian: boolean;
+  /** The Arabic article is a word of its own. */
+  article: boolean;
+  /** Katakana becomes hiragana. */
+  kana: boolean;
+}
+
 export type TokenKind = 'word' | 'stop' | 'soft' | 'hard';
 
 export interface Token {
@@ -16,6 +28,7 @@ export interface Token {
   start: number;
   end: number;
   script: number;
+  folding: Folding;
   /** True for a character cut out of a text without spaces. */
   unspaced: boolean;
 }
@@ -42,6 +55,7 @@ const MYANMAR = 11;
 const LAO = 12;
 const DEVANAGARI = 13;
 const ETHIOPIC = 14;
+const ARMENIAN = 30;
 
 const SCRIPT_RANGES: readonly [number, readonly [number, number][]][] = [
   [
@@ -155,7 +169,7 @@ for (const [script, ranges] of SCRIPT_RANGES) {
 const hardSeparators = new Set<string>(LONG_SEPARATORS);
 eachCodePoint(HARD, (cp) => hardSeparators.add(String.fromCodePoint(cp)));
 
-const CASED = new Set([LATIN, CYRILLIC, GREEK, GEORGIAN]);
+const CASED = new Set([LATIN, CYRILLIC, GREEK, GEORGIAN, ARMENIAN]);
 const MARKS_DROPPED = new Set([LATIN, GREEK, HEBREW, ARABIC, THAI]);
 const CONTROL = /(?!\s)\p{Cc}/gu;
 const graphemes = new Intl.Segmenter('und', { granularity: 'grapheme' });
@@ -165,12 +179,18 @@ export function decompose(text: string): string {
   return text.normalize('NFKD').replace(CONTROL, '');
 }
 
-function lossy(text: string, script: number): string {
+function lossless(text: string, folding: Folding): string {
+  const out = decompose(text);
+  return folding.swedish ? out.replace(/[aA]\u030a|[aAoO]\u0308/g, (c) => c.normalize()) : out;
+}
+
+function lossy(text: string, script: number, folding: Folding): string {
   let out = text;
+  if (script === ARABIC && folding.persian) out = persian(out);
   if (CASED.has(script)) out = out.toLowerCase();
   if (script === LATIN) out = out.replace(/[’‘‛]/g, "'").replace(/œ/g, 'oe').replace(/æ/g, 'ae');
-  if (script === CJ) out = hiragana(out);
-  if (script === GREEK) out = out.replace(/ς/g, 'σ');
+  if (script === CJ && folding.kana) out = hiragana(out);
+  if (script === GREEK) out = out.replace(/ς$/, 'σ');
   if (script === ARABIC) {
     out = out
       .replace(/ـ/g, '')
@@ -183,13 +203,62 @@ function lossy(text: string, script: number): string {
   return out.trim();
 }
 
+function persian(text: string): string {
+  return text
+    .replace(/[يى]/g, 'ی')
+    .replace(/ك/g, 'ک')
+    .replace(/[۰-۹]/g, (digit) => String(digit.codePointAt(0)! - 0x6f0))
+    .replace(/،/g, ',')
+    .replace(/؟/g, '?')
+    .replace(/\u200c/g, '');
+}
+
 function hiragana(text: string): string {
   let out = '';
   for (const char of text) {
     const cp = char.codePointAt(0)!;
-    out += cp >= 0x30a1 && cp <= 0x30f6 ? String.fromCodePoint(cp - 0x60) : char;
+    const katakana = (cp >= 0x30a1 && cp <= 0x30f6) || cp === 0x30fd || cp === 0x30fe;
+    out += katakana ? String.fromCodePoint(cp - 0x60) : char;
   }
   return out;
+}
+
+const LONG_MARK = 'ー';
+/** Each vowel, and the kana that end in it. A long o is written with u. */
+const VOWELS: readonly [vowel: string, kana: string][] = [
+  ['あ', 'ぁあかさたなはまゃやらゎわゕ'],
+  ['い', 'ぃいきしちにひみりゐ'],
+  ['う', 'ぅうくすっつぬふむゅゆる'],
+  ['え', 'ぇえけせてねへめれゑゖ'],
+  ['う', 'ぉおこそとのほもょよろを'],
+];
+
+/** What a long mark behind the lemma stands for; '' for itself. */
+function vowelOf(lemma: string): string {
+  const last = [...lemma.replace(/[\u3099\u309a]/g, '')].at(-1) ?? '';
+  return VOWELS.find(([, kana]) => kana.includes(last))?.[0] ?? '';
+}
+
+/** Where several languages are allowed, letters that only one of them has decide. */
+function foldingOf(group: string, script: number, locales: readonly string[]): Folding {
+  const allows = (locale: string): boolean => locales.includes(locale);
+  const anyOr = (locale: string): boolean => locales.length === 0 || allows(locale);
+  const arabic = script === ARABIC && anyOr('ara');
+  const farsi = script === ARABIC && allows('pes');
+  return {
+    swedish: script === LATIN && allows('swe') && (locales.length === 1 || !/[üÜß]/.test(group)),
+    persian: farsi && (!arabic || /[پچژگکی]/.test(group)),
+    article: arabic || farsi,
+    kana: script === CJ && anyOr('jpn'),
+  };
+}
+
+const ARTICLE = /^(ال|أل|إل|آل|ٱل)/;
+const ARTICLE_LENGTH = 2;
+
+function mostlyArmenian(group: string): boolean {
+  const letters = group.match(/\p{L}/gu) ?? [];
+  return 2 * letters.filter((letter) => /[\u0530-\u058f]/.test(letter)).length > letters.length;
 }
 
 const isUnspaced = (script: number): boolean =>
@@ -228,7 +297,8 @@ export class Analyzer {
     this.#stopWords = new Set((settings.stopWords ?? []).map((word) => word.normalize('NFKD')));
   }
 
-  tokens(text: string): Token[] {
+  /** @param locales allowed languages, as three-letter codes; none: any */
+  tokens(text: string, locales: readonly string[] = []): Token[] {
     const out: Token[] = [];
     let groupStart = 0;
     let script = OTHER;
@@ -237,14 +307,14 @@ export class Analyzer {
       const here = scriptOf[cp]!;
       if (here !== OTHER && here !== script) {
         if (script !== OTHER) {
-          this.#group(text, groupStart, at, script, out);
+          this.#group(text, groupStart, at, script, locales, out);
           groupStart = at;
         }
         script = here;
       }
       at += cp > 0xffff ? 2 : 1;
     }
-    if (groupStart < text.length) this.#group(text, groupStart, text.length, script, out);
+    if (groupStart < text.length) this.#group(text, groupStart, text.length, script, locales, out);
     return out;
   }
 
@@ -255,7 +325,17 @@ export class Analyzer {
       .map((token) => token.lemma);
   }
 
-  #group(text: string, start: number, end: number, script: number, out: Token[]): void {
+  #group(
+    text: string,
+    start: number,
+    end: number,
+    known: number,
+    locales: readonly string[],
+    out: Token[],
+  ): void {
+    const whole = text.slice(start, end);
+    const script = !isUnspaced(known) && mostlyArmenian(whole) ? ARMENIAN : known;
+    const group = { text, script, folding: foldingOf(whole, script, locales) };
     let pieceStart = start;
     for (let at = start; at < end;) {
       const cp = text.codePointAt(at)!;
@@ -266,8 +346,8 @@ export class Analyzer {
           ?.find((e) => text.startsWith(e.text, at) && at + e.text.length <= end);
         const length = long !== undefined ? long.text.length : this.#single.has(cp) ? size : 0;
         if (length > 0) {
-          this.#piece(text, pieceStart, at, script, out);
-          this.#token(text, at, at + length, script, out, false);
+          this.#piece(group, pieceStart, at, out);
+          this.#token(group, at, at + length, out, false);
           at += length;
           pieceStart = at;
           continue;
@@ -275,45 +355,57 @@ export class Analyzer {
       }
       at += size;
     }
-    this.#piece(text, pieceStart, end, script, out);
+    this.#piece(group, pieceStart, end, out);
   }
 
-  #piece(text: string, start: number, end: number, script: number, out: Token[]): void {
+  #piece(group: Group, start: number, end: number, out: Token[]): void {
     if (start === end) return;
-    if (!isUnspaced(script)) {
-      this.#token(text, start, end, script, out, false);
+    const piece = group.text.slice(start, end);
+    if (!isUnspaced(group.script)) {
+      let from = start;
+      if (group.folding.article && ARTICLE.test(piece) && piece.length > ARTICLE_LENGTH) {
+        from += ARTICLE_LENGTH;
+        this.#token(group, start, from, out, false);
+      }
+      this.#token(group, from, end, out, false);
       return;
     }
-    const piece = text.slice(start, end);
     let other = -1;
+    let vowel = '';
     for (const { segment, index } of graphemes.segment(piece)) {
       const at = start + index;
-      if (scriptOf[segment.codePointAt(0)!] === script) {
-        if (other >= 0) this.#token(text, other, at, script, out, false);
+      if (scriptOf[segment.codePointAt(0)!] === group.script) {
+        if (other >= 0) this.#token(group, other, at, out, false);
         other = -1;
-        this.#token(text, at, at + segment.length, script, out, true);
-      } else if (other < 0) other = at;
+        this.#token(group, at, at + segment.length, out, true);
+        const token = out.at(-1)!;
+        if (group.folding.kana && token.lemma === LONG_MARK) token.lemma = vowel || LONG_MARK;
+        else vowel = vowelOf(token.lemma);
+      } else {
+        if (other < 0) other = at;
+        vowel = '';
+      }
     }
-    if (other >= 0) this.#token(text, other, end, script, out, false);
+    if (other >= 0) this.#token(group, other, end, out, false);
   }
 
   #token(
-    text: string,
+    { text, script, folding }: Group,
     start: number,
     end: number,
-    script: number,
     out: Token[],
     unspaced: boolean,
   ): void {
-    const { kind, lemma } = this.#normalise(text.slice(start, end), script);
-    out.push({ kind, lemma, start, end, script, unspaced });
+    const { kind, lemma } = this.#normalise(text.slice(start, end), script, folding);
+    out.push({ kind, lemma, start, end, script, folding, unspaced });
   }
 
-  #normalise(piece: string, script: number): { kind: TokenKind; lemma: string } {
-    const cache = (this.#lemmas[script] ??= new Map());
+  #normalise(piece: string, script: number, folding: Folding): { kind: TokenKind; lemma: string } {
+    const { swedish, persian, kana } = folding;
+    const cache = (this.#lemmas[script * 2 + Number(swedish || persian || kana)] ??= new Map());
     let known = cache.get(piece);
     if (known === undefined) {
-      const plain = decompose(piece);
+      const plain = lossless(piece, folding);
       const kind = this.#stopWords.has(plain)
         ? 'stop'
         : this.#separators.has(plain)
@@ -321,7 +413,7 @@ export class Analyzer {
             ? 'hard'
             : 'soft'
           : 'word';
-      const lemma = kind === 'word' || kind === 'stop' ? lossy(plain, script) : plain;
+      const lemma = kind === 'word' || kind === 'stop' ? lossy(plain, script, folding) : plain;
       known = { kind, lemma };
       cache.set(piece, known);
     }
@@ -329,13 +421,27 @@ export class Analyzer {
   }
 }
 
-/** Number of UTF-16 units of `original` whose normalised form covers `lemmaChars` characters of the lemma. */
-export function originalLength(original: string, script: number, lemmaChars: number): number {
+/** A run of text in one script. */
+interface Group {
+  text: string;
+  script: number;
+  folding: Folding;
+}
+
+/**
+ * Number of UTF-16 units that the token, as written, has for the first `lemmaChars` characters of its lemma. Marks that
+ * the lemma has lost stay with their letter.
+ */
+export function originalLength(text: string, token: Token, lemmaChars: number): number {
+  const { script, folding } = token;
+  // Swedish puts a letter and its mark together.
+  const unit = folding.swedish ? /.\p{Mn}*/gsu : /./gsu;
   let covered = 0;
   let units = 0;
-  for (const char of original) {
-    if (covered >= lemmaChars) break;
-    covered += [...lossy(decompose(char), script)].length;
+  for (const [char] of text.slice(token.start, token.end).matchAll(unit)) {
+    const chars = [...lossy(lossless(char, folding), script, folding)].length;
+    if (covered >= lemmaChars && (chars > 0 || !/^\p{Mn}/u.test(char))) break;
+    covered += chars;
     units += char.length;
   }
   return units;

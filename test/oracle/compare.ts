@@ -2,7 +2,7 @@
  * One case for the engine and the oracle: settings, documents in batches, searches; and what their answers differ in.
  */
 import { FilterError } from './filter.ts';
-import { Oracle, type Body, type SearchParams, type Settings } from './engine.ts';
+import { Oracle, SearchOnError, type Body, type SearchParams, type Settings } from './engine.ts';
 import { finalDocuments, NativeIndex, type Batch } from './native-index.ts';
 
 export interface Collection {
@@ -85,6 +85,7 @@ export class Pair {
       return this.oracle.search(params);
     } catch (error) {
       if (error instanceof FilterError) return { code: 'invalid_search_filter' };
+      if (error instanceof SearchOnError) return { code: 'invalid_search_attributes_to_search_on' };
       throw error;
     }
   }

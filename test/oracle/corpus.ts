@@ -49,7 +49,8 @@ export function isReserved(field: string): boolean {
 
 export class CorpusBuilder {
   #searchable: readonly string[] | null;
-  #analyzerOf: (field: string) => Analyzer;
+  #analyzer: Analyzer;
+  #localesOf: (field: string) => readonly string[];
   #words: string[] = [];
   #ids = new Map<string, number>();
   #fields: string[] = [];
@@ -61,10 +62,14 @@ export class CorpusBuilder {
   #position = new Uint16Array(1 << 16);
 
   /** @param searchable null for all fields */
-  constructor(searchable: readonly string[] | null, settings: AnalyzerSettings) {
+  constructor(
+    searchable: readonly string[] | null,
+    settings: AnalyzerSettings,
+    localesOf: (field: string) => readonly string[],
+  ) {
     this.#searchable = searchable;
-    const analyzer = new Analyzer(settings);
-    this.#analyzerOf = () => analyzer;
+    this.#analyzer = new Analyzer(settings);
+    this.#localesOf = localesOf;
   }
 
   add(document: Document): void {
@@ -79,7 +84,7 @@ export class CorpusBuilder {
         let position = start;
         let seen = false;
         let hard = false;
-        for (const token of this.#analyzerOf(path).tokens(String(leaf))) {
+        for (const token of this.#analyzer.tokens(String(leaf), this.#localesOf(path))) {
           if (token.kind === 'hard') hard = true;
           if (token.kind === 'hard' || token.kind === 'soft' || token.lemma === '') continue;
           if (seen) position += hard ? GAP : 1;

@@ -3,7 +3,14 @@
  * obviously right; the real engine is compared with it.
  */
 import { Analyzer, type AnalyzerSettings } from './analyzer.ts';
-import { CorpusBuilder, coveredBy, type Document, type Occurrences } from './corpus.ts';
+import {
+  CorpusBuilder,
+  coveredBy,
+  isReserved,
+  type Document,
+  type Json,
+  type Occurrences,
+} from './corpus.ts';
 import {
   distribution,
   fieldNames,
@@ -38,6 +45,13 @@ import {
 import { splitByAttribute, type AskedPairs, type Taken } from './attribute-pairs.ts';
 import * as rules from './rank.ts';
 
+/** What language attributes are written in: the first rule with a pattern that matches counts. */
+export interface LocalizedRule {
+  attributePatterns: readonly string[];
+  /** Three-letter codes. */
+  locales: readonly string[];
+}
+
 export interface Settings extends AnalyzerSettings {
   rankingRules?: readonly string[];
   searchableAttributes?: readonly string[];
@@ -55,6 +69,7 @@ export interface Settings extends AnalyzerSettings {
     disableOnAttributes?: readonly string[];
     disableOnNumbers?: boolean;
   };
+  localizedAttributes?: readonly LocalizedRule[];
   pagination?: { maxTotalHits?: number };
   faceting?: { maxValuesPerFacet?: number; sortFacetValuesBy?: Record<string, 'alpha' | 'count'> };
 }
@@ -82,6 +97,7 @@ export interface SearchParams {
   showRankingScore?: boolean;
   showRankingScoreDetails?: boolean;
   rankingScoreThreshold?: number | null;
+  locales?: readonly string[] | null;
 }
 
 export interface Body {
@@ -146,6 +162,9 @@ const RELEVANCY = new Set([
 
 const GEO = /^_geoPoint\(([^,]*),([^,]*)\)/;
 
+/** A name in `attributesToSearchOn` that is not searchable. */
+export class SearchOnError extends Error {}
+
 export class Oracle {
   readonly settings: Settings;
   readonly documents: Document[] = [];
@@ -166,7 +185,9 @@ export class Oracle {
     this.settings = settings;
     const listed = settings.searchableAttributes;
     this.#searchable = listed === undefined || listed.includes('*') ? null : listed;
-    this.#builder = new CorpusBuilder(this.#searchable, settings);
+    this.#builder = new CorpusBuilder(this.#searchable, settings, (field) =>
+      this.#localesOf(field),
+    );
     this.#analyzer = new Analyzer(settings);
     this.#synonyms = buildSynonyms(settings.synonyms ?? {}, this.#analyzer);
     const typo = settings.typoTolerance ?? {};
@@ -198,12 +219,14 @@ export class Oracle {
   }
 
   search(params: SearchParams): Body {
+    this.#checkSearchOn(params);
     const run = this.rank(params);
     const { offset, end } = run;
     const matcher = new Matcher(
       run.plan.nodes,
       this.#lexicon.texts,
       new Analyzer({ ...this.settings, stopWords: [] }),
+      (path) => (params.locales?.length ? params.locales : this.#localesOf(path)),
     );
     const hits = run.hits.slice(offset, end).map((hit) => this.#hit(hit, params, matcher));
     const max = this.settings.pagination?.maxTotalHits ?? 1000;
@@ -411,12 +434,41 @@ export class Oracle {
 
   /** By field id: whether words may be looked up there. */
   #fieldsOf(params: SearchParams): boolean[] {
-    const on = params.attributesToSearchOn;
-    const { fields } = this.#occurrences!;
-    if (on === undefined || on === null || on.includes('*')) return fields.map(() => true);
-    return fields.map(
-      (field) => coveredBy(field, on) >= 0 || on.some((p) => matchesPattern(field, p)),
+    return this.#occurrences!.fields.map((field) => this.#isSearched(field, params));
+  }
+
+  #isSearched(field: string, { attributesToSearchOn: on }: SearchParams): boolean {
+    if (on === undefined || on === null || on.includes('*')) return true;
+    // A parent stands for what is below it only where the settings list it.
+    const listed = on.filter((name) => this.#searchable?.includes(name));
+    return coveredBy(field, listed) >= 0 || on.some((pattern) => matchesPattern(field, pattern));
+  }
+
+  #checkSearchOn({ attributesToSearchOn: on }: SearchParams): void {
+    const searchable = this.#searchable;
+    if (searchable === null || on === undefined || on === null || on.includes('*')) return;
+    const known = (name: string): boolean =>
+      coveredBy(name, searchable) >= 0 || searchable.some((entry) => matchesPattern(entry, name));
+    if (!on.every(known)) throw new SearchOnError();
+  }
+
+  #localesOf(field: string): readonly string[] {
+    const rule = (this.settings.localizedAttributes ?? []).find(({ attributePatterns }) =>
+      attributePatterns.some((pattern) => matchesPattern(field, pattern)),
     );
+    return rule?.locales ?? [];
+  }
+
+  /** Those of the request, or of all attributes that are searched. */
+  #queryLocales(params: SearchParams): readonly string[] {
+    if (params.locales?.length) return params.locales;
+    const searched = [...this.#knownNames].filter(
+      (name) =>
+        !isReserved(name) &&
+        (this.#searchable === null || coveredBy(name, this.#searchable) >= 0) &&
+        this.#isSearched(name, params),
+    );
+    return [...new Set(searched.flatMap((name) => this.#localesOf(name)))];
   }
 
   #everything(allowed: Uint8Array): { buckets: [number, Bucket][]; universe: number[] } {
@@ -433,7 +485,8 @@ export class Oracle {
 
   plan(params: SearchParams): Plan {
     const prefixSearch = this.settings.prefixSearch !== 'disabled';
-    const parsed = parseQuery(params.q ?? '', this.#analyzer, prefixSearch);
+    const locales = this.#queryLocales(params);
+    const parsed = parseQuery(params.q ?? '', this.#analyzer, locales, prefixSearch);
     const expander = new Expander(
       this.#lexicon,
       this.#typo,
@@ -777,28 +830,17 @@ export class Oracle {
 
   #hit(hit: Ranked, params: SearchParams, matcher: Matcher): Document {
     const document = this.documents[hit.document]!;
-    const out: Document = {};
-    const displayed = this.settings.displayedAttributes ?? ['*'];
-    const visible = Object.keys(document).filter(
-      (key) => displayed.includes('*') || coveredBy(key, displayed) >= 0,
-    );
-    const wanted = params.attributesToRetrieve ?? ['*'];
-    for (const name of wanted.includes('*') ? visible : wanted) {
-      if (visible.includes(name)) out[name] = document[name]!;
-    }
-    const chosen = [
-      ...(params.attributesToHighlight ?? []),
-      ...(params.attributesToCrop ?? []).map(cropName),
-    ];
-    const shaped = visible.filter((key) => chosen.includes('*') || coveredBy(key, chosen) >= 0);
+    const { attributesToRetrieve: retrieved, attributesToHighlight: highlight } = params;
+    const out = selected(document, this.#shown(retrieved ?? ['*']));
+    const crop = params.attributesToCrop ?? null;
+    const shaped = this.#shown([...(highlight ?? []), ...(crop ?? []).map(cropName)]);
     if (shaped.length > 0) {
       out._formatted = formatDocument(
-        document,
-        new Set([...Object.keys(out), ...shaped]),
+        selected(document, this.#shown([...(retrieved ?? ['*']), ...shaped])),
         matcher,
         {
-          highlight: params.attributesToHighlight ?? null,
-          crop: params.attributesToCrop ?? null,
+          highlight: this.#shown(highlight ?? []),
+          crop: crop?.filter((item) => this.#shown([cropName(item)]).length > 0) ?? null,
           cropLength: params.cropLength ?? 10,
           cropMarker: params.cropMarker ?? '…',
           preTag: params.highlightPreTag ?? '<em>',
@@ -807,7 +849,7 @@ export class Oracle {
       );
     }
     if (params.showMatchesPosition) {
-      const whole = Object.fromEntries(visible.map((key) => [key, document[key]!]));
+      const whole = selected(document, this.#shown(['*']));
       out._matchesPosition = matchesPosition(whole, matcher) as unknown as Document;
     }
     const geo = (params.sort ?? [])
@@ -819,9 +861,46 @@ export class Oracle {
     }
     if (params.showRankingScore) out._rankingScore = score(hit.details);
     if (params.showRankingScoreDetails)
-      out._rankingScoreDetails = describe(hit.details) as Document;
+      out._rankingScoreDetails = describe(hit.details, (name) =>
+        this.#isDisplayed(name),
+      ) as Document;
     return out;
   }
+
+  /** Of the names in a request those that may be shown: displayed literally, and known. `*` is all. */
+  #shown(names: readonly string[]): string[] {
+    const displayed = (this.settings.displayedAttributes ?? ['*']).includes('*')
+      ? [...this.#knownNames]
+      : this.settings.displayedAttributes!.filter((name) => this.#knownNames.has(name));
+    return names.includes('*') ? displayed : displayed.filter((name) => names.includes(name));
+  }
+
+  #isDisplayed(name: string): boolean {
+    const displayed = this.settings.displayedAttributes ?? ['*'];
+    return displayed.includes('*') || coveredBy(name, displayed) >= 0;
+  }
+}
+
+/** What is left of a document when only these dotted names are wanted. */
+function selected(document: Document, names: readonly string[]): Document {
+  const walk = (value: Json, path: string): Json | undefined => {
+    if (names.includes(path)) return value;
+    if (!names.some((name) => name.startsWith(`${path}.`))) return undefined;
+    if (Array.isArray(value)) {
+      return value.map((item) => walk(item, path)).filter((item) => item !== undefined);
+    }
+    if (value === null || typeof value !== 'object') return undefined;
+    return members(value, `${path}.`);
+  };
+  const members = (object: Document, prefix: string): Document => {
+    const out: Document = {};
+    for (const [key, value] of Object.entries(object)) {
+      const part = walk(value, prefix + key);
+      if (part !== undefined) out[key] = part;
+    }
+    return out;
+  };
+  return members(document, '');
 }
 
 const isPaged = ({ page, hitsPerPage }: SearchParams): boolean =>
@@ -902,7 +981,10 @@ function label(rule: string): string {
 
 const cropName = (item: string): string => item.replace(/:[^:]*$/, '');
 
-function describe(details: readonly Detail[]): Record<string, unknown> {
+function describe(
+  details: readonly Detail[],
+  displayed: (name: string) => boolean,
+): Record<string, unknown> {
   const out: Record<string, unknown> = {};
   let order = 0;
   for (const [i, { rule, rank, max, extra }] of details.entries()) {
@@ -934,8 +1016,14 @@ function describe(details: readonly Detail[]): Record<string, unknown> {
       case 'attribute2':
       case 'exactWords':
         break;
-      default:
+      default: {
+        const field = rule.slice(0, rule.lastIndexOf(':'));
+        if (max === 0 && !GEO.test(rule) && !displayed(field)) {
+          out[`<hidden-rule-${order}>`] = { order: order++, value: '<hidden>' };
+          break;
+        }
         out[label(rule)] = { order: order++, ...extra, ...(max > 0 ? { score: part } : {}) };
+      }
     }
   }
   return out;

@@ -207,6 +207,9 @@ export class Expander {
       for (const id of shortPrefix ? words : words.slice(0, MAX_PREFIX_WORDS))
         found[0]!.words.add(id);
     }
+    // Words of exact fields, and numbers that are exact, are not glued together.
+    if (ngram)
+      for (const id of found[0]!.words) if (!lexicon.tolerant[id]) found[0]!.words.delete(id);
     if (usable && allowed > 0) this.#typos(text, term.prefix, allowed, found);
     for (const phrase of this.#synonyms(term.words as string[], text))
       found[0]!.phrases.push(phrase);

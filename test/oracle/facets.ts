@@ -69,13 +69,15 @@ export function distribution(
     const few = documents.length <= FEW_DOCUMENTS;
     const alpha = (a: Entry, b: Entry): number => compareAlpha(a, b, few);
     const entries = count(documents, field).sort(alpha);
+    let max = settings.maxValuesPerFacet;
     if (settings.order(field) === 'count') {
       entries.sort((a, b) => {
         if ((a.number === null) !== (b.number === null)) return a.number === null ? 1 : -1;
-        return b.count - a.count || alpha(b, a);
+        return b.count - a.count || compareAlpha(b, a, false);
       });
+      max ||= Infinity; // 0 is no limit here
     }
-    const kept = entries.slice(0, settings.maxValuesPerFacet);
+    const kept = entries.slice(0, max);
     facetDistribution[field] = Object.fromEntries(kept.map((entry) => [entry.shown, entry.count]));
     const numbers = entries.map((entry) => entry.number).filter((n) => n !== null);
     if (numbers.length > 0)

@@ -37,14 +37,21 @@ interface WordPattern {
 
 interface PhrasePattern {
   words: string[];
+  /** One for each word, also where it stands for one word of the query. */
   positions: number[];
 }
 
 const range = (from: number, to: number): number[] =>
   Array.from({ length: to - from + 1 }, (_, i) => from + i);
 
+const phraseAt = (first: number, words: string[]): PhrasePattern => ({
+  words,
+  positions: range(first, first + words.length - 1),
+});
+
 export class Matcher {
   #analyzer: Analyzer;
+  #localesOf: (path: string) => readonly string[];
   #phrases: PhrasePattern[] = [];
   /** In the order in which they are tried. */
   #words: WordPattern[] = [];
@@ -52,8 +59,14 @@ export class Matcher {
   #byFirst = new Map<string, number[]>();
 
   /** @param analyzer one without stop words */
-  constructor(nodes: readonly Node[], texts: readonly string[], analyzer: Analyzer) {
+  constructor(
+    nodes: readonly Node[],
+    texts: readonly string[],
+    analyzer: Analyzer,
+    localesOf: (path: string) => readonly string[],
+  ) {
     this.#analyzer = analyzer;
+    this.#localesOf = localesOf;
     const order = [...nodes].sort(
       (a, b) =>
         Number(a.term.prefix) - Number(b.term.prefix) ||
@@ -64,11 +77,6 @@ export class Matcher {
       const positions = range(node.term.first, node.term.last);
       const typed = node.term.words.join('');
       const { prefix } = node.term;
-      if (node.term.phrase) {
-        if (!node.term.words.includes(null))
-          this.#phrases.push({ words: node.term.words as string[], positions });
-        continue;
-      }
       const add = (lemma: string): void => {
         const pattern = { lemma, prefix, length: [...typed].length, positions };
         const at = this.#words.push(pattern) - 1;
@@ -82,18 +90,22 @@ export class Matcher {
       for (const { typos, words, phrases } of node.alternatives) {
         // Of a short prefix only the word itself counts.
         if (node.shortPrefix && typos === 0) continue;
+        // What begins as typed counts, also where the index has longer words only.
+        if (prefix && typos === 0 && node.verbatim < 0 && words.size > 0) add(typed);
         for (const id of words) if (texts[id] !== typed || isNgram(node)) add(texts[id]!);
         for (const phrase of phrases) {
           if (!phrase.words.includes(null)) {
-            this.#phrases.push({ words: phrase.words.map((id) => texts[id!]!), positions });
+            const list = phrase.words.map((id) => texts[id!]!);
+            this.#phrases.push(phraseAt(node.term.first, list));
           }
         }
       }
     }
   }
 
-  tokens(text: string): Token[] {
-    return this.#analyzer.tokens(text);
+  /** @param path of the attribute that holds the text */
+  tokens(text: string, path: string): Token[] {
+    return this.#analyzer.tokens(text, this.#localesOf(path));
   }
 
   find(text: string, tokens: readonly Token[]): Match[] {
@@ -125,8 +137,7 @@ export class Matcher {
       if (pattern !== null) {
         const whole = !pattern.prefix;
         const chars = Math.min(pattern.length, [...pattern.lemma].length);
-        const original = text.slice(token.start, token.end);
-        const end = whole ? token.end : token.start + originalLength(original, token.script, chars);
+        const end = whole ? token.end : token.start + originalLength(text, token, chars);
         out.push({ first: at, last: at, end, positions: pattern.positions, phraseWords: 1 });
       }
       w++;
@@ -143,18 +154,20 @@ export class Matcher {
   }
 }
 
-/** The run of matches that is worth the most within `length` words: [first, last] indexes. */
+/** The run of matches that is worth the most of those within `length` words that take in no further match: [first, last]. */
 function bestRun(
   matches: readonly Match[],
   wordAt: readonly number[],
   length: number,
 ): [number, number] {
   let best: { score: number[]; run: [number, number] } | null = null;
+  const fits = (i: number, j: number): boolean =>
+    wordAt[matches[j]!.last]! - wordAt[matches[i]!.first]! < length;
   for (let i = 0; i < matches.length; i++) {
     let j = i;
-    const span = (k: number): number => wordAt[matches[k]!.last]! - wordAt[matches[i]!.first]!;
-    if (span(i) >= length) continue;
-    while (j + 1 < matches.length && span(j + 1) < length) j++;
+    if (!fits(i, j)) continue;
+    while (j + 1 < matches.length && fits(i, j + 1)) j++;
+    if (i > 0 && fits(i - 1, j)) continue;
     const score = rate(matches.slice(i, j + 1), wordAt);
     if (best === null || compareScores(score, best.score) > 0) best = { score, run: [i, j] };
   }
@@ -202,9 +215,9 @@ function cropWindow(
   let last = matches[j]!.last;
   const long = wordAt[last]! - wordAt[first]! + 1 - length;
   if (long > 0) {
-    // A match longer than the window: what stands before it stays, and each word too many goes together
-    // with the one token before it.
-    return [0, last - 2 * long];
+    // A match longer than the window: what stands before it stays, and its last words go with one token before them.
+    last = isWord.findIndex((word, at) => word && wordAt[at] === wordAt[first]! + length) - 1;
+    return [0, isWord[last] ? last : last - 1];
   }
   let left = -long;
   const kind = (at: number): 'none' | 'word' | 'soft' | 'hard' => {
@@ -246,12 +259,13 @@ function cropWindow(
 
 function formatText(
   text: string,
+  path: string,
   matcher: Matcher,
   highlight: boolean,
   length: number | null,
   options: FormatOptions,
 ): string {
-  const tokens = matcher.tokens(text);
+  const tokens = matcher.tokens(text, path);
   if (tokens.length === 0) return text;
   const matches = matcher.find(text, tokens);
   const [first, last] =
@@ -274,13 +288,9 @@ function formatText(
 const covers = (list: readonly string[], path: string): boolean =>
   list.some((name) => name === '*' || path === name || path.startsWith(`${name}.`));
 
-/**
- * The document with its texts formatted.
- * @param shown the fields to format (dotted names at the top level)
- */
+/** The document with its texts formatted. */
 export function formatDocument(
   document: Document,
-  shown: ReadonlySet<string>,
   matcher: Matcher,
   options: FormatOptions,
 ): Document {
@@ -303,16 +313,16 @@ export function formatDocument(
     const crop = [...crops].find(([name]) => covers([name], path));
     return formatText(
       String(value),
+      path,
       matcher,
       covers(options.highlight ?? [], path),
       crop?.[1] ?? null,
       options,
     );
   };
-  const out: Document = {};
-  for (const [key, value] of Object.entries(document))
-    if (shown.has(key)) out[key] = walk(value, key);
-  return out;
+  return Object.fromEntries(
+    Object.entries(document).map(([key, value]) => [key, walk(value, key)]),
+  );
 }
 
 interface Position {
@@ -330,7 +340,7 @@ export function matchesPosition(document: Document, matcher: Matcher): Record<st
         walk(child, path === '' ? key : `${path}.${key}`, indices);
     } else if (value !== null && typeof value !== 'boolean') {
       const text = String(value);
-      const tokens = matcher.tokens(text);
+      const tokens = matcher.tokens(text, path);
       const found = matcher.find(text, tokens).map((match): Position => {
         const { start } = tokens[match.first]!;
         return {

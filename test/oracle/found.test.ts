@@ -14,6 +14,8 @@ interface Example {
   ids: number[];
   /** Of `proximity`, hit by hit. */
   proximity?: number[];
+  /** The title of each hit as it is shown. */
+  formatted?: string[];
   /** How many words each hit matches. */
   words?: number[];
 }
@@ -158,6 +160,57 @@ const EXAMPLES: Example[] = [
     proximity: [0.75, 0.25, 1],
   },
   {
+    name: 'a match longer than the crop loses its last words and one separator before them',
+    settings: {},
+    documents: [{ id: 1, title: 'red - sun - flower' }],
+    params: { q: '"red sun flower"', attributesToCrop: ['title'], cropLength: 2 },
+    ids: [1],
+    formatted: ['red - sun -…'],
+  },
+  {
+    name: 'the language of an attribute decides how its words and those of the query are compared',
+    settings: { localizedAttributes: [{ attributePatterns: ['t*'], locales: ['swe'] }] },
+    documents: [
+      { id: 1, title: 'öl' },
+      { id: 2, title: 'ol' },
+      { id: 3, note: 'öl' },
+    ],
+    params: { q: 'öl ' },
+    ids: [1],
+  },
+  {
+    name: 'the language of a query goes before that of the attributes',
+    settings: { localizedAttributes: [{ attributePatterns: ['*'], locales: ['swe'] }] },
+    documents: [
+      { id: 1, title: 'öl' },
+      { id: 2, title: 'ol' },
+    ],
+    params: { q: 'öl ', locales: ['eng'] },
+    ids: [2],
+  },
+  {
+    name: 'katakana are hiragana in Japanese only',
+    settings: { localizedAttributes: [{ attributePatterns: ['title'], locales: ['cmn'] }] },
+    documents: [
+      { id: 1, title: 'サバ' },
+      { id: 2, note: 'サバ' },
+      { id: 3, note: 'さば' },
+    ],
+    params: { q: 'サバ', locales: ['jpn'] },
+    ids: [2, 3],
+  },
+  {
+    name: 'the Arabic article is a word of its own',
+    settings: {},
+    documents: [
+      { id: 1, title: 'كتاب' },
+      { id: 2, title: 'الكتاب' },
+      { id: 3, title: 'سلام' },
+    ],
+    params: { q: 'كتاب ' },
+    ids: [1, 2],
+  },
+  {
     name: 'by attribute a later bucket finds nothing by a pair of words that an earlier one has asked for',
     settings: { proximityPrecision: 'byAttribute' },
     documents: [
@@ -174,7 +227,16 @@ const EXAMPLES: Example[] = [
 
 for (const [side, open] of Object.entries(SIDES)) {
   describe(`Cases found by comparison, ${side}`, () => {
-    for (const { name, settings, documents, params, ids, proximity, words } of EXAMPLES) {
+    for (const {
+      name,
+      settings,
+      documents,
+      params,
+      ids,
+      proximity,
+      words,
+      formatted,
+    } of EXAMPLES) {
       it(name, async () => {
         const index = await open(documents, settings);
         try {
@@ -183,6 +245,12 @@ for (const [side, open] of Object.entries(SIDES)) {
             hits.map((hit) => hit.id),
             ids,
           );
+          if (formatted !== undefined) {
+            assert.deepEqual(
+              hits.map((hit) => (hit._formatted as Document).title),
+              formatted,
+            );
+          }
           const details = hits.map((hit) => hit._rankingScoreDetails as unknown as Details);
           if (proximity !== undefined) {
             assert.deepEqual(

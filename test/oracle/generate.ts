@@ -17,6 +17,24 @@ const STEMS = (
 const NUMBERS = ['7', '12', '120', '2024', '20245', '3.5', '1,000', 'r2d2'];
 const MARKED = ['café', 'cafe', 'élan', 'Straße', 'œuvre', 'naïve', 'Ωμέγα', 'привет', 'приват'];
 const UNSPACED = ['東京', '京都', '東', '日本語', '한국', 'ภาษาไทย'];
+/** Words that languages treat differently. */
+const FOREIGN = [
+  ...['på', 'pa', 'öl', 'Ölet', 'ol', 'Åre', 'are', 'grün', 'straße', 'cafe\u0301', 'a\u030a'],
+  ...['السلام', 'سلام', 'كتاب', 'کتاب', 'الكتاب', 'على', 'علی', 'أحمد', 'احمد', 'مدرسة', '۱۲'],
+  ...[
+    'カー',
+    'かあ',
+    'トヨタ',
+    'とよた',
+    'サーバー',
+    'コーヒー',
+    'ガス',
+    'がす',
+    'Հայաստան',
+    'ՀԱՅ',
+  ],
+];
+const LOCALES = [['swe'], ['jpn'], ['cmn'], ['ara'], ['pes'], ['eng'], ['deu'], [], ['swe', 'deu']];
 const LETTERS = 'abdelnorstw';
 const SEPARATORS = [
   ' ',
@@ -44,12 +62,15 @@ export class Generator {
   readonly #random: Random;
   readonly size: Size;
   readonly #words: string[];
+  /** Whether words are used that languages treat differently. */
+  readonly #foreign: boolean;
   readonly settings: Settings;
   readonly batches: Batch[];
 
   constructor(random: Random, size: Size) {
     this.#random = random;
     this.size = size;
+    this.#foreign = random.chance(size === 'large' ? 0.05 : 0.2);
     this.#words = this.#vocabulary();
     this.settings = this.#settings();
     this.batches = this.#batches();
@@ -75,6 +96,9 @@ export class Generator {
       }
       if (random.chance(0.15)) for (const word of random.some(UNSPACED, 2)) out.add(word);
     }
+    // One that is not indexed, and one that just is.
+    if (!large && random.chance(0.03)) out.add('s'.repeat(251)).add('s'.repeat(250));
+    if (this.#foreign) for (const word of random.some(FOREIGN, random.int(3, 12))) out.add(word);
     // So many words with one beginning that the lists of prefixes and typos reach their limits.
     if (random.chance(0.08)) {
       const stem = random.pick(words);
@@ -273,8 +297,35 @@ export class Generator {
     if (random.chance(0.2)) out.proximityPrecision = 'byAttribute';
     if (random.chance(0.15)) out.prefixSearch = 'disabled';
     if (random.chance(0.1)) out.distinctAttribute = random.pick(VALUE_FIELDS);
+    if (random.chance(this.#foreign ? 0.6 : 0.03)) {
+      out.localizedAttributes = Array.from({ length: random.int(1, 3) }, () => ({
+        attributePatterns: random.some(
+          ['*', 't*', '*e', '*n*', 'info.*', 'info', ...TEXT_FIELDS],
+          random.int(1, 3),
+        ),
+        locales: this.#locales(),
+      }));
+    }
+    if (random.chance(0.1)) {
+      out.displayedAttributes = random.some(['id', ...TEXT_FIELDS, 'info', 'year', '_geo'], 5);
+    }
+    if (random.chance(0.2)) {
+      const order = (): 'alpha' | 'count' => random.pick(['alpha', 'count'] as const);
+      out.faceting = {
+        maxValuesPerFacet: random.int(0, 6),
+        sortFacetValuesBy: { '*': order(), [random.pick(VALUE_FIELDS)]: order() },
+      };
+    }
     if (random.chance(0.1)) out.pagination = { maxTotalHits: random.int(1, 30) };
     return out;
+  }
+
+  #locales(): string[] {
+    const random = this.#random;
+    if (random.chance(0.8)) return random.pick(LOCALES);
+    return random
+      .some(LOCALES.flat(), random.int(1, 4))
+      .filter((a, i, all) => all.indexOf(a) === i);
   }
 
   #rankingRules(): string[] {
@@ -333,7 +384,8 @@ export class Generator {
     const random = this.#random;
     const large = this.size === 'large';
     const out: SearchParams = { attributesToRetrieve: ['id'] };
-    if (random.chance(0.97)) out.q = this.#query();
+    if (random.chance(0.97))
+      out.q = random.chance(0.99) ? this.#query() : random.pick([null, '  ']);
     if (random.chance(0.5)) {
       out.matchingStrategy = random.pick(['last', 'all', 'frequency'] as const);
     }
@@ -348,6 +400,12 @@ export class Generator {
     if (random.chance(0.12)) out.rankingScoreThreshold = random.int(0, 101) / 100;
     if (random.chance(0.12)) out.distinct = random.pick(VALUE_FIELDS);
     if (random.chance(0.25)) out.filter = this.#filter();
+    if (random.chance(this.#foreign ? 0.3 : 0.03)) out.locales = this.#locales();
+    // The engine marks what begins like a word of a document that is gone, in text that is not indexed.
+    const { searchableAttributes, stopWords } = this.settings;
+    const whole = searchableAttributes === undefined && stopWords === undefined;
+    const marks = whole || this.batches.length === 1;
+    if (marks && random.chance(large ? 0.02 : 0.15)) Object.assign(out, this.#shaping());
     if (random.chance(0.1)) out.facets = random.some([...VALUE_FIELDS, '*'], 2);
     if (random.chance(0.2)) {
       out.hitsPerPage = random.int(0, 12);
@@ -356,6 +414,29 @@ export class Generator {
       if (random.chance(0.3)) out.offset = random.int(0, large ? 300 : 15);
       if (random.chance(0.6)) out.limit = random.int(0, random.chance(0.2) ? 1200 : 40);
     }
+    return out;
+  }
+
+  /** What is shown of a hit. */
+  #shaping(): SearchParams {
+    const random = this.#random;
+    const names = (): string[] =>
+      random.some(['*', 'id', 'info', 'year', 'price', '_geo', 'ghost', ...TEXT_FIELDS], 3);
+    const out: SearchParams = { attributesToRetrieve: random.chance(0.3) ? ['*'] : names() };
+    if (random.chance(0.6)) out.attributesToHighlight = names();
+    if (random.chance(0.5)) {
+      // Of overlapping names the oldest attribute decides: none here.
+      const cropped = random.chance(0.2)
+        ? [random.pick(['*', 'info'])]
+        : random.some(['id', 'year', 'ghost', ...TEXT_FIELDS], 3);
+      out.attributesToCrop = cropped.map((name) =>
+        random.chance(0.4) ? `${name}:${random.int(0, 8)}` : name,
+      );
+      if (random.chance(0.7)) out.cropLength = random.int(0, 12);
+      if (random.chance(0.3)) out.cropMarker = random.pick(['', '...', '[é]']);
+    }
+    if (random.chance(0.3)) Object.assign(out, { highlightPreTag: '<b>', highlightPostTag: '' });
+    if (random.chance(0.5)) out.showMatchesPosition = true;
     return out;
   }
 
@@ -381,6 +462,10 @@ export class Generator {
         out += '"';
         quoted = false;
       }
+    }
+    if (random.chance(0.08)) {
+      out += ` -${random.chance(0.5) ? this.#word() : `"${this.#word()} ${this.#word()}"`}`;
+      if (random.chance(0.5)) out += ` ${this.#word()}`;
     }
     if (random.chance(0.2)) out += random.pick([' ', '!', '"', ' -', '.']);
     return out;
@@ -418,7 +503,7 @@ export class Generator {
         random.int(0, 4),
       );
     }
-    return random.some([...listed, '*'], random.int(0, listed.length + 1));
+    return random.some([...listed, '*', 't*', '*e', '*.*'], random.int(0, listed.length + 2));
   }
 
   #sort(): string[] {

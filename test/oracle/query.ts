@@ -25,8 +25,13 @@ export interface ParsedQuery {
   negativePhrases: (string | null)[][];
 }
 
-export function parseQuery(q: string, analyzer: Analyzer, prefixSearch: boolean): ParsedQuery {
-  const tokens = analyzer.tokens(q).slice(0, MAX_TOKENS);
+export function parseQuery(
+  q: string,
+  analyzer: Analyzer,
+  locales: readonly string[],
+  prefixSearch: boolean,
+): ParsedQuery {
+  const tokens = analyzer.tokens(q, locales).slice(0, MAX_TOKENS);
   const out: ParsedQuery = { terms: [], negativeWords: [], negativePhrases: [] };
   let position = -1;
   let phrase: Term | null = null;
