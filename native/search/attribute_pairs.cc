@@ -133,7 +133,8 @@ std::span<const Place> AttributePairs::PlacesOf(DocId docid, const Side& side) c
 
 const DocSet& AttributePairs::DocumentsOf(const Phrase& phrase) {
   const auto known = phrases_.find(&phrase);
-  return known != phrases_.end() ? known->second : phrases_.emplace(&phrase, graph_.PhraseDocuments(phrase)).first->second;
+  if (known != phrases_.end()) return known->second;
+  return phrases_.emplace(&phrase, graph_.PhraseDocuments(phrase, graph_.scope().fields())).first->second;
 }
 
 }  // namespace gannet::search

@@ -225,7 +225,7 @@ DocSet SearchRun::WithoutNegatives(DocSet allowed) {
     if (word != kNoWord) allowed -= graph_->WordDocuments(graph_->words()[word], scope_.fields());
   }
   for (const auto& words : query_.negative_phrases) {
-    if (const auto phrase = graph_->FindPhrase(words)) allowed -= graph_->PhraseDocuments(*phrase);
+    if (const auto phrase = graph_->FindPhrase(words)) allowed -= graph_->PhraseDocuments(*phrase, scope_.fields());
   }
   return allowed;
 }

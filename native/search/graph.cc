@@ -181,8 +181,8 @@ uint64_t Graph::Frequency(WordNumber word) const {
   return sum;
 }
 
-DocSet Graph::PhraseDocuments(const Phrase& phrase) {
-  // All words in searched fields; then where they stand decides.
+DocSet Graph::PhraseDocuments(const Phrase& phrase, const segment::FieldSet* fields) {
+  // All words in these fields; then where they stand decides.
   std::vector<WordNumber> distinct;
   for (const WordNumber word : phrase.words) {
     if (word != kNoWord && std::find(distinct.begin(), distinct.end(), word) == distinct.end()) distinct.push_back(word);
@@ -191,9 +191,9 @@ DocSet Graph::PhraseDocuments(const Phrase& phrase) {
   // The rarest word first: the others are looked for in its documents.
   std::vector<WordNumber> by_frequency = distinct;
   std::sort(by_frequency.begin(), by_frequency.end(), [&](WordNumber a, WordNumber b) { return Frequency(a) < Frequency(b); });
-  DocSet documents = WordDocuments(words_[by_frequency[0]], scope_.fields());
+  DocSet documents = WordDocuments(words_[by_frequency[0]], fields);
   for (size_t i = 1; i < by_frequency.size() && !documents.empty(); ++i) {
-    documents = WordDocuments(words_[by_frequency[i]], scope_.fields(), &documents);
+    documents = WordDocuments(words_[by_frequency[i]], fields, &documents);
   }
   if (documents.empty()) return {};
   if (phrase.words.size() == 1) return documents;
@@ -246,7 +246,7 @@ DocSet Graph::PhraseDocuments(const Phrase& phrase) {
     constexpr size_t kKeptDocumentsMin = 256;
     const bool keep = pair && here.size() >= kKeptDocumentsMin;
     DocSet looked_at = here;
-    if (keep && !scope_.all) {
+    if (keep && fields != nullptr) {
       looked_at = WordDocuments(words_[distinct[0]], nullptr) & WordDocuments(words_[distinct[1]], nullptr) & view.live;
     }
     const size_t kept_before = kept.size();
@@ -277,7 +277,7 @@ DocSet Graph::PhraseDocuments(const Phrase& phrase) {
     });
     if (keep) {
       DocSet found = DocSet::FromSorted(std::span(kept).subspan(kept_before));
-      if (!scope_.all) {
+      if (fields != nullptr) {
         kept.resize(kept_before);
         (found & here).ToVector(kept);
       }
@@ -481,7 +481,8 @@ std::optional<Phrase> Graph::Split(const Node& node) {
     if (right == kNoWord) continue;
     if (const uint64_t both = MostCommon(words_[left], words_[right]); both > 0) candidates.push_back({{{left, right}}, both, at});
   }
-  // The one with the most documents wins, the earliest among equals; no more than the bound are possible.
+  // The one with the most documents wins, whatever fields are searched, the earliest among equals; no more than the bound
+  // are possible.
   std::stable_sort(candidates.begin(), candidates.end(), [](const auto& a, const auto& b) { return a.bound > b.bound; });
   // Two words of the query that were joined are not split into themselves: if that has the most documents, there is no
   // split. Often nothing else is possible, and the documents of the pair need not be looked for.
@@ -489,7 +490,7 @@ std::optional<Phrase> Graph::Split(const Node& node) {
   const Candidate* best = nullptr;
   uint64_t best_count = 0;
   const auto take = [&](const Candidate& candidate) {
-    const uint64_t count = PhraseDocuments(candidate.phrase).size();
+    const uint64_t count = PhraseDocuments(candidate.phrase, nullptr).size();
     if (count > best_count || (count == best_count && count > 0 && best != nullptr && candidate.at < best->at)) {
       best = &candidate;
       best_count = count;
@@ -540,7 +541,7 @@ DocSet Graph::FindDocuments(Node& node, int typo_class, const DocSet* within) {
     ForEachRange(derivations, s, [&](Ordinal begin, Ordinal end) { text.UnionRange(begin, end, fields, out); });
   });
   for (const Phrase& phrase : derivations.phrases) {
-    DocSet of_phrase = PhraseDocuments(phrase);
+    DocSet of_phrase = PhraseDocuments(phrase, scope_.fields());
     if (within != nullptr) of_phrase &= *within;
     documents |= of_phrase;
   }

@@ -113,8 +113,8 @@ class Graph {
   // Documents with a searched field that holds all the words. length: of that field, in words, at most
   // segment::kListedLengthMax; 0 is any.
   DocSet DocumentsTogether(std::span<const WordNumber> words, uint32_t length, const DocSet* within) const;
-  // Documents in which the words of a phrase stand as they must; within `universe`.
-  DocSet PhraseDocuments(const Phrase& phrase);
+  // Documents that have all words of a phrase in `fields` (null: any), and in which these stand as they must, in any field.
+  DocSet PhraseDocuments(const Phrase& phrase, const segment::FieldSet* fields);
   // A word of the dictionary with live documents, or kNoWord.
   WordNumber FindWord(std::string_view text);
   DocSet WordDocuments(const IndexWord& word, const segment::FieldSet* fields, const DocSet* within = nullptr) const;

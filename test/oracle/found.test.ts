@@ -211,6 +211,17 @@ const EXAMPLES: Example[] = [
     ids: [1, 2],
   },
   {
+    name: 'a word is split as most documents have it, whatever attributes are searched',
+    settings: {},
+    documents: [
+      { id: 1, title: 'ab c' },
+      { id: 2, note: 'a bc' },
+      { id: 3, note: 'a bc' },
+    ],
+    params: { q: 'abc ', attributesToSearchOn: ['title'] },
+    ids: [],
+  },
+  {
     name: 'by attribute a later bucket finds nothing by a pair of words that an earlier one has asked for',
     settings: { proximityPrecision: 'byAttribute' },
     documents: [
