@@ -4,6 +4,8 @@
 #include <functional>
 #include <utility>
 
+#include "search/large_bucket.h"
+
 namespace gannet::search {
 namespace {
 
@@ -162,29 +164,56 @@ std::map<uint32_t, DocSet> PathLists::ByAttribute(const DocSet& within, uint32_t
   return parts;
 }
 
-// A word costs 0, 1, 2 at these distances from its place in the query (search.md 2.6.5).
-constexpr uint32_t kNearest[] = {0, 1, 2}, kReach[] = {0, 1, 4};
+uint32_t PathLists::PositionsAt(const SweepStep& step, uint32_t cost) const {
+  const auto wanted = static_cast<uint32_t>(graph_.nodes()[step.node].term.first);
+  uint32_t mask = 0;
+  for (uint32_t position = 0; position < segment::kHeadPositions; ++position) {
+    if (PositionCostOf(position, wanted, 1) == cost) mask |= 1u << position;
+  }
+  return mask;
+}
+
+uint32_t PathLists::UnknownPositionCost(const SweepStep& step) const {
+  const auto wanted = static_cast<uint32_t>(graph_.nodes()[step.node].term.first);
+  return wanted < segment::kHeadPositions ? PositionCostOf(segment::kHeadPositions, wanted, 1) : 0;
+}
 
 uint32_t PathLists::known_positions() const {
-  uint32_t known = 3;
+  uint32_t known = ~uint32_t{0};
   for (const SweepStep& step : path_) {
-    const Node& node = graph_.nodes()[step.node];
-    if (node.slots() != 1) return 0;
-    while (known > 0 && static_cast<uint32_t>(node.term.first) + kReach[known - 1] >= segment::kHeadPositions) --known;
+    known = graph_.nodes()[step.node].slots() == 1 ? std::min(known, UnknownPositionCost(step)) : 0;
   }
   return known;
 }
 
 DocSet PathLists::AtPosition(uint32_t cost, const DocSet& within) {
   return OfSum(cost, within, [&](const SweepStep& step, uint32_t own, const DocSet& documents) {
-    const auto wanted = static_cast<uint32_t>(graph_.nodes()[step.node].term.first);
-    uint32_t mask = 0;
-    for (uint32_t distance = kNearest[own]; distance <= kReach[own]; ++distance) {
-      mask |= 1u << (wanted + distance);
-      if (wanted >= distance) mask |= 1u << (wanted - distance);
-    }
-    return StepHeads(step, mask, documents);
+    return StepHeads(step, PositionsAt(step, own), documents);
   });
+}
+
+PathLists::Positions PathLists::ByPosition(const DocSet& within) {
+  Positions positions;
+  positions.known[0] = within;
+  positions.unknown_least = known_positions();
+  for (const SweepStep& step : path_) {
+    std::map<uint32_t, DocSet> next;
+    for (uint32_t own = 0; own < UnknownPositionCost(step); ++own) {
+      const uint32_t mask = PositionsAt(step, own);
+      if (mask == 0) continue;
+      const DocSet documents = StepHeads(step, mask, within);
+      if (documents.empty()) continue;
+      for (auto& [cost, part] : positions.known) {
+        DocSet here = part & documents;
+        if (here.empty()) continue;
+        part -= here;
+        next[cost + own] |= here;
+      }
+    }
+    for (const auto& [cost, part] : positions.known) positions.unknown |= part;
+    positions.known = std::move(next);
+  }
+  return positions;
 }
 
 DocSet OrderedParts::NextOfAttribute() {
@@ -208,20 +237,53 @@ DocSet OrderedParts::NextOfAttribute() {
   return part;
 }
 
+DocSet OrderedParts::Rest() {
+  DocSet rest = std::exchange(rest_, DocSet());
+  rest |= std::exchange(same_attribute_, DocSet());
+  for (const DocSet& part : by_attribute_) rest |= part;
+  for (const DocSet& part : by_position_) rest |= part;
+  by_attribute_.clear();
+  by_position_.clear();
+  return rest;
+}
+
 DocSet OrderedParts::Next() {
-  constexpr uint64_t kSplitMin = 512;  // fewer are read as quickly
+  constexpr uint32_t kAsked = 3;         // costs of wordPosition that are asked for one by one
+  constexpr uint64_t kAllPerAsked = 16;  // asking for all of them pays for that many more documents
   while (true) {
+    if (!by_position_.empty()) {
+      DocSet part = std::move(by_position_.front());
+      by_position_.pop_front();
+      return part;
+    }
     if (same_attribute_.empty()) {
       same_attribute_ = NextOfAttribute();
       if (same_attribute_.empty()) return {};
       position_ = 0;
     }
-    if (!by_.position || same_attribute_.size() < kSplitMin || position_ >= lists_.known_positions()) {
-      return std::exchange(same_attribute_, DocSet());
+    const uint32_t known = by_.position ? lists_.known_positions() : 0;
+    const uint64_t size = same_attribute_.size(), large = LargeBucketMin() / 2 * lists_.steps();
+    if (known == 0 || size < large) return std::exchange(same_attribute_, DocSet());
+    if (position_ < std::min(kAsked, known)) {
+      DocSet part = lists_.AtPosition(position_++, same_attribute_);
+      same_attribute_ -= part;
+      if (!part.empty()) return part;
+      continue;
     }
-    DocSet part = lists_.AtPosition(position_++, same_attribute_);
-    same_attribute_ -= part;
-    if (!part.empty()) return part;
+    if (size < large * kAllPerAsked) return std::exchange(same_attribute_, DocSet());
+    auto positions = lists_.ByPosition(same_attribute_);
+    same_attribute_.Clear();
+    // What is unknown may come before all that does not cost less.
+    DocSet behind = std::move(positions.unknown);
+    const bool all_known = behind.empty();
+    for (auto& [cost, part] : positions.known) {
+      if (all_known || cost < positions.unknown_least) {
+        by_position_.push_back(std::move(part));
+      } else {
+        behind |= part;
+      }
+    }
+    if (!behind.empty()) by_position_.push_back(std::move(behind));
   }
 }
 

@@ -36,8 +36,17 @@ class PathLists {
   std::map<uint32_t, DocSet> ByAttribute(const DocSet& within, uint32_t max_weight);
   // Costs of wordPosition below this one are known from lists; 0: none.
   uint32_t known_positions() const;
-  // Those of `within` whose cost of wordPosition is exactly `cost`. REQUIRES: cost < known_positions()
+  size_t steps() const { return path_.size(); }
+  // Those of `within` whose cost of wordPosition is exactly `cost`. For the first few costs: each asks the lists anew.
+  // REQUIRES: cost < known_positions()
   DocSet AtPosition(uint32_t cost, const DocSet& within);
+  struct Positions {
+    std::map<uint32_t, DocSet> known;  // by cost
+    DocSet unknown;                    // a word stands far from the beginning of every field
+    uint32_t unknown_least = 0;        // what those cost at least
+  };
+  // All of `within`. REQUIRES: known_positions() > 0
+  Positions ByPosition(const DocSet& within);
   // Documents of `within` that have a word of the step (of a phrase its first) in one of the fields.
   DocSet StepDocuments(const SweepStep& step, const segment::FieldSet& fields, const DocSet& within);
   // Documents of `within` that have it at one of the positions of `mask` (bit p: position p, below segment::kHeadPositions).
@@ -50,6 +59,10 @@ class PathLists {
   // those that have a word of the step at a place of this cost.
   template <typename OfStep>
   DocSet OfSum(uint32_t cost, const DocSet& within, OfStep&& of_step);
+  // Early positions at which a word of the step costs `cost`, as a mask for StepHeads.
+  uint32_t PositionsAt(const SweepStep& step, uint32_t cost) const;
+  // What the step costs at least where it stands at no early position.
+  uint32_t UnknownPositionCost(const SweepStep& step) const;
   // Of a phrase: which of its words; kFirstReal leaves out stop words.
   enum class End { kFirst, kFirstReal, kLast };
   // Calls sink(Ordinal begin, Ordinal end) for the words that stand for a step in one segment.
@@ -73,6 +86,8 @@ class OrderedParts {
 
   // The next part that is not empty; an empty set when there is none.
   DocSet Next();
+  // All that Next has not returned; nothing is left then.
+  DocSet Rest();
 
  private:
   // The next part of equal attributeRank.
@@ -86,6 +101,7 @@ class OrderedParts {
   std::deque<DocSet> by_attribute_;    // the parts behind those
   DocSet same_attribute_;              // of the present part what wordPosition has not yet split off
   uint32_t position_ = 0;              // cost of wordPosition to split off next
+  std::deque<DocSet> by_position_;     // the parts behind those split off one by one
 };
 
 }  // namespace gannet::search

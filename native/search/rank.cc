@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "search/large_bucket.h"
 #include "search/path_lists.h"
 #include "search/score_details.h"
 
@@ -755,35 +756,6 @@ void Ranker::SplitByAttribute(const Bucket& bucket, size_t rule, const Detail* d
   }
 }
 
-std::optional<DocSet> Ranker::SplitByLists(const Bucket& bucket, size_t rule, const Detail* detail, uint32_t max, bool& dropping) {
-  constexpr uint64_t kBucketMin = 1024;  // fewer are read as quickly
-  if (bucket.documents.size() < kBucketMin) return std::nullopt;
-  const std::vector<SweepStep> steps = SweepStepsOf(bucket.paths[0]);
-  if (!PathSweep::Supports(*graph_, steps)) return std::nullopt;
-  PathLists lists(*graph_, steps);
-  DocSet rest = bucket.documents;
-  const auto descend = [&](DocSet documents, uint32_t cost) {
-    if (documents.empty() || Full()) return;
-    DocSet done = documents;
-    Descend(Bucket{std::move(documents), bucket.paths}, rule + 1, AddCost(rule, cost, max, detail), dropping);
-    if (!Full()) rest -= done;
-  };
-  switch (rules_[rule].kind) {
-    case RuleKind::kAttributeRank: {
-      // The best documents mostly fill the page; only where they do not is all of it asked for.
-      constexpr uint32_t kAsked = 2;
-      for (uint32_t cost = 0; cost < kAsked && !Full(); ++cost) descend(lists.AtAttribute(cost, rest, max_weight_), cost);
-      if (Full()) return DocSet();
-      for (auto& [cost, documents] : lists.ByAttribute(rest, max_weight_)) descend(std::move(documents), std::min(cost, max));
-      return DocSet();
-    }
-    case RuleKind::kWordPosition:
-      for (uint32_t cost = 0; cost < lists.known_positions() && !Full(); ++cost) descend(lists.AtPosition(cost, rest), cost);
-      return rest;
-    default: return std::nullopt;
-  }
-}
-
 void Ranker::SplitByVerbatim(const Bucket& bucket, size_t rule, const Detail* detail, uint32_t max) {
   const Path& path = bucket.paths[0];
   std::vector<DocSet> verbatim(path.size());
@@ -834,11 +806,11 @@ void Ranker::SplitByVerbatim(const Bucket& bucket, size_t rule, const Detail* de
 // of them that the rules before wordPosition find perfect come before every other document of the bucket; when they fill
 // the page, nothing else can be on it.
 bool Ranker::EmitHeads(const Bucket& bucket, size_t rule, const Detail* detail) {
-  constexpr uint64_t kBucketMin = 512;
+  const uint64_t bucket_min = LargeBucketMin() / 2;
   constexpr uint32_t kReach[] = {0, 1, 4};  // distance from the query's position, by bound on the cost
   if (in_heads_ || distinct_ != nullptr || options_.threshold || options_.exhaustive) return false;
   const uint64_t size = bucket.documents.size();
-  if (size < kBucketMin || options_.end - seen_ >= size / 2) return false;
+  if (size < bucket_min || options_.end - seen_ >= size / 2) return false;
   bool by_weight = false, by_distance = false, found = false;
   size_t behind = rule;  // the rule behind wordPosition
   for (; behind < rules_.size() && !found; ++behind) {

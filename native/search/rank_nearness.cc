@@ -5,6 +5,7 @@
 // of the lowest cost are passed on part by part, until the page is full.
 #include <algorithm>
 
+#include "search/large_bucket.h"
 #include "search/path_lists.h"
 #include "search/rank.h"
 
@@ -24,9 +25,8 @@ OrderedParts::By Ranker::OrderBehind(size_t rule) const {
 }
 
 bool Ranker::SplitByNearness(const Bucket& bucket, size_t rule, const Detail* detail, uint32_t max) {
-  constexpr uint64_t kBucketMin = 1024;  // fewer are read as quickly
   const uint64_t size = bucket.documents.size();
-  if (size < kBucketMin) return false;
+  if (size < LargeBucketMin()) return false;
   const std::vector<SweepStep> steps = SweepStepsOf(bucket.paths[0]);
   if (!PathSweep::Supports(*graph_, steps)) return false;
   PathLists lists(*graph_, steps);
@@ -38,31 +38,31 @@ bool Ranker::SplitByNearness(const Bucket& bucket, size_t rule, const Detail* de
   for (const SweepStep& step : steps) least += graph_->nodes()[step.node].slots() - 1;
   const OrderedParts::By by = OrderBehind(rule);
   // Documents whose cost is known and that wait for it, by cost.
-  std::vector<std::vector<uint32_t>> waiting(max + size_t{1});
+  std::vector<DocSet> waiting(max + size_t{1});
   bool dropping = false;
   // All of `sure` cost `cost`, those of `unread` that or more: passes on what costs that, part by part.
   const auto place = [&](uint32_t cost, const DocSet& sure, const DocSet& unread) {
+    const uint64_t in_vain_max = LargeBucketMin() * 4;
+    uint64_t in_vain = 0;  // documents read since one cost that
     OrderedParts parts(lists, by, max_weight_, sure | unread);
-    for (DocSet part = parts.Next(); !part.empty() && !Full(); part = parts.Next()) {
+    while (!Full()) {
+      DocSet part = in_vain < in_vain_max ? parts.Next() : parts.Rest();
+      if (part.empty()) return;
       DocSet found = part & sure;
       DocSet read = part & unread;
       if (!read.empty()) {
         sweep_.emplace(*graph_, steps, max_weight_);
         sweep_->Run(read);
-        std::vector<uint32_t> near;
-        for (const PathCosts& costs : sweep_->costs()) {
-          (costs.proximity == cost ? near : waiting[std::min<uint32_t>(costs.proximity, max)]).push_back(costs.docid);
-        }
+        in_vain += read.size();
         swept_ = std::move(read);
-        found |= DocSet::FromSorted(near);
+        std::vector<std::vector<uint32_t>> by_cost(waiting.size());
+        for (const PathCosts& costs : sweep_->costs()) by_cost[std::min<uint32_t>(costs.proximity, max)].push_back(costs.docid);
+        for (size_t c = 0; c < by_cost.size(); ++c) (c == cost ? found : waiting[c]) |= DocSet::FromSorted(by_cost[c]);
       }
-      if (!found.empty()) Descend(Bucket{std::move(found), bucket.paths}, rule + 1, AddCost(rule, cost, max, detail), dropping);
+      if (found.empty()) continue;
+      in_vain = 0;
+      Descend(Bucket{std::move(found), bucket.paths}, rule + 1, AddCost(rule, cost, max, detail), dropping);
     }
-  };
-  const auto waiting_at = [&](uint32_t cost) {
-    DocSet documents;
-    documents.AddMany(waiting[cost]);
-    return documents;
   };
   place(least, nearest->sure, nearest->unsure);
   if (Full()) return true;
@@ -70,12 +70,13 @@ bool Ranker::SplitByNearness(const Bucket& bucket, size_t rule, const Detail* de
   rest -= nearest->unsure;
   uint32_t cost = least + 1;
   if (!rest.empty() && cost <= max) {
-    place(cost, waiting_at(cost), rest);
+    const DocSet sure = std::move(waiting[cost]);
+    place(cost, sure, rest);
     ++cost;
   }
   for (; cost <= max && !Full(); ++cost) {
-    DocSet documents = waiting_at(cost);
-    if (!documents.empty()) Descend(Bucket{std::move(documents), bucket.paths}, rule + 1, AddCost(rule, cost, max, detail), dropping);
+    if (waiting[cost].empty()) continue;
+    Descend(Bucket{std::move(waiting[cost]), bucket.paths}, rule + 1, AddCost(rule, cost, max, detail), dropping);
   }
   return true;
 }

@@ -2,6 +2,7 @@
 
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <numeric>
 
@@ -177,6 +178,8 @@ std::vector<Ordinal> SegmentBuilder::WritePostings(const std::vector<Ordinal>& o
   };
   for_each_posting([&](uint32_t term, uint64_t) { ++counts[term]; });
   // The words at the first positions of fields.
+  constexpr uint32_t kHeadBits = std::bit_width(kHeadPositions - 1);
+  static_assert(kHeadPositions == 1 << kHeadBits);
   const auto for_each_head = [&](auto&& sink) {
     ForEachStreamDocument(
         stream_, [](uint32_t, uint32_t) {},
@@ -187,7 +190,7 @@ std::vector<Ordinal> SegmentBuilder::WritePostings(const std::vector<Ordinal>& o
               position = field.breaks[next_break++ * 2 + 1];
             }
             if (position >= kHeadPositions) return;
-            sink(field.words[i], uint64_t{docid} << 3 | position);
+            sink(field.words[i], uint64_t{docid} << kHeadBits | position);
           }
         });
   };
@@ -195,7 +198,7 @@ std::vector<Ordinal> SegmentBuilder::WritePostings(const std::vector<Ordinal>& o
   for_each_head([&](uint32_t term, uint64_t) { ++head_counts[term]; });
 
   PostingsWriter writer(*file_, FrequentMin(document_count_));
-  std::vector<uint64_t> heads;     // docid << 3 | position, grouped by word
+  std::vector<uint64_t> heads;     // docid << kHeadBits | position, grouped by word
   std::vector<uint64_t> head_cursor(words);
   std::vector<DocId> at_position[kHeadPositions];
   std::vector<uint64_t> slice;     // docid << 16 | field, grouped by word
@@ -246,8 +249,8 @@ std::vector<Ordinal> SegmentBuilder::WritePostings(const std::vector<Ordinal>& o
       const uint64_t head_end = head_begin + head_counts[by_ordinal[ordinal]];
       for (uint64_t i = head_begin; i < head_end; ++i) {
         // The same position of several fields counts once.
-        auto& list = at_position[heads[i] & 7];
-        if (const auto docid = static_cast<DocId>(heads[i] >> 3); list.empty() || list.back() != docid) list.push_back(docid);
+        auto& list = at_position[heads[i] & (kHeadPositions - 1)];
+        if (const auto docid = static_cast<DocId>(heads[i] >> kHeadBits); list.empty() || list.back() != docid) list.push_back(docid);
       }
       for (uint32_t position = 0; position < kHeadPositions && head_begin < head_end; ++position) {
         if (at_position[position].empty()) continue;

@@ -37,7 +37,7 @@ namespace gannet::segment {
 
 // Documents are also listed by where a word stands, for the first positions of fields: what begins with the words of
 // a query is found without reading the forward index.
-inline constexpr uint32_t kHeadPositions = 8;
+inline constexpr uint32_t kHeadPositions = 16;
 inline constexpr uint32_t kHeadLists = 1 << 16;  // id of the list of position 0
 
 // A set of fields; cheap to test.
@@ -144,7 +144,7 @@ class PlaceCursor {
 // Emptied when it is full. Threads: any.
 class FoundSets {
  public:
-  enum class Kind : uint32_t { kRange, kNeighbours, kHeads, kField = 1 << 16 };  // kHeads + mask, kField + field
+  enum class Kind : uint32_t { kRange, kNeighbours, kField = 1 << 16, kHeads = 1 << 17 };  // kField + field, kHeads + mask
   std::shared_ptr<const DocSet> Find(Kind kind, Ordinal a, Ordinal b) const;
   void Store(Kind kind, Ordinal a, Ordinal b, DocSet documents) const;
 

@@ -3,6 +3,7 @@
  * number of comparisons, and tells what one is. SEED=N repeats a run.
  */
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { newSeed } from '../http/kill/support/random.ts';
 import { runRounds } from './rounds.ts';
 
@@ -22,5 +23,16 @@ describe('The engine and the oracle', () => {
       log: console.log,
     });
     assert.deepEqual(failures, [], `seed ${seed}`);
+  });
+
+  // The engine reads how large a large bucket is once: a process of its own.
+  it('give the same answers where every bucket is split from posting lists', function () {
+    this.timeout(0);
+    const args = ['--import=tsx', 'test/oracle/run.ts', '--comparisons', String(COMPARISONS)];
+    const ended = spawnSync(process.execPath, args, {
+      env: { ...process.env, GANNET_LARGE_BUCKET: '1' },
+      encoding: 'utf8',
+    });
+    assert.equal(ended.status, 0, ended.stdout + ended.stderr);
   });
 });

@@ -6,6 +6,7 @@
  *
  * One comparison is one hit of an answer: that it stands at this place, with this score and these details where the
  * search asked for them. Totals, facets and empty answers are compared as well, and not counted.
+ * GANNET_LARGE_BUCKET=1 makes the engine treat every bucket as a large one, which it splits from posting lists.
  * With --round only this round of the seed runs. A difference is printed as a small case, or with --no-shrink as it was
  * met, and ends the run unless --keep-going is given.
  */
