@@ -4,13 +4,14 @@
 // Derivations and docsets are looked up when they are first asked for: most searches never need the typos of
 // their later words.
 //
+// graph.cc has nodes, words and docsets, graph_derive.cc what stands for a node, graph_phrases.cc phrases.
+//
 // Threads: one owner. Lifetime: dies before the snapshot it reads.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -28,6 +29,7 @@ inline constexpr size_t kOneTypoWordsMax = 150;
 inline constexpr size_t kTwoTypoWordsMax = 50;
 // For so few documents, posting lists are asked for them alone.
 inline constexpr uint64_t kAskedMax = 2048;
+inline constexpr uint32_t kNgramSlotsMax = 3;  // terms that are glued together
 inline constexpr int kTypoClasses = 3;  // derivations with 0, 1 and 2 typos
 
 inline constexpr Ordinal kNoOrdinal = ~Ordinal{0};
@@ -171,22 +173,5 @@ void Graph::ForEachRange(const Derivations& derivations, size_t segment, Sink&& 
   if (!derivations.has_range) return;
   if (const auto& [begin, end] = derivations.ranges[segment]; begin < end) sink(begin, end);
 }
-
-// Synonyms in normalised form, made once per settings.
-class SynonymTable {
- public:
-  SynonymTable(const index::Settings& settings, const text::Analyzer& analyzer);
-  // Values of a key given as words joined by blanks; each a list of words. Null when there are none.
-  const std::vector<std::vector<std::string>>* Find(std::string_view key) const;
-  bool empty() const { return table_.empty(); }
-  // Normalised words on which typos are switched off.
-  bool TyposDisabled(std::string_view word) const;
-  // The table of a snapshot's settings; kept as long as the settings live.
-  static std::shared_ptr<const SynonymTable> Of(const index::Snapshot& snapshot);
-
- private:
-  std::map<std::string, std::vector<std::vector<std::string>>, std::less<>> table_;
-  std::vector<std::string> disabled_words_;  // sorted
-};
 
 }  // namespace gannet::search

@@ -1,0 +1,204 @@
+// Derivations of a node: the words and phrases of the index that may stand for it (search.md 1.7 to 1.12).
+//
+// Class 0 is the word itself, the words that it begins, and synonyms; class 1 words with one typo, and the word split in
+// two; class 2 words with two typos.
+#include "search/graph.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/utf8.h"
+#include "fst/levenshtein.h"
+#include "search/synonyms.h"
+
+namespace gannet::search {
+namespace {
+
+constexpr size_t kShortPrefixBytes = 4;
+constexpr size_t kShortPrefixWordsMin = 100;
+constexpr size_t kSynonymsMax = 50;
+constexpr size_t kSynonymWordsMax = 100;
+
+}  // namespace
+
+const Derivations& Graph::Class(Node& node, int typo_class) {
+  Derivations& derivations = node.classes[typo_class];
+  if (!derivations.ready) {
+    if (typo_class == 0) {
+      DeriveZero(node);
+    } else {
+      DeriveTypos(node);
+    }
+  }
+  return derivations;
+}
+
+void Graph::DeriveZero(Node& node) {
+  Derivations& zero = node.classes[0];
+  zero.ready = true;
+  if (node.term.phrase) {
+    if (auto phrase = FindPhrase(node.term.words)) zero.phrases.push_back(std::move(*phrase));
+    return;
+  }
+  if (node.text.size() <= kWordBytesMax) {
+    const WordNumber word = FindWord(node.text);
+    if (word != kNoWord && (!node.ngram() || words_[word].tolerant)) zero.words.push_back(word);
+    if (!node.ngram()) node.verbatim = word;
+    if (node.term.prefix) DerivePrefix(node);
+  }
+  AddSynonyms(node);
+}
+
+void Graph::DerivePrefix(Node& node) {
+  Derivations& zero = node.classes[0];
+  const size_t segments = snapshot_.segments.size();
+  zero.ranges.assign(segments, {0, 0});
+  size_t total = 0;
+  for (size_t s = 0; s < segments; ++s) {
+    zero.ranges[s] = snapshot_.segments[s]->text->terms().PrefixRange(node.text);
+    total += zero.ranges[s].second - zero.ranges[s].first;
+  }
+  if (total == 0) return;
+  zero.has_range = true;
+  const bool plain_words = node.ngram() && scope_.exact_numbers;
+  const bool may_be_short = node.text.size() <= kShortPrefixBytes;
+  // Whether the limits matter is known from the sizes, mostly without looking at the words.
+  size_t largest = 0;
+  for (const auto& [begin, end] : zero.ranges) largest = std::max<size_t>(largest, end - begin);
+  const bool any_dead = std::any_of(snapshot_.segments.begin(), snapshot_.segments.end(), [](const auto& s) { return !s->all_live(); });
+  if (may_be_short && largest >= kShortPrefixWordsMin && !any_dead) {
+    node.short_prefix = true;
+    if (!plain_words) return;
+  } else if (!may_be_short && total <= kPrefixWordsMax && !plain_words) {
+    return;
+  } else if (may_be_short && total < kShortPrefixWordsMin && !plain_words) {
+    return;
+  }
+  // Words in order over all segments, live ones only, up to the limit.
+  std::vector<fst::Fst::Iterator> at;
+  for (size_t s = 0; s < segments; ++s) at.push_back(snapshot_.segments[s]->text->terms().SeekOrdinal(zero.ranges[s].first));
+  size_t count = 0;
+  std::vector<std::pair<std::string, std::vector<Ordinal>>> listed;
+  std::string word;
+  while (count < kPrefixWordsMax + 1 || may_be_short) {
+    bool any = false;
+    for (size_t s = 0; s < segments; ++s) {
+      if (!at[s].Valid() || at[s].ordinal() >= zero.ranges[s].second) continue;
+      if (!any || at[s].word() < word) word = at[s].word();
+      any = true;
+    }
+    if (!any) break;
+    std::vector<Ordinal> ordinals(segments, kNoOrdinal);
+    bool live = false;
+    for (size_t s = 0; s < segments; ++s) {
+      if (!at[s].Valid() || at[s].ordinal() >= zero.ranges[s].second || at[s].word() != word) continue;
+      if (IsLive(s, at[s].ordinal(), nullptr)) {
+        ordinals[s] = at[s].ordinal();
+        live = true;
+      }
+      at[s].Next();
+    }
+    if (!live) continue;
+    ++count;
+    if (plain_words || count <= kPrefixWordsMax) listed.emplace_back(word, std::move(ordinals));
+    // A short prefix with enough words has no limit.
+    if (may_be_short && count >= kShortPrefixWordsMin && !plain_words) break;
+  }
+  if (may_be_short && count >= kShortPrefixWordsMin) {
+    node.short_prefix = true;
+    if (!plain_words) return;
+  }
+  if (!node.short_prefix && count > kPrefixWordsMax) {
+    // The range ends behind the last word that counts.
+    const auto& last = listed[kPrefixWordsMax - 1].first;
+    for (size_t s = 0; s < segments; ++s) {
+      auto after = snapshot_.segments[s]->text->terms().Seek(last + '\0');
+      const Ordinal end = after.Valid() ? after.ordinal() : snapshot_.segments[s]->text->terms().size();
+      zero.ranges[s].second = std::min(zero.ranges[s].second, std::max(end, zero.ranges[s].first));
+    }
+  }
+  if (plain_words) {
+    zero.has_range = false;
+    for (auto& [text, ordinals] : listed) {
+      if (text::IsNumericWord(text) || text == node.text) continue;  // the word itself is there already
+      const auto known = numbers_.find(text);
+      zero.words.push_back(known != numbers_.end() ? known->second : AddWord(text, std::move(ordinals)));
+    }
+  }
+}
+
+void Graph::AddSynonyms(Node& node) {
+  const auto table = SynonymTable::Of(snapshot_);
+  if (table->empty()) return;
+  const auto add = [&](const std::vector<std::string>& words) {
+    std::vector<std::optional<std::string>> list(words.begin(), words.end());
+    if (auto phrase = FindPhrase(list)) node.classes[0].phrases.push_back(std::move(*phrase));
+  };
+  size_t total = 0;
+  if (const auto* values = table->Find(node.text)) {
+    for (size_t i = 0; i < values->size() && i < kSynonymsMax; ++i) {
+      if (total + (*values)[i].size() > kSynonymWordsMax) continue;
+      total += (*values)[i].size();
+      add((*values)[i]);
+    }
+  }
+  if (!node.ngram()) return;
+  std::string key;
+  for (const auto& word : node.term.words) {
+    if (!key.empty()) key += ' ';
+    key += *word;
+  }
+  if (const auto* values = table->Find(key)) {
+    for (const auto& value : *values) add(value);
+  }
+}
+
+void Graph::DeriveTypos(Node& node) {
+  if (!node.classes[0].ready) DeriveZero(node);
+  node.classes[1].ready = node.classes[2].ready = true;
+  if (node.term.phrase || node.text.size() > kWordBytesMax) return;
+  if (node.allowed_typos > 0) {
+    const fst::FirstChar first = node.allowed_typos == 1 ? fst::FirstChar::kSameFirst : fst::FirstChar::kSameFirstOrOne;
+    const fst::FuzzyQuery query(node.text, static_cast<int>(node.allowed_typos), node.term.prefix, first);
+    size_t char_bytes = 0;
+    DecodeUtf8(node.text, char_bytes);
+    const std::string_view first_char = std::string_view(node.text).substr(0, char_bytes);
+    std::vector<fst::FuzzyStream> streams;
+    for (const auto& segment : snapshot_.segments) streams.emplace_back(segment->text->terms(), query);
+    std::string word;
+    while (true) {
+      bool any = false;
+      for (const auto& stream : streams) {
+        if (!stream.Valid()) continue;
+        if (!any || stream.word() < word) word = stream.word();
+        any = true;
+      }
+      if (!any) break;
+      uint8_t distance = 0;
+      bool live = false;
+      const bool zero_typo = word == node.text || (node.term.prefix && word.starts_with(node.text));
+      const bool numeric = scope_.exact_numbers && text::IsNumericWord(word);
+      for (size_t s = 0; s < streams.size(); ++s) {
+        if (!streams[s].Valid() || streams[s].word() != word) continue;
+        distance = streams[s].distance();
+        if (!zero_typo && !numeric && IsLive(s, streams[s].ordinal(), scope_.index_exact ? &scope_.index_tolerant : nullptr)) {
+          live = true;
+        }
+        streams[s].Next();
+      }
+      if (!live || distance == 0) continue;
+      // With another first character one edit counts for two.
+      if (node.allowed_typos == 2 && !std::string_view(word).starts_with(first_char)) distance = 2;
+      auto& list = node.classes[distance].words;
+      if (list.size() < (distance == 1 ? kOneTypoWordsMax : kTwoTypoWordsMax)) {
+        if (const WordNumber number = FindWord(word); number != kNoWord) list.push_back(number);
+      }
+      const bool full = node.classes[1].words.size() >= kOneTypoWordsMax &&
+                        (node.allowed_typos < 2 || node.classes[2].words.size() >= kTwoTypoWordsMax);
+      if (full) break;
+    }
+  }
+  if (auto split = Split(node)) node.classes[1].phrases.push_back(std::move(*split));
+}
+
+}  // namespace gannet::search

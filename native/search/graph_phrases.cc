@@ -1,0 +1,198 @@
+// Phrases of the graph: those of the query, synonyms of several words, and words split in two.
+//
+// A document matches a phrase when it holds all its words, and each of them stands where it must behind the one or two
+// before it. Of two frequent words that is listed; otherwise the documents that hold all words are read.
+#include "search/graph.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/utf8.h"
+#include "search/places.h"
+
+namespace gannet::search {
+
+std::optional<Phrase> Graph::FindPhrase(const std::vector<std::optional<std::string>>& words) {
+  Phrase phrase;
+  for (const auto& word : words) {
+    if (!word) {
+      phrase.words.push_back(kNoWord);
+      continue;
+    }
+    const WordNumber number = FindWord(*word);
+    if (number == kNoWord) return std::nullopt;
+    phrase.words.push_back(number);
+  }
+  return phrase;
+}
+
+uint64_t Graph::Frequency(WordNumber word) const {
+  uint64_t sum = 0;
+  for (size_t s = 0; s < snapshot_.segments.size(); ++s) {
+    const Ordinal ordinal = words_[word].ordinals[s];
+    if (ordinal != kNoOrdinal) sum += snapshot_.segments[s]->text->PostingBytes(ordinal);
+  }
+  return sum;
+}
+
+DocSet Graph::PhraseDocuments(const Phrase& phrase, const segment::FieldSet* fields) {
+  // All words in these fields; then where they stand decides.
+  std::vector<WordNumber> distinct;
+  for (const WordNumber word : phrase.words) {
+    if (word != kNoWord && std::find(distinct.begin(), distinct.end(), word) == distinct.end()) distinct.push_back(word);
+  }
+  if (distinct.empty()) return {};
+  // The rarest word first: the others are looked for in its documents.
+  std::vector<WordNumber> by_frequency = distinct;
+  std::sort(by_frequency.begin(), by_frequency.end(), [&](WordNumber a, WordNumber b) { return Frequency(a) < Frequency(b); });
+  DocSet documents = WordDocuments(words_[by_frequency[0]], fields);
+  for (size_t i = 1; i < by_frequency.size() && !documents.empty(); ++i) {
+    documents = WordDocuments(words_[by_frequency[i]], fields, &documents);
+  }
+  if (documents.empty()) return {};
+  if (phrase.words.size() == 1) return documents;
+  const bool by_attribute = snapshot_.settings->proximity_by_attribute;
+  std::vector<uint32_t> kept;
+  std::vector<std::vector<Place>> places(distinct.size());
+  for (size_t s = 0; s < snapshot_.segments.size(); ++s) {
+    const index::SegmentView& view = *snapshot_.segments[s];
+    DocSet here = documents & view.live;
+    if (here.empty()) continue;
+    RoleMap roles(*view.text);
+    bool all = true;
+    for (size_t i = 0; i < distinct.size(); ++i) {
+      const Ordinal ordinal = words_[distinct[i]].ordinals[s];
+      if (ordinal == kNoOrdinal) {
+        all = false;
+      } else {
+        roles.Add(ordinal, static_cast<Role>(i));
+      }
+    }
+    if (!all) continue;
+    // Of frequent words it is listed where one follows the other.
+    bool listed = !by_attribute;
+    for (size_t i = 1; i < phrase.words.size() && !by_attribute && !here.empty(); ++i) {
+      const WordNumber left = phrase.words[i - 1], right = phrase.words[i];
+      if (left == kNoWord || right == kNoWord ||
+          !view.text->ListsNeighbours(words_[left].ordinals[s], words_[right].ordinals[s])) {
+        listed = false;
+        continue;
+      }
+      DocSetUnion neighbours;
+      view.text->UnionNeighbours(words_[left].ordinals[s], words_[right].ordinals[s], neighbours);
+      here &= neighbours.Finish();
+    }
+    if (here.empty()) continue;
+    if (listed && phrase.words.size() == 2) {
+      here.ToVector(kept);
+      continue;
+    }
+    // Two neighbouring words are kept for the next search: where they stand depends on the segment alone.
+    const bool pair = phrase.words.size() == 2 && distinct.size() == 2 && !by_attribute;
+    using segment::FoundSets;
+    const Ordinal left_ordinal = words_[distinct[0]].ordinals[s], right_ordinal = pair ? words_[distinct[1]].ordinals[s] : 0;
+    if (pair) {
+      if (const auto known = view.text->found().Find(FoundSets::Kind::kNeighbours, left_ordinal, right_ordinal)) {
+        (*known & here).ToVector(kept);
+        continue;
+      }
+    }
+    constexpr size_t kKeptDocumentsMin = 256;
+    const bool keep = pair && here.size() >= kKeptDocumentsMin;
+    DocSet looked_at = here;
+    if (keep && fields != nullptr) {
+      looked_at = WordDocuments(words_[distinct[0]], nullptr) & WordDocuments(words_[distinct[1]], nullptr) & view.live;
+    }
+    const size_t kept_before = kept.size();
+    roles.Seal();
+    view.text->ForEachRecord(looked_at, [&](uint32_t docid, std::string_view record) {
+      for (auto& list : places) list.clear();
+      roles.Scan(record, [&](Role role, Place at) { places[role].push_back(at); });
+      const auto places_of = [&](WordNumber word) -> const std::vector<Place>& {
+        return places[static_cast<size_t>(std::find(distinct.begin(), distinct.end(), word) - distinct.begin())];
+      };
+      for (size_t i = 0; i < phrase.words.size(); ++i) {
+        if (phrase.words[i] == kNoWord) continue;
+        for (size_t j = i + 1; j <= i + 2 && j < phrase.words.size(); ++j) {
+          if (phrase.words[j] == kNoWord) continue;
+          const auto& left = places_of(phrase.words[i]);
+          const auto& right = places_of(phrase.words[j]);
+          bool follows = false;
+          for (const Place x : left) {
+            for (const Place y : right) {
+              if (FieldOf(x) != FieldOf(y)) continue;
+              follows |= by_attribute || (y > x && y - x <= j - i);
+            }
+          }
+          if (!follows) return;
+        }
+      }
+      kept.push_back(docid);
+    });
+    if (keep) {
+      DocSet found = DocSet::FromSorted(std::span(kept).subspan(kept_before));
+      if (fields != nullptr) {
+        kept.resize(kept_before);
+        (found & here).ToVector(kept);
+      }
+      view.text->found().Store(FoundSets::Kind::kNeighbours, left_ordinal, right_ordinal, std::move(found));
+    }
+  }
+  std::sort(kept.begin(), kept.end());
+  return DocSet::FromSorted(kept);
+}
+
+uint64_t Graph::MostCommon(const IndexWord& a, const IndexWord& b) const {
+  uint64_t sum = 0;
+  for (size_t s = 0; s < snapshot_.segments.size(); ++s) {
+    if (a.ordinals[s] == kNoOrdinal || b.ordinals[s] == kNoOrdinal) continue;
+    sum += snapshot_.segments[s]->text->CommonDocuments(a.ordinals[s], b.ordinals[s]);
+  }
+  return sum;
+}
+
+std::optional<Phrase> Graph::Split(const Node& node) {
+  struct Candidate {
+    Phrase phrase;
+    uint64_t bound;  // documents that hold both words
+    size_t at;
+  };
+  std::vector<Candidate> candidates;
+  for (size_t at = 0; at < node.text.size();) {
+    DecodeUtf8(node.text, at);
+    if (at >= node.text.size()) break;
+    const WordNumber left = FindWord(std::string_view(node.text).substr(0, at));
+    if (left == kNoWord) continue;
+    const WordNumber right = FindWord(std::string_view(node.text).substr(at));
+    if (right == kNoWord) continue;
+    if (const uint64_t both = MostCommon(words_[left], words_[right]); both > 0) candidates.push_back({{{left, right}}, both, at});
+  }
+  // The one with the most documents wins, whatever fields are searched, the earliest among equals; no more than the bound
+  // are possible.
+  std::stable_sort(candidates.begin(), candidates.end(), [](const auto& a, const auto& b) { return a.bound > b.bound; });
+  // Two words of the query that were joined are not split into themselves: if that has the most documents, there is no
+  // split. Often nothing else is possible, and the documents of the pair need not be looked for.
+  const Candidate* own = nullptr;
+  const Candidate* best = nullptr;
+  uint64_t best_count = 0;
+  const auto take = [&](const Candidate& candidate) {
+    const uint64_t count = PhraseDocuments(candidate.phrase, nullptr).size();
+    if (count > best_count || (count == best_count && count > 0 && best != nullptr && candidate.at < best->at)) {
+      best = &candidate;
+      best_count = count;
+    }
+  };
+  const bool joined = node.ngram() && node.term.words.size() == 2;
+  for (const Candidate& candidate : candidates) {
+    if (joined && words_[candidate.phrase.words[0]].text == *node.term.words[0]) {
+      own = &candidate;
+    } else if (best == nullptr || candidate.bound >= best_count) {
+      take(candidate);
+    }
+  }
+  if (best != nullptr && own != nullptr && own->bound >= best_count) take(*own);
+  if (best == nullptr || best == own) return std::nullopt;
+  return best->phrase;
+}
+
+}  // namespace gannet::search
