@@ -9,50 +9,36 @@
 // `words` and `typo` are set operations on posting lists. The rules that look at positions read the
 // documents of the bucket being split from the forward index (candidates.h).
 //
+// rank.cc hands buckets from rule to rule. How a rule splits them is in a file named after it, or after the way:
+// rank_typo.cc, rank_cost.cc (rules that add up a cost along a path), rank_lists.cc, rank_nearness.cc and rank_sweep.cc
+// (the same for one path), rank_attribute.cc, rank_exactness.cc. rank_perfect.cc has the ways to a full page without
+// splitting.
+//
 // Threads: one owner.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <optional>
-#include <string>
+#include <utility>
 #include <vector>
 
 #include "base/deadline.h"
-#include "base/status.h"
 #include "bitmap/docset.h"
 #include "search/attribute_pairs.h"
 #include "search/candidates.h"
 #include "search/distinct.h"
 #include "search/graph.h"
 #include "search/path_lists.h"
-#include "search/sort.h"
+#include "search/paths.h"
+#include "search/query.h"
+#include "search/rules.h"
+#include "search/score_details.h"
 #include "search/sweep.h"
 
 namespace gannet::search {
-
-enum class MatchingStrategy : uint8_t { kLast, kAll, kFrequency };
-
-enum class RuleKind : uint8_t {
-  kWords, kTypo, kProximity, kAttributeRank, kWordPosition, kExactAttribute, kExactWords, kSort, kSkipped
-};
-
-struct Rule {
-  RuleKind kind;
-  bool whole_attribute = false;      // of kAttributeRank and kWordPosition: halves of the rule `attribute`
-  const SortCriterion* sort = nullptr;  // of kSort
-};
-
-enum class MatchType : uint8_t { kExactMatch, kMatchesStart, kNoExactMatch };
-
-// What one rule said of a bucket; a chain back to the first rule.
-struct Detail {
-  Rule rule;
-  uint32_t rank = 0, max = 0;  // max 0: not part of the score
-  MatchType match = MatchType::kNoExactMatch;
-  SortValue value;
-  const Detail* previous = nullptr;
-};
 
 struct Hit {
   DocId docid;
@@ -68,11 +54,6 @@ struct RankOptions {
   std::optional<double> threshold;
   Deadline* deadline = nullptr;
 };
-
-// Rules that run for a search, in order (search.md 2.3). has_terms false: only sort criteria.
-// sort: one criterion per element of the parameter; custom: storage for `attr:asc` rules.
-std::vector<Rule> RulesFor(const index::Settings& settings, const std::vector<SortCriterion>& sort, bool has_terms,
-                           MatchingStrategy strategy, std::deque<SortCriterion>& custom);
 
 class Ranker {
  public:
@@ -94,23 +75,10 @@ class Ranker {
   bool degraded() const { return degraded_; }
 
  private:
-  struct Step {
-    uint16_t node;
-    int8_t typos;   // class chosen by the rule typo, -1 before
-    bool verbatim;  // narrowed to the word as typed by exactness
-    friend bool operator==(const Step&, const Step&) = default;
-  };
-  using Path = std::vector<Step>;
   struct Bucket {
     DocSet documents;
     std::vector<Path> paths;
   };
-  void MakeStages();
-  // Adds to stages_ the paths that begin with `path`, which ends before `slot` and leaves `dropped` slots out.
-  // goes: by slot, when it may be left out: its group in the order of removal, or kStays; gone: greatest among those that
-  // are left out.
-  void AddPaths(const std::vector<uint32_t>& goes, uint32_t slot, uint32_t gone, size_t dropped, Path& path);
-  std::vector<std::vector<uint32_t>> ByFrequency(const std::vector<uint32_t>& slots);
 
   // Whether no further hit is looked for. With a threshold the totals need every document placed.
   bool Full() const {
@@ -127,7 +95,12 @@ class Ranker {
 
   void SplitByWords(const Bucket& bucket, size_t rule, const Detail* detail);
   void SplitByTypo(const Bucket& bucket, size_t rule, const Detail* detail);
+  // A rule whose cost is a sum over the steps of a path.
   void SplitByCost(const Bucket& bucket, size_t rule, const Detail* detail);
+  // Any bucket: each document is read, and takes its cheapest path.
+  void SplitByPlaces(const Bucket& bucket, size_t rule, const Detail* detail, uint32_t max);
+  // One path of plain words: its costs come from a sweep that serves the following rules as well. False, and nothing is
+  // done: the path may not be swept.
   bool SplitBySweep(const Bucket& bucket, size_t rule, const Detail* detail, uint32_t max, bool dropping);
   // A large bucket with one path, as far as posting lists tell the costs of its documents. Returns what they do not tell;
   // nullopt, and nothing is done: lists are of no use.
@@ -146,8 +119,6 @@ class Ranker {
   bool EmitHeads(const Bucket& bucket, size_t rule, const Detail* detail);
   void SplitByExactAttribute(const Bucket& bucket, size_t rule, const Detail* detail);
   void SplitBySort(const Bucket& bucket, size_t rule, const Detail* detail);
-  // Documents of `within` that match every node of a path.
-  DocSet PathDocuments(const Path& path, const DocSet& within);
   // True: the page is full.
   bool EmitPerfect(const Bucket& bucket, size_t rule, const Detail* detail);
   // Whether the documents without any typo come first, and the page is all that is wanted.
@@ -158,23 +129,26 @@ class Ranker {
   Node& NodeOf(const Step& step) { return graph_->nodes()[step.node]; }
   // Documents whose cheapest derivations of a node are of this class.
   const DocSet& CheapestClass(uint16_t node, int typos);
+  // The greatest cost of the rule typo along a path.
+  uint32_t TypoMax(const Path& path);
+  // Loads the documents of a bucket into candidates_.
   void Prepare(const Bucket& bucket);
+  // The greatest cost of a step, or of a path, for a rule that adds up costs.
   uint32_t StepMax(RuleKind kind, const Step* previous, const Step& step);
   uint32_t PathMax(RuleKind kind, const Path& path);
   // Cost of the step for the document, given its states.
   uint32_t StepCost(RuleKind kind, DocId docid, const Step* previous, const State* left, const Step& step,
                     const State& right);
   uint32_t WordDistance(DocId docid, const State& left, const Step& step, const State& right);
+  // How the document's attributes match the words, given with their positions in the query. count: words of the query.
   MatchType MatchOf(DocId docid, const std::vector<std::pair<uint32_t, WordNumber>>& wanted, uint32_t count);
 
   const index::Snapshot& snapshot_;
   Graph* graph_;
-  const ParsedQuery& query_;
   const RankOptions& options_;
   std::vector<Rule> rules_;
   Distinct* distinct_;
-  std::vector<std::vector<Path>> stages_;  // by how many slots are left out, in visiting order
-  uint32_t max_matching_words_ = 1;
+  PathStages stages_;
   uint32_t max_weight_ = 0;
   std::unique_ptr<Candidates> candidates_;
   std::optional<AttributePairs> pairs_;  // where proximity is byAttribute

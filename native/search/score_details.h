@@ -3,12 +3,26 @@
 // Threads: pure functions.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
-#include "search/rank.h"
+#include "index/snapshot.h"
+#include "search/rules.h"
+#include "search/sort.h"
 
 namespace gannet::search {
+
+enum class MatchType : uint8_t { kExactMatch, kMatchesStart, kNoExactMatch };
+
+// What one rule said of a bucket; a chain back to the first rule.
+struct Detail {
+  Rule rule;
+  uint32_t rank = 0, max = 0;  // max 0: not part of the score
+  MatchType match = MatchType::kNoExactMatch;
+  SortValue value;
+  const Detail* previous = nullptr;
+};
 
 // R/M of search.md 3.1.
 double ScoreOf(const Detail* detail);

@@ -4,8 +4,6 @@
 #include <cmath>
 #include <limits>
 
-#include "search/score_details.h"
-
 namespace gannet::search {
 namespace {
 

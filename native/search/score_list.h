@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "search/rank.h"
+#include "search/rules.h"
+#include "search/score_details.h"
 #include "search/sort.h"
 
 namespace gannet::search {

@@ -2,7 +2,7 @@
 //
 // Most buckets have one path, and its steps stand for plain words or for one phrase. Then nothing but three small numbers per
 // document is needed for the rules proximity, attributeRank and wordPosition: no places are kept. Everything else
-// goes through candidates.h, which gives the same costs (rank.cc).
+// goes through candidates.h, which gives the same costs (rank_cost.cc).
 //
 // Threads: one owner. Lifetime: dies before the graph.
 #pragma once

@@ -1,0 +1,37 @@
+// The paths through the query graph: the ways to read a query as nodes that follow each other, each leaving some of
+// its words out or none (search.md 2.2 and 2.6).
+//
+// A slot is the place of a term in the query. Which slots may be left out, and in which order, is the matching strategy.
+//
+// Threads: pure functions but for what the graph looks up.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "bitmap/docset.h"
+#include "search/graph.h"
+#include "search/query.h"
+#include "search/rules.h"
+
+namespace gannet::search {
+
+struct Step {
+  uint16_t node;  // of Graph::nodes()
+  int8_t typos;   // class chosen by the rule typo, -1 before
+  bool verbatim;  // narrowed to the word as typed by exactness
+  friend bool operator==(const Step&, const Step&) = default;
+};
+using Path = std::vector<Step>;
+
+struct PathStages {
+  std::vector<std::vector<Path>> paths;  // by how many slots are left out, in visiting order
+  uint32_t max_matching_words = 1;       // what the rank of the rule words counts down from
+};
+
+PathStages MakeStages(Graph& graph, const ParsedQuery& query, MatchingStrategy strategy);
+
+// Documents of `within` that match every node of a path, by derivations of any class.
+DocSet PathDocuments(Graph& graph, const Path& path, const DocSet& within);
+
+}  // namespace gannet::search

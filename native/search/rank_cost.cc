@@ -1,0 +1,244 @@
+// The rules proximity, attributeRank, wordPosition and exactness of words: a document costs the sum of its steps along
+// the cheapest path.
+//
+// SplitByCost chooses how the costs are found. What serves any bucket is SplitByPlaces: it reads every document, and
+// walks every path over the places where its words stand (candidates.h). Buckets with one path are mostly spared that
+// (rank_lists.cc, rank_nearness.cc, rank_sweep.cc, rank_exactness.cc).
+#include "search/rank.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "search/candidates.h"
+#include "search/sweep.h"
+
+namespace gannet::search {
+
+void Ranker::Prepare(const Bucket& bucket) {
+  for (const Path& path : bucket.paths) {
+    for (const Step& step : path) {
+      Node& node = NodeOf(step);
+      graph_->Class(node, 0);
+      for (int typos = 1; typos < kTypoClasses; ++typos) {
+        if (step.typos < 0 ? !step.verbatim : step.typos == typos) graph_->Class(node, typos);
+      }
+    }
+  }
+  std::vector<uint32_t> load;
+  bucket.documents.ForEach([&](uint32_t docid) {
+    if (!candidates_->Knows(docid)) load.push_back(docid);
+  });
+  if (load.empty()) return;
+  candidates_->Load(DocSet::FromSorted(load));
+}
+
+uint32_t Ranker::StepMax(RuleKind kind, const Step* previous, const Step& step) {
+  const Node& node = NodeOf(step);
+  switch (kind) {
+    case RuleKind::kProximity: {
+      const bool adjacent = previous != nullptr && NodeOf(*previous).term.last + 1 == node.term.first;
+      return node.slots() - 1 + (adjacent ? kFarCost : 0);
+    }
+    case RuleKind::kAttributeRank: return max_weight_ * node.slots();
+    case RuleKind::kWordPosition: return 10 * node.slots();
+    case RuleKind::kExactWords: return node.slots();
+    default: return 0;
+  }
+}
+
+uint32_t Ranker::PathMax(RuleKind kind, const Path& path) {
+  uint32_t sum = 0;
+  for (size_t i = 0; i < path.size(); ++i) sum += StepMax(kind, i == 0 ? nullptr : &path[i - 1], path[i]);
+  return sum;
+}
+
+uint32_t Ranker::WordDistance(DocId docid, const State& left, const Step& step, const State& right) {
+  uint32_t best = kFarCost, forward = kGapNever, backward = kGapNever;
+  for (const auto l : left.places) {
+    for (const auto r : right.places) SmallestGaps(l, r, forward, backward);
+  }
+  best = std::min(best, forward - 1);
+  // For a short prefix the pairs in the other order are those of the word itself.
+  const Node& node = NodeOf(step);
+  if (node.short_prefix && step.typos <= 0) {
+    backward = kGapNever;
+    const auto verbatim = candidates_->WordPlaces(docid, node.verbatim);
+    uint32_t unused = kGapNever;
+    for (const auto l : left.places) SmallestGaps(l, verbatim, unused, backward);
+  }
+  best = std::min(best, backward);
+  const auto ahead = [&](std::span<const Place> l, std::span<const Place> r) {
+    uint32_t gap = kGapNever, unused = kGapNever;
+    SmallestGaps(l, r, gap, unused);
+    best = std::min(best, gap - 1);
+  };
+  for (const auto l : left.ends) {
+    for (const auto r : right.places) ahead(l, r);
+    for (const PhrasePlaces& r : right.phrases) ahead(l, r.first);
+  }
+  for (const PhrasePlaces& r : right.phrases) {
+    for (const auto l : left.places) ahead(l, r.first);
+  }
+  return best;
+}
+
+uint32_t Ranker::StepCost(RuleKind kind, DocId docid, const Step* previous, const State* left, const Step& step,
+                          const State& right) {
+  const Node& node = NodeOf(step);
+  const uint32_t slots = node.slots();
+  const auto for_each_place = [&](auto&& sink) {
+    for (const auto list : right.places) {
+      for (const Place place : list) sink(place);
+    }
+    for (const PhrasePlaces& phrase : right.phrases) {
+      for (const Place place : phrase.first_real) sink(place);
+    }
+  };
+  switch (kind) {
+    case RuleKind::kProximity: {
+      if (previous == nullptr || NodeOf(*previous).term.last + 1 != node.term.first) return slots - 1;
+      return slots - 1 + WordDistance(docid, *left, step, right);
+    }
+    case RuleKind::kAttributeRank: {
+      uint32_t best = max_weight_;
+      for_each_place([&](Place place) {
+        if (graph_->scope().Searches(FieldOf(place))) best = std::min(best, snapshot_.traits[FieldOf(place)].weight);
+      });
+      return best * slots;
+    }
+    case RuleKind::kWordPosition: {
+      uint32_t best = 10 * slots;
+      const auto first = static_cast<uint32_t>(node.term.first);
+      for_each_place([&](Place place) {
+        best = std::min(best, PositionCostOf(PositionOf(place), first, slots));
+      });
+      return best;
+    }
+    default: return 0;
+  }
+}
+
+void Ranker::SplitByCost(const Bucket& bucket, size_t rule, const Detail* detail) {
+  const RuleKind kind = rules_[rule].kind;
+  uint32_t max = 0;
+  for (const Path& path : bucket.paths) max = std::max(max, PathMax(kind, path));
+  // One path, and nothing about it that documents differ in.
+  if (bucket.paths.size() == 1) {
+    const Path& path = bucket.paths[0];
+    bool constant = false;
+    uint32_t cost = 0;
+    if (kind == RuleKind::kAttributeRank) constant = max_weight_ == 0;
+    if (kind == RuleKind::kProximity) {
+      constant = true;
+      for (size_t i = 0; i < path.size(); ++i) {
+        constant = constant && (i == 0 || NodeOf(path[i - 1]).term.last + 1 != NodeOf(path[i]).term.first);
+        cost += NodeOf(path[i]).slots() - 1;
+      }
+    }
+    if (constant) {
+      bool dropping = false;
+      return Descend(bucket, rule + 1, AddCost(rule, cost, max, detail), dropping);
+    }
+  }
+  if (kind == RuleKind::kProximity && pairs_) return SplitByAttribute(bucket, rule, detail, max);
+  if (bucket.paths.size() == 1) {
+    if (kind == RuleKind::kExactWords) return SplitByVerbatim(bucket, rule, detail, max);
+    if (kind == RuleKind::kProximity && SplitByNearness(bucket, rule, detail, max)) return;
+    bool dropping = false;
+    if (auto rest = SplitByLists(bucket, rule, detail, max, dropping)) {
+      if (Full() || rest->empty()) return;
+      if (SplitBySweep({std::move(*rest), bucket.paths}, rule, detail, max, dropping)) return;
+    }
+    if (EmitHeads(bucket, rule, detail)) return;
+    if (SplitBySweep(bucket, rule, detail, max, false)) return;
+  }
+  SplitByPlaces(bucket, rule, detail, max);
+}
+
+void Ranker::SplitByPlaces(const Bucket& bucket, size_t rule, const Detail* detail, uint32_t max) {
+  const RuleKind kind = rules_[rule].kind;
+  Prepare(bucket);
+  // Cost and path of every document, then one list per cost.
+  struct Part {
+    std::vector<uint32_t> documents;
+    std::vector<std::pair<uint32_t, Path>> paths;  // number in the bucket's order, path with its choices
+  };
+  std::map<uint32_t, Part> parts;
+  struct Known {
+    Step step;
+    State state;
+  };
+  std::vector<Known> states;
+  size_t states_used = 0;
+  const auto state_of = [&](DocId docid, const Step& step) -> size_t {
+    for (size_t i = 0; i < states_used; ++i) {
+      if (states[i].step == step) return i;
+    }
+    if (states_used == states.size()) states.emplace_back();
+    states[states_used].step = step;
+    candidates_->StateOf(docid, NodeOf(step), step.typos, step.verbatim, states[states_used].state);
+    return states_used++;
+  };
+  bucket.documents.ForEach([&](uint32_t docid) {
+    states_used = 0;
+    uint32_t best = ~uint32_t{0};
+    size_t best_path = 0;
+    uint32_t best_verbatim = 0;
+    for (size_t p = 0; p < bucket.paths.size(); ++p) {
+      const Path& path = bucket.paths[p];
+      uint32_t total = 0, verbatim = 0;
+      bool matches = true;
+      size_t left = 0;
+      for (size_t i = 0; i < path.size() && total < best; ++i) {
+        const size_t at = state_of(docid, path[i]);
+        if (!states[at].state.matches) {
+          matches = false;
+          break;
+        }
+        if (kind == RuleKind::kExactWords) {
+          const bool possible = path[i].typos <= 0 && states[state_of(docid, {path[i].node, path[i].typos, true})].state.matches;
+          if (possible) {
+            verbatim |= 1u << i;
+          } else {
+            total += NodeOf(path[i]).slots();
+          }
+        } else {
+          total += StepCost(kind, docid, i == 0 ? nullptr : &path[i - 1], i == 0 ? nullptr : &states[left].state,
+                            path[i], states[at].state);
+        }
+        left = at;
+      }
+      if (matches && total < best) {
+        best = total;
+        best_path = p;
+        best_verbatim = verbatim;
+      }
+    }
+    if (best == ~uint32_t{0}) {
+      // Cannot happen while docsets and forward index agree; the document is placed last rather than lost.
+      best = max;
+    }
+    Part& part = parts[best];
+    part.documents.push_back(docid);
+    Path path = bucket.paths[best_path];
+    if (kind == RuleKind::kExactWords) {
+      for (size_t i = 0; i < path.size(); ++i) path[i].verbatim = path[i].verbatim || (best_verbatim >> i & 1) != 0;
+    }
+    const bool known = std::any_of(part.paths.begin(), part.paths.end(), [&](const auto& entry) {
+      return entry.first == best_path && entry.second == path;
+    });
+    if (!known) part.paths.emplace_back(static_cast<uint32_t>(best_path), std::move(path));
+  });
+  bool dropping = false;
+  for (auto& [cost, part] : parts) {
+    if (Full()) return;
+    Bucket next;
+    next.documents = DocSet::FromSorted(part.documents);
+    std::stable_sort(part.paths.begin(), part.paths.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    for (auto& [number, path] : part.paths) next.paths.push_back(std::move(path));
+    Descend(std::move(next), rule + 1, AddCost(rule, cost, max, detail), dropping);
+  }
+}
+
+}  // namespace gannet::search

@@ -1,0 +1,131 @@
+// The ways to a full page that leave most of a bucket unread.
+//
+// The best documents of a search are those that match it perfectly, and posting lists tell which these are: every word
+// as typed, or the words of the query at the beginning of a field. Where they fill the page, no other document can be
+// on it, and nothing else is looked for: neither typos nor where words stand in the rest.
+#include "search/rank.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "search/large_bucket.h"
+#include "search/path_lists.h"
+#include "search/sweep.h"
+#include "segment/text.h"
+
+namespace gannet::search {
+
+// The documents that match every word as typed (or as prefixes) come first of all when `typo` follows `words`. They
+// are found without looking for typos at all, and often fill the page. Only without scores: these need to know which
+// other paths there are.
+bool Ranker::EmitPerfect(const Bucket& bucket, size_t rule, const Detail* detail) {
+  if (!PerfectFirst(rule) || detail != nullptr) return false;
+  Bucket part;
+  Path path;
+  part.documents = PerfectDocuments(bucket.documents, path);
+  if (part.documents.empty() || part.documents.size() < options_.end) return false;
+  part.paths.push_back(std::move(path));
+  Refine(std::move(part), rule + 2, detail);
+  return true;
+}
+
+bool Ranker::PerfectFirst(size_t rule) const {
+  return !options_.details && !options_.threshold && distinct_ == nullptr && !options_.exhaustive && options_.offset == 0 &&
+         hits_.empty() && rule + 1 < rules_.size() && rules_[rule].kind == RuleKind::kWords &&
+         rules_[rule + 1].kind == RuleKind::kTypo;
+}
+
+DocSet Ranker::PerfectDocuments(DocSet within, Path& path) {
+  for (uint16_t n = 0; n < graph_->nodes().size(); ++n) {
+    Node& node = graph_->nodes()[n];
+    if (node.ngram()) continue;
+    within = graph_->DocumentsWithin(node, 0, within);
+    if (within.empty()) break;
+    path.push_back({n, 0, false});
+  }
+  return within;
+}
+
+DocSet Ranker::PerfectUniverse(const DocSet& allowed, uint64_t enough) {
+  if (graph_ == nullptr || !PerfectFirst(0)) return {};
+  Path path;
+  DocSet documents = PerfectDocuments(allowed, path);
+  if (documents.size() < std::max(enough, options_.end)) return {};
+  return documents;
+}
+
+// A large bucket need not be read as a whole when its best documents begin with the words of the query. Take a bound on
+// the cost of wordPosition: the documents within it are listed by position, so they are known without reading any. Those
+// of them that the rules before wordPosition find perfect come before every other document of the bucket; when they fill
+// the page, nothing else can be on it.
+bool Ranker::EmitHeads(const Bucket& bucket, size_t rule, const Detail* detail) {
+  const uint64_t bucket_min = LargeBucketMin() / 2;
+  constexpr uint32_t kReach[] = {0, 1, 4};  // distance from the query's position, by bound on the cost
+  if (in_heads_ || distinct_ != nullptr || options_.threshold || options_.exhaustive) return false;
+  const uint64_t size = bucket.documents.size();
+  if (size < bucket_min || options_.end - seen_ >= size / 2) return false;
+  bool by_weight = false, by_distance = false, found = false;
+  size_t behind = rule;  // the rule behind wordPosition
+  for (; behind < rules_.size() && !found; ++behind) {
+    switch (rules_[behind].kind) {
+      case RuleKind::kProximity: by_distance = bucket.paths[0].size() > 1; break;
+      case RuleKind::kAttributeRank: by_weight = max_weight_ > 0; break;
+      case RuleKind::kWordPosition: found = true; break;
+      default: return false;
+    }
+  }
+  if (!found) return false;
+  const Path& path = bucket.paths[0];
+  std::vector<SweepStep> steps;
+  for (const Step& step : path) {
+    if (NodeOf(step).slots() != 1 || step.typos < 0 || step.verbatim) return false;
+    steps.push_back({step.node, step.typos, step.verbatim});
+  }
+  if (!PathSweep::Supports(*graph_, steps)) return false;
+  PathLists lists(*graph_, steps);
+  DocSet first_field = bucket.documents;
+  if (by_weight) {
+    segment::FieldSet fields;
+    for (size_t f = 0; f < snapshot_.traits.size(); ++f) {
+      const auto field = static_cast<FieldId>(f);
+      if (snapshot_.traits[f].searchable && snapshot_.traits[f].weight == 0 && graph_->scope().Searches(field)) fields.Add(field);
+    }
+    for (const SweepStep& step : steps) first_field = lists.StepDocuments(step, fields, first_field);
+  }
+  for (uint32_t bound = 0; bound < 3; ++bound) {
+    DocSet near = first_field;
+    for (const SweepStep& step : steps) {
+      const auto wanted = static_cast<uint32_t>(graph_->nodes()[step.node].term.first);
+      if (wanted + kReach[bound] >= segment::kHeadPositions) return false;
+      uint32_t mask = 0;
+      for (uint32_t p = wanted > kReach[bound] ? wanted - kReach[bound] : 0; p <= wanted + kReach[bound]; ++p) mask |= 1u << p;
+      near = lists.StepHeads(step, mask, near);
+    }
+    const uint64_t count = near.size();
+    if (count < options_.end - seen_) continue;
+    // Without a bound on the cost but 0, and nothing but lists to ask: all of these are equal so far.
+    if (bound == 0 && !by_distance && !options_.details) {
+      in_heads_ = true;
+      Refine(Bucket{std::move(near), bucket.paths}, behind, detail);
+      in_heads_ = false;
+      return true;
+    }
+    if (count > size / 2) return false;
+    PathSweep sweep(*graph_, steps, max_weight_);
+    sweep.Run(near);
+    std::vector<uint32_t> best;
+    for (const PathCosts& costs : sweep.costs()) {
+      if (costs.position <= bound && (!by_distance || costs.proximity == 0) && (!by_weight || costs.attribute == 0)) {
+        best.push_back(costs.docid);
+      }
+    }
+    if (best.size() < options_.end - seen_) continue;
+    in_heads_ = true;
+    Refine(Bucket{DocSet::FromSorted(best), bucket.paths}, bound == 0 && !options_.details ? behind : rule, detail);
+    in_heads_ = false;
+    return true;
+  }
+  return false;
+}
+
+}  // namespace gannet::search

@@ -1,0 +1,98 @@
+// The rule typo: a document costs the typos of its cheapest derivations along a path.
+//
+// Set operations on posting lists only. Each way to spread typos over the steps of a path is a set of documents of its
+// own, and becomes a path of the bucket: later rules look at the derivations of that class alone.
+#include "search/rank.h"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+namespace gannet::search {
+namespace {
+
+constexpr uint32_t kNgramTypos[kNgramSlotsMax] = {0, 2, 3};  // that gluing costs, by number of words less one
+
+}  // namespace
+
+const DocSet& Ranker::CheapestClass(uint16_t node, int typos) {
+  auto& entry = cheapest_[node][typos];
+  if (!entry) {
+    DocSet documents = graph_->Documents(graph_->nodes()[node], typos);
+    for (int lower = 0; lower < typos; ++lower) documents -= graph_->Documents(graph_->nodes()[node], lower);
+    entry = std::move(documents);
+  }
+  return *entry;
+}
+
+uint32_t Ranker::TypoMax(const Path& path) {
+  uint32_t sum = 0;
+  for (const Step& step : path) {
+    const Node& node = NodeOf(step);
+    // A word held to its verbatim form keeps the 1 of the split words only if it never allowed typos.
+    if (node.term.phrase || (step.verbatim && node.allowed_typos > 0)) continue;
+    sum += kNgramTypos[node.slots() - 1] + std::max<uint32_t>(node.allowed_typos, 1);
+  }
+  return sum;
+}
+
+void Ranker::SplitByTypo(const Bucket& bucket, size_t rule, const Detail* detail) {
+  uint32_t max = 0, cost_max = 0;
+  for (const Path& path : bucket.paths) {
+    max = std::max(max, TypoMax(path));
+    uint32_t most = 0;
+    for (const Step& step : path) most += kNgramTypos[NodeOf(step).slots() - 1] + (step.verbatim ? 0 : 2);
+    cost_max = std::max(cost_max, most);
+  }
+  DocSet remaining = bucket.documents;
+  bool dropping = false;
+  for (uint32_t cost = 0; cost <= cost_max && !remaining.empty() && !Full(); ++cost) {
+    Bucket part;
+    for (const Path& path : bucket.paths) {
+      uint32_t base = 0;
+      for (const Step& step : path) base += kNgramTypos[NodeOf(step).slots() - 1];
+      if (base > cost) continue;
+      // Every way to spread the typos over the steps; the ways are disjoint.
+      std::vector<std::pair<uint32_t, Path>> taken;  // lowest docid, path
+      Path chosen;
+      const std::function<void(size_t, uint32_t, const DocSet&)> spread = [&](size_t at, uint32_t left,
+                                                                              const DocSet& documents) {
+        if (at == path.size()) {
+          if (left > 0) return;
+          taken.emplace_back(documents.min(), chosen);
+          part.documents |= documents;
+          return;
+        }
+        const Step& step = path[at];
+        const uint32_t most = step.verbatim ? 0 : std::min<uint32_t>(left, 2);
+        for (uint32_t typos = 0; typos <= most; ++typos) {
+          DocSet next;
+          if (step.verbatim) {
+            Node& node = NodeOf(step);
+            if (node.term.phrase) {
+              next = documents & graph_->Documents(node, 0);
+            } else if (node.verbatim != kNoWord) {
+              next = graph_->WordDocuments(graph_->words()[node.verbatim], graph_->scope().fields(), &documents);
+            }
+          } else {
+            next = documents & CheapestClass(step.node, static_cast<int>(typos));
+          }
+          if (next.empty()) continue;
+          chosen.push_back({step.node, static_cast<int8_t>(typos), step.verbatim});
+          spread(at + 1, left - typos, next);
+          chosen.pop_back();
+        }
+      };
+      const DocSet before = remaining - part.documents;
+      if (before.empty()) break;
+      spread(0, cost - base, before);
+      std::sort(taken.begin(), taken.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+      for (auto& [docid, way] : taken) part.paths.push_back(std::move(way));
+    }
+    if (part.documents.empty()) continue;
+    remaining -= part.documents;
+    Descend(std::move(part), rule + 1, AddCost(rule, cost, max, detail), dropping);
+  }
+}
+
+}  // namespace gannet::search

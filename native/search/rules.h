@@ -1,0 +1,32 @@
+// The ranking rules that a search runs, in order (search.md 2.3).
+//
+// Threads: a pure function.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "index/settings.h"
+#include "search/sort.h"
+
+namespace gannet::search {
+
+enum class MatchingStrategy : uint8_t { kLast, kAll, kFrequency };
+
+enum class RuleKind : uint8_t {
+  kWords, kTypo, kProximity, kAttributeRank, kWordPosition, kExactAttribute, kExactWords, kSort, kSkipped
+};
+
+struct Rule {
+  RuleKind kind;
+  bool whole_attribute = false;      // of kAttributeRank and kWordPosition: halves of the rule `attribute`
+  const SortCriterion* sort = nullptr;  // of kSort
+};
+
+// Rules that run for a search, in order. has_terms false: only sort criteria.
+// sort: one criterion per element of the parameter; custom: storage for `attr:asc` rules. Both outlive the rules.
+std::vector<Rule> RulesFor(const index::Settings& settings, const std::vector<SortCriterion>& sort, bool has_terms,
+                           MatchingStrategy strategy, std::deque<SortCriterion>& custom);
+
+}  // namespace gannet::search
