@@ -139,7 +139,8 @@ async function compareSearches(
       if (value !== undefined) counts[String(value)] = (counts[String(value)] ?? 0) + 1;
     }
     const { facetDistribution } = await search({ facets: ['bucket'] });
-    assert.deepEqual(facetDistribution, { bucket: counts }, `${uid}: facet bucket`);
+    // An attribute that the index has never seen has no key.
+    assert.deepEqual(facetDistribution?.['bucket'] ?? {}, counts, `${uid}: facet bucket`);
   }
   if (filterable.includes('price')) {
     const least = random.int(0, 250);
