@@ -17,8 +17,7 @@ namespace {
 
 // Containers come from the pool of the thread. What was made before this ran may be freed all the same (block_pool.h).
 [[maybe_unused]] const bool kPooled = [] {
-  const auto zeroed = [](size_t count, size_t size) { return std::calloc(count, size); };
-  roaring_init_memory_hook({PoolMalloc, PoolRealloc, zeroed, PoolFree, PoolAlignedMalloc, PoolAlignedFree});
+  roaring_init_memory_hook({PoolMalloc, PoolRealloc, std::calloc, PoolFree, PoolAlignedMalloc, PoolAlignedFree});
   return true;
 }();
 

@@ -30,7 +30,7 @@ void AttributePairs::BeginBucket() {
   present_.clear();
 }
 
-std::vector<AttributePairs::Side> AttributePairs::SidesOf(const SweepStep& step, bool last) {
+std::vector<AttributePairs::Side> AttributePairs::SidesOf(const Step& step, bool last) {
   Node& node = graph_.nodes()[step.node];
   std::vector<Side> sides;
   if (step.verbatim && !node.term.phrase) {
@@ -58,7 +58,7 @@ std::vector<AttributePairs::Side> AttributePairs::SidesOf(const SweepStep& step,
   return sides;
 }
 
-DocSet AttributePairs::Holding(const SweepStep& left, const SweepStep& right, bool backward, const DocSet& among) {
+DocSet AttributePairs::Holding(const Step& left, const Step& right, bool backward, const DocSet& among) {
   DocSet out;
   for (const Side& l : SidesOf(left, true)) {
     for (const Side& r : SidesOf(right, false)) {

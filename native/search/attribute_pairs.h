@@ -31,7 +31,7 @@ class AttributePairs {
   // Documents of `among` that hold a word of each step in one attribute, as far as this bucket may know.
   // backward: pairs in the other order are asked for as well.
   // REQUIRES: `among` is loaded.
-  DocSet Holding(const SweepStep& left, const SweepStep& right, bool backward, const DocSet& among);
+  DocSet Holding(const Step& left, const Step& right, bool backward, const DocSet& among);
 
  private:
   // A word, the words of a class, all words of a short prefix, or the end of a phrase.
@@ -47,7 +47,7 @@ class AttributePairs {
   };
   using Product = std::pair<Side, Side>;
 
-  std::vector<Side> SidesOf(const SweepStep& step, bool last);
+  std::vector<Side> SidesOf(const Step& step, bool last);
   void Ask(const Side& left, const Side& right, const DocSet& among, DocSet& out);
   bool Shares(DocId docid, const Side& left, const Side& right) const;
   // Whether an earlier bucket asked for the pair of words that stand at these places.

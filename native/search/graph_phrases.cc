@@ -104,11 +104,10 @@ DocSet Graph::PhraseDocuments(const Phrase& phrase, const segment::FieldSet* fie
       looked_at = WordDocuments(words_[distinct[0]], nullptr) & WordDocuments(words_[distinct[1]], nullptr) & view.live;
     }
     const size_t kept_before = kept.size();
-    // Of two words mostly both are there, but not side by side.
-    const bool adjacent = phrase.words.size() == 2 && phrase.words[0] != kNoWord && phrase.words[1] != kNoWord && !by_attribute;
     roles.Seal();
     view.text->ForEachRecord(looked_at, [&](uint32_t docid, std::string_view record) {
-      if (adjacent && !roles.AnyNeighbours(record)) return;
+      // Of two words mostly both are there, but not side by side.
+      if (pair && !roles.AnyNeighbours(record)) return;
       for (auto& list : places) list.clear();
       roles.Scan(record, [&](Role role, Place at) { places[role].push_back(at); });
       const auto places_of = [&](WordNumber word) -> const std::vector<Place>& {

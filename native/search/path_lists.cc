@@ -22,7 +22,7 @@ struct StepWords {
 }  // namespace
 
 template <typename Sink>
-void PathLists::ForEachRange(const SweepStep& step, End end, size_t segment, Sink&& sink) {
+void PathLists::ForEachRange(const Step& step, End end, size_t segment, Sink&& sink) {
   Node& node = graph_.nodes()[step.node];
   const auto sink_word = [&](WordNumber word) {
     if (word == kNoWord) return;
@@ -39,13 +39,13 @@ void PathLists::ForEachRange(const SweepStep& step, End end, size_t segment, Sin
   for (int typos = first; typos <= last; ++typos) graph_.ForEachRange(graph_.Class(node, typos), segment, sink);
 }
 
-DocSet PathLists::StepDocuments(const SweepStep& step, const segment::FieldSet& fields, const DocSet& within) {
+DocSet PathLists::StepDocuments(const Step& step, const segment::FieldSet& fields, const DocSet& within) {
   return graph_.LiveUnion(&within, [&](size_t s, const segment::TextReader& text, DocSetUnion& out) {
     ForEachRange(step, End::kFirstReal, s, [&](Ordinal begin, Ordinal end) { text.UnionRange(begin, end, &fields, out); });
   });
 }
 
-DocSet PathLists::StepHeads(const SweepStep& step, uint32_t mask, const DocSet& within) {
+DocSet PathLists::StepHeads(const Step& step, uint32_t mask, const DocSet& within) {
   return graph_.LiveUnion(&within, [&](size_t s, const segment::TextReader& text, DocSetUnion& out) {
     ForEachRange(step, End::kFirstReal, s, [&](Ordinal begin, Ordinal end) { text.UnionHeads(begin, end, mask, out); });
   });
@@ -54,14 +54,15 @@ DocSet PathLists::StepHeads(const SweepStep& step, uint32_t mask, const DocSet& 
 std::optional<PathLists::Nearest> PathLists::SideBySide(const DocSet& within) {
   const size_t segments = graph_.snapshot().segments.size();
   size_t words = 0;
-  for (const SweepStep& step : path_) {
+  for (const Step& step : path_) {
     for (size_t s = 0; s < segments; ++s) ForEachRange(step, End::kFirst, s, [&](Ordinal begin, Ordinal end) { words += end - begin; });
   }
   if (words > within.size() / kDocumentsPerWord) return std::nullopt;
-  const auto words_of = [&](const SweepStep& step, End end, size_t segment, const segment::NeighbourReader& neighbours) {
+  const auto words_of = [&](const Step& step, End end, size_t segment) {
+    const auto& neighbours = graph_.snapshot().segments[segment]->text->neighbours();
     StepWords words;
-    ForEachRange(step, end, segment, [&](Ordinal begin, Ordinal end) {
-      for (Ordinal ordinal = begin; ordinal < end; ++ordinal) {
+    ForEachRange(step, end, segment, [&](Ordinal begin, Ordinal end_word) {
+      for (Ordinal ordinal = begin; ordinal < end_word; ++ordinal) {
         (neighbours.Frequent(ordinal) ? words.frequent : words.rare).push_back(ordinal);
       }
     });
@@ -70,25 +71,24 @@ std::optional<PathLists::Nearest> PathLists::SideBySide(const DocSet& within) {
   Nearest nearest{within, within};  // unsure: here all that are possible
   for (size_t i = 1; i < path_.size(); ++i) {
     if (graph_.nodes()[path_[i - 1].node].term.last + 1 != graph_.nodes()[path_[i].node].term.first) continue;
+    std::vector<StepWords> left, right;  // by segment
+    size_t rare = 0;
+    for (size_t s = 0; s < segments; ++s) {
+      left.push_back(words_of(path_[i - 1], End::kLast, s));
+      right.push_back(words_of(path_[i], End::kFirst, s));
+      rare += left[s].rare.size() + right[s].rare.size();
+    }
     const DocSet sure = graph_.LiveUnion(&nearest.unsure, [&](size_t s, const segment::TextReader& text, DocSetUnion& out) {
-      const StepWords left = words_of(path_[i - 1], End::kLast, s, text.neighbours());
-      const StepWords right = words_of(path_[i], End::kFirst, s, text.neighbours());
-      for (const Ordinal a : left.frequent) {
-        for (const Ordinal b : right.frequent) text.UnionNeighbours(a, b, out);
+      for (const Ordinal a : left[s].frequent) {
+        for (const Ordinal b : right[s].frequent) text.UnionNeighbours(a, b, out);
       }
     });
     nearest.sure &= sure;
     // Pairs without a list have a rare word. Where very many stand for a step, nearly all documents have one of them.
-    size_t rare = 0;
-    for (size_t s = 0; s < segments; ++s) {
-      const auto& neighbours = graph_.snapshot().segments[s]->text->neighbours();
-      rare += words_of(path_[i - 1], End::kLast, s, neighbours).rare.size() + words_of(path_[i], End::kFirst, s, neighbours).rare.size();
-    }
     if (rare > kRareAskedMax) continue;
     DocSet unlisted = graph_.LiveUnion(&nearest.unsure, [&](size_t s, const segment::TextReader& text, DocSetUnion& out) {
-      for (const bool left : {true, false}) {
-        const StepWords words = words_of(path_[left ? i - 1 : i], left ? End::kLast : End::kFirst, s, text.neighbours());
-        for (const Ordinal word : words.rare) text.UnionPostings(word, nullptr, out);
+      for (const auto* words : {&left[s].rare, &right[s].rare}) {
+        for (const Ordinal word : *words) text.UnionPostings(word, nullptr, out);
       }
     });
     unlisted |= sure;
@@ -131,7 +131,7 @@ std::map<uint32_t, segment::FieldSet> PathLists::FieldsByWeight(uint32_t max_wei
 
 DocSet PathLists::AtAttribute(uint32_t cost, const DocSet& within, uint32_t max_weight) {
   const auto fields = FieldsByWeight(max_weight);
-  return OfSum(cost, within, [&](const SweepStep& step, uint32_t own, const DocSet& documents) {
+  return OfSum(cost, within, [&](const Step& step, uint32_t own, const DocSet& documents) {
     const uint32_t slots = graph_.nodes()[step.node].slots();
     if (own >= max_weight * slots) return documents;  // what no lighter field has
     if (own % slots != 0) return DocSet();
@@ -144,7 +144,7 @@ std::map<uint32_t, DocSet> PathLists::ByAttribute(const DocSet& within, uint32_t
   const auto fields = FieldsByWeight(max_weight);
   std::map<uint32_t, DocSet> parts;
   parts[0] = within;
-  for (const SweepStep& step : path_) {
+  for (const Step& step : path_) {
     const uint32_t slots = graph_.nodes()[step.node].slots();
     std::map<uint32_t, DocSet> next;
     for (const auto& [weight, set] : fields) {
@@ -164,7 +164,7 @@ std::map<uint32_t, DocSet> PathLists::ByAttribute(const DocSet& within, uint32_t
   return parts;
 }
 
-uint32_t PathLists::PositionsAt(const SweepStep& step, uint32_t cost) const {
+uint32_t PathLists::PositionsAt(const Step& step, uint32_t cost) const {
   const auto wanted = static_cast<uint32_t>(graph_.nodes()[step.node].term.first);
   uint32_t mask = 0;
   for (uint32_t position = 0; position < segment::kHeadPositions; ++position) {
@@ -173,21 +173,21 @@ uint32_t PathLists::PositionsAt(const SweepStep& step, uint32_t cost) const {
   return mask;
 }
 
-uint32_t PathLists::UnknownPositionCost(const SweepStep& step) const {
+uint32_t PathLists::UnknownPositionCost(const Step& step) const {
   const auto wanted = static_cast<uint32_t>(graph_.nodes()[step.node].term.first);
   return wanted < segment::kHeadPositions ? PositionCostOf(segment::kHeadPositions, wanted, 1) : 0;
 }
 
 uint32_t PathLists::known_positions() const {
   uint32_t known = ~uint32_t{0};
-  for (const SweepStep& step : path_) {
+  for (const Step& step : path_) {
     known = graph_.nodes()[step.node].slots() == 1 ? std::min(known, UnknownPositionCost(step)) : 0;
   }
   return known;
 }
 
 DocSet PathLists::AtPosition(uint32_t cost, const DocSet& within) {
-  return OfSum(cost, within, [&](const SweepStep& step, uint32_t own, const DocSet& documents) {
+  return OfSum(cost, within, [&](const Step& step, uint32_t own, const DocSet& documents) {
     return StepHeads(step, PositionsAt(step, own), documents);
   });
 }
@@ -196,7 +196,7 @@ PathLists::Positions PathLists::ByPosition(const DocSet& within) {
   Positions positions;
   positions.known[0] = within;
   positions.unknown_least = known_positions();
-  for (const SweepStep& step : path_) {
+  for (const Step& step : path_) {
     std::map<uint32_t, DocSet> next;
     for (uint32_t own = 0; own < UnknownPositionCost(step); ++own) {
       const uint32_t mask = PositionsAt(step, own);
@@ -216,33 +216,37 @@ PathLists::Positions PathLists::ByPosition(const DocSet& within) {
   return positions;
 }
 
-DocSet OrderedParts::NextOfAttribute() {
+std::optional<AttributeParts::Part> AttributeParts::Next() {
   // The best documents mostly fill the page; only where they do not is all of it asked for.
   constexpr uint32_t kAsked = 2;
-  if (!by_.attribute) return std::exchange(rest_, DocSet());
-  for (; asked_ < kAsked && !rest_.empty(); ++asked_) {
-    DocSet part = lists_.AtAttribute(asked_, rest_, max_weight_);
+  while (asked_ < kAsked && !rest_.empty()) {
+    const uint32_t cost = asked_++;
+    DocSet part = lists_.AtAttribute(cost, rest_, max_weight_);
     if (part.empty()) continue;
     rest_ -= part;
-    ++asked_;
-    return part;
+    return Part{cost, std::move(part)};
   }
   if (!rest_.empty()) {
-    for (auto& [cost, part] : lists_.ByAttribute(rest_, max_weight_)) by_attribute_.push_back(std::move(part));
+    for (auto& [cost, part] : lists_.ByAttribute(rest_, max_weight_)) parts_.push_back({cost, std::move(part)});
     rest_.Clear();
   }
-  if (by_attribute_.empty()) return {};
-  DocSet part = std::move(by_attribute_.front());
-  by_attribute_.pop_front();
+  if (parts_.empty()) return std::nullopt;
+  Part part = std::move(parts_.front());
+  parts_.pop_front();
   return part;
 }
 
-DocSet OrderedParts::Rest() {
+DocSet AttributeParts::Rest() {
   DocSet rest = std::exchange(rest_, DocSet());
+  for (const Part& part : parts_) rest |= part.documents;
+  parts_.clear();
+  return rest;
+}
+
+DocSet OrderedParts::Rest() {
+  DocSet rest = by_attribute_.Rest();
   rest |= std::exchange(same_attribute_, DocSet());
-  for (const DocSet& part : by_attribute_) rest |= part;
   for (const DocSet& part : by_position_) rest |= part;
-  by_attribute_.clear();
   by_position_.clear();
   return rest;
 }
@@ -257,8 +261,9 @@ DocSet OrderedParts::Next() {
       return part;
     }
     if (same_attribute_.empty()) {
-      same_attribute_ = NextOfAttribute();
-      if (same_attribute_.empty()) return {};
+      auto part = by_attribute_.Next();
+      if (!part) return {};
+      same_attribute_ = std::move(part->documents);
       position_ = 0;
     }
     const uint32_t known = by_.position ? lists_.known_positions() : 0;

@@ -12,6 +12,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "bitmap/docset.h"
@@ -22,7 +23,7 @@ namespace gannet::search {
 
 class PathLists {
  public:
-  PathLists(Graph& graph, const std::vector<SweepStep>& path) : graph_(graph), path_(path) {}
+  PathLists(Graph& graph, const Path& path) : graph_(graph), path_(path) {}
 
   struct Nearest {
     DocSet sure;    // in these every word stands right behind the one before
@@ -47,30 +48,53 @@ class PathLists {
   };
   // All of `within`. REQUIRES: known_positions() > 0
   Positions ByPosition(const DocSet& within);
+  // Early positions at which a word of the step costs `cost`, as a mask for StepHeads.
+  uint32_t PositionsAt(const Step& step, uint32_t cost) const;
   // Documents of `within` that have a word of the step (of a phrase its first) in one of the fields.
-  DocSet StepDocuments(const SweepStep& step, const segment::FieldSet& fields, const DocSet& within);
+  DocSet StepDocuments(const Step& step, const segment::FieldSet& fields, const DocSet& within);
   // Documents of `within` that have it at one of the positions of `mask` (bit p: position p, below segment::kHeadPositions).
-  DocSet StepHeads(const SweepStep& step, uint32_t mask, const DocSet& within);
+  DocSet StepHeads(const Step& step, uint32_t mask, const DocSet& within);
 
  private:
   // Fields that are searched, by weight, as far as it is below max_weight.
   std::map<uint32_t, segment::FieldSet> FieldsByWeight(uint32_t max_weight) const;
-  // Documents of `within` whose steps' costs add up to `cost`. of_step(const SweepStep&, uint32_t cost, const DocSet&) gives
+  // Documents of `within` whose steps' costs add up to `cost`. of_step(const Step&, uint32_t cost, const DocSet&) gives
   // those that have a word of the step at a place of this cost.
   template <typename OfStep>
   DocSet OfSum(uint32_t cost, const DocSet& within, OfStep&& of_step);
-  // Early positions at which a word of the step costs `cost`, as a mask for StepHeads.
-  uint32_t PositionsAt(const SweepStep& step, uint32_t cost) const;
   // What the step costs at least where it stands at no early position.
-  uint32_t UnknownPositionCost(const SweepStep& step) const;
+  uint32_t UnknownPositionCost(const Step& step) const;
   // Of a phrase: which of its words; kFirstReal leaves out stop words.
   enum class End { kFirst, kFirstReal, kLast };
   // Calls sink(Ordinal begin, Ordinal end) for the words that stand for a step in one segment.
   template <typename Sink>
-  void ForEachRange(const SweepStep& step, End end, size_t segment, Sink&& sink);
+  void ForEachRange(const Step& step, End end, size_t segment, Sink&& sink);
 
   Graph& graph_;
-  const std::vector<SweepStep>& path_;
+  const Path& path_;
+};
+
+// A set in parts of equal attributeRank, cheapest first, made as they are asked for.
+class AttributeParts {
+ public:
+  struct Part {
+    uint32_t cost;
+    DocSet documents;  // not empty
+  };
+  AttributeParts(PathLists& lists, uint32_t max_weight, DocSet documents)
+      : lists_(lists), max_weight_(max_weight), rest_(std::move(documents)) {}
+
+  // nullopt: there is none.
+  std::optional<Part> Next();
+  // All that Next has not returned; nothing is left then.
+  DocSet Rest();
+
+ private:
+  PathLists& lists_;
+  uint32_t max_weight_;
+  DocSet rest_;             // not yet in a part
+  uint32_t asked_ = 0;      // costs asked for one by one
+  std::deque<Part> parts_;  // those behind
 };
 
 // A set in parts, in the order of the rules attributeRank and wordPosition as far as lists tell it: each document of a
@@ -82,7 +106,8 @@ class OrderedParts {
     bool attribute = false, position = false;
   };
   OrderedParts(PathLists& lists, By by, uint32_t max_weight, DocSet documents)
-      : lists_(lists), by_(by), max_weight_(max_weight), rest_(std::move(documents)) {}
+      : lists_(lists), by_(by), by_attribute_(lists, max_weight, by.attribute ? std::move(documents) : DocSet()),
+        same_attribute_(std::move(documents)) {}
 
   // The next part that is not empty; an empty set when there is none.
   DocSet Next();
@@ -90,15 +115,9 @@ class OrderedParts {
   DocSet Rest();
 
  private:
-  // The next part of equal attributeRank.
-  DocSet NextOfAttribute();
-
   PathLists& lists_;
   By by_;
-  uint32_t max_weight_;
-  DocSet rest_;                        // not yet in a part
-  uint32_t asked_ = 0;                 // costs of attributeRank asked for one by one
-  std::deque<DocSet> by_attribute_;    // the parts behind those
+  AttributeParts by_attribute_;
   DocSet same_attribute_;              // of the present part what wordPosition has not yet split off
   uint32_t position_ = 0;              // cost of wordPosition to split off next
   std::deque<DocSet> by_position_;     // the parts behind those split off one by one

@@ -65,16 +65,14 @@ class RoleMap {
   bool AnyNeighbours(std::string_view record) const {
     segment::ForwardDocument document;
     if (!text_.OpenRecord(record, document)) return false;
-    const segment::PackedOrdinals& words = document.words;
-    Ordinal ordinals[OrdinalSet::kBlock];
     uint64_t before = 0;  // whether the word before the block is looked for
-    for (uint32_t at = 0; at < words.count; at += OrdinalSet::kBlock) {
-      const uint32_t count = std::min<uint32_t>(OrdinalSet::kBlock, words.count - at);
-      const uint64_t found = set_.Match(words.data, uint64_t{at} * words.width, count, words.width, ordinals);
-      if ((found & (found << 1 | before)) != 0) return true;
+    bool any = false;
+    ForEachBlock(document.words, [&](uint32_t, uint64_t found, const Ordinal*) {
+      any = (found & (found << 1 | before)) != 0;
       before = found >> (OrdinalSet::kBlock - 1);
-    }
-    return false;
+      return !any;
+    });
+    return any;
   }
 
   // Calls sink(Role, Place) for each occurrence of a word with a role, field by field, in order.
@@ -83,11 +81,7 @@ class RoleMap {
     segment::ForwardDocument document;
     if (!text_.OpenRecord(record, document)) return;
     segment::PlaceCursor cursor(document);
-    const segment::PackedOrdinals& words = document.words;
-    Ordinal ordinals[OrdinalSet::kBlock];
-    for (uint32_t at = 0; at < words.count; at += OrdinalSet::kBlock) {
-      const uint32_t count = std::min<uint32_t>(OrdinalSet::kBlock, words.count - at);
-      uint64_t found = set_.Match(words.data, uint64_t{at} * words.width, count, words.width, ordinals);
+    ForEachBlock(document.words, [&](uint32_t at, uint64_t found, const Ordinal* ordinals) {
       while (found != 0) {
         const auto i = static_cast<uint32_t>(__builtin_ctzll(found));
         found &= found - 1;
@@ -95,7 +89,8 @@ class RoleMap {
         const Place place = MakePlace(field, position);
         Report(ordinals[i], [&](Role role) { sink(role, place); });
       }
-    }
+      return true;
+    });
   }
 
  private:
@@ -107,6 +102,17 @@ class RoleMap {
     Ordinal begin, end;
     Role role;
   };
+  // Calls sink(uint32_t first, uint64_t found, const Ordinal*) for each block of words; bit i of `found`: word first + i is
+  // looked for. False stops.
+  template <typename Sink>
+  void ForEachBlock(const segment::PackedOrdinals& words, Sink&& sink) const {
+    Ordinal ordinals[OrdinalSet::kBlock];
+    for (uint32_t at = 0; at < words.count; at += OrdinalSet::kBlock) {
+      const uint32_t count = std::min<uint32_t>(OrdinalSet::kBlock, words.count - at);
+      const uint64_t found = set_.Match(words.data, uint64_t{at} * words.width, count, words.width, ordinals);
+      if (!sink(at, found, static_cast<const Ordinal*>(ordinals))) return;
+    }
+  }
   template <typename Sink>
   void Report(Ordinal ordinal, Sink&& sink) const {
     for (const Range& range : ranges_) {

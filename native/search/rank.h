@@ -109,7 +109,6 @@ class Ranker {
   bool SplitByNearness(const Bucket& bucket, size_t rule, const Detail* detail, uint32_t max);
   // By what the rules behind `rule` order documents, as far as lists tell it.
   OrderedParts::By OrderBehind(size_t rule) const;
-  static std::vector<SweepStep> SweepStepsOf(const Path& path);
   // proximity where precision is byAttribute: parts are found cost by cost, since asking for a pair changes what later
   // buckets know.
   void SplitByAttribute(const Bucket& bucket, size_t rule, const Detail* detail, uint32_t max);

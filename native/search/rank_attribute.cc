@@ -36,17 +36,16 @@ void Ranker::SplitByAttribute(const Bucket& bucket, size_t rule, const Detail* d
   }
   // Two neighbouring steps at one cost. Dead: no document is left that has it.
   struct Link {
-    SweepStep left, right;
+    Step left, right;
     uint32_t cost;
     DocSet documents;
     bool dead;
   };
   std::deque<Link> links;
   DocSet remaining = bucket.documents;
-  const auto sweep_step = [](const Step& step) { return SweepStep{step.node, step.typos, step.verbatim}; };
   const auto find = [&](const Step& left, const Step& right, uint32_t cost) -> Link* {
     for (Link& link : links) {
-      if (link.cost == cost && link.left == sweep_step(left) && link.right == sweep_step(right)) return &link;
+      if (link.cost == cost && link.left == left && link.right == right) return &link;
     }
     return nullptr;
   };
@@ -88,7 +87,7 @@ void Ranker::SplitByAttribute(const Bucket& bucket, size_t rule, const Detail* d
           if (step > left || (sums(path, at + 1) >> (left - step) & 1) == 0) continue;
           Link* link = find(path[at - 1], path[at], step);
           if (link == nullptr) {
-            const SweepStep l = sweep_step(path[at - 1]), r = sweep_step(path[at]);
+            const Step &l = path[at - 1], &r = path[at];
             links.push_back({l, r, step, pairs_->Holding(l, r, step > 0, remaining), false});
             link = &links.back();
           }

@@ -1,6 +1,6 @@
 // The rules attributeRank and wordPosition over a large bucket with one path: what posting lists tell of it, part by part.
 #include <algorithm>
-#include <map>
+#include <utility>
 
 #include "search/large_bucket.h"
 #include "search/path_lists.h"
@@ -10,9 +10,9 @@ namespace gannet::search {
 
 std::optional<DocSet> Ranker::SplitByLists(const Bucket& bucket, size_t rule, const Detail* detail, uint32_t max, bool& dropping) {
   if (bucket.documents.size() < LargeBucketMin()) return std::nullopt;
-  const std::vector<SweepStep> steps = SweepStepsOf(bucket.paths[0]);
-  if (!PathSweep::Supports(*graph_, steps)) return std::nullopt;
-  PathLists lists(*graph_, steps);
+  const Path& path = bucket.paths[0];
+  if (!PathSweep::Supports(*graph_, path)) return std::nullopt;
+  PathLists lists(*graph_, path);
   DocSet rest = bucket.documents;
   const auto descend = [&](DocSet documents, uint32_t cost) {
     if (documents.empty() || Full()) return;
@@ -22,11 +22,12 @@ std::optional<DocSet> Ranker::SplitByLists(const Bucket& bucket, size_t rule, co
   };
   switch (rules_[rule].kind) {
     case RuleKind::kAttributeRank: {
-      // The best documents mostly fill the page; only where they do not is all of it asked for.
-      constexpr uint32_t kAsked = 2;
-      for (uint32_t cost = 0; cost < kAsked && !Full(); ++cost) descend(lists.AtAttribute(cost, rest, max_weight_), cost);
-      if (Full()) return DocSet();
-      for (auto& [cost, documents] : lists.ByAttribute(rest, max_weight_)) descend(std::move(documents), std::min(cost, max));
+      AttributeParts parts(lists, max_weight_, std::move(rest));
+      while (!Full()) {
+        auto part = parts.Next();
+        if (!part) break;
+        Descend(Bucket{std::move(part->documents), bucket.paths}, rule + 1, AddCost(rule, part->cost, max, detail), dropping);
+      }
       return DocSet();
     }
     case RuleKind::kWordPosition: {
@@ -38,11 +39,10 @@ std::optional<DocSet> Ranker::SplitByLists(const Bucket& bucket, size_t rule, co
       // What is unknown is read when its turn may have come, and only that.
       for (uint32_t cost = 0; cost <= max && !Full(); ++cost) {
         if (cost == positions.unknown_least && !positions.unknown.empty()) {
-          PathSweep sweep(*graph_, steps, max_weight_);
+          PathSweep sweep(*graph_, path, max_weight_);
           sweep.Run(positions.unknown);
-          std::map<uint32_t, std::vector<uint32_t>> by_cost;
-          for (const PathCosts& costs : sweep.costs()) by_cost[std::min<uint32_t>(costs.position, max)].push_back(costs.docid);
-          for (const auto& [far, docids] : by_cost) positions.known[far] |= DocSet::FromSorted(docids);
+          const auto by_cost = sweep.ByCost(&PathCosts::position, max, positions.unknown);
+          for (uint32_t far = 0; far <= max; ++far) positions.known[far] |= DocSet::FromSorted(by_cost[far]);
         }
         if (const auto part = positions.known.find(cost); part != positions.known.end()) descend(std::move(part->second), cost);
       }

@@ -3,8 +3,6 @@
 // Where words stand side by side is listed, of frequent ones; all else has to be read. But only the page is wanted, and
 // what the rules behind proximity say of documents is known from lists: documents are read in their order, and those
 // of the lowest cost are passed on part by part, until the page is full.
-#include <algorithm>
-
 #include "search/large_bucket.h"
 #include "search/path_lists.h"
 #include "search/rank.h"
@@ -13,29 +11,27 @@ namespace gannet::search {
 
 OrderedParts::By Ranker::OrderBehind(size_t rule) const {
   OrderedParts::By by;
-  for (size_t next = rule + 1; next < rules_.size(); ++next) {
-    if (rules_[next].kind == RuleKind::kAttributeRank && !by.attribute && next == rule + 1) {
-      by.attribute = max_weight_ > 0;
-    } else {
-      by.position = rules_[next].kind == RuleKind::kWordPosition;
-      break;
-    }
+  size_t next = rule + 1;
+  if (next < rules_.size() && rules_[next].kind == RuleKind::kAttributeRank) {
+    by.attribute = max_weight_ > 0;
+    ++next;
   }
+  by.position = next < rules_.size() && rules_[next].kind == RuleKind::kWordPosition;
   return by;
 }
 
 bool Ranker::SplitByNearness(const Bucket& bucket, size_t rule, const Detail* detail, uint32_t max) {
   const uint64_t size = bucket.documents.size();
   if (size < LargeBucketMin()) return false;
-  const std::vector<SweepStep> steps = SweepStepsOf(bucket.paths[0]);
-  if (!PathSweep::Supports(*graph_, steps)) return false;
-  PathLists lists(*graph_, steps);
+  const Path& path = bucket.paths[0];
+  if (!PathSweep::Supports(*graph_, path)) return false;
+  PathLists lists(*graph_, path);
   auto nearest = lists.SideBySide(bucket.documents);
   if (!nearest) nearest = {DocSet(), bucket.documents};
   if (nearest->unsure.size() > size / 2 && EmitHeads(bucket, rule, detail)) return true;
 
   uint32_t least = 0;
-  for (const SweepStep& step : steps) least += graph_->nodes()[step.node].slots() - 1;
+  for (const Step& step : path) least += graph_->nodes()[step.node].slots() - 1;
   const OrderedParts::By by = OrderBehind(rule);
   // Documents whose cost is known and that wait for it, by cost.
   std::vector<DocSet> waiting(max + size_t{1});
@@ -51,12 +47,11 @@ bool Ranker::SplitByNearness(const Bucket& bucket, size_t rule, const Detail* de
       DocSet found = part & sure;
       DocSet read = part & unread;
       if (!read.empty()) {
-        sweep_.emplace(*graph_, steps, max_weight_);
+        sweep_.emplace(*graph_, path, max_weight_);
         sweep_->Run(read);
         in_vain += read.size();
         swept_ = std::move(read);
-        std::vector<std::vector<uint32_t>> by_cost(waiting.size());
-        for (const PathCosts& costs : sweep_->costs()) by_cost[std::min<uint32_t>(costs.proximity, max)].push_back(costs.docid);
+        const auto by_cost = sweep_->ByCost(&PathCosts::proximity, max, swept_);
         for (size_t c = 0; c < by_cost.size(); ++c) (c == cost ? found : waiting[c]) |= DocSet::FromSorted(by_cost[c]);
       }
       if (found.empty()) continue;

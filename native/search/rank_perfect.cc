@@ -11,7 +11,6 @@
 #include "search/large_bucket.h"
 #include "search/path_lists.h"
 #include "search/sweep.h"
-#include "segment/text.h"
 
 namespace gannet::search {
 
@@ -60,7 +59,6 @@ DocSet Ranker::PerfectUniverse(const DocSet& allowed, uint64_t enough) {
 // the page, nothing else can be on it.
 bool Ranker::EmitHeads(const Bucket& bucket, size_t rule, const Detail* detail) {
   const uint64_t bucket_min = LargeBucketMin() / 2;
-  constexpr uint32_t kReach[] = {0, 1, 4};  // distance from the query's position, by bound on the cost
   if (in_heads_ || distinct_ != nullptr || options_.threshold || options_.exhaustive) return false;
   const uint64_t size = bucket.documents.size();
   if (size < bucket_min || options_.end - seen_ >= size / 2) return false;
@@ -76,29 +74,18 @@ bool Ranker::EmitHeads(const Bucket& bucket, size_t rule, const Detail* detail) 
   }
   if (!found) return false;
   const Path& path = bucket.paths[0];
-  std::vector<SweepStep> steps;
   for (const Step& step : path) {
     if (NodeOf(step).slots() != 1 || step.typos < 0 || step.verbatim) return false;
-    steps.push_back({step.node, step.typos, step.verbatim});
   }
-  if (!PathSweep::Supports(*graph_, steps)) return false;
-  PathLists lists(*graph_, steps);
-  DocSet first_field = bucket.documents;
-  if (by_weight) {
-    segment::FieldSet fields;
-    for (size_t f = 0; f < snapshot_.traits.size(); ++f) {
-      const auto field = static_cast<FieldId>(f);
-      if (snapshot_.traits[f].searchable && snapshot_.traits[f].weight == 0 && graph_->scope().Searches(field)) fields.Add(field);
-    }
-    for (const SweepStep& step : steps) first_field = lists.StepDocuments(step, fields, first_field);
-  }
+  if (!PathSweep::Supports(*graph_, path)) return false;
+  PathLists lists(*graph_, path);
+  const DocSet first_field = by_weight ? lists.AtAttribute(0, bucket.documents, max_weight_) : bucket.documents;
   for (uint32_t bound = 0; bound < 3; ++bound) {
     DocSet near = first_field;
-    for (const SweepStep& step : steps) {
-      const auto wanted = static_cast<uint32_t>(graph_->nodes()[step.node].term.first);
-      if (wanted + kReach[bound] >= segment::kHeadPositions) return false;
+    if (bound >= lists.known_positions()) return false;
+    for (const Step& step : path) {
       uint32_t mask = 0;
-      for (uint32_t p = wanted > kReach[bound] ? wanted - kReach[bound] : 0; p <= wanted + kReach[bound]; ++p) mask |= 1u << p;
+      for (uint32_t cost = 0; cost <= bound; ++cost) mask |= lists.PositionsAt(step, cost);
       near = lists.StepHeads(step, mask, near);
     }
     const uint64_t count = near.size();
@@ -111,7 +98,7 @@ bool Ranker::EmitHeads(const Bucket& bucket, size_t rule, const Detail* detail) 
       return true;
     }
     if (count > size / 2) return false;
-    PathSweep sweep(*graph_, steps, max_weight_);
+    PathSweep sweep(*graph_, path, max_weight_);
     sweep.Run(near);
     std::vector<uint32_t> best;
     for (const PathCosts& costs : sweep.costs()) {

@@ -61,8 +61,8 @@ void SmallestGaps(std::span<const Place> left, std::span<const Place> right, uin
   }
 }
 
-bool PathSweep::Supports(Graph& graph, const std::vector<SweepStep>& path) {
-  for (const SweepStep& step : path) {
+bool PathSweep::Supports(Graph& graph, const Path& path) {
+  for (const Step& step : path) {
     Node& node = graph.nodes()[step.node];
     if (node.term.phrase) {
       if (graph.Class(node, 0).phrases.size() != 1) return false;
@@ -82,7 +82,7 @@ bool PathSweep::Supports(Graph& graph, const std::vector<SweepStep>& path) {
   return !graph.snapshot().settings->proximity_by_attribute;
 }
 
-PathSweep::PathSweep(Graph& graph, std::vector<SweepStep> path, uint32_t max_weight)
+PathSweep::PathSweep(Graph& graph, Path path, uint32_t max_weight)
     : graph_(graph), path_(std::move(path)), max_weight_(max_weight), places_(path_.size() * 3) {}
 
 void PathSweep::Run(const DocSet& documents) {
@@ -115,12 +115,27 @@ void PathSweep::Run(const DocSet& documents) {
   }
 }
 
+std::vector<std::vector<DocId>> PathSweep::ByCost(uint16_t PathCosts::*cost, uint32_t max, const DocSet& within) const {
+  std::vector<std::vector<DocId>> parts(max + size_t{1});
+  const auto place = [&](const PathCosts& entry) { parts[std::min<uint32_t>(entry.*cost, max)].push_back(entry.docid); };
+  if (costs_.size() == within.size()) {
+    for (const PathCosts& entry : costs_) place(entry);
+    return parts;
+  }
+  auto at = costs_.begin();
+  within.ForEach([&](DocId docid) {
+    at = std::lower_bound(at, costs_.end(), docid, [](const PathCosts& entry, DocId id) { return entry.docid < id; });
+    if (at != costs_.end() && at->docid == docid) place(*at);
+  });
+  return parts;
+}
+
 void PathSweep::RunSegment(size_t segment, const DocSet& documents) {
   const segment::TextReader& text = *graph_.snapshot().segments[segment]->text;
   const auto& words = graph_.words();
   RoleMap roles(text);
   for (size_t i = 0; i < path_.size(); ++i) {
-    const SweepStep& step = path_[i];
+    const Step& step = path_[i];
     const Node& node = graph_.nodes()[step.node];
     const auto add_word = [&](WordNumber word, size_t role, const std::pair<Ordinal, Ordinal>& range) {
       const Ordinal ordinal = words[word].ordinals[segment];

@@ -12,17 +12,10 @@
 
 #include "bitmap/docset.h"
 #include "search/graph.h"
+#include "search/paths.h"
 #include "search/places.h"
 
 namespace gannet::search {
-
-// A step of the path: a node and the class of derivations that stand for it, -1 for all of them.
-struct SweepStep {
-  uint16_t node;
-  int8_t typos;
-  bool verbatim;
-  friend bool operator==(const SweepStep&, const SweepStep&) = default;
-};
 
 struct PathCosts {
   DocId docid;
@@ -32,22 +25,24 @@ struct PathCosts {
 class PathSweep {
  public:
   // Whether the path may be swept. Derivations needed are looked up.
-  static bool Supports(Graph& graph, const std::vector<SweepStep>& path);
+  static bool Supports(Graph& graph, const Path& path);
 
   // max_weight: of the rule attributeRank.
-  PathSweep(Graph& graph, std::vector<SweepStep> path, uint32_t max_weight);
+  PathSweep(Graph& graph, Path path, uint32_t max_weight);
 
   void Run(const DocSet& documents);
-  const std::vector<SweepStep>& path() const { return path_; }
+  const Path& path() const { return path_; }
   // Costs of documents of the last Run, ascending by docid.
   const std::vector<PathCosts>& costs() const { return costs_; }
+  // Documents of the last Run that are in `within`, by one of their costs; what costs more than `max` is at `max`.
+  std::vector<std::vector<DocId>> ByCost(uint16_t PathCosts::*cost, uint32_t max, const DocSet& within) const;
 
  private:
   void RunSegment(size_t segment, const DocSet& documents);
   PathCosts CostsOf(DocId docid) const;
 
   Graph& graph_;
-  std::vector<SweepStep> path_;
+  Path path_;
   uint32_t max_weight_;
   std::vector<PathCosts> costs_;
   // Places of each step in the present document (of a phrase those of its first word that is not left out); then those of
