@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/utf8.h"
-#include "search/places.h"
+#include "search/word_masks.h"
 
 namespace gannet::search {
 
@@ -53,19 +53,18 @@ DocSet Graph::PhraseDocuments(const Phrase& phrase, const segment::FieldSet* fie
   if (phrase.words.size() == 1) return documents;
   const bool by_attribute = snapshot_.settings->proximity_by_attribute;
   std::vector<uint32_t> kept;
-  std::vector<std::vector<Place>> places(distinct.size());
   for (size_t s = 0; s < snapshot_.segments.size(); ++s) {
     const index::SegmentView& view = *snapshot_.segments[s];
     DocSet here = documents & view.live;
     if (here.empty()) continue;
-    RoleMap roles(*view.text);
+    WordMasks masks(*view.text, distinct.size());
     bool all = true;
     for (size_t i = 0; i < distinct.size(); ++i) {
       const Ordinal ordinal = words_[distinct[i]].ordinals[s];
       if (ordinal == kNoOrdinal) {
         all = false;
       } else {
-        roles.Add(ordinal, static_cast<Role>(i));
+        masks.Add(static_cast<Role>(i), ordinal);
       }
     }
     if (!all) continue;
@@ -104,28 +103,18 @@ DocSet Graph::PhraseDocuments(const Phrase& phrase, const segment::FieldSet* fie
       looked_at = WordDocuments(words_[distinct[0]], nullptr) & WordDocuments(words_[distinct[1]], nullptr) & view.live;
     }
     const size_t kept_before = kept.size();
-    roles.Seal();
+    masks.Seal();
+    std::vector<Role> roles;  // by word of the phrase
+    for (const WordNumber word : phrase.words) {
+      roles.push_back(static_cast<Role>(std::find(distinct.begin(), distinct.end(), word) - distinct.begin()));
+    }
     view.text->ForEachRecord(looked_at, [&](uint32_t docid, std::string_view record) {
-      // Of two words mostly both are there, but not side by side.
-      if (pair && !roles.AnyNeighbours(record)) return;
-      for (auto& list : places) list.clear();
-      roles.Scan(record, [&](Role role, Place at) { places[role].push_back(at); });
-      const auto places_of = [&](WordNumber word) -> const std::vector<Place>& {
-        return places[static_cast<size_t>(std::find(distinct.begin(), distinct.end(), word) - distinct.begin())];
-      };
-      for (size_t i = 0; i < phrase.words.size(); ++i) {
+      if (!masks.Read(record)) return;
+      for (size_t i = 0; i < roles.size(); ++i) {
         if (phrase.words[i] == kNoWord) continue;
-        for (size_t j = i + 1; j <= i + 2 && j < phrase.words.size(); ++j) {
+        for (size_t j = i + 1; j <= i + 2 && j < roles.size(); ++j) {
           if (phrase.words[j] == kNoWord) continue;
-          const auto& left = places_of(phrase.words[i]);
-          const auto& right = places_of(phrase.words[j]);
-          bool follows = false;
-          for (const Place x : left) {
-            for (const Place y : right) {
-              if (FieldOf(x) != FieldOf(y)) continue;
-              follows |= by_attribute || (y > x && y - x <= j - i);
-            }
-          }
+          const bool follows = by_attribute ? masks.ShareField(roles[i], roles[j]) : masks.Distance(roles[i], roles[j]) <= j - i;
           if (!follows) return;
         }
       }

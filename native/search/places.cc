@@ -128,6 +128,31 @@ __attribute__((target("avx2"))) uint64_t MatchBitsAvx2(const OrdinalSet& set, co
   return found & LowBits(count);
 }
 
+// N: number of ranges, so that they stay in registers.
+template <size_t N>
+__attribute__((target("avx2"))) void MatchRolesAvx2(const RoleRange* ranges, const segment::PackedOrdinals& words, uint64_t* masks,
+                                                    size_t stride) {
+  __m256i before[N], end[N];
+  for (size_t r = 0; r < N; ++r) {
+    before[r] = _mm256_set1_epi32(static_cast<int>(ranges[r].begin) - 1);
+    end[r] = _mm256_set1_epi32(static_cast<int>(ranges[r].end));
+  }
+  const Eight eight = EightFrom(0, words.width);
+  const char* at = words.data;
+  for (uint32_t block = 0; block * 64 < words.count; ++block) {
+    const uint32_t count = std::min<uint32_t>(64, words.count - block * 64);
+    uint64_t found[N] = {};
+    for (uint32_t i = 0; i < count; i += 8, at += words.width) {
+      const __m256i values = Unpack(eight, at);
+      for (size_t r = 0; r < N; ++r) {
+        const __m256i in = _mm256_and_si256(_mm256_cmpgt_epi32(values, before[r]), _mm256_cmpgt_epi32(end[r], values));
+        found[r] |= uint64_t{static_cast<uint32_t>(_mm256_movemask_ps(_mm256_castsi256_ps(in)))} << i;
+      }
+    }
+    for (size_t r = 0; r < N; ++r) masks[ranges[r].role * stride + block] |= found[r] & LowBits(count);
+  }
+}
+
 #define GANNET_AVX512 __attribute__((target("avx512f,avx512bw,avx512vbmi")))
 
 // Sixteen values in up to 51 bytes.
@@ -233,6 +258,23 @@ void OrdinalSet::Seal() {
     match_ = few ? ForCpu(MatchRangesAvx512, MatchRangesAvx2, MatchPortable) : ForCpu(MatchBitsAvx512, MatchBitsAvx2, MatchPortable);
   }
 #endif
+}
+
+void MatchRoles(std::span<const RoleRange> ranges, const segment::PackedOrdinals& words, uint64_t* masks, size_t stride) {
+  for (const RoleRange& range : ranges) std::fill_n(masks + range.role * stride, (words.count + 63) / 64, 0);
+#if defined(__x86_64__)
+  if (words.width <= kWidthMax && Cpu() != CpuLevel::kPortable && !ranges.empty()) {
+    static constexpr decltype(&MatchRolesAvx2<1>) kKernels[kRoleRangesMax] = {MatchRolesAvx2<1>, MatchRolesAvx2<2>, MatchRolesAvx2<3>,
+                                                                              MatchRolesAvx2<4>, MatchRolesAvx2<5>, MatchRolesAvx2<6>};
+    return kKernels[ranges.size() - 1](ranges.data(), words, masks, stride);
+  }
+#endif
+  for (uint32_t i = 0; i < words.count; ++i) {
+    const Ordinal ordinal = words.at(i);
+    for (const RoleRange& range : ranges) {
+      if (ordinal >= range.begin && ordinal < range.end) masks[range.role * stride + i / 64] |= uint64_t{1} << i % 64;
+    }
+  }
 }
 
 bool OrdinalSet::Has(Ordinal ordinal) const {

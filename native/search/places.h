@@ -52,6 +52,20 @@ class OrdinalSet {
   Kernel match_ = nullptr;
 };
 
+// Ordinals [begin, end) that have a role.
+struct RoleRange {
+  Ordinal begin, end;
+  Role role;
+};
+
+// At most so many are told apart at once.
+inline constexpr size_t kRoleRangesMax = 6;
+
+// For words of a record, bit i % 64 of masks[role * stride + i / 64]: whether word i has the role of one of the ranges.
+// Other bits of these roles are cleared, other roles are left alone. Bytes up to 16 behind the words are read, and ignored.
+// REQUIRES: at most kRoleRangesMax ranges; words.bit is 0.
+void MatchRoles(std::span<const RoleRange> ranges, const segment::PackedOrdinals& words, uint64_t* masks, size_t stride);
+
 class RoleMap {
  public:
   explicit RoleMap(const segment::TextReader& text) : text_(text), set_(text.terms().size()) {}
@@ -61,27 +75,17 @@ class RoleMap {
   // Call once, when everything was added.
   void Seal() { set_.Seal(); }
 
-  // Whether two of the words looked for follow each other in the record, in whatever fields. Costs less than a scan.
-  bool AnyNeighbours(std::string_view record) const {
-    segment::ForwardDocument document;
-    if (!text_.OpenRecord(record, document)) return false;
-    uint64_t before = 0;  // whether the word before the block is looked for
-    bool any = false;
-    ForEachBlock(document.words, [&](uint32_t, uint64_t found, const Ordinal*) {
-      any = (found & (found << 1 | before)) != 0;
-      before = found >> (OrdinalSet::kBlock - 1);
-      return !any;
-    });
-    return any;
-  }
-
   // Calls sink(Role, Place) for each occurrence of a word with a role, field by field, in order.
   template <typename Sink>
   void Scan(std::string_view record, Sink&& sink) const {
     segment::ForwardDocument document;
     if (!text_.OpenRecord(record, document)) return;
     segment::PlaceCursor cursor(document);
-    ForEachBlock(document.words, [&](uint32_t at, uint64_t found, const Ordinal* ordinals) {
+    const segment::PackedOrdinals& words = document.words;
+    Ordinal ordinals[OrdinalSet::kBlock];
+    for (uint32_t at = 0; at < words.count; at += OrdinalSet::kBlock) {
+      const uint32_t count = std::min<uint32_t>(OrdinalSet::kBlock, words.count - at);
+      uint64_t found = set_.Match(words.data, uint64_t{at} * words.width, count, words.width, ordinals);
       while (found != 0) {
         const auto i = static_cast<uint32_t>(__builtin_ctzll(found));
         found &= found - 1;
@@ -89,8 +93,7 @@ class RoleMap {
         const Place place = MakePlace(field, position);
         Report(ordinals[i], [&](Role role) { sink(role, place); });
       }
-      return true;
-    });
+    }
   }
 
  private:
@@ -98,24 +101,9 @@ class RoleMap {
     Ordinal ordinal;
     Role role;
   };
-  struct Range {
-    Ordinal begin, end;
-    Role role;
-  };
-  // Calls sink(uint32_t first, uint64_t found, const Ordinal*) for each block of words; bit i of `found`: word first + i is
-  // looked for. False stops.
-  template <typename Sink>
-  void ForEachBlock(const segment::PackedOrdinals& words, Sink&& sink) const {
-    Ordinal ordinals[OrdinalSet::kBlock];
-    for (uint32_t at = 0; at < words.count; at += OrdinalSet::kBlock) {
-      const uint32_t count = std::min<uint32_t>(OrdinalSet::kBlock, words.count - at);
-      const uint64_t found = set_.Match(words.data, uint64_t{at} * words.width, count, words.width, ordinals);
-      if (!sink(at, found, static_cast<const Ordinal*>(ordinals))) return;
-    }
-  }
   template <typename Sink>
   void Report(Ordinal ordinal, Sink&& sink) const {
-    for (const Range& range : ranges_) {
+    for (const RoleRange& range : ranges_) {
       if (ordinal >= range.begin && ordinal < range.end) sink(range.role);
     }
     if (entries_.empty()) return;
@@ -128,7 +116,7 @@ class RoleMap {
   OrdinalSet set_;
   std::vector<Entry> entries_;
   std::vector<uint32_t> heads_ = std::vector<uint32_t>(64), next_;  // chains by ordinal
-  std::vector<Range> ranges_;
+  std::vector<RoleRange> ranges_;
 };
 
 }  // namespace gannet::search

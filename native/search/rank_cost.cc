@@ -14,6 +14,25 @@
 #include "search/sweep.h"
 
 namespace gannet::search {
+namespace {
+
+constexpr uint32_t kGapNever = 1u << 20;
+
+// Lowers `forward` and `backward` to the smallest distances within a field: right after left, left after right.
+// Both lists ascend.
+void SmallestGaps(std::span<const Place> left, std::span<const Place> right, uint32_t& forward, uint32_t& backward) {
+  size_t next = 0;  // first right place that is not before the left one
+  for (const Place x : left) {
+    while (next < right.size() && right[next] < x) ++next;
+    if (next > 0 && ((right[next - 1] ^ x) >> 16) == 0) backward = std::min(backward, x - right[next - 1]);
+    size_t after = next;
+    if (after < right.size() && right[after] == x) ++after;  // a word is not its own neighbour
+    if (after < right.size() && ((right[after] ^ x) >> 16) == 0) forward = std::min(forward, right[after] - x);
+    if (forward == 1 && backward == 1) return;
+  }
+}
+
+}  // namespace
 
 void Ranker::Prepare(const Bucket& bucket) {
   for (const Path& path : bucket.paths) {

@@ -26,6 +26,7 @@ bool Ranker::SplitByNearness(const Bucket& bucket, size_t rule, const Detail* de
   const Path& path = bucket.paths[0];
   if (!PathSweep::Supports(*graph_, path)) return false;
   PathLists lists(*graph_, path);
+  PathSweep sweep(*graph_, path, max_weight_);
   auto nearest = lists.SideBySide(bucket.documents);
   if (!nearest) nearest = {DocSet(), bucket.documents};
   if (nearest->unsure.size() > size / 2 && EmitHeads(bucket, rule, detail)) return true;
@@ -47,11 +48,9 @@ bool Ranker::SplitByNearness(const Bucket& bucket, size_t rule, const Detail* de
       DocSet found = part & sure;
       DocSet read = part & unread;
       if (!read.empty()) {
-        sweep_.emplace(*graph_, path, max_weight_);
-        sweep_->Run(read);
+        sweep.Run(read, PathSweep::Costs::kProximity);
         in_vain += read.size();
-        swept_ = std::move(read);
-        const auto by_cost = sweep_->ByCost(&PathCosts::proximity, max, swept_);
+        const auto by_cost = sweep.ByCost(&PathCosts::proximity, max, read);
         for (size_t c = 0; c < by_cost.size(); ++c) (c == cost ? found : waiting[c]) |= DocSet::FromSorted(by_cost[c]);
       }
       if (found.empty()) continue;

@@ -7,6 +7,7 @@ namespace gannet::search {
 namespace {
 
 constexpr uint32_t kPositionCostMax = 10;
+constexpr uint32_t kExactPositions = 16;
 
 uint32_t PositionCost(uint32_t delta) {
   static constexpr uint32_t kSteps[] = {0, 1, 4, 7, 11, 16, 24, 64, 256, 1024};
@@ -17,9 +18,9 @@ uint32_t PositionCost(uint32_t delta) {
 
 // For the positions and query positions that occur most.
 constexpr uint32_t kTable = 64;
-const std::array<std::array<uint8_t, kTable>, 16> kPositionCosts = [] {
-  std::array<std::array<uint8_t, kTable>, 16> table{};
-  for (uint32_t query = 0; query < 16; ++query) {
+const std::array<std::array<uint8_t, kTable>, kExactPositions> kPositionCosts = [] {
+  std::array<std::array<uint8_t, kTable>, kExactPositions> table{};
+  for (uint32_t query = 0; query < kExactPositions; ++query) {
     for (uint32_t position = 0; position < kTable; ++position) {
       const uint32_t bucketed = BucketedPosition(position);
       table[query][position] =
@@ -32,7 +33,7 @@ const std::array<std::array<uint8_t, kTable>, 16> kPositionCosts = [] {
 }  // namespace
 
 uint32_t BucketedPosition(uint32_t position) {
-  if (position < 16) return position;
+  if (position < kExactPositions) return position;
   if (position < 24) return 24;
   if (position == 24) return 32;
   uint32_t power = 32;
@@ -41,7 +42,7 @@ uint32_t BucketedPosition(uint32_t position) {
 }
 
 uint32_t PositionCostOf(uint32_t position, uint32_t query_position, uint32_t slots) {
-  if (slots == 1 && position < kTable && query_position < 16) return kPositionCosts[query_position][position];
+  if (slots == 1 && position < kTable && query_position < kExactPositions) return kPositionCosts[query_position][position];
   const uint32_t bucketed = BucketedPosition(position);
   const uint32_t delta = bucketed > query_position ? bucketed - query_position : query_position - bucketed;
   uint32_t sum = 0;
@@ -49,17 +50,28 @@ uint32_t PositionCostOf(uint32_t position, uint32_t query_position, uint32_t slo
   return sum;
 }
 
-void SmallestGaps(std::span<const Place> left, std::span<const Place> right, uint32_t& forward, uint32_t& backward) {
-  size_t next = 0;  // first right place that is not before the left one
-  for (const Place x : left) {
-    while (next < right.size() && right[next] < x) ++next;
-    if (next > 0 && ((right[next - 1] ^ x) >> 16) == 0) backward = std::min(backward, x - right[next - 1]);
-    size_t after = next;
-    if (after < right.size() && right[after] == x) ++after;  // a word is not its own neighbour
-    if (after < right.size() && ((right[after] ^ x) >> 16) == 0) forward = std::min(forward, right[after] - x);
-    if (forward == 1 && backward == 1) return;
+namespace {
+
+// What the nearest word of a run costs. first: the first word of the role in the run.
+uint32_t LeastPositionCost(const WordMasks& masks, Role role, const WordMasks::Run& run, uint32_t first, uint32_t wanted,
+                           uint32_t slots) {
+  const auto cost_of = [&](uint32_t word) { return PositionCostOf(run.position + (word - run.begin), wanted, slots); };
+  uint32_t least = cost_of(first);
+  if (least == 0 || run.position + (first - run.begin) >= wanted) return least;
+  if (wanted >= kExactPositions) {
+    // Positions before it may cost as if they were behind it.
+    for (uint32_t word = first; word != WordMasks::kNone; word = masks.First(role, word + 1, run.end)) {
+      least = std::min(least, cost_of(word));
+    }
+    return least;
   }
+  const uint32_t pivot = std::min(run.begin + (wanted - run.position), run.end);
+  least = std::min(least, cost_of(masks.Last(role, run.begin, pivot)));
+  if (const uint32_t behind = masks.First(role, pivot, run.end); behind != WordMasks::kNone) least = std::min(least, cost_of(behind));
+  return least;
 }
+
+}  // namespace
 
 bool PathSweep::Supports(Graph& graph, const Path& path) {
   for (const Step& step : path) {
@@ -83,9 +95,10 @@ bool PathSweep::Supports(Graph& graph, const Path& path) {
 }
 
 PathSweep::PathSweep(Graph& graph, Path path, uint32_t max_weight)
-    : graph_(graph), path_(std::move(path)), max_weight_(max_weight), places_(path_.size() * 3) {}
+    : graph_(graph), path_(std::move(path)), max_weight_(max_weight) {}
 
-void PathSweep::Run(const DocSet& documents) {
+void PathSweep::Run(const DocSet& documents, Costs wanted) {
+  wanted_ = wanted;
   costs_.clear();
   costs_.reserve(documents.size());
   const auto by_docid = [](const PathCosts& a, const PathCosts& b) { return a.docid < b.docid; };
@@ -133,86 +146,76 @@ std::vector<std::vector<DocId>> PathSweep::ByCost(uint16_t PathCosts::*cost, uin
 void PathSweep::RunSegment(size_t segment, const DocSet& documents) {
   const segment::TextReader& text = *graph_.snapshot().segments[segment]->text;
   const auto& words = graph_.words();
-  RoleMap roles(text);
+  WordMasks masks(text, path_.size() * 3);
   for (size_t i = 0; i < path_.size(); ++i) {
     const Step& step = path_[i];
     const Node& node = graph_.nodes()[step.node];
-    const auto add_word = [&](WordNumber word, size_t role, const std::pair<Ordinal, Ordinal>& range) {
-      const Ordinal ordinal = words[word].ordinals[segment];
-      if (ordinal == kNoOrdinal || (ordinal >= range.first && ordinal < range.second)) return;
-      roles.Add(ordinal, static_cast<Role>(role));
+    const auto add_word = [&](WordNumber word, size_t role) {
+      if (const Ordinal ordinal = words[word].ordinals[segment]; ordinal != kNoOrdinal) masks.Add(static_cast<Role>(role), ordinal);
     };
     if (node.term.phrase) {
       const std::vector<WordNumber>& phrase = node.classes[0].phrases[0].words;
       const auto first = std::find_if(phrase.begin(), phrase.end(), [](WordNumber word) { return word != kNoWord; });
-      if (first != phrase.end()) add_word(*first, i, {0, 0});
-      if (phrase.front() != kNoWord) add_word(phrase.front(), path_.size() + i, {0, 0});
-      if (phrase.back() != kNoWord) add_word(phrase.back(), path_.size() * 2 + i, {0, 0});
+      if (first != phrase.end()) add_word(*first, i);
+      if (phrase.front() != kNoWord) add_word(phrase.front(), OuterRole(i));
+      if (phrase.back() != kNoWord) add_word(phrase.back(), LastRole(i));
       continue;
     }
     if (step.verbatim) {
-      add_word(node.verbatim, i, {0, 0});
+      add_word(node.verbatim, i);
       continue;
     }
     for (int c = step.typos < 0 ? 0 : step.typos; c <= (step.typos < 0 ? kTypoClasses - 1 : step.typos); ++c) {
-      const Derivations& derivations = node.classes[c];
-      std::pair<Ordinal, Ordinal> range{0, 0};
-      if (derivations.has_range) {
-        range = derivations.ranges[segment];
-        roles.AddRange(range.first, range.second, static_cast<Role>(i));
-      }
-      for (const WordNumber word : derivations.words) add_word(word, i, range);
+      graph_.ForEachRange(node.classes[c], segment,
+                          [&](Ordinal begin, Ordinal end) { masks.AddRange(static_cast<Role>(i), begin, end); });
     }
-    if (node.short_prefix && step.typos <= 0 && node.verbatim != kNoWord) {
-      add_word(node.verbatim, path_.size() + i, {0, 0});
-    }
+    if (node.short_prefix && step.typos <= 0 && node.verbatim != kNoWord) add_word(node.verbatim, OuterRole(i));
   }
-  roles.Seal();
+  masks.Seal();
   text.ForEachRecord(documents, [&](uint32_t docid, std::string_view record) {
-    for (auto& list : places_) list.clear();
-    roles.Scan(record, [&](Role role, Place at) { places_[role].push_back(at); });
-    costs_.push_back(CostsOf(docid));
+    masks.Read(record);
+    costs_.push_back(CostsOf(docid, masks));
   });
 }
 
-PathCosts PathSweep::CostsOf(DocId docid) const {
+PathCosts PathSweep::CostsOf(DocId docid, WordMasks& masks) const {
   PathCosts costs{docid, 0, 0, 0};
   const Node* previous = nullptr;
   for (size_t i = 0; i < path_.size(); ++i) {
     const Node& node = graph_.nodes()[path_[i].node];
     const uint32_t slots = node.slots();
-    const std::vector<Place>& here = places_[i];
     uint32_t distance = 0;
-    if (previous != nullptr && previous->term.last + 1 == node.term.first) {
-      uint32_t forward = kGapNever, backward = kGapNever;
-      const bool ends_phrase = previous->term.phrase, begins_phrase = node.term.phrase;
-      SmallestGaps(places_[ends_phrase ? path_.size() * 2 + i - 1 : i - 1], begins_phrase ? places_[path_.size() + i] : here,
-                   forward, backward);
-      // A phrase has no pairs in the other order; those of a short prefix are those of the word itself.
-      if (ends_phrase || begins_phrase) {
-        backward = kGapNever;
-      } else if (node.short_prefix && path_[i].typos <= 0) {
-        backward = kGapNever;
-        uint32_t unused = kGapNever;
-        if (forward > 1) SmallestGaps(places_[i - 1], places_[path_.size() + i], unused, backward);
-      }
-      distance = std::min({kFarCost, forward - 1, backward});
-    }
+    if (previous != nullptr && previous->term.last + 1 == node.term.first) distance = DistanceCost(i, masks);
     costs.proximity = static_cast<uint16_t>(costs.proximity + distance + slots - 1);
-    if (max_weight_ > 0) {
-      uint32_t best = max_weight_;
-      for (const Place place : here) {
-        if (graph_.scope().Searches(FieldOf(place))) best = std::min(best, graph_.snapshot().traits[FieldOf(place)].weight);
-      }
-      costs.attribute = static_cast<uint16_t>(costs.attribute + best * slots);
-    }
-    uint32_t best = kPositionCostMax * slots;
-    const auto first = static_cast<uint32_t>(node.term.first);
-    for (const Place place : here) best = std::min(best, PositionCostOf(PositionOf(place), first, slots));
-    costs.position = static_cast<uint16_t>(costs.position + best);
     previous = &node;
+    if (wanted_ == Costs::kProximity) continue;
+    uint32_t attribute = max_weight_, position = kPositionCostMax * slots;
+    const auto role = static_cast<Role>(i);
+    const auto runs = masks.runs();
+    auto run = runs.begin();
+    for (uint32_t word = masks.First(role, 0, masks.size()); word != WordMasks::kNone; word = masks.First(role, run->end, masks.size())) {
+      while (run != runs.end() && run->end <= word) ++run;
+      if (run == runs.end()) break;  // a damaged record
+      if (graph_.scope().Searches(run->field)) attribute = std::min(attribute, graph_.snapshot().traits[run->field].weight);
+      if (position > 0) position = std::min(position, LeastPositionCost(masks, role, *run, word, static_cast<uint32_t>(node.term.first), slots));
+    }
+    costs.attribute = static_cast<uint16_t>(costs.attribute + attribute * slots);
+    costs.position = static_cast<uint16_t>(costs.position + position);
   }
   return costs;
+}
+
+uint32_t PathSweep::DistanceCost(size_t i, WordMasks& masks) const {
+  const Node& before = graph_.nodes()[path_[i - 1].node];
+  const Node& node = graph_.nodes()[path_[i].node];
+  const bool ends_phrase = before.term.phrase, begins_phrase = node.term.phrase;
+  const Role left = ends_phrase ? LastRole(i - 1) : static_cast<Role>(i - 1);
+  const Role right = begins_phrase ? OuterRole(i) : static_cast<Role>(i);
+  const uint32_t forward = masks.Distance(left, right) - 1;
+  // A phrase has no pairs in the other order; those of a short prefix are those of the word itself.
+  if (forward == 0 || ends_phrase || begins_phrase) return forward;
+  const bool own = node.short_prefix && path_[i].typos <= 0;
+  return std::min({kFarCost, forward, masks.Distance(own ? OuterRole(i) : right, left)});
 }
 
 }  // namespace gannet::search

@@ -13,7 +13,7 @@
 #include "bitmap/docset.h"
 #include "search/graph.h"
 #include "search/paths.h"
-#include "search/places.h"
+#include "search/word_masks.h"
 
 namespace gannet::search {
 
@@ -30,7 +30,9 @@ class PathSweep {
   // max_weight: of the rule attributeRank.
   PathSweep(Graph& graph, Path path, uint32_t max_weight);
 
-  void Run(const DocSet& documents);
+  enum class Costs { kProximity, kAll };
+  // Those that are not wanted stay 0.
+  void Run(const DocSet& documents, Costs wanted = Costs::kAll);
   const Path& path() const { return path_; }
   // Costs of documents of the last Run, ascending by docid.
   const std::vector<PathCosts>& costs() const { return costs_; }
@@ -39,26 +41,25 @@ class PathSweep {
 
  private:
   void RunSegment(size_t segment, const DocSet& documents);
-  PathCosts CostsOf(DocId docid) const;
+  PathCosts CostsOf(DocId docid, WordMasks& masks) const;
+  // Cost of the distance between step i and the one before it.
+  uint32_t DistanceCost(size_t i, WordMasks& masks) const;
+  // Roles of words: i for step i (of a phrase its first word that is not left out), and where distances are counted from
+  // other words: of a phrase its first and its last one, of a short prefix the word as typed.
+  Role OuterRole(size_t i) const { return static_cast<Role>(path_.size() + i); }
+  Role LastRole(size_t i) const { return static_cast<Role>(path_.size() * 2 + i); }
 
   Graph& graph_;
   Path path_;
   uint32_t max_weight_;
+  Costs wanted_ = Costs::kAll;
   std::vector<PathCosts> costs_;
-  // Places of each step in the present document (of a phrase those of its first word that is not left out); then those of
-  // each step's word as typed where that matters, or of the phrase's first word; then those of the phrase's last word.
-  std::vector<std::vector<Place>> places_;
 };
 
 // Cost of words `position` apart from where the query has them (search.md 2.6.5). slots: words of the term.
 uint32_t PositionCostOf(uint32_t position, uint32_t query_position, uint32_t slots);
 // Positions are known exactly up to 15 only (search.md appendix B).
 uint32_t BucketedPosition(uint32_t position);
-// Lowers `forward` and `backward` to the smallest distances within a field: right after left, left after right.
-// Both lists ascend.
-void SmallestGaps(std::span<const Place> left, std::span<const Place> right, uint32_t& forward, uint32_t& backward);
-
 inline constexpr uint32_t kFarCost = 3;
-inline constexpr uint32_t kGapNever = 1u << 20;
 
 }  // namespace gannet::search
