@@ -68,21 +68,25 @@ DocSet Graph::PhraseDocuments(const Phrase& phrase, const segment::FieldSet* fie
       }
     }
     if (!all) continue;
-    // Of frequent words it is listed where one follows the other.
+    // Of frequent words it is listed how far one stands behind the other.
     bool listed = !by_attribute;
-    for (size_t i = 1; i < phrase.words.size() && !by_attribute && !here.empty(); ++i) {
-      const WordNumber left = phrase.words[i - 1], right = phrase.words[i];
-      if (left == kNoWord || right == kNoWord ||
-          !view.text->ListsNeighbours(words_[left].ordinals[s], words_[right].ordinals[s])) {
-        listed = false;
-        continue;
+    for (size_t i = 0; i < phrase.words.size() && !by_attribute; ++i) {
+      for (size_t j = i + 1; j <= i + 2 && j < phrase.words.size() && !here.empty(); ++j) {
+        const WordNumber left = phrase.words[i], right = phrase.words[j];
+        if (left == kNoWord || right == kNoWord) continue;
+        if (!view.text->ListsNeighbours(words_[left].ordinals[s], words_[right].ordinals[s])) {
+          listed = false;
+          continue;
+        }
+        DocSetUnion close;
+        for (uint32_t distance = 1; distance <= j - i; ++distance) {
+          view.text->UnionNeighbours(words_[left].ordinals[s], words_[right].ordinals[s], distance, close);
+        }
+        here &= close.Finish();
       }
-      DocSetUnion neighbours;
-      view.text->UnionNeighbours(words_[left].ordinals[s], words_[right].ordinals[s], neighbours);
-      here &= neighbours.Finish();
     }
     if (here.empty()) continue;
-    if (listed && phrase.words.size() == 2) {
+    if (listed) {
       here.ToVector(kept);
       continue;
     }

@@ -15,9 +15,8 @@ constexpr size_t kDocumentsPerWord = 2;
 // With more rare words to a pair of steps, their documents are not told apart from others.
 constexpr size_t kRareAskedMax = 512;
 
-struct StepWords {
-  std::vector<Ordinal> frequent, rare;
-};
+// With more pairs of frequent words to a pair of steps, reading documents costs less than looking up the lists of each.
+constexpr size_t kPairsAskedMax = 4096;
 
 }  // namespace
 
@@ -58,45 +57,110 @@ std::optional<PathLists::Nearest> PathLists::SideBySide(const DocSet& within) {
     for (size_t s = 0; s < segments; ++s) ForEachRange(step, End::kFirst, s, [&](Ordinal begin, Ordinal end) { words += end - begin; });
   }
   if (words > within.size() / kDocumentsPerWord) return std::nullopt;
-  const auto words_of = [&](const Step& step, End end, size_t segment) {
-    const auto& neighbours = graph_.snapshot().segments[segment]->text->neighbours();
-    StepWords words;
-    ForEachRange(step, end, segment, [&](Ordinal begin, Ordinal end_word) {
-      for (Ordinal ordinal = begin; ordinal < end_word; ++ordinal) {
-        (neighbours.Frequent(ordinal) ? words.frequent : words.rare).push_back(ordinal);
-      }
-    });
-    return words;
-  };
   Nearest nearest{within, within};  // unsure: here all that are possible
   for (size_t i = 1; i < path_.size(); ++i) {
-    if (graph_.nodes()[path_[i - 1].node].term.last + 1 != graph_.nodes()[path_[i].node].term.first) continue;
-    std::vector<StepWords> left, right;  // by segment
-    size_t rare = 0;
-    for (size_t s = 0; s < segments; ++s) {
-      left.push_back(words_of(path_[i - 1], End::kLast, s));
-      right.push_back(words_of(path_[i], End::kFirst, s));
-      rare += left[s].rare.size() + right[s].rare.size();
-    }
+    const std::vector<PairWords> pair = WordsOfPair(i);
+    if (pair.empty()) continue;
     const DocSet sure = graph_.LiveUnion(&nearest.unsure, [&](size_t s, const segment::TextReader& text, DocSetUnion& out) {
-      for (const Ordinal a : left[s].frequent) {
-        for (const Ordinal b : right[s].frequent) text.UnionNeighbours(a, b, out);
+      for (const Ordinal left : pair[s].left) {
+        for (const Ordinal right : pair[s].right) text.UnionNeighbours(left, right, 1, out);
       }
     });
     nearest.sure &= sure;
-    // Pairs without a list have a rare word. Where very many stand for a step, nearly all documents have one of them.
-    if (rare > kRareAskedMax) continue;
-    DocSet unlisted = graph_.LiveUnion(&nearest.unsure, [&](size_t s, const segment::TextReader& text, DocSetUnion& out) {
-      for (const auto* words : {&left[s].rare, &right[s].rare}) {
-        for (const Ordinal word : *words) text.UnionPostings(word, nullptr, out);
-      }
-    });
-    unlisted |= sure;
-    nearest.unsure = std::move(unlisted);
+    auto unlisted = Unlisted(pair, nearest.unsure);
+    if (!unlisted) continue;
+    *unlisted |= sure;
+    nearest.unsure = std::move(*unlisted);
     if (nearest.unsure.empty()) break;
   }
   nearest.unsure -= nearest.sure;
   return nearest;
+}
+
+std::vector<PathLists::PairWords> PathLists::WordsOfPair(size_t i) {
+  const Step &left = path_[i - 1], &right = path_[i];
+  const Node &left_node = graph_.nodes()[left.node], &right_node = graph_.nodes()[right.node];
+  std::vector<PairWords> pairs;
+  if (left_node.term.last + 1 != right_node.term.first) return pairs;
+  for (size_t s = 0; s < graph_.snapshot().segments.size(); ++s) {
+    const auto& neighbours = graph_.snapshot().segments[s]->text->neighbours();
+    PairWords& words = pairs.emplace_back();
+    const auto gather = [&](const Step& step, End end, std::vector<Ordinal>& frequent) {
+      ForEachRange(step, end, s, [&](Ordinal begin, Ordinal end_word) {
+        for (Ordinal ordinal = begin; ordinal < end_word; ++ordinal) (neighbours.Frequent(ordinal) ? frequent : words.rare).push_back(ordinal);
+      });
+    };
+    gather(left, End::kLast, words.left);
+    gather(right, End::kFirst, words.right);
+    // As in PathSweep::DistanceCost.
+    if (left_node.term.phrase || right_node.term.phrase) continue;
+    if (!right_node.short_prefix || right.typos > 0) {
+      words.before = words.right;
+    } else if (right_node.verbatim != kNoWord) {
+      const Ordinal own = graph_.words()[right_node.verbatim].ordinals[s];
+      if (own != kNoOrdinal && neighbours.Frequent(own)) words.before = {own};
+    }
+  }
+  return pairs;
+}
+
+std::optional<DocSet> PathLists::Unlisted(const std::vector<PairWords>& words, const DocSet& within) {
+  // Where very many words stand for a step, nearly all documents have a rare one.
+  size_t rare = 0;
+  for (const PairWords& of_segment : words) rare += of_segment.rare.size();
+  if (rare > kRareAskedMax) return std::nullopt;
+  return graph_.LiveUnion(&within, [&](size_t s, const segment::TextReader& text, DocSetUnion& out) {
+    for (const Ordinal word : words[s].rare) text.UnionPostings(word, nullptr, out);
+  });
+}
+
+PathLists::Distances PathLists::ByDistance(const DocSet& within) {
+  Distances parts;
+  parts.known.push_back(within);
+  parts.unknown.emplace_back();
+  for (size_t i = 1; i < path_.size(); ++i) {
+    const std::vector<PairWords> pair = WordsOfPair(i);
+    if (pair.empty()) continue;
+    size_t asked = 0;
+    for (const PairWords& words : pair) asked += words.left.size() * (words.right.size() + words.before.size());
+    if (asked > kPairsAskedMax) {
+      for (size_t cost = 0; cost < parts.known.size(); ++cost) parts.unknown[cost] |= std::exchange(parts.known[cost], DocSet());
+      continue;
+    }
+    const auto unlisted = Unlisted(pair, within);
+    // Documents that the lists have at a cost: that far behind less one, or that far in front.
+    std::vector<DocSet> at(kFarCost);
+    for (uint32_t cost = 0; cost < kFarCost; ++cost) {
+      at[cost] = graph_.LiveUnion(&within, [&](size_t s, const segment::TextReader& text, DocSetUnion& out) {
+        for (const Ordinal left : pair[s].left) {
+          for (const Ordinal right : pair[s].right) text.UnionNeighbours(left, right, cost + 1, out);
+          if (cost == 0) continue;
+          for (const Ordinal right : pair[s].before) text.UnionNeighbours(right, left, cost, out);
+        }
+      });
+    }
+    Distances next;
+    next.known.resize(parts.known.size() + kFarCost);
+    next.unknown.resize(next.known.size());
+    const auto spread = [&](DocSet& part, size_t cost, std::vector<DocSet>& to) {
+      for (uint32_t own = 0; own <= kFarCost && !part.empty(); ++own) {
+        // A rare word may stand nearer than the frequent ones, but not nearer than side by side.
+        if (own == 1) {
+          next.unknown[cost] |= unlisted ? part & *unlisted : part;
+          unlisted ? part -= *unlisted : part = DocSet();
+        }
+        DocSet here = own == kFarCost ? std::move(part) : part & at[own];
+        if (own < kFarCost) part -= here;
+        to[cost + own] |= here;
+      }
+    };
+    for (size_t cost = 0; cost < parts.known.size(); ++cost) {
+      spread(parts.known[cost], cost, next.known);
+      spread(parts.unknown[cost], cost, next.unknown);
+    }
+    parts = std::move(next);
+  }
+  return parts;
 }
 
 template <typename OfStep>

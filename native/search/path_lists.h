@@ -31,6 +31,13 @@ class PathLists {
   };
   // nullopt: too many words stand for a step to ask the lists of each.
   std::optional<Nearest> SideBySide(const DocSet& within);
+  // Documents by what the distances between their words cost, ngrams apart.
+  struct Distances {
+    std::vector<DocSet> known;    // by cost
+    std::vector<DocSet> unknown;  // by what they cost at least
+  };
+  // All of `within`. REQUIRES: SideBySide was no nullopt for a set that holds it.
+  Distances ByDistance(const DocSet& within);
   // Those of `within` whose cost of attributeRank is exactly `cost`. For the first few costs: each asks the lists anew.
   DocSet AtAttribute(uint32_t cost, const DocSet& within, uint32_t max_weight);
   // All of `within` by that cost. max_weight: of the rule.
@@ -69,6 +76,17 @@ class PathLists {
   // Calls sink(Ordinal begin, Ordinal end) for the words that stand for a step in one segment.
   template <typename Sink>
   void ForEachRange(const Step& step, End end, size_t segment, Sink&& sink);
+
+  // The words of two steps that follow each other, in one segment. A pair of frequent words is listed.
+  struct PairWords {
+    std::vector<Ordinal> left, right;  // frequent ones
+    std::vector<Ordinal> before;       // those of `right` that count in front of the left ones as well
+    std::vector<Ordinal> rare;         // of either step
+  };
+  // Of step `i` and the one before it, by segment; empty when they are not next to each other in the query.
+  std::vector<PairWords> WordsOfPair(size_t i);
+  // Documents of `within` with a rare word of the pair, whose distance lists do not tell; nullopt: all may have one.
+  std::optional<DocSet> Unlisted(const std::vector<PairWords>& words, const DocSet& within);
 
   Graph& graph_;
   const Path& path_;

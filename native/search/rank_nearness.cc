@@ -3,6 +3,9 @@
 // Where words stand side by side is listed, of frequent ones; all else has to be read. But only the page is wanted, and
 // what the rules behind proximity say of documents is known from lists: documents are read in their order, and those
 // of the lowest cost are passed on part by part, until the page is full.
+#include <algorithm>
+#include <utility>
+
 #include "search/large_bucket.h"
 #include "search/path_lists.h"
 #include "search/rank.h"
@@ -28,7 +31,8 @@ bool Ranker::SplitByNearness(const Bucket& bucket, size_t rule, const Detail* de
   PathLists lists(*graph_, path);
   PathSweep sweep(*graph_, path, max_weight_);
   auto nearest = lists.SideBySide(bucket.documents);
-  if (!nearest) nearest = {DocSet(), bucket.documents};
+  const bool listed = nearest.has_value();
+  if (!listed) nearest = {DocSet(), bucket.documents};
   if (nearest->unsure.size() > size / 2 && EmitHeads(bucket, rule, detail)) return true;
 
   uint32_t least = 0;
@@ -62,15 +66,24 @@ bool Ranker::SplitByNearness(const Bucket& bucket, size_t rule, const Detail* de
   if (Full()) return true;
   DocSet rest = bucket.documents - nearest->sure;
   rest -= nearest->unsure;
-  uint32_t cost = least + 1;
-  if (!rest.empty() && cost <= max) {
-    const DocSet sure = std::move(waiting[cost]);
-    place(cost, sure, rest);
-    ++cost;
+  // What lists tell of the others, and what they cost at least where reading has to tell.
+  std::vector<DocSet> unread(waiting.size());
+  if (listed && !rest.empty()) {
+    PathLists::Distances distances = lists.ByDistance(rest);
+    for (uint32_t c = 0; c < distances.known.size(); ++c) {
+      waiting[std::min(least + c, max)] |= distances.known[c];
+      unread[std::min(least + std::max(c, 1u), max)] |= distances.unknown[c];
+    }
+  } else if (least < max) {
+    unread[least + 1] = std::move(rest);
   }
-  for (; cost <= max && !Full(); ++cost) {
-    if (waiting[cost].empty()) continue;
-    Descend(Bucket{std::move(waiting[cost]), bucket.paths}, rule + 1, AddCost(rule, cost, max, detail), dropping);
+  for (uint32_t cost = least + 1; cost <= max && !Full(); ++cost) {
+    const DocSet sure = std::move(waiting[cost]);
+    if (!unread[cost].empty()) {
+      place(cost, sure, unread[cost]);
+    } else if (!sure.empty()) {
+      Descend(Bucket{sure, bucket.paths}, rule + 1, AddCost(rule, cost, max, detail), dropping);
+    }
   }
   return true;
 }

@@ -16,7 +16,7 @@ namespace gannet::segment {
 namespace {
 
 constexpr char kMagic[8] = {'G', 'N', 'T', 'S', 'E', 'G', '0', '1'};
-constexpr uint32_t kVersion = 3;
+constexpr uint32_t kVersion = 4;
 constexpr size_t kHeaderBytes = 16;
 constexpr size_t kFooterBytes = 40;
 constexpr size_t kWriteBytes = 1 << 20;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <span>
 
 #include "base/bytes.h"
 #include "bitmap/docset.h"
@@ -21,8 +22,8 @@ constexpr uint64_t kDenseShare = 8;
 
 }  // namespace
 
-// What blocks have found, one behind the other: for each pair with documents, ascending, the varint distance of the pair,
-// the varint number of documents, their docids as varint gaps within the block.
+// What blocks have found, one behind the other: for each list with documents, ascending, the varint distance of its number
+// (pair * kNeighbourDistances + distance - 1), the varint number of documents, their docids as varint gaps within the block.
 class NeighbourWriter::Spool {
  public:
   ~Spool() {
@@ -90,7 +91,7 @@ class NeighbourWriter::Spool {
 };
 
 NeighbourWriter::NeighbourWriter(SegmentFileWriter& file, std::vector<Ordinal> words, uint32_t word_count)
-    : file_(file), words_(std::move(words)), ranks_(word_count), last_seen_(words_.size() * words_.size()),
+    : file_(file), words_(std::move(words)), ranks_(word_count), last_(words_.size() * words_.size()),
       counts_(words_.size() * words_.size() + 1), spool_(std::make_unique<Spool>()) {
   for (size_t i = 0; i < words_.size(); ++i) ranks_[words_[i]] = static_cast<uint16_t>(i + 1);
 }
@@ -101,37 +102,54 @@ void NeighbourWriter::BeginDocument(DocId docid) {
   if (any_ && docid / kBlockDocids != docid_ / kBlockDocids) EndBlock();
   any_ = true;
   docid_ = docid;
-  last_rank_ = 0;
+  before_ = {};
 }
 
-void NeighbourWriter::Found(size_t pair) {
-  if (last_seen_[pair] == docid_ + 1) return;
-  last_seen_[pair] = docid_ + 1;
-  pairs_.push_back(static_cast<uint32_t>(pair));
-  docids_.push_back(static_cast<uint16_t>(docid_));
+void NeighbourWriter::Found(uint32_t pair, uint32_t distance) {
+  const auto docid = static_cast<uint16_t>(docid_);
+  uint32_t& last = last_[pair];
+  if (last < pairs_.size() && pairs_[last].pair == pair && docids_[last] == docid) {
+    if (distance < pairs_[last].distance) pairs_[last].distance = distance & 3;
+    return;
+  }
+  last = static_cast<uint32_t>(pairs_.size());
+  pairs_.push_back({pair & ((1u << 30) - 1), distance & 3});
+  docids_.push_back(docid);
 }
 
 void NeighbourWriter::EndBlock() {
   if (pairs_.empty()) return;
   // Sorted by pair, docids in order within each.
+  struct Document {
+    uint16_t docid, distance;
+  };
   std::fill(counts_.begin(), counts_.end(), 0);
-  for (const uint32_t pair : pairs_) ++counts_[pair + 1];
+  for (const Pair& found : pairs_) ++counts_[found.pair + 1];
   for (size_t i = 1; i < counts_.size(); ++i) counts_[i] += counts_[i - 1];
-  std::vector<uint16_t> sorted(docids_.size());
-  for (size_t i = 0; i < pairs_.size(); ++i) sorted[counts_[pairs_[i]]++] = docids_[i];
-  // counts_[pair] is now where its docids end.
+  std::vector<Document> sorted(docids_.size());
+  for (size_t i = 0; i < pairs_.size(); ++i) sorted[counts_[pairs_[i].pair]++] = {docids_[i], static_cast<uint16_t>(pairs_[i].distance)};
+  // counts_[pair] is now where its documents end.
   spool_->BeginBlock(docid_ / kBlockDocids);
   std::string& out = spool_->buffer();
+  uint64_t last = 0;
   uint32_t begin = 0;
-  for (size_t pair = 0, last = 0; pair + 1 < counts_.size(); ++pair) {
-    const uint32_t end = counts_[pair];
-    if (end == begin) continue;
-    PutVarint(out, pair - last);
-    last = pair;
-    PutVarint(out, end - begin);
-    for (uint32_t next = 0; begin < end; ++begin) {
-      PutVarint(out, sorted[begin] - next);
-      next = sorted[begin] + uint32_t{1};
+  for (size_t pair = 0; pair + 1 < counts_.size(); ++pair) {
+    const std::span documents = std::span(sorted).subspan(begin, counts_[pair] - begin);
+    begin = counts_[pair];
+    for (uint32_t distance = 1; distance <= kNeighbourDistances && !documents.empty(); ++distance) {
+      const auto here = [&](const Document& document) { return document.distance == distance; };
+      const auto count = std::count_if(documents.begin(), documents.end(), here);
+      if (count == 0) continue;
+      const uint64_t number = pair * kNeighbourDistances + distance - 1;
+      PutVarint(out, number - last);
+      last = number;
+      PutVarint(out, static_cast<uint64_t>(count));
+      uint32_t next = 0;
+      for (const Document& document : documents) {
+        if (!here(document)) continue;
+        PutVarint(out, document.docid - next);
+        next = document.docid + uint32_t{1};
+      }
     }
   }
   spool_->EndBlock(file_.folder());
@@ -143,18 +161,19 @@ Status NeighbourWriter::Finish() {
   EndBlock();
   if (words_.empty()) return Status::Ok();
   GANNET_ASSIGN_OR_RETURN(const std::string_view bytes, spool_->Bytes(file_.folder()));
-  // The blocks are walked side by side, pair by pair.
+  // The blocks are walked side by side, list by list.
   struct Walk {
     uint32_t block;
     ByteReader reader;
-    uint64_t pair;  // next one
+    uint64_t number;  // of the next list
     bool done;
   };
   std::vector<Walk> walks;
   for (const Spool::Block& block : spool_->blocks()) {
     walks.push_back({block.block, ByteReader(bytes.substr(block.begin, block.end - block.begin)), 0, false});
-    walks.back().pair = walks.back().reader.Varint();
+    walks.back().number = walks.back().reader.Varint();
   }
+  const uint64_t lists_per_word = words_.size() * kNeighbourDistances;
   std::string directory;
   PutVarint(directory, words_.size());
   Ordinal last_word = 0;
@@ -169,14 +188,14 @@ Status NeighbourWriter::Finish() {
     row.clear();
     uint64_t entries = 0, last = 0;
     while (true) {
-      uint64_t pair = ~uint64_t{0};
+      uint64_t number = ~uint64_t{0};
       for (const Walk& walk : walks) {
-        if (!walk.done) pair = std::min(pair, walk.pair);
+        if (!walk.done) number = std::min(number, walk.number);
       }
-      if (pair >= (left + 1) * words_.size()) break;
+      if (number >= (left + 1) * lists_per_word) break;
       docids.clear();
       for (Walk& walk : walks) {
-        if (walk.done || walk.pair != pair) continue;
+        if (walk.done || walk.number != number) continue;
         const uint64_t count = walk.reader.Varint();
         uint32_t next = walk.block * kBlockDocids;
         for (uint64_t i = 0; i < count; ++i) {
@@ -184,7 +203,7 @@ Status NeighbourWriter::Finish() {
           next = docids.back() + 1;
         }
         walk.done = walk.reader.done();
-        if (!walk.done) walk.pair += walk.reader.Varint();
+        if (!walk.done) walk.number += walk.reader.Varint();
       }
       list.clear();
       if (docids.size() > (docids.back() - docids.front()) / kDenseShare + 1) {
@@ -201,10 +220,10 @@ Status NeighbourWriter::Finish() {
         }
       }
       file_.Append(list);
-      const uint64_t right = pair - left * words_.size();
-      PutVarint(row, right - last);
+      const uint64_t in_row = number - left * lists_per_word;
+      PutVarint(row, in_row - last);
       PutVarint(row, list.size());
-      last = right;
+      last = in_row;
       ++entries;
     }
     PutVarint(directory, entries);
@@ -229,16 +248,21 @@ Result<NeighbourReader> NeighbourReader::Open(const SegmentFile& file) {
   }
   uint64_t begin = 0;
   for (uint64_t left = 0; left < words && bytes.ok(); ++left) {
-    const uint64_t count = bytes.Varint(), row_begin = begin;
+    const uint64_t count = bytes.Varint();
     const char* const row = bytes.at();
-    uint64_t right = 0;
+    const size_t first_skip = reader.skips_.size();
+    uint64_t number = 0;
     for (uint64_t i = 0; i < count && bytes.ok(); ++i) {
-      right += bytes.Varint();
-      if (right >= words) return damaged;
+      if (i % kEntriesPerSkip == 0) {
+        reader.skips_.push_back({static_cast<uint32_t>(number), static_cast<uint32_t>(bytes.at() - row), begin});
+      }
+      number += bytes.Varint();
+      if (number >= words * kNeighbourDistances) return damaged;
       begin += bytes.Varint();
     }
-    reader.rows_.push_back({std::string_view(row, static_cast<size_t>(bytes.at() - row)), row_begin});
+    reader.rows_.push_back({std::string_view(row, static_cast<size_t>(bytes.at() - row)), first_skip});
   }
+  reader.skips_.shrink_to_fit();
   if (!bytes.ok() || !bytes.done() || begin != file.SectionSize(kNeighbourData)) return damaged;
   return reader;
 }
@@ -248,17 +272,23 @@ int64_t NeighbourReader::Place(Ordinal ordinal) const {
   return found != words_.end() && *found == ordinal ? found - words_.begin() : -1;
 }
 
-void NeighbourReader::Union(const SegmentFile& file, Ordinal left, Ordinal right, DocSetUnion& out) const {
-  const Row& row = rows_[static_cast<size_t>(Place(left))];
-  const auto wanted = static_cast<uint64_t>(Place(right));
-  uint64_t begin = row.begin, size = 0, place = 0;
+void NeighbourReader::Union(const SegmentFile& file, Ordinal left, Ordinal right, uint32_t distance, DocSetUnion& out) const {
+  const auto at = static_cast<size_t>(Place(left));
+  const Row& row = rows_[at];
+  if (row.entries.empty()) return;
+  const auto wanted = static_cast<uint64_t>(Place(right)) * kNeighbourDistances + distance - 1;
+  const auto skips_begin = skips_.begin() + static_cast<ptrdiff_t>(row.first_skip);
+  const auto skips_end = at + 1 < rows_.size() ? skips_.begin() + static_cast<ptrdiff_t>(rows_[at + 1].first_skip) : skips_.end();
+  // The first one is before all lists, number 0 included.
+  const auto skip = std::lower_bound(skips_begin + 1, skips_end, wanted, [](const Skip& s, uint64_t n) { return s.number < n; }) - 1;
+  uint64_t begin = skip->begin, size = 0, number = skip->number;
   bool found = false;
-  for (ByteReader entries(row.entries); !found && !entries.done();) {
+  for (ByteReader entries(row.entries.substr(skip->offset)); !found && !entries.done();) {
     begin += size;
-    place += entries.Varint();
+    number += entries.Varint();
     size = entries.Varint();
-    if (place > wanted) return;
-    found = place == wanted;
+    if (number > wanted) return;
+    found = number == wanted;
   }
   if (!found) return;
   ByteReader bytes(file.Read(kNeighbourData, begin, size));

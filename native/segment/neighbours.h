@@ -1,18 +1,23 @@
-// Neighbours: for pairs of frequent words, the documents in which one stands right behind the other.
+// Neighbours: for pairs of frequent words, the documents in which one stands close behind the other.
 //
 // Nearness of words is read from the forward index, document by document; for two words that half of all documents hold
 // that is slow, and they are what people type most. So for the few hundred most frequent words of a segment every
-// pair that occurs is listed. The list of a pair is whole: of two frequent words without one, none is a neighbour.
+// pair that occurs within kNeighbourDistances positions is listed, by the smallest distance that a document has. The lists
+// of a pair are whole: of two frequent words, a document that is in none of them has no neighbours.
 //
-// Section kNeighbourWords:  varint number of words; ordinals as varint distances; for each word the varint number of words
-//                           that follow it, then of each the varint distance of its place, the varint length of its list
+// Section kNeighbourWords:  varint number of words; ordinals as varint distances; for each word the varint number of lists
+//                           of words behind it, then of each the varint distance of its number, the varint length of the
+//                           list. The number: place of the word behind * kNeighbourDistances + distance - 1
 // Section kNeighbourData:   the lists, in that order: varint documents * 2 + form; form 0: docids as varint gaps (less 1,
 //                           the first as it is); form 1: portable roaring bytes
 //
 // Threads: a reader is immutable and shared; a writer has one owner.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <span>
@@ -28,13 +33,23 @@
 namespace gannet::segment {
 
 // A word is frequent when this many of the segment's documents hold it, fields counted apart.
-constexpr uint64_t FrequentMin(uint64_t documents) { return documents / 50 < 64 ? 64 : documents / 50; }
+// GANNET_FREQUENT_MIN: the least number, so that tests have lists of few documents.
+inline uint64_t FrequentMin(uint64_t documents) {
+  static const uint64_t least = [] {
+    const char* named = std::getenv("GANNET_FREQUENT_MIN");
+    const uint64_t number = named == nullptr ? 0 : std::strtoull(named, nullptr, 10);
+    return number > 0 ? number : uint64_t{64};
+  }();
+  return std::max(least, documents / 40);
+}
 inline constexpr size_t kFrequentWordsMax = 1024;
+// Positions up to which words are neighbours: what is farther apart costs proximity the same.
+inline constexpr uint32_t kNeighbourDistances = 3;
 
 // Documents are given by ascending docid; their words field by field, by ascending position.
 //
-// Memory: 8 bytes per pair of words (at most 8 MB), 10 bytes per pair found among 65536 docids. Lists of finished docids
-// lie in a temporary file without a name.
+// Memory: 8 bytes per pair of words (at most 8 MB), 10 bytes per pair that is found in one of 65536 docids. Lists of finished
+// docids lie in a temporary file without a name.
 class NeighbourWriter {
  public:
   // words: ordinals of the frequent words, ascending, at most kFrequentWordsMax; word_count: of the dictionary.
@@ -42,32 +57,41 @@ class NeighbourWriter {
   ~NeighbourWriter();
 
   void BeginDocument(DocId docid);
-  void BeginField() { last_rank_ = 0; }
+  void BeginField() { before_ = {}; }
   void Add(uint32_t position, Ordinal ordinal) {
     const uint32_t rank = ranks_[ordinal];
-    if (rank != 0 && last_rank_ != 0 && position == last_position_ + 1) Found((last_rank_ - 1) * words_.size() + rank - 1);
-    last_rank_ = rank;
-    last_position_ = position;
+    if (rank == 0) return;
+    for (const auto& [left, at] : before_) {
+      const uint32_t between = position - at - 1;
+      if (left != 0 && between < kNeighbourDistances) Found(static_cast<uint32_t>((left - 1) * words_.size() + rank - 1), between + 1);
+    }
+    for (size_t i = kNeighbourDistances - 1; i > 0; --i) before_[i] = before_[i - 1];
+    before_[0] = {rank, position};
   }
   // Writes both sections. Io, Full: the temporary file could not be written.
   Status Finish();
 
  private:
   class Spool;
-  void Found(size_t pair);
+  void Found(uint32_t pair, uint32_t distance);
   void EndBlock();
 
   SegmentFileWriter& file_;
   std::vector<Ordinal> words_;
-  std::vector<uint16_t> ranks_;      // by ordinal: place in words_ plus 1, 0 for the others
-  uint32_t last_rank_ = 0, last_position_ = 0;
+  std::vector<uint16_t> ranks_;  // by ordinal: place in words_ plus 1, 0 for the others
+  struct Before {
+    uint32_t rank = 0, position = 0;
+  };
+  std::array<Before, kNeighbourDistances> before_;  // the last frequent words of the field, the nearest first
   DocId docid_ = 0;
-  bool any_ = false;                 // whether a document was begun
-  std::vector<uint32_t> last_seen_;  // by pair: docid + 1 that had it last
+  bool any_ = false;  // whether a document was begun
   // Of the block of 65536 docids at hand.
-  std::vector<uint32_t> pairs_;
-  std::vector<uint16_t> docids_;
-  std::vector<uint32_t> counts_;
+  struct Pair {
+    uint32_t pair : 30, distance : 2;
+  };
+  std::vector<Pair> pairs_;
+  std::vector<uint16_t> docids_;        // of pairs_
+  std::vector<uint32_t> last_, counts_;  // by pair: where it was found last in pairs_, if there; how often
   std::unique_ptr<Spool> spool_;
 };
 
@@ -80,19 +104,28 @@ class NeighbourReader {
   // Whether the pairs of this word and other frequent ones are listed.
   bool Frequent(Ordinal ordinal) const { return Place(ordinal) >= 0; }
   const std::vector<Ordinal>& words() const { return words_; }
-  // Adds the documents in which `right` follows `left`. REQUIRES: both are frequent.
-  void Union(const SegmentFile& file, Ordinal left, Ordinal right, DocSetUnion& out) const;
+  // Adds the documents in which `right` stands that far behind `left` and nowhere nearer. distance: 1 to
+  // kNeighbourDistances. REQUIRES: both are frequent.
+  void Union(const SegmentFile& file, Ordinal left, Ordinal right, uint32_t distance, DocSetUnion& out) const;
 
  private:
-  // The words that follow one word, as kNeighbourWords has them.
+  static constexpr uint64_t kEntriesPerSkip = 16;
+  // Where reading of a row may begin.
+  struct Skip {
+    uint32_t number;  // of the list before
+    uint32_t offset;  // in the bytes of the row
+    uint64_t begin;   // of the next list, in kNeighbourData
+  };
+  // The lists of one word, as kNeighbourWords has them.
   struct Row {
     std::string_view entries;
-    uint64_t begin;  // of its first list, in kNeighbourData
+    size_t first_skip;
   };
   int64_t Place(Ordinal ordinal) const;
 
   std::vector<Ordinal> words_;
-  std::vector<Row> rows_;  // by left word
+  std::vector<Row> rows_;     // by left word
+  std::vector<Skip> skips_;  // each row has one before its first entry
 };
 
 }  // namespace gannet::segment

@@ -169,10 +169,12 @@ class TextReader {
   uint32_t ordinal_width() const { return ordinal_width_; }
   const std::shared_ptr<SegmentFile>& file() const { return file_; }
   const LengthsReader& lengths() const { return lengths_; }
-  // Whether the documents in which `right` follows `left` are listed.
+  // Whether the documents in which `right` stands close behind `left` are listed.
   bool ListsNeighbours(Ordinal left, Ordinal right) const { return neighbours_.Frequent(left) && neighbours_.Frequent(right); }
-  // Adds them. REQUIRES: they are.
-  void UnionNeighbours(Ordinal left, Ordinal right, DocSetUnion& out) const { neighbours_.Union(*file_, left, right, out); }
+  // Adds those in which the nearest one stands `distance` behind. REQUIRES: they are.
+  void UnionNeighbours(Ordinal left, Ordinal right, uint32_t distance, DocSetUnion& out) const {
+    neighbours_.Union(*file_, left, right, distance, out);
+  }
   const NeighbourReader& neighbours() const { return neighbours_; }
 
   // Has the postings of the words [begin, end) read that were not yet, and does not wait for them.

@@ -240,15 +240,16 @@ Status CheckNeighbours(std::string_view directory, std::string_view data, uint32
   std::vector<DocId> docids;
   for (uint64_t left = 0; left < count && reader.ok(); ++left) {
     const uint64_t entries = reader.Varint();
-    uint64_t right = 0;
+    uint64_t number = 0;
     for (uint64_t i = 0; i < entries && reader.ok(); ++i) {
       const uint64_t step = reader.Varint();
-      right += step;
+      number += step;
       const std::string_view list = lists.Bytes(reader.Varint());
-      if ((i > 0 && step == 0) || right >= count || !lists.ok()) return Wrong("pairs out of order or cut off");
+      if ((i > 0 && step == 0) || number >= count * kNeighbourDistances || !lists.ok()) return Wrong("pairs out of order or cut off");
       GANNET_RETURN_IF_ERROR(ReadNeighbours(list, docids));
       if (!DocSet::FromSorted(docids).IsSubsetOf(documents)) return Wrong("a document that is not in the segment");
-      for (const DocId docid : docids) sums.neighbours += HashOf(uint64_t{frequent[left]} << 32 | frequent[right], docid);
+      const uint64_t pair = uint64_t{frequent[left]} << 32 | frequent[number / kNeighbourDistances];
+      for (const DocId docid : docids) sums.neighbours += HashOf(pair * kNeighbourDistances + number % kNeighbourDistances, docid);
     }
   }
   return reader.ok() && reader.done() && lists.done() ? Status::Ok() : Wrong("the pairs do not fill their sections");
@@ -275,18 +276,24 @@ class ForwardCheck {
         record,
         [&](FieldId field, uint32_t words) {
           ++stamp_;
+          frequent_before_.clear();
           if (words <= kListedLengthMax) sums_.lengths += HashOf(uint64_t{field} * kLengthsPerField + words, docid);
         },
         [&](FieldId field, uint32_t position, const PackedOrdinals& run) {
-          Ordinal before = 0;
           for (uint32_t i = 0; i < run.count; ++i) {
             const Ordinal word = run.at(i);
             if (word >= words_) {
               known = false;
               return;
             }
-            if (i > 0 && frequent_[before] && frequent_[word]) pairs_.push_back(uint64_t{before} << 32 | word);
-            before = word;
+            if (frequent_[word]) {
+              for (auto before = frequent_before_.rbegin(); before != frequent_before_.rend(); ++before) {
+                const uint32_t distance = position + i - before->second;
+                if (distance > kNeighbourDistances) break;
+                pairs_.emplace_back(uint64_t{before->first} << 32 | word, distance - 1);
+              }
+              frequent_before_.emplace_back(word, position + i);
+            }
             if (position + i < kHeadPositions) heads_.emplace_back(word, position + i);
             if (seen_[word] == stamp_) continue;
             seen_[word] = stamp_;
@@ -298,8 +305,10 @@ class ForwardCheck {
     heads_.erase(std::unique(heads_.begin(), heads_.end()), heads_.end());
     for (const auto& [word, position] : heads_) sums_.heads += HashOf(word, kHeadLists + position, docid);
     std::sort(pairs_.begin(), pairs_.end());
-    pairs_.erase(std::unique(pairs_.begin(), pairs_.end()), pairs_.end());
-    for (const uint64_t pair : pairs_) sums_.neighbours += HashOf(pair, docid);
+    // The smallest distance of each pair comes first.
+    const auto same_pair = [](const auto& a, const auto& b) { return a.first == b.first; };
+    pairs_.erase(std::unique(pairs_.begin(), pairs_.end(), same_pair), pairs_.end());
+    for (const auto& [pair, between] : pairs_) sums_.neighbours += HashOf(pair * kNeighbourDistances + between, docid);
     tokens_ += document.words.count;
     return Status::Ok();
   }
@@ -333,7 +342,8 @@ class ForwardCheck {
   uint64_t stamp_ = 0, tokens_ = 0;
   std::vector<bool> frequent_;   // by word: whether its neighbours are listed
   std::vector<std::pair<Ordinal, uint32_t>> heads_;
-  std::vector<uint64_t> pairs_;
+  std::vector<std::pair<uint64_t, uint32_t>> pairs_;             // words, positions between them
+  std::vector<std::pair<Ordinal, uint32_t>> frequent_before_;  // of the field: word, position
   Sums sums_;
 };
 

@@ -327,7 +327,7 @@ inline std::map<std::string, std::vector<std::string>> SpellingsIn(const index::
 
 // The lists of a segment that say again what its forward index says.
 inline void ExpectLists(const segment::TextReader& text, const std::map<std::pair<FieldId, uint32_t>, std::set<DocId>>& lengths,
-                        const std::map<std::pair<Ordinal, Ordinal>, std::set<DocId>>& neighbours) {
+                        const std::map<std::pair<Ordinal, Ordinal>, std::map<DocId, uint32_t>>& neighbours) {
   const auto docids = [](auto&& add) {
     DocSetUnion join;
     add(join);
@@ -354,8 +354,13 @@ inline void ExpectLists(const segment::TextReader& text, const std::map<std::pai
   for (const Ordinal left : frequent) {
     for (const Ordinal right : frequent) {
       const auto expected = neighbours.find({left, right});
-      EXPECT_EQ(docids([&](DocSetUnion& out) { text.UnionNeighbours(left, right, out); }),
-                expected == neighbours.end() ? std::set<DocId>() : expected->second);
+      std::map<DocId, uint32_t> distances;
+      for (uint32_t distance = 1; distance <= segment::kNeighbourDistances; ++distance) {
+        for (const DocId docid : docids([&](DocSetUnion& out) { text.UnionNeighbours(left, right, distance, out); })) {
+          EXPECT_TRUE(distances.emplace(docid, distance).second) << "a pair of words is listed twice for a document";
+        }
+      }
+      EXPECT_EQ(distances, expected == neighbours.end() ? decltype(distances)() : expected->second);
     }
   }
 }
@@ -375,21 +380,26 @@ inline Content Observe(const index::Snapshot& snapshot) {
     const auto& terms = segment->text->terms();
     EXPECT_TRUE(terms.Verify().ok());
     std::map<std::pair<FieldId, uint32_t>, std::set<DocId>> lengths;
-    std::map<std::pair<Ordinal, Ordinal>, std::set<DocId>> neighbours;
+    std::map<std::pair<Ordinal, Ordinal>, std::map<DocId, uint32_t>> neighbours;  // the smallest distance
     for (uint32_t place = 0; place < docids.size(); ++place) {
       const DocId docid = docids[place];
       EXPECT_EQ(segment->text->Find(docid), place);
-      std::pair<uint32_t, Ordinal> last;  // position, word
+      std::vector<std::pair<uint32_t, Ordinal>> before;  // of the field: position, word
       segment->text->ForEachRun(
           segment->text->ForwardRecord(place),
           [&](FieldId id, uint32_t words) {
             lengths[{id, words}].insert(docid);
-            last = {~uint32_t{0}, 0};
+            before.clear();
           },
           [&](FieldId, uint32_t position, const segment::PackedOrdinals& run) {
             for (uint32_t i = 0; i < run.count; ++i) {
-              if (last.first + 1 == position + i && position + i > 0) neighbours[{last.second, run.at(i)}].insert(docid);
-              last = {position + i, run.at(i)};
+              for (const auto& [at, left] : before) {
+                const uint32_t distance = position + i - at;
+                if (distance > segment::kNeighbourDistances) continue;
+                uint32_t& least = neighbours[{left, run.at(i)}].try_emplace(docid, distance).first->second;
+                least = std::min(least, distance);
+              }
+              before.emplace_back(position + i, run.at(i));
             }
           });
       if (!segment->live.Contains(docid)) continue;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <random>
@@ -13,18 +14,23 @@
 namespace gannet::segment {
 namespace {
 
-std::set<DocId> DocidsOf(const NeighbourReader& reader, const SegmentFile& file, Ordinal left, Ordinal right) {
-  DocSetUnion join;
-  reader.Union(file, left, right, join);
-  std::vector<uint32_t> docids;
-  join.Finish().ToVector(docids);
-  return {docids.begin(), docids.end()};
+// By docid the smallest distance.
+using Distances = std::map<DocId, uint32_t>;
+
+Distances DistancesOf(const NeighbourReader& reader, const SegmentFile& file, Ordinal left, Ordinal right) {
+  Distances distances;
+  for (uint32_t distance = 1; distance <= kNeighbourDistances; ++distance) {
+    DocSetUnion join;
+    reader.Union(file, left, right, distance, join);
+    join.Finish().ForEach([&](DocId docid) { EXPECT_TRUE(distances.emplace(docid, distance).second) << "listed twice"; });
+  }
+  return distances;
 }
 
 // Random documents over a few words, at docids with gaps; every pair against a plain map.
 void Compare(uint32_t documents, uint32_t gap_max, uint32_t words, uint32_t length_max, std::mt19937_64& random) {
   const std::string path = std::filesystem::temp_directory_path() / ("neighbours-" + std::to_string(TestSeed()));
-  std::map<std::pair<Ordinal, Ordinal>, std::set<DocId>> expected;
+  std::map<std::pair<Ordinal, Ordinal>, Distances> expected;
   std::set<Ordinal> chosen;
   for (Ordinal word = 0; word < words; ++word) {
     if (random() % 3 != 0) chosen.insert(word);
@@ -39,18 +45,18 @@ void Compare(uint32_t documents, uint32_t gap_max, uint32_t words, uint32_t leng
       writer.BeginDocument(docid);
       for (int field = 0; field < 2; ++field) {
         writer.BeginField();
-        int64_t last = -1;
-        Ordinal before = 0;
+        std::vector<std::pair<uint32_t, Ordinal>> before;  // position, word
         uint32_t position = static_cast<uint32_t>(random() % 2);
         for (uint64_t n = random() % (length_max + 1); n > 0; --n) {
           const auto word = static_cast<Ordinal>(random() % words);
           writer.Add(position, word);
-          if (last + 1 == position && last >= 0 && chosen.contains(before) && chosen.contains(word)) {
-            expected[{before, word}].insert(docid);
+          for (const auto& [at, left] : before) {
+            if (position - at > kNeighbourDistances || !chosen.contains(left) || !chosen.contains(word)) continue;
+            uint32_t& least = expected[{left, word}].try_emplace(docid, position - at).first->second;
+            least = std::min(least, position - at);
           }
-          last = position;
-          before = word;
-          position += random() % 5 == 0 ? 8 : 1;
+          before.emplace_back(position, word);
+          position += random() % 5 == 0 ? 1 + random() % 8 : 1;
         }
       }
     }
@@ -65,7 +71,7 @@ void Compare(uint32_t documents, uint32_t gap_max, uint32_t words, uint32_t leng
   for (const Ordinal left : chosen) {
     for (const Ordinal right : chosen) {
       const auto found = expected.find({left, right});
-      EXPECT_EQ(DocidsOf(*reader, **file, left, right), found == expected.end() ? std::set<DocId>() : found->second);
+      EXPECT_EQ(DistancesOf(*reader, **file, left, right), found == expected.end() ? Distances() : found->second);
     }
   }
   EXPECT_TRUE((*file)->Health().ok());
