@@ -40,7 +40,7 @@ inline uint64_t FrequentMin(uint64_t documents) {
     const uint64_t number = named == nullptr ? 0 : std::strtoull(named, nullptr, 10);
     return number > 0 ? number : uint64_t{64};
   }();
-  return std::max(least, documents / 40);
+  return std::max(least, documents / 50);
 }
 inline constexpr size_t kFrequentWordsMax = 1024;
 // Positions up to which words are neighbours: what is farther apart costs proximity the same.
