@@ -67,17 +67,25 @@ void WordMasks::ReadRuns() {
   const auto start = [&](uint32_t word, size_t kind) { starts_[word / kBits * kStarts + kind] |= uint64_t{1} << word % kBits; };
   FieldId field = 0;
   uint32_t field_begin = 0;
-  for (ByteReader head(document_.head); !head.done() && head.ok() && field_begin < count;) {
+  ByteReader head(document_.head);
+  bool sound = true;
+  while (!head.done() && sound) {
     field = static_cast<FieldId>(field + head.Varint());
-    const auto field_end = static_cast<uint32_t>(std::min<uint64_t>(field_begin + head.Varint(), count));
+    const uint64_t words = head.Varint();
     ByteReader breaks(head.LengthPrefixed());
+    sound = head.ok() && words <= count - field_begin;
+    if (!sound) break;
+    const auto field_end = field_begin + static_cast<uint32_t>(words);
     uint64_t left_out = 0;  // positions before the run
     for (uint32_t begin = field_begin, position = 0; begin < field_end;) {
       uint32_t end = field_end;
       uint64_t gap = 0;
       if (!breaks.done()) {
-        end = static_cast<uint32_t>(std::min<uint64_t>(begin + breaks.Varint(), field_end));
+        const uint64_t run = breaks.Varint();
         gap = breaks.Varint();
+        sound = breaks.ok() && run < field_end - begin;
+        if (!sound) break;
+        end = begin + static_cast<uint32_t>(run);
       }
       if (begin < end) {
         start(begin, 0);
@@ -91,6 +99,9 @@ void WordMasks::ReadRuns() {
     }
     field_begin = field_end;
   }
+  if (sound && field_begin == count) return;
+  text_.file()->MarkCorrupt();
+  runs_.clear();
 }
 
 std::span<const WordMasks::Run> WordMasks::runs() {

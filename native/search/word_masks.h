@@ -38,7 +38,8 @@ class WordMasks {
   // Call once, when everything was added.
   void Seal();
 
-  // What is asked below is asked of the record read last. False: it is damaged.
+  // What is asked below is asked of the record read last. False: it is damaged, and holds no words. Damage of what tells
+  // where the words stand is found later: then there are no runs. Either way the file is marked.
   bool Read(std::string_view record);
   // Smallest distance from a word of `left` to one of `right` behind it, in one field: 1 to kDistanceMax, else kFar.
   uint32_t Distance(Role left, Role right);
