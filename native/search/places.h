@@ -35,7 +35,7 @@ class OrdinalSet {
   void Seal();
 
   // Bit i is set when ordinal i of the packed ones is in the set; `ordinals` gets them all.
-  // count: at most kBlock. Bytes up to 16 behind the packed ones are read, and ignored.
+  // count: at most kBlock. Bytes up to 25 behind the packed ones are read, and ignored.
   uint64_t Match(const char* data, uint64_t bit, uint32_t count, uint32_t width, Ordinal* ordinals) const {
     return match_(*this, data, bit, count, width, ordinals);
   }
@@ -62,7 +62,7 @@ struct RoleRange {
 inline constexpr size_t kRoleRangesMax = 6;
 
 // For words of a record, bit i % 64 of masks[role * stride + i / 64]: whether word i has the role of one of the ranges.
-// Other bits of these roles are cleared, other roles are left alone. Bytes up to 16 behind the words are read, and ignored.
+// Other bits of these roles are cleared, other roles are left alone. Bytes up to 25 behind the words are read, and ignored.
 // REQUIRES: at most kRoleRangesMax ranges; words.bit is 0.
 void MatchRoles(std::span<const RoleRange> ranges, const segment::PackedOrdinals& words, uint64_t* masks, size_t stride);
 

@@ -6,23 +6,11 @@
 #include <set>
 #include <string>
 
-#include "base/bytes.h"
+#include "search/packed.h"
 #include "test_seed.h"
 
 namespace gannet::search {
 namespace {
-
-// `ordinals` as a forward record packs them, nothing behind the last byte.
-std::string Pack(const std::vector<Ordinal>& ordinals, uint32_t width) {
-  std::string bytes((ordinals.size() * width + 7) / 8, '\0');
-  for (size_t i = 0; i < ordinals.size(); ++i) {
-    for (uint32_t bit = 0; bit < width; ++bit) {
-      const size_t at = i * width + bit;
-      bytes[at / 8] = static_cast<char>(bytes[at / 8] | (ordinals[i] >> bit & 1) << at % 8);
-    }
-  }
-  return bytes;
-}
 
 TEST(OrdinalSet, FindsTheSameAsOneTestPerWord) {
   std::mt19937_64 random(TestSeed());
@@ -54,6 +42,43 @@ TEST(OrdinalSet, FindsTheSameAsOneTestPerWord) {
         ASSERT_EQ((found >> i & 1) != 0, in) << "round " << round << ", word " << at + i << " of width " << width;
         if (in) ASSERT_EQ(read[i], ordinals[at + i]);
       }
+    }
+  }
+}
+
+TEST(MatchRoles, FindsTheSameAsOneTestPerWordAtEveryWidth) {
+  std::mt19937_64 random(TestSeed());
+  GuardedBytes memory;
+  constexpr size_t kRoles = 8, kStride = 6;
+  for (uint32_t width = 1; width <= 32; ++width) {
+    for (int round = 0; round < 60; ++round) {
+      const uint64_t dictionary = uint64_t{1} << width;  // ordinals below it
+      std::vector<Ordinal> ordinals(random() % 5 == 0 ? random() % 3 : random() % 301);
+      const uint64_t common = 1 + random() % std::min<uint64_t>(dictionary, 1000);
+      for (Ordinal& ordinal : ordinals) {
+        // The greatest ones have all bits set.
+        const uint64_t drawn = random() % (random() % 2 == 0 ? dictionary : common);
+        ordinal = static_cast<Ordinal>(random() % 2 == 0 ? drawn : dictionary - 1 - drawn);
+      }
+      std::vector<RoleRange> ranges(random() % (kRoleRangesMax + 1));
+      for (RoleRange& range : ranges) {
+        const uint64_t begin = ordinals.empty() || random() % 4 == 0 ? random() % dictionary : ordinals[random() % ordinals.size()];
+        const uint64_t greatest = std::min<uint64_t>(dictionary, ~Ordinal{0});
+        const uint64_t end = random() % 8 == 0 ? greatest : std::min(greatest, begin + random() % 3 * (1 + random() % 50));
+        range = {static_cast<Ordinal>(begin), static_cast<Ordinal>(end), static_cast<Role>(random() % kRoles)};
+      }
+      const std::string_view packed = memory.Put(Pack(ordinals, width), static_cast<char>(random()));
+      std::vector<uint64_t> masks(kRoles * kStride);
+      for (uint64_t& mask : masks) mask = random();
+      std::vector<uint64_t> expected = masks;
+      for (const RoleRange& range : ranges) std::fill_n(expected.begin() + range.role * kStride, (ordinals.size() + 63) / 64, 0);
+      for (const RoleRange& range : ranges) {
+        for (size_t i = 0; i < ordinals.size(); ++i) {
+          if (ordinals[i] >= range.begin && ordinals[i] < range.end) expected[range.role * kStride + i / 64] |= uint64_t{1} << i % 64;
+        }
+      }
+      MatchRoles(ranges, {packed.data(), 0, static_cast<uint32_t>(ordinals.size()), width}, masks.data(), kStride);
+      ASSERT_EQ(masks, expected) << "width " << width << ", " << ordinals.size() << " words, " << ranges.size() << " ranges";
     }
   }
 }
