@@ -9,6 +9,37 @@ namespace {
 // `bits` moved up by `by`, with what comes in from the block before.
 uint64_t Shifted(uint64_t bits, uint64_t before, uint32_t by) { return bits << by | before >> (64 - by); }
 
+// A ByteReader for numbers most of which take one byte: it is kept in registers, as nothing that is called is told where
+// it lies.
+class Numbers {
+ public:
+  explicit Numbers(std::string_view bytes) : at_(bytes.data()), end_(bytes.data() + bytes.size()) {}
+  bool done() const { return at_ == end_; }
+  bool ok() const { return ok_; }
+  uint64_t Next() {
+    if (at_ != end_ && static_cast<uint8_t>(*at_) < 0x80) [[likely]] return static_cast<uint8_t>(*at_++);
+    ByteReader reader(std::string_view(at_, end_));
+    const uint64_t number = reader.Varint();
+    at_ = reader.at();
+    ok_ = ok_ && reader.ok();
+    return number;
+  }
+  std::string_view Bytes(uint64_t count) {
+    if (count > static_cast<size_t>(end_ - at_)) {
+      ok_ = false;
+      at_ = end_;
+      return {};
+    }
+    at_ += count;
+    return {at_ - count, count};
+  }
+
+ private:
+  const char* at_;
+  const char* end_;
+  bool ok_ = true;
+};
+
 }  // namespace
 
 WordMasks::WordMasks(const segment::TextReader& text, size_t roles)
@@ -61,52 +92,58 @@ bool WordMasks::Read(std::string_view record) {
 
 void WordMasks::ReadRuns() {
   runs_read_ = true;
-  runs_.clear();
-  starts_.assign(blocks_ * kStarts, 0);
   const uint32_t count = document_.words.count;
-  const auto start = [&](uint32_t word, size_t kind) { starts_[word / kBits * kStarts + kind] |= uint64_t{1} << word % kBits; };
+  // No record has more runs than words.
+  if (runs_.size() < count) runs_.resize(count);
+  if (starts_.size() < blocks_ * kStarts) starts_.resize(blocks_ * kStarts);
+  uint64_t* const starts = starts_.data();
+  for (size_t i = 0; i < blocks_ * kStarts; ++i) starts[i] = 0;
+  const auto start = [&](uint32_t word, size_t kind) { starts[word / kBits * kStarts + kind] |= uint64_t{1} << word % kBits; };
+  Run* const runs = runs_.data();
+  Run* run = runs;
   FieldId field = 0;
   uint32_t field_begin = 0;
-  ByteReader head(document_.head);
-  bool sound = true;
-  while (!head.done() && sound) {
-    field = static_cast<FieldId>(field + head.Varint());
-    const uint64_t words = head.Varint();
-    ByteReader breaks(head.LengthPrefixed());
-    sound = head.ok() && words <= count - field_begin;
-    if (!sound) break;
+  Numbers head(document_.head);
+  while (!head.done()) {
+    field = static_cast<FieldId>(field + head.Next());
+    const uint64_t words = head.Next();
+    Numbers breaks(head.Bytes(head.Next()));
+    if (!head.ok() || words > count - field_begin) return Refuse();
     const auto field_end = field_begin + static_cast<uint32_t>(words);
+    uint32_t begin = field_begin, position = 0;
     uint64_t left_out = 0;  // positions before the run
-    for (uint32_t begin = field_begin, position = 0; begin < field_end;) {
-      uint32_t end = field_end;
-      uint64_t gap = 0;
-      if (!breaks.done()) {
-        const uint64_t run = breaks.Varint();
-        gap = breaks.Varint();
-        sound = breaks.ok() && run < field_end - begin;
-        if (!sound) break;
-        end = begin + static_cast<uint32_t>(run);
-      }
-      if (begin < end) {
-        start(begin, 0);
-        if (begin > field_begin && left_out < kStarts) start(begin, left_out);
-        runs_.push_back({begin, end, field, position});
-        left_out = 0;
-      }
-      position += end - begin + static_cast<uint32_t>(gap);
-      left_out += gap;
+    const auto add_run = [&](uint32_t end) {
+      if (begin >= end) return;
+      start(begin, 0);
+      if (begin > field_begin && left_out < kStarts) start(begin, left_out);
+      *run++ = {begin, end, field, position};
+      position += end - begin;
       begin = end;
+      left_out = 0;
+    };
+    while (!breaks.done()) {
+      const uint64_t length = breaks.Next();
+      const uint64_t gap = breaks.Next();
+      if (!breaks.ok() || length >= field_end - begin) return Refuse();
+      add_run(begin + static_cast<uint32_t>(length));
+      position += static_cast<uint32_t>(gap);
+      left_out += gap;
     }
+    add_run(field_end);
     field_begin = field_end;
   }
-  if (sound && field_begin == count) return;
+  if (!head.ok() || !head.done() || field_begin != count) return Refuse();
+  run_count_ = static_cast<size_t>(run - runs);
+}
+
+void WordMasks::Refuse() {
   text_.file()->MarkCorrupt();
-  runs_.clear();
+  run_count_ = 0;
 }
 
 std::span<const WordMasks::Run> WordMasks::runs() {
   if (!runs_read_) ReadRuns();
-  return runs_;
+  return {runs_.data(), run_count_};
 }
 
 uint32_t WordMasks::Distance(Role left, Role right) {

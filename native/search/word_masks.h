@@ -58,6 +58,7 @@ class WordMasks {
   static constexpr size_t kStarts = 3;  // words that begin a run; those behind one position left out; behind two
 
   void ReadRuns();
+  void Refuse();
   const uint64_t* MaskOf(Role role) const { return masks_.data() + size_t{role} * blocks_max_; }
 
   const segment::TextReader& text_;
@@ -69,7 +70,8 @@ class WordMasks {
   size_t blocks_ = 0, blocks_max_ = 0;
   std::vector<uint64_t> masks_;   // by role, blocks_max_ each
   bool runs_read_ = false;
-  std::vector<Run> runs_;
+  size_t run_count_ = 0;
+  std::vector<Run> runs_;         // room for as many as there ever were words
   std::vector<uint64_t> starts_;  // kStarts for each block, those of a block side by side
 };
 
