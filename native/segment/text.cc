@@ -11,7 +11,7 @@ namespace {
 
 // Above this many postings in all fields together their union is stored as well: joining the lists of
 // many fields at query time then costs more than the bytes.
-constexpr uint64_t kStoredUnionMin = 512;
+constexpr uint64_t kStoredUnionMin = 1024;
 
 template <typename T>
 std::span<const T> AsSpan(std::string_view bytes) {
