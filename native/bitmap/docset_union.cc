@@ -22,19 +22,22 @@ namespace {
 
 using roaring::internal::array_container_t;
 using roaring::internal::bitset_container_t;
+using roaring::internal::container_t;
+using roaring::internal::run_container_t;
 
 // The portable roaring format (see docset.h), as far as this file reads it.
 constexpr uint32_t kCookieRuns = 12347;
 constexpr size_t kHeadBytes = 4;             // key and count of a block
 constexpr uint32_t kOffsetsFromBlocks = 4;  // with runs, fewer blocks come without a table of offsets
 constexpr uint32_t kArrayMax = 4096;
-constexpr uint32_t kNoKey = ~uint32_t{0};
 constexpr size_t kBlockWords = 1024;
 constexpr size_t kBlockBytes = kBlockWords * sizeof(uint64_t);
 
 constexpr size_t kGatheredMax = 4096;
 constexpr size_t kScatteredPerBlock = 64;  // fewer docids per block are sorted as quickly
 constexpr size_t kCopiedSetMax = 512;
+constexpr int32_t kAskedMax = 2048;
+constexpr size_t kIntersectSlack = 8;  // places that CRoaring may write behind the last one
 
 void SetRange(uint64_t* block, uint32_t begin, uint32_t last) {
   const uint32_t first_word = begin / 64, last_word = last / 64;
@@ -132,8 +135,14 @@ constexpr auto Extract = ExtractPortable;
 #endif
 
 // Containers that the set then owns.
-void AppendContainer(DocSet& set, uint32_t key, roaring::internal::container_t* container, uint8_t type) {
+void AppendContainer(DocSet& set, uint32_t key, container_t* container, uint8_t type) {
   roaring::internal::ra_append(&DocSetAccess::Get(set)->high_low_container, static_cast<uint16_t>(key), container, type);
+}
+
+void AppendUnlessEmpty(DocSet& set, uint32_t key, container_t* container, uint8_t type) {
+  if (container == nullptr) std::abort();
+  if (roaring::internal::container_nonzero_cardinality(container, type)) return AppendContainer(set, key, container, type);
+  roaring::internal::container_free(container, type);
 }
 
 bitset_container_t* NewBlock() {
@@ -150,9 +159,56 @@ array_container_t* NewArray(uint32_t count, size_t slack) {
   return array;
 }
 
+const roaring::api::roaring_array_t& BlocksOf(const DocSet& set) { return DocSetAccess::Get(set)->high_low_container; }
+
 }  // namespace
 
-DocSetUnion::DocSetUnion(const DocSet* within) : within_(within) {}
+struct DocSetUnion::Limit {
+  const container_t* container;
+  uint8_t type;
+};
+
+// A part as a container around the bytes where they lie, to be read only.
+struct DocSetUnion::Lent {
+  explicit Lent(const Part& part) {
+    char* bytes = const_cast<char*>(part.bytes);
+    const auto count = static_cast<int32_t>(part.count);
+    switch (part.form) {
+      case Part::Form::kArray:
+        array.cardinality = array.capacity = count;
+        array.array = reinterpret_cast<uint16_t*>(bytes);
+        container = &array;
+        type = ARRAY_CONTAINER_TYPE;
+        break;
+      case Part::Form::kBits:
+        bits.cardinality = count;
+        bits.words = reinterpret_cast<uint64_t*>(bytes);
+        container = &bits;
+        type = BITSET_CONTAINER_TYPE;
+        break;
+      case Part::Form::kRuns:
+        runs.n_runs = runs.capacity = count;
+        runs.runs = reinterpret_cast<roaring::internal::rle16_t*>(bytes);
+        container = &runs;
+        type = RUN_CONTAINER_TYPE;
+        break;
+    }
+  }
+  Lent(const Lent&) = delete;
+  Lent& operator=(const Lent&) = delete;
+
+  array_container_t array;
+  bitset_container_t bits;
+  run_container_t runs;
+  const container_t* container = nullptr;
+  uint8_t type = 0;
+};
+
+DocSetUnion::DocSetUnion(const DocSet* within) {
+  const bool few = within != nullptr && within->size() <= uint64_t{kAskedMax};
+  asked_ = few ? within : nullptr;
+  within_ = few ? nullptr : within;
+}
 
 DocSetUnion::~DocSetUnion() {
   for (Block* block : blocks_) roaring::internal::bitset_container_free(block);
@@ -174,17 +230,13 @@ void DocSetUnion::AddPostings(std::string_view bytes) {
   uint32_t next = 0;
   for (uint32_t i = 0; i < count; ++i) {
     const uint32_t docid = next + static_cast<uint32_t>(reader.Varint());
-    if (within_ == nullptr || within_->Contains(docid)) gathered_.push_back(docid);
+    if (asked_ == nullptr || asked_->Contains(docid)) gathered_.push_back(docid);
     next = docid + 1;
   }
   Gathered();
 }
 
 void DocSetUnion::AddRoaring(std::string_view bytes) {
-  if (within_ != nullptr) {
-    (DocSetView(bytes).set() & *within_).ToVector(gathered_);
-    return Gathered();
-  }
   const char* at = bytes.data();
   const auto cookie = LoadFixed<uint32_t>(at);
   at += sizeof(uint32_t);
@@ -208,16 +260,54 @@ void DocSetUnion::AddRoaring(std::string_view bytes) {
     if (with_runs && (static_cast<uint8_t>(run_flags[i / 8]) >> i % 8 & 1) != 0) {
       const uint32_t runs = LoadFixed<uint16_t>(at);
       at += sizeof(uint16_t);
-      parts_.push_back({Part::Form::kRuns, key, runs, at});
+      AddPart({Part::Form::kRuns, key, runs, at, kNoPart});
       at += size_t{runs} * 2 * sizeof(uint16_t);
     } else if (count <= kArrayMax) {
-      parts_.push_back({Part::Form::kArray, key, count, at});
+      AddPart({Part::Form::kArray, key, count, at, kNoPart});
       at += size_t{count} * sizeof(uint16_t);
     } else {
-      parts_.push_back({Part::Form::kBits, key, count, at});
+      AddPart({Part::Form::kBits, key, count, at, kNoPart});
       at += kBlockBytes;
     }
   }
+  Gathered();
+}
+
+void DocSetUnion::AddPart(Part part) {
+  if (asked_ != nullptr) return GatherAsked(part);
+  if (part.key >= first_part_.size()) first_part_.resize(part.key + size_t{1}, kNoPart);
+  part.next = std::exchange(first_part_[part.key], static_cast<uint32_t>(parts_.size()));
+  parts_.push_back(part);
+}
+
+void DocSetUnion::GatherAsked(const Part& part) {
+  const auto& blocks = BlocksOf(*asked_);
+  const int32_t at = roaring::internal::ra_get_index(&blocks, part.key);
+  if (at < 0) return;
+  const Lent lent(part);
+  const uint32_t base = uint32_t{part.key} << 16;
+  const container_t* asked = blocks.containers[at];
+  if (blocks.typecodes[at] == ARRAY_CONTAINER_TYPE) {
+    uint16_t lows[kAskedMax + kIntersectSlack];
+    array_container_t both;
+    both.cardinality = 0;
+    both.capacity = kAskedMax;
+    both.array = lows;
+    const auto* array = static_cast<const array_container_t*>(asked);
+    switch (part.form) {
+      case Part::Form::kArray: roaring::internal::array_container_intersection(array, &lent.array, &both); break;
+      case Part::Form::kBits: roaring::internal::array_bitset_container_intersection(array, &lent.bits, &both); break;
+      case Part::Form::kRuns: roaring::internal::array_run_container_intersection(array, &lent.runs, &both); break;
+    }
+    for (int32_t i = 0; i < both.cardinality; ++i) gathered_.push_back(base | lows[i]);
+    return;
+  }
+  uint8_t type;
+  container_t* both = roaring::internal::container_and(lent.container, lent.type, asked, blocks.typecodes[at], &type);
+  const size_t before = gathered_.size();
+  gathered_.resize(before + static_cast<size_t>(roaring::internal::container_get_cardinality(both, type)));
+  roaring::internal::container_to_uint32_array(gathered_.data() + before, both, type, base);
+  roaring::internal::container_free(both, type);
 }
 
 void DocSetUnion::Spread(const Part& part, uint64_t* bits) {
@@ -241,40 +331,74 @@ void DocSetUnion::Spread(const Part& part, uint64_t* bits) {
 }
 
 void DocSetUnion::Add(std::span<const uint32_t> docids) {
-  if (within_ == nullptr) {
+  if (asked_ == nullptr) {
     gathered_.insert(gathered_.end(), docids.begin(), docids.end());
   } else {
-    std::copy_if(docids.begin(), docids.end(), std::back_inserter(gathered_), [&](uint32_t docid) { return within_->Contains(docid); });
+    std::copy_if(docids.begin(), docids.end(), std::back_inserter(gathered_), [&](uint32_t docid) { return asked_->Contains(docid); });
   }
   Gathered();
 }
 
-void DocSetUnion::Add(const DocSet& set) {
-  if (set.empty()) return;
-  if (within_ != nullptr) {
-    (set & *within_).ToVector(gathered_);
-    Gathered();
+void DocSetUnion::Add(DocSet set) {
+  if (Gather(set)) return;
+  AddParts(owned_.emplace_back(std::move(set)));
+}
+
+void DocSetUnion::Add(std::shared_ptr<const DocSet> set) {
+  if (Gather(*set)) return;
+  AddParts(*shared_.emplace_back(std::move(set)));
+}
+
+bool DocSetUnion::Gather(const DocSet& set) {
+  if (asked_ != nullptr) {
+    AddParts(set);
   } else if (set.size() <= kCopiedSetMax) {
     set.ToVector(gathered_);
-    Gathered();
   } else {
-    rest_ |= set;
+    return false;
+  }
+  Gathered();
+  return true;
+}
+
+void DocSetUnion::AddParts(const DocSet& set) {
+  const auto& blocks = BlocksOf(set);
+  for (int32_t i = 0; i < blocks.size; ++i) {
+    const container_t* container = blocks.containers[i];
+    const uint16_t key = blocks.keys[i];
+    const auto add = [&](Part::Form form, int32_t count, const void* at) {
+      AddPart({form, key, static_cast<uint32_t>(count), static_cast<const char*>(at), kNoPart});
+    };
+    if (blocks.typecodes[i] == ARRAY_CONTAINER_TYPE) {
+      const auto* array = static_cast<const array_container_t*>(container);
+      add(Part::Form::kArray, array->cardinality, array->array);
+    } else if (blocks.typecodes[i] == BITSET_CONTAINER_TYPE) {
+      const auto* bits = static_cast<const bitset_container_t*>(container);
+      add(Part::Form::kBits, bits->cardinality, bits->words);
+    } else {
+      const auto* runs = static_cast<const run_container_t*>(container);
+      add(Part::Form::kRuns, runs->n_runs, runs->runs);
+    }
   }
 }
 
 void DocSetUnion::Add(DocSetUnion& part, const DocBits& without) {
-  part.rest_.ToVector(part.gathered_);
-  part.rest_.Clear();
+  // Parts that stay as they are lie in these.
+  std::move(part.owned_.begin(), part.owned_.end(), std::back_inserter(owned_));
+  std::move(part.shared_.begin(), part.shared_.end(), std::back_inserter(shared_));
+  part.owned_.clear();
+  part.shared_.clear();
   std::erase_if(part.gathered_, [&](uint32_t docid) { return without.Contains(docid); });
   // Blocks without anything to leave out stay as they are.
   for (const Part& roaring : part.parts_) {
     if (without.block(roaring.key) == nullptr) {
-      parts_.push_back(roaring);
+      AddPart(roaring);
     } else {
       Spread(roaring, part.BitsOf(roaring.key));
     }
   }
   part.parts_.clear();
+  part.first_part_.clear();
   if (part.scattered_) {
     if (blocks_.size() < part.blocks_.size()) blocks_.resize(part.blocks_.size());
     for (uint32_t key = 0; key < part.blocks_.size(); ++key) {
@@ -307,13 +431,53 @@ void DocSetUnion::Scatter() {
   gathered_.clear();
 }
 
-void DocSetUnion::AppendBlock(uint32_t key, DocSet& set) {
-  Block* block = std::exchange(blocks_[key], nullptr);
-  const uint32_t count = Count(block->words);
-  if (count > kArrayMax) {
-    block->cardinality = static_cast<int32_t>(count);
-    return AppendContainer(set, key, block, BITSET_CONTAINER_TYPE);
+bool DocSetUnion::AppendPart(const Part& part, const Limit* limit, DocSet& set) {
+  if (limit == nullptr) {
+    switch (part.form) {
+      case Part::Form::kArray: {
+        array_container_t* array = NewArray(part.count, 0);
+        std::memcpy(array->array, part.bytes, part.count * sizeof(uint16_t));
+        AppendContainer(set, part.key, array, ARRAY_CONTAINER_TYPE);
+        return true;
+      }
+      case Part::Form::kBits: {
+        Block* block = NewBlock();
+        std::memcpy(block->words, part.bytes, kBlockBytes);
+        block->cardinality = static_cast<int32_t>(part.count);
+        AppendContainer(set, part.key, block, BITSET_CONTAINER_TYPE);
+        return true;
+      }
+      case Part::Form::kRuns: return false;
+    }
   }
+  const Lent lent(part);
+  uint8_t type_of_both;
+  container_t* both = roaring::internal::container_and(lent.container, lent.type, limit->container, limit->type, &type_of_both);
+  AppendUnlessEmpty(set, part.key, both, type_of_both);
+  return true;
+}
+
+void DocSetUnion::AppendBlock(uint32_t key, const Limit* limit, DocSet& set) {
+  Block* block = std::exchange(blocks_[key], nullptr);
+  if (limit != nullptr && limit->type == BITSET_CONTAINER_TYPE) {
+    const uint64_t* taken = static_cast<const bitset_container_t*>(limit->container)->words;
+    for (size_t w = 0; w < kBlockWords; ++w) block->words[w] &= taken[w];
+  } else if (limit != nullptr && limit->type == ARRAY_CONTAINER_TYPE) {
+    const auto* taken = static_cast<const array_container_t*>(limit->container);
+    array_container_t* array = NewArray(static_cast<uint32_t>(taken->cardinality), 0);
+    roaring::internal::array_bitset_container_intersection(taken, block, array);
+    AppendUnlessEmpty(set, key, array, ARRAY_CONTAINER_TYPE);
+    return roaring::internal::bitset_container_free(block);
+  }
+  const uint32_t count = Count(block->words);
+  block->cardinality = static_cast<int32_t>(count);
+  if (limit != nullptr && limit->type == RUN_CONTAINER_TYPE) {
+    uint8_t type;
+    container_t* both = roaring::internal::container_and(block, BITSET_CONTAINER_TYPE, limit->container, limit->type, &type);
+    AppendUnlessEmpty(set, key, both, type);
+    return roaring::internal::bitset_container_free(block);
+  }
+  if (count > kArrayMax) return AppendContainer(set, key, block, BITSET_CONTAINER_TYPE);
   if (count > 0) {
     array_container_t* array = NewArray(count, kExtractSlack);
     Extract(block->words, array->array);
@@ -323,37 +487,33 @@ void DocSetUnion::AppendBlock(uint32_t key, DocSet& set) {
 }
 
 void DocSetUnion::AppendAll(DocSet& set) {
-  std::stable_sort(parts_.begin(), parts_.end(), [](const Part& a, const Part& b) { return a.key < b.key; });
-  auto part = parts_.begin();
   auto docid = gathered_.begin();
-  size_t next_block = 0;
-  while (true) {
-    while (next_block < blocks_.size() && blocks_[next_block] == nullptr) ++next_block;
-    uint32_t key = next_block < blocks_.size() ? static_cast<uint32_t>(next_block) : kNoKey;
-    if (part != parts_.end()) key = std::min<uint32_t>(key, part->key);
-    if (docid != gathered_.end()) key = std::min(key, *docid >> 16);
-    if (key == kNoKey) return;
-    const auto part_end = std::find_if(part, parts_.end(), [&](const Part& p) { return p.key != key; });
-    const auto docid_end = std::find_if(docid, gathered_.end(), [&](uint32_t d) { return d >> 16 != key; });
+  int32_t next_limit = 0;
+  uint32_t end = static_cast<uint32_t>(std::max(blocks_.size(), first_part_.size()));
+  if (!gathered_.empty()) end = std::max(end, (gathered_.back() >> 16) + 1);
+  for (uint32_t key = 0; key < end; ++key) {
     const bool has_block = key < blocks_.size() && blocks_[key] != nullptr;
-    const bool alone = !has_block && part_end - part == 1 && docid == docid_end;
-    if (alone && part->form == Part::Form::kArray) {
-      array_container_t* array = NewArray(part->count, 0);
-      std::memcpy(array->array, part->bytes, part->count * sizeof(uint16_t));
-      AppendContainer(set, key, array, ARRAY_CONTAINER_TYPE);
-    } else if (alone && part->form == Part::Form::kBits) {
-      Block* block = NewBlock();
-      std::memcpy(block->words, part->bytes, kBlockBytes);
-      block->cardinality = static_cast<int32_t>(part->count);
-      AppendContainer(set, key, block, BITSET_CONTAINER_TYPE);
-    } else {
-      uint64_t* bits = BitsOf(key);
-      for (; part != part_end; ++part) Spread(*part, bits);
-      for (; docid != docid_end; ++docid) bits[(*docid & 0xffff) / 64] |= uint64_t{1} << *docid % 64;
-      AppendBlock(key, set);
+    const uint32_t first_part = key < first_part_.size() ? first_part_[key] : kNoPart;
+    const auto docids = docid;
+    while (docid != gathered_.end() && *docid >> 16 == key) ++docid;
+    if (!has_block && first_part == kNoPart && docids == docid) continue;
+    Limit limit{nullptr, 0};
+    if (within_ != nullptr) {
+      const auto& limits = BlocksOf(*within_);
+      while (next_limit < limits.size && limits.keys[next_limit] < key) ++next_limit;
+      if (next_limit == limits.size || limits.keys[next_limit] != key) {
+        if (has_block) roaring::internal::bitset_container_free(std::exchange(blocks_[key], nullptr));
+        continue;
+      }
+      limit = {limits.containers[next_limit], limits.typecodes[next_limit]};
     }
-    part = part_end;
-    docid = docid_end;
+    const Limit* here = within_ == nullptr ? nullptr : &limit;
+    const bool alone = !has_block && first_part != kNoPart && parts_[first_part].next == kNoPart && docids == docid;
+    if (alone && AppendPart(parts_[first_part], here, set)) continue;
+    uint64_t* bits = BitsOf(key);
+    for (uint32_t part = first_part; part != kNoPart; part = parts_[part].next) Spread(parts_[part], bits);
+    for (auto at = docids; at != docid; ++at) bits[(*at & 0xffff) / 64] |= uint64_t{1} << *at % 64;
+    AppendBlock(key, here, set);
   }
 }
 
@@ -371,15 +531,17 @@ DocSet DocSetUnion::Finish() {
   DocSet set;
   if (!scattered_ && parts_.empty()) {
     set = DocSet::FromSorted(gathered_);
+    if (within_ != nullptr) set &= *within_;
   } else {
     AppendAll(set);
   }
   gathered_.clear();
   parts_.clear();
+  first_part_.clear();
   scattered_ = false;
-  if (rest_.empty()) return set;
-  rest_ |= set;
-  return std::move(rest_);
+  owned_.clear();
+  shared_.clear();
+  return set;
 }
 
 }  // namespace gannet

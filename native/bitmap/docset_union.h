@@ -1,13 +1,16 @@
 // Union of many posting lists at once: the documents of a prefix, of a word with its typos, of a word over all
 // segments. Nothing is joined before all is known. A block of 65536 docids that only one long list reaches is copied
 // as it is; where several meet, and for short lists once there are enough, bits are set in flat blocks. Joining bitmaps
-// one after the other would allocate, and walk what is there, at every step.
+// one after the other would allocate, and walk what is there, at every step. What the result is cut down to is taken away
+// block by block as well, before anything becomes a block of the result.
 //
 // Memory: 8 kB per block of docids in use, which become blocks of the result where it is dense; 4 bytes per docid while few.
 // Threads: one owner.
 #pragma once
 
 #include <cstdint>
+#include <deque>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -23,7 +26,7 @@ namespace gannet {
 
 class DocSetUnion {
  public:
-  // within: only what it holds is taken, null: everything. For few documents; it must outlive the union.
+  // within: only what it holds is taken, null: everything. It must outlive the union and stay as it is.
   explicit DocSetUnion(const DocSet* within = nullptr);
   ~DocSetUnion();
   DocSetUnion(const DocSetUnion&) = delete;
@@ -36,39 +39,56 @@ class DocSetUnion {
   // they are until Finish.
   void AddRoaring(std::string_view bytes);
   void Add(std::span<const uint32_t> docids);  // any order, repeated or not
-  void Add(const DocSet& set);
+  void Add(DocSet set);
+  void Add(std::shared_ptr<const DocSet> set);  // not null; nothing is copied
   // Adds what `part` holds but `without` does not; `part` is empty afterwards.
   void Add(DocSetUnion& part, const DocBits& without);
-  // All that was added; the union is empty afterwards.
+  // All that was added, or what of it `within` holds; the union is empty afterwards.
   DocSet Finish();
 
  private:
-  // A container of a roaring list: the docids of one block, as they lie in its bytes.
+  // A container of a roaring list or of a set: the docids of one block, as they lie in its bytes.
   struct Part {
     enum class Form : uint8_t { kArray, kBits, kRuns } form;
     uint16_t key;    // docid / 65536
     uint32_t count;  // docids; of kRuns: runs
     const char* bytes;
+    uint32_t next;  // of the same block: index in parts_, kNoPart at the end
   };
+  static constexpr uint32_t kNoPart = ~uint32_t{0};
 
   // 65536 bits.
   using Block = roaring::internal::bitset_container_s;
+  struct Limit;  // what of a block is taken
+  struct Lent;
 
+  void AddPart(Part part);
+  void GatherAsked(const Part& part);  // what asked_ holds of it
   static void Spread(const Part& part, uint64_t* bits);
   // The bits of a block; made where there is none yet.
   uint64_t* BitsOf(uint32_t key);
   void Gathered();
   void Scatter();
+  // Gathers what is taken of a set, where that is little. False: nothing was done.
+  bool Gather(const DocSet& set);
+  // The set must stay as it is until Finish.
+  void AddParts(const DocSet& set);
   // Adds to `set`, behind all that it holds, what is in parts_ and gathered_ of each block in turn, and in blocks_.
   void AppendAll(DocSet& set);
-  void AppendBlock(uint32_t key, DocSet& set);
+  // The whole part, or what of it is within the limit. False, and nothing is added: it has no such form yet.
+  static bool AppendPart(const Part& part, const Limit* limit, DocSet& set);
+  void AppendBlock(uint32_t key, const Limit* limit, DocSet& set);
 
-  const DocSet* within_;
+  const DocSet* asked_;   // few documents: lists are asked for them alone
+  const DocSet* within_;  // many documents: blocks are cut down to them at the end
   std::vector<uint32_t> gathered_;
   std::vector<Part> parts_;
+  std::vector<uint32_t> first_part_;  // by key
   std::vector<Block*> blocks_;  // by key; null where nothing is
   bool scattered_ = false;
-  DocSet rest_;  // long sets that came as such
+  // Sets that parts_ lie in.
+  std::deque<DocSet> owned_;
+  std::vector<std::shared_ptr<const DocSet>> shared_;
 };
 
 }  // namespace gannet

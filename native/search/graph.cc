@@ -138,7 +138,7 @@ DocSet Graph::DocumentsTogether(std::span<const WordNumber> words, uint32_t leng
         text.lengths().Union(field, length, of_length);
         documents &= of_length.Finish();
       }
-      out.Add(documents);
+      out.Add(std::move(documents));
     });
   });
 }

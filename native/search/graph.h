@@ -27,7 +27,7 @@ namespace gannet::search {
 inline constexpr size_t kPrefixWordsMax = 1000;
 inline constexpr size_t kOneTypoWordsMax = 150;
 inline constexpr size_t kTwoTypoWordsMax = 50;
-// For so few documents, posting lists are asked for them alone.
+// For so few documents it does not pay to find, and keep, all that stand for a node.
 inline constexpr uint64_t kAskedMax = 2048;
 inline constexpr uint32_t kNgramSlotsMax = 3;  // terms that are glued together
 inline constexpr int kTypoClasses = 3;  // derivations with 0, 1 and 2 typos
@@ -147,22 +147,19 @@ class Graph {
 
 template <typename AddSegment>
 DocSet Graph::LiveUnion(const DocSet* within, AddSegment&& add) const {
-  const bool asked = within != nullptr && within->size() <= kAskedMax;
-  if (asked && within->empty()) return {};
-  DocSetUnion documents(asked ? within : nullptr);
+  if (within != nullptr && within->empty()) return {};
+  DocSetUnion documents(within);
   for (size_t s = 0; s < snapshot_.segments.size(); ++s) {
     const index::SegmentView& view = *snapshot_.segments[s];
     if (view.all_live()) {
       add(s, *view.text, documents);
     } else {
-      DocSetUnion here(asked ? within : nullptr);
+      DocSetUnion here(within);
       add(s, *view.text, here);
       documents.Add(here, *view.dead_bits);
     }
   }
-  DocSet all = documents.Finish();
-  if (within != nullptr && !asked) all &= *within;
-  return all;
+  return documents.Finish();
 }
 
 template <typename Sink>

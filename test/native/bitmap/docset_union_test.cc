@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <deque>
+#include <memory>
 #include <set>
 #include <string>
 
@@ -26,7 +27,7 @@ TEST(DocSetUnion, AgreesWithASetOfAllThatWasAdded) {
       for (size_t i = 0; i < lists; ++i) {
         std::vector<uint32_t> docids = RandomDocids(random);
         expected.insert(docids.begin(), docids.end());
-        switch (random() % 3) {
+        switch (random() % 4) {
           case 0: {
             std::string& bytes = postings.emplace_back();
             AppendPostings(docids, bytes);
@@ -34,6 +35,7 @@ TEST(DocSetUnion, AgreesWithASetOfAllThatWasAdded) {
             break;
           }
           case 1: join.Add(DocSet::FromSorted(docids)); break;
+          case 2: join.Add(std::make_shared<const DocSet>(DocSet::FromSorted(docids))); break;
           default:
             std::shuffle(docids.begin(), docids.end(), random);
             docids.insert(docids.end(), docids.begin(), docids.begin() + static_cast<ptrdiff_t>(docids.size() / 2));
@@ -69,17 +71,78 @@ TEST(DocSetUnion, TakesOnlyWhatIsWithin) {
     const std::vector<uint32_t> limits = RandomDocids(random);
     const DocSet within = DocSet::FromSorted(limits);
     std::set<uint32_t> expected;
+    std::deque<std::string> postings;
     DocSetUnion join(&within);
     for (size_t i = random() % 6; i > 0; --i) {
       const std::vector<uint32_t> docids = RandomDocids(random);
       std::set_intersection(docids.begin(), docids.end(), limits.begin(), limits.end(), std::inserter(expected, expected.end()));
-      std::string bytes;
+      std::string& bytes = postings.emplace_back();
       AppendPostings(docids, bytes);
       switch (random() % 3) {
         case 0: join.AddPostings(bytes); break;
         case 1: join.Add(DocSet::FromSorted(docids)); break;
         default: join.Add(docids);
       }
+    }
+    CheckedDocSet::CheckEqual(join.Finish(), {expected.begin(), expected.end()});
+  }
+}
+
+// Ascending and distinct; more than are asked for one by one.
+std::vector<uint32_t> ManyDocids(std::mt19937_64& random) {
+  std::set<uint32_t> docids;
+  const uint32_t blocks[] = {1, 2, 5, 20};
+  const uint32_t end = blocks[random() % 4] * 65'536;
+  for (uint32_t begin = 0; begin < end; begin += 65'536) {
+    switch (random() % 4) {
+      case 0: break;  // a block of which nothing is taken
+      case 1:
+        for (int i = 0; i < 1500; ++i) docids.insert(begin + static_cast<uint32_t>(random() % 65'536));
+        break;
+      case 2:
+        for (uint32_t docid = begin; docid < begin + 65'536; docid += 1 + random() % 12) docids.insert(docid);
+        break;
+      default: {
+        const uint32_t first = begin + static_cast<uint32_t>(random() % 30'000);
+        for (uint32_t docid = first; docid < first + 30'000; ++docid) docids.insert(docids.end(), docid);
+      }
+    }
+  }
+  return {docids.begin(), docids.end()};
+}
+
+TEST(DocSetUnion, IsCutDownToManyDocuments) {
+  std::mt19937_64 random(TestSeed());
+  for (int round = 0; round < 100; ++round) {
+    const std::vector<uint32_t> limits = ManyDocids(random);
+    DocSet within = DocSet::FromSorted(limits);
+    if (random() % 2 == 0) within.Optimize();  // runs
+    std::set<uint32_t> expected;
+    std::deque<std::string> postings;
+    DocSetUnion join(&within);
+    for (size_t parts = 1 + random() % 3; parts > 0; --parts) {
+      DocSetUnion part(&within);
+      std::vector<uint32_t> without;
+      const bool whole = random() % 2 == 0;
+      if (!whole) without = random() % 2 == 0 ? RandomDocids(random) : ManyDocids(random);
+      for (size_t i = random() % 4; i > 0; --i) {
+        const std::vector<uint32_t> docids = random() % 2 == 0 ? RandomDocids(random) : ManyDocids(random);
+        std::vector<uint32_t> left;
+        std::set_difference(docids.begin(), docids.end(), without.begin(), without.end(), std::back_inserter(left));
+        std::set_intersection(left.begin(), left.end(), limits.begin(), limits.end(), std::inserter(expected, expected.end()));
+        DocSetUnion& to = whole ? join : part;
+        DocSet set = DocSet::FromSorted(docids);
+        switch (random() % 5) {
+          case 0: to.Add(std::move(set)); break;
+          case 1: to.Add(docids); break;
+          case 2:
+            set.Optimize();
+            to.Add(std::make_shared<const DocSet>(std::move(set)));
+            break;
+          default: AppendPostings(docids, postings.emplace_back()); to.AddPostings(postings.back());
+        }
+      }
+      if (!whole) join.Add(part, DocBits(DocSet::FromSorted(without)));
     }
     CheckedDocSet::CheckEqual(join.Finish(), {expected.begin(), expected.end()});
   }
