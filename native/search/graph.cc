@@ -101,8 +101,10 @@ DocSet Graph::FindDocuments(Node& node, int typo_class, const DocSet* within) {
   const bool tolerant_only = typo_class > 0 || node.ngram();
   const segment::FieldSet* fields = tolerant_only ? scope_.tolerant_fields() : scope_.fields();
   DocSet documents = LiveUnion(within, [&](size_t s, const segment::TextReader& text, DocSetUnion& out) {
-    ForEachRange(derivations, s, [&](Ordinal begin, Ordinal end) { text.ExpectPostings(begin, end); });
-    ForEachRange(derivations, s, [&](Ordinal begin, Ordinal end) { text.UnionRange(begin, end, fields, out); });
+    std::vector<std::pair<Ordinal, Ordinal>> ranges;
+    ForEachRange(derivations, s, [&](Ordinal begin, Ordinal end) { ranges.emplace_back(begin, end); });
+    for (const auto& [begin, end] : ranges) text.ExpectPostings(begin, end);
+    text.UnionRanges(ranges, fields, out);
   });
   for (const Phrase& phrase : derivations.phrases) {
     DocSet of_phrase = PhraseDocuments(phrase, scope_.fields());

@@ -13,6 +13,10 @@ namespace {
 // many fields at query time then costs more than the bytes.
 constexpr uint64_t kStoredUnionMin = 1024;
 
+// Unions of fewer words are not kept: making them takes little longer than copying them.
+constexpr size_t kKeptWordsMin = 64, kKeptHeadWordsMin = 16;
+constexpr uint64_t kListCost = 64;  // opening a list takes as long as reading so many bytes of it
+
 template <typename T>
 std::span<const T> AsSpan(std::string_view bytes) {
   return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
@@ -128,48 +132,36 @@ uint64_t TextReader::CommonDocuments(Ordinal a, Ordinal b) const {
   return documents(a).IntersectionSize(documents(b));
 }
 
-std::shared_ptr<const DocSet> FoundSets::Find(Kind kind, Ordinal a, Ordinal b) const {
-  const std::lock_guard lock(mutex_);
-  const auto found = sets_.find({kind, a, b});
-  return found == sets_.end() ? nullptr : found->second;
-}
-
-void FoundSets::Store(Kind kind, Ordinal a, Ordinal b, DocSet documents) const {
-  const size_t bytes = documents.SerializedBytes() + 128;
-  auto held = std::make_shared<const DocSet>(std::move(documents));
-  const std::lock_guard lock(mutex_);
-  if (bytes_ + bytes > kBytesMax) {
-    sets_.clear();
-    bytes_ = 0;
-  }
-  if (sets_.emplace(std::tuple(kind, a, b), std::move(held)).second) bytes_ += bytes;
-}
-
 template <typename AddTo>
-void TextReader::UnionFound(FoundSets::Kind kind, Ordinal begin, Ordinal end, DocSetUnion& out, AddTo&& add_to) const {
-  if (const auto known = found_.Find(kind, begin, end)) return out.Add(*known);
+void TextReader::UnionFound(FoundSets::Kind kind, std::span<const std::pair<Ordinal, Ordinal>> ranges, DocSetUnion& out,
+                            AddTo&& add_to) const {
+  const std::string key = FoundSets::KeyOf(kind, {&ranges[0].first, 2 * ranges.size()});
+  if (auto known = found_.Find(key)) return out.Add(std::move(known));
+  uint64_t cost = 0;
+  for (const auto& [begin, end] : ranges) {
+    if (begin < end && end < posting_offsets_.size()) cost += posting_offsets_[end] - posting_offsets_[begin] + (end - begin) * kListCost;
+  }
   DocSetUnion join;
   add_to(join);
-  DocSet documents = join.Finish();
+  const auto documents = std::make_shared<const DocSet>(join.Finish());
   out.Add(documents);
-  found_.Store(kind, begin, end, std::move(documents));
+  found_.Store(key, documents, cost);
 }
 
-void TextReader::UnionRange(Ordinal begin, Ordinal end, const FieldSet* fields, DocSetUnion& out) const {
-  // A range of many words is kept for the next one who types it.
-  constexpr Ordinal kKeptWordsMin = 64;
+void TextReader::UnionRanges(std::span<const std::pair<Ordinal, Ordinal>> ranges, const FieldSet* fields, DocSetUnion& out) const {
   const auto join = [&](DocSetUnion& to) {
-    for (Ordinal ordinal = begin; ordinal < end; ++ordinal) UnionPostings(ordinal, fields, to);
+    for (const auto& [begin, end] : ranges) {
+      for (Ordinal ordinal = begin; ordinal < end; ++ordinal) UnionPostings(ordinal, fields, to);
+    }
   };
+  size_t words = 0;
+  for (const auto& [begin, end] : ranges) words += end - begin;
   const auto field = fields != nullptr ? fields->only() : std::nullopt;
-  if (end - begin < kKeptWordsMin || (fields != nullptr && !field)) return join(out);
-  const auto kind = field ? static_cast<FoundSets::Kind>(static_cast<uint32_t>(FoundSets::Kind::kField) + *field)
-                          : FoundSets::Kind::kRange;
-  UnionFound(kind, begin, end, out, join);
+  if (words < kKeptWordsMin || (fields != nullptr && !field)) return join(out);
+  UnionFound(field ? FoundSets::KindOfField(*field) : FoundSets::Kind::kRange, ranges, out, join);
 }
 
 void TextReader::UnionHeads(Ordinal begin, Ordinal end, uint32_t mask, DocSetUnion& out) const {
-  constexpr Ordinal kKeptWordsMin = 16;
   const auto join = [&](DocSetUnion& to) {
     for (Ordinal ordinal = begin; ordinal < end; ++ordinal) {
       ForEachList(PostingBlob(ordinal), [&](uint32_t id, std::string_view postings) {
@@ -177,8 +169,9 @@ void TextReader::UnionHeads(Ordinal begin, Ordinal end, uint32_t mask, DocSetUni
       });
     }
   };
-  if (end - begin < kKeptWordsMin) return join(out);
-  UnionFound(static_cast<FoundSets::Kind>(static_cast<uint32_t>(FoundSets::Kind::kHeads) + mask), begin, end, out, join);
+  if (end - begin < kKeptHeadWordsMin) return join(out);
+  const std::pair<Ordinal, Ordinal> range(begin, end);
+  UnionFound(FoundSets::KindOfHeads(mask), {&range, 1}, out, join);
 }
 
 bool TextReader::HasLive(Ordinal ordinal, const FieldSet* fields, const DocSet* live) const {

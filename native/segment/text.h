@@ -10,14 +10,11 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <vector>
 
 #include "base/bytes.h"
@@ -29,6 +26,7 @@
 #include "fst/fst.h"
 #include "segment/doc_places.h"
 #include "segment/file.h"
+#include "segment/found_sets.h"
 #include "segment/lengths.h"
 #include "segment/neighbours.h"
 #include "segment/packed_offsets.h"
@@ -140,21 +138,6 @@ class PlaceCursor {
   uint32_t gap_ = 0;       // positions left out behind the run
 };
 
-// Document sets that were costly to find, of one immutable segment: unions of many words, neighbouring words.
-// Emptied when it is full. Threads: any.
-class FoundSets {
- public:
-  enum class Kind : uint32_t { kRange, kNeighbours, kField = 1 << 16, kHeads = 1 << 17 };  // kField + field, kHeads + mask
-  std::shared_ptr<const DocSet> Find(Kind kind, Ordinal a, Ordinal b) const;
-  void Store(Kind kind, Ordinal a, Ordinal b, DocSet documents) const;
-
- private:
-  static constexpr size_t kBytesMax = 8 << 20;
-  mutable std::mutex mutex_;  // guards what follows
-  mutable std::map<std::tuple<Kind, Ordinal, Ordinal>, std::shared_ptr<const DocSet>> sets_;
-  mutable size_t bytes_ = 0;
-};
-
 class TextReader {
  public:
   const FoundSets& found() const { return found_; }
@@ -199,7 +182,12 @@ class TextReader {
   // Adds documents that hold the word in a field of `fields` (null: any field).
   void UnionPostings(Ordinal ordinal, const FieldSet* fields, DocSetUnion& out) const;
   // Adds the same for every word of [begin, end).
-  void UnionRange(Ordinal begin, Ordinal end, const FieldSet* fields, DocSetUnion& out) const;
+  void UnionRange(Ordinal begin, Ordinal end, const FieldSet* fields, DocSetUnion& out) const {
+    const std::pair<Ordinal, Ordinal> range(begin, end);
+    UnionRanges({&range, 1}, fields, out);
+  }
+  // Adds the same for every word of the ranges [begin, end).
+  void UnionRanges(std::span<const std::pair<Ordinal, Ordinal>> ranges, const FieldSet* fields, DocSetUnion& out) const;
   // Number of documents that hold both words, in whatever fields.
   uint64_t CommonDocuments(Ordinal a, Ordinal b) const;
   // Whether a document of `live` holds the word in one of the fields. live null: all documents.
@@ -253,9 +241,9 @@ class TextReader {
   std::string_view ReadRange(const SegmentFile::Section* section, PackedOffsets::Range range) const {
     return range.end < range.begin ? std::string_view() : file_->Read(section, range.begin, range.end - range.begin);
   }
-  // What add_to(DocSetUnion&) adds, found once and kept.
+  // Adds what add_to(DocSetUnion&) adds for all words of the ranges, found once and kept.
   template <typename AddTo>
-  void UnionFound(FoundSets::Kind kind, Ordinal begin, Ordinal end, DocSetUnion& out, AddTo&& add_to) const;
+  void UnionFound(FoundSets::Kind kind, std::span<const std::pair<Ordinal, Ordinal>> ranges, DocSetUnion& out, AddTo&& add_to) const;
 
   std::shared_ptr<SegmentFile> file_;
   fst::Fst terms_;

@@ -1,0 +1,81 @@
+#include "segment/found_sets.h"
+
+#include <utility>
+#include <vector>
+
+namespace gannet::segment {
+namespace {
+
+constexpr size_t kProcessBytesMax = 32 << 20;
+constexpr size_t kEntryBytes = 512;  // of the maps, and the tables of the set
+
+}  // namespace
+
+FoundBudget& FoundBudget::Process() {
+  static auto* const budget = new FoundBudget(kProcessBytesMax);  // segments may live until the process ends
+  return *budget;
+}
+
+size_t FoundBudget::bytes() const {
+  const std::lock_guard lock(mutex_);
+  return bytes_;
+}
+
+FoundSets::~FoundSets() {
+  const std::lock_guard lock(budget_.mutex_);
+  for (auto& [key, entry] : sets_) {
+    budget_.order_.erase(entry.place);
+    budget_.bytes_ -= entry.bytes;
+  }
+}
+
+std::string FoundSets::KeyOf(Kind kind, std::span<const Ordinal> words) {
+  std::string key(reinterpret_cast<const char*>(&kind), sizeof(kind));
+  key.append(reinterpret_cast<const char*>(words.data()), words.size_bytes());
+  return key;
+}
+
+std::shared_ptr<const DocSet> FoundSets::Find(const std::string& key) const {
+  const std::lock_guard lock(budget_.mutex_);
+  const auto found = sets_.find(key);
+  if (found == sets_.end()) return nullptr;
+  FoundBudget::Entry& entry = found->second;
+  auto node = budget_.order_.extract(entry.place);
+  node.key() = budget_.RankOf(entry);
+  entry.place = budget_.order_.insert(std::move(node)).position;
+  return entry.set;
+}
+
+size_t FoundSets::BytesOf(const std::string& key, const DocSet& documents) {
+  // Blocks are allocated in powers of two.
+  return documents.SerializedBytes() * 3 / 2 + key.size() + kEntryBytes;
+}
+
+void FoundSets::Store(const std::string& key, std::shared_ptr<const DocSet> documents, uint64_t cost) const {
+  const size_t bytes = BytesOf(key, *documents);
+  if (bytes > budget_.bytes_max_) return;
+  std::vector<std::shared_ptr<const DocSet>> dropped;  // freed after the lock
+  const std::lock_guard lock(budget_.mutex_);
+  const auto [at, is_new] = sets_.try_emplace(key);
+  if (!is_new) return;
+  FoundBudget::Entry& entry = at->second;
+  entry.set = std::move(documents);
+  entry.bytes = bytes;
+  entry.per_byte = static_cast<double>(cost) / static_cast<double>(bytes);
+  entry.owner = this;
+  entry.key = &at->first;
+  entry.place = budget_.order_.emplace(budget_.RankOf(entry), &entry).first;
+  budget_.bytes_ += bytes;
+  while (budget_.bytes_ > budget_.bytes_max_) {
+    const auto lowest = budget_.order_.begin();
+    FoundBudget::Entry& gone = *lowest->second;
+    budget_.floor_ = lowest->first.first;
+    budget_.order_.erase(lowest);
+    budget_.bytes_ -= gone.bytes;
+    dropped.push_back(std::move(gone.set));
+    const FoundSets* owner = gone.owner;
+    owner->sets_.erase(owner->sets_.find(*gone.key));
+  }
+}
+
+}  // namespace gannet::segment

@@ -1,0 +1,93 @@
+// Document sets that were costly to find, kept for the next search: unions of many words, neighbouring words. Each belongs
+// to an immutable segment and is dropped with it. All segments of the process share one bound in bytes.
+//
+// Which set goes first is decided as by GreedyDual-Size (Cao and Irani, Cost-Aware WWW Proxy Caching Algorithms, 1997): each has
+// a rank, its cost per byte above a floor; what has the lowest goes, the floor rises to that, and what is asked for is
+// ranked anew. So many sets that are quickly made do not drive out the costly ones, and what nobody asks for goes at last.
+//
+// Threads: any.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "base/ids.h"
+#include "bitmap/docset.h"
+
+namespace gannet::segment {
+
+class FoundSets;
+
+// What many FoundSets may hold together. Outlives them.
+class FoundBudget {
+ public:
+  explicit FoundBudget(size_t bytes_max) : bytes_max_(bytes_max) {}
+  // That of all segments.
+  static FoundBudget& Process();
+  size_t bytes() const;
+
+ private:
+  friend class FoundSets;
+  struct Entry;
+  using Order = std::map<std::pair<double, uint64_t>, Entry*>;  // rank, and a count that rises: of equal ones, the older first
+  struct Entry {
+    std::shared_ptr<const DocSet> set;
+    size_t bytes = 0;
+    double per_byte = 0;  // cost
+    const FoundSets* owner = nullptr;
+    const std::string* key = nullptr;
+    Order::iterator place;
+  };
+  std::pair<double, uint64_t> RankOf(const Entry& entry) { return {floor_ + entry.per_byte, ++count_}; }
+
+  const size_t bytes_max_;
+  mutable std::mutex mutex_;  // guards what follows, and the sets of all owners
+  size_t bytes_ = 0;
+  double floor_ = 0;
+  uint64_t count_ = 0;
+  Order order_;
+};
+
+class FoundSets {
+ public:
+  enum class Kind : uint32_t { kRange, kNeighbours, kField = 1 << 16, kHeads = 1 << 17 };  // kField + field, kHeads + mask
+  static Kind KindOfField(FieldId field) { return static_cast<Kind>(static_cast<uint32_t>(Kind::kField) + field); }
+  static Kind KindOfHeads(uint32_t mask) { return static_cast<Kind>(static_cast<uint32_t>(Kind::kHeads) + mask); }
+
+  explicit FoundSets(FoundBudget& budget = FoundBudget::Process()) : budget_(budget) {}
+  ~FoundSets();
+  FoundSets(const FoundSets&) = delete;
+  FoundSets& operator=(const FoundSets&) = delete;
+
+  // A key of any number of words.
+  static std::string KeyOf(Kind kind, std::span<const Ordinal> words);
+
+  // Null: not kept.
+  std::shared_ptr<const DocSet> Find(const std::string& key) const;
+  std::shared_ptr<const DocSet> Find(Kind kind, Ordinal a, Ordinal b) const { return Find(KeyOf(kind, std::array{a, b})); }
+  // cost: what making them took, in bytes of postings or as much time.
+  void Store(const std::string& key, std::shared_ptr<const DocSet> documents, uint64_t cost) const;
+  // Those that were found by reading documents.
+  void Store(Kind kind, Ordinal a, Ordinal b, DocSet documents) const {
+    const uint64_t cost = documents.size() * kReadCost;
+    Store(KeyOf(kind, std::array{a, b}), std::make_shared<const DocSet>(std::move(documents)), cost);
+  }
+  // What a set counts for.
+  static size_t BytesOf(const std::string& key, const DocSet& documents);
+
+ private:
+  static constexpr uint64_t kReadCost = 128;  // of a document
+
+  FoundBudget& budget_;
+  mutable std::unordered_map<std::string, FoundBudget::Entry> sets_;  // guarded by the mutex of the budget
+};
+
+}  // namespace gannet::segment
