@@ -14,7 +14,7 @@ namespace {
 constexpr uint64_t kStoredUnionMin = 1024;
 
 // Unions of fewer words are not kept: making them takes little longer than copying them.
-constexpr size_t kKeptWordsMin = 64, kKeptHeadWordsMin = 16;
+constexpr size_t kKeptWordsMin = 200, kKeptHeadWordsMin = 64;
 constexpr uint64_t kListCost = 64;  // opening a list takes as long as reading so many bytes of it
 
 template <typename T>
