@@ -41,7 +41,8 @@ const COMPARISONS = '1000000';
 
 /** Of `native/base/cpu.h`, below the best; and the tests of functions that have a variant for each. */
 const CPU_LEVELS = ['portable', 'avx2'];
-const CPU_FILTER = '--gtest_filter=DocSetUnion.*:OrdinalSet.*:MatchRoles.*:WordMasks.*:AsciiBlocksTest.*';
+const CPU_FILTER =
+  '--gtest_filter=DocSetUnion.*:OrdinalSet.*:MatchRoles.*:WordMasks.*:AsciiBlocksTest.*';
 
 /** Steps that take long. */
 const ON_REQUEST: Record<string, () => Promise<Outcome>> = {

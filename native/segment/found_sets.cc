@@ -3,6 +3,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/memory.h"
+
 namespace gannet::segment {
 namespace {
 
@@ -54,28 +56,36 @@ size_t FoundSets::BytesOf(const std::string& key, const DocSet& documents) {
 void FoundSets::Store(const std::string& key, std::shared_ptr<const DocSet> documents, uint64_t cost) const {
   const size_t bytes = BytesOf(key, *documents);
   if (bytes > budget_.bytes_max_) return;
-  std::vector<std::shared_ptr<const DocSet>> dropped;  // freed after the lock
-  const std::lock_guard lock(budget_.mutex_);
-  const auto [at, is_new] = sets_.try_emplace(key);
-  if (!is_new) return;
-  FoundBudget::Entry& entry = at->second;
-  entry.set = std::move(documents);
-  entry.bytes = bytes;
-  entry.per_byte = static_cast<double>(cost) / static_cast<double>(bytes);
-  entry.owner = this;
-  entry.key = &at->first;
-  entry.place = budget_.order_.emplace(budget_.RankOf(entry), &entry).first;
-  budget_.bytes_ += bytes;
-  while (budget_.bytes_ > budget_.bytes_max_) {
-    const auto lowest = budget_.order_.begin();
-    FoundBudget::Entry& gone = *lowest->second;
-    budget_.floor_ = lowest->first.first;
-    budget_.order_.erase(lowest);
-    budget_.bytes_ -= gone.bytes;
-    dropped.push_back(std::move(gone.set));
-    const FoundSets* owner = gone.owner;
-    owner->sets_.erase(owner->sets_.find(*gone.key));
+  std::vector<std::shared_ptr<const DocSet>> dropped;
+  uint64_t freed = 0;
+  {
+    const std::lock_guard lock(budget_.mutex_);
+    const auto [at, is_new] = sets_.try_emplace(key);
+    if (!is_new) return;
+    FoundBudget::Entry& entry = at->second;
+    entry.set = std::move(documents);
+    entry.bytes = bytes;
+    entry.per_byte = static_cast<double>(cost) / static_cast<double>(bytes);
+    entry.owner = this;
+    entry.key = &at->first;
+    entry.place = budget_.order_.emplace(budget_.RankOf(entry), &entry).first;
+    budget_.bytes_ += bytes;
+    while (budget_.bytes_ > budget_.bytes_max_) {
+      const auto lowest = budget_.order_.begin();
+      FoundBudget::Entry& gone = *lowest->second;
+      budget_.floor_ = lowest->first.first;
+      budget_.order_.erase(lowest);
+      budget_.bytes_ -= gone.bytes;
+      budget_.dropped_ += gone.bytes;
+      dropped.push_back(std::move(gone.set));
+      const FoundSets* owner = gone.owner;
+      owner->sets_.erase(owner->sets_.find(*gone.key));
+    }
+    if (budget_.dropped_ >= kReturnMemoryMin) freed = std::exchange(budget_.dropped_, 0);
   }
+  dropped.clear();
+  // Sets of all sizes come and go: what lies free between those that stay would grow for hours.
+  ReturnFreeMemory(freed);
 }
 
 }  // namespace gannet::segment

@@ -51,6 +51,7 @@ class FoundBudget {
   const size_t bytes_max_;
   mutable std::mutex mutex_;  // guards what follows, and the sets of all owners
   size_t bytes_ = 0;
+  uint64_t dropped_ = 0;  // bytes since free memory was given back
   double floor_ = 0;
   uint64_t count_ = 0;
   Order order_;
