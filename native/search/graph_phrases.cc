@@ -52,38 +52,41 @@ DocSet Graph::PhraseDocuments(const Phrase& phrase, const segment::FieldSet* fie
   if (documents.empty()) return {};
   if (phrase.words.size() == 1) return documents;
   const bool by_attribute = snapshot_.settings->proximity_by_attribute;
+  // Each word must stand behind the one or two before it, no farther than in the phrase.
+  struct Behind {
+    Role left, right;  // places in `distinct`
+    uint32_t distance;
+  };
+  std::vector<Behind> checks;
+  const auto role_of = [&](WordNumber word) {
+    return static_cast<Role>(std::find(distinct.begin(), distinct.end(), word) - distinct.begin());
+  };
+  for (size_t i = 0; i < phrase.words.size(); ++i) {
+    for (size_t j = i + 1; j <= i + 2 && j < phrase.words.size(); ++j) {
+      const WordNumber left = phrase.words[i], right = phrase.words[j];
+      if (left != kNoWord && right != kNoWord) checks.push_back({role_of(left), role_of(right), static_cast<uint32_t>(j - i)});
+    }
+  }
   std::vector<uint32_t> kept;
   for (size_t s = 0; s < snapshot_.segments.size(); ++s) {
     const index::SegmentView& view = *snapshot_.segments[s];
     DocSet here = documents & view.live;
     if (here.empty()) continue;
-    WordMasks masks(*view.text, distinct.size());
-    bool all = true;
-    for (size_t i = 0; i < distinct.size(); ++i) {
-      const Ordinal ordinal = words_[distinct[i]].ordinals[s];
-      if (ordinal == kNoOrdinal) {
-        all = false;
-      } else {
-        masks.Add(static_cast<Role>(i), ordinal);
-      }
-    }
-    if (!all) continue;
+    const auto ordinal_of = [&](Role role) { return words_[distinct[role]].ordinals[s]; };
+    if (std::any_of(distinct.begin(), distinct.end(), [&](WordNumber word) { return words_[word].ordinals[s] == kNoOrdinal; })) continue;
     // Of frequent words it is listed how far one stands behind the other.
     bool listed = !by_attribute;
-    for (size_t i = 0; i < phrase.words.size() && !by_attribute; ++i) {
-      for (size_t j = i + 1; j <= i + 2 && j < phrase.words.size() && !here.empty(); ++j) {
-        const WordNumber left = phrase.words[i], right = phrase.words[j];
-        if (left == kNoWord || right == kNoWord) continue;
-        if (!view.text->ListsNeighbours(words_[left].ordinals[s], words_[right].ordinals[s])) {
-          listed = false;
-          continue;
-        }
-        DocSetUnion close;
-        for (uint32_t distance = 1; distance <= j - i; ++distance) {
-          view.text->UnionNeighbours(words_[left].ordinals[s], words_[right].ordinals[s], distance, close);
-        }
-        here &= close.Finish();
+    for (const Behind& check : checks) {
+      if (by_attribute || here.empty()) break;
+      if (!view.text->ListsNeighbours(ordinal_of(check.left), ordinal_of(check.right))) {
+        listed = false;
+        continue;
       }
+      DocSetUnion close;
+      for (uint32_t distance = 1; distance <= check.distance; ++distance) {
+        view.text->UnionNeighbours(ordinal_of(check.left), ordinal_of(check.right), distance, close);
+      }
+      here &= close.Finish();
     }
     if (here.empty()) continue;
     if (listed) {
@@ -93,7 +96,7 @@ DocSet Graph::PhraseDocuments(const Phrase& phrase, const segment::FieldSet* fie
     // Two neighbouring words are kept for the next search: where they stand depends on the segment alone.
     const bool pair = phrase.words.size() == 2 && distinct.size() == 2 && !by_attribute;
     using segment::FoundSets;
-    const Ordinal left_ordinal = words_[distinct[0]].ordinals[s], right_ordinal = pair ? words_[distinct[1]].ordinals[s] : 0;
+    const Ordinal left_ordinal = ordinal_of(0), right_ordinal = pair ? ordinal_of(1) : 0;
     if (pair) {
       if (const auto known = view.text->found().Find(FoundSets::Kind::kNeighbours, left_ordinal, right_ordinal)) {
         (*known & here).ToVector(kept);
@@ -107,20 +110,15 @@ DocSet Graph::PhraseDocuments(const Phrase& phrase, const segment::FieldSet* fie
       looked_at = WordDocuments(words_[distinct[0]], nullptr) & WordDocuments(words_[distinct[1]], nullptr) & view.live;
     }
     const size_t kept_before = kept.size();
+    WordMasks masks(*view.text, distinct.size());
+    for (Role role = 0; role < distinct.size(); ++role) masks.Add(role, ordinal_of(role));
     masks.Seal();
-    std::vector<Role> roles;  // by word of the phrase
-    for (const WordNumber word : phrase.words) {
-      roles.push_back(static_cast<Role>(std::find(distinct.begin(), distinct.end(), word) - distinct.begin()));
-    }
     view.text->ForEachRecord(looked_at, [&](uint32_t docid, std::string_view record) {
       if (!masks.Read(record)) return;
-      for (size_t i = 0; i < roles.size(); ++i) {
-        if (phrase.words[i] == kNoWord) continue;
-        for (size_t j = i + 1; j <= i + 2 && j < roles.size(); ++j) {
-          if (phrase.words[j] == kNoWord) continue;
-          const bool follows = by_attribute ? masks.ShareField(roles[i], roles[j]) : masks.Distance(roles[i], roles[j]) <= j - i;
-          if (!follows) return;
-        }
+      for (const Behind& check : checks) {
+        const bool follows = by_attribute ? masks.ShareField(check.left, check.right)
+                                          : masks.Distance(check.left, check.right) <= check.distance;
+        if (!follows) return;
       }
       kept.push_back(docid);
     });

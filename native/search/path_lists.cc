@@ -59,7 +59,7 @@ std::optional<PathLists::Nearest> PathLists::SideBySide(const DocSet& within) {
   if (words > within.size() / kDocumentsPerWord) return std::nullopt;
   Nearest nearest{within, within};  // unsure: here all that are possible
   for (size_t i = 1; i < path_.size(); ++i) {
-    const std::vector<PairWords> pair = WordsOfPair(i);
+    const std::vector<PairWords>& pair = WordsOfPair(i);
     if (pair.empty()) continue;
     const DocSet sure = graph_.LiveUnion(&nearest.unsure, [&](size_t s, const segment::TextReader& text, DocSetUnion& out) {
       for (const Ordinal left : pair[s].left) {
@@ -77,10 +77,11 @@ std::optional<PathLists::Nearest> PathLists::SideBySide(const DocSet& within) {
   return nearest;
 }
 
-std::vector<PathLists::PairWords> PathLists::WordsOfPair(size_t i) {
+const std::vector<PathLists::PairWords>& PathLists::WordsOfPair(size_t i) {
+  if (pairs_[i]) return *pairs_[i];
   const Step &left = path_[i - 1], &right = path_[i];
   const Node &left_node = graph_.nodes()[left.node], &right_node = graph_.nodes()[right.node];
-  std::vector<PairWords> pairs;
+  std::vector<PairWords>& pairs = pairs_[i].emplace();
   if (left_node.term.last + 1 != right_node.term.first) return pairs;
   for (size_t s = 0; s < graph_.snapshot().segments.size(); ++s) {
     const auto& neighbours = graph_.snapshot().segments[s]->text->neighbours();
@@ -115,11 +116,12 @@ std::optional<DocSet> PathLists::Unlisted(const std::vector<PairWords>& words, c
 }
 
 PathLists::Distances PathLists::ByDistance(const DocSet& within) {
+  static_assert(kFarCost == segment::kNeighbourDistances);
   Distances parts;
   parts.known.push_back(within);
   parts.unknown.emplace_back();
   for (size_t i = 1; i < path_.size(); ++i) {
-    const std::vector<PairWords> pair = WordsOfPair(i);
+    const std::vector<PairWords>& pair = WordsOfPair(i);
     if (pair.empty()) continue;
     size_t asked = 0;
     for (const PairWords& words : pair) asked += words.left.size() * (words.right.size() + words.before.size());

@@ -23,7 +23,7 @@ namespace gannet::search {
 
 class PathLists {
  public:
-  PathLists(Graph& graph, const Path& path) : graph_(graph), path_(path) {}
+  PathLists(Graph& graph, const Path& path) : graph_(graph), path_(path), pairs_(path.size()) {}
 
   struct Nearest {
     DocSet sure;    // in these every word stands right behind the one before
@@ -84,12 +84,13 @@ class PathLists {
     std::vector<Ordinal> rare;         // of either step
   };
   // Of step `i` and the one before it, by segment; empty when they are not next to each other in the query.
-  std::vector<PairWords> WordsOfPair(size_t i);
+  const std::vector<PairWords>& WordsOfPair(size_t i);
   // Documents of `within` with a rare word of the pair, whose distance lists do not tell; nullopt: all may have one.
   std::optional<DocSet> Unlisted(const std::vector<PairWords>& words, const DocSet& within);
 
   Graph& graph_;
   const Path& path_;
+  std::vector<std::optional<std::vector<PairWords>>> pairs_;  // by step, once asked for
 };
 
 // A set in parts of equal attributeRank, cheapest first, made as they are asked for.

@@ -60,6 +60,7 @@ class PathSweep {
 uint32_t PositionCostOf(uint32_t position, uint32_t query_position, uint32_t slots);
 // Positions are known exactly up to 15 only (search.md appendix B).
 uint32_t BucketedPosition(uint32_t position);
-inline constexpr uint32_t kFarCost = 3;
+// What proximity costs at most between two words: it tells no longer distances apart.
+inline constexpr uint32_t kFarCost = WordMasks::kDistanceMax;
 
 }  // namespace gannet::search

@@ -3,42 +3,13 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/bytes.h"
+
 namespace gannet::search {
 namespace {
 
 // `bits` moved up by `by`, with what comes in from the block before.
 uint64_t Shifted(uint64_t bits, uint64_t before, uint32_t by) { return bits << by | before >> (64 - by); }
-
-// A ByteReader for numbers most of which take one byte: it is kept in registers, as nothing that is called is told where
-// it lies.
-class Numbers {
- public:
-  explicit Numbers(std::string_view bytes) : at_(bytes.data()), end_(bytes.data() + bytes.size()) {}
-  bool done() const { return at_ == end_; }
-  bool ok() const { return ok_; }
-  uint64_t Next() {
-    if (at_ != end_ && static_cast<uint8_t>(*at_) < 0x80) [[likely]] return static_cast<uint8_t>(*at_++);
-    ByteReader reader(std::string_view(at_, end_));
-    const uint64_t number = reader.Varint();
-    at_ = reader.at();
-    ok_ = ok_ && reader.ok();
-    return number;
-  }
-  std::string_view Bytes(uint64_t count) {
-    if (count > static_cast<size_t>(end_ - at_)) {
-      ok_ = false;
-      at_ = end_;
-      return {};
-    }
-    at_ += count;
-    return {at_ - count, count};
-  }
-
- private:
-  const char* at_;
-  const char* end_;
-  bool ok_ = true;
-};
 
 }  // namespace
 
@@ -103,11 +74,11 @@ void WordMasks::ReadRuns() {
   Run* run = runs;
   FieldId field = 0;
   uint32_t field_begin = 0;
-  Numbers head(document_.head);
+  ByteReader head(document_.head);
   while (!head.done()) {
-    field = static_cast<FieldId>(field + head.Next());
-    const uint64_t words = head.Next();
-    Numbers breaks(head.Bytes(head.Next()));
+    field = static_cast<FieldId>(field + head.Varint());
+    const uint64_t words = head.Varint();
+    ByteReader breaks(head.LengthPrefixed());
     if (!head.ok() || words > count - field_begin) return Refuse();
     const auto field_end = field_begin + static_cast<uint32_t>(words);
     uint32_t begin = field_begin, position = 0;
@@ -122,8 +93,8 @@ void WordMasks::ReadRuns() {
       left_out = 0;
     };
     while (!breaks.done()) {
-      const uint64_t length = breaks.Next();
-      const uint64_t gap = breaks.Next();
+      const uint64_t length = breaks.Varint();
+      const uint64_t gap = breaks.Varint();
       if (!breaks.ok() || length >= field_end - begin) return Refuse();
       add_run(begin + static_cast<uint32_t>(length));
       position += static_cast<uint32_t>(gap);
