@@ -134,7 +134,6 @@ Result<std::unique_ptr<SearchRun>> SearchRun::Run(std::shared_ptr<const index::S
     const uint64_t before = page == 0 ? 0 : page - 1;
     options.offset = per_page != 0 && before > most / per_page ? most : std::min(per_page * before, most);
     options.end = page == 0 ? options.offset : options.offset + std::min(per_page, most - options.offset);
-    options.exhaustive = true;
   } else {
     options.offset = std::min(wanted.offset, most);
     options.end = options.offset + std::min(wanted.limit, most - options.offset);
@@ -242,7 +241,7 @@ Status SearchRun::Prepare() {
   } else {
     distinct = settings.distinct;
   }
-  DocSet allowed = snapshot_->documents;
+  std::optional<DocSet> allowed;  // nothing: all
   if (!request_.filter.empty()) {
     const filter::FilterFeatures features{request_.contains_filter, request_.multimodal};
     GANNET_ASSIGN_OR_RETURN(allowed, index::EvaluateFilterJson(*snapshot_, request_.filter, features));
@@ -252,29 +251,34 @@ Status SearchRun::Prepare() {
 
   query_ = ParseQuery(request_.q, *snapshot_->analyzer, QueryLocales(), request_.word_starts, settings.prefix_search);
   graph_ = std::make_unique<Graph>(*snapshot_, scope_, query_);
-  allowed = WithoutNegatives(std::move(allowed));
+  if (!query_.negative_words.empty() || !query_.negative_phrases.empty()) {
+    allowed = WithoutNegatives(allowed ? std::move(*allowed) : snapshot_->documents);
+  }
   const bool has_terms = !query_.terms.empty();
   if (distinct) {
     distinct_ = std::make_unique<Distinct>(*snapshot_, *distinct);
     if (!distinct_->active()) distinct_.reset();
   }
+  // What is thrown out on the way is known only when every document is placed.
+  options_.exhaustive = request_.paged() && (distinct_ != nullptr || options_.threshold);
   ranker_ = std::make_unique<Ranker>(*snapshot_, has_terms ? graph_.get() : nullptr, query_, options_,
                                      RulesFor(settings, sort_, has_terms, options_.strategy, custom_sort_),
                                      distinct_.get());
-  DocSet universe;
-  if (!request_.needs_candidates) universe = ranker_->PerfectUniverse(allowed, settings.max_total_hits);
-  if (universe.empty()) universe = ranker_->Universe(allowed);
+  const DocSet* within = allowed ? &*allowed : nullptr;
+  if (!request_.needs_candidates && ranker_->FindsMatches() && !deadline_->Passed()) {
+    ranker_->RunAllowed(within);
+    total_ = ranker_->CountUniverse(within, settings.max_total_hits);
+    return Status::Ok();
+  }
+  DocSet universe = ranker_->Universe(within);
   candidates_ = universe;
   ranker_->Run(std::move(universe));
   if (!ranker_->excluded().empty()) candidates_ -= ranker_->excluded();
+  total_ = std::min<uint64_t>(candidates_.size(), settings.max_total_hits);
   return Status::Ok();
 }
 
 const std::vector<Hit>& SearchRun::hits() const { return ranker_->hits(); }
-
-uint64_t SearchRun::total() const {
-  return std::min<uint64_t>(candidates_.size(), snapshot_->settings->max_total_hits);
-}
 
 MatchTerms SearchRun::CollectMatchTerms() {
   MatchTerms terms;

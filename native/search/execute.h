@@ -35,7 +35,7 @@ struct SearchRequest {
   bool show_score = false, show_details = false, retrieve_vectors = false;
   std::optional<double> threshold;
   std::vector<text::Locale> locales;
-  // false: candidates() may leave documents out once there are enough for the page and for the largest total.
+  // false: candidates() is not asked for, only their number.
   bool needs_candidates = true;
 
   bool paged() const { return page.has_value() || hits_per_page.has_value(); }
@@ -51,9 +51,9 @@ class SearchRun {
   const SearchRequest& request() const { return request_; }
   const index::Snapshot& snapshot() const { return *snapshot_; }
   const std::vector<Hit>& hits() const;
-  // Documents that count for totals and facets; see SearchRequest::needs_candidates.
+  // Documents that count for totals and facets. REQUIRES: SearchRequest::needs_candidates
   const DocSet& candidates() const { return candidates_; }
-  uint64_t total() const;  // of candidates, capped
+  uint64_t total() const { return total_; }  // of candidates, capped
 
   // Appends one hit as a JSON object. extra: members to add, without a leading comma.
   Status AppendHit(const Hit& hit, std::string_view extra, std::string& out);
@@ -79,6 +79,7 @@ class SearchRun {
   std::optional<Deadline> deadline_;
   std::unique_ptr<Ranker> ranker_;
   DocSet candidates_;
+  uint64_t total_ = 0;
   // For writing hits, made when the first one is written.
   std::optional<Selection> selection_;
   std::optional<Formatter> formatter_;

@@ -92,8 +92,61 @@ const DocSet& Graph::Documents(Node& node, int typo_class) {
 }
 
 DocSet Graph::DocumentsWithin(Node& node, int typo_class, const DocSet& within) {
-  const bool asked = !node.classes[typo_class].documents && within.size() <= kAskedMax;
-  return asked ? FindDocuments(node, typo_class, &within) : Documents(node, typo_class) & within;
+  const bool few = within.size() <= kAskedMax;
+  if (typo_class < 0) {
+    if (node.any || !few) return Documents(node) & within;
+    DocSet documents;
+    for (int typos = 0; typos < kTypoClasses; ++typos) documents |= DocumentsWithin(node, typos, within);
+    return documents;
+  }
+  const Derivations& known = Class(node, typo_class);
+  if (known.empty()) return {};
+  if (known.documents) return *known.documents & within;
+  if (known.asked && within.IsSubsetOf(known.asked->within)) return known.asked->documents & within;
+  // The list of one word is cut down where it lies.
+  const bool one_word = !known.has_range && known.phrases.empty() && known.words.size() == 1;
+  if (!few && !one_word) return Documents(node, typo_class) & within;
+  DocSet documents = FindDocuments(node, typo_class, &within);
+  if (few) node.classes[typo_class].asked = {within, documents};
+  return documents;
+}
+
+uint64_t Graph::Frequency(Node& node, int typo_class) {
+  if (typo_class < 0) return Frequency(node, 0) + Frequency(node, 1) + Frequency(node, 2);
+  const Derivations& known = Class(node, typo_class);
+  if (known.frequency) return *known.frequency;
+  uint64_t sum = 0;
+  for (size_t s = 0; s < snapshot_.segments.size(); ++s) {
+    ForEachRange(known, s, [&](Ordinal begin, Ordinal end) { sum += snapshot_.segments[s]->text->PostingBytes(begin, end); });
+  }
+  for (const Phrase& phrase : known.phrases) {
+    uint64_t least = ~uint64_t{0};
+    for (const WordNumber word : phrase.words) {
+      if (word != kNoWord) least = std::min(least, Frequency(word));
+    }
+    sum += least;
+  }
+  node.classes[typo_class].frequency = sum;
+  return sum;
+}
+
+uint64_t Graph::FewestDocuments(Node& node) {
+  const Derivations& zero = Class(node, 0);
+  if (zero.documents) return zero.documents->size();
+  if (!scope_.all) return 0;
+  uint64_t most = 0;
+  for (const WordNumber word : zero.words) {
+    uint64_t sum = 0;
+    for (size_t s = 0; s < snapshot_.segments.size(); ++s) {
+      const index::SegmentView& view = *snapshot_.segments[s];
+      const Ordinal ordinal = words_[word].ordinals[s];
+      if (ordinal == kNoOrdinal) continue;
+      const uint64_t count = view.text->CountDocuments(ordinal).least, dead = view.dead.size();
+      sum += count > dead ? count - dead : 0;
+    }
+    most = std::max(most, sum);
+  }
+  return most;
 }
 
 DocSet Graph::FindDocuments(Node& node, int typo_class, const DocSet* within) {
@@ -107,9 +160,7 @@ DocSet Graph::FindDocuments(Node& node, int typo_class, const DocSet* within) {
     text.UnionRanges(ranges, fields, out);
   });
   for (const Phrase& phrase : derivations.phrases) {
-    DocSet of_phrase = PhraseDocuments(phrase, scope_.fields());
-    if (within != nullptr) of_phrase &= *within;
-    documents |= of_phrase;
+    documents |= PhraseDocuments(phrase, scope_.fields(), within);
   }
   return documents;
 }

@@ -55,6 +55,12 @@ struct Derivations {
   bool has_range = false;                               // class 0 of a prefix term
   std::vector<std::pair<Ordinal, Ordinal>> ranges;      // per segment, [begin, end)
   std::optional<DocSet> documents;
+  // Those of a few, as they were last asked for.
+  struct Asked {
+    DocSet within, documents;
+  };
+  std::optional<Asked> asked;
+  std::optional<uint64_t> frequency;
   bool empty() const { return words.empty() && phrases.empty() && !has_range; }
 };
 
@@ -106,8 +112,12 @@ class Graph {
   // Documents that match a node by derivations of one class, or of any.
   const DocSet& Documents(Node& node, int typo_class);
   const DocSet& Documents(Node& node);
-  // Those of `within`, which may be known without looking for all.
+  // Those of `within`, which may be known without looking for all. typo_class -1: any.
   DocSet DocumentsWithin(Node& node, int typo_class, const DocSet& within);
+  // Grows with the number of documents that match the node by derivations of this class, -1: of any.
+  uint64_t Frequency(Node& node, int typo_class);
+  // No more than the documents that match the node without a typo.
+  uint64_t FewestDocuments(Node& node);
   const Derivations& Class(Node& node, int typo_class);
   // Documents that have a word at one of the positions of `mask` (bit p: position p, below segment::kHeadPositions) of any
   // field.
@@ -116,7 +126,7 @@ class Graph {
   // segment::kListedLengthMax; 0 is any.
   DocSet DocumentsTogether(std::span<const WordNumber> words, uint32_t length, const DocSet* within) const;
   // Documents that have all words of a phrase in `fields` (null: any), and in which these stand as they must, in any field.
-  DocSet PhraseDocuments(const Phrase& phrase, const segment::FieldSet* fields);
+  DocSet PhraseDocuments(const Phrase& phrase, const segment::FieldSet* fields, const DocSet* within = nullptr);
   // A word of the dictionary with live documents, or kNoWord.
   WordNumber FindWord(std::string_view text);
   DocSet WordDocuments(const IndexWord& word, const segment::FieldSet* fields, const DocSet* within = nullptr) const;
@@ -133,8 +143,14 @@ class Graph {
   std::optional<Phrase> Split(const Node& node);
   // Grows with the number of documents that hold the word: the bytes of its lists.
   uint64_t Frequency(WordNumber word) const;
+  // Documents that hold all of the words, at least one.
+  DocSet WordsDocuments(std::vector<WordNumber> words, const segment::FieldSet* fields, const DocSet* within) const;
+  // No fewer than the documents that hold the word.
+  uint64_t MostDocuments(WordNumber word) const;
   // No fewer than the documents that hold both words; dead ones and all fields count.
-  uint64_t MostCommon(const IndexWord& a, const IndexWord& b) const;
+  uint64_t MostCommon(WordNumber a, WordNumber b) const;
+  // Whether every segment that holds both words lists where the second stands close behind the first.
+  bool ListsNeighbours(WordNumber left, WordNumber right) const;
   WordNumber AddWord(std::string_view text, std::vector<Ordinal> ordinals);
   bool IsLive(size_t segment, Ordinal ordinal, const segment::FieldSet* fields) const;
 

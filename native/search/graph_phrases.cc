@@ -30,27 +30,46 @@ uint64_t Graph::Frequency(WordNumber word) const {
   uint64_t sum = 0;
   for (size_t s = 0; s < snapshot_.segments.size(); ++s) {
     const Ordinal ordinal = words_[word].ordinals[s];
-    if (ordinal != kNoOrdinal) sum += snapshot_.segments[s]->text->PostingBytes(ordinal);
+    if (ordinal != kNoOrdinal) sum += snapshot_.segments[s]->text->PostingBytes(ordinal, ordinal + 1);
   }
   return sum;
 }
 
-DocSet Graph::PhraseDocuments(const Phrase& phrase, const segment::FieldSet* fields) {
+uint64_t Graph::MostDocuments(WordNumber word) const {
+  uint64_t sum = 0;
+  for (size_t s = 0; s < snapshot_.segments.size(); ++s) {
+    const Ordinal ordinal = words_[word].ordinals[s];
+    if (ordinal != kNoOrdinal) sum += snapshot_.segments[s]->text->CountDocuments(ordinal).most;
+  }
+  return sum;
+}
+
+bool Graph::ListsNeighbours(WordNumber left, WordNumber right) const {
+  for (size_t s = 0; s < snapshot_.segments.size(); ++s) {
+    const Ordinal a = words_[left].ordinals[s], b = words_[right].ordinals[s];
+    if (a != kNoOrdinal && b != kNoOrdinal && !snapshot_.segments[s]->text->ListsNeighbours(a, b)) return false;
+  }
+  return true;
+}
+
+DocSet Graph::WordsDocuments(std::vector<WordNumber> words, const segment::FieldSet* fields, const DocSet* within) const {
+  // The rarest word first: the others are looked for in its documents.
+  std::sort(words.begin(), words.end(), [&](WordNumber a, WordNumber b) { return Frequency(a) < Frequency(b); });
+  DocSet documents = WordDocuments(words_[words[0]], fields, within);
+  for (size_t i = 1; i < words.size() && !documents.empty(); ++i) documents = WordDocuments(words_[words[i]], fields, &documents);
+  return documents;
+}
+
+DocSet Graph::PhraseDocuments(const Phrase& phrase, const segment::FieldSet* fields, const DocSet* within) {
   // All words in these fields; then where they stand decides.
   std::vector<WordNumber> distinct;
+  bool gaps = false;
   for (const WordNumber word : phrase.words) {
+    gaps = gaps || word == kNoWord;
     if (word != kNoWord && std::find(distinct.begin(), distinct.end(), word) == distinct.end()) distinct.push_back(word);
   }
   if (distinct.empty()) return {};
-  // The rarest word first: the others are looked for in its documents.
-  std::vector<WordNumber> by_frequency = distinct;
-  std::sort(by_frequency.begin(), by_frequency.end(), [&](WordNumber a, WordNumber b) { return Frequency(a) < Frequency(b); });
-  DocSet documents = WordDocuments(words_[by_frequency[0]], fields);
-  for (size_t i = 1; i < by_frequency.size() && !documents.empty(); ++i) {
-    documents = WordDocuments(words_[by_frequency[i]], fields, &documents);
-  }
-  if (documents.empty()) return {};
-  if (phrase.words.size() == 1) return documents;
+  if (phrase.words.size() == 1) return WordDocuments(words_[distinct[0]], fields, within);
   const bool by_attribute = snapshot_.settings->proximity_by_attribute;
   // Each word must stand behind the one or two before it, no farther than in the phrase.
   struct Behind {
@@ -67,13 +86,24 @@ DocSet Graph::PhraseDocuments(const Phrase& phrase, const segment::FieldSet* fie
       if (left != kNoWord && right != kNoWord) checks.push_back({role_of(left), role_of(right), static_cast<uint32_t>(j - i)});
     }
   }
+  // The lists of neighbours have all words of a phrase without gaps, but know no fields.
+  const bool lists_suffice = !by_attribute && !gaps && fields == nullptr;
+  const bool all_listed = lists_suffice && std::all_of(checks.begin(), checks.end(), [&](const Behind& check) {
+    return ListsNeighbours(distinct[check.left], distinct[check.right]);
+  });
+  DocSet documents;
+  if (!all_listed) {
+    documents = WordsDocuments(distinct, fields, within);
+    if (documents.empty()) return {};
+    within = &documents;
+  }
   std::vector<uint32_t> kept;
   for (size_t s = 0; s < snapshot_.segments.size(); ++s) {
     const index::SegmentView& view = *snapshot_.segments[s];
-    DocSet here = documents & view.live;
-    if (here.empty()) continue;
     const auto ordinal_of = [&](Role role) { return words_[distinct[role]].ordinals[s]; };
     if (std::any_of(distinct.begin(), distinct.end(), [&](WordNumber word) { return words_[word].ordinals[s] == kNoOrdinal; })) continue;
+    DocSet here = within != nullptr ? *within & view.live : view.live;
+    if (here.empty()) continue;
     // Of frequent words it is listed how far one stands behind the other.
     bool listed = !by_attribute;
     for (const Behind& check : checks) {
@@ -82,11 +112,11 @@ DocSet Graph::PhraseDocuments(const Phrase& phrase, const segment::FieldSet* fie
         listed = false;
         continue;
       }
-      DocSetUnion close;
+      DocSetUnion close(&here);
       for (uint32_t distance = 1; distance <= check.distance; ++distance) {
         view.text->UnionNeighbours(ordinal_of(check.left), ordinal_of(check.right), distance, close);
       }
-      here &= close.Finish();
+      here = close.Finish();
     }
     if (here.empty()) continue;
     if (listed) {
@@ -135,11 +165,11 @@ DocSet Graph::PhraseDocuments(const Phrase& phrase, const segment::FieldSet* fie
   return DocSet::FromSorted(kept);
 }
 
-uint64_t Graph::MostCommon(const IndexWord& a, const IndexWord& b) const {
+uint64_t Graph::MostCommon(WordNumber a, WordNumber b) const {
   uint64_t sum = 0;
   for (size_t s = 0; s < snapshot_.segments.size(); ++s) {
-    if (a.ordinals[s] == kNoOrdinal || b.ordinals[s] == kNoOrdinal) continue;
-    sum += snapshot_.segments[s]->text->CommonDocuments(a.ordinals[s], b.ordinals[s]);
+    const Ordinal left = words_[a].ordinals[s], right = words_[b].ordinals[s];
+    if (left != kNoOrdinal && right != kNoOrdinal) sum += snapshot_.segments[s]->text->CommonDocuments(left, right);
   }
   return sum;
 }
@@ -147,7 +177,7 @@ uint64_t Graph::MostCommon(const IndexWord& a, const IndexWord& b) const {
 std::optional<Phrase> Graph::Split(const Node& node) {
   struct Candidate {
     Phrase phrase;
-    uint64_t bound;  // documents that hold both words
+    uint64_t bound;  // no fewer than its documents
     size_t at;
   };
   std::vector<Candidate> candidates;
@@ -158,17 +188,20 @@ std::optional<Phrase> Graph::Split(const Node& node) {
     if (left == kNoWord) continue;
     const WordNumber right = FindWord(std::string_view(node.text).substr(at));
     if (right == kNoWord) continue;
-    if (const uint64_t both = MostCommon(words_[left], words_[right]); both > 0) candidates.push_back({{{left, right}}, both, at});
+    candidates.push_back({{{left, right}}, std::min(MostDocuments(left), MostDocuments(right)), at});
   }
-  // The one with the most documents wins, whatever fields are searched, the earliest among equals; no more than the bound
-  // are possible.
+  // The one with the most documents wins, whatever fields are searched, the earliest among equals. Those of few documents
+  // mostly need not be looked for.
   std::stable_sort(candidates.begin(), candidates.end(), [](const auto& a, const auto& b) { return a.bound > b.bound; });
   // Two words of the query that were joined are not split into themselves: if that has the most documents, there is no
-  // split. Often nothing else is possible, and the documents of the pair need not be looked for.
+  // split.
   const Candidate* own = nullptr;
   const Candidate* best = nullptr;
   uint64_t best_count = 0;
   const auto take = [&](const Candidate& candidate) {
+    const WordNumber left = candidate.phrase.words[0], right = candidate.phrase.words[1];
+    const uint64_t wanted = std::max<uint64_t>(best_count, 1);
+    if (candidate.bound < wanted || (!ListsNeighbours(left, right) && MostCommon(left, right) < wanted)) return;
     const uint64_t count = PhraseDocuments(candidate.phrase, nullptr).size();
     if (count > best_count || (count == best_count && count > 0 && best != nullptr && candidate.at < best->at)) {
       best = &candidate;
@@ -179,11 +212,11 @@ std::optional<Phrase> Graph::Split(const Node& node) {
   for (const Candidate& candidate : candidates) {
     if (joined && words_[candidate.phrase.words[0]].text == *node.term.words[0]) {
       own = &candidate;
-    } else if (best == nullptr || candidate.bound >= best_count) {
+    } else {
       take(candidate);
     }
   }
-  if (best != nullptr && own != nullptr && own->bound >= best_count) take(*own);
+  if (best != nullptr && own != nullptr) take(*own);
   if (best == nullptr || best == own) return std::nullopt;
   return best->phrase;
 }

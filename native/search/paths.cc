@@ -93,17 +93,24 @@ PathStages MakeStages(Graph& graph, const ParsedQuery& query, MatchingStrategy s
   return stages;
 }
 
-DocSet PathDocuments(Graph& graph, const Path& path, const DocSet& within) {
-  std::vector<const DocSet*> sets;
-  for (const Step& step : path) {
-    const DocSet& documents = graph.Documents(graph.nodes()[step.node]);
-    if (documents.empty()) return {};
-    sets.push_back(&documents);
+DocSet PathDocuments(Graph& graph, const Path& path, const DocSet* within) {
+  // The rarest step first: the others are looked for in its documents.
+  std::vector<std::pair<uint64_t, const Step*>> steps;
+  for (const Step& step : path) steps.emplace_back(graph.Frequency(graph.nodes()[step.node], step.typos), &step);
+  std::stable_sort(steps.begin(), steps.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  const DocSet* known = within;
+  DocSet documents;
+  for (const auto& [frequency, step] : steps) {
+    Node& node = graph.nodes()[step->node];
+    if (known == nullptr) {
+      known = step->typos < 0 ? &graph.Documents(node) : &graph.Documents(node, step->typos);
+    } else {
+      documents = graph.DocumentsWithin(node, step->typos, *known);
+      known = &documents;
+    }
+    if (known->empty()) return {};
   }
-  std::sort(sets.begin(), sets.end(), [](const DocSet* a, const DocSet* b) { return a->size() < b->size(); });
-  DocSet result = *sets[0] & within;
-  for (size_t i = 1; i < sets.size() && !result.empty(); ++i) result &= *sets[i];
-  return result;
+  return known == &documents ? std::move(documents) : *known;
 }
 
 }  // namespace gannet::search

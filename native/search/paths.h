@@ -31,7 +31,8 @@ struct PathStages {
 
 PathStages MakeStages(Graph& graph, const ParsedQuery& query, MatchingStrategy strategy);
 
-// Documents of `within` that match every node of a path, by derivations of any class.
-DocSet PathDocuments(Graph& graph, const Path& path, const DocSet& within);
+// Documents of `within` (null: all live ones) that match every step of a path, by derivations of its class. REQUIRES: no step
+// is verbatim, and there is one.
+DocSet PathDocuments(Graph& graph, const Path& path, const DocSet* within);
 
 }  // namespace gannet::search

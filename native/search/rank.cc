@@ -11,7 +11,6 @@ Ranker::Ranker(const index::Snapshot& snapshot, Graph* graph, const ParsedQuery&
       distinct_(distinct) {
   if (graph_ == nullptr) return;
   candidates_ = std::make_unique<Candidates>(*graph_);
-  cheapest_.resize(graph_->nodes().size());
   const auto& searchable = snapshot.settings->searchable;
   const auto proximity = std::find_if(rules_.begin(), rules_.end(), [](const Rule& r) { return r.kind == RuleKind::kProximity; });
   if (snapshot.settings->proximity_by_attribute && proximity != rules_.end() && query.terms.size() > 1) {
@@ -22,8 +21,8 @@ Ranker::Ranker(const index::Snapshot& snapshot, Graph* graph, const ParsedQuery&
   stages_ = MakeStages(*graph_, query, options.strategy);
 }
 
-DocSet Ranker::Universe(const DocSet& allowed) {
-  if (graph_ == nullptr) return allowed;
+DocSet Ranker::Universe(const DocSet* allowed) {
+  if (graph_ == nullptr) return allowed != nullptr ? *allowed : snapshot_.documents;
   // A path that has all the nodes of one that leaves more out adds nothing to it. Most have those of the shortest.
   static_assert(kTermsMax * kNgramSlotsMax <= 32);
   std::vector<uint32_t> shorter;  // nodes as bits
@@ -38,6 +37,26 @@ DocSet Ranker::Universe(const DocSet& allowed) {
     }
   }
   return universe;
+}
+
+uint64_t Ranker::CountUniverse(const DocSet* allowed, uint64_t most) {
+  if (graph_ == nullptr) return std::min((allowed != nullptr ? *allowed : snapshot_.documents).size(), most);
+  // Documents without a typo that match one of the shortest ways to read the query are often enough.
+  const auto stage = std::find_if(stages_.paths.rbegin(), stages_.paths.rend(), [](const auto& paths) { return !paths.empty(); });
+  if (stage != stages_.paths.rend()) {
+    DocSet sure;
+    for (Path path : *stage) {
+      if (allowed == nullptr && path.size() == 1 && graph_->FewestDocuments(NodeOf(path[0])) >= most) return most;
+      for (Step& step : path) step.typos = 0;
+      sure |= PathDocuments(*graph_, path, allowed);
+      if (sure.size() >= most) return most;
+    }
+  }
+  return std::min(Universe(allowed).size(), most);
+}
+
+bool Ranker::FindsMatches() const {
+  return graph_ != nullptr && !rules_.empty() && rules_[0].kind == RuleKind::kWords && distinct_ == nullptr && !options_.threshold;
 }
 
 void Ranker::Run(DocSet universe) {
@@ -104,7 +123,7 @@ void Ranker::Refine(Bucket bucket, size_t rule, const Detail* detail) {
     return Emit(bucket.documents, Add(std::move(skipped)));
   }
   switch (rules_[rule].kind) {
-    case RuleKind::kWords: return SplitByWords(bucket, rule, detail);
+    case RuleKind::kWords: return SplitByWords(&bucket.documents, rule, detail);
     case RuleKind::kTypo: return SplitByTypo(bucket, rule, detail);
     case RuleKind::kExactAttribute: return SplitByExactAttribute(bucket, rule, detail);
     case RuleKind::kSort: return SplitBySort(bucket, rule, detail);
@@ -147,17 +166,18 @@ void Ranker::Emit(const DocSet& documents, const Detail* detail) {
   });
 }
 
-void Ranker::SplitByWords(const Bucket& bucket, size_t rule, const Detail* detail) {
-  if (EmitPerfect(bucket, rule, detail)) return;
-  DocSet remaining = bucket.documents;
+void Ranker::SplitByWords(const DocSet* within, size_t rule, const Detail* detail) {
+  if (EmitPerfect(within, rule, detail)) return;
+  DocSet done;  // in a part
   bool dropping = false;
   for (uint32_t dropped = 0; dropped < stages_.paths.size(); ++dropped) {
-    if (Full() || remaining.empty()) return;
+    if (Full()) return;
     Bucket part;
     for (const Path& path : stages_.paths[dropped]) {
-      const DocSet documents = PathDocuments(*graph_, path, remaining);
+      DocSet documents = PathDocuments(*graph_, path, within);
+      documents -= done;
       if (documents.empty()) continue;
-      remaining -= documents;
+      done |= documents;
       part.documents |= documents;
       part.paths.push_back(path);
     }

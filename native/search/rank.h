@@ -61,13 +61,16 @@ class Ranker {
   Ranker(const index::Snapshot& snapshot, Graph* graph, const ParsedQuery& query, const RankOptions& options,
          std::vector<Rule> rules, Distinct* distinct);
 
-  // Documents of `allowed` that match the query in its most relaxed form.
-  DocSet Universe(const DocSet& allowed);
-  // Those of them that match every word as typed or as prefixes, where they fill the page and number at least `enough`:
-  // no other document can be on the page then, and typos need not be looked for. Empty otherwise.
-  DocSet PerfectUniverse(const DocSet& allowed, uint64_t enough);
+  // Documents of `allowed` (null: all live ones) that match the query in its most relaxed form.
+  DocSet Universe(const DocSet* allowed);
+  // Their number, at most `most`. Mostly known without finding them.
+  uint64_t CountUniverse(const DocSet* allowed, uint64_t most);
   // Fills hits() and excluded().
   void Run(DocSet universe);
+  // Whether the first rule finds out itself which documents match: the universe need not be known to rank it.
+  bool FindsMatches() const;
+  // As Run of the universe of `allowed` (null: all live documents). REQUIRES: FindsMatches()
+  void RunAllowed(const DocSet* allowed) { SplitByWords(allowed, 0, nullptr); }
 
   const std::vector<Hit>& hits() const { return hits_; }
   // Documents known not to count: thrown out by distinct or by the threshold.
@@ -93,7 +96,8 @@ class Ranker {
   void Descend(Bucket bucket, size_t rule, const Detail* detail, bool& dropping);
   void Emit(const DocSet& documents, const Detail* detail);
 
-  void SplitByWords(const Bucket& bucket, size_t rule, const Detail* detail);
+  // within: a bucket, or what its documents are to be found in; null: all live documents.
+  void SplitByWords(const DocSet* within, size_t rule, const Detail* detail);
   void SplitByTypo(const Bucket& bucket, size_t rule, const Detail* detail);
   // A rule whose cost is a sum over the steps of a path.
   void SplitByCost(const Bucket& bucket, size_t rule, const Detail* detail);
@@ -119,15 +123,13 @@ class Ranker {
   void SplitByExactAttribute(const Bucket& bucket, size_t rule, const Detail* detail);
   void SplitBySort(const Bucket& bucket, size_t rule, const Detail* detail);
   // True: the page is full.
-  bool EmitPerfect(const Bucket& bucket, size_t rule, const Detail* detail);
+  bool EmitPerfect(const DocSet* within, size_t rule, const Detail* detail);
   // Whether the documents without any typo come first, and the page is all that is wanted.
   bool PerfectFirst(size_t rule) const;
-  // Documents of `within` that match every word without a typo; `path` takes the steps.
-  DocSet PerfectDocuments(DocSet within, Path& path);
 
   Node& NodeOf(const Step& step) { return graph_->nodes()[step.node]; }
-  // Documents whose cheapest derivations of a node are of this class.
-  const DocSet& CheapestClass(uint16_t node, int typos);
+  // Documents of `within` whose cheapest derivations of a node are of this class.
+  DocSet CheapestWithin(Node& node, int typos, const DocSet& within);
   // The greatest cost of the rule typo along a path.
   uint32_t TypoMax(const Path& path);
   // Loads the documents of a bucket into candidates_.
@@ -155,7 +157,6 @@ class Ranker {
   std::optional<PathSweep> sweep_;  // of the last path swept
   DocSet swept_;                    // and its documents
   bool in_heads_ = false;           // what is refined was chosen by EmitHeads
-  std::vector<std::array<std::optional<DocSet>, kTypoClasses>> cheapest_;
   std::deque<Detail> details_;
   std::vector<Hit> hits_;
   uint64_t seen_ = 0;  // hits placed so far, skipped ones included

@@ -136,7 +136,7 @@ void Ranker::SplitByVerbatim(const Bucket& bucket, size_t rule, const Detail* de
     Node& node = NodeOf(path[i]);
     if (node.ngram() || path[i].typos > 0) continue;
     if (node.term.phrase) {
-      verbatim[i] = graph_->Documents(node, 0) & bucket.documents;
+      verbatim[i] = graph_->DocumentsWithin(node, 0, bucket.documents);
     } else if (graph_->Class(node, 0), node.verbatim != kNoWord) {
       verbatim[i] = graph_->WordDocuments(graph_->words()[node.verbatim], graph_->scope().fields(), &bucket.documents);
     }

@@ -17,11 +17,14 @@ namespace gannet::search {
 // The documents that match every word as typed (or as prefixes) come first of all when `typo` follows `words`. They
 // are found without looking for typos at all, and often fill the page. Only without scores: these need to know which
 // other paths there are.
-bool Ranker::EmitPerfect(const Bucket& bucket, size_t rule, const Detail* detail) {
+bool Ranker::EmitPerfect(const DocSet* within, size_t rule, const Detail* detail) {
   if (!PerfectFirst(rule) || detail != nullptr) return false;
   Bucket part;
   Path path;
-  part.documents = PerfectDocuments(bucket.documents, path);
+  for (uint16_t n = 0; n < graph_->nodes().size(); ++n) {
+    if (!graph_->nodes()[n].ngram()) path.push_back({n, 0, false});
+  }
+  part.documents = PathDocuments(*graph_, path, within);
   if (part.documents.empty() || part.documents.size() < options_.end) return false;
   part.paths.push_back(std::move(path));
   Refine(std::move(part), rule + 2, detail);
@@ -32,25 +35,6 @@ bool Ranker::PerfectFirst(size_t rule) const {
   return !options_.details && !options_.threshold && distinct_ == nullptr && !options_.exhaustive && options_.offset == 0 &&
          hits_.empty() && rule + 1 < rules_.size() && rules_[rule].kind == RuleKind::kWords &&
          rules_[rule + 1].kind == RuleKind::kTypo;
-}
-
-DocSet Ranker::PerfectDocuments(DocSet within, Path& path) {
-  for (uint16_t n = 0; n < graph_->nodes().size(); ++n) {
-    Node& node = graph_->nodes()[n];
-    if (node.ngram()) continue;
-    within = graph_->DocumentsWithin(node, 0, within);
-    if (within.empty()) break;
-    path.push_back({n, 0, false});
-  }
-  return within;
-}
-
-DocSet Ranker::PerfectUniverse(const DocSet& allowed, uint64_t enough) {
-  if (graph_ == nullptr || !PerfectFirst(0)) return {};
-  Path path;
-  DocSet documents = PerfectDocuments(allowed, path);
-  if (documents.size() < std::max(enough, options_.end)) return {};
-  return documents;
 }
 
 // A large bucket need not be read as a whole when its best documents begin with the words of the query. Take a bound on

@@ -15,14 +15,10 @@ constexpr uint32_t kNgramTypos[kNgramSlotsMax] = {0, 2, 3};  // that gluing cost
 
 }  // namespace
 
-const DocSet& Ranker::CheapestClass(uint16_t node, int typos) {
-  auto& entry = cheapest_[node][typos];
-  if (!entry) {
-    DocSet documents = graph_->Documents(graph_->nodes()[node], typos);
-    for (int lower = 0; lower < typos; ++lower) documents -= graph_->Documents(graph_->nodes()[node], lower);
-    entry = std::move(documents);
-  }
-  return *entry;
+DocSet Ranker::CheapestWithin(Node& node, int typos, const DocSet& within) {
+  DocSet documents = graph_->DocumentsWithin(node, typos, within);
+  for (int lower = 0; lower < typos && !documents.empty(); ++lower) documents -= graph_->DocumentsWithin(node, lower, documents);
+  return documents;
 }
 
 uint32_t Ranker::TypoMax(const Path& path) {
@@ -70,12 +66,12 @@ void Ranker::SplitByTypo(const Bucket& bucket, size_t rule, const Detail* detail
           if (step.verbatim) {
             Node& node = NodeOf(step);
             if (node.term.phrase) {
-              next = documents & graph_->Documents(node, 0);
+              next = graph_->DocumentsWithin(node, 0, documents);
             } else if (node.verbatim != kNoWord) {
               next = graph_->WordDocuments(graph_->words()[node.verbatim], graph_->scope().fields(), &documents);
             }
           } else {
-            next = documents & CheapestClass(step.node, static_cast<int>(typos));
+            next = CheapestWithin(NodeOf(step), static_cast<int>(typos), documents);
           }
           if (next.empty()) continue;
           chosen.push_back({step.node, static_cast<int8_t>(typos), step.verbatim});

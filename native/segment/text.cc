@@ -63,10 +63,24 @@ std::string_view TextReader::PostingBlob(Ordinal ordinal) const {
   return ReadRange(posting_section_, posting_offsets_.RangeOf(ordinal));
 }
 
-uint64_t TextReader::PostingBytes(Ordinal ordinal) const {
-  if (ordinal + size_t{1} >= posting_offsets_.size()) return 0;
-  const auto [begin, end] = posting_offsets_.RangeOf(ordinal);
-  return end < begin ? 0 : end - begin;
+uint64_t TextReader::PostingBytes(Ordinal begin, Ordinal end) const {
+  if (begin >= end || end >= posting_offsets_.size()) return 0;
+  const uint64_t from = posting_offsets_[begin], to = posting_offsets_[end];
+  return to < from ? 0 : to - from;
+}
+
+TextReader::Count TextReader::CountDocuments(Ordinal ordinal) const {
+  if (const auto whole = WholePostings(ordinal)) {
+    const uint64_t count = PostingsCount(*whole);
+    return {count, count};
+  }
+  Count count{0, 0};
+  ForEachField(ordinal, [&](FieldId, std::string_view postings) {
+    const uint64_t of_field = PostingsCount(postings);
+    count.least = std::max(count.least, of_field);
+    count.most += of_field;
+  });
+  return count;
 }
 
 void TextReader::ExpectPostings(Ordinal begin, Ordinal end) const {

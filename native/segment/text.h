@@ -166,8 +166,13 @@ class TextReader {
   // it has dropped them since; for those who go through all of them.
   void WillNeedPostings(Ordinal begin, Ordinal end) const;
   void WillNeedRecords(uint32_t place, uint32_t count) const;
-  // Bytes of the postings of a word.
-  uint64_t PostingBytes(Ordinal ordinal) const;
+  // Bytes of the postings of the words [begin, end).
+  uint64_t PostingBytes(Ordinal begin, Ordinal end) const;
+  // Between which numbers that of the documents that hold the word is; dead ones count. Reads heads of lists only.
+  struct Count {
+    uint64_t least, most;
+  };
+  Count CountDocuments(Ordinal ordinal) const;
   // All postings of a word as they are stored; see PostingsWriter.
   std::string_view PostingBlob(Ordinal ordinal) const;
   // Adds documents that hold a word of [begin, end) at one of the positions of `mask` (bit p: position p) of any field.
