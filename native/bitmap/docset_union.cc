@@ -33,8 +33,10 @@ constexpr uint32_t kArrayMax = 4096;
 constexpr size_t kBlockWords = 1024;
 constexpr size_t kBlockBytes = kBlockWords * sizeof(uint64_t);
 
-constexpr size_t kGatheredMax = 4096;
-constexpr size_t kScatteredPerBlock = 64;  // fewer docids per block are sorted as quickly
+constexpr size_t kSparseMax = 1024;  // docids of a block, repeated ones included, that do not make it dense
+constexpr size_t kGatheredMax = 8192;
+constexpr size_t kScatteredPerBlock = 512;
+constexpr size_t kSortedMax = 48;  // so few docids are sorted as quickly
 constexpr size_t kCopiedSetMax = 512;
 constexpr int32_t kAskedMax = 2048;
 constexpr size_t kIntersectSlack = 8;  // places that CRoaring may write behind the last one
@@ -90,12 +92,18 @@ void ExtractPortable(const uint64_t* block, uint16_t* out) {
 }
 
 #if defined(__x86_64__)
-// Four at a time whether they are there or not: how many bits the next word has cannot be foreseen, and each wrong guess
-// costs as much as four places.
+// First the words that have any bits, without a branch; then four bits at a time whether they are there or not: how many
+// the next word has cannot be foreseen, and each wrong guess costs as much as four places.
 __attribute__((target("bmi,popcnt"))) void ExtractBmi(const uint64_t* block, uint16_t* out) {
+  std::array<uint16_t, kBlockWords> used;
+  size_t used_count = 0;
   for (uint32_t w = 0; w < kBlockWords; ++w) {
-    uint64_t bits = block[w];
-    const auto base = static_cast<uint16_t>(w * 64);
+    used[used_count] = static_cast<uint16_t>(w);
+    used_count += block[w] != 0 ? 1 : 0;
+  }
+  for (size_t u = 0; u < used_count; ++u) {
+    uint64_t bits = block[used[u]];
+    const auto base = static_cast<uint16_t>(used[u] * 64);
     auto left = static_cast<int64_t>(__builtin_popcountll(bits));
     uint16_t* const end = out + left;
     do {
@@ -133,6 +141,36 @@ const auto Extract = ForCpu(ExtractAvx512, ExtractBmi, ExtractPortable);
 #else
 constexpr auto Extract = ExtractPortable;
 #endif
+
+// The bits of a block that has few. Which words have any is known, so that nothing else is looked at; that is much less than
+// all of them, or than sorting.
+class SparseBits {
+ public:
+  void Add(uint32_t low) {
+    const uint32_t word = low / 64;
+    bits_[word] |= uint64_t{1} << low % 64;
+    used_[word / 64] |= uint64_t{1} << word % 64;
+  }
+  // Writes the places of the bits that are set, and that `taken` has (null: all), ascending; none is set afterwards.
+  // Returns how many.
+  size_t Drain(const uint64_t* taken, uint16_t* out) {
+    const uint16_t* const begin = out;
+    for (uint32_t u = 0; u < kBlockWords / 64; ++u) {
+      for (uint64_t used = std::exchange(used_[u], 0); used != 0; used &= used - 1) {
+        const uint32_t word = u * 64 + static_cast<uint32_t>(std::countr_zero(used));
+        uint64_t bits = std::exchange(bits_[word], 0);
+        if (taken != nullptr) bits &= taken[word];
+        for (; bits != 0; bits &= bits - 1) *out++ = static_cast<uint16_t>(word * 64 + static_cast<uint32_t>(std::countr_zero(bits)));
+      }
+    }
+    return static_cast<size_t>(out - begin);
+  }
+
+ private:
+  std::array<uint64_t, kBlockWords> bits_{};
+  std::array<uint64_t, kBlockWords / 64> used_{};
+};
+thread_local constinit SparseBits sparse_bits;  // empty but within DocSetUnion::AppendSparse
 
 // Containers that the set then owns.
 void AppendContainer(DocSet& set, uint32_t key, container_t* container, uint8_t type) {
@@ -393,6 +431,11 @@ void DocSetUnion::Add(DocSetUnion& part, const DocBits& without) {
   for (const Part& roaring : part.parts_) {
     if (without.block(roaring.key) == nullptr) {
       AddPart(roaring);
+    } else if (roaring.form == Part::Form::kArray && roaring.count <= kSparseMax) {
+      for (uint32_t n = 0; n < roaring.count; ++n) {
+        const uint32_t docid = uint32_t{roaring.key} << 16 | LoadFixed<uint16_t>(roaring.bytes + size_t{n} * 2);
+        if (!without.Contains(docid)) gathered_.push_back(docid);
+      }
     } else {
       Spread(roaring, part.BitsOf(roaring.key));
     }
@@ -486,6 +529,45 @@ void DocSetUnion::AppendBlock(uint32_t key, const Limit* limit, DocSet& set) {
   roaring::internal::bitset_container_free(block);
 }
 
+bool DocSetUnion::AppendSparse(uint32_t key, uint32_t first_part, std::span<const uint32_t> docids, const Limit* limit, DocSet& set) {
+  size_t count = docids.size();
+  for (uint32_t part = first_part; part != kNoPart && count <= kSparseMax; part = parts_[part].next) {
+    count += parts_[part].form == Part::Form::kArray ? parts_[part].count : kSparseMax + 1;
+  }
+  if (count > kSparseMax) return false;
+  SparseBits& bits = sparse_bits;
+  for (uint32_t part = first_part; part != kNoPart; part = parts_[part].next) {
+    for (uint32_t n = 0; n < parts_[part].count; ++n) bits.Add(LoadFixed<uint16_t>(parts_[part].bytes + size_t{n} * 2));
+  }
+  for (const uint32_t docid : docids) bits.Add(docid & 0xffff);
+  const bool as_bits = limit != nullptr && limit->type == BITSET_CONTAINER_TYPE;
+  uint16_t lows[kSparseMax];
+  count = bits.Drain(as_bits ? static_cast<const bitset_container_t*>(limit->container)->words : nullptr, lows);
+  if (count == 0) return true;
+  if (limit != nullptr && !as_bits) {
+    return AppendPart({Part::Form::kArray, static_cast<uint16_t>(key), static_cast<uint32_t>(count), reinterpret_cast<const char*>(lows), kNoPart},
+                      limit, set);
+  }
+  array_container_t* array = NewArray(static_cast<uint32_t>(count), 0);
+  std::memcpy(array->array, lows, count * sizeof(uint16_t));
+  AppendContainer(set, key, array, ARRAY_CONTAINER_TYPE);
+  return true;
+}
+
+void DocSetUnion::GroupGathered() {
+  if (std::is_sorted(gathered_.begin(), gathered_.end())) return;
+  std::vector<uint32_t> begins;
+  for (const uint32_t docid : gathered_) {
+    const size_t behind = (docid >> 16) + size_t{1};
+    if (behind >= begins.size()) begins.resize(behind + 1);
+    ++begins[behind];
+  }
+  for (size_t key = 1; key < begins.size(); ++key) begins[key] += begins[key - 1];
+  std::vector<uint32_t> grouped(gathered_.size());
+  for (const uint32_t docid : gathered_) grouped[begins[docid >> 16]++] = docid;
+  gathered_ = std::move(grouped);
+}
+
 void DocSetUnion::AppendAll(DocSet& set) {
   auto docid = gathered_.begin();
   int32_t next_limit = 0;
@@ -510,6 +592,7 @@ void DocSetUnion::AppendAll(DocSet& set) {
     const Limit* here = within_ == nullptr ? nullptr : &limit;
     const bool alone = !has_block && first_part != kNoPart && parts_[first_part].next == kNoPart && docids == docid;
     if (alone && AppendPart(parts_[first_part], here, set)) continue;
+    if (!has_block && AppendSparse(key, first_part, {docids, docid}, here, set)) continue;
     uint64_t* bits = BitsOf(key);
     for (uint32_t part = first_part; part != kNoPart; part = parts_[part].next) Spread(parts_[part], bits);
     for (auto at = docids; at != docid; ++at) bits[(*at & 0xffff) / 64] |= uint64_t{1} << *at % 64;
@@ -523,13 +606,15 @@ DocSet DocSetUnion::Finish() {
     const bool many = gathered_.size() >= kScatteredPerBlock * ((most >> 16) + size_t{1});
     if (scattered_ || many) {
       Scatter();
+    } else if (gathered_.size() > kSortedMax) {
+      GroupGathered();
     } else {
-      if (!std::is_sorted(gathered_.begin(), gathered_.end())) std::sort(gathered_.begin(), gathered_.end());
+      std::sort(gathered_.begin(), gathered_.end());
       gathered_.erase(std::unique(gathered_.begin(), gathered_.end()), gathered_.end());
     }
   }
   DocSet set;
-  if (!scattered_ && parts_.empty()) {
+  if (!scattered_ && parts_.empty() && gathered_.size() <= kSortedMax) {
     set = DocSet::FromSorted(gathered_);
     if (within_ != nullptr) set &= *within_;
   } else {

@@ -1,6 +1,7 @@
 // Union of many posting lists at once: the documents of a prefix, of a word with its typos, of a word over all
 // segments. Nothing is joined before all is known. A block of 65536 docids that only one long list reaches is copied
-// as it is; where several meet, and for short lists once there are enough, bits are set in flat blocks. Joining bitmaps
+// as it is; where several meet, and for short lists, bits are set: in flat blocks, or, where a block gets few docids, in
+// one whose words in use are known. Joining bitmaps
 // one after the other would allocate, and walk what is there, at every step. What the result is cut down to is taken away
 // block by block as well, before anything becomes a block of the result.
 //
@@ -73,6 +74,11 @@ class DocSetUnion {
   bool Gather(const DocSet& set);
   // The set must stay as it is until Finish.
   void AddParts(const DocSet& set);
+  // Orders gathered_ by block.
+  void GroupGathered();
+  // Adds to `set` what of a block is in its parts, from `first_part` on, and in `docids`, repeated or not, or what of that
+  // is within the limit. False, and nothing is added: it is too much, or not all arrays.
+  bool AppendSparse(uint32_t key, uint32_t first_part, std::span<const uint32_t> docids, const Limit* limit, DocSet& set);
   // Adds to `set`, behind all that it holds, what is in parts_ and gathered_ of each block in turn, and in blocks_.
   void AppendAll(DocSet& set);
   // The whole part, or what of it is within the limit. False, and nothing is added: it has no such form yet.
