@@ -142,36 +142,6 @@ const auto Extract = ForCpu(ExtractAvx512, ExtractBmi, ExtractPortable);
 constexpr auto Extract = ExtractPortable;
 #endif
 
-// The bits of a block that has few. Which words have any is known, so that nothing else is looked at; that is much less than
-// all of them, or than sorting.
-class SparseBits {
- public:
-  void Add(uint32_t low) {
-    const uint32_t word = low / 64;
-    bits_[word] |= uint64_t{1} << low % 64;
-    used_[word / 64] |= uint64_t{1} << word % 64;
-  }
-  // Writes the places of the bits that are set, and that `taken` has (null: all), ascending; none is set afterwards.
-  // Returns how many.
-  size_t Drain(const uint64_t* taken, uint16_t* out) {
-    const uint16_t* const begin = out;
-    for (uint32_t u = 0; u < kBlockWords / 64; ++u) {
-      for (uint64_t used = std::exchange(used_[u], 0); used != 0; used &= used - 1) {
-        const uint32_t word = u * 64 + static_cast<uint32_t>(std::countr_zero(used));
-        uint64_t bits = std::exchange(bits_[word], 0);
-        if (taken != nullptr) bits &= taken[word];
-        for (; bits != 0; bits &= bits - 1) *out++ = static_cast<uint16_t>(word * 64 + static_cast<uint32_t>(std::countr_zero(bits)));
-      }
-    }
-    return static_cast<size_t>(out - begin);
-  }
-
- private:
-  std::array<uint64_t, kBlockWords> bits_{};
-  std::array<uint64_t, kBlockWords / 64> used_{};
-};
-thread_local constinit SparseBits sparse_bits;  // empty but within DocSetUnion::AppendSparse
-
 // Containers that the set then owns.
 void AppendContainer(DocSet& set, uint32_t key, container_t* container, uint8_t type) {
   roaring::internal::ra_append(&DocSetAccess::Get(set)->high_low_container, static_cast<uint16_t>(key), container, type);
@@ -200,6 +170,35 @@ array_container_t* NewArray(uint32_t count, size_t slack) {
 const roaring::api::roaring_array_t& BlocksOf(const DocSet& set) { return DocSetAccess::Get(set)->high_low_container; }
 
 }  // namespace
+
+// The bits of a block that has few. Which words have any is known, so that nothing else is looked at; that is much less than
+// all of them, or than sorting.
+class DocSetUnion::SparseBits {
+ public:
+  void Add(uint32_t low) {
+    const uint32_t word = low / 64;
+    bits_[word] |= uint64_t{1} << low % 64;
+    used_[word / 64] |= uint64_t{1} << word % 64;
+  }
+  // Writes the places of the bits that are set, and that `taken` has (null: all), ascending; none is set afterwards.
+  // Returns how many.
+  size_t Drain(const uint64_t* taken, uint16_t* out) {
+    const uint16_t* const begin = out;
+    for (uint32_t u = 0; u < kBlockWords / 64; ++u) {
+      for (uint64_t used = std::exchange(used_[u], 0); used != 0; used &= used - 1) {
+        const uint32_t word = u * 64 + static_cast<uint32_t>(std::countr_zero(used));
+        uint64_t bits = std::exchange(bits_[word], 0);
+        if (taken != nullptr) bits &= taken[word];
+        for (; bits != 0; bits &= bits - 1) *out++ = static_cast<uint16_t>(word * 64 + static_cast<uint32_t>(std::countr_zero(bits)));
+      }
+    }
+    return static_cast<size_t>(out - begin);
+  }
+
+ private:
+  std::array<uint64_t, kBlockWords> bits_{};
+  std::array<uint64_t, kBlockWords / 64> used_{};
+};
 
 struct DocSetUnion::Limit {
   const container_t* container;
@@ -535,7 +534,8 @@ bool DocSetUnion::AppendSparse(uint32_t key, uint32_t first_part, std::span<cons
     count += parts_[part].form == Part::Form::kArray ? parts_[part].count : kSparseMax + 1;
   }
   if (count > kSparseMax) return false;
-  SparseBits& bits = sparse_bits;
+  if (sparse_ == nullptr) sparse_ = std::make_unique<SparseBits>();
+  SparseBits& bits = *sparse_;
   for (uint32_t part = first_part; part != kNoPart; part = parts_[part].next) {
     for (uint32_t n = 0; n < parts_[part].count; ++n) bits.Add(LoadFixed<uint16_t>(parts_[part].bytes + size_t{n} * 2));
   }

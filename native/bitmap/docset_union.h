@@ -61,6 +61,7 @@ class DocSetUnion {
   // 65536 bits.
   using Block = roaring::internal::bitset_container_s;
   struct Limit;  // what of a block is taken
+  class SparseBits;
   struct Lent;
 
   void AddPart(Part part);
@@ -92,6 +93,7 @@ class DocSetUnion {
   std::vector<uint32_t> first_part_;  // by key
   std::vector<Block*> blocks_;  // by key; null where nothing is
   bool scattered_ = false;
+  std::unique_ptr<SparseBits> sparse_;  // empty but while a block is made
   // Sets that parts_ lie in.
   std::deque<DocSet> owned_;
   std::vector<std::shared_ptr<const DocSet>> shared_;

@@ -178,7 +178,9 @@ DocSet Graph::DocumentsTogether(std::span<const WordNumber> words, uint32_t leng
     if (std::any_of(words.begin(), words.end(), [&](WordNumber word) { return ordinal_of(word) == kNoOrdinal; })) return;
     text.ForEachField(ordinal_of(words[0]), [&](FieldId field, std::string_view postings) {
       if (!scope_.Searches(field)) return;
-      DocSet documents = DecodePostings(postings);
+      DocSetUnion of_field(within);
+      of_field.AddPostings(postings);
+      DocSet documents = of_field.Finish();
       for (size_t i = 1; i < words.size() && !documents.empty(); ++i) {
         DocSet both;
         text.ForEachField(ordinal_of(words[i]), [&](FieldId other, std::string_view list) {

@@ -38,14 +38,20 @@ void PathLists::ForEachRange(const Step& step, End end, size_t segment, Sink&& s
   for (int typos = first; typos <= last; ++typos) graph_.ForEachRange(graph_.Class(node, typos), segment, sink);
 }
 
-DocSet PathLists::StepDocuments(const Step& step, const segment::FieldSet& fields, const DocSet& within) {
-  return graph_.LiveUnion(&within, [&](size_t s, const segment::TextReader& text, DocSetUnion& out) {
+DocSet PathLists::InBestFields(const Step& step, const DocSet* within, uint32_t max_weight) {
+  const auto fields = FieldsByWeight(max_weight);
+  const auto best = fields.find(0);
+  return best == fields.end() ? DocSet() : StepDocuments(step, best->second, within);
+}
+
+DocSet PathLists::StepDocuments(const Step& step, const segment::FieldSet& fields, const DocSet* within) {
+  return graph_.LiveUnion(within, [&](size_t s, const segment::TextReader& text, DocSetUnion& out) {
     ForEachRange(step, End::kFirstReal, s, [&](Ordinal begin, Ordinal end) { text.UnionRange(begin, end, &fields, out); });
   });
 }
 
-DocSet PathLists::StepHeads(const Step& step, uint32_t mask, const DocSet& within) {
-  return graph_.LiveUnion(&within, [&](size_t s, const segment::TextReader& text, DocSetUnion& out) {
+DocSet PathLists::StepHeads(const Step& step, uint32_t mask, const DocSet* within) {
+  return graph_.LiveUnion(within, [&](size_t s, const segment::TextReader& text, DocSetUnion& out) {
     ForEachRange(step, End::kFirstReal, s, [&](Ordinal begin, Ordinal end) { text.UnionHeads(begin, end, mask, out); });
   });
 }
@@ -202,7 +208,7 @@ DocSet PathLists::AtAttribute(uint32_t cost, const DocSet& within, uint32_t max_
     if (own >= max_weight * slots) return documents;  // what no lighter field has
     if (own % slots != 0) return DocSet();
     const auto set = fields.find(own / slots);
-    return set == fields.end() ? DocSet() : StepDocuments(step, set->second, documents);
+    return set == fields.end() ? DocSet() : StepDocuments(step, set->second, &documents);
   });
 }
 
@@ -214,7 +220,7 @@ std::map<uint32_t, DocSet> PathLists::ByAttribute(const DocSet& within, uint32_t
     const uint32_t slots = graph_.nodes()[step.node].slots();
     std::map<uint32_t, DocSet> next;
     for (const auto& [weight, set] : fields) {
-      const DocSet documents = StepDocuments(step, set, within);
+      const DocSet documents = StepDocuments(step, set, &within);
       for (auto& [cost, part] : parts) {
         DocSet here = part & documents;
         if (here.empty()) continue;
@@ -254,7 +260,7 @@ uint32_t PathLists::known_positions() const {
 
 DocSet PathLists::AtPosition(uint32_t cost, const DocSet& within) {
   return OfSum(cost, within, [&](const Step& step, uint32_t own, const DocSet& documents) {
-    return StepHeads(step, PositionsAt(step, own), documents);
+    return StepHeads(step, PositionsAt(step, own), &documents);
   });
 }
 
@@ -267,7 +273,7 @@ PathLists::Positions PathLists::ByPosition(const DocSet& within) {
     for (uint32_t own = 0; own < UnknownPositionCost(step); ++own) {
       const uint32_t mask = PositionsAt(step, own);
       if (mask == 0) continue;
-      const DocSet documents = StepHeads(step, mask, within);
+      const DocSet documents = StepHeads(step, mask, &within);
       if (documents.empty()) continue;
       for (auto& [cost, part] : positions.known) {
         DocSet here = part & documents;

@@ -57,10 +57,13 @@ class PathLists {
   Positions ByPosition(const DocSet& within);
   // Early positions at which a word of the step costs `cost`, as a mask for StepHeads.
   uint32_t PositionsAt(const Step& step, uint32_t cost) const;
-  // Documents of `within` that have a word of the step (of a phrase its first) in one of the fields.
-  DocSet StepDocuments(const Step& step, const segment::FieldSet& fields, const DocSet& within);
-  // Documents of `within` that have it at one of the positions of `mask` (bit p: position p, below segment::kHeadPositions).
-  DocSet StepHeads(const Step& step, uint32_t mask, const DocSet& within);
+  // Documents of `within` (null: all live ones) that have a word of the step (of a phrase its first) in a field of the least
+  // weight.
+  DocSet InBestFields(const Step& step, const DocSet* within, uint32_t max_weight);
+  // Those that have it in one of the fields.
+  DocSet StepDocuments(const Step& step, const segment::FieldSet& fields, const DocSet* within);
+  // Those that have it at one of the positions of `mask` (bit p: position p, below segment::kHeadPositions).
+  DocSet StepHeads(const Step& step, uint32_t mask, const DocSet* within);
 
  private:
   // Fields that are searched, by weight, as far as it is below max_weight.

@@ -124,6 +124,8 @@ class Ranker {
   void SplitBySort(const Bucket& bucket, size_t rule, const Detail* detail);
   // True: the page is full.
   bool EmitPerfect(const DocSet* within, size_t rule, const Detail* detail);
+  // The same where the path without any typo is one word, `rule` the rule behind typo.
+  bool EmitBestAttribute(const Path& path, const DocSet* within, size_t rule);
   // Whether the documents without any typo come first, and the page is all that is wanted.
   bool PerfectFirst(size_t rule) const;
 

@@ -90,12 +90,11 @@ void Ranker::SplitByExactAttribute(const Bucket& bucket, size_t rule, const Deta
     possible = bucket.documents;
     for (const auto& [position, word] : wanted) {
       const IndexWord& index_word = graph_->words()[word];
-      possible = graph_->WordDocuments(index_word, graph_->scope().fields(), &possible);
-      if (position < segment::kHeadPositions) {
-        possible = graph_->WordHeads(index_word, 1u << position, &possible);
-      } else {
-        listed = false;
-      }
+      const bool early = position < segment::kHeadPositions;
+      listed = listed && early;
+      if (early) possible = graph_->WordHeads(index_word, 1u << position, &possible);
+      // What has it at an early position has it in some field.
+      if (!early || !graph_->scope().all) possible = graph_->WordDocuments(index_word, graph_->scope().fields(), &possible);
     }
   }
   DocSet rest = bucket.documents;
@@ -107,6 +106,8 @@ void Ranker::SplitByExactAttribute(const Bucket& bucket, size_t rule, const Deta
       part.documents = std::move(rest);
     } else if (possible.empty() || (type == MatchType::kExactMatch && count > kCountedWordsMax)) {
       continue;
+    } else if (listed && words.size() == 1 && type == MatchType::kMatchesStart) {
+      part.documents = possible;
     } else if (listed) {
       part.documents = graph_->DocumentsTogether(words, type == MatchType::kExactMatch ? count : 0, &possible);
     } else {

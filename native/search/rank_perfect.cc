@@ -24,11 +24,31 @@ bool Ranker::EmitPerfect(const DocSet* within, size_t rule, const Detail* detail
   for (uint16_t n = 0; n < graph_->nodes().size(); ++n) {
     if (!graph_->nodes()[n].ngram()) path.push_back({n, 0, false});
   }
+  if (EmitBestAttribute(path, within, rule + 2)) return true;
   part.documents = PathDocuments(*graph_, path, within);
   if (part.documents.empty() || part.documents.size() < options_.end) return false;
   part.paths.push_back(std::move(path));
   Refine(std::move(part), rule + 2, detail);
   return true;
+}
+
+// Of a single word, those come first that have it in the best attribute, and of these where a field begins with it.
+bool Ranker::EmitBestAttribute(const Path& path, const DocSet* within, size_t rule) {
+  if (path.size() > 1 || max_weight_ == 0) return false;
+  while (rule < rules_.size() && rules_[rule].kind == RuleKind::kProximity) ++rule;
+  if (rule >= rules_.size() || rules_[rule].kind != RuleKind::kAttributeRank) return false;
+  if (NodeOf(path[0]).term.phrase || !PathSweep::Supports(*graph_, path)) return false;
+  PathLists lists(*graph_, path);
+  const auto emit = [&](DocSet best, size_t behind) {
+    if (best.size() < options_.end) return false;
+    Refine(Bucket{std::move(best), {path}}, behind, nullptr);
+    return true;
+  };
+  if (rule + 1 < rules_.size() && rules_[rule + 1].kind == RuleKind::kWordPosition && lists.known_positions() > 0) {
+    const DocSet near = lists.StepHeads(path[0], lists.PositionsAt(path[0], 0), within);
+    if (near.size() >= options_.end && emit(lists.InBestFields(path[0], &near, max_weight_), rule + 2)) return true;
+  }
+  return emit(lists.InBestFields(path[0], within, max_weight_), rule + 1);
 }
 
 bool Ranker::PerfectFirst(size_t rule) const {
@@ -70,7 +90,7 @@ bool Ranker::EmitHeads(const Bucket& bucket, size_t rule, const Detail* detail) 
     for (const Step& step : path) {
       uint32_t mask = 0;
       for (uint32_t cost = 0; cost <= bound; ++cost) mask |= lists.PositionsAt(step, cost);
-      near = lists.StepHeads(step, mask, near);
+      near = lists.StepHeads(step, mask, &near);
     }
     const uint64_t count = near.size();
     if (count < options_.end - seen_) continue;
