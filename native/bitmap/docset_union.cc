@@ -177,7 +177,7 @@ class DocSetUnion::SparseBits {
  public:
   void Add(uint32_t low) {
     const uint32_t word = low / 64;
-    bits_[word] |= uint64_t{1} << low % 64;
+    (*bits_)[word] |= uint64_t{1} << low % 64;
     used_[word / 64] |= uint64_t{1} << word % 64;
   }
   // Writes the places of the bits that are set, and that `taken` has (null: all), ascending; none is set afterwards.
@@ -187,7 +187,7 @@ class DocSetUnion::SparseBits {
     for (uint32_t u = 0; u < kBlockWords / 64; ++u) {
       for (uint64_t used = std::exchange(used_[u], 0); used != 0; used &= used - 1) {
         const uint32_t word = u * 64 + static_cast<uint32_t>(std::countr_zero(used));
-        uint64_t bits = std::exchange(bits_[word], 0);
+        uint64_t bits = std::exchange((*bits_)[word], 0);
         if (taken != nullptr) bits &= taken[word];
         for (; bits != 0; bits &= bits - 1) *out++ = static_cast<uint16_t>(word * 64 + static_cast<uint32_t>(std::countr_zero(bits)));
       }
@@ -196,7 +196,8 @@ class DocSetUnion::SparseBits {
   }
 
  private:
-  std::array<uint64_t, kBlockWords> bits_{};
+  // Apart, so that it has the size of blocks that are at hand.
+  std::unique_ptr<std::array<uint64_t, kBlockWords>> bits_ = std::make_unique<std::array<uint64_t, kBlockWords>>();
   std::array<uint64_t, kBlockWords / 64> used_{};
 };
 

@@ -126,7 +126,10 @@ class Graph {
   // segment::kListedLengthMax; 0 is any.
   DocSet DocumentsTogether(std::span<const WordNumber> words, uint32_t length, const DocSet* within) const;
   // Documents that have all words of a phrase in `fields` (null: any), and in which these stand as they must, in any field.
-  DocSet PhraseDocuments(const Phrase& phrase, const segment::FieldSet* fields, const DocSet* within = nullptr);
+  // enough: with that many of them it does not matter which, and whether there are more.
+  static constexpr uint64_t kAll = ~uint64_t{0};
+  DocSet PhraseDocuments(const Phrase& phrase, const segment::FieldSet* fields, const DocSet* within = nullptr,
+                         uint64_t enough = kAll);
   // A word of the dictionary with live documents, or kNoWord.
   WordNumber FindWord(std::string_view text);
   DocSet WordDocuments(const IndexWord& word, const segment::FieldSet* fields, const DocSet* within = nullptr) const;
@@ -134,6 +137,11 @@ class Graph {
   std::optional<Phrase> FindPhrase(const std::vector<std::optional<std::string>>& words);
 
  private:
+  struct PhraseWords;
+  // Those of `among`, documents of the segment that hold all words of the phrase, in which they stand as they must.
+  DocSet ReadPhrase(size_t segment, const PhraseWords& words, const DocSet& among, uint64_t enough);
+  // The same of two words. among: all live documents that hold them in `fields`.
+  DocSet ReadPair(size_t segment, const PhraseWords& words, const segment::FieldSet* fields, const DocSet& among);
   DocSet FindDocuments(Node& node, int typo_class, const DocSet* within);
   void AddNode(Node node);
   void DeriveZero(Node& node);

@@ -60,109 +60,135 @@ DocSet Graph::WordsDocuments(std::vector<WordNumber> words, const segment::Field
   return documents;
 }
 
-DocSet Graph::PhraseDocuments(const Phrase& phrase, const segment::FieldSet* fields, const DocSet* within) {
-  // All words in these fields; then where they stand decides.
-  std::vector<WordNumber> distinct;
-  bool gaps = false;
-  for (const WordNumber word : phrase.words) {
-    gaps = gaps || word == kNoWord;
-    if (word != kNoWord && std::find(distinct.begin(), distinct.end(), word) == distinct.end()) distinct.push_back(word);
-  }
-  if (distinct.empty()) return {};
-  if (phrase.words.size() == 1) return WordDocuments(words_[distinct[0]], fields, within);
-  const bool by_attribute = snapshot_.settings->proximity_by_attribute;
+// What a document must hold to match a phrase.
+struct Graph::PhraseWords {
   // Each word must stand behind the one or two before it, no farther than in the phrase.
   struct Behind {
     Role left, right;  // places in `distinct`
     uint32_t distance;
   };
+  explicit PhraseWords(const Phrase& phrase);
+
+  std::vector<WordNumber> distinct;
   std::vector<Behind> checks;
+  bool gaps = false;  // a stop word is left out
+};
+
+Graph::PhraseWords::PhraseWords(const Phrase& phrase) {
   const auto role_of = [&](WordNumber word) {
-    return static_cast<Role>(std::find(distinct.begin(), distinct.end(), word) - distinct.begin());
+    const auto at = std::find(distinct.begin(), distinct.end(), word);
+    const auto role = static_cast<Role>(at - distinct.begin());
+    if (at == distinct.end()) distinct.push_back(word);
+    return role;
   };
-  for (size_t i = 0; i < phrase.words.size(); ++i) {
-    for (size_t j = i + 1; j <= i + 2 && j < phrase.words.size(); ++j) {
-      const WordNumber left = phrase.words[i], right = phrase.words[j];
-      if (left != kNoWord && right != kNoWord) checks.push_back({role_of(left), role_of(right), static_cast<uint32_t>(j - i)});
+  const auto& words = phrase.words;
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (words[i] == kNoWord) {
+      gaps = true;
+      continue;
+    }
+    const Role left = role_of(words[i]);
+    for (size_t j = i + 1; j <= i + 2 && j < words.size(); ++j) {
+      if (words[j] != kNoWord) checks.push_back({left, role_of(words[j]), static_cast<uint32_t>(j - i)});
     }
   }
+}
+
+DocSet Graph::PhraseDocuments(const Phrase& phrase, const segment::FieldSet* fields, const DocSet* within, uint64_t enough) {
+  const PhraseWords words(phrase);
+  if (words.distinct.empty()) return {};
+  if (phrase.words.size() == 1) return WordDocuments(words_[words.distinct[0]], fields, within);
+  const bool by_attribute = snapshot_.settings->proximity_by_attribute;
   // The lists of neighbours have all words of a phrase without gaps, but know no fields.
-  const bool lists_suffice = !by_attribute && !gaps && fields == nullptr;
-  const bool all_listed = lists_suffice && std::all_of(checks.begin(), checks.end(), [&](const Behind& check) {
-    return ListsNeighbours(distinct[check.left], distinct[check.right]);
+  const bool lists_suffice = !by_attribute && !words.gaps && fields == nullptr;
+  const bool all_listed = lists_suffice && std::all_of(words.checks.begin(), words.checks.end(), [&](const auto& check) {
+    return ListsNeighbours(words.distinct[check.left], words.distinct[check.right]);
   });
-  DocSet documents;
+  // All words in these fields; then where they stand decides.
+  DocSet with_words;
+  const DocSet* among = within;
   if (!all_listed) {
-    documents = WordsDocuments(distinct, fields, within);
-    if (documents.empty()) return {};
-    within = &documents;
+    with_words = WordsDocuments(words.distinct, fields, within);
+    if (with_words.empty()) return {};
+    among = &with_words;
   }
-  std::vector<uint32_t> kept;
-  for (size_t s = 0; s < snapshot_.segments.size(); ++s) {
+  DocSet documents;
+  for (size_t s = 0; s < snapshot_.segments.size() && documents.size() < enough; ++s) {
     const index::SegmentView& view = *snapshot_.segments[s];
-    const auto ordinal_of = [&](Role role) { return words_[distinct[role]].ordinals[s]; };
-    if (std::any_of(distinct.begin(), distinct.end(), [&](WordNumber word) { return words_[word].ordinals[s] == kNoOrdinal; })) continue;
-    DocSet here = within != nullptr ? *within & view.live : view.live;
-    if (here.empty()) continue;
+    const auto ordinal_of = [&](Role role) { return words_[words.distinct[role]].ordinals[s]; };
+    if (std::any_of(words.distinct.begin(), words.distinct.end(), [&](WordNumber word) { return words_[word].ordinals[s] == kNoOrdinal; })) continue;
+    DocSet here;
+    if (among != nullptr) here = *among & view.live;
+    const DocSet* limit = among != nullptr ? &here : view.all_live() ? nullptr : &view.live;
     // Of frequent words it is listed how far one stands behind the other.
     bool listed = !by_attribute;
-    for (const Behind& check : checks) {
-      if (by_attribute || here.empty()) break;
+    for (const auto& check : words.checks) {
+      if (by_attribute || (limit != nullptr && limit->empty())) break;
       if (!view.text->ListsNeighbours(ordinal_of(check.left), ordinal_of(check.right))) {
         listed = false;
         continue;
       }
-      DocSetUnion close(&here);
+      DocSetUnion close(limit);
       for (uint32_t distance = 1; distance <= check.distance; ++distance) {
         view.text->UnionNeighbours(ordinal_of(check.left), ordinal_of(check.right), distance, close);
       }
       here = close.Finish();
+      limit = &here;
     }
-    if (here.empty()) continue;
-    if (listed) {
-      here.ToVector(kept);
-      continue;
+    if (!listed && !here.empty()) {
+      const bool whole_pair = phrase.words.size() == 2 && words.distinct.size() == 2 && !by_attribute && within == nullptr && enough == kAll;
+      here = whole_pair ? ReadPair(s, words, fields, here) : ReadPhrase(s, words, here, enough - documents.size());
     }
-    // Two neighbouring words are kept for the next search: where they stand depends on the segment alone.
-    const bool pair = phrase.words.size() == 2 && distinct.size() == 2 && !by_attribute;
-    using segment::FoundSets;
-    const Ordinal left_ordinal = ordinal_of(0), right_ordinal = pair ? ordinal_of(1) : 0;
-    if (pair) {
-      if (const auto known = view.text->found().Find(FoundSets::Kind::kNeighbours, left_ordinal, right_ordinal)) {
-        (*known & here).ToVector(kept);
-        continue;
-      }
-    }
-    constexpr size_t kKeptDocumentsMin = 256;
-    const bool keep = pair && here.size() >= kKeptDocumentsMin;
-    DocSet looked_at = here;
-    if (keep && fields != nullptr) {
-      looked_at = WordDocuments(words_[distinct[0]], nullptr) & WordDocuments(words_[distinct[1]], nullptr) & view.live;
-    }
-    const size_t kept_before = kept.size();
-    WordMasks masks(*view.text, distinct.size());
-    for (Role role = 0; role < distinct.size(); ++role) masks.Add(role, ordinal_of(role));
-    masks.Seal();
-    view.text->ForEachRecord(looked_at, [&](uint32_t docid, std::string_view record) {
+    documents |= here;
+  }
+  return documents;
+}
+
+DocSet Graph::ReadPair(size_t segment, const PhraseWords& words, const segment::FieldSet* fields, const DocSet& among) {
+  // Kept for the next search: where two words stand depends on the segment alone.
+  constexpr size_t kKeptDocumentsMin = 256;
+  using segment::FoundSets;
+  const index::SegmentView& view = *snapshot_.segments[segment];
+  const auto ordinal_of = [&](Role role) { return words_[words.distinct[role]].ordinals[segment]; };
+  if (const auto known = view.text->found().Find(FoundSets::Kind::kNeighbours, ordinal_of(0), ordinal_of(1))) return *known & among;
+  if (among.size() < kKeptDocumentsMin) return ReadPhrase(segment, words, among, kAll);
+  const DocSet both = fields == nullptr ? among : WordsDocuments(words.distinct, nullptr, &view.live);
+  DocSet found = ReadPhrase(segment, words, both, kAll);
+  DocSet documents = found & among;
+  view.text->found().Store(FoundSets::Kind::kNeighbours, ordinal_of(0), ordinal_of(1), std::move(found));
+  return documents;
+}
+
+DocSet Graph::ReadPhrase(size_t segment, const PhraseWords& words, const DocSet& among, uint64_t enough) {
+  const index::SegmentView& view = *snapshot_.segments[segment];
+  const bool by_attribute = snapshot_.settings->proximity_by_attribute;
+  WordMasks masks(*view.text, words.distinct.size());
+  for (Role role = 0; role < words.distinct.size(); ++role) masks.Add(role, words_[words.distinct[role]].ordinals[segment]);
+  masks.Seal();
+  std::vector<DocId> found;
+  const auto read = [&](const DocSet& documents) {
+    view.text->ForEachRecord(documents, [&](DocId docid, std::string_view record) {
       if (!masks.Read(record)) return;
-      for (const Behind& check : checks) {
+      for (const auto& check : words.checks) {
         const bool follows = by_attribute ? masks.ShareField(check.left, check.right)
                                           : masks.Distance(check.left, check.right) <= check.distance;
         if (!follows) return;
       }
-      kept.push_back(docid);
+      found.push_back(docid);
     });
-    if (keep) {
-      DocSet found = DocSet::FromSorted(std::span(kept).subspan(kept_before));
-      if (fields != nullptr) {
-        kept.resize(kept_before);
-        (found & here).ToVector(kept);
-      }
-      view.text->found().Store(FoundSets::Kind::kNeighbours, left_ordinal, right_ordinal, std::move(found));
-    }
+  };
+  if (enough >= among.size()) {
+    read(among);
+    return DocSet::FromSorted(found);
   }
-  std::sort(kept.begin(), kept.end());
-  return DocSet::FromSorted(kept);
+  // Each step reads as many documents as all before.
+  std::vector<DocId> docids;
+  among.ToVector(docids);
+  for (size_t begin = 0, end = 64; begin < docids.size() && found.size() < enough; begin = end, end = 2 * begin) {
+    end = std::min(end, docids.size());
+    read(DocSet::FromSorted(std::span(docids).subspan(begin, end - begin)));
+  }
+  return DocSet::FromSorted(found);
 }
 
 uint64_t Graph::MostCommon(WordNumber a, WordNumber b) const {
@@ -190,34 +216,37 @@ std::optional<Phrase> Graph::Split(const Node& node) {
     if (right == kNoWord) continue;
     candidates.push_back({{{left, right}}, std::min(MostDocuments(left), MostDocuments(right)), at});
   }
-  // The one with the most documents wins, whatever fields are searched, the earliest among equals. Those of few documents
-  // mostly need not be looked for.
+  if (candidates.size() > 1) {
+    for (Candidate& candidate : candidates) {
+      const WordNumber left = candidate.phrase.words[0], right = candidate.phrase.words[1];
+      if (!ListsNeighbours(left, right)) candidate.bound = std::min(candidate.bound, MostCommon(left, right));
+    }
+  }
+  // The one with the most documents wins, whatever fields are searched, the earliest among equals.
   std::stable_sort(candidates.begin(), candidates.end(), [](const auto& a, const auto& b) { return a.bound > b.bound; });
   // Two words of the query that were joined are not split into themselves: if that has the most documents, there is no
-  // split.
-  const Candidate* own = nullptr;
+  // split. That is looked at last: often nothing else is possible.
+  const bool joined = node.ngram() && node.term.words.size() == 2;
+  const auto own = std::find_if(candidates.begin(), candidates.end(), [&](const Candidate& candidate) {
+    return joined && words_[candidate.phrase.words[0]].text == *node.term.words[0];
+  });
+  const bool has_own = own != candidates.end();
+  if (has_own) std::rotate(own, own + 1, candidates.end());
   const Candidate* best = nullptr;
   uint64_t best_count = 0;
-  const auto take = [&](const Candidate& candidate) {
-    const WordNumber left = candidate.phrase.words[0], right = candidate.phrase.words[1];
-    const uint64_t wanted = std::max<uint64_t>(best_count, 1);
-    if (candidate.bound < wanted || (!ListsNeighbours(left, right) && MostCommon(left, right) < wanted)) return;
-    const uint64_t count = PhraseDocuments(candidate.phrase, nullptr).size();
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    const Candidate& candidate = candidates[i];
+    if (candidate.bound < std::max<uint64_t>(best_count, 1)) continue;
+    // More than all others may have is enough to know.
+    uint64_t others = 0;
+    for (size_t j = i + 1; j < candidates.size(); ++j) others = std::max(others, candidates[j].bound);
+    const uint64_t count = PhraseDocuments(candidate.phrase, nullptr, nullptr, others + 1).size();
     if (count > best_count || (count == best_count && count > 0 && best != nullptr && candidate.at < best->at)) {
       best = &candidate;
       best_count = count;
     }
-  };
-  const bool joined = node.ngram() && node.term.words.size() == 2;
-  for (const Candidate& candidate : candidates) {
-    if (joined && words_[candidate.phrase.words[0]].text == *node.term.words[0]) {
-      own = &candidate;
-    } else {
-      take(candidate);
-    }
   }
-  if (best != nullptr && own != nullptr) take(*own);
-  if (best == nullptr || best == own) return std::nullopt;
+  if (best == nullptr || (has_own && best == &candidates.back())) return std::nullopt;
   return best->phrase;
 }
 

@@ -43,6 +43,18 @@ bool Ranker::SplitByNearness(const Bucket& bucket, size_t rule, const Detail* de
   bool dropping = false;
   // All of `sure` cost `cost`, those of `unread` that or more: passes on what costs that, part by part.
   const auto place = [&](uint32_t cost, const DocSet& sure, const DocSet& unread) {
+    const auto read_all = [&](DocSet& found, const DocSet& read) {
+      sweep.Run(read, PathSweep::Costs::kProximity);
+      const auto by_cost = sweep.ByCost(&PathCosts::proximity, max, read);
+      for (size_t c = 0; c < by_cost.size(); ++c) (c == cost ? found : waiting[c]) |= DocSet::FromSorted(by_cost[c]);
+    };
+    // So few are read as quickly as put in order.
+    if (unread.size() <= LargeBucketMin() / 2) {
+      DocSet found = sure;
+      if (!unread.empty()) read_all(found, unread);
+      if (!found.empty()) Descend(Bucket{std::move(found), bucket.paths}, rule + 1, AddCost(rule, cost, max, detail), dropping);
+      return;
+    }
     const uint64_t in_vain_max = LargeBucketMin() * 4;
     uint64_t in_vain = 0;  // documents read since one cost that
     OrderedParts parts(lists, by, max_weight_, sure | unread);
@@ -52,10 +64,8 @@ bool Ranker::SplitByNearness(const Bucket& bucket, size_t rule, const Detail* de
       DocSet found = part & sure;
       DocSet read = part & unread;
       if (!read.empty()) {
-        sweep.Run(read, PathSweep::Costs::kProximity);
+        read_all(found, read);
         in_vain += read.size();
-        const auto by_cost = sweep.ByCost(&PathCosts::proximity, max, read);
-        for (size_t c = 0; c < by_cost.size(); ++c) (c == cost ? found : waiting[c]) |= DocSet::FromSorted(by_cost[c]);
       }
       if (found.empty()) continue;
       in_vain = 0;
@@ -78,12 +88,7 @@ bool Ranker::SplitByNearness(const Bucket& bucket, size_t rule, const Detail* de
     unread[least + 1] = std::move(rest);
   }
   for (uint32_t cost = least + 1; cost <= max && !Full(); ++cost) {
-    const DocSet sure = std::move(waiting[cost]);
-    if (!unread[cost].empty()) {
-      place(cost, sure, unread[cost]);
-    } else if (!sure.empty()) {
-      Descend(Bucket{sure, bucket.paths}, rule + 1, AddCost(rule, cost, max, detail), dropping);
-    }
+    place(cost, std::move(waiting[cost]), unread[cost]);
   }
   return true;
 }
