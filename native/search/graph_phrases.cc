@@ -237,8 +237,8 @@ std::optional<Phrase> Graph::Split(const Node& node) {
   for (size_t i = 0; i < candidates.size(); ++i) {
     const Candidate& candidate = candidates[i];
     if (candidate.bound < std::max<uint64_t>(best_count, 1)) continue;
-    // More than all others may have is enough to know.
-    uint64_t others = 0;
+    // More than all others have, or may have, is enough to know.
+    uint64_t others = best_count;
     for (size_t j = i + 1; j < candidates.size(); ++j) others = std::max(others, candidates[j].bound);
     const uint64_t count = PhraseDocuments(candidate.phrase, nullptr, nullptr, others + 1).size();
     if (count > best_count || (count == best_count && count > 0 && best != nullptr && candidate.at < best->at)) {
