@@ -108,8 +108,6 @@ class AttributeParts {
 
   // nullopt: there is none.
   std::optional<Part> Next();
-  // All that Next has not returned; nothing is left then.
-  DocSet Rest();
 
  private:
   PathLists& lists_;
@@ -117,32 +115,6 @@ class AttributeParts {
   DocSet rest_;             // not yet in a part
   uint32_t asked_ = 0;      // costs asked for one by one
   std::deque<Part> parts_;  // those behind
-};
-
-// A set in parts, in the order of the rules attributeRank and wordPosition as far as lists tell it: each document of a
-// part comes before all of the next parts. Parts are made as they are asked for.
-class OrderedParts {
- public:
-  // Which of the rules order the documents. With neither there is one part.
-  struct By {
-    bool attribute = false, position = false;
-  };
-  OrderedParts(PathLists& lists, By by, uint32_t max_weight, DocSet documents)
-      : lists_(lists), by_(by), by_attribute_(lists, max_weight, by.attribute ? std::move(documents) : DocSet()),
-        same_attribute_(std::move(documents)) {}
-
-  // The next part that is not empty; an empty set when there is none.
-  DocSet Next();
-  // All that Next has not returned; nothing is left then.
-  DocSet Rest();
-
- private:
-  PathLists& lists_;
-  By by_;
-  AttributeParts by_attribute_;
-  DocSet same_attribute_;              // of the present part what wordPosition has not yet split off
-  uint32_t position_ = 0;              // cost of wordPosition to split off next
-  std::deque<DocSet> by_position_;     // the parts behind those split off one by one
 };
 
 }  // namespace gannet::search

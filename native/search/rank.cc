@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "search/large_bucket.h"
+
 namespace gannet::search {
 
 Ranker::Ranker(const index::Snapshot& snapshot, Graph* graph, const ParsedQuery& query, const RankOptions& options,
@@ -108,8 +110,16 @@ void Ranker::Refine(Bucket bucket, size_t rule, const Detail* detail) {
   const bool plain = distinct_ == nullptr && !options_.threshold;
   // What a bucket asks for decides about later ones, so it may not be passed over.
   const bool asks = pairs_ && rule <= pairs_rule_;
-  if (plain && !asks && seen_ + size <= options_.offset) {
+  if (plain && !asks && unread_ == nullptr && seen_ + size <= options_.offset) {
     seen_ += size;  // wholly before the page
+    return;
+  }
+  // So few are read as quickly as ordered; and so are all once many were read in vain.
+  if (unread_ != nullptr && (size <= LargeBucketMin() || unread_->in_vain())) {
+    Unread* const unread = std::exchange(unread_, nullptr);
+    bucket.documents = unread->Confirm(bucket.documents);
+    Refine(std::move(bucket), rule, detail);
+    unread_ = unread;
     return;
   }
   if (rule == rules_.size() || (plain && !asks && size == 1 && !options_.details)) return Emit(bucket.documents, detail);
@@ -132,6 +142,20 @@ void Ranker::Refine(Bucket bucket, size_t rule, const Detail* detail) {
 }
 
 void Ranker::Emit(const DocSet& documents, const Detail* detail) {
+  if (unread_ == nullptr) return EmitConfirmed(documents, detail);
+  DocSetCursor cursor(documents);
+  std::vector<DocId> part(64);
+  // A bucket is made distinct as a whole.
+  while (distinct_ != nullptr || !Full()) {
+    const size_t count = cursor.Read(part.data(), part.size());
+    if (count == 0) return;
+    EmitConfirmed(unread_->Confirm(DocSet::FromSorted(std::span(part).first(count))), detail);
+    part.resize(std::min(part.size() * 2, size_t{4096}));
+  }
+}
+
+void Ranker::EmitConfirmed(const DocSet& documents, const Detail* detail) {
+  if (documents.empty()) return;
   if (distinct_ == nullptr) {
     const uint64_t size = documents.size();
     const uint64_t skip = options_.offset > seen_ ? std::min(options_.offset - seen_, size) : 0;

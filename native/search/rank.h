@@ -34,6 +34,7 @@
 #include "search/path_lists.h"
 #include "search/paths.h"
 #include "search/query.h"
+#include "search/rank_unread.h"
 #include "search/rules.h"
 #include "search/score_details.h"
 #include "search/sweep.h"
@@ -94,7 +95,9 @@ class Ranker {
   void Refine(Bucket bucket, size_t rule, const Detail* detail);
   // Passes a part to the next rule, or drops it and what follows because of the threshold.
   void Descend(Bucket bucket, size_t rule, const Detail* detail, bool& dropping);
+  // Places documents of equal rank. Those whose cost is not yet confirmed are read, as many as are needed.
   void Emit(const DocSet& documents, const Detail* detail);
+  void EmitConfirmed(const DocSet& documents, const Detail* detail);
 
   // within: a bucket, or what its documents are to be found in; null: all live documents.
   void SplitByWords(const DocSet* within, size_t rule, const Detail* detail);
@@ -111,8 +114,8 @@ class Ranker {
   std::optional<DocSet> SplitByLists(const Bucket& bucket, size_t rule, const Detail* detail, uint32_t max, bool& dropping);
   // proximity of a large bucket with one path. False, and nothing is done: it is read as a whole as quickly.
   bool SplitByNearness(const Bucket& bucket, size_t rule, const Detail* detail, uint32_t max);
-  // By what the rules behind `rule` order documents, as far as lists tell it.
-  OrderedParts::By OrderBehind(size_t rule) const;
+  // Whether the rules from `rule` on say the same of a document whatever others are in its bucket.
+  bool RanksOneByOne(size_t rule) const;
   // proximity where precision is byAttribute: parts are found cost by cost, since asking for a pair changes what later
   // buckets know.
   void SplitByAttribute(const Bucket& bucket, size_t rule, const Detail* detail, uint32_t max);
@@ -159,6 +162,7 @@ class Ranker {
   std::optional<PathSweep> sweep_;  // of the last path swept
   DocSet swept_;                    // and its documents
   bool in_heads_ = false;           // what is refined was chosen by EmitHeads
+  Unread* unread_ = nullptr;        // what is refined may cost more than its rank says
   std::deque<Detail> details_;
   std::vector<Hit> hits_;
   uint64_t seen_ = 0;  // hits placed so far, skipped ones included

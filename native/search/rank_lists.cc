@@ -35,10 +35,17 @@ std::optional<DocSet> Ranker::SplitByLists(const Bucket& bucket, size_t rule, co
       const uint32_t known = lists.known_positions();
       for (uint32_t cost = 0; cost < std::min(kAsked, known) && !Full(); ++cost) descend(lists.AtPosition(cost, rest), cost);
       if (known <= kAsked || Full() || rest.empty()) return rest;
+      // Asking for all positions takes as long as reading that many documents for each word.
+      constexpr uint64_t kReadPerStep = 8;
+      if (unread_ != nullptr && rest.size() <= kReadPerStep * LargeBucketMin() * path.size()) {
+        rest = unread_->Confirm(rest);
+        if (rest.size() < LargeBucketMin()) return rest;
+      }
       auto positions = lists.ByPosition(rest);
       // What is unknown is read when its turn may have come, and only that.
       for (uint32_t cost = 0; cost <= max && !Full(); ++cost) {
         if (cost == positions.unknown_least && !positions.unknown.empty()) {
+          if (unread_ != nullptr) positions.unknown = unread_->Confirm(positions.unknown);
           PathSweep sweep(*graph_, path, max_weight_);
           sweep.Run(positions.unknown);
           const auto by_cost = sweep.ByCost(&PathCosts::position, max, positions.unknown);

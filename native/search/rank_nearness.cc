@@ -1,8 +1,11 @@
 // The rule proximity over a large bucket with one path.
 //
-// Where words stand side by side is listed, of frequent ones; all else has to be read. But only the page is wanted, and
-// what the rules behind proximity say of documents is known from lists: documents are read in their order, and those
-// of the lowest cost are passed on part by part, until the page is full.
+// Where frequent words stand close to each other is listed; all else has to be read. But only the page is wanted, and what
+// the rules behind proximity say of documents is known from lists. So documents whose cost is not known are passed on as
+// if they had the cost whose turn it is. A document is read when it would come onto the page; if it costs more, it
+// waits for that cost instead.
+#include "search/rank_unread.h"
+
 #include <algorithm>
 #include <utility>
 
@@ -12,20 +15,39 @@
 
 namespace gannet::search {
 
-OrderedParts::By Ranker::OrderBehind(size_t rule) const {
-  OrderedParts::By by;
-  size_t next = rule + 1;
-  if (next < rules_.size() && rules_[next].kind == RuleKind::kAttributeRank) {
-    by.attribute = max_weight_ > 0;
-    ++next;
+DocSet Unread::Confirm(const DocSet& documents) {
+  DocSet read = documents & unread_;
+  if (!read.empty()) {
+    if (in_vain()) read = unread_;
+    unread_ -= read;
+    sweep_.Run(read, PathSweep::Costs::kProximity);
+    const auto by_cost = sweep_.ByCost(&PathCosts::proximity, static_cast<uint32_t>(waiting_.size() - 1), read);
+    in_vain_ = by_cost[cost_].empty() ? in_vain_ + read.size() : 0;
+    for (size_t c = 0; c < by_cost.size(); ++c) (c == cost_ ? sure_ : waiting_[c]) |= DocSet::FromSorted(by_cost[c]);
   }
-  by.position = next < rules_.size() && rules_[next].kind == RuleKind::kWordPosition;
-  return by;
+  return documents & sure_;
+}
+
+bool Ranker::RanksOneByOne(size_t rule) const {
+  if (options_.threshold) return false;
+  for (; rule < rules_.size(); ++rule) {
+    switch (rules_[rule].kind) {
+      case RuleKind::kAttributeRank:
+      case RuleKind::kWordPosition:
+      case RuleKind::kExactAttribute:
+      case RuleKind::kSort: break;
+      case RuleKind::kExactWords:
+        // The paths of its parts come in an order that depends on all documents.
+        if (rule + 1 < rules_.size()) return false;
+        break;
+      default: return false;
+    }
+  }
+  return true;
 }
 
 bool Ranker::SplitByNearness(const Bucket& bucket, size_t rule, const Detail* detail, uint32_t max) {
-  const uint64_t size = bucket.documents.size();
-  if (size < LargeBucketMin()) return false;
+  if (bucket.documents.size() < LargeBucketMin()) return false;
   const Path& path = bucket.paths[0];
   if (!PathSweep::Supports(*graph_, path)) return false;
   PathLists lists(*graph_, path);
@@ -33,44 +55,24 @@ bool Ranker::SplitByNearness(const Bucket& bucket, size_t rule, const Detail* de
   auto nearest = lists.SideBySide(bucket.documents);
   const bool listed = nearest.has_value();
   if (!listed) nearest = {DocSet(), bucket.documents};
-  if (nearest->unsure.size() > size / 2 && EmitHeads(bucket, rule, detail)) return true;
 
   uint32_t least = 0;
   for (const Step& step : path) least += graph_->nodes()[step.node].slots() - 1;
-  const OrderedParts::By by = OrderBehind(rule);
+  const bool one_by_one = RanksOneByOne(rule + 1);
   // Documents whose cost is known and that wait for it, by cost.
   std::vector<DocSet> waiting(max + size_t{1});
   bool dropping = false;
-  // All of `sure` cost `cost`, those of `unread` that or more: passes on what costs that, part by part.
+  // All of `sure` cost `cost`, those of `unread` that or more.
   const auto place = [&](uint32_t cost, const DocSet& sure, const DocSet& unread) {
-    const auto read_all = [&](DocSet& found, const DocSet& read) {
-      sweep.Run(read, PathSweep::Costs::kProximity);
-      const auto by_cost = sweep.ByCost(&PathCosts::proximity, max, read);
-      for (size_t c = 0; c < by_cost.size(); ++c) (c == cost ? found : waiting[c]) |= DocSet::FromSorted(by_cost[c]);
-    };
-    // So few are read as quickly as put in order.
-    if (unread.size() <= LargeBucketMin() / 2) {
-      DocSet found = sure;
-      if (!unread.empty()) read_all(found, unread);
-      if (!found.empty()) Descend(Bucket{std::move(found), bucket.paths}, rule + 1, AddCost(rule, cost, max, detail), dropping);
-      return;
+    Bucket part{sure | unread, bucket.paths};
+    Unread of_cost(sweep, cost, sure, unread, waiting);
+    if (one_by_one) {
+      unread_ = &of_cost;
+    } else {
+      part.documents = of_cost.Confirm(part.documents);
     }
-    const uint64_t in_vain_max = LargeBucketMin() * 4;
-    uint64_t in_vain = 0;  // documents read since one cost that
-    OrderedParts parts(lists, by, max_weight_, sure | unread);
-    while (!Full()) {
-      DocSet part = in_vain < in_vain_max ? parts.Next() : parts.Rest();
-      if (part.empty()) return;
-      DocSet found = part & sure;
-      DocSet read = part & unread;
-      if (!read.empty()) {
-        read_all(found, read);
-        in_vain += read.size();
-      }
-      if (found.empty()) continue;
-      in_vain = 0;
-      Descend(Bucket{std::move(found), bucket.paths}, rule + 1, AddCost(rule, cost, max, detail), dropping);
-    }
+    if (!part.documents.empty()) Descend(std::move(part), rule + 1, AddCost(rule, cost, max, detail), dropping);
+    unread_ = nullptr;
   };
   place(least, nearest->sure, nearest->unsure);
   if (Full()) return true;

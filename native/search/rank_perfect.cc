@@ -63,7 +63,7 @@ bool Ranker::PerfectFirst(size_t rule) const {
 // the page, nothing else can be on it.
 bool Ranker::EmitHeads(const Bucket& bucket, size_t rule, const Detail* detail) {
   const uint64_t bucket_min = LargeBucketMin() / 2;
-  if (in_heads_ || distinct_ != nullptr || options_.threshold || options_.exhaustive) return false;
+  if (in_heads_ || unread_ != nullptr || distinct_ != nullptr || options_.threshold || options_.exhaustive) return false;
   const uint64_t size = bucket.documents.size();
   if (size < bucket_min || options_.end - seen_ >= size / 2) return false;
   bool by_weight = false, by_distance = false, found = false;
