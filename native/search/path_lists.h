@@ -44,7 +44,6 @@ class PathLists {
   std::map<uint32_t, DocSet> ByAttribute(const DocSet& within, uint32_t max_weight);
   // Costs of wordPosition below this one are known from lists; 0: none.
   uint32_t known_positions() const;
-  size_t steps() const { return path_.size(); }
   // Those of `within` whose cost of wordPosition is exactly `cost`. For the first few costs: each asks the lists anew.
   // REQUIRES: cost < known_positions()
   DocSet AtPosition(uint32_t cost, const DocSet& within);

@@ -121,8 +121,6 @@ class Ranker {
   void SplitByAttribute(const Bucket& bucket, size_t rule, const Detail* detail, uint32_t max);
   // exactness of words along one path: which of them a document has as typed is known from posting lists.
   void SplitByVerbatim(const Bucket& bucket, size_t rule, const Detail* detail, uint32_t max);
-  // The page from the documents that begin with the words of the query, where there are enough of them. True: it is full.
-  bool EmitHeads(const Bucket& bucket, size_t rule, const Detail* detail);
   void SplitByExactAttribute(const Bucket& bucket, size_t rule, const Detail* detail);
   void SplitBySort(const Bucket& bucket, size_t rule, const Detail* detail);
   // True: the page is full.
@@ -161,7 +159,6 @@ class Ranker {
   size_t pairs_rule_ = 0;                // the rule that asks for them
   std::optional<PathSweep> sweep_;  // of the last path swept
   DocSet swept_;                    // and its documents
-  bool in_heads_ = false;           // what is refined was chosen by EmitHeads
   Unread* unread_ = nullptr;        // what is refined may cost more than its rank says
   std::deque<Detail> details_;
   std::vector<Hit> hits_;

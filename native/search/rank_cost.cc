@@ -169,7 +169,6 @@ void Ranker::SplitByCost(const Bucket& bucket, size_t rule, const Detail* detail
       if (Full() || rest->empty()) return;
       if (SplitBySweep({std::move(*rest), bucket.paths}, rule, detail, max, dropping)) return;
     }
-    if (EmitHeads(bucket, rule, detail)) return;
     if (SplitBySweep(bucket, rule, detail, max, false)) return;
   }
   SplitByPlaces(bucket, rule, detail, max);
