@@ -14,6 +14,7 @@
 #include "bitmap/doc_bits.h"
 #include "bitmap/docset.h"
 #include "index/fields.h"
+#include "index/found_words.h"
 #include "index/settings.h"
 #include "segment/columns.h"
 #include "segment/rows.h"
@@ -58,6 +59,7 @@ struct Snapshot {
   std::string updated_at;
   std::string last_batch;  // JSON
   uint64_t version = 0;    // of the commit; greater is later
+  FoundWords found_words;
 
   Status Health() const;
   // Has the rows of these documents read that were not yet, all at once, and does not wait for them.

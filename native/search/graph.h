@@ -141,11 +141,13 @@ class Graph {
   // Those of `among`, documents of the segment that hold all words of the phrase, in which they stand as they must.
   DocSet ReadPhrase(size_t segment, const PhraseWords& words, const DocSet& among, uint64_t enough);
   // The same of two words. among: all live documents that hold them in `fields`.
-  DocSet ReadPair(size_t segment, const PhraseWords& words, const segment::FieldSet* fields, const DocSet& among);
+  DocSet ReadPair(size_t segment, const PhraseWords& words, const segment::FieldSet* fields, const DocSet& among, uint64_t enough);
   DocSet FindDocuments(Node& node, int typo_class, const DocSet* within);
   void AddNode(Node node);
   void DeriveZero(Node& node);
   void DeriveTypos(Node& node);
+  // Words with typos only.
+  void FindTypos(Node& node);
   void DerivePrefix(Node& node);
   void AddSynonyms(Node& node);
   std::optional<Phrase> Split(const Node& node);

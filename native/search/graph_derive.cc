@@ -157,48 +157,75 @@ void Graph::DeriveTypos(Node& node) {
   if (!node.classes[0].ready) DeriveZero(node);
   node.classes[1].ready = node.classes[2].ready = true;
   if (node.term.phrase || node.text.size() > kWordBytesMax) return;
-  if (node.allowed_typos > 0) {
-    const fst::FirstChar first = node.allowed_typos == 1 ? fst::FirstChar::kSameFirst : fst::FirstChar::kSameFirstOrOne;
-    const fst::FuzzyQuery query(node.text, static_cast<int>(node.allowed_typos), node.term.prefix, first);
-    size_t char_bytes = 0;
-    DecodeUtf8(node.text, char_bytes);
-    const std::string_view first_char = std::string_view(node.text).substr(0, char_bytes);
-    std::vector<fst::FuzzyStream> streams;
-    for (const auto& segment : snapshot_.segments) streams.emplace_back(segment->text->terms(), query);
-    std::string word;
-    while (true) {
-      bool any = false;
-      for (const auto& stream : streams) {
-        if (!stream.Valid()) continue;
-        if (!any || stream.word() < word) word = stream.word();
-        any = true;
-      }
-      if (!any) break;
-      uint8_t distance = 0;
-      bool live = false;
-      const bool zero_typo = word == node.text || (node.term.prefix && word.starts_with(node.text));
-      const bool numeric = scope_.exact_numbers && text::IsNumericWord(word);
-      for (size_t s = 0; s < streams.size(); ++s) {
-        if (!streams[s].Valid() || streams[s].word() != word) continue;
-        distance = streams[s].distance();
-        if (!zero_typo && !numeric && IsLive(s, streams[s].ordinal(), scope_.index_exact ? &scope_.index_tolerant : nullptr)) {
-          live = true;
-        }
-        streams[s].Next();
-      }
-      if (!live || distance == 0) continue;
-      // With another first character one edit counts for two.
-      if (node.allowed_typos == 2 && !std::string_view(word).starts_with(first_char)) distance = 2;
-      auto& list = node.classes[distance].words;
-      if (list.size() < (distance == 1 ? kOneTypoWordsMax : kTwoTypoWordsMax)) {
-        if (const WordNumber number = FindWord(word); number != kNoWord) list.push_back(number);
-      }
-      const bool full = node.classes[1].words.size() >= kOneTypoWordsMax &&
-                        (node.allowed_typos < 2 || node.classes[2].words.size() >= kTwoTypoWordsMax);
-      if (full) break;
+  // All else that decides belongs to the snapshot.
+  std::string key = node.text;
+  key += '\0';
+  key += static_cast<char>(node.allowed_typos << 1 | (node.term.prefix ? 1 : 0));
+  if (node.ngram() && node.term.words.size() == 2) key += *node.term.words[0];
+  using index::FoundWords;
+  if (const auto found = snapshot_.found_words.Find(key)) {
+    const auto number_of = [&](const FoundWords::Word& word) {
+      const auto known = numbers_.find(word.text);
+      return known != numbers_.end() ? known->second : AddWord(word.text, word.ordinals);
+    };
+    for (size_t typos = 0; typos < found->typos.size(); ++typos) {
+      for (const FoundWords::Word& word : found->typos[typos]) node.classes[typos + 1].words.push_back(number_of(word));
     }
+    if (found->split) node.classes[1].phrases.push_back({{number_of(found->split->first), number_of(found->split->second)}});
+    return;
   }
+  FindTypos(node);
   if (auto split = Split(node)) node.classes[1].phrases.push_back(std::move(*split));
+  const auto word_of = [&](WordNumber number) { return FoundWords::Word{words_[number].text, words_[number].ordinals}; };
+  auto entry = std::make_shared<FoundWords::Entry>();
+  for (size_t typos = 0; typos < entry->typos.size(); ++typos) {
+    for (const WordNumber number : node.classes[typos + 1].words) entry->typos[typos].push_back(word_of(number));
+  }
+  for (const Phrase& phrase : node.classes[1].phrases) entry->split = {word_of(phrase.words[0]), word_of(phrase.words[1])};
+  snapshot_.found_words.Store(key, std::move(entry));
+}
+
+void Graph::FindTypos(Node& node) {
+  if (node.allowed_typos == 0) return;
+  const fst::FirstChar first = node.allowed_typos == 1 ? fst::FirstChar::kSameFirst : fst::FirstChar::kSameFirstOrOne;
+  const fst::FuzzyQuery query(node.text, static_cast<int>(node.allowed_typos), node.term.prefix, first);
+  size_t char_bytes = 0;
+  DecodeUtf8(node.text, char_bytes);
+  const std::string_view first_char = std::string_view(node.text).substr(0, char_bytes);
+  std::vector<fst::FuzzyStream> streams;
+  for (const auto& segment : snapshot_.segments) streams.emplace_back(segment->text->terms(), query);
+  std::string word;
+  while (true) {
+    bool any = false;
+    for (const auto& stream : streams) {
+      if (!stream.Valid()) continue;
+      if (!any || stream.word() < word) word = stream.word();
+      any = true;
+    }
+    if (!any) break;
+    uint8_t distance = 0;
+    bool live = false;
+    const bool zero_typo = word == node.text || (node.term.prefix && word.starts_with(node.text));
+    const bool numeric = scope_.exact_numbers && text::IsNumericWord(word);
+    for (size_t s = 0; s < streams.size(); ++s) {
+      if (!streams[s].Valid() || streams[s].word() != word) continue;
+      distance = streams[s].distance();
+      if (!zero_typo && !numeric && IsLive(s, streams[s].ordinal(), scope_.index_exact ? &scope_.index_tolerant : nullptr)) {
+        live = true;
+      }
+      streams[s].Next();
+    }
+    if (!live || distance == 0) continue;
+    // With another first character one edit counts for two.
+    if (node.allowed_typos == 2 && !std::string_view(word).starts_with(first_char)) distance = 2;
+    auto& list = node.classes[distance].words;
+    if (list.size() < (distance == 1 ? kOneTypoWordsMax : kTwoTypoWordsMax)) {
+      if (const WordNumber number = FindWord(word); number != kNoWord) list.push_back(number);
+    }
+    const bool full = node.classes[1].words.size() >= kOneTypoWordsMax &&
+                      (node.allowed_typos < 2 || node.classes[2].words.size() >= kTwoTypoWordsMax);
+    if (full) break;
+  }
 }
 
 }  // namespace gannet::search

@@ -136,25 +136,27 @@ DocSet Graph::PhraseDocuments(const Phrase& phrase, const segment::FieldSet* fie
       limit = &here;
     }
     if (!listed && !here.empty()) {
-      const bool whole_pair = phrase.words.size() == 2 && words.distinct.size() == 2 && !by_attribute && within == nullptr && enough == kAll;
-      here = whole_pair ? ReadPair(s, words, fields, here) : ReadPhrase(s, words, here, enough - documents.size());
+      const bool whole_pair = phrase.words.size() == 2 && words.distinct.size() == 2 && !by_attribute && within == nullptr;
+      const uint64_t wanted = enough - documents.size();
+      here = whole_pair ? ReadPair(s, words, fields, here, wanted) : ReadPhrase(s, words, here, wanted);
     }
     documents |= here;
   }
   return documents;
 }
 
-DocSet Graph::ReadPair(size_t segment, const PhraseWords& words, const segment::FieldSet* fields, const DocSet& among) {
+DocSet Graph::ReadPair(size_t segment, const PhraseWords& words, const segment::FieldSet* fields, const DocSet& among, uint64_t enough) {
   // Kept for the next search: where two words stand depends on the segment alone.
   constexpr size_t kKeptDocumentsMin = 256;
   using segment::FoundSets;
   const index::SegmentView& view = *snapshot_.segments[segment];
   const auto ordinal_of = [&](Role role) { return words_[words.distinct[role]].ordinals[segment]; };
   if (const auto known = view.text->found().Find(FoundSets::Kind::kNeighbours, ordinal_of(0), ordinal_of(1))) return *known & among;
-  if (among.size() < kKeptDocumentsMin) return ReadPhrase(segment, words, among, kAll);
+  if (among.size() < kKeptDocumentsMin) return ReadPhrase(segment, words, among, enough);
   const DocSet both = fields == nullptr ? among : WordsDocuments(words.distinct, nullptr, &view.live);
-  DocSet found = ReadPhrase(segment, words, both, kAll);
+  DocSet found = ReadPhrase(segment, words, both, enough);
   DocSet documents = found & among;
+  if (found.size() >= enough) return documents;  // others may not have been read
   view.text->found().Store(FoundSets::Kind::kNeighbours, ordinal_of(0), ordinal_of(1), std::move(found));
   return documents;
 }
