@@ -352,8 +352,27 @@ struct ObjectScan {
   const char* end = nullptr;  // behind the closing brace; null: the object is not closed
   bool too_deep = false;
   bool escapes = false;       // holds a backslash
-  bool long_integer = false;  // may hold a number of 19 digits or more
+  bool long_integer = false;  // outside of strings there are 19 digits in a row or more
 };
+
+// Whether 19 bits in a row are set: `bits` with `before` in front of them.
+bool HasLongRun(uint64_t before, uint64_t bits) {
+  // Such a run has at least 10 of them in one of the two.
+  const auto ten = [](uint64_t runs) {
+    runs &= runs >> 1;  // 2 in a row
+    runs &= runs >> 2;  // 4
+    runs &= runs >> 4;  // 8
+    return runs & runs >> 2;
+  };
+  if ((ten(before) | ten(bits)) == 0) return false;
+  unsigned __int128 runs = static_cast<unsigned __int128>(bits) << 64 | before;
+  runs &= runs >> 1;
+  runs &= runs >> 2;
+  runs &= runs >> 4;
+  runs &= runs >> 8;  // 16
+  runs &= runs >> 3;
+  return runs != 0;
+}
 
 // Finds the end of the object that starts at `begin`, if there is a valid one; what stands between
 // is not validated.
@@ -361,6 +380,7 @@ ObjectScan ScanObject(const char* begin, const char* end) {
   ObjectScan scan;
   uint64_t in_string = 0;      // all ones while a string continues from the block before
   uint64_t escaped_carry = 0;  // 1 when the first byte of the block is escaped
+  uint64_t digits_before = 0;  // outside of strings, in the block before
   int depth = 0;
   for (const char* at = begin; at < end; at += 64) {
     char tail[64];
@@ -390,13 +410,9 @@ ObjectScan ScanObject(const char* begin, const char* end) {
     const uint64_t string = PrefixXor(masks.quotes) ^ in_string;
     in_string = static_cast<uint64_t>(static_cast<int64_t>(string) >> 63);
 
-    // A run of 19 digits has at least 10 of them in one block.
-    uint64_t runs = masks.digits & ~string;
-    runs &= runs >> 1;  // 2 in a row
-    runs &= runs >> 2;  // 4
-    runs &= runs >> 4;  // 8
-    runs &= runs >> 2;  // 10
-    if (runs != 0) scan.long_integer = true;
+    const uint64_t digits = masks.digits & ~string;
+    scan.long_integer |= HasLongRun(digits_before, digits);
+    digits_before = digits;
 
     for (uint64_t left = masks.brackets & ~string; left != 0; left &= left - 1) {
       const int i = std::countr_zero(left);
