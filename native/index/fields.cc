@@ -10,8 +10,8 @@ std::optional<FieldId> FieldMap::Find(std::string_view name) const {
   return found->second;
 }
 
-Result<FieldId> FieldMap::Add(std::string_view name) {
-  if (const auto found = Find(name)) return *found;
+Result<FieldId> FieldMap::Add(std::string_view name, size_t expected) {
+  if (const auto found = Find(name, expected)) return *found;
   if (names_.size() >= kFieldsMax) {
     return Status::Invalid("A document or index holds at most 65,535 attributes.", "max_fields_limit_exceeded");
   }

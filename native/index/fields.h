@@ -20,8 +20,13 @@ class FieldMap {
   size_t size() const { return names_.size(); }
   const std::string& name(FieldId field) const { return names_[field]; }
   std::optional<FieldId> Find(std::string_view name) const;
-  // Limit: the index has too many fields.
-  Result<FieldId> Add(std::string_view name);
+  // The same; fast if it is `expected`, which may be any number: documents mostly name their fields in the same order.
+  std::optional<FieldId> Find(std::string_view name, size_t expected) const {
+    if (expected < names_.size() && names_[expected] == name) return static_cast<FieldId>(expected);
+    return Find(name);
+  }
+  // Limit: the index has too many fields. expected: as above.
+  Result<FieldId> Add(std::string_view name, size_t expected = 0);
   void AppendTo(std::string& out) const;
   static FieldMap Parse(std::string_view bytes);
 

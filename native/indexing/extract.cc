@@ -25,6 +25,7 @@ std::string_view CutUtf8(std::string_view text, size_t bytes_max) {
 
 Status FieldDiscovery::Add(std::string_view document) {
   std::string path;
+  expected_ = 0;
   return AddMembers(document, path);
 }
 
@@ -39,7 +40,8 @@ Status FieldDiscovery::AddMembers(std::string_view object, std::string& path) {
       path.push_back('.');
       path.append(key);
     }
-    auto field = fields_.Add(path);
+    auto field = fields_.Add(path, expected_);
+    if (field.ok()) expected_ = size_t{*field} + 1;
     status = field.ok() ? AddNested(value, path) : field.status();
     path.resize(parent);
     return status.ok();
@@ -60,8 +62,12 @@ Status FieldDiscovery::AddNested(std::string_view value, std::string& path) {
 
 void RowFieldsOf(std::string_view document, const index::FieldMap& fields, std::vector<segment::RowField>& out) {
   out.clear();
+  size_t expected = 0;
   json::ForEachMember(document, [&](std::string_view key, std::string_view value) {
-    if (const auto field = fields.Find(key)) out.push_back({*field, value});
+    const auto field = fields.Find(key, expected);
+    if (!field) return;
+    out.push_back({*field, value});
+    expected = size_t{*field} + 1;
   });
   const auto by_field = [](const auto& a, const auto& b) { return a.field < b.field; };
   if (!std::is_sorted(out.begin(), out.end(), by_field)) std::stable_sort(out.begin(), out.end(), by_field);

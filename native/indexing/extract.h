@@ -26,6 +26,7 @@ class FieldDiscovery {
   Status AddMembers(std::string_view object, std::string& path);
   Status AddNested(std::string_view value, std::string& path);
   index::FieldMap& fields_;
+  size_t expected_ = 0;  // behind the field that was found last
 };
 
 // Top-level members of a document as row fields, in field order; the last of a repeated key counts.

@@ -16,19 +16,35 @@ namespace {
 // Postings gathered in memory at a time while they are written: 8 bytes each.
 constexpr uint64_t kPostingsPerSlice = 4 << 20;
 
-// Mixes 8 bytes at a time (the multiply-and-fold step of wyhash, https://github.com/wangyi-fudan/wyhash).
-uint32_t HashWord(std::string_view word) {
+// The first 8 bytes of a word. Of a shorter one all, and its size in the last byte: they say which word it is.
+constexpr size_t kFirstBytes = sizeof(uint64_t);
+uint64_t FirstBytes(std::string_view word) {
+  const char* const at = word.data();
+  const size_t size = word.size();
+  if (size >= kFirstBytes) return LoadFixed<uint64_t>(at);
+  uint64_t bytes = size << 56;
+  if (size >= 4) {
+    bytes |= LoadFixed<uint32_t>(at) | uint64_t{LoadFixed<uint32_t>(at + size - 4)} << (size - 4) * 8;
+  } else if (size > 0) {
+    for (const size_t i : {size_t{0}, size / 2, size - 1}) bytes |= uint64_t{static_cast<uint8_t>(at[i])} << i * 8;
+  }
+  return bytes;
+}
+
+// Mixes 8 bytes at a time (the multiply-and-fold step of wyhash, https://github.com/wangyi-fudan/wyhash). The last bit:
+// whether the word is as long as its first bytes or longer.
+uint32_t HashWord(std::string_view word, uint64_t first) {
   uint64_t hash = 0x9e3779b97f4a7c15 ^ word.size();
   const auto mix = [&](uint64_t value) {
     const auto product = static_cast<unsigned __int128>(hash ^ value) * 0xa0761d6478bd642f;
     hash = static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
   };
-  size_t at = 0;
-  for (; at + 8 <= word.size(); at += 8) mix(LoadFixed<uint64_t>(word.data() + at));
-  uint64_t rest = 0;
-  std::memcpy(&rest, word.data() + at, word.size() - at);
-  mix(rest);
-  return static_cast<uint32_t>(hash ^ hash >> 32);
+  mix(first);
+  if (word.size() > kFirstBytes) {
+    for (size_t at = kFirstBytes; at + kFirstBytes < word.size(); at += kFirstBytes) mix(LoadFixed<uint64_t>(word.data() + at));
+    mix(LoadFixed<uint64_t>(word.data() + word.size() - kFirstBytes));
+  }
+  return (static_cast<uint32_t>(hash ^ hash >> 32) & ~uint32_t{1}) | (word.size() >= kFirstBytes ? 1 : 0);
 }
 
 // A field of the collected stream.
@@ -72,19 +88,21 @@ std::string_view WordTable::word(uint32_t number) const {
 }
 
 uint32_t WordTable::Intern(std::string_view word) {
-  const uint32_t hash = HashWord(word);
+  const uint64_t first = FirstBytes(word);
+  const uint32_t hash = HashWord(word, first);
   const size_t mask = slots_.size() - 1;
-  for (size_t at = hash & mask;; at = (at + 1) & mask) {
-    const Slot slot = slots_[at];
+  for (size_t at = hash >> 1 & mask;; at = (at + 1) & mask) {
+    const Slot& slot = slots_[at];
     if (slot.word == 0) {
       const uint32_t number = size();
       begins_.push_back(static_cast<uint32_t>(bytes_.size()));
       bytes_.append(word);
-      slots_[at] = {hash, number + 1};
+      slots_[at] = {first, hash, number + 1};
       if (size() * size_t{2} > slots_.size()) Grow();
       return number;
     }
-    if (slot.hash == hash && this->word(slot.word - 1) == word) return slot.word - 1;
+    if (slot.first != first || slot.hash != hash) continue;
+    if (word.size() < kFirstBytes || this->word(slot.word - 1) == word) return slot.word - 1;
   }
 }
 
@@ -94,7 +112,7 @@ void WordTable::Grow() {
   const size_t mask = slots_.size() - 1;
   for (const Slot& slot : old) {
     if (slot.word == 0) continue;
-    size_t at = slot.hash & mask;
+    size_t at = slot.hash >> 1 & mask;
     while (slots_[at].word != 0) at = (at + 1) & mask;
     slots_[at] = slot;
   }

@@ -33,8 +33,9 @@ class WordTable {
   uint64_t memory_bytes() const;
 
  private:
-  // The hash stands beside the number: most look-ups then touch one cache line of the table and one word.
+  // What short words are made of stands beside the number: looking them up touches one cache line.
   struct Slot {
+    uint64_t first = 0;  // bytes of the word
     uint32_t hash = 0;
     uint32_t word = 0;  // number + 1, 0 when free
   };
