@@ -99,22 +99,21 @@ NeighbourWriter::NeighbourWriter(SegmentFileWriter& file, std::vector<Ordinal> w
 NeighbourWriter::~NeighbourWriter() = default;
 
 void NeighbourWriter::BeginDocument(DocId docid) {
-  if (any_ && docid / kBlockDocids != docid_ / kBlockDocids) EndBlock();
-  any_ = true;
+  if (documents_ > 0 && docid / kBlockDocids != docid_ / kBlockDocids) EndBlock();
   docid_ = docid;
+  ++documents_;
   before_ = {};
 }
 
 void NeighbourWriter::Found(uint32_t pair, uint32_t distance) {
-  const auto docid = static_cast<uint16_t>(docid_);
-  uint32_t& last = last_[pair];
-  if (last < pairs_.size() && pairs_[last].pair == pair && docids_[last] == docid) {
-    if (distance < pairs_[last].distance) pairs_[last].distance = distance & 3;
+  Last& last = last_[pair];
+  if (last.document == documents_) {
+    if (distance < pairs_[last.place].distance) pairs_[last.place].distance = distance & 3;
     return;
   }
-  last = static_cast<uint32_t>(pairs_.size());
+  last = {documents_, static_cast<uint32_t>(pairs_.size())};
   pairs_.push_back({pair & ((1u << 30) - 1), distance & 3});
-  docids_.push_back(docid);
+  docids_.push_back(static_cast<uint16_t>(docid_));
 }
 
 void NeighbourWriter::EndBlock() {
@@ -133,23 +132,36 @@ void NeighbourWriter::EndBlock() {
   std::string& out = spool_->buffer();
   uint64_t last = 0;
   uint32_t begin = 0;
+  // Of the pair at hand by distance, written side by side: docids as varint gaps.
+  struct List {
+    char *begin, *end;
+    uint32_t next = 0, count = 0;
+  };
+  constexpr size_t kGapBytesMax = 3;
+  std::string gaps;
   for (size_t pair = 0; pair + 1 < counts_.size(); ++pair) {
     const std::span documents = std::span(sorted).subspan(begin, counts_[pair] - begin);
     begin = counts_[pair];
-    for (uint32_t distance = 1; distance <= kNeighbourDistances && !documents.empty(); ++distance) {
-      const auto here = [&](const Document& document) { return document.distance == distance; };
-      const auto count = std::count_if(documents.begin(), documents.end(), here);
-      if (count == 0) continue;
-      const uint64_t number = pair * kNeighbourDistances + distance - 1;
+    if (documents.empty()) continue;
+    List lists[kNeighbourDistances];
+    const size_t list_bytes_max = documents.size() * kGapBytesMax;
+    if (gaps.size() < list_bytes_max * kNeighbourDistances) gaps.resize(list_bytes_max * kNeighbourDistances);
+    for (uint32_t i = 0; i < kNeighbourDistances; ++i) lists[i].begin = lists[i].end = gaps.data() + i * list_bytes_max;
+    for (const Document& document : documents) {
+      List& list = lists[document.distance - 1];
+      uint32_t gap = document.docid - list.next;
+      list.next = document.docid + uint32_t{1};
+      ++list.count;
+      for (; gap >= 0x80; gap >>= 7) *list.end++ = static_cast<char>(gap | 0x80);
+      *list.end++ = static_cast<char>(gap);
+    }
+    for (uint32_t i = 0; i < kNeighbourDistances; ++i) {
+      if (lists[i].count == 0) continue;
+      const uint64_t number = pair * kNeighbourDistances + i;
       PutVarint(out, number - last);
       last = number;
-      PutVarint(out, static_cast<uint64_t>(count));
-      uint32_t next = 0;
-      for (const Document& document : documents) {
-        if (!here(document)) continue;
-        PutVarint(out, document.docid - next);
-        next = document.docid + uint32_t{1};
-      }
+      PutVarint(out, lists[i].count);
+      out.append(lists[i].begin, static_cast<size_t>(lists[i].end - lists[i].begin));
     }
   }
   spool_->EndBlock(file_.folder());

@@ -48,7 +48,7 @@ inline constexpr uint32_t kNeighbourDistances = 3;
 
 // Documents are given by ascending docid; their words field by field, by ascending position.
 //
-// Memory: 8 bytes per pair of words (at most 8 MB), 10 bytes per pair that is found in one of 65536 docids. Lists of finished
+// Memory: 12 bytes per pair of words (at most 12 MB), 10 bytes per pair that is found in one of 65536 docids. Lists of finished
 // docids lie in a temporary file without a name.
 class NeighbourWriter {
  public:
@@ -84,14 +84,20 @@ class NeighbourWriter {
   };
   std::array<Before, kNeighbourDistances> before_;  // the last frequent words of the field, the nearest first
   DocId docid_ = 0;
-  bool any_ = false;  // whether a document was begun
+  uint32_t documents_ = 0;  // begun so far
   // Of the block of 65536 docids at hand.
   struct Pair {
     uint32_t pair : 30, distance : 2;
   };
   std::vector<Pair> pairs_;
   std::vector<uint16_t> docids_;        // of pairs_
-  std::vector<uint32_t> last_, counts_;  // by pair: where it was found last in pairs_, if there; how often
+  // Where a pair was found last.
+  struct Last {
+    uint32_t document = 0;  // as documents_ was then
+    uint32_t place = 0;     // in pairs_
+  };
+  std::vector<Last> last_;        // by pair
+  std::vector<uint32_t> counts_;  // by pair: how often it was found
   std::unique_ptr<Spool> spool_;
 };
 
