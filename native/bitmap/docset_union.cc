@@ -30,7 +30,8 @@ constexpr uint32_t kCookieRuns = 12347;
 constexpr size_t kHeadBytes = 4;             // key and count of a block
 constexpr uint32_t kOffsetsFromBlocks = 4;  // with runs, fewer blocks come without a table of offsets
 constexpr uint32_t kArrayMax = 4096;
-constexpr size_t kBlockWords = 1024;
+constexpr uint32_t kBlockDocids = 1 << 16;
+constexpr size_t kBlockWords = kBlockDocids / 64;
 constexpr size_t kBlockBytes = kBlockWords * sizeof(uint64_t);
 
 constexpr size_t kSparseMax = 1024;  // docids of a block, repeated ones included, that do not make it dense
@@ -264,14 +265,25 @@ void DocSetUnion::AddPostings(std::string_view bytes) {
   ByteReader reader(bytes);
   const uint64_t header = reader.Varint();
   if ((header & 1) != 0) return AddRoaring({reader.at(), reader.left()});
-  const auto count = static_cast<uint32_t>(std::min<uint64_t>(header >> 1, kDeltaPostingsMax));
+  const uint64_t count = header >> 1;
   uint32_t next = 0;
-  for (uint32_t i = 0; i < count; ++i) {
+  for (uint64_t i = 0; i < count && reader.ok(); ++i) {
     const uint32_t docid = next + static_cast<uint32_t>(reader.Varint());
-    if (asked_ == nullptr || asked_->Contains(docid)) gathered_.push_back(docid);
+    if (asked_ == nullptr || Asked(docid)) gathered_.push_back(docid);
     next = docid + 1;
   }
   Gathered();
+}
+
+bool DocSetUnion::Asked(uint32_t docid) {
+  constexpr uint32_t kAskedBefore = 64;  // looked up one by one before it pays to make bits
+  if (asked_bits_.empty()) {
+    if (++asked_count_ <= kAskedBefore) return asked_->Contains(docid);
+    asked_bits_.resize(kBlockWords);
+    asked_->ForEach([&](uint32_t asked) { asked_bits_[asked % kBlockDocids / 64] |= uint64_t{1} << asked % 64; });
+  }
+  // Whatever the block: few pass that are not asked for.
+  return (asked_bits_[docid % kBlockDocids / 64] >> docid % 64 & 1) != 0 && asked_->Contains(docid);
 }
 
 void DocSetUnion::AddRoaring(std::string_view bytes) {

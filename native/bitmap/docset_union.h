@@ -33,8 +33,8 @@ class DocSetUnion {
   DocSetUnion(const DocSetUnion&) = delete;
   DocSetUnion& operator=(const DocSetUnion&) = delete;
 
-  // Bytes of postings_codec.h. REQUIRES: they passed ValidatePostings, or are as AppendPostings wrote them; they stay
-  // where they are until Finish.
+  // Bytes of postings_codec.h, of form 0 also with more docids. REQUIRES: they passed ValidatePostings, or are as
+  // AppendPostings wrote them; they stay where they are until Finish.
   void AddPostings(std::string_view bytes);
   // Portable roaring bytes. REQUIRES: they passed ValidateDocSet, or are as DocSet::AppendTo wrote them; they stay where
   // they are until Finish.
@@ -64,6 +64,7 @@ class DocSetUnion {
   class SparseBits;
   struct Lent;
 
+  bool Asked(uint32_t docid);  // whether asked_ holds it
   void AddPart(Part part);
   void GatherAsked(const Part& part);  // what asked_ holds of it
   static void Spread(const Part& part, uint64_t* bits);
@@ -87,6 +88,8 @@ class DocSetUnion {
   void AppendBlock(uint32_t key, const Limit* limit, DocSet& set);
 
   const DocSet* asked_;   // few documents: lists are asked for them alone
+  std::vector<uint64_t> asked_bits_;  // those in any block of 65536 docids, once many were looked up
+  uint32_t asked_count_ = 0;
   const DocSet* within_;  // many documents: blocks are cut down to them at the end
   std::vector<uint32_t> gathered_;
   std::vector<Part> parts_;

@@ -290,13 +290,10 @@ PathLists::Positions PathLists::ByPosition(const DocSet& within) {
 
 std::optional<AttributeParts::Part> AttributeParts::Next() {
   // The best documents mostly fill the page; only where they do not is all of it asked for.
-  constexpr uint32_t kAsked = 2;
-  while (asked_ < kAsked && !rest_.empty()) {
-    const uint32_t cost = asked_++;
-    DocSet part = lists_.AtAttribute(cost, rest_, max_weight_);
-    if (part.empty()) continue;
-    rest_ -= part;
-    return Part{cost, std::move(part)};
+  if (!std::exchange(best_asked_, true)) {
+    DocSet best = lists_.AtAttribute(0, rest_, max_weight_);
+    rest_ -= best;
+    if (!best.empty()) return Part{0, std::move(best)};
   }
   if (!rest_.empty()) {
     for (auto& [cost, part] : lists_.ByAttribute(rest_, max_weight_)) parts_.push_back({cost, std::move(part)});

@@ -111,8 +111,8 @@ class AttributeParts {
  private:
   PathLists& lists_;
   uint32_t max_weight_;
-  DocSet rest_;             // not yet in a part
-  uint32_t asked_ = 0;      // costs asked for one by one
+  DocSet rest_;  // not yet in a part
+  bool best_asked_ = false;
   std::deque<Part> parts_;  // those behind
 };
 

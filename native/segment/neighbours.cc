@@ -303,17 +303,8 @@ void NeighbourReader::Union(const SegmentFile& file, Ordinal left, Ordinal right
     found = number == wanted;
   }
   if (!found) return;
-  ByteReader bytes(file.Read(kNeighbourData, begin, size));
-  const uint64_t header = bytes.Varint();
-  if ((header & kFormRoaring) != 0) return out.AddRoaring({bytes.at(), bytes.left()});
-  std::vector<uint32_t> docids;
-  docids.reserve(header >> 1);
-  uint32_t next = 0;
-  for (uint64_t i = 0; i < header >> 1 && bytes.ok(); ++i) {
-    docids.push_back(next + static_cast<uint32_t>(bytes.Varint()));
-    next = docids.back() + 1;
-  }
-  out.Add(docids);
+  // As postings, but that more docids are written as gaps.
+  out.AddPostings(file.Read(kNeighbourData, begin, size));
 }
 
 }  // namespace gannet::segment
