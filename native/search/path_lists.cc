@@ -12,9 +12,6 @@ namespace {
 // With fewer documents to a word, reading the documents costs less than asking for the lists of each word.
 constexpr size_t kDocumentsPerWord = 2;
 
-// With more rare words to a pair of steps, their documents are not told apart from others.
-constexpr size_t kRareAskedMax = 512;
-
 // With more pairs of frequent words to a pair of steps, reading documents costs less than looking up the lists of each.
 constexpr size_t kPairsAskedMax = 4096;
 
@@ -73,10 +70,9 @@ std::optional<PathLists::Nearest> PathLists::SideBySide(const DocSet& within) {
       }
     });
     nearest.sure &= sure;
-    auto unlisted = Unlisted(pair, nearest.unsure);
-    if (!unlisted) continue;
-    *unlisted |= sure;
-    nearest.unsure = std::move(*unlisted);
+    DocSet unlisted = Unlisted(pair, nearest.unsure);
+    unlisted |= sure;
+    nearest.unsure = std::move(unlisted);
     if (nearest.unsure.empty()) break;
   }
   nearest.unsure -= nearest.sure;
@@ -94,7 +90,13 @@ const std::vector<PathLists::PairWords>& PathLists::WordsOfPair(size_t i) {
     PairWords& words = pairs.emplace_back();
     const auto gather = [&](const Step& step, End end, std::vector<Ordinal>& frequent) {
       ForEachRange(step, end, s, [&](Ordinal begin, Ordinal end_word) {
-        for (Ordinal ordinal = begin; ordinal < end_word; ++ordinal) (neighbours.Frequent(ordinal) ? frequent : words.rare).push_back(ordinal);
+        const std::vector<Ordinal>& listed = neighbours.words();
+        for (auto next = std::lower_bound(listed.begin(), listed.end(), begin); next != listed.end() && *next < end_word; ++next) {
+          if (begin < *next) words.rare.emplace_back(begin, *next);
+          frequent.push_back(*next);
+          begin = *next + 1;
+        }
+        if (begin < end_word) words.rare.emplace_back(begin, end_word);
       });
     };
     gather(left, End::kLast, words.left);
@@ -111,13 +113,14 @@ const std::vector<PathLists::PairWords>& PathLists::WordsOfPair(size_t i) {
   return pairs;
 }
 
-std::optional<DocSet> PathLists::Unlisted(const std::vector<PairWords>& words, const DocSet& within) {
-  // Where very many words stand for a step, nearly all documents have a rare one.
-  size_t rare = 0;
-  for (const PairWords& of_segment : words) rare += of_segment.rare.size();
-  if (rare > kRareAskedMax) return std::nullopt;
+DocSet PathLists::Unlisted(const std::vector<PairWords>& words, const DocSet& within) {
+  // Joining all that they stand in, to be kept, pays only where it is cut down to many.
+  const bool few = within.size() <= kAskedMax;
   return graph_.LiveUnion(&within, [&](size_t s, const segment::TextReader& text, DocSetUnion& out) {
-    for (const Ordinal word : words[s].rare) text.UnionPostings(word, nullptr, out);
+    if (!few) return text.UnionRanges(words[s].rare, nullptr, out);
+    for (const auto& [begin, end] : words[s].rare) {
+      for (Ordinal word = begin; word < end; ++word) text.UnionPostings(word, nullptr, out);
+    }
   });
 }
 
@@ -135,7 +138,7 @@ PathLists::Distances PathLists::ByDistance(const DocSet& within) {
       for (size_t cost = 0; cost < parts.known.size(); ++cost) parts.unknown[cost] |= std::exchange(parts.known[cost], DocSet());
       continue;
     }
-    const auto unlisted = Unlisted(pair, within);
+    const DocSet unlisted = Unlisted(pair, within);
     // Documents that the lists have at a cost: that far behind less one, or that far in front.
     std::vector<DocSet> at(kFarCost);
     for (uint32_t cost = 0; cost < kFarCost; ++cost) {
@@ -154,8 +157,8 @@ PathLists::Distances PathLists::ByDistance(const DocSet& within) {
       for (uint32_t own = 0; own <= kFarCost && !part.empty(); ++own) {
         // A rare word may stand nearer than the frequent ones, but not nearer than side by side.
         if (own == 1) {
-          next.unknown[cost] |= unlisted ? part & *unlisted : part;
-          unlisted ? part -= *unlisted : part = DocSet();
+          next.unknown[cost] |= part & unlisted;
+          part -= unlisted;
         }
         DocSet here = own == kFarCost ? std::move(part) : part & at[own];
         if (own < kFarCost) part -= here;

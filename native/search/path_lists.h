@@ -83,12 +83,12 @@ class PathLists {
   struct PairWords {
     std::vector<Ordinal> left, right;  // frequent ones
     std::vector<Ordinal> before;       // those of `right` that count in front of the left ones as well
-    std::vector<Ordinal> rare;         // of either step
+    std::vector<std::pair<Ordinal, Ordinal>> rare;  // the others of either step, [begin, end)
   };
   // Of step `i` and the one before it, by segment; empty when they are not next to each other in the query.
   const std::vector<PairWords>& WordsOfPair(size_t i);
-  // Documents of `within` with a rare word of the pair, whose distance lists do not tell; nullopt: all may have one.
-  std::optional<DocSet> Unlisted(const std::vector<PairWords>& words, const DocSet& within);
+  // Documents of `within` with a rare word of the pair, whose distance lists do not tell.
+  DocSet Unlisted(const std::vector<PairWords>& words, const DocSet& within);
 
   Graph& graph_;
   const Path& path_;
