@@ -4,7 +4,6 @@
 #include <functional>
 #include <utility>
 
-#include "search/large_bucket.h"
 
 namespace gannet::search {
 namespace {

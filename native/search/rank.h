@@ -31,7 +31,6 @@
 #include "search/candidates.h"
 #include "search/distinct.h"
 #include "search/graph.h"
-#include "search/path_lists.h"
 #include "search/paths.h"
 #include "search/query.h"
 #include "search/rank_unread.h"

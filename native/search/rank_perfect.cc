@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "search/large_bucket.h"
 #include "search/path_lists.h"
 #include "search/sweep.h"
 
