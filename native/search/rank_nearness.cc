@@ -4,29 +4,16 @@
 // the rules behind proximity say of documents is known from lists. So documents whose cost is not known are passed on as
 // if they had the cost whose turn it is. A document is read when it would come onto the page; if it costs more, it
 // waits for that cost instead.
-#include "search/rank_unread.h"
+#include "search/rank.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "search/large_bucket.h"
 #include "search/path_lists.h"
-#include "search/rank.h"
+#include "search/rank_unread.h"
 
 namespace gannet::search {
-
-DocSet Unread::Confirm(const DocSet& documents) {
-  DocSet read = documents & unread_;
-  if (!read.empty()) {
-    if (in_vain()) read = unread_;
-    unread_ -= read;
-    sweep_.Run(read, PathSweep::Costs::kProximity);
-    const auto by_cost = sweep_.ByCost(&PathCosts::proximity, static_cast<uint32_t>(waiting_.size() - 1), read);
-    in_vain_ = by_cost[cost_].empty() ? in_vain_ + read.size() : 0;
-    for (size_t c = 0; c < by_cost.size(); ++c) (c == cost_ ? sure_ : waiting_[c]) |= DocSet::FromSorted(by_cost[c]);
-  }
-  return documents & sure_;
-}
 
 bool Ranker::RanksOneByOne(size_t rule) const {
   if (options_.threshold) return false;
