@@ -110,7 +110,8 @@ DocSet PathDocuments(Graph& graph, const Path& path, const DocSet* within) {
     }
     if (known->empty()) return {};
   }
-  return known == &documents ? std::move(documents) : *known;
+  if (known != &documents) return *known;
+  return documents;
 }
 
 }  // namespace gannet::search

@@ -63,7 +63,7 @@ class Ranker {
 
   // Documents of `allowed` (null: all live ones) that match the query in its most relaxed form.
   DocSet Universe(const DocSet* allowed);
-  // Their number, at most `most`. Mostly known without finding them.
+  // Their number, at most `most`. Mostly known without finding them. REQUIRES: there is a graph.
   uint64_t CountUniverse(const DocSet* allowed, uint64_t most);
   // Fills hits() and excluded().
   void Run(DocSet universe);
