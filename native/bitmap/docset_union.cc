@@ -39,7 +39,6 @@ constexpr size_t kGatheredMax = 8192;
 constexpr size_t kScatteredPerBlock = 512;
 constexpr size_t kSortedMax = 48;  // so few docids are sorted as quickly
 constexpr size_t kCopiedSetMax = 512;
-constexpr int32_t kAskedMax = 2048;
 constexpr size_t kIntersectSlack = 8;  // places that CRoaring may write behind the last one
 
 void SetRange(uint64_t* block, uint32_t begin, uint32_t last) {
@@ -244,7 +243,7 @@ struct DocSetUnion::Lent {
 };
 
 DocSetUnion::DocSetUnion(const DocSet* within) {
-  const bool few = within != nullptr && within->size() <= uint64_t{kAskedMax};
+  const bool few = within != nullptr && within->size() <= kAskedMax;
   asked_ = few ? within : nullptr;
   within_ = few ? nullptr : within;
 }
@@ -384,7 +383,7 @@ void DocSetUnion::Add(std::span<const uint32_t> docids) {
   if (asked_ == nullptr) {
     gathered_.insert(gathered_.end(), docids.begin(), docids.end());
   } else {
-    std::copy_if(docids.begin(), docids.end(), std::back_inserter(gathered_), [&](uint32_t docid) { return asked_->Contains(docid); });
+    std::copy_if(docids.begin(), docids.end(), std::back_inserter(gathered_), [&](uint32_t docid) { return Asked(docid); });
   }
   Gathered();
 }

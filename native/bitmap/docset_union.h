@@ -27,6 +27,9 @@ namespace gannet {
 
 class DocSetUnion {
  public:
+  // Lists are asked for so few documents one by one: it does not pay to find, and keep, all that others hold.
+  static constexpr uint32_t kAskedMax = 2048;
+
   // within: only what it holds is taken, null: everything. It must outlive the union and stay as it is.
   explicit DocSetUnion(const DocSet* within = nullptr);
   ~DocSetUnion();

@@ -92,7 +92,7 @@ const DocSet& Graph::Documents(Node& node, int typo_class) {
 }
 
 DocSet Graph::DocumentsWithin(Node& node, int typo_class, const DocSet& within) {
-  const bool few = within.size() <= kAskedMax;
+  const bool few = within.size() <= DocSetUnion::kAskedMax;
   if (typo_class < 0) {
     if (node.any || !few) return Documents(node) & within;
     DocSet documents;

@@ -27,8 +27,6 @@ namespace gannet::search {
 inline constexpr size_t kPrefixWordsMax = 1000;
 inline constexpr size_t kOneTypoWordsMax = 150;
 inline constexpr size_t kTwoTypoWordsMax = 50;
-// For so few documents it does not pay to find, and keep, all that stand for a node.
-inline constexpr uint64_t kAskedMax = 2048;
 inline constexpr uint32_t kNgramSlotsMax = 3;  // terms that are glued together
 inline constexpr int kTypoClasses = 3;  // derivations with 0, 1 and 2 typos
 

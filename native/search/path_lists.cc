@@ -4,7 +4,6 @@
 #include <functional>
 #include <utility>
 
-
 namespace gannet::search {
 namespace {
 
@@ -114,7 +113,7 @@ const std::vector<PathLists::PairWords>& PathLists::WordsOfPair(size_t i) {
 
 DocSet PathLists::Unlisted(const std::vector<PairWords>& words, const DocSet& within) {
   // Joining all that they stand in, to be kept, pays only where it is cut down to many.
-  const bool few = within.size() <= kAskedMax;
+  const bool few = within.size() <= DocSetUnion::kAskedMax;
   return graph_.LiveUnion(&within, [&](size_t s, const segment::TextReader& text, DocSetUnion& out) {
     if (!few) return text.UnionRanges(words[s].rare, nullptr, out);
     for (const auto& [begin, end] : words[s].rare) {
