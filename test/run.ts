@@ -5,6 +5,7 @@
  *   node --import=tsx test/run.ts unit golden  these steps only, or those of ON_REQUEST
  *
  * A step that needs what this machine does not have (GoogleTest, the recorded answers) says so and counts as skipped.
+ * What failed is printed again before the totals, where the end of a long log still shows it.
  * Exit status: 0 when nothing failed.
  */
 import { spawn, spawnSync } from 'node:child_process';
@@ -15,6 +16,8 @@ interface Outcome {
   passed: number;
   failed: number;
   skipped: number;
+  /** What is known of the failures; '' without one. */
+  report?: string;
 }
 
 interface Ended {
@@ -73,10 +76,27 @@ function run(command: string, args: readonly string[], env = process.env): Promi
   });
 }
 
+/** The lines at the end of what a program printed that are repeated when it failed. */
+const REPORT_LINES = 60;
+
+/** What a failed program said of its failures: from where `begin` matches for the last time, or its last lines. */
+function reportOf({ ok, text }: Ended, begin?: RegExp): string {
+  if (ok) return '';
+  const found = begin === undefined ? undefined : [...text.matchAll(begin)].at(-1);
+  return found === undefined
+    ? text.trimEnd().split('\n').slice(-REPORT_LINES).join('\n')
+    : text.slice(found.index).trimEnd();
+}
+
+/** One thing that failed as a whole. */
+function failure(ended: Ended): Outcome {
+  return { passed: 0, failed: 1, skipped: 0, report: reportOf(ended) };
+}
+
 /** A check that passes or fails as a whole. */
 async function check(command: string, args: readonly string[]): Promise<Outcome> {
-  const { ok } = await run(command, args);
-  return { passed: ok ? 1 : 0, failed: ok ? 0 : 1, skipped: 0 };
+  const ended = await run(command, args);
+  return ended.ok ? { passed: 1, failed: 0, skipped: 0 } : failure(ended);
 }
 
 /** The greatest number that `pattern` captures in `text`, 0 without a match. */
@@ -85,17 +105,19 @@ function count(text: string, pattern: RegExp): number {
 }
 
 /** A program that died before its summary has failed even when its summary shows nothing. */
-function outcome({ ok }: Ended, counts: Outcome): Outcome {
-  return ok ? counts : { ...counts, failed: Math.max(1, counts.failed) };
+function outcome(ended: Ended, counts: Outcome, begin?: RegExp): Outcome {
+  if (ended.ok) return counts;
+  return { ...counts, failed: Math.max(1, counts.failed), report: reportOf(ended, begin) };
 }
 
 async function mocha(args: readonly string[]): Promise<Outcome> {
   const ended = await run(process.execPath, [MOCHA, ...args]);
-  return outcome(ended, {
+  const counts = {
     passed: count(ended.text, /^ +(\d+) passing/gm),
     failed: count(ended.text, /^ +(\d+) failing/gm),
     skipped: count(ended.text, /^ +(\d+) pending/gm),
-  });
+  };
+  return outcome(ended, counts, /^ +\d+ failing/gm);
 }
 
 async function nativeTests(options: readonly string[] = [], env = process.env): Promise<Outcome> {
@@ -111,13 +133,14 @@ async function nativeTests(options: readonly string[] = [], env = process.env): 
     ...['-S', '.', '-B', NATIVE_BUILD, '-DCMAKE_BUILD_TYPE=Tests', '-DGANNET_TESTS=ON'],
     ...(ninja && !existsSync(`${NATIVE_BUILD}/CMakeCache.txt`) ? ['-G', 'Ninja'] : []),
   ]);
-  if (!configured.ok) return { passed: 0, failed: 1, skipped: 0 };
+  if (!configured.ok) return failure(configured);
   if (configured.text.includes('GoogleTest is not installed')) {
     return skipped('GoogleTest is not installed (Debian package libgtest-dev)');
   }
   const jobs = String(availableParallelism());
   const build = ['--build', NATIVE_BUILD, '--target', 'native_tests', '-j', jobs];
-  if (!(await run('cmake', build)).ok) return { passed: 0, failed: 1, skipped: 0 };
+  const built = await run('cmake', build);
+  if (!built.ok) return failure(built);
   const program = `${NATIVE_BUILD}/native_tests`;
   // Functions with variants for younger processors: the older ones are tested as well.
   for (const level of CPU_LEVELS) {
@@ -125,7 +148,7 @@ async function nativeTests(options: readonly string[] = [], env = process.env): 
       ...env,
       GANNET_CPU: level,
     });
-    if (!variant.ok) return { passed: 0, failed: 1, skipped: 0 };
+    if (!variant.ok) return failure(variant);
   }
   const ended = await run(program, ['--gtest_brief=1', ...options], env);
   return outcome(ended, {
@@ -138,6 +161,7 @@ async function nativeTests(options: readonly string[] = [], env = process.env): 
 async function main(names: readonly string[]): Promise<void> {
   const total: Outcome = { passed: 0, failed: 0, skipped: 0 };
   const rows: string[] = [];
+  const reports: string[] = [];
   for (const name of names.length > 0 ? names : Object.keys(STEPS)) {
     const step = STEPS[name] ?? ON_REQUEST[name];
     if (step === undefined) {
@@ -146,7 +170,7 @@ async function main(names: readonly string[]): Promise<void> {
     }
     console.log(`\n== ${name}`);
     const begin = performance.now();
-    const { passed, failed, skipped } = await step();
+    const { passed, failed, skipped, report = '' } = await step();
     const seconds = ((performance.now() - begin) / 1000).toFixed(1);
     rows.push(
       `${name.padEnd(8)} ${String(passed).padStart(5)} passed ${String(failed).padStart(4)} failed ` +
@@ -155,9 +179,11 @@ async function main(names: readonly string[]): Promise<void> {
     total.passed += passed;
     total.failed += failed;
     total.skipped += skipped;
+    if (report !== '') reports.push(`== ${name} failed\n${report}\n`);
     // Nothing after a failed build says anything about this source.
     if (name === 'build' && failed > 0) break;
   }
+  if (reports.length > 0) console.log(`\n${reports.join('\n')}`);
   console.log(`\n${rows.join('\n')}`);
   console.log(`\n${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped`);
   process.exitCode = total.failed > 0 ? 1 : 0;
