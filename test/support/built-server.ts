@@ -29,7 +29,7 @@ export interface Answer {
   json: any;
 }
 
-const START_MS_MAX = 20_000;
+const START_MS_MAX = 120_000;
 const POLL_MS = 10;
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));

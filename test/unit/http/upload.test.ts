@@ -125,7 +125,7 @@ describe('An upload', () => {
       );
       const grown = Math.round((peak - before) / 2 ** 20);
       assert.ok(grown <= GROWTH_MB_MAX, `${grown} MB`);
-    }).timeout(60_000);
+    });
   }
 });
 

@@ -5,8 +5,6 @@ const generator = new URL('../../../native/tools/gen-unicode.mjs', import.meta.u
 const committed = new URL('../../../native/text/unicode_tables.cc', import.meta.url);
 
 describe('gen-unicode', function () {
-  this.timeout(20_000);
-
   it('writes the committed tables', async function () {
     const text = readFileSync(committed, 'utf8');
     // Another Unicode version gives other tables; those of the committed one stay in force.

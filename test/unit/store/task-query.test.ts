@@ -298,7 +298,7 @@ describe('filters over tasks and batches', () => {
         );
       }
     }
-  }).timeout(60_000);
+  });
 });
 
 describe('a chunk of tasks', () => {

@@ -32,7 +32,7 @@ const LIFE_MS_MAX = 1200;
 const WRITER_PAUSE_MS_MAX = 30;
 
 /** For recording one batch after a start. */
-const RECOVERY_MS_MAX = 3000;
+const RECOVERY_MS_MAX = 60_000;
 
 /** With this option a server shows what is stored and runs nothing. */
 const RUN_NOTHING = ['--experimental-max-number-of-batched-tasks', '0'];
