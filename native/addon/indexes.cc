@@ -3,13 +3,16 @@
 #include <exception>
 
 #include "base/memory.h"
-#include "indexing/merge.h"
 
 namespace gannet::addon {
 namespace {
 
 constexpr int kBatchNice = 5;
 constexpr int kMergeNice = 10;
+// Small merges are a few milliseconds for each second of changes, and searches slow down without them.
+constexpr int kSmallMergeNice = 0;
+// Segments of the small lane: some thousands of documents.
+constexpr uint64_t kSmallSegmentBytesMax = uint64_t{4} << 20;
 // Written by merges. Far above what a steady stream of changes needs (a document is rewritten about 9 times), and below
 // what keeps a disk busy for itself.
 constexpr uint64_t kMergeBytesPerSecond = uint64_t{100} << 20;
@@ -29,6 +32,7 @@ void Engine::Configure(const EngineOptions& options) {
     searches_ = std::make_unique<Pool>(options.search_threads, 0);
     batches_ = std::make_unique<Pool>(kBatchThreads, kBatchNice);
     merges_ = std::make_unique<Pool>(1, kMergeNice);
+    small_merges_ = std::make_unique<Pool>(1, kSmallMergeNice);
   });
 }
 
@@ -54,7 +58,7 @@ void Engine::Close(uint32_t handle) {
   }
   open->stop_merging = true;
   // A file may be mapped once per process only: the last merge must be over before it is opened again.
-  const std::lock_guard structure(open->structure_mutex);
+  const std::unique_lock structure(open->structure_mutex);
 }
 
 std::shared_ptr<OpenIndex> Engine::Find(uint32_t handle) {
@@ -63,32 +67,44 @@ std::shared_ptr<OpenIndex> Engine::Find(uint32_t handle) {
   return found == open_.end() ? nullptr : found->second;
 }
 
-void Engine::ScheduleMerge(std::shared_ptr<OpenIndex> index) {
-  index->merge_wanted = true;
-  if (index->merging.exchange(true)) return;
-  merges_->Run([this, index] {
+void Engine::ScheduleMerges(const std::shared_ptr<OpenIndex>& index) {
+  for (const MergeLane lane : kMergeLanes) ScheduleMerge(index, lane);
+}
+
+void Engine::ScheduleMerge(std::shared_ptr<OpenIndex> index, MergeLane lane) {
+  index->lane(lane).wanted = true;
+  if (index->lane(lane).running.exchange(true)) return;
+  Pool& pool = lane == MergeLane::kSmall ? *small_merges_ : *merges_;
+  pool.Run([this, index, lane] {
     try {
-      Merge(index);
+      Merge(index, lane);
     } catch (const std::exception&) {
       // Memory has run out; the next batch asks for a merge again.
-      index->merging = false;
+      index->lane(lane).running = false;
     }
   });
 }
 
-void Engine::Merge(const std::shared_ptr<OpenIndex>& index) {
-  while (index->merge_wanted.exchange(false)) {
+void Engine::Merge(const std::shared_ptr<OpenIndex>& index, MergeLane lane) {
+  OpenIndex::LaneState& state = index->lane(lane);
+  const uint64_t bytes_max = lane == MergeLane::kSmall ? kSmallSegmentBytesMax : UINT64_MAX;
+  bool merged = false;
+  while (state.wanted.exchange(false)) {
     while (!index->stop_merging) {
-      const std::lock_guard structure(index->structure_mutex);
-      const auto plan = indexing::PlanMerge(*index->index->snapshot());
-      if (!plan) break;
+      const std::shared_lock structure(index->structure_mutex);
+      const auto turn = index->merges.Next(*index->index, bytes_max);
+      if (!turn) break;
       // A merge that fails is tried again after the next batch; the index is as it was.
-      if (!indexing::RunMerge(*index->index, *plan, index->stop_merging, kMergeBytesPerSecond).ok()) break;
-      ReturnFreeMemory(plan->bytes);
+      if (!indexing::RunMerge(*index->index, turn->plan(), index->stop_merging, kMergeBytesPerSecond).ok()) break;
+      ReturnFreeMemory(turn->plan().bytes);
+      merged = true;
     }
   }
-  index->merging = false;
-  if (index->merge_wanted && !index->stop_merging) ScheduleMerge(index);
+  state.running = false;
+  if (index->stop_merging) return;
+  if (state.wanted) ScheduleMerge(index, lane);
+  // What this lane has made, or has no longer taken, may be for the other one to merge.
+  if (merged) ScheduleMerge(index, lane == MergeLane::kSmall ? MergeLane::kAll : MergeLane::kSmall);
 }
 
 }  // namespace gannet::addon

@@ -1,24 +1,43 @@
 // The open indexes of the process, shared by all JavaScript environments, and the pools they work on.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <shared_mutex>
 #include <unordered_map>
 
 #include "addon/jobs.h"
 #include "index/index.h"
 #include "indexing/job.h"
+#include "indexing/merge.h"
 
 namespace gannet::addon {
 
+// Merges run in two lanes, each one at a time: a large merge takes seconds, and meanwhile each change leaves a small segment
+// that every search looks into.
+enum class MergeLane : uint8_t { kAll, kSmall };
+inline constexpr std::array kMergeLanes = {MergeLane::kAll, MergeLane::kSmall};
+
 struct OpenIndex {
   std::shared_ptr<index::Index> index;
-  std::mutex batch_mutex;      // one batch at a time
-  std::mutex structure_mutex;  // a merge, or a batch that works segment by segment
+  std::mutex batch_mutex;             // one batch at a time
+  std::shared_mutex structure_mutex;  // shared: a merge; alone: a batch that works segment by segment
   indexing::Progress progress;
-  std::atomic<bool> running{false};    // a batch
-  std::atomic<bool> merge_wanted{false}, merging{false}, stop_merging{false};
+  std::atomic<bool> running{false};  // a batch
+  indexing::Merges merges;
+  struct LaneState {
+    std::atomic<bool> wanted{false}, running{false};
+  };
+  std::array<LaneState, kMergeLanes.size()> lanes;
+  std::atomic<bool> stop_merging{false};
+
+  LaneState& lane(MergeLane lane) { return lanes[static_cast<size_t>(lane)]; }
+  bool merging() const {
+    return std::any_of(lanes.begin(), lanes.end(), [](const LaneState& lane) { return lane.running.load(); });
+  }
 };
 
 struct EngineOptions {
@@ -42,14 +61,15 @@ class Engine {
   // See BatchMemory.
   std::atomic<uint32_t>& memory_lenders() { return memory_lenders_; }
   // Merges in the background until nothing is left to merge.
-  void ScheduleMerge(std::shared_ptr<OpenIndex> index);
+  void ScheduleMerges(const std::shared_ptr<OpenIndex>& index);
 
  private:
   Engine() = default;
-  void Merge(const std::shared_ptr<OpenIndex>& index);
+  void ScheduleMerge(std::shared_ptr<OpenIndex> index, MergeLane lane);
+  void Merge(const std::shared_ptr<OpenIndex>& index, MergeLane lane);
   std::once_flag configured_;
   EngineOptions options_;
-  std::unique_ptr<Pool> searches_, batches_, merges_;
+  std::unique_ptr<Pool> searches_, batches_, merges_, small_merges_;
   std::atomic<uint32_t> memory_lenders_{0};
   std::mutex mutex_;  // guards what follows
   std::unordered_map<uint32_t, std::shared_ptr<OpenIndex>> open_;

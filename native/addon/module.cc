@@ -107,7 +107,7 @@ Napi::Value CloseIndex(const Napi::CallbackInfo& info) {
 
 Napi::Value IsMerging(const Napi::CallbackInfo& info) {
   const auto open = IndexOf(info);
-  return Napi::Boolean::New(info.Env(), open && open->merging);
+  return Napi::Boolean::New(info.Env(), open && open->merging());
 }
 
 Napi::Value IndexState(const Napi::CallbackInfo& info) {
@@ -310,7 +310,7 @@ Napi::Value ApplyBatch(const Napi::CallbackInfo& info) {
         const bool settings = job.find("\"kind\":\"settings\"") != job.npos;
         const BatchMemory memory(settings);
         const indexing::JobOptions options{engine.indexing_threads, memory.bytes()};
-        std::unique_lock<std::mutex> structure(open->structure_mutex, std::defer_lock);
+        std::unique_lock structure(open->structure_mutex, std::defer_lock);
         if (settings) {
           // Columns are built segment by segment: no merge may take a segment away meanwhile.
           open->stop_merging = true;
@@ -322,7 +322,7 @@ Napi::Value ApplyBatch(const Napi::CallbackInfo& info) {
         auto outcome = indexing::RunBatch(*open->index, job, views, options, EvaluateForDeletion, open->progress);
         open->running = false;
         if (structure.owns_lock()) structure.unlock();
-        Engine::Instance().ScheduleMerge(open);
+        Engine::Instance().ScheduleMerges(open);
         return outcome;
       },
       ToString);

@@ -6,7 +6,7 @@
 // A change is a Commit: one LMDB transaction that names new segments (their files are durable already),
 // drops others and marks documents dead. A file that the manifest does not name is swept at open.
 //
-// Threads: snapshot() from any; Apply from one writer and one merger at a time (it serialises them).
+// Threads: snapshot() from any; Apply from one writer and any merges at a time (it serialises them).
 #pragma once
 
 #include <atomic>

@@ -527,13 +527,14 @@ std::vector<size_t> ChooseMerge(const std::vector<SegmentBytes>& segments) {
   return worst == count ? std::vector<size_t>() : range(0, worst + 1);
 }
 
-std::optional<MergePlan> PlanMerge(const index::Snapshot& snapshot, const std::vector<SegmentId>& busy) {
+std::optional<MergePlan> PlanMerge(const index::Snapshot& snapshot, const std::vector<SegmentId>& busy, uint64_t bytes_max) {
   std::vector<SegmentBytes> sizes;
   std::vector<SegmentId> ids;
   for (const auto& segment : snapshot.segments) {
     if (std::find(busy.begin(), busy.end(), segment->files.id) != busy.end()) continue;
     uint64_t bytes = segment->rows->file()->size();
     if (segment->columns->file() != segment->rows->file()) bytes += segment->columns->file()->size();
+    if (bytes > bytes_max) continue;
     const uint64_t documents = std::max<uint64_t>(1, segment->documents->size());
     const double share = static_cast<double>(segment->live.size()) / static_cast<double>(documents);
     sizes.push_back({bytes, static_cast<uint64_t>(static_cast<double>(bytes) * share)});
@@ -546,6 +547,23 @@ std::optional<MergePlan> PlanMerge(const index::Snapshot& snapshot, const std::v
   }
   if (plan.segments.empty()) return std::nullopt;
   return plan;
+}
+
+std::optional<Merges::Turn> Merges::Next(const index::Index& index, uint64_t bytes_max) {
+  const std::lock_guard lock(mutex_);
+  // Under the lock: what a turn that has ended merged is there no longer.
+  auto plan = PlanMerge(*index.snapshot(), taken_, bytes_max);
+  if (!plan) return std::nullopt;
+  taken_.insert(taken_.end(), plan->segments.begin(), plan->segments.end());
+  return Turn(*this, std::move(*plan));
+}
+
+Merges::Turn::~Turn() {
+  if (merges_ == nullptr) return;
+  const std::lock_guard lock(merges_->mutex_);
+  std::erase_if(merges_->taken_, [&](SegmentId id) {
+    return std::find(plan_.segments.begin(), plan_.segments.end(), id) != plan_.segments.end();
+  });
 }
 
 Status RunMerge(index::Index& index, const MergePlan& plan, const std::atomic<bool>& cancelled,

@@ -10,7 +10,9 @@
 
 #include <atomic>
 #include <cstdint>
+#include <mutex>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/ids.h"
@@ -27,12 +29,13 @@ struct MergePlan {
 inline constexpr size_t kSegmentsMax = 10;
 
 // What should be written as one next, or nullopt when all is well. After each merge ask again.
-// busy: segments that merges under way have taken.
+// busy: segments that merges under way have taken. bytes_max: larger segments are left alone.
 //
 // Once nullopt (and nothing is busy) there are at most kSegmentsMax segments, and dead documents hold at most a
 // fifth of the bytes of each, trifles aside. Under a stream of commits of one document each, a document is
 // rewritten about 9 times while 50,000 follow it (simulated: alone, and beside one large segment).
-std::optional<MergePlan> PlanMerge(const index::Snapshot& snapshot, const std::vector<SegmentId>& busy = {});
+std::optional<MergePlan> PlanMerge(const index::Snapshot& snapshot, const std::vector<SegmentId>& busy = {},
+                                   uint64_t bytes_max = UINT64_MAX);
 
 // The same by sizes alone, so that the policy can be tried without an index.
 struct SegmentBytes {
@@ -41,6 +44,34 @@ struct SegmentBytes {
 };
 // Which of `segments`, by number; empty: nothing to do.
 std::vector<size_t> ChooseMerge(const std::vector<SegmentBytes>& segments);
+
+// Which segments of an index the merges under way have taken, so that several run at once: a large one takes seconds, in which
+// changes may leave a hundred small segments.
+//
+// Threads: any. Lifetime: outlives its turns.
+class Merges {
+ public:
+  // A plan, whose segments no other turn gets as long as this one lives.
+  class Turn {
+   public:
+    Turn(Turn&& other) noexcept : merges_(std::exchange(other.merges_, nullptr)), plan_(std::move(other.plan_)) {}
+    ~Turn();
+    const MergePlan& plan() const { return plan_; }
+
+   private:
+    friend class Merges;
+    Turn(Merges& merges, MergePlan plan) : merges_(&merges), plan_(std::move(plan)) {}
+    Merges* merges_;
+    MergePlan plan_;
+  };
+
+  // nullopt: nothing is left to merge but what others have taken. bytes_max: as for PlanMerge.
+  std::optional<Turn> Next(const index::Index& index, uint64_t bytes_max);
+
+ private:
+  std::mutex mutex_;
+  std::vector<SegmentId> taken_;
+};
 
 // Carries out a plan in one commit. bytes_per_second: of what is written; 0 is unlimited.
 // Errors: Cancelled when `cancelled` was set or the sources have changed meanwhile (ask for another plan);

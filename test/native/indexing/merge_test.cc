@@ -201,6 +201,55 @@ TEST_F(MergeTest, StopsWhenItIsCancelledAndLeavesNoFile) {
   ExpectIndexHolds(*index_, model_);
 }
 
+TEST_F(MergeTest, SmallSegmentsAreMergedWhileALargeMergeRuns) {
+  for (int i = 0; i < 5; ++i) Add(i * 200, 200, "red");
+  Merges merges;
+  const auto large = merges.Next(*index_, UINT64_MAX);
+  ASSERT_TRUE(large);
+  const size_t taken = large->plan().segments.size();
+  ASSERT_GE(taken, 4u);
+  const std::atomic<bool> cancelled{false};
+  std::atomic<bool> done{false};
+  Status status;
+  std::thread slow([&] {
+    status = RunMerge(*index_, large->plan(), cancelled, std::max<uint64_t>(1, large->plan().bytes / 4));
+    done = true;
+  });
+  size_t commits = 0, small_merges = 0, most = 0;
+  for (int id = 900; !done || commits < 30; ++id, ++commits) {
+    Add(id % 1000 + 100, 1, "blue");
+    while (const auto small = merges.Next(*index_, UINT64_MAX)) {
+      for (const SegmentId segment : small->plan().segments) {
+        ASSERT_EQ(std::count(large->plan().segments.begin(), large->plan().segments.end(), segment), 0);
+      }
+      ASSERT_EQ(RunMerge(*index_, small->plan(), cancelled, 0).message(), "");
+      ++small_merges;
+    }
+    most = std::max(most, index_->snapshot()->segments.size());
+  }
+  slow.join();
+  EXPECT_EQ(status.message(), "");
+  EXPECT_GT(small_merges, 0u);
+  EXPECT_LE(most, taken + kSegmentsMax);
+  ExpectIndexHolds(*index_, model_);
+}
+
+TEST_F(MergeTest, WhatATurnHasTakenIsFreeAgainBehindIt) {
+  for (int i = 0; i < 4; ++i) Add(i * 50, 50, "red");
+  Merges merges;
+  const auto bytes = index_->snapshot()->segments[0]->rows->file()->size();
+  EXPECT_FALSE(merges.Next(*index_, bytes / 2)) << "larger segments are left alone";
+  for (int round = 0; round < 2; ++round) {
+    auto turn = merges.Next(*index_, bytes * 2);
+    ASSERT_TRUE(turn);
+    EXPECT_EQ(turn->plan().segments.size(), 4u);
+    EXPECT_FALSE(merges.Next(*index_, bytes * 2));
+    const Merges::Turn moved = std::move(*turn);
+    turn.reset();
+    EXPECT_FALSE(merges.Next(*index_, bytes * 2));
+  }
+}
+
 TEST_F(MergeTest, SpellsAFacetValueAsTheFirstDocumentThatIsStillAlive) {
   Add(0, 1, "RED");
   Add(1, 1, "Red");
