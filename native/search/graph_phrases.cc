@@ -157,7 +157,7 @@ DocSet Graph::ReadPair(size_t segment, const PhraseWords& words, const segment::
   DocSet found = ReadPhrase(segment, words, both, enough);
   DocSet documents = found & among;
   if (found.size() >= enough) return documents;  // others may not have been read
-  view.text->found().Store(FoundSets::Kind::kNeighbours, ordinal_of(0), ordinal_of(1), std::move(found));
+  view.text->found().Store(FoundSets::Kind::kNeighbours, ordinal_of(0), ordinal_of(1), found);
   return documents;
 }
 

@@ -11,6 +11,21 @@ namespace {
 constexpr size_t kProcessBytesMax = 32 << 20;
 constexpr size_t kEntryBytes = 512;  // of the maps, and the tables of the set
 
+// A set as the bytes it is stored as, and what reads it there. As hundreds of blocks it would take half as much again, and
+// keep what lies between them from being used for larger ones.
+struct Packed {
+  explicit Packed(const DocSet& documents) : bytes(BytesOf(documents)), view(bytes) {}
+  static std::string BytesOf(const DocSet& documents) {
+    std::string bytes;
+    bytes.reserve(documents.SerializedBytes());
+    documents.AppendTo(bytes);
+    return bytes;
+  }
+
+  const std::string bytes;
+  const DocSetView view;
+};
+
 }  // namespace
 
 FoundBudget& FoundBudget::Process() {
@@ -49,13 +64,13 @@ std::shared_ptr<const DocSet> FoundSets::Find(const std::string& key) const {
 }
 
 size_t FoundSets::BytesOf(const std::string& key, const DocSet& documents) {
-  // Blocks are allocated in powers of two.
-  return documents.SerializedBytes() * 3 / 2 + key.size() + kEntryBytes;
+  return documents.SerializedBytes() + key.size() + kEntryBytes;
 }
 
-void FoundSets::Store(const std::string& key, std::shared_ptr<const DocSet> documents, uint64_t cost) const {
-  const size_t bytes = BytesOf(key, *documents);
+void FoundSets::Store(const std::string& key, const DocSet& documents, uint64_t cost) const {
+  const size_t bytes = BytesOf(key, documents);
   if (bytes > budget_.bytes_max_) return;
+  const auto packed = std::make_shared<const Packed>(documents);
   std::vector<std::shared_ptr<const DocSet>> dropped;
   uint64_t freed = 0;
   {
@@ -63,7 +78,7 @@ void FoundSets::Store(const std::string& key, std::shared_ptr<const DocSet> docu
     const auto [at, is_new] = sets_.try_emplace(key);
     if (!is_new) return;
     FoundBudget::Entry& entry = at->second;
-    entry.set = std::move(documents);
+    entry.set = std::shared_ptr<const DocSet>(packed, &packed->view.set());
     entry.bytes = bytes;
     entry.per_byte = static_cast<double>(cost) / static_cast<double>(bytes);
     entry.owner = this;

@@ -75,11 +75,10 @@ class FoundSets {
   std::shared_ptr<const DocSet> Find(const std::string& key) const;
   std::shared_ptr<const DocSet> Find(Kind kind, Ordinal a, Ordinal b) const { return Find(KeyOf(kind, std::array{a, b})); }
   // cost: what making them took, in bytes of postings or as much time.
-  void Store(const std::string& key, std::shared_ptr<const DocSet> documents, uint64_t cost) const;
+  void Store(const std::string& key, const DocSet& documents, uint64_t cost) const;
   // Those that were found by reading documents.
-  void Store(Kind kind, Ordinal a, Ordinal b, DocSet documents) const {
-    const uint64_t cost = documents.size() * kReadCost;
-    Store(KeyOf(kind, std::array{a, b}), std::make_shared<const DocSet>(std::move(documents)), cost);
+  void Store(Kind kind, Ordinal a, Ordinal b, const DocSet& documents) const {
+    Store(KeyOf(kind, std::array{a, b}), documents, documents.size() * kReadCost);
   }
   // What a set counts for.
   static size_t BytesOf(const std::string& key, const DocSet& documents);

@@ -157,9 +157,9 @@ void TextReader::UnionFound(FoundSets::Kind kind, std::span<const std::pair<Ordi
   }
   DocSetUnion join;
   add_to(join);
-  const auto documents = std::make_shared<const DocSet>(join.Finish());
-  out.Add(documents);
+  DocSet documents = join.Finish();
   found_.Store(key, documents, cost);
+  out.Add(std::move(documents));
 }
 
 void TextReader::UnionRanges(std::span<const std::pair<Ordinal, Ordinal>> ranges, const FieldSet* fields, DocSetUnion& out) const {

@@ -52,11 +52,11 @@ TEST(FoundSets, DropsWhatHasTheLowestRank) {
       std::vector<uint32_t> docids{static_cast<uint32_t>(owner) * 1000 + word};
       const size_t more = random() % 2000;
       for (size_t i = 0; i < more; ++i) docids.push_back(static_cast<uint32_t>(10'000 + i * 2));
-      const auto documents = std::make_shared<const DocSet>(DocSet::FromSorted(docids));
+      const DocSet documents = DocSet::FromSorted(docids);
       const std::string key = FoundSets::KeyOf(Kind::kRange, std::array{word, word + 1});
       const uint64_t cost = random() % 3 * 1000;
       owners[owner]->Store(key, documents, cost);
-      const size_t bytes = FoundSets::BytesOf(key, *documents);
+      const size_t bytes = FoundSets::BytesOf(key, documents);
       const double per_byte = static_cast<double>(cost) / static_cast<double>(bytes);
       twins.push_back({owner, word, bytes, per_byte, floor + per_byte});
       const auto held = [&] {
