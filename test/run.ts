@@ -16,7 +16,7 @@ interface Outcome {
   passed: number;
   failed: number;
   skipped: number;
-  /** What is known of the failures; '' without one. */
+  /** What is known of the failures. */
   report?: string;
 }
 
@@ -80,8 +80,7 @@ function run(command: string, args: readonly string[], env = process.env): Promi
 const REPORT_LINES = 60;
 
 /** What a failed program said of its failures: from where `begin` matches for the last time, or its last lines. */
-function reportOf({ ok, text }: Ended, begin?: RegExp): string {
-  if (ok) return '';
+function reportOf({ text }: Ended, begin?: RegExp): string {
   const found = begin === undefined ? undefined : [...text.matchAll(begin)].at(-1);
   return found === undefined
     ? text.trimEnd().split('\n').slice(-REPORT_LINES).join('\n')
@@ -170,7 +169,7 @@ async function main(names: readonly string[]): Promise<void> {
     }
     console.log(`\n== ${name}`);
     const begin = performance.now();
-    const { passed, failed, skipped, report = '' } = await step();
+    const { passed, failed, skipped, report } = await step();
     const seconds = ((performance.now() - begin) / 1000).toFixed(1);
     rows.push(
       `${name.padEnd(8)} ${String(passed).padStart(5)} passed ${String(failed).padStart(4)} failed ` +
@@ -179,7 +178,7 @@ async function main(names: readonly string[]): Promise<void> {
     total.passed += passed;
     total.failed += failed;
     total.skipped += skipped;
-    if (report !== '') reports.push(`== ${name} failed\n${report}\n`);
+    if (report !== undefined) reports.push(`== ${name} failed\n${report}\n`);
     // Nothing after a failed build says anything about this source.
     if (name === 'build' && failed > 0) break;
   }

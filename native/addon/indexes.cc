@@ -58,7 +58,7 @@ void Engine::Close(uint32_t handle) {
   }
   open->stop_merging = true;
   // A file may be mapped once per process only: the last merge must be over before it is opened again.
-  const std::unique_lock structure(open->structure_mutex);
+  const std::lock_guard structure(open->structure_mutex);
 }
 
 std::shared_ptr<OpenIndex> Engine::Find(uint32_t handle) {
