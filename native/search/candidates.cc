@@ -204,14 +204,4 @@ void Candidates::StateOf(DocId docid, const Node& node, int typos, bool verbatim
   }
 }
 
-uint32_t Candidates::WordCount(DocId docid, FieldId field) const {
-  for (const auto& segment : graph_.snapshot().segments) {
-    if (!segment->live.Contains(docid)) continue;
-    const int64_t place = segment->text->Find(docid);
-    if (place < 0) return 0;
-    return segment->text->FieldWords(segment->text->ForwardRecord(static_cast<uint32_t>(place)), field);
-  }
-  return 0;
-}
-
 }  // namespace gannet::search

@@ -46,8 +46,6 @@ class Candidates {
   std::span<const Place> ClassPlaces(DocId docid, uint16_t node, int typos) const;
   // Documents loaded from here on know where this word stands.
   void Follow(WordNumber word) { followed_.push_back(word); }
-  // Number of indexed words of a field of a document.
-  uint32_t WordCount(DocId docid, FieldId field) const;
   Graph& graph() const { return graph_; }
 
  private:

@@ -60,6 +60,8 @@ struct Derivations {
   std::optional<Asked> asked;
   std::optional<uint64_t> frequency;
   bool empty() const { return words.empty() && phrases.empty() && !has_range; }
+  // Whether there is no other than this word.
+  bool IsOnly(WordNumber word) const { return words.size() == 1 && words[0] == word && phrases.empty() && !has_range; }
 };
 
 struct Node {

@@ -143,8 +143,6 @@ class Ranker {
   uint32_t StepCost(RuleKind kind, DocId docid, const Step* previous, const State* left, const Step& step,
                     const State& right);
   uint32_t WordDistance(DocId docid, const State& left, const Step& step, const State& right);
-  // How the document's attributes match the words, given with their positions in the query. count: words of the query.
-  MatchType MatchOf(DocId docid, const std::vector<std::pair<uint32_t, WordNumber>>& wanted, uint32_t count);
 
   const index::Snapshot& snapshot_;
   Graph* graph_;

@@ -6,11 +6,16 @@
 #include "search/rank.h"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <map>
+#include <optional>
+#include <span>
 #include <utility>
+#include <vector>
 
-#include "search/candidates.h"
+#include "search/large_bucket.h"
+#include "search/read_words.h"
 #include "search/sweep.h"
 #include "segment/lengths.h"
 #include "segment/text.h"
@@ -19,35 +24,63 @@ namespace gannet::search {
 namespace {
 
 constexpr uint32_t kCountedWordsMax = segment::kListedLengthMax;
+// So few documents are read as quickly as lists are asked for them.
+constexpr uint64_t kFewDocuments = 256;
 
-}  // namespace
+bool ReadRatherThanAsk(const DocSet& documents) {
+  const uint64_t size = documents.size();
+  return size <= kFewDocuments && size < LargeBucketMin();
+}
 
-MatchType Ranker::MatchOf(DocId docid, const std::vector<std::pair<uint32_t, WordNumber>>& wanted, uint32_t count) {
-  // Field and position are known separately: each word at its place in any field, all words in one field.
-  for (const auto& [position, word] : wanted) {
-    const auto places = candidates_->WordPlaces(docid, word);
-    const uint32_t bucketed = BucketedPosition(position);
-    if (std::none_of(places.begin(), places.end(), [&](Place p) { return BucketedPosition(PositionOf(p)) == bucketed; })) {
-      return MatchType::kNoExactMatch;
+struct QueryWord {
+  uint32_t position;
+  WordNumber word;
+};
+
+// Whether the word stands at a position of any field.
+bool StandsAt(WordMasks& masks, Role role, uint32_t position) {
+  const uint32_t bucketed = BucketedPosition(position);
+  for (const WordMasks::Run& run : masks.runs()) {
+    for (uint32_t at = masks.First(role, run.begin, run.end); at != WordMasks::kNone; at = masks.First(role, at + 1, run.end)) {
+      if (BucketedPosition(run.position + (at - run.begin)) == bucketed) return true;
     }
   }
+  return false;
+}
+
+// Whether the word stands in a searched field.
+bool Searched(WordMasks& masks, Role role, const FieldScope& scope) {
+  if (scope.all) return masks.First(role, 0, masks.size()) != WordMasks::kNone;
+  const auto runs = masks.runs();
+  return std::any_of(runs.begin(), runs.end(), [&](const WordMasks::Run& run) {
+    return scope.Searches(run.field) && masks.First(role, run.begin, run.end) != WordMasks::kNone;
+  });
+}
+
+// How the attributes of a document match the words, whose roles are their numbers. count: words of the query.
+// Field and position are known separately: each word at its place in any field, all words in one field.
+MatchType MatchOf(WordMasks& masks, const FieldScope& scope, std::span<const QueryWord> words, uint32_t count) {
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (!StandsAt(masks, static_cast<Role>(i), words[i].position)) return MatchType::kNoExactMatch;
+  }
   MatchType best = MatchType::kNoExactMatch;
-  FieldId last = 0xffff;
-  for (const Place place : candidates_->WordPlaces(docid, wanted[0].second)) {
-    const FieldId field = FieldOf(place);
-    if (field == last || !graph_->scope().Searches(field)) continue;
-    last = field;
+  const auto runs = masks.runs();
+  for (size_t r = 0; r < runs.size();) {
+    const FieldId field = runs[r].field;
+    const uint32_t begin = runs[r].begin;
+    while (r < runs.size() && runs[r].field == field) ++r;
+    const uint32_t end = runs[r - 1].end;
+    if (!scope.Searches(field)) continue;
     bool all = true;
-    for (const auto& [position, word] : wanted) {
-      const auto places = candidates_->WordPlaces(docid, word);
-      all = all && std::any_of(places.begin(), places.end(), [&](Place p) { return FieldOf(p) == field; });
-    }
+    for (size_t i = 0; i < words.size() && all; ++i) all = masks.First(static_cast<Role>(i), begin, end) != WordMasks::kNone;
     if (!all) continue;
     best = MatchType::kMatchesStart;
-    if (count <= kCountedWordsMax && candidates_->WordCount(docid, field) == count) return MatchType::kExactMatch;
+    if (count <= kCountedWordsMax && end - begin == count) return MatchType::kExactMatch;
   }
   return best;
 }
+
+}  // namespace
 
 void Ranker::SplitByExactAttribute(const Bucket& bucket, size_t rule, const Detail* detail) {
   // Terms still in play, as far as they may match verbatim.
@@ -61,7 +94,7 @@ void Ranker::SplitByExactAttribute(const Bucket& bucket, size_t rule, const Deta
   std::sort(nodes.begin(), nodes.end(), [&](uint16_t a, uint16_t b) {
     return graph_->nodes()[a].term.first < graph_->nodes()[b].term.first;
   });
-  std::vector<std::pair<uint32_t, WordNumber>> wanted;
+  std::vector<QueryWord> wanted;
   uint32_t count = 0, slot = 0;
   bool gap = false;
   for (const uint16_t n : nodes) {
@@ -71,24 +104,26 @@ void Ranker::SplitByExactAttribute(const Bucket& bucket, size_t rule, const Deta
     if (node.term.phrase) {
       gap = gap || node.first_slot != slot++;
       if (!zero.phrases.empty()) {
-        for (size_t i = 0; i < zero.phrases[0].words.size(); ++i) {
-          if (zero.phrases[0].words[i] != kNoWord) wanted.emplace_back(first + i, zero.phrases[0].words[i]);
+        for (uint32_t i = 0; i < zero.phrases[0].words.size(); ++i) {
+          if (zero.phrases[0].words[i] != kNoWord) wanted.push_back({first + i, zero.phrases[0].words[i]});
         }
       }
       count += static_cast<uint32_t>(node.term.words.size());
     } else if (node.verbatim != kNoWord) {
       gap = gap || node.first_slot != slot++;
-      wanted.emplace_back(first, node.verbatim);
+      wanted.push_back({first, node.verbatim});
       ++count;
     }
   }
   std::vector<WordNumber> words;
-  for (const auto& [position, word] : wanted) words.push_back(word);
+  for (const QueryWord& query_word : wanted) words.push_back(query_word.word);
   DocSet possible;
-  bool listed = true;  // whether lists tell where every word stands
-  if (!wanted.empty() && !gap) {
-    possible = bucket.documents;
+  if (!wanted.empty() && !gap) possible = bucket.documents;
+  bool read = ReadRatherThanAsk(possible);
+  if (!read) {
+    bool listed = true;  // whether lists tell where every word stands
     for (const auto& [position, word] : wanted) {
+      if (possible.empty()) break;
       const IndexWord& index_word = graph_->words()[word];
       const bool early = position < segment::kHeadPositions;
       listed = listed && early;
@@ -96,6 +131,13 @@ void Ranker::SplitByExactAttribute(const Bucket& bucket, size_t rule, const Deta
       // What has it at an early position has it in some field.
       if (!early || !graph_->scope().all) possible = graph_->WordDocuments(index_word, graph_->scope().fields(), &possible);
     }
+    read = !listed || ReadRatherThanAsk(possible);
+  }
+  std::array<std::vector<DocId>, 3> matching;  // of those that were read, by MatchType
+  if (read) {
+    ReadWords(*graph_, words, possible, [&](DocId docid, WordMasks& masks) {
+      matching[static_cast<size_t>(MatchOf(masks, graph_->scope(), wanted, count))].push_back(docid);
+    });
   }
   DocSet rest = bucket.documents;
   bool dropping = false;
@@ -104,17 +146,16 @@ void Ranker::SplitByExactAttribute(const Bucket& bucket, size_t rule, const Deta
     Bucket part;
     if (type == MatchType::kNoExactMatch) {
       part.documents = std::move(rest);
+    } else if (read) {
+      auto& docids = matching[static_cast<size_t>(type)];
+      std::sort(docids.begin(), docids.end());
+      part.documents = DocSet::FromSorted(docids);
     } else if (possible.empty() || (type == MatchType::kExactMatch && count > kCountedWordsMax)) {
       continue;
-    } else if (listed && words.size() == 1 && type == MatchType::kMatchesStart) {
+    } else if (words.size() == 1 && type == MatchType::kMatchesStart) {
       part.documents = possible;
-    } else if (listed) {
-      part.documents = graph_->DocumentsTogether(words, type == MatchType::kExactMatch ? count : 0, &possible);
     } else {
-      Prepare(Bucket{possible, bucket.paths});
-      possible.ForEach([&](uint32_t docid) {
-        if (MatchOf(docid, wanted, count) == type) part.documents.Add(docid);
-      });
+      part.documents = graph_->DocumentsTogether(words, type == MatchType::kExactMatch ? count : 0, &possible);
     }
     if (part.documents.empty()) continue;
     possible -= part.documents;
@@ -132,15 +173,30 @@ void Ranker::SplitByExactAttribute(const Bucket& bucket, size_t rule, const Deta
 
 void Ranker::SplitByVerbatim(const Bucket& bucket, size_t rule, const Detail* detail, uint32_t max) {
   const Path& path = bucket.paths[0];
-  std::vector<DocSet> verbatim(path.size());
+  // By step: the documents that have it as typed; nullopt: all.
+  std::vector<std::optional<DocSet>> verbatim(path.size());
+  std::vector<size_t> asked;  // steps that reading tells
+  std::vector<WordNumber> words;
+  const bool read = ReadRatherThanAsk(bucket.documents);
   for (size_t i = 0; i < path.size(); ++i) {
     Node& node = NodeOf(path[i]);
-    if (node.ngram() || path[i].typos > 0) continue;
-    if (node.term.phrase) {
-      verbatim[i] = graph_->DocumentsWithin(node, 0, bucket.documents);
-    } else if (graph_->Class(node, 0), node.verbatim != kNoWord) {
+    const bool only = graph_->Class(node, 0).IsOnly(node.verbatim);
+    if (node.term.phrase || (only && path[i].typos == 0 && !node.ngram())) continue;
+    verbatim[i].emplace();
+    if (node.ngram() || path[i].typos > 0 || node.verbatim == kNoWord) continue;
+    if (read) {
+      asked.push_back(i);
+      words.push_back(node.verbatim);
+    } else {
       verbatim[i] = graph_->WordDocuments(graph_->words()[node.verbatim], graph_->scope().fields(), &bucket.documents);
     }
+  }
+  if (!asked.empty()) {
+    ReadWords(*graph_, words, bucket.documents, [&](DocId docid, WordMasks& masks) {
+      for (size_t i = 0; i < asked.size(); ++i) {
+        if (Searched(masks, static_cast<Role>(i), graph_->scope())) verbatim[asked[i]]->Add(docid);
+      }
+    });
   }
   // Every choice of words that documents have as typed, by cost.
   struct Part {
@@ -157,7 +213,7 @@ void Ranker::SplitByVerbatim(const Bucket& bucket, size_t rule, const Detail* de
       part.documents |= documents;
       return;
     }
-    DocSet with = documents & verbatim[at];
+    DocSet with = verbatim[at] ? documents & *verbatim[at] : std::exchange(documents, DocSet());
     documents -= with;
     chosen[at].verbatim = true;
     divide(at + 1, cost, std::move(with));

@@ -101,15 +101,6 @@ void TextReader::WillNeedRecords(uint32_t place, uint32_t count) const {
   file_->WillNeed(forward_section_, from, forward_offsets_[std::min<size_t>(size_t{place} + count, forward_offsets_.size() - 1)] - from);
 }
 
-uint32_t TextReader::FieldWords(std::string_view record, FieldId field) const {
-  uint32_t found = 0;
-  AnyField(record, [&](FieldId at, uint32_t words) {
-    if (at == field) found = words;
-    return at == field;
-  });
-  return found;
-}
-
 std::optional<std::string_view> TextReader::WholePostings(Ordinal ordinal) const {
   ByteReader reader(PostingBlob(ordinal));
   const uint64_t head = reader.Varint();

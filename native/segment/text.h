@@ -219,22 +219,6 @@ class TextReader {
     }
     return true;
   }
-  // Number of indexed words of a field of the document.
-  uint32_t FieldWords(std::string_view record, FieldId field) const;
-  // Whether accept(FieldId, uint32_t words) holds for an indexed field of the document.
-  template <typename Accept>
-  bool AnyField(std::string_view record, Accept&& accept) const {
-    ForwardDocument document;
-    if (!OpenRecord(record, document)) return false;
-    FieldId field = 0;
-    for (ByteReader head(document.head); !head.done() && head.ok();) {
-      field = static_cast<FieldId>(field + head.Varint());
-      const auto words = static_cast<uint32_t>(head.Varint());
-      head.LengthPrefixed();
-      if (accept(field, words)) return true;
-    }
-    return false;
-  }
   // Calls sink(FieldId, uint32_t first_position, PackedOrdinals run) for each run of words at consecutive
   // positions, and before the runs of a field begin_field(FieldId, uint32_t word_count).
   template <typename BeginField, typename Sink>

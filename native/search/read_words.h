@@ -1,0 +1,35 @@
+// Where given words stand in given documents, read from their forward records.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "bitmap/docset.h"
+#include "search/graph.h"
+#include "search/word_masks.h"
+
+namespace gannet::search {
+
+// Calls sink(DocId, WordMasks&) for each of the documents, segment by segment, ascending within one. The role of a word is
+// its number in `words`. Damaged records hold no words.
+template <typename Sink>
+void ReadWords(const Graph& graph, std::span<const WordNumber> words, const DocSet& documents, Sink&& sink) {
+  const auto& segments = graph.snapshot().segments;
+  for (size_t s = 0; s < segments.size(); ++s) {
+    const DocSet here = documents & segments[s]->live;
+    if (here.empty()) continue;
+    const segment::TextReader& text = *segments[s]->text;
+    WordMasks masks(text, words.size());
+    for (size_t i = 0; i < words.size(); ++i) {
+      if (const Ordinal ordinal = graph.words()[words[i]].ordinals[s]; ordinal != kNoOrdinal) masks.Add(static_cast<Role>(i), ordinal);
+    }
+    masks.Seal();
+    text.ForEachRecord(here, [&](DocId docid, std::string_view record) {
+      masks.Read(record);
+      sink(docid, masks);
+    });
+  }
+}
+
+}  // namespace gannet::search
