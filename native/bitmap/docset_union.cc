@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
+#include <optional>
 #include <utility>
 
 #if defined(__x86_64__)
@@ -39,6 +40,7 @@ constexpr size_t kGatheredMax = 8192;
 constexpr size_t kScatteredPerBlock = 512;
 constexpr size_t kSortedMax = 48;  // so few docids are sorted as quickly
 constexpr size_t kCopiedSetMax = 512;
+constexpr size_t kJoinedMax = 3;  // parts of a block that are joined one after the other
 constexpr size_t kIntersectSlack = 8;  // places that CRoaring may write behind the last one
 
 void SetRange(uint64_t* block, uint32_t begin, uint32_t last) {
@@ -167,6 +169,52 @@ array_container_t* NewArray(uint32_t count, size_t slack) {
   return array;
 }
 
+// Docids written as varint gaps, less 1 but for the first, decoded a part at a time.
+class GapReader {
+ public:
+  static constexpr size_t kPart = 512;
+
+  GapReader(ByteReader bytes, uint64_t count) : bytes_(bytes), left_(count) {}
+
+  // Ascending, at most kPart; empty at the end, also of bytes that are too few.
+  std::span<const uint32_t> Next() {
+    const size_t wanted = std::min<uint64_t>(kPart, left_);
+    uint32_t* out = part_.data();
+    uint32_t* const end = out + wanted;
+    uint32_t next = next_;
+    const auto add = [&](uint64_t gap) {
+      *out = next + static_cast<uint32_t>(gap);
+      next = *out++ + 1;
+    };
+    while (end - out >= static_cast<ptrdiff_t>(kGaps) && bytes_.left() >= kGaps) {
+      // Mostly each is one byte, or two.
+      uint64_t gaps = LoadFixed<uint64_t>(bytes_.at());
+      const uint64_t longer = gaps & 0x8080808080808080;
+      const auto single = static_cast<size_t>(longer == 0 ? kGaps : std::countr_zero(longer) / 8);
+      for (size_t i = 0; i < single; ++i, gaps >>= 8) add(gaps & 0xff);
+      bytes_.Bytes(single);
+      if (single == kGaps) continue;
+      if (single + 1 < kGaps && (gaps & 0x8000) == 0) {
+        add((gaps & 0x7f) | (gaps >> 1 & 0x3f80));
+        bytes_.Bytes(2);
+      } else {
+        add(bytes_.Varint());
+      }
+    }
+    while (out != end && bytes_.ok()) add(bytes_.Varint());
+    next_ = next;
+    left_ = bytes_.ok() ? left_ - wanted : 0;
+    return {part_.data(), bytes_.ok() ? wanted : 0};
+  }
+
+ private:
+  static constexpr size_t kGaps = sizeof(uint64_t);
+  ByteReader bytes_;
+  uint64_t left_;
+  uint32_t next_ = 0;
+  std::array<uint32_t, kPart> part_;
+};
+
 const roaring::api::roaring_array_t& BlocksOf(const DocSet& set) { return DocSetAccess::Get(set)->high_low_container; }
 
 }  // namespace
@@ -245,6 +293,7 @@ struct DocSetUnion::Lent {
 DocSetUnion::DocSetUnion(const DocSet* within) {
   const bool few = within != nullptr && within->size() <= kAskedMax;
   asked_ = few ? within : nullptr;
+  asked_max_ = few && !within->empty() ? within->max() : 0;
   within_ = few ? nullptr : within;
 }
 
@@ -265,24 +314,45 @@ void DocSetUnion::AddPostings(std::string_view bytes) {
   const uint64_t header = reader.Varint();
   if ((header & 1) != 0) return AddRoaring({reader.at(), reader.left()});
   const uint64_t count = header >> 1;
-  uint32_t next = 0;
-  for (uint64_t i = 0; i < count && reader.ok(); ++i) {
-    const uint32_t docid = next + static_cast<uint32_t>(reader.Varint());
-    if (asked_ == nullptr || Asked(docid)) gathered_.push_back(docid);
-    next = docid + 1;
+  GapReader gaps(reader, count);
+  const bool scattered = asked_ == nullptr && count >= kGatheredMax;
+  for (auto docids = gaps.Next(); !docids.empty(); docids = gaps.Next()) {
+    if (scattered) {
+      Scatter(docids);
+    } else if (asked_ == nullptr) {
+      gathered_.insert(gathered_.end(), docids.begin(), docids.end());
+    } else {
+      if (docids.front() > asked_max_) break;
+      GatherAsked(docids);
+    }
   }
   Gathered();
 }
 
-bool DocSetUnion::Asked(uint32_t docid) {
+void DocSetUnion::GatherAsked(std::span<const uint32_t> docids) {
   constexpr uint32_t kAskedBefore = 64;  // looked up one by one before it pays to make bits
   if (asked_bits_.empty()) {
-    if (++asked_count_ <= kAskedBefore) return asked_->Contains(docid);
+    asked_count_ += static_cast<uint32_t>(docids.size());
+    if (asked_count_ <= kAskedBefore) {
+      std::copy_if(docids.begin(), docids.end(), std::back_inserter(gathered_), [&](uint32_t docid) { return asked_->Contains(docid); });
+      return;
+    }
     asked_bits_.resize(kBlockWords);
     asked_->ForEach([&](uint32_t asked) { asked_bits_[asked % kBlockDocids / 64] |= uint64_t{1} << asked % 64; });
   }
-  // Whatever the block: few pass that are not asked for.
-  return (asked_bits_[docid % kBlockDocids / 64] >> docid % 64 & 1) != 0 && asked_->Contains(docid);
+  // Whatever the block: few pass that are not asked for. Without a branch, which could not be foreseen.
+  std::array<uint32_t, GapReader::kPart> passed;
+  while (!docids.empty()) {
+    const auto part = docids.first(std::min(docids.size(), passed.size()));
+    docids = docids.subspan(part.size());
+    size_t count = 0;
+    for (const uint32_t docid : part) {
+      passed[count] = docid;
+      count += asked_bits_[docid % kBlockDocids / 64] >> docid % 64 & 1;
+    }
+    std::copy_if(passed.begin(), passed.begin() + static_cast<ptrdiff_t>(count), std::back_inserter(gathered_),
+                 [&](uint32_t docid) { return asked_->Contains(docid); });
+  }
 }
 
 void DocSetUnion::AddRoaring(std::string_view bytes) {
@@ -383,7 +453,7 @@ void DocSetUnion::Add(std::span<const uint32_t> docids) {
   if (asked_ == nullptr) {
     gathered_.insert(gathered_.end(), docids.begin(), docids.end());
   } else {
-    std::copy_if(docids.begin(), docids.end(), std::back_inserter(gathered_), [&](uint32_t docid) { return Asked(docid); });
+    GatherAsked(docids);
   }
   Gathered();
 }
@@ -477,12 +547,24 @@ void DocSetUnion::Add(DocSetUnion& part, const DocBits& without) {
 
 // Called when docids were gathered: they are scattered once there are many.
 void DocSetUnion::Gathered() {
-  if (gathered_.size() >= std::max(kGatheredMax, kScatteredPerBlock * blocks_.size())) Scatter();
+  if (gathered_.size() >= std::max(kGatheredMax, kScatteredPerBlock * blocks_.size())) ScatterGathered();
 }
 
-void DocSetUnion::Scatter() {
-  for (const uint32_t docid : gathered_) BitsOf(docid >> 16)[(docid & 0xffff) / 64] |= uint64_t{1} << docid % 64;
+void DocSetUnion::ScatterGathered() {
+  Scatter(gathered_);
   gathered_.clear();
+}
+
+void DocSetUnion::Scatter(std::span<const uint32_t> docids) {
+  uint32_t key = ~uint32_t{0};
+  uint64_t* bits = nullptr;
+  for (const uint32_t docid : docids) {
+    if (docid >> 16 != key) {
+      key = docid >> 16;
+      bits = BitsOf(key);
+    }
+    bits[(docid & 0xffff) / 64] |= uint64_t{1} << docid % 64;
+  }
 }
 
 bool DocSetUnion::AppendPart(const Part& part, const Limit* limit, DocSet& set) {
@@ -538,6 +620,40 @@ void DocSetUnion::AppendBlock(uint32_t key, const Limit* limit, DocSet& set) {
     AppendContainer(set, key, array, ARRAY_CONTAINER_TYPE);
   }
   roaring::internal::bitset_container_free(block);
+}
+
+bool DocSetUnion::AppendJoined(uint32_t first_part, const Limit* limit, DocSet& set) {
+  size_t count = 0;
+  for (uint32_t part = first_part; part != kNoPart; part = parts_[part].next) {
+    if (++count > kJoinedMax || parts_[part].form == Part::Form::kRuns) return false;
+  }
+  // The first ones together: read where they lie, or owned once they are cut down or joined.
+  std::array<std::optional<Lent>, kJoinedMax> lent;
+  const container_t* joined = nullptr;
+  uint8_t type = 0;
+  bool owned = false;
+  for (uint32_t part = first_part; part != kNoPart; part = parts_[part].next) {
+    const Lent& whole = lent[--count].emplace(parts_[part]);
+    const container_t* next = whole.container;
+    uint8_t next_type = whole.type;
+    if (limit != nullptr) next = roaring::internal::container_and(next, whole.type, limit->container, limit->type, &next_type);
+    if (joined == nullptr) {
+      joined = next;
+      type = next_type;
+      owned = limit != nullptr;
+      continue;
+    }
+    uint8_t type_of_both;
+    const container_t* both = roaring::internal::container_or(joined, type, next, next_type, &type_of_both);
+    if (owned) roaring::internal::container_free(const_cast<container_t*>(joined), type);
+    if (limit != nullptr) roaring::internal::container_free(const_cast<container_t*>(next), next_type);
+    joined = both;
+    type = type_of_both;
+    owned = true;
+  }
+  if (!owned) joined = roaring::internal::container_clone(joined, type);
+  AppendUnlessEmpty(set, parts_[first_part].key, const_cast<container_t*>(joined), type);
+  return true;
 }
 
 bool DocSetUnion::AppendSparse(uint32_t key, uint32_t first_part, std::span<const uint32_t> docids, const Limit* limit, DocSet& set) {
@@ -604,6 +720,7 @@ void DocSetUnion::AppendAll(DocSet& set) {
     const Limit* here = within_ == nullptr ? nullptr : &limit;
     const bool alone = !has_block && first_part != kNoPart && parts_[first_part].next == kNoPart && docids == docid;
     if (alone && AppendPart(parts_[first_part], here, set)) continue;
+    if (!has_block && docids == docid && AppendJoined(first_part, here, set)) continue;
     if (!has_block && AppendSparse(key, first_part, {docids, docid}, here, set)) continue;
     uint64_t* bits = BitsOf(key);
     for (uint32_t part = first_part; part != kNoPart; part = parts_[part].next) Spread(parts_[part], bits);
@@ -617,7 +734,7 @@ DocSet DocSetUnion::Finish() {
     const uint32_t most = *std::max_element(gathered_.begin(), gathered_.end());
     const bool many = gathered_.size() >= kScatteredPerBlock * ((most >> 16) + size_t{1});
     if (scattered_ || many) {
-      Scatter();
+      ScatterGathered();
     } else if (gathered_.size() > kSortedMax) {
       GroupGathered();
     } else {

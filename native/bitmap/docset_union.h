@@ -67,14 +67,16 @@ class DocSetUnion {
   class SparseBits;
   struct Lent;
 
-  bool Asked(uint32_t docid);  // whether asked_ holds it
+  // What asked_ holds of them, or of the part.
+  void GatherAsked(std::span<const uint32_t> docids);
   void AddPart(Part part);
-  void GatherAsked(const Part& part);  // what asked_ holds of it
+  void GatherAsked(const Part& part);
   static void Spread(const Part& part, uint64_t* bits);
   // The bits of a block; made where there is none yet.
   uint64_t* BitsOf(uint32_t key);
   void Gathered();
-  void Scatter();
+  void ScatterGathered();
+  void Scatter(std::span<const uint32_t> docids);
   // Gathers what is taken of a set, where that is little. False: nothing was done.
   bool Gather(const DocSet& set);
   // The set must stay as it is until Finish.
@@ -88,11 +90,13 @@ class DocSetUnion {
   void AppendAll(DocSet& set);
   // The whole part, or what of it is within the limit. False, and nothing is added: it has no such form yet.
   static bool AppendPart(const Part& part, const Limit* limit, DocSet& set);
+  // All parts of a block, or what of them is within the limit. False, and nothing is added: they are too many, or runs.
+  bool AppendJoined(uint32_t first_part, const Limit* limit, DocSet& set);
   void AppendBlock(uint32_t key, const Limit* limit, DocSet& set);
 
   const DocSet* asked_;   // few documents: lists are asked for them alone
   std::vector<uint64_t> asked_bits_;  // those in any block of 65536 docids, once many were looked up
-  uint32_t asked_count_ = 0;
+  uint32_t asked_count_ = 0, asked_max_ = 0;
   const DocSet* within_;  // many documents: blocks are cut down to them at the end
   std::vector<uint32_t> gathered_;
   std::vector<Part> parts_;

@@ -2,11 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <deque>
+#include <iterator>
 #include <memory>
 #include <set>
 #include <string>
+#include <vector>
 
+#include "base/bytes.h"
 #include "bitmap/checked_docset.h"
 #include "bitmap/postings_codec.h"
 #include "bitmap/random_docids.h"
@@ -109,6 +113,49 @@ std::vector<uint32_t> ManyDocids(std::mt19937_64& random) {
     }
   }
   return {docids.begin(), docids.end()};
+}
+
+// Lists of gaps may be of any length: those of neighbours are.
+TEST(DocSetUnion, ReadsLongListsOfGaps) {
+  std::mt19937_64 random(TestSeed());
+  for (int round = 0; round < 200; ++round) {
+    // Mostly one byte to a gap, or two, or now and then up to five.
+    const uint32_t usual = random() % 2 == 0 ? 100 : 20'000, rare = random() % 4 == 0 ? 20 : 0;
+    std::deque<std::string> postings;
+    std::set<uint32_t> all;
+    for (size_t lists = 1 + random() % 3; lists > 0; --lists) {
+      std::string gaps;
+      uint64_t next = 0, count = 0;
+      for (size_t i = random() % 20'000; i > 0; --i) {
+        const uint64_t gap = rare > 0 && random() % rare == 0 ? random() % 300'000'000 : random() % usual;
+        if (next + gap >= UINT32_MAX) break;
+        PutVarint(gaps, gap);
+        all.insert(all.end(), static_cast<uint32_t>(next + gap));
+        next += gap + 1;
+        ++count;
+      }
+      PutVarint(postings.emplace_back(), count * 2);
+      postings.back() += gaps;
+    }
+    std::vector<uint32_t> some;  // few, or many; some of them in no list
+    const size_t share = random() % 2 == 0 ? 3 : 1 + all.size() / 50;
+    for (const uint32_t docid : all) {
+      if (random() % share == 0) some.push_back(docid);
+    }
+    for (int i = 0; i < 50; ++i) some.push_back(static_cast<uint32_t>(random()));
+    std::sort(some.begin(), some.end());
+    some.erase(std::unique(some.begin(), some.end()), some.end());
+    const DocSet within = DocSet::FromSorted(some);
+    std::vector<uint32_t> both;
+    std::set_intersection(all.begin(), all.end(), some.begin(), some.end(), std::back_inserter(both));
+    DocSetUnion join, cut(&within);
+    for (const std::string& bytes : postings) {
+      join.AddPostings(bytes);
+      cut.AddPostings(bytes);
+    }
+    CheckedDocSet::CheckEqual(join.Finish(), {all.begin(), all.end()});
+    CheckedDocSet::CheckEqual(cut.Finish(), both);
+  }
 }
 
 TEST(DocSetUnion, IsCutDownToManyDocuments) {
