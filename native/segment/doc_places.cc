@@ -6,62 +6,70 @@
 namespace gannet::segment {
 namespace {
 
-// Of so many docids one may be missing for the missing ones to be listed.
-constexpr uint64_t kDocidsPerMissing = 8;
+// Runs are listed when they have so many docids on average.
+constexpr size_t kRunMin = 8;
+// And so many where a set is made of them quicker than of the docids.
+constexpr size_t kLongRunMin = 64;
 
 }  // namespace
 
 DocPlaces::DocPlaces(std::span<const uint32_t> docids) : docids_(docids) {
-  if (docids.empty() || docids.back() - docids.front() == docids.size() - 1) return;
-  const uint64_t missing = uint64_t{docids.back()} - docids.front() + 1 - docids.size();
-  listed_ = missing <= docids.size() / kDocidsPerMissing;
-  if (!listed_) return;
-  missing_.reserve(missing);
+  if (docids.empty()) return;
+  runs_.push_back({docids[0], 0});
+  if (docids.back() - docids.front() == docids.size() - 1) return;
   for (size_t place = 1; place < docids.size(); ++place) {
-    for (uint32_t docid = docids[place - 1] + 1; docid < docids[place] && missing_.size() < missing; ++docid) {
-      missing_.push_back(docid);
+    if (docids[place] == docids[place - 1] + 1) continue;
+    // Those that do not ascend are damaged: they are searched one by one.
+    if (docids[place] <= docids[place - 1] || runs_.size() > docids.size() / kRunMin) {
+      runs_ = {};
+      return;
     }
+    runs_.push_back({docids[place], static_cast<uint32_t>(place)});
   }
+  runs_.shrink_to_fit();
 }
 
 DocSet DocPlaces::Documents() const {
-  if (docids_.empty() || !listed_ || docids_.front() > docids_.back() || docids_.back() == UINT32_MAX) {
+  if (docids_.empty() || runs_.empty() || runs_.size() > docids_.size() / kLongRunMin + 1 || docids_.front() > docids_.back() ||
+      docids_.back() == UINT32_MAX) {
     return DocSet::FromSorted(docids_);
   }
-  DocSet documents = DocSet::Range(docids_.front(), docids_.back() + 1);
-  if (!missing_.empty()) documents -= DocSet::FromSorted(missing_);
+  DocSet documents;
+  for (size_t i = 0; i < runs_.size(); ++i) {
+    const size_t end = i + 1 < runs_.size() ? runs_[i + 1].place : docids_.size();
+    documents.AddRange(runs_[i].docid, runs_[i].docid + static_cast<uint32_t>(end - runs_[i].place));
+  }
   return documents;
 }
 
 int64_t DocPlaces::Find(uint32_t docid) const {
   if (docids_.empty() || docid < docids_.front() || docid > docids_.back()) return -1;
-  const uint32_t guess = docid - docids_.front();
-  if (listed_) {
-    const auto before = std::lower_bound(missing_.begin(), missing_.end(), docid);
-    if (before != missing_.end() && *before == docid) return -1;
-    return guess - (before - missing_.begin());
+  if (!runs_.empty()) {
+    const auto behind = std::upper_bound(runs_.begin() + 1, runs_.end(), docid, [](uint32_t d, const Run& run) { return d < run.docid; });
+    const uint64_t place = uint64_t{(behind - 1)->place} + (docid - (behind - 1)->docid);
+    return place < (behind == runs_.end() ? docids_.size() : behind->place) ? static_cast<int64_t>(place) : -1;
   }
   // docids are distinct, so that none stands behind the guess.
+  const uint32_t guess = docid - docids_.front();
   const auto end = docids_.begin() + static_cast<ptrdiff_t>(std::min<size_t>(guess, docids_.size() - 1)) + 1;
   const auto found = std::lower_bound(docids_.begin(), end, docid);
   return found != end && *found == docid ? found - docids_.begin() : -1;
 }
 
 void DocPlaceCursor::Advance(uint32_t docid) {
-  if (places_.listed_) {
-    // The first missing one above docid: with steps that double, then between the last two.
-    const std::vector<uint32_t>& missing = places_.missing_;
+  if (const auto& runs = places_.runs_; !runs.empty()) {
+    // The last one that begins before it: with steps that double, then between the last two.
     size_t low = at_, step = 1;
-    while (low + step < missing.size() && missing[low + step] < docid) {
+    while (low + step < runs.size() && runs[low + step].docid <= docid) {
       low += step;
       step *= 2;
     }
-    const auto end = missing.begin() + static_cast<ptrdiff_t>(std::min(low + step, missing.size()));
-    const auto next = std::lower_bound(missing.begin() + static_cast<ptrdiff_t>(low), end, docid);
-    const auto passed = static_cast<uint32_t>(next - missing.begin());
-    base_ = places_.docids_[0] + passed;
-    at_ = passed;
-    next_missing_ = passed < missing.size() ? missing[passed] : UINT32_MAX;
+    const auto first = runs.begin() + static_cast<ptrdiff_t>(low) + 1, end = runs.begin() + static_cast<ptrdiff_t>(std::min(low + step, runs.size()));
+    const auto behind = std::upper_bound(first, std::max(first, end), docid, [](uint32_t d, const DocPlaces::Run& run) { return d < run.docid; });
+    const DocPlaces::Run& run = *(behind - 1);
+    at_ = static_cast<uint32_t>(behind - 1 - runs.begin());
+    base_ = run.docid - run.place;
+    end_ = behind == runs.end() ? UINT32_MAX : behind->docid;
     return;
   }
   const std::span<const uint32_t> docids = places_.docids_;
@@ -84,7 +92,7 @@ void DocPlaceCursor::Advance(uint32_t docid) {
   }
   at_ = low;
   base_ = docid - low;
-  next_missing_ = docid + 1;
+  end_ = docid + 1;
 }
 
 DocSet DocSetOf(std::vector<uint32_t>& docids) {

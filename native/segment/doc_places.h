@@ -11,8 +11,8 @@ namespace gannet::segment {
 
 // The docids of a segment, and how to get from one to its place.
 //
-// Where few docids of the range are missing, these are listed: a docid then stands as far behind the first as it is
-// greater, less the missing ones before it.
+// Mostly they are runs of docids that follow each other, some long: a docid then stands as far behind the first one of its run as
+// it is greater. Segments that were written side by side have a few hundred runs each.
 //
 // Lifetime: borrows the docids.
 class DocPlaces {
@@ -24,7 +24,7 @@ class DocPlaces {
 
   std::span<const uint32_t> docids() const { return docids_; }
   // The same as a set.
-  // cost  linear in the missing docids where they are listed, else in all
+  // cost  linear in the runs where they are long, else in the docids
   DocSet Documents() const;
   // The place of a docid, -1 when the segment does not have it.
   int64_t Find(uint32_t docid) const;
@@ -32,23 +32,22 @@ class DocPlaces {
  private:
   friend class DocPlaceCursor;
 
+  struct Run {
+    uint32_t docid, place;  // of its first one
+  };
   std::span<const uint32_t> docids_;
-  std::vector<uint32_t> missing_;  // docids between the first and the last; empty too when there are many
-  bool listed_ = true;             // missing_ has all of them
+  std::vector<Run> runs_;  // ascending; none where they are short
 };
 
 // Finds the places of ascending docids.
 class DocPlaceCursor {
  public:
-  explicit DocPlaceCursor(const DocPlaces& places) : places_(places), base_(places.docids_.empty() ? 0 : places.docids_[0]) {
-    if (!places.missing_.empty()) next_missing_ = places.missing_[0];
-    if (!places.listed_) next_missing_ = 0;
-  }
+  explicit DocPlaceCursor(const DocPlaces& places) : places_(places) {}
 
   // REQUIRES: docid is one of the segment, and above that of the last call
-  // cost  about 1 ns where few are missing, else a search as long as the gap
+  // cost  about 1 ns within a run, else a search as long as the gap
   uint32_t PlaceOf(uint32_t docid) {
-    if (docid >= next_missing_) Advance(docid);
+    if (docid >= end_) Advance(docid);
     return docid - base_;
   }
 
@@ -56,9 +55,9 @@ class DocPlaceCursor {
   void Advance(uint32_t docid);
 
   const DocPlaces& places_;
-  uint32_t base_;                      // docid less place, up to next_missing_
-  uint32_t next_missing_ = UINT32_MAX;
-  uint32_t at_ = 0;                    // of next_missing_ in missing_; where they are not listed: the last place
+  uint32_t base_ = 0;  // docid less place, below end_
+  uint32_t end_ = 0;   // the next docid of which that is not known
+  uint32_t at_ = 0;    // number of the run, or the last place
 };
 
 // Calls sink(uint32_t place, uint32_t docid) for each of `documents`, ascending.
