@@ -19,7 +19,9 @@ constexpr char kMagic[8] = {'G', 'N', 'T', 'S', 'E', 'G', '0', '1'};
 constexpr uint32_t kVersion = 4;
 constexpr size_t kHeaderBytes = 16;
 constexpr size_t kFooterBytes = 40;
-constexpr size_t kWriteBytes = 1 << 20;
+// Written together, at multiples of it: so file systems that can keep them in a large page of the processor, and a search,
+// which jumps about in them, spends less time on finding pages.
+constexpr size_t kWriteBytes = 2 << 20;
 // The kernel is told to write so many bytes at a time, while the file grows. Left to the sync at its end they would
 // be hundreds of megabytes, and the syncs of everyone else would wait for them: beside a file of 300 MB written at
 // 100 MB/s the slowest sync of a small one took 129 ms, now 44 ms (medians of four, on a shared disk).
@@ -70,12 +72,12 @@ SegmentFileWriter::~SegmentFileWriter() {
 
 void SegmentFileWriter::Append(std::string_view bytes) {
   buffer_.append(bytes);
-  if (buffer_.size() >= kWriteBytes) Flush();
+  if (buffer_.size() >= kWriteBytes) Flush(buffer_.size() - buffer_.size() % kWriteBytes);
 }
 
-void SegmentFileWriter::Flush() {
-  for (size_t at = 0; at < buffer_.size();) {
-    const size_t take = std::min(kBlockBytes - block_.size(), buffer_.size() - at);
+void SegmentFileWriter::Flush(size_t bytes) {
+  for (size_t at = 0; at < bytes;) {
+    const size_t take = std::min(kBlockBytes - block_.size(), bytes - at);
     if (block_.empty() && take == kBlockBytes) {
       sums_.push_back(Checksum(std::string_view(buffer_).substr(at, take)));
     } else {
@@ -87,8 +89,8 @@ void SegmentFileWriter::Flush() {
     }
     at += take;
   }
-  for (size_t at = 0; at < buffer_.size() && status_.ok();) {
-    const ssize_t count = write(descriptor_, buffer_.data() + at, buffer_.size() - at);
+  for (size_t at = 0; at < bytes && status_.ok();) {
+    const ssize_t count = write(descriptor_, buffer_.data() + at, bytes - at);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) {
       status_ = IoStatus("writing a segment", errno);
@@ -96,8 +98,8 @@ void SegmentFileWriter::Flush() {
       at += static_cast<size_t>(count);
     }
   }
-  written_ += buffer_.size();
-  buffer_.clear();
+  written_ += bytes;
+  buffer_.erase(0, bytes);
 #ifdef __linux__
   if (status_.ok() && written_ - writing_ >= kWritebackBytes) {
     // A hint: what fails here fails again when the file is synced.
@@ -126,7 +128,7 @@ void SegmentFileWriter::AddSection(SectionId id, std::string_view bytes) {
 }
 
 Status SegmentFileWriter::Finish() {
-  Flush();
+  Flush(buffer_.size());
   if (!block_.empty()) sums_.push_back(Checksum(block_));
   const uint64_t body = written_;
   std::string tail;
@@ -143,7 +145,7 @@ Status SegmentFileWriter::Finish() {
   PutFixed<uint64_t>(tail, sum ^ body);
   tail.append(kMagic, sizeof(kMagic));
   buffer_ = std::move(tail);
-  Flush();
+  Flush(buffer_.size());
   if (status_.ok() && fdatasync(descriptor_) != 0) status_ = IoStatus("syncing a segment", errno);
   if (close(std::exchange(descriptor_, -1)) != 0 && status_.ok()) {
     status_ = IoStatus("closing a segment", errno);

@@ -60,7 +60,8 @@ class SegmentFileWriter {
     uint64_t begin, size;
   };
   SegmentFileWriter(int descriptor, std::string path);
-  void Flush();
+  // Writes the first bytes of the buffer.
+  void Flush(size_t bytes);
 
   int descriptor_;
   std::string path_;
