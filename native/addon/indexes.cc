@@ -1,6 +1,9 @@
 #include "addon/indexes.h"
 
+#include <chrono>
 #include <exception>
+#include <thread>
+#include <utility>
 
 #include "base/memory.h"
 
@@ -90,10 +93,18 @@ void Engine::Merge(const std::shared_ptr<OpenIndex>& index, MergeLane lane) {
   const uint64_t bytes_max = lane == MergeLane::kSmall ? kSmallSegmentBytesMax : UINT64_MAX;
   bool merged = false;
   while (state.wanted.exchange(false)) {
+    bool awaited = false;
     while (!index->stop_merging) {
-      const std::shared_lock structure(index->structure_mutex);
-      const auto turn = index->merges.Next(*index->index, bytes_max);
+      std::shared_lock structure(index->structure_mutex);
+      auto turn = index->merges.Next(*index->index, bytes_max);
       if (!turn) break;
+      if (turn->plan().bytes > indexing::MergePause::kLargeBytes && !std::exchange(awaited, true)) {
+        turn.reset();
+        structure.unlock();
+        if (!AwaitPause(*index, lane)) break;
+        continue;
+      }
+      awaited = false;
       // A merge that fails is tried again after the next batch; the index is as it was.
       if (!indexing::RunMerge(*index->index, turn->plan(), index->stop_merging, kMergeBytesPerSecond).ok()) break;
       ReturnFreeMemory(turn->plan().bytes);
@@ -105,6 +116,20 @@ void Engine::Merge(const std::shared_ptr<OpenIndex>& index, MergeLane lane) {
   if (state.wanted) ScheduleMerge(index, lane);
   // What this lane has made, or has no longer taken, may be for the other one to merge.
   if (merged) ScheduleMerge(index, lane == MergeLane::kSmall ? MergeLane::kAll : MergeLane::kSmall);
+}
+
+bool Engine::AwaitPause(OpenIndex& index, MergeLane lane) {
+  constexpr auto kAskAgain = std::chrono::milliseconds(20);
+  while (!index.stop_merging) {
+    // The end of a batch wants merges.
+    const bool batch_ended = index.lane(lane).wanted.exchange(false);
+    switch (index.pause.Ask(indexing::MergePause::Clock::now(), index.running, batch_ended)) {
+      case indexing::MergePause::Answer::kNow: return true;
+      case indexing::MergePause::Answer::kAfterBatch: return false;
+      case indexing::MergePause::Answer::kSoon: std::this_thread::sleep_for(kAskAgain);
+    }
+  }
+  return false;
 }
 
 }  // namespace gannet::addon

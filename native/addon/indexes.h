@@ -28,6 +28,7 @@ struct OpenIndex {
   indexing::Progress progress;
   std::atomic<bool> running{false};  // a batch
   indexing::Merges merges;
+  indexing::MergePause pause;  // of MergeLane::kAll
   struct LaneState {
     std::atomic<bool> wanted{false}, running{false};
   };
@@ -67,6 +68,8 @@ class Engine {
   Engine() = default;
   void ScheduleMerge(std::shared_ptr<OpenIndex> index, MergeLane lane);
   void Merge(const std::shared_ptr<OpenIndex>& index, MergeLane lane);
+  // Waits until a large merge may begin. False: not before the batch under way has ended, or not any more.
+  static bool AwaitPause(OpenIndex& index, MergeLane lane);
   std::once_flag configured_;
   EngineOptions options_;
   std::unique_ptr<Pool> searches_, batches_, merges_, small_merges_;

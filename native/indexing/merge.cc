@@ -566,6 +566,18 @@ Merges::Turn::~Turn() {
   });
 }
 
+MergePause::Answer MergePause::Ask(Clock::time_point now, bool batch_running, bool batch_ended) {
+  if (!waiting_since_) waiting_since_ = now;
+  if (batch_running || batch_ended) quiet_since_.reset();
+  if (!batch_running && !quiet_since_) quiet_since_ = now;
+  if (now - *waiting_since_ >= kWaitMax || (quiet_since_ && now - *quiet_since_ >= kPause)) {
+    waiting_since_.reset();
+    quiet_since_.reset();
+    return Answer::kNow;
+  }
+  return batch_running ? Answer::kAfterBatch : Answer::kSoon;
+}
+
 Status RunMerge(index::Index& index, const MergePlan& plan, const std::atomic<bool>& cancelled,
                 uint64_t bytes_per_second) {
   const std::shared_ptr<const index::Snapshot> snapshot = index.snapshot();

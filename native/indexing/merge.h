@@ -9,6 +9,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <mutex>
 #include <optional>
@@ -71,6 +72,25 @@ class Merges {
  private:
   std::mutex mutex_;
   std::vector<SegmentId> taken_;
+};
+
+// When a large merge may begin. It takes processors and disk, and until it ends the index takes up to twice its space; so it
+// waits for a pause between batches, but not for ever.
+//
+// Threads: one owner.
+class MergePause {
+ public:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::seconds kPause{1}, kWaitMax{30};
+  static constexpr uint64_t kLargeBytes = uint64_t{64} << 20;
+
+  enum class Answer { kNow, kSoon, kAfterBatch };
+  // batch_running: of the index. batch_ended: since the question before. kSoon: ask again in some milliseconds; kAfterBatch: when
+  // the batch has ended.
+  Answer Ask(Clock::time_point now, bool batch_running, bool batch_ended);
+
+ private:
+  std::optional<Clock::time_point> waiting_since_, quiet_since_;
 };
 
 // Carries out a plan in one commit. bytes_per_second: of what is written; 0 is unlimited.

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cmath>
 #include <numeric>
 #include <thread>
@@ -157,6 +158,29 @@ class MergeTest : public ::testing::Test {
   Model model_;
   std::mt19937_64 random_{1};
 };
+
+TEST(MergePauseTest, LetsALargeMergeBeginBetweenBatchesButNotLaterThanItMust) {
+  using Answer = MergePause::Answer;
+  MergePause pause;
+  MergePause::Clock::time_point now{};
+  const auto after = [&](std::chrono::milliseconds time) { return now += time; };
+  EXPECT_EQ(pause.Ask(now, true, false), Answer::kAfterBatch);
+  EXPECT_EQ(pause.Ask(after(std::chrono::milliseconds(10)), false, true), Answer::kSoon);
+  EXPECT_EQ(pause.Ask(after(std::chrono::milliseconds(900)), false, false), Answer::kSoon);
+  // A batch that came and went: the pause begins anew.
+  EXPECT_EQ(pause.Ask(after(std::chrono::milliseconds(50)), false, true), Answer::kSoon);
+  EXPECT_EQ(pause.Ask(after(std::chrono::milliseconds(900)), false, false), Answer::kSoon);
+  EXPECT_EQ(pause.Ask(after(std::chrono::milliseconds(100)), false, false), Answer::kNow);
+  // Batches that leave no pause.
+  const auto begin = now;
+  Answer answer = Answer::kAfterBatch;
+  for (int i = 0; answer != Answer::kNow && now - begin < 2 * MergePause::kWaitMax; ++i) {
+    answer = pause.Ask(after(std::chrono::milliseconds(300)), i % 2 == 0, i % 2 != 0);
+  }
+  EXPECT_EQ(answer, Answer::kNow);
+  EXPECT_GE(now - begin, MergePause::kWaitMax);
+  EXPECT_LT(now - begin, MergePause::kWaitMax + std::chrono::seconds(1));
+}
 
 TEST_F(MergeTest, KeepsDocumentsDeadThatDiedWhileItRan) {
   for (int i = 0; i < 4; ++i) Add(i * 50, 50, "red");
