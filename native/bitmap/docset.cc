@@ -195,8 +195,10 @@ void DocSet::Optimize() {
 void DocSet::AppendTo(std::string& out) const {
   const size_t before = out.size();
   out.resize(before + SerializedBytes());
-  roaring_bitmap_portable_serialize(R(*this), out.data() + before);
+  WriteTo(out.data() + before);
 }
+
+void DocSet::WriteTo(char* out) const { roaring_bitmap_portable_serialize(R(*this), out); }
 
 size_t DocSet::SerializedBytes() const { return roaring_bitmap_portable_size_in_bytes(R(*this)); }
 

@@ -84,6 +84,8 @@ class DocSet {
   // Appends the portable roaring format: SerializedBytes() bytes. Call Optimize() first for fewest.
   void AppendTo(std::string& out) const;
   size_t SerializedBytes() const;
+  // The same to where so many bytes have room.
+  void WriteTo(char* out) const;
 
  private:
   friend class DocSetView;

@@ -1,9 +1,8 @@
 #include "segment/found_sets.h"
 
+#include <string_view>
 #include <utility>
 #include <vector>
-
-#include "base/memory.h"
 
 namespace gannet::segment {
 namespace {
@@ -11,18 +10,15 @@ namespace {
 constexpr size_t kProcessBytesMax = 32 << 20;
 constexpr size_t kEntryBytes = 512;  // of the maps, and the tables of the set
 
-// A set as the bytes it is stored as, and what reads it there. As hundreds of blocks it would take half as much again, and
-// keep what lies between them from being used for larger ones.
+// A set as the bytes it is stored as, and what reads it there. As hundreds of blocks it would take half as much again.
 struct Packed {
-  explicit Packed(const DocSet& documents) : bytes(BytesOf(documents)), view(bytes) {}
-  static std::string BytesOf(const DocSet& documents) {
-    std::string bytes;
-    bytes.reserve(documents.SerializedBytes());
-    documents.AppendTo(bytes);
-    return bytes;
+  Packed(ByteArena& arena, const DocSet& documents) : bytes(arena, documents.SerializedBytes()), view(Written(documents, bytes)) {}
+  static std::string_view Written(const DocSet& documents, const ArenaBlock& bytes) {
+    documents.WriteTo(bytes.data());
+    return {bytes.data(), bytes.size()};
   }
 
-  const std::string bytes;
+  const ArenaBlock bytes;
   const DocSetView view;
 };
 
@@ -70,9 +66,8 @@ size_t FoundSets::BytesOf(const std::string& key, const DocSet& documents) {
 void FoundSets::Store(const std::string& key, const DocSet& documents, uint64_t cost) const {
   const size_t bytes = BytesOf(key, documents);
   if (bytes > budget_.bytes_max_) return;
-  const auto packed = std::make_shared<const Packed>(documents);
+  const auto packed = std::make_shared<const Packed>(budget_.arena_, documents);
   std::vector<std::shared_ptr<const DocSet>> dropped;
-  uint64_t freed = 0;
   {
     const std::lock_guard lock(budget_.mutex_);
     const auto [at, is_new] = sets_.try_emplace(key);
@@ -91,16 +86,12 @@ void FoundSets::Store(const std::string& key, const DocSet& documents, uint64_t 
       budget_.floor_ = lowest->first.first;
       budget_.order_.erase(lowest);
       budget_.bytes_ -= gone.bytes;
-      budget_.dropped_ += gone.bytes;
       dropped.push_back(std::move(gone.set));
       const FoundSets* owner = gone.owner;
       owner->sets_.erase(owner->sets_.find(*gone.key));
     }
-    if (budget_.dropped_ >= kReturnMemoryMin) freed = std::exchange(budget_.dropped_, 0);
   }
-  dropped.clear();
-  // Sets of all sizes come and go: what lies free between those that stay would grow for hours.
-  ReturnFreeMemory(freed);
+  // What was dropped is freed here, without the lock.
 }
 
 }  // namespace gannet::segment

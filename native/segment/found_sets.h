@@ -19,6 +19,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/byte_arena.h"
 #include "base/ids.h"
 #include "bitmap/docset.h"
 
@@ -26,10 +27,11 @@ namespace gannet::segment {
 
 class FoundSets;
 
-// What many FoundSets may hold together. Outlives them.
+// What many FoundSets may hold together. Outlives them, and the sets that they gave out.
 class FoundBudget {
  public:
-  explicit FoundBudget(size_t bytes_max) : bytes_max_(bytes_max) {}
+  // Of the bytes of the sets there is a quarter more than may be in use, so that large ones find room among small ones.
+  explicit FoundBudget(size_t bytes_max) : bytes_max_(bytes_max), arena_(bytes_max / 4 * 5) {}
   // That of all segments.
   static FoundBudget& Process();
   size_t bytes() const;
@@ -49,9 +51,9 @@ class FoundBudget {
   std::pair<double, uint64_t> RankOf(const Entry& entry) { return {floor_ + entry.per_byte, ++count_}; }
 
   const size_t bytes_max_;
+  ByteArena arena_;
   mutable std::mutex mutex_;  // guards what follows, and the sets of all owners
   size_t bytes_ = 0;
-  uint64_t dropped_ = 0;  // bytes since free memory was given back
   double floor_ = 0;
   uint64_t count_ = 0;
   Order order_;
