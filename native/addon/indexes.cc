@@ -5,6 +5,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/block_pool.h"
 #include "base/memory.h"
 
 namespace gannet::addon {
@@ -32,7 +33,7 @@ Engine& Engine::Instance() {
 void Engine::Configure(const EngineOptions& options) {
   std::call_once(configured_, [&] {
     options_ = options;
-    searches_ = std::make_unique<Pool>(options.search_threads, 0);
+    searches_ = std::make_unique<Pool>(options.search_threads, 0, RefreshPool);
     batches_ = std::make_unique<Pool>(kBatchThreads, kBatchNice);
     merges_ = std::make_unique<Pool>(1, kMergeNice);
     small_merges_ = std::make_unique<Pool>(1, kSmallMergeNice);

@@ -6,7 +6,7 @@
 
 namespace gannet::addon {
 
-Pool::Pool(uint32_t threads, int nice) {
+Pool::Pool(uint32_t threads, int nice, void (*after_each)()) : after_each_(after_each) {
   for (uint32_t i = 0; i < threads; ++i) std::thread([this, nice] { Work(nice); }).detach();
 }
 
@@ -29,6 +29,8 @@ void Pool::Work(int nice) {
       queue_.pop_front();
     }
     work();
+    work = nullptr;
+    if (after_each_ != nullptr) after_each_();
   }
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <chrono>
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
@@ -43,11 +44,16 @@ void FreeAll(void*& first) {
   }
 }
 
+void FreeKept() {
+  for (void*& first : kept.first) FreeAll(first);
+  FreeAll(kept.aligned);
+  kept.bytes = 0;
+}
+
 struct AtThreadEnd {
   ~AtThreadEnd() {
     kept.ended = true;
-    for (void*& first : kept.first) FreeAll(first);
-    FreeAll(kept.aligned);
+    FreeKept();
   }
 };
 
@@ -87,8 +93,9 @@ void PoolFree(void* block) {
   if (block == nullptr) return;
   const size_t usable = malloc_usable_size(block);
   if (usable < kSizeMin || usable >= 2 * kSizeMax) return std::free(block);
-  // The largest class that fits into it.
+  // The largest class that fits into it. Blocks of malloc or realloc may be much larger: they would count for less than they hold.
   const size_t size_class = std::min(static_cast<size_t>(std::bit_width(usable) - std::bit_width(kSizeMin)), kClasses - 1);
+  if (usable > SizeOfClass(size_class) / 4 * 5 + kSizeMin) return std::free(block);
   Keep(block, kept.first[size_class], SizeOfClass(size_class));
 }
 
@@ -120,8 +127,20 @@ void PoolAlignedFree(void* block) {
   Keep(block, kept.aligned, kSizeMax);
 }
 
+void RefreshPool() {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::seconds kPause{10};
+  static thread_local constinit Clock::rep due = 0;
+  const Clock::rep now = Clock::now().time_since_epoch().count();
+  if (now < due) return;
+  due = now + Clock::duration(kPause).count();
+  FreeKept();
+  malloc_trim(0);
+}
+
 #else
 
+void RefreshPool() {}
 void* PoolMalloc(size_t size) { return std::malloc(size); }
 void PoolFree(void* block) { std::free(block); }
 void* PoolRealloc(void* block, size_t size) { return std::realloc(block, size); }

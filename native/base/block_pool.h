@@ -5,7 +5,8 @@
 // ordinary search. The pool stands in front of malloc: what comes from it are blocks of malloc, so blocks of either may
 // be freed by the other.
 //
-// Memory: at most kPooledBytesMax per thread, given back when the thread ends.
+// Memory: at most kPooledBytesMax per thread, given back when the thread ends. But what is kept is scattered, and malloc keeps the
+// pages around it: RefreshPool.
 // Without effect, but for malloc itself: under sanitizers, and where the C library does not tell the size of a block.
 #pragma once
 
@@ -21,5 +22,11 @@ void* PoolRealloc(void* block, size_t size);
 void* PoolAlignedMalloc(size_t alignment, size_t size);
 void PoolFree(void* block);         // of PoolMalloc, PoolRealloc or malloc
 void PoolAlignedFree(void* block);  // of PoolAlignedMalloc
+
+// Gives back what the thread keeps, and the pages that malloc then finds empty. Every 10 s; in between it does nothing, and may be
+// called as often as one likes. Without it the arenas of two threads grew from 20 to 60 MB each in ten minutes of 100 searches
+// a second, with 20 MB in use.
+// cost  some milliseconds
+void RefreshPool();
 
 }  // namespace gannet

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
+
 #include <cstdlib>
 #include <cstring>
 #include <random>
@@ -79,6 +83,26 @@ TEST(BlockPool, TakesBlocksThatAnotherThreadMade) {
     PoolFree(block);
   }
 }
+
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+TEST(BlockPool, IsGivenBackByAThreadThatGoesOn) {
+  constexpr size_t kBlocks = 1000, kBytes = 4000;
+  std::thread([&] {
+    std::vector<void*> blocks;
+    for (size_t i = 0; i < kBlocks; ++i) blocks.push_back(PoolMalloc(kBytes));
+    for (void* block : blocks) PoolFree(block);
+    const size_t kept = mallinfo2().uordblks;
+    RefreshPool();
+    EXPECT_LT(mallinfo2().uordblks + kBlocks * kBytes / 2, kept);
+    // What is freed now is kept again, until the next time.
+    void* const block = PoolMalloc(kBytes);
+    PoolFree(block);
+    RefreshPool();
+    EXPECT_EQ(PoolMalloc(kBytes), block);
+    PoolFree(block);
+  }).join();
+}
+#endif
 
 }  // namespace
 }  // namespace gannet
