@@ -124,7 +124,8 @@ uint64_t Graph::Frequency(Node& node, int typo_class) {
     for (const WordNumber word : phrase.words) {
       if (word != kNoWord) least = std::min(least, Frequency(word));
     }
-    sum += least;
+    // Of stop words alone it has no documents of its own to count.
+    if (least != ~uint64_t{0}) sum += least;
   }
   node.classes[typo_class].frequency = sum;
   return sum;
