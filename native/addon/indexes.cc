@@ -93,16 +93,18 @@ void Engine::Merge(const std::shared_ptr<OpenIndex>& index, MergeLane lane) {
   OpenIndex::LaneState& state = index->lane(lane);
   const uint64_t bytes_max = lane == MergeLane::kSmall ? kSmallSegmentBytesMax : UINT64_MAX;
   bool merged = false;
-  while (state.wanted.exchange(false)) {
-    bool awaited = false;
+  bool awaited = false, later = false;
+  while (!later && state.wanted.exchange(false)) {
     while (!index->stop_merging) {
       std::shared_lock structure(index->structure_mutex);
       auto turn = index->merges.Next(*index->index, bytes_max);
       if (!turn) break;
-      if (turn->plan().bytes > indexing::MergePause::kLargeBytes && !std::exchange(awaited, true)) {
+      const bool large = lane == MergeLane::kAll && turn->plan().bytes > indexing::MergePause::kLargeBytes;
+      if (large && !std::exchange(awaited, true)) {
         turn.reset();
         structure.unlock();
-        if (!AwaitPause(*index, lane)) break;
+        later = !AwaitPause(*index);
+        if (later) break;
         continue;
       }
       awaited = false;
@@ -119,16 +121,15 @@ void Engine::Merge(const std::shared_ptr<OpenIndex>& index, MergeLane lane) {
   if (merged) ScheduleMerge(index, lane == MergeLane::kSmall ? MergeLane::kAll : MergeLane::kSmall);
 }
 
-bool Engine::AwaitPause(OpenIndex& index, MergeLane lane) {
+bool Engine::AwaitPause(OpenIndex& index) {
   constexpr auto kAskAgain = std::chrono::milliseconds(20);
   while (!index.stop_merging) {
-    // The end of a batch wants merges.
-    const bool batch_ended = index.lane(lane).wanted.exchange(false);
-    switch (index.pause.Ask(indexing::MergePause::Clock::now(), index.running, batch_ended)) {
-      case indexing::MergePause::Answer::kNow: return true;
-      case indexing::MergePause::Answer::kAfterBatch: return false;
-      case indexing::MergePause::Answer::kSoon: std::this_thread::sleep_for(kAskAgain);
-    }
+    // The end of a batch wants merges; those of other indexes come first then.
+    const bool batch_ended = index.lane(MergeLane::kAll).wanted;
+    const auto answer = index.pause.Ask(indexing::MergePause::Clock::now(), index.running, batch_ended);
+    if (answer == indexing::MergePause::Answer::kNow) return true;
+    if (answer == indexing::MergePause::Answer::kAfterBatch || batch_ended) return false;
+    std::this_thread::sleep_for(kAskAgain);
   }
   return false;
 }

@@ -68,8 +68,9 @@ class Engine {
   Engine() = default;
   void ScheduleMerge(std::shared_ptr<OpenIndex> index, MergeLane lane);
   void Merge(const std::shared_ptr<OpenIndex>& index, MergeLane lane);
-  // Waits until a large merge may begin. False: not before the batch under way has ended, or not any more.
-  static bool AwaitPause(OpenIndex& index, MergeLane lane);
+  // Waits until a large merge may begin. False: not yet, and the lane is wanted again or will be at the end of the batch under way;
+  // or not any more.
+  static bool AwaitPause(OpenIndex& index);
   std::once_flag configured_;
   EngineOptions options_;
   std::unique_ptr<Pool> searches_, batches_, merges_, small_merges_;

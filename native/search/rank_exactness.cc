@@ -1,8 +1,8 @@
 // The two halves of the rule exactness: whether an attribute is the query, or begins with it; then which words a
 // document has as typed.
 //
-// Both are known from posting lists, of words, of early positions and of field lengths. Documents are read only where
-// the query is longer than the positions that are listed.
+// Both are known from posting lists, of words, of early positions and of field lengths. Documents are read where they are
+// few, and where the query is longer than the positions that are listed.
 #include "search/rank.h"
 
 #include <algorithm>
