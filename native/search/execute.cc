@@ -304,9 +304,12 @@ MatchTerms SearchRun::CollectMatchTerms() {
         }
         terms.phrases.push_back(std::move(match));
       }
+      // The words of a glued prefix may be listed one by one.
+      const bool glued_prefix = typos == 0 && node->ngram() && node->term.prefix && !derivations.words.empty();
       // Of a short prefix only the word as typed counts, as long as the index has it.
-      const bool marked = derivations.has_range && (!node->short_prefix || node->verbatim != kNoWord);
+      const bool marked = (derivations.has_range || glued_prefix) && (!node->short_prefix || node->verbatim != kNoWord);
       if (marked) terms.words.push_back({node->text, true, query_chars, first, last});
+      if (glued_prefix && node->short_prefix) continue;
       for (const WordNumber word : derivations.words) {
         terms.words.push_back({graph_->words()[word].text, node->term.prefix, query_chars, first, last});
       }

@@ -57,6 +57,14 @@ bool Graph::IsLive(size_t segment, Ordinal ordinal, const segment::FieldSet* fie
   return view.text->HasLive(ordinal, fields, view.all_live() ? nullptr : &view.live);
 }
 
+bool Graph::Tolerates(const IndexWord& word) const {
+  if (!word.tolerant || !scope_.index_exact) return word.tolerant;
+  for (size_t s = 0; s < word.ordinals.size(); ++s) {
+    if (word.ordinals[s] != kNoOrdinal && IsLive(s, word.ordinals[s], &scope_.index_tolerant)) return true;
+  }
+  return false;
+}
+
 WordNumber Graph::AddWord(std::string_view text, std::vector<Ordinal> ordinals) {
   const auto number = static_cast<WordNumber>(words_.size());
   const bool numeric = scope_.exact_numbers && text::IsNumericWord(text);

@@ -36,7 +36,7 @@ inline constexpr Ordinal kNoOrdinal = ~Ordinal{0};
 struct IndexWord {
   std::string text;
   std::vector<Ordinal> ordinals;
-  bool tolerant = true;  // typo derivations and ngrams may use it
+  bool tolerant = true;  // no number that takes no typos: typo derivations and ngrams may use it
 };
 
 using WordNumber = uint32_t;  // of Graph::words()
@@ -163,6 +163,8 @@ class Graph {
   bool ListsNeighbours(WordNumber left, WordNumber right) const;
   WordNumber AddWord(std::string_view text, std::vector<Ordinal> ordinals);
   bool IsLive(size_t segment, Ordinal ordinal, const segment::FieldSet* fields) const;
+  // Whether words may be glued to this one: some field that takes typos has it.
+  bool Tolerates(const IndexWord& word) const;
 
   const index::Snapshot& snapshot_;
   const FieldScope& scope_;

@@ -42,7 +42,7 @@ void Graph::DeriveZero(Node& node) {
   }
   if (node.text.size() <= kWordBytesMax) {
     const WordNumber word = FindWord(node.text);
-    if (word != kNoWord && (!node.ngram() || words_[word].tolerant)) zero.words.push_back(word);
+    if (word != kNoWord && (!node.ngram() || Tolerates(words_[word]))) zero.words.push_back(word);
     if (!node.ngram()) node.verbatim = word;
     if (node.term.prefix) DerivePrefix(node);
   }
@@ -60,7 +60,8 @@ void Graph::DerivePrefix(Node& node) {
   }
   if (total == 0) return;
   zero.has_range = true;
-  const bool plain_words = node.ngram() && scope_.exact_numbers;
+  // Whether words of the range may not be what the words are glued to: each is looked at.
+  const bool plain_words = node.ngram() && (scope_.exact_numbers || scope_.index_exact);
   const bool may_be_short = node.text.size() <= kShortPrefixBytes;
   // Whether the limits matter is known from the sizes, mostly without looking at the words.
   size_t largest = 0;
@@ -120,9 +121,10 @@ void Graph::DerivePrefix(Node& node) {
   if (plain_words) {
     zero.has_range = false;
     for (auto& [text, ordinals] : listed) {
-      if (text::IsNumericWord(text) || text == node.text) continue;  // the word itself is there already
+      if (text == node.text) continue;  // the word itself is there already
       const auto known = numbers_.find(text);
-      zero.words.push_back(known != numbers_.end() ? known->second : AddWord(text, std::move(ordinals)));
+      const WordNumber number = known != numbers_.end() ? known->second : AddWord(text, std::move(ordinals));
+      if (Tolerates(words_[number])) zero.words.push_back(number);
     }
   }
 }

@@ -25,7 +25,45 @@ interface Details {
   words: { matchingWords: number };
 }
 
+/** Attributes that take no typos. */
+const exactAttributes = (...names: string[]): Settings => ({
+  typoTolerance: {
+    enabled: true,
+    minWordSizeForTypos: { oneTypo: 5, twoTypos: 9 },
+    disableOnWords: [],
+    disableOnAttributes: names,
+    disableOnNumbers: false,
+  },
+});
+
 const EXAMPLES: Example[] = [
+  {
+    name: 'words are not glued to one that only attributes without typos have, nor is it marked',
+    settings: exactAttributes('title'),
+    documents: [{ id: 1, title: 'iln bird wonder' }],
+    params: { q: 'iln wo nder ', attributesToHighlight: ['title'] },
+    ids: [1],
+    formatted: ['<em>iln</em> bird wonder'],
+  },
+  {
+    name: 'nor are they glued to the beginning of such a word',
+    settings: exactAttributes('title'),
+    documents: [{ id: 1, title: 'iln bird wonder' }],
+    params: { q: 'iln wo nd', attributesToHighlight: ['title'] },
+    ids: [1],
+    formatted: ['<em>iln</em> bird wonder'],
+  },
+  {
+    name: 'what begins as typed is marked when words are glued to the beginning of another word',
+    settings: exactAttributes('title'),
+    documents: [
+      { id: 1, title: 'iln bird wonder' },
+      { id: 2, title: 'iln', note: 'wondrous' },
+    ],
+    params: { q: 'iln wo nd', attributesToHighlight: ['title'] },
+    ids: [2, 1],
+    formatted: ['<em>iln</em>', '<em>iln</em> bird <em>wond</em>er'],
+  },
   {
     name: 'a page is not longer than asked for when distinct meets a threshold',
     settings: { distinctAttribute: 'year' },
