@@ -51,9 +51,8 @@ bool StandsAt(WordMasks& masks, Role role, uint32_t position) {
 // Whether the word stands in a searched field.
 bool Searched(WordMasks& masks, Role role, const FieldScope& scope) {
   if (scope.all) return masks.First(role, 0, masks.size()) != WordMasks::kNone;
-  const auto runs = masks.runs();
-  return std::any_of(runs.begin(), runs.end(), [&](const WordMasks::Run& run) {
-    return scope.Searches(run.field) && masks.First(role, run.begin, run.end) != WordMasks::kNone;
+  return masks.AnyField([&](FieldId field, uint32_t begin, uint32_t end) {
+    return scope.Searches(field) && masks.First(role, begin, end) != WordMasks::kNone;
   });
 }
 
@@ -64,19 +63,14 @@ MatchType MatchOf(WordMasks& masks, const FieldScope& scope, std::span<const Que
     if (!StandsAt(masks, static_cast<Role>(i), words[i].position)) return MatchType::kNoExactMatch;
   }
   MatchType best = MatchType::kNoExactMatch;
-  const auto runs = masks.runs();
-  for (size_t r = 0; r < runs.size();) {
-    const FieldId field = runs[r].field;
-    const uint32_t begin = runs[r].begin;
-    while (r < runs.size() && runs[r].field == field) ++r;
-    const uint32_t end = runs[r - 1].end;
-    if (!scope.Searches(field)) continue;
-    bool all = true;
-    for (size_t i = 0; i < words.size() && all; ++i) all = masks.First(static_cast<Role>(i), begin, end) != WordMasks::kNone;
-    if (!all) continue;
-    best = MatchType::kMatchesStart;
-    if (count <= kCountedWordsMax && end - begin == count) return MatchType::kExactMatch;
-  }
+  masks.AnyField([&](FieldId field, uint32_t begin, uint32_t end) {
+    if (!scope.Searches(field)) return false;
+    for (size_t i = 0; i < words.size(); ++i) {
+      if (masks.First(static_cast<Role>(i), begin, end) == WordMasks::kNone) return false;
+    }
+    best = count <= kCountedWordsMax && end - begin == count ? MatchType::kExactMatch : MatchType::kMatchesStart;
+    return best == MatchType::kExactMatch;
+  });
   return best;
 }
 

@@ -149,15 +149,7 @@ uint32_t WordMasks::Distance(Role left, Role right) {
 }
 
 bool WordMasks::ShareField(Role a, Role b) {
-  const std::span<const Run> all = runs();
-  for (size_t i = 0; i < all.size();) {
-    const uint32_t begin = all[i].begin;
-    const FieldId field = all[i].field;
-    while (i < all.size() && all[i].field == field) ++i;
-    const uint32_t end = all[i - 1].end;
-    if (First(a, begin, end) != kNone && First(b, begin, end) != kNone) return true;
-  }
-  return false;
+  return AnyField([&](FieldId, uint32_t begin, uint32_t end) { return First(a, begin, end) != kNone && First(b, begin, end) != kNone; });
 }
 
 uint32_t WordMasks::First(Role role, uint32_t begin, uint32_t end) const {

@@ -43,6 +43,9 @@ class WordMasks {
   bool Read(std::string_view record);
   // Smallest distance from a word of `left` to one of `right` behind it, in one field: 1 to kDistanceMax, else kFar.
   uint32_t Distance(Role left, Role right);
+  // Whether accept(FieldId, uint32_t begin, uint32_t end) holds for the words [begin, end) of a field. Asks no further then.
+  template <typename Accept>
+  bool AnyField(Accept&& accept);
   // Whether a field holds a word of each.
   bool ShareField(Role a, Role b);
   // Number of words.
@@ -74,5 +77,16 @@ class WordMasks {
   std::vector<Run> runs_;         // room for as many as there ever were words
   std::vector<uint64_t> starts_;  // kStarts for each block, those of a block side by side
 };
+
+template <typename Accept>
+bool WordMasks::AnyField(Accept&& accept) {
+  const std::span<const Run> all = runs();
+  for (size_t i = 0; i < all.size();) {
+    const Run& first = all[i];
+    while (i < all.size() && all[i].field == first.field) ++i;
+    if (accept(first.field, first.begin, all[i - 1].end)) return true;
+  }
+  return false;
+}
 
 }  // namespace gannet::search
