@@ -60,8 +60,10 @@ void Graph::DerivePrefix(Node& node) {
   }
   if (total == 0) return;
   zero.has_range = true;
-  // Whether words of the range may not be what the words are glued to: each is looked at.
-  const bool plain_words = node.ngram() && (scope_.exact_numbers || scope_.index_exact);
+  // Numbers that take no typos are not what words are glued to, nor are words of attributes without typos alone: each word of the
+  // range is looked at. Of the latter no document counts anyway; they are told apart for marking, which leaves short prefixes out.
+  const bool no_numbers = node.ngram() && scope_.exact_numbers;
+  const bool plain_words = no_numbers || (node.ngram() && scope_.index_exact);
   const bool may_be_short = node.text.size() <= kShortPrefixBytes;
   // Whether the limits matter is known from the sizes, mostly without looking at the words.
   size_t largest = 0;
@@ -69,7 +71,7 @@ void Graph::DerivePrefix(Node& node) {
   const bool any_dead = std::any_of(snapshot_.segments.begin(), snapshot_.segments.end(), [](const auto& s) { return !s->all_live(); });
   if (may_be_short && largest >= kShortPrefixWordsMin && !any_dead) {
     node.short_prefix = true;
-    if (!plain_words) return;
+    if (!no_numbers) return;
   } else if (!may_be_short && total <= kPrefixWordsMax && !plain_words) {
     return;
   } else if (may_be_short && total < kShortPrefixWordsMin && !plain_words) {
@@ -103,11 +105,11 @@ void Graph::DerivePrefix(Node& node) {
     ++count;
     if (plain_words || count <= kPrefixWordsMax) listed.emplace_back(word, std::move(ordinals));
     // A short prefix with enough words has no limit.
-    if (may_be_short && count >= kShortPrefixWordsMin && !plain_words) break;
+    if (may_be_short && count >= kShortPrefixWordsMin && !no_numbers) break;
   }
   if (may_be_short && count >= kShortPrefixWordsMin) {
     node.short_prefix = true;
-    if (!plain_words) return;
+    if (!no_numbers) return;
   }
   if (!node.short_prefix && count > kPrefixWordsMax) {
     // The range ends behind the last word that counts.
