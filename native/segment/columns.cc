@@ -16,7 +16,6 @@ namespace {
 
 constexpr uint32_t kGroupValues = ColumnReader::kGroupValues;
 constexpr uint32_t kSuperValues = ColumnReader::kSuperValues;
-// Lists up to this length are gathered and sorted rather than joined one by one.
 
 // The parts of a blob, each 8-byte aligned, in this order behind a header of their sizes.
 enum Part { kNumbers, kValuePostings, kStringOffsets, kSpellingOffsets, kFlags, kDocOffsets, kCodes, kStrings,
@@ -320,43 +319,89 @@ uint64_t FieldColumnBuilder::memory_bytes() const {
          (exists_.capacity() + null_.capacity() + empty_.capacity()) * 4;
 }
 
-void FieldColumnBuilder::Write(std::span<const uint32_t> docids, std::string& out) {
-  // Distinct numbers ascending; -0 and 0 are one value.
-  std::vector<double> numbers;
-  numbers.reserve(numbers_.size());
-  for (NumberEntry& entry : numbers_) {
-    if (entry.value == 0) entry.value = 0;
-    numbers.push_back(entry.value);
+std::vector<double> FieldColumnBuilder::TakeNumbers(std::vector<Entry>& entries) {
+  struct Value {
+    double value;
+    uint32_t at;  // in entries
+  };
+  std::vector<Value> sorted;
+  sorted.reserve(numbers_.size());
+  entries.reserve(numbers_.size() + strings_.size());
+  for (const NumberEntry& entry : numbers_) {
+    // -0 and 0 are one value.
+    sorted.push_back({entry.value == 0 ? 0 : entry.value, static_cast<uint32_t>(entries.size())});
+    entries.push_back({entry.place, 0});
   }
-  std::sort(numbers.begin(), numbers.end());
-  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+  // A column of a million numbers takes 100 MB here: what is done with goes at once.
+  Release(numbers_);
+  std::sort(sorted.begin(), sorted.end(), [](const Value& a, const Value& b) { return a.value < b.value; });
+  std::vector<double> distinct;
+  for (const Value& value : sorted) {
+    if (distinct.empty() || distinct.back() != value.value) distinct.push_back(value.value);
+    entries[value.at].value = static_cast<ValueOrdinal>(distinct.size() - 1);
+  }
+  return distinct;
+}
+
+void FieldColumnBuilder::OrderEntries(size_t number_entries, std::vector<Entry>& entries) {
+  const auto by_place = [](const Entry& a, const Entry& b) { return a.place < b.place; };
+  if (number_entries > 0 && number_entries < entries.size()) {
+    std::inplace_merge(entries.begin(), entries.begin() + static_cast<ptrdiff_t>(number_entries), entries.end(), by_place);
+  }
+  size_t kept = 0;
+  for (size_t from = 0; from < entries.size();) {
+    size_t until = from + 1;
+    while (until < entries.size() && entries[until].place == entries[from].place) ++until;
+    const auto begin = entries.begin() + static_cast<ptrdiff_t>(from), end = entries.begin() + static_cast<ptrdiff_t>(until);
+    if (until - from > 1) std::sort(begin, end, [](const Entry& a, const Entry& b) { return a.value < b.value; });
+    for (size_t i = from; i < until; ++i) {
+      if (i == from || entries[i].value != entries[i - 1].value) entries[kept++] = entries[i];
+    }
+    from = until;
+  }
+  entries.resize(kept);
+}
+
+FieldColumnBuilder::Postings FieldColumnBuilder::PostingsOf(std::span<const Entry> entries, std::span<const uint32_t> docids,
+                                                            uint32_t lists, uint32_t values_per_list) {
+  // A counting sort keeps documents ascending. Values of one document stand side by side: it counts once per list.
+  const auto for_each = [&](auto&& sink) {
+    for (size_t i = 0; i < entries.size(); ++i) {
+      const uint32_t list = entries[i].value / values_per_list;
+      if (list >= lists) continue;
+      if (i > 0 && entries[i - 1].place == entries[i].place && entries[i - 1].value / values_per_list == list) continue;
+      sink(list, docids[entries[i].place]);
+    }
+  };
+  std::vector<uint32_t> ends(lists + size_t{1});
+  for_each([&](uint32_t list, uint32_t) { ++ends[list + 1]; });
+  std::partial_sum(ends.begin(), ends.end(), ends.begin());
+  std::vector<uint32_t> grouped(ends.back());
+  for_each([&](uint32_t list, uint32_t docid) { grouped[ends[list]++] = docid; });
+  Postings out;
+  out.offsets.reserve(lists + size_t{1});
+  out.offsets.push_back(0);
+  for (uint32_t list = 0, begin = 0; list < lists; begin = ends[list++]) {
+    AppendPostings(std::span(grouped).subspan(begin, ends[list] - begin), out.bytes);
+    out.offsets.push_back(out.bytes.size());
+  }
+  return out;
+}
+
+void FieldColumnBuilder::Write(std::span<const uint32_t> docids, std::string& out) {
+  std::vector<Entry> entries;
+  const std::vector<double> numbers = TakeNumbers(entries);
+  const size_t number_entries = entries.size();
   std::vector<uint32_t> order(table_.size()), rank(table_.size());
   std::iota(order.begin(), order.end(), 0);
   std::sort(order.begin(), order.end(),
             [&](uint32_t a, uint32_t b) { return table_[a].normalised < table_[b].normalised; });
   for (uint32_t i = 0; i < order.size(); ++i) rank[order[i]] = i;
-
-  struct Entry {
-    uint32_t place, value;
-    bool operator<(const Entry& other) const {
-      return place != other.place ? place < other.place : value < other.value;
-    }
-    bool operator==(const Entry&) const = default;
-  };
-  std::vector<Entry> entries;
-  entries.reserve(numbers_.size() + strings_.size());
-  for (const NumberEntry& entry : numbers_) {
-    const auto at = std::lower_bound(numbers.begin(), numbers.end(), entry.value) - numbers.begin();
-    entries.push_back({entry.place, static_cast<uint32_t>(at)});
-  }
   for (const StringEntry& entry : strings_) {
     entries.push_back({entry.place, static_cast<uint32_t>(numbers.size()) + rank[entry.id]});
   }
-  // A column of a million numbers takes 100 MB here: what is done with goes at once.
-  Release(numbers_);
   Release(strings_);
-  std::sort(entries.begin(), entries.end());
-  entries.erase(std::unique(entries.begin(), entries.end()), entries.end());
+  OrderEntries(number_entries, entries);
   const auto values = static_cast<uint32_t>(numbers.size() + table_.size());
 
   bool single = true;
@@ -366,11 +411,13 @@ void FieldColumnBuilder::Write(std::span<const uint32_t> docids, std::string& ou
   std::vector<uint32_t> doc_offsets;
   const auto put_code = [&](uint32_t code) { codes.append(reinterpret_cast<const char*>(&code), width); };
   if (single) {
+    codes.reserve(docids.size() * width);
     size_t next = 0;
     for (uint32_t place = 0; place < docids.size(); ++place) {
       put_code(next < entries.size() && entries[next].place == place ? entries[next++].value + 1 : 0);
     }
   } else {
+    codes.reserve(entries.size() * width);
     doc_offsets.reserve(docids.size() + 1);
     size_t next = 0;
     for (uint32_t place = 0; place < docids.size(); ++place) {
@@ -379,44 +426,17 @@ void FieldColumnBuilder::Write(std::span<const uint32_t> docids, std::string& ou
     }
     doc_offsets.push_back(static_cast<uint32_t>(next));
   }
-  // Documents by value: a counting sort keeps them ascending.
-  std::vector<uint32_t> starts(values + size_t{1}), grouped(entries.size());
-  for (const Entry& entry : entries) ++starts[entry.value + 1];
-  std::partial_sum(starts.begin(), starts.end(), starts.begin());
-  {
-    std::vector<uint32_t> cursor(starts.begin(), starts.end());
-    for (const Entry& entry : entries) grouped[cursor[entry.value]++] = docids[entry.place];
-  }
-  std::string postings, groups, strings, spellings, flags;
-  std::vector<uint64_t> posting_offsets{0}, group_offsets;
-  posting_offsets.reserve(values + size_t{1});
-  for (uint32_t value = 0; value < values; ++value) {
-    AppendPostings(std::span(grouped).subspan(starts[value], starts[value + 1] - starts[value]), postings);
-    posting_offsets.push_back(postings.size());
-  }
-  std::string supers;
-  std::vector<uint64_t> super_offsets;
-  const auto put_groups = [&](uint32_t size, std::string& unions, std::vector<uint64_t>& offsets) {
-    if (values < size * 2) return;
-    offsets.push_back(0);
-    for (uint32_t value = 0; value + size <= values; value += size) {
-      std::vector<uint32_t> members(grouped.begin() + starts[value], grouped.begin() + starts[value + size]);
-      std::sort(members.begin(), members.end());
-      members.erase(std::unique(members.begin(), members.end()), members.end());
-      AppendPostings(members, unions);
-      offsets.push_back(unions.size());
-    }
+  const auto unions_of = [&](uint32_t size) {
+    return values < size * 2 ? Postings() : PostingsOf(entries, docids, values / size, size);
   };
-  put_groups(kGroupValues, groups, group_offsets);
-  put_groups(kSuperValues, supers, super_offsets);
+  const Postings postings = PostingsOf(entries, docids, values, 1), groups = unions_of(kGroupValues), supers = unions_of(kSuperValues);
   std::vector<uint32_t> valued_places;
   for (const Entry& entry : entries) {
     if (valued_places.empty() || valued_places.back() != entry.place) valued_places.push_back(entry.place);
   }
   const std::string valued = DocSetBytes(docids, std::move(valued_places));
   Release(entries);
-  Release(grouped);
-  Release(starts);
+  std::string strings, spellings, flags;
   std::vector<uint32_t> string_offsets{0}, spelling_offsets{0};
   for (const uint32_t id : order) {
     const StringValue& value = table_[id];
@@ -429,13 +449,12 @@ void FieldColumnBuilder::Write(std::span<const uint32_t> docids, std::string& ou
   }
   const std::string exists = DocSetBytes(docids, std::move(exists_)), null = DocSetBytes(docids, std::move(null_)),
                     empty = DocSetBytes(docids, std::move(empty_));
-  const std::string value_postings = PackOffsets(posting_offsets), group_ends = PackOffsets(group_offsets),
-                    super_ends = PackOffsets(super_offsets);
-  Release(posting_offsets);
+  const std::string value_postings = PackOffsets(postings.offsets), group_ends = PackOffsets(groups.offsets),
+                    super_ends = PackOffsets(supers.offsets);
   const std::string_view parts[kPartCount] = {BytesOf(numbers), value_postings, BytesOf(string_offsets),
                                               BytesOf(spelling_offsets), flags, BytesOf(doc_offsets), codes, strings,
-                                              spellings, postings, exists, null, empty, group_ends, groups, valued,
-                                              super_ends, supers};
+                                              spellings, postings.bytes, exists, null, empty, group_ends,
+                                              groups.bytes, valued, super_ends, supers.bytes};
   size_t size = (kPartCount + 1) * sizeof(uint64_t);
   for (const std::string_view part : parts) size += (part.size() + 7) / 8 * 8;
   out.reserve(out.size() + size);

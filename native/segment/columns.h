@@ -211,7 +211,7 @@ class ColumnsReader {
   mutable std::unique_ptr<const GeoIndex> points_;
 };
 
-// Collects the values of one field.
+// Collects the values of one field. Places ascend over the calls of each method.
 class FieldColumnBuilder {
  public:
   void AddNumber(uint32_t place, double value) { numbers_.push_back({value, place}); }
@@ -240,6 +240,24 @@ class FieldColumnBuilder {
     std::string normalised, original;
     bool varies = false;
   };
+  // A value of the document at `place`.
+  struct Entry {
+    uint32_t place;
+    ValueOrdinal value;
+  };
+  // Lists of docids, one behind the other.
+  struct Postings {
+    std::string bytes;
+    std::vector<uint64_t> offsets;  // one more than lists; empty when there are none
+  };
+  // The numbers of the column, ascending; one entry for each that was added goes to `entries`. Leaves none here.
+  std::vector<double> TakeNumbers(std::vector<Entry>& entries);
+  // Sorts entries by place, then value, each once. entries: of numbers, then of strings, both by place.
+  static void OrderEntries(size_t number_entries, std::vector<Entry>& entries);
+  // The documents of values_per_list values at a time, of the first `lists` lists. entries: as OrderEntries leaves them.
+  static Postings PostingsOf(std::span<const Entry> entries, std::span<const uint32_t> docids, uint32_t lists,
+                             uint32_t values_per_list);
+
   struct Hash {
     using is_transparent = void;
     size_t operator()(std::string_view s) const { return std::hash<std::string_view>()(s); }
