@@ -1,11 +1,11 @@
 #include "segment/builder.h"
 
-
 #include <algorithm>
 #include <bit>
 #include <cstring>
 #include <numeric>
 
+#include "base/memory.h"
 #include "fst/builder.h"
 
 #include "segment/layout.h"
@@ -13,8 +13,13 @@
 namespace gannet::segment {
 namespace {
 
-// Postings gathered in memory at a time while they are written: 8 bytes each.
+// Postings gathered in memory at a time while they are written: mostly 4 bytes each, and as much again for early positions.
 constexpr uint64_t kPostingsPerSlice = 4 << 20;
+constexpr uint32_t kHeadBits = std::bit_width(kHeadPositions - 1);
+static_assert(kHeadPositions == 1 << kHeadBits);
+
+// Of the place of a field among so many.
+uint32_t FieldBits(size_t fields) { return static_cast<uint32_t>(std::bit_width(fields)); }
 
 // The first 8 bytes of a word. Of a shorter one all, and its size in the last byte: they say which word it is.
 constexpr size_t kFirstBytes = sizeof(uint64_t);
@@ -56,24 +61,27 @@ struct StreamField {
   uint32_t word_count;
 };
 
-// Calls sink(docid, fields...) for each document of the stream: begin(docid, field_count), then each field.
+// For each document of the stream begin(docid, field_count), then sink(field) for each of its fields.
 template <typename Begin, typename Field>
-void ForEachStreamDocument(const std::vector<uint32_t>& stream, Begin&& begin, Field&& sink) {
-  const uint32_t* at = stream.data();
-  const uint32_t* end = at + stream.size();
-  while (at < end) {
-    const uint32_t docid = *at++, fields = *at++;
-    begin(docid, fields);
-    for (uint32_t i = 0; i < fields; ++i) {
-      StreamField field;
-      field.field = static_cast<FieldId>(*at++);
-      field.word_count = *at++;
-      field.break_count = *at++;
-      field.breaks = at;
-      at += size_t{field.break_count} * 2;
-      field.words = at;
-      at += field.word_count;
-      sink(docid, field);
+void ForEachStreamDocument(const Chunks<uint32_t>& stream, Begin&& begin, Field&& sink) {
+  for (size_t i = 0; i < stream.chunk_count(); ++i) {
+    const std::span<const uint32_t> chunk = stream.chunk(i);
+    const uint32_t* at = chunk.data();
+    const uint32_t* const end = at + chunk.size();
+    while (at < end) {
+      const uint32_t docid = *at++, fields = *at++;
+      begin(docid, fields);
+      for (uint32_t n = 0; n < fields; ++n) {
+        StreamField field;
+        field.field = static_cast<FieldId>(*at++);
+        field.word_count = *at++;
+        field.break_count = *at++;
+        field.breaks = at;
+        at += size_t{field.break_count} * 2;
+        field.words = at;
+        at += field.word_count;
+        sink(field);
+      }
     }
   }
 }
@@ -133,7 +141,7 @@ SegmentBuilder::SegmentBuilder(std::unique_ptr<SegmentFileWriter> file)
 void SegmentBuilder::BeginDocument(DocId docid, std::string_view row) {
   rows_.Add(docid, row);
   columns_.BeginDocument(docid);
-  stream_.push_back(docid);
+  record_.assign({docid, 0});
   document_.clear();
 }
 
@@ -145,47 +153,60 @@ void SegmentBuilder::EndDocument() {
     std::stable_sort(document_.begin(), document_.end(),
                      [](const auto& a, const auto& b) { return a.field < b.field; });
   }
-  const size_t count_at = stream_.size();
-  stream_.push_back(0);
   for (size_t from = 0; from < document_.size();) {
+    const FieldId field = document_[from].field;
     size_t until = from;
-    while (until < document_.size() && document_[until].field == document_[from].field) ++until;
-    ++stream_[count_at];
-    stream_.push_back(document_[from].field);
-    stream_.push_back(static_cast<uint32_t>(until - from));
-    const size_t breaks_at = stream_.size();
-    stream_.push_back(0);
+    while (until < document_.size() && document_[until].field == field) ++until;
+    if (field >= has_field_.size()) has_field_.resize(size_t{field} + 1);
+    has_field_[field] = true;
+    ++record_[1];
+    record_.push_back(field);
+    record_.push_back(static_cast<uint32_t>(until - from));
+    const size_t breaks_at = record_.size();
+    record_.push_back(0);
     uint32_t expected = 0;
     for (size_t i = from; i < until; ++i) {
       if (document_[i].position != expected) {
-        ++stream_[breaks_at];
-        stream_.push_back(static_cast<uint32_t>(i - from));
-        stream_.push_back(document_[i].position);
+        ++record_[breaks_at];
+        record_.push_back(static_cast<uint32_t>(i - from));
+        record_.push_back(document_[i].position);
       }
       expected = document_[i].position + 1;
     }
-    for (size_t i = from; i < until; ++i) stream_.push_back(document_[i].term);
+    for (size_t i = from; i < until; ++i) record_.push_back(document_[i].term);
     from = until;
   }
+  std::copy(record_.begin(), record_.end(), stream_.Extend(record_.size()));
   ++document_count_;
 }
 
 uint64_t SegmentBuilder::memory_bytes() const {
-  return stream_.size() * 4 + words_.memory_bytes() + columns_.memory_bytes() + uint64_t{document_count_} * 12;
+  return stream_.memory_bytes() + words_.memory_bytes() + columns_.memory_bytes() + uint64_t{document_count_} * 12;
 }
 
+template <typename Packed>
 std::vector<Ordinal> SegmentBuilder::WritePostings(const std::vector<Ordinal>& ordinal_of,
                                                    const std::vector<uint32_t>& by_ordinal) {
   const uint32_t words = words_.size();
+  const std::span<const uint32_t> docids = rows_.docids();
+  std::vector<FieldId> fields;
+  std::vector<Packed> place_of(has_field_.size());  // by field: in fields
+  for (size_t field = 0; field < has_field_.size(); ++field) {
+    place_of[field] = static_cast<Packed>(fields.size());
+    if (has_field_[field]) fields.push_back(static_cast<FieldId>(field));
+  }
+  const uint32_t field_bits = FieldBits(fields.size());
+  const Packed field_mask = (Packed{1} << field_bits) - 1;
   // A word counts once per document and field: it is remembered where it was last seen.
-  std::vector<uint64_t> last(words);
+  std::vector<Packed> last(words);
   std::vector<uint32_t> counts(words);
   const auto for_each_posting = [&](auto&& sink) {
-    std::fill(last.begin(), last.end(), ~uint64_t{0});
+    std::fill(last.begin(), last.end(), ~Packed{0});
+    Packed document = ~Packed{0};
     ForEachStreamDocument(
-        stream_, [](uint32_t, uint32_t) {},
-        [&](uint32_t docid, const StreamField& field) {
-          const uint64_t place = uint64_t{docid} << 16 | field.field;
+        stream_, [&](uint32_t, uint32_t) { ++document; },
+        [&](const StreamField& field) {
+          const Packed place = document << field_bits | place_of[field.field];
           for (uint32_t i = 0; i < field.word_count; ++i) {
             const uint32_t term = field.words[i];
             if (last[term] == place) continue;
@@ -194,37 +215,36 @@ std::vector<Ordinal> SegmentBuilder::WritePostings(const std::vector<Ordinal>& o
           }
         });
   };
-  for_each_posting([&](uint32_t term, uint64_t) { ++counts[term]; });
+  for_each_posting([&](uint32_t term, Packed) { ++counts[term]; });
   // The words at the first positions of fields.
-  constexpr uint32_t kHeadBits = std::bit_width(kHeadPositions - 1);
-  static_assert(kHeadPositions == 1 << kHeadBits);
   const auto for_each_head = [&](auto&& sink) {
+    Packed document = ~Packed{0};
     ForEachStreamDocument(
-        stream_, [](uint32_t, uint32_t) {},
-        [&](uint32_t docid, const StreamField& field) {
+        stream_, [&](uint32_t, uint32_t) { ++document; },
+        [&](const StreamField& field) {
           uint32_t position = 0, next_break = 0;
           for (uint32_t i = 0; i < field.word_count; ++i, ++position) {
             if (next_break < field.break_count && field.breaks[next_break * 2] == i) {
               position = field.breaks[next_break++ * 2 + 1];
             }
             if (position >= kHeadPositions) return;
-            sink(field.words[i], uint64_t{docid} << kHeadBits | position);
+            sink(field.words[i], document << kHeadBits | position);
           }
         });
   };
   std::vector<uint32_t> head_counts(words);
-  for_each_head([&](uint32_t term, uint64_t) { ++head_counts[term]; });
+  for_each_head([&](uint32_t term, Packed) { ++head_counts[term]; });
 
   PostingsWriter writer(*file_, FrequentMin(document_count_));
-  std::vector<uint64_t> heads;     // docid << kHeadBits | position, grouped by word
+  std::vector<Packed> heads;     // places of documents with early positions, grouped by word
   std::vector<uint64_t> head_cursor(words);
   std::vector<DocId> at_position[kHeadPositions];
-  std::vector<uint64_t> slice;     // docid << 16 | field, grouped by word
+  std::vector<Packed> slice;     // places of documents with fields, grouped by word
   std::vector<uint64_t> cursor(words);
-  // Documents of the word at hand by field: list_of[field] - 1 is the place of its list, 0 means it has none yet.
+  // Documents of the word at hand by place of the field: list_of[place] - 1 is the place of its list, 0 means it has none yet.
   std::vector<std::vector<DocId>> lists;
-  std::vector<std::pair<FieldId, uint32_t>> used;
-  std::vector<uint32_t> list_of;
+  std::vector<std::pair<size_t, uint32_t>> used;
+  std::vector<uint32_t> list_of(fields.size());
   for (uint32_t from = 0; from < words;) {
     uint32_t until = from;
     uint64_t total = 0, head_total = 0;
@@ -236,11 +256,11 @@ std::vector<Ordinal> SegmentBuilder::WritePostings(const std::vector<Ordinal>& o
     }
     slice.resize(total);
     heads.resize(head_total);
-    for_each_head([&](uint32_t term, uint64_t place) {
+    for_each_head([&](uint32_t term, Packed place) {
       const Ordinal ordinal = ordinal_of[term];
       if (ordinal >= from && ordinal < until) heads[head_cursor[ordinal]++] = place;
     });
-    for_each_posting([&](uint32_t term, uint64_t place) {
+    for_each_posting([&](uint32_t term, Packed place) {
       const Ordinal ordinal = ordinal_of[term];
       if (ordinal >= from && ordinal < until) slice[cursor[ordinal]++] = place;
     });
@@ -249,26 +269,25 @@ std::vector<Ordinal> SegmentBuilder::WritePostings(const std::vector<Ordinal>& o
       const uint64_t end = begin + counts[by_ordinal[ordinal]];
       used.clear();
       for (uint64_t i = begin; i < end; ++i) {
-        const auto field = static_cast<FieldId>(slice[i] & 0xffff);
-        if (field >= list_of.size()) list_of.resize(size_t{field} + 1);
+        const auto field = static_cast<size_t>(slice[i] & field_mask);
         if (list_of[field] == 0) {
           used.emplace_back(field, static_cast<uint32_t>(used.size()));
           list_of[field] = static_cast<uint32_t>(used.size());
           if (lists.size() < used.size()) lists.emplace_back();
           lists[used.size() - 1].clear();
         }
-        lists[list_of[field] - 1].push_back(static_cast<DocId>(slice[i] >> 16));
+        lists[list_of[field] - 1].push_back(docids[slice[i] >> field_bits]);
       }
       std::sort(used.begin(), used.end());
       for (const auto& [field, list] : used) {
-        writer.AddList(field, lists[list]);
+        writer.AddList(fields[field], lists[list]);
         list_of[field] = 0;
       }
       const uint64_t head_end = head_begin + head_counts[by_ordinal[ordinal]];
       for (uint64_t i = head_begin; i < head_end; ++i) {
         // The same position of several fields counts once.
         auto& list = at_position[heads[i] & (kHeadPositions - 1)];
-        if (const auto docid = static_cast<DocId>(heads[i] >> kHeadBits); list.empty() || list.back() != docid) list.push_back(docid);
+        if (const DocId docid = docids[heads[i] >> kHeadBits]; list.empty() || list.back() != docid) list.push_back(docid);
       }
       for (uint32_t position = 0; position < kHeadPositions && head_begin < head_end; ++position) {
         if (at_position[position].empty()) continue;
@@ -297,7 +316,7 @@ Status SegmentBuilder::WriteForward(const std::vector<Ordinal>& ordinal_of, std:
         open = true;
         writer.BeginDocument(docid);
       },
-      [&](uint32_t, const StreamField& field) {
+      [&](const StreamField& field) {
         positions.clear();
         ordinals.clear();
         uint32_t position = 0, next_break = 0;
@@ -316,6 +335,10 @@ Status SegmentBuilder::WriteForward(const std::vector<Ordinal>& ordinal_of, std:
 
 Status SegmentBuilder::Finish() {
   rows_.Finish();
+  // First, because what they are made of is given back then: writing postings takes as much.
+  const uint64_t columns_bytes = columns_.memory_bytes();
+  columns_.Write(*file_);
+  ReturnFreeMemory(columns_bytes);
   std::vector<uint32_t> by_ordinal(words_.size());
   std::iota(by_ordinal.begin(), by_ordinal.end(), 0);
   std::sort(by_ordinal.begin(), by_ordinal.end(),
@@ -327,9 +350,11 @@ Status SegmentBuilder::Finish() {
     terms.Add(words_.word(by_ordinal[ordinal]));
   }
   file_->AddSection(kTerms, terms.Finish());
-  std::vector<Ordinal> frequent = WritePostings(ordinal_of, by_ordinal);
+  const auto fields = static_cast<size_t>(std::count(has_field_.begin(), has_field_.end(), true));
+  const uint32_t bits = static_cast<uint32_t>(std::bit_width(document_count_)) + std::max(FieldBits(fields), kHeadBits);
+  std::vector<Ordinal> frequent =
+      bits <= 32 ? WritePostings<uint32_t>(ordinal_of, by_ordinal) : WritePostings<uint64_t>(ordinal_of, by_ordinal);
   GANNET_RETURN_IF_ERROR(WriteForward(ordinal_of, std::move(frequent)));
-  columns_.Write(*file_);
   return file_->Finish();
 }
 

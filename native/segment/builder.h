@@ -1,8 +1,9 @@
 // Collects the words of documents in memory and writes them as one segment file.
 //
-// Steps of Finish: 1. the words are sorted, which gives their ordinals; 2. rows were streamed to the file
-// while documents came in; 3. postings are built from the collected words, a slice of the dictionary
-// at a time so that memory stays bounded; 4. the forward index is written document by document.
+// Steps of Finish: 1. rows were streamed to the file while documents came in; 2. columns are written, which gives
+// back what they were collected in; 3. the words are sorted, which gives their ordinals; 4. postings are built from
+// the collected words, a slice of the dictionary at a time so that memory stays bounded; 5. the forward index is
+// written document by document.
 //
 // Threads: one owner. Memory: memory_bytes(), about 5 bytes per word occurrence plus the dictionary;
 // the caller finishes the segment when its budget is used up.
@@ -14,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/chunks.h"
 #include "base/ids.h"
 #include "base/status.h"
 #include "segment/columns.h"
@@ -64,7 +66,9 @@ class SegmentBuilder {
 
  private:
   SegmentBuilder(std::unique_ptr<SegmentFileWriter> file);
-  // Returns the frequent words.
+  // Packed: an unsigned number with room for the place of a document and, behind it, the place of a field in fields_ or an
+  // early position. Returns the frequent words.
+  template <typename Packed>
   std::vector<Ordinal> WritePostings(const std::vector<Ordinal>& ordinal_of, const std::vector<uint32_t>& by_ordinal);
   Status WriteForward(const std::vector<Ordinal>& ordinal_of, std::vector<Ordinal> frequent);
 
@@ -73,9 +77,11 @@ class SegmentBuilder {
   ColumnBuilder columns_;
   WordTable words_;
   std::vector<WordOccurrence> document_;
-  // Per document: docid, number of fields; per field: id, number of words, number of breaks, the breaks
+  std::vector<bool> has_field_;  // by field: whether some document has words there
+  // Per document, side by side: docid, number of fields; per field: id, number of words, number of breaks, the breaks
   // (word index, position), the words.
-  std::vector<uint32_t> stream_;
+  Chunks<uint32_t> stream_;
+  std::vector<uint32_t> record_;  // of the document at hand, on its way there
   uint32_t document_count_ = 0;
 };
 

@@ -43,17 +43,13 @@ bool Monotone(std::span<const uint32_t> offsets, uint64_t end) {
   return offsets.empty() || offsets.back() <= end;
 }
 
-// Gives the memory of a vector back, which clear() keeps.
-template <typename T>
-void Release(std::vector<T>& values) {
-  std::vector<T>().swap(values);
-}
-
-std::string DocSetBytes(std::span<const uint32_t> docids, std::vector<uint32_t> places) {
-  places.erase(std::unique(places.begin(), places.end()), places.end());
-  for (uint32_t& place : places) place = docids[place];
+std::string DocSetBytes(std::span<const uint32_t> docids, const PlaceList& places) {
+  std::vector<uint32_t> documents;
+  places.ForEach([&](uint32_t place) {
+    if (documents.empty() || documents.back() != docids[place]) documents.push_back(docids[place]);
+  });
   std::string out;
-  AppendPostings(places, out);
+  AppendPostings(documents, out);
   return out;
 }
 
@@ -315,11 +311,11 @@ uint32_t FieldColumnBuilder::InternString(std::string_view normalised, std::stri
 }
 
 uint64_t FieldColumnBuilder::memory_bytes() const {
-  return numbers_.capacity() * sizeof(NumberEntry) + strings_.capacity() * sizeof(StringEntry) + string_bytes_ +
-         (exists_.capacity() + null_.capacity() + empty_.capacity()) * 4;
+  return numbers_.memory_bytes() + strings_.memory_bytes() + string_bytes_ + exists_.memory_bytes() + null_.memory_bytes() +
+         empty_.memory_bytes();
 }
 
-std::vector<double> FieldColumnBuilder::TakeNumbers(std::vector<Entry>& entries) {
+std::vector<double> FieldColumnBuilder::Numbers(std::vector<Entry>& entries) const {
   struct Value {
     double value;
     uint32_t at;  // in entries
@@ -327,13 +323,11 @@ std::vector<double> FieldColumnBuilder::TakeNumbers(std::vector<Entry>& entries)
   std::vector<Value> sorted;
   sorted.reserve(numbers_.size());
   entries.reserve(numbers_.size() + strings_.size());
-  for (const NumberEntry& entry : numbers_) {
+  numbers_.ForEach([&](uint32_t place, double value) {
     // -0 and 0 are one value.
-    sorted.push_back({entry.value == 0 ? 0 : entry.value, static_cast<uint32_t>(entries.size())});
-    entries.push_back({entry.place, 0});
-  }
-  // A column of a million numbers takes 100 MB here: what is done with goes at once.
-  Release(numbers_);
+    sorted.push_back({value == 0 ? 0 : value, static_cast<uint32_t>(entries.size())});
+    entries.push_back({place, 0});
+  });
   std::sort(sorted.begin(), sorted.end(), [](const Value& a, const Value& b) { return a.value < b.value; });
   std::vector<double> distinct;
   for (const Value& value : sorted) {
@@ -388,19 +382,16 @@ FieldColumnBuilder::Postings FieldColumnBuilder::PostingsOf(std::span<const Entr
   return out;
 }
 
-void FieldColumnBuilder::Write(std::span<const uint32_t> docids, std::string& out) {
+void FieldColumnBuilder::Write(std::span<const uint32_t> docids, std::string& out) const {
   std::vector<Entry> entries;
-  const std::vector<double> numbers = TakeNumbers(entries);
+  const std::vector<double> numbers = Numbers(entries);
   const size_t number_entries = entries.size();
   std::vector<uint32_t> order(table_.size()), rank(table_.size());
   std::iota(order.begin(), order.end(), 0);
   std::sort(order.begin(), order.end(),
             [&](uint32_t a, uint32_t b) { return table_[a].normalised < table_[b].normalised; });
   for (uint32_t i = 0; i < order.size(); ++i) rank[order[i]] = i;
-  for (const StringEntry& entry : strings_) {
-    entries.push_back({entry.place, static_cast<uint32_t>(numbers.size()) + rank[entry.id]});
-  }
-  Release(strings_);
+  strings_.ForEach([&](uint32_t place, uint32_t id) { entries.push_back({place, static_cast<uint32_t>(numbers.size()) + rank[id]}); });
   OrderEntries(number_entries, entries);
   const auto values = static_cast<uint32_t>(numbers.size() + table_.size());
 
@@ -430,12 +421,10 @@ void FieldColumnBuilder::Write(std::span<const uint32_t> docids, std::string& ou
     return values < size * 2 ? Postings() : PostingsOf(entries, docids, values / size, size);
   };
   const Postings postings = PostingsOf(entries, docids, values, 1), groups = unions_of(kGroupValues), supers = unions_of(kSuperValues);
-  std::vector<uint32_t> valued_places;
-  for (const Entry& entry : entries) {
-    if (valued_places.empty() || valued_places.back() != entry.place) valued_places.push_back(entry.place);
-  }
-  const std::string valued = DocSetBytes(docids, std::move(valued_places));
-  Release(entries);
+  PlaceList valued_places;
+  for (const Entry& entry : entries) valued_places.Add(entry.place);
+  const std::string valued = DocSetBytes(docids, valued_places);
+  std::vector<Entry>().swap(entries);
   std::string strings, spellings, flags;
   std::vector<uint32_t> string_offsets{0}, spelling_offsets{0};
   for (const uint32_t id : order) {
@@ -447,8 +436,7 @@ void FieldColumnBuilder::Write(std::span<const uint32_t> docids, std::string& ou
     spelling_offsets.push_back(static_cast<uint32_t>(spellings.size()));
     flags.push_back(static_cast<char>((value.varies ? 1 : 0) | (same ? 2 : 0)));
   }
-  const std::string exists = DocSetBytes(docids, std::move(exists_)), null = DocSetBytes(docids, std::move(null_)),
-                    empty = DocSetBytes(docids, std::move(empty_));
+  const std::string exists = DocSetBytes(docids, exists_), null = DocSetBytes(docids, null_), empty = DocSetBytes(docids, empty_);
   const std::string value_postings = PackOffsets(postings.offsets), group_ends = PackOffsets(groups.offsets),
                     super_ends = PackOffsets(supers.offsets);
   const std::string_view parts[kPartCount] = {BytesOf(numbers), value_postings, BytesOf(string_offsets),

@@ -34,6 +34,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/chunks.h"
 #include "base/ids.h"
 #include "base/status.h"
 #include "bitmap/docset.h"
@@ -211,31 +212,72 @@ class ColumnsReader {
   mutable std::unique_ptr<const GeoIndex> points_;
 };
 
+// Places of documents, ascending; one may come again. Places behind each other take next to nothing.
+class PlaceList {
+ public:
+  void Add(uint32_t place) {
+    if (!runs_.empty() && runs_.back().first + runs_.back().count == place) {
+      ++runs_.back().count;
+    } else {
+      runs_.Add({place, 1});
+    }
+  }
+  uint64_t memory_bytes() const { return runs_.memory_bytes(); }
+  template <typename Sink>
+  void ForEach(Sink&& sink) const {
+    for (size_t i = 0; i < runs_.chunk_count(); ++i) {
+      for (const Run& run : runs_.chunk(i)) {
+        for (uint32_t k = 0; k < run.count; ++k) sink(run.first + k);
+      }
+    }
+  }
+
+ private:
+  struct Run {
+    uint32_t first, count;
+  };
+  Chunks<Run> runs_;
+};
+
+// Values with their places.
+template <typename T>
+class PlacedValues {
+ public:
+  void Add(uint32_t place, T value) {
+    places_.Add(place);
+    values_.Add(value);
+  }
+  size_t size() const { return values_.size(); }
+  uint64_t memory_bytes() const { return places_.memory_bytes() + values_.memory_bytes(); }
+  template <typename Sink>
+  void ForEach(Sink&& sink) const {
+    typename Chunks<T>::Cursor values(values_);
+    places_.ForEach([&](uint32_t place) { sink(place, values.Next()); });
+  }
+
+ private:
+  PlaceList places_;
+  Chunks<T> values_;
+};
+
 // Collects the values of one field. Places ascend over the calls of each method.
 class FieldColumnBuilder {
  public:
-  void AddNumber(uint32_t place, double value) { numbers_.push_back({value, place}); }
+  void AddNumber(uint32_t place, double value) { numbers_.Add(place, value); }
   void AddString(uint32_t place, std::string_view normalised, std::string_view original) {
     AddStringId(place, InternString(normalised, original));
   }
   uint32_t InternString(std::string_view normalised, std::string_view original);
-  void AddStringId(uint32_t place, uint32_t id) { strings_.push_back({id, place}); }
+  void AddStringId(uint32_t place, uint32_t id) { strings_.Add(place, id); }
   void MarkVaries(uint32_t id) { table_[id].varies = true; }
-  void MarkExists(uint32_t place) { exists_.push_back(place); }
-  void MarkNull(uint32_t place) { null_.push_back(place); }
-  void MarkEmpty(uint32_t place) { empty_.push_back(place); }
+  void MarkExists(uint32_t place) { exists_.Add(place); }
+  void MarkNull(uint32_t place) { null_.Add(place); }
+  void MarkEmpty(uint32_t place) { empty_.Add(place); }
   uint64_t memory_bytes() const;
   // docids: of all documents of the segment, by place. Appends the blob.
-  void Write(std::span<const uint32_t> docids, std::string& out);
+  void Write(std::span<const uint32_t> docids, std::string& out) const;
 
  private:
-  struct NumberEntry {
-    double value;
-    uint32_t place;
-  };
-  struct StringEntry {
-    uint32_t id, place;
-  };
   struct StringValue {
     std::string normalised, original;
     bool varies = false;
@@ -250,8 +292,8 @@ class FieldColumnBuilder {
     std::string bytes;
     std::vector<uint64_t> offsets;  // one more than lists; empty when there are none
   };
-  // The numbers of the column, ascending; one entry for each that was added goes to `entries`. Leaves none here.
-  std::vector<double> TakeNumbers(std::vector<Entry>& entries);
+  // The numbers of the column, ascending; one entry for each that was added goes to `entries`.
+  std::vector<double> Numbers(std::vector<Entry>& entries) const;
   // Sorts entries by place, then value, each once. entries: of numbers, then of strings, both by place.
   static void OrderEntries(size_t number_entries, std::vector<Entry>& entries);
   // The documents of values_per_list values at a time, of the first `lists` lists. entries: as OrderEntries leaves them.
@@ -262,11 +304,11 @@ class FieldColumnBuilder {
     using is_transparent = void;
     size_t operator()(std::string_view s) const { return std::hash<std::string_view>()(s); }
   };
-  std::vector<NumberEntry> numbers_;
-  std::vector<StringEntry> strings_;
+  PlacedValues<double> numbers_;
+  PlacedValues<uint32_t> strings_;  // numbers of strings in table_
   std::vector<StringValue> table_;
   std::unordered_map<std::string, uint32_t, Hash, std::equal_to<>> ids_;
-  std::vector<uint32_t> exists_, null_, empty_;
+  PlaceList exists_, null_, empty_;
   uint64_t string_bytes_ = 0;
 };
 

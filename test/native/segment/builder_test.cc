@@ -1,0 +1,102 @@
+#include "segment/builder.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <map>
+#include <random>
+#include <set>
+#include <tuple>
+
+#include "bitmap/postings_codec.h"
+#include "segment/layout.h"
+#include "test_seed.h"
+
+namespace gannet::segment {
+namespace {
+
+struct Shape {
+  uint32_t documents, fields, words, length_max, fields_per_document;
+};
+
+// Random documents at docids with gaps; the lists of every word and the record of every document against plain maps.
+void Compare(const Shape& shape, std::mt19937_64& random) {
+  const auto below = [&](uint64_t end) { return static_cast<uint32_t>(random() % end); };
+  const std::string path = std::filesystem::temp_directory_path() / ("builder-" + std::to_string(TestSeed()));
+  using Place = std::tuple<FieldId, uint32_t, std::string>;  // field, position, word
+  std::map<DocId, std::set<Place>> records;
+  std::map<std::string, std::map<uint32_t, std::set<DocId>>> lists;  // by field, or early position
+  {
+    auto builder = SegmentBuilder::Create(path);
+    ASSERT_TRUE(builder.ok());
+    DocId docid = 0;
+    for (uint32_t d = 0; d < shape.documents; ++d) {
+      docid += 1 + below(3);
+      (*builder)->BeginDocument(docid, "row");
+      auto& record = records[docid];
+      std::map<FieldId, uint32_t> next;
+      for (uint32_t n = below(shape.length_max + 1); n > 0; --n) {
+        // The fields of a document come in any order, each with its positions ascending.
+        const auto field = static_cast<FieldId>((d + below(shape.fields_per_document)) % shape.fields);
+        const uint32_t position = next[field] + (below(4) == 0 ? below(12) : 0);
+        next[field] = position + 1;
+        const std::string word = "w" + std::to_string(below(shape.words));
+        (*builder)->AddWord(field, word, position);
+        record.emplace(field, position, word);
+        lists[word][field].insert(docid);
+        if (position < kHeadPositions) lists[word][kHeadLists + position].insert(docid);
+      }
+      (*builder)->EndDocument();
+    }
+    EXPECT_GE((*builder)->memory_bytes(), records.size() * 8);
+    ASSERT_TRUE((*builder)->Finish().ok());
+  }
+  auto file = SegmentFile::Open(path);
+  ASSERT_TRUE(file.ok());
+  const auto text = TextReader::Open(*file);
+  ASSERT_TRUE(text.ok());
+  std::vector<std::string> words;
+  for (auto at = (*text)->terms().Begin(); at.Valid(); at.Next()) words.emplace_back(at.word());
+  ASSERT_EQ(words.size(), lists.size());
+  for (Ordinal ordinal = 0; ordinal < words.size(); ++ordinal) {
+    std::map<uint32_t, std::set<DocId>> own;
+    TextReader::ForEachList((*text)->PostingBlob(ordinal), [&](uint32_t id, std::string_view postings) {
+      std::vector<DocId> docids;
+      PostingsReader(postings).ToVector(docids);
+      own[id] = {docids.begin(), docids.end()};
+      ASSERT_EQ(own[id].size(), docids.size());
+    });
+    ASSERT_EQ(own, lists.at(words[ordinal])) << words[ordinal];
+  }
+  uint32_t place = 0;
+  for (const auto& [docid, record] : records) {
+    ASSERT_EQ((*text)->docids()[place], docid);
+    ForwardDocument document;
+    ASSERT_TRUE((*text)->OpenRecord((*text)->ForwardRecord(place++), document));
+    std::set<Place> own;
+    PlaceCursor cursor(document);
+    for (uint32_t i = 0; i < document.words.count; ++i) {
+      const auto [field, position] = cursor.At(i);
+      own.emplace(field, position, words[document.words.at(i)]);
+    }
+    ASSERT_EQ(own, record) << docid;
+  }
+  EXPECT_TRUE((*file)->Health().ok());
+  std::filesystem::remove(path);
+}
+
+TEST(SegmentBuilder, WritesWhatPlainMapsHold) {
+  std::mt19937_64 random(TestSeed());
+  for (int round = 0; round < 20; ++round) {
+    ASSERT_NO_FATAL_FAILURE(Compare({1 + static_cast<uint32_t>(random() % 300), 1 + static_cast<uint32_t>(random() % 9), 40, 60, 5}, random));
+  }
+  ASSERT_NO_FATAL_FAILURE(Compare({40'000, 3, 5'000, 20, 3}, random));
+}
+
+TEST(SegmentBuilder, SoManyDocumentsAndFieldsThatTheirPlacesTake33Bits) {
+  std::mt19937_64 random(TestSeed());
+  ASSERT_NO_FATAL_FAILURE(Compare({70'000, 40'000, 30, 4, 2}, random));
+}
+
+}  // namespace
+}  // namespace gannet::segment
