@@ -18,13 +18,18 @@
 namespace gannet::indexing {
 namespace {
 
-// More does not make indexing faster: merges cost less than the page faults of larger builders (docs/performance.md).
-constexpr uint64_t kSegmentMemoryMax = uint64_t{64} << 20;
+// All builders together. More leaves fewer segments behind a load, for searches and merges, and takes that much more
+// private memory (docs/performance.md).
+constexpr uint64_t kSegmentMemoryMax = uint64_t{128} << 20;
 // Of the memory of a job the builders have this share at most; the rest is for what the batch does to which document,
 // and for writing a segment.
 constexpr uint64_t kBuilderShare = 2;
 
-constexpr size_t kDocumentsPerClaim = 256;
+// Documents that a worker writes between two looks at its builder and at `cancelled`.
+constexpr size_t kDocumentsPerStep = 256;
+// A worker takes this share of what is left, divided by the number of workers: long runs of docids, so that few segments
+// share a range of them, and short ones at the end, so that all workers end together.
+constexpr size_t kClaimShare = 4;
 // An index makes its row dictionary from the first batch with at least this much text.
 constexpr size_t kDictionaryTextMin = 64 << 10;
 // Rows that it is made of: 0.2 s of work. From 4 MB it would leave 0.6 % more, from 12 MB 0.1 % less.
@@ -50,8 +55,11 @@ struct Work {
   index::Index* index;
   index::NewFiles* files;  // under `mutex`
 
-  std::atomic<size_t> next{0};
+  uint32_t threads;
+
+  std::atomic<bool> stopped{false};  // some worker has failed
   std::mutex mutex;  // guards what follows
+  size_t next = 0;   // of changes: the first that no worker has taken
   Status status;
   std::vector<index::SegmentFiles> segments;
   std::vector<uint32_t> written;  // docids whose row changed
@@ -72,7 +80,7 @@ class Worker {
     }
     const std::lock_guard lock(work.mutex);
     if (work.status.ok()) work.status = std::move(status);
-    work.next = work.changes.size();
+    work.stopped = true;
   }
 
  private:
@@ -85,20 +93,33 @@ class Worker {
     if (status.ok()) status = FinishSegment();
     const std::lock_guard lock(work_.mutex);
     if (!status.ok() && work_.status.ok()) work_.status = status;
-    if (!status.ok()) work_.next = work_.changes.size();
+    if (!status.ok()) work_.stopped = true;
     work_.written.insert(work_.written.end(), written_.begin(), written_.end());
     for (const auto& [field, count] : distribution_) work_.distribution[field] += count;
   }
 
+  // Empty: nothing is left.
+  std::span<const Change> Claim() {
+    const std::lock_guard lock(work_.mutex);
+    const size_t left = work_.stopped ? 0 : work_.changes.size() - work_.next;
+    const size_t count = std::min(left, std::max(kDocumentsPerStep, left / (kClaimShare * work_.threads)));
+    const auto claim = std::span<const Change>(work_.changes).subspan(work_.next, count);
+    work_.next += count;
+    return claim;
+  }
+
   Status RunClaims() {
     for (;;) {
-      const size_t from = work_.next.fetch_add(kDocumentsPerClaim);
-      if (from >= work_.changes.size()) return Status::Ok();
-      const size_t until = std::min(from + kDocumentsPerClaim, work_.changes.size());
-      for (size_t i = from; i < until; ++i) GANNET_RETURN_IF_ERROR(Write(work_.changes[i]));
-      work_.progress->Advance(until - from);
-      if (work_.progress->cancelled.load(std::memory_order_relaxed)) return Status::Cancelled("The batch was stopped.");
-      if (builder_ && builder_->memory_bytes() > work_.budget_bytes) GANNET_RETURN_IF_ERROR(FinishSegment());
+      std::span<const Change> claim = Claim();
+      if (claim.empty()) return Status::Ok();
+      while (!claim.empty() && !work_.stopped.load(std::memory_order_relaxed)) {
+        const auto step = claim.first(std::min(claim.size(), kDocumentsPerStep));
+        claim = claim.subspan(step.size());
+        for (const Change& change : step) GANNET_RETURN_IF_ERROR(Write(change));
+        work_.progress->Advance(step.size());
+        if (work_.progress->cancelled.load(std::memory_order_relaxed)) return Status::Cancelled("The batch was stopped.");
+        if (builder_ && builder_->memory_bytes() > work_.budget_bytes) GANNET_RETURN_IF_ERROR(FinishSegment());
+      }
     }
   }
 
@@ -369,7 +390,8 @@ std::shared_ptr<const segment::RowDictionary> Job::MakeDictionary(const std::vec
 
 Status Job::RunWorkers(Work& work) {
   const uint32_t threads =
-      work.changes.size() <= kDocumentsPerClaim ? 1 : std::max<uint32_t>(1, options_.threads);
+      work.changes.size() <= kDocumentsPerStep ? 1 : std::max<uint32_t>(1, options_.threads);
+  work.threads = threads;
   work.budget_bytes = std::min(options_.memory_bytes / kBuilderShare, kSegmentMemoryMax) / threads;
   work.files = &files_;
   std::vector<std::thread> others;
