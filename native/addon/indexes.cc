@@ -121,12 +121,15 @@ void Engine::Merge(const std::shared_ptr<OpenIndex>& index, MergeLane lane) {
   if (merged) ScheduleMerge(index, lane == MergeLane::kSmall ? MergeLane::kAll : MergeLane::kSmall);
 }
 
-bool Engine::AwaitPause(OpenIndex& index) {
+bool Engine::AwaitPause(OpenIndex& index) const {
   constexpr auto kAskAgain = std::chrono::milliseconds(20);
+  uint64_t searches_seen = searches_begun_;
   while (!index.stop_merging) {
     // The end of a batch wants merges; those of other indexes come first then.
     const bool batch_ended = index.lane(MergeLane::kAll).wanted;
-    const auto answer = index.pause.Ask(indexing::MergePause::Clock::now(), index.running, batch_ended);
+    const uint64_t searches = searches_begun_;
+    const bool searched = searches != std::exchange(searches_seen, searches);
+    const auto answer = index.pause.Ask(indexing::MergePause::Clock::now(), index.running, batch_ended || searched);
     if (answer == indexing::MergePause::Answer::kNow) return true;
     if (answer == indexing::MergePause::Answer::kAfterBatch || batch_ended) return false;
     std::this_thread::sleep_for(kAskAgain);

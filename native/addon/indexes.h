@@ -61,6 +61,8 @@ class Engine {
   std::shared_ptr<OpenIndex> Find(uint32_t handle);
   // See BatchMemory.
   std::atomic<uint32_t>& memory_lenders() { return memory_lenders_; }
+  // On any thread: a search begins.
+  void NoteSearch() { searches_begun_.fetch_add(1, std::memory_order_relaxed); }
   // Merges in the background until nothing is left to merge.
   void ScheduleMerges(const std::shared_ptr<OpenIndex>& index);
 
@@ -70,11 +72,12 @@ class Engine {
   void Merge(const std::shared_ptr<OpenIndex>& index, MergeLane lane);
   // Waits until a large merge may begin. False: not yet, and the lane is wanted again or will be at the end of the batch under way;
   // or not any more.
-  static bool AwaitPause(OpenIndex& index);
+  bool AwaitPause(OpenIndex& index) const;
   std::once_flag configured_;
   EngineOptions options_;
   std::unique_ptr<Pool> searches_, batches_, merges_, small_merges_;
   std::atomic<uint32_t> memory_lenders_{0};
+  std::atomic<uint64_t> searches_begun_{0};  // of all indexes: they share the processors
   std::mutex mutex_;  // guards what follows
   std::unordered_map<uint32_t, std::shared_ptr<OpenIndex>> open_;
   uint32_t next_ = 1;

@@ -166,6 +166,7 @@ Napi::Value Query(const Napi::CallbackInfo& info) {
   auto open = IndexOf(info);
   if (!open) return info.Env().Undefined();
   const uint64_t started = search::MonotonicMicroseconds();
+  Engine::Instance().NoteSearch();
   return Async<std::string>(
       info.Env(), Engine::Instance().searches(),
       [open = std::move(open), request = StringAt(info, 1), started] { return Execute(*open->index, request, started); },
@@ -188,6 +189,7 @@ Napi::Value FederatedSearch(const Napi::CallbackInfo& info) {
     open.push_back(std::move(one));
   }
   const uint64_t started = search::MonotonicMicroseconds();
+  Engine::Instance().NoteSearch();
   return Async<std::string>(
       info.Env(), Engine::Instance().searches(),
       [open = std::move(open), request = StringAt(info, 1), started] {

@@ -566,9 +566,9 @@ Merges::Turn::~Turn() {
   });
 }
 
-MergePause::Answer MergePause::Ask(Clock::time_point now, bool batch_running, bool batch_ended) {
+MergePause::Answer MergePause::Ask(Clock::time_point now, bool batch_running, bool disturbed) {
   if (!waiting_since_) waiting_since_ = now;
-  if (batch_running || batch_ended) quiet_since_.reset();
+  if (batch_running || disturbed) quiet_since_.reset();
   if (!batch_running && !quiet_since_) quiet_since_ = now;
   if (now - *waiting_since_ >= kWaitMax || (quiet_since_ && now - *quiet_since_ >= kPause)) {
     waiting_since_.reset();

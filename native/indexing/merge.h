@@ -75,7 +75,7 @@ class Merges {
 };
 
 // When a large merge may begin. It takes processors and disk, and until it ends the index takes up to twice its space; so it
-// waits for a pause between batches, but not for ever.
+// waits for a pause between batches and searches, but not for ever.
 //
 // Threads: one owner.
 class MergePause {
@@ -85,9 +85,9 @@ class MergePause {
   static constexpr uint64_t kLargeBytes = uint64_t{64} << 20;
 
   enum class Answer { kNow, kSoon, kAfterBatch };
-  // batch_running: of the index. batch_ended: since the question before. kSoon: ask again in some milliseconds; kAfterBatch: when
-  // the batch has ended.
-  Answer Ask(Clock::time_point now, bool batch_running, bool batch_ended);
+  // batch_running: of the index. disturbed: since the question before a batch has ended, or a search has begun. kSoon: ask again
+  // in some milliseconds; kAfterBatch: when the batch has ended.
+  Answer Ask(Clock::time_point now, bool batch_running, bool disturbed);
 
  private:
   std::optional<Clock::time_point> waiting_since_, quiet_since_;

@@ -159,7 +159,7 @@ class MergeTest : public ::testing::Test {
   std::mt19937_64 random_{1};
 };
 
-TEST(MergePauseTest, LetsALargeMergeBeginBetweenBatchesButNotLaterThanItMust) {
+TEST(MergePauseTest, LetsALargeMergeBeginInAPauseButNotLaterThanItMust) {
   using Answer = MergePause::Answer;
   MergePause pause;
   MergePause::Clock::time_point now{};
@@ -171,15 +171,18 @@ TEST(MergePauseTest, LetsALargeMergeBeginBetweenBatchesButNotLaterThanItMust) {
   EXPECT_EQ(pause.Ask(after(std::chrono::milliseconds(50)), false, true), Answer::kSoon);
   EXPECT_EQ(pause.Ask(after(std::chrono::milliseconds(900)), false, false), Answer::kSoon);
   EXPECT_EQ(pause.Ask(after(std::chrono::milliseconds(100)), false, false), Answer::kNow);
-  // Batches that leave no pause.
-  const auto begin = now;
-  Answer answer = Answer::kAfterBatch;
-  for (int i = 0; answer != Answer::kNow && now - begin < 2 * MergePause::kWaitMax; ++i) {
-    answer = pause.Ask(after(std::chrono::milliseconds(300)), i % 2 == 0, i % 2 != 0);
+  // Batches, or searches, that leave no pause.
+  for (const bool batches : {true, false}) {
+    const auto begin = now;
+    Answer answer = Answer::kAfterBatch;
+    for (int i = 0; answer != Answer::kNow && now - begin < 2 * MergePause::kWaitMax; ++i) {
+      answer = pause.Ask(after(std::chrono::milliseconds(300)), batches && i % 2 == 0, !batches || i % 2 != 0);
+      EXPECT_EQ(answer == Answer::kAfterBatch, batches && i % 2 == 0 && answer != Answer::kNow);
+    }
+    EXPECT_EQ(answer, Answer::kNow);
+    EXPECT_GE(now - begin, MergePause::kWaitMax);
+    EXPECT_LT(now - begin, MergePause::kWaitMax + std::chrono::seconds(1));
   }
-  EXPECT_EQ(answer, Answer::kNow);
-  EXPECT_GE(now - begin, MergePause::kWaitMax);
-  EXPECT_LT(now - begin, MergePause::kWaitMax + std::chrono::seconds(1));
 }
 
 TEST_F(MergeTest, KeepsDocumentsDeadThatDiedWhileItRan) {
