@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <bit>
 #include <chrono>
 #include <cstddef>
@@ -131,11 +132,13 @@ void RefreshPool() {
   using Clock = std::chrono::steady_clock;
   constexpr std::chrono::seconds kPause{10};
   static thread_local constinit Clock::rep due = 0;
+  // One thread trims for all: it goes through every arena, which others wait for meanwhile.
+  static constinit std::atomic<Clock::rep> trim_due{0};
   const Clock::rep now = Clock::now().time_since_epoch().count();
   if (now < due) return;
   due = now + Clock::duration(kPause).count();
   FreeKept();
-  malloc_trim(0);
+  if (Clock::rep seen = trim_due; now >= seen && trim_due.compare_exchange_strong(seen, due)) malloc_trim(0);
 }
 
 #else

@@ -23,9 +23,9 @@ void* PoolAlignedMalloc(size_t alignment, size_t size);
 void PoolFree(void* block);         // of PoolMalloc, PoolRealloc or malloc
 void PoolAlignedFree(void* block);  // of PoolAlignedMalloc
 
-// Gives back what the thread keeps, and the pages that malloc then finds empty. Every 10 s; in between it does nothing, and may be
-// called as often as one likes. Without it the arenas of two threads grew from 20 to 60 MB each in ten minutes of 100 searches
-// a second, with 20 MB in use.
+// Gives back what the thread keeps and, for one of the threads that ask, the pages that malloc then finds empty. Every 10 s; in
+// between it does nothing, and may be called as often as one likes. Without it the arenas of the threads that search and write grew
+// by 15 MB a minute under 100 searches and 20 changes a second (docs/performance.md).
 // cost  some milliseconds
 void RefreshPool();
 
