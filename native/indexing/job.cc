@@ -27,8 +27,8 @@ constexpr uint64_t kBuilderShare = 2;
 
 // Documents that a worker writes between two looks at its builder and at `cancelled`.
 constexpr size_t kDocumentsPerStep = 256;
-// A worker takes this share of what is left, divided by the number of workers: long runs of docids, so that few segments
-// share a range of them, and short ones at the end, so that all workers end together.
+// Each time a worker takes one part in kClaimShare of its share of what is left: long runs of docids, so that few segments
+// have some of the same range, and short ones at the end, so that all workers end together.
 constexpr size_t kClaimShare = 4;
 // An index makes its row dictionary from the first batch with at least this much text.
 constexpr size_t kDictionaryTextMin = 64 << 10;
@@ -50,12 +50,11 @@ struct Work {
   std::shared_ptr<const segment::RowDictionary> dictionary;
   Operations* operations;  // null when stored rows are read again
   std::vector<Change> changes;  // ascending by docid
-  uint64_t budget_bytes;
+  uint32_t threads;
+  uint64_t budget_bytes;  // of each
   Progress* progress;
   index::Index* index;
   index::NewFiles* files;  // under `mutex`
-
-  uint32_t threads;
 
   std::atomic<bool> stopped{false};  // some worker has failed
   std::mutex mutex;  // guards what follows
@@ -90,7 +89,7 @@ class Worker {
 
   void RunAll() {
     Status status = RunClaims();
-    if (status.ok()) status = FinishSegment();
+    if (status.ok() && !work_.stopped) status = FinishSegment();
     const std::lock_guard lock(work_.mutex);
     if (!status.ok() && work_.status.ok()) work_.status = status;
     if (!status.ok()) work_.stopped = true;

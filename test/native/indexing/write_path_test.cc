@@ -152,6 +152,33 @@ TEST(WritePath, AnyHistoryOfBatchesAndMergesEqualsItsDocuments) {
   }
 }
 
+TEST(WritePath, SeveralWorkersShareABatchInLongRunsOfDocids) {
+  constexpr size_t kDocuments = 20'000, kClaimsMax = 40;
+  std::string payload;
+  for (size_t i = 0; i < kDocuments; ++i) payload += R"({"id":)" + std::to_string(i) + R"(,"title":"document )" + std::to_string(i) + "\"}\n";
+  for (const uint32_t threads : {1u, 3u}) {
+    TestFolder folder;
+    const auto index = *index::Index::Open(folder.path());
+    JobOptions options;
+    options.threads = threads;
+    ASSERT_TRUE(RunSteps(*index, DocumentsStep(0, false, false, true), {payload}, options).ok());
+    std::vector<bool> seen(kDocuments);
+    size_t runs = 0;
+    for (const auto& segment : index->snapshot()->segments) {
+      const auto docids = segment->rows->docids();
+      for (size_t place = 0; place < docids.size(); ++place) {
+        runs += place == 0 || docids[place] != docids[place - 1] + 1 ? 1 : 0;
+        ASSERT_LT(docids[place], kDocuments);
+        ASSERT_FALSE(seen[docids[place]]) << "written twice";
+        seen[docids[place]] = true;
+      }
+    }
+    EXPECT_EQ(std::count(seen.begin(), seen.end(), true), static_cast<ptrdiff_t>(kDocuments));
+    EXPECT_LE(index->snapshot()->segments.size(), threads);
+    EXPECT_LE(runs, threads == 1 ? 1 : kClaimsMax);
+  }
+}
+
 // Bytes of the parts of a segment that depend on nothing but its documents.
 TEST(WritePath, AMergedSegmentEqualsAFreshIndexOfTheSameDocumentsByteForByte) {
   std::mt19937_64 random(TestSeed() + 1);
