@@ -5,7 +5,6 @@
 #include <thread>
 #include <utility>
 
-#include "base/block_pool.h"
 #include "base/memory.h"
 
 namespace gannet::addon {
@@ -33,10 +32,10 @@ Engine& Engine::Instance() {
 void Engine::Configure(const EngineOptions& options) {
   std::call_once(configured_, [&] {
     options_ = options;
-    searches_ = std::make_unique<Pool>(options.search_threads, 0, RefreshPool);
-    batches_ = std::make_unique<Pool>(kBatchThreads, kBatchNice, RefreshPool);
-    merges_ = std::make_unique<Pool>(1, kMergeNice, RefreshPool);
-    small_merges_ = std::make_unique<Pool>(1, kSmallMergeNice, RefreshPool);
+    searches_ = std::make_unique<Pool>(options.search_threads, 0);
+    batches_ = std::make_unique<Pool>(kBatchThreads, kBatchNice);
+    merges_ = std::make_unique<Pool>(1, kMergeNice);
+    small_merges_ = std::make_unique<Pool>(1, kSmallMergeNice);
   });
 }
 

@@ -4,9 +4,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/block_pool.h"
+
 namespace gannet::addon {
 
-Pool::Pool(uint32_t threads, int nice, void (*after_each)()) : after_each_(after_each) {
+Pool::Pool(uint32_t threads, int nice) {
   for (uint32_t i = 0; i < threads; ++i) std::thread([this, nice] { Work(nice); }).detach();
 }
 
@@ -30,7 +32,7 @@ void Pool::Work(int nice) {
     }
     work();
     work = nullptr;
-    if (after_each_ != nullptr) after_each_();
+    RefreshPool();
   }
 }
 

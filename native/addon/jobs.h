@@ -22,13 +22,12 @@ namespace gannet::addon {
 
 class Pool {
  public:
-  // nice: how much less than the others its threads are scheduled, 0 to 19. after_each: called on the thread behind each closure.
-  Pool(uint32_t threads, int nice, void (*after_each)() = nullptr);
+  // nice: how much less than the others its threads are scheduled, 0 to 19.
+  Pool(uint32_t threads, int nice);
   void Run(std::function<void()> work);
 
  private:
   void Work(int nice);
-  void (*const after_each_)();
   std::mutex mutex_;  // guards queue_
   std::condition_variable ready_;
   std::deque<std::function<void()>> queue_;

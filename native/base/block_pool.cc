@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/memory.h"
+
 // A sanitizer would not see a block that is used after it was freed.
 #if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #include <malloc.h>
@@ -138,7 +140,7 @@ void RefreshPool() {
   if (now < due) return;
   due = now + Clock::duration(kPause).count();
   FreeKept();
-  if (Clock::rep seen = trim_due; now >= seen && trim_due.compare_exchange_strong(seen, due)) malloc_trim(0);
+  if (Clock::rep seen = trim_due; now >= seen && trim_due.compare_exchange_strong(seen, due)) ReturnFreeMemory();
 }
 
 #else

@@ -21,10 +21,7 @@ class Chunks {
 
  public:
   Chunks() = default;
-  Chunks(Chunks&& other) noexcept
-      : chunks_(std::move(other.chunks_)), next_(std::exchange(other.next_, nullptr)), end_(std::exchange(other.end_, nullptr)),
-        size_(std::exchange(other.size_, 0)), memory_bytes_(std::exchange(other.memory_bytes_, 0)) {}
-  Chunks& operator=(Chunks&&) = delete;
+  Chunks(const Chunks&) = delete;
 
   size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }

@@ -72,11 +72,11 @@ class Worker {
   static void Run(Work& work) {
     Status status;
     try {
-      Worker(work).RunAll();
-      return;
+      status = Worker(work).RunAll();
     } catch (const std::exception& error) {
       status = Status::Internal(error.what());
     }
+    if (status.ok()) return;
     const std::lock_guard lock(work.mutex);
     if (work.status.ok()) work.status = std::move(status);
     work.stopped = true;
@@ -87,14 +87,14 @@ class Worker {
       : work_(work), extractor_(*work.fields, work.traits, *work.analyzer), codec_(work.dictionary),
         old_codec_(work.before->dictionary) {}
 
-  void RunAll() {
-    Status status = RunClaims();
-    if (status.ok() && !work_.stopped) status = FinishSegment();
+  Status RunAll() {
+    GANNET_RETURN_IF_ERROR(RunClaims());
+    if (work_.stopped) return Status::Ok();
+    GANNET_RETURN_IF_ERROR(FinishSegment());
     const std::lock_guard lock(work_.mutex);
-    if (!status.ok() && work_.status.ok()) work_.status = status;
-    if (!status.ok()) work_.stopped = true;
     work_.written.insert(work_.written.end(), written_.begin(), written_.end());
     for (const auto& [field, count] : distribution_) work_.distribution[field] += count;
+    return Status::Ok();
   }
 
   // Empty: nothing is left.

@@ -61,16 +61,17 @@ struct StreamField {
   uint32_t word_count;
 };
 
-// For each document of the stream begin(docid, field_count), then sink(field) for each of its fields.
+// For each document of the stream begin(docid), then sink(place, field) for each of its fields. place: of the document.
 template <typename Begin, typename Field>
 void ForEachStreamDocument(const Chunks<uint32_t>& stream, Begin&& begin, Field&& sink) {
+  uint32_t place = 0;
   for (size_t i = 0; i < stream.chunk_count(); ++i) {
     const std::span<const uint32_t> chunk = stream.chunk(i);
     const uint32_t* at = chunk.data();
     const uint32_t* const end = at + chunk.size();
-    while (at < end) {
+    for (; at < end; ++place) {
       const uint32_t docid = *at++, fields = *at++;
-      begin(docid, fields);
+      begin(docid);
       for (uint32_t n = 0; n < fields; ++n) {
         StreamField field;
         field.field = static_cast<FieldId>(*at++);
@@ -80,7 +81,7 @@ void ForEachStreamDocument(const Chunks<uint32_t>& stream, Begin&& begin, Field&
         at += size_t{field.break_count} * 2;
         field.words = at;
         at += field.word_count;
-        sink(field);
+        sink(place, field);
       }
     }
   }
@@ -186,15 +187,12 @@ uint64_t SegmentBuilder::memory_bytes() const {
 
 template <typename Packed>
 std::vector<Ordinal> SegmentBuilder::WritePostings(const std::vector<Ordinal>& ordinal_of,
-                                                   const std::vector<uint32_t>& by_ordinal) {
+                                                   const std::vector<uint32_t>& by_ordinal,
+                                                   const std::vector<FieldId>& fields) {
   const uint32_t words = words_.size();
   const std::span<const uint32_t> docids = rows_.docids();
-  std::vector<FieldId> fields;
   std::vector<Packed> place_of(has_field_.size());  // by field: in fields
-  for (size_t field = 0; field < has_field_.size(); ++field) {
-    place_of[field] = static_cast<Packed>(fields.size());
-    if (has_field_[field]) fields.push_back(static_cast<FieldId>(field));
-  }
+  for (size_t i = 0; i < fields.size(); ++i) place_of[fields[i]] = static_cast<Packed>(i);
   const uint32_t field_bits = FieldBits(fields.size());
   const Packed field_mask = (Packed{1} << field_bits) - 1;
   // A word counts once per document and field: it is remembered where it was last seen.
@@ -202,10 +200,9 @@ std::vector<Ordinal> SegmentBuilder::WritePostings(const std::vector<Ordinal>& o
   std::vector<uint32_t> counts(words);
   const auto for_each_posting = [&](auto&& sink) {
     std::fill(last.begin(), last.end(), ~Packed{0});
-    Packed document = ~Packed{0};
     ForEachStreamDocument(
-        stream_, [&](uint32_t, uint32_t) { ++document; },
-        [&](const StreamField& field) {
+        stream_, [](uint32_t) {},
+        [&](Packed document, const StreamField& field) {
           const Packed place = document << field_bits | place_of[field.field];
           for (uint32_t i = 0; i < field.word_count; ++i) {
             const uint32_t term = field.words[i];
@@ -218,10 +215,9 @@ std::vector<Ordinal> SegmentBuilder::WritePostings(const std::vector<Ordinal>& o
   for_each_posting([&](uint32_t term, Packed) { ++counts[term]; });
   // The words at the first positions of fields.
   const auto for_each_head = [&](auto&& sink) {
-    Packed document = ~Packed{0};
     ForEachStreamDocument(
-        stream_, [&](uint32_t, uint32_t) { ++document; },
-        [&](const StreamField& field) {
+        stream_, [](uint32_t) {},
+        [&](Packed document, const StreamField& field) {
           uint32_t position = 0, next_break = 0;
           for (uint32_t i = 0; i < field.word_count; ++i, ++position) {
             if (next_break < field.break_count && field.breaks[next_break * 2] == i) {
@@ -311,12 +307,12 @@ Status SegmentBuilder::WriteForward(const std::vector<Ordinal>& ordinal_of, std:
   bool open = false;
   ForEachStreamDocument(
       stream_,
-      [&](uint32_t docid, uint32_t) {
+      [&](uint32_t docid) {
         if (open) writer.EndDocument();
         open = true;
         writer.BeginDocument(docid);
       },
-      [&](const StreamField& field) {
+      [&](uint32_t, const StreamField& field) {
         positions.clear();
         ordinals.clear();
         uint32_t position = 0, next_break = 0;
@@ -350,10 +346,13 @@ Status SegmentBuilder::Finish() {
     terms.Add(words_.word(by_ordinal[ordinal]));
   }
   file_->AddSection(kTerms, terms.Finish());
-  const auto fields = static_cast<size_t>(std::count(has_field_.begin(), has_field_.end(), true));
-  const uint32_t bits = static_cast<uint32_t>(std::bit_width(document_count_)) + std::max(FieldBits(fields), kHeadBits);
-  std::vector<Ordinal> frequent =
-      bits <= 32 ? WritePostings<uint32_t>(ordinal_of, by_ordinal) : WritePostings<uint64_t>(ordinal_of, by_ordinal);
+  std::vector<FieldId> fields;
+  for (size_t field = 0; field < has_field_.size(); ++field) {
+    if (has_field_[field]) fields.push_back(static_cast<FieldId>(field));
+  }
+  const uint32_t bits = static_cast<uint32_t>(std::bit_width(document_count_)) + std::max(FieldBits(fields.size()), kHeadBits);
+  std::vector<Ordinal> frequent = bits <= 32 ? WritePostings<uint32_t>(ordinal_of, by_ordinal, fields)
+                                             : WritePostings<uint64_t>(ordinal_of, by_ordinal, fields);
   GANNET_RETURN_IF_ERROR(WriteForward(ordinal_of, std::move(frequent)));
   return file_->Finish();
 }

@@ -66,10 +66,11 @@ class SegmentBuilder {
 
  private:
   SegmentBuilder(std::unique_ptr<SegmentFileWriter> file);
-  // Packed: an unsigned number with room for the place of a document and, behind it, the place of a field in fields_ or an
-  // early position. Returns the frequent words.
+  // Packed: an unsigned number with room for the place of a document and, behind it, the place of a field in `fields` or an
+  // early position. fields: all that have words, ascending. Returns the frequent words.
   template <typename Packed>
-  std::vector<Ordinal> WritePostings(const std::vector<Ordinal>& ordinal_of, const std::vector<uint32_t>& by_ordinal);
+  std::vector<Ordinal> WritePostings(const std::vector<Ordinal>& ordinal_of, const std::vector<uint32_t>& by_ordinal,
+                                     const std::vector<FieldId>& fields);
   Status WriteForward(const std::vector<Ordinal>& ordinal_of, std::vector<Ordinal> frequent);
 
   std::unique_ptr<SegmentFileWriter> file_;

@@ -342,18 +342,13 @@ void FieldColumnBuilder::OrderEntries(size_t number_entries, std::vector<Entry>&
   if (number_entries > 0 && number_entries < entries.size()) {
     std::inplace_merge(entries.begin(), entries.begin() + static_cast<ptrdiff_t>(number_entries), entries.end(), by_place);
   }
-  size_t kept = 0;
-  for (size_t from = 0; from < entries.size();) {
-    size_t until = from + 1;
-    while (until < entries.size() && entries[until].place == entries[from].place) ++until;
-    const auto begin = entries.begin() + static_cast<ptrdiff_t>(from), end = entries.begin() + static_cast<ptrdiff_t>(until);
-    if (until - from > 1) std::sort(begin, end, [](const Entry& a, const Entry& b) { return a.value < b.value; });
-    for (size_t i = from; i < until; ++i) {
-      if (i == from || entries[i].value != entries[i - 1].value) entries[kept++] = entries[i];
-    }
+  for (auto from = entries.begin(); from != entries.end();) {
+    auto until = from + 1;
+    while (until != entries.end() && until->place == from->place) ++until;
+    if (until - from > 1) std::sort(from, until, [](const Entry& a, const Entry& b) { return a.value < b.value; });
     from = until;
   }
-  entries.resize(kept);
+  entries.erase(std::unique(entries.begin(), entries.end()), entries.end());
 }
 
 FieldColumnBuilder::Postings FieldColumnBuilder::PostingsOf(std::span<const Entry> entries, std::span<const uint32_t> docids,

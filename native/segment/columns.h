@@ -286,6 +286,7 @@ class FieldColumnBuilder {
   struct Entry {
     uint32_t place;
     ValueOrdinal value;
+    bool operator==(const Entry&) const = default;
   };
   // Lists of docids, one behind the other.
   struct Postings {
