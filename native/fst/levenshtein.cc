@@ -26,10 +26,14 @@ uint8_t Utf8Lead(char32_t c) {
 }  // namespace
 
 FuzzyQuery::FuzzyQuery(std::string_view query, int distance_max, bool prefix, FirstChar first)
-    : distance_max_(static_cast<uint8_t>(distance_max)), prefix_(prefix), first_(first) {
+    : bytes_(query), distance_max_(static_cast<uint8_t>(distance_max)), prefix_(prefix), first_(first) {
   assert(distance_max >= 0 && distance_max <= kDistanceMax);
   padded_.assign(distance_max_, kFiller);
-  for (size_t at = 0; at < query.size(); ++length_) padded_.push_back(DecodeUtf8(query, at));
+  for (size_t at = 0; at < query.size(); ++length_) {
+    begins_.push_back(static_cast<uint32_t>(at));
+    padded_.push_back(DecodeUtf8(query, at));
+  }
+  begins_.push_back(static_cast<uint32_t>(query.size()));
   if (length_ == 0) first_ = FirstChar::kAny;
   padded_.resize(padded_.size() + 2 * distance_max_ + 1, kFiller);
   use_ascii_ = padded_.size() <= 64;
@@ -165,6 +169,32 @@ bool FuzzyStream::CanLeadOn(const Frame& frame, uint8_t lead) const {
   return false;
 }
 
+// Of a frame without an error left: whether what must follow is there, from one of its positions on. Most such frames end here,
+// before anything is done for what is below.
+bool FuzzyStream::RestIsBelow(const Frame& frame) const {
+  const auto below = [&](std::string_view first, std::string_view then) {
+    Node node = frame.node;
+    for (const std::string_view part : {first, then}) {
+      for (const char label : part) {
+        const uint32_t arc = node.FindArc(static_cast<uint8_t>(label));
+        if (arc == node.arc_count || !fst_.Child(node, arc, node)) return false;
+      }
+    }
+    return query_->prefix_ || node.final;
+  };
+  uint32_t swaps = 0;
+  for (uint8_t errors = 0; errors < frame.cap; ++errors) swaps |= frame.state.swap[errors];
+  for (uint32_t i = 0; frame.exact >> i != 0; ++i) {
+    const uint32_t position = frame.chars + i - query_->distance_max_;
+    if ((frame.state.at[frame.cap] >> i & 1) != 0 && below(query_->From(position), {})) return true;
+    if ((swaps >> i & 1) == 0) continue;
+    // The other half of a pair: the character behind it was read already.
+    const std::string_view half = query_->From(position);
+    if (below(half.substr(0, half.size() - query_->From(position + 1).size()), query_->From(position + 2))) return true;
+  }
+  return false;
+}
+
 // Follows one character. False: no word below can match.
 bool FuzzyStream::FollowChar(Frame& child, char32_t c, bool first) const {
   const FuzzyQuery& query = *query_;
@@ -251,6 +281,7 @@ void FuzzyStream::Advance() {
       path_.clear();  // damaged bytes
       return;
     }
+    if (child.exact != 0 && !RestIsBelow(child)) continue;
     child.arc = 0;
     child.words_before = frame.words_before + frame.node.WordsBefore(arc);
     word_.push_back(static_cast<char>(frame.node.labels[arc]));

@@ -48,9 +48,14 @@ class FuzzyQuery {
  private:
   friend class FuzzyStream;
 
+  // The query from the character at `position` on. REQUIRES: position <= length_
+  std::string_view From(uint32_t position) const { return std::string_view(bytes_).substr(begins_[position]); }
+
   // Bit i: the query has `c` at position at - distance_max + i, for i of 0..2 * distance_max.
   uint32_t Matches(char32_t c, uint32_t at) const;
 
+  std::string bytes_;
+  std::vector<uint32_t> begins_;  // of each character, in bytes_; then its size
   std::vector<char32_t> padded_;  // query with distance_max fillers before and 2 of them + 1 behind
   std::array<uint64_t, 128> ascii_{};  // by character: bit i set when padded_[i] is it
   uint32_t length_ = 0;                // of the query, code points
@@ -105,6 +110,7 @@ class FuzzyStream {
   static uint8_t ErrorsAtLeast(const State& state);
   uint8_t ExactPositions(const Frame& frame) const;
   bool CanLeadOn(const Frame& frame, uint8_t lead) const;
+  bool RestIsBelow(const Frame& frame) const;
   bool FollowChar(Frame& child, char32_t c, bool first) const;
   bool FollowByte(const Frame& parent, uint8_t label, Frame& child) const;
   bool Accept(const Frame& frame);
