@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/utf8.h"
+#include "search/places.h"
 #include "search/synonyms.h"
 
 namespace gannet::search {
@@ -93,6 +94,34 @@ DocSet Graph::WordDocuments(const IndexWord& word, const segment::FieldSet* fiel
   });
 }
 
+void Graph::UnionLists(size_t segment, const segment::WordLists& lists, const DocSet* within, DocSetUnion& out) const {
+  const index::SegmentView& view = *snapshot_.segments[segment];
+  // For few documents the lists of many words are not joined.
+  const bool read = within != nullptr && view.text->Keeps(lists) && view.text->PaysToRead(lists, within->IntersectionSize(view.live));
+  if (!read) return view.text->UnionLists(lists, out);
+  out.Add(ReadLists(segment, lists, *within & view.live));
+}
+
+std::vector<DocId> Graph::ReadLists(size_t segment, const segment::WordLists& lists, const DocSet& documents) const {
+  const segment::TextReader& text = *snapshot_.segments[segment]->text;
+  RoleMap words(text);
+  for (const auto& [begin, end] : lists.words) words.AddRange(begin, end, 0);
+  words.Seal();
+  std::vector<DocId> found;
+  text.ForEachRecord(documents, [&](DocId docid, std::string_view record) {
+    bool listed = false;
+    words.Scan(record, [&](Role, Place place) {
+      if (lists.heads != 0) {
+        listed = listed || (PositionOf(place) < segment::kHeadPositions && (lists.heads >> PositionOf(place) & 1) != 0);
+      } else {
+        listed = listed || lists.fields == nullptr || lists.fields->Has(FieldOf(place));
+      }
+    });
+    if (listed) found.push_back(docid);
+  });
+  return found;
+}
+
 const DocSet& Graph::Documents(Node& node, int typo_class) {
   Derivations& derivations = node.classes[typo_class];
   if (!derivations.documents) derivations.documents = FindDocuments(node, typo_class, nullptr);
@@ -111,12 +140,20 @@ DocSet Graph::DocumentsWithin(Node& node, int typo_class, const DocSet& within) 
   if (known.empty()) return {};
   if (known.documents) return *known.documents & within;
   if (known.asked && within.IsSubsetOf(known.asked->within)) return known.asked->documents & within;
-  // The list of one word is cut down where it lies.
+  // The list of one word is cut down where it lies. Those of many more words than half as many documents need not be joined.
   const bool one_word = !known.has_range && known.phrases.empty() && known.words.size() == 1;
-  if (!few && !one_word) return Documents(node, typo_class) & within;
+  if (!few && !one_word && WordCount(known) / 2 < within.size()) return Documents(node, typo_class) & within;
   DocSet documents = FindDocuments(node, typo_class, &within);
-  if (few) node.classes[typo_class].asked = {within, documents};
+  if (few || !one_word) node.classes[typo_class].asked = {within, documents};
   return documents;
+}
+
+uint64_t Graph::WordCount(const Derivations& derivations) const {
+  uint64_t count = 0;
+  for (size_t s = 0; s < snapshot_.segments.size(); ++s) {
+    ForEachRange(derivations, s, [&](Ordinal begin, Ordinal end) { count += end - begin; });
+  }
+  return count;
 }
 
 uint64_t Graph::Frequency(Node& node, int typo_class) {
@@ -166,7 +203,7 @@ DocSet Graph::FindDocuments(Node& node, int typo_class, const DocSet* within) {
     std::vector<std::pair<Ordinal, Ordinal>> ranges;
     ForEachRange(derivations, s, [&](Ordinal begin, Ordinal end) { ranges.emplace_back(begin, end); });
     for (const auto& [begin, end] : ranges) text.ExpectPostings(begin, end);
-    text.UnionRanges(ranges, fields, out);
+    UnionLists(s, {ranges, fields}, within, out);
   });
   for (const Phrase& phrase : derivations.phrases) {
     documents |= PhraseDocuments(phrase, scope_.fields(), within);
@@ -177,7 +214,8 @@ DocSet Graph::FindDocuments(Node& node, int typo_class, const DocSet* within) {
 DocSet Graph::WordHeads(const IndexWord& word, uint32_t mask, const DocSet* within) const {
   return LiveUnion(within, [&](size_t s, const segment::TextReader& text, DocSetUnion& out) {
     const Ordinal ordinal = word.ordinals[s];
-    if (ordinal != kNoOrdinal) text.UnionHeads(ordinal, ordinal + 1, mask, out);
+    const std::pair<Ordinal, Ordinal> range(ordinal, ordinal + 1);
+    if (ordinal != kNoOrdinal) text.UnionLists({.words = {&range, 1}, .heads = mask}, out);
   });
 }
 

@@ -106,6 +106,8 @@ class Graph {
   // DocSetUnion& out) adds those of one segment.
   template <typename AddSegment>
   DocSet LiveUnion(const DocSet* within, AddSegment&& add) const;
+  // Adds documents of all the lists of one segment. What is not in `within` need not be added (null: all is).
+  void UnionLists(size_t segment, const segment::WordLists& lists, const DocSet* within, DocSetUnion& out) const;
   // Calls sink(Ordinal begin, Ordinal end) for the words of one class in one segment.
   template <typename Sink>
   void ForEachRange(const Derivations& derivations, size_t segment, Sink&& sink) const;
@@ -114,6 +116,8 @@ class Graph {
   const DocSet& Documents(Node& node);
   // Those of `within`, which may be known without looking for all. typo_class -1: any.
   DocSet DocumentsWithin(Node& node, int typo_class, const DocSet& within);
+  // Words of a class, each counted once per segment.
+  uint64_t WordCount(const Derivations& derivations) const;
   // Grows with the number of documents that match the node by derivations of this class, -1: of any.
   uint64_t Frequency(Node& node, int typo_class);
   // No more than the documents that match the node without a typo.
@@ -138,6 +142,8 @@ class Graph {
 
  private:
   struct PhraseWords;
+  // Those of `documents`, which the segment has, that are in one of the lists: told from their records.
+  std::vector<DocId> ReadLists(size_t segment, const segment::WordLists& lists, const DocSet& documents) const;
   // Those of `among`, documents of the segment that hold all words of the phrase, in which they stand as they must.
   DocSet ReadPhrase(size_t segment, const PhraseWords& words, const DocSet& among, uint64_t enough);
   // The same of two words. among: all live documents that hold them in `fields`.

@@ -40,14 +40,20 @@ DocSet PathLists::InBestFields(const Step& step, const DocSet* within, uint32_t 
 }
 
 DocSet PathLists::StepDocuments(const Step& step, const segment::FieldSet& fields, const DocSet* within) {
-  return graph_.LiveUnion(within, [&](size_t s, const segment::TextReader& text, DocSetUnion& out) {
-    ForEachRange(step, End::kFirstReal, s, [&](Ordinal begin, Ordinal end) { text.UnionRange(begin, end, &fields, out); });
-  });
+  return InLists(step, {.fields = &fields}, within);
 }
 
 DocSet PathLists::StepHeads(const Step& step, uint32_t mask, const DocSet* within) {
-  return graph_.LiveUnion(within, [&](size_t s, const segment::TextReader& text, DocSetUnion& out) {
-    ForEachRange(step, End::kFirstReal, s, [&](Ordinal begin, Ordinal end) { text.UnionHeads(begin, end, mask, out); });
+  return mask == 0 ? DocSet() : InLists(step, {.heads = mask}, within);
+}
+
+DocSet PathLists::InLists(const Step& step, segment::WordLists lists, const DocSet* within) {
+  return graph_.LiveUnion(within, [&](size_t s, const segment::TextReader&, DocSetUnion& out) {
+    ForEachRange(step, End::kFirstReal, s, [&](Ordinal begin, Ordinal end) {
+      const std::pair<Ordinal, Ordinal> range(begin, end);
+      lists.words = {&range, 1};
+      graph_.UnionLists(s, lists, within, out);
+    });
   });
 }
 
@@ -115,7 +121,7 @@ DocSet PathLists::Unlisted(const std::vector<PairWords>& words, const DocSet& wi
   // Joining all that they stand in, to be kept, pays only where it is cut down to many.
   const bool few = within.size() <= DocSetUnion::kAskedMax;
   return graph_.LiveUnion(&within, [&](size_t s, const segment::TextReader& text, DocSetUnion& out) {
-    if (!few) return text.UnionRanges(words[s].rare, nullptr, out);
+    if (!few) return graph_.UnionLists(s, {words[s].rare}, &within, out);
     for (const auto& [begin, end] : words[s].rare) {
       for (Ordinal word = begin; word < end; ++word) text.UnionPostings(word, nullptr, out);
     }

@@ -1,5 +1,7 @@
 #include "segment/found_sets.h"
 
+#include <algorithm>
+#include <functional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -57,6 +59,14 @@ std::shared_ptr<const DocSet> FoundSets::Find(const std::string& key) const {
   node.key() = budget_.RankOf(entry);
   entry.place = budget_.order_.insert(std::move(node)).position;
   return entry.set;
+}
+
+bool FoundSets::PaysToRead(const std::string& key, uint64_t documents, uint64_t cost) const {
+  std::atomic<uint32_t>& sum = read_[std::hash<std::string>()(key) % kReadSums];
+  const uint64_t read = sum.load(std::memory_order_relaxed) + documents * kReadCost;
+  if (read > cost) return false;
+  sum.store(static_cast<uint32_t>(std::min<uint64_t>(read, UINT32_MAX)), std::memory_order_relaxed);
+  return true;
 }
 
 size_t FoundSets::BytesOf(const std::string& key, const DocSet& documents) {

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -78,17 +79,24 @@ class FoundSets {
   std::shared_ptr<const DocSet> Find(Kind kind, Ordinal a, Ordinal b) const { return Find(KeyOf(kind, std::array{a, b})); }
   // cost: what making them took, in bytes of postings or as much time.
   void Store(const std::string& key, const DocSet& documents, uint64_t cost) const;
+  // Whether to read so many documents instead of making a set that is not kept, at this cost, for them alone. What is read is
+  // added up by key: once it has cost as much as making the set would, the answer is no. So reading and making cost at most
+  // twice as much as the cheaper of them, however often it is asked (Karlin et al., Competitive Snoopy Caching, 1988).
+  bool PaysToRead(const std::string& key, uint64_t documents, uint64_t cost) const;
   // Those that were found by reading documents.
   void Store(Kind kind, Ordinal a, Ordinal b, const DocSet& documents) const {
     Store(KeyOf(kind, std::array{a, b}), documents, documents.size() * kReadCost);
   }
+  static constexpr uint64_t kReadCost = 128;  // of a document
   // What a set counts for.
   static size_t BytesOf(const std::string& key, const DocSet& documents);
 
  private:
-  static constexpr uint64_t kReadCost = 128;  // of a document
+  static constexpr size_t kReadSums = 256;
 
   FoundBudget& budget_;
+  // What was read instead of making a set, by hash of its key. Sets that share a sum are made a little earlier.
+  mutable std::array<std::atomic<uint32_t>, kReadSums> read_{};
   mutable std::unordered_map<std::string, FoundBudget::Entry> sets_;  // guarded by the mutex of the budget
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
 #include <cstring>
 
 #include "segment/layout.h"
@@ -13,9 +14,22 @@ namespace {
 // many fields at query time then costs more than the bytes.
 constexpr uint64_t kStoredUnionMin = 1024;
 
-// Unions of fewer words are not kept: making them takes little longer than copying them.
-constexpr size_t kKeptWordsMin = 200, kKeptHeadWordsMin = 64;
+// Unions of fewer words are not kept: making them takes little longer than copying them. GANNET_KEPT_WORDS: another number for
+// all of them, so that tests have such unions of few words.
+uint64_t KeptWordsMin(bool heads) {
+  static const uint64_t named = [] {
+    const char* number = std::getenv("GANNET_KEPT_WORDS");
+    return number == nullptr ? uint64_t{0} : std::strtoull(number, nullptr, 10);
+  }();
+  return named > 0 ? named : heads ? 64 : 200;
+}
 constexpr uint64_t kListCost = 64;  // opening a list takes as long as reading so many bytes of it
+
+uint64_t WordCount(const WordLists& lists) {
+  uint64_t count = 0;
+  for (const auto& [begin, end] : lists.words) count += end - begin;
+  return count;
+}
 
 template <typename T>
 std::span<const T> AsSpan(std::string_view bytes) {
@@ -137,46 +151,46 @@ uint64_t TextReader::CommonDocuments(Ordinal a, Ordinal b) const {
   return documents(a).IntersectionSize(documents(b));
 }
 
-template <typename AddTo>
-void TextReader::UnionFound(FoundSets::Kind kind, std::span<const std::pair<Ordinal, Ordinal>> ranges, DocSetUnion& out,
-                            AddTo&& add_to) const {
-  const std::string key = FoundSets::KeyOf(kind, {&ranges[0].first, 2 * ranges.size()});
-  if (auto known = found_.Find(key)) return out.Add(std::move(known));
-  uint64_t cost = 0;
-  for (const auto& [begin, end] : ranges) {
-    if (begin < end && end < posting_offsets_.size()) cost += posting_offsets_[end] - posting_offsets_[begin] + (end - begin) * kListCost;
+std::optional<FoundSets::Kind> TextReader::FoundKind(const WordLists& lists) {
+  const uint64_t words = WordCount(lists);
+  if (words < KeptWordsMin(lists.heads != 0)) return std::nullopt;
+  if (lists.heads != 0) return FoundSets::KindOfHeads(lists.heads);
+  if (lists.fields == nullptr) return FoundSets::Kind::kRange;
+  const auto field = lists.fields->only();
+  return field ? std::optional(FoundSets::KindOfField(*field)) : std::nullopt;
+}
+
+bool TextReader::PaysToRead(const WordLists& lists, uint64_t documents) const {
+  const std::string key = FoundKey(*FoundKind(lists), lists);
+  return found_.Find(key) == nullptr && found_.PaysToRead(key, documents, WordCount(lists) * kListCost);
+}
+
+void TextReader::JoinLists(const WordLists& lists, DocSetUnion& out) const {
+  for (const auto& [begin, end] : lists.words) {
+    for (Ordinal ordinal = begin; ordinal < end; ++ordinal) {
+      if (lists.heads == 0) {
+        UnionPostings(ordinal, lists.fields, out);
+        continue;
+      }
+      ForEachList(PostingBlob(ordinal), [&](uint32_t id, std::string_view postings) {
+        if (id >= kHeadLists && (lists.heads >> (id - kHeadLists) & 1) != 0) out.AddPostings(postings);
+      });
+    }
   }
+}
+
+void TextReader::UnionLists(const WordLists& lists, DocSetUnion& out) const {
+  const auto kind = FoundKind(lists);
+  if (!kind) return JoinLists(lists, out);
+  const std::string key = FoundKey(*kind, lists);
+  if (auto known = found_.Find(key)) return out.Add(std::move(known));
+  uint64_t cost = WordCount(lists) * kListCost;
+  for (const auto& [begin, end] : lists.words) cost += PostingBytes(begin, end);
   DocSetUnion join;
-  add_to(join);
+  JoinLists(lists, join);
   DocSet documents = join.Finish();
   found_.Store(key, documents, cost);
   out.Add(std::move(documents));
-}
-
-void TextReader::UnionRanges(std::span<const std::pair<Ordinal, Ordinal>> ranges, const FieldSet* fields, DocSetUnion& out) const {
-  const auto join = [&](DocSetUnion& to) {
-    for (const auto& [begin, end] : ranges) {
-      for (Ordinal ordinal = begin; ordinal < end; ++ordinal) UnionPostings(ordinal, fields, to);
-    }
-  };
-  size_t words = 0;
-  for (const auto& [begin, end] : ranges) words += end - begin;
-  const auto field = fields != nullptr ? fields->only() : std::nullopt;
-  if (words < kKeptWordsMin || (fields != nullptr && !field)) return join(out);
-  UnionFound(field ? FoundSets::KindOfField(*field) : FoundSets::Kind::kRange, ranges, out, join);
-}
-
-void TextReader::UnionHeads(Ordinal begin, Ordinal end, uint32_t mask, DocSetUnion& out) const {
-  const auto join = [&](DocSetUnion& to) {
-    for (Ordinal ordinal = begin; ordinal < end; ++ordinal) {
-      ForEachList(PostingBlob(ordinal), [&](uint32_t id, std::string_view postings) {
-        if (id >= kHeadLists && (mask >> (id - kHeadLists) & 1) != 0) to.AddPostings(postings);
-      });
-    }
-  };
-  if (end - begin < kKeptHeadWordsMin) return join(out);
-  const std::pair<Ordinal, Ordinal> range(begin, end);
-  UnionFound(FoundSets::KindOfHeads(mask), {&range, 1}, out, join);
 }
 
 bool TextReader::HasLive(Ordinal ordinal, const FieldSet* fields, const DocSet* live) const {

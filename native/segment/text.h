@@ -138,6 +138,13 @@ class PlaceCursor {
   uint32_t gap_ = 0;       // positions left out behind the run
 };
 
+// Which lists of which words are joined.
+struct WordLists {
+  std::span<const std::pair<Ordinal, Ordinal>> words;  // ranges [begin, end)
+  const FieldSet* fields = nullptr;                    // of these fields; null: of any
+  uint32_t heads = 0;  // not 0: instead of fields, of these early positions of any field (bit p: position p, below kHeadPositions)
+};
+
 class TextReader {
  public:
   const FoundSets& found() const { return found_; }
@@ -175,9 +182,6 @@ class TextReader {
   Count CountDocuments(Ordinal ordinal) const;
   // All postings of a word as they are stored; see PostingsWriter.
   std::string_view PostingBlob(Ordinal ordinal) const;
-  // Adds documents that hold a word of [begin, end) at one of the positions of `mask` (bit p: position p) of any field.
-  // Positions below kHeadPositions only.
-  void UnionHeads(Ordinal begin, Ordinal end, uint32_t mask, DocSetUnion& out) const;
   // Calls sink(uint32_t id, std::string_view postings) for each list of a word: fields, then early positions.
   template <typename Sink>
   static void ForEachList(std::string_view blob, Sink&& sink);
@@ -186,13 +190,13 @@ class TextReader {
   void ForEachField(Ordinal ordinal, Sink&& sink) const;
   // Adds documents that hold the word in a field of `fields` (null: any field).
   void UnionPostings(Ordinal ordinal, const FieldSet* fields, DocSetUnion& out) const;
-  // Adds the same for every word of [begin, end).
-  void UnionRange(Ordinal begin, Ordinal end, const FieldSet* fields, DocSetUnion& out) const {
-    const std::pair<Ordinal, Ordinal> range(begin, end);
-    UnionRanges({&range, 1}, fields, out);
-  }
-  // Adds the same for every word of the ranges [begin, end).
-  void UnionRanges(std::span<const std::pair<Ordinal, Ordinal>> ranges, const FieldSet* fields, DocSetUnion& out) const;
+  // Adds documents of all the lists.
+  void UnionLists(const WordLists& lists, DocSetUnion& out) const;
+  // Whether their union is costly enough to be kept once it was made.
+  bool Keeps(const WordLists& lists) const { return FoundKind(lists).has_value(); }
+  // Whether so many documents are rather read than looked for in it, because it is not there yet and nothing else needs it.
+  // REQUIRES: Keeps(lists)
+  bool PaysToRead(const WordLists& lists, uint64_t documents) const;
   // Number of documents that hold both words, in whatever fields.
   uint64_t CommonDocuments(Ordinal a, Ordinal b) const;
   // Whether a document of `live` holds the word in one of the fields. live null: all documents.
@@ -230,9 +234,12 @@ class TextReader {
   std::string_view ReadRange(const SegmentFile::Section* section, PackedOffsets::Range range) const {
     return range.end < range.begin ? std::string_view() : file_->Read(section, range.begin, range.end - range.begin);
   }
-  // Adds what add_to(DocSetUnion&) adds for all words of the ranges, found once and kept.
-  template <typename AddTo>
-  void UnionFound(FoundSets::Kind kind, std::span<const std::pair<Ordinal, Ordinal>> ranges, DocSetUnion& out, AddTo&& add_to) const;
+  // As what their union is kept; nullopt: it is not.
+  static std::optional<FoundSets::Kind> FoundKind(const WordLists& lists);
+  static std::string FoundKey(FoundSets::Kind kind, const WordLists& lists) {
+    return FoundSets::KeyOf(kind, {&lists.words[0].first, 2 * lists.words.size()});
+  }
+  void JoinLists(const WordLists& lists, DocSetUnion& out) const;
 
   std::shared_ptr<SegmentFile> file_;
   fst::Fst terms_;

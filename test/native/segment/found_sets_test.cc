@@ -100,6 +100,23 @@ TEST(FoundSets, KindsAndOwnersAreToldApart) {
   EXPECT_EQ(b.Find(Kind::kRange, 1, 2), nullptr);
 }
 
+TEST(FoundSets, DocumentsAreReadUntilThatHasCostAsMuchAsMakingTheSet) {
+  std::mt19937_64 random(TestSeed());
+  for (int round = 0; round < 100; ++round) {
+    FoundBudget budget(1 << 20);
+    const FoundSets sets(budget);
+    const std::string key = FoundSets::KeyOf(Kind::kRange, std::array{static_cast<Ordinal>(random()), static_cast<Ordinal>(random())});
+    const uint64_t cost = random() % 1'000'000;
+    uint64_t read = 0;
+    for (int step = 0; step < 50; ++step) {
+      const uint64_t documents = random() % 1000;
+      const bool pays = read + documents * FoundSets::kReadCost <= cost;
+      ASSERT_EQ(sets.PaysToRead(key, documents, cost), pays) << "read " << read << " of " << cost;
+      if (pays) read += documents * FoundSets::kReadCost;
+    }
+  }
+}
+
 TEST(FoundSets, ManyThreads) {
   FoundBudget budget(32 << 10);
   FoundSets sets(budget);
