@@ -46,6 +46,12 @@ struct Phrase {
   std::vector<WordNumber> words;  // kNoWord: a stop word, not checked
 };
 
+// Documents of a phrase.
+struct PhraseParts {
+  DocSet sure;    // these match
+  DocSet unsure;  // these perhaps: it has to be read; no others do
+};
+
 struct Derivations {
   bool ready = false;
   std::vector<WordNumber> words;
@@ -60,6 +66,14 @@ struct Derivations {
   std::optional<Asked> asked;
   std::optional<uint64_t> frequency;
   bool empty() const { return words.empty() && phrases.empty() && !has_range; }
+  // Takes the documents of `within` (null: all).
+  void Know(const DocSet* within, DocSet found) {
+    if (within == nullptr) {
+      documents = std::move(found);
+    } else {
+      asked = {*within, std::move(found)};
+    }
+  }
   // Whether there is no other than this word.
   bool IsOnly(WordNumber word) const { return words.size() == 1 && words[0] == word && phrases.empty() && !has_range; }
 };
@@ -134,6 +148,14 @@ class Graph {
   static constexpr uint64_t kAll = ~uint64_t{0};
   DocSet PhraseDocuments(const Phrase& phrase, const segment::FieldSet* fields, const DocSet* within = nullptr,
                          uint64_t enough = kAll);
+  // No fewer than these, whatever the fields.
+  uint64_t MostDocuments(const Phrase& phrase) const;
+  // The same documents, as far as lists tell.
+  PhraseParts PhraseByLists(const Phrase& phrase, const segment::FieldSet* fields, const DocSet* within) const;
+  // Whether to read some of the documents of a phrase that have to be read, instead of all of them once and for all.
+  bool PaysToReadSome(const Phrase& phrase, const DocSet& documents, uint64_t some) const;
+  // Those of `documents`, live ones that hold all words of the phrase, in which they stand as they must.
+  DocSet ReadPhrase(const Phrase& phrase, const DocSet& documents) const;
   // A word of the dictionary with live documents, or kNoWord.
   WordNumber FindWord(std::string_view text);
   DocSet WordDocuments(const IndexWord& word, const segment::FieldSet* fields, const DocSet* within = nullptr) const;
@@ -144,10 +166,15 @@ class Graph {
   struct PhraseWords;
   // Those of `documents`, which the segment has, that are in one of the lists: told from their records.
   std::vector<DocId> ReadLists(size_t segment, const segment::WordLists& lists, const DocSet& documents) const;
+  // Documents that hold all the words in `fields`: those of the result (null: all live ones) are no fewer than the ones that
+  // match the phrase. with_words: where they are put if they are found here.
+  const DocSet* PhraseAmong(const PhraseWords& words, const segment::FieldSet* fields, const DocSet* within, DocSet& with_words) const;
+  // Of one segment. among: see PhraseAmong.
+  PhraseParts PhraseByLists(size_t segment, const PhraseWords& words, const DocSet* among) const;
   // Those of `among`, documents of the segment that hold all words of the phrase, in which they stand as they must.
-  DocSet ReadPhrase(size_t segment, const PhraseWords& words, const DocSet& among, uint64_t enough);
+  DocSet ReadPhrase(size_t segment, const PhraseWords& words, const DocSet& among, uint64_t enough) const;
   // The same of two words. among: all live documents that hold them in `fields`.
-  DocSet ReadPair(size_t segment, const PhraseWords& words, const segment::FieldSet* fields, const DocSet& among, uint64_t enough);
+  DocSet ReadPair(size_t segment, const PhraseWords& words, const segment::FieldSet* fields, const DocSet& among, uint64_t enough) const;
   DocSet FindDocuments(Node& node, int typo_class, const DocSet* within);
   void AddNode(Node node);
   void DeriveZero(Node& node);

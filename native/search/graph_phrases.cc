@@ -5,9 +5,11 @@
 #include "search/graph.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "base/utf8.h"
+#include "search/large_bucket.h"
 #include "search/word_masks.h"
 
 namespace gannet::search {
@@ -44,6 +46,14 @@ uint64_t Graph::MostDocuments(WordNumber word) const {
   return sum;
 }
 
+uint64_t Graph::MostDocuments(const Phrase& phrase) const {
+  uint64_t most = ~uint64_t{0};
+  for (const WordNumber word : phrase.words) {
+    if (word != kNoWord) most = std::min(most, MostDocuments(word));
+  }
+  return most;
+}
+
 bool Graph::ListsNeighbours(WordNumber left, WordNumber right) const {
   for (size_t s = 0; s < snapshot_.segments.size(); ++s) {
     const Ordinal a = words_[left].ordinals[s], b = words_[right].ordinals[s];
@@ -72,6 +82,7 @@ struct Graph::PhraseWords {
   std::vector<WordNumber> distinct;
   std::vector<Behind> checks;
   bool gaps = false;  // a stop word is left out
+  bool pair = false;  // two different words
 };
 
 Graph::PhraseWords::PhraseWords(const Phrase& phrase) {
@@ -92,76 +103,137 @@ Graph::PhraseWords::PhraseWords(const Phrase& phrase) {
       if (words[j] != kNoWord) checks.push_back({left, role_of(words[j]), static_cast<uint32_t>(j - i)});
     }
   }
+  pair = words.size() == 2 && distinct.size() == 2;
 }
 
 DocSet Graph::PhraseDocuments(const Phrase& phrase, const segment::FieldSet* fields, const DocSet* within, uint64_t enough) {
   const PhraseWords words(phrase);
   if (words.distinct.empty()) return {};
   if (phrase.words.size() == 1) return WordDocuments(words_[words.distinct[0]], fields, within);
-  const bool by_attribute = snapshot_.settings->proximity_by_attribute;
+  DocSet with_words;
+  const DocSet* const among = PhraseAmong(words, fields, within, with_words);
+  const bool whole_pair = words.pair && within == nullptr && !snapshot_.settings->proximity_by_attribute;
+  DocSet documents;
+  for (size_t s = 0; s < snapshot_.segments.size() && documents.size() < enough; ++s) {
+    PhraseParts here = PhraseByLists(s, words, among);
+    documents |= here.sure;
+    if (here.unsure.empty() || documents.size() >= enough) continue;
+    const uint64_t wanted = enough - documents.size();
+    documents |= whole_pair ? ReadPair(s, words, fields, here.unsure, wanted) : ReadPhrase(s, words, here.unsure, wanted);
+  }
+  return documents;
+}
+
+PhraseParts Graph::PhraseByLists(const Phrase& phrase, const segment::FieldSet* fields, const DocSet* within) const {
+  const PhraseWords words(phrase);
+  PhraseParts parts;
+  if (words.distinct.empty()) return parts;
+  if (phrase.words.size() == 1) {
+    parts.sure = WordDocuments(words_[words.distinct[0]], fields, within);
+    return parts;
+  }
+  DocSet with_words;
+  const DocSet* const among = PhraseAmong(words, fields, within, with_words);
+  for (size_t s = 0; s < snapshot_.segments.size(); ++s) {
+    const PhraseParts here = PhraseByLists(s, words, among);
+    parts.sure |= here.sure;
+    parts.unsure |= here.unsure;
+  }
+  return parts;
+}
+
+bool Graph::PaysToReadSome(const Phrase& phrase, const DocSet& documents, uint64_t some) const {
+  using segment::FoundSets;
+  const PhraseWords words(phrase);
+  if (!words.pair) return true;  // never kept
+  const auto& segments = snapshot_.segments;
+  bool pays = true;
+  for (size_t s = 0; s < segments.size() && pays; ++s) {
+    const uint64_t size = documents.IntersectionSize(segments[s]->live);
+    if (size == 0) continue;
+    const std::array key{words_[words.distinct[0]].ordinals[s], words_[words.distinct[1]].ordinals[s]};
+    pays = segments[s]->text->found().PaysToRead(FoundSets::KeyOf(FoundSets::Kind::kNeighbours, key), some / segments.size(), size * FoundSets::kReadCost);
+  }
+  return pays;
+}
+
+DocSet Graph::ReadPhrase(const Phrase& phrase, const DocSet& documents) const {
+  const PhraseWords words(phrase);
+  DocSet found;
+  for (size_t s = 0; s < snapshot_.segments.size(); ++s) {
+    if (const DocSet here = documents & snapshot_.segments[s]->live; !here.empty()) found |= ReadPhrase(s, words, here, kAll);
+  }
+  return found;
+}
+
+const DocSet* Graph::PhraseAmong(const PhraseWords& words, const segment::FieldSet* fields, const DocSet* within, DocSet& with_words) const {
   // The lists of neighbours have all words of a phrase without gaps, but know no fields.
-  const bool lists_suffice = !by_attribute && !words.gaps && fields == nullptr;
+  const bool lists_suffice = !snapshot_.settings->proximity_by_attribute && !words.gaps && fields == nullptr;
   const bool all_listed = lists_suffice && std::all_of(words.checks.begin(), words.checks.end(), [&](const auto& check) {
     return ListsNeighbours(words.distinct[check.left], words.distinct[check.right]);
   });
-  // All words in these fields; then where they stand decides.
-  DocSet with_words;
-  const DocSet* among = within;
-  if (!all_listed) {
-    with_words = WordsDocuments(words.distinct, fields, within);
-    if (with_words.empty()) return {};
-    among = &with_words;
-  }
-  DocSet documents;
-  for (size_t s = 0; s < snapshot_.segments.size() && documents.size() < enough; ++s) {
-    const index::SegmentView& view = *snapshot_.segments[s];
-    const auto ordinal_of = [&](Role role) { return words_[words.distinct[role]].ordinals[s]; };
-    if (std::any_of(words.distinct.begin(), words.distinct.end(), [&](WordNumber word) { return words_[word].ordinals[s] == kNoOrdinal; })) continue;
-    DocSet here;
-    if (among != nullptr) here = *among & view.live;
-    const DocSet* limit = among != nullptr ? &here : view.all_live() ? nullptr : &view.live;
-    // Of frequent words it is listed how far one stands behind the other.
-    bool listed = !by_attribute;
-    for (const auto& check : words.checks) {
-      if (by_attribute || (limit != nullptr && limit->empty())) break;
-      if (!view.text->ListsNeighbours(ordinal_of(check.left), ordinal_of(check.right))) {
-        listed = false;
-        continue;
-      }
-      DocSetUnion close(limit);
-      for (uint32_t distance = 1; distance <= check.distance; ++distance) {
-        view.text->UnionNeighbours(ordinal_of(check.left), ordinal_of(check.right), distance, close);
-      }
-      here = close.Finish();
-      limit = &here;
-    }
-    if (!listed && !here.empty()) {
-      const bool whole_pair = phrase.words.size() == 2 && words.distinct.size() == 2 && !by_attribute && within == nullptr;
-      const uint64_t wanted = enough - documents.size();
-      here = whole_pair ? ReadPair(s, words, fields, here, wanted) : ReadPhrase(s, words, here, wanted);
-    }
-    documents |= here;
-  }
-  return documents;
+  if (all_listed) return within;
+  with_words = WordsDocuments(words.distinct, fields, within);
+  return &with_words;
 }
 
-DocSet Graph::ReadPair(size_t segment, const PhraseWords& words, const segment::FieldSet* fields, const DocSet& among, uint64_t enough) {
+PhraseParts Graph::PhraseByLists(size_t segment, const PhraseWords& words, const DocSet* among) const {
+  PhraseParts parts;
+  const index::SegmentView& view = *snapshot_.segments[segment];
+  const auto ordinal_of = [&](Role role) { return words_[words.distinct[role]].ordinals[segment]; };
+  if (std::any_of(words.distinct.begin(), words.distinct.end(), [&](WordNumber word) { return words_[word].ordinals[segment] == kNoOrdinal; })) {
+    return parts;
+  }
+  DocSet here;
+  if (among != nullptr) here = *among & view.live;
+  const DocSet* limit = among != nullptr ? &here : view.all_live() ? nullptr : &view.live;
+  // Of frequent words it is listed how far one stands behind the other.
+  const bool by_attribute = snapshot_.settings->proximity_by_attribute;
+  bool listed = !by_attribute;
+  for (const auto& check : words.checks) {
+    if (by_attribute || (limit != nullptr && limit->empty())) break;
+    if (!view.text->ListsNeighbours(ordinal_of(check.left), ordinal_of(check.right))) {
+      listed = false;
+      continue;
+    }
+    DocSetUnion close(limit);
+    for (uint32_t distance = 1; distance <= check.distance; ++distance) {
+      view.text->UnionNeighbours(ordinal_of(check.left), ordinal_of(check.right), distance, close);
+    }
+    here = close.Finish();
+    limit = &here;
+  }
+  if (!listed && words.pair && !by_attribute) {
+    using segment::FoundSets;
+    if (const auto known = view.text->found().Find(FoundSets::Kind::kNeighbours, ordinal_of(0), ordinal_of(1))) {
+      here &= *known;
+      listed = true;
+    }
+  }
+  (listed ? parts.sure : parts.unsure) = std::move(here);
+  return parts;
+}
+
+DocSet Graph::ReadPair(size_t segment, const PhraseWords& words, const segment::FieldSet* fields, const DocSet& among, uint64_t enough) const {
   // Kept for the next search: where two words stand depends on the segment alone.
-  constexpr size_t kKeptDocumentsMin = 256;
+  constexpr uint64_t kKeptDocumentsMin = 256;
   using segment::FoundSets;
   const index::SegmentView& view = *snapshot_.segments[segment];
   const auto ordinal_of = [&](Role role) { return words_[words.distinct[role]].ordinals[segment]; };
-  if (const auto known = view.text->found().Find(FoundSets::Kind::kNeighbours, ordinal_of(0), ordinal_of(1))) return *known & among;
-  if (among.size() < kKeptDocumentsMin) return ReadPhrase(segment, words, among, enough);
-  const DocSet both = fields == nullptr ? among : WordsDocuments(words.distinct, nullptr, &view.live);
-  DocSet found = ReadPhrase(segment, words, both, enough);
-  DocSet documents = found & among;
-  if (found.size() >= enough) return documents;  // others may not have been read
-  view.text->found().Store(FoundSets::Kind::kNeighbours, ordinal_of(0), ordinal_of(1), found);
-  return documents;
+  const uint64_t size = among.size();
+  if (size < std::min(kKeptDocumentsMin, LargeBucketMin())) return ReadPhrase(segment, words, among, enough);
+  const FoundSets& sets = view.text->found();
+  // Where some are enough, all are read once those that were have come to as many.
+  const std::string key = FoundSets::KeyOf(FoundSets::Kind::kNeighbours, std::array{ordinal_of(0), ordinal_of(1)});
+  const bool some = enough < size && sets.PaysToRead(key, enough, size * FoundSets::kReadCost);
+  const DocSet both = some || fields == nullptr ? among : WordsDocuments(words.distinct, nullptr, &view.live);
+  DocSet found = ReadPhrase(segment, words, both, some ? enough : kAll);
+  if (some && (found.size() >= enough || fields != nullptr)) return found;
+  sets.Store(FoundSets::Kind::kNeighbours, ordinal_of(0), ordinal_of(1), found);
+  return found & among;
 }
 
-DocSet Graph::ReadPhrase(size_t segment, const PhraseWords& words, const DocSet& among, uint64_t enough) {
+DocSet Graph::ReadPhrase(size_t segment, const PhraseWords& words, const DocSet& among, uint64_t enough) const {
   const index::SegmentView& view = *snapshot_.segments[segment];
   const bool by_attribute = snapshot_.settings->proximity_by_attribute;
   WordMasks masks(*view.text, words.distinct.size());

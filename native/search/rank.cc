@@ -42,6 +42,7 @@ DocSet Ranker::Universe(const DocSet* allowed) {
 }
 
 uint64_t Ranker::CountUniverse(const DocSet* allowed, uint64_t most) {
+  if (phrase_) return std::min(phrase_->Count(most), most);
   // Documents without a typo that match one of the shortest ways to read the query are often enough.
   const auto stage = std::find_if(stages_.paths.rbegin(), stages_.paths.rend(), [](const auto& paths) { return !paths.empty(); });
   if (stage != stages_.paths.rend()) {

@@ -126,6 +126,8 @@ class Ranker {
   bool EmitPerfect(const DocSet* within, size_t rule, const Detail* detail);
   // The same where the path without any typo is one word, `rule` the rule behind typo.
   bool EmitBestAttribute(const Path& path, const DocSet* within, size_t rule);
+  // All documents where the query is one phrase, and its words stand in many. False: it is not.
+  bool EmitPhrase(const Path& path, const DocSet* within, size_t rule);
   // Whether the documents without any typo come first, and the page is all that is wanted.
   bool PerfectFirst(size_t rule) const;
 
@@ -156,6 +158,7 @@ class Ranker {
   size_t pairs_rule_ = 0;                // the rule that asks for them
   std::optional<PathSweep> sweep_;  // of the last path swept
   DocSet swept_;                    // and its documents
+  std::optional<UnreadPhrase> phrase_;  // of a query that is one phrase, of which not all documents were read
   Unread* unread_ = nullptr;        // what is refined may cost more than its rank says
   std::deque<Detail> details_;
   std::vector<Hit> hits_;

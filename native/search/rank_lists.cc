@@ -35,9 +35,9 @@ std::optional<DocSet> Ranker::SplitByLists(const Bucket& bucket, size_t rule, co
       const uint32_t known = lists.known_positions();
       for (uint32_t cost = 0; cost < std::min(kAsked, known) && !Full(); ++cost) descend(lists.AtPosition(cost, rest), cost);
       if (known <= kAsked || Full() || rest.empty()) return rest;
-      // Asking for all positions takes as long as reading that many documents for each word.
+      // Asking for all positions of several words takes as long as reading that many documents for each.
       constexpr uint64_t kReadPerStep = 8;
-      if (unread_ != nullptr && rest.size() <= kReadPerStep * LargeBucketMin() * path.size()) {
+      if (unread_ != nullptr && path.size() > 1 && rest.size() <= kReadPerStep * LargeBucketMin() * path.size()) {
         rest = unread_->Confirm(rest);
         if (rest.size() < LargeBucketMin()) return rest;
       }

@@ -52,7 +52,7 @@ bool Ranker::SplitByNearness(const Bucket& bucket, size_t rule, const Detail* de
   // All of `sure` cost `cost`, those of `unread` that or more.
   const auto place = [&](uint32_t cost, const DocSet& sure, const DocSet& unread) {
     Bucket part{sure | unread, bucket.paths};
-    Unread of_cost(sweep, cost, sure, unread, waiting);
+    UnreadNearness of_cost(sweep, cost, sure, unread, waiting);
     if (one_by_one) {
       unread_ = &of_cost;
     } else {

@@ -8,7 +8,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "search/large_bucket.h"
 #include "search/path_lists.h"
+#include "search/rank_unread.h"
 #include "search/sweep.h"
 
 namespace gannet::search {
@@ -23,7 +25,7 @@ bool Ranker::EmitPerfect(const DocSet* within, size_t rule, const Detail* detail
   for (uint16_t n = 0; n < graph_->nodes().size(); ++n) {
     if (!graph_->nodes()[n].ngram()) path.push_back({n, 0, false});
   }
-  if (EmitBestAttribute(path, within, rule + 2)) return true;
+  if (EmitBestAttribute(path, within, rule + 2) || EmitPhrase(path, within, rule + 2)) return true;
   part.documents = PathDocuments(*graph_, path, within);
   if (part.documents.empty() || part.documents.size() < options_.end) return false;
   part.paths.push_back(std::move(path));
@@ -48,6 +50,27 @@ bool Ranker::EmitBestAttribute(const Path& path, const DocSet* within, size_t ru
     if (near.size() >= options_.end && emit(lists.InBestFields(path[0], &near, max_weight_), rule + 2)) return true;
   }
   return emit(lists.InBestFields(path[0], within, max_weight_), rule + 1);
+}
+
+// Of a phrase alone, lists tell which documents hold its words, and how these rank. Whether they stand as they must is read where
+// a document would come onto the page.
+bool Ranker::EmitPhrase(const Path& path, const DocSet* within, size_t rule) {
+  if (path.size() > 1 || graph_->nodes().size() > 1 || !NodeOf(path[0]).term.phrase || !PathSweep::Supports(*graph_, path)) return false;
+  while (rule < rules_.size() && rules_[rule].kind == RuleKind::kProximity) ++rule;
+  const Phrase& phrase = graph_->Class(NodeOf(path[0]), 0).phrases[0];
+  if (!RanksOneByOne(rule) || graph_->MostDocuments(phrase) < LargeBucketMin()) return false;
+  PhraseParts parts = graph_->PhraseByLists(phrase, graph_->scope().fields(), within);
+  if (parts.unsure.size() < LargeBucketMin()) {
+    if (!parts.unsure.empty()) parts.sure |= graph_->ReadPhrase(phrase, parts.unsure);
+    NodeOf(path[0]).classes[0].Know(within, std::move(parts.sure));
+    return false;
+  }
+  if (!graph_->PaysToReadSome(phrase, parts.unsure, LargeBucketMin())) return false;
+  Bucket part{parts.sure | parts.unsure, {path}};
+  unread_ = &phrase_.emplace(*graph_, phrase, std::move(parts));
+  Refine(std::move(part), rule, nullptr);
+  unread_ = nullptr;
+  return true;
 }
 
 bool Ranker::PerfectFirst(size_t rule) const {
