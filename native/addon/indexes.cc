@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/memory.h"
+#include "base/pieces.h"
 
 namespace gannet::addon {
 namespace {
@@ -33,6 +34,7 @@ void Engine::Configure(const EngineOptions& options) {
   std::call_once(configured_, [&] {
     options_ = options;
     searches_ = std::make_unique<Pool>(options.search_threads, 0);
+    SetHelpers([this](std::function<void()> work) { return searches_->RunIfIdle(std::move(work)); });
     batches_ = std::make_unique<Pool>(kBatchThreads, kBatchNice);
     merges_ = std::make_unique<Pool>(1, kMergeNice);
     small_merges_ = std::make_unique<Pool>(1, kSmallMergeNice);

@@ -20,13 +20,25 @@ void Pool::Run(std::function<void()> work) {
   ready_.notify_one();
 }
 
+bool Pool::RunIfIdle(std::function<void()> work) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (queue_.size() >= waiting_) return false;
+    queue_.push_back(std::move(work));
+  }
+  ready_.notify_one();
+  return true;
+}
+
 void Pool::Work(int nice) {
   if (nice > 0) setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), nice);
   for (;;) {
     std::function<void()> work;
     {
       std::unique_lock lock(mutex_);
+      ++waiting_;
       ready_.wait(lock, [this] { return !queue_.empty(); });
+      --waiting_;
       work = std::move(queue_.front());
       queue_.pop_front();
     }

@@ -25,12 +25,15 @@ class Pool {
   // nice: how much less than the others its threads are scheduled, 0 to 19.
   Pool(uint32_t threads, int nice);
   void Run(std::function<void()> work);
+  // The same where a thread has nothing to do. False, and nothing is done: none has.
+  bool RunIfIdle(std::function<void()> work);
 
  private:
   void Work(int nice);
-  std::mutex mutex_;  // guards queue_
+  std::mutex mutex_;  // guards what follows
   std::condition_variable ready_;
   std::deque<std::function<void()>> queue_;
+  size_t waiting_ = 0;  // threads
 };
 
 class Channel : public std::enable_shared_from_this<Channel> {

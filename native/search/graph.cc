@@ -199,12 +199,17 @@ DocSet Graph::FindDocuments(Node& node, int typo_class, const DocSet* within) {
   const Derivations& derivations = Class(node, typo_class);
   const bool tolerant_only = typo_class > 0 || node.ngram();
   const segment::FieldSet* fields = tolerant_only ? scope_.tolerant_fields() : scope_.fields();
-  DocSet documents = LiveUnion(within, [&](size_t s, const segment::TextReader& text, DocSetUnion& out) {
-    std::vector<std::pair<Ordinal, Ordinal>> ranges;
-    ForEachRange(derivations, s, [&](Ordinal begin, Ordinal end) { ranges.emplace_back(begin, end); });
-    for (const auto& [begin, end] : ranges) text.ExpectPostings(begin, end);
-    UnionLists(s, {ranges, fields}, within, out);
-  });
+  std::vector<std::vector<std::pair<Ordinal, Ordinal>>> ranges(snapshot_.segments.size());
+  uint64_t to_join = 0;
+  for (size_t s = 0; s < ranges.size(); ++s) {
+    ForEachRange(derivations, s, [&](Ordinal begin, Ordinal end) { ranges[s].emplace_back(begin, end); });
+    to_join += snapshot_.segments[s]->text->WordsToJoin({ranges[s], fields});
+  }
+  const auto add = [&](size_t s, const segment::TextReader& text, DocSetUnion& out) {
+    for (const auto& [begin, end] : ranges[s]) text.ExpectPostings(begin, end);
+    UnionLists(s, {ranges[s], fields}, within, out);
+  };
+  DocSet documents = LiveUnion(within, add, to_join);
   for (const Phrase& phrase : derivations.phrases) {
     documents |= PhraseDocuments(phrase, scope_.fields(), within);
   }

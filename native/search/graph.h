@@ -12,6 +12,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -20,6 +21,7 @@
 
 #include "bitmap/docset.h"
 #include "index/snapshot.h"
+#include "search/parts.h"
 #include "search/query.h"
 
 namespace gannet::search {
@@ -117,9 +119,9 @@ class Graph {
   const FieldScope& scope() const { return scope_; }
 
   // Live documents of all segments, or those of them that `within` holds. add(size_t segment, const segment::TextReader&,
-  // DocSetUnion& out) adds those of one segment.
+  // DocSetUnion& out) adds those of one segment. lists: so many are joined for it; for many it is called on several threads.
   template <typename AddSegment>
-  DocSet LiveUnion(const DocSet* within, AddSegment&& add) const;
+  DocSet LiveUnion(const DocSet* within, AddSegment&& add, uint64_t lists = 0) const;
   // Adds documents of all the lists of one segment. What is not in `within` need not be added (null: all is).
   void UnionLists(size_t segment, const segment::WordLists& lists, const DocSet* within, DocSetUnion& out) const;
   // Calls sink(Ordinal begin, Ordinal end) for the words of one class in one segment.
@@ -173,6 +175,7 @@ class Graph {
   PhraseParts PhraseByLists(size_t segment, const PhraseWords& words, const DocSet* among) const;
   // Those of `among`, documents of the segment that hold all words of the phrase, in which they stand as they must.
   DocSet ReadPhrase(size_t segment, const PhraseWords& words, const DocSet& among, uint64_t enough) const;
+  DocSet ReadPhrase(const PhraseWords& words, std::span<const Part> parts) const;
   // The same of two words. among: all live documents that hold them in `fields`.
   DocSet ReadPair(size_t segment, const PhraseWords& words, const segment::FieldSet* fields, const DocSet& among, uint64_t enough) const;
   DocSet FindDocuments(Node& node, int typo_class, const DocSet* within);
@@ -207,9 +210,16 @@ class Graph {
 };
 
 template <typename AddSegment>
-DocSet Graph::LiveUnion(const DocSet* within, AddSegment&& add) const {
+DocSet Graph::LiveUnion(const DocSet* within, AddSegment&& add, uint64_t lists) const {
   if (within != nullptr && within->empty()) return {};
   DocSetUnion documents(within);
+  if (lists >= SharedListsMin()) {
+    std::vector<std::unique_ptr<DocSetUnion>> of_segments;
+    for (size_t s = 0; s < snapshot_.segments.size(); ++s) of_segments.push_back(std::make_unique<DocSetUnion>(within));
+    ForEachPiece(of_segments.size(), [&](size_t s) { add(s, *snapshot_.segments[s]->text, *of_segments[s]); });
+    for (size_t s = 0; s < of_segments.size(); ++s) documents.Add(*of_segments[s], *snapshot_.segments[s]->dead_bits);
+    return documents.Finish();
+  }
   for (size_t s = 0; s < snapshot_.segments.size(); ++s) {
     const index::SegmentView& view = *snapshot_.segments[s];
     if (view.all_live()) {

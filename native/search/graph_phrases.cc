@@ -10,6 +10,7 @@
 
 #include "base/utf8.h"
 #include "search/large_bucket.h"
+#include "search/parts.h"
 #include "search/word_masks.h"
 
 namespace gannet::search {
@@ -113,14 +114,19 @@ DocSet Graph::PhraseDocuments(const Phrase& phrase, const segment::FieldSet* fie
   DocSet with_words;
   const DocSet* const among = PhraseAmong(words, fields, within, with_words);
   const bool whole_pair = words.pair && within == nullptr && !snapshot_.settings->proximity_by_attribute;
-  DocSet documents;
+  DocSet documents, unsure;
   for (size_t s = 0; s < snapshot_.segments.size() && documents.size() < enough; ++s) {
     PhraseParts here = PhraseByLists(s, words, among);
     documents |= here.sure;
     if (here.unsure.empty() || documents.size() >= enough) continue;
+    if (enough == kAll && !whole_pair) {
+      unsure |= here.unsure;  // to be read together
+      continue;
+    }
     const uint64_t wanted = enough - documents.size();
     documents |= whole_pair ? ReadPair(s, words, fields, here.unsure, wanted) : ReadPhrase(s, words, here.unsure, wanted);
   }
+  if (!unsure.empty()) documents |= ReadPhrase(phrase, unsure);
   return documents;
 }
 
@@ -158,12 +164,7 @@ bool Graph::PaysToReadSome(const Phrase& phrase, const DocSet& documents, uint64
 }
 
 DocSet Graph::ReadPhrase(const Phrase& phrase, const DocSet& documents) const {
-  const PhraseWords words(phrase);
-  DocSet found;
-  for (size_t s = 0; s < snapshot_.segments.size(); ++s) {
-    if (const DocSet here = documents & snapshot_.segments[s]->live; !here.empty()) found |= ReadPhrase(s, words, here, kAll);
-  }
-  return found;
+  return ReadPhrase(PhraseWords(phrase), PartsOf(snapshot_, documents));
 }
 
 const DocSet* Graph::PhraseAmong(const PhraseWords& words, const segment::FieldSet* fields, const DocSet* within, DocSet& with_words) const {
@@ -234,14 +235,32 @@ DocSet Graph::ReadPair(size_t segment, const PhraseWords& words, const segment::
 }
 
 DocSet Graph::ReadPhrase(size_t segment, const PhraseWords& words, const DocSet& among, uint64_t enough) const {
-  const index::SegmentView& view = *snapshot_.segments[segment];
+  std::vector<Part> parts;
+  if (enough >= among.size()) {
+    AppendParts(segment, among, parts);
+    return ReadPhrase(words, parts);
+  }
+  // Each step reads as many documents as all before.
+  std::vector<DocId> docids;
+  among.ToVector(docids);
+  DocSet found;
+  for (size_t begin = 0, end = 64; begin < docids.size() && found.size() < enough; begin = end, end = 2 * begin) {
+    end = std::min(end, docids.size());
+    parts.clear();
+    AppendParts(segment, DocSet::FromSorted(std::span(docids).subspan(begin, end - begin)), parts);
+    found |= ReadPhrase(words, parts);
+  }
+  return found;
+}
+
+DocSet Graph::ReadPhrase(const PhraseWords& words, std::span<const Part> parts) const {
   const bool by_attribute = snapshot_.settings->proximity_by_attribute;
-  WordMasks masks(*view.text, words.distinct.size());
-  for (Role role = 0; role < words.distinct.size(); ++role) masks.Add(role, words_[words.distinct[role]].ordinals[segment]);
-  masks.Seal();
-  std::vector<DocId> found;
-  const auto read = [&](const DocSet& documents) {
-    view.text->ForEachRecord(documents, [&](DocId docid, std::string_view record) {
+  const auto read = [&](const Part& part, std::vector<DocId>& found) {
+    const segment::TextReader& text = *snapshot_.segments[part.segment]->text;
+    WordMasks masks(text, words.distinct.size());
+    for (Role role = 0; role < words.distinct.size(); ++role) masks.Add(role, words_[words.distinct[role]].ordinals[part.segment]);
+    masks.Seal();
+    text.ForEachRecord(part.documents, [&](DocId docid, std::string_view record) {
       if (!masks.Read(record)) return;
       for (const auto& check : words.checks) {
         const bool follows = by_attribute ? masks.ShareField(check.left, check.right)
@@ -251,18 +270,9 @@ DocSet Graph::ReadPhrase(size_t segment, const PhraseWords& words, const DocSet&
       found.push_back(docid);
     });
   };
-  if (enough >= among.size()) {
-    read(among);
-    return DocSet::FromSorted(found);
-  }
-  // Each step reads as many documents as all before.
-  std::vector<DocId> docids;
-  among.ToVector(docids);
-  for (size_t begin = 0, end = 64; begin < docids.size() && found.size() < enough; begin = end, end = 2 * begin) {
-    end = std::min(end, docids.size());
-    read(DocSet::FromSorted(std::span(docids).subspan(begin, end - begin)));
-  }
-  return DocSet::FromSorted(found);
+  DocSet documents;
+  for (const auto& found : ReadParts<DocId>(parts, read)) documents |= DocSet::FromSorted(found);
+  return documents;
 }
 
 uint64_t Graph::MostCommon(WordNumber a, WordNumber b) const {

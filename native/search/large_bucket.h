@@ -1,6 +1,7 @@
 // From which size on a bucket is split by posting lists instead of by reading its documents.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 
@@ -15,5 +16,12 @@ inline uint64_t LargeBucketMin() {
   }();
   return least;
 }
+
+// From how many documents on idle threads help to read them, and how many are read at a time then.
+inline uint64_t SharedDocumentsMin() { return 2 * LargeBucketMin(); }
+inline uint64_t PartDocuments() { return std::max<uint64_t>(LargeBucketMin() / 2, 1); }
+
+// From how many lists on idle threads help to join them.
+inline uint64_t SharedListsMin() { return LargeBucketMin(); }
 
 }  // namespace gannet::search

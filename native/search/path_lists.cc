@@ -47,14 +47,24 @@ DocSet PathLists::StepHeads(const Step& step, uint32_t mask, const DocSet* withi
   return mask == 0 ? DocSet() : InLists(step, {.heads = mask}, within);
 }
 
-DocSet PathLists::InLists(const Step& step, segment::WordLists lists, const DocSet* within) {
-  return graph_.LiveUnion(within, [&](size_t s, const segment::TextReader&, DocSetUnion& out) {
+DocSet PathLists::InLists(const Step& step, const segment::WordLists& lists, const DocSet* within) {
+  const auto for_each = [&](size_t s, auto&& sink) {
     ForEachRange(step, End::kFirstReal, s, [&](Ordinal begin, Ordinal end) {
       const std::pair<Ordinal, Ordinal> range(begin, end);
-      lists.words = {&range, 1};
-      graph_.UnionLists(s, lists, within, out);
+      segment::WordLists of_range = lists;
+      of_range.words = {&range, 1};
+      sink(of_range);
     });
-  });
+  };
+  // What stands for the step is known from here on, so that several threads may ask.
+  uint64_t to_join = 0;
+  for (size_t s = 0; s < graph_.snapshot().segments.size(); ++s) {
+    for_each(s, [&](const segment::WordLists& of_range) { to_join += graph_.snapshot().segments[s]->text->WordsToJoin(of_range); });
+  }
+  const auto add = [&](size_t s, const segment::TextReader&, DocSetUnion& out) {
+    for_each(s, [&](const segment::WordLists& of_range) { graph_.UnionLists(s, of_range, within, out); });
+  };
+  return graph_.LiveUnion(within, add, to_join);
 }
 
 std::optional<PathLists::Nearest> PathLists::SideBySide(const DocSet& within) {
@@ -120,12 +130,15 @@ const std::vector<PathLists::PairWords>& PathLists::WordsOfPair(size_t i) {
 DocSet PathLists::Unlisted(const std::vector<PairWords>& words, const DocSet& within) {
   // Joining all that they stand in, to be kept, pays only where it is cut down to many.
   const bool few = within.size() <= DocSetUnion::kAskedMax;
-  return graph_.LiveUnion(&within, [&](size_t s, const segment::TextReader& text, DocSetUnion& out) {
+  uint64_t to_join = 0;
+  for (size_t s = 0; !few && s < words.size(); ++s) to_join += graph_.snapshot().segments[s]->text->WordsToJoin({words[s].rare});
+  const auto add = [&](size_t s, const segment::TextReader& text, DocSetUnion& out) {
     if (!few) return graph_.UnionLists(s, {words[s].rare}, &within, out);
     for (const auto& [begin, end] : words[s].rare) {
       for (Ordinal word = begin; word < end; ++word) text.UnionPostings(word, nullptr, out);
     }
-  });
+  };
+  return graph_.LiveUnion(&within, add, to_join);
 }
 
 PathLists::Distances PathLists::ByDistance(const DocSet& within) {

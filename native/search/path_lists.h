@@ -66,7 +66,7 @@ class PathLists {
 
  private:
   // Documents of `within` in one of the lists, `words` apart, of a word of the step.
-  DocSet InLists(const Step& step, segment::WordLists lists, const DocSet* within);
+  DocSet InLists(const Step& step, const segment::WordLists& lists, const DocSet* within);
   // Fields that are searched, by weight, as far as it is below max_weight.
   std::map<uint32_t, segment::FieldSet> FieldsByWeight(uint32_t max_weight) const;
   // Documents of `within` whose steps' costs add up to `cost`. of_step(const Step&, uint32_t cost, const DocSet&) gives

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "search/parts.h"
+
 namespace gannet::search {
 namespace {
 
@@ -102,15 +104,10 @@ void PathSweep::Run(const DocSet& documents, Costs wanted) {
   costs_.clear();
   costs_.reserve(documents.size());
   const auto by_docid = [](const PathCosts& a, const PathCosts& b) { return a.docid < b.docid; };
-  const auto& segments = graph_.snapshot().segments;
   std::vector<size_t> runs{0};  // ascending docids between one and the next
-  for (size_t s = 0; s < segments.size(); ++s) {
-    const index::SegmentView& view = *segments[s];
-    if (segments.size() == 1) {
-      RunSegment(s, documents);
-    } else if (const DocSet here = documents & view.live; !here.empty()) {
-      RunSegment(s, here);
-    }
+  const auto read = [&](const Part& part, std::vector<PathCosts>& costs) { RunSegment(part.segment, part.documents, costs); };
+  for (const auto& costs : ReadParts<PathCosts>(PartsOf(graph_.snapshot(), documents), read)) {
+    costs_.insert(costs_.end(), costs.begin(), costs.end());
     if (costs_.size() == runs.back()) continue;
     if (runs.back() > 0 && by_docid(costs_[runs.back() - 1], costs_[runs.back()])) runs.pop_back();
     runs.push_back(costs_.size());
@@ -143,7 +140,7 @@ std::vector<std::vector<DocId>> PathSweep::ByCost(uint16_t PathCosts::*cost, uin
   return parts;
 }
 
-void PathSweep::RunSegment(size_t segment, const DocSet& documents) {
+void PathSweep::RunSegment(size_t segment, const DocSet& documents, std::vector<PathCosts>& costs) const {
   const segment::TextReader& text = *graph_.snapshot().segments[segment]->text;
   const auto& words = graph_.words();
   WordMasks masks(text, path_.size() * 3);
@@ -174,7 +171,7 @@ void PathSweep::RunSegment(size_t segment, const DocSet& documents) {
   masks.Seal();
   text.ForEachRecord(documents, [&](uint32_t docid, std::string_view record) {
     masks.Read(record);
-    costs_.push_back(CostsOf(docid, masks));
+    costs.push_back(CostsOf(docid, masks));
   });
 }
 

@@ -40,7 +40,8 @@ class PathSweep {
   std::vector<std::vector<DocId>> ByCost(uint16_t PathCosts::*cost, uint32_t max, const DocSet& within) const;
 
  private:
-  void RunSegment(size_t segment, const DocSet& documents);
+  // Costs of documents of the segment, ascending by docid, behind what `costs` holds.
+  void RunSegment(size_t segment, const DocSet& documents, std::vector<PathCosts>& costs) const;
   PathCosts CostsOf(DocId docid, WordMasks& masks) const;
   // Cost of the distance between step i and the one before it.
   uint32_t DistanceCost(size_t i, WordMasks& masks) const;

@@ -69,6 +69,11 @@ bool FoundSets::PaysToRead(const std::string& key, uint64_t documents, uint64_t 
   return true;
 }
 
+bool FoundSets::Has(const std::string& key) const {
+  const std::lock_guard lock(budget_.mutex_);
+  return sets_.contains(key);
+}
+
 size_t FoundSets::BytesOf(const std::string& key, const DocSet& documents) {
   return documents.SerializedBytes() + key.size() + kEntryBytes;
 }

@@ -77,6 +77,8 @@ class FoundSets {
   // Null: not kept.
   std::shared_ptr<const DocSet> Find(const std::string& key) const;
   std::shared_ptr<const DocSet> Find(Kind kind, Ordinal a, Ordinal b) const { return Find(KeyOf(kind, std::array{a, b})); }
+  // Whether it is kept; it counts as asked for only by Find.
+  bool Has(const std::string& key) const;
   // cost: what making them took, in bytes of postings or as much time.
   void Store(const std::string& key, const DocSet& documents, uint64_t cost) const;
   // Whether to read so many documents instead of making a set that is not kept, at this cost, for them alone. What is read is

@@ -160,9 +160,14 @@ std::optional<FoundSets::Kind> TextReader::FoundKind(const WordLists& lists) {
   return field ? std::optional(FoundSets::KindOfField(*field)) : std::nullopt;
 }
 
+uint64_t TextReader::WordsToJoin(const WordLists& lists) const {
+  const auto kind = FoundKind(lists);
+  return kind && !found_.Has(FoundKey(*kind, lists)) ? WordCount(lists) : 0;
+}
+
 bool TextReader::PaysToRead(const WordLists& lists, uint64_t documents) const {
   const std::string key = FoundKey(*FoundKind(lists), lists);
-  return found_.Find(key) == nullptr && found_.PaysToRead(key, documents, WordCount(lists) * kListCost);
+  return !found_.Has(key) && found_.PaysToRead(key, documents, WordCount(lists) * kListCost);
 }
 
 void TextReader::JoinLists(const WordLists& lists, DocSetUnion& out) const {

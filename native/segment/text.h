@@ -194,6 +194,8 @@ class TextReader {
   void UnionLists(const WordLists& lists, DocSetUnion& out) const;
   // Whether their union is costly enough to be kept once it was made.
   bool Keeps(const WordLists& lists) const { return FoundKind(lists).has_value(); }
+  // Words whose lists would be joined for it; 0: it is kept, or there are few.
+  uint64_t WordsToJoin(const WordLists& lists) const;
   // Whether so many documents are rather read than looked for in it, because it is not there yet and nothing else needs it.
   // REQUIRES: Keeps(lists)
   bool PaysToRead(const WordLists& lists, uint64_t documents) const;
