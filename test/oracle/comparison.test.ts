@@ -30,7 +30,12 @@ describe('The engine and the oracle', () => {
     this.timeout(0);
     const args = ['--import=tsx', 'test/oracle/run.ts', '--comparisons', String(COMPARISONS)];
     const ended = spawnSync(process.execPath, args, {
-      env: { ...process.env, GANNET_LARGE_BUCKET: '1', GANNET_FREQUENT_MIN: '2', GANNET_KEPT_WORDS: '1' },
+      env: {
+        ...process.env,
+        GANNET_LARGE_BUCKET: '1',
+        GANNET_FREQUENT_MIN: '2',
+        GANNET_KEPT_WORDS: '1',
+      },
       encoding: 'utf8',
     });
     assert.equal(ended.status, 0, ended.stdout + ended.stderr);
