@@ -272,6 +272,23 @@ const EXAMPLES: Example[] = [
     ids: [1, 2, 3, 4],
     proximity: [1, 6 / 7, 6 / 7, 1],
   },
+  {
+    name: 'a dash before a mark that stands for nothing excludes no word behind that',
+    settings: {},
+    documents: [{ id: 1, title: '\u00e5' }],
+    params: { q: '\u0643\u062a\u0627\u0628 -\u030aa "a"' },
+    ids: [1],
+  },
+  {
+    name: 'a phrase of one word holds what has the word',
+    settings: {},
+    documents: [
+      { id: 1, title: 'sun' },
+      { id: 2, title: 'blackbird' },
+    ],
+    params: { q: '"sun' },
+    ids: [1],
+  },
 ];
 
 for (const [side, open] of Object.entries(SIDES)) {
