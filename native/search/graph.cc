@@ -97,7 +97,7 @@ DocSet Graph::WordDocuments(const IndexWord& word, const segment::FieldSet* fiel
 void Graph::UnionLists(size_t segment, const segment::WordLists& lists, const DocSet* within, DocSetUnion& out) const {
   const index::SegmentView& view = *snapshot_.segments[segment];
   // For few documents the lists of many words are not joined.
-  const bool read = within != nullptr && view.text->Keeps(lists) && view.text->PaysToRead(lists, within->IntersectionSize(view.live));
+  const bool read = within != nullptr && view.text->WordsToJoin(lists) > 0 && view.text->PaysToRead(lists, within->IntersectionSize(view.live));
   if (!read) return view.text->UnionLists(lists, out);
   out.Add(ReadLists(segment, lists, *within & view.live));
 }

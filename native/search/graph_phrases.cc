@@ -5,7 +5,6 @@
 #include "search/graph.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "base/utf8.h"
@@ -157,8 +156,8 @@ bool Graph::PaysToReadSome(const Phrase& phrase, const DocSet& documents, uint64
   for (size_t s = 0; s < segments.size() && pays; ++s) {
     const uint64_t size = documents.IntersectionSize(segments[s]->live);
     if (size == 0) continue;
-    const std::array key{words_[words.distinct[0]].ordinals[s], words_[words.distinct[1]].ordinals[s]};
-    pays = segments[s]->text->found().PaysToRead(FoundSets::KeyOf(FoundSets::Kind::kNeighbours, key), some / segments.size(), size * FoundSets::kReadCost);
+    const auto ordinal_of = [&](Role role) { return words_[words.distinct[role]].ordinals[s]; };
+    pays = segments[s]->text->found().PaysToRead(FoundSets::Kind::kNeighbours, ordinal_of(0), ordinal_of(1), some / segments.size(), size);
   }
   return pays;
 }
@@ -225,8 +224,7 @@ DocSet Graph::ReadPair(size_t segment, const PhraseWords& words, const segment::
   if (size < std::min(kKeptDocumentsMin, LargeBucketMin())) return ReadPhrase(segment, words, among, enough);
   const FoundSets& sets = view.text->found();
   // Where some are enough, all are read once those that were have come to as many.
-  const std::string key = FoundSets::KeyOf(FoundSets::Kind::kNeighbours, std::array{ordinal_of(0), ordinal_of(1)});
-  const bool some = enough < size && sets.PaysToRead(key, enough, size * FoundSets::kReadCost);
+  const bool some = enough < size && sets.PaysToRead(FoundSets::Kind::kNeighbours, ordinal_of(0), ordinal_of(1), enough, size);
   const DocSet both = some || fields == nullptr ? among : WordsDocuments(words.distinct, nullptr, &view.live);
   DocSet found = ReadPhrase(segment, words, both, some ? enough : kAll);
   if (some && (found.size() >= enough || fields != nullptr)) return found;
@@ -237,7 +235,7 @@ DocSet Graph::ReadPair(size_t segment, const PhraseWords& words, const segment::
 DocSet Graph::ReadPhrase(size_t segment, const PhraseWords& words, const DocSet& among, uint64_t enough) const {
   std::vector<Part> parts;
   if (enough >= among.size()) {
-    AppendParts(segment, among, parts);
+    AppendParts(segment, among, among.size(), parts);
     return ReadPhrase(words, parts);
   }
   // Each step reads as many documents as all before.
@@ -247,7 +245,7 @@ DocSet Graph::ReadPhrase(size_t segment, const PhraseWords& words, const DocSet&
   for (size_t begin = 0, end = 64; begin < docids.size() && found.size() < enough; begin = end, end = 2 * begin) {
     end = std::min(end, docids.size());
     parts.clear();
-    AppendParts(segment, DocSet::FromSorted(std::span(docids).subspan(begin, end - begin)), parts);
+    AppendParts(segment, DocSet::FromSorted(std::span(docids).subspan(begin, end - begin)), end - begin, parts);
     found |= ReadPhrase(words, parts);
   }
   return found;

@@ -3,17 +3,14 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
+
+#include "base/environment.h"
 
 namespace gannet::search {
 
 // Smaller buckets are read as quickly. GANNET_LARGE_BUCKET: another number, so that tests compare both ways on few documents.
 inline uint64_t LargeBucketMin() {
-  static const uint64_t least = [] {
-    const char* named = std::getenv("GANNET_LARGE_BUCKET");
-    const uint64_t number = named == nullptr ? 0 : std::strtoull(named, nullptr, 10);
-    return number > 0 ? number : uint64_t{1024};
-  }();
+  static const uint64_t least = EnvironmentNumber("GANNET_LARGE_BUCKET", 1024);
   return least;
 }
 

@@ -5,10 +5,10 @@
 
 namespace gannet::search {
 
-void AppendParts(size_t segment, DocSet documents, std::vector<Part>& parts) {
+void AppendParts(size_t segment, DocSet documents, uint64_t together, std::vector<Part>& parts) {
   const size_t most = PartDocuments();
   if (documents.empty()) return;
-  if (documents.size() <= most) return parts.push_back({segment, std::move(documents)});
+  if (together < SharedDocumentsMin() || documents.size() <= most) return parts.push_back({segment, std::move(documents)});
   std::vector<DocId> docids;
   documents.ToVector(docids);
   for (size_t begin = 0; begin < docids.size(); begin += most) {
@@ -18,14 +18,8 @@ void AppendParts(size_t segment, DocSet documents, std::vector<Part>& parts) {
 
 std::vector<Part> PartsOf(const index::Snapshot& snapshot, const DocSet& documents) {
   std::vector<Part> parts;
-  const bool many = documents.size() >= SharedDocumentsMin();
   for (size_t s = 0; s < snapshot.segments.size(); ++s) {
-    DocSet here = snapshot.segments.size() == 1 ? documents : documents & snapshot.segments[s]->live;
-    if (many) {
-      AppendParts(s, std::move(here), parts);
-    } else if (!here.empty()) {
-      parts.push_back({s, std::move(here)});
-    }
+    AppendParts(s, snapshot.segments.size() == 1 ? documents : documents & snapshot.segments[s]->live, documents.size(), parts);
   }
   return parts;
 }

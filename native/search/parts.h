@@ -17,8 +17,8 @@ struct Part {
   DocSet documents;  // ascending from part to part of one segment; not empty
 };
 
-// `documents`, which the segment has: one part where they are few. Adds to `parts`.
-void AppendParts(size_t segment, DocSet documents, std::vector<Part>& parts);
+// `documents`, which the segment has, if any: one part where few are read together. Adds to `parts`. together: in all segments.
+void AppendParts(size_t segment, DocSet documents, uint64_t together, std::vector<Part>& parts);
 // The live ones of `documents`, segment by segment.
 std::vector<Part> PartsOf(const index::Snapshot& snapshot, const DocSet& documents);
 

@@ -124,9 +124,9 @@ class Ranker {
   void SplitBySort(const Bucket& bucket, size_t rule, const Detail* detail);
   // True: the page is full.
   bool EmitPerfect(const DocSet* within, size_t rule, const Detail* detail);
-  // The same where the path without any typo is one word, `rule` the rule behind typo.
+  // The same where the path without any typo, of one step, is a word. rule: the one behind typo and proximity.
   bool EmitBestAttribute(const Path& path, const DocSet* within, size_t rule);
-  // All documents where the query is one phrase, and its words stand in many. False: it is not.
+  // All documents where that step is a phrase, all of the query, and its words stand in many. False: it is not.
   bool EmitPhrase(const Path& path, const DocSet* within, size_t rule);
   // Whether the documents without any typo come first, and the page is all that is wanted.
   bool PerfectFirst(size_t rule) const;

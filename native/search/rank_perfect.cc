@@ -25,7 +25,12 @@ bool Ranker::EmitPerfect(const DocSet* within, size_t rule, const Detail* detail
   for (uint16_t n = 0; n < graph_->nodes().size(); ++n) {
     if (!graph_->nodes()[n].ngram()) path.push_back({n, 0, false});
   }
-  if (EmitBestAttribute(path, within, rule + 2) || EmitPhrase(path, within, rule + 2)) return true;
+  if (path.size() == 1) {
+    // There are no words whose distance proximity could tell.
+    size_t behind = rule + 2;
+    while (behind < rules_.size() && rules_[behind].kind == RuleKind::kProximity) ++behind;
+    if (EmitBestAttribute(path, within, behind) || EmitPhrase(path, within, behind)) return true;
+  }
   part.documents = PathDocuments(*graph_, path, within);
   if (part.documents.empty() || part.documents.size() < options_.end) return false;
   part.paths.push_back(std::move(path));
@@ -35,8 +40,7 @@ bool Ranker::EmitPerfect(const DocSet* within, size_t rule, const Detail* detail
 
 // Of a single word, those come first that have it in the best attribute, and of these where a field begins with it.
 bool Ranker::EmitBestAttribute(const Path& path, const DocSet* within, size_t rule) {
-  if (path.size() > 1 || max_weight_ == 0) return false;
-  while (rule < rules_.size() && rules_[rule].kind == RuleKind::kProximity) ++rule;
+  if (max_weight_ == 0) return false;
   if (rule >= rules_.size() || rules_[rule].kind != RuleKind::kAttributeRank) return false;
   if (NodeOf(path[0]).term.phrase || !PathSweep::Supports(*graph_, path)) return false;
   PathLists lists(*graph_, path);
@@ -55,8 +59,7 @@ bool Ranker::EmitBestAttribute(const Path& path, const DocSet* within, size_t ru
 // Of a phrase alone, lists tell which documents hold its words, and how these rank. Whether they stand as they must is read where
 // a document would come onto the page.
 bool Ranker::EmitPhrase(const Path& path, const DocSet* within, size_t rule) {
-  if (path.size() > 1 || graph_->nodes().size() > 1 || !NodeOf(path[0]).term.phrase || !PathSweep::Supports(*graph_, path)) return false;
-  while (rule < rules_.size() && rules_[rule].kind == RuleKind::kProximity) ++rule;
+  if (graph_->nodes().size() > 1 || !NodeOf(path[0]).term.phrase || !PathSweep::Supports(*graph_, path)) return false;
   const Phrase& phrase = graph_->Class(NodeOf(path[0]), 0).phrases[0];
   if (!RanksOneByOne(rule) || graph_->MostDocuments(phrase) < LargeBucketMin()) return false;
   PhraseParts parts = graph_->PhraseByLists(phrase, graph_->scope().fields(), within);

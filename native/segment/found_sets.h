@@ -85,6 +85,10 @@ class FoundSets {
   // added up by key: once it has cost as much as making the set would, the answer is no. So reading and making cost at most
   // twice as much as the cheaper of them, however often it is asked (Karlin et al., Competitive Snoopy Caching, 1988).
   bool PaysToRead(const std::string& key, uint64_t documents, uint64_t cost) const;
+  // The same of a set that is made by reading `all` documents.
+  bool PaysToRead(Kind kind, Ordinal a, Ordinal b, uint64_t documents, uint64_t all) const {
+    return PaysToRead(KeyOf(kind, std::array{a, b}), documents, all * kReadCost);
+  }
   // Those that were found by reading documents.
   void Store(Kind kind, Ordinal a, Ordinal b, const DocSet& documents) const {
     Store(KeyOf(kind, std::array{a, b}), documents, documents.size() * kReadCost);

@@ -25,6 +25,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/environment.h"
 #include "base/ids.h"
 #include "base/status.h"
 #include "bitmap/docset_union.h"
@@ -35,11 +36,7 @@ namespace gannet::segment {
 // A word is frequent when this many of the segment's documents hold it, fields counted apart.
 // GANNET_FREQUENT_MIN: the least number, so that tests have lists of few documents.
 inline uint64_t FrequentMin(uint64_t documents) {
-  static const uint64_t least = [] {
-    const char* named = std::getenv("GANNET_FREQUENT_MIN");
-    const uint64_t number = named == nullptr ? 0 : std::strtoull(named, nullptr, 10);
-    return number > 0 ? number : uint64_t{64};
-  }();
+  static const uint64_t least = EnvironmentNumber("GANNET_FREQUENT_MIN", 64);
   return std::max(least, documents / 50);
 }
 inline constexpr size_t kFrequentWordsMax = 1024;

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstdlib>
 #include <cstring>
 
+#include "base/environment.h"
 #include "segment/layout.h"
 
 namespace gannet::segment {
@@ -17,11 +17,8 @@ constexpr uint64_t kStoredUnionMin = 1024;
 // Unions of fewer words are not kept: making them takes little longer than copying them. GANNET_KEPT_WORDS: another number for
 // all of them, so that tests have such unions of few words.
 uint64_t KeptWordsMin(bool heads) {
-  static const uint64_t named = [] {
-    const char* number = std::getenv("GANNET_KEPT_WORDS");
-    return number == nullptr ? uint64_t{0} : std::strtoull(number, nullptr, 10);
-  }();
-  return named > 0 ? named : heads ? 64 : 200;
+  static const uint64_t of_fields = EnvironmentNumber("GANNET_KEPT_WORDS", 200), of_heads = EnvironmentNumber("GANNET_KEPT_WORDS", 64);
+  return heads ? of_heads : of_fields;
 }
 constexpr uint64_t kListCost = 64;  // opening a list takes as long as reading so many bytes of it
 
@@ -167,7 +164,7 @@ uint64_t TextReader::WordsToJoin(const WordLists& lists) const {
 
 bool TextReader::PaysToRead(const WordLists& lists, uint64_t documents) const {
   const std::string key = FoundKey(*FoundKind(lists), lists);
-  return !found_.Has(key) && found_.PaysToRead(key, documents, WordCount(lists) * kListCost);
+  return found_.PaysToRead(key, documents, WordCount(lists) * kListCost);
 }
 
 void TextReader::JoinLists(const WordLists& lists, DocSetUnion& out) const {

@@ -192,12 +192,9 @@ class TextReader {
   void UnionPostings(Ordinal ordinal, const FieldSet* fields, DocSetUnion& out) const;
   // Adds documents of all the lists.
   void UnionLists(const WordLists& lists, DocSetUnion& out) const;
-  // Whether their union is costly enough to be kept once it was made.
-  bool Keeps(const WordLists& lists) const { return FoundKind(lists).has_value(); }
-  // Words whose lists would be joined for it; 0: it is kept, or there are few.
+  // Words whose lists would be joined, and their union kept; 0: it is kept already, or there are few.
   uint64_t WordsToJoin(const WordLists& lists) const;
-  // Whether so many documents are rather read than looked for in it, because it is not there yet and nothing else needs it.
-  // REQUIRES: Keeps(lists)
+  // Whether so many documents are rather read than looked for in that union. REQUIRES: WordsToJoin(lists) > 0
   bool PaysToRead(const WordLists& lists, uint64_t documents) const;
   // Number of documents that hold both words, in whatever fields.
   uint64_t CommonDocuments(Ordinal a, Ordinal b) const;
