@@ -3,7 +3,7 @@
  * (content type, size, syntax, fields), form of the index uid, handler. Each step may answer; all errors
  * leave through `fail`.
  */
-import type { Authorizer } from '../auth/authorize.ts';
+import type { Access, Authorizer } from '../auth/authorize.ts';
 import { parseJson } from '../base/json.ts';
 import type { Logger } from '../base/logger.ts';
 import { ApiError, toApiError } from '../contract/errors.ts';
@@ -106,34 +106,30 @@ export class Lifecycle {
     if (route.action !== null) {
       const access = authorizer.authorize(headers, route.action, match.params.index_uid ?? null);
       if (!access.ok) this.#fail(pending, access.error);
-      else this.#readInput(pending, { params: match.params, access: access.value });
+      else this.#readInput(pending, match.params, access.value);
     } else {
-      const access = authorizer.open();
-      this.#readInput(pending, { params: match.params, access });
+      this.#readInput(pending, match.params, authorizer.open());
     }
   }
 
-  #readInput(pending: Pending, known: Pick<RequestContext, 'params' | 'access'>): void {
+  #readInput(pending: Pending, params: RequestContext['params'], access: Access): void {
     const { exchange, route } = pending;
     const query = route.query?.parse(exchange.query);
     if (query !== undefined && !query.ok) {
       this.#fail(pending, query.error);
       return;
     }
-    const context = {
-      ...known,
-      query: query?.value,
-      rawQuery: exchange.query,
-      body: undefined as unknown,
-      exchange,
+    const run = (value?: unknown): void => {
+      const { query: rawQuery } = exchange;
+      this.#run(pending, { params, query: query?.value, rawQuery, body: value, access, exchange });
     };
     const { body } = route;
-    if (body === undefined || body === 'upload') {
-      this.#run(pending, context);
-      return;
-    }
-    if (body.optional === true && hasNoBody(exchange)) {
-      this.#run(pending, context);
+    if (
+      body === undefined ||
+      body === 'upload' ||
+      (body.optional === true && hasNoBody(exchange))
+    ) {
+      run();
       return;
     }
     const wrongType = jsonTypeFault(exchange.headers.contentType);
@@ -148,7 +144,7 @@ export class Lifecycle {
       }
       const parsed = parseBody(outcome, body);
       if (parsed instanceof ApiError) this.#fail(pending, parsed);
-      else this.#run(pending, { ...context, body: parsed.value });
+      else run(parsed.value);
     });
   }
 

@@ -150,21 +150,22 @@ function metadataOf(indexUid: string, entry: IndexEntry): SearchMetadata {
   return { queryUid: uuidV7(), indexUid, primaryKey: entry.summary.primaryKey };
 }
 
-let pool = randomBytes(8192);
+/** Hexadecimal digits, and how many were taken. */
+let random = '';
 let used = 0;
 
 /** RFC 9562: 48 bits of time in milliseconds, then random bits. */
 export function uuidV7(now = Date.now()): string {
-  if (used + 10 > pool.length) {
-    pool = randomBytes(8192);
+  if (used + 19 > random.length) {
+    random = randomBytes(9500).toString('hex');
     used = 0;
   }
-  const random = pool.toString('hex', used, used + 10);
-  used += 10;
+  const at = used;
+  used += 19;
   const time = now.toString(16).padStart(12, '0');
-  const variant = ((parseInt(random[3]!, 16) & 3) | 8).toString(16);
+  const variant = ((parseInt(random[at + 3]!, 16) & 3) | 8).toString(16);
   return (
-    `${time.slice(0, 8)}-${time.slice(8)}-7${random.slice(0, 3)}-` +
-    `${variant}${random.slice(4, 7)}-${random.slice(7, 19)}`
+    `${time.slice(0, 8)}-${time.slice(8)}-7${random.slice(at, at + 3)}-` +
+    `${variant}${random.slice(at + 4, at + 7)}-${random.slice(at + 7, at + 19)}`
   );
 }
