@@ -122,6 +122,8 @@ void Graph::DerivePrefix(Node& node) {
   }
   if (plain_words) {
     zero.has_range = false;
+    // The one behind the limit only told that there is one.
+    if (!node.short_prefix && listed.size() > kPrefixWordsMax) listed.pop_back();
     for (auto& [text, ordinals] : listed) {
       if (text == node.text) continue;  // the word itself is there already
       const auto known = numbers_.find(text);

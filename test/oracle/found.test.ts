@@ -36,6 +36,11 @@ const exactAttributes = (...names: string[]): Settings => ({
   },
 });
 
+/** In their order. */
+const WORDS_OF_ONE_BEGINNING = Array.from({ length: 1001 }, (_, n) =>
+  `${n + 10_000}`.replace('1', 'wonde').replace(/\d/g, (digit) => 'abcdefghij'[Number(digit)]!),
+);
+
 const EXAMPLES: Example[] = [
   {
     name: 'words are not glued to one that only attributes without typos have, nor is it marked',
@@ -63,6 +68,16 @@ const EXAMPLES: Example[] = [
     params: { q: 'iln wo nd', attributesToHighlight: ['title'] },
     ids: [2, 1],
     formatted: ['<em>iln</em>', '<em>iln</em> bird <em>wond</em>er'],
+  },
+  {
+    name: 'words are glued to the beginning of a thousand words, not of the next one',
+    settings: exactAttributes('note'),
+    documents: [
+      { id: 1, title: WORDS_OF_ONE_BEGINNING.slice(0, 1000).join(' ') },
+      { id: 2, title: WORDS_OF_ONE_BEGINNING[1000]!, note: 'iln' },
+    ],
+    params: { q: 'wo nde' },
+    ids: [1],
   },
   {
     name: 'a page is not longer than asked for when distinct meets a threshold',
