@@ -21,8 +21,11 @@ bool Ranker::RanksOneByOne(size_t rule) const {
     switch (rules_[rule].kind) {
       case RuleKind::kAttributeRank:
       case RuleKind::kWordPosition:
-      case RuleKind::kExactAttribute:
-      case RuleKind::kSort: break;
+      case RuleKind::kExactAttribute: break;
+      case RuleKind::kSort:
+        // Which places are as good as equally far depends on the nearest of them.
+        if (rules_[rule].sort->kind == SortCriterion::Kind::kGeo) return false;
+        break;
       case RuleKind::kExactWords:
         // The paths of its parts come in an order that depends on all documents.
         if (rule + 1 < rules_.size()) return false;

@@ -304,6 +304,20 @@ const EXAMPLES: Example[] = [
     params: { q: '"sun' },
     ids: [1],
   },
+  {
+    name: 'which documents are as good as equally far does not depend on such as match less well',
+    settings: {
+      rankingRules: ['words', 'proximity', 'sort', 'exactness'],
+      sortableAttributes: ['_geo'],
+    },
+    documents: [
+      { id: 1, title: 'red wine x', _geo: { lat: 0.000008, lng: 0 } },
+      { id: 2, title: 'red wine', _geo: { lat: 0.000014, lng: 0 } },
+      ...[3, 4, 5, 6].map((id) => ({ id, title: 'wine and red', _geo: { lat: 0, lng: 0 } })),
+    ],
+    params: { q: 'red wine', sort: ['_geoPoint(0, 0):asc'], limit: 2 },
+    ids: [2, 1],
+  },
 ];
 
 for (const [side, open] of Object.entries(SIDES)) {

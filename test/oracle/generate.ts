@@ -232,7 +232,11 @@ export class Generator {
       out.colours = Array.from({ length: random.int(0, 3) }, () => this.#value());
     }
     if (random.chance(0.3)) out.flag = random.chance(0.5);
-    if (random.chance(0.2)) out._geo = { lat: random.int(-3, 4), lng: random.int(-3, 4) };
+    // Of those that lie side by side some are as good as equally far, and what is left of a bucket without them begins elsewhere.
+    if (random.chance(0.2)) {
+      const lat = random.int(-3, 4) + random.pick([0, 0.000006, 0.000012]);
+      out._geo = { lat, lng: random.int(-3, 4) };
+    }
     return out;
   }
 

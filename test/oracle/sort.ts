@@ -85,7 +85,12 @@ export function sortByDistance<T>(
       });
     }
   }
-  const parts: SortedPart<T>[] = out.map(({ items, detail }) => ({ items, detail }));
+  // In a bucket they stand as they were given, not by distance.
+  const inBucket = (bucket: ReadonlySet<T>): T[] => items.filter((item) => bucket.has(item));
+  const parts: SortedPart<T>[] = out.map((part) => ({
+    items: part.items.length === 1 ? part.items : inBucket(new Set(part.items)),
+    detail: part.detail,
+  }));
   if (nowhere.length > 0) parts.push({ items: nowhere, detail: { value: null, distance: null } });
   return parts;
 }
