@@ -34,7 +34,8 @@ void Engine::Configure(const EngineOptions& options) {
   std::call_once(configured_, [&] {
     options_ = options;
     searches_ = std::make_unique<Pool>(options.search_threads, 0);
-    SetHelpers([this](std::function<void()> work) { return searches_->RunIfIdle(std::move(work)); });
+    SetHelpers({.ask = [this](std::function<void()> work) { return searches_->RunIfIdle(std::move(work)); },
+                .wanted = [this] { return searches_->HasWaiting(); }});
     batches_ = std::make_unique<Pool>(kBatchThreads, kBatchNice);
     merges_ = std::make_unique<Pool>(1, kMergeNice);
     small_merges_ = std::make_unique<Pool>(1, kSmallMergeNice);

@@ -30,6 +30,11 @@ bool Pool::RunIfIdle(std::function<void()> work) {
   return true;
 }
 
+bool Pool::HasWaiting() {
+  const std::lock_guard lock(mutex_);
+  return queue_.size() > waiting_;
+}
+
 void Pool::Work(int nice) {
   if (nice > 0) setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), nice);
   for (;;) {

@@ -27,6 +27,8 @@ class Pool {
   void Run(std::function<void()> work);
   // The same where a thread has nothing to do. False, and nothing is done: none has.
   bool RunIfIdle(std::function<void()> work);
+  // Whether work waits for a thread.
+  bool HasWaiting();
 
  private:
   void Work(int nice);

@@ -3,26 +3,40 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
+#include <exception>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <utility>
 
 namespace gannet {
 namespace {
 
+// More than these are seldom idle, and the memory that records wait for is shared.
 constexpr size_t kHelpersMax = 3;
 
-AskHelper& Asked() {
-  static auto* const ask = new AskHelper();
-  return *ask;
+Helpers& Current() {
+  static auto* const helpers = new Helpers();
+  return *helpers;
 }
 
 // Outlives the call where a helper comes too late.
 struct Pieces {
   Pieces(size_t pieces, const std::function<void(size_t)>& work) : count(pieces), piece(work) {}
 
-  void WorkOff() {
-    for (size_t i = next.fetch_add(1); i < count; i = next.fetch_add(1)) piece(i);
+  template <typename Leave>
+  void WorkOff(Leave&& leave) {
+    try {
+      while (!leave()) {
+        const size_t i = next.fetch_add(1);
+        if (i >= count) return;
+        piece(i);
+      }
+    } catch (...) {
+      const std::lock_guard lock(mutex);
+      if (!failure) failure = std::current_exception();
+      next = count;
+    }
   }
   void Help() {
     {
@@ -30,7 +44,7 @@ struct Pieces {
       if (closed) return;
       ++helping;
     }
-    WorkOff();
+    WorkOff([] { return Current().wanted(); });
     const std::lock_guard lock(mutex);
     if (--helping == 0) left.notify_one();
   }
@@ -40,24 +54,30 @@ struct Pieces {
   std::atomic<size_t> next{0};
   std::mutex mutex;  // guards what follows
   std::condition_variable left;
+  std::exception_ptr failure;
   size_t helping = 0;
   bool closed = false;
 };
 
 }  // namespace
 
-void SetHelpers(AskHelper ask) { Asked() = std::move(ask); }
+void SetHelpers(Helpers helpers) { Current() = std::move(helpers); }
 
 void ForEachPiece(size_t count, const std::function<void(size_t)>& piece) {
   const auto pieces = std::make_shared<Pieces>(count, piece);
-  if (Asked()) {
-    for (size_t i = 1; i < std::min(count, kHelpersMax + 1) && Asked()([pieces] { pieces->Help(); }); ++i) {
+  if (const auto& ask = Current().ask) {
+    try {
+      for (size_t i = 1; i < std::min(count, kHelpersMax + 1) && ask([pieces] { pieces->Help(); }); ++i) {
+      }
+    } catch (const std::bad_alloc&) {
+      // Nobody else is asked.
     }
   }
-  pieces->WorkOff();
+  pieces->WorkOff([] { return false; });
   std::unique_lock lock(pieces->mutex);
   pieces->closed = true;
   pieces->left.wait(lock, [&] { return pieces->helping == 0; });
+  if (pieces->failure) std::rethrow_exception(pieces->failure);
 }
 
 }  // namespace gannet

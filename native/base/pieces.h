@@ -12,13 +12,18 @@
 
 namespace gannet {
 
-// Has a thread that is idle run `work`; false, and it is not run: there is none.
-using AskHelper = std::function<bool(std::function<void()> work)>;
-// Not while ForEachPiece runs. Null, as at first: there are none.
-void SetHelpers(AskHelper ask);
+struct Helpers {
+  // Has a thread that is idle run `work`; false, and it is not run: there is none. Null, as at first: there are none.
+  std::function<bool(std::function<void()> work)> ask;
+  // Whether other work waits for a thread: who helps leaves between two pieces.
+  std::function<bool()> wanted;
+};
+// Not while ForEachPiece runs.
+void SetHelpers(Helpers helpers);
 
 // Calls piece(size_t i) for each i below `count`, in any order, on this thread and on those that help; then returns. Calls on
 // different threads run at the same time. Worth while from some 0.5 ms of work on: to wake a thread takes a tenth of that.
+// What a piece throws is thrown here when no other runs any more; then some were not called.
 void ForEachPiece(size_t count, const std::function<void(size_t)>& piece);
 
 }  // namespace gannet

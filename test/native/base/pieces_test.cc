@@ -8,6 +8,7 @@
 #include <deque>
 #include <functional>
 #include <mutex>
+#include <new>
 #include <random>
 #include <thread>
 #include <vector>
@@ -30,6 +31,11 @@ class Threads {
     }
     ready_.notify_all();
     for (std::thread& thread : threads_) thread.join();
+  }
+  // Others want a thread now and then.
+  Helpers helpers() {
+    return {.ask = [this](std::function<void()> work) { return Ask(std::move(work)); },
+            .wanted = [this] { return asked_wanted_.fetch_add(1) % 7 == 3; }};
   }
   bool Ask(std::function<void()> work) {
     const std::lock_guard lock(mutex_);
@@ -69,6 +75,7 @@ class Threads {
   std::deque<std::function<void()>> queue_;
   std::vector<std::thread> threads_;
   size_t busy_ = 0;
+  std::atomic<uint64_t> asked_wanted_{0};
   bool closed_ = false;
 };
 
@@ -77,7 +84,7 @@ TEST(Pieces, EachIsWorkedOffOnceWhoeverHelpsAndHoweverLate) {
   // Nobody helps at first.
   for (const size_t helpers : {0, 1, 2, 5}) {
     Threads threads(helpers);
-    SetHelpers([&](std::function<void()> work) { return threads.Ask(std::move(work)); });
+    SetHelpers(threads.helpers());
     std::atomic<size_t> helped = 0;
     for (int round = 0; round < 500; ++round) {
       const size_t count = random() % 20;
@@ -92,20 +99,56 @@ TEST(Pieces, EachIsWorkedOffOnceWhoeverHelpsAndHoweverLate) {
     }
     EXPECT_EQ(helped > 0, helpers > 0);
     while (!threads.Idle()) std::this_thread::yield();
-    SetHelpers(nullptr);
+    SetHelpers({});
   }
+}
+
+TEST(Pieces, WhatOneThrowsIsThrownWhenNoOtherRuns) {
+  std::mt19937_64 random(TestSeed());
+  for (const size_t helpers : {0, 1, 3}) {
+    Threads threads(helpers);
+    SetHelpers(threads.helpers());
+    for (int round = 0; round < 300; ++round) {
+      const size_t count = 1 + random() % 20, bad = random() % count;
+      std::atomic<size_t> running = 0;
+      std::atomic<bool> over = false, late = false;
+      const auto all = [&] {
+        ForEachPiece(count, [&](size_t i) {
+          ++running;
+          if (over) late = true;
+          if (i % 3 == 0) std::this_thread::sleep_for(std::chrono::microseconds(20));
+          --running;
+          if (i == bad) throw std::bad_alloc();
+        });
+      };
+      EXPECT_THROW(all(), std::bad_alloc);
+      EXPECT_EQ(running, 0u);
+      over = true;
+      while (!threads.Idle()) std::this_thread::yield();
+      EXPECT_FALSE(late);
+    }
+    SetHelpers({});
+  }
+}
+
+TEST(Pieces, WithoutMemoryToAskNobodyHelps) {
+  SetHelpers({.ask = [](std::function<void()>) -> bool { throw std::bad_alloc(); }, .wanted = [] { return false; }});
+  size_t done = 0;
+  ForEachPiece(5, [&](size_t) { ++done; });
+  EXPECT_EQ(done, 5u);
+  SetHelpers({});
 }
 
 TEST(Pieces, WhoHelpsMayAskForHelpItself) {
   Threads threads(2);
-  SetHelpers([&](std::function<void()> work) { return threads.Ask(std::move(work)); });
+  SetHelpers(threads.helpers());
   std::atomic<size_t> done = 0;
   for (int round = 0; round < 200; ++round) {
     ForEachPiece(4, [&](size_t) { ForEachPiece(5, [&](size_t) { ++done; }); });
   }
   EXPECT_EQ(done, 200u * 4 * 5);
   while (!threads.Idle()) std::this_thread::yield();
-  SetHelpers(nullptr);
+  SetHelpers({});
 }
 
 }  // namespace
