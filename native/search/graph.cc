@@ -1,11 +1,12 @@
 #include "search/graph.h"
 
 #include <algorithm>
+#include <cassert>
 #include <utility>
 
 #include "base/utf8.h"
-#include "search/places.h"
 #include "search/synonyms.h"
+#include "search/word_masks.h"
 
 namespace gannet::search {
 
@@ -104,20 +105,26 @@ void Graph::UnionLists(size_t segment, const segment::WordLists& lists, const Do
 
 std::vector<DocId> Graph::ReadLists(size_t segment, const segment::WordLists& lists, const DocSet& documents) const {
   const segment::TextReader& text = *snapshot_.segments[segment]->text;
-  RoleMap words(text);
-  for (const auto& [begin, end] : lists.words) words.AddRange(begin, end, 0);
-  words.Seal();
+  WordMasks masks(text, 1);
+  for (const auto& [begin, end] : lists.words) masks.AddRange(0, begin, end);
+  masks.Seal();
+  const auto any = [&](uint32_t begin, uint32_t end) { return masks.First(0, begin, end) != WordMasks::kNone; };
+  const auto listed = [&] {
+    if (lists.heads == 0) {
+      if (lists.fields == nullptr) return any(0, masks.size());
+      return masks.AnyField([&](FieldId field, uint32_t begin, uint32_t end) { return lists.fields->Has(field) && any(begin, end); });
+    }
+    for (const WordMasks::Run& run : masks.runs()) {
+      uint32_t position = run.position;
+      for (uint32_t at = run.begin; at < run.end && position < segment::kHeadPositions; ++at, ++position) {
+        if ((lists.heads >> position & 1) != 0 && any(at, at + 1)) return true;
+      }
+    }
+    return false;
+  };
   std::vector<DocId> found;
   text.ForEachRecord(documents, [&](DocId docid, std::string_view record) {
-    bool listed = false;
-    words.Scan(record, [&](Role, Place place) {
-      if (lists.heads != 0) {
-        listed = listed || (PositionOf(place) < segment::kHeadPositions && (lists.heads >> PositionOf(place) & 1) != 0);
-      } else {
-        listed = listed || lists.fields == nullptr || lists.fields->Has(FieldOf(place));
-      }
-    });
-    if (listed) found.push_back(docid);
+    if (masks.Read(record) && listed()) found.push_back(docid);
   });
   return found;
 }
@@ -138,8 +145,7 @@ DocSet Graph::DocumentsWithin(Node& node, int typo_class, const DocSet& within) 
   }
   const Derivations& known = Class(node, typo_class);
   if (known.empty()) return {};
-  if (known.documents) return *known.documents & within;
-  if (known.asked && within.IsSubsetOf(known.asked->within)) return known.asked->documents & within;
+  if (known.Knows(&within)) return (known.documents ? *known.documents : known.asked->documents) & within;
   // The list of one word is cut down where it lies. Those of many more words than half as many documents need not be joined.
   const bool one_word = !known.has_range && known.phrases.empty() && known.words.size() == 1;
   if (!few && !one_word && WordCount(known) / 2 < within.size()) return Documents(node, typo_class) & within;
@@ -217,6 +223,7 @@ DocSet Graph::FindDocuments(Node& node, int typo_class, const DocSet* within) {
 }
 
 DocSet Graph::WordHeads(const IndexWord& word, uint32_t mask, const DocSet* within) const {
+  assert(mask != 0);
   return LiveUnion(within, [&](size_t s, const segment::TextReader& text, DocSetUnion& out) {
     const Ordinal ordinal = word.ordinals[s];
     const std::pair<Ordinal, Ordinal> range(ordinal, ordinal + 1);

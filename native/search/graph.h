@@ -6,7 +6,8 @@
 //
 // graph.cc has nodes, words and docsets, graph_derive.cc what stands for a node, graph_phrases.cc phrases.
 //
-// Threads: one owner. Lifetime: dies before the snapshot it reads.
+// Threads: one owner. While that one waits for its helpers (base/pieces.h) these call what is const, of classes that are derived.
+// Lifetime: dies before the snapshot it reads.
 #pragma once
 
 #include <array>
@@ -61,7 +62,7 @@ struct Derivations {
   bool has_range = false;                               // class 0 of a prefix term
   std::vector<std::pair<Ordinal, Ordinal>> ranges;      // per segment, [begin, end)
   std::optional<DocSet> documents;
-  // Those of a few, as they were last asked for.
+  // Those of some documents, as they were last asked for.
   struct Asked {
     DocSet within, documents;
   };
@@ -76,6 +77,8 @@ struct Derivations {
       asked = {*within, std::move(found)};
     }
   }
+  // Whether they are known of `within` (null: of all).
+  bool Knows(const DocSet* within) const { return documents || (within != nullptr && asked && within->IsSubsetOf(asked->within)); }
   // Whether there is no other than this word.
   bool IsOnly(WordNumber word) const { return words.size() == 1 && words[0] == word && phrases.empty() && !has_range; }
 };
@@ -140,7 +143,7 @@ class Graph {
   uint64_t FewestDocuments(Node& node);
   const Derivations& Class(Node& node, int typo_class);
   // Documents that have a word at one of the positions of `mask` (bit p: position p, below segment::kHeadPositions) of any
-  // field.
+  // field. REQUIRES: mask != 0
   DocSet WordHeads(const IndexWord& word, uint32_t mask, const DocSet* within) const;
   // Documents with a searched field that holds all the words. length: of that field, in words, at most
   // segment::kListedLengthMax; 0 is any.
@@ -156,6 +159,8 @@ class Graph {
   PhraseParts PhraseByLists(const Phrase& phrase, const segment::FieldSet* fields, const DocSet* within) const;
   // Whether to read some of the documents of a phrase that have to be read, instead of all of them once and for all.
   bool PaysToReadSome(const Phrase& phrase, const DocSet& documents, uint64_t some) const;
+  // These were read for that.
+  void NoteRead(const Phrase& phrase, const DocSet& documents) const;
   // Those of `documents`, live ones that hold all words of the phrase, in which they stand as they must.
   DocSet ReadPhrase(const Phrase& phrase, const DocSet& documents) const;
   // A word of the dictionary with live documents, or kNoWord.
@@ -171,10 +176,13 @@ class Graph {
   // Documents that hold all the words in `fields`: those of the result (null: all live ones) are no fewer than the ones that
   // match the phrase. with_words: where they are put if they are found here.
   const DocSet* PhraseAmong(const PhraseWords& words, const segment::FieldSet* fields, const DocSet* within, DocSet& with_words) const;
+  // Of a phrase of two words, in what the segment has found (FoundSets).
+  std::string PairKey(size_t segment, const PhraseWords& words) const;
   // Of one segment. among: see PhraseAmong.
   PhraseParts PhraseByLists(size_t segment, const PhraseWords& words, const DocSet* among) const;
-  // Those of `among`, documents of the segment that hold all words of the phrase, in which they stand as they must.
-  DocSet ReadPhrase(size_t segment, const PhraseWords& words, const DocSet& among, uint64_t enough) const;
+  // Those of `among`, documents of the segment that hold all words of the phrase, in which they stand as they must. read: how many
+  // of them were read.
+  DocSet ReadPhrase(size_t segment, const PhraseWords& words, const DocSet& among, uint64_t enough, uint64_t& read) const;
   DocSet ReadPhrase(const PhraseWords& words, std::span<const Part> parts) const;
   // The same of two words. among: all live documents that hold them in `fields`.
   DocSet ReadPair(size_t segment, const PhraseWords& words, const segment::FieldSet* fields, const DocSet& among, uint64_t enough) const;

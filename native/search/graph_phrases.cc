@@ -5,6 +5,7 @@
 #include "search/graph.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "base/utf8.h"
@@ -13,6 +14,8 @@
 #include "search/word_masks.h"
 
 namespace gannet::search {
+
+using segment::FoundSets;
 
 std::optional<Phrase> Graph::FindPhrase(const std::vector<std::optional<std::string>>& words) {
   Phrase phrase;
@@ -123,9 +126,10 @@ DocSet Graph::PhraseDocuments(const Phrase& phrase, const segment::FieldSet* fie
       continue;
     }
     const uint64_t wanted = enough - documents.size();
-    documents |= whole_pair ? ReadPair(s, words, fields, here.unsure, wanted) : ReadPhrase(s, words, here.unsure, wanted);
+    uint64_t read = 0;
+    documents |= whole_pair ? ReadPair(s, words, fields, here.unsure, wanted) : ReadPhrase(s, words, here.unsure, wanted, read);
   }
-  if (!unsure.empty()) documents |= ReadPhrase(phrase, unsure);
+  if (!unsure.empty()) documents |= ReadPhrase(words, PartsOf(snapshot_, unsure));
   return documents;
 }
 
@@ -148,18 +152,29 @@ PhraseParts Graph::PhraseByLists(const Phrase& phrase, const segment::FieldSet* 
 }
 
 bool Graph::PaysToReadSome(const Phrase& phrase, const DocSet& documents, uint64_t some) const {
-  using segment::FoundSets;
   const PhraseWords words(phrase);
   if (!words.pair) return true;  // never kept
   const auto& segments = snapshot_.segments;
-  bool pays = true;
-  for (size_t s = 0; s < segments.size() && pays; ++s) {
+  const uint64_t here = some / segments.size();
+  for (size_t s = 0; s < segments.size(); ++s) {
     const uint64_t size = documents.IntersectionSize(segments[s]->live);
-    if (size == 0) continue;
-    const auto ordinal_of = [&](Role role) { return words_[words.distinct[role]].ordinals[s]; };
-    pays = segments[s]->text->found().PaysToRead(FoundSets::Kind::kNeighbours, ordinal_of(0), ordinal_of(1), some / segments.size(), size);
+    if (size > here && !segments[s]->text->found().PaysToRead(PairKey(s, words), here, size * FoundSets::kReadCost)) return false;
   }
-  return pays;
+  return true;
+}
+
+void Graph::NoteRead(const Phrase& phrase, const DocSet& documents) const {
+  const PhraseWords words(phrase);
+  if (!words.pair) return;
+  for (size_t s = 0; s < snapshot_.segments.size(); ++s) {
+    const index::SegmentView& view = *snapshot_.segments[s];
+    if (const uint64_t read = documents.IntersectionSize(view.live); read > 0) view.text->found().NoteRead(PairKey(s, words), read);
+  }
+}
+
+std::string Graph::PairKey(size_t segment, const PhraseWords& words) const {
+  const auto ordinal_of = [&](Role role) { return words_[words.distinct[role]].ordinals[segment]; };
+  return FoundSets::KeyOf(FoundSets::Kind::kNeighbours, std::array{ordinal_of(0), ordinal_of(1)});
 }
 
 DocSet Graph::ReadPhrase(const Phrase& phrase, const DocSet& documents) const {
@@ -204,8 +219,7 @@ PhraseParts Graph::PhraseByLists(size_t segment, const PhraseWords& words, const
     limit = &here;
   }
   if (!listed && words.pair && !by_attribute) {
-    using segment::FoundSets;
-    if (const auto known = view.text->found().Find(FoundSets::Kind::kNeighbours, ordinal_of(0), ordinal_of(1))) {
+    if (const auto known = view.text->found().Find(PairKey(segment, words))) {
       here &= *known;
       listed = true;
     }
@@ -217,25 +231,30 @@ PhraseParts Graph::PhraseByLists(size_t segment, const PhraseWords& words, const
 DocSet Graph::ReadPair(size_t segment, const PhraseWords& words, const segment::FieldSet* fields, const DocSet& among, uint64_t enough) const {
   // Kept for the next search: where two words stand depends on the segment alone.
   constexpr uint64_t kKeptDocumentsMin = 256;
-  using segment::FoundSets;
   const index::SegmentView& view = *snapshot_.segments[segment];
-  const auto ordinal_of = [&](Role role) { return words_[words.distinct[role]].ordinals[segment]; };
   const uint64_t size = among.size();
-  if (size < std::min(kKeptDocumentsMin, LargeBucketMin())) return ReadPhrase(segment, words, among, enough);
+  uint64_t read = 0;
+  if (size < std::min(kKeptDocumentsMin, LargeBucketMin())) return ReadPhrase(segment, words, among, enough, read);
   const FoundSets& sets = view.text->found();
+  const std::string key = PairKey(segment, words);
   // Where some are enough, all are read once those that were have come to as many.
-  const bool some = enough < size && sets.PaysToRead(FoundSets::Kind::kNeighbours, ordinal_of(0), ordinal_of(1), enough, size);
-  const DocSet both = some || fields == nullptr ? among : WordsDocuments(words.distinct, nullptr, &view.live);
-  DocSet found = ReadPhrase(segment, words, both, some ? enough : kAll);
-  if (some && (found.size() >= enough || fields != nullptr)) return found;
-  sets.Store(FoundSets::Kind::kNeighbours, ordinal_of(0), ordinal_of(1), found);
-  return found & among;
+  if (enough < size && sets.PaysToRead(key, enough, size * FoundSets::kReadCost)) {
+    DocSet some = ReadPhrase(segment, words, among, enough, read);
+    sets.NoteRead(key, read);
+    if (some.size() >= enough || fields != nullptr) return some;
+    sets.Store(key, some, some.size() * FoundSets::kReadCost);
+    return some;
+  }
+  const DocSet all = ReadPhrase(segment, words, fields == nullptr ? among : WordsDocuments(words.distinct, nullptr, &view.live), kAll, read);
+  sets.Store(key, all, all.size() * FoundSets::kReadCost);
+  return all & among;
 }
 
-DocSet Graph::ReadPhrase(size_t segment, const PhraseWords& words, const DocSet& among, uint64_t enough) const {
+DocSet Graph::ReadPhrase(size_t segment, const PhraseWords& words, const DocSet& among, uint64_t enough, uint64_t& read) const {
   std::vector<Part> parts;
-  if (enough >= among.size()) {
-    AppendParts(segment, among, among.size(), parts);
+  read = among.size();
+  if (enough >= read) {
+    AppendParts(segment, among, read, parts);
     return ReadPhrase(words, parts);
   }
   // Each step reads as many documents as all before.
@@ -243,7 +262,7 @@ DocSet Graph::ReadPhrase(size_t segment, const PhraseWords& words, const DocSet&
   among.ToVector(docids);
   DocSet found;
   for (size_t begin = 0, end = 64; begin < docids.size() && found.size() < enough; begin = end, end = 2 * begin) {
-    end = std::min(end, docids.size());
+    read = end = std::min(end, docids.size());
     parts.clear();
     AppendParts(segment, DocSet::FromSorted(std::span(docids).subspan(begin, end - begin)), end - begin, parts);
     found |= ReadPhrase(words, parts);

@@ -122,7 +122,7 @@ class Ranker {
   void SplitByVerbatim(const Bucket& bucket, size_t rule, const Detail* detail, uint32_t max);
   void SplitByExactAttribute(const Bucket& bucket, size_t rule, const Detail* detail);
   void SplitBySort(const Bucket& bucket, size_t rule, const Detail* detail);
-  // True: the page is full.
+  // True: the page is full, or no document is left.
   bool EmitPerfect(const DocSet* within, size_t rule, const Detail* detail);
   // The same where the path without any typo, of one step, is a word. rule: the one behind typo and proximity.
   bool EmitBestAttribute(const Path& path, const DocSet* within, size_t rule);

@@ -60,14 +60,14 @@ bool Ranker::EmitBestAttribute(const Path& path, const DocSet* within, size_t ru
 // a document would come onto the page.
 bool Ranker::EmitPhrase(const Path& path, const DocSet* within, size_t rule) {
   if (graph_->nodes().size() > 1 || !NodeOf(path[0]).term.phrase || !PathSweep::Supports(*graph_, path)) return false;
-  const Phrase& phrase = graph_->Class(NodeOf(path[0]), 0).phrases[0];
-  if (!RanksOneByOne(rule) || graph_->MostDocuments(phrase) < LargeBucketMin()) return false;
+  const Derivations& zero = graph_->Class(NodeOf(path[0]), 0);
+  if (zero.Knows(within) || !RanksOneByOne(rule)) return false;
+  const Phrase& phrase = zero.phrases[0];
+  if (graph_->MostDocuments(phrase) < LargeBucketMin()) return false;
   PhraseParts parts = graph_->PhraseByLists(phrase, graph_->scope().fields(), within);
-  if (parts.unsure.size() < LargeBucketMin()) {
-    if (!parts.unsure.empty()) parts.sure |= graph_->ReadPhrase(phrase, parts.unsure);
-    NodeOf(path[0]).classes[0].Know(within, std::move(parts.sure));
-    return false;
-  }
+  if (parts.unsure.empty()) NodeOf(path[0]).classes[0].Know(within, std::move(parts.sure));
+  // Few are read with all others, and kept.
+  if (parts.unsure.size() < LargeBucketMin()) return false;
   if (!graph_->PaysToReadSome(phrase, parts.unsure, LargeBucketMin())) return false;
   Bucket part{parts.sure | parts.unsure, {path}};
   unread_ = &phrase_.emplace(*graph_, phrase, std::move(parts));

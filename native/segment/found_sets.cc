@@ -62,11 +62,14 @@ std::shared_ptr<const DocSet> FoundSets::Find(const std::string& key) const {
 }
 
 bool FoundSets::PaysToRead(const std::string& key, uint64_t documents, uint64_t cost) const {
-  std::atomic<uint32_t>& sum = read_[std::hash<std::string>()(key) % kReadSums];
-  const uint64_t read = sum.load(std::memory_order_relaxed) + documents * kReadCost;
-  if (read > cost) return false;
-  sum.store(static_cast<uint32_t>(std::min<uint64_t>(read, UINT32_MAX)), std::memory_order_relaxed);
-  return true;
+  std::atomic<uint64_t>& read = ReadOf(key);
+  if (read.load(std::memory_order_relaxed) + documents * kReadCost <= cost) return true;
+  read.store(0, std::memory_order_relaxed);
+  return false;
+}
+
+void FoundSets::NoteRead(const std::string& key, uint64_t documents) const {
+  ReadOf(key).fetch_add(documents * kReadCost, std::memory_order_relaxed);
 }
 
 bool FoundSets::Has(const std::string& key) const {

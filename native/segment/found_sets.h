@@ -82,13 +82,11 @@ class FoundSets {
   // cost: what making them took, in bytes of postings or as much time.
   void Store(const std::string& key, const DocSet& documents, uint64_t cost) const;
   // Whether to read so many documents instead of making a set that is not kept, at this cost, for them alone. What is read is
-  // added up by key: once it has cost as much as making the set would, the answer is no. So reading and making cost at most
-  // twice as much as the cheaper of them, however often it is asked (Karlin et al., Competitive Snoopy Caching, 1988).
+  // noted and added up by key: once it comes to what making the set costs, the answer is no, and the sum begins anew. So reading
+  // and making cost at most twice as much as the cheaper of them, however often it is asked (Karlin et al., Competitive Snoopy
+  // Caching, 1988).
   bool PaysToRead(const std::string& key, uint64_t documents, uint64_t cost) const;
-  // The same of a set that is made by reading `all` documents.
-  bool PaysToRead(Kind kind, Ordinal a, Ordinal b, uint64_t documents, uint64_t all) const {
-    return PaysToRead(KeyOf(kind, std::array{a, b}), documents, all * kReadCost);
-  }
+  void NoteRead(const std::string& key, uint64_t documents) const;
   // Those that were found by reading documents.
   void Store(Kind kind, Ordinal a, Ordinal b, const DocSet& documents) const {
     Store(KeyOf(kind, std::array{a, b}), documents, documents.size() * kReadCost);
@@ -102,7 +100,8 @@ class FoundSets {
 
   FoundBudget& budget_;
   // What was read instead of making a set, by hash of its key. Sets that share a sum are made a little earlier.
-  mutable std::array<std::atomic<uint32_t>, kReadSums> read_{};
+  std::atomic<uint64_t>& ReadOf(const std::string& key) const { return read_[std::hash<std::string>()(key) % kReadSums]; }
+  mutable std::array<std::atomic<uint64_t>, kReadSums> read_{};
   mutable std::unordered_map<std::string, FoundBudget::Entry> sets_;  // guarded by the mutex of the budget
 };
 

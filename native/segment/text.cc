@@ -164,7 +164,9 @@ uint64_t TextReader::WordsToJoin(const WordLists& lists) const {
 
 bool TextReader::PaysToRead(const WordLists& lists, uint64_t documents) const {
   const std::string key = FoundKey(*FoundKind(lists), lists);
-  return found_.PaysToRead(key, documents, WordCount(lists) * kListCost);
+  if (!found_.PaysToRead(key, documents, WordCount(lists) * kListCost)) return false;
+  found_.NoteRead(key, documents);
+  return true;
 }
 
 void TextReader::JoinLists(const WordLists& lists, DocSetUnion& out) const {

@@ -272,7 +272,7 @@ class PostingsWriter {
   // frequent_min: documents that make a word frequent, fields counted apart.
   PostingsWriter(SegmentFileWriter& file, uint64_t frequent_min);
   // Lists by ascending id; docids ascending and not empty. An id below kHeadLists is a field, one from there on an
-  // early position: see TextReader::UnionHeads.
+  // early position: see WordLists::heads.
   void AddList(uint32_t id, std::span<const DocId> docids);
   void AddList(uint32_t id, const DocSet& docids);
   void EndWord();
