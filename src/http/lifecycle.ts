@@ -119,10 +119,15 @@ export class Lifecycle {
       this.#fail(pending, query.error);
       return;
     }
-    const run = (value?: unknown): void => {
-      const { query: rawQuery } = exchange;
-      this.#run(pending, { params, query: query?.value, rawQuery, body: value, access, exchange });
-    };
+    const run = (value?: unknown): void =>
+      this.#run(pending, {
+        params,
+        query: query?.value,
+        rawQuery: exchange.query,
+        body: value,
+        access,
+        exchange,
+      });
     const { body } = route;
     if (
       body === undefined ||
