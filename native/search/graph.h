@@ -157,6 +157,8 @@ class Graph {
   uint64_t MostDocuments(const Phrase& phrase) const;
   // The same documents, as far as lists tell.
   PhraseParts PhraseByLists(const Phrase& phrase, const segment::FieldSet* fields, const DocSet* within) const;
+  // The same documents from that: the others are read.
+  DocSet ReadUnsure(const Phrase& phrase, const segment::FieldSet* fields, const DocSet* within, PhraseParts parts) const;
   // Whether to read some of the documents of a phrase that have to be read, instead of all of them once and for all.
   bool PaysToReadSome(const Phrase& phrase, const DocSet& documents, uint64_t some) const;
   // These were read for that.
@@ -176,6 +178,8 @@ class Graph {
   // Documents that hold all the words in `fields`: those of the result (null: all live ones) are no fewer than the ones that
   // match the phrase. with_words: where they are put if they are found here.
   const DocSet* PhraseAmong(const PhraseWords& words, const segment::FieldSet* fields, const DocSet* within, DocSet& with_words) const;
+  // Whether it is kept where two words stand. within: the documents that are asked for.
+  bool KeepsPair(const PhraseWords& words, const DocSet* within) const;
   // Of a phrase of two words, in what the segment has found (FoundSets).
   std::string PairKey(size_t segment, const PhraseWords& words) const;
   // Of one segment. among: see PhraseAmong.

@@ -110,27 +110,37 @@ Graph::PhraseWords::PhraseWords(const Phrase& phrase) {
 }
 
 DocSet Graph::PhraseDocuments(const Phrase& phrase, const segment::FieldSet* fields, const DocSet* within, uint64_t enough) {
+  if (enough == kAll || phrase.words.size() == 1) return ReadUnsure(phrase, fields, within, PhraseByLists(phrase, fields, within));
   const PhraseWords words(phrase);
   if (words.distinct.empty()) return {};
-  if (phrase.words.size() == 1) return WordDocuments(words_[words.distinct[0]], fields, within);
   DocSet with_words;
   const DocSet* const among = PhraseAmong(words, fields, within, with_words);
-  const bool whole_pair = words.pair && within == nullptr && !snapshot_.settings->proximity_by_attribute;
-  DocSet documents, unsure;
+  const bool kept = KeepsPair(words, within);
+  DocSet documents;
   for (size_t s = 0; s < snapshot_.segments.size() && documents.size() < enough; ++s) {
     PhraseParts here = PhraseByLists(s, words, among);
     documents |= here.sure;
     if (here.unsure.empty() || documents.size() >= enough) continue;
-    if (enough == kAll && !whole_pair) {
-      unsure |= here.unsure;  // to be read together
-      continue;
-    }
     const uint64_t wanted = enough - documents.size();
     uint64_t read = 0;
-    documents |= whole_pair ? ReadPair(s, words, fields, here.unsure, wanted) : ReadPhrase(s, words, here.unsure, wanted, read);
+    documents |= kept ? ReadPair(s, words, fields, here.unsure, wanted) : ReadPhrase(s, words, here.unsure, wanted, read);
   }
-  if (!unsure.empty()) documents |= ReadPhrase(words, PartsOf(snapshot_, unsure));
   return documents;
+}
+
+DocSet Graph::ReadUnsure(const Phrase& phrase, const segment::FieldSet* fields, const DocSet* within, PhraseParts parts) const {
+  if (parts.unsure.empty()) return std::move(parts.sure);
+  const PhraseWords words(phrase);
+  if (!KeepsPair(words, within)) return parts.sure | ReadPhrase(words, PartsOf(snapshot_, parts.unsure));
+  for (size_t s = 0; s < snapshot_.segments.size(); ++s) {
+    const DocSet here = parts.unsure & snapshot_.segments[s]->live;
+    if (!here.empty()) parts.sure |= ReadPair(s, words, fields, here, kAll);
+  }
+  return std::move(parts.sure);
+}
+
+bool Graph::KeepsPair(const PhraseWords& words, const DocSet* within) const {
+  return words.pair && within == nullptr && !snapshot_.settings->proximity_by_attribute;
 }
 
 PhraseParts Graph::PhraseByLists(const Phrase& phrase, const segment::FieldSet* fields, const DocSet* within) const {

@@ -64,10 +64,12 @@ bool Ranker::EmitPhrase(const Path& path, const DocSet* within, size_t rule) {
   if (zero.Knows(within) || !RanksOneByOne(rule)) return false;
   const Phrase& phrase = zero.phrases[0];
   if (graph_->MostDocuments(phrase) < LargeBucketMin()) return false;
-  PhraseParts parts = graph_->PhraseByLists(phrase, graph_->scope().fields(), within);
-  if (parts.unsure.empty()) NodeOf(path[0]).classes[0].Know(within, std::move(parts.sure));
-  // Few are read with all others, and kept.
-  if (parts.unsure.size() < LargeBucketMin()) return false;
+  const segment::FieldSet* const fields = graph_->scope().fields();
+  PhraseParts parts = graph_->PhraseByLists(phrase, fields, within);
+  if (parts.unsure.size() < LargeBucketMin()) {
+    NodeOf(path[0]).classes[0].Know(within, graph_->ReadUnsure(phrase, fields, within, std::move(parts)));
+    return false;
+  }
   if (!graph_->PaysToReadSome(phrase, parts.unsure, LargeBucketMin())) return false;
   Bucket part{parts.sure | parts.unsure, {path}};
   unread_ = &phrase_.emplace(*graph_, phrase, std::move(parts));
