@@ -40,11 +40,11 @@ DocSet PathLists::InBestFields(const Step& step, const DocSet* within, uint32_t 
 }
 
 DocSet PathLists::StepDocuments(const Step& step, const segment::FieldSet& fields, const DocSet* within) {
-  return InLists(step, {.fields = &fields}, within);
+  return InLists(step, {.words = {}, .fields = &fields}, within);
 }
 
 DocSet PathLists::StepHeads(const Step& step, uint32_t mask, const DocSet* within) {
-  return mask == 0 ? DocSet() : InLists(step, {.heads = mask}, within);
+  return mask == 0 ? DocSet() : InLists(step, {.words = {}, .heads = mask}, within);
 }
 
 DocSet PathLists::InLists(const Step& step, const segment::WordLists& lists, const DocSet* within) {
