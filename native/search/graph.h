@@ -161,9 +161,8 @@ class Graph {
   DocSet ReadUnsure(const Phrase& phrase, const segment::FieldSet* fields, const DocSet* within, PhraseParts parts) const;
   // Whether to read some of the documents of a phrase that have to be read, instead of all of them once and for all.
   bool PaysToReadSome(const Phrase& phrase, const DocSet& documents, uint64_t some) const;
-  // These were read for that.
-  void NoteRead(const Phrase& phrase, const DocSet& documents) const;
-  // Those of `documents`, live ones that hold all words of the phrase, in which they stand as they must.
+  // Those of `documents`, live ones that hold all words of the phrase, in which they stand as they must. What is read counts for
+  // PaysToReadSome.
   DocSet ReadPhrase(const Phrase& phrase, const DocSet& documents) const;
   // A word of the dictionary with live documents, or kNoWord.
   WordNumber FindWord(std::string_view text);
@@ -186,7 +185,7 @@ class Graph {
   PhraseParts PhraseByLists(size_t segment, const PhraseWords& words, const DocSet* among) const;
   // Those of `among`, documents of the segment that hold all words of the phrase, in which they stand as they must. read: how many
   // of them were read.
-  DocSet ReadPhrase(size_t segment, const PhraseWords& words, const DocSet& among, uint64_t enough, uint64_t& read) const;
+  DocSet ReadPhrase(size_t segment, const PhraseWords& words, const DocSet& among, uint64_t enough, uint64_t* read = nullptr) const;
   DocSet ReadPhrase(const PhraseWords& words, std::span<const Part> parts) const;
   // The same of two words. among: all live documents that hold them in `fields`.
   DocSet ReadPair(size_t segment, const PhraseWords& words, const segment::FieldSet* fields, const DocSet& among, uint64_t enough) const;

@@ -122,8 +122,7 @@ DocSet Graph::PhraseDocuments(const Phrase& phrase, const segment::FieldSet* fie
     documents |= here.sure;
     if (here.unsure.empty() || documents.size() >= enough) continue;
     const uint64_t wanted = enough - documents.size();
-    uint64_t read = 0;
-    documents |= kept ? ReadPair(s, words, fields, here.unsure, wanted) : ReadPhrase(s, words, here.unsure, wanted, read);
+    documents |= kept ? ReadPair(s, words, fields, here.unsure, wanted) : ReadPhrase(s, words, here.unsure, wanted);
   }
   return documents;
 }
@@ -173,22 +172,18 @@ bool Graph::PaysToReadSome(const Phrase& phrase, const DocSet& documents, uint64
   return true;
 }
 
-void Graph::NoteRead(const Phrase& phrase, const DocSet& documents) const {
-  const PhraseWords words(phrase);
-  if (!words.pair) return;
-  for (size_t s = 0; s < snapshot_.segments.size(); ++s) {
-    const index::SegmentView& view = *snapshot_.segments[s];
-    if (const uint64_t read = documents.IntersectionSize(view.live); read > 0) view.text->found().NoteRead(PairKey(s, words), read);
-  }
-}
-
 std::string Graph::PairKey(size_t segment, const PhraseWords& words) const {
   const auto ordinal_of = [&](Role role) { return words_[words.distinct[role]].ordinals[segment]; };
   return FoundSets::KeyOf(FoundSets::Kind::kNeighbours, std::array{ordinal_of(0), ordinal_of(1)});
 }
 
 DocSet Graph::ReadPhrase(const Phrase& phrase, const DocSet& documents) const {
-  return ReadPhrase(PhraseWords(phrase), PartsOf(snapshot_, documents));
+  const PhraseWords words(phrase);
+  const std::vector<Part> parts = PartsOf(snapshot_, documents);
+  if (words.pair) {
+    for (const Part& part : parts) snapshot_.segments[part.segment]->text->found().NoteRead(PairKey(part.segment, words), part.documents.size());
+  }
+  return ReadPhrase(words, parts);
 }
 
 const DocSet* Graph::PhraseAmong(const PhraseWords& words, const segment::FieldSet* fields, const DocSet* within, DocSet& with_words) const {
@@ -243,28 +238,27 @@ DocSet Graph::ReadPair(size_t segment, const PhraseWords& words, const segment::
   constexpr uint64_t kKeptDocumentsMin = 256;
   const index::SegmentView& view = *snapshot_.segments[segment];
   const uint64_t size = among.size();
-  uint64_t read = 0;
-  if (size < std::min(kKeptDocumentsMin, LargeBucketMin())) return ReadPhrase(segment, words, among, enough, read);
+  if (size < std::min(kKeptDocumentsMin, LargeBucketMin())) return ReadPhrase(segment, words, among, enough);
   const FoundSets& sets = view.text->found();
   const std::string key = PairKey(segment, words);
   // Where some are enough, all are read once those that were have come to as many.
   if (enough < size && sets.PaysToRead(key, enough, size * FoundSets::kReadCost)) {
-    DocSet some = ReadPhrase(segment, words, among, enough, read);
+    uint64_t read = 0;
+    DocSet some = ReadPhrase(segment, words, among, enough, &read);
     sets.NoteRead(key, read);
-    if (some.size() >= enough || fields != nullptr) return some;
-    sets.Store(key, some, some.size() * FoundSets::kReadCost);
+    if (some.size() < enough && fields == nullptr) sets.StoreRead(key, some);
     return some;
   }
-  const DocSet all = ReadPhrase(segment, words, fields == nullptr ? among : WordsDocuments(words.distinct, nullptr, &view.live), kAll, read);
-  sets.Store(key, all, all.size() * FoundSets::kReadCost);
+  const DocSet all = ReadPhrase(segment, words, fields == nullptr ? among : WordsDocuments(words.distinct, nullptr, &view.live), kAll);
+  sets.StoreRead(key, all);
   return all & among;
 }
 
-DocSet Graph::ReadPhrase(size_t segment, const PhraseWords& words, const DocSet& among, uint64_t enough, uint64_t& read) const {
+DocSet Graph::ReadPhrase(size_t segment, const PhraseWords& words, const DocSet& among, uint64_t enough, uint64_t* read) const {
   std::vector<Part> parts;
-  read = among.size();
-  if (enough >= read) {
-    AppendParts(segment, among, read, parts);
+  if (enough >= among.size()) {
+    if (read != nullptr) *read = among.size();
+    AppendParts(segment, among, among.size(), parts);
     return ReadPhrase(words, parts);
   }
   // Each step reads as many documents as all before.
@@ -272,7 +266,8 @@ DocSet Graph::ReadPhrase(size_t segment, const PhraseWords& words, const DocSet&
   among.ToVector(docids);
   DocSet found;
   for (size_t begin = 0, end = 64; begin < docids.size() && found.size() < enough; begin = end, end = 2 * begin) {
-    read = end = std::min(end, docids.size());
+    end = std::min(end, docids.size());
+    if (read != nullptr) *read = end;
     parts.clear();
     AppendParts(segment, DocSet::FromSorted(std::span(docids).subspan(begin, end - begin)), end - begin, parts);
     found |= ReadPhrase(words, parts);

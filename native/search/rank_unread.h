@@ -57,10 +57,7 @@ class UnreadPhrase : public Unread {
       : Unread(std::move(parts.sure), std::move(parts.unsure)), graph_(graph), phrase_(phrase) {}
 
  private:
-  DocSet Read(const DocSet& documents) override {
-    graph_.NoteRead(phrase_, documents);
-    return graph_.ReadPhrase(phrase_, documents);
-  }
+  DocSet Read(const DocSet& documents) override { return graph_.ReadPhrase(phrase_, documents); }
 
   const Graph& graph_;
   const Phrase& phrase_;

@@ -76,7 +76,6 @@ class FoundSets {
 
   // Null: not kept.
   std::shared_ptr<const DocSet> Find(const std::string& key) const;
-  std::shared_ptr<const DocSet> Find(Kind kind, Ordinal a, Ordinal b) const { return Find(KeyOf(kind, std::array{a, b})); }
   // Whether it is kept; it counts as asked for only by Find.
   bool Has(const std::string& key) const;
   // cost: what making them took, in bytes of postings or as much time.
@@ -88,9 +87,7 @@ class FoundSets {
   bool PaysToRead(const std::string& key, uint64_t documents, uint64_t cost) const;
   void NoteRead(const std::string& key, uint64_t documents) const;
   // Those that were found by reading documents.
-  void Store(Kind kind, Ordinal a, Ordinal b, const DocSet& documents) const {
-    Store(KeyOf(kind, std::array{a, b}), documents, documents.size() * kReadCost);
-  }
+  void StoreRead(const std::string& key, const DocSet& documents) const { Store(key, documents, documents.size() * kReadCost); }
   static constexpr uint64_t kReadCost = 128;  // of a document
   // What a set counts for.
   static size_t BytesOf(const std::string& key, const DocSet& documents);

@@ -18,6 +18,8 @@ namespace {
 
 using Kind = FoundSets::Kind;
 
+std::string KeyOf(Kind kind, Ordinal a, Ordinal b) { return FoundSets::KeyOf(kind, std::array{a, b}); }
+
 TEST(FoundSets, DropsWhatHasTheLowestRank) {
   std::mt19937_64 random(TestSeed());
   constexpr size_t kOwners = 3, kBytesMax = 64 << 10;
@@ -42,7 +44,7 @@ TEST(FoundSets, DropsWhatHasTheLowestRank) {
       owners[owner].emplace(budget);
       std::erase_if(twins, [&](const Twin& t) { return t.owner == owner; });
     } else if (random() % 2 == 0) {
-      const auto found = owners[owner]->Find(Kind::kRange, word, word + 1);
+      const auto found = owners[owner]->Find(KeyOf(Kind::kRange, word, word + 1));
       ASSERT_EQ(found != nullptr, twin != twins.end());
       if (!found) continue;
       EXPECT_TRUE(found->Contains(static_cast<uint32_t>(owner) * 1000 + word));
@@ -82,22 +84,22 @@ TEST(FoundSets, WhatIsTooLargeIsNotKept) {
   FoundSets sets(budget);
   std::vector<uint32_t> docids;
   for (uint32_t docid = 0; docid < 100'000; docid += 2) docids.push_back(docid);
-  sets.Store(Kind::kRange, 1, 2, DocSet::FromSorted(docids));
-  EXPECT_EQ(sets.Find(Kind::kRange, 1, 2), nullptr);
+  sets.StoreRead(KeyOf(Kind::kRange, 1, 2), DocSet::FromSorted(docids));
+  EXPECT_EQ(sets.Find(KeyOf(Kind::kRange, 1, 2)), nullptr);
   EXPECT_EQ(budget.bytes(), 0u);
 }
 
 TEST(FoundSets, KindsAndOwnersAreToldApart) {
   FoundBudget budget(1 << 20);
   FoundSets a(budget), b(budget);
-  a.Store(Kind::kRange, 1, 2, DocSet::FromSorted(std::array{1u}));
-  a.Store(Kind::kNeighbours, 1, 2, DocSet::FromSorted(std::array{2u}));
-  a.Store(FoundSets::KindOfField(0), 1, 2, DocSet::FromSorted(std::array{3u}));
-  EXPECT_EQ(a.Find(Kind::kRange, 1, 2)->min(), 1u);
-  EXPECT_EQ(a.Find(Kind::kNeighbours, 1, 2)->min(), 2u);
-  EXPECT_EQ(a.Find(FoundSets::KindOfField(0), 1, 2)->min(), 3u);
-  EXPECT_EQ(a.Find(FoundSets::KindOfHeads(1), 1, 2), nullptr);
-  EXPECT_EQ(b.Find(Kind::kRange, 1, 2), nullptr);
+  a.StoreRead(KeyOf(Kind::kRange, 1, 2), DocSet::FromSorted(std::array{1u}));
+  a.StoreRead(KeyOf(Kind::kNeighbours, 1, 2), DocSet::FromSorted(std::array{2u}));
+  a.StoreRead(KeyOf(FoundSets::KindOfField(0), 1, 2), DocSet::FromSorted(std::array{3u}));
+  EXPECT_EQ(a.Find(KeyOf(Kind::kRange, 1, 2))->min(), 1u);
+  EXPECT_EQ(a.Find(KeyOf(Kind::kNeighbours, 1, 2))->min(), 2u);
+  EXPECT_EQ(a.Find(KeyOf(FoundSets::KindOfField(0), 1, 2))->min(), 3u);
+  EXPECT_EQ(a.Find(KeyOf(FoundSets::KindOfHeads(1), 1, 2)), nullptr);
+  EXPECT_EQ(b.Find(KeyOf(Kind::kRange, 1, 2)), nullptr);
 }
 
 TEST(FoundSets, DocumentsAreReadUntilThatHasCostAsMuchAsMakingTheSet) {
@@ -130,12 +132,12 @@ TEST(FoundSets, ManyThreads) {
       for (int i = 0; i < 3000; ++i) {
         const auto word = static_cast<Ordinal>(random() % 100);
         FoundSets own(budget);
-        own.Store(Kind::kRange, word, 0, DocSet::FromSorted(std::array{word}));
-        if (const auto found = sets.Find(Kind::kRange, word, 0)) {
+        own.StoreRead(KeyOf(Kind::kRange, word, 0), DocSet::FromSorted(std::array{word}));
+        if (const auto found = sets.Find(KeyOf(Kind::kRange, word, 0))) {
           EXPECT_EQ(found->min(), word);
           EXPECT_EQ(found->size(), 200u);
         } else {
-          sets.Store(Kind::kRange, word, 0, DocSet::Range(word, word + 200));
+          sets.StoreRead(KeyOf(Kind::kRange, word, 0), DocSet::Range(word, word + 200));
         }
       }
     });
