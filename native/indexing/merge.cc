@@ -274,7 +274,7 @@ Status Merge::WriteWords() {
     if (same.size() == 1 && sources_[same[0]->source].all_live()) {
       const std::string_view blob = sources_[same[0]->source].view().text->PostingBlob(same[0]->at.ordinal());
       if (blob.empty()) return Damaged(sources_[same[0]->source]);
-      postings.CopyWord(blob);
+      postings.CopyWord(same[0]->at.word(), blob);
       any = true;
     } else {
       parts.clear();
@@ -301,7 +301,7 @@ Status Merge::WriteWords() {
         }
         any = true;
       }
-      if (any) postings.EndWord();
+      if (any) postings.EndWord(same[0]->at.word());
     }
     if (any) {
       for (const Walk* walk : same) {
@@ -317,7 +317,7 @@ Status Merge::WriteWords() {
     if (count % kItemsPerPause == 0) GANNET_RETURN_IF_ERROR(pace_.Pause(bytes_ + postings.bytes()));
   }
   const auto words = static_cast<uint32_t>(terms.count());
-  postings.Finish();
+  GANNET_RETURN_IF_ERROR(postings.Finish());
   bytes_ += postings.bytes();
   const std::string dictionary = terms.Finish();
   file_.AddSection(segment::kTerms, dictionary);

@@ -98,7 +98,7 @@ DocSet Graph::WordDocuments(const IndexWord& word, const segment::FieldSet* fiel
 void Graph::UnionLists(size_t segment, const segment::WordLists& lists, const DocSet* within, DocSetUnion& out) const {
   const index::SegmentView& view = *snapshot_.segments[segment];
   // For few documents the lists of many words are not joined.
-  const bool read = within != nullptr && view.text->WordsToJoin(lists) > 0 && view.text->PaysToRead(lists, within->IntersectionSize(view.live));
+  const bool read = within != nullptr && view.text->ListsToJoin(lists) > 0 && view.text->PaysToRead(lists, within->IntersectionSize(view.live));
   if (!read) return view.text->UnionLists(lists, out);
   out.Add(ReadLists(segment, lists, *within & view.live));
 }
@@ -209,12 +209,9 @@ DocSet Graph::FindDocuments(Node& node, int typo_class, const DocSet* within) {
   uint64_t to_join = 0;
   for (size_t s = 0; s < ranges.size(); ++s) {
     ForEachRange(derivations, s, [&](Ordinal begin, Ordinal end) { ranges[s].emplace_back(begin, end); });
-    to_join += snapshot_.segments[s]->text->WordsToJoin({ranges[s], fields});
+    to_join += snapshot_.segments[s]->text->ListsToJoin({ranges[s], fields});
   }
-  const auto add = [&](size_t s, const segment::TextReader& text, DocSetUnion& out) {
-    for (const auto& [begin, end] : ranges[s]) text.ExpectPostings(begin, end);
-    UnionLists(s, {ranges[s], fields}, within, out);
-  };
+  const auto add = [&](size_t s, const segment::TextReader&, DocSetUnion& out) { UnionLists(s, {ranges[s], fields}, within, out); };
   DocSet documents = LiveUnion(within, add, to_join);
   for (const Phrase& phrase : derivations.phrases) {
     documents |= PhraseDocuments(phrase, scope_.fields(), within);

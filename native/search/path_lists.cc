@@ -59,7 +59,7 @@ DocSet PathLists::InLists(const Step& step, const segment::WordLists& lists, con
   // What stands for the step is known from here on, so that several threads may ask.
   uint64_t to_join = 0;
   for (size_t s = 0; s < graph_.snapshot().segments.size(); ++s) {
-    for_each(s, [&](const segment::WordLists& of_range) { to_join += graph_.snapshot().segments[s]->text->WordsToJoin(of_range); });
+    for_each(s, [&](const segment::WordLists& of_range) { to_join += graph_.snapshot().segments[s]->text->ListsToJoin(of_range); });
   }
   const auto add = [&](size_t s, const segment::TextReader&, DocSetUnion& out) {
     for_each(s, [&](const segment::WordLists& of_range) { graph_.UnionLists(s, of_range, within, out); });
@@ -131,12 +131,10 @@ DocSet PathLists::Unlisted(const std::vector<PairWords>& words, const DocSet& wi
   // Joining all that they stand in, to be kept, pays only where it is cut down to many.
   const bool few = within.size() <= DocSetUnion::kAskedMax;
   uint64_t to_join = 0;
-  for (size_t s = 0; !few && s < words.size(); ++s) to_join += graph_.snapshot().segments[s]->text->WordsToJoin({words[s].rare});
+  for (size_t s = 0; !few && s < words.size(); ++s) to_join += graph_.snapshot().segments[s]->text->ListsToJoin({words[s].rare});
   const auto add = [&](size_t s, const segment::TextReader& text, DocSetUnion& out) {
-    if (!few) return graph_.UnionLists(s, {words[s].rare}, &within, out);
-    for (const auto& [begin, end] : words[s].rare) {
-      for (Ordinal word = begin; word < end; ++word) text.UnionPostings(word, nullptr, out);
-    }
+    if (few) return text.JoinLists({words[s].rare}, out);
+    graph_.UnionLists(s, {words[s].rare}, &within, out);
   };
   return graph_.LiveUnion(&within, add, to_join);
 }

@@ -186,7 +186,7 @@ uint64_t SegmentBuilder::memory_bytes() const {
 }
 
 template <typename Packed>
-std::vector<Ordinal> SegmentBuilder::WritePostings(const std::vector<Ordinal>& ordinal_of,
+Result<std::vector<Ordinal>> SegmentBuilder::WritePostings(const std::vector<Ordinal>& ordinal_of,
                                                    const std::vector<uint32_t>& by_ordinal,
                                                    const std::vector<FieldId>& fields) {
   const uint32_t words = words_.size();
@@ -291,12 +291,12 @@ std::vector<Ordinal> SegmentBuilder::WritePostings(const std::vector<Ordinal>& o
         at_position[position].clear();
       }
       head_begin = head_end;
-      writer.EndWord();
+      writer.EndWord(words_.word(by_ordinal[ordinal]));
       begin = end;
     }
     from = until;
   }
-  writer.Finish();
+  GANNET_RETURN_IF_ERROR(writer.Finish());
   return writer.FrequentWords();
 }
 
@@ -351,8 +351,8 @@ Status SegmentBuilder::Finish() {
     if (has_field_[field]) fields.push_back(static_cast<FieldId>(field));
   }
   const uint32_t bits = static_cast<uint32_t>(std::bit_width(document_count_)) + std::max(FieldBits(fields.size()), kHeadBits);
-  std::vector<Ordinal> frequent = bits <= 32 ? WritePostings<uint32_t>(ordinal_of, by_ordinal, fields)
-                                             : WritePostings<uint64_t>(ordinal_of, by_ordinal, fields);
+  GANNET_ASSIGN_OR_RETURN(std::vector<Ordinal> frequent, bits <= 32 ? WritePostings<uint32_t>(ordinal_of, by_ordinal, fields)
+                                                                    : WritePostings<uint64_t>(ordinal_of, by_ordinal, fields));
   GANNET_RETURN_IF_ERROR(WriteForward(ordinal_of, std::move(frequent)));
   return file_->Finish();
 }

@@ -69,8 +69,8 @@ class SegmentBuilder {
   // Packed: an unsigned number with room for the place of a document and, behind it, the place of a field in `fields` or an
   // early position. fields: all that have words, ascending. Returns the frequent words.
   template <typename Packed>
-  std::vector<Ordinal> WritePostings(const std::vector<Ordinal>& ordinal_of, const std::vector<uint32_t>& by_ordinal,
-                                     const std::vector<FieldId>& fields);
+  Result<std::vector<Ordinal>> WritePostings(const std::vector<Ordinal>& ordinal_of, const std::vector<uint32_t>& by_ordinal,
+                                             const std::vector<FieldId>& fields);
   Status WriteForward(const std::vector<Ordinal>& ordinal_of, std::vector<Ordinal> frequent);
 
   std::unique_ptr<SegmentFileWriter> file_;

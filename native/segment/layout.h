@@ -21,6 +21,8 @@ inline constexpr SectionId kForwardData = 15;
 inline constexpr SectionId kFieldLengths = 16;     // see lengths.h
 inline constexpr SectionId kNeighbourWords = 17;   // optional; see neighbours.h
 inline constexpr SectionId kNeighbourData = 18;
+inline constexpr SectionId kPrefixWords = 30;      // optional; see prefix_unions.h
+inline constexpr SectionId kPrefixData = 31;
 
 // columns: one directory; see columns.h
 inline constexpr SectionId kColumnDirectory = 20;

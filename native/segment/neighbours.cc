@@ -1,11 +1,6 @@
 #include "segment/neighbours.h"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <span>
 
 #include "base/bytes.h"
@@ -22,81 +17,11 @@ constexpr uint64_t kDenseShare = 8;
 
 }  // namespace
 
-// What blocks have found, one behind the other: for each list with documents, ascending, the varint distance of its number
-// (pair * kNeighbourDistances + distance - 1), the varint number of documents, their docids as varint gaps within the block.
-class NeighbourWriter::Spool {
- public:
-  ~Spool() {
-    if (map_ != nullptr) munmap(map_, written_);
-    if (descriptor_ >= 0) close(descriptor_);
-  }
-
-  void BeginBlock(uint32_t block) { blocks_.push_back({block, written_ + buffer_.size(), 0}); }
-  std::string& buffer() { return buffer_; }
-  // Small segments never touch the disk.
-  void EndBlock(const std::string& folder) {
-    blocks_.back().end = written_ + buffer_.size();
-    if (buffer_.size() >= kHeldBytes) Flush(folder);
-  }
-
-  struct Block {
-    uint32_t block;
-    uint64_t begin, end;
-  };
-  const std::vector<Block>& blocks() const { return blocks_; }
-
-  // All bytes, once the last block has ended.
-  Result<std::string_view> Bytes(const std::string& folder) {
-    if (descriptor_ < 0 && status_.ok()) return std::string_view(buffer_);
-    Flush(folder);
-    GANNET_RETURN_IF_ERROR(status_);
-    void* map = mmap(nullptr, written_, PROT_READ, MAP_SHARED, descriptor_, 0);
-    if (map == MAP_FAILED) return IoStatus("mapping a temporary file", errno);
-    map_ = map;
-    return std::string_view(static_cast<const char*>(map), written_);
-  }
-
- private:
-  static constexpr size_t kHeldBytes = 4 << 20;
-
-  void Flush(const std::string& folder) {
-    if (descriptor_ < 0 && status_.ok()) {
-      std::string path = folder + "/neighbours-XXXXXX";
-      descriptor_ = mkostemp(path.data(), O_CLOEXEC);
-      if (descriptor_ < 0) {
-        status_ = IoStatus("creating a temporary file", errno);
-      } else {
-        unlink(path.c_str());
-      }
-    }
-    for (size_t at = 0; at < buffer_.size() && status_.ok();) {
-      const ssize_t count = write(descriptor_, buffer_.data() + at, buffer_.size() - at);
-      if (count < 0 && errno == EINTR) continue;
-      if (count < 0) {
-        status_ = IoStatus("writing a temporary file", errno);
-      } else {
-        at += static_cast<size_t>(count);
-      }
-    }
-    written_ += buffer_.size();
-    buffer_.clear();
-  }
-
-  std::string buffer_;
-  std::vector<Block> blocks_;
-  uint64_t written_ = 0;
-  int descriptor_ = -1;
-  void* map_ = nullptr;
-  Status status_;
-};
-
 NeighbourWriter::NeighbourWriter(SegmentFileWriter& file, std::vector<Ordinal> words, uint32_t word_count)
     : file_(file), words_(std::move(words)), ranks_(word_count), last_(words_.size() * words_.size()),
-      counts_(words_.size() * words_.size() + 1), spool_(std::make_unique<Spool>()) {
+      counts_(words_.size() * words_.size() + 1), spool_(file.folder()) {
   for (size_t i = 0; i < words_.size(); ++i) ranks_[words_[i]] = static_cast<uint16_t>(i + 1);
 }
-
-NeighbourWriter::~NeighbourWriter() = default;
 
 void NeighbourWriter::BeginDocument(DocId docid) {
   if (documents_ > 0 && docid / kBlockDocids != docid_ / kBlockDocids) EndBlock();
@@ -128,8 +53,8 @@ void NeighbourWriter::EndBlock() {
   std::vector<Document> sorted(docids_.size());
   for (size_t i = 0; i < pairs_.size(); ++i) sorted[counts_[pairs_[i].pair]++] = {docids_[i], static_cast<uint16_t>(pairs_[i].distance)};
   // counts_[pair] is now where its documents end.
-  spool_->BeginBlock(docid_ / kBlockDocids);
-  std::string& out = spool_->buffer();
+  blocks_.push_back({docid_ / kBlockDocids, spool_.size(), 0});
+  std::string& out = spool_.buffer();
   uint64_t last = 0;
   uint32_t begin = 0;
   // Of the pair at hand by distance, written side by side: docids as varint gaps.
@@ -164,7 +89,8 @@ void NeighbourWriter::EndBlock() {
       out.append(lists[i].begin, static_cast<size_t>(lists[i].end - lists[i].begin));
     }
   }
-  spool_->EndBlock(file_.folder());
+  blocks_.back().end = spool_.size();
+  spool_.Settle();
   pairs_.clear();
   docids_.clear();
 }
@@ -172,7 +98,7 @@ void NeighbourWriter::EndBlock() {
 Status NeighbourWriter::Finish() {
   EndBlock();
   if (words_.empty()) return Status::Ok();
-  GANNET_ASSIGN_OR_RETURN(const std::string_view bytes, spool_->Bytes(file_.folder()));
+  GANNET_ASSIGN_OR_RETURN(const std::string_view bytes, spool_.Bytes());
   // The blocks are walked side by side, list by list.
   struct Walk {
     uint32_t block;
@@ -181,7 +107,7 @@ Status NeighbourWriter::Finish() {
     bool done;
   };
   std::vector<Walk> walks;
-  for (const Spool::Block& block : spool_->blocks()) {
+  for (const Block& block : blocks_) {
     walks.push_back({block.block, ByteReader(bytes.substr(block.begin, block.end - block.begin)), 0, false});
     walks.back().number = walks.back().reader.Varint();
   }

@@ -17,7 +17,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -29,6 +28,7 @@
 #include "base/status.h"
 #include "bitmap/docset_union.h"
 #include "segment/file.h"
+#include "segment/spool.h"
 
 namespace gannet::segment {
 
@@ -50,7 +50,6 @@ class NeighbourWriter {
  public:
   // words: ordinals of the frequent words, ascending, at most kFrequentWordsMax; word_count: of the dictionary.
   NeighbourWriter(SegmentFileWriter& file, std::vector<Ordinal> words, uint32_t word_count);
-  ~NeighbourWriter();
 
   void BeginDocument(DocId docid);
   void BeginField() { before_ = {}; }
@@ -68,7 +67,6 @@ class NeighbourWriter {
   Status Finish();
 
  private:
-  class Spool;
   void Found(uint32_t pair, uint32_t distance);
   void EndBlock();
 
@@ -94,7 +92,14 @@ class NeighbourWriter {
   };
   std::vector<Last> last_;        // by pair
   std::vector<uint32_t> counts_;  // by pair: how often it was found
-  std::unique_ptr<Spool> spool_;
+  // What blocks have found: for each list with documents, ascending, the varint distance of its number (pair *
+  // kNeighbourDistances + distance - 1), the varint number of documents, their docids as varint gaps within the block.
+  Spool spool_;
+  struct Block {
+    uint32_t block;
+    uint64_t begin, end;  // in spool_
+  };
+  std::vector<Block> blocks_;
 };
 
 // Lifetime: borrows the bytes of the file.

@@ -28,6 +28,9 @@ uint64_t WordCount(const WordLists& lists) {
   return count;
 }
 
+// A list per word; what a union has of a field is one.
+uint64_t ListCount(const PrefixUnions::Cover& cover) { return cover.word_count() + cover.unions.size(); }
+
 template <typename T>
 std::span<const T> AsSpan(std::string_view bytes) {
   return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
@@ -61,6 +64,8 @@ Result<std::shared_ptr<const TextReader>> TextReader::Open(std::shared_ptr<Segme
   reader->terms_ = *terms;
   GANNET_ASSIGN_OR_RETURN(reader->lengths_, LengthsReader::Open(*file));
   GANNET_ASSIGN_OR_RETURN(reader->neighbours_, NeighbourReader::Open(*file));
+  GANNET_ASSIGN_OR_RETURN(reader->prefixes_, PrefixUnions::Open(*file, words));
+  reader->prefix_section_ = file->Find(kPrefixData);
   if (!meta.ok() || file->corrupt() || reader->ordinal_width_ != OrdinalWidth(words) ||
       reader->terms_.size() != words || reader->posting_offsets_.size() != uint64_t{words} + 1 ||
       reader->forward_offsets_.size() != reader->docids().size() + 1) {
@@ -92,12 +97,6 @@ TextReader::Count TextReader::CountDocuments(Ordinal ordinal) const {
     count.most += of_field;
   });
   return count;
-}
-
-void TextReader::ExpectPostings(Ordinal begin, Ordinal end) const {
-  if (begin >= end || end >= posting_offsets_.size()) return;
-  const uint64_t from = posting_offsets_[begin];
-  file_->Expect(posting_section_, from, posting_offsets_[end] - from);
 }
 
 void TextReader::WillNeedPostings(Ordinal begin, Ordinal end) const {
@@ -157,20 +156,38 @@ std::optional<FoundSets::Kind> TextReader::FoundKind(const WordLists& lists) {
   return field ? std::optional(FoundSets::KindOfField(*field)) : std::nullopt;
 }
 
-uint64_t TextReader::WordsToJoin(const WordLists& lists) const {
+uint64_t TextReader::ListsToJoin(const WordLists& lists) const {
   const auto kind = FoundKind(lists);
-  return kind && !found_.Has(FoundKey(*kind, lists)) ? WordCount(lists) : 0;
+  return kind && !found_.Has(FoundKey(*kind, lists)) ? ListCount(CoverOf(lists)) : 0;
 }
 
 bool TextReader::PaysToRead(const WordLists& lists, uint64_t documents) const {
   const std::string key = FoundKey(*FoundKind(lists), lists);
-  if (!found_.PaysToRead(key, documents, WordCount(lists) * kListCost)) return false;
+  if (!found_.PaysToRead(key, documents, ListCount(CoverOf(lists)) * kListCost)) return false;
   found_.NoteRead(key, documents);
   return true;
 }
 
-void TextReader::JoinLists(const WordLists& lists, DocSetUnion& out) const {
-  for (const auto& [begin, end] : lists.words) {
+PrefixUnions::Cover TextReader::CoverOf(const WordLists& lists) const {
+  if (lists.heads == 0 && WordCount(lists) >= prefixes_.words_min()) return prefixes_.Find(lists.words);
+  return {{}, {lists.words.begin(), lists.words.end()}};
+}
+
+void TextReader::JoinLists(const WordLists& lists, const PrefixUnions::Cover& cover, DocSetUnion& out) const {
+  // All that was not read yet is asked for before any of it is waited for.
+  const auto for_each_union = [&](auto&& sink) {
+    for (const uint32_t number : cover.unions) {
+      for (const PrefixUnions::List& list : prefixes_.ListsOf(number)) {
+        if (lists.fields == nullptr || lists.fields->Has(list.field)) sink(list);
+      }
+    }
+  };
+  for_each_union([&](const PrefixUnions::List& list) { file_->Expect(prefix_section_, list.begin, list.size); });
+  for (const auto& [begin, end] : cover.words) {
+    if (begin < end) file_->Expect(posting_section_, posting_offsets_[begin], PostingBytes(begin, end));
+  }
+  for_each_union([&](const PrefixUnions::List& list) { out.AddPostings(file_->Read(prefix_section_, list.begin, list.size)); });
+  for (const auto& [begin, end] : cover.words) {
     for (Ordinal ordinal = begin; ordinal < end; ++ordinal) {
       if (lists.heads == 0) {
         UnionPostings(ordinal, lists.fields, out);
@@ -188,10 +205,13 @@ void TextReader::UnionLists(const WordLists& lists, DocSetUnion& out) const {
   if (!kind) return JoinLists(lists, out);
   const std::string key = FoundKey(*kind, lists);
   if (auto known = found_.Find(key)) return out.Add(std::move(known));
-  uint64_t cost = WordCount(lists) * kListCost;
-  for (const auto& [begin, end] : lists.words) cost += PostingBytes(begin, end);
+  const PrefixUnions::Cover cover = CoverOf(lists);
+  uint64_t cost = ListCount(cover) * kListCost;
+  for (const auto& [begin, end] : cover.words) cost += PostingBytes(begin, end);
+  // What lies in unions that are stored is there at once.
+  if (cost < KeptWordsMin(lists.heads != 0) * kListCost) return JoinLists(lists, cover, out);
   DocSetUnion join;
-  JoinLists(lists, join);
+  JoinLists(lists, cover, join);
   DocSet documents = join.Finish();
   found_.Store(key, documents, cost);
   out.Add(std::move(documents));
@@ -208,7 +228,8 @@ bool TextReader::HasLive(Ordinal ordinal, const FieldSet* fields, const DocSet* 
 
 int64_t TextReader::Find(DocId docid) const { return places_.Find(docid); }
 
-PostingsWriter::PostingsWriter(SegmentFileWriter& file, uint64_t frequent_min) : file_(file), frequent_min_(frequent_min) {
+PostingsWriter::PostingsWriter(SegmentFileWriter& file, uint64_t frequent_min)
+    : file_(file), prefixes_(file), frequent_min_(frequent_min) {
   file_.BeginSection(kPostingData);
 }
 
@@ -224,7 +245,7 @@ void PostingsWriter::AddList(uint32_t id, const DocSet& docids) {
   if (id < kHeadLists) total_ += docids.size();
 }
 
-void PostingsWriter::EndWord() {
+void PostingsWriter::EndWord(std::string_view word) {
   blob_.clear();
   const bool many_fields = lists_.size() > 1 && lists_[1].id < kHeadLists;
   const bool with_union = many_fields && total_ >= kStoredUnionMin;
@@ -255,22 +276,27 @@ void PostingsWriter::EndWord() {
       begin = list.end;
     }
   }
-  Append(blob_, total_);
+  Append(word, blob_, total_);
   lists_.clear();
   list_bytes_.clear();
   total_ = 0;
 }
 
-void PostingsWriter::CopyWord(std::string_view blob) {
+void PostingsWriter::CopyWord(std::string_view word, std::string_view blob) {
   uint64_t documents = 0;
   TextReader::ForEachList(blob, [&](uint32_t id, std::string_view postings) {
     if (id < kHeadLists) documents += PostingsCount(postings);
   });
-  Append(blob, documents);
+  Append(word, blob, documents);
 }
 
-void PostingsWriter::Append(std::string_view blob, uint64_t documents) {
-  if (documents >= frequent_min_) frequent_.emplace_back(documents, static_cast<Ordinal>(count()));
+void PostingsWriter::Append(std::string_view word, std::string_view blob, uint64_t documents) {
+  const auto ordinal = static_cast<Ordinal>(count());
+  if (documents >= frequent_min_) {
+    frequent_.emplace_back(documents, ordinal);
+  } else {
+    prefixes_.Add(word, ordinal, blob);
+  }
   file_.Append(blob);
   offsets_.push_back(offsets_.back() + blob.size());
 }
@@ -288,9 +314,10 @@ std::vector<Ordinal> PostingsWriter::FrequentWords() const {
   return ordinals;
 }
 
-void PostingsWriter::Finish() {
+Status PostingsWriter::Finish() {
   file_.EndSection();
   file_.AddSection(kPostingOffsets, PackOffsets(offsets_));
+  return prefixes_.Finish();
 }
 
 ForwardWriter::ForwardWriter(SegmentFileWriter& file, uint32_t word_count, std::vector<Ordinal> frequent)

@@ -30,6 +30,7 @@
 #include "segment/lengths.h"
 #include "segment/neighbours.h"
 #include "segment/packed_offsets.h"
+#include "segment/prefix_unions.h"
 
 namespace gannet::segment {
 
@@ -140,8 +141,8 @@ class PlaceCursor {
 
 // Which lists of which words are joined.
 struct WordLists {
-  std::span<const std::pair<Ordinal, Ordinal>> words;  // ranges [begin, end)
-  const FieldSet* fields = nullptr;                    // of these fields; null: of any
+  std::span<const WordRange> words;
+  const FieldSet* fields = nullptr;  // of these fields; null: of any
   uint32_t heads = 0;  // not 0: instead of fields, of these early positions of any field (bit p: position p, below kHeadPositions)
 };
 
@@ -166,9 +167,8 @@ class TextReader {
     neighbours_.Union(*file_, left, right, distance, out);
   }
   const NeighbourReader& neighbours() const { return neighbours_; }
+  const PrefixUnions& prefixes() const { return prefixes_; }
 
-  // Has the postings of the words [begin, end) read that were not yet, and does not wait for them.
-  void ExpectPostings(Ordinal begin, Ordinal end) const;
   // Has the system read the postings of the words [begin, end), or the forward records of so many places, once more when
   // it has dropped them since; for those who go through all of them.
   void WillNeedPostings(Ordinal begin, Ordinal end) const;
@@ -190,11 +190,13 @@ class TextReader {
   void ForEachField(Ordinal ordinal, Sink&& sink) const;
   // Adds documents that hold the word in a field of `fields` (null: any field).
   void UnionPostings(Ordinal ordinal, const FieldSet* fields, DocSetUnion& out) const;
-  // Adds documents of all the lists.
+  // Adds documents of all the lists; of many the union is kept, or known.
   void UnionLists(const WordLists& lists, DocSetUnion& out) const;
-  // Words whose lists would be joined, and their union kept; 0: it is kept already, or there are few.
-  uint64_t WordsToJoin(const WordLists& lists) const;
-  // Whether so many documents are rather read than looked for in that union. REQUIRES: WordsToJoin(lists) > 0
+  // The same, keeping nothing: for few documents.
+  void JoinLists(const WordLists& lists, DocSetUnion& out) const { JoinLists(lists, CoverOf(lists), out); }
+  // Lists that would be joined, and their union kept, a word counted once; 0: it is kept already, or they are few.
+  uint64_t ListsToJoin(const WordLists& lists) const;
+  // Whether so many documents are rather read than looked for in that union. REQUIRES: ListsToJoin(lists) > 0
   bool PaysToRead(const WordLists& lists, uint64_t documents) const;
   // Number of documents that hold both words, in whatever fields.
   uint64_t CommonDocuments(Ordinal a, Ordinal b) const;
@@ -238,7 +240,9 @@ class TextReader {
   static std::string FoundKey(FoundSets::Kind kind, const WordLists& lists) {
     return FoundSets::KeyOf(kind, {&lists.words[0].first, 2 * lists.words.size()});
   }
-  void JoinLists(const WordLists& lists, DocSetUnion& out) const;
+  // From what the documents of the lists are put together.
+  PrefixUnions::Cover CoverOf(const WordLists& lists) const;
+  void JoinLists(const WordLists& lists, const PrefixUnions::Cover& cover, DocSetUnion& out) const;
 
   std::shared_ptr<SegmentFile> file_;
   fst::Fst terms_;
@@ -246,11 +250,13 @@ class TextReader {
   PackedOffsets posting_offsets_, forward_offsets_;
   const SegmentFile::Section* posting_section_ = nullptr;
   const SegmentFile::Section* forward_section_ = nullptr;
+  const SegmentFile::Section* prefix_section_ = nullptr;
   const char* forward_data_ = nullptr;  // where records begin; not checked: for fetching ahead
   uint32_t ordinal_width_ = 1;
   uint64_t token_count_ = 0;
   LengthsReader lengths_;
   NeighbourReader neighbours_;
+  PrefixUnions prefixes_;
   FoundSets found_;
 };
 
@@ -275,11 +281,11 @@ class PostingsWriter {
   // early position: see WordLists::heads.
   void AddList(uint32_t id, std::span<const DocId> docids);
   void AddList(uint32_t id, const DocSet& docids);
-  void EndWord();
-  // A word as TextReader::PostingBlob gives it.
-  void CopyWord(std::string_view blob);
-  // Ends the data section and writes the offsets.
-  void Finish();
+  void EndWord(std::string_view word);
+  // A word with postings as TextReader::PostingBlob gives them.
+  void CopyWord(std::string_view word, std::string_view blob);
+  // Ends the data section and writes the offsets and the unions of prefixes. Io, Full: a temporary file could not be written.
+  Status Finish();
   uint64_t count() const { return offsets_.size() - 1; }
   uint64_t bytes() const { return offsets_.back(); }
   // The most frequent words, ascending, at most kFrequentWordsMax.
@@ -290,9 +296,10 @@ class PostingsWriter {
     uint32_t id;
     size_t end;  // in list_bytes_
   };
-  void Append(std::string_view blob, uint64_t documents);
+  void Append(std::string_view word, std::string_view blob, uint64_t documents);
 
   SegmentFileWriter& file_;
+  PrefixUnionWriter prefixes_;
   uint64_t frequent_min_;
   std::vector<std::pair<uint64_t, Ordinal>> frequent_;  // documents, word
   std::vector<uint64_t> offsets_{0};

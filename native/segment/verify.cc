@@ -255,6 +255,32 @@ Status CheckNeighbours(std::string_view directory, std::string_view data, uint32
   return reader.ok() && reader.done() && lists.done() ? Status::Ok() : Wrong("the pairs do not fill their sections");
 }
 
+// Every union against the lists of its words.
+Status CheckPrefixes(const PrefixUnions& unions, std::string_view data, std::string_view postings, const PackedOffsets& offsets,
+                     const DocSet& documents) {
+  std::vector<bool> seen(offsets.size());
+  for (uint32_t i = 0; i < unions.count(); ++i) {
+    std::map<FieldId, DocSet> expected;
+    for (const auto& [begin, end] : unions.WordsOf(i)) {
+      for (Ordinal word = begin; word < end; ++word) {
+        if (seen[word]) return Wrong("word " + std::to_string(word) + " is in two unions");
+        seen[word] = true;
+        TextReader::ForEachList(postings.substr(offsets[word], offsets[word + 1] - offsets[word]), [&](uint32_t id, std::string_view list) {
+          if (id < kHeadLists) UnionPostingsInto(list, expected[static_cast<FieldId>(id)]);
+        });
+      }
+    }
+    DocSet list;
+    for (const PrefixUnions::List& of : unions.ListsOf(i)) {
+      GANNET_RETURN_IF_ERROR(ReadPostings(data.substr(of.begin, of.size), documents, list));
+      const auto node = expected.extract(of.field);
+      if (node.empty() || !(node.mapped() == list)) return Wrong("the union of field " + std::to_string(of.field) + " is not that of its words");
+    }
+    if (!expected.empty()) return Wrong("the union of a field is missing");
+  }
+  return Status::Ok();
+}
+
 // Every document's words: numbers in range, fields ascending, positions growing.
 class ForwardCheck {
  public:
@@ -497,6 +523,8 @@ std::string SectionName(SectionId id) {
     case kFieldLengths: return "field lengths";
     case kNeighbourWords: return "neighbour words";
     case kNeighbourData: return "neighbour data";
+    case kPrefixWords: return "prefix words";
+    case kPrefixData: return "prefix data";
     case kColumnDirectory: return "column directory";
     case kColumnData: return "column data";
     case kGeoPoints: return "points";
@@ -534,11 +562,18 @@ SegmentContent VerifyBase(const std::string& path, const SegmentContext& context
   content.words = *words;
   // What each section says of the documents, where it makes sense; the forward records must say the same.
   Sums said;
-  bool posted = false, measured = false, paired = false;
+  bool posted = false, measured = false, paired = false, begun = false;
   if (file.Sound({kPostingOffsets})) {
     const auto offsets = CheckOffsets(file.Bytes(kPostingOffsets), *words, (*file)->SectionSize(kPostingData));
     posted = file.Check(kPostingOffsets, offsets.status()) && file.Sound({kPostingData}) &&
              file.Check(kPostingData, CheckPostings(file, *offsets, documents, context.field_count, said));
+    if (posted && (*file)->Has(kPrefixWords) && file.Need({kPrefixData}) && file.Sound({kPrefixWords, kPrefixData})) {
+      const auto unions = PrefixUnions::Open(**file, *words);
+      begun = file.Check(kPrefixWords, unions.status());
+      if (begun) {
+        file.Check(kPrefixData, CheckPrefixes(*unions, file.Bytes(kPrefixData), file.Bytes(kPostingData), *offsets, documents));
+      }
+    }
   }
   if (file.Sound({kFieldLengths})) {
     measured = file.Check(kFieldLengths,
@@ -550,14 +585,15 @@ SegmentContent VerifyBase(const std::string& path, const SegmentContext& context
                                           frequent, said);
     paired = file.Check(kNeighbourWords, status);
   }
-  if (!file.Sound({kTextMeta, kForwardOffsets, kForwardData, kPostingOffsets, kFieldLengths, kNeighbourWords})) {
+  if (!file.Sound({kTextMeta, kForwardOffsets, kForwardData, kPostingOffsets, kFieldLengths, kNeighbourWords, kPrefixWords})) {
     return content;
   }
   const auto offsets = CheckOffsets(file.Bytes(kForwardOffsets), docids.size(), (*file)->SectionSize(kForwardData));
   if (!file.Check(kForwardOffsets, offsets.status())) return content;
   const auto text = TextReader::Open(*file);
   if (!text.ok()) {
-    if (measured && (paired || !(*file)->Has(kNeighbourWords))) file.Check(kTextMeta, text.status());
+    const bool others_open = measured && (paired || !(*file)->Has(kNeighbourWords)) && (begun || !(*file)->Has(kPrefixWords));
+    if (others_open) file.Check(kTextMeta, text.status());
     return content;
   }
   ForwardCheck forward(*words, context.field_count, frequent);

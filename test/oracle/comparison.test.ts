@@ -34,12 +34,13 @@ describe('The engine and the oracle', () => {
     assert.equal(ended.status, 0, ended.stdout + ended.stderr);
   }
 
-  it('give the same answers where every bucket is split from posting lists, and all unions are kept', function () {
+  it('give the same answers where every bucket is split from posting lists, and all unions are kept or stored', function () {
     this.timeout(0);
     passes(['--import=tsx', 'test/oracle/run.ts', '--comparisons', String(COMPARISONS)], {
       GANNET_LARGE_BUCKET: '1',
       GANNET_FREQUENT_MIN: '2',
       GANNET_KEPT_WORDS: '1',
+      GANNET_PREFIX_WORDS: '2',
     });
   });
 
@@ -48,6 +49,7 @@ describe('The engine and the oracle', () => {
     passes(['node_modules/mocha/bin/mocha.js', 'test/oracle/found.test.ts'], {
       GANNET_LARGE_BUCKET: '1',
       GANNET_KEPT_WORDS: '1',
+      GANNET_PREFIX_WORDS: '2',
     });
   });
 });

@@ -1,0 +1,191 @@
+#include "segment/prefix_unions.h"
+
+#include <algorithm>
+
+#include "base/bytes.h"
+#include "base/utf8.h"
+#include "bitmap/postings_codec.h"
+#include "segment/layout.h"
+#include "segment/text.h"
+
+namespace gannet::segment {
+namespace {
+
+uint64_t CountOf(std::span<const WordRange> words) {
+  uint64_t count = 0;
+  for (const auto& [begin, end] : words) count += end - begin;
+  return count;
+}
+
+// Ascending, apart, none empty.
+std::vector<WordRange> Sorted(std::span<const WordRange> words) {
+  std::vector<WordRange> sorted(words.begin(), words.end());
+  std::erase_if(sorted, [](const WordRange& range) { return range.first >= range.second; });
+  std::sort(sorted.begin(), sorted.end());
+  size_t kept = 0;
+  for (const WordRange& range : sorted) {
+    if (kept > 0 && range.first <= sorted[kept - 1].second) {
+      sorted[kept - 1].second = std::max(sorted[kept - 1].second, range.second);
+    } else {
+      sorted[kept++] = range;
+    }
+  }
+  sorted.resize(kept);
+  return sorted;
+}
+
+// Whether all of `words` is in `sorted`.
+bool Holds(std::span<const WordRange> sorted, std::span<const WordRange> words) {
+  return std::all_of(words.begin(), words.end(), [&](const WordRange& range) {
+    const auto behind = std::upper_bound(sorted.begin(), sorted.end(), range.first, [](Ordinal word, const WordRange& r) { return word < r.first; });
+    return behind != sorted.begin() && range.second <= std::prev(behind)->second;
+  });
+}
+
+// Adds what `words` holds but `without` does not. REQUIRES: both are ascending and apart, `without` is within `words`.
+void Subtract(std::span<const WordRange> words, std::span<const WordRange> without, std::vector<WordRange>& out) {
+  auto next = without.begin();
+  for (auto [begin, end] : words) {
+    for (; next != without.end() && next->first < end; ++next) {
+      if (begin < next->first) out.emplace_back(begin, next->first);
+      begin = next->second;
+    }
+    if (begin < end) out.emplace_back(begin, end);
+  }
+}
+
+}  // namespace
+
+void PrefixUnionWriter::Add(std::string_view word, Ordinal ordinal, std::string_view blob) {
+  size_t one = 0;
+  if (!word.empty()) DecodeUtf8(word, one);
+  size_t two = one;
+  if (two < word.size()) DecodeUtf8(word, two);
+  if (word.substr(0, two) != first_two_) {
+    EndTwo();
+    if (word.substr(0, one) != first_one_) EndOne();
+    first_one_ = word.substr(0, one);
+    first_two_ = word.substr(0, two);
+  }
+  if (!two_.words.empty() && two_.words.back().second == ordinal) {
+    ++two_.words.back().second;
+  } else {
+    two_.words.emplace_back(ordinal, ordinal + 1);
+  }
+  ++two_.count;
+  TextReader::ForEachList(blob, [&](uint32_t id, std::string_view postings) {
+    if (id < kHeadLists) UnionPostingsInto(postings, two_.fields[static_cast<FieldId>(id)]);
+  });
+}
+
+void PrefixUnionWriter::EndTwo() {
+  if (two_.count >= PrefixWordsMin()) {
+    Store(two_);
+  } else {
+    one_.words.insert(one_.words.end(), two_.words.begin(), two_.words.end());
+    one_.count += two_.count;
+    for (const auto& [field, documents] : two_.fields) one_.fields[field] |= documents;
+  }
+  two_ = {};
+}
+
+void PrefixUnionWriter::EndOne() {
+  if (one_.count >= PrefixWordsMin()) Store(one_);
+  one_ = {};
+}
+
+void PrefixUnionWriter::Store(Union& words) {
+  const std::vector<WordRange> ranges = Sorted(words.words);
+  PutVarint(directory_, ranges.size());
+  Ordinal last = 0;
+  for (const auto& [begin, end] : ranges) {
+    PutVarint(directory_, begin - last);
+    PutVarint(directory_, end - begin);
+    last = end;
+  }
+  PutVarint(directory_, words.fields.size());
+  FieldId last_field = 0;
+  for (auto& [field, documents] : words.fields) {
+    const uint64_t begin = lists_.size();
+    documents.Optimize();
+    AppendPostings(documents, lists_.buffer());
+    PutVarint(directory_, static_cast<uint64_t>(field - last_field));
+    PutVarint(directory_, lists_.size() - begin);
+    last_field = field;
+  }
+  lists_.Settle();
+  ++stored_;
+}
+
+Status PrefixUnionWriter::Finish() {
+  EndTwo();
+  EndOne();
+  if (stored_ == 0) return Status::Ok();
+  GANNET_ASSIGN_OR_RETURN(const std::string_view lists, lists_.Bytes());
+  file_.AddSection(kPrefixData, lists);
+  std::string directory;
+  PutVarint(directory, stored_);
+  directory += directory_;
+  file_.AddSection(kPrefixWords, directory);
+  return Status::Ok();
+}
+
+Result<PrefixUnions> PrefixUnions::Open(const SegmentFile& file, uint32_t word_count) {
+  PrefixUnions unions;
+  if (!file.Has(kPrefixWords)) return unions;
+  const Status damaged = Status::Corruption("the segment file " + file.path() + " is damaged");
+  const uint64_t data_bytes = file.SectionSize(kPrefixData);
+  ByteReader bytes(file.ReadAll(kPrefixWords));
+  const uint64_t count = bytes.Varint();
+  uint64_t data = 0;
+  for (uint64_t i = 0; i < count && bytes.ok(); ++i) {
+    Union next{static_cast<uint32_t>(unions.ranges_.size()), 0, static_cast<uint32_t>(unions.lists_.size()), 0};
+    uint64_t word = 0;
+    for (uint64_t ranges = bytes.Varint(); ranges > 0 && bytes.ok(); --ranges) {
+      const uint64_t begin = word + bytes.Varint();
+      word = begin + bytes.Varint();
+      if (begin >= word || word > word_count) return damaged;
+      unions.ranges_.emplace_back(begin, word);
+      ++next.range_count;
+    }
+    uint64_t field = 0;
+    for (uint64_t fields = bytes.Varint(); fields > 0 && bytes.ok(); --fields) {
+      field += bytes.Varint();
+      const uint64_t size = bytes.Varint();
+      if (field >= kHeadLists || size > data_bytes - data) return damaged;
+      unions.lists_.push_back({static_cast<FieldId>(field), data, size});
+      data += size;
+      ++next.list_count;
+    }
+    if (next.range_count == 0) return damaged;
+    unions.words_min_ = std::min(unions.words_min_, CountOf(std::span(unions.ranges_).subspan(next.first_range)));
+    unions.unions_.push_back(next);
+  }
+  if (!bytes.ok() || !bytes.done() || data != data_bytes) return damaged;
+  const auto first_word = [&](const Union& of) { return unions.ranges_[of.first_range].first; };
+  std::sort(unions.unions_.begin(), unions.unions_.end(), [&](const Union& a, const Union& b) { return first_word(a) < first_word(b); });
+  return unions;
+}
+
+uint64_t PrefixUnions::Cover::word_count() const { return CountOf(words); }
+
+PrefixUnions::Cover PrefixUnions::Find(std::span<const WordRange> words) const {
+  Cover cover;
+  const std::vector<WordRange> wanted = Sorted(words);
+  if (wanted.empty()) return cover;
+  std::vector<WordRange> covered;
+  auto at = std::lower_bound(unions_.begin(), unions_.end(), wanted.front().first,
+                             [&](const Union& of, Ordinal word) { return ranges_[of.first_range].first < word; });
+  for (; at != unions_.end() && ranges_[at->first_range].first < wanted.back().second; ++at) {
+    const auto number = static_cast<uint32_t>(at - unions_.begin());
+    const std::span<const WordRange> here = WordsOf(number);
+    if (!Holds(wanted, here)) continue;
+    cover.unions.push_back(number);
+    covered.insert(covered.end(), here.begin(), here.end());
+  }
+  std::sort(covered.begin(), covered.end());
+  Subtract(wanted, covered, cover.words);
+  return cover;
+}
+
+}  // namespace gannet::segment

@@ -1,0 +1,116 @@
+// Prefix unions: for the words that begin with the same one or two characters, the documents that hold any of them, by field.
+//
+// People type these beginnings all the time, and thousands of words stand behind one: to join their lists takes longer than
+// the rest of a search. Frequent words are left out of a union, for they are asked for apart from the others (neighbours.h), and
+// joining their few lists costs little. A union that is asked for is put together from those whose words are all wanted, and from
+// the lists of the words that are in none of these.
+//
+// A word is in one union at most: that of two characters; or, where that would be of few words, that of the first one. Unions of
+// few words are not stored.
+//
+// Section kPrefixWords:  varint number of unions; of each the varint number of ranges of words, then per range the varint distance of
+//                        its first word to the end of the range before (of the first: to word 0), the varint number of words; the
+//                        varint number of fields, then per field the varint distance to the field before, the varint length of
+//                        its list
+// Section kPrefixData:   the lists in that order: postings (bitmap/postings_codec.h)
+//
+// Threads: a reader is immutable and shared; a writer has one owner.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/environment.h"
+#include "base/ids.h"
+#include "base/status.h"
+#include "bitmap/docset.h"
+#include "segment/file.h"
+#include "segment/spool.h"
+
+namespace gannet::segment {
+
+using WordRange = std::pair<Ordinal, Ordinal>;  // [begin, end)
+
+// Of so many words a union is stored. GANNET_PREFIX_WORDS: another number, so that tests have unions of few words.
+inline uint64_t PrefixWordsMin() {
+  static const uint64_t least = EnvironmentNumber("GANNET_PREFIX_WORDS", 200);
+  return least;
+}
+
+// Memory: two sets of documents per field, and what a Spool holds.
+class PrefixUnionWriter {
+ public:
+  explicit PrefixUnionWriter(SegmentFileWriter& file) : file_(file), lists_(file.folder()) {}
+
+  // A word behind all that were added; some may be left out. blob: as TextReader::PostingBlob gives it.
+  void Add(std::string_view word, Ordinal ordinal, std::string_view blob);
+  // Writes both sections, or none where there is no union. Io, Full: the temporary file could not be written.
+  Status Finish();
+
+ private:
+  struct Union {
+    std::vector<WordRange> words;
+    uint64_t count = 0;  // of the words
+    std::map<FieldId, DocSet> fields;
+  };
+  // The words of two_ have ended, those of one_.
+  void EndTwo();
+  void EndOne();
+  void Store(Union& words);
+
+  SegmentFileWriter& file_;
+  Spool lists_;
+  std::string directory_;
+  uint64_t stored_ = 0;
+  std::string first_one_, first_two_;  // characters of the words at hand
+  Union one_;  // those that begin with the first of them and are in no union
+  Union two_;
+};
+
+// Lifetime: borrows the bytes of the file.
+class PrefixUnions {
+ public:
+  // Corruption: a section is damaged. Without the sections there is no union.
+  static Result<PrefixUnions> Open(const SegmentFile& file, uint32_t word_count);
+
+  // Some words, as unions and as what is in none of these.
+  struct Cover {
+    std::vector<uint32_t> unions;
+    std::vector<WordRange> words;  // ascending, apart
+    uint64_t word_count() const;
+  };
+  // words: in any order, some may be there twice.
+  Cover Find(std::span<const WordRange> words) const;
+  // No Find has a union of fewer words.
+  uint64_t words_min() const { return words_min_; }
+
+  struct List {
+    FieldId field;
+    uint64_t begin, size;  // in kPrefixData
+  };
+  std::span<const List> ListsOf(uint32_t number) const {
+    return std::span(lists_).subspan(unions_[number].first_list, unions_[number].list_count);
+  }
+  std::span<const WordRange> WordsOf(uint32_t number) const {
+    return std::span(ranges_).subspan(unions_[number].first_range, unions_[number].range_count);
+  }
+  uint32_t count() const { return static_cast<uint32_t>(unions_.size()); }
+
+ private:
+  struct Union {
+    uint32_t first_range, range_count;
+    uint32_t first_list, list_count;
+  };
+
+  std::vector<Union> unions_;  // by their first word
+  std::vector<WordRange> ranges_;
+  std::vector<List> lists_;
+  uint64_t words_min_ = ~uint64_t{0};
+};
+
+}  // namespace gannet::segment
