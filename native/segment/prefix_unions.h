@@ -12,7 +12,7 @@
 //                        its first word to the end of the range before (of the first: to word 0), the varint number of words; the
 //                        varint number of fields, then per field the varint distance to the field before, the varint length of
 //                        its list
-// Section kPrefixData:   the lists in that order, each in one of the forms of a list of neighbours
+// Section kPrefixData:   the lists in that order: postings (bitmap/postings_codec.h)
 //
 // Threads: a reader is immutable and shared; a writer has one owner.
 #pragma once

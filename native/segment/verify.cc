@@ -205,8 +205,8 @@ Status CheckLengths(std::string_view section, size_t field_count, const DocSet& 
   return Status::Ok();
 }
 
-// The docids of one list of neighbours, or of a union of prefixes.
-Status ReadList(std::string_view bytes, std::vector<DocId>& docids) {
+// The docids of one list of neighbours.
+Status ReadNeighbours(std::string_view bytes, std::vector<DocId>& docids) {
   docids.clear();
   ByteReader reader(bytes);
   const uint64_t header = reader.Varint();
@@ -246,7 +246,7 @@ Status CheckNeighbours(std::string_view directory, std::string_view data, uint32
       number += step;
       const std::string_view list = lists.Bytes(reader.Varint());
       if ((i > 0 && step == 0) || number >= count * kNeighbourDistances || !lists.ok()) return Wrong("pairs out of order or cut off");
-      GANNET_RETURN_IF_ERROR(ReadList(list, docids));
+      GANNET_RETURN_IF_ERROR(ReadNeighbours(list, docids));
       if (!DocSet::FromSorted(docids).IsSubsetOf(documents)) return Wrong("a document that is not in the segment");
       const uint64_t pair = uint64_t{frequent[left]} << 32 | frequent[number / kNeighbourDistances];
       for (const DocId docid : docids) sums.neighbours += HashOf(pair * kNeighbourDistances + number % kNeighbourDistances, docid);
@@ -256,7 +256,8 @@ Status CheckNeighbours(std::string_view directory, std::string_view data, uint32
 }
 
 // Every union against the lists of its words.
-Status CheckPrefixes(const PrefixUnions& unions, std::string_view data, std::string_view postings, const PackedOffsets& offsets) {
+Status CheckPrefixes(const PrefixUnions& unions, std::string_view data, std::string_view postings, const PackedOffsets& offsets,
+                     const DocSet& documents) {
   std::vector<bool> seen(offsets.size());
   for (uint32_t i = 0; i < unions.count(); ++i) {
     std::map<FieldId, DocSet> expected;
@@ -269,11 +270,11 @@ Status CheckPrefixes(const PrefixUnions& unions, std::string_view data, std::str
         });
       }
     }
-    std::vector<DocId> docids;
+    DocSet list;
     for (const PrefixUnions::List& of : unions.ListsOf(i)) {
-      GANNET_RETURN_IF_ERROR(ReadList(data.substr(of.begin, of.size), docids));
+      GANNET_RETURN_IF_ERROR(ReadPostings(data.substr(of.begin, of.size), documents, list));
       const auto node = expected.extract(of.field);
-      if (node.empty() || !(node.mapped() == DocSet::FromSorted(docids))) return Wrong("the union of field " + std::to_string(of.field) + " is not that of its words");
+      if (node.empty() || !(node.mapped() == list)) return Wrong("the union of field " + std::to_string(of.field) + " is not that of its words");
     }
     if (!expected.empty()) return Wrong("the union of a field is missing");
   }
@@ -570,7 +571,7 @@ SegmentContent VerifyBase(const std::string& path, const SegmentContext& context
       const auto unions = PrefixUnions::Open(**file, *words);
       begun = file.Check(kPrefixWords, unions.status());
       if (begun) {
-        file.Check(kPrefixData, CheckPrefixes(*unions, file.Bytes(kPrefixData), file.Bytes(kPostingData), *offsets));
+        file.Check(kPrefixData, CheckPrefixes(*unions, file.Bytes(kPrefixData), file.Bytes(kPostingData), *offsets, documents));
       }
     }
   }
