@@ -11,6 +11,7 @@
 #include <set>
 
 #include "base/bytes.h"
+#include "index/external_id.h"
 #include "index/keys.h"
 #include "segment/layout.h"
 
@@ -186,7 +187,7 @@ std::shared_ptr<const Snapshot> Index::snapshot() const {
 }
 
 std::optional<DocId> Index::ExternalIds::Find(std::string_view id) const {
-  const auto value = txn_.Get(table_, id);
+  const auto value = txn_.Get(table_, ExternalIdKey(id));
   if (!value || value->size() != sizeof(DocId)) return std::nullopt;
   return LoadFixed<DocId>(value->data());
 }
@@ -200,12 +201,13 @@ Status Index::Write(Commit& commit, const Snapshot& before, const Snapshot& afte
   GANNET_ASSIGN_OR_RETURN(auto txn, env_->Write());
   if (commit.clear) GANNET_RETURN_IF_ERROR(txn.Clear(external_ids_));
   for (const std::string& id : commit.removed_external_ids) {
-    GANNET_RETURN_IF_ERROR(txn.Delete(external_ids_, id));
+    GANNET_RETURN_IF_ERROR(txn.Delete(external_ids_, ExternalIdKey(id)));
   }
   // Sorted, so that neighbouring pages are written once: 16 times faster than in random order.
-  std::sort(commit.new_external_ids.begin(), commit.new_external_ids.end());
+  std::sort(commit.new_external_ids.begin(), commit.new_external_ids.end(),
+            [](const auto& a, const auto& b) { return HasKeyBefore(a.first, b.first); });
   for (const auto& [id, docid] : commit.new_external_ids) {
-    GANNET_RETURN_IF_ERROR(txn.Put(external_ids_, id, {reinterpret_cast<const char*>(&docid), sizeof(docid)}));
+    GANNET_RETURN_IF_ERROR(txn.Put(external_ids_, ExternalIdKey(id), {reinterpret_cast<const char*>(&docid), sizeof(docid)}));
   }
   std::string bytes;
   for (const auto& segment : after.segments) {

@@ -151,7 +151,12 @@ class Verifier {
   void ReadExternalIds() {
     store::Cursor cursor(*txn_, external_ids_);
     for (bool more = cursor.First(); more; more = cursor.Next()) {
-      const std::string id(cursor.key().substr(0, 100));
+      const std::optional<std::string> whole = ExternalIdOfKey(cursor.key());
+      if (!whole) {
+        Fault("external_ids", "a key of " + std::to_string(cursor.key().size()) + " bytes is that of no id");
+        continue;
+      }
+      const std::string id = whole->substr(0, 100);
       if (cursor.value().size() != sizeof(DocId)) {
         Fault("external_ids", "the value of `" + id + "` is no docid");
         continue;
@@ -163,7 +168,7 @@ class Verifier {
       }
       ids_of_docids_.Add(docid);
       if (docid >= id_hashes_.size()) id_hashes_.resize(std::max<size_t>(size_t{docid} + 1, id_hashes_.size() * 2));
-      id_hashes_[docid] = HashOf(cursor.key());
+      id_hashes_[docid] = HashOf(*whole);
     }
   }
 
