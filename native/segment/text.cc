@@ -28,6 +28,8 @@ uint64_t WordCount(const WordLists& lists) {
   return count;
 }
 
+constexpr uint64_t kBytesAtOnce = 2;  // of unions that are stored: they are large, and joined in whole blocks
+
 // A list per word; what a union has of a field is one.
 uint64_t ListCount(const PrefixUnions::Cover& cover) { return cover.word_count() + cover.unions.size(); }
 
@@ -173,20 +175,22 @@ PrefixUnions::Cover TextReader::CoverOf(const WordLists& lists) const {
   return {{}, {lists.words.begin(), lists.words.end()}};
 }
 
+template <typename Sink>
+void TextReader::ForEachStored(const WordLists& lists, const PrefixUnions::Cover& cover, Sink&& sink) const {
+  for (const uint32_t number : cover.unions) {
+    for (const PrefixUnions::List& list : prefixes_.ListsOf(number)) {
+      if (lists.fields == nullptr || lists.fields->Has(list.field)) sink(list);
+    }
+  }
+}
+
 void TextReader::JoinLists(const WordLists& lists, const PrefixUnions::Cover& cover, DocSetUnion& out) const {
   // All that was not read yet is asked for before any of it is waited for.
-  const auto for_each_union = [&](auto&& sink) {
-    for (const uint32_t number : cover.unions) {
-      for (const PrefixUnions::List& list : prefixes_.ListsOf(number)) {
-        if (lists.fields == nullptr || lists.fields->Has(list.field)) sink(list);
-      }
-    }
-  };
-  for_each_union([&](const PrefixUnions::List& list) { file_->Expect(prefix_section_, list.begin, list.size); });
+  ForEachStored(lists, cover, [&](const PrefixUnions::List& list) { file_->Expect(prefix_section_, list.begin, list.size); });
   for (const auto& [begin, end] : cover.words) {
     if (begin < end) file_->Expect(posting_section_, posting_offsets_[begin], PostingBytes(begin, end));
   }
-  for_each_union([&](const PrefixUnions::List& list) { out.AddPostings(file_->Read(prefix_section_, list.begin, list.size)); });
+  ForEachStored(lists, cover, [&](const PrefixUnions::List& list) { out.AddPostings(file_->Read(prefix_section_, list.begin, list.size)); });
   for (const auto& [begin, end] : cover.words) {
     for (Ordinal ordinal = begin; ordinal < end; ++ordinal) {
       if (lists.heads == 0) {
@@ -208,7 +212,7 @@ void TextReader::UnionLists(const WordLists& lists, DocSetUnion& out) const {
   const PrefixUnions::Cover cover = CoverOf(lists);
   uint64_t cost = ListCount(cover) * kListCost;
   for (const auto& [begin, end] : cover.words) cost += PostingBytes(begin, end);
-  // What lies in unions that are stored is there at once.
+  ForEachStored(lists, cover, [&](const PrefixUnions::List& list) { cost += list.size / kBytesAtOnce; });
   if (cost < KeptWordsMin(lists.heads != 0) * kListCost) return JoinLists(lists, cover, out);
   DocSetUnion join;
   JoinLists(lists, cover, join);

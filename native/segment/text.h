@@ -242,6 +242,9 @@ class TextReader {
   }
   // From what the documents of the lists are put together.
   PrefixUnions::Cover CoverOf(const WordLists& lists) const;
+  // Calls sink(const PrefixUnions::List&) for those of the cover that are wanted.
+  template <typename Sink>
+  void ForEachStored(const WordLists& lists, const PrefixUnions::Cover& cover, Sink&& sink) const;
   void JoinLists(const WordLists& lists, const PrefixUnions::Cover& cover, DocSetUnion& out) const;
 
   std::shared_ptr<SegmentFile> file_;
