@@ -57,41 +57,41 @@ void Subtract(std::span<const WordRange> words, std::span<const WordRange> witho
 }  // namespace
 
 void PrefixUnionWriter::Add(std::string_view word, Ordinal ordinal, std::string_view blob) {
-  size_t one = 0;
-  if (!word.empty()) DecodeUtf8(word, one);
-  size_t two = one;
-  if (two < word.size()) DecodeUtf8(word, two);
-  if (word.substr(0, two) != first_two_) {
-    EndTwo();
-    if (word.substr(0, one) != first_one_) EndOne();
-    first_one_ = word.substr(0, one);
-    first_two_ = word.substr(0, two);
+  std::array<size_t, kPrefixCharsMax> ends;
+  size_t end = 0;
+  for (size_t& of : ends) {
+    if (end < word.size()) DecodeUtf8(word, end);
+    of = end;
   }
-  if (!two_.words.empty() && two_.words.back().second == ordinal) {
-    ++two_.words.back().second;
+  size_t same = 0;
+  while (same < levels_.size() && levels_[same].prefix == word.substr(0, ends[same])) ++same;
+  for (size_t level = levels_.size(); level-- > same;) {
+    End(level);
+    levels_[level].prefix = word.substr(0, ends[level]);
+  }
+  Union& words = levels_.back().words;
+  if (!words.words.empty() && words.words.back().second == ordinal) {
+    ++words.words.back().second;
   } else {
-    two_.words.emplace_back(ordinal, ordinal + 1);
+    words.words.emplace_back(ordinal, ordinal + 1);
   }
-  ++two_.count;
+  ++words.count;
   TextReader::ForEachList(blob, [&](uint32_t id, std::string_view postings) {
-    if (id < kHeadLists) UnionPostingsInto(postings, two_.fields[static_cast<FieldId>(id)]);
+    if (id < kHeadLists) UnionPostingsInto(postings, words.fields[static_cast<FieldId>(id)]);
   });
 }
 
-void PrefixUnionWriter::EndTwo() {
-  if (two_.count >= PrefixWordsMin()) {
-    Store(two_);
-  } else {
-    one_.words.insert(one_.words.end(), two_.words.begin(), two_.words.end());
-    one_.count += two_.count;
-    for (const auto& [field, documents] : two_.fields) one_.fields[field] |= documents;
+void PrefixUnionWriter::End(size_t level) {
+  Union& words = levels_[level].words;
+  if (words.count >= PrefixWordsMin()) {
+    Store(words);
+  } else if (level > 0) {
+    Union& above = levels_[level - 1].words;
+    above.words.insert(above.words.end(), words.words.begin(), words.words.end());
+    above.count += words.count;
+    for (auto& [field, documents] : words.fields) above.fields[field] |= documents;
   }
-  two_ = {};
-}
-
-void PrefixUnionWriter::EndOne() {
-  if (one_.count >= PrefixWordsMin()) Store(one_);
-  one_ = {};
+  words = {};
 }
 
 void PrefixUnionWriter::Store(Union& words) {
@@ -118,8 +118,7 @@ void PrefixUnionWriter::Store(Union& words) {
 }
 
 Status PrefixUnionWriter::Finish() {
-  EndTwo();
-  EndOne();
+  for (size_t level = levels_.size(); level-- > 0;) End(level);
   if (stored_ == 0) return Status::Ok();
   GANNET_ASSIGN_OR_RETURN(const std::string_view lists, lists_.Bytes());
   file_.AddSection(kPrefixData, lists);

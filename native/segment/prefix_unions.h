@@ -1,12 +1,13 @@
-// Prefix unions: for the words that begin with the same one or two characters, the documents that hold any of them, by field.
+// Prefix unions: for the words that begin with the same one, two or three characters, the documents that hold any of them, by
+// field.
 //
-// People type these beginnings all the time, and thousands of words stand behind one: to join their lists takes longer than
-// the rest of a search. Frequent words are left out of a union, for they are asked for apart from the others (neighbours.h), and
+// People type these beginnings all the time, and up to thousands of words stand behind one: to join their lists takes longer
+// than the rest of a search. Frequent words are left out of a union, for they are asked for apart from the others (neighbours.h), and
 // joining their few lists costs little. A union that is asked for is put together from those whose words are all wanted, and from
 // the lists of the words that are in none of these.
 //
-// A word is in one union at most: that of two characters; or, where that would be of few words, that of the first one. Unions of
-// few words are not stored.
+// A word is in one union at most: that of its first three characters; where that would be of few words, that of two, with all others
+// that are left over; or else that of the first one. What is few words even then is not stored.
 //
 // Section kPrefixWords:  varint number of unions; of each the varint number of ranges of words, then per range the varint distance of
 //                        its first word to the end of the range before (of the first: to word 0), the varint number of words; the
@@ -17,6 +18,7 @@
 // Threads: a reader is immutable and shared; a writer has one owner.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <span>
@@ -38,11 +40,14 @@ using WordRange = std::pair<Ordinal, Ordinal>;  // [begin, end)
 
 // Of so many words a union is stored. GANNET_PREFIX_WORDS: another number, so that tests have unions of few words.
 inline uint64_t PrefixWordsMin() {
-  static const uint64_t least = EnvironmentNumber("GANNET_PREFIX_WORDS", 200);
+  static const uint64_t least = EnvironmentNumber("GANNET_PREFIX_WORDS", 64);
   return least;
 }
 
-// Memory: two sets of documents per field, and what a Spool holds.
+// Characters of the longest prefixes.
+inline constexpr size_t kPrefixCharsMax = 3;
+
+// Memory: kPrefixCharsMax sets of documents per field, and what a Spool holds.
 class PrefixUnionWriter {
  public:
   explicit PrefixUnionWriter(SegmentFileWriter& file) : file_(file), lists_(file.folder()) {}
@@ -58,18 +63,20 @@ class PrefixUnionWriter {
     uint64_t count = 0;  // of the words
     std::map<FieldId, DocSet> fields;
   };
-  // The words of two_ have ended, those of one_.
-  void EndTwo();
-  void EndOne();
+  // The words with the prefix of a level have ended: they are stored, or left to the level above.
+  void End(size_t level);
   void Store(Union& words);
 
   SegmentFileWriter& file_;
   Spool lists_;
   std::string directory_;
   uint64_t stored_ = 0;
-  std::string first_one_, first_two_;  // characters of the words at hand
-  Union one_;  // those that begin with the first of them and are in no union
-  Union two_;
+  // By the number of characters, less one: the prefix of the word at hand, and the words with it that are in no union.
+  struct Level {
+    std::string prefix;
+    Union words;
+  };
+  std::array<Level, kPrefixCharsMax> levels_;
 };
 
 // Lifetime: borrows the bytes of the file.
