@@ -187,8 +187,8 @@ uint64_t SegmentBuilder::memory_bytes() const {
 
 template <typename Packed>
 Result<std::vector<Ordinal>> SegmentBuilder::WritePostings(const std::vector<Ordinal>& ordinal_of,
-                                                   const std::vector<uint32_t>& by_ordinal,
-                                                   const std::vector<FieldId>& fields) {
+                                                           const std::vector<uint32_t>& by_ordinal,
+                                                           const std::vector<FieldId>& fields) {
   const uint32_t words = words_.size();
   const std::span<const uint32_t> docids = rows_.docids();
   std::vector<Packed> place_of(has_field_.size());  // by field: in fields

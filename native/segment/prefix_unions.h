@@ -54,6 +54,7 @@ class PrefixUnionWriter {
 
   // A word behind all that were added; some may be left out. blob: as TextReader::PostingBlob gives it.
   void Add(std::string_view word, Ordinal ordinal, std::string_view blob);
+  uint64_t bytes() const { return lists_.size(); }  // of the lists so far
   // Writes both sections, or none where there is no union. Io, Full: the temporary file could not be written.
   Status Finish();
 

@@ -22,12 +22,6 @@ uint64_t KeptWordsMin(bool heads) {
 }
 constexpr uint64_t kListCost = 64;  // opening a list takes as long as reading so many bytes of it
 
-uint64_t WordCount(const WordLists& lists) {
-  uint64_t count = 0;
-  for (const auto& [begin, end] : lists.words) count += end - begin;
-  return count;
-}
-
 constexpr uint64_t kBytesAtOnce = 2;  // of unions that are stored: they are large, and joined in whole blocks
 
 // A list per word; what a union has of a field is one.
@@ -101,6 +95,12 @@ TextReader::Count TextReader::CountDocuments(Ordinal ordinal) const {
   return count;
 }
 
+void TextReader::ExpectPostings(std::span<const WordRange> words) const {
+  for (const auto& [begin, end] : words) {
+    if (const uint64_t bytes = PostingBytes(begin, end); bytes > 0) file_->Expect(posting_section_, posting_offsets_[begin], bytes);
+  }
+}
+
 void TextReader::WillNeedPostings(Ordinal begin, Ordinal end) const {
   end = static_cast<Ordinal>(std::min<size_t>(end, posting_offsets_.size() - 1));
   if (begin >= end) return;
@@ -150,7 +150,7 @@ uint64_t TextReader::CommonDocuments(Ordinal a, Ordinal b) const {
 }
 
 std::optional<FoundSets::Kind> TextReader::FoundKind(const WordLists& lists) {
-  const uint64_t words = WordCount(lists);
+  const uint64_t words = lists.word_count();
   if (words < KeptWordsMin(lists.heads != 0)) return std::nullopt;
   if (lists.heads != 0) return FoundSets::KindOfHeads(lists.heads);
   if (lists.fields == nullptr) return FoundSets::Kind::kRange;
@@ -171,7 +171,7 @@ bool TextReader::PaysToRead(const WordLists& lists, uint64_t documents) const {
 }
 
 PrefixUnions::Cover TextReader::CoverOf(const WordLists& lists) const {
-  if (lists.heads == 0 && WordCount(lists) >= prefixes_.words_min()) return prefixes_.Find(lists.words);
+  if (HasCover(lists)) return prefixes_.Find(lists.words);
   return {{}, {lists.words.begin(), lists.words.end()}};
 }
 
@@ -184,14 +184,21 @@ void TextReader::ForEachStored(const WordLists& lists, const PrefixUnions::Cover
   }
 }
 
+void TextReader::JoinLists(const WordLists& lists, DocSetUnion& out) const {
+  if (HasCover(lists)) return JoinLists(lists, prefixes_.Find(lists.words), out);
+  ExpectPostings(lists.words);
+  JoinWords(lists.words, lists, out);
+}
+
 void TextReader::JoinLists(const WordLists& lists, const PrefixUnions::Cover& cover, DocSetUnion& out) const {
-  // All that was not read yet is asked for before any of it is waited for.
   ForEachStored(lists, cover, [&](const PrefixUnions::List& list) { file_->Expect(prefix_section_, list.begin, list.size); });
-  for (const auto& [begin, end] : cover.words) {
-    if (begin < end) file_->Expect(posting_section_, posting_offsets_[begin], PostingBytes(begin, end));
-  }
+  ExpectPostings(cover.words);
   ForEachStored(lists, cover, [&](const PrefixUnions::List& list) { out.AddPostings(file_->Read(prefix_section_, list.begin, list.size)); });
-  for (const auto& [begin, end] : cover.words) {
+  JoinWords(cover.words, lists, out);
+}
+
+void TextReader::JoinWords(std::span<const WordRange> words, const WordLists& lists, DocSetUnion& out) const {
+  for (const auto& [begin, end] : words) {
     for (Ordinal ordinal = begin; ordinal < end; ++ordinal) {
       if (lists.heads == 0) {
         UnionPostings(ordinal, lists.fields, out);

@@ -144,6 +144,12 @@ struct WordLists {
   std::span<const WordRange> words;
   const FieldSet* fields = nullptr;  // of these fields; null: of any
   uint32_t heads = 0;  // not 0: instead of fields, of these early positions of any field (bit p: position p, below kHeadPositions)
+
+  uint64_t word_count() const {
+    uint64_t count = 0;
+    for (const auto& [begin, end] : words) count += end - begin;
+    return count;
+  }
 };
 
 class TextReader {
@@ -193,7 +199,7 @@ class TextReader {
   // Adds documents of all the lists; of many the union is kept, or known.
   void UnionLists(const WordLists& lists, DocSetUnion& out) const;
   // The same, keeping nothing: for few documents.
-  void JoinLists(const WordLists& lists, DocSetUnion& out) const { JoinLists(lists, CoverOf(lists), out); }
+  void JoinLists(const WordLists& lists, DocSetUnion& out) const;
   // Lists that would be joined, and their union kept, a word counted once; 0: it is kept already, or they are few.
   uint64_t ListsToJoin(const WordLists& lists) const;
   // Whether so many documents are rather read than looked for in that union. REQUIRES: ListsToJoin(lists) > 0
@@ -240,12 +246,18 @@ class TextReader {
   static std::string FoundKey(FoundSets::Kind kind, const WordLists& lists) {
     return FoundSets::KeyOf(kind, {&lists.words[0].first, 2 * lists.words.size()});
   }
+  // Has the postings read that were not yet, and does not wait for them.
+  void ExpectPostings(std::span<const WordRange> words) const;
+  // Whether some of the lists may be in a union that is stored.
+  bool HasCover(const WordLists& lists) const { return lists.heads == 0 && lists.word_count() >= prefixes_.words_min(); }
   // From what the documents of the lists are put together.
   PrefixUnions::Cover CoverOf(const WordLists& lists) const;
   // Calls sink(const PrefixUnions::List&) for those of the cover that are wanted.
   template <typename Sink>
   void ForEachStored(const WordLists& lists, const PrefixUnions::Cover& cover, Sink&& sink) const;
   void JoinLists(const WordLists& lists, const PrefixUnions::Cover& cover, DocSetUnion& out) const;
+  // Of these words alone, in place of those of the lists.
+  void JoinWords(std::span<const WordRange> words, const WordLists& lists, DocSetUnion& out) const;
 
   std::shared_ptr<SegmentFile> file_;
   fst::Fst terms_;
@@ -290,7 +302,7 @@ class PostingsWriter {
   // Ends the data section and writes the offsets and the unions of prefixes. Io, Full: a temporary file could not be written.
   Status Finish();
   uint64_t count() const { return offsets_.size() - 1; }
-  uint64_t bytes() const { return offsets_.back(); }
+  uint64_t bytes() const { return offsets_.back() + prefixes_.bytes(); }
   // The most frequent words, ascending, at most kFrequentWordsMax.
   std::vector<Ordinal> FrequentWords() const;
 
