@@ -77,7 +77,14 @@ void PrefixUnionWriter::Add(std::string_view word, Ordinal ordinal, std::string_
   }
   ++words.count;
   TextReader::ForEachList(blob, [&](uint32_t id, std::string_view postings) {
-    if (id < kHeadLists) UnionPostingsInto(postings, words.fields[static_cast<FieldId>(id)]);
+    if (id >= kHeadLists) return;
+    Documents& documents = words.fields[static_cast<FieldId>(id)];
+    const PostingsReader list(postings);
+    if (list.count() <= kDeltaPostingsMax) {
+      list.ToVector(documents.few);
+    } else {
+      list.UnionInto(documents.many);
+    }
   });
 }
 
@@ -89,7 +96,12 @@ void PrefixUnionWriter::End(size_t level) {
     Union& above = levels_[level - 1].words;
     above.words.insert(above.words.end(), words.words.begin(), words.words.end());
     above.count += words.count;
-    for (auto& [field, documents] : words.fields) above.fields[field] |= documents;
+    above.fields.merge(words.fields);  // the fields that are new there
+    for (auto& [field, documents] : words.fields) {
+      Documents& all = above.fields[field];
+      all.few.insert(all.few.end(), documents.few.begin(), documents.few.end());
+      if (!documents.many.empty()) all.many |= documents.many;
+    }
   }
   words = {};
 }
@@ -106,9 +118,11 @@ void PrefixUnionWriter::Store(Union& words) {
   PutVarint(directory_, words.fields.size());
   FieldId last_field = 0;
   for (auto& [field, documents] : words.fields) {
+    std::sort(documents.few.begin(), documents.few.end());
+    documents.many.AddMany(documents.few);
+    documents.many.Optimize();
     const uint64_t begin = lists_.size();
-    documents.Optimize();
-    AppendPostings(documents, lists_.buffer());
+    AppendPostings(documents.many, lists_.buffer());
     PutVarint(directory_, static_cast<uint64_t>(field - last_field));
     PutVarint(directory_, lists_.size() - begin);
     last_field = field;

@@ -47,7 +47,7 @@ inline uint64_t PrefixWordsMin() {
 // Characters of the longest prefixes.
 inline constexpr size_t kPrefixCharsMax = 3;
 
-// Memory: kPrefixCharsMax sets of documents per field, and what a Spool holds.
+// Memory: kPrefixCharsMax sets of documents per field, 4 bytes for each docid of a short list, and what a Spool holds.
 class PrefixUnionWriter {
  public:
   explicit PrefixUnionWriter(SegmentFileWriter& file) : file_(file), lists_(file.folder()) {}
@@ -59,10 +59,15 @@ class PrefixUnionWriter {
   Status Finish();
 
  private:
+  // Most words are in few documents, which are only gathered until it is known where their union belongs.
+  struct Documents {
+    std::vector<DocId> few;  // of short lists, in any order
+    DocSet many;             // of the others
+  };
   struct Union {
     std::vector<WordRange> words;
     uint64_t count = 0;  // of the words
-    std::map<FieldId, DocSet> fields;
+    std::map<FieldId, Documents> fields;
   };
   // The words with the prefix of a level have ended: they are stored, or left to the level above.
   void End(size_t level);
