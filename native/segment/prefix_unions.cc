@@ -11,6 +11,8 @@
 namespace gannet::segment {
 namespace {
 
+constexpr size_t kFewMax = 1 << 18;
+
 uint64_t CountOf(std::span<const WordRange> words) {
   uint64_t count = 0;
   for (const auto& [begin, end] : words) count += end - begin;
@@ -56,6 +58,12 @@ void Subtract(std::span<const WordRange> words, std::span<const WordRange> witho
 
 }  // namespace
 
+void PrefixUnionWriter::Documents::Gather() {
+  std::sort(few.begin(), few.end());
+  many.AddMany(few);
+  few.clear();
+}
+
 void PrefixUnionWriter::Add(std::string_view word, Ordinal ordinal, std::string_view blob) {
   std::array<size_t, kPrefixCharsMax> ends;
   size_t end = 0;
@@ -82,6 +90,7 @@ void PrefixUnionWriter::Add(std::string_view word, Ordinal ordinal, std::string_
     const PostingsReader list(postings);
     if (list.count() <= kDeltaPostingsMax) {
       list.ToVector(documents.few);
+      if (documents.few.size() > kFewMax) documents.Gather();
     } else {
       list.UnionInto(documents.many);
     }
@@ -100,6 +109,7 @@ void PrefixUnionWriter::End(size_t level) {
     for (auto& [field, documents] : words.fields) {
       Documents& all = above.fields[field];
       all.few.insert(all.few.end(), documents.few.begin(), documents.few.end());
+      if (all.few.size() > kFewMax) all.Gather();
       if (!documents.many.empty()) all.many |= documents.many;
     }
   }
@@ -118,8 +128,7 @@ void PrefixUnionWriter::Store(Union& words) {
   PutVarint(directory_, words.fields.size());
   FieldId last_field = 0;
   for (auto& [field, documents] : words.fields) {
-    std::sort(documents.few.begin(), documents.few.end());
-    documents.many.AddMany(documents.few);
+    documents.Gather();
     documents.many.Optimize();
     const uint64_t begin = lists_.size();
     AppendPostings(documents.many, lists_.buffer());

@@ -47,7 +47,7 @@ inline uint64_t PrefixWordsMin() {
 // Characters of the longest prefixes.
 inline constexpr size_t kPrefixCharsMax = 3;
 
-// Memory: kPrefixCharsMax sets of documents per field, 4 bytes for each docid of a short list, and what a Spool holds.
+// Memory: kPrefixCharsMax sets of documents and as many MB per field, and what a Spool holds.
 class PrefixUnionWriter {
  public:
   explicit PrefixUnionWriter(SegmentFileWriter& file) : file_(file), lists_(file.folder()) {}
@@ -63,6 +63,7 @@ class PrefixUnionWriter {
   struct Documents {
     std::vector<DocId> few;  // of short lists, in any order
     DocSet many;             // of the others
+    void Gather();           // all in `many`
   };
   struct Union {
     std::vector<WordRange> words;
