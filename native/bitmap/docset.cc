@@ -10,11 +10,11 @@
 
 namespace gannet {
 
+using roaring::api::roaring_array_t;
 using roaring::api::roaring_bitmap_t;
 using roaring::api::roaring_uint32_iterator_t;
 using roaring::internal::array_container_t;
 using roaring::internal::container_t;
-using roaring::api::roaring_array_t;
 
 namespace {
 

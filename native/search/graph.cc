@@ -98,7 +98,8 @@ DocSet Graph::WordDocuments(const IndexWord& word, const segment::FieldSet* fiel
 void Graph::UnionLists(size_t segment, const segment::WordLists& lists, const DocSet* within, DocSetUnion& out) const {
   const index::SegmentView& view = *snapshot_.segments[segment];
   // For few documents the lists of many words are not joined.
-  const bool read = within != nullptr && view.text->ListsToJoin(lists) > 0 && view.text->PaysToRead(lists, within->IntersectionSize(view.live));
+  const uint64_t to_join = within == nullptr ? 0 : view.text->ListsToJoin(lists);
+  const bool read = to_join > 0 && view.text->PaysToRead(lists, to_join, within->IntersectionSize(view.live));
   if (!read) return view.text->UnionLists(lists, out);
   out.Add(ReadLists(segment, lists, *within & view.live));
 }
@@ -205,7 +206,7 @@ DocSet Graph::FindDocuments(Node& node, int typo_class, const DocSet* within) {
   const Derivations& derivations = Class(node, typo_class);
   const bool tolerant_only = typo_class > 0 || node.ngram();
   const segment::FieldSet* fields = tolerant_only ? scope_.tolerant_fields() : scope_.fields();
-  std::vector<std::vector<std::pair<Ordinal, Ordinal>>> ranges(snapshot_.segments.size());
+  std::vector<std::vector<segment::WordRange>> ranges(snapshot_.segments.size());
   uint64_t to_join = 0;
   for (size_t s = 0; s < ranges.size(); ++s) {
     ForEachRange(derivations, s, [&](Ordinal begin, Ordinal end) { ranges[s].emplace_back(begin, end); });
@@ -223,7 +224,7 @@ DocSet Graph::WordHeads(const IndexWord& word, uint32_t mask, const DocSet* with
   assert(mask != 0);
   return LiveUnion(within, [&](size_t s, const segment::TextReader& text, DocSetUnion& out) {
     const Ordinal ordinal = word.ordinals[s];
-    const std::pair<Ordinal, Ordinal> range(ordinal, ordinal + 1);
+    const segment::WordRange range(ordinal, ordinal + 1);
     if (ordinal != kNoOrdinal) text.UnionLists({.words = {&range, 1}, .heads = mask}, out);
   });
 }

@@ -60,7 +60,7 @@ struct Derivations {
   std::vector<WordNumber> words;
   std::vector<Phrase> phrases;
   bool has_range = false;                               // class 0 of a prefix term
-  std::vector<std::pair<Ordinal, Ordinal>> ranges;      // per segment, [begin, end)
+  std::vector<segment::WordRange> ranges;               // per segment
   std::optional<DocSet> documents;
   // Those of some documents, as they were last asked for.
   struct Asked {

@@ -50,7 +50,7 @@ DocSet PathLists::StepHeads(const Step& step, uint32_t mask, const DocSet* withi
 DocSet PathLists::InLists(const Step& step, const segment::WordLists& lists, const DocSet* within) {
   const auto for_each = [&](size_t s, auto&& sink) {
     ForEachRange(step, End::kFirstReal, s, [&](Ordinal begin, Ordinal end) {
-      const std::pair<Ordinal, Ordinal> range(begin, end);
+      const segment::WordRange range(begin, end);
       segment::WordLists of_range = lists;
       of_range.words = {&range, 1};
       sink(of_range);

@@ -85,7 +85,7 @@ class PathLists {
   struct PairWords {
     std::vector<Ordinal> left, right;  // frequent ones
     std::vector<Ordinal> before;       // those of `right` that count in front of the left ones as well
-    std::vector<std::pair<Ordinal, Ordinal>> rare;  // the others of either step, [begin, end)
+    std::vector<segment::WordRange> rare;  // the others of either step
   };
   // Of step `i` and the one before it, by segment; empty when they are not next to each other in the query.
   const std::vector<PairWords>& WordsOfPair(size_t i);

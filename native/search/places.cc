@@ -227,16 +227,7 @@ void OrdinalSet::Add(Ordinal begin, Ordinal end) {
 }
 
 void OrdinalSet::Seal() {
-  std::sort(ranges.begin(), ranges.end());
-  size_t kept = 0;
-  for (const auto& range : ranges) {
-    if (kept > 0 && range.first <= ranges[kept - 1].second) {
-      ranges[kept - 1].second = std::max(ranges[kept - 1].second, range.second);
-    } else {
-      ranges[kept++] = range;
-    }
-  }
-  ranges.resize(kept);
+  segment::Unite(ranges);
   const bool few = ranges.size() <= kRangesMax;
   if (!few) {
     bits.assign(word_count_ / 32 + 1, 0);

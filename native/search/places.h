@@ -43,8 +43,8 @@ class OrdinalSet {
 
   // Few ranges are compared one by one. Public for the kernels.
   static constexpr size_t kRangesMax = 6;
-  std::vector<std::pair<Ordinal, Ordinal>> ranges;  // [begin, end), merged, ascending
-  std::vector<uint32_t> bits;                       // empty while there are few ranges
+  std::vector<segment::WordRange> ranges;  // ascending, apart
+  std::vector<uint32_t> bits;              // empty while there are few ranges
 
  private:
   using Kernel = uint64_t (*)(const OrdinalSet&, const char*, uint64_t, uint32_t, uint32_t, Ordinal*);

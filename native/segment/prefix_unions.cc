@@ -13,29 +13,6 @@ namespace {
 
 constexpr size_t kFewMax = 1 << 18;
 
-uint64_t CountOf(std::span<const WordRange> words) {
-  uint64_t count = 0;
-  for (const auto& [begin, end] : words) count += end - begin;
-  return count;
-}
-
-// Ascending, apart, none empty.
-std::vector<WordRange> Sorted(std::span<const WordRange> words) {
-  std::vector<WordRange> sorted(words.begin(), words.end());
-  std::erase_if(sorted, [](const WordRange& range) { return range.first >= range.second; });
-  std::sort(sorted.begin(), sorted.end());
-  size_t kept = 0;
-  for (const WordRange& range : sorted) {
-    if (kept > 0 && range.first <= sorted[kept - 1].second) {
-      sorted[kept - 1].second = std::max(sorted[kept - 1].second, range.second);
-    } else {
-      sorted[kept++] = range;
-    }
-  }
-  sorted.resize(kept);
-  return sorted;
-}
-
 // Whether all of `words` is in `sorted`.
 bool Holds(std::span<const WordRange> sorted, std::span<const WordRange> words) {
   return std::all_of(words.begin(), words.end(), [&](const WordRange& range) {
@@ -117,10 +94,10 @@ void PrefixUnionWriter::End(size_t level) {
 }
 
 void PrefixUnionWriter::Store(Union& words) {
-  const std::vector<WordRange> ranges = Sorted(words.words);
-  PutVarint(directory_, ranges.size());
+  Unite(words.words);
+  PutVarint(directory_, words.words.size());
   Ordinal last = 0;
-  for (const auto& [begin, end] : ranges) {
+  for (const auto& [begin, end] : words.words) {
     PutVarint(directory_, begin - last);
     PutVarint(directory_, end - begin);
     last = end;
@@ -180,7 +157,7 @@ Result<PrefixUnions> PrefixUnions::Open(const SegmentFile& file, uint32_t word_c
       ++next.list_count;
     }
     if (next.range_count == 0) return damaged;
-    unions.words_min_ = std::min(unions.words_min_, CountOf(std::span(unions.ranges_).subspan(next.first_range)));
+    unions.words_min_ = std::min(unions.words_min_, CountWords(std::span(unions.ranges_).subspan(next.first_range)));
     unions.unions_.push_back(next);
   }
   if (!bytes.ok() || !bytes.done() || data != data_bytes) return damaged;
@@ -189,11 +166,11 @@ Result<PrefixUnions> PrefixUnions::Open(const SegmentFile& file, uint32_t word_c
   return unions;
 }
 
-uint64_t PrefixUnions::Cover::word_count() const { return CountOf(words); }
-
 PrefixUnions::Cover PrefixUnions::Find(std::span<const WordRange> words) const {
   Cover cover;
-  const std::vector<WordRange> wanted = Sorted(words);
+  std::vector<WordRange> wanted(words.begin(), words.end());
+  std::erase_if(wanted, [](const WordRange& range) { return range.first >= range.second; });
+  Unite(wanted);
   if (wanted.empty()) return cover;
   std::vector<WordRange> covered;
   auto at = std::lower_bound(unions_.begin(), unions_.end(), wanted.front().first,

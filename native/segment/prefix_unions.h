@@ -24,7 +24,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "base/environment.h"
@@ -33,10 +32,9 @@
 #include "bitmap/docset.h"
 #include "segment/file.h"
 #include "segment/spool.h"
+#include "segment/word_ranges.h"
 
 namespace gannet::segment {
-
-using WordRange = std::pair<Ordinal, Ordinal>;  // [begin, end)
 
 // Of so many words a union is stored. GANNET_PREFIX_WORDS: another number, so that tests have unions of few words.
 inline uint64_t PrefixWordsMin() {
@@ -96,9 +94,9 @@ class PrefixUnions {
   struct Cover {
     std::vector<uint32_t> unions;
     std::vector<WordRange> words;  // ascending, apart
-    uint64_t word_count() const;
+    uint64_t word_count() const { return CountWords(words); }
   };
-  // words: in any order, some may be there twice.
+  // words: in any order, some may be there twice, ranges may be empty.
   Cover Find(std::span<const WordRange> words) const;
   // No Find has a union of fewer words.
   uint64_t words_min() const { return words_min_; }

@@ -163,9 +163,9 @@ uint64_t TextReader::ListsToJoin(const WordLists& lists) const {
   return kind && !found_.Has(FoundKey(*kind, lists)) ? ListCount(CoverOf(lists)) : 0;
 }
 
-bool TextReader::PaysToRead(const WordLists& lists, uint64_t documents) const {
+bool TextReader::PaysToRead(const WordLists& lists, uint64_t to_join, uint64_t documents) const {
   const std::string key = FoundKey(*FoundKind(lists), lists);
-  if (!found_.PaysToRead(key, documents, ListCount(CoverOf(lists)) * kListCost)) return false;
+  if (!found_.PaysToRead(key, documents, to_join * kListCost)) return false;
   found_.NoteRead(key, documents);
   return true;
 }

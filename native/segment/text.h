@@ -31,6 +31,7 @@
 #include "segment/neighbours.h"
 #include "segment/packed_offsets.h"
 #include "segment/prefix_unions.h"
+#include "segment/word_ranges.h"
 
 namespace gannet::segment {
 
@@ -145,11 +146,7 @@ struct WordLists {
   const FieldSet* fields = nullptr;  // of these fields; null: of any
   uint32_t heads = 0;  // not 0: instead of fields, of these early positions of any field (bit p: position p, below kHeadPositions)
 
-  uint64_t word_count() const {
-    uint64_t count = 0;
-    for (const auto& [begin, end] : words) count += end - begin;
-    return count;
-  }
+  uint64_t word_count() const { return CountWords(words); }
 };
 
 class TextReader {
@@ -202,8 +199,8 @@ class TextReader {
   void JoinLists(const WordLists& lists, DocSetUnion& out) const;
   // Lists that would be joined, and their union kept, a word counted once; 0: it is kept already, or they are few.
   uint64_t ListsToJoin(const WordLists& lists) const;
-  // Whether so many documents are rather read than looked for in that union. REQUIRES: ListsToJoin(lists) > 0
-  bool PaysToRead(const WordLists& lists, uint64_t documents) const;
+  // Whether so many documents are rather read than looked for in that union. REQUIRES: to_join is ListsToJoin(lists), and not 0
+  bool PaysToRead(const WordLists& lists, uint64_t to_join, uint64_t documents) const;
   // Number of documents that hold both words, in whatever fields.
   uint64_t CommonDocuments(Ordinal a, Ordinal b) const;
   // Whether a document of `live` holds the word in one of the fields. live null: all documents.
