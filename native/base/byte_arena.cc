@@ -3,22 +3,31 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <exception>
 #include <iterator>
 
 namespace gannet {
+namespace {
+
+// Made ready at a time: what maps memory meanwhile waits for it.
+constexpr size_t kStep = 64 << 10;
+
+}  // namespace
 
 ByteArena::ByteArena(size_t bytes_max) : bytes_max_(Rounded(bytes_max)) {
   void* map = mmap(nullptr, bytes_max_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (map == MAP_FAILED) return;
   data_ = static_cast<char*>(map);
-#ifdef MADV_HUGEPAGE
-  // A hint: what is read again and again is found quicker in large pages.
-  madvise(map, bytes_max_, MADV_HUGEPAGE);
-#endif
   free_.emplace(0, bytes_max_);
 }
 
 ByteArena::~ByteArena() {
+  {
+    const std::lock_guard lock(mutex_);
+    closing_ = true;
+  }
+  asked_.notify_all();
+  if (maker_.joinable()) maker_.join();
   if (data_ != nullptr) munmap(data_, bytes_max_);
 }
 
@@ -31,6 +40,10 @@ char* ByteArena::Allocate(size_t bytes) {
   const auto [begin, end] = *room;
   free_.erase(room);
   if (begin + wanted < end) free_.emplace(begin + wanted, end);
+  if (begin + wanted > used_) {
+    used_ = begin + wanted;
+    AskForPages();
+  }
   return data_ + begin;
 }
 
@@ -47,6 +60,35 @@ void ByteArena::Free(char* block, size_t bytes) {
   } else {
     free_.emplace_hint(behind, begin, end);
   }
+}
+
+void ByteArena::AskForPages() {
+#ifdef MADV_POPULATE_WRITE
+  if (!Behind()) return;
+  if (maker_.joinable()) return asked_.notify_one();
+  try {
+    maker_ = std::thread([this] { MakeReady(); });
+  } catch (const std::exception&) {
+    // No thread is to be had: pages come when they are first written to.
+  }
+#endif
+}
+
+void ByteArena::MakeReady() {
+#ifdef MADV_POPULATE_WRITE
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    asked_.wait(lock, [&] { return closing_ || Behind(); });
+    if (closing_) return;
+    const size_t begin = ready_, bytes = std::min(kStep, bytes_max_ - begin);
+    lock.unlock();
+    // What lies there is left as it is.
+    const bool made = madvise(data_ + begin, bytes, MADV_POPULATE_WRITE) == 0;
+    lock.lock();
+    // An older kernel does not know this, or no memory is left: it is not asked again.
+    ready_ = made ? begin + bytes : bytes_max_;
+  }
+#endif
 }
 
 ArenaBlock::ArenaBlock(ByteArena& arena, size_t bytes)

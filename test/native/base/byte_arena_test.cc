@@ -1,11 +1,16 @@
 #include "base/byte_arena.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
 #include <cstring>
 #include <memory>
 #include <random>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -13,6 +18,8 @@
 
 namespace gannet {
 namespace {
+
+constexpr size_t kPage = 4096;
 
 TEST(ByteArena, BlocksKeepWhatIsWrittenIntoThem) {
   std::mt19937_64 random(TestSeed());
@@ -67,6 +74,45 @@ TEST(ByteArena, ABlockThatFindsNoRoomIsTakenFromMalloc) {
   first.reset();
   EXPECT_EQ(ArenaBlock(arena, 4096).data(), at);
 }
+
+#ifdef MADV_POPULATE_WRITE
+// Pages of `bytes` from `at` on that are in memory.
+size_t PagesIn(char* at, size_t bytes) {
+  std::vector<unsigned char> in(bytes / kPage);
+  EXPECT_EQ(mincore(at, bytes, in.data()), 0);
+  return static_cast<size_t>(std::count_if(in.begin(), in.end(), [](unsigned char page) { return (page & 1) != 0; }));
+}
+
+bool KernelMakesPagesReady() {
+  void* const page = mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  const bool makes = madvise(page, kPage, MADV_POPULATE_WRITE) == 0;
+  munmap(page, kPage);
+  return makes;
+}
+
+TEST(ByteArena, PagesAreReadyAheadOfWhatIsInUseAndNoFarther) {
+  if (!KernelMakesPagesReady()) GTEST_SKIP() << "the kernel does not know MADV_POPULATE_WRITE";
+  constexpr size_t kBytes = 4 * ByteArena::kAhead;
+  ByteArena arena(kBytes);
+  char* const first = arena.Allocate(1);
+  ASSERT_EQ(reinterpret_cast<uintptr_t>(first) % kPage, 0u);
+  const auto wait_for = [&](size_t bytes) {
+    for (int i = 0; i < 10'000 && PagesIn(first, bytes) < bytes / kPage; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    EXPECT_EQ(PagesIn(first, bytes), bytes / kPage);
+  };
+  wait_for(ByteArena::kAhead);
+  EXPECT_LT(PagesIn(first, kBytes), kBytes / kPage / 2);
+  // What is in use already stays as it is.
+  char* const second = arena.Allocate(ByteArena::kAhead * 2);
+  ASSERT_NE(second, nullptr);
+  std::memset(second, 7, ByteArena::kAhead * 2);
+  wait_for(ByteArena::kAhead * 3);
+  EXPECT_EQ(std::count(second, second + ByteArena::kAhead * 2, 7), static_cast<ptrdiff_t>(ByteArena::kAhead * 2));
+  // To the end, and not beyond it.
+  ASSERT_NE(arena.Allocate(ByteArena::kAhead), nullptr);
+  wait_for(kBytes);
+}
+#endif
 
 }  // namespace
 }  // namespace gannet
