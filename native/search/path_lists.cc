@@ -100,18 +100,10 @@ const std::vector<PathLists::PairWords>& PathLists::WordsOfPair(size_t i) {
   std::vector<PairWords>& pairs = pairs_[i].emplace();
   if (left_node.term.last + 1 != right_node.term.first) return pairs;
   for (size_t s = 0; s < graph_.snapshot().segments.size(); ++s) {
-    const auto& neighbours = graph_.snapshot().segments[s]->text->neighbours();
+    const segment::TextReader& text = *graph_.snapshot().segments[s]->text;
     PairWords& words = pairs.emplace_back();
     const auto gather = [&](const Step& step, End end, std::vector<Ordinal>& frequent) {
-      ForEachRange(step, end, s, [&](Ordinal begin, Ordinal end_word) {
-        const std::vector<Ordinal>& listed = neighbours.words();
-        for (auto next = std::lower_bound(listed.begin(), listed.end(), begin); next != listed.end() && *next < end_word; ++next) {
-          if (begin < *next) words.rare.emplace_back(begin, *next);
-          frequent.push_back(*next);
-          begin = *next + 1;
-        }
-        if (begin < end_word) words.rare.emplace_back(begin, end_word);
-      });
+      ForEachRange(step, end, s, [&](Ordinal begin, Ordinal end_word) { text.SplitWords({begin, end_word}, frequent, words.rare); });
     };
     gather(left, End::kLast, words.left);
     gather(right, End::kFirst, words.right);
@@ -121,7 +113,7 @@ const std::vector<PathLists::PairWords>& PathLists::WordsOfPair(size_t i) {
       words.before = words.right;
     } else if (right_node.verbatim != kNoWord) {
       const Ordinal own = graph_.words()[right_node.verbatim].ordinals[s];
-      if (own != kNoOrdinal && neighbours.Frequent(own)) words.before = {own};
+      if (own != kNoOrdinal && text.neighbours().Frequent(own)) words.before = {own};
     }
   }
   return pairs;

@@ -1,6 +1,7 @@
 #include "segment/prefix_unions.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/bytes.h"
 #include "base/utf8.h"
@@ -74,23 +75,31 @@ void PrefixUnionWriter::Add(std::string_view word, Ordinal ordinal, std::string_
   });
 }
 
+void PrefixUnionWriter::Union::Merge(Union&& more) {
+  words.insert(words.end(), more.words.begin(), more.words.end());
+  count += more.count;
+  fields.merge(more.fields);  // the fields that are new here
+  for (auto& [field, documents] : more.fields) {
+    Documents& all = fields[field];
+    all.few.insert(all.few.end(), documents.few.begin(), documents.few.end());
+    if (all.few.size() > kFewMax) all.Gather();
+    if (!documents.many.empty()) all.many |= documents.many;
+  }
+  more = {};
+}
+
 void PrefixUnionWriter::End(size_t level) {
   Union& words = levels_[level].words;
-  if (words.count >= PrefixWordsMin()) {
+  const bool many = words.count >= PrefixWordsMin();
+  if (many) {
     Store(words);
-  } else if (level > 0) {
-    Union& above = levels_[level - 1].words;
-    above.words.insert(above.words.end(), words.words.begin(), words.words.end());
-    above.count += words.count;
-    above.fields.merge(words.fields);  // the fields that are new there
-    for (auto& [field, documents] : words.fields) {
-      Documents& all = above.fields[field];
-      all.few.insert(all.few.end(), documents.few.begin(), documents.few.end());
-      if (all.few.size() > kFewMax) all.Gather();
-      if (!documents.many.empty()) all.many |= documents.many;
-    }
+    ++letter_unions_;
   }
-  words = {};
+  (many || level == 0 ? letter_ : levels_[level - 1].words).Merge(std::move(words));
+  if (level > 0) return;
+  if (letter_unions_ >= LetterUnionsMin()) Store(letter_);
+  letter_ = {};
+  letter_unions_ = 0;
 }
 
 void PrefixUnionWriter::Store(Union& words) {
@@ -162,7 +171,10 @@ Result<PrefixUnions> PrefixUnions::Open(const SegmentFile& file, uint32_t word_c
   }
   if (!bytes.ok() || !bytes.done() || data != data_bytes) return damaged;
   const auto first_word = [&](const Union& of) { return unions.ranges_[of.first_range].first; };
-  std::sort(unions.unions_.begin(), unions.unions_.end(), [&](const Union& a, const Union& b) { return first_word(a) < first_word(b); });
+  const auto last_word = [&](const Union& of) { return unions.ranges_[of.first_range + of.range_count - 1].second; };
+  std::sort(unions.unions_.begin(), unions.unions_.end(), [&](const Union& a, const Union& b) {
+    return first_word(a) != first_word(b) ? first_word(a) < first_word(b) : last_word(a) > last_word(b);
+  });
   return unions;
 }
 
@@ -178,6 +190,8 @@ PrefixUnions::Cover PrefixUnions::Find(std::span<const WordRange> words) const {
   for (; at != unions_.end() && ranges_[at->first_range].first < wanted.back().second; ++at) {
     const auto number = static_cast<uint32_t>(at - unions_.begin());
     const std::span<const WordRange> here = WordsOf(number);
+    // Parts of a union stand behind it.
+    if (!cover.unions.empty() && Holds(WordsOf(cover.unions.back()), here)) continue;
     if (!Holds(wanted, here)) continue;
     cover.unions.push_back(number);
     covered.insert(covered.end(), here.begin(), here.end());

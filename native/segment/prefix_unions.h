@@ -6,8 +6,9 @@
 // joining their few lists costs little. A union that is asked for is put together from those whose words are all wanted, and from
 // the lists of the words that are in none of these.
 //
-// A word is in one union at most: that of its first three characters; where that would be of few words, that of two, with all others
-// that are left over; or else that of the first one. What is few words even then is not stored.
+// A word is in one of these unions at most: that of its first three characters; where that would be of few words, that of two, with
+// all others that are left over; or else that of the first one. What is few words even then is not stored. Where a first character has
+// many unions, that of all its words is stored beside them.
 //
 // Section kPrefixWords:  varint number of unions; of each the varint number of ranges of words, then per range the varint distance of
 //                        its first word to the end of the range before (of the first: to word 0), the varint number of words; the
@@ -18,6 +19,7 @@
 // Threads: a reader is immutable and shared; a writer has one owner.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <map>
@@ -42,10 +44,13 @@ inline uint64_t PrefixWordsMin() {
   return least;
 }
 
+// A first character with so many unions has one of all its words.
+inline uint64_t LetterUnionsMin() { return std::max<uint64_t>(PrefixWordsMin() / 8, 2); }
+
 // Characters of the longest prefixes.
 inline constexpr size_t kPrefixCharsMax = 3;
 
-// Memory: kPrefixCharsMax sets of documents and as many MB per field, and what a Spool holds.
+// Memory: kPrefixCharsMax sets of documents, one more, and as many MB per field, and what a Spool holds.
 class PrefixUnionWriter {
  public:
   explicit PrefixUnionWriter(SegmentFileWriter& file) : file_(file), lists_(file.folder()) {}
@@ -67,6 +72,8 @@ class PrefixUnionWriter {
     std::vector<WordRange> words;
     uint64_t count = 0;  // of the words
     std::map<FieldId, Documents> fields;
+    // Takes what `more` has.
+    void Merge(Union&& more);
   };
   // The words with the prefix of a level have ended: they are stored, or left to the level above.
   void End(size_t level);
@@ -82,6 +89,9 @@ class PrefixUnionWriter {
     Union words;
   };
   std::array<Level, kPrefixCharsMax> levels_;
+  // All words so far with the first character of the word at hand, and how many unions there are of them.
+  Union letter_;
+  uint64_t letter_unions_ = 0;
 };
 
 // Lifetime: borrows the bytes of the file.
@@ -96,7 +106,7 @@ class PrefixUnions {
     std::vector<WordRange> words;  // ascending, apart
     uint64_t word_count() const { return CountWords(words); }
   };
-  // words: in any order, some may be there twice, ranges may be empty.
+  // The largest unions that are wanted whole. words: in any order, some may be there twice, ranges may be empty.
   Cover Find(std::span<const WordRange> words) const;
   // No Find has a union of fewer words.
   uint64_t words_min() const { return words_min_; }
@@ -119,7 +129,7 @@ class PrefixUnions {
     uint32_t first_list, list_count;
   };
 
-  std::vector<Union> unions_;  // by their first word
+  std::vector<Union> unions_;  // by their first word, that of more words before others
   std::vector<WordRange> ranges_;
   std::vector<List> lists_;
   uint64_t words_min_ = ~uint64_t{0};

@@ -211,18 +211,52 @@ void TextReader::JoinWords(std::span<const WordRange> words, const WordLists& li
   }
 }
 
+uint64_t TextReader::JoinCost(const WordLists& lists, const PrefixUnions::Cover& cover) const {
+  uint64_t cost = ListCount(cover) * kListCost;
+  for (const auto& [begin, end] : cover.words) cost += PostingBytes(begin, end);
+  ForEachStored(lists, cover, [&](const PrefixUnions::List& list) { cost += list.size / kBytesAtOnce; });
+  return cost;
+}
+
+void TextReader::SplitWords(WordRange words, std::vector<Ordinal>& frequent, std::vector<WordRange>& rare) const {
+  auto [begin, end] = words;
+  const std::vector<Ordinal>& listed = neighbours_.words();
+  for (auto next = std::lower_bound(listed.begin(), listed.end(), begin); next != listed.end() && *next < end; ++next) {
+    if (begin < *next) rare.emplace_back(begin, *next);
+    frequent.push_back(*next);
+    begin = *next + 1;
+  }
+  if (begin < end) rare.emplace_back(begin, end);
+}
+
+uint64_t TextReader::JoinFrequent(const WordLists& lists, DocSetUnion& out) const {
+  std::vector<Ordinal> frequent;
+  std::vector<WordRange> rare, each;
+  for (const WordRange& range : lists.words) SplitWords(range, frequent, rare);
+  const WordLists others{rare, lists.fields};
+  if (frequent.empty() || !FoundKind(others)) return 0;
+  for (const Ordinal word : frequent) each.emplace_back(word, word + 1);
+  UnionLists(others, out);
+  JoinLists({each, lists.fields}, {{}, each}, out);
+  return JoinCost(lists, {{}, each});
+}
+
 void TextReader::UnionLists(const WordLists& lists, DocSetUnion& out) const {
   const auto kind = FoundKind(lists);
   if (!kind) return JoinLists(lists, out);
   const std::string key = FoundKey(*kind, lists);
   if (auto known = found_.Find(key)) return out.Add(std::move(known));
   const PrefixUnions::Cover cover = CoverOf(lists);
-  uint64_t cost = ListCount(cover) * kListCost;
-  for (const auto& [begin, end] : cover.words) cost += PostingBytes(begin, end);
-  ForEachStored(lists, cover, [&](const PrefixUnions::List& list) { cost += list.size / kBytesAtOnce; });
+  uint64_t cost = JoinCost(lists, cover);
   if (cost < KeptWordsMin(lists.heads != 0) * kListCost) return JoinLists(lists, cover, out);
   DocSetUnion join;
-  JoinLists(lists, cover, join);
+  // Of any field the words that are not frequent are asked for alone as well.
+  const uint64_t with_frequent = *kind == FoundSets::Kind::kRange ? JoinFrequent(lists, join) : 0;
+  if (with_frequent > 0) {
+    cost = with_frequent;
+  } else {
+    JoinLists(lists, cover, join);
+  }
   DocSet documents = join.Finish();
   found_.Store(key, documents, cost);
   out.Add(std::move(documents));

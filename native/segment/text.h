@@ -170,6 +170,8 @@ class TextReader {
     neighbours_.Union(*file_, left, right, distance, out);
   }
   const NeighbourReader& neighbours() const { return neighbours_; }
+  // Adds the words [begin, end): frequent ones to `frequent`, the ranges between them to `rare`.
+  void SplitWords(WordRange words, std::vector<Ordinal>& frequent, std::vector<WordRange>& rare) const;
   const PrefixUnions& prefixes() const { return prefixes_; }
 
   // Has the system read the postings of the words [begin, end), or the forward records of so many places, once more when
@@ -249,6 +251,11 @@ class TextReader {
   bool HasCover(const WordLists& lists) const { return lists.heads == 0 && lists.word_count() >= prefixes_.words_min(); }
   // From what the documents of the lists are put together.
   PrefixUnions::Cover CoverOf(const WordLists& lists) const;
+  // What joining takes, in bytes of short lists.
+  uint64_t JoinCost(const WordLists& lists, const PrefixUnions::Cover& cover) const;
+  // Joins the lists of the frequent words to the union of the others, which is kept apart. Returns what it took; 0, and nothing is
+  // done: there are none of either kind.
+  uint64_t JoinFrequent(const WordLists& lists, DocSetUnion& out) const;
   // Calls sink(const PrefixUnions::List&) for those of the cover that are wanted.
   template <typename Sink>
   void ForEachStored(const WordLists& lists, const PrefixUnions::Cover& cover, Sink&& sink) const;

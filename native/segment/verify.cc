@@ -258,13 +258,21 @@ Status CheckNeighbours(std::string_view directory, std::string_view data, uint32
 // Every union against the lists of its words.
 Status CheckPrefixes(const PrefixUnions& unions, std::string_view data, std::string_view postings, const PackedOffsets& offsets,
                      const DocSet& documents) {
-  std::vector<bool> seen(offsets.size());
+  // By word, the number of the union that has it, and whether one within that has it too.
+  constexpr uint32_t kNone = ~uint32_t{0};
+  std::vector<uint32_t> union_of(offsets.size(), kNone);
+  std::vector<bool> in_part(offsets.size());
   for (uint32_t i = 0; i < unions.count(); ++i) {
     std::map<FieldId, DocSet> expected;
+    const uint32_t around = union_of[unions.WordsOf(i).front().first];
     for (const auto& [begin, end] : unions.WordsOf(i)) {
       for (Ordinal word = begin; word < end; ++word) {
-        if (seen[word]) return Wrong("word " + std::to_string(word) + " is in two unions");
-        seen[word] = true;
+        if (union_of[word] != around || in_part[word]) return Wrong("word " + std::to_string(word) + " is in two unions, none of which is within the other");
+        if (around == kNone) {
+          union_of[word] = i;
+        } else {
+          in_part[word] = true;
+        }
         TextReader::ForEachList(postings.substr(offsets[word], offsets[word + 1] - offsets[word]), [&](uint32_t id, std::string_view list) {
           if (id < kHeadLists) UnionPostingsInto(list, expected[static_cast<FieldId>(id)]);
         });

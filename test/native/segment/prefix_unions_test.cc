@@ -102,6 +102,18 @@ class PrefixUnionsTest : public testing::Test {
       EXPECT_GT(expected_.size(), before) << "no union of " << length << " characters is shown";
     }
     EXPECT_GT(left.size(), 0u) << "every word is in a union";
+    // Beside them all words of a letter that has many.
+    std::map<std::string, std::pair<Words, uint64_t>> letters;  // and the number of unions
+    for (Ordinal i = 0; i < words_.size(); ++i) {
+      if (words_[i].added) letters[words_[i].characters[0]].first.insert(i);
+    }
+    for (const auto& [group, fields] : expected_) ++letters[words_[*group.begin()].characters[0]].second;
+    const auto has_union = [](const auto& letter) { return letter.second.second >= LetterUnionsMin(); };
+    EXPECT_GT(std::count_if(letters.begin(), letters.end(), has_union), 0);
+    EXPECT_FALSE(std::all_of(letters.begin(), letters.end(), has_union));
+    for (const auto& letter : letters) {
+      if (has_union(letter)) Expect(letter.second.first);
+    }
 
     auto file = SegmentFileWriter::Create(path_);
     ASSERT_TRUE(file.ok());
@@ -182,12 +194,20 @@ TEST_F(PrefixUnionsTest, FindTakesEveryUnionThatIsWantedWholeAndNoOther) {
     }
     EXPECT_EQ(sum, together.size()) << "a word twice";
     EXPECT_EQ(together, wanted);
+    std::vector<Words> whole;
     for (uint32_t i = 0; i < unions->count(); ++i) {
-      const Words here = WordsOf(unions->WordsOf(i));
-      const bool whole = std::includes(wanted.begin(), wanted.end(), here.begin(), here.end());
-      EXPECT_EQ(std::count(cover.unions.begin(), cover.unions.end(), i), whole ? 1 : 0);
+      Words here = WordsOf(unions->WordsOf(i));
       EXPECT_GE(here.size(), unions->words_min());
+      if (std::includes(wanted.begin(), wanted.end(), here.begin(), here.end())) whole.push_back(std::move(here));
     }
+    // Of those that are wanted whole, the ones that are no part of another.
+    std::set<Words> largest, taken;
+    for (const Words& here : whole) {
+      const auto larger = [&](const Words& other) { return other.size() > here.size() && std::includes(other.begin(), other.end(), here.begin(), here.end()); };
+      if (std::none_of(whole.begin(), whole.end(), larger)) largest.insert(here);
+    }
+    for (const uint32_t number : cover.unions) taken.insert(WordsOf(unions->WordsOf(number)));
+    EXPECT_EQ(taken, largest);
   }
   EXPECT_GT(used, 75u);
 }
