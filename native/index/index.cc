@@ -267,12 +267,15 @@ Result<bool> Index::IsStored(const Snapshot& after) {
          txn.Get(main_, keys::kLastBatch).value_or("") == after.last_batch;
 }
 
-Status Index::Apply(Commit commit, const std::function<Status(const Snapshot&, Commit&)>& adjust) {
+Status Index::Apply(Commit commit, const std::function<Status(const Snapshot&, Commit&)>& adjust, NewFiles* files) {
   const std::lock_guard lock(commit_mutex_);
   const std::shared_ptr<const Snapshot> before = snapshot();
-  NewFiles files(*this);
-  for (const SegmentFiles& added : commit.added) files.Add(added.base_file);
-  for (const auto& [id, file] : commit.columns) files.Add(file);
+  NewFiles own(*this);
+  if (files == nullptr) {
+    for (const SegmentFiles& added : commit.added) own.Add(added.base_file);
+    for (const auto& [id, file] : commit.columns) own.Add(file);
+    files = &own;
+  }
   if (adjust) GANNET_RETURN_IF_ERROR(adjust(*before, commit));
   auto after = std::make_shared<Snapshot>(*before);
   ++after->version;
@@ -348,10 +351,10 @@ Status Index::Apply(Commit commit, const std::function<Status(const Snapshot&, C
     // A failed write of the root page may have reached the disk: the record tells.
     const auto stored = IsStored(*after);
     // Unknown: the files stay for the record that may name them; the next start sweeps those that it does not.
-    if (!stored.ok()) files.Keep();
+    if (!stored.ok()) files->Keep();
     if (!stored.ok() || !*stored) return status;
   }
-  files.Keep();
+  files->Keep();
   Publish(*before, std::move(after));
   return Status::Ok();
 }

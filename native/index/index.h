@@ -89,7 +89,8 @@ class Index {
   // Makes the change durable, then visible. On failure nothing has changed and the new files are removed, as they are
   // when memory runs out.
   // adjust: called under the commit lock with the snapshot the commit will follow; may complete the commit.
-  Status Apply(Commit commit, const std::function<Status(const Snapshot&, Commit&)>& adjust = {});
+  // files: those of the commit, which it takes over if it succeeds, or where that cannot be told. Null: Apply removes them itself if not.
+  Status Apply(Commit commit, const std::function<Status(const Snapshot&, Commit&)>& adjust = {}, NewFiles* files = nullptr);
 
   std::pair<uint64_t, uint64_t> DiskSizes();  // bytes on disk, bytes of live data
   const std::string& dir() const { return dir_; }

@@ -662,8 +662,7 @@ Result<std::string> Job::Run() {
     if (!document.stored && document.docid != kNone) commit_.new_external_ids.emplace_back(document.id(), document.docid);
   }
   std::string outcome;
-  files_.Keep();
-  GANNET_RETURN_IF_ERROR(index_.Apply(std::move(commit_), [&](const index::Snapshot& now, index::Commit& commit) {
+  const auto adjust = [&](const index::Snapshot& now, index::Commit& commit) {
     // Merges may have moved documents since the job began; their docids have not changed.
     DocSet after = commit.clear ? DocSet() : now.documents - commit.dead;
     after |= written_;
@@ -682,7 +681,8 @@ Result<std::string> Job::Run() {
     commit.last_batch = "{\"batchUid\":" + std::to_string(description_["batchUid"].integer()) +
                         ",\"taskUids\":" + std::string(description_["taskUids"].text()) + ",\"outcome\":" + outcome + "}";
     return Status::Ok();
-  }));
+  };
+  GANNET_RETURN_IF_ERROR(index_.Apply(std::move(commit_), adjust, &files_));
   return outcome;
 }
 

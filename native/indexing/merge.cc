@@ -601,8 +601,7 @@ Status RunMerge(index::Index& index, const MergePlan& plan, const std::atomic<bo
   }
   commit.added.push_back({number, number, number});
   commit.removed = plan.segments;
-  files.Keep();
-  return index.Apply(std::move(commit), [&](const index::Snapshot& now, index::Commit& merged) {
+  const auto adjust = [&](const index::Snapshot& now, index::Commit& merged) {
     DocSet dead;
     std::vector<SegmentId> left;
     for (const SegmentId id : plan.segments) {
@@ -623,7 +622,8 @@ Status RunMerge(index::Index& index, const MergePlan& plan, const std::atomic<bo
     merged.removed = std::move(left);
     if (!dead.empty()) merged.dead_in_added.emplace_back(number, std::move(dead));
     return Status::Ok();
-  });
+  };
+  return index.Apply(std::move(commit), adjust, &files);
 }
 
 }  // namespace gannet::indexing

@@ -146,6 +146,21 @@ class FaultTest : public ::testing::TestWithParam<std::tuple<Fault, bool>> {
     return names;
   }
 
+  static constexpr int64_t kLastCalls = 150;
+  // Calls that could fail while `work` runs to its end.
+  int64_t CountCalls(const Work& work) {
+    constexpr int64_t kMany = int64_t{1} << 40;
+    TestFolder folder;
+    std::filesystem::copy(folder_.path(), folder.path(), std::filesystem::copy_options::recursive);
+    const auto index = *index::Index::Open(folder.path());
+    calls_left = kMany;
+    armed = std::get<0>(GetParam());
+    const Status status = Attempt(*index, work);
+    armed = Fault::kNone;
+    EXPECT_TRUE(status.ok()) << status.message();
+    return kMany - calls_left;
+  }
+
   // Lets call after call fail while `work` runs, until it runs to its end without a fault.
   void FailEach(const Work& work) {
     const auto [fault, persistent] = GetParam();
@@ -160,7 +175,10 @@ class FaultTest : public ::testing::TestWithParam<std::tuple<Fault, bool>> {
       expected = Observe(*index->snapshot());
     }
     int failures = 0;
-    for (int64_t call = 1;; call += every ? 1 : 1 + call / 4) {
+    // Of many calls some, and all of the last ones: what is at stake then is greatest.
+    const int64_t last_ones = every ? 0 : CountCalls(work) - kLastCalls;
+    const auto next = [&](int64_t call) { return call + 1 > last_ones ? call + 1 : std::min(call + 1 + call / 4, last_ones); };
+    for (int64_t call = 1;; call = next(call)) {
       SCOPED_TRACE("call " + std::to_string(call));
       TestFolder folder;
       std::filesystem::copy(folder_.path(), folder.path(), std::filesystem::copy_options::recursive);
