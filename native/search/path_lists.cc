@@ -100,10 +100,10 @@ const std::vector<PathLists::PairWords>& PathLists::WordsOfPair(size_t i) {
   std::vector<PairWords>& pairs = pairs_[i].emplace();
   if (left_node.term.last + 1 != right_node.term.first) return pairs;
   for (size_t s = 0; s < graph_.snapshot().segments.size(); ++s) {
-    const segment::TextReader& text = *graph_.snapshot().segments[s]->text;
+    const segment::NeighbourReader& neighbours = graph_.snapshot().segments[s]->text->neighbours();
     PairWords& words = pairs.emplace_back();
     const auto gather = [&](const Step& step, End end, std::vector<Ordinal>& frequent) {
-      ForEachRange(step, end, s, [&](Ordinal begin, Ordinal end_word) { text.SplitWords({begin, end_word}, frequent, words.rare); });
+      ForEachRange(step, end, s, [&](Ordinal begin, Ordinal end_word) { neighbours.Split({begin, end_word}, frequent, words.rare); });
     };
     gather(left, End::kLast, words.left);
     gather(right, End::kFirst, words.right);
@@ -113,7 +113,7 @@ const std::vector<PathLists::PairWords>& PathLists::WordsOfPair(size_t i) {
       words.before = words.right;
     } else if (right_node.verbatim != kNoWord) {
       const Ordinal own = graph_.words()[right_node.verbatim].ordinals[s];
-      if (own != kNoOrdinal && text.neighbours().Frequent(own)) words.before = {own};
+      if (own != kNoOrdinal && neighbours.Frequent(own)) words.before = {own};
     }
   }
   return pairs;

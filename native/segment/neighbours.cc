@@ -210,6 +210,16 @@ int64_t NeighbourReader::Place(Ordinal ordinal) const {
   return found != words_.end() && *found == ordinal ? found - words_.begin() : -1;
 }
 
+void NeighbourReader::Split(WordRange words, std::vector<Ordinal>& frequent, std::vector<WordRange>& rare) const {
+  auto [begin, end] = words;
+  for (auto next = std::lower_bound(words_.begin(), words_.end(), begin); next != words_.end() && *next < end; ++next) {
+    if (begin < *next) rare.emplace_back(begin, *next);
+    frequent.push_back(*next);
+    begin = *next + 1;
+  }
+  if (begin < end) rare.emplace_back(begin, end);
+}
+
 void NeighbourReader::Union(const SegmentFile& file, Ordinal left, Ordinal right, uint32_t distance, DocSetUnion& out) const {
   const auto at = static_cast<size_t>(Place(left));
   const Row& row = rows_[at];

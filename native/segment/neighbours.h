@@ -29,6 +29,7 @@
 #include "bitmap/docset_union.h"
 #include "segment/file.h"
 #include "segment/spool.h"
+#include "segment/word_ranges.h"
 
 namespace gannet::segment {
 
@@ -111,6 +112,8 @@ class NeighbourReader {
   // Whether the pairs of this word and other frequent ones are listed.
   bool Frequent(Ordinal ordinal) const { return Place(ordinal) >= 0; }
   const std::vector<Ordinal>& words() const { return words_; }
+  // Adds the words [begin, end): frequent ones to `frequent`, the ranges between them to `rare`.
+  void Split(WordRange words, std::vector<Ordinal>& frequent, std::vector<WordRange>& rare) const;
   // Adds the documents in which `right` stands that far behind `left` and nowhere nearer. distance: 1 to
   // kNeighbourDistances. REQUIRES: both are frequent.
   void Union(const SegmentFile& file, Ordinal left, Ordinal right, uint32_t distance, DocSetUnion& out) const;

@@ -218,26 +218,16 @@ uint64_t TextReader::JoinCost(const WordLists& lists, const PrefixUnions::Cover&
   return cost;
 }
 
-void TextReader::SplitWords(WordRange words, std::vector<Ordinal>& frequent, std::vector<WordRange>& rare) const {
-  auto [begin, end] = words;
-  const std::vector<Ordinal>& listed = neighbours_.words();
-  for (auto next = std::lower_bound(listed.begin(), listed.end(), begin); next != listed.end() && *next < end; ++next) {
-    if (begin < *next) rare.emplace_back(begin, *next);
-    frequent.push_back(*next);
-    begin = *next + 1;
-  }
-  if (begin < end) rare.emplace_back(begin, end);
-}
-
 uint64_t TextReader::JoinFrequent(const WordLists& lists, DocSetUnion& out) const {
   std::vector<Ordinal> frequent;
   std::vector<WordRange> rare, each;
-  for (const WordRange& range : lists.words) SplitWords(range, frequent, rare);
+  for (const WordRange& range : lists.words) neighbours_.Split(range, frequent, rare);
   const WordLists others{rare, lists.fields};
   if (frequent.empty() || !FoundKind(others)) return 0;
   for (const Ordinal word : frequent) each.emplace_back(word, word + 1);
   UnionLists(others, out);
-  JoinLists({each, lists.fields}, {{}, each}, out);
+  ExpectPostings(each);
+  JoinWords(each, lists, out);
   return JoinCost(lists, {{}, each});
 }
 

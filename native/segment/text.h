@@ -170,8 +170,6 @@ class TextReader {
     neighbours_.Union(*file_, left, right, distance, out);
   }
   const NeighbourReader& neighbours() const { return neighbours_; }
-  // Adds the words [begin, end): frequent ones to `frequent`, the ranges between them to `rare`.
-  void SplitWords(WordRange words, std::vector<Ordinal>& frequent, std::vector<WordRange>& rare) const;
   const PrefixUnions& prefixes() const { return prefixes_; }
 
   // Has the system read the postings of the words [begin, end), or the forward records of so many places, once more when
