@@ -155,6 +155,35 @@ DocSet Graph::DocumentsWithin(Node& node, int typo_class, const DocSet& within) 
   return documents;
 }
 
+DocSet Graph::DocumentsWithin(const Step& step, const DocSet& within) {
+  Node& node = nodes_[step.node];
+  if (!step.verbatim) return DocumentsWithin(node, step.typos, within);
+  if (node.term.phrase) return DocumentsWithin(node, 0, within);
+  return node.verbatim == kNoWord ? DocSet() : WordDocuments(words_[node.verbatim], scope_.fields(), &within);
+}
+
+DocSet Graph::InPhrases(const Step& step, const DocSet& within) {
+  DocSet documents;
+  Node& node = nodes_[step.node];
+  if (node.term.phrase || step.verbatim) return documents;
+  for (int c = step.first_class(); c <= step.last_class(); ++c) {
+    Class(node, c);
+    Derivations& derivations = node.classes[c];
+    if (derivations.phrases.empty()) continue;
+    auto& known = derivations.in_phrases;
+    if (!known || !within.IsSubsetOf(known->within)) {
+      known = {within, {}};
+      for (const Phrase& phrase : derivations.phrases) {
+        // Where two words stand is kept for all documents.
+        const bool kept = phrase.words.size() == 2;
+        known->documents |= PhraseDocuments(phrase, scope_.fields(), kept ? nullptr : &within) & within;
+      }
+    }
+    documents |= known->documents & within;
+  }
+  return documents;
+}
+
 uint64_t Graph::WordCount(const Derivations& derivations) const {
   uint64_t count = 0;
   for (size_t s = 0; s < snapshot_.segments.size(); ++s) {

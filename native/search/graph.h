@@ -67,6 +67,7 @@ struct Derivations {
     DocSet within, documents;
   };
   std::optional<Asked> asked;
+  std::optional<Asked> in_phrases;  // the same of the phrases alone
   std::optional<uint64_t> frequency;
   bool empty() const { return words.empty() && phrases.empty() && !has_range; }
   // Takes the documents of `within` (null: all).
@@ -95,6 +96,16 @@ struct Node {
 
   uint32_t slots() const { return last_slot - first_slot + 1; }
   bool ngram() const { return last_slot > first_slot; }
+};
+
+// A node on a path: which of its derivations count.
+struct Step {
+  uint16_t node;  // of Graph::nodes()
+  int8_t typos;   // class chosen by the rule typo, -1 before
+  bool verbatim;  // narrowed to the word as typed by exactness
+  int first_class() const { return typos < 0 ? 0 : typos; }
+  int last_class() const { return typos < 0 ? kTypoClasses - 1 : typos; }
+  friend bool operator==(const Step&, const Step&) = default;
 };
 
 // What a search may look at: fields, and whether derivations respect exact fields.
@@ -130,11 +141,21 @@ class Graph {
   // Calls sink(Ordinal begin, Ordinal end) for the words of one class in one segment.
   template <typename Sink>
   void ForEachRange(const Derivations& derivations, size_t segment, Sink&& sink) const;
+  // The same for a step that is a word of the query, not held to its verbatim form, whose classes were looked up.
+  template <typename Sink>
+  void ForEachRange(const Step& step, size_t segment, Sink&& sink) const;
+  // Calls sink(const Phrase&) for the phrases that stand for a word of the query: synonyms, and the word split in two. None, where
+  // the step is itself a phrase, or held to its verbatim form. REQUIRES: classes of the step were looked up.
+  template <typename Sink>
+  void ForEachPhrase(const Step& step, Sink&& sink) const;
+  // Documents of `within` that match such a phrase.
+  DocSet InPhrases(const Step& step, const DocSet& within);
   // Documents that match a node by derivations of one class, or of any.
   const DocSet& Documents(Node& node, int typo_class);
   const DocSet& Documents(Node& node);
   // Those of `within`, which may be known without looking for all. typo_class -1: any.
   DocSet DocumentsWithin(Node& node, int typo_class, const DocSet& within);
+  DocSet DocumentsWithin(const Step& step, const DocSet& within);
   // Words of a class, each counted once per segment.
   uint64_t WordCount(const Derivations& derivations) const;
   // Grows with the number of documents that match the node by derivations of this class, -1: of any.
@@ -251,6 +272,20 @@ void Graph::ForEachRange(const Derivations& derivations, size_t segment, Sink&& 
   }
   if (!derivations.has_range) return;
   if (const auto& [begin, end] = derivations.ranges[segment]; begin < end) sink(begin, end);
+}
+
+template <typename Sink>
+void Graph::ForEachRange(const Step& step, size_t segment, Sink&& sink) const {
+  for (int c = step.first_class(); c <= step.last_class(); ++c) ForEachRange(nodes_[step.node].classes[c], segment, sink);
+}
+
+template <typename Sink>
+void Graph::ForEachPhrase(const Step& step, Sink&& sink) const {
+  const Node& node = nodes_[step.node];
+  if (node.term.phrase || step.verbatim) return;
+  for (int c = step.first_class(); c <= step.last_class(); ++c) {
+    for (const Phrase& phrase : node.classes[c].phrases) sink(phrase);
+  }
 }
 
 }  // namespace gannet::search

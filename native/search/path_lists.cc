@@ -29,8 +29,7 @@ void PathLists::ForEachRange(const Step& step, End end, size_t segment, Sink&& s
     return sink_word(end == End::kFirst ? phrase.front() : real == phrase.end() ? kNoWord : *real);
   }
   if (step.verbatim) return sink_word(node.verbatim);
-  const int first = step.typos < 0 ? 0 : step.typos, last = step.typos < 0 ? kTypoClasses - 1 : step.typos;
-  for (int typos = first; typos <= last; ++typos) graph_.ForEachRange(graph_.Class(node, typos), segment, sink);
+  graph_.ForEachRange(step, segment, sink);
 }
 
 DocSet PathLists::InBestFields(const Step& step, const DocSet* within, uint32_t max_weight) {
@@ -82,6 +81,9 @@ std::optional<PathLists::Nearest> PathLists::SideBySide(const DocSet& within) {
       for (const Ordinal left : pair[s].left) {
         for (const Ordinal right : pair[s].right) text.UnionNeighbours(left, right, 1, out);
       }
+      for (const Ordinal left : pair[s].ends) {
+        for (const Ordinal right : pair[s].right) text.UnionNeighbours(left, right, 1, out);
+      }
     });
     nearest.sure &= sure;
     DocSet unlisted = Unlisted(pair, nearest.unsure);
@@ -107,6 +109,11 @@ const std::vector<PathLists::PairWords>& PathLists::WordsOfPair(size_t i) {
     };
     gather(left, End::kLast, words.left);
     gather(right, End::kFirst, words.right);
+    graph_.ForEachPhrase(left, [&](const Phrase& phrase) {
+      const WordNumber last = phrase.words.back();
+      const Ordinal ordinal = last == kNoWord ? kNoOrdinal : graph_.words()[last].ordinals[s];
+      if (ordinal != kNoOrdinal) neighbours.Split({ordinal, ordinal + 1}, words.ends, words.rare);
+    });
     // As in PathSweep::DistanceCost.
     if (left_node.term.phrase || right_node.term.phrase) continue;
     if (!right_node.short_prefix || right.typos > 0) {
@@ -140,7 +147,9 @@ PathLists::Distances PathLists::ByDistance(const DocSet& within) {
     const std::vector<PairWords>& pair = WordsOfPair(i);
     if (pair.empty()) continue;
     size_t asked = 0;
-    for (const PairWords& words : pair) asked += words.left.size() * (words.right.size() + words.before.size());
+    for (const PairWords& words : pair) {
+      asked += words.left.size() * (words.right.size() + words.before.size()) + words.ends.size() * words.right.size();
+    }
     if (asked > kPairsAskedMax) {
       for (size_t cost = 0; cost < parts.known.size(); ++cost) parts.unknown[cost] |= std::exchange(parts.known[cost], DocSet());
       continue;
@@ -154,6 +163,9 @@ PathLists::Distances PathLists::ByDistance(const DocSet& within) {
           for (const Ordinal right : pair[s].right) text.UnionNeighbours(left, right, cost + 1, out);
           if (cost == 0) continue;
           for (const Ordinal right : pair[s].before) text.UnionNeighbours(right, left, cost, out);
+        }
+        for (const Ordinal left : pair[s].ends) {
+          for (const Ordinal right : pair[s].right) text.UnionNeighbours(left, right, cost + 1, out);
         }
       });
     }
@@ -296,23 +308,6 @@ PathLists::Positions PathLists::ByPosition(const DocSet& within) {
     positions.known = std::move(next);
   }
   return positions;
-}
-
-std::optional<AttributeParts::Part> AttributeParts::Next() {
-  // The best documents mostly fill the page; only where they do not is all of it asked for.
-  if (!std::exchange(best_asked_, true)) {
-    DocSet best = lists_.AtAttribute(0, rest_, max_weight_);
-    rest_ -= best;
-    if (!best.empty()) return Part{0, std::move(best)};
-  }
-  if (!rest_.empty()) {
-    for (auto& [cost, part] : lists_.ByAttribute(rest_, max_weight_)) parts_.push_back({cost, std::move(part)});
-    rest_.Clear();
-  }
-  if (parts_.empty()) return std::nullopt;
-  Part part = std::move(parts_.front());
-  parts_.pop_front();
-  return part;
 }
 
 }  // namespace gannet::search

@@ -9,7 +9,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <optional>
 #include <utility>
@@ -84,6 +83,7 @@ class PathLists {
   // The words of two steps that follow each other, in one segment. A pair of frequent words is listed.
   struct PairWords {
     std::vector<Ordinal> left, right;  // frequent ones
+    std::vector<Ordinal> ends;         // those that end a phrase that stands for the left step: the right ones count behind them
     std::vector<Ordinal> before;       // those of `right` that count in front of the left ones as well
     std::vector<segment::WordRange> rare;  // the others of either step
   };
@@ -95,27 +95,6 @@ class PathLists {
   Graph& graph_;
   const Path& path_;
   std::vector<std::optional<std::vector<PairWords>>> pairs_;  // by step, once asked for
-};
-
-// A set in parts of equal attributeRank, cheapest first, made as they are asked for.
-class AttributeParts {
- public:
-  struct Part {
-    uint32_t cost;
-    DocSet documents;  // not empty
-  };
-  AttributeParts(PathLists& lists, uint32_t max_weight, DocSet documents)
-      : lists_(lists), max_weight_(max_weight), rest_(std::move(documents)) {}
-
-  // nullopt: there is none.
-  std::optional<Part> Next();
-
- private:
-  PathLists& lists_;
-  uint32_t max_weight_;
-  DocSet rest_;  // not yet in a part
-  bool best_asked_ = false;
-  std::deque<Part> parts_;  // those behind
 };
 
 }  // namespace gannet::search

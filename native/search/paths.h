@@ -16,12 +16,6 @@
 
 namespace gannet::search {
 
-struct Step {
-  uint16_t node;  // of Graph::nodes()
-  int8_t typos;   // class chosen by the rule typo, -1 before
-  bool verbatim;  // narrowed to the word as typed by exactness
-  friend bool operator==(const Step&, const Step&) = default;
-};
 using Path = std::vector<Step>;
 
 struct PathStages {

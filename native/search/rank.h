@@ -6,13 +6,12 @@
 // a path that no document takes first is dropped, and counts neither for later rules nor for the highest cost that
 // scores are measured against.
 //
-// `words` and `typo` are set operations on posting lists. The rules that look at positions read the
-// documents of the bucket being split from the forward index (candidates.h).
+// `words` and `typo` are set operations on posting lists. The rules that look at positions ask posting lists as well where a
+// bucket is large, else they read its documents from the forward index.
 //
 // rank.cc hands buckets from rule to rule. How a rule splits them is in a file named after it, or after the way:
-// rank_typo.cc, rank_cost.cc (rules that add up a cost along a path), rank_lists.cc, rank_nearness.cc and rank_sweep.cc
-// (the same for one path), rank_attribute.cc, rank_exactness.cc. rank_perfect.cc has the ways to a full page without
-// splitting.
+// rank_typo.cc, rank_cost.cc (rules that add up a cost along a path; list_parts.h and rank_places.cc tell the costs),
+// rank_attribute.cc, rank_exactness.cc. rank_perfect.cc has the ways to a full page without splitting.
 //
 // Threads: one owner.
 #pragma once
@@ -20,6 +19,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -29,8 +29,10 @@
 #include "bitmap/docset.h"
 #include "search/attribute_pairs.h"
 #include "search/candidates.h"
+#include "search/cost_parts.h"
 #include "search/distinct.h"
 #include "search/graph.h"
+#include "search/list_parts.h"
 #include "search/paths.h"
 #include "search/query.h"
 #include "search/rank_unread.h"
@@ -102,24 +104,29 @@ class Ranker {
   void SplitByWords(const DocSet* within, size_t rule, const Detail* detail);
   void SplitByTypo(const Bucket& bucket, size_t rule, const Detail* detail);
   // A rule whose cost is a sum over the steps of a path.
-  void SplitByCost(const Bucket& bucket, size_t rule, const Detail* detail);
-  // Any bucket: each document is read, and takes its cheapest path.
-  void SplitByPlaces(const Bucket& bucket, size_t rule, const Detail* detail, uint32_t max);
-  // One path of plain words: its costs come from a sweep that serves the following rules as well. False, and nothing is
-  // done: the path may not be swept.
-  bool SplitBySweep(const Bucket& bucket, size_t rule, const Detail* detail, uint32_t max, bool dropping);
-  // A large bucket with one path, as far as posting lists tell the costs of its documents. Returns what they do not tell;
-  // nullopt, and nothing is done: lists are of no use.
-  std::optional<DocSet> SplitByLists(const Bucket& bucket, size_t rule, const Detail* detail, uint32_t max, bool& dropping);
-  // proximity of a large bucket with one path. False, and nothing is done: it is read as a whole as quickly.
-  bool SplitByNearness(const Bucket& bucket, size_t rule, const Detail* detail, uint32_t max);
+  void SplitByCost(Bucket bucket, size_t rule, const Detail* detail);
+  using Sources = std::vector<std::unique_ptr<CostParts>>;
+  // The documents of a bucket by their costs, whichever way is the quickest.
+  Sources SourcesOf(Bucket bucket, RuleKind kind, uint32_t max);
+  // What a source gave of a bucket with several paths: a path counts for what is behind only if some document is sure to take it.
+  // Reads until one is; none is left if none does.
+  void KeepIfTaken(const std::unique_ptr<CostParts>& source, uint32_t cost, CostPart& part);
+  // Takes documents out of a bucket that match one path only and no phrase that stands for a word of it, as far as knowing
+  // that pays.
+  std::vector<OnePath> TakeOnePath(Bucket& bucket, RuleKind kind);
+  // What all documents cost that take the path, if they do not differ in it.
+  std::optional<uint32_t> ConstantCost(RuleKind kind, const Path& path);
+  // Any documents: each is read, and takes its cheapest path.
+  std::map<uint32_t, CostPart> PartsByPlaces(const Bucket& bucket, RuleKind kind, uint32_t max);
+  // From a sweep that serves the following rules as well.
+  std::map<uint32_t, CostPart> PartsBySweep(const OnePath& bucket, RuleKind kind, uint32_t max);
+  // exactness of words: which of them a document has as typed is known from posting lists.
+  std::map<uint32_t, CostPart> PartsByVerbatim(const OnePath& bucket);
   // Whether the rules from `rule` on say the same of a document whatever others are in its bucket.
   bool RanksOneByOne(size_t rule) const;
   // proximity where precision is byAttribute: parts are found cost by cost, since asking for a pair changes what later
   // buckets know.
   void SplitByAttribute(const Bucket& bucket, size_t rule, const Detail* detail, uint32_t max);
-  // exactness of words along one path: which of them a document has as typed is known from posting lists.
-  void SplitByVerbatim(const Bucket& bucket, size_t rule, const Detail* detail, uint32_t max);
   void SplitByExactAttribute(const Bucket& bucket, size_t rule, const Detail* detail);
   void SplitBySort(const Bucket& bucket, size_t rule, const Detail* detail);
   // True: the page is full, or no document is left.

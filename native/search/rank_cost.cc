@@ -1,56 +1,18 @@
 // The rules proximity, attributeRank, wordPosition and exactness of words: a document costs the sum of its steps along
 // the cheapest path.
 //
-// SplitByCost chooses how the costs are found. What serves any bucket is SplitByPlaces: it reads every document, and
-// walks every path over the places where its words stand (candidates.h). Buckets with one path are mostly spared that
-// (rank_lists.cc, rank_nearness.cc, rank_sweep.cc, rank_exactness.cc).
-#include "search/rank.h"
-
+// What serves any document is to read it, and to walk every path over the places where its words stand (rank_places.cc).
+// Most are spared that: those that match one path only, and by no synonym of several words or split word. Where they are few one
+// sweep over their records tells the costs (sweep.h), where they are many posting lists do (list_parts.h), and always for
+// exactness (rank_exactness.cc).
 #include <algorithm>
-#include <map>
 #include <utility>
 
-#include "search/candidates.h"
-#include "search/sweep.h"
+#include "search/large_bucket.h"
+#include "search/list_parts.h"
+#include "search/rank.h"
 
 namespace gannet::search {
-namespace {
-
-constexpr uint32_t kGapNever = 1u << 20;
-
-// Lowers `forward` and `backward` to the smallest distances within a field: right after left, left after right.
-// Both lists ascend.
-void SmallestGaps(std::span<const Place> left, std::span<const Place> right, uint32_t& forward, uint32_t& backward) {
-  size_t next = 0;  // first right place that is not before the left one
-  for (const Place x : left) {
-    while (next < right.size() && right[next] < x) ++next;
-    if (next > 0 && ((right[next - 1] ^ x) >> 16) == 0) backward = std::min(backward, x - right[next - 1]);
-    size_t after = next;
-    if (after < right.size() && right[after] == x) ++after;  // a word is not its own neighbour
-    if (after < right.size() && ((right[after] ^ x) >> 16) == 0) forward = std::min(forward, right[after] - x);
-    if (forward == 1 && backward == 1) return;
-  }
-}
-
-}  // namespace
-
-void Ranker::Prepare(const Bucket& bucket) {
-  for (const Path& path : bucket.paths) {
-    for (const Step& step : path) {
-      Node& node = NodeOf(step);
-      graph_->Class(node, 0);
-      for (int typos = 1; typos < kTypoClasses; ++typos) {
-        if (step.typos < 0 ? !step.verbatim : step.typos == typos) graph_->Class(node, typos);
-      }
-    }
-  }
-  std::vector<uint32_t> load;
-  bucket.documents.ForEach([&](uint32_t docid) {
-    if (!candidates_->Knows(docid)) load.push_back(docid);
-  });
-  if (load.empty()) return;
-  candidates_->Load(DocSet::FromSorted(load));
-}
 
 uint32_t Ranker::StepMax(RuleKind kind, const Step* previous, const Step& step) {
   const Node& node = NodeOf(step);
@@ -72,191 +34,170 @@ uint32_t Ranker::PathMax(RuleKind kind, const Path& path) {
   return sum;
 }
 
-uint32_t Ranker::WordDistance(DocId docid, const State& left, const Step& step, const State& right) {
-  uint32_t best = kFarCost, forward = kGapNever, backward = kGapNever;
-  for (const auto l : left.places) {
-    for (const auto r : right.places) SmallestGaps(l, r, forward, backward);
+bool Ranker::RanksOneByOne(size_t rule) const {
+  if (options_.threshold) return false;
+  for (; rule < rules_.size(); ++rule) {
+    switch (rules_[rule].kind) {
+      case RuleKind::kAttributeRank:
+      case RuleKind::kWordPosition:
+      case RuleKind::kExactAttribute: break;
+      case RuleKind::kSort:
+        // Which places are as good as equally far depends on the nearest of them.
+        if (rules_[rule].sort->kind == SortCriterion::Kind::kGeo) return false;
+        break;
+      case RuleKind::kExactWords:
+        // The paths of its parts come in an order that depends on all documents.
+        if (rule + 1 < rules_.size()) return false;
+        break;
+      default: return false;
+    }
   }
-  best = std::min(best, forward - 1);
-  // For a short prefix the pairs in the other order are those of the word itself.
-  const Node& node = NodeOf(step);
-  if (node.short_prefix && step.typos <= 0) {
-    backward = kGapNever;
-    const auto verbatim = candidates_->WordPlaces(docid, node.verbatim);
-    uint32_t unused = kGapNever;
-    for (const auto l : left.places) SmallestGaps(l, verbatim, unused, backward);
-  }
-  best = std::min(best, backward);
-  const auto ahead = [&](std::span<const Place> l, std::span<const Place> r) {
-    uint32_t gap = kGapNever, unused = kGapNever;
-    SmallestGaps(l, r, gap, unused);
-    best = std::min(best, gap - 1);
-  };
-  for (const auto l : left.ends) {
-    for (const auto r : right.places) ahead(l, r);
-    for (const PhrasePlaces& r : right.phrases) ahead(l, r.first);
-  }
-  for (const PhrasePlaces& r : right.phrases) {
-    for (const auto l : left.places) ahead(l, r.first);
-  }
-  return best;
+  return true;
 }
 
-uint32_t Ranker::StepCost(RuleKind kind, DocId docid, const Step* previous, const State* left, const Step& step,
-                          const State& right) {
-  const Node& node = NodeOf(step);
-  const uint32_t slots = node.slots();
-  const auto for_each_place = [&](auto&& sink) {
-    for (const auto list : right.places) {
-      for (const Place place : list) sink(place);
-    }
-    for (const PhrasePlaces& phrase : right.phrases) {
-      for (const Place place : phrase.first_real) sink(place);
-    }
-  };
-  switch (kind) {
-    case RuleKind::kProximity: {
-      if (previous == nullptr || NodeOf(*previous).term.last + 1 != node.term.first) return slots - 1;
-      return slots - 1 + WordDistance(docid, *left, step, right);
-    }
-    case RuleKind::kAttributeRank: {
-      uint32_t best = max_weight_;
-      for_each_place([&](Place place) {
-        if (graph_->scope().Searches(FieldOf(place))) best = std::min(best, snapshot_.traits[FieldOf(place)].weight);
-      });
-      return best * slots;
-    }
-    case RuleKind::kWordPosition: {
-      uint32_t best = 10 * slots;
-      const auto first = static_cast<uint32_t>(node.term.first);
-      for_each_place([&](Place place) {
-        best = std::min(best, PositionCostOf(PositionOf(place), first, slots));
-      });
-      return best;
-    }
-    default: return 0;
-  }
-}
-
-void Ranker::SplitByCost(const Bucket& bucket, size_t rule, const Detail* detail) {
+void Ranker::SplitByCost(Bucket bucket, size_t rule, const Detail* detail) {
   const RuleKind kind = rules_[rule].kind;
   uint32_t max = 0;
   for (const Path& path : bucket.paths) max = std::max(max, PathMax(kind, path));
-  // One path, and nothing about it that documents differ in.
-  if (bucket.paths.size() == 1) {
-    const Path& path = bucket.paths[0];
-    bool constant = false;
-    uint32_t cost = 0;
-    if (kind == RuleKind::kAttributeRank) constant = max_weight_ == 0;
-    if (kind == RuleKind::kProximity) {
-      constant = true;
-      for (size_t i = 0; i < path.size(); ++i) {
-        constant = constant && (i == 0 || NodeOf(path[i - 1]).term.last + 1 != NodeOf(path[i]).term.first);
-        cost += NodeOf(path[i]).slots() - 1;
-      }
-    }
-    if (constant) {
-      bool dropping = false;
-      return Descend(bucket, rule + 1, AddCost(rule, cost, max, detail), dropping);
+  bool dropping = false;
+  const bool one_path = bucket.paths.size() == 1;
+  if (one_path) {
+    if (const auto cost = ConstantCost(kind, bucket.paths[0])) {
+      return Descend(std::move(bucket), rule + 1, AddCost(rule, *cost, max, detail), dropping);
     }
   }
   if (kind == RuleKind::kProximity && pairs_) return SplitByAttribute(bucket, rule, detail, max);
-  if (bucket.paths.size() == 1) {
-    if (kind == RuleKind::kExactWords) return SplitByVerbatim(bucket, rule, detail, max);
-    if (kind == RuleKind::kProximity && SplitByNearness(bucket, rule, detail, max)) return;
-    bool dropping = false;
-    if (auto rest = SplitByLists(bucket, rule, detail, max, dropping)) {
-      if (Full() || rest->empty()) return;
-      if (SplitBySweep({std::move(*rest), bucket.paths}, rule, detail, max, dropping)) return;
+  const Sources sources = SourcesOf(std::move(bucket), kind, max);
+  const bool one_by_one = RanksOneByOne(rule + 1);
+  for (uint32_t cost = 0; cost <= max && !Full(); ++cost) {
+    CostPart part;
+    for (const auto& source : sources) {
+      CostPart own = source->At(cost);
+      if (!one_path) KeepIfTaken(source, cost, own);
+      if (!own.empty()) part.Add(std::move(own));
     }
-    if (SplitBySweep(bucket, rule, detail, max, false)) return;
+    if (part.empty()) continue;
+    Bucket next{{}, part.TakePaths()};
+    if (part.unread.empty()) {
+      next.documents = std::move(part.sure);
+      Descend(std::move(next), rule + 1, AddCost(rule, cost, max, detail), dropping);
+      continue;
+    }
+    next.documents = part.sure | part.unread;
+    UnreadCosts of_cost(sources, cost, std::move(part.sure), std::move(part.unread));
+    if (!one_by_one) next.documents = of_cost.Confirm(next.documents);
+    if (next.documents.empty()) continue;
+    if (one_by_one) unread_ = &of_cost;
+    Descend(std::move(next), rule + 1, AddCost(rule, cost, max, detail), dropping);
+    unread_ = nullptr;
   }
-  SplitByPlaces(bucket, rule, detail, max);
 }
 
-void Ranker::SplitByPlaces(const Bucket& bucket, size_t rule, const Detail* detail, uint32_t max) {
-  const RuleKind kind = rules_[rule].kind;
-  Prepare(bucket);
-  // Cost and path of every document, then one list per cost.
-  struct Part {
-    std::vector<uint32_t> documents;
-    std::vector<std::pair<uint32_t, Path>> paths;  // number in the bucket's order, path with its choices
-  };
-  std::map<uint32_t, Part> parts;
-  struct Known {
-    Step step;
-    State state;
-  };
-  std::vector<Known> states;
-  size_t states_used = 0;
-  const auto state_of = [&](DocId docid, const Step& step) -> size_t {
-    for (size_t i = 0; i < states_used; ++i) {
-      if (states[i].step == step) return i;
-    }
-    if (states_used == states.size()) states.emplace_back();
-    states[states_used].step = step;
-    candidates_->StateOf(docid, NodeOf(step), step.typos, step.verbatim, states[states_used].state);
-    return states_used++;
-  };
-  bucket.documents.ForEach([&](uint32_t docid) {
-    states_used = 0;
-    uint32_t best = ~uint32_t{0};
-    size_t best_path = 0;
-    uint32_t best_verbatim = 0;
-    for (size_t p = 0; p < bucket.paths.size(); ++p) {
-      const Path& path = bucket.paths[p];
-      uint32_t total = 0, verbatim = 0;
-      bool matches = true;
-      size_t left = 0;
-      for (size_t i = 0; i < path.size() && total < best; ++i) {
-        const size_t at = state_of(docid, path[i]);
-        if (!states[at].state.matches) {
-          matches = false;
-          break;
-        }
-        if (kind == RuleKind::kExactWords) {
-          const bool possible = path[i].typos <= 0 && states[state_of(docid, {path[i].node, path[i].typos, true})].state.matches;
-          if (possible) {
-            verbatim |= 1u << i;
-          } else {
-            total += NodeOf(path[i]).slots();
-          }
-        } else {
-          total += StepCost(kind, docid, i == 0 ? nullptr : &path[i - 1], i == 0 ? nullptr : &states[left].state,
-                            path[i], states[at].state);
-        }
-        left = at;
-      }
-      if (matches && total < best) {
-        best = total;
-        best_path = p;
-        best_verbatim = verbatim;
-      }
-    }
-    if (best == ~uint32_t{0}) {
-      // Cannot happen while docsets and forward index agree; the document is placed last rather than lost.
-      best = max;
-    }
-    Part& part = parts[best];
-    part.documents.push_back(docid);
-    Path path = bucket.paths[best_path];
-    if (kind == RuleKind::kExactWords) {
-      for (size_t i = 0; i < path.size(); ++i) path[i].verbatim = path[i].verbatim || (best_verbatim >> i & 1) != 0;
-    }
-    const bool known = std::any_of(part.paths.begin(), part.paths.end(), [&](const auto& entry) {
-      return entry.first == best_path && entry.second == path;
-    });
-    if (!known) part.paths.emplace_back(static_cast<uint32_t>(best_path), std::move(path));
-  });
-  bool dropping = false;
-  for (auto& [cost, part] : parts) {
-    if (Full()) return;
-    Bucket next;
-    next.documents = DocSet::FromSorted(part.documents);
-    std::stable_sort(part.paths.begin(), part.paths.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-    for (auto& [number, path] : part.paths) next.paths.push_back(std::move(path));
-    Descend(std::move(next), rule + 1, AddCost(rule, cost, max, detail), dropping);
+void Ranker::KeepIfTaken(const std::unique_ptr<CostParts>& source, uint32_t cost, CostPart& part) {
+  if (unread_ != nullptr) unread_->FindSome(part.sure);
+  if (part.unread.empty() || !part.sure.empty()) return;
+  DocSet documents = part.unread;
+  UnreadCosts of_part({&source, 1}, cost, {}, std::move(part.unread));
+  of_part.FindSome(documents);
+  part.sure = of_part.sure();
+  part.unread = of_part.unread();
+}
+
+std::optional<uint32_t> Ranker::ConstantCost(RuleKind kind, const Path& path) {
+  if (kind == RuleKind::kAttributeRank && max_weight_ == 0) return 0;
+  if (kind != RuleKind::kProximity) return std::nullopt;
+  uint32_t cost = 0;
+  for (size_t i = 0; i < path.size(); ++i) {
+    if (i > 0 && NodeOf(path[i - 1]).term.last + 1 == NodeOf(path[i]).term.first) return std::nullopt;
+    cost += NodeOf(path[i]).slots() - 1;
   }
+  return cost;
+}
+
+Ranker::Sources Ranker::SourcesOf(Bucket bucket, RuleKind kind, uint32_t max) {
+  Sources sources;
+  const auto add_known = [&](std::map<uint32_t, CostPart> parts) { sources.push_back(std::make_unique<KnownParts>(std::move(parts))); };
+  for (OnePath& part : TakeOnePath(bucket, kind)) {
+    const bool many = part.documents.size() >= LargeBucketMin();
+    if (kind == RuleKind::kExactWords) {
+      add_known(PartsByVerbatim(part));
+    } else if (const auto cost = ConstantCost(kind, part.path)) {
+      const DocId first = part.documents.min();
+      add_known({{*cost, {std::move(part.documents), {}, {{part.number, first, std::move(part.path)}}}}});
+    } else if (!many) {
+      add_known(PartsBySweep(part, kind, max));
+    } else if (kind == RuleKind::kProximity) {
+      sources.push_back(std::make_unique<NearnessParts>(*graph_, std::move(part), max));
+    } else if (kind == RuleKind::kAttributeRank) {
+      sources.push_back(std::make_unique<AttributeParts>(*graph_, std::move(part), max_weight_));
+    } else {
+      sources.push_back(std::make_unique<PositionParts>(*graph_, std::move(part), max_weight_, max, unread_));
+    }
+  }
+  if (!bucket.documents.empty()) add_known(PartsByPlaces(bucket, kind, max));
+  return sources;
+}
+
+std::vector<OnePath> Ranker::TakeOnePath(Bucket& bucket, RuleKind kind) {
+  const auto in_phrases = [&](const Path& path, const DocSet& documents) {
+    DocSet found;
+    for (const Step& step : path) found |= graph_->InPhrases(step, documents);
+    return found;
+  };
+  const bool many = bucket.documents.size() >= LargeBucketMin();
+  // Words that stand as typed are the same on any path.
+  const bool any_path = kind == RuleKind::kExactWords;
+  const auto serves = [&](const Path& path) {
+    if (any_path) return true;
+    if (!PathSweep::Supports(*graph_, path)) return false;
+    bool phrases = false;
+    for (const Step& step : path) graph_->ForEachPhrase(step, [&](const Phrase&) { phrases = true; });
+    return many || !phrases;
+  };
+  std::vector<OnePath> parts;
+  if (bucket.paths.size() == 1) {
+    const Path& path = bucket.paths[0];
+    if (!serves(path)) return parts;
+    DocSet rest = any_path ? DocSet() : in_phrases(path, bucket.documents);
+    if (!rest.empty()) bucket.documents -= rest;
+    parts.push_back({std::exchange(bucket.documents, std::move(rest)), 0, path});
+    return parts;
+  }
+  if (!many) return parts;
+  DocSet any, several;  // documents of a path so far; of more than one
+  for (uint32_t p = 0; p < bucket.paths.size(); ++p) {
+    const Path& path = bucket.paths[p];
+    DocSet documents = bucket.documents;
+    for (auto step = path.begin(); step != path.end() && !documents.empty(); ++step) documents = graph_->DocumentsWithin(*step, documents);
+    several |= any & documents;
+    any |= documents;
+    parts.push_back({std::move(documents), p, path});
+  }
+  std::erase_if(parts, [&](OnePath& part) {
+    part.documents -= several;
+    if (part.documents.empty() || !serves(part.path)) return true;
+    if (!any_path) part.documents -= in_phrases(part.path, part.documents);
+    bucket.documents -= part.documents;
+    return part.documents.empty();
+  });
+  return parts;
+}
+
+std::map<uint32_t, CostPart> Ranker::PartsBySweep(const OnePath& bucket, RuleKind kind, uint32_t max) {
+  if (!sweep_ || sweep_->path() != bucket.path || !bucket.documents.IsSubsetOf(swept_)) {
+    sweep_.emplace(*graph_, bucket.path, max_weight_);
+    sweep_->Run(bucket.documents);
+    swept_ = bucket.documents;
+  }
+  const auto cost_of_rule = kind == RuleKind::kProximity       ? &PathCosts::proximity
+                            : kind == RuleKind::kAttributeRank ? &PathCosts::attribute
+                                                               : &PathCosts::position;
+  const auto by_cost = sweep_->ByCost(cost_of_rule, max, bucket.documents);
+  std::map<uint32_t, CostPart> parts;
+  for (uint32_t cost = 0; cost <= max; ++cost) {
+    if (!by_cost[cost].empty()) parts[cost] = {DocSet::FromSorted(by_cost[cost]), {}, {{bucket.number, by_cost[cost].front(), bucket.path}}};
+  }
+  return parts;
 }
 
 }  // namespace gannet::search

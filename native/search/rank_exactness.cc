@@ -165,8 +165,8 @@ void Ranker::SplitByExactAttribute(const Bucket& bucket, size_t rule, const Deta
   }
 }
 
-void Ranker::SplitByVerbatim(const Bucket& bucket, size_t rule, const Detail* detail, uint32_t max) {
-  const Path& path = bucket.paths[0];
+std::map<uint32_t, CostPart> Ranker::PartsByVerbatim(const OnePath& bucket) {
+  const Path& path = bucket.path;
   // By step: the documents that have it as typed; nullopt: all.
   std::vector<std::optional<DocSet>> verbatim(path.size());
   std::vector<size_t> asked;  // steps that reading tells
@@ -193,18 +193,14 @@ void Ranker::SplitByVerbatim(const Bucket& bucket, size_t rule, const Detail* de
     });
   }
   // Every choice of words that documents have as typed, by cost.
-  struct Part {
-    DocSet documents;
-    std::vector<std::pair<uint32_t, Path>> paths;  // lowest docid, path
-  };
-  std::map<uint32_t, Part> parts;
+  std::map<uint32_t, CostPart> parts;
   Path chosen = path;
   const std::function<void(size_t, uint32_t, DocSet)> divide = [&](size_t at, uint32_t cost, DocSet documents) {
     if (documents.empty()) return;
     if (at == path.size()) {
-      Part& part = parts[cost];
-      part.paths.emplace_back(documents.min(), chosen);
-      part.documents |= documents;
+      CostPart& part = parts[cost];
+      part.paths.push_back({bucket.number, documents.min(), chosen});
+      part.sure |= documents;
       return;
     }
     DocSet with = verbatim[at] ? documents & *verbatim[at] : std::exchange(documents, DocSet());
@@ -215,14 +211,7 @@ void Ranker::SplitByVerbatim(const Bucket& bucket, size_t rule, const Detail* de
     divide(at + 1, cost + NodeOf(path[at]).slots(), std::move(documents));
   };
   divide(0, 0, bucket.documents);
-  bool dropping = false;
-  for (auto& [cost, part] : parts) {
-    if (Full()) return;
-    std::sort(part.paths.begin(), part.paths.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-    Bucket inner{std::move(part.documents), {}};
-    for (auto& [docid, way] : part.paths) inner.paths.push_back(std::move(way));
-    Descend(std::move(inner), rule + 1, AddCost(rule, cost, max, detail), dropping);
-  }
+  return parts;
 }
 
 }  // namespace gannet::search

@@ -43,6 +43,7 @@ bool Ranker::EmitBestAttribute(const Path& path, const DocSet* within, size_t ru
   if (max_weight_ == 0) return false;
   if (rule >= rules_.size() || rules_[rule].kind != RuleKind::kAttributeRank) return false;
   if (NodeOf(path[0]).term.phrase || !PathSweep::Supports(*graph_, path)) return false;
+  if (!graph_->Class(NodeOf(path[0]), 0).phrases.empty()) return false;
   PathLists lists(*graph_, path);
   const auto emit = [&](DocSet best, size_t behind) {
     if (best.size() < options_.end) return false;

@@ -64,12 +64,7 @@ void Ranker::SplitByTypo(const Bucket& bucket, size_t rule, const Detail* detail
         for (uint32_t typos = 0; typos <= most; ++typos) {
           DocSet next;
           if (step.verbatim) {
-            Node& node = NodeOf(step);
-            if (node.term.phrase) {
-              next = graph_->DocumentsWithin(node, 0, documents);
-            } else if (node.verbatim != kNoWord) {
-              next = graph_->WordDocuments(graph_->words()[node.verbatim], graph_->scope().fields(), &documents);
-            }
+            next = graph_->DocumentsWithin(step, documents);
           } else {
             next = CheapestWithin(NodeOf(step), static_cast<int>(typos), documents);
           }

@@ -28,13 +28,22 @@ uint64_t Unread::Count(uint64_t enough) {
   return sure_.size();
 }
 
-DocSet UnreadNearness::Read(const DocSet& documents) {
-  sweep_.Run(documents, PathSweep::Costs::kProximity);
-  const auto by_cost = sweep_.ByCost(&PathCosts::proximity, static_cast<uint32_t>(waiting_.size() - 1), documents);
-  for (size_t c = 0; c < by_cost.size(); ++c) {
-    if (c != cost_) waiting_[c] |= DocSet::FromSorted(by_cost[c]);
+void Unread::FindSome(DocSet& documents) {
+  // Each step reads as many as all before.
+  constexpr uint64_t kReadMin = 64;
+  if (documents.Intersects(sure_)) return;
+  for (uint64_t count = kReadMin; !documents.empty(); count *= 2) {
+    const DocSet first = documents.size() <= count ? documents : documents & DocSet::Range(0, documents.Select(static_cast<uint32_t>(count)));
+    const DocSet found = Confirm(first);
+    documents -= first - found;
+    if (!found.empty()) return;
   }
-  return DocSet::FromSorted(by_cost[cost_]);
+}
+
+DocSet UnreadCosts::Read(const DocSet& documents) {
+  DocSet found;
+  for (const auto& source : sources_) found |= source->Confirm(cost_, documents);
+  return found;
 }
 
 }  // namespace gannet::search

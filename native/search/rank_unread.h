@@ -1,16 +1,17 @@
 // Documents that are ranked by what lists tell of them, as if they were what only reading can tell, until they are read.
 //
-// Threads: one owner. Lifetime: dies before the sweep, the graph, and what waits.
+// Threads: one owner. Lifetime: dies before the sources and the graph.
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <utility>
-#include <vector>
 
 #include "bitmap/docset.h"
+#include "search/cost_parts.h"
 #include "search/graph.h"
 #include "search/large_bucket.h"
-#include "search/sweep.h"
 
 namespace gannet::search {
 
@@ -22,8 +23,13 @@ class Unread {
   // Those of `documents`, among `sure` and `unread`, that are what they are ranked as. Reads them; all of them when many were
   // read in vain.
   DocSet Confirm(const DocSet& documents);
+  // Leaves out of `documents`, among the same, what is read in vain until one is known to be what it is ranked as, or none is
+  // left.
+  void FindSome(DocSet& documents);
   // The number of those that are, but no more than so many, or a few, are looked for.
   uint64_t Count(uint64_t enough);
+  const DocSet& sure() const { return sure_; }
+  const DocSet& unread() const { return unread_; }
   // Whether many were read since the last that was.
   bool in_vain() const { return in_vain_ >= LargeBucketMin() * 4; }
 
@@ -35,19 +41,18 @@ class Unread {
   uint64_t in_vain_ = 0;  // documents read since one was
 };
 
-// What proximity costs: of `unread`, `cost` or more.
-class UnreadNearness : public Unread {
+// What documents of several sources cost: of `unread`, `cost` or more.
+class UnreadCosts : public Unread {
  public:
-  // waiting: by cost; takes those that cost more.
-  UnreadNearness(PathSweep& sweep, uint32_t cost, DocSet sure, DocSet unread, std::vector<DocSet>& waiting)
-      : Unread(std::move(sure), std::move(unread)), sweep_(sweep), cost_(cost), waiting_(waiting) {}
+  // sources: that of `cost` is the last part that they gave.
+  UnreadCosts(std::span<const std::unique_ptr<CostParts>> sources, uint32_t cost, DocSet sure, DocSet unread)
+      : Unread(std::move(sure), std::move(unread)), sources_(sources), cost_(cost) {}
 
  private:
   DocSet Read(const DocSet& documents) override;
 
-  PathSweep& sweep_;
+  std::span<const std::unique_ptr<CostParts>> sources_;
   uint32_t cost_;
-  std::vector<DocSet>& waiting_;
 };
 
 // Whether they match a phrase.

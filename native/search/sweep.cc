@@ -82,22 +82,24 @@ bool PathSweep::Supports(Graph& graph, const Path& path) {
       if (graph.Class(node, 0).phrases.size() != 1) return false;
       continue;
     }
-    // Typos and ngrams keep to tolerant fields, word by word.
-    if (graph.scope().any_exact && (step.typos != 0 || node.ngram())) return false;
     if (step.verbatim) {
       graph.Class(node, 0);
       if (node.verbatim == kNoWord || node.short_prefix) return false;
       continue;
     }
-    for (int c = step.typos < 0 ? 0 : step.typos; c <= (step.typos < 0 ? kTypoClasses - 1 : step.typos); ++c) {
-      if (!graph.Class(node, c).phrases.empty()) return false;
-    }
+    for (int c = step.typos < 0 ? 0 : step.typos; c <= (step.typos < 0 ? kTypoClasses - 1 : step.typos); ++c) graph.Class(node, c);
   }
   return !graph.snapshot().settings->proximity_by_attribute;
 }
 
 PathSweep::PathSweep(Graph& graph, Path path, uint32_t max_weight)
-    : graph_(graph), path_(std::move(path)), max_weight_(max_weight) {}
+    : graph_(graph), path_(std::move(path)), max_weight_(max_weight) {
+  for (const Step& step : path_) {
+    bool any = false;
+    graph_.ForEachPhrase(step, [&](const Phrase&) { any = true; });
+    ends_.push_back(any);
+  }
+}
 
 void PathSweep::Run(const DocSet& documents, Costs wanted) {
   wanted_ = wanted;
@@ -162,11 +164,13 @@ void PathSweep::RunSegment(size_t segment, const DocSet& documents, std::vector<
       add_word(node.verbatim, i);
       continue;
     }
-    for (int c = step.typos < 0 ? 0 : step.typos; c <= (step.typos < 0 ? kTypoClasses - 1 : step.typos); ++c) {
-      graph_.ForEachRange(node.classes[c], segment,
-                          [&](Ordinal begin, Ordinal end) { masks.AddRange(static_cast<Role>(i), begin, end); });
-    }
+    graph_.ForEachRange(step, segment, [&](Ordinal begin, Ordinal end) { masks.AddRange(static_cast<Role>(i), begin, end); });
     if (node.short_prefix && step.typos <= 0 && node.verbatim != kNoWord) add_word(node.verbatim, OuterRole(i));
+    if (!ends_[i]) continue;
+    graph_.ForEachRange(step, segment, [&](Ordinal begin, Ordinal end) { masks.AddRange(LastRole(i), begin, end); });
+    graph_.ForEachPhrase(step, [&](const Phrase& phrase) {
+      if (phrase.words.back() != kNoWord) add_word(phrase.words.back(), LastRole(i));
+    });
   }
   masks.Seal();
   text.ForEachRecord(documents, [&](uint32_t docid, std::string_view record) {
@@ -206,9 +210,9 @@ uint32_t PathSweep::DistanceCost(size_t i, WordMasks& masks) const {
   const Node& before = graph_.nodes()[path_[i - 1].node];
   const Node& node = graph_.nodes()[path_[i].node];
   const bool ends_phrase = before.term.phrase, begins_phrase = node.term.phrase;
-  const Role left = ends_phrase ? LastRole(i - 1) : static_cast<Role>(i - 1);
+  const auto left = static_cast<Role>(i - 1);
   const Role right = begins_phrase ? OuterRole(i) : static_cast<Role>(i);
-  const uint32_t forward = masks.Distance(left, right) - 1;
+  const uint32_t forward = masks.Distance(ends_phrase || ends_[i - 1] ? LastRole(i - 1) : left, right) - 1;
   // A phrase has no pairs in the other order; those of a short prefix are those of the word itself.
   if (forward == 0 || ends_phrase || begins_phrase) return forward;
   const bool own = node.short_prefix && path_[i].typos <= 0;

@@ -1,8 +1,8 @@
 // The costs of one path for every document of a bucket, in one pass over their forward records.
 //
-// Most buckets have one path, and its steps stand for plain words or for one phrase. Then nothing but three small numbers per
-// document is needed for the rules proximity, attributeRank and wordPosition: no places are kept. Everything else
-// goes through candidates.h, which gives the same costs (rank_cost.cc).
+// Most documents match one path only, by plain words or by the phrases of the query. Then nothing but three small numbers
+// per document is needed for the rules proximity, attributeRank and wordPosition: no places are kept. Everything else
+// goes through candidates.h, which gives the same costs (rank_places.cc).
 //
 // Threads: one owner. Lifetime: dies before the graph.
 #pragma once
@@ -31,7 +31,7 @@ class PathSweep {
   PathSweep(Graph& graph, Path path, uint32_t max_weight);
 
   enum class Costs { kProximity, kAll };
-  // Those that are not wanted stay 0.
+  // Costs that are not wanted stay 0. REQUIRES: documents match the path, and hold no phrase that stands for a word of it.
   void Run(const DocSet& documents, Costs wanted = Costs::kAll);
   const Path& path() const { return path_; }
   // Costs of documents of the last Run, ascending by docid.
@@ -46,13 +46,15 @@ class PathSweep {
   // Cost of the distance between step i and the one before it.
   uint32_t DistanceCost(size_t i, WordMasks& masks) const;
   // Roles of words: i for step i (of a phrase its first word that is not left out), and where distances are counted from
-  // other words: of a phrase its first and its last one, of a short prefix the word as typed.
+  // other words: of a phrase its first and its last one, of a short prefix the word as typed; of a word for which phrases stand as
+  // well those that these end with, together with its own.
   Role OuterRole(size_t i) const { return static_cast<Role>(path_.size() + i); }
   Role LastRole(size_t i) const { return static_cast<Role>(path_.size() * 2 + i); }
 
   Graph& graph_;
   Path path_;
   uint32_t max_weight_;
+  std::vector<bool> ends_;  // by step: phrases stand for its word
   Costs wanted_ = Costs::kAll;
   std::vector<PathCosts> costs_;
 };

@@ -18,11 +18,14 @@ interface Example {
   formatted?: string[];
   /** How many words each hit matches. */
   words?: number[];
+  /** What the first half of `exactness` says of each hit. */
+  match?: string[];
 }
 
 interface Details {
   proximity: { score: number };
   words: { matchingWords: number };
+  exactness: { matchType: string };
 }
 
 /** Attributes that take no typos. */
@@ -318,6 +321,35 @@ const EXAMPLES: Example[] = [
     params: { q: 'red wine', sort: ['_geoPoint(0, 0):asc'], limit: 2 },
     ids: [2, 1],
   },
+  {
+    name: 'what stands for a word in farther documents does not count for nearer ones',
+    settings: { searchableAttributes: ['title', 'overview'] },
+    documents: [
+      { id: 1, title: 'hello', overview: 'hello worlx' },
+      { id: 2, title: 'hello', overview: 'hello worlx' },
+      { id: 3, title: 'hellp', overview: 'a world' },
+    ],
+    params: { q: 'hello world' },
+    ids: [1, 2, 3],
+    match: ['exactMatch', 'exactMatch', 'noExactMatch'],
+  },
+  {
+    name: 'a synonym of several words counts where a document holds it, its last word everywhere',
+    settings: {
+      searchableAttributes: ['title', 'overview'],
+      synonyms: { nyc: ['new york'] },
+    },
+    documents: [
+      { id: 1, title: 'york pizza', overview: 'nyc' },
+      { id: 2, title: 'new york pizza' },
+      { id: 3, title: 'nyc pizza' },
+      { id: 4, title: 'pizza', overview: 'nyc a york' },
+      { id: 5, title: 'pizza', overview: 'new york nyc' },
+    ],
+    params: { q: 'nyc pizza' },
+    ids: [3, 2, 1, 4, 5],
+    proximity: [1, 1, 1, 0.25, 0.25],
+  },
 ];
 
 for (const [side, open] of Object.entries(SIDES)) {
@@ -331,6 +363,7 @@ for (const [side, open] of Object.entries(SIDES)) {
       proximity,
       words,
       formatted,
+      match,
     } of EXAMPLES) {
       it(name, async () => {
         const index = await open(documents, settings);
@@ -357,6 +390,12 @@ for (const [side, open] of Object.entries(SIDES)) {
             assert.deepEqual(
               details.map((of) => of.words.matchingWords),
               words,
+            );
+          }
+          if (match !== undefined) {
+            assert.deepEqual(
+              details.map((of) => of.exactness.matchType),
+              match,
             );
           }
         } finally {

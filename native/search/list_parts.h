@@ -1,0 +1,97 @@
+// The rules that add up a cost, over many documents with one path: their parts as far as posting lists tell them. What lists
+// do not tell is read where it decides.
+//
+// The documents match the path, and none holds a phrase that stands for a word of it (Graph::InPhrases).
+//
+// REQUIRES, for all: PathSweep::Supports the path. Threads: one owner. Lifetime: die before the graph.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "bitmap/docset.h"
+#include "search/cost_parts.h"
+#include "search/path_lists.h"
+#include "search/rank_unread.h"
+#include "search/sweep.h"
+
+namespace gannet::search {
+
+// Many documents of a bucket, and the one of its paths that they match.
+struct OnePath {
+  DocSet documents;
+  uint32_t number;  // of the path, in the bucket's order
+  Path path;
+};
+
+// attributeRank, from the lists of fields.
+class AttributeParts : public CostParts {
+ public:
+  AttributeParts(Graph& graph, OnePath bucket, uint32_t max_weight)
+      : bucket_(std::move(bucket)), lists_(graph, bucket_.path), max_weight_(max_weight) {}
+
+  CostPart At(uint32_t cost) override;
+
+ private:
+  OnePath bucket_;  // documents: not yet in a part
+  PathLists lists_;
+  uint32_t max_weight_;
+  std::map<uint32_t, DocSet> behind_;  // by cost
+};
+
+// wordPosition, from the lists of early positions.
+class PositionParts : public CostParts {
+ public:
+  // unread: of the documents, null when all of them are what they are ranked as. most: the greatest cost.
+  PositionParts(Graph& graph, OnePath bucket, uint32_t max_weight, uint32_t most, Unread* unread);
+
+  CostPart At(uint32_t cost) override;
+
+ private:
+  void AskAll();
+  // Reads the costs of documents.
+  void Read(const DocSet& documents);
+
+  Graph& graph_;
+  OnePath bucket_;  // documents: not yet in a part, as long as lists are asked
+  PathLists lists_;
+  uint32_t max_weight_, most_;
+  Unread* unread_;
+  uint32_t known_;        // costs below are known from lists
+  bool asked_all_ = false;
+  PathLists::Positions positions_;  // once they were
+};
+
+// proximity, from the lists of where frequent words stand close to each other. All else has to be read. But only the page is wanted,
+// and what the rules behind proximity say of documents is known from lists. So documents whose cost is not known are passed
+// on as if they had the cost whose turn it is. A document is read when it would come onto the page; if it costs more,
+// it waits for that cost instead.
+class NearnessParts : public CostParts {
+ public:
+  NearnessParts(Graph& graph, OnePath bucket, uint32_t most);
+
+  CostPart At(uint32_t cost) override;
+  DocSet Confirm(uint32_t cost, const DocSet& among) override;
+
+ private:
+  // What costs the least.
+  CostPart Nearest();
+  // What is known of the others.
+  void AskRest();
+
+  Graph& graph_;
+  OnePath bucket_;
+  PathLists lists_;
+  PathSweep sweep_;
+  uint32_t least_ = 0;  // any document costs
+  bool listed_ = false;
+  DocSet rest_;                  // those behind the nearest
+  std::vector<DocSet> waiting_;  // known to cost this, by cost
+  std::vector<DocSet> unread_;   // costs this or more, by cost
+};
+
+}  // namespace gannet::search
