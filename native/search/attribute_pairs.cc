@@ -3,8 +3,26 @@
 #include <algorithm>
 
 #include "base/utf8.h"
+#include "search/large_bucket.h"
 
 namespace gannet::search {
+namespace {
+
+// With more of them, reading documents costs less than asking for the lists of each.
+constexpr size_t kFieldsAskedMax = 64;
+
+// Those of `words` that are in one of the ranges, as ranges. Both ascend and do not touch.
+std::vector<segment::WordRange> Common(std::span<const segment::WordRange> words, std::span<const segment::WordRange> ranges) {
+  std::vector<segment::WordRange> common;
+  auto range = ranges.begin();
+  for (const auto& [begin, end] : words) {
+    while (range != ranges.end() && range->second <= begin) ++range;
+    for (auto at = range; at != ranges.end() && at->first < end; ++at) common.emplace_back(std::max(begin, at->first), std::min(end, at->second));
+  }
+  return common;
+}
+
+}  // namespace
 
 AttributePairs::AttributePairs(Graph& graph, Candidates& candidates) : graph_(graph), candidates_(candidates) {
   for (const Node& node : graph_.nodes()) {
@@ -84,11 +102,84 @@ void AttributePairs::Ask(const Side& left, const Side& right, const DocSet& amon
     wanted &= documents;
   }
   present_.emplace_back(left, right);
+  if (wanted.size() >= LargeBucketMin()) {
+    if (const auto found = ByLists(left, right, wanted)) {
+      out |= *found;
+      return;
+    }
+  }
+  candidates_.LoadUnknown(wanted);
   std::vector<uint32_t> found;
   wanted.ForEach([&](uint32_t docid) {
     if (Shares(docid, left, right)) found.push_back(docid);
   });
   out |= DocSet::FromSorted(found);
+}
+
+std::optional<DocSet> AttributePairs::ByLists(const Side& left, const Side& right, const DocSet& among) const {
+  const WordsBySegment left_words = WordsOf(left), right_words = WordsOf(right);
+  for (const auto& [asked_left, asked_right] : asked_) {
+    const Overlap of_left = OverlapOf(asked_left, left), of_right = OverlapOf(asked_right, right);
+    if (of_left == Overlap::kNone || of_right == Overlap::kNone) continue;
+    if (of_left == Overlap::kSome || of_right == Overlap::kSome) return std::nullopt;
+    // All pairs were asked for: those that are a split are left.
+    DocSet found;
+    if (left.kind == Side::Kind::kPrefix || right.kind == Side::Kind::kPrefix) return found;
+    for (const auto& [l, r] : splits_) {
+      WordsBySegment l_words = WordsOf({.kind = Side::Kind::kWord, .word = l}), r_words = WordsOf({.kind = Side::Kind::kWord, .word = r});
+      for (size_t s = 0; s < l_words.size(); ++s) {
+        l_words[s] = Common(l_words[s], left_words[s]);
+        r_words[s] = Common(r_words[s], right_words[s]);
+      }
+      found |= ShareField(l_words, r_words, among);
+    }
+    return found;
+  }
+  const auto& traits = graph_.snapshot().traits;
+  if (std::count_if(traits.begin(), traits.end(), [](const auto& field) { return field.searchable; }) > static_cast<ptrdiff_t>(kFieldsAskedMax)) {
+    return std::nullopt;
+  }
+  return ShareField(left_words, right_words, among);
+}
+
+DocSet AttributePairs::ShareField(const WordsBySegment& left, const WordsBySegment& right, const DocSet& among) const {
+  const auto& traits = graph_.snapshot().traits;
+  DocSet found;
+  for (size_t f = 0; f < traits.size(); ++f) {
+    if (!traits[f].searchable) continue;
+    segment::FieldSet field;
+    field.Add(static_cast<FieldId>(f));
+    const DocSet with_left = graph_.WithWords(left, &field, &among);
+    if (!with_left.empty()) found |= graph_.WithWords(right, &field, &with_left);
+  }
+  return found;
+}
+
+WordsBySegment AttributePairs::WordsOf(const Side& side) const {
+  WordsBySegment words(graph_.snapshot().segments.size());
+  for (size_t s = 0; s < words.size(); ++s) {
+    const auto add = [&](Ordinal begin, Ordinal end) { words[s].emplace_back(begin, end); };
+    if (side.kind != Side::Kind::kWord) {
+      graph_.ForEachRange(graph_.nodes()[side.node].classes[side.typos], s, add);
+    } else if (const Ordinal ordinal = side.word == kNoWord ? kNoOrdinal : graph_.words()[side.word].ordinals[s]; ordinal != kNoOrdinal) {
+      add(ordinal, ordinal + 1);
+    }
+    segment::Unite(words[s]);
+  }
+  return words;
+}
+
+AttributePairs::Overlap AttributePairs::OverlapOf(const Side& asked, const Side& side) const {
+  const bool prefix = side.kind == Side::Kind::kPrefix;
+  if (prefix != (asked.kind == Side::Kind::kPrefix)) return Overlap::kNone;
+  if (prefix) return graph_.nodes()[side.node].text == graph_.nodes()[asked.node].text ? Overlap::kAll : Overlap::kNone;
+  const WordsBySegment asked_words = WordsOf(asked), words = WordsOf(side);
+  uint64_t count = 0, common = 0;
+  for (size_t s = 0; s < words.size(); ++s) {
+    count += segment::CountWords(words[s]);
+    common += segment::CountWords(Common(words[s], asked_words[s]));
+  }
+  return common == 0 ? Overlap::kNone : common == count ? Overlap::kAll : Overlap::kSome;
 }
 
 bool AttributePairs::Shares(DocId docid, const Side& left, const Side& right) const {

@@ -4,13 +4,15 @@
 // That is found out once for a pair of words, among the documents of the bucket that asks first; a later bucket of the
 // same search finds none by this pair. Pairs that are a split of a word of the query graph are known for all documents.
 //
-// What was asked for is kept as products: every word of one side with every word of the other. A pair of words of a
-// document is known by where it stands, so words need no names.
+// What was asked for is kept as products: every word of one side with every word of the other. Of many documents, the lists of
+// attributes tell which hold a pair of a product, unless some of its pairs were asked for, and others not. Otherwise documents are
+// read: there a pair of words is known by where it stands, so words need no names.
 //
 // Threads: one owner. Lifetime: dies before the graph and the candidates.
 #pragma once
 
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -30,7 +32,7 @@ class AttributePairs {
   void BeginBucket();
   // Documents of `among` that hold a word of each step in one attribute, as far as this bucket may know.
   // backward: pairs in the other order are asked for as well.
-  // REQUIRES: `among` is loaded.
+  // REQUIRES: derivations of all steps of the bucket were looked up.
   DocSet Holding(const Step& left, const Step& right, bool backward, const DocSet& among);
 
  private:
@@ -47,8 +49,16 @@ class AttributePairs {
   };
   using Product = std::pair<Side, Side>;
 
+  // Which of the words of a side are words of another.
+  enum class Overlap { kNone, kSome, kAll };
+
   std::vector<Side> SidesOf(const Step& step, bool last);
   void Ask(const Side& left, const Side& right, const DocSet& among, DocSet& out);
+  // Those of `among`, as the lists of attributes tell. nullopt: they do not.
+  std::optional<DocSet> ByLists(const Side& left, const Side& right, const DocSet& among) const;
+  DocSet ShareField(const WordsBySegment& left, const WordsBySegment& right, const DocSet& among) const;
+  WordsBySegment WordsOf(const Side& side) const;
+  Overlap OverlapOf(const Side& asked, const Side& side) const;
   bool Shares(DocId docid, const Side& left, const Side& right) const;
   // Whether an earlier bucket asked for the pair of words that stand at these places.
   bool WasAsked(DocId docid, const Side& left, Place x, const Side& right, Place y) const;

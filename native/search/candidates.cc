@@ -41,6 +41,14 @@ void Candidates::AssignRoles() {
   }
 }
 
+void Candidates::LoadUnknown(const DocSet& documents) {
+  std::vector<DocId> unknown;
+  documents.ForEach([&](DocId docid) {
+    if (Find(docid) < 0) unknown.push_back(docid);
+  });
+  if (!unknown.empty()) Load(DocSet::FromSorted(unknown));
+}
+
 void Candidates::Load(const DocSet& documents) {
   AssignRoles();
   const size_t before = known_.size();

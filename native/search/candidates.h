@@ -35,8 +35,9 @@ class Candidates {
  public:
   explicit Candidates(Graph& graph) : graph_(graph) {}
 
-  // Makes the occurrences of these documents known. Derivations of all classes that were looked up before count.
-  void Load(const DocSet& documents);
+  // Makes the occurrences of these documents known, as far as they are not. Derivations of all classes that were looked up before
+  // count.
+  void LoadUnknown(const DocSet& documents);
   bool Knows(DocId docid) const { return Find(docid) >= 0; }
 
   // Fills `state`. typos: a class, or -1 for all of them. verbatim: only the word as typed.
@@ -57,6 +58,7 @@ class Candidates {
     DocId docid;
     uint32_t begin, end;  // of entries_
   };
+  void Load(const DocSet& documents);
   void AssignRoles();
   void LoadSegment(size_t segment, const DocSet& documents);
   int64_t Find(DocId docid) const;

@@ -231,18 +231,22 @@ uint64_t Graph::FewestDocuments(Node& node) {
   return most;
 }
 
+DocSet Graph::WithWords(const WordsBySegment& words, const segment::FieldSet* fields, const DocSet* within) const {
+  uint64_t to_join = 0;
+  for (size_t s = 0; s < words.size(); ++s) to_join += snapshot_.segments[s]->text->ListsToJoin({words[s], fields});
+  const auto add = [&](size_t s, const segment::TextReader&, DocSetUnion& out) { UnionLists(s, {words[s], fields}, within, out); };
+  return LiveUnion(within, add, to_join);
+}
+
 DocSet Graph::FindDocuments(Node& node, int typo_class, const DocSet* within) {
   const Derivations& derivations = Class(node, typo_class);
   const bool tolerant_only = typo_class > 0 || node.ngram();
   const segment::FieldSet* fields = tolerant_only ? scope_.tolerant_fields() : scope_.fields();
-  std::vector<std::vector<segment::WordRange>> ranges(snapshot_.segments.size());
-  uint64_t to_join = 0;
-  for (size_t s = 0; s < ranges.size(); ++s) {
-    ForEachRange(derivations, s, [&](Ordinal begin, Ordinal end) { ranges[s].emplace_back(begin, end); });
-    to_join += snapshot_.segments[s]->text->ListsToJoin({ranges[s], fields});
+  WordsBySegment words(snapshot_.segments.size());
+  for (size_t s = 0; s < words.size(); ++s) {
+    ForEachRange(derivations, s, [&](Ordinal begin, Ordinal end) { words[s].emplace_back(begin, end); });
   }
-  const auto add = [&](size_t s, const segment::TextReader&, DocSetUnion& out) { UnionLists(s, {ranges[s], fields}, within, out); };
-  DocSet documents = LiveUnion(within, add, to_join);
+  DocSet documents = WithWords(words, fields, within);
   for (const Phrase& phrase : derivations.phrases) {
     documents |= PhraseDocuments(phrase, scope_.fields(), within);
   }

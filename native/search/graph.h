@@ -45,6 +45,9 @@ struct IndexWord {
 using WordNumber = uint32_t;  // of Graph::words()
 inline constexpr WordNumber kNoWord = ~WordNumber{0};
 
+// Words of each segment.
+using WordsBySegment = std::vector<std::vector<segment::WordRange>>;
+
 struct Phrase {
   std::vector<WordNumber> words;  // kNoWord: a stop word, not checked
 };
@@ -138,6 +141,8 @@ class Graph {
   DocSet LiveUnion(const DocSet* within, AddSegment&& add, uint64_t lists = 0) const;
   // Adds documents of all the lists of one segment. What is not in `within` need not be added (null: all is).
   void UnionLists(size_t segment, const segment::WordLists& lists, const DocSet* within, DocSetUnion& out) const;
+  // Live documents that hold one of the words in `fields` (null: in any), or those of them that are in `within`.
+  DocSet WithWords(const WordsBySegment& words, const segment::FieldSet* fields, const DocSet* within) const;
   // Calls sink(Ordinal begin, Ordinal end) for the words of one class in one segment.
   template <typename Sink>
   void ForEachRange(const Derivations& derivations, size_t segment, Sink&& sink) const;
@@ -202,6 +207,8 @@ class Graph {
   bool KeepsPair(const PhraseWords& words, const DocSet* within) const;
   // Of a phrase of two words, in what the segment has found (FoundSets).
   std::string PairKey(size_t segment, const PhraseWords& words) const;
+  // Documents of the segment, those of `within` (null: all), that hold both words in one field.
+  DocSet SharingField(size_t segment, Ordinal left, Ordinal right, const DocSet* within) const;
   // Of one segment. among: see PhraseAmong.
   PhraseParts PhraseByLists(size_t segment, const PhraseWords& words, const DocSet* among) const;
   // Those of `among`, documents of the segment that hold all words of the phrase, in which they stand as they must. read: how many

@@ -1,7 +1,8 @@
 // Phrases of the graph: those of the query, synonyms of several words, and words split in two.
 //
 // A document matches a phrase when it holds all its words, and each of them stands where it must behind the one or two
-// before it. Of two frequent words that is listed; otherwise the documents that hold all words are read.
+// before it. Of two frequent words that is listed; otherwise the documents that hold all words are read. Where precision is
+// byAttribute, they only have to stand in one attribute, which is listed of all words.
 #include "search/graph.h"
 
 #include <algorithm>
@@ -197,6 +198,21 @@ const DocSet* Graph::PhraseAmong(const PhraseWords& words, const segment::FieldS
   return &with_words;
 }
 
+DocSet Graph::SharingField(size_t segment, Ordinal left, Ordinal right, const DocSet* within) const {
+  const segment::TextReader& text = *snapshot_.segments[segment]->text;
+  DocSet sharing;
+  text.ForEachField(left, [&](FieldId field, std::string_view postings) {
+    DocSetUnion of_field(within);
+    of_field.AddPostings(postings);
+    const DocSet documents = of_field.Finish();
+    if (documents.empty()) return;
+    text.ForEachField(right, [&](FieldId other, std::string_view list) {
+      if (other == field) IntersectPostings(list, documents, sharing);
+    });
+  });
+  return sharing;
+}
+
 PhraseParts Graph::PhraseByLists(size_t segment, const PhraseWords& words, const DocSet* among) const {
   PhraseParts parts;
   const index::SegmentView& view = *snapshot_.segments[segment];
@@ -207,11 +223,16 @@ PhraseParts Graph::PhraseByLists(size_t segment, const PhraseWords& words, const
   DocSet here;
   if (among != nullptr) here = *among & view.live;
   const DocSet* limit = among != nullptr ? &here : view.all_live() ? nullptr : &view.live;
-  // Of frequent words it is listed how far one stands behind the other.
+  // Of frequent words it is listed how far one stands behind the other, of all words in which fields they stand.
   const bool by_attribute = snapshot_.settings->proximity_by_attribute;
-  bool listed = !by_attribute;
+  bool listed = true;
   for (const auto& check : words.checks) {
-    if (by_attribute || (limit != nullptr && limit->empty())) break;
+    if (limit != nullptr && limit->empty()) break;
+    if (by_attribute) {
+      here = SharingField(segment, ordinal_of(check.left), ordinal_of(check.right), limit);
+      limit = &here;
+      continue;
+    }
     if (!view.text->ListsNeighbours(ordinal_of(check.left), ordinal_of(check.right))) {
       listed = false;
       continue;
@@ -223,7 +244,7 @@ PhraseParts Graph::PhraseByLists(size_t segment, const PhraseWords& words, const
     here = close.Finish();
     limit = &here;
   }
-  if (!listed && words.pair && !by_attribute) {
+  if (!listed && words.pair) {
     if (const auto known = view.text->found().Find(PairKey(segment, words))) {
       here &= *known;
       listed = true;
@@ -276,7 +297,6 @@ DocSet Graph::ReadPhrase(size_t segment, const PhraseWords& words, const DocSet&
 }
 
 DocSet Graph::ReadPhrase(const PhraseWords& words, std::span<const Part> parts) const {
-  const bool by_attribute = snapshot_.settings->proximity_by_attribute;
   const auto read = [&](const Part& part, std::vector<DocId>& found) {
     const segment::TextReader& text = *snapshot_.segments[part.segment]->text;
     WordMasks masks(text, words.distinct.size());
@@ -285,9 +305,7 @@ DocSet Graph::ReadPhrase(const PhraseWords& words, std::span<const Part> parts) 
     text.ForEachRecord(part.documents, [&](DocId docid, std::string_view record) {
       if (!masks.Read(record)) return;
       for (const auto& check : words.checks) {
-        const bool follows = by_attribute ? masks.ShareField(check.left, check.right)
-                                          : masks.Distance(check.left, check.right) <= check.distance;
-        if (!follows) return;
+        if (masks.Distance(check.left, check.right) > check.distance) return;
       }
       found.push_back(docid);
     });

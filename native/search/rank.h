@@ -114,6 +114,8 @@ class Ranker {
   // Takes documents out of a bucket that match one path only and no phrase that stands for a word of it, as far as knowing
   // that pays.
   std::vector<OnePath> TakeOnePath(Bucket& bucket, RuleKind kind);
+  // Those of `documents` that match every step of the path.
+  DocSet Matching(const Path& path, DocSet documents);
   // What all documents cost that take the path, if they do not differ in it.
   std::optional<uint32_t> ConstantCost(RuleKind kind, const Path& path);
   // Any documents: each is read, and takes its cheapest path.
@@ -143,8 +145,8 @@ class Ranker {
   DocSet CheapestWithin(Node& node, int typos, const DocSet& within);
   // The greatest cost of the rule typo along a path.
   uint32_t TypoMax(const Path& path);
-  // Loads the documents of a bucket into candidates_.
-  void Prepare(const Bucket& bucket);
+  // Looks up what stands for the steps.
+  void Derive(const std::vector<Path>& paths);
   // The greatest cost of a step, or of a path, for a rule that adds up costs.
   uint32_t StepMax(RuleKind kind, const Step* previous, const Step& step);
   uint32_t PathMax(RuleKind kind, const Path& path);

@@ -12,22 +12,31 @@
 
 #include "search/attribute_pairs.h"
 #include "search/candidates.h"
+#include "search/large_bucket.h"
 #include "search/sweep.h"
 
 namespace gannet::search {
 
 void Ranker::SplitByAttribute(const Bucket& bucket, size_t rule, const Detail* detail, uint32_t max) {
   constexpr uint32_t kCosts[] = {0, 1, kFarCost};  // in order, also in the other order, neither
-  Prepare(bucket);
+  Derive(bucket.paths);
   pairs_->BeginBucket();
   const size_t count = bucket.paths.size();
   std::vector<DocSet> matching(count);
   std::vector<uint32_t> extra(count);
+  const bool many = bucket.documents.size() >= LargeBucketMin();
+  if (!many) candidates_->LoadUnknown(bucket.documents);
   State state;
   for (size_t p = 0; p < count; ++p) {
-    for (const Step& step : bucket.paths[p]) extra[p] += NodeOf(step).slots() - 1;
+    const Path& path = bucket.paths[p];
+    for (const Step& step : path) extra[p] += NodeOf(step).slots() - 1;
+    if (many) {
+      matching[p] = bucket.documents;
+      if (count > 1) matching[p] = Matching(path, std::move(matching[p]));
+      continue;
+    }
     bucket.documents.ForEach([&](uint32_t docid) {
-      const bool matches = std::all_of(bucket.paths[p].begin(), bucket.paths[p].end(), [&](const Step& step) {
+      const bool matches = std::all_of(path.begin(), path.end(), [&](const Step& step) {
         candidates_->StateOf(docid, NodeOf(step), step.typos, step.verbatim, state);
         return state.matches;
       });

@@ -167,8 +167,7 @@ std::vector<OnePath> Ranker::TakeOnePath(Bucket& bucket, RuleKind kind) {
   DocSet any, several;  // documents of a path so far; of more than one
   for (uint32_t p = 0; p < bucket.paths.size(); ++p) {
     const Path& path = bucket.paths[p];
-    DocSet documents = bucket.documents;
-    for (auto step = path.begin(); step != path.end() && !documents.empty(); ++step) documents = graph_->DocumentsWithin(*step, documents);
+    DocSet documents = Matching(path, bucket.documents);
     several |= any & documents;
     any |= documents;
     parts.push_back({std::move(documents), p, path});
@@ -181,6 +180,11 @@ std::vector<OnePath> Ranker::TakeOnePath(Bucket& bucket, RuleKind kind) {
     return part.documents.empty();
   });
   return parts;
+}
+
+DocSet Ranker::Matching(const Path& path, DocSet documents) {
+  for (auto step = path.begin(); step != path.end() && !documents.empty(); ++step) documents = graph_->DocumentsWithin(*step, documents);
+  return documents;
 }
 
 std::map<uint32_t, CostPart> Ranker::PartsBySweep(const OnePath& bucket, RuleKind kind, uint32_t max) {

@@ -61,6 +61,7 @@ bool Ranker::EmitBestAttribute(const Path& path, const DocSet* within, size_t ru
 // a document would come onto the page.
 bool Ranker::EmitPhrase(const Path& path, const DocSet* within, size_t rule) {
   if (graph_->nodes().size() > 1 || !NodeOf(path[0]).term.phrase || !PathSweep::Supports(*graph_, path)) return false;
+  if (snapshot_.settings->proximity_by_attribute) return false;
   const Derivations& zero = graph_->Class(NodeOf(path[0]), 0);
   if (zero.Knows(within) || !RanksOneByOne(rule)) return false;
   const Phrase& phrase = zero.phrases[0];

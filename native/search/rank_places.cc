@@ -29,8 +29,8 @@ void SmallestGaps(std::span<const Place> left, std::span<const Place> right, uin
 
 }  // namespace
 
-void Ranker::Prepare(const Bucket& bucket) {
-  for (const Path& path : bucket.paths) {
+void Ranker::Derive(const std::vector<Path>& paths) {
+  for (const Path& path : paths) {
     for (const Step& step : path) {
       Node& node = NodeOf(step);
       graph_->Class(node, 0);
@@ -39,12 +39,6 @@ void Ranker::Prepare(const Bucket& bucket) {
       }
     }
   }
-  std::vector<uint32_t> load;
-  bucket.documents.ForEach([&](uint32_t docid) {
-    if (!candidates_->Knows(docid)) load.push_back(docid);
-  });
-  if (load.empty()) return;
-  candidates_->Load(DocSet::FromSorted(load));
 }
 
 uint32_t Ranker::WordDistance(DocId docid, const State& left, const Step& step, const State& right) {
@@ -114,7 +108,8 @@ uint32_t Ranker::StepCost(RuleKind kind, DocId docid, const Step* previous, cons
 }
 
 std::map<uint32_t, CostPart> Ranker::PartsByPlaces(const Bucket& bucket, RuleKind kind, uint32_t max) {
-  Prepare(bucket);
+  Derive(bucket.paths);
+  candidates_->LoadUnknown(bucket.documents);
   // Cost and path of every document, then one list per cost.
   struct Part {
     std::vector<DocId> documents;

@@ -89,7 +89,7 @@ bool PathSweep::Supports(Graph& graph, const Path& path) {
     }
     for (int c = step.typos < 0 ? 0 : step.typos; c <= (step.typos < 0 ? kTypoClasses - 1 : step.typos); ++c) graph.Class(node, c);
   }
-  return !graph.snapshot().settings->proximity_by_attribute;
+  return true;
 }
 
 PathSweep::PathSweep(Graph& graph, Path path, uint32_t max_weight)

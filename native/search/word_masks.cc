@@ -148,10 +148,6 @@ uint32_t WordMasks::Distance(Role left, Role right) {
   return least;
 }
 
-bool WordMasks::ShareField(Role a, Role b) {
-  return AnyField([&](FieldId, uint32_t begin, uint32_t end) { return First(a, begin, end) != kNone && First(b, begin, end) != kNone; });
-}
-
 uint32_t WordMasks::First(Role role, uint32_t begin, uint32_t end) const {
   if (!used_[role] || begin >= end) return kNone;
   const uint64_t* mask = MaskOf(role);

@@ -46,8 +46,6 @@ class WordMasks {
   // Whether accept(FieldId, uint32_t begin, uint32_t end) holds for the words [begin, end) of a field. Asks no further then.
   template <typename Accept>
   bool AnyField(Accept&& accept);
-  // Whether a field holds a word of each.
-  bool ShareField(Role a, Role b);
   // Number of words.
   uint32_t size() const { return document_.words.count; }
   // All words, in order.
