@@ -162,26 +162,14 @@ DocSet Graph::DocumentsWithin(const Step& step, const DocSet& within) {
   return node.verbatim == kNoWord ? DocSet() : WordDocuments(words_[node.verbatim], scope_.fields(), &within);
 }
 
-DocSet Graph::InPhrases(const Step& step, const DocSet& within) {
-  DocSet documents;
-  Node& node = nodes_[step.node];
-  if (node.term.phrase || step.verbatim) return documents;
-  for (int c = step.first_class(); c <= step.last_class(); ++c) {
-    Class(node, c);
-    Derivations& derivations = node.classes[c];
-    if (derivations.phrases.empty()) continue;
-    auto& known = derivations.in_phrases;
-    if (!known || !within.IsSubsetOf(known->within)) {
-      known = {within, {}};
-      for (const Phrase& phrase : derivations.phrases) {
-        // Where two words stand is kept for all documents.
-        const bool kept = phrase.words.size() == 2;
-        known->documents |= PhraseDocuments(phrase, scope_.fields(), kept ? nullptr : &within) & within;
-      }
-    }
-    documents |= known->documents & within;
+DocSet Graph::InPhrase(const Phrase& phrase, const DocSet& within) {
+  Derivations::Asked& known = in_phrase_[&phrase];
+  if (known.within.empty() || !within.IsSubsetOf(known.within)) {
+    // Where two words stand is kept for all documents.
+    const bool kept = phrase.words.size() == 2;
+    known = {within, PhraseDocuments(phrase, scope_.fields(), kept ? nullptr : &within) & within};
   }
-  return documents;
+  return known.documents & within;
 }
 
 uint64_t Graph::WordCount(const Derivations& derivations) const {

@@ -10,6 +10,7 @@
 // Lifetime: dies before the snapshot it reads.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <map>
@@ -50,6 +51,11 @@ using WordsBySegment = std::vector<std::vector<segment::WordRange>>;
 
 struct Phrase {
   std::vector<WordNumber> words;  // kNoWord: a stop word, not checked
+  // Its first word that is not a stop word; kNoWord: it has none.
+  WordNumber FirstReal() const {
+    const auto real = std::find_if(words.begin(), words.end(), [](WordNumber word) { return word != kNoWord; });
+    return real == words.end() ? kNoWord : *real;
+  }
 };
 
 // Documents of a phrase.
@@ -70,7 +76,6 @@ struct Derivations {
     DocSet within, documents;
   };
   std::optional<Asked> asked;
-  std::optional<Asked> in_phrases;  // the same of the phrases alone
   std::optional<uint64_t> frequency;
   bool empty() const { return words.empty() && phrases.empty() && !has_range; }
   // Takes the documents of `within` (null: all).
@@ -153,8 +158,8 @@ class Graph {
   // the step is itself a phrase, or held to its verbatim form. REQUIRES: classes of the step were looked up.
   template <typename Sink>
   void ForEachPhrase(const Step& step, Sink&& sink) const;
-  // Documents of `within` that match such a phrase.
-  DocSet InPhrases(const Step& step, const DocSet& within);
+  // Documents of `within` that match such a phrase. What was found last is kept by where the phrase lies.
+  DocSet InPhrase(const Phrase& phrase, const DocSet& within);
   // Documents that match a node by derivations of one class, or of any.
   const DocSet& Documents(Node& node, int typo_class);
   const DocSet& Documents(Node& node);
@@ -246,6 +251,7 @@ class Graph {
   std::vector<Node> nodes_;
   std::vector<IndexWord> words_;
   std::map<std::string, WordNumber, std::less<>> numbers_;
+  std::map<const Phrase*, Derivations::Asked> in_phrase_;
 };
 
 template <typename AddSegment>

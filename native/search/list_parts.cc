@@ -35,7 +35,7 @@ CostPart AttributeParts::At(uint32_t cost) {
 }
 
 PositionParts::PositionParts(Graph& graph, OnePath bucket, uint32_t max_weight, uint32_t most, Unread* unread)
-    : graph_(graph), bucket_(std::move(bucket)), lists_(graph, bucket_.path), max_weight_(max_weight), most_(most), unread_(unread),
+    : graph_(graph), bucket_(std::move(bucket)), lists_(graph, bucket_.path, bucket_.held), max_weight_(max_weight), most_(most), unread_(unread),
       known_(lists_.known_positions()) {}
 
 CostPart PositionParts::At(uint32_t cost) {
@@ -73,7 +73,7 @@ void PositionParts::AskAll() {
 
 void PositionParts::Read(const DocSet& documents) {
   if (documents.empty()) return;
-  PathSweep sweep(graph_, bucket_.path, max_weight_);
+  PathSweep sweep(graph_, bucket_.path, bucket_.held, max_weight_);
   sweep.Run(documents);
   const auto by_cost = sweep.ByCost(&PathCosts::position, most_, documents);
   for (uint32_t cost = 0; cost <= most_; ++cost) {
@@ -82,8 +82,8 @@ void PositionParts::Read(const DocSet& documents) {
 }
 
 NearnessParts::NearnessParts(Graph& graph, OnePath bucket, uint32_t most)
-    : graph_(graph), bucket_(std::move(bucket)), lists_(graph, bucket_.path), sweep_(graph, bucket_.path, 0), waiting_(most + size_t{1}),
-      unread_(most + size_t{1}) {
+    : graph_(graph), bucket_(std::move(bucket)), lists_(graph, bucket_.path, bucket_.held), sweep_(graph, bucket_.path, bucket_.held, 0),
+      waiting_(most + size_t{1}), unread_(most + size_t{1}) {
   for (const Step& step : bucket_.path) least_ += graph_.nodes()[step.node].slots() - 1;
 }
 

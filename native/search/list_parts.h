@@ -1,7 +1,7 @@
 // The rules that add up a cost, over many documents with one path: their parts as far as posting lists tell them. What lists
 // do not tell is read where it decides.
 //
-// The documents match the path, and none holds a phrase that stands for a word of it (Graph::InPhrases).
+// The documents match the path, and all hold the same of the phrases that stand for its words.
 //
 // REQUIRES, for all: PathSweep::Supports the path. Threads: one owner. Lifetime: die before the graph.
 #pragma once
@@ -21,18 +21,19 @@
 
 namespace gannet::search {
 
-// Many documents of a bucket, and the one of its paths that they match.
+// Documents of a bucket, and the one of its paths that they match.
 struct OnePath {
   DocSet documents;
   uint32_t number;  // of the path, in the bucket's order
   Path path;
+  PathPhrases held;  // of the phrases that stand for its words those that the documents hold; they hold no others
 };
 
 // attributeRank, from the lists of fields.
 class AttributeParts : public CostParts {
  public:
   AttributeParts(Graph& graph, OnePath bucket, uint32_t max_weight)
-      : bucket_(std::move(bucket)), lists_(graph, bucket_.path), max_weight_(max_weight) {}
+      : bucket_(std::move(bucket)), lists_(graph, bucket_.path, bucket_.held), max_weight_(max_weight) {}
 
   CostPart At(uint32_t cost) override;
 

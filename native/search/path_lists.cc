@@ -15,6 +15,11 @@ constexpr size_t kPairsAskedMax = 4096;
 
 }  // namespace
 
+WordNumber PathLists::WordAt(End end, const Phrase& phrase) {
+  if (end == End::kFirstReal) return phrase.FirstReal();
+  return end == End::kFirst ? phrase.words.front() : phrase.words.back();
+}
+
 template <typename Sink>
 void PathLists::ForEachRange(const Step& step, End end, size_t segment, Sink&& sink) {
   Node& node = graph_.nodes()[step.node];
@@ -22,38 +27,45 @@ void PathLists::ForEachRange(const Step& step, End end, size_t segment, Sink&& s
     if (word == kNoWord) return;
     if (const Ordinal ordinal = graph_.words()[word].ordinals[segment]; ordinal != kNoOrdinal) sink(ordinal, ordinal + 1);
   };
-  if (node.term.phrase) {
-    const std::vector<WordNumber>& phrase = graph_.Class(node, 0).phrases[0].words;
-    if (end == End::kLast) return sink_word(phrase.back());
-    const auto real = std::find_if(phrase.begin(), phrase.end(), [](WordNumber word) { return word != kNoWord; });
-    return sink_word(end == End::kFirst ? phrase.front() : real == phrase.end() ? kNoWord : *real);
-  }
+  if (node.term.phrase) return sink_word(WordAt(end, graph_.Class(node, 0).phrases[0]));
   if (step.verbatim) return sink_word(node.verbatim);
   graph_.ForEachRange(step, segment, sink);
 }
 
-DocSet PathLists::InBestFields(const Step& step, const DocSet* within, uint32_t max_weight) {
+template <typename Sink>
+void PathLists::ForEachHeld(size_t i, End end, size_t segment, Sink&& sink) {
+  if (held_.empty()) return;
+  for (const Phrase* phrase : held_[i]) {
+    const WordNumber word = WordAt(end, *phrase);
+    const Ordinal ordinal = word == kNoWord ? kNoOrdinal : graph_.words()[word].ordinals[segment];
+    if (ordinal != kNoOrdinal) sink(ordinal, ordinal + 1);
+  }
+}
+
+DocSet PathLists::InBestFields(size_t i, const DocSet* within, uint32_t max_weight) {
   const auto fields = FieldsByWeight(max_weight);
   const auto best = fields.find(0);
-  return best == fields.end() ? DocSet() : StepDocuments(step, best->second, within);
+  return best == fields.end() ? DocSet() : StepDocuments(i, best->second, within);
 }
 
-DocSet PathLists::StepDocuments(const Step& step, const segment::FieldSet& fields, const DocSet* within) {
-  return InLists(step, {.words = {}, .fields = &fields}, within);
+DocSet PathLists::StepDocuments(size_t i, const segment::FieldSet& fields, const DocSet* within) {
+  return InLists(i, {.words = {}, .fields = &fields}, within);
 }
 
-DocSet PathLists::StepHeads(const Step& step, uint32_t mask, const DocSet* within) {
-  return mask == 0 ? DocSet() : InLists(step, {.words = {}, .heads = mask}, within);
+DocSet PathLists::StepHeads(size_t i, uint32_t mask, const DocSet* within) {
+  return mask == 0 ? DocSet() : InLists(i, {.words = {}, .heads = mask}, within);
 }
 
-DocSet PathLists::InLists(const Step& step, const segment::WordLists& lists, const DocSet* within) {
+DocSet PathLists::InLists(size_t i, const segment::WordLists& lists, const DocSet* within) {
   const auto for_each = [&](size_t s, auto&& sink) {
-    ForEachRange(step, End::kFirstReal, s, [&](Ordinal begin, Ordinal end) {
+    const auto sink_range = [&](Ordinal begin, Ordinal end) {
       const segment::WordRange range(begin, end);
       segment::WordLists of_range = lists;
       of_range.words = {&range, 1};
       sink(of_range);
-    });
+    };
+    ForEachRange(path_[i], End::kFirstReal, s, sink_range);
+    ForEachHeld(i, End::kFirstReal, s, sink_range);
   };
   // What stands for the step is known from here on, so that several threads may ask.
   uint64_t to_join = 0;
@@ -115,13 +127,14 @@ const std::vector<PathLists::PairWords>& PathLists::WordsOfPair(size_t i) {
       if (ordinal != kNoOrdinal) neighbours.Split({ordinal, ordinal + 1}, words.ends, words.rare);
     });
     // As in PathSweep::DistanceCost.
-    if (left_node.term.phrase || right_node.term.phrase) continue;
-    if (!right_node.short_prefix || right.typos > 0) {
+    if (left_node.term.phrase || right_node.term.phrase) {
+    } else if (!right_node.short_prefix || right.typos > 0) {
       words.before = words.right;
     } else if (right_node.verbatim != kNoWord) {
       const Ordinal own = graph_.words()[right_node.verbatim].ordinals[s];
       if (own != kNoOrdinal && neighbours.Frequent(own)) words.before = {own};
     }
+    ForEachHeld(i, End::kFirst, s, [&](Ordinal begin, Ordinal end) { neighbours.Split({begin, end}, words.right, words.rare); });
   }
   return pairs;
 }
@@ -203,7 +216,7 @@ DocSet PathLists::OfSum(uint32_t cost, const DocSet& within, OfStep&& of_step) {
     }
     // Where a step has a cheaper place, that is what it costs.
     for (uint32_t own = 0; own <= left && !documents.empty(); ++own) {
-      DocSet here = of_step(path_[at], own, documents);
+      DocSet here = of_step(at, own, documents);
       if (here.empty()) continue;
       if (own < left) documents -= here;
       spread(at + 1, left - own, std::move(here));
@@ -225,12 +238,12 @@ std::map<uint32_t, segment::FieldSet> PathLists::FieldsByWeight(uint32_t max_wei
 
 DocSet PathLists::AtAttribute(uint32_t cost, const DocSet& within, uint32_t max_weight) {
   const auto fields = FieldsByWeight(max_weight);
-  return OfSum(cost, within, [&](const Step& step, uint32_t own, const DocSet& documents) {
-    const uint32_t slots = graph_.nodes()[step.node].slots();
+  return OfSum(cost, within, [&](size_t i, uint32_t own, const DocSet& documents) {
+    const uint32_t slots = graph_.nodes()[path_[i].node].slots();
     if (own >= max_weight * slots) return documents;  // what no lighter field has
     if (own % slots != 0) return DocSet();
     const auto set = fields.find(own / slots);
-    return set == fields.end() ? DocSet() : StepDocuments(step, set->second, &documents);
+    return set == fields.end() ? DocSet() : StepDocuments(i, set->second, &documents);
   });
 }
 
@@ -238,11 +251,11 @@ std::map<uint32_t, DocSet> PathLists::ByAttribute(const DocSet& within, uint32_t
   const auto fields = FieldsByWeight(max_weight);
   std::map<uint32_t, DocSet> parts;
   parts[0] = within;
-  for (const Step& step : path_) {
-    const uint32_t slots = graph_.nodes()[step.node].slots();
+  for (size_t i = 0; i < path_.size(); ++i) {
+    const uint32_t slots = graph_.nodes()[path_[i].node].slots();
     std::map<uint32_t, DocSet> next;
     for (const auto& [weight, set] : fields) {
-      const DocSet documents = StepDocuments(step, set, &within);
+      const DocSet documents = StepDocuments(i, set, &within);
       for (auto& [cost, part] : parts) {
         DocSet here = part & documents;
         if (here.empty()) continue;
@@ -281,8 +294,8 @@ uint32_t PathLists::known_positions() const {
 }
 
 DocSet PathLists::AtPosition(uint32_t cost, const DocSet& within) {
-  return OfSum(cost, within, [&](const Step& step, uint32_t own, const DocSet& documents) {
-    return StepHeads(step, PositionsAt(step, own), &documents);
+  return OfSum(cost, within, [&](size_t i, uint32_t own, const DocSet& documents) {
+    return StepHeads(i, PositionsAt(path_[i], own), &documents);
   });
 }
 
@@ -290,12 +303,13 @@ PathLists::Positions PathLists::ByPosition(const DocSet& within) {
   Positions positions;
   positions.known[0] = within;
   positions.unknown_least = known_positions();
-  for (const Step& step : path_) {
+  for (size_t i = 0; i < path_.size(); ++i) {
+    const Step& step = path_[i];
     std::map<uint32_t, DocSet> next;
     for (uint32_t own = 0; own < UnknownPositionCost(step); ++own) {
       const uint32_t mask = PositionsAt(step, own);
       if (mask == 0) continue;
-      const DocSet documents = StepHeads(step, mask, &within);
+      const DocSet documents = StepHeads(i, mask, &within);
       if (documents.empty()) continue;
       for (auto& [cost, part] : positions.known) {
         DocSet here = part & documents;

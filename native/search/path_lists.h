@@ -22,7 +22,8 @@ namespace gannet::search {
 
 class PathLists {
  public:
-  PathLists(Graph& graph, const Path& path) : graph_(graph), path_(path), pairs_(path.size()) {}
+  // held: of the phrases that stand for words of the path those that the documents hold, which are asked for; they hold no others.
+  PathLists(Graph& graph, const Path& path, const PathPhrases& held) : graph_(graph), path_(path), held_(held), pairs_(path.size()) {}
 
   struct Nearest {
     DocSet sure;    // in these every word stands right behind the one before
@@ -55,34 +56,38 @@ class PathLists {
   Positions ByPosition(const DocSet& within);
   // Early positions at which a word of the step costs `cost`, as a mask for StepHeads.
   uint32_t PositionsAt(const Step& step, uint32_t cost) const;
-  // Documents of `within` (null: all live ones) that have a word of the step (of a phrase its first) in a field of the least
+  // Documents of `within` (null: all live ones) that have a word of step `i` (of a phrase its first) in a field of the least
   // weight.
-  DocSet InBestFields(const Step& step, const DocSet* within, uint32_t max_weight);
+  DocSet InBestFields(size_t i, const DocSet* within, uint32_t max_weight);
   // Those that have it in one of the fields.
-  DocSet StepDocuments(const Step& step, const segment::FieldSet& fields, const DocSet* within);
+  DocSet StepDocuments(size_t i, const segment::FieldSet& fields, const DocSet* within);
   // Those that have it at one of the positions of `mask` (bit p: position p, below segment::kHeadPositions).
-  DocSet StepHeads(const Step& step, uint32_t mask, const DocSet* within);
+  DocSet StepHeads(size_t i, uint32_t mask, const DocSet* within);
 
  private:
-  // Documents of `within` in one of the lists, `words` apart, of a word of the step.
-  DocSet InLists(const Step& step, const segment::WordLists& lists, const DocSet* within);
+  // Documents of `within` in one of the lists, `words` apart, of a word of step `i`.
+  DocSet InLists(size_t i, const segment::WordLists& lists, const DocSet* within);
   // Fields that are searched, by weight, as far as it is below max_weight.
   std::map<uint32_t, segment::FieldSet> FieldsByWeight(uint32_t max_weight) const;
-  // Documents of `within` whose steps' costs add up to `cost`. of_step(const Step&, uint32_t cost, const DocSet&) gives
-  // those that have a word of the step at a place of this cost.
+  // Documents of `within` whose steps' costs add up to `cost`. of_step(size_t i, uint32_t cost, const DocSet&) gives those that
+  // have a word of step `i` at a place of this cost.
   template <typename OfStep>
   DocSet OfSum(uint32_t cost, const DocSet& within, OfStep&& of_step);
   // What the step costs at least where it stands at no early position.
   uint32_t UnknownPositionCost(const Step& step) const;
   // Of a phrase: which of its words; kFirstReal leaves out stop words.
   enum class End { kFirst, kFirstReal, kLast };
+  static WordNumber WordAt(End end, const Phrase& phrase);
   // Calls sink(Ordinal begin, Ordinal end) for the words that stand for a step in one segment.
   template <typename Sink>
   void ForEachRange(const Step& step, End end, size_t segment, Sink&& sink);
+  // The same for the phrases that are held for step `i`.
+  template <typename Sink>
+  void ForEachHeld(size_t i, End end, size_t segment, Sink&& sink);
 
   // The words of two steps that follow each other, in one segment. A pair of frequent words is listed.
   struct PairWords {
-    std::vector<Ordinal> left, right;  // frequent ones
+    std::vector<Ordinal> left, right;  // frequent ones; of the right step also those that begin a phrase that is held for it
     std::vector<Ordinal> ends;         // those that end a phrase that stands for the left step: the right ones count behind them
     std::vector<Ordinal> before;       // those of `right` that count in front of the left ones as well
     std::vector<segment::WordRange> rare;  // the others of either step
@@ -94,6 +99,7 @@ class PathLists {
 
   Graph& graph_;
   const Path& path_;
+  const PathPhrases& held_;
   std::vector<std::optional<std::vector<PairWords>>> pairs_;  // by step, once asked for
 };
 

@@ -18,6 +18,9 @@ namespace gannet::search {
 
 using Path = std::vector<Step>;
 
+// Phrases that stand for words of a path (Graph::ForEachPhrase), by step. They live as long as the graph.
+using PathPhrases = std::vector<std::vector<const Phrase*>>;
+
 struct PathStages {
   std::vector<std::vector<Path>> paths;  // by how many slots are left out, in visiting order
   uint32_t max_matching_words = 1;       // what the rank of the rule words counts down from

@@ -111,9 +111,10 @@ class Ranker {
   // What a source gave of a bucket with several paths: a path counts for what is behind only if some document is sure to take it.
   // Reads until one is; none is left if none does.
   void KeepIfTaken(const std::unique_ptr<CostParts>& source, uint32_t cost, CostPart& part);
-  // Takes documents out of a bucket that match one path only and no phrase that stands for a word of it, as far as knowing
-  // that pays.
+  // Takes documents out of a bucket that match one path only, apart by the phrases that they hold, as far as knowing that pays.
   std::vector<OnePath> TakeOnePath(Bucket& bucket, RuleKind kind);
+  // Documents of one path, apart by the phrases that they hold. Groups that are small are left as they are.
+  std::vector<OnePath> TakeApart(OnePath& one);
   // Those of `documents` that match every step of the path.
   DocSet Matching(const Path& path, DocSet documents);
   // What all documents cost that take the path, if they do not differ in it.

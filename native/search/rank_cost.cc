@@ -2,9 +2,9 @@
 // the cheapest path.
 //
 // What serves any document is to read it, and to walk every path over the places where its words stand (rank_places.cc).
-// Most are spared that: those that match one path only, and by no synonym of several words or split word. Where they are few one
-// sweep over their records tells the costs (sweep.h), where they are many posting lists do (list_parts.h), and always for
-// exactness (rank_exactness.cc).
+// Most are spared that: those that match one path only, and hold the same synonyms of several words and split words, mostly none.
+// Where they are few one sweep over their records tells the costs (sweep.h), where they are many posting lists do (list_parts.h),
+// and always for exactness (rank_exactness.cc).
 #include <algorithm>
 #include <utility>
 
@@ -139,11 +139,6 @@ Ranker::Sources Ranker::SourcesOf(Bucket bucket, RuleKind kind, uint32_t max) {
 }
 
 std::vector<OnePath> Ranker::TakeOnePath(Bucket& bucket, RuleKind kind) {
-  const auto in_phrases = [&](const Path& path, const DocSet& documents) {
-    DocSet found;
-    for (const Step& step : path) found |= graph_->InPhrases(step, documents);
-    return found;
-  };
   const bool many = bucket.documents.size() >= LargeBucketMin();
   // Words that stand as typed are the same on any path.
   const bool any_path = kind == RuleKind::kExactWords;
@@ -156,29 +151,65 @@ std::vector<OnePath> Ranker::TakeOnePath(Bucket& bucket, RuleKind kind) {
   };
   std::vector<OnePath> parts;
   if (bucket.paths.size() == 1) {
-    const Path& path = bucket.paths[0];
-    if (!serves(path)) return parts;
-    DocSet rest = any_path ? DocSet() : in_phrases(path, bucket.documents);
-    if (!rest.empty()) bucket.documents -= rest;
-    parts.push_back({std::exchange(bucket.documents, std::move(rest)), 0, path});
+    if (!serves(bucket.paths[0])) return parts;
+    OnePath one{std::exchange(bucket.documents, DocSet()), 0, bucket.paths[0], {}};
+    if (any_path) {
+      parts.push_back(std::move(one));
+    } else {
+      parts = TakeApart(one);
+      bucket.documents = std::move(one.documents);
+    }
     return parts;
   }
   if (!many) return parts;
+  std::vector<OnePath> ones;
   DocSet any, several;  // documents of a path so far; of more than one
   for (uint32_t p = 0; p < bucket.paths.size(); ++p) {
     const Path& path = bucket.paths[p];
     DocSet documents = Matching(path, bucket.documents);
     several |= any & documents;
     any |= documents;
-    parts.push_back({std::move(documents), p, path});
+    ones.push_back({std::move(documents), p, path, {}});
   }
-  std::erase_if(parts, [&](OnePath& part) {
-    part.documents -= several;
-    if (part.documents.empty() || !serves(part.path)) return true;
-    if (!any_path) part.documents -= in_phrases(part.path, part.documents);
-    bucket.documents -= part.documents;
-    return part.documents.empty();
-  });
+  for (OnePath& one : ones) {
+    one.documents -= several;
+    if (one.documents.empty() || !serves(one.path)) continue;
+    bucket.documents -= one.documents;
+    if (any_path) {
+      parts.push_back(std::move(one));
+    } else {
+      for (OnePath& part : TakeApart(one)) parts.push_back(std::move(part));
+      bucket.documents |= one.documents;
+    }
+  }
+  return parts;
+}
+
+std::vector<OnePath> Ranker::TakeApart(OnePath& one) {
+  constexpr size_t kGroupsMax = 8;
+  std::vector<OnePath> parts;
+  DocSet all;
+  parts.push_back({std::exchange(one.documents, DocSet()), one.number, one.path, {}});
+  for (size_t i = 0; i < one.path.size(); ++i) {
+    graph_->ForEachPhrase(one.path[i], [&](const Phrase& phrase) {
+      if (all.empty()) all = parts[0].documents;
+      const DocSet in_phrase = graph_->InPhrase(phrase, all);
+      for (size_t p = 0, count = parts.size(); p < count && !in_phrase.empty(); ++p) {
+        DocSet holding = parts[p].documents & in_phrase;
+        if (holding.empty()) continue;
+        parts[p].documents -= holding;
+        if (holding.size() < LargeBucketMin() || parts.size() == kGroupsMax) {
+          one.documents |= holding;
+          continue;
+        }
+        PathPhrases held = parts[p].held;
+        held.resize(one.path.size());
+        held[i].push_back(&phrase);
+        parts.push_back({std::move(holding), one.number, one.path, std::move(held)});
+      }
+    });
+  }
+  std::erase_if(parts, [](const OnePath& part) { return part.documents.empty(); });
   return parts;
 }
 
@@ -189,7 +220,7 @@ DocSet Ranker::Matching(const Path& path, DocSet documents) {
 
 std::map<uint32_t, CostPart> Ranker::PartsBySweep(const OnePath& bucket, RuleKind kind, uint32_t max) {
   if (!sweep_ || sweep_->path() != bucket.path || !bucket.documents.IsSubsetOf(swept_)) {
-    sweep_.emplace(*graph_, bucket.path, max_weight_);
+    sweep_.emplace(*graph_, bucket.path, bucket.held, max_weight_);
     sweep_->Run(bucket.documents);
     swept_ = bucket.documents;
   }

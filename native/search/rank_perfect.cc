@@ -44,17 +44,18 @@ bool Ranker::EmitBestAttribute(const Path& path, const DocSet* within, size_t ru
   if (rule >= rules_.size() || rules_[rule].kind != RuleKind::kAttributeRank) return false;
   if (NodeOf(path[0]).term.phrase || !PathSweep::Supports(*graph_, path)) return false;
   if (!graph_->Class(NodeOf(path[0]), 0).phrases.empty()) return false;
-  PathLists lists(*graph_, path);
+  const PathPhrases none;
+  PathLists lists(*graph_, path, none);
   const auto emit = [&](DocSet best, size_t behind) {
     if (best.size() < options_.end) return false;
     Refine(Bucket{std::move(best), {path}}, behind, nullptr);
     return true;
   };
   if (rule + 1 < rules_.size() && rules_[rule + 1].kind == RuleKind::kWordPosition && lists.known_positions() > 0) {
-    const DocSet near = lists.StepHeads(path[0], lists.PositionsAt(path[0], 0), within);
-    if (near.size() >= options_.end && emit(lists.InBestFields(path[0], &near, max_weight_), rule + 2)) return true;
+    const DocSet near = lists.StepHeads(0, lists.PositionsAt(path[0], 0), within);
+    if (near.size() >= options_.end && emit(lists.InBestFields(0, &near, max_weight_), rule + 2)) return true;
   }
-  return emit(lists.InBestFields(path[0], within, max_weight_), rule + 1);
+  return emit(lists.InBestFields(0, within, max_weight_), rule + 1);
 }
 
 // Of a phrase alone, lists tell which documents hold its words, and how these rank. Whether they stand as they must is read where

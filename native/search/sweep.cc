@@ -92,8 +92,8 @@ bool PathSweep::Supports(Graph& graph, const Path& path) {
   return true;
 }
 
-PathSweep::PathSweep(Graph& graph, Path path, uint32_t max_weight)
-    : graph_(graph), path_(std::move(path)), max_weight_(max_weight) {
+PathSweep::PathSweep(Graph& graph, Path path, PathPhrases held, uint32_t max_weight)
+    : graph_(graph), path_(std::move(path)), held_(std::move(held)), max_weight_(max_weight) {
   for (const Step& step : path_) {
     bool any = false;
     graph_.ForEachPhrase(step, [&](const Phrase&) { any = true; });
@@ -145,19 +145,19 @@ std::vector<std::vector<DocId>> PathSweep::ByCost(uint16_t PathCosts::*cost, uin
 void PathSweep::RunSegment(size_t segment, const DocSet& documents, std::vector<PathCosts>& costs) const {
   const segment::TextReader& text = *graph_.snapshot().segments[segment]->text;
   const auto& words = graph_.words();
-  WordMasks masks(text, path_.size() * 3);
+  WordMasks masks(text, path_.size() * (held_.empty() ? 3 : 5));
   for (size_t i = 0; i < path_.size(); ++i) {
     const Step& step = path_[i];
     const Node& node = graph_.nodes()[step.node];
     const auto add_word = [&](WordNumber word, size_t role) {
+      if (word == kNoWord) return;
       if (const Ordinal ordinal = words[word].ordinals[segment]; ordinal != kNoOrdinal) masks.Add(static_cast<Role>(role), ordinal);
     };
     if (node.term.phrase) {
-      const std::vector<WordNumber>& phrase = node.classes[0].phrases[0].words;
-      const auto first = std::find_if(phrase.begin(), phrase.end(), [](WordNumber word) { return word != kNoWord; });
-      if (first != phrase.end()) add_word(*first, i);
-      if (phrase.front() != kNoWord) add_word(phrase.front(), OuterRole(i));
-      if (phrase.back() != kNoWord) add_word(phrase.back(), LastRole(i));
+      const Phrase& phrase = node.classes[0].phrases[0];
+      add_word(phrase.FirstReal(), i);
+      add_word(phrase.words.front(), OuterRole(i));
+      add_word(phrase.words.back(), LastRole(i));
       continue;
     }
     if (step.verbatim) {
@@ -165,12 +165,18 @@ void PathSweep::RunSegment(size_t segment, const DocSet& documents, std::vector<
       continue;
     }
     graph_.ForEachRange(step, segment, [&](Ordinal begin, Ordinal end) { masks.AddRange(static_cast<Role>(i), begin, end); });
-    if (node.short_prefix && step.typos <= 0 && node.verbatim != kNoWord) add_word(node.verbatim, OuterRole(i));
+    if (node.short_prefix && step.typos <= 0) add_word(node.verbatim, OuterRole(i));
     if (!ends_[i]) continue;
     graph_.ForEachRange(step, segment, [&](Ordinal begin, Ordinal end) { masks.AddRange(LastRole(i), begin, end); });
-    graph_.ForEachPhrase(step, [&](const Phrase& phrase) {
-      if (phrase.words.back() != kNoWord) add_word(phrase.words.back(), LastRole(i));
-    });
+    graph_.ForEachPhrase(step, [&](const Phrase& phrase) { add_word(phrase.words.back(), LastRole(i)); });
+    if (!Holds(i)) continue;
+    for (const Role role : {FollowingRole(i), PlaceRole(i)}) {
+      graph_.ForEachRange(step, segment, [&](Ordinal begin, Ordinal end) { masks.AddRange(role, begin, end); });
+    }
+    for (const Phrase* phrase : held_[i]) {
+      add_word(phrase->words.front(), FollowingRole(i));
+      add_word(phrase->FirstReal(), PlaceRole(i));
+    }
   }
   masks.Seal();
   text.ForEachRecord(documents, [&](uint32_t docid, std::string_view record) {
@@ -191,7 +197,7 @@ PathCosts PathSweep::CostsOf(DocId docid, WordMasks& masks) const {
     previous = &node;
     if (wanted_ == Costs::kProximity) continue;
     uint32_t attribute = max_weight_, position = kPositionCostMax * slots;
-    const auto role = static_cast<Role>(i);
+    const Role role = PlaceRole(i);
     const auto runs = masks.runs();
     auto run = runs.begin();
     for (uint32_t word = masks.First(role, 0, masks.size()); word != WordMasks::kNone; word = masks.First(role, run->end, masks.size())) {
@@ -211,8 +217,9 @@ uint32_t PathSweep::DistanceCost(size_t i, WordMasks& masks) const {
   const Node& node = graph_.nodes()[path_[i].node];
   const bool ends_phrase = before.term.phrase, begins_phrase = node.term.phrase;
   const auto left = static_cast<Role>(i - 1);
-  const Role right = begins_phrase ? OuterRole(i) : static_cast<Role>(i);
-  const uint32_t forward = masks.Distance(ends_phrase || ends_[i - 1] ? LastRole(i - 1) : left, right) - 1;
+  const auto right = static_cast<Role>(i);
+  const Role following = begins_phrase ? OuterRole(i) : Holds(i) ? FollowingRole(i) : right;
+  const uint32_t forward = masks.Distance(ends_phrase || ends_[i - 1] ? LastRole(i - 1) : left, following) - 1;
   // A phrase has no pairs in the other order; those of a short prefix are those of the word itself.
   if (forward == 0 || ends_phrase || begins_phrase) return forward;
   const bool own = node.short_prefix && path_[i].typos <= 0;

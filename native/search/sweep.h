@@ -1,8 +1,8 @@
 // The costs of one path for every document of a bucket, in one pass over their forward records.
 //
-// Most documents match one path only, by plain words or by the phrases of the query. Then nothing but three small numbers
-// per document is needed for the rules proximity, attributeRank and wordPosition: no places are kept. Everything else
-// goes through candidates.h, which gives the same costs (rank_places.cc).
+// Most documents match one path only, and hold the same of the phrases that stand for its words, mostly none. Then nothing but
+// three small numbers per document is needed for the rules proximity, attributeRank and wordPosition: no places are kept.
+// Everything else goes through candidates.h, which gives the same costs (rank_places.cc).
 //
 // Threads: one owner. Lifetime: dies before the graph.
 #pragma once
@@ -27,11 +27,11 @@ class PathSweep {
   // Whether the path may be swept. Derivations needed are looked up.
   static bool Supports(Graph& graph, const Path& path);
 
-  // max_weight: of the rule attributeRank.
-  PathSweep(Graph& graph, Path path, uint32_t max_weight);
+  // held: of the phrases that stand for words of the path those that the documents hold. max_weight: of the rule attributeRank.
+  PathSweep(Graph& graph, Path path, PathPhrases held, uint32_t max_weight);
 
   enum class Costs { kProximity, kAll };
-  // Costs that are not wanted stay 0. REQUIRES: documents match the path, and hold no phrase that stands for a word of it.
+  // Costs that are not wanted stay 0. REQUIRES: documents match the path, and hold those phrases and no others.
   void Run(const DocSet& documents, Costs wanted = Costs::kAll);
   const Path& path() const { return path_; }
   // Costs of documents of the last Run, ascending by docid.
@@ -50,9 +50,15 @@ class PathSweep {
   // well those that these end with, together with its own.
   Role OuterRole(size_t i) const { return static_cast<Role>(path_.size() + i); }
   Role LastRole(size_t i) const { return static_cast<Role>(path_.size() * 2 + i); }
+  // The words of a step together with the first ones of the phrases that are held for it: all of these, as the word that follows
+  // another; such as are not left out, as what stands in a field.
+  Role FollowingRole(size_t i) const { return static_cast<Role>(path_.size() * 3 + i); }
+  Role PlaceRole(size_t i) const { return static_cast<Role>(Holds(i) ? path_.size() * 4 + i : i); }
+  bool Holds(size_t i) const { return !held_.empty() && !held_[i].empty(); }
 
   Graph& graph_;
   Path path_;
+  PathPhrases held_;
   uint32_t max_weight_;
   std::vector<bool> ends_;  // by step: phrases stand for its word
   Costs wanted_ = Costs::kAll;
