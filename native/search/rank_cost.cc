@@ -186,7 +186,7 @@ std::vector<OnePath> Ranker::TakeOnePath(Bucket& bucket, RuleKind kind) {
 }
 
 std::vector<OnePath> Ranker::TakeApart(OnePath& one) {
-  constexpr size_t kGroupsMax = 8;
+  constexpr size_t kGroupsMax = 64;
   std::vector<OnePath> parts;
   DocSet all;
   parts.push_back({std::exchange(one.documents, DocSet()), one.number, one.path, {}});
