@@ -261,6 +261,7 @@ Status SearchRun::Prepare() {
   }
   // What is thrown out on the way is known only when every document is placed.
   options_.exhaustive = request_.paged() && (distinct_ != nullptr || options_.threshold);
+  if (!options_.threshold && !request_.needs_candidates) options_.enough = settings.max_total_hits;
   ranker_ = std::make_unique<Ranker>(*snapshot_, has_terms ? graph_.get() : nullptr, query_, options_,
                                      RulesFor(settings, sort_, has_terms, options_.strategy, custom_sort_),
                                      distinct_.get());

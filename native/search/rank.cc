@@ -71,7 +71,11 @@ void Ranker::Run(DocSet universe) {
   if (everything.empty() || options_.threshold) return;
   // What no rule has looked at is made distinct in docid order: it counts for totals and facets only.
   (everything - kept_ - excluded_).ForEach([&](uint32_t docid) {
-    if (!excluded_.Contains(docid)) distinct_->ValuesOfInto(docid, excluded_);
+    if (excluded_.Contains(docid)) return true;
+    if (distinct_count_ >= options_.enough) return false;
+    ++distinct_count_;
+    distinct_->ValuesOfInto(docid, excluded_);
+    return true;
   });
 }
 
@@ -145,8 +149,7 @@ void Ranker::Emit(const DocSet& documents, const Detail* detail) {
   if (unread_ == nullptr) return EmitConfirmed(documents, detail);
   DocSetCursor cursor(documents);
   std::vector<DocId> part(64);
-  // A bucket is made distinct as a whole.
-  while (distinct_ != nullptr || !Full()) {
+  while (GoesOn()) {
     const size_t count = cursor.Read(part.data(), part.size());
     if (count == 0) return;
     EmitConfirmed(unread_->Confirm(DocSet::FromSorted(std::span(part).first(count))), detail);
@@ -174,10 +177,8 @@ void Ranker::EmitConfirmed(const DocSet& documents, const Detail* detail) {
     }
     return;
   }
-  // A bucket that rules have made is made distinct as a whole, also behind the end of the page.
-  const bool whole = !rules_.empty();
   documents.ForEach([&](uint32_t docid) -> bool {
-    if (Full() && !whole) return false;
+    if (!GoesOn()) return false;
     if (excluded_.Contains(docid)) return true;
     // An exhaustive search with a threshold goes on behind the page.
     if (seen_ < options_.end) {
@@ -185,6 +186,7 @@ void Ranker::EmitConfirmed(const DocSet& documents, const Detail* detail) {
       ++seen_;
     }
     if (options_.exhaustive) kept_.Add(docid);
+    ++distinct_count_;
     distinct_->ValuesOfInto(docid, excluded_);
     return true;
   });

@@ -54,6 +54,7 @@ struct RankOptions {
   bool exhaustive = false;     // go on until every document is placed: totals are then exact
   bool details = false;        // scores are wanted: every bucket is refined to the end
   std::optional<double> threshold;
+  uint64_t enough = ~uint64_t{0};  // with so many distinct documents it does not matter how many more there are
   Deadline* deadline = nullptr;
 };
 
@@ -89,6 +90,8 @@ class Ranker {
   bool Full() const {
     return (!options_.exhaustive || (distinct_ != nullptr && !options_.threshold)) && seen_ >= options_.end;
   }
+  // A bucket that rules have made is made distinct as a whole, also behind the end of the page, for what it throws out.
+  bool GoesOn() const { return !Full() || (distinct_ != nullptr && !rules_.empty() && distinct_count_ < options_.enough); }
   bool Below(const Detail* detail) const;
   const Detail* Add(Detail detail);
   // What a rule says of documents with this cost; max: the greatest cost it has for the bucket.
@@ -175,6 +178,7 @@ class Ranker {
   uint64_t seen_ = 0;  // hits placed so far, skipped ones included
   DocSet excluded_;
   DocSet kept_;  // hits of an exhaustive distinct search
+  uint64_t distinct_count_ = 0;  // documents that were not thrown out, behind the page as well
   bool degraded_ = false;
 };
 
