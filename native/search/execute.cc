@@ -308,7 +308,7 @@ MatchTerms SearchRun::CollectMatchTerms() {
       // The words of a glued prefix may be listed one by one.
       const bool glued_prefix = typos == 0 && node->ngram() && node->term.prefix && !derivations.words.empty();
       // Of a short prefix only the word as typed counts, as long as the index has it.
-      const bool marked = (derivations.has_range || glued_prefix) && (!node->short_prefix || node->verbatim != kNoWord);
+      const bool marked = (glued_prefix || graph_->HasLiveRange(derivations)) && (!node->short_prefix || node->verbatim != kNoWord);
       if (marked) terms.words.push_back({node->text, true, query_chars, first, last});
       if (glued_prefix && node->short_prefix) continue;
       for (const WordNumber word : derivations.words) {

@@ -172,6 +172,17 @@ DocSet Graph::InPhrase(const Phrase& phrase, const DocSet& within) {
   return known.documents & within;
 }
 
+bool Graph::HasLiveRange(const Derivations& derivations) const {
+  if (!derivations.has_range) return false;
+  for (size_t s = 0; s < derivations.ranges.size(); ++s) {
+    const auto& [begin, end] = derivations.ranges[s];
+    for (Ordinal ordinal = begin; ordinal < end; ++ordinal) {
+      if (IsLive(s, ordinal, nullptr)) return true;
+    }
+  }
+  return false;
+}
+
 uint64_t Graph::WordCount(const Derivations& derivations) const {
   uint64_t count = 0;
   for (size_t s = 0; s < snapshot_.segments.size(); ++s) {

@@ -151,7 +151,8 @@ class Graph {
   // Calls sink(Ordinal begin, Ordinal end) for the words of one class in one segment.
   template <typename Sink>
   void ForEachRange(const Derivations& derivations, size_t segment, Sink&& sink) const;
-  // The same for a step that is a word of the query, not held to its verbatim form, whose classes were looked up.
+  // The same for where a step stands that is no phrase of the query. One held to its verbatim form stands where that does; a short
+  // prefix even so where any of its words does. REQUIRES: classes of the step were looked up.
   template <typename Sink>
   void ForEachRange(const Step& step, size_t segment, Sink&& sink) const;
   // Calls sink(const Phrase&) for the phrases that stand for a word of the query: synonyms, and the word split in two. None, where
@@ -166,6 +167,8 @@ class Graph {
   // Those of `within`, which may be known without looking for all. typo_class -1: any.
   DocSet DocumentsWithin(Node& node, int typo_class, const DocSet& within);
   DocSet DocumentsWithin(const Step& step, const DocSet& within);
+  // Whether some live document holds a word of the range of a class.
+  bool HasLiveRange(const Derivations& derivations) const;
   // Words of a class, each counted once per segment.
   uint64_t WordCount(const Derivations& derivations) const;
   // Grows with the number of documents that match the node by derivations of this class, -1: of any.
@@ -289,7 +292,14 @@ void Graph::ForEachRange(const Derivations& derivations, size_t segment, Sink&& 
 
 template <typename Sink>
 void Graph::ForEachRange(const Step& step, size_t segment, Sink&& sink) const {
-  for (int c = step.first_class(); c <= step.last_class(); ++c) ForEachRange(nodes_[step.node].classes[c], segment, sink);
+  const Node& node = nodes_[step.node];
+  if (step.verbatim && node.short_prefix) return ForEachRange(node.classes[0], segment, sink);
+  if (step.verbatim) {
+    const Ordinal ordinal = node.verbatim == kNoWord ? kNoOrdinal : words_[node.verbatim].ordinals[segment];
+    if (ordinal != kNoOrdinal) sink(ordinal, ordinal + 1);
+    return;
+  }
+  for (int c = step.first_class(); c <= step.last_class(); ++c) ForEachRange(node.classes[c], segment, sink);
 }
 
 template <typename Sink>

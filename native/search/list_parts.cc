@@ -20,6 +20,24 @@ DocSet TakeAt(std::map<uint32_t, DocSet>& parts, uint32_t cost) {
 
 }  // namespace
 
+CostPart CheapestParts::At(uint32_t cost) {
+  CostPart cheapest;
+  for (const auto& source : of_paths_) {
+    CostPart part = source->At(cost);
+    if (part.empty() || documents_.empty()) continue;
+    DocSet documents = part.sure & documents_;
+    if (!part.unread.empty()) documents |= source->Confirm(cost, part.unread & documents_);
+    documents_ -= documents;
+    if (unread_ != nullptr) unread_->FindSome(documents);
+    if (documents.empty()) continue;
+    part.paths[0].first = documents.min();
+    part.sure = std::move(documents);
+    part.unread.Clear();
+    cheapest.Add(std::move(part));
+  }
+  return cheapest;
+}
+
 CostPart AttributeParts::At(uint32_t cost) {
   // The best documents mostly fill the page; only where they do not is all of it asked for.
   if (cost == 0) {

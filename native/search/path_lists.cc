@@ -15,31 +15,24 @@ constexpr size_t kPairsAskedMax = 4096;
 
 }  // namespace
 
-WordNumber PathLists::WordAt(End end, const Phrase& phrase) {
-  if (end == End::kFirstReal) return phrase.FirstReal();
-  return end == End::kFirst ? phrase.words.front() : phrase.words.back();
+template <typename Sink>
+void PathLists::SinkWordAt(const Phrase& phrase, End end, size_t segment, Sink&& sink) {
+  const WordNumber word = end == End::kFirstReal ? phrase.FirstReal() : end == End::kFirst ? phrase.words.front() : phrase.words.back();
+  const Ordinal ordinal = word == kNoWord ? kNoOrdinal : graph_.words()[word].ordinals[segment];
+  if (ordinal != kNoOrdinal) sink(ordinal, ordinal + 1);
 }
 
 template <typename Sink>
 void PathLists::ForEachRange(const Step& step, End end, size_t segment, Sink&& sink) {
   Node& node = graph_.nodes()[step.node];
-  const auto sink_word = [&](WordNumber word) {
-    if (word == kNoWord) return;
-    if (const Ordinal ordinal = graph_.words()[word].ordinals[segment]; ordinal != kNoOrdinal) sink(ordinal, ordinal + 1);
-  };
-  if (node.term.phrase) return sink_word(WordAt(end, graph_.Class(node, 0).phrases[0]));
-  if (step.verbatim) return sink_word(node.verbatim);
-  graph_.ForEachRange(step, segment, sink);
+  if (!node.term.phrase) return graph_.ForEachRange(step, segment, sink);
+  SinkWordAt(graph_.Class(node, 0).phrases[0], end, segment, sink);
 }
 
 template <typename Sink>
 void PathLists::ForEachHeld(size_t i, End end, size_t segment, Sink&& sink) {
   if (held_.empty()) return;
-  for (const Phrase* phrase : held_[i]) {
-    const WordNumber word = WordAt(end, *phrase);
-    const Ordinal ordinal = word == kNoWord ? kNoOrdinal : graph_.words()[word].ordinals[segment];
-    if (ordinal != kNoOrdinal) sink(ordinal, ordinal + 1);
-  }
+  for (const Phrase* phrase : held_[i]) SinkWordAt(*phrase, end, segment, sink);
 }
 
 DocSet PathLists::InBestFields(size_t i, const DocSet* within, uint32_t max_weight) {
@@ -275,21 +268,19 @@ uint32_t PathLists::PositionsAt(const Step& step, uint32_t cost) const {
   const auto wanted = static_cast<uint32_t>(graph_.nodes()[step.node].term.first);
   uint32_t mask = 0;
   for (uint32_t position = 0; position < segment::kHeadPositions; ++position) {
-    if (PositionCostOf(position, wanted, 1) == cost) mask |= 1u << position;
+    if (PositionCostOf(position, wanted, graph_.nodes()[step.node].slots()) == cost) mask |= 1u << position;
   }
   return mask;
 }
 
 uint32_t PathLists::UnknownPositionCost(const Step& step) const {
   const auto wanted = static_cast<uint32_t>(graph_.nodes()[step.node].term.first);
-  return wanted < segment::kHeadPositions ? PositionCostOf(segment::kHeadPositions, wanted, 1) : 0;
+  return wanted < segment::kHeadPositions ? PositionCostOf(segment::kHeadPositions, wanted, graph_.nodes()[step.node].slots()) : 0;
 }
 
 uint32_t PathLists::known_positions() const {
   uint32_t known = ~uint32_t{0};
-  for (const Step& step : path_) {
-    known = graph_.nodes()[step.node].slots() == 1 ? std::min(known, UnknownPositionCost(step)) : 0;
-  }
+  for (const Step& step : path_) known = std::min(known, UnknownPositionCost(step));
   return known;
 }
 

@@ -77,7 +77,8 @@ class PathLists {
   uint32_t UnknownPositionCost(const Step& step) const;
   // Of a phrase: which of its words; kFirstReal leaves out stop words.
   enum class End { kFirst, kFirstReal, kLast };
-  static WordNumber WordAt(End end, const Phrase& phrase);
+  template <typename Sink>
+  void SinkWordAt(const Phrase& phrase, End end, size_t segment, Sink&& sink);
   // Calls sink(Ordinal begin, Ordinal end) for the words that stand for a step in one segment.
   template <typename Sink>
   void ForEachRange(const Step& step, End end, size_t segment, Sink&& sink);

@@ -111,23 +111,26 @@ class Ranker {
   using Sources = std::vector<std::unique_ptr<CostParts>>;
   // The documents of a bucket by their costs, whichever way is the quickest.
   Sources SourcesOf(Bucket bucket, RuleKind kind, uint32_t max);
+  // Sources of documents that match one path.
+  void AddSources(OnePath part, RuleKind kind, uint32_t max, Sources& sources);
+  // Of documents that match several paths, where it pays; documents: that it stands for, none is added. shared: of each path those
+  // of the documents that match it.
+  std::unique_ptr<CostParts> CheapestOf(std::vector<OnePath> shared, DocSet& documents, RuleKind kind, uint32_t max);
   // What a source gave of a bucket with several paths: a path counts for what is behind only if some document is sure to take it.
   // Reads until one is; none is left if none does.
   void KeepIfTaken(const std::unique_ptr<CostParts>& source, uint32_t cost, CostPart& part);
-  // Takes documents out of a bucket that match one path only, apart by the phrases that they hold, as far as knowing that pays.
-  std::vector<OnePath> TakeOnePath(Bucket& bucket, RuleKind kind);
-  // Documents of one path, apart by the phrases that they hold. Groups that are small are left as they are.
-  std::vector<OnePath> TakeApart(OnePath& one);
+  // Documents of one path, apart by the phrases that they hold. Those that have to be read are left as they are.
+  std::vector<OnePath> TakeApart(OnePath& one, RuleKind kind);
   // Those of `documents` that match every step of the path.
   DocSet Matching(const Path& path, DocSet documents);
   // What all documents cost that take the path, if they do not differ in it.
   std::optional<uint32_t> ConstantCost(RuleKind kind, const Path& path);
-  // Any documents: each is read, and takes its cheapest path.
-  std::map<uint32_t, CostPart> PartsByPlaces(const Bucket& bucket, RuleKind kind, uint32_t max);
+  // Any documents: each is read, and takes its cheapest path. Adds a source for each path that is taken.
+  void AddByPlaces(const Bucket& bucket, RuleKind kind, uint32_t max, Sources& sources);
   // From a sweep that serves the following rules as well.
   std::map<uint32_t, CostPart> PartsBySweep(const OnePath& bucket, RuleKind kind, uint32_t max);
-  // exactness of words: which of them a document has as typed is known from posting lists.
-  std::map<uint32_t, CostPart> PartsByVerbatim(const OnePath& bucket);
+  // exactness of words: every choice of words that documents have as typed, with its cost. Known from posting lists.
+  std::vector<std::pair<uint32_t, CostPart>> ChoicesOfVerbatim(const OnePath& bucket);
   // Whether the rules from `rule` on say the same of a document whatever others are in its bucket.
   bool RanksOneByOne(size_t rule) const;
   // proximity where precision is byAttribute: parts are found cost by cost, since asking for a pair changes what later

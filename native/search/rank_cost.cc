@@ -2,9 +2,9 @@
 // the cheapest path.
 //
 // What serves any document is to read it, and to walk every path over the places where its words stand (rank_places.cc).
-// Most are spared that: those that match one path only, and hold the same synonyms of several words and split words, mostly none.
-// Where they are few one sweep over their records tells the costs (sweep.h), where they are many posting lists do (list_parts.h),
-// and always for exactness (rank_exactness.cc).
+// Most are spared that. Documents of one path, which hold the same synonyms of several words and split words, mostly none, are
+// swept in one pass over their records where they are few (sweep.h); where they are many posting lists tell their costs
+// (list_parts.h), and always for exactness (rank_exactness.cc). So they do for many that match several paths.
 #include <algorithm>
 #include <utility>
 
@@ -73,7 +73,7 @@ void Ranker::SplitByCost(Bucket bucket, size_t rule, const Detail* detail) {
     CostPart part;
     for (const auto& source : sources) {
       CostPart own = source->At(cost);
-      if (!one_path) KeepIfTaken(source, cost, own);
+      if (!one_path && rule + 1 < rules_.size()) KeepIfTaken(source, cost, own);
       if (!own.empty()) part.Add(std::move(own));
     }
     if (part.empty()) continue;
@@ -116,83 +116,94 @@ std::optional<uint32_t> Ranker::ConstantCost(RuleKind kind, const Path& path) {
 
 Ranker::Sources Ranker::SourcesOf(Bucket bucket, RuleKind kind, uint32_t max) {
   Sources sources;
-  const auto add_known = [&](std::map<uint32_t, CostPart> parts) { sources.push_back(std::make_unique<KnownParts>(std::move(parts))); };
-  for (OnePath& part : TakeOnePath(bucket, kind)) {
-    const bool many = part.documents.size() >= LargeBucketMin();
-    if (kind == RuleKind::kExactWords) {
-      add_known(PartsByVerbatim(part));
-    } else if (const auto cost = ConstantCost(kind, part.path)) {
-      const DocId first = part.documents.min();
-      add_known({{*cost, {std::move(part.documents), {}, {{part.number, first, std::move(part.path)}}}}});
-    } else if (!many) {
-      add_known(PartsBySweep(part, kind, max));
-    } else if (kind == RuleKind::kProximity) {
-      sources.push_back(std::make_unique<NearnessParts>(*graph_, std::move(part), max));
-    } else if (kind == RuleKind::kAttributeRank) {
-      sources.push_back(std::make_unique<AttributeParts>(*graph_, std::move(part), max_weight_));
-    } else {
-      sources.push_back(std::make_unique<PositionParts>(*graph_, std::move(part), max_weight_, max, unread_));
+  const auto add_apart = [&](OnePath& one) {
+    for (OnePath& part : TakeApart(one, kind)) AddSources(std::move(part), kind, max, sources);
+  };
+  if (bucket.paths.size() == 1) {
+    OnePath one{std::exchange(bucket.documents, DocSet()), 0, bucket.paths[0], {}};
+    add_apart(one);
+    bucket.documents = std::move(one.documents);
+  } else if (bucket.documents.size() >= LargeBucketMin()) {
+    std::vector<OnePath> ones;
+    DocSet any, several;  // documents of a path so far; of more than one
+    for (uint32_t p = 0; p < bucket.paths.size(); ++p) {
+      DocSet documents = Matching(bucket.paths[p], bucket.documents);
+      several |= any & documents;
+      any |= documents;
+      ones.push_back({std::move(documents), p, bucket.paths[p], {}});
+    }
+    std::vector<OnePath> shared;
+    for (OnePath& one : ones) {
+      if (!several.empty()) shared.push_back({one.documents & several, one.number, one.path, {}});
+      one.documents -= several;
+      bucket.documents -= one.documents;
+      add_apart(one);
+      bucket.documents |= one.documents;
+    }
+    if (auto cheapest = CheapestOf(std::move(shared), several, kind, max)) {
+      bucket.documents -= several;
+      sources.push_back(std::move(cheapest));
     }
   }
-  if (!bucket.documents.empty()) add_known(PartsByPlaces(bucket, kind, max));
+  if (!bucket.documents.empty()) AddByPlaces(bucket, kind, max, sources);
   return sources;
 }
 
-std::vector<OnePath> Ranker::TakeOnePath(Bucket& bucket, RuleKind kind) {
-  const bool many = bucket.documents.size() >= LargeBucketMin();
-  // Words that stand as typed are the same on any path.
-  const bool any_path = kind == RuleKind::kExactWords;
-  const auto serves = [&](const Path& path) {
-    if (any_path) return true;
-    if (!PathSweep::Supports(*graph_, path)) return false;
-    bool phrases = false;
-    for (const Step& step : path) graph_->ForEachPhrase(step, [&](const Phrase&) { phrases = true; });
-    return many || !phrases;
-  };
-  std::vector<OnePath> parts;
-  if (bucket.paths.size() == 1) {
-    if (!serves(bucket.paths[0])) return parts;
-    OnePath one{std::exchange(bucket.documents, DocSet()), 0, bucket.paths[0], {}};
-    if (any_path) {
-      parts.push_back(std::move(one));
-    } else {
-      parts = TakeApart(one);
-      bucket.documents = std::move(one.documents);
-    }
-    return parts;
+void Ranker::AddSources(OnePath part, RuleKind kind, uint32_t max, Sources& sources) {
+  const auto add_known = [&](std::map<uint32_t, CostPart> parts) { sources.push_back(std::make_unique<KnownParts>(std::move(parts))); };
+  const bool many = part.documents.size() >= LargeBucketMin();
+  if (part.documents.empty()) return;
+  if (kind == RuleKind::kExactWords) {
+    for (auto& [cost, choice] : ChoicesOfVerbatim(part)) add_known({{cost, std::move(choice)}});
+  } else if (const auto cost = ConstantCost(kind, part.path)) {
+    const DocId first = part.documents.min();
+    add_known({{*cost, {std::move(part.documents), {}, {{part.number, first, std::move(part.path)}}}}});
+  } else if (!many) {
+    add_known(PartsBySweep(part, kind, max));
+  } else if (kind == RuleKind::kProximity) {
+    sources.push_back(std::make_unique<NearnessParts>(*graph_, std::move(part), max));
+  } else if (kind == RuleKind::kAttributeRank) {
+    sources.push_back(std::make_unique<AttributeParts>(*graph_, std::move(part), max_weight_));
+  } else {
+    sources.push_back(std::make_unique<PositionParts>(*graph_, std::move(part), max_weight_, max, unread_));
   }
-  if (!many) return parts;
-  std::vector<OnePath> ones;
-  DocSet any, several;  // documents of a path so far; of more than one
-  for (uint32_t p = 0; p < bucket.paths.size(); ++p) {
-    const Path& path = bucket.paths[p];
-    DocSet documents = Matching(path, bucket.documents);
-    several |= any & documents;
-    any |= documents;
-    ones.push_back({std::move(documents), p, path, {}});
-  }
-  for (OnePath& one : ones) {
-    one.documents -= several;
-    if (one.documents.empty() || !serves(one.path)) continue;
-    bucket.documents -= one.documents;
-    if (any_path) {
-      parts.push_back(std::move(one));
-    } else {
-      for (OnePath& part : TakeApart(one)) parts.push_back(std::move(part));
-      bucket.documents |= one.documents;
-    }
-  }
-  return parts;
 }
 
-std::vector<OnePath> Ranker::TakeApart(OnePath& one) {
+std::unique_ptr<CostParts> Ranker::CheapestOf(std::vector<OnePath> shared, DocSet& documents, RuleKind kind, uint32_t max) {
+  if (documents.size() < LargeBucketMin()) return nullptr;
+  std::vector<OnePath> parts;
+  for (OnePath& one : shared) {
+    for (OnePath& part : TakeApart(one, kind)) parts.push_back(std::move(part));
+    documents -= one.documents;
+  }
+  // Lists are asked for each part.
+  if (documents.empty() || documents.size() < LargeBucketMin() * parts.size() / 4) return nullptr;
+  Sources sources;
+  for (OnePath& part : parts) {
+    part.documents &= documents;
+    AddSources(std::move(part), kind, max, sources);
+  }
+  return std::make_unique<CheapestParts>(documents, std::move(sources), unread_);
+}
+
+std::vector<OnePath> Ranker::TakeApart(OnePath& one, RuleKind kind) {
   constexpr size_t kGroupsMax = 64;
   std::vector<OnePath> parts;
-  DocSet all;
-  parts.push_back({std::exchange(one.documents, DocSet()), one.number, one.path, {}});
+  const auto take_all = [&] { parts.push_back({std::exchange(one.documents, DocSet()), one.number, one.path, {}}); };
+  if (one.documents.empty()) return parts;
+  if (kind == RuleKind::kExactWords) {  // words that stand as typed are the same whatever else does
+    take_all();
+    return parts;
+  }
+  if (!PathSweep::Supports(*graph_, one.path)) return parts;
+  const bool many = one.documents.size() >= LargeBucketMin();
+  bool phrases = false;
+  for (const Step& step : one.path) graph_->ForEachPhrase(step, [&](const Phrase&) { phrases = true; });
+  if (phrases && !many) return parts;
+  const DocSet all = phrases ? one.documents : DocSet();
+  take_all();
   for (size_t i = 0; i < one.path.size(); ++i) {
     graph_->ForEachPhrase(one.path[i], [&](const Phrase& phrase) {
-      if (all.empty()) all = parts[0].documents;
       const DocSet in_phrase = graph_->InPhrase(phrase, all);
       for (size_t p = 0, count = parts.size(); p < count && !in_phrase.empty(); ++p) {
         DocSet holding = parts[p].documents & in_phrase;

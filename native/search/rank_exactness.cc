@@ -165,7 +165,7 @@ void Ranker::SplitByExactAttribute(const Bucket& bucket, size_t rule, const Deta
   }
 }
 
-std::map<uint32_t, CostPart> Ranker::PartsByVerbatim(const OnePath& bucket) {
+std::vector<std::pair<uint32_t, CostPart>> Ranker::ChoicesOfVerbatim(const OnePath& bucket) {
   const Path& path = bucket.path;
   // By step: the documents that have it as typed; nullopt: all.
   std::vector<std::optional<DocSet>> verbatim(path.size());
@@ -192,15 +192,13 @@ std::map<uint32_t, CostPart> Ranker::PartsByVerbatim(const OnePath& bucket) {
       }
     });
   }
-  // Every choice of words that documents have as typed, by cost.
-  std::map<uint32_t, CostPart> parts;
+  std::vector<std::pair<uint32_t, CostPart>> choices;
   Path chosen = path;
   const std::function<void(size_t, uint32_t, DocSet)> divide = [&](size_t at, uint32_t cost, DocSet documents) {
     if (documents.empty()) return;
     if (at == path.size()) {
-      CostPart& part = parts[cost];
-      part.paths.push_back({bucket.number, documents.min(), chosen});
-      part.sure |= documents;
+      const DocId first = documents.min();
+      choices.push_back({cost, {std::move(documents), {}, {{bucket.number, first, chosen}}}});
       return;
     }
     DocSet with = verbatim[at] ? documents & *verbatim[at] : std::exchange(documents, DocSet());
@@ -211,7 +209,7 @@ std::map<uint32_t, CostPart> Ranker::PartsByVerbatim(const OnePath& bucket) {
     divide(at + 1, cost + NodeOf(path[at]).slots(), std::move(documents));
   };
   divide(0, 0, bucket.documents);
-  return parts;
+  return choices;
 }
 
 }  // namespace gannet::search

@@ -107,15 +107,15 @@ uint32_t Ranker::StepCost(RuleKind kind, DocId docid, const Step* previous, cons
   }
 }
 
-std::map<uint32_t, CostPart> Ranker::PartsByPlaces(const Bucket& bucket, RuleKind kind, uint32_t max) {
+void Ranker::AddByPlaces(const Bucket& bucket, RuleKind kind, uint32_t max, Sources& sources) {
   Derive(bucket.paths);
   candidates_->LoadUnknown(bucket.documents);
-  // Cost and path of every document, then one list per cost.
+  // Cost and path of every document, then one list per cost and path.
   struct Part {
     std::vector<DocId> documents;
     std::vector<PathTaken> paths;
   };
-  std::map<uint32_t, Part> parts;
+  std::map<std::pair<size_t, uint32_t>, Part> parts;
   struct Known {
     Step step;
     State state;
@@ -170,7 +170,7 @@ std::map<uint32_t, CostPart> Ranker::PartsByPlaces(const Bucket& bucket, RuleKin
       // Cannot happen while docsets and forward index agree; the document is placed last rather than lost.
       best = max;
     }
-    Part& part = parts[best];
+    Part& part = parts[{best_path, best}];
     part.documents.push_back(docid);
     Path path = bucket.paths[best_path];
     if (kind == RuleKind::kExactWords) {
@@ -181,9 +181,13 @@ std::map<uint32_t, CostPart> Ranker::PartsByPlaces(const Bucket& bucket, RuleKin
     });
     if (!known) part.paths.push_back({static_cast<uint32_t>(best_path), docid, std::move(path)});
   });
-  std::map<uint32_t, CostPart> found;
-  for (auto& [cost, part] : parts) found[cost] = {DocSet::FromSorted(part.documents), {}, std::move(part.paths)};
-  return found;
+  for (auto part = parts.begin(); part != parts.end();) {
+    std::map<uint32_t, CostPart> of_path;
+    for (const size_t path = part->first.first; part != parts.end() && part->first.first == path; ++part) {
+      of_path[part->first.second] = {DocSet::FromSorted(part->second.documents), {}, std::move(part->second.paths)};
+    }
+    sources.push_back(std::make_unique<KnownParts>(std::move(of_path)));
+  }
 }
 
 }  // namespace gannet::search

@@ -84,7 +84,7 @@ bool PathSweep::Supports(Graph& graph, const Path& path) {
     }
     if (step.verbatim) {
       graph.Class(node, 0);
-      if (node.verbatim == kNoWord || node.short_prefix) return false;
+      if (node.verbatim == kNoWord) return false;
       continue;
     }
     for (int c = step.typos < 0 ? 0 : step.typos; c <= (step.typos < 0 ? kTypoClasses - 1 : step.typos); ++c) graph.Class(node, c);
@@ -158,10 +158,6 @@ void PathSweep::RunSegment(size_t segment, const DocSet& documents, std::vector<
       add_word(phrase.FirstReal(), i);
       add_word(phrase.words.front(), OuterRole(i));
       add_word(phrase.words.back(), LastRole(i));
-      continue;
-    }
-    if (step.verbatim) {
-      add_word(node.verbatim, i);
       continue;
     }
     graph_.ForEachRange(step, segment, [&](Ordinal begin, Ordinal end) { masks.AddRange(static_cast<Role>(i), begin, end); });

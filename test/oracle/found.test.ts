@@ -10,6 +10,7 @@ interface Example {
   name: string;
   settings: Settings;
   documents: Document[];
+  deleted?: number[];
   params: SearchParams;
   ids: number[];
   /** Of `proximity`, hit by hit. */
@@ -350,6 +351,18 @@ const EXAMPLES: Example[] = [
     ids: [3, 2, 1, 4, 5],
     proximity: [1, 1, 1, 0.25, 0.25],
   },
+  {
+    name: 'what begins with the last word is marked only as long as some document has such a word',
+    settings: { localizedAttributes: [{ attributePatterns: ['name'], locales: ['eng'] }] },
+    documents: [
+      { id: 1, name: 'الكتاب' },
+      { id: 2, name: 'book', title: 'الكتاب' },
+    ],
+    deleted: [1],
+    params: { q: 'book الكتا', locales: ['deu'], attributesToHighlight: ['title'] },
+    ids: [2],
+    formatted: ['الكتاب'],
+  },
 ];
 
 for (const [side, open] of Object.entries(SIDES)) {
@@ -358,6 +371,7 @@ for (const [side, open] of Object.entries(SIDES)) {
       name,
       settings,
       documents,
+      deleted,
       params,
       ids,
       proximity,
@@ -366,7 +380,7 @@ for (const [side, open] of Object.entries(SIDES)) {
       match,
     } of EXAMPLES) {
       it(name, async () => {
-        const index = await open(documents, settings);
+        const index = await open(documents, settings, deleted);
         try {
           const { hits } = await index.search({ ...params, showRankingScoreDetails: true });
           assert.deepEqual(

@@ -10,15 +10,20 @@ export interface Side {
   close(): void;
 }
 
-/** By name: makes an index of these documents. */
-export const SIDES: Record<string, (documents: Document[], settings: Settings) => Promise<Side>> = {
-  async oracle(documents, settings) {
+type Open = (documents: Document[], settings: Settings, deleted?: number[]) => Promise<Side>;
+
+/** By name: makes an index of these documents, some of which are then deleted. */
+export const SIDES: Record<string, Open> = {
+  async oracle(documents, settings, deleted = []) {
     const oracle = new Oracle(settings);
-    oracle.addDocuments(documents);
+    oracle.addDocuments(documents.filter(({ id }) => !deleted.includes(id as number)));
     return { search: async (params) => oracle.search(params), close: () => {} };
   },
-  async engine(documents, settings) {
-    const index = await NativeIndex.of(settings, [{ documents, deleted: [] }]);
+  async engine(documents, settings, deleted = []) {
+    const index = await NativeIndex.of(settings, [
+      { documents, deleted: [] },
+      { documents: [], deleted },
+    ]);
     return {
       search: async (params) => (await index.search(params)) as Body,
       close: () => index.close(),
