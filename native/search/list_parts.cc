@@ -28,7 +28,6 @@ CostPart CheapestParts::At(uint32_t cost) {
     DocSet documents = part.sure & documents_;
     if (!part.unread.empty()) documents |= source->Confirm(cost, part.unread & documents_);
     documents_ -= documents;
-    if (unread_ != nullptr) unread_->FindSome(documents);
     if (documents.empty()) continue;
     part.paths[0].first = documents.min();
     part.sure = std::move(documents);

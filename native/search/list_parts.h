@@ -30,20 +30,19 @@ struct OnePath {
   PathPhrases held;  // of the phrases that stand for its words those that the documents hold; they hold no others
 };
 
-// Documents that match several paths: each costs what it does along the cheapest, and takes the first that is.
+// Documents that match several paths: each costs what it does along the cheapest, and takes the first that is. What lists do not
+// tell of them is read, so that none is passed on as if it had a cost.
 class CheapestParts : public CostParts {
  public:
-  // of_paths: in the order of the paths; what each gives at a cost takes one path. unread: of the documents, null when all of them
-  // are what they are ranked as.
-  CheapestParts(DocSet documents, std::vector<std::unique_ptr<CostParts>> of_paths, Unread* unread)
-      : documents_(std::move(documents)), of_paths_(std::move(of_paths)), unread_(unread) {}
+  // of_paths: in the order of the paths; what each gives at a cost takes one path.
+  CheapestParts(DocSet documents, std::vector<std::unique_ptr<CostParts>> of_paths)
+      : documents_(std::move(documents)), of_paths_(std::move(of_paths)) {}
 
   CostPart At(uint32_t cost) override;
 
  private:
   DocSet documents_;  // not yet in a part
   std::vector<std::unique_ptr<CostParts>> of_paths_;
-  Unread* unread_;
 };
 
 // attributeRank, from the lists of fields.
@@ -64,7 +63,7 @@ class AttributeParts : public CostParts {
 // wordPosition, from the lists of early positions.
 class PositionParts : public CostParts {
  public:
-  // unread: as above. most: the greatest cost.
+  // unread: of the documents, null when all of them are what they are ranked as. most: the greatest cost.
   PositionParts(Graph& graph, OnePath bucket, uint32_t max_weight, uint32_t most, Unread* unread);
 
   CostPart At(uint32_t cost) override;

@@ -183,7 +183,7 @@ std::unique_ptr<CostParts> Ranker::CheapestOf(std::vector<OnePath> shared, DocSe
     part.documents &= documents;
     AddSources(std::move(part), kind, max, sources);
   }
-  return std::make_unique<CheapestParts>(documents, std::move(sources), unread_);
+  return std::make_unique<CheapestParts>(documents, std::move(sources));
 }
 
 std::vector<OnePath> Ranker::TakeApart(OnePath& one, RuleKind kind) {

@@ -352,6 +352,20 @@ const EXAMPLES: Example[] = [
     proximity: [1, 1, 1, 0.25, 0.25],
   },
   {
+    name: 'a short last word stands where any word does that begins with it, also in documents that have it as typed',
+    settings: {
+      rankingRules: ['words', 'exactness', 'attribute'],
+      searchableAttributes: ['title', 'note'],
+    },
+    documents: [
+      { id: 1, note: 'bird w' },
+      { id: 2, title: 'wonder', note: 'bird w' },
+      { id: 3, note: WORDS_OF_ONE_BEGINNING.slice(0, 120).join(' ') },
+    ],
+    params: { q: 'bird w' },
+    ids: [2, 1],
+  },
+  {
     name: 'what begins with the last word is marked only as long as some document has such a word',
     settings: { localizedAttributes: [{ attributePatterns: ['name'], locales: ['eng'] }] },
     documents: [
