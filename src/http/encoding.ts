@@ -1,12 +1,15 @@
 /** Content codings of requests and answers. */
 import {
   brotliCompress,
+  brotliCompressSync,
   constants,
   createBrotliDecompress,
   createGunzip,
   createInflate,
   deflate,
+  deflateSync,
   gzip,
+  gzipSync,
 } from 'node:zlib';
 import type { Transform } from 'node:stream';
 import { promisify } from 'node:util';
@@ -65,19 +68,42 @@ export function answerCoding(header: string | undefined): Coding | null {
   return (weights.get('identity') ?? 0) > bestWeight ? null : best;
 }
 
-/** Off the event loop, at levels chosen for speed. */
+/** The fastest levels: the higher ones save 4 to 14 % of the bytes, and take up to twice as long. */
+const DEFLATE = { level: 1 };
+const brotliFor = (body: Buffer) => ({
+  params: {
+    [constants.BROTLI_PARAM_QUALITY]: 1,
+    [constants.BROTLI_PARAM_SIZE_HINT]: body.length,
+  },
+});
+
+/** Off the event loop. */
 export function encode(coding: Coding, body: Buffer): Promise<Buffer> {
   switch (coding) {
     case 'gzip':
-      return gzipAsync(body, { level: 4 });
+      return gzipAsync(body, DEFLATE);
     case 'deflate':
-      return deflateAsync(body, { level: 4 });
+      return deflateAsync(body, DEFLATE);
     case 'br':
-      return brotliAsync(body, {
-        params: {
-          [constants.BROTLI_PARAM_QUALITY]: 4,
-          [constants.BROTLI_PARAM_SIZE_HINT]: body.length,
-        },
-      });
+      return brotliAsync(body, brotliFor(body));
+  }
+}
+
+/** Short answers are compressed in hardly more time than another thread takes to wake, bytes. */
+export const ENCODE_AT_ONCE_MAX = 16 * 1024;
+
+/** On the event loop: for a short answer that nobody else waits behind. null: out of memory. */
+export function encodeAtOnce(coding: Coding, body: Buffer): Buffer | null {
+  try {
+    switch (coding) {
+      case 'gzip':
+        return gzipSync(body, DEFLATE);
+      case 'deflate':
+        return deflateSync(body, DEFLATE);
+      case 'br':
+        return brotliCompressSync(body, brotliFor(body));
+    }
+  } catch {
+    return null;
   }
 }

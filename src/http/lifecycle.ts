@@ -9,7 +9,13 @@ import type { Logger } from '../base/logger.ts';
 import { ApiError, toApiError } from '../contract/errors.ts';
 import { INDEX_UID_RULE, isIndexUid } from '../contract/formats.ts';
 import { collectBody } from './body.ts';
-import { answerCoding, COMPRESS_BYTES_MIN, encode } from './encoding.ts';
+import {
+  answerCoding,
+  COMPRESS_BYTES_MIN,
+  encode,
+  ENCODE_AT_ONCE_MAX,
+  encodeAtOnce,
+} from './encoding.ts';
 import type { Exchange } from './exchange.ts';
 import type { HttpMetrics } from './metrics.ts';
 import { STREAMED, type BodyParser, type Reply, type RequestContext, type Route } from './route.ts';
@@ -208,13 +214,14 @@ export class Lifecycle {
     if (body !== null && acceptEncoding !== undefined && body.length >= COMPRESS_BYTES_MIN) {
       const coding = answerCoding(acceptEncoding);
       if (coding !== null) {
-        encode(coding, typeof body === 'string' ? Buffer.from(body) : body).then(
-          (encoded) => {
-            headers.push(['content-encoding', coding]);
-            this.#answer(pending, status, headers, encoded);
-          },
-          () => this.#answer(pending, status, headers, body),
-        );
+        const bytes = typeof body === 'string' ? Buffer.from(body) : body;
+        const answer = (encoded: Buffer | null): void => {
+          if (encoded !== null) headers.push(['content-encoding', coding]);
+          this.#answer(pending, status, headers, encoded ?? body);
+        };
+        if (this.#underWay === 1 && bytes.length <= ENCODE_AT_ONCE_MAX) {
+          answer(encodeAtOnce(coding, bytes));
+        } else encode(coding, bytes).then(answer, () => answer(null));
         return;
       }
     }

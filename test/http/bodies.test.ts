@@ -98,14 +98,24 @@ for (const transport of ['fastest', 'node'] as const) {
 
     it('are compressed when they are long and the client asks for it', async () => {
       const body = { q: 'y'.repeat(3000) };
+      // Alone on the main thread if they are not too long, several at a time on others.
       for (const coding of ['gzip', 'deflate', 'br']) {
-        const answer = await server.call('POST', '/indexes/movies/search', {
-          body,
-          headers: { 'accept-encoding': coding },
-        });
-        assert.equal(answer.headers.get('content-encoding'), coding);
-        assert.match(answer.headers.get('vary')!, /accept-encoding/);
-        assert.equal(answer.json.params.q.length, 3000);
+        for (const [length, clients] of [
+          [3000, 1],
+          [3000, 8],
+          [100_000, 1],
+        ] as const) {
+          const ask = () =>
+            server.call('POST', '/indexes/movies/search', {
+              body: { q: 'y'.repeat(length) },
+              headers: { 'accept-encoding': coding },
+            });
+          for (const answer of await Promise.all(Array.from({ length: clients }, ask))) {
+            assert.equal(answer.headers.get('content-encoding'), coding);
+            assert.match(answer.headers.get('vary')!, /accept-encoding/);
+            assert.equal(answer.json.params.q.length, length);
+          }
+        }
       }
       const plain = await server.call('POST', '/indexes/movies/search', {
         body,
