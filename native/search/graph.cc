@@ -162,14 +162,14 @@ DocSet Graph::DocumentsWithin(const Step& step, const DocSet& within) {
   return node.verbatim == kNoWord ? DocSet() : WordDocuments(words_[node.verbatim], scope_.fields(), &within);
 }
 
-DocSet Graph::InPhrase(const Phrase& phrase, const DocSet& within) {
+const DocSet& Graph::InPhrase(const Phrase& phrase, const DocSet& within) {
   Derivations::Asked& known = in_phrase_[&phrase];
   if (known.within.empty() || !within.IsSubsetOf(known.within)) {
     // Where two words stand is kept for all documents.
     const bool kept = phrase.words.size() == 2;
     known = {within, PhraseDocuments(phrase, scope_.fields(), kept ? nullptr : &within) & within};
   }
-  return known.documents & within;
+  return known.documents;
 }
 
 bool Graph::HasLiveRange(const Derivations& derivations) const {

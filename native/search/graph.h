@@ -159,8 +159,9 @@ class Graph {
   // the step is itself a phrase, or held to its verbatim form. REQUIRES: classes of the step were looked up.
   template <typename Sink>
   void ForEachPhrase(const Step& step, Sink&& sink) const;
-  // Documents of `within` that match such a phrase. What was found last is kept by where the phrase lies.
-  DocSet InPhrase(const Phrase& phrase, const DocSet& within);
+  // Documents that match such a phrase: all those of `within`, and perhaps others. Valid until the phrase is asked for again; what
+  // was found last is kept by where the phrase lies.
+  const DocSet& InPhrase(const Phrase& phrase, const DocSet& within);
   // Documents that match a node by derivations of one class, or of any.
   const DocSet& Documents(Node& node, int typo_class);
   const DocSet& Documents(Node& node);

@@ -114,13 +114,14 @@ class Ranker {
   // Sources of documents that match one path.
   void AddSources(OnePath part, RuleKind kind, uint32_t max, Sources& sources);
   // Of documents that match several paths, where it pays; documents: that it stands for, none is added. shared: of each path those
-  // of the documents that match it.
-  std::unique_ptr<CostParts> CheapestOf(std::vector<OnePath> shared, DocSet& documents, RuleKind kind, uint32_t max);
+  // of the documents that match it. any: documents of all paths.
+  std::unique_ptr<CostParts> CheapestOf(std::vector<OnePath> shared, const DocSet& any, DocSet& documents, RuleKind kind, uint32_t max);
   // What a source gave of a bucket with several paths: a path counts for what is behind only if some document is sure to take it.
   // Reads until one is; none is left if none does.
   void KeepIfTaken(const std::unique_ptr<CostParts>& source, uint32_t cost, CostPart& part);
-  // Documents of one path, apart by the phrases that they hold. Those that have to be read are left as they are.
-  std::vector<OnePath> TakeApart(OnePath& one, RuleKind kind);
+  // Documents of one path, apart by the phrases that they hold. Those that have to be read are left as they are. among: for these it
+  // is asked which hold a phrase; none: for the documents.
+  std::vector<OnePath> TakeApart(OnePath& one, RuleKind kind, const DocSet& among);
   // Those of `documents` that match every step of the path.
   DocSet Matching(const Path& path, DocSet documents);
   // What all documents cost that take the path, if they do not differ in it.
