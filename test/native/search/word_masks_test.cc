@@ -514,7 +514,7 @@ TEST(PathSweep, CostsAreThoseOfPlainLoops) {
     }
     if (!PathSweep::Supports(graph, path)) continue;
     const NaiveSweep naive{graph, path, max_weight};
-    PathSweep sweep(graph, path, max_weight);
+    PathSweep sweep(graph, path, {}, max_weight);
     DocSet documents = snapshot->documents;
     for (int n = 0; n < 20; ++n) documents.Remove(static_cast<DocId>(random() % 120));
     sweep.Run(documents);
