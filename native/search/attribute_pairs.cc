@@ -161,7 +161,7 @@ WordsBySegment AttributePairs::WordsOf(const Side& side) const {
     const auto add = [&](Ordinal begin, Ordinal end) { words[s].emplace_back(begin, end); };
     if (side.kind != Side::Kind::kWord) {
       graph_.ForEachRange(graph_.nodes()[side.node].classes[side.typos], s, add);
-    } else if (const Ordinal ordinal = side.word == kNoWord ? kNoOrdinal : graph_.words()[side.word].ordinals[s]; ordinal != kNoOrdinal) {
+    } else if (const Ordinal ordinal = graph_.OrdinalOf(side.word, s); ordinal != kNoOrdinal) {
       add(ordinal, ordinal + 1);
     }
     segment::Unite(words[s]);

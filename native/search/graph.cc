@@ -167,7 +167,7 @@ const DocSet& Graph::InPhrase(const Phrase& phrase, const DocSet& within) {
   if (known.within.empty() || !within.IsSubsetOf(known.within)) {
     // Where two words stand is kept for all documents.
     const bool kept = phrase.words.size() == 2;
-    known = {within, PhraseDocuments(phrase, scope_.fields(), kept ? nullptr : &within) & within};
+    known = {within, PhraseDocuments(phrase, scope_.fields(), kept ? nullptr : &within)};
   }
   return known.documents;
 }

@@ -137,6 +137,8 @@ class Graph {
 
   std::vector<Node>& nodes() { return nodes_; }
   const std::vector<IndexWord>& words() const { return words_; }
+  // kNoOrdinal: the segment does not have it, or it is no word.
+  Ordinal OrdinalOf(WordNumber word, size_t segment) const { return word == kNoWord ? kNoOrdinal : words_[word].ordinals[segment]; }
   const index::Snapshot& snapshot() const { return snapshot_; }
   const FieldScope& scope() const { return scope_; }
 
@@ -296,8 +298,7 @@ void Graph::ForEachRange(const Step& step, size_t segment, Sink&& sink) const {
   const Node& node = nodes_[step.node];
   if (step.verbatim && node.short_prefix) return ForEachRange(node.classes[0], segment, sink);
   if (step.verbatim) {
-    const Ordinal ordinal = node.verbatim == kNoWord ? kNoOrdinal : words_[node.verbatim].ordinals[segment];
-    if (ordinal != kNoOrdinal) sink(ordinal, ordinal + 1);
+    if (const Ordinal ordinal = OrdinalOf(node.verbatim, segment); ordinal != kNoOrdinal) sink(ordinal, ordinal + 1);
     return;
   }
   for (int c = step.first_class(); c <= step.last_class(); ++c) ForEachRange(node.classes[c], segment, sink);

@@ -23,8 +23,8 @@ DocSet TakeAt(std::map<uint32_t, DocSet>& parts, uint32_t cost) {
 CostPart CheapestParts::At(uint32_t cost) {
   CostPart cheapest;
   for (const auto& source : of_paths_) {
+    if (documents_.empty()) break;
     CostPart part = source->At(cost);
-    if (part.empty() || documents_.empty()) continue;
     DocSet documents = part.sure & documents_;
     if (!part.unread.empty()) documents |= source->Confirm(cost, part.unread & documents_);
     documents_ -= documents;

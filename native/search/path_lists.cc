@@ -18,8 +18,7 @@ constexpr size_t kPairsAskedMax = 4096;
 template <typename Sink>
 void PathLists::SinkWordAt(const Phrase& phrase, End end, size_t segment, Sink&& sink) {
   const WordNumber word = end == End::kFirstReal ? phrase.FirstReal() : end == End::kFirst ? phrase.words.front() : phrase.words.back();
-  const Ordinal ordinal = word == kNoWord ? kNoOrdinal : graph_.words()[word].ordinals[segment];
-  if (ordinal != kNoOrdinal) sink(ordinal, ordinal + 1);
+  if (const Ordinal ordinal = graph_.OrdinalOf(word, segment); ordinal != kNoOrdinal) sink(ordinal, ordinal + 1);
 }
 
 template <typename Sink>
@@ -109,25 +108,21 @@ const std::vector<PathLists::PairWords>& PathLists::WordsOfPair(size_t i) {
   for (size_t s = 0; s < graph_.snapshot().segments.size(); ++s) {
     const segment::NeighbourReader& neighbours = graph_.snapshot().segments[s]->text->neighbours();
     PairWords& words = pairs.emplace_back();
-    const auto gather = [&](const Step& step, End end, std::vector<Ordinal>& frequent) {
-      ForEachRange(step, end, s, [&](Ordinal begin, Ordinal end_word) { neighbours.Split({begin, end_word}, frequent, words.rare); });
+    const auto gather_into = [&](std::vector<Ordinal>& frequent) {
+      return [&](Ordinal begin, Ordinal end) { neighbours.Split({begin, end}, frequent, words.rare); };
     };
-    gather(left, End::kLast, words.left);
-    gather(right, End::kFirst, words.right);
-    graph_.ForEachPhrase(left, [&](const Phrase& phrase) {
-      const WordNumber last = phrase.words.back();
-      const Ordinal ordinal = last == kNoWord ? kNoOrdinal : graph_.words()[last].ordinals[s];
-      if (ordinal != kNoOrdinal) neighbours.Split({ordinal, ordinal + 1}, words.ends, words.rare);
-    });
+    ForEachRange(left, End::kLast, s, gather_into(words.left));
+    ForEachRange(right, End::kFirst, s, gather_into(words.right));
+    graph_.ForEachPhrase(left, [&](const Phrase& phrase) { SinkWordAt(phrase, End::kLast, s, gather_into(words.ends)); });
     // As in PathSweep::DistanceCost.
-    if (left_node.term.phrase || right_node.term.phrase) {
-    } else if (!right_node.short_prefix || right.typos > 0) {
+    const bool both_ways = !left_node.term.phrase && !right_node.term.phrase;
+    if (both_ways && (!right_node.short_prefix || right.typos > 0)) {
       words.before = words.right;
-    } else if (right_node.verbatim != kNoWord) {
-      const Ordinal own = graph_.words()[right_node.verbatim].ordinals[s];
+    } else if (both_ways) {
+      const Ordinal own = graph_.OrdinalOf(right_node.verbatim, s);
       if (own != kNoOrdinal && neighbours.Frequent(own)) words.before = {own};
     }
-    ForEachHeld(i, End::kFirst, s, [&](Ordinal begin, Ordinal end) { neighbours.Split({begin, end}, words.right, words.rare); });
+    ForEachHeld(i, End::kFirst, s, gather_into(words.right));
   }
   return pairs;
 }

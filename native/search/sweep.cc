@@ -144,14 +144,12 @@ std::vector<std::vector<DocId>> PathSweep::ByCost(uint16_t PathCosts::*cost, uin
 
 void PathSweep::RunSegment(size_t segment, const DocSet& documents, std::vector<PathCosts>& costs) const {
   const segment::TextReader& text = *graph_.snapshot().segments[segment]->text;
-  const auto& words = graph_.words();
   WordMasks masks(text, path_.size() * (held_.empty() ? 3 : 5));
   for (size_t i = 0; i < path_.size(); ++i) {
     const Step& step = path_[i];
     const Node& node = graph_.nodes()[step.node];
     const auto add_word = [&](WordNumber word, size_t role) {
-      if (word == kNoWord) return;
-      if (const Ordinal ordinal = words[word].ordinals[segment]; ordinal != kNoOrdinal) masks.Add(static_cast<Role>(role), ordinal);
+      if (const Ordinal ordinal = graph_.OrdinalOf(word, segment); ordinal != kNoOrdinal) masks.Add(static_cast<Role>(role), ordinal);
     };
     if (node.term.phrase) {
       const Phrase& phrase = node.classes[0].phrases[0];

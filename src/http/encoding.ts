@@ -77,16 +77,25 @@ const brotliFor = (body: Buffer) => ({
   },
 });
 
+/** By coding: on another thread, and on the event loop. */
+const ENCODERS = {
+  gzip: {
+    elsewhere: (body: Buffer) => gzipAsync(body, DEFLATE),
+    here: (body: Buffer) => gzipSync(body, DEFLATE),
+  },
+  deflate: {
+    elsewhere: (body: Buffer) => deflateAsync(body, DEFLATE),
+    here: (body: Buffer) => deflateSync(body, DEFLATE),
+  },
+  br: {
+    elsewhere: (body: Buffer) => brotliAsync(body, brotliFor(body)),
+    here: (body: Buffer) => brotliCompressSync(body, brotliFor(body)),
+  },
+};
+
 /** Off the event loop. */
 export function encode(coding: Coding, body: Buffer): Promise<Buffer> {
-  switch (coding) {
-    case 'gzip':
-      return gzipAsync(body, DEFLATE);
-    case 'deflate':
-      return deflateAsync(body, DEFLATE);
-    case 'br':
-      return brotliAsync(body, brotliFor(body));
-  }
+  return ENCODERS[coding].elsewhere(body);
 }
 
 /** Short answers are compressed in hardly more time than another thread takes to wake, bytes. */
@@ -95,14 +104,7 @@ export const ENCODE_AT_ONCE_MAX = 16 * 1024;
 /** On the event loop: for a short answer that nobody else waits behind. null: out of memory. */
 export function encodeAtOnce(coding: Coding, body: Buffer): Buffer | null {
   try {
-    switch (coding) {
-      case 'gzip':
-        return gzipSync(body, DEFLATE);
-      case 'deflate':
-        return deflateSync(body, DEFLATE);
-      case 'br':
-        return brotliCompressSync(body, brotliFor(body));
-    }
+    return ENCODERS[coding].here(body);
   } catch {
     return null;
   }

@@ -182,9 +182,12 @@ TEST(PlaceholderOracle, SortsMakesDistinctAndPagesLikeAWalkOverTheDocuments) {
       for (const Hit& hit : (*run)->hits()) hits.push_back(hit.docid);
       ASSERT_EQ(hits, expected.hits) << said;
       ASSERT_EQ((*run)->total(), expected.total) << said;
-      if (!request.needs_candidates) continue;
+      // Only where they are needed they are told.
+      request.needs_candidates = true;
+      const auto telling = SearchRun::Run(snapshot, request);
+      ASSERT_TRUE(telling.ok()) << telling.status().message() << " " << said;
       std::vector<uint32_t> candidates;
-      (*run)->candidates().ToVector(candidates);
+      (*telling)->candidates().ToVector(candidates);
       ASSERT_EQ(candidates, std::vector<uint32_t>(expected.candidates.begin(), expected.candidates.end())) << said;
     }
   }
