@@ -38,7 +38,6 @@ class Candidates {
   // Makes the occurrences of these documents known, as far as they are not. Derivations of all classes that were looked up before
   // count.
   void LoadUnknown(const DocSet& documents);
-  bool Knows(DocId docid) const { return Find(docid) >= 0; }
 
   // Fills `state`. typos: a class, or -1 for all of them. verbatim: only the word as typed.
   void StateOf(DocId docid, const Node& node, int typos, bool verbatim, State& state) const;

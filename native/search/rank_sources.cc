@@ -4,7 +4,6 @@
 // Most are spared that. Documents of one path, which hold the same synonyms of several words and split words, mostly none, are
 // swept in one pass over their records where they are few (sweep.h); where they are many posting lists tell their costs
 // (list_parts.h), and always for exactness (rank_exactness.cc). So they do for many that match several paths.
-#include <algorithm>
 #include <utility>
 
 #include "search/large_bucket.h"
