@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /** Builds the parts of the server, hands each its own options, and stops them in reverse order. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { availableParallelism } from 'node:os';
 import { Authorizer } from './auth/authorize.ts';
 import { createDefaultKeys } from './auth/keys.ts';
@@ -31,8 +31,7 @@ const STOP_GRACE_MS = 5_000;
 const INTERRUPTED = 130;
 
 function versionInfo(): VersionInfo {
-  const file = new URL('../package.json', import.meta.url);
-  const { version } = JSON.parse(readFileSync(file, 'utf8')) as { version: string };
+  const { version } = createRequire(import.meta.url)('#package') as { version: string };
   return {
     commitSha: process.env.GANNET_COMMIT_SHA ?? 'unknown',
     commitDate: process.env.GANNET_COMMIT_DATE ?? 'unknown',

@@ -1,8 +1,8 @@
 import { createRequire } from 'node:module';
 import type { NativeAddon } from './native.ts';
 
-/** The same from `src/engine` and from `dist/engine`. */
-const ADDON = '../../build/Release/gannet.node';
+/** By `imports` of package.json: the same from the sources and from what is built. */
+const ADDON = '#addon';
 
 /**
  * Loads the native engine: the file that the variable GANNET_ADDON names, or else the one built here. Throws when it

@@ -41,7 +41,7 @@ describe('The built server with the collection of books', () => {
   let server: BuiltServer;
 
   before(async function () {
-    if (!existsSync('dist/main.js')) {
+    if (!existsSync('dist/main.cjs')) {
       console.log('skipped: the demonstration, because the project is not built (npm run build)');
       this.skip();
     }

@@ -19,7 +19,7 @@ const POLL_MS = 20;
 
 const server = spawn(
   process.execPath,
-  [path('../../dist/main.js'), '--http-addr', address, '--db-path', dbPath, '--log-level', 'warn'],
+  [path('../../dist/main.cjs'), '--http-addr', address, '--db-path', dbPath, '--log-level', 'warn'],
   // In a process group of its own: Ctrl-C reaches this process alone, which then stops the server in order.
   { stdio: ['ignore', 'inherit', 'inherit'], detached: true },
 );

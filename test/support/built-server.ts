@@ -40,7 +40,7 @@ export async function startBuiltServer(options: readonly string[] = []): Promise
   const url = `http://127.0.0.1:${port}`;
   const masterKey = 'MASTER_KEY_OF_TESTS';
   const child = spawn(process.execPath, [
-    ...['dist/main.js', '--db-path', join(folder, 'data'), '--http-addr', `127.0.0.1:${port}`],
+    ...['dist/main.cjs', '--db-path', join(folder, 'data'), '--http-addr', `127.0.0.1:${port}`],
     ...['--master-key', masterKey, '--log-level', 'warn', ...options],
   ]);
   let printed = '';

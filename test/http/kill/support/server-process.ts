@@ -13,7 +13,7 @@ export const ADDON = process.env['GANNET_ADDON'] ?? `${ROOT}build/Release/gannet
 export function program(): string[] {
   const named = process.env['GANNET_MAIN'];
   if (named !== undefined) return [named];
-  const built = `${ROOT}dist/main.js`;
+  const built = `${ROOT}dist/main.cjs`;
   const newest = readdirSync(`${ROOT}src`, { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.ts'))
     .reduce((time, name) => Math.max(time, statSync(`${ROOT}src/${name}`).mtimeMs), 0);
