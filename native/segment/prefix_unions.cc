@@ -147,7 +147,7 @@ Result<PrefixUnions> PrefixUnions::Open(const SegmentFile& file, uint32_t word_c
   const uint64_t count = bytes.Varint();
   uint64_t data = 0;
   for (uint64_t i = 0; i < count && bytes.ok(); ++i) {
-    Union next{static_cast<uint32_t>(unions.ranges_.size()), 0, static_cast<uint32_t>(unions.lists_.size()), 0};
+    Union next{0, static_cast<uint32_t>(unions.ranges_.size()), 0, static_cast<uint32_t>(unions.lists_.size()), 0};
     uint64_t word = 0;
     for (uint64_t ranges = bytes.Varint(); ranges > 0 && bytes.ok(); --ranges) {
       const uint64_t begin = word + bytes.Varint();
@@ -166,14 +166,14 @@ Result<PrefixUnions> PrefixUnions::Open(const SegmentFile& file, uint32_t word_c
       ++next.list_count;
     }
     if (next.range_count == 0) return damaged;
-    unions.words_min_ = std::min(unions.words_min_, CountWords(std::span(unions.ranges_).subspan(next.first_range)));
+    next.word_count = CountWords(std::span(unions.ranges_).subspan(next.first_range));
+    unions.words_min_ = std::min(unions.words_min_, next.word_count);
     unions.unions_.push_back(next);
   }
   if (!bytes.ok() || !bytes.done() || data != data_bytes) return damaged;
-  const auto first_word = [&](const Union& of) { return unions.ranges_[of.first_range].first; };
-  const auto last_word = [&](const Union& of) { return unions.ranges_[of.first_range + of.range_count - 1].second; };
   std::sort(unions.unions_.begin(), unions.unions_.end(), [&](const Union& a, const Union& b) {
-    return first_word(a) != first_word(b) ? first_word(a) < first_word(b) : last_word(a) > last_word(b);
+    const Ordinal first_of_a = unions.ranges_[a.first_range].first, first_of_b = unions.ranges_[b.first_range].first;
+    return first_of_a != first_of_b ? first_of_a < first_of_b : a.word_count > b.word_count;
   });
   return unions;
 }

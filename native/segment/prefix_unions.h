@@ -125,6 +125,7 @@ class PrefixUnions {
 
  private:
   struct Union {
+    uint64_t word_count;
     uint32_t first_range, range_count;
     uint32_t first_list, list_count;
   };

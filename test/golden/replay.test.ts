@@ -100,6 +100,12 @@ for (const group of GROUPS) {
       });
     }
 
+    it('leave a data folder that is sound', async function () {
+      if (server === undefined) this.skip();
+      const { sound, text } = await server.verify();
+      assert.ok(sound, text);
+    });
+
     it('are all listed in expected.json', function () {
       if (!existsSync(GOLDEN)) this.skip();
       const present = readdirSync(

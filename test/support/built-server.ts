@@ -1,4 +1,4 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,6 +11,8 @@ export interface BuiltServer {
   call(method: string, path: string, options?: CallOptions): Promise<Answer>;
   /** The same, then waits for the end of the task that the answer names and returns it. */
   finish(method: string, path: string, options?: CallOptions): Promise<any>;
+  /** Stops the process and reads everything in its folder: whether it is sound, and what was printed. */
+  verify(): Promise<{ sound: boolean; text: string }>;
   /** Stops the process and erases its data. */
   close(): Promise<void>;
 }
@@ -29,6 +31,7 @@ export interface Answer {
   json: any;
 }
 
+const PROGRAM = 'dist/main.cjs';
 const START_MS_MAX = 120_000;
 const POLL_MS = 10;
 
@@ -36,11 +39,12 @@ const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout
 
 export async function startBuiltServer(options: readonly string[] = []): Promise<BuiltServer> {
   const folder = mkdtempSync(join(tmpdir(), 'gannet-'));
+  const data = join(folder, 'data');
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const masterKey = 'MASTER_KEY_OF_TESTS';
   const child = spawn(process.execPath, [
-    ...['dist/main.cjs', '--db-path', join(folder, 'data'), '--http-addr', `127.0.0.1:${port}`],
+    ...[PROGRAM, '--db-path', data, '--http-addr', `127.0.0.1:${port}`],
     ...['--master-key', masterKey, '--log-level', 'warn', ...options],
   ]);
   let printed = '';
@@ -62,6 +66,13 @@ export async function startBuiltServer(options: readonly string[] = []): Promise
     return { status: response.status, json: raw === '' ? undefined : JSON.parse(raw) };
   };
 
+  const stop = async (): Promise<void> => {
+    if (child.exitCode !== null) return;
+    const ended = new Promise((resolve) => child.once('exit', resolve));
+    child.kill('SIGTERM');
+    await ended;
+  };
+
   return {
     url,
     masterKey,
@@ -75,12 +86,13 @@ export async function startBuiltServer(options: readonly string[] = []): Promise
         await pause(POLL_MS);
       }
     },
+    async verify() {
+      await stop();
+      const ended = spawnSync(process.execPath, [PROGRAM, 'verify', '--db-path', data]);
+      return { sound: ended.status === 0, text: `${ended.stdout}${ended.stderr}` };
+    },
     async close() {
-      if (child.exitCode === null) {
-        const ended = new Promise((resolve) => child.once('exit', resolve));
-        child.kill('SIGTERM');
-        await ended;
-      }
+      await stop();
       rmSync(folder, { recursive: true, force: true });
     },
   };

@@ -216,6 +216,33 @@ TEST_F(PrefixUnionsTest, AWordThatTheSegmentDoesNotHaveIsDamage) {
   EXPECT_EQ(PrefixUnions::Open(*file_, 10).status().code(), StatusCode::kCorruption);
 }
 
+// The first word and the last one of the letter are in the union of what is left over, which stands behind that of all its words.
+TEST(PrefixUnions, ALetterComesBeforeWhatIsLeftOfItsWords) {
+  const std::string path = PathOf("prefixes-letter-");
+  std::vector<std::string> words;
+  for (char second = '!'; second <= '~'; ++second) {
+    words.push_back({'y', second});
+    for (char third = '!'; third <= '~' && second >= 'a' && second < 'k'; ++third) words.push_back({'y', second, third});
+  }
+  auto file = SegmentFileWriter::Create(path);
+  ASSERT_TRUE(file.ok());
+  PrefixUnionWriter writer(**file);
+  for (Ordinal i = 0; i < words.size(); ++i) writer.Add(words[i], i, BlobOf({{1, {i}}}));
+  ASSERT_TRUE(writer.Finish().ok());
+  ASSERT_TRUE((*file)->Finish().ok());
+  const auto opened = SegmentFile::Open(path);
+  ASSERT_TRUE(opened.ok());
+  const auto unions = PrefixUnions::Open(**opened, static_cast<uint32_t>(words.size()));
+  ASSERT_TRUE(unions.ok());
+  ASSERT_GT(unions->count(), 2u);
+  const std::vector<WordRange> all{{0, static_cast<Ordinal>(words.size())}};
+  const PrefixUnions::Cover cover = unions->Find(all);
+  EXPECT_TRUE(cover.words.empty());
+  ASSERT_EQ(cover.unions.size(), 1u);
+  EXPECT_EQ(CountWords(unions->WordsOf(cover.unions[0])), words.size());
+  std::filesystem::remove(path);
+}
+
 TEST(PrefixUnions, FewWordsHaveNone) {
   const std::string path = PathOf("prefixes-none-");
   auto file = SegmentFileWriter::Create(path);
