@@ -377,6 +377,7 @@ std::string ReportJson(const index::IndexReport& report) {
   const auto number = [&](const char* name, uint64_t value) {
     out += std::string(",\"") + name + "\":" + std::to_string(value);
   };
+  out += ",\"lastBatch\":" + (report.last_batch.empty() ? "null" : report.last_batch);
   number("documents", report.documents);
   number("segments", report.segments);
   number("words", report.words);

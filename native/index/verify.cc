@@ -87,7 +87,11 @@ class Verifier {
     }
     const auto settings = Record(keys::kSettings), last_batch = Record(keys::kLastBatch);
     if (!settings.empty() && (!json::IsValid(settings) || settings[0] != '{')) Fault("settings", "not a JSON object");
-    if (!last_batch.empty() && (!json::IsValid(last_batch) || last_batch[0] != '{')) Fault("last_batch", "not a JSON object");
+    if (!last_batch.empty() && (!json::IsValid(last_batch) || last_batch[0] != '{')) {
+      Fault("last_batch", "not a JSON object");
+    } else {
+      report_.last_batch = last_batch;
+    }
     primary_key_ = Record(keys::kPrimaryKey);
     if (const auto dictionary = Record(keys::kDictionary); !dictionary.empty()) {
       dictionary_ = std::make_shared<const segment::RowDictionary>(dictionary);

@@ -19,6 +19,7 @@ struct IndexFault {
 struct IndexReport {
   std::vector<IndexFault> faults;
   std::vector<std::string> unused;  // files that no manifest names; swept when the index is opened
+  std::string last_batch;  // JSON, as Snapshot has it; empty: none
   uint64_t documents = 0, segments = 0, words = 0, tokens = 0, bytes = 0;
 };
 

@@ -144,6 +144,7 @@ export interface IndexReport {
   faults: { file: string; structure: string; message: string }[];
   /** Files that count for nothing. */
   unused: string[];
+  lastBatch: IndexState['lastBatch'];
   documents: number;
   segments: number;
   words: number;

@@ -11,6 +11,7 @@ import {
   TASKS_PER_CHUNK,
   TYPE_OF_CODE,
 } from './task-chunk.ts';
+import { runsOf } from './task-store.ts';
 
 /** Something that is not as the server leaves it. */
 export interface Fault {
@@ -24,6 +25,8 @@ export interface Fault {
 export interface StoreReport {
   faults: Fault[];
   tasks: number;
+  /** Uids of the tasks that wait: the first of a run of them, and their number, in turn. */
+  enqueued: number[];
   batches: number;
   indexes: [uid: string, record: IndexRecord][];
 }
@@ -80,7 +83,9 @@ class StoreCheck {
           this.#fault(`x-${name}`, `\`${key}\` is no object`);
       });
     }
-    return { faults: this.#faults, tasks: this.#tasks.size, batches, indexes };
+    const waiting = [...this.#tasks].filter(([, { status }]) => status === 'enqueued');
+    const enqueued = runsOf(waiting.map(([uid]) => uid).toSorted((a, b) => a - b));
+    return { faults: this.#faults, tasks: this.#tasks.size, enqueued, batches, indexes };
   }
 
   #fault(structure: string, message: string, file = 'store/data.mdb'): void {

@@ -1,26 +1,12 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { settle } from './kill/support/compare.ts';
-import { addonIsBuilt, program, ROOT, ServerProcess } from './kill/support/server-process.ts';
+import { addonIsBuilt, ServerProcess, verify } from './kill/support/server-process.ts';
 
 const PORT = 7891;
-
-interface Ended {
-  status: number | null;
-  text: string;
-}
-
-function verify(...args: string[]): Promise<Ended> {
-  const child = spawn(process.execPath, [...program(), 'verify', ...args], { cwd: ROOT });
-  let text = '';
-  child.stdout.on('data', (bytes: Buffer) => (text += bytes.toString()));
-  child.stderr.on('data', (bytes: Buffer) => (text += bytes.toString()));
-  return new Promise((done) => child.once('close', (status) => done({ status, text })));
-}
 
 /** Names and contents of everything in a folder. */
 function digest(dir: string): Map<string, string> {
@@ -79,7 +65,7 @@ describe('gannet verify', function () {
       .find((path) => readdirSync(join(path, 'segments')).length > 0)!;
 
   /** Verifies while a file has other bytes, or is gone. */
-  async function withFile(path: string, bytes: Buffer | null): Promise<Ended> {
+  async function withFile(path: string, bytes: Buffer | null): ReturnType<typeof verify> {
     const whole = readFileSync(path);
     rmSync(path);
     if (bytes !== null) writeFileSync(path, bytes);
@@ -141,6 +127,32 @@ describe('gannet verify', function () {
     assert.match(text, /There is no data folder/);
     assert.equal(statSync(nowhere, { throwIfNoEntry: false }), undefined);
     assert.equal((await verify('--bd-path', dir)).status, 2);
+  });
+
+  it('finds no fault in a batch that the index has and the store does not know of yet', async () => {
+    const start = (args: string[]): Promise<ServerProcess> =>
+      ServerProcess.start({ dir, port: PORT, args });
+    const path = join(dir, 'store', 'data.mdb');
+    const waiting = await start(['--experimental-max-number-of-batched-tasks', '0']);
+    const body = [{ id: 9001, title: 'one more' }];
+    await waiting.client.call('POST', '/indexes/books/documents', { body });
+    await waiting.stop();
+    const before = readFileSync(path);
+    const server = await start([]);
+    await settle(server.client);
+    await server.stop();
+    writeFileSync(path, before);
+
+    const { status, text } = await verify('--db-path', dir);
+    assert.equal(status, 0, text);
+    assert.match(text, /unrecorded: indexes\/[-\w]+: batch \d+; recorded at the next start/);
+    assert.match(text, /`books`\): 401 documents/);
+    const again = await start([]);
+    await settle(again.client);
+    await again.stop();
+    const recorded = await verify('--db-path', dir);
+    assert.equal(recorded.status, 0, recorded.text);
+    assert.doesNotMatch(recorded.text, /unrecorded/);
   });
 
   it('finds nothing once everything is back', async () => {

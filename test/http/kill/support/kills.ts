@@ -9,7 +9,7 @@ import { checkGroup, compareIndexes, settle, tasksFrom } from './compare.ts';
 import { Model } from './model.ts';
 import { type Operation, requestOf, type Settings, short } from './operations.ts';
 import { Random } from './random.ts';
-import { ServerProcess } from './server-process.ts';
+import { ServerProcess, verify } from './server-process.ts';
 import { INDEXES, Workload, WORDS } from './workload.ts';
 
 export interface KillOptions {
@@ -125,6 +125,7 @@ export class KillRun {
       assert.equal(server.hasExited, false, `the server ended by itself:\n${server.stderr}`);
       await server.kill();
     }
+    if (random.chance(0.5)) await this.#verify();
     if (random.chance(0.6)) {
       await this.#start(RUN_NOTHING);
       await this.#compareAtStart();
@@ -138,6 +139,12 @@ export class KillRun {
     assert.deepEqual(readdirSync(join(this.#dir, 'payloads')), [], 'payload files are left');
     const folders = readdirSync(join(this.#dir, 'indexes')).length;
     assert.equal(folders, this.model.indexes.size, 'folders of indexes are left');
+  }
+
+  /** Everything in the folder is sound. REQUIRES: no server runs there. */
+  async #verify(): Promise<void> {
+    const { status, text } = await verify('--db-path', this.#dir);
+    assert.equal(status, 0, text);
   }
 
   /** The stored state is that of the tasks that have ended. */
@@ -242,6 +249,7 @@ export class KillRun {
     this.model.review(seen);
     await this.settleAndCompare();
     assert.equal(await this.server.stop(), 0, `exit status:\n${this.server.stderr}`);
+    await this.#verify();
   }
 
   async abandon(): Promise<void> {

@@ -132,3 +132,12 @@ export class ServerProcess {
 export function addonIsBuilt(): boolean {
   return existsSync(ADDON);
 }
+
+/** `gannet verify` with these arguments: its exit status and what it printed. */
+export function verify(...args: string[]): Promise<{ status: number | null; text: string }> {
+  const child = spawn(process.execPath, [...program(), 'verify', ...args], { cwd: ROOT });
+  let text = '';
+  child.stdout.on('data', (bytes: Buffer) => (text += bytes.toString()));
+  child.stderr.on('data', (bytes: Buffer) => (text += bytes.toString()));
+  return new Promise((done) => child.once('close', (status) => done({ status, text })));
+}
