@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "base/pieces.h"
+#include "base/scheduling.h"
 
 namespace gannet::addon {
 namespace {
@@ -33,12 +34,12 @@ Engine& Engine::Instance() {
 void Engine::Configure(const EngineOptions& options) {
   std::call_once(configured_, [&] {
     options_ = options;
-    searches_ = std::make_unique<Pool>(options.search_threads, 0);
+    searches_ = std::make_unique<Pool>(options.search_threads, TakeShortTurns);
     SetHelpers({.ask = [this](std::function<void()> work) { return searches_->RunIfIdle(std::move(work)); },
                 .wanted = [this] { return searches_->HasWaiting(); }});
-    batches_ = std::make_unique<Pool>(kBatchThreads, kBatchNice);
-    merges_ = std::make_unique<Pool>(1, kMergeNice);
-    small_merges_ = std::make_unique<Pool>(1, kSmallMergeNice);
+    batches_ = std::make_unique<Pool>(kBatchThreads, [] { Yield(kBatchNice); });
+    merges_ = std::make_unique<Pool>(1, [] { Yield(kMergeNice); });
+    small_merges_ = std::make_unique<Pool>(1, [] { Yield(kSmallMergeNice); });
   });
 }
 

@@ -1,15 +1,16 @@
 #include "addon/jobs.h"
 
-#include <sys/resource.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include "base/block_pool.h"
 
 namespace gannet::addon {
 
-Pool::Pool(uint32_t threads, int nice) {
-  for (uint32_t i = 0; i < threads; ++i) std::thread([this, nice] { Work(nice); }).detach();
+Pool::Pool(uint32_t threads, std::function<void()> begin) {
+  for (uint32_t i = 0; i < threads; ++i) {
+    std::thread([this, begin] {
+      begin();
+      Work();
+    }).detach();
+  }
 }
 
 void Pool::Run(std::function<void()> work) {
@@ -35,8 +36,7 @@ bool Pool::HasWaiting() {
   return queue_.size() > waiting_;
 }
 
-void Pool::Work(int nice) {
-  if (nice > 0) setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), nice);
+void Pool::Work() {
   for (;;) {
     std::function<void()> work;
     {

@@ -22,8 +22,8 @@ namespace gannet::addon {
 
 class Pool {
  public:
-  // nice: how much less than the others its threads are scheduled, 0 to 19.
-  Pool(uint32_t threads, int nice);
+  // begin: what each thread does first, such as to tell how it wants to be scheduled (base/scheduling.h).
+  Pool(uint32_t threads, std::function<void()> begin);
   void Run(std::function<void()> work);
   // The same where a thread has nothing to do. False, and nothing is done: none has.
   bool RunIfIdle(std::function<void()> work);
@@ -31,7 +31,7 @@ class Pool {
   bool HasWaiting();
 
  private:
-  void Work(int nice);
+  void Work();
   std::mutex mutex_;  // guards what follows
   std::condition_variable ready_;
   std::deque<std::function<void()>> queue_;

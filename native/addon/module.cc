@@ -11,6 +11,7 @@
 #include "addon/indexes.h"
 #include "addon/jobs.h"
 #include "base/json.h"
+#include "base/scheduling.h"
 #include "filter/parser.h"
 #include "index/evaluate_filter.h"
 #include "index/verify.h"
@@ -91,6 +92,7 @@ Napi::Value Configure(const Napi::CallbackInfo& info) {
   options.indexing_threads = std::max(1u, static_cast<uint32_t>(number("indexingThreads")));
   options.indexing_memory_bytes = static_cast<uint64_t>(number("indexingMemoryBytes"));
   Engine::Instance().Configure(options);
+  TakeShortTurns();
   return info.Env().Undefined();
 }
 

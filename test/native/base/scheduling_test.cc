@@ -1,0 +1,68 @@
+#include "base/scheduling.h"
+
+#include <gtest/gtest.h>
+
+#if defined(__linux__)
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <thread>
+
+namespace gannet {
+namespace {
+
+// `struct sched_attr`, first version.
+struct Attributes {
+  uint32_t size, policy;
+  uint64_t flags;
+  int32_t nice;
+  uint32_t priority;
+  uint64_t runtime, deadline, period;
+};
+
+// Of the calling thread, nanoseconds; 0: the kernel has the same for all.
+uint64_t Turn() {
+  Attributes attributes{};
+  EXPECT_EQ(syscall(SYS_sched_getattr, 0, &attributes, sizeof(attributes), 0), 0);
+  return attributes.runtime;
+}
+
+int Nice() { return getpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid))); }
+
+void OnAThread(void (*test)()) { std::thread(test).join(); }
+
+TEST(Scheduling, AThreadTakesShorterTurnsAndThoseThatItStartsDoNot) {
+  OnAThread([] {
+    const uint64_t usual = Turn();
+    if (usual == 0) GTEST_SKIP() << "the kernel has no turns of each thread";
+    TakeShortTurns();
+    EXPECT_LT(Turn(), usual);
+    static uint64_t of_child;
+    OnAThread([] { of_child = Turn(); });
+    EXPECT_EQ(of_child, usual);
+  });
+}
+
+TEST(Scheduling, ShortTurnsLeaveTheShareAsItIs) {
+  OnAThread([] {
+    Yield(3);
+    TakeShortTurns();
+    EXPECT_EQ(Nice(), 3);
+  });
+}
+
+TEST(Scheduling, YieldIsOfOneThreadOnly) {
+  const int before = Nice();
+  OnAThread([] {
+    Yield(7);
+    EXPECT_EQ(Nice(), 7);
+  });
+  EXPECT_EQ(Nice(), before);
+}
+
+}  // namespace
+}  // namespace gannet
+
+#endif
