@@ -93,6 +93,14 @@ const Detail* Ranker::AddCost(size_t rule, uint32_t cost, uint32_t max, const De
   return Add(std::move(detail));
 }
 
+bool Ranker::Full(const Detail* detail) const {
+  if (seen_ < options_.end) return false;
+  if (!options_.exhaustive) return true;
+  if (!options_.threshold) return distinct_ != nullptr;
+  // What distinct or an asked pair would do to later documents is known only when these are placed.
+  return distinct_ == nullptr && !pairs_ && ScoreAtLeast(detail) >= *options_.threshold;
+}
+
 bool Ranker::Below(const Detail* detail) const {
   return options_.threshold && ScoreOf(detail) < *options_.threshold;
 }
@@ -107,7 +115,7 @@ void Ranker::Descend(Bucket bucket, size_t rule, const Detail* detail, bool& dro
 }
 
 void Ranker::Refine(Bucket bucket, size_t rule, const Detail* detail) {
-  if (Full()) return;
+  if (Full(detail)) return;
   if (!excluded_.empty()) bucket.documents -= excluded_;
   const uint64_t size = bucket.documents.size();
   if (size == 0) return;
@@ -149,7 +157,7 @@ void Ranker::Emit(const DocSet& documents, const Detail* detail) {
   if (unread_ == nullptr) return EmitConfirmed(documents, detail);
   DocSetCursor cursor(documents);
   std::vector<DocId> part(64);
-  while (GoesOn()) {
+  while (GoesOn(detail)) {
     const size_t count = cursor.Read(part.data(), part.size());
     if (count == 0) return;
     EmitConfirmed(unread_->Confirm(DocSet::FromSorted(std::span(part).first(count))), detail);
@@ -178,7 +186,7 @@ void Ranker::EmitConfirmed(const DocSet& documents, const Detail* detail) {
     return;
   }
   documents.ForEach([&](uint32_t docid) -> bool {
-    if (!GoesOn()) return false;
+    if (!GoesOn(detail)) return false;
     if (excluded_.Contains(docid)) return true;
     // An exhaustive search with a threshold goes on behind the page.
     if (seen_ < options_.end) {
@@ -197,7 +205,7 @@ void Ranker::SplitByWords(const DocSet* within, size_t rule, const Detail* detai
   DocSet done;  // in a part
   bool dropping = false;
   for (uint32_t dropped = 0; dropped < stages_.paths.size(); ++dropped) {
-    if (Full()) return;
+    if (Full(detail)) return;
     Bucket part;
     for (const Path& path : stages_.paths[dropped]) {
       DocSet documents = PathDocuments(*graph_, path, within);
@@ -221,7 +229,7 @@ void Ranker::SplitBySort(const Bucket& bucket, size_t rule, const Detail* detail
   SortedBuckets sorted(snapshot_, *rules_[rule].sort, bucket.documents);
   DocSet documents;
   SortValue value;
-  while (!Full() && sorted.Next(documents, value)) {
+  while (!Full(detail) && sorted.Next(documents, value)) {
     Detail next;
     next.rule = rules_[rule];
     next.value = value;

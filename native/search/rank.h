@@ -86,12 +86,11 @@ class Ranker {
     std::vector<Path> paths;
   };
 
-  // Whether no further hit is looked for. With a threshold the totals need every document placed.
-  bool Full() const {
-    return (!options_.exhaustive || (distinct_ != nullptr && !options_.threshold)) && seen_ >= options_.end;
-  }
+  // Whether nothing more is to be found out about the documents of a bucket with this detail: the page is full, and none of them
+  // can be thrown out.
+  bool Full(const Detail* detail) const;
   // A bucket that rules have made is made distinct as a whole, also behind the end of the page, for what it throws out.
-  bool GoesOn() const { return !Full() || (distinct_ != nullptr && !rules_.empty() && distinct_count_ < options_.enough); }
+  bool GoesOn(const Detail* detail) const { return !Full(detail) || (distinct_ != nullptr && !rules_.empty() && distinct_count_ < options_.enough); }
   bool Below(const Detail* detail) const;
   const Detail* Add(Detail detail);
   // What a rule says of documents with this cost; max: the greatest cost it has for the bucket.

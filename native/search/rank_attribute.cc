@@ -111,7 +111,7 @@ void Ranker::SplitByAttribute(const Bucket& bucket, size_t rule, const Detail* d
     if (taken.empty()) continue;
     remaining -= taken;
     Descend({std::move(taken), std::move(paths)}, rule + 1, AddCost(rule, cost, max, detail), dropping);
-    if (Full()) return;
+    if (Full(detail)) return;
     remaining -= excluded_;
   }
 }

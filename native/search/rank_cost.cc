@@ -63,7 +63,7 @@ void Ranker::SplitByCost(Bucket bucket, size_t rule, const Detail* detail) {
   if (kind == RuleKind::kProximity && pairs_) return SplitByAttribute(bucket, rule, detail, max);
   const Sources sources = SourcesOf(std::move(bucket), kind, max);
   const bool one_by_one = RanksOneByOne(rule + 1);
-  for (uint32_t cost = 0; cost <= max && !Full(); ++cost) {
+  for (uint32_t cost = 0; cost <= max && !Full(detail); ++cost) {
     CostPart part;
     for (const auto& source : sources) {
       CostPart own = source->At(cost);

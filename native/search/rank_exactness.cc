@@ -136,7 +136,7 @@ void Ranker::SplitByExactAttribute(const Bucket& bucket, size_t rule, const Deta
   DocSet rest = bucket.documents;
   bool dropping = false;
   for (const MatchType type : {MatchType::kExactMatch, MatchType::kMatchesStart, MatchType::kNoExactMatch}) {
-    if (Full()) return;
+    if (Full(detail)) return;
     Bucket part;
     if (type == MatchType::kNoExactMatch) {
       part.documents = std::move(rest);

@@ -42,7 +42,7 @@ void Ranker::SplitByTypo(const Bucket& bucket, size_t rule, const Detail* detail
   }
   DocSet remaining = bucket.documents;
   bool dropping = false;
-  for (uint32_t cost = 0; cost <= cost_max && !remaining.empty() && !Full(); ++cost) {
+  for (uint32_t cost = 0; cost <= cost_max && !remaining.empty() && !Full(detail); ++cost) {
     Bucket part;
     for (const Path& path : bucket.paths) {
       uint32_t base = 0;

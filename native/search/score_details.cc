@@ -1,19 +1,36 @@
 #include "search/score_details.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/json.h"
 
 namespace gannet::search {
 
-double ScoreOf(const Detail* detail) {
+namespace {
+
+// R and M of search.md 3.1.
+std::pair<double, double> RankOf(const Detail* detail) {
   double rank = 1, max = 1;
   for (const Detail* part : ChainOf(detail)) {
     if (part->max == 0) continue;
     rank = (rank - 1) * part->max + part->rank;
     max *= part->max;
   }
+  return {rank, max};
+}
+
+}  // namespace
+
+double ScoreOf(const Detail* detail) {
+  const auto [rank, max] = RankOf(detail);
   return rank / max;
+}
+
+// A rule says rank 0 or more, which leaves of a rank what is below it.
+double ScoreAtLeast(const Detail* detail) {
+  const auto [rank, max] = RankOf(detail);
+  return (rank - 1) / max;
 }
 
 std::vector<const Detail*> ChainOf(const Detail* detail) {

@@ -26,6 +26,8 @@ struct Detail {
 
 // R/M of search.md 3.1.
 double ScoreOf(const Detail* detail);
+// No document of the bucket will have less, whatever later rules say. null: of all documents.
+double ScoreAtLeast(const Detail* detail);
 // Chain as a list, first rule first.
 std::vector<const Detail*> ChainOf(const Detail* detail);
 // Appends the object `_rankingScoreDetails`.
