@@ -144,10 +144,9 @@ class Parser {
   }
 
   bool IsNegation(size_t i) const {
-    if (i > 0) {
-      const Token& before = buffer_.tokens[i - 1];
-      if (!EndsInSpace(text_.substr(before.begin, before.end - before.begin))) return false;
-    }
+    // Of what is ignored there is no token, but it is not nothing.
+    const std::string_view before = text_.substr(0, buffer_.tokens[i].begin);
+    if (!before.empty() && !EndsInSpace(before)) return false;
     if (i + 1 >= count_) return false;
     const Token& after = buffer_.tokens[i + 1];
     return after.begin == buffer_.tokens[i].end && (IsWord(after) || buffer_.lemma(after) == "\"");

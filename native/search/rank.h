@@ -131,8 +131,8 @@ class Ranker {
   std::map<uint32_t, CostPart> PartsBySweep(const OnePath& bucket, RuleKind kind, uint32_t max);
   // exactness of words: every choice of words that documents have as typed, with its cost. Known from posting lists.
   std::vector<std::pair<uint32_t, CostPart>> ChoicesOfVerbatim(const OnePath& bucket);
-  // Whether the rules from `rule` on say the same of a document whatever others are in its bucket.
-  bool RanksOneByOne(size_t rule) const;
+  // Whether the rules from `rule` on say the same of a document of this bucket whatever others are in it, and throw none out.
+  bool RanksOneByOne(size_t rule, const Detail* detail) const;
   // proximity where precision is byAttribute: parts are found cost by cost, since asking for a pair changes what later
   // buckets know.
   void SplitByAttribute(const Bucket& bucket, size_t rule, const Detail* detail, uint32_t max);

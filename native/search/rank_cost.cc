@@ -28,8 +28,8 @@ uint32_t Ranker::PathMax(RuleKind kind, const Path& path) {
   return sum;
 }
 
-bool Ranker::RanksOneByOne(size_t rule) const {
-  if (options_.threshold) return false;
+bool Ranker::RanksOneByOne(size_t rule, const Detail* detail) const {
+  if (options_.threshold && ScoreAtLeast(detail) < *options_.threshold) return false;
   for (; rule < rules_.size(); ++rule) {
     switch (rules_[rule].kind) {
       case RuleKind::kAttributeRank:
@@ -62,7 +62,7 @@ void Ranker::SplitByCost(Bucket bucket, size_t rule, const Detail* detail) {
   }
   if (kind == RuleKind::kProximity && pairs_) return SplitByAttribute(bucket, rule, detail, max);
   const Sources sources = SourcesOf(std::move(bucket), kind, max);
-  const bool one_by_one = RanksOneByOne(rule + 1);
+  const bool one_by_one = RanksOneByOne(rule + 1, detail);
   for (uint32_t cost = 0; cost <= max && !Full(detail); ++cost) {
     CostPart part;
     for (const auto& source : sources) {

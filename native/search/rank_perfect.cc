@@ -64,7 +64,7 @@ bool Ranker::EmitPhrase(const Path& path, const DocSet* within, size_t rule) {
   if (graph_->nodes().size() > 1 || !NodeOf(path[0]).term.phrase || !PathSweep::Supports(*graph_, path)) return false;
   if (snapshot_.settings->proximity_by_attribute) return false;
   const Derivations& zero = graph_->Class(NodeOf(path[0]), 0);
-  if (zero.Knows(within) || !RanksOneByOne(rule)) return false;
+  if (zero.Knows(within) || !RanksOneByOne(rule, nullptr)) return false;
   const Phrase& phrase = zero.phrases[0];
   if (graph_->MostDocuments(phrase) < LargeBucketMin()) return false;
   const segment::FieldSet* const fields = graph_->scope().fields();

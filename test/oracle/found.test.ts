@@ -377,6 +377,26 @@ const EXAMPLES: Example[] = [
     ids: [2],
     formatted: ['الكتاب'],
   },
+  {
+    name: 'a mark that is ignored before a minus is no white space: the word behind is not excluded',
+    settings: {},
+    documents: [
+      { id: 1, title: 'garden' },
+      { id: 2, title: 'rose' },
+    ],
+    params: { q: '\u030a-garden' },
+    ids: [1],
+  },
+  {
+    name: 'the same mark behind white space',
+    settings: {},
+    documents: [
+      { id: 1, title: 'rose garden' },
+      { id: 2, title: 'rose' },
+    ],
+    params: { q: 'rose \u030a-garden' },
+    ids: [1, 2],
+  },
 ];
 
 for (const [side, open] of Object.entries(SIDES)) {
