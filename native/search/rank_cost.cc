@@ -77,11 +77,15 @@ void Ranker::SplitByCost(Bucket bucket, size_t rule, const Detail* detail) {
       Descend(std::move(next), rule + 1, AddCost(rule, cost, max, detail), dropping);
       continue;
     }
-    next.documents = part.sure | part.unread;
     UnreadCosts of_cost(sources, cost, std::move(part.sure), std::move(part.unread));
-    if (!one_by_one) next.documents = of_cost.Confirm(next.documents);
+    if (!one_by_one) {
+      of_cost.ReadAll();
+    } else if (options_.end > seen_) {
+      of_cost.ReadIfScarce(options_.end - seen_);
+    }
+    next.documents = of_cost.sure() | of_cost.unread();
     if (next.documents.empty()) continue;
-    if (one_by_one) unread_ = &of_cost;
+    if (!of_cost.unread().empty()) unread_ = &of_cost;
     Descend(std::move(next), rule + 1, AddCost(rule, cost, max, detail), dropping);
     unread_ = nullptr;
   }

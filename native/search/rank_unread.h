@@ -26,6 +26,10 @@ class Unread {
   // Leaves out of `documents`, among the same, what is read in vain until one is known to be what it is ranked as, or none is
   // left.
   void FindSome(DocSet& documents);
+  void ReadAll() { Confirm(DocSet(unread_)); }
+  // Reads all where few seem to be what they are ranked as. To find `wanted` of these, most would be read, and lists be asked
+  // before, mostly in vain.
+  void ReadIfScarce(uint64_t wanted);
   // The number of those that are, but no more than so many, or a few, are looked for.
   uint64_t Count(uint64_t enough);
   const DocSet& sure() const { return sure_; }
