@@ -233,17 +233,35 @@ std::vector<SectionId> SegmentFile::sections() const {
 }
 
 bool SegmentFile::CheckBlock(uint64_t block, uint64_t end) const {
-  if (blocks_[block].load(std::memory_order_relaxed) == kUnread) {
+  const bool unread = blocks_[block].load(std::memory_order_relaxed) == kUnread;
+  if (unread && !in_memory()) {
     const bool sequential = block > 0 && blocks_[block - 1].load(std::memory_order_relaxed) == kChecked;
     ExpectFrom(block, sequential ? std::min(std::max(end, block * kBlockBytes + kSequentialBytes), body_bytes_) : end);
   }
   const uint64_t from = block * kBlockBytes;
+  using Clock = std::chrono::steady_clock;
+  const auto began = unread ? Clock::now() : Clock::time_point();
   if (Checksum({data_ + from, std::min<uint64_t>(kBlockBytes, body_bytes_ - from)}) != sums_[block]) {
     MarkCorrupt();
     return false;
   }
   blocks_[block].store(kChecked, std::memory_order_relaxed);
+  if (unread) NoteRead(Clock::now() - began);
   return true;
+}
+
+void SegmentFile::NoteRead(std::chrono::nanoseconds took) const {
+  // In memory a block takes 3 us, from a fast disk 80. Each time that something was taken to be in memory and was not, more is
+  // looked at before the next.
+  constexpr std::chrono::microseconds kQuickMax(30);
+  constexpr uint32_t kEnoughMax = 4096;
+  if (took <= kQuickMax) {
+    if (!in_memory()) quick_.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
+  const uint32_t enough = enough_.load(std::memory_order_relaxed);
+  if (in_memory() && enough < kEnoughMax) enough_.store(enough * 2, std::memory_order_relaxed);
+  quick_.store(0, std::memory_order_relaxed);
 }
 
 void SegmentFile::ExpectFrom(uint64_t block, uint64_t end) const {

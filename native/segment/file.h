@@ -12,13 +12,15 @@
 //
 // What is read is asked of the system as it is needed: the whole of a list or record at once, and no more around it
 // than a part of the file that is read from front to back gains by. Left alone the system reads what the disk is set to
-// around each page that is missing: with 8 MB a search after a start read 320 MB to use 4.
+// around each page that is missing: with 8 MB a search after a start read 320 MB to use 4. Once what is read turns out to be in
+// memory time and again, it is no longer asked for, until the system has to fetch something.
 //
 // Threads: a SegmentFile is shared by all; a SegmentFileWriter has one owner.
 #pragma once
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -114,8 +116,10 @@ class SegmentFile {
   // cost  2 us and 20 ns per KB when they are in memory
   void WillNeed(const Section* section, uint64_t offset, uint64_t size) const;
   void WillNeedAll(SectionId id) const { WillNeed(Find(id), 0, SectionSize(id)); }
-  // The same, once, for bytes that nobody has read since the file was opened; for the others it costs next to nothing.
+  // The same, once, for bytes that nobody has read since the file was opened; for the others, and while all that is read is in
+  // memory, it costs next to nothing.
   void Expect(const Section* section, uint64_t offset, uint64_t size) const {
+    if (in_memory()) return;
     if (section == nullptr || size == 0 || offset > section->size || size > section->size - offset) return;
     const uint64_t begin = section->begin + offset;
     for (uint64_t block = begin / kBlockBytes; block <= (begin + size - 1) / kBlockBytes; ++block) {
@@ -150,6 +154,9 @@ class SegmentFile {
   bool CheckBlock(uint64_t block, uint64_t end) const;
   void ExpectFrom(uint64_t block, uint64_t end) const;
   void Advise(uint64_t begin, uint64_t end) const;
+  bool in_memory() const { return quick_.load(std::memory_order_relaxed) >= enough_.load(std::memory_order_relaxed); }
+  // So long it took to read a block that had not been asked for before.
+  void NoteRead(std::chrono::nanoseconds took) const;
 
   std::string path_;
   const char* data_ = nullptr;
@@ -159,6 +166,8 @@ class SegmentFile {
   std::vector<Section> sections_;
   enum BlockState : uint8_t { kUnread, kAskedFor, kChecked };
   mutable std::vector<std::atomic<uint8_t>> blocks_;
+  mutable std::atomic<uint32_t> quick_{0};    // blocks read in a row that were in memory
+  mutable std::atomic<uint32_t> enough_{64};  // from so many on the next ones are taken to be as well
   mutable std::atomic<bool> corrupt_{false};
 };
 
