@@ -21,7 +21,10 @@ void FoundWords::StoreLocked(const std::string& key, std::shared_ptr<const Entry
   const size_t bytes = BytesOf(key, *entry);
   if (bytes > kBytesMax) return;
   if (young_.bytes + bytes > kBytesMax) old_ = std::exchange(young_, Generation());
-  if (young_.entries.emplace(key, std::move(entry)).second) young_.bytes += bytes;
+  std::shared_ptr<const Entry>& place = young_.entries[key];
+  if (place != nullptr) young_.bytes -= BytesOf(key, *place);
+  young_.bytes += bytes;
+  place = std::move(entry);
 }
 
 size_t FoundWords::bytes() const {

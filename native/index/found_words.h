@@ -8,7 +8,9 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -32,7 +34,9 @@ class FoundWords {
   // What may stand for a word that was mistyped.
   struct Entry {
     std::array<std::vector<Word>, 2> typos;      // words with one typo, with two
+    bool split_known = false;
     std::optional<std::pair<Word, Word>> split;  // the two words that it is best split into
+    mutable std::atomic<uint32_t> spared{0};     // searches that did without knowing the split
   };
 
   FoundWords() = default;
@@ -42,6 +46,7 @@ class FoundWords {
 
   // Null: not kept.
   std::shared_ptr<const Entry> Find(const std::string& key) const;
+  // Replaces what is kept.
   void Store(const std::string& key, std::shared_ptr<const Entry> entry) const;
   size_t bytes() const;
 

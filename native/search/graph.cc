@@ -139,17 +139,18 @@ const DocSet& Graph::Documents(Node& node, int typo_class) {
 DocSet Graph::DocumentsWithin(Node& node, int typo_class, const DocSet& within) {
   const bool few = within.size() <= DocSetUnion::kAskedMax;
   if (typo_class < 0) {
-    if (node.any || !few) return Documents(node) & within;
+    if (node.any || (!few && node.split_known)) return Documents(node) & within;
     DocSet documents;
     for (int typos = 0; typos < kTypoClasses; ++typos) documents |= DocumentsWithin(node, typos, within);
     return documents;
   }
-  const Derivations& known = Class(node, typo_class);
+  const Derivations& known = ClassWithin(node, typo_class, within);
   if (known.empty()) return {};
   if (known.Knows(&within)) return (known.documents ? *known.documents : known.asked->documents) & within;
   // The list of one word is cut down where it lies. Those of many more words than half as many documents need not be joined.
   const bool one_word = !known.has_range && known.phrases.empty() && known.words.size() == 1;
-  if (!few && !one_word && WordCount(known) / 2 < within.size()) return Documents(node, typo_class) & within;
+  const bool complete = typo_class != 1 || node.split_known;
+  if (!few && !one_word && complete && WordCount(known) / 2 < within.size()) return Documents(node, typo_class) & within;
   DocSet documents = FindDocuments(node, typo_class, &within);
   if (few || !one_word) node.classes[typo_class].asked = {within, documents};
   return documents;
@@ -193,7 +194,8 @@ uint64_t Graph::WordCount(const Derivations& derivations) const {
 
 uint64_t Graph::Frequency(Node& node, int typo_class) {
   if (typo_class < 0) return Frequency(node, 0) + Frequency(node, 1) + Frequency(node, 2);
-  const Derivations& known = Class(node, typo_class);
+  if (typo_class > 0 && !node.classes[1].ready) DeriveTypos(node);
+  const Derivations& known = typo_class == 0 ? Class(node, 0) : node.classes[typo_class];
   if (known.frequency) return *known.frequency;
   uint64_t sum = 0;
   for (size_t s = 0; s < snapshot_.segments.size(); ++s) {
@@ -238,7 +240,7 @@ DocSet Graph::WithWords(const WordsBySegment& words, const segment::FieldSet* fi
 }
 
 DocSet Graph::FindDocuments(Node& node, int typo_class, const DocSet* within) {
-  const Derivations& derivations = Class(node, typo_class);
+  const Derivations& derivations = within != nullptr ? ClassWithin(node, typo_class, *within) : Class(node, typo_class);
   const bool tolerant_only = typo_class > 0 || node.ngram();
   const segment::FieldSet* fields = tolerant_only ? scope_.tolerant_fields() : scope_.fields();
   WordsBySegment words(snapshot_.segments.size());

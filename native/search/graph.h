@@ -92,6 +92,14 @@ struct Derivations {
   bool IsOnly(WordNumber word) const { return words.size() == 1 && words[0] == word && phrases.empty() && !has_range; }
 };
 
+// Two words that a word may be split into.
+struct SplitCandidate {
+  Phrase phrase;
+  uint64_t bound;  // no fewer than the documents of the phrase
+  size_t at;       // where the second begins, in bytes
+  bool own;        // they are two words of the query that were joined
+};
+
 struct Node {
   Term term;  // words of an ngram are its single words
   std::string text;  // glued
@@ -101,6 +109,10 @@ struct Node {
   WordNumber verbatim = kNoWord;
   std::array<Derivations, kTypoClasses> classes;
   std::optional<DocSet> any;  // union of the classes
+  bool split_known = false;   // whether it is among the phrases of class 1, if there is one
+  std::optional<std::vector<SplitCandidate>> split_candidates;  // once asked for
+  DocSet unsplit;             // documents in which no two of them stand side by side
+  std::shared_ptr<const index::FoundWords::Entry> found;  // what is kept of class 1 and 2
 
   uint32_t slots() const { return last_slot - first_slot + 1; }
   bool ngram() const { return last_slot > first_slot; }
@@ -179,6 +191,8 @@ class Graph {
   // No more than the documents that match the node without a typo.
   uint64_t FewestDocuments(Node& node);
   const Derivations& Class(Node& node, int typo_class);
+  // The same, but which documents of `within` match it is all that is wanted: a split word may be left out that none of them holds.
+  const Derivations& ClassWithin(Node& node, int typo_class, const DocSet& within);
   // Documents that have a word at one of the positions of `mask` (bit p: position p, below segment::kHeadPositions) of any
   // field. REQUIRES: mask != 0
   DocSet WordHeads(const IndexWord& word, uint32_t mask, const DocSet* within) const;
@@ -231,12 +245,20 @@ class Graph {
   DocSet FindDocuments(Node& node, int typo_class, const DocSet* within);
   void AddNode(Node node);
   void DeriveZero(Node& node);
+  // Class 1 and 2, without the split word unless that is kept.
   void DeriveTypos(Node& node);
   // Words with typos only.
   void FindTypos(Node& node);
+  void FindSplit(Node& node);
+  // Keeps what is known of class 1 and 2 for later searches.
+  void KeepTypos(Node& node);
+  static std::string TyposKey(const Node& node);
   void DerivePrefix(Node& node);
   void AddSynonyms(Node& node);
-  std::optional<Phrase> Split(const Node& node);
+  std::optional<Phrase> Split(Node& node);
+  std::vector<SplitCandidate>& SplitCandidates(Node& node);
+  // Whether some of the documents may hold the word split in two. False: no way to split it, whichever is the best one.
+  bool MayBeSplit(Node& node, const DocSet& within);
   // Grows with the number of documents that hold the word: the bytes of its lists.
   uint64_t Frequency(WordNumber word) const;
   // Documents that hold all of the words, at least one.

@@ -30,7 +30,14 @@ const Derivations& Graph::Class(Node& node, int typo_class) {
       DeriveTypos(node);
     }
   }
+  if (typo_class == 1 && !node.split_known) FindSplit(node);
   return derivations;
+}
+
+const Derivations& Graph::ClassWithin(Node& node, int typo_class, const DocSet& within) {
+  if (typo_class != 1) return Class(node, typo_class);
+  if (!node.classes[1].ready) DeriveTypos(node);
+  return node.split_known || MayBeSplit(node, within) ? Class(node, 1) : node.classes[1];
 }
 
 void Graph::DeriveZero(Node& node) {
@@ -162,33 +169,53 @@ void Graph::AddSynonyms(Node& node) {
 void Graph::DeriveTypos(Node& node) {
   if (!node.classes[0].ready) DeriveZero(node);
   node.classes[1].ready = node.classes[2].ready = true;
-  if (node.term.phrase || node.text.size() > kWordBytesMax) return;
+  if (node.term.phrase || node.text.size() > kWordBytesMax) {
+    node.split_known = true;
+    return;
+  }
+  using index::FoundWords;
+  node.found = snapshot_.found_words.Find(TyposKey(node));
+  if (node.found == nullptr) {
+    FindTypos(node);
+    return KeepTypos(node);
+  }
+  const auto number_of = [&](const FoundWords::Word& word) {
+    const auto known = numbers_.find(word.text);
+    return known != numbers_.end() ? known->second : AddWord(word.text, word.ordinals);
+  };
+  for (size_t typos = 0; typos < node.found->typos.size(); ++typos) {
+    for (const FoundWords::Word& word : node.found->typos[typos]) node.classes[typos + 1].words.push_back(number_of(word));
+  }
+  node.split_known = node.found->split_known;
+  if (const auto& split = node.found->split) node.classes[1].phrases.push_back({{number_of(split->first), number_of(split->second)}});
+}
+
+void Graph::FindSplit(Node& node) {
+  if (auto split = Split(node)) node.classes[1].phrases.push_back(std::move(*split));
+  node.split_known = true;
+  KeepTypos(node);
+}
+
+void Graph::KeepTypos(Node& node) {
+  using index::FoundWords;
+  const auto word_of = [&](WordNumber number) { return FoundWords::Word{words_[number].text, words_[number].ordinals}; };
+  auto entry = std::make_shared<FoundWords::Entry>();
+  for (size_t typos = 0; typos < entry->typos.size(); ++typos) {
+    for (const WordNumber word : node.classes[typos + 1].words) entry->typos[typos].push_back(word_of(word));
+  }
+  entry->split_known = node.split_known;
+  for (const Phrase& phrase : node.classes[1].phrases) entry->split = {word_of(phrase.words[0]), word_of(phrase.words[1])};
+  snapshot_.found_words.Store(TyposKey(node), entry);
+  node.found = std::move(entry);
+}
+
+std::string Graph::TyposKey(const Node& node) {
   // All else that decides belongs to the snapshot.
   std::string key = node.text;
   key += '\0';
   key += static_cast<char>(node.allowed_typos << 1 | (node.term.prefix ? 1 : 0));
   if (node.ngram() && node.term.words.size() == 2) key += *node.term.words[0];
-  using index::FoundWords;
-  if (const auto found = snapshot_.found_words.Find(key)) {
-    const auto number_of = [&](const FoundWords::Word& word) {
-      const auto known = numbers_.find(word.text);
-      return known != numbers_.end() ? known->second : AddWord(word.text, word.ordinals);
-    };
-    for (size_t typos = 0; typos < found->typos.size(); ++typos) {
-      for (const FoundWords::Word& word : found->typos[typos]) node.classes[typos + 1].words.push_back(number_of(word));
-    }
-    if (found->split) node.classes[1].phrases.push_back({{number_of(found->split->first), number_of(found->split->second)}});
-    return;
-  }
-  FindTypos(node);
-  if (auto split = Split(node)) node.classes[1].phrases.push_back(std::move(*split));
-  const auto word_of = [&](WordNumber number) { return FoundWords::Word{words_[number].text, words_[number].ordinals}; };
-  auto entry = std::make_shared<FoundWords::Entry>();
-  for (size_t typos = 0; typos < entry->typos.size(); ++typos) {
-    for (const WordNumber number : node.classes[typos + 1].words) entry->typos[typos].push_back(word_of(number));
-  }
-  for (const Phrase& phrase : node.classes[1].phrases) entry->split = {word_of(phrase.words[0]), word_of(phrase.words[1])};
-  snapshot_.found_words.Store(key, std::move(entry));
+  return key;
 }
 
 void Graph::FindTypos(Node& node) {

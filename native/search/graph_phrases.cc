@@ -324,13 +324,10 @@ uint64_t Graph::MostCommon(WordNumber a, WordNumber b) const {
   return sum;
 }
 
-std::optional<Phrase> Graph::Split(const Node& node) {
-  struct Candidate {
-    Phrase phrase;
-    uint64_t bound;  // no fewer than its documents
-    size_t at;
-  };
-  std::vector<Candidate> candidates;
+std::vector<SplitCandidate>& Graph::SplitCandidates(Node& node) {
+  if (node.split_candidates) return *node.split_candidates;
+  std::vector<SplitCandidate>& candidates = node.split_candidates.emplace();
+  const bool joined = node.ngram() && node.term.words.size() == 2;
   for (size_t at = 0; at < node.text.size();) {
     DecodeUtf8(node.text, at);
     if (at >= node.text.size()) break;
@@ -338,10 +335,31 @@ std::optional<Phrase> Graph::Split(const Node& node) {
     if (left == kNoWord) continue;
     const WordNumber right = FindWord(std::string_view(node.text).substr(at));
     if (right == kNoWord) continue;
-    candidates.push_back({{{left, right}}, std::min(MostDocuments(left), MostDocuments(right)), at});
+    const bool own = joined && words_[left].text == *node.term.words[0];
+    candidates.push_back({{{left, right}}, std::min(MostDocuments(left), MostDocuments(right)), at, own});
   }
+  return candidates;
+}
+
+bool Graph::MayBeSplit(Node& node, const DocSet& within) {
+  // Of a word that is often asked for it is found out once and for all.
+  constexpr uint32_t kSparedMax = 8;
+  const std::vector<SplitCandidate>& candidates = SplitCandidates(node);
+  if (candidates.empty()) return true;  // that is known at once
+  if (within.IsSubsetOf(node.unsplit)) return false;
+  if (node.found->spared.fetch_add(1, std::memory_order_relaxed) >= kSparedMax) return true;
+  for (const SplitCandidate& candidate : candidates) {
+    // Two words of the query that were joined are not split into themselves.
+    if (!candidate.own && !PhraseDocuments(candidate.phrase, nullptr, &within, 1).empty()) return true;
+  }
+  node.unsplit = within;
+  return false;
+}
+
+std::optional<Phrase> Graph::Split(Node& node) {
+  std::vector<SplitCandidate>& candidates = SplitCandidates(node);
   if (candidates.size() > 1) {
-    for (Candidate& candidate : candidates) {
+    for (SplitCandidate& candidate : candidates) {
       const WordNumber left = candidate.phrase.words[0], right = candidate.phrase.words[1];
       if (!ListsNeighbours(left, right)) candidate.bound = std::min(candidate.bound, MostCommon(left, right));
     }
@@ -350,16 +368,12 @@ std::optional<Phrase> Graph::Split(const Node& node) {
   std::stable_sort(candidates.begin(), candidates.end(), [](const auto& a, const auto& b) { return a.bound > b.bound; });
   // Two words of the query that were joined are not split into themselves: if that has the most documents, there is no
   // split. That is looked at last: often nothing else is possible.
-  const bool joined = node.ngram() && node.term.words.size() == 2;
-  const auto own = std::find_if(candidates.begin(), candidates.end(), [&](const Candidate& candidate) {
-    return joined && words_[candidate.phrase.words[0]].text == *node.term.words[0];
-  });
-  const bool has_own = own != candidates.end();
-  if (has_own) std::rotate(own, own + 1, candidates.end());
-  const Candidate* best = nullptr;
+  const auto own = std::find_if(candidates.begin(), candidates.end(), [](const auto& candidate) { return candidate.own; });
+  if (own != candidates.end()) std::rotate(own, own + 1, candidates.end());
+  const SplitCandidate* best = nullptr;
   uint64_t best_count = 0;
   for (size_t i = 0; i < candidates.size(); ++i) {
-    const Candidate& candidate = candidates[i];
+    const SplitCandidate& candidate = candidates[i];
     if (candidate.bound < std::max<uint64_t>(best_count, 1)) continue;
     // More than all others have, or may have, is enough to know.
     uint64_t others = best_count;
@@ -370,7 +384,7 @@ std::optional<Phrase> Graph::Split(const Node& node) {
       best_count = count;
     }
   }
-  if (best == nullptr || (has_own && best == &candidates.back())) return std::nullopt;
+  if (best == nullptr || best->own) return std::nullopt;
   return best->phrase;
 }
 
