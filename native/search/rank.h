@@ -140,6 +140,8 @@ class Ranker {
   void SplitBySort(const Bucket& bucket, size_t rule, const Detail* detail);
   // True: the page is full, or no document is left.
   bool EmitPerfect(const DocSet* within, size_t rule, const Detail* detail);
+  // The same for a path without any typo that no document matches: those with one typo fill the page.
+  bool EmitOneTypo(Path path, const DocSet* within, size_t rule);
   // The same where the path without any typo, of one step, is a word. rule: the one behind typo and proximity.
   bool EmitBestAttribute(const Path& path, const DocSet* within, size_t rule);
   // All documents where that step is a phrase, all of the query, and its words stand in many. False: it is not.

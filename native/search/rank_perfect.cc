@@ -32,9 +32,23 @@ bool Ranker::EmitPerfect(const DocSet* within, size_t rule, const Detail* detail
     if (EmitBestAttribute(path, within, behind) || EmitPhrase(path, within, behind)) return true;
   }
   part.documents = PathDocuments(*graph_, path, within);
-  if (part.documents.empty() || part.documents.size() < options_.end) return false;
+  if (part.documents.empty()) return EmitOneTypo(std::move(path), within, rule);
+  if (part.documents.size() < options_.end) return false;
   part.paths.push_back(std::move(path));
   Refine(std::move(part), rule + 2, detail);
+  return true;
+}
+
+// Where one word stands for nothing as it was typed, those come first that have one typo there. The others need not be looked for
+// with typos, and nothing with two.
+bool Ranker::EmitOneTypo(Path path, const DocSet* within, size_t rule) {
+  const auto is_unknown = [&](const Step& step) { return graph_->Class(NodeOf(step), 0).empty(); };
+  const auto unknown = std::find_if(path.begin(), path.end(), is_unknown);
+  if (unknown == path.end() || std::any_of(unknown + 1, path.end(), is_unknown)) return false;
+  unknown->typos = 1;
+  Bucket part{PathDocuments(*graph_, path, within), {path}};
+  if (part.documents.empty() || part.documents.size() < options_.end) return false;
+  Refine(std::move(part), rule + 2, nullptr);
   return true;
 }
 
