@@ -21,6 +21,8 @@ interface Example {
   words?: number[];
   /** What the first half of `exactness` says of each hit. */
   match?: string[];
+  /** Without scores the best documents are found by shorter ways. */
+  unscored?: boolean;
 }
 
 interface Details {
@@ -397,6 +399,17 @@ const EXAMPLES: Example[] = [
     params: { q: 'rose \u030a-garden' },
     ids: [1, 2],
   },
+  {
+    name: 'two words with a typo each are no better than both of them glued together',
+    settings: {},
+    documents: [
+      { id: 1, title: 'yellow bird wonder elephant garden flower' },
+      { id: 2, title: 'yelowflowr' },
+    ],
+    params: { q: 'yelow flowr ', limit: 1 },
+    ids: [2],
+    unscored: true,
+  },
 ];
 
 for (const [side, open] of Object.entries(SIDES)) {
@@ -412,11 +425,15 @@ for (const [side, open] of Object.entries(SIDES)) {
       words,
       formatted,
       match,
+      unscored,
     } of EXAMPLES) {
       it(name, async () => {
         const index = await open(documents, settings, deleted);
         try {
-          const { hits } = await index.search({ ...params, showRankingScoreDetails: true });
+          const { hits } = await index.search({
+            ...params,
+            showRankingScoreDetails: unscored !== true,
+          });
           assert.deepEqual(
             hits.map((hit) => hit.id),
             ids,
