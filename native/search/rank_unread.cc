@@ -28,8 +28,8 @@ void Unread::ReadIfScarce(uint64_t wanted) {
   // The first documents stand for the others: as many are read as all before, until some were found or enough was read.
   constexpr uint64_t kFound = 4, kShare = 16;
   const uint64_t read_min = std::max(LargeBucketMin() / 16, uint64_t{1});
-  // Lists take as long whether few or many documents are ranked by them, but longer, the fewer of the first are found to be.
-  const uint64_t scarce = LargeBucketMin() * LargeBucketMin() / 32 * wanted;
+  // Of more than four times as many as are wanted most need not be read.
+  const uint64_t scarce = LargeBucketMin() / 256 * wanted;
   const uint64_t all = unread_.size(), sure = sure_.size();
   if (sure >= wanted || all > 32 * LargeBucketMin()) return;
   uint64_t read = 0, found = 0;
@@ -38,7 +38,7 @@ void Unread::ReadIfScarce(uint64_t wanted) {
     read = all - unread_.size();
     found = sure_.size() - sure;
   }
-  if ((sure * read + found * all) * all <= scarce * read) ReadAll();
+  if (sure * read + found * all <= scarce * read) ReadAll();
 }
 
 uint64_t Unread::Count(uint64_t enough) {
