@@ -34,7 +34,7 @@ Engine& Engine::Instance() {
 void Engine::Configure(const EngineOptions& options) {
   std::call_once(configured_, [&] {
     options_ = options;
-    searches_ = std::make_unique<Pool>(options.search_threads, TakeShortTurns);
+    searches_ = std::make_unique<Pool>(options.search_threads, [] { TakeTurns(kSearchTurn); });
     SetHelpers({.ask = [this](std::function<void()> work) { return searches_->RunIfIdle(std::move(work)); },
                 .wanted = [this] { return searches_->HasWaiting(); }});
     batches_ = std::make_unique<Pool>(kBatchThreads, [] { Yield(kBatchNice); });

@@ -92,7 +92,7 @@ Napi::Value Configure(const Napi::CallbackInfo& info) {
   options.indexing_threads = std::max(1u, static_cast<uint32_t>(number("indexingThreads")));
   options.indexing_memory_bytes = static_cast<uint64_t>(number("indexingMemoryBytes"));
   Engine::Instance().Configure(options);
-  TakeShortTurns();
+  TakeTurns(kMainTurn);
   return info.Env().Undefined();
 }
 

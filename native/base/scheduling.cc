@@ -13,8 +13,6 @@ namespace gannet {
 #if defined(__linux__)
 namespace {
 
-// The shortest that Linux grants.
-constexpr uint64_t kTurnNanoseconds = 100'000;
 constexpr uint64_t kResetOnFork = 1;
 
 // `struct sched_attr` of the kernel, first version; the C library has none before glibc 2.41.
@@ -29,7 +27,7 @@ static_assert(sizeof(Attributes) == 48);
 
 }  // namespace
 
-void TakeShortTurns() {
+void TakeTurns(std::chrono::microseconds length) {
   Attributes attributes{};
   if (syscall(SYS_sched_getattr, 0, &attributes, sizeof(attributes), 0) != 0) return;
   // Of real-time policies it means something else.
@@ -37,7 +35,7 @@ void TakeShortTurns() {
   if (attributes.policy != kOther && attributes.policy != kBatch) return;
   attributes.size = sizeof(attributes);
   attributes.flags |= kResetOnFork;
-  attributes.runtime = kTurnNanoseconds;
+  attributes.runtime = static_cast<uint64_t>(std::chrono::nanoseconds(length).count());
   syscall(SYS_sched_setattr, 0, &attributes, 0);
 }
 
@@ -45,7 +43,7 @@ void Yield(int nice) { setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_g
 
 #else
 
-void TakeShortTurns() {}
+void TakeTurns(std::chrono::microseconds) {}
 void Yield(int) {}
 
 #endif

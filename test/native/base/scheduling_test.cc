@@ -37,7 +37,8 @@ TEST(Scheduling, AThreadTakesShorterTurnsAndThoseThatItStartsDoNot) {
   OnAThread([] {
     const uint64_t usual = Turn();
     if (usual == 0) GTEST_SKIP() << "the kernel has no turns of each thread";
-    TakeShortTurns();
+    TakeTurns(kSearchTurn);
+    EXPECT_EQ(Turn(), std::chrono::nanoseconds(kSearchTurn).count());
     EXPECT_LT(Turn(), usual);
     static uint64_t of_child;
     OnAThread([] { of_child = Turn(); });
@@ -48,8 +49,18 @@ TEST(Scheduling, AThreadTakesShorterTurnsAndThoseThatItStartsDoNot) {
 TEST(Scheduling, ShortTurnsLeaveTheShareAsItIs) {
   OnAThread([] {
     Yield(3);
-    TakeShortTurns();
+    TakeTurns(kSearchTurn);
     EXPECT_EQ(Nice(), 3);
+  });
+}
+
+TEST(Scheduling, TheMainThreadInterruptsOthersButNotASearchAtItsEnd) {
+  OnAThread([] {
+    const uint64_t usual = Turn();
+    if (usual == 0) GTEST_SKIP() << "the kernel has no turns of each thread";
+    TakeTurns(kMainTurn);
+    EXPECT_LT(Turn(), usual);
+    EXPECT_GT(Turn(), std::chrono::nanoseconds(kSearchTurn).count());
   });
 }
 
