@@ -1,0 +1,64 @@
+/**
+ * Gives the answers of another server at once, to the same queries: what a client measures against this is the client and the
+ * machine, without any search.
+ *
+ *   node --import=tsx perf/recorded-answers.ts --server http://127.0.0.1:7700 --index bench --queries q.ndjson
+ */
+import { readFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { loadSocketLibrary } from '../src/http/exchange.ts';
+
+const { values } = parseArgs({
+  options: {
+    server: { type: 'string', default: 'http://127.0.0.1:7700' },
+    key: { type: 'string' },
+    index: { type: 'string', default: 'bench' },
+    queries: { type: 'string' },
+    limit: { type: 'string', default: '20' },
+    port: { type: 'string', default: '7898' },
+  },
+});
+
+/** Answers by query text, asked for one after the other. */
+async function record(texts: readonly string[]): Promise<Map<string, Buffer>> {
+  const answers = new Map<string, Buffer>();
+  const headers = {
+    'content-type': 'application/json',
+    ...(values.key !== undefined && { authorization: `Bearer ${values.key}` }),
+  };
+  for (const q of texts) {
+    const body = JSON.stringify({ q, limit: Number(values.limit) });
+    const url = `${values.server}/indexes/${values.index}/search`;
+    const response = await fetch(url, { method: 'POST', headers, body });
+    if (!response.ok) throw new Error(`${response.status} for ${JSON.stringify(q)}`);
+    answers.set(q, Buffer.from(await response.arrayBuffer()));
+  }
+  return answers;
+}
+
+function answer(answers: Map<string, Buffer>): void {
+  const library = loadSocketLibrary();
+  if (library === null) throw new Error('the socket library is not there for this version of Node');
+  const app = library.App().any('/*', (res) => {
+    let body = '';
+    res.onAborted(() => undefined);
+    res.onData((chunk, last) => {
+      body += Buffer.from(chunk).toString();
+      if (!last) return;
+      const { q } = JSON.parse(body) as { q: string };
+      const recorded = answers.get(q);
+      res.cork(() => {
+        if (recorded === undefined) res.writeStatus('404 Not Found').end();
+        else res.writeHeader('content-type', 'application/json').end(recorded);
+      });
+    });
+  });
+  app.listen('127.0.0.1', Number(values.port), library.LIBUS_LISTEN_EXCLUSIVE_PORT, (token) => {
+    if (token === false) throw new Error(`port ${values.port} cannot be listened on`);
+    console.log(`${answers.size} recorded answers at http://127.0.0.1:${values.port}`);
+  });
+}
+
+if (values.queries === undefined) throw new Error('--queries FILE is missing: NDJSON with `q`');
+const lines = readFileSync(values.queries, 'utf8').trim().split('\n');
+answer(await record(lines.map((line) => (JSON.parse(line) as { q: string }).q)));
