@@ -37,7 +37,8 @@ size_t FoundWords::BytesOf(const std::string& key, const Entry& entry) {
   const auto of_word = [](const Word& word) { return sizeof(Word) + word.text.size() + word.ordinals.size() * sizeof(Ordinal); };
   size_t bytes = kNodeBytes + key.size();
   for (const auto& words : entry.typos) {
-    for (const Word& word : words) bytes += of_word(word);
+    if (!words) continue;
+    for (const Word& word : *words) bytes += of_word(word);
   }
   if (entry.split) bytes += of_word(entry.split->first) + of_word(entry.split->second);
   return bytes;

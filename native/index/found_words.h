@@ -33,7 +33,7 @@ class FoundWords {
   };
   // What may stand for a word that was mistyped.
   struct Entry {
-    std::array<std::vector<Word>, 2> typos;      // words with one typo, with two
+    std::array<std::optional<std::vector<Word>>, 2> typos;  // words with one typo, with two; nullopt: not looked for yet
     bool split_known = false;
     std::optional<std::pair<Word, Word>> split;  // the two words that it is best split into
     mutable std::atomic<uint32_t> spared{0};     // searches that did without knowing the split

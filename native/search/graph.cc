@@ -194,8 +194,8 @@ uint64_t Graph::WordCount(const Derivations& derivations) const {
 
 uint64_t Graph::Frequency(Node& node, int typo_class) {
   if (typo_class < 0) return Frequency(node, 0) + Frequency(node, 1) + Frequency(node, 2);
-  if (typo_class > 0 && !node.classes[1].ready) DeriveTypos(node);
-  const Derivations& known = typo_class == 0 ? Class(node, 0) : node.classes[typo_class];
+  Derive(node, typo_class);
+  const Derivations& known = node.classes[typo_class];
   if (known.frequency) return *known.frequency;
   uint64_t sum = 0;
   for (size_t s = 0; s < snapshot_.segments.size(); ++s) {

@@ -244,11 +244,12 @@ class Graph {
   DocSet ReadPair(size_t segment, const PhraseWords& words, const segment::FieldSet* fields, const DocSet& among, uint64_t enough) const;
   DocSet FindDocuments(Node& node, int typo_class, const DocSet* within);
   void AddNode(Node node);
+  // What Class gives, but of class 1 without the split word unless that is kept.
+  void Derive(Node& node, int typo_class);
   void DeriveZero(Node& node);
-  // Class 1 and 2, without the split word unless that is kept.
-  void DeriveTypos(Node& node);
-  // Words with typos only.
-  void FindTypos(Node& node);
+  void DeriveTypos(Node& node, int typo_class);
+  // Words with typos only. To look for those with two takes ten times as long as for those with one.
+  void FindTypos(Node& node, int typo_class);
   void FindSplit(Node& node);
   // Keeps what is known of class 1 and 2 for later searches.
   void KeepTypos(Node& node);

@@ -22,22 +22,24 @@ constexpr size_t kSynonymWordsMax = 100;
 }  // namespace
 
 const Derivations& Graph::Class(Node& node, int typo_class) {
-  Derivations& derivations = node.classes[typo_class];
-  if (!derivations.ready) {
-    if (typo_class == 0) {
-      DeriveZero(node);
-    } else {
-      DeriveTypos(node);
-    }
-  }
+  Derive(node, typo_class);
   if (typo_class == 1 && !node.split_known) FindSplit(node);
-  return derivations;
+  return node.classes[typo_class];
 }
 
 const Derivations& Graph::ClassWithin(Node& node, int typo_class, const DocSet& within) {
   if (typo_class != 1) return Class(node, typo_class);
-  if (!node.classes[1].ready) DeriveTypos(node);
+  Derive(node, 1);
   return node.split_known || MayBeSplit(node, within) ? Class(node, 1) : node.classes[1];
+}
+
+void Graph::Derive(Node& node, int typo_class) {
+  if (node.classes[typo_class].ready) return;
+  if (typo_class == 0) {
+    DeriveZero(node);
+  } else {
+    DeriveTypos(node, typo_class);
+  }
 }
 
 void Graph::DeriveZero(Node& node) {
@@ -166,28 +168,28 @@ void Graph::AddSynonyms(Node& node) {
   }
 }
 
-void Graph::DeriveTypos(Node& node) {
-  if (!node.classes[0].ready) DeriveZero(node);
-  node.classes[1].ready = node.classes[2].ready = true;
+void Graph::DeriveTypos(Node& node, int typo_class) {
+  Derive(node, 0);
+  Derivations& derivations = node.classes[typo_class];
+  derivations.ready = true;
   if (node.term.phrase || node.text.size() > kWordBytesMax) {
     node.split_known = true;
     return;
   }
   using index::FoundWords;
-  node.found = snapshot_.found_words.Find(TyposKey(node));
-  if (node.found == nullptr) {
-    FindTypos(node);
+  if (node.found == nullptr) node.found = snapshot_.found_words.Find(TyposKey(node));
+  if (node.found == nullptr || !node.found->typos[typo_class - 1]) {
+    FindTypos(node, typo_class);
     return KeepTypos(node);
   }
   const auto number_of = [&](const FoundWords::Word& word) {
     const auto known = numbers_.find(word.text);
     return known != numbers_.end() ? known->second : AddWord(word.text, word.ordinals);
   };
-  for (size_t typos = 0; typos < node.found->typos.size(); ++typos) {
-    for (const FoundWords::Word& word : node.found->typos[typos]) node.classes[typos + 1].words.push_back(number_of(word));
-  }
+  for (const FoundWords::Word& word : *node.found->typos[typo_class - 1]) derivations.words.push_back(number_of(word));
+  if (typo_class == 2 || node.split_known) return;
   node.split_known = node.found->split_known;
-  if (const auto& split = node.found->split) node.classes[1].phrases.push_back({{number_of(split->first), number_of(split->second)}});
+  if (const auto& split = node.found->split) derivations.phrases.push_back({{number_of(split->first), number_of(split->second)}});
 }
 
 void Graph::FindSplit(Node& node) {
@@ -201,10 +203,23 @@ void Graph::KeepTypos(Node& node) {
   const auto word_of = [&](WordNumber number) { return FoundWords::Word{words_[number].text, words_[number].ordinals}; };
   auto entry = std::make_shared<FoundWords::Entry>();
   for (size_t typos = 0; typos < entry->typos.size(); ++typos) {
-    for (const WordNumber word : node.classes[typos + 1].words) entry->typos[typos].push_back(word_of(word));
+    const Derivations& derivations = node.classes[typos + 1];
+    if (derivations.ready) {
+      auto& words = entry->typos[typos].emplace();
+      for (const WordNumber word : derivations.words) words.push_back(word_of(word));
+    } else if (node.found != nullptr) {
+      entry->typos[typos] = node.found->typos[typos];
+    }
   }
   entry->split_known = node.split_known;
   for (const Phrase& phrase : node.classes[1].phrases) entry->split = {word_of(phrase.words[0]), word_of(phrase.words[1])};
+  if (node.found != nullptr) {
+    entry->spared = node.found->spared.load(std::memory_order_relaxed);
+    if (!node.classes[1].ready) {
+      entry->split_known = node.found->split_known;
+      entry->split = node.found->split;
+    }
+  }
   snapshot_.found_words.Store(TyposKey(node), entry);
   node.found = std::move(entry);
 }
@@ -218,17 +233,20 @@ std::string Graph::TyposKey(const Node& node) {
   return key;
 }
 
-void Graph::FindTypos(Node& node) {
-  if (node.allowed_typos == 0) return;
-  const fst::FirstChar first = node.allowed_typos == 1 ? fst::FirstChar::kSameFirst : fst::FirstChar::kSameFirstOrOne;
-  const fst::FuzzyQuery query(node.text, static_cast<int>(node.allowed_typos), node.term.prefix, first);
+void Graph::FindTypos(Node& node, int typo_class) {
+  if (node.allowed_typos < static_cast<uint32_t>(typo_class)) return;
+  // Of one typo, the first character is none. With another first character one edit counts for two.
+  const fst::FirstChar first = typo_class == 1 ? fst::FirstChar::kSameFirst : fst::FirstChar::kSameFirstOrOne;
+  const fst::FuzzyQuery query(node.text, typo_class, node.term.prefix, first);
   size_t char_bytes = 0;
   DecodeUtf8(node.text, char_bytes);
   const std::string_view first_char = std::string_view(node.text).substr(0, char_bytes);
   std::vector<fst::FuzzyStream> streams;
   for (const auto& segment : snapshot_.segments) streams.emplace_back(segment->text->terms(), query);
+  const size_t words_max = typo_class == 1 ? kOneTypoWordsMax : kTwoTypoWordsMax;
+  std::vector<WordNumber>& words = node.classes[typo_class].words;
   std::string word;
-  while (true) {
+  while (words.size() < words_max) {
     bool any = false;
     for (const auto& stream : streams) {
       if (!stream.Valid()) continue;
@@ -236,7 +254,7 @@ void Graph::FindTypos(Node& node) {
       any = true;
     }
     if (!any) break;
-    uint8_t distance = 0;
+    int distance = 0;
     bool live = false;
     const bool zero_typo = word == node.text || (node.term.prefix && word.starts_with(node.text));
     const bool numeric = scope_.exact_numbers && text::IsNumericWord(word);
@@ -249,15 +267,9 @@ void Graph::FindTypos(Node& node) {
       streams[s].Next();
     }
     if (!live || distance == 0) continue;
-    // With another first character one edit counts for two.
-    if (node.allowed_typos == 2 && !std::string_view(word).starts_with(first_char)) distance = 2;
-    auto& list = node.classes[distance].words;
-    if (list.size() < (distance == 1 ? kOneTypoWordsMax : kTwoTypoWordsMax)) {
-      if (const WordNumber number = FindWord(word); number != kNoWord) list.push_back(number);
-    }
-    const bool full = node.classes[1].words.size() >= kOneTypoWordsMax &&
-                      (node.allowed_typos < 2 || node.classes[2].words.size() >= kTwoTypoWordsMax);
-    if (full) break;
+    if (typo_class == 2 && !std::string_view(word).starts_with(first_char)) distance = 2;
+    if (distance != typo_class) continue;
+    if (const WordNumber number = FindWord(word); number != kNoWord) words.push_back(number);
   }
 }
 

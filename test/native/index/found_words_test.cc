@@ -12,7 +12,7 @@ namespace {
 
 std::shared_ptr<const FoundWords::Entry> EntryOf(const std::string& text, size_t words) {
   auto entry = std::make_shared<FoundWords::Entry>();
-  entry->typos[0].assign(words, {text, {1, 2, 3}});
+  entry->typos[0].emplace(words, FoundWords::Word{text, {1, 2, 3}});
   return entry;
 }
 
