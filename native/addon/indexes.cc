@@ -34,12 +34,12 @@ Engine& Engine::Instance() {
 void Engine::Configure(const EngineOptions& options) {
   std::call_once(configured_, [&] {
     options_ = options;
-    searches_ = std::make_unique<Pool>(options.search_threads, [] { TakeTurns(kSearchTurn); });
+    searches_ = std::make_unique<ThreadPool>(options.search_threads, [] { TakeTurns(kSearchTurn); });
     SetHelpers({.ask = [this](std::function<void()> work) { return searches_->RunIfIdle(std::move(work)); },
                 .wanted = [this] { return searches_->HasWaiting(); }});
-    batches_ = std::make_unique<Pool>(kBatchThreads, [] { Yield(kBatchNice); });
-    merges_ = std::make_unique<Pool>(1, [] { Yield(kMergeNice); });
-    small_merges_ = std::make_unique<Pool>(1, [] { Yield(kSmallMergeNice); });
+    batches_ = std::make_unique<ThreadPool>(kBatchThreads, [] { Yield(kBatchNice); });
+    merges_ = std::make_unique<ThreadPool>(1, [] { Yield(kMergeNice); });
+    small_merges_ = std::make_unique<ThreadPool>(1, [] { Yield(kSmallMergeNice); });
   });
 }
 
@@ -81,7 +81,7 @@ void Engine::ScheduleMerges(const std::shared_ptr<OpenIndex>& index) {
 void Engine::ScheduleMerge(std::shared_ptr<OpenIndex> index, MergeLane lane) {
   index->lane(lane).wanted = true;
   if (index->lane(lane).running.exchange(true)) return;
-  Pool& pool = lane == MergeLane::kSmall ? *small_merges_ : *merges_;
+  ThreadPool& pool = lane == MergeLane::kSmall ? *small_merges_ : *merges_;
   pool.Run([this, index, lane] {
     try {
       Merge(index, lane);

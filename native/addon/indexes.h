@@ -9,7 +9,7 @@
 #include <shared_mutex>
 #include <unordered_map>
 
-#include "addon/jobs.h"
+#include "base/thread_pool.h"
 #include "index/index.h"
 #include "indexing/job.h"
 #include "indexing/merge.h"
@@ -53,8 +53,8 @@ class Engine {
 
   void Configure(const EngineOptions& options);
   const EngineOptions& options() const { return options_; }
-  Pool& searches() { return *searches_; }
-  Pool& batches() { return *batches_; }
+  ThreadPool& searches() { return *searches_; }
+  ThreadPool& batches() { return *batches_; }
 
   Result<uint32_t> Open(const std::string& dir);
   void Close(uint32_t handle);
@@ -75,7 +75,7 @@ class Engine {
   bool AwaitPause(OpenIndex& index) const;
   std::once_flag configured_;
   EngineOptions options_;
-  std::unique_ptr<Pool> searches_, batches_, merges_, small_merges_;
+  std::unique_ptr<ThreadPool> searches_, batches_, merges_, small_merges_;
   std::atomic<uint32_t> memory_lenders_{0};
   std::atomic<uint64_t> searches_begun_{0};  // of all indexes: they share the processors
   std::mutex mutex_;  // guards what follows

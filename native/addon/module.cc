@@ -7,9 +7,9 @@
 
 #include <cerrno>
 
+#include "addon/channel.h"
 #include "addon/errors.h"
 #include "addon/indexes.h"
-#include "addon/jobs.h"
 #include "base/json.h"
 #include "base/scheduling.h"
 #include "filter/parser.h"
@@ -35,7 +35,7 @@ std::shared_ptr<Channel> ChannelOf(Napi::Env env) { return env.GetInstanceData<E
 
 // Runs `work` on a pool; the promise it returns settles with what `convert` makes of the result.
 template <typename T, typename Work, typename Convert>
-Napi::Value Async(Napi::Env env, Pool& pool, Work work, Convert convert) {
+Napi::Value Async(Napi::Env env, ThreadPool& pool, Work work, Convert convert) {
   napi_deferred deferred;
   napi_value promise;
   napi_create_promise(env, &deferred, &promise);
@@ -275,7 +275,7 @@ Napi::Value CheckPayload(const Napi::CallbackInfo& info) {
     if (summary.ndjson) object.Set("ndjson", ToBuffer(env, *summary.ndjson));
     return object;
   };
-  Pool& pool = Engine::Instance().searches();
+  ThreadPool& pool = Engine::Instance().searches();
   if (info[0].IsBuffer()) {
     const auto buffer = info[0].As<Napi::Buffer<char>>();
     std::string bytes(buffer.Data(), buffer.Length());

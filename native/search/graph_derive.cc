@@ -169,7 +169,7 @@ void Graph::AddSynonyms(Node& node) {
 }
 
 void Graph::DeriveTypos(Node& node, int typo_class) {
-  Derive(node, 0);
+  Derive(node, typo_class - 1);
   Derivations& derivations = node.classes[typo_class];
   derivations.ready = true;
   if (node.term.phrase || node.text.size() > kWordBytesMax) {
@@ -187,7 +187,7 @@ void Graph::DeriveTypos(Node& node, int typo_class) {
     return known != numbers_.end() ? known->second : AddWord(word.text, word.ordinals);
   };
   for (const FoundWords::Word& word : *node.found->typos[typo_class - 1]) derivations.words.push_back(number_of(word));
-  if (typo_class == 2 || node.split_known) return;
+  if (typo_class != 1) return;
   node.split_known = node.found->split_known;
   if (const auto& split = node.found->split) derivations.phrases.push_back({{number_of(split->first), number_of(split->second)}});
 }
@@ -213,13 +213,7 @@ void Graph::KeepTypos(Node& node) {
   }
   entry->split_known = node.split_known;
   for (const Phrase& phrase : node.classes[1].phrases) entry->split = {word_of(phrase.words[0]), word_of(phrase.words[1])};
-  if (node.found != nullptr) {
-    entry->spared = node.found->spared.load(std::memory_order_relaxed);
-    if (!node.classes[1].ready) {
-      entry->split_known = node.found->split_known;
-      entry->split = node.found->split;
-    }
-  }
+  if (node.found != nullptr) entry->spared = node.found->spared.load(std::memory_order_relaxed);
   snapshot_.found_words.Store(TyposKey(node), entry);
   node.found = std::move(entry);
 }

@@ -47,6 +47,16 @@ TEST(FoundWords, KeepsWhatIsAskedForWhileOthersComeAndGo) {
   EXPECT_EQ(found.Find("0"), nullptr);
 }
 
+TEST(FoundWords, WhatIsStoredAgainReplacesWhatWasKept) {
+  FoundWords once, again;
+  once.Store("word", EntryOf("more", 3));
+  again.Store("word", EntryOf("fewer", 1));
+  const auto more = EntryOf("more", 3);
+  again.Store("word", more);
+  EXPECT_EQ(again.Find("word"), more);
+  EXPECT_EQ(again.bytes(), once.bytes());
+}
+
 TEST(FoundWords, WhatIsTooLargeIsNotKept) {
   FoundWords found;
   found.Store("large", EntryOf("large", FoundWords::kBytesMax / sizeof(FoundWords::Word)));

@@ -1,57 +1,6 @@
-#include "addon/jobs.h"
-
-#include "base/block_pool.h"
+#include "addon/channel.h"
 
 namespace gannet::addon {
-
-Pool::Pool(uint32_t threads, std::function<void()> begin) {
-  for (uint32_t i = 0; i < threads; ++i) {
-    std::thread([this, begin] {
-      begin();
-      Work();
-    }).detach();
-  }
-}
-
-void Pool::Run(std::function<void()> work) {
-  {
-    const std::lock_guard lock(mutex_);
-    queue_.push_back(std::move(work));
-  }
-  ready_.notify_one();
-}
-
-bool Pool::RunIfIdle(std::function<void()> work) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (queue_.size() >= waiting_) return false;
-    queue_.push_back(std::move(work));
-  }
-  ready_.notify_one();
-  return true;
-}
-
-bool Pool::HasWaiting() {
-  const std::lock_guard lock(mutex_);
-  return queue_.size() > waiting_;
-}
-
-void Pool::Work() {
-  for (;;) {
-    std::function<void()> work;
-    {
-      std::unique_lock lock(mutex_);
-      ++waiting_;
-      ready_.wait(lock, [this] { return !queue_.empty(); });
-      --waiting_;
-      work = std::move(queue_.front());
-      queue_.pop_front();
-    }
-    work();
-    work = nullptr;
-    RefreshPool();
-  }
-}
 
 std::shared_ptr<Channel> Channel::Create(Napi::Env env) {
   auto channel = std::shared_ptr<Channel>(new Channel());

@@ -1,0 +1,41 @@
+// Coming back to the JavaScript thread.
+//
+// A completion is a closure that runs on the JavaScript thread of one environment; the channel wakes that thread once for all
+// completions that have gathered. While nothing is pending the channel does not keep the process alive.
+//
+// Threads: a Channel may be used from any thread; completions run on the environment's thread.
+#pragma once
+
+#include <napi.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace gannet::addon {
+
+class Channel : public std::enable_shared_from_this<Channel> {
+ public:
+  using Completion = std::function<void(napi_env)>;
+  static std::shared_ptr<Channel> Create(Napi::Env env);
+
+  // On the JavaScript thread: one more completion will come.
+  void Expect(napi_env env);
+  // From any thread. After the environment has closed the completion is dropped.
+  void Complete(Completion completion);
+
+ private:
+  Channel() = default;
+  void Drain(napi_env env);
+  void Close();
+  napi_threadsafe_function function_ = nullptr;
+  uint64_t expected_ = 0;  // of the JavaScript thread
+  std::mutex mutex_;       // guards what follows
+  std::vector<Completion> ready_;
+  bool closed_ = false;
+  bool woken_ = false;
+};
+
+}  // namespace gannet::addon

@@ -1,0 +1,82 @@
+#include "base/thread_pool.h"
+
+#include <thread>
+#include <utility>
+
+#include "base/block_pool.h"
+
+namespace gannet {
+
+ThreadPool::ThreadPool(uint32_t threads, std::function<void()> begin) {
+  idle_.reserve(threads);
+  for (uint32_t i = 0; i < threads; ++i) {
+    std::thread([this, begin] {
+      begin();
+      Work();
+    }).detach();
+  }
+}
+
+void ThreadPool::Run(std::function<void()> work) {
+  Worker* worker;
+  {
+    const std::lock_guard lock(mutex_);
+    queue_.push_back(std::move(work));
+    worker = TakeIdle();
+  }
+  if (worker != nullptr) worker->ready.notify_one();
+}
+
+bool ThreadPool::RunIfIdle(std::function<void()> work) {
+  Worker* worker;
+  {
+    const std::lock_guard lock(mutex_);
+    if (idle_.empty()) return false;
+    queue_.push_back(std::move(work));
+    worker = TakeIdle();
+  }
+  worker->ready.notify_one();
+  return true;
+}
+
+bool ThreadPool::HasWaiting() {
+  const std::lock_guard lock(mutex_);
+  return queue_.size() > woken_;
+}
+
+size_t ThreadPool::IdleThreads() {
+  const std::lock_guard lock(mutex_);
+  return idle_.size();
+}
+
+ThreadPool::Worker* ThreadPool::TakeIdle() {
+  if (idle_.empty()) return nullptr;
+  Worker* worker = idle_.back();
+  idle_.pop_back();
+  worker->woken = true;
+  ++woken_;
+  return worker;
+}
+
+void ThreadPool::Work() {
+  Worker self;  // as long as the process
+  for (;;) {
+    std::function<void()> work;
+    {
+      std::unique_lock lock(mutex_);
+      while (queue_.empty()) {
+        self.woken = false;
+        idle_.push_back(&self);
+        self.ready.wait(lock, [&] { return self.woken; });
+        --woken_;
+      }
+      work = std::move(queue_.front());
+      queue_.pop_front();
+    }
+    work();
+    work = nullptr;
+    RefreshPool();
+  }
+}
+
+}  // namespace gannet
