@@ -5,6 +5,7 @@ import { createRequire } from 'node:module';
 import { availableParallelism } from 'node:os';
 import { Authorizer } from './auth/authorize.ts';
 import { createDefaultKeys } from './auth/keys.ts';
+import { BufferPool } from './base/buffer-pool.ts';
 import { systemClock } from './base/clock.ts';
 import { Logs } from './base/logger.ts';
 import { masterKeyNotice, readConfig, type Config } from './config.ts';
@@ -69,10 +70,12 @@ async function run(config: Config): Promise<void> {
   });
   const native = loadAddon();
   const cores = availableParallelism();
+  const answerBuffers = new BufferPool();
   native.configure({
     searchThreads: cores,
     indexingThreads: config.indexingThreads,
     indexingMemoryBytes: config.indexingMemoryBytes,
+    takeBuffer: (bytes) => answerBuffers.take(bytes),
   });
   const taskLog = logs.of('scheduler');
   const machine = openTaskMachine(folder, native, {
@@ -108,7 +111,7 @@ async function run(config: Config): Promise<void> {
         indexes: new Indexes(registry, new Documents(registry, searchQueue, enabled), () =>
           store.size(),
         ),
-        search: new Search(registry, searchQueue, enabled),
+        search: new Search(registry, searchQueue, enabled, answerBuffers),
         keys,
         features,
       },
@@ -120,6 +123,7 @@ async function run(config: Config): Promise<void> {
       version,
       production: config.production,
       payloadBytesMax: config.payloadBytesMax,
+      answerBuffers,
       checkPayload: (...args) => native.checkPayload(...args),
       checkFilter: (...args) => native.checkFilter(...args),
     },

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
 
 #include "addon/channel.h"
 #include "addon/errors.h"
@@ -25,10 +26,11 @@
 namespace gannet::addon {
 namespace {
 
-constexpr size_t kCopiedBytesMax = 64 << 10;
+constexpr size_t kCopiedBytesMax = 64 << 10;  // also in src/base/buffer-pool.ts
 
 struct Environment {
   std::shared_ptr<Channel> channel;
+  Napi::FunctionReference take_buffer;  // of EngineOptions; empty: none
 };
 
 std::shared_ptr<Channel> ChannelOf(Napi::Env env) { return env.GetInstanceData<Environment>()->channel; }
@@ -69,6 +71,20 @@ Napi::Value ToBuffer(Napi::Env env, std::string& bytes) {
   return Napi::Buffer<char>::New(env, held->data(), held->size(), [](Napi::Env, char*, std::string* s) { delete s; }, held);
 }
 
+// The same in memory that is used again once the answer has been sent, if there is such.
+Napi::Value ToAnswer(Napi::Env env, std::string& bytes) {
+  const Napi::FunctionReference& take = env.GetInstanceData<Environment>()->take_buffer;
+  if (take.IsEmpty() || bytes.size() > kCopiedBytesMax) return ToBuffer(env, bytes);
+  const Napi::Value taken = take.Call({Napi::Number::New(env, static_cast<double>(bytes.size()))});
+  if (env.IsExceptionPending()) {
+    env.GetAndClearPendingException();  // memory has run out
+    return ToBuffer(env, bytes);
+  }
+  const auto buffer = taken.As<Napi::Buffer<char>>();
+  std::memcpy(buffer.Data(), bytes.data(), std::min(bytes.size(), buffer.Length()));
+  return buffer;
+}
+
 Napi::Value ToString(Napi::Env env, std::string& text) { return Napi::String::New(env, text); }
 
 // The open index of the first argument; throws and returns null when there is none.
@@ -92,6 +108,10 @@ Napi::Value Configure(const Napi::CallbackInfo& info) {
   options.indexing_threads = std::max(1u, static_cast<uint32_t>(number("indexingThreads")));
   options.indexing_memory_bytes = static_cast<uint64_t>(number("indexingMemoryBytes"));
   Engine::Instance().Configure(options);
+  const Napi::Value take_buffer = object.Get("takeBuffer");
+  if (take_buffer.IsFunction()) {
+    info.Env().GetInstanceData<Environment>()->take_buffer = Napi::Persistent(take_buffer.As<Napi::Function>());
+  }
   TakeTurns(kMainTurn);
   return info.Env().Undefined();
 }
@@ -175,7 +195,7 @@ Napi::Value Query(const Napi::CallbackInfo& info) {
   return Async<std::string>(
       info.Env(), Engine::Instance().searches(),
       [open = std::move(open), request = StringAt(info, 1), started] { return Execute(*open->index, request, started); },
-      ToBuffer);
+      ToAnswer);
 }
 
 Result<std::string> Fetch(index::Index& index, std::string_view request, uint64_t) {
@@ -202,7 +222,7 @@ Napi::Value FederatedSearch(const Napi::CallbackInfo& info) {
         for (const auto& one : open) indexes.push_back(one->index.get());
         return search::ExecuteFederatedSearch(indexes, request, started);
       },
-      ToBuffer);
+      ToAnswer);
 }
 
 Napi::Value GetDocument(const Napi::CallbackInfo& info) {
@@ -220,7 +240,7 @@ Napi::Value GetDocument(const Napi::CallbackInfo& info) {
     return info.Env().Undefined();
   }
   if (!*document) return info.Env().Null();
-  return ToBuffer(info.Env(), **document);
+  return ToAnswer(info.Env(), **document);
 }
 
 struct PayloadSummary {
@@ -408,7 +428,7 @@ Napi::Value Guarded(Function* function, const Napi::CallbackInfo& info) {
 }
 
 Napi::Object Init(Napi::Env env, Napi::Object exports) {
-  env.SetInstanceData(new Environment{Channel::Create(env)});
+  env.SetInstanceData(new Environment{.channel = Channel::Create(env), .take_buffer = {}});
   const auto add = [&](const char* name, Function* function) {
     exports.Set(name, Napi::Function::New(
                           env, [function](const Napi::CallbackInfo& info) { return Guarded(function, info); }, name));

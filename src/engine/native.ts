@@ -70,6 +70,8 @@ export interface EngineOptions {
   indexingThreads: number;
   /** Budget of private memory for one indexing job, bytes. */
   indexingMemoryBytes: number;
+  /** Memory for the bytes of an answer, all of which are overwritten. Absent: each answer has its own. */
+  takeBuffer?(bytes: number): Buffer;
 }
 
 export type PayloadFormat = 'json' | 'ndjson' | 'csv';

@@ -1,4 +1,5 @@
 import type { Authorizer } from '../auth/authorize.ts';
+import type { BufferPool } from '../base/buffer-pool.ts';
 import type { Clock } from '../base/clock.ts';
 import type { NativeAddon } from '../engine/native.ts';
 import type { WebhookStore } from '../store/webhook-store.ts';
@@ -23,6 +24,8 @@ export interface Dependencies {
   version: VersionInfo;
   production: boolean;
   payloadBytesMax: number;
+  /** Where answers of the engine are; gets them back once they are sent. */
+  answerBuffers: BufferPool;
   checkPayload: NativeAddon['checkPayload'];
   checkFilter: NativeAddon['checkFilter'];
 }

@@ -45,11 +45,19 @@ export interface Exchange {
   /** Asks the client to wait. Up to 5 MB that are already on their way may still arrive. */
   pause(): void;
   resume(): void;
-  /** The whole answer. Ignored after an abort. */
-  reply(status: number, headers: HeaderList, body: Buffer | string | null): void;
+  /**
+   * The whole answer. Ignored after an abort.
+   * @param release called with a body in bytes once nobody reads them any more; not after an abort
+   */
+  reply(status: number, headers: HeaderList, body: ReplyBody, release?: ReleaseBody): void;
   /** The head of an answer whose body follows in parts. */
   stream(status: number, headers: HeaderList): ReplyStream;
 }
+
+export type ReplyBody = Buffer | string | null;
+
+/** Takes the bytes of an answer back. */
+export type ReleaseBody = (body: Buffer) => void;
 
 export interface ReplyStream {
   /** false: the client reads slower than this writes; wait for `onDrain`. */
@@ -186,7 +194,7 @@ class SocketExchange implements Exchange {
     this.#res.resume();
   }
 
-  reply(status: number, headers: HeaderList, body: Buffer | string | null): void {
+  reply(status: number, headers: HeaderList, body: ReplyBody, release?: ReleaseBody): void {
     if (this.#done) return;
     // What is left of the body has to flow off before the next request.
     if (this.#paused) this.#unpause();
@@ -203,6 +211,8 @@ class SocketExchange implements Exchange {
         else res.end();
       } else res.end(body);
     });
+    // What the socket did not take at once has been copied.
+    if (body instanceof Buffer) release?.(body);
   }
 
   #replyInParts(status: number, headers: HeaderList, body: Buffer): void {

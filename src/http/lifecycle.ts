@@ -4,6 +4,7 @@
  * leave through `fail`.
  */
 import type { Access, Authorizer } from '../auth/authorize.ts';
+import type { BufferPool } from '../base/buffer-pool.ts';
 import { parseJson } from '../base/json.ts';
 import type { Logger } from '../base/logger.ts';
 import { ApiError, toApiError } from '../contract/errors.ts';
@@ -16,7 +17,7 @@ import {
   ENCODE_AT_ONCE_MAX,
   encodeAtOnce,
 } from './encoding.ts';
-import type { Exchange } from './exchange.ts';
+import type { Exchange, ReleaseBody, ReplyBody } from './exchange.ts';
 import type { HttpMetrics } from './metrics.ts';
 import { STREAMED, type BodyParser, type Reply, type RequestContext, type Route } from './route.ts';
 import { Router } from './router.ts';
@@ -28,6 +29,8 @@ export interface LifecycleOptions {
   payloadBytesMax: number;
   logger: Logger;
   metrics: HttpMetrics;
+  /** Gets the bytes of answers back. */
+  answerBuffers: BufferPool;
 }
 
 type Header = readonly [name: string, value: string];
@@ -52,11 +55,13 @@ interface Pending {
 export class Lifecycle {
   readonly #router = new Router<Route>();
   readonly #options: LifecycleOptions;
+  readonly #release: ReleaseBody;
   #underWay = 0;
   #onIdle: (() => void) | null = null;
 
   constructor(options: LifecycleOptions) {
     this.#options = options;
+    this.#release = (body) => options.answerBuffers.giveBack(body);
     for (const route of options.routes) this.#router.add(route.method, route.path, route);
   }
 
@@ -201,8 +206,11 @@ export class Lifecycle {
       this.#settled(pending);
       return;
     }
-    if (exchange.aborted) return;
     const { body, status } = reply;
+    if (exchange.aborted) {
+      if (body instanceof Buffer) this.#release(body);
+      return;
+    }
     const { acceptEncoding, origin } = exchange.headers;
     const headers: Header[] = [];
     if (body !== null) {
@@ -216,7 +224,10 @@ export class Lifecycle {
       if (coding !== null) {
         const bytes = typeof body === 'string' ? Buffer.from(body) : body;
         const answer = (encoded: Buffer | null): void => {
-          if (encoded !== null) headers.push(['content-encoding', coding]);
+          if (encoded !== null) {
+            headers.push(['content-encoding', coding]);
+            this.#release(bytes);
+          }
           this.#answer(pending, status, headers, encoded ?? body);
         };
         if (this.#underWay === 1 && bytes.length <= ENCODE_AT_ONCE_MAX) {
@@ -228,10 +239,10 @@ export class Lifecycle {
     this.#answer(pending, status, headers, body);
   }
 
-  #answer(pending: Pending, status: number, headers: Header[], body: Buffer | string | null): void {
+  #answer(pending: Pending, status: number, headers: Header[], body: ReplyBody): void {
     const { exchange, route, startedAt } = pending;
     if (exchange.aborted) return;
-    exchange.reply(status, headers, body);
+    exchange.reply(status, headers, body, this.#release);
     if (startedAt > 0) {
       this.#options.metrics.record(route, status, (performance.now() - startedAt) / 1000);
     }

@@ -12,6 +12,8 @@ import {
   type HeaderList,
   type Listener,
   type ListenOptions,
+  type ReleaseBody,
+  type ReplyBody,
   type ReplyStream,
   type RequestHeaders,
 } from './exchange.ts';
@@ -69,14 +71,16 @@ class NodeExchange implements Exchange {
     this.#req.resume();
   }
 
-  reply(status: number, headers: HeaderList, body: Buffer | string | null): void {
+  reply(status: number, headers: HeaderList, body: ReplyBody, release?: ReleaseBody): void {
     if (this.#done) return;
     this.#done = true;
     const length = body === null ? 0 : Buffer.byteLength(body);
     const fields = headers.flatMap(([name, value]) => [name, value]);
     if (status !== 204) fields.push('content-length', String(length));
     this.#res.writeHead(status, fields);
-    this.#res.end(this.method === 'HEAD' ? undefined : (body ?? undefined));
+    this.#res.end(this.method === 'HEAD' ? undefined : (body ?? undefined), () => {
+      if (body instanceof Buffer) release?.(body);
+    });
     // What is left of the body has to be read before the connection can be used again.
     this.#req.resume();
   }

@@ -4,14 +4,14 @@ import { err, ok, type Result } from '../base/result.ts';
 import { ApiError } from '../contract/errors.ts';
 import type { QueryParser } from '../contract/query.ts';
 import { validator, type Schema } from '../contract/schema.ts';
-import type { Exchange, HeaderList } from './exchange.ts';
+import type { Exchange, HeaderList, ReplyBody } from './exchange.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 export interface Reply {
   status: number;
-  /** null: no body. A buffer is sent as it is. */
-  body: Buffer | string | null;
+  /** null: no body. A buffer is sent as it is, and its memory may be used again after that. */
+  body: ReplyBody;
   /** Default `application/json`. */
   type?: string;
   headers?: HeaderList;

@@ -57,13 +57,14 @@ export async function startHttp(
   dependencies: Dependencies,
   options: HttpOptions,
 ): Promise<HttpServer> {
-  const { authorizer, metrics, payloadBytesMax } = dependencies;
+  const { answerBuffers, authorizer, metrics, payloadBytesMax } = dependencies;
   const { host, port, tls, logger } = options;
   const lifecycle = new Lifecycle({
     routes: allRoutes(dependencies),
     authorizer,
     metrics,
     payloadBytesMax,
+    answerBuffers,
     logger,
   });
   const library = options.transport === 'node' ? null : loadSocketLibrary();

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { BufferPool } from '../base/buffer-pool.ts';
 import { ApiError, indexNotFound } from '../contract/errors.ts';
 import type { FeatureSet } from '../contract/features.ts';
 import type {
@@ -24,11 +25,18 @@ export class Search {
   readonly #registry: IndexRegistry;
   readonly #queue: SearchQueue;
   readonly #features: () => FeatureSet;
+  readonly #answerBuffers: BufferPool;
 
-  constructor(registry: IndexRegistry, queue: SearchQueue, features: () => FeatureSet) {
+  constructor(
+    registry: IndexRegistry,
+    queue: SearchQueue,
+    features: () => FeatureSet,
+    answerBuffers: BufferPool,
+  ) {
     this.#registry = registry;
     this.#queue = queue;
     this.#features = features;
+    this.#answerBuffers = answerBuffers;
   }
 
   search(uid: string, params: SearchRequest, caller: SearchCaller): Promise<Buffer> {
@@ -77,7 +85,9 @@ export class Search {
       parts.push(answer.value);
     });
     parts.push(RESULTS_CLOSE);
-    return Buffer.concat(parts);
+    const body = Buffer.concat(parts);
+    for (const part of parts) this.#answerBuffers.giveBack(part);
+    return body;
   }
 
   async #federated(

@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createDefaultKeys } from '../../../src/auth/keys.ts';
 import { Authorizer } from '../../../src/auth/authorize.ts';
+import { BufferPool } from '../../../src/base/buffer-pool.ts';
 import { FakeClock, type Clock } from '../../../src/base/clock.ts';
 import { Logs, silentLogger } from '../../../src/base/logger.ts';
 import { ApiError } from '../../../src/contract/errors.ts';
@@ -45,6 +46,7 @@ export interface TestServerOptions {
   port?: number;
   payloadBytesMax?: number;
   checkPayload?: Dependencies['checkPayload'];
+  answerBuffers?: BufferPool;
 }
 
 /** Counts JSON documents and NDJSON lines; enough of the engine for the upload routes. */
@@ -80,6 +82,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     version: { commitSha: 'unknown', commitDate: 'unknown', pkgVersion: '1.0.0' },
     production: false,
     payloadBytesMax: options.payloadBytesMax ?? 100_000_000,
+    answerBuffers: options.answerBuffers ?? new BufferPool(),
     checkPayload: options.checkPayload ?? countDocuments,
     checkFilter: (filter) => {
       if (/[=<>]\s*"?$/.test(filter)) throw new ApiError('invalid_search_filter', 'value missing');

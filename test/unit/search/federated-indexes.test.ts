@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { BufferPool } from '../../../src/base/buffer-pool.ts';
 import { NO_FEATURES } from '../../../src/contract/features.ts';
 import { SearchQueue } from '../../../src/search/search-queue.ts';
 import { Search } from '../../../src/search/search-service.ts';
@@ -17,7 +18,7 @@ describe('the indexes of a federated search', () => {
     for (const uid of ['a', 'b', 'c', 'd']) await test.run(add(uid, [{ id: 1 }]));
     const { registry } = test.machine;
     const queue = new SearchQueue({ permits: 1, waitingMax: 10, waitMsMax: 1000 });
-    search = new Search(registry, queue, () => NO_FEATURES);
+    search = new Search(registry, queue, () => NO_FEATURES, new BufferPool());
     registry.native.federatedSearch = (handles, request) => {
       const { otherIndexes } = JSON.parse(request) as { otherIndexes: unknown };
       asked.push({ handles, otherIndexes });

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { BufferPool } from '../../../src/base/buffer-pool.ts';
 import { NO_FEATURES } from '../../../src/contract/features.ts';
 import { Documents, Indexes } from '../../../src/search/index-service.ts';
 import { SearchQueue } from '../../../src/search/search-queue.ts';
@@ -25,7 +26,7 @@ describe('searches and reads', () => {
     const queue = new SearchQueue({ permits: 1, waitingMax: 10, waitMsMax: 1000 });
     const { registry } = test.machine;
     const features = (): typeof NO_FEATURES => NO_FEATURES;
-    search = new Search(registry, queue, features);
+    search = new Search(registry, queue, features, new BufferPool());
     const size = (): { diskBytes: number; usedBytes: number } => ({
       diskBytes: 100,
       usedBytes: 10,
