@@ -1,11 +1,13 @@
 /**
  * Gives the answers of another server at once, to the same queries: what a client measures against this is the client and the
- * machine, without any search.
+ * machine, without any search. Asks for the same turns of the processor as the server does, or it would be measured waiting
+ * behind the client.
  *
  *   node --import=tsx perf/recorded-answers.ts --server http://127.0.0.1:7700 --index bench --queries q.ndjson
  */
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { loadAddon } from '../src/engine/addon.ts';
 import { loadSocketLibrary } from '../src/http/exchange.ts';
 
 const { values } = parseArgs({
@@ -59,6 +61,7 @@ function answer(answers: Map<string, Buffer>): void {
   });
 }
 
+loadAddon().configure({ searchThreads: 1, indexingThreads: 1, indexingMemoryBytes: 64 << 20 });
 if (values.queries === undefined) throw new Error('--queries FILE is missing: NDJSON with `q`');
 const lines = readFileSync(values.queries, 'utf8').trim().split('\n');
 answer(await record(lines.map((line) => (JSON.parse(line) as { q: string }).q)));
