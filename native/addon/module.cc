@@ -81,7 +81,8 @@ Napi::Value ToAnswer(Napi::Env env, std::string& bytes) {
     return ToBuffer(env, bytes);
   }
   const auto buffer = taken.As<Napi::Buffer<char>>();
-  std::memcpy(buffer.Data(), bytes.data(), std::min(bytes.size(), buffer.Length()));
+  if (!buffer.IsBuffer() || buffer.Length() != bytes.size()) return ToBuffer(env, bytes);
+  std::memcpy(buffer.Data(), bytes.data(), bytes.size());
   return buffer;
 }
 

@@ -47,7 +47,7 @@ export interface Exchange {
   resume(): void;
   /**
    * The whole answer. Ignored after an abort.
-   * @param release called with a body in bytes once nobody reads them any more; not after an abort
+   * @param release called with the body once nobody reads it any more; not after an abort
    */
   reply(status: number, headers: HeaderList, body: ReplyBody, release?: ReleaseBody): void;
   /** The head of an answer whose body follows in parts. */
@@ -56,8 +56,8 @@ export interface Exchange {
 
 export type ReplyBody = Buffer | string | null;
 
-/** Takes the bytes of an answer back. */
-export type ReleaseBody = (body: Buffer) => void;
+/** Takes the body of an answer back. */
+export type ReleaseBody = (body: ReplyBody) => void;
 
 export interface ReplyStream {
   /** false: the client reads slower than this writes; wait for `onDrain`. */
@@ -212,7 +212,7 @@ class SocketExchange implements Exchange {
       } else res.end(body);
     });
     // What the socket did not take at once has been copied.
-    if (body instanceof Buffer) release?.(body);
+    release?.(body);
   }
 
   #replyInParts(status: number, headers: HeaderList, body: Buffer): void {

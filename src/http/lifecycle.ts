@@ -61,7 +61,9 @@ export class Lifecycle {
 
   constructor(options: LifecycleOptions) {
     this.#options = options;
-    this.#release = (body) => options.answerBuffers.giveBack(body);
+    this.#release = (body) => {
+      if (body instanceof Buffer) options.answerBuffers.giveBack(body);
+    };
     for (const route of options.routes) this.#router.add(route.method, route.path, route);
   }
 
@@ -208,7 +210,7 @@ export class Lifecycle {
     }
     const { body, status } = reply;
     if (exchange.aborted) {
-      if (body instanceof Buffer) this.#release(body);
+      this.#release(body);
       return;
     }
     const { acceptEncoding, origin } = exchange.headers;
@@ -226,7 +228,7 @@ export class Lifecycle {
         const answer = (encoded: Buffer | null): void => {
           if (encoded !== null) {
             headers.push(['content-encoding', coding]);
-            this.#release(bytes);
+            this.#release(body);
           }
           this.#answer(pending, status, headers, encoded ?? body);
         };

@@ -78,9 +78,7 @@ class NodeExchange implements Exchange {
     const fields = headers.flatMap(([name, value]) => [name, value]);
     if (status !== 204) fields.push('content-length', String(length));
     this.#res.writeHead(status, fields);
-    this.#res.end(this.method === 'HEAD' ? undefined : (body ?? undefined), () => {
-      if (body instanceof Buffer) release?.(body);
-    });
+    this.#res.end(this.method === 'HEAD' ? undefined : (body ?? undefined), () => release?.(body));
     // What is left of the body has to be read before the connection can be used again.
     this.#req.resume();
   }
