@@ -1,9 +1,10 @@
 /**
- * Gives the answers of another server at once, to the same queries: what a client measures against this is the client and the
- * machine, without any search. Asks for the same turns of the processor as the server does, or it would be measured waiting
- * behind the client.
+ * Gives the answers of another server at once, to the same queries: what a client measures against this is the client and
+ * the machine, without any search. With `--busy` each answer keeps the processor for so many microseconds first: what the
+ * client measures of a server whose every search takes the same time. Asks for the same turns of the processor as the server
+ * does, or it would be measured waiting behind the client.
  *
- *   node --import=tsx perf/recorded-answers.ts --server http://127.0.0.1:7700 --index bench --queries q.ndjson
+ *   node --import=tsx perf/recorded-answers.ts --server http://127.0.0.1:7700 --index bench --queries q.ndjson [--busy 150]
  */
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
@@ -18,6 +19,7 @@ const { values } = parseArgs({
     queries: { type: 'string' },
     limit: { type: 'string', default: '20' },
     port: { type: 'string', default: '7898' },
+    busy: { type: 'string', default: '0' },
   },
 });
 
@@ -49,6 +51,8 @@ function answer(answers: Map<string, Buffer>): void {
       if (!last) return;
       const { q } = JSON.parse(body) as { q: string };
       const recorded = answers.get(q);
+      const until = performance.now() + Number(values.busy) / 1000;
+      while (performance.now() < until);
       res.cork(() => {
         if (recorded === undefined) res.writeStatus('404 Not Found').end();
         else res.writeHeader('content-type', 'application/json').end(recorded);

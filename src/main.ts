@@ -6,7 +6,7 @@ import { availableParallelism } from 'node:os';
 import { Authorizer } from './auth/authorize.ts';
 import { createDefaultKeys } from './auth/keys.ts';
 import { BufferPool } from './base/buffer-pool.ts';
-import { systemClock } from './base/clock.ts';
+import { rfc3339, systemClock } from './base/clock.ts';
 import { Logs } from './base/logger.ts';
 import { masterKeyNotice, readConfig, type Config } from './config.ts';
 import type { VersionInfo } from './http/dependencies.ts';
@@ -22,6 +22,7 @@ import { KeyStore } from './store/key-store.ts';
 import { WebhookStore } from './store/webhook-store.ts';
 import { openTaskMachine, STORE_BYTES_MAX } from './tasks/machine.ts';
 import { VERIFY_PART, verifyFolder, verifyPart } from './verify.ts';
+import { warmUp } from './warm-up.ts';
 
 /** How long a start waits for the record of the last batch. */
 const RECOVERY_WAIT_MS = 2000;
@@ -140,10 +141,24 @@ async function run(config: Config): Promise<void> {
   const scheme = config.tls === null ? 'http' : 'https';
   banner(config, version, folder.instanceUid, `${scheme}://${config.host}:${http.port}`);
 
+  const ending = new AbortController();
+  const warm = warmUp({
+    http,
+    registry,
+    now: rfc3339(clock.now()),
+    masterKey: config.masterKey,
+    signal: ending.signal,
+  }).then(
+    (searches) => logs.of('http').debug(`warmed up with ${searches} searches`),
+    (error: unknown) => logs.of('http').debug({ err: error }, 'not warmed up'),
+  );
+
   let stopping = false;
   const stop = async (status: number): Promise<void> => {
     if (stopping) process.exit(status);
     stopping = true;
+    ending.abort();
+    await warm;
     await http.stop(STOP_GRACE_MS);
     await machine.close();
     await folder.close();

@@ -104,11 +104,15 @@ export class IndexEntry {
   }
 }
 
-/** The indexes by uid. Only the end of a batch changes it, after the store has committed the same change. */
+/**
+ * The indexes by uid. Only the end of a batch changes it, after the store has committed the same change; and what is
+ * published unlisted, of which the store knows nothing.
+ */
 export class IndexRegistry {
   readonly #native: NativeAddon;
   readonly #dir: string;
   readonly #entries = new Map<string, IndexEntry>();
+  readonly #unlisted = new Set<string>();
   readonly #open = new Set<IndexEntry>();
   #sorted: [string, IndexEntry][] | null = null;
   readonly #limits: OpenLimits;
@@ -145,7 +149,9 @@ export class IndexRegistry {
 
   /** Ascending uid. */
   list(): readonly (readonly [uid: string, entry: IndexEntry])[] {
-    this.#sorted ??= [...this.#entries].sort(([a], [b]) => compareUtf8(a, b));
+    this.#sorted ??= [...this.#entries]
+      .filter(([uid]) => !this.#unlisted.has(uid))
+      .sort(([a], [b]) => compareUtf8(a, b));
     return this.#sorted;
   }
 
@@ -178,6 +184,18 @@ export class IndexRegistry {
       else this.#entries.set(uid, entry);
     }
     this.#sorted = null;
+  }
+
+  /** Lets requests find an index that no list names and no restart finds again. */
+  publishUnlisted(uid: string, entry: IndexEntry): void {
+    this.#unlisted.add(uid);
+    this.apply(new Map([[uid, entry]]));
+  }
+
+  /** Ends what `publishUnlisted` began. The entry is to be discarded then. */
+  withdrawUnlisted(uid: string): void {
+    this.apply(new Map([[uid, null]]));
+    this.#unlisted.delete(uid);
   }
 
   /** Closes an index and erases its folder. */

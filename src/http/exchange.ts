@@ -67,7 +67,7 @@ export interface ReplyStream {
 }
 
 export interface Listener {
-  /** The port that is listened on. */
+  /** The port that is listened on; 0 for a unix socket. */
   readonly port: number;
   /** Refuses new connections; requests under way go on. */
   stopListening(): void;
@@ -82,9 +82,11 @@ export interface TlsFiles {
   authority: string | null;
 }
 
+/** Where to listen: at an address, or at a unix socket, which has no port and no TLS. */
+export type ListenPlace = { host: string; port: number } | { socketPath: string };
+
 export interface ListenOptions {
-  host: string;
-  port: number;
+  place: ListenPlace;
   tls: TlsFiles | null;
   /** Refuse clients without certificate. Only the node adapter can. */
   tlsRequireAuth: boolean;
@@ -307,11 +309,17 @@ export const HEADER_FIELDS: Readonly<Record<string, keyof RequestHeaders>> = Obj
   } as const,
 );
 
-/** Rejects when the address cannot be listened on, for instance because another server does. */
+/** Longest path of a unix socket, bytes: `sun_path` of unix(7), on every system. The library does not look. */
+const SOCKET_PATH_BYTES_MAX = 103;
+
+/** Rejects when the place cannot be listened on, for instance because another server does. */
 export function listenWithLibrary(
   library: Socket.Library,
-  { host, port, tls, onExchange }: ListenOptions,
+  { place, tls, onExchange }: ListenOptions,
 ): Promise<Listener> {
+  if ('socketPath' in place && Buffer.byteLength(place.socketPath) > SOCKET_PATH_BYTES_MAX) {
+    return Promise.reject(new Error(`${place.socketPath} is too long for a socket`));
+  }
   const app =
     tls === null
       ? library.App()
@@ -325,14 +333,13 @@ export function listenWithLibrary(
   return new Promise((resolve, reject) => {
     const listening = (token: Socket.ListenToken | false): void => {
       if (token === false) {
-        reject(
-          new Error(`${host}:${port} cannot be listened on; is another server running there?`),
-        );
+        const name = 'port' in place ? `${place.host}:${place.port}` : place.socketPath;
+        reject(new Error(`${name} cannot be listened on; is another server running there?`));
         return;
       }
       let open = true;
       resolve({
-        port: library.us_socket_local_port(token),
+        port: 'port' in place ? library.us_socket_local_port(token) : 0,
         stopListening: () => {
           if (open) library.us_listen_socket_close(token);
           open = false;
@@ -340,7 +347,8 @@ export function listenWithLibrary(
         close: () => app.close(),
       });
     };
+    if ('socketPath' in place) app.listen_unix(listening, place.socketPath);
     // Without the option a second server could share the port unnoticed.
-    app.listen(host, port, library.LIBUS_LISTEN_EXCLUSIVE_PORT, listening);
+    else app.listen(place.host, place.port, library.LIBUS_LISTEN_EXCLUSIVE_PORT, listening);
   });
 }

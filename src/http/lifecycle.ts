@@ -84,16 +84,17 @@ export class Lifecycle {
     });
   }
 
-  handle(exchange: Exchange): void {
+  /** @param measured whether it counts in the metrics */
+  handle(exchange: Exchange, measured: boolean): void {
     try {
-      this.#handle(exchange);
+      this.#handle(exchange, measured);
     } catch (error) {
       this.#options.logger.error({ err: error }, 'a request failed unexpectedly');
       exchange.reply(500, [JSON_TYPE], JSON.stringify(toApiError(error)));
     }
   }
 
-  #handle(exchange: Exchange): void {
+  #handle(exchange: Exchange, measured: boolean): void {
     const { headers, method } = exchange;
     if (
       method === 'OPTIONS' &&
@@ -111,8 +112,8 @@ export class Lifecycle {
       return;
     }
     const route = match.target;
-    const { authorizer, metrics } = this.#options;
-    const startedAt = metrics.enabled() ? performance.now() : 0;
+    const { authorizer } = this.#options;
+    const startedAt = measured ? performance.now() : 0;
     const pending: Pending = { exchange, route, startedAt, open: true };
     this.#underWay++;
     exchange.onAbort(() => this.#settled(pending));

@@ -105,8 +105,7 @@ class NodeExchange implements Exchange {
 }
 
 export function listenWithNode({
-  host,
-  port,
+  place,
   tls,
   tlsRequireAuth,
   onExchange,
@@ -141,10 +140,11 @@ export function listenWithNode({
   server.timeout = 0;
   return new Promise((resolve, reject) => {
     server.once('error', reject);
-    server.listen(port, host, () => {
+    const at = 'port' in place ? place : { path: place.socketPath };
+    server.listen(at, () => {
       server.off('error', reject);
       resolve({
-        port: (server.address() as AddressInfo).port,
+        port: 'port' in place ? (server.address() as AddressInfo).port : 0,
         stopListening: () => void server.close(),
         close: () => server.closeAllConnections(),
       });

@@ -1,7 +1,13 @@
 /** The HTTP side of the server: routes, lifecycle, and the socket they are served on. */
 import type { Logger } from '../base/logger.ts';
 import type { Dependencies } from './dependencies.ts';
-import { listenWithLibrary, loadSocketLibrary, type Listener, type TlsFiles } from './exchange.ts';
+import {
+  listenWithLibrary,
+  loadSocketLibrary,
+  type Listener,
+  type ListenOptions,
+  type TlsFiles,
+} from './exchange.ts';
 import { Lifecycle } from './lifecycle.ts';
 import { listenWithNode } from './node-exchange.ts';
 import type { Route } from './route.ts';
@@ -30,6 +36,11 @@ export interface HttpOptions {
 export interface HttpServer {
   readonly port: number;
   readonly transport: 'uWebSockets.js' | 'node:http';
+  /**
+   * Serves the same routes at a unix socket as well, for this process itself: what comes there is in no metric. To be
+   * closed by who asked for it. Rejects when the path is taken or too long.
+   */
+  listenWithin(socketPath: string): Promise<Listener>;
   /** Refuses new connections, waits for the answers under way, then drops what is left. */
   stop(graceMs: number): Promise<void>;
 }
@@ -68,18 +79,24 @@ export async function startHttp(
     logger,
   });
   const library = options.transport === 'node' ? null : loadSocketLibrary();
-  const listen = {
-    host,
-    port,
+  const listen = (listening: ListenOptions): Promise<Listener> =>
+    library === null ? listenWithNode(listening) : listenWithLibrary(library, listening);
+  const listener = await listen({
+    place: { host, port },
     tls,
     tlsRequireAuth: options.tlsRequireAuth ?? false,
-    onExchange: (exchange: Parameters<Lifecycle['handle']>[0]) => lifecycle.handle(exchange),
-  };
-  const listener: Listener =
-    library === null ? await listenWithNode(listen) : await listenWithLibrary(library, listen);
+    onExchange: (exchange) => lifecycle.handle(exchange, metrics.enabled()),
+  });
   return {
     port: listener.port,
     transport: library === null ? 'node:http' : 'uWebSockets.js',
+    listenWithin: (socketPath) =>
+      listen({
+        place: { socketPath },
+        tls: null,
+        tlsRequireAuth: false,
+        onExchange: (exchange) => lifecycle.handle(exchange, false),
+      }),
     async stop(graceMs) {
       listener.stopListening();
       dependencies.logs.closeStream();

@@ -26,6 +26,7 @@ export declare namespace Socket {
       options: number,
       callback: (token: ListenToken | false) => void,
     ): App;
+    listen_unix(callback: (token: ListenToken | false) => void, path: string): App;
     close(): App;
   }
 

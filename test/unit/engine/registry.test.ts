@@ -50,6 +50,22 @@ describe('the registry of indexes', () => {
     assert.equal(registry.has('a'), false);
   });
 
+  it('an unlisted index is found by its uid, and is in no list', () => {
+    const [listed] = named('b');
+    const entry = registry.create('2025-01-01T00:00:00Z');
+    registry.publishUnlisted('a', entry);
+    assert.equal(registry.get('a'), entry);
+    assert.deepEqual(registry.list(), [['b', listed]]);
+    registry.withdrawUnlisted('a');
+    assert.equal(registry.get('a'), undefined);
+    registry.apply(new Map([['a', entry]]));
+    assert.deepEqual(
+      registry.list().map(([uid]) => uid),
+      ['a', 'b'],
+      'the uid is free for a listed one again',
+    );
+  });
+
   it('keeps a bounded number open and opens the others again when asked', () => {
     const entries = named('a', 'b', 'c', 'd', 'e');
     assert.equal(engine.openCount, 3);

@@ -38,8 +38,7 @@ async function exchangeOver(socket: FakeSocket): Promise<Exchange> {
   };
   const library = { App: () => app, us_socket_local_port: () => 1 };
   await listenWithLibrary(library as unknown as Socket.Library, {
-    host: 'localhost',
-    port: 0,
+    place: { host: 'localhost', port: 0 },
     tls: null,
     tlsRequireAuth: false,
     onExchange: (made) => (exchange = made),

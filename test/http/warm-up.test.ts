@@ -1,0 +1,184 @@
+/** The searches that a server asks itself at its start: they go the whole way, and nothing of them is left. */
+import assert from 'node:assert/strict';
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { Authorizer } from '../../src/auth/authorize.ts';
+import { BufferPool } from '../../src/base/buffer-pool.ts';
+import { FakeClock } from '../../src/base/clock.ts';
+import { Logs, silentLogger } from '../../src/base/logger.ts';
+import { IndexRegistry } from '../../src/engine/registry.ts';
+import { HttpMetrics, MetricsText } from '../../src/http/metrics.ts';
+import { startHttp, type HttpServer } from '../../src/http/server.ts';
+import { Documents, Indexes } from '../../src/search/index-service.ts';
+import { SearchQueue } from '../../src/search/search-queue.ts';
+import { Search } from '../../src/search/search-service.ts';
+import { WebhookStore } from '../../src/store/webhook-store.ts';
+import { warmUp, type WarmUpOptions } from '../../src/warm-up.ts';
+import { MemoryEngine } from '../support/memory-engine.ts';
+import { fakeServices, type FakeServices } from './support/fake-services.ts';
+
+const MASTER_KEY = 'MASTER_KEY_OF_TESTS';
+
+for (const transport of ['fastest', 'node'] as const) {
+  describe(`warming up (transport ${transport})`, () => {
+    let dir: string;
+    let engine: MemoryEngine;
+    let registry: IndexRegistry;
+    let services: FakeServices;
+    let metrics: HttpMetrics;
+    let server: HttpServer;
+    let socketPath: string;
+    let options: WarmUpOptions;
+    let before: string[];
+
+    beforeEach(async () => {
+      dir = mkdtempSync(join(tmpdir(), 'gannet-own-searches-'));
+      engine = new MemoryEngine();
+      registry = new IndexRegistry(engine, dir, []);
+      const clock = new FakeClock('2025-03-01T09:30:00Z');
+      services = fakeServices(clock);
+      await services.features.patch({ metrics: true });
+      const features = () => services.features.get();
+      const queue = new SearchQueue({ permits: 2, waitingMax: 10, waitMsMax: 1000 });
+      const answerBuffers = new BufferPool();
+      metrics = new HttpMetrics(() => features().metrics);
+      const documents = new Documents(registry, queue, features);
+      server = await startHttp(
+        {
+          services: {
+            ...services,
+            indexes: new Indexes(registry, documents, () => ({ diskBytes: 0, usedBytes: 0 })),
+            search: new Search(registry, queue, features, answerBuffers),
+          },
+          authorizer: new Authorizer(MASTER_KEY, services.keys, clock),
+          clock,
+          webhooks: new WebhookStore(services.store, null),
+          logs: new Logs('off', 'json', false),
+          metrics,
+          version: { commitSha: 'unknown', commitDate: 'unknown', pkgVersion: '1.0.0' },
+          production: false,
+          payloadBytesMax: 1_000_000,
+          answerBuffers,
+          checkPayload: (...args) => engine.checkPayload(...args),
+          checkFilter: (...args) => engine.checkFilter(...args),
+        },
+        { host: '127.0.0.1', port: 0, tls: null, transport, logger: silentLogger() },
+      );
+      before = folders();
+      socketPath = '';
+      options = {
+        http: {
+          listenWithin(path) {
+            socketPath = path;
+            return server.listenWithin(path);
+          },
+        },
+        registry,
+        now: '2025-03-01T09:30:00Z',
+        masterKey: MASTER_KEY,
+        signal: new AbortController().signal,
+        searches: 40,
+      };
+    });
+
+    afterEach(async () => {
+      await server.stop(100);
+      await services.close();
+      registry.closeAll();
+      rmSync(dir, { recursive: true, force: true });
+    });
+
+    async function get(path: string): Promise<unknown> {
+      const answer = await fetch(`http://127.0.0.1:${server.port}${path}`, {
+        headers: { authorization: `Bearer ${MASTER_KEY}` },
+      });
+      return answer.json();
+    }
+
+    function assertNothingLeft(): void {
+      assert.equal(engine.openCount, 0);
+      assert.deepEqual(folders(), before);
+    }
+
+    /** The temporary folders of servers. */
+    function folders(): string[] {
+      return readdirSync(tmpdir()).filter((name) => name.startsWith('gannet-warm-up-'));
+    }
+
+    it('asks the engine and leaves nothing', async () => {
+      let searched = 0;
+      const search = engine.search.bind(engine);
+      engine.search = (...args) => {
+        searched++;
+        return search(...args);
+      };
+      assert.equal(await warmUp(options), 40);
+      assert.equal(searched, 40);
+      assertNothingLeft();
+    });
+
+    it('is in no list, no statistics and no metrics', async () => {
+      const seen: unknown[] = [];
+      const search = engine.search.bind(engine);
+      engine.search = async (...args) => {
+        seen.push(await get('/indexes'), await get('/stats'));
+        return search(...args);
+      };
+      await warmUp({ ...options, searches: 2 });
+      assert.equal(seen.length, 4);
+      for (const answer of seen as { total?: number; indexes?: object }[]) {
+        assert.ok(answer.total === 0 || Object.keys(answer.indexes!).length === 0);
+      }
+      const text = new MetricsText();
+      metrics.write(text);
+      assert.match(String(text), /path="\/stats"/, 'what clients ask is counted');
+      assert.doesNotMatch(String(text), /search/);
+    });
+
+    it('asks while the server answers others, who cannot reach its socket once it has begun', async () => {
+      const search = engine.search.bind(engine);
+      let begun = 0;
+      engine.search = async (...args) => {
+        if (begun++ > 0) assert.equal(existsSync(dirname(socketPath)), false);
+        assert.deepEqual(await get('/health'), { status: 'available' });
+        return search(...args);
+      };
+      assert.equal(await warmUp({ ...options, searches: 3 }), 3);
+    });
+
+    it('ends between two searches when it is told to', async () => {
+      const ending = new AbortController();
+      const search = engine.search.bind(engine);
+      let begun = 0;
+      engine.search = (...args) => {
+        if (++begun === 5) ending.abort();
+        return search(...args);
+      };
+      assert.equal(await warmUp({ ...options, signal: ending.signal }), 5);
+      assertNothingLeft();
+    });
+
+    it('rejects and leaves nothing where a search fails', async () => {
+      await assert.rejects(warmUp({ ...options, masterKey: 'another key' }), /403/);
+      assertNothingLeft();
+    });
+
+    it('rejects and leaves nothing where the engine cannot write', async () => {
+      engine.beforeCommit = () => Promise.reject(new Error('no space left'));
+      await assert.rejects(warmUp(options));
+      assertNothingLeft();
+    });
+
+    for (const [what, path] of [
+      ['too long', `/tmp/${'long/'.repeat(40)}socket`],
+      ['in no folder', join(tmpdir(), 'gannet-no-folder', 'socket')],
+    ] as const) {
+      it(`rejects and leaves nothing where the path of the socket is ${what}`, async () => {
+        const http = { listenWithin: () => server.listenWithin(path) };
+        await assert.rejects(warmUp({ ...options, http }));
+        assertNothingLeft();
+      });
+    }
+  });
+}
