@@ -10,9 +10,13 @@
 namespace gannet::segment {
 namespace {
 
-// Above this many postings in all fields together their union is stored as well: joining the lists of
-// many fields at query time then costs more than the bytes.
-constexpr uint64_t kStoredUnionMin = 1024;
+// From this many postings in all fields together on, what the longest list leaves of their union is stored as well: joining the
+// lists of many fields at query time then costs more than the bytes. GANNET_STORED_REST: another number, so that tests have it of
+// few documents.
+uint64_t StoredRestMin() {
+  static const uint64_t least = EnvironmentNumber("GANNET_STORED_REST", 1024);
+  return least;
+}
 
 // Unions of fewer words are not kept: making them takes little longer than copying them. GANNET_KEPT_WORDS: another number for
 // all of them, so that tests have such unions of few words.
@@ -82,10 +86,7 @@ uint64_t TextReader::PostingBytes(Ordinal begin, Ordinal end) const {
 }
 
 TextReader::Count TextReader::CountDocuments(Ordinal ordinal) const {
-  if (const auto whole = WholePostings(ordinal)) {
-    const uint64_t count = PostingsCount(*whole);
-    return {count, count};
-  }
+  if (const auto disjoint = DisjointPostings(ordinal)) return {disjoint->count(), disjoint->count()};
   Count count{0, 0};
   ForEachField(ordinal, [&](FieldId, std::string_view postings) {
     const uint64_t of_field = PostingsCount(postings);
@@ -113,23 +114,36 @@ void TextReader::WillNeedRecords(uint32_t place, uint32_t count) const {
   file_->WillNeed(forward_section_, from, forward_offsets_[std::min<size_t>(size_t{place} + count, forward_offsets_.size() - 1)] - from);
 }
 
-std::optional<std::string_view> TextReader::WholePostings(Ordinal ordinal) const {
+std::optional<TextReader::Disjoint> TextReader::DisjointPostings(Ordinal ordinal) const {
   ByteReader reader(PostingBlob(ordinal));
   const uint64_t head = reader.Varint();
   const uint64_t lists = head >> 1;
-  if ((head & 1) != 0) return reader.LengthPrefixed();
+  if ((head & 1) != 0) {
+    const uint64_t longest = reader.Varint();
+    Disjoint disjoint;
+    disjoint.rest = reader.LengthPrefixed();
+    for (uint64_t place = 0; place <= longest && reader.ok(); ++place) {
+      reader.Varint();
+      disjoint.most = reader.LengthPrefixed();
+    }
+    return disjoint;
+  }
   const uint64_t field = reader.Varint();
   if (field >= kHeadLists) return std::nullopt;
-  if (lists == 1) return std::string_view(reader.at(), reader.left());
+  if (lists == 1) return Disjoint{{reader.at(), reader.left()}, {}};
   // One field, and behind it early positions.
   const std::string_view first = reader.LengthPrefixed();
   if (field + reader.Varint() < kHeadLists) return std::nullopt;
-  return first;
+  return Disjoint{first, {}};
 }
 
 void TextReader::UnionPostings(Ordinal ordinal, const FieldSet* fields, DocSetUnion& out) const {
   if (fields == nullptr) {
-    if (const auto whole = WholePostings(ordinal)) return out.AddPostings(*whole);
+    if (const auto disjoint = DisjointPostings(ordinal)) {
+      out.AddPostings(disjoint->most);
+      if (!disjoint->rest.empty()) out.AddPostings(disjoint->rest);
+      return;
+    }
   }
   ForEachField(ordinal, [&](FieldId field, std::string_view postings) {
     if (fields == nullptr || fields->Has(field)) out.AddPostings(postings);
@@ -137,15 +151,22 @@ void TextReader::UnionPostings(Ordinal ordinal, const FieldSet* fields, DocSetUn
 }
 
 uint64_t TextReader::CommonDocuments(Ordinal a, Ordinal b) const {
-  const auto whole_a = WholePostings(a), whole_b = WholePostings(b);
-  if (whole_a && whole_b) return PostingsReader(*whole_a).IntersectionSize(PostingsReader(*whole_b));
+  const auto of_a = DisjointPostings(a), of_b = DisjointPostings(b);
+  if (of_a && of_b) {
+    const PostingsReader most(of_b->most), rest(of_b->rest);
+    const auto common = [&](const PostingsReader& list) { return list.IntersectionSize(most) + list.IntersectionSize(rest); };
+    return common(PostingsReader(of_a->most)) + common(PostingsReader(of_a->rest));
+  }
   const auto documents = [&](Ordinal ordinal) {
     DocSetUnion join;
     UnionPostings(ordinal, nullptr, join);
     return join.Finish();
   };
-  if (whole_a) return PostingsReader(*whole_a).IntersectionSize(documents(b));
-  if (whole_b) return PostingsReader(*whole_b).IntersectionSize(documents(a));
+  const auto common = [](const Disjoint& lists, const DocSet& others) {
+    return PostingsReader(lists.most).IntersectionSize(others) + PostingsReader(lists.rest).IntersectionSize(others);
+  };
+  if (of_a) return common(*of_a, documents(b));
+  if (of_b) return common(*of_b, documents(a));
   return documents(a).IntersectionSize(documents(b));
 }
 
@@ -282,39 +303,42 @@ void PostingsWriter::AddList(uint32_t id, const DocSet& docids) {
 
 void PostingsWriter::EndWord(std::string_view word) {
   blob_.clear();
-  const bool many_fields = lists_.size() > 1 && lists_[1].id < kHeadLists;
-  const bool with_union = many_fields && total_ >= kStoredUnionMin;
-  PutVarint(blob_, lists_.size() << 1 | (with_union ? 1 : 0));
+  const auto is_field = [](const List& list) { return list.id < kHeadLists; };
+  const auto fields = static_cast<size_t>(std::find_if_not(lists_.begin(), lists_.end(), is_field) - lists_.begin());
+  const bool with_rest = fields > 1 && total_ >= StoredRestMin();
+  PutVarint(blob_, lists_.size() << 1 | (with_rest ? 1 : 0));
   if (lists_.size() == 1) {
     PutVarint(blob_, lists_[0].id);
     blob_.append(list_bytes_);
   } else {
-    const std::string_view bytes = list_bytes_;
-    if (with_union) {
-      DocSet all;
-      size_t begin = 0;
-      for (const List& list : lists_) {
-        if (list.id >= kHeadLists) break;
-        UnionPostingsInto(bytes.substr(begin, list.end - begin), all);
-        begin = list.end;
-      }
-      union_.clear();
-      AppendPostings(all, union_);
-      PutBytes(blob_, union_);
-    }
-    size_t begin = 0;
+    if (with_rest) AppendRest(fields);
     uint32_t last = 0;
-    for (const List& list : lists_) {
-      PutVarint(blob_, list.id - last);
-      PutBytes(blob_, bytes.substr(begin, list.end - begin));
-      last = list.id;
-      begin = list.end;
+    for (size_t place = 0; place < lists_.size(); ++place) {
+      PutVarint(blob_, lists_[place].id - last);
+      PutBytes(blob_, PostingsOf(place));
+      last = lists_[place].id;
     }
   }
   Append(word, blob_, total_);
   lists_.clear();
   list_bytes_.clear();
   total_ = 0;
+}
+
+void PostingsWriter::AppendRest(size_t fields) {
+  size_t longest = 0;
+  for (size_t place = 1; place < fields; ++place) {
+    if (PostingsCount(PostingsOf(place)) > PostingsCount(PostingsOf(longest))) longest = place;
+  }
+  DocSet rest;
+  for (size_t place = 0; place < fields; ++place) {
+    if (place != longest) UnionPostingsInto(PostingsOf(place), rest);
+  }
+  rest -= DecodePostings(PostingsOf(longest));
+  rest_.clear();
+  AppendPostings(rest, rest_);
+  PutVarint(blob_, longest);
+  PutBytes(blob_, rest_);
 }
 
 void PostingsWriter::CopyWord(std::string_view word, std::string_view blob) {

@@ -233,8 +233,13 @@ class TextReader {
   void ForEachRun(std::string_view record, BeginField&& begin_field, Sink&& sink) const;
 
  private:
-  // The documents of a word where one list has them all, whatever the fields.
-  std::optional<std::string_view> WholePostings(Ordinal ordinal) const;
+  // Lists that no two have a document of, and that together have all of a word, whatever the fields.
+  struct Disjoint {
+    std::string_view most, rest;  // rest: may be empty
+    uint64_t count() const { return uint64_t{PostingsCount(most)} + PostingsCount(rest); }
+  };
+  // nullopt: the word has no such lists.
+  std::optional<Disjoint> DisjointPostings(Ordinal ordinal) const;
   std::string_view ReadRange(const SegmentFile::Section* section, PackedOffsets::Range range) const {
     return range.end < range.begin ? std::string_view() : file_->Read(section, range.begin, range.end - range.begin);
   }
@@ -287,9 +292,10 @@ struct WordOccurrence {
 // Writes postings for words given in byte order: AddList for each field that holds the word and for each early
 // position that it stands at, then EndWord.
 //
-// Bytes of a word: varint fields * 2 + whether the union is stored; of one field: its number, its postings to
-// the end; of several: the length and postings of the union if stored, then for each field the distance to the
-// number before, the length, the postings (bitmap/postings_codec.h).
+// Bytes of a word: varint lists * 2 + whether a rest is stored; of one list: its id, its postings to the end; of several: the
+// rest if stored, then for each list the distance to the id before, the length, the postings (bitmap/postings_codec.h). The rest:
+// the place of the longest list of a field, the length and postings of the documents that other fields alone have. So these two
+// lists tell all documents of the word, each once.
 class PostingsWriter {
  public:
   // frequent_min: documents that make a word frequent, fields counted apart.
@@ -313,6 +319,12 @@ class PostingsWriter {
     uint32_t id;
     size_t end;  // in list_bytes_
   };
+  // The lists of fields, by their place.
+  std::string_view PostingsOf(size_t place) const {
+    const size_t begin = place == 0 ? 0 : lists_[place - 1].end;
+    return std::string_view(list_bytes_).substr(begin, lists_[place].end - begin);
+  }
+  void AppendRest(size_t fields);
   void Append(std::string_view word, std::string_view blob, uint64_t documents);
 
   SegmentFileWriter& file_;
@@ -322,7 +334,7 @@ class PostingsWriter {
   std::vector<uint64_t> offsets_{0};
   // The word at hand.
   std::vector<List> lists_;
-  std::string list_bytes_, blob_, union_;
+  std::string list_bytes_, blob_, rest_;
   uint64_t total_ = 0;  // docids of fields
 };
 
@@ -376,7 +388,10 @@ void TextReader::ForEachList(std::string_view blob, Sink&& sink) {
     if (reader.ok()) sink(id, std::string_view(reader.at(), reader.left()));
     return;
   }
-  if (head & 1) reader.LengthPrefixed();
+  if (head & 1) {
+    reader.Varint();
+    reader.LengthPrefixed();
+  }
   uint32_t id = 0;
   for (uint64_t i = 0; i < lists; ++i) {
     id += static_cast<uint32_t>(reader.Varint());

@@ -150,9 +150,13 @@ Status CheckWord(std::string_view blob, Ordinal word, size_t field_count, const 
   const uint64_t head = reader.Varint();
   const uint64_t lists = head >> 1;
   if (lists == 0) return Wrong("a word in no document");
-  DocSet stored, all, list;
-  const bool with_union = lists > 1 && (head & 1) != 0;
-  if (with_union) GANNET_RETURN_IF_ERROR(ReadPostings(reader.LengthPrefixed(), documents, stored));
+  DocSet rest, longest, all, list;
+  const bool with_rest = lists > 1 && (head & 1) != 0;
+  uint64_t place_of_longest = 0, fields = 0;
+  if (with_rest) {
+    place_of_longest = reader.Varint();
+    GANNET_RETURN_IF_ERROR(ReadPostings(reader.LengthPrefixed(), documents, rest));
+  }
   uint64_t id = 0;
   for (uint64_t i = 0; i < lists; ++i) {
     const uint64_t step = reader.Varint();
@@ -168,10 +172,15 @@ Status CheckWord(std::string_view blob, Ordinal word, size_t field_count, const 
     if (list.empty()) return Wrong("an empty list");
     uint64_t& sum = is_head ? sums.heads : sums.fields;
     list.ForEach([&](uint32_t docid) { sum += HashOf(word, static_cast<uint32_t>(id), docid); });
-    if (!is_head) all |= list;
+    if (is_head) continue;
+    ++fields;
+    all |= list;
+    if (i == place_of_longest) longest = list;
   }
   if (!reader.done()) return Wrong("bytes behind the lists");
-  if (with_union && !(stored == all)) return Wrong("the stored union is not that of the lists");
+  if (!with_rest) return Status::Ok();
+  if (place_of_longest >= fields) return Wrong("the rest is that of a list which is no field's");
+  if (!(rest == all - longest)) return Wrong("the rest is not what one list leaves of all");
   return Status::Ok();
 }
 

@@ -41,6 +41,7 @@ describe('The engine and the oracle', () => {
       GANNET_FREQUENT_MIN: '2',
       GANNET_KEPT_WORDS: '1',
       GANNET_PREFIX_WORDS: '2',
+      GANNET_STORED_REST: '1',
     });
   });
 
@@ -50,6 +51,7 @@ describe('The engine and the oracle', () => {
       GANNET_LARGE_BUCKET: '1',
       GANNET_KEPT_WORDS: '1',
       GANNET_PREFIX_WORDS: '2',
+      GANNET_STORED_REST: '1',
     });
   });
 });

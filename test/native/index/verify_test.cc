@@ -126,6 +126,39 @@ TEST_F(VerifyTest, FindsNothingInASoundIndexWhateverItsHistory) {
   EXPECT_EQ(report.documents, 0u);
 }
 
+// Of a frequent word in two fields, the place of its longest list and the list of what that leaves.
+TEST_F(VerifyTest, ChecksWhatTheLongestListOfAFrequentWordLeaves) {
+  std::string payload = "[";
+  for (int i = 0; i < 1400; ++i) {
+    payload += (i > 0 ? ",{\"id\":" : "{\"id\":") + std::to_string(i) + (i < 800 ? ",\"title\":\"frequent\"" : "") +
+               (i >= 600 ? ",\"note\":\"frequent\"}" : "}");
+  }
+  Run(DocumentsStep(0), {payload + "]"});
+  ASSERT_TRUE(indexing::MergeToOne(*index_).ok());
+  const std::string path = SegmentPath();
+  std::string postings;
+  size_t at = 0;
+  {
+    const auto file = *segment::SegmentFile::Open(path);
+    const auto text = *segment::TextReader::Open(file);
+    const std::string_view section = file->ReadAll(segment::kPostingData);
+    const std::string_view blob = text->PostingBlob(*text->terms().Find("frequent"));
+    at = static_cast<size_t>(blob.data() - section.data());
+    postings = section;
+  }
+  ASSERT_EQ(postings[at], 3 * 2 + 1) << "two fields, one early position, and the rest";
+  index_.reset();
+  for (const auto& [byte, value] : {std::pair{1, 1 - postings[at + 1]}, std::pair{1, 2}, std::pair{2, postings[at + 2] - 2}}) {
+    std::string damaged = postings;
+    damaged[at + static_cast<size_t>(byte)] = static_cast<char>(value);
+    Rewrite(path, segment::kPostingData, damaged);
+    const auto report = VerifyIndex(folder_.path());
+    EXPECT_TRUE(Tells(report, segment::SectionName(segment::kPostingData))) << byte << ": " << value << "\n" << Text(report);
+  }
+  Rewrite(path, segment::kPostingData, postings);
+  EXPECT_EQ(Text(VerifyIndex(folder_.path())), "");
+}
+
 TEST_F(VerifyTest, NamesTheSectionWhoseBytesHaveChanged) {
   const std::string path = SegmentPath();
   std::vector<segment::SectionId> ids = (*segment::SegmentFile::Open(path))->sections();

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <random>
 #include <set>
@@ -68,6 +70,27 @@ void Compare(const Shape& shape, std::mt19937_64& random) {
     });
     ASSERT_EQ(own, lists.at(words[ordinal])) << words[ordinal];
   }
+  // What a word has in any field: its documents, their number, and how many it shares with another word.
+  std::vector<std::set<DocId>> documents;
+  for (Ordinal ordinal = 0; ordinal < words.size(); ++ordinal) {
+    std::set<DocId>& expected = documents.emplace_back();
+    for (const auto& [id, of_list] : lists.at(words[ordinal])) {
+      if (id < kHeadLists) expected.insert(of_list.begin(), of_list.end());
+    }
+    DocSetUnion join;
+    (*text)->UnionPostings(ordinal, nullptr, join);
+    std::vector<DocId> docids;
+    join.Finish().ToVector(docids);
+    ASSERT_EQ(std::set<DocId>(docids.begin(), docids.end()), expected) << words[ordinal];
+    const auto [least, most] = (*text)->CountDocuments(ordinal);
+    ASSERT_LE(least, expected.size()) << words[ordinal];
+    ASSERT_GE(most, expected.size()) << words[ordinal];
+    const Ordinal other = below(ordinal + 1);
+    std::vector<DocId> common;
+    std::set_intersection(expected.begin(), expected.end(), documents[other].begin(), documents[other].end(), std::back_inserter(common));
+    ASSERT_EQ((*text)->CommonDocuments(ordinal, other), common.size()) << words[ordinal] << ' ' << words[other];
+    ASSERT_EQ((*text)->CommonDocuments(other, ordinal), common.size()) << words[ordinal] << ' ' << words[other];
+  }
   uint32_t place = 0;
   for (const auto& [docid, record] : records) {
     ASSERT_EQ((*text)->docids()[place], docid);
@@ -91,6 +114,46 @@ TEST(SegmentBuilder, WritesWhatPlainMapsHold) {
     ASSERT_NO_FATAL_FAILURE(Compare({1 + static_cast<uint32_t>(random() % 300), 1 + static_cast<uint32_t>(random() % 9), 40, 60, 5}, random));
   }
   ASSERT_NO_FATAL_FAILURE(Compare({40'000, 3, 5'000, 20, 3}, random));
+}
+
+// Frequent words: what the longest list leaves is stored.
+TEST(SegmentBuilder, TellsTheDocumentsOfFrequentWordsInWhateverFields) {
+  std::mt19937_64 random(TestSeed());
+  ASSERT_NO_FATAL_FAILURE(Compare({5'000, 4, 12, 20, 1}, random));  // each document has one field
+  ASSERT_NO_FATAL_FAILURE(Compare({5'000, 3, 12, 20, 3}, random));
+  ASSERT_NO_FATAL_FAILURE(Compare({3'000, 40, 60, 60, 40}, random));
+}
+
+// A word whose longest list has all of its documents, and one in two fields that share none, as many in each.
+TEST(SegmentBuilder, TellsTheNumberOfDocumentsOfFrequentWords) {
+  const std::string path = std::filesystem::temp_directory_path() / ("builder-" + std::to_string(TestSeed()));
+  constexpr uint32_t kDocuments = 2'000;
+  {
+    auto builder = SegmentBuilder::Create(path);
+    ASSERT_TRUE(builder.ok());
+    for (DocId docid = 0; docid < kDocuments; ++docid) {
+      (*builder)->BeginDocument(docid, "row");
+      (*builder)->AddWord(static_cast<FieldId>(1 + docid % 2), "apart", 0);
+      (*builder)->AddWord(3, "nested", 0);
+      if (docid % 4 == 0) (*builder)->AddWord(5, "nested", 1);
+      (*builder)->EndDocument();
+    }
+    ASSERT_TRUE((*builder)->Finish().ok());
+  }
+  auto file = SegmentFile::Open(path);
+  ASSERT_TRUE(file.ok());
+  const auto text = TextReader::Open(*file);
+  ASSERT_TRUE(text.ok());
+  for (const char* word : {"apart", "nested"}) {
+    const auto ordinal = (*text)->terms().Find(word);
+    ASSERT_TRUE(ordinal.has_value());
+    const auto [least, most] = (*text)->CountDocuments(*ordinal);
+    EXPECT_EQ(least, kDocuments) << word;
+    EXPECT_EQ(most, kDocuments) << word;
+    EXPECT_EQ((*text)->CommonDocuments(*ordinal, *ordinal), kDocuments) << word;
+  }
+  EXPECT_TRUE((*file)->Health().ok());
+  std::filesystem::remove(path);
 }
 
 TEST(SegmentBuilder, SoManyDocumentsAndFieldsThatTheirPlacesTake33Bits) {
