@@ -102,8 +102,9 @@ void Engine::Merge(const std::shared_ptr<OpenIndex>& index, MergeLane lane) {
       std::shared_lock structure(index->structure_mutex);
       auto turn = index->merges.Next(*index->index, bytes_max);
       if (!turn) break;
-      const bool large = lane == MergeLane::kAll && turn->plan().bytes > indexing::MergePause::kLargeBytes;
-      if (large && !std::exchange(awaited, true)) {
+      const indexing::MergePlan& plan = turn->plan();
+      const bool waits = lane == MergeLane::kAll && plan.bytes > indexing::MergePause::kLargeBytes && !plan.pressing;
+      if (waits && !std::exchange(awaited, true)) {
         turn.reset();
         structure.unlock();
         later = !AwaitPause(*index);
@@ -112,8 +113,8 @@ void Engine::Merge(const std::shared_ptr<OpenIndex>& index, MergeLane lane) {
       }
       awaited = false;
       // A merge that fails is tried again after the next batch; the index is as it was.
-      if (!indexing::RunMerge(*index->index, turn->plan(), index->stop_merging, kMergeBytesPerSecond).ok()) break;
-      ReturnFreeMemory(turn->plan().bytes);
+      if (!indexing::RunMerge(*index->index, plan, index->stop_merging, kMergeBytesPerSecond).ok()) break;
+      ReturnFreeMemory(plan.bytes);
       merged = true;
     }
   }

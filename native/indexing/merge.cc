@@ -34,6 +34,9 @@ constexpr size_t kForcedCount = 3;
 // Dead documents above this share of a segment, 1 / kDeadShare, have it rewritten; less than kDeadBytesMin is
 // never worth it.
 constexpr uint64_t kDeadShare = 5, kDeadBytesMin = 64 << 10;
+// Of what live documents hold, 1 / kPressingDeadShare; and segments beyond what should be.
+constexpr uint64_t kPressingDeadShare = 2;
+constexpr size_t kPressingCount = 2 * kSegmentsMax;
 // Rows or words between two looks at `cancelled` and the clock.
 constexpr uint32_t kItemsPerPause = 1024;
 // Words whose postings are read ahead: 130 KB on average.
@@ -527,20 +530,30 @@ std::vector<size_t> ChooseMerge(const std::vector<SegmentBytes>& segments) {
   return worst == count ? std::vector<size_t>() : range(0, worst + 1);
 }
 
+bool IsPressing(const std::vector<SegmentBytes>& segments) {
+  uint64_t dead = 0, live = 0;
+  for (const SegmentBytes& segment : segments) {
+    dead += segment.total - std::min(segment.live, segment.total);
+    live += segment.live;
+  }
+  return dead * kPressingDeadShare > live || segments.size() > kPressingCount;
+}
+
 std::optional<MergePlan> PlanMerge(const index::Snapshot& snapshot, const std::vector<SegmentId>& busy, uint64_t bytes_max) {
-  std::vector<SegmentBytes> sizes;
+  std::vector<SegmentBytes> all, sizes;
   std::vector<SegmentId> ids;
   for (const auto& segment : snapshot.segments) {
-    if (std::find(busy.begin(), busy.end(), segment->files.id) != busy.end()) continue;
     uint64_t bytes = segment->rows->file()->size();
     if (segment->columns->file() != segment->rows->file()) bytes += segment->columns->file()->size();
-    if (bytes > bytes_max) continue;
     const uint64_t documents = std::max<uint64_t>(1, segment->documents->size());
     const double share = static_cast<double>(segment->live.size()) / static_cast<double>(documents);
-    sizes.push_back({bytes, static_cast<uint64_t>(static_cast<double>(bytes) * share)});
+    all.push_back({bytes, static_cast<uint64_t>(static_cast<double>(bytes) * share)});
+    if (bytes > bytes_max || std::find(busy.begin(), busy.end(), segment->files.id) != busy.end()) continue;
+    sizes.push_back(all.back());
     ids.push_back(segment->files.id);
   }
   MergePlan plan;
+  plan.pressing = IsPressing(all);
   for (const size_t i : ChooseMerge(sizes)) {
     plan.segments.push_back(ids[i]);
     plan.bytes += sizes[i].total;

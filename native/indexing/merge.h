@@ -24,7 +24,8 @@ namespace gannet::indexing {
 
 struct MergePlan {
   std::vector<SegmentId> segments;
-  uint64_t bytes = 0;  // of their files
+  uint64_t bytes = 0;     // of their files
+  bool pressing = false;  // the index is far from what merges keep it to, see IsPressing
 };
 
 inline constexpr size_t kSegmentsMax = 10;
@@ -45,6 +46,10 @@ struct SegmentBytes {
 };
 // Which of `segments`, by number; empty: nothing to do.
 std::vector<size_t> ChooseMerge(const std::vector<SegmentBytes>& segments);
+
+// Whether merges can wait for a pause no longer: dead documents hold more than half of what live ones do, as where much is
+// replaced without a pause, or there are twice as many segments as should be.
+bool IsPressing(const std::vector<SegmentBytes>& segments);
 
 // Which segments of an index the merges under way have taken, so that several run at once: a large one takes seconds, in which
 // changes may leave a hundred small segments.
@@ -74,8 +79,8 @@ class Merges {
   std::vector<SegmentId> taken_;
 };
 
-// When a large merge may begin. It takes processors and disk, and until it ends the index takes up to twice its space; so it
-// waits for a pause between batches and searches, but not for ever.
+// When a large merge may begin that is not pressing. It takes processors and disk, and until it ends the index takes up to twice
+// its space; so it waits for a pause between batches and searches, but not for ever.
 //
 // Threads: one owner.
 class MergePause {

@@ -104,6 +104,17 @@ TEST(MergePolicy, BoundsTheSpaceOfDeadDocumentsWhateverIsReplaced) {
   }
 }
 
+TEST(MergePolicy, PressesWhereMuchIsDeadOrSegmentsAreMany) {
+  EXPECT_FALSE(IsPressing({}));
+  EXPECT_FALSE(IsPressing({{1000, 1000}}));
+  // Over all segments, 500 dead and 1000 live, then one byte more.
+  EXPECT_FALSE(IsPressing({{900, 400}, {600, 600}}));
+  EXPECT_TRUE(IsPressing({{900, 400}, {600, 600}, {1, 0}}));
+  EXPECT_TRUE(IsPressing({{1000, 0}}));
+  EXPECT_FALSE(IsPressing(std::vector<SegmentBytes>(2 * kSegmentsMax, {1000, 1000})));
+  EXPECT_TRUE(IsPressing(std::vector<SegmentBytes>(2 * kSegmentsMax + 1, {1000, 1000})));
+}
+
 class MergeTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -183,6 +194,24 @@ TEST(MergePauseTest, LetsALargeMergeBeginInAPauseButNotLaterThanItMust) {
     EXPECT_GE(now - begin, MergePause::kWaitMax);
     EXPECT_LT(now - begin, MergePause::kWaitMax + std::chrono::seconds(1));
   }
+}
+
+TEST_F(MergeTest, PressesOnceDeadDocumentsHoldMoreThanHalfOfWhatLiveOnesDo) {
+  Add(0, 8000, "red");
+  Add(0, 3000, "Blue");
+  auto plan = PlanMerge(*index_->snapshot());
+  ASSERT_TRUE(plan.has_value());
+  EXPECT_FALSE(plan->pressing);
+  Add(3000, 3000, "green");
+  plan = PlanMerge(*index_->snapshot());
+  ASSERT_TRUE(plan.has_value());
+  EXPECT_TRUE(plan->pressing);
+  // Of the whole index, whatever a lane looks at.
+  plan = PlanMerge(*index_->snapshot(), {index_->snapshot()->segments[1]->files.id});
+  ASSERT_TRUE(plan.has_value());
+  EXPECT_TRUE(plan->pressing);
+  ASSERT_TRUE(MergeToOne(*index_).ok());
+  EXPECT_FALSE(PlanMerge(*index_->snapshot()).has_value());
 }
 
 TEST_F(MergeTest, KeepsDocumentsDeadThatDiedWhileItRan) {
