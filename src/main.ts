@@ -3,6 +3,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { createRequire } from 'node:module';
 import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
 import { Authorizer } from './auth/authorize.ts';
 import { createDefaultKeys } from './auth/keys.ts';
 import { BufferPool } from './base/buffer-pool.ts';
@@ -145,6 +146,7 @@ async function run(config: Config): Promise<void> {
   const warm = warmUp({
     http,
     registry,
+    folder: join(folder.dir, 'warm-up'),
     now: rfc3339(clock.now()),
     masterKey: config.masterKey,
     signal: ending.signal,

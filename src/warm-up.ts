@@ -6,10 +6,9 @@
  * itself, through the same code from the socket to the answer, about an index of its own that no list names.
  */
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, rm } from 'node:fs/promises';
 import { Agent, request, type RequestOptions } from 'node:http';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { defaultSettings } from './contract/settings.ts';
 import type { BatchJob } from './engine/native.ts';
 import { type IndexEntry, IndexRegistry } from './engine/registry.ts';
@@ -19,6 +18,8 @@ import type { HttpServer } from './http/server.ts';
 export interface WarmUpOptions {
   http: Pick<HttpServer, 'listenWithin'>;
   registry: IndexRegistry;
+  /** Made anew, and erased as soon as what is in it is open. */
+  folder: string;
   /** RFC 3339. */
   now: string;
   masterKey: string | null;
@@ -41,18 +42,19 @@ const WORDS = (
 
 /**
  * Resolves to the number of searches that were answered; rejects where it cannot be done. Leaves nothing behind, unless
- * the process is killed before the first answer: then a folder among the temporary ones of the system.
+ * the process is killed before the first answer: then the folder, to the next start.
  */
 export async function warmUp(options: WarmUpOptions): Promise<number> {
-  const { registry, now, signal, searches = SEARCHES } = options;
-  const folder = await mkdtemp(join(tmpdir(), 'gannet-warm-up-'));
+  const { registry, folder, now, signal, searches = SEARCHES } = options;
   // What is open can be used without its name.
   const unlink = (): Promise<void> => rm(folder, { recursive: true, force: true });
+  await unlink();
+  await mkdir(folder);
   const own = new IndexRegistry(registry.native, folder, []);
   const uid = `warm-up-${randomUUID()}`;
   try {
     registry.publishUnlisted(uid, await createIndex(own, now));
-    const client = await Client.open(options, join(folder, 'socket'));
+    const client = await Client.open(options, shortest(join(folder, 'socket')));
     try {
       const end = performance.now() + MS_MAX;
       let asked = 0;
@@ -69,6 +71,12 @@ export async function warmUp(options: WarmUpOptions): Promise<number> {
     own.closeAll();
     await unlink();
   }
+}
+
+/** The path of a socket may not be long. */
+function shortest(path: string): string {
+  const fromHere = relative('', path);
+  return fromHere.length < path.length ? fromHere : path;
 }
 
 async function createIndex(registry: IndexRegistry, now: string): Promise<IndexEntry> {

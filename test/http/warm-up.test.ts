@@ -1,6 +1,6 @@
 /** The searches that a server asks itself at its start: they go the whole way, and nothing of them is left. */
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Authorizer } from '../../src/auth/authorize.ts';
@@ -30,12 +30,11 @@ for (const transport of ['fastest', 'node'] as const) {
     let server: HttpServer;
     let socketPath: string;
     let options: WarmUpOptions;
-    let before: string[];
 
     beforeEach(async () => {
       dir = mkdtempSync(join(tmpdir(), 'gannet-own-searches-'));
       engine = new MemoryEngine();
-      registry = new IndexRegistry(engine, dir, []);
+      registry = new IndexRegistry(engine, join(dir, 'indexes'), []);
       const clock = new FakeClock('2025-03-01T09:30:00Z');
       services = fakeServices(clock);
       await services.features.patch({ metrics: true });
@@ -65,7 +64,6 @@ for (const transport of ['fastest', 'node'] as const) {
         },
         { host: '127.0.0.1', port: 0, tls: null, transport, logger: silentLogger() },
       );
-      before = folders();
       socketPath = '';
       options = {
         http: {
@@ -75,6 +73,7 @@ for (const transport of ['fastest', 'node'] as const) {
           },
         },
         registry,
+        folder: join(dir, 'warm-up'),
         now: '2025-03-01T09:30:00Z',
         masterKey: MASTER_KEY,
         signal: new AbortController().signal,
@@ -98,12 +97,7 @@ for (const transport of ['fastest', 'node'] as const) {
 
     function assertNothingLeft(): void {
       assert.equal(engine.openCount, 0);
-      assert.deepEqual(folders(), before);
-    }
-
-    /** The temporary folders of servers. */
-    function folders(): string[] {
-      return readdirSync(tmpdir()).filter((name) => name.startsWith('gannet-warm-up-'));
+      assert.deepEqual(readdirSync(dir), []);
     }
 
     it('asks the engine and leaves nothing', async () => {
@@ -145,6 +139,13 @@ for (const transport of ['fastest', 'node'] as const) {
         return search(...args);
       };
       assert.equal(await warmUp({ ...options, searches: 3 }), 3);
+    });
+
+    it('begins anew where a process was killed', async () => {
+      mkdirSync(join(dir, 'warm-up', 'left'), { recursive: true });
+      writeFileSync(join(dir, 'warm-up', 'socket'), '');
+      assert.equal(await warmUp({ ...options, searches: 1 }), 1);
+      assertNothingLeft();
     });
 
     it('ends between two searches when it is told to', async () => {
