@@ -27,6 +27,8 @@ import { warmUp } from './warm-up.ts';
 
 /** How long a start waits for the record of the last batch. */
 const RECOVERY_WAIT_MS = 2000;
+/** Who waits for the start is answered first. */
+const WARM_UP_AFTER_MS = 300;
 /** How long answers under way may take once the process is told to stop. */
 const STOP_GRACE_MS = 5_000;
 
@@ -143,17 +145,22 @@ async function run(config: Config): Promise<void> {
   banner(config, version, folder.instanceUid, `${scheme}://${config.host}:${http.port}`);
 
   const ending = new AbortController();
-  const warm = warmUp({
-    http,
-    registry,
-    folder: join(folder.dir, 'warm-up'),
-    now: rfc3339(clock.now()),
-    masterKey: config.masterKey,
-    signal: ending.signal,
-  }).then(
-    (searches) => logs.of('http').debug(`warmed up with ${searches} searches`),
-    (error: unknown) => logs.of('http').debug({ err: error }, 'not warmed up'),
-  );
+  const { signal } = ending;
+  const warm = delay(WARM_UP_AFTER_MS, undefined, { signal })
+    .then(() =>
+      warmUp({
+        http,
+        registry,
+        folder: join(folder.dir, 'warm-up'),
+        now: rfc3339(clock.now()),
+        masterKey: config.masterKey,
+        signal,
+      }),
+    )
+    .then(
+      (searches) => logs.of('http').debug(`warmed up with ${searches} searches`),
+      (error: unknown) => logs.of('http').debug({ err: error }, 'not warmed up'),
+    );
 
   let stopping = false;
   const stop = async (status: number): Promise<void> => {
