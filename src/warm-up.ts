@@ -45,7 +45,7 @@ const WORDS = (
  * the process is killed before the first answer: then the folder, to the next start.
  */
 export async function warmUp(options: WarmUpOptions): Promise<number> {
-  const { registry, folder, now, signal, searches = SEARCHES } = options;
+  const { http, registry, folder, now, masterKey, signal, searches = SEARCHES } = options;
   // What is open can be used without its name.
   const unlink = (): Promise<void> => rm(folder, { recursive: true, force: true });
   await unlink();
@@ -54,7 +54,8 @@ export async function warmUp(options: WarmUpOptions): Promise<number> {
   const uid = `warm-up-${randomUUID()}`;
   try {
     registry.publishUnlisted(uid, await createIndex(own, now));
-    const client = await Client.open(options, shortest(join(folder, 'socket')));
+    const socketPath = shortest(join(folder, 'socket'));
+    const client = new Client(await http.listenWithin(socketPath), socketPath, masterKey);
     try {
       const end = performance.now() + MS_MAX;
       let asked = 0;
@@ -172,14 +173,8 @@ class Client {
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 });
   readonly #options: RequestOptions;
 
-  static async open(
-    { http, masterKey }: Pick<WarmUpOptions, 'http' | 'masterKey'>,
-    socketPath: string,
-  ): Promise<Client> {
-    return new Client(await http.listenWithin(socketPath), socketPath, masterKey);
-  }
-
-  private constructor(listener: Listener, socketPath: string, key: string | null) {
+  /** @param listener at that path; closed with this */
+  constructor(listener: Listener, socketPath: string, key: string | null) {
     this.#listener = listener;
     const headers = {
       'content-type': 'application/json',

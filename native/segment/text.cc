@@ -86,7 +86,10 @@ uint64_t TextReader::PostingBytes(Ordinal begin, Ordinal end) const {
 }
 
 TextReader::Count TextReader::CountDocuments(Ordinal ordinal) const {
-  if (const auto disjoint = DisjointPostings(ordinal)) return {disjoint->count(), disjoint->count()};
+  if (const auto disjoint = DisjointPostings(ordinal)) {
+    const uint64_t count = disjoint->count();
+    return {count, count};
+  }
   Count count{0, 0};
   ForEachField(ordinal, [&](FieldId, std::string_view postings) {
     const uint64_t of_field = PostingsCount(postings);

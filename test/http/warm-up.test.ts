@@ -3,20 +3,14 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { Authorizer } from '../../src/auth/authorize.ts';
 import { BufferPool } from '../../src/base/buffer-pool.ts';
-import { FakeClock } from '../../src/base/clock.ts';
-import { Logs, silentLogger } from '../../src/base/logger.ts';
 import { IndexRegistry } from '../../src/engine/registry.ts';
-import { HttpMetrics, MetricsText } from '../../src/http/metrics.ts';
-import { startHttp, type HttpServer } from '../../src/http/server.ts';
 import { Documents, Indexes } from '../../src/search/index-service.ts';
 import { SearchQueue } from '../../src/search/search-queue.ts';
 import { Search } from '../../src/search/search-service.ts';
-import { WebhookStore } from '../../src/store/webhook-store.ts';
 import { warmUp, type WarmUpOptions } from '../../src/warm-up.ts';
 import { MemoryEngine } from '../support/memory-engine.ts';
-import { fakeServices, type FakeServices } from './support/fake-services.ts';
+import { startTestServer, type TestServer } from './support/test-server.ts';
 
 const MASTER_KEY = 'MASTER_KEY_OF_TESTS';
 
@@ -25,9 +19,7 @@ for (const transport of ['fastest', 'node'] as const) {
     let dir: string;
     let engine: MemoryEngine;
     let registry: IndexRegistry;
-    let services: FakeServices;
-    let metrics: HttpMetrics;
-    let server: HttpServer;
+    let test: TestServer;
     let socketPath: string;
     let options: WarmUpOptions;
 
@@ -35,41 +27,26 @@ for (const transport of ['fastest', 'node'] as const) {
       dir = mkdtempSync(join(tmpdir(), 'gannet-own-searches-'));
       engine = new MemoryEngine();
       registry = new IndexRegistry(engine, join(dir, 'indexes'), []);
-      const clock = new FakeClock('2025-03-01T09:30:00Z');
-      services = fakeServices(clock);
+      const answerBuffers = new BufferPool();
+      test = await startTestServer({ masterKey: MASTER_KEY, transport, answerBuffers });
+      const { services } = test;
       await services.features.patch({ metrics: true });
       const features = () => services.features.get();
       const queue = new SearchQueue({ permits: 2, waitingMax: 10, waitMsMax: 1000 });
-      const answerBuffers = new BufferPool();
-      metrics = new HttpMetrics(() => features().metrics);
+      const search = new Search(registry, queue, features, answerBuffers);
+      services.search.search = search.search.bind(search);
+      services.search.multiSearch = search.multiSearch.bind(search);
       const documents = new Documents(registry, queue, features);
-      server = await startHttp(
-        {
-          services: {
-            ...services,
-            indexes: new Indexes(registry, documents, () => ({ diskBytes: 0, usedBytes: 0 })),
-            search: new Search(registry, queue, features, answerBuffers),
-          },
-          authorizer: new Authorizer(MASTER_KEY, services.keys, clock),
-          clock,
-          webhooks: new WebhookStore(services.store, null),
-          logs: new Logs('off', 'json', false),
-          metrics,
-          version: { commitSha: 'unknown', commitDate: 'unknown', pkgVersion: '1.0.0' },
-          production: false,
-          payloadBytesMax: 1_000_000,
-          answerBuffers,
-          checkPayload: (...args) => engine.checkPayload(...args),
-          checkFilter: (...args) => engine.checkFilter(...args),
-        },
-        { host: '127.0.0.1', port: 0, tls: null, transport, logger: silentLogger() },
-      );
+      const indexes = new Indexes(registry, documents, () => ({ diskBytes: 0, usedBytes: 0 }));
+      services.indexes.list = indexes.list.bind(indexes);
+      services.indexes.get = indexes.get.bind(indexes);
+      services.indexes.allStats = indexes.allStats.bind(indexes);
       socketPath = '';
       options = {
         http: {
           listenWithin(path) {
             socketPath = path;
-            return server.listenWithin(path);
+            return test.server.listenWithin(path);
           },
         },
         registry,
@@ -82,18 +59,10 @@ for (const transport of ['fastest', 'node'] as const) {
     });
 
     afterEach(async () => {
-      await server.stop(100);
-      await services.close();
+      await test.close();
       registry.closeAll();
       rmSync(dir, { recursive: true, force: true });
     });
-
-    async function get(path: string): Promise<unknown> {
-      const answer = await fetch(`http://127.0.0.1:${server.port}${path}`, {
-        headers: { authorization: `Bearer ${MASTER_KEY}` },
-      });
-      return answer.json();
-    }
 
     function assertNothingLeft(): void {
       assert.equal(engine.openCount, 0);
@@ -116,7 +85,10 @@ for (const transport of ['fastest', 'node'] as const) {
       const seen: unknown[] = [];
       const search = engine.search.bind(engine);
       engine.search = async (...args) => {
-        seen.push(await get('/indexes'), await get('/stats'));
+        seen.push(
+          (await test.call('GET', '/indexes')).json,
+          (await test.call('GET', '/stats')).json,
+        );
         return search(...args);
       };
       await warmUp({ ...options, searches: 2 });
@@ -124,10 +96,9 @@ for (const transport of ['fastest', 'node'] as const) {
       for (const answer of seen as { total?: number; indexes?: object }[]) {
         assert.ok(answer.total === 0 || Object.keys(answer.indexes!).length === 0);
       }
-      const text = new MetricsText();
-      metrics.write(text);
-      assert.match(String(text), /path="\/stats"/, 'what clients ask is counted');
-      assert.doesNotMatch(String(text), /search/);
+      const { text } = await test.call('GET', '/metrics');
+      assert.match(text, /path="\/stats"/, 'what clients ask is counted');
+      assert.doesNotMatch(text, /path="[^"]*search/);
     });
 
     it('asks while the server answers others, who cannot reach its socket once it has begun', async () => {
@@ -135,7 +106,7 @@ for (const transport of ['fastest', 'node'] as const) {
       let begun = 0;
       engine.search = async (...args) => {
         if (begun++ > 0) assert.equal(existsSync(dirname(socketPath)), false);
-        assert.deepEqual(await get('/health'), { status: 'available' });
+        assert.equal((await test.call('GET', '/health')).status, 200);
         return search(...args);
       };
       assert.equal(await warmUp({ ...options, searches: 3 }), 3);
@@ -176,7 +147,7 @@ for (const transport of ['fastest', 'node'] as const) {
       ['in no folder', join(tmpdir(), 'gannet-no-folder', 'socket')],
     ] as const) {
       it(`rejects and leaves nothing where the path of the socket is ${what}`, async () => {
-        const http = { listenWithin: () => server.listenWithin(path) };
+        const http = { listenWithin: () => test.server.listenWithin(path) };
         await assert.rejects(warmUp({ ...options, http }));
         assertNothingLeft();
       });
