@@ -1,9 +1,11 @@
 #include "addon/indexes.h"
 
+#include <algorithm>
 #include <chrono>
 #include <exception>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "base/memory.h"
 #include "base/pieces.h"
@@ -21,6 +23,9 @@ constexpr uint64_t kSmallSegmentBytesMax = uint64_t{4} << 20;
 // Written by merges. Far above what a steady stream of changes needs (a document is rewritten about 9 times), and below
 // what keeps a disk busy for itself.
 constexpr uint64_t kMergeBytesPerSecond = uint64_t{100} << 20;
+constexpr int kCheckNice = 10;
+// Smaller files are read as a whole by the first searches.
+constexpr uint64_t kCheckedAheadBytesMin = uint64_t{1} << 20;
 // Batches of different indexes: the scheduler runs one of documents beside a change of settings.
 constexpr uint32_t kBatchThreads = 2;
 
@@ -40,6 +45,10 @@ void Engine::Configure(const EngineOptions& options) {
     batches_ = std::make_unique<ThreadPool>(kBatchThreads, [] { Yield(kBatchNice); });
     merges_ = std::make_unique<ThreadPool>(1, [] { Yield(kMergeNice); });
     small_merges_ = std::make_unique<ThreadPool>(1, [] { Yield(kSmallMergeNice); });
+    checks_ = std::make_unique<ThreadPool>(1, [] {
+      Yield(kCheckNice);
+      TakeTurns(kSearchTurn);
+    });
   });
 }
 
@@ -48,6 +57,7 @@ Result<uint32_t> Engine::Open(const std::string& dir) {
   GANNET_ASSIGN_OR_RETURN(auto index, index::Index::Open(dir));
   auto open = std::make_shared<OpenIndex>();
   open->index = std::move(index);
+  CheckAhead(*open);
   const std::lock_guard lock(mutex_);
   const uint32_t handle = next_++;
   open_.emplace(handle, std::move(open));
@@ -72,6 +82,27 @@ std::shared_ptr<OpenIndex> Engine::Find(uint32_t handle) {
   const std::lock_guard lock(mutex_);
   const auto found = open_.find(handle);
   return found == open_.end() ? nullptr : found->second;
+}
+
+void Engine::CheckAhead(const OpenIndex& index) {
+  // Neither an index that is closed nor a segment that is merged waits for it.
+  using WeakFile = std::weak_ptr<const segment::SegmentFile>;
+  const auto check = [](const WeakFile& weak) {
+    uint64_t at = 0;
+    for (auto file = weak.lock(); file != nullptr && at < file->size(); file = weak.lock()) at = file->CheckAhead(at);
+  };
+  try {
+    std::vector<WeakFile> files;
+    for (const auto& segment : index.index->snapshot()->segments) {
+      for (const auto& file : {segment->rows->file(), segment->columns->file()}) {
+        if (file->size() >= kCheckedAheadBytesMin && file->TakeCheckAhead()) files.push_back(file);
+      }
+    }
+    if (files.empty()) return;
+    checks_->Run([files = std::move(files), check] { std::for_each(files.begin(), files.end(), check); });
+  } catch (const std::exception&) {
+    // Memory has run out; these files are checked as they are read.
+  }
 }
 
 void Engine::ScheduleMerges(const std::shared_ptr<OpenIndex>& index) {
@@ -115,6 +146,7 @@ void Engine::Merge(const std::shared_ptr<OpenIndex>& index, MergeLane lane) {
       // A merge that fails is tried again after the next batch; the index is as it was.
       if (!indexing::RunMerge(*index->index, plan, index->stop_merging, kMergeBytesPerSecond).ok()) break;
       ReturnFreeMemory(plan.bytes);
+      CheckAhead(*index);
       merged = true;
     }
   }

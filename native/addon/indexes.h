@@ -63,6 +63,8 @@ class Engine {
   std::atomic<uint32_t>& memory_lenders() { return memory_lenders_; }
   // On any thread: a search begins.
   void NoteSearch() { searches_begun_.fetch_add(1, std::memory_order_relaxed); }
+  // Checks in the background what of the index is in memory and was not read yet, so that no search has to.
+  void CheckAhead(const OpenIndex& index);
   // Merges in the background until nothing is left to merge.
   void ScheduleMerges(const std::shared_ptr<OpenIndex>& index);
 
@@ -75,7 +77,7 @@ class Engine {
   bool AwaitPause(OpenIndex& index) const;
   std::once_flag configured_;
   EngineOptions options_;
-  std::unique_ptr<ThreadPool> searches_, batches_, merges_, small_merges_;
+  std::unique_ptr<ThreadPool> searches_, batches_, merges_, small_merges_, checks_;
   std::atomic<uint32_t> memory_lenders_{0};
   std::atomic<uint64_t> searches_begun_{0};  // of all indexes: they share the processors
   std::mutex mutex_;  // guards what follows

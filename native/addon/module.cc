@@ -350,6 +350,7 @@ Napi::Value ApplyBatch(const Napi::CallbackInfo& info) {
         auto outcome = indexing::RunBatch(*open->index, job, views, options, EvaluateForDeletion, open->progress);
         open->running = false;
         if (structure.owns_lock()) structure.unlock();
+        Engine::Instance().CheckAhead(*open);
         Engine::Instance().ScheduleMerges(open);
         return outcome;
       },

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 
@@ -32,6 +33,9 @@ constexpr uint64_t kSequentialBytes = 256 << 10;
 constexpr uint64_t kAdviceBytes = 1 << 20;
 // The tail of a file, footer and sums, is at most this share of it, 1 / kTailShare, and a page.
 constexpr uint64_t kTailShare = kBlockBytes / sizeof(uint64_t), kPageBytes = 4096;
+constexpr uint64_t kBlockPages = kBlockBytes / kPageBytes;
+// At a time: the map of the process is locked while the system looks which of them are in memory.
+constexpr uint64_t kCheckedAheadBlocks = 64;
 
 }  // namespace
 
@@ -238,16 +242,50 @@ bool SegmentFile::CheckBlock(uint64_t block, uint64_t end) const {
     const bool sequential = block > 0 && blocks_[block - 1].load(std::memory_order_relaxed) == kChecked;
     ExpectFrom(block, sequential ? std::min(std::max(end, block * kBlockBytes + kSequentialBytes), body_bytes_) : end);
   }
-  const uint64_t from = block * kBlockBytes;
   using Clock = std::chrono::steady_clock;
   const auto began = unread ? Clock::now() : Clock::time_point();
-  if (Checksum({data_ + from, std::min<uint64_t>(kBlockBytes, body_bytes_ - from)}) != sums_[block]) {
+  if (Checksum(BlockBytes(data_ + block * kBlockBytes, block)) != sums_[block]) {
     MarkCorrupt();
     return false;
   }
   blocks_[block].store(kChecked, std::memory_order_relaxed);
   if (unread) NoteRead(Clock::now() - began);
   return true;
+}
+
+uint64_t SegmentFile::CheckAhead(uint64_t begin) const {
+#ifdef __linux__
+  if (sysconf(_SC_PAGESIZE) != static_cast<long>(kPageBytes)) return size_;
+  const uint64_t first = begin / kBlockBytes, end = std::min(first + kCheckedAheadBlocks, uint64_t{sums_.size()});
+  if (first >= end) return size_;
+  const uint64_t from = first * kBlockBytes, bytes = std::min(end * kBlockBytes, body_bytes_) - from;
+  const uint64_t next = end == sums_.size() ? size_ : end * kBlockBytes;
+  std::array<unsigned char, kCheckedAheadBlocks * kBlockPages> in_memory;
+  if (mincore(const_cast<char*>(data_) + from, bytes, in_memory.data()) != 0) return size_;
+  const auto is_wanted = [&](uint64_t block) {
+    const auto* pages = in_memory.data() + (block - first) * kBlockPages;
+    const uint64_t count = (BlockBytes(nullptr, block).size() + kPageBytes - 1) / kPageBytes;
+    return blocks_[block].load(std::memory_order_relaxed) != kChecked &&
+           std::all_of(pages, pages + count, [](unsigned char page) { return (page & 1) != 0; });
+  };
+  uint64_t block = first;
+  while (block < end && !is_wanted(block)) ++block;
+  if (block == end) return next;
+  const int descriptor = open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return size_;
+  std::array<char, kBlockBytes> copy;
+  for (; block < end; ++block) {
+    if (!is_wanted(block)) continue;
+    const std::string_view read = BlockBytes(copy.data(), block);
+    if (pread(descriptor, copy.data(), read.size(), static_cast<off_t>(block * kBlockBytes)) != static_cast<ssize_t>(read.size())) break;
+    if (Checksum(read) == sums_[block]) blocks_[block].store(kChecked, std::memory_order_relaxed);
+  }
+  close(descriptor);
+  return next;
+#else
+  static_cast<void>(begin);
+  return size_;
+#endif
 }
 
 void SegmentFile::NoteRead(std::chrono::nanoseconds took) const {

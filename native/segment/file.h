@@ -127,6 +127,13 @@ class SegmentFile {
     }
   }
 
+  // Checks about 1 MiB from byte `begin` of the file on, as far as the system has it in memory, and returns where to go on; size()
+  // at the end. The bytes are copied, not mapped, so the resident set does not grow, and nothing is read from the disk. A block that is
+  // damaged is left for who reads it to find.
+  uint64_t CheckAhead(uint64_t begin) const;
+  // True for the first caller: one is enough.
+  bool TakeCheckAhead() const { return !check_ahead_taken_.exchange(true); }
+
   bool corrupt() const { return corrupt_.load(std::memory_order_relaxed); }
   void MarkCorrupt() const { corrupt_.store(true, std::memory_order_relaxed); }
   Status Health() const;
@@ -150,6 +157,9 @@ class SegmentFile {
     }
     return true;
   }
+  std::string_view BlockBytes(const char* from, uint64_t block) const {
+    return {from, std::min<uint64_t>(kBlockBytes, body_bytes_ - block * kBlockBytes)};
+  }
   // end: of the bytes that are being read.
   bool CheckBlock(uint64_t block, uint64_t end) const;
   void ExpectFrom(uint64_t block, uint64_t end) const;
@@ -169,6 +179,7 @@ class SegmentFile {
   mutable std::atomic<uint32_t> quick_{0};    // blocks read in a row that were in memory
   mutable std::atomic<uint32_t> enough_{64};  // from so many on the next ones are taken to be as well
   mutable std::atomic<bool> corrupt_{false};
+  mutable std::atomic<bool> check_ahead_taken_{false};
 };
 
 // Makes the names in a folder durable.

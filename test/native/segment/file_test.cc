@@ -137,6 +137,94 @@ TEST(SegmentFile, IsReadFromTheDiskOnlyWhereItIsLookedAt) {
   file.WillNeedAll(2);
   EXPECT_TRUE(file.Health().ok());
 }
+
+// Flips a bit in place, as those who have the file mapped see it.
+void Damage(const std::string& path, size_t place) {
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekg(static_cast<std::streamoff>(place));
+  const char byte = static_cast<char>(file.get() ^ 1);
+  file.seekp(static_cast<std::streamoff>(place));
+  file.put(byte);
+}
+
+void CheckAllAhead(const SegmentFile& file) {
+  for (uint64_t at = 0, next = 0; at < file.size(); at = next) {
+    next = file.CheckAhead(at);
+    ASSERT_GT(next, at);
+    ASSERT_LE(next, file.size());
+  }
+}
+
+// A file of one section, 1, which begins in its first block.
+std::shared_ptr<SegmentFile> WriteAndOpen(const std::string& path, const std::string& bytes) {
+  auto writer = SegmentFileWriter::Create(path);
+  EXPECT_TRUE(writer.ok());
+  (*writer)->AddSection(1, bytes);
+  EXPECT_TRUE((*writer)->Finish().ok());
+  auto file = SegmentFile::Open(path);
+  EXPECT_TRUE(file.ok());
+  return *file;
+}
+
+size_t ResidentFileBytes() {
+  std::ifstream statm("/proc/self/statm");
+  size_t pages = 0, resident = 0, shared = 0;
+  statm >> pages >> resident >> shared;
+  return shared * 4096;
+}
+
+TEST(SegmentFile, CheckedAheadIsNotCheckedAgainAndLeavesDamageToItsReader) {
+  std::mt19937_64 random(TestSeed() + 5);
+  for (const size_t size : {size_t{0}, size_t{100}, kBlockBytes, size_t{1} << 20, (size_t{3} << 20) + 12345}) {
+    TestFolder folder;
+    const std::string path = folder.path() + "/segment";
+    const auto file = WriteAndOpen(path, std::string(size, 'a'));
+    const uint64_t begin = file->Find(1)->begin;
+    const size_t blocks = (begin + size + kBlockBytes - 1) / kBlockBytes;
+    std::vector<bool> damaged(blocks);
+    for (size_t i = 0; i < blocks / 8; ++i) {
+      const size_t place = begin + random() % size;
+      if (damaged[place / kBlockBytes] || place < kBlockBytes) continue;  // the first one was checked by Open
+      damaged[place / kBlockBytes] = true;
+      Damage(path, place);
+    }
+    CheckAllAhead(*file);
+    EXPECT_EQ(file->CheckAhead(file->size()), file->size());
+    EXPECT_FALSE(file->corrupt()) << "nobody has read it";
+    // Whoever looked at these blocks now would find them damaged.
+    for (size_t block = 0; block < blocks; ++block) {
+      if (!damaged[block]) Damage(path, std::min(std::max<size_t>(begin, block * kBlockBytes + random() % kBlockBytes), begin + size));
+    }
+    for (size_t block = 0; block < blocks; ++block) {
+      const uint64_t from = std::max(begin, block * kBlockBytes), to = std::min(begin + size, (block + 1) * kBlockBytes - kSectionPadding);
+      if (from >= to) continue;
+      EXPECT_EQ(file->Read(1, from - begin, to - from).empty(), damaged[block]) << "block " << block << " of " << blocks;
+    }
+    EXPECT_EQ(file->corrupt(), std::find(damaged.begin(), damaged.end(), true) != damaged.end());
+  }
+}
+
+TEST(SegmentFile, CheckedAheadIsOnlyWhatIsInMemoryAndIsNotMapped) {
+  TestFolder folder;
+  const std::string path = folder.path() + "/segment";
+  const std::string bytes(32 << 20, 'a');
+  {
+    const auto file = WriteAndOpen(path, bytes);
+    const size_t before = ResidentFileBytes();
+    CheckAllAhead(*file);
+    EXPECT_LT(ResidentFileBytes(), before + (size_t{1} << 20));
+    Damage(path, 20 << 20);
+    EXPECT_FALSE(file->ReadAll(1).empty()) << "it was checked";
+    Damage(path, 20 << 20);
+  }
+  if (!DropFromCache(path)) GTEST_SKIP() << "the page cache cannot be emptied here";
+  const auto file = SegmentFile::Open(path);
+  ASSERT_TRUE(file.ok());
+  const size_t before = CachedBytes(path);
+  CheckAllAhead(**file);
+  EXPECT_EQ(CachedBytes(path), before);
+  EXPECT_EQ((*file)->ReadAll(1), bytes);
+}
 #endif
 
 // A real index of one segment, whose file is damaged in one place at a time.
