@@ -63,4 +63,18 @@ inline size_t CountChars(std::string_view text) {
   return count;
 }
 
+// `text` for a message: at most its first 50 and its last 85 characters.
+inline std::string Shortened(std::string_view text) {
+  constexpr size_t kHead = 50, kTail = 85;
+  if (CountChars(text) <= kHead + kTail) return std::string(text);
+  size_t head = 0;
+  for (size_t i = 0; i < kHead; ++i) DecodeUtf8(text, head);
+  size_t tail = text.size();
+  for (size_t i = 0; i < kTail; ++i) {
+    do --tail;
+    while (tail > head && (static_cast<uint8_t>(text[tail]) & 0xc0) == 0x80);
+  }
+  return std::string(text.substr(0, head)) + "..." + std::string(text.substr(tail));
+}
+
 }  // namespace gannet

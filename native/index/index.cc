@@ -80,44 +80,57 @@ Result<std::shared_ptr<Index>> Index::Open(const std::string& dir) {
   GANNET_RETURN_IF_ERROR(MakeFolder(dir + "/segments"));
   auto index = std::shared_ptr<Index>(new Index(dir));
   GANNET_ASSIGN_OR_RETURN(index->env_, store::Environment::Open(dir + "/index.mdb"));
-  GANNET_ASSIGN_OR_RETURN(index->main_, index->env_->OpenTable("main", store::KeyKind::kBytes));
-  GANNET_ASSIGN_OR_RETURN(index->external_ids_, index->env_->OpenTable("external_ids", store::KeyKind::kBytes));
+  GANNET_ASSIGN_OR_RETURN(index->main_, index->env_->OpenTable("main"));
+  GANNET_ASSIGN_OR_RETURN(index->external_ids_, index->env_->OpenTable("external_ids"));
   GANNET_RETURN_IF_ERROR(index->Load());
   index->Sweep();
   return index;
 }
 
 Status Index::Load() {
-  GANNET_ASSIGN_OR_RETURN(auto txn, env_->Read());
+  GANNET_ASSIGN_OR_RETURN(const auto txn, env_->Read());
   auto snapshot = std::make_shared<Snapshot>();
-  const auto text_of = [&](std::string_view key) { return std::string(txn.Get(main_, key).value_or("")); };
-  snapshot->settings_json = text_of(keys::kSettings);
+  // Null: there is no such record. What cannot be read is not taken for absent: files that nobody names are removed.
+  const auto find = [&](std::string_view key, std::optional<std::string>& record) -> Status {
+    GANNET_ASSIGN_OR_RETURN(const auto bytes, txn.Get(main_, key));
+    record = bytes;
+    return Status::Ok();
+  };
+  std::optional<std::string> settings, fields, primary_key, distribution, dictionary, updated_at, last_batch, number, manifest;
+  GANNET_RETURN_IF_ERROR(find(keys::kSettings, settings));
+  GANNET_RETURN_IF_ERROR(find(keys::kFields, fields));
+  GANNET_RETURN_IF_ERROR(find(keys::kPrimaryKey, primary_key));
+  GANNET_RETURN_IF_ERROR(find(keys::kDistribution, distribution));
+  GANNET_RETURN_IF_ERROR(find(keys::kDictionary, dictionary));
+  GANNET_RETURN_IF_ERROR(find(keys::kUpdatedAt, updated_at));
+  GANNET_RETURN_IF_ERROR(find(keys::kLastBatch, last_batch));
+  GANNET_RETURN_IF_ERROR(find(keys::kNextNumber, number));
+  GANNET_RETURN_IF_ERROR(find(keys::kManifest, manifest));
+  // Every commit writes it.
+  if (!manifest && txn.Count(main_) > 0) return Status::Corruption("the manifest of " + dir_ + " is missing");
+  snapshot->settings_json = settings.value_or("");
   ReadSettings(*snapshot);
-  snapshot->fields = std::make_shared<const FieldMap>(FieldMap::Parse(text_of(keys::kFields)));
-  if (const auto key = txn.Get(main_, keys::kPrimaryKey)) {
-    snapshot->primary_key = *key;
-    snapshot->has_primary_key = true;
-  }
-  const std::string distribution = text_of(keys::kDistribution);
-  for (ByteReader reader(distribution); !reader.done();) {
+  snapshot->fields = std::make_shared<const FieldMap>(FieldMap::Parse(fields.value_or("")));
+  snapshot->has_primary_key = primary_key.has_value();
+  snapshot->primary_key = primary_key.value_or("");
+  const std::string counts = distribution.value_or(""), named = manifest.value_or("");
+  for (ByteReader reader(counts); !reader.done();) {
     const auto field = static_cast<FieldId>(reader.Varint());
     snapshot->distribution[field] = reader.Varint();
   }
-  if (const auto bytes = txn.Get(main_, keys::kDictionary)) {
-    snapshot->dictionary = std::make_shared<const segment::RowDictionary>(std::string(*bytes));
-  }
-  snapshot->updated_at = text_of(keys::kUpdatedAt);
-  snapshot->last_batch = text_of(keys::kLastBatch);
-  if (const auto number = txn.Get(main_, keys::kNextNumber)) next_number_ = LoadFixed<uint64_t>(number->data());
-  const std::string manifest = text_of(keys::kManifest);
-  for (ByteReader reader(manifest); !reader.done();) {
+  if (dictionary) snapshot->dictionary = std::make_shared<const segment::RowDictionary>(std::move(*dictionary));
+  snapshot->updated_at = updated_at.value_or("");
+  snapshot->last_batch = last_batch.value_or("");
+  if (number && number->size() == sizeof(uint64_t)) next_number_ = LoadFixed<uint64_t>(number->data());
+  for (ByteReader reader(named); !reader.done();) {
     SegmentFiles files;
     files.id = reader.Varint();
     files.base_file = reader.Varint();
     files.columns_file = reader.Varint();
     if (!reader.ok()) return Status::Corruption("the manifest of " + dir_ + " is damaged");
     DocSet dead;
-    if (const auto bytes = txn.Get(main_, keys::Dead(files.id))) {
+    GANNET_ASSIGN_OR_RETURN(const auto bytes, txn.Get(main_, keys::Dead(files.id)));
+    if (bytes) {
       GANNET_ASSIGN_OR_RETURN(dead, DocSet::Parse(*bytes));
     }
     GANNET_ASSIGN_OR_RETURN(auto segment, OpenSegment(files, std::move(dead)));
@@ -186,10 +199,14 @@ std::shared_ptr<const Snapshot> Index::snapshot() const {
   return snapshot_;
 }
 
-std::optional<DocId> Index::ExternalIds::Find(std::string_view id) const {
+std::optional<DocId> Index::ExternalIds::Find(std::string_view id) {
   const auto value = txn_.Get(table_, ExternalIdKey(id));
-  if (!value || value->size() != sizeof(DocId)) return std::nullopt;
-  return LoadFixed<DocId>(value->data());
+  if (!value.ok()) {
+    if (health_.ok()) health_ = value.status();
+    return std::nullopt;
+  }
+  if (!*value || (*value)->size() != sizeof(DocId)) return std::nullopt;
+  return LoadFixed<DocId>((*value)->data());
 }
 
 Result<Index::ExternalIds> Index::ReadExternalIds() {
@@ -263,8 +280,9 @@ void Index::RemoveFile(uint64_t number) const noexcept {
 
 Result<bool> Index::IsStored(const Snapshot& after) {
   GANNET_ASSIGN_OR_RETURN(const auto txn, env_->Read());
-  return txn.Get(main_, keys::kManifest).value_or("") == ManifestOf(after) &&
-         txn.Get(main_, keys::kLastBatch).value_or("") == after.last_batch;
+  GANNET_ASSIGN_OR_RETURN(const auto manifest, txn.Get(main_, keys::kManifest));
+  GANNET_ASSIGN_OR_RETURN(const auto last_batch, txn.Get(main_, keys::kLastBatch));
+  return manifest.value_or("") == ManifestOf(after) && last_batch.value_or("") == after.last_batch;
 }
 
 Status Index::Apply(Commit commit, const std::function<Status(const Snapshot&, Commit&)>& adjust, NewFiles* files) {

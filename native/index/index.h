@@ -76,13 +76,16 @@ class Index {
   // The docid of an external id in the last committed state.
   class ExternalIds {
    public:
-    std::optional<DocId> Find(std::string_view id) const;
+    std::optional<DocId> Find(std::string_view id);
+    // Corruption, Io: an id could not be looked for, and Find said that there is none.
+    const Status& health() const { return health_; }
 
    private:
     friend class Index;
     ExternalIds(store::ReadTransaction txn, store::Table table) : txn_(std::move(txn)), table_(table) {}
     store::ReadTransaction txn_;
     store::Table table_;
+    Status health_ = Status::Ok();
   };
   Result<ExternalIds> ReadExternalIds();
 

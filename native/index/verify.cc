@@ -47,7 +47,12 @@ class Verifier {
   void Fault(std::string structure, std::string message) {
     Fault(kDatabase, std::move(structure), std::move(message));
   }
-  std::string Record(std::string_view key) const { return std::string(txn_->Get(main_, key).value_or("")); }
+  // Empty: there is none, or it cannot be read, which is a fault.
+  std::string Record(std::string_view key) {
+    const auto record = txn_->Get(main_, key);
+    if (!record.ok()) Fault("main", std::string(key) + ": " + record.status().message());
+    return std::string(record.ok() ? record->value_or("") : "");
+  }
 
   bool OpenDatabase() {
     auto env = store::Environment::OpenReadOnly(dir_ + "/" + kDatabase);
@@ -62,8 +67,8 @@ class Verifier {
       return false;
     }
     txn_.emplace(std::move(*txn));
-    const auto main = txn_->FindTable("main", store::KeyKind::kBytes);
-    const auto ids = txn_->FindTable("external_ids", store::KeyKind::kBytes);
+    const auto main = txn_->FindTable("main");
+    const auto ids = txn_->FindTable("external_ids");
     if (!main || !ids) {
       Fault("tables", std::string("the table `") + (main ? "external_ids" : "main") + "` is missing");
       return false;

@@ -98,7 +98,7 @@ std::optional<double> NumberOf(std::string_view value) {
 Status CheckGeo(std::string_view document_id, std::string_view geo) {
   const auto fail = [&](const std::string& reason) {
     return Status::Invalid("The `_geo` field of the document `" + std::string(document_id) + "` " + reason + ": `" +
-                               std::string(geo.substr(0, 200)) + "`. Expected an object with the numbers `lat` and `lng`.",
+                               Shortened(geo) + "`. Expected an object with the numbers `lat` and `lng`.",
                            "invalid_document_geo_field");
   };
   if (json::KindOf(geo) == json::Kind::kNull) return Status::Ok();

@@ -266,7 +266,9 @@ class Job {
   Status ApplySettings(const std::string& settings_json);
   Status WriteDocuments();
   Status RunWorkers(Work& work);
-  Status BuildColumns(const index::Settings& settings, const std::vector<index::FieldTraits>& traits);
+  // Before the long work begins, where documents must hold places from now on: that each stored one is right.
+  Status CheckPlaces(const index::Settings& settings);
+  Status BuildColumns(const std::vector<index::FieldTraits>& traits);
   Status DeleteDocuments(const DocSet& docids, bool already_counted);
   std::string Outcome() const;
   std::shared_ptr<const segment::RowDictionary> MakeDictionary(const std::vector<Change>& changes,
@@ -507,20 +509,50 @@ Status Job::WriteDocuments() {
   return Status::Ok();
 }
 
-Status Job::BuildColumns(const index::Settings& settings, const std::vector<index::FieldTraits>& traits) {
+Status Job::CheckPlaces(const index::Settings& settings) {
+  const auto newly = [&](bool (index::Settings::*enabled)() const, std::string_view name) {
+    const bool checked = (settings.*enabled)() && !((*before_->settings).*enabled)();
+    return checked ? before_->fields->Find(name) : std::nullopt;
+  };
+  const auto geo = newly(&index::Settings::GeoEnabled, "_geo"), shape = newly(&index::Settings::GeoJsonEnabled, "_geojson");
+  if (!geo && !shape) return Status::Ok();
+  const auto key = before_->fields->Find(before_->primary_key);
+  segment::RowCodec codec(before_->dictionary);
+  std::vector<segment::RowField> fields;
+  progress_.Begin("checking places", before_->documents.size());
+  for (const auto& segment : before_->segments) {
+    const auto docids = segment->rows->docids();
+    for (size_t place = 0; place < docids.size(); ++place) {
+      if (!segment->all_live() && !segment->live.Contains(docids[place])) continue;
+      GANNET_ASSIGN_OR_RETURN(const std::string_view row, codec.Expand(segment->rows->at(place)));
+      if (!segment::ParseRow(row, fields)) return Status::Corruption("a stored document is damaged");
+      const auto value_of = [&](std::optional<FieldId> wanted) {
+        const auto found = std::find_if(fields.begin(), fields.end(), [&](const auto& field) { return field.field == wanted; });
+        return found == fields.end() ? std::string_view() : found->value;
+      };
+      const std::string_view id = value_of(key), of_geo = value_of(geo), of_shape = value_of(shape);
+      if (!of_geo.empty()) GANNET_RETURN_IF_ERROR(CheckGeo(id, of_geo));
+      if (!of_shape.empty()) GANNET_RETURN_IF_ERROR(CheckGeoJson(id, of_shape));
+      if (place % 1024 == 0) {
+        progress_.Advance(1024);
+        if (progress_.cancelled) return Status::Cancelled("The batch was stopped.");
+      }
+    }
+  }
+  return Status::Ok();
+}
+
+Status Job::BuildColumns(const std::vector<index::FieldTraits>& traits) {
   std::vector<bool> wanted(traits.size());
   std::vector<bool> keep(traits.size());
   bool any_new = false, any_gone = false;
-  const bool geo_before = before_->settings->GeoEnabled();
   for (size_t i = 0; i < traits.size(); ++i) {
     keep[i] = traits[i].faceted && before_->traits[i].faceted;
     wanted[i] = traits[i].faceted && !before_->traits[i].faceted;
     any_new |= wanted[i];
     any_gone |= !traits[i].faceted && before_->traits[i].faceted;
   }
-  const bool check_geo = settings.GeoEnabled() && !geo_before;
-  if (!any_new && !any_gone && !check_geo) return Status::Ok();
-  const auto geo_field = before_->fields->Find("_geo");
+  if (!any_new && !any_gone) return Status::Ok();
   const text::Analyzer& analyzer = *before_->analyzer;
   progress_.Begin("extracting facets", before_->documents.size());
   for (const auto& segment : before_->segments) {
@@ -531,15 +563,10 @@ Status Job::BuildColumns(const index::Settings& settings, const std::vector<inde
     const auto docids = segment->rows->docids();
     for (size_t place = 0; place < docids.size(); ++place) {
       columns.BeginDocument(docids[place]);
-      if (!any_new && !check_geo) continue;
+      if (!any_new) continue;
       if (!segment->all_live() && !segment->live.Contains(docids[place])) continue;
       GANNET_ASSIGN_OR_RETURN(const std::string_view row, codec.Expand(segment->rows->at(place)));
       if (!segment::ParseRow(row, fields)) return Status::Corruption("a stored document is damaged");
-      if (check_geo && geo_field) {
-        for (const segment::RowField& field : fields) {
-          if (field.field == *geo_field) GANNET_RETURN_IF_ERROR(CheckGeo(std::to_string(docids[place]), field.value));
-        }
-      }
       extractor.ExtractColumns(fields, wanted, columns);
       if (place % 1024 == 0) {
         progress_.Advance(1024);
@@ -564,14 +591,8 @@ Status Job::ApplySettings(const std::string& settings_json) {
   commit_.settings_json = settings_json;
   if (cleared_ || before_->documents.empty()) return Status::Ok();
   const std::vector<index::FieldTraits> traits = index::PlanFields(*before_->fields, settings);
-  if (settings.SameText(*before_->settings)) return BuildColumns(settings, traits);
-  if (settings.GeoEnabled() && !before_->settings->GeoEnabled()) {
-    // The documents are checked before the long work begins; what it builds here is not used.
-    const size_t before = commit_.columns.size();
-    GANNET_RETURN_IF_ERROR(BuildColumns(settings, traits));
-    for (size_t i = before; i < commit_.columns.size(); ++i) index_.RemoveFile(commit_.columns[i].second);
-    commit_.columns.resize(before);
-  }
+  GANNET_RETURN_IF_ERROR(CheckPlaces(settings));
+  if (settings.SameText(*before_->settings)) return BuildColumns(traits);
   // Every document is read again and written to new segments beside the live ones.
   Work work;
   work.before = before_.get();
@@ -641,6 +662,7 @@ Result<std::string> Job::Run() {
     progress_.Advance();
     if (progress_.cancelled) return Status::Cancelled("The batch was stopped.");
   }
+  GANNET_RETURN_IF_ERROR(ids_->health());
   commit_.clear = cleared_;
   if (operations_->size() > 0 || !deleted_by_filter_.empty()) {
     GANNET_RETURN_IF_ERROR(WriteDocuments());

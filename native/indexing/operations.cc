@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "base/json_reader.h"
+#include "base/utf8.h"
 #include "indexing/extract.h"
 #include "indexing/parse.h"
 
@@ -39,11 +40,6 @@ bool IntegerText(std::string_view number, std::string& out) {
   if (negative ? value > (static_cast<unsigned __int128>(1) << 63) : value >> 64 != 0) return false;
   out = negative && value == 0 ? "0" : std::string(number);
   return true;
-}
-
-std::string Shortened(std::string_view text) {
-  return text.size() <= 135 ? std::string(text)
-                            : std::string(text.substr(0, 50)) + "…" + std::string(text.substr(text.size() - 85));
 }
 
 // Appends every value found at a dotted path, through literal names and nested objects.
@@ -114,7 +110,7 @@ Result<std::string> InferPrimaryKey(std::string_view document) {
   return candidates[0];
 }
 
-Operations::Operations(const index::Snapshot& before, const index::Index::ExternalIds& ids, const DocSet& deleted,
+Operations::Operations(const index::Snapshot& before, index::Index::ExternalIds& ids, const DocSet& deleted,
                        bool cleared)
     : primary_key(before.primary_key), has_primary_key(before.has_primary_key), before_(before), ids_(ids),
       deleted_(deleted), cleared_(cleared), slots_(1 << 10) {}

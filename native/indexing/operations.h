@@ -62,7 +62,7 @@ class Operations {
  public:
   // deleted: documents that an earlier step of the batch has deleted by filter.
   // cleared: an earlier step has deleted everything.
-  Operations(const index::Snapshot& before, const index::Index::ExternalIds& ids, const DocSet& deleted, bool cleared);
+  Operations(const index::Snapshot& before, index::Index::ExternalIds& ids, const DocSet& deleted, bool cleared);
 
   std::string primary_key;
   bool has_primary_key = false;
@@ -87,7 +87,7 @@ class Operations {
   const char* KeepId(std::string_view id);
 
   const index::Snapshot& before_;
-  const index::Index::ExternalIds& ids_;
+  index::Index::ExternalIds& ids_;
   const DocSet& deleted_;
   bool cleared_;
   BlockVector<Operation> operations_;

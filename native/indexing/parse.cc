@@ -64,26 +64,6 @@ Status MalformedAt(PayloadFormat format, std::string_view payload, size_t offset
                                std::to_string(column));
 }
 
-// `text` for a message: at most its first 50 and its last 85 characters.
-std::string Shortened(std::string_view text) {
-  std::string shortened = "`";
-  if (CountChars(text) <= 50 + 85) {
-    shortened += text;
-  } else {
-    size_t head = 0;
-    for (int i = 0; i < 50; ++i) DecodeUtf8(text, head);
-    size_t tail = text.size();
-    for (int i = 0; i < 85; ++i) {
-      do --tail;
-      while (tail > head && (static_cast<uint8_t>(text[tail]) & 0xc0) == 0x80);
-    }
-    shortened += text.substr(0, head);
-    shortened += "...";
-    shortened += text.substr(tail);
-  }
-  return shortened + '`';
-}
-
 // The value or the character that stands at the start of `text`, for a message.
 std::string Quoted(std::string_view text) {
   size_t end = 0;
@@ -95,7 +75,7 @@ std::string Quoted(std::string_view text) {
     while (end < text.size() && !ends(text[end])) ++end;
     end = std::max(end, std::min<size_t>(1, text.size()));
   }
-  return Shortened(text.substr(0, end));
+  return '`' + Shortened(text.substr(0, end)) + '`';
 }
 
 // ---- Where is the fault? ------------------------------------------------------------------------
@@ -837,7 +817,7 @@ Result<uint64_t> ConvertCsv(std::string_view csv, char delimiter,
         chunk += cell;
       } else if (is_boolean || !AppendNumberCell(chunk, cell)) {
         return Malformed(kFormat, std::string("invalid ") + (is_boolean ? "boolean " : "number ") +
-                                      Shortened(cells[i]) + " in line " + std::to_string(count) +
+                                      '`' + Shortened(cells[i]) + "` in line " + std::to_string(count) +
                                       ", column `" + column.name + "`");
       }
     }

@@ -68,8 +68,9 @@ Result<std::optional<std::string>> GetDocument(index::Index& index, std::string_
                                                bool retrieve_vectors) {
   if (id.empty() || id.size() > 511) return std::optional<std::string>();
   // The ids are read first: a snapshot taken before could lack what they name.
-  GANNET_ASSIGN_OR_RETURN(const auto ids, index.ReadExternalIds());
+  GANNET_ASSIGN_OR_RETURN(auto ids, index.ReadExternalIds());
   const auto docid = ids.Find(id);
+  GANNET_RETURN_IF_ERROR(ids.health());
   const auto snapshot = index.snapshot();
   if (!docid || !snapshot->documents.Contains(*docid)) return std::optional<std::string>();
   std::string out;
@@ -83,10 +84,11 @@ Result<std::string> FetchDocuments(index::Index& index, std::string_view request
   DocSet wanted;
   const bool by_ids = request["ids"].is_array();
   if (by_ids) {
-    GANNET_ASSIGN_OR_RETURN(const auto ids, index.ReadExternalIds());
+    GANNET_ASSIGN_OR_RETURN(auto ids, index.ReadExternalIds());
     for (const json::Value& id : request["ids"].items()) {
       if (const auto docid = ids.Find(id.is_string() ? std::string_view(id.string()) : id.text())) wanted.Add(*docid);
     }
+    GANNET_RETURN_IF_ERROR(ids.health());
   }
   const auto snapshot = index.snapshot();
   DocSet documents = snapshot->documents;
@@ -120,7 +122,7 @@ Result<std::string> FetchDocuments(index::Index& index, std::string_view request
       page.resize(filled);
     }
   } else if (limit > 0) {
-    const uint64_t end = limit > total ? total : std::min(total, offset + limit);
+    const uint64_t end = offset > total ? total : offset + std::min(limit, total - offset);
     if (offset < end) {
       CollectSorted(*snapshot, sort, 0, documents, end, page);
       page.erase(page.begin(), page.begin() + static_cast<ptrdiff_t>(std::min<uint64_t>(offset, page.size())));

@@ -64,20 +64,8 @@ class MappedBlocks {
 MDB_val ToVal(std::string_view bytes) {
   return MDB_val{bytes.size(), const_cast<char*>(bytes.data())};
 }
-MDB_val ToVal(const uint32_t& key) { return MDB_val{sizeof(key), const_cast<uint32_t*>(&key)}; }
 std::string_view FromVal(const MDB_val& value) {
   return {static_cast<const char*>(value.mv_data), value.mv_size};
-}
-
-std::optional<std::string_view> GetValue(MDB_txn* txn, Table table, MDB_val key) {
-  MDB_val value;
-  if (mdb_get(txn, table.dbi, &key, &value) != MDB_SUCCESS) return std::nullopt;
-  return FromVal(value);
-}
-
-uint64_t CountOf(MDB_txn* txn, Table table) {
-  MDB_stat stat;
-  return mdb_stat(txn, table.dbi, &stat) == MDB_SUCCESS ? stat.ms_entries : 0;
 }
 
 }  // namespace
@@ -89,17 +77,20 @@ ReadTransaction::~ReadTransaction() {
   mdb_txn_abort(txn_);
   environment_->Ended();
 }
-std::optional<std::string_view> ReadTransaction::Get(Table table, std::string_view key) const {
-  return GetValue(txn_, table, ToVal(key));
+Result<std::optional<std::string_view>> ReadTransaction::Get(Table table, std::string_view key) const {
+  MDB_val k = ToVal(key), value;
+  const int code = mdb_get(txn_, table.dbi, &k, &value);
+  if (code == MDB_NOTFOUND) return std::optional<std::string_view>();
+  GANNET_RETURN_IF_ERROR(ToStatus(code, "reading a record"));
+  return std::optional(FromVal(value));
 }
-std::optional<std::string_view> ReadTransaction::Get(Table table, uint32_t key) const {
-  return GetValue(txn_, table, ToVal(key));
+uint64_t ReadTransaction::Count(Table table) const {
+  MDB_stat stat;
+  return mdb_stat(txn_, table.dbi, &stat) == MDB_SUCCESS ? stat.ms_entries : 0;
 }
-uint64_t ReadTransaction::Count(Table table) const { return CountOf(txn_, table); }
-std::optional<Table> ReadTransaction::FindTable(const char* name, KeyKind keys) const {
-  Table table{0, keys};
-  const unsigned flags = keys == KeyKind::kUint32 ? MDB_INTEGERKEY : 0u;
-  if (mdb_dbi_open(txn_, name, flags, &table.dbi) != MDB_SUCCESS) return std::nullopt;
+std::optional<Table> ReadTransaction::FindTable(const char* name) const {
+  Table table;
+  if (mdb_dbi_open(txn_, name, 0, &table.dbi) != MDB_SUCCESS) return std::nullopt;
   return table;
 }
 
@@ -110,47 +101,17 @@ WriteTransaction::~WriteTransaction() {
   mdb_txn_abort(txn_);
   environment_->Ended();
 }
-std::optional<std::string_view> WriteTransaction::Get(Table table, std::string_view key) const {
-  return GetValue(txn_, table, ToVal(key));
-}
-std::optional<std::string_view> WriteTransaction::Get(Table table, uint32_t key) const {
-  return GetValue(txn_, table, ToVal(key));
-}
 Status WriteTransaction::Put(Table table, std::string_view key, std::string_view value) {
   MDB_val k = ToVal(key), v = ToVal(value);
   return ToStatus(mdb_put(txn_, table.dbi, &k, &v, 0), "storing a record");
-}
-Status WriteTransaction::Put(Table table, uint32_t key, std::string_view value) {
-  MDB_val k = ToVal(key), v = ToVal(value);
-  return ToStatus(mdb_put(txn_, table.dbi, &k, &v, 0), "storing a record");
-}
-Status WriteTransaction::Append(Table table, uint32_t key, std::string_view value) {
-  MDB_val k = ToVal(key), v = ToVal(value);
-  return ToStatus(mdb_put(txn_, table.dbi, &k, &v, MDB_APPEND), "appending a record");
 }
 Status WriteTransaction::Delete(Table table, std::string_view key) {
   MDB_val k = ToVal(key);
   const int code = mdb_del(txn_, table.dbi, &k, nullptr);
   return code == MDB_NOTFOUND ? Status::Ok() : ToStatus(code, "deleting a record");
 }
-Status WriteTransaction::Delete(Table table, uint32_t key) {
-  MDB_val k = ToVal(key);
-  const int code = mdb_del(txn_, table.dbi, &k, nullptr);
-  return code == MDB_NOTFOUND ? Status::Ok() : ToStatus(code, "deleting a record");
-}
 Status WriteTransaction::Clear(Table table) {
   return ToStatus(mdb_drop(txn_, table.dbi, 0), "emptying a table");
-}
-uint64_t WriteTransaction::Count(Table table) const { return CountOf(txn_, table); }
-std::optional<uint32_t> WriteTransaction::LastKey(Table table) const {
-  MDB_cursor* cursor;
-  if (mdb_cursor_open(txn_, table.dbi, &cursor) != MDB_SUCCESS) return std::nullopt;
-  MDB_val key, value;
-  const int code = mdb_cursor_get(cursor, &key, &value, MDB_LAST);
-  std::optional<uint32_t> last;
-  if (code == MDB_SUCCESS) last = *static_cast<const uint32_t*>(key.mv_data);
-  mdb_cursor_close(cursor);
-  return last;
 }
 Status WriteTransaction::Commit() {
   const int code = mdb_txn_commit(std::exchange(txn_, nullptr));
@@ -159,9 +120,6 @@ Status WriteTransaction::Commit() {
 }
 
 Cursor::Cursor(const ReadTransaction& txn, Table table) {
-  if (mdb_cursor_open(txn.txn_, table.dbi, &cursor_) != MDB_SUCCESS) cursor_ = nullptr;
-}
-Cursor::Cursor(const WriteTransaction& txn, Table table) {
   if (mdb_cursor_open(txn.txn_, table.dbi, &cursor_) != MDB_SUCCESS) cursor_ = nullptr;
 }
 Cursor::~Cursor() {
@@ -179,12 +137,6 @@ bool Cursor::Move(int operation) {
 }
 bool Cursor::First() { return Move(MDB_FIRST); }
 bool Cursor::Next() { return Move(MDB_NEXT); }
-bool Cursor::SeekAtLeast(uint32_t key) {
-  seek_key_ = key;
-  key_ = {reinterpret_cast<const char*>(&seek_key_), sizeof(seek_key_)};
-  return Move(MDB_SET_RANGE);
-}
-uint32_t Cursor::key_uint32() const { return *reinterpret_cast<const uint32_t*>(key_.data()); }
 
 Result<std::unique_ptr<Environment>> Environment::Open(const std::string& path) { return Open(path, 0); }
 
@@ -216,7 +168,7 @@ Status Environment::OpenFile() {
     MDB_dbi number = 0;
     if (code == MDB_SUCCESS) code = mdb_txn_begin(env, nullptr, MDB_RDONLY, &txn);
     if (code != MDB_SUCCESS) break;
-    code = mdb_dbi_open(txn, name.c_str(), table.keys == KeyKind::kUint32 ? MDB_INTEGERKEY : 0u, &number);
+    code = mdb_dbi_open(txn, name.c_str(), 0, &number);
     if (code == MDB_SUCCESS && number != table.dbi) code = MDB_BAD_DBI;
     if (code == MDB_SUCCESS) {
       code = mdb_txn_commit(txn);
@@ -260,11 +212,10 @@ Result<MDB_txn*> Environment::Begin(unsigned flags) {
   }
 }
 
-Result<Table> Environment::OpenTable(const char* name, KeyKind keys) {
+Result<Table> Environment::OpenTable(const char* name) {
   GANNET_ASSIGN_OR_RETURN(WriteTransaction transaction, Write());
-  Table table{0, keys};
-  const unsigned flags = MDB_CREATE | (keys == KeyKind::kUint32 ? MDB_INTEGERKEY : 0u);
-  GANNET_RETURN_IF_ERROR(ToStatus(mdb_dbi_open(transaction.txn_, name, flags, &table.dbi), "opening a table"));
+  Table table;
+  GANNET_RETURN_IF_ERROR(ToStatus(mdb_dbi_open(transaction.txn_, name, MDB_CREATE, &table.dbi), "opening a table"));
   GANNET_RETURN_IF_ERROR(transaction.Commit());
   const std::lock_guard lock(mutex_);
   tables_.emplace_back(name, table);

@@ -27,11 +27,8 @@ namespace gannet::store {
 // Address space of one environment, not memory: 47 bits hold two thousand of them.
 inline constexpr size_t kMapBytes = size_t{64} << 30;
 
-enum class KeyKind : uint8_t { kBytes, kUint32 };  // kUint32: native integers, stored in numeric order
-
 struct Table {
   unsigned int dbi = 0;
-  KeyKind keys = KeyKind::kBytes;
 };
 
 class Environment;
@@ -42,11 +39,11 @@ class ReadTransaction {
   ReadTransaction& operator=(ReadTransaction&&) = delete;
   ~ReadTransaction();
 
-  std::optional<std::string_view> Get(Table table, std::string_view key) const;
-  std::optional<std::string_view> Get(Table table, uint32_t key) const;
+  // nullopt: there is no such record. Corruption, Io: that could not be found out.
+  Result<std::optional<std::string_view>> Get(Table table, std::string_view key) const;
   uint64_t Count(Table table) const;
   // A table that exists; for environments that are read only.
-  std::optional<Table> FindTable(const char* name, KeyKind keys) const;
+  std::optional<Table> FindTable(const char* name) const;
 
  private:
   friend class Environment;
@@ -63,24 +60,14 @@ class WriteTransaction {
   WriteTransaction& operator=(WriteTransaction&&) = delete;
   ~WriteTransaction();
 
-  std::optional<std::string_view> Get(Table table, std::string_view key) const;
-  std::optional<std::string_view> Get(Table table, uint32_t key) const;
   Status Put(Table table, std::string_view key, std::string_view value);
-  Status Put(Table table, uint32_t key, std::string_view value);
-  // `key` is greater than every key of the table: 16 times faster than Put.
-  Status Append(Table table, uint32_t key, std::string_view value);
   Status Delete(Table table, std::string_view key);  // absent key: ok
-  Status Delete(Table table, uint32_t key);
   Status Clear(Table table);
-  uint64_t Count(Table table) const;
-  // Greatest key of a kUint32 table.
-  std::optional<uint32_t> LastKey(Table table) const;
   // Durable once it returns ok. Full: no space left. The transaction is over in either case.
   Status Commit();
 
  private:
   friend class Environment;
-  friend class Cursor;
   WriteTransaction(Environment* environment, MDB_txn* txn) : environment_(environment), txn_(txn) {}
   Environment* environment_;
   MDB_txn* txn_;
@@ -90,14 +77,11 @@ class WriteTransaction {
 class Cursor {
  public:
   Cursor(const ReadTransaction& txn, Table table);
-  Cursor(const WriteTransaction& txn, Table table);
   Cursor(const Cursor&) = delete;
   ~Cursor();
 
   bool First();
   bool Next();
-  bool SeekAtLeast(uint32_t key);
-  uint32_t key_uint32() const;
   std::string_view key() const { return key_; }
   std::string_view value() const { return value_; }
 
@@ -105,7 +89,6 @@ class Cursor {
   bool Move(int operation);
   MDB_cursor* cursor_ = nullptr;
   std::string_view key_, value_;
-  uint32_t seek_key_ = 0;
 };
 
 // After a failed write of its root page LMDB refuses everything until the file is opened again: that happens here, with
@@ -119,7 +102,7 @@ class Environment {
   Environment(const Environment&) = delete;
   ~Environment();
 
-  Result<Table> OpenTable(const char* name, KeyKind keys);
+  Result<Table> OpenTable(const char* name);
   Result<ReadTransaction> Read();
   Result<WriteTransaction> Write();
   // Bytes of the file, and of the pages in use.

@@ -4,10 +4,14 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
+#include <set>
 
 #include "bitmap/random_docids.h"
+#include "index/keys.h"
 #include "indexing/write_path_model.h"
+#include "store/env.h"
 
 namespace gannet::index {
 namespace {
@@ -178,6 +182,68 @@ TEST_F(CommitTest, TheStateSurvivesReopening) {
   EXPECT_EQ(json::Value::Parse(after->last_batch)["batchUid"].integer(), 7u);
   EXPECT_EQ(after->distribution, before->distribution);
   EXPECT_EQ(after->fields->size(), before->fields->size());
+}
+
+// What is not named in the manifest is removed at the next start: one that cannot be read names nothing.
+class LostManifestTest : public CommitTest {
+ protected:
+  std::set<std::string> SegmentFileNames() const {
+    std::set<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(folder_.path() + "/segments")) names.insert(entry.path().filename());
+    return names;
+  }
+  void ExpectRefusedWithoutLoss() {
+    const auto names = SegmentFileNames();
+    ASSERT_FALSE(names.empty());
+    const auto opened = Index::Open(folder_.path());
+    ASSERT_FALSE(opened.ok());
+    EXPECT_EQ(opened.status().code(), StatusCode::kCorruption) << opened.status().message();
+    EXPECT_EQ(SegmentFileNames(), names);
+  }
+  std::string database() const { return folder_.path() + "/index.mdb"; }
+};
+
+TEST_F(LostManifestTest, IsNotTakenForAnEmptyIndex) {
+  index_.reset();
+  std::string manifest;
+  const auto change = [&](bool remove) {
+    const auto env = store::Environment::Open(database());
+    ASSERT_TRUE(env.ok());
+    const auto main = (*env)->OpenTable("main");
+    ASSERT_TRUE(main.ok());
+    if (remove) manifest = std::string((*(*env)->Read()->Get(*main, keys::kManifest)).value());
+    auto txn = (*env)->Write();
+    ASSERT_TRUE(txn.ok());
+    ASSERT_TRUE((remove ? txn->Delete(*main, keys::kManifest) : txn->Put(*main, keys::kManifest, manifest)).ok());
+    ASSERT_TRUE(txn->Commit().ok());
+  };
+  change(true);
+  ExpectRefusedWithoutLoss();
+  change(false);
+  const auto opened = Index::Open(folder_.path());
+  ASSERT_TRUE(opened.ok()) << opened.status().message();
+  indexing::ExpectIndexHolds(**opened, model_);
+}
+
+TEST_F(LostManifestTest, OnADamagedPageIsNotTakenForAnEmptyIndex) {
+  index_.reset();
+  std::string bytes;
+  {
+    std::ifstream in(database(), std::ios::binary);
+    bytes.assign(std::istreambuf_iterator<char>(in), {});
+  }
+  const std::string whole = bytes;
+  constexpr size_t kPage = 4096, kPageHeader = 16;
+  for (size_t at = bytes.find(keys::kManifest); at != bytes.npos; at = bytes.find(keys::kManifest, at + 1)) {
+    bytes.replace(at / kPage * kPage, kPageHeader, kPageHeader, '\0');
+  }
+  ASSERT_NE(bytes, whole);
+  std::ofstream(database(), std::ios::binary | std::ios::trunc) << bytes;
+  ExpectRefusedWithoutLoss();
+  std::ofstream(database(), std::ios::binary | std::ios::trunc) << whole;
+  const auto opened = Index::Open(folder_.path());
+  ASSERT_TRUE(opened.ok()) << opened.status().message();
+  indexing::ExpectIndexHolds(**opened, model_);
 }
 
 }  // namespace
