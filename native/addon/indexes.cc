@@ -55,13 +55,11 @@ void Engine::Configure(const EngineOptions& options) {
 Result<uint32_t> Engine::Open(const std::string& dir) {
   Configure({});
   GANNET_ASSIGN_OR_RETURN(auto index, index::Index::Open(dir));
-  auto open = std::make_shared<OpenIndex>();
-  open->index = std::move(index);
-  CheckAhead(*open);
   const std::lock_guard lock(mutex_);
-  const uint32_t handle = next_++;
-  open_.emplace(handle, std::move(open));
-  return handle;
+  const auto open = std::make_shared<OpenIndex>(next_++, std::move(index));
+  open_.emplace(open->handle, open);
+  CheckAhead(*open);
+  return open->handle;
 }
 
 void Engine::Close(uint32_t handle) {
@@ -74,8 +72,10 @@ void Engine::Close(uint32_t handle) {
     open_.erase(found);
   }
   open->stop_merging = true;
-  // A file may be mapped once per process only: the last merge must be over before it is opened again.
-  const std::lock_guard structure(open->structure_mutex);
+  // LMDB may open a file once per process only: whoever still holds the index, a merge above all, must have let go of it before
+  // it is opened again. Nobody can find it any more.
+  constexpr auto kAskAgain = std::chrono::microseconds(200);
+  while (open.use_count() > 1) std::this_thread::sleep_for(kAskAgain);
 }
 
 std::shared_ptr<OpenIndex> Engine::Find(uint32_t handle) {
@@ -106,14 +106,17 @@ void Engine::CheckAhead(const OpenIndex& index) {
 }
 
 void Engine::ScheduleMerges(const std::shared_ptr<OpenIndex>& index) {
-  for (const MergeLane lane : kMergeLanes) ScheduleMerge(index, lane);
+  for (const MergeLane lane : kMergeLanes) ScheduleMerge(*index, lane);
 }
 
-void Engine::ScheduleMerge(std::shared_ptr<OpenIndex> index, MergeLane lane) {
-  index->lane(lane).wanted = true;
-  if (index->lane(lane).running.exchange(true)) return;
+void Engine::ScheduleMerge(OpenIndex& index, MergeLane lane) {
+  index.lane(lane).wanted = true;
+  if (index.lane(lane).running.exchange(true)) return;
   ThreadPool& pool = lane == MergeLane::kSmall ? *small_merges_ : *merges_;
-  pool.Run([this, index, lane] {
+  // While it waits for the lane the index may be closed.
+  pool.Run([this, handle = index.handle, lane] {
+    const auto index = Find(handle);
+    if (index == nullptr) return;
     try {
       Merge(index, lane);
     } catch (const std::exception&) {
@@ -152,9 +155,9 @@ void Engine::Merge(const std::shared_ptr<OpenIndex>& index, MergeLane lane) {
   }
   state.running = false;
   if (index->stop_merging) return;
-  if (state.wanted) ScheduleMerge(index, lane);
-  // What this lane has made, or has no longer taken, may be for the other one to merge.
-  if (merged) ScheduleMerge(index, lane == MergeLane::kSmall ? MergeLane::kAll : MergeLane::kSmall);
+  if (state.wanted) ScheduleMerge(*index, lane);
+  // Segments that this lane has written or skipped may be due in the other one.
+  if (merged) ScheduleMerge(*index, lane == MergeLane::kSmall ? MergeLane::kAll : MergeLane::kSmall);
 }
 
 bool Engine::AwaitPause(OpenIndex& index) const {

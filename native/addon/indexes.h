@@ -22,7 +22,10 @@ enum class MergeLane : uint8_t { kAll, kSmall };
 inline constexpr std::array kMergeLanes = {MergeLane::kAll, MergeLane::kSmall};
 
 struct OpenIndex {
-  std::shared_ptr<index::Index> index;
+  OpenIndex(uint32_t number, std::shared_ptr<index::Index> opened) : handle(number), index(std::move(opened)) {}
+
+  const uint32_t handle;
+  const std::shared_ptr<index::Index> index;
   std::mutex batch_mutex;             // one batch at a time
   std::shared_mutex structure_mutex;  // shared: a merge; alone: a batch that works segment by segment
   indexing::Progress progress;
@@ -57,6 +60,7 @@ class Engine {
   ThreadPool& batches() { return *batches_; }
 
   Result<uint32_t> Open(const std::string& dir);
+  // Returns once nothing works on the index any more and its files are closed.
   void Close(uint32_t handle);
   std::shared_ptr<OpenIndex> Find(uint32_t handle);
   // See BatchMemory.
@@ -70,7 +74,7 @@ class Engine {
 
  private:
   Engine() = default;
-  void ScheduleMerge(std::shared_ptr<OpenIndex> index, MergeLane lane);
+  void ScheduleMerge(OpenIndex& index, MergeLane lane);
   void Merge(const std::shared_ptr<OpenIndex>& index, MergeLane lane);
   // Waits until a large merge may begin. False: not yet, and the lane is wanted again or will be at the end of the batch under way;
   // or not any more.

@@ -329,6 +329,8 @@ Napi::Value ApplyBatch(const Napi::CallbackInfo& info) {
       payloads.emplace_back(buffer.Data(), buffer.Length());
     }
   }
+  // Here, so that whoever cancels it from now on is heard, also while it waits for a thread or a merge.
+  open->progress.cancelled = false;
   return Async<std::string>(
       info.Env(), Engine::Instance().batches(),
       [open = std::move(open), job = StringAt(info, 1), payloads = std::move(payloads)]() -> Result<std::string> {
@@ -345,10 +347,15 @@ Napi::Value ApplyBatch(const Napi::CallbackInfo& info) {
           structure.lock();
           open->stop_merging = false;
         }
-        open->progress.cancelled = false;
-        open->running = true;
-        auto outcome = indexing::RunBatch(*open->index, job, views, options, EvaluateForDeletion, open->progress);
-        open->running = false;
+        const auto run = [&] {
+          open->running = true;
+          const struct Ended {
+            std::atomic<bool>& running;
+            ~Ended() { running = false; }
+          } ended{open->running};
+          return indexing::RunBatch(*open->index, job, views, options, EvaluateForDeletion, open->progress);
+        };
+        auto outcome = run();
         if (structure.owns_lock()) structure.unlock();
         Engine::Instance().CheckAhead(*open);
         Engine::Instance().ScheduleMerges(open);

@@ -6,14 +6,13 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <system_error>
-#include <thread>
 #include <tuple>
 #include <unordered_set>
 #include <vector>
 
 #include "base/json.h"
 #include "base/json_value.h"
+#include "base/pieces.h"
 #include "search/execute.h"
 #include "search/facet_counts.h"
 #include "search/score_list.h"
@@ -21,8 +20,6 @@
 namespace gannet::search {
 namespace {
 
-// The calling thread included. Queries of one request share the machine with other requests.
-constexpr size_t kThreadsMax = 4;
 constexpr uint64_t kHitsPerPageDefault = 20;
 constexpr uint64_t kLimitDefault = 20;
 
@@ -333,35 +330,21 @@ Status FederatedSearch::CheckRules() const {
 }
 
 void FederatedSearch::Run() {
-  std::atomic<size_t> next{0}, first_failed{SIZE_MAX};
-  const auto work = [&] {
-    for (size_t i; (i = next.fetch_add(1)) < queries_.size();) {
-      // What comes after a failure does not matter any more.
-      if (i > first_failed.load()) return;
-      Query& query = queries_[i];
-      auto run = SearchRun::Run(query.snapshot, std::move(query.request), true);
-      if (run.ok()) {
-        query.run = std::move(*run);
-        continue;
-      }
-      query.status = run.status();
-      size_t known = first_failed.load();
-      while (i < known && !first_failed.compare_exchange_weak(known, i)) {
-      }
+  std::atomic<size_t> first_failed{SIZE_MAX};
+  ForEachPiece(queries_.size(), [&](size_t i) {
+    // What comes after a failure does not matter any more.
+    if (i > first_failed.load()) return;
+    Query& query = queries_[i];
+    auto run = SearchRun::Run(query.snapshot, std::move(query.request), true);
+    if (run.ok()) {
+      query.run = std::move(*run);
+      return;
     }
-  };
-  std::vector<std::thread> threads;
-  const size_t machine = std::max(1u, std::thread::hardware_concurrency());
-  const size_t count = std::min({queries_.size(), machine, kThreadsMax});
-  for (size_t i = 1; i < count; ++i) {
-    try {
-      threads.emplace_back(work);
-    } catch (const std::system_error&) {
-      break;  // no more threads are to be had: this one does the rest
+    query.status = run.status();
+    size_t known = first_failed.load();
+    while (i < known && !first_failed.compare_exchange_weak(known, i)) {
     }
-  }
-  work();
-  for (std::thread& thread : threads) thread.join();
+  });
 }
 
 Status FederatedSearch::Merge() {

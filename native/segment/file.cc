@@ -273,6 +273,8 @@ uint64_t SegmentFile::CheckAhead(uint64_t begin) const {
   if (block == end) return next;
   const int descriptor = open(path_.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) return size_;
+  // Where memory is short, this is no reason to keep these pages rather than others.
+  posix_fadvise(descriptor, 0, 0, POSIX_FADV_NOREUSE);
   std::array<char, kBlockBytes> copy;
   for (; block < end; ++block) {
     if (!is_wanted(block)) continue;

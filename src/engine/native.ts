@@ -12,7 +12,7 @@ export interface NativeAddon {
 
   /** Opens the index stored in `dir`, creating it when absent. Returns its handle. */
   openIndex(dir: string): number;
-  /** Closes it once running work has ended. A second call does nothing. */
+  /** Stops merges, waits for all work on it to end, and closes it. A second call does nothing. */
   closeIndex(handle: number): void;
   /** Whether segments are being merged, or will be: closing the index would stop that until its next batch. */
   isMerging(handle: number): boolean;

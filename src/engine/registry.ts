@@ -247,15 +247,16 @@ export class IndexRegistry {
     }
   }
 
-  /** Closes the one used longest ago, if any is not in use. */
+  /** Closes the one used longest ago of those not in use, if possible one that is not merging. */
   #closeOldest(): boolean {
-    let oldest: IndexEntry | null = null;
-    for (const entry of this.#open) {
-      if (isInUse(entry)) continue;
-      if (oldest === null || lastUse(entry) < lastUse(oldest)) oldest = entry;
-    }
-    if (oldest !== null) this.#close(oldest);
-    return oldest !== null;
+    const closable = [...this.#open]
+      .filter((entry) => !isInUse(entry))
+      .sort((a, b) => lastUse(a) - lastUse(b));
+    const oldest = closable.find(({ openHandle }) => openHandle?.isMerging() !== true);
+    const closed = oldest ?? closable[0];
+    if (closed === undefined) return false;
+    this.#close(closed);
+    return true;
   }
 
   #close(entry: IndexEntry): void {
