@@ -24,8 +24,10 @@ class Value {
   bool is_object() const { return kind_ == Kind::kObject; }
   bool boolean(bool otherwise = false) const { return kind_ == Kind::kBoolean ? boolean_ : otherwise; }
   double number(double otherwise = 0) const { return kind_ == Kind::kNumber ? number_ : otherwise; }
+  // What is greater than any integer is the greatest: as a double 2^64 - 1 is 2^64.
   uint64_t integer(uint64_t otherwise = 0) const {
-    return kind_ == Kind::kNumber && number_ >= 0 ? static_cast<uint64_t>(number_) : otherwise;
+    if (kind_ != Kind::kNumber || !(number_ >= 0)) return otherwise;
+    return number_ < 0x1p64 ? static_cast<uint64_t>(number_) : UINT64_MAX;
   }
   const std::string& string() const { return string_; }
   const std::vector<Value>& items() const { return items_; }

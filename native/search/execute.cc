@@ -412,7 +412,7 @@ Result<std::string> ExecuteSearch(index::Index& index, std::string_view request_
     out += ",\"page\":";
     AppendJsonNumber(out, wanted.page.value_or(1));
     out += ",\"totalPages\":";
-    AppendJsonNumber(out, per_page == 0 ? uint64_t{0} : (total + per_page - 1) / per_page);
+    AppendJsonNumber(out, per_page == 0 ? uint64_t{0} : total / per_page + (total % per_page != 0));
     out += ",\"totalHits\":";
     AppendJsonNumber(out, total);
   } else {

@@ -31,10 +31,11 @@ export interface ParsedJson {
 }
 
 /**
- * A member whose number `JSON.parse` would turn into an integer although it is not written as one.
- * Array elements are left out on purpose: no array of integers is checked for it, and vectors are long.
+ * A text or member whose number `JSON.parse` would turn into an integer although it is not written as one.
+ * Array elements are left out on purpose: vectors are long. Who checks an array of integers asks
+ * {@link isInteger64} of its elements.
  */
-const DISGUISED_INTEGER = /:\s*-?\d+(?:\.0+(?![0-9])|\.?\d*[eE]|(?<=\d{16}))/;
+const DISGUISED_INTEGER = /(?:^|:)\s*-?\d+(?:\.0+(?![0-9])|\.?\d*[eE]|(?<=\d{16}))/;
 
 /** Parses a whole text. The error is the reason with line and column, without a final full stop. */
 export function parseJson(bytes: Buffer): Result<ParsedJson, string> {
@@ -146,10 +147,12 @@ function scalar(token: string): unknown {
   if (token === 'false') return false;
   if (token === 'null') return null;
   const number = Number(token);
-  return /[.eE]/.test(token) || !fits64Bits(token) ? new JsonFloat(number) : number;
+  return isInteger64(token) ? number : new JsonFloat(number);
 }
 
-function fits64Bits(integer: string): boolean {
+/** Whether the text of a JSON number is an integer from -2^63 to 2^64 - 1, without fraction or exponent. */
+export function isInteger64(integer: string): boolean {
+  if (/[.eE]/.test(integer)) return false;
   if (integer.length < 18) return true;
   const value = BigInt(integer);
   return value >= -(2n ** 63n) && value < 2n ** 64n;

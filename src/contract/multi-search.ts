@@ -18,7 +18,10 @@ export function multiSearchFault(
     const gate = searchGate(query, features);
     if (gate !== null) return new ApiError(gate.code, `Inside ${place}: ${gate.message}`);
   }
-  return null;
+  const gate = federation
+    ? searchGate({ personalize: federation.personalize ?? null }, features)
+    : null;
+  return gate && new ApiError(gate.code, `Inside \`.federation\`: ${gate.message}`);
 }
 
 function isGiven(value: unknown): boolean {
@@ -85,6 +88,10 @@ function federatedFault(
       const gate = featureNotEnabled('Using `federationOptions.remote`', 'network');
       return new ApiError(gate.code, `Inside ${place}: ${gate.message}`);
     }
+    return refuse(
+      'invalid_multi_search_remote',
+      `the network of this server has no remote \`${remote}\`.`,
+    );
   }
   return null;
 }

@@ -44,6 +44,8 @@ export interface Schema {
   'x-missing-code'?: ErrorCode;
   /** On a property: it exists but cannot be given here. */
   'x-immutable-code'?: ErrorCode;
+  /** The numbers of these two properties, where both are given, must not descend. */
+  'x-ascending'?: readonly [string, string];
   /** The value is checked elsewhere, after all other fields; here anything passes. */
   'x-checked-later'?: boolean;
   /** How a query parameter is written; see `query.ts`. */
@@ -329,6 +331,7 @@ function objectCheck(
   );
   const accepted = acceptedNames(schema);
   const extra = schema.additionalProperties;
+  const ascending = schema['x-ascending'];
   const checkName =
     schema.propertyNames === undefined ? null : compile(schema.propertyNames, codes);
   const checkExtra = typeof extra === 'object' ? compile(extra, codes) : null;
@@ -356,8 +359,22 @@ function objectCheck(
     for (const [name, code] of missingCodes) {
       if (!Object.hasOwn(value, name)) return missingKey(code, name);
     }
-    return null;
+    return ascending === undefined ? null : orderFault(codes.value, value, ascending);
   };
+}
+
+function orderFault(
+  code: ErrorCode,
+  value: Record<string, unknown>,
+  [lower, upper]: readonly [string, string],
+): Fault | null {
+  const [least, most] = [value[lower], value[upper]];
+  if (typeof least !== 'number' || typeof most !== 'number' || least <= most) return null;
+  return new Fault(
+    code,
+    (at) =>
+      `Invalid value${at}: \`${lower}\` must not be greater than \`${upper}\`, but they are ${least} and ${most}.`,
+  );
 }
 
 /** Names a client may give, in the order of the schema. */

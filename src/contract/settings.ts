@@ -224,6 +224,7 @@ const VALUES: Readonly<Record<SettingName, Schema>> = {
           twoTypos: { type: ['integer', 'null'], minimum: 0, maximum: 255 },
         },
         additionalProperties: false,
+        'x-ascending': ['oneTypo', 'twoTypos'],
       },
       disableOnWords: TEXTS,
       disableOnAttributes: TEXTS,
@@ -364,13 +365,6 @@ export function checkPartialSettings(
   if (isGiven(partial.rankingRules)) {
     const mix = rankingRuleMix(partial.rankingRules as string[]);
     if (mix !== null) return mix;
-  }
-  if (isGiven(partial.typoTolerance)) {
-    const sizes = (partial.typoTolerance as Partial<TypoTolerance>).minWordSizeForTypos;
-    if (typeof sizes?.oneTypo === 'number' && typeof sizes.twoTypos === 'number') {
-      const fault = typoSizesFault(sizes.oneTypo, sizes.twoTypos);
-      if (fault !== null) return fault;
-    }
   }
   return isGiven(partial.embedders)
     ? checkPartialEmbedders(partial.embedders as PartialEmbedders, features)

@@ -129,11 +129,11 @@ export class Lifecycle {
   #readInput(pending: Pending, params: RequestContext['params'], access: Access): void {
     const { exchange, route } = pending;
     const query = route.query?.parse(exchange.query);
-    if (query !== undefined && !query.ok) {
-      this.#fail(pending, query.error);
-      return;
-    }
-    const run = (value?: unknown): void =>
+    const run = (value?: unknown): void => {
+      if (query !== undefined && !query.ok) {
+        this.#fail(pending, query.error);
+        return;
+      }
       this.#run(pending, {
         params,
         query: query?.value,
@@ -142,6 +142,11 @@ export class Lifecycle {
         access,
         exchange,
       });
+    };
+    if (query !== undefined && !query.ok && route.bodyFirst !== true) {
+      this.#fail(pending, query.error);
+      return;
+    }
     const { body } = route;
     if (
       body === undefined ||

@@ -48,6 +48,8 @@ export interface Route<Q = unknown, B = unknown> {
   readonly query?: QueryParser<Q>;
   /** Absent: the body is ignored. `upload`: the handler reads it itself. */
   readonly body?: BodyParser<B> | 'upload';
+  /** The body is checked before the query string. */
+  readonly bodyFirst?: boolean;
   readonly success: number;
   handle(context: RequestContext<Q, B>): Reply | Promise<Reply>;
 }

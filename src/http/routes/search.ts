@@ -52,23 +52,30 @@ function restrict(request: { filter?: unknown }, access: Access, uid: string): v
 export function searchRoutes({ services, checkFilter }: Dependencies): Route[] {
   const { search, features, indexes } = services;
 
+  /** Kind and syntax of a filter. */
+  function checkSearchFilter(filter: unknown): void {
+    const fault = filterKindFault(filter, 'invalid_search_filter');
+    if (fault !== null) throw fault;
+    if (!isEmptyFilter(filter)) {
+      checkFilter(JSON.stringify(filter), features.get().containsFilter);
+    }
+  }
+
+  function checkVectors(uid: string, request: VectorRequest): void {
+    const fault = vectorFault(request, indexes.settings(uid)!, features.get());
+    if (fault !== null) throw fault;
+  }
+
   /**
-   * What is wrong before the engine is asked. An existing index costs a look-up; the engine tells the
-   * faults of its filter.
+   * What is wrong before the engine is asked. Without vectors an existing index costs a look-up; the
+   * engine tells the faults of its filter.
    */
   function checkSearch(uid: string, request: VectorRequest & { filter?: unknown }): void {
-    if (indexes.get(uid) === undefined) {
-      const fault = filterKindFault(request.filter, 'invalid_search_filter');
-      if (fault !== null) throw fault;
-      if (!isEmptyFilter(request.filter)) {
-        checkFilter(JSON.stringify(request.filter), features.get().containsFilter);
-      }
-      throw indexNotFound(uid);
-    }
-    if (hasVectorParameters(request)) {
-      const fault = vectorFault(request, indexes.settings(uid)!, features.get());
-      if (fault !== null) throw fault;
-    }
+    const known = indexes.get(uid) !== undefined;
+    const vectors = hasVectorParameters(request);
+    if (!known || vectors) checkSearchFilter(request.filter);
+    if (!known) throw indexNotFound(uid);
+    if (vectors) checkVectors(uid, request);
   }
 
   async function searchOne(
@@ -191,7 +198,8 @@ export function searchRoutes({ services, checkFilter }: Dependencies): Route[] {
         const gate = searchGate(body, features.get());
         if (gate !== null) throw gate;
         const uid = params.index_uid!;
-        checkSearch(uid, body);
+        if (indexes.get(uid) === undefined) throw indexNotFound(uid);
+        if (hasVectorParameters(body)) checkVectors(uid, body);
         restrict(body, access, uid);
         return bytes(await search.facetSearch(uid, body, searchContext(context)));
       },

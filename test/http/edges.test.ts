@@ -1,0 +1,219 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { freePort } from '../support/free-port.ts';
+import { settle } from './kill/support/compare.ts';
+import { addonIsBuilt, ServerProcess } from './kill/support/server-process.ts';
+
+/** The greatest integer of the interface; as a double it is 2^64. */
+const GREATEST = '18446744073709551615';
+
+interface Answer {
+  status: number;
+  body: any;
+}
+
+/** What requests get whose values are at the edge of what is allowed, or that have two faults at once. */
+describe('at the edges of the interface', function () {
+  this.timeout(60_000);
+
+  let dir: string;
+  let url: string;
+  let server: ServerProcess;
+
+  before(async function () {
+    if (!addonIsBuilt()) this.skip();
+    dir = mkdtempSync(join(tmpdir(), 'gannet-edges-'));
+    const port = await freePort();
+    url = `http://127.0.0.1:${port}`;
+    server = await ServerProcess.start({ dir, port });
+    await send('PATCH', '/indexes/i/settings', { filterableAttributes: ['kind'] });
+    const documents = [1, 2, 3].map((id) => ({ id, text: 'word', kind: id % 2 }));
+    await send('POST', '/indexes/i/documents', documents);
+    await send('POST', '/indexes/i/documents', [{ id: 1000, text: 'other' }]);
+    await settle(server.client);
+  });
+
+  after(async () => {
+    if (server === undefined) return;
+    await server.kill();
+    rmSync(dir, { recursive: true, force: true });
+  });
+
+  /** @param body text as it is, anything else as JSON */
+  async function send(method: string, path: string, body?: unknown): Promise<Answer> {
+    const answer = await fetch(url + path, {
+      method,
+      headers: { 'content-type': 'application/json' },
+      ...(body === undefined
+        ? {}
+        : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    });
+    const text = await answer.text();
+    return { status: answer.status, body: text === '' ? null : JSON.parse(text) };
+  }
+
+  /** @returns the finished task */
+  async function done(method: string, path: string, body: unknown): Promise<any> {
+    const { status, body: task } = await send(method, path, body);
+    assert.equal(status, 202, JSON.stringify(task));
+    await settle(server.client);
+    return (await send('GET', `/tasks/${task.taskUid}`)).body;
+  }
+
+  const idsOf = ({ body }: Answer): number[] =>
+    (body.hits ?? body.results).map(({ id }: { id: number }) => id);
+
+  async function code(method: string, path: string, body: unknown): Promise<string> {
+    return (await send(method, path, body)).body.code;
+  }
+
+  it('takes the greatest integer for what it is', async () => {
+    const search = (parameters: string): Promise<Answer> =>
+      send('POST', '/indexes/i/search', `{"q":"word",${parameters}}`);
+    assert.deepEqual(idsOf(await search(`"limit":${GREATEST}`)), [1, 2, 3]);
+    assert.deepEqual(idsOf(await search(`"offset":${GREATEST}`)), []);
+    assert.deepEqual(idsOf(await search(`"limit":${GREATEST},"offset":1`)), [2, 3]);
+    const page = await search(`"hitsPerPage":${GREATEST}`);
+    assert.deepEqual(idsOf(page), [1, 2, 3]);
+    assert.equal(page.body.totalPages, 1);
+    assert.deepEqual(idsOf(await search(`"page":${GREATEST}`)), []);
+    for (const list of ['GET', 'POST']) {
+      const fetched = (parameters: Record<string, string>): Promise<Answer> =>
+        list === 'GET'
+          ? send('GET', `/indexes/i/documents?${new URLSearchParams(parameters).toString()}`)
+          : send(
+              'POST',
+              '/indexes/i/documents/fetch',
+              `{${Object.entries(parameters)
+                .map(([name, value]) => `"${name}":${value}`)
+                .join()}}`,
+            );
+      assert.deepEqual(idsOf(await fetched({ limit: GREATEST })), [1, 2, 3, 1000]);
+      assert.deepEqual(idsOf(await fetched({ limit: GREATEST, offset: '2' })), [3, 1000]);
+      assert.deepEqual(idsOf(await fetched({ offset: GREATEST })), []);
+    }
+    const federated = await send(
+      'POST',
+      '/multi-search',
+      `{"federation":{"limit":${GREATEST}},"queries":[{"indexUid":"i","q":"word"}]}`,
+    );
+    assert.deepEqual(idsOf(federated), [1, 2, 3]);
+  });
+
+  it('takes the greatest integer as a setting', async () => {
+    const settings =
+      `{"pagination":{"maxTotalHits":${GREATEST}},"faceting":{"maxValuesPerFacet":${GREATEST}},` +
+      `"searchCutoffMs":${GREATEST}}`;
+    assert.equal((await done('PATCH', '/indexes/i/settings', settings)).status, 'succeeded');
+    const { body } = await send('POST', '/indexes/i/search', {
+      q: 'word',
+      facets: ['kind'],
+      showRankingScoreDetails: true,
+    });
+    assert.equal(body.estimatedTotalHits, 3);
+    assert.deepEqual(body.facetDistribution, { kind: { 0: 1, 1: 2 } });
+    assert.equal(body.hits[0]._rankingScoreDetails.skipped, undefined);
+    await done('PATCH', '/indexes/i/settings', {
+      pagination: null,
+      faceting: null,
+      searchCutoffMs: null,
+    });
+  });
+
+  it('refuses what is no integer of 64 bits', async () => {
+    for (const number of ['18446744073709551616', '1.0', '1e3']) {
+      assert.equal(
+        await code('PUT', '/indexes/i/settings/search-cutoff-ms', number),
+        'invalid_settings_search_cutoff_ms',
+        number,
+      );
+    }
+    for (const ids of [
+      '[1.0]',
+      '[1e3]',
+      '["1",1E3]',
+      '[18446744073709551616]',
+      '[-9223372036854775809]',
+    ]) {
+      const body = `{"ids":${ids}}`;
+      assert.equal(
+        await code('POST', '/indexes/i/documents/fetch', body),
+        'invalid_document_ids',
+        ids,
+      );
+    }
+    const found = await send(
+      'POST',
+      '/indexes/i/documents/fetch',
+      `{"ids":["1",1000,${GREATEST}]}`,
+    );
+    assert.deepEqual(idsOf(found), [1, 1000]);
+  });
+
+  it('reports the first of two faults', async () => {
+    assert.equal(
+      await code('POST', '/indexes/i/documents/delete-batch?x=1', '['),
+      'malformed_payload',
+    );
+    assert.equal(await code('POST', '/indexes/i/documents/delete-batch?x=1', '[]'), 'bad_request');
+    const filter = 'kind =';
+    const search = { filter, vector: [1] };
+    assert.equal(await code('POST', '/indexes/i/search', search), 'invalid_search_filter');
+    const facets = { facetName: 'kind', filter };
+    assert.equal(await code('POST', '/indexes/none/facet-search', facets), 'index_not_found');
+    assert.equal(await code('POST', '/indexes/i/facet-search', facets), 'invalid_search_filter');
+    const sizes = { minWordSizeForTypos: { oneTypo: 5, twoTypos: 3 } };
+    const settings = { typoTolerance: sizes, pagination: { maxTotalHits: -1 } };
+    assert.equal(
+      await code('PATCH', '/indexes/i/settings', settings),
+      'invalid_settings_typo_tolerance',
+    );
+    assert.equal(
+      await code('PATCH', '/indexes/i!/settings/typo-tolerance', sizes),
+      'invalid_settings_typo_tolerance',
+    );
+  });
+
+  it('refuses what a federated search cannot do', async () => {
+    const federated = (federation: object, options?: object): Promise<string> =>
+      code('POST', '/multi-search', {
+        federation,
+        queries: [{ indexUid: 'i', ...(options && { federationOptions: options }) }],
+      });
+    assert.equal(await federated({ personalize: { userContext: 'x' } }), 'feature_not_enabled');
+    assert.equal(await federated({}, { remote: 'other' }), 'feature_not_enabled');
+    await send('PATCH', '/experimental-features', { network: true });
+    assert.equal(await federated({}, { remote: 'other' }), 'invalid_multi_search_remote');
+    await send('PATCH', '/experimental-features', { network: false });
+  });
+
+  it('enables places only where every stored one is right', async () => {
+    const cases: [string, unknown, string][] = [
+      ['_geo', { lat: 1 }, 'invalid_document_geo_field'],
+      ['_geojson', { type: 'x' }, 'invalid_document_geojson_field'],
+      ['_geojson', 5, 'invalid_document_geojson_field'],
+    ];
+    for (const [n, [name, place, expected]] of cases.entries()) {
+      for (const more of [{}, { stopWords: ['the'] }]) {
+        const path = `/indexes/places-${n}-${Object.keys(more).length}`;
+        await done('POST', `${path}/documents`, [{ id: 'first' }, { id: 'wrong', [name]: place }]);
+        const task = await done('PATCH', `${path}/settings`, {
+          filterableAttributes: [name],
+          ...more,
+        });
+        assert.equal(task.error?.code, expected, `${name} ${JSON.stringify(place)}`);
+        assert.match(task.error.message, /wrong/);
+        const { body } = await send('GET', `${path}/settings`);
+        assert.deepEqual([body.filterableAttributes, body.stopWords], [[], []]);
+        await done('DELETE', `${path}/documents/wrong`, undefined);
+        const again = await done('PATCH', `${path}/settings`, {
+          filterableAttributes: [name],
+          ...more,
+        });
+        assert.equal(again.status, 'succeeded');
+      }
+    }
+  });
+});
