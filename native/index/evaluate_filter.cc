@@ -336,16 +336,6 @@ class Evaluator {
   const Snapshot& snapshot_;
 };
 
-// What may be named in a filter, for the message of an error.
-std::string FilterableNames(const Settings& settings) {
-  std::string names;
-  for (const FilterableRule& rule : settings.filterable) {
-    if (!rule.features.filterable()) continue;
-    for (const std::string& pattern : rule.patterns) names += (names.empty() ? "`" : ", `") + pattern + "`";
-  }
-  return names.empty() ? "This index has no filterable attributes." : "The filterable attributes are " + names + ".";
-}
-
 }  // namespace
 
 Status CheckFilterable(const Snapshot& snapshot, const Node& node) {
@@ -354,18 +344,18 @@ Status CheckFilterable(const Snapshot& snapshot, const Node& node) {
     case Node::Kind::kCondition: {
       const auto rule = settings.Filterable(node.field);
       if (rule && rule->first.filterable()) return Status::Ok();
-      return FilterError("The attribute `" + node.field + "` is not filterable. " + FilterableNames(settings),
+      return FilterError("The attribute `" + node.field + "` is not filterable. " + settings.FilterableText(),
                          node.field_span, *node.source);
     }
     case Node::Kind::kGeoRadius:
     case Node::Kind::kGeoBoundingBox:
       if (settings.Filterable("_geo") || settings.GeoJsonEnabled()) return Status::Ok();
       return FilterError("Geo filters need `_geo` or `_geojson` among the filterable attributes. " +
-                             FilterableNames(settings),
+                             settings.FilterableText(),
                          node.span, *node.source);
     case Node::Kind::kGeoPolygon:
       if (settings.GeoJsonEnabled()) return Status::Ok();
-      return FilterError("`_geoPolygon` needs `_geojson` among the filterable attributes. " + FilterableNames(settings),
+      return FilterError("`_geoPolygon` needs `_geojson` among the filterable attributes. " + settings.FilterableText(),
                          node.span, *node.source);
     default:
       for (const auto& child : node.children) GANNET_RETURN_IF_ERROR(CheckFilterable(snapshot, *child));

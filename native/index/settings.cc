@@ -188,6 +188,46 @@ const LocalizedRule* Settings::Localized(std::string_view field) const {
   return nullptr;
 }
 
+namespace {
+
+// "The `kind` attributes are `a`, `b` and hidden ones."
+std::string TextOf(const std::string& kind, const std::vector<std::string>& names, const Settings& settings) {
+  if (names.empty()) return "This index has no " + kind + " attributes.";
+  std::string shown;
+  bool hidden = false;
+  for (const std::string& name : names) {
+    if (settings.Displays(name)) {
+      shown += (shown.empty() ? "`" : ", `") + name + "`";
+    } else {
+      hidden = true;
+    }
+  }
+  if (hidden) shown += shown.empty() ? "hidden" : " and hidden ones";
+  return "The " + kind + " attributes are " + shown + ".";
+}
+
+std::vector<std::string> PatternsWith(const std::vector<FilterableRule>& rules, bool (*has)(const FilterFeatures&)) {
+  std::vector<std::string> patterns;
+  for (const FilterableRule& rule : rules) {
+    if (has(rule.features)) patterns.insert(patterns.end(), rule.patterns.begin(), rule.patterns.end());
+  }
+  return patterns;
+}
+
+}  // namespace
+
+std::string Settings::SearchableText() const {
+  return TextOf("searchable", searchable.value_or(std::vector<std::string>{"*"}), *this);
+}
+std::string Settings::FilterableText() const {
+  return TextOf("filterable", PatternsWith(filterable, [](const FilterFeatures& features) { return features.filterable(); }), *this);
+}
+std::string Settings::FacetSearchableText() const {
+  return TextOf("facet-searchable", PatternsWith(filterable, [](const FilterFeatures& features) { return features.facet_search; }),
+                *this);
+}
+std::string Settings::SortableText() const { return TextOf("sortable", sortable, *this); }
+
 bool Settings::GeoEnabled() const {
   const auto is_geo = [](const std::string& name) { return name == "_geo"; };
   return std::any_of(sortable.begin(), sortable.end(), is_geo) ||

@@ -90,6 +90,11 @@ struct Settings {
   const LocalizedRule* Localized(std::string_view field) const;
   bool GeoEnabled() const;
   bool GeoJsonEnabled() const;
+  // For messages of errors: which there are. Names and patterns that are not displayed are not told, only that there are some.
+  std::string SearchableText() const;
+  std::string FilterableText() const;
+  std::string FacetSearchableText() const;
+  std::string SortableText() const;
 
   // What a change from `other` to this needs. Text: the words of the documents; columns: their values.
   bool SameText(const Settings& other) const;

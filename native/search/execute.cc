@@ -161,17 +161,7 @@ Status SearchRun::MakeScope() {
         return index::Covers(entry, name) || index::MatchesPattern(name, entry);
       });
       if (!listed) {
-        std::string known;
-        bool hidden = false;
-        for (const std::string& entry : *settings.searchable) {
-          if (settings.Displays(entry)) {
-            known += (known.empty() ? "`" : ", `") + entry + "`";
-          } else {
-            hidden = true;
-          }
-        }
-        if (hidden) known += known.empty() ? "hidden ones" : " and hidden ones";
-        return Status::Invalid("The attribute `" + name + "` of `attributesToSearchOn` is not searchable. Searchable: " + known + ".",
+        return Status::Invalid("The attribute `" + name + "` of `attributesToSearchOn` is not searchable. " + settings.SearchableText(),
                                "invalid_search_attributes_to_search_on");
       }
     }
@@ -236,7 +226,8 @@ Status SearchRun::Prepare() {
   if (distinct) {
     const auto rule = settings.Filterable(*distinct);
     if (!rule || !rule->first.filterable()) {
-      return Status::Invalid("The attribute `" + *distinct + "` of `distinct` is not filterable.", "invalid_search_distinct");
+      return Status::Invalid("The attribute `" + *distinct + "` of `distinct` is not filterable. " + settings.FilterableText(),
+                             "invalid_search_distinct");
     }
   } else {
     distinct = settings.distinct;

@@ -202,14 +202,10 @@ Status ValidateFacets(const index::Snapshot& snapshot, const std::vector<std::st
     const auto own = HasStar(item) ? std::nullopt : snapshot.settings->Filterable(item);
     const bool hidden = own && !own->first.filterable();
     if (!hidden && std::any_of(rules.begin(), rules.end(), [&](const auto& rule) { return ItemMatchesRule(item, rule); })) continue;
-    std::string names;
-    for (const FilterableRule& rule : rules) {
-      if (!rule.features.filterable()) continue;
-      for (const std::string& pattern : rule.patterns) names += (names.empty() ? "`" : ", `") + pattern + "`";
-    }
     return Status::Invalid(
-        "Invalid facet `" + item + "`: it is not filterable. " +
-            (names.empty() ? "This index has no filterable attributes." : "The filterable attributes are " + names + "."),
+        "Invalid facet `" + item + "`: " +
+            (hidden ? "rule #" + std::to_string(own->second) + " of `filterableAttributes` enables no feature for it."
+                    : "it is not filterable. " + snapshot.settings->FilterableText()),
         "invalid_search_facets");
   }
   return Status::Ok();

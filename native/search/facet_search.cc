@@ -189,13 +189,14 @@ Result<std::vector<FacetHit>> SearchFacet(const index::Snapshot& snapshot, std::
                                           std::span<const text::Locale> locales) {
   const Settings& settings = *snapshot.settings;
   if (!settings.facet_search) {
-    return Status::Invalid("The facet search is disabled in the settings of this index.", "facet_search_disabled");
+    return Status::Invalid("The facet search is disabled by the setting `facetSearch` of this index.", "facet_search_disabled");
   }
   const auto rule = settings.Filterable(facet_name);
   if (!rule || !rule->first.facet_search) {
     return Status::Invalid("The attribute `" + std::string(facet_name) +
-                               "` is not facet-searchable: no rule of `filterableAttributes` with the feature "
-                               "`facetSearch` matches it first.",
+                               "` is not facet-searchable: " +
+                               (rule ? "rule #" + std::to_string(rule->second) + " of `filterableAttributes` lacks the feature `facetSearch`."
+                                     : "no rule of `filterableAttributes` matches it. " + settings.FacetSearchableText()),
                            "invalid_facet_search_facet_name");
   }
   std::vector<FacetHit> hits;

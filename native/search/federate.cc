@@ -290,7 +290,8 @@ Status FederatedSearch::CheckDistinct() const {
     const auto rule = index.snapshot->settings->Filterable(*distinct_);
     if (!rule || !rule->first.filterable()) {
       return Inside(".federation.distinct",
-                    Status::Invalid("The attribute `" + *distinct_ + "` is not filterable in the index `" + uid + "`.",
+                    Status::Invalid("The attribute `" + *distinct_ + "` is not filterable in the index `" + uid + "`. " +
+                                        index.snapshot->settings->FilterableText(),
                                     "invalid_search_distinct"));
     }
   }

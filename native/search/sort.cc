@@ -90,12 +90,6 @@ bool IsGeoName(std::string_view field) {
   return false;
 }
 
-std::string SortableNames(const index::Settings& settings) {
-  std::string names;
-  for (const std::string& name : settings.sortable) names += (names.empty() ? "`" : ", `") + name + "`";
-  return names.empty() ? "This index has no sortable attributes." : "The sortable attributes are " + names + ".";
-}
-
 }  // namespace
 
 std::string SortCriterion::label() const {
@@ -138,7 +132,7 @@ Result<std::vector<SortCriterion>> ParseSort(const std::vector<std::string>& ite
       criterion.lat = *lat;
       criterion.lng = *lng;
       if (!settings.Sortable("_geo")) {
-        return fault("`_geo` is not among the sortable attributes. " + SortableNames(settings));
+        return fault("`_geo` is not among the sortable attributes. " + settings.SortableText());
       }
     } else {
       if (IsGeoName(field)) {
@@ -146,7 +140,7 @@ Result<std::vector<SortCriterion>> ParseSort(const std::vector<std::string>& ite
                      "`_geoPoint(latitude, longitude)`.");
       }
       if (!settings.Sortable(field)) {
-        return fault("the attribute `" + std::string(field) + "` is not sortable. " + SortableNames(settings));
+        return fault("the attribute `" + std::string(field) + "` is not sortable. " + settings.SortableText());
       }
       criterion.field = field;
     }

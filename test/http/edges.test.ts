@@ -189,6 +189,40 @@ describe('at the edges of the interface', function () {
     await send('PATCH', '/experimental-features', { network: false });
   });
 
+  it('does not tell the names of attributes that are not displayed', async () => {
+    await done('POST', '/indexes/hidden/documents', [{ id: 1, pub: 'a', secret: 'b' }]);
+    await done('PATCH', '/indexes/hidden/settings', {
+      displayedAttributes: ['id', 'pub'],
+      searchableAttributes: ['pub', 'secret'],
+      filterableAttributes: [
+        'pub',
+        'secret',
+        {
+          attributePatterns: ['off'],
+          features: { filter: { equality: false, comparison: false } },
+        },
+      ],
+      sortableAttributes: ['pub', 'secret'],
+    });
+    for (const search of [
+      { filter: 'x = 1' },
+      { filter: '_geoRadius(1, 1, 1)' },
+      { sort: ['x:asc'] },
+      { facets: ['x'] },
+      { distinct: 'x' },
+      { attributesToSearchOn: ['x'] },
+    ]) {
+      const { status, body } = await send('POST', '/indexes/hidden/search', search);
+      assert.equal(status, 400);
+      assert.match(body.message, /`pub` and hidden ones/, JSON.stringify(search));
+      assert.doesNotMatch(body.message, /secret/);
+    }
+    const facet = await send('POST', '/indexes/hidden/facet-search', { facetName: 'x' });
+    assert.match(facet.body.message, /`pub` and hidden ones/);
+    const off = await send('POST', '/indexes/hidden/search', { facets: ['off'] });
+    assert.match(off.body.message, /rule #2 /);
+  });
+
   it('enables places only where every stored one is right', async () => {
     const cases: [string, unknown, string][] = [
       ['_geo', { lat: 1 }, 'invalid_document_geo_field'],
