@@ -115,10 +115,6 @@ DocSet DocSet::Union(std::span<const DocSet* const> sets) {
   return DocSetAccess::Adopt(roaring_bitmap_or_many(bitmaps.size(), bitmaps.data()));
 }
 
-DocSet DocSet::ReadPortable(std::string_view bytes) {
-  return DocSetAccess::Adopt(roaring_bitmap_portable_deserialize_safe(bytes.data(), bytes.size()));
-}
-
 Result<DocSet> DocSet::Parse(std::string_view bytes) {
   roaring_bitmap_t* bitmap = roaring_bitmap_portable_deserialize_safe(bytes.data(), bytes.size());
   if (bitmap == nullptr) return Status::Corruption("docset: bytes are not a roaring bitmap");

@@ -38,8 +38,6 @@ class DocSet {
   // Union of all sets (none: empty). Faster than |= in a loop: cardinalities are counted once at
   // the end. REQUIRES: no null pointer.
   static DocSet Union(std::span<const DocSet* const> sets);
-  // Copies portable roaring bytes. REQUIRES: they are one valid set, as AppendTo writes it or without runs.
-  static DocSet ReadPortable(std::string_view bytes);
   // Copies portable roaring bytes; Corruption unless they are one valid set and nothing behind it.
   static Result<DocSet> Parse(std::string_view bytes);
 

@@ -25,24 +25,15 @@ class Distinct {
   // Adds every other live document that shares a value with `kept`.
   void ValuesOfInto(DocId kept, DocSet& excluded) const;
 
-  // How many of `documents` (live ones) remain when they are visited by ascending docid, each kept unless it shares a
-  // value with one kept before.
-  // cost  about 2 ns per document; nothing where they are whole segments with one value per document.
-  uint64_t CountDistinct(const DocSet& documents) const;
-
  private:
   struct Column {
     const index::SegmentView* segment;
     const segment::ColumnReader* reader;  // null: no document of the segment has a value
   };
-  class Numbering;
-  uint64_t CountSingleValued(const DocSet& documents) const;
-  uint64_t CountInOrder(const DocSet& documents) const;
 
   const index::Snapshot& snapshot_;
   std::vector<Column> columns_;
   bool active_ = false;
-  bool single_valued_ = true;
 };
 
 }  // namespace gannet::search

@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/json_value.h"
 #include "index/evaluate_filter.h"
+#include "index/external_id.h"
 #include "search/select.h"
 #include "search/sort.h"
 
@@ -35,6 +36,8 @@ class Writer {
     out += '}';
     return Status::Ok();
   }
+  // Of the document appended last.
+  std::string id() const { return index::ExternalIdOf(fields_, *snapshot_.fields, snapshot_.primary_key); }
 
  private:
   const index::Snapshot& snapshot_;
@@ -73,8 +76,11 @@ Result<std::optional<std::string>> GetDocument(index::Index& index, std::string_
   GANNET_RETURN_IF_ERROR(ids.health());
   const auto snapshot = index.snapshot();
   if (!docid || !snapshot->documents.Contains(*docid)) return std::optional<std::string>();
+  Writer writer(*snapshot, fields, retrieve_vectors);
   std::string out;
-  GANNET_RETURN_IF_ERROR(Writer(*snapshot, fields, retrieve_vectors).Append(*docid, out));
+  GANNET_RETURN_IF_ERROR(writer.Append(*docid, out));
+  // Between the two the document may have gone, and another one got its docid.
+  if (writer.id() != id) return std::optional<std::string>();
   return std::optional(std::move(out));
 }
 

@@ -78,7 +78,6 @@ class Ranker {
   const std::vector<Hit>& hits() const { return hits_; }
   // Documents known not to count: thrown out by distinct or by the threshold.
   const DocSet& excluded() const { return excluded_; }
-  bool degraded() const { return degraded_; }
 
  private:
   struct Bucket {

@@ -147,7 +147,6 @@ void SegmentBuilder::BeginDocument(DocId docid, std::string_view row) {
 }
 
 void SegmentBuilder::EndDocument() {
-  columns_.EndDocument();
   // Fields come in the order of the document; values of one field may be apart (arrays of objects).
   if (!std::is_sorted(document_.begin(), document_.end(),
                       [](const auto& a, const auto& b) { return a.field < b.field; })) {

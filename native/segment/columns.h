@@ -319,7 +319,6 @@ class ColumnsWriter;
 class ColumnBuilder {
  public:
   void BeginDocument(DocId docid) { docids_.push_back(docid); }
-  void EndDocument() {}
   void AddNumber(FieldId field, double value) { Of(field).AddNumber(place(), value); }
   void AddString(FieldId field, std::string_view normalised, std::string_view original) {
     Of(field).AddString(place(), normalised, original);
