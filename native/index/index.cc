@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <climits>
 #include <cstdio>
+#include <filesystem>
 #include <set>
 
 #include "base/bytes.h"
@@ -18,9 +19,10 @@
 namespace gannet::index {
 namespace {
 
+// The name of a new one is durable.
 Status MakeFolder(const std::string& path) {
-  if (mkdir(path.c_str(), 0755) == 0 || errno == EEXIST) return Status::Ok();
-  return segment::IoStatus("creating a folder", errno);
+  if (mkdir(path.c_str(), 0755) == 0) return segment::SyncFolder(std::filesystem::path(path).parent_path().string());
+  return errno == EEXIST ? Status::Ok() : segment::IoStatus("creating a folder", errno);
 }
 
 std::shared_ptr<const text::Analyzer> MakeAnalyzer(const Settings& settings) {
@@ -78,8 +80,11 @@ std::string_view Snapshot::FindRow(DocId docid) const {
 Result<std::shared_ptr<Index>> Index::Open(const std::string& dir) {
   GANNET_RETURN_IF_ERROR(MakeFolder(dir));
   GANNET_RETURN_IF_ERROR(MakeFolder(dir + "/segments"));
+  const std::string database = dir + "/index.mdb";
+  const bool is_new = access(database.c_str(), F_OK) != 0;
   auto index = std::shared_ptr<Index>(new Index(dir));
-  GANNET_ASSIGN_OR_RETURN(index->env_, store::Environment::Open(dir + "/index.mdb"));
+  GANNET_ASSIGN_OR_RETURN(index->env_, store::Environment::Open(database));
+  if (is_new) GANNET_RETURN_IF_ERROR(segment::SyncFolder(dir));
   GANNET_ASSIGN_OR_RETURN(index->main_, index->env_->OpenTable("main"));
   GANNET_ASSIGN_OR_RETURN(index->external_ids_, index->env_->OpenTable("external_ids"));
   GANNET_RETURN_IF_ERROR(index->Load());
