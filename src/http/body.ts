@@ -115,7 +115,9 @@ function decode(bytes: Buffer, coding: Coding, limit: number): Promise<Buffer> {
 export type Upload = { bytes: Buffer } | { file: string };
 
 export interface UploadFiles {
+  /** Throws when the system refuses: no room, too many open files. */
   newPayloadFile(): { path: string };
+  /** Never throws. */
   removePayloadFile(path: string): void;
 }
 
@@ -257,8 +259,8 @@ class UploadSink {
         this.#memory.push(Buffer.from(chunk));
         return true;
       }
-      this.#path = this.#files.newPayloadFile().path;
       try {
+        this.#path = this.#files.newPayloadFile().path;
         this.#file = openSync(this.#path, 'w');
       } catch (error) {
         this.#closed = true;
@@ -294,14 +296,19 @@ class UploadSink {
     return { file: this.#path };
   }
 
-  /** Forgets everything and removes the file. May be called twice. */
+  /** Forgets everything and removes the file. May be called twice; never rejects. */
   async discard(): Promise<void> {
     this.#closed = true;
     this.#memory = [];
     this.#queue.length = 0;
     await this.#writing?.catch(() => {});
-    if (this.#file !== null) closeSync(this.#file);
+    const file = this.#file;
     this.#file = null;
+    try {
+      if (file !== null) closeSync(file);
+    } catch {
+      // The content is lost anyway.
+    }
     if (this.#path !== null) this.#files.removePayloadFile(this.#path);
     this.#path = null;
   }

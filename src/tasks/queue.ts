@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { openSync, closeSync, unlinkSync } from 'node:fs';
+import { openSync, closeSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { ApiError, toApiError } from '../contract/errors.ts';
 import type {
@@ -17,7 +17,7 @@ import type { Store } from '../store/store.ts';
 import { FLAG } from '../store/task-chunk.ts';
 import { isBatchVisible, isVisible } from '../store/task-query.ts';
 import type { TaskRow } from '../store/task-row.ts';
-import { fromRuns, type NewTask, runsOf, type TaskStore } from '../store/task-store.ts';
+import { fromRuns, type NewTask, removeFile, runsOf, type TaskStore } from '../store/task-store.ts';
 import type { Scheduler } from './scheduler.ts';
 import { batchView, taskSummary, taskView } from './view.ts';
 
@@ -102,11 +102,7 @@ export class TaskQueue {
   }
 
   removePayloadFile(path: string): void {
-    try {
-      unlinkSync(path);
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-    }
+    removeFile(path);
   }
 
   #batch(uid: number): BatchView | undefined {

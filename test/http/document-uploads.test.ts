@@ -68,6 +68,21 @@ for (const transport of ['fastest', 'node'] as const) {
       assert.ok(Buffer.isBuffer(last().payload.bytes));
     });
 
+    it('of CSV leave nothing behind when no file can be made for the NDJSON', async () => {
+      const { tasks } = server.services;
+      const { newPayloadFile } = tasks;
+      let made = 0;
+      tasks.newPayloadFile = () => {
+        if (++made > 1) throw Object.assign(new Error('ENOSPC: open'), { code: 'ENOSPC' });
+        return newPayloadFile.call(tasks);
+      };
+      const text = `id,title\n${'1,some title\n'.repeat(20_000)}`;
+      const answer = await server.call('POST', path, { text, type: 'text/csv' });
+      assert.equal(answer.json.code, 'no_space_left_on_device');
+      assert.equal(made, 2);
+      assert.deepEqual(files(), []);
+    });
+
     it('leave nothing behind when they are refused', async () => {
       const cases: [object, number, string][] = [
         [{ text: `${documents(5000)}]` }, 400, 'malformed_payload'],

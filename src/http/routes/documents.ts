@@ -1,4 +1,4 @@
-import { arrayElements, memberText } from '../../base/json.ts';
+import { arrayElements, isInteger64, memberText } from '../../base/json.ts';
 import {
   ADD_DOCUMENTS_QUERY,
   CUSTOM_METADATA_QUERY,
@@ -154,8 +154,9 @@ export function documentRoutes(dependencies: Dependencies): Route[] {
         documents: summary.documents,
       };
     }
-    const output = format === 'csv' ? tasks.newPayloadFile().path : null;
+    let output: string | null = null;
     try {
+      if (format === 'csv') output = tasks.newPayloadFile().path;
       const summary = await dependencies.checkPayload(upload.file, format, delimiter, output ?? '');
       if (output !== null) tasks.removePayloadFile(upload.file);
       return {
@@ -273,6 +274,7 @@ export function documentRoutes(dependencies: Dependencies): Route[] {
       summary: 'Deletes the documents with the given ids.',
       query: queryParser(CUSTOM_METADATA_QUERY),
       body: bodyWithText(DELETE_BATCH),
+      bodyFirst: true,
       success: 202,
       handle: ({ params, query, body }) =>
         remove(params.index_uid!, { ids: elementTexts(body.value, body.text) }, query),
@@ -379,12 +381,19 @@ function sortText(text: string): string[] {
   return parsed.ok ? parsed.value.sort : [];
 }
 
-/** Ids as texts; integers beyond 2^53 are taken from the text of the body. */
+/** Ids as texts; numbers are taken from the text of the body, which alone tells how they are written. */
 function exactIds(ids: (string | number)[] | null | undefined, text: string): string[] | null {
   if (ids === undefined || ids === null) return null;
-  if (ids.every((id) => typeof id === 'string' || Number.isSafeInteger(id))) return ids.map(String);
-  const raw = memberText(text, 'ids') ?? '[]';
-  return elementTexts(ids, raw);
+  const texts = elementTexts(ids, memberText(text, 'ids') ?? '[]');
+  for (const [i, id] of texts.entries()) {
+    if (typeof ids[i] === 'number' && !isInteger64(id)) {
+      throw new ApiError(
+        'invalid_document_ids',
+        `Invalid value type at \`.ids[${i}]\`: expected a string or an integer of 64 bits, but found \`${id}\`.`,
+      );
+    }
+  }
+  return texts;
 }
 
 /** What each element says: strings as they are, anything else as its JSON text. */

@@ -1,11 +1,24 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
-import { receiveUpload } from '../../../src/http/body.ts';
+import {
+  receiveUpload,
+  UPLOAD_MEMORY_BYTES_MAX,
+  type UploadFiles,
+} from '../../../src/http/body.ts';
 import type { Exchange } from '../../../src/http/exchange.ts';
 
 /** A client that keeps sending chunks it has under way when it is told to wait. */
@@ -84,6 +97,42 @@ describe('An upload', () => {
     assert.equal(settled, false);
   });
 
+  for (const coding of [undefined, 'gzip'] as const) {
+    it(`that no file can be made for is answered with the reason, coding ${coding ?? 'none'}`, async () => {
+      const full = Object.assign(new Error('EMFILE: open'), { code: 'EMFILE' });
+      const files: UploadFiles = {
+        newPayloadFile: () => {
+          throw full;
+        },
+        removePayloadFile: () => assert.fail('there is none'),
+      };
+      const exchange = new FakeExchange(coding);
+      const upload = receiveUpload(exchange as unknown as Exchange, 2 ** 30, files);
+      const text = Buffer.alloc(UPLOAD_MEMORY_BYTES_MAX + 1, 'text');
+      exchange.deliver(coding === undefined ? text : gzipSync(text), true);
+      await assert.rejects(upload, { code: 'too_many_open_files' });
+    });
+  }
+
+  it('that failed is answered with the first reason, although its file cannot be closed', async function () {
+    if (!existsSync('/proc/self/fd')) this.skip();
+    const path = join(folder, 'payload');
+    const removed: string[] = [];
+    const files: UploadFiles = {
+      newPayloadFile: () => ({ path }),
+      removePayloadFile: (file) => removed.push(file),
+    };
+    const exchange = new FakeExchange();
+    const limit = UPLOAD_MEMORY_BYTES_MAX + 10;
+    const upload = receiveUpload(exchange as unknown as Exchange, limit, files);
+    exchange.deliver(Buffer.alloc(limit));
+    const opened = readdirSync('/proc/self/fd').find((fd) => targetOf(fd) === path);
+    closeSync(Number(opened));
+    exchange.deliver(Buffer.alloc(1));
+    await assert.rejects(upload, { code: 'payload_too_large' });
+    assert.deepEqual(removed, [path]);
+  });
+
   // A client on the same machine sends so fast that all of it is there before the server can do anything else.
   const BODY_MB = 256;
   const GROWTH_MB_MAX = 64;
@@ -128,6 +177,15 @@ describe('An upload', () => {
     });
   }
 });
+
+/** The file that a descriptor of this process is open on. */
+function targetOf(fd: string): string | null {
+  try {
+    return readlinkSync(`/proc/self/fd/${fd}`);
+  } catch {
+    return null;
+  }
+}
 
 /** What no page cache and no mapped file is part of, bytes. */
 function privateMemory(): number {
