@@ -97,10 +97,16 @@ async function run(config: Config): Promise<void> {
   const features = new FeatureStore(store, config.launchFeatures);
   const webhooks = new WebhookStore(store, launchWebhook(config));
   await createDefaultKeys(keys, clock);
+  if (folder.upgradedFrom !== null) {
+    folder.markUpgraded();
+    logs.of('store').info(`the data of version ${folder.upgradedFrom} is taken over`);
+  }
 
   // What a crash left unrecorded is finished before the first request is heard; a full disk may hold that up, and
   // then reading must not wait for it.
-  await Promise.race([scheduler.start(), delay(RECOVERY_WAIT_MS, undefined, { ref: false })]);
+  const recovered = scheduler.start();
+  await Promise.race([recovered, delay(RECOVERY_WAIT_MS, undefined, { ref: false })]);
+  recovered.catch((error: unknown) => taskLog.error({ err: error }, 'no task will be run'));
   const searchQueue = new SearchQueue({
     permits: cores * config.searchesPerCore,
     waitingMax: config.searchQueueSize,

@@ -76,7 +76,8 @@ interface Running {
  * batch uid out.
  *
  * A batch on an index is committed twice: by the engine, which remembers its outcome, then by the store.
- * `recover` finishes at start what a crash left between the two, so a task is applied exactly once.
+ * `recover` finishes at start what a crash left between the two, so a task is applied exactly once. An index that
+ * cannot be opened then is looked at again before its next batch.
  */
 export class Scheduler {
   readonly #store: TaskStore;
@@ -86,6 +87,9 @@ export class Scheduler {
   readonly #runners: Partial<Record<BatchKind, Runner>>;
   /** By batch uid: none, one, or a change of settings and what runs beside it. */
   readonly #running = new Map<number, Running>();
+  /** Indexes that could not be opened to see what a crash left. */
+  readonly #unrecovered = new WeakSet<IndexEntry>();
+  #recovery: Promise<void> | null = null;
   #loop: Promise<void> | null = null;
   #awake = false;
   #started = false;
@@ -111,7 +115,8 @@ export class Scheduler {
 
   /** Concludes what was left half recorded, then begins to run batches. */
   async start(): Promise<void> {
-    await this.#recover();
+    this.#recovery = this.#recover();
+    await this.#recovery;
     this.#started = true;
     this.wake();
   }
@@ -133,6 +138,7 @@ export class Scheduler {
     for (const { cancel } of this.#running.values()) cancel.turnOn();
     for (const end of this.#pauses) end();
     this.#nudge?.();
+    await this.#recovery;
     await this.#loop;
   }
 
@@ -230,6 +236,7 @@ export class Scheduler {
   }
 
   #pause(ms: number): Promise<void> {
+    if (this.#stopping) return Promise.resolve();
     return new Promise((done) => {
       const end = (): void => {
         clearTimeout(timer);
@@ -242,6 +249,7 @@ export class Scheduler {
   }
 
   async #runBatch(batch: Batch): Promise<void> {
+    if (await this.#recoverBefore(batch)) return;
     const { batchUid, startedAt } = await this.#store.begin(batch.uids);
     const progress = new Progress();
     const cancel = new CancelSwitch();
@@ -378,16 +386,42 @@ export class Scheduler {
     }
     for (const indexUid of waiting) {
       const entry = this.#registry.get(indexUid);
-      if (entry !== undefined) await this.#recoverIndex(indexUid, entry);
+      if (entry === undefined) continue;
+      try {
+        await this.#recoverIndex(indexUid, entry);
+      } catch (error) {
+        // The next start finds everything as it is.
+        if (this.#stopping) return;
+        // A damaged index must not keep the others from being served.
+        this.#unrecovered.add(entry);
+        this.#options.log(`the last batch of index ${indexUid} could not be looked up`, error);
+      }
     }
   }
 
-  async #recoverIndex(indexUid: string, entry: IndexEntry): Promise<void> {
+  /**
+   * What `recover` could not do for the index of a batch.
+   * @returns whether tasks have ended by it, so that the batch has to be chosen anew
+   */
+  async #recoverBefore({ indexUid }: Batch): Promise<boolean> {
+    const entry = indexUid === null ? undefined : this.#registry.get(indexUid);
+    if (entry === undefined || !this.#unrecovered.delete(entry)) return false;
+    try {
+      return await this.#recoverIndex(indexUid!, entry);
+    } catch (error) {
+      if (this.#stopping) throw error;
+      // The batch needs the index too and fails in the same way, or else deletes it.
+      return false;
+    }
+  }
+
+  /** @returns whether tasks have ended by it */
+  async #recoverIndex(indexUid: string, entry: IndexEntry): Promise<boolean> {
     const { lastBatch, updatedAt } = entry.handle.state();
-    if (lastBatch === null) return;
+    if (lastBatch === null) return false;
     const { batchUid, taskUids, outcome } = lastBatch;
-    if (taskUids.length === 0) return;
-    if (taskUids.some((uid) => this.#store.record(uid)?.status !== 'enqueued')) return;
+    if (taskUids.length === 0) return false;
+    if (taskUids.some((uid) => this.#store.record(uid)?.status !== 'enqueued')) return false;
     const tasks = taskUids.map((uid) => readTask(this.#store, uid));
     const result =
       tasks[0]!.row.type === 'indexUpdate'
@@ -396,6 +430,7 @@ export class Scheduler {
     const startedAt = updatedAt === null ? this.#store.now() : Date.parse(updatedAt);
     await this.#finish(batchUid, startedAt, 'unspecified', result);
     this.#options.log(`batch ${batchUid} of index ${indexUid} was committed before the last stop`);
+    return true;
   }
 }
 

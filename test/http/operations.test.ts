@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { FakeClock } from '../../src/base/clock.ts';
 import { ApiError } from '../../src/contract/errors.ts';
+import { freePort } from '../support/free-port.ts';
+import { settle } from './kill/support/compare.ts';
+import { addonIsBuilt, ServerProcess } from './kill/support/server-process.ts';
 import { startTestServer, type TestServer } from './support/test-server.ts';
 
 describe('Operations', () => {
@@ -109,6 +115,52 @@ describe('Operations', () => {
     assert.deepEqual((await pending).json, { hits: [] });
     await stopped;
     await assert.rejects(fetch(`${server.url}/health`));
+  });
+});
+
+describe('A data folder of an older version', () => {
+  let dir: string;
+  let running: ServerProcess | null = null;
+  const version = (): string => readFileSync(join(dir, 'VERSION'), 'utf8').trim();
+
+  async function start(...args: string[]): Promise<ServerProcess> {
+    running = new ServerProcess({ dir, port: await freePort(), args });
+    await running.ready();
+    return running;
+  }
+
+  before(function () {
+    if (!addonIsBuilt()) this.skip();
+  });
+  beforeEach(() => (dir = mkdtempSync(join(tmpdir(), 'gannet-older-'))));
+  afterEach(async () => {
+    await running?.kill();
+    rmSync(dir, { recursive: true, force: true });
+  });
+
+  it('needs --upgrade-db for one start', async () => {
+    const first = await start();
+    await first.client.call('POST', '/indexes', { body: { uid: 'movies' } });
+    await settle(first.client);
+    await first.stop();
+    const ours = version();
+    writeFileSync(join(dir, 'VERSION'), '0.9.0\n');
+
+    await assert.rejects(start(), /--upgrade-db/);
+    assert.equal(version(), '0.9.0');
+
+    const upgrading = await start('--upgrade-db');
+    assert.equal(version(), ours);
+    await upgrading.stop();
+    const later = await start();
+    assert.equal((await later.client.call('GET', '/indexes/movies')).status, 200);
+  });
+
+  it('stays of that version when its store cannot be opened', async () => {
+    writeFileSync(join(dir, 'VERSION'), '0.9.0\n');
+    mkdirSync(join(dir, 'store', 'data.mdb'), { recursive: true });
+    await assert.rejects(start('--upgrade-db'), /the server ended at start/);
+    assert.equal(version(), '0.9.0');
   });
 });
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TaskRequest } from '../../../src/contract/tasks.ts';
 import { add, cancel, forget, settings, TestMachine } from '../../support/machine.ts';
@@ -205,6 +205,16 @@ describe('the task machine', () => {
         code: 'no_space_left_on_device',
       });
       assert.equal(existsSync(path), false);
+    });
+
+    it('a task is refused for the first reason, although its payload file cannot be removed', async () => {
+      await open({ storeBytesMax: 1 });
+      const path = join(test.dir, 'payloads', 'upload-folder');
+      mkdirSync(path);
+      await assert.rejects(test.register(add('a', [], { payload: { file: path } })), {
+        code: 'no_space_left_on_device',
+      });
+      rmSync(path, { recursive: true });
     });
   });
 
@@ -748,6 +758,79 @@ describe('the task machine', () => {
       await test.settle();
       assert.equal(test.task(0).status, 'succeeded');
       assert.deepEqual(await test.documents('a'), [{ id: 1 }]);
+    });
+
+    /** Lets the next calls that open the index fail, as often as told. */
+    function failToOpen(uid: string, code: string, times = Infinity): void {
+      const { uuid } = test.machine.registry.get(uid)!;
+      const { openIndex } = test.engine;
+      let left = times;
+      test.engine.openIndex = (dir) => {
+        if (!dir.endsWith(uuid) || left-- <= 0) return openIndex.call(test.engine, dir);
+        throw Object.assign(new Error('it cannot be opened'), { code });
+      };
+    }
+
+    /** Commits a batch of the engine whose end the store refuses, and stops. */
+    async function leaveUnrecorded(request: TaskRequest): Promise<number> {
+      test.engine.afterCommit = () => {
+        test.engine.afterCommit = null;
+        test.machine.store.commit = () => Promise.reject(new Error('the disk is full'));
+        void test.machine.scheduler.stop();
+      };
+      const { uid } = await test.run(request);
+      await test.restart({ started: false });
+      assert.equal(test.task(uid).status, 'enqueued');
+      return uid;
+    }
+
+    it('a damaged index with waiting tasks keeps no other index from being served', async () => {
+      await open();
+      for (const uid of ['a', 'b']) await test.run(add(uid, [{ id: 1 }]));
+      await test.restart({ started: false });
+      failToOpen('a', 'invalid_store_file');
+      for (const uid of ['a', 'b']) await test.register(add(uid, [{ id: 2 }]));
+      await test.start();
+      await test.settle();
+      assert.equal(errorOf(2), 'invalid_store_file');
+      assert.equal(test.task(3).status, 'succeeded');
+      assert.ok(test.logged.some((line) => /index a .*it cannot be opened/.test(line)));
+      const later = await test.run(add('a', [{ id: 3 }]));
+      assert.equal(later.error?.code, 'invalid_store_file');
+      assert.equal((await test.run({ type: 'indexDeletion', indexUid: 'a' })).status, 'succeeded');
+    });
+
+    it('what was committed is not repeated when its index can be opened only after the start', async () => {
+      await open();
+      await test.run(add('a', [{ id: 1 }]));
+      const by = { ids: ['1'] };
+      const uid = await leaveUnrecorded({ type: 'documentDeletion', indexUid: 'a', by });
+      const { appliedSteps } = test.engine;
+      failToOpen('a', 'too_many_open_files', 1);
+      await test.start();
+      await test.settle();
+      assert.equal(test.engine.appliedSteps, appliedSteps);
+      assert.deepEqual(test.task(uid).details, {
+        providedIds: 1,
+        deletedDocuments: 1,
+        originalFilter: null,
+      });
+      assert.equal((await test.run(add('a', [{ id: 2 }]))).status, 'succeeded');
+    });
+
+    it('a stop while the end of the last batch cannot be recorded leaves it to the next start', async () => {
+      await open();
+      await test.run(add('a', [{ id: 1 }]));
+      const uid = await leaveUnrecorded(add('a', [{ id: 2 }]));
+      const { appliedSteps } = test.engine;
+      test.machine.store.commit = () => Promise.reject(new Error('the disk is full'));
+      const starting = test.start();
+      await new Promise((done) => setTimeout(done, 10));
+      await test.close();
+      await starting;
+      await test.restart();
+      assert.equal(test.task(uid).status, 'succeeded');
+      assert.equal(test.engine.appliedSteps, appliedSteps);
     });
 
     it('folders and files that belong to nothing are erased at start', async () => {
