@@ -821,20 +821,21 @@ export class TaskStore implements TaskTable {
       if (tasks.length === 0 && batches.length === 0) return;
       const [uids, tasksLeft] = takeFromRuns(tasks, SWEEP_ROWS);
       const [batchUids, batchesLeft] = takeFromRuns(batches, SWEEP_ROWS);
-      await this.#change(() => {
+      await this.#change(async () => {
         const more = this.#garbage;
-        this.#garbage = {
+        const left: Garbage = {
           tasks: [...tasksLeft, ...more.tasks.slice(tasks.length)],
           batches: [...batchesLeft, ...more.batches.slice(batches.length)],
         };
-        return this.#store.commit((tx) => {
+        await this.#store.commit((tx) => {
           for (const uid of uids) {
             tx.remove(this.#store.tasks, uid);
             tx.remove(this.#store.outcomes, uid);
           }
           for (const uid of batchUids) tx.remove(this.#store.batches, uid);
-          tx.put(this.#store.meta, 'garbage', this.#garbage);
+          tx.put(this.#store.meta, 'garbage', left);
         });
+        this.#garbage = left;
       });
     }
   }
@@ -939,11 +940,11 @@ function syncFolder(dir: string): void {
   }
 }
 
-function removeFile(path: string): void {
+/** Removes a file of the payload folder, if it can: what stays is an orphan that the next start removes. */
+export function removeFile(path: string): void {
   try {
     unlinkSync(path);
-  } catch (error) {
-    // What cannot be removed now is an orphan that the next start removes.
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') return;
+  } catch {
+    // It is gone already, or the disk refuses.
   }
 }

@@ -1,6 +1,5 @@
 import { readFileSync, statSync } from 'node:fs';
 import { ApiError } from '../../contract/errors.ts';
-import { BatchCanceled } from '../../engine/errors.ts';
 import type { BatchOutcome, BatchStep } from '../../engine/native.ts';
 import type { IndexEntry } from '../../engine/registry.ts';
 import { FLAG, NONE } from '../../store/task-chunk.ts';
@@ -61,12 +60,11 @@ export async function runOnIndex(
   try {
     ends = await work(target);
   } catch (error) {
-    if (error instanceof ApiError) ends = allFailed(batch, prefixed(error, batch.indexUid!));
-    else {
+    if (!(error instanceof ApiError)) {
       if (target.created) await registry.discard(target.entry);
-      if (error instanceof BatchCanceled) throw error;
       throw error;
     }
+    ends = allFailed(batch, prefixed(error, batch.indexUid!));
   }
   target.entry.refresh();
   return { ends, indexes: new Map([[batch.indexUid!, target.entry]]) };

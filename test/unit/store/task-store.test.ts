@@ -58,6 +58,12 @@ describe('the task store', () => {
     return batchUid;
   }
 
+  /** Waits for what is done in the background, for a while. */
+  async function until(done: () => boolean): Promise<void> {
+    for (let n = 0; n < 500 && !done(); n++) await new Promise((next) => setTimeout(next, 10));
+    assert.ok(done());
+  }
+
   it('gives uids in the order of the calls, and registrations of one moment share a commit', async () => {
     const before = store.size().diskBytes;
     const records = await Promise.all(Array.from({ length: 300 }, () => tasks.append(plain())));
@@ -252,12 +258,33 @@ describe('the task store', () => {
     assert.equal(tasks.batch(batchUid), undefined);
     await close();
     open();
-    for (let n = 0; n < 500 && store.tasks.getKeysCount() > 1; n++) {
-      await new Promise((done) => setTimeout(done, 10));
-    }
+    await until(() => store.tasks.getKeysCount() === 1);
     assert.equal(store.tasks.getKeysCount(), 1);
     assert.equal(store.batches.getKeysCount(), 1);
     assert.equal(tasks.nextTaskUid, count + 1);
+  });
+
+  it('rows of removed tasks that the disk refused to erase are erased after the next removal', async () => {
+    for (let n = 0; n < 4; n++) await tasks.append(plain());
+    await run([0, 1]);
+    async function remove(uid: number, removed: number[]): Promise<void> {
+      const { batchUid, startedAt } = await tasks.begin([uid]);
+      const ends = [{ uid, status: 'succeeded' as const, result: 1 }];
+      const end = { batchUid, startedAt, strategy: 'test', details: {}, ends };
+      await tasks.finish({ ...end, remove: removed });
+    }
+    await remove(2, [0]);
+    const { commit } = store;
+    let refused = 0;
+    store.commit = () => {
+      refused++;
+      return Promise.reject(new Error('the disk is full'));
+    };
+    await until(() => refused > 0);
+    store.commit = commit;
+    await remove(3, [1]);
+    await until(() => store.tasks.getKeysCount() === 2);
+    assert.deepEqual(store.meta.get('garbage'), { tasks: [], batches: [] });
   });
 
   it('times never repeat, even when the clock stands still or goes back', () => {
