@@ -105,7 +105,7 @@ const OPTIONS = {
     help: 'Configuration file (TOML).',
   },
   'upgrade-db': { kind: 'flag', help: 'Upgrade a database of an older version.' },
-  'task-webhook-url': { kind: 'text', help: 'URL told of every finished task.' },
+  'task-webhook-url': { kind: 'text', help: 'URL of a webhook; nothing is sent to it yet.' },
   'task-webhook-authorization-header': { kind: 'text', help: 'Its Authorization header.' },
   'dump-dir': { kind: 'text', initial: 'dumps/', help: 'Folder of the dumps.' },
   'import-dump': { kind: 'text', help: 'Dump to load at start.' },
