@@ -76,6 +76,12 @@ export class Store {
     }
   }
 
+  /** Whether nothing was ever recorded: a new store, or one whose file was lost. */
+  isEmpty(): boolean {
+    const counts = [this.tasks, this.indexes, this.meta].map((table) => table.getCount());
+    return counts.every((count) => count === 0);
+  }
+
   /** Bytes of the file, and of the pages that hold live data. */
   size(): { diskBytes: number; usedBytes: number } {
     let pages = 2;

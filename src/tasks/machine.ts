@@ -1,12 +1,17 @@
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import type { NativeAddon } from '../engine/native.ts';
 import { IndexRegistry, REST_MS } from '../engine/registry.ts';
-import type { DataFolder } from '../store/data-folder.ts';
+import { type DataFolder, DataFolderError } from '../store/data-folder.ts';
 import { Store } from '../store/store.ts';
 import { TaskStore } from '../store/task-store.ts';
 import { Pending } from './pending.ts';
 import { TaskQueue } from './queue.ts';
 import { PRUNED_TASKS, Scheduler, type SchedulerOptions, TASKS_MAX } from './scheduler.ts';
+
+/** Two pages, written at once when the file is made. */
+const LMDB_BYTES_MIN = 2 * 4096;
 
 /** Default size of the task store, bytes; see tasks.md 9. */
 export const STORE_BYTES_MAX = 20 * 2 ** 30;
@@ -36,13 +41,30 @@ export interface TaskMachine {
   close(): Promise<void>;
 }
 
+/** Throws `DataFolderError` when the file of the store is cut off, or lost while there are indexes. */
+function openStore({ storeDir, indexDir }: DataFolder, bytesMax: number): Store {
+  const refuse = (what: string): DataFolderError =>
+    new DataFolderError(
+      `${what}: the file of the store in ${storeDir} is missing or damaged. Nothing was changed. ` +
+        'Put the file back, or remove the data folder to begin anew.',
+    );
+  const bytes = statSync(join(storeDir, 'data.mdb'), { throwIfNoEntry: false })?.size ?? 0;
+  if (bytes > 0 && bytes < LMDB_BYTES_MIN) throw refuse(`It has ${bytes} bytes`);
+  const store = new Store(storeDir, bytesMax);
+  // Folders that no record names are removed at a start: a store that was lost names none.
+  if (store.isEmpty() && readdirSync(indexDir).length > 0) {
+    throw refuse('It holds nothing, but there are indexes');
+  }
+  return store;
+}
+
 /** Opens the stores of a data folder. Batches run once `scheduler.start()` has been called. */
 export function openTaskMachine(
   folder: DataFolder,
   native: NativeAddon,
   options: MachineOptions,
 ): TaskMachine {
-  const store = new Store(folder.storeDir, options.storeBytesMax);
+  const store = openStore(folder, options.storeBytesMax);
   const taskStore = new TaskStore(store, folder.payloadDir, options.clock);
   const records = [...store.indexes.getRange()].map(({ key, value }) => [key, value] as const);
   const registry = new IndexRegistry(native, folder.indexDir, records);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { FakeClock } from '../../src/base/clock.ts';
@@ -118,7 +118,7 @@ describe('Operations', () => {
   });
 });
 
-describe('A data folder of an older version', () => {
+describe('A data folder', () => {
   let dir: string;
   let running: ServerProcess | null = null;
   const version = (): string => readFileSync(join(dir, 'VERSION'), 'utf8').trim();
@@ -138,7 +138,7 @@ describe('A data folder of an older version', () => {
     rmSync(dir, { recursive: true, force: true });
   });
 
-  it('needs --upgrade-db for one start', async () => {
+  it('of an older version needs --upgrade-db for one start', async () => {
     const first = await start();
     await first.client.call('POST', '/indexes', { body: { uid: 'movies' } });
     await settle(first.client);
@@ -156,7 +156,26 @@ describe('A data folder of an older version', () => {
     assert.equal((await later.client.call('GET', '/indexes/movies')).status, 200);
   });
 
-  it('stays of that version when its store cannot be opened', async () => {
+  it('is left alone when the file of its store is lost', async () => {
+    const first = await start();
+    await first.client.call('POST', '/indexes/movies/documents', { body: [{ id: 1 }] });
+    await settle(first.client);
+    await first.stop();
+    const file = join(dir, 'store', 'data.mdb');
+    const whole = readFileSync(file);
+    const folders = readdirSync(join(dir, 'indexes'));
+    assert.equal(folders.length, 1);
+    for (const lose of [() => rmSync(file), () => writeFileSync(file, 'nonsense')]) {
+      lose();
+      await assert.rejects(start(), /missing or damaged/);
+      assert.deepEqual(readdirSync(join(dir, 'indexes')), folders);
+    }
+    writeFileSync(file, whole);
+    const later = await start();
+    assert.equal((await later.client.call('GET', '/indexes/movies/documents/1')).status, 200);
+  });
+
+  it('of an older version stays so when its store cannot be opened', async () => {
     writeFileSync(join(dir, 'VERSION'), '0.9.0\n');
     mkdirSync(join(dir, 'store', 'data.mdb'), { recursive: true });
     await assert.rejects(start('--upgrade-db'), /the server ended at start/);
