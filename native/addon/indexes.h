@@ -105,4 +105,16 @@ class BatchMemory {
   const bool halved_;
 };
 
+// A batch runs on the index while it lives.
+class RunningBatch {
+ public:
+  explicit RunningBatch(OpenIndex& index) : index_(index) { index_.running = true; }
+  ~RunningBatch() { index_.running = false; }
+  RunningBatch(const RunningBatch&) = delete;
+  RunningBatch& operator=(const RunningBatch&) = delete;
+
+ private:
+  OpenIndex& index_;
+};
+
 }  // namespace gannet::addon

@@ -348,11 +348,7 @@ Napi::Value ApplyBatch(const Napi::CallbackInfo& info) {
           open->stop_merging = false;
         }
         const auto run = [&] {
-          open->running = true;
-          const struct Ended {
-            std::atomic<bool>& running;
-            ~Ended() { running = false; }
-          } ended{open->running};
+          const RunningBatch running(*open);
           return indexing::RunBatch(*open->index, job, views, options, EvaluateForDeletion, open->progress);
         };
         auto outcome = run();

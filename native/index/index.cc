@@ -95,22 +95,16 @@ Result<std::shared_ptr<Index>> Index::Open(const std::string& dir) {
 Status Index::Load() {
   GANNET_ASSIGN_OR_RETURN(const auto txn, env_->Read());
   auto snapshot = std::make_shared<Snapshot>();
-  // Null: there is no such record. What cannot be read is not taken for absent: files that nobody names are removed.
-  const auto find = [&](std::string_view key, std::optional<std::string>& record) -> Status {
-    GANNET_ASSIGN_OR_RETURN(const auto bytes, txn.Get(main_, key));
-    record = bytes;
-    return Status::Ok();
-  };
-  std::optional<std::string> settings, fields, primary_key, distribution, dictionary, updated_at, last_batch, number, manifest;
-  GANNET_RETURN_IF_ERROR(find(keys::kSettings, settings));
-  GANNET_RETURN_IF_ERROR(find(keys::kFields, fields));
-  GANNET_RETURN_IF_ERROR(find(keys::kPrimaryKey, primary_key));
-  GANNET_RETURN_IF_ERROR(find(keys::kDistribution, distribution));
-  GANNET_RETURN_IF_ERROR(find(keys::kDictionary, dictionary));
-  GANNET_RETURN_IF_ERROR(find(keys::kUpdatedAt, updated_at));
-  GANNET_RETURN_IF_ERROR(find(keys::kLastBatch, last_batch));
-  GANNET_RETURN_IF_ERROR(find(keys::kNextNumber, number));
-  GANNET_RETURN_IF_ERROR(find(keys::kManifest, manifest));
+  // What cannot be read is not taken for absent: files that nobody names are removed.
+  GANNET_ASSIGN_OR_RETURN(const auto settings, txn.Get(main_, keys::kSettings));
+  GANNET_ASSIGN_OR_RETURN(const auto fields, txn.Get(main_, keys::kFields));
+  GANNET_ASSIGN_OR_RETURN(const auto primary_key, txn.Get(main_, keys::kPrimaryKey));
+  GANNET_ASSIGN_OR_RETURN(const auto distribution, txn.Get(main_, keys::kDistribution));
+  GANNET_ASSIGN_OR_RETURN(const auto dictionary, txn.Get(main_, keys::kDictionary));
+  GANNET_ASSIGN_OR_RETURN(const auto updated_at, txn.Get(main_, keys::kUpdatedAt));
+  GANNET_ASSIGN_OR_RETURN(const auto last_batch, txn.Get(main_, keys::kLastBatch));
+  GANNET_ASSIGN_OR_RETURN(const auto number, txn.Get(main_, keys::kNextNumber));
+  GANNET_ASSIGN_OR_RETURN(const auto manifest, txn.Get(main_, keys::kManifest));
   // Every commit writes it.
   if (!manifest && txn.Count(main_) > 0) return Status::Corruption("the manifest of " + dir_ + " is missing");
   snapshot->settings_json = settings.value_or("");
@@ -118,16 +112,15 @@ Status Index::Load() {
   snapshot->fields = std::make_shared<const FieldMap>(FieldMap::Parse(fields.value_or("")));
   snapshot->has_primary_key = primary_key.has_value();
   snapshot->primary_key = primary_key.value_or("");
-  const std::string counts = distribution.value_or(""), named = manifest.value_or("");
-  for (ByteReader reader(counts); !reader.done();) {
+  for (ByteReader reader(distribution.value_or("")); !reader.done();) {
     const auto field = static_cast<FieldId>(reader.Varint());
     snapshot->distribution[field] = reader.Varint();
   }
-  if (dictionary) snapshot->dictionary = std::make_shared<const segment::RowDictionary>(std::move(*dictionary));
+  if (dictionary) snapshot->dictionary = std::make_shared<const segment::RowDictionary>(std::string(*dictionary));
   snapshot->updated_at = updated_at.value_or("");
   snapshot->last_batch = last_batch.value_or("");
   if (number && number->size() == sizeof(uint64_t)) next_number_ = LoadFixed<uint64_t>(number->data());
-  for (ByteReader reader(named); !reader.done();) {
+  for (ByteReader reader(manifest.value_or("")); !reader.done();) {
     SegmentFiles files;
     files.id = reader.Varint();
     files.base_file = reader.Varint();

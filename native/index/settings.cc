@@ -37,6 +37,30 @@ bool AnyCovers(const std::vector<std::string>& entries, std::string_view field) 
   return std::any_of(entries.begin(), entries.end(), [&](const auto& entry) { return Covers(entry, field); });
 }
 
+// "The `kind` attributes are `a`, `b` and hidden ones."
+std::string TextOf(const std::string& kind, const std::vector<std::string>& names, const Settings& settings) {
+  if (names.empty()) return "This index has no " + kind + " attributes.";
+  std::string shown;
+  bool hidden = false;
+  for (const std::string& name : names) {
+    if (settings.Displays(name)) {
+      shown += (shown.empty() ? "`" : ", `") + name + "`";
+    } else {
+      hidden = true;
+    }
+  }
+  if (hidden) shown += shown.empty() ? "hidden" : " and hidden ones";
+  return "The " + kind + " attributes are " + shown + ".";
+}
+
+std::vector<std::string> PatternsWith(const std::vector<FilterableRule>& rules, bool (*has)(const FilterFeatures&)) {
+  std::vector<std::string> patterns;
+  for (const FilterableRule& rule : rules) {
+    if (has(rule.features)) patterns.insert(patterns.end(), rule.patterns.begin(), rule.patterns.end());
+  }
+  return patterns;
+}
+
 }  // namespace
 
 bool Covers(std::string_view entry, std::string_view field) {
@@ -187,34 +211,6 @@ const LocalizedRule* Settings::Localized(std::string_view field) const {
   }
   return nullptr;
 }
-
-namespace {
-
-// "The `kind` attributes are `a`, `b` and hidden ones."
-std::string TextOf(const std::string& kind, const std::vector<std::string>& names, const Settings& settings) {
-  if (names.empty()) return "This index has no " + kind + " attributes.";
-  std::string shown;
-  bool hidden = false;
-  for (const std::string& name : names) {
-    if (settings.Displays(name)) {
-      shown += (shown.empty() ? "`" : ", `") + name + "`";
-    } else {
-      hidden = true;
-    }
-  }
-  if (hidden) shown += shown.empty() ? "hidden" : " and hidden ones";
-  return "The " + kind + " attributes are " + shown + ".";
-}
-
-std::vector<std::string> PatternsWith(const std::vector<FilterableRule>& rules, bool (*has)(const FilterFeatures&)) {
-  std::vector<std::string> patterns;
-  for (const FilterableRule& rule : rules) {
-    if (has(rule.features)) patterns.insert(patterns.end(), rule.patterns.begin(), rule.patterns.end());
-  }
-  return patterns;
-}
-
-}  // namespace
 
 std::string Settings::SearchableText() const {
   return TextOf("searchable", searchable.value_or(std::vector<std::string>{"*"}), *this);

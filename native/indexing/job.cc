@@ -250,6 +250,31 @@ class DocIdAllocator {
   DocId next_;
 };
 
+// Whether stored documents hold right places, where a change of settings makes it matter.
+class PlaceCheck {
+ public:
+  PlaceCheck(const index::Snapshot& before, const index::Settings& after) : key_(before.fields->Find(before.primary_key)) {
+    const index::Settings& settings = *before.settings;
+    if (after.GeoEnabled() && !settings.GeoEnabled()) geo_ = before.fields->Find("_geo");
+    if (after.GeoJsonEnabled() && !settings.GeoJsonEnabled()) shape_ = before.fields->Find("_geojson");
+  }
+  bool needed() const { return geo_ || shape_; }
+  // errors  as CheckGeo and CheckGeoJson
+  Status Check(std::span<const segment::RowField> row) const {
+    if (!needed()) return Status::Ok();
+    const auto value_of = [&](std::optional<FieldId> wanted) {
+      const auto found = std::find_if(row.begin(), row.end(), [&](const auto& field) { return field.field == wanted; });
+      return found == row.end() ? std::string_view() : found->value;
+    };
+    const std::string_view id = value_of(key_), geo = value_of(geo_), shape = value_of(shape_);
+    if (!geo.empty()) GANNET_RETURN_IF_ERROR(CheckGeo(id, geo));
+    return shape.empty() ? Status::Ok() : CheckGeoJson(id, shape);
+  }
+
+ private:
+  std::optional<FieldId> key_, geo_, shape_;
+};
+
 class Job {
  public:
   Job(index::Index& index, const json::Value& description, std::span<const std::string_view> payloads,
@@ -266,9 +291,10 @@ class Job {
   Status ApplySettings(const std::string& settings_json);
   Status WriteDocuments();
   Status RunWorkers(Work& work);
-  // Before the long work begins, where documents must hold places from now on: that each stored one is right.
-  Status CheckPlaces(const index::Settings& settings);
-  Status BuildColumns(const std::vector<index::FieldTraits>& traits);
+  // The row of a document by its place in a segment. False: it is dead.
+  Result<bool> ReadRow(const index::SegmentView& segment, size_t place, segment::RowCodec& codec, std::vector<segment::RowField>& fields);
+  Status CheckPlaces(const PlaceCheck& places);
+  Status BuildColumns(const std::vector<index::FieldTraits>& traits, const PlaceCheck& places);
   Status DeleteDocuments(const DocSet& docids, bool already_counted);
   std::string Outcome() const;
   std::shared_ptr<const segment::RowDictionary> MakeDictionary(const std::vector<Change>& changes,
@@ -509,40 +535,32 @@ Status Job::WriteDocuments() {
   return Status::Ok();
 }
 
-Status Job::CheckPlaces(const index::Settings& settings) {
-  const auto newly = [&](bool (index::Settings::*enabled)() const, std::string_view name) {
-    const bool checked = (settings.*enabled)() && !((*before_->settings).*enabled)();
-    return checked ? before_->fields->Find(name) : std::nullopt;
-  };
-  const auto geo = newly(&index::Settings::GeoEnabled, "_geo"), shape = newly(&index::Settings::GeoJsonEnabled, "_geojson");
-  if (!geo && !shape) return Status::Ok();
-  const auto key = before_->fields->Find(before_->primary_key);
+Result<bool> Job::ReadRow(const index::SegmentView& segment, size_t place, segment::RowCodec& codec,
+                          std::vector<segment::RowField>& fields) {
+  if (place % 1024 == 0) {
+    progress_.Advance(1024);
+    if (progress_.cancelled) return Status::Cancelled("The batch was stopped.");
+  }
+  if (!segment.all_live() && !segment.live.Contains(segment.rows->docids()[place])) return false;
+  GANNET_ASSIGN_OR_RETURN(const std::string_view row, codec.Expand(segment.rows->at(place)));
+  if (!segment::ParseRow(row, fields)) return Status::Corruption("a stored document is damaged");
+  return true;
+}
+
+Status Job::CheckPlaces(const PlaceCheck& places) {
   segment::RowCodec codec(before_->dictionary);
   std::vector<segment::RowField> fields;
   progress_.Begin("checking places", before_->documents.size());
   for (const auto& segment : before_->segments) {
-    const auto docids = segment->rows->docids();
-    for (size_t place = 0; place < docids.size(); ++place) {
-      if (!segment->all_live() && !segment->live.Contains(docids[place])) continue;
-      GANNET_ASSIGN_OR_RETURN(const std::string_view row, codec.Expand(segment->rows->at(place)));
-      if (!segment::ParseRow(row, fields)) return Status::Corruption("a stored document is damaged");
-      const auto value_of = [&](std::optional<FieldId> wanted) {
-        const auto found = std::find_if(fields.begin(), fields.end(), [&](const auto& field) { return field.field == wanted; });
-        return found == fields.end() ? std::string_view() : found->value;
-      };
-      const std::string_view id = value_of(key), of_geo = value_of(geo), of_shape = value_of(shape);
-      if (!of_geo.empty()) GANNET_RETURN_IF_ERROR(CheckGeo(id, of_geo));
-      if (!of_shape.empty()) GANNET_RETURN_IF_ERROR(CheckGeoJson(id, of_shape));
-      if (place % 1024 == 0) {
-        progress_.Advance(1024);
-        if (progress_.cancelled) return Status::Cancelled("The batch was stopped.");
-      }
+    for (size_t place = 0; place < segment->rows->docids().size(); ++place) {
+      GANNET_ASSIGN_OR_RETURN(const bool live, ReadRow(*segment, place, codec, fields));
+      if (live) GANNET_RETURN_IF_ERROR(places.Check(fields));
     }
   }
   return Status::Ok();
 }
 
-Status Job::BuildColumns(const std::vector<index::FieldTraits>& traits) {
+Status Job::BuildColumns(const std::vector<index::FieldTraits>& traits, const PlaceCheck& places) {
   std::vector<bool> wanted(traits.size());
   std::vector<bool> keep(traits.size());
   bool any_new = false, any_gone = false;
@@ -552,7 +570,7 @@ Status Job::BuildColumns(const std::vector<index::FieldTraits>& traits) {
     any_new |= wanted[i];
     any_gone |= !traits[i].faceted && before_->traits[i].faceted;
   }
-  if (!any_new && !any_gone) return Status::Ok();
+  if (!any_new && !any_gone) return places.needed() ? CheckPlaces(places) : Status::Ok();
   const text::Analyzer& analyzer = *before_->analyzer;
   progress_.Begin("extracting facets", before_->documents.size());
   for (const auto& segment : before_->segments) {
@@ -563,15 +581,11 @@ Status Job::BuildColumns(const std::vector<index::FieldTraits>& traits) {
     const auto docids = segment->rows->docids();
     for (size_t place = 0; place < docids.size(); ++place) {
       columns.BeginDocument(docids[place]);
-      if (!any_new) continue;
-      if (!segment->all_live() && !segment->live.Contains(docids[place])) continue;
-      GANNET_ASSIGN_OR_RETURN(const std::string_view row, codec.Expand(segment->rows->at(place)));
-      if (!segment::ParseRow(row, fields)) return Status::Corruption("a stored document is damaged");
+      if (!any_new && !places.needed()) continue;
+      GANNET_ASSIGN_OR_RETURN(const bool live, ReadRow(*segment, place, codec, fields));
+      if (!live) continue;
+      GANNET_RETURN_IF_ERROR(places.Check(fields));
       extractor.ExtractColumns(fields, wanted, columns);
-      if (place % 1024 == 0) {
-        progress_.Advance(1024);
-        if (progress_.cancelled) return Status::Cancelled("The batch was stopped.");
-      }
     }
     const uint64_t number = index_.NextNumber();
     files_.Add(number);
@@ -591,8 +605,10 @@ Status Job::ApplySettings(const std::string& settings_json) {
   commit_.settings_json = settings_json;
   if (cleared_ || before_->documents.empty()) return Status::Ok();
   const std::vector<index::FieldTraits> traits = index::PlanFields(*before_->fields, settings);
-  GANNET_RETURN_IF_ERROR(CheckPlaces(settings));
-  if (settings.SameText(*before_->settings)) return BuildColumns(traits);
+  const PlaceCheck places(*before_, settings);
+  if (settings.SameText(*before_->settings)) return BuildColumns(traits, places);
+  // Before the long work begins.
+  if (places.needed()) GANNET_RETURN_IF_ERROR(CheckPlaces(places));
   // Every document is read again and written to new segments beside the live ones.
   Work work;
   work.before = before_.get();
