@@ -331,7 +331,6 @@ function objectCheck(
   );
   const accepted = acceptedNames(schema);
   const extra = schema.additionalProperties;
-  const ascending = schema['x-ascending'];
   const checkName =
     schema.propertyNames === undefined ? null : compile(schema.propertyNames, codes);
   const checkExtra = typeof extra === 'object' ? compile(extra, codes) : null;
@@ -359,21 +358,26 @@ function objectCheck(
     for (const [name, code] of missingCodes) {
       if (!Object.hasOwn(value, name)) return missingKey(code, name);
     }
-    return ascending === undefined ? null : orderFault(codes.value, value, ascending);
+    return ascendingFault(schema, codes.value, value);
   };
 }
 
-function orderFault(
+/** What `x-ascending` of the schema says of a value; null too where the schema has none. */
+export function ascendingFault(
+  { 'x-ascending': names, properties }: Schema,
   code: ErrorCode,
   value: Record<string, unknown>,
-  [lower, upper]: readonly [string, string],
 ): Fault | null {
+  if (names === undefined) return null;
+  const [lower, upper] = names;
   const [least, most] = [value[lower], value[upper]];
   if (typeof least !== 'number' || typeof most !== 'number' || least <= most) return null;
+  const { minimum, maximum } = properties![lower]!;
   return new Fault(
     code,
     (at) =>
-      `Invalid value${at}: \`${lower}\` must not be greater than \`${upper}\`, but they are ${least} and ${most}.`,
+      `Invalid value${at}: both numbers must lie between ${minimum} and ${maximum}, and ` +
+      `\`${lower}\` must not be greater than \`${upper}\`, but they are ${least} and ${most}.`,
   );
 }
 

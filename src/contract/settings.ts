@@ -21,7 +21,7 @@ import {
 import { ApiError, featureNotEnabled, type ErrorCode } from './errors.ts';
 import type { FeatureSet } from './features.ts';
 import { canonicalLocale, LOCALES } from './locales.ts';
-import { validator, type Schema, type Validator } from './schema.ts';
+import { ascendingFault, validator, type Schema, type Validator } from './schema.ts';
 import { templateFault } from './template.ts';
 
 export const DEFAULT_RANKING_RULES = [
@@ -158,6 +158,16 @@ const LOCALIZED_RULES: Schema = {
   },
 };
 
+const TYPO_SIZES: Schema = {
+  type: ['object', 'null'],
+  properties: {
+    oneTypo: { type: ['integer', 'null'], minimum: 0, maximum: 255 },
+    twoTypos: { type: ['integer', 'null'], minimum: 0, maximum: 255 },
+  },
+  additionalProperties: false,
+  'x-ascending': ['oneTypo', 'twoTypos'],
+};
+
 const VALUES: Readonly<Record<SettingName, Schema>> = {
   displayedAttributes: TEXTS,
   searchableAttributes: TEXTS,
@@ -217,15 +227,7 @@ const VALUES: Readonly<Record<SettingName, Schema>> = {
     type: ['object', 'null'],
     properties: {
       enabled: FLAG,
-      minWordSizeForTypos: {
-        type: ['object', 'null'],
-        properties: {
-          oneTypo: { type: ['integer', 'null'], minimum: 0, maximum: 255 },
-          twoTypos: { type: ['integer', 'null'], minimum: 0, maximum: 255 },
-        },
-        additionalProperties: false,
-        'x-ascending': ['oneTypo', 'twoTypos'],
-      },
+      minWordSizeForTypos: TYPO_SIZES,
       disableOnWords: TEXTS,
       disableOnAttributes: TEXTS,
       disableOnNumbers: FLAG,
@@ -386,15 +388,6 @@ function rankingRuleMix(rules: readonly string[]): ApiError | null {
   return new ApiError(
     'invalid_settings_ranking_rules',
     `Invalid value at \`.rankingRules\`: \`attribute\` cannot stand beside \`${split}\`, which is a part of it.`,
-  );
-}
-
-function typoSizesFault(oneTypo: number, twoTypos: number): ApiError | null {
-  if (oneTypo <= twoTypos) return null;
-  return new ApiError(
-    'invalid_settings_typo_tolerance',
-    'Invalid value at `.typoTolerance.minWordSizeForTypos`: both numbers must lie between 0 and 255, and ' +
-      `\`oneTypo\` must not be greater than \`twoTypos\`, but they are ${oneTypo} and ${twoTypos}.`,
   );
 }
 
@@ -685,9 +678,10 @@ function mergeTypoTolerance(
     disableOnAttributes: field('disableOnAttributes'),
     disableOnNumbers: field('disableOnNumbers'),
   };
-  const { oneTypo, twoTypos } = merged.minWordSizeForTypos;
-  const fault = typoSizesFault(oneTypo, twoTypos);
-  return fault === null ? ok(merged) : err(fault);
+  const code = 'invalid_settings_typo_tolerance';
+  const fault = ascendingFault(TYPO_SIZES, code, merged.minWordSizeForTypos);
+  if (fault === null) return ok(merged);
+  return err(fault.under('.typoTolerance.minWordSizeForTypos').toError());
 }
 
 /** Lower case without accents, the form in which words are compared. */

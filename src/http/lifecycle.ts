@@ -7,6 +7,7 @@ import type { Access, Authorizer } from '../auth/authorize.ts';
 import type { BufferPool } from '../base/buffer-pool.ts';
 import { parseJson } from '../base/json.ts';
 import type { Logger } from '../base/logger.ts';
+import { ok } from '../base/result.ts';
 import { ApiError, toApiError } from '../contract/errors.ts';
 import { INDEX_UID_RULE, isIndexUid } from '../contract/formats.ts';
 import { collectBody } from './body.ts';
@@ -40,6 +41,8 @@ const JSON_TYPE: Header = ['content-type', 'application/json'];
 const VARY_ENCODING: Header = ['vary', 'accept-encoding'];
 const VARY_BOTH: Header = ['vary', 'accept-encoding, origin'];
 const ANY_ORIGIN: Header = ['access-control-allow-origin', '*'];
+/** Of a route that takes none. */
+const NO_QUERY = ok(undefined);
 /** Seconds that a refused client should wait. */
 const RETRY_AFTER: Header = ['retry-after', '10'];
 
@@ -128,27 +131,24 @@ export class Lifecycle {
 
   #readInput(pending: Pending, params: RequestContext['params'], access: Access): void {
     const { exchange, route } = pending;
-    const query = route.query?.parse(exchange.query);
+    const query = route.query?.parse(exchange.query) ?? NO_QUERY;
     const run = (value?: unknown): void => {
-      if (query !== undefined && !query.ok) {
+      if (!query.ok) {
         this.#fail(pending, query.error);
         return;
       }
       this.#run(pending, {
         params,
-        query: query?.value,
+        query: query.value,
         rawQuery: exchange.query,
         body: value,
         access,
         exchange,
       });
     };
-    if (query !== undefined && !query.ok && route.bodyFirst !== true) {
-      this.#fail(pending, query.error);
-      return;
-    }
     const { body } = route;
     if (
+      (!query.ok && route.bodyFirst !== true) ||
       body === undefined ||
       body === 'upload' ||
       (body.optional === true && hasNoBody(exchange))

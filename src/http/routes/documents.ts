@@ -24,15 +24,15 @@ import {
   documentNotFound,
   featureNotEnabled,
   indexNotFound,
-  toApiError,
 } from '../../contract/errors.ts';
-import { filterKindFault, isEmptyFilter } from '../../contract/filters.ts';
+import { isEmptyFilter } from '../../contract/filters.ts';
 import { DOCUMENT_ID_RULE, isDocumentId } from '../../contract/formats.ts';
 import { queryParser } from '../../contract/query.ts';
 import { sortFault } from '../../contract/sort.ts';
 import type { DocumentMethod, TaskPayload, TaskRequest } from '../../contract/tasks.ts';
 import { receiveUpload, type Upload } from '../body.ts';
 import type { Dependencies } from '../dependencies.ts';
+import { filterCheck } from '../filter-check.ts';
 import { invalidContentType, mediaType, missingContentType } from '../lifecycle.ts';
 import {
   bodyOf,
@@ -56,25 +56,11 @@ const ACCEPTED_TYPES = '`application/json`, `application/x-ndjson`, `text/csv`';
 export function documentRoutes(dependencies: Dependencies): Route[] {
   const { services } = dependencies;
   const { indexes, tasks, features } = services;
+  const checkFilter = filterCheck(dependencies);
   const prefix = '/indexes/:index_uid/documents';
 
-  /** The syntax of a filter, under the code of the document routes. */
-  function checkFilter(filter: unknown): void {
-    const fault = filterKindFault(filter, 'invalid_document_filter');
-    if (fault !== null) throw fault;
-    if (isEmptyFilter(filter)) return;
-    try {
-      dependencies.checkFilter(JSON.stringify(filter), features.get().containsFilter);
-    } catch (thrown) {
-      const error = toApiError(thrown);
-      throw error.code === 'invalid_search_filter'
-        ? new ApiError('invalid_document_filter', error.message)
-        : error;
-    }
-  }
-
   function checkTaskFilter(filter: unknown): void {
-    checkFilter(filter);
+    checkFilter(filter, 'invalid_document_filter');
     if (!isEmptyFilter(filter)) return;
     throw new ApiError(
       'invalid_document_filter',
@@ -91,7 +77,7 @@ export function documentRoutes(dependencies: Dependencies): Route[] {
     const fault = request.sort === null ? null : sortFault(request.sort, 'invalid_document_sort');
     if (fault !== null) throw fault;
     if (indexes.get(uid) === undefined) throw indexNotFound(uid);
-    checkFilter(request.filter);
+    checkFilter(request.filter, 'invalid_document_filter');
     const onGone = (listener: () => void): void => exchange.onAbort(listener);
     return bytes(await indexes.documents.fetch(uid, request, onGone));
   }
@@ -277,7 +263,7 @@ export function documentRoutes(dependencies: Dependencies): Route[] {
       bodyFirst: true,
       success: 202,
       handle: ({ params, query, body }) =>
-        remove(params.index_uid!, { ids: elementTexts(body.value, body.text) }, query),
+        remove(params.index_uid!, { ids: elementTexts(body.value, () => body.text) }, query),
     }),
     route<CustomMetadataQuery, DeleteByFilterBody>({
       method: 'POST',
@@ -384,7 +370,7 @@ function sortText(text: string): string[] {
 /** Ids as texts; numbers are taken from the text of the body, which alone tells how they are written. */
 function exactIds(ids: (string | number)[] | null | undefined, text: string): string[] | null {
   if (ids === undefined || ids === null) return null;
-  const texts = elementTexts(ids, memberText(text, 'ids') ?? '[]');
+  const texts = elementTexts(ids, () => memberText(text, 'ids') ?? '[]');
   for (const [i, id] of texts.entries()) {
     if (typeof ids[i] === 'number' && !isInteger64(id)) {
       throw new ApiError(
@@ -397,9 +383,9 @@ function exactIds(ids: (string | number)[] | null | undefined, text: string): st
 }
 
 /** What each element says: strings as they are, anything else as its JSON text. */
-function elementTexts(elements: readonly unknown[], text: string): string[] {
+function elementTexts(elements: readonly unknown[], text: () => string): string[] {
   if (elements.every((element) => typeof element === 'string')) return elements as string[];
-  const raw = arrayElements(text);
+  const raw = arrayElements(text());
   return elements.map((element, i) => (typeof element === 'string' ? element : raw[i]!));
 }
 

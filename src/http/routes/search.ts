@@ -1,9 +1,8 @@
 import type { Access } from '../../auth/authorize.ts';
 import { combineFilters } from '../../auth/tenant-token.ts';
 import { memberText } from '../../base/json.ts';
-import { ApiError, indexNotFound, toApiError } from '../../contract/errors.ts';
+import { ApiError, indexNotFound } from '../../contract/errors.ts';
 import { DOCUMENT_ID_RULE, isDocumentId } from '../../contract/formats.ts';
-import { filterKindFault, isEmptyFilter } from '../../contract/filters.ts';
 import { vectorFault, type VectorRequest } from '../../contract/search-kind.ts';
 import { multiSearchFault, searchGate } from '../../contract/multi-search.ts';
 import { queryParser } from '../../contract/query.ts';
@@ -21,6 +20,7 @@ import {
   type SimilarRequest,
 } from '../../contract/search.ts';
 import type { Dependencies } from '../dependencies.ts';
+import { filterCheck } from '../filter-check.ts';
 import {
   bodyOf,
   bodyWithText,
@@ -49,17 +49,9 @@ function restrict(request: { filter?: unknown }, access: Access, uid: string): v
   if (rule !== null) request.filter = combineFilters(request.filter, rule);
 }
 
-export function searchRoutes({ services, checkFilter }: Dependencies): Route[] {
-  const { search, features, indexes } = services;
-
-  /** Kind and syntax of a filter. */
-  function checkSearchFilter(filter: unknown): void {
-    const fault = filterKindFault(filter, 'invalid_search_filter');
-    if (fault !== null) throw fault;
-    if (!isEmptyFilter(filter)) {
-      checkFilter(JSON.stringify(filter), features.get().containsFilter);
-    }
-  }
+export function searchRoutes(dependencies: Dependencies): Route[] {
+  const { search, features, indexes } = dependencies.services;
+  const checkFilter = filterCheck(dependencies);
 
   function checkVectors(uid: string, request: VectorRequest): void {
     const fault = vectorFault(request, indexes.settings(uid)!, features.get());
@@ -73,7 +65,7 @@ export function searchRoutes({ services, checkFilter }: Dependencies): Route[] {
   function checkSearch(uid: string, request: VectorRequest & { filter?: unknown }): void {
     const known = indexes.get(uid) !== undefined;
     const vectors = hasVectorParameters(request);
-    if (!known || vectors) checkSearchFilter(request.filter);
+    if (!known || vectors) checkFilter(request.filter, 'invalid_search_filter');
     if (!known) throw indexNotFound(uid);
     if (vectors) checkVectors(uid, request);
   }
@@ -90,21 +82,6 @@ export function searchRoutes({ services, checkFilter }: Dependencies): Route[] {
     return bytes(await search.search(uid, request, searchContext(context)));
   }
 
-  /** The syntax of a filter, under the code of similar documents. */
-  function checkSimilarFilter(filter: unknown): void {
-    const fault = filterKindFault(filter, 'invalid_similar_filter');
-    if (fault !== null) throw fault;
-    if (isEmptyFilter(filter)) return;
-    try {
-      checkFilter(JSON.stringify(filter), features.get().containsFilter);
-    } catch (thrown) {
-      const error = toApiError(thrown);
-      throw error.code === 'invalid_search_filter'
-        ? new ApiError('invalid_similar_filter', error.message)
-        : error;
-    }
-  }
-
   async function similar(
     context: RequestContext<unknown, unknown>,
     request: SimilarRequest,
@@ -118,7 +95,7 @@ export function searchRoutes({ services, checkFilter }: Dependencies): Route[] {
     );
     if (!Object.hasOwn(settings.embedders, request.embedder)) throw unknown;
     restrict(request, context.access, uid);
-    checkSimilarFilter(request.filter);
+    checkFilter(request.filter, 'invalid_similar_filter');
     const id = String(request.id);
     if (!isDocumentId(id)) {
       throw new ApiError(
