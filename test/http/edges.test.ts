@@ -19,15 +19,12 @@ describe('at the edges of the interface', function () {
   this.timeout(60_000);
 
   let dir: string;
-  let url: string;
   let server: ServerProcess;
 
   before(async function () {
     if (!addonIsBuilt()) this.skip();
     dir = mkdtempSync(join(tmpdir(), 'gannet-edges-'));
-    const port = await freePort();
-    url = `http://127.0.0.1:${port}`;
-    server = await ServerProcess.start({ dir, port });
+    server = await ServerProcess.start({ dir, port: await freePort() });
     await send('PATCH', '/indexes/i/settings', { filterableAttributes: ['kind'] });
     const documents = [1, 2, 3].map((id) => ({ id, text: 'word', kind: id % 2 }));
     await send('POST', '/indexes/i/documents', documents);
@@ -43,15 +40,9 @@ describe('at the edges of the interface', function () {
 
   /** @param body text as it is, anything else as JSON */
   async function send(method: string, path: string, body?: unknown): Promise<Answer> {
-    const answer = await fetch(url + path, {
-      method,
-      headers: { 'content-type': 'application/json' },
-      ...(body === undefined
-        ? {}
-        : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
-    });
-    const text = await answer.text();
-    return { status: answer.status, body: text === '' ? null : JSON.parse(text) };
+    const options = typeof body === 'string' ? { bytes: Buffer.from(body) } : { body };
+    const { status, json } = await server.client.call(method, path, options);
+    return { status, body: json() };
   }
 
   /** @returns the finished task */

@@ -33,7 +33,7 @@ function engine(): NativeAddon {
 
 export class NativeIndex {
   readonly #dir = mkdtempSync(join(tmpdir(), 'gannet-oracle-'));
-  readonly #handle = engine().openIndex(join(this.#dir, 'index'));
+  #handle = this.#open();
   #batches = 0;
 
   static async of(settings: Settings, batches: readonly Batch[]): Promise<NativeIndex> {
@@ -102,6 +102,19 @@ export class NativeIndex {
     const request = JSON.stringify({ limit: 1_000_000 });
     const body = await engine().fetchDocuments(this.#handle, request);
     return (JSON.parse(body.toString()) as { results: Document[] }).results;
+  }
+
+  isMerging(): boolean {
+    return engine().isMerging(this.#handle);
+  }
+
+  reopen(): void {
+    engine().closeIndex(this.#handle);
+    this.#handle = this.#open();
+  }
+
+  #open(): number {
+    return engine().openIndex(join(this.#dir, 'index'));
   }
 
   close(): void {
