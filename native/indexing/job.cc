@@ -12,6 +12,7 @@
 #include "base/json_value.h"
 #include "base/memory.h"
 #include "index/external_id.h"
+#include "indexing/bounded_columns.h"
 #include "indexing/extract.h"
 #include "indexing/operations.h"
 
@@ -303,6 +304,9 @@ class Job {
   index::Index& index_;
   const json::Value& description_;
   std::span<const std::string_view> payloads_;
+  // What all builders may hold.
+  uint64_t SegmentBytesMax() const { return std::min(options_.memory_bytes / kBuilderShare, kSegmentMemoryMax); }
+
   const JobOptions& options_;
   const FilterEvaluator& evaluate_filter_;
   Progress& progress_;
@@ -419,7 +423,7 @@ Status Job::RunWorkers(Work& work) {
   const uint32_t threads =
       work.changes.size() <= kDocumentsPerStep ? 1 : std::max<uint32_t>(1, options_.threads);
   work.threads = threads;
-  work.budget_bytes = std::min(options_.memory_bytes / kBuilderShare, kSegmentMemoryMax) / threads;
+  work.budget_bytes = SegmentBytesMax() / threads;
   work.files = &files_;
   std::vector<std::thread> others;
   others.reserve(threads);
@@ -576,24 +580,30 @@ Status Job::BuildColumns(const std::vector<index::FieldTraits>& traits, const Pl
   for (const auto& segment : before_->segments) {
     Extractor extractor(*before_->fields, traits, analyzer);
     segment::RowCodec codec(before_->dictionary);
-    segment::ColumnBuilder columns;
-    std::vector<segment::RowField> fields;
-    const auto docids = segment->rows->docids();
-    for (size_t place = 0; place < docids.size(); ++place) {
-      columns.BeginDocument(docids[place]);
-      if (!any_new && !places.needed()) continue;
-      GANNET_ASSIGN_OR_RETURN(const bool live, ReadRow(*segment, place, codec, fields));
-      if (!live) continue;
-      GANNET_RETURN_IF_ERROR(places.Check(fields));
-      extractor.ExtractColumns(fields, wanted, columns);
-    }
     const uint64_t number = index_.NextNumber();
     files_.Add(number);
     GANNET_ASSIGN_OR_RETURN(auto file, segment::SegmentFileWriter::Create(index_.FilePath(number)));
-    columns.Write(*file, [&](segment::ColumnsWriter& writer, FieldId field) {
-      if (field >= keep.size() || !keep[field]) return;
-      if (const std::string_view blob = segment->columns->Blob(field); !blob.empty()) writer.Add(field, blob);
-    }, static_cast<FieldId>(traits.size()));
+    BoundedColumns columns(file->folder(), SegmentBytesMax());
+    std::vector<segment::RowField> fields;
+    const auto docids = segment->rows->docids();
+    for (size_t place = 0; place < docids.size() && (any_new || places.needed()); ++place) {
+      segment::ColumnBuilder& values = columns.BeginDocument(docids[place]);
+      GANNET_ASSIGN_OR_RETURN(const bool live, ReadRow(*segment, place, codec, fields));
+      if (!live) continue;
+      GANNET_RETURN_IF_ERROR(places.Check(fields));
+      extractor.ExtractColumns(fields, wanted, values);
+    }
+    segment::ColumnsWriter writer(*file);
+    const auto pause = [&](uint64_t) { return progress_.cancelled ? Status::Cancelled("The batch was stopped.") : Status::Ok(); };
+    for (size_t field = 0; field < traits.size(); ++field) {
+      if (keep[field]) {
+        const std::string_view blob = segment->columns->Blob(static_cast<FieldId>(field));
+        if (!blob.empty()) writer.Copy(static_cast<FieldId>(field), blob);
+      } else if (wanted[field]) {
+        GANNET_RETURN_IF_ERROR(columns.Write(static_cast<FieldId>(field), writer, pause).status());
+      }
+    }
+    writer.Finish();
     GANNET_RETURN_IF_ERROR(file->Finish());
     commit_.columns.emplace_back(segment->files.id, number);
   }

@@ -11,6 +11,8 @@
 #include "base/json_reader.h"
 #include "bitmap/postings_codec.h"
 #include "fst/builder.h"
+#include "indexing/live_lists.h"
+#include "indexing/merge_columns.h"
 #include "segment/columns.h"
 #include "segment/file.h"
 #include "segment/layout.h"
@@ -71,32 +73,17 @@ class Pace {
 // A segment that is merged, and what became of its parts.
 class Source {
  public:
-  explicit Source(std::shared_ptr<const SegmentView> view) : view_(std::move(view)) {
-    if (view_->all_live() || view_->live.empty()) return;
-    first_ = view_->live.min();
-    bits_.resize((view_->live.max() - first_) / 64 + 1);
-    view_->live.ForEach([&](uint32_t docid) { bits_[(docid - first_) / 64] |= uint64_t{1} << (docid - first_) % 64; });
-  }
+  explicit Source(std::shared_ptr<const SegmentView> view)
+      : view_(std::move(view)), live_(view_->all_live() ? LiveDocuments() : LiveDocuments(view_->live)) {}
 
   const SegmentView& view() const { return *view_; }
-  bool all_live() const { return bits_.empty(); }
-  bool IsLive(DocId docid) const {
-    if (all_live()) return true;
-    const uint32_t at = docid - first_;  // far out of range when docid is smaller
-    return at / 64 < bits_.size() && (bits_[at / 64] >> at % 64 & 1) != 0;
-  }
+  const LiveDocuments& live() const { return live_; }
 
   std::vector<Ordinal> new_ordinals;
 
  private:
   std::shared_ptr<const SegmentView> view_;
-  DocId first_ = 0;
-  std::vector<uint64_t> bits_;  // live documents from first_ on; none: all are live
-};
-
-// Documents that stand behind each other in a source and in the merged segment.
-struct Run {
-  uint32_t source, place, count;
+  LiveDocuments live_;
 };
 
 class Merge {
@@ -126,10 +113,7 @@ class Merge {
   Status WriteWords();
   Status WriteForward();
   Status WriteColumns();
-  Status WriteColumn(FieldId field, std::string& blob);
-  // Live documents of parts, which are postings of the sources at the same place; empty ones have none.
-  // The result is in docids_, or in set_ when true is returned.
-  bool JoinLive(std::span<const std::pair<size_t, std::string_view>> parts);
+  Status WriteColumn(FieldId field, segment::ColumnWriter& out);
   // How the document at a place spells a value of a column; empty when it does not hold it.
   Result<std::string> SpellingIn(const Source& source, uint32_t place, FieldId field, std::string_view normalised);
   Status Damaged(const Source& source) const {
@@ -142,14 +126,10 @@ class Merge {
   Pace& pace_;
   uint64_t bytes_ = 0;  // written in the sections before the present one
 
-  std::vector<Run> runs_;
+  std::vector<MergeRun> runs_;
   std::vector<DocId> merged_docids_;  // by new place
   uint32_t word_count_ = 0;
   std::vector<Ordinal> frequent_words_;
-
-  // Scratch of JoinLive.
-  std::vector<DocId> docids_;
-  DocSet set_;
 };
 
 // Step 1: which documents come along, in docid order.
@@ -158,7 +138,7 @@ Status Merge::OrderDocuments() {
   const auto docids_of = [&](size_t s) { return sources_[s].view().rows->docids(); };
   const auto skip_dead = [&](size_t s) {
     const auto docids = docids_of(s);
-    while (next[s] < docids.size() && !sources_[s].IsLive(docids[next[s]])) ++next[s];
+    while (next[s] < docids.size() && !sources_[s].live().Contains(docids[next[s]])) ++next[s];
   };
   for (size_t s = 0; s < sources_.size(); ++s) skip_dead(s);
   for (;;) {
@@ -213,36 +193,6 @@ Status Merge::WriteRows() {
   return pace_.Pause(bytes_);
 }
 
-bool Merge::JoinLive(std::span<const std::pair<size_t, std::string_view>> parts) {
-  docids_.clear();
-  bool as_set = false;
-  for (const auto& [s, postings] : parts) {
-    const Source& source = sources_[s];
-    const PostingsReader reader(postings);
-    if (reader.count() > kDeltaPostingsMax) {
-      if (!as_set) set_.Clear();
-      as_set = true;
-      if (source.all_live()) {
-        reader.UnionInto(set_);
-      } else {
-        reader.IntersectInto(source.view().live, set_);
-      }
-    } else if (source.all_live()) {
-      reader.ToVector(docids_);
-    } else {
-      reader.ForEach([&](uint32_t docid) {
-        if (source.IsLive(docid)) docids_.push_back(docid);
-      });
-    }
-  }
-  if (as_set) {
-    set_.AddMany(docids_);
-  } else if (!std::is_sorted(docids_.begin(), docids_.end())) {
-    std::sort(docids_.begin(), docids_.end());
-  }
-  return as_set;
-}
-
 // Step 3: the dictionaries are walked side by side; a word lives on while a live document holds it.
 Status Merge::WriteWords() {
   std::vector<Walk> walks;
@@ -263,7 +213,8 @@ Status Merge::WriteWords() {
     std::string_view postings;
   };
   std::vector<Part> parts;
-  std::vector<std::pair<size_t, std::string_view>> lists;
+  std::vector<LiveList> lists;
+  LiveLists joined;
   for (uint32_t count = 1;; ++count) {
     std::erase_if(walks, [](const Walk& walk) { return !walk.at.Valid(); });
     if (walks.empty()) break;
@@ -274,7 +225,7 @@ Status Merge::WriteWords() {
       if (order <= 0) same.push_back(&walk);
     }
     bool any = false;
-    if (same.size() == 1 && sources_[same[0]->source].all_live()) {
+    if (same.size() == 1 && sources_[same[0]->source].live().all()) {
       const std::string_view blob = sources_[same[0]->source].view().text->PostingBlob(same[0]->at.ordinal());
       if (blob.empty()) return Damaged(sources_[same[0]->source]);
       postings.CopyWord(same[0]->at.word(), blob);
@@ -293,15 +244,11 @@ Status Merge::WriteWords() {
         const uint32_t field = parts[from].field;
         lists.clear();
         for (; from < parts.size() && parts[from].field == field; ++from) {
-          lists.emplace_back(same[parts[from].walk]->source, parts[from].postings);
+          lists.push_back({&sources_[same[parts[from].walk]->source].live(), parts[from].postings});
         }
-        if (JoinLive(lists)) {
-          if (set_.empty()) continue;
-          postings.AddList(field, set_);
-        } else {
-          if (docids_.empty()) continue;
-          postings.AddList(field, docids_);
-        }
+        joined.Join(lists);
+        if (joined.empty()) continue;
+        joined.With([&](const auto& documents) { postings.AddList(field, documents); });
         any = true;
       }
       if (any) postings.EndWord(same[0]->at.word());
@@ -361,91 +308,25 @@ Status Merge::WriteColumns() {
   const auto lat = snapshot_.fields->Find("_geo.lat"), lng = snapshot_.fields->Find("_geo.lng");
   if (lat && lng) writer.SetPointFields(*lat, *lng);
   for (const FieldId field : fields) {
-    std::string blob;
-    GANNET_RETURN_IF_ERROR(WriteColumn(field, blob));
-    writer.Add(field, blob);
-    bytes_ += blob.size();
-    GANNET_RETURN_IF_ERROR(pace_.Pause(bytes_));
+    segment::ColumnWriter column = writer.Begin(field);
+    GANNET_RETURN_IF_ERROR(WriteColumn(field, column));
+    writer.End();
+    bytes_ += column.bytes();
   }
   writer.Finish();
   return Status::Ok();
 }
 
-Status Merge::WriteColumn(FieldId field, std::string& blob) {
-  segment::FieldColumnBuilder column;
-  struct Input {
-    const segment::ColumnReader* reader = nullptr;
-    std::vector<uint32_t> ids;  // of its strings in the merged column
-  };
-  std::vector<Input> inputs(sources_.size());
-  for (size_t s = 0; s < sources_.size(); ++s) {
-    inputs[s].reader = sources_[s].view().columns->Find(field);
-    if (inputs[s].reader != nullptr) inputs[s].ids.assign(inputs[s].reader->string_count(), kNone);
+Status Merge::WriteColumn(FieldId field, segment::ColumnWriter& out) {
+  std::vector<ColumnSource> columns;
+  for (const Source& source : sources_) {
+    columns.push_back({source.view().columns->Find(field), &source.live(), source.view().rows->docids()});
   }
-  // A string is interned when the first document that holds it passes by: what that one spells is what counts.
-  Status status;
-  uint32_t done = 0;
-  for (const auto& run : runs_) {
-    const Source& source = sources_[run.source];
-    Input& input = inputs[run.source];
-    if (input.reader == nullptr) {
-      done += run.count;
-      continue;
-    }
-    const segment::ColumnReader& reader = *input.reader;
-    const uint32_t numbers = reader.number_count(), values = reader.value_count();
-    for (uint32_t i = 0; i < run.count; ++i, ++done) {
-      reader.ForEachValue(run.place + i, [&](segment::ValueOrdinal value) {
-        if (value < numbers) return column.AddNumber(done, reader.numbers()[value]);
-        if (value >= values) {
-          status = Damaged(source);
-          return;
-        }
-        uint32_t& id = input.ids[value - numbers];
-        if (id == kNone) {
-          const uint32_t number = value - numbers;
-          std::string_view spelling = reader.spelling(number);
-          std::string found;
-          if (reader.spelling_varies(number) && !source.all_live()) {
-            // What is stored is how a document spelled it that may be dead by now.
-            auto own = SpellingIn(source, run.place + i, field, reader.string(number));
-            if (!own.ok()) {
-              status = own.status();
-              return;
-            }
-            found = std::move(*own);
-            if (!found.empty()) spelling = found;
-          }
-          id = column.InternString(reader.string(number), spelling);
-          if (reader.spelling_varies(number)) column.MarkVaries(id);
-        }
-        column.AddStringId(done, id);
-      });
-      GANNET_RETURN_IF_ERROR(status);
-      if (done % kItemsPerPause == 0) GANNET_RETURN_IF_ERROR(pace_.Pause(bytes_));
-    }
-  }
-  // Marks are docids in the sources and places here; both ascend.
-  const auto mark = [&](auto bytes_of, auto add) {
-    std::vector<std::pair<size_t, std::string_view>> parts;
-    for (size_t s = 0; s < inputs.size(); ++s) {
-      if (inputs[s].reader != nullptr) parts.emplace_back(s, bytes_of(*inputs[s].reader));
-    }
-    if (JoinLive(parts)) {
-      docids_.clear();
-      set_.ToVector(docids_);
-    }
-    size_t place = 0;
-    for (const DocId docid : docids_) {
-      while (place < merged_docids_.size() && merged_docids_[place] < docid) ++place;
-      if (place < merged_docids_.size() && merged_docids_[place] == docid) add(static_cast<uint32_t>(place));
-    }
+  const auto spelling_of = [&](size_t source, uint32_t place, std::string_view normalised) {
+    return SpellingIn(sources_[source], place, field, normalised);
   };
-  mark([](const auto& reader) { return reader.exists_bytes(); }, [&](uint32_t place) { column.MarkExists(place); });
-  mark([](const auto& reader) { return reader.null_bytes(); }, [&](uint32_t place) { column.MarkNull(place); });
-  mark([](const auto& reader) { return reader.empty_bytes(); }, [&](uint32_t place) { column.MarkEmpty(place); });
-  column.Write(merged_docids_, blob);
-  return pace_.Pause(bytes_);
+  const auto pause = [&](uint64_t bytes) { return pace_.Pause(bytes_ + bytes); };
+  return ColumnMerge(columns, runs_, merged_docids_, spelling_of, pause).Write(out);
 }
 
 Result<std::string> Merge::SpellingIn(const Source& source, uint32_t place, FieldId field,

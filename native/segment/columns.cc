@@ -17,10 +17,7 @@ namespace {
 constexpr uint32_t kGroupValues = ColumnReader::kGroupValues;
 constexpr uint32_t kSuperValues = ColumnReader::kSuperValues;
 
-// The parts of a blob, each 8-byte aligned, in this order behind a header of their sizes.
-enum Part { kNumbers, kValuePostings, kStringOffsets, kSpellingOffsets, kFlags, kDocOffsets, kCodes, kStrings,
-            kSpellings, kPostings, kExists, kNull, kEmpty, kGroupOffsets, kGroups, kValued, kSuperOffsets, kSupers,
-            kPartCount };
+constexpr size_t kFooterBytes = (kColumnPartCount + 1) * sizeof(uint64_t);
 
 template <typename T>
 std::span<const T> AsSpan(std::string_view bytes) {
@@ -43,6 +40,8 @@ bool Monotone(std::span<const uint32_t> offsets, uint64_t end) {
   return offsets.empty() || offsets.back() <= end;
 }
 
+constexpr uint64_t Padded(uint64_t bytes) { return (bytes + 7) / 8 * 8; }
+
 std::string DocSetBytes(std::span<const uint32_t> docids, const PlaceList& places) {
   std::vector<uint32_t> documents;
   places.ForEach([&](uint32_t place) {
@@ -57,47 +56,49 @@ std::string DocSetBytes(std::span<const uint32_t> docids, const PlaceList& place
 
 Result<ColumnReader> ColumnReader::Open(std::string_view blob) {
   const Status damaged = Status::Corruption("a column is damaged");
-  constexpr size_t kHeader = (kPartCount + 1) * 8;
-  if (blob.size() < kHeader) return damaged;
-  ColumnReader column;
-  std::string_view parts[kPartCount];
-  uint64_t at = kHeader;
-  for (int i = 0; i < kPartCount; ++i) {
-    const auto size = LoadFixed<uint64_t>(blob.data() + i * 8);
-    if (at > blob.size() || size > blob.size() - at) return damaged;
+  if (blob.size() < kFooterBytes) return damaged;
+  const char* const footer = blob.data() + blob.size() - kFooterBytes;
+  std::string_view parts[kColumnPartCount];
+  uint64_t at = 0, left = blob.size() - kFooterBytes;
+  for (size_t i = 0; i < kColumnPartCount; ++i) {
+    const auto size = LoadFixed<uint64_t>(footer + i * sizeof(uint64_t));
+    if (size > left || Padded(size) > left) return damaged;
     parts[i] = blob.substr(at, size);
-    at += (size + 7) / 8 * 8;
+    at += Padded(size);
+    left -= Padded(size);
   }
-  column.code_width_ = static_cast<uint32_t>(LoadFixed<uint64_t>(blob.data() + kPartCount * 8));
-  column.numbers_ = AsSpan<double>(parts[kNumbers]);
-  GANNET_ASSIGN_OR_RETURN(column.posting_offsets_, PackedOffsets::Open(parts[kValuePostings]));
-  column.string_offsets_ = AsSpan<uint32_t>(parts[kStringOffsets]);
-  column.spelling_offsets_ = AsSpan<uint32_t>(parts[kSpellingOffsets]);
-  column.flags_ = parts[kFlags];
-  column.doc_offsets_ = AsSpan<uint32_t>(parts[kDocOffsets]);
-  column.codes_ = parts[kCodes].data();
-  column.code_bytes_ = parts[kCodes].size();
-  column.strings_ = parts[kStrings];
-  column.spellings_ = parts[kSpellings];
-  column.postings_ = parts[kPostings];
-  column.exists_ = parts[kExists];
-  column.null_ = parts[kNull];
-  column.empty_ = parts[kEmpty];
-  GANNET_ASSIGN_OR_RETURN(column.group_offsets_, PackedOffsets::Open(parts[kGroupOffsets]));
-  column.groups_ = parts[kGroups];
-  column.valued_ = parts[kValued];
-  GANNET_ASSIGN_OR_RETURN(column.super_offsets_, PackedOffsets::Open(parts[kSuperOffsets]));
-  column.supers_ = parts[kSupers];
+  if (left != 0) return damaged;
+  const auto part = [&](ColumnPart which) { return parts[static_cast<size_t>(which)]; };
+  ColumnReader column;
+  column.code_width_ = static_cast<uint32_t>(LoadFixed<uint64_t>(footer + kColumnPartCount * sizeof(uint64_t)));
+  column.postings_ = part(ColumnPart::kPostings);
+  GANNET_ASSIGN_OR_RETURN(column.posting_offsets_, PackedOffsets::Open(part(ColumnPart::kPostingOffsets)));
+  column.groups_ = part(ColumnPart::kGroups);
+  GANNET_ASSIGN_OR_RETURN(column.group_offsets_, PackedOffsets::Open(part(ColumnPart::kGroupOffsets)));
+  column.supers_ = part(ColumnPart::kSupers);
+  GANNET_ASSIGN_OR_RETURN(column.super_offsets_, PackedOffsets::Open(part(ColumnPart::kSuperOffsets)));
+  column.numbers_ = AsSpan<double>(part(ColumnPart::kNumbers));
+  column.strings_ = part(ColumnPart::kStrings);
+  GANNET_ASSIGN_OR_RETURN(column.string_offsets_, PackedOffsets::Open(part(ColumnPart::kStringOffsets)));
+  column.spellings_ = part(ColumnPart::kSpellings);
+  GANNET_ASSIGN_OR_RETURN(column.spelling_offsets_, PackedOffsets::Open(part(ColumnPart::kSpellingOffsets)));
+  column.flags_ = part(ColumnPart::kFlags);
+  column.doc_offsets_ = AsSpan<uint32_t>(part(ColumnPart::kDocOffsets));
+  column.codes_ = part(ColumnPart::kCodes).data();
+  column.code_bytes_ = part(ColumnPart::kCodes).size();
+  column.exists_ = part(ColumnPart::kExists);
+  column.null_ = part(ColumnPart::kNull);
+  column.empty_ = part(ColumnPart::kEmpty);
+  column.valued_ = part(ColumnPart::kValued);
   if ((column.code_width_ != 1 && column.code_width_ != 2 && column.code_width_ != 4) ||
-      column.string_offsets_.empty() || column.spelling_offsets_.size() != column.string_offsets_.size() ||
-      column.flags_.size() != column.string_count() ||
+      column.string_offsets_.size() != column.flags_.size() + 1 || column.spelling_offsets_.size() != column.string_offsets_.size() ||
       column.posting_offsets_.size() != uint64_t{column.value_count()} + 1 ||
       !Monotone(column.string_offsets_, column.strings_.size()) ||
       !Monotone(column.spelling_offsets_, column.spellings_.size()) ||
       !Monotone(column.posting_offsets_, column.postings_.size()) ||
       !Monotone(column.group_offsets_, column.groups_.size()) ||
       !Monotone(column.super_offsets_, column.supers_.size()) ||
-      !Monotone(column.doc_offsets_, parts[kCodes].size() / column.code_width_)) {
+      !Monotone(column.doc_offsets_, column.code_bytes_ / column.code_width_)) {
     return damaged;
   }
   return column;
@@ -105,7 +106,8 @@ Result<ColumnReader> ColumnReader::Open(std::string_view blob) {
 
 std::string_view ColumnReader::spelling(uint32_t i) const {
   if (flags_[i] & 2) return string(i);
-  return spellings_.substr(spelling_offsets_[i], spelling_offsets_[i + 1] - spelling_offsets_[i]);
+  const auto [begin, end] = spelling_offsets_.RangeOf(i);
+  return spellings_.substr(begin, end - begin);
 }
 
 std::string_view ColumnReader::StoredUnion(ValueOrdinal first, uint32_t size) const {
@@ -199,9 +201,11 @@ void ColumnReader::FindContaining(std::string_view part, std::vector<uint32_t>& 
     const void* found = memmem(strings_.data() + at, strings_.size() - at, part.data(), part.size());
     if (found == nullptr) return;
     const auto hit = static_cast<size_t>(static_cast<const char*>(found) - strings_.data());
-    string = static_cast<uint32_t>(
-        std::upper_bound(string_offsets_.begin() + string, string_offsets_.end(), hit) - string_offsets_.begin() - 1);
-    if (string >= string_count()) return;
+    // The last string that does not begin behind the hit; the one before it is known.
+    for (uint32_t end = string_count(); end - string > 1;) {
+      const uint32_t middle = string + (end - string) / 2;
+      (string_offsets_[middle] <= hit ? string : end) = middle;
+    }
     if (hit + part.size() <= string_offsets_[string + 1]) {
       out.push_back(string);
       at = string_offsets_[string + 1];
@@ -351,33 +355,25 @@ void FieldColumnBuilder::OrderEntries(size_t number_entries, std::vector<Entry>&
   entries.erase(std::unique(entries.begin(), entries.end()), entries.end());
 }
 
-FieldColumnBuilder::Postings FieldColumnBuilder::PostingsOf(std::span<const Entry> entries, std::span<const uint32_t> docids,
-                                                            uint32_t lists, uint32_t values_per_list) {
-  // A counting sort keeps documents ascending. Values of one document stand side by side: it counts once per list.
-  const auto for_each = [&](auto&& sink) {
-    for (size_t i = 0; i < entries.size(); ++i) {
-      const uint32_t list = entries[i].value / values_per_list;
-      if (list >= lists) continue;
-      if (i > 0 && entries[i - 1].place == entries[i].place && entries[i - 1].value / values_per_list == list) continue;
-      sink(list, docids[entries[i].place]);
-    }
-  };
-  std::vector<uint32_t> ends(lists + size_t{1});
-  for_each([&](uint32_t list, uint32_t) { ++ends[list + 1]; });
+void FieldColumnBuilder::WriteLists(std::span<const Entry> entries, std::span<const uint32_t> docids, uint32_t values,
+                                    ColumnWriter& out) {
+  // A counting sort keeps documents ascending.
+  std::vector<uint32_t> ends(values + size_t{1});
+  for (const Entry& entry : entries) ++ends[entry.value + 1];
   std::partial_sum(ends.begin(), ends.end(), ends.begin());
   std::vector<uint32_t> grouped(ends.back());
-  for_each([&](uint32_t list, uint32_t docid) { grouped[ends[list]++] = docid; });
-  Postings out;
-  out.offsets.reserve(lists + size_t{1});
-  out.offsets.push_back(0);
-  for (uint32_t list = 0, begin = 0; list < lists; begin = ends[list++]) {
-    AppendPostings(std::span(grouped).subspan(begin, ends[list] - begin), out.bytes);
-    out.offsets.push_back(out.bytes.size());
+  for (const Entry& entry : entries) grouped[ends[entry.value]++] = docids[entry.place];
+  ValueListsWriter lists(out);
+  std::string bytes;
+  for (uint32_t value = 0, begin = 0; value < values; begin = ends[value++]) {
+    bytes.clear();
+    AppendPostings(std::span(grouped).subspan(begin, ends[value] - begin), bytes);
+    lists.Add(bytes);
   }
-  return out;
+  lists.Finish();
 }
 
-void FieldColumnBuilder::Write(std::span<const uint32_t> docids, std::string& out) const {
+void FieldColumnBuilder::Write(std::span<const uint32_t> docids, ColumnWriter& out) const {
   std::vector<Entry> entries;
   const std::vector<double> numbers = Numbers(entries);
   const size_t number_entries = entries.size();
@@ -387,14 +383,30 @@ void FieldColumnBuilder::Write(std::span<const uint32_t> docids, std::string& ou
             [&](uint32_t a, uint32_t b) { return table_[a].normalised < table_[b].normalised; });
   for (uint32_t i = 0; i < order.size(); ++i) rank[order[i]] = i;
   strings_.ForEach([&](uint32_t place, uint32_t id) { entries.push_back({place, static_cast<uint32_t>(numbers.size()) + rank[id]}); });
+  std::vector<uint32_t>().swap(rank);
   OrderEntries(number_entries, entries);
   const auto values = static_cast<uint32_t>(numbers.size() + table_.size());
 
+  WriteLists(entries, docids, values, out);
+  out.Append(ColumnPart::kNumbers, BytesOf(numbers));
+  WriteStrings(out, static_cast<uint32_t>(order.size()), [&](uint32_t i) {
+    const StringValue& value = table_[order[i]];
+    return ColumnString{value.normalised, value.original, value.varies};
+  });
   bool single = true;
   for (size_t i = 1; i < entries.size() && single; ++i) single = entries[i].place != entries[i - 1].place;
-  const uint32_t width = values < 0xff ? 1 : values < 0xffff ? 2 : 4;
+  if (!single) {
+    std::vector<uint32_t> offsets;
+    offsets.reserve(docids.size() + 1);
+    size_t next = 0;
+    for (uint32_t place = 0; place <= docids.size(); ++place) {
+      while (next < entries.size() && entries[next].place < place) ++next;
+      offsets.push_back(static_cast<uint32_t>(next));
+    }
+    out.Append(ColumnPart::kDocOffsets, BytesOf(offsets));
+  }
+  const uint32_t width = CodeWidth(values);
   std::string codes;
-  std::vector<uint32_t> doc_offsets;
   const auto put_code = [&](uint32_t code) { codes.append(reinterpret_cast<const char*>(&code), width); };
   if (single) {
     codes.reserve(docids.size() * width);
@@ -404,49 +416,96 @@ void FieldColumnBuilder::Write(std::span<const uint32_t> docids, std::string& ou
     }
   } else {
     codes.reserve(entries.size() * width);
-    doc_offsets.reserve(docids.size() + 1);
-    size_t next = 0;
-    for (uint32_t place = 0; place < docids.size(); ++place) {
-      doc_offsets.push_back(static_cast<uint32_t>(next));
-      while (next < entries.size() && entries[next].place == place) put_code(entries[next++].value);
-    }
-    doc_offsets.push_back(static_cast<uint32_t>(next));
+    for (const Entry& entry : entries) put_code(entry.value);
   }
-  const auto unions_of = [&](uint32_t size) {
-    return values < size * 2 ? Postings() : PostingsOf(entries, docids, values / size, size);
-  };
-  const Postings postings = PostingsOf(entries, docids, values, 1), groups = unions_of(kGroupValues), supers = unions_of(kSuperValues);
-  PlaceList valued_places;
-  for (const Entry& entry : entries) valued_places.Add(entry.place);
-  const std::string valued = DocSetBytes(docids, valued_places);
-  std::vector<Entry>().swap(entries);
-  std::string strings, spellings, flags;
-  std::vector<uint32_t> string_offsets{0}, spelling_offsets{0};
-  for (const uint32_t id : order) {
-    const StringValue& value = table_[id];
-    strings += value.normalised;
-    string_offsets.push_back(static_cast<uint32_t>(strings.size()));
-    const bool same = value.original == value.normalised;
-    if (!same) spellings += value.original;
-    spelling_offsets.push_back(static_cast<uint32_t>(spellings.size()));
-    flags.push_back(static_cast<char>((value.varies ? 1 : 0) | (same ? 2 : 0)));
+  out.Append(ColumnPart::kCodes, codes);
+  PlaceList valued;
+  for (const Entry& entry : entries) valued.Add(entry.place);
+  out.Append(ColumnPart::kExists, DocSetBytes(docids, exists_));
+  out.Append(ColumnPart::kNull, DocSetBytes(docids, null_));
+  out.Append(ColumnPart::kEmpty, DocSetBytes(docids, empty_));
+  out.Append(ColumnPart::kValued, DocSetBytes(docids, valued));
+  out.Finish(width);
+}
+
+void ColumnWriter::Append(ColumnPart part, std::string_view bytes) {
+  assert(part >= part_);
+  while (part_ < part) EndPart();
+  sizes_[static_cast<size_t>(part)] += bytes.size();
+  bytes_ += bytes.size();
+  sink_(bytes);
+}
+
+void ColumnWriter::EndPart() {
+  static constexpr char kZeros[8] = {};
+  const uint64_t padding = Padded(bytes_) - bytes_;
+  if (padding > 0) sink_({kZeros, padding});
+  bytes_ += padding;
+  part_ = static_cast<ColumnPart>(static_cast<uint8_t>(part_) + 1);
+}
+
+void ColumnWriter::Finish(uint32_t code_width) {
+  while (static_cast<size_t>(part_) < kColumnPartCount) EndPart();
+  std::string footer;
+  for (const uint64_t size : sizes_) PutFixed<uint64_t>(footer, size);
+  PutFixed<uint64_t>(footer, code_width);
+  sink_(footer);
+  bytes_ += footer.size();
+}
+
+void ValueListsWriter::Unions::Add(std::string_view lists, std::span<const uint64_t> begins) {
+  DocSetUnion all;
+  for (size_t i = 1; i < begins.size(); ++i) all.AddPostings(lists.substr(begins[i - 1] - begins[0], begins[i] - begins[i - 1]));
+  AppendPostings(all.Finish(), bytes);
+  offsets.push_back(bytes.size());
+}
+
+void ValueListsWriter::Add(std::string_view postings) {
+  lists_ += postings;
+  offsets_.push_back(offsets_.back() + postings.size());
+  const size_t count = offsets_.size() - 1;
+  if (count % groups_.values != 0) return;
+  out_.Append(ColumnPart::kPostings, lists_);
+  groups_.Add(lists_, std::span(offsets_).last(groups_.values + 1));
+  lists_.clear();
+  if (count % supers_.values != 0) return;
+  const auto begins = std::span(groups_.offsets).last(supers_.values / groups_.values + 1);
+  supers_.Add(std::string_view(groups_.bytes).substr(begins.front()), begins);
+}
+
+void ValueListsWriter::WriteUnions(const Unions& unions, ColumnPart bytes, ColumnPart offsets) {
+  // Where one is all there is it would say what the lists say.
+  if (offsets_.size() - 1 < size_t{unions.values} * 2) return;
+  out_.Append(bytes, unions.bytes);
+  out_.Append(offsets, PackOffsets(unions.offsets));
+}
+
+void ValueListsWriter::Finish() {
+  out_.Append(ColumnPart::kPostings, lists_);
+  out_.Append(ColumnPart::kPostingOffsets, PackOffsets(offsets_));
+  WriteUnions(groups_, ColumnPart::kGroups, ColumnPart::kGroupOffsets);
+  WriteUnions(supers_, ColumnPart::kSupers, ColumnPart::kSuperOffsets);
+}
+
+void WriteStrings(ColumnWriter& out, uint32_t count, const std::function<ColumnString(uint32_t)>& at) {
+  std::vector<uint64_t> offsets{0};
+  for (uint32_t i = 0; i < count; ++i) {
+    const std::string_view normalised = at(i).normalised;
+    out.Append(ColumnPart::kStrings, normalised);
+    offsets.push_back(offsets.back() + normalised.size());
   }
-  const std::string exists = DocSetBytes(docids, exists_), null = DocSetBytes(docids, null_), empty = DocSetBytes(docids, empty_);
-  const std::string value_postings = PackOffsets(postings.offsets), group_ends = PackOffsets(groups.offsets),
-                    super_ends = PackOffsets(supers.offsets);
-  const std::string_view parts[kPartCount] = {BytesOf(numbers), value_postings, BytesOf(string_offsets),
-                                              BytesOf(spelling_offsets), flags, BytesOf(doc_offsets), codes, strings,
-                                              spellings, postings.bytes, exists, null, empty, group_ends,
-                                              groups.bytes, valued, super_ends, supers.bytes};
-  size_t size = (kPartCount + 1) * sizeof(uint64_t);
-  for (const std::string_view part : parts) size += (part.size() + 7) / 8 * 8;
-  out.reserve(out.size() + size);
-  for (const std::string_view part : parts) PutFixed<uint64_t>(out, part.size());
-  PutFixed<uint64_t>(out, width);
-  for (const std::string_view part : parts) {
-    out.append(part);
-    out.append((8 - part.size() % 8) % 8, '\0');
+  out.Append(ColumnPart::kStringOffsets, PackOffsets(offsets));
+  std::string flags;
+  offsets.assign(1, 0);
+  for (uint32_t i = 0; i < count; ++i) {
+    const ColumnString string = at(i);
+    const bool same = string.spelling == string.normalised;
+    if (!same) out.Append(ColumnPart::kSpellings, string.spelling);
+    offsets.push_back(offsets.back() + (same ? 0 : string.spelling.size()));
+    flags.push_back(static_cast<char>((string.varies ? 1 : 0) | (same ? 2 : 0)));
   }
+  out.Append(ColumnPart::kSpellingOffsets, PackOffsets(offsets));
+  out.Append(ColumnPart::kFlags, flags);
 }
 
 FieldColumnBuilder& ColumnBuilder::Of(FieldId field) {
@@ -461,34 +520,55 @@ uint64_t ColumnBuilder::memory_bytes() const {
   return bytes;
 }
 
-void ColumnBuilder::Write(SegmentFileWriter& file, const std::function<void(ColumnsWriter&, FieldId)>& copy,
-                          size_t field_end) {
+std::vector<FieldId> ColumnBuilder::fields() const {
+  std::vector<FieldId> fields;
+  for (size_t field = 0; field < columns_.size(); ++field) {
+    if (columns_[field]) fields.push_back(static_cast<FieldId>(field));
+  }
+  return fields;
+}
+
+void ColumnBuilder::Take(FieldId field, ColumnWriter& out) {
+  columns_[field]->Write(docids_, out);
+  columns_[field].reset();
+}
+
+void ColumnBuilder::Write(SegmentFileWriter& file) {
   ColumnsWriter writer(file);
   if (point_fields_) writer.SetPointFields(point_fields_->first, point_fields_->second);
-  for (size_t i = 0; i < std::max(columns_.size(), field_end); ++i) {
-    const auto field = static_cast<FieldId>(i);
-    if (i >= columns_.size() || !columns_[field]) {
-      copy(writer, field);
-      continue;
-    }
-    std::string blob;
-    columns_[field]->Write(docids_, blob);
-    writer.Add(field, blob);
-    columns_[field].reset();
+  for (const FieldId field : fields()) {
+    ColumnWriter column = writer.Begin(field);
+    Take(field, column);
+    writer.End();
   }
   writer.Finish();
 }
 
 ColumnsWriter::ColumnsWriter(SegmentFileWriter& file) : file_(file) { file_.BeginSection(kColumnData); }
 
-void ColumnsWriter::Add(FieldId field, std::string_view blob) {
-  PutFixed<FieldId>(directory_, field);
-  PutFixed<uint64_t>(directory_, offset_);
-  PutFixed<uint64_t>(directory_, blob.size());
-  file_.Append(blob);
-  offset_ += blob.size();
-  if (point_fields_ && field == point_fields_->first) lat_ = blob;
-  if (point_fields_ && field == point_fields_->second) lng_ = blob;
+ColumnWriter ColumnsWriter::Begin(FieldId field) {
+  field_ = field;
+  begin_ = offset_;
+  return ColumnWriter([this](std::string_view bytes) { Append(bytes); });
+}
+
+void ColumnsWriter::Append(std::string_view bytes) {
+  file_.Append(bytes);
+  offset_ += bytes.size();
+  if (point_fields_ && field_ == point_fields_->first) lat_ += bytes;
+  if (point_fields_ && field_ == point_fields_->second) lng_ += bytes;
+}
+
+void ColumnsWriter::End() {
+  PutFixed<FieldId>(directory_, field_);
+  PutFixed<uint64_t>(directory_, begin_);
+  PutFixed<uint64_t>(directory_, offset_ - begin_);
+}
+
+void ColumnsWriter::Copy(FieldId field, std::string_view blob) {
+  Begin(field);
+  Append(blob);
+  End();
 }
 
 void ColumnsWriter::Finish() {

@@ -46,6 +46,29 @@ namespace gannet::segment {
 
 using ValueOrdinal = uint32_t;
 
+// Offsets are packed (packed_offsets.h), one more than what they are about.
+enum class ColumnPart : uint8_t {
+  kPostings,         // documents by value (bitmap/postings_codec.h)
+  kPostingOffsets,   // by value, into the postings
+  kGroups,           // unions of 64 values at a time, whole groups only, as postings; none below 128 values
+  kGroupOffsets,     // by union
+  kSupers,           // unions of 4096 values at a time, likewise
+  kSuperOffsets,
+  kNumbers,          // f64, ascending
+  kStrings,          // UTF-8, ascending
+  kStringOffsets,    // by string, into the strings
+  kSpellings,        // UTF-8
+  kSpellingOffsets,  // by string, into the spellings
+  kFlags,            // u8 per string: 1 documents spell it differently, 2 its spelling is its normalised form
+  kDocOffsets,       // u32 per document and one more, into the codes; no bytes when no document has more than one value
+  kCodes,            // values of documents: with doc offsets the value; without, the value + 1, or 0 for none
+  kExists,           // postings: documents that have the field
+  kNull,             // that have it null
+  kEmpty,            // that have it empty: "", [] or {}
+  kValued,           // that have some value
+};
+inline constexpr size_t kColumnPartCount = static_cast<size_t>(ColumnPart::kValued) + 1;
+
 // One column of one segment. Borrows the mapped file.
 class ColumnReader {
  public:
@@ -58,12 +81,13 @@ class ColumnReader {
   static Result<ColumnReader> Open(std::string_view blob);
 
   uint32_t number_count() const { return static_cast<uint32_t>(numbers_.size()); }
-  uint32_t string_count() const { return string_offsets_.empty() ? 0 : static_cast<uint32_t>(string_offsets_.size() - 1); }
+  uint32_t string_count() const { return static_cast<uint32_t>(flags_.size()); }
   uint32_t value_count() const { return number_count() + string_count(); }
   std::span<const double> numbers() const { return numbers_; }
   // Normalised form of string `i`, counted from 0.
   std::string_view string(uint32_t i) const {
-    return strings_.substr(string_offsets_[i], string_offsets_[i + 1] - string_offsets_[i]);
+    const auto [begin, end] = string_offsets_.RangeOf(i);
+    return strings_.substr(begin, end - begin);
   }
   // How the document with the lowest docid spells it.
   std::string_view spelling(uint32_t i) const;
@@ -71,7 +95,8 @@ class ColumnReader {
   bool spelling_varies(uint32_t i) const { return (flags_[i] & 1) != 0; }
 
   std::string_view postings(ValueOrdinal value) const {
-    return postings_.substr(posting_offsets_[value], posting_offsets_[value + 1] - posting_offsets_[value]);
+    const auto [begin, end] = posting_offsets_.RangeOf(value);
+    return postings_.substr(begin, end - begin);
   }
   // Documents of the values [first, first + size) as postings; empty when no such union is stored.
   // size: kGroupValues or kSuperValues.
@@ -111,6 +136,10 @@ class ColumnReader {
       return;
     }
     for (uint32_t i = doc_offsets_[place]; i < doc_offsets_[place + 1]; ++i) sink(CodeAt(i));
+  }
+  // Of the document at `place`.
+  uint32_t ValueCount(uint32_t place) const {
+    return doc_offsets_.empty() ? (CodeAt(place) != 0 ? 1 : 0) : doc_offsets_[place + 1] - doc_offsets_[place];
   }
   // Documents of the segment.
   uint32_t place_count() const {
@@ -169,8 +198,8 @@ class ColumnReader {
   }
 
   std::span<const double> numbers_;
-  PackedOffsets posting_offsets_;
-  std::span<const uint32_t> string_offsets_, spelling_offsets_, doc_offsets_;
+  PackedOffsets posting_offsets_, string_offsets_, spelling_offsets_;
+  std::span<const uint32_t> doc_offsets_;
   std::string_view flags_, strings_, spellings_, postings_, exists_, null_, empty_, valued_;
   // Unions of whole groups of values, so that a wide range joins few lists.
   PackedOffsets group_offsets_, super_offsets_;
@@ -260,22 +289,78 @@ class PlacedValues {
   Chunks<T> values_;
 };
 
+// Writes a column part by part, so that nothing of it need be held as a whole.
+class ColumnWriter {
+ public:
+  explicit ColumnWriter(std::function<void(std::string_view)> sink) : sink_(std::move(sink)) {}
+  // REQUIRES: parts in the order of ColumnPart. One may come in many pieces; those that never come are empty.
+  void Append(ColumnPart part, std::string_view bytes);
+  // Behind the last part.
+  void Finish(uint32_t code_width);
+  uint64_t bytes() const { return bytes_; }
+
+ private:
+  void EndPart();
+
+  std::function<void(std::string_view)> sink_;
+  uint64_t sizes_[kColumnPartCount] = {};
+  ColumnPart part_ = ColumnPart::kPostings;
+  uint64_t bytes_ = 0;
+};
+
+// The width of a code where there are so many values.
+constexpr uint32_t CodeWidth(uint32_t values) { return values < 0xff ? 1 : values < 0xffff ? 2 : 4; }
+
+// Writes the lists of documents of a column, value by value, and their unions.
+//
+// Memory: 8 bytes per value, the unions, and the lists of a group.
+class ValueListsWriter {
+ public:
+  // out: nothing was appended to it yet.
+  explicit ValueListsWriter(ColumnWriter& out) : out_(out) {}
+  // The documents of the next value.
+  void Add(std::string_view postings);
+  void Finish();
+
+ private:
+  // Unions of so many lists at a time.
+  struct Unions {
+    const uint32_t values;  // in each
+    std::string bytes;
+    std::vector<uint64_t> offsets{0};
+    // begins: of the lists in `lists`, and their end.
+    void Add(std::string_view lists, std::span<const uint64_t> begins);
+  };
+  void WriteUnions(const Unions& unions, ColumnPart bytes, ColumnPart offsets);
+
+  ColumnWriter& out_;
+  std::vector<uint64_t> offsets_{0};
+  std::string lists_;  // of the group that is not complete; they begin at lists_begin_
+  uint64_t lists_begin_ = 0;
+  Unions groups_{ColumnReader::kGroupValues}, supers_{ColumnReader::kSuperValues};
+};
+
+struct ColumnString {
+  std::string_view normalised, spelling;
+  bool varies;  // documents spell it differently
+};
+// Writes the strings of a column, which `at` gives by number, ascending; it is asked for each of them twice.
+// Memory: 8 bytes per string.
+void WriteStrings(ColumnWriter& out, uint32_t count, const std::function<ColumnString(uint32_t)>& at);
+
 // Collects the values of one field. Places ascend over the calls of each method.
 class FieldColumnBuilder {
  public:
   void AddNumber(uint32_t place, double value) { numbers_.Add(place, value); }
   void AddString(uint32_t place, std::string_view normalised, std::string_view original) {
-    AddStringId(place, InternString(normalised, original));
+    strings_.Add(place, InternString(normalised, original));
   }
-  uint32_t InternString(std::string_view normalised, std::string_view original);
-  void AddStringId(uint32_t place, uint32_t id) { strings_.Add(place, id); }
-  void MarkVaries(uint32_t id) { table_[id].varies = true; }
   void MarkExists(uint32_t place) { exists_.Add(place); }
   void MarkNull(uint32_t place) { null_.Add(place); }
   void MarkEmpty(uint32_t place) { empty_.Add(place); }
   uint64_t memory_bytes() const;
-  // docids: of all documents of the segment, by place. Appends the blob.
-  void Write(std::span<const uint32_t> docids, std::string& out) const;
+  // docids: of all documents of the segment, by place. out: nothing was appended to it yet.
+  void Write(std::span<const uint32_t> docids, ColumnWriter& out) const;
 
  private:
   struct StringValue {
@@ -288,23 +373,20 @@ class FieldColumnBuilder {
     ValueOrdinal value;
     bool operator==(const Entry&) const = default;
   };
-  // Lists of docids, one behind the other.
-  struct Postings {
-    std::string bytes;
-    std::vector<uint64_t> offsets;  // one more than lists; empty when there are none
-  };
   // The numbers of the column, ascending; one entry for each that was added goes to `entries`.
   std::vector<double> Numbers(std::vector<Entry>& entries) const;
   // Sorts entries by place, then value, each once. entries: of numbers, then of strings, both by place.
   static void OrderEntries(size_t number_entries, std::vector<Entry>& entries);
-  // The documents of values_per_list values at a time, of the first `lists` lists. entries: as OrderEntries leaves them.
-  static Postings PostingsOf(std::span<const Entry> entries, std::span<const uint32_t> docids, uint32_t lists,
-                             uint32_t values_per_list);
+  // entries: as OrderEntries leaves them.
+  static void WriteLists(std::span<const Entry> entries, std::span<const uint32_t> docids, uint32_t values, ColumnWriter& out);
 
   struct Hash {
     using is_transparent = void;
     size_t operator()(std::string_view s) const { return std::hash<std::string_view>()(s); }
   };
+  // Its number in table_, where it is put unless it is there.
+  uint32_t InternString(std::string_view normalised, std::string_view original);
+
   PlacedValues<double> numbers_;
   PlacedValues<uint32_t> strings_;  // numbers of strings in table_
   std::vector<StringValue> table_;
@@ -329,15 +411,20 @@ class ColumnBuilder {
   // As ColumnsWriter::SetPointFields, for the writer that Write makes.
   void SetPointFields(FieldId lat, FieldId lng) { point_fields_ = {lat, lng}; }
   uint64_t memory_bytes() const;
-  void Write(SegmentFileWriter& file) { Write(file, [](ColumnsWriter&, FieldId) {}, 0); }
-  // Columns that were not collected here may be given as they are: copy(writer, field) is called for each
-  // field below `field_end` without a column, in order.
-  void Write(SegmentFileWriter& file, const std::function<void(ColumnsWriter&, FieldId)>& copy, size_t field_end);
+  // Of all documents so far, by place.
+  std::span<const DocId> docids() const { return docids_; }
+  bool Has(FieldId field) const { return field < columns_.size() && columns_[field] != nullptr; }
+  // Those that have a column, ascending.
+  std::vector<FieldId> fields() const;
+  // Writes the column of a field, which is gone then. REQUIRES: Has(field)
+  void Take(FieldId field, ColumnWriter& out);
+  // Writes all columns.
+  void Write(SegmentFileWriter& file);
 
  private:
   uint32_t place() const { return static_cast<uint32_t>(docids_.size() - 1); }
   FieldColumnBuilder& Of(FieldId field);
-  std::vector<uint32_t> docids_;
+  std::vector<DocId> docids_;
   std::vector<std::unique_ptr<FieldColumnBuilder>> columns_;  // by field, null where none
   std::optional<std::pair<FieldId, FieldId>> point_fields_;
 };
@@ -349,15 +436,23 @@ class ColumnsWriter {
   // The columns of latitude and longitude: when both come by, the points of the documents are written behind them, so
   // that geo filters need not build them. To be called before the first Add.
   void SetPointFields(FieldId lat, FieldId lng) { point_fields_ = {lat, lng}; }
-  void Add(FieldId field, std::string_view blob);
+  // What is written to the result until End is the column. It borrows the writer.
+  ColumnWriter Begin(FieldId field);
+  void End();
+  // A column that is there already.
+  void Copy(FieldId field, std::string_view blob);
   void Finish();
 
  private:
+  void Append(std::string_view bytes);
+
   std::optional<std::pair<FieldId, FieldId>> point_fields_;
   std::string lat_, lng_;  // their columns
   SegmentFileWriter& file_;
   std::string directory_;
   uint64_t offset_ = 0;
+  FieldId field_ = 0;  // of the column that is being written, which begins at begin_
+  uint64_t begin_ = 0;
 };
 
 }  // namespace gannet::segment

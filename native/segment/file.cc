@@ -17,7 +17,7 @@ namespace gannet::segment {
 namespace {
 
 constexpr char kMagic[8] = {'G', 'N', 'T', 'S', 'E', 'G', '0', '1'};
-constexpr uint32_t kVersion = 5;
+constexpr uint32_t kVersion = 6;
 constexpr size_t kHeaderBytes = 16;
 constexpr size_t kFooterBytes = 40;
 // Written together, at multiples of it: so file systems that can keep them in a large page of the processor, and a search,

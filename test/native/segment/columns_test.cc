@@ -85,7 +85,9 @@ void Compare(const Shape& shape, std::mt19937_64& random) {
     }
   }
   std::string blob;
-  builder.Write(docids, blob);
+  ColumnWriter writer([&](std::string_view bytes) { blob += bytes; });
+  builder.Write(docids, writer);
+  EXPECT_EQ(writer.bytes(), blob.size());
   const auto column = ColumnReader::Open(blob);
   ASSERT_TRUE(column.ok());
 
