@@ -364,6 +364,9 @@ Result<std::string> Merge::SpellingIn(const Source& source, uint32_t place, Fiel
   return found;
 }
 
+// Two that are not may always become one.
+bool IsFull(const SegmentBytes& segment, uint64_t merged_max) { return segment.live > merged_max / 2; }
+
 const SegmentView* FindSegment(const index::Snapshot& snapshot, SegmentId id) {
   for (const auto& segment : snapshot.segments) {
     if (segment->files.id == id) return segment.get();
@@ -373,51 +376,67 @@ const SegmentView* FindSegment(const index::Snapshot& snapshot, SegmentId id) {
 
 }  // namespace
 
-std::vector<size_t> ChooseMerge(const std::vector<SegmentBytes>& segments) {
-  const size_t count = segments.size();
-  std::vector<size_t> order(count);  // smallest first
-  std::iota(order.begin(), order.end(), 0);
+std::vector<size_t> ChooseMerge(const std::vector<SegmentBytes>& segments, uint64_t merged_max) {
+  std::vector<size_t> order;  // smallest first, without those that are full
+  for (size_t i = 0; i < segments.size(); ++i) {
+    if (!IsFull(segments[i], merged_max)) order.push_back(i);
+  }
   std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return segments[a].live < segments[b].live; });
+  const size_t count = order.size();
   const auto live = [&](size_t i) { return segments[order[i]].live; };
   const auto range = [&](size_t from, size_t until) {
     return std::vector<size_t>(order.begin() + static_cast<ptrdiff_t>(from),
                                order.begin() + static_cast<ptrdiff_t>(until));
   };
   for (size_t from = 0; from < count; ++from) {
-    size_t until = from + 1;
-    while (until < count && live(until) <= live(from) * kAlikeRatio) ++until;
-    if (until - from >= kAlikeMin) return range(from, until);
+    size_t until = from + 1, fit = until;  // as many as may be one; two always may
+    uint64_t sum = live(from);
+    for (; until < count && live(until) <= live(from) * kAlikeRatio; ++until) {
+      sum += live(until);
+      if (sum <= merged_max) fit = until + 1;
+    }
+    if (until - from >= kAlikeMin) return range(from, fit);
   }
   if (count > kSegmentsMax) {
     for (size_t from = 0; from < count; ++from) {
       uint64_t sum = live(from);
       size_t until = from + 1;
-      while (until < count && live(until) <= sum * kBalanceRatio) sum += live(until++);
+      while (until < count && live(until) <= sum * kBalanceRatio && sum + live(until) <= merged_max) sum += live(until++);
       if (until - from >= 2) return range(from, until);
     }
     // Every segment is far larger than those before it, so these hold next to nothing.
     return range(0, kForcedCount);
   }
-  // The one with most dead bytes, and all that is smaller: it costs less than the rewriting does anyway.
-  size_t worst = count;
+  // The one with most dead bytes, and what is smaller: it costs less than the rewriting does anyway.
+  size_t worst = segments.size();
   uint64_t worst_dead = 0;
-  for (size_t i = 0; i < count; ++i) {
-    const SegmentBytes& segment = segments[order[i]];
+  for (size_t i = 0; i < segments.size(); ++i) {
+    const SegmentBytes& segment = segments[i];
     const uint64_t dead = segment.total - std::min(segment.live, segment.total);
     if (dead < kDeadBytesMin || dead * kDeadShare <= segment.total || dead <= worst_dead) continue;
     worst = i;
     worst_dead = dead;
   }
-  return worst == count ? std::vector<size_t>() : range(0, worst + 1);
+  if (worst == segments.size()) return {};
+  std::vector<size_t> chosen{worst};
+  uint64_t sum = segments[worst].live;
+  for (const size_t i : order) {
+    if (i == worst || segments[i].live > segments[worst].live || sum + segments[i].live > merged_max) break;
+    chosen.push_back(i);
+    sum += segments[i].live;
+  }
+  return chosen;
 }
 
-bool IsPressing(const std::vector<SegmentBytes>& segments) {
+bool IsPressing(const std::vector<SegmentBytes>& segments, uint64_t merged_max) {
   uint64_t dead = 0, live = 0;
+  size_t count = 0;
   for (const SegmentBytes& segment : segments) {
     dead += segment.total - std::min(segment.live, segment.total);
     live += segment.live;
+    count += IsFull(segment, merged_max) ? 0 : 1;
   }
-  return dead * kPressingDeadShare > live || segments.size() > kPressingCount;
+  return dead * kPressingDeadShare > live || count > kPressingCount;
 }
 
 std::optional<MergePlan> PlanMerge(const index::Snapshot& snapshot, const std::vector<SegmentId>& busy, uint64_t bytes_max) {

@@ -29,11 +29,15 @@ struct MergePlan {
 };
 
 inline constexpr size_t kSegmentsMax = 10;
+// Segments are not joined to more than this. What a merge holds in memory, the room that it needs beside its sources and the time
+// that it takes would otherwise grow with the index. One with more than half of it counts as full: it is only rewritten for the
+// dead in it.
+inline constexpr uint64_t kMergedBytesMax = uint64_t{4} << 30;
 
 // What should be written as one next, or nullopt when all is well. After each merge ask again.
 // busy: segments that merges under way have taken. bytes_max: larger segments are left alone.
 //
-// Once nullopt (and nothing is busy) there are at most kSegmentsMax segments, and dead documents hold at most a
+// Once nullopt (and nothing is busy) there are at most kSegmentsMax segments besides full ones, and dead documents hold at most a
 // fifth of the bytes of each, trifles aside. Under a stream of commits of one document each, a document is
 // rewritten about 9 times while 50,000 follow it (simulated: alone, and beside one large segment).
 std::optional<MergePlan> PlanMerge(const index::Snapshot& snapshot, const std::vector<SegmentId>& busy = {},
@@ -45,11 +49,11 @@ struct SegmentBytes {
   uint64_t live = 0;  // the share of `total` that its live documents hold
 };
 // Which of `segments`, by number; empty: nothing to do.
-std::vector<size_t> ChooseMerge(const std::vector<SegmentBytes>& segments);
+std::vector<size_t> ChooseMerge(const std::vector<SegmentBytes>& segments, uint64_t merged_max = kMergedBytesMax);
 
 // Whether merges can wait for a pause no longer: dead documents hold more than half of what live ones do, as where much is
 // replaced without a pause, or there are twice as many segments as should be.
-bool IsPressing(const std::vector<SegmentBytes>& segments);
+bool IsPressing(const std::vector<SegmentBytes>& segments, uint64_t merged_max = kMergedBytesMax);
 
 // Which segments of an index the merges under way have taken, so that several run at once: a large one takes seconds, in which
 // changes may leave a hundred small segments.

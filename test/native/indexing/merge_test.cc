@@ -15,11 +15,11 @@ namespace gannet::indexing {
 namespace {
 
 // Applies the policy until it is content; returns the bytes rewritten.
-uint64_t Settle(std::vector<SegmentBytes>& segments) {
+uint64_t Settle(std::vector<SegmentBytes>& segments, uint64_t merged_max = kMergedBytesMax) {
   uint64_t rewritten = 0;
   for (int guard = 0;; ++guard) {
     EXPECT_LT(guard, 1000) << "the policy does not come to rest";
-    const std::vector<size_t> chosen = ChooseMerge(segments);
+    const std::vector<size_t> chosen = ChooseMerge(segments, merged_max);
     if (chosen.empty() || guard >= 1000) return rewritten;
     SegmentBytes merged;
     std::vector<SegmentBytes> rest;
@@ -31,6 +31,8 @@ uint64_t Settle(std::vector<SegmentBytes>& segments) {
       }
     }
     merged.total = merged.live;
+    // What is rewritten for the dead in it may be larger, but it does not grow.
+    EXPECT_TRUE(merged.live <= merged_max || chosen.size() == 1) << "joined to " << merged.live;
     rewritten += merged.total;
     if (merged.live > 0) rest.push_back(merged);
     segments = rest;
@@ -43,6 +45,8 @@ struct PolicyCase {
   const char* name;
   std::vector<uint64_t> sizes;  // of the segments at the start
   double rewritten_max;         // bytes per byte committed, and what it takes to come to rest at first
+  uint64_t merged_max = UINT64_MAX;
+  size_t full = 0;  // segments that stay as they are
 };
 
 TEST(MergePolicy, KeepsFewSegmentsAtLittleCostUnderCommitsOfOneDocument) {
@@ -52,21 +56,22 @@ TEST(MergePolicy, KeepsFewSegmentsAtLittleCostUnderCommitsOfOneDocument) {
       {"one large segment", {large}, 10},
       {"many large segments", std::vector<uint64_t>(10, large), 10},
       {"one segment of each size", {large, large >> 3, large >> 6, large >> 9, large >> 12, large >> 15}, 10},
+      {"full segments", std::vector<uint64_t>(30, large), 10, large, 30},
   };
   for (const PolicyCase& c : cases) {
     SCOPED_TRACE(c.name);
     std::vector<SegmentBytes> segments;
     for (const uint64_t size : c.sizes) segments.push_back({size, size});
-    Settle(segments);
+    Settle(segments, c.merged_max);
     constexpr uint64_t kCommits = 20000;
     uint64_t rewritten = 0;
     size_t most = 0;
     for (uint64_t i = 0; i < kCommits; ++i) {
       segments.push_back({kDocument, kDocument});
-      rewritten += Settle(segments);
+      rewritten += Settle(segments, c.merged_max);
       most = std::max(most, segments.size());
     }
-    EXPECT_LE(most, kSegmentsMax);
+    EXPECT_LE(most, kSegmentsMax + c.full);
     const double per_byte = static_cast<double>(rewritten) / (kCommits * kDocument);
     EXPECT_LE(per_byte, c.rewritten_max);
     RecordProperty(c.name, std::to_string(per_byte));
@@ -104,6 +109,30 @@ TEST(MergePolicy, BoundsTheSpaceOfDeadDocumentsWhateverIsReplaced) {
   }
 }
 
+TEST(MergePolicy, JoinsSegmentsToNoMoreThanTheBound) {
+  std::mt19937_64 random(TestSeed());
+  constexpr uint64_t kMax = 1'000'000;
+  for (int round = 0; round < 50; ++round) {
+    std::vector<SegmentBytes> segments;
+    for (int commit = 0; commit < 300; ++commit) {
+      const uint64_t size = 1 + (random() % 8 == 0 ? random() % (2 * kMax) : random() % 100'000);
+      segments.push_back({size, size});
+      for (SegmentBytes& segment : segments) segment.live -= random() % 10 == 0 ? segment.live / 4 : 0;
+      Settle(segments, kMax);
+      size_t growing = 0;
+      uint64_t live = 0;
+      for (const SegmentBytes& segment : segments) {
+        growing += segment.live <= kMax / 2 ? 1 : 0;
+        live += segment.live;
+        ASSERT_LE((segment.total - segment.live) * 5, segment.total + 5 * (64 << 10));
+      }
+      ASSERT_LE(growing, kSegmentsMax);
+      // The others are half full at least.
+      ASSERT_LE(segments.size(), kSegmentsMax + live / (kMax / 2));
+    }
+  }
+}
+
 TEST(MergePolicy, PressesWhereMuchIsDeadOrSegmentsAreMany) {
   EXPECT_FALSE(IsPressing({}));
   EXPECT_FALSE(IsPressing({{1000, 1000}}));
@@ -113,6 +142,9 @@ TEST(MergePolicy, PressesWhereMuchIsDeadOrSegmentsAreMany) {
   EXPECT_TRUE(IsPressing({{1000, 0}}));
   EXPECT_FALSE(IsPressing(std::vector<SegmentBytes>(2 * kSegmentsMax, {1000, 1000})));
   EXPECT_TRUE(IsPressing(std::vector<SegmentBytes>(2 * kSegmentsMax + 1, {1000, 1000})));
+  // Full ones stay as they are.
+  EXPECT_TRUE(IsPressing(std::vector<SegmentBytes>(2 * kSegmentsMax + 1, {1000, 1000}), 2000));
+  EXPECT_FALSE(IsPressing(std::vector<SegmentBytes>(2 * kSegmentsMax + 1, {1000, 1000}), 1999));
 }
 
 class MergeTest : public ::testing::Test {
