@@ -146,9 +146,12 @@ void Engine::Merge(const std::shared_ptr<OpenIndex>& index, MergeLane lane) {
         continue;
       }
       awaited = false;
-      // A merge that fails is tried again after the next batch; the index is as it was.
-      if (!indexing::RunMerge(*index->index, plan, index->stop_merging, kMergeBytesPerSecond).ok()) break;
+      const Status status = indexing::RunMerge(*index->index, plan, index->stop_merging, kMergeBytesPerSecond);
+      index->merges.Ended(*index->index, plan, status);
       ReturnFreeMemory(plan.bytes);
+      // The index is as it was; where the segments have changed, the end of the batch asks again.
+      if (status.code() == StatusCode::kCancelled) break;
+      if (!status.ok()) continue;
       CheckAhead(*index);
       merged = true;
     }

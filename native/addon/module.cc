@@ -136,6 +136,12 @@ Napi::Value IsMerging(const Napi::CallbackInfo& info) {
   return Napi::Boolean::New(info.Env(), open && open->merging());
 }
 
+Napi::Value TakeMergeFault(const Napi::CallbackInfo& info) {
+  const auto open = IndexOf(info);
+  const Status fault = open ? open->merges.TakeFault() : Status::Ok();
+  return fault.ok() ? info.Env().Null() : Napi::Value(Napi::String::New(info.Env(), fault.message()));
+}
+
 Napi::Value IndexState(const Napi::CallbackInfo& info) {
   const auto open = IndexOf(info);
   if (!open) return info.Env().Undefined();
@@ -442,6 +448,7 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   add("openIndex", OpenIndexAt);
   add("closeIndex", CloseIndex);
   add("isMerging", IsMerging);
+  add("takeMergeFault", TakeMergeFault);
   add("indexState", IndexState);
   add("search", Query<search::ExecuteSearch>);
   add("facetSearch", Query<search::ExecuteFacetSearch>);

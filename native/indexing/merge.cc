@@ -462,13 +462,41 @@ std::optional<MergePlan> PlanMerge(const index::Snapshot& snapshot, const std::v
   return plan;
 }
 
-std::optional<Merges::Turn> Merges::Next(const index::Index& index, uint64_t bytes_max) {
+std::optional<Merges::Turn> Merges::Next(const index::Index& index, uint64_t bytes_max, Clock::time_point now) {
   const std::lock_guard lock(mutex_);
+  if (retry_after_.count() > 0 && now < retry_at_) return std::nullopt;
+  std::vector<SegmentId> busy = taken_;
+  busy.insert(busy.end(), damaged_.begin(), damaged_.end());
   // Under the lock: what a turn that has ended merged is there no longer.
-  auto plan = PlanMerge(*index.snapshot(), taken_, bytes_max);
+  auto plan = PlanMerge(*index.snapshot(), busy, bytes_max);
   if (!plan) return std::nullopt;
   taken_.insert(taken_.end(), plan->segments.begin(), plan->segments.end());
   return Turn(*this, std::move(*plan));
+}
+
+void Merges::Ended(const index::Index& index, const MergePlan& plan, const Status& status, Clock::time_point now) {
+  if (status.code() == StatusCode::kCancelled) return;
+  const std::lock_guard lock(mutex_);
+  if (status.ok()) {
+    retry_after_ = {};
+    return;
+  }
+  fault_ = status;
+  std::vector<SegmentId> damaged;
+  for (const SegmentId id : plan.segments) {
+    const SegmentView* segment = FindSegment(*index.snapshot(), id);
+    if (segment != nullptr && !segment->Health().ok()) damaged.push_back(id);
+  }
+  if (damaged.empty() && status.code() == StatusCode::kCorruption) damaged = plan.segments;
+  damaged_.insert(damaged_.end(), damaged.begin(), damaged.end());
+  if (!damaged.empty()) return;
+  retry_after_ = std::clamp(retry_after_ * 2, kRetryMin, kRetryMax);
+  retry_at_ = now + retry_after_;
+}
+
+Status Merges::TakeFault() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(fault_, Status::Ok());
 }
 
 Merges::Turn::~Turn() {

@@ -56,11 +56,14 @@ std::vector<size_t> ChooseMerge(const std::vector<SegmentBytes>& segments, uint6
 bool IsPressing(const std::vector<SegmentBytes>& segments, uint64_t merged_max = kMergedBytesMax);
 
 // Which segments of an index the merges under way have taken, so that several run at once: a large one takes seconds, in which
-// changes may leave a hundred small segments.
+// changes may leave a hundred small segments. And what merges have failed of.
 //
 // Threads: any. Lifetime: outlives its turns.
 class Merges {
  public:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::seconds kRetryMin{1}, kRetryMax{300};
+
   // A plan, whose segments no other turn gets as long as this one lives.
   class Turn {
    public:
@@ -75,12 +78,20 @@ class Merges {
     MergePlan plan_;
   };
 
-  // nullopt: nothing is left to merge but what others have taken. bytes_max: as for PlanMerge.
-  std::optional<Turn> Next(const index::Index& index, uint64_t bytes_max);
+  // nullopt: nothing is left to merge but what others have taken, or nothing should be tried yet. bytes_max: as for PlanMerge.
+  std::optional<Turn> Next(const index::Index& index, uint64_t bytes_max, Clock::time_point now = Clock::now());
+  // How the merge of a plan of `index` ended. Where it met damage, those segments are left alone from now on; after another fault, as
+  // of a full disk, nothing is tried for a second, each time twice as long, up to kRetryMax. Cancelled is no fault.
+  void Ended(const index::Index& index, const MergePlan& plan, const Status& status, Clock::time_point now = Clock::now());
+  // What merges have failed of since it was last asked: the last of them, or Ok.
+  Status TakeFault();
 
  private:
   std::mutex mutex_;
-  std::vector<SegmentId> taken_;
+  std::vector<SegmentId> taken_, damaged_;
+  std::chrono::seconds retry_after_{0};
+  Clock::time_point retry_at_;
+  Status fault_;
 };
 
 // When a large merge may begin that is not pressing. It takes processors and disk, and until it ends the index takes up to twice

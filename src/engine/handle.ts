@@ -65,6 +65,10 @@ export class IndexHandle {
     return this.#native.isMerging(this.#handle);
   }
 
+  takeMergeFault(): string | null {
+    return this.#native.takeMergeFault(this.#handle);
+  }
+
   close(): void {
     this.#native.closeIndex(this.#handle);
   }

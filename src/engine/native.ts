@@ -16,6 +16,8 @@ export interface NativeAddon {
   closeIndex(handle: number): void;
   /** Whether segments are being merged, or will be: closing the index would stop that until its next batch. */
   isMerging(handle: number): boolean;
+  /** What merges have failed of since this was last asked, or null. */
+  takeMergeFault(handle: number): string | null;
   /** JSON text of {@link IndexState}: the last committed state. */
   indexState(handle: number): string;
 

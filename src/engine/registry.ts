@@ -247,6 +247,14 @@ export class IndexRegistry {
     }
   }
 
+  /** What merges have failed of since this was last asked, by the folder of the index. */
+  takeMergeFaults(): { uuid: string; fault: string }[] {
+    return [...this.#open].flatMap(({ uuid, openHandle }) => {
+      const fault = openHandle?.takeMergeFault() ?? null;
+      return fault === null ? [] : [{ uuid, fault }];
+    });
+  }
+
   /** Closes the one used longest ago of those not in use, if possible one that is not merging. */
   #closeOldest(): boolean {
     const closable = [...this.#open]

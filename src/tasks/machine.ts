@@ -69,7 +69,12 @@ export function openTaskMachine(
   const records = [...store.indexes.getRange()].map(({ key, value }) => [key, value] as const);
   const registry = new IndexRegistry(native, folder.indexDir, records);
   registry.sweep();
-  const rest = setInterval(() => registry.closeResting(), REST_MS / 4).unref();
+  const upkeep = setInterval(() => {
+    for (const { uuid, fault } of registry.takeMergeFaults()) {
+      options.log(`segments of the index in ${uuid} could not be merged`, new Error(fault));
+    }
+    registry.closeResting();
+  }, REST_MS / 4).unref();
   const pending = new Pending(taskStore);
   taskStore.onAppend = (record) => pending.add(record);
   const scheduler = new Scheduler(taskStore, pending, registry, {
@@ -90,7 +95,7 @@ export function openTaskMachine(
     close: async () => {
       await scheduler.stop();
       await taskStore.close();
-      clearInterval(rest);
+      clearInterval(upkeep);
       registry.closeAll();
       await store.close();
     },

@@ -61,6 +61,10 @@ export class MemoryEngine implements NativeAddon {
     return this.merging.has(handle);
   }
 
+  takeMergeFault(): null {
+    return null;
+  }
+
   closeIndex(handle: number): void {
     this.#indexes.delete(handle);
   }

@@ -338,6 +338,49 @@ TEST_F(MergeTest, WhatATurnHasTakenIsFreeAgainBehindIt) {
   }
 }
 
+TEST_F(MergeTest, LeavesDamagedSegmentsAloneAndMergesTheOthers) {
+  for (int i = 0; i < 9; ++i) Add(i * 50, 50, "red");
+  const auto damaged = index_->snapshot()->segments[2];
+  damaged->rows->file()->MarkCorrupt();
+  Merges merges;
+  const std::atomic<bool> cancelled{false};
+  int failed = 0;
+  while (const auto turn = merges.Next(*index_, UINT64_MAX)) {
+    const Status status = RunMerge(*index_, turn->plan(), cancelled, 0);
+    failed += status.ok() ? 0 : 1;
+    merges.Ended(*index_, turn->plan(), status);
+  }
+  EXPECT_EQ(failed, 1);
+  EXPECT_EQ(index_->snapshot()->segments.size(), 2u);
+  EXPECT_EQ(merges.TakeFault().code(), StatusCode::kCorruption);
+  EXPECT_TRUE(merges.TakeFault().ok()) << "told twice";
+}
+
+TEST_F(MergeTest, WaitsAfterAFaultEachTimeTwiceAsLong) {
+  for (int i = 0; i < 4; ++i) Add(i * 50, 50, "red");
+  Merges merges;
+  auto now = Merges::Clock::now();
+  const auto fail = [&](const Status& status) {
+    const auto turn = merges.Next(*index_, UINT64_MAX, now);
+    ASSERT_TRUE(turn);
+    merges.Ended(*index_, turn->plan(), status, now);
+  };
+  std::chrono::seconds wait = Merges::kRetryMin;
+  for (int i = 0; i < 12; ++i, wait = std::min(wait * 2, std::chrono::seconds(Merges::kRetryMax))) {
+    fail(Status::Full("no space left"));
+    now += wait - std::chrono::milliseconds(1);
+    EXPECT_FALSE(merges.Next(*index_, UINT64_MAX, now)) << wait.count();
+    now += std::chrono::milliseconds(1);
+  }
+  EXPECT_EQ(merges.TakeFault().code(), StatusCode::kFull);
+  // One that ends well begins anew, one that was stopped changes nothing.
+  fail(Status::Ok());
+  fail(Status::Cancelled("stopped"));
+  fail(Status::Full("no space left"));
+  now += Merges::kRetryMin;
+  EXPECT_TRUE(merges.Next(*index_, UINT64_MAX, now));
+}
+
 TEST_F(MergeTest, SpellsAFacetValueAsTheFirstDocumentThatIsStillAlive) {
   Add(0, 1, "RED");
   Add(1, 1, "Red");
