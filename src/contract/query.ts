@@ -41,7 +41,8 @@ export function queryParser<T>(schema: Schema): QueryParser<T> {
     parse(raw) {
       const result: Record<string, unknown> = {};
       if (raw !== '') {
-        for (const [name, text] of formPairs(raw)) {
+        // Of a parameter that is given twice the last value counts, and only that one is read.
+        for (const [name, text] of new Map(formPairs(raw))) {
           const read = readers.get(name);
           if (read === undefined) return err(unknownParameter(name, accepted));
           const outcome = read(text);

@@ -49,7 +49,12 @@ describe('A query string', () => {
     );
     assert.deepEqual(parsed('filter=a+%3D+1').filter, 'a = 1');
     assert.deepEqual(parsed('filter=12').filter, 12);
-    assert.deepEqual(parsed('limit=1&limit=2'), { limit: 2 }, 'the last of two counts');
+  });
+
+  it('counts with the last of two values, whatever the first one is', () => {
+    assert.deepEqual(parsed('limit=1&limit=2'), { limit: 2 });
+    assert.deepEqual(parsed('limit=x&q=a&limit=2'), { limit: 2, q: 'a' });
+    assert.ok(!search.parse('limit=1&limit=x').ok);
   });
 
   it('splits sort outside of parentheses', () => {
