@@ -125,7 +125,7 @@ function refused(message: string): ApiError {
 
 function expired(exp: number, now: number): ApiError {
   return refused(
-    `The tenant token expired at ${rfc3339(exp * 1000)} (${exp}); it is now ${rfc3339(now)} (${Math.floor(now / 1000)}).`,
+    `The tenant token expired at second ${exp} of Unix time; it is now ${Math.floor(now / 1000)} (${rfc3339(now)}).`,
   );
 }
 

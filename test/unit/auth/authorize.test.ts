@@ -291,12 +291,14 @@ describe('A tenant token', () => {
     );
     const bad: [string, string][] = [
       ['expired', sign({ ...good, exp: seconds - 1 })],
+      ['expired before any date', sign({ ...good, exp: Number.MIN_SAFE_INTEGER })],
       ['no rules', sign({ apiKeyUid: UID })],
       ['no uid', sign({ searchRules: ['*'] })],
       ['uid of no key', sign({ ...good, apiKeyUid: randomUUID() })],
       ['fractional expiry', sign({ ...good, exp: 4102444800.5 })],
       ['algorithm none', sign(good, { alg: 'none' })],
       ['asymmetric algorithm', sign(good, { alg: 'RS256' })],
+      ['algorithm that every object has', sign(good, { alg: 'constructor' })],
       ['bad pattern', sign({ ...good, searchRules: ['*a'] })],
       ['no index', sign({ ...good, searchRules: [] })],
       ['tampered', `${sign(good).slice(0, -2)}AA`],
