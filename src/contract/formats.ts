@@ -64,7 +64,7 @@ function parseDateTime(text: string, offsetRequired: boolean): number | undefine
   if (match === null) return undefined;
   const start = dayStart(match);
   const [hour, minute, second] = [Number(match[4]), Number(match[5]), Number(match[6])];
-  if (start === undefined || hour > 23 || minute > 59 || second > 60) return undefined;
+  if (start === undefined || hour > 23 || minute > 59 || second > 59) return undefined;
   const fraction = match[7] === undefined ? 0 : Math.floor(Number(`0${match[7]}`) * 1000);
   let offset = 0;
   if (match[9] !== undefined) {

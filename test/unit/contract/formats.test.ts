@@ -55,6 +55,7 @@ describe('Formats', () => {
       ['2123-02-30', undefined],
       ['2123-4-5', undefined],
       ['2123-04-05T06:07', undefined],
+      ['2123-04-05T06:07:60Z', undefined],
       ['tomorrow', undefined],
       ['', undefined],
     ];
