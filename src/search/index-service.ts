@@ -40,15 +40,15 @@ export class Indexes {
 
   allStats(): InstanceStats {
     const { diskBytes, usedBytes } = this.#storeSize();
+    const all = this.#registry.list();
     const stats: InstanceStats = {
       databaseSize: diskBytes,
       usedDatabaseSize: usedBytes,
-      indexes: {},
+      indexes: Object.fromEntries(all.map(([uid, entry]) => [uid, statsOf(entry)])),
     };
-    for (const [uid, entry] of this.#registry.list()) {
-      stats.databaseSize += entry.summary.diskBytes;
-      stats.usedDatabaseSize += entry.summary.usedBytes;
-      stats.indexes[uid] = statsOf(entry);
+    for (const [, { summary }] of all) {
+      stats.databaseSize += summary.diskBytes;
+      stats.usedDatabaseSize += summary.usedBytes;
     }
     return stats;
   }

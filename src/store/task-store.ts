@@ -2,6 +2,7 @@ import { closeSync, fsyncSync, openSync, readdirSync, unlinkSync, writeFileSync 
 import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
+import { Counts } from '../base/counts.ts';
 import type { ErrorBody } from '../contract/errors.ts';
 import type {
   BatchStats,
@@ -647,12 +648,9 @@ export class TaskStore implements TaskTable {
   #prepareFinish({ end, resolve, reject }: Finish, stage: Stage): Prepared {
     const finishedAt = this.now();
     const outcomes: { uid: number; outcome: TaskOutcome }[] = [];
-    const stats: BatchStats = {
-      totalNbTasks: end.ends.length,
-      status: {},
-      types: {},
-      indexUids: {},
-    };
+    const statuses = new Counts<TaskStatus>();
+    const types = new Counts<TaskType>();
+    const indexUids = new Counts();
     const files: number[] = [];
     const tablePayloads: number[] = [];
     let joined = 0;
@@ -675,12 +673,17 @@ export class TaskStore implements TaskTable {
       }
       if ((chunk.flags[i]! & FLAG.payloadFile) !== 0) files.push(task.uid);
       else if (chunk.payloadBytes[i]! > 0) tablePayloads.push(task.uid);
-      stats.status[task.status] = (stats.status[task.status] ?? 0) + 1;
-      const type = TYPE_OF_CODE[chunk.type[i]!]!;
-      stats.types[type] = (stats.types[type] ?? 0) + 1;
+      statuses.add(task.status);
+      types.add(TYPE_OF_CODE[chunk.type[i]!]!);
       const indexUid = this.indexName(chunk.index[i]!);
-      if (indexUid !== null) stats.indexUids[indexUid] = (stats.indexUids[indexUid] ?? 0) + 1;
+      if (indexUid !== null) indexUids.add(indexUid);
     }
+    const stats: BatchStats = {
+      totalNbTasks: end.ends.length,
+      status: statuses.toObject(),
+      types: types.toObject(),
+      indexUids: indexUids.toObject(),
+    };
     if (end.progressTrace !== undefined) stats.progressTrace = end.progressTrace;
     const batch: BatchRow = {
       startedAt: end.startedAt,

@@ -1,5 +1,6 @@
+import { Counts } from '../base/counts.ts';
 import { ApiError, toApiError } from '../contract/errors.ts';
-import type { BatchView, TaskDetails } from '../contract/tasks.ts';
+import type { BatchView, TaskDetails, TaskType } from '../contract/tasks.ts';
 import { BatchCanceled } from '../engine/errors.ts';
 import type { IndexEntry, IndexRecord, IndexRegistry } from '../engine/registry.ts';
 import type { TaskStore } from '../store/task-store.ts';
@@ -163,14 +164,14 @@ export class Scheduler {
     if (running === undefined) return undefined;
     const { batch, startedAt, progress } = running;
     const details = new BatchDetails();
-    const types: Record<string, number> = {};
-    const indexUids: Record<string, number> = {};
+    const types = new Counts<TaskType>();
+    const indexUids = new Counts();
     for (const uid of batch.uids) {
       const task = taskView(this.#store, uid);
       if (task === undefined) continue;
       details.add(task.details);
-      types[task.type] = (types[task.type] ?? 0) + 1;
-      if (task.indexUid !== null) indexUids[task.indexUid] = (indexUids[task.indexUid] ?? 0) + 1;
+      types.add(task.type);
+      if (task.indexUid !== null) indexUids.add(task.indexUid);
     }
     return {
       uid: batchUid,
@@ -179,8 +180,8 @@ export class Scheduler {
       stats: {
         totalNbTasks: batch.uids.length,
         status: { processing: batch.uids.length },
-        types,
-        indexUids,
+        types: types.toObject(),
+        indexUids: indexUids.toObject(),
       },
       duration: null,
       startedAt: timeText(startedAt),

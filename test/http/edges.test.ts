@@ -93,6 +93,16 @@ describe('at the edges of the interface', function () {
     assert.deepEqual(idsOf(federated), [1, 2, 3]);
   });
 
+  it('shows the statistics of an index whatever its name is', async () => {
+    for (const uid of ['__proto__', 'constructor']) {
+      await done('POST', `/indexes/${uid}/documents`, [{ id: 1 }]);
+      const all = Object.entries((await send('GET', '/stats')).body.indexes);
+      const found = all.find(([name]) => name === uid);
+      assert.deepEqual(found?.[1], (await send('GET', `/indexes/${uid}/stats`)).body, uid);
+      await done('DELETE', `/indexes/${uid}`, undefined);
+    }
+  });
+
   it('takes the greatest integer as a setting', async () => {
     const settings =
       `{"pagination":{"maxTotalHits":${GREATEST}},"faceting":{"maxValuesPerFacet":${GREATEST}},` +

@@ -705,6 +705,18 @@ describe('the task machine', () => {
       assert.equal(done.batchStrategy, 'all enqueued tasks were taken');
     });
 
+    it('count indexes with the names that every object has', async () => {
+      await open();
+      for (const [batchUid, indexUid] of ['constructor', '__proto__'].entries()) {
+        const counts = (): object => test.machine.queue.getBatch(batchUid, null)!.stats.indexUids;
+        let running: object;
+        test.engine.beforeCommit = () => void (running = counts());
+        await test.run(add(indexUid, [{ id: 1 }]));
+        assert.deepEqual(Object.entries(running!), [[indexUid, 1]]);
+        assert.deepEqual(Object.entries(counts()), [[indexUid, 1]]);
+      }
+    });
+
     it('leave out details without a value', async () => {
       await open();
       await test.run({ type: 'indexCreation', indexUid: 'a', primaryKey: null });
