@@ -103,6 +103,15 @@ describe('at the edges of the interface', function () {
     }
   });
 
+  it('dates an update of an index that changes nothing', async () => {
+    await done('POST', '/indexes', { uid: 'dated' });
+    const created = (await send('GET', '/indexes/dated')).body;
+    const { startedAt } = await done('PATCH', '/indexes/dated', {});
+    assert.ok(startedAt > created.updatedAt);
+    const { body } = await send('GET', '/indexes/dated');
+    assert.deepEqual(body, { ...created, updatedAt: startedAt });
+  });
+
   it('takes the greatest integer as a setting', async () => {
     const settings =
       `{"pagination":{"maxTotalHits":${GREATEST}},"faceting":{"maxValuesPerFacet":${GREATEST}},` +

@@ -1,5 +1,5 @@
 import { ApiError, indexNotFound } from '../../contract/errors.ts';
-import type { BatchOutcome } from '../../engine/native.ts';
+import type { BatchOutcome, BatchStep } from '../../engine/native.ts';
 import type { IndexEntry, IndexRegistry } from '../../engine/registry.ts';
 import type { RowOf } from '../../store/task-row.ts';
 import type { TaskEnd } from '../../store/task-store.ts';
@@ -47,15 +47,18 @@ export async function runIndexUpdate(context: RunContext): Promise<RunResult> {
   if (rename !== undefined && registry.has(rename.newUid)) {
     return { ends: allFailed(batch, indexAlreadyExists(rename.newUid, indexUid)) };
   }
-  let outcome: BatchOutcome = { results: [], numberOfDocuments: entry.summary.numberOfDocuments };
-  if (primaryKey !== null) {
-    const step = { task: task.uid, kind: 'primaryKey', primaryKey } as const;
-    outcome = await applySteps(context, entry, [step], []);
-  }
+  const step: BatchStep =
+    primaryKey === null ? nothing(task.uid) : { task: task.uid, kind: 'primaryKey', primaryKey };
+  const outcome = await applySteps(context, entry, [step], []);
   return concludeIndexUpdate(registry, task, indexUid, outcome);
 }
 
-/** Also after a restart, when the engine has committed the primary key and the store knows nothing. */
+/** Dates the last update of the index; the engine does not do that for a batch without steps. */
+function nothing(task: number): BatchStep {
+  return { task, kind: 'deleteIds', ids: [] };
+}
+
+/** Also after a restart, when the engine has committed the update and the store knows nothing. */
 export function concludeIndexUpdate(
   registry: IndexRegistry,
   task: ReturnType<typeof readTask>,
@@ -65,7 +68,7 @@ export function concludeIndexUpdate(
   const entry = registry.get(indexUid)!;
   const { rename } = task.row as RowOf<'indexUpdate'>;
   const ends = concludeTasks([task], outcome);
-  if (outcome.results.length > 0) entry.refresh();
+  entry.refresh();
   if (rename === undefined) return { ends, indexes: new Map([[indexUid, entry]]) };
   // The name changes also when the key cannot: clients rely on it, so the error has to tell.
   const { error } = ends[0]!;

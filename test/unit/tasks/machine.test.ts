@@ -305,6 +305,20 @@ describe('the task machine', () => {
       assert.equal(missing.error?.code, 'index_not_found');
     });
 
+    it('have been updated by an update, also by one that changes nothing', async () => {
+      await open();
+      await test.run({ type: 'indexCreation', indexUid: 'a', primaryKey: 'id' });
+      const updatedAt = (uid: string): string => test.machine.registry.get(uid)!.summary.updatedAt!;
+      let last = updatedAt('a');
+      for (const change of [{}, { primaryKey: 'id' }, { newUid: 'b' }]) {
+        const { startedAt } = await test.run({ type: 'indexUpdate', indexUid: 'a', ...change });
+        const now = updatedAt('newUid' in change ? 'b' : 'a');
+        assert.equal(now, startedAt);
+        assert.ok(now > last, JSON.stringify(change));
+        last = now;
+      }
+    });
+
     it('are deleted with what waited before', async () => {
       await open();
       await test.run(add('a', [{ id: 1 }, { id: 2 }]));
