@@ -74,7 +74,7 @@ function depthOf(bytes: Buffer): number {
 
 function reasonOf(error: Error, text: string): string {
   const position = /position (\d+)/.exec(error.message);
-  const at = position === null ? text.length : Number(position[1]);
+  const at = position === null ? faultAt(text) : Number(position[1]);
   const before = text.slice(0, at);
   const line = before.split('\n').length;
   const column = at - before.lastIndexOf('\n');
@@ -85,7 +85,28 @@ function reasonOf(error: Error, text: string): string {
   return `${what} at line ${line}, column ${column}`;
 }
 
-/** Reads a text that `JSON.parse` has accepted, marking the numbers. */
+/** Where a text stops being JSON, for the faults of which `JSON.parse` shows the surroundings only. */
+function faultAt(text: string): number {
+  try {
+    parseMarked(text);
+  } catch (error) {
+    if (error instanceof Unexpected) return error.at;
+  }
+  return text.length;
+}
+
+class Unexpected extends Error {
+  readonly at: number;
+
+  constructor(at: number) {
+    super();
+    this.at = at;
+  }
+}
+
+const SCALAR = /^(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)$/;
+
+/** Reads a text of JSON, marking the numbers. Throws where something else stands than may stand there. */
 function parseMarked(text: string): unknown {
   let at = 0;
 
@@ -93,9 +114,15 @@ function parseMarked(text: string): unknown {
     while (at < text.length && ' \n\r\t'.includes(text[at]!)) at++;
   }
 
+  function expect(accepted: string): void {
+    skip();
+    if (!accepted.includes(text[at] ?? ' ')) throw new Unexpected(at);
+  }
+
   function string(): string {
     const start = at++;
-    while (text[at] !== '"') at += text[at] === '\\' ? 2 : 1;
+    while (at < text.length && text[at] !== '"') at += text[at] === '\\' ? 2 : 1;
+    if (at >= text.length) throw new Unexpected(text.length);
     at++;
     return JSON.parse(text.slice(start, at)) as string;
   }
@@ -107,16 +134,15 @@ function parseMarked(text: string): unknown {
     if (first === '{') {
       const members: [string, unknown][] = [];
       at++;
-      skip();
+      expect('"}');
       while (text[at] !== '}') {
-        skip();
+        if (members.length > 0) at++;
+        expect('"');
         const name = string();
-        skip();
+        expect(':');
         at++;
         members.push([name, value()]);
-        skip();
-        if (text[at] === ',') at++;
-        skip();
+        expect(',}');
       }
       at++;
       return Object.fromEntries(members);
@@ -126,17 +152,18 @@ function parseMarked(text: string): unknown {
       at++;
       skip();
       while (text[at] !== ']') {
+        if (elements.length > 0) at++;
         elements.push(value());
-        skip();
-        if (text[at] === ',') at++;
-        skip();
+        expect(',]');
       }
       at++;
       return elements;
     }
     const start = at;
     while (at < text.length && !',]} \n\r\t'.includes(text[at]!)) at++;
-    return scalar(text.slice(start, at));
+    const token = text.slice(start, at);
+    if (!SCALAR.test(token)) throw new Unexpected(start);
+    return scalar(token);
   }
 
   return value();

@@ -19,6 +19,14 @@ describe('JSON texts', () => {
       ['{"a": 1,\n "b" 2}', /line 2, column 6/],
       ['{"q": "x"} trailing', /line 1, column 12/],
       [' ', /ends before/],
+      ['{"a": x}', /"x" at line 1, column 7/],
+      ['{"a": "}",\n "b": tru }', /"t" at line 2, column 7/],
+      ['[1,,2]', /"," at line 1, column 4/],
+      ['[1,2,]', /"]" at line 1, column 6/],
+      ['{"a" 1, "b": nope, "c": "a longer text than is shown of a fault"}', /column 6/],
+      ['nope', /"n" at line 1, column 1/],
+      ['"cut', /ends before/],
+      ['{"a": [1, 2', /ends before/],
     ];
     for (const [text, reason] of cases) {
       const outcome = parse(text);
