@@ -273,8 +273,8 @@ export class Scheduler {
         if (!(error instanceof ApiError)) this.#options.log(`batch ${batchUid} failed`, error);
         result = { ends: allFailed(batch, toApiError(error)) };
       }
-      progress.enter(0, 'writing tasks to disk', 1, 2);
       const trace = progress.trace();
+      progress.enter(0, 'writing tasks to disk', 1, 2);
       await this.#finish(batchUid, startedAt, batch.strategy, result, trace);
     } finally {
       this.#running.delete(batchUid);

@@ -719,6 +719,24 @@ describe('the task machine', () => {
       assert.equal(done.batchStrategy, 'all enqueued tasks were taken');
     });
 
+    it('show progress while their end is written', async () => {
+      await open();
+      const { store, queue } = test.machine;
+      const commit = store.commit.bind(store);
+      const seen = new Set<string>();
+      store.commit = (work) => {
+        const progress = queue.getBatch(0, null)?.progress;
+        if (progress) seen.add(JSON.stringify(progress));
+        return commit(work);
+      };
+      await test.run(add('a', [{ id: 1 }]));
+      const step = { currentStep: 'writing tasks to disk', finished: 1, total: 2 };
+      assert.deepEqual(
+        [...seen].map((text) => JSON.parse(text)),
+        [{ steps: [step], percentage: 50 }],
+      );
+    });
+
     it('count indexes with the names that every object has', async () => {
       await open();
       for (const [batchUid, indexUid] of ['constructor', '__proto__'].entries()) {
