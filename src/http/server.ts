@@ -16,6 +16,7 @@ import { documentRoutes } from './routes/documents.ts';
 import { gatedRoutes } from './routes/gated.ts';
 import { indexRoutes } from './routes/indexes.ts';
 import { keyRoutes } from './routes/keys.ts';
+import { metricsRoutes } from './routes/metrics.ts';
 import { searchRoutes } from './routes/search.ts';
 import { settingsRoutes } from './routes/settings.ts';
 import { systemRoutes } from './routes/system.ts';
@@ -51,6 +52,7 @@ const FLUSH_MS = 20;
 export function allRoutes(dependencies: Dependencies): Route[] {
   const routes = [
     ...systemRoutes(dependencies),
+    ...metricsRoutes(dependencies),
     ...indexRoutes(dependencies),
     ...documentRoutes(dependencies),
     ...searchRoutes(dependencies),

@@ -46,6 +46,8 @@ export interface TaskService {
   listBatches(filter: TaskFilter, page: TaskPaging, visible: IndexVisibility): TaskPage<BatchView>;
   getBatch(uid: number, visible: IndexVisibility): BatchView | undefined;
   countMatching(filter: TaskFilter, visible: IndexVisibility): number;
+  /** Bytes: what the task store may grow to, what is in use, and what is left before new tasks are refused. */
+  storeSize(): { maxBytes: number; usedBytes: number; freeBytes: number };
   /** A new empty file on the filesystem of the task payloads. Handed to `register` or removed. */
   newPayloadFile(): { path: string };
   removePayloadFile(path: string): void;
@@ -91,5 +93,7 @@ export interface SearchService {
   search(uid: string, params: SearchRequest, context: SearchContext): Promise<Buffer>;
   multiSearch(params: MultiSearchRequest, context: SearchContext): Promise<Buffer>;
   facetSearch(uid: string, params: FacetSearchRequest, context: SearchContext): Promise<Buffer>;
+  /** The searches that run and that wait, and how many may wait. */
+  load(): { running: number; waiting: number; waitingMax: number };
   similar?(uid: string, params: SimilarRequest, context: SearchContext): Promise<Buffer>;
 }

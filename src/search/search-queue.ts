@@ -59,6 +59,10 @@ export class SearchQueue {
     return this.#waiting.length;
   }
 
+  get waitingMax(): number {
+    return this.#options.waitingMax;
+  }
+
   /**
    * Rejects with `too_many_search_requests` when overloaded.
    * @param onGone takes a listener that is called when the client goes away; it then no longer waits

@@ -55,6 +55,11 @@ export class Search {
     );
   }
 
+  load(): { running: number; waiting: number; waitingMax: number } {
+    const { running, waiting, waitingMax } = this.#queue;
+    return { running, waiting, waitingMax };
+  }
+
   /** One permit, whatever the number of queries. */
   multiSearch(params: MultiSearchRequest, caller: SearchCaller): Promise<Buffer> {
     const { queries, federation } = params;

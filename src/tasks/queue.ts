@@ -94,6 +94,12 @@ export class TaskQueue {
     return this.#store.count(filter, visible);
   }
 
+  storeSize(): { maxBytes: number; usedBytes: number; freeBytes: number } {
+    const { usedBytes } = this.#disk.size();
+    const maxBytes = this.#storeBytesMax;
+    return { maxBytes, usedBytes, freeBytes: Math.max(0, STORE_SHARE_MAX * maxBytes - usedBytes) };
+  }
+
   /** A new empty file beside the payloads. Handed to `register` or removed. */
   newPayloadFile(): { path: string } {
     const path = this.#store.payloadPath(UPLOAD_PREFIX + randomUUID());
@@ -115,8 +121,7 @@ export class TaskQueue {
   #refuseWhenFull(request: TaskRequest): void {
     const now = performance.now();
     if (now - this.#size.at > SIZE_AGE_MS) {
-      const { usedBytes } = this.#disk.size();
-      this.#size = { at: now, full: usedBytes > STORE_SHARE_MAX * this.#storeBytesMax };
+      this.#size = { at: now, full: this.storeSize().freeBytes === 0 };
     }
     if (!this.#size.full) return;
     const { type } = request;

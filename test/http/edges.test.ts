@@ -112,6 +112,42 @@ describe('at the edges of the interface', function () {
     assert.deepEqual(body, { ...created, updatedAt: startedAt });
   });
 
+  it('measures the queues and the last batch', async () => {
+    await send('PATCH', '/experimental-features', { metrics: true });
+    const batch = (await done('POST', '/indexes/metered/documents', [{ id: 1 }, { id: 2 }]))
+      .batchUid;
+    const { text } = await server.client.call('GET', '/metrics');
+    const metrics = new Map(
+      text
+        .split('\n')
+        .filter((line) => line.startsWith('gannet_'))
+        .map((line) => /^gannet_(.+) (\S+)$/.exec(line)!)
+        .map(([, name, value]) => [name!, Number(value)] as const),
+    );
+    const value = (name: string): number => {
+      assert.ok(metrics.has(name), name);
+      return metrics.get(name)!;
+    };
+    assert.equal(value(`last_indexed_documents_count{batch_uid="${batch}",index="metered"}`), 2);
+    const { body } = await send('GET', `/batches/${batch}`);
+    assert.equal(
+      value(`last_indexed_documents_duration_ms{batch_uid="${batch}",index="metered"}`),
+      Date.parse(body.finishedAt) - Date.parse(body.startedAt),
+    );
+    for (const [step, time] of Object.entries<string>(body.stats.progressTrace)) {
+      const name = `last_finished_batches_progress_trace_ms{batch_uid="${batch}",step_name="${step}"}`;
+      const factor = { µs: 1e-3, ms: 1 }[time.slice(-2)] ?? 1000;
+      assert.ok(Math.abs(value(name) - Number.parseFloat(time) * factor) < 1e-6, `${step} ${time}`);
+    }
+    assert.equal(value('search_queue_size'), 1000);
+    assert.equal(value('searches_running') + value('searches_waiting_to_be_processed'), 0);
+    assert.equal(value('task_queue_latency_seconds'), 0);
+    assert.equal(value('is_indexing'), 0);
+    const [most, used] = [value('task_queue_max_size'), value('task_queue_used_size')];
+    assert.equal(value('task_queue_size_until_stop_registering'), most * 0.4 - used);
+    await send('PATCH', '/experimental-features', { metrics: false });
+  });
+
   it('takes the greatest integer as a setting', async () => {
     const settings =
       `{"pagination":{"maxTotalHits":${GREATEST}},"faceting":{"maxValuesPerFacet":${GREATEST}},` +

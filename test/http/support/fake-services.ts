@@ -133,6 +133,7 @@ export function fakeServices(clock: Clock): FakeServices {
       listBatches: (_, { limit }) => ({ results: [], total: 0, limit, from: null, next: null }),
       getBatch: () => undefined,
       countMatching: () => 0,
+      storeSize: () => ({ maxBytes: 1000, usedBytes: 100, freeBytes: 300 }),
       newPayloadFile: () => ({ path: join(dir, `payload-${files++}`) }),
       removePayloadFile: (path) => rmSync(path, { force: true }),
     },
@@ -156,6 +157,7 @@ export function fakeServices(clock: Clock): FakeServices {
       search: answer,
       facetSearch: answer,
       multiSearch: (params, context) => answer(null, params, context),
+      load: () => ({ running: 2, waiting: 1, waitingMax: 1000 }),
     },
   };
 }

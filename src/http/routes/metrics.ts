@@ -1,0 +1,161 @@
+import { featureNotEnabled } from '../../contract/errors.ts';
+import {
+  TASK_STATUSES,
+  TASK_TYPES,
+  type BatchView,
+  type TaskFilter,
+  type TaskPaging,
+} from '../../contract/tasks.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { label, MetricsText } from '../metrics.ts';
+import { route, type Route } from '../route.ts';
+import { instanceStats } from './system.ts';
+
+const LAST: TaskPaging = { limit: 1, from: null, reverse: false };
+
+/** How much longer than it took a batch of documents is told about, milliseconds. */
+const DOCUMENTS_SHOWN_MS = 5 * 60_000;
+
+const UNITS_MS: ReadonlyMap<string, number> = new Map([
+  ['ns', 1e-6],
+  ['µs', 1e-3],
+  ['ms', 1],
+  ['s', 1000],
+]);
+
+export function metricsRoutes({ services, metrics, clock }: Dependencies): Route[] {
+  const { indexes, tasks, search, features } = services;
+
+  function writeIndexes(out: MetricsText): string[] {
+    const stats = instanceStats(indexes, null);
+    out.gauge('db_size_bytes', 'Bytes on disk of the database', stats.databaseSize);
+    out.gauge('used_db_size_bytes', 'Bytes that hold live data', stats.usedDatabaseSize);
+    const counts = Object.entries(stats.indexes);
+    out.gauge('index_count', 'Number of indexes', counts.length);
+    out.head('index_docs_count', 'gauge', 'Number of documents of an index');
+    for (const [uid, { numberOfDocuments }] of counts) {
+      out.value('index_docs_count', label('index', uid), numberOfDocuments);
+    }
+    const last = stats.lastUpdate === null ? 0 : Math.floor(Date.parse(stats.lastUpdate) / 1000);
+    out.gauge('last_update', 'Unix seconds of the last update', last);
+    return counts.map(([uid]) => uid);
+  }
+
+  function writeTasks(out: MetricsText, uids: readonly string[]): void {
+    out.head('nb_tasks', 'gauge', 'Number of tasks');
+    const count = (kind: string, value: string, filter: TaskFilter): void =>
+      out.value(
+        'nb_tasks',
+        `${label('kind', kind)},${label('value', value)}`,
+        tasks.countMatching(filter, null),
+      );
+    for (const status of TASK_STATUSES) count('statuses', status, { statuses: [status] });
+    for (const type of TASK_TYPES) count('types', type, { types: [type] });
+    for (const uid of uids) count('indexes', uid, { indexUids: [uid] });
+    const [oldest] = tasks.list(
+      { statuses: ['enqueued', 'processing'] },
+      { ...LAST, reverse: true },
+      null,
+    ).results;
+    const age = oldest === undefined ? 0 : clock.now() - Date.parse(oldest.enqueuedAt);
+    const name = 'task_queue_latency_seconds';
+    out.gauge(name, 'Age of the oldest unfinished task', Math.max(0, age) / 1000);
+    const { maxBytes, usedBytes, freeBytes } = tasks.storeSize();
+    out.gauge('task_queue_max_size', 'Bytes that the task store may grow to', maxBytes);
+    out.gauge('task_queue_used_size', 'Bytes of the task store in use', usedBytes);
+    out.gauge(
+      'task_queue_size_until_stop_registering',
+      'Bytes of the task store that are left before new tasks are refused',
+      freeBytes,
+    );
+  }
+
+  function writeBatches(out: MetricsText): void {
+    const last = (filter: TaskFilter): BatchView | undefined =>
+      tasks.listBatches(filter, LAST, null).results[0];
+    const steps = (name: string, help: string, batch: BatchView | undefined): StepWriter => {
+      out.head(name, 'gauge', help);
+      return (step, value) =>
+        out.value(
+          name,
+          `${label('batch_uid', `${batch!.uid}`)},${label('step_name', step)}`,
+          value,
+        );
+    };
+
+    const running = last({ statuses: ['processing'] });
+    out.gauge('is_indexing', '1 while a batch is running', running === undefined ? 0 : 1);
+    const step = steps('batch_running_progress_trace', 'Share done of each running step', running);
+    for (const { currentStep, finished, total } of running?.progress?.steps ?? []) {
+      step(currentStep, total === 0 ? 0 : finished / total);
+    }
+
+    const ended = last({ statuses: ['succeeded', 'failed', 'canceled'] });
+    const name = 'last_finished_batches_progress_trace_ms';
+    const time = steps(name, 'Time of each step of the last finished batch', ended);
+    for (const [path, text] of Object.entries(ended?.stats.progressTrace ?? {})) {
+      time(path, milliseconds(text));
+    }
+
+    writeDocuments(
+      out,
+      last({
+        statuses: ['succeeded'],
+        types: ['documentAdditionOrUpdate', 'documentDeletion', 'documentEdition'],
+      }),
+    );
+  }
+
+  /** `batch`: the last one of documents that has succeeded. */
+  function writeDocuments(out: MetricsText, batch: BatchView | undefined): void {
+    const finishedAt = Date.parse(batch?.finishedAt ?? '');
+    const duration = finishedAt - Date.parse(batch?.startedAt ?? '');
+    const shown = clock.now() - finishedAt <= duration + DOCUMENTS_SHOWN_MS;
+    const write = (name: string, help: string, value: number): void => {
+      out.head(name, 'gauge', help);
+      if (batch === undefined || !shown) return;
+      const index = Object.keys(batch.stats.indexUids)[0] ?? '';
+      out.value(name, `${label('batch_uid', `${batch.uid}`)},${label('index', index)}`, value);
+    };
+    const { indexedDocuments, editedDocuments, deletedDocuments } = batch?.details ?? {};
+    const documents = [indexedDocuments, editedDocuments, deletedDocuments]
+      .map((count) => (typeof count === 'number' ? count : 0))
+      .reduce((sum, count) => sum + count, 0);
+    write('last_indexed_documents_count', 'Documents of the last batch of documents', documents);
+    write('last_indexed_documents_duration_ms', 'Time of the last batch of documents', duration);
+  }
+
+  function writeSearches(out: MetricsText): void {
+    const { running, waiting, waitingMax } = search.load();
+    out.gauge('search_queue_size', 'Searches that may wait', waitingMax);
+    out.gauge('searches_running', 'Searches that run', running);
+    out.gauge('searches_waiting_to_be_processed', 'Searches that wait', waiting);
+  }
+
+  return [
+    route({
+      method: 'GET',
+      path: '/metrics',
+      action: 'metrics.get',
+      summary: 'Shows metrics in the Prometheus text format.',
+      success: 200,
+      handle: () => {
+        if (!features.get().metrics) throw featureNotEnabled('Reading the metrics', 'metrics');
+        const out = new MetricsText();
+        metrics.write(out);
+        writeTasks(out, writeIndexes(out));
+        writeBatches(out);
+        writeSearches(out);
+        return { status: 200, body: out.toString(), type: 'text/plain; version=0.0.4' };
+      },
+    }),
+  ];
+}
+
+type StepWriter = (step: string, value: number) => void;
+
+/** Of a text such as `12.34ms`. */
+function milliseconds(text: string): number {
+  const [, number, unit] = /^([\d.]+)(.+)$/.exec(text)!;
+  return Number((Number(number) * UNITS_MS.get(unit!)!).toPrecision(12));
+}
