@@ -154,6 +154,7 @@ export const ADD_DOCUMENTS_QUERY: Schema = {
     csvDelimiter: {
       type: 'string',
       default: ',',
+      format: 'csv-delimiter',
       description: 'One ASCII character.',
       'x-code': 'invalid_document_csv_delimiter',
     },

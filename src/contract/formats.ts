@@ -4,7 +4,14 @@
  */
 
 export type FormatName =
-  'index-uid' | 'index-pattern' | 'uuid' | 'key-date' | 'http-url' | 'document-id' | 'ranking-rule';
+  | 'index-uid'
+  | 'index-pattern'
+  | 'uuid'
+  | 'key-date'
+  | 'http-url'
+  | 'document-id'
+  | 'ranking-rule'
+  | 'csv-delimiter';
 
 export const INDEX_UID_RULE =
   'an index uid has 1 to 400 bytes, each an ASCII letter, a digit, a hyphen (-) or an underscore (_)';
@@ -145,7 +152,15 @@ export const FORMATS: Readonly<Record<FormatName, (text: string) => string | nul
   'http-url': (text) => urlFault(text),
   'document-id': (text) => (isDocumentId(text) ? null : DOCUMENT_ID_RULE),
   'ranking-rule': rankingRuleFault,
+  'csv-delimiter': csvDelimiterFault,
 };
+
+function csvDelimiterFault(text: string): string | null {
+  const [first, second] = text;
+  if (first === undefined) return 'it is empty, but one ASCII character is expected';
+  if (second !== undefined) return 'it is longer than the one ASCII character that is expected';
+  return first > '\x7f' ? 'it is not an ASCII character' : null;
+}
 
 function urlFault(text: string): string | null {
   const expected = 'an absolute URL such as `https://example.com` is expected';

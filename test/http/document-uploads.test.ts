@@ -121,6 +121,7 @@ for (const transport of ['fastest', 'node'] as const) {
         [path, { text: '[', type: 'application/vnd.api+json' }, 'invalid_content_type'],
         [path, { text: new TextEncoder().encode('['), type: '' }, 'missing_content_type'],
         [`${path}?csvDelimiter=;`, { text: '[' }, 'invalid_content_type'],
+        [`${path}?csvDelimiter=ab`, { text: '[' }, 'invalid_document_csv_delimiter'],
         [
           `${path}?csvDelimiter=`,
           { text: '[', type: 'text/csv' },

@@ -333,25 +333,10 @@ function payloadFormat(header: string | undefined): PayloadFormatName {
 
 function csvDelimiter(text: string | undefined, format: PayloadFormatName): string {
   if (text === undefined) return ',';
-  if (format !== 'csv') {
-    throw new ApiError(
-      'invalid_content_type',
-      'The parameter `csvDelimiter` is for the content type `text/csv` only.',
-    );
-  }
-  const characters = [...text];
-  const fault =
-    characters.length === 0
-      ? 'it is empty'
-      : characters.length > 1
-        ? 'it is longer than one character'
-        : text.charCodeAt(0) > 127
-          ? 'it is not an ASCII character'
-          : null;
-  if (fault === null) return text;
+  if (format === 'csv') return text;
   throw new ApiError(
-    'invalid_document_csv_delimiter',
-    `Invalid value in parameter \`csvDelimiter\`: \`${text}\`: ${fault}; exactly one ASCII character is expected.`,
+    'invalid_content_type',
+    'The parameter `csvDelimiter` is for the content type `text/csv` only.',
   );
 }
 

@@ -176,6 +176,7 @@ const EXAMPLES: Record<FormatName, string> = {
   'http-url': 'http://example.com/',
   'document-id': 'a-1',
   'ranking-rule': 'price:desc',
+  'csv-delimiter': ';',
 };
 
 /** A value that often fits the schema and sometimes does not. */
