@@ -72,17 +72,23 @@ function parseDateTime(text: string, offsetRequired: boolean): number | undefine
   const start = dayStart(match);
   const [hour, minute, second] = [Number(match[4]), Number(match[5]), Number(match[6])];
   if (start === undefined || hour > 23 || minute > 59 || second > 59) return undefined;
-  const fraction = match[7] === undefined ? 0 : Math.floor(Number(`0${match[7]}`) * 1000);
   let offset = 0;
   if (match[9] !== undefined) {
     const [hours, minutes] = [Number(match[10]), Number(match[11])];
     if (hours > 23 || minutes > 59) return undefined;
     offset = (match[9] === '-' ? -1 : 1) * (hours * 60 + minutes);
   } else if (match[8] === undefined && offsetRequired) return undefined;
-  return start + ((hour * 60 + minute - offset) * 60 + second) * 1000 + fraction;
+  const whole = start + ((hour * 60 + minute - offset) * 60 + second) * 1000;
+  return match[7] === undefined ? whole : (whole * 1000 + microseconds(match[7])) / 1000;
 }
 
-/** RFC 3339 with an offset. Milliseconds; finer digits are dropped. */
+/** Of the digits of a second. Finer ones make half a microsecond: it lies between what two tasks can have. */
+function microseconds(fraction: string): number {
+  const finer = /[1-9]/.test(fraction.slice(7));
+  return Number(fraction.slice(1, 7).padEnd(6, '0')) + (finer ? 0.5 : 0);
+}
+
+/** RFC 3339 with an offset. Milliseconds with microseconds as fraction, like the times of tasks. */
 export function parseRfc3339(text: string): number | undefined {
   return text[10] === ' ' ? undefined : parseDateTime(text, true);
 }

@@ -7,6 +7,7 @@ import {
   isIndexUid,
   normalizeUuid,
   parseKeyDate,
+  parseRfc3339,
 } from '../../../src/contract/formats.ts';
 import { filterKindFault, isEmptyFilter } from '../../../src/contract/filters.ts';
 import { LOCALES } from '../../../src/contract/locales.ts';
@@ -41,6 +42,19 @@ describe('Formats', () => {
     for (const text of ['', 'x', uuid.slice(1), `${uuid}0`, `{${uuid}`, uuid.replace('-', '')]) {
       assert.equal(normalizeUuid(text), undefined, text);
     }
+  });
+
+  it('of moments are exact to the microsecond, and between two of them', () => {
+    const second = Date.UTC(2026, 10, 25, 4, 39, 42);
+    for (const micros of [1, 926_000, 926_001, 999_999]) {
+      const digits = String(micros).padStart(6, '0');
+      const moment = (second * 1000 + micros) / 1000;
+      assert.equal(parseRfc3339(`2026-11-25T04:39:42.${digits}Z`), moment);
+      assert.equal(parseRfc3339(`2026-11-25T05:39:42.${digits}000+01:00`), moment);
+      const later = parseRfc3339(`2026-11-25T04:39:42.${digits}001Z`)!;
+      assert.ok(moment < later && later < (second * 1000 + micros + 1) / 1000, digits);
+    }
+    assert.equal(parseRfc3339('2026-11-25T04:39:42.5Z'), second + 500);
   });
 
   it('of the expiry of a key', () => {
