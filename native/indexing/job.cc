@@ -678,7 +678,7 @@ Result<std::string> Job::Run() {
   const auto& steps = description_["steps"].items();
   outcomes_.resize(steps.size());
   progress_.Begin("preparing payloads", steps.size());
-  bool any_ok = false;
+  bool any_ok = steps.empty();
   for (uint32_t i = 0; i < steps.size(); ++i) {
     Status status = CollectStep(i, steps[i]);
     // A fault of the user's input concerns the step alone; anything else the whole batch.

@@ -282,7 +282,7 @@ Status Operations::AddDocuments(std::string_view payload, bool ndjson, bool upda
 
 bool Operations::AddDeletion(std::string_view id) {
   // A text that no document can have as its id is that of none.
-  if (id.size() > kIdBytesMax) return false;
+  if (id.empty() || id.size() > kIdBytesMax) return false;
   return Add(KeepId(id), {nullptr, 0, kNone, Action::kDelete, false});
 }
 

@@ -103,6 +103,16 @@ describe('at the edges of the interface', function () {
     }
   });
 
+  it('deletes nothing where an id is empty', async () => {
+    await done('POST', '/indexes/empty/documents', [{ id: 1 }, { id: 2 }]);
+    const { status, details } = await done('POST', '/indexes/empty/documents/delete-batch', [
+      '',
+      2,
+    ]);
+    assert.equal(status, 'succeeded');
+    assert.deepEqual(details, { providedIds: 2, deletedDocuments: 1, originalFilter: null });
+  });
+
   it('dates an update of an index that changes nothing', async () => {
     await done('POST', '/indexes', { uid: 'dated' });
     const created = (await send('GET', '/indexes/dated')).body;
@@ -140,7 +150,9 @@ describe('at the edges of the interface', function () {
       assert.ok(Math.abs(value(name) - Number.parseFloat(time) * factor) < 1e-6, `${step} ${time}`);
     }
     assert.equal(value('search_queue_size'), 1000);
-    assert.equal(value('searches_running') + value('searches_waiting_to_be_processed'), 0);
+    // One of those that a start asks itself may be running.
+    assert.ok(value('searches_running') <= 1);
+    assert.equal(value('searches_waiting_to_be_processed'), 0);
     assert.equal(value('task_queue_latency_seconds'), 0);
     assert.equal(value('is_indexing'), 0);
     const [most, used] = [value('task_queue_max_size'), value('task_queue_used_size')];

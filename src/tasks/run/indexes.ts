@@ -47,15 +47,11 @@ export async function runIndexUpdate(context: RunContext): Promise<RunResult> {
   if (rename !== undefined && registry.has(rename.newUid)) {
     return { ends: allFailed(batch, indexAlreadyExists(rename.newUid, indexUid)) };
   }
-  const step: BatchStep =
-    primaryKey === null ? nothing(task.uid) : { task: task.uid, kind: 'primaryKey', primaryKey };
-  const outcome = await applySteps(context, entry, [step], []);
+  const steps: BatchStep[] =
+    primaryKey === null ? [] : [{ task: task.uid, kind: 'primaryKey', primaryKey }];
+  // Without steps too: it dates the last update of the index.
+  const outcome = await applySteps(context, entry, steps, []);
   return concludeIndexUpdate(registry, task, indexUid, outcome);
-}
-
-/** Dates the last update of the index; the engine does not do that for a batch without steps. */
-function nothing(task: number): BatchStep {
-  return { task, kind: 'deleteIds', ids: [] };
 }
 
 /** Also after a restart, when the engine has committed the update and the store knows nothing. */
