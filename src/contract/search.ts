@@ -387,6 +387,14 @@ export const FACET_SEARCH: Schema = {
   additionalProperties: true,
 };
 
+/** Without the keys that are ignored: further on they would have a meaning. */
+export function withoutIgnored(request: FacetSearchRequest): FacetSearchRequest {
+  const known = Object.entries(request).filter(([name]) =>
+    Object.hasOwn(FACET_SEARCH.properties!, name),
+  );
+  return Object.fromEntries(known) as unknown as FacetSearchRequest;
+}
+
 export interface SimilarRequest {
   /** As sent; integers beyond 2^53 are turned into their exact text by the route. */
   id: string | number;

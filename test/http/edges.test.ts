@@ -247,6 +247,25 @@ describe('at the edges of the interface', function () {
     await send('PATCH', '/experimental-features', { network: false });
   });
 
+  it('ignores what else stands in a search of facet values', async () => {
+    const facet = (body: object): Promise<Answer> =>
+      send('POST', '/indexes/i/facet-search', { facetName: 'kind', ...body });
+    const plain = await facet({});
+    assert.equal(plain.status, 200);
+    for (const ignored of [
+      { distinct: 'x' },
+      { distinct: 'kind' },
+      { sort: 3 },
+      { personalize: { userContext: 'x' } },
+      { segmentation: [0] },
+    ]) {
+      const { status, body } = await facet(ignored);
+      assert.deepEqual([status, body.facetHits], [200, plain.body.facetHits]);
+    }
+    const gated = await facet({ filter: 'kind CONTAINS 1', containsFilter: true });
+    assert.equal(gated.body.code, 'feature_not_enabled');
+  });
+
   it('does not tell the names of attributes that are not displayed', async () => {
     await done('POST', '/indexes/hidden/documents', [{ id: 1, pub: 'a', secret: 'b' }]);
     await done('PATCH', '/indexes/hidden/settings', {

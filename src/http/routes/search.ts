@@ -13,6 +13,7 @@ import {
   SEARCH_QUERY,
   SIMILAR,
   SIMILAR_QUERY,
+  withoutIgnored,
   type FacetSearchRequest,
   type MultiSearchRequest,
   type SearchParameters,
@@ -171,7 +172,8 @@ export function searchRoutes(dependencies: Dependencies): Route[] {
       body: bodyOf(FACET_SEARCH),
       success: 200,
       handle: async (context) => {
-        const { access, body, params } = context;
+        const { access, params } = context;
+        const body = withoutIgnored(context.body);
         const gate = searchGate(body, features.get());
         if (gate !== null) throw gate;
         const uid = params.index_uid!;
