@@ -386,6 +386,11 @@ export function toApiError(thrown: unknown): ApiError {
   return new ApiError('internal', `An unexpected error occurred: ${message}`);
 }
 
+/** The same error, whose message then begins with the index that it is about. */
+export function inIndex(error: ApiError, uid: string): ApiError {
+  return new ApiError(error.code, `Index \`${uid}\`: ${error.message}`, error.status);
+}
+
 export function indexNotFound(uid: string, status?: number): ApiError {
   return new ApiError('index_not_found', `Index \`${uid}\` not found.`, status);
 }

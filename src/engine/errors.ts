@@ -1,4 +1,4 @@
-import { ApiError, toApiError } from '../contract/errors.ts';
+import { ApiError, inIndex, toApiError } from '../contract/errors.ts';
 
 /** The code with which a batch ends that was asked to stop. Not a code of the API. */
 const CANCELED = 'canceled';
@@ -20,4 +20,13 @@ export function fromEngine(thrown: unknown): Error {
   const known = toApiError(thrown);
   if (known.code !== 'internal' || code === 'internal') return known;
   return new ApiError('internal', `The engine failed: ${message}`);
+}
+
+/** What an index answers; a failure tells which index it was. */
+export async function answerOf<T>(uid: string, answer: Promise<T>): Promise<T> {
+  try {
+    return await answer;
+  } catch (error) {
+    throw error instanceof ApiError ? inIndex(error, uid) : error;
+  }
 }

@@ -3,6 +3,7 @@ import { indexNotFound } from '../contract/errors.ts';
 import type { FeatureSet } from '../contract/features.ts';
 import type { IndexInfo, IndexStats, InstanceStats } from '../contract/indexes.ts';
 import type { SettingsObject } from '../contract/settings.ts';
+import { answerOf } from '../engine/errors.ts';
 import type { IndexEntry, IndexRegistry } from '../engine/registry.ts';
 import type { OnGone, SearchQueue } from './search-queue.ts';
 
@@ -84,7 +85,7 @@ export class Documents {
     return this.#queue.run(async () => {
       const containsFilter = this.#features().containsFilter ? { containsFilter: true } : {};
       const request = JSON.stringify({ ...params, ...containsFilter });
-      return this.#entry(uid).handle.fetchDocuments(request);
+      return answerOf(uid, this.#entry(uid).handle.fetchDocuments(request));
     }, onGone);
   }
 

@@ -10,7 +10,7 @@ import type {
 } from '../contract/search.ts';
 import type { IndexHandle } from '../engine/handle.ts';
 import type { IndexEntry, IndexRegistry } from '../engine/registry.ts';
-import { fromEngine } from '../engine/errors.ts';
+import { answerOf, fromEngine } from '../engine/errors.ts';
 import { planFacetSearch, planFederated, planSearch, type SearchMetadata } from './plan.ts';
 import type { OnGone, SearchQueue } from './search-queue.ts';
 
@@ -44,15 +44,16 @@ export class Search {
       const entry = this.#entry(uid);
       const requestUid = uuidV7();
       const metadata = caller.includeMetadata ? { metadata: metadataOf(uid, entry) } : {};
-      return entry.handle.search(planSearch(params, this.#features(), { requestUid, ...metadata }));
+      const request = planSearch(params, this.#features(), { requestUid, ...metadata });
+      return answerOf(uid, entry.handle.search(request));
     }, caller.onGone);
   }
 
   facetSearch(uid: string, params: FacetSearchRequest, caller: SearchCaller): Promise<Buffer> {
-    return this.#queue.run(
-      () => this.#entry(uid).handle.facetSearch(planFacetSearch(params, this.#features())),
-      caller.onGone,
-    );
+    return this.#queue.run(() => {
+      const request = planFacetSearch(params, this.#features());
+      return answerOf(uid, this.#entry(uid).handle.facetSearch(request));
+    }, caller.onGone);
   }
 
   load(): { running: number; waiting: number; waitingMax: number } {
@@ -80,7 +81,7 @@ export class Search {
         const entry = this.#entryOfQuery(indexUid, position);
         const metadata = caller.includeMetadata ? { metadata: metadataOf(indexUid, entry) } : {};
         const more = { indexUid, requestUid: uuidV7(), ...metadata };
-        return entry.handle.search(planSearch(params, this.#features(), more));
+        return answerOf(indexUid, entry.handle.search(planSearch(params, this.#features(), more)));
       }),
     );
     const parts: Buffer[] = [RESULTS_OPEN];

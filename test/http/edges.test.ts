@@ -266,6 +266,28 @@ describe('at the edges of the interface', function () {
     assert.equal(gated.body.code, 'feature_not_enabled');
   });
 
+  it('says which index an error is about', async () => {
+    const refused: [path: string, body: object][] = [
+      ['search', { filter: 'x = 1' }],
+      ['search', { sort: ['x:asc'] }],
+      ['search', { facets: ['x'] }],
+      ['search', { distinct: 'x' }],
+      ['facet-search', { facetName: 'x' }],
+      ['facet-search', { facetName: 'kind', filter: 'x = 1' }],
+      ['documents/fetch', { filter: 'x = 1' }],
+      ['documents/fetch', { sort: ['x:asc'] }],
+    ];
+    for (const [path, body] of refused) {
+      const answer = await send('POST', `/indexes/i/${path}`, body);
+      assert.match(answer.body.message, /^Index `i`: /, `${path} ${JSON.stringify(body)}`);
+    }
+    const queries = [{ indexUid: 'i' }, { indexUid: 'i', filter: 'x = 1' }];
+    for (const federation of [null, {}]) {
+      const { body } = await send('POST', '/multi-search', { federation, queries });
+      assert.match(body.message, /^Inside `\.queries\[1\]`: Index `i`: [^`]/);
+    }
+  });
+
   it('does not tell the names of attributes that are not displayed', async () => {
     await done('POST', '/indexes/hidden/documents', [{ id: 1, pub: 'a', secret: 'b' }]);
     await done('PATCH', '/indexes/hidden/settings', {

@@ -1,5 +1,5 @@
 import { readFileSync, statSync } from 'node:fs';
-import { ApiError } from '../../contract/errors.ts';
+import { ApiError, inIndex } from '../../contract/errors.ts';
 import type { BatchOutcome, BatchStep } from '../../engine/native.ts';
 import type { IndexEntry } from '../../engine/registry.ts';
 import { FLAG, NONE } from '../../store/task-chunk.ts';
@@ -73,7 +73,7 @@ export async function runOnIndex(
 /** Failures of a whole batch tell which index they are about. */
 function prefixed(error: ApiError, indexUid: string): ApiError {
   if (error.message.includes(`\`${indexUid}\``)) return error;
-  return new ApiError(error.code, `Index \`${indexUid}\`: ${error.message}`);
+  return inIndex(error, indexUid);
 }
 
 /** What the engine reports of a batch, turned into the ends of its tasks after a restart. */
