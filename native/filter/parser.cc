@@ -184,7 +184,7 @@ class Parser {
     NodePtr node = MakeNode(Node::Kind::kCondition);
     node->field = std::move(field.text);
     node->field_span = field.span;
-    const bool spaced = lexer_.SkipSpace();
+    lexer_.SkipSpace();
 
     bool negated = false;
     if (const std::optional<Operator> op = ComparisonSymbol()) {
@@ -223,7 +223,7 @@ class Parser {
               "After `IS` one of `NULL`, `NOT NULL`, `EMPTY` and `NOT EMPTY` is expected, found " +
               lexer_.Found() + ".");
         }
-      } else if (!negated && spaced && BeginsValue()) {
+      } else if (!negated && BeginsValue()) {
         node->op = Operator::kBetween;
         GANNET_RETURN_IF_ERROR(Bounds(*node, start));
       } else {
@@ -273,11 +273,12 @@ class Parser {
            (!word.empty() && !IsReservedWord(word));
   }
 
-  // `a TO b`, the cursor at `a`.
+  // `a TO b`, the cursor at `a`. What precedes `TO` ends by itself where it is quoted; what follows must be set apart.
   Status Bounds(Node& node, size_t start) {
     const size_t first = lexer_.at();
     GANNET_RETURN_IF_ERROR(Operand(node));
-    if (!lexer_.SkipSpace() || !lexer_.TakeKeyword("TO")) return NoOperation(start, first);
+    lexer_.SkipSpace();
+    if (!lexer_.TakeKeyword("TO")) return NoOperation(start, first);
     if (!lexer_.SkipSpace())
       return FailHere("White space and a value are expected after `TO`, found " + lexer_.Found() +
                       ".");

@@ -116,6 +116,8 @@ TEST(Filter, KnowsEveryOperator) {
       {"a<=1", "[a <= <1>]"},
       {"a 1 TO 2", "[a TO <1> <2>]"},
       {"'a b' \"x y\"\nTO\t-2.5", "[a b TO <x y> <-2.5>]"},
+      {"a'1'TO 2", "[a TO <1> <2>]"},
+      {"\"a\"1 TO '2'", "[a TO <1> <2>]"},
       {"a IN [x, 'y z',3]", "[a IN <x> <y z> <3>]"},
       {"a IN[x,]", "[a IN <x>]"},
       {"a IN []", "[a IN]"},
