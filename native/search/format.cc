@@ -206,9 +206,10 @@ Formatter::Formatter(const index::Snapshot& snapshot, const MatchTerms& terms, F
 
 Formatter::~Formatter() = default;
 
-// Whether a request may name it.
+// Whether a request may name it: what lies below a displayed name is displayed, but not by a name of its own.
 bool Formatter::Displayed(FieldId field) const {
-  return displayed_.Of(snapshot_.fields->name(field)) == Cover::kWhole;
+  const auto& displayed = snapshot_.settings->displayed;
+  return displayed_.all() || std::find(displayed->begin(), displayed->end(), snapshot_.fields->name(field)) != displayed->end();
 }
 
 void Formatter::ReadCropRules() {
@@ -237,7 +238,7 @@ uint32_t Formatter::CropLength(std::string_view path) const {
   uint32_t length = 0;
   ForEachPrefix(path, [&](std::string_view prefix) {
     const auto field = snapshot_.fields->Find(prefix);
-    if (!field || (deciding && *deciding < *field) || !Displayed(*field)) return;
+    if (!field || (deciding && *deciding < *field) || displayed_.Of(prefix) != Cover::kWhole) return;
     const auto rule = std::find_if(crop_rules_.rbegin(), crop_rules_.rend(), [&](const CropRule& candidate) {
       return !candidate.field || *candidate.field == *field;
     });
@@ -259,11 +260,10 @@ std::unique_ptr<Formatter::Node> Formatter::MakeNode(const Node* parent, std::st
   };
   if (formats_) {
     node->selected = inherit(parent == nullptr ? Cover::kNone : parent->selected, selection_);
+    node->highlight = highlights_all_ && displayed_.Of(node->path) == Cover::kWhole;
     ForEachPrefix(node->path, [&](std::string_view prefix) {
       const auto field = snapshot_.fields->Find(prefix);
-      if (!field) return;
-      node->highlight |= std::find(highlighted_.begin(), highlighted_.end(), *field) != highlighted_.end() ||
-                         (highlights_all_ && Displayed(*field));
+      node->highlight |= field && std::find(highlighted_.begin(), highlighted_.end(), *field) != highlighted_.end();
     });
     node->crop = CropLength(node->path);
   }

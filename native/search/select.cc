@@ -23,6 +23,13 @@ void AppendKey(std::string& out, bool& first, std::string_view key) {
   out.push_back(':');
 }
 
+bool AnyBelow(const index::FieldMap& fields, std::string_view name) {
+  for (size_t field = 0; field < fields.size(); ++field) {
+    if (index::Covers(name, fields.name(static_cast<FieldId>(field)))) return true;
+  }
+  return false;
+}
+
 class Reducer {
  public:
   Reducer(const Selection& selection, std::string& out) : selection_(selection), out_(out) {}
@@ -92,8 +99,9 @@ Selection Selection::ForSearch(const std::optional<std::vector<std::string>>& re
   names = any_retrieved ? *displayed : *retrieve;
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
+  selection.covering_ = any_retrieved;
   std::erase_if(names, [&](const std::string& name) {
-    if (!fields.Find(name)) return true;
+    if (!fields.Find(name)) return !any_retrieved || !AnyBelow(fields, name);
     return !any_displayed && std::find(displayed->begin(), displayed->end(), name) == displayed->end();
   });
   return selection;
@@ -113,6 +121,9 @@ Selection Selection::ForDocuments(const std::optional<std::vector<std::string>>&
 
 Cover Selection::Of(std::string_view path) const {
   if (all_) return Cover::kWhole;
+  for (size_t dot = path.find('.'); covering_ && dot != path.npos; dot = path.find('.', dot + 1)) {
+    if (std::binary_search(names_.begin(), names_.end(), path.substr(0, dot))) return Cover::kWhole;
+  }
   auto name = std::lower_bound(names_.begin(), names_.end(), path);
   if (name == names_.end()) return Cover::kNone;
   if (*name == path) return Cover::kWhole;

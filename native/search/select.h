@@ -3,7 +3,8 @@
 // A name is a dotted path. It selects the value at that path whole, and the skeleton around it: objects keep
 // only what is selected, in arrays every element is reduced the same way while scalars among them stay. A scalar
 // where the path expects something below it is left out. A key that has dots in it is selected by exactly those
-// characters: `a.b` selects both {"a":{"b":1}} and {"a.b":1}, `a` only the former.
+// characters: `a.b` selects both {"a":{"b":1}} and {"a.b":1}, `a` only the former. A displayed name covers whatever
+// lies below it instead (settings.md 5), so that `a` displays both.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +29,8 @@ enum class Cover : uint8_t {
 // Immutable.
 class Selection {
  public:
-  // Of a search. nullopt, or a list with "*": all. A name must be displayed literally: neither a parent nor a
-  // child of a displayed name is. Names that no document has are ignored.
+  // Of a search. nullopt, or a list with "*": all that is displayed. A name must be displayed literally: neither a
+  // parent nor a child of a displayed name is. Names that no document has are ignored.
   static Selection ForSearch(const std::optional<std::vector<std::string>>& retrieve,
                              const std::optional<std::vector<std::string>>& displayed,
                              const index::FieldMap& fields);
@@ -44,6 +45,7 @@ class Selection {
 
  private:
   bool all_ = false;
+  bool covering_ = false;           // a name covers keys with dots that lie below it
   std::vector<std::string> names_;  // sorted, distinct
 };
 

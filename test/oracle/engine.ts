@@ -833,10 +833,10 @@ export class Oracle {
     const { attributesToRetrieve: retrieved, attributesToHighlight: highlight } = params;
     const out = selected(document, this.#shown(retrieved ?? ['*']));
     const crop = params.attributesToCrop ?? null;
-    const shaped = this.#shown([...(highlight ?? []), ...(crop ?? []).map(cropName)]);
-    if (shaped.length > 0) {
+    const named = [...(highlight ?? []), ...(crop ?? []).map(cropName)];
+    if (this.#shown(named).length > 0) {
       out._formatted = formatDocument(
-        selected(document, this.#shown([...(retrieved ?? ['*']), ...shaped])),
+        selected(document, this.#shown([...(retrieved ?? ['*']), ...named])),
         matcher,
         {
           highlight: this.#shown(highlight ?? []),
@@ -867,12 +867,14 @@ export class Oracle {
     return out;
   }
 
-  /** Of the names in a request those that may be shown: displayed literally, and known. `*` is all. */
+  /** Of the names in a request those that may be shown: displayed literally, and known. `*` is all that is displayed. */
   #shown(names: readonly string[]): string[] {
-    const displayed = (this.settings.displayedAttributes ?? ['*']).includes('*')
-      ? [...this.#knownNames]
-      : this.settings.displayedAttributes!.filter((name) => this.#knownNames.has(name));
-    return names.includes('*') ? displayed : displayed.filter((name) => names.includes(name));
+    const displayed = this.settings.displayedAttributes ?? ['*'];
+    return [...this.#knownNames].filter((name) =>
+      names.includes('*')
+        ? this.#isDisplayed(name)
+        : names.includes(name) && (displayed.includes('*') || displayed.includes(name)),
+    );
   }
 
   #isDisplayed(name: string): boolean {

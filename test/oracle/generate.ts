@@ -225,6 +225,8 @@ export class Generator {
       }
       out.info = info;
     }
+    // Never nested as well: which of two values of a field comes first depends on the fields that the index knows.
+    if (random.chance(0.1)) out['info.motto'] = this.#leaf(3);
     if (random.chance(0.8)) out.year = random.int(1990, 1995);
     if (random.chance(0.6)) out.price = this.#value();
     if (random.chance(0.7)) out.genre = random.pick(['Drama', 'drama', 'comedy', 'Élan', 'war']);

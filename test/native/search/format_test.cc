@@ -268,6 +268,19 @@ TEST(FormatTest, FormattedIsAbsentWhenNothingDisplayedIsAskedFor) {
             R"({"_formatted":{"name":"<em>Café</em> Liégeois"}})");
 }
 
+TEST(FormatTest, KeysWithDotsAreBelowWhatTheyBeginWith) {
+  const MatchTerms cafe = Terms("cafe*");
+  const Sample sample(R"([{"o.p":"Café one two","o":{"q":"café"},"x.y":"café"}])", R"({"displayedAttributes":["o","x"]})");
+  EXPECT_EQ(Append(sample, 0, cafe, Highlight({"*"}), std::nullopt),
+            R"({"_formatted":{"o.p":"<em>Café</em> one two","o":{"q":"<em>café</em>"},"x.y":"<em>café</em>"}})");
+  EXPECT_EQ(Append(sample, 0, cafe, Highlight({"o"}), std::nullopt),
+            R"({"_formatted":{"o.p":"<em>Café</em> one two","o":{"q":"<em>café</em>"},"x.y":"café"}})");
+  EXPECT_EQ(Append(sample, 0, cafe, Crop({"*:2"}), std::nullopt),
+            R"({"_formatted":{"o.p":"Café one…","o":{"q":"café"},"x.y":"café"}})");
+  EXPECT_EQ(Append(sample, 0, cafe, Places(), std::nullopt),
+            R"({"_matchesPosition":{"o.p":[{"start":0,"length":5}],"o.q":[{"start":0,"length":5}],"x.y":[{"start":0,"length":5}]}})");
+}
+
 TEST(FormatTest, CropItemsMayCarryALength) {
   const Sample sample(R"([{"id":1,"text":"one two three four five","list":["six seven eight","nine"],"o":{"p":"a b c d"}}])");
   const auto crop = [&](std::vector<std::string> names) { return Append(sample, 0, MatchTerms(), Crop(names, 4)); };

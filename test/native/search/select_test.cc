@@ -78,6 +78,21 @@ TEST(SelectTest, NamesMustBeDisplayedLiterally) {
   EXPECT_EQ(select(Names{{"crew.cast"}}, 1), R"({"crew":[{},{}]})");
 }
 
+TEST(SelectTest, WhatLiesBelowADisplayedNameIsDisplayed) {
+  const Sample sample(R"([{"a":{"b":1,"c.d":2},"a.b":3,"a.c.d":4,"ab":5,"x.y.z":6,"x.y":{"z":7,"w":8}}])");
+  const auto select = [&](Names displayed, Names names = std::nullopt) {
+    return Select(sample, 0, Selection::ForSearch(names, displayed, sample.fields()));
+  };
+  EXPECT_EQ(select(Names{{"a"}}), R"({"a":{"b":1,"c.d":2},"a.b":3,"a.c.d":4})");
+  EXPECT_EQ(select(Names{{"a.c"}}), R"({"a":{"c.d":2},"a.c.d":4})");
+  EXPECT_EQ(select(Names{{"a.b"}}), R"({"a":{"b":1},"a.b":3})");
+  EXPECT_EQ(select(Names{{"x"}}), R"({"x.y.z":6,"x.y":{"z":7,"w":8}})");
+  EXPECT_EQ(select(Names{{"x.y.z"}}), R"({"x.y.z":6,"x.y":{"z":7}})");
+  EXPECT_EQ(select(Names{{"a"}}, Names{{"a"}}), R"({"a":{"b":1,"c.d":2}})");
+  EXPECT_EQ(select(Names{{"a"}}, Names{{"a.b"}}), "{}");
+  EXPECT_EQ(select(Names{{"a.gone"}}), "{}");
+}
+
 TEST(SelectTest, ParentsThatAreScalarsAreLeftOutAndEmptiedOnesStay) {
   const Sample sample(R"([{"p":{"q":{"r":1}}},{"p":{"q":{"s":1}}},{"p":{"q":7}},{"p":null},{"p":[]},{"p":[1,null,{"q":2}]}])");
   const Selection selection = Selection::ForSearch(Names{{"p.q.r"}}, std::nullopt, sample.fields());
