@@ -21,30 +21,41 @@ Graph::Graph(const index::Snapshot& snapshot, const FieldScope& scope, const Par
     AddNode(std::move(node));
   }
   for (uint32_t first = 0; first < terms.size(); ++first) {
-    for (uint32_t count = 2; count <= kNgramSlotsMax && first + count <= terms.size(); ++count) {
-      Node node;
-      bool run = true;
-      for (uint32_t slot = first; slot < first + count && run; ++slot) {
-        const Term& term = terms[slot];
-        run = !term.phrase && (slot == first || term.first == terms[slot - 1].last + 1);
-        if (!run) break;
-        node.term.words.push_back(term.words[0]);
-        node.text += *term.words[0];
-      }
-      if (!run || node.text.size() > kWordBytesMax) continue;
-      node.term.prefix = terms[first + count - 1].prefix;
-      node.term.first = terms[first].first;
-      node.term.last = terms[first + count - 1].last;
-      node.first_slot = first;
-      node.last_slot = first + count - 1;
-      AddNode(std::move(node));
+    for (uint32_t count = 1; count <= kNgramSlotsMax && first + count <= terms.size(); ++count) {
+      if (auto node = JoinTerms(terms, first, count)) AddNode(std::move(*node));
     }
   }
 }
 
+std::optional<Node> Graph::JoinTerms(std::span<const Term> terms, uint32_t first, uint32_t count) const {
+  Node node;
+  for (uint32_t slot = first; slot < first + count; ++slot) {
+    const Term& term = terms[slot];
+    if (term.mandatory || (slot > first && term.first != terms[slot - 1].last + 1)) return std::nullopt;
+    node.synonyms_only = node.synonyms_only || term.phrase;
+    for (const auto& word : term.words) {
+      if (!word) continue;
+      node.term.words.push_back(word);
+      node.text += *word;
+    }
+  }
+  node.term.first = terms[first].first;
+  node.term.last = terms[first + count - 1].last;
+  node.first_slot = first;
+  node.last_slot = first + count - 1;
+  if (node.synonyms_only) {
+    node.text.clear();
+    if (SynonymTable::Of(snapshot_)->Find(WordsKey(node.term)) == nullptr) return std::nullopt;
+    return node;
+  }
+  if (count == 1 || node.text.size() > kWordBytesMax) return std::nullopt;
+  node.term.prefix = terms[first + count - 1].prefix;
+  return node;
+}
+
 void Graph::AddNode(Node node) {
   const auto& settings = *snapshot_.settings;
-  if (!node.term.phrase && settings.typo_enabled && !SynonymTable::Of(snapshot_)->TyposDisabled(node.text)) {
+  if (!node.term.phrase && !node.synonyms_only && settings.typo_enabled && !SynonymTable::Of(snapshot_)->TyposDisabled(node.text)) {
     const size_t length = CountChars(node.text);
     const uint32_t allowed = length < settings.one_typo ? 0 : length < settings.two_typos ? 1 : 2;
     const uint32_t glue = node.last_slot - node.first_slot;

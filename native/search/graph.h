@@ -1,6 +1,9 @@
 // The query graph: one node per term and per run of two or three words glued together, and for each node
 // the words and phrases of the index that may stand for it (search.md 1.7 to 1.12).
 //
+// A word in a script without spaces is a phrase of its characters. It is glued to nothing; what a synonym puts in its place, or
+// in that of a run with such a word in it, is a node beside the phrase.
+//
 // Derivations and docsets are looked up when they are first asked for: most searches never need the typos of
 // their later words.
 //
@@ -102,7 +105,8 @@ struct SplitCandidate {
 
 struct Node {
   Term term;  // words of an ngram are its single words
-  std::string text;  // glued
+  std::string text;  // glued; empty for phrases and where only synonyms count
+  bool synonyms_only = false;  // for a run of terms of which some are phrases of characters; its words are all of these
   uint32_t first_slot = 0, last_slot = 0;
   uint32_t allowed_typos = 0;
   bool short_prefix = false;  // one for which the reference keeps lists of its own
@@ -117,6 +121,9 @@ struct Node {
   uint32_t slots() const { return last_slot - first_slot + 1; }
   bool ngram() const { return last_slot > first_slot; }
 };
+
+// The words of a term as the key of a synonym. REQUIRES: none of them is a stop word.
+std::string WordsKey(const Term& term);
 
 // A node on a path: which of its derivations count.
 struct Step {
@@ -243,6 +250,8 @@ class Graph {
   // The same of two words. among: all live documents that hold them in `fields`.
   DocSet ReadPair(size_t segment, const PhraseWords& words, const segment::FieldSet* fields, const DocSet& among, uint64_t enough) const;
   DocSet FindDocuments(Node& node, int typo_class, const DocSet* within);
+  // A run of terms as one node, if there is such: adjacent words are glued together, others have at most synonyms.
+  std::optional<Node> JoinTerms(std::span<const Term> terms, uint32_t first, uint32_t count) const;
   void AddNode(Node node);
   // What Class gives, but of class 1 without the split word unless that is kept.
   void Derive(Node& node, int typo_class);

@@ -21,6 +21,15 @@ constexpr size_t kSynonymWordsMax = 100;
 
 }  // namespace
 
+std::string WordsKey(const Term& term) {
+  std::string key;
+  for (const auto& word : term.words) {
+    if (!key.empty()) key += ' ';
+    key += *word;
+  }
+  return key;
+}
+
 const Derivations& Graph::Class(Node& node, int typo_class) {
   Derive(node, typo_class);
   if (typo_class == 1 && !node.split_known) FindSplit(node);
@@ -49,7 +58,7 @@ void Graph::DeriveZero(Node& node) {
     if (auto phrase = FindPhrase(node.term.words)) zero.phrases.push_back(std::move(*phrase));
     return;
   }
-  if (node.text.size() <= kWordBytesMax) {
+  if (!node.synonyms_only && node.text.size() <= kWordBytesMax) {
     const WordNumber word = FindWord(node.text);
     if (word != kNoWord && (!node.ngram() || Tolerates(words_[word]))) zero.words.push_back(word);
     if (!node.ngram()) node.verbatim = word;
@@ -149,8 +158,9 @@ void Graph::AddSynonyms(Node& node) {
     std::vector<std::optional<std::string>> list(words.begin(), words.end());
     if (auto phrase = FindPhrase(list)) node.classes[0].phrases.push_back(std::move(*phrase));
   };
+  const std::string words = WordsKey(node.term);
   size_t total = 0;
-  if (const auto* values = table->Find(node.text)) {
+  if (const auto* values = table->Find(node.ngram() ? node.text : words)) {
     for (size_t i = 0; i < values->size() && i < kSynonymsMax; ++i) {
       if (total + (*values)[i].size() > kSynonymWordsMax) continue;
       total += (*values)[i].size();
@@ -158,12 +168,7 @@ void Graph::AddSynonyms(Node& node) {
     }
   }
   if (!node.ngram()) return;
-  std::string key;
-  for (const auto& word : node.term.words) {
-    if (!key.empty()) key += ' ';
-    key += *word;
-  }
-  if (const auto* values = table->Find(key)) {
+  if (const auto* values = table->Find(words)) {
     for (const auto& value : *values) add(value);
   }
 }
@@ -172,7 +177,7 @@ void Graph::DeriveTypos(Node& node, int typo_class) {
   Derive(node, typo_class - 1);
   Derivations& derivations = node.classes[typo_class];
   derivations.ready = true;
-  if (node.term.phrase || node.text.size() > kWordBytesMax) {
+  if (node.term.phrase || node.synonyms_only || node.text.size() > kWordBytesMax) {
     node.split_known = true;
     return;
   }

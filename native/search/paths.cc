@@ -68,9 +68,7 @@ PathStages MakeStages(Graph& graph, const ParsedQuery& query, MatchingStrategy s
     all.push_back(slot);
     const Term& term = query.terms[slot];
     if (!term.mandatory) plain.push_back(slot);
-    if (term.mandatory) {
-      phrase_words += static_cast<uint32_t>(std::count_if(term.words.begin(), term.words.end(), [](const auto& w) { return w.has_value(); }));
-    }
+    phrase_words += term.counted;
   }
   std::vector<std::vector<uint32_t>> groups;
   if (strategy == MatchingStrategy::kLast) {

@@ -63,6 +63,12 @@ class Parser {
       // A phrase stands where its first word that counts stands.
       if (!HasWord(phrase_)) phrase_.first = position_;
       phrase_.last = position_;
+      // The characters of one word count once, whichever of them are no stop words.
+      if (!ContinuesWord(i)) word_counted_ = false;
+      if (word && !word_counted_) {
+        ++phrase_.counted;
+        word_counted_ = true;
+      }
       phrase_.words.push_back(std::move(word));
       return i;
     }
@@ -81,6 +87,14 @@ class Parser {
     return i;
   }
 
+  // Whether token `i` is a character of a script without spaces that belongs to the word of the one before it.
+  bool ContinuesWord(size_t i) const {
+    const Token& token = buffer_.tokens[i];
+    if (i == 0 || !token.unspaced || !buffer_.tokens[i - 1].unspaced) return false;
+    if (token.begin != buffer_.tokens[i - 1].end) return false;
+    return std::find(word_starts_.begin(), word_starts_.end(), token.begin) == word_starts_.end();
+  }
+
   size_t TakeUnspaced(size_t i) {
     Term term;
     term.first = position_;
@@ -89,15 +103,12 @@ class Parser {
     };
     term.words = {word_at(buffer_.tokens[i])};
     size_t last = i;
-    while (last + 1 < count_) {
-      const Token& next = buffer_.tokens[last + 1];
-      if (!next.unspaced || next.begin != buffer_.tokens[last].end) break;
-      if (std::find(word_starts_.begin(), word_starts_.end(), next.begin) != word_starts_.end()) break;
+    while (last + 1 < count_ && ContinuesWord(last + 1)) {
       ++last;
       ++position_;
       // It stands where its first character that counts stands.
       if (!HasWord(term)) term.first = position_;
-      term.words.push_back(word_at(next));
+      term.words.push_back(word_at(buffer_.tokens[last]));
     }
     term.last = position_;
     term.phrase = term.words.size() > 1;
@@ -179,6 +190,7 @@ class Parser {
   int32_t position_ = -1;
   bool in_phrase_ = false, phrase_negative_ = false, negative_next_ = false;
   Term phrase_;
+  bool word_counted_ = false;  // the present word of the phrase
 };
 
 }  // namespace

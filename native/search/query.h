@@ -20,6 +20,7 @@ struct Term {
   std::vector<std::optional<std::string>> words;  // nullopt: a stop word inside a phrase
   bool phrase = false;
   bool mandatory = false;  // a phrase of the user; never dropped
+  uint32_t counted = 0;    // words that such a phrase counts as, stop words left out
   bool prefix = false;
   int32_t first = 0, last = 0;  // query positions of the first and the last word
 };

@@ -23,7 +23,10 @@ bool Ranker::EmitPerfect(const DocSet* within, size_t rule, const Detail* detail
   Bucket part;
   Path path;
   for (uint16_t n = 0; n < graph_->nodes().size(); ++n) {
-    if (!graph_->nodes()[n].ngram()) path.push_back({n, 0, false});
+    const Node& node = graph_->nodes()[n];
+    if (node.ngram()) continue;
+    if (node.synonyms_only) return false;  // of two paths neither is the perfect one
+    path.push_back({n, 0, false});
   }
   if (path.size() == 1) {
     // There are no words whose distance proximity could tell.

@@ -27,7 +27,7 @@ uint32_t Ranker::TypoMax(const Path& path) {
     const Node& node = NodeOf(step);
     // A word held to its verbatim form keeps the 1 of the split words only if it never allowed typos.
     if (node.term.phrase || (step.verbatim && node.allowed_typos > 0)) continue;
-    sum += kNgramTypos[node.slots() - 1] + std::max<uint32_t>(node.allowed_typos, 1);
+    sum += kNgramTypos[node.slots() - 1] + (node.synonyms_only ? 0 : std::max<uint32_t>(node.allowed_typos, 1));
   }
   return sum;
 }

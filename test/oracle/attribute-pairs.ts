@@ -36,8 +36,8 @@ const adjacent = (from: Step, to: Step): boolean => from.node.term.last + 1 === 
 /** `a|b` for every way to cut a word of the graph into two words of the index. */
 function splits(nodes: readonly Node[], lexicon: Lexicon): Set<string> {
   const out = new Set<string>();
-  for (const { term } of nodes) {
-    if (term.phrase) continue;
+  for (const { term, synonymsOnly } of nodes) {
+    if (term.phrase || synonymsOnly) continue;
     const chars = [...term.words.join('')];
     for (let at = 1; at < chars.length; at++) {
       const left = lexicon.id(chars.slice(0, at).join(''));
@@ -98,11 +98,7 @@ export function* splitByAttribute(
   const dead = new Set<string>();
   const nameOf = (left: Step, right: Step, cost: number): string =>
     [left, right, cost]
-      .map((x) =>
-        typeof x === 'number'
-          ? x
-          : `${x.node.firstSlot}-${x.node.lastSlot} ${x.typos} ${x.verbatim}`,
-      )
+      .map((x) => (typeof x === 'number' ? x : `${nodes.indexOf(x.node)} ${x.typos} ${x.verbatim}`))
       .join(', ');
 
   const ask = (left: Side, right: Side, out: Set<number>): void => {

@@ -197,6 +197,41 @@ for (const [name, open] of Object.entries(SIDES)) {
     });
   });
 
+  describe(`conformance examples, ${name}: words in scripts without spaces`, () => {
+    const side = index(
+      open,
+      titled(['東京大学に行く', '東大の学生', '東京タワー', '首都の塔', 'tokyo tower', '東と京']),
+      {
+        synonyms: {
+          東京: ['首都', 'tokyo'],
+          東京大学: ['東大'],
+          'tokyo 大学': ['学生'],
+        },
+      },
+    );
+    const cases: [params: SearchParams, hits: number[]][] = [
+      [{ q: '東京' }, [1, 3, 4, 5]],
+      [{ q: '東京', matchingStrategy: 'all' }, [1, 3, 4, 5]],
+      [{ q: '東京 ', limit: 1 }, [1]],
+      [{ q: '東京大学', matchingStrategy: 'all' }, [1, 2]],
+      [{ q: '東京大学 行く', matchingStrategy: 'all' }, [1]],
+      [{ q: 'tokyo 大学', matchingStrategy: 'all' }, [2]],
+      [{ q: '"東京"' }, [1, 3]],
+      [{ q: '塔 -東京' }, [4]],
+    ];
+    for (const [params, hits] of cases) {
+      it(`answers ${JSON.stringify(params)}`, async () => {
+        assert.deepEqual(await ids(side, params), hits);
+      });
+    }
+    it('counts the words of a phrase, not its characters', async () => {
+      const params = { q: '"東京大学に" tower', showRankingScoreDetails: true };
+      const [hit] = (await side.search(params)).hits;
+      const { words } = hit!._rankingScoreDetails as unknown as Record<string, unknown>;
+      assert.deepEqual(words, { order: 0, matchingWords: 3, maxMatchingWords: 4, score: 0.75 });
+    });
+  });
+
   describe(`conformance examples, ${name}: highlighting and cropping`, () => {
     const shape = async (text: string, params: SearchParams): Promise<unknown> => {
       const side = await open(titled([text]), {});

@@ -516,9 +516,7 @@ export class Oracle {
     if (strategy === 'all') groups = [];
     const removal = new Map(groups.flatMap((group, i) => group.map((slot) => [slot, i] as const)));
     const stages = sequences(nodes, all.length, removal);
-    const phraseWords = parsed.terms
-      .filter((term) => term.mandatory)
-      .reduce((n, term) => n + term.words.filter((word) => word !== null).length, 0);
+    const phraseWords = parsed.terms.reduce((n, term) => n + term.counted, 0);
     return { stages, maxMatchingWords: 1 + removal.size + Math.max(phraseWords - 1, 0) };
   }
 

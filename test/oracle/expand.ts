@@ -27,6 +27,8 @@ export interface Alternative {
 
 export interface Node {
   term: Term;
+  /** Stands beside words in scripts without spaces, which are phrases, for the synonyms of their run. */
+  synonymsOnly: boolean;
   /** Slots covered, inclusive. */
   firstSlot: number;
   lastSlot: number;
@@ -156,21 +158,27 @@ export class Expander {
       nodes.push(term.phrase ? this.#phrase(term, slot) : this.#word(term, slot, slot));
     }
     for (let first = 0; first < terms.length; first++) {
-      for (let count = 2; count <= 3 && first + count <= terms.length; count++) {
+      for (let count = 1; count <= 3 && first + count <= terms.length; count++) {
         const run = terms.slice(first, first + count);
-        if (run.some((term) => term.phrase)) continue;
+        if (run.some((term) => term.mandatory)) continue;
         if (run.some((term, i) => i > 0 && term.first !== run[i - 1]!.last + 1)) continue;
-        const words = run.map((term) => term.words[0]!);
-        if (Buffer.byteLength(words.join('')) > MAX_WORD_BYTES) continue;
+        const words = run.flatMap((term) => term.words).filter((word) => word !== null);
+        const synonymsOnly = run.some((term) => term.phrase);
         const glued: Term = {
           words,
           phrase: false,
           mandatory: false,
-          prefix: run.at(-1)!.prefix,
+          counted: 0,
+          prefix: !synonymsOnly && run.at(-1)!.prefix,
           first: run[0]!.first,
           last: run.at(-1)!.last,
         };
-        nodes.push(this.#word(glued, first, first + count - 1));
+        if (synonymsOnly) {
+          if (this.synonyms.get(words.join(' ')) === undefined) continue;
+          nodes.push(this.#synonymsOf(glued, first, first + count - 1));
+        } else if (count > 1 && Buffer.byteLength(words.join('')) <= MAX_WORD_BYTES) {
+          nodes.push(this.#word(glued, first, first + count - 1));
+        }
       }
     }
     return nodes;
@@ -181,12 +189,29 @@ export class Expander {
     const possible = !words.includes(-1);
     return {
       term,
+      synonymsOnly: false,
       firstSlot: slot,
       lastSlot: slot,
       verbatim: -1,
       allowedTypos: 0,
       shortPrefix: false,
       alternatives: possible ? [{ typos: 0, words: new Set(), phrases: [{ words }] }] : [],
+    };
+  }
+
+  #synonymsOf(term: Term, firstSlot: number, lastSlot: number): Node {
+    const words = term.words as string[];
+    const phrases =
+      firstSlot === lastSlot ? this.#synonyms([], words.join(' ')) : this.#synonyms(words, '');
+    return {
+      term,
+      synonymsOnly: true,
+      firstSlot,
+      lastSlot,
+      verbatim: -1,
+      allowedTypos: 0,
+      shortPrefix: false,
+      alternatives: phrases.length > 0 ? [{ typos: 0, words: new Set(), phrases }] : [],
     };
   }
 
@@ -217,6 +242,7 @@ export class Expander {
     if (split !== null) found[1]!.phrases.push(split);
     return {
       term,
+      synonymsOnly: false,
       firstSlot,
       lastSlot,
       verbatim: ngram ? -1 : verbatim,

@@ -64,6 +64,8 @@ export class Generator {
   readonly #words: string[];
   /** Whether words are used that languages treat differently. */
   readonly #foreign: boolean;
+  /** Whether most words are of scripts without spaces, and stand together. */
+  readonly #unspaced: boolean;
   readonly settings: Settings;
   readonly batches: Batch[];
 
@@ -71,6 +73,7 @@ export class Generator {
     this.#random = random;
     this.size = size;
     this.#foreign = random.chance(size === 'large' ? 0.05 : 0.2);
+    this.#unspaced = random.chance(size === 'large' ? 0.05 : 0.1);
     this.#words = this.#vocabulary();
     this.settings = this.#settings();
     this.batches = this.#batches();
@@ -85,6 +88,7 @@ export class Generator {
   #vocabulary(): string[] {
     const random = this.#random;
     const large = this.size === 'large';
+    if (this.#unspaced) return [...UNSPACED, ...random.some(STEMS, random.int(1, 4))];
     const words = random.some(STEMS, random.int(4, large ? 8 : 14));
     const out = new Set(words);
     const more = large ? random.int(0, 8) : random.int(4, 30);
@@ -153,13 +157,17 @@ export class Generator {
     return random.chance(0.05) ? word[0]!.toUpperCase() + word.slice(1) : word;
   }
 
+  #space(): string {
+    return this.#unspaced && this.#random.chance(0.6) ? '' : ' ';
+  }
+
   #text(most: number): string {
     const random = this.#random;
     const plain = this.size === 'large' || random.chance(0.6);
     let out = '';
     const count = random.int(1, most + 1);
     for (let i = 0; i < count; i++) {
-      if (i > 0) out += plain && random.chance(0.95) ? ' ' : random.pick(SEPARATORS);
+      if (i > 0) out += plain && random.chance(0.95) ? this.#space() : random.pick(SEPARATORS);
       out += this.#word();
     }
     return random.chance(0.03) ? `${random.pick(SEPARATORS)}${out}` : out;
@@ -375,7 +383,7 @@ export class Generator {
   #synonyms(): Record<string, string[]> {
     const random = this.#random;
     const phrase = (most: number): string =>
-      random.some(this.#words, random.int(1, most + 1)).join(' ');
+      random.some(this.#words, random.int(1, most + 1)).join(this.#space());
     const out: Record<string, string[]> = {};
     const keys = random.int(1, 5);
     for (let i = 0; i < keys; i++) {
@@ -456,7 +464,8 @@ export class Generator {
     let quoted = false;
     for (let i = 0; i < words; i++) {
       if (i > 0) {
-        out += random.chance(this.size === 'large' ? 0.95 : 0.85) ? ' ' : random.pick(SEPARATORS);
+        const plain = random.chance(this.size === 'large' ? 0.95 : 0.85);
+        out += plain ? this.#space() : random.pick(SEPARATORS);
       }
       if (random.chance(0.05)) out += '-';
       if (random.chance(0.06)) {

@@ -13,6 +13,8 @@ export interface Term {
   phrase: boolean;
   /** A phrase of the user: never dropped. */
   mandatory: boolean;
+  /** Words that such a phrase counts as, stop words left out. */
+  counted: number;
   prefix: boolean;
   /** Query positions of the first real word and of the last word. */
   first: number;
@@ -51,11 +53,20 @@ export function parseQuery(
     words: [],
     phrase: true,
     mandatory: true,
+    counted: 0,
     prefix: false,
     first: -1,
     last: -1,
   });
   const wordStarts = new Set(segmentation(q));
+  /** Whether the token is a character of the word of the one before it. */
+  const continues = (i: number): boolean => {
+    const [before, token] = [tokens[i - 1], tokens[i]];
+    if (before === undefined || token === undefined) return false;
+    if (!before.unspaced || !token.unspaced || token.start !== before.end) return false;
+    return !wordStarts.has(Buffer.byteLength(q.slice(0, token.start)));
+  };
+  let wordCounted = false;
 
   for (let i = 0; i < tokens.length; i++) {
     if (out.terms.length >= MAX_TERMS) {
@@ -72,15 +83,18 @@ export function parseQuery(
         // A phrase stands where its first real word stands.
         if (open.first < 0 && token.kind === 'word') open.first = position;
         open.last = position;
+        if (!continues(i)) wordCounted = false;
+        if (token.kind === 'word' && !wordCounted) {
+          open.counted++;
+          wordCounted = true;
+        }
         open.words.push(token.kind === 'stop' ? null : token.lemma);
       } else if (token.unspaced) {
         // The characters of one word must stand together.
         const words: Term['words'] = [token.kind === 'stop' ? null : token.lemma];
         let first = position;
-        for (; i + 1 < tokens.length; i++) {
+        for (; continues(i + 1); i++) {
           const next = tokens[i + 1]!;
-          if (!next.unspaced || next.start !== tokens[i]!.end) break;
-          if (wordStarts.has(Buffer.byteLength(q.slice(0, next.start)))) break;
           position++;
           if (words.every((word) => word === null)) first = position;
           words.push(next.kind === 'stop' ? null : next.lemma);
@@ -95,7 +109,7 @@ export function parseQuery(
           words[0] = token.lemma;
         }
         if (!negativeNext) {
-          const term = { words, phrase: !single, mandatory: false, prefix: false };
+          const term = { words, phrase: !single, mandatory: false, counted: 0, prefix: false };
           out.terms.push({ ...term, first, last: position });
         } else if (single) out.negativeWords.push(token.lemma);
         else out.negativePhrases.push(words);
@@ -109,6 +123,7 @@ export function parseQuery(
           words: [token.lemma],
           phrase: false,
           mandatory: false,
+          counted: 0,
           prefix,
           first: position,
           last: position,

@@ -74,9 +74,10 @@ export const typoRule: GraphRule = {
   },
   max: (path) =>
     path.reduce((sum, { node, verbatim }) => {
+      const own = node.synonymsOnly ? 0 : Math.max(node.allowedTypos, 1);
       // A word held to its verbatim form keeps the 1 of the split words only if it never allowed typos.
       if (node.term.phrase || (verbatim && node.allowedTypos > 0)) return sum;
-      return sum + NGRAM_TYPOS[slotsOf(node) - 1]! + Math.max(node.allowedTypos, 1);
+      return sum + NGRAM_TYPOS[slotsOf(node) - 1]! + own;
     }, 0),
 };
 
