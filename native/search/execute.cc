@@ -155,12 +155,19 @@ Status SearchRun::MakeScope() {
   scope_.all = every;
   scope_.exact_numbers = settings.typo_disabled_on_numbers;
   if (!every) {
+    const auto matches_field = [&](const std::string& pattern) {
+      for (size_t f = 0; f < snapshot_->traits.size(); ++f) {
+        if (!snapshot_->traits[f].searchable) continue;
+        if (index::MatchesPattern(pattern, snapshot_->fields->name(static_cast<FieldId>(f)))) return true;
+      }
+      return false;
+    };
     for (const std::string& name : *on) {
       if (!settings.searchable) continue;
       const bool listed = std::any_of(settings.searchable->begin(), settings.searchable->end(), [&](const auto& entry) {
         return index::Covers(entry, name) || index::MatchesPattern(name, entry);
       });
-      if (!listed) {
+      if (!listed && !matches_field(name)) {
         return Status::Invalid("The attribute `" + name + "` of `attributesToSearchOn` is not searchable. " + settings.SearchableText(),
                                "invalid_search_attributes_to_search_on");
       }

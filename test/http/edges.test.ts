@@ -322,6 +322,21 @@ describe('at the edges of the interface', function () {
     assert.match(off.body.message, /rule #2 /);
   });
 
+  it('searches attributes that a pattern matches below a searchable one', async () => {
+    const settings = { searchableAttributes: ['chef'] };
+    await done('PATCH', '/indexes/chefs/settings', settings);
+    const chefs = [{ id: 1, chef: { city: 'lyon' }, mayor: { city: 'paris' } }];
+    await done('POST', '/indexes/chefs/documents', chefs);
+    const search = (q: string, attribute: string): Promise<Answer> =>
+      send('POST', '/indexes/chefs/search', { q, attributesToSearchOn: [attribute] });
+    assert.deepEqual(idsOf(await search('lyon', '*.city')), [1]);
+    assert.deepEqual(idsOf(await search('paris', '*.city')), []);
+    for (const attribute of ['*.name', 'mayor.*', 'mayor.city']) {
+      const { body } = await search('lyon', attribute);
+      assert.equal(body.code, 'invalid_search_attributes_to_search_on', attribute);
+    }
+  });
+
   it('enables places only where every stored one is right', async () => {
     const cases: [string, unknown, string][] = [
       ['_geo', { lat: 1 }, 'invalid_document_geo_field'],

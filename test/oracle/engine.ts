@@ -447,8 +447,10 @@ export class Oracle {
   #checkSearchOn({ attributesToSearchOn: on }: SearchParams): void {
     const searchable = this.#searchable;
     if (searchable === null || on === undefined || on === null || on.includes('*')) return;
+    const fields = [...this.#knownNames].filter((name) => coveredBy(name, searchable) >= 0);
     const known = (name: string): boolean =>
-      coveredBy(name, searchable) >= 0 || searchable.some((entry) => matchesPattern(entry, name));
+      coveredBy(name, searchable) >= 0 ||
+      [...searchable, ...fields].some((entry) => matchesPattern(entry, name));
     if (!on.every(known)) throw new SearchOnError();
   }
 

@@ -518,7 +518,10 @@ export class Generator {
         random.int(0, 4),
       );
     }
-    return random.some([...listed, '*', 't*', '*e', '*.*'], random.int(0, listed.length + 2));
+    return random.some(
+      [...listed, '*', 't*', '*e', '*.*', '*.name'],
+      random.int(0, listed.length + 2),
+    );
   }
 
   #sort(): string[] {
