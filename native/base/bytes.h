@@ -5,8 +5,10 @@
 
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace gannet {
 
@@ -22,6 +24,17 @@ inline T LoadFixed(const void* at) {
   T value;
   std::memcpy(&value, at, sizeof(T));
   return value;
+}
+
+// Whole elements where they lie; those that a rest would make are left out. REQUIRES: aligned for T.
+template <typename T>
+inline std::span<const T> AsSpan(std::string_view bytes) {
+  return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
+}
+
+template <typename T>
+inline std::string_view BytesOf(const std::vector<T>& values) {
+  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
 }
 
 // LEB128: 7 bits per byte, low bits first, at most 10 bytes.

@@ -1,6 +1,6 @@
 #include "indexing/bounded_columns.h"
 
-#include <algorithm>
+#include <span>
 #include <string_view>
 
 namespace gannet::indexing {
@@ -19,7 +19,11 @@ segment::ColumnBuilder& BoundedColumns::BeginDocument(DocId docid) {
 }
 
 void BoundedColumns::Spill() {
-  Part& part = parts_.emplace_back();
+  const size_t count = builder_.docids().size();
+  runs_.push_back({static_cast<uint32_t>(parts_.size()), 0, static_cast<uint32_t>(count)});
+  parts_.push_back({docids_.size(), count, {}});
+  Part& part = parts_.back();
+  docids_.insert(docids_.end(), builder_.docids().begin(), builder_.docids().end());
   for (const FieldId field : builder_.fields()) {
     const uint64_t begin = spool_.size();
     segment::ColumnWriter column([&](std::string_view bytes) {
@@ -29,7 +33,6 @@ void BoundedColumns::Spill() {
     builder_.Take(field, column);
     part.columns.emplace(field, std::pair(begin, spool_.size() - begin));
   }
-  part.docids.assign(builder_.docids().begin(), builder_.docids().end());
   builder_ = segment::ColumnBuilder();
 }
 
@@ -50,8 +53,6 @@ Result<bool> BoundedColumns::Write(FieldId field, segment::ColumnsWriter& writer
   std::vector<segment::ColumnReader> readers;
   readers.reserve(parts_.size());
   std::vector<ColumnSource> sources;
-  std::vector<MergeRun> runs;
-  std::vector<DocId> docids;
   for (const Part& part : parts_) {
     const segment::ColumnReader* reader = nullptr;
     if (const auto found = part.columns.find(field); found != part.columns.end()) {
@@ -59,14 +60,12 @@ Result<bool> BoundedColumns::Write(FieldId field, segment::ColumnsWriter& writer
                               segment::ColumnReader::Open(spooled_->substr(found->second.first, found->second.second)));
       reader = &readers.emplace_back(opened);
     }
-    runs.push_back({static_cast<uint32_t>(sources.size()), 0, static_cast<uint32_t>(part.docids.size())});
-    sources.push_back({reader, &all, part.docids});
-    docids.insert(docids.end(), part.docids.begin(), part.docids.end());
+    sources.push_back({reader, &all, std::span(docids_).subspan(part.first, part.count)});
   }
   if (readers.empty()) return false;
   segment::ColumnWriter column = writer.Begin(field);
   // Nothing is dead, so spellings are not asked for.
-  GANNET_RETURN_IF_ERROR(ColumnMerge(sources, runs, docids, nullptr, pause).Write(column));
+  GANNET_RETURN_IF_ERROR(ColumnMerge(sources, runs_, docids_, nullptr, pause).Write(column));
   writer.End();
   return true;
 }

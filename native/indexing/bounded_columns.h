@@ -33,14 +33,16 @@ class BoundedColumns {
  private:
   // Documents that stand behind each other, and their columns in the spool.
   struct Part {
-    std::vector<DocId> docids;
+    size_t first, count;                                       // of docids_
     std::map<FieldId, std::pair<uint64_t, uint64_t>> columns;  // offset, size
   };
   void Spill();
 
   const uint64_t memory_bytes_;
-  segment::ColumnBuilder builder_;
+  segment::ColumnBuilder builder_;  // of the documents behind the parts
+  std::vector<DocId> docids_;
   std::vector<Part> parts_;
+  std::vector<MergeRun> runs_;  // of the parts
   segment::Spool spool_;
   std::optional<std::string_view> spooled_;  // once all is there
 };

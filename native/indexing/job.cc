@@ -117,7 +117,7 @@ class Worker {
         claim = claim.subspan(step.size());
         for (const Change& change : step) GANNET_RETURN_IF_ERROR(Write(change));
         work_.progress->Advance(step.size());
-        if (work_.progress->cancelled.load(std::memory_order_relaxed)) return Status::Cancelled("The batch was stopped.");
+        GANNET_RETURN_IF_ERROR(work_.progress->Health());
         if (builder_ && builder_->memory_bytes() > work_.budget_bytes) GANNET_RETURN_IF_ERROR(FinishSegment());
       }
     }
@@ -296,6 +296,8 @@ class Job {
   Result<bool> ReadRow(const index::SegmentView& segment, size_t place, segment::RowCodec& codec, std::vector<segment::RowField>& fields);
   Status CheckPlaces(const PlaceCheck& places);
   Status BuildColumns(const std::vector<index::FieldTraits>& traits, const PlaceCheck& places);
+  // What all builders may hold.
+  uint64_t SegmentBytesMax() const { return std::min(options_.memory_bytes / kBuilderShare, kSegmentMemoryMax); }
   Status DeleteDocuments(const DocSet& docids, bool already_counted);
   std::string Outcome() const;
   std::shared_ptr<const segment::RowDictionary> MakeDictionary(const std::vector<Change>& changes,
@@ -304,9 +306,6 @@ class Job {
   index::Index& index_;
   const json::Value& description_;
   std::span<const std::string_view> payloads_;
-  // What all builders may hold.
-  uint64_t SegmentBytesMax() const { return std::min(options_.memory_bytes / kBuilderShare, kSegmentMemoryMax); }
-
   const JobOptions& options_;
   const FilterEvaluator& evaluate_filter_;
   Progress& progress_;
@@ -543,7 +542,7 @@ Result<bool> Job::ReadRow(const index::SegmentView& segment, size_t place, segme
                           std::vector<segment::RowField>& fields) {
   if (place % 1024 == 0) {
     progress_.Advance(1024);
-    if (progress_.cancelled) return Status::Cancelled("The batch was stopped.");
+    GANNET_RETURN_IF_ERROR(progress_.Health());
   }
   if (!segment.all_live() && !segment.live.Contains(segment.rows->docids()[place])) return false;
   GANNET_ASSIGN_OR_RETURN(const std::string_view row, codec.Expand(segment.rows->at(place)));
@@ -594,7 +593,7 @@ Status Job::BuildColumns(const std::vector<index::FieldTraits>& traits, const Pl
       extractor.ExtractColumns(fields, wanted, values);
     }
     segment::ColumnsWriter writer(*file);
-    const auto pause = [&](uint64_t) { return progress_.cancelled ? Status::Cancelled("The batch was stopped.") : Status::Ok(); };
+    const auto pause = [&](uint64_t) { return progress_.Health(); };
     for (size_t field = 0; field < traits.size(); ++field) {
       if (keep[field]) {
         const std::string_view blob = segment->columns->Blob(static_cast<FieldId>(field));
@@ -686,7 +685,7 @@ Result<std::string> Job::Run() {
     any_ok |= status.ok();
     outcomes_[i].status = std::move(status);
     progress_.Advance();
-    if (progress_.cancelled) return Status::Cancelled("The batch was stopped.");
+    GANNET_RETURN_IF_ERROR(progress_.Health());
   }
   GANNET_RETURN_IF_ERROR(ids_->health());
   commit_.clear = cleared_;

@@ -36,6 +36,10 @@ class Progress {
   void Begin(const char* name, uint64_t total);
   void Advance(uint64_t count = 1) { finished_.fetch_add(count, std::memory_order_relaxed); }
   Step step() const;
+  // Cancelled once it was asked to stop.
+  Status Health() const {
+    return cancelled.load(std::memory_order_relaxed) ? Status::Cancelled("The batch was stopped.") : Status::Ok();
+  }
 
   std::atomic<bool> cancelled{false};
 

@@ -9,7 +9,6 @@
 #include <thread>
 
 #include "base/json_reader.h"
-#include "bitmap/postings_codec.h"
 #include "fst/builder.h"
 #include "indexing/live_lists.h"
 #include "indexing/merge_columns.h"
@@ -482,9 +481,10 @@ void Merges::Ended(const index::Index& index, const MergePlan& plan, const Statu
     return;
   }
   fault_ = status;
+  const std::shared_ptr<const index::Snapshot> snapshot = index.snapshot();
   std::vector<SegmentId> damaged;
   for (const SegmentId id : plan.segments) {
-    const SegmentView* segment = FindSegment(*index.snapshot(), id);
+    const SegmentView* segment = FindSegment(*snapshot, id);
     if (segment != nullptr && !segment->Health().ok()) damaged.push_back(id);
   }
   if (damaged.empty() && status.code() == StatusCode::kCorruption) damaged = plan.segments;

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/bytes.h"
 #include "bitmap/postings_codec.h"
 
 namespace gannet::indexing {
@@ -16,11 +17,6 @@ using segment::ColumnWriter;
 constexpr segment::ValueOrdinal kNone = ~segment::ValueOrdinal{0};
 // Values or documents between two pauses.
 constexpr uint32_t kItemsPerPause = 1024;
-
-template <typename T>
-std::string_view BytesOf(const std::vector<T>& values) {
-  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
-}
 
 std::optional<DocId> FirstLive(const LiveList& list) {
   std::optional<DocId> first;

@@ -21,7 +21,7 @@ Graph::Graph(const index::Snapshot& snapshot, const FieldScope& scope, const Par
     AddNode(std::move(node));
   }
   for (uint32_t first = 0; first < terms.size(); ++first) {
-    for (uint32_t count = 1; count <= kNgramSlotsMax && first + count <= terms.size(); ++count) {
+    for (uint32_t count = terms[first].phrase ? 1 : 2; count <= kNgramSlotsMax && first + count <= terms.size(); ++count) {
       if (auto node = JoinTerms(terms, first, count)) AddNode(std::move(*node));
     }
   }
@@ -48,7 +48,7 @@ std::optional<Node> Graph::JoinTerms(std::span<const Term> terms, uint32_t first
     if (SynonymTable::Of(snapshot_)->Find(WordsKey(node.term)) == nullptr) return std::nullopt;
     return node;
   }
-  if (count == 1 || node.text.size() > kWordBytesMax) return std::nullopt;
+  if (node.text.size() > kWordBytesMax) return std::nullopt;
   node.term.prefix = terms[first + count - 1].prefix;
   return node;
 }

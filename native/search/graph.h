@@ -251,6 +251,7 @@ class Graph {
   DocSet ReadPair(size_t segment, const PhraseWords& words, const segment::FieldSet* fields, const DocSet& among, uint64_t enough) const;
   DocSet FindDocuments(Node& node, int typo_class, const DocSet* within);
   // A run of terms as one node, if there is such: adjacent words are glued together, others have at most synonyms.
+  // REQUIRES: several terms, or one phrase.
   std::optional<Node> JoinTerms(std::span<const Term> terms, uint32_t first, uint32_t count) const;
   void AddNode(Node node);
   // What Class gives, but of class 1 without the split word unless that is kept.

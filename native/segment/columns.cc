@@ -19,16 +19,6 @@ constexpr uint32_t kSuperValues = ColumnReader::kSuperValues;
 
 constexpr size_t kFooterBytes = (kColumnPartCount + 1) * sizeof(uint64_t);
 
-template <typename T>
-std::span<const T> AsSpan(std::string_view bytes) {
-  return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
-}
-
-template <typename T>
-std::string_view BytesOf(const std::vector<T>& values) {
-  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
-}
-
 bool Monotone(const PackedOffsets& offsets, uint64_t end) {
   return offsets.IsAscending() && (offsets.empty() || offsets.back() <= end);
 }

@@ -326,7 +326,7 @@ class ValueListsWriter {
   // Unions of so many lists at a time.
   struct Unions {
     const uint32_t values;  // in each
-    std::string bytes;
+    std::string bytes{};
     std::vector<uint64_t> offsets{0};
     // begins: of the lists in `lists`, and their end.
     void Add(std::string_view lists, std::span<const uint64_t> begins);
@@ -335,8 +335,7 @@ class ValueListsWriter {
 
   ColumnWriter& out_;
   std::vector<uint64_t> offsets_{0};
-  std::string lists_;  // of the group that is not complete; they begin at lists_begin_
-  uint64_t lists_begin_ = 0;
+  std::string lists_;  // of the group that is not complete
   Unions groups_{ColumnReader::kGroupValues}, supers_{ColumnReader::kSuperValues};
 };
 

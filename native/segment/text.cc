@@ -31,11 +31,6 @@ constexpr uint64_t kBytesAtOnce = 2;  // of unions that are stored: they are lar
 // A list per word; what a union has of a field is one.
 uint64_t ListCount(const PrefixUnions::Cover& cover) { return cover.word_count() + cover.unions.size(); }
 
-template <typename T>
-std::span<const T> AsSpan(std::string_view bytes) {
-  return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
-}
-
 }  // namespace
 
 uint32_t OrdinalWidth(uint32_t word_count) {

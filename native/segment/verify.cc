@@ -28,11 +28,6 @@ uint64_t HashOf(Ordinal word, uint32_t list, DocId docid) { return HashOf(uint64
 
 Status Wrong(std::string message) { return Status::Corruption(std::move(message)); }
 
-template <typename T>
-std::span<const T> AsSpan(std::string_view bytes) {
-  return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
-}
-
 // Offsets of `count` things that fill `size` bytes.
 Result<PackedOffsets> CheckOffsets(std::string_view bytes, size_t count, uint64_t size) {
   GANNET_ASSIGN_OR_RETURN(const PackedOffsets offsets, PackedOffsets::Open(bytes));

@@ -61,8 +61,13 @@ export class MemoryEngine implements NativeAddon {
     return this.merging.has(handle);
   }
 
-  takeMergeFault(): null {
-    return null;
+  /** What merges have failed of, by handle. */
+  readonly mergeFaults = new Map<number, string>();
+
+  takeMergeFault(handle: number): string | null {
+    const fault = this.mergeFaults.get(handle) ?? null;
+    this.mergeFaults.delete(handle);
+    return fault;
   }
 
   closeIndex(handle: number): void {

@@ -120,6 +120,15 @@ describe('the registry of indexes', () => {
     assert.equal(a.handle.state().numberOfDocuments, 0, 'opened again when it is asked for');
   });
 
+  it('tells once of each open index what its merges failed of', () => {
+    const [a, b] = named('a', 'b') as [IndexEntry, IndexEntry];
+    assert.deepEqual(registry.takeMergeFaults(), []);
+    engine.mergeFaults.set(b.openHandle!.number, 'no space left');
+    assert.deepEqual(registry.takeMergeFaults(), [{ uuid: b.uuid, fault: 'no space left' }]);
+    assert.deepEqual(registry.takeMergeFaults(), []);
+    assert.ok(a.openHandle);
+  });
+
   it('discards folder and handle', async () => {
     const [entry] = named('a');
     await registry.discard(entry!);
