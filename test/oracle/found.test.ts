@@ -259,6 +259,27 @@ const EXAMPLES: Example[] = [
     ids: [2, 3],
   },
   {
+    name: 'simplified finds traditional and the other way round',
+    settings: {},
+    documents: [
+      { id: 1, title: '學習語言' },
+      { id: 2, title: '学习语言' },
+      { id: 3, title: '学中文' },
+    ],
+    params: { q: '学習', showRankingScore: true },
+    ids: [1, 2],
+  },
+  {
+    name: 'but not in Japanese',
+    settings: { localizedAttributes: [{ attributePatterns: ['*'], locales: ['jpn'] }] },
+    documents: [
+      { id: 1, title: '學習' },
+      { id: 2, title: '学習' },
+    ],
+    params: { q: '学習' },
+    ids: [2],
+  },
+  {
     name: 'the Arabic article is a word of its own',
     settings: {},
     documents: [

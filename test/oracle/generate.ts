@@ -16,7 +16,7 @@ const STEMS = (
 ).split(' ');
 const NUMBERS = ['7', '12', '120', '2024', '20245', '3.5', '1,000', 'r2d2'];
 const MARKED = ['café', 'cafe', 'élan', 'Straße', 'œuvre', 'naïve', 'Ωμέγα', 'привет', 'приват'];
-const UNSPACED = ['東京', '京都', '東', '日本語', '한국', 'ภาษาไทย'];
+const UNSPACED = ['東京', '京都', '東', '日本語', '学国', '學國', '한국', 'ภาษาไทย'];
 /** Words that languages treat differently. */
 const FOREIGN = [
   ...['på', 'pa', 'öl', 'Ölet', 'ol', 'Åre', 'are', 'grün', 'straße', 'cafe\u0301', 'a\u030a'],

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <random>
 
+#include "text/ideographs.h"
 #include "text/naive_analyzer.h"
 
 namespace gannet::text {
@@ -149,13 +150,48 @@ TEST(AnalyzerTest, FollowsTheLocale) {
   EXPECT_EQ(Tokens("ダメ", {Locale::kZho}), "タ\u3099|メ");
 }
 
+TEST(AnalyzerTest, BringsVariantsOfIdeographsToOneForm) {
+  const Case cases[] = {
+      {"基础 选举", "基|礎|~ |選|舉"},
+      {"恶作剧", "惡|作|劇"},
+      {"真正眞正", "眞|正|眞|正"},
+      {"为為爲", "爲|爲|爲"},
+      {"国國", "國|國"},
+      {"台臺", "臺|臺"},
+      {"舉举", "舉|舉"},
+  };
+  for (const Case& c : cases) {
+    EXPECT_EQ(Tokens(c.text), c.tokens) << c.text;
+    EXPECT_EQ(Tokens(c.text, {Locale::kZho}), c.tokens) << c.text;
+    EXPECT_EQ(Tokens(c.text, {Locale::kEng, Locale::kCmn}), c.tokens) << c.text;
+  }
+  EXPECT_EQ(Tokens("国のアニメ"), "國|の|あ|に|め");
+  EXPECT_EQ(Tokens("国のアニメ", {Locale::kCmn}), "國|の|ア|ニ|メ");
+  EXPECT_EQ(Tokens("国のアニメ", {Locale::kJpn}), "国|の|あ|に|め");
+  EXPECT_EQ(Tokens("国のアニメ", {Locale::kEng}), "国|の|ア|ニ|メ");
+}
+
+TEST(IdeographsTest, HaveFormsThatStayAsTheyAre) {
+  size_t variants = 0;
+  for (char32_t c = 0; c < 0x110000; ++c) {
+    const char32_t form = IdeographForm(c);
+    variants += form != c;
+    ASSERT_EQ(IdeographForm(form), form) << static_cast<uint32_t>(c);
+    if (form == c) continue;
+    ASSERT_EQ(CharInfo(c).script(), Script::kCj) << static_cast<uint32_t>(c);
+    ASSERT_EQ(CharInfo(form).script(), Script::kCj) << static_cast<uint32_t>(c);
+    ASSERT_FALSE(CharInfo(form).decomposes()) << static_cast<uint32_t>(c);
+  }
+  EXPECT_GT(variants, 4000u);
+}
+
 // The contract's dictionaries cut 人人 or ภาษาไทย as one word; here every character is one, by
 // decision.
 TEST(AnalyzerTest, MakesAWordOfEachCharacterWhereNoSpacesAreWritten) {
   const Case cases[] = {
       {"人人生而自由", "人|人|生|而|自|由"},
       {"在尊嚴。", "在|尊|嚴|!。"},
-      {"我从2025年开始学习Rust语言。", "我|从|2025|年|开|始|学|习|rust|语|言|!。"},
+      {"我从2025年开始学习Rust语言。", "我|從|2025|年|開|始|學|習|rust|語|言|!。"},
       {"トートバッグ", "と|う|と|は\u3099|っ|く\u3099"},
       {"ダメ駄目だめ", "た\u3099|め|駄|目|た\u3099|め"},
       {"ｶﾞｰ", "か\u3099|あ"},
@@ -341,7 +377,7 @@ std::string RandomText(std::mt19937& random) {
       "\u00a0",   "\u200c", "\u200d", "«",    "ё",       "Й",      "Я",      "Σ",      "ς",
       "ό",        "ἀ",      "Ա",      "ֆ",    "և",       "ა",      "Ⴀ",      "ש",      "שָׁ",
       "ال",       "أل",     "ة",      "ى",    "ك",       "ی",      "۱",      "،",      "؟",
-      "ــ",       "أ",      "人",     "語",   "々",      "𠮷",     "ア",     "か",     "ガ",
+      "ــ",       "أ",      "国",     "語",   "々",      "𠮷",     "ア",     "か",     "ガ",
       "は\u3099", "\u3099", "ｶ",      "ﾞ",    "ー",      "ｰ",      "。",     "、",     "，",
       "！",       "・",     "Ａ",     "１",   "한",      "하",     "\u1112", "\u1161", "\u11ab",
       "ㅎ",       "㈱",     "ก",      "ำ",    "ั",        "เ",      "๑",      "។",      "ល",
@@ -376,6 +412,7 @@ const std::vector<std::vector<Locale>> kTestedLocales = {{},
                                                          {Locale::kAra, Locale::kPes},
                                                          {Locale::kJpn},
                                                          {Locale::kZho, Locale::kEng},
+                                                         {Locale::kCmn, Locale::kJpn},
                                                          {Locale::kSwe, Locale::kDeu},
                                                          {Locale::kUrd}};
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "text/analyzer.h"
+#include "text/ideographs.h"
 
 namespace gannet::text {
 
@@ -109,6 +110,7 @@ class NaiveAnalyzer {
     swedish_ =
         script == Script::kLatin && has(Locale::kSwe) && (locales.size() == 1 || !holds(U"üÜß"));
     kana_ = script == Script::kCj && (locales.empty() || has(Locale::kJpn));
+    variants_ = script == Script::kCj && (locales.empty() || has(Locale::kCmn) || has(Locale::kZho));
     article_ = persian_ = false;
     if (script == Script::kArabic) {
       const bool arabic = locales.empty() || has(Locale::kAra);
@@ -243,6 +245,9 @@ class NaiveAnalyzer {
       Replace(t, U"’‘‛", {U"'", U"'", U"'"});
       Replace(t, U"æœ", {U"ae", U"oe"});
     }
+    if (variants_) {
+      for (char32_t& c : t) c = IdeographForm(c);
+    }
     if (kana_) {
       for (char32_t& c : t) {
         if ((c >= U'ァ' && c <= U'ヶ') || c == U'ヽ' || c == U'ヾ') c -= U'ァ' - U'ぁ';
@@ -286,7 +291,7 @@ class NaiveAnalyzer {
   std::vector<Char> chars_;
   std::vector<NaiveToken> tokens_;
   Script script_ = Script::kOther;
-  bool swedish_ = false, kana_ = false, article_ = false, persian_ = false;
+  bool swedish_ = false, kana_ = false, variants_ = false, article_ = false, persian_ = false;
   char32_t previous_ = 0;  // vowel of the kana before
 };
 

