@@ -344,10 +344,8 @@ Status SearchRun::AppendHit(const Hit& hit, std::string_view extra, std::string&
   };
   const auto geo = std::find_if(sort_.begin(), sort_.end(), [](const SortCriterion& c) { return c.kind == SortCriterion::Kind::kGeo; });
   if (geo != sort_.end()) {
-    const auto& retrieve = request_.attributes_to_retrieve;
-    const bool shown = snapshot_->settings->Displays("_geo") &&
-                       (!retrieve || std::find(retrieve->begin(), retrieve->end(), "*") != retrieve->end() ||
-                        std::find(retrieve->begin(), retrieve->end(), "_geo") != retrieve->end());
+    const auto whole = [&](std::string_view path) { return selection_->Of(path) == Cover::kWhole; };
+    const bool shown = whole("_geo") || (whole("_geo.lat") && whole("_geo.lng"));
     const SortValue value = shown ? SortValueOf(*snapshot_, *geo, hit.docid) : SortValue{};
     if (value.kind == SortValue::Kind::kGeo) {
       member("_geoDistance");

@@ -36,6 +36,32 @@ const FILMS = [
 ];
 
 for (const [name, open] of Object.entries(SIDES)) {
+  describe(`conformance examples, ${name}: the distance of a hit`, () => {
+    const places = index(open, [{ id: 1, _geo: { lat: -89, lng: 0 } }], {
+      sortableAttributes: ['_geo'],
+    });
+    const cases: [attributesToRetrieve: string[] | undefined, distance: number | undefined][] = [
+      [undefined, 9896348],
+      [['*'], 9896348],
+      [['_geo'], 9896348],
+      [['_geo.lat', '_geo.lng'], 9896348],
+      [['_geo.lat'], undefined],
+      [['id'], undefined],
+      [[], undefined],
+    ];
+    for (const [attributesToRetrieve, distance] of cases) {
+      it(`is ${distance} where ${JSON.stringify(attributesToRetrieve)} is retrieved`, async () => {
+        const [hit] = (
+          await places.search({
+            sort: ['_geoPoint(0, 0):asc'],
+            ...(attributesToRetrieve && { attributesToRetrieve }),
+          })
+        ).hits;
+        assert.equal(hit?._geoDistance, distance);
+      });
+    }
+  });
+
   describe(`conformance examples, ${name}: films`, () => {
     const films = index(open, titled(FILMS), { filterableAttributes: ['title'] });
     const cases: [params: SearchParams, hits: number[]][] = [

@@ -437,6 +437,7 @@ export class Generator {
     const names = (): string[] =>
       random.some(['*', 'id', 'info', 'year', 'price', '_geo', 'ghost', ...TEXT_FIELDS], 3);
     const out: SearchParams = { attributesToRetrieve: random.chance(0.3) ? ['*'] : names() };
+    if (random.chance(0.1)) out.attributesToRetrieve = [...names(), '_geo.lat', '_geo.lng'];
     if (random.chance(0.6)) out.attributesToHighlight = names();
     if (random.chance(0.5)) {
       // Of overlapping names the oldest attribute decides: none here.
