@@ -12,7 +12,7 @@ struct Variant {
 
 // By `written`, ascending.
 constexpr Variant kVariants[] = {
-#include "ideographs.inc"
+#include <ideographs.inc>
 };
 
 constexpr bool Before(const Variant& a, const Variant& b) { return a.written < b.written; }
