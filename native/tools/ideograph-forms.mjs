@@ -37,15 +37,16 @@ export function ideographForms(packageDir) {
   return forms.sort(([a], [b]) => a - b);
 }
 
-// Where the way from `character` ends. Two that lead to each other end at the lower code point.
+// Where the way from `character` ends. Of those that lead to each other it is the lowest code point.
 function lastOf(next, character) {
   const seen = [];
-  for (let at = character; !seen.includes(at); at = next.get(at)) {
-    if (!next.has(at)) return at;
+  let at = character;
+  while (!seen.includes(at)) {
+    const to = next.get(at) ?? at;
+    if (to === at) return at;
     seen.push(at);
-    if (next.get(at) === at) return at;
+    at = to;
   }
-  const last = seen.at(-1);
-  const circle = seen.slice(seen.indexOf(next.get(last)));
-  return circle.reduce((low, at) => (at.codePointAt(0) < low.codePointAt(0) ? at : low));
+  const circle = seen.slice(seen.indexOf(at));
+  return circle.reduce((low, one) => (one.codePointAt(0) < low.codePointAt(0) ? one : low));
 }
