@@ -78,7 +78,7 @@ interface Running {
  *
  * A batch on an index is committed twice: by the engine, which remembers its outcome, then by the store.
  * `recover` finishes at start what a crash left between the two, so a task is applied exactly once. An index that
- * cannot be opened then is looked at again before its next batch.
+ * cannot be opened then is looked at again before its next batches, which fail until it can.
  */
 export class Scheduler {
   readonly #store: TaskStore;
@@ -250,7 +250,8 @@ export class Scheduler {
   }
 
   async #runBatch(batch: Batch): Promise<void> {
-    if (await this.#recoverBefore(batch)) return;
+    const recovered = await this.#recoverBefore(batch);
+    if (recovered === 'ended') return;
     const { batchUid, startedAt } = await this.#store.begin(batch.uids);
     const progress = new Progress();
     const cancel = new CancelSwitch();
@@ -264,6 +265,7 @@ export class Scheduler {
         const now = timeText(startedAt);
         const { store, registry } = { store: this.#store, registry: this.#registry };
         const context = { store, registry, batch, batchUid, now, progress, cancel };
+        if (recovered instanceof Error) throw recovered;
         result = await this.#runner(batch.kind)(context);
       } catch (error) {
         if (error instanceof BatchCanceled) {
@@ -402,17 +404,20 @@ export class Scheduler {
 
   /**
    * What `recover` could not do for the index of a batch.
-   * @returns whether tasks have ended by it, so that the batch has to be chosen anew
+   * @returns `ended` when tasks have ended by it, so that the batch has to be chosen anew; the error that still hides
+   *   what was committed, with which the batch must fail, since it may be what was
    */
-  async #recoverBefore({ indexUid }: Batch): Promise<boolean> {
+  async #recoverBefore({ indexUid, kind }: Batch): Promise<'ended' | 'nothing' | Error> {
     const entry = indexUid === null ? undefined : this.#registry.get(indexUid);
-    if (entry === undefined || !this.#unrecovered.delete(entry)) return false;
+    if (entry === undefined || !this.#unrecovered.has(entry)) return 'nothing';
     try {
-      return await this.#recoverIndex(indexUid!, entry);
+      const ended = await this.#recoverIndex(indexUid!, entry);
+      this.#unrecovered.delete(entry);
+      return ended ? 'ended' : 'nothing';
     } catch (error) {
       if (this.#stopping) throw error;
-      // The batch needs the index too and fails in the same way, or else deletes it.
-      return false;
+      // What an index holds does not matter to its deletion.
+      return kind === 'indexDeletion' ? 'nothing' : (error as Error);
     }
   }
 

@@ -862,6 +862,20 @@ describe('the task machine', () => {
       assert.equal((await test.run(add('a', [{ id: 2 }]))).status, 'succeeded');
     });
 
+    it('nor when it cannot be opened before the next batch either, but while that runs', async () => {
+      await open();
+      await test.run(add('a', [{ id: 1 }]));
+      const uid = await leaveUnrecorded(add('a', [{ id: 2 }]));
+      const { appliedSteps } = test.engine;
+      failToOpen('a', 'too_many_open_files', 2);
+      await test.start();
+      await test.settle();
+      assert.equal(errorOf(uid), 'too_many_open_files');
+      assert.equal(test.engine.appliedSteps, appliedSteps);
+      assert.equal((await test.run(add('a', [{ id: 3 }]))).status, 'succeeded');
+      assert.deepEqual(await test.documents('a'), [{ id: 1 }, { id: 2 }, { id: 3 }]);
+    });
+
     it('a stop while the end of the last batch cannot be recorded leaves it to the next start', async () => {
       await open();
       await test.run(add('a', [{ id: 1 }]));
