@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
+import { syncFolder } from '../base/sync-folder.ts';
 
 /** The folder of one instance, held by this process alone from opening to closing. */
 export interface DataFolder {
@@ -41,14 +42,14 @@ export async function openDataFolder(
   { version, upgrade }: DataFolderOptions,
 ): Promise<DataFolder> {
   const dir = resolve(path);
-  mkdirSync(dir, { recursive: true });
+  makeFolder(dir);
   const lock = await lockFolder(dir);
   try {
     const upgradedFrom = checkVersion(dir, version, upgrade);
     const storeDir = join(dir, 'store');
     const payloadDir = join(dir, 'payloads');
     const indexDir = join(dir, 'indexes');
-    for (const part of [storeDir, payloadDir, indexDir]) mkdirSync(part, { recursive: true });
+    for (const part of [storeDir, payloadDir, indexDir]) makeFolder(part);
     return {
       dir,
       storeDir,
@@ -178,4 +179,13 @@ function readOrCreate(file: string, create: () => string): string {
 function replaceFile(file: string, text: string): void {
   writeFileSync(`${file}.tmp`, `${text}\n`, { flush: true });
   renameSync(`${file}.tmp`, file);
+  syncFolder(dirname(file));
+}
+
+/** With the folders that lead to it, all durable; nothing when it is there. */
+function makeFolder(dir: string): void {
+  const first = mkdirSync(dir, { recursive: true });
+  if (first === undefined) return;
+  const above = dirname(first);
+  for (let made = dir; made !== above; made = dirname(made)) syncFolder(dirname(made));
 }

@@ -1,8 +1,9 @@
-import { closeSync, fsyncSync, openSync, readdirSync, unlinkSync, writeFileSync } from 'node:fs';
+import { readdirSync, unlinkSync, writeFileSync } from 'node:fs';
 import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import { Counts } from '../base/counts.ts';
+import { syncFolder } from '../base/sync-folder.ts';
 import type { ErrorBody } from '../contract/errors.ts';
 import type {
   BatchStats,
@@ -932,15 +933,6 @@ function takeFromRuns(runs: readonly number[], most: number): [number[], number[
     }
   }
   return [taken, left];
-}
-
-function syncFolder(dir: string): void {
-  const fd = openSync(dir, 'r');
-  try {
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
-  }
 }
 
 /** Removes a file of the payload folder, if it can: what stays is an orphan that the next start removes. */

@@ -1,6 +1,7 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
+import { syncFolder } from '../base/sync-folder.ts';
 import type { NativeAddon } from '../engine/native.ts';
 import { IndexRegistry, REST_MS } from '../engine/registry.ts';
 import { type DataFolder, DataFolderError } from '../store/data-folder.ts';
@@ -55,6 +56,7 @@ function openStore({ storeDir, indexDir }: DataFolder, bytesMax: number): Store 
   if (store.isEmpty() && readdirSync(indexDir).length > 0) {
     throw refuse('It holds nothing, but there are indexes');
   }
+  if (bytes === 0) syncFolder(storeDir);
   return store;
 }
 

@@ -1,8 +1,64 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import fs, { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { DataFolderError, openDataFolder } from '../../../src/store/data-folder.ts';
+
+/** Folders in which a name was made that no sync has made durable. Node's `fs` is changed for everybody until `remove`. */
+class UnsyncedNames {
+  readonly #unsynced = new Set<string>();
+  readonly #opened = new Map<number, string>();
+  readonly #real: Pick<typeof fs, 'mkdirSync' | 'renameSync' | 'openSync' | 'fsyncSync'>;
+  /** Names made. */
+  seen = 0;
+
+  constructor() {
+    const { mkdirSync, renameSync, openSync, fsyncSync } = fs;
+    this.#real = { mkdirSync, renameSync, openSync, fsyncSync };
+    Object.assign(fs, {
+      mkdirSync: (path: string, options: fs.MakeDirectoryOptions & { recursive: true }) => {
+        const first = mkdirSync(path, options);
+        for (
+          let made = path;
+          first !== undefined && made.length >= first.length;
+          made = dirname(made)
+        ) {
+          this.#made(made);
+        }
+        return first;
+      },
+      renameSync: (from: string, to: string) => {
+        renameSync(from, to);
+        this.#made(to);
+      },
+      openSync: (path: string, flags: string) => {
+        const descriptor = openSync(path, flags);
+        this.#opened.set(descriptor, path);
+        return descriptor;
+      },
+      fsyncSync: (descriptor: number) => {
+        fsyncSync(descriptor);
+        this.#unsynced.delete(this.#opened.get(descriptor)!);
+      },
+    });
+    syncBuiltinESMExports();
+  }
+
+  #made(path: string): void {
+    this.#unsynced.add(dirname(path));
+    this.seen++;
+  }
+
+  folders(): string[] {
+    return [...this.#unsynced];
+  }
+
+  remove(): void {
+    Object.assign(fs, this.#real);
+    syncBuiltinESMExports();
+  }
+}
 
 describe('the data folder', () => {
   let dir: string;
@@ -19,6 +75,20 @@ describe('the data folder', () => {
     const again = await openDataFolder(folder.dir, ours);
     assert.equal(again.instanceUid, folder.instanceUid);
     await again.close();
+  });
+
+  it('has every name that it makes on disk', async () => {
+    const names = new UnsyncedNames();
+    try {
+      const folder = await openDataFolder(join(dir, 'deep', 'data'), ours);
+      assert.deepEqual(names.folders(), []);
+      folder.markUpgraded();
+      assert.deepEqual(names.folders(), []);
+      assert.ok(names.seen >= 7);
+      await folder.close();
+    } finally {
+      names.remove();
+    }
   });
 
   it('is open once at a time, whatever path leads to it', async () => {
