@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <random>
 
 #include "text/ideographs.h"
@@ -183,6 +184,20 @@ TEST(IdeographsTest, HaveFormsThatStayAsTheyAre) {
     ASSERT_FALSE(CharInfo(form).decomposes()) << static_cast<uint32_t>(c);
   }
   EXPECT_GT(variants, 4000u);
+}
+
+TEST(IdeographsTest, HaveTheFormsOfTheListOfPairs) {
+  constexpr struct {
+    char32_t written, form;
+  } kPairs[] = {
+#include <ideographs.inc>
+  };
+  std::map<char32_t, char32_t> forms;
+  for (const auto& [written, form] : kPairs) forms[written] = form;
+  for (char32_t c = 0; c < 0x110000; ++c) {
+    const auto found = forms.find(c);
+    ASSERT_EQ(IdeographForm(c), found == forms.end() ? c : found->second) << static_cast<uint32_t>(c);
+  }
 }
 
 // The contract's dictionaries cut 人人 or ภาษาไทย as one word; here every character is one, by
