@@ -46,6 +46,28 @@ void ReadSettings(Snapshot& snapshot) {
   snapshot.analyzer = MakeAnalyzer(*settings);
 }
 
+// What a commit says of a snapshot, the segments that it adds or changes apart.
+void ApplyValues(const Commit& commit, Snapshot& snapshot) {
+  if (commit.clear) {
+    snapshot.segments.clear();
+    snapshot.distribution.clear();
+  }
+  if (commit.settings_json) {
+    snapshot.settings_json = *commit.settings_json;
+    ReadSettings(snapshot);
+  }
+  if (commit.fields) snapshot.fields = commit.fields;
+  if (commit.fields || commit.settings_json) snapshot.traits = PlanFields(*snapshot.fields, *snapshot.settings);
+  if (commit.primary_key) {
+    snapshot.primary_key = *commit.primary_key;
+    snapshot.has_primary_key = true;
+  }
+  if (commit.distribution) snapshot.distribution = *commit.distribution;
+  if (commit.dictionary) snapshot.dictionary = std::make_shared<const segment::RowDictionary>(*commit.dictionary);
+  if (commit.updated_at) snapshot.updated_at = *commit.updated_at;
+  if (commit.last_batch) snapshot.last_batch = *commit.last_batch;
+}
+
 }  // namespace
 
 Status SegmentView::Health() const {
@@ -283,6 +305,53 @@ Result<bool> Index::IsStored(const Snapshot& after) {
   return manifest.value_or("") == ManifestOf(after) && last_batch.value_or("") == after.last_batch;
 }
 
+Result<std::shared_ptr<const SegmentView>> Index::Changed(const SegmentView& segment, const Commit& commit, uint64_t columns_file) {
+  auto copy = std::make_shared<SegmentView>(segment);
+  if (commit.dead.Intersects(segment.live)) {
+    copy->dead |= commit.dead & segment.live;
+    copy->live -= commit.dead;
+    copy->dead_bits = std::make_shared<DocBits>(copy->dead);
+  }
+  if (columns_file != segment.files.columns_file) {
+    copy->files.columns_file = columns_file;
+    GANNET_ASSIGN_OR_RETURN(const auto file, OpenFile(columns_file));
+    GANNET_ASSIGN_OR_RETURN(copy->columns, segment::ColumnsReader::Open(file));
+  }
+  return std::shared_ptr<const SegmentView>(std::move(copy));
+}
+
+Result<SegmentViews> Index::SegmentsAfter(const SegmentViews& before, const Commit& commit) {
+  SegmentViews segments;
+  // A segment without live documents is of no more use.
+  const auto keep = [&](std::shared_ptr<const SegmentView> segment) {
+    if (segment->live.empty()) return false;
+    segments.push_back(std::move(segment));
+    return true;
+  };
+  for (const auto& segment : before) {
+    const SegmentId id = segment->files.id;
+    if (std::find(commit.removed.begin(), commit.removed.end(), id) != commit.removed.end()) continue;
+    const auto columns = std::find_if(commit.columns.begin(), commit.columns.end(),
+                                      [&](const auto& change) { return change.first == id; });
+    if (columns == commit.columns.end() && !commit.dead.Intersects(segment->live)) {
+      segments.push_back(segment);
+      continue;
+    }
+    GANNET_ASSIGN_OR_RETURN(
+        auto changed, Changed(*segment, commit, columns == commit.columns.end() ? segment->files.columns_file : columns->second));
+    keep(std::move(changed));
+  }
+  for (const SegmentFiles& added : commit.added) {
+    DocSet dead;
+    for (const auto& [id, docids] : commit.dead_in_added) {
+      if (id == added.id) dead = docids;
+    }
+    GANNET_ASSIGN_OR_RETURN(auto segment, OpenSegment(added, std::move(dead)));
+    if (!keep(std::move(segment))) RemoveFile(added.base_file);
+  }
+  return segments;
+}
+
 Status Index::Apply(Commit commit, const std::function<Status(const Snapshot&, Commit&)>& adjust, NewFiles* files) {
   const std::lock_guard lock(commit_mutex_);
   const std::shared_ptr<const Snapshot> before = snapshot();
@@ -295,68 +364,8 @@ Status Index::Apply(Commit commit, const std::function<Status(const Snapshot&, C
   if (adjust) GANNET_RETURN_IF_ERROR(adjust(*before, commit));
   auto after = std::make_shared<Snapshot>(*before);
   ++after->version;
-  if (commit.clear) {
-    after->segments.clear();
-    after->documents.Clear();
-    after->distribution.clear();
-  }
-  if (commit.settings_json) {
-    after->settings_json = *commit.settings_json;
-    ReadSettings(*after);
-  }
-  if (commit.fields) after->fields = commit.fields;
-  if (commit.fields || commit.settings_json) after->traits = PlanFields(*after->fields, *after->settings);
-  if (commit.primary_key) {
-    after->primary_key = *commit.primary_key;
-    after->has_primary_key = true;
-  }
-  if (commit.distribution) after->distribution = *commit.distribution;
-  if (commit.dictionary) after->dictionary = std::make_shared<const segment::RowDictionary>(*commit.dictionary);
-  if (commit.updated_at) after->updated_at = *commit.updated_at;
-  if (commit.last_batch) after->last_batch = *commit.last_batch;
-
-  std::vector<std::shared_ptr<const SegmentView>> segments;
-  for (const auto& segment : after->segments) {
-    const SegmentId id = segment->files.id;
-    if (std::find(commit.removed.begin(), commit.removed.end(), id) != commit.removed.end()) continue;
-    const auto columns = std::find_if(commit.columns.begin(), commit.columns.end(),
-                                      [&](const auto& change) { return change.first == id; });
-    const bool changed = commit.dead.Intersects(segment->live);
-    if (!changed && columns == commit.columns.end()) {
-      segments.push_back(segment);
-      continue;
-    }
-    auto copy = std::make_shared<SegmentView>(*segment);
-    if (changed) {
-      copy->dead |= commit.dead & segment->live;
-      copy->live -= commit.dead;
-      copy->dead_bits = std::make_shared<DocBits>(copy->dead);
-    }
-    if (columns != commit.columns.end()) {
-      copy->files.columns_file = columns->second;
-      auto file = OpenFile(columns->second);
-      if (!file.ok()) return file.status();
-      auto reader = segment::ColumnsReader::Open(*file);
-      if (!reader.ok()) return reader.status();
-      copy->columns = *reader;
-    }
-    // A segment without live documents is of no more use.
-    if (!copy->live.empty()) segments.push_back(std::move(copy));
-  }
-  for (const SegmentFiles& added : commit.added) {
-    DocSet dead;
-    for (auto& [id, docids] : commit.dead_in_added) {
-      if (id == added.id) dead = docids;
-    }
-    auto segment = OpenSegment(added, std::move(dead));
-    if (!segment.ok()) return segment.status();
-    if ((*segment)->live.empty()) {
-      RemoveFile(added.base_file);
-      continue;
-    }
-    segments.push_back(*segment);
-  }
-  after->segments = std::move(segments);
+  ApplyValues(commit, *after);
+  GANNET_ASSIGN_OR_RETURN(after->segments, SegmentsAfter(after->segments, commit));
   after->documents.Clear();
   for (const auto& segment : after->segments) after->documents |= segment->live;
 

@@ -103,6 +103,10 @@ class Index {
   Status Load();
   Result<std::shared_ptr<const SegmentView>> OpenSegment(const SegmentFiles& files, DocSet dead);
   Result<std::shared_ptr<segment::SegmentFile>> OpenFile(uint64_t number);
+  // What a commit makes of segments: without those that it removes or that have no live document left, with those that it adds.
+  Result<SegmentViews> SegmentsAfter(const SegmentViews& before, const Commit& commit);
+  // A copy with the dead documents of a commit and the columns of that file.
+  Result<std::shared_ptr<const SegmentView>> Changed(const SegmentView& segment, const Commit& commit, uint64_t columns_file);
   // Whether the record is that of `after`, which a commit that has failed was about to write.
   Result<bool> IsStored(const Snapshot& after);
   void Publish(const Snapshot& before, std::shared_ptr<const Snapshot> after);

@@ -44,6 +44,8 @@ struct SegmentView {
   Status Health() const;
 };
 
+using SegmentViews = std::vector<std::shared_ptr<const SegmentView>>;
+
 struct Snapshot {
   std::string settings_json;  // as stored, empty when never set
   std::shared_ptr<const Settings> settings;
@@ -51,7 +53,7 @@ struct Snapshot {
   std::vector<FieldTraits> traits;  // by field
   std::shared_ptr<const text::Analyzer> analyzer;
   std::shared_ptr<const segment::RowDictionary> dictionary;  // null until the index has made one
-  std::vector<std::shared_ptr<const SegmentView>> segments;
+  SegmentViews segments;
   DocSet documents;  // all live documents
   std::string primary_key;
   bool has_primary_key = false;

@@ -134,6 +134,8 @@ class Ranker {
   bool RanksOneByOne(size_t rule, const Detail* detail) const;
   // proximity where precision is byAttribute: parts are found cost by cost, since asking for a pair changes what later
   // buckets know.
+  // Of each path of a bucket the documents that match all its steps.
+  std::vector<DocSet> MatchingEach(const Bucket& bucket);
   void SplitByAttribute(const Bucket& bucket, size_t rule, const Detail* detail, uint32_t max);
   void SplitByExactAttribute(const Bucket& bucket, size_t rule, const Detail* detail);
   void SplitBySort(const Bucket& bucket, size_t rule, const Detail* detail);

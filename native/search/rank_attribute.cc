@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <deque>
-#include <functional>
 #include <utility>
 
 #include "search/attribute_pairs.h"
@@ -16,25 +15,102 @@
 #include "search/sweep.h"
 
 namespace gannet::search {
+namespace {
 
-void Ranker::SplitByAttribute(const Bucket& bucket, size_t rule, const Detail* detail, uint32_t max) {
-  constexpr uint32_t kCosts[] = {0, 1, kFarCost};  // in order, also in the other order, neither
-  Derive(bucket.paths);
-  pairs_->BeginBucket();
+constexpr uint32_t kCosts[] = {0, 1, kFarCost};  // in order, also in the other order, neither
+
+// The documents that take paths at a cost, asked for pair by pair.
+class PathsByPairs {
+ public:
+  PathsByPairs(Graph& graph, AttributePairs& pairs) : graph_(graph), pairs_(pairs) {}
+
+  // Those of `among` that take the path at that cost. remaining: all that are not placed yet; of these it is asked who holds a pair.
+  DocSet Taking(const Path& path, uint32_t cost, const DocSet& among, const DocSet& remaining) {
+    DocSet taking;
+    Walk(path, 0, cost, among, remaining, taking);
+    return taking;
+  }
+
+ private:
+  // Two neighbouring steps at one cost, but for that of neither. Dead: no document is left that has it.
+  struct Link {
+    Step left, right;
+    uint32_t cost;
+    DocSet documents;
+    bool dead;
+  };
+
+  Link* Find(const Step& left, const Step& right, uint32_t cost) {
+    for (Link& link : links_) {
+      if (link.cost == cost && link.left == left && link.right == right) return &link;
+    }
+    return nullptr;
+  }
+
+  // Whether the step and the one before it stand for neighbouring words of the query.
+  bool Adjacent(const Path& path, size_t at) const {
+    if (at == 0) return false;
+    return graph_.nodes()[path[at - 1].node].term.last + 1 == graph_.nodes()[path[at].node].term.first;
+  }
+
+  // Bit s: the steps from `at` on may cost s in sum, as far as is known.
+  uint64_t Sums(const Path& path, size_t at) {
+    uint64_t possible = 1;
+    for (size_t i = path.size(); i > at; --i) {
+      if (!Adjacent(path, i - 1)) continue;
+      uint64_t with = 0;
+      for (const uint32_t cost : kCosts) {
+        const Link* link = cost == kFarCost ? nullptr : Find(path[i - 2], path[i - 1], cost);
+        if (link == nullptr || !link->dead) with |= possible << cost;
+      }
+      possible = with;
+    }
+    return possible;
+  }
+
+  // Adds to `taking` those of `among` of which the steps from `at` on cost `left` in sum.
+  void Walk(const Path& path, size_t at, uint32_t left, const DocSet& among, const DocSet& remaining, DocSet& taking) {
+    if (among.empty() || (Sums(path, at) >> left & 1) == 0) return;
+    if (at == path.size()) {
+      taking |= among;
+      return;
+    }
+    if (!Adjacent(path, at)) return Walk(path, at + 1, left, among, remaining, taking);
+    for (const uint32_t step : {kCosts[0], kCosts[1]}) {
+      if (step > left || (Sums(path, at + 1) >> (left - step) & 1) == 0) continue;
+      Link* link = Find(path[at - 1], path[at], step);
+      if (link == nullptr) {
+        const Step &l = path[at - 1], &r = path[at];
+        links_.push_back({l, r, step, pairs_.Holding(l, r, step > 0, remaining), false});
+        link = &links_.back();
+      }
+      link->dead = !link->documents.Intersects(remaining);
+      Walk(path, at + 1, left - step, among & link->documents, remaining, taking);
+    }
+    if (left >= kFarCost) Walk(path, at + 1, left - kFarCost, among, remaining, taking);
+  }
+
+  Graph& graph_;
+  AttributePairs& pairs_;
+  std::deque<Link> links_;  // steady: a walk holds one while others are added
+};
+
+}  // namespace
+
+std::vector<DocSet> Ranker::MatchingEach(const Bucket& bucket) {
   const size_t count = bucket.paths.size();
   std::vector<DocSet> matching(count);
-  std::vector<uint32_t> extra(count);
-  const bool many = bucket.documents.size() >= LargeBucketMin();
-  if (!many) candidates_->LoadUnknown(bucket.documents);
+  if (bucket.documents.size() >= LargeBucketMin()) {
+    for (size_t p = 0; p < count; ++p) {
+      matching[p] = bucket.documents;
+      if (count > 1) matching[p] = Matching(bucket.paths[p], std::move(matching[p]));
+    }
+    return matching;
+  }
+  candidates_->LoadUnknown(bucket.documents);
   State state;
   for (size_t p = 0; p < count; ++p) {
     const Path& path = bucket.paths[p];
-    for (const Step& step : path) extra[p] += NodeOf(step).slots() - 1;
-    if (many) {
-      matching[p] = bucket.documents;
-      if (count > 1) matching[p] = Matching(path, std::move(matching[p]));
-      continue;
-    }
     bucket.documents.ForEach([&](uint32_t docid) {
       const bool matches = std::all_of(path.begin(), path.end(), [&](const Step& step) {
         candidates_->StateOf(docid, NodeOf(step), step.typos, step.verbatim, state);
@@ -43,70 +119,29 @@ void Ranker::SplitByAttribute(const Bucket& bucket, size_t rule, const Detail* d
       if (matches) matching[p].Add(docid);
     });
   }
-  // Two neighbouring steps at one cost. Dead: no document is left that has it.
-  struct Link {
-    Step left, right;
-    uint32_t cost;
-    DocSet documents;
-    bool dead;
-  };
-  std::deque<Link> links;
+  return matching;
+}
+
+void Ranker::SplitByAttribute(const Bucket& bucket, size_t rule, const Detail* detail, uint32_t max) {
+  Derive(bucket.paths);
+  pairs_->BeginBucket();
+  const std::vector<DocSet> matching = MatchingEach(bucket);
+  PathsByPairs by_pairs(*graph_, *pairs_);
   DocSet remaining = bucket.documents;
-  const auto find = [&](const Step& left, const Step& right, uint32_t cost) -> Link* {
-    for (Link& link : links) {
-      if (link.cost == cost && link.left == left && link.right == right) return &link;
-    }
-    return nullptr;
-  };
-  const auto adjacent = [&](const Path& path, size_t at) {
-    return at > 0 && NodeOf(path[at - 1]).term.last + 1 == NodeOf(path[at]).term.first;
-  };
-  // Bit s: the steps from `at` on may cost s in sum, as far as is known.
-  const auto sums = [&](const Path& path, size_t at) {
-    uint64_t possible = 1;
-    for (size_t i = path.size(); i > at; --i) {
-      if (!adjacent(path, i - 1)) continue;
-      uint64_t with = 0;
-      for (const uint32_t cost : kCosts) {
-        const Link* link = cost == kFarCost ? nullptr : find(path[i - 2], path[i - 1], cost);
-        if (link == nullptr || !link->dead) with |= possible << cost;
-      }
-      possible = with;
-    }
-    return possible;
-  };
   bool dropping = false;
   for (uint32_t cost = 0; cost <= max && !remaining.empty(); ++cost) {
     DocSet taken;
     std::vector<Path> paths;
-    for (size_t p = 0; p < count; ++p) {
-      if (extra[p] > cost) continue;
+    for (size_t p = 0; p < bucket.paths.size(); ++p) {
       const Path& path = bucket.paths[p];
-      bool used = false;
-      const std::function<void(size_t, uint32_t, const DocSet&)> walk = [&](size_t at, uint32_t left, const DocSet& among) {
-        if (among.empty() || (sums(path, at) >> left & 1) == 0) return;
-        if (at == path.size()) {
-          const DocSet fresh = among - taken;
-          used = used || !fresh.empty();
-          taken |= fresh;
-          return;
-        }
-        if (!adjacent(path, at)) return walk(at + 1, left, among);
-        for (const uint32_t step : {kCosts[0], kCosts[1]}) {
-          if (step > left || (sums(path, at + 1) >> (left - step) & 1) == 0) continue;
-          Link* link = find(path[at - 1], path[at], step);
-          if (link == nullptr) {
-            const Step &l = path[at - 1], &r = path[at];
-            links.push_back({l, r, step, pairs_->Holding(l, r, step > 0, remaining), false});
-            link = &links.back();
-          }
-          link->dead = !link->documents.Intersects(remaining);
-          walk(at + 1, left - step, among & link->documents);
-        }
-        if (left >= kFarCost) walk(at + 1, left - kFarCost, among);
-      };
-      walk(0, cost - extra[p], (matching[p] & remaining) - taken);
-      if (used) paths.push_back(path);
+      // A step of several words costs what they are more than one.
+      uint32_t extra = 0;
+      for (const Step& step : path) extra += NodeOf(step).slots() - 1;
+      if (extra > cost) continue;
+      const DocSet fresh = by_pairs.Taking(path, cost - extra, (matching[p] & remaining) - taken, remaining);
+      if (fresh.empty()) continue;
+      taken |= fresh;
+      paths.push_back(path);
     }
     if (taken.empty()) continue;
     remaining -= taken;

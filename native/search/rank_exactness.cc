@@ -74,83 +74,111 @@ MatchType MatchOf(WordMasks& masks, const FieldScope& scope, std::span<const Que
   return best;
 }
 
-}  // namespace
+// What an attribute holds, word by word, that is the query or begins with it.
+struct ExactQuery {
+  std::vector<QueryWord> words;  // without the stop words of phrases
+  uint32_t count = 0;            // words, those included
+  bool complete = true;          // false: no word of the index stands for one of its terms, so no attribute does
 
-void Ranker::SplitByExactAttribute(const Bucket& bucket, size_t rule, const Detail* detail) {
+  std::vector<WordNumber> numbers() const {
+    std::vector<WordNumber> numbers;
+    for (const QueryWord& query_word : words) numbers.push_back(query_word.word);
+    return numbers;
+  }
+};
+
+ExactQuery ExactQueryOf(Graph& graph, const std::vector<Path>& paths) {
   // Terms still in play, as far as they may match verbatim.
   std::vector<uint16_t> nodes;
-  for (const Path& path : bucket.paths) {
+  for (const Path& path : paths) {
     for (const Step& step : path) {
-      if (NodeOf(step).ngram() || step.typos > 0) continue;
+      if (graph.nodes()[step.node].ngram() || step.typos > 0) continue;
       if (std::find(nodes.begin(), nodes.end(), step.node) == nodes.end()) nodes.push_back(step.node);
     }
   }
   std::sort(nodes.begin(), nodes.end(), [&](uint16_t a, uint16_t b) {
-    return graph_->nodes()[a].term.first < graph_->nodes()[b].term.first;
+    return graph.nodes()[a].term.first < graph.nodes()[b].term.first;
   });
-  std::vector<QueryWord> wanted;
-  uint32_t count = 0, slot = 0;
-  bool gap = false;
+  ExactQuery query;
+  uint32_t slot = 0;
   for (const uint16_t n : nodes) {
-    Node& node = graph_->nodes()[n];
-    const Derivations& zero = graph_->Class(node, 0);
+    Node& node = graph.nodes()[n];
+    const Derivations& zero = graph.Class(node, 0);
     const auto first = static_cast<uint32_t>(node.term.first);
     if (node.term.phrase) {
-      gap = gap || node.first_slot != slot++;
+      query.complete = query.complete && node.first_slot == slot++;
       if (!zero.phrases.empty()) {
-        for (uint32_t i = 0; i < zero.phrases[0].words.size(); ++i) {
-          if (zero.phrases[0].words[i] != kNoWord) wanted.push_back({first + i, zero.phrases[0].words[i]});
+        const auto& words = zero.phrases[0].words;
+        for (uint32_t i = 0; i < words.size(); ++i) {
+          if (words[i] != kNoWord) query.words.push_back({first + i, words[i]});
         }
       }
-      count += static_cast<uint32_t>(node.term.words.size());
+      query.count += static_cast<uint32_t>(node.term.words.size());
     } else if (node.verbatim != kNoWord) {
-      gap = gap || node.first_slot != slot++;
-      wanted.push_back({first, node.verbatim});
-      ++count;
+      query.complete = query.complete && node.first_slot == slot++;
+      query.words.push_back({first, node.verbatim});
+      ++query.count;
     }
   }
-  std::vector<WordNumber> words;
-  for (const QueryWord& query_word : wanted) words.push_back(query_word.word);
-  DocSet possible;
-  if (!wanted.empty() && !gap) possible = bucket.documents;
-  bool read = ReadRatherThanAsk(possible);
-  if (!read) {
-    bool listed = true;  // whether lists tell where every word stands
-    for (const auto& [position, word] : wanted) {
-      if (possible.empty()) break;
-      const IndexWord& index_word = graph_->words()[word];
-      const bool early = position < segment::kHeadPositions;
-      listed = listed && early;
-      if (early) possible = graph_->WordHeads(index_word, 1u << position, &possible);
-      // What has it at an early position has it in some field.
-      if (!early || !graph_->scope().all) possible = graph_->WordDocuments(index_word, graph_->scope().fields(), &possible);
+  return query;
+}
+
+// Documents that may have an attribute which begins with the query.
+struct MaybeExact {
+  DocSet documents;
+  bool read;  // whether they are to be read, since lists do not tell or they are few
+};
+
+MaybeExact MaybeExactOf(Graph& graph, const ExactQuery& query, const DocSet& documents) {
+  MaybeExact found;
+  if (!query.words.empty() && query.complete) found.documents = documents;
+  found.read = ReadRatherThanAsk(found.documents);
+  if (found.read) return found;
+  bool listed = true;  // whether lists tell where every word stands
+  for (const auto& [position, word] : query.words) {
+    if (found.documents.empty()) break;
+    const IndexWord& index_word = graph.words()[word];
+    const bool early = position < segment::kHeadPositions;
+    listed = listed && early;
+    if (early) found.documents = graph.WordHeads(index_word, 1u << position, &found.documents);
+    // What has it at an early position has it in some field.
+    if (!early || !graph.scope().all) {
+      found.documents = graph.WordDocuments(index_word, graph.scope().fields(), &found.documents);
     }
-    read = !listed || ReadRatherThanAsk(possible);
   }
+  found.read = !listed || ReadRatherThanAsk(found.documents);
+  return found;
+}
+
+}  // namespace
+
+void Ranker::SplitByExactAttribute(const Bucket& bucket, size_t rule, const Detail* detail) {
+  const ExactQuery query = ExactQueryOf(*graph_, bucket.paths);
+  const std::vector<WordNumber> words = query.numbers();
+  auto [possible, read] = MaybeExactOf(*graph_, query, bucket.documents);
   std::array<std::vector<DocId>, 3> matching;  // of those that were read, by MatchType
   if (read) {
     ReadWords(*graph_, words, possible, [&](DocId docid, WordMasks& masks) {
-      matching[static_cast<size_t>(MatchOf(masks, graph_->scope(), wanted, count))].push_back(docid);
+      matching[static_cast<size_t>(MatchOf(masks, graph_->scope(), query.words, query.count))].push_back(docid);
     });
   }
+  const auto documents_of = [&](MatchType type) -> DocSet {
+    if (read) {
+      auto& docids = matching[static_cast<size_t>(type)];
+      std::sort(docids.begin(), docids.end());
+      return DocSet::FromSorted(docids);
+    }
+    const bool exact = type == MatchType::kExactMatch;
+    if (possible.empty() || (exact && query.count > kCountedWordsMax)) return {};
+    if (words.size() == 1 && !exact) return possible;
+    return graph_->DocumentsTogether(words, exact ? query.count : 0, &possible);
+  };
   DocSet rest = bucket.documents;
   bool dropping = false;
   for (const MatchType type : {MatchType::kExactMatch, MatchType::kMatchesStart, MatchType::kNoExactMatch}) {
     if (Full(detail)) return;
     Bucket part;
-    if (type == MatchType::kNoExactMatch) {
-      part.documents = std::move(rest);
-    } else if (read) {
-      auto& docids = matching[static_cast<size_t>(type)];
-      std::sort(docids.begin(), docids.end());
-      part.documents = DocSet::FromSorted(docids);
-    } else if (possible.empty() || (type == MatchType::kExactMatch && count > kCountedWordsMax)) {
-      continue;
-    } else if (words.size() == 1 && type == MatchType::kMatchesStart) {
-      part.documents = possible;
-    } else {
-      part.documents = graph_->DocumentsTogether(words, type == MatchType::kExactMatch ? count : 0, &possible);
-    }
+    part.documents = type == MatchType::kNoExactMatch ? std::move(rest) : documents_of(type);
     if (part.documents.empty()) continue;
     possible -= part.documents;
     rest -= part.documents;
