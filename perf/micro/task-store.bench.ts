@@ -7,9 +7,10 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../../src/base/clock.ts';
 import type { TaskFilter, TaskPaging } from '../../src/contract/tasks.ts';
+import type { NewTask } from '../../src/store/append-tasks.ts';
 import { Store } from '../../src/store/store.ts';
 import { FLAG } from '../../src/store/task-chunk.ts';
-import { type NewTask, TaskStore } from '../../src/store/task-store.ts';
+import { TaskStore } from '../../src/store/task-store.ts';
 import { taskView } from '../../src/tasks/view.ts';
 
 const COUNT = Number(process.argv[2] ?? 1_000_000);
@@ -90,8 +91,8 @@ let opened = open();
 {
   const started = performance.now();
   const { tasks } = opened;
-  while (tasks.nextTaskUid < COUNT) {
-    const many = Math.min(10_000, COUNT - tasks.nextTaskUid);
+  while (tasks.table.nextTaskUid < COUNT) {
+    const many = Math.min(10_000, COUNT - tasks.table.nextTaskUid);
     const group = Array.from({ length: many }, () =>
       addition(`index-${Math.floor(random() * INDEXES)}`, null),
     );

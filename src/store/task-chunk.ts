@@ -63,7 +63,7 @@ export const FLAG = {
   mayCreateIndex: 1,
   /** The row has a `primaryKey`. */
   primaryKey: 2,
-  /** The task belongs to further indexes, or to several; see `TaskStore.linked`. */
+  /** The task belongs to further indexes, or to several; see `MemoryTable.linked`. */
   linked: 4,
   byFilter: 8,
   all: 16,
@@ -72,6 +72,31 @@ export const FLAG = {
   /** Of an addition: documents are merged, not replaced. */
   update: 64,
 } as const;
+
+/** What a new task begins with. */
+interface EnqueuedColumns {
+  type: TaskType;
+  flags: number;
+  /** Number of its index, or `NONE`. */
+  index: number;
+  /** Sizes that the column cannot hold are stored as the greatest one. */
+  payloadBytes: number;
+  enqueuedAt: number;
+}
+
+/** What the end of a task sets. */
+interface EndColumns {
+  status: TaskStatus;
+  result: number | null;
+  canceledBy?: number;
+}
+
+/** What all tasks of a finished batch share. */
+interface BatchColumns {
+  batchUid: number;
+  startedAt: number;
+  finishedAt: number;
+}
 
 export class TaskChunk {
   readonly buffer: ArrayBuffer;
@@ -130,6 +155,21 @@ export class TaskChunk {
     return Buffer.from(stored.buffer);
   }
 
+  /** A new task, which waits. */
+  enqueue(i: number, { type, flags, index, payloadBytes, enqueuedAt }: EnqueuedColumns): void {
+    this.status[i] = STATUS_CODES.enqueued;
+    this.type[i] = TYPE_CODES[type];
+    this.flags[i] = flags;
+    this.index[i] = index;
+    this.canceledBy[i] = NONE;
+    this.batchUid[i] = NONE;
+    this.result[i] = NONE;
+    this.payloadBytes[i] = Math.min(payloadBytes, NONE);
+    this.enqueuedAt[i] = enqueuedAt;
+    this.startedAt[i] = NaN;
+    this.finishedAt[i] = NaN;
+  }
+
   /** Shows a task as processing. */
   mark(i: number, batchUid: number, startedAt: number): void {
     this.status[i] = PROCESSING;
@@ -142,5 +182,19 @@ export class TaskChunk {
     this.status[i] = STATUS_CODES.enqueued;
     this.batchUid[i] = NONE;
     this.startedAt[i] = NaN;
+  }
+  end(i: number, { status, result, canceledBy }: EndColumns, batch: BatchColumns): void {
+    this.status[i] = STATUS_CODES[status];
+    this.batchUid[i] = batch.batchUid;
+    this.startedAt[i] = batch.startedAt;
+    this.finishedAt[i] = batch.finishedAt;
+    this.result[i] = result ?? NONE;
+    this.canceledBy[i] = canceledBy ?? NONE;
+  }
+
+  /** Forgets a finished task; which batch it belonged to can still be read. */
+  remove(i: number): void {
+    this.type[i] = 0;
+    this.status[i] = STATUS_CODES.succeeded;
   }
 }

@@ -11,7 +11,7 @@ import {
   TASKS_PER_CHUNK,
   TYPE_OF_CODE,
 } from './task-chunk.ts';
-import { runsOf } from './task-store.ts';
+import { runsOf } from './uid-runs.ts';
 
 /** Something that is not as the server leaves it. */
 export interface Fault {

@@ -1,6 +1,7 @@
 import type { TaskType } from '../contract/tasks.ts';
 import { FLAG } from '../store/task-chunk.ts';
-import type { TaskRecord, TaskStore } from '../store/task-store.ts';
+import type { TaskRecord } from '../store/memory-table.ts';
+import type { TaskStore } from '../store/task-store.ts';
 import type { PendingBeside } from './batcher.ts';
 import { kindOf, type PendingTask, pendingTask, type TaskKind } from './task.ts';
 

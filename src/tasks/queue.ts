@@ -13,11 +13,14 @@ import type {
   TaskSummary,
   TaskView,
 } from '../contract/tasks.ts';
+import type { NewTask } from '../store/append-tasks.ts';
+import { removeFile } from '../store/payload-folder.ts';
 import type { Store } from '../store/store.ts';
 import { FLAG } from '../store/task-chunk.ts';
 import { isBatchVisible, isVisible } from '../store/task-query.ts';
 import type { TaskRow } from '../store/task-row.ts';
-import { fromRuns, type NewTask, removeFile, runsOf, type TaskStore } from '../store/task-store.ts';
+import type { TaskStore } from '../store/task-store.ts';
+import { fromRuns, runsOf } from '../store/uid-runs.ts';
 import type { Scheduler } from './scheduler.ts';
 import { batchView, taskSummary, taskView } from './view.ts';
 
@@ -77,7 +80,7 @@ export class TaskQueue {
   }
 
   get(uid: number, visible: IndexVisibility): TaskView | undefined {
-    return isVisible(this.#store, uid, visible) ? taskView(this.#store, uid) : undefined;
+    return isVisible(this.#store.table, uid, visible) ? taskView(this.#store, uid) : undefined;
   }
 
   listBatches(filter: TaskFilter, page: TaskPaging, visible: IndexVisibility): TaskPage<BatchView> {
@@ -87,7 +90,7 @@ export class TaskQueue {
   }
 
   getBatch(uid: number, visible: IndexVisibility): BatchView | undefined {
-    return isBatchVisible(this.#store, uid, visible) ? this.#batch(uid) : undefined;
+    return isBatchVisible(this.#store.table, uid, visible) ? this.#batch(uid) : undefined;
   }
 
   countMatching(filter: TaskFilter, visible: IndexVisibility): number {

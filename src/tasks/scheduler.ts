@@ -4,7 +4,7 @@ import type { BatchView, TaskDetails, TaskType } from '../contract/tasks.ts';
 import { BatchCanceled } from '../engine/errors.ts';
 import type { IndexEntry, IndexRecord, IndexRegistry } from '../engine/registry.ts';
 import type { TaskStore } from '../store/task-store.ts';
-import { runsOf } from '../store/task-store.ts';
+import { runsOf } from '../store/uid-runs.ts';
 import {
   type Batch,
   type BatchKind,
@@ -359,7 +359,7 @@ export class Scheduler {
 
   async #pruneQueue(): Promise<void> {
     const { tasksMax, prunedTasks, log } = this.#options;
-    if (this.prune === null || this.#store.taskCount < tasksMax) return;
+    if (this.prune === null || this.#store.table.taskCount < tasksMax) return;
     if (this.#pending.ofType('taskDeletion').length > 0) return;
     const finished = this.#store.list(
       { statuses: ['succeeded', 'failed', 'canceled'] },

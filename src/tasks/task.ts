@@ -1,6 +1,6 @@
 import type { TaskType } from '../contract/tasks.ts';
+import type { TaskRecord } from '../store/memory-table.ts';
 import { FLAG } from '../store/task-chunk.ts';
-import type { TaskRecord } from '../store/task-store.ts';
 
 /** Kinds of tasks on one index, as the merging rules tell them apart. */
 export type TaskKind =

@@ -1,6 +1,7 @@
 import { isoDuration, type BatchView, type TaskSummary, type TaskView } from '../contract/tasks.ts';
+import type { TaskRecord } from '../store/memory-table.ts';
 import type { BatchRow } from '../store/task-row.ts';
-import type { TaskRecord, TaskStore } from '../store/task-store.ts';
+import type { TaskStore } from '../store/task-store.ts';
 import { detailsOf } from './details.ts';
 
 /** Tasks and batches as the API shows them. Times inside are milliseconds with microseconds as fraction. */

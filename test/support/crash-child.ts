@@ -24,7 +24,7 @@ async function main(): Promise<void> {
   test.engine.beforeCommit = () => happens('beforeCommit');
   test.engine.afterCommit = () => happens('afterCommit');
   await test.start();
-  const first = test.machine.taskStore.nextTaskUid;
+  const first = test.machine.taskStore.table.nextTaskUid;
   for (let uid = first; uid < Number(count); uid++) {
     const key = Math.floor(uid / 3);
     const index = `index-${key % 2}`;

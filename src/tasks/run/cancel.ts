@@ -1,5 +1,6 @@
 import type { RowOf } from '../../store/task-row.ts';
-import { fromRuns, type TaskEnd } from '../../store/task-store.ts';
+import type { TaskEnd } from '../../store/finish-batch.ts';
+import { fromRuns } from '../../store/uid-runs.ts';
 import { pauser, readTask, type RunContext, type RunResult, succeeded } from './run.ts';
 
 /** What is matched and still waits becomes canceled and joins the batch of the cancelation. */

@@ -2,7 +2,7 @@ import { ApiError, indexNotFound } from '../../contract/errors.ts';
 import type { BatchOutcome, BatchStep } from '../../engine/native.ts';
 import type { IndexEntry, IndexRegistry } from '../../engine/registry.ts';
 import type { RowOf } from '../../store/task-row.ts';
-import type { TaskEnd } from '../../store/task-store.ts';
+import type { TaskEnd } from '../../store/finish-batch.ts';
 import {
   allFailed,
   applySteps,

@@ -3,8 +3,9 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { FakeClock } from '../../../src/base/clock.ts';
+import type { NewTask } from '../../../src/store/append-tasks.ts';
 import { Store } from '../../../src/store/store.ts';
-import { type NewTask, runsOf, fromRuns, TaskStore } from '../../../src/store/task-store.ts';
+import { TaskStore } from '../../../src/store/task-store.ts';
 
 const PAGE = { limit: 100, from: null, reverse: true };
 
@@ -141,7 +142,7 @@ describe('the task store', () => {
     ]);
     assert.deepEqual([refused.status, ended.status], ['rejected', 'fulfilled']);
     assert.equal(tasks.record(0)?.status, 'succeeded');
-    assert.equal(tasks.taskCount, 1);
+    assert.equal(tasks.table.taskCount, 1);
   });
 
   it('when the disk refuses, neither the end of a batch nor a registration has happened', async () => {
@@ -158,7 +159,7 @@ describe('the task store', () => {
       ['rejected', 'rejected'],
     );
     assert.equal(tasks.record(0)?.status, 'processing');
-    assert.equal(tasks.taskCount, 1);
+    assert.equal(tasks.table.taskCount, 1);
     await tasks.finish(end);
     assert.equal((await tasks.append(plain())).uid, 1);
     assert.equal(tasks.record(0)?.status, 'succeeded');
@@ -174,14 +175,14 @@ describe('the task store', () => {
       group.map(({ status }) => status),
       ['rejected', 'rejected'],
     );
-    assert.equal(tasks.taskCount, 0);
-    assert.equal(tasks.indexNumber('new'), undefined);
+    assert.equal(tasks.table.taskCount, 0);
+    assert.equal(tasks.table.indexNumber('new'), undefined);
     const { uid } = await tasks.append(plain({ indexUid: 'other' }));
     assert.equal(uid, 0);
     await close();
     open();
     assert.equal(tasks.record(0)?.indexUid, 'other');
-    assert.equal(tasks.taskCount, 1);
+    assert.equal(tasks.table.taskCount, 1);
   });
 
   it('the file of a task is renamed to its uid and erased with its end', async () => {
@@ -223,16 +224,16 @@ describe('the task store', () => {
     open();
     assert.equal(tasks.record(0)?.status, 'enqueued');
     assert.equal(tasks.record(0)?.batchUid, null);
-    assert.equal(tasks.nextBatchUid, batchUid);
-    assert.equal(tasks.batchCount, 0);
+    assert.equal(tasks.table.nextBatchUid, batchUid);
+    assert.equal(tasks.table.batchCount, 0);
   });
 
   it('a batch that is rolled back has never been', async () => {
     await tasks.append(plain());
     const { batchUid } = await tasks.begin([0]);
-    assert.equal(tasks.batchCount, 1);
+    assert.equal(tasks.table.batchCount, 1);
     await tasks.rollBack(batchUid, [0]);
-    assert.equal(tasks.batchCount, 0);
+    assert.equal(tasks.table.batchCount, 0);
     assert.equal((await tasks.begin([0])).batchUid, batchUid);
   });
 
@@ -252,7 +253,7 @@ describe('the task store', () => {
       ends,
       remove: uids,
     });
-    assert.equal(tasks.taskCount, 1);
+    assert.equal(tasks.table.taskCount, 1);
     assert.equal(tasks.record(7), undefined);
     assert.deepEqual(tasks.list({}, PAGE, null).uids, [count]);
     assert.equal(tasks.batch(batchUid), undefined);
@@ -261,7 +262,7 @@ describe('the task store', () => {
     await until(() => store.tasks.getKeysCount() === 1);
     assert.equal(store.tasks.getKeysCount(), 1);
     assert.equal(store.batches.getKeysCount(), 1);
-    assert.equal(tasks.nextTaskUid, count + 1);
+    assert.equal(tasks.table.nextTaskUid, count + 1);
   });
 
   it('rows of removed tasks that the disk refused to erase are erased after the next removal', async () => {
@@ -312,14 +313,5 @@ describe('the task store', () => {
       ),
     ]);
     assert.deepEqual(seen, [0]);
-  });
-});
-
-describe('runs of uids', () => {
-  it('are the uids', () => {
-    for (const uids of [[], [5], [0, 1, 2], [1, 3, 5], [0, 1, 4, 5, 6, 9]]) {
-      assert.deepEqual([...fromRuns(runsOf(uids))], uids);
-    }
-    assert.deepEqual(runsOf([0, 1, 4, 5, 6, 9]), [0, 2, 4, 3, 9, 1]);
   });
 });

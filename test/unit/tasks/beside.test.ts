@@ -227,7 +227,7 @@ describe('beside a change of settings', () => {
     await stopped;
     assert.deepEqual(statuses(), ['enqueued', 'enqueued']);
     assert.deepEqual(test.indexUids, []);
-    assert.equal(test.machine.taskStore.nextBatchUid, 0, 'the batch uids are free');
+    assert.equal(test.machine.taskStore.table.nextBatchUid, 0, 'the batch uids are free');
     holds = () => false;
     await test.restart();
     await test.settle();

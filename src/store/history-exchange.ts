@@ -1,0 +1,72 @@
+import type { Transaction } from './store.ts';
+import { TASKS_PER_CHUNK } from './task-chunk.ts';
+import type { TaskRow } from './task-row.ts';
+import type { Stage, TransactionContext, TransactionPart } from './task-transaction.ts';
+
+/** Pairs of index uids whose tasks older than `before` change places. */
+export interface HistoryExchange {
+  pairs: readonly (readonly [string, string])[];
+  before: number;
+}
+
+/**
+ * Exchanging the histories of two indexes is exchanging the names of their numbers, which costs
+ * nothing however long the histories are; tasks from `before` on are then given the other number so
+ * that they keep their index uid. Throws when an index has no number.
+ */
+export function exchangeHistories(
+  { pairs, before }: HistoryExchange,
+  { store, table }: TransactionContext,
+  stage: Stage,
+): Omit<TransactionPart, 'fail'> {
+  const names = new Map<number, string>();
+  const moved = new Map<number, number>();
+  for (const [a, b] of pairs) {
+    const [first, second] = [table.indexNumber(a), table.indexNumber(b)];
+    if (first === undefined || second === undefined) throw new Error(`no number for ${a}, ${b}`);
+    names.set(first, b).set(second, a);
+    moved.set(first, second).set(second, first);
+  }
+  const to = (number: number): number => moved.get(number) ?? number;
+  const rows = new Map<number, TaskRow>();
+  const links = new Map<number, number[]>();
+  for (let uid = before; uid < table.nextTaskUid; uid++) {
+    const now = stage.peek(uid);
+    const i = uid % TASKS_PER_CHUNK;
+    if (now === undefined || now.type[i] === 0) continue;
+    if (moved.has(now.index[i]!)) {
+      const chunk = stage.edit(uid);
+      chunk.index[i] = to(chunk.index[i]!);
+    }
+    const numbers = table.linked.get(uid);
+    if (numbers === undefined || !numbers.some((number) => moved.has(number))) continue;
+    links.set(uid, numbers.map(to));
+    const row = renumbered(store.tasks.get(uid), to);
+    if (row !== null) rows.set(uid, row);
+  }
+  return {
+    write: (tx: Transaction) => {
+      for (const [number, name] of names) tx.put(store.indexNames, number, name);
+      for (const [uid, row] of rows) tx.put(store.tasks, uid, row);
+    },
+    publish: () => {
+      for (const [number, name] of names) table.setIndexName(number, name);
+      for (const [uid, numbers] of links) table.linked.set(uid, numbers);
+    },
+  };
+}
+
+/** The row with other numbers of indexes; null when it has none. */
+function renumbered(row: TaskRow | undefined, to: (number: number) => number): TaskRow | null {
+  if (row?.type === 'indexSwap') {
+    const swaps = row.swaps.map(({ pair: [a, b], rename }) => ({
+      pair: [to(a), to(b)] as [number, number],
+      rename,
+    }));
+    return { ...row, swaps };
+  }
+  if (row?.type === 'indexUpdate' && row.rename !== undefined) {
+    return { ...row, rename: { ...row.rename, target: to(row.rename.target) } };
+  }
+  return null;
+}

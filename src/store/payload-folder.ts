@@ -1,0 +1,56 @@
+import { readdirSync, unlinkSync, writeFileSync } from 'node:fs';
+import { rename } from 'node:fs/promises';
+import { join } from 'node:path';
+import { syncFolder } from '../base/sync-folder.ts';
+
+/** The files of large payloads, each named after the uid of its task, and uploads that belong to no task yet. */
+export class PayloadFolder {
+  readonly #dir: string;
+
+  constructor(dir: string) {
+    this.#dir = dir;
+  }
+
+  path(name: string): string {
+    return join(this.#dir, name);
+  }
+
+  /** The file of a task. */
+  file(uid: number): string {
+    return this.path(String(uid));
+  }
+
+  /** Makes an upload, which is synced, the payload of a task. Durable after `sync`. */
+  move(upload: string, uid: number): Promise<void> {
+    return rename(upload, this.file(uid));
+  }
+
+  /** Durable after `sync`. */
+  write(uid: number, bytes: Buffer): void {
+    writeFileSync(this.file(uid), bytes, { flush: true });
+  }
+
+  sync(): void {
+    syncFolder(this.#dir);
+  }
+
+  remove(uid: number): void {
+    removeFile(this.file(uid));
+  }
+
+  /** Uploads without a task, and payloads of tasks that have ended. */
+  removeOrphans(waits: (uid: number) => boolean): void {
+    for (const name of readdirSync(this.#dir)) {
+      if (!/^\d+$/.test(name) || !waits(Number(name))) removeFile(this.path(name));
+    }
+  }
+}
+
+/** Removes a file of the payload folder, if it can: what stays is an orphan that the next start removes. */
+export function removeFile(path: string): void {
+  try {
+    unlinkSync(path);
+  } catch {
+    // It is gone already, or the disk refuses.
+  }
+}
