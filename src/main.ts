@@ -8,20 +8,24 @@ import { Authorizer } from './auth/authorize.ts';
 import { createDefaultKeys } from './auth/keys.ts';
 import { BufferPool } from './base/buffer-pool.ts';
 import { rfc3339, systemClock } from './base/clock.ts';
-import { Logs } from './base/logger.ts';
+import { type Logger, Logs } from './base/logger.ts';
 import { masterKeyNotice, readConfig, type Config } from './config.ts';
-import type { VersionInfo } from './http/dependencies.ts';
+import type { FeatureSet } from './contract/features.ts';
 import { loadAddon } from './engine/addon.ts';
+import type { NativeAddon } from './engine/native.ts';
+import type { IndexRegistry } from './engine/registry.ts';
+import type { Dependencies, VersionInfo } from './http/dependencies.ts';
 import { HttpMetrics } from './http/metrics.ts';
-import { startHttp } from './http/server.ts';
+import { type HttpOptions, type HttpServer, startHttp } from './http/server.ts';
 import { Documents, Indexes } from './search/index-service.ts';
 import { SearchQueue } from './search/search-queue.ts';
 import { Search } from './search/search-service.ts';
-import { openDataFolder } from './store/data-folder.ts';
+import { type DataFolder, openDataFolder } from './store/data-folder.ts';
 import { FeatureStore } from './store/feature-store.ts';
 import { KeyStore } from './store/key-store.ts';
 import { WebhookStore } from './store/webhook-store.ts';
-import { openTaskMachine, STORE_BYTES_MAX } from './tasks/machine.ts';
+import { openTaskMachine, STORE_BYTES_MAX, type TaskMachine } from './tasks/machine.ts';
+import type { Scheduler } from './tasks/scheduler.ts';
 import { VERIFY_PART, verifyFolder, verifyPart } from './verify.ts';
 import { warmUp } from './warm-up.ts';
 
@@ -44,15 +48,16 @@ function versionInfo(): VersionInfo {
   };
 }
 
-function banner(config: Config, version: VersionInfo, instanceUid: string, url: string): void {
+function banner(config: Config, version: VersionInfo, instanceUid: string, port: number): void {
   const notice = masterKeyNotice(config);
+  const scheme = config.tls === null ? 'http' : 'https';
   const lines = [
     '',
     `  Gannet ${version.pkgVersion} (commit ${version.commitSha})`,
     '',
     `  Configuration file  ${config.configFile ?? 'none'}`,
     `  Database            ${config.dbPath}`,
-    `  Listening on        ${url}`,
+    `  Listening on        ${scheme}://${config.host}:${port}`,
     `  Environment         ${config.production ? 'production' : 'development'}`,
     '  Telemetry           none is ever sent',
     `  Instance uid        ${instanceUid}`,
@@ -63,120 +68,180 @@ function banner(config: Config, version: VersionInfo, instanceUid: string, url: 
   process.stderr.write(`${lines.join('\n')}\n`);
 }
 
+/** Starts the parts one after another. A failure ends the process, so nothing is closed then. */
 async function run(config: Config): Promise<void> {
   refuseUnsupported(config);
   const version = versionInfo();
   const logs = new Logs(config.logLevel, config.logMode, process.stderr.isTTY === true);
-  const clock = systemClock;
   const folder = await openDataFolder(config.dbPath, {
     version: version.pkgVersion,
     upgrade: config.upgradeDb,
   });
-  const native = loadAddon();
-  const cores = availableParallelism();
   const answerBuffers = new BufferPool();
-  native.configure({
-    searchThreads: cores,
-    indexingThreads: config.indexingThreads,
-    indexingMemoryBytes: config.indexingMemoryBytes,
-    takeBuffer: (bytes) => answerBuffers.take(bytes),
-  });
+  const native = loadEngine(config, answerBuffers);
   const taskLog = logs.of('scheduler');
-  const machine = openTaskMachine(folder, native, {
-    clock,
-    batchedTasksMax: config.batchedTasksMax,
-    batchedBytesMax: config.batchedTasksBytesMax,
-    storeBytesMax: STORE_BYTES_MAX,
-    log: (message, error) => {
-      if (error === undefined) taskLog.info(message);
-      else taskLog.error({ err: error }, message);
-    },
-  });
-  const { store, queue, registry, scheduler } = machine;
+  const machine = openMachine(config, folder, native, taskLog);
+  const { store, registry, scheduler } = machine;
   const keys = new KeyStore(store);
   const features = new FeatureStore(store, config.launchFeatures);
   const webhooks = new WebhookStore(store, launchWebhook(config));
-  await createDefaultKeys(keys, clock);
+  await createDefaultKeys(keys, systemClock);
   if (folder.upgradedFrom !== null) {
     folder.markUpgraded();
     logs.of('store').info(`the data of version ${folder.upgradedFrom} is taken over`);
   }
+  await recover(scheduler, taskLog);
+  const http = await startHttp(
+    dependencies(config, {
+      version,
+      logs,
+      native,
+      answerBuffers,
+      machine,
+      keys,
+      features,
+      webhooks,
+    }),
+    httpOptions(config, logs.of('http')),
+  );
+  banner(config, version, folder.instanceUid, http.port);
+  const endWarmUp = warmUpLater(config, http, registry, folder, logs.of('http'));
+  stopOnSignals(async () => {
+    await endWarmUp();
+    await http.stop(STOP_GRACE_MS);
+    await machine.close();
+    await folder.close();
+  });
+}
 
-  // What a crash left unrecorded is finished before the first request is heard; a full disk may hold that up, and
-  // then reading must not wait for it.
+function loadEngine(config: Config, answerBuffers: BufferPool): NativeAddon {
+  const native = loadAddon();
+  native.configure({
+    searchThreads: availableParallelism(),
+    indexingThreads: config.indexingThreads,
+    indexingMemoryBytes: config.indexingMemoryBytes,
+    takeBuffer: (bytes) => answerBuffers.take(bytes),
+  });
+  return native;
+}
+
+function openMachine(
+  config: Config,
+  folder: DataFolder,
+  native: NativeAddon,
+  log: Logger,
+): TaskMachine {
+  return openTaskMachine(folder, native, {
+    clock: systemClock,
+    batchedTasksMax: config.batchedTasksMax,
+    batchedBytesMax: config.batchedTasksBytesMax,
+    storeBytesMax: STORE_BYTES_MAX,
+    log: (message, error) => {
+      if (error === undefined) log.info(message);
+      else log.error({ err: error }, message);
+    },
+  });
+}
+
+/**
+ * What a crash left unrecorded is finished before the first request is heard; a full disk may hold that
+ * up, and then reading must not wait for it.
+ */
+async function recover(scheduler: Scheduler, log: Logger): Promise<void> {
   const recovered = scheduler.start();
   await Promise.race([recovered, delay(RECOVERY_WAIT_MS, undefined, { ref: false })]);
-  recovered.catch((error: unknown) => taskLog.error({ err: error }, 'no task will be run'));
+  recovered.catch((error: unknown) => log.error({ err: error }, 'no task will be run'));
+}
+
+/** The parts that requests are answered from. */
+interface Parts {
+  version: VersionInfo;
+  logs: Logs;
+  native: NativeAddon;
+  answerBuffers: BufferPool;
+  machine: TaskMachine;
+  keys: KeyStore;
+  features: FeatureStore;
+  webhooks: WebhookStore;
+}
+
+function dependencies(config: Config, parts: Parts): Dependencies {
+  const { version, logs, native, answerBuffers, keys, features, webhooks } = parts;
+  const { store, queue, registry } = parts.machine;
   const searchQueue = new SearchQueue({
-    permits: cores * config.searchesPerCore,
+    permits: availableParallelism() * config.searchesPerCore,
     waitingMax: config.searchQueueSize,
     waitMsMax: config.dropSearchAfterSeconds * 1000,
   });
-  const enabled = (): ReturnType<FeatureStore['get']> => features.get();
-  const authorizer = new Authorizer(config.masterKey, keys, clock);
-  const http = await startHttp(
-    {
-      services: {
-        tasks: queue,
-        indexes: new Indexes(registry, new Documents(registry, searchQueue, enabled), () =>
-          store.size(),
-        ),
-        search: new Search(registry, searchQueue, enabled, answerBuffers),
-        keys,
-        features,
-      },
-      authorizer,
-      clock,
-      webhooks,
-      logs,
-      metrics: new HttpMetrics(() => features.get().metrics),
-      version,
-      production: config.production,
-      payloadBytesMax: config.payloadBytesMax,
-      answerBuffers,
-      checkPayload: (...args) => native.checkPayload(...args),
-      checkFilter: (...args) => native.checkFilter(...args),
+  const enabled = (): FeatureSet => features.get();
+  const documents = new Documents(registry, searchQueue, enabled);
+  return {
+    services: {
+      tasks: queue,
+      indexes: new Indexes(registry, documents, () => store.size()),
+      search: new Search(registry, searchQueue, enabled, answerBuffers),
+      keys,
+      features,
     },
-    {
-      host: config.host,
-      port: config.port,
-      tls: config.tls,
-      // Only this transport checks client certificates.
-      transport: config.tls?.authority ? 'node' : config.transport,
-      tlsRequireAuth: config.tlsRequireAuth,
-      logger: logs.of('http'),
-    },
-  );
-  const scheme = config.tls === null ? 'http' : 'https';
-  banner(config, version, folder.instanceUid, `${scheme}://${config.host}:${http.port}`);
+    authorizer: new Authorizer(config.masterKey, keys, systemClock),
+    clock: systemClock,
+    webhooks,
+    logs,
+    metrics: new HttpMetrics(() => features.get().metrics),
+    version,
+    production: config.production,
+    payloadBytesMax: config.payloadBytesMax,
+    answerBuffers,
+    checkPayload: (...args) => native.checkPayload(...args),
+    checkFilter: (...args) => native.checkFilter(...args),
+  };
+}
 
+function httpOptions(config: Config, logger: Logger): HttpOptions {
+  return {
+    host: config.host,
+    port: config.port,
+    tls: config.tls,
+    // Only this transport checks client certificates.
+    transport: config.tls?.authority ? 'node' : config.transport,
+    tlsRequireAuth: config.tlsRequireAuth,
+    logger,
+  };
+}
+
+/** Warms up after a moment. Returns what cuts it short and waits for its end. */
+function warmUpLater(
+  { masterKey }: Config,
+  http: HttpServer,
+  registry: IndexRegistry,
+  { dir }: DataFolder,
+  log: Logger,
+): () => Promise<void> {
   const ending = new AbortController();
   const { signal } = ending;
+  const folder = join(dir, 'warm-up');
   const warm = delay(WARM_UP_AFTER_MS, undefined, { signal })
-    .then(() =>
-      warmUp({
-        http,
-        registry,
-        folder: join(folder.dir, 'warm-up'),
-        now: rfc3339(clock.now()),
-        masterKey: config.masterKey,
-        signal,
-      }),
-    )
+    .then(() => {
+      const now = rfc3339(systemClock.now());
+      return warmUp({ http, registry, folder, now, masterKey, signal });
+    })
     .then(
-      (searches) => logs.of('http').debug(`warmed up with ${searches} searches`),
-      (error: unknown) => logs.of('http').debug({ err: error }, 'not warmed up'),
+      (searches) => log.debug(`warmed up with ${searches} searches`),
+      (error: unknown) => log.debug({ err: error }, 'not warmed up'),
     );
+  return () => {
+    ending.abort();
+    return warm;
+  };
+}
 
+/** A second signal ends the process at once. */
+function stopOnSignals(stopParts: () => Promise<void>): void {
   let stopping = false;
   const stop = async (status: number): Promise<void> => {
     if (stopping) process.exit(status);
     stopping = true;
-    ending.abort();
-    await warm;
-    await http.stop(STOP_GRACE_MS);
-    await machine.close();
-    await folder.close();
+    await stopParts();
     process.exit(status);
   };
   process.on('SIGTERM', () => void stop(0));
