@@ -13,14 +13,12 @@ import type {
   TaskSummary,
   TaskView,
 } from '../contract/tasks.ts';
-import type { NewTask } from '../store/append-tasks.ts';
 import { removeFile } from '../store/payload-folder.ts';
 import type { Store } from '../store/store.ts';
-import { FLAG } from '../store/task-chunk.ts';
 import { isBatchVisible, isVisible } from '../store/task-query.ts';
-import type { TaskRow } from '../store/task-row.ts';
 import type { TaskStore } from '../store/task-store.ts';
-import { fromRuns, runsOf } from '../store/uid-runs.ts';
+import { fromRuns } from '../store/uid-runs.ts';
+import { deletionOf, newTask } from './new-task.ts';
 import type { Scheduler } from './scheduler.ts';
 import { batchView, taskSummary, taskView } from './view.ts';
 
@@ -60,7 +58,7 @@ export class TaskQueue {
       const given = payloadOf(request);
       // Tasks with nothing to wait for are appended in the order of the calls.
       const payload = given !== null && 'file' in given ? await syncedFile(given.file) : given;
-      const record = await this.#store.append(this.#newTask(request, payload));
+      const record = await this.#store.append(newTask(request, payload, this.#store));
       if (record.type === 'taskCancelation') this.#cancelRunning(record.uid);
       this.#scheduler.wake();
       return taskSummary(record, request.customMetadata);
@@ -143,139 +141,8 @@ export class TaskQueue {
   }
 
   async #registerPruning(matched: number[], originalFilter: string): Promise<void> {
-    await this.#store.append({
-      ...PLAIN,
-      type: 'taskDeletion',
-      row: () => ({
-        type: 'taskDeletion',
-        originalFilter,
-        matchedTasks: [...fromRuns(matched)].length,
-        matched,
-      }),
-    });
+    await this.#store.append(deletionOf(matched, originalFilter));
   }
-
-  /** `payload`: of an addition. */
-  #newTask(request: TaskRequest, payload: NewTask['payload']): NewTask {
-    const { customMetadata } = request;
-    const task = this.#plainTask(request, payload);
-    if (customMetadata === undefined) return task;
-    return {
-      ...task,
-      row: (uid, numberOf) => ({ ...task.row(uid, numberOf), customMetadata }),
-    };
-  }
-
-  #plainTask(request: TaskRequest, payload: NewTask['payload']): NewTask {
-    switch (request.type) {
-      case 'documentAdditionOrUpdate': {
-        const { type, method, format, documents, primaryKey, skipCreation, indexUid } = request;
-        let flags = request.allowIndexCreation ? FLAG.mayCreateIndex : 0;
-        if (primaryKey !== null) flags |= FLAG.primaryKey;
-        if (method === 'update') flags |= FLAG.update;
-        return onIndex(indexUid, flags, payload, {
-          type,
-          method,
-          format,
-          documents,
-          primaryKey,
-          skipCreation,
-        });
-      }
-      case 'documentDeletion': {
-        const { type, by, indexUid } = request;
-        if ('all' in by) return onIndex(indexUid, FLAG.all, null, { type, by: 'all' });
-        if ('filter' in by) {
-          return onIndex(indexUid, FLAG.byFilter, null, { type, by: 'filter', filter: by.filter });
-        }
-        const payload = { bytes: Buffer.from(JSON.stringify(by.ids)) };
-        return onIndex(indexUid, 0, payload, { type, by: 'ids', ids: by.ids.length });
-      }
-      case 'documentEdition': {
-        const { type, context, filter, indexUid } = request;
-        return onIndex(indexUid, 0, null, { type, function: request.function, context, filter });
-      }
-      case 'settingsUpdate': {
-        const { type, settings, indexUid } = request;
-        const mayCreate = request.allowIndexCreation && !request.isReset;
-        return onIndex(indexUid, mayCreate ? FLAG.mayCreateIndex : 0, null, { type, settings });
-      }
-      case 'indexCreation': {
-        const { type, primaryKey, indexUid } = request;
-        return onIndex(indexUid, 0, null, { type, primaryKey });
-      }
-      case 'indexDeletion':
-        return onIndex(request.indexUid, 0, null, { type: request.type });
-      case 'indexUpdate': {
-        const { type, primaryKey = null, newUid, indexUid: oldUid } = request;
-        if (newUid === undefined) return onIndex(oldUid, 0, null, { type, primaryKey });
-        return {
-          ...PLAIN,
-          type,
-          indexUid: oldUid,
-          alsoIndexes: [newUid],
-          row: (_, numberOf) => {
-            const rename = { oldUid, newUid, target: numberOf(newUid) };
-            return { type, primaryKey, rename };
-          },
-        };
-      }
-      case 'indexSwap': {
-        const { type, swaps } = request;
-        return {
-          ...PLAIN,
-          type,
-          alsoIndexes: swaps.flatMap(({ indexes }) => indexes),
-          row: (_, numberOf) => ({
-            type,
-            swaps: swaps.map(({ indexes: [a, b], rename }) => ({
-              pair: [numberOf(a), numberOf(b)],
-              rename,
-            })),
-          }),
-        };
-      }
-      case 'taskCancelation':
-      case 'taskDeletion': {
-        const { type, filter, originalFilter, visible } = request;
-        return {
-          ...PLAIN,
-          type,
-          late: true,
-          row: () => {
-            const uids = this.#store.matching(filter, visible);
-            return { type, originalFilter, matchedTasks: uids.length, matched: runsOf(uids) };
-          },
-        };
-      }
-      case 'dumpCreation':
-      case 'snapshotCreation': {
-        const { type } = request;
-        return { ...PLAIN, type, row: () => ({ type }) };
-      }
-      case 'export': {
-        const { type, url, apiKey, payloadSizeBytes, indexes } = request;
-        return { ...PLAIN, type, row: () => ({ type, url, apiKey, payloadSizeBytes, indexes }) };
-      }
-    }
-  }
-}
-
-const PLAIN = {
-  indexUid: null,
-  alsoIndexes: [],
-  flags: 0,
-  payload: null,
-  late: false,
-} satisfies Partial<NewTask>;
-
-function onIndex(
-  indexUid: string,
-  flags: number,
-  payload: NewTask['payload'],
-  row: TaskRow,
-): NewTask {
-  return { ...PLAIN, type: row.type, indexUid, flags, payload, row: () => row };
 }
 
 function payloadOf(request: TaskRequest): TaskPayload | null {
