@@ -325,93 +325,96 @@ function build(values: Values, configFile: string | null): Result<Config, string
   }
 }
 
-function buildOrThrow(values: Values, configFile: string | null): Config {
-  const text = (name: OptionName): string | null => {
-    const value = values[name];
+/** The values given, by kind. What is given in a wrong form throws `BadValue`. */
+class OptionValues {
+  readonly #values: Values;
+
+  constructor(values: Values) {
+    this.#values = values;
+  }
+
+  text(name: OptionName): string | null {
+    const value = this.#values[name];
     return value === undefined ? null : String(value);
-  };
-  const flag = (name: OptionName): boolean => values[name] === true;
-  const size = (name: OptionName, initial: number): number => {
-    const value = text(name);
+  }
+
+  flag(name: OptionName): boolean {
+    return this.#values[name] === true;
+  }
+
+  /** Bytes. */
+  size(name: OptionName, initial: number): number {
+    const value = this.text(name);
     return value === null
       ? initial
       : (parseSize(value) ?? bad(name, value, 'a size such as `100 MiB`'));
-  };
-  const count = (name: OptionName, initial: number, least = 0): number => {
-    const value = text(name);
+  }
+
+  count(name: OptionName, initial: number, least = 0): number {
+    const value = this.text(name);
     if (value === null) return initial;
     const number = /^\d+$/.test(value) ? Number(value) : NaN;
     return number >= least ? number : bad(name, value, `a whole number of at least ${least}`);
-  };
-  const oneOf = <T extends string>(name: OptionName, accepted: readonly T[], initial: T): T => {
-    const value = text(name);
+  }
+
+  /** null: not given, or given as `false`. `initial`: given without a number. */
+  optionalCount(name: OptionName, initial: number, least: number): number | null {
+    const value = this.#values[name];
+    if (value === undefined || value === false) return null;
+    return value === true ? initial : this.count(name, initial, least);
+  }
+
+  oneOf<T extends string>(name: OptionName, accepted: readonly T[], initial: T): T {
+    const value = this.text(name);
     if (value === null) return initial;
     const found = accepted.find((known) => known.toLowerCase() === value.toLowerCase());
     return found ?? bad(name, value, `one of ${accepted.join(', ')}`);
-  };
+  }
+}
 
-  const production = oneOf('env', ['development', 'production'], 'development') === 'production';
-  const masterKey = text('master-key');
+/** Of several bad values the first one read is told. */
+function buildOrThrow(values: Values, configFile: string | null): Config {
+  const given = new OptionValues(values);
+  const production =
+    given.oneOf('env', ['development', 'production'], 'development') === 'production';
+  const masterKey = given.text('master-key');
   if (production) checkMasterKey(masterKey);
-  const indexingMemoryBytes = size('max-indexing-memory', Math.floor((memoryBytes() * 2) / 3));
-  const level = (text('log-level') ?? 'info').toLowerCase();
-  if (!isLogLevel(level)) bad('log-level', level, 'OFF, ERROR, WARN, INFO, DEBUG or TRACE');
-  const schedule = values['schedule-snapshot'];
-  const webhookUrl = text('task-webhook-url');
-  if (webhookUrl !== null && !URL.canParse(webhookUrl))
-    bad('task-webhook-url', webhookUrl, 'a URL');
+  const indexingMemoryBytes = given.size(
+    'max-indexing-memory',
+    Math.floor((memoryBytes() * 2) / 3),
+  );
   return {
-    dbPath: text('db-path') ?? OPTIONS['db-path'].initial,
-    ...address(text('http-addr') ?? 'localhost:7700'),
     masterKey,
     production,
-    payloadBytesMax: size('http-payload-size-limit', PAYLOAD_BYTES_MAX),
     indexingMemoryBytes,
-    indexingThreads: indexingThreads(text('max-indexing-threads')),
-    logLevel: level as LogLevel,
-    logMode: oneOf('experimental-logs-mode', ['human', 'json'], 'human'),
+    logLevel: logLevel(given.text('log-level') ?? 'info'),
+    webhook: webhook(given),
+    dbPath: given.text('db-path') ?? OPTIONS['db-path'].initial,
+    ...address(given.text('http-addr') ?? 'localhost:7700'),
+    payloadBytesMax: given.size('http-payload-size-limit', PAYLOAD_BYTES_MAX),
+    indexingThreads: indexingThreads(given.text('max-indexing-threads')),
+    logMode: given.oneOf('experimental-logs-mode', ['human', 'json'], 'human'),
     configFile,
-    upgradeDb: flag('upgrade-db'),
-    webhook:
-      webhookUrl === null
-        ? null
-        : { url: webhookUrl, authorization: text('task-webhook-authorization-header') },
-    dumpDir: text('dump-dir') ?? 'dumps/',
-    snapshotDir: text('snapshot-dir') ?? 'snapshots/',
-    importDump: text('import-dump'),
-    ignoreMissingDump: flag('ignore-missing-dump'),
-    ignoreDumpIfDbExists: flag('ignore-dump-if-db-exists'),
-    importSnapshot: text('import-snapshot'),
-    ignoreMissingSnapshot: flag('ignore-missing-snapshot'),
-    ignoreSnapshotIfDbExists: flag('ignore-snapshot-if-db-exists'),
-    scheduleSnapshotSeconds:
-      schedule === undefined || schedule === false
-        ? null
-        : schedule === true
-          ? SNAPSHOT_SECONDS
-          : count('schedule-snapshot', SNAPSHOT_SECONDS, 1),
-    ...tls(text, flag),
-    searchQueueSize: count('experimental-search-queue-size', 1000),
-    dropSearchAfterSeconds: count('experimental-drop-search-after', 60, 1),
-    searchesPerCore: count('experimental-nb-searches-per-core', 4, 1),
-    batchedTasksMax: count('experimental-max-number-of-batched-tasks', Infinity),
-    batchedTasksBytesMax: size(
+    upgradeDb: given.flag('upgrade-db'),
+    ...dumps(given),
+    ...snapshots(given),
+    ...tls(given),
+    searchQueueSize: given.count('experimental-search-queue-size', 1000),
+    dropSearchAfterSeconds: given.count('experimental-drop-search-after', 60, 1),
+    searchesPerCore: given.count('experimental-nb-searches-per-core', 4, 1),
+    batchedTasksMax: given.count('experimental-max-number-of-batched-tasks', Infinity),
+    batchedTasksBytesMax: given.size(
       'experimental-limit-batched-tasks-total-size',
       Math.min(Math.floor(indexingMemoryBytes / 2), BATCHED_BYTES_MAX),
     ),
-    embeddingCacheEntries: count('experimental-embedding-cache-entries', 0),
+    embeddingCacheEntries: given.count('experimental-embedding-cache-entries', 0),
     launchFeatures: {
-      containsFilter: flag('experimental-contains-filter'),
-      metrics: flag('experimental-enable-metrics'),
-      logsRoute: flag('experimental-enable-logs-route'),
+      containsFilter: given.flag('experimental-contains-filter'),
+      metrics: given.flag('experimental-enable-metrics'),
+      logsRoute: given.flag('experimental-enable-logs-route'),
     },
-    outboundDenyPrivate: flag('outbound-deny-private'),
-    outboundAllow:
-      `${text('outbound-allow') ?? ''},${text('experimental-allowed-ip-networks') ?? ''}`
-        .split(',')
-        .map((network) => network.trim())
-        .filter((network) => network !== ''),
-    transport: oneOf('http-transport', ['fastest', 'node'], 'fastest'),
+    ...outbound(given),
+    transport: given.oneOf('http-transport', ['fastest', 'node'], 'fastest'),
   };
 }
 
@@ -449,14 +452,66 @@ function indexingThreads(text: string | null): number {
   return /^[1-9]\d*$/.test(text) ? Number(text) : bad('max-indexing-threads', text, 'a number');
 }
 
-function tls(
-  text: (name: OptionName) => string | null,
-  flag: (name: OptionName) => boolean,
-): Pick<Config, 'tls' | 'tlsRequireAuth'> {
-  const certificate = text('ssl-cert-path');
-  const key = text('ssl-key-path');
-  const authority = text('ssl-auth-path');
-  const tlsRequireAuth = flag('ssl-require-auth');
+function logLevel(text: string): LogLevel {
+  const level = text.toLowerCase();
+  return isLogLevel(level)
+    ? level
+    : bad('log-level', level, 'OFF, ERROR, WARN, INFO, DEBUG or TRACE');
+}
+
+function webhook(given: OptionValues): Config['webhook'] {
+  const url = given.text('task-webhook-url');
+  if (url === null) return null;
+  if (!URL.canParse(url)) bad('task-webhook-url', url, 'a URL');
+  return { url, authorization: given.text('task-webhook-authorization-header') };
+}
+
+function dumps(
+  given: OptionValues,
+): Pick<Config, 'dumpDir' | 'importDump' | 'ignoreMissingDump' | 'ignoreDumpIfDbExists'> {
+  return {
+    dumpDir: given.text('dump-dir') ?? 'dumps/',
+    importDump: given.text('import-dump'),
+    ignoreMissingDump: given.flag('ignore-missing-dump'),
+    ignoreDumpIfDbExists: given.flag('ignore-dump-if-db-exists'),
+  };
+}
+
+function snapshots(
+  given: OptionValues,
+): Pick<
+  Config,
+  | 'snapshotDir'
+  | 'importSnapshot'
+  | 'ignoreMissingSnapshot'
+  | 'ignoreSnapshotIfDbExists'
+  | 'scheduleSnapshotSeconds'
+> {
+  return {
+    snapshotDir: given.text('snapshot-dir') ?? 'snapshots/',
+    importSnapshot: given.text('import-snapshot'),
+    ignoreMissingSnapshot: given.flag('ignore-missing-snapshot'),
+    ignoreSnapshotIfDbExists: given.flag('ignore-snapshot-if-db-exists'),
+    scheduleSnapshotSeconds: given.optionalCount('schedule-snapshot', SNAPSHOT_SECONDS, 1),
+  };
+}
+
+function outbound(given: OptionValues): Pick<Config, 'outboundDenyPrivate' | 'outboundAllow'> {
+  const networks = ['outbound-allow', 'experimental-allowed-ip-networks'] as const;
+  return {
+    outboundDenyPrivate: given.flag('outbound-deny-private'),
+    outboundAllow: networks
+      .flatMap((name) => (given.text(name) ?? '').split(','))
+      .map((network) => network.trim())
+      .filter((network) => network !== ''),
+  };
+}
+
+function tls(given: OptionValues): Pick<Config, 'tls' | 'tlsRequireAuth'> {
+  const certificate = given.text('ssl-cert-path');
+  const key = given.text('ssl-key-path');
+  const authority = given.text('ssl-auth-path');
+  const tlsRequireAuth = given.flag('ssl-require-auth');
   if ((certificate === null) !== (key === null)) {
     throw new BadValue('ssl-cert-path and ssl-key-path must be given together.');
   }
