@@ -29,8 +29,9 @@ type Work = Append | Finish | { kind: 'change'; run: () => Promise<void> | void 
  * The tasks and batches: durable, and held as columns in memory for filters.
  *
  * Work is done in the order of the calls, one transaction at a time; registrations and the end of a batch
- * that wait at the same moment share one, because each costs a sync of the disk. Memory changes only after the transaction is on disk, so readers never see what a
- * crash could take back. That a batch is running is the exception: it is known in memory only.
+ * that wait at the same moment share one, because each costs a sync of the disk. Memory changes only
+ * after the transaction is on disk, so readers never see what a crash could take back. That a batch is
+ * running is the exception: it is known in memory only.
  */
 export class TaskStore {
   readonly #store: Store;
