@@ -1,9 +1,16 @@
 #include "base/json_reader.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <span>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/json.h"
 
 namespace gannet::json {
 
@@ -201,18 +208,118 @@ double NumberValue(std::string_view value) {
   return number;
 }
 
+namespace {
+
+// The names in the objects that are open at a place of a text.
+class OpenNames {
+ public:
+  void Clear() {
+    names_.clear();
+    begins_.clear();
+  }
+  void Open() { begins_.push_back(names_.size()); }
+
+  // `name` as it is written, with its quotation marks.
+  void Add(std::string_view name) { names_.push_back(name); }
+
+  // False: two members of the object have one name, or may have, as a name is escaped.
+  bool Close() {
+    if (begins_.empty()) return true;
+    const std::span names = std::span(names_).subspan(begins_.back());
+    const bool distinct = names.size() < 2 || (Distinct(names) && std::none_of(names.begin(), names.end(), IsEscaped));
+    names_.resize(begins_.back());
+    begins_.pop_back();
+    return distinct;
+  }
+
+ private:
+  static bool IsEscaped(std::string_view name) { return std::memchr(name.data(), '\\', name.size()) != nullptr; }
+
+  static bool Distinct(std::span<std::string_view> names) {
+    // So few are compared with each other faster than they are sorted.
+    if (names.size() > 16) {
+      std::sort(names.begin(), names.end());
+      return std::adjacent_find(names.begin(), names.end()) == names.end();
+    }
+    for (auto name = names.begin(); name != names.end(); ++name) {
+      if (std::find(names.begin(), name, *name) != name) return false;
+    }
+    return true;
+  }
+
+  std::vector<std::string_view> names_;
+  std::vector<size_t> begins_;  // for each open object, where its names begin
+};
+
+// What AppendMinified says, member by member.
+void AppendLastMembers(std::string& out, std::string_view value) {
+  bool first = true;
+  const auto separate = [&] {
+    if (!first) out.push_back(',');
+    first = false;
+  };
+  if (KindOf(value) == Kind::kArray) {
+    out.push_back('[');
+    ForEachElement(value, [&](std::string_view element) {
+      separate();
+      AppendLastMembers(out, element);
+    });
+    out.push_back(']');
+  } else if (KindOf(value) == Kind::kObject) {
+    std::vector<std::pair<std::string, std::string_view>> members;
+    std::unordered_map<std::string, size_t> places;
+    ForEachMember(value, [&](std::string_view name, std::string_view member) {
+      const auto [place, fresh] = places.try_emplace(std::string(name), members.size());
+      if (fresh) {
+        members.emplace_back(name, member);
+      } else {
+        members[place->second].second = member;
+      }
+    });
+    out.push_back('{');
+    for (const auto& [name, member] : members) {
+      separate();
+      AppendJsonString(out, name);
+      out.push_back(':');
+      AppendLastMembers(out, member);
+    }
+    out.push_back('}');
+  } else {
+    out.append(value);
+  }
+}
+
+}  // namespace
+
 void AppendMinified(std::string& out, std::string_view value) {
+  const size_t begin = out.size();
+  thread_local OpenNames names;  // keeps its memory
+  names.Clear();
+  std::string_view string;  // the one before `at`
   size_t at = 0;
   while (at < value.size()) {
     const char c = value[at];
     if (c == '"') {
-      const size_t end = SkipString(value, at);
-      out.append(value, at, end - at);
-      at = end;
-    } else {
-      if (c != ' ' && c != '\n' && c != '\r' && c != '\t') out.push_back(c);
-      ++at;
+      string = value.substr(at, SkipString(value, at) - at);
+      out.append(string);
+      at += string.size();
+      continue;
     }
+    ++at;
+    switch (c) {
+      case ' ':
+      case '\n':
+      case '\r':
+      case '\t': continue;
+      case '{': names.Open(); break;
+      case ':': names.Add(string); break;
+      case '}':
+        if (names.Close()) break;
+        out.resize(begin);
+        return AppendLastMembers(out, value.substr(SkipSpace(value, 0)));
+      default: break;
+    }
+    out.push_back(c);
   }
 }
 

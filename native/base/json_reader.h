@@ -84,7 +84,8 @@ void ForEachElement(std::string_view array, Sink&& sink) {
   }
 }
 
-// Appends `value` without white space between tokens.
+// Appends `value` without white space between tokens. Of the members of an object that have one name the last one is
+// appended, at the place of the first.
 void AppendMinified(std::string& out, std::string_view value);
 
 }  // namespace gannet::json

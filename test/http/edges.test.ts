@@ -364,4 +364,28 @@ describe('at the edges of the interface', function () {
       }
     }
   });
+
+  it('keeps the last of repeated keys, at every depth of a document', async () => {
+    await done('PATCH', '/indexes/repeated/settings', { filterableAttributes: ['a', 'list'] });
+    const documents =
+      '[{"id": 1, "a": {"x": 1, "y": 5, "\\u0078": 2, "y": {"z": "old"}, "y": {"z": "new"}},' +
+      ' "list": [3, {"k": "one", "l": 0, "k": "two"}, "{\\"k\\":1,\\"k\\":2}"]}]';
+    await done('POST', '/indexes/repeated/documents?primaryKey=id', documents);
+    const stored =
+      '{"id":1,"a":{"x":2,"y":{"z":"new"}},"list":[3,{"k":"two","l":0},"{\\"k\\":1,\\"k\\":2}"]}';
+    const { text } = await server.client.call('GET', '/indexes/repeated/documents/1');
+    assert.equal(text, stored);
+    const found = async (filter: string): Promise<number[]> =>
+      idsOf(await send('POST', '/indexes/repeated/search', { filter }));
+    for (const filter of ['a.x = 2', 'a.y.z = new', 'list.k = two', 'list.l = 0', 'list = 3']) {
+      assert.deepEqual(await found(filter), [1], filter);
+    }
+    for (const filter of ['a.x = 1', 'a.y = 5', 'a.y.z = old', 'list.k = one']) {
+      assert.deepEqual(await found(filter), [], filter);
+    }
+    const again = '[{"id": 1, "a": {"x": 8, "x": 9}}]';
+    await done('PUT', '/indexes/repeated/documents', again);
+    assert.deepEqual(await found('a.x = 9'), [1]);
+    assert.deepEqual(await found('a.x = 8'), []);
+  });
 });
