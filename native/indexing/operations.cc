@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <map>
 
 #include "base/json_reader.h"
 #include "base/utf8.h"
@@ -42,16 +43,21 @@ bool IntegerText(std::string_view number, std::string& out) {
   return true;
 }
 
-// Appends every value found at a dotted path, through literal names and nested objects.
+// Appends every value found at a dotted path, through literal names and nested objects. Of members of an object that
+// have one name only the last one counts.
 void FindPath(std::string_view object, std::string_view path, std::vector<std::string_view>& found) {
+  // By the length of their names, which all begin the path.
+  std::map<size_t, std::string_view> members;
   json::ForEachMember(object, [&](std::string_view key, std::string_view value) {
-    if (key == path) {
-      found.push_back(value);
-    } else if (path.size() > key.size() && path.starts_with(key) && path[key.size()] == '.' &&
-               json::KindOf(value) == json::Kind::kObject) {
-      FindPath(value, path.substr(key.size() + 1), found);
-    }
+    if (path.starts_with(key) && (path.size() == key.size() || path[key.size()] == '.')) members[key.size()] = value;
   });
+  for (const auto& [length, value] : members) {
+    if (length == path.size()) {
+      found.push_back(value);
+    } else if (json::KindOf(value) == json::Kind::kObject) {
+      FindPath(value, path.substr(length + 1), found);
+    }
+  }
 }
 
 uint64_t HashId(std::string_view id) { return std::hash<std::string_view>()(id); }

@@ -388,4 +388,18 @@ describe('at the edges of the interface', function () {
     assert.deepEqual(await found('a.x = 9'), [1]);
     assert.deepEqual(await found('a.x = 8'), []);
   });
+
+  it('takes the last of repeated keys for the id', async () => {
+    const path = '/indexes/repeated-ids/documents';
+    const task = await done(
+      'POST',
+      `${path}?primaryKey=meta.id`,
+      '[{"meta": {"id": 1, "id": 2}}, {"meta": {"id": 3}, "meta": {"id": 4}}]',
+    );
+    assert.equal(task.status, 'succeeded');
+    const { body } = await send('GET', path);
+    assert.deepEqual(body.results, [{ meta: { id: 2 } }, { meta: { id: 4 } }]);
+    const twice = await done('POST', path, '[{"meta": {"id": 5}, "meta.id": 5}]');
+    assert.equal(twice.error.code, 'invalid_document_id');
+  });
 });
