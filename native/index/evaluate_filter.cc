@@ -217,8 +217,8 @@ class Evaluator {
     const auto field = snapshot_.fields->Find(node.field);
     if (!field) return DocSet();
     GANNET_RETURN_IF_ERROR(CheckOperator(node));
-    const bool empty_text = !node.values.empty() && node.values[0].text.empty();
-    if (node.op == Operator::kExists || (node.op == Operator::kStartsWith && empty_text)) {
+    const bool any_start = node.op == Operator::kStartsWith && Literal(node.values[0]).string.empty();
+    if (node.op == Operator::kExists || any_start) {
       return Flagged(*field, &ColumnReader::exists_bytes, within);
     }
     if (node.op == Operator::kIsNull) return Flagged(*field, &ColumnReader::null_bytes, within);

@@ -402,4 +402,19 @@ describe('at the edges of the interface', function () {
     const twice = await done('POST', path, '[{"meta": {"id": 5}, "meta.id": 5}]');
     assert.equal(twice.error.code, 'invalid_document_id');
   });
+
+  it('lets every text start with what is empty once it is normalised', async () => {
+    await done('PATCH', '/indexes/starts/settings', { filterableAttributes: ['v'] });
+    const values = ['word', 3, [], null, { inner: 1 }];
+    const documents = [...values.map((v, id) => ({ id, v })), { id: 5 }];
+    await done('POST', '/indexes/starts/documents', documents);
+    for (const prefix of ['', ' ', '\t\n', '\u3000']) {
+      const search = async (operator: string): Promise<number[]> =>
+        idsOf(
+          await send('POST', '/indexes/starts/search', { filter: `v ${operator} "${prefix}"` }),
+        );
+      assert.deepEqual(await search('STARTS WITH'), [0, 1, 2, 3, 4], JSON.stringify(prefix));
+      assert.deepEqual(await search('NOT STARTS WITH'), [5], JSON.stringify(prefix));
+    }
+  });
 });

@@ -166,7 +166,7 @@ class NaiveFilter {
     if (op == "NULL") return values.is_null;
     if (op == "EMPTY") return values.is_empty;
     if (op == "CONTAINS") return any(values.strings, [&](const std::string& v) { return v.find(node.texts[0]) != v.npos; });
-    if (node.expression->literals[0].empty()) return values.exists;  // STARTS WITH
+    if (node.texts[0].empty()) return values.exists;  // STARTS WITH
     return any(values.strings, [&](const std::string& v) { return v.starts_with(node.texts[0]); });
   }
 
