@@ -11,6 +11,7 @@ import { err, ok, type Result } from './base/result.ts';
 import { parseSize } from './base/size.ts';
 import { suggest } from './base/suggest.ts';
 import type { Feature } from './contract/features.ts';
+import { parseNetwork } from './outbound/address-policy.ts';
 
 export interface TlsConfig {
   certificate: string;
@@ -176,7 +177,7 @@ const OPTIONS = {
   },
   'outbound-allow': {
     kind: 'text',
-    help: 'Networks (CIDR, comma-separated) that may be connected to nevertheless.',
+    help: 'Networks (CIDR, comma-separated, or `any`) that may be connected to nevertheless.',
   },
   'http-transport': {
     kind: 'text',
@@ -497,14 +498,18 @@ function snapshots(
 }
 
 function outbound(given: OptionValues): Pick<Config, 'outboundDenyPrivate' | 'outboundAllow'> {
-  const networks = ['outbound-allow', 'experimental-allowed-ip-networks'] as const;
-  return {
-    outboundDenyPrivate: given.flag('outbound-deny-private'),
-    outboundAllow: networks
-      .flatMap((name) => (given.text(name) ?? '').split(','))
-      .map((network) => network.trim())
-      .filter((network) => network !== ''),
-  };
+  const outboundAllow: string[] = [];
+  for (const name of ['outbound-allow', 'experimental-allowed-ip-networks'] as const) {
+    for (const item of (given.text(name) ?? '').split(',')) {
+      const network = item.trim();
+      if (network === '') continue;
+      if (network !== 'any' && !parseNetwork(network).ok) {
+        bad(name, network, 'networks such as `10.0.0.0/8`, separated by commas, or `any`');
+      }
+      outboundAllow.push(network);
+    }
+  }
+  return { outboundDenyPrivate: given.flag('outbound-deny-private'), outboundAllow };
 }
 
 function tls(given: OptionValues): Pick<Config, 'tls' | 'tlsRequireAuth'> {

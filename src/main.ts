@@ -17,6 +17,7 @@ import type { IndexRegistry } from './engine/registry.ts';
 import type { Dependencies, VersionInfo } from './http/dependencies.ts';
 import { HttpMetrics } from './http/metrics.ts';
 import { type HttpOptions, type HttpServer, startHttp } from './http/server.ts';
+import { OutboundClient } from './outbound/outbound-client.ts';
 import { Documents, Indexes } from './search/index-service.ts';
 import { SearchQueue } from './search/search-queue.ts';
 import { Search } from './search/search-service.ts';
@@ -77,6 +78,10 @@ async function run(config: Config): Promise<void> {
     version: version.pkgVersion,
     upgrade: config.upgradeDb,
   });
+  const outbound = new OutboundClient({
+    denyPrivate: config.outboundDenyPrivate,
+    allow: config.outboundAllow,
+  });
   const answerBuffers = new BufferPool();
   const native = loadEngine(config, answerBuffers);
   const taskLog = logs.of('scheduler');
@@ -109,6 +114,7 @@ async function run(config: Config): Promise<void> {
   stopOnSignals(async () => {
     await endWarmUp();
     await http.stop(STOP_GRACE_MS);
+    await outbound.close();
     await machine.close();
     await folder.close();
   });

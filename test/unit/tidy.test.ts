@@ -19,7 +19,10 @@ const NATIVE_LAYERS: readonly (readonly string[])[] = [
 ];
 
 /** Below `src/`: a folder may import those before it. */
-const SRC_LAYERS = ['base', 'contract', 'engine', 'store', 'auth', 'tasks', 'search', 'http'];
+const SRC_LAYERS = [
+  ...['base', 'outbound', 'contract', 'engine', 'store', 'auth', 'embedding', 'tasks', 'search'],
+  'http',
+];
 
 /** Pairs of folders of `src/` that do not meet although the order would allow it. */
 const SRC_STRANGERS: readonly (readonly [string, string])[] = [
@@ -42,6 +45,7 @@ const NATIVE_DOORS: readonly (readonly [header: RegExp, folders: readonly string
 const SRC_DOORS: readonly (readonly [name: RegExp, folders: readonly string[]])[] = [
   [/^lmdb$/, ['store']],
   [/^pino/, ['base']],
+  [/^undici/, ['outbound']],
   [/uws|uWebSockets/i, ['http']],
 ];
 

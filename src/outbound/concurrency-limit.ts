@@ -1,0 +1,53 @@
+/** At most `permits` pieces of work at once; the others wait in their order. */
+export class ConcurrencyLimit {
+  #free: number;
+  readonly #waiting = new Set<() => void>();
+
+  constructor(permits: number) {
+    this.#free = permits;
+  }
+
+  get waiting(): number {
+    return this.#waiting.size;
+  }
+
+  /** Rejects with the reason of `signal` while it waits. What `work` answers or throws is passed on. */
+  async run<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    await this.#take(signal);
+    try {
+      return await work();
+    } finally {
+      this.#giveBack();
+    }
+  }
+
+  async #take(signal: AbortSignal | undefined): Promise<void> {
+    signal?.throwIfAborted();
+    if (this.#free > 0) {
+      this.#free--;
+      return;
+    }
+    await new Promise<void>((resolve, reject) => {
+      const taken = (): void => {
+        signal?.removeEventListener('abort', aborted);
+        resolve();
+      };
+      const aborted = (): void => {
+        this.#waiting.delete(taken);
+        reject(signal!.reason as Error);
+      };
+      this.#waiting.add(taken);
+      signal?.addEventListener('abort', aborted, { once: true });
+    });
+  }
+
+  /** A permit goes straight to who waits longest, so nobody who comes later overtakes. */
+  #giveBack(): void {
+    const [next] = this.#waiting;
+    if (next === undefined) this.#free++;
+    else {
+      this.#waiting.delete(next);
+      next();
+    }
+  }
+}

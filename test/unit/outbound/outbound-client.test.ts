@@ -1,0 +1,358 @@
+/** The outbound client against a server on loopback that behaves badly. */
+import assert from 'node:assert/strict';
+import type { lookup } from 'node:dns';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
+import { Readable } from 'node:stream';
+import { inspect } from 'node:util';
+import {
+  OutboundClient,
+  type OutboundOptions,
+  type OutboundRequest,
+} from '../../../src/outbound/outbound-client.ts';
+import { OutboundError, type OutboundFailure } from '../../../src/outbound/outbound-error.ts';
+
+type Handler = (request: IncomingMessage, response: ServerResponse) => void;
+
+const OPEN: OutboundOptions = { denyPrivate: false, allow: [] };
+const POST = { method: 'POST', timeoutMs: 10_000 } as const;
+
+async function readAll(stream: AsyncIterable<unknown>): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of stream) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString();
+}
+
+/** Name resolution that always answers so. */
+function resolvesTo(...addresses: readonly string[]): typeof lookup {
+  const answer = (_: string, __: unknown, callback: (...args: unknown[]) => void): void =>
+    callback(
+      null,
+      addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })),
+    );
+  return answer as unknown as typeof lookup;
+}
+
+describe('The outbound client', () => {
+  let handle: Handler = (_, response) => response.end();
+  let server: Server;
+  let base: string;
+  let connections = 0;
+  const clients: OutboundClient[] = [];
+
+  before(async () => {
+    server = createServer((request, response) => handle(request, response));
+    server.on('connection', () => connections++);
+    await new Promise<void>((resolve) => {
+      server.listen(0, '127.0.0.1', resolve);
+    });
+    base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  });
+  beforeEach(() => {
+    connections = 0;
+  });
+  afterEach(async () => {
+    await Promise.all(clients.splice(0).map((client) => client.close()));
+  });
+  after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+
+  function open(options: Partial<OutboundOptions> = {}): OutboundClient {
+    const client = new OutboundClient({ ...OPEN, ...options });
+    clients.push(client);
+    return client;
+  }
+
+  async function fails(work: Promise<unknown>, failure: OutboundFailure): Promise<OutboundError> {
+    const error = await work.then(
+      () => assert.fail('answered'),
+      (reason: unknown) => reason,
+    );
+    assert.ok(error instanceof OutboundError, inspect(error));
+    assert.equal(error.failure, failure, error.message);
+    return error;
+  }
+
+  it('sends the request as given and answers status, headers and body', async () => {
+    let seen: unknown;
+    handle = (request, response) => {
+      void readAll(request).then((body) => {
+        const { method, url, headers } = request;
+        seen = { method, url, key: headers['x-key'], length: headers['content-length'], body };
+        response.writeHead(418, { 'x-answer': 'yes' }).end('short and stout');
+      });
+    };
+    const answer = await open().fetch({
+      ...POST,
+      url: `${base}/a/b?c=d`,
+      headers: { 'X-Key': 'k' },
+      body: '{"a":"ä"}',
+    });
+    assert.deepEqual(seen, {
+      ...{ method: 'POST', url: '/a/b?c=d' },
+      ...{ key: 'k', length: '10', body: '{"a":"ä"}' },
+    });
+    assert.equal(answer.status, 418);
+    assert.equal(answer.headers['x-answer'], 'yes');
+    assert.equal(answer.body.toString(), 'short and stout');
+  });
+
+  it('keeps the connection for the next request', async () => {
+    handle = (_, response) => response.end('x'.repeat(100_000));
+    const client = open();
+    for (let i = 0; i < 9; i++) await client.fetch({ ...POST, url: base, body: 'x' });
+    // The first may still be on its way back when the second request comes.
+    assert.ok(connections <= 2, `${connections} connections`);
+  });
+
+  it('does not follow a redirect', async () => {
+    const paths: (string | undefined)[] = [];
+    handle = (request, response) => {
+      paths.push(request.url);
+      response.writeHead(302, { location: `${base}/elsewhere` }).end();
+    };
+    const answer = await open().fetch({
+      ...POST,
+      url: base,
+      headers: { authorization: 'Bearer s' },
+    });
+    assert.equal(answer.status, 302);
+    assert.deepEqual(paths, ['/']);
+  });
+
+  it('sends a user in the URL as basic authorization', async () => {
+    let seen: string | undefined;
+    handle = (request, response) => {
+      seen = request.headers.authorization;
+      response.end();
+    };
+    await open().fetch({ ...POST, url: base.replace('//', '//me:p%20w@') });
+    assert.equal(seen, `Basic ${Buffer.from('me:p w').toString('base64')}`);
+  });
+
+  it('sends a stream as it comes and reads one as it comes', async () => {
+    handle = (request, response) => {
+      response.writeHead(200);
+      request.on('data', (chunk: Buffer) => response.write(chunk.toString().toUpperCase()));
+      request.on('end', () => response.end());
+    };
+    const client = open();
+    const parts = ['one', 'two', 'three'];
+    async function* pieces(): AsyncGenerator<Buffer> {
+      for (const part of parts) yield Buffer.from(part);
+    }
+    for (const body of [pieces(), Readable.from(pieces())]) {
+      const answer = await client.stream({ ...POST, url: base, body });
+      assert.equal(await readAll(answer.body), 'ONETWOTHREE');
+    }
+  });
+
+  it('hands over the beginning of an answer before its end', async () => {
+    let finish = (): void => {};
+    handle = (_, response) => {
+      response.write('first');
+      finish = () => response.end('last');
+    };
+    const answer = await open().stream({ ...POST, url: base });
+    const first = await answer.body.next();
+    assert.equal(String(first.value), 'first');
+    finish();
+    assert.equal(await readAll(answer.body), 'last');
+  });
+
+  it('makes a producer wait for a reader that does not read', async () => {
+    let produced = 0;
+    handle = (request) => request.pause();
+    async function* endless(): AsyncGenerator<Buffer> {
+      for (;;) {
+        produced++;
+        yield Buffer.alloc(1 << 20);
+        // A turn of the event loop, so that the time limit is seen.
+        await new Promise(setImmediate);
+      }
+    }
+    await fails(open().stream({ ...POST, url: base, body: endless(), timeoutMs: 300 }), 'timeout');
+    assert.ok(produced < 64, `${produced} MiB were produced for nobody`);
+  });
+
+  const slow: readonly [string, Handler][] = [
+    ['does not answer', () => {}],
+    ['stops after the head', (_, response) => response.writeHead(200).flushHeaders()],
+    ['stops in the middle', (_, response) => void response.write('half')],
+  ];
+  for (const [name, handler] of slow) {
+    it(`gives up on a server that ${name}`, async () => {
+      handle = handler;
+      await fails(open().fetch({ ...POST, url: base, timeoutMs: 50 }), 'timeout');
+    });
+
+    it(`can be canceled while a server ${name}`, async () => {
+      const cancel = new AbortController();
+      handle = (request, response) => {
+        handler(request, response);
+        setImmediate(() => cancel.abort());
+      };
+      await fails(open().fetch({ ...POST, url: base, signal: cancel.signal }), 'canceled');
+    });
+  }
+
+  it('can be canceled while it connects', async () => {
+    const cancel = new AbortController();
+    const never = ((): void => setImmediate(() => cancel.abort()) as unknown as void) as unknown;
+    const client = open({ lookup: never as typeof lookup });
+    await fails(
+      client.fetch({ ...POST, url: 'http://example.test/', signal: cancel.signal }),
+      'canceled',
+    );
+    await fails(client.fetch({ ...POST, url: 'http://example.test/', timeoutMs: 20 }), 'timeout');
+  });
+
+  it('can be canceled while a stream is read', async () => {
+    handle = (_, response) => void response.write('x');
+    const cancel = new AbortController();
+    const answer = await open().stream({ ...POST, url: base, signal: cancel.signal });
+    await answer.body.next();
+    const rest = answer.body.next();
+    cancel.abort();
+    await fails(rest, 'canceled');
+  });
+
+  it('gives up on a stream that pauses for too long', async () => {
+    handle = (_, response) => void response.write('x');
+    const answer = await open().stream({ ...POST, url: base, idleTimeoutMs: 20 });
+    await fails(readAll(answer.body), 'timeout');
+  });
+
+  it('frees the connection of a stream that is given up', async () => {
+    let closed: Promise<unknown> = Promise.resolve();
+    handle = (request, response) => {
+      closed = new Promise((resolve) => request.socket.on('close', resolve));
+      response.write('x');
+    };
+    const answer = await open().stream({ ...POST, url: base });
+    answer.discard();
+    answer.discard();
+    await closed;
+  });
+
+  it('refuses an answer that is too large', async () => {
+    handle = (_, response) => response.end('x'.repeat(101));
+    const client = open();
+    await fails(client.fetch({ ...POST, url: base }, { bytesMax: 100 }), 'answerTooLarge');
+    assert.equal((await client.fetch({ ...POST, url: base }, { bytesMax: 101 })).body.length, 101);
+  });
+
+  it('tells a broken connection from one that never was', async () => {
+    handle = (_, response) => {
+      response.writeHead(200, { 'content-length': 100 }).write('half');
+      setImmediate(() => response.destroy());
+    };
+    await fails(open().fetch({ ...POST, url: base }), 'broken');
+    handle = (request) => request.socket.destroy();
+    await fails(open().fetch({ ...POST, url: base }), 'broken');
+    const gone = createTcpServer();
+    await new Promise<void>((resolve) => {
+      gone.listen(0, '127.0.0.1', resolve);
+    });
+    const { port } = gone.address() as AddressInfo;
+    await new Promise((resolve) => gone.close(resolve));
+    await fails(open().fetch({ ...POST, url: `http://127.0.0.1:${port}` }), 'unreachable');
+  });
+
+  it('takes what is not HTTP for broken', async () => {
+    const rude = createTcpServer((socket: Socket) => void socket.end('hello\r\n\r\n'));
+    await new Promise<void>((resolve) => {
+      rude.listen(0, '127.0.0.1', resolve);
+    });
+    const { port } = rude.address() as AddressInfo;
+    await fails(open().fetch({ ...POST, url: `http://127.0.0.1:${port}` }), 'broken');
+    rude.close();
+  });
+
+  it('refuses URLs and headers that cannot be sent', async () => {
+    const client = open();
+    for (const url of ['file:///etc/passwd', 'example.test', '', 'ftp://example.test']) {
+      await fails(client.fetch({ ...POST, url }), 'invalidRequest');
+    }
+    for (const headers of [{ 'x-a': 'a\r\nb: c' }, { 'a b': 'c' }, { 'transfer-encoding': 'x' }]) {
+      await fails(client.fetch({ ...POST, url: base, headers }), 'invalidRequest');
+    }
+  });
+
+  it('refuses addresses in the URL, however they are written', async () => {
+    const { port } = new URL(base);
+    const client = open({ denyPrivate: true });
+    for (const host of ['127.0.0.1', '2130706433', '0x7f.1', '[::1]', '[::ffff:127.0.0.1]', '0']) {
+      await fails(client.fetch({ ...POST, url: `http://${host}:${port}/` }), 'addressRefused');
+    }
+    for (const host of ['169.254.169.254', '[fe80::1]', '2852039166']) {
+      await fails(open().fetch({ ...POST, url: `http://${host}/` }), 'addressRefused');
+    }
+    assert.equal(connections, 0);
+  });
+
+  it('refuses names that lead to refused addresses', async () => {
+    const { port } = new URL(base);
+    const url = `http://inside.test:${port}/`;
+    const metadata = open({ lookup: resolvesTo('169.254.169.254') });
+    await fails(metadata.fetch({ ...POST, url }), 'addressRefused');
+    const loopback = open({ lookup: resolvesTo('127.0.0.1'), denyPrivate: true });
+    await fails(loopback.fetch({ ...POST, url }), 'addressRefused');
+    assert.equal(connections, 0);
+  });
+
+  it('connects to what of a name is allowed, and to nothing else', async () => {
+    handle = (_, response) => response.end('here');
+    const { port } = new URL(base);
+    const url = `http://inside.test:${port}/`;
+    const client = open({ lookup: resolvesTo('169.254.169.254', '127.0.0.1') });
+    assert.equal((await client.fetch({ ...POST, url })).body.toString(), 'here');
+    const listed = open({
+      ...{ lookup: resolvesTo('127.0.0.1'), denyPrivate: true },
+      allow: ['127.0.0.0/8'],
+    });
+    assert.equal((await listed.fetch({ ...POST, url })).body.toString(), 'here');
+  });
+
+  it('asks the name once per connection: a second answer cannot lead elsewhere', async () => {
+    handle = (_, response) => response.end('here');
+    const { port } = new URL(base);
+    let asked = 0;
+    const rebinding = ((...args: Parameters<typeof lookup>) => {
+      const answer = asked++ === 0 ? resolvesTo('127.0.0.1') : resolvesTo('169.254.169.254');
+      return answer(...args);
+    }) as typeof lookup;
+    const client = open({ lookup: rebinding });
+    const url = `http://inside.test:${port}/`;
+    assert.equal((await client.fetch({ ...POST, url })).body.toString(), 'here');
+    assert.equal(asked, 1);
+  });
+
+  it('tells no secret in its errors', async () => {
+    const secret = 'sesame-open';
+    const request: OutboundRequest = {
+      ...{ method: 'POST', timeoutMs: 50, body: secret },
+      url: `http://user:${secret}@127.0.0.1:1/path?key=${secret}#${secret}`,
+      headers: { authorization: `Bearer ${secret}` },
+    };
+    const errors = [
+      await fails(open().fetch(request), 'unreachable'),
+      await fails(open({ denyPrivate: true }).fetch(request), 'addressRefused'),
+      await fails(
+        open().fetch({ ...request, headers: { 'x-a': `${secret}\n` } }),
+        'invalidRequest',
+      ),
+      await fails(open().fetch({ ...request, url: `nonsense ${secret}` }), 'invalidRequest'),
+    ];
+    for (const error of errors) assert.ok(!inspect(error).includes(secret), inspect(error));
+  });
+
+  it('breaks off what is under way when it is closed, and sends nothing afterwards', async () => {
+    const client = open();
+    handle = () => void client.close();
+    await fails(client.fetch({ ...POST, url: base }), 'canceled');
+    await fails(client.fetch({ ...POST, url: base }), 'canceled');
+  });
+});
