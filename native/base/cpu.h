@@ -10,7 +10,7 @@ namespace gannet {
 enum class CpuLevel {
   kPortable,
   kAvx2,    // and POPCNT, BMI
-  kAvx512,  // F, BW, VBMI, VBMI2 and VPOPCNTDQ
+  kAvx512,  // F, BW, VBMI, VBMI2, VNNI and VPOPCNTDQ
 };
 
 // The level of this machine, or a lower one that GANNET_CPU names (`portable`, `avx2`): so tests reach every variant.
@@ -20,7 +20,8 @@ inline CpuLevel Cpu() {
 #if defined(__x86_64__)
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("popcnt") && __builtin_cpu_supports("bmi")) best = CpuLevel::kAvx2;
     if (best == CpuLevel::kAvx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("avx512vpopcntdq")) {
+        __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("avx512vnni") &&
+        __builtin_cpu_supports("avx512vpopcntdq")) {
       best = CpuLevel::kAvx512;
     }
 #endif

@@ -24,6 +24,23 @@ inline constexpr SectionId kNeighbourData = 18;
 inline constexpr SectionId kPrefixWords = 30;      // optional; see prefix_unions.h
 inline constexpr SectionId kPrefixData = 31;
 
+// vectors: one directory, and for the embedder at each place of it a run of section ids; see vectors.h
+inline constexpr SectionId kVectorDirectory = 40;
+inline constexpr SectionId kVectorSections = 4096;  // + place of the embedder * kVectorParts + VectorPart
+inline constexpr SectionId kVectorParts = 16;
+enum class VectorPart : uint8_t {
+  kDocids,      // u32 each, ascending: documents with an entry
+  kFirstRows,   // u32 by document and one more: its first row
+  kFlags,       // u8 by document: VectorFlags
+  kRowDocids,   // u32 by row
+  kRows,        // f32 by component by row; not when binary quantised
+  kBytes,       // i8 by component by row; likewise
+  kScales,      // ByteScale by row; likewise
+  kBits,        // one bit per component, whole u64 by row; only when binary quantised
+  kTextHashes,  // u64 by row; optional
+  kFragments,   // u8 by row; optional
+};
+
 // columns: one directory; see columns.h
 inline constexpr SectionId kColumnDirectory = 20;
 inline constexpr SectionId kColumnData = 21;

@@ -1,0 +1,174 @@
+// The vectors part of a segment: for each embedder, the embeddings of the segment's documents.
+//
+// A row is one embedding. Rows are in ascending order of docids, those of one document behind each other. A row is
+// stored in single precision as it came (what is read back, and what decides the order of hits) and once more as bytes
+// with a scale and a bound of their error (what is scanned; vector/quantise.h). Of a binary quantised embedder one bit per
+// component is stored and nothing else.
+//
+// A document has an entry for an embedder when something is known about it there: it has rows, or it was opted out. Entries have
+// flags, and rows may say from which text and fragment they were made.
+//
+// Memory: a writer puts rows aside in a temporary file once they are many; a reader maps them.
+// Threads: a reader is immutable and shared; a writer has one owner.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/status.h"
+#include "bitmap/docset.h"
+#include "segment/doc_places.h"
+#include "segment/file.h"
+#include "segment/spool.h"
+#include "vector/quantise.h"
+
+namespace gannet::segment {
+
+struct EmbedderShape {
+  std::string name;
+  uint32_t dimensions = 0;
+  bool binary_quantised = false;
+};
+
+// Of a document's entry; bits.
+enum VectorFlags : uint8_t {
+  kRegenerate = 1,    // its embeddings are made again when its text changes
+  kUserProvided = 2,  // its embeddings came with the document
+};
+
+// Where an embedding comes from.
+struct RowSource {
+  uint64_t text_hash = 0;  // of the rendered text; 0: not known
+  uint8_t fragment = 0;    // number of the indexing fragment
+  bool operator==(const RowSource&) const = default;
+};
+
+// The embeddings for one embedder. Borrows the mapped file; damaged bytes read as empty and mark the file corrupt.
+class EmbedderReader {
+ public:
+  const std::string& name() const { return shape_.name; }
+  uint32_t dimensions() const { return shape_.dimensions; }
+  bool binary_quantised() const { return shape_.binary_quantised; }
+  const EmbedderShape& shape() const { return shape_; }
+
+  uint32_t row_count() const { return static_cast<uint32_t>(row_docids_.size()); }
+  // By row; ascending.
+  std::span<const DocId> row_docids() const { return row_docids_; }
+
+  // Documents with an entry. A place of theirs is an index here.
+  std::span<const DocId> docids() const { return places_.docids(); }
+  const DocPlaces& places() const { return places_; }
+  // Rows [begin, end) of the document at a place.
+  struct Rows {
+    uint32_t begin, end;
+    bool empty() const { return begin == end; }
+  };
+  Rows rows_of(size_t place) const { return {first_rows_[place], first_rows_[place + 1]}; }
+  // Of a document of any docid; none when it has no entry.
+  Rows FindRows(DocId docid) const {
+    const int64_t place = places_.Find(docid);
+    return place < 0 ? Rows{0, 0} : rows_of(static_cast<size_t>(place));
+  }
+  uint8_t flags(size_t place) const { return flags_[place]; }
+  RowSource source(uint32_t row) const;
+
+  // Documents with a row; with an entry and that flag. Made when first asked for.
+  const DocSet& embedded() const { return Sets().embedded; }
+  const DocSet& user_provided() const { return Sets().user_provided; }
+  const DocSet& regenerated() const { return Sets().regenerated; }
+
+  // dimensions() single-precision numbers. Empty for a binary quantised embedder, and when damaged.
+  std::span<const float> Row(uint32_t row) const {
+    return AsFloats(file_->Read(rows_, uint64_t{row} * dimensions() * sizeof(float), uint64_t{dimensions()} * sizeof(float)));
+  }
+  // Likewise, of any embedder: numbers as they are read back. False: damaged.
+  bool ReadRow(uint32_t row, std::vector<float>& out) const;
+
+  // The bytes of rows [begin, end), dimensions() each, and their scales. Null when damaged, or binary quantised.
+  struct ByteRows {
+    const int8_t* bytes = nullptr;
+    const vector::ByteScale* scales = nullptr;
+  };
+  ByteRows Bytes(uint32_t begin, uint32_t end) const;
+  // The bits of rows [begin, end), BitWords(dimensions()) words each. Null when damaged, or not binary quantised.
+  const uint64_t* Bits(uint32_t begin, uint32_t end) const;
+
+  // Has rows read that were not yet, and does not wait for them: single precision, or what is scanned.
+  void ExpectRow(uint32_t row) const;
+  void WillNeed(uint32_t begin, uint32_t end) const;
+
+ private:
+  friend class VectorsReader;
+  struct DocSets {
+    std::once_flag once;
+    DocSet embedded, user_provided, regenerated;
+  };
+  const DocSets& Sets() const;
+  static std::span<const float> AsFloats(std::string_view bytes) {
+    return {reinterpret_cast<const float*>(bytes.data()), bytes.size() / sizeof(float)};
+  }
+
+  std::shared_ptr<SegmentFile> file_;
+  EmbedderShape shape_;
+  std::span<const DocId> row_docids_;
+  DocPlaces places_;
+  std::span<const uint32_t> first_rows_;
+  std::span<const uint8_t> flags_;
+  std::span<const uint64_t> text_hashes_;  // none: no row has one
+  std::span<const uint8_t> fragments_;     // likewise
+  const SegmentFile::Section* rows_ = nullptr;
+  const SegmentFile::Section* bytes_ = nullptr;
+  const SegmentFile::Section* scales_ = nullptr;
+  const SegmentFile::Section* bits_ = nullptr;
+  std::unique_ptr<DocSets> sets_ = std::make_unique<DocSets>();
+};
+
+class VectorsReader {
+ public:
+  // A file without vectors has no embedders. Corruption: sizes do not fit.
+  static Result<std::shared_ptr<const VectorsReader>> Open(std::shared_ptr<SegmentFile> file);
+
+  const std::vector<EmbedderReader>& embedders() const { return embedders_; }
+  // Null: the segment has no entry for it.
+  const EmbedderReader* Find(std::string_view embedder) const;
+  const std::shared_ptr<SegmentFile>& file() const { return file_; }
+
+ private:
+  std::shared_ptr<SegmentFile> file_;
+  std::vector<EmbedderReader> embedders_;
+};
+
+class VectorsWriter {
+ public:
+  // folder: for temporary files.
+  VectorsWriter(std::string folder, std::vector<EmbedderShape> embedders);
+  ~VectorsWriter();
+
+  const EmbedderShape& shape(size_t embedder) const;
+  size_t embedder_count() const { return embedders_.size(); }
+
+  // An entry for a document; docids ascend for each embedder (numbers of the list given). Its rows follow.
+  void BeginDocument(size_t embedder, DocId docid, uint8_t flags);
+  // row: as many numbers as the embedder has dimensions.
+  void AddRow(size_t embedder, std::span<const float> row, RowSource source = {});
+  // The entry at a place of another file, of as many dimensions. Corruption: it is damaged.
+  Status CopyDocument(size_t embedder, const EmbedderReader& from, size_t place);
+
+  // Nothing has been added.
+  bool empty() const;
+  uint64_t memory_bytes() const;
+  // Writes the sections; none when nothing was added. Io, Full: a temporary file could not be written.
+  Status Write(SegmentFileWriter& file);
+
+ private:
+  struct Embedder;
+  std::vector<std::unique_ptr<Embedder>> embedders_;
+};
+
+}  // namespace gannet::segment
