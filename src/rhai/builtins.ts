@@ -1,0 +1,941 @@
+/**
+ * The functions of the language: those that the Rhai book lists for strings, characters, numbers, arrays, maps, ranges
+ * and function pointers. A method call and a call in the style of a function reach the same one: what stands before the
+ * dot is the first argument.
+ */
+import type { Run } from './compile.ts';
+import { fail } from './errors.ts';
+import { at, binaryOperation, clamp, isIn, placeOf } from './operators.ts';
+import {
+  bounded,
+  boundedArray,
+  boundedMap,
+  Char,
+  compare,
+  copyOf,
+  equal,
+  floatText,
+  FnPtr,
+  int64,
+  LIMITS,
+  ObjectMap,
+  Range,
+  toDebug,
+  toText,
+  typeName,
+  type Value,
+} from './values.ts';
+
+/**
+ * @param args as many as the caller gave
+ * @returns the value; `self` is what the first argument has become, undefined when it is the same value. Arrays and maps
+ * change where they are.
+ */
+export type Builtin = (args: Value[], run: Run) => { value: Value; self: Value | undefined };
+
+type Type =
+  'unit' | 'bool' | 'int' | 'float' | 'string' | 'char' | 'array' | 'map' | 'range' | 'fn';
+type Pure = (args: Value[], run: Run) => Value;
+type Variants = Partial<Record<Type | 'any', Pure | Builtin>>;
+
+const TABLE = new Map<string, Builtin>();
+
+export function builtinOf(name: string): Builtin | undefined {
+  return TABLE.get(name);
+}
+
+function typeOf(value: Value): Type {
+  if (value === null) return 'unit';
+  switch (typeof value) {
+    case 'boolean':
+      return 'bool';
+    case 'bigint':
+      return 'int';
+    case 'number':
+      return 'float';
+    case 'string':
+      return 'string';
+    default:
+  }
+  if (Array.isArray(value)) return 'array';
+  if (value instanceof ObjectMap) return 'map';
+  if (value instanceof Char) return 'char';
+  return value instanceof Range ? 'range' : 'fn';
+}
+
+/** `variants`: by the type of the first argument. */
+function define(names: string, variants: Variants): void {
+  for (const name of names.split(' ')) {
+    TABLE.set(name, (args, run) => {
+      const variant =
+        args.length === 0 ? variants.any : (variants[typeOf(args[0]!)] ?? variants.any);
+      if (variant === undefined) {
+        return fail(
+          args.length === 0
+            ? `The function \`${name}\` takes arguments`
+            : `There is no function \`${name}\` of ${typeName(args[0]!)}`,
+        );
+      }
+      const result = variant(args, run);
+      return result instanceof Changed ? result : { value: result as Value, self: undefined };
+    });
+  }
+}
+
+/** The result of a function that changes a string or another value that is replaced as a whole. */
+class Changed {
+  readonly value: Value;
+  readonly self: Value;
+  constructor(self: Value, value: Value = null) {
+    this.self = self;
+    this.value = value;
+  }
+}
+
+function changed(self: Value, value: Value = null): { value: Value; self: Value } {
+  return new Changed(self, value);
+}
+
+// Arguments.
+
+function int(args: Value[], n: number, fallback?: bigint): bigint {
+  const value = args[n];
+  if (value === undefined && fallback !== undefined) return fallback;
+  return typeof value === 'bigint'
+    ? value
+    : fail(`An integer is expected as argument ${n}, not ${shown(value)}`);
+}
+
+function text(args: Value[], n: number): string {
+  const value = args[n];
+  if (typeof value === 'string') return value;
+  return value instanceof Char
+    ? value.text
+    : fail(`A string is expected as argument ${n}, not ${shown(value)}`);
+}
+
+function number(args: Value[], n: number): number {
+  const value = args[n];
+  return typeof value === 'bigint' || typeof value === 'number'
+    ? Number(value)
+    : fail(`A number is expected as argument ${n}, not ${shown(value)}`);
+}
+
+function fn(args: Value[], n: number): Value {
+  const value = args[n];
+  if (typeof value === 'string') return new FnPtr(value, [], null);
+  return value instanceof FnPtr
+    ? value
+    : fail(`A function is expected as argument ${n}, not ${shown(value)}`);
+}
+
+function array(args: Value[], n = 0): Value[] {
+  const value = args[n];
+  return Array.isArray(value)
+    ? value
+    : fail(`An array is expected as argument ${n}, not ${shown(value)}`);
+}
+
+function map(args: Value[], n = 0): ObjectMap {
+  const value = args[n];
+  return value instanceof ObjectMap
+    ? value
+    : fail(`A map is expected as argument ${n}, not ${shown(value)}`);
+}
+
+function shown(value: Value | undefined): string {
+  return value === undefined ? 'nothing' : typeName(value);
+}
+
+export function charsOf(value: string): Value[] {
+  return Array.from(value, (letter) => new Char(letter));
+}
+
+/** `start` and `length`, or a range, of `size` items: `[begin, end)`. */
+function span(args: Value[], n: number, size: number): [number, number] {
+  const first = args[n];
+  if (first instanceof Range) return [clamp(first.start, size), clamp(first.behind, size)];
+  const start = int(args, n);
+  const begin = clamp(start < 0n ? BigInt(size) + start : start, size);
+  const length = int(args, n + 1, BigInt(size));
+  return [begin, Math.max(begin, clamp(BigInt(begin) + length, size))];
+}
+
+// All types.
+
+define('type_of', { any: ([value]) => typeName(value!) });
+define('to_string', { any: ([value]) => (value === null ? '' : toText(value!)) });
+define('to_debug', { any: ([value]) => toDebug(value!) });
+define('print debug', { any: () => null });
+define('is_shared', { any: () => false });
+define('is_def_fn', {
+  string: ([name, count], run) => run.script.functions.has(`${name as string}/${String(count)}`),
+});
+for (const op of ['+', '-', '*', '/', '%', '**', '==', '!=', '<', '<=', '>', '>=']) {
+  define(op, { any: (args) => binaryOperation(op)(args[0]!, args[1]!) });
+}
+
+// Numbers.
+
+const INT_MAX = 2n ** 63n - 1n;
+
+function floatFunction(name: string, work: (value: number) => number): void {
+  define(name, {
+    int: ([value]) => work(Number(value)),
+    float: ([value]) => work(value as number),
+  });
+}
+floatFunction('sin', Math.sin);
+floatFunction('cos', Math.cos);
+floatFunction('tan', Math.tan);
+floatFunction('sinh', Math.sinh);
+floatFunction('cosh', Math.cosh);
+floatFunction('tanh', Math.tanh);
+floatFunction('asin', Math.asin);
+floatFunction('acos', Math.acos);
+floatFunction('asinh', Math.asinh);
+floatFunction('acosh', Math.acosh);
+floatFunction('atanh', Math.atanh);
+floatFunction('sqrt', Math.sqrt);
+floatFunction('exp', Math.exp);
+floatFunction('ln', Math.log);
+floatFunction('to_degrees', (value) => (value * 180) / Math.PI);
+floatFunction('to_radians', (value) => (value * Math.PI) / 180);
+floatFunction('to_float', (value) => value);
+define('atan', {
+  int: (args) =>
+    args.length > 1 ? Math.atan2(number(args, 0), number(args, 1)) : Math.atan(number(args, 0)),
+  float: (args) =>
+    args.length > 1 ? Math.atan2(number(args, 0), number(args, 1)) : Math.atan(number(args, 0)),
+});
+define('hypot', { any: (args) => Math.hypot(number(args, 0), number(args, 1)) });
+define('log', {
+  any: (args) =>
+    args.length > 1
+      ? Math.log(number(args, 0)) / Math.log(number(args, 1))
+      : Math.log10(number(args, 0)),
+});
+define('PI', { any: () => Math.PI });
+define('E', { any: () => Math.E });
+define('abs', {
+  int: ([value]) =>
+    int64(
+      (value as bigint) < 0n ? -(value as bigint) : (value as bigint),
+      () => `abs(${String(value)})`,
+    ),
+  float: ([value]) => Math.abs(value as number),
+});
+define('sign', {
+  int: ([value]) => ((value as bigint) > 0n ? 1n : (value as bigint) < 0n ? -1n : 0n),
+  float: ([value]) => BigInt(Math.sign(value as number) || 0),
+});
+define('is_zero', { int: ([value]) => value === 0n, float: ([value]) => value === 0 });
+define('is_odd', { int: ([value]) => (value as bigint) % 2n !== 0n });
+define('is_even', { int: ([value]) => (value as bigint) % 2n === 0n });
+define('is_nan', { float: ([value]) => Number.isNaN(value) });
+define('is_finite', { float: ([value]) => Number.isFinite(value) });
+define('is_infinite', { float: ([value]) => Math.abs(value as number) === Infinity });
+const same: Pure = ([value]) => value!;
+define('floor', { int: same, float: ([value]) => Math.floor(value as number) });
+define('ceiling', { int: same, float: ([value]) => Math.ceil(value as number) });
+define('int', { int: same, float: ([value]) => Math.trunc(value as number) });
+define('fraction', {
+  int: () => 0n,
+  float: ([value]) => (value as number) - Math.trunc(value as number),
+});
+define('round', {
+  int: same,
+  float: (args) => {
+    const value = number(args, 0);
+    const digits = args.length > 1 ? Number(int(args, 1)) : 0;
+    if (digits < 0) return fail('The number of digits is not negative');
+    if (digits > 20) return value;
+    const factor = 10 ** digits;
+    // Halves go away from zero.
+    return (Math.sign(value) * Math.round(Math.abs(value) * factor)) / factor;
+  },
+});
+define('to_int', {
+  int: same,
+  char: ([value]) => BigInt((value as Char).text.codePointAt(0)!),
+  float: ([value]) => {
+    const whole = Math.trunc(value as number);
+    if (!Number.isFinite(whole)) return fail(`${floatText(value as number)} is no integer`);
+    return int64(BigInt(whole), () => floatText(value as number));
+  },
+});
+function inBase(base: number): Pure {
+  return ([value]) => BigInt.asUintN(64, value as bigint).toString(base);
+}
+define('to_hex', { int: inBase(16) });
+define('to_octal', { int: inBase(8) });
+define('to_binary', { int: inBase(2) });
+function best(want: (order: number) => boolean): Pure {
+  return ([a, b]) => {
+    const order = compare(a!, b ?? null);
+    if (order === null) return fail(`${typeName(a!)} and ${shown(b)} cannot be compared`);
+    return want(order) ? a! : b!;
+  };
+}
+define('min', { any: best((order) => order <= 0) });
+define('max', { any: best((order) => order >= 0) });
+
+define('parse_int', {
+  string: (args) => {
+    const radix = int(args, 1, 10n);
+    if (radix < 2n || radix > 36n) return fail(`${radix} is no base of numbers`);
+    const given = text(args, 0).trim();
+    const match = /^([+-]?)([0-9a-z]+)$/i.exec(given);
+    let value = 0n;
+    for (const digit of (match?.[2] ?? '!').toLowerCase()) {
+      const place = '0123456789abcdefghijklmnopqrstuvwxyz'.indexOf(digit);
+      if (place < 0 || BigInt(place) >= radix || value > INT_MAX) {
+        return fail(`${JSON.stringify(given)} is no integer`);
+      }
+      value = value * radix + BigInt(place);
+    }
+    return int64(match![1] === '-' ? -value : value, () => given);
+  },
+});
+define('parse_float', {
+  string: (args) => {
+    const given = text(args, 0).trim();
+    const sound = /^[+-]?(\d+\.?\d*([eE][+-]?\d+)?|\.\d+([eE][+-]?\d+)?|inf|infinity|nan)$/i.test(
+      given,
+    );
+    if (!sound) return fail(`${JSON.stringify(given)} is no number`);
+    const word = given.toLowerCase().replace(/^[+-]/, '');
+    const plain = word === 'nan' ? NaN : word.startsWith('inf') ? Infinity : Number(word);
+    return given.startsWith('-') ? -plain : plain;
+  },
+});
+
+// Strings and characters.
+
+const SPACES = /^\s+|\s+$/gu;
+
+function letters(args: Value[]): string[] {
+  return Array.from(text(args, 0));
+}
+
+define('len', {
+  string: (args) => BigInt(letters(args).length),
+  array: (args) => BigInt(array(args).length),
+  map: (args) => BigInt(map(args).size),
+  range: ([value]) => lengthOf(value as Range),
+});
+TABLE.set('get$len', TABLE.get('len')!);
+define('bytes', { string: (args) => BigInt(Buffer.byteLength(text(args, 0))) });
+TABLE.set('get$bytes', TABLE.get('bytes')!);
+define('is_empty', {
+  string: (args) => text(args, 0) === '',
+  array: (args) => array(args).length === 0,
+  map: (args) => map(args).size === 0,
+  range: ([value]) => lengthOf(value as Range) === 0n,
+});
+TABLE.set('get$is_empty', TABLE.get('is_empty')!);
+define('to_upper', {
+  string: (args) => text(args, 0).toUpperCase(),
+  char: (args) => new Char(Array.from(text(args, 0).toUpperCase())[0]!),
+});
+define('to_lower', {
+  string: (args) => text(args, 0).toLowerCase(),
+  char: (args) => new Char(Array.from(text(args, 0).toLowerCase())[0]!),
+});
+define('make_upper', {
+  string: (args) => changed(text(args, 0).toUpperCase()),
+  char: (args) => changed(new Char(Array.from(text(args, 0).toUpperCase())[0]!)),
+});
+define('make_lower', {
+  string: (args) => changed(text(args, 0).toLowerCase()),
+  char: (args) => changed(new Char(Array.from(text(args, 0).toLowerCase())[0]!)),
+});
+define('trim', { string: (args) => changed(text(args, 0).replace(SPACES, '')) });
+define('contains', {
+  string: (args) => isIn(args[1]!, args[0]!),
+  array: (args) =>
+    args[1] instanceof FnPtr ? array(args).includes(args[1]) : isIn(args[1]!, args[0]!),
+  map: (args) => isIn(args[1]!, args[0]!),
+  range: (args) => isIn(args[1]!, args[0]!),
+});
+define('starts_with', { string: (args) => text(args, 0).startsWith(text(args, 1)) });
+define('ends_with', { string: (args) => text(args, 0).endsWith(text(args, 1)) });
+define('index_of', {
+  string: (args) => {
+    const all = letters(args);
+    const start = clamp(int(args, 2, 0n), all.length);
+    const rest = all.slice(start).join('');
+    const found = rest.indexOf(text(args, 1));
+    return found < 0 ? -1n : BigInt(start + Array.from(rest.slice(0, found)).length);
+  },
+  array: (args, run) => {
+    const items = array(args);
+    const start = clamp(int(args, 2, 0n), items.length);
+    const found = items.findIndex((item, n) => n >= start && isWanted(run, args[1]!, item, n));
+    return BigInt(found);
+  },
+});
+define('sub_string', {
+  string: (args) => {
+    const all = letters(args);
+    const [begin, end] = span(args, 1, all.length);
+    return all.slice(begin, end).join('');
+  },
+});
+define('crop', {
+  string: (args) => {
+    const all = letters(args);
+    const [begin, end] = span(args, 1, all.length);
+    return changed(all.slice(begin, end).join(''));
+  },
+});
+define('replace', {
+  string: (args) => {
+    const [whole, from, to] = [text(args, 0), text(args, 1), text(args, 2)];
+    // The length is known before the text is made.
+    const grown = from === '' ? 0 : (whole.split(from).length - 1) * (to.length - from.length);
+    if (whole.length + grown > LIMITS.stringLength)
+      return fail('The length of a string is beyond the limit');
+    return changed(
+      from === ''
+        ? Array.from(whole)
+            .map((letter) => to + letter)
+            .join('') + to
+        : whole.replaceAll(from, to),
+    );
+  },
+});
+define('split', {
+  string: (args) => {
+    const whole = text(args, 0);
+    if (args.length === 1) return boundedArray(whole.split(/\s+/).filter((part) => part !== ''));
+    if (typeof args[1] === 'bigint') {
+      const all = letters(args);
+      const index = int(args, 1);
+      const place = clamp(index < 0n ? BigInt(all.length) + index : index, all.length);
+      return [all.slice(0, place).join(''), all.slice(place).join('')];
+    }
+    return boundedArray(parts(whole, text(args, 1), args.length > 2 ? int(args, 2) : null));
+  },
+  array: (args) => {
+    const items = array(args);
+    const index = int(args, 1);
+    const place = clamp(index < 0n ? BigInt(items.length) + index : index, items.length);
+    return items.splice(place);
+  },
+});
+define('split_rev', {
+  string: (args) => {
+    const reverse = (value: string): string => Array.from(value).reverse().join('');
+    const found = parts(
+      reverse(text(args, 0)),
+      reverse(text(args, 1)),
+      args.length > 2 ? int(args, 2) : null,
+    );
+    return boundedArray(found.map((part) => reverse(part as string)));
+  },
+});
+
+/** @param count at most so many parts, the last of which is the rest; null: all */
+function parts(whole: string, separator: string, count: bigint | null): Value[] {
+  const all = separator === '' ? ['', ...whole, ''] : whole.split(separator);
+  if (count === null || BigInt(all.length) <= count) return all;
+  if (count <= 0n) return [];
+  const kept = Number(count) - 1;
+  return [...all.slice(0, kept), all.slice(kept).join(separator)];
+}
+
+define('chars to_chars', {
+  string: (args) => {
+    const all = charsOf(text(args, 0));
+    if (args.length === 1) return boundedArray(all);
+    const [begin, end] = span(args, 1, all.length);
+    return boundedArray(all.slice(begin, end));
+  },
+});
+define('append', {
+  string: (args) => changed(bounded(text(args, 0) + toText(args[1]!))),
+  array: (args) => {
+    array(args).push(...array(args, 1));
+    boundedArray(array(args));
+    return null;
+  },
+});
+
+// Arrays, maps, and what strings have in common with them.
+
+define('get', {
+  string: (args) => itemOrUnit(args),
+  array: (args) => itemOrUnit(args),
+  map: (args) => map(args).get(text(args, 1)) ?? null,
+  int: (args) => at(args[0]!, args[1]!),
+});
+
+function itemOrUnit(args: Value[]): Value {
+  const size = Array.isArray(args[0]) ? args[0].length : letters(args).length;
+  return placeOf(int(args, 1), size) < 0 ? null : at(args[0]!, args[1]!);
+}
+
+define('set', {
+  string: (args) => {
+    const all = letters(args);
+    const place = placeOf(int(args, 1), all.length);
+    if (place >= 0) all[place] = text(args, 2);
+    return changed(all.join(''));
+  },
+  array: (args) => {
+    const place = placeOf(int(args, 1), array(args).length);
+    if (place >= 0) array(args)[place] = copyOf(args[2]!);
+    return null;
+  },
+  map: (args) => {
+    map(args).set(text(args, 1), copyOf(args[2]!));
+    boundedMap(map(args));
+    return null;
+  },
+});
+define('set$index', {
+  string: (args) => {
+    const all = letters(args);
+    const place = placeOf(int(args, 1), all.length);
+    if (place < 0) return fail(`The index ${int(args, 1)} is outside of the string`);
+    all[place] = text(args, 2);
+    return changed(all.join(''));
+  },
+  array: (args) => {
+    const place = placeOf(int(args, 1), array(args).length);
+    if (place < 0)
+      return fail(
+        `The index ${int(args, 1)} is outside of an array of ${array(args).length} items`,
+      );
+    array(args)[place] = args[2]!;
+    return null;
+  },
+  int: (args) => {
+    const place = placeOf(int(args, 1), 64);
+    if (place < 0) return fail(`An integer has no bit ${int(args, 1)}`);
+    const mask = 1n << BigInt(place);
+    return changed(
+      BigInt.asIntN(64, args[2] === true ? int(args, 0) | mask : int(args, 0) & ~mask),
+    );
+  },
+  any: ([value]) => fail(`Nothing can be set by index in ${typeName(value!)}`),
+});
+define('push', {
+  string: (args) => changed(bounded(text(args, 0) + toText(args[1]!))),
+  array: (args) => {
+    array(args).push(args[1] === undefined ? fail('`push` takes a value') : copyOf(args[1]));
+    boundedArray(array(args));
+    return null;
+  },
+});
+define('insert', {
+  array: (args) => {
+    const items = array(args);
+    const index = int(args, 1);
+    items.splice(
+      clamp(index < 0n ? BigInt(items.length) + index : index, items.length),
+      0,
+      copyOf(args[2]!),
+    );
+    boundedArray(items);
+    return null;
+  },
+});
+define('pop', {
+  string: (args) => {
+    const all = letters(args);
+    if (args.length > 1) {
+      const cut = all.length - clamp(int(args, 1), all.length);
+      return changed(all.slice(0, cut).join(''), all.slice(cut).join(''));
+    }
+    const last = all.pop();
+    return changed(all.join(''), last === undefined ? null : new Char(last));
+  },
+  array: (args) => array(args).pop() ?? null,
+});
+define('shift', { array: (args) => array(args).shift() ?? null });
+define('remove', {
+  string: (args) =>
+    changed(text(args, 1) === '' ? text(args, 0) : text(args, 0).replaceAll(text(args, 1), '')),
+  array: (args) => {
+    const place = placeOf(int(args, 1), array(args).length);
+    return place < 0 ? null : array(args).splice(place, 1)[0]!;
+  },
+  map: (args) => {
+    const value = map(args).get(text(args, 1)) ?? null;
+    map(args).delete(text(args, 1));
+    return value;
+  },
+});
+define('clear', {
+  string: () => changed(''),
+  array: (args) => {
+    array(args).length = 0;
+    return null;
+  },
+  map: (args) => {
+    map(args).clear();
+    return null;
+  },
+});
+define('truncate', {
+  string: (args) =>
+    changed(
+      letters(args)
+        .slice(0, clamp(int(args, 1), LIMITS.stringLength))
+        .join(''),
+    ),
+  array: (args) => {
+    array(args).length = clamp(int(args, 1), array(args).length);
+    return null;
+  },
+});
+define('chop', {
+  array: (args) => {
+    const items = array(args);
+    items.splice(0, items.length - clamp(int(args, 1), items.length));
+    return null;
+  },
+});
+define('pad', {
+  string: (args) => {
+    const all = letters(args);
+    const length = int(args, 1);
+    if (length > BigInt(LIMITS.stringLength))
+      return fail('The length of a string is beyond the limit');
+    const filler = text(args, 2);
+    if (filler === '') return changed(all.join(''));
+    let padded = all.join('');
+    const missing = Number(length) - all.length;
+    if (missing > 0) {
+      const size = Array.from(filler).length;
+      padded += Array.from(filler.repeat(Math.ceil(missing / size)))
+        .slice(0, missing)
+        .join('');
+    }
+    return changed(bounded(padded));
+  },
+  array: (args) => {
+    const length = int(args, 1);
+    if (length > BigInt(LIMITS.arrayLength))
+      return fail(`An array has at most ${LIMITS.arrayLength} items`);
+    while (array(args).length < Number(length)) array(args).push(copyOf(args[2]!));
+    return null;
+  },
+});
+define('reverse', {
+  array: (args) => {
+    array(args).reverse();
+    return null;
+  },
+});
+define('extract', {
+  array: (args) => {
+    const [begin, end] = span(args, 1, array(args).length);
+    return array(args).slice(begin, end).map(copyOf);
+  },
+});
+define('splice', {
+  array: (args) => {
+    const [begin, end] = span(args, 1, array(args).length);
+    const items = args[1] instanceof Range ? array(args, 2) : array(args, 3);
+    array(args).splice(begin, end - begin, ...items.map(copyOf));
+    boundedArray(array(args));
+    return null;
+  },
+});
+define('zip', {
+  array: (args, run) => {
+    const other = array(args, 1);
+    const pairs = array(args).slice(0, other.length);
+    return pairs.map((item, n) => run.callPointer(fn(args, 2), [copyOf(item), copyOf(other[n]!)]));
+  },
+});
+
+// Arrays with functions.
+
+/** Calls a function for an item: with its index too when the function takes it, as `this` when it takes nothing. */
+function callFor(run: Run, pointer: Value, item: Value, n: number): Value {
+  const closure = pointer instanceof FnPtr ? pointer.closure : null;
+  const own = closure === null && pointer instanceof FnPtr ? paramsOf(run, pointer) : null;
+  const params = (closure?.fn as { params: number } | undefined)?.params ?? own ?? 1;
+  const curried = pointer instanceof FnPtr ? pointer.curried.length : 0;
+  const free = params - curried;
+  if (free <= 0) return run.callPointer(pointer, [], { v: copyOf(item) });
+  return run.callPointer(pointer, free >= 2 ? [copyOf(item), BigInt(n)] : [copyOf(item)]);
+}
+
+function paramsOf(run: Run, pointer: FnPtr): number | null {
+  for (const params of [1, 2, 0])
+    if (run.script.functions.has(`${pointer.name}/${params}`)) return params;
+  return null;
+}
+
+function isWanted(run: Run, wanted: Value, item: Value, n: number): boolean {
+  if (wanted instanceof FnPtr) return callFor(run, wanted, item, n) === true;
+  return equal(item, wanted);
+}
+
+define('map', {
+  array: (args, run) => array(args).map((item, n) => callFor(run, fn(args, 1), item, n)),
+});
+define('filter', {
+  array: (args, run) =>
+    array(args)
+      .filter((item, n) => callFor(run, fn(args, 1), item, n) === true)
+      .map(copyOf),
+  map: (args, run) => {
+    const kept = new ObjectMap();
+    for (const [key, value] of map(args)) {
+      if (run.callPointer(fn(args, 1), [key, copyOf(value)]) === true) kept.set(key, copyOf(value));
+    }
+    return kept;
+  },
+});
+define('for_each', {
+  array: (args, run) => {
+    const items = array(args);
+    const pointer = fn(args, 1);
+    for (let n = 0; n < items.length; n++) {
+      const cell = { v: items[n]! };
+      const takesIndex =
+        pointer instanceof FnPtr &&
+        pointer.closure !== null &&
+        (pointer.closure.fn as { params: number }).params > 0;
+      run.callPointer(pointer, takesIndex ? [BigInt(n)] : [], cell);
+      items[n] = cell.v;
+    }
+    return null;
+  },
+});
+define('find', {
+  array: (args, run) =>
+    copyOf(array(args).find((item, n) => callFor(run, fn(args, 1), item, n) === true) ?? null),
+});
+define('find_map', {
+  array: (args, run) => {
+    for (const [n, item] of array(args).entries()) {
+      const value = callFor(run, fn(args, 1), item, n);
+      if (value !== null) return value;
+    }
+    return null;
+  },
+});
+define('some', {
+  array: (args, run) => array(args).some((item, n) => callFor(run, fn(args, 1), item, n) === true),
+});
+define('all', {
+  array: (args, run) => array(args).every((item, n) => callFor(run, fn(args, 1), item, n) === true),
+});
+function reduction(backwards: boolean): Pure {
+  return (args, run) => {
+    const items = backwards ? array(args).toReversed() : array(args);
+    let value: Value =
+      args[2] === undefined
+        ? null
+        : args[2] instanceof FnPtr
+          ? run.callPointer(args[2], [])
+          : args[2];
+    for (const item of items) value = run.callPointer(fn(args, 1), [value, copyOf(item)]);
+    return value;
+  };
+}
+define('reduce', { array: reduction(false) });
+define('reduce_rev', { array: reduction(true) });
+define('drain', {
+  array: (args, run) => {
+    const items = array(args);
+    if (!(args[1] instanceof FnPtr)) {
+      const [begin, end] = span(args, 1, items.length);
+      return items.splice(begin, end - begin);
+    }
+    return divided(items, (item, n) => callFor(run, fn(args, 1), item, n) === true);
+  },
+  map: (args, run) =>
+    dividedMap(
+      map(args),
+      (key, value) => run.callPointer(fn(args, 1), [key, copyOf(value)]) === true,
+    ),
+});
+define('retain', {
+  array: (args, run) => {
+    const items = array(args);
+    if (!(args[1] instanceof FnPtr)) {
+      const [begin, end] = span(args, 1, items.length);
+      const kept = items.slice(begin, end);
+      const removed = [...items.slice(0, begin), ...items.slice(end)];
+      items.splice(0, items.length, ...kept);
+      return removed;
+    }
+    return divided(items, (item, n) => callFor(run, fn(args, 1), item, n) !== true);
+  },
+  map: (args, run) =>
+    dividedMap(
+      map(args),
+      (key, value) => run.callPointer(fn(args, 1), [key, copyOf(value)]) !== true,
+    ),
+});
+
+/** Takes out of `items` what leaves, and gives it. */
+function divided(items: Value[], leaves: (item: Value, n: number) => boolean): Value[] {
+  const removed: Value[] = [];
+  const kept: Value[] = [];
+  items.forEach((item, n) => (leaves(item, n) ? removed : kept).push(item));
+  items.splice(0, items.length, ...kept);
+  return removed;
+}
+
+function dividedMap(whole: ObjectMap, leaves: (key: string, value: Value) => boolean): ObjectMap {
+  const removed = new ObjectMap();
+  for (const [key, value] of [...whole]) {
+    if (!leaves(key, value)) continue;
+    removed.set(key, value);
+    whole.delete(key);
+  }
+  return removed;
+}
+
+define('dedup', {
+  array: (args, run) => {
+    const items = array(args);
+    const alike = (a: Value, b: Value): boolean =>
+      args[1] === undefined
+        ? equal(a, b)
+        : run.callPointer(fn(args, 1), [copyOf(a), copyOf(b)]) === true;
+    const kept = items.filter((item, n) => n === 0 || !alike(items[n - 1]!, item));
+    items.splice(0, items.length, ...kept);
+    return null;
+  },
+});
+
+function natural(a: Value, b: Value): number {
+  const order = compare(a, b);
+  return order === null ? fail('Only an array of values of one type can be sorted') : order || 0;
+}
+
+function byFunction(run: Run, pointer: Value): (a: Value, b: Value) => number {
+  return (a, b) => {
+    const order = run.callPointer(pointer, [copyOf(a), copyOf(b)]);
+    if (typeof order === 'boolean') return order ? -1 : 1;
+    return typeof order === 'bigint' || typeof order === 'number' ? Number(order) : 0;
+  };
+}
+
+define('sort', {
+  array: (args, run) => {
+    array(args).sort(args[1] === undefined ? natural : byFunction(run, fn(args, 1)));
+    return null;
+  },
+});
+define('sort_desc', {
+  array: (args) => {
+    array(args).sort((a, b) => natural(b, a));
+    return null;
+  },
+});
+define('order', { array: (args) => array(args).map(copyOf).sort(natural) });
+define('order_desc', {
+  array: (args) =>
+    array(args)
+      .map(copyOf)
+      .sort((a, b) => natural(b, a)),
+});
+
+// Maps.
+
+define('keys', { map: (args) => boundedArray(map(args).sortedKeys()) });
+define('values', {
+  map: (args) =>
+    boundedArray(
+      map(args)
+        .sortedKeys()
+        .map((key) => copyOf(map(args).get(key)!)),
+    ),
+});
+define('mixin', {
+  map: (args) => {
+    for (const [key, value] of map(args, 1)) map(args).set(key, copyOf(value));
+    boundedMap(map(args));
+    return null;
+  },
+});
+define('fill_with', {
+  map: (args) => {
+    for (const [key, value] of map(args, 1))
+      if (!map(args).has(key)) map(args).set(key, copyOf(value));
+    boundedMap(map(args));
+    return null;
+  },
+});
+define('to_json', { map: ([value]) => bounded(jsonText(value!)) });
+define('parse_json', { string: (args) => fromJson(JSON.parse(jsonOf(text(args, 0)))) });
+
+function jsonOf(given: string): string {
+  try {
+    JSON.parse(given);
+    return given;
+  } catch {
+    return fail('The text is not JSON');
+  }
+}
+
+function fromJson(value: unknown): Value {
+  if (typeof value === 'number') return Number.isSafeInteger(value) ? BigInt(value) : value;
+  if (Array.isArray(value)) return boundedArray(value.map(fromJson));
+  if (typeof value !== 'object' || value === null) return value as Value;
+  const result = new ObjectMap();
+  for (const [key, item] of Object.entries(value)) result.set(key, fromJson(item));
+  return boundedMap(result);
+}
+
+/** JSON text of a value; a float without fraction keeps one. Functions and ranges have none: `null`. */
+export function jsonText(value: Value): string {
+  if (value === null) return 'null';
+  switch (typeof value) {
+    case 'bigint':
+    case 'boolean':
+      return String(value);
+    case 'number':
+      return Number.isFinite(value) ? floatText(value) : 'null';
+    case 'string':
+      return JSON.stringify(value);
+    default:
+  }
+  if (value instanceof Char) return JSON.stringify(value.text);
+  if (Array.isArray(value)) return `[${value.map(jsonText).join(',')}]`;
+  if (value instanceof ObjectMap) {
+    return `{${[...value].map(([key, item]) => `${JSON.stringify(key)}:${jsonText(item)}`).join(',')}}`;
+  }
+  return 'null';
+}
+
+// Ranges and function pointers.
+
+function lengthOf(value: Range): bigint {
+  return value.behind > value.start ? value.behind - value.start : 0n;
+}
+
+define('range', {
+  int: (args) => {
+    if (args.length <= 2) return new Range(int(args, 0), int(args, 1), false);
+    const [start, end, step] = [int(args, 0), int(args, 1), int(args, 2)];
+    if (step === 0n) return fail('The step of a range is not zero');
+    const items: Value[] = [];
+    for (let n = start; step > 0n ? n < end : n > end; n += step) boundedArray(items).push(n);
+    return items;
+  },
+});
+define('start get$start', { range: ([value]) => (value as Range).start });
+define('end get$end', { range: ([value]) => (value as Range).end });
+define('is_inclusive get$is_inclusive', { range: ([value]) => (value as Range).inclusive });
+define('is_exclusive get$is_exclusive', { range: ([value]) => !(value as Range).inclusive });
+define('name get$name', { fn: ([value]) => (value as FnPtr).name });
+define('is_anonymous get$is_anonymous', { fn: ([value]) => (value as FnPtr).closure !== null });
+define('call', { fn: ([pointer, ...rest], run) => run.callPointer(pointer!, rest) });
+define('curry', {
+  fn: ([pointer, ...rest]) => {
+    const { name, curried, closure } = pointer as FnPtr;
+    return new FnPtr(name, [...curried, ...rest], closure);
+  },
+});

@@ -1,0 +1,271 @@
+/** What operators do with values. Rhai book, "Operators", "Integer/Float arithmetic", "Arrays", "Strings", "Object Maps". */
+import { fail } from './errors.ts';
+import {
+  bounded,
+  boundedArray,
+  boundedMap,
+  Char,
+  compare,
+  copyOf,
+  equal,
+  int64,
+  ObjectMap,
+  Range,
+  toText,
+  typeName,
+  type Value,
+} from './values.ts';
+
+type Binary = (a: Value, b: Value) => Value;
+
+export function truth(value: Value): boolean {
+  return typeof value === 'boolean'
+    ? value
+    : fail(`A condition is a boolean, not ${typeName(value)}`);
+}
+
+function mismatch(op: string, a: Value, b: Value): never {
+  return fail(`\`${op}\` is not defined for ${typeName(a)} and ${typeName(b)}`);
+}
+
+function isNumber(value: Value): value is bigint | number {
+  return typeof value === 'bigint' || typeof value === 'number';
+}
+
+function arithmetic(
+  op: string,
+  integers: (a: bigint, b: bigint) => bigint,
+  floats: (a: number, b: number) => number,
+): Binary {
+  return (a, b) => {
+    if (typeof a === 'bigint' && typeof b === 'bigint')
+      return int64(integers(a, b), () => `${a} ${op} ${b}`);
+    if (isNumber(a) && isNumber(b)) return floats(Number(a), Number(b));
+    return mismatch(op, a, b);
+  };
+}
+
+function divisor(b: bigint): bigint {
+  return b === 0n ? fail('Division by zero') : b;
+}
+
+const plus = arithmetic(
+  '+',
+  (a, b) => a + b,
+  (a, b) => a + b,
+);
+
+function add(a: Value, b: Value): Value {
+  if (isNumber(a) && isNumber(b)) return plus(a, b);
+  if (Array.isArray(a))
+    return boundedArray(
+      Array.isArray(b) ? [...a.map(copyOf), ...b.map(copyOf)] : [...a.map(copyOf), copyOf(b)],
+    );
+  if (a instanceof ObjectMap && b instanceof ObjectMap) {
+    const sum = copyOf(a) as ObjectMap;
+    for (const [key, value] of b) sum.set(key, copyOf(value));
+    return boundedMap(sum);
+  }
+  const textual = (value: Value): boolean => typeof value === 'string' || value instanceof Char;
+  if (typeof a === 'string' || typeof b === 'string' || (textual(a) && textual(b))) {
+    return bounded(toText(a) + toText(b));
+  }
+  return mismatch('+', a, b);
+}
+
+const minus = arithmetic(
+  '-',
+  (a, b) => a - b,
+  (a, b) => a - b,
+);
+
+function subtract(a: Value, b: Value): Value {
+  // Of a text: all that is equal to the other is taken out.
+  if (typeof a === 'string' && (typeof b === 'string' || b instanceof Char)) {
+    const text = toText(b);
+    return text === '' ? a : a.replaceAll(text, '');
+  }
+  return minus(a, b);
+}
+
+/** Greatest result of a power, bits: beyond it the power overflows anyway. */
+const POWER_BITS_MAX = 64n;
+
+const power = arithmetic(
+  '**',
+  (a, b) => {
+    if (b < 0n) return fail('The exponent of an integer is not negative');
+    if (a === 0n || a === 1n) return b === 0n ? 1n : a;
+    if (a === -1n) return b % 2n === 0n ? 1n : -1n;
+    if (b > POWER_BITS_MAX) return fail(`Integer overflow: ${a} ** ${b}`);
+    return a ** b;
+  },
+  (a, b) => a ** b,
+);
+
+function bits(
+  op: string,
+  integers: (a: bigint, b: bigint) => bigint,
+  booleans: ((a: boolean, b: boolean) => boolean) | null,
+): Binary {
+  return (a, b) => {
+    if (typeof a === 'bigint' && typeof b === 'bigint') return BigInt.asIntN(64, integers(a, b));
+    if (booleans !== null && typeof a === 'boolean' && typeof b === 'boolean')
+      return booleans(a, b);
+    return mismatch(op, a, b);
+  };
+}
+
+function shift(left: boolean): Binary {
+  return bits(
+    left ? '<<' : '>>',
+    (a, b) => {
+      const up = left ? b : -b;
+      // A shift by 64 or more leaves nothing.
+      if (up >= 64n) return 0n;
+      if (up <= -64n) return a < 0n ? -1n : 0n;
+      return up >= 0n ? a << up : a >> -up;
+    },
+    null,
+  );
+}
+
+function ordered(test: (order: number) => boolean): Binary {
+  return (a, b) => {
+    const order = compare(a, b);
+    // Values of different types have no order: all comparisons are false.
+    return order !== null && test(order);
+  };
+}
+
+function range(inclusive: boolean): Binary {
+  return (a, b) => {
+    if (typeof a === 'bigint' && typeof b === 'bigint') return new Range(a, b, inclusive);
+    return mismatch(inclusive ? '..=' : '..', a, b);
+  };
+}
+
+/** Whether `container in` holds the value. */
+export function isIn(value: Value, container: Value): boolean {
+  if (Array.isArray(container)) return container.some((item) => equal(item, value));
+  if (container instanceof ObjectMap) return typeof value === 'string' && container.has(value);
+  if (typeof container === 'string' && (typeof value === 'string' || value instanceof Char)) {
+    return container.includes(toText(value));
+  }
+  if (container instanceof Range) {
+    return typeof value === 'bigint' && value >= container.start && value < container.behind;
+  }
+  return mismatch('in', value, container);
+}
+
+const BINARY: Record<string, Binary> = {
+  '+': add,
+  '-': subtract,
+  '*': arithmetic(
+    '*',
+    (a, b) => a * b,
+    (a, b) => a * b,
+  ),
+  '/': arithmetic(
+    '/',
+    (a, b) => a / divisor(b),
+    (a, b) => a / b,
+  ),
+  '%': arithmetic(
+    '%',
+    (a, b) => a % divisor(b),
+    (a, b) => a % b,
+  ),
+  '**': power,
+  '<<': shift(true),
+  '>>': shift(false),
+  '&': bits(
+    '&',
+    (a, b) => a & b,
+    (a, b) => a && b,
+  ),
+  '|': bits(
+    '|',
+    (a, b) => a | b,
+    (a, b) => a || b,
+  ),
+  '^': bits(
+    '^',
+    (a, b) => a ^ b,
+    (a, b) => a !== b,
+  ),
+  '==': equal,
+  '!=': (a, b) => !equal(a, b),
+  '<': ordered((order) => order < 0),
+  '<=': ordered((order) => order <= 0),
+  '>': ordered((order) => order > 0),
+  '>=': ordered((order) => order >= 0),
+  in: (a, b) => isIn(a, b),
+  '..': range(false),
+  '..=': range(true),
+};
+
+export function binaryOperation(op: string): Binary {
+  return BINARY[op]!;
+}
+
+export function unaryOperation(op: string, value: Value): Value {
+  if (op === '!')
+    return typeof value === 'boolean'
+      ? !value
+      : fail(`\`!\` is not defined for ${typeName(value)}`);
+  if (!isNumber(value)) return fail(`\`${op}\` is not defined for ${typeName(value)}`);
+  if (op === '+') return value;
+  return typeof value === 'bigint' ? int64(-value, () => `-(${value})`) : -value;
+}
+
+/**
+ * The place in a list of `length` items that an index means: from the end when negative.
+ * @returns -1 when there is none
+ */
+export function placeOf(index: bigint, length: number): number {
+  const place = index < 0n ? BigInt(length) + index : index;
+  return place >= 0n && place < BigInt(length) ? Number(place) : -1;
+}
+
+/** `value[key]`. */
+export function at(value: Value, key: Value): Value {
+  if (value instanceof ObjectMap) {
+    return typeof key === 'string'
+      ? (value.get(key) ?? null)
+      : fail(`The key of a map is a string, not ${typeName(key)}`);
+  }
+  if (Array.isArray(value)) {
+    if (typeof key !== 'bigint')
+      return fail(`The index of an array is an integer, not ${typeName(key)}`);
+    const place = placeOf(key, value.length);
+    return place < 0
+      ? fail(`The index ${key} is outside of an array of ${value.length} items`)
+      : value[place]!;
+  }
+  if (typeof value === 'string') {
+    const letters = [...value];
+    if (key instanceof Range) {
+      return letters
+        .slice(clamp(key.start, letters.length), clamp(key.behind, letters.length))
+        .join('');
+    }
+    if (typeof key !== 'bigint')
+      return fail(`The index of a string is an integer, not ${typeName(key)}`);
+    const place = placeOf(key, letters.length);
+    return place < 0
+      ? fail(`The index ${key} is outside of a string of ${letters.length} characters`)
+      : new Char(letters[place]!);
+  }
+  if (typeof value === 'bigint' && typeof key === 'bigint') {
+    const place = placeOf(key, 64);
+    return place < 0
+      ? fail(`An integer has no bit ${key}`)
+      : ((value >> BigInt(place)) & 1n) === 1n;
+  }
+  return fail(`${typeName(value)} has no index`);
+}
+
+export function clamp(value: bigint, max: number): number {
+  return value < 0n ? 0 : value > BigInt(max) ? max : Number(value);
+}
