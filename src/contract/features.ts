@@ -1,15 +1,22 @@
 import type { Schema } from './schema.ts';
 
-/** In the order of the answer. */
+/** In the order of the answer. What is stored of a feature that unlocks nothing has no effect. */
 export const FEATURES = [
   'metrics',
   'logsRoute',
   'editDocumentsByFunction',
   'containsFilter',
+  'dynamicSearchRules',
   'network',
+  'getTaskDocumentsRoute',
+  'taskQueueCompactionRoute',
   'compositeEmbedders',
   'chatCompletions',
   'multimodal',
+  'foreignKeys',
+  'disableDocumentsFetchQueue',
+  'legacySearch',
+  'renderRoute',
   'vectorStoreSetting',
 ] as const;
 export type Feature = (typeof FEATURES)[number];

@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { compareUtf8 } from '../base/json.ts';
-import { defaultSettings, type SettingsObject } from '../contract/settings.ts';
+import { completeSettings, type SettingsObject } from '../contract/settings.ts';
 import { fromEngine } from './errors.ts';
 import { IndexHandle } from './handle.ts';
 import type { IndexState, NativeAddon } from './native.ts';
@@ -300,5 +300,5 @@ function summaryOf(state: IndexState & VectorFigures, createdAt: string): IndexS
 }
 
 function settingsOf(state: IndexState): SettingsObject {
-  return { ...defaultSettings(), ...(state.settings as Partial<SettingsObject> | null) };
+  return completeSettings(state.settings as Partial<SettingsObject> | null);
 }

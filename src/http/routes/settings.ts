@@ -8,11 +8,12 @@ import {
   renderSettings,
   resetAllSettings,
   resetSetting,
-  SETTING_ROUTES,
-  SETTINGS,
+  SETTING_ENTRIES,
+  SETTINGS_SCHEMA,
   type PartialSettings,
   type SettingsObject,
 } from '../../contract/settings.ts';
+import { segmentOf } from '../../contract/settings/setting.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { json, route, type Reply, type RequestContext, type Route } from '../route.ts';
 
@@ -72,7 +73,7 @@ export function settingsRoutes({ services }: Dependencies): Route[] {
       path: '/indexes/:index_uid/settings',
       action: 'settings.update',
       summary: 'Changes some settings of an index; null resets one.',
-      body: { schema: SETTINGS, parse: parseSettings },
+      body: { schema: SETTINGS_SCHEMA, parse: parseSettings },
       success: 202,
       handle: update,
     }),
@@ -86,9 +87,9 @@ export function settingsRoutes({ services }: Dependencies): Route[] {
     }),
   ];
 
-  const children = SETTING_ROUTES.flatMap((setting): Route[] => {
-    const { name, segment } = setting;
-    const path = `/indexes/:index_uid/settings/${segment}`;
+  const children = SETTING_ENTRIES.flatMap((setting): Route[] => {
+    const { name } = setting;
+    const path = `/indexes/:index_uid/settings/${segmentOf(setting)}`;
     return [
       route({
         method: 'GET',

@@ -8,7 +8,7 @@ import { CREATE_INDEX, SWAP_INDEXES, UPDATE_INDEX } from '../../../src/contract/
 import { CREATE_KEY, PATCH_KEY } from '../../../src/contract/keys.ts';
 import { validator, type Schema } from '../../../src/contract/schema.ts';
 import { FACET_SEARCH, MULTI_SEARCH, SEARCH, SIMILAR } from '../../../src/contract/search.ts';
-import { SETTINGS } from '../../../src/contract/settings.ts';
+import { SETTINGS_SCHEMA } from '../../../src/contract/settings.ts';
 import { mulberry } from '../../support/random.ts';
 
 const PERSON: Schema = {
@@ -104,7 +104,7 @@ describe('A schema', () => {
       MULTI_SEARCH,
       FACET_SEARCH,
       SIMILAR,
-      SETTINGS,
+      SETTINGS_SCHEMA,
       CREATE_INDEX,
       UPDATE_INDEX,
       SWAP_INDEXES,

@@ -7,11 +7,12 @@ import {
   mergeSettings,
   parseChildSetting,
   parseSettings,
+  recomputed,
   renderPartialSettings,
   renderSettings,
   resetAllSettings,
   resetSetting,
-  SETTING_ROUTES,
+  SETTING_ENTRIES,
   type PartialSettings,
   type SettingsObject,
 } from '../../../src/contract/settings.ts';
@@ -375,7 +376,7 @@ describe('Embedders', () => {
 
 describe('The settings that are shown', () => {
   it('have the keys in their order, those of features that are off left out', () => {
-    const names = SETTING_ROUTES.map(({ name }) => name);
+    const names = SETTING_ENTRIES.map(({ name }) => name);
     assert.deepEqual(Object.keys(defaultSettings()), names);
     const shown = Object.keys(renderSettings(defaultSettings(), NO_FEATURES));
     assert.deepEqual(
@@ -383,5 +384,42 @@ describe('The settings that are shown', () => {
       names.filter((name) => !['foreignKeys', 'chat', 'vectorStore'].includes(name)),
     );
     assert.ok('chat' in renderSettings(defaultSettings(), ALL_FEATURES));
+  });
+});
+
+describe('What a change of settings makes anew', () => {
+  const cases: [string, unknown, string[]][] = [
+    ['nothing of what is read when a request is answered', { synonyms: { a: ['b'] } }, []],
+    ['nothing of equal values', { sortableAttributes: ['a'], stopWords: [] }, []],
+    ['nothing of the order of searchable attributes', { searchableAttributes: ['b', 'a'] }, []],
+    ['text of another searchable attribute', { searchableAttributes: ['a', 'c'] }, ['text']],
+    ['columns of another sortable attribute', { sortableAttributes: ['b'] }, ['columns']],
+    [
+      'all of several settings, each once',
+      {
+        stopWords: ['x'],
+        dictionary: ['y'],
+        distinctAttribute: 'a',
+        embedders: { e: { source: 'userProvided', dimensions: 2 } },
+      },
+      ['text', 'columns', 'vectors'],
+    ],
+  ];
+  const before = merged(null, { searchableAttributes: ['a', 'b'], sortableAttributes: ['a'] });
+  for (const [name, body, derived] of cases) {
+    it(name, () => {
+      assert.deepEqual(recomputed(before, merged(before, body)).sort(), derived.sort());
+    });
+  }
+});
+
+describe('The setting foreignKeys', () => {
+  it('is stored and shown while its feature is on', () => {
+    const keys = [{ foreignIndexUid: 'authors', fieldName: 'author' }];
+    const on = { ...NO_FEATURES, foreignKeys: true };
+    assert.equal(refusal({ foreignKeys: keys }, on), undefined);
+    const settings = merged(null, { foreignKeys: keys });
+    assert.deepEqual(renderSettings(settings, on).foreignKeys, keys);
+    assert.ok(!('foreignKeys' in renderSettings(settings, NO_FEATURES)));
   });
 });

@@ -1,0 +1,52 @@
+import { ok } from '../../base/result.ts';
+import { canonicalLocale, LOCALES } from '../locales.ts';
+import type { Schema } from '../schema.ts';
+import { isObject, PATTERNS, setting } from './setting.ts';
+
+export interface LocalizedRule {
+  attributePatterns: string[];
+  locales: string[];
+}
+
+const SCHEMA: Schema = {
+  type: ['array', 'null'],
+  items: {
+    type: 'object',
+    properties: {
+      attributePatterns: PATTERNS,
+      locales: { type: 'array', items: { type: 'string', enum: LOCALES } },
+    },
+    required: ['attributePatterns', 'locales'],
+    additionalProperties: false,
+  },
+};
+
+export const localizedAttributes = setting({
+  name: 'localizedAttributes',
+  methods: ['PUT'],
+  code: 'invalid_settings_localized_attributes',
+  schema: SCHEMA,
+  touches: ['text'],
+  initial: (): LocalizedRule[] => [],
+  // The value in an object that holds nothing else is accepted as well.
+  childSchema: {
+    oneOf: [
+      { ...SCHEMA },
+      {
+        type: 'object',
+        properties: { localizedAttributes: SCHEMA },
+        required: ['localizedAttributes'],
+        additionalProperties: false,
+      },
+    ],
+  },
+  fromChildBody: (body: unknown) => (isObject(body) ? body.localizedAttributes : body),
+  merge(_current: LocalizedRule[], change: LocalizedRule[]) {
+    return ok(
+      change.map(({ attributePatterns, locales }) => ({
+        attributePatterns,
+        locales: locales.map(canonicalLocale),
+      })),
+    );
+  },
+});

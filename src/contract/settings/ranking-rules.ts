@@ -1,0 +1,39 @@
+import { ok, err } from '../../base/result.ts';
+import { ApiError } from '../errors.ts';
+import { setting } from './setting.ts';
+
+const CODE = 'invalid_settings_ranking_rules';
+
+export const DEFAULT_RANKING_RULES = [
+  'words',
+  'typo',
+  'proximity',
+  'attribute',
+  'sort',
+  'exactness',
+];
+
+function check(rules: readonly string[]): ApiError | null {
+  if (!rules.includes('attribute')) return null;
+  const split = rules.find((rule) => rule === 'attributeRank' || rule === 'wordPosition');
+  if (split === undefined) return null;
+  return new ApiError(
+    CODE,
+    `Invalid value at \`.rankingRules\`: \`attribute\` cannot stand beside \`${split}\`, which is a part of it.`,
+  );
+}
+
+export const rankingRules = setting({
+  name: 'rankingRules',
+  methods: ['PUT'],
+  code: CODE,
+  schema: { type: ['array', 'null'], items: { type: 'string', format: 'ranking-rule' } },
+  // Of the attributes that `asc` and `desc` rules name.
+  touches: ['columns'],
+  initial: () => [...DEFAULT_RANKING_RULES],
+  check,
+  merge(_current: string[], change: string[]) {
+    const fault = check(change);
+    return fault === null ? ok(change) : err(fault);
+  },
+});

@@ -1,0 +1,89 @@
+import { err, ok } from '../../base/result.ts';
+import { ascendingFault, type Schema } from '../schema.ts';
+import {
+  fieldsOf,
+  FLAG,
+  inOrder,
+  isObject,
+  mergeFields,
+  setting,
+  sortedSet,
+  TEXTS,
+} from './setting.ts';
+
+export interface TypoTolerance {
+  enabled: boolean;
+  minWordSizeForTypos: { oneTypo: number; twoTypos: number };
+  disableOnWords: string[];
+  disableOnAttributes: string[];
+  disableOnNumbers: boolean;
+}
+
+const CODE = 'invalid_settings_typo_tolerance';
+
+const SIZES: Schema = {
+  type: ['object', 'null'],
+  properties: {
+    oneTypo: { type: ['integer', 'null'], minimum: 0, maximum: 255 },
+    twoTypos: { type: ['integer', 'null'], minimum: 0, maximum: 255 },
+  },
+  additionalProperties: false,
+  'x-ascending': ['oneTypo', 'twoTypos'],
+};
+
+const SCHEMA: Schema = {
+  type: ['object', 'null'],
+  properties: {
+    enabled: FLAG,
+    minWordSizeForTypos: SIZES,
+    disableOnWords: TEXTS,
+    disableOnAttributes: TEXTS,
+    disableOnNumbers: FLAG,
+  },
+  additionalProperties: false,
+};
+
+function initial(): TypoTolerance {
+  return {
+    enabled: true,
+    minWordSizeForTypos: { oneTypo: 5, twoTypos: 9 },
+    disableOnWords: [],
+    disableOnAttributes: [],
+    disableOnNumbers: false,
+  };
+}
+
+/** Lower case without accents, the form in which words are compared. */
+function normalizedWord(word: string): string {
+  return word.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
+}
+
+export const typoTolerance = setting({
+  name: 'typoTolerance',
+  methods: ['PATCH'],
+  code: CODE,
+  schema: SCHEMA,
+  touches: [],
+  initial,
+  canonical(sent: Record<string, unknown>) {
+    const ordered = inOrder(sent, fieldsOf(SCHEMA));
+    if (isObject(ordered.minWordSizeForTypos)) {
+      ordered.minWordSizeForTypos = inOrder(ordered.minWordSizeForTypos, fieldsOf(SIZES));
+    }
+    for (const list of ['disableOnWords', 'disableOnAttributes']) {
+      if (Array.isArray(ordered[list])) ordered[list] = sortedSet(ordered[list] as string[]);
+    }
+    return ordered;
+  },
+  merge(current: TypoTolerance, change: Partial<TypoTolerance>) {
+    const merged = mergeFields(current, change, initial());
+    if (isObject(change.minWordSizeForTypos)) {
+      const sizes = [current.minWordSizeForTypos, change.minWordSizeForTypos] as const;
+      merged.minWordSizeForTypos = mergeFields(...sizes, initial().minWordSizeForTypos);
+    }
+    merged.disableOnWords = sortedSet(merged.disableOnWords.map(normalizedWord));
+    const fault = ascendingFault(SIZES, CODE, merged.minWordSizeForTypos);
+    if (fault === null) return ok(merged);
+    return err(fault.under('.typoTolerance.minWordSizeForTypos').toError());
+  },
+});
