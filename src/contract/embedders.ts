@@ -6,14 +6,13 @@
  */
 import { compareUtf8 } from '../base/json.ts';
 import { err, ok, type Result } from '../base/result.ts';
+import { DEFAULT_DOCUMENT_TEMPLATE } from '../templates/document-template.ts';
 import { ApiError, featureNotEnabled } from './errors.ts';
 import type { FeatureSet } from './features.ts';
 import type { Schema } from './schema.ts';
 import { templateFault } from './template.ts';
 
-export const DEFAULT_DOCUMENT_TEMPLATE =
-  '{% for field in fields %}{% if field.is_searchable and field.value != nil %}' +
-  '{{ field.name }}: {{ field.value }}\n{% endif %}{% endfor %}';
+export { DEFAULT_DOCUMENT_TEMPLATE };
 
 export const DEFAULT_TEMPLATE_BYTES_MAX = 400;
 

@@ -20,8 +20,8 @@ const NATIVE_LAYERS: readonly (readonly string[])[] = [
 
 /** Below `src/`: a folder may import those before it. */
 const SRC_LAYERS = [
-  ...['base', 'outbound', 'contract', 'engine', 'store', 'auth', 'embedding', 'tasks', 'search'],
-  'http',
+  ...['base', 'outbound', 'templates', 'contract', 'engine', 'store', 'auth', 'embedding'],
+  ...['tasks', 'search', 'http'],
 ];
 
 /** Pairs of folders of `src/` that do not meet although the order would allow it. */
@@ -46,6 +46,7 @@ const SRC_DOORS: readonly (readonly [name: RegExp, folders: readonly string[]])[
   [/^lmdb$/, ['store']],
   [/^pino/, ['base']],
   [/^undici/, ['outbound']],
+  [/^liquidjs/, ['templates']],
   [/uws|uWebSockets/i, ['http']],
 ];
 

@@ -1,0 +1,244 @@
+/**
+ * Liquid, as templates of documents and queries may use it. A template is input of a user: it reaches no file and no
+ * prototype, and what it may take of time and memory is limited. One filter can still be slow within these limits, so
+ * templates are rendered on a thread of their own (`embedding/render-pool.ts`), which is ended when it takes too long.
+ */
+import {
+  Context,
+  type Emitter,
+  evalToken,
+  IfTag,
+  Liquid,
+  Tag,
+  type TagToken,
+  type Template,
+  type TopLevelToken,
+  TypeGuards,
+  UnlessTag,
+  type Value,
+} from 'liquidjs';
+import { err, ok, type Result } from '../base/result.ts';
+import { textOf } from './value-text.ts';
+
+/** Characters of a template. */
+const TEMPLATE_LENGTH_MAX = 1_000_000;
+/** Blocks inside each other. */
+const DEPTH_MAX = 100;
+const RENDER_MS_MAX = 500;
+/** Items and characters that tags and filters make of others. */
+const RENDER_MEMORY_MAX = 10_000_000;
+
+const FILTERS = new Set(
+  (
+    'abs append at_least at_most capitalize ceil compact concat date default divided_by downcase ' +
+    'escape escape_once first floor join last lstrip map minus modulo newline_to_br plus prepend ' +
+    'remove remove_first replace replace_first reverse round rstrip size slice sort sort_natural ' +
+    'split strip strip_html strip_newlines times truncate truncatewords uniq upcase url_decode ' +
+    'url_encode where'
+  ).split(' '),
+);
+const TAGS = new Set(
+  (
+    'assign break capture case comment continue cycle decrement for if ifchanged increment raw ' +
+    'tablerow unless'
+  ).split(' '),
+);
+const BLOCKS = 'capture|case|comment|for|if|ifchanged|raw|tablerow|unless';
+
+type Branches = { value: Value }[];
+
+/**
+ * A condition that is nothing but a variable asks whether the variable is there. In a comparison an unknown variable is a
+ * fault, as it is anywhere else.
+ */
+function askForPresence(branches: Branches): void {
+  for (const { value } of branches) {
+    const { postfix } = value.initial;
+    const compared = comparedOperands(postfix);
+    value.initial.evaluate = function* (ctx: Context) {
+      const operands: unknown[] = [];
+      for (const [at, token] of postfix.entries()) {
+        if (!TypeGuards.isOperatorToken(token)) {
+          operands.push(yield evalToken(token, ctx, !compared.has(at)));
+          continue;
+        }
+        const operator = ctx.opts.operators[token.operator]!;
+        const right = operands.pop();
+        if (operator.length === 2 && token.operator === 'not') {
+          operands.push(yield (operator as (value: unknown, ctx: Context) => unknown)(right, ctx));
+        } else {
+          const left = operands.pop();
+          operands.push(
+            yield (operator as (l: unknown, r: unknown, ctx: Context) => unknown)(left, right, ctx),
+          );
+        }
+      }
+      return operands[0];
+    };
+  }
+}
+
+/** Places in `postfix` of the direct operands of comparisons. */
+function comparedOperands(postfix: Value['initial']['postfix']): Set<number> {
+  const compared = new Set<number>();
+  /** Places of what is on the stack, or null for the outcome of an operator. */
+  const stack: (number | null)[] = [];
+  for (const [at, token] of postfix.entries()) {
+    if (!TypeGuards.isOperatorToken(token)) {
+      stack.push(at);
+      continue;
+    }
+    const places = [stack.pop(), ...(token.operator === 'not' ? [] : [stack.pop()])];
+    if (!['and', 'or', 'not'].includes(token.operator)) {
+      for (const place of places) if (typeof place === 'number') compared.add(place);
+    }
+    stack.push(null);
+  }
+  return compared;
+}
+
+class PresenceIfTag extends IfTag {
+  constructor(...args: ConstructorParameters<typeof IfTag>) {
+    super(...args);
+    askForPresence(this.branches);
+  }
+}
+
+class PresenceUnlessTag extends UnlessTag {
+  constructor(...args: ConstructorParameters<typeof UnlessTag>) {
+    super(...args);
+    askForPresence(this.branches);
+  }
+}
+
+/** Writes what is inside when it differs from what it was the last time. */
+class IfChangedTag extends Tag {
+  readonly #templates: Template[] = [];
+
+  constructor(
+    token: TagToken,
+    remaining: TopLevelToken[],
+    liquid: Liquid,
+    parser: ConstructorParameters<typeof IfTag>[3],
+  ) {
+    super(token, remaining, liquid);
+    const stream = parser.parseStream(remaining);
+    stream
+      .on('tag:endifchanged', () => stream.stop())
+      .on('template', (template: Template) => void this.#templates.push(template))
+      .on('end', () => {
+        throw new Error('tag ifchanged not closed');
+      });
+    stream.start();
+  }
+
+  *render(ctx: Context, emitter: Emitter): Generator<unknown, void, unknown> {
+    const text = (yield this.liquid.renderer.renderTemplates(this.#templates, ctx)) as string;
+    if (ctx.getRegister('ifchanged') === text) return;
+    ctx.setRegister('ifchanged', text);
+    emitter.write(text);
+  }
+}
+
+/** Texts and numbers have no properties. */
+class ValueContext extends Context {
+  override readProperty(object: never, key: never): unknown {
+    return typeof object === 'object' ? super.readProperty(object, key) : undefined;
+  }
+}
+
+let shared: Liquid | null = null;
+
+function engine(): Liquid {
+  if (shared !== null) return shared;
+  const liquid = new Liquid({
+    // No file system: whatever a template names is looked up here.
+    templates: {},
+    dynamicPartials: false,
+    ownPropertyOnly: true,
+    strictVariables: true,
+    strictFilters: true,
+    outputEscape: textOf,
+    parseLimit: TEMPLATE_LENGTH_MAX,
+    renderLimit: RENDER_MS_MAX,
+    memoryLimit: RENDER_MEMORY_MAX,
+    timezoneOffset: 0,
+    locale: 'en',
+  });
+  for (const name of Object.keys(liquid.tags)) if (!TAGS.has(name)) delete liquid.tags[name];
+  for (const name of Object.keys(liquid.filters)) {
+    if (!FILTERS.has(name)) liquid.unregisterFilter(name);
+  }
+  liquid.registerTag('if', PresenceIfTag);
+  liquid.registerTag('unless', PresenceUnlessTag);
+  liquid.registerTag('ifchanged', IfChangedTag);
+  shared = liquid;
+  return liquid;
+}
+
+/** What a template says it cannot do. */
+export interface RenderFault {
+  /** Without a stop. */
+  message: string;
+  /** A variable is not there. */
+  missing: boolean;
+}
+
+/** A template that was parsed. */
+export interface LiquidTemplate {
+  readonly text: string;
+  /** @param scope own properties are the variables; objects in it as `withTexts` makes them */
+  render(scope: object): Result<string, RenderFault>;
+}
+
+/** @returns the template, or why the text is none */
+export function parseTemplate(text: string): Result<LiquidTemplate, string> {
+  if (text.length > TEMPLATE_LENGTH_MAX) {
+    return err(`it has more than ${TEMPLATE_LENGTH_MAX} characters`);
+  }
+  if (depthOf(text) > DEPTH_MAX)
+    return err(`more than ${DEPTH_MAX} blocks stand inside each other`);
+  let parsed: Template[];
+  try {
+    parsed = engine().parse(text);
+  } catch (error) {
+    return err(messageOf(error));
+  }
+  return ok({
+    text,
+    render(scope) {
+      const variables = Object.assign(Object.create(null) as object, scope);
+      try {
+        const liquid = engine();
+        const context = new ValueContext(variables, liquid.options, { sync: true }, { liquid });
+        return ok(String(liquid.renderSync(parsed, context)));
+      } catch (error) {
+        const missing = error instanceof Error && error.name === 'UndefinedVariableError';
+        return err({ message: messageOf(error), missing });
+      }
+    },
+  });
+}
+
+/** Why `text` is no template, or null. Variables are not looked up. */
+export function templateFault(text: string): string | null {
+  const parsed = parseTemplate(text);
+  return parsed.ok ? null : parsed.error;
+}
+
+/** An upper bound for blocks inside each other. */
+function depthOf(text: string): number {
+  let depth = 0;
+  let greatest = 0;
+  for (const match of text.matchAll(new RegExp(`\\{%-?\\s*(end)?(?:${BLOCKS})\\b`, 'g'))) {
+    depth += match[1] === undefined ? 1 : -1;
+    greatest = Math.max(greatest, depth);
+  }
+  return greatest;
+}
+
+/** The library adds a place and an excerpt behind a line. */
+function messageOf(error: unknown): string {
+  const { message } = error as Error;
+  return (message.split('\n', 1)[0] ?? '').replace(/, file:.*?(?=, line:|$)/, '');
+}
