@@ -11,6 +11,7 @@ import { err, ok, type Result } from './base/result.ts';
 import { parseSize } from './base/size.ts';
 import { suggest } from './base/suggest.ts';
 import type { Feature } from './contract/features.ts';
+import { DEFAULT_LIMITS, type RequestLimits } from './contract/limits.ts';
 import { parseNetwork } from './outbound/address-policy.ts';
 
 export interface TlsConfig {
@@ -25,8 +26,7 @@ export interface Config {
   port: number;
   masterKey: string | null;
   production: boolean;
-  /** Bytes of a request body after decoding. */
-  payloadBytesMax: number;
+  limits: RequestLimits;
   /** Budget of the indexer, bytes. */
   indexingMemoryBytes: number;
   indexingThreads: number;
@@ -63,7 +63,6 @@ export interface Config {
 
 const GIB = 2 ** 30;
 const SNAPSHOT_SECONDS = 86_400;
-const PAYLOAD_BYTES_MAX = 100_000_000;
 const BATCHED_BYTES_MAX = 10 * GIB;
 
 type Kind = 'text' | 'flag' | 'size' | 'count' | 'optionalCount';
@@ -88,6 +87,26 @@ const OPTIONS = {
     kind: 'size',
     initial: '100 MB',
     help: 'Greatest request body, after decompression.',
+  },
+  'search-payload-size-limit': {
+    kind: 'size',
+    initial: '10 MB',
+    help: 'Greatest body of a search or of documents/fetch, after decompression.',
+  },
+  'search-answer-size-limit': {
+    kind: 'size',
+    initial: '128 MB',
+    help: 'Greatest answer of a search, before compression.',
+  },
+  'multi-search-queries-limit': {
+    kind: 'count',
+    initial: '1000',
+    help: 'Queries in one multi-search.',
+  },
+  'highlight-tag-size-limit': {
+    kind: 'size',
+    initial: '4 KiB',
+    help: 'Greatest highlight tag or crop marker.',
   },
   'max-indexing-memory': {
     kind: 'size',
@@ -392,7 +411,7 @@ function buildOrThrow(values: Values, configFile: string | null): Config {
     webhook: webhook(given),
     dbPath: given.text('db-path') ?? OPTIONS['db-path'].initial,
     ...address(given.text('http-addr') ?? 'localhost:7700'),
-    payloadBytesMax: given.size('http-payload-size-limit', PAYLOAD_BYTES_MAX),
+    limits: limits(given),
     indexingThreads: indexingThreads(given.text('max-indexing-threads')),
     logMode: given.oneOf('experimental-logs-mode', ['human', 'json'], 'human'),
     configFile,
@@ -416,6 +435,16 @@ function buildOrThrow(values: Values, configFile: string | null): Config {
     },
     ...outbound(given),
     transport: given.oneOf('http-transport', ['fastest', 'node'], 'fastest'),
+  };
+}
+
+function limits(given: OptionValues): RequestLimits {
+  return {
+    payloadBytes: given.size('http-payload-size-limit', DEFAULT_LIMITS.payloadBytes),
+    searchPayloadBytes: given.size('search-payload-size-limit', DEFAULT_LIMITS.searchPayloadBytes),
+    answerBytes: given.size('search-answer-size-limit', DEFAULT_LIMITS.answerBytes),
+    queries: given.count('multi-search-queries-limit', DEFAULT_LIMITS.queries, 1),
+    tagBytes: given.size('highlight-tag-size-limit', DEFAULT_LIMITS.tagBytes),
   };
 }
 

@@ -196,7 +196,7 @@ function dependencies(config: Config, parts: Parts): Dependencies {
     metrics: new HttpMetrics(() => features.get().metrics),
     version,
     production: config.production,
-    payloadBytesMax: config.payloadBytesMax,
+    limits: config.limits,
     answerBuffers,
     checkPayload: (...args) => native.checkPayload(...args),
     checkFilter: (...args) => native.checkFilter(...args),

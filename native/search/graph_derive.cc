@@ -18,6 +18,7 @@ constexpr size_t kShortPrefixBytes = 4;
 constexpr size_t kShortPrefixWordsMin = 100;
 constexpr size_t kSynonymsMax = 50;
 constexpr size_t kSynonymWordsMax = 100;
+constexpr size_t kWordListSynonymsMax = 1000;  // of a key of several words
 
 }  // namespace
 
@@ -169,7 +170,7 @@ void Graph::AddSynonyms(Node& node) {
   }
   if (!node.ngram()) return;
   if (const auto* values = table->Find(words)) {
-    for (const auto& value : *values) add(value);
+    for (size_t i = 0; i < values->size() && i < kWordListSynonymsMax; ++i) add((*values)[i]);
   }
 }
 

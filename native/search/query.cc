@@ -27,6 +27,14 @@ bool EndsInSpace(std::string_view text) {
                                           tail[2] == '\xa9' || tail[2] == '\xaf');
 }
 
+// Bytes of the text that are looked at; no character is cut in two.
+size_t CutOf(std::string_view text) {
+  if (text.size() <= kQueryBytesMax) return text.size();
+  size_t end = kQueryBytesMax;
+  while (end > 0 && (static_cast<uint8_t>(text[end]) & 0xc0) == 0x80) --end;
+  return end;
+}
+
 class Parser {
  public:
   Parser(std::string_view text, const text::TokenBuffer& buffer, std::span<const uint32_t> word_starts,
@@ -197,6 +205,7 @@ class Parser {
 
 ParsedQuery ParseQuery(std::string_view text, const text::Analyzer& analyzer, std::span<const text::Locale> locales,
                        std::span<const uint32_t> word_starts, bool prefix_search) {
+  text = text.substr(0, CutOf(text));
   text::TokenBuffer buffer;
   analyzer.Tokenize(text, locales, buffer);
   return Parser(text, buffer, word_starts, prefix_search).Run();

@@ -14,6 +14,7 @@ namespace gannet::search {
 
 inline constexpr size_t kTermsMax = 10;
 inline constexpr size_t kQueryTokensMax = 1000;
+inline constexpr size_t kQueryBytesMax = 64 << 10;  // what lies behind them is not looked at
 
 // One word, or several that must stand together.
 struct Term {

@@ -44,9 +44,10 @@ SynonymTable::SynonymTable(const index::Settings& settings, const text::Analyzer
   }
   for (const auto& [key, values] : merged) {
     auto& lists = table_[key];
+    std::set<std::vector<std::string>> known;
     for (const std::string& value : values) {
       auto words = WordsOf(analyzer, value);
-      if (fits(words) && std::find(lists.begin(), lists.end(), words) == lists.end()) lists.push_back(std::move(words));
+      if (fits(words) && known.insert(words).second) lists.push_back(std::move(words));
     }
   }
   const text::Analyzer plain;

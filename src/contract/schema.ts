@@ -32,6 +32,8 @@ export interface Schema {
   additionalProperties?: boolean | Schema;
   propertyNames?: Schema;
   items?: Schema;
+  /** Elements of an array, at most. */
+  maxItems?: number;
   /** At most one of these takes the kind of the value (string or object, say). */
   oneOf?: Schema[];
   /** `{}`: never accepted. */
@@ -219,7 +221,7 @@ function wrongKind(code: ErrorCode, types: JsonType[], value: unknown): Fault {
 function checkOfKind(schema: Schema, codes: Codes): Check {
   const text = textCheck(schema, codes.value);
   const number = rangeCheck(schema, codes.value);
-  const array = schema.items === undefined ? null : arrayCheck(compile(schema.items, codes));
+  const array = schema.items === undefined ? null : arrayCheck(schema, codes);
   const object = hasObjectKeywords(schema) ? objectCheck(schema, codes) : null;
   if (text === null && number === null && array === null && object === null) return () => null;
   return (value) => {
@@ -295,8 +297,19 @@ function rangeCheck(schema: Schema, code: ErrorCode): ((value: number) => Fault 
   };
 }
 
-function arrayCheck(item: Check): (value: unknown[]) => Fault | null {
+function arrayCheck(
+  { items, maxItems = Infinity }: Schema,
+  codes: Codes,
+): (value: unknown[]) => Fault | null {
+  const item = compile(items!, codes);
   return (value) => {
+    if (value.length > maxItems) {
+      return new Fault(
+        codes.value,
+        (at) =>
+          `Invalid value${at}: it has ${value.length} elements, at most ${maxItems} are accepted.`,
+      );
+    }
     for (let i = 0; i < value.length; i++) {
       const fault = item(value[i]);
       if (fault !== null) return fault.under(`[${i}]`);

@@ -1,6 +1,7 @@
 import type { Authorizer } from '../auth/authorize.ts';
 import type { BufferPool } from '../base/buffer-pool.ts';
 import type { Clock } from '../base/clock.ts';
+import type { RequestLimits } from '../contract/limits.ts';
 import type { NativeAddon } from '../engine/native.ts';
 import type { WebhookStore } from '../store/webhook-store.ts';
 import type { Logs } from '../base/logger.ts';
@@ -23,7 +24,7 @@ export interface Dependencies {
   metrics: HttpMetrics;
   version: VersionInfo;
   production: boolean;
-  payloadBytesMax: number;
+  limits: RequestLimits;
   /** Where answers of the engine are; gets them back once they are sent. */
   answerBuffers: BufferPool;
   checkPayload: NativeAddon['checkPayload'];

@@ -16,9 +16,6 @@ import { promisify } from 'node:util';
 
 export type Coding = 'gzip' | 'deflate' | 'br';
 
-/** Answers below this gain nothing from compression, bytes. */
-export const COMPRESS_BYTES_MIN = 1024;
-
 const gzipAsync = promisify(gzip);
 const deflateAsync = promisify(deflate);
 const brotliAsync = promisify(brotliCompress);
@@ -100,6 +97,9 @@ export function encode(coding: Coding, body: Buffer): Promise<Buffer> {
 
 /** Short answers are compressed in hardly more time than another thread takes to wake, bytes. */
 export const ENCODE_AT_ONCE_MAX = 16 * 1024;
+
+/** And those up to so many whoever waits. */
+export const ENCODE_AT_ONCE_ALWAYS = 1024;
 
 /** On the event loop: for a short answer that nobody else waits behind. null: out of memory. */
 export function encodeAtOnce(coding: Coding, body: Buffer): Buffer | null {

@@ -8,6 +8,7 @@
  */
 import { createRequire } from 'node:module';
 import type { Socket } from './socket-types.ts';
+import { Transfers, type Transfer } from './transfers.ts';
 
 export type HeaderList = readonly (readonly [name: string, value: string])[];
 
@@ -26,13 +27,18 @@ export interface RequestHeaders {
 }
 
 export interface Exchange {
-  /** Upper case. */
+  /** As sent. */
   readonly method: string;
   /** Still percent-encoded, without the query. */
   readonly path: string;
   /** The text after `?`, still encoded; empty when there is none. */
   readonly query: string;
   readonly headers: RequestHeaders;
+  /**
+   * Why nobody can tell where this request ends, or null. Such a request is refused, and its connection ends with
+   * the answer: what follows on it may be the rest of a body.
+   */
+  readonly framingFault: string | null;
   /** The client has gone away; nothing can be answered any more. */
   readonly aborted: boolean;
   /** Each listener is called at most once, when the client goes away before the answer is complete. */
@@ -60,8 +66,9 @@ export type ReplyBody = Buffer | string | null;
 export type ReleaseBody = (body: ReplyBody) => void;
 
 export interface ReplyStream {
-  /** false: the client reads slower than this writes; wait for `onDrain`. */
+  /** false: the client reads slower than this writes; wait for `onDrain`. The bytes of `chunk` must stay as they are. */
   write(chunk: string | Buffer): boolean;
+  /** Called each time that there is room again. One listener, before the first `write`. */
   onDrain(listener: () => void): void;
   end(): void;
 }
@@ -122,8 +129,11 @@ function statusLine(status: number): string {
   return `${status} ${STATUS_TEXTS[status] ?? 'Unknown'}`;
 }
 
-/** Bodies above this are sent piece by piece, as fast as the client reads them. */
-const SINGLE_WRITE_BYTES_MAX = 256 * 1024;
+/** Bodies above this are sent piece by piece, as fast as the client reads them. The library sends smaller ones at once. */
+const SINGLE_WRITE_BYTES_MAX = 16 * 1024;
+
+/** What the library gets of a stream at once: what it holds of it for a slow client, at most. */
+const STREAM_PIECE_BYTES = 16 * 1024;
 
 /** The binary for this platform and Node major, or null where there is none. */
 export function loadSocketLibrary(): Socket.Library | null {
@@ -144,27 +154,36 @@ class SocketExchange implements Exchange {
   readonly path: string;
   readonly query: string;
   readonly headers: RequestHeaders;
+  readonly framingFault: string | null;
   readonly #res: Socket.Response;
+  readonly #transfers: Transfers;
   #done = false;
   #paused = false;
   // The whole body has arrived. From here on the socket waits for us without a limit, and it must
   // not be resumed: that would set its idle timer again, and a slow answer would be cut off.
   #received = false;
+  #receivedBytes = 0;
+  // The body while it comes in, the answer while it goes out.
+  #transfer: Transfer | null = null;
   aborted = false;
   readonly #abortListeners: (() => void)[] = [];
 
-  constructor(res: Socket.Response, req: Socket.Request) {
+  constructor(res: Socket.Response, req: Socket.Request, transfers: Transfers) {
     this.#res = res;
+    this.#transfers = transfers;
     res.onAborted(() => {
+      this.#endTransfer();
       if (this.#done) return;
       this.#done = true;
       this.aborted = true;
       for (const listener of this.#abortListeners) listener();
     });
-    this.method = req.getMethod().toUpperCase();
+    this.method = req.getCaseSensitiveMethod();
     this.path = req.getUrl();
     this.query = req.getQuery() ?? '';
-    this.headers = copyHeaders(req);
+    const framing = new Framing();
+    this.headers = copyHeaders(req, framing);
+    this.framingFault = framing.fault();
   }
 
   onAbort(listener: () => void): void {
@@ -173,8 +192,21 @@ class SocketExchange implements Exchange {
   }
 
   receive(onChunk: (chunk: Buffer, last: boolean) => void): void {
+    this.#beginTransfer({
+      moved: () => (this.#paused ? null : this.#receivedBytes),
+      keepAlive: () => {
+        if (this.#done || this.#paused || this.#received) return;
+        this.#res.pause();
+        this.#res.resume();
+      },
+      giveUp: () => this.#giveUp(),
+    });
     this.#res.onData((chunk, last) => {
-      if (last) this.#received = true;
+      this.#receivedBytes += chunk.byteLength;
+      if (last) {
+        this.#received = true;
+        this.#endTransfer();
+      }
       onChunk(Buffer.from(chunk), last);
     });
   }
@@ -191,6 +223,21 @@ class SocketExchange implements Exchange {
     this.#unpause();
   }
 
+  #beginTransfer(transfer: Transfer): void {
+    this.#endTransfer();
+    this.#transfer = transfer;
+    this.#transfers.add(transfer);
+  }
+
+  #endTransfer(): void {
+    if (this.#transfer !== null) this.#transfers.remove(this.#transfer);
+    this.#transfer = null;
+  }
+
+  #giveUp(): void {
+    if (!this.#done) this.#res.close();
+  }
+
   #unpause(): void {
     this.#paused = false;
     this.#res.resume();
@@ -198,11 +245,14 @@ class SocketExchange implements Exchange {
 
   reply(status: number, headers: HeaderList, body: ReplyBody, release?: ReleaseBody): void {
     if (this.#done) return;
+    this.#endTransfer();
     // What is left of the body has to flow off before the next request.
     if (this.#paused) this.#unpause();
     const res = this.#res;
+    const last = this.framingFault !== null;
     if (body !== null && body.length > SINGLE_WRITE_BYTES_MAX) {
-      this.#replyInParts(status, headers, typeof body === 'string' ? Buffer.from(body) : body);
+      const bytes = typeof body === 'string' ? Buffer.from(body) : body;
+      this.#replyInParts(status, headers, bytes, () => release?.(body));
       return;
     }
     this.#done = true;
@@ -210,55 +260,145 @@ class SocketExchange implements Exchange {
       writeHead(res, status, headers);
       if (body === null) {
         if (status === 204) res.endWithoutBody();
-        else res.end();
-      } else res.end(body);
+        else res.end(undefined, last);
+      } else res.end(body, last);
     });
     // What the socket did not take at once has been copied.
     release?.(body);
   }
 
-  #replyInParts(status: number, headers: HeaderList, body: Buffer): void {
+  #replyInParts(status: number, headers: HeaderList, body: Buffer, sentAll: () => void): void {
     const res = this.#res;
     const push = (offset: number): boolean => {
       const [sent, complete] = res.tryEnd(body.subarray(offset), body.length);
-      if (complete) this.#done = true;
+      if (complete) {
+        this.#done = true;
+        this.#endTransfer();
+        sentAll();
+      }
       return sent || complete;
     };
-    res.onWritable((offset) => {
+    const pushOn = (offset: number): boolean => {
       let sent = true;
       if (!this.#done) res.cork(() => (sent = push(offset)));
       return sent;
-    });
+    };
+    res.onWritable(pushOn);
     res.cork(() => {
       writeHead(res, status, headers);
       push(0);
+    });
+    if (this.#done) return;
+    const start = res.getWriteOffset();
+    this.#beginTransfer({
+      moved: () => res.getWriteOffset() - start,
+      keepAlive: () => void pushOn(res.getWriteOffset()),
+      giveUp: () => this.#giveUp(),
     });
   }
 
   stream(status: number, headers: HeaderList): ReplyStream {
     const res = this.#res;
-    const writeOpen = (chunk: string | Buffer): boolean => {
-      if (this.#done) return false;
-      let room = true;
-      res.cork(() => (room = res.write(chunk)));
-      return room;
+    /** What the library has not been given yet; it holds one piece at most that the client has not read. */
+    const waiting: Buffer[] = [];
+    let room = true;
+    let given = 0;
+    const give = (bytes: Buffer): void => {
+      room = res.write(bytes);
+      given += bytes.length;
     };
-    if (!this.#done) res.cork(() => writeHead(res, status, headers));
+    const pump = (firstBytes: number): void => {
+      if (this.#done) return;
+      res.cork(() => {
+        for (let size = firstBytes; room || size < STREAM_PIECE_BYTES; size = STREAM_PIECE_BYTES) {
+          const next = waiting.shift();
+          if (next === undefined) break;
+          // One byte is held back as long as there is no room: it is what `keepAlive` tries with.
+          const last = waiting.length === 0 && next.length > 1 && next.length <= size;
+          const end = last ? next.length - 1 : size;
+          give(next.subarray(0, end));
+          if (next.length > end) waiting.unshift(next.subarray(end));
+        }
+      });
+    };
+    if (!this.#done) {
+      res.cork(() => writeHead(res, status, headers));
+      this.#beginTransfer({
+        // A stream may be silent for as long as nothing happens.
+        moved: () => (room && waiting.length === 0 ? null : given),
+        keepAlive: () => {
+          // Writing makes the library try again what the client had no room for.
+          if (!room && waiting.length > 0) {
+            pump(1);
+            if (room) drained();
+          }
+          if (this.#done) return;
+          res.pause();
+          res.resume();
+        },
+        giveUp: () => this.#giveUp(),
+      });
+    }
+    let listener: (() => void) | null = null;
+    const drained = (): void => {
+      if (!this.#done && room && waiting.length === 0) listener?.();
+    };
     return {
-      write: writeOpen,
-      onDrain: (listener) => {
+      write: (chunk) => {
+        if (this.#done) return false;
+        const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
+        if (bytes.length === 0) return room && waiting.length === 0;
+        waiting.push(bytes);
+        if (room) pump(STREAM_PIECE_BYTES);
+        return room && waiting.length === 0;
+      },
+      onDrain: (drain) => {
         if (this.#done) return;
+        listener = drain;
         res.onWritable(() => {
-          listener();
-          return true;
+          room = true;
+          pump(STREAM_PIECE_BYTES);
+          drained();
+          return room;
         });
       },
       end: () => {
         if (this.#done) return;
+        for (const bytes of waiting) res.write(bytes);
         this.#done = true;
+        this.#endTransfer();
         res.cork(() => res.end());
       },
     };
+  }
+}
+
+/** Whether the headers of a request tell in one way only where its body ends. */
+class Framing {
+  #length: string | undefined;
+  #coded = false;
+  #fault: string | null = null;
+
+  add(name: string, value: string): void {
+    if (name === 'content-length') {
+      if (!/^\d+$/.test(value)) this.#fault = 'the header `Content-Length` is not a number';
+      else if (this.#length !== undefined && this.#length !== value) {
+        this.#fault = 'there are several headers `Content-Length`';
+      }
+      this.#length = value;
+    } else if (name === 'transfer-encoding') {
+      if (this.#coded || value.toLowerCase() !== 'chunked') {
+        this.#fault = 'only `chunked` is understood as `Transfer-Encoding`';
+      }
+      this.#coded = true;
+    }
+  }
+
+  fault(): string | null {
+    if (this.#coded && this.#length !== undefined) {
+      return '`Content-Length` and `Transfer-Encoding` cannot stand together';
+    }
+    return this.#fault;
   }
 }
 
@@ -268,11 +408,12 @@ function writeHead(res: Socket.Response, status: number, headers: HeaderList): v
 }
 
 /** One pass over what was sent: an absent header and an empty one mean different things. */
-function copyHeaders(req: Socket.Request): RequestHeaders {
+function copyHeaders(req: Socket.Request, framing: Framing): RequestHeaders {
   const headers = noHeaders();
   req.forEach((name, value) => {
     const field = HEADER_FIELDS[name];
     if (field !== undefined) headers[field] = value;
+    framing.add(name, value);
   });
   return headers;
 }
@@ -329,7 +470,8 @@ export function listenWithLibrary(
           ...(tls.authority === null ? {} : { ca_file_name: tls.authority }),
         });
   // Everything through one handler: the router is ours.
-  app.any('/*', (res, req) => onExchange(new SocketExchange(res, req)));
+  const transfers = new Transfers();
+  app.any('/*', (res, req) => onExchange(new SocketExchange(res, req, transfers)));
   return new Promise((resolve, reject) => {
     const listening = (token: Socket.ListenToken | false): void => {
       if (token === false) {

@@ -10,11 +10,12 @@ import type { Logger } from '../base/logger.ts';
 import { ok } from '../base/result.ts';
 import { ApiError, toApiError } from '../contract/errors.ts';
 import { INDEX_UID_RULE, isIndexUid } from '../contract/formats.ts';
+import type { RequestLimits } from '../contract/limits.ts';
 import { collectBody } from './body.ts';
 import {
   answerCoding,
-  COMPRESS_BYTES_MIN,
   encode,
+  ENCODE_AT_ONCE_ALWAYS,
   ENCODE_AT_ONCE_MAX,
   encodeAtOnce,
 } from './encoding.ts';
@@ -26,8 +27,7 @@ import { Router } from './router.ts';
 export interface LifecycleOptions {
   routes: readonly Route[];
   authorizer: Authorizer;
-  /** Bytes of a body after decoding. */
-  payloadBytesMax: number;
+  limits: RequestLimits;
   logger: Logger;
   metrics: HttpMetrics;
   /** Gets the bytes of answers back. */
@@ -98,7 +98,12 @@ export class Lifecycle {
   }
 
   #handle(exchange: Exchange, measured: boolean): void {
-    const { headers, method } = exchange;
+    const { headers, method, framingFault } = exchange;
+    if (framingFault !== null) {
+      const error = new ApiError('bad_request', `The request cannot be read: ${framingFault}.`);
+      exchange.reply(error.status, [JSON_TYPE], JSON.stringify(error));
+      return;
+    }
     if (
       method === 'OPTIONS' &&
       headers.origin !== undefined &&
@@ -161,7 +166,9 @@ export class Lifecycle {
       this.#fail(pending, wrongType);
       return;
     }
-    collectBody(exchange, this.#options.payloadBytesMax, (outcome) => {
+    const { payloadBytes, searchPayloadBytes } = this.#options.limits;
+    const limit = body.reads === true ? Math.min(searchPayloadBytes, payloadBytes) : payloadBytes;
+    collectBody(exchange, limit, (outcome) => {
       if (outcome instanceof ApiError) {
         this.#fail(pending, outcome);
         return;
@@ -227,7 +234,7 @@ export class Lifecycle {
     }
     if (origin !== undefined) headers.push(ANY_ORIGIN);
     if (reply.headers !== undefined) headers.push(...reply.headers);
-    if (body !== null && acceptEncoding !== undefined && body.length >= COMPRESS_BYTES_MIN) {
+    if (body !== null && body.length > 0 && acceptEncoding !== undefined) {
       const coding = answerCoding(acceptEncoding);
       if (coding !== null) {
         const bytes = typeof body === 'string' ? Buffer.from(body) : body;
@@ -238,7 +245,8 @@ export class Lifecycle {
           }
           this.#answer(pending, status, headers, encoded ?? body);
         };
-        if (this.#underWay === 1 && bytes.length <= ENCODE_AT_ONCE_MAX) {
+        const atOnce = this.#underWay === 1 ? ENCODE_AT_ONCE_MAX : ENCODE_AT_ONCE_ALWAYS;
+        if (bytes.length <= atOnce) {
           answer(encodeAtOnce(coding, bytes));
         } else encode(coding, bytes).then(answer, () => answer(null));
         return;

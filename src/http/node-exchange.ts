@@ -23,6 +23,8 @@ class NodeExchange implements Exchange {
   readonly path: string;
   readonly query: string;
   readonly headers: RequestHeaders;
+  /** The parser of node:http refuses such requests itself. */
+  readonly framingFault = null;
   aborted = false;
   #done = false;
   readonly #abortListeners: (() => void)[] = [];

@@ -32,6 +32,8 @@ export interface BodyParser<B> {
   readonly schema: Schema;
   /** A request without content type and without body is fine; the value is then undefined. */
   readonly optional?: boolean;
+  /** The route only reads: a smaller limit holds for the body. */
+  readonly reads?: boolean;
   /** `marked`: see `parseJson`. `text`: the body as sent. */
   parse(value: unknown, marked: unknown, text: () => string): Result<B, ApiError>;
 }

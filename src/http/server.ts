@@ -70,13 +70,13 @@ export async function startHttp(
   dependencies: Dependencies,
   options: HttpOptions,
 ): Promise<HttpServer> {
-  const { answerBuffers, authorizer, metrics, payloadBytesMax } = dependencies;
+  const { answerBuffers, authorizer, limits, metrics } = dependencies;
   const { host, port, tls, logger } = options;
   const lifecycle = new Lifecycle({
     routes: allRoutes(dependencies),
     authorizer,
     metrics,
-    payloadBytesMax,
+    limits,
     answerBuffers,
     logger,
   });

@@ -32,7 +32,8 @@ export declare namespace Socket {
 
   /** Dead once the handler returns. */
   interface Request {
-    getMethod(): string;
+    /** As sent. */
+    getCaseSensitiveMethod(): string;
     getUrl(): string;
     getQuery(): string | undefined;
     forEach(callback: (name: string, value: string) => void): void;
@@ -50,8 +51,12 @@ export declare namespace Socket {
     writeStatus(status: string): Response;
     writeHeader(name: string, value: string): Response;
     write(chunk: string | Buffer): boolean;
-    end(body?: string | Buffer): Response;
+    end(body?: string | Buffer, closeConnection?: boolean): Response;
     tryEnd(rest: Buffer, total: number): [sent: boolean, complete: boolean];
     endWithoutBody(): Response;
+    /** Bytes of the body that have been written. */
+    getWriteOffset(): number;
+    /** Drops the connection; the abort listener is called. */
+    close(): void;
   }
 }

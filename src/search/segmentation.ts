@@ -13,24 +13,37 @@ const RUNS =
 /** Made when first needed: loading the dictionaries takes some milliseconds. */
 let segmenter: Intl.Segmenter | undefined;
 
+/** The engine looks at no more of a query, UTF-16 units. */
+const QUERY_UNITS_MAX = 65_536;
+
+/** The engine takes so many words of a query, each of at least one unit. The platform's segmenter needs 1.6 ms for them. */
+const UNSPACED_UNITS_MAX = 1000;
+
 /**
- * Byte offsets (UTF-8) in `q` at which a word begins inside runs of such scripts, ascending; undefined
- * when there are no such runs.
+ * Byte offsets (UTF-8) in `query` at which a word begins inside runs of such scripts, ascending; undefined
+ * when there are no such runs. What lies behind the first {@link UNSPACED_UNITS_MAX} of them is not looked at.
  */
-export function segmentation(q: string): number[] | undefined {
+export function segmentation(query: string): number[] | undefined {
+  const q = query.length > QUERY_UNITS_MAX ? query.slice(0, QUERY_UNITS_MAX) : query;
   if (!UNSPACED.test(q)) return undefined;
   segmenter ??= new Intl.Segmenter('und', { granularity: 'word' });
   const offsets: number[] = [];
   let bytes = 0;
   let at = 0;
+  let left = UNSPACED_UNITS_MAX;
   for (const { 0: run, index } of q.matchAll(RUNS)) {
     bytes += Buffer.byteLength(q.slice(at, index));
     at = index + run.length;
-    const unspaced = UNSPACED.test(run);
-    for (const { segment } of segmenter.segment(run)) {
-      if (unspaced) offsets.push(bytes);
+    if (!UNSPACED.test(run)) {
+      bytes += Buffer.byteLength(run);
+      continue;
+    }
+    for (const { segment } of segmenter.segment(run.slice(0, left))) {
+      offsets.push(bytes);
       bytes += Buffer.byteLength(segment);
     }
+    left -= run.length;
+    if (left <= 0) break;
   }
   return offsets.length === 0 ? undefined : offsets;
 }

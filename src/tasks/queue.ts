@@ -70,7 +70,7 @@ export class TaskQueue {
   }
 
   list(filter: TaskFilter, page: TaskPaging, visible: IndexVisibility): TaskPage<TaskView> {
-    const { uids, total, next } = this.#store.list(filter, page, visible);
+    const { uids, total, next } = this.#store.list(filter, bounded(page), visible);
     const results = uids
       .map((uid) => taskView(this.#store, uid))
       .filter((view) => view !== undefined);
@@ -82,7 +82,7 @@ export class TaskQueue {
   }
 
   listBatches(filter: TaskFilter, page: TaskPaging, visible: IndexVisibility): TaskPage<BatchView> {
-    const { uids, total, next } = this.#store.listBatches(filter, page, visible);
+    const { uids, total, next } = this.#store.listBatches(filter, bounded(page), visible);
     const results = uids.map((uid) => this.#batch(uid)).filter((view) => view !== undefined);
     return { results, total, limit: page.limit, from: uids[0] ?? null, next };
   }
@@ -143,6 +143,13 @@ export class TaskQueue {
   async #registerPruning(matched: number[], originalFilter: string): Promise<void> {
     await this.#store.append(deletionOf(matched, originalFilter));
   }
+}
+
+/** A greater limit is answered with so many entries, and with `next` for those that follow. */
+const PAGE_ENTRIES_MAX = 1000;
+
+function bounded(page: TaskPaging): TaskPaging {
+  return page.limit <= PAGE_ENTRIES_MAX ? page : { ...page, limit: PAGE_ENTRIES_MAX };
 }
 
 function payloadOf(request: TaskRequest): TaskPayload | null {

@@ -6,7 +6,7 @@ for (const transport of ['fastest', 'node'] as const) {
   describe(`JSON bodies (${transport})`, () => {
     let server: TestServer;
     before(async () => {
-      server = await startTestServer({ transport, payloadBytesMax: 100_000 });
+      server = await startTestServer({ transport, limits: { payloadBytes: 100_000 } });
       server.services.addIndex('movies');
     });
     after(() => server.close());

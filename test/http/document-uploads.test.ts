@@ -14,7 +14,7 @@ for (const transport of ['fastest', 'node'] as const) {
   describe(`Document uploads (${transport})`, () => {
     let server: TestServer;
     beforeEach(async () => {
-      server = await startTestServer({ transport, payloadBytesMax: 2_000_000 });
+      server = await startTestServer({ transport, limits: { payloadBytes: 2_000_000 } });
     });
     afterEach(() => server.close());
 

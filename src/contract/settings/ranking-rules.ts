@@ -4,6 +4,9 @@ import { setting } from './setting.ts';
 
 const CODE = 'invalid_settings_ranking_rules';
 
+/** Stored ranking rules. */
+const RANKING_RULES_MAX = 100;
+
 export const DEFAULT_RANKING_RULES = [
   'words',
   'typo',
@@ -27,7 +30,11 @@ export const rankingRules = setting({
   name: 'rankingRules',
   methods: ['PUT'],
   code: CODE,
-  schema: { type: ['array', 'null'], items: { type: 'string', format: 'ranking-rule' } },
+  schema: {
+    type: ['array', 'null'],
+    items: { type: 'string', format: 'ranking-rule' },
+    maxItems: RANKING_RULES_MAX,
+  },
   // Of the attributes that `asc` and `desc` rules name.
   touches: ['columns'],
   initial: () => [...DEFAULT_RANKING_RULES],

@@ -103,7 +103,7 @@ export function documentRoutes(dependencies: Dependencies): Route[] {
     const uid = params.index_uid!;
     const format = payloadFormat(exchange.headers.contentType);
     const delimiter = csvDelimiter(query.csvDelimiter, format);
-    const upload = await receiveUpload(exchange, dependencies.payloadBytesMax, tasks);
+    const upload = await receiveUpload(exchange, dependencies.limits.payloadBytes, tasks);
     const payload = await checked(upload, format, delimiter);
     return json(
       202,
@@ -184,7 +184,7 @@ export function documentRoutes(dependencies: Dependencies): Route[] {
       path: `${prefix}/fetch`,
       action: 'documents.get',
       summary: 'Lists documents.',
-      body: bodyWithText(FETCH_DOCUMENTS),
+      body: { ...bodyWithText(FETCH_DOCUMENTS), reads: true },
       success: 200,
       handle: ({ params, exchange, body: { value, text } }) =>
         fetch(

@@ -2,6 +2,7 @@ import type { Access } from '../../auth/authorize.ts';
 import { combineFilters } from '../../auth/tenant-token.ts';
 import { memberText } from '../../base/json.ts';
 import { ApiError, indexNotFound } from '../../contract/errors.ts';
+import { multiSearchLimitFault, tagFault } from '../../contract/limits.ts';
 import { DOCUMENT_ID_RULE, isDocumentId } from '../../contract/formats.ts';
 import { vectorFault, type VectorRequest } from '../../contract/search-kind.ts';
 import { multiSearchFault, searchGate } from '../../contract/multi-search.ts';
@@ -52,6 +53,7 @@ function restrict(request: { filter?: unknown }, access: Access, uid: string): v
 
 export function searchRoutes(dependencies: Dependencies): Route[] {
   const { search, features, indexes } = dependencies.services;
+  const { limits } = dependencies;
   const checkFilter = filterCheck(dependencies);
 
   function checkVectors(uid: string, request: VectorRequest): void {
@@ -75,8 +77,8 @@ export function searchRoutes(dependencies: Dependencies): Route[] {
     context: RequestContext<unknown, unknown>,
     request: SearchRequest,
   ): Promise<Reply> {
-    const gate = searchGate(request, features.get());
-    if (gate !== null) throw gate;
+    const fault = tagFault(request, limits) ?? searchGate(request, features.get());
+    if (fault !== null) throw fault;
     const uid = context.params.index_uid!;
     checkSearch(uid, request);
     restrict(request, context.access, uid);
@@ -114,7 +116,7 @@ export function searchRoutes(dependencies: Dependencies): Route[] {
       path: '/indexes/:index_uid/search',
       action: 'search',
       summary: 'Searches an index.',
-      body: bodyOf(SEARCH),
+      body: { ...bodyOf<SearchRequest>(SEARCH), reads: true },
       success: 200,
       handle: (context) => searchOne(context, context.body),
     }),
@@ -132,10 +134,12 @@ export function searchRoutes(dependencies: Dependencies): Route[] {
       path: '/multi-search',
       action: 'search',
       summary: 'Runs several searches, separately or merged into one list.',
-      body: bodyOf(MULTI_SEARCH),
+      body: { ...bodyOf<MultiSearchRequest>(MULTI_SEARCH), reads: true },
       success: 200,
       handle: async (context) => {
         const { access, body } = context;
+        const excess = multiSearchLimitFault(body, limits);
+        if (excess !== null) throw excess;
         for (const [i, query] of body.queries.entries()) {
           if (!access.mayAccess(query.indexUid)) {
             const refusal = access.refusal(query.indexUid);
@@ -169,7 +173,7 @@ export function searchRoutes(dependencies: Dependencies): Route[] {
       path: '/indexes/:index_uid/facet-search',
       action: 'search',
       summary: 'Searches the values of a facet.',
-      body: bodyOf(FACET_SEARCH),
+      body: { ...bodyOf<FacetSearchRequest>(FACET_SEARCH), reads: true },
       success: 200,
       handle: async (context) => {
         const { access, params } = context;
@@ -188,7 +192,7 @@ export function searchRoutes(dependencies: Dependencies): Route[] {
       path: '/indexes/:index_uid/similar',
       action: 'search',
       summary: 'Finds documents that are similar to one.',
-      body: bodyWithText(SIMILAR),
+      body: { ...bodyWithText<SimilarRequest>(SIMILAR), reads: true },
       success: 200,
       handle: (context) => {
         const { value, text } = context.body;

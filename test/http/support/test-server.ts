@@ -4,6 +4,7 @@ import { Authorizer } from '../../../src/auth/authorize.ts';
 import { BufferPool } from '../../../src/base/buffer-pool.ts';
 import { FakeClock, type Clock } from '../../../src/base/clock.ts';
 import { Logs, silentLogger } from '../../../src/base/logger.ts';
+import { DEFAULT_LIMITS, type RequestLimits } from '../../../src/contract/limits.ts';
 import { ApiError } from '../../../src/contract/errors.ts';
 import { HttpMetrics } from '../../../src/http/metrics.ts';
 import { startHttp, type HttpServer } from '../../../src/http/server.ts';
@@ -44,7 +45,7 @@ export interface TestServerOptions {
   transport?: 'fastest' | 'node';
   clock?: Clock;
   port?: number;
-  payloadBytesMax?: number;
+  limits?: Partial<RequestLimits>;
   checkPayload?: Dependencies['checkPayload'];
   answerBuffers?: BufferPool;
 }
@@ -81,7 +82,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     metrics: new HttpMetrics(() => services.features.get().metrics),
     version: { commitSha: 'unknown', commitDate: 'unknown', pkgVersion: '1.0.0' },
     production: false,
-    payloadBytesMax: options.payloadBytesMax ?? 100_000_000,
+    limits: { ...DEFAULT_LIMITS, ...options.limits },
     answerBuffers: options.answerBuffers ?? new BufferPool(),
     checkPayload: options.checkPayload ?? countDocuments,
     checkFilter: (filter) => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DEFAULT_LIMITS } from '../../../src/contract/limits.ts';
 import { masterKeyNotice, readConfig, type Config } from '../../../src/config.ts';
 
 function config(argv: string[], env: Record<string, string> = {}): Config {
@@ -29,14 +30,14 @@ describe('Launch options', () => {
   }
 
   it('have defaults', () => {
-    const { host, port, dbPath, payloadBytesMax, masterKey, production, logLevel } = config([]);
+    const { host, port, dbPath, limits, masterKey, production, logLevel } = config([]);
     assert.deepEqual(
-      { host, port, dbPath, payloadBytesMax, masterKey, production, logLevel },
+      { host, port, dbPath, limits, masterKey, production, logLevel },
       {
         host: '127.0.0.1',
         port: 7700,
         dbPath: './data.gannet',
-        payloadBytesMax: 100_000_000,
+        limits: DEFAULT_LIMITS,
         masterKey: null,
         production: false,
         logLevel: 'info',
@@ -67,7 +68,7 @@ describe('Launch options', () => {
       '[::1]:80',
       '--schedule-snapshot',
     ]);
-    assert.equal(read.payloadBytesMax, 20 * 2 ** 20);
+    assert.equal(read.limits.payloadBytes, 20 * 2 ** 20);
     assert.equal(read.searchQueueSize, 0);
     assert.equal(read.launchFeatures.containsFilter, true);
     assert.deepEqual([read.host, read.port], ['::1', 80]);

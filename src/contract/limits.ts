@@ -1,0 +1,74 @@
+/**
+ * What one request may ask for, where the launch options decide it. Bounds without an option stand beside what they
+ * bound; `docs/limits.md` lists all of them.
+ */
+import { limitText } from '../base/size.ts';
+import { ApiError, type ErrorCode } from './errors.ts';
+import type { MultiSearchRequest, SearchRequest } from './search.ts';
+
+export interface RequestLimits {
+  /** Bytes of a body after decoding, of any route. */
+  payloadBytes: number;
+  /** Bytes of the body of a route that only reads: searches, documents/fetch. */
+  searchPayloadBytes: number;
+  /** Bytes of the answer of a search, before compression. */
+  answerBytes: number;
+  /** Searches in one multi-search. */
+  queries: number;
+  /** Bytes of each highlight tag and of a crop marker. */
+  tagBytes: number;
+}
+
+export const DEFAULT_LIMITS: Readonly<RequestLimits> = {
+  payloadBytes: 100_000_000,
+  searchPayloadBytes: 10_000_000,
+  answerBytes: 128_000_000,
+  queries: 1000,
+  tagBytes: 4096,
+};
+
+const TAGS = [
+  ['highlightPreTag', 'invalid_search_highlight_pre_tag'],
+  ['highlightPostTag', 'invalid_search_highlight_post_tag'],
+  ['cropMarker', 'invalid_search_crop_marker'],
+] as const satisfies readonly (readonly [keyof SearchRequest, ErrorCode])[];
+
+/** A tag or marker that is too long, or null. */
+export function tagFault(request: SearchRequest, { tagBytes }: RequestLimits): ApiError | null {
+  for (const [name, code] of TAGS) {
+    const tag = request[name];
+    if (tag === undefined || Buffer.byteLength(tag) <= tagBytes) continue;
+    return new ApiError(
+      code,
+      `Invalid value at \`.${name}\`: it has ${Buffer.byteLength(tag)} bytes, at most ${tagBytes} are accepted.`,
+    );
+  }
+  return null;
+}
+
+/** Too many queries, or a tag of one of them that is too long, or null. */
+export function multiSearchLimitFault(
+  { queries }: MultiSearchRequest,
+  limits: RequestLimits,
+): ApiError | null {
+  if (queries.length > limits.queries) {
+    return new ApiError(
+      'bad_request',
+      `Invalid value at \`.queries\`: it has ${queries.length} queries, at most ${limits.queries} are accepted.`,
+    );
+  }
+  for (const [i, query] of queries.entries()) {
+    const fault = tagFault(query, limits);
+    if (fault !== null)
+      return new ApiError(fault.code, `Inside \`.queries[${i}]\`: ${fault.message}`);
+  }
+  return null;
+}
+
+/** An answer that would be larger than `answerBytes`. */
+export function answerTooLarge({ answerBytes }: RequestLimits): ApiError {
+  return new ApiError(
+    'bad_request',
+    `The answer would be larger than the limit of ${limitText(answerBytes)}; ask for fewer hits, attributes or facets.`,
+  );
+}

@@ -1,0 +1,59 @@
+/** Requests of which nobody can tell where they end, over plain sockets. */
+import assert from 'node:assert/strict';
+import { connect } from 'node:net';
+import { startBuiltServer, type BuiltServer } from '../support/built-server.ts';
+
+describe('A request', () => {
+  let server: BuiltServer;
+  before(async () => {
+    server = await startBuiltServer();
+  });
+  after(() => server.close());
+
+  /** Sends a text and resolves to all that comes back until the server ends the connection. */
+  async function send(text: string): Promise<string> {
+    const socket = connect(Number(new URL(server.url).port), '127.0.0.1');
+    socket.write(text);
+    let answer = '';
+    socket.on('error', () => {});
+    for await (const part of socket) answer += String(part);
+    return answer;
+  }
+
+  const smuggled = 'GET /version HTTP/1.1\r\nhost: x\r\n\r\n';
+
+  for (const [name, heads, body] of [
+    ['two lengths', ['content-length: 2', 'content-length: 3'], '{}'],
+    ['a length that is no number', ['content-length: +2'], '{}'],
+    [
+      'a length and chunks',
+      ['content-length: 2', 'transfer-encoding: chunked'],
+      '2\r\n{}\r\n0\r\n\r\n',
+    ],
+    ['an unknown coding', ['transfer-encoding: gzip'], '2\r\n{}\r\n0\r\n\r\n'],
+    ['two codings', ['transfer-encoding: chunked, chunked'], '2\r\n{}\r\n0\r\n\r\n'],
+  ] as const) {
+    it(`with ${name} is refused, and nothing behind it is looked at`, async () => {
+      const lines = ['POST /multi-search HTTP/1.1', 'host: x', 'content-type: application/json'];
+      const answer = await send(`${[...lines, ...heads].join('\r\n')}\r\n\r\n${body}${smuggled}`);
+      assert.ok(!answer.includes(' 200 '), answer);
+      assert.equal(answer.match(/HTTP\/1\.1 /g)?.length ?? 0, answer === '' ? 0 : 1, answer);
+      if (answer !== '') assert.match(answer, /^HTTP\/1\.1 400 /);
+    });
+  }
+
+  it('whose method is not in capitals is not understood', async () => {
+    const answer = await send('get /health HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n');
+    assert.match(answer, /^HTTP\/1\.1 40[05] /);
+  });
+
+  it('with the same length twice, or in chunks, is answered', async () => {
+    const auth = `authorization: Bearer ${server.masterKey}`;
+    const start = `POST /multi-search HTTP/1.1\r\nhost: x\r\nconnection: close\r\n${auth}\r\ncontent-type: application/json`;
+    const body = '{"queries":[]}';
+    const length = `content-length: ${body.length}`;
+    assert.match(await send(`${start}\r\n${length}\r\n\r\n${body}`), /^HTTP\/1\.1 200 /);
+    const chunks = `transfer-encoding: chunked\r\n\r\ne\r\n${body}\r\n0\r\n\r\n`;
+    assert.match(await send(`${start}\r\n${chunks}`), /^HTTP\/1\.1 200 /);
+  });
+});

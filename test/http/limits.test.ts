@@ -1,0 +1,108 @@
+/** What one request may ask for: `docs/limits.md`. */
+import assert from 'node:assert/strict';
+import { startBuiltServer, type BuiltServer } from '../support/built-server.ts';
+
+describe('Limits of a request', () => {
+  let server: BuiltServer;
+  before(async () => {
+    server = await startBuiltServer([
+      ...['--multi-search-queries-limit', '3', '--highlight-tag-size-limit', '16'],
+      ...['--search-payload-size-limit', '2000'],
+    ]);
+    await server.finish('POST', '/indexes/books/documents', {
+      body: [{ id: 1, title: '日本語の本' }],
+    });
+  });
+  after(() => server.close());
+
+  it('holds for the number of queries of a multi-search', async () => {
+    const queries = Array.from({ length: 3 }, () => ({ indexUid: 'books' }));
+    assert.equal((await server.call('POST', '/multi-search', { body: { queries } })).status, 200);
+    const more = [...queries, ...queries];
+    const { status, json } = await server.call('POST', '/multi-search', {
+      body: { queries: more },
+    });
+    assert.equal(status, 400);
+    assert.equal(json.code, 'bad_request');
+    assert.match(json.message, /at most 3/);
+  });
+
+  it('holds for tags and markers', async () => {
+    const long = 'é'.repeat(9);
+    for (const [name, code] of [
+      ['highlightPreTag', 'invalid_search_highlight_pre_tag'],
+      ['highlightPostTag', 'invalid_search_highlight_post_tag'],
+      ['cropMarker', 'invalid_search_crop_marker'],
+    ] as const) {
+      const one = await server.call('POST', '/indexes/books/search', { body: { [name]: long } });
+      assert.equal(one.json.code, code);
+      const query = encodeURIComponent(long);
+      const got = await server.call('GET', `/indexes/books/search?${name}=${query}`);
+      assert.equal(got.json.code, code);
+      const many = await server.call('POST', '/multi-search', {
+        body: { queries: [{ indexUid: 'books', [name]: long }] },
+      });
+      assert.equal(many.json.code, code);
+      assert.match(many.json.message, /queries\[0\]/);
+      const fits = await server.call('POST', '/indexes/books/search', {
+        body: { [name]: long.slice(1) },
+      });
+      assert.equal(fits.status, 200);
+    }
+  });
+
+  it('holds for the body of what only reads', async () => {
+    const q = 'x'.repeat(2000);
+    for (const path of ['/indexes/books/search', '/multi-search', '/indexes/books/facet-search']) {
+      const { status, json } = await server.call('POST', path, { body: { q } });
+      assert.equal(status, 413, path);
+      assert.equal(json.code, 'payload_too_large');
+    }
+    const fetched = await server.call('POST', '/indexes/books/documents/fetch', {
+      body: { filter: q },
+    });
+    assert.equal(fetched.status, 413);
+    const settings = await server.finish('PATCH', '/indexes/books/settings', {
+      body: { stopWords: [q] },
+    });
+    assert.equal(settings.status, 'succeeded');
+  });
+
+  it('holds for stored ranking rules', async () => {
+    const rules = (count: number) => Array.from({ length: count }, (_, i) => `f${i}:asc`);
+    const { status, json } = await server.call('PUT', '/indexes/books/settings/ranking-rules', {
+      body: rules(101),
+    });
+    assert.equal(status, 400);
+    assert.equal(json.code, 'invalid_settings_ranking_rules');
+    const task = await server.finish('PUT', '/indexes/books/settings/ranking-rules', {
+      body: rules(100),
+    });
+    assert.equal(task.status, 'succeeded');
+  });
+});
+
+describe('A query of many characters without spaces', () => {
+  let server: BuiltServer;
+  before(async () => {
+    server = await startBuiltServer();
+    await server.finish('POST', '/indexes/books/documents', {
+      body: [{ id: 1, title: '進撃の巨人' }],
+    });
+  });
+  after(() => server.close());
+
+  it('is answered like its beginning, and holds nobody up', async () => {
+    for (const piece of ['進撃の巨人', 'ภาษาไทย', 'ひらがな', '漢字']) {
+      const long = piece.repeat(600_000 / piece.length);
+      const { status, json } = await server.call('POST', '/indexes/books/search', {
+        body: { q: long, limit: 1, attributesToRetrieve: [] },
+      });
+      assert.equal(status, 200);
+      const short = await server.call('POST', '/indexes/books/search', {
+        body: { q: piece.repeat(1200 / piece.length), limit: 1, attributesToRetrieve: [] },
+      });
+      assert.deepEqual(json.hits, short.json.hits);
+    }
+  });
+});
