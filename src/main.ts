@@ -61,6 +61,7 @@ function banner(config: Config, version: VersionInfo, instanceUid: string, port:
     `  Listening on        ${scheme}://${config.host}:${port}`,
     `  Environment         ${config.production ? 'production' : 'development'}`,
     '  Telemetry           none is ever sent',
+    '  Behind a proxy      docs/proxies.md; for HTTP/1.0: --http-transport node',
     `  Instance uid        ${instanceUid}`,
     `  Master key          ${config.masterKey === null ? 'none' : 'set'}`,
     ...(notice === null ? [] : ['', `  ${notice}`]),

@@ -130,7 +130,7 @@ function statusLine(status: number): string {
 }
 
 /** Bodies above this are sent piece by piece, as fast as the client reads them. The library sends smaller ones at once. */
-const SINGLE_WRITE_BYTES_MAX = 16 * 1024;
+const SINGLE_WRITE_BYTES_MAX = 64 * 1024;
 
 /** What the library gets of a stream at once: what it holds of it for a slow client, at most. */
 const STREAM_PIECE_BYTES = 16 * 1024;

@@ -101,7 +101,8 @@ export class Lifecycle {
     const { headers, method, framingFault } = exchange;
     if (framingFault !== null) {
       const error = new ApiError('bad_request', `The request cannot be read: ${framingFault}.`);
-      exchange.reply(error.status, [JSON_TYPE], JSON.stringify(error));
+      // Later: the library takes no further request from a connection that waits for an answer.
+      setImmediate(() => exchange.reply(error.status, [JSON_TYPE], JSON.stringify(error)));
       return;
     }
     if (

@@ -44,7 +44,7 @@ async function exchangeOver(socket: FakeSocket): Promise<Exchange> {
     onExchange: (made) => (exchange = made),
   });
   handler(socket.response, {
-    getMethod: () => 'post',
+    getCaseSensitiveMethod: () => 'POST',
     getUrl: () => '/',
     getQuery: () => '',
     forEach: () => {},
