@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { loadAddon } from './engine/addon.ts';
 import type { IndexReport } from './engine/native.ts';
 import { DataFolderError, inspectDataFolder } from './store/data-folder.ts';
-import { fromRuns } from './store/uid-runs.ts';
+import { fromRuns } from './base/uid-runs.ts';
 import { type Fault, type StoreReport, verifyStore } from './store/verify-store.ts';
 
 /** Exit status: all is sound; something is damaged; it could not be checked. */

@@ -9,7 +9,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import type { TaskFilter, TaskPaging } from '../../src/contract/tasks.ts';
 import type { NewTask } from '../../src/store/append-tasks.ts';
 import { Store } from '../../src/store/store.ts';
-import { FLAG } from '../../src/store/task-chunk.ts';
+import { FLAG } from '../../src/contract/task-types/task-type.ts';
 import { TaskStore } from '../../src/store/task-store.ts';
 import { taskView } from '../../src/tasks/view.ts';
 

@@ -1,25 +1,13 @@
 import type { ErrorBody } from './errors.ts';
+import type { TaskType } from './task-types.ts';
 
-/** In the order in which a message lists them. */
-export const TASK_TYPES = [
-  'documentAdditionOrUpdate',
-  'documentEdition',
-  'documentDeletion',
-  'settingsUpdate',
-  'indexCreation',
-  'indexDeletion',
-  'indexUpdate',
-  'indexSwap',
-  'taskCancelation',
-  'taskDeletion',
-  'dumpCreation',
-  'snapshotCreation',
-  'export',
-  'databaseUpgrade',
-  'indexCompaction',
-  'networkTopologyChange',
-] as const;
-export type TaskType = (typeof TASK_TYPES)[number];
+export { TASK_TYPES, type TaskRequest, type TaskType } from './task-types.ts';
+export type {
+  DocumentMethod,
+  ExportRequest,
+  IndexSwapPair,
+  TaskPayload,
+} from './task-types/registry.ts';
 
 export const TASK_STATUSES = ['enqueued', 'processing', 'succeeded', 'failed', 'canceled'] as const;
 export type TaskStatus = (typeof TASK_STATUSES)[number];
@@ -118,83 +106,12 @@ export interface TaskPaging {
   reverse: boolean;
 }
 
-export type DocumentMethod = 'replace' | 'update';
-
-/** Bytes in memory, or a file on the filesystem of the data folder that the task machine then owns. */
-export type TaskPayload = { file: string } | { bytes: Buffer };
-
-export interface IndexSwapPair {
-  indexes: [string, string];
-  rename: boolean;
-}
-
 /**
  * `null` when the caller may see every index; otherwise whether it may see the index of that uid.
  * Global tasks are shown only to callers whose visibility is null (an indexSwap also when all its
  * indexes are visible).
  */
 export type IndexVisibility = null | ((indexUid: string) => boolean);
-
-/** What an export is asked to do; stored as it is. */
-export interface ExportRequest {
-  type: 'export';
-  url: string;
-  apiKey: string | null;
-  payloadSizeBytes: number;
-  indexes: Record<string, { filter: unknown; overrideSettings: boolean }>;
-}
-
-/** Work to be appended as a task. Everything in it has been validated. */
-export type TaskRequest = TaskRequestBody & { customMetadata?: string };
-
-type TaskRequestBody =
-  | {
-      type: 'documentAdditionOrUpdate';
-      indexUid: string;
-      method: DocumentMethod;
-      payload: TaskPayload;
-      format: 'json' | 'ndjson';
-      /** Number of documents in the payload. */
-      documents: number;
-      primaryKey: string | null;
-      /** Documents whose id does not exist yet are skipped. */
-      skipCreation: boolean;
-      allowIndexCreation: boolean;
-    }
-  | {
-      type: 'documentDeletion';
-      indexUid: string;
-      by: { ids: string[] } | { filter: unknown } | { all: true };
-    }
-  | {
-      type: 'documentEdition';
-      indexUid: string;
-      function: string;
-      context: Record<string, unknown> | null;
-      filter: unknown;
-    }
-  | {
-      type: 'settingsUpdate';
-      indexUid: string;
-      /** Canonical partial settings; null resets one. Secrets in clear: obfuscate them in views. */
-      settings: Record<string, unknown>;
-      isReset: boolean;
-      allowIndexCreation: boolean;
-    }
-  | { type: 'indexCreation'; indexUid: string; primaryKey: string | null }
-  | { type: 'indexUpdate'; indexUid: string; primaryKey?: string; newUid?: string }
-  | { type: 'indexDeletion'; indexUid: string }
-  | { type: 'indexSwap'; swaps: IndexSwapPair[] }
-  | {
-      type: 'taskCancelation' | 'taskDeletion';
-      filter: TaskFilter;
-      /** `?` and the raw query string. */
-      originalFilter: string;
-      visible: IndexVisibility;
-    }
-  | { type: 'dumpCreation' }
-  | { type: 'snapshotCreation' }
-  | ExportRequest;
 
 /**
  * ISO 8601 with days and seconds only: the fraction has the fewest of 3, 6 or 9 digits that are exact.

@@ -2,8 +2,9 @@ import type { TaskType } from '../contract/tasks.ts';
 import { linksOf, type TaskRecord } from './memory-table.ts';
 import { removeFile } from './payload-folder.ts';
 import type { Transaction } from './store.ts';
-import { FLAG, NONE, TASKS_PER_CHUNK } from './task-chunk.ts';
-import type { TaskRow } from './task-row.ts';
+import { FLAG } from '../contract/task-types/task-type.ts';
+import { NONE, TASKS_PER_CHUNK } from './task-chunk.ts';
+import type { TaskRow } from '../contract/task-types.ts';
 import type { Stage, TransactionContext, TransactionPart } from './task-transaction.ts';
 
 /** Larger payloads become files. Below, a row in the same transaction saves two syncs of a folder. */

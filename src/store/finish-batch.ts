@@ -4,7 +4,8 @@ import type { BatchStats, TaskDetails, TaskStatus, TaskType } from '../contract/
 import type { IndexRecord } from '../engine/registry.ts';
 import { exchangeHistories, type HistoryExchange } from './history-exchange.ts';
 import type { MemoryTable } from './memory-table.ts';
-import { FLAG, TASKS_PER_CHUNK, TYPE_OF_CODE } from './task-chunk.ts';
+import { FLAG } from '../contract/task-types/task-type.ts';
+import { TASKS_PER_CHUNK, TYPE_OF_CODE } from './task-chunk.ts';
 import type { BatchRow, TaskOutcome } from './task-row.ts';
 import type { Stage, TransactionContext, TransactionPart } from './task-transaction.ts';
 

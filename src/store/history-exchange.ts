@@ -1,6 +1,6 @@
 import type { Transaction } from './store.ts';
 import { TASKS_PER_CHUNK } from './task-chunk.ts';
-import type { TaskRow } from './task-row.ts';
+import { type TaskRow, taskTypeEntry } from '../contract/task-types.ts';
 import type { Stage, TransactionContext, TransactionPart } from './task-transaction.ts';
 
 /** Pairs of index uids whose tasks older than `before` change places. */
@@ -41,8 +41,9 @@ export function exchangeHistories(
     const numbers = table.linked.get(uid);
     if (numbers === undefined || !numbers.some((number) => moved.has(number))) continue;
     links.set(uid, numbers.map(to));
-    const row = renumbered(store.tasks.get(uid), to);
-    if (row !== null) rows.set(uid, row);
+    const row = store.tasks.get(uid);
+    if (row === undefined) continue;
+    rows.set(uid, (taskTypeEntry(row.type).renumbered?.(row, to) ?? row) as TaskRow);
   }
   return {
     write: (tx: Transaction) => {
@@ -54,19 +55,4 @@ export function exchangeHistories(
       for (const [uid, numbers] of links) table.linked.set(uid, numbers);
     },
   };
-}
-
-/** The row with other numbers of indexes; null when it has none. */
-function renumbered(row: TaskRow | undefined, to: (number: number) => number): TaskRow | null {
-  if (row?.type === 'indexSwap') {
-    const swaps = row.swaps.map(({ pair: [a, b], rename }) => ({
-      pair: [to(a), to(b)] as [number, number],
-      rename,
-    }));
-    return { ...row, swaps };
-  }
-  if (row?.type === 'indexUpdate' && row.rename !== undefined) {
-    return { ...row, rename: { ...row.rename, target: to(row.rename.target) } };
-  }
-  return null;
 }

@@ -1,7 +1,7 @@
 import type { TaskStatus, TaskType } from '../contract/tasks.ts';
 import type { Store } from './store.ts';
+import { FLAG } from '../contract/task-types/task-type.ts';
 import {
-  FLAG,
   NONE,
   STATUS_CODES,
   STATUS_OF_CODE,
@@ -12,7 +12,7 @@ import {
 import { grown } from './task-columns.ts';
 import type { TaskTable } from './task-conditions.ts';
 import { TaskDigest } from './task-digest.ts';
-import type { TaskRow } from './task-row.ts';
+import { type TaskRow, taskTypeEntry } from '../contract/task-types.ts';
 
 /** What is known of a task without reading its row. */
 export interface TaskRecord {
@@ -209,11 +209,8 @@ export class MemoryTable implements TaskTable {
 
 /** The numbers of the indexes of a linked task. */
 export function linksOf(row: TaskRow, own: number): number[] {
-  if (row.type === 'indexSwap') return row.swaps.flatMap(({ pair }) => pair);
-  if (row.type === 'indexUpdate' && row.rename !== undefined) {
-    return [own, row.rename.target];
-  }
-  return [own];
+  const others = taskTypeEntry(row.type).indexesIn?.(row) ?? [];
+  return own === NONE ? others : [own, ...others];
 }
 
 function known(value: number): number | null {

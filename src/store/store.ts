@@ -1,6 +1,7 @@
 import { open, type Database, type RootDatabase } from 'lmdb';
 import type { IndexRecord } from '../engine/registry.ts';
-import type { BatchRow, TaskOutcome, TaskRow } from './task-row.ts';
+import type { TaskRow } from '../contract/task-types.ts';
+import type { BatchRow, TaskOutcome } from './task-row.ts';
 
 export type Table<V, K extends string | number> = Database<V, K>;
 

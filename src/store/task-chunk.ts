@@ -1,10 +1,11 @@
+import { TASK_TYPE_ENTRIES } from '../contract/task-types/registry.ts';
 import type { TaskStatus, TaskType } from '../contract/tasks.ts';
 
 /**
  * The filterable properties of 256 consecutive task uids, as columns in one buffer that is also the
  * stored form. 1 M tasks are 3,907 chunks of 12 KiB: 48 MB in memory, read at start with one copy each.
  *
- * Layout, little-endian: u8 status, u8 type, u8 flags, u8 unused; u32 index, canceledBy, batchUid,
+ * Layout, little-endian: u8 status, u8 type, u8 flags (`FLAG`), u8 unused; u32 index, canceledBy, batchUid,
  * result, payloadBytes; f64 enqueuedAt, startedAt, finishedAt (ms since 1970, NaN = never). Each column
  * holds 256 elements. Type 0 marks a uid without task.
  */
@@ -15,29 +16,13 @@ export const CHUNK_BYTES = N * (4 + 5 * 4 + 3 * 8);
 /** Absent, in the u32 columns. */
 export const NONE = 0xffff_ffff;
 
-/** Stored numbers: never changed, never given another meaning. */
-export const TYPE_CODES: Readonly<Record<TaskType, number>> = {
-  documentAdditionOrUpdate: 1,
-  documentEdition: 2,
-  documentDeletion: 3,
-  settingsUpdate: 4,
-  indexCreation: 5,
-  indexDeletion: 6,
-  indexUpdate: 7,
-  indexSwap: 8,
-  taskCancelation: 9,
-  taskDeletion: 10,
-  dumpCreation: 11,
-  snapshotCreation: 12,
-  export: 13,
-  databaseUpgrade: 14,
-  indexCompaction: 15,
-  networkTopologyChange: 16,
-};
+export const TYPE_CODES = Object.fromEntries(
+  TASK_TYPE_ENTRIES.map(({ name, code }) => [name, code]),
+) as Readonly<Record<TaskType, number>>;
 
 export const TYPE_OF_CODE: readonly (TaskType | undefined)[] = (() => {
   const types: (TaskType | undefined)[] = [];
-  for (const [type, code] of Object.entries(TYPE_CODES)) types[code] = type as TaskType;
+  for (const { name, code } of TASK_TYPE_ENTRIES) types[code] = name;
   return types;
 })();
 
@@ -57,21 +42,6 @@ export const STATUS_OF_CODE: readonly TaskStatus[] = [
   'canceled',
 ];
 export const PROCESSING = STATUS_CODES.processing;
-
-/** Bits of the column `flags`. */
-export const FLAG = {
-  mayCreateIndex: 1,
-  /** The row has a `primaryKey`. */
-  primaryKey: 2,
-  /** The task belongs to further indexes, or to several; see `MemoryTable.linked`. */
-  linked: 4,
-  byFilter: 8,
-  all: 16,
-  /** The payload is a file, otherwise a row of `payloads`. */
-  payloadFile: 32,
-  /** Of an addition: documents are merged, not replaced. */
-  update: 64,
-} as const;
 
 /** What a new task begins with. */
 interface EnqueuedColumns {

@@ -1,5 +1,5 @@
+import { FLAG } from '../contract/task-types/task-type.ts';
 import {
-  FLAG,
   NONE,
   STATUS_OF_CODE,
   type TaskChunk,

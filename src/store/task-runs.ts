@@ -1,5 +1,6 @@
 import { RunList } from './run-list.ts';
-import { FLAG, type TaskChunk, TASKS_PER_CHUNK } from './task-chunk.ts';
+import { FLAG } from '../contract/task-types/task-type.ts';
+import { type TaskChunk, TASKS_PER_CHUNK } from './task-chunk.ts';
 import { grown } from './task-columns.ts';
 import { indexOfKind, SEVERAL, TaskKinds } from './task-kinds.ts';
 

@@ -7,7 +7,8 @@ import { PayloadFolder } from './payload-folder.ts';
 import type { Store } from './store.ts';
 import type { TaskTable } from './task-conditions.ts';
 import { matchBatches, matchTasks, type Matches } from './task-query.ts';
-import type { BatchRow, TaskOutcome, TaskRow } from './task-row.ts';
+import type { TaskRow } from '../contract/task-types.ts';
+import type { BatchRow, TaskOutcome } from './task-row.ts';
 import { TaskSweeper } from './task-sweeper.ts';
 import { Stage, type TransactionContext, type TransactionPart } from './task-transaction.ts';
 

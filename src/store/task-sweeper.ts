@@ -1,5 +1,5 @@
 import type { Store, Transaction } from './store.ts';
-import { runsOf, takeFromRuns } from './uid-runs.ts';
+import { runsOf, takeFromRuns } from '../base/uid-runs.ts';
 
 /** Rows of removed tasks and used payloads erased per transaction. */
 const SWEEP_ROWS = 1000;

@@ -2,8 +2,8 @@ import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { IndexRecord } from '../engine/registry.ts';
 import { Store, type Table } from './store.ts';
+import { FLAG } from '../contract/task-types/task-type.ts';
 import {
-  FLAG,
   NONE,
   STATUS_CODES,
   STATUS_OF_CODE,
@@ -11,7 +11,7 @@ import {
   TASKS_PER_CHUNK,
   TYPE_OF_CODE,
 } from './task-chunk.ts';
-import { runsOf } from './uid-runs.ts';
+import { runsOf } from '../base/uid-runs.ts';
 
 /** Something that is not as the server leaves it. */
 export interface Fault {

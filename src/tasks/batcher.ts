@@ -1,19 +1,11 @@
-import type { TaskType } from '../contract/tasks.ts';
+import { type TaskType, TYPES_BY_TURN } from '../contract/task-types.ts';
 import type { PendingTask } from './task.ts';
 
 /** Which tasks run together next, and why not more. Everything here is pure. */
 
+/** Of the tasks on an index that are merged: what they come to. Else the type of the tasks. */
 export type BatchKind =
-  | 'taskCancelation'
-  | 'taskDeletion'
-  | 'export'
-  | 'snapshotCreation'
-  | 'dumpCreation'
-  | 'indexSwap'
-  | 'indexCreation'
-  | 'indexUpdate'
-  | 'indexDeletion'
-  | 'documentEdition'
+  | TaskType
   /** Additions and deletions, in order. */
   | 'documents'
   /** Everything before a deletion of all documents is void. */
@@ -36,8 +28,10 @@ export interface Batch {
 /** The waiting tasks. Sequences are ascending. */
 export interface PendingTasks {
   readonly count: number;
-  /** Uids of the waiting tasks of a global type. */
+  /** Uids of the waiting tasks of a type that runs by turn. */
   ofType(type: TaskType): readonly number[];
+  /** The index that a task shows; null: none. */
+  indexOf(uid: number): string | null;
   /** The lowest uid of the tasks on indexes and of the swaps; indexUid null: a swap of nothing. */
   first(): { uid: number; indexUid: string | null } | null;
   /** All waiting tasks that belong to the index. Read as far as needed. */
@@ -64,25 +58,13 @@ export interface BatchLimits {
   bytes: number;
 }
 
-/** In this order, before anything on an index. */
-const GLOBAL: readonly {
-  type: TaskType & BatchKind;
-  take: 'highest' | 'lowest' | 'all';
-}[] = [
-  { type: 'taskCancelation', take: 'highest' },
-  { type: 'taskDeletion', take: 'all' },
-  { type: 'export', take: 'lowest' },
-  { type: 'snapshotCreation', take: 'all' },
-  { type: 'dumpCreation', take: 'lowest' },
-];
-
 /** @returns null when nothing waits */
 export function nextBatch(
   pending: PendingTasks,
   indexes: KnownIndexes,
   limits: BatchLimits,
 ): Batch | null {
-  for (const { type, take } of GLOBAL) {
+  for (const { type, take } of TYPES_BY_TURN) {
     const waiting = pending.ofType(type);
     if (waiting.length === 0) continue;
     if (take === 'all') {
@@ -90,7 +72,7 @@ export function nextBatch(
       return { kind: type, indexUid: null, uids: [...waiting], mayCreateIndex: false, strategy };
     }
     const uid = take === 'highest' ? waiting.at(-1)! : waiting[0]!;
-    return single(type, null, { uid, type });
+    return single(type, pending.indexOf(uid), { uid, type });
   }
   const first = pending.first();
   if (first === null) return null;
@@ -118,12 +100,13 @@ export function nextBatchBeside(
   indexes: KnownIndexes,
   limits: BatchLimits,
 ): Batch | null {
-  if (GLOBAL.some(({ type }) => pending.ofType(type).length > 0)) return null;
+  if (TYPES_BY_TURN.some(({ type }) => pending.ofType(type).length > 0)) return null;
   const end = pending.firstOfSeveral();
   let cut = false;
   const before: PendingTasks = {
     count: pending.count - running.uids.length,
     ofType: (type) => pending.ofType(type),
+    indexOf: (uid) => pending.indexOf(uid),
     first: () => null,
     *ofIndex(indexUid) {
       cut = false;
@@ -264,7 +247,7 @@ function indexBatch(
 
   for (const task of pending.ofIndex(indexUid)) {
     if (state === null) {
-      if (task.kind === 'alone') return single(task.type as BatchKind, indexUid, task);
+      if (task.kind === 'alone') return single(task.type, indexUid, task);
       state = START[task.kind];
     } else {
       if (uids.length >= limits.tasks)

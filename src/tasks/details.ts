@@ -1,8 +1,5 @@
-import { humanSize } from '../base/size.ts';
-import { obfuscate } from '../contract/embedders.ts';
-import { type PartialSettings, renderPartialSettings } from '../contract/settings.ts';
+import { SHOWN_IN_BATCH, type TaskRow, taskTypeEntry } from '../contract/task-types.ts';
 import type { TaskDetails, TaskStatus } from '../contract/tasks.ts';
-import type { TaskRow } from '../store/task-row.ts';
 
 /**
  * The details of a task as shown, without what its outcome adds.
@@ -16,89 +13,8 @@ export function detailsOf(
   result: number | null,
   nameOf: (index: number) => string | null,
 ): TaskDetails | null {
-  switch (row.type) {
-    case 'documentAdditionOrUpdate':
-      return { receivedDocuments: row.documents, indexedDocuments: result };
-    case 'documentDeletion':
-      if (row.by === 'all') return { deletedDocuments: result };
-      return {
-        providedIds: row.by === 'ids' ? row.ids : 0,
-        deletedDocuments: result,
-        originalFilter: row.by === 'ids' ? null : JSON.stringify(row.filter),
-      };
-    case 'documentEdition':
-      return {
-        deletedDocuments: status === 'succeeded' ? result : null,
-        editedDocuments: result,
-        context: row.context,
-        function: row.function,
-        originalFilter:
-          row.filter === null || row.filter === undefined ? null : JSON.stringify(row.filter),
-      };
-    case 'settingsUpdate':
-      return renderPartialSettings(row.settings as PartialSettings);
-    case 'indexCreation':
-      return { primaryKey: row.primaryKey };
-    case 'indexUpdate': {
-      const { primaryKey, rename } = row;
-      if (rename === undefined) return { primaryKey };
-      return { primaryKey, oldIndexUid: rename.oldUid, newIndexUid: rename.newUid };
-    }
-    case 'indexDeletion':
-      return { deletedDocuments: result };
-    case 'indexSwap':
-      return {
-        swaps: row.swaps.map(({ pair, rename }) => ({ indexes: pair.map(nameOf), rename })),
-      };
-    case 'taskCancelation':
-      return {
-        matchedTasks: row.matchedTasks,
-        canceledTasks: result,
-        originalFilter: row.originalFilter,
-      };
-    case 'taskDeletion':
-      return {
-        matchedTasks: row.matchedTasks,
-        deletedTasks: result,
-        originalFilter: row.originalFilter,
-      };
-    case 'dumpCreation':
-      return { dumpUid: null };
-    case 'snapshotCreation':
-      return null;
-    case 'export': {
-      const details: TaskDetails = { url: row.url };
-      if (row.apiKey !== null) details.apiKey = obfuscate(row.apiKey);
-      details.payloadSize = humanSize(row.payloadSizeBytes);
-      details.indexes = row.indexes;
-      return details;
-    }
-  }
+  return taskTypeEntry(row.type).details(row, { status, result }, nameOf);
 }
-
-const COUNTERS = new Set([
-  'receivedDocuments',
-  'indexedDocuments',
-  'providedIds',
-  'deletedDocuments',
-  'editedDocuments',
-  'matchedTasks',
-  'canceledTasks',
-  'deletedTasks',
-]);
-
-/** Keys of which a batch shows that of its first task. */
-const FIRST_WINS = new Set([
-  'primaryKey',
-  'dumpUid',
-  'upgradeFrom',
-  'upgradeTo',
-  'function',
-  'context',
-  'url',
-  'apiKey',
-  'payloadSize',
-]);
 
 /** The details of the tasks of a batch as one. */
 export class BatchDetails {
@@ -119,10 +35,16 @@ export class BatchDetails {
 
 function accumulate(key: string, before: unknown, value: unknown): unknown {
   if (before === undefined || before === null) return value;
-  if (COUNTERS.has(key)) return (before as number) + ((value as number | null) ?? 0);
-  if (key === 'originalFilter')
-    return value === null ? before : `${before as string}&${value as string}`;
-  if (key === 'swaps') return [...(before as unknown[]), ...(value as unknown[])];
-  if (FIRST_WINS.has(key)) return before;
-  return value; // a setting: the later one wins
+  switch (SHOWN_IN_BATCH[key]) {
+    case 'sum':
+      return (before as number) + ((value as number | null) ?? 0);
+    case 'joined':
+      return value === null ? before : `${before as string}&${value as string}`;
+    case 'concatenated':
+      return [...(before as unknown[]), ...(value as unknown[])];
+    case 'first':
+      return before;
+    case undefined:
+      return value;
+  }
 }

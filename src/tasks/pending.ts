@@ -1,9 +1,9 @@
-import type { TaskType } from '../contract/tasks.ts';
-import { FLAG } from '../store/task-chunk.ts';
+import { type TaskType, taskTypeEntry } from '../contract/task-types.ts';
+import { FLAG, type TaskKind } from '../contract/task-types/task-type.ts';
 import type { TaskRecord } from '../store/memory-table.ts';
 import type { TaskStore } from '../store/task-store.ts';
 import type { PendingBeside } from './batcher.ts';
-import { kindOf, type PendingTask, pendingTask, type TaskKind } from './task.ts';
+import { kindOf, type PendingTask, pendingTask } from './task.ts';
 
 /**
  * The waiting tasks, in the orders in which the batcher asks for them. Uids only: a million of them are
@@ -59,7 +59,7 @@ export class Pending implements PendingBeside {
   }
 
   #queuesOf({ uid, type, indexUid, flags }: TaskRecord): UidQueue[] {
-    if (indexUid === null && type !== 'indexSwap') return [queueIn(this.#byType, type)];
+    if ('turn' in taskTypeEntry(type).batching) return [queueIn(this.#byType, type)];
     if ((flags & FLAG.linked) === 0) {
       if (indexUid === null) return [this.#ofNoIndex, this.#ofSeveral];
       return [queueIn(this.#byIndex, indexUid)];
@@ -70,6 +70,10 @@ export class Pending implements PendingBeside {
 
   ofType(type: TaskType): readonly number[] {
     return this.#byType.get(type)?.toArray() ?? [];
+  }
+
+  indexOf(uid: number): string | null {
+    return this.#store.record(uid)?.indexUid ?? null;
   }
 
   first(): { uid: number; indexUid: string | null } | null {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { openSync, closeSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { ApiError, toApiError } from '../contract/errors.ts';
+import { taskTypeEntry } from '../contract/task-types.ts';
 import type {
   BatchView,
   IndexVisibility,
@@ -17,7 +18,7 @@ import { removeFile } from '../store/payload-folder.ts';
 import type { Store } from '../store/store.ts';
 import { isBatchVisible, isVisible } from '../store/task-query.ts';
 import type { TaskStore } from '../store/task-store.ts';
-import { fromRuns } from '../store/uid-runs.ts';
+import { fromRuns } from '../base/uid-runs.ts';
 import { deletionOf, newTask } from './new-task.ts';
 import type { Scheduler } from './scheduler.ts';
 import { batchView, taskSummary, taskView } from './view.ts';
@@ -125,8 +126,11 @@ export class TaskQueue {
       this.#size = { at: now, full: this.storeSize().freeBytes === 0 };
     }
     if (!this.#size.full) return;
-    const { type } = request;
-    if (type === 'taskCancelation' || type === 'taskDeletion') {
+    if (
+      taskTypeEntry(request.type).makesRoom === true &&
+      'filter' in request &&
+      'visible' in request
+    ) {
       if (this.#store.count(request.filter, request.visible) > 0) return;
     }
     throw new ApiError(
@@ -153,7 +157,7 @@ function bounded(page: TaskPaging): TaskPaging {
 }
 
 function payloadOf(request: TaskRequest): TaskPayload | null {
-  return request.type === 'documentAdditionOrUpdate' ? request.payload : null;
+  return 'payload' in request ? request.payload : null;
 }
 
 /** The content of a payload file is on disk before its task is. */

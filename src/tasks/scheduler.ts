@@ -1,10 +1,11 @@
 import { Counts } from '../base/counts.ts';
 import { ApiError, toApiError } from '../contract/errors.ts';
+import { taskTypeEntry } from '../contract/task-types.ts';
 import type { BatchView, TaskDetails, TaskType } from '../contract/tasks.ts';
 import { BatchCanceled } from '../engine/errors.ts';
 import type { IndexEntry, IndexRecord, IndexRegistry } from '../engine/registry.ts';
 import type { TaskStore } from '../store/task-store.ts';
-import { runsOf } from '../store/uid-runs.ts';
+import { runsOf } from '../base/uid-runs.ts';
 import {
   type Batch,
   type BatchKind,
@@ -17,25 +18,15 @@ import {
 import { BatchDetails, detailsOf } from './details.ts';
 import type { Pending } from './pending.ts';
 import { Progress } from './progress.ts';
-import { runCancelation } from './run/cancel.ts';
-import { runDeletion } from './run/delete.ts';
-import { recoverDocuments, runDocuments } from './run/documents.ts';
-import {
-  concludeIndexUpdate,
-  runIndexCreation,
-  runIndexDeletion,
-  runIndexUpdate,
-} from './run/indexes.ts';
 import {
   allFailed,
   CancelSwitch,
   pauser,
   readTask,
-  type RunContext,
   type RunResult,
 } from './run/run.ts';
-import { runSettings } from './run/settings.ts';
-import { runSwap } from './run/swap.ts';
+import { recoverDocuments } from './run/documents.ts';
+import { RECOVERIES, type Runner, RUNNERS } from './runners.ts';
 import { taskView, timeText } from './view.ts';
 
 /** At this many tasks the oldest finished ones are deleted, this many at once (tasks.md 9). */
@@ -45,11 +36,9 @@ export const PRUNED_TASKS = 100_000;
 /** Pause after a failure to write the store: the disk is full or broken. */
 const STORE_RETRY_MS = 10_000;
 
-export type Runner = (context: RunContext) => Promise<RunResult> | RunResult;
-
 export interface SchedulerOptions {
   limits: BatchLimits;
-  /** Kinds of batches whose work lives elsewhere: dumps, snapshots, export, edition. */
+  /** Kinds of batches whose work needs more than `RunContext` has. They replace those of `RUNNERS`. */
   runners: Partial<Record<BatchKind, Runner>>;
   tasksMax: number;
   prunedTasks: number;
@@ -151,8 +140,9 @@ export class Scheduler {
   /** Asks the running batches to stop that have one of these tasks. */
   cancelRunning(uids: readonly number[]): void {
     for (const { batch, cancel } of this.#running.values()) {
-      // A cancelation that runs is past stopping: it takes no time.
-      if (batch.kind === 'taskCancelation') continue;
+      const [first] = batch.uids;
+      const type = this.#store.record(first!)?.type;
+      if (type !== undefined && taskTypeEntry(type).runsToItsEnd === true) continue;
       const running = new Set(batch.uids);
       if (uids.some((uid) => running.has(uid))) cancel.turnOn();
     }
@@ -429,29 +419,14 @@ export class Scheduler {
     if (taskUids.length === 0) return false;
     if (taskUids.some((uid) => this.#store.record(uid)?.status !== 'enqueued')) return false;
     const tasks = taskUids.map((uid) => readTask(this.#store, uid));
-    const result =
-      tasks[0]!.row.type === 'indexUpdate'
-        ? concludeIndexUpdate(this.#registry, tasks[0]!, indexUid, outcome)
-        : recoverDocuments(tasks, outcome, indexUid, entry);
+    const conclude = RECOVERIES[tasks[0]!.row.type] ?? recoverDocuments;
+    const result = conclude(tasks, outcome, indexUid, entry);
     const startedAt = updatedAt === null ? this.#store.now() : Date.parse(updatedAt);
     await this.#finish(batchUid, startedAt, 'unspecified', result);
     this.#options.log(`batch ${batchUid} of index ${indexUid} was committed before the last stop`);
     return true;
   }
 }
-
-const RUNNERS: Partial<Record<BatchKind, Runner>> = {
-  taskCancelation: runCancelation,
-  taskDeletion: runDeletion,
-  indexSwap: runSwap,
-  indexCreation: runIndexCreation,
-  indexUpdate: runIndexUpdate,
-  indexDeletion: runIndexDeletion,
-  documents: runDocuments,
-  clear: runDocuments,
-  settings: runSettings,
-  clearAndSettings: runSettings,
-};
 
 function nanosecondLater(time: number): string {
   const text = timeText(time).slice(0, -1);

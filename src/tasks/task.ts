@@ -1,17 +1,6 @@
-import type { TaskType } from '../contract/tasks.ts';
+import { type TaskType, taskTypeEntry } from '../contract/task-types.ts';
 import type { TaskRecord } from '../store/memory-table.ts';
-import { FLAG } from '../store/task-chunk.ts';
-
-/** Kinds of tasks on one index, as the merging rules tell them apart. */
-export type TaskKind =
-  | 'add'
-  | 'deleteIds'
-  | 'deleteFilter'
-  | 'clear'
-  | 'settings'
-  | 'indexDeletion'
-  /** Always alone: edition, creation, update, swap. */
-  | 'alone';
+import { FLAG, type TaskKind } from '../contract/task-types/task-type.ts';
 
 /** What the batcher looks at. */
 export interface PendingTask {
@@ -26,20 +15,10 @@ export interface PendingTask {
   payloadBytes: number;
 }
 
+/** How the task is merged with others on its index; `alone` for those that run by turn. */
 export function kindOf(type: TaskType, flags: number): TaskKind {
-  switch (type) {
-    case 'documentAdditionOrUpdate':
-      return 'add';
-    case 'documentDeletion':
-      if ((flags & FLAG.all) !== 0) return 'clear';
-      return (flags & FLAG.byFilter) !== 0 ? 'deleteFilter' : 'deleteIds';
-    case 'settingsUpdate':
-      return 'settings';
-    case 'indexDeletion':
-      return 'indexDeletion';
-    default:
-      return 'alone';
-  }
+  const { batching } = taskTypeEntry(type);
+  return 'kind' in batching ? batching.kind(flags) : 'alone';
 }
 
 /** @param primaryKey reads the parameter; called only when the task has one */

@@ -1,6 +1,6 @@
-import type { RowOf } from '../../store/task-row.ts';
+import { type RowOf, taskTypeEntry } from '../../contract/task-types.ts';
 import type { TaskEnd } from '../../store/finish-batch.ts';
-import { fromRuns } from '../../store/uid-runs.ts';
+import { fromRuns } from '../../base/uid-runs.ts';
 import { pauser, readTask, type RunContext, type RunResult, succeeded } from './run.ts';
 
 /** What is matched and still waits becomes canceled and joins the batch of the cancelation. */
@@ -13,7 +13,7 @@ export async function runCancelation({ store, batch, progress }: RunContext): Pr
     const record = store.record(matched);
     if (record?.status === 'enqueued') {
       // The types that end without a counter have none to reset.
-      const result = HAS_COUNTER.has(record.type) ? 0 : null;
+      const result = taskTypeEntry(record.type).counts === true ? 0 : null;
       ends.push({ uid: matched, status: 'canceled', result, canceledBy: uid });
     }
     await pause();
@@ -22,12 +22,3 @@ export async function runCancelation({ store, batch, progress }: RunContext): Pr
   ends.push(succeeded(uid, ends.length));
   return { ends };
 }
-
-const HAS_COUNTER: ReadonlySet<string> = new Set([
-  'documentAdditionOrUpdate',
-  'documentEdition',
-  'documentDeletion',
-  'indexDeletion',
-  'taskCancelation',
-  'taskDeletion',
-]);

@@ -1,5 +1,5 @@
-import type { RowOf } from '../../store/task-row.ts';
-import { fromRuns } from '../../store/uid-runs.ts';
+import type { RowOf } from '../../contract/task-types.ts';
+import { fromRuns } from '../../base/uid-runs.ts';
 import { pauser, readTask, type RunContext, type RunResult, succeeded } from './run.ts';
 
 /** Forgets what is matched and finished; what two deletions match counts for the first. */

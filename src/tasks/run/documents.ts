@@ -2,7 +2,8 @@ import { readFileSync, statSync } from 'node:fs';
 import { ApiError, inIndex } from '../../contract/errors.ts';
 import type { BatchOutcome, BatchStep } from '../../engine/native.ts';
 import type { IndexEntry } from '../../engine/registry.ts';
-import { FLAG, NONE } from '../../store/task-chunk.ts';
+import { FLAG } from '../../contract/task-types/task-type.ts';
+import { NONE } from '../../store/task-chunk.ts';
 import type { TaskStore } from '../../store/task-store.ts';
 import {
   allFailed,

@@ -1,11 +1,12 @@
 import { ApiError, indexNotFound } from '../../contract/errors.ts';
 import type { BatchOutcome, BatchStep } from '../../engine/native.ts';
-import type { IndexEntry, IndexRegistry } from '../../engine/registry.ts';
-import type { RowOf } from '../../store/task-row.ts';
+import type { IndexEntry } from '../../engine/registry.ts';
+import { type RowOf, taskTypeEntry } from '../../contract/task-types.ts';
 import type { TaskEnd } from '../../store/finish-batch.ts';
 import {
   allFailed,
   applySteps,
+  type BatchTask,
   concludeTasks,
   readTask,
   readTasks,
@@ -51,17 +52,17 @@ export async function runIndexUpdate(context: RunContext): Promise<RunResult> {
     primaryKey === null ? [] : [{ task: task.uid, kind: 'primaryKey', primaryKey }];
   // Without steps too: it dates the last update of the index.
   const outcome = await applySteps(context, entry, steps, []);
-  return concludeIndexUpdate(registry, task, indexUid, outcome);
+  return recoverIndexUpdate([task], outcome, indexUid, entry);
 }
 
 /** Also after a restart, when the engine has committed the update and the store knows nothing. */
-export function concludeIndexUpdate(
-  registry: IndexRegistry,
-  task: ReturnType<typeof readTask>,
-  indexUid: string,
+export function recoverIndexUpdate(
+  tasks: readonly BatchTask[],
   outcome: BatchOutcome,
+  indexUid: string,
+  entry: IndexEntry,
 ): RunResult {
-  const entry = registry.get(indexUid)!;
+  const task = tasks[0]!;
   const { rename } = task.row as RowOf<'indexUpdate'>;
   const ends = concludeTasks([task], outcome);
   entry.refresh();
@@ -91,9 +92,10 @@ export async function runIndexDeletion(context: RunContext): Promise<RunResult> 
   }
   const tasks = await readTasks(context);
   const ends = tasks.map(({ uid, row }) => {
-    if (row.type === 'settingsUpdate') return succeeded(uid, null);
-    if (row.type !== 'indexDeletion') return succeeded(uid, 0);
-    return succeeded(uid, entry?.summary.numberOfDocuments ?? 0);
+    if (row.type === 'indexDeletion') {
+      return succeeded(uid, entry?.summary.numberOfDocuments ?? 0);
+    }
+    return succeeded(uid, taskTypeEntry(row.type).counts === true ? 0 : null);
   });
   if (entry === undefined) return { ends };
   return { ends, indexes: new Map([[indexUid, null]]), discard: [entry] };

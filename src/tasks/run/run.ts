@@ -3,12 +3,13 @@ import { type ApiError, type ErrorBody, indexNotFound, toApiError } from '../../
 import { BatchCanceled } from '../../engine/errors.ts';
 import type { BatchJob, BatchOutcome, BatchStep } from '../../engine/native.ts';
 import type { IndexEntry, IndexRegistry } from '../../engine/registry.ts';
-import type { TaskRow } from '../../store/task-row.ts';
+import type { TaskRow } from '../../contract/task-types.ts';
 import type { TaskEnd } from '../../store/finish-batch.ts';
 import type { TaskStore } from '../../store/task-store.ts';
 import type { Batch } from '../batcher.ts';
 import type { Progress } from '../progress.ts';
-import { kindOf, type TaskKind } from '../task.ts';
+import { kindOf } from '../task.ts';
+import type { TaskKind } from '../../contract/task-types/task-type.ts';
 
 /** What every kind of batch is run with, and what comes out of it. */
 

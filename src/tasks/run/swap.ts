@@ -1,7 +1,7 @@
 import { compareUtf8 } from '../../base/json.ts';
 import { ApiError, indexNotFound } from '../../contract/errors.ts';
 import type { IndexEntry } from '../../engine/registry.ts';
-import type { RowOf } from '../../store/task-row.ts';
+import type { RowOf } from '../../contract/task-types.ts';
 import { indexAlreadyExists } from './indexes.ts';
 import { allFailed, readTask, type RunContext, type RunResult, succeeded } from './run.ts';
 

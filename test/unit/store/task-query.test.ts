@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { IndexVisibility, TaskFilter, TaskPaging } from '../../../src/contract/tasks.ts';
+import { FLAG } from '../../../src/contract/task-types/task-type.ts';
 import {
-  FLAG,
   NONE,
   STATUS_CODES,
   STATUS_OF_CODE,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import type { TaskType } from '../../../src/contract/tasks.ts';
+import type { TaskKind } from '../../../src/contract/task-types/task-type.ts';
+import { type TaskType, TYPES_BY_TURN } from '../../../src/contract/task-types.ts';
 import {
   type Batch,
   type BatchLimits,
@@ -7,7 +8,7 @@ import {
   nextBatchBeside,
   type PendingBeside,
 } from '../../../src/tasks/batcher.ts';
-import type { PendingTask, TaskKind } from '../../../src/tasks/task.ts';
+import type { PendingTask } from '../../../src/tasks/task.ts';
 
 const NO_LIMITS: BatchLimits = { tasks: Infinity, bytes: Infinity };
 
@@ -36,16 +37,11 @@ function pendingOf(given: readonly Given[]): PendingBeside {
     payloadBytes: 0,
     ...task,
   }));
-  const global = new Set<TaskType>([
-    'taskCancelation',
-    'taskDeletion',
-    'export',
-    'snapshotCreation',
-    'dumpCreation',
-  ]);
+  const global = new Set<TaskType>(TYPES_BY_TURN.map(({ type }) => type));
   return {
     count: tasks.length,
     ofType: (type) => tasks.filter((task) => task.type === type).map(({ uid }) => uid),
+    indexOf: (uid) => given[uid]!.index ?? null,
     first: () => {
       const first = tasks.find(({ type }) => !global.has(type));
       return first === undefined ? null : { uid: first.uid, indexUid: first.index ?? null };
@@ -84,7 +80,22 @@ describe('nextBatch', () => {
         [3],
         'task 3 of type `taskCancelation` is not batchable with other tasks',
       ],
+      [
+        'databaseUpgrade',
+        [1, 3],
+        'tasks of type `databaseUpgrade` are batched only among themselves',
+      ],
+      [
+        'networkTopologyChange',
+        [1],
+        'task 1 of type `networkTopologyChange` is not batchable with other tasks',
+      ],
       ['taskDeletion', [1, 3], 'tasks of type `taskDeletion` are batched only among themselves'],
+      [
+        'indexCompaction',
+        [1],
+        'task 1 of type `indexCompaction` is not batchable with other tasks',
+      ],
       ['export', [1], 'task 1 of type `export` is not batchable with other tasks'],
       [
         'snapshotCreation',
@@ -108,13 +119,19 @@ describe('nextBatch', () => {
       });
     }
 
-    it('follows the order cancelation, deletion, export, snapshot, dump', () => {
+    it('follows the order of the turns', () => {
       const order: TaskType[] = ROWS.map(([type]) => type);
       for (let from = 0; from < order.length; from++) {
         const given = [...order.slice(from)].reverse().map((type) => ({ type }));
         assert.equal(next(given)?.kind, order[from]);
       }
     });
+  });
+
+  it('tells the index of a task that runs by turn and is about one', () => {
+    const batch = next([{ kind: 'add' }, { type: 'indexCompaction', index: 'b' }]);
+    assert.equal(batch?.kind, 'indexCompaction');
+    assert.equal(batch.indexUid, 'b');
   });
 
   it('runs a swap of nothing alone', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { TaskDetails, TaskStatus } from '../../../src/contract/tasks.ts';
-import type { TaskRow } from '../../../src/store/task-row.ts';
+import type { TaskRow } from '../../../src/contract/task-types.ts';
 import { BatchDetails, detailsOf } from '../../../src/tasks/details.ts';
 import { Progress, shortDuration } from '../../../src/tasks/progress.ts';
 import { durationText, timeText } from '../../../src/tasks/view.ts';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { fromRuns, runsOf } from '../../../src/store/uid-runs.ts';
+import { fromRuns, runsOf } from '../../../src/base/uid-runs.ts';
 
 describe('runs of uids', () => {
   it('are the uids', () => {

@@ -1,0 +1,48 @@
+/** What follows from the entries of `task-types/registry.ts`. */
+import { TASK_TYPE_ENTRIES } from './task-types/registry.ts';
+import type { InBatch, TaskTypeEntry } from './task-types/task-type.ts';
+
+type Entries = (typeof TASK_TYPE_ENTRIES)[number];
+
+export type TaskType = Entries['name'];
+
+/** In the order in which a message lists them. */
+export const TASK_TYPES: readonly TaskType[] = TASK_TYPE_ENTRIES.map(({ name }) => name);
+
+type Known<T> = T extends { type: TaskType } ? T : never;
+type RequestOfEntry<E> = E extends { draft(request: infer Request): unknown } ? Request : never;
+type RowOfEntry<E> = E extends { draft(request: never): { row(context: never): infer Row } }
+  ? Row
+  : never;
+
+/** Work to be appended as a task. Everything in it has been validated. */
+export type TaskRequest = Known<RequestOfEntry<Entries>> & { customMetadata?: string };
+
+/**
+ * What a task was asked to do, stored once when it is registered. Index uids are not in here but in the
+ * columns, as numbers, so that a swap of two indexes moves their history by exchanging two names.
+ */
+export type TaskRow = Known<RowOfEntry<Entries>> & { customMetadata?: string };
+
+export type RowOf<T extends TaskType> = Extract<TaskRow, { type: T }>;
+
+const BY_NAME = new Map<string, TaskTypeEntry<TaskType>>(
+  (TASK_TYPE_ENTRIES as unknown as TaskTypeEntry<TaskType>[]).map((entry) => [entry.name, entry]),
+);
+
+export function taskTypeEntry(type: TaskType): TaskTypeEntry<TaskType> {
+  return BY_NAME.get(type)!;
+}
+
+/** The types that run before anything on an index, in the order of their turns. */
+export const TYPES_BY_TURN: readonly { type: TaskType; take: 'all' | 'highest' | 'lowest' }[] = [
+  ...BY_NAME.values(),
+]
+  .flatMap(({ name, batching }) => ('turn' in batching ? [{ type: name, ...batching }] : []))
+  .sort((a, b) => a.turn - b.turn);
+
+/** By key of the details: how a batch shows it. */
+export const SHOWN_IN_BATCH: Readonly<Record<string, InBatch | undefined>> = Object.assign(
+  {},
+  ...[...BY_NAME.values()].map(({ inBatch }) => inBatch),
+);

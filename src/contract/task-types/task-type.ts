@@ -1,0 +1,128 @@
+/**
+ * What a type of task is: one entry of the registry. What is stored of a task, its details, which tasks it runs with,
+ * which indexes it concerns, and how cancelation treats it follow from it. What a batch does is in
+ * `tasks/runners.ts`.
+ */
+import type { IndexVisibility, TaskDetails, TaskFilter, TaskStatus } from '../tasks.ts';
+
+/**
+ * Bits that the columns of a task hold beside its row, so that tasks can be batched without reading rows. Stored
+ * numbers: never changed, never given another meaning.
+ */
+export const FLAG = {
+  mayCreateIndex: 1,
+  /** The row has a `primaryKey`. */
+  primaryKey: 2,
+  /** The task belongs to further indexes, or to several. */
+  linked: 4,
+  byFilter: 8,
+  all: 16,
+  /** The payload is a file, otherwise a row of the store. */
+  payloadFile: 32,
+  /** Of an addition: documents are merged, not replaced. */
+  update: 64,
+} as const;
+
+/** How the tasks on one index are told apart by the rules that merge them into batches (`tasks/batcher.ts`). */
+export type TaskKind =
+  | 'add'
+  | 'deleteIds'
+  | 'deleteFilter'
+  | 'clear'
+  | 'settings'
+  | 'indexDeletion'
+  /** In a batch of its own. */
+  | 'alone';
+
+/**
+ * Which tasks a task runs with. By `turn`: before anything on an index, the lowest turn first, and then all tasks of the
+ * type or the one with the highest or lowest uid. By `kind`: in the order of the uids of the tasks on its index, merged
+ * with its neighbours.
+ */
+export type Batching =
+  | { readonly turn: number; readonly take: 'all' | 'highest' | 'lowest' }
+  | { readonly kind: (flags: number) => TaskKind };
+
+/** How a batch shows a key of its tasks' details. Default: the value of the last task. */
+export type InBatch = 'sum' | 'first' | 'concatenated' | 'joined';
+
+/** A task about to be stored. */
+export interface TaskDraft<Row> {
+  /** null: it belongs to no index, or shows none. */
+  readonly indexUid: string | null;
+  /** Further indexes that the task belongs to. */
+  readonly alsoIndexes?: readonly string[];
+  /** Bits of `FLAG`, but `linked` and `payloadFile`. */
+  readonly flags?: number;
+  readonly payload?: { readonly bytes: Buffer };
+  /** `row` looks at the tasks registered before, so they must be in the store when it is made. */
+  readonly late?: boolean;
+  /** What is stored, as JSON. */
+  row(context: DraftContext): Row;
+}
+
+export interface DraftContext {
+  /** Number that stands for an index uid in rows, so that a swap of indexes changes no row. */
+  numberOf(indexUid: string): number;
+  /** Uids of the tasks that match now and are visible, ascending. */
+  matching(filter: TaskFilter, visible: IndexVisibility): number[];
+}
+
+/** How far a task is, as far as its details depend on it. */
+export interface Progressed {
+  readonly status: TaskStatus;
+  /** The counter it ended with; null while it has not ended, or has none. */
+  readonly result: number | null;
+}
+
+/** Uid of an index by its number. */
+export type NameOf = (index: number) => string | null;
+
+/**
+ * @typeParam Request what routes ask for; never: the type is known, and stored nowhere yet
+ * @typeParam Row what is stored, as JSON; holds no index uid that a swap could change
+ */
+export interface TaskTypeEntry<Name extends string = string, Request = unknown, Row = unknown> {
+  readonly name: Name;
+  /** Stored number, from 1 to 31: never changed, never given to another type. */
+  readonly code: number;
+  readonly batching: Batching;
+  /** Whether the task ends with a counter, which is 0 when it fails, is canceled, or had nothing to do. */
+  readonly counts?: boolean;
+  /** By key of the details. */
+  readonly inBatch?: Readonly<Record<string, InBatch>>;
+  /** A running batch of this type is past stopping. */
+  readonly runsToItsEnd?: boolean;
+  /** Accepted in a full store when it matches tasks: it makes room. */
+  readonly makesRoom?: boolean;
+  draft(request: Request): TaskDraft<Row>;
+  /** The details without what the outcome adds; null: none. Secrets are hidden here. */
+  details(row: Row, progressed: Progressed, nameOf: NameOf): TaskDetails | null;
+  /** Of a task of several indexes: their numbers in the row. */
+  indexesIn?(row: Row): number[];
+  /** Filters by index find the task only when they name all its indexes. Default: any. */
+  readonly foundByAllIndexes?: boolean;
+  /** The row with other numbers of indexes. */
+  renumbered?(row: Row, to: (index: number) => number): Row;
+}
+
+/** Keeps the literal name; `Request` and `Row` are given by the methods. */
+export function taskType<const Name extends string, Request, Row>(
+  entry: TaskTypeEntry<Name, Request, Row>,
+): TaskTypeEntry<Name, Request, Row> {
+  return entry;
+}
+
+/** A type of the interface that this server neither makes nor runs. Filters know it. */
+export function reservedType<const Name extends string>(
+  name: Name,
+  code: number,
+  batching: Batching,
+): TaskTypeEntry<Name, never, never> {
+  const unused = (): never => {
+    throw new Error(`tasks of type ${name} are not made here`);
+  };
+  return { name, code, batching, draft: unused, details: () => null };
+}
+
+export const ALONE: Batching = { kind: () => 'alone' };

@@ -1,0 +1,52 @@
+/** What runs a batch, by its kind. */
+import type { TaskType } from '../contract/task-types.ts';
+import type { BatchOutcome } from '../engine/native.ts';
+import type { IndexEntry } from '../engine/registry.ts';
+import type { BatchKind } from './batcher.ts';
+import { runCancelation } from './run/cancel.ts';
+import { runDeletion } from './run/delete.ts';
+import { runDocuments } from './run/documents.ts';
+import {
+  recoverIndexUpdate,
+  runIndexCreation,
+  runIndexDeletion,
+  runIndexUpdate,
+} from './run/indexes.ts';
+import type { BatchTask, RunContext, RunResult } from './run/run.ts';
+import { runSettings } from './run/settings.ts';
+import { runSwap } from './run/swap.ts';
+
+/**
+ * Runs a batch. It tells its progress in the context, looks at `cancel` wherever it can stop, and gives way to other
+ * work of the thread every few milliseconds. It resolves to the ends of all tasks, which the scheduler makes durable in
+ * one transaction; it rejects with `BatchCanceled` when it has stopped and nothing has changed, and with any other error
+ * to fail all tasks.
+ */
+export type Runner = (context: RunContext) => Promise<RunResult> | RunResult;
+
+/** A kind that is missing here fails its tasks with `internal`. */
+export const RUNNERS: Partial<Record<BatchKind, Runner>> = {
+  taskCancelation: runCancelation,
+  taskDeletion: runDeletion,
+  indexSwap: runSwap,
+  indexCreation: runIndexCreation,
+  indexUpdate: runIndexUpdate,
+  indexDeletion: runIndexDeletion,
+  documents: runDocuments,
+  clear: runDocuments,
+  settings: runSettings,
+  clearAndSettings: runSettings,
+};
+
+/** What a batch comes to that the engine has committed and the store does not know. */
+export type Recovery = (
+  tasks: readonly BatchTask[],
+  outcome: BatchOutcome,
+  indexUid: string,
+  entry: IndexEntry,
+) => RunResult;
+
+/** By the type of the first task. Others: `recoverDocuments`. */
+export const RECOVERIES: Partial<Record<TaskType, Recovery>> = {
+  indexUpdate: recoverIndexUpdate,
+};
