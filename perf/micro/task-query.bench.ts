@@ -7,7 +7,13 @@
  */
 import { TASK_STATUSES, type TaskFilter, type TaskPaging } from '../../src/contract/tasks.ts';
 import { FLAG } from '../../src/contract/task-types/task-type.ts';
-import { NONE, STATUS_CODES, TaskChunk, TASKS_PER_CHUNK, TYPE_OF_CODE } from '../../src/store/task-chunk.ts';
+import {
+  NONE,
+  STATUS_CODES,
+  TaskChunk,
+  TASKS_PER_CHUNK,
+  TYPE_OF_CODE,
+} from '../../src/store/task-chunk.ts';
 import { TaskDigest } from '../../src/store/task-digest.ts';
 import type { TaskTable } from '../../src/store/task-conditions.ts';
 import { matchBatches, matchTasks } from '../../src/store/task-query.ts';

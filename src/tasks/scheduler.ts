@@ -18,13 +18,7 @@ import {
 import { BatchDetails, detailsOf } from './details.ts';
 import type { Pending } from './pending.ts';
 import { Progress } from './progress.ts';
-import {
-  allFailed,
-  CancelSwitch,
-  pauser,
-  readTask,
-  type RunResult,
-} from './run/run.ts';
+import { allFailed, CancelSwitch, pauser, readTask, type RunResult } from './run/run.ts';
 import { recoverDocuments } from './run/documents.ts';
 import { RECOVERIES, type Runner, RUNNERS } from './runners.ts';
 import { taskView, timeText } from './view.ts';
