@@ -165,6 +165,9 @@ Napi::Value IndexState(const Napi::CallbackInfo& info) {
   };
   number("numberOfDocuments", snapshot->documents.size());
   number("rawDocumentDbSize", row_bytes);
+  const auto vectors = snapshot->CountEmbeddings();
+  number("numberOfEmbeddings", vectors.embeddings);
+  number("numberOfEmbeddedDocuments", vectors.documents);
   number("diskBytes", disk);
   number("usedBytes", used);
   out += ",\"fieldDistribution\":{";

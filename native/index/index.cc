@@ -40,6 +40,18 @@ std::string ManifestOf(const Snapshot& snapshot) {
   return manifest;
 }
 
+// Embeddings of these documents.
+uint64_t CountEmbeddings(const segment::VectorsReader& vectors, const DocSet& documents) {
+  uint64_t count = 0;
+  for (const segment::EmbedderReader& embedder : vectors.embedders()) {
+    documents.ForEach([&](uint32_t docid) {
+      const auto rows = embedder.FindRows(docid);
+      count += rows.end - rows.begin;
+    });
+  }
+  return count;
+}
+
 void ReadSettings(Snapshot& snapshot) {
   auto settings = std::make_shared<Settings>(Settings::FromJson(json::Value::Parse(snapshot.settings_json)));
   snapshot.settings = settings;
@@ -75,6 +87,31 @@ Status SegmentView::Health() const {
   return columns->file()->Health();
 }
 
+const SegmentView* Snapshot::FindSegment(DocId docid) const {
+  for (const auto& segment : segments) {
+    if (segment->live.Contains(docid)) return segment.get();
+  }
+  return nullptr;
+}
+
+uint32_t Snapshot::DimensionsOf(const EmbedderSettings& embedder) const {
+  if (embedder.dimensions != 0) return embedder.dimensions;
+  for (const auto& segment : segments) {
+    if (const segment::EmbedderReader* vectors = segment->vectors->Find(embedder.name)) return vectors->dimensions();
+  }
+  return 0;
+}
+
+Snapshot::EmbeddingCounts Snapshot::CountEmbeddings() const {
+  EmbeddingCounts counts{0, 0};
+  for (const auto& segment : segments) {
+    counts.embeddings += segment->embedding_count;
+    if (segment->embedded->empty()) continue;
+    counts.documents += segment->all_live() ? segment->embedded->size() : (*segment->embedded & segment->live).size();
+  }
+  return counts;
+}
+
 Status Snapshot::Health() const {
   for (const auto& segment : segments) GANNET_RETURN_IF_ERROR(segment->Health());
   return Status::Ok();
@@ -91,12 +128,9 @@ void Snapshot::ExpectRows(std::span<const DocId> docids) const {
 }
 
 std::string_view Snapshot::FindRow(DocId docid) const {
-  for (const auto& segment : segments) {
-    if (!segment->live.Contains(docid)) continue;
-    const int64_t place = segment->text->Find(docid);
-    return place < 0 ? std::string_view() : segment->rows->at(static_cast<size_t>(place));
-  }
-  return {};
+  const SegmentView* segment = FindSegment(docid);
+  const int64_t place = segment == nullptr ? -1 : segment->text->Find(docid);
+  return place < 0 ? std::string_view() : segment->rows->at(static_cast<size_t>(place));
 }
 
 Result<std::shared_ptr<Index>> Index::Open(const std::string& dir) {
@@ -185,6 +219,14 @@ Result<std::shared_ptr<const SegmentView>> Index::OpenSegment(const SegmentFiles
     GANNET_ASSIGN_OR_RETURN(columns, OpenFile(files.columns_file));
   }
   GANNET_ASSIGN_OR_RETURN(view->columns, segment::ColumnsReader::Open(columns));
+  GANNET_ASSIGN_OR_RETURN(view->vectors, segment::VectorsReader::Open(base));
+  auto embedded = std::make_shared<DocSet>();
+  for (const segment::EmbedderReader& embedder : view->vectors->embedders()) {
+    *embedded |= embedder.embedded();
+    view->embedding_count += embedder.row_count();
+  }
+  view->embedded = std::move(embedded);
+  if (!dead.empty()) view->embedding_count -= CountEmbeddings(*view->vectors, dead);
   auto documents = std::make_shared<DocSet>(view->rows->places().Documents());
   documents->Optimize();
   view->documents = documents;
@@ -308,7 +350,9 @@ Result<bool> Index::IsStored(const Snapshot& after) {
 Result<std::shared_ptr<const SegmentView>> Index::Changed(const SegmentView& segment, const Commit& commit, uint64_t columns_file) {
   auto copy = std::make_shared<SegmentView>(segment);
   if (commit.dead.Intersects(segment.live)) {
-    copy->dead |= commit.dead & segment.live;
+    const DocSet died = commit.dead & segment.live;
+    copy->embedding_count -= CountEmbeddings(*segment.vectors, died);
+    copy->dead |= died;
     copy->live -= commit.dead;
     copy->dead_bits = std::make_shared<DocBits>(copy->dead);
   }

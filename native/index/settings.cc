@@ -1,4 +1,5 @@
 #include "index/settings.h"
+#include "vector/kernels.h"
 
 #include <algorithm>
 
@@ -35,6 +36,22 @@ std::optional<RankingRule> ParseRankingRule(const std::string& text) {
 
 bool AnyCovers(const std::vector<std::string>& entries, std::string_view field) {
   return std::any_of(entries.begin(), entries.end(), [&](const auto& entry) { return Covers(entry, field); });
+}
+
+EmbedderSettings EmbedderOf(const std::string& name, const json::Value& embedder) {
+  EmbedderSettings settings;
+  settings.name = name;
+  const std::string& source = embedder["source"].string();
+  settings.user_provided = source == "userProvided";
+  const uint64_t dimensions = embedder["dimensions"].integer(0);
+  if (dimensions <= vector::kDimensionsMax) settings.dimensions = static_cast<uint32_t>(dimensions);
+  if (settings.dimensions == 0 && (source == "openAi" || source.empty())) {
+    settings.dimensions = embedder["model"].string() == "text-embedding-3-large" ? 3072 : 1536;
+  }
+  settings.binary_quantised = embedder["binaryQuantized"].boolean(false);
+  const json::Value& distribution = embedder["distribution"];
+  if (distribution.is_object()) settings.distribution = {distribution["mean"].number(), distribution["sigma"].number()};
+  return settings;
 }
 
 // "The `kind` attributes are `a`, `b` and hidden ones."
@@ -143,6 +160,8 @@ Settings Settings::FromJson(const json::Value& object) {
     }
     settings.localized.push_back(std::move(rule));
   }
+  for (const auto& [name, embedder] : object["embedders"].members()) settings.embedders.push_back(EmbedderOf(name, embedder));
+  std::sort(settings.embedders.begin(), settings.embedders.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
   settings.facet_search = object["facetSearch"].boolean(true);
   settings.prefix_search = object["prefixSearch"].string() != "disabled";
   return settings;
@@ -235,6 +254,20 @@ bool Settings::GeoJsonEnabled() const {
   return std::any_of(filterable.begin(), filterable.end(), [](const FilterableRule& rule) {
     return rule.plain && rule.patterns[0] == "_geojson";
   });
+}
+
+const EmbedderSettings* Settings::Embedder(std::string_view name) const {
+  const auto found = std::lower_bound(embedders.begin(), embedders.end(), name,
+                                      [](const EmbedderSettings& embedder, std::string_view wanted) { return embedder.name < wanted; });
+  return found != embedders.end() && found->name == name ? &*found : nullptr;
+}
+
+bool Settings::SameVectors(const Settings& other) const {
+  const auto same = [](const EmbedderSettings& a, const EmbedderSettings& b) {
+    return a.name == b.name && a.user_provided == b.user_provided && a.dimensions == b.dimensions &&
+           a.binary_quantised == b.binary_quantised;
+  };
+  return std::equal(embedders.begin(), embedders.end(), other.embedders.begin(), other.embedders.end(), same);
 }
 
 bool Settings::SameText(const Settings& other) const {

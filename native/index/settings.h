@@ -48,6 +48,18 @@ struct RankingRule {
   std::string field;  // of kAscending and kDescending
 };
 
+// One embedder (embedders.md 2), as far as the engine needs to know.
+struct EmbedderSettings {
+  std::string name;
+  bool user_provided = false;  // vectors come with the documents, none are made
+  uint32_t dimensions = 0;     // 0: not given; see Snapshot::DimensionsOf
+  bool binary_quantised = false;
+  struct Distribution {
+    double mean, sigma;
+  };
+  std::optional<Distribution> distribution;
+};
+
 struct Settings {
   // Reads the complete object of GET /settings; what is absent keeps its default.
   static Settings FromJson(const json::Value& object);
@@ -70,6 +82,7 @@ struct Settings {
   uint64_t max_total_hits = 1000;
   std::optional<uint64_t> search_cutoff_ms;
   std::vector<LocalizedRule> localized;
+  std::vector<EmbedderSettings> embedders;  // ascending by name
   bool facet_search = true;
   bool prefix_search = true;
 
@@ -85,6 +98,8 @@ struct Settings {
   // Whether a document is entered as far as the field: every parent matches a rule or begins a pattern of one. So
   // `*.deep` alone does not reach into `a`.
   bool Reaches(std::string_view field) const;
+  // Null when there is none of that name.
+  const EmbedderSettings* Embedder(std::string_view name) const;
   // Typo-tolerant unless listed in disableOnAttributes.
   bool TypoTolerant(std::string_view field) const;
   const LocalizedRule* Localized(std::string_view field) const;
@@ -98,6 +113,8 @@ struct Settings {
 
   // What a change from `other` to this needs. Text: the words of the documents; columns: their values.
   bool SameText(const Settings& other) const;
+  // Stored vectors, and documents, stay as they are.
+  bool SameVectors(const Settings& other) const;
 };
 
 }  // namespace gannet::index

@@ -19,6 +19,7 @@
 #include "segment/columns.h"
 #include "segment/rows.h"
 #include "segment/text.h"
+#include "segment/vectors.h"
 #include "text/analyzer.h"
 
 namespace gannet::index {
@@ -35,10 +36,13 @@ struct SegmentView {
   std::shared_ptr<const segment::RowsReader> rows;
   std::shared_ptr<const segment::TextReader> text;
   std::shared_ptr<const segment::ColumnsReader> columns;
+  std::shared_ptr<const segment::VectorsReader> vectors;
   std::shared_ptr<const DocSet> documents;  // all documents of the segment
   DocSet dead;                              // those replaced or deleted since
   std::shared_ptr<const DocBits> dead_bits;  // of dead
   DocSet live;                              // documents - dead
+  std::shared_ptr<const DocSet> embedded;    // of documents: those with an embedding of any embedder
+  uint64_t embedding_count = 0;              // of live documents, for all embedders together
   bool all_live() const { return dead.empty(); }
   // Corruption once a damaged block has been met.
   Status Health() const;
@@ -64,6 +68,15 @@ struct Snapshot {
   FoundWords found_words;
 
   Status Health() const;
+  // The segment that a live document is in; null when there is none.
+  const SegmentView* FindSegment(DocId docid) const;
+  // Of the vectors of an embedder: as the settings say, else those of what is stored. 0: not known yet.
+  uint32_t DimensionsOf(const EmbedderSettings& embedder) const;
+  struct EmbeddingCounts {
+    uint64_t embeddings, documents;  // documents with at least one
+  };
+  // Of all embedders together.
+  EmbeddingCounts CountEmbeddings() const;
   // Has the rows of these documents read that were not yet, all at once, and does not wait for them.
   void ExpectRows(std::span<const DocId> docids) const;
   // The compressed row of a live document; empty when there is none.

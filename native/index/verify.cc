@@ -104,6 +104,7 @@ class Verifier {
     if (const auto lat = fields_.Find("_geo.lat"), lng = fields_.Find("_geo.lng"); lat && lng) {
       point_fields_.emplace(*lat, *lng);
     }
+    vectors_field_ = fields_.Find("_vectors");
     uint64_t next_number = 0;
     if (const auto number = Record(keys::kNextNumber); number.size() == 8) {
       next_number = LoadFixed<uint64_t>(number.data());
@@ -119,6 +120,8 @@ class Verifier {
         break;
       }
       last = static_cast<int64_t>(field);
+      // It is no attribute; older versions counted it.
+      if (field == vectors_field_) continue;
       stored_distribution_[static_cast<FieldId>(field)] = count;
     }
     const std::string manifest = Record(keys::kManifest);
@@ -195,7 +198,9 @@ class Verifier {
     context.on_row = [&](DocId docid, std::span<const segment::RowField> row) {
       if (dead.Contains(docid)) return;
       ++rows_read_;
-      for (const segment::RowField& field : row) ++distribution_[field.field];
+      for (const segment::RowField& field : row) {
+        if (field.field != vectors_field_) ++distribution_[field.field];
+      }
       if (id_fault_ || !ids_of_docids_.Contains(docid)) return;
       const std::string id = ExternalIdOf(row, fields_, primary_key_);
       if (id_hashes_[docid] == HashOf(id)) return;
@@ -286,6 +291,7 @@ class Verifier {
   std::string primary_key_;
   std::shared_ptr<const segment::RowDictionary> dictionary_;
   std::optional<std::pair<FieldId, FieldId>> point_fields_;
+  std::optional<FieldId> vectors_field_;
   std::vector<SegmentFiles> manifest_;
   std::map<SegmentId, DocSet> dead_;
   std::map<FieldId, uint64_t> stored_distribution_, distribution_;  // the second of the rows

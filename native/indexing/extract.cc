@@ -7,6 +7,7 @@
 #include "base/json_reader.h"
 #include "base/utf8.h"
 #include "filter/geo.h"
+#include "indexing/vectors_field.h"
 
 namespace gannet::indexing {
 namespace {
@@ -42,7 +43,9 @@ Status FieldDiscovery::AddMembers(std::string_view object, std::string& path) {
     }
     auto field = fields_.Add(path, expected_);
     if (field.ok()) expected_ = size_t{*field} + 1;
-    status = field.ok() ? AddNested(value, path) : field.status();
+    // What is below `_vectors` are no attributes.
+    const bool plain = parent != 0 || key != kVectorsField;
+    status = !field.ok() ? field.status() : plain ? AddNested(value, path) : Status::Ok();
     path.resize(parent);
     return status.ok();
   });
@@ -138,6 +141,7 @@ Extractor::Extractor(const index::FieldMap& fields, const std::vector<index::Fie
     : fields_(fields), traits_(traits), analyzer_(analyzer), places_(fields.size()), children_(fields.size()) {
   geo_lat_ = fields.Find("_geo.lat").value_or(kNoField);
   geo_lng_ = fields.Find("_geo.lng").value_or(kNoField);
+  vectors_ = fields.Find(kVectorsField).value_or(kNoField);
 }
 
 FieldId Extractor::Child(FieldId parent, std::string_view key) {
@@ -156,7 +160,9 @@ void Extractor::ExtractAll(std::span<const segment::RowField> row, segment::Segm
   if (geo_lat_ != kNoField && geo_lng_ != kNoField) columns_->SetPointFields(geo_lat_, geo_lng_);
   wanted_ = nullptr;
   ++stamp_;
-  for (const segment::RowField& field : row) Walk(field.field, field.value, true);
+  for (const segment::RowField& field : row) {
+    if (field.field != vectors_) Walk(field.field, field.value, true);
+  }
 }
 
 void Extractor::ExtractColumns(std::span<const segment::RowField> row, const std::vector<bool>& wanted,
@@ -165,7 +171,9 @@ void Extractor::ExtractColumns(std::span<const segment::RowField> row, const std
   columns_ = &columns;
   if (geo_lat_ != kNoField && geo_lng_ != kNoField) columns_->SetPointFields(geo_lat_, geo_lng_);
   wanted_ = &wanted;
-  for (const segment::RowField& field : row) Walk(field.field, field.value, true);
+  for (const segment::RowField& field : row) {
+    if (field.field != vectors_) Walk(field.field, field.value, true);
+  }
 }
 
 void Extractor::Walk(FieldId field, std::string_view value, bool own) {

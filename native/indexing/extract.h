@@ -65,7 +65,7 @@ class Extractor {
   std::vector<std::unordered_map<std::string, FieldId>> children_;
   text::TokenBuffer tokens_;
   std::string scratch_, normalised_;
-  FieldId geo_lat_ = kNoField, geo_lng_ = kNoField;
+  FieldId geo_lat_ = kNoField, geo_lng_ = kNoField, vectors_ = kNoField;
   static constexpr FieldId kNoField = 0xffff;
 };
 

@@ -13,6 +13,7 @@
 #include "base/memory.h"
 #include "index/external_id.h"
 #include "indexing/bounded_columns.h"
+#include "indexing/document_vectors.h"
 #include "indexing/extract.h"
 #include "indexing/operations.h"
 
@@ -49,6 +50,9 @@ struct Work {
   std::vector<index::FieldTraits> traits;
   std::shared_ptr<const text::Analyzer> analyzer;
   std::shared_ptr<const segment::RowDictionary> dictionary;
+  const index::Settings* settings;              // that hold when the batch has ended
+  std::vector<segment::EmbedderShape> embedders;  // of these
+  const MadeEmbeddings* made = nullptr;
   Operations* operations;  // null when stored rows are read again
   std::vector<Change> changes;  // ascending by docid
   uint32_t threads;
@@ -86,7 +90,8 @@ class Worker {
  private:
   explicit Worker(Work& work)
       : work_(work), extractor_(*work.fields, work.traits, *work.analyzer), codec_(work.dictionary),
-        old_codec_(work.before->dictionary) {}
+        old_codec_(work.before->dictionary), vectors_(*work.before, *work.settings, work.embedders, work.made),
+        vectors_field_(work.fields->Find(kVectorsField)) {}
 
   Status RunAll() {
     GANNET_RETURN_IF_ERROR(RunClaims());
@@ -135,19 +140,26 @@ class Worker {
   }
 
   // The document that results from the operations on it, as row fields; false: it is not to be stored.
-  bool Resolve(const TouchedDocument& touched, std::span<const segment::RowField> stored) {
+  Result<bool> Resolve(const TouchedDocument& touched, std::span<const segment::RowField> stored) {
     fields_.clear();
     bool exists = touched.stored;
-    if (exists) fields_.assign(stored.begin(), stored.end());
+    if (exists) {
+      fields_.assign(stored.begin(), stored.end());
+      GANNET_RETURN_IF_ERROR(vectors_.BeginStored(touched.id(), touched.docid, TakeVectors(fields_)));
+    } else {
+      vectors_.BeginNew();
+    }
     for (uint32_t at = touched.first; at != kNone; at = work_.operations->operation(at).next) {
       const Operation& operation = work_.operations->operation(at);
       if (operation.action == Action::kDelete) {
         exists = false;
         fields_.clear();
+        vectors_.Delete();
         continue;
       }
       if (operation.skip_creation && !exists) continue;
       RowFieldsOf(operation.document(), *work_.fields, sent_);
+      vectors_.Apply(operation.action, TakeVectors(sent_));
       if (operation.action == Action::kUpdate && exists) {
         Merge();
       } else {
@@ -155,7 +167,24 @@ class Worker {
       }
       exists = true;
     }
+    if (exists) PutVectors();
     return exists;
+  }
+
+  // Removes `_vectors` from the fields of a row and returns its value; empty: it is not there.
+  std::string_view TakeVectors(std::vector<segment::RowField>& fields) const {
+    const auto found = std::find_if(fields.begin(), fields.end(), [&](const auto& field) { return field.field == vectors_field_; });
+    if (found == fields.end()) return {};
+    const std::string_view value = found->value;
+    fields.erase(found);
+    return value;
+  }
+
+  // What is left of `_vectors` in the document.
+  void PutVectors() {
+    if (vectors_.kept().empty() || !vectors_field_) return;
+    const auto at = std::find_if(fields_.begin(), fields_.end(), [&](const auto& field) { return field.field > *vectors_field_; });
+    fields_.insert(at, {*vectors_field_, vectors_.kept()});
   }
 
   // Each sent field replaces the one of that name; the others stay.
@@ -173,20 +202,31 @@ class Worker {
   Status Write(const Change& change) {
     const bool stored = change.touched == kNone || work_.operations->touched()[change.touched].stored;
     std::string_view old_row;
+    bool kept_changed = false;
     old_fields_.clear();
     if (stored) {
       const std::string_view compressed = work_.before->FindRow(change.docid);
       GANNET_ASSIGN_OR_RETURN(old_row, old_codec_.Expand(compressed));
       if (!segment::ParseRow(old_row, old_fields_)) return Status::Corruption("a stored document is damaged");
     }
+    std::string id;
     if (change.touched == kNone) {
       fields_ = old_fields_;
-    } else if (!Resolve(work_.operations->touched()[change.touched], old_fields_)) {
-      return Status::Ok();
+      id = index::ExternalIdOf(fields_, *work_.before->fields, work_.before->primary_key);
+      const std::string_view kept = TakeVectors(fields_);
+      GANNET_RETURN_IF_ERROR(vectors_.BeginStored(id, change.docid, kept));
+      PutVectors();
+      kept_changed = vectors_.kept() != kept;
+    } else {
+      id = work_.operations->touched()[change.touched].id();
+      GANNET_ASSIGN_OR_RETURN(const bool exists, Resolve(work_.operations->touched()[change.touched], old_fields_));
+      if (!exists) return Status::Ok();
     }
     row_.clear();
-    if (change.touched == kNone) {
+    if (change.touched == kNone && !kept_changed) {
       row_ = old_row;
+    } else if (change.touched == kNone) {
+      segment::AppendRow(fields_, row_);
     } else {
       // Values are stored without white space between tokens; the minified copies live in values_.
       values_.clear();
@@ -202,9 +242,9 @@ class Worker {
         begin += sizes_[i];
       }
       segment::AppendRow(fields_, row_);
-      if (stored && row_ == old_row) return Status::Ok();
-      for (const segment::RowField& field : old_fields_) --distribution_[field.field];
-      for (const segment::RowField& field : fields_) ++distribution_[field.field];
+      if (stored && row_ == old_row && !vectors_.Changed(change.docid)) return Status::Ok();
+      for (const segment::RowField& field : old_fields_) Count(field.field, -1);
+      for (const segment::RowField& field : fields_) Count(field.field, 1);
     }
     compressed_.clear();
     codec_.Compress(row_, compressed_);
@@ -214,18 +254,26 @@ class Worker {
         const std::lock_guard lock(work_.mutex);
         work_.files->Add(number_);
       }
-      GANNET_ASSIGN_OR_RETURN(builder_, segment::SegmentBuilder::Create(work_.index->FilePath(number_)));
+      GANNET_ASSIGN_OR_RETURN(builder_, segment::SegmentBuilder::Create(work_.index->FilePath(number_), work_.embedders));
     }
     builder_->BeginDocument(change.docid, compressed_);
     extractor_.ExtractAll(fields_, *builder_);
     builder_->EndDocument();
+    GANNET_RETURN_IF_ERROR(vectors_.AddTo(id, change.docid, builder_->vectors()));
     written_.push_back(change.docid);
     return Status::Ok();
+  }
+
+  // `_vectors` is no attribute.
+  void Count(FieldId field, int64_t by) {
+    if (field != vectors_field_) distribution_[field] += by;
   }
 
   Work& work_;
   Extractor extractor_;
   segment::RowCodec codec_, old_codec_;
+  DocumentVectors vectors_;
+  const std::optional<FieldId> vectors_field_;
   std::unique_ptr<segment::SegmentBuilder> builder_;
   uint64_t number_ = 0;
   std::vector<segment::RowField> fields_, sent_, merged_, old_fields_;
@@ -403,12 +451,14 @@ std::shared_ptr<const segment::RowDictionary> Job::MakeDictionary(const std::vec
   std::string sample;
   std::vector<size_t> ends;
   std::vector<segment::RowField> row_fields;
+  const auto vectors_field = fields.Find(kVectorsField);
   // Evenly spread.
   const size_t step = total / kDictionarySampleBytes + 1;
   for (size_t i = 0; i < changes.size(); i += step) {
     const Operation& operation = operations_->operation(operations_->touched()[changes[i].touched].first);
     if (operation.action == Action::kDelete) continue;
     RowFieldsOf(operation.document(), fields, row_fields);
+    std::erase_if(row_fields, [&](const auto& field) { return field.field == vectors_field; });
     segment::AppendRow(row_fields, sample);
     ends.push_back(sample.size());
     // Where the documents at hand are longer than the others.
@@ -442,6 +492,7 @@ Status Job::DeleteDocuments(const DocSet& docids, bool already_counted) {
   if (docids.empty()) return Status::Ok();
   auto& distribution = *commit_.distribution;
   segment::RowCodec codec(before_->dictionary);
+  const auto vectors_field = before_->fields->Find(kVectorsField);
   std::vector<segment::RowField> fields;
   std::vector<uint32_t> list;
   docids.ToVector(list);
@@ -449,6 +500,7 @@ Status Job::DeleteDocuments(const DocSet& docids, bool already_counted) {
     GANNET_ASSIGN_OR_RETURN(const std::string_view row, codec.Expand(before_->FindRow(docid)));
     if (!segment::ParseRow(row, fields)) return Status::Corruption("a stored document is damaged");
     for (const segment::RowField& field : fields) {
+      if (field.field == vectors_field) continue;
       auto count = distribution.find(field.field);
       if (count != distribution.end() && --count->second == 0) distribution.erase(count);
     }
@@ -502,6 +554,8 @@ Status Job::WriteDocuments() {
   }
   std::sort(changes.begin(), changes.end(), [](const auto& a, const auto& b) { return a.docid < b.docid; });
   commit_.distribution = cleared_ ? std::map<FieldId, uint64_t>() : before_->distribution;
+  // Older versions counted it.
+  if (const auto vectors_field = fields->Find(kVectorsField)) commit_.distribution->erase(*vectors_field);
   GANNET_RETURN_IF_ERROR(DeleteDocuments(deleted_by_filter_, false));
   GANNET_RETURN_IF_ERROR(DeleteDocuments(gone_with_id, true));
 
@@ -512,6 +566,8 @@ Status Job::WriteDocuments() {
     work.traits = index::PlanFields(*fields, *before_->settings);
     work.analyzer = before_->analyzer;
     work.dictionary = MakeDictionary(changes, *fields);
+    work.settings = before_->settings.get();
+    work.embedders = ShapesOf(*before_->settings, operations_->dimensions());
     work.operations = operations_.get();
     work.changes = std::move(changes);
     work.progress = &progress_;
@@ -615,14 +671,26 @@ Status Job::ApplySettings(const std::string& settings_json) {
   if (cleared_ || before_->documents.empty()) return Status::Ok();
   const std::vector<index::FieldTraits> traits = index::PlanFields(*before_->fields, settings);
   const PlaceCheck places(*before_, settings);
-  if (settings.SameText(*before_->settings)) return BuildColumns(traits, places);
+  if (settings.SameText(*before_->settings) && settings.SameVectors(*before_->settings)) return BuildColumns(traits, places);
   // Before the long work begins.
   if (places.needed()) GANNET_RETURN_IF_ERROR(CheckPlaces(places));
   // Every document is read again and written to new segments beside the live ones.
   Work work;
   work.before = before_.get();
-  work.fields = before_->fields;
-  work.traits = traits;
+  // Where vectors of an embedder that goes are kept.
+  if (!settings.SameVectors(*before_->settings) && !before_->fields->Find(kVectorsField)) {
+    auto fields = std::make_shared<index::FieldMap>(*before_->fields);
+    GANNET_RETURN_IF_ERROR(fields->Add(kVectorsField, 0).status());
+    commit_.fields = fields;
+  }
+  work.fields = commit_.fields ? commit_.fields : before_->fields;
+  work.traits = commit_.fields ? index::PlanFields(*work.fields, settings) : traits;
+  work.settings = &settings;
+  std::vector<uint32_t> dimensions;
+  for (const index::EmbedderSettings& embedder : settings.embedders) {
+    dimensions.push_back(embedder.dimensions != 0 ? embedder.dimensions : before_->DimensionsOf(embedder));
+  }
+  work.embedders = ShapesOf(settings, dimensions);
   const text::AnalyzerSettings analyzer{settings.stop_words, settings.separator_tokens, settings.non_separator_tokens,
                                         settings.dictionary};
   work.analyzer = std::make_shared<const text::Analyzer>(analyzer);

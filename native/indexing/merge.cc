@@ -17,6 +17,7 @@
 #include "segment/layout.h"
 #include "segment/rows.h"
 #include "segment/text.h"
+#include "segment/vectors.h"
 #include "text/normalize.h"
 
 namespace gannet::indexing {
@@ -96,6 +97,7 @@ class Merge {
     GANNET_RETURN_IF_ERROR(WriteWords());
     GANNET_RETURN_IF_ERROR(WriteForward());
     GANNET_RETURN_IF_ERROR(WriteColumns());
+    GANNET_RETURN_IF_ERROR(WriteVectors());
     for (const Source& source : sources_) GANNET_RETURN_IF_ERROR(source.view().Health());
     return file_.Finish();
   }
@@ -112,6 +114,7 @@ class Merge {
   Status WriteWords();
   Status WriteForward();
   Status WriteColumns();
+  Status WriteVectors();
   Status WriteColumn(FieldId field, segment::ColumnWriter& out);
   // How the document at a place spells a value of a column; empty when it does not hold it.
   Result<std::string> SpellingIn(const Source& source, uint32_t place, FieldId field, std::string_view normalised);
@@ -314,6 +317,43 @@ Status Merge::WriteColumns() {
   }
   writer.Finish();
   return Status::Ok();
+}
+
+// Step 6: embeddings, one embedder after the other.
+Status Merge::WriteVectors() {
+  std::vector<segment::EmbedderShape> shapes;
+  for (const index::EmbedderSettings& embedder : snapshot_.settings->embedders) {
+    shapes.push_back({embedder.name, snapshot_.DimensionsOf(embedder), embedder.binary_quantised});
+  }
+  segment::VectorsWriter vectors(file_.folder(), shapes);
+  for (size_t embedder = 0; embedder < shapes.size(); ++embedder) {
+    std::vector<const segment::EmbedderReader*> readers;
+    for (const Source& source : sources_) readers.push_back(source.view().vectors->Find(shapes[embedder].name));
+    std::vector<size_t> next(sources_.size(), 0);  // by source: the first entry that was not looked at
+    uint32_t done = 0;
+    for (const MergeRun& run : runs_) {
+      const segment::EmbedderReader* reader = readers[run.source];
+      if (reader == nullptr) {
+        done += run.count;
+        continue;
+      }
+      const std::span<const DocId> docids = reader->docids();
+      size_t& at = next[run.source];
+      for (uint32_t i = 0; i < run.count; ++i) {
+        const DocId docid = merged_docids_[done];
+        while (at < docids.size() && docids[at] < docid) ++at;
+        if (at < docids.size() && docids[at] == docid) {
+          if (!reader->rows_of(at).empty() && reader->dimensions() != shapes[embedder].dimensions) return Damaged(sources_[run.source]);
+          GANNET_RETURN_IF_ERROR(vectors.CopyDocument(embedder, *reader, at, reader->flags(at)));
+        }
+        if (++done % kItemsPerPause == 0) GANNET_RETURN_IF_ERROR(pace_.Pause(bytes_ + vectors.bytes()));
+      }
+    }
+  }
+  const uint64_t bytes = vectors.bytes();
+  GANNET_RETURN_IF_ERROR(vectors.Write(file_));
+  bytes_ += bytes;
+  return pace_.Pause(bytes_);
 }
 
 Status Merge::WriteColumn(FieldId field, segment::ColumnWriter& out) {

@@ -14,6 +14,7 @@
 #include "base/utf8.h"
 #include "indexing/extract.h"
 #include "indexing/parse.h"
+#include "indexing/vectors_field.h"
 
 namespace gannet::indexing {
 namespace {
@@ -119,7 +120,9 @@ Result<std::string> InferPrimaryKey(std::string_view document) {
 Operations::Operations(const index::Snapshot& before, index::Index::ExternalIds& ids, const DocSet& deleted,
                        bool cleared)
     : primary_key(before.primary_key), has_primary_key(before.has_primary_key), before_(before), ids_(ids),
-      deleted_(deleted), cleared_(cleared), slots_(1 << 10) {}
+      deleted_(deleted), cleared_(cleared), slots_(1 << 10) {
+  for (const index::EmbedderSettings& embedder : before.settings->embedders) dimensions_.push_back(before.DimensionsOf(embedder));
+}
 
 const char* Operations::Keep(std::string_view bytes) {
   if (bytes.size() > arena_left_) {
@@ -153,13 +156,15 @@ uint64_t Operations::memory_bytes() const {
          arena_.size() * kArenaBytes;
 }
 
-Status Operations::ReadId(std::string_view document, std::string& id) const {
+Status Operations::ReadId(std::string_view document, std::string& id, std::string_view& vectors) const {
   std::string_view value;
-  if (primary_key.find('.') == std::string::npos) {
-    json::ForEachMember(document, [&](std::string_view key, std::string_view member) {
-      if (key == primary_key) value = member;
-    });
-  } else {
+  vectors = {};
+  json::ForEachMember(document, [&](std::string_view key, std::string_view member) {
+    if (key == primary_key) value = member;
+    if (key == kVectorsField) vectors = member;
+  });
+  if (primary_key.find('.') != std::string::npos) {
+    value = {};
     std::vector<std::string_view> found;
     FindPath(document, primary_key, found);
     if (found.size() > 1) {
@@ -186,6 +191,67 @@ Status Operations::ReadId(std::string_view document, std::string& id) const {
   return Status::Invalid("The document id " + Shortened(value) +
                              " is not valid: an id is an integer, or a text of 1 to 511 bytes of a-z, A-Z, 0-9, - and _.",
                          "invalid_document_id");
+}
+
+Status Operations::CheckVectors(std::string_view id, std::string_view vectors, bool& missing) {
+  missing = false;
+  const auto& embedders = before_.settings->embedders;
+  if (vectors.empty() && embedders.empty()) return Status::Ok();
+  GANNET_ASSIGN_OR_RETURN(const VectorsMembers members, ReadVectorsMembers(id, vectors));
+  size_t known = 0;
+  for (size_t i = 0; i < embedders.size(); ++i) {
+    const auto found = members.find(embedders[i].name);
+    if (found == members.end()) {
+      missing |= embedders[i].user_provided;
+      continue;
+    }
+    ++known;
+    GANNET_ASSIGN_OR_RETURN(const VectorsEntry entry, ReadVectorsEntry(id, found->first, found->second, dimensions_[i]));
+    if (dimensions_[i] == 0) dimensions_[i] = DimensionsOf(entry);
+    // There is nobody to make them.
+    if (embedders[i].user_provided && entry.regenerate && !entry.given() && !entry.removed) {
+      return MissingVectors(id, embedders[i].name, members);
+    }
+  }
+  if (known == members.size()) return Status::Ok();
+  for (const auto& [name, value] : members) {
+    if (before_.settings->Embedder(name) == nullptr) GANNET_RETURN_IF_ERROR(ReadVectorsEntry(id, name, value, 0).status());
+  }
+  return Status::Ok();
+}
+
+Status Operations::CheckMissing(const BlockVector<Sent>& sent) const {
+  const auto id_of = [](const Sent& document) { return std::string_view(document.id + 2, LoadFixed<uint16_t>(document.id)); };
+  // What other documents of the payload give to the same id; made when it matters.
+  std::map<std::string_view, std::vector<std::string_view>> others;
+  for (size_t i = 0; i < sent.size(); ++i) {
+    if (!sent[i].missing || Exists(id_of(sent[i]))) continue;
+    if (others.empty()) {
+      for (size_t j = 0; j < sent.size(); ++j) others[id_of(sent[j])].emplace_back(sent[j].document, sent[j].size);
+    }
+    VectorsMembers given;
+    const auto& documents = others[id_of(sent[i])];
+    std::string id;
+    std::string_view vectors;
+    for (const std::string_view document : documents) {
+      GANNET_RETURN_IF_ERROR(ReadId(document, id, vectors));
+      GANNET_ASSIGN_OR_RETURN(VectorsMembers members, ReadVectorsMembers(id, vectors));
+      given.merge(members);
+    }
+    for (const index::EmbedderSettings& embedder : before_.settings->embedders) {
+      if (embedder.user_provided && !given.contains(embedder.name)) return MissingVectors(id, embedder.name, given);
+    }
+  }
+  return Status::Ok();
+}
+
+bool Operations::Exists(std::string_view id) const {
+  for (size_t at = HashId(id) & (slots_.size() - 1); slots_[at] != 0; at = (at + 1) & (slots_.size() - 1)) {
+    if (touched_[slots_[at] - 1].id() == id) return touched_[slots_[at] - 1].exists;
+  }
+  if (cleared_) return false;
+  const auto docid = ids_.Find(id);
+  return docid.has_value() && !deleted_.Contains(*docid);
 }
 
 bool Operations::Add(const char* id_bytes, Operation operation) {
@@ -225,6 +291,7 @@ Status Operations::AddDocuments(std::string_view payload, bool ndjson, bool upda
   const PayloadFormat format = ndjson ? PayloadFormat::kNdjson : PayloadFormat::kJson;
   const std::string key_before = primary_key;
   const bool had_key = has_primary_key;
+  const std::vector<uint32_t> dimensions_before = dimensions_;
   if (primary_key_is_given) {
     if (!has_primary_key) {
       primary_key = primary_key_given;
@@ -236,20 +303,19 @@ Status Operations::AddDocuments(std::string_view payload, bool ndjson, bool upda
     }
   }
   // Ids are read first: one bad document keeps the whole payload out.
-  struct Entry {
-    const char* id;
-    const char* document;
-    uint32_t size;
-  };
-  BlockVector<Entry> entries;
+  BlockVector<Sent> entries;
   std::string id;
+  std::string_view vectors;
+  bool missing = false, any_missing = false;
   const bool geo = before_.settings->GeoEnabled(), shapes = before_.settings->GeoJsonEnabled();
-  const Status status = ForEachDocument(payload, format, [&](std::string_view document) -> Status {
+  Status status = ForEachDocument(payload, format, [&](std::string_view document) -> Status {
     if (!has_primary_key) {
       GANNET_ASSIGN_OR_RETURN(primary_key, InferPrimaryKey(document));
       has_primary_key = true;
     }
-    GANNET_RETURN_IF_ERROR(ReadId(document, id));
+    GANNET_RETURN_IF_ERROR(ReadId(document, id, vectors));
+    GANNET_RETURN_IF_ERROR(CheckVectors(id, vectors, missing));
+    any_missing |= missing;
     if (geo || shapes) {
       std::string_view place, shape;
       json::ForEachMember(document, [&](std::string_view key, std::string_view value) {
@@ -262,12 +328,15 @@ Status Operations::AddDocuments(std::string_view payload, bool ndjson, bool upda
     // A slice that is not the payload's own (padded or mended by the parser) lives during this call only.
     const bool borrowed = document.data() >= payload.data() && document.data() + document.size() <= payload.data() + payload.size();
     if (document.size() > UINT32_MAX) return Status::Limit("A document is larger than 4 GiB.");
-    entries.push_back({KeepId(id), borrowed ? document.data() : Keep(document), static_cast<uint32_t>(document.size())});
+    entries.push_back({KeepId(id), borrowed ? document.data() : Keep(document), static_cast<uint32_t>(document.size()), missing});
     return Status::Ok();
   });
+  // A document that would not be created needs none.
+  if (status.ok() && any_missing && !skip_creation) status = CheckMissing(entries);
   if (!status.ok()) {
     primary_key = key_before;
     has_primary_key = had_key;
+    dimensions_ = dimensions_before;
     return status;
   }
   const size_t before = touched_.size();

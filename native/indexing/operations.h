@@ -76,11 +76,26 @@ class Operations {
   BlockVector<TouchedDocument>& touched() { return touched_; }
   const Operation& operation(uint32_t number) const { return operations_[number]; }
   size_t size() const { return operations_.size(); }
+  // By embedder of the settings: its dimensions, as far as they are known.
+  const std::vector<uint32_t>& dimensions() const { return dimensions_; }
   // Bytes held here for the operations.
   uint64_t memory_bytes() const;
 
  private:
-  Status ReadId(std::string_view document, std::string& id) const;
+  // vectors: the value of `_vectors`; empty when there is none.
+  Status ReadId(std::string_view document, std::string& id, std::string_view& vectors) const;
+  // Checks the shape and length of the vectors of a document that is sent. missing: whether it lacks some that only it can give.
+  Status CheckVectors(std::string_view id, std::string_view vectors, bool& missing);
+  // Refuses new documents that lack vectors which only they can give. sent: all of the payload, (id, document, whether some are missing).
+  struct Sent {
+    const char* id;
+    const char* document;
+    uint32_t size;
+    bool missing;
+  };
+  Status CheckMissing(const BlockVector<Sent>& sent) const;
+  // At this point of the batch.
+  bool Exists(std::string_view id) const;
   // Whether the document existed before the operation. id_bytes: of KeepId.
   bool Add(const char* id_bytes, Operation operation);
   const char* Keep(std::string_view bytes);
@@ -90,6 +105,7 @@ class Operations {
   index::Index::ExternalIds& ids_;
   const DocSet& deleted_;
   bool cleared_;
+  std::vector<uint32_t> dimensions_;
   BlockVector<Operation> operations_;
   BlockVector<TouchedDocument> touched_;
   std::vector<uint32_t> slots_;  // hash table over touched_: number + 1

@@ -9,6 +9,7 @@
 #include "index/external_id.h"
 #include "search/select.h"
 #include "search/sort.h"
+#include "search/stored_vectors.h"
 
 namespace gannet::search {
 namespace {
@@ -27,11 +28,11 @@ class Writer {
     AppendSelected(fields_, *snapshot_.fields, selection_, first, out);
     if (retrieve_vectors_) {
       out += first ? "\"_vectors\":" : ",\"_vectors\":";
-      std::string_view value = "{}";
+      std::string_view kept;
       for (const segment::RowField& field : fields_) {
-        if (vectors_ && field.field == *vectors_ && field.value != "null") value = field.value;
+        if (field.field == vectors_) kept = field.value;
       }
-      out += value;
+      GANNET_RETURN_IF_ERROR(AppendStoredVectors(snapshot_, docid, kept, out));
     }
     out += '}';
     return Status::Ok();

@@ -12,6 +12,7 @@
 #include "search/facet_counts.h"
 #include "search/facet_search.h"
 #include "search/score_details.h"
+#include "search/stored_vectors.h"
 
 namespace gannet::search {
 namespace {
@@ -356,7 +357,11 @@ Status SearchRun::AppendHit(const Hit& hit, std::string_view extra, std::string&
                                     std::find(snapshot_->settings->displayed->begin(), snapshot_->settings->displayed->end(),
                                               "_vectors") != snapshot_->settings->displayed->end())) {
     member("_vectors");
-    out += "{}";
+    std::string_view kept;
+    for (const segment::RowField& field : fields_) {
+      if (snapshot_->fields->name(field.field) == "_vectors") kept = field.value;
+    }
+    GANNET_RETURN_IF_ERROR(AppendStoredVectors(*snapshot_, hit.docid, kept, out));
   }
   if (formatter_->active()) formatter_->Append(fields_, first, out);
   if (request_.show_score) {

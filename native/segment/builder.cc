@@ -131,13 +131,13 @@ uint64_t WordTable::memory_bytes() const {
   return bytes_.capacity() + begins_.capacity() * sizeof(uint32_t) + slots_.capacity() * sizeof(Slot);
 }
 
-Result<std::unique_ptr<SegmentBuilder>> SegmentBuilder::Create(const std::string& path) {
+Result<std::unique_ptr<SegmentBuilder>> SegmentBuilder::Create(const std::string& path, std::vector<EmbedderShape> embedders) {
   GANNET_ASSIGN_OR_RETURN(auto file, SegmentFileWriter::Create(path));
-  return std::unique_ptr<SegmentBuilder>(new SegmentBuilder(std::move(file)));
+  return std::unique_ptr<SegmentBuilder>(new SegmentBuilder(std::move(file), std::move(embedders)));
 }
 
-SegmentBuilder::SegmentBuilder(std::unique_ptr<SegmentFileWriter> file)
-    : file_(std::move(file)), rows_(*file_) {}
+SegmentBuilder::SegmentBuilder(std::unique_ptr<SegmentFileWriter> file, std::vector<EmbedderShape> embedders)
+    : file_(std::move(file)), rows_(*file_), vectors_(file_->folder(), std::move(embedders)) {}
 
 void SegmentBuilder::BeginDocument(DocId docid, std::string_view row) {
   rows_.Add(docid, row);
@@ -181,7 +181,8 @@ void SegmentBuilder::EndDocument() {
 }
 
 uint64_t SegmentBuilder::memory_bytes() const {
-  return stream_.memory_bytes() + words_.memory_bytes() + columns_.memory_bytes() + uint64_t{document_count_} * 12;
+  return stream_.memory_bytes() + words_.memory_bytes() + columns_.memory_bytes() + vectors_.memory_bytes() +
+         uint64_t{document_count_} * 12;
 }
 
 template <typename Packed>
@@ -353,6 +354,7 @@ Status SegmentBuilder::Finish() {
   GANNET_ASSIGN_OR_RETURN(std::vector<Ordinal> frequent, bits <= 32 ? WritePostings<uint32_t>(ordinal_of, by_ordinal, fields)
                                                                     : WritePostings<uint64_t>(ordinal_of, by_ordinal, fields));
   GANNET_RETURN_IF_ERROR(WriteForward(ordinal_of, std::move(frequent)));
+  GANNET_RETURN_IF_ERROR(vectors_.Write(*file_));
   return file_->Finish();
 }
 

@@ -3,7 +3,7 @@
 // Steps of Finish: 1. rows were streamed to the file while documents came in; 2. columns are written, which gives
 // back what they were collected in; 3. the words are sorted, which gives their ordinals; 4. postings are built from
 // the collected words, a slice of the dictionary at a time so that memory stays bounded; 5. the forward index is
-// written document by document.
+// written document by document; 6. vectors, which lay in a temporary file, are quantised and written.
 //
 // Threads: one owner. Memory: memory_bytes(), about 5 bytes per word occurrence plus the dictionary;
 // the caller finishes the segment when its budget is used up.
@@ -22,6 +22,7 @@
 #include "segment/file.h"
 #include "segment/rows.h"
 #include "segment/text.h"
+#include "segment/vectors.h"
 
 namespace gannet::segment {
 
@@ -49,7 +50,8 @@ class WordTable {
 
 class SegmentBuilder {
  public:
-  static Result<std::unique_ptr<SegmentBuilder>> Create(const std::string& path);
+  // embedders: those that vectors may be added for.
+  static Result<std::unique_ptr<SegmentBuilder>> Create(const std::string& path, std::vector<EmbedderShape> embedders = {});
 
   // docids ascending over the calls. `row`: compressed.
   void BeginDocument(DocId docid, std::string_view row);
@@ -58,6 +60,7 @@ class SegmentBuilder {
     document_.push_back({field, position, words_.Intern(word)});
   }
   ColumnBuilder& columns() { return columns_; }
+  VectorsWriter& vectors() { return vectors_; }
   void EndDocument();
 
   uint32_t document_count() const { return document_count_; }
@@ -65,7 +68,7 @@ class SegmentBuilder {
   Status Finish();
 
  private:
-  SegmentBuilder(std::unique_ptr<SegmentFileWriter> file);
+  SegmentBuilder(std::unique_ptr<SegmentFileWriter> file, std::vector<EmbedderShape> embedders);
   // Packed: an unsigned number with room for the place of a document and, behind it, the place of a field in `fields` or an
   // early position. fields: all that have words, ascending. Returns the frequent words.
   template <typename Packed>
@@ -76,6 +79,7 @@ class SegmentBuilder {
   std::unique_ptr<SegmentFileWriter> file_;
   RowsWriter rows_;
   ColumnBuilder columns_;
+  VectorsWriter vectors_;
   WordTable words_;
   std::vector<WordOccurrence> document_;
   std::vector<bool> has_field_;  // by field: whether some document has words there

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <charconv>
 #include <utility>
 
 #include "base/bytes.h"
@@ -16,12 +17,6 @@ constexpr size_t kRowsPerStep = 256;
 
 SectionId IdOf(size_t embedder, VectorPart part) {
   return kVectorSections + static_cast<SectionId>(embedder) * kVectorParts + static_cast<SectionId>(part);
-}
-
-// Whether some element is not 0.
-template <typename T>
-bool AnySet(const std::vector<T>& values) {
-  return std::any_of(values.begin(), values.end(), [](const T value) { return value != 0; });
 }
 
 }  // namespace
@@ -146,6 +141,25 @@ const EmbedderReader* VectorsReader::Find(std::string_view embedder) const {
   return nullptr;
 }
 
+Status AppendEmbeddings(const EmbedderReader& reader, size_t place, std::string& out) {
+  const EmbedderReader::Rows rows = reader.rows_of(place);
+  std::vector<float> numbers;
+  char text[32];
+  out += '[';
+  for (uint32_t row = rows.begin; row < rows.end; ++row) {
+    if (!reader.ReadRow(row, numbers)) return Status::Corruption("a stored vector is damaged");
+    if (row > rows.begin) out += ',';
+    char open = '[';
+    for (const float number : numbers) {
+      out += std::exchange(open, ',');
+      out.append(text, std::to_chars(text, text + sizeof(text), number).ptr);
+    }
+    out += ']';
+  }
+  out += ']';
+  return Status::Ok();
+}
+
 struct VectorsWriter::Embedder {
   Embedder(EmbedderShape of, const std::string& folder) : shape(std::move(of)), rows(folder) {}
   EmbedderShape shape;
@@ -175,11 +189,18 @@ void VectorsWriter::BeginDocument(size_t embedder, DocId docid, uint8_t flags) {
 
 void VectorsWriter::AddRow(size_t embedder, std::span<const float> row, RowSource source) {
   Embedder& to = *embedders_[embedder];
+  if (to.shape.dimensions == 0) to.shape.dimensions = static_cast<uint32_t>(row.size());
   assert(row.size() == to.shape.dimensions);
   to.row_docids.push_back(to.docids.back());
   ++to.first_rows.back();
-  to.text_hashes.push_back(source.text_hash);
-  to.fragments.push_back(source.fragment);
+  // Lists that say nothing are not kept.
+  const auto keep = [rows = to.row_docids.size()](auto& list, auto value) {
+    if (list.empty() && value == 0) return;
+    list.resize(rows);
+    list.back() = value;
+  };
+  keep(to.text_hashes, source.text_hash);
+  keep(to.fragments, source.fragment);
   if (to.shape.binary_quantised) {
     to.bits.resize(vector::BitWords(row.size()));
     vector::QuantiseToBits(row.data(), row.size(), to.bits.data());
@@ -190,9 +211,10 @@ void VectorsWriter::AddRow(size_t embedder, std::span<const float> row, RowSourc
   to.rows.Settle();
 }
 
-Status VectorsWriter::CopyDocument(size_t embedder, const EmbedderReader& from, size_t place) {
-  assert(from.dimensions() == shape(embedder).dimensions);
-  BeginDocument(embedder, from.docids()[place], from.flags(place));
+Status VectorsWriter::CopyDocument(size_t embedder, const EmbedderReader& from, size_t place, uint8_t flags) {
+  if (shape(embedder).dimensions == 0) embedders_[embedder]->shape.dimensions = from.dimensions();
+  assert(from.dimensions() == shape(embedder).dimensions || from.rows_of(place).empty());
+  BeginDocument(embedder, from.docids()[place], flags);
   const EmbedderReader::Rows rows = from.rows_of(place);
   std::vector<float> numbers;
   for (uint32_t row = rows.begin; row < rows.end; ++row) {
@@ -222,6 +244,12 @@ uint64_t VectorsWriter::memory_bytes() const {
   return bytes;
 }
 
+uint64_t VectorsWriter::bytes() const {
+  uint64_t bytes = 0;
+  for (const auto& embedder : embedders_) bytes += embedder->rows.size();
+  return bytes;
+}
+
 Status VectorsWriter::Write(SegmentFileWriter& file) {
   if (empty()) return Status::Ok();
   std::string directory;
@@ -232,16 +260,19 @@ Status VectorsWriter::Write(SegmentFileWriter& file) {
   for (const auto& embedder : embedders_) {
     if (embedder->docids.empty()) continue;
     const EmbedderShape& shape = embedder->shape;
+    // Entries without a row tell no dimensions.
     PutBytes(directory, shape.name);
-    PutVarint(directory, shape.dimensions);
+    PutVarint(directory, std::max<uint32_t>(1, shape.dimensions));
     PutFixed<uint8_t>(directory, shape.binary_quantised ? 1 : 0);
     const auto add = [&](VectorPart part, std::string_view bytes) { file.AddSection(IdOf(number, part), bytes); };
     add(VectorPart::kDocids, BytesOf(embedder->docids));
     add(VectorPart::kFirstRows, BytesOf(embedder->first_rows));
     add(VectorPart::kFlags, BytesOf(embedder->flags));
     add(VectorPart::kRowDocids, BytesOf(embedder->row_docids));
-    if (AnySet(embedder->text_hashes)) add(VectorPart::kTextHashes, BytesOf(embedder->text_hashes));
-    if (AnySet(embedder->fragments)) add(VectorPart::kFragments, BytesOf(embedder->fragments));
+    if (!embedder->text_hashes.empty()) embedder->text_hashes.resize(embedder->row_docids.size());
+    if (!embedder->fragments.empty()) embedder->fragments.resize(embedder->row_docids.size());
+    if (!embedder->text_hashes.empty()) add(VectorPart::kTextHashes, BytesOf(embedder->text_hashes));
+    if (!embedder->fragments.empty()) add(VectorPart::kFragments, BytesOf(embedder->fragments));
     GANNET_ASSIGN_OR_RETURN(const std::string_view rows, embedder->rows.Bytes());
     add(shape.binary_quantised ? VectorPart::kBits : VectorPart::kRows, rows);
     if (!shape.binary_quantised) {

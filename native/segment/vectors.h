@@ -144,9 +144,13 @@ class VectorsReader {
   std::vector<EmbedderReader> embedders_;
 };
 
+// Appends the embeddings of the entry at a place as a JSON array of arrays. Numbers are the shortest ones that read back to the same
+// single. Corruption: a row is damaged.
+Status AppendEmbeddings(const EmbedderReader& reader, size_t place, std::string& out);
+
 class VectorsWriter {
  public:
-  // folder: for temporary files.
+  // folder: for temporary files. Dimensions of 0 become those of the first row.
   VectorsWriter(std::string folder, std::vector<EmbedderShape> embedders);
   ~VectorsWriter();
 
@@ -157,12 +161,14 @@ class VectorsWriter {
   void BeginDocument(size_t embedder, DocId docid, uint8_t flags);
   // row: as many numbers as the embedder has dimensions.
   void AddRow(size_t embedder, std::span<const float> row, RowSource source = {});
-  // The entry at a place of another file, of as many dimensions. Corruption: it is damaged.
-  Status CopyDocument(size_t embedder, const EmbedderReader& from, size_t place);
+  // The entry at a place of another file, of as many dimensions where it has rows. Corruption: it is damaged.
+  Status CopyDocument(size_t embedder, const EmbedderReader& from, size_t place, uint8_t flags);
 
   // Nothing has been added.
   bool empty() const;
   uint64_t memory_bytes() const;
+  // Of the rows added.
+  uint64_t bytes() const;
   // Writes the sections; none when nothing was added. Io, Full: a temporary file could not be written.
   Status Write(SegmentFileWriter& file);
 

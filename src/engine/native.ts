@@ -89,6 +89,10 @@ export interface IndexState {
   /** The settings as stored: the complete API object, or null when never set. */
   settings: Record<string, unknown> | null;
   numberOfDocuments: number;
+  /** Of all embedders together. */
+  numberOfEmbeddings: number;
+  /** Documents with at least one embedding. */
+  numberOfEmbeddedDocuments: number;
   rawDocumentDbSize: number;
   /** Bytes on disk of the whole index, and of the part that holds live data. */
   diskBytes: number;

@@ -46,12 +46,6 @@ export interface IndexSummary {
   fieldDistribution: Record<string, number>;
 }
 
-/** Figures that an engine may add to its state once it stores vectors. */
-interface VectorFigures {
-  numberOfEmbeddings?: number;
-  numberOfEmbeddedDocuments?: number;
-}
-
 /** An index and what is known of it. The uid is not in here: it can change, and the content moves. */
 export class IndexEntry {
   readonly uuid: string;
@@ -285,7 +279,7 @@ function isInUse({ openHandle, isIndexing }: IndexEntry): boolean {
   return isIndexing || (openHandle !== null && openHandle.busy > 0);
 }
 
-function summaryOf(state: IndexState & VectorFigures, createdAt: string): IndexSummary {
+function summaryOf(state: IndexState, createdAt: string): IndexSummary {
   return {
     primaryKey: state.primaryKey,
     updatedAt: state.updatedAt ?? createdAt,
@@ -293,8 +287,8 @@ function summaryOf(state: IndexState & VectorFigures, createdAt: string): IndexS
     rawDocumentDbSize: state.rawDocumentDbSize,
     diskBytes: state.diskBytes,
     usedBytes: state.usedBytes,
-    numberOfEmbeddings: state.numberOfEmbeddings ?? 0,
-    numberOfEmbeddedDocuments: state.numberOfEmbeddedDocuments ?? 0,
+    numberOfEmbeddings: state.numberOfEmbeddings,
+    numberOfEmbeddedDocuments: state.numberOfEmbeddedDocuments,
     fieldDistribution: state.fieldDistribution,
   };
 }

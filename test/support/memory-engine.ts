@@ -301,6 +301,8 @@ class MemoryIndex {
     return {
       primaryKey: this.primaryKey,
       settings: this.settings,
+      numberOfEmbeddings: 0,
+      numberOfEmbeddedDocuments: 0,
       numberOfDocuments: this.documents.size,
       rawDocumentDbSize: bytes,
       diskBytes: bytes + 4096,

@@ -127,7 +127,7 @@ TEST(VectorsTest, ReadsBackWhatWasWritten) {
     for (size_t i = 0; i < turned.size(); ++i) {
       const EmbedderReader* from = reader->Find(turned[i].name);
       for (size_t place = 0; from != nullptr && place < from->docids().size(); ++place) {
-        ASSERT_TRUE(copies.CopyDocument(i, *from, place).ok());
+        ASSERT_TRUE(copies.CopyDocument(i, *from, place, from->flags(place)).ok());
       }
     }
     const auto copied = WriteAndOpen(copies, TempPath("copied"));

@@ -1,0 +1,89 @@
+// The embeddings of one document while a batch is applied to it (embedders.md 10 and 11).
+//
+// Threads: one owner; the snapshot and the settings are shared.
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/status.h"
+#include "index/snapshot.h"
+#include "indexing/operations.h"
+#include "indexing/vectors_field.h"
+#include "segment/vectors.h"
+
+namespace gannet::indexing {
+
+// Embeddings that were made for the documents of a batch, from their texts.
+//
+// Threads: any.
+class MadeEmbeddings {
+ public:
+  virtual ~MadeEmbeddings() = default;
+  struct Rows {
+    std::span<const float> numbers;                // of all rows, behind each other
+    std::span<const segment::RowSource> sources;   // by row
+  };
+  // Nullopt: none were asked for, as the text is the same; what is stored stays.
+  virtual std::optional<Rows> Find(std::string_view embedder, DocId docid) const = 0;
+};
+
+// The embedders of settings as a segment has them. dimensions: by embedder, 0 where they are not known.
+std::vector<segment::EmbedderShape> ShapesOf(const index::Settings& settings, std::span<const uint32_t> dimensions);
+
+class DocumentVectors {
+ public:
+  // shapes: of the embedders of `after`, the settings that hold when the batch has ended. made: may be null.
+  DocumentVectors(const index::Snapshot& before, const index::Settings& after, std::vector<segment::EmbedderShape> shapes,
+                  const MadeEmbeddings* made);
+
+  // Starts with a document as it is stored. kept: the value of its stored `_vectors`, which has the names that are no embedders;
+  // empty: none. Where the batch changes which embedders there are, values of new ones are taken from there, those of gone ones go there.
+  // Invalid: vector_embedding_error, invalid_vectors_type, invalid_vector_dimensions, too_many_vectors.
+  Status BeginStored(std::string_view document_id, DocId docid, std::string_view kept);
+  // Starts with no document.
+  void BeginNew();
+  // The document is deleted; it may be sent again.
+  void Delete() { BeginNew(); }
+  // vectors: the value of `_vectors` in a document that is sent, which was checked; empty: it has none. It must outlive the document here.
+  void Apply(Action action, std::string_view vectors);
+
+  // Whether some embedding or flag may differ from what is stored. docid: of the document.
+  bool Changed(DocId docid) const;
+  // What the stored document has as `_vectors`; empty: nothing.
+  const std::string& kept() const { return kept_text_; }
+  // Adds its entries. Corruption: a stored vector is damaged. Invalid: invalid_vector_dimensions.
+  Status AddTo(std::string_view document_id, DocId docid, segment::VectorsWriter& vectors) const;
+
+ private:
+  enum class From : uint8_t { kNothing, kStored, kGiven, kNone };
+  struct State {
+    From from = From::kNothing;
+    uint8_t flags = 0;
+    bool make = false;     // embeddings are made of its text if that has changed, or there are none
+    bool changed = false;
+    const segment::EmbedderReader* stored = nullptr;
+    size_t place = 0;      // there
+    VectorsEntry given;
+  };
+  void ApplyEntry(size_t embedder, const VectorsEntry& entry, bool document_exists);
+  void ApplyAbsent(size_t embedder, bool document_exists);
+  void WriteKept();
+  std::optional<MadeEmbeddings::Rows> Made(size_t embedder, DocId docid) const;
+
+  const index::Snapshot& before_;
+  const index::Settings& after_;
+  const std::vector<segment::EmbedderShape> shapes_;
+  const MadeEmbeddings* const made_;
+  std::vector<const index::EmbedderSettings*> gone_;  // of the settings before
+  std::vector<State> states_;                          // by embedder of `after_`
+  bool exists_ = false;
+  std::map<std::string, std::string, std::less<>> kept_;  // name to its JSON
+  std::string kept_text_;
+};
+
+}  // namespace gannet::indexing

@@ -1,0 +1,270 @@
+#include "indexing/vectors_field.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+#include "base/bytes.h"
+#include "base/json.h"
+#include "base/json_reader.h"
+#include "base/utf8.h"
+
+namespace gannet::indexing {
+namespace {
+
+// Powers of ten that are exact in double precision.
+constexpr double kExactPowers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                                   1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+constexpr uint64_t kExactInteger = uint64_t{1} << 53;
+constexpr int kDigitsMax = 19;  // that fit 64 bits whatever they are
+
+std::string Place(std::string_view name, const std::string& path) { return "._vectors." + std::string(name) + path; }
+
+Status WrongType(std::string_view document_id, const std::string& place, const char* expected, std::string_view found) {
+  return Status::Invalid("The value at `" + place + "` of the document `" + std::string(document_id) + "` is not " + expected + ": `" +
+                             Shortened(found) + "`.",
+                         "invalid_vectors_type");
+}
+
+// Whether the text of a valid JSON array has numbers and nothing else in it.
+bool IsArrayOfNumbers(std::string_view array) {
+  bool other = false;
+  for (const char c : array.substr(1, array.size() - 2)) {
+    const bool number = (c >= '+' && c <= '9') || (c | 0x20) == 'e' || c <= ' ';
+    other |= !number;
+  }
+  return !other;
+}
+
+// Elements of an array of numbers.
+size_t CountNumbers(std::string_view array) {
+  if (json::SkipSpace(array, 1) + 1 == array.size()) return 0;
+  return static_cast<size_t>(std::count(array.begin(), array.end(), ',')) + 1;
+}
+
+// Whether some number of an array of numbers is too great for single precision. Exponents are what makes numbers great.
+bool HasOverflow(std::string_view array) {
+  if (std::none_of(array.begin(), array.end(), [](char c) { return (c | 0x20) == 'e'; })) return false;
+  bool overflow = false;
+  json::ForEachElement(array, [&](std::string_view number) {
+    overflow |= std::abs(json::NumberValue(number)) > static_cast<double>(std::numeric_limits<float>::max());
+  });
+  return overflow;
+}
+
+struct EntryReader {
+  std::string_view document_id, name;
+  uint32_t dimensions;
+
+  Status CheckNumbers(std::string_view array, const std::string& path, size_t number) const {
+    if (!IsArrayOfNumbers(array)) {
+      size_t at = 0;
+      Status status;
+      json::ForEachElement(array, [&](std::string_view item) {
+        if (status.ok() && json::KindOf(item) != json::Kind::kNumber) {
+          status = WrongType(document_id, Place(name, path + "[" + std::to_string(at) + "]"), "a number", item);
+        }
+        ++at;
+      });
+      return status;
+    }
+    if (HasOverflow(array)) return WrongType(document_id, Place(name, path), "an array of numbers of single precision", array);
+    const size_t count = CountNumbers(array);
+    if (dimensions == 0 || count == dimensions) return Status::Ok();
+    return Status::Invalid("Embedding " + std::to_string(number) + " of the document `" + std::string(document_id) + "` for the embedder `" +
+                               std::string(name) + "` has " + std::to_string(count) + " dimensions; " + std::to_string(dimensions) +
+                               " are expected.",
+                           "invalid_vector_dimensions");
+  }
+
+  // An array of numbers, or of such arrays.
+  Status CheckEmbeddings(std::string_view array, const std::string& path) const {
+    const size_t first = json::SkipSpace(array, 1);
+    if (array[first] != '[') return CheckNumbers(array, path, 0);
+    size_t number = 0;
+    Status status;
+    json::ForEachElement(array, [&](std::string_view item) {
+      if (!status.ok()) return;
+      const std::string at = path + "[" + std::to_string(number) + "]";
+      status = json::KindOf(item) == json::Kind::kArray ? CheckNumbers(item, at, number)
+                                                        : WrongType(document_id, Place(name, at), "an array of numbers", item);
+      ++number;
+    });
+    if (status.ok() && number > kEmbeddingsMax) {
+      return Status::Invalid("The document `" + std::string(document_id) + "` has " + std::to_string(number) +
+                                 " embeddings for the embedder `" + std::string(name) + "`; at most " +
+                                 std::to_string(kEmbeddingsMax) + " are kept.",
+                             "too_many_vectors");
+    }
+    return status;
+  }
+
+  // The value of `embeddings`, or of the whole entry.
+  Status ReadEmbeddings(std::string_view value, const std::string& path, VectorsEntry& entry) const {
+    if (json::SkipSpace(value, 1) + 1 == value.size()) {
+      entry.removed = true;
+      return Status::Ok();
+    }
+    entry.embeddings = value;
+    return CheckEmbeddings(value, path);
+  }
+
+  Result<VectorsEntry> Read(std::string_view value) const {
+    VectorsEntry entry;
+    switch (json::KindOf(value)) {
+      case json::Kind::kNull:
+        entry.removed = true;
+        return entry;
+      case json::Kind::kArray:
+        GANNET_RETURN_IF_ERROR(ReadEmbeddings(value, "", entry));
+        return entry;
+      case json::Kind::kObject:
+        break;
+      default:
+        return WrongType(document_id, Place(name, ""), "null, an array or an object", value);
+    }
+    std::string_view embeddings, regenerate;
+    std::string unknown;
+    json::ForEachMember(value, [&](std::string_view key, std::string_view member) {
+      if (key == "embeddings") {
+        embeddings = member;
+      } else if (key == "regenerate") {
+        regenerate = member;
+      } else if (unknown.empty()) {
+        unknown = "`" + std::string(key) + "`";
+      }
+    });
+    if (!unknown.empty()) {
+      return WrongType(document_id, Place(name, ""), "an object of `embeddings` and `regenerate` alone, it has another member",
+                       unknown);
+    }
+    if (regenerate.empty()) return WrongType(document_id, Place(name, ""), "an object with `regenerate`, which is required", value);
+    if (json::KindOf(regenerate) != json::Kind::kBoolean) {
+      return WrongType(document_id, Place(name, ".regenerate"), "a Boolean", regenerate);
+    }
+    entry.regenerate = regenerate == "true";
+    if (embeddings.empty() || json::KindOf(embeddings) == json::Kind::kNull) return entry;
+    if (json::KindOf(embeddings) != json::Kind::kArray) {
+      return WrongType(document_id, Place(name, ".embeddings"), "null or an array", embeddings);
+    }
+    GANNET_RETURN_IF_ERROR(ReadEmbeddings(embeddings, ".embeddings", entry));
+    return entry;
+  }
+};
+
+// Whether one name is the other but for a slip or two: the distance of Levenshtein is at most 2.
+bool IsSimilar(std::string_view a, std::string_view b) {
+  if (a.size() > b.size() + 2 || b.size() > a.size() + 2) return false;
+  std::vector<size_t> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t above = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      diagonal = above;
+    }
+  }
+  return row[b.size()] <= 2;
+}
+
+}  // namespace
+
+float ReadSingle(const char*& at, const char* end) {
+  const char* const begin = at;
+  const bool negative = at < end && *at == '-';
+  if (negative) ++at;
+  uint64_t digits = 0;
+  int count = 0, exponent = 0;
+  const auto read_digits = [&] {
+    for (; at < end && *at >= '0' && *at <= '9'; ++at) {
+      digits = digits * 10 + static_cast<uint64_t>(*at - '0');
+      // Zeros in front say nothing.
+      if (digits != 0) ++count;
+    }
+  };
+  read_digits();
+  if (at < end && *at == '.') {
+    const char* const fraction = ++at;
+    read_digits();
+    exponent = -static_cast<int>(at - fraction);
+  }
+  const bool scientific = at < end && (*at | 0x20) == 'e';
+  double value;
+  if (!scientific && count <= kDigitsMax && digits <= kExactInteger && exponent >= -22) {
+    // Both are exact, so their quotient is the nearest double.
+    value = static_cast<double>(digits) / kExactPowers[-exponent];
+    if (negative) value = -value;
+  } else {
+    while (at < end && ((*at >= '+' && *at <= '9' && *at != ',') || (*at | 0x20) == 'e')) ++at;
+    value = json::NumberValue({begin, static_cast<size_t>(at - begin)});
+  }
+  constexpr auto kMax = static_cast<double>(std::numeric_limits<float>::max());
+  return static_cast<float>(std::clamp(value, -kMax, kMax));
+}
+
+Result<VectorsEntry> ReadVectorsEntry(std::string_view document_id, std::string_view name, std::string_view value, uint32_t dimensions) {
+  return EntryReader{document_id, name, dimensions}.Read(value);
+}
+
+Result<VectorsMembers> ReadVectorsMembers(std::string_view document_id, std::string_view vectors) {
+  VectorsMembers members;
+  if (vectors.empty() || json::KindOf(vectors) == json::Kind::kNull) return members;
+  if (json::KindOf(vectors) != json::Kind::kObject) {
+    return WrongType(document_id, "._vectors", "an object", vectors);
+  }
+  json::ForEachMember(vectors, [&](std::string_view key, std::string_view value) { members.insert_or_assign(std::string(key), value); });
+  return members;
+}
+
+void ForEachEmbedding(const VectorsEntry& entry, const std::function<void(std::span<const float>)>& sink) {
+  std::vector<float> row;
+  const char* at = entry.embeddings.data();
+  const char* const end = at + entry.embeddings.size();
+  while (at < end) {
+    if (*at == '-' || (*at >= '0' && *at <= '9')) {
+      row.push_back(ReadSingle(at, end));
+      continue;
+    }
+    if (*at++ != ']' || row.empty()) continue;
+    sink(row);
+    row.clear();
+  }
+}
+
+uint32_t DimensionsOf(const VectorsEntry& entry) {
+  if (!entry.given()) return 0;
+  const std::string_view array = entry.embeddings;
+  const size_t first = json::SkipSpace(array, 1);
+  if (array[first] != '[') return static_cast<uint32_t>(CountNumbers(array));
+  return static_cast<uint32_t>(CountNumbers(array.substr(first, json::SkipValue(array, first) - first)));
+}
+
+void AppendKeptEntry(std::string_view value, const VectorsEntry& entry, std::string& out) {
+  switch (json::KindOf(value)) {
+    case json::Kind::kNull: out += "[]"; return;
+    case json::Kind::kObject: break;
+    default: json::AppendMinified(out, value); return;
+  }
+  out += entry.regenerate ? "{\"regenerate\":true,\"embeddings\":" : "{\"regenerate\":false,\"embeddings\":";
+  if (entry.given()) {
+    json::AppendMinified(out, entry.embeddings);
+  } else {
+    out += entry.removed ? "[]" : "null";
+  }
+  out += '}';
+}
+
+Status MissingVectors(std::string_view document_id, std::string_view embedder, const VectorsMembers& given) {
+  std::string message = "The document `" + std::string(document_id) + "` has no vectors for the embedder `" + std::string(embedder) +
+                        "`, which makes none. Give them in `_vectors." + std::string(embedder) +
+                        "`, or opt out with `\"_vectors\":{\"" + std::string(embedder) + "\":null}`.";
+  for (const auto& [name, value] : given) {
+    if (name != embedder && IsSimilar(name, embedder)) message += " Its `_vectors` has `" + name + "`: is that a slip?";
+  }
+  return Status::Invalid(std::move(message), "vector_embedding_error");
+}
+
+}  // namespace gannet::indexing

@@ -1,0 +1,40 @@
+#include "search/stored_vectors.h"
+
+#include "base/json.h"
+#include "base/json_reader.h"
+
+namespace gannet::search {
+
+Status AppendStoredVectors(const index::Snapshot& snapshot, DocId docid, std::string_view kept, std::string& out) {
+  const index::SegmentView* segment = snapshot.FindSegment(docid);
+  bool first = true;
+  const auto member = [&](std::string_view name) {
+    out += std::exchange(first, false) ? '{' : ',';
+    AppendJsonString(out, name);
+    out += ':';
+  };
+  for (const index::EmbedderSettings& embedder : snapshot.settings->embedders) {
+    const segment::EmbedderReader* reader = segment == nullptr ? nullptr : segment->vectors->Find(embedder.name);
+    const int64_t place = reader == nullptr ? -1 : reader->places().Find(docid);
+    member(embedder.name);
+    out += "{\"embeddings\":";
+    if (place < 0) {
+      out += "[],\"regenerate\":false}";
+      continue;
+    }
+    GANNET_RETURN_IF_ERROR(segment::AppendEmbeddings(*reader, static_cast<size_t>(place), out));
+    const bool regenerate = (reader->flags(static_cast<size_t>(place)) & segment::kRegenerate) != 0;
+    out += regenerate ? ",\"regenerate\":true}" : ",\"regenerate\":false}";
+  }
+  if (json::KindOf(kept) == json::Kind::kObject) {
+    json::ForEachMember(kept, [&](std::string_view name, std::string_view value) {
+      if (snapshot.settings->Embedder(name) != nullptr) return;
+      member(name);
+      out += value;
+    });
+  }
+  out += first ? "{}" : "}";
+  return Status::Ok();
+}
+
+}  // namespace gannet::search
