@@ -6,6 +6,7 @@ import type { BatchKind } from './batcher.ts';
 import { runCancelation } from './run/cancel.ts';
 import { runDeletion } from './run/delete.ts';
 import { runDocuments } from './run/documents.ts';
+import { recoverEdition, runEdition } from './run/edit.ts';
 import {
   recoverIndexUpdate,
   runIndexCreation,
@@ -33,6 +34,7 @@ export const RUNNERS: Partial<Record<BatchKind, Runner>> = {
   indexUpdate: runIndexUpdate,
   indexDeletion: runIndexDeletion,
   documents: runDocuments,
+  documentEdition: runEdition,
   clear: runDocuments,
   settings: runSettings,
   clearAndSettings: runSettings,
@@ -49,4 +51,5 @@ export type Recovery = (
 /** By the type of the first task. Others: `recoverDocuments`. */
 export const RECOVERIES: Partial<Record<TaskType, Recovery>> = {
   indexUpdate: recoverIndexUpdate,
+  documentEdition: recoverEdition,
 };

@@ -20,7 +20,7 @@ const NATIVE_LAYERS: readonly (readonly string[])[] = [
 
 /** Below `src/`: a folder may import those before it. */
 const SRC_LAYERS = [
-  ...['base', 'outbound', 'templates', 'contract', 'engine', 'store', 'auth', 'embedding'],
+  ...['base', 'outbound', 'rhai', 'templates', 'contract', 'engine', 'store', 'auth', 'embedding'],
   ...['tasks', 'search', 'http'],
 ];
 

@@ -75,9 +75,10 @@ const documentEdition = taskType({
     indexUid,
     row: () => row,
   }),
-  details: (row: EditionRow, { status, result }) => ({
-    deletedDocuments: status === 'succeeded' ? result : null,
-    editedDocuments: result,
+  // How many were edited and deleted is part of the outcome.
+  details: (row: EditionRow, { status }) => ({
+    deletedDocuments: null,
+    editedDocuments: status === 'failed' || status === 'canceled' ? 0 : null,
     context: row.context,
     function: row.function,
     originalFilter:

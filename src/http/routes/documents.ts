@@ -31,6 +31,8 @@ import { queryParser } from '../../contract/query.ts';
 import { sortFault } from '../../contract/sort.ts';
 import type { DocumentMethod, TaskPayload, TaskRequest } from '../../contract/tasks.ts';
 import { receiveUpload, type Upload } from '../body.ts';
+import { compileEdit } from '../../rhai/edit.ts';
+import { ScriptSyntaxError } from '../../rhai/errors.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { filterCheck } from '../filter-check.ts';
 import { invalidContentType, mediaType, missingContentType } from '../lifecycle.ts';
@@ -302,6 +304,7 @@ export function documentRoutes(dependencies: Dependencies): Route[] {
         if (!features.get().editDocumentsByFunction) {
           throw featureNotEnabled('Editing documents by a function', 'editDocumentsByFunction');
         }
+        checkFunction(edit.function, context !== null);
         if (edit.filter !== undefined && edit.filter !== null) checkTaskFilter(edit.filter);
         return json(
           202,
@@ -317,6 +320,15 @@ export function documentRoutes(dependencies: Dependencies): Route[] {
       },
     }),
   ];
+}
+
+function checkFunction(text: string, withContext: boolean): void {
+  try {
+    compileEdit(text, withContext);
+  } catch (error) {
+    if (!(error instanceof ScriptSyntaxError)) throw error;
+    throw new ApiError('bad_request', `The function does not compile: ${error.message}.`);
+  }
 }
 
 function metadata({ customMetadata }: CustomMetadataQuery): { customMetadata?: string } {

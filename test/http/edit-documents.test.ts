@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict';
+import { startBuiltServer, type BuiltServer } from '../support/built-server.ts';
+
+describe('Editing documents by a function', () => {
+  let server: BuiltServer;
+  const documents = Array.from({ length: 300 }, (_, id) => ({ id, n: id, tags: [`t${id % 3}`] }));
+  const edit = (body: unknown): Promise<any> =>
+    server.finish('POST', '/indexes/books/documents/edit', { body });
+  const count = async (filter: string): Promise<number> =>
+    (await server.call('POST', '/indexes/books/documents/fetch', { body: { filter, limit: 0 } }))
+      .json.total;
+
+  before(async function () {
+    this.timeout(120_000);
+    server = await startBuiltServer();
+    const body = { editDocumentsByFunction: true };
+    await server.call('PATCH', '/experimental-features', { body });
+    const settings = { filterableAttributes: ['n', 'tags', 'id'] };
+    await server.finish('PATCH', '/indexes/books/settings', { body: settings });
+  });
+  beforeEach(async () => {
+    await server.finish('DELETE', '/indexes/books/documents');
+    await server.finish('POST', '/indexes/books/documents', { body: documents });
+  });
+  after(() => server.close());
+
+  it('edits, deletes and leaves alone, over many pages, and counts what it did', async () => {
+    const task = await edit({
+      function: 'if doc.n < 100 { doc = () } else if doc.n < 150 { doc.n += context.by; }',
+      context: { by: 1000 },
+      filter: 'id < 200',
+    });
+    assert.equal(task.status, 'succeeded');
+    assert.deepEqual(task.details, {
+      deletedDocuments: 100,
+      editedDocuments: 50,
+      context: { by: 1000 },
+      function: 'if doc.n < 100 { doc = () } else if doc.n < 150 { doc.n += context.by; }',
+      originalFilter: '"id < 200"',
+    });
+    assert.equal(await count('n >= 1000'), 50);
+    assert.equal(await count('n < 1000'), 150);
+  });
+
+  it('changes nothing when one document fails, however late', async () => {
+    const task = await edit({ function: 'doc.n = 0; if doc.id == 299 { throw "last" }' });
+    assert.equal(task.error.code, 'edit_documents_by_function_error');
+    assert.match(task.error.message, /`299`.*last/);
+    assert.deepEqual([task.details.editedDocuments, task.details.deletedDocuments], [0, null]);
+    assert.equal(await count('n = 0'), 1);
+  });
+
+  it('refuses a filter that cannot be evaluated with the code of document filters', async () => {
+    const task = await edit({ function: 'doc.n = 0', filter: 'unknown = 1' });
+    assert.equal(task.error.code, 'invalid_document_filter');
+  });
+
+  it('fails when the function needs too much memory, and the server goes on', async () => {
+    const task = await edit({
+      function:
+        'let a = []; for i in 0..9000 { let b = []; b.pad(9000, i); a.push(b); } doc.a = a;',
+      filter: 'id = 1',
+    });
+    assert.equal(task.error.code, 'edit_documents_by_function_error');
+    assert.equal((await server.call('GET', '/health')).json.status, 'available');
+  });
+
+  it('stops at once when the task is canceled', async () => {
+    const slow = 'let x = 0; while x < 200000 { x += 1; } doc.n = x;';
+    const { json } = await server.call('POST', '/indexes/books/documents/edit', {
+      body: { function: slow },
+    });
+    const uid = json.taskUid as number;
+    let status = '';
+    while (status !== 'processing') {
+      status = (await server.call('GET', `/tasks/${uid}`)).json.status;
+    }
+    await server.call('POST', `/tasks/cancel?uids=${uid}`);
+    while (status === 'processing') {
+      status = (await server.call('GET', `/tasks/${uid}`)).json.status;
+    }
+    assert.equal(status, 'canceled');
+    assert.equal(await count('n = 200000'), 0);
+  });
+
+  it('refuses functions that do not compile or are too long', async () => {
+    for (const text of ['let x = ;', `doc.x = "${'x'.repeat(100_000)}"`]) {
+      const body = { function: text };
+      const answer = await server.call('POST', '/indexes/books/documents/edit', { body });
+      assert.deepEqual([answer.status, answer.json.code], [400, 'bad_request']);
+    }
+  });
+
+  it('keeps vectors that the function leaves alone', async () => {
+    await server.finish('PATCH', '/indexes/books/settings', {
+      body: { embedders: { m: { source: 'userProvided', dimensions: 2 } } },
+    });
+    const body = [{ id: 1, n: 1, _vectors: { m: [1, 0] } }];
+    await server.finish('POST', '/indexes/books/documents', { body });
+    await edit({ function: 'doc.n = -5;', filter: 'id = 1' });
+    const path = '/indexes/books/documents/1?retrieveVectors=true';
+    const document = (await server.call('GET', path)).json;
+    assert.equal(document.n, -5);
+    assert.ok('m' in document._vectors);
+  });
+});
