@@ -6,7 +6,7 @@ import type { BatchOutcome, BatchStep } from '../../engine/native.ts';
 import type { IndexEntry } from '../../engine/registry.ts';
 import type { EditReply, EditWorkerData } from '../../rhai/worker.ts';
 import { removeFile } from '../../store/payload-folder.ts';
-import type { RowOf } from '../../store/task-row.ts';
+import type { RowOf } from '../../contract/task-types.ts';
 import type { TaskEnd } from '../../store/finish-batch.ts';
 import { runOnIndex } from './documents.ts';
 import { applySteps, type BatchTask, readTasks, type RunContext, type RunResult } from './run.ts';
@@ -17,7 +17,7 @@ const PAGE_DOCUMENTS_MAX = 2000;
 const FIRST_PAGE_DOCUMENTS = 50;
 
 /** Heap of the thread that edits, MiB. A function that needs more fails. */
-const WORKER_HEAP_MB = 512;
+const WORKER_HEAP_MB = 256;
 const WORKER_STACK_MB = 4;
 
 const BUNDLED = new URL('./edit-worker.cjs', import.meta.url);
