@@ -1,0 +1,40 @@
+/**
+ * What the engine gets for a chunk of documents. Little-endian. For each document and want of the chunk: u8 1 when rows
+ * follow, 0 when nothing changes; then u16 number of rows; for each row u8 1 when the stored embedding of the fragment
+ * stays, else 0; u8 fragment, u64 hash of the text; and unless it stays u32 dimensions and so many float32.
+ */
+import type { RenderedRow } from './render.ts';
+
+const ROW_BYTES = 10;
+
+/** @param embeddings of the rows with an input, in order */
+export function chunkAnswer(
+  rows: readonly (readonly RenderedRow[] | null)[][],
+  embeddings: readonly Float32Array[],
+): Buffer {
+  let size = 0;
+  for (const row of rows.flat()) size += 1 + (row === null ? 0 : 2 + row.length * (ROW_BYTES + 4));
+  for (const embedding of embeddings) size += embedding.byteLength;
+  const buffer = Buffer.allocUnsafe(size);
+  let at = 0;
+  let next = 0;
+  for (const want of rows.flat()) {
+    at = buffer.writeUInt8(want === null ? 0 : 1, at);
+    if (want === null) continue;
+    at = buffer.writeUInt16LE(want.length, at);
+    for (const { fragment, hash, input } of want) {
+      at = buffer.writeUInt8(input === null ? 1 : 0, at);
+      at = buffer.writeUInt8(fragment, at);
+      at = buffer.writeBigUInt64LE(BigInt(`0x${hash}`), at);
+      if (input === null) continue;
+      const embedding = embeddings[next++]!;
+      at = buffer.writeUInt32LE(embedding.length, at);
+      // Machines that Node runs on store numbers little-endian.
+      at += Buffer.from(embedding.buffer, embedding.byteOffset, embedding.byteLength).copy(
+        buffer,
+        at,
+      );
+    }
+  }
+  return buffer.subarray(0, at);
+}

@@ -1,0 +1,128 @@
+/**
+ * What the server has found out about the embedders of an index: stored beside its settings, never shown. And what a change
+ * of settings means for the embeddings that are stored.
+ */
+import { compareUtf8 } from '../base/json.ts';
+import type { Embedder, Embedders } from '../contract/embedders.ts';
+
+/** Key of the states among the stored settings. */
+export const EMBEDDER_STATES = 'embedderStates';
+
+export interface EmbedderState {
+  /** Of its embeddings. */
+  dimensions: number;
+  /** Numbers of the indexing fragments: embeddings of a document are in their order. */
+  fragments?: Record<string, number>;
+}
+
+export type EmbedderStates = Record<string, EmbedderState>;
+
+/** The part of an embedder that embeds documents, and the part that embeds queries. */
+export function indexingPart(embedder: Embedder): Embedder {
+  return embedder.source === 'composite' ? (embedder.indexingEmbedder as Embedder) : embedder;
+}
+
+export function searchPart(embedder: Embedder): Embedder {
+  return embedder.source === 'composite' ? (embedder.searchEmbedder as Embedder) : embedder;
+}
+
+export function computes(embedder: Embedder): boolean {
+  return embedder.source !== 'userProvided';
+}
+
+type Fragments = Record<string, { value: unknown }>;
+
+export function indexingFragments(embedder: Embedder): Fragments {
+  return (indexingPart(embedder).indexingFragments ?? {}) as Fragments;
+}
+
+export function searchFragments(embedder: Embedder): Fragments {
+  return (searchPart(embedder).searchFragments ?? {}) as Fragments;
+}
+
+/** Fragments keep their number; new ones get, in the order of their names, the smallest that are free. */
+export function numberFragments(
+  names: readonly string[],
+  before: Readonly<Record<string, number>> = {},
+): Record<string, number> {
+  const kept = names.filter((name) => before[name] !== undefined);
+  const numbers = new Map(kept.map((name) => [name, before[name]!]));
+  const used = new Set(numbers.values());
+  let next = 0;
+  for (const name of names.filter((other) => before[other] === undefined).toSorted(compareUtf8)) {
+    while (used.has(next)) next++;
+    used.add(next);
+    numbers.set(name, next);
+  }
+  return Object.fromEntries(numbers);
+}
+
+/** What decides about the embeddings themselves. Another url of OpenAI leads to the same models. */
+function identity(embedder: Embedder): string {
+  const { source, model, revision, pooling, request, response, url, dimensions } =
+    indexingPart(embedder);
+  const openAi = source === 'openAi';
+  return JSON.stringify([
+    ...[source, model, revision, pooling, request, response],
+    ...[openAi ? null : url, openAi ? dimensions : null],
+  ]);
+}
+
+/** What the dimensions and the agreement of the parts of a composite embedder depend on. */
+export function setUpIdentity(embedder: Embedder): string {
+  const parts = [indexingPart(embedder), searchPart(embedder)];
+  return JSON.stringify([
+    embedder.source,
+    ...parts.map(({ source, model, revision, pooling, request, response, url, dimensions }) => [
+      ...[source, model, revision, pooling, request, response, url, dimensions],
+    ]),
+  ]);
+}
+
+/**
+ * `all`: embeddings of every document that is not opted out are made anew; `changed`: of documents whose text is another
+ * now.
+ */
+export type EmbeddingChange = 'all' | 'changed';
+
+export interface EmbedderSettings {
+  embedders: Embedders;
+  searchableAttributes: readonly string[];
+  states: EmbedderStates;
+}
+
+/** By name of the embedder; what is not named stays as it is (embedders.md 11). */
+export function embeddingChanges(
+  before: EmbedderSettings,
+  after: EmbedderSettings,
+): Record<string, EmbeddingChange> {
+  const changes: Record<string, EmbeddingChange> = {};
+  const searchableChanged =
+    JSON.stringify(before.searchableAttributes) !== JSON.stringify(after.searchableAttributes);
+  for (const [name, embedder] of Object.entries(after.embedders)) {
+    if (!computes(embedder)) continue;
+    const old = before.embedders[name];
+    const isNew =
+      old === undefined ||
+      !computes(old) ||
+      identity(old) !== identity(embedder) ||
+      before.states[name]?.dimensions !== after.states[name]?.dimensions;
+    if (isNew) changes[name] = 'all';
+    else if (rendersOtherwise(old, embedder, searchableChanged)) changes[name] = 'changed';
+  }
+  return changes;
+}
+
+function rendersOtherwise(before: Embedder, after: Embedder, searchableChanged: boolean): boolean {
+  const old = indexingPart(before);
+  const now = indexingPart(after);
+  if (JSON.stringify(indexingFragments(before)) !== JSON.stringify(indexingFragments(after))) {
+    return true;
+  }
+  const template = String(now.documentTemplate ?? '');
+  return (
+    old.documentTemplate !== now.documentTemplate ||
+    Number(old.documentTemplateMaxBytes) < Number(now.documentTemplateMaxBytes) ||
+    (searchableChanged && template.includes('is_searchable'))
+  );
+}

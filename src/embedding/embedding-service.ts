@@ -1,0 +1,419 @@
+/**
+ * Everything that is embedded goes through here: embedders are set up for a change of settings, documents of a batch are
+ * rendered and embedded in chunks, and queries are embedded for searches.
+ */
+import type { Embedder, Embedders } from '../contract/embedders.ts';
+import { ConcurrencyLimit } from '../outbound/concurrency-limit.ts';
+import type { OutboundClient } from '../outbound/outbound-client.ts';
+import { chunkAnswer } from './chunk-answer.ts';
+import type { EmbedderRequests } from './embedder-requests.ts';
+import {
+  computes,
+  type EmbedderStates,
+  indexingFragments,
+  indexingPart,
+  numberFragments,
+  searchFragments,
+  searchPart,
+  setUpIdentity,
+} from './embedder-state.ts';
+import { EmbeddingError } from './embedding-error.ts';
+import { type EmbedCall, learnDimensions, type Provider } from './provider.ts';
+import { openProvider, type ProviderOptions, type ProviderParts } from './providers.ts';
+import { QueryCache } from './query-cache.ts';
+import type { RenderedEmbedder, RenderedRow, SearchScope } from './render.ts';
+import { RenderPool, RenderStopped } from './render-pool.ts';
+
+/** Requests at once while indexing, and as many beside them for queries. */
+const REQUESTS_MAX = 40;
+const OPENAI_TOKENS_MAX = 8_191;
+/** Of documents that an error names. */
+const NAMED_MAX = 10;
+const FRAGMENTS_MAX = 255;
+
+const SAMPLES = [
+  'test',
+  'a brave dog',
+  'This is a sample text. It is meant to compare similarity.',
+];
+const DISTANCE_MAX = 0.01;
+
+export interface EmbeddingOptions extends ProviderOptions {
+  /** Query embeddings kept per embedder. */
+  cacheEntries: number;
+  ignoreTemplateFailures: boolean;
+  ignoreEmbedderFailures: boolean;
+}
+
+/** A template that does not render: the message of `invalid_document_fields`. */
+export class TemplateFault extends Error {
+  override readonly name = 'TemplateFault';
+}
+
+export interface BatchCall {
+  requests: EmbedderRequests;
+  signal: AbortSignal;
+}
+
+/** Embeds the documents of one batch. */
+export interface BatchEmbedding {
+  /**
+   * @param chunk JSON of a list of `ChunkDocument`
+   * @returns see `chunkAnswer`; throws `EmbeddingError`, `TemplateFault` or the reason of the signal
+   */
+  embed(chunk: Uint8Array): Promise<Buffer>;
+  close(): void;
+}
+
+/** The embedders that a batch makes embeddings for, in the order in which the engine numbers them. */
+export interface BatchEmbedders {
+  embedders: Embedders;
+  states: EmbedderStates;
+  searchableAttributes: string[];
+}
+
+export interface Query {
+  embedder: Embedder;
+  dimensions: number | null;
+  scope: SearchScope;
+  /** Ms since the epoch. */
+  deadline: number;
+  signal?: AbortSignal | undefined;
+}
+
+export class EmbeddingService {
+  readonly #options: EmbeddingOptions;
+  readonly #parts: ProviderParts;
+  readonly #renders = new RenderPool();
+  readonly #indexing = new ConcurrencyLimit(REQUESTS_MAX);
+  readonly #searching = new ConcurrencyLimit(REQUESTS_MAX);
+  readonly #cache: QueryCache;
+  /** Queries under way, by embedder and text. */
+  readonly #asked = new Map<string, Promise<Float32Array>>();
+
+  constructor(
+    client: OutboundClient,
+    options: EmbeddingOptions,
+    localModel: ProviderParts['localModel'],
+  ) {
+    this.#options = options;
+    this.#cache = new QueryCache(options.cacheEntries);
+    this.#parts = {
+      ...{ client, options, localModel },
+      shortenText: (text, signal) => this.#shortenText(text, signal),
+    };
+  }
+
+  close(): Promise<void> {
+    return this.#renders.close();
+  }
+
+  /**
+   * Builds the embedders that a change of settings has touched. Throws `EmbeddingError`.
+   * @returns what is known of all embedders afterwards
+   */
+  async setUp(
+    before: { embedders: Embedders; states: EmbedderStates },
+    after: Embedders,
+    call: BatchCall,
+  ): Promise<EmbedderStates> {
+    const states: EmbedderStates = {};
+    for (const [name, embedder] of Object.entries(after)) {
+      const old = before.embedders[name];
+      const state = before.states[name];
+      if (!computes(embedder)) {
+        states[name] = { dimensions: Number(embedder.dimensions) };
+        continue;
+      }
+      const known =
+        old !== undefined && state !== undefined && setUpIdentity(old) === setUpIdentity(embedder);
+      const dimensions = known ? state.dimensions : await this.#setUp(name, embedder, call);
+      const names = Object.keys(indexingFragments(embedder));
+      if (names.length > FRAGMENTS_MAX) {
+        throw new EmbeddingError(
+          `\`.embedders.${name}\`: at most ${FRAGMENTS_MAX} indexing fragments are possible, but there are ${names.length}.`,
+        );
+      }
+      const keeps = old !== undefined && Object.keys(indexingFragments(old)).length > 0;
+      states[name] = {
+        dimensions,
+        ...(names.length === 0
+          ? {}
+          : { fragments: numberFragments(names, keeps ? state?.fragments : {}) }),
+      };
+    }
+    return states;
+  }
+
+  async #setUp(name: string, embedder: Embedder, { signal }: BatchCall): Promise<number> {
+    // Requests to set an embedder up are not counted.
+    const call: EmbedCall = { signal, limit: this.#indexing };
+    try {
+      const indexing = openProvider(indexingPart(embedder), this.#parts);
+      if (embedder.source !== 'composite') return await learnDimensions(indexing, call);
+      const search = openProvider(searchPart(embedder), this.#parts);
+      return await agreedDimensions(embedder, indexing, search, call);
+    } catch (error) {
+      if (!(error instanceof EmbeddingError)) throw error;
+      throw new EmbeddingError(`\`.embedders.${name}\`: ${error.message}`);
+    }
+  }
+
+  openBatch(
+    { embedders, states, searchableAttributes }: BatchEmbedders,
+    call: BatchCall,
+  ): BatchEmbedding {
+    const names = Object.keys(embedders).filter((name) => computes(embedders[name]!));
+    const providers = names.map((name) => {
+      const provider = openProvider(indexingPart(embedders[name]!), this.#parts);
+      provider.dimensions = states[name]?.dimensions ?? provider.dimensions;
+      return provider;
+    });
+    const renderer = this.#renders.prepare({
+      searchable: searchableAttributes,
+      ignoreFaults: this.#options.ignoreTemplateFailures,
+      embedders: names.map((name) => renderedEmbedder(embedders[name]!, states[name]?.fragments)),
+    });
+    return {
+      close: () => renderer.close(),
+      embed: (chunk) => this.#embedChunk(chunk, { renderer, providers, names }, call),
+    };
+  }
+
+  async #embedChunk(
+    chunk: Uint8Array,
+    {
+      renderer,
+      providers,
+      names,
+    }: { renderer: ReturnType<RenderPool['prepare']>; providers: Provider[]; names: string[] },
+    call: BatchCall,
+  ): Promise<Buffer> {
+    call.signal.throwIfAborted();
+    const rendered = await renderer.render(chunk).catch((error: unknown) => {
+      throw error instanceof RenderStopped
+        ? new TemplateFault(`Templates: ${error.message}.`)
+        : error;
+    });
+    if (rendered.kind === 'fault') throw new TemplateFault(rendered.message);
+    const { rows, wants } = rendered;
+    // Inputs by embedder, and where each comes from.
+    const inputs = providers.map(
+      (): { value: unknown; document: number; row: RenderedRow }[] => [],
+    );
+    for (const [document, wanted] of rows.entries()) {
+      for (const [position, want] of wanted.entries()) {
+        for (const row of want ?? []) {
+          if (row.input !== null) {
+            inputs[wants[document]![position]!]!.push({ value: row.input.value, document, row });
+          }
+        }
+      }
+    }
+    const embeddings = new Map<RenderedRow, Float32Array>();
+    await Promise.all(
+      inputs.map(async (list, number) => {
+        if (list.length === 0) return;
+        const values = list.map(({ value }) => value);
+        try {
+          const made = await providers[number]!.embed(values, { ...call, limit: this.#indexing });
+          list.forEach(({ row }, at) => embeddings.set(row, made[at]!));
+        } catch (error) {
+          if (!(error instanceof EmbeddingError)) throw error;
+          if (this.#options.ignoreEmbedderFailures) return;
+          const concerned = list.slice(...(error.inputs ?? [0, list.length]));
+          const ids = [...new Set(concerned.map(({ document }) => rendered.ids[document]))];
+          throw new EmbeddingError(
+            `The embedder \`${names[number]}\` has made no embeddings for ${namesOf(ids)}: ${error.message}`,
+          );
+        }
+      }),
+    );
+    // A row without embedding belongs to an embedder whose failures are ignored.
+    const complete = rows.map((wanted) =>
+      wanted.map((want) => want && want.filter((row) => row.input === null || embeddings.has(row))),
+    );
+    const made = complete.flat().flatMap((want) => want ?? []);
+    return chunkAnswer(
+      complete,
+      made.filter(({ input }) => input !== null).map((row) => embeddings.get(row)!),
+    );
+  }
+
+  /** The embedding of a query. Throws `EmbeddingError`. */
+  async embedQuery({
+    embedder,
+    dimensions,
+    scope,
+    deadline,
+    signal,
+  }: Query): Promise<Float32Array> {
+    if (!computes(embedder)) {
+      throw new EmbeddingError(
+        'The embedder has the source `userProvided`: it embeds no queries, so `vector` must be given.',
+      );
+    }
+    const input = await this.#queryInput(embedder, scope);
+    const part = searchPart(embedder);
+    const identity = JSON.stringify(part);
+    const text = typeof input === 'string' ? input : JSON.stringify(input);
+    const kept = this.#cache.get(identity, text);
+    if (kept !== undefined) return kept;
+    const key = `${identity}\n${typeof input}\n${text}`;
+    let asked = this.#asked.get(key);
+    if (asked === undefined) {
+      asked = this.#ask(part, dimensions, input, deadline).finally(() => this.#asked.delete(key));
+      this.#asked.set(key, asked);
+      asked.then(
+        (embedding) => this.#cache.set(identity, text, embedding),
+        () => {},
+      );
+    }
+    return withinDeadline(asked, deadline, signal);
+  }
+
+  async #ask(
+    part: Embedder,
+    dimensions: number | null,
+    input: unknown,
+    deadline: number,
+  ): Promise<Float32Array> {
+    const provider = openProvider(part, this.#parts);
+    provider.dimensions = dimensions ?? provider.dimensions;
+    const [embedding] = await provider.embed([input], { deadline, limit: this.#searching });
+    return embedding!;
+  }
+
+  async #queryInput(embedder: Embedder, scope: SearchScope): Promise<unknown> {
+    const fragments = searchFragments(embedder);
+    if (Object.keys(fragments).length === 0) {
+      if (scope.media !== undefined && scope.media !== null) {
+        throw new EmbeddingError('`media` needs an embedder with search fragments.');
+      }
+      return scope.q ?? '';
+    }
+    const fitting = await this.#renders.fit(fragments, scope).catch((error: unknown) => {
+      throw new EmbeddingError(`Search fragments: ${(error as Error).message}.`);
+    });
+    if (fitting.kind === 'one') return fitting.value;
+    throw new EmbeddingError(
+      fitting.kind === 'none'
+        ? 'No search fragment fits the query: each has a variable that is not given.'
+        : `More than one search fragment fits the query: \`${fitting.names[0]}\` and \`${fitting.names[1]}\`.`,
+    );
+  }
+
+  async #shortenText(text: string, signal: AbortSignal | undefined): Promise<string | number[]> {
+    signal?.throwIfAborted();
+    const tokens = await this.#renders
+      .firstTokens(text, OPENAI_TOKENS_MAX)
+      .catch((error: unknown) => {
+        throw new EmbeddingError(
+          `The tokens of a text cannot be counted: ${(error as Error).message}`,
+        );
+      });
+    return tokens ?? text;
+  }
+}
+
+async function agreedDimensions(
+  embedder: Embedder,
+  indexing: Provider,
+  search: Provider,
+  call: EmbedCall,
+): Promise<number> {
+  const fragments = [indexingFragments(embedder), searchFragments(embedder)];
+  if (fragments.some((map) => Object.keys(map).length > 0)) {
+    const both = [await learnDimensions(indexing, call), await learnDimensions(search, call)];
+    if (both[0] !== both[1]) throw differentDimensions(both);
+    return both[0]!;
+  }
+  if (indexing.dimensions !== null && search.dimensions !== null) {
+    const both = [indexing.dimensions, search.dimensions];
+    if (both[0] !== both[1]) throw differentDimensions(both);
+  }
+  const [documents, queries] = await Promise.all([
+    indexing.embed(SAMPLES, call),
+    search.embed(SAMPLES, call),
+  ]);
+  for (const [number, document] of documents.entries()) {
+    const query = queries[number]!;
+    if (document.length !== query.length)
+      throw differentDimensions([document.length, query.length]);
+    const distance = cosineDistance(document, query);
+    if (distance > DISTANCE_MAX) {
+      throw new EmbeddingError(
+        `\`indexingEmbedder\` and \`searchEmbedder\` do not agree: their embeddings of \`${SAMPLES[number]}\` ` +
+          `have the cosine distance ${distance.toFixed(4)}, at most ${DISTANCE_MAX} is accepted.`,
+      );
+    }
+  }
+  return documents[0]!.length;
+}
+
+function differentDimensions([indexing, search]: readonly number[]): EmbeddingError {
+  return new EmbeddingError(
+    `\`indexingEmbedder\` has ${indexing} dimensions and \`searchEmbedder\` has ${search}; they must be the same.`,
+  );
+}
+
+function cosineDistance(a: Float32Array, b: Float32Array): number {
+  let product = 0;
+  let [squareA, squareB] = [0, 0];
+  for (let i = 0; i < a.length; i++) {
+    product += a[i]! * b[i]!;
+    squareA += a[i]! ** 2;
+    squareB += b[i]! ** 2;
+  }
+  return 1 - product / (Math.sqrt(squareA * squareB) || 1);
+}
+
+function renderedEmbedder(
+  embedder: Embedder,
+  numbers: Readonly<Record<string, number>> = {},
+): RenderedEmbedder {
+  const { documentTemplate, documentTemplateMaxBytes } = indexingPart(embedder);
+  const fragments = indexingFragments(embedder);
+  const names = Object.keys(fragments).toSorted((a, b) => numbers[a]! - numbers[b]!);
+  if (names.length === 0) {
+    const bytesMax = Number(documentTemplateMaxBytes);
+    return { kind: 'template', template: String(documentTemplate), bytesMax };
+  }
+  return {
+    kind: 'fragments',
+    fragments: names.map((name) => ({ number: numbers[name]!, value: fragments[name]!.value })),
+  };
+}
+
+function namesOf(ids: readonly unknown[]): string {
+  const named = ids.slice(0, NAMED_MAX).map((id) => JSON.stringify(id));
+  const more = ids.length - named.length;
+  return `the document${ids.length === 1 ? '' : 's'} ${named.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+}
+
+/** Rejects at the deadline, even if what was asked for by another query goes on. */
+async function withinDeadline<T>(
+  work: Promise<T>,
+  deadline: number,
+  signal: AbortSignal | undefined,
+): Promise<T> {
+  let end = (): void => {};
+  const ended = new Promise<never>((_, reject) => {
+    const timer = setTimeout(
+      () => reject(new EmbeddingError('The query was not embedded within the time of the search.')),
+      Math.max(0, deadline - Date.now()),
+    );
+    const gone = (): void => reject(signal!.reason as Error);
+    signal?.addEventListener('abort', gone, { once: true });
+    end = () => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', gone);
+    };
+  });
+  try {
+    return await Promise.race([work, ended]);
+  } finally {
+    end();
+    work.catch(() => {});
+  }
+}

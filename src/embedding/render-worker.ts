@@ -1,0 +1,74 @@
+/** The thread that renders templates and counts tokens: both take input of users, and neither may hold the event loop. */
+import { parentPort } from 'node:worker_threads';
+import { fitFragment, Renderer, type RenderSpec, type SearchScope } from './render.ts';
+
+export type RenderRequest =
+  | { kind: 'prepare'; renderer: number; spec: RenderSpec }
+  | { kind: 'forget'; renderer: number }
+  | { kind: 'render'; job: number; renderer: number; chunk: Uint8Array }
+  | {
+      kind: 'fit';
+      job: number;
+      fragments: Record<string, { value: unknown }>;
+      scope: SearchScope;
+    }
+  | { kind: 'tokens'; job: number; text: string; tokensMax: number };
+
+export type RenderAnswer = { job: number; value: unknown } | { job: number; fault: string };
+
+const renderers = new Map<number, Renderer>();
+
+parentPort?.on('message', (request: RenderRequest) => {
+  switch (request.kind) {
+    case 'prepare':
+      renderers.set(request.renderer, new Renderer(request.spec));
+      return;
+    case 'forget':
+      renderers.delete(request.renderer);
+      return;
+    default:
+      answer(request).then(
+        (value) => parentPort!.postMessage({ job: request.job, value } satisfies RenderAnswer),
+        (error: unknown) => {
+          const fault = (error as Error).message;
+          parentPort!.postMessage({ job: request.job, fault } satisfies RenderAnswer);
+        },
+      );
+  }
+});
+
+async function answer(
+  request: Extract<RenderRequest, { kind: 'render' | 'fit' | 'tokens' }>,
+): Promise<unknown> {
+  switch (request.kind) {
+    case 'render': {
+      const { buffer, byteOffset, byteLength } = request.chunk;
+      const text = Buffer.from(buffer, byteOffset, byteLength).toString();
+      return renderers.get(request.renderer)!.render(text);
+    }
+    case 'fit':
+      return fitFragment(request.fragments, request.scope);
+    case 'tokens':
+      return firstTokens(request.text, request.tokensMax);
+  }
+}
+
+let encoder: Promise<{ encode(text: string): number[] }> | null = null;
+
+/** The first tokens of a text in the vocabulary cl100k_base, or null when it has fewer. */
+async function firstTokens(text: string, tokensMax: number): Promise<number[] | null> {
+  encoder ??= openEncoder();
+  const tokens = (await encoder).encode(text);
+  return tokens.length < tokensMax ? null : tokens.slice(0, tokensMax);
+}
+
+/** Two megabytes of vocabulary, for texts that a provider found too long. */
+async function openEncoder(): Promise<{ encode(text: string): number[] }> {
+  const [{ Tiktoken }, { default: ranks }] = await Promise.all([
+    import('js-tiktoken/lite'),
+    import('js-tiktoken/ranks/cl100k_base'),
+  ]);
+  const tiktoken = new Tiktoken(ranks);
+  // What looks like a special token is text like any other.
+  return { encode: (text) => tiktoken.encode(text, [], []) };
+}

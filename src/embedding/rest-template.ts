@@ -1,0 +1,163 @@
+/**
+ * The templates of a REST embedder: what a request looks like, and where its answer holds the embeddings. Their form has
+ * been checked with the setting (`contract/embedders.ts`).
+ */
+import { err, ok, type Result } from '../base/result.ts';
+import { editDistance } from '../base/suggest.ts';
+
+const REPEAT = '{{..}}';
+const EMBEDDING = '{{embedding}}';
+const EDIT_DISTANCE_MAX = 2;
+
+type Path = readonly (string | number)[];
+
+export class RequestTemplate {
+  readonly #template: unknown;
+  readonly #placeholder: string;
+  /** One request takes many inputs. */
+  readonly repeats: boolean;
+
+  /** @param placeholder `{{text}}` or `{{fragment}}` */
+  constructor(template: unknown, placeholder: string) {
+    this.#template = template;
+    this.#placeholder = placeholder;
+    this.repeats = findRepeat(template);
+  }
+
+  /** REQUIRES: one input unless `repeats`. */
+  body(inputs: readonly unknown[]): string {
+    return JSON.stringify(this.#fill(this.#template, inputs));
+  }
+
+  #fill(template: unknown, inputs: readonly unknown[]): unknown {
+    if (template === this.#placeholder) return inputs[0];
+    if (Array.isArray(template)) {
+      return template[1] === REPEAT
+        ? inputs.map((input) => this.#fill(template[0], [input]))
+        : template.map((item) => this.#fill(item, inputs));
+    }
+    if (typeof template !== 'object' || template === null) return template;
+    return Object.fromEntries(
+      Object.entries(template).map(([key, value]) => [key, this.#fill(value, inputs)]),
+    );
+  }
+}
+
+function findRepeat(template: unknown): boolean {
+  if (typeof template !== 'object' || template === null) return false;
+  if (Array.isArray(template) && template[1] === REPEAT) return true;
+  return Object.values(template).some(findRepeat);
+}
+
+export class ResponseTemplate {
+  /** To the embedding, or to the list of what holds one each. */
+  readonly #path: Path;
+  /** From an item of that list to its embedding; null: there is no list. */
+  readonly #itemPath: Path | null;
+
+  constructor(template: unknown) {
+    const list = findPath(template, (value) => Array.isArray(value) && value[1] === REPEAT);
+    const isEmbedding = (value: unknown): boolean => value === EMBEDDING;
+    if (list === null) {
+      this.#path = findPath(template, isEmbedding) ?? [];
+      this.#itemPath = null;
+    } else {
+      this.#path = list;
+      const [item] = at(template, list) as unknown[];
+      this.#itemPath = findPath(item, isEmbedding) ?? [];
+    }
+  }
+
+  /** The embeddings of an answer, or what about it does not fit. */
+  embeddings(answer: unknown): Result<Float32Array[], string> {
+    const found = follow(answer, this.#path, 'answer');
+    if (!found.ok) return found;
+    if (this.#itemPath === null) {
+      const embedding = embeddingOf(found.value, placeOf(this.#path));
+      return embedding.ok ? ok([embedding.value]) : embedding;
+    }
+    if (!Array.isArray(found.value)) return err(`\`${placeOf(this.#path)}\` is not a list`);
+    const embeddings: Float32Array[] = [];
+    for (const [number, item] of found.value.entries()) {
+      const place = placeOf([...this.#path, number]);
+      const value = follow(item, this.#itemPath, place);
+      if (!value.ok) return value;
+      const embedding = embeddingOf(value.value, place + placeOf(this.#itemPath, ''));
+      if (!embedding.ok) return embedding;
+      embeddings.push(embedding.value);
+    }
+    return ok(embeddings);
+  }
+}
+
+function findPath(template: unknown, wanted: (value: unknown) => boolean): Path | null {
+  if (wanted(template)) return [];
+  if (typeof template !== 'object' || template === null) return null;
+  for (const [key, value] of Object.entries(template)) {
+    const below = findPath(value, wanted);
+    if (below !== null) return [Array.isArray(template) ? Number(key) : key, ...below];
+  }
+  return null;
+}
+
+function at(value: unknown, path: Path): unknown {
+  return path.reduce((inner, key) => (inner as Record<string, unknown>)[key], value);
+}
+
+/** @param root place of `answer`, for the message */
+function follow(answer: unknown, path: Path, root: string): Result<unknown, string> {
+  let value = answer;
+  for (const [depth, key] of path.entries()) {
+    const place = root + placeOf(path.slice(0, depth), '');
+    const next = member(value, key, `\`${place}\``);
+    if (!next.ok) return next;
+    value = next.value;
+  }
+  return ok(value);
+}
+
+function member(value: unknown, key: string | number, place: string): Result<unknown, string> {
+  if (typeof key === 'number') {
+    if (!Array.isArray(value)) return err(`${place} is not a list`);
+    return key < value.length ? ok(value[key]) : err(`${place} has only ${value.length} items`);
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    return err(`${place} is not an object, so it has no \`${key}\``);
+  }
+  if (Object.hasOwn(value, key)) return ok((value as Record<string, unknown>)[key]);
+  const near = similarKey(key, Object.keys(value));
+  return err(
+    `${place} has no \`${key}\`${near === undefined ? '' : `; there is \`${near}\`, is that meant?`}`,
+  );
+}
+
+function similarKey(key: string, keys: readonly string[]): string | undefined {
+  const near = keys
+    .filter((other) => Math.abs(other.length - key.length) <= EDIT_DISTANCE_MAX)
+    .map((other) => ({ other, distance: editDistance(key, other) }))
+    .filter(({ distance }) => distance <= EDIT_DISTANCE_MAX);
+  return near.toSorted((a, b) => a.distance - b.distance)[0]?.other;
+}
+
+function placeOf(path: Path, first = 'answer'): string {
+  return path.reduce<string>(
+    (place, key) => place + (typeof key === 'number' ? `[${key}]` : `.${key}`),
+    first,
+  );
+}
+
+/** An embedding as it is stored, or why `value` is none. */
+export function embeddingOf(value: unknown, place: string): Result<Float32Array, string> {
+  if (!Array.isArray(value)) return err(`\`${place}\` is not a list of numbers`);
+  if (value.length === 0) return err(`\`${place}\` is empty`);
+  const embedding = new Float32Array(value.length);
+  for (let i = 0; i < value.length; i++) {
+    const number: unknown = value[i];
+    // Single precision is checked, not what came: 1e39 is beyond it.
+    if (typeof number === 'number') embedding[i] = number;
+    if (typeof number !== 'number' || !Number.isFinite(embedding[i])) {
+      return err(`\`${place}[${i}]\` is not a number`);
+    }
+  }
+  return ok(embedding);
+}
