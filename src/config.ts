@@ -55,11 +55,27 @@ export interface Config {
   batchedTasksMax: number;
   batchedTasksBytesMax: number;
   embeddingCacheEntries: number;
+  embedding: EmbeddingConfig;
   launchFeatures: Partial<Record<Feature, boolean>>;
   outboundDenyPrivate: boolean;
   outboundAllow: string[];
   transport: 'fastest' | 'node';
 }
+
+/** Of requests to embedding providers; from the environment alone. */
+export interface EmbeddingConfig {
+  openAiKey: string | null;
+  ollamaUrl: string | null;
+  timeoutMs: number;
+  /** Of the wait before a retry. */
+  waitMsMax: number;
+  /** What cannot be rendered, or embedded, has no embedding instead of failing its batch. */
+  ignoreTemplateFailures: boolean;
+  ignoreEmbedderFailures: boolean;
+}
+
+const EMBEDDER_TIMEOUT_SECONDS = 30;
+const EMBEDDER_WAIT_SECONDS_MAX = 60;
 
 const GIB = 2 ** 30;
 const SNAPSHOT_SECONDS = 86_400;
@@ -206,6 +222,7 @@ const OPTIONS = {
 } as const satisfies Record<string, Option>;
 
 type OptionName = keyof typeof OPTIONS;
+type Environment = Readonly<Record<string, string | undefined>>;
 type Values = Partial<Record<OptionName, string | number | boolean>>;
 
 const NAMES = Object.keys(OPTIONS) as OptionName[];
@@ -242,7 +259,7 @@ export function readConfig(
   if (verifies) {
     return ok({ kind: 'verify', dbPath: String(values['db-path'] ?? OPTIONS['db-path'].initial) });
   }
-  const config = build(values, file.value.path);
+  const config = build(values, file.value.path, env);
   return config.ok ? ok({ kind: 'run', config: config.value }) : config;
 }
 
@@ -336,9 +353,15 @@ function bad(name: string, value: unknown, expected: string): never {
   throw new BadValue(`Bad value \`${String(value)}\` for ${name}: expected ${expected}.`);
 }
 
-function build(values: Values, configFile: string | null): Result<Config, string> {
+function build(
+  values: Values,
+  configFile: string | null,
+  env: Environment,
+): Result<Config, string> {
   try {
-    return ok(Object.freeze(buildOrThrow(values, configFile)));
+    return ok(
+      Object.freeze({ ...buildOrThrow(values, configFile), embedding: embeddingConfig(env) }),
+    );
   } catch (error) {
     if (error instanceof BadValue) return err(error.message);
     throw error;
@@ -393,7 +416,7 @@ class OptionValues {
 }
 
 /** Of several bad values the first one read is told. */
-function buildOrThrow(values: Values, configFile: string | null): Config {
+function buildOrThrow(values: Values, configFile: string | null): Omit<Config, 'embedding'> {
   const given = new OptionValues(values);
   const production =
     given.oneOf('env', ['development', 'production'], 'development') === 'production';
@@ -446,6 +469,38 @@ function limits(given: OptionValues): RequestLimits {
     queries: given.count('multi-search-queries-limit', DEFAULT_LIMITS.queries, 1),
     tagBytes: given.size('highlight-tag-size-limit', DEFAULT_LIMITS.tagBytes),
   };
+}
+
+function embeddingConfig(env: Environment): EmbeddingConfig {
+  const seconds = (name: string, initial: number): number => {
+    const text = given(env, name);
+    if (text === null) return initial * 1000;
+    return /^\d{1,6}$/.test(text) ? Number(text) * 1000 : bad(name, text, 'a number of seconds');
+  };
+  const failureModes = 'EXPERIMENTAL_CONFIG_EMBEDDER_FAILURE_MODES';
+  const ignored = (given(env, failureModes) ?? '')
+    .split(',')
+    .map((mode) => mode.trim())
+    .filter((mode) => mode !== '');
+  const known = ['ignore_document_template_failures', 'ignore_embedder_failures'];
+  const unknownMode = ignored.find((mode) => !known.includes(mode));
+  if (unknownMode !== undefined) bad(failureModes, unknownMode, `some of ${known.join(', ')}`);
+  return {
+    openAiKey: given(env, 'OPENAI_API_KEY') ?? env.OPENAI_API_KEY ?? null,
+    ollamaUrl: given(env, 'OLLAMA_URL'),
+    timeoutMs: seconds('EXPERIMENTAL_REST_EMBEDDER_TIMEOUT_SECONDS', EMBEDDER_TIMEOUT_SECONDS),
+    waitMsMax: seconds(
+      'EXPERIMENTAL_REST_EMBEDDER_MAX_RETRY_DURATION_SECONDS',
+      EMBEDDER_WAIT_SECONDS_MAX,
+    ),
+    ignoreTemplateFailures: ignored.includes(known[0]!),
+    ignoreEmbedderFailures: ignored.includes(known[1]!),
+  };
+}
+
+/** A variable under our prefix, or under that of the servers whose clients we serve. */
+function given(env: Environment, name: string): string | null {
+  return env[`GANNET_${name}`] ?? env[`MEILI_${name}`] ?? null;
 }
 
 function checkMasterKey(masterKey: string | null): void {

@@ -11,6 +11,8 @@ import { rfc3339, systemClock } from './base/clock.ts';
 import { type Logger, Logs } from './base/logger.ts';
 import { masterKeyNotice, readConfig, type Config } from './config.ts';
 import type { FeatureSet } from './contract/features.ts';
+import { EmbeddingService } from './embedding/embedding-service.ts';
+import { openLocalModel } from './embedding/local-model.ts';
 import { loadAddon } from './engine/addon.ts';
 import type { NativeAddon } from './engine/native.ts';
 import type { IndexRegistry } from './engine/registry.ts';
@@ -83,10 +85,15 @@ async function run(config: Config): Promise<void> {
     denyPrivate: config.outboundDenyPrivate,
     allow: config.outboundAllow,
   });
+  const embedding = new EmbeddingService(
+    outbound,
+    { ...config.embedding, cacheEntries: config.embeddingCacheEntries },
+    openLocalModel,
+  );
   const answerBuffers = new BufferPool();
   const native = loadEngine(config, answerBuffers);
   const taskLog = logs.of('scheduler');
-  const machine = openMachine(config, folder, native, taskLog);
+  const machine = openMachine(config, folder, native, embedding, taskLog);
   const { store, registry, scheduler } = machine;
   const keys = new KeyStore(store);
   const features = new FeatureStore(store, config.launchFeatures);
@@ -117,6 +124,7 @@ async function run(config: Config): Promise<void> {
     await http.stop(STOP_GRACE_MS);
     await outbound.close();
     await machine.close();
+    await embedding.close();
     await folder.close();
   });
 }
@@ -136,6 +144,7 @@ function openMachine(
   config: Config,
   folder: DataFolder,
   native: NativeAddon,
+  embedding: EmbeddingService,
   log: Logger,
 ): TaskMachine {
   return openTaskMachine(folder, native, {
@@ -143,6 +152,7 @@ function openMachine(
     batchedTasksMax: config.batchedTasksMax,
     batchedBytesMax: config.batchedTasksBytesMax,
     storeBytesMax: STORE_BYTES_MAX,
+    embedding,
     log: (message, error) => {
       if (error === undefined) log.info(message);
       else log.error({ err: error }, message);

@@ -1,7 +1,7 @@
 import { ApiError, inIndex, toApiError } from '../contract/errors.ts';
 
 /** The code with which a batch ends that was asked to stop. Not a code of the API. */
-const CANCELED = 'canceled';
+export const CANCELED = 'canceled';
 
 /** A batch stopped by `cancelBatch`: it has changed nothing. */
 export class BatchCanceled extends Error {

@@ -1,4 +1,5 @@
-import { fromEngine } from './errors.ts';
+import { toApiError } from '../contract/errors.ts';
+import { BatchCanceled, CANCELED, fromEngine } from './errors.ts';
 import type { BatchJob, BatchOutcome, BatchProgress, IndexState, NativeAddon } from './native.ts';
 
 /**
@@ -48,8 +49,30 @@ export class IndexHandle {
     return this.#sync(() => this.#native.getDocument(this.#handle, id, fields, retrieveVectors));
   }
 
-  async applyBatch(job: BatchJob, payloads: Buffer[]): Promise<BatchOutcome> {
-    const outcome = this.#native.applyBatch(this.#handle, JSON.stringify(job), payloads);
+  /** @param embed embeds documents of the batch; the bytes are those of `NativeAddon.applyBatch` and `answerEmbed` */
+  async applyBatch(
+    job: BatchJob,
+    payloads: Buffer[],
+    embed?: (documents: Buffer) => Promise<Buffer>,
+  ): Promise<BatchOutcome> {
+    const native = this.#native;
+    const handle = this.#handle;
+    const ask = (call: number, documents: Buffer): void => {
+      embed!(documents).then(
+        (answer) => native.answerEmbed(handle, call, answer),
+        (error: unknown) => {
+          const { code, message } =
+            error instanceof BatchCanceled ? { code: CANCELED, message: '' } : toApiError(error);
+          native.failEmbed(handle, call, code, message);
+        },
+      );
+    };
+    const outcome = native.applyBatch(
+      handle,
+      JSON.stringify(job),
+      payloads,
+      embed === undefined ? null : ask,
+    );
     return JSON.parse(await this.track(outcome)) as BatchOutcome;
   }
 

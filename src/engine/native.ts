@@ -53,8 +53,21 @@ export interface NativeAddon {
     output: string,
   ): Promise<PayloadSummary>;
 
-  /** Applies one batch in one commit. `job`: JSON of {@link BatchJob}. Resolves to JSON of {@link BatchOutcome}. */
-  applyBatch(handle: number, job: string, payloads: Buffer[]): Promise<string>;
+  /**
+   * Applies one batch in one commit. `job`: JSON of {@link BatchJob}. Resolves to JSON of {@link BatchOutcome}.
+   * @param embed called with documents to embed, JSON of a list; each call must be answered with `answerEmbed` or
+   *   `failEmbed`. Absent: nothing is embedded, and documents keep the embeddings they have
+   */
+  applyBatch(
+    handle: number,
+    job: string,
+    payloads: Buffer[],
+    embed?: ((call: number, documents: Buffer) => void) | null,
+  ): Promise<string>;
+  /** The embeddings that a call has asked for; the bytes are those of `chunkAnswer`. */
+  answerEmbed(handle: number, call: number, answer: Buffer): void;
+  /** Ends the batch with this error, or as canceled with code `canceled`. */
+  failEmbed(handle: number, call: number, code: string, message: string): void;
   /** Asks the running batch of the index to stop; its promise then rejects with code `canceled`. */
   cancelBatch(handle: number): void;
   /** JSON of {@link BatchProgress} of the running batch, or the text `null` when idle. */
@@ -127,8 +140,17 @@ export type BatchStep =
   | { task: number; kind: 'deleteIds'; ids: string[] }
   | { task: number; kind: 'deleteFilter'; filter: unknown }
   | { task: number; kind: 'clear' }
-  /** `settings`: the complete merged object in the form of GET /settings. */
-  | { task: number; kind: 'settings'; settings: Record<string, unknown> }
+  /**
+   * `settings`: the complete merged object in the form of GET /settings, and `embedderStates` beside it. `embeddings`:
+   * embedders by name whose embeddings are made anew, of all documents that are not opted out or of those whose text is
+   * another now.
+   */
+  | {
+      task: number;
+      kind: 'settings';
+      settings: Readonly<Record<string, unknown>>;
+      embeddings?: Readonly<Record<string, 'all' | 'changed'>>;
+    }
   /** Fails with `index_primary_key_already_exists` when documents exist and the key differs. */
   | { task: number; kind: 'primaryKey'; primaryKey: string };
 

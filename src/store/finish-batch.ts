@@ -27,7 +27,11 @@ export interface BatchEnd {
   details: TaskDetails;
   /** At least one. */
   ends: readonly TaskEnd[];
-  progressTrace?: Record<string, string>;
+  /** What was measured while it ran; nothing after a crash. */
+  measured?: {
+    progressTrace?: Record<string, string>;
+    embedderRequests?: BatchStats['embedderRequests'] | null;
+  };
   /** Finished tasks to forget. */
   remove?: readonly number[];
   history?: HistoryExchange;
@@ -135,7 +139,11 @@ function endTasks(end: BatchEnd, finishedAt: number, table: MemoryTable, stage: 
     types: types.toObject(),
     indexUids: indexUids.toObject(),
   };
-  if (end.progressTrace !== undefined) stats.progressTrace = end.progressTrace;
+  const { progressTrace, embedderRequests } = end.measured ?? {};
+  if (progressTrace !== undefined) stats.progressTrace = progressTrace;
+  if (embedderRequests !== undefined && embedderRequests !== null) {
+    stats.embedderRequests = embedderRequests;
+  }
   return { stats, outcomes, payloadFiles, payloadRows, joined };
 }
 

@@ -25,6 +25,8 @@ export interface MachineOptions {
   /** Address space of the task store; it counts as full at 40 % of it. */
   storeBytesMax: number;
   log: SchedulerOptions['log'];
+  /** Absent: no embeddings can be made. */
+  embedding?: SchedulerOptions['embedding'];
   runners?: SchedulerOptions['runners'];
   onFinished?: SchedulerOptions['onFinished'];
   tasksMax?: number;
@@ -82,6 +84,7 @@ export function openTaskMachine(
   const scheduler = new Scheduler(taskStore, pending, registry, {
     limits: { tasks: options.batchedTasksMax, bytes: options.batchedBytesMax },
     runners: options.runners ?? {},
+    embedding: options.embedding ?? null,
     tasksMax: options.tasksMax ?? TASKS_MAX,
     prunedTasks: options.prunedTasks ?? PRUNED_TASKS,
     log: options.log,

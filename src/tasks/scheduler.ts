@@ -4,6 +4,9 @@ import { taskTypeEntry } from '../contract/task-types.ts';
 import type { BatchView, TaskDetails, TaskType } from '../contract/tasks.ts';
 import { BatchCanceled } from '../engine/errors.ts';
 import type { IndexEntry, IndexRecord, IndexRegistry } from '../engine/registry.ts';
+import { EmbedderRequests } from '../embedding/embedder-requests.ts';
+import type { EmbeddingService } from '../embedding/embedding-service.ts';
+import type { BatchEnd } from '../store/finish-batch.ts';
 import type { TaskStore } from '../store/task-store.ts';
 import { runsOf } from '../base/uid-runs.ts';
 import {
@@ -34,6 +37,8 @@ export interface SchedulerOptions {
   limits: BatchLimits;
   /** Kinds of batches whose work needs more than `RunContext` has. They replace those of `RUNNERS`. */
   runners: Partial<Record<BatchKind, Runner>>;
+  /** null: no embeddings can be made. */
+  embedding: EmbeddingService | null;
   tasksMax: number;
   prunedTasks: number;
   log: (message: string, error?: unknown) => void;
@@ -46,6 +51,7 @@ interface Running {
   startedAt: number;
   progress: Progress;
   cancel: CancelSwitch;
+  embedderRequests: EmbedderRequests;
 }
 
 /**
@@ -147,6 +153,7 @@ export class Scheduler {
     const running = this.#running.get(batchUid);
     if (running === undefined) return undefined;
     const { batch, startedAt, progress } = running;
+    const embedderRequests = running.embedderRequests.view();
     const details = new BatchDetails();
     const types = new Counts<TaskType>();
     const indexUids = new Counts();
@@ -166,6 +173,7 @@ export class Scheduler {
         status: { processing: batch.uids.length },
         types: types.toObject(),
         indexUids: indexUids.toObject(),
+        ...(embedderRequests === null ? {} : { embedderRequests }),
       },
       duration: null,
       startedAt: timeText(startedAt),
@@ -239,7 +247,8 @@ export class Scheduler {
     const { batchUid, startedAt } = await this.#store.begin(batch.uids);
     const progress = new Progress();
     const cancel = new CancelSwitch();
-    this.#running.set(batchUid, { batch, startedAt, progress, cancel });
+    const embedderRequests = new EmbedderRequests();
+    this.#running.set(batchUid, { batch, startedAt, progress, cancel, embedderRequests });
     // What was asked while the batch was about to begin.
     if (this.#stopping) cancel.turnOn();
     progress.enter(0, 'processing tasks', 0, 2);
@@ -248,7 +257,11 @@ export class Scheduler {
       try {
         const now = timeText(startedAt);
         const { store, registry } = { store: this.#store, registry: this.#registry };
-        const context = { store, registry, batch, batchUid, now, progress, cancel };
+        const { embedding } = this.#options;
+        const context = {
+          ...{ store, registry, batch, batchUid, now, progress, cancel },
+          ...{ embedding, embedderRequests },
+        };
         if (recovered instanceof Error) throw recovered;
         result = await this.#runner(batch.kind)(context);
       } catch (error) {
@@ -261,7 +274,10 @@ export class Scheduler {
       }
       const trace = progress.trace();
       progress.enter(0, 'writing tasks to disk', 1, 2);
-      await this.#finish(batchUid, startedAt, batch.strategy, result, trace);
+      await this.#finish(batchUid, startedAt, batch.strategy, result, {
+        progressTrace: trace,
+        embedderRequests: embedderRequests.view(),
+      });
     } finally {
       this.#running.delete(batchUid);
     }
@@ -282,7 +298,7 @@ export class Scheduler {
     startedAt: number,
     strategy: string,
     result: RunResult,
-    progressTrace?: Record<string, string>,
+    measured: NonNullable<BatchEnd['measured']> = {},
   ): Promise<void> {
     const details = await this.#batchDetails(result);
     const records = new Map<string, IndexRecord | null>();
@@ -296,7 +312,7 @@ export class Scheduler {
           details,
           ends: result.ends,
           indexes: records,
-          ...(progressTrace === undefined ? {} : { progressTrace }),
+          measured,
           ...(result.remove === undefined ? {} : { remove: result.remove }),
           ...(result.history === undefined ? {} : { history: result.history }),
         });

@@ -6,7 +6,11 @@ import { build } from 'esbuild';
 rmSync('dist', { recursive: true, force: true });
 await build({
   // What runs in threads of its own is a file of its own.
-  entryPoints: { main: 'src/main.ts', 'edit-worker': 'src/rhai/worker.ts' },
+  entryPoints: {
+    main: 'src/main.ts',
+    'edit-worker': 'src/rhai/worker.ts',
+    'render-worker': 'src/embedding/render-worker.ts',
+  },
   outdir: 'dist',
   outExtension: { '.js': '.cjs' },
   bundle: true,

@@ -192,6 +192,10 @@ export class MemoryEngine implements NativeAddon {
     }
   }
 
+  /** Never asks for embeddings. */
+  answerEmbed(): void {}
+  failEmbed(): void {}
+
   cancelBatch(handle: number): void {
     this.#index(handle).canceled = true;
   }

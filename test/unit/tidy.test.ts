@@ -47,6 +47,7 @@ const SRC_DOORS: readonly (readonly [name: RegExp, folders: readonly string[]])[
   [/^pino/, ['base']],
   [/^undici/, ['outbound']],
   [/^liquidjs/, ['templates']],
+  [/^js-tiktoken/, ['embedding']],
   [/uws|uWebSockets/i, ['http']],
 ];
 

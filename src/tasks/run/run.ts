@@ -1,6 +1,8 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { type ApiError, type ErrorBody, indexNotFound, toApiError } from '../../contract/errors.ts';
 import { BatchCanceled } from '../../engine/errors.ts';
+import type { EmbedderRequests } from '../../embedding/embedder-requests.ts';
+import type { EmbeddingService } from '../../embedding/embedding-service.ts';
 import type { BatchJob, BatchOutcome, BatchStep } from '../../engine/native.ts';
 import type { IndexEntry, IndexRegistry } from '../../engine/registry.ts';
 import type { TaskRow } from '../../contract/task-types.ts';
@@ -8,6 +10,7 @@ import type { TaskEnd } from '../../store/finish-batch.ts';
 import type { TaskStore } from '../../store/task-store.ts';
 import type { Batch } from '../batcher.ts';
 import type { Progress } from '../progress.ts';
+import { openEmbedding, type StoredSettings } from './embedding.ts';
 import { kindOf } from '../task.ts';
 import type { TaskKind } from '../../contract/task-types/task-type.ts';
 
@@ -22,6 +25,10 @@ export interface RunContext {
   readonly now: string;
   readonly progress: Progress;
   readonly cancel: CancelSwitch;
+  /** null: no embeddings can be made. */
+  readonly embedding: EmbeddingService | null;
+  /** Counts what the batch asks of embedding providers. */
+  readonly embedderRequests: EmbedderRequests;
 }
 
 /** The end of a batch, to be made durable by the scheduler in one transaction. */
@@ -40,6 +47,12 @@ export interface RunResult {
 export class CancelSwitch {
   #on = false;
   #listener: (() => void) | null = null;
+  readonly #controller = new AbortController();
+
+  /** Aborted with `BatchCanceled`. */
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
 
   get on(): boolean {
     return this.#on;
@@ -53,6 +66,7 @@ export class CancelSwitch {
 
   turnOn(): void {
     this.#on = true;
+    this.#controller.abort(new BatchCanceled());
     this.#listener?.();
   }
 
@@ -137,17 +151,25 @@ export async function applySteps(
   const { handle } = entry;
   const job: BatchJob = { batchUid, taskUids, now, steps };
   cancel.check();
+  const embedding = openEmbedding(context, settingsAfter(entry, steps));
   entry.isIndexing = true;
   progress.inner = () => handle.batchProgress();
   try {
-    const outcome = handle.applyBatch(job, payloads);
+    const outcome = handle.applyBatch(job, payloads, embedding?.embed);
     cancel.listen(() => handle.cancelBatch());
     return await outcome;
   } finally {
     cancel.listen(null);
     progress.inner = null;
     entry.isIndexing = false;
+    embedding?.close();
   }
+}
+
+/** The settings that hold when the steps are applied. */
+function settingsAfter(entry: IndexEntry, steps: readonly BatchStep[]): StoredSettings | null {
+  const change = steps.findLast((step) => step.kind === 'settings');
+  return change?.settings ?? entry.handle.state().settings;
 }
 
 /**

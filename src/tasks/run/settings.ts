@@ -6,6 +6,7 @@ import {
 } from '../../contract/settings.ts';
 import { ok, type Result, unwrap } from '../../base/result.ts';
 import { clearStep, runOnIndex } from './documents.ts';
+import { setUpEmbedders } from './embedding.ts';
 import {
   applySteps,
   type BatchTask,
@@ -24,6 +25,8 @@ export async function runSettings(context: RunContext): Promise<RunResult> {
   return runOnIndex(context, async ({ entry }) => {
     const stored = entry.handle.state().settings as SettingsObject | null;
     const settings = unwrap(mergeAll(stored, tasks));
+    const after = await setUpEmbedders(context, stored, settings);
+    cancel.check();
     progress.enter(1, 'apply the settings', 1, 2);
     const first = tasks.find(({ kind }) => kind === 'settings')!;
     const steps = [
@@ -31,7 +34,7 @@ export async function runSettings(context: RunContext): Promise<RunResult> {
       {
         task: first.uid,
         kind: 'settings' as const,
-        settings: settings as unknown as Record<string, unknown>,
+        ...after,
       },
     ];
     return concludeTasks(tasks, await applySteps(context, entry, steps, []));

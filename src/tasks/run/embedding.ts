@@ -1,0 +1,91 @@
+/** Between batches and embedders: what a batch embeds, and what a change of settings means for embeddings. */
+import type { Embedders } from '../../contract/embedders.ts';
+import { ApiError } from '../../contract/errors.ts';
+import {
+  computes,
+  EMBEDDER_STATES,
+  type EmbedderStates,
+  type EmbeddingChange,
+  embeddingChanges,
+} from '../../embedding/embedder-state.ts';
+import { EmbeddingError } from '../../embedding/embedding-error.ts';
+import { TemplateFault } from '../../embedding/embedding-service.ts';
+import type { RunContext } from './run.ts';
+
+/** Complete settings as the engine keeps them, with what is known of the embedders. */
+export type StoredSettings = Readonly<Record<string, unknown>>;
+
+type Context = Pick<RunContext, 'embedding' | 'embedderRequests' | 'cancel'>;
+
+/** Embeds the documents that the engine hands out while it applies a batch. */
+export interface DocumentEmbedding {
+  /** Rejects with `ApiError` or `BatchCanceled`. */
+  embed(chunk: Uint8Array): Promise<Buffer>;
+  close(): void;
+}
+
+/** null: the settings have no embedder that makes embeddings of documents. */
+export function openEmbedding(
+  { embedding, embedderRequests, cancel }: Context,
+  settings: StoredSettings | null,
+): DocumentEmbedding | null {
+  const embedders = embeddersOf(settings);
+  if (embedding === null || !Object.values(embedders).some(computes)) return null;
+  const batch = embedding.openBatch(
+    {
+      embedders,
+      states: statesOf(settings),
+      searchableAttributes: settings!.searchableAttributes as string[],
+    },
+    { requests: embedderRequests, signal: cancel.signal },
+  );
+  return {
+    embed: (chunk) => withApiErrors(() => batch.embed(chunk)),
+    close: () => batch.close(),
+  };
+}
+
+/**
+ * Sets up what a change of settings has touched.
+ * @returns the settings to store, and which embeddings change by name of the embedder; rejects with `ApiError`
+ */
+export async function setUpEmbedders(
+  { embedding, embedderRequests, cancel }: Context,
+  before: StoredSettings | null,
+  after: StoredSettings,
+): Promise<{ settings: StoredSettings; embeddings: Record<string, EmbeddingChange> }> {
+  const embedders = embeddersOf(after);
+  const old = { embedders: embeddersOf(before), states: statesOf(before) };
+  if (embedding === null) return { settings: after, embeddings: {} };
+  const call = { requests: embedderRequests, signal: cancel.signal };
+  const states = await withApiErrors(() => embedding.setUp(old, embedders, call));
+  const attributes = (settings: StoredSettings | null): string[] =>
+    (settings?.searchableAttributes ?? ['*']) as string[];
+  const embeddings = embeddingChanges(
+    { ...old, searchableAttributes: attributes(before) },
+    { embedders, states, searchableAttributes: attributes(after) },
+  );
+  return { settings: { ...after, [EMBEDDER_STATES]: states }, embeddings };
+}
+
+export function embeddersOf(settings: StoredSettings | null): Embedders {
+  return (settings?.embedders ?? {}) as Embedders;
+}
+
+export function statesOf(settings: StoredSettings | null): EmbedderStates {
+  return (settings?.[EMBEDDER_STATES] ?? {}) as EmbedderStates;
+}
+
+async function withApiErrors<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof EmbeddingError) {
+      throw new ApiError('vector_embedding_error', error.message);
+    }
+    if (error instanceof TemplateFault) {
+      throw new ApiError('invalid_document_fields', error.message);
+    }
+    throw error;
+  }
+}
