@@ -59,6 +59,7 @@ export interface Config {
   launchFeatures: Partial<Record<Feature, boolean>>;
   outboundDenyPrivate: boolean;
   outboundAllow: string[];
+  chatAllowNonStreaming: boolean;
   transport: 'fastest' | 'node';
 }
 
@@ -213,6 +214,10 @@ const OPTIONS = {
   'outbound-allow': {
     kind: 'text',
     help: 'Networks (CIDR, comma-separated, or `any`) that may be connected to nevertheless.',
+  },
+  'chat-allow-non-streaming': {
+    kind: 'flag',
+    help: 'Answer chat requests with `stream: false` as a whole.',
   },
   'http-transport': {
     kind: 'text',
@@ -457,6 +462,7 @@ function buildOrThrow(values: Values, configFile: string | null): Omit<Config, '
       logsRoute: given.flag('experimental-enable-logs-route'),
     },
     ...outbound(given),
+    chatAllowNonStreaming: given.flag('chat-allow-non-streaming'),
     transport: given.oneOf('http-transport', ['fastest', 'node'], 'fastest'),
   };
 }

@@ -26,6 +26,8 @@ import { Search } from './search/search-service.ts';
 import { type DataFolder, openDataFolder } from './store/data-folder.ts';
 import { FeatureStore } from './store/feature-store.ts';
 import { KeyStore } from './store/key-store.ts';
+import { ChatTotals } from './chat/totals.ts';
+import { ChatStore } from './store/chat-store.ts';
 import { WebhookStore } from './store/webhook-store.ts';
 import { openTaskMachine, STORE_BYTES_MAX, type TaskMachine } from './tasks/machine.ts';
 import type { Scheduler } from './tasks/scheduler.ts';
@@ -114,6 +116,7 @@ async function run(config: Config): Promise<void> {
       keys,
       features,
       webhooks,
+      outbound,
     }),
     httpOptions(config, logs.of('http')),
   );
@@ -180,10 +183,11 @@ interface Parts {
   keys: KeyStore;
   features: FeatureStore;
   webhooks: WebhookStore;
+  outbound: OutboundClient;
 }
 
 function dependencies(config: Config, parts: Parts): Dependencies {
-  const { version, logs, native, answerBuffers, keys, features, webhooks } = parts;
+  const { version, logs, native, answerBuffers, keys, features, webhooks, outbound } = parts;
   const { store, queue, registry } = parts.machine;
   const searchQueue = new SearchQueue({
     permits: availableParallelism() * config.searchesPerCore,
@@ -203,6 +207,10 @@ function dependencies(config: Config, parts: Parts): Dependencies {
     authorizer: new Authorizer(config.masterKey, keys, systemClock),
     clock: systemClock,
     webhooks,
+    chats: new ChatStore(store),
+    chatTotals: new ChatTotals(),
+    chatAllowNonStreaming: config.chatAllowNonStreaming,
+    outbound,
     logs,
     metrics: new HttpMetrics(() => features.get().metrics),
     version,

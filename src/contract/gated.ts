@@ -1,5 +1,4 @@
-/** Bodies of the routes behind experimental features: logs, network, chats, export. */
-import type { ErrorCode } from './errors.ts';
+/** Bodies of the routes behind experimental features: logs, network, export. */
 import { INDEX_UID_SCHEMA, type Schema } from './schema.ts';
 
 export interface LogStreamBody {
@@ -48,45 +47,6 @@ export const PATCH_NETWORK: Schema = {
     sharding: { type: ['boolean', 'null'], 'x-code': 'invalid_network_sharding' },
   },
   additionalProperties: false,
-};
-
-function textOrNull(code: ErrorCode): Schema {
-  return { type: ['string', 'null'], 'x-code': code };
-}
-
-export const PATCH_CHAT_SETTINGS: Schema = {
-  type: 'object',
-  properties: {
-    source: {
-      type: ['string', 'null'],
-      enum: ['openAi', 'azureOpenAi', 'mistral', 'gemini', 'vLlm'],
-    },
-    orgId: textOrNull('invalid_chat_completion_org_id'),
-    projectId: textOrNull('invalid_chat_completion_project_id'),
-    apiVersion: textOrNull('invalid_chat_completion_api_version'),
-    deploymentId: textOrNull('invalid_chat_completion_deployment_id'),
-    baseUrl: textOrNull('invalid_chat_completion_base_api'),
-    apiKey: textOrNull('invalid_chat_completion_api_key'),
-    prompts: {
-      type: ['object', 'null'],
-      properties: {
-        system: textOrNull('invalid_chat_completion_system_prompt'),
-        searchDescription: textOrNull('invalid_chat_completion_search_description_prompt'),
-        searchQParam: textOrNull('invalid_chat_completion_search_query_param_prompt'),
-        searchFilterParam: textOrNull('invalid_chat_completion_search_filter_param_prompt'),
-        searchIndexUidParam: textOrNull('invalid_chat_completion_search_index_uid_param_prompt'),
-      },
-      additionalProperties: false,
-    },
-  },
-  additionalProperties: false,
-};
-
-export const CHAT_COMPLETION: Schema = {
-  type: 'object',
-  properties: { model: { type: 'string' }, messages: { type: 'array', items: { type: 'object' } } },
-  required: ['model', 'messages'],
-  additionalProperties: true,
 };
 
 export interface ExportBody {

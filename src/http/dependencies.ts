@@ -3,6 +3,9 @@ import type { BufferPool } from '../base/buffer-pool.ts';
 import type { Clock } from '../base/clock.ts';
 import type { RequestLimits } from '../contract/limits.ts';
 import type { NativeAddon } from '../engine/native.ts';
+import type { ChatTotals } from '../chat/totals.ts';
+import type { OutboundClient } from '../outbound/outbound-client.ts';
+import type { ChatStore } from '../store/chat-store.ts';
 import type { WebhookStore } from '../store/webhook-store.ts';
 import type { Logs } from '../base/logger.ts';
 import type { HttpMetrics } from './metrics.ts';
@@ -20,6 +23,11 @@ export interface Dependencies {
   authorizer: Authorizer;
   clock: Clock;
   webhooks: WebhookStore;
+  chats: ChatStore;
+  chatTotals: ChatTotals;
+  /** `stream: false` is answered with the whole conversation instead of being refused. */
+  chatAllowNonStreaming: boolean;
+  outbound: OutboundClient;
   logs: Logs;
   metrics: HttpMetrics;
   version: VersionInfo;

@@ -11,6 +11,7 @@ import {
 import { Lifecycle } from './lifecycle.ts';
 import { listenWithNode } from './node-exchange.ts';
 import type { Route } from './route.ts';
+import { chatRoutes } from './routes/chats.ts';
 import { descriptionRoutes } from './routes/description.ts';
 import { documentRoutes } from './routes/documents.ts';
 import { gatedRoutes } from './routes/gated.ts';
@@ -60,6 +61,7 @@ export function allRoutes(dependencies: Dependencies): Route[] {
     ...taskRoutes(dependencies),
     ...keyRoutes(dependencies),
     ...webhookRoutes(dependencies),
+    ...chatRoutes(dependencies),
     ...gatedRoutes(dependencies),
   ];
   return [...routes, ...descriptionRoutes(dependencies, routes)];

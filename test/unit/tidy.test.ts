@@ -21,7 +21,7 @@ const NATIVE_LAYERS: readonly (readonly string[])[] = [
 /** Below `src/`: a folder may import those before it. */
 const SRC_LAYERS = [
   ...['base', 'outbound', 'rhai', 'templates', 'contract', 'engine', 'store', 'auth', 'embedding'],
-  ...['tasks', 'search', 'http'],
+  ...['tasks', 'search', 'chat', 'http'],
 ];
 
 /** Pairs of folders of `src/` that do not meet although the order would allow it. */

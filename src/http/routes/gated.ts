@@ -1,21 +1,17 @@
-/** Routes behind experimental features: logs, network, chats; and the export. */
+/** Routes behind experimental features: logs, network; and the export. */
 import { parseLogFilter, type LogFilter } from '../../base/logger.ts';
 import { parseSize } from '../../base/size.ts';
 import { ApiError, featureNotEnabled } from '../../contract/errors.ts';
 import type { Feature } from '../../contract/features.ts';
 import {
-  CHAT_COMPLETION,
   EXPORT,
   LOG_LEVEL,
   LOG_STREAM,
-  PATCH_CHAT_SETTINGS,
   PATCH_NETWORK,
   type ExportBody,
   type LogLevelBody,
   type LogStreamBody,
 } from '../../contract/gated.ts';
-import { LIST_INDEXES_QUERY } from '../../contract/indexes.ts';
-import { queryParser } from '../../contract/query.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { ReplyStream } from '../exchange.ts';
 import { bodyOf, json, NO_CONTENT, route, STREAMED, type Method, type Route } from '../route.ts';
@@ -137,47 +133,6 @@ export function gatedRoutes({ services, logs }: Dependencies): Route[] {
     absent('PATCH', '/network', 'network.update', 'network', 'Changing the network', {
       body: bodyOf(PATCH_NETWORK),
     }),
-    absent('GET', '/chats', 'chats.get', 'chatCompletions', 'Listing the chat workspaces', {
-      query: queryParser(LIST_INDEXES_QUERY),
-    }),
-    absent('GET', '/chats/:workspace', 'chats.get', 'chatCompletions', 'Reading a chat workspace'),
-    absent(
-      'DELETE',
-      '/chats/:workspace',
-      'chats.delete',
-      'chatCompletions',
-      'Deleting a chat workspace',
-    ),
-    absent(
-      'GET',
-      '/chats/:workspace/settings',
-      'chatsSettings.get',
-      'chatCompletions',
-      'Reading the settings of a chat workspace',
-    ),
-    absent(
-      'PATCH',
-      '/chats/:workspace/settings',
-      'chatsSettings.update',
-      'chatCompletions',
-      'Changing the settings of a chat workspace',
-      { body: bodyOf(PATCH_CHAT_SETTINGS) },
-    ),
-    absent(
-      'DELETE',
-      '/chats/:workspace/settings',
-      'chatsSettings.update',
-      'chatCompletions',
-      'Resetting the settings of a chat workspace',
-    ),
-    absent(
-      'POST',
-      '/chats/:workspace/chat/completions',
-      'chatCompletions',
-      'chatCompletions',
-      'Chatting with the documents',
-      { body: bodyOf(CHAT_COMPLETION) },
-    ),
     route<unknown, ExportBody>({
       method: 'POST',
       path: '/export',

@@ -23,7 +23,7 @@ const UNITS_MS: ReadonlyMap<string, number> = new Map([
   ['s', 1000],
 ]);
 
-export function metricsRoutes({ services, metrics, clock }: Dependencies): Route[] {
+export function metricsRoutes({ services, metrics, clock, chatTotals }: Dependencies): Route[] {
   const { indexes, tasks, search, features } = services;
 
   function writeIndexes(out: MetricsText): string[] {
@@ -132,6 +132,31 @@ export function metricsRoutes({ services, metrics, clock }: Dependencies): Route
     out.gauge('searches_waiting_to_be_processed', 'Searches that wait', waiting);
   }
 
+  function writeChats(out: MetricsText): void {
+    const totals = chatTotals.list();
+    const counter = (
+      name: string,
+      help: string,
+      value: (total: (typeof totals)[number]) => number,
+    ): void => {
+      out.head(name, 'counter', help);
+      for (const total of totals) {
+        const labels = [label('workspace', total.workspace), label('model', total.model)];
+        out.value(name, labels.join(','), value(total));
+      }
+    };
+    out.head('chat_searches_total', 'counter', 'Searches of chat models');
+    const searches = totals.reduce((sum, total) => sum + total.searches, 0);
+    if (totals.length > 0) out.value('chat_searches_total', label('type', 'internal'), searches);
+    counter(
+      'chat_prompt_tokens_total',
+      'Tokens of prompts, as providers report them',
+      (total) => total.promptTokens,
+    );
+    counter('chat_completion_tokens_total', 'Tokens of answers', (total) => total.completionTokens);
+    counter('chat_tokens_total', 'Tokens of prompts and answers', (total) => total.totalTokens);
+  }
+
   return [
     route({
       method: 'GET',
@@ -146,6 +171,7 @@ export function metricsRoutes({ services, metrics, clock }: Dependencies): Route
         writeTasks(out, writeIndexes(out));
         writeBatches(out);
         writeSearches(out);
+        writeChats(out);
         return { status: 200, body: out.toString(), type: 'text/plain; version=0.0.4' };
       },
     }),

@@ -9,6 +9,9 @@ import { ApiError } from '../../../src/contract/errors.ts';
 import { HttpMetrics } from '../../../src/http/metrics.ts';
 import { startHttp, type HttpServer } from '../../../src/http/server.ts';
 import type { Dependencies } from '../../../src/http/dependencies.ts';
+import { ChatTotals } from '../../../src/chat/totals.ts';
+import { OutboundClient } from '../../../src/outbound/outbound-client.ts';
+import { ChatStore } from '../../../src/store/chat-store.ts';
 import { WebhookStore } from '../../../src/store/webhook-store.ts';
 import { fakeServices, type FakeServices } from './fake-services.ts';
 
@@ -78,6 +81,10 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     authorizer,
     clock,
     webhooks: new WebhookStore(services.store, null),
+    chats: new ChatStore(services.store),
+    chatTotals: new ChatTotals(),
+    chatAllowNonStreaming: false,
+    outbound: new OutboundClient({ denyPrivate: false, allow: [] }),
     logs: new Logs('off', 'json', false),
     metrics: new HttpMetrics(() => services.features.get().metrics),
     version: { commitSha: 'unknown', commitDate: 'unknown', pkgVersion: '1.0.0' },

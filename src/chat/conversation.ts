@@ -1,0 +1,313 @@
+/**
+ * One conversation: rounds of a provider's answer and the searches that it asks for, until the model has answered.
+ *
+ * What the client sees goes to a {@link ChatSink}, event by event. While the client does not take events nothing more is
+ * read from the provider, and nothing is held for a search but while it runs.
+ */
+import { randomUUID } from 'node:crypto';
+import { ApiError } from '../contract/errors.ts';
+import {
+  type ChatCompletionRequest,
+  type ChatMessage,
+  type ChatWorkspace,
+  promptsOf,
+} from '../contract/chats.ts';
+import type { OutboundClient } from '../outbound/outbound-client.ts';
+import {
+  type Chunk,
+  type ErrorEvent,
+  forwarded,
+  type ToolCall,
+  type ToolCallDelta,
+  type Usage,
+} from './chunks.ts';
+import { completion, errorEvent, ProviderError, requestBody, systemMessage } from './provider.ts';
+import {
+  type ChatCaller,
+  type ChatServices,
+  runSearch,
+  SEARCH_TOOL,
+  searchTool,
+  type ToolResult,
+} from './search-tool.ts';
+
+/** Rounds of one conversation. */
+const ROUNDS_MAX = 20;
+/** Calls in one round, and characters of their arguments together. */
+const CALLS_MAX = 32;
+const ARGUMENTS_LENGTH_MAX = 2 ** 20;
+
+/** Tools of a client that switch reports on; the model never sees them. */
+const PROGRESS = '_meiliSearchProgress';
+const SOURCES = '_meiliSearchSources';
+const APPEND = '_meiliAppendConversationMessage';
+/** Ours: all documents that searches found, once, at the end. */
+const ANSWER_SOURCES = '_gannetAnswerSources';
+/** Of older front ends; without effect. */
+const REPORT_ERRORS = '_meiliReportErrors';
+
+export interface ChatSink {
+  /** Resolves when the client is ready for more. */
+  send(event: Chunk | ErrorEvent): Promise<void>;
+}
+
+/** What a conversation used. */
+export interface ChatUsage {
+  searches: number;
+  promptTokens: number;
+  completionTokens: number;
+  totalTokens: number;
+}
+
+export interface Reports {
+  progress: boolean;
+  sources: boolean;
+  append: boolean;
+  answerSources: boolean;
+}
+
+/** Throws `ApiError` for tools that are not known. */
+export function reportsOf({ tools }: ChatCompletionRequest): Reports {
+  const reports = { progress: false, sources: false, append: false, answerSources: false };
+  for (const { function: fn } of tools ?? []) {
+    switch (fn.name) {
+      case SEARCH_TOOL:
+        throw new ApiError('bad_request', `The name \`${SEARCH_TOOL}\` is reserved.`);
+      case PROGRESS:
+        reports.progress = true;
+        break;
+      case SOURCES:
+        reports.sources = true;
+        break;
+      case APPEND:
+        reports.append = true;
+        break;
+      case ANSWER_SOURCES:
+        reports.answerSources = true;
+        break;
+      case REPORT_ERRORS:
+        break;
+      default:
+        throw new ApiError(
+          'unimplemented_external_function_calling',
+          `The function \`${fn.name}\` cannot be called: functions of the client are not available.`,
+        );
+    }
+  }
+  return reports;
+}
+
+export class Conversation {
+  readonly #outbound: OutboundClient;
+  readonly #services: ChatServices;
+  readonly #workspace: ChatWorkspace;
+  readonly #request: ChatCompletionRequest;
+  readonly #reports: Reports;
+  readonly #caller: ChatCaller;
+  readonly #sink: ChatSink;
+  readonly #signal: AbortSignal;
+  readonly #messages: ChatMessage[];
+  readonly #answerSources = new Map<string, { index_uid: string; document: unknown }>();
+  #tool: unknown;
+  readonly usage: ChatUsage = { searches: 0, promptTokens: 0, completionTokens: 0, totalTokens: 0 };
+
+  /** @param signal ends the conversation at once: the client has gone */
+  constructor(
+    outbound: OutboundClient,
+    services: ChatServices,
+    workspace: ChatWorkspace,
+    request: ChatCompletionRequest,
+    caller: ChatCaller,
+    sink: ChatSink,
+    signal: AbortSignal,
+  ) {
+    this.#outbound = outbound;
+    this.#services = services;
+    this.#workspace = workspace;
+    this.#request = request;
+    this.#reports = reportsOf(request);
+    this.#caller = caller;
+    this.#sink = sink;
+    this.#signal = signal;
+    const system = systemMessage(workspace, request.model, promptsOf(workspace).system);
+    this.#messages = [system, ...request.messages];
+  }
+
+  /** Runs to the end. Failures of the provider are events; rejects for faults of the server only. */
+  async run(): Promise<void> {
+    this.#tool = await searchTool(this.#services, this.#caller, promptsOf(this.#workspace));
+    try {
+      let last: Chunk | null = null;
+      for (let round = 0; round < ROUNDS_MAX; round++) {
+        const ended = await this.#round();
+        last = ended.last;
+        if (this.#signal.aborted) return;
+        if (ended.calls.length === 0) {
+          await this.#reportAnswerSources(last);
+          return;
+        }
+        await this.#handle(ended.calls, last);
+      }
+      const message = `The model asked for searches in more than ${ROUNDS_MAX} rounds`;
+      await this.#sink.send(errorEvent('tool_call_limit', message));
+    } catch (error) {
+      if (this.#signal.aborted) return;
+      if (!(error instanceof ProviderError)) throw error;
+      await this.#sink.send(error.event);
+    }
+  }
+
+  #body(): string {
+    const { tools: _, n: __, ...rest } = this.#request;
+    return requestBody(this.#workspace, { ...rest, messages: this.#messages, tools: [this.#tool] });
+  }
+
+  /** Passes the text of one answer on and collects its calls. */
+  async #round(): Promise<{ calls: ToolCall[]; last: Chunk }> {
+    const calls = new CallCollector();
+    let last: Chunk = {};
+    let finished = false;
+    for await (const chunk of completion(
+      this.#outbound,
+      this.#workspace,
+      this.#body(),
+      this.#signal,
+    )) {
+      this.#count(chunk.usage);
+      const choice = chunk.choices?.[0];
+      // Such as a usage report, or the content filter's results: never the end of a round.
+      if (choice === undefined) continue;
+      last = chunk;
+      const { finish_reason: reason = null, delta } = choice;
+      const { tool_calls: pieces } = delta ?? {};
+      if (pieces !== undefined && pieces !== null) calls.add(pieces);
+      if (reason !== null) finished = true;
+      const ofCalls =
+        (pieces ?? []).length > 0 || reason === 'tool_calls' || (reason !== null && !calls.empty);
+      if (!ofCalls) await this.#sink.send(forwarded(chunk));
+    }
+    if (!finished && calls.empty && !this.#signal.aborted) {
+      throw new ProviderError(
+        errorEvent('stream_ended', 'The stream of the provider ended too early'),
+      );
+    }
+    return { calls: calls.take(), last };
+  }
+
+  #count(usage: Usage | null | undefined): void {
+    if (usage === null || usage === undefined) return;
+    this.usage.promptTokens += usage.prompt_tokens ?? 0;
+    this.usage.completionTokens += usage.completion_tokens ?? 0;
+    this.usage.totalTokens += usage.total_tokens ?? 0;
+  }
+
+  async #handle(calls: readonly ToolCall[], last: Chunk): Promise<void> {
+    this.#messages.push({ role: 'assistant', tool_calls: calls.map(callMessage) });
+    for (const call of calls) {
+      if (this.#signal.aborted) return;
+      const answer =
+        call.name === SEARCH_TOOL
+          ? await this.#search(call, last)
+          : `There is no function \`${call.name}\`; the only one is \`${SEARCH_TOOL}\`.`;
+      this.#messages.push(toolMessage(answer, call.id));
+    }
+  }
+
+  /** @returns the text for the model */
+  async #search(call: ToolCall, last: Chunk): Promise<string> {
+    const { progress, sources, append } = this.#reports;
+    if (progress) {
+      const text = { function_arguments: call.arguments, function_parameters: call.arguments };
+      await this.#report(last, PROGRESS, { call_id: call.id, function_name: call.name, ...text });
+    }
+    if (append) {
+      await this.#report(last, APPEND, { role: 'assistant', tool_calls: [callMessage(call)] });
+    }
+    this.usage.searches++;
+    const result = await runSearch(this.#services, this.#caller, call.arguments);
+    this.#keep(result);
+    if (sources && result.sources !== null) {
+      const documents = result.sources;
+      await this.#report(last, SOURCES, { call_id: call.id, sources: documents, documents });
+    }
+    if (append) await this.#report(last, APPEND, toolMessage(result.text, call.id));
+    if (result.failure !== null) {
+      const { status, message } = result.failure;
+      await this.#sink.send(errorEvent('response_error', message, String(status)));
+    }
+    return result.text;
+  }
+
+  #keep({ sources, indexUid }: ToolResult): void {
+    if (!this.#reports.answerSources || indexUid === null) return;
+    for (const document of sources ?? []) {
+      this.#answerSources.set(`${indexUid} ${JSON.stringify(document)}`, {
+        index_uid: indexUid,
+        document,
+      });
+    }
+  }
+
+  async #reportAnswerSources(last: Chunk): Promise<void> {
+    if (!this.#reports.answerSources) return;
+    await this.#report(last, ANSWER_SOURCES, { sources: [...this.#answerSources.values()] });
+  }
+
+  /** A chunk that looks like a call of the marker tool. */
+  async #report(last: Chunk, name: string, value: unknown): Promise<void> {
+    const fn = { name, arguments: JSON.stringify(value) };
+    const toolCall = { index: 0, id: randomUUID(), type: 'function', function: fn };
+    const delta = { role: 'assistant', tool_calls: [toolCall] };
+    await this.#sink.send({
+      id: last.id ?? '',
+      choices: [{ index: 0, delta, finish_reason: null }],
+      created: last.created ?? Math.floor(Date.now() / 1000),
+      model: last.model ?? this.#request.model,
+      object: 'chat.completion.chunk',
+    });
+  }
+}
+
+/** Puts calls together: the first piece of one has its id and name, later ones append to the arguments. */
+class CallCollector {
+  readonly #calls = new Map<number, ToolCall>();
+  #length = 0;
+
+  get empty(): boolean {
+    return this.#calls.size === 0;
+  }
+
+  add(pieces: readonly ToolCallDelta[]): void {
+    for (const [n, piece] of pieces.entries()) {
+      const index = piece.index ?? n;
+      let call = this.#calls.get(index);
+      if (call === undefined) {
+        if (this.#calls.size >= CALLS_MAX) throw tooMuch(`more than ${CALLS_MAX} calls`);
+        call = { id: piece.id ?? randomUUID(), name: '', arguments: '' };
+        this.#calls.set(index, call);
+      }
+      if (piece.function?.name) call.name ||= piece.function.name;
+      const text = piece.function?.arguments ?? '';
+      this.#length += text.length;
+      if (this.#length > ARGUMENTS_LENGTH_MAX)
+        throw tooMuch(`calls of more than ${ARGUMENTS_LENGTH_MAX} characters`);
+      call.arguments += text;
+    }
+  }
+
+  take(): ToolCall[] {
+    return [...this.#calls].sort(([a], [b]) => a - b).map(([, call]) => call);
+  }
+}
+
+function tooMuch(what: string): ProviderError {
+  return new ProviderError(errorEvent('parser_error', `The provider sent ${what} in one round`));
+}
+
+function callMessage({ id, name, arguments: text }: ToolCall): unknown {
+  return { id, type: 'function', function: { name, arguments: text } };
+}
+
+function toolMessage(content: string, id: string): ChatMessage {
+  return { role: 'tool', content, tool_call_id: id };
+}

@@ -1,0 +1,271 @@
+/**
+ * A chat provider: where a source is reached, and the stream that it answers with. The dialects differ in the URL, the
+ * header of the key, the role of the system prompt and the form of errors.
+ */
+import { randomUUID } from 'node:crypto';
+import { TextDecoder } from 'node:util';
+import { createParser, type EventSourceMessage } from 'eventsource-parser';
+import type { ChatMessage, ChatWorkspace } from '../contract/chats.ts';
+import type { OutboundClient, OutboundStream } from '../outbound/outbound-client.ts';
+import { OutboundError } from '../outbound/outbound-error.ts';
+import type { Chunk, ErrorBody, ErrorEvent } from './chunks.ts';
+
+/** Ms until the first byte of the answer; models may think long. */
+const HEAD_TIMEOUT_MS = 120_000;
+/** Ms between two pieces of the answer. */
+const IDLE_TIMEOUT_MS = 120_000;
+/** Bytes of one event, and of an error body. */
+const EVENT_BYTES_MAX = 8 * 2 ** 20;
+const ERROR_BYTES_MAX = 2 ** 20;
+
+const DEFAULT_URLS: Record<string, string> = {
+  openAi: 'https://api.openai.com/v1',
+  mistral: 'https://api.mistral.ai/v1',
+  gemini: 'https://generativelanguage.googleapis.com/v1beta/openai',
+};
+
+/** Models of OpenAI that know the role `system` and not `developer`. */
+const SYSTEM_ROLE_MODELS = /^(?:gpt-3\.5|gpt-4|gpt-4\.1|gpt-4\.5|gpt-4o|chatgpt-4o)(?:-|$)/;
+
+/** A failure of the provider, as the client is told. */
+export class ProviderError extends Error {
+  readonly event: ErrorEvent;
+  constructor(event: ErrorEvent) {
+    super(event.error.message);
+    this.event = event;
+  }
+}
+
+export function errorEvent(
+  type: string,
+  message: string,
+  code: string | null = null,
+  param: string | null = null,
+): ErrorEvent {
+  const error = { type, code, message, param, event_id: null };
+  return { event_id: randomUUID(), type: 'error', error };
+}
+
+function providerError(type: string, message: string, code: string | null = null): ProviderError {
+  return new ProviderError(errorEvent(type, message, code));
+}
+
+export function endpointOf(workspace: ChatWorkspace): string {
+  const { source, deploymentId, apiVersion } = workspace;
+  const base = (workspace.baseUrl || DEFAULT_URLS[source] || '').replace(/\/+$/, '');
+  if (source !== 'azureOpenAi') return `${base}/chat/completions`;
+  const deployment = encodeURIComponent(deploymentId ?? '');
+  const version = encodeURIComponent(apiVersion ?? '');
+  return `${base}/openai/deployments/${deployment}/chat/completions?api-version=${version}`;
+}
+
+export function headersOf({
+  source,
+  apiKey,
+  orgId,
+  projectId,
+}: ChatWorkspace): Record<string, string> {
+  const headers: Record<string, string> = {
+    'content-type': 'application/json',
+    accept: 'text/event-stream',
+  };
+  if (source === 'azureOpenAi') {
+    if (apiKey) headers['api-key'] = apiKey;
+    return headers;
+  }
+  if (apiKey) headers.authorization = `Bearer ${apiKey}`;
+  if (orgId) headers['openai-organization'] = orgId;
+  if (projectId) headers['openai-project'] = projectId;
+  return headers;
+}
+
+function isOpenAi({ source }: ChatWorkspace): boolean {
+  return source === 'openAi' || source === 'azureOpenAi';
+}
+
+export function systemMessage(
+  workspace: ChatWorkspace,
+  model: string,
+  content: string,
+): ChatMessage {
+  const developer = isOpenAi(workspace) && !SYSTEM_ROLE_MODELS.test(model);
+  return { role: developer ? 'developer' : 'system', content };
+}
+
+/** The body without `stream` options that the source does not know. */
+export function requestBody(workspace: ChatWorkspace, body: Record<string, unknown>): string {
+  const { stream_options: _, ...rest } = body;
+  const options = isOpenAi(workspace) ? { stream_options: { include_usage: true } } : {};
+  return JSON.stringify({ ...rest, stream: true, ...options });
+}
+
+/**
+ * Sends a conversation and yields the chunks of the answer until `[DONE]` or the end of the stream. A slow reader of
+ * the generator slows the provider down. Throws `ProviderError`.
+ */
+export async function* completion(
+  outbound: OutboundClient,
+  workspace: ChatWorkspace,
+  body: string,
+  signal: AbortSignal,
+): AsyncGenerator<Chunk> {
+  const answer = await opened(outbound, workspace, body, signal);
+  try {
+    for await (const event of events(answer)) {
+      if (event.data === '[DONE]') return;
+      yield parsedChunk(event.data);
+    }
+  } finally {
+    answer.discard();
+  }
+}
+
+async function opened(
+  outbound: OutboundClient,
+  workspace: ChatWorkspace,
+  body: string,
+  signal: AbortSignal,
+): Promise<OutboundStream> {
+  let answer: OutboundStream;
+  try {
+    answer = await outbound.stream({
+      method: 'POST',
+      url: endpointOf(workspace),
+      headers: headersOf(workspace),
+      body,
+      timeoutMs: HEAD_TIMEOUT_MS,
+      idleTimeoutMs: IDLE_TIMEOUT_MS,
+      signal,
+    });
+  } catch (error) {
+    throw transportError(error);
+  }
+  const type = String(answer.headers['content-type'] ?? '');
+  if (answer.status === 200 && type.toLowerCase().startsWith('text/event-stream')) return answer;
+  try {
+    throw refusal(answer.status, await errorText(answer));
+  } finally {
+    answer.discard();
+  }
+}
+
+function transportError(error: unknown): Error {
+  if (!(error instanceof OutboundError)) return error as Error;
+  const type = error.failure === 'invalidRequest' ? 'invalid_argument' : 'transport_error';
+  return providerError(type, error.message);
+}
+
+async function errorText(answer: OutboundStream): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  try {
+    for await (const chunk of answer.body) {
+      bytes += chunk.length;
+      if (bytes > ERROR_BYTES_MAX) break;
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    throw transportError(error);
+  }
+  return Buffer.concat(chunks).toString();
+}
+
+/** An answer that is no stream. Errors stand under `error`, or, with Mistral, at the top. */
+function refusal(status: number, text: string): ProviderError {
+  let body: unknown;
+  try {
+    body = JSON.parse(text);
+  } catch {
+    body = undefined;
+  }
+  // Some wrap the object in a list.
+  const [first] = Array.isArray(body) ? (body as unknown[]) : [body];
+  const error = (first as { error?: unknown } | undefined)?.error ?? first;
+  if (isErrorBody(error)) return new ProviderError(eventOf(error));
+  if (typeof error === 'string') return providerError('unknown', error);
+  return providerError('reqwest_error', `The provider answered ${status} with what cannot be read`);
+}
+
+function isErrorBody(value: unknown): value is ErrorBody {
+  return (
+    typeof value === 'object' && value !== null && typeof (value as ErrorBody).message === 'string'
+  );
+}
+
+function textOrNull(value: unknown): string | null {
+  return value === undefined || value === null
+    ? null
+    : typeof value === 'string'
+      ? value
+      : JSON.stringify(value);
+}
+
+function eventOf({ type, code, message, param }: ErrorBody): ErrorEvent {
+  const kind = typeof type === 'string' ? type : 'unknown';
+  return errorEvent(
+    kind,
+    textOrNull(message) ?? 'The provider reports an error',
+    textOrNull(code),
+    textOrNull(param),
+  );
+}
+
+/** The events of a body. */
+async function* events(answer: OutboundStream): AsyncGenerator<EventSourceMessage> {
+  let ready: EventSourceMessage[] = [];
+  let pendingBytes = 0;
+  const parser = createParser({ onEvent: (event) => ready.push(event) });
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  try {
+    for await (const bytes of answer.body) {
+      pendingBytes += bytes.length;
+      parser.feed(decoded(decoder, bytes));
+      if (ready.length > 0) pendingBytes = 0;
+      else if (pendingBytes > EVENT_BYTES_MAX) {
+        throw providerError(
+          'parser_error',
+          `An event of the provider has more than ${EVENT_BYTES_MAX} bytes`,
+        );
+      }
+      const batch = ready;
+      ready = [];
+      yield* batch;
+    }
+  } catch (error) {
+    throw transportError(error);
+  }
+  // The last event may lack its empty line.
+  parser.feed('\n\n');
+  yield* ready;
+}
+
+function decoded(decoder: TextDecoder, bytes: Buffer): string {
+  try {
+    return decoder.decode(bytes, { stream: true });
+  } catch {
+    throw providerError('invalid_utf8_error', 'The stream of the provider is not UTF-8');
+  }
+}
+
+function parsedChunk(data: string): Chunk {
+  let chunk: unknown;
+  try {
+    chunk = JSON.parse(data);
+  } catch (error) {
+    throw providerError(
+      'json_deserialize_error',
+      `A chunk is not JSON: ${(error as Error).message}`,
+      'internal',
+    );
+  }
+  if (typeof chunk !== 'object' || chunk === null || Array.isArray(chunk)) {
+    throw providerError('json_deserialize_error', 'A chunk is no JSON object', 'internal');
+  }
+  const { error } = chunk as Chunk;
+  if (typeof error === 'string') throw providerError('unknown', error);
+  if (error !== undefined && error !== null) throw new ProviderError(eventOf(error));
+  if ((chunk as { object?: unknown }).object === 'error' && isErrorBody(chunk)) {
+    throw new ProviderError(eventOf(chunk));
+  }
+  return chunk as Chunk;
+}

@@ -1,0 +1,268 @@
+/** The one tool of the model: what it is told of the indexes, and a search that it asks for. */
+import { combineFilters } from '../auth/tenant-token.ts';
+import { ApiError } from '../contract/errors.ts';
+import type { ChatPrompts } from '../contract/chats.ts';
+import type { SearchRequest } from '../contract/search.ts';
+import type { SettingsObject } from '../contract/settings.ts';
+import {
+  type DocumentTemplate,
+  parseDocumentTemplate,
+  searchableAttributes,
+  TemplateDocument,
+} from '../templates/document-template.ts';
+
+export const SEARCH_TOOL = '_meiliSearchInIndex';
+
+/** Values of an attribute that the model is shown. */
+const FACET_VALUES_MAX = 10;
+/** Indexes whose facet values the model is shown; further ones are named only. */
+const DESCRIBED_INDEXES_MAX = 50;
+/** Characters of a facet value that are shown. */
+const FACET_VALUE_LENGTH_MAX = 100;
+
+/** Who asks: what a search may see. */
+export interface ChatCaller {
+  /** Uids of all indexes that may be searched, ascending. */
+  accessible(): string[];
+  /** Throws `ApiError` when the caller may not search the index. @returns the filter of its token, null for none */
+  checkSearch(uid: string): unknown;
+  onGone(listener: () => void): void;
+}
+
+/** What chat needs of the rest of the server. */
+export interface ChatServices {
+  settings(uid: string): SettingsObject | undefined;
+  primaryKey(uid: string): string | null;
+  /** The finished answer of a search, as JSON. */
+  search(uid: string, request: SearchRequest, onGone: ChatCaller['onGone']): Promise<Buffer>;
+  /** Whole documents by id, in any order, as JSON `{results: [...]}`. */
+  documents(uid: string, ids: string[], onGone: ChatCaller['onGone']): Promise<Buffer>;
+  /** Throws `ApiError` when the filter does not parse. */
+  checkFilter(filter: string): void;
+}
+
+type Json = Record<string, unknown>;
+
+/** The tool as the provider gets it. */
+export async function searchTool(
+  services: ChatServices,
+  caller: ChatCaller,
+  prompts: ChatPrompts,
+): Promise<Json> {
+  const uids = caller.accessible();
+  const described = uids.map(
+    (uid) => ` - ${uid}: ${services.settings(uid)?.chat.description ?? ''}`,
+  );
+  const filters: string[] = [];
+  for (const uid of uids.slice(0, DESCRIBED_INDEXES_MAX)) {
+    filters.push(`## ${uid}`, ...(await facetLines(services, caller, uid)));
+  }
+  const parameters = {
+    type: 'object',
+    properties: {
+      index_uid: { type: 'string', enum: uids, description: prompts.searchIndexUidParam },
+      q: { type: 'string', description: prompts.searchQParam },
+      filter: { type: 'string', description: [prompts.searchFilterParam, ...filters].join('\n') },
+    },
+    required: ['index_uid', 'q', 'filter'],
+    additionalProperties: false,
+  };
+  const description = [prompts.searchDescription, ...described].join('\n');
+  return {
+    type: 'function',
+    function: { name: SEARCH_TOOL, description, parameters, strict: true },
+  };
+}
+
+/** One line per filterable attribute, of the documents that the caller may see. */
+async function facetLines(
+  services: ChatServices,
+  caller: ChatCaller,
+  uid: string,
+): Promise<string[]> {
+  try {
+    const request: SearchRequest = { limit: 0, facets: ['*'] };
+    const filter = caller.checkSearch(uid);
+    if (filter !== null) request.filter = filter;
+    const answer = JSON.parse((await services.search(uid, request, caller.onGone)).toString()) as {
+      facetDistribution?: Record<string, Record<string, number>>;
+    };
+    return Object.entries(answer.facetDistribution ?? {}).flatMap(([facet, counts]) => {
+      const values = Object.entries(counts)
+        .sort(([, a], [, b]) => b - a)
+        .slice(0, FACET_VALUES_MAX)
+        .map(([value]) => oneLine(value));
+      return values.length === 0 ? [] : [`${oneLine(facet)}: ${values.join(', ')}.`];
+    });
+  } catch (error) {
+    // An index that may not be searched, or is gone by now, is described by its name.
+    if (error instanceof ApiError) return [];
+    throw error;
+  }
+}
+
+/** A value is data: it neither begins a line nor a heading. */
+function oneLine(value: string): string {
+  const text = value.replace(/\s+/g, ' ');
+  return text.length <= FACET_VALUE_LENGTH_MAX ? text : `${text.slice(0, FACET_VALUE_LENGTH_MAX)}…`;
+}
+
+/** What a search came to. */
+export interface ToolResult {
+  /** The text for the model. */
+  text: string;
+  /** The documents as the client may see them; null when nothing was searched. */
+  sources: Json[] | null;
+  indexUid: string | null;
+  /** An error that the client is told too. */
+  failure: ApiError | null;
+}
+
+/** Runs the search of a call. Never rejects but for faults of the server. */
+export async function runSearch(
+  services: ChatServices,
+  caller: ChatCaller,
+  argumentText: string,
+): Promise<ToolResult> {
+  const parsed = parseArguments(argumentText);
+  if (typeof parsed === 'string')
+    return { text: parsed, sources: null, indexUid: null, failure: null };
+  const { indexUid, q, filter } = parsed;
+  let request: SearchRequest;
+  try {
+    request = requestOf(services, caller, indexUid, q, filter);
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    return { text: error.message, sources: null, indexUid, failure: error };
+  }
+  try {
+    const answer = await services.search(indexUid, request, caller.onGone);
+    const { hits } = JSON.parse(answer.toString()) as { hits: Json[] };
+    const text = await textOfHits(services, caller, indexUid, hits);
+    return { text, sources: hits, indexUid, failure: null };
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    // The model can correct a call; what it cannot is told to the client.
+    const correctable = error.status === 400 && error.code.startsWith('invalid_search_');
+    return {
+      text: error.message,
+      sources: correctable ? [] : null,
+      indexUid,
+      failure: correctable ? null : error,
+    };
+  }
+}
+
+interface SearchArguments {
+  indexUid: string;
+  q: string;
+  filter: string;
+}
+
+/** @returns why the arguments cannot be used, as a text */
+function parseArguments(text: string): SearchArguments | string {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    return `The arguments are not JSON: ${(error as Error).message}`;
+  }
+  if (typeof value !== 'object' || value === null) return 'The arguments are no JSON object.';
+  const { index_uid: indexUid, q, filter } = value as Json;
+  if (typeof indexUid !== 'string') return 'The argument `index_uid` is missing.';
+  for (const [name, given] of Object.entries({ q, filter })) {
+    if (given !== undefined && given !== null && typeof given !== 'string') {
+      return `The argument \`${name}\` is no string.`;
+    }
+  }
+  return {
+    indexUid,
+    q: (q as string | null | undefined) ?? '',
+    filter: (filter as string | null | undefined) ?? '',
+  };
+}
+
+function requestOf(
+  services: ChatServices,
+  caller: ChatCaller,
+  uid: string,
+  q: string,
+  filter: string,
+): SearchRequest {
+  const rule = caller.checkSearch(uid);
+  const settings = services.settings(uid);
+  if (settings === undefined) {
+    throw new ApiError('index_not_found', `The index \`${uid}\` does not exist.`);
+  }
+  services.checkFilter(filter);
+  const own = filter.trim() === '' ? null : filter;
+  const request: SearchRequest = { ...(settings.chat.searchParameters as SearchRequest), q };
+  // Without words there is nothing to embed.
+  if (q.trim() === '' && request.hybrid !== undefined) delete request.hybrid;
+  const combined = rule === null ? own : combineFilters(own, rule);
+  if (combined !== null) request.filter = combined;
+  return request;
+}
+
+async function textOfHits(
+  services: ChatServices,
+  caller: ChatCaller,
+  uid: string,
+  hits: readonly Json[],
+): Promise<string> {
+  const settings = services.settings(uid);
+  if (settings === undefined || hits.length === 0) return '';
+  const { documentTemplate, documentTemplateMaxBytes } = settings.chat;
+  const template = parseDocumentTemplate(documentTemplate);
+  if (!template.ok) throw templateError(template.error);
+  const searchable = searchableAttributes(settings.searchableAttributes);
+  const texts: string[] = [];
+  for (const document of await wholeDocuments(services, caller, uid, settings, hits)) {
+    texts.push(
+      rendered(
+        template.value,
+        new TemplateDocument(document, searchable),
+        documentTemplateMaxBytes,
+      ),
+    );
+  }
+  return texts.join('\n');
+}
+
+function rendered(
+  template: DocumentTemplate,
+  document: TemplateDocument,
+  bytesMax: number,
+): string {
+  const text = template.render(document, bytesMax);
+  if (!text.ok) throw templateError(text.error.message);
+  return text.value;
+}
+
+function templateError(reason: string): ApiError {
+  return new ApiError(
+    'invalid_chat_setting_document_template',
+    `The chat template of the index fails: ${reason}.`,
+  );
+}
+
+/** The documents of hits with all their attributes, as templates see them. */
+async function wholeDocuments(
+  services: ChatServices,
+  caller: ChatCaller,
+  uid: string,
+  settings: SettingsObject,
+  hits: readonly Json[],
+): Promise<Json[]> {
+  const { displayedAttributes } = settings;
+  const primaryKey = services.primaryKey(uid);
+  const complete = displayedAttributes === null || displayedAttributes.includes('*');
+  const ids = hits.map((hit) => (primaryKey === null ? undefined : hit[primaryKey]));
+  if (complete || primaryKey === null || ids.includes(undefined)) {
+    return hits.map((hit) => structuredClone(hit));
+  }
+  const answer = await services.documents(uid, ids.map(String), caller.onGone);
+  const { results } = JSON.parse(answer.toString()) as { results: Json[] };
+  const byId = new Map(results.map((document) => [String(document[primaryKey]), document]));
+  return ids.map((id, n) => byId.get(String(id)) ?? structuredClone(hits[n]!));
+}

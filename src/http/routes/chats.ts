@@ -1,0 +1,305 @@
+/** Chat workspaces, and conversations about the documents. */
+import { type ChatUsage, Conversation, reportsOf, type ChatSink } from '../../chat/conversation.ts';
+import type { Chunk, ErrorEvent } from '../../chat/chunks.ts';
+import type { ChatCaller, ChatServices } from '../../chat/search-tool.ts';
+import { collectedAnswer } from '../../chat/whole-answer.ts';
+import {
+  CHAT_COMPLETION,
+  changedWorkspace,
+  type ChatCompletionRequest,
+  type ChatSettingsChange,
+  type ChatWorkspace,
+  newWorkspace,
+  PATCH_CHAT_SETTINGS,
+  workspaceView,
+} from '../../contract/chats.ts';
+import { ApiError, featureNotEnabled } from '../../contract/errors.ts';
+import { INDEX_UID_RULE, isIndexUid } from '../../contract/formats.ts';
+import { LIST_INDEXES_QUERY } from '../../contract/indexes.ts';
+import { queryParser } from '../../contract/query.ts';
+import type { Dependencies } from '../dependencies.ts';
+import type { Exchange, ReplyStream } from '../exchange.ts';
+import { filterCheck } from '../filter-check.ts';
+import {
+  bodyOf,
+  json,
+  NO_CONTENT,
+  route,
+  STREAMED,
+  type Reply,
+  type RequestContext,
+  type Route,
+} from '../route.ts';
+
+/** Conversations at once. */
+const CONVERSATIONS_MAX = 500;
+
+/** A comment is sent after so long without an event, so that nobody between takes the connection for dead. */
+const KEEP_ALIVE_MS = 15_000;
+
+const STREAM_HEADERS = [
+  ['content-type', 'text/event-stream'],
+  ['cache-control', 'no-cache'],
+  ['x-accel-buffering', 'no'],
+] as const;
+
+export function chatRoutes(dependencies: Dependencies): Route[] {
+  const { services, chats, chatTotals, outbound, authorizer, logs } = dependencies;
+  const { features, indexes } = services;
+  const checkFilter = filterCheck(dependencies);
+  const log = logs.of('chat');
+  let conversations = 0;
+
+  function need(action: string): void {
+    if (!features.get().chatCompletions) throw featureNotEnabled(action, 'chatCompletions');
+  }
+
+  function uidOf(segment: string): string {
+    if (isIndexUid(segment)) return segment;
+    throw new ApiError(
+      'invalid_index_uid',
+      `\`${segment}\` is not a uid of a workspace: ${INDEX_UID_RULE}.`,
+    );
+  }
+
+  function existing(segment: string): ChatWorkspace {
+    const uid = uidOf(segment);
+    const workspace = chats.get(uid);
+    if (workspace !== undefined) return workspace;
+    throw new ApiError('chat_not_found', `The chat workspace \`${uid}\` does not exist.`);
+  }
+
+  const chatServices: ChatServices = {
+    settings: (uid) => indexes.settings(uid),
+    primaryKey: (uid) => indexes.get(uid)?.primaryKey ?? null,
+    search: (uid, request, onGone) =>
+      services.search.search(uid, request, {
+        includeMetadata: false,
+        onGone,
+        // It is part of the filter of each request.
+        tenantFilter: () => null,
+      }),
+    documents: (uid, ids, onGone) => {
+      const all = { offset: 0, limit: ids.length, fields: null, filter: null, sort: null };
+      return indexes.documents.fetch(uid, { ...all, ids, retrieveVectors: false }, onGone);
+    },
+    checkFilter: (filter) => checkFilter(filter, 'invalid_search_filter'),
+  };
+
+  /** What the caller of a conversation may search: asked anew for each search. */
+  function callerOf({ access, exchange }: RequestContext): ChatCaller {
+    const { authorization, legacyKey } = exchange.headers;
+    return {
+      accessible: () => indexes.list().flatMap(({ uid }) => (access.mayAccess(uid) ? [uid] : [])),
+      checkSearch(uid) {
+        const allowed = authorizer.authorize({ authorization, legacyKey }, 'search', uid);
+        if (!allowed.ok) throw allowed.error;
+        return allowed.value.tenantFilter(uid);
+      },
+      onGone: (listener) => exchange.onAbort(listener),
+    };
+  }
+
+  function countUsage(
+    { searches, promptTokens, completionTokens, totalTokens }: ChatUsage,
+    at: {
+      workspace: string;
+      model: string;
+    },
+  ): void {
+    chatTotals.add({ searches, promptTokens, completionTokens, totalTokens }, at);
+  }
+
+  async function converse(context: RequestContext<unknown, ChatCompletionRequest>): Promise<Reply> {
+    const { body, params, exchange } = context;
+    need('Chatting with the documents');
+    const whole = body.stream === false;
+    if (whole && !dependencies.chatAllowNonStreaming) {
+      throw new ApiError(
+        'unimplemented_non_streaming_chat_completions',
+        'Answers are streamed only: set `stream` to true.',
+      );
+    }
+    if (body.n !== undefined && body.n !== null && body.n !== 1) {
+      throw new ApiError(
+        'unimplemented_multi_choice_chat_completions',
+        'There is one choice only: set `n` to 1.',
+      );
+    }
+    const workspace = existing(params.workspace!);
+    reportsOf(body);
+    if (conversations >= CONVERSATIONS_MAX) {
+      throw new ApiError(
+        'too_many_search_requests',
+        'Too many conversations are under way. Try again later.',
+      );
+    }
+    const ending = new AbortController();
+    exchange.onAbort(() => ending.abort());
+    const chunks: (Chunk | ErrorEvent)[] = [];
+    const stream = whole ? null : new EventStream(exchange, ending.signal);
+    const sink: ChatSink = stream ?? { send: async (event) => void chunks.push(event) };
+    const conversation = new Conversation(
+      outbound,
+      chatServices,
+      workspace,
+      body,
+      callerOf(context),
+      sink,
+      ending.signal,
+    );
+    conversations++;
+    try {
+      await conversation.run();
+    } catch (error) {
+      if (stream === null) throw error;
+      log.error({ err: error }, 'a conversation failed');
+      await stream.fail();
+    } finally {
+      conversations--;
+      countUsage(conversation.usage, { workspace: workspace.uid, model: body.model });
+    }
+    if (stream === null) return json(200, collectedAnswer(chunks, body.model, conversation.usage));
+    stream.end();
+    return STREAMED;
+  }
+
+  return [
+    route({
+      method: 'GET',
+      path: '/chats',
+      action: 'chats.get',
+      summary: 'Lists the chat workspaces.',
+      query: queryParser<{ offset?: number; limit?: number }>(LIST_INDEXES_QUERY),
+      success: 200,
+      handle: ({ query: { offset = 0, limit = 20 } }) => {
+        need('Listing the chat workspaces');
+        const all = chats.list().map(({ uid }) => ({ uid }));
+        const results = all.slice(offset, offset + limit);
+        return json(200, { results, offset, limit, total: all.length });
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/chats/:workspace',
+      action: 'chats.get',
+      summary: 'Shows a chat workspace.',
+      success: 200,
+      handle: ({ params }) => {
+        need('Reading a chat workspace');
+        return json(200, { uid: existing(params.workspace!).uid });
+      },
+    }),
+    route({
+      method: 'DELETE',
+      path: '/chats/:workspace',
+      action: 'chats.delete',
+      summary: 'Deletes a chat workspace.',
+      success: 204,
+      handle: async ({ params }) => {
+        need('Deleting a chat workspace');
+        await chats.remove(existing(params.workspace!).uid);
+        return NO_CONTENT;
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/chats/:workspace/settings',
+      action: 'chatsSettings.get',
+      summary: 'Shows the settings of a chat workspace.',
+      success: 200,
+      handle: ({ params }) => {
+        need('Reading the settings of a chat workspace');
+        return json(200, workspaceView(existing(params.workspace!)));
+      },
+    }),
+    route<unknown, ChatSettingsChange>({
+      method: 'PATCH',
+      path: '/chats/:workspace/settings',
+      action: 'chatsSettings.update',
+      summary: 'Changes the settings of a chat workspace, which is created when it is missing.',
+      body: bodyOf(PATCH_CHAT_SETTINGS),
+      success: 200,
+      handle: async ({ params, body }) => {
+        need('Changing the settings of a chat workspace');
+        const uid = uidOf(params.workspace!);
+        const changed = changedWorkspace(chats.get(uid) ?? newWorkspace(uid), body);
+        if (!changed.ok) throw changed.error;
+        await chats.put(changed.value);
+        return json(200, workspaceView(changed.value));
+      },
+    }),
+    route({
+      method: 'DELETE',
+      path: '/chats/:workspace/settings',
+      action: 'chatsSettings.update',
+      summary: 'Resets the settings of a chat workspace.',
+      success: 200,
+      handle: async ({ params }) => {
+        need('Resetting the settings of a chat workspace');
+        const workspace = newWorkspace(existing(params.workspace!).uid);
+        await chats.put(workspace);
+        return json(200, workspaceView(workspace));
+      },
+    }),
+    route<unknown, ChatCompletionRequest>({
+      method: 'POST',
+      path: '/chats/:workspace/chat/completions',
+      action: 'chatCompletions',
+      summary: 'Answers a conversation from the documents, as a stream of events.',
+      body: { ...bodyOf<ChatCompletionRequest>(CHAT_COMPLETION), reads: true },
+      success: 200,
+      handle: converse,
+    }),
+  ];
+}
+
+/** Events to a client, no faster than it reads them. */
+class EventStream implements ChatSink {
+  readonly #stream: ReplyStream;
+  readonly #signal: AbortSignal;
+  #roomIsMade: (() => void) | null = null;
+  readonly #keepAlive: NodeJS.Timeout;
+
+  constructor(exchange: Exchange, signal: AbortSignal) {
+    this.#signal = signal;
+    this.#stream = exchange.stream(200, STREAM_HEADERS);
+    this.#stream.onDrain(() => this.#roomIsMade?.());
+    this.#keepAlive = setInterval(() => {
+      if (this.#roomIsMade === null) this.#stream.write(':\n\n');
+    }, KEEP_ALIVE_MS);
+    signal.addEventListener('abort', () => {
+      clearInterval(this.#keepAlive);
+      this.#roomIsMade?.();
+    });
+  }
+
+  async send(event: Chunk | ErrorEvent): Promise<void> {
+    await this.#write(JSON.stringify(event));
+  }
+
+  /** The server is at fault; the client is told no more than that. */
+  async fail(): Promise<void> {
+    const error = {
+      type: 'internal',
+      code: 'internal',
+      message: 'The server failed.',
+      param: null,
+      event_id: null,
+    };
+    await this.#write(JSON.stringify({ event_id: '', type: 'error', error }));
+  }
+
+  end(): void {
+    clearInterval(this.#keepAlive);
+    if (this.#signal.aborted) return;
+    this.#stream.write('data: [DONE]\n\n');
+    this.#stream.end();
+  }
+
+  async #write(data: string): Promise<void> {
+    if (this.#signal.aborted || this.#stream.write(`data: ${data}\n\n`)) return;
+    await new Promise<void>((resolve) => (this.#roomIsMade = resolve));
+    this.#roomIsMade = null;
+  }
+}

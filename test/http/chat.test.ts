@@ -1,0 +1,201 @@
+import assert from 'node:assert/strict';
+import { connect } from 'node:net';
+import OpenAI from 'openai';
+import jwt from 'jsonwebtoken';
+import { startBuiltServer, type BuiltServer } from '../support/built-server.ts';
+import {
+  call,
+  type ChatProvider,
+  finish,
+  say,
+  startChatProvider,
+} from './support/chat-provider.ts';
+
+const FILMS = [
+  { id: 1, title: 'Alien', genre: 'horror', secret: 'no' },
+  { id: 2, title: 'Heat', genre: 'crime', secret: 'no' },
+  { id: 3, title: 'Hidden', genre: 'forbidden', secret: 'yes' },
+];
+
+describe('Conversational search', () => {
+  let server: BuiltServer;
+  let provider: ChatProvider;
+  let client: OpenAI;
+
+  before(async function () {
+    this.timeout(120_000);
+    provider = await startChatProvider();
+    server = await startBuiltServer(['--chat-allow-non-streaming']);
+    await server.call('PATCH', '/experimental-features', {
+      body: { chatCompletions: true, metrics: true },
+    });
+    const settings = {
+      filterableAttributes: ['genre', 'secret'],
+      chat: { description: 'Films', documentTemplate: '{{ doc.title }}' },
+    };
+    await server.finish('PATCH', '/indexes/films/settings', { body: settings });
+    await server.finish('POST', '/indexes/films/documents', { body: FILMS });
+    await server.call('PATCH', '/chats/films/settings', {
+      body: { source: 'vLlm', baseUrl: provider.url, apiKey: 'a-provider-key' },
+    });
+    client = new OpenAI({
+      apiKey: server.masterKey,
+      baseURL: `${server.url}/chats/films`,
+      maxRetries: 0,
+    });
+  });
+  beforeEach(() => provider.requests.splice(0));
+  after(async () => {
+    await server.close();
+    await provider.close();
+  });
+
+  const ask = (more: object = {}): any => ({
+    model: 'm',
+    stream: true,
+    messages: [{ role: 'user', content: 'Which films?' }],
+    ...more,
+  });
+  async function textOf(stream: AsyncIterable<any>): Promise<string> {
+    let text = '';
+    for await (const { choices } of stream) text += choices?.[0]?.delta.content ?? '';
+    return text;
+  }
+  const search = (filter = '', q = ''): object => ({ index_uid: 'films', q, filter });
+
+  it('streams to the client of OpenAI, with searches on the way', async () => {
+    provider.script(
+      [say('I look. '), call('c1', search('', 'alien')), finish('tool_calls')],
+      [say('Alien.'), finish('stop')],
+    );
+    const stream = (await client.chat.completions.create(ask())) as any;
+    assert.equal(await textOf(stream), 'I look. Alien.');
+    const { messages, tools } = provider.requests[1];
+    assert.deepEqual(messages.at(-1), { role: 'tool', content: 'Alien', tool_call_id: 'c1' });
+    assert.match(tools[0].function.description, / - films: Films/);
+    assert.match(tools[0].function.parameters.properties.filter.description, /genre: .*horror/);
+  });
+
+  it('puts pieces together wherever the stream is cut, and takes chunks without choices for nothing', async () => {
+    const text = JSON.stringify({
+      choices: [{ index: 0, delta: { content: 'Grüße' }, finish_reason: null }],
+    });
+    const bytes = `data: {"choices":[],"prompt_filter_results":[]}\r\n\r\ndata: ${text}\r\n\r\n`;
+    provider.script([
+      ...[...bytes].map((raw) => ({ raw })),
+      finish('stop'),
+      { choices: [], usage: { prompt_tokens: 5, completion_tokens: 2, total_tokens: 7 } },
+    ]);
+    const stream = (await client.chat.completions.create(ask({ model: 'counted' }))) as any;
+    assert.equal(await textOf(stream), 'Grüße');
+    const metrics = await fetch(`${server.url}/metrics`, {
+      headers: { authorization: `Bearer ${server.masterKey}` },
+    });
+    assert.match(
+      await metrics.text(),
+      /gannet_chat_tokens_total\{workspace="films",model="counted"\} 7/,
+    );
+  });
+
+  it('answers as a whole when the server allows it', async () => {
+    provider.script(
+      [call('c1', search()), finish('tool_calls')],
+      [say('All of them.'), finish('stop')],
+    );
+    const answer = (await client.chat.completions.create(ask({ stream: false }))) as any;
+    assert.equal(answer.choices[0].message.content, 'All of them.');
+    assert.equal(answer.choices[0].finish_reason, 'stop');
+  });
+
+  it('tells the sources of the answer at the end when asked to', async () => {
+    provider.script(
+      [call('c1', search('', 'heat')), finish('tool_calls')],
+      [say('Heat.'), finish('stop')],
+    );
+    const tools = [
+      { type: 'function', function: { name: '_gannetAnswerSources', parameters: {} } },
+    ];
+    const stream = (await client.chat.completions.create(ask({ tools }))) as any;
+    let last: any;
+    for await (const event of stream) last = event;
+    const report = JSON.parse(last.choices[0].delta.tool_calls[0].function.arguments);
+    assert.deepEqual(report, { sources: [{ index_uid: 'films', document: FILMS[1] }] });
+  });
+
+  it('ends the request to the provider when the client leaves', async () => {
+    let release = (): void => {};
+    const wait = new Promise<void>((resolve) => (release = resolve));
+    provider.script([say('Begin'), { wait }, finish('stop')]);
+    const broken = provider.broken();
+    const ending = new AbortController();
+    const stream = (await client.chat.completions.create(ask(), { signal: ending.signal })) as any;
+    for await (const _ of stream) break;
+    ending.abort();
+    await broken;
+    release();
+  });
+
+  it('holds back a provider whose client does not read, and loses nothing', async () => {
+    const count = 4000;
+    provider.script([
+      ...Array.from({ length: count }, () => say('x'.repeat(10_000))),
+      finish('stop'),
+    ]);
+    const { port } = new URL(server.url);
+    const socket = connect(Number(port), '127.0.0.1');
+    const body = JSON.stringify(ask());
+    socket.write(
+      `POST /chats/films/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${server.masterKey}\r\n` +
+        `content-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+    );
+    await new Promise((resolve) => socket.once('readable', resolve));
+    // Others are served while this one waits.
+    assert.equal(await textOf((await client.chat.completions.create(ask())) as any), 'Done.');
+    let bytes = 0;
+    for await (const chunk of socket) {
+      bytes += (chunk as Buffer).length;
+      if ((chunk as Buffer).includes('[DONE]')) break;
+    }
+    socket.destroy();
+    assert.ok(bytes > count * 10_000);
+  });
+
+  it('lets nothing of a forbidden document out to the provider', async () => {
+    const keys = (await server.call('GET', '/keys')).json.results;
+    const key = keys.find((one: any) => one.actions.includes('chatCompletions'));
+    const payload = { apiKeyUid: key.uid, searchRules: { films: { filter: 'secret = no' } } };
+    const token = jwt.sign(payload, key.key, { algorithm: 'HS256', expiresIn: 600 });
+    const tenant = new OpenAI({
+      apiKey: token,
+      baseURL: `${server.url}/chats/films`,
+      maxRetries: 0,
+    });
+    for (const filter of ['', 'secret = yes', 'genre = forbidden', 'secret = no OR secret = yes']) {
+      provider.script([call('c1', search(filter)), finish('tool_calls')]);
+      await textOf((await tenant.chat.completions.create(ask())) as any);
+    }
+    assert.equal(provider.requests.length, 8);
+    assert.ok(
+      !/Hidden|"forbidden|: forbidden/.test(
+        JSON.stringify(provider.requests.map(({ tools }) => tools)),
+      ),
+    );
+    const told = provider.requests.flatMap(({ messages }) =>
+      messages.filter(({ role }: any) => role === 'tool'),
+    );
+    assert.ok(told.length > 0 && !JSON.stringify(told).includes('Hidden'));
+  });
+
+  it('stops after twenty rounds', async () => {
+    provider.script(
+      ...Array.from({ length: 25 }, (_, n) => [call(`c${n}`, search()), finish('tool_calls')]),
+    );
+    const response = await fetch(`${server.url}/chats/films/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${server.masterKey}`, 'content-type': 'application/json' },
+      body: JSON.stringify(ask()),
+    });
+    assert.match(await response.text(), /"tool_call_limit".*\n\ndata: \[DONE\]/);
+    assert.equal(provider.requests.length, 20);
+  });
+});
