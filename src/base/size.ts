@@ -45,6 +45,17 @@ export function limitText(bytes: number): string {
 
 /** Binary units with two decimals, such as `1.25 MiB`. */
 export function humanSize(bytes: number): string {
+  const [value, unit] = inBinaryUnits(bytes);
+  return unit === 'B' ? `${value} B` : `${value.toFixed(2)} ${unit}`;
+}
+
+/** Binary units with as many decimals as needed, two at most, such as `50 MiB` and `1.5 KiB`. */
+export function shortSize(bytes: number): string {
+  const [value, unit] = inBinaryUnits(bytes);
+  return `${Number(value.toFixed(2))} ${unit}`;
+}
+
+function inBinaryUnits(bytes: number): [number, string] {
   const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
   let unit = 0;
   let value = bytes;
@@ -52,5 +63,5 @@ export function humanSize(bytes: number): string {
     value /= 1024;
     unit++;
   }
-  return unit === 0 ? `${value} B` : `${value.toFixed(2)} ${units[unit]}`;
+  return [value, units[unit]!];
 }

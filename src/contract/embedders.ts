@@ -17,6 +17,12 @@ export { DEFAULT_DOCUMENT_TEMPLATE };
 export const DEFAULT_TEMPLATE_BYTES_MAX = 400;
 
 const EMBEDDERS_MAX = 255;
+/** Of one embedder, for indexing. */
+const FRAGMENTS_MAX = 255;
+
+/** Placeholders of a text and of a fragment in requests of REST embedders. */
+const TEXT = '{{text}}';
+const FRAGMENT = '{{fragment}}';
 
 export type EmbedderSource =
   'openAi' | 'huggingFace' | 'ollama' | 'userProvided' | 'rest' | 'composite';
@@ -76,6 +82,16 @@ const FIELDS: Readonly<Record<EmbedderSource, Readonly<Record<string, 'M' | 'A'>
   composite: { searchEmbedder: 'M', indexingEmbedder: 'M' },
 };
 
+/** The embedders that a composite one consists of. */
+const PARTS = ['searchEmbedder', 'indexingEmbedder'] as const;
+type Part = (typeof PARTS)[number];
+
+/** Fields that a part cannot have, beside those that no part has. */
+const REFUSED_IN: Readonly<Record<Part, readonly string[]>> = {
+  searchEmbedder: ['documentTemplate', 'documentTemplateMaxBytes', 'indexingFragments'],
+  indexingEmbedder: ['searchFragments'],
+};
+
 /** Order in which an embedder is shown. */
 const SHOWN_ORDER = [
   'source',
@@ -128,7 +144,7 @@ function embedderSchema(nested: boolean): Schema {
     dimensions: { type: ['integer', 'null'], minimum: 1 },
     binaryQuantized: { type: ['boolean', 'null'] },
     documentTemplate: { type: ['string', 'null'] },
-    documentTemplateMaxBytes: { type: ['integer', 'null'], minimum: 0 },
+    documentTemplateMaxBytes: { type: ['integer', 'null'], minimum: 1 },
     url: { type: ['string', 'null'] },
     indexingFragments: FRAGMENTS,
     searchFragments: FRAGMENTS,
@@ -168,11 +184,7 @@ export function checkPartialEmbedders(
   for (const name of names) {
     const embedder = partial[name];
     if (embedder === null || embedder === undefined) continue;
-    const found =
-      checkFeatures(embedder, features) ??
-      checkTemplates(name, embedder) ??
-      (typeof embedder.source === 'string' ? checkFields(name, embedder, embedder) : null) ??
-      checkValues(name, embedder);
+    const found = checkFeatures(embedder, features) ?? checkPartial(name, embedder);
     if (found !== null) return found;
   }
   return null;
@@ -186,29 +198,58 @@ function checkFeatures(embedder: Embedder, features: FeatureSet): ApiError | nul
       }
     }
   }
-  if (embedder.source === 'composite' && !features.compositeEmbedders) {
+  const parts = PARTS.filter((part) => isEmbedder(embedder[part]));
+  if ((embedder.source === 'composite' || parts.length > 0) && !features.compositeEmbedders) {
     return featureNotEnabled('Using the embedder source `composite`', 'compositeEmbedders');
+  }
+  for (const part of parts) {
+    const found = checkFeatures(embedder[part] as Embedder, features);
+    if (found !== null) return found;
   }
   return null;
 }
 
-/** Mandatory and disallowed fields of the source. `given`: what the request holds, nulls included. */
-function checkFields(name: string, embedder: Embedder, given: Embedder): ApiError | null {
-  const source = embedder.source as EmbedderSource;
+function isEmbedder(value: unknown): value is Embedder {
+  return typeof value === 'object' && value !== null;
+}
+
+/** What a request gives, apart from features. A field that names its source must be whole. */
+function checkPartial(name: string, embedder: Embedder): ApiError | null {
+  const isWhole = typeof embedder.source === 'string';
+  return (
+    (isWhole ? checkMandatory(name, embedder) : null) ??
+    checkValues(name, embedder, isWhole) ??
+    checkTemplates(name, embedder, placeholdersIn(embedder)) ??
+    (isWhole ? checkAllowed(name, embedder) : null)
+  );
+}
+
+/** Before the stored fragments are known, a request without any may be for both. */
+function placeholdersIn(embedder: Embedder): readonly string[] {
+  return hasFragments(embedder) ? [FRAGMENT] : [TEXT, FRAGMENT];
+}
+
+/** The source must take each field of a request, nulls included. */
+function checkAllowed(name: string, given: Embedder): ApiError | null {
+  const source = given.source as EmbedderSource;
   const fields = FIELDS[source];
   for (const field of Object.keys(given)) {
     if (field === 'source' || field === 'distribution' || field === 'binaryQuantized') continue;
-    if (fields[field] === undefined) {
-      const takers = SOURCES.filter((other) => FIELDS[other][field] !== undefined);
-      return fault(
-        `\`.embedders.${name}\`: the field \`${field}\` is not available for the source \`${source}\` ` +
-          `(only for ${takers.map((other) => `\`${other}\``).join(', ')}). ` +
-          `Available are ${['source', ...Object.keys(fields), 'distribution', 'binaryQuantized'].map((other) => `\`${other}\``).join(', ')}.`,
-      );
-    }
+    if (fields[field] !== undefined) continue;
+    const takers = SOURCES.filter((other) => FIELDS[other][field] !== undefined);
+    return fault(
+      `\`.embedders.${name}\`: the field \`${field}\` is not available for the source \`${source}\` ` +
+        `(only for ${takers.map((other) => `\`${other}\``).join(', ')}). ` +
+        `Available are ${['source', ...Object.keys(fields), 'distribution', 'binaryQuantized'].map((other) => `\`${other}\``).join(', ')}.`,
+    );
   }
-  for (const [field, rule] of Object.entries(fields)) {
-    if (rule === 'M' && (embedder[field] === undefined || embedder[field] === null)) {
+  return null;
+}
+
+function checkMandatory(name: string, embedder: Embedder): ApiError | null {
+  const source = embedder.source as EmbedderSource;
+  for (const [field, rule] of Object.entries(FIELDS[source])) {
+    if (rule === 'M' && !isSet(embedder[field])) {
       return fault(
         `\`.embedders.${name}\`: the field \`${field}\` is required for the source \`${source}\`.`,
       );
@@ -217,8 +258,11 @@ function checkFields(name: string, embedder: Embedder, given: Embedder): ApiErro
   return null;
 }
 
-/** Values that can be judged without the rest of the embedder. */
-function checkValues(name: string, embedder: Embedder): ApiError | null {
+/**
+ * Values that can be judged without the rest of the embedder.
+ * @param isWhole its parts must be whole too
+ */
+function checkValues(name: string, embedder: Embedder, isWhole: boolean): ApiError | null {
   const { source, model, dimensions, url, documentTemplate } = embedder;
   if (source === 'openAi') {
     const openAiModel = typeof model === 'string' ? model : DEFAULT_OPENAI_MODEL;
@@ -255,10 +299,10 @@ function checkValues(name: string, embedder: Embedder): ApiError | null {
       );
     }
   }
-  for (const part of ['searchEmbedder', 'indexingEmbedder']) {
+  for (const part of PARTS) {
     const nested = embedder[part];
-    if (typeof nested !== 'object' || nested === null) continue;
-    const found = checkNested(`${name}.${part}`, part, nested as Embedder);
+    if (!isEmbedder(nested)) continue;
+    const found = checkNested(`${name}.${part}`, part, nested, isWhole);
     if (found !== null) return found;
   }
   return null;
@@ -273,43 +317,58 @@ function isUrl(text: string): boolean {
   }
 }
 
-function checkNested(path: string, part: string, nested: Embedder): ApiError | null {
-  const { source } = nested;
-  if (source === undefined || source === null) {
-    return fault(`\`.embedders.${path}\`: the field \`source\` is required.`);
-  }
+/** A part of a composite embedder as a request gives it. */
+function checkNested(
+  path: string,
+  part: Part,
+  nested: Embedder,
+  isWhole: boolean,
+): ApiError | null {
+  const isGiven = nested.source !== undefined && nested.source !== null;
+  if (isWhole && !isGiven) return missingSource(path);
+  return checkPart(path, part, nested) ?? checkPartial(path, nested);
+}
+
+function missingSource(path: string): ApiError {
+  return fault(`\`.embedders.${path}\`: the field \`source\` is required.`);
+}
+
+/** What a part of a composite embedder may not be or have, whatever its source takes elsewhere. */
+function checkPart(path: string, part: Part, { source, ...nested }: Embedder): ApiError | null {
   if (source === 'composite' || source === 'userProvided') {
     return fault(
       `\`.embedders.${path}.source\`: \`${source}\` cannot be part of a composite embedder.`,
     );
   }
-  const refused =
-    part === 'searchEmbedder'
-      ? ['documentTemplate', 'documentTemplateMaxBytes', 'indexingFragments']
-      : ['searchFragments'];
-  for (const field of ['distribution', 'binaryQuantized', ...refused]) {
+  for (const field of ['distribution', 'binaryQuantized', ...REFUSED_IN[part]]) {
     if (Object.hasOwn(nested, field)) {
       return fault(`\`.embedders.${path}\`: the field \`${field}\` is not available here.`);
     }
   }
-  return (
-    checkTemplates(path, nested) ?? checkFields(path, nested, nested) ?? checkValues(path, nested)
-  );
+  return null;
 }
 
-/** `request` and `response` of a REST embedder. */
-function checkTemplates(name: string, embedder: Embedder): ApiError | null {
-  const fragments = hasEntries(embedder.indexingFragments) || hasEntries(embedder.searchFragments);
+/**
+ * `request` and `response` of a REST embedder, and what does not go with fragments.
+ * @param placeholders those of which the request must hold one
+ */
+function checkTemplates(
+  name: string,
+  embedder: Embedder,
+  placeholders: readonly string[],
+): ApiError | null {
+  if (hasFragments(embedder) && typeof embedder.documentTemplate === 'string') {
+    return templateError(name, '`documentTemplate` cannot be given together with fragments');
+  }
   let requestRepeats: boolean | undefined;
   let responseRepeats: boolean | undefined;
   if (embedder.request !== undefined && embedder.request !== null) {
-    const placeholder = fragments ? '{{fragment}}' : '{{text}}';
-    const scan = scanTemplate(embedder.request, placeholder);
+    const scan = scanTemplate(embedder.request, placeholders);
     if (!scan.ok) return templateError(`${name}.request`, scan.error);
     requestRepeats = scan.value.repeats;
   }
   if (embedder.response !== undefined && embedder.response !== null) {
-    const scan = scanTemplate(embedder.response, '{{embedding}}');
+    const scan = scanTemplate(embedder.response, ['{{embedding}}']);
     if (!scan.ok) return templateError(`${name}.response`, scan.error);
     responseRepeats = scan.value.repeats;
   }
@@ -326,8 +385,13 @@ function checkTemplates(name: string, embedder: Embedder): ApiError | null {
   return null;
 }
 
-function hasEntries(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && Object.keys(value).length > 0;
+function fragmentCount(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  return Object.values(value).filter((fragment) => fragment !== null).length;
+}
+
+function hasFragments({ indexingFragments, searchFragments }: Embedder): boolean {
+  return fragmentCount(indexingFragments) + fragmentCount(searchFragments) > 0;
 }
 
 function templateError(path: string, reason: string): ApiError {
@@ -336,15 +400,16 @@ function templateError(path: string, reason: string): ApiError {
 
 const REPEAT = '{{..}}';
 
-/** Counts the value placeholder and checks where the repetition mark stands. */
+/** Counts the value placeholders and checks where the repetition mark stands. */
 function scanTemplate(
   template: unknown,
-  placeholder: string,
+  placeholders: readonly string[],
 ): Result<{ repeats: boolean }, string> {
+  const placeholder = placeholders[0]!;
   let repeats = 0;
 
   function count(value: unknown, repeated: boolean): Result<number, string> {
-    if (value === placeholder) return ok(1);
+    if (placeholders.includes(value as string)) return ok(1);
     if (value === REPEAT) return err(`\`"${REPEAT}"\` may only be the second item of an array`);
     if (Array.isArray(value)) {
       if (value[1] === REPEAT) {
@@ -407,14 +472,21 @@ export function mergeEmbedders(
   return ok(Object.fromEntries([...merged].sort(([a], [b]) => compareUtf8(a, b))));
 }
 
+/** @param part of a composite embedder; null: an embedder of its own */
 function mergeEmbedder(
   name: string,
   stored: Embedder | undefined,
   change: Embedder,
+  part: Part | null = null,
 ): Result<Embedder, ApiError> {
+  const initial = part === null ? 'openAi' : undefined;
   const source = (
-    change.source === null ? 'openAi' : (change.source ?? stored?.source ?? 'openAi')
-  ) as EmbedderSource;
+    change.source === null ? initial : (change.source ?? stored?.source ?? initial)
+  ) as EmbedderSource | undefined;
+  // The embedder of searches is replaced whole.
+  if (source === undefined || (part === 'searchEmbedder' && !isSet(change.source))) {
+    return err(missingSource(name));
+  }
   const base: Embedder = stored !== undefined && stored.source === source ? { ...stored } : {};
   if (
     stored?.binaryQuantized === true &&
@@ -434,15 +506,55 @@ function mergeEmbedder(
     if (field === 'source') continue;
     if (value === null) delete base[field];
     else if (isFragments(field)) base[field] = mergeFragments(base[field], value);
-    else base[field] = value;
+    else if (isPart(field)) {
+      const before = base[field] as Embedder | undefined;
+      const nested = mergeEmbedder(`${name}.${field}`, before, value as Embedder, field);
+      if (!nested.ok) return nested;
+      base[field] = nested.value;
+    } else base[field] = value;
   }
-  const merged = { ...base, source };
+  const merged: Embedder = { ...base, source };
+  if (hasFragments(merged)) {
+    // They take its place.
+    if (!isSet(change.documentTemplate)) delete merged.documentTemplate;
+    delete merged.documentTemplateMaxBytes;
+  }
   const found =
-    checkFields(name, merged, merged) ??
-    checkTemplates(name, merged) ??
-    checkValues(name, merged) ??
-    checkTemplateBytes(name, merged);
-  return found === null ? ok(complete(merged)) : err(found);
+    (part === null ? null : checkPart(name, part, merged)) ??
+    checkMandatory(name, merged) ??
+    checkValues(name, merged, true) ??
+    checkTemplates(name, merged, [hasFragments(merged) ? FRAGMENT : TEXT]) ??
+    checkAllowed(name, merged) ??
+    checkFragments(name, merged, part);
+  return found === null ? ok(complete(merged, part)) : err(found);
+}
+
+function isSet(value: unknown): boolean {
+  return value !== undefined && value !== null;
+}
+
+function isPart(field: string): field is Part {
+  return (PARTS as readonly string[]).includes(field);
+}
+
+/** Of a whole embedder. */
+function checkFragments(name: string, embedder: Embedder, part: Part | null): ApiError | null {
+  if (!hasFragments(embedder)) return null;
+  const indexing = fragmentCount(embedder.indexingFragments);
+  const search = fragmentCount(embedder.searchFragments);
+  if (part === null && (indexing === 0 || search === 0)) {
+    return templateError(name, '`indexingFragments` and `searchFragments` go together');
+  }
+  if (indexing > FRAGMENTS_MAX) {
+    return templateError(
+      name,
+      `at most ${FRAGMENTS_MAX} indexing fragments are possible, but there are ${indexing}`,
+    );
+  }
+  if (typeof embedder.dimensions !== 'number') {
+    return templateError(name, 'with fragments `dimensions` is required');
+  }
+  return null;
 }
 
 function isFragments(field: string): boolean {
@@ -458,15 +570,8 @@ function mergeFragments(stored: unknown, change: unknown): Record<string, unknow
   return Object.fromEntries([...merged].sort(([a], [b]) => compareUtf8(a, b)));
 }
 
-function checkTemplateBytes(name: string, embedder: Embedder): ApiError | null {
-  if (embedder.documentTemplateMaxBytes !== 0) return null;
-  return fault(
-    `\`.embedders.${name}.documentTemplateMaxBytes\`: a zero was found, at least 1 is required.`,
-  );
-}
-
 /** Writes out the defaults of the source, in the order in which they are shown. */
-function complete(embedder: Embedder): Embedder {
+function complete(embedder: Embedder, part: Part | null): Embedder {
   const source = embedder.source as EmbedderSource;
   const defaults: Embedder = {};
   if (source === 'openAi') defaults.model = DEFAULT_OPENAI_MODEL;
@@ -478,8 +583,8 @@ function complete(embedder: Embedder): Embedder {
     defaults.pooling = 'useModel';
   }
   if (source === 'rest') defaults.headers = {};
-  const fragments = hasEntries(embedder.indexingFragments) || hasEntries(embedder.searchFragments);
-  if (FIELDS[source].documentTemplate !== undefined && !fragments) {
+  const isRendered = FIELDS[source].documentTemplate !== undefined && part !== 'searchEmbedder';
+  if (isRendered && !hasFragments(embedder)) {
     defaults.documentTemplate = DEFAULT_DOCUMENT_TEMPLATE;
     defaults.documentTemplateMaxBytes = DEFAULT_TEMPLATE_BYTES_MAX;
   }
@@ -489,7 +594,9 @@ function complete(embedder: Embedder): Embedder {
 export function inShownOrder(embedder: Embedder): Embedder {
   const ordered: Embedder = {};
   for (const field of SHOWN_ORDER) {
-    if (Object.hasOwn(embedder, field)) ordered[field] = embedder[field];
+    if (!Object.hasOwn(embedder, field)) continue;
+    const value = embedder[field];
+    ordered[field] = isPart(field) && isEmbedder(value) ? inShownOrder(value) : value;
   }
   return ordered;
 }
@@ -521,7 +628,7 @@ export function obfuscateEmbedders(embedders: PartialEmbedders): PartialEmbedder
 function obfuscateEmbedder(embedder: Embedder): Embedder {
   const shown = { ...embedder };
   if (typeof shown.apiKey === 'string') shown.apiKey = obfuscate(shown.apiKey);
-  for (const part of ['searchEmbedder', 'indexingEmbedder']) {
+  for (const part of PARTS) {
     const nested = shown[part];
     if (typeof nested === 'object' && nested !== null) {
       shown[part] = obfuscateEmbedder(nested as Embedder);

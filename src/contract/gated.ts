@@ -1,4 +1,4 @@
-/** Bodies of the routes behind experimental features: logs, network, export. */
+/** Bodies of the routes behind experimental features: logs, export. */
 import { INDEX_UID_SCHEMA, type Schema } from './schema.ts';
 
 export interface LogStreamBody {
@@ -26,28 +26,8 @@ export const LOG_LEVEL: Schema = {
   additionalProperties: false,
 };
 
-export const PATCH_NETWORK: Schema = {
-  type: 'object',
-  properties: {
-    self: { type: ['string', 'null'], 'x-code': 'invalid_network_self' },
-    remotes: {
-      type: ['object', 'null'],
-      additionalProperties: {
-        type: ['object', 'null'],
-        properties: {
-          url: { type: ['string', 'null'], format: 'http-url', 'x-code': 'invalid_network_url' },
-          searchApiKey: { type: ['string', 'null'], 'x-code': 'invalid_network_search_api_key' },
-          writeApiKey: { type: ['string', 'null'], 'x-code': 'invalid_network_write_api_key' },
-        },
-        additionalProperties: false,
-      },
-      'x-code': 'invalid_network_remotes',
-      'x-key-code': 'invalid_network_remotes',
-    },
-    sharding: { type: ['boolean', 'null'], 'x-code': 'invalid_network_sharding' },
-  },
-  additionalProperties: false,
-};
+/** Most bytes of documents in one request of an export that names no `payloadSize`. */
+export const EXPORT_PAYLOAD_BYTES_DEFAULT = 50 * 2 ** 20;
 
 export interface ExportBody {
   url: string;

@@ -1,7 +1,22 @@
 #!/usr/bin/env node
 // Writes the server as one file, dist/main.cjs, and one for each kind of thread: reading hundreds of modules took Node longer than all else that a start does.
+import { execFileSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { build } from 'esbuild';
+
+/** Which commit is built: told by the environment, else by git, else unknown. */
+function commit(variable, format) {
+  if (process.env[variable] !== undefined) return process.env[variable];
+  try {
+    const told = execFileSync('git', ['show', '-s', `--format=${format}`, 'HEAD'], {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    return told.trim();
+  } catch {
+    return 'unknown';
+  }
+}
 
 rmSync('dist', { recursive: true, force: true });
 await build({
@@ -18,7 +33,11 @@ await build({
   target: 'node20',
   // Scripts are ready sooner than modules.
   format: 'cjs',
-  define: { 'import.meta.url': 'mainUrl' },
+  define: {
+    'import.meta.url': 'mainUrl',
+    'process.env.GANNET_COMMIT_SHA': JSON.stringify(commit('GANNET_COMMIT_SHA', '%H')),
+    'process.env.GANNET_COMMIT_DATE': JSON.stringify(commit('GANNET_COMMIT_DATE', '%cI')),
+  },
   banner: { js: `const mainUrl = require('node:url').pathToFileURL(__filename).href;` },
   // They find their binaries beside themselves.
   external: ['lmdb', '@uwsjs/*'],

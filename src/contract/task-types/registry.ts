@@ -1,5 +1,5 @@
 /** Every type of task, in the order in which messages list them. */
-import { humanSize } from '../../base/size.ts';
+import { shortSize } from '../../base/size.ts';
 import { runsOf } from '../../base/uid-runs.ts';
 import { obfuscate } from '../embedders.ts';
 import { type PartialSettings, renderPartialSettings } from '../settings.ts';
@@ -220,7 +220,7 @@ const indexUpdate = taskType({
     if (newUid === undefined) return { indexUid, row: () => ({ type, primaryKey }) };
     return {
       indexUid,
-      alsoIndexes: [newUid],
+      alsoIndexes: newUid === indexUid ? [] : [newUid],
       row: ({ numberOf }) => ({
         type,
         primaryKey,
@@ -383,7 +383,8 @@ export interface ExportRequest {
   type: 'export';
   url: string;
   apiKey: string | null;
-  payloadSizeBytes: number;
+  /** null: not given. */
+  payloadSizeBytes: number | null;
   indexes: Record<string, { filter: unknown; overrideSettings: boolean }>;
 }
 
@@ -399,7 +400,7 @@ const exportType = taskType({
   details(row: ExportRequest): TaskDetails {
     const details: TaskDetails = { url: row.url };
     if (row.apiKey !== null) details.apiKey = obfuscate(row.apiKey);
-    details.payloadSize = humanSize(row.payloadSizeBytes);
+    if (row.payloadSizeBytes !== null) details.payloadSize = shortSize(row.payloadSizeBytes);
     details.indexes = row.indexes;
     return details;
   },

@@ -7,11 +7,11 @@ import {
   EXPORT,
   LOG_LEVEL,
   LOG_STREAM,
-  PATCH_NETWORK,
   type ExportBody,
   type LogLevelBody,
   type LogStreamBody,
 } from '../../contract/gated.ts';
+import { PATCH_NETWORK } from '../../contract/network.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { ReplyStream } from '../exchange.ts';
 import { bodyOf, json, NO_CONTENT, route, STREAMED, type Method, type Route } from '../route.ts';
@@ -20,8 +20,6 @@ const LOG_STREAM_HEADERS = [
   ['content-type', 'text/plain; charset=utf-8'],
   ['x-accel-buffering', 'no'],
 ] as const;
-
-const DEFAULT_EXPORT_PAYLOAD_BYTES = 50 * 2 ** 20;
 
 export function gatedRoutes({ services, logs }: Dependencies): Route[] {
   const { features, tasks } = services;
@@ -139,10 +137,10 @@ export function gatedRoutes({ services, logs }: Dependencies): Route[] {
       action: 'export',
       summary: 'Sends indexes to another instance.',
       body: bodyOf(EXPORT),
-      success: 202,
+      success: 200,
       handle: async ({ body }) =>
         json(
-          202,
+          200,
           await tasks.register({
             type: 'export',
             url: body.url,
@@ -163,8 +161,9 @@ export function gatedRoutes({ services, logs }: Dependencies): Route[] {
   ];
 }
 
-function payloadSize(size: string | number | null | undefined): number {
-  if (size === undefined || size === null) return DEFAULT_EXPORT_PAYLOAD_BYTES;
+/** Bytes; null when not given. */
+function payloadSize(size: string | number | null | undefined): number | null {
+  if (size === undefined || size === null) return null;
   const bytes = typeof size === 'number' ? size : parseSize(size);
   if (bytes !== undefined && bytes >= 0) return bytes;
   throw new ApiError(

@@ -42,17 +42,28 @@ export async function runIndexUpdate(context: RunContext): Promise<RunResult> {
   progress.enter(1, 'updating the index', 0, 1);
   const indexUid = batch.indexUid!;
   const task = readTask(store, batch.uids[0]!);
-  const { primaryKey, rename } = task.row as RowOf<'indexUpdate'>;
+  const { primaryKey } = task.row as RowOf<'indexUpdate'>;
+  const newUid = newUidOf(task, indexUid);
   const entry = registry.get(indexUid);
   if (entry === undefined) return { ends: allFailed(batch, indexNotFound(indexUid)) };
-  if (rename !== undefined && registry.has(rename.newUid)) {
-    return { ends: allFailed(batch, indexAlreadyExists(rename.newUid, indexUid)) };
+  if (newUid !== null && registry.has(newUid)) {
+    return { ends: allFailed(batch, indexAlreadyExists(newUid, indexUid)) };
+  }
+  if (newUid === null && primaryKey === null && (task.row as RowOf<'indexUpdate'>).rename) {
+    // Renamed to its own name: nothing changes, not even the date of the last update.
+    return { ends: [succeeded(task.uid, null)] };
   }
   const steps: BatchStep[] =
     primaryKey === null ? [] : [{ task: task.uid, kind: 'primaryKey', primaryKey }];
   // Without steps too: it dates the last update of the index.
   const outcome = await applySteps(context, entry, steps, []);
   return recoverIndexUpdate([task], outcome, indexUid, entry);
+}
+
+/** The uid that the index gets; null: it keeps its own. */
+function newUidOf({ row }: BatchTask, indexUid: string): string | null {
+  const { rename } = row as RowOf<'indexUpdate'>;
+  return rename === undefined || rename.newUid === indexUid ? null : rename.newUid;
 }
 
 /** Also after a restart, when the engine has committed the update and the store knows nothing. */
@@ -63,21 +74,20 @@ export function recoverIndexUpdate(
   entry: IndexEntry,
 ): RunResult {
   const task = tasks[0]!;
-  const { rename } = task.row as RowOf<'indexUpdate'>;
+  const newUid = newUidOf(task, indexUid);
   const ends = concludeTasks([task], outcome);
   entry.refresh();
-  if (rename === undefined) return { ends, indexes: new Map([[indexUid, entry]]) };
+  if (newUid === null) return { ends, indexes: new Map([[indexUid, entry]]) };
   // The name changes also when the key cannot: clients rely on it, so the error has to tell.
   const { error } = ends[0]!;
-  if (error !== undefined)
-    error.message += ` The index is now called \`${rename.newUid}\` all the same.`;
+  if (error !== undefined) error.message += ` The index is now called \`${newUid}\` all the same.`;
   return {
     ends,
     indexes: new Map<string, IndexEntry | null>([
       [indexUid, null],
-      [rename.newUid, entry],
+      [newUid, entry],
     ]),
-    history: { pairs: [[indexUid, rename.newUid]], before: task.uid },
+    history: { pairs: [[indexUid, newUid]], before: task.uid },
   };
 }
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { humanSize, limitText, parseSize } from '../../../src/base/size.ts';
+import { humanSize, limitText, parseSize, shortSize } from '../../../src/base/size.ts';
 import { editDistance, suggest } from '../../../src/base/suggest.ts';
 
 describe('A suggestion', () => {
@@ -58,5 +58,9 @@ describe('A size', () => {
     assert.equal(limitText(104_857_600), '100 MiB');
     assert.equal(limitText(123), '123 B');
     assert.equal(humanSize(1_310_720), '1.25 MiB');
+    assert.equal(humanSize(2048), '2.00 KiB');
+    assert.equal(shortSize(2048), '2 KiB');
+    assert.equal(shortSize(1536), '1.5 KiB');
+    assert.equal(shortSize(100), '100 B');
   });
 });

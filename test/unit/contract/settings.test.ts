@@ -184,10 +184,6 @@ describe('Merging settings', () => {
       ],
       [{ chat: { documentTemplate: '{% if %}' } }, 'invalid_chat_setting_document_template'],
       [{ chat: { documentTemplateMaxBytes: 0 } }, 'invalid_settings_index_chat'],
-      [
-        { embedders: { a: { source: 'openAi', documentTemplateMaxBytes: 0 } } },
-        'invalid_settings_embedders',
-      ],
       [{ embedders: { a: { dimensions: 3, revision: 'x' } } }, 'invalid_settings_embedders'],
     ];
     const before = JSON.stringify(stored);
@@ -421,5 +417,136 @@ describe('The setting foreignKeys', () => {
     const settings = merged(null, { foreignKeys: keys });
     assert.deepEqual(renderSettings(settings, on).foreignKeys, keys);
     assert.ok(!('foreignKeys' in renderSettings(settings, NO_FEATURES)));
+  });
+});
+
+describe('The setting embedders', () => {
+  const rest = {
+    source: 'rest',
+    url: 'http://localhost/embed',
+    request: { input: '{{text}}' },
+    response: { data: '{{embedding}}' },
+  };
+  const fragments = {
+    dimensions: 3,
+    request: { input: '{{fragment}}' },
+    indexingFragments: { a: { value: '{{ doc.a }}' } },
+    searchFragments: { q: { value: '{{ q }}' } },
+  };
+  const withFragments = { ...rest, ...fragments };
+  const composite = { source: 'composite', searchEmbedder: rest, indexingEmbedder: rest };
+
+  const refused: [string, unknown, string][] = [
+    [
+      'a template with fragments',
+      { ...withFragments, documentTemplate: 'x' },
+      'vector_embedding_error',
+    ],
+    ['no url', { ...rest, url: undefined }, 'invalid_settings_embedders'],
+    ['a url that is none', { ...rest, url: 'nowhere', request: 'x' }, 'invalid_settings_embedders'],
+    ['no request', { ...rest, request: undefined, response: 'x' }, 'invalid_settings_embedders'],
+    ['null as request', { ...rest, request: null }, 'invalid_settings_embedders'],
+    [
+      'a template of 0 bytes',
+      { ...rest, documentTemplateMaxBytes: 0 },
+      'invalid_settings_embedders',
+    ],
+    [
+      'a text where fragments are used',
+      { ...withFragments, request: '{{text}}' },
+      'vector_embedding_error',
+    ],
+    [
+      'half a composite',
+      { source: 'composite', searchEmbedder: rest },
+      'invalid_settings_embedders',
+    ],
+    [
+      'a part without source',
+      { ...composite, searchEmbedder: { url: 'x' } },
+      'invalid_settings_embedders',
+    ],
+    [
+      'a template for searching',
+      { ...composite, searchEmbedder: { ...rest, documentTemplate: 'x' } },
+      'invalid_settings_embedders',
+    ],
+  ];
+  for (const [name, embedder, code] of refused) {
+    it(`refuses ${name}`, () => {
+      const body = JSON.parse(JSON.stringify({ embedders: { e: embedder } })) as unknown;
+      assert.equal(refusal(body, ALL_FEATURES), code);
+    });
+  }
+
+  it('needs the features of its parts, too', () => {
+    const on = { ...NO_FEATURES, compositeEmbedders: true };
+    const part = { ...composite, searchEmbedder: withFragments };
+    const cases: [unknown, typeof NO_FEATURES][] = [
+      [withFragments, NO_FEATURES],
+      [composite, NO_FEATURES],
+      [{ searchEmbedder: rest }, NO_FEATURES],
+      [part, on],
+    ];
+    for (const [embedder, features] of cases) {
+      assert.equal(refusal({ embedders: { e: embedder } }, features), 'feature_not_enabled');
+    }
+    assert.equal(refusal({ embedders: { e: composite } }, on), undefined);
+  });
+
+  it('merges parts field by field, but the one for searching is replaced whole', () => {
+    const before = merged(null, { embedders: { e: composite } });
+    const { searchEmbedder, indexingEmbedder } = before.embedders.e!;
+    assert.deepEqual(Object.keys(searchEmbedder as object), [
+      ...['source', 'url', 'request', 'response', 'headers'],
+    ]);
+    assert.equal((indexingEmbedder as Record<string, unknown>).documentTemplateMaxBytes, 400);
+    const change = { embedders: { e: { indexingEmbedder: { documentTemplate: 'new' } } } };
+    const after = merged(before, change).embedders.e!;
+    assert.deepEqual(after.indexingEmbedder, {
+      ...(indexingEmbedder as object),
+      documentTemplate: 'new',
+    });
+    assert.deepEqual(after.searchEmbedder, searchEmbedder);
+    assert.equal(
+      taskFailure(before, { embedders: { e: { searchEmbedder: { url: 'http://x' } } } }),
+      'invalid_settings_embedders',
+    );
+  });
+
+  it('takes fragments in place of the template, and the template back for them', () => {
+    const plain = merged(null, { embedders: { e: { ...rest, documentTemplate: 'x' } } });
+    const { e } = merged(plain, { embedders: { e: fragments } }).embedders;
+    assert.ok(!('documentTemplate' in e!) && !('documentTemplateMaxBytes' in e!));
+    const back = {
+      request: { input: '{{text}}' },
+      indexingFragments: null,
+      searchFragments: null,
+      documentTemplate: 'y',
+    };
+    const again = merged(merged(plain, { embedders: { e: fragments } }), {
+      embedders: { e: back },
+    });
+    assert.equal(again.embedders.e!.documentTemplate, 'y');
+  });
+
+  it('fails where the outcome does not fit together', () => {
+    const stored = merged(null, { embedders: { e: withFragments } });
+    const failing: unknown[] = [
+      { searchFragments: null },
+      { documentTemplate: 'x' },
+      { dimensions: null },
+      { indexingFragments: null, searchFragments: null },
+    ];
+    for (const change of failing) {
+      assert.equal(
+        taskFailure(stored, { embedders: { e: change } }),
+        'vector_embedding_error',
+        JSON.stringify(change),
+      );
+    }
+    const fragment = { ...rest, request: { input: '{{fragment}}' } };
+    assert.equal(refusal({ embedders: { e: fragment } }), undefined);
+    assert.equal(taskFailure(null, { embedders: { e: fragment } }), 'vector_embedding_error');
   });
 });

@@ -111,9 +111,16 @@ describe('details of a task', () => {
       {
         url: 'http://x',
         apiKey: '01XXXX...',
-        payloadSize: '50.00 MiB',
+        payloadSize: '50 MiB',
         indexes: { '*': { filter: null, overrideSettings: false } },
       },
+    ],
+    [
+      'export without a size',
+      { ...exported, apiKey: null, payloadSizeBytes: null },
+      'failed',
+      null,
+      { url: 'http://x', indexes: { '*': { filter: null, overrideSettings: false } } },
     ],
     [
       'swap',

@@ -436,6 +436,33 @@ describe('the task machine', () => {
       assert.deepEqual(await test.documents('c'), [{ id: 1 }]);
     });
 
+    it('count what they list, also after renamings, for each index and state', async () => {
+      await twoIndexes();
+      await test.run(swap(['a', 'c', true]));
+      await test.run(add('a', [{ id: 7 }]));
+      await test.run(swap(['b', 'd', true], ['c', 'e', true]));
+      await test.run({ type: 'indexUpdate', indexUid: 'e', newUid: 'f' });
+      const page = { limit: 1000, from: null, reverse: true };
+      for (const again of [false, true]) {
+        if (again) await test.restart();
+        for (const uids of [
+          ['a'],
+          ['b'],
+          ['c'],
+          ['d'],
+          ['e'],
+          ['f'],
+          ['a', 'c'],
+          ['b', 'd', 'c', 'e'],
+        ]) {
+          const { results, total } = test.machine.queue.list({ indexUids: uids }, page, null);
+          assert.equal(total, results.length, uids.join());
+          const first = test.machine.queue.list({ indexUids: uids }, { ...page, limit: 0 }, null);
+          assert.equal(first.total, results.length, uids.join());
+        }
+      }
+    });
+
     it('by PATCH: rename, with a key, and the history follows', async () => {
       await open();
       await test.run({ type: 'indexCreation', indexUid: 'a', primaryKey: null });
@@ -460,6 +487,25 @@ describe('the task machine', () => {
         test.tasks().map(({ indexUid }) => indexUid),
         ['a', 'b', 'b'],
       );
+    });
+
+    it('by PATCH: to its own name an index is renamed without a change', async () => {
+      await open();
+      await test.run(add('a', [{ id: 1 }]));
+      const before = test.machine.registry.get('a')!.record;
+      const task = await test.run({ type: 'indexUpdate', indexUid: 'a', newUid: 'a' });
+      assert.equal(task.status, 'succeeded');
+      assert.deepEqual(task.details, { primaryKey: null, oldIndexUid: 'a', newIndexUid: 'a' });
+      assert.deepEqual(test.machine.registry.get('a')!.record, before);
+      assert.equal(test.tasks({ indexUids: ['a'] }).length, 2);
+      const keyed = await test.run({
+        type: 'indexUpdate',
+        indexUid: 'a',
+        newUid: 'a',
+        primaryKey: 'other',
+      });
+      assert.equal(keyed.error?.code, 'index_primary_key_already_exists');
+      assert.ok(!keyed.error.message.includes('now called'));
     });
 
     it('by PATCH: the name changes even when the key cannot, and the error says so', async () => {

@@ -1,0 +1,84 @@
+/** The network of instances: what `PATCH /network` takes, and how it merges with what is stored. */
+import { err, ok, type Result } from '../base/result.ts';
+import { ApiError } from './errors.ts';
+import type { Schema } from './schema.ts';
+
+export interface Remote {
+  /** Absolute, `http` or `https`. */
+  url: string;
+  searchApiKey: string | null;
+  writeApiKey: string | null;
+}
+
+/** Keys in the order of GET. */
+export interface Network {
+  /** Name of this instance. */
+  self: string | null;
+  /** By name, this instance included. */
+  remotes: Record<string, Remote>;
+  sharding: boolean;
+}
+
+export const NO_NETWORK: Network = { self: null, remotes: {}, sharding: false };
+
+/** Absent leaves, null resets; of a remote, null removes it. */
+export interface NetworkPatch {
+  self?: string | null;
+  remotes?: Record<string, Partial<Record<keyof Remote, string | null>> | null> | null;
+  sharding?: boolean | null;
+}
+
+export const PATCH_NETWORK: Schema = {
+  type: 'object',
+  properties: {
+    self: { type: ['string', 'null'], 'x-code': 'invalid_network_self' },
+    remotes: {
+      type: ['object', 'null'],
+      additionalProperties: {
+        type: ['object', 'null'],
+        properties: {
+          url: { type: ['string', 'null'], format: 'http-url', 'x-code': 'invalid_network_url' },
+          searchApiKey: { type: ['string', 'null'], 'x-code': 'invalid_network_search_api_key' },
+          writeApiKey: { type: ['string', 'null'], 'x-code': 'invalid_network_write_api_key' },
+        },
+        additionalProperties: false,
+      },
+      'x-code': 'invalid_network_remotes',
+      'x-key-code': 'invalid_network_remotes',
+    },
+    sharding: { type: ['boolean', 'null'], 'x-code': 'invalid_network_sharding' },
+  },
+  additionalProperties: false,
+};
+
+/** The stored network with a request applied. */
+export function mergeNetwork(stored: Network, patch: NetworkPatch): Result<Network, ApiError> {
+  const remotes = new Map(patch.remotes === null ? [] : Object.entries(stored.remotes));
+  for (const [name, change] of Object.entries(patch.remotes ?? {})) {
+    if (change === null) {
+      remotes.delete(name);
+      continue;
+    }
+    const before = remotes.get(name);
+    const url = change.url === undefined ? before?.url : change.url;
+    if (url === undefined || url === null) return err(noUrl(name, before !== undefined));
+    const key = (field: 'searchApiKey' | 'writeApiKey'): string | null =>
+      change[field] === undefined ? (before?.[field] ?? null) : change[field];
+    remotes.set(name, { url, searchApiKey: key('searchApiKey'), writeApiKey: key('writeApiKey') });
+  }
+  return ok({
+    self: patch.self === undefined ? stored.self : patch.self,
+    remotes: Object.fromEntries(remotes),
+    sharding: patch.sharding === undefined ? stored.sharding : (patch.sharding ?? false),
+  });
+}
+
+function noUrl(name: string, isKnown: boolean): ApiError {
+  const at = `\`.remotes.${name}.url\``;
+  return isKnown
+    ? new ApiError(
+        'invalid_network_url',
+        `Invalid value at ${at}: the url of a remote cannot be null.`,
+      )
+    : new ApiError('missing_network_url', `Missing field ${at}: a new remote needs it.`);
+}
