@@ -35,13 +35,13 @@ describe('details of a task', () => {
       },
     ],
     [
-      'edition done',
+      'edition done, its counters are part of the outcome',
       edition,
       'succeeded',
       4,
       {
-        deletedDocuments: 4,
-        editedDocuments: 4,
+        deletedDocuments: null,
+        editedDocuments: null,
         context: null,
         function: 'doc.a = 1',
         originalFilter: '["a = 1"]',
