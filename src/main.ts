@@ -26,6 +26,8 @@ import { Search } from './search/search-service.ts';
 import { type DataFolder, openDataFolder } from './store/data-folder.ts';
 import { FeatureStore } from './store/feature-store.ts';
 import { KeyStore } from './store/key-store.ts';
+import { NotificationStore } from './store/notification-store.ts';
+import { Notifier } from './tasks/notifier.ts';
 import { ChatTotals } from './chat/totals.ts';
 import { ChatStore } from './store/chat-store.ts';
 import { WebhookStore } from './store/webhook-store.ts';
@@ -100,12 +102,20 @@ async function run(config: Config): Promise<void> {
   const keys = new KeyStore(store);
   const features = new FeatureStore(store, config.launchFeatures);
   const webhooks = new WebhookStore(store, launchWebhook(config));
+  const notifier = new Notifier(
+    machine.taskStore,
+    new NotificationStore(store),
+    webhooks,
+    outbound,
+    logs.of('webhooks'),
+  );
   await createDefaultKeys(keys, systemClock);
   if (folder.upgradedFrom !== null) {
     folder.markUpgraded();
     logs.of('store').info(`the data of version ${folder.upgradedFrom} is taken over`);
   }
   await recover(scheduler, taskLog);
+  notifier.wake();
   const http = await startHttp(
     dependencies(config, {
       version,
@@ -125,6 +135,7 @@ async function run(config: Config): Promise<void> {
   stopOnSignals(async () => {
     await endWarmUp();
     await http.stop(STOP_GRACE_MS);
+    await notifier.stop();
     await outbound.close();
     await machine.close();
     await embedding.close();

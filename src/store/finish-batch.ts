@@ -69,6 +69,7 @@ export function prepareFinish(
   emptied.sort((a, b) => a - b);
   const garbage = removed.length === 0 ? null : sweeper.garbageWith(removed, emptied);
   const storedBatchUids = Math.max(table.storedBatchUids, end.batchUid + 1);
+  const more = context.finished(end.batchUid);
   const history = end.history === undefined ? null : exchangeHistories(end.history, context, stage);
   return {
     fail: reject,
@@ -78,6 +79,7 @@ export function prepareFinish(
       for (const { uid, outcome } of ended.outcomes) tx.put(store.outcomes, uid, outcome);
       if (garbage !== null) tx.put(store.meta, 'garbage', garbage);
       history?.write(tx);
+      more?.write(tx);
       for (const [uid, record] of end.indexes ?? []) {
         if (record === null) tx.remove(store.indexes, uid);
         else tx.put(store.indexes, uid, record);
@@ -92,6 +94,7 @@ export function prepareFinish(
       history?.publish();
       for (const uid of ended.payloadFiles) payloads.remove(uid);
       sweeper.add(garbage, ended.payloadRows);
+      more?.publish();
       resolve(finishedAt);
     },
   };

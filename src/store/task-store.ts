@@ -43,6 +43,8 @@ export class TaskStore {
   readonly #context: TransactionContext;
   /** Told of each task in the moment it can be seen. */
   onAppend: ((record: TaskRecord) => void) | null = null;
+  /** Asked for each batch that ends: what is written in the same transaction, and done once that is on disk. */
+  onFinish: TransactionContext['finished'] | null = null;
 
   readonly #work: Work[] = [];
   #draining = false;
@@ -66,6 +68,7 @@ export class TaskStore {
       payloads: this.#payloads,
       sweeper: this.#sweeper,
       now: () => this.now(),
+      finished: (batchUid) => this.onFinish?.(batchUid) ?? null,
       appended: (record) => this.onAppend?.(record),
     };
     this.#prepareDigest();

@@ -12,6 +12,8 @@ export interface TransactionContext {
   readonly sweeper: TaskSweeper;
   /** A moment later than every one given out before. */
   now(): number;
+  /** What else the end of a batch writes; see `TaskStore.onFinish`. */
+  finished(batchUid: number): Omit<TransactionPart, 'fail'> | null;
   /** Told of each new task in the moment it can be seen. */
   appended(record: TaskRecord): void;
 }

@@ -1,0 +1,199 @@
+/**
+ * Tells webhooks of finished batches: one request per batch and webhook, with all tasks of the batch.
+ *
+ * Each webhook is told by a loop of its own, in the order in which the batches ended. A receiver that fails is tried again,
+ * later and later; meanwhile its later batches wait, those of others do not, and the scheduler never waits. What waits is
+ * stored: a restart goes on where the last run stopped, so a receiver may be told twice of the batch that was under way.
+ */
+import { setMaxListeners } from 'node:events';
+import { createGzip } from 'node:zlib';
+import { Readable } from 'node:stream';
+import type { Logger } from '../base/logger.ts';
+import type { WebhookRecord } from '../contract/webhooks.ts';
+import type { OutboundClient } from '../outbound/outbound-client.ts';
+import { OutboundError } from '../outbound/outbound-error.ts';
+import { withRetries } from '../outbound/retry.ts';
+import type { NotificationStore } from '../store/notification-store.ts';
+import type { TaskStore } from '../store/task-store.ts';
+import { pauser } from './run/run.ts';
+import { taskView } from './view.ts';
+
+const TIMEOUT_MS = 30_000;
+
+/** Waits before each further attempt, ms. */
+const RETRY_WAITS_MS = [1_000, 5_000, 30_000, 120_000];
+
+/** Batches that wait for one webhook; beyond, the oldest are given up. */
+const WAITING_MAX = 100_000;
+
+/** Lines of a body that are made at once. */
+const LINES_AT_ONCE = 100;
+
+export interface Webhooks {
+  list(): readonly WebhookRecord[];
+  get(uuid: string): WebhookRecord | undefined;
+}
+
+/** An answer with which a receiver says that it could not take the tasks now. */
+class ReceiverError extends Error {}
+
+export class Notifier {
+  readonly #tasks: TaskStore;
+  readonly #notifications: NotificationStore;
+  readonly #webhooks: Webhooks;
+  readonly #outbound: OutboundClient;
+  readonly #log: Logger;
+  readonly #retryWaitsMs: readonly number[];
+  readonly #ending = new AbortController();
+  readonly #loops = new Map<string, Promise<void>>();
+
+  constructor(
+    tasks: TaskStore,
+    notifications: NotificationStore,
+    webhooks: Webhooks,
+    outbound: OutboundClient,
+    log: Logger,
+    retryWaitsMs: readonly number[] = RETRY_WAITS_MS,
+  ) {
+    this.#tasks = tasks;
+    this.#notifications = notifications;
+    this.#webhooks = webhooks;
+    this.#outbound = outbound;
+    this.#log = log;
+    this.#retryWaitsMs = retryWaitsMs;
+    // One listener for each webhook that is being told.
+    setMaxListeners(0, this.#ending.signal);
+    tasks.onFinish = (batchUid) => {
+      const uuids = webhooks.list().map(({ uuid }) => uuid);
+      if (uuids.length === 0) return null;
+      return {
+        write: (tx) => notifications.write(tx, batchUid, uuids),
+        publish: () => {
+          notifications.published(batchUid, uuids);
+          this.wake();
+        },
+      };
+    };
+  }
+
+  /** There may be something to tell. */
+  wake(): void {
+    if (this.#ending.signal.aborted || this.#notifications.size === 0) return;
+    for (const uuid of this.#notifications.webhooks()) {
+      if (this.#loops.has(uuid)) continue;
+      const loop = this.#tell(uuid).catch((error: unknown) => {
+        if (!this.#ending.signal.aborted)
+          this.#log.error({ err: error }, 'a webhook is not told any more');
+      });
+      this.#loops.set(
+        uuid,
+        loop.finally(() => this.#loops.delete(uuid)),
+      );
+    }
+  }
+
+  /** Breaks off what is under way; it stays stored. */
+  async stop(): Promise<void> {
+    this.#ending.abort();
+    await Promise.all(this.#loops.values());
+  }
+
+  async #tell(uuid: string): Promise<void> {
+    const { signal } = this.#ending;
+    for (;;) {
+      const waiting = this.#notifications.waitingFor(uuid);
+      if (waiting.length === 0 || signal.aborted) return;
+      const surplus = waiting.slice(0, Math.max(0, waiting.length - WAITING_MAX));
+      if (surplus.length > 0) {
+        this.#log.warn(
+          `webhook ${uuid} is ${waiting.length} batches late; the oldest ${surplus.length} are given up`,
+        );
+        await this.#notifications.settle(uuid, surplus);
+        continue;
+      }
+      const webhook = this.#webhooks.get(uuid);
+      const [batchUid] = waiting as [number];
+      if (webhook === undefined) {
+        // It was deleted.
+        await this.#notifications.settle(uuid, waiting);
+        continue;
+      }
+      try {
+        await this.#deliver(uuid, batchUid);
+      } catch (error) {
+        if (signal.aborted) return;
+        this.#log.warn(`webhook ${uuid} was not told of batch ${batchUid}: ${messageOf(error)}`);
+      }
+      await this.#notifications.settle(uuid, [batchUid]);
+    }
+  }
+
+  #deliver(uuid: string, batchUid: number): Promise<void> {
+    return withRetries(
+      () => this.#send(uuid, batchUid),
+      {
+        attemptsMax: this.#retryWaitsMs.length + 1,
+        waitMs: (error, retry) => {
+          const passing = error instanceof ReceiverError || isPassing(error);
+          return passing ? this.#retryWaitsMs[retry]! : null;
+        },
+      },
+      { signal: this.#ending.signal },
+    );
+  }
+
+  async #send(uuid: string, batchUid: number): Promise<void> {
+    const webhook = this.#webhooks.get(uuid);
+    if (webhook === undefined) return;
+    const uids = this.#tasks.matching({ batchUids: [batchUid] }, null);
+    if (uids.length === 0) return;
+    const body = Readable.from(this.#lines(uids)).pipe(createGzip());
+    try {
+      const answer = await this.#outbound.fetch(
+        {
+          method: 'POST',
+          url: webhook.url,
+          headers: {
+            'content-type': 'application/x-ndjson',
+            'content-encoding': 'gzip',
+            ...webhook.headers,
+          },
+          body,
+          timeoutMs: TIMEOUT_MS,
+          signal: this.#ending.signal,
+        },
+        { bytesMax: Infinity },
+      );
+      if (answer.status >= 500 || answer.status === 429 || answer.status === 408) {
+        throw new ReceiverError(`it answered ${answer.status}`);
+      }
+      if (answer.status >= 300) this.#log.warn(`webhook ${uuid} answered ${answer.status}`);
+    } finally {
+      body.destroy();
+    }
+  }
+
+  /** The tasks, one JSON text a line, ascending uid. */
+  async *#lines(uids: readonly number[]): AsyncGenerator<string> {
+    const pause = pauser();
+    for (let from = 0; from < uids.length; from += LINES_AT_ONCE) {
+      let text = '';
+      for (const uid of uids.slice(from, from + LINES_AT_ONCE)) {
+        const view = taskView(this.#tasks, uid);
+        if (view !== undefined) text += `${JSON.stringify(view)}\n`;
+      }
+      yield text;
+      await pause();
+    }
+  }
+}
+
+function isPassing(error: unknown): boolean {
+  return (
+    error instanceof OutboundError && ['unreachable', 'timeout', 'broken'].includes(error.failure)
+  );
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
