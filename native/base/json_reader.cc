@@ -49,12 +49,19 @@ size_t SkipValue(std::string_view text, size_t at) {
     if (const size_t end = SkipNumbers(text, at); end != 0) return end;
   }
   if (first == '{' || first == '[') {
-    size_t depth = 0;
+    size_t depth = 1;
+    ++at;
     while (at < text.size()) {
       switch (text[at]) {
         case '"': at = SkipString(text, at); continue;
-        case '{':
-        case '[': ++depth; break;
+        case '[':
+          if (const size_t end = SkipNumbers(text, at); end != 0) {
+            at = end;
+            continue;
+          }
+          ++depth;
+          break;
+        case '{': ++depth; break;
         case '}':
         case ']':
           if (--depth == 0) return at + 1;

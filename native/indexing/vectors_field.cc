@@ -16,6 +16,8 @@ namespace {
 // Powers of ten that are exact in double precision.
 constexpr double kExactPowers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                    1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+constexpr int kExactPowerMax = 22;
+constexpr int kExponentMax = 10000;  // beyond any number
 constexpr uint64_t kExactInteger = uint64_t{1} << 53;
 constexpr int kDigitsMax = 19;  // that fit 64 bits whatever they are
 
@@ -27,25 +29,43 @@ Status WrongType(std::string_view document_id, const std::string& place, const c
                          "invalid_vectors_type");
 }
 
-// Whether the text of a valid JSON array has numbers and nothing else in it.
-bool IsArrayOfNumbers(std::string_view array) {
-  bool other = false;
-  for (const char c : array.substr(1, array.size() - 2)) {
-    const bool number = (c >= '+' && c <= '9') || (c | 0x20) == 'e' || c <= ' ';
-    other |= !number;
-  }
-  return !other;
-}
+// What the text of a valid JSON array says of its elements.
+struct ArrayScan {
+  size_t commas = 0;
+  bool other = false;     // some character is in no number
+  bool exponent = false;
+};
 
-// Elements of an array of numbers.
-size_t CountNumbers(std::string_view array) {
-  if (json::SkipSpace(array, 1) + 1 == array.size()) return 0;
-  return static_cast<size_t>(std::count(array.begin(), array.end(), ',')) + 1;
+// By blocks in which eight bits count: such loops compile to steps of whole registers.
+ArrayScan ScanArray(std::string_view array) {
+  constexpr size_t kBlock = 240;
+  ArrayScan scan;
+  const auto* at = reinterpret_cast<const uint8_t*>(array.data()) + 1;
+  const auto* const end = at + array.size() - 2;
+  while (at < end) {
+    const size_t size = std::min(kBlock, static_cast<size_t>(end - at));
+    uint8_t commas = 0, other = 0, exponent = 0;
+    for (size_t i = 0; i < size; ++i) {
+      const uint8_t c = at[i];
+      const auto is_exponent = static_cast<uint8_t>((c | 0x20) == 'e');
+      const auto is_number = static_cast<uint8_t>(static_cast<uint8_t>(c - '+') <= '9' - '+');
+      commas = static_cast<uint8_t>(commas + static_cast<uint8_t>(c == ','));
+      exponent |= is_exponent;
+      other |= static_cast<uint8_t>((is_number | is_exponent | static_cast<uint8_t>(c <= ' ')) ^ 1);
+    }
+    scan.commas += commas;
+    scan.other |= other != 0;
+    scan.exponent |= exponent != 0;
+    at += size;
+  }
+  return scan;
 }
 
 // Whether some number of an array of numbers is too great for single precision. Exponents are what makes numbers great.
 bool HasOverflow(std::string_view array) {
-  if (std::none_of(array.begin(), array.end(), [](char c) { return (c | 0x20) == 'e'; })) return false;
+  bool great = false;
+  for (size_t i = 0; i + 1 < array.size(); ++i) great |= (array[i] | 0x20) == 'e' && array[i + 1] != '-';
+  if (!great) return false;
   bool overflow = false;
   json::ForEachElement(array, [&](std::string_view number) {
     overflow |= std::abs(json::NumberValue(number)) > static_cast<double>(std::numeric_limits<float>::max());
@@ -53,12 +73,15 @@ bool HasOverflow(std::string_view array) {
   return overflow;
 }
 
+bool IsEmpty(std::string_view array) { return json::SkipSpace(array, 1) + 1 == array.size(); }
+
 struct EntryReader {
   std::string_view document_id, name;
   uint32_t dimensions;
 
   Status CheckNumbers(std::string_view array, const std::string& path, size_t number) const {
-    if (!IsArrayOfNumbers(array)) {
+    const ArrayScan scan = ScanArray(array);
+    if (scan.other) {
       size_t at = 0;
       Status status;
       json::ForEachElement(array, [&](std::string_view item) {
@@ -69,8 +92,8 @@ struct EntryReader {
       });
       return status;
     }
-    if (HasOverflow(array)) return WrongType(document_id, Place(name, path), "an array of numbers of single precision", array);
-    const size_t count = CountNumbers(array);
+    if (scan.exponent && HasOverflow(array)) return WrongType(document_id, Place(name, path), "an array of numbers of single precision", array);
+    const size_t count = IsEmpty(array) ? 0 : scan.commas + 1;
     if (dimensions == 0 || count == dimensions) return Status::Ok();
     return Status::Invalid("Embedding " + std::to_string(number) + " of the document `" + std::string(document_id) + "` for the embedder `" +
                                std::string(name) + "` has " + std::to_string(count) + " dimensions; " + std::to_string(dimensions) +
@@ -102,7 +125,7 @@ struct EntryReader {
 
   // The value of `embeddings`, or of the whole entry.
   Status ReadEmbeddings(std::string_view value, const std::string& path, VectorsEntry& entry) const {
-    if (json::SkipSpace(value, 1) + 1 == value.size()) {
+    if (IsEmpty(value)) {
       entry.removed = true;
       return Status::Ok();
     }
@@ -191,14 +214,21 @@ float ReadSingle(const char*& at, const char* end) {
     read_digits();
     exponent = -static_cast<int>(at - fraction);
   }
-  const bool scientific = at < end && (*at | 0x20) == 'e';
+  if (at < end && (*at | 0x20) == 'e') {
+    ++at;
+    const bool down = at < end && *at == '-';
+    if (at < end && (*at == '-' || *at == '+')) ++at;
+    int given = 0;
+    for (; at < end && *at >= '0' && *at <= '9'; ++at) given = std::min(given * 10 + (*at - '0'), kExponentMax);
+    exponent += down ? -given : given;
+  }
   double value;
-  if (!scientific && count <= kDigitsMax && digits <= kExactInteger && exponent >= -22) {
-    // Both are exact, so their quotient is the nearest double.
-    value = static_cast<double>(digits) / kExactPowers[-exponent];
+  if (count <= kDigitsMax && digits <= kExactInteger && exponent >= -kExactPowerMax && exponent <= kExactPowerMax) {
+    // Both are exact, so what is made of them is the nearest double.
+    value = static_cast<double>(digits);
+    value = exponent < 0 ? value / kExactPowers[-exponent] : value * kExactPowers[exponent];
     if (negative) value = -value;
   } else {
-    while (at < end && ((*at >= '+' && *at <= '9' && *at != ',') || (*at | 0x20) == 'e')) ++at;
     value = json::NumberValue({begin, static_cast<size_t>(at - begin)});
   }
   constexpr auto kMax = static_cast<double>(std::numeric_limits<float>::max());
@@ -238,8 +268,8 @@ uint32_t DimensionsOf(const VectorsEntry& entry) {
   if (!entry.given()) return 0;
   const std::string_view array = entry.embeddings;
   const size_t first = json::SkipSpace(array, 1);
-  if (array[first] != '[') return static_cast<uint32_t>(CountNumbers(array));
-  return static_cast<uint32_t>(CountNumbers(array.substr(first, json::SkipValue(array, first) - first)));
+  const std::string_view row = array[first] == '[' ? array.substr(first, json::SkipValue(array, first) - first) : array;
+  return IsEmpty(row) ? 0 : static_cast<uint32_t>(ScanArray(row).commas) + 1;
 }
 
 void AppendKeptEntry(std::string_view value, const VectorsEntry& entry, std::string& out) {

@@ -14,6 +14,7 @@
 #include "segment/layout.h"
 #include "segment/packed_offsets.h"
 #include "segment/text.h"
+#include "segment/vectors.h"
 
 namespace gannet::segment {
 namespace {
@@ -519,6 +520,63 @@ Status CheckPoints(const GeoIndex& points, const ColumnReader& lats, const Colum
   return Status::Ok();
 }
 
+// One row: what it is in fewer bits is what its numbers say.
+Status CheckVectorRow(const EmbedderReader& embedder, uint32_t row, std::vector<float>& numbers) {
+  const uint32_t dimensions = embedder.dimensions();
+  if (embedder.binary_quantised()) {
+    const uint64_t* bits = embedder.Bits(row, row + 1);
+    const bool clean = bits != nullptr && (dimensions % 64 == 0 || bits[dimensions / 64] >> (dimensions % 64) == 0);
+    return clean ? Status::Ok() : Wrong("bits beyond the dimensions");
+  }
+  const auto quantised = embedder.Bytes(row, row + 1);
+  if (!embedder.ReadRow(row, numbers) || quantised.bytes == nullptr) return Wrong("a row cannot be read");
+  double squares = 0, off = 0;
+  for (const float number : numbers) {
+    if (!std::isfinite(number)) return Wrong("a number is not finite");
+    squares += static_cast<double>(number) * static_cast<double>(number);
+  }
+  const double length = std::sqrt(squares);
+  for (uint32_t i = 0; i < dimensions; ++i) {
+    const double unit = length > 0 ? static_cast<double>(numbers[i]) / length : 0;
+    const double distance = unit - static_cast<double>(quantised.scales->scale) * quantised.bytes[i];
+    off += distance * distance;
+  }
+  // Rounding apart.
+  constexpr double kTolerance = 1e-7;
+  return std::sqrt(off) <= static_cast<double>(quantised.scales->error) + kTolerance ? Status::Ok()
+                                                                                     : Wrong("its bytes are further off than they say");
+}
+
+Status CheckEmbedder(const EmbedderReader& embedder, const DocSet& documents) {
+  const auto docids = embedder.docids();
+  GANNET_RETURN_IF_ERROR(CheckDocids(docids));
+  std::vector<float> numbers;
+  for (size_t place = 0; place < docids.size(); ++place) {
+    const std::string which = "document " + std::to_string(docids[place]) + ": ";
+    if (!documents.Contains(docids[place])) return Wrong(which + "not in the segment");
+    if ((embedder.flags(place) & ~(kRegenerate | kUserProvided)) != 0) return Wrong(which + "unknown flags");
+    const auto rows = embedder.rows_of(place);
+    for (uint32_t row = rows.begin; row < rows.end; ++row) {
+      if (embedder.row_docids()[row] != docids[place]) return Wrong(which + "a row says another document");
+      if (const Status status = CheckVectorRow(embedder, row, numbers); !status.ok()) return Wrong(which + status.message());
+    }
+  }
+  return Status::Ok();
+}
+
+// The vectors of a file that has some.
+void CheckVectors(File& file, const DocSet& documents) {
+  for (const SectionId id : (*file)->sections()) {
+    if (id >= kVectorSections && !file.Sound({id})) return;
+  }
+  const auto vectors = VectorsReader::Open(*file);
+  if (!file.Check(kVectorDirectory, vectors.ok() ? Status::Ok() : vectors.status())) return;
+  for (const EmbedderReader& embedder : (*vectors)->embedders()) {
+    const Status status = CheckEmbedder(embedder, documents);
+    if (!status.ok()) file.Check(kVectorSections, Wrong("embedder `" + embedder.name() + "`, " + status.message()));
+  }
+}
+
 }  // namespace
 
 std::string SectionName(SectionId id) {
@@ -540,7 +598,8 @@ std::string SectionName(SectionId id) {
     case kColumnDirectory: return "column directory";
     case kColumnData: return "column data";
     case kGeoPoints: return "points";
-    default: return "section " + std::to_string(id);
+    case kVectorDirectory: return "vector directory";
+    default: return id >= kVectorSections ? "vectors" : "section " + std::to_string(id);
   }
 }
 
@@ -564,6 +623,8 @@ SegmentContent VerifyBase(const std::string& path, const SegmentContext& context
       file.Check(kRowData, CheckRows(file, docids, *offsets, context));
     }
   }
+
+  if ((*file)->Has(kVectorDirectory) && file.Sound({kVectorDirectory})) CheckVectors(file, documents);
 
   std::optional<uint32_t> words;
   if (file.Sound({kTerms})) {

@@ -19,7 +19,8 @@ using indexing::SettingsStep;
 using indexing::TestFolder;
 
 constexpr const char* kSettings =
-    R"({"filterableAttributes":["color","price","_geo"],"sortableAttributes":["price","_geo"]})";
+    R"({"filterableAttributes":["color","price","_geo"],"sortableAttributes":["price","_geo"],
+        "embedders":{"e":{"source":"userProvided","dimensions":4}}})";
 
 std::string ReadFile(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
@@ -28,6 +29,10 @@ std::string ReadFile(const std::string& path) {
 void WriteFile(const std::string& path, const std::string& bytes) {
   std::filesystem::remove(path);
   std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
+}
+
+segment::SectionId VectorsSection(segment::VectorPart part) {
+  return segment::kVectorSections + static_cast<segment::SectionId>(part);
 }
 
 std::string Text(const IndexReport& report) {
@@ -66,7 +71,8 @@ class VerifyTest : public ::testing::Test {
       const auto number = [&](int end) { return std::to_string(random_() % static_cast<unsigned>(end)); };
       out += (i > first ? "," : "") + std::string("{\"id\":") + std::to_string(i) + ",\"title\":\"word" + number(3000) +
              " word" + number(100) + " again word" + number(10) + "\",\"color\":[\"c" + number(300) + "\",\"C" + number(300) +
-             "\"],\"price\":" + number(500) + ",\"_geo\":{\"lat\":" + number(80) + ",\"lng\":" + number(170) + "}}";
+             "\"],\"price\":" + number(500) + ",\"_geo\":{\"lat\":" + number(80) + ",\"lng\":" + number(170) +
+             "},\"_vectors\":{\"e\":[1," + number(9) + ",-" + number(9) + ".5,0]}}";
     }
     return out + "]";
   }
@@ -163,7 +169,7 @@ TEST_F(VerifyTest, NamesTheSectionWhoseBytesHaveChanged) {
   const std::string path = SegmentPath();
   std::vector<segment::SectionId> ids = (*segment::SegmentFile::Open(path))->sections();
   const auto snapshot = index_->snapshot();
-  EXPECT_EQ(ids.size(), 17u) << "all sections that a segment may have";
+  EXPECT_EQ(ids.size(), 25u) << "all sections that a segment may have";
   index_.reset();
   const std::string whole = ReadFile(path);
   for (const segment::SectionId id : ids) {
@@ -206,7 +212,11 @@ TEST_F(VerifyTest, FindsContentThatMakesNoSenseThoughItsChecksumsAreRight) {
       {segment::kRowDocids, 8}, {segment::kRowOffsets, 8},     {segment::kTextMeta, 8},    {segment::kTerms, 3},
       {segment::kPostingOffsets, 8}, {segment::kPostingData, 8}, {segment::kForwardOffsets, 8}, {segment::kForwardData, 5},
       {segment::kFieldLengths, 8}, {segment::kNeighbourWords, 8}, {segment::kNeighbourData, 8}, {segment::kPrefixWords, 4},
-      {segment::kPrefixData, 8},     {segment::kColumnDirectory, 5}, {segment::kColumnData, 2}, {segment::kGeoPoints, 2}};
+      {segment::kPrefixData, 8},     {segment::kColumnDirectory, 5}, {segment::kColumnData, 2}, {segment::kGeoPoints, 2},
+      {segment::kVectorDirectory, 3}, {VectorsSection(segment::VectorPart::kDocids), 8}, {VectorsSection(segment::VectorPart::kFirstRows), 8},
+      {VectorsSection(segment::VectorPart::kFlags), 3}, {VectorsSection(segment::VectorPart::kRowDocids), 8},
+      {VectorsSection(segment::VectorPart::kRows), 3}, {VectorsSection(segment::VectorPart::kBytes), 4},
+      {VectorsSection(segment::VectorPart::kScales), 2}};
   for (const auto& [id, least] : sections) {
     int seen = 0;
     for (int i = 0; i < 8; ++i) {

@@ -1,0 +1,403 @@
+// The life of `_vectors` under any history of documents, settings and merges, against a map that follows the tables of
+// embedders.md 10 and 11 one by one.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "comparisons.h"
+#include "index/verify.h"
+#include "indexing/vectors_field.h"
+#include "indexing/write_path_model.h"
+#include "search/stored_vectors.h"
+
+namespace gannet::indexing {
+namespace {
+
+using Random = std::mt19937_64;
+
+struct NaiveEmbedder {
+  bool user_provided;
+  int dimensions;
+  bool bits = false;
+};
+using NaiveSettings = std::map<std::string, NaiveEmbedder>;
+
+// As a test sends it and as the model reads it.
+struct Sent {
+  std::string json;
+  bool valid = true;            // in shape
+  int dimensions = 0;           // of its embeddings; 0: none
+  std::vector<std::vector<std::string>> rows;
+  bool given = false, removed = false, regenerate = false, object = false, nothing = false;
+};
+
+struct NaiveEntry {
+  std::vector<std::vector<std::string>> rows;
+  bool regenerate = false;
+};
+struct NaiveDocument {
+  std::map<std::string, NaiveEntry> entries;   // of embedders
+  std::map<std::string, Sent> kept;            // of other names
+};
+
+std::string RowsText(const std::vector<std::vector<std::string>>& rows, bool bits) {
+  std::string out = "[";
+  for (const auto& row : rows) {
+    out += out.size() > 1 ? ",[" : "[";
+    for (size_t i = 0; i < row.size(); ++i) {
+      const bool positive = row[i][0] != '-' && row[i] != "0";
+      out += (i > 0 ? "," : "") + (bits ? std::string(positive ? "1" : "0") : row[i]);
+    }
+    out += "]";
+  }
+  return out + "]";
+}
+
+Sent RandomSent(Random& random, int dimensions) {
+  static const char* const kNumbers[] = {"0", "1", "-1", "0.5", "0.25", "-3", "2.5", "1e+20", "-0.125"};
+  Sent sent;
+  if (random() % 12 == 0) {
+    static const char* const kWrong[] = {"true", "\"text\"", "7", "[1,\"x\"]", "[[1],2]", "{}", "{\"embeddings\":[1]}",
+                                         "{\"regenerate\":1}", "{\"regenerate\":true,\"more\":1}", "[null]", "[[[1]]]", "[1e300]",
+                                         "{\"regenerate\":false,\"embeddings\":{}}"};
+    sent.json = kWrong[random() % std::size(kWrong)];
+    sent.valid = false;
+    return sent;
+  }
+  sent.dimensions = random() % 16 == 0 ? dimensions + 1 : dimensions;
+  const size_t count = random() % 5 == 0 ? 2 : 1;
+  for (size_t i = 0; i < count; ++i) {
+    sent.rows.emplace_back();
+    for (int j = 0; j < sent.dimensions; ++j) sent.rows.back().emplace_back(kNumbers[random() % std::size(kNumbers)]);
+  }
+  std::string embeddings = RowsText(sent.rows, false);
+  if (count == 1 && random() % 2 == 0) embeddings = embeddings.substr(1, embeddings.size() - 2);
+  switch (random() % 6) {
+    case 0:
+    case 1: sent.given = true; sent.json = embeddings; break;
+    case 2: sent.removed = true; sent.json = random() % 2 == 0 ? "null" : " [ ] "; break;
+    default:
+      sent.object = true;
+      sent.regenerate = random() % 2 == 0;
+      sent.json = std::string("{\"regenerate\": ") + (sent.regenerate ? "true" : "false");
+      if (const auto kind = random() % 4; kind == 0) {
+        sent.removed = true;
+        sent.json += ", \"embeddings\": []";
+      } else if (kind == 1) {
+        sent.nothing = true;
+        if (random() % 2 == 0) sent.json += ", \"embeddings\": null";
+      } else {
+        sent.given = true;
+        sent.json += ", \"embeddings\": " + embeddings;
+      }
+      sent.json += "}";
+  }
+  if (!sent.given) sent.rows.clear();
+  return sent;
+}
+
+// How a name that is no embedder is shown.
+std::string KeptText(const Sent& sent) {
+  if (!sent.object) return sent.removed ? "[]" : sent.json;
+  const size_t at = sent.json.find("\"embeddings\": ");
+  const std::string embeddings = at == std::string::npos ? "null" : sent.json.substr(at + 14, sent.json.size() - at - 15);
+  return std::string("{\"regenerate\":") + (sent.regenerate ? "true" : "false") + ",\"embeddings\":" + embeddings + "}";
+}
+
+class Naive {
+ public:
+  NaiveSettings settings;
+  std::map<std::string, NaiveDocument> documents;
+
+  // The code of the error, or nothing.
+  std::string Check(const std::string& id, const std::map<std::string, Sent>& vectors) const {
+    for (const auto& [name, embedder] : settings) {
+      const auto found = vectors.find(name);
+      if (found == vectors.end()) continue;
+      if (const std::string code = CheckOne(embedder, found->second); !code.empty()) return code;
+    }
+    for (const auto& [name, sent] : vectors) {
+      if (!settings.contains(name) && !sent.valid) return "invalid_vectors_type";
+    }
+    if (documents.contains(id)) return "";
+    for (const auto& [name, embedder] : settings) {
+      if (embedder.user_provided && !vectors.contains(name)) return "vector_embedding_error";
+    }
+    return "";
+  }
+  static std::string CheckOne(const NaiveEmbedder& embedder, const Sent& sent) {
+    if (!sent.valid) return "invalid_vectors_type";
+    if (sent.given && sent.dimensions != embedder.dimensions) return "invalid_vector_dimensions";
+    if (embedder.user_provided && sent.nothing && sent.regenerate) return "vector_embedding_error";
+    return "";
+  }
+
+  void Send(const std::string& id, const std::map<std::string, Sent>& vectors, bool update, bool has_member) {
+    const bool existed = documents.contains(id);
+    NaiveDocument& document = documents[id];
+    for (const auto& [name, embedder] : settings) {
+      const auto found = vectors.find(name);
+      if (found != vectors.end()) {
+        ApplyOne(document, name, embedder, found->second);
+      } else if (!existed && !embedder.user_provided) {
+        document.entries[name] = {{}, true};
+      }
+    }
+    if (!update) document.kept.clear();
+    if (!has_member) return;
+    for (const auto& [name, sent] : vectors) {
+      if (!settings.contains(name)) document.kept[name] = sent;
+    }
+  }
+  static void ApplyOne(NaiveDocument& document, const std::string& name, const NaiveEmbedder& embedder, const Sent& sent) {
+    NaiveEntry& entry = document.entries[name];
+    const bool was_kept = !entry.regenerate;
+    entry.regenerate = sent.regenerate;
+    if (sent.given) {
+      entry.rows = sent.rows;
+      if (embedder.bits) {
+        for (auto& row : entry.rows) {
+          for (std::string& number : row) number = number[0] != '-' && number != "0" ? "1" : "0";
+        }
+      }
+    } else if (sent.removed || (sent.regenerate && was_kept)) {
+      entry.rows.clear();
+    }
+  }
+
+  std::string ChangeSettings(const NaiveSettings& next) {
+    auto after = documents;
+    for (auto& [id, document] : after) {
+      for (const auto& [name, embedder] : next) {
+        if (settings.contains(name)) {
+          if (embedder.bits && document.entries.contains(name)) {
+            for (auto& row : document.entries[name].rows) {
+              for (std::string& number : row) number = number[0] != '-' && number != "0" ? "1" : "0";
+            }
+          }
+          continue;
+        }
+        const auto kept = document.kept.find(name);
+        if (kept == document.kept.end()) {
+          if (embedder.user_provided) return "vector_embedding_error";
+          document.entries[name] = {{}, true};
+          continue;
+        }
+        if (const std::string code = CheckOne(embedder, kept->second); !code.empty()) return code;
+        ApplyOne(document, name, embedder, kept->second);
+        document.kept.erase(kept);
+      }
+      for (const auto& [name, embedder] : settings) {
+        if (next.contains(name)) continue;
+        const auto entry = document.entries.find(name);
+        if (entry == document.entries.end()) continue;
+        if (!entry->second.regenerate && !embedder.bits) {
+          Sent sent;
+          sent.object = true;
+          sent.rows = entry->second.rows;
+          sent.given = !sent.rows.empty();
+          sent.removed = sent.rows.empty();
+          sent.dimensions = sent.given ? static_cast<int>(sent.rows[0].size()) : 0;
+          sent.json = "{\"regenerate\": false, \"embeddings\": " + RowsText(sent.rows, false) + "}";
+          document.kept[name] = sent;
+        }
+        document.entries.erase(entry);
+      }
+    }
+    documents = after;
+    settings = next;
+    return "";
+  }
+
+  std::string Shown(const NaiveDocument& document) const {
+    std::map<std::string, std::string> members;
+    for (const auto& [name, embedder] : settings) {
+      const auto found = document.entries.find(name);
+      const NaiveEntry entry = found == document.entries.end() ? NaiveEntry{} : found->second;
+      members[name] = "{\"embeddings\":" + RowsText(entry.rows, embedder.bits) + ",\"regenerate\":" + (entry.regenerate ? "true}" : "false}");
+    }
+    for (const auto& [name, sent] : document.kept) members[name] = KeptText(sent);
+    std::string out;
+    for (const auto& [name, text] : members) out += name + " " + text + "\n";
+    return out;
+  }
+};
+
+std::string SettingsText(const NaiveSettings& settings) {
+  std::string out = "{\"embedders\":{";
+  bool first = true;
+  for (const auto& [name, embedder] : settings) {
+    out += std::exchange(first, false) ? "\"" : ",\"";
+    out += name + "\":{\"source\":\"" + (embedder.user_provided ? "userProvided" : "rest") +
+           "\",\"dimensions\":" + std::to_string(embedder.dimensions) + ",\"binaryQuantized\":" + (embedder.bits ? "true" : "false") + "}";
+  }
+  return out + "}}";
+}
+
+std::string CodeIn(const std::string& outcome) {
+  const size_t at = outcome.find("\"code\":\"");
+  return at == std::string::npos ? "" : outcome.substr(at + 8, outcome.find('"', at + 8) - at - 8);
+}
+
+void ExpectSame(index::Index& index, const Naive& naive) {
+  const auto snapshot = index.snapshot();
+  ASSERT_EQ(snapshot->documents.size(), naive.documents.size());
+  auto opened_ids = index.ReadExternalIds();
+  ASSERT_TRUE(opened_ids.ok());
+  auto& ids = *opened_ids;
+  segment::RowCodec codec(snapshot->dictionary);
+  uint64_t embeddings = 0, embedded = 0;
+  for (const auto& [id, document] : naive.documents) {
+    const auto docid = ids.Find(id);
+    ASSERT_TRUE(docid);
+    std::vector<segment::RowField> fields;
+    ASSERT_TRUE(segment::ParseRow(*codec.Expand(snapshot->FindRow(*docid)), fields));
+    std::string_view kept;
+    for (const auto& field : fields) {
+      if (snapshot->fields->name(field.field) == "_vectors") kept = field.value;
+    }
+    std::string text, shown;
+    ASSERT_TRUE(search::AppendStoredVectors(*snapshot, *docid, kept, text).ok());
+    std::map<std::string, std::string> members;
+    json::ForEachMember(text, [&](std::string_view name, std::string_view value) { members[std::string(name)] = value; });
+    for (const auto& [name, value] : members) shown += name + " " + value + "\n";
+    ASSERT_EQ(shown, naive.Shown(document)) << "document " << id;
+    uint64_t rows = 0;
+    for (const auto& [name, entry] : document.entries) rows += entry.rows.size();
+    embeddings += rows;
+    embedded += rows > 0 ? 1 : 0;
+  }
+  ASSERT_EQ(snapshot->CountEmbeddings().embeddings, embeddings);
+  ASSERT_EQ(snapshot->CountEmbeddings().documents, embedded);
+}
+
+TEST(DocumentVectors, AnyHistoryGivesWhatTheTablesSay) {
+  Random random(TestSeed() + 5);
+  const NaiveSettings possible = {{"a", {true, 2}}, {"b", {false, 3}}, {"c", {true, 2}}};
+  for (Comparisons comparisons(60); comparisons.Left();) {
+    TestFolder folder;
+    auto index = *index::Index::Open(folder.path());
+    Naive naive;
+    for (int batch = 0; batch < 12 && comparisons.Next(); ++batch) {
+      if (random() % 3 == 0) {
+        NaiveSettings next;
+        for (const auto& [name, embedder] : possible) {
+          const auto now = naive.settings.find(name);
+          if (random() % 3 == 0 ? now == naive.settings.end() : now != naive.settings.end()) {
+            next[name] = now == naive.settings.end() ? embedder : now->second;
+            next[name].bits |= random() % 6 == 0;
+          }
+        }
+        const auto outcome = RunSteps(*index, SettingsStep(SettingsText(next)), {});
+        const std::string code = naive.ChangeSettings(next);
+        ASSERT_EQ(outcome.ok() ? CodeIn(*outcome) : outcome.status().detail(), code);
+      } else {
+        // Several tasks in one batch, each with its own end.
+        std::string steps;
+        std::vector<std::string> payloads, codes;
+        for (size_t task = 0; task < 1 + random() % 3; ++task) {
+          if (random() % 5 == 0) {
+            const std::string id = std::to_string(random() % 12);
+            steps += (steps.empty() ? "" : ",") + std::string("{\"task\":1,\"kind\":\"deleteIds\",\"ids\":[\"") + id + "\"]}";
+            naive.documents.erase(id);
+            codes.emplace_back();
+            continue;
+          }
+          const bool update = random() % 2 == 0;
+          std::map<std::string, std::map<std::string, Sent>> sent;
+          std::set<std::string> bare;
+          std::string payload, code;
+          for (size_t i = 0; i < 1 + random() % 4; ++i) {
+            const std::string id = std::to_string(random() % 12);
+            if (sent.contains(id)) continue;
+            auto& vectors = sent[id];
+            std::string text;
+            for (const char* name : {"a", "b", "c", "other"}) {
+              if (random() % 4 == 0) continue;
+              vectors[name] = RandomSent(random, name[0] == 'b' ? 3 : 2);
+              text += (text.empty() ? "\"" : ", \"") + std::string(name) + "\":" + vectors[name].json;
+            }
+            payload += (payload.empty() ? "{\"id\":" : ",{\"id\":") + id + ",\"text\":\"t" + std::to_string(random() % 3) + "\"";
+            if (vectors.empty() && random() % 2 == 0) {
+              bare.insert(id);
+              if (random() % 2 == 0) payload += ",\"_vectors\":null";
+            } else {
+              payload += ",\"_vectors\":{" + text + "}";
+            }
+            payload += "}";
+            (void)code;
+          }
+          payloads.push_back("[" + payload + "]");
+          steps += (steps.empty() ? "" : ",") + DocumentsStep(payloads.size() - 1, update);
+          std::set<std::string> found;
+          for (const auto& [id, vectors] : sent) {
+            if (const std::string fault = naive.Check(id, vectors); !fault.empty()) found.insert(fault);
+          }
+          // Which of several faults is told depends on their order alone.
+          codes.push_back(found.empty() ? "" : found.size() == 1 ? *found.begin() : "any");
+          if (!found.empty()) continue;
+          for (const auto& [id, vectors] : sent) naive.Send(id, vectors, update, !bare.contains(id));
+        }
+        const auto outcome = RunSteps(*index, steps, payloads);
+        ASSERT_TRUE(outcome.ok()) << outcome.status().message();
+        const json::Value results = json::Value::Parse(*outcome);
+        for (size_t i = 0; i < codes.size(); ++i) {
+          const std::string& code = results["results"].items()[i]["error"]["code"].string();
+          if (codes[i] == "any") {
+            ASSERT_NE(code, "");
+          } else {
+            ASSERT_EQ(code, codes[i]) << *outcome;
+          }
+        }
+      }
+      ExpectSame(*index, naive);
+      if (::testing::Test::HasFatalFailure()) return;
+      if (random() % 4 == 0) {
+        ASSERT_TRUE(MergeToOne(*index).ok());
+        ExpectSame(*index, naive);
+        if (::testing::Test::HasFatalFailure()) return;
+      }
+    }
+    index.reset();
+    const auto report = index::VerifyIndex(folder.path());
+    for (const auto& fault : report.faults) ADD_FAILURE() << fault.structure << ": " << fault.message;
+    index = *index::Index::Open(folder.path());
+    ExpectSame(*index, naive);
+    if (::testing::Test::HasFatalFailure()) return;
+  }
+}
+
+TEST(DocumentVectors, NumbersAreTheNearestDoubleInSinglePrecision) {
+  Random random(TestSeed());
+  for (Comparisons comparisons(20000); comparisons.Next();) {
+    std::string text = random() % 2 == 0 ? "-" : "";
+    const auto digits = [&](size_t most) {
+      for (size_t i = 0, count = 1 + random() % most; i < count; ++i) text += static_cast<char>('0' + random() % 10);
+    };
+    if (random() % 2 == 0) {
+      text += "0";
+    } else {
+      text += static_cast<char>('1' + random() % 9);
+      digits(10);
+    }
+    if (random() % 4 != 0) {
+      text += ".";
+      digits(24);
+    }
+    if (random() % 8 == 0) {
+      text += random() % 2 == 0 ? "e-" : "E+";
+      digits(2);
+    }
+    const char* at = text.data();
+    const auto expected = static_cast<float>(std::strtod(text.c_str(), nullptr));
+    const float read = ReadSingle(at, text.data() + text.size());
+    ASSERT_EQ(at, text.data() + text.size()) << text;
+    if (std::isfinite(expected)) {
+      ASSERT_EQ(read, expected) << text;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace gannet::indexing
