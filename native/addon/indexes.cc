@@ -10,12 +10,14 @@
 #include "base/memory.h"
 #include "base/pieces.h"
 #include "base/scheduling.h"
+#include "indexing/graphs.h"
 
 namespace gannet::addon {
 namespace {
 
 constexpr int kBatchNice = 5;
 constexpr int kMergeNice = 10;
+constexpr int kGraphNice = 10;
 // Small merges are a few milliseconds for each second of changes, and searches slow down without them.
 constexpr int kSmallMergeNice = 0;
 // Segments of the small lane: some thousands of documents.
@@ -23,6 +25,8 @@ constexpr uint64_t kSmallSegmentBytesMax = uint64_t{4} << 20;
 // Written by merges. Far above what a steady stream of changes needs (a document is rewritten about 9 times), and below
 // what keeps a disk busy for itself.
 constexpr uint64_t kMergeBytesPerSecond = uint64_t{100} << 20;
+// A graph holds more than this while it is built.
+constexpr uint64_t kGraphBytesKept = uint64_t{32} << 20;
 constexpr int kCheckNice = 10;
 // Smaller files are read as a whole by the first searches.
 constexpr uint64_t kCheckedAheadBytesMin = uint64_t{1} << 20;
@@ -45,6 +49,7 @@ void Engine::Configure(const EngineOptions& options) {
     batches_ = std::make_unique<ThreadPool>(kBatchThreads, [] { Yield(kBatchNice); });
     merges_ = std::make_unique<ThreadPool>(1, [] { Yield(kMergeNice); });
     small_merges_ = std::make_unique<ThreadPool>(1, [] { Yield(kSmallMergeNice); });
+    graphs_ = std::make_unique<ThreadPool>(1, [] { Yield(kGraphNice); });
     checks_ = std::make_unique<ThreadPool>(1, [] {
       Yield(kCheckNice);
       TakeTurns(kSearchTurn);
@@ -59,6 +64,7 @@ Result<uint32_t> Engine::Open(const std::string& dir) {
   const auto open = std::make_shared<OpenIndex>(next_++, std::move(index));
   open_.emplace(open->handle, open);
   CheckAhead(*open);
+  ScheduleGraphs(*open);
   return open->handle;
 }
 
@@ -72,6 +78,7 @@ void Engine::Close(uint32_t handle) {
     open_.erase(found);
   }
   open->stop_merging = true;
+  open->closing = true;
   // LMDB may open a file once per process only: whoever still holds the index, a merge above all, must have let go of it before
   // it is opened again. Nobody can find it any more.
   constexpr auto kAskAgain = std::chrono::microseconds(200);
@@ -161,6 +168,35 @@ void Engine::Merge(const std::shared_ptr<OpenIndex>& index, MergeLane lane) {
   if (state.wanted) ScheduleMerge(*index, lane);
   // Segments that this lane has written or skipped may be due in the other one.
   if (merged) ScheduleMerge(*index, lane == MergeLane::kSmall ? MergeLane::kAll : MergeLane::kSmall);
+  ScheduleGraphs(*index);
+}
+
+void Engine::ScheduleGraphs(OpenIndex& index) {
+  // What will be merged gets none; the end of the merge asks again.
+  if (!indexing::PlanGraphs(*index.index->snapshot()) || indexing::PlanMerge(*index.index->snapshot())) return;
+  index.graphs.wanted = true;
+  if (index.graphs.running.exchange(true)) return;
+  graphs_->Run([this, handle = index.handle] {
+    if (const auto index = Find(handle); index != nullptr) BuildGraphs(index);
+  });
+}
+
+void Engine::BuildGraphs(const std::shared_ptr<OpenIndex>& index) {
+  indexing::GraphOptions options;
+  options.threads = options_.indexing_threads;
+  while (index->graphs.wanted.exchange(false)) {
+    try {
+      while (!index->closing) {
+        const auto segment = indexing::PlanGraphs(*index->index->snapshot());
+        if (!segment || !indexing::BuildGraphs(*index->index, *segment, options, index->closing).ok()) break;
+      }
+    } catch (const std::exception&) {
+      // Memory has run out; the segment is scanned until the next batch asks again.
+    }
+    ReturnFreeMemory(kGraphBytesKept);
+  }
+  index->graphs.running = false;
+  if (index->graphs.wanted && !index->closing) ScheduleGraphs(*index);
 }
 
 bool Engine::AwaitPause(OpenIndex& index) const {

@@ -37,10 +37,13 @@ struct OpenIndex {
   };
   std::array<LaneState, kMergeLanes.size()> lanes;
   std::atomic<bool> stop_merging{false};
+  std::atomic<bool> closing{false};
 
   LaneState& lane(MergeLane lane) { return lanes[static_cast<size_t>(lane)]; }
+  LaneState graphs;  // being built, over vectors
+  // Or building graphs.
   bool merging() const {
-    return std::any_of(lanes.begin(), lanes.end(), [](const LaneState& lane) { return lane.running.load(); });
+    return graphs.running || std::any_of(lanes.begin(), lanes.end(), [](const LaneState& lane) { return lane.running.load(); });
   }
 };
 
@@ -76,12 +79,15 @@ class Engine {
   Engine() = default;
   void ScheduleMerge(OpenIndex& index, MergeLane lane);
   void Merge(const std::shared_ptr<OpenIndex>& index, MergeLane lane);
+  // Builds graphs over vectors in the background, once nothing is left to merge.
+  void ScheduleGraphs(OpenIndex& index);
+  void BuildGraphs(const std::shared_ptr<OpenIndex>& index);
   // Waits until a large merge may begin. False: not yet, and the lane is wanted again or will be at the end of the batch under way;
   // or not any more.
   bool AwaitPause(OpenIndex& index) const;
   std::once_flag configured_;
   EngineOptions options_;
-  std::unique_ptr<ThreadPool> searches_, batches_, merges_, small_merges_, checks_;
+  std::unique_ptr<ThreadPool> searches_, batches_, merges_, small_merges_, graphs_, checks_;
   std::atomic<uint32_t> memory_lenders_{0};
   std::atomic<uint64_t> searches_begun_{0};  // of all indexes: they share the processors
   std::mutex mutex_;  // guards what follows

@@ -52,6 +52,23 @@ uint64_t CountEmbeddings(const segment::VectorsReader& vectors, const DocSet& do
   return count;
 }
 
+// Which segments have graphs, and where. Empty: none.
+std::string GraphsOf(const Snapshot& snapshot) {
+  std::string graphs;
+  for (const auto& segment : snapshot.segments) {
+    if (segment->files.graphs_file == 0) continue;
+    PutVarint(graphs, segment->files.id);
+    PutVarint(graphs, segment->files.graphs_file);
+  }
+  return graphs;
+}
+
+// The file that a commit says for a segment; 0: none.
+uint64_t FileOf(const std::vector<std::pair<SegmentId, uint64_t>>& files, SegmentId id) {
+  const auto found = std::find_if(files.begin(), files.end(), [&](const auto& change) { return change.first == id; });
+  return found == files.end() ? 0 : found->second;
+}
+
 void ReadSettings(Snapshot& snapshot) {
   auto settings = std::make_shared<Settings>(Settings::FromJson(json::Value::Parse(snapshot.settings_json)));
   snapshot.settings = settings;
@@ -161,6 +178,12 @@ Status Index::Load() {
   GANNET_ASSIGN_OR_RETURN(const auto last_batch, txn.Get(main_, keys::kLastBatch));
   GANNET_ASSIGN_OR_RETURN(const auto number, txn.Get(main_, keys::kNextNumber));
   GANNET_ASSIGN_OR_RETURN(const auto manifest, txn.Get(main_, keys::kManifest));
+  GANNET_ASSIGN_OR_RETURN(const auto graphs, txn.Get(main_, keys::kGraphs));
+  std::map<SegmentId, uint64_t> graph_files;
+  for (ByteReader reader(graphs.value_or("")); !reader.done();) {
+    const SegmentId id = reader.Varint();
+    graph_files[id] = reader.Varint();
+  }
   // Every commit writes it.
   if (!manifest && txn.Count(main_) > 0) return Status::Corruption("the manifest of " + dir_ + " is missing");
   snapshot->settings_json = settings.value_or("");
@@ -182,6 +205,7 @@ Status Index::Load() {
     files.base_file = reader.Varint();
     files.columns_file = reader.Varint();
     if (!reader.ok()) return Status::Corruption("the manifest of " + dir_ + " is damaged");
+    if (const auto file = graph_files.find(files.id); file != graph_files.end()) files.graphs_file = file->second;
     DocSet dead;
     GANNET_ASSIGN_OR_RETURN(const auto bytes, txn.Get(main_, keys::Dead(files.id)));
     if (bytes) {
@@ -220,6 +244,10 @@ Result<std::shared_ptr<const SegmentView>> Index::OpenSegment(const SegmentFiles
   }
   GANNET_ASSIGN_OR_RETURN(view->columns, segment::ColumnsReader::Open(columns));
   GANNET_ASSIGN_OR_RETURN(view->vectors, segment::VectorsReader::Open(base));
+  if (files.graphs_file != 0) {
+    GANNET_ASSIGN_OR_RETURN(const auto file, OpenFile(files.graphs_file));
+    GANNET_ASSIGN_OR_RETURN(view->graphs, segment::GraphsReader::Open(file, view->vectors));
+  }
   auto embedded = std::make_shared<DocSet>();
   for (const segment::EmbedderReader& embedder : view->vectors->embedders()) {
     *embedded |= embedder.embedded();
@@ -241,6 +269,7 @@ void Index::Sweep() {
   for (const auto& segment : snapshot_->segments) {
     named.insert(std::to_string(segment->files.base_file));
     named.insert(std::to_string(segment->files.columns_file));
+    named.insert(std::to_string(segment->files.graphs_file));
   }
   const std::string folder = dir_ + "/segments";
   DIR* listing = opendir(folder.c_str());
@@ -305,6 +334,9 @@ Status Index::Write(Commit& commit, const Snapshot& before, const Snapshot& afte
     if (!kept) GANNET_RETURN_IF_ERROR(txn.Delete(main_, keys::Dead(segment->files.id)));
   }
   GANNET_RETURN_IF_ERROR(txn.Put(main_, keys::kManifest, ManifestOf(after)));
+  if (const std::string graphs = GraphsOf(after); graphs != GraphsOf(before)) {
+    GANNET_RETURN_IF_ERROR(graphs.empty() ? txn.Delete(main_, keys::kGraphs) : txn.Put(main_, keys::kGraphs, graphs));
+  }
   bytes.clear();
   PutFixed<uint64_t>(bytes, next_number_.load());
   GANNET_RETURN_IF_ERROR(txn.Put(main_, keys::kNextNumber, bytes));
@@ -344,10 +376,14 @@ Result<bool> Index::IsStored(const Snapshot& after) {
   GANNET_ASSIGN_OR_RETURN(const auto txn, env_->Read());
   GANNET_ASSIGN_OR_RETURN(const auto manifest, txn.Get(main_, keys::kManifest));
   GANNET_ASSIGN_OR_RETURN(const auto last_batch, txn.Get(main_, keys::kLastBatch));
-  return manifest.value_or("") == ManifestOf(after) && last_batch.value_or("") == after.last_batch;
+  GANNET_ASSIGN_OR_RETURN(const auto graphs, txn.Get(main_, keys::kGraphs));
+  return manifest.value_or("") == ManifestOf(after) && graphs.value_or("") == GraphsOf(after) &&
+         last_batch.value_or("") == after.last_batch;
 }
 
-Result<std::shared_ptr<const SegmentView>> Index::Changed(const SegmentView& segment, const Commit& commit, uint64_t columns_file) {
+Result<std::shared_ptr<const SegmentView>> Index::Changed(const SegmentView& segment, const Commit& commit) {
+  const uint64_t columns_file = FileOf(commit.columns, segment.files.id), graphs_file = FileOf(commit.graphs, segment.files.id);
+  if (columns_file == 0 && graphs_file == 0 && !commit.dead.Intersects(segment.live)) return std::shared_ptr<const SegmentView>();
   auto copy = std::make_shared<SegmentView>(segment);
   if (commit.dead.Intersects(segment.live)) {
     const DocSet died = commit.dead & segment.live;
@@ -356,7 +392,12 @@ Result<std::shared_ptr<const SegmentView>> Index::Changed(const SegmentView& seg
     copy->live -= commit.dead;
     copy->dead_bits = std::make_shared<DocBits>(copy->dead);
   }
-  if (columns_file != segment.files.columns_file) {
+  if (graphs_file != 0) {
+    copy->files.graphs_file = graphs_file;
+    GANNET_ASSIGN_OR_RETURN(const auto file, OpenFile(graphs_file));
+    GANNET_ASSIGN_OR_RETURN(copy->graphs, segment::GraphsReader::Open(file, copy->vectors));
+  }
+  if (columns_file != 0) {
     copy->files.columns_file = columns_file;
     GANNET_ASSIGN_OR_RETURN(const auto file, OpenFile(columns_file));
     GANNET_ASSIGN_OR_RETURN(copy->columns, segment::ColumnsReader::Open(file));
@@ -375,15 +416,12 @@ Result<SegmentViews> Index::SegmentsAfter(const SegmentViews& before, const Comm
   for (const auto& segment : before) {
     const SegmentId id = segment->files.id;
     if (std::find(commit.removed.begin(), commit.removed.end(), id) != commit.removed.end()) continue;
-    const auto columns = std::find_if(commit.columns.begin(), commit.columns.end(),
-                                      [&](const auto& change) { return change.first == id; });
-    if (columns == commit.columns.end() && !commit.dead.Intersects(segment->live)) {
+    GANNET_ASSIGN_OR_RETURN(auto changed, Changed(*segment, commit));
+    if (changed == nullptr) {
       segments.push_back(segment);
-      continue;
+    } else {
+      keep(std::move(changed));
     }
-    GANNET_ASSIGN_OR_RETURN(
-        auto changed, Changed(*segment, commit, columns == commit.columns.end() ? segment->files.columns_file : columns->second));
-    keep(std::move(changed));
   }
   for (const SegmentFiles& added : commit.added) {
     DocSet dead;
@@ -403,6 +441,7 @@ Status Index::Apply(Commit commit, const std::function<Status(const Snapshot&, C
   if (files == nullptr) {
     for (const SegmentFiles& added : commit.added) own.Add(added.base_file);
     for (const auto& [id, file] : commit.columns) own.Add(file);
+    for (const auto& [id, file] : commit.graphs) own.Add(file);
     files = &own;
   }
   if (adjust) GANNET_RETURN_IF_ERROR(adjust(*before, commit));
@@ -413,7 +452,7 @@ Status Index::Apply(Commit commit, const std::function<Status(const Snapshot&, C
   after->documents.Clear();
   for (const auto& segment : after->segments) after->documents |= segment->live;
 
-  if (!commit.added.empty() || !commit.columns.empty()) {
+  if (!commit.added.empty() || !commit.columns.empty() || !commit.graphs.empty()) {
     GANNET_RETURN_IF_ERROR(segment::SyncFolder(dir_ + "/segments"));
   }
   if (const Status status = Write(commit, *before, *after); !status.ok()) {
@@ -436,12 +475,12 @@ void Index::Publish(const Snapshot& before, std::shared_ptr<const Snapshot> afte
   // Readers of older snapshots keep their maps; the names may go.
   const auto named = [&](uint64_t number) {
     return std::any_of(after->segments.begin(), after->segments.end(), [&](const auto& segment) {
-      return segment->files.base_file == number || segment->files.columns_file == number;
+      return segment->files.base_file == number || segment->files.columns_file == number || segment->files.graphs_file == number;
     });
   };
   for (const auto& segment : before.segments) {
-    for (const uint64_t file : {segment->files.base_file, segment->files.columns_file}) {
-      if (!named(file)) RemoveFile(file);
+    for (const uint64_t file : {segment->files.base_file, segment->files.columns_file, segment->files.graphs_file}) {
+      if (file != 0 && !named(file)) RemoveFile(file);
     }
   }
 }
@@ -452,6 +491,7 @@ std::pair<uint64_t, uint64_t> Index::DiskSizes() {
   for (const auto& segment : current->segments) {
     uint64_t size = segment->rows->file()->size();
     if (segment->columns->file() != segment->rows->file()) size += segment->columns->file()->size();
+    if (segment->graphs != nullptr) size += segment->graphs->file()->size();
     bytes += size;
     used += segment->documents->empty() ? 0 : size * segment->live.size() / segment->documents->size();
   }

@@ -32,6 +32,8 @@ struct Commit {
   std::vector<std::pair<SegmentId, DocSet>> dead_in_added;
   // New columns file per existing segment.
   std::vector<std::pair<SegmentId, uint64_t>> columns;
+  // File of graphs per existing segment that has none.
+  std::vector<std::pair<SegmentId, uint64_t>> graphs;
   bool clear = false;  // every document and external id goes, before anything is added
 
   // Any order; the texts are borrowed until Apply has ended.
@@ -105,8 +107,8 @@ class Index {
   Result<std::shared_ptr<segment::SegmentFile>> OpenFile(uint64_t number);
   // What a commit makes of segments: without those that it removes or that have no live document left, with those that it adds.
   Result<SegmentViews> SegmentsAfter(const SegmentViews& before, const Commit& commit);
-  // A copy with the dead documents of a commit and the columns of that file.
-  Result<std::shared_ptr<const SegmentView>> Changed(const SegmentView& segment, const Commit& commit, uint64_t columns_file);
+  // A copy with the dead documents, the columns and the graphs of a commit; null: it says nothing of the segment.
+  Result<std::shared_ptr<const SegmentView>> Changed(const SegmentView& segment, const Commit& commit);
   // Whether the record is that of `after`, which a commit that has failed was about to write.
   Result<bool> IsStored(const Snapshot& after);
   void Publish(const Snapshot& before, std::shared_ptr<const Snapshot> after);

@@ -17,6 +17,7 @@
 #include "index/found_words.h"
 #include "index/settings.h"
 #include "segment/columns.h"
+#include "segment/graphs.h"
 #include "segment/rows.h"
 #include "segment/text.h"
 #include "segment/vectors.h"
@@ -29,6 +30,7 @@ struct SegmentFiles {
   SegmentId id = 0;
   uint64_t base_file = 0;
   uint64_t columns_file = 0;  // equal to base_file until columns are built anew
+  uint64_t graphs_file = 0;   // 0: none was built
 };
 
 struct SegmentView {
@@ -37,6 +39,7 @@ struct SegmentView {
   std::shared_ptr<const segment::TextReader> text;
   std::shared_ptr<const segment::ColumnsReader> columns;
   std::shared_ptr<const segment::VectorsReader> vectors;
+  std::shared_ptr<const segment::GraphsReader> graphs;  // null: none was built
   std::shared_ptr<const DocSet> documents;  // all documents of the segment
   DocSet dead;                              // those replaced or deleted since
   std::shared_ptr<const DocBits> dead_bits;  // of dead

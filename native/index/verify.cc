@@ -124,22 +124,36 @@ class Verifier {
       if (field == vectors_field_) continue;
       stored_distribution_[static_cast<FieldId>(field)] = count;
     }
-    const std::string manifest = Record(keys::kManifest);
+    const std::string manifest = Record(keys::kManifest), graphs = Record(keys::kGraphs);
+    std::map<SegmentId, uint64_t> graph_files;
+    for (ByteReader pairs(graphs); !pairs.done();) {
+      const SegmentId id = pairs.Varint();
+      if (!graph_files.emplace(id, pairs.Varint()).second || !pairs.ok()) {
+        Fault("graphs", "a segment is cut off or named twice");
+        break;
+      }
+    }
     std::set<uint64_t> ids, numbers;
     for (ByteReader segments(manifest); !segments.done();) {
       SegmentFiles files;
       files.id = segments.Varint();
       files.base_file = segments.Varint();
       files.columns_file = segments.Varint();
+      if (const auto file = graph_files.find(files.id); file != graph_files.end()) {
+        files.graphs_file = file->second;
+        graph_files.erase(file);
+      }
       const bool own_columns = files.columns_file != files.base_file;
       if (!segments.ok() || !ids.insert(files.id).second || !numbers.insert(files.base_file).second ||
           (own_columns && !numbers.insert(files.columns_file).second) ||
-          std::max({files.id, files.base_file, files.columns_file}) >= next_number) {
+          (files.graphs_file != 0 && !numbers.insert(files.graphs_file).second) ||
+          std::max({files.id, files.base_file, files.columns_file, files.graphs_file}) >= next_number) {
         Fault("manifest", "a segment is cut off, named twice or has a number that was never given");
         break;
       }
       manifest_.push_back(files);
     }
+    if (!graph_files.empty()) Fault("graphs", "of a segment that the manifest does not name");
     report_.segments = manifest_.size();
     store::Cursor cursor(*txn_, main_);
     for (bool more = cursor.First(); more; more = cursor.Next()) {
@@ -235,6 +249,9 @@ class Verifier {
       });
     }
     add(files.columns_file, faults);
+    if (files.graphs_file != 0) {
+      add(files.graphs_file, segment::VerifyGraphs(dir_ + "/" + name(files.graphs_file), dir_ + "/" + name(files.base_file)));
+    }
   }
 
   void CheckDocuments() {
@@ -260,6 +277,7 @@ class Verifier {
     for (const SegmentFiles& files : manifest_) {
       named.insert(std::to_string(files.base_file));
       named.insert(std::to_string(files.columns_file));
+      named.insert(std::to_string(files.graphs_file));
     }
     DIR* listing = opendir((dir_ + "/segments").c_str());
     if (listing == nullptr) {

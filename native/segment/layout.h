@@ -26,6 +26,8 @@ inline constexpr SectionId kPrefixData = 31;
 
 // vectors: one directory, and for the embedder at each place of it a run of section ids; see vectors.h
 inline constexpr SectionId kVectorDirectory = 40;
+inline constexpr SectionId kGraphDirectory = 41;     // in a file of graphs; see graphs.h
+inline constexpr SectionId kGraphSections = 8192;    // + place of the embedder * 2: rows by node, nodes
 inline constexpr SectionId kVectorSections = 4096;  // + place of the embedder * kVectorParts + VectorPart
 inline constexpr SectionId kVectorParts = 16;
 enum class VectorPart : uint8_t {

@@ -11,6 +11,7 @@
 #include "fst/fst.h"
 #include "segment/columns.h"
 #include "segment/geo_index.h"
+#include "segment/graphs.h"
 #include "segment/layout.h"
 #include "segment/packed_offsets.h"
 #include "segment/text.h"
@@ -599,7 +600,10 @@ std::string SectionName(SectionId id) {
     case kColumnData: return "column data";
     case kGeoPoints: return "points";
     case kVectorDirectory: return "vector directory";
-    default: return id >= kVectorSections ? "vectors" : "section " + std::to_string(id);
+    case kGraphDirectory: return "graph directory";
+    default:
+      if (id >= kGraphSections) return "graphs";
+      return id >= kVectorSections ? "vectors" : "section " + std::to_string(id);
   }
 }
 
@@ -733,6 +737,22 @@ std::vector<Fault> VerifyColumns(const std::string& path, std::span<const DocId>
   const ColumnReader* lngs = context.point_fields ? (*columns)->Find(context.point_fields->second) : nullptr;
   file.Check(kGeoPoints, lats == nullptr || lngs == nullptr ? Wrong("points without columns of them")
                                                             : CheckPoints(*points, *lats, *lngs, docids));
+  return faults;
+}
+
+std::vector<Fault> VerifyGraphs(const std::string& path, const std::string& base_path) {
+  std::vector<Fault> faults;
+  File file(path, faults);
+  if (!file.open() || !file.Need({kGraphDirectory})) return faults;
+  for (const SectionId id : (*file)->sections()) {
+    if (!file.Sound({id})) return faults;
+  }
+  const auto base = SegmentFile::Open(base_path);
+  if (!base.ok()) return faults;
+  const auto vectors = VectorsReader::Open(*base);
+  if (!vectors.ok()) return faults;
+  const auto graphs = GraphsReader::Open(*file, *vectors);
+  if (file.Check(kGraphDirectory, graphs.ok() ? Status::Ok() : graphs.status())) file.Check(kGraphSections, (*graphs)->Verify());
   return faults;
 }
 

@@ -47,4 +47,7 @@ SegmentContent VerifyBase(const std::string& path, const SegmentContext& context
 // The columns in a file, which is the base file or one of columns only. docids: of the segment.
 std::vector<Fault> VerifyColumns(const std::string& path, std::span<const DocId> docids, const SegmentContext& context);
 
+// The graphs in a file, over the vectors of a base file. What of these is damaged is told by VerifyBase.
+std::vector<Fault> VerifyGraphs(const std::string& path, const std::string& base_path);
+
 }  // namespace gannet::segment

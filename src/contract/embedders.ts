@@ -24,6 +24,9 @@ const FRAGMENTS_MAX = 255;
 const TEXT = '{{text}}';
 const FRAGMENT = '{{fragment}}';
 
+/** Of an embedding; `kDimensionsMax` of the engine. */
+const DIMENSIONS_MAX = 65_536;
+
 export type EmbedderSource =
   'openAi' | 'huggingFace' | 'ollama' | 'userProvided' | 'rest' | 'composite';
 
@@ -141,7 +144,7 @@ function embedderSchema(nested: boolean): Schema {
     revision: { type: ['string', 'null'] },
     pooling: { type: ['string', 'null'], enum: ['useModel', 'forceCls', 'forceMean'] },
     apiKey: { type: ['string', 'null'] },
-    dimensions: { type: ['integer', 'null'], minimum: 1 },
+    dimensions: { type: ['integer', 'null'], minimum: 1, maximum: DIMENSIONS_MAX },
     binaryQuantized: { type: ['boolean', 'null'] },
     documentTemplate: { type: ['string', 'null'] },
     documentTemplateMaxBytes: { type: ['integer', 'null'], minimum: 1 },
