@@ -22,6 +22,8 @@ import { type HttpOptions, type HttpServer, startHttp } from './http/server.ts';
 import { OutboundClient } from './outbound/outbound-client.ts';
 import { Documents, Indexes } from './search/index-service.ts';
 import { SearchQueue } from './search/search-queue.ts';
+import { EnrichedSearch } from './search/enriched-search.ts';
+import { ForeignSearch } from './search/foreign-search.ts';
 import { Search } from './search/search-service.ts';
 import { type DataFolder, openDataFolder } from './store/data-folder.ts';
 import { FeatureStore } from './store/feature-store.ts';
@@ -207,11 +209,22 @@ function dependencies(config: Config, parts: Parts): Dependencies {
   });
   const enabled = (): FeatureSet => features.get();
   const documents = new Documents(registry, searchQueue, enabled);
+  const foreignSearch = new ForeignSearch({
+    features: enabled,
+    settings: (uid) => registry.get(uid)?.settings,
+    primaryKey: (uid) => registry.get(uid)?.summary.primaryKey ?? null,
+    checkFilter: (filter) => native.checkFilter(JSON.stringify(filter), enabled().containsFilter),
+    fetch: (uid, request, onGone) => documents.fetch(uid, request, onGone),
+  });
   return {
     services: {
       tasks: queue,
       indexes: new Indexes(registry, documents, () => store.size()),
-      search: new Search(registry, searchQueue, enabled, answerBuffers),
+      search: new EnrichedSearch(
+        new Search(registry, searchQueue, enabled, answerBuffers),
+        foreignSearch,
+      ),
+      foreign: foreignSearch,
       keys,
       features,
     },
@@ -219,6 +232,7 @@ function dependencies(config: Config, parts: Parts): Dependencies {
     clock: systemClock,
     webhooks,
     chats: new ChatStore(store),
+    searchRules: parts.machine.searchRules,
     chatTotals: new ChatTotals(),
     chatAllowNonStreaming: config.chatAllowNonStreaming,
     outbound,

@@ -142,6 +142,20 @@ Napi::Value TakeMergeFault(const Napi::CallbackInfo& info) {
   return fault.ok() ? info.Env().Null() : Napi::Value(Napi::String::New(info.Env(), fault.message()));
 }
 
+// The names of all fields that the index knows, as a JSON list, in the order of their first appearance.
+Napi::Value IndexFields(const Napi::CallbackInfo& info) {
+  const auto open = IndexOf(info);
+  if (!open) return info.Env().Undefined();
+  const auto snapshot = open->index->snapshot();
+  std::string out = "[";
+  for (size_t field = 0; field < snapshot->fields->size(); ++field) {
+    if (field > 0) out += ',';
+    AppendJsonString(out, snapshot->fields->name(static_cast<FieldId>(field)));
+  }
+  out += ']';
+  return Napi::String::New(info.Env(), out);
+}
+
 Napi::Value IndexState(const Napi::CallbackInfo& info) {
   const auto open = IndexOf(info);
   if (!open) return info.Env().Undefined();
@@ -369,6 +383,28 @@ Napi::Value ApplyBatch(const Napi::CallbackInfo& info) {
       ToString);
 }
 
+// Writes all segments again as few as can be, without the documents that are dead.
+Napi::Value CompactIndex(const Napi::CallbackInfo& info) {
+  auto open = IndexOf(info);
+  if (!open) return info.Env().Undefined();
+  open->progress.cancelled = false;
+  return Async<std::string>(
+      info.Env(), Engine::Instance().batches(),
+      [open = std::move(open)]() -> Result<std::string> {
+        const std::lock_guard batch(open->batch_mutex);
+        // Nobody else may take a segment meanwhile.
+        open->stop_merging = true;
+        const std::unique_lock structure(open->structure_mutex);
+        open->stop_merging = false;
+        for (const indexing::MergePlan& plan : indexing::PlanCompaction(*open->index->snapshot())) {
+          const Status status = indexing::RunMerge(*open->index, plan, open->progress.cancelled, 0);
+          if (!status.ok()) return status;
+        }
+        return std::string();
+      },
+      ToString);
+}
+
 Napi::Value CancelBatch(const Napi::CallbackInfo& info) {
   if (const auto open = IndexOf(info)) open->progress.cancelled = true;
   return info.Env().Undefined();
@@ -453,6 +489,7 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   add("isMerging", IsMerging);
   add("takeMergeFault", TakeMergeFault);
   add("indexState", IndexState);
+  add("indexFields", IndexFields);
   add("search", Query<search::ExecuteSearch>);
   add("facetSearch", Query<search::ExecuteFacetSearch>);
   add("fetchDocuments", Query<Fetch>);
@@ -460,6 +497,7 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   add("getDocument", GetDocument);
   add("checkPayload", CheckPayload);
   add("applyBatch", ApplyBatch);
+  add("compactIndex", CompactIndex);
   add("cancelBatch", CancelBatch);
   add("batchProgress", BatchProgress);
   add("checkFilter", CheckFilter);

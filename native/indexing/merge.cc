@@ -501,6 +501,27 @@ std::optional<MergePlan> PlanMerge(const index::Snapshot& snapshot, const std::v
   return plan;
 }
 
+std::vector<MergePlan> PlanCompaction(const index::Snapshot& snapshot, uint64_t merged_max) {
+  std::vector<MergePlan> plans;
+  MergePlan plan;
+  bool dead = false;
+  const auto end = [&] {
+    if (plan.segments.size() > 1 || dead) plans.push_back(std::move(plan));
+    plan = MergePlan();
+    dead = false;
+  };
+  for (const auto& segment : snapshot.segments) {
+    uint64_t bytes = segment->rows->file()->size();
+    if (segment->columns->file() != segment->rows->file()) bytes += segment->columns->file()->size();
+    if (!plan.segments.empty() && plan.bytes + bytes > merged_max) end();
+    plan.segments.push_back(segment->files.id);
+    plan.bytes += bytes;
+    dead = dead || segment->live.size() < segment->documents->size();
+  }
+  end();
+  return plans;
+}
+
 std::optional<Merges::Turn> Merges::Next(const index::Index& index, uint64_t bytes_max, Clock::time_point now) {
   const std::lock_guard lock(mutex_);
   if (retry_after_.count() > 0 && now < retry_at_) return std::nullopt;

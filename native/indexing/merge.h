@@ -43,6 +43,10 @@ inline constexpr uint64_t kMergedBytesMax = uint64_t{4} << 30;
 std::optional<MergePlan> PlanMerge(const index::Snapshot& snapshot, const std::vector<SegmentId>& busy = {},
                                    uint64_t bytes_max = UINT64_MAX);
 
+// What leaves an index with as few segments as can be and no dead documents: runs of segments whose bytes together are at most
+// `merged_max`, of several segments or of one with dead documents.
+std::vector<MergePlan> PlanCompaction(const index::Snapshot& snapshot, uint64_t merged_max = kMergedBytesMax);
+
 // The same by sizes alone, so that the policy can be tried without an index.
 struct SegmentBytes {
   uint64_t total = 0;

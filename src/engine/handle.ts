@@ -33,6 +33,10 @@ export class IndexHandle {
     return JSON.parse(this.#sync(() => this.#native.indexState(this.#handle))) as IndexState;
   }
 
+  fields(): string[] {
+    return JSON.parse(this.#sync(() => this.#native.indexFields(this.#handle))) as string[];
+  }
+
   search(request: string): Promise<Buffer> {
     return this.track(this.#native.search(this.#handle, request));
   }
@@ -74,6 +78,10 @@ export class IndexHandle {
       embed === undefined ? null : ask,
     );
     return JSON.parse(await this.track(outcome)) as BatchOutcome;
+  }
+
+  async compact(): Promise<void> {
+    await this.track(this.#native.compactIndex(this.#handle));
   }
 
   cancelBatch(): void {

@@ -20,6 +20,8 @@ export interface NativeAddon {
   takeMergeFault(handle: number): string | null;
   /** JSON text of {@link IndexState}: the last committed state. */
   indexState(handle: number): string;
+  /** JSON list of the names of all fields that the index knows, nested ones and their parents too. */
+  indexFields(handle: number): string;
 
   /** Runs one search. `request`: JSON of {@link EngineSearchRequest}. Resolves to the finished response body (JSON). */
   search(handle: number, request: string): Promise<Buffer>;
@@ -68,6 +70,8 @@ export interface NativeAddon {
   answerEmbed(handle: number, call: number, answer: Buffer): void;
   /** Ends the batch with this error, or as canceled with code `canceled`. */
   failEmbed(handle: number, call: number, code: string, message: string): void;
+  /** Merges all segments as far as can be; stopped as a batch is. */
+  compactIndex(handle: number): Promise<string>;
   /** Asks the running batch of the index to stop; its promise then rejects with code `canceled`. */
   cancelBatch(handle: number): void;
   /** JSON of {@link BatchProgress} of the running batch, or the text `null` when idle. */

@@ -6,6 +6,7 @@ import type { NativeAddon } from '../engine/native.ts';
 import type { ChatTotals } from '../chat/totals.ts';
 import type { OutboundClient } from '../outbound/outbound-client.ts';
 import type { ChatStore } from '../store/chat-store.ts';
+import type { RuleStore } from '../store/rule-store.ts';
 import type { WebhookStore } from '../store/webhook-store.ts';
 import type { Logs } from '../base/logger.ts';
 import type { HttpMetrics } from './metrics.ts';
@@ -24,6 +25,7 @@ export interface Dependencies {
   clock: Clock;
   webhooks: WebhookStore;
   chats: ChatStore;
+  searchRules: RuleStore;
   chatTotals: ChatTotals;
   /** `stream: false` is answered with the whole conversation instead of being refused. */
   chatAllowNonStreaming: boolean;

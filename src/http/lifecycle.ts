@@ -137,6 +137,11 @@ export class Lifecycle {
 
   #readInput(pending: Pending, params: RequestContext['params'], access: Access): void {
     const { exchange, route } = pending;
+    const pathFault = route.pathFault?.(params) ?? null;
+    if (pathFault !== null) {
+      this.#fail(pending, pathFault);
+      return;
+    }
     const query = route.query?.parse(exchange.query) ?? NO_QUERY;
     const run = (value?: unknown): void => {
       if (!query.ok) {
@@ -182,7 +187,7 @@ export class Lifecycle {
 
   #run(pending: Pending, context: RequestContext): void {
     const uid = context.params.index_uid;
-    if (uid !== undefined && !isIndexUid(uid)) {
+    if (uid !== undefined && pending.route.anyUid !== true && !isIndexUid(uid)) {
       this.#fail(pending, badIndexUid(uid));
       return;
     }

@@ -50,6 +50,10 @@ export interface Route<Q = unknown, B = unknown> {
   readonly query?: QueryParser<Q>;
   /** Absent: the body is ignored. `upload`: the handler reads it itself. */
   readonly body?: BodyParser<B> | 'upload';
+  /** A malformed uid in the path is that of no index: the handler tells so. */
+  readonly anyUid?: boolean;
+  /** What is wrong with the path; found after authorization, before all else. */
+  pathFault?(params: Readonly<Record<string, string>>): ApiError | null;
   /** The body is checked before the query string. */
   readonly bodyFirst?: boolean;
   readonly success: number;

@@ -14,10 +14,13 @@ import type { Route } from './route.ts';
 import { chatRoutes } from './routes/chats.ts';
 import { descriptionRoutes } from './routes/description.ts';
 import { documentRoutes } from './routes/documents.ts';
+import { fieldRoutes } from './routes/fields.ts';
 import { gatedRoutes } from './routes/gated.ts';
 import { indexRoutes } from './routes/indexes.ts';
 import { keyRoutes } from './routes/keys.ts';
 import { metricsRoutes } from './routes/metrics.ts';
+import { renderRoutes } from './routes/render.ts';
+import { searchRuleRoutes } from './routes/search-rules.ts';
 import { searchRoutes } from './routes/search.ts';
 import { settingsRoutes } from './routes/settings.ts';
 import { systemRoutes } from './routes/system.ts';
@@ -61,6 +64,9 @@ export function allRoutes(dependencies: Dependencies): Route[] {
     ...taskRoutes(dependencies),
     ...keyRoutes(dependencies),
     ...webhookRoutes(dependencies),
+    ...fieldRoutes(dependencies),
+    ...searchRuleRoutes(dependencies),
+    ...renderRoutes(dependencies),
     ...chatRoutes(dependencies),
     ...gatedRoutes(dependencies),
   ];

@@ -29,8 +29,18 @@ export interface Services {
   readonly tasks: TaskService;
   readonly indexes: IndexService;
   readonly search: SearchService;
+  readonly foreign: ForeignFilters;
   readonly keys: KeyStore;
   readonly features: FeatureStore;
+}
+
+export interface ForeignFilters {
+  /** The filter with conditions on other indexes resolved. Rejects with `ApiError`. */
+  filter(
+    uid: string,
+    filter: unknown,
+    caller: Pick<SearchContext, 'onGone' | 'mayAccess' | 'tenantFilter'>,
+  ): Promise<unknown>;
 }
 
 export interface TaskService {
@@ -46,8 +56,15 @@ export interface TaskService {
   listBatches(filter: TaskFilter, page: TaskPaging, visible: IndexVisibility): TaskPage<BatchView>;
   getBatch(uid: number, visible: IndexVisibility): BatchView | undefined;
   countMatching(filter: TaskFilter, visible: IndexVisibility): number;
+  /** Gives back what is free in the store. Bytes of its file before and after. */
+  compact(): Promise<{ before: number; after: number }>;
   /** Bytes: what the task store may grow to, what is in use, and what is left before new tasks are refused. */
   storeSize(): { maxBytes: number; usedBytes: number; freeBytes: number };
+  /**
+   * The documents of an addition that has not ended, one JSON text a line, in pieces; null: there are none. `payload`
+   * of a file is read while the pieces are taken.
+   */
+  documents(uid: number): AsyncIterable<Buffer> | null;
   /** A new empty file on the filesystem of the task payloads. Handed to `register` or removed. */
   newPayloadFile(): { path: string };
   removePayloadFile(path: string): void;
@@ -62,6 +79,8 @@ export interface IndexService {
   allStats(): InstanceStats;
   /** The complete object in the order of GET, secrets in clear; undefined when the index is missing. */
   settings(uid: string): SettingsObject | undefined;
+  /** Names of the fields that the index knows, ascending; undefined when the index is missing. */
+  fields(uid: string): string[] | undefined;
   readonly documents: DocumentService;
 }
 
@@ -86,6 +105,8 @@ export interface SearchContext {
    * request; similar also applies it to the source document.
    */
   tenantFilter(uid: string): unknown;
+  /** Whether the caller may search an index. */
+  mayAccess(uid: string): boolean;
 }
 
 export interface SearchService {

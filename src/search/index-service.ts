@@ -1,3 +1,4 @@
+import { compareUtf8 } from '../base/json.ts';
 import type { FetchRequest } from '../contract/documents.ts';
 import { indexNotFound } from '../contract/errors.ts';
 import type { FeatureSet } from '../contract/features.ts';
@@ -57,6 +58,11 @@ export class Indexes {
   /** Complete, secrets in clear. Shared: do not modify. */
   settings(uid: string): SettingsObject | undefined {
     return this.#registry.get(uid)?.settings;
+  }
+
+  /** Names of the fields that the index knows, ascending. */
+  fields(uid: string): string[] | undefined {
+    return this.#registry.get(uid)?.handle.fields().sort(compareUtf8);
   }
 }
 

@@ -5,9 +5,11 @@ import { syncFolder } from '../base/sync-folder.ts';
 import type { NativeAddon } from '../engine/native.ts';
 import { IndexRegistry, REST_MS } from '../engine/registry.ts';
 import { type DataFolder, DataFolderError } from '../store/data-folder.ts';
+import { RuleStore } from '../store/rule-store.ts';
 import { Store } from '../store/store.ts';
 import { TaskStore } from '../store/task-store.ts';
 import { Pending } from './pending.ts';
+import { ruleClearRunner, ruleUpdateRunner } from './run/search-rules.ts';
 import { TaskQueue } from './queue.ts';
 import { PRUNED_TASKS, Scheduler, type SchedulerOptions, TASKS_MAX } from './scheduler.ts';
 
@@ -38,6 +40,7 @@ export interface TaskMachine {
   readonly store: Store;
   readonly taskStore: TaskStore;
   readonly registry: IndexRegistry;
+  readonly searchRules: RuleStore;
   readonly queue: TaskQueue;
   readonly scheduler: Scheduler;
   /** Rolls back what runs, then closes the indexes and the store. */
@@ -79,11 +82,16 @@ export function openTaskMachine(
     }
     registry.closeResting();
   }, REST_MS / 4).unref();
+  const searchRules = new RuleStore(store);
   const pending = new Pending(taskStore);
   taskStore.onAppend = (record) => pending.add(record);
   const scheduler = new Scheduler(taskStore, pending, registry, {
     limits: { tasks: options.batchedTasksMax, bytes: options.batchedBytesMax },
-    runners: options.runners ?? {},
+    runners: {
+      dsrUpdate: ruleUpdateRunner(searchRules),
+      dsrClear: ruleClearRunner(searchRules),
+      ...options.runners,
+    },
     embedding: options.embedding ?? null,
     tasksMax: options.tasksMax ?? TASKS_MAX,
     prunedTasks: options.prunedTasks ?? PRUNED_TASKS,
@@ -95,6 +103,7 @@ export function openTaskMachine(
     store,
     taskStore,
     registry,
+    searchRules,
     queue,
     scheduler,
     close: async () => {

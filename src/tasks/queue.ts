@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { openSync, closeSync } from 'node:fs';
+import { closeSync, createReadStream, openSync } from 'node:fs';
 import { open } from 'node:fs/promises';
+import { documentLines } from '../base/json-elements.ts';
+import { FLAG } from '../contract/task-types/task-type.ts';
 import { ApiError, toApiError } from '../contract/errors.ts';
 import { taskTypeEntry } from '../contract/task-types.ts';
 import type {
@@ -96,6 +98,33 @@ export class TaskQueue {
     return this.#store.count(filter, visible);
   }
 
+  /**
+   * LMDB gives a free page to the next write, not to the file system: the file keeps its size while the server runs,
+   * and what is free in it is used first.
+   */
+  compact(): Promise<{ before: number; after: number }> {
+    const { diskBytes } = this.#disk.size();
+    return Promise.resolve({ before: diskBytes, after: this.#disk.size().diskBytes });
+  }
+
+  documents(uid: number): AsyncIterable<Buffer> | null {
+    const record = this.#store.record(uid);
+    const row = this.#store.row(uid);
+    if (record === undefined || row?.type !== 'documentAdditionOrUpdate') return null;
+    if (record.status !== 'enqueued' && record.status !== 'processing') return null;
+    const inFile = (record.flags & FLAG.payloadFile) !== 0;
+    if (!inFile) {
+      const payload = this.#store.payload(uid);
+      return payload === undefined ? null : linesOf(payload, row.format);
+    }
+    try {
+      // The name may go when the task ends; what was opened stays readable.
+      return fileLines(openSync(this.#store.payloadFile(uid), 'r'), row.format);
+    } catch {
+      return null;
+    }
+  }
+
   storeSize(): { maxBytes: number; usedBytes: number; freeBytes: number } {
     const { usedBytes } = this.#disk.size();
     const maxBytes = this.#storeBytesMax;
@@ -147,6 +176,24 @@ export class TaskQueue {
   async #registerPruning(matched: number[], originalFilter: string): Promise<void> {
     await this.#store.append(deletionOf(matched, originalFilter));
   }
+}
+
+const PIECE_BYTES = 256 * 1024;
+
+async function* linesOf(payload: Buffer, format: 'json' | 'ndjson'): AsyncGenerator<Buffer> {
+  if (format === 'ndjson') yield payload;
+  else yield* documentLines(payload, PIECE_BYTES);
+}
+
+async function* fileLines(fd: number, format: 'json' | 'ndjson'): AsyncGenerator<Buffer> {
+  const stream = createReadStream('', { fd, highWaterMark: PIECE_BYTES });
+  if (format === 'ndjson') {
+    yield* stream as AsyncIterable<Buffer>;
+    return;
+  }
+  const parts: Buffer[] = [];
+  for await (const part of stream) parts.push(part as Buffer);
+  yield* documentLines(Buffer.concat(parts), PIECE_BYTES);
 }
 
 /** A greater limit is answered with so many entries, and with `next` for those that follow. */

@@ -3,6 +3,7 @@ import type { TaskType } from '../contract/task-types.ts';
 import type { BatchOutcome } from '../engine/native.ts';
 import type { IndexEntry } from '../engine/registry.ts';
 import type { BatchKind } from './batcher.ts';
+import { runCompaction } from './run/compact.ts';
 import { runCancelation } from './run/cancel.ts';
 import { runDeletion } from './run/delete.ts';
 import { runDocuments } from './run/documents.ts';
@@ -35,6 +36,7 @@ export const RUNNERS: Partial<Record<BatchKind, Runner>> = {
   indexDeletion: runIndexDeletion,
   documents: runDocuments,
   documentEdition: runEdition,
+  indexCompaction: runCompaction,
   clear: runDocuments,
   settings: runSettings,
   clearAndSettings: runSettings,

@@ -57,6 +57,14 @@ export class MemoryEngine implements NativeAddon {
   /** Handles of the indexes that say they are merging. */
   readonly merging = new Set<number>();
 
+  indexFields(): string {
+    return '[]';
+  }
+
+  compactIndex(): Promise<string> {
+    return Promise.resolve('');
+  }
+
   isMerging(handle: number): boolean {
     return this.merging.has(handle);
   }

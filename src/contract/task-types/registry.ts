@@ -4,6 +4,7 @@ import { runsOf } from '../../base/uid-runs.ts';
 import { obfuscate } from '../embedders.ts';
 import { type PartialSettings, renderPartialSettings } from '../settings.ts';
 import type { IndexVisibility, TaskDetails, TaskFilter } from '../tasks.ts';
+import type { SearchRulePatch } from '../search-rules.ts';
 import { ALONE, FLAG, reservedType, type TaskDraft, taskType } from './task-type.ts';
 
 export type DocumentMethod = 'replace' | 'update';
@@ -406,6 +407,54 @@ const exportType = taskType({
   },
 });
 
+interface CompactionRequest {
+  type: 'indexCompaction';
+  indexUid: string;
+}
+
+const indexCompaction = taskType({
+  name: 'indexCompaction',
+  code: 15,
+  batching: ALONE,
+  draft: ({ type, indexUid }: CompactionRequest) => ({ indexUid, row: () => ({ type }) }),
+  // The sizes are part of the outcome.
+  details: (): TaskDetails => ({}),
+});
+
+/** The index that tasks on dynamic search rules show. Its uid is none that a user could choose. */
+const RULES_INDEX_UID = '.meili_dsr';
+
+interface RuleUpdateRequest {
+  type: 'dsrUpdate';
+  ruleUid: string;
+  /** null: the rule is deleted. */
+  patch: SearchRulePatch | null;
+}
+
+const dsrUpdate = taskType({
+  name: 'dsrUpdate',
+  code: 17,
+  batching: ALONE,
+  inBatch: { updatedRules: 'sum', rule: 'first' },
+  draft: (row: RuleUpdateRequest) => ({ indexUid: RULES_INDEX_UID, row: () => row }),
+  details: ({ patch }: RuleUpdateRequest): TaskDetails =>
+    patch === null ? { updatedRules: 1 } : { rule: patch, updatedRules: 1 },
+});
+
+interface RuleClearRequest {
+  type: 'dsrClear';
+}
+
+const dsrClear = taskType({
+  name: 'dsrClear',
+  code: 18,
+  batching: ALONE,
+  counts: true,
+  inBatch: { deletedDocuments: 'sum' },
+  draft: ({ type }: RuleClearRequest) => ({ indexUid: RULES_INDEX_UID, row: () => ({ type }) }),
+  details: (_: RuleClearRequest, { result }): TaskDetails => ({ deletedDocuments: result }),
+});
+
 export const TASK_TYPE_ENTRIES = [
   documentAdditionOrUpdate,
   documentEdition,
@@ -421,8 +470,8 @@ export const TASK_TYPE_ENTRIES = [
   snapshotCreation,
   exportType,
   reservedType('databaseUpgrade', 14, { turn: 1, take: 'all' }),
-  reservedType('indexCompaction', 15, { turn: 4, take: 'lowest' }),
+  indexCompaction,
   reservedType('networkTopologyChange', 16, { turn: 2, take: 'lowest' }),
-  reservedType('dsrUpdate', 17, ALONE),
-  reservedType('dsrClear', 18, ALONE),
+  dsrUpdate,
+  dsrClear,
 ] as const;

@@ -78,6 +78,8 @@ export function chatRoutes(dependencies: Dependencies): Route[] {
         onGone,
         // It is part of the filter of each request.
         tenantFilter: () => null,
+        // Models see the ids of foreign documents, not the documents.
+        mayAccess: () => false,
       }),
     documents: (uid, ids, onGone) => {
       const all = { offset: 0, limit: ids.length, fields: null, filter: null, sort: null };

@@ -25,7 +25,7 @@ import {
   featureNotEnabled,
   indexNotFound,
 } from '../../contract/errors.ts';
-import { isEmptyFilter } from '../../contract/filters.ts';
+import { filterKindFault, isEmptyFilter } from '../../contract/filters.ts';
 import { DOCUMENT_ID_RULE, isDocumentId } from '../../contract/formats.ts';
 import { queryParser } from '../../contract/query.ts';
 import { sortFault } from '../../contract/sort.ts';
@@ -57,7 +57,7 @@ const ACCEPTED_TYPES = '`application/json`, `application/x-ndjson`, `text/csv`';
 
 export function documentRoutes(dependencies: Dependencies): Route[] {
   const { services } = dependencies;
-  const { indexes, tasks, features } = services;
+  const { indexes, tasks, features, foreign } = services;
   const checkFilter = filterCheck(dependencies);
   const prefix = '/indexes/:index_uid/documents';
 
@@ -71,7 +71,7 @@ export function documentRoutes(dependencies: Dependencies): Route[] {
   }
 
   async function fetch(
-    { params, exchange }: Pick<RequestContext, 'params' | 'exchange'>,
+    { params, exchange, access }: Pick<RequestContext, 'params' | 'exchange' | 'access'>,
     request: FetchRequest,
   ): Promise<Reply> {
     const uid = params.index_uid!;
@@ -79,9 +79,16 @@ export function documentRoutes(dependencies: Dependencies): Route[] {
     const fault = request.sort === null ? null : sortFault(request.sort, 'invalid_document_sort');
     if (fault !== null) throw fault;
     if (indexes.get(uid) === undefined) throw indexNotFound(uid);
-    checkFilter(request.filter, 'invalid_document_filter');
     const onGone = (listener: () => void): void => exchange.onAbort(listener);
-    return bytes(await indexes.documents.fetch(uid, request, onGone));
+    const kind = filterKindFault(request.filter, 'invalid_document_filter');
+    if (kind !== null) throw kind;
+    const filter = await foreign.filter(uid, request.filter, {
+      onGone,
+      mayAccess: (other) => access.mayAccess(other),
+      tenantFilter: (other) => access.tenantFilter(other),
+    });
+    checkFilter(filter, 'invalid_document_filter');
+    return bytes(await indexes.documents.fetch(uid, { ...request, filter }, onGone));
   }
 
   type Selection = Extract<TaskRequest, { type: 'documentDeletion' }>['by'];
@@ -167,9 +174,9 @@ export function documentRoutes(dependencies: Dependencies): Route[] {
       summary: 'Lists documents.',
       query: queryParser(LIST_DOCUMENTS_QUERY),
       success: 200,
-      handle: ({ params, exchange, query }) =>
+      handle: ({ params, exchange, access, query }) =>
         fetch(
-          { params, exchange },
+          { params, exchange, access },
           {
             offset: query.offset ?? 0,
             limit: query.limit ?? 20,
@@ -188,9 +195,9 @@ export function documentRoutes(dependencies: Dependencies): Route[] {
       summary: 'Lists documents.',
       body: { ...bodyWithText(FETCH_DOCUMENTS), reads: true },
       success: 200,
-      handle: ({ params, exchange, body: { value, text } }) =>
+      handle: ({ params, exchange, access, body: { value, text } }) =>
         fetch(
-          { params, exchange },
+          { params, exchange, access },
           {
             offset: value.offset ?? 0,
             limit: value.limit ?? 20,

@@ -39,6 +39,15 @@ export function indexRoutes({ services }: Dependencies): Route[] {
         return json(200, page(seen, query));
       },
     }),
+    route({
+      method: 'POST',
+      path: '/indexes/:index_uid/compact',
+      action: 'indexes.compact',
+      summary: 'Merges what can be merged of an index and gives back what is free.',
+      success: 202,
+      handle: async ({ params }) =>
+        json(202, await tasks.register({ type: 'indexCompaction', indexUid: params.index_uid! })),
+    }),
     route<unknown, CreateIndexRequest>({
       method: 'POST',
       path: '/indexes',

@@ -42,6 +42,7 @@ function searchContext({
     includeMetadata: exchange.headers.includeMetadata === 'true',
     onGone: (listener) => exchange.onAbort(listener),
     tenantFilter: (uid) => access.tenantFilter(uid),
+    mayAccess: (uid) => access.mayAccess(uid),
   };
 }
 

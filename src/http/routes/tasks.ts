@@ -1,4 +1,10 @@
-import { ApiError, batchNotFound, taskNotFound, type ErrorCode } from '../../contract/errors.ts';
+import {
+  ApiError,
+  batchNotFound,
+  featureNotEnabled,
+  taskNotFound,
+  type ErrorCode,
+} from '../../contract/errors.ts';
 import { queryParser } from '../../contract/query.ts';
 import {
   FILTER_TASKS_QUERY,
@@ -9,14 +15,16 @@ import {
 } from '../../contract/task-filters.ts';
 import { TASK_UID_MAX, type TaskPaging } from '../../contract/tasks.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { json, route, type Reply, type RequestContext, type Route } from '../route.ts';
+import { shortSize } from '../../base/size.ts';
+import type { Exchange } from '../exchange.ts';
+import { json, route, STREAMED, type Reply, type RequestContext, type Route } from '../route.ts';
 
 function paging({ limit = 20, from, reverse = false }: ListTasksQuery): TaskPaging {
   return { limit, from: from ?? null, reverse };
 }
 
 export function taskRoutes({ services }: Dependencies): Route[] {
-  const { tasks } = services;
+  const { tasks, features } = services;
 
   async function selectTasks(
     type: 'taskCancelation' | 'taskDeletion',
@@ -64,6 +72,24 @@ export function taskRoutes({ services }: Dependencies): Route[] {
       handle: (context) => selectTasks('taskCancelation', context),
     }),
     route({
+      method: 'POST',
+      path: '/tasks/compact',
+      action: 'tasks.compact',
+      summary: 'Gives back what is free in the task store.',
+      success: 200,
+      handle: async () => {
+        if (!features.get().taskQueueCompactionRoute) {
+          throw featureNotEnabled('Compacting the task store', 'taskQueueCompactionRoute');
+        }
+        const { before, after } = await tasks.compact();
+        return json(200, {
+          preSize: shortSize(before),
+          postSize: shortSize(after),
+          status: 'succeeded',
+        });
+      },
+    }),
+    route({
       method: 'GET',
       path: '/tasks/:task_uid',
       action: 'tasks.get',
@@ -74,6 +100,29 @@ export function taskRoutes({ services }: Dependencies): Route[] {
         const task = tasks.get(uid, access.visible);
         if (task === undefined) throw taskNotFound(uid);
         return json(200, task);
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/tasks/:task_uid/documents',
+      action: 'tasks.get',
+      summary: 'Shows the documents of an addition that has not ended.',
+      success: 200,
+      handle: async ({ access, params, exchange }) => {
+        if (!features.get().getTaskDocumentsRoute) {
+          throw featureNotEnabled('Reading the documents of a task', 'getTaskDocumentsRoute');
+        }
+        const uid = pathUid(params.task_uid!, 'task', 'invalid_task_uids');
+        if (tasks.get(uid, access.visible) === undefined) throw taskNotFound(uid);
+        const documents = tasks.documents(uid);
+        if (documents === null) {
+          throw new ApiError(
+            'task_file_not_found',
+            `The task \`${uid}\` has no documents: it is no addition, or it has ended.`,
+          );
+        }
+        await sendPieces(exchange, 'application/x-ndjson', documents);
+        return STREAMED;
       },
     }),
     route<ListTasksQuery, unknown>({
@@ -100,6 +149,23 @@ export function taskRoutes({ services }: Dependencies): Route[] {
       },
     }),
   ];
+}
+
+/** Sends pieces as they come, no faster than the client reads. */
+async function sendPieces(
+  exchange: Exchange,
+  type: string,
+  pieces: AsyncIterable<Buffer>,
+): Promise<void> {
+  const stream = exchange.stream(200, [['content-type', type]]);
+  let resume = (): void => {};
+  stream.onDrain(() => resume());
+  exchange.onAbort(() => resume());
+  for await (const piece of pieces) {
+    if (exchange.aborted) return;
+    if (!stream.write(piece)) await new Promise<void>((resolve) => (resume = resolve));
+  }
+  if (!exchange.aborted) stream.end();
 }
 
 function pathUid(text: string, what: string, code: ErrorCode): number {

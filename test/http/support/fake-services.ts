@@ -133,6 +133,8 @@ export function fakeServices(clock: Clock): FakeServices {
       listBatches: (_, { limit }) => ({ results: [], total: 0, limit, from: null, next: null }),
       getBatch: () => undefined,
       countMatching: () => 0,
+      compact: () => Promise.resolve({ before: 4096, after: 4096 }),
+      documents: () => null,
       storeSize: () => ({ maxBytes: 1000, usedBytes: 100, freeBytes: 300 }),
       newPayloadFile: () => ({ path: join(dir, `payload-${files++}`) }),
       removePayloadFile: (path) => rmSync(path, { force: true }),
@@ -147,12 +149,14 @@ export function fakeServices(clock: Clock): FakeServices {
         indexes: Object.fromEntries([...indexes.keys()].sort().map((uid) => [uid, emptyStats])),
       }),
       settings: (uid) => indexes.get(uid),
+      fields: (uid) => (indexes.has(uid) ? [] : undefined),
       documents: {
         getDocument: () => null,
         fetch: (_, { offset, limit }) =>
           Promise.resolve(Buffer.from(JSON.stringify({ results: [], offset, limit, total: 0 }))),
       },
     },
+    foreign: { filter: (_, filter) => Promise.resolve(filter) },
     search: {
       search: answer,
       facetSearch: answer,

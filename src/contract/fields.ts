@@ -1,0 +1,166 @@
+/** `POST /indexes/{uid}/fields`: what the settings say about each field of an index. */
+import type { FilterableRule } from './settings/filterable-attributes.ts';
+import type { Schema } from './schema.ts';
+import type { SettingsObject } from './settings.ts';
+
+const FLAGS = {
+  displayed: 'invalid_index_fields_filter_displayed',
+  searchable: 'invalid_index_fields_filter_searchable',
+  sortable: 'invalid_index_fields_filter_sortable',
+  distinct: 'invalid_index_fields_filter_distinct',
+  rankingRule: 'invalid_index_fields_filter_ranking_rule',
+  filterable: 'invalid_index_fields_filter_filterable',
+} as const;
+type Flag = keyof typeof FLAGS;
+
+export type FieldFilter = Partial<Record<Flag, boolean | null>> & {
+  attributePatterns?: string[] | null;
+};
+
+export interface FieldsRequest {
+  offset?: number;
+  limit?: number;
+  filter?: FieldFilter | null;
+}
+
+export const FIELDS: Schema = {
+  type: 'object',
+  properties: {
+    offset: { type: 'integer', minimum: 0, default: 0, 'x-code': 'invalid_index_offset' },
+    limit: { type: 'integer', minimum: 0, default: 20, 'x-code': 'invalid_index_limit' },
+    filter: {
+      type: ['object', 'null'],
+      properties: {
+        attributePatterns: {
+          type: ['array', 'null'],
+          items: { type: 'string', 'x-code': 'invalid_index_fields_filter_attribute_patterns' },
+          'x-code': 'invalid_index_fields_filter_attribute_patterns',
+        },
+        ...Object.fromEntries(
+          Object.entries(FLAGS).map(([name, code]) => [
+            name,
+            { type: ['boolean', 'null'], 'x-code': code },
+          ]),
+        ),
+      },
+      additionalProperties: false,
+      'x-code': 'invalid_index_fields_filter',
+      'x-key-code': 'invalid_index_fields_filter',
+    },
+  },
+  additionalProperties: false,
+};
+
+export interface FieldView extends Record<
+  Exclude<Flag, 'rankingRule' | 'filterable'>,
+  { enabled: boolean }
+> {
+  name: string;
+  rankingRule: { enabled: boolean; order?: 'asc' | 'desc' };
+  filterable: {
+    enabled: boolean;
+    sortBy: string;
+    facetSearch: boolean;
+    equality: boolean;
+    comparison: boolean;
+  };
+  localized: { locales: string[] };
+}
+
+/** A list entry covers a field of its name and everything below it. */
+function covers(entry: string, field: string): boolean {
+  return entry === field || field.startsWith(`${entry}.`);
+}
+
+/** Names with a star at the end, at the beginning, or at both; others match themselves alone. */
+export function matchesPattern(pattern: string, field: string): boolean {
+  if (pattern === '*') return true;
+  const open = pattern.startsWith('*');
+  const close = pattern.endsWith('*');
+  const inner = pattern.slice(open ? 1 : 0, close ? -1 : undefined);
+  // A star inside stands for itself.
+  if (open && close) return field.includes(inner);
+  if (open) return field.endsWith(inner);
+  return close ? field.startsWith(inner) : field === pattern;
+}
+
+function isReserved(field: string): boolean {
+  return /^_(?:vectors|geo|geojson)(?:\.|$)/.test(field);
+}
+
+function listed(list: readonly string[] | null, field: string): boolean {
+  return list === null || list.includes('*') || list.some((entry) => covers(entry, field));
+}
+
+const NO_FEATURES: FilterableRule['features'] = {
+  facetSearch: false,
+  filter: { equality: false, comparison: false },
+};
+
+/** Of the first entry that matches. */
+function filterFeatures(
+  rules: readonly (string | FilterableRule)[],
+  field: string,
+): FilterableRule['features'] {
+  for (const rule of rules) {
+    if (typeof rule === 'string') {
+      if (covers(rule, field)) {
+        return { facetSearch: true, filter: { equality: true, comparison: true } };
+      }
+    } else if (!isReserved(field) && rule.attributePatterns.some((p) => matchesPattern(p, field))) {
+      return rule.features;
+    }
+  }
+  return NO_FEATURES;
+}
+
+function localesOf(rules: SettingsObject['localizedAttributes'], field: string): string[] {
+  const rule = (rules ?? []).find(({ attributePatterns }) =>
+    attributePatterns.some((pattern) => matchesPattern(pattern, field)),
+  );
+  return (rule?.locales ?? []).map((code) => code[0]!.toUpperCase() + code.slice(1));
+}
+
+export function fieldView(name: string, settings: SettingsObject): FieldView {
+  const { facetSearch, filter } = filterFeatures(settings.filterableAttributes, name);
+  const { equality, comparison } = filter;
+  const rule = settings.rankingRules
+    .map((text) => /^(.+):(asc|desc)$/.exec(text))
+    .find((match) => match !== null && covers(match[1]!, name));
+  const sortBy = settings.faceting.sortFacetValuesBy as Record<string, string>;
+  return {
+    name,
+    displayed: {
+      enabled: !name.startsWith('_vectors') && listed(settings.displayedAttributes, name),
+    },
+    searchable: { enabled: !isReserved(name) && listed(settings.searchableAttributes, name) },
+    sortable: { enabled: settings.sortableAttributes.some((entry) => covers(entry, name)) },
+    distinct: { enabled: settings.distinctAttribute === name },
+    rankingRule:
+      rule === undefined || rule === null
+        ? { enabled: false }
+        : { enabled: true, order: rule[2] as 'asc' | 'desc' },
+    filterable: {
+      enabled: facetSearch || equality || comparison,
+      sortBy: sortBy[name] ?? sortBy['*'] ?? 'alpha',
+      facetSearch,
+      equality,
+      comparison,
+    },
+    localized: { locales: localesOf(settings.localizedAttributes, name) },
+  };
+}
+
+export function meets(view: FieldView, filter: FieldFilter | null | undefined): boolean {
+  if (filter === null || filter === undefined) return true;
+  const { attributePatterns, ...flags } = filter;
+  if (
+    attributePatterns &&
+    !attributePatterns.some((pattern) => matchesPattern(pattern, view.name))
+  ) {
+    return false;
+  }
+  return Object.entries(flags).every(
+    ([flag, wanted]) => wanted === null || view[flag as Flag].enabled === wanted,
+  );
+}

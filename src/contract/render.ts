@@ -1,0 +1,189 @@
+/** `POST /render-template`: which template, which input, and what each kind of them needs and forbids. */
+import { ApiError, featureNotEnabled, type ErrorCode } from './errors.ts';
+import type { Feature, FeatureSet } from './features.ts';
+import { isIndexUid } from './formats.ts';
+import type { Schema } from './schema.ts';
+
+type Json = Record<string, unknown>;
+
+interface Kind {
+  needs: readonly string[];
+  forbids: readonly string[];
+  feature?: Feature;
+}
+
+const TEMPLATE_KINDS: Record<string, Kind> = {
+  documentTemplate: { needs: ['indexUid', 'embedder'], forbids: ['fragment', 'inline'] },
+  chatDocumentTemplate: {
+    needs: ['indexUid'],
+    forbids: ['embedder', 'fragment', 'inline'],
+    feature: 'chatCompletions',
+  },
+  indexingFragment: {
+    needs: ['indexUid', 'embedder', 'fragment'],
+    forbids: ['inline', 'documentTemplateMaxBytes'],
+    feature: 'multimodal',
+  },
+  searchFragment: {
+    needs: ['indexUid', 'embedder', 'fragment'],
+    forbids: ['inline', 'documentTemplateMaxBytes'],
+    feature: 'multimodal',
+  },
+  inlineDocumentTemplate: { needs: ['inline'], forbids: ['indexUid', 'embedder', 'fragment'] },
+  inlineFragment: {
+    needs: ['inline'],
+    forbids: ['indexUid', 'embedder', 'fragment', 'documentTemplateMaxBytes'],
+    feature: 'multimodal',
+  },
+};
+
+const INPUT_KINDS: Record<string, Kind> = {
+  indexDocument: { needs: ['indexUid', 'id'], forbids: ['inline'] },
+  inlineDocument: { needs: ['inline'], forbids: ['indexUid', 'id'] },
+  inlineSearch: { needs: ['inline'], forbids: ['indexUid', 'id'], feature: 'multimodal' },
+};
+
+export interface RenderTemplate {
+  kind: string;
+  indexUid?: string;
+  embedder?: string;
+  fragment?: string;
+  inline?: unknown;
+  documentTemplateMaxBytes?: number | null;
+}
+
+export interface RenderInput {
+  kind: string;
+  indexUid?: string;
+  id?: string;
+  inline?: Json;
+}
+
+export interface RenderRequest {
+  template: RenderTemplate;
+  input?: RenderInput | null;
+}
+
+function part(code: ErrorCode, properties: Record<string, Schema>, nullable: boolean): Schema {
+  const coded = Object.fromEntries(
+    Object.entries(properties).map(([name, schema]) => [name, { ...schema, 'x-code': code }]),
+  );
+  return {
+    type: nullable ? ['object', 'null'] : 'object',
+    properties: { kind: { type: 'string', 'x-code': code, 'x-missing-code': code }, ...coded },
+    required: ['kind'],
+    additionalProperties: false,
+    'x-code': code,
+    'x-key-code': code,
+  };
+}
+
+export const RENDER: Schema = {
+  type: 'object',
+  properties: {
+    template: part(
+      'invalid_render_template',
+      {
+        indexUid: { type: 'string' },
+        embedder: { type: 'string' },
+        fragment: { type: 'string' },
+        inline: {},
+        documentTemplateMaxBytes: { type: ['integer', 'null'], minimum: 1 },
+      },
+      false,
+    ),
+    input: part(
+      'invalid_render_input',
+      { indexUid: { type: 'string' }, id: { type: 'string' }, inline: {} },
+      true,
+    ),
+  },
+  required: ['template'],
+  additionalProperties: false,
+};
+
+/** What is wrong with kinds and uids whatever the features are: found with the body. */
+export function renderKindFault({ template, input }: RenderRequest): ApiError | null {
+  return (
+    kindFault('template', template, TEMPLATE_KINDS, 'invalid_render_template') ??
+    (input ? kindFault('input', input, INPUT_KINDS, 'invalid_render_input') : null)
+  );
+}
+
+function kindFault(
+  name: string,
+  { kind, indexUid }: RenderTemplate | RenderInput,
+  kinds: Record<string, Kind>,
+  code: ErrorCode,
+): ApiError | null {
+  if (!Object.hasOwn(kinds, kind)) {
+    const known = Object.keys(kinds).map((one) => `\`${one}\``);
+    return new ApiError(code, `\`.${name}.kind\`: \`${kind}\` is none of ${known.join(', ')}.`);
+  }
+  if (indexUid !== undefined && !isIndexUid(indexUid)) {
+    return new ApiError(code, `\`.${name}.indexUid\`: \`${indexUid}\` is no uid of an index.`);
+  }
+  return null;
+}
+
+/** What is wrong with the parameters of the template; then with those of the input. */
+export function templateFault({ template }: RenderRequest, features: FeatureSet): ApiError | null {
+  const code = 'invalid_render_template';
+  const fault = parameterFault(
+    'template',
+    template,
+    TEMPLATE_KINDS[template.kind]!,
+    code,
+    features,
+  );
+  if (fault !== null) return fault;
+  if (template.kind === 'inlineDocumentTemplate' && typeof template.inline !== 'string') {
+    return new ApiError(code, '`.template.inline`: an inline document template is a text.');
+  }
+  return null;
+}
+
+export function inputFault({ input }: RenderRequest, features: FeatureSet): ApiError | null {
+  if (input === undefined || input === null) return null;
+  const code = 'invalid_render_input';
+  const fault = parameterFault('input', input, INPUT_KINDS[input.kind]!, code, features);
+  if (fault !== null) return fault;
+  const { inline } = input;
+  if (inline === undefined) return null;
+  if (typeof inline !== 'object' || inline === null || Array.isArray(inline)) {
+    return new ApiError(code, '`.input.inline` is an object.');
+  }
+  const { q } = inline;
+  if (input.kind === 'inlineSearch' && q !== undefined && q !== null && typeof q !== 'string') {
+    return new ApiError(code, '`.input.inline.q` is a text.');
+  }
+  return null;
+}
+
+function parameterFault(
+  name: string,
+  given: RenderTemplate | RenderInput,
+  { needs, forbids, feature }: Kind,
+  code: ErrorCode,
+  features: FeatureSet,
+): ApiError | null {
+  if (feature !== undefined && !features[feature]) {
+    return featureNotEnabled(`Using \`.${name}.kind: ${given.kind}\``, feature);
+  }
+  const has = (field: string): boolean => (given as unknown as Json)[field] !== undefined;
+  const surplus = forbids.find(has);
+  if (surplus !== undefined) {
+    return new ApiError(
+      code,
+      `\`.${name}.${surplus}\` is not available with the kind \`${given.kind}\`.`,
+    );
+  }
+  const missing = needs.find((field) => !has(field));
+  if (missing !== undefined) {
+    return new ApiError(
+      code,
+      `\`.${name}.${missing}\` is missing; the kind \`${given.kind}\` needs it.`,
+    );
+  }
+  return null;
+}

@@ -1,0 +1,33 @@
+import { indexNotFound } from '../../contract/errors.ts';
+import { FIELDS, type FieldsRequest, fieldView, meets } from '../../contract/fields.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { bodyOf, json, route, type Route } from '../route.ts';
+import { page } from './indexes.ts';
+
+export function fieldRoutes({ services: { indexes } }: Dependencies): Route[] {
+  return [
+    route<unknown, FieldsRequest>({
+      method: 'POST',
+      path: '/indexes/:index_uid/fields',
+      action: 'fields.post',
+      summary: 'Lists the fields of an index with what the settings say about each.',
+      body: bodyOf<FieldsRequest>(FIELDS),
+      anyUid: true,
+      success: 200,
+      handle: ({ params, body }) => {
+        const uid = params.index_uid!;
+        const names = indexes.fields(uid);
+        const settings = indexes.settings(uid);
+        if (names === undefined || settings === undefined) throw indexNotFound(uid);
+        const views = names.map((name) => fieldView(name, settings));
+        return json(
+          200,
+          page(
+            views.filter((view) => meets(view, body.filter)),
+            body,
+          ),
+        );
+      },
+    }),
+  ];
+}

@@ -1,0 +1,134 @@
+import { CUSTOM_METADATA_QUERY, type CustomMetadataQuery } from '../../contract/documents.ts';
+import { ApiError, featureNotEnabled } from '../../contract/errors.ts';
+import { isIndexUid } from '../../contract/formats.ts';
+import { queryParser } from '../../contract/query.ts';
+import { ok } from '../../base/result.ts';
+import { matchRules } from '../../search/rule-search.ts';
+import {
+  isRuleUid,
+  LIST_RULES,
+  type ListRulesRequest,
+  PATCH_RULE,
+  rulePatchFault,
+  ruleView,
+  type SearchRulePatch,
+} from '../../contract/search-rules.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { bodyWithText, json, route, bodyOf, type Route } from '../route.ts';
+import { page } from './indexes.ts';
+
+export function searchRuleRoutes({ services, searchRules: rules }: Dependencies): Route[] {
+  const { features, tasks } = services;
+
+  function need(action: string): void {
+    if (!features.get().dynamicSearchRules) throw featureNotEnabled(action, 'dynamicSearchRules');
+  }
+
+  function unknown(uid: string): ApiError {
+    return new ApiError(
+      'dynamic_search_rule_not_found',
+      `There is no dynamic search rule \`${uid}\`.`,
+    );
+  }
+
+  /** A malformed uid is that of no rule, whatever else is wrong. */
+  const pathFault = ({ uid }: Readonly<Record<string, string>>): ApiError | null =>
+    isRuleUid(uid!) ? null : unknown(uid!);
+
+  const metadataQuery = queryParser<CustomMetadataQuery>(CUSTOM_METADATA_QUERY);
+  const metadata = ({ customMetadata }: CustomMetadataQuery): { customMetadata?: string } =>
+    customMetadata === undefined ? {} : { customMetadata };
+
+  return [
+    route<unknown, ListRulesRequest>({
+      method: 'POST',
+      path: '/dynamic-search-rules',
+      action: 'dynamicSearchRules.get',
+      summary: 'Lists the dynamic search rules.',
+      body: bodyOf<ListRulesRequest>(LIST_RULES),
+      success: 200,
+      handle: ({ body }) => {
+        need('Listing dynamic search rules');
+        const { query, active } = body.filter ?? {};
+        const all = rules.list().filter((rule) => (active ?? rule.active) === rule.active);
+        const found = query ? matchRules(all, query) : all;
+        return json(200, page(found.map(ruleView), body));
+      },
+    }),
+    route<CustomMetadataQuery, unknown>({
+      method: 'DELETE',
+      path: '/dynamic-search-rules',
+      action: 'dynamicSearchRules.delete',
+      summary: 'Deletes all dynamic search rules.',
+      query: metadataQuery,
+      success: 202,
+      handle: async ({ query }) => {
+        need('Deleting dynamic search rules');
+        return json(202, await tasks.register({ type: 'dsrClear', ...metadata(query) }));
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/dynamic-search-rules/:uid',
+      action: 'dynamicSearchRules.get',
+      summary: 'Shows a dynamic search rule.',
+      pathFault,
+      success: 200,
+      handle: ({ params }) => {
+        need('Reading a dynamic search rule');
+        const rule = rules.get(params.uid!);
+        if (rule === undefined) throw unknown(params.uid!);
+        return json(200, ruleView(rule));
+      },
+    }),
+    route<CustomMetadataQuery, { value: SearchRulePatch; text: string }>({
+      method: 'PATCH',
+      path: '/dynamic-search-rules/:uid',
+      action: 'dynamicSearchRules.update',
+      summary: 'Creates or changes a dynamic search rule.',
+      query: metadataQuery,
+      body: checkedPatch(),
+      pathFault,
+      success: 202,
+      handle: async ({ params, query, body }) => {
+        need('Changing a dynamic search rule');
+        const request = { ruleUid: params.uid!, patch: body.value };
+        return json(
+          202,
+          await tasks.register({ type: 'dsrUpdate', ...request, ...metadata(query) }),
+        );
+      },
+    }),
+    route<CustomMetadataQuery, unknown>({
+      method: 'DELETE',
+      path: '/dynamic-search-rules/:uid',
+      action: 'dynamicSearchRules.delete',
+      summary: 'Deletes a dynamic search rule.',
+      query: metadataQuery,
+      pathFault,
+      success: 202,
+      handle: async ({ params, query }) => {
+        need('Deleting a dynamic search rule');
+        const request = { ruleUid: params.uid!, patch: null };
+        return json(
+          202,
+          await tasks.register({ type: 'dsrUpdate', ...request, ...metadata(query) }),
+        );
+      },
+    }),
+  ];
+}
+
+/** Faults beyond the kinds of values count as faults of the body: before the feature. */
+function checkedPatch(): ReturnType<typeof bodyWithText<SearchRulePatch>> {
+  const plain = bodyWithText<SearchRulePatch>(PATCH_RULE);
+  return {
+    ...plain,
+    parse(...args) {
+      const parsed = plain.parse(...args);
+      if (!parsed.ok) return parsed;
+      const fault = rulePatchFault(parsed.value.value, isIndexUid);
+      return fault === null ? ok(parsed.value) : { ok: false, error: fault };
+    },
+  };
+}

@@ -1,0 +1,99 @@
+/**
+ * What a search is besides its engine: foreign keys before and after, rules of the instance, and how long the steps took.
+ * Everything else is handed on to {@link Search}.
+ */
+import type {
+  FacetSearchRequest,
+  MultiSearchRequest,
+  SearchRequest,
+  SimilarRequest,
+} from '../contract/search.ts';
+import type { ForeignCaller, ForeignSearch } from './foreign-search.ts';
+import { Steps } from './performance-details.ts';
+import type { Search, SearchCaller } from './search-service.ts';
+
+export type EnrichedCaller = SearchCaller & ForeignCaller;
+
+export class EnrichedSearch {
+  readonly #search: Search;
+  readonly #foreign: ForeignSearch;
+
+  constructor(search: Search, foreign: ForeignSearch) {
+    this.#search = search;
+    this.#foreign = foreign;
+  }
+
+  async search(uid: string, params: SearchRequest, caller: EnrichedCaller): Promise<Buffer> {
+    const { showPerformanceDetails, ...plain } = params;
+    const steps = new Steps(showPerformanceDetails === true);
+    const filter = await steps.time('resolve filter', () =>
+      this.#foreign.filter(uid, plain.filter, caller),
+    );
+    const request = filter === plain.filter ? plain : { ...plain, filter };
+    const answer = await steps.time('engine', () => this.#search.search(uid, request, caller));
+    const whole = await steps.time('hydrate', () =>
+      this.#foreign.hydrate(answer, uid, [uid], caller),
+    );
+    return steps.added(whole);
+  }
+
+  async multiSearch(params: MultiSearchRequest, caller: EnrichedCaller): Promise<Buffer> {
+    const request = await this.#foreign.queries(params, caller);
+    const uids = request.queries.map(({ indexUid }) => indexUid);
+    const { federation } = request;
+    if (federation === null || federation === undefined) {
+      const shown = request.queries.map(
+        ({ showPerformanceDetails }) => showPerformanceDetails === true,
+      );
+      const queries = request.queries.map(withoutDetails);
+      const steps = new Steps(shown.includes(true));
+      const answer = await steps.time('engine', () =>
+        this.#search.multiSearch({ ...request, queries }, caller),
+      );
+      return steps.addedToResults(await this.#foreign.hydrate(answer, null, uids, caller), shown);
+    }
+    const { showPerformanceDetails, ...plain } = federation as typeof federation & {
+      showPerformanceDetails?: boolean;
+    };
+    const steps = new Steps(showPerformanceDetails === true);
+    const merged = { ...request, federation: plain };
+    const answer = await steps.time('engine', () => this.#search.multiSearch(merged, caller));
+    const whole = await steps.time('hydrate', () =>
+      this.#foreign.hydrate(answer, null, uids, caller),
+    );
+    return steps.added(whole);
+  }
+
+  async facetSearch(
+    uid: string,
+    params: FacetSearchRequest,
+    caller: EnrichedCaller,
+  ): Promise<Buffer> {
+    const filter = await this.#foreign.filter(uid, params.filter, caller);
+    const request = filter === params.filter ? params : { ...params, filter };
+    return this.#search.facetSearch(uid, request, caller);
+  }
+
+  async similar(uid: string, params: SimilarRequest, caller: EnrichedCaller): Promise<Buffer> {
+    const { showPerformanceDetails, ...plain } = params as SimilarRequest & {
+      showPerformanceDetails?: boolean;
+    };
+    const steps = new Steps(showPerformanceDetails === true);
+    const filter = await this.#foreign.filter(uid, plain.filter, caller);
+    const request = filter === plain.filter ? plain : { ...plain, filter };
+    const similar = this.#search as Search & {
+      similar(uid: string, params: SimilarRequest, caller: SearchCaller): Promise<Buffer>;
+    };
+    return steps.added(await steps.time('engine', () => similar.similar(uid, request, caller)));
+  }
+
+  load(): { running: number; waiting: number; waitingMax: number } {
+    return this.#search.load();
+  }
+}
+
+function withoutDetails<T extends { showPerformanceDetails?: unknown }>(query: T): T {
+  const plain = { ...query };
+  delete plain.showPerformanceDetails;
+  return plain;
+}

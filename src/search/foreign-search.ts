@@ -1,0 +1,168 @@
+/**
+ * Searches and listings with foreign keys: conditions on other indexes are resolved before the engine is asked, and hits
+ * get the documents that they refer to. Without foreign keys everything passes as it is.
+ */
+import { combineFilters } from '../auth/tenant-token.ts';
+import { ApiError, featureNotEnabled } from '../contract/errors.ts';
+import type { FeatureSet } from '../contract/features.ts';
+import { fieldView } from '../contract/fields.ts';
+import type { FetchRequest } from '../contract/documents.ts';
+import type { MultiSearchRequest } from '../contract/search.ts';
+import type { SettingsObject } from '../contract/settings.ts';
+import { readJson } from '../rhai/json.ts';
+import { ObjectMap, type Value } from '../rhai/values.ts';
+import {
+  checkForeignSyntax,
+  type ForeignKey,
+  hasForeign,
+  resolvedFilter,
+} from './foreign-filter.ts';
+import { hydrated, type Hydrator } from './hydration.ts';
+
+/** What a caller may read of other indexes. */
+export interface ForeignCaller {
+  onGone(listener: () => void): void;
+  mayAccess(uid: string): boolean;
+  /** Of the caller's tenant token. */
+  tenantFilter(uid: string): unknown;
+}
+
+export interface ForeignServices {
+  features(): FeatureSet;
+  settings(uid: string): SettingsObject | undefined;
+  primaryKey(uid: string): string | null;
+  /** Throws `ApiError`. */
+  checkFilter(filter: string): void;
+  /** The finished answer of a listing. */
+  fetch(uid: string, request: FetchRequest, onGone: ForeignCaller['onGone']): Promise<Buffer>;
+}
+
+export class ForeignSearch {
+  readonly #services: ForeignServices;
+
+  constructor(services: ForeignServices) {
+    this.#services = services;
+  }
+
+  #keysOf(uid: string): readonly ForeignKey[] {
+    return (this.#services.settings(uid)?.foreignKeys ?? []) as readonly ForeignKey[];
+  }
+
+  /** The filter of a search or listing of an index, ready for the engine. Rejects with `ApiError`. */
+  async filter(uid: string, filter: unknown, caller: ForeignCaller): Promise<unknown> {
+    if (!hasForeign(filter)) return filter;
+    const services = this.#services;
+    const settings = services.settings(uid);
+    // Nothing is asked of an index that does not exist.
+    if (settings === undefined) return filter;
+    const checkSyntax = (text: string): void => services.checkFilter(text);
+    if (!services.features().foreignKeys) {
+      checkForeignSyntax(filter, checkSyntax);
+      throw featureNotEnabled('Using `_foreign` in a filter', 'foreignKeys');
+    }
+    return resolvedFilter(filter, {
+      keys: this.#keysOf(uid),
+      isFilterable: (field) => fieldView(field, settings).filterable.equality,
+      checkSyntax,
+      select: (foreign, expression, max) => this.#select(foreign, expression, max, caller),
+    });
+  }
+
+  async #select(
+    uid: string,
+    expression: string,
+    max: number,
+    caller: ForeignCaller,
+  ): Promise<string[] | undefined> {
+    const primaryKey = this.#readable(uid, caller);
+    if (primaryKey === undefined) return undefined;
+    if (primaryKey === null) return [];
+    const results = await this.#list(uid, caller, {
+      limit: max + 1,
+      fields: [primaryKey],
+      filter: expression,
+    });
+    return results.map((document) => String(document.get(primaryKey)));
+  }
+
+  /** The primary key of an index that the caller may search, null for none; undefined: it is not there for the caller. */
+  #readable(uid: string, caller: ForeignCaller): string | null | undefined {
+    if (this.#services.settings(uid) === undefined || !caller.mayAccess(uid)) return undefined;
+    return this.#services.primaryKey(uid);
+  }
+
+  async #list(
+    uid: string,
+    caller: ForeignCaller,
+    request: Partial<FetchRequest> & { limit: number },
+  ): Promise<ObjectMap[]> {
+    const all = {
+      offset: 0,
+      fields: null,
+      filter: null,
+      sort: null,
+      ids: null,
+      retrieveVectors: false,
+    };
+    const rule = caller.tenantFilter(uid);
+    const filter = rule === null ? (request.filter ?? null) : combineFilters(request.filter, rule);
+    const answer = await this.#services.fetch(uid, { ...all, ...request, filter }, caller.onGone);
+    return (readJson(answer.toString()) as ObjectMap).get('results') as ObjectMap[];
+  }
+
+  /** An answer with the documents that its hits refer to. `uid`: of the hits, null when each tells its own. */
+  hydrate(
+    answer: Buffer,
+    uid: string | null,
+    uids: readonly string[],
+    caller: ForeignCaller,
+  ): Promise<Buffer> {
+    const { foreignKeys } = this.#services.features();
+    if (!foreignKeys || uids.every((one) => this.#keysOf(one).length === 0))
+      return Promise.resolve(answer);
+    const hydrator: Hydrator = {
+      keysOf: (one) => this.#keysOf(one),
+      documents: (foreign, ids) => this.#documents(foreign, ids, caller),
+    };
+    return hydrated(answer, uid, hydrator);
+  }
+
+  async #documents(
+    uid: string,
+    ids: string[],
+    caller: ForeignCaller,
+  ): Promise<Map<string, Value> | null | undefined> {
+    const settings = this.#services.settings(uid);
+    if (settings === undefined) return undefined;
+    const primaryKey = this.#readable(uid, caller);
+    if (primaryKey === undefined) return null;
+    const found = new Map<string, Value>();
+    const known = ids.filter((id) => /^[A-Za-z0-9_-]{1,511}$/.test(id));
+    if (primaryKey === null || known.length === 0) return found;
+    const { displayedAttributes } = settings;
+    const isAll = displayedAttributes === null || displayedAttributes.includes('*');
+    const fields = isAll ? null : [...new Set([...displayedAttributes, primaryKey])];
+    const documents = await this.#list(uid, caller, { limit: known.length, fields, ids: known });
+    for (const document of documents) {
+      const id = String(document.get(primaryKey));
+      if (!isAll && !displayedAttributes.includes(primaryKey)) document.delete(primaryKey);
+      found.set(id, document);
+    }
+    return found;
+  }
+
+  /** Every filter of a multi-search, in place of what was sent. */
+  async queries(request: MultiSearchRequest, caller: ForeignCaller): Promise<MultiSearchRequest> {
+    if (!request.queries.some(({ filter }) => hasForeign(filter))) return request;
+    const queries: MultiSearchRequest['queries'] = [];
+    for (const [n, query] of request.queries.entries()) {
+      try {
+        queries.push({ ...query, filter: await this.filter(query.indexUid, query.filter, caller) });
+      } catch (error) {
+        if (!(error instanceof ApiError)) throw error;
+        throw new ApiError(error.code, `Inside \`.queries[${n}]\`: ${error.message}`, error.status);
+      }
+    }
+    return { ...request, queries };
+  }
+}
