@@ -147,7 +147,7 @@ function embedderSchema(nested: boolean): Schema {
     dimensions: { type: ['integer', 'null'], minimum: 1, maximum: DIMENSIONS_MAX },
     binaryQuantized: { type: ['boolean', 'null'] },
     documentTemplate: { type: ['string', 'null'] },
-    documentTemplateMaxBytes: { type: ['integer', 'null'], minimum: 1 },
+    documentTemplateMaxBytes: { type: ['integer', 'null'], minimum: 0 },
     url: { type: ['string', 'null'] },
     indexingFragments: FRAGMENTS,
     searchFragments: FRAGMENTS,
@@ -302,6 +302,10 @@ function checkValues(name: string, embedder: Embedder, isWhole: boolean): ApiErr
       );
     }
   }
+  // Alone it is looked at when the template is known.
+  if (typeof documentTemplate === 'string' && embedder.documentTemplateMaxBytes === 0) {
+    return noBytes(name);
+  }
   for (const part of PARTS) {
     const nested = embedder[part];
     if (!isEmbedder(nested)) continue;
@@ -318,6 +322,12 @@ function isUrl(text: string): boolean {
   } catch {
     return false;
   }
+}
+
+function noBytes(name: string): ApiError {
+  return fault(
+    `\`.embedders.${name}.documentTemplateMaxBytes\`: a zero was found, at least 1 is required.`,
+  );
 }
 
 /** A part of a composite embedder as a request gives it. */
@@ -528,6 +538,7 @@ function mergeEmbedder(
     checkValues(name, merged, true) ??
     checkTemplates(name, merged, [hasFragments(merged) ? FRAGMENT : TEXT]) ??
     checkAllowed(name, merged) ??
+    (merged.documentTemplateMaxBytes === 0 ? noBytes(name) : null) ??
     checkFragments(name, merged, part);
   return found === null ? ok(complete(merged, part)) : err(found);
 }

@@ -184,6 +184,10 @@ describe('Merging settings', () => {
       ],
       [{ chat: { documentTemplate: '{% if %}' } }, 'invalid_chat_setting_document_template'],
       [{ chat: { documentTemplateMaxBytes: 0 } }, 'invalid_settings_index_chat'],
+      [
+        { embedders: { a: { source: 'openAi', documentTemplateMaxBytes: 0 } } },
+        'invalid_settings_embedders',
+      ],
       [{ embedders: { a: { dimensions: 3, revision: 'x' } } }, 'invalid_settings_embedders'],
     ];
     const before = JSON.stringify(stored);
@@ -448,7 +452,7 @@ describe('The setting embedders', () => {
     ['null as request', { ...rest, request: null }, 'invalid_settings_embedders'],
     [
       'a template of 0 bytes',
-      { ...rest, documentTemplateMaxBytes: 0 },
+      { ...rest, documentTemplate: 'x', documentTemplateMaxBytes: 0 },
       'invalid_settings_embedders',
     ],
     [

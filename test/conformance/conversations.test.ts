@@ -1,0 +1,93 @@
+/**
+ * Conversations with a server, each from an empty index of its own: what is sent, and what must come back. They are of
+ * the project's own making, so that a fresh clone has them; `test/golden` replays more where those are at hand.
+ *
+ * A file holds `{about, steps}`, a step `{do, body?, wait?, expect}`: `do` is the method and the path, in which `{i}`
+ * stands for the name of the file; `wait` follows the task to its end and compares it too. Values that differ from run
+ * to run are `"*"`, texts that only people read too. GANNET_RECORD=1 writes what came back into the files, to be
+ * reviewed like code.
+ */
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { startBuiltServer, type BuiltServer } from '../support/built-server.ts';
+
+interface Step {
+  do: string;
+  body?: unknown;
+  wait?: boolean;
+  expect?: { status: number; body?: unknown; task?: unknown };
+}
+
+interface Conversation {
+  about: string;
+  steps: Step[];
+}
+
+const FOLDER = 'test/conformance/conversations';
+const POLL_MS = 10;
+const RECORDS = process.env.GANNET_RECORD === '1';
+
+/** Keys whose values differ from run to run, or are worded for people. */
+const VOLATILE: ReadonlySet<string> = new Set([
+  ...['uid', 'taskUid', 'batchUid', 'canceledBy', 'from', 'next', 'requestUid'],
+  ...['enqueuedAt', 'startedAt', 'finishedAt', 'createdAt', 'updatedAt', 'duration'],
+  ...['processingTimeMs', 'message', 'link', 'progressTrace', 'batchStrategy'],
+  ...['writeChannelCongestion', 'internalDatabaseSizes', 'rawDocumentDbSize', 'avgDocumentSize'],
+]);
+
+/** `uid` is volatile where it is a number: that of a task or batch. */
+function comparable(value: unknown, key = ''): unknown {
+  if (VOLATILE.has(key) && value !== null && !(key === 'uid' && typeof value === 'string'))
+    return '*';
+  if (Array.isArray(value)) return value.map((item) => comparable(item));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [name, comparable(member, name)]),
+  );
+}
+
+describe('The conversations', function () {
+  this.timeout(60_000);
+  let server: BuiltServer;
+
+  before(async function () {
+    if (!existsSync('dist/main.cjs')) this.skip();
+    server = await startBuiltServer();
+  });
+  after(() => server?.close());
+
+  async function finished(uid: number): Promise<Record<string, unknown>> {
+    for (;;) {
+      const { json: task } = await server.call('GET', `/tasks/${uid}`);
+      if (task.finishedAt !== null) return task;
+      await new Promise((done) => setTimeout(done, POLL_MS));
+    }
+  }
+
+  async function play(step: Step, index: string): Promise<Step['expect']> {
+    const named = JSON.parse(JSON.stringify(step).replaceAll('{i}', index)) as Step;
+    const [method, path] = named.do.split(' ') as [string, string];
+    const options = named.body === undefined ? {} : { body: named.body };
+    const { status, json } = await server.call(method, path, options);
+    const answer: NonNullable<Step['expect']> = { status };
+    if (json !== undefined) answer.body = comparable(json);
+    if (step.wait === true) answer.task = comparable(await finished(json.taskUid));
+    return answer;
+  }
+
+  for (const file of readdirSync(FOLDER).filter((name) => name.endsWith('.json'))) {
+    const path = join(FOLDER, file);
+    const conversation = JSON.parse(readFileSync(path, 'utf8')) as Conversation;
+    const index = basename(file, '.json');
+
+    it(`${index}: ${conversation.about}`, async () => {
+      for (const [n, step] of conversation.steps.entries()) {
+        const answer = await play(step, index);
+        if (RECORDS) step.expect = answer!;
+        else assert.deepEqual(answer, step.expect, `step ${n + 1}: ${step.do}`);
+      }
+      if (RECORDS) writeFileSync(path, `${JSON.stringify(conversation, null, 2)}\n`);
+    });
+  }
+});

@@ -1,0 +1,122 @@
+/** On an engine in memory: what tasks end with, and what they leave. */
+import assert from 'node:assert/strict';
+import type { TaskRequest } from '../../../src/contract/tasks.ts';
+import { add, TestMachine } from '../../support/machine.ts';
+
+describe('Batches', () => {
+  let test: TestMachine;
+
+  async function open(options: Parameters<typeof TestMachine.open>[0] = {}): Promise<void> {
+    test = await TestMachine.open(options);
+  }
+
+  /** Registers all at once, before any of them runs. */
+  async function together(requests: readonly TaskRequest[]): Promise<number[]> {
+    const uids = await Promise.all(requests.map((request) => test.register(request)));
+    await test.start();
+    await test.settle();
+    return uids;
+  }
+
+  afterEach(() => test.remove());
+
+  it('show progress while running, and what came out afterwards', async () => {
+    await open();
+    let running: ReturnType<typeof test.machine.queue.getBatch>;
+    test.engine.beforeCommit = () => {
+      running = test.machine.queue.getBatch(0, null);
+      assert.deepEqual(
+        test.machine.queue
+          .listBatches({ statuses: ['processing'] }, { limit: 5, from: null, reverse: false }, null)
+          .results.map(({ uid }) => uid),
+        [0],
+      );
+    };
+    await test.run(add('a', [{ id: 1 }]));
+    assert.equal(running!.finishedAt, null);
+    assert.deepEqual(running!.stats.status, { processing: 1 });
+    assert.deepEqual(
+      running!.progress!.steps.map(({ currentStep }) => currentStep),
+      ['processing tasks', 'indexing', 'document'],
+    );
+    assert.ok(running!.progress!.percentage > 30 && running!.progress!.percentage < 100);
+    const done = test.machine.queue.getBatch(0, null)!;
+    assert.equal(done.progress, null);
+    assert.deepEqual(done.details, { receivedDocuments: 1, indexedDocuments: 1 });
+    assert.deepEqual(Object.keys(done), [
+      'uid',
+      'progress',
+      'details',
+      'stats',
+      'duration',
+      'startedAt',
+      'finishedAt',
+      'batchStrategy',
+    ]);
+    assert.equal(done.batchStrategy, 'all enqueued tasks were taken');
+  });
+
+  it('show progress while their end is written', async () => {
+    await open();
+    const { store, queue } = test.machine;
+    const commit = store.commit.bind(store);
+    const seen = new Set<string>();
+    store.commit = (work) => {
+      const progress = queue.getBatch(0, null)?.progress;
+      if (progress) seen.add(JSON.stringify(progress));
+      return commit(work);
+    };
+    await test.run(add('a', [{ id: 1 }]));
+    const step = { currentStep: 'writing tasks to disk', finished: 1, total: 2 };
+    assert.deepEqual(
+      [...seen].map((text) => JSON.parse(text)),
+      [{ steps: [step], percentage: 50 }],
+    );
+  });
+
+  it('count indexes with the names that every object has', async () => {
+    await open();
+    for (const [batchUid, indexUid] of ['constructor', '__proto__'].entries()) {
+      const counts = (): object => test.machine.queue.getBatch(batchUid, null)!.stats.indexUids;
+      let running: object;
+      test.engine.beforeCommit = () => void (running = counts());
+      await test.run(add(indexUid, [{ id: 1 }]));
+      assert.deepEqual(Object.entries(running!), [[indexUid, 1]]);
+      assert.deepEqual(Object.entries(counts()), [[indexUid, 1]]);
+    }
+  });
+
+  it('leave out details without a value', async () => {
+    await open();
+    await test.run({ type: 'indexCreation', indexUid: 'a', primaryKey: null });
+    assert.deepEqual(test.machine.queue.getBatch(0, null)?.details, {});
+  });
+
+  it('a failure of the engine fails every task with the same error', async () => {
+    await open({ started: false });
+    test.engine.beforeCommit = () => {
+      throw Object.assign(new Error('out of room'), { code: 'no_space_left_on_device' });
+    };
+    await together([add('a', [{ id: 1 }]), add('a', [{ id: 2 }])]);
+    assert.deepEqual(
+      test.tasks().map(({ error }) => error?.code),
+      ['no_space_left_on_device', 'no_space_left_on_device'],
+    );
+    assert.deepEqual(test.indexUids, ['a'], 'the index that was made for them stays');
+  });
+
+  it('a crash of the worker fails the batch with `internal`', async () => {
+    await open();
+    test.engine.beforeCommit = () => {
+      throw new TypeError('a bug');
+    };
+    const task = await test.run(add('a', [{ id: 1 }]));
+    assert.equal(task.error?.code, 'internal');
+  });
+
+  it('are reported when they are finished', async () => {
+    await open({ started: false });
+    await together([add('a', [{ id: 1 }]), add('b', [{ id: 1 }]), add('a', [{ id: 2 }])]);
+    assert.deepEqual(test.finished, [[0, 2], [1]]);
+  });
+});

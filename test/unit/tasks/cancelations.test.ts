@@ -1,0 +1,121 @@
+/** On an engine in memory: what tasks end with, and what they leave. */
+import assert from 'node:assert/strict';
+import { add, cancel, settings, TestMachine } from '../../support/machine.ts';
+
+describe('Cancelations of tasks', () => {
+  let test: TestMachine;
+
+  async function open(options: Parameters<typeof TestMachine.open>[0] = {}): Promise<void> {
+    test = await TestMachine.open(options);
+  }
+
+  afterEach(() => test.remove());
+
+  it('cancel what waits; it joins the batch of the cancelation', async () => {
+    await open({ started: false });
+    await test.register(add('a', [{ id: 1 }]));
+    await test.register({ type: 'documentDeletion', indexUid: 'a', by: { ids: ['1'] } });
+    await test.register(settings('a', { stopWords: ['x'] }));
+    await test.register(add('b', [{ id: 1 }]));
+    const uid = await test.register(cancel({ indexUids: ['a'] }));
+    await test.start();
+    await test.settle();
+    assert.deepEqual(test.task(uid).details, {
+      matchedTasks: 3,
+      canceledTasks: 3,
+      originalFilter: '?test',
+    });
+    for (const canceled of [0, 1, 2]) {
+      const task = test.task(canceled);
+      assert.equal(task.status, 'canceled');
+      assert.equal(task.canceledBy, uid);
+      assert.equal(task.batchUid, test.task(uid).batchUid);
+      assert.equal(task.duration, test.task(uid).duration);
+      assert.equal(task.error, null);
+    }
+    assert.deepEqual(test.task(0).details, { receivedDocuments: 1, indexedDocuments: 0 });
+    assert.deepEqual(test.indexUids, ['b']);
+    assert.deepEqual(
+      test.tasks({ canceledBy: [uid] }).map(({ uid }) => uid),
+      [0, 1, 2],
+    );
+    assert.deepEqual(test.machine.queue.getBatch(0, null)?.stats, {
+      totalNbTasks: 4,
+      status: { canceled: 3, succeeded: 1 },
+      types: {
+        documentAdditionOrUpdate: 1,
+        documentDeletion: 1,
+        settingsUpdate: 1,
+        taskCancelation: 1,
+      },
+      indexUids: { a: 3 },
+      progressTrace: test.machine.queue.getBatch(0, null)?.stats.progressTrace,
+    });
+  });
+
+  it('the newest runs first and cancels older ones', async () => {
+    await open({ started: false });
+    await test.register(add('a', [{ id: 1 }]));
+    await test.register(cancel({ uids: [0] }));
+    await test.register(cancel({ types: ['taskCancelation'] }));
+    await test.start();
+    await test.settle();
+    assert.deepEqual(
+      test.tasks().map(({ status }) => status),
+      ['succeeded', 'canceled', 'succeeded'],
+    );
+    assert.deepEqual(test.task(1).details?.canceledTasks, 0);
+  });
+
+  it('stop the running batch, whose other tasks wait again and then run', async () => {
+    await open({ started: false });
+    await test.register(add('a', [{ id: 1 }]));
+    await test.register(add('a', [{ id: 2 }]));
+    let seen: unknown[] = [];
+    let canceling: Promise<number> | null = null;
+    test.engine.beforeCommit = async () => {
+      test.engine.beforeCommit = null;
+      seen = test.tasks({ statuses: ['processing'] }).map(({ uid, batchUid }) => [uid, batchUid]);
+      canceling = test.register(cancel({ uids: [0] }));
+      await canceling;
+    };
+    await test.start();
+    await test.settle();
+    assert.deepEqual(seen, [
+      [0, 0],
+      [1, 0],
+    ]);
+    assert.equal(await canceling, 2);
+    assert.deepEqual(
+      test.tasks().map(({ status, batchUid }) => [status, batchUid]),
+      [
+        ['canceled', 0],
+        ['succeeded', 1],
+        ['succeeded', 0],
+      ],
+    );
+    assert.deepEqual(await test.documents('a'), [{ id: 2 }]);
+  });
+
+  it('match what is finished without touching it', async () => {
+    await open();
+    await test.run(add('a', [{ id: 1 }]));
+    const task = await test.run(cancel({ indexUids: ['a'] }));
+    assert.deepEqual([task.details?.matchedTasks, task.details?.canceledTasks], [1, 0]);
+    assert.equal(test.task(0).status, 'succeeded');
+  });
+
+  it('only match what the caller may see', async () => {
+    await open({ started: false });
+    await test.register(add('a', [{ id: 1 }]));
+    await test.register(add('b', [{ id: 1 }]));
+    const uid = await test.register(cancel({ statuses: ['enqueued'] }, (index) => index === 'b'));
+    await test.start();
+    await test.settle();
+    assert.equal(test.task(uid).details?.matchedTasks, 1);
+    assert.deepEqual(
+      test.tasks().map(({ status }) => status),
+      ['succeeded', 'canceled', 'succeeded'],
+    );
+  });
+});

@@ -1,0 +1,25 @@
+/** On an engine in memory: what tasks end with, and what they leave. */
+import assert from 'node:assert/strict';
+import { add, cancel, forget, TestMachine } from '../../support/machine.ts';
+
+describe('A full task store', () => {
+  let test: TestMachine;
+
+  async function open(options: Parameters<typeof TestMachine.open>[0] = {}): Promise<void> {
+    test = await TestMachine.open(options);
+  }
+
+  afterEach(() => test.remove());
+
+  it('refuses work, but not the deletion of tasks that exist', async () => {
+    await open();
+    await test.run(add('a', [{ id: 1 }]));
+    await test.restart({ storeBytesMax: 4096 });
+    const full = { code: 'no_space_left_on_device' };
+    await assert.rejects(test.register(add('a', [{ id: 1 }])), full);
+    await assert.rejects(test.register(forget({ uids: [7] })), full);
+    await assert.rejects(test.register(cancel({ indexUids: ['b'] })), full);
+    const task = await test.run(forget({ uids: [0] }));
+    assert.equal(task.details?.deletedTasks, 1);
+  });
+});

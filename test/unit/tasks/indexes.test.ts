@@ -1,0 +1,100 @@
+/** On an engine in memory: what tasks end with, and what they leave. */
+import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { TaskRequest } from '../../../src/contract/tasks.ts';
+import { add, settings, TestMachine } from '../../support/machine.ts';
+
+describe('Tasks on indexes', () => {
+  let test: TestMachine;
+
+  async function open(options: Parameters<typeof TestMachine.open>[0] = {}): Promise<void> {
+    test = await TestMachine.open(options);
+  }
+
+  /** Registers all at once, before any of them runs. */
+  async function together(requests: readonly TaskRequest[]): Promise<number[]> {
+    const uids = await Promise.all(requests.map((request) => test.register(request)));
+    await test.start();
+    await test.settle();
+    return uids;
+  }
+
+  afterEach(() => test.remove());
+
+  it('are created once', async () => {
+    await open();
+    const created = await test.run({ type: 'indexCreation', indexUid: 'a', primaryKey: 'sku' });
+    assert.deepEqual(created.details, { primaryKey: 'sku' });
+    assert.equal(test.machine.registry.get('a')!.summary.primaryKey, 'sku');
+    const again = await test.run({ type: 'indexCreation', indexUid: 'a', primaryKey: null });
+    assert.equal(again.error?.code, 'index_already_exists');
+  });
+
+  it('get another key while empty, not afterwards', async () => {
+    await open();
+    await test.run({ type: 'indexCreation', indexUid: 'a', primaryKey: 'sku' });
+    await test.run({ type: 'indexUpdate', indexUid: 'a', primaryKey: 'id' });
+    await test.run(add('a', [{ id: 1 }]));
+    const late = await test.run({ type: 'indexUpdate', indexUid: 'a', primaryKey: 'sku' });
+    assert.equal(late.error?.code, 'index_primary_key_already_exists');
+    assert.equal(test.machine.registry.get('a')!.summary.primaryKey, 'id');
+    const missing = await test.run({ type: 'indexUpdate', indexUid: 'b', primaryKey: 'id' });
+    assert.equal(missing.error?.code, 'index_not_found');
+  });
+
+  it('have been updated by an update, also by one that changes nothing', async () => {
+    await open();
+    await test.run({ type: 'indexCreation', indexUid: 'a', primaryKey: 'id' });
+    const updatedAt = (uid: string): string => test.machine.registry.get(uid)!.summary.updatedAt!;
+    let last = updatedAt('a');
+    for (const change of [{}, { primaryKey: 'id' }, { newUid: 'b' }]) {
+      const { startedAt } = await test.run({ type: 'indexUpdate', indexUid: 'a', ...change });
+      const now = updatedAt('newUid' in change ? 'b' : 'a');
+      assert.equal(now, startedAt);
+      assert.ok(now > last, JSON.stringify(change));
+      last = now;
+    }
+  });
+
+  it('are deleted with what waited before', async () => {
+    await open();
+    await test.run(add('a', [{ id: 1 }, { id: 2 }]));
+    await test.restart({ started: false });
+    await together([
+      add('a', [{ id: 3 }]),
+      settings('a', { stopWords: ['x'] }),
+      { type: 'indexDeletion', indexUid: 'a' },
+      { type: 'indexDeletion', indexUid: 'a' },
+    ]);
+    const [, addition, update, deletion, again] = test.tasks();
+    assert.deepEqual(
+      [addition, update, deletion, again].map((task) => task!.batchUid),
+      [1, 2, 2, 3],
+      'additions and settings do not mix',
+    );
+    assert.deepEqual(deletion!.details, { deletedDocuments: 3 });
+    assert.equal(again!.error?.code, 'index_not_found');
+    assert.deepEqual(again!.details, { deletedDocuments: 0 });
+    assert.deepEqual(readdirSync(join(test.dir, 'indexes')), []);
+  });
+
+  it('that only an absorbed task could have created count as deleted', async () => {
+    await open({ started: false });
+    await together([add('a', [{ id: 1 }]), { type: 'indexDeletion', indexUid: 'a' }]);
+    assert.deepEqual(
+      test.tasks().map(({ status }) => status),
+      ['succeeded', 'succeeded'],
+    );
+    assert.deepEqual(test.task(1).details, { deletedDocuments: 0 });
+  });
+
+  it('keep content and creation date over a restart', async () => {
+    await open();
+    await test.run(add('a', [{ id: 1 }]));
+    const before = test.machine.registry.get('a')!.record;
+    await test.restart();
+    assert.deepEqual(test.machine.registry.get('a')!.record, before);
+    assert.deepEqual(await test.documents('a'), [{ id: 1 }]);
+  });
+});

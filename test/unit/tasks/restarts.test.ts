@@ -1,0 +1,157 @@
+/** On an engine in memory: what tasks end with, and what they leave. */
+import assert from 'node:assert/strict';
+import { readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { TaskRequest } from '../../../src/contract/tasks.ts';
+import { add, TestMachine } from '../../support/machine.ts';
+
+describe('Stopping and starting with tasks', () => {
+  let test: TestMachine;
+
+  async function open(options: Parameters<typeof TestMachine.open>[0] = {}): Promise<void> {
+    test = await TestMachine.open(options);
+  }
+
+  function errorOf(uid: number): string | undefined {
+    return test.task(uid).error?.code;
+  }
+
+  afterEach(() => test.remove());
+
+  it('a running batch is rolled back and runs again', async () => {
+    await open({ started: false });
+    await test.register(add('a', [{ id: 1 }]));
+    let stopping: Promise<void> | null = null;
+    test.engine.beforeCommit = () => {
+      test.engine.beforeCommit = null;
+      stopping = test.machine.scheduler.stop();
+    };
+    await test.start();
+    await test.settle();
+    await stopping;
+    assert.equal(test.task(0).status, 'enqueued');
+    assert.deepEqual(test.indexUids, []);
+    await test.restart();
+    await test.settle();
+    assert.equal(test.task(0).status, 'succeeded');
+    assert.deepEqual(await test.documents('a'), [{ id: 1 }]);
+  });
+
+  /** Lets the next calls that open the index fail, as often as told. */
+  function failToOpen(uid: string, code: string, times = Infinity): void {
+    const { uuid } = test.machine.registry.get(uid)!;
+    const { openIndex } = test.engine;
+    let left = times;
+    test.engine.openIndex = (dir) => {
+      if (!dir.endsWith(uuid) || left-- <= 0) return openIndex.call(test.engine, dir);
+      throw Object.assign(new Error('it cannot be opened'), { code });
+    };
+  }
+
+  /** Commits a batch of the engine whose end the store refuses, and stops. */
+  async function leaveUnrecorded(request: TaskRequest): Promise<number> {
+    test.engine.afterCommit = () => {
+      test.engine.afterCommit = null;
+      test.machine.store.commit = () => Promise.reject(new Error('the disk is full'));
+      void test.machine.scheduler.stop();
+    };
+    const { uid } = await test.run(request);
+    await test.restart({ started: false });
+    assert.equal(test.task(uid).status, 'enqueued');
+    return uid;
+  }
+
+  it('a damaged index with waiting tasks keeps no other index from being served', async () => {
+    await open();
+    for (const uid of ['a', 'b']) await test.run(add(uid, [{ id: 1 }]));
+    await test.restart({ started: false });
+    failToOpen('a', 'invalid_store_file');
+    for (const uid of ['a', 'b']) await test.register(add(uid, [{ id: 2 }]));
+    await test.start();
+    await test.settle();
+    assert.equal(errorOf(2), 'invalid_store_file');
+    assert.equal(test.task(3).status, 'succeeded');
+    assert.ok(test.logged.some((line) => /index a .*it cannot be opened/.test(line)));
+    const later = await test.run(add('a', [{ id: 3 }]));
+    assert.equal(later.error?.code, 'invalid_store_file');
+    assert.equal((await test.run({ type: 'indexDeletion', indexUid: 'a' })).status, 'succeeded');
+  });
+
+  it('what was committed is not repeated when its index can be opened only after the start', async () => {
+    await open();
+    await test.run(add('a', [{ id: 1 }]));
+    const by = { ids: ['1'] };
+    const uid = await leaveUnrecorded({ type: 'documentDeletion', indexUid: 'a', by });
+    const { appliedSteps } = test.engine;
+    failToOpen('a', 'too_many_open_files', 1);
+    await test.start();
+    await test.settle();
+    assert.equal(test.engine.appliedSteps, appliedSteps);
+    assert.deepEqual(test.task(uid).details, {
+      providedIds: 1,
+      deletedDocuments: 1,
+      originalFilter: null,
+    });
+    assert.equal((await test.run(add('a', [{ id: 2 }]))).status, 'succeeded');
+  });
+
+  it('nor when it cannot be opened before the next batch either, but while that runs', async () => {
+    await open();
+    await test.run(add('a', [{ id: 1 }]));
+    const uid = await leaveUnrecorded(add('a', [{ id: 2 }]));
+    const { appliedSteps } = test.engine;
+    failToOpen('a', 'too_many_open_files', 2);
+    await test.start();
+    await test.settle();
+    assert.equal(errorOf(uid), 'too_many_open_files');
+    assert.equal(test.engine.appliedSteps, appliedSteps);
+    assert.equal((await test.run(add('a', [{ id: 3 }]))).status, 'succeeded');
+    assert.deepEqual(await test.documents('a'), [{ id: 1 }, { id: 2 }, { id: 3 }]);
+  });
+
+  it('a stop while the end of the last batch cannot be recorded leaves it to the next start', async () => {
+    await open();
+    await test.run(add('a', [{ id: 1 }]));
+    const uid = await leaveUnrecorded(add('a', [{ id: 2 }]));
+    const { appliedSteps } = test.engine;
+    test.machine.store.commit = () => Promise.reject(new Error('the disk is full'));
+    const starting = test.start();
+    await new Promise((done) => setTimeout(done, 10));
+    await test.close();
+    await starting;
+    await test.restart();
+    assert.equal(test.task(uid).status, 'succeeded');
+    assert.equal(test.engine.appliedSteps, appliedSteps);
+  });
+
+  it('folders and files that belong to nothing are erased at start', async () => {
+    await open();
+    await test.run(add('a', [{ id: 1 }]));
+    test.machine.queue.newPayloadFile();
+    writeFileSync(join(test.dir, 'payloads', '77'), 'left over');
+    test.machine.registry.create('2025-01-01T00:00:00Z');
+    await test.restart();
+    assert.deepEqual(readdirSync(join(test.dir, 'payloads')), []);
+    assert.equal(readdirSync(join(test.dir, 'indexes')).length, 1);
+  });
+
+  it('with a limit of 0 tasks nothing runs', async () => {
+    await open({ batchedTasksMax: 0 });
+    const task = await test.run(add('a', [{ id: 1 }]));
+    assert.equal(task.status, 'enqueued');
+  });
+
+  it('times are distinct and grow', async () => {
+    await open({ started: false });
+    await Promise.all(Array.from({ length: 50 }, (_, n) => test.register(add('a', [{ id: n }]))));
+    const times = test.tasks().map(({ enqueuedAt }) => enqueuedAt);
+    assert.equal(new Set(times).size, 50);
+    assert.deepEqual(
+      times,
+      [...times].sort((a, b) => (pad(a) < pad(b) ? -1 : 1)),
+    );
+    function pad(time: string): string {
+      return time.slice(0, -1).padEnd(26, '0');
+    }
+  });
+});

@@ -1,0 +1,89 @@
+/** On an engine in memory: what tasks end with, and what they leave. */
+import assert from 'node:assert/strict';
+import type { TaskRequest } from '../../../src/contract/tasks.ts';
+import { add, settings, TestMachine } from '../../support/machine.ts';
+
+describe('Tasks on settings', () => {
+  let test: TestMachine;
+
+  async function open(options: Parameters<typeof TestMachine.open>[0] = {}): Promise<void> {
+    test = await TestMachine.open(options);
+  }
+
+  /** Registers all at once, before any of them runs. */
+  async function together(requests: readonly TaskRequest[]): Promise<number[]> {
+    const uids = await Promise.all(requests.map((request) => test.register(request)));
+    await test.start();
+    await test.settle();
+    return uids;
+  }
+
+  function errorOf(uid: number): string | undefined {
+    return test.task(uid).error?.code;
+  }
+
+  afterEach(() => test.remove());
+
+  it('of one batch are merged in order and applied once', async () => {
+    await open({ started: false });
+    await together([
+      settings('a', { stopWords: ['a'], searchCutoffMs: 5 }),
+      settings('a', { stopWords: ['b'] }),
+      settings('a', { searchCutoffMs: null }),
+    ]);
+    assert.equal(test.engine.appliedSteps, 1);
+    const stored = test.machine.registry.get('a')!.settings;
+    assert.deepEqual(stored.stopWords, ['b']);
+    assert.equal(stored.searchCutoffMs, null);
+    assert.deepEqual(test.task(1).details, { stopWords: ['b'] });
+    assert.deepEqual(test.machine.queue.getBatch(0, null)?.details, { stopWords: ['b'] });
+  });
+
+  it('that contradict each other after merging fail all tasks of the batch and change nothing', async () => {
+    await open({ started: false });
+    await together([
+      settings('a', { stopWords: ['a'] }),
+      settings('a', { typoTolerance: { minWordSizeForTypos: { oneTypo: 200 } } }),
+    ]);
+    assert.deepEqual(
+      [errorOf(0), errorOf(1)],
+      ['invalid_settings_typo_tolerance', 'invalid_settings_typo_tolerance'],
+    );
+    assert.deepEqual(test.indexUids, ['a'], 'the index stays');
+    assert.deepEqual(test.machine.registry.get('a')!.settings.stopWords, []);
+  });
+
+  it('a reset never creates the index', async () => {
+    await open();
+    const task = await test.run(settings('a', { stopWords: null }, { isReset: true }));
+    assert.equal(task.error?.code, 'index_not_found');
+  });
+
+  it('with deletions of all documents: both are applied', async () => {
+    await open();
+    await test.run(add('a', [{ id: 1 }]));
+    await test.restart({ started: false });
+    await together([
+      settings('a', { stopWords: ['x'] }),
+      { type: 'documentDeletion', indexUid: 'a', by: { all: true } },
+      settings('a', { sortableAttributes: ['y'] }),
+    ]);
+    assert.deepEqual(
+      test
+        .tasks()
+        .slice(1)
+        .map(({ batchUid }) => batchUid),
+      [1, 1, 1],
+    );
+    assert.deepEqual(test.task(2).details, { deletedDocuments: 1 });
+    const stored = test.machine.registry.get('a')!.settings;
+    assert.deepEqual([stored.stopWords, stored.sortableAttributes], [['x'], ['y']]);
+  });
+
+  it('secrets are hidden in details', async () => {
+    await open();
+    const embedders = { e: { source: 'openAi', apiKey: 'sk-0123456789abcdef0123456789' } };
+    const task = await test.run(settings('a', { embedders }));
+    assert.equal(JSON.stringify(task).includes('0123456789'), false);
+  });
+});
