@@ -80,6 +80,8 @@ const EMBEDDER_WAIT_SECONDS_MAX = 60;
 
 const GIB = 2 ** 30;
 const SNAPSHOT_SECONDS = 86_400;
+/** What a timer can wait for. */
+const SNAPSHOT_SECONDS_MAX = 2_147_483;
 const BATCHED_BYTES_MAX = 10 * GIB;
 
 type Kind = 'text' | 'flag' | 'size' | 'count' | 'optionalCount';
@@ -560,12 +562,24 @@ function webhook(given: OptionValues): Config['webhook'] {
 function dumps(
   given: OptionValues,
 ): Pick<Config, 'dumpDir' | 'importDump' | 'ignoreMissingDump' | 'ignoreDumpIfDbExists'> {
+  requireImport(given, 'import-dump', 'ignore-missing-dump', 'ignore-dump-if-db-exists');
+  if (given.text('import-dump') !== null && given.text('import-snapshot') !== null) {
+    throw new BadValue('import-dump and import-snapshot cannot be given together.');
+  }
   return {
     dumpDir: given.text('dump-dir') ?? 'dumps/',
     importDump: given.text('import-dump'),
     ignoreMissingDump: given.flag('ignore-missing-dump'),
     ignoreDumpIfDbExists: given.flag('ignore-dump-if-db-exists'),
   };
+}
+
+/** Flags that say nothing without the import that they are about. */
+function requireImport(given: OptionValues, name: OptionName, ...flags: OptionName[]): void {
+  const flag = flags.find((one) => given.flag(one));
+  if (flag !== undefined && given.text(name) === null) {
+    throw new BadValue(`${flag} needs ${name}.`);
+  }
 }
 
 function snapshots(
@@ -578,12 +592,18 @@ function snapshots(
   | 'ignoreSnapshotIfDbExists'
   | 'scheduleSnapshotSeconds'
 > {
+  const flags = ['ignore-missing-snapshot', 'ignore-snapshot-if-db-exists'] as const;
+  requireImport(given, 'import-snapshot', ...flags);
+  const seconds = given.optionalCount('schedule-snapshot', SNAPSHOT_SECONDS, 1);
+  if (seconds !== null && seconds > SNAPSHOT_SECONDS_MAX) {
+    bad('schedule-snapshot', seconds, `at most ${SNAPSHOT_SECONDS_MAX} seconds`);
+  }
   return {
     snapshotDir: given.text('snapshot-dir') ?? 'snapshots/',
     importSnapshot: given.text('import-snapshot'),
     ignoreMissingSnapshot: given.flag('ignore-missing-snapshot'),
     ignoreSnapshotIfDbExists: given.flag('ignore-snapshot-if-db-exists'),
-    scheduleSnapshotSeconds: given.optionalCount('schedule-snapshot', SNAPSHOT_SECONDS, 1),
+    scheduleSnapshotSeconds: seconds,
   };
 }
 

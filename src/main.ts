@@ -11,6 +11,8 @@ import { rfc3339, systemClock } from './base/clock.ts';
 import { type Logger, Logs } from './base/logger.ts';
 import { masterKeyNotice, readConfig, type Config } from './config.ts';
 import type { FeatureSet } from './contract/features.ts';
+import { importDump } from './dump/import-dump.ts';
+import { dumpRunner } from './dump/write-dump.ts';
 import { EmbeddingService } from './embedding/embedding-service.ts';
 import { openLocalModel } from './embedding/local-model.ts';
 import { loadAddon } from './engine/addon.ts';
@@ -19,12 +21,16 @@ import type { IndexRegistry } from './engine/registry.ts';
 import type { Dependencies, VersionInfo } from './http/dependencies.ts';
 import { HttpMetrics } from './http/metrics.ts';
 import { type HttpOptions, type HttpServer, startHttp } from './http/server.ts';
+import { exportRunner } from './export/run-export.ts';
+import { sourceOf } from './import-at-start.ts';
 import { OutboundClient } from './outbound/outbound-client.ts';
 import { Documents, Indexes } from './search/index-service.ts';
 import { SearchQueue } from './search/search-queue.ts';
 import { EnrichedSearch } from './search/enriched-search.ts';
 import { ForeignSearch } from './search/foreign-search.ts';
 import { Search } from './search/search-service.ts';
+import { importSnapshot } from './snapshot/import-snapshot.ts';
+import { snapshotRunner } from './snapshot/write-snapshot.ts';
 import { type DataFolder, openDataFolder } from './store/data-folder.ts';
 import { FeatureStore } from './store/feature-store.ts';
 import { KeyStore } from './store/key-store.ts';
@@ -80,9 +86,11 @@ function banner(config: Config, version: VersionInfo, instanceUid: string, port:
 
 /** Starts the parts one after another. A failure ends the process, so nothing is closed then. */
 async function run(config: Config): Promise<void> {
-  refuseUnsupported(config);
   const version = versionInfo();
   const logs = new Logs(config.logLevel, config.logMode, process.stderr.isTTY === true);
+  const answerBuffers = new BufferPool();
+  const native = loadEngine(config, answerBuffers);
+  await importAtStart(config, native, version.pkgVersion, logs.of('import'));
   const folder = await openDataFolder(config.dbPath, {
     version: version.pkgVersion,
     upgrade: config.upgradeDb,
@@ -96,14 +104,13 @@ async function run(config: Config): Promise<void> {
     { ...config.embedding, cacheEntries: config.embeddingCacheEntries },
     openLocalModel,
   );
-  const answerBuffers = new BufferPool();
-  const native = loadEngine(config, answerBuffers);
   const taskLog = logs.of('scheduler');
   const machine = openMachine(config, folder, native, embedding, taskLog);
   const { store, registry, scheduler } = machine;
   const keys = new KeyStore(store);
   const features = new FeatureStore(store, config.launchFeatures);
   const webhooks = new WebhookStore(store, launchWebhook(config));
+  const chats = new ChatStore(store);
   const notifier = new Notifier(
     machine.taskStore,
     new NotificationStore(store),
@@ -111,6 +118,24 @@ async function run(config: Config): Promise<void> {
     outbound,
     logs.of('webhooks'),
   );
+  scheduler.addRunners({
+    dumpCreation: dumpRunner({
+      dumpDir: config.dumpDir,
+      instanceUid: folder.instanceUid,
+      version: version.pkgVersion,
+      keys,
+      chats,
+      features,
+      webhooks,
+    }),
+    export: exportRunner({ client: outbound, features: () => features.get() }),
+    snapshotCreation: snapshotRunner({
+      snapshotDir: config.snapshotDir,
+      folder,
+      store,
+      storeBytesMax: STORE_BYTES_MAX,
+    }),
+  });
   await createDefaultKeys(keys, systemClock);
   if (folder.upgradedFrom !== null) {
     folder.markUpgraded();
@@ -126,15 +151,18 @@ async function run(config: Config): Promise<void> {
       answerBuffers,
       machine,
       keys,
+      chats,
       features,
       webhooks,
       outbound,
     }),
     httpOptions(config, logs.of('http')),
   );
+  const endSchedule = scheduleSnapshots(config, machine, taskLog);
   banner(config, version, folder.instanceUid, http.port);
   const endWarmUp = warmUpLater(config, http, registry, folder, logs.of('http'));
   stopOnSignals(async () => {
+    endSchedule();
     await endWarmUp();
     await http.stop(STOP_GRACE_MS);
     await notifier.stop();
@@ -154,6 +182,28 @@ function loadEngine(config: Config, answerBuffers: BufferPool): NativeAddon {
     takeBuffer: (bytes) => answerBuffers.take(bytes),
   });
   return native;
+}
+
+/** Makes the database of a dump or a snapshot, if one is to be imported. Throws when it cannot be. */
+async function importAtStart(
+  config: Config,
+  native: NativeAddon,
+  version: string,
+  log: Logger,
+): Promise<void> {
+  const source = sourceOf(config);
+  if (source === null) return;
+  const begun = performance.now();
+  const options = {
+    file: source.file,
+    dbPath: config.dbPath,
+    version,
+    storeBytesMax: STORE_BYTES_MAX,
+  };
+  if (source.kind === 'snapshot') await importSnapshot(options);
+  else await importDump({ ...options, native, log: (message) => log.info(message) });
+  const seconds = ((performance.now() - begun) / 1000).toFixed(1);
+  log.info(`the ${source.kind} ${source.file} is imported after ${seconds} s`);
 }
 
 function openMachine(
@@ -196,11 +246,12 @@ interface Parts {
   keys: KeyStore;
   features: FeatureStore;
   webhooks: WebhookStore;
+  chats: ChatStore;
   outbound: OutboundClient;
 }
 
 function dependencies(config: Config, parts: Parts): Dependencies {
-  const { version, logs, native, answerBuffers, keys, features, webhooks, outbound } = parts;
+  const { version, logs, native, answerBuffers, keys, chats, features, webhooks, outbound } = parts;
   const { store, queue, registry } = parts.machine;
   const searchQueue = new SearchQueue({
     permits: availableParallelism() * config.searchesPerCore,
@@ -231,7 +282,7 @@ function dependencies(config: Config, parts: Parts): Dependencies {
     authorizer: new Authorizer(config.masterKey, keys, systemClock),
     clock: systemClock,
     webhooks,
-    chats: new ChatStore(store),
+    chats,
     searchRules: parts.machine.searchRules,
     chatTotals: new ChatTotals(),
     chatAllowNonStreaming: config.chatAllowNonStreaming,
@@ -257,6 +308,21 @@ function httpOptions(config: Config, logger: Logger): HttpOptions {
     tlsRequireAuth: config.tlsRequireAuth,
     logger,
   };
+}
+
+/** Registers a snapshot at every interval. Returns what ends that. */
+function scheduleSnapshots(
+  { scheduleSnapshotSeconds }: Config,
+  { queue }: TaskMachine,
+  log: Logger,
+): () => void {
+  if (scheduleSnapshotSeconds === null) return () => {};
+  const timer = setInterval(() => {
+    queue.register({ type: 'snapshotCreation' }).catch((error: unknown) => {
+      log.error({ err: error }, 'the scheduled snapshot could not be registered');
+    });
+  }, scheduleSnapshotSeconds * 1000);
+  return () => clearInterval(timer);
 }
 
 /** Warms up after a moment. Returns what cuts it short and waits for its end. */
@@ -302,20 +368,6 @@ function launchWebhook({ webhook }: Config): ConstructorParameters<typeof Webhoo
   if (webhook === null) return null;
   const { url, authorization } = webhook;
   return { url, headers: authorization === null ? {} : { Authorization: authorization } };
-}
-
-/** An option that would be ignored silently is worse than one that stops the start. */
-function refuseUnsupported(config: Config): void {
-  const refused = [
-    config.importDump === null ? '' : 'import-dump',
-    config.importSnapshot === null ? '' : 'import-snapshot',
-    config.scheduleSnapshotSeconds === null ? '' : 'schedule-snapshot',
-  ].filter((name) => name !== '');
-  if (refused.length > 0) {
-    throw new Error(
-      `Not available in this version: ${refused.map((name) => `--${name}`).join(', ')}.`,
-    );
-  }
 }
 
 function main(): void {

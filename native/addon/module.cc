@@ -267,6 +267,62 @@ Napi::Value GetDocument(const Napi::CallbackInfo& info) {
   return ToAnswer(info.Env(), **document);
 }
 
+// What JavaScript holds of a stream; its memory goes when it is collected, what it reads when it is closed.
+using StreamHandle = std::shared_ptr<search::DocumentStream>;
+
+StreamHandle StreamOf(const Napi::CallbackInfo& info) {
+  const StreamHandle stream = info[0].IsExternal() ? *info[0].As<Napi::External<StreamHandle>>().Data() : nullptr;
+  if (!stream) MakeError(info.Env(), Status::Internal("the stream of documents is closed")).ThrowAsJavaScriptException();
+  return stream;
+}
+
+Napi::Value OpenDocuments(const Napi::CallbackInfo& info) {
+  const auto open = IndexOf(info);
+  if (!open) return info.Env().Undefined();
+  return Async<StreamHandle>(
+      info.Env(), Engine::Instance().batches(),
+      [open, request = StringAt(info, 1)]() -> Result<StreamHandle> {
+        GANNET_ASSIGN_OR_RETURN(auto stream, search::DocumentStream::Open(*open->index, request));
+        return StreamHandle(std::move(stream));
+      },
+      [](Napi::Env env, StreamHandle& stream) -> Napi::Value {
+        auto object = Napi::Object::New(env);
+        object.Set("total", Napi::Number::New(env, static_cast<double>(stream->total())));
+        object.Set("stream", Napi::External<StreamHandle>::New(env, new StreamHandle(std::move(stream)),
+                                                               [](Napi::Env, StreamHandle* held) { delete held; }));
+        return object;
+      });
+}
+
+Napi::Value NextDocuments(const Napi::CallbackInfo& info) {
+  const auto stream = StreamOf(info);
+  if (!stream) return info.Env().Undefined();
+  const auto bytes = static_cast<size_t>(info[1].ToNumber().DoubleValue());
+  return Async<std::string>(info.Env(), Engine::Instance().batches(), [stream, bytes] { return stream->Next(bytes); }, ToBuffer);
+}
+
+Napi::Value RewindDocuments(const Napi::CallbackInfo& info) {
+  if (const auto stream = StreamOf(info)) stream->Rewind();
+  return info.Env().Undefined();
+}
+
+Napi::Value CloseDocuments(const Napi::CallbackInfo& info) {
+  if (info[0].IsExternal()) info[0].As<Napi::External<StreamHandle>>().Data()->reset();
+  return info.Env().Undefined();
+}
+
+Napi::Value CopyIndex(const Napi::CallbackInfo& info) {
+  const auto open = IndexOf(info);
+  if (!open) return info.Env().Undefined();
+  return Async<bool>(
+      info.Env(), Engine::Instance().batches(),
+      [open, dir = StringAt(info, 1)]() -> Result<bool> {
+        GANNET_RETURN_IF_ERROR(open->index->CopyTo(dir));
+        return true;
+      },
+      [](Napi::Env env, bool&) -> Napi::Value { return env.Undefined(); });
+}
+
 struct PayloadSummary {
   uint64_t documents = 0;
   std::optional<std::string> ndjson;
@@ -495,6 +551,11 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   add("fetchDocuments", Query<Fetch>);
   add("federatedSearch", FederatedSearch);
   add("getDocument", GetDocument);
+  add("openDocuments", OpenDocuments);
+  add("nextDocuments", NextDocuments);
+  add("rewindDocuments", RewindDocuments);
+  add("closeDocuments", CloseDocuments);
+  add("copyIndex", CopyIndex);
   add("checkPayload", CheckPayload);
   add("applyBatch", ApplyBatch);
   add("compactIndex", CompactIndex);

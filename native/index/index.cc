@@ -485,6 +485,24 @@ void Index::Publish(const Snapshot& before, std::shared_ptr<const Snapshot> afte
   }
 }
 
+Status Index::CopyTo(const std::string& dir) {
+  const std::lock_guard lock(commit_mutex_);
+  for (const std::string& folder : {dir, dir + "/segments"}) {
+    if (mkdir(folder.c_str(), 0755) != 0) return segment::IoStatus("creating a folder", errno);
+  }
+  GANNET_RETURN_IF_ERROR(env_->CopyTo(dir + "/index.mdb"));
+  std::set<uint64_t> numbers;
+  for (const auto& segment : snapshot()->segments) numbers.insert({segment->files.base_file, segment->files.columns_file});
+  for (const uint64_t number : numbers) {
+    const std::string name = dir + "/segments/" + std::to_string(number);
+    if (link(FilePath(number).c_str(), name.c_str()) == 0) continue;
+    std::error_code error;
+    std::filesystem::copy_file(FilePath(number), name, error);
+    if (error) return segment::IoStatus("copying a file", error.value());
+  }
+  return Status::Ok();
+}
+
 std::pair<uint64_t, uint64_t> Index::DiskSizes() {
   auto [bytes, used] = env_->Sizes();
   const auto current = snapshot();

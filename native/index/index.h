@@ -97,6 +97,11 @@ class Index {
   // files: those of the commit, which it takes over if it succeeds, or where that cannot be told. Null: Apply removes them itself if not.
   Status Apply(Commit commit, const std::function<Status(const Snapshot&, Commit&)>& adjust = {}, NewFiles* files = nullptr);
 
+  // Makes a folder that holds the last committed state, as Open finds it: a copy of the record, and the files of segments by
+  // further names, or copied where the file system has no such. Commits wait meanwhile. Not synced.
+  // dir: absent; on failure what was made is left.
+  Status CopyTo(const std::string& dir);
+
   std::pair<uint64_t, uint64_t> DiskSizes();  // bytes on disk, bytes of live data
   const std::string& dir() const { return dir_; }
 

@@ -65,6 +65,20 @@ void CollectSorted(const index::Snapshot& snapshot, const std::vector<SortCriter
   while (out.size() < end && buckets.Next(bucket, value)) CollectSorted(snapshot, sort, at + 1, bucket, end, out);
 }
 
+// Keeps the documents that match the filter of a request, if it has one.
+Status KeepMatching(const index::Snapshot& snapshot, const json::Value& request, DocSet& documents) {
+  if (request["filter"].is_null()) return Status::Ok();
+  const filter::FilterFeatures features{request["containsFilter"].boolean(), request["multimodal"].boolean()};
+  const auto matched = index::EvaluateFilterJson(snapshot, request["filter"].text(), features);
+  if (matched.ok()) {
+    documents &= *matched;
+    return Status::Ok();
+  }
+  const Status& status = matched.status();
+  if (status.detail() != "invalid_search_filter") return status;
+  return Status(status.code(), status.message(), "invalid_document_filter");
+}
+
 }  // namespace
 
 Result<std::optional<std::string>> GetDocument(index::Index& index, std::string_view id,
@@ -100,17 +114,7 @@ Result<std::string> FetchDocuments(index::Index& index, std::string_view request
   const auto snapshot = index.snapshot();
   DocSet documents = snapshot->documents;
   if (by_ids) documents &= wanted;
-  const auto rename = [](const Status& status) {
-    return status.detail() == "invalid_search_filter"
-               ? Status(status.code(), status.message(), "invalid_document_filter")
-               : status;
-  };
-  if (!request["filter"].is_null()) {
-    const filter::FilterFeatures features{request["containsFilter"].boolean(), request["multimodal"].boolean()};
-    auto matched = index::EvaluateFilterJson(*snapshot, request["filter"].text(), features);
-    if (!matched.ok()) return rename(matched.status());
-    documents &= *matched;
-  }
+  GANNET_RETURN_IF_ERROR(KeepMatching(*snapshot, request, documents));
   const auto sort_items = request["sort"].Strings().value_or(std::vector<std::string>());
   GANNET_ASSIGN_OR_RETURN(const auto sort, ParseSort(sort_items, *snapshot->settings, "invalid_document_sort", false));
   const uint64_t total = documents.size();
@@ -150,6 +154,66 @@ Result<std::string> FetchDocuments(index::Index& index, std::string_view request
   AppendJsonNumber(out, total);
   out += '}';
   GANNET_RETURN_IF_ERROR(snapshot->Health());
+  return out;
+}
+
+struct DocumentStream::State {
+  State(std::shared_ptr<const index::Snapshot> taken, DocSet matched)
+      : snapshot(std::move(taken)), documents(std::move(matched)), cursor(documents), writer(*snapshot, std::nullopt, true) {}
+
+  const std::shared_ptr<const index::Snapshot> snapshot;
+  const DocSet documents;
+  DocSetCursor cursor;
+  Writer writer;
+  // Docids that were read ahead, and how many of them are done.
+  std::vector<DocId> page;
+  size_t done = 0;
+};
+
+DocumentStream::DocumentStream(std::unique_ptr<State> state) : state_(std::move(state)) {}
+DocumentStream::~DocumentStream() = default;
+
+Result<std::unique_ptr<DocumentStream>> DocumentStream::Open(index::Index& index, std::string_view request_json) {
+  const json::Value request = json::Value::Parse(request_json);
+  auto snapshot = index.snapshot();
+  DocSet documents = snapshot->documents;
+  GANNET_RETURN_IF_ERROR(KeepMatching(*snapshot, request, documents));
+  return std::unique_ptr<DocumentStream>(
+      new DocumentStream(std::make_unique<State>(std::move(snapshot), std::move(documents))));
+}
+
+uint64_t DocumentStream::total() const { return state_->documents.size(); }
+
+void DocumentStream::Rewind() {
+  state_->cursor = DocSetCursor(state_->documents);
+  state_->page.clear();
+  state_->done = 0;
+}
+
+Result<std::string> DocumentStream::Next(size_t bytes) {
+  constexpr size_t kPage = 256;
+  constexpr std::string_view kNoVectors = "\"_vectors\":{}}";
+  State& state = *state_;
+  std::string out;
+  out.reserve(bytes + bytes / 8);
+  while (out.size() < bytes) {
+    if (state.done == state.page.size()) {
+      state.page.resize(kPage);
+      state.page.resize(state.cursor.Read(state.page.data(), kPage));
+      state.done = 0;
+      if (state.page.empty()) break;
+      state.snapshot->ExpectRows(state.page);
+    }
+    const size_t begin = out.size();
+    GANNET_RETURN_IF_ERROR(state.writer.Append(state.page[state.done++], out));
+    if (out.ends_with(kNoVectors)) {
+      out.resize(out.size() - kNoVectors.size());
+      if (out.size() > begin + 1) out.pop_back();  // the comma
+      out += '}';
+    }
+    out += '\n';
+  }
+  GANNET_RETURN_IF_ERROR(state.snapshot->Health());
   return out;
 }
 

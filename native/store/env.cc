@@ -232,6 +232,12 @@ Result<WriteTransaction> Environment::Write() {
   return WriteTransaction(this, txn);
 }
 
+Status Environment::CopyTo(const std::string& path) {
+  // While a transaction is open, the file is not opened again.
+  GANNET_ASSIGN_OR_RETURN(const auto held, Read());
+  return ToStatus(mdb_env_copy2(env_, path.c_str(), MDB_CP_COMPACT), "copying");
+}
+
 std::pair<uint64_t, uint64_t> Environment::Sizes() {
   MDB_envinfo info;
   MDB_stat stat;

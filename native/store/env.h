@@ -105,6 +105,8 @@ class Environment {
   Result<Table> OpenTable(const char* name);
   Result<ReadTransaction> Read();
   Result<WriteTransaction> Write();
+  // Writes the last committed state to a new file, without the pages that are free. Not synced.
+  Status CopyTo(const std::string& path);
   // Bytes of the file, and of the pages in use.
   std::pair<uint64_t, uint64_t> Sizes();
 

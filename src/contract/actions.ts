@@ -63,6 +63,10 @@ export const ACTIONS = [
 ] as const;
 export type Action = (typeof ACTIONS)[number];
 
+export function isAction(name: string): name is Action {
+  return (ACTIONS as readonly string[]).includes(name);
+}
+
 /** What `*.get` stands for. It holds neither `keys.get` nor `chatCompletions`. */
 const READ_ACTIONS: readonly Action[] = [
   'search',

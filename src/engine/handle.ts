@@ -1,6 +1,13 @@
 import { toApiError } from '../contract/errors.ts';
 import { BatchCanceled, CANCELED, fromEngine } from './errors.ts';
-import type { BatchJob, BatchOutcome, BatchProgress, IndexState, NativeAddon } from './native.ts';
+import type {
+  BatchJob,
+  BatchOutcome,
+  BatchProgress,
+  DocumentStream,
+  IndexState,
+  NativeAddon,
+} from './native.ts';
 
 /**
  * One open index of the engine. Errors come out as `ApiError`, or `BatchCanceled` from `applyBatch`.
@@ -51,6 +58,16 @@ export class IndexHandle {
 
   getDocument(id: string, fields: string[] | null, retrieveVectors: boolean): Buffer | null {
     return this.#sync(() => this.#native.getDocument(this.#handle, id, fields, retrieveVectors));
+  }
+
+  /** @param request JSON, see `NativeAddon.openDocuments` */
+  async openDocuments(request: string): Promise<OpenDocuments> {
+    const { stream, total } = await this.track(this.#native.openDocuments(this.#handle, request));
+    return new OpenDocuments(this.#native, stream, total);
+  }
+
+  copyTo(dir: string): Promise<void> {
+    return this.track(this.#native.copyIndex(this.#handle, dir));
   }
 
   /** @param embed embeds documents of the batch; the bytes are those of `NativeAddon.applyBatch` and `answerEmbed` */
@@ -121,5 +138,38 @@ export class IndexHandle {
     } catch (error) {
       throw fromEngine(error);
     }
+  }
+}
+
+/** The documents of an index as they were when it was opened. To be closed. Errors come out as `ApiError`. */
+export class OpenDocuments {
+  readonly #native: NativeAddon;
+  readonly #stream: DocumentStream;
+  /** Number of documents. */
+  readonly total: number;
+
+  constructor(native: NativeAddon, stream: DocumentStream, total: number) {
+    this.#native = native;
+    this.#stream = stream;
+    this.total = total;
+  }
+
+  /** All lines of JSON from the first on, some at a time, of about so many bytes. */
+  async *lines(bytes: number): AsyncGenerator<Buffer, undefined> {
+    this.#native.rewindDocuments(this.#stream);
+    for (;;) {
+      let lines: Buffer;
+      try {
+        lines = await this.#native.nextDocuments(this.#stream, bytes);
+      } catch (error) {
+        throw fromEngine(error);
+      }
+      if (lines.length === 0) return;
+      yield lines;
+    }
+  }
+
+  close(): void {
+    this.#native.closeDocuments(this.#stream);
   }
 }

@@ -43,6 +43,32 @@ export interface NativeAddon {
   ): Buffer | null;
 
   /**
+   * Opens a stream of the documents as they are committed now, in the order of their docids; they stay so for the
+   * stream, also when the index changes or closes.
+   * `request`: JSON of `filter` as in documents/fetch, null for all documents, and of `containsFilter` and `multimodal`.
+   * Rejects with `invalid_document_filter`.
+   */
+  openDocuments(
+    handle: number,
+    request: string,
+  ): Promise<{ stream: DocumentStream; total: number }>;
+  /**
+   * Resolves to the next documents, whole and with their vectors, a line of JSON each: at least one, and lines until they have
+   * `bytes` together; empty at the end. One call at a time.
+   */
+  nextDocuments(stream: DocumentStream, bytes: number): Promise<Buffer>;
+  /** The stream begins anew. */
+  rewindDocuments(stream: DocumentStream): void;
+  /** Lets go of what the stream reads. A second call does nothing. */
+  closeDocuments(stream: DocumentStream): void;
+
+  /**
+   * Makes the folder `dir`, which is absent, with the index as it is committed now: its files by further names where
+   * the file system has such. Commits of the index wait meanwhile. Not synced.
+   */
+  copyIndex(handle: number, dir: string): Promise<void>;
+
+  /**
    * Checks the syntax of a payload and counts its documents. CSV is rewritten as NDJSON.
    * @param source a file, or the bytes themselves
    * @param output where the NDJSON of a CSV file goes; ignored for bytes and for other formats
@@ -91,6 +117,12 @@ export interface EngineOptions {
   indexingMemoryBytes: number;
   /** Memory for the bytes of an answer, all of which are overwritten. Absent: each answer has its own. */
   takeBuffer?(bytes: number): Buffer;
+}
+
+declare const documentStream: unique symbol;
+/** A stream of the engine; what is in it is the engine's. */
+export interface DocumentStream {
+  readonly [documentStream]: true;
 }
 
 export type PayloadFormat = 'json' | 'ndjson' | 'csv';

@@ -1,5 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { dirname, join, resolve } from 'node:path';
 import { syncFolder } from '../base/sync-folder.ts';
@@ -45,6 +55,7 @@ export async function openDataFolder(
   makeFolder(dir);
   const lock = await lockFolder(dir);
   try {
+    settleImport(dir);
     const upgradedFrom = checkVersion(dir, version, upgrade);
     const storeDir = join(dir, 'store');
     const payloadDir = join(dir, 'payloads');
@@ -63,6 +74,74 @@ export async function openDataFolder(
   } catch (error) {
     await closeServer(lock);
     throw error;
+  }
+}
+
+/** What a database consists of; a folder that has one of them is not empty. The version comes last: it makes the others count. */
+const PARTS = ['store', 'payloads', 'indexes', 'instance-uid', 'VERSION'] as const;
+/** A database that is being imported, and one that is complete but not yet in its place. */
+const IMPORTING = 'importing';
+const IMPORTED = 'imported';
+
+/** Whether there is a database in the folder, or a part of one. */
+export function hasDatabase(path: string): boolean {
+  return [...PARTS, IMPORTED].some((name) => existsSync(join(path, name)));
+}
+
+/**
+ * Makes the database of an empty folder, all of it or nothing: `build` makes it in a folder inside, which becomes the
+ * database by a rename once `build` has ended, and is erased when it fails. What a crash leaves of it is erased, or put in
+ * its place, by the next start.
+ * REQUIRES: all that `build` makes is durable, but for the names in its folder
+ */
+export async function importDatabase(
+  path: string,
+  build: (dir: string) => Promise<void>,
+): Promise<void> {
+  const dir = resolve(path);
+  const isNew = !existsSync(dir);
+  makeFolder(dir);
+  const lock = await lockFolder(dir);
+  const stage = join(dir, IMPORTING);
+  try {
+    if (hasDatabase(dir)) throw new DataFolderError(`There is a database in ${dir} already.`);
+    rmSync(stage, { recursive: true, force: true });
+    makeFolder(stage);
+    await build(stage);
+    syncFolder(stage);
+    renameSync(stage, join(dir, IMPORTED));
+    syncFolder(dir);
+    settleImport(dir);
+  } catch (error) {
+    rmSync(stage, { recursive: true, force: true });
+    if (isNew && readdirSync(dir).length === 0) rmdirSync(dir);
+    throw error;
+  } finally {
+    await closeServer(lock);
+  }
+}
+
+/** A copy that is being made for a snapshot. */
+const SNAPSHOT = 'snapshot';
+
+/** A folder on the file system of the database, which every start erases. */
+export function snapshotStage(dir: string): string {
+  return join(dir, SNAPSHOT);
+}
+
+/** Moves what was imported to its place, and erases what was not imported to its end. */
+function settleImport(dir: string): void {
+  const imported = join(dir, IMPORTED);
+  if (existsSync(imported)) {
+    for (const name of PARTS) {
+      if (existsSync(join(imported, name))) renameSync(join(imported, name), join(dir, name));
+    }
+    syncFolder(dir);
+    rmSync(imported, { recursive: true });
+    syncFolder(dir);
+  }
+  for (const name of [IMPORTING, SNAPSHOT]) {
+    rmSync(join(dir, name), { recursive: true, force: true });
   }
 }
 
@@ -157,6 +236,12 @@ function checkVersion(dir: string, version: string, upgrade: boolean): string | 
     );
   }
   return found;
+}
+
+/** Whether data of one version can be opened by the program of the other: they differ in the patch at most. */
+export function isVersionOf(data: string, program: string): boolean {
+  const [stored, ours] = [parseVersion(data), parseVersion(program)];
+  return stored !== null && ours !== null && stored[0] === ours[0] && stored[1] === ours[1];
 }
 
 function parseVersion(text: string): [number, number, number] | null {

@@ -1,7 +1,11 @@
+import { mkdirSync } from 'node:fs';
 import { open, type Database, type RootDatabase } from 'lmdb';
 import type { IndexRecord } from '../engine/registry.ts';
 import type { TaskRow } from '../contract/task-types.ts';
 import type { BatchRow, TaskOutcome } from './task-row.ts';
+
+/** Of LMDB, in the folder of a store. */
+export const STORE_FILE = 'data.mdb';
 
 export type Table<V, K extends string | number> = Database<V, K>;
 
@@ -95,6 +99,12 @@ export class Store {
     const { lastPageNumber } = this.#root.getStats() as { lastPageNumber: number };
     const diskBytes = (lastPageNumber + 1) * pageSize;
     return { diskBytes, usedBytes: Math.min(diskBytes, pages * pageSize) };
+  }
+
+  /** Writes the last committed state to the file of a store in another folder, which is made. Not synced. */
+  async copyTo(dir: string): Promise<void> {
+    mkdirSync(dir, { recursive: true });
+    await this.#root.backup(dir, true);
   }
 
   async close(): Promise<void> {

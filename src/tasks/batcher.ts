@@ -82,9 +82,13 @@ export function nextBatch(
   return indexBatch(first.indexUid, pending, indexes.primaryKey(first.indexUid), limits);
 }
 
-/** Batches that others may run beside: they may take long, and only ever touch their index. */
-export function leavesRoom({ kind }: Batch): boolean {
-  return kind === 'settings' || kind === 'clearAndSettings';
+/**
+ * Batches that others may run beside: they may take long, and only ever touch their index; or nothing, once they say so
+ * (`RunContext.leaveRoom`).
+ */
+export function leavesRoom({ kind }: Batch): 'at once' | 'later' | 'never' {
+  if (kind === 'settings' || kind === 'clearAndSettings') return 'at once';
+  return kind === 'snapshotCreation' ? 'later' : 'never';
 }
 
 /**
@@ -100,7 +104,10 @@ export function nextBatchBeside(
   indexes: KnownIndexes,
   limits: BatchLimits,
 ): Batch | null {
-  if (TYPES_BY_TURN.some(({ type }) => pending.ofType(type).length > 0)) return null;
+  const ours = new Set(running.uids);
+  const others = ({ type }: { type: TaskType }): boolean =>
+    pending.ofType(type).some((uid) => !ours.has(uid));
+  if (TYPES_BY_TURN.some(others)) return null;
   const end = pending.firstOfSeveral();
   let cut = false;
   const before: PendingTasks = {

@@ -103,6 +103,11 @@ export class Scheduler {
     this.#runners = { ...RUNNERS, ...options.runners };
   }
 
+  /** Runners of kinds whose work lives elsewhere. To be called before `start`. */
+  addRunners(runners: Partial<Record<BatchKind, Runner>>): void {
+    Object.assign(this.#runners, runners);
+  }
+
   /** Concludes what was left half recorded, then begins to run batches. */
   async start(): Promise<void> {
     this.#recovery = this.#recover();
@@ -191,7 +196,7 @@ export class Scheduler {
         await this.#pruneQueue();
         const batch = nextBatch(this.#pending, this.#indexes, this.#options.limits);
         if (batch === null) return;
-        if (leavesRoom(batch)) await this.#runWithRoom(batch);
+        if (leavesRoom(batch) !== 'never') await this.#runWithRoom(batch);
         else await this.#runBatch(batch);
       } catch (error) {
         this.#options.log('the scheduler failed and tries again', error);
@@ -203,11 +208,15 @@ export class Scheduler {
   /** Runs a batch, and beside it what may run. Ends when both have ended. */
   async #runWithRoom(batch: Batch): Promise<void> {
     let over = false;
-    const main = this.#runBatch(batch).finally(() => {
+    let open = (): void => {};
+    const room = new Promise<void>((done) => (open = done));
+    if (leavesRoom(batch) === 'at once') open();
+    const main = this.#runBatch(batch, open).finally(() => {
       over = true;
+      open();
       this.#nudge?.();
     });
-    const beside = this.#runBeside(batch, () => over);
+    const beside = room.then(() => this.#runBeside(batch, () => over));
     const [failed] = (await Promise.allSettled([main, beside])).filter(
       ({ status }) => status === 'rejected',
     );
@@ -241,7 +250,8 @@ export class Scheduler {
     });
   }
 
-  async #runBatch(batch: Batch): Promise<void> {
+  /** @param leaveRoom see `RunContext` */
+  async #runBatch(batch: Batch, leaveRoom = (): void => {}): Promise<void> {
     const recovered = await this.#recoverBefore(batch);
     if (recovered === 'ended') return;
     const { batchUid, startedAt } = await this.#store.begin(batch.uids);
@@ -260,7 +270,7 @@ export class Scheduler {
         const { embedding } = this.#options;
         const context = {
           ...{ store, registry, batch, batchUid, now, progress, cancel },
-          ...{ embedding, embedderRequests },
+          ...{ embedding, embedderRequests, leaveRoom },
         };
         if (recovered instanceof Error) throw recovered;
         result = await this.#runner(batch.kind)(context);

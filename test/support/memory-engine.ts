@@ -1,10 +1,11 @@
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type {
   BatchJob,
   BatchOutcome,
   BatchStep,
+  DocumentStream,
   EngineOptions,
   IndexState,
   NativeAddon,
@@ -159,6 +160,44 @@ export class MemoryEngine implements NativeAddon {
   ): Buffer | null {
     const document = this.#index(handle).documents.get(id);
     return document === undefined ? null : Buffer.from(JSON.stringify(shown(document, fields)));
+  }
+
+  readonly #streams = new Map<DocumentStream, { lines: Buffer[]; next: number }>();
+
+  async openDocuments(
+    handle: number,
+    request: string,
+  ): Promise<{ stream: DocumentStream; total: number }> {
+    const { filter } = JSON.parse(request) as Json;
+    const lines = this.#index(handle)
+      .matching(filter, 'invalid_document_filter')
+      .map((document) => Buffer.from(`${JSON.stringify(document)}\n`));
+    const stream = {} as DocumentStream;
+    this.#streams.set(stream, { lines, next: 0 });
+    return { stream, total: lines.length };
+  }
+
+  async nextDocuments(stream: DocumentStream, bytes: number): Promise<Buffer> {
+    const open = this.#streams.get(stream)!;
+    const lines: Buffer[] = [];
+    for (let size = 0; size < bytes && open.next < open.lines.length;) {
+      const line = open.lines[open.next++]!;
+      size += line.length;
+      lines.push(line);
+    }
+    return Buffer.concat(lines);
+  }
+
+  rewindDocuments(stream: DocumentStream): void {
+    this.#streams.get(stream)!.next = 0;
+  }
+
+  closeDocuments(stream: DocumentStream): void {
+    this.#streams.delete(stream);
+  }
+
+  async copyIndex(handle: number, dir: string): Promise<void> {
+    cpSync(this.#index(handle).dir, dir, { recursive: true });
   }
 
   async checkPayload(

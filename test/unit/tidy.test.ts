@@ -20,13 +20,19 @@ const NATIVE_LAYERS: readonly (readonly string[])[] = [
 
 /** Below `src/`: a folder may import those before it. */
 const SRC_LAYERS = [
-  ...['base', 'outbound', 'rhai', 'templates', 'contract', 'engine', 'store', 'auth', 'embedding'],
-  ...['tasks', 'search', 'chat', 'http'],
+  ...['base', 'outbound', 'archive', 'rhai', 'templates', 'contract', 'engine', 'store', 'auth'],
+  ...['embedding', 'tasks', 'dump', 'snapshot', 'export', 'search', 'chat', 'http'],
 ];
 
 /** Pairs of folders of `src/` that do not meet although the order would allow it. */
 const SRC_STRANGERS: readonly (readonly [string, string])[] = [
   ['http', 'tasks'],
+  ['http', 'dump'],
+  ['search', 'dump'],
+  ['http', 'snapshot'],
+  ['search', 'snapshot'],
+  ['http', 'export'],
+  ['search', 'export'],
   ['search', 'tasks'],
 ];
 
@@ -46,6 +52,7 @@ const SRC_DOORS: readonly (readonly [name: RegExp, folders: readonly string[]])[
   [/^lmdb$/, ['store']],
   [/^pino/, ['base']],
   [/^undici/, ['outbound']],
+  [/^tar-stream/, ['archive']],
   [/^liquidjs/, ['templates']],
   [/^js-tiktoken/, ['embedding']],
   [/uws|uWebSockets/i, ['http']],

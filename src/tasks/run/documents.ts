@@ -185,7 +185,8 @@ function payloadOf(store: TaskStore, uid: number): Buffer {
   return bytes;
 }
 
-function idsOf(store: TaskStore, uid: number): string[] {
+/** Of a deletion by ids that waits. */
+export function idsOf(store: TaskStore, uid: number): string[] {
   const inFile = (store.record(uid)!.flags & FLAG.payloadFile) !== 0;
   const text = inFile ? readFileSync(store.payloadFile(uid)) : payloadOf(store, uid);
   return JSON.parse(text.toString()) as string[];

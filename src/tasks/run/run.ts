@@ -29,6 +29,8 @@ export interface RunContext {
   readonly embedding: EmbeddingService | null;
   /** Counts what the batch asks of embedding providers. */
   readonly embedderRequests: EmbedderRequests;
+  /** From here on batches of documents may run beside this one; see `leavesRoom`. */
+  leaveRoom(): void;
 }
 
 /** The end of a batch, to be made durable by the scheduler in one transaction. */

@@ -294,3 +294,46 @@ describe('a process killed while two batches run', function () {
     });
   }
 });
+
+describe('beside a snapshot', () => {
+  let test: TestMachine;
+  afterEach(() => test.remove());
+
+  it('documents are indexed once it leaves room, and nothing else is run', async () => {
+    const order: string[] = [];
+    let leaveRoom = (): void => {};
+    let finish = (): void => {};
+    const begun = new Promise<void>((begins) => {
+      const ending = new Promise<void>((done) => (finish = done));
+      void TestMachine.open({
+        started: false,
+        runners: {
+          snapshotCreation: async ({ batch, leaveRoom: leave }) => {
+            leaveRoom = leave;
+            begins();
+            await ending;
+            order.push('snapshot');
+            return { ends: batch.uids.map((uid) => ({ uid, status: 'succeeded', result: null })) };
+          },
+        },
+        onFinished: (uids) => void order.push(uids.join()),
+      }).then(async (opened) => {
+        test = opened;
+        await test.register({ type: 'snapshotCreation' });
+        await test.register(add('a', [{ id: 1 }]));
+        await test.register({ type: 'indexCreation', indexUid: 'b', primaryKey: null });
+        await test.start();
+      });
+    });
+    await begun;
+    await new Promise((done) => setImmediate(done));
+    assert.deepEqual(order, []);
+    leaveRoom();
+    while (order.length === 0) await new Promise((done) => setImmediate(done));
+    assert.deepEqual(order, ['1']);
+    assert.equal(test.task(2).status, 'enqueued');
+    finish();
+    await test.settle();
+    assert.deepEqual(order, ['1', 'snapshot', '0', '2']);
+  });
+});

@@ -32,6 +32,8 @@ export interface ServerOptions {
   /** Program and arguments put before `node`. */
   wrapper?: readonly string[];
   env?: NodeJS.ProcessEnv;
+  /** Master key, which requests are sent with. */
+  key?: string;
 }
 
 /** The real server as a process of its own. */
@@ -43,7 +45,7 @@ export class ServerProcess {
   #stderr = '';
   #hasExited = false;
 
-  constructor({ dir, port, args = [], wrapper = [], env = {} }: ServerOptions) {
+  constructor({ dir, port, args = [], wrapper = [], env = {}, key }: ServerOptions) {
     const [command, ...rest] = [
       ...wrapper,
       process.execPath,
@@ -52,10 +54,11 @@ export class ServerProcess {
       dir,
       '--http-addr',
       `127.0.0.1:${port}`,
+      ...(key === undefined ? [] : ['--master-key', key]),
       ...args,
     ] as [string, ...string[]];
     this.port = port;
-    this.client = new Client(port);
+    this.client = new Client(port, key);
     this.#child = spawn(command, rest, {
       cwd: ROOT,
       stdio: ['ignore', 'ignore', 'pipe'],

@@ -1,0 +1,78 @@
+/** JSON values that follow each other, or stand in one array, as one value a line. */
+
+const [QUOTE, BACKSLASH, OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT, COMMA] =
+  Buffer.from('"\\[]{},');
+const NEWLINE = 10;
+
+/**
+ * Yields the objects of a JSON array, or those that follow each other with or without white space, each as one line.
+ * Nothing is parsed: bytes of well-formed JSON come out as they came in, white space between tokens aside.
+ */
+export async function* objectLines(
+  source: AsyncIterable<Buffer>,
+): AsyncGenerator<Buffer, undefined> {
+  let depth = 0;
+  let inText = false;
+  let escaped = false;
+  let outer = 0;
+  let first = true;
+  for await (const chunk of source) {
+    // Each byte at most, and a newline behind each object.
+    const out = Buffer.allocUnsafe(chunk.length * 2);
+    let length = 0;
+    for (let at = 0; at < chunk.length; at++) {
+      const byte = chunk[at]!;
+      if (inText) {
+        out[length++] = byte;
+        if (escaped) escaped = false;
+        else if (byte === BACKSLASH) escaped = true;
+        else if (byte === QUOTE) inText = false;
+        continue;
+      }
+      if (byte <= 32) continue;
+      if (first) {
+        first = false;
+        if (byte === OPEN_ARRAY) {
+          outer = 1;
+          continue;
+        }
+      }
+      if (depth === 0 && (byte === COMMA || (byte === CLOSE_ARRAY && outer === 1))) continue;
+      out[length++] = byte;
+      if (byte === QUOTE) inText = true;
+      else if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) depth++;
+      else if ((byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) && --depth === 0) {
+        out[length++] = NEWLINE;
+      }
+    }
+    if (length > 0) yield out.subarray(0, length);
+  }
+}
+
+/** Yields the lines, without their newlines; empty ones are left out. Throws when one has more than `bytesMax` bytes. */
+export async function* linesOf(
+  source: AsyncIterable<Buffer>,
+  bytesMax: number,
+): AsyncGenerator<Buffer, undefined> {
+  let parts: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of source) {
+    let begin = 0;
+    for (;;) {
+      const end = chunk.indexOf(NEWLINE, begin);
+      if (end < 0) break;
+      parts.push(chunk.subarray(begin, end));
+      const line = parts.length === 1 ? parts[0]! : Buffer.concat(parts);
+      parts = [];
+      bytes = 0;
+      begin = end + 1;
+      if (line.length > 0) yield line;
+    }
+    if (begin < chunk.length) {
+      bytes += chunk.length - begin;
+      if (bytes > bytesMax) throw new Error(`a line has more than ${bytesMax} bytes`);
+      parts.push(chunk.subarray(begin));
+    }
+  }
+  if (parts.length > 0) yield Buffer.concat(parts);
+}

@@ -1,0 +1,186 @@
+/** What a dump of any format holds, in the terms of the newest one: everything but documents and tasks. */
+import { INDEX_UID_RULE, isIndexUid } from '../contract/formats.ts';
+import { DumpError } from './dump-error.ts';
+import type { DumpVersion } from './dump-layout.ts';
+import { legacySettings } from './legacy-settings.ts';
+
+/** Least and greatest format that is read. */
+const VERSIONS = [1, 6] as const;
+
+export interface DumpedIndex {
+  uid: string;
+  /** Its folder in the archive, or what tasks of older formats call it. */
+  folder: string;
+  /** RFC 3339; null: not known. */
+  createdAt: string | null;
+  updatedAt: string | null;
+  primaryKey: string | null;
+  /** As in the newest format. */
+  settings: Record<string, unknown>;
+}
+
+export interface DumpContents {
+  version: DumpVersion;
+  /** Of the program that wrote it. */
+  dbVersion: string;
+  /** RFC 3339; null: not known. */
+  date: string | null;
+  instanceUid: string | null;
+  indexes: DumpedIndex[];
+  keys: Record<string, unknown>[];
+  features: Record<string, unknown>;
+  /** Null: absent. */
+  network: Record<string, unknown> | null;
+  webhooks: Record<string, unknown>;
+  chats: Map<string, Record<string, unknown>>;
+}
+
+/** @param files the small ones, by path. Throws `DumpError`. */
+export function readContents(files: ReadonlyMap<string, Buffer>): DumpContents {
+  const small = new SmallFiles(files);
+  const metadata = small.object('metadata.json');
+  if (metadata === null) throw new DumpError('it has no metadata.json, so it is no dump');
+  const version = versionOf(metadata.dumpVersion);
+  const instanceUid =
+    small.text('instance_uid.uuid')?.trim() ?? small.text('instance-uid')?.trim() ?? null;
+  return {
+    version,
+    dbVersion: String(metadata.dbVersion),
+    date: textOrNull(metadata.dumpDate),
+    instanceUid: instanceUid === null || !UUID.test(instanceUid) ? null : instanceUid,
+    indexes: checked(indexesOf(version, metadata, small)),
+    keys: [...small.lines('keys.jsonl'), ...small.lines('keys')],
+    features: small.object('experimental-features.json') ?? {},
+    network: small.object('network.json'),
+    webhooks: (small.object('webhooks.json')?.webhooks ?? {}) as Record<string, unknown>,
+    chats: new Map(
+      small
+        .matching(/^chat-completions-settings\/(.+)\.json$/)
+        .map(([path, name]) => [name, small.object(path)!]),
+    ),
+  };
+}
+
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+function versionOf(name: unknown): DumpVersion {
+  const number = typeof name === 'string' ? Number(/^V(\d+)$/.exec(name)?.[1]) : NaN;
+  if (number >= VERSIONS[0] && number <= VERSIONS[1]) return number as DumpVersion;
+  throw new DumpError(
+    `metadata.json names the format ${JSON.stringify(name)}; V${VERSIONS[0]} to V${VERSIONS[1]} can be read`,
+  );
+}
+
+function indexesOf(
+  version: DumpVersion,
+  metadata: Record<string, unknown>,
+  small: SmallFiles,
+): DumpedIndex[] {
+  if (version === 6) {
+    return small.matching(/^indexes\/([^/]+)\/metadata\.json$/).map(([path, folder]) => {
+      const index = small.object(path)!;
+      return {
+        uid: typeof index.uid === 'string' ? index.uid : folder,
+        folder,
+        createdAt: textOrNull(index.createdAt),
+        updatedAt: textOrNull(index.updatedAt),
+        primaryKey: textOrNull(index.primaryKey),
+        settings: small.object(`indexes/${folder}/settings.json`) ?? {},
+      };
+    });
+  }
+  if (version === 1) {
+    const listed = Array.isArray(metadata.indexes) ? metadata.indexes : [];
+    return listed.map((item) => {
+      const index = item as Record<string, unknown>;
+      const uid = String(index.uid);
+      return {
+        uid,
+        folder: uid,
+        createdAt: textOrNull(index.createdAt),
+        updatedAt: textOrNull(index.updatedAt),
+        primaryKey: textOrNull(index.primaryKey),
+        settings: legacySettings(small.object(`${uid}/settings.json`) ?? {}),
+      };
+    });
+  }
+  return small.lines('index_uuids/data.jsonl').map((line) => {
+    const meta = line.index_meta as { uuid?: unknown } | undefined;
+    const uuid = String(meta?.uuid ?? line.uuid);
+    const folder = version === 2 ? `index-${uuid}` : uuid;
+    const index = small.object(`indexes/${folder}/meta.json`);
+    if (index === null) throw new DumpError(`indexes/${folder}/meta.json is missing`);
+    return {
+      uid: String(line.uid),
+      folder,
+      createdAt: null,
+      updatedAt: null,
+      primaryKey: textOrNull(index.primary_key),
+      settings: legacySettings((index.settings ?? {}) as Record<string, unknown>),
+    };
+  });
+}
+
+/** Throws when a uid is none, or two indexes share it. */
+function checked(indexes: DumpedIndex[]): DumpedIndex[] {
+  const seen = new Set<string>();
+  for (const { uid } of indexes) {
+    if (!isIndexUid(uid))
+      throw new DumpError(`\`${uid}\` is no uid of an index; ${INDEX_UID_RULE}`);
+    if (seen.has(uid)) throw new DumpError(`two indexes have the uid \`${uid}\``);
+    seen.add(uid);
+  }
+  return indexes;
+}
+
+function textOrNull(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
+}
+
+/** The small files, parsed when asked for. A fault names the file and the line. */
+class SmallFiles {
+  readonly #files: ReadonlyMap<string, Buffer>;
+
+  constructor(files: ReadonlyMap<string, Buffer>) {
+    this.#files = files;
+  }
+
+  text(path: string): string | null {
+    return this.#files.get(path)?.toString() ?? null;
+  }
+
+  object(path: string): Record<string, unknown> | null {
+    const text = this.text(path);
+    return text === null ? null : parseObject(text, path);
+  }
+
+  lines(path: string): Record<string, unknown>[] {
+    return (this.text(path) ?? '')
+      .split('\n')
+      .map((line, n) => [line.trim(), n + 1] as const)
+      .filter(([line]) => line !== '')
+      .map(([line, number]) => parseObject(line, `${path}, line ${number}`));
+  }
+
+  /** Paths that match, with what the first group matched, ascending. */
+  matching(pattern: RegExp): [path: string, group: string][] {
+    return [...this.#files.keys()]
+      .map((path) => [path, pattern.exec(path)?.[1]] as const)
+      .filter((found): found is [string, string] => found[1] !== undefined)
+      .toSorted(([a], [b]) => (a < b ? -1 : 1));
+  }
+}
+
+/** Throws `DumpError`. */
+export function parseObject(text: string, place: string): Record<string, unknown> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw new DumpError(`${place} is not JSON: ${(error as Error).message}`);
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new DumpError(`${place} is not a JSON object`);
+  }
+  return value as Record<string, unknown>;
+}

@@ -1,0 +1,58 @@
+/**
+ * What the documents of a dump tell of embedders: how many dimensions their embeddings have. Settings need not say, and
+ * no provider is asked during an import.
+ */
+import type { Embedders } from '../contract/embedders.ts';
+import {
+  type EmbedderStates,
+  indexingFragments,
+  numberFragments,
+} from '../embedding/embedder-state.ts';
+
+/** By name of the embedder. */
+export type Dimensions = Record<string, number>;
+
+/** Dimensions of the embeddings in some lines of JSON; those that are cut off or none are passed over. */
+export function dimensionsIn(lines: string): Dimensions {
+  const found: Dimensions = {};
+  for (const line of lines.split('\n')) {
+    if (!line.includes('"_vectors"')) continue;
+    let document: { _vectors?: unknown };
+    try {
+      document = JSON.parse(line) as { _vectors?: unknown };
+    } catch {
+      continue;
+    }
+    const vectors = document._vectors;
+    if (typeof vectors !== 'object' || vectors === null) continue;
+    for (const [name, given] of Object.entries(vectors)) {
+      const length = lengthOf(given);
+      if (length !== null) found[name] ??= length;
+    }
+  }
+  return found;
+}
+
+/** Of an embedding, a list of embeddings, or an object with either. */
+function lengthOf(given: unknown): number | null {
+  const list = Array.isArray(given)
+    ? given
+    : (given as { embeddings?: unknown } | null)?.embeddings;
+  if (!Array.isArray(list) || list.length === 0) return null;
+  const first: unknown = list[0];
+  if (typeof first === 'number') return list.length;
+  return Array.isArray(first) && first.length > 0 ? first.length : null;
+}
+
+/** What is known of the embedders of an index, as batches leave it. */
+export function statesOf(embedders: Embedders, found: Dimensions): EmbedderStates {
+  const states: EmbedderStates = {};
+  for (const [name, embedder] of Object.entries(embedders)) {
+    const dimensions = Number(embedder.dimensions ?? found[name] ?? 0);
+    if (dimensions === 0) continue;
+    const names = Object.keys(indexingFragments(embedder));
+    states[name] =
+      names.length === 0 ? { dimensions } : { dimensions, fragments: numberFragments(names) };
+  }
+  return states;
+}

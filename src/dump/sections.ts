@@ -1,0 +1,173 @@
+/**
+ * What a dump holds beside indexes and tasks: one section per store, which says what it writes, and loads what an
+ * archive holds. A store that a dump should carry gets a section in `dumpSections`.
+ */
+import { randomUUID } from 'node:crypto';
+import { isAction } from '../contract/actions.ts';
+import {
+  CHAT_SOURCES,
+  type ChatPrompts,
+  type ChatWorkspace,
+  DEFAULT_PROMPTS,
+  newWorkspace,
+  promptsOf,
+} from '../contract/chats.ts';
+import { FEATURES } from '../contract/features.ts';
+import { normalizeUuid, parseRfc3339 } from '../contract/formats.ts';
+import type { ChatStore } from '../store/chat-store.ts';
+import type { FeatureStore } from '../store/feature-store.ts';
+import type { KeyStore } from '../store/key-store.ts';
+import type { WebhookStore } from '../store/webhook-store.ts';
+import { LAUNCH_WEBHOOK_UUID } from '../contract/webhooks.ts';
+import type { DumpContents } from './dump-contents.ts';
+
+type Json = Record<string, unknown>;
+
+export interface DumpFile {
+  path: string;
+  text: string;
+}
+
+export interface DumpSection {
+  /** As its step is named in progress. */
+  step: string;
+  files(): DumpFile[];
+  /** Into an empty store. */
+  load(contents: DumpContents): Promise<void>;
+}
+
+export interface DumpStores {
+  keys: KeyStore;
+  chats: ChatStore;
+  features: FeatureStore;
+  webhooks: WebhookStore;
+}
+
+/** In the order in which they are loaded. */
+export function dumpSections({ keys, chats, features, webhooks }: DumpStores): DumpSection[] {
+  return [webhookSection(webhooks), keySection(keys), chatSection(chats), featureSection(features)];
+}
+
+function jsonFile(path: string, value: unknown): DumpFile {
+  return { path, text: `${JSON.stringify(value)}\n` };
+}
+
+function keySection(keys: KeyStore): DumpSection {
+  return {
+    step: 'dump the api keys',
+    files: () => [
+      {
+        path: 'keys.jsonl',
+        text: keys
+          .list()
+          .map(({ description, name, uid, actions, indexes, expiresAt, createdAt, updatedAt }) => {
+            const line = {
+              ...{ description, name, uid, actions, indexes },
+              ...{ expires_at: expiresAt, created_at: createdAt, updated_at: updatedAt },
+            };
+            return `${JSON.stringify(line)}\n`;
+          })
+          .join(''),
+      },
+    ],
+    load: async ({ keys: lines }) => {
+      for (const line of lines) {
+        const created = textOf(line.created_at) ?? new Date(0).toISOString();
+        await keys.put({
+          // Keys of format 4 have no uuid; their values were made in another way.
+          uid: normalizeUuid(String(line.uid)) ?? randomUUID(),
+          name: textOf(line.name),
+          description: textOf(line.description),
+          actions: listOf(line.actions).filter(isAction),
+          indexes: listOf(line.indexes),
+          expiresAt: expiryOf(line.expires_at),
+          createdAt: created,
+          updatedAt: textOf(line.updated_at) ?? created,
+        });
+      }
+    },
+  };
+}
+
+function chatSection(chats: ChatStore): DumpSection {
+  return {
+    step: 'dump the chat completion settings',
+    files: () =>
+      chats.list().map((workspace) => {
+        const { uid, ...settings } = workspace;
+        const prompts = promptsOf(workspace);
+        return jsonFile(`chat-completions-settings/${uid}.json`, { ...settings, prompts });
+      }),
+    load: async ({ chats: given }) => {
+      for (const [uid, settings] of given) await chats.put(workspaceOf(uid, settings));
+    },
+  };
+}
+
+/** Prompts that are the usual ones are not kept. */
+function workspaceOf(uid: string, settings: Json): ChatWorkspace {
+  const prompts = Object.entries((settings.prompts ?? {}) as Json).filter(
+    ([name, text]) =>
+      Object.hasOwn(DEFAULT_PROMPTS, name) &&
+      typeof text === 'string' &&
+      text !== DEFAULT_PROMPTS[name as keyof ChatPrompts],
+  );
+  const initial = newWorkspace(uid);
+  return {
+    uid,
+    source: CHAT_SOURCES.find((source) => source === settings.source) ?? initial.source,
+    orgId: textOf(settings.orgId),
+    projectId: textOf(settings.projectId),
+    apiVersion: textOf(settings.apiVersion),
+    deploymentId: textOf(settings.deploymentId),
+    baseUrl: textOf(settings.baseUrl),
+    apiKey: textOf(settings.apiKey),
+    prompts: Object.fromEntries(prompts),
+  };
+}
+
+function featureSection(features: FeatureStore): DumpSection {
+  return {
+    step: 'dump the experimental features',
+    files: () => [jsonFile('experimental-features.json', features.get())],
+    load: async ({ features: given }) => {
+      const known = FEATURES.filter((name) => typeof given[name] === 'boolean');
+      await features.patch(Object.fromEntries(known.map((name) => [name, given[name] as boolean])));
+    },
+  };
+}
+
+function webhookSection(webhooks: WebhookStore): DumpSection {
+  return {
+    step: 'dump the webhooks',
+    files: () => {
+      const stored = webhooks.list().filter(({ uuid }) => uuid !== LAUNCH_WEBHOOK_UUID);
+      const entries = stored.map(({ uuid, url, headers }) => [uuid, { url, headers }]);
+      return [jsonFile('webhooks.json', { webhooks: Object.fromEntries(entries) })];
+    },
+    load: async ({ webhooks: given }) => {
+      for (const [name, value] of Object.entries(given)) {
+        const { url, headers } = value as Json;
+        const uuid = normalizeUuid(name);
+        if (uuid === undefined || typeof url !== 'string') continue;
+        await webhooks.put({ uuid, url, headers: (headers ?? {}) as Record<string, string> });
+      }
+    },
+  };
+}
+
+function expiryOf(value: unknown): string | null {
+  const text = textOf(value);
+  if (text === null) return null;
+  if (parseRfc3339(text) !== undefined) return text;
+  const ms = Date.parse(text);
+  return Number.isNaN(ms) ? null : new Date(ms).toISOString();
+}
+
+function textOf(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
+}
+
+function listOf(value: unknown): string[] {
+  return Array.isArray(value) ? value.map(String) : [];
+}

@@ -1,0 +1,286 @@
+/** Writes everything that a server holds to one file, from which `import-dump.ts` makes it again. */
+import { createReadStream, createWriteStream, type WriteStream } from 'node:fs';
+import { once } from 'node:events';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { finished } from 'node:stream/promises';
+import { ArchiveWriter } from '../archive/archive-writer.ts';
+import { objectLines } from '../archive/json-values.ts';
+import type { FeatureSet } from '../contract/features.ts';
+import { defaultSettings, SETTING_ENTRIES, type SettingsObject } from '../contract/settings.ts';
+import { FLAG } from '../contract/task-types/task-type.ts';
+import type { TaskView } from '../contract/tasks.ts';
+import type { IndexEntry } from '../engine/registry.ts';
+import { idsOf } from '../tasks/run/documents.ts';
+import { pauser, type RunContext, type RunResult, succeeded } from '../tasks/run/run.ts';
+import { batchView, taskView, timeText } from '../tasks/view.ts';
+import { type DumpStores, dumpSections } from './sections.ts';
+import { batchLine, taskLine } from './write-task.ts';
+
+/** About as many bytes of documents are held at a time. */
+const READ_BYTES = 2 ** 20;
+/** More compression takes several times as long and makes the file a tenth smaller. */
+const COMPRESSION = 4;
+
+export interface DumpOptions extends DumpStores {
+  dumpDir: string;
+  instanceUid: string;
+  /** Of the program. */
+  version: string;
+}
+
+/** What runs a `dumpCreation`. */
+export function dumpRunner(options: DumpOptions): (context: RunContext) => Promise<RunResult> {
+  return (context) => new DumpWriter(options, context).run();
+}
+
+class DumpWriter {
+  readonly #options: DumpOptions;
+  readonly #context: RunContext;
+  readonly #dumpUid: string;
+  readonly #file: string;
+  /** The same for each dump of this server, so that the next one replaces what a crash has left. */
+  readonly #unfinished: string;
+  #step = 0;
+
+  constructor(options: DumpOptions, context: RunContext) {
+    this.#options = options;
+    this.#context = context;
+    this.#dumpUid = dumpUidOf(context.now);
+    this.#file = join(options.dumpDir, `${this.#dumpUid}.dump`);
+    this.#unfinished = join(options.dumpDir, options.instanceUid);
+  }
+
+  async run(): Promise<RunResult> {
+    this.#enter('start the dump creation');
+    const part = `${this.#unfinished}.part`;
+    const archive = await ArchiveWriter.create(this.#file, { level: COMPRESSION, part });
+    try {
+      await this.#write(archive);
+      this.#enter('compress the dump');
+      await archive.finish();
+    } catch (error) {
+      await archive.abort();
+      throw error;
+    }
+    const details = { dumpUid: this.#dumpUid };
+    return {
+      ends: this.#context.batch.uids.map((uid) => ({ ...succeeded(uid, null), details })),
+    };
+  }
+
+  async #write(archive: ArchiveWriter): Promise<void> {
+    const { version, instanceUid } = this.#options;
+    const { now, registry } = this.#context;
+    const metadata = { dumpVersion: 'V6', dbVersion: version, dumpDate: now };
+    await archive.add('metadata.json', `${JSON.stringify(metadata)}\n`);
+    await archive.add('instance_uid.uuid', instanceUid);
+    for (const section of dumpSections(this.#options)) {
+      this.#enter(section.step);
+      for (const { path, text } of section.files()) await archive.add(path, text);
+    }
+    await this.#writeTasks(archive);
+    this.#enter('dump the indexes');
+    const { progress } = this.#context;
+    const indexes = registry.list();
+    for (const [n, [uid, entry]] of indexes.entries()) {
+      progress.enter(2, uid, n, indexes.length);
+      await this.#writeIndex(archive, uid, entry);
+    }
+  }
+
+  /** Names are for people: how many steps there are is the same for each dump of a version. */
+  #enter(step: string): void {
+    this.#context.cancel.check();
+    this.#context.progress.enter(1, step, this.#step++, STEPS);
+  }
+
+  // --- Tasks ----------------------------------------------------------------------------------------
+
+  /** Those registered until now; the lines go through a file, because their number of bytes comes first. */
+  async #writeTasks(archive: ArchiveWriter): Promise<void> {
+    const { store, cancel } = this.#context;
+    this.#enter('dump the tasks');
+    const end = store.table.nextTaskUid;
+    const enqueued = new EnqueuedDates(store.table.batchTasks.length);
+    const waiting: number[] = [];
+    const pause = pauser();
+    const lineOf = (view: TaskView): unknown => this.#taskLine(view);
+    await this.#addLines(archive, 'tasks/queue.jsonl', async function* () {
+      for (let uid = 0; uid < end; uid++) {
+        const view = taskView(store, uid);
+        if (await pause()) cancel.check();
+        if (view === undefined) continue;
+        if (view.batchUid !== null) enqueued.add(view.batchUid, Date.parse(view.enqueuedAt));
+        if (view.status === 'enqueued' && view.type === 'documentAdditionOrUpdate') {
+          waiting.push(uid);
+        }
+        yield lineOf(view);
+      }
+    });
+    for (const uid of waiting) await this.#writePayload(archive, uid);
+    this.#enter('dump the batches');
+    await this.#addLines(archive, 'batches/queue.jsonl', async function* () {
+      for (let uid = 0; uid < enqueued.length; uid++) {
+        const row = store.batch(uid);
+        if (await pause()) cancel.check();
+        if (row !== undefined) yield batchLine(batchView(uid, row), enqueued.of(uid));
+      }
+    });
+  }
+
+  #taskLine(view: TaskView): unknown {
+    const { store, batch } = this.#context;
+    const { uid } = view;
+    const record = store.record(uid)!;
+    const row = store.row(uid)!;
+    const byIds = row.type === 'documentDeletion' && row.by === 'ids';
+    const source = {
+      row,
+      view: batch.uids.includes(uid) ? this.#itself(view) : view,
+      mayCreateIndex: (record.flags & FLAG.mayCreateIndex) !== 0,
+      ids: byIds && view.status === 'enqueued' ? idsOf(store, uid) : [],
+      nameOf: (index: number) => store.indexName(index),
+    };
+    return taskLine(source);
+  }
+
+  /** The task of this dump is written as done, or it would be done again. */
+  #itself(view: TaskView): TaskView {
+    const finishedAt = timeText(Math.max(Date.now(), Date.parse(this.#context.now)));
+    return {
+      ...view,
+      ...{ batchUid: null, status: 'succeeded', details: { dumpUid: this.#dumpUid } },
+      ...{ startedAt: this.#context.now, finishedAt },
+    };
+  }
+
+  /** Read twice, because the number of bytes comes first. */
+  async #writePayload(archive: ArchiveWriter, uid: number): Promise<void> {
+    const { store } = this.#context;
+    const inFile = (store.record(uid)!.flags & FLAG.payloadFile) !== 0;
+    const lines = (): AsyncGenerator<Buffer, undefined> =>
+      objectLines(
+        inFile
+          ? createReadStream(store.payloadFile(uid))
+          : one(store.payload(uid) ?? Buffer.alloc(0)),
+      );
+    await archive.addStream(
+      `tasks/update_files/${uid}.jsonl`,
+      await this.#bytesOf(lines()),
+      lines(),
+    );
+  }
+
+  async #addLines(
+    archive: ArchiveWriter,
+    path: string,
+    lines: () => AsyncIterable<unknown>,
+  ): Promise<void> {
+    const spool = `${this.#unfinished}.lines`;
+    try {
+      const target = createWriteStream(spool);
+      const ended = finished(target);
+      ended.catch(() => {});
+      for await (const line of lines()) {
+        if (!target.write(`${JSON.stringify(line)}\n`)) await drained(target, ended);
+      }
+      target.end();
+      await ended;
+      await archive.addFile(path, spool);
+    } finally {
+      await rm(spool, { force: true });
+    }
+  }
+
+  // --- Indexes --------------------------------------------------------------------------------------
+
+  async #writeIndex(archive: ArchiveWriter, uid: string, entry: IndexEntry): Promise<void> {
+    const { cancel, progress } = this.#context;
+    const { createdAt, summary, settings } = entry;
+    const { primaryKey, updatedAt } = summary;
+    const folder = `indexes/${uid}`;
+    const metadata = { uid, primaryKey, createdAt, updatedAt };
+    await archive.add(`${folder}/metadata.json`, `${JSON.stringify(metadata)}\n`);
+    const shown = dumpedSettings(settings, this.#options.features.get());
+    await archive.add(`${folder}/settings.json`, `${JSON.stringify(shown)}\n`);
+    const documents = await entry.handle.openDocuments(JSON.stringify({ filter: null }));
+    try {
+      const size = await this.#bytesOf(documents.lines(READ_BYTES));
+      const { total } = documents;
+      let read = 0;
+      const counted = async function* (): AsyncGenerator<Buffer, undefined> {
+        for await (const lines of documents.lines(READ_BYTES)) {
+          cancel.check();
+          yield lines;
+          for (let at = lines.indexOf(10); at >= 0; at = lines.indexOf(10, at + 1)) read++;
+          progress.enter(3, 'document', read, total);
+        }
+      };
+      await archive.addStream(`${folder}/documents.jsonl`, size, counted());
+    } finally {
+      documents.close();
+    }
+  }
+
+  async #bytesOf(source: AsyncIterable<Buffer>): Promise<number> {
+    let bytes = 0;
+    for await (const chunk of source) {
+      bytes += chunk.length;
+      this.#context.cancel.check();
+    }
+    return bytes;
+  }
+}
+
+/** Secrets in clear. Settings of features that are off only where they say something: other servers may not know them. */
+function dumpedSettings(settings: SettingsObject, features: FeatureSet): Record<string, unknown> {
+  const initial = defaultSettings();
+  const shown = SETTING_ENTRIES.filter(
+    ({ name, feature }) =>
+      feature === undefined ||
+      features[feature] ||
+      JSON.stringify(settings[name]) !== JSON.stringify(initial[name]),
+  );
+  return Object.fromEntries(shown.map(({ name }) => [name, settings[name]]));
+}
+
+/** Start, four sections, tasks, batches, indexes, the end. */
+const STEPS = 9;
+
+/** Of the start of the processing, in UTC: `YYYYMMDD-HHMMSSmmm`. */
+function dumpUidOf(now: string): string {
+  const [date, time] = new Date(now).toISOString().replace('Z', '').split('T');
+  return `${date!.replaceAll('-', '')}-${time!.replaceAll(/[:.]/g, '')}`;
+}
+
+/** Of each batch, when its first and its last task were registered. */
+class EnqueuedDates {
+  readonly length: number;
+  readonly #first: Float64Array;
+  readonly #last: Float64Array;
+
+  constructor(length: number) {
+    this.length = length;
+    this.#first = new Float64Array(length).fill(Infinity);
+    this.#last = new Float64Array(length).fill(-Infinity);
+  }
+
+  add(batchUid: number, enqueuedAt: number): void {
+    this.#first[batchUid] = Math.min(this.#first[batchUid]!, enqueuedAt);
+    this.#last[batchUid] = Math.max(this.#last[batchUid]!, enqueuedAt);
+  }
+
+  of(batchUid: number): { first: string; last: string } {
+    return { first: timeText(this.#first[batchUid]!), last: timeText(this.#last[batchUid]!) };
+  }
+}
+
+async function* one(bytes: Buffer): AsyncGenerator<Buffer, undefined> {
+  yield bytes;
+}
+
+/** Room for more, or the failure of the file. */
+async function drained(target: WriteStream, ended: Promise<void>): Promise<void> {
+  await Promise.race([once(target, 'drain'), ended]);
+}

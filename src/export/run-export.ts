@@ -1,0 +1,163 @@
+/** Sends indexes to another server that speaks the interface. */
+import type { FeatureSet } from '../contract/features.ts';
+import { renderSettings, type SettingsObject } from '../contract/settings.ts';
+import type { RowOf } from '../contract/task-types.ts';
+import { BatchCanceled } from '../engine/errors.ts';
+import type { OpenDocuments } from '../engine/handle.ts';
+import type { IndexEntry } from '../engine/registry.ts';
+import type { OutboundClient } from '../outbound/outbound-client.ts';
+import { readTask, type RunContext, type RunResult, succeeded } from '../tasks/run/run.ts';
+import { ExportTarget } from './export-target.ts';
+import { type Payload, payloadsOf } from './payloads.ts';
+
+/** Bytes of documents per request, before compression, where none are asked for. */
+const PAYLOAD_BYTES = 50 * 2 ** 20;
+/** About as many are read at a time. */
+const READ_BYTES = 2 ** 20;
+
+export interface ExportOptions {
+  client: OutboundClient;
+  features: () => FeatureSet;
+}
+
+type ExportRow = RowOf<'export'>;
+type IndexOptions = ExportRow['indexes'][string];
+
+/** What runs an `export`. */
+export function exportRunner(options: ExportOptions): (context: RunContext) => Promise<RunResult> {
+  return (context) => runExport(options, context);
+}
+
+async function runExport(options: ExportOptions, context: RunContext): Promise<RunResult> {
+  const { registry, store, batch, cancel } = context;
+  const uid = batch.uids[0]!;
+  const row = readTask(store, uid).row as ExportRow;
+  const chosen = registry
+    .list()
+    .map(([indexUid, entry]) => ({ indexUid, entry, given: optionsOf(indexUid, row.indexes) }))
+    .filter((index): index is ChosenIndex => index.given !== null);
+  const ending = new AbortController();
+  cancel.listen(() => ending.abort(new BatchCanceled()));
+  try {
+    const target = new ExportTarget({
+      ...{ url: row.url, apiKey: row.apiKey, client: options.client },
+      signal: ending.signal,
+    });
+    const exporter = new Exporter(options, context, target, row.payloadSizeBytes ?? PAYLOAD_BYTES);
+    return {
+      ends: [{ ...succeeded(uid, null), details: { indexes: await exporter.run(chosen) } }],
+    };
+  } catch (error) {
+    cancel.check();
+    throw error;
+  } finally {
+    cancel.listen(null);
+  }
+}
+
+interface ChosenIndex {
+  indexUid: string;
+  entry: IndexEntry;
+  given: IndexOptions;
+}
+
+/** Of the patterns that an index matches the most specific one counts: its name, then the longest beginning of it. */
+export function optionsOf(
+  indexUid: string,
+  patterns: ExportRow['indexes'],
+): ExportRow['indexes'][string] | null {
+  const exact = Object.hasOwn(patterns, indexUid) ? patterns[indexUid] : undefined;
+  if (exact !== undefined) return exact;
+  const [longest] = Object.keys(patterns)
+    .filter((pattern) => pattern.endsWith('*') && indexUid.startsWith(pattern.slice(0, -1)))
+    .toSorted((a, b) => b.length - a.length);
+  return longest === undefined ? null : patterns[longest]!;
+}
+
+class Exporter {
+  readonly #options: ExportOptions;
+  readonly #context: RunContext;
+  readonly #target: ExportTarget;
+  readonly #payloadBytes: number;
+
+  constructor(
+    options: ExportOptions,
+    context: RunContext,
+    target: ExportTarget,
+    payloadBytes: number,
+  ) {
+    this.#options = options;
+    this.#context = context;
+    this.#target = target;
+    this.#payloadBytes = payloadBytes;
+  }
+
+  /** @returns the details of each index */
+  async run(chosen: readonly ChosenIndex[]): Promise<Record<string, unknown>> {
+    const { progress, cancel } = this.#context;
+    // A bad filter is told before anything is sent.
+    for (const { entry, given } of chosen) {
+      if (given.filter !== null) (await this.#open(entry, given.filter)).close();
+    }
+    const details: Record<string, unknown> = {};
+    for (const [n, { indexUid, entry, given }] of chosen.entries()) {
+      cancel.check();
+      progress.enter(1, `exporting index \`${indexUid}\``, n, chosen.length);
+      const documents = await this.#open(entry, given.filter);
+      try {
+        await this.#sendIndex(indexUid, entry, given.overrideSettings);
+        await this.#sendDocuments(indexUid, documents);
+      } finally {
+        documents.close();
+      }
+      details[indexUid] = { ...given, matched_documents: documents.total };
+    }
+    return details;
+  }
+
+  #open(entry: IndexEntry, filter: unknown): Promise<OpenDocuments> {
+    const { containsFilter, multimodal } = this.#options.features();
+    return entry.handle.openDocuments(JSON.stringify({ filter, containsFilter, multimodal }));
+  }
+
+  async #sendIndex(uid: string, entry: IndexEntry, override: boolean): Promise<void> {
+    const target = this.#target;
+    const { primaryKey } = entry.summary;
+    const exists = await target.hasIndex(uid);
+    if (!exists) await target.sendJson('POST', '/indexes', { uid, primaryKey });
+    else if (override) await target.sendJson('PATCH', `/indexes/${uid}`, { primaryKey });
+    if (exists && !override) return;
+    const settings = completeSettings(entry.settings, this.#options.features());
+    await target.sendJson('PATCH', `/indexes/${uid}/settings`, settings);
+  }
+
+  /** While a payload is sent the next one is made. */
+  async #sendDocuments(uid: string, documents: OpenDocuments): Promise<void> {
+    const { progress, cancel } = this.#context;
+    let sent = 0;
+    let sending: Promise<void> = Promise.resolve();
+    const send = async ({ bytes, documents: count }: Payload): Promise<void> => {
+      await this.#target.send('POST', `/indexes/${uid}/documents`, {
+        bytes,
+        headers: { 'content-type': 'application/x-ndjson', 'content-encoding': 'gzip' },
+      });
+      sent += count;
+      progress.enter(2, 'document', sent, documents.total);
+    };
+    try {
+      for await (const payload of payloadsOf(documents.lines(READ_BYTES), this.#payloadBytes)) {
+        await sending;
+        cancel.check();
+        sending = send(payload);
+        sending.catch(() => {});
+      }
+    } finally {
+      await sending;
+    }
+  }
+}
+
+/** As GET shows them, with secrets in clear. */
+function completeSettings(settings: SettingsObject, features: FeatureSet): object {
+  return { ...renderSettings(settings, features), embedders: settings.embedders };
+}

@@ -1,0 +1,37 @@
+/** `--import-dump` and `--import-snapshot`: what becomes of them before the database is opened. */
+import { existsSync } from 'node:fs';
+import type { Config } from './config.ts';
+import { DataFolderError, hasDatabase } from './store/data-folder.ts';
+
+export interface Source {
+  kind: 'dump' | 'snapshot';
+  file: string;
+}
+
+/**
+ * What is to be imported; null: nothing, and the start goes on. Throws `DataFolderError` when there is a database already,
+ * or no such file, and that is not to be ignored.
+ */
+export function sourceOf(config: Config): Source | null {
+  const { dbPath } = config;
+  const dump = config.importDump !== null;
+  const kind = dump ? 'dump' : 'snapshot';
+  const file = config.importDump ?? config.importSnapshot;
+  if (file === null) return null;
+  const ignoresDatabase = dump ? config.ignoreDumpIfDbExists : config.ignoreSnapshotIfDbExists;
+  const ignoresMissing = dump ? config.ignoreMissingDump : config.ignoreMissingSnapshot;
+  if (hasDatabase(dbPath)) {
+    if (ignoresDatabase) return null;
+    throw new DataFolderError(
+      `There is a database in ${dbPath} already, so the ${kind} ${file} is not imported. Choose another --db-path, ` +
+        `or start with --ignore-${kind}-if-db-exists to keep that database.`,
+    );
+  }
+  if (!existsSync(file)) {
+    if (ignoresMissing) return null;
+    throw new DataFolderError(
+      `There is no ${kind} ${file}. Start with --ignore-missing-${kind} to begin without it.`,
+    );
+  }
+  return { kind, file };
+}

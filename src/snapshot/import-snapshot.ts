@@ -1,0 +1,90 @@
+/** Makes a database of a snapshot: all of it or nothing (`importDatabase`). */
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdir, open } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { ArchiveError } from '../archive/archive-error.ts';
+import { readArchive } from '../archive/read-archive.ts';
+import { syncFolder } from '../base/sync-folder.ts';
+import { importDatabase, isVersionOf } from '../store/data-folder.ts';
+import { Store, STORE_FILE } from '../store/store.ts';
+
+/** What a database consists of. */
+const PATHS =
+  /^(?:VERSION|instance-uid|store\/data\.mdb|payloads\/\d+|indexes\/[0-9a-f-]{36}\/(?:index\.mdb|segments\/\d+))$/;
+
+export interface SnapshotImport {
+  /** The snapshot. */
+  file: string;
+  dbPath: string;
+  /** Of the program. */
+  version: string;
+  storeBytesMax: number;
+}
+
+/** Throws `ArchiveError` or `DataFolderError`; then there is no database, as before. */
+export async function importSnapshot(options: SnapshotImport): Promise<void> {
+  const { file, dbPath } = options;
+  // All of it, so that what is cut off or damaged is refused before anything is made.
+  for await (const { path } of readArchive(file)) {
+    if (!PATHS.test(path)) {
+      throw new ArchiveError(`${file} is no snapshot: it has an entry \`${path}\`.`);
+    }
+  }
+  await importDatabase(dbPath, (dir) => unpack(dir, options));
+}
+
+async function unpack(
+  dir: string,
+  { file, version, storeBytesMax }: SnapshotImport,
+): Promise<void> {
+  const folders = new Set([dir]);
+  for (const name of ['store', 'payloads', 'indexes']) {
+    folders.add(join(dir, name));
+    await mkdir(join(dir, name));
+  }
+  for await (const { path, body } of readArchive(file)) {
+    const target = join(dir, path);
+    for (let above = dirname(target); above !== dir; above = dirname(above)) folders.add(above);
+    await mkdir(dirname(target), { recursive: true });
+    const opened = await open(target, 'wx');
+    try {
+      for await (const chunk of body) await opened.writeFile(chunk);
+      await opened.sync();
+    } finally {
+      await opened.close();
+    }
+  }
+  const found = textOf(join(dir, 'VERSION'));
+  if (found === null || textOf(join(dir, 'instance-uid')) === null) {
+    throw new ArchiveError(`${file} is no snapshot: it has no VERSION, or no instance-uid.`);
+  }
+  if (!isVersionOf(found, version)) {
+    throw new ArchiveError(
+      `The snapshot ${file} was made by version ${found}, this program is ${version}. Import it with that version, ` +
+        'and take the data over by a dump.',
+    );
+  }
+  await checkIndexes(dir, file, storeBytesMax);
+  for (const folder of folders) syncFolder(folder);
+}
+
+/** The list of indexes can be read, and each index is there. */
+async function checkIndexes(dir: string, file: string, storeBytesMax: number): Promise<void> {
+  if (!existsSync(join(dir, 'store', STORE_FILE))) {
+    throw new ArchiveError(`${file} is no snapshot: it has no store/${STORE_FILE}.`);
+  }
+  const store = new Store(join(dir, 'store'), storeBytesMax);
+  try {
+    for (const { key, value } of store.indexes.getRange()) {
+      if (!existsSync(join(dir, 'indexes', value.uuid, 'index.mdb'))) {
+        throw new ArchiveError(`${file} is no whole snapshot: the index \`${key}\` is missing.`);
+      }
+    }
+  } finally {
+    await store.close();
+  }
+}
+
+function textOf(path: string): string | null {
+  return existsSync(path) ? readFileSync(path, 'utf8').trim() : null;
+}

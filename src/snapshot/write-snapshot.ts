@@ -1,0 +1,142 @@
+/**
+ * Writes the database itself to one file. First a copy of it is made beside it: the list of tasks and the records of the
+ * indexes as LMDB copies them, payloads and segments as further names of their files, which nobody changes. No batch
+ * runs in that time. The copy is packed then, while batches of documents go on.
+ */
+import { linkSync } from 'node:fs';
+import { copyFile, mkdir, readdir, rm } from 'node:fs/promises';
+import { basename, join, resolve } from 'node:path';
+import { ArchiveWriter } from '../archive/archive-writer.ts';
+import { systemClock } from '../base/clock.ts';
+import { snapshotStage, type DataFolder } from '../store/data-folder.ts';
+import { Store, STORE_FILE } from '../store/store.ts';
+import { TaskStore } from '../store/task-store.ts';
+import { pauser, type RunContext, type RunResult, succeeded } from '../tasks/run/run.ts';
+
+/** What is stored is compressed already, for the most part. */
+const COMPRESSION = 1;
+
+export interface SnapshotOptions {
+  snapshotDir: string;
+  folder: DataFolder;
+  store: Store;
+  storeBytesMax: number;
+}
+
+/** Files beside the folders of a database. */
+const FILES = ['VERSION', 'instance-uid'];
+
+/** The one snapshot of a database in a folder of snapshots. */
+export function snapshotFile(snapshotDir: string, dbPath: string): string {
+  return join(snapshotDir, `${basename(resolve(dbPath))}.snapshot`);
+}
+
+/** What runs the `snapshotCreation` tasks of a batch: one snapshot serves them all. */
+export function snapshotRunner(
+  options: SnapshotOptions,
+): (context: RunContext) => Promise<RunResult> {
+  return (context) => writeSnapshot(options, context);
+}
+
+async function writeSnapshot(options: SnapshotOptions, context: RunContext): Promise<RunResult> {
+  const { snapshotDir, folder } = options;
+  const { batch, progress } = context;
+  const stage = snapshotStage(folder.dir);
+  progress.enter(1, 'start the snapshot creation', 0, 6);
+  await rm(stage, { recursive: true, force: true });
+  try {
+    await copyDatabase(options, context, stage);
+    context.leaveRoom();
+    progress.enter(1, 'create the tarball', 5, 6);
+    await packFolder(stage, snapshotFile(snapshotDir, folder.dir), context);
+  } finally {
+    await rm(stage, { recursive: true, force: true });
+  }
+  return { ends: batch.uids.map((uid) => succeeded(uid, null)) };
+}
+
+async function copyDatabase(
+  { folder, store, storeBytesMax }: SnapshotOptions,
+  context: RunContext,
+  stage: string,
+): Promise<void> {
+  const { registry, progress, cancel } = context;
+  const payloadDir = join(stage, 'payloads');
+  await mkdir(payloadDir, { recursive: true });
+  await mkdir(join(stage, 'indexes'));
+  for (const name of FILES) await copyFile(join(folder.dir, name), join(stage, name));
+  progress.enter(1, 'snapshot the index scheduler', 1, 6);
+  const storeDir = join(stage, 'store');
+  await store.copyTo(storeDir);
+  cancel.check();
+  progress.enter(1, 'snapshot the update files', 2, 6);
+  // Later than the tasks, each of which finds its payload then; payloads of later tasks are erased below.
+  const pause = pauser();
+  for (const name of await readdir(folder.payloadDir)) {
+    if (/^\d+$/.test(name)) await linkFile(join(folder.payloadDir, name), join(payloadDir, name));
+    if (await pause()) cancel.check();
+  }
+  progress.enter(1, 'snapshot the indexes', 3, 6);
+  const indexes = registry.list();
+  for (const [n, [uid, entry]] of indexes.entries()) {
+    progress.enter(2, uid, n, indexes.length);
+    await entry.handle.copyTo(join(stage, 'indexes', entry.uuid));
+    cancel.check();
+  }
+  progress.enter(1, 'snapshot the api keys', 4, 6);
+  await concludeCopy(new Store(storeDir, storeBytesMax), payloadDir, context);
+}
+
+/** In the copy all tasks of snapshots have ended, or they would run again. */
+async function concludeCopy(store: Store, payloadDir: string, context: RunContext): Promise<void> {
+  const { strategy } = context.batch;
+  const tasks = new TaskStore(store, payloadDir, systemClock);
+  try {
+    const uids = tasks.matching({ types: ['snapshotCreation'], statuses: ['enqueued'] }, null);
+    const { batchUid, startedAt } = await tasks.begin(uids);
+    const ends = uids.map((uid) => succeeded(uid, null));
+    await tasks.finish({ batchUid, startedAt, strategy, details: {}, ends });
+  } finally {
+    await tasks.close();
+    await store.close();
+  }
+}
+
+async function linkFile(from: string, to: string): Promise<void> {
+  try {
+    linkSync(from, to);
+  } catch {
+    // A file system without further names, or too many of them.
+    await copyFile(from, to);
+  }
+}
+
+async function packFolder(
+  stage: string,
+  file: string,
+  { cancel, progress }: RunContext,
+): Promise<void> {
+  const archive = await ArchiveWriter.create(file, { level: COMPRESSION, mode: 0o444 });
+  try {
+    const names = await readdir(stage, { recursive: true, withFileTypes: true });
+    const paths = names
+      .filter((entry) => entry.isFile() && !isLock(entry.name))
+      .map((entry) => join(entry.parentPath, entry.name).slice(stage.length + 1))
+      // The version first: whether a snapshot can be opened is known before the rest is read.
+      .toSorted((a, b) => Number(b === 'VERSION') - Number(a === 'VERSION') || (a < b ? -1 : 1));
+    for (const [n, path] of paths.entries()) {
+      progress.enter(2, 'file', n, paths.length);
+      cancel.check();
+      await archive.addFile(path, join(stage, path), () => cancel.check());
+    }
+    await archive.finish();
+  } catch (error) {
+    await archive.abort();
+    throw error;
+  }
+}
+
+/** Who has LMDB open at the moment; of no meaning in a copy. */
+function isLock(name: string): boolean {
+  return name === 'lock.mdb' || name === `${STORE_FILE}-lock` || name === 'index.mdb-lock';
+}

@@ -1,0 +1,144 @@
+import type { TaskDetails } from '../contract/tasks.ts';
+import type { ErrorBody } from '../contract/errors.ts';
+import type { NewTask } from './append-tasks.ts';
+import type { Store, Transaction } from './store.ts';
+import { FLAG } from '../contract/task-types/task-type.ts';
+import { NONE, TaskChunk, TASKS_PER_CHUNK } from './task-chunk.ts';
+import type { BatchRow, TaskOutcome } from './task-row.ts';
+
+/** A task of another server, as it was there. Times are milliseconds with microseconds as fraction. */
+export interface ImportedTask {
+  uid: number;
+  task: NewTask;
+  /** Of an unfinished addition: bytes of its payload, a file that has its place already; null: none. */
+  payloadFileBytes: number | null;
+  enqueuedAt: number;
+  /** Null: it waits. */
+  end: {
+    status: 'succeeded' | 'failed' | 'canceled';
+    batchUid: number;
+    result: number | null;
+    canceledBy: number | null;
+    error?: ErrorBody;
+    details?: TaskDetails;
+    startedAt: number;
+    finishedAt: number;
+  } | null;
+}
+
+/** Writes collected for one transaction. */
+const TRANSACTION_TASKS = 1024;
+
+/**
+ * Puts tasks and batches into a store that has none, in any order. They count once `finish` has resolved, for who opens
+ * the store then.
+ */
+export class TaskImport {
+  readonly #store: Store;
+  readonly #chunks = new Map<number, TaskChunk>();
+  readonly #indexNumbers = new Map<string, number>();
+  readonly #batches = new Set<number>();
+  #writes: ((tx: Transaction) => void)[] = [];
+  #nextBatchUid = 0;
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  /** Of tasks with a uid that was added before, the first counts. @returns whether it was the first */
+  async addTask({ uid, task, payloadFileBytes, enqueuedAt, end }: ImportedTask): Promise<boolean> {
+    const { tasks, outcomes, payloads } = this.#store;
+    const chunk = this.#chunk(uid);
+    const i = uid % TASKS_PER_CHUNK;
+    if (chunk.type[i] !== 0) return false;
+    const numberOf = (indexUid: string): number => this.#numberOf(indexUid);
+    const row = task.row(uid, numberOf);
+    const index = task.indexUid === null ? NONE : numberOf(task.indexUid);
+    task.alsoIndexes.forEach(numberOf);
+    let { flags } = task;
+    if (task.alsoIndexes.length > 0) flags |= FLAG.linked;
+    const bytes = payloadFileBytes === null && end === null ? bytesOf(task.payload) : null;
+    if (payloadFileBytes !== null) flags |= FLAG.payloadFile;
+    const payloadBytes = payloadFileBytes ?? bytes?.length ?? 0;
+    chunk.enqueue(i, { type: task.type, flags, index, payloadBytes, enqueuedAt });
+    const outcome: TaskOutcome = {};
+    if (end !== null) {
+      const { status, result, canceledBy, batchUid, startedAt, finishedAt } = end;
+      chunk.end(
+        i,
+        { status, result, ...(canceledBy === null ? {} : { canceledBy }) },
+        { batchUid, startedAt, finishedAt },
+      );
+      if (end.error !== undefined) outcome.error = end.error;
+      if (end.details !== undefined) outcome.details = end.details;
+    }
+    return this.#write((tx) => {
+      tx.put(tasks, uid, row);
+      if (Object.keys(outcome).length > 0) tx.put(outcomes, uid, outcome);
+      if (bytes !== null && bytes.length > 0) tx.put(payloads, uid, bytes);
+    });
+  }
+
+  /** One that tasks belong to. */
+  async addBatch(uid: number, row: BatchRow): Promise<void> {
+    this.#batches.add(uid);
+    this.#nextBatchUid = Math.max(this.#nextBatchUid, uid + 1);
+    await this.#write((tx) => tx.put(this.#store.batches, uid, row));
+  }
+
+  /** A batch uid that none has. */
+  get nextBatchUid(): number {
+    return this.#nextBatchUid;
+  }
+
+  async finish(): Promise<void> {
+    await this.#commit();
+    const { chunks, indexNames, meta } = this.#store;
+    const all = [...this.#chunks];
+    for (let begin = 0; begin < all.length; begin += TRANSACTION_TASKS) {
+      await this.#store.commit((tx) => {
+        for (const [number, chunk] of all.slice(begin, begin + TRANSACTION_TASKS)) {
+          tx.put(chunks, number, chunk.encode());
+        }
+      });
+    }
+    await this.#store.commit((tx) => {
+      for (const [name, number] of this.#indexNumbers) tx.put(indexNames, number, name);
+      tx.put(meta, 'nextBatchUid', this.#nextBatchUid);
+    });
+  }
+
+  #chunk(uid: number): TaskChunk {
+    const number = Math.floor(uid / TASKS_PER_CHUNK);
+    let chunk = this.#chunks.get(number);
+    if (chunk === undefined) this.#chunks.set(number, (chunk = TaskChunk.empty()));
+    return chunk;
+  }
+
+  #numberOf(indexUid: string): number {
+    let number = this.#indexNumbers.get(indexUid);
+    if (number === undefined) {
+      number = this.#indexNumbers.size;
+      this.#indexNumbers.set(indexUid, number);
+    }
+    return number;
+  }
+
+  async #write(write: (tx: Transaction) => void): Promise<true> {
+    this.#writes.push(write);
+    if (this.#writes.length >= TRANSACTION_TASKS) await this.#commit();
+    return true;
+  }
+
+  async #commit(): Promise<void> {
+    const writes = this.#writes;
+    this.#writes = [];
+    await this.#store.commit((tx) => {
+      for (const write of writes) write(tx);
+    });
+  }
+}
+
+function bytesOf(payload: NewTask['payload']): Buffer | null {
+  return payload !== null && 'bytes' in payload ? payload.bytes : null;
+}

@@ -1,0 +1,226 @@
+import assert from 'node:assert/strict';
+import { createServer, request as send, type Server } from 'node:http';
+import { type AddressInfo } from 'node:net';
+import { type BuiltServer, startBuiltServer } from '../support/built-server.ts';
+import { mulberry } from '../support/random.ts';
+
+/** Passes requests on; now and then it fails one, before or after the server behind it has done it. */
+class BadProxy {
+  readonly #server: Server;
+  readonly seen: string[] = [];
+  /** Share of requests that fail. */
+  share = 0;
+  /** What answers, instead of the server behind; null: it does. */
+  answer: { status: number; body: unknown } | null = null;
+
+  constructor(target: string, random: () => number) {
+    this.#server = createServer((request, response) => {
+      const chunks: Buffer[] = [];
+      request.on('data', (chunk: Buffer) => chunks.push(chunk));
+      request.on('end', () => {
+        this.seen.push(`${request.method} ${request.url}`);
+        if (this.answer !== null) {
+          response.writeHead(this.answer.status, { 'content-type': 'application/json' });
+          response.end(JSON.stringify(this.answer.body));
+          return;
+        }
+        const way = random() < this.share ? Math.floor(random() * 4) : 4;
+        if (way === 0) {
+          response.writeHead([500, 502, 503, 429][Math.floor(random() * 4)]!).end('not JSON');
+          return;
+        }
+        if (way === 1) {
+          request.socket.destroy();
+          return;
+        }
+        const passed = send(
+          target + request.url!,
+          { method: request.method!, headers: request.headers },
+          (answer) => {
+            if (way === 2) {
+              // Done, but nobody learns of it.
+              answer.resume();
+              request.socket.destroy();
+              return;
+            }
+            if (way === 3) {
+              answer.resume();
+              response.writeHead(503).end();
+              return;
+            }
+            response.writeHead(answer.statusCode!, answer.headers);
+            answer.pipe(response);
+          },
+        );
+        passed.end(Buffer.concat(chunks));
+      });
+    });
+  }
+
+  async listen(): Promise<string> {
+    await new Promise<void>((done) => this.#server.listen(0, '127.0.0.1', done));
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  close(): void {
+    this.#server.closeAllConnections();
+    this.#server.close();
+  }
+}
+
+describe('export', function () {
+  this.timeout(180_000);
+
+  const seed = Math.floor(Math.random() * 2 ** 32);
+  let first: BuiltServer;
+  let second: BuiltServer;
+  let proxy: BadProxy;
+  let url: string;
+
+  before(async () => {
+    first = await startBuiltServer();
+    second = await startBuiltServer();
+    proxy = new BadProxy(second.url, mulberry(seed));
+    url = await proxy.listen();
+    const documents = Array.from({ length: 2000 }, (_, id) => ({
+      id,
+      title: `title ${id} é`,
+      hidden: id * 2,
+      kind: id % 3 === 0 ? 'a' : 'b',
+      _vectors: { e: id % 2 === 0 ? [id, 1] : { embeddings: [[1, id]], regenerate: false } },
+    }));
+    await first.finish('PATCH', '/indexes/books/settings', {
+      body: {
+        displayedAttributes: ['id', 'title', '_vectors'],
+        filterableAttributes: ['kind'],
+        synonyms: { a: ['b'] },
+        embedders: { e: { source: 'userProvided', dimensions: 2 } },
+      },
+    });
+    await first.finish('POST', '/indexes/books/documents', { body: documents });
+    await first.finish('POST', '/indexes', { body: { uid: 'empty', primaryKey: 'key' } });
+  });
+  after(async () => {
+    proxy?.close();
+    await first?.close();
+    await second?.close();
+  });
+  beforeEach(async () => {
+    Object.assign(proxy, { share: 0, answer: null });
+    proxy.seen.length = 0;
+    for (const { uid } of (await second.call('GET', '/indexes')).json.results) {
+      await second.finish('DELETE', `/indexes/${uid}`);
+    }
+  });
+
+  async function exported(body: object): Promise<any> {
+    const { json } = await first.call('POST', '/export', {
+      body: { url, apiKey: second.masterKey, ...body },
+    });
+    for (;;) {
+      const task = (await first.call('GET', `/tasks/${json.taskUid}`)).json;
+      if (task.status !== 'enqueued' && task.status !== 'processing') return task;
+    }
+  }
+
+  /** Waits until the target has done everything. */
+  async function settled(): Promise<void> {
+    while ((await second.call('GET', '/tasks?statuses=enqueued,processing')).json.total > 0);
+  }
+
+  async function documentsOf(server: BuiltServer, uid: string): Promise<any[]> {
+    const path = `/indexes/${uid}/documents?limit=10000&retrieveVectors=true`;
+    const { results } = (await server.call('GET', path)).json;
+    return results.toSorted((a: any, b: any) => a.id - b.id);
+  }
+
+  it(`loses and doubles nothing when one in five requests fails (seed ${seed})`, async () => {
+    proxy.share = 0.2;
+    const task = await exported({ payloadSize: '4 KiB' });
+    assert.equal(task.status, 'succeeded', JSON.stringify(task));
+    assert.deepEqual(task.details.indexes, {
+      books: { filter: null, overrideSettings: false, matched_documents: 2000 },
+      empty: { filter: null, overrideSettings: false, matched_documents: 0 },
+    });
+    assert.equal(task.details.payloadSize, '4 KiB');
+    await settled();
+    assert.deepEqual(await documentsOf(second, 'books'), await documentsOf(first, 'books'));
+    for (const path of ['/indexes/books/settings', '/indexes/empty/settings']) {
+      assert.deepEqual((await second.call('GET', path)).json, (await first.call('GET', path)).json);
+    }
+    assert.equal((await second.call('GET', '/indexes/empty')).json.primaryKey, 'key');
+    assert.ok(proxy.seen.length > 50, `${proxy.seen.length} requests`);
+  });
+
+  it('sends what matches, and leaves the settings of an index that is there', async () => {
+    await second.finish('PATCH', '/indexes/books/settings', { body: { stopWords: ['the'] } });
+    const indexes = { 'b*': { filter: "kind = 'a'" }, none: {} };
+    const task = await exported({ indexes });
+    assert.equal(task.status, 'succeeded', JSON.stringify(task));
+    assert.deepEqual(Object.keys(task.details.indexes), ['books']);
+    await settled();
+    const { stopWords, synonyms } = (await second.call('GET', '/indexes/books/settings')).json;
+    assert.deepEqual({ stopWords, synonyms }, { stopWords: ['the'], synonyms: {} });
+    assert.equal((await second.call('GET', '/indexes/books/stats')).json.numberOfDocuments, 667);
+    const again = await exported({
+      indexes: { books: { filter: "kind = 'a'", overrideSettings: true } },
+    });
+    assert.equal(again.status, 'succeeded', JSON.stringify(again));
+    await settled();
+    const settings = (await second.call('GET', '/indexes/books/settings')).json;
+    assert.deepEqual(settings, (await first.call('GET', '/indexes/books/settings')).json);
+  });
+
+  it('ends with what the target says, at once', async () => {
+    const body = { message: 'no', code: 'invalid_api_key', type: 'auth', link: 'l' };
+    proxy.answer = { status: 403, body };
+    const task = await exported({});
+    assert.equal(task.status, 'failed');
+    assert.equal(task.error.code, 'internal');
+    assert.match(
+      task.error.message,
+      /status 403: code `invalid_api_key`, type `auth`, message `no`/,
+    );
+    assert.deepEqual(proxy.seen, ['GET /indexes/books']);
+    assert.deepEqual(Object.keys(task.details.indexes), ['*']);
+  });
+
+  it('sends nothing when a filter is bad', async () => {
+    const task = await exported({ indexes: { '*': {}, books: { filter: 'title = x' } } });
+    assert.equal(task.error.code, 'invalid_document_filter');
+    assert.deepEqual(proxy.seen, []);
+  });
+
+  it('can be canceled while it waits for its next attempt', async () => {
+    proxy.answer = { status: 503, body: {} };
+    const { json } = await first.call('POST', '/export', { body: { url, apiKey: 'x' } });
+    while (proxy.seen.length === 0) await new Promise((done) => setTimeout(done, 10));
+    await first.call('POST', `/tasks/cancel?uids=${json.taskUid}`);
+    for (;;) {
+      const { status } = (await first.call('GET', `/tasks/${json.taskUid}`)).json;
+      if (status === 'canceled') break;
+      assert.ok(['enqueued', 'processing'].includes(status), status);
+    }
+  });
+});
+
+describe('documents that follow each other without newlines', function () {
+  this.timeout(60_000);
+
+  it('are NDJSON too', async () => {
+    const server = await startBuiltServer();
+    try {
+      const text = Array.from({ length: 1000 }, (_, id) => JSON.stringify({ id, t: '}{' })).join(
+        '',
+      );
+      const task = await server.finish('POST', '/indexes/a/documents', {
+        text,
+        type: 'application/x-ndjson',
+      });
+      assert.equal(task.status, 'succeeded', JSON.stringify(task));
+      assert.equal(task.details.indexedDocuments, 1000);
+    } finally {
+      await server.close();
+    }
+  });
+});

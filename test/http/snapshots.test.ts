@@ -1,0 +1,249 @@
+import assert from 'node:assert/strict';
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ArchiveWriter } from '../../src/archive/archive-writer.ts';
+import { readArchive } from '../../src/archive/read-archive.ts';
+import { freePort } from '../support/free-port.ts';
+import { settle } from './kill/support/compare.ts';
+import { addonIsBuilt, ServerProcess, verify } from './kill/support/server-process.ts';
+
+describe('snapshots', function () {
+  this.timeout(180_000);
+
+  let dir: string;
+  const servers: ServerProcess[] = [];
+
+  before(function () {
+    if (!addonIsBuilt()) this.skip();
+  });
+  beforeEach(() => {
+    dir = mkdtempSync(join(tmpdir(), 'gannet-snapshots-'));
+  });
+  afterEach(async () => {
+    for (const server of servers.splice(0)) if (!server.hasExited) await server.stop();
+    rmSync(dir, { recursive: true, force: true });
+  });
+
+  const file = (): string => join(dir, 'snapshots', 'first.snapshot');
+
+  async function start(db: string, ...args: string[]): Promise<ServerProcess> {
+    const server = await ServerProcess.start({
+      dir: join(dir, db),
+      port: await freePort(),
+      args: ['--snapshot-dir', join(dir, 'snapshots'), ...args],
+      key: 'MASTER_KEY_OF_TESTS',
+    });
+    servers.push(server);
+    return server;
+  }
+
+  async function failing(db: string, ...args: string[]): Promise<{ status: number; text: string }> {
+    const server = new ServerProcess({ dir: join(dir, db), port: await freePort(), args });
+    servers.push(server);
+    return { status: (await server.exited) ?? -1, text: server.stderr };
+  }
+
+  async function get(server: ServerProcess, path: string): Promise<any> {
+    const answer = await server.client.call('GET', path);
+    assert.equal(answer.status, 200, `${path}: ${answer.text}`);
+    return answer.json();
+  }
+
+  async function snapshot(server: ServerProcess): Promise<void> {
+    const answer = await server.client.call('POST', '/snapshots');
+    assert.equal(answer.status, 202);
+    await settle(server.client);
+    const task = await get(server, `/tasks/${answer.json<any>().taskUid}`);
+    assert.equal(task.status, 'succeeded', JSON.stringify(task));
+    assert.equal(task.details, null);
+  }
+
+  const books = (count: number): object[] =>
+    Array.from({ length: count }, (_, id) => ({ id, title: `title ${id * 7}`, year: id % 100 }));
+
+  it('hold everything, and what they hold is sound', async () => {
+    const first = await start('first');
+    const { client } = first;
+    await client.call('PATCH', '/indexes/books/settings', {
+      body: { sortableAttributes: ['year'] },
+    });
+    await client.call('POST', '/indexes/books/documents', { body: books(3000) });
+    await client.call('POST', '/indexes/books/documents/delete-batch', { body: [1, 2, 3] });
+    await client.call('POST', '/indexes', { body: { uid: 'empty' } });
+    await client.call('POST', '/keys', {
+      body: { actions: ['search'], indexes: ['*'], expiresAt: null },
+    });
+    await settle(client);
+    await snapshot(first);
+    assert.equal(statSync(file()).mode & 0o777, 0o444);
+    assert.equal(existsSync(join(dir, 'first', 'snapshot')), false);
+    // Later changes are not in it.
+    await client.call('DELETE', '/indexes/empty');
+    await settle(client);
+
+    const second = await start('second', '--import-snapshot', file());
+    const { total } = await get(second, '/tasks');
+    assert.equal(total, (await get(first, '/tasks')).total - 1);
+    assert.equal((await get(second, '/tasks?statuses=enqueued,processing')).total, 0);
+    assert.deepEqual(await get(second, '/keys'), await get(first, '/keys'));
+    assert.equal((await get(second, '/stats')).indexes.books.numberOfDocuments, 2997);
+    assert.equal((await get(second, '/stats')).indexes.empty.numberOfDocuments, 0);
+    const search = { body: { q: 'title', sort: ['year:desc'], limit: 50 } };
+    const hits = async (server: ServerProcess): Promise<unknown> =>
+      (await server.client.call('POST', '/indexes/books/search', search)).json<any>().hits;
+    assert.deepEqual(await hits(second), await hits(first));
+    await second.stop();
+    const { status, text } = await verify('--db-path', join(dir, 'second'));
+    assert.equal(status, 0, text);
+    assert.ok(!/unused|unrecorded/.test(text), text);
+  });
+
+  it('replace the one before, and hold waiting tasks with their payloads', async () => {
+    const first = await start('first');
+    await snapshot(first);
+    const before = readFileSync(file());
+    await first.stop();
+    const idle = await start('first', '--experimental-max-number-of-batched-tasks', '0');
+    // A payload in a file, and one beside its task; registered before and behind the snapshot.
+    await idle.client.call('POST', '/indexes/large/documents', { body: books(4000) });
+    await idle.client.call('POST', '/snapshots');
+    await idle.client.call('POST', '/indexes/small/documents', { body: books(3) });
+    await idle.client.call('POST', '/snapshots');
+    await idle.stop();
+    const again = await start('first');
+    await settle(again.client);
+    assert.notDeepEqual(readFileSync(file()), before);
+    const second = await start('second', '--import-snapshot', file());
+    await settle(second.client);
+    const { indexes } = await get(second, '/stats');
+    assert.equal(indexes.large.numberOfDocuments, 4000);
+    assert.equal(indexes.small.numberOfDocuments, 3);
+    const { results } = await get(second, '/tasks?types=snapshotCreation');
+    assert.deepEqual(
+      results.map(({ status }: any) => status),
+      ['succeeded', 'succeeded', 'succeeded'],
+    );
+    await second.stop();
+    assert.equal((await verify('--db-path', join(dir, 'second'))).status, 0);
+  });
+
+  it('are made while documents come in, every one of them sound', async () => {
+    const first = await start('first');
+    let stop = false;
+    const writer = (async () => {
+      for (let n = 0; !stop; n++) {
+        const body = books(500).map((book, id) => ({ ...book, id: id + n * 100 }));
+        await first.client.call('PUT', `/indexes/books-${n % 3}/documents`, { body });
+      }
+    })();
+    for (let n = 0; n < 4; n++) {
+      const { taskUid } = (await first.client.call('POST', '/snapshots')).json<any>();
+      for (;;) {
+        const { status } = await get(first, `/tasks/${taskUid}`);
+        if (status === 'succeeded') break;
+        assert.notEqual(status, 'failed');
+      }
+      const imported = await start(`copy-${n}`, '--import-snapshot', file());
+      await settle(imported.client);
+      await imported.stop();
+      const { status, text } = await verify('--db-path', join(dir, `copy-${n}`));
+      assert.equal(status, 0, text);
+    }
+    stop = true;
+    await writer;
+  });
+
+  it('are refused when cut off, damaged, foreign or of another version', async () => {
+    const first = await start('first');
+    await first.client.call('POST', '/indexes/books/documents', { body: books(500) });
+    await settle(first.client);
+    await snapshot(first);
+    const bytes = readFileSync(file());
+    const broken = join(dir, 'broken.snapshot');
+    const refused = async (expected: RegExp): Promise<void> => {
+      const { status, text } = await failing('second', '--import-snapshot', broken);
+      assert.equal(status, 1);
+      assert.match(text, expected);
+      assert.equal(existsSync(join(dir, 'second')), false);
+    };
+    for (const length of [0, bytes.length >> 1, bytes.length - 9]) {
+      writeFileSync(broken, bytes.subarray(0, length));
+      await refused(/damaged or cut off/);
+    }
+    const repacked = async (change: (path: string) => string | null | undefined): Promise<void> => {
+      rmSync(broken);
+      const archive = await ArchiveWriter.create(broken, { level: 1 });
+      for await (const { path, body } of readArchive(file())) {
+        const chunks: Buffer[] = [];
+        for await (const chunk of body) chunks.push(chunk);
+        const content = change(path);
+        if (content !== null) await archive.add(path, content ?? Buffer.concat(chunks));
+      }
+      await archive.finish();
+    };
+    await repacked((path) => (path === 'VERSION' ? '99.0.0\n' : undefined));
+    await refused(/made by version 99\.0\.0/);
+    await repacked((path) => (path.endsWith('index.mdb') ? null : undefined));
+    await refused(/the index `books` is missing/);
+    await repacked((path) => (path === 'store/data.mdb' ? null : undefined));
+    await refused(/no store\/data\.mdb/);
+    rmSync(broken);
+    const foreign = await ArchiveWriter.create(broken, { level: 1 });
+    await foreign.add('metadata.json', '{}');
+    await foreign.finish();
+    await refused(/is no snapshot: it has an entry `metadata\.json`/);
+    const kept = await failing('first', '--import-snapshot', file());
+    assert.equal(kept.status, 1);
+    assert.match(kept.text, /There is a database/);
+    const missing = ['--import-snapshot', join(dir, 'none'), '--ignore-missing-snapshot'];
+    await start('third', ...missing);
+  });
+
+  it('are whole or absent when the process is killed while they are made or imported', async () => {
+    const first = await start('first');
+    await first.client.call('POST', '/indexes/books/documents', { body: books(20_000) });
+    await settle(first.client);
+    await snapshot(first);
+    await first.stop();
+    for (let ms = 0; ms < 160; ms += 20) {
+      const server = await start('first');
+      await server.client.call('POST', '/snapshots');
+      await new Promise((done) => setTimeout(done, ms));
+      await server.kill();
+      for await (const { body } of readArchive(file())) for await (const _ of body);
+    }
+    const again = await start('first');
+    await settle(again.client);
+    assert.equal(existsSync(join(dir, 'first', 'snapshot')), false);
+    assert.deepEqual(readdirSync(join(dir, 'snapshots')), ['first.snapshot']);
+    for (let ms = 100; !existsSync(join(dir, 'second', 'VERSION')); ms += 30) {
+      const importing = new ServerProcess({
+        ...{ dir: join(dir, 'second'), port: await freePort() },
+        args: ['--import-snapshot', file()],
+      });
+      await new Promise((done) => setTimeout(done, ms));
+      await importing.kill();
+    }
+    const second = await start(
+      ...(['second', '--import-snapshot', file(), '--ignore-snapshot-if-db-exists'] as const),
+    );
+    assert.equal((await get(second, '/stats')).indexes.books.numberOfDocuments, 20_000);
+    await second.stop();
+    assert.equal((await verify('--db-path', join(dir, 'second'))).status, 0);
+  });
+
+  it('are made at intervals', async () => {
+    const first = await start('first', '--schedule-snapshot', '1');
+    while ((await get(first, '/tasks?types=snapshotCreation&statuses=succeeded')).total < 2);
+    assert.ok(existsSync(file()));
+  });
+});
