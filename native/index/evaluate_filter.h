@@ -1,4 +1,4 @@
-// From a filter expression to the documents that pass it (search.md 4).
+// From a filter expression to the documents that pass it (docs/behaviour/filters.md).
 //
 // Conditions become ranges of column values, and those become documents: by joining the postings of the values, or,
 // where only few documents are asked about, by looking at the values of each.

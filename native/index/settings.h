@@ -1,4 +1,4 @@
-// The settings of an index as the engine uses them, and how attribute names match (settings.md 5).
+// The settings of an index as the engine uses them, and how attribute names match (docs/behaviour/fields.md).
 #pragma once
 
 #include <cstdint>
@@ -93,7 +93,7 @@ struct Settings {
   // Features of the first rule that matches, and its number; nullopt when none does.
   std::optional<std::pair<FilterFeatures, size_t>> Filterable(std::string_view field) const;
   bool Sortable(std::string_view field) const;
-  // Whether values of the field are kept in columns (settings.md 6.3).
+  // Whether values of the field are kept in columns (docs/behaviour/fields.md).
   bool Faceted(std::string_view field) const;
   // Whether a document is entered as far as the field: every parent matches a rule or begins a pattern of one. So
   // `*.deep` alone does not reach into `a`.

@@ -1,4 +1,4 @@
-// From one stored document to the words and column values of a segment (indexing.md 10 and 12).
+// From one stored document to the words and column values of a segment (docs/behaviour/fields.md).
 //
 // Threads: an Extractor has one owner; the field map and traits are shared and do not change meanwhile.
 #pragma once

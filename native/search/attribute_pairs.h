@@ -1,5 +1,5 @@
 // Which documents hold words of two neighbouring steps in one attribute: the rule proximity where precision is
-// byAttribute (search.md 2.6.3, with what the recorded answers show).
+// byAttribute (docs/behaviour/ranking.md, proximity).
 //
 // That is found out once for a pair of words, among the documents of the bucket that asks first; a later bucket of the
 // same search finds none by this pair. Pairs that are a split of a word of the query graph are known for all documents.

@@ -1,4 +1,4 @@
-// One document per value of a field (search.md 2.10): which documents a kept one excludes.
+// One document per value of a field (docs/behaviour/ranking.md, distinct): which documents a kept one excludes.
 //
 // A document stands for all its values: each string in facet-normalised form, each number. Documents without a value
 // exclude none and are never excluded.

@@ -1,4 +1,4 @@
-// Reading stored documents: one by its id, or many by filter, ids and sort (indexing.md 8).
+// Reading stored documents: one by its id, or many by filter, ids and sort (docs/behaviour/results.md).
 #pragma once
 
 #include <memory>

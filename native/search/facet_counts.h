@@ -1,4 +1,4 @@
-// Facet distributions: how many of the candidates have each value of a field (search.md 6).
+// Facet distributions: how many of the candidates have each value of a field (docs/behaviour/facets.md).
 //
 // Which values and in which order is decided by `faceting` of the settings. The order by value needs only the first
 // values that occur, so it walks the sorted values of the columns and stops; the order by count needs all of them.

@@ -1,4 +1,4 @@
-// Searching among the values of one facet (search.md 6.3).
+// Searching among the values of one facet (docs/behaviour/facets.md).
 //
 // Query and values are compared as whole strings in lossy form. A value matches when what is read of it from the left
 // comes within the allowed number of typos of the query and no shorter part of the query is nearer to it.

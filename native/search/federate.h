@@ -1,4 +1,4 @@
-// Several searches merged into one list (search.md 9).
+// Several searches merged into one list (docs/behaviour/results.md).
 //
 // Reads like this: 1. the ranking rules of the queries must allow their hits to be compared; 2. each query runs, from
 // its best hit to as many as the merged page may need; 3. the lists are merged, within an index first, where a

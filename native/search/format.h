@@ -1,4 +1,4 @@
-// Highlighting, cropping and the places of matches (search.md 7.4 to 7.8): the members `_formatted` and
+// Highlighting, cropping and the places of matches (docs/behaviour/results.md): the members `_formatted` and
 // `_matchesPosition` of a hit.
 //
 // Matching starts from the original text again, not from the index: attributes that are not searchable are

@@ -1,5 +1,5 @@
 // The query graph: one node per term and per run of two or three words glued together, and for each node
-// the words and phrases of the index that may stand for it (search.md 1.7 to 1.12).
+// the words and phrases of the index that may stand for it (docs/behaviour/query-analysis.md).
 //
 // A word in a script without spaces is a phrase of its characters. It is glued to nothing; what a synonym puts in its place, or
 // in that of a run with such a word in it, is a node beside the phrase.

@@ -1,4 +1,4 @@
-// Derivations of a node: the words and phrases of the index that may stand for it (search.md 1.7 to 1.12).
+// Derivations of a node: the words and phrases of the index that may stand for it (docs/behaviour/query-analysis.md).
 //
 // Class 0 is the word itself, the words that it begins, and synonyms; class 1 words with one typo, and the word split in
 // two; class 2 words with two typos.

@@ -1,5 +1,5 @@
 // The paths through the query graph: the ways to read a query as nodes that follow each other, each leaving some of
-// its words out or none (search.md 2.2 and 2.6).
+// its words out or none (docs/behaviour/query-analysis.md, ranking.md).
 //
 // A slot is the place of a term in the query. Which slots may be left out, and in which order, is the matching strategy.
 //

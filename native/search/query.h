@@ -1,4 +1,4 @@
-// From the text of a query to terms, phrases and negatives (search.md 1.4 to 1.6).
+// From the text of a query to terms, phrases and negatives (docs/behaviour/query-analysis.md).
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Putting documents in order: the ranking rules, applied bucket by bucket (search.md 2 and 3).
+// Putting documents in order: the ranking rules, applied bucket by bucket (docs/behaviour/ranking.md, scores.md).
 //
 // A rule splits one bucket into ordered smaller ones; each is handed to the next rule before the rule makes
 // another, and everything stops when the page is full. A bucket is its documents and the paths through the query

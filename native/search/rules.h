@@ -1,4 +1,4 @@
-// The ranking rules that a search runs, in order (search.md 2.3).
+// The ranking rules that a search runs, in order (docs/behaviour/ranking.md).
 //
 // Threads: a pure function.
 #pragma once

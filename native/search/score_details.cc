@@ -9,7 +9,7 @@ namespace gannet::search {
 
 namespace {
 
-// R and M of search.md 3.1.
+// R and M of docs/behaviour/scores.md.
 std::pair<double, double> RankOf(const Detail* detail) {
   double rank = 1, max = 1;
   for (const Detail* part : ChainOf(detail)) {

@@ -1,4 +1,4 @@
-// What the rules said of a hit, as a score and as the object `_rankingScoreDetails` (search.md 3).
+// What the rules said of a hit, as a score and as the object `_rankingScoreDetails` (docs/behaviour/scores.md).
 //
 // Threads: pure functions.
 #pragma once
@@ -24,7 +24,7 @@ struct Detail {
   const Detail* previous = nullptr;
 };
 
-// R/M of search.md 3.1.
+// R/M of docs/behaviour/scores.md.
 double ScoreOf(const Detail* detail);
 // No document of the bucket will have less, whatever later rules say. null: of all documents.
 double ScoreAtLeast(const Detail* detail);

@@ -1,4 +1,4 @@
-// What hits of different searches are compared by (search.md 9.4 and 9.5).
+// What hits of different searches are compared by (docs/behaviour/scores.md).
 #pragma once
 
 #include <cstdint>

@@ -1,10 +1,10 @@
-// Which parts of a document are returned (search.md 7.2, indexing.md 8.2).
+// Which parts of a document are returned (docs/behaviour/results.md).
 //
 // A name is a dotted path. It selects the value at that path whole, and the skeleton around it: objects keep
 // only what is selected, in arrays every element is reduced the same way while scalars among them stay. A scalar
 // where the path expects something below it is left out. A key that has dots in it is selected by exactly those
 // characters: `a.b` selects both {"a":{"b":1}} and {"a.b":1}, `a` only the former. A displayed name covers whatever
-// lies below it instead (settings.md 5), so that `a` displays both.
+// lies below it instead (docs/behaviour/results.md), so that `a` displays both.
 #pragma once
 
 #include <cstdint>

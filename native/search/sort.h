@@ -1,4 +1,4 @@
-// Ordering documents by a field or by distance (search.md 2.8, 2.9, 5): the `sort` parameter and the rules
+// Ordering documents by a field or by distance (docs/behaviour/ranking.md, sort): the `sort` parameter and the rules
 // `field:asc`, `field:desc`.
 //
 // Order for a field: numbers, then strings, each in the direction asked for; documents without a value come last

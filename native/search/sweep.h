@@ -65,9 +65,9 @@ class PathSweep {
   std::vector<PathCosts> costs_;
 };
 
-// Cost of words `position` apart from where the query has them (search.md 2.6.5). slots: words of the term.
+// Cost of words `position` apart from where the query has them (docs/behaviour/ranking.md, wordPosition). slots: words of the term.
 uint32_t PositionCostOf(uint32_t position, uint32_t query_position, uint32_t slots);
-// Positions are known exactly up to 15 only (search.md appendix B).
+// Positions are known exactly up to 15 only (docs/behaviour/fields.md).
 uint32_t BucketedPosition(uint32_t position);
 // What proximity costs at most between two words: it tells no longer distances apart.
 inline constexpr uint32_t kFarCost = WordMasks::kDistanceMax;

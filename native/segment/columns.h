@@ -1,6 +1,6 @@
 // The columns part of a segment: for each faceted field, its values by document and its documents by value.
 //
-// Values are numbers and strings in facet-normalised form (search.md 4.6). They are numbered in order:
+// Values are numbers and strings in facet-normalised form (docs/behaviour/filters.md). They are numbered in order:
 // numbers first, ascending, then strings in byte order; so a range of values is a range of numbers, and
 // comparing two documents is comparing two numbers.
 //

@@ -1,5 +1,5 @@
 // The one form under which variants of an ideograph are compared: simplified, regional and reformed ones become the traditional
-// one (search.md 1.2, step 9). The pairs come from the dictionaries of OpenCC and are written at build time by
+// one (docs/behaviour/tokenisation.md, step 4). The pairs come from the dictionaries of OpenCC and are written at build time by
 // native/tools/gen-ideographs.mjs. What stands for several characters (台 for 臺, 檯, 颱) becomes the most usual of them, in
 // documents and queries alike.
 //

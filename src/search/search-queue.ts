@@ -9,7 +9,7 @@ const DRAIN_MS_MAX = 4000;
 /** The average counts about so many rounds of all permits: few, so that it follows what clients send. */
 const AVERAGED_ROUNDS = 4;
 
-/** See search.md 2.13; the defaults are those of the launch options. */
+/** Bounds of the queue; the defaults are those of the launch options. */
 interface SearchQueueOptions {
   /** Searches under way at once. */
   permits: number;

@@ -16,7 +16,7 @@ import { PRUNED_TASKS, Scheduler, type SchedulerOptions, TASKS_MAX } from './sch
 /** Two pages, written at once when the file is made. */
 const LMDB_BYTES_MIN = 2 * 4096;
 
-/** Default size of the task store, bytes; see tasks.md 9. */
+/** Default size of the task store, bytes. */
 export const STORE_BYTES_MAX = 20 * 2 ** 30;
 
 export interface MachineOptions {

@@ -26,7 +26,7 @@ import { recoverDocuments } from './run/documents.ts';
 import { RECOVERIES, type Runner, RUNNERS } from './runners.ts';
 import { taskView, timeText } from './view.ts';
 
-/** At this many tasks the oldest finished ones are deleted, this many at once (tasks.md 9). */
+/** At this many tasks the oldest finished ones are deleted, this many at once. */
 export const TASKS_MAX = 1_000_000;
 export const PRUNED_TASKS = 100_000;
 

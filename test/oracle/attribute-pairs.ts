@@ -1,5 +1,5 @@
 /**
- * The rule `proximity` where precision is `byAttribute` (search.md 2.6.3, with what the recorded answers show).
+ * The rule `proximity` where precision is `byAttribute` (docs/behaviour/ranking.md, proximity).
  *
  * Which documents hold two words in one attribute is found out once for a pair of words, among the documents of the
  * bucket that asks first; a later bucket of the same search finds none by this pair. Pairs that are a split of a

@@ -1,5 +1,5 @@
 /**
- * The examples of search.md 15 and of the chapters before it, for the oracle and for the engine.
+ * The examples of the behaviour that docs/behaviour describes, for the oracle and for the engine.
  */
 import assert from 'node:assert/strict';
 import type { Document } from './corpus.ts';

@@ -644,7 +644,7 @@ export class Oracle {
     return { buckets: out.filter(([, { candidates }]) => candidates.length > 0), universe };
   }
 
-  /** The rules that run, in order (search.md 2.3). Sort criteria keep their direction: `name:asc`. */
+  /** The rules that run, in order (docs/behaviour/ranking.md). Sort criteria keep their direction: `name:asc`. */
   #rules(params: SearchParams, searched: boolean): string[] {
     const out: string[] = [];
     const fields = new Set<string>();

@@ -1,6 +1,6 @@
 /**
  * The query graph: one node per term and per run of two or three words glued together, and for each
- * node the words and phrases of the index that may stand for it (search.md 1.7 to 1.12).
+ * node the words and phrases of the index that may stand for it (docs/behaviour/query-analysis.md).
  */
 import { Analyzer } from './analyzer.ts';
 import type { Occurrences } from './corpus.ts';

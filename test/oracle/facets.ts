@@ -1,5 +1,5 @@
 /**
- * Facet counts and facet search (search.md 6).
+ * Facet counts and facet search (docs/behaviour/facets.md).
  */
 import { Analyzer } from './analyzer.ts';
 import { eachLeaf, type Document, type Json } from './corpus.ts';

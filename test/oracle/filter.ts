@@ -1,5 +1,5 @@
 /**
- * Filters, checked document by document (search.md 4).
+ * Filters, checked document by document (docs/behaviour/filters.md).
  */
 import type { Document } from './corpus.ts';
 import { facetForm, valuesOf, type FieldValues } from './values.ts';

@@ -1,5 +1,5 @@
 /**
- * Matches inside a text, and what is made of them: highlighting, cropping, positions (search.md 7.4 to 7.8).
+ * Matches inside a text, and what is made of them: highlighting, cropping, positions (docs/behaviour/results.md).
  */
 import { Analyzer, originalLength, type Token } from './analyzer.ts';
 import type { Document, Json } from './corpus.ts';

@@ -125,7 +125,7 @@ export class NativeIndex {
 
 /**
  * The documents that batches leave, by internal number: a replaced document keeps its number, a new one takes the
- * lowest that is free (indexing.md 10.5).
+ * lowest that is free (docs/behaviour/fields.md, docids).
  */
 export function finalDocuments(batches: readonly Batch[]): Document[] {
   const slots: (Document | null)[] = [];

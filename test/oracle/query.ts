@@ -1,5 +1,5 @@
 /**
- * From the text of a query to terms, phrases and negatives (search.md 1.4 to 1.6).
+ * From the text of a query to terms, phrases and negatives (docs/behaviour/query-analysis.md).
  */
 import { segmentation } from '../../src/search/segmentation.ts';
 import { Analyzer, type Token } from './analyzer.ts';

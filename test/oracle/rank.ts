@@ -1,5 +1,5 @@
 /**
- * The ranking rules, each as a cost per step of a path (search.md 2.6, 2.7) and the highest cost a path
+ * The ranking rules, each as a cost per step of a path (docs/behaviour/ranking.md) and the highest cost a path
  * could have. A document gets its cheapest path, rule after rule.
  */
 import { slotsOf, type Node } from './expand.ts';

@@ -1,5 +1,5 @@
 /**
- * Sort criteria and distinct (search.md 2.8 to 2.10).
+ * Sort criteria and distinct (docs/behaviour/ranking.md).
  */
 import type { Document } from './corpus.ts';
 import { distance, pointOf, type Point } from './filter.ts';

@@ -1,6 +1,6 @@
 /**
  * The values of a document under a dotted name, as filters, sort, distinct and facets see them
- * (indexing.md 10.2, search.md 4.5 and 4.6).
+ * (docs/behaviour/fields.md, filters.md).
  */
 import type { Document, Json } from './corpus.ts';
 

@@ -39,7 +39,7 @@ export function editDistance(
   return Math.min(last[n]!, limit + 1);
 }
 
-/** Typos that `word` costs for `query`, or -1 (search.md 1.7, first character rule). */
+/** Typos that `word` costs for `query`, or -1 (docs/behaviour/query-analysis.md). */
 export function typosOf(query: string[], word: string, prefix: boolean, allowed: number): number {
   const sameFirst = word.startsWith(query[0]!);
   if (allowed === 1) {

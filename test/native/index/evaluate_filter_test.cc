@@ -43,7 +43,7 @@ int Compare(double value, double literal) {
   return value < literal ? -1 : value > literal ? 1 : 0;
 }
 
-// Whether a document passes, by search.md 4.5 read literally; nullopt where rounding may decide.
+// Whether a document passes, by docs/behaviour/filters.md read literally; nullopt where rounding may decide.
 class NaiveFilter {
  public:
   // known: fields that some document has or had.

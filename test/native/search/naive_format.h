@@ -1,4 +1,4 @@
-// Marking and cropping one text, in plain loops that follow search.md 7.5 to 7.7 sentence by sentence.
+// Marking and cropping one text, in plain loops that follow docs/behaviour/results.md sentence by sentence.
 #pragma once
 
 #include <algorithm>
