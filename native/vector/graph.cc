@@ -12,6 +12,7 @@
 #pragma GCC diagnostic ignored "-Wall"
 #pragma GCC diagnostic ignored "-Wextra"
 #include <usearch/index.hpp>
+#include <usearch/index_plugins.hpp>
 #pragma GCC diagnostic pop
 
 #include "vector/kernels.h"
@@ -19,14 +20,16 @@
 namespace gannet::vector {
 namespace {
 
-using Links = unum::usearch::index_gt<float, uint32_t, uint32_t>;
+constexpr size_t kCacheLine = 64;
+
+// Its allocators return null where those of the standard library would throw through functions that must not.
+using Links = unum::usearch::index_gt<float, uint32_t, uint32_t, unum::usearch::aligned_allocator_gt<unum::usearch::byte_t, kCacheLine>,
+                                      unum::usearch::memory_mapping_allocator_gt<kCacheLine>>;
 
 // Rows that one thread takes at a time while a graph is built: neighbours in the matrix get neighbouring nodes.
 constexpr uint32_t kRowsPerClaim = 64;
 // Searches of one graph at the same time; further ones wait for one to end.
 constexpr uint32_t kSearchesMax = 64;
-constexpr size_t kCacheLine = 64;
-
 struct Query {
   std::vector<int8_t> bytes;
   float scale = 0;
@@ -67,6 +70,12 @@ struct Prefetch {
   }
 };
 
+// Whether a call of the library has succeeded. An error that nobody takes is thrown where it goes out of scope.
+template <typename Result>
+bool Succeeded(Result&& result) {
+  return result.error.release() == nullptr;
+}
+
 Status OutOfMemory() { return Status::Internal("memory has run out while a graph of vectors was used"); }
 
 class Built final : public BuiltGraph {
@@ -91,11 +100,16 @@ class Built final : public BuiltGraph {
 
   std::span<const uint32_t> rows() const override { return rows_; }
   Status Write(const std::function<void(std::string_view)>& sink) const override {
-    const auto written = links_.save_to_stream([&](const void* bytes, size_t size) {
-      sink({static_cast<const char*>(bytes), size});
-      return true;
+    // Nothing may be thrown through the library.
+    auto written = links_.save_to_stream([&](const void* bytes, size_t size) {
+      try {
+        sink({static_cast<const char*>(bytes), size});
+        return true;
+      } catch (const std::exception&) {
+        return false;
+      }
     });
-    return written ? Status::Ok() : Status::Internal("a graph of vectors could not be written");
+    return Succeeded(written) ? Status::Ok() : OutOfMemory();
   }
 
  private:
@@ -115,7 +129,7 @@ class Built final : public BuiltGraph {
       for (uint32_t row = begin; row < std::min(matrix_.rows, begin + kRowsPerClaim); ++row) {
         // The row of a node is known before anybody can reach the node.
         const auto know = [&](Links::member_ref_t node) { rows_[node.slot] = row; };
-        if (!links_.add(row, row, metric, config, know, prefetch)) {
+        if (!Succeeded(links_.add(row, row, metric, config, know, prefetch))) {
           failed_ = true;
           return;
         }
@@ -141,7 +155,7 @@ class Opened final : public Graph {
     if (!links_.try_reserve(unum::usearch::index_limits_t(0, kSearchesMax))) return false;
     // The library takes bytes that it will not write to as bytes that it could.
     auto* bytes = reinterpret_cast<unum::usearch::byte_t*>(const_cast<char*>(nodes.data()));
-    return links_.view(unum::usearch::memory_mapped_file_t(bytes, nodes.size())) && links_.size() == rows_.size();
+    return Succeeded(links_.view(unum::usearch::memory_mapped_file_t(bytes, nodes.size()))) && links_.size() == rows_.size();
   }
 
   Result<std::vector<Neighbour>> Search(const float* query, uint32_t expansion,
@@ -156,8 +170,8 @@ class Opened final : public Graph {
     const Prefetch prefetch{matrix_, rows_.data()};
     std::vector<Neighbour> found;
     bool complete = false;
-    const auto keep = [&](const auto& result) {
-      complete = static_cast<bool>(result);
+    const auto keep = [&](auto result) {
+      complete = Succeeded(result);
       for (size_t i = 0; complete && i < result.size(); ++i) found.push_back({rows_[result[i].member.slot], result[i].distance});
     };
     if (accepts == nullptr) {

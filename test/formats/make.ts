@@ -25,6 +25,21 @@ function book(id: number, edition: number): Record<string, unknown> {
   };
 }
 
+/** One or two embeddings, or none, and a name that is no embedder. */
+function embedded(id: number): Record<string, unknown> {
+  const row = (size: number): number[] =>
+    Array.from({ length: size }, (_, i) => (((id + 3) * (i + 7) * 31) % 100) / 16 - 3);
+  return {
+    id,
+    name: `thing ${id}`,
+    _vectors: {
+      singles: id % 5 === 0 ? [row(5), row(5)] : row(5),
+      bits: id % 4 === 0 ? null : { embeddings: row(70), regenerate: id % 3 === 0 },
+      ...(id % 10 === 0 ? { other: [id] } : {}),
+    },
+  };
+}
+
 const range = (from: number, to: number): number[] =>
   Array.from({ length: to - from }, (_, n) => from + n);
 
@@ -40,6 +55,8 @@ const REQUESTS: Omit<Exchange, 'answer'>[] = [
   { method: 'GET', path: '/indexes/notes/settings' },
   { method: 'GET', path: '/indexes/books/documents?limit=1000' },
   { method: 'GET', path: '/indexes/notes/documents?limit=1000' },
+  { method: 'GET', path: '/indexes/vectors/documents?limit=1000&retrieveVectors=true' },
+  { method: 'GET', path: '/indexes/vectors/settings/embedders' },
   { method: 'GET', path: '/indexes/books/documents/17' },
   { method: 'GET', path: '/indexes/books/documents/5' },
   ...[
@@ -114,6 +131,18 @@ async function make(name: string): Promise<void> {
     { meta: { key: 'a-1' }, text: 'the first note' },
     { meta: { key: 'b_2' }, text: 'the second note', 'a.b': 1 },
   ]);
+  await run('PATCH', '/indexes/vectors/settings', {
+    embedders: {
+      singles: { source: 'userProvided', dimensions: 5 },
+      bits: { source: 'userProvided', dimensions: 70, binaryQuantized: true },
+    },
+  });
+  await run('POST', '/indexes/vectors/documents?primaryKey=id', range(0, 60).map(embedded));
+  await run('PUT', '/indexes/vectors/documents', [
+    { id: 3, _vectors: { singles: null } },
+    { id: 4, _vectors: { singles: [[0.5, 0, 0, 0, 1]] } },
+  ]);
+  await run('POST', '/indexes/vectors/documents/delete-batch', [7, 8]);
   await run('POST', '/indexes', { uid: 'empty' });
   await run('POST', '/indexes/books/documents', [{ title: 'without id' }]);
   await run('PATCH', '/experimental-features', { containsFilter: true });

@@ -16,6 +16,7 @@
 #include <new>
 
 #include "index/verify.h"
+#include "indexing/graphs.h"
 #include "indexing/write_path_model.h"
 #include "test_seed.h"
 
@@ -108,7 +109,8 @@ void operator delete(void* bytes, const std::nothrow_t&) noexcept { std::free(by
 namespace gannet::indexing {
 namespace {
 
-constexpr const char* kBefore = R"({"filterableAttributes":["color"],"sortableAttributes":["price"]})";
+constexpr const char* kBefore = R"({"filterableAttributes":["color"],"sortableAttributes":["price"],
+    "embedders":{"e":{"source":"userProvided","dimensions":4}}})";
 
 // Work on an open index, as the pools of the addon do it: what is thrown becomes a status.
 using Work = std::function<Status(index::Index&)>;
@@ -136,7 +138,8 @@ class FaultTest : public ::testing::TestWithParam<std::tuple<Fault, bool>> {
     for (int i = first; i < first + count; ++i) {
       const auto number = [&](unsigned end) { return std::to_string(random_() % end); };
       out += (i > first ? "," : "") + std::string("{\"id\":") + std::to_string(i) + ",\"title\":\"some word" + number(50) +
-             " of " + number(9) + "\",\"color\":\"c" + number(5) + "\",\"price\":" + number(99) + "}";
+             " of " + number(9) + "\",\"color\":\"c" + number(5) + "\",\"price\":" + number(99) + ",\"_vectors\":{\"e\":[1," +
+             number(9) + "," + number(9) + ",0.5]}}";
     }
     return out + "]";
   }
@@ -259,7 +262,8 @@ TEST_P(FaultTest, OfABatchInSeveralSegments) {
 TEST_P(FaultTest, OfNewColumns) {
   if (std::get<0>(GetParam()) == Fault::kMap) GTEST_SKIP() << "the same as for documents";
   FailEach([&](index::Index& index) {
-    return StepsOf(index, SettingsStep(R"({"filterableAttributes":["title"],"sortableAttributes":["price"]})"), {});
+    return StepsOf(index, SettingsStep(R"({"filterableAttributes":["title"],"sortableAttributes":["price"],
+        "embedders":{"e":{"source":"userProvided","dimensions":4}}})"), {});
   });
 }
 
@@ -271,6 +275,15 @@ TEST_P(FaultTest, OfWordsThatAreReadAgain) {
 
 TEST_P(FaultTest, OfAMerge) {
   FailEach([&](index::Index& index) { return MergeToOne(index); });
+}
+
+TEST_P(FaultTest, OfGraphs) {
+  FailEach([&](index::Index& index) {
+    const std::atomic<bool> cancelled{false};
+    const GraphOptions options{.threads = 1, .rows_min = 10, .parameters = {}};
+    const auto planned = PlanGraphs(*index.snapshot(), options.rows_min);
+    return planned ? BuildGraphs(index, *planned, options, cancelled) : Status::Ok();
+  });
 }
 
 TEST_P(FaultTest, OfOpening) {
