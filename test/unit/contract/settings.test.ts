@@ -84,7 +84,7 @@ describe('Settings in a request', () => {
     assert.deepEqual(reset.displayedAttributes, ['*']);
     assert.deepEqual(reset.searchableAttributes, ['*']);
     assert.equal(reset.rankingRules, null);
-    assert.equal(Object.keys(reset).length, 22);
+    assert.equal(Object.keys(reset).length, SETTING_ENTRIES.length - 1);
     assert.deepEqual(resetSetting('pagination'), { pagination: null });
   });
 
