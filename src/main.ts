@@ -9,6 +9,7 @@ import { createDefaultKeys } from './auth/keys.ts';
 import { BufferPool } from './base/buffer-pool.ts';
 import { rfc3339, systemClock } from './base/clock.ts';
 import { type Logger, Logs } from './base/logger.ts';
+import { openFilesMax } from './base/open-files.ts';
 import { masterKeyNotice, readConfig, type Config } from './config.ts';
 import type { FeatureSet } from './contract/features.ts';
 import { importDump } from './dump/import-dump.ts';
@@ -51,6 +52,9 @@ const WARM_UP_AFTER_MS = 300;
 /** How long answers under way may take once the process is told to stop. */
 const STOP_GRACE_MS = 5_000;
 
+/** Below, a start fails somewhere in the middle, in libraries that do not tell why. */
+const OPEN_FILES_MIN = 256;
+
 /** Exit status after Ctrl-C, as shells expect it. */
 const INTERRUPTED = 130;
 
@@ -86,6 +90,7 @@ function banner(config: Config, version: VersionInfo, instanceUid: string, port:
 
 /** Starts the parts one after another. A failure ends the process, so nothing is closed then. */
 async function run(config: Config): Promise<void> {
+  refuseFewFiles();
   const version = versionInfo();
   const logs = new Logs(config.logLevel, config.logMode, process.stderr.isTTY === true);
   const answerBuffers = new BufferPool();
@@ -368,6 +373,14 @@ function launchWebhook({ webhook }: Config): ConstructorParameters<typeof Webhoo
   if (webhook === null) return null;
   const { url, authorization } = webhook;
   return { url, headers: authorization === null ? {} : { Authorization: authorization } };
+}
+
+function refuseFewFiles(): void {
+  const max = openFilesMax();
+  if (max >= OPEN_FILES_MIN) return;
+  throw new Error(
+    `This process may have ${max} files open at a time; ${OPEN_FILES_MIN} are needed at least (ulimit -n).`,
+  );
 }
 
 function main(): void {

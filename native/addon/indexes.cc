@@ -57,9 +57,9 @@ void Engine::Configure(const EngineOptions& options) {
   });
 }
 
-Result<uint32_t> Engine::Open(const std::string& dir) {
+Result<uint32_t> Engine::Open(const std::string& dir, index::IfAbsent if_absent) {
   Configure({});
-  GANNET_ASSIGN_OR_RETURN(auto index, index::Index::Open(dir));
+  GANNET_ASSIGN_OR_RETURN(auto index, index::Index::Open(dir, if_absent));
   const std::lock_guard lock(mutex_);
   const auto open = std::make_shared<OpenIndex>(next_++, std::move(index));
   open_.emplace(open->handle, open);

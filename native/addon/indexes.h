@@ -62,7 +62,7 @@ class Engine {
   ThreadPool& searches() { return *searches_; }
   ThreadPool& batches() { return *batches_; }
 
-  Result<uint32_t> Open(const std::string& dir);
+  Result<uint32_t> Open(const std::string& dir, index::IfAbsent if_absent);
   // Returns once nothing works on the index any more and its files are closed.
   void Close(uint32_t handle);
   std::shared_ptr<OpenIndex> Find(uint32_t handle);

@@ -11,6 +11,7 @@
 #include "addon/channel.h"
 #include "addon/errors.h"
 #include "addon/indexes.h"
+#include "base/file_lock.h"
 #include "base/json.h"
 #include "base/scheduling.h"
 #include "filter/parser.h"
@@ -22,6 +23,8 @@
 #include "search/documents.h"
 #include "search/execute.h"
 #include "search/federate.h"
+#include "store/page_check.h"
+#include "store/sealed_value.h"
 
 namespace gannet::addon {
 namespace {
@@ -118,12 +121,18 @@ Napi::Value Configure(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value OpenIndexAt(const Napi::CallbackInfo& info) {
-  auto handle = Engine::Instance().Open(StringAt(info, 0));
+  const bool creates = info.Length() > 1 && info[1].ToBoolean().Value();
+  auto handle = Engine::Instance().Open(StringAt(info, 0), creates ? index::IfAbsent::kCreate : index::IfAbsent::kRefuse);
   if (!handle.ok()) {
     MakeError(info.Env(), handle.status()).ThrowAsJavaScriptException();
     return info.Env().Undefined();
   }
   return Napi::Number::New(info.Env(), *handle);
+}
+
+Napi::Value SweepIndex(const Napi::CallbackInfo& info) {
+  if (const auto open = IndexOf(info)) open->index->Sweep();
+  return info.Env().Undefined();
 }
 
 Napi::Value CloseIndex(const Napi::CallbackInfo& info) {
@@ -521,6 +530,27 @@ Napi::Value VerifyIndexAt(const Napi::CallbackInfo& info) {
       [dir = StringAt(info, 0)]() -> Result<std::string> { return ReportJson(index::VerifyIndex(dir)); }, ToString);
 }
 
+Napi::Value LockFileAt(const Napi::CallbackInfo& info) {
+  const bool writes = info.Length() > 1 && info[1].ToBoolean().Value();
+  const auto lock = LockFile(StringAt(info, 0), writes ? LockKind::kHolder : LockKind::kReader);
+  if (lock.ok()) return Napi::Number::New(info.Env(), *lock);
+  if (lock.status().code() == StatusCode::kLimit) return Napi::String::New(info.Env(), lock.status().message());
+  MakeError(info.Env(), lock.status()).ThrowAsJavaScriptException();
+  return info.Env().Undefined();
+}
+
+Napi::Value CheckDatabase(const Napi::CallbackInfo& info) {
+  const Status status = store::CheckPages(StringAt(info, 0));
+  return status.ok() ? info.Env().Null() : Napi::Value(Napi::String::New(info.Env(), status.message()));
+}
+
+Napi::Value SumOfValue(const Napi::CallbackInfo& info) {
+  const std::string table = StringAt(info, 0), key = StringAt(info, 1);
+  const auto value = info[2].As<Napi::Uint8Array>();
+  const std::string_view bytes(reinterpret_cast<const char*>(value.Data()), value.ByteLength());
+  return Napi::Number::New(info.Env(), store::SumOf(store::TableSeed(table), key, bytes));
+}
+
 using Function = Napi::Value(const Napi::CallbackInfo&);
 
 // Nothing that is thrown, as when memory runs out, leaves native code.
@@ -541,6 +571,7 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   };
   add("configure", Configure);
   add("openIndex", OpenIndexAt);
+  add("sweepIndex", SweepIndex);
   add("closeIndex", CloseIndex);
   add("isMerging", IsMerging);
   add("takeMergeFault", TakeMergeFault);
@@ -563,6 +594,9 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   add("batchProgress", BatchProgress);
   add("checkFilter", CheckFilter);
   add("verifyIndex", VerifyIndexAt);
+  add("lockFile", LockFileAt);
+  add("checkDatabase", CheckDatabase);
+  add("sumOfValue", SumOfValue);
   return exports;
 }
 

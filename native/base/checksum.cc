@@ -4,6 +4,6 @@
 
 namespace gannet {
 
-uint64_t Checksum(std::string_view bytes) { return XXH64(bytes.data(), bytes.size(), 0); }
+uint64_t Checksum(std::string_view bytes, uint64_t seed) { return XXH64(bytes.data(), bytes.size(), seed); }
 
 }  // namespace gannet

@@ -7,6 +7,6 @@
 namespace gannet {
 
 // 64-bit digest of `bytes`; the same on every machine. About 10 GB/s.
-uint64_t Checksum(std::string_view bytes);
+uint64_t Checksum(std::string_view bytes, uint64_t seed = 0);
 
 }  // namespace gannet

@@ -150,19 +150,38 @@ std::string_view Snapshot::FindRow(DocId docid) const {
   return place < 0 ? std::string_view() : segment->rows->at(static_cast<size_t>(place));
 }
 
-Result<std::shared_ptr<Index>> Index::Open(const std::string& dir) {
-  GANNET_RETURN_IF_ERROR(MakeFolder(dir));
-  GANNET_RETURN_IF_ERROR(MakeFolder(dir + "/segments"));
+Result<std::shared_ptr<Index>> Index::Open(const std::string& dir, IfAbsent if_absent) {
   const std::string database = dir + "/index.mdb";
-  const bool is_new = access(database.c_str(), F_OK) != 0;
   auto index = std::shared_ptr<Index>(new Index(dir));
-  GANNET_ASSIGN_OR_RETURN(index->env_, store::Environment::Open(database));
-  if (is_new) GANNET_RETURN_IF_ERROR(segment::SyncFolder(dir));
+  struct stat status {};
+  const bool is_absent = stat(database.c_str(), &status) != 0 || status.st_size == 0;
+  if (is_absent && if_absent == IfAbsent::kCreate) {
+    bool has_files = false;
+    index->EachFile([&](const std::string&) { has_files = true; });
+    if (has_files) return Status::Corruption(dir + " has segments, but " + database + " is missing or empty");
+    GANNET_RETURN_IF_ERROR(MakeFolder(dir));
+    GANNET_RETURN_IF_ERROR(MakeFolder(dir + "/segments"));
+    GANNET_ASSIGN_OR_RETURN(index->env_, store::Environment::Create(database));
+    GANNET_RETURN_IF_ERROR(segment::SyncFolder(dir));
+  } else {
+    GANNET_ASSIGN_OR_RETURN(index->env_, store::Environment::Open(database));
+  }
   GANNET_ASSIGN_OR_RETURN(index->main_, index->env_->OpenTable("main"));
   GANNET_ASSIGN_OR_RETURN(index->external_ids_, index->env_->OpenTable("external_ids"));
+  if (is_absent) GANNET_RETURN_IF_ERROR(index->WriteFirst());
   GANNET_RETURN_IF_ERROR(index->Load());
-  index->Sweep();
+  // A copy of an index without documents may lack the empty folder.
+  if (index->snapshot_->segments.empty()) GANNET_RETURN_IF_ERROR(MakeFolder(dir + "/segments"));
   return index;
+}
+
+Status Index::WriteFirst() {
+  GANNET_ASSIGN_OR_RETURN(auto txn, env_->Write());
+  std::string number;
+  PutFixed<uint64_t>(number, next_number_.load());
+  GANNET_RETURN_IF_ERROR(txn.Put(main_, keys::kManifest, ""));
+  GANNET_RETURN_IF_ERROR(txn.Put(main_, keys::kNextNumber, number));
+  return txn.Commit();
 }
 
 Status Index::Load() {
@@ -184,8 +203,9 @@ Status Index::Load() {
     const SegmentId id = reader.Varint();
     graph_files[id] = reader.Varint();
   }
+  has_manifest_ = manifest.has_value();
   // Every commit writes it.
-  if (!manifest && txn.Count(main_) > 0) return Status::Corruption("the manifest of " + dir_ + " is missing");
+  if (!has_manifest_ && txn.Count(main_) > 0) return Status::Corruption("the manifest of " + dir_ + " is missing");
   snapshot->settings_json = settings.value_or("");
   ReadSettings(*snapshot);
   snapshot->fields = std::make_shared<const FieldMap>(FieldMap::Parse(fields.value_or("")));
@@ -217,6 +237,11 @@ Status Index::Load() {
   }
   snapshot->traits = PlanFields(*snapshot->fields, *snapshot->settings);
   snapshot_ = std::move(snapshot);
+  // A number that was used by a job that did not end must not be given again while its file is open, or listed.
+  EachFile([&](const std::string& name) {
+    const uint64_t used = std::strtoull(name.c_str(), nullptr, 10);
+    if (used >= next_number_.load()) next_number_ = used + 1;
+  });
   return Status::Ok();
 }
 
@@ -264,25 +289,27 @@ Result<std::shared_ptr<const SegmentView>> Index::OpenSegment(const SegmentFiles
   return std::shared_ptr<const SegmentView>(view);
 }
 
+void Index::EachFile(const std::function<void(const std::string&)>& each) const {
+  DIR* listing = opendir((dir_ + "/segments").c_str());
+  if (listing == nullptr) return;
+  while (const dirent* entry = readdir(listing)) {
+    const std::string name = entry->d_name;
+    if (name != "." && name != "..") each(name);
+  }
+  closedir(listing);
+}
+
 void Index::Sweep() {
+  if (!has_manifest_) return;
   std::set<std::string> named;
-  for (const auto& segment : snapshot_->segments) {
+  for (const auto& segment : snapshot()->segments) {
     named.insert(std::to_string(segment->files.base_file));
     named.insert(std::to_string(segment->files.columns_file));
     named.insert(std::to_string(segment->files.graphs_file));
   }
-  const std::string folder = dir_ + "/segments";
-  DIR* listing = opendir(folder.c_str());
-  if (listing == nullptr) return;
-  while (const dirent* entry = readdir(listing)) {
-    const std::string name = entry->d_name;
-    if (name == "." || name == "..") continue;
-    if (!named.contains(name)) unlink((folder + "/" + name).c_str());
-    // A number that was used by a job that did not end must not be given again while its file is open.
-    const uint64_t number = std::strtoull(name.c_str(), nullptr, 10);
-    if (number >= next_number_.load()) next_number_ = number + 1;
-  }
-  closedir(listing);
+  EachFile([&](const std::string& name) {
+    if (!named.contains(name)) unlink((dir_ + "/segments/" + name).c_str());
+  });
 }
 
 std::shared_ptr<const Snapshot> Index::snapshot() const {
@@ -492,7 +519,8 @@ Status Index::CopyTo(const std::string& dir) {
   }
   GANNET_RETURN_IF_ERROR(env_->CopyTo(dir + "/index.mdb"));
   std::set<uint64_t> numbers;
-  for (const auto& segment : snapshot()->segments) numbers.insert({segment->files.base_file, segment->files.columns_file});
+  for (const auto& segment : snapshot()->segments) numbers.insert({segment->files.base_file, segment->files.columns_file, segment->files.graphs_file});
+  numbers.erase(0);  // no graphs
   for (const uint64_t number : numbers) {
     const std::string name = dir + "/segments/" + std::to_string(number);
     if (link(FilePath(number).c_str(), name.c_str()) == 0) continue;

@@ -4,7 +4,7 @@
 //   <dir>/segments/<number>    immutable files; which of them count is said by the manifest alone
 //
 // A change is a Commit: one LMDB transaction that names new segments (their files are durable already),
-// drops others and marks documents dead. A file that the manifest does not name is swept at open.
+// drops others and marks documents dead. A file that the manifest does not name is removed by Sweep, and only by it.
 //
 // Threads: snapshot() from any; Apply from one writer and any merges at a time (it serialises them).
 #pragma once
@@ -65,9 +65,15 @@ class NewFiles {
   std::vector<uint64_t> numbers_;
 };
 
+enum class IfAbsent { kCreate, kRefuse };
+
 class Index {
  public:
-  static Result<std::shared_ptr<Index>> Open(const std::string& dir);
+  // Removes nothing. Corruption: the record or a segment is damaged or missing, or there are segments and no record.
+  static Result<std::shared_ptr<Index>> Open(const std::string& dir, IfAbsent if_absent = IfAbsent::kCreate);
+  // Removes the files that the manifest does not name: what a job that did not end has left. Does nothing when there is
+  // no manifest. Call it once the index is known to be the right one, and before its first batch.
+  void Sweep();
 
   std::shared_ptr<const Snapshot> snapshot() const;
   // A number for a new segment or file, never given before.
@@ -118,11 +124,15 @@ class Index {
   Result<bool> IsStored(const Snapshot& after);
   void Publish(const Snapshot& before, std::shared_ptr<const Snapshot> after);
   Status Write(Commit& commit, const Snapshot& before, const Snapshot& after);
-  void Sweep();
+  // The record of an index without documents.
+  Status WriteFirst();
+  // Calls `each` with the names of the files beside each other in `segments`.
+  void EachFile(const std::function<void(const std::string&)>& each) const;
 
   std::string dir_;
   std::unique_ptr<store::Environment> env_;
   store::Table main_{}, external_ids_{};
+  bool has_manifest_ = false;
   std::atomic<uint64_t> next_number_{1};
   std::mutex commit_mutex_;
   mutable std::mutex snapshot_mutex_;  // guards snapshot_

@@ -157,8 +157,10 @@ class Verifier {
     report_.segments = manifest_.size();
     store::Cursor cursor(*txn_, main_);
     for (bool more = cursor.First(); more; more = cursor.Next()) {
-      if (cursor.key().starts_with(keys::kDeadPrefix)) {
-        ReadDead(cursor.key(), cursor.value(), ids);
+      if (!cursor.value()) {
+        Fault("main", "the value of `" + std::string(cursor.key()) + "` is damaged");
+      } else if (cursor.key().starts_with(keys::kDeadPrefix)) {
+        ReadDead(cursor.key(), *cursor.value(), ids);
       } else if (!keys::IsKnown(cursor.key())) {
         Fault("tables", "the table `main` has the unknown key `" + std::string(cursor.key()) + "`");
       }
@@ -183,11 +185,11 @@ class Verifier {
         continue;
       }
       const std::string id = whole->substr(0, 100);
-      if (cursor.value().size() != sizeof(DocId)) {
+      if (!cursor.value() || cursor.value()->size() != sizeof(DocId)) {
         Fault("external_ids", "the value of `" + id + "` is no docid");
         continue;
       }
-      const auto docid = LoadFixed<DocId>(cursor.value().data());
+      const auto docid = LoadFixed<DocId>(cursor.value()->data());
       if (ids_of_docids_.Contains(docid)) {
         Fault("external_ids", "`" + id + "` and another id name the same document");
         continue;

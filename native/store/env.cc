@@ -3,12 +3,22 @@
 #include <lmdb.h>
 #include <malloc.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <mutex>
+
+#include "store/page_check.h"
+#include "store/sealed_value.h"
 
 namespace gannet::store {
 namespace {
+
+// The table that says that the values of all tables carry checksums.
+constexpr const char* kSumsTable = "sums";
+constexpr std::string_view kSumsKey = "form", kSumsForm = "1";
 
 Status ToStatus(int code, const char* action) {
   if (code == MDB_SUCCESS) return Status::Ok();
@@ -82,7 +92,10 @@ Result<std::optional<std::string_view>> ReadTransaction::Get(Table table, std::s
   const int code = mdb_get(txn_, table.dbi, &k, &value);
   if (code == MDB_NOTFOUND) return std::optional<std::string_view>();
   GANNET_RETURN_IF_ERROR(ToStatus(code, "reading a record"));
-  return std::optional(FromVal(value));
+  if (!environment_->sealed_) return std::optional(FromVal(value));
+  const auto unsealed = Unsealed(table.seed, key, FromVal(value));
+  if (!unsealed) return environment_->Damaged(key);
+  return unsealed;
 }
 uint64_t ReadTransaction::Count(Table table) const {
   MDB_stat stat;
@@ -91,6 +104,7 @@ uint64_t ReadTransaction::Count(Table table) const {
 std::optional<Table> ReadTransaction::FindTable(const char* name) const {
   Table table;
   if (mdb_dbi_open(txn_, name, 0, &table.dbi) != MDB_SUCCESS) return std::nullopt;
+  table.seed = TableSeed(name);
   return table;
 }
 
@@ -102,8 +116,13 @@ WriteTransaction::~WriteTransaction() {
   environment_->Ended();
 }
 Status WriteTransaction::Put(Table table, std::string_view key, std::string_view value) {
-  MDB_val k = ToVal(key), v = ToVal(value);
-  return ToStatus(mdb_put(txn_, table.dbi, &k, &v, 0), "storing a record");
+  MDB_val k = ToVal(key), v{value.size() + kSumBytes, nullptr};
+  GANNET_RETURN_IF_ERROR(ToStatus(mdb_put(txn_, table.dbi, &k, &v, MDB_RESERVE), "storing a record"));
+  char* const to = static_cast<char*>(v.mv_data);
+  const uint32_t sum = SumOf(table.seed, key, value);
+  if (!value.empty()) std::memcpy(to, value.data(), value.size());
+  std::memcpy(to + value.size(), &sum, sizeof(sum));
+  return Status::Ok();
 }
 Status WriteTransaction::Delete(Table table, std::string_view key) {
   MDB_val k = ToVal(key);
@@ -119,7 +138,7 @@ Status WriteTransaction::Commit() {
   return ToStatus(code, "committing");
 }
 
-Cursor::Cursor(const ReadTransaction& txn, Table table) {
+Cursor::Cursor(const ReadTransaction& txn, Table table) : table_(table), sealed_(txn.environment_->sealed_) {
   if (mdb_cursor_open(txn.txn_, table.dbi, &cursor_) != MDB_SUCCESS) cursor_ = nullptr;
 }
 Cursor::~Cursor() {
@@ -132,22 +151,92 @@ bool Cursor::Move(int operation) {
     return false;
   }
   key_ = FromVal(key);
-  value_ = FromVal(value);
+  value_ = sealed_ ? Unsealed(table_.seed, key_, FromVal(value)) : FromVal(value);
   return true;
 }
 bool Cursor::First() { return Move(MDB_FIRST); }
 bool Cursor::Next() { return Move(MDB_NEXT); }
 
-Result<std::unique_ptr<Environment>> Environment::Open(const std::string& path) { return Open(path, 0); }
-
-Result<std::unique_ptr<Environment>> Environment::OpenReadOnly(const std::string& path) {
-  return Open(path, MDB_RDONLY | MDB_NOLOCK);
+Result<std::unique_ptr<Environment>> Environment::Create(const std::string& path) {
+  auto environment = std::unique_ptr<Environment>(new Environment(path, 0));
+  environment->sealed_ = true;
+  GANNET_RETURN_IF_ERROR(environment->RemoveLockFile());
+  GANNET_RETURN_IF_ERROR(environment->OpenFile());
+  GANNET_RETURN_IF_ERROR(environment->SealAll({}));
+  return environment;
 }
 
-Result<std::unique_ptr<Environment>> Environment::Open(const std::string& path, unsigned flags) {
-  auto environment = std::unique_ptr<Environment>(new Environment(path, flags));
+Result<std::unique_ptr<Environment>> Environment::Open(const std::string& path) {
+  auto environment = std::unique_ptr<Environment>(new Environment(path, 0));
+  GANNET_ASSIGN_OR_RETURN(const auto tables, environment->Check());
+  GANNET_RETURN_IF_ERROR(environment->RemoveLockFile());
+  GANNET_RETURN_IF_ERROR(environment->OpenFile());
+  if (!environment->sealed_) GANNET_RETURN_IF_ERROR(environment->SealAll(tables));
+  return environment;
+}
+
+Result<std::unique_ptr<Environment>> Environment::OpenReadOnly(const std::string& path) {
+  auto environment = std::unique_ptr<Environment>(new Environment(path, MDB_RDONLY | MDB_NOLOCK));
+  GANNET_ASSIGN_OR_RETURN(const auto tables, environment->Check());
   GANNET_RETURN_IF_ERROR(environment->OpenFile());
   return environment;
+}
+
+Status Environment::Damaged(std::string_view key) const {
+  return Status::Corruption(path_ + " is damaged: the value of `" + std::string(key.substr(0, 100)) + "`");
+}
+
+Result<std::vector<std::string>> Environment::Check() {
+  std::vector<std::string> tables;
+  uint64_t seed = 0, sealed = 0;
+  bool has_form = false;
+  std::optional<std::string> damaged;
+  const Status status = CheckPages(path_, [&](std::string_view table, std::string_view key, std::string_view value) {
+    if (tables.empty() || tables.back() != table) {
+      tables.emplace_back(table);
+      seed = TableSeed(table);
+    }
+    const auto unsealed = Unsealed(seed, key, value);
+    if (unsealed) {
+      ++sealed;
+    } else if (!damaged) {
+      damaged = std::string(key);
+    }
+    has_form |= unsealed == kSumsForm && table == kSumsTable && key == kSumsKey;
+    return Status::Ok();
+  });
+  if (status.code() == StatusCode::kNotFound) return Status::Corruption(status.message());
+  GANNET_RETURN_IF_ERROR(status);
+  // One value may carry by chance what looks like its checksum, two do not.
+  if (damaged && (has_form || sealed > 1)) return Damaged(*damaged);
+  if (!has_form && sealed > 1) return Status::Corruption(path_ + " is damaged: it has lost a table");
+  sealed_ = has_form;
+  return tables;
+}
+
+Status Environment::SealAll(const std::vector<std::string>& names) {
+  GANNET_ASSIGN_OR_RETURN(WriteTransaction transaction, Write());
+  for (const std::string& name : names) {
+    GANNET_ASSIGN_OR_RETURN(const Table table, OpenTable(transaction, name.c_str()));
+    std::vector<std::pair<std::string, std::string>> records;
+    MDB_cursor* cursor;
+    GANNET_RETURN_IF_ERROR(ToStatus(mdb_cursor_open(transaction.txn_, table.dbi, &cursor), "reading a table"));
+    MDB_val key, value;
+    while (mdb_cursor_get(cursor, &key, &value, MDB_NEXT) == MDB_SUCCESS) records.emplace_back(FromVal(key), FromVal(value));
+    mdb_cursor_close(cursor);
+    for (const auto& [k, v] : records) GANNET_RETURN_IF_ERROR(transaction.Put(table, k, v));
+  }
+  GANNET_ASSIGN_OR_RETURN(const Table sums, OpenTable(transaction, kSumsTable));
+  GANNET_RETURN_IF_ERROR(transaction.Put(sums, kSumsKey, kSumsForm));
+  GANNET_RETURN_IF_ERROR(transaction.Commit());
+  sealed_ = true;
+  return Status::Ok();
+}
+
+Status Environment::RemoveLockFile() const {
+  const std::string lock = path_ + "-lock";
+  if (unlink(lock.c_str()) == 0 || errno == ENOENT) return Status::Ok();
+  return Status::Io("removing " + lock + ": " + std::strerror(errno));
 }
 
 Status Environment::OpenFile() {
@@ -178,7 +267,7 @@ Status Environment::OpenFile() {
   }
   if (code != MDB_SUCCESS) {
     mdb_env_close(env);
-    return ToStatus(code, "opening the documents");
+    return ToStatus(code, ("opening " + path_).c_str());
   }
   env_ = env;
   return Status::Ok();
@@ -212,13 +301,20 @@ Result<MDB_txn*> Environment::Begin(unsigned flags) {
   }
 }
 
-Result<Table> Environment::OpenTable(const char* name) {
-  GANNET_ASSIGN_OR_RETURN(WriteTransaction transaction, Write());
+Result<Table> Environment::OpenTable(WriteTransaction& transaction, const char* name) {
   Table table;
   GANNET_RETURN_IF_ERROR(ToStatus(mdb_dbi_open(transaction.txn_, name, MDB_CREATE, &table.dbi), "opening a table"));
-  GANNET_RETURN_IF_ERROR(transaction.Commit());
+  table.seed = TableSeed(name);
   const std::lock_guard lock(mutex_);
-  tables_.emplace_back(name, table);
+  const bool is_known = std::any_of(tables_.begin(), tables_.end(), [&](const auto& known) { return known.first == name; });
+  if (!is_known) tables_.emplace_back(name, table);
+  return table;
+}
+
+Result<Table> Environment::OpenTable(const char* name) {
+  GANNET_ASSIGN_OR_RETURN(WriteTransaction transaction, Write());
+  GANNET_ASSIGN_OR_RETURN(const Table table, OpenTable(transaction, name));
+  GANNET_RETURN_IF_ERROR(transaction.Commit());
   return table;
 }
 

@@ -1,5 +1,11 @@
 // Typed access to one LMDB file: an environment, its transactions, its tables.
 //
+// A file is read as a whole before LMDB gets it (store/page_check.h), and each value carries a checksum
+// (store/sealed_value.h): damage is told when the file is opened or the value is read, as Corruption that names the
+// file, and never as another value, an absent one or the end of the process. Files of before there were checksums get
+// them when they are opened for writing. The lock file of LMDB is made anew: what keeps two processes apart is the lock
+// of the data folder.
+//
 // The only folder that includes lmdb.h. Everything read is borrowed from the map and valid until its
 // transaction ends. Source: lmdb.h (caveats), LMDB 0.9.29.
 //
@@ -29,6 +35,7 @@ inline constexpr size_t kMapBytes = size_t{64} << 30;
 
 struct Table {
   unsigned int dbi = 0;
+  uint64_t seed = 0;  // of its checksums
 };
 
 class Environment;
@@ -39,7 +46,7 @@ class ReadTransaction {
   ReadTransaction& operator=(ReadTransaction&&) = delete;
   ~ReadTransaction();
 
-  // nullopt: there is no such record. Corruption, Io: that could not be found out.
+  // nullopt: there is no such record. Corruption, Io: that could not be found out, or the value is damaged.
   Result<std::optional<std::string_view>> Get(Table table, std::string_view key) const;
   uint64_t Count(Table table) const;
   // A table that exists; for environments that are read only.
@@ -83,21 +90,27 @@ class Cursor {
   bool First();
   bool Next();
   std::string_view key() const { return key_; }
-  std::string_view value() const { return value_; }
+  // nullopt: it is damaged.
+  std::optional<std::string_view> value() const { return value_; }
 
  private:
   bool Move(int operation);
   MDB_cursor* cursor_ = nullptr;
-  std::string_view key_, value_;
+  const Table table_;
+  const bool sealed_;
+  std::string_view key_;
+  std::optional<std::string_view> value_;
 };
 
 // After a failed write of its root page LMDB refuses everything until the file is opened again: that happens here, with
 // the first transaction begun while no other is open.
 class Environment {
  public:
-  // `path`: the file. Creates it when absent. One environment per file per process.
+  // `path`: the file, which is not there or has no bytes yet. REQUIRES, of all three: no process has it open.
+  static Result<std::unique_ptr<Environment>> Create(const std::string& path);
+  // Corruption: the file is missing, empty or damaged.
   static Result<std::unique_ptr<Environment>> Open(const std::string& path);
-  // Takes no lock and writes nothing. REQUIRES: no process has the file open for writing.
+  // The same, without writing anything.
   static Result<std::unique_ptr<Environment>> OpenReadOnly(const std::string& path);
   Environment(const Environment&) = delete;
   ~Environment();
@@ -113,8 +126,15 @@ class Environment {
  private:
   friend class ReadTransaction;
   friend class WriteTransaction;
+  friend class Cursor;
   Environment(std::string path, unsigned flags) : path_(std::move(path)), flags_(flags) {}
-  static Result<std::unique_ptr<Environment>> Open(const std::string& path, unsigned flags);
+  // Reads the whole file. Returns its tables; sets sealed_.
+  Result<std::vector<std::string>> Check();
+  // Gives each value its checksum, in one transaction. tables: all that there are.
+  Status SealAll(const std::vector<std::string>& tables);
+  Status RemoveLockFile() const;
+  Result<Table> OpenTable(WriteTransaction& transaction, const char* name);
+  Status Damaged(std::string_view key) const;
   // Opens the file, and the tables that were open, as env_. REQUIRES: env_ is null.
   Status OpenFile();
   Result<MDB_txn*> Begin(unsigned flags);
@@ -122,6 +142,7 @@ class Environment {
 
   const std::string path_;
   const unsigned flags_;
+  bool sealed_ = false;  // values carry checksums; all but those of old files that are only read
   std::mutex mutex_;  // guards what follows
   MDB_env* env_ = nullptr;
   std::vector<std::pair<std::string, Table>> tables_;

@@ -22,10 +22,11 @@ export class IndexHandle {
   /** Of the registry, milliseconds of a steady clock. */
   lastUse = 0;
 
-  constructor(native: NativeAddon, dir: string) {
+  /** @param creates makes the index when there is none */
+  constructor(native: NativeAddon, dir: string, creates: boolean) {
     this.#native = native;
     try {
-      this.#handle = native.openIndex(dir);
+      this.#handle = native.openIndex(dir, creates);
     } catch (error) {
       throw fromEngine(error);
     }
@@ -115,6 +116,11 @@ export class IndexHandle {
 
   takeMergeFault(): string | null {
     return this.#native.takeMergeFault(this.#handle);
+  }
+
+  /** Removes files that count for nothing. */
+  sweep(): void {
+    this.#sync(() => this.#native.sweepIndex(this.#handle));
   }
 
   close(): void {

@@ -10,8 +10,13 @@ export interface NativeAddon {
   /** Sizes the thread pools. Call once, before any index is opened. */
   configure(options: EngineOptions): void;
 
-  /** Opens the index stored in `dir`, creating it when absent. Returns its handle. */
-  openIndex(dir: string): number;
+  /**
+   * Opens the index stored in `dir`. Returns its handle. Removes no file.
+   * @param creates makes the index when there is none; else a missing or empty record is refused as damaged
+   */
+  openIndex(dir: string, creates: boolean): number;
+  /** Removes the files that the record of the index does not name. To be called once it is known to be the right one. */
+  sweepIndex(handle: number): void;
   /** Stops merges, waits for all work on it to end, and closes it. A second call does nothing. */
   closeIndex(handle: number): void;
   /** Whether segments are being merged, or will be: closing the index would stop that until its next batch. */
@@ -108,6 +113,17 @@ export interface NativeAddon {
 
   /** Reads everything of the index in `dir`, which nobody has open. Resolves to JSON of {@link IndexReport}. */
   verifyIndex(dir: string): Promise<string>;
+
+  /**
+   * Locks a file until its descriptor is closed or the process dies.
+   * @param writes the lock of one process alone, which the file then names; else one of any that write nothing
+   * @returns the descriptor; or a text that says who holds the lock. Throws when the file cannot be locked
+   */
+  lockFile(path: string, writes: boolean): number | string;
+  /** Reads every page of an LMDB file that nobody has open for writing. Returns what is damaged, or null. */
+  checkDatabase(path: string): string | null;
+  /** The checksum that a value of a table carries: u32. */
+  sumOfValue(table: string, key: string, value: Uint8Array): number;
 }
 
 export interface EngineOptions {

@@ -3,8 +3,8 @@ import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { compareUtf8 } from '../base/json.ts';
+import { ApiError } from '../contract/errors.ts';
 import { completeSettings, type SettingsObject } from '../contract/settings.ts';
-import { fromEngine } from './errors.ts';
 import { IndexHandle } from './handle.ts';
 import type { IndexState, NativeAddon } from './native.ts';
 
@@ -53,6 +53,8 @@ export class IndexEntry {
   summary: IndexSummary;
   /** While a batch of it runs. */
   isIndexing = false;
+  /** Nothing of it is on disk yet. */
+  isNew = false;
   readonly #registry: IndexRegistry;
   #handle: IndexHandle | null = null;
   #settings: SettingsObject | null = null;
@@ -166,6 +168,7 @@ export class IndexRegistry {
         fieldDistribution: {},
       },
     });
+    entry.isNew = true;
     mkdirSync(this.#dirOf(entry.uuid), { recursive: true });
     entry.refresh();
     return entry;
@@ -216,12 +219,15 @@ export class IndexRegistry {
     while (this.#open.size >= this.#limits.open && this.#closeOldest()) {
       // Several, when more were open because all were in use.
     }
-    let handle: IndexHandle;
+    const handle = new IndexHandle(this.#native, this.#dirOf(entry.uuid), entry.isNew);
     try {
-      handle = new IndexHandle(this.#native, this.#dirOf(entry.uuid));
+      if (!entry.isNew) checkAgainst(entry, handle.state());
+      handle.sweep();
     } catch (error) {
-      throw fromEngine(error);
+      handle.close();
+      throw error;
     }
+    entry.isNew = false;
     this.#open.add(entry);
     return handle;
   }
@@ -269,6 +275,22 @@ export class IndexRegistry {
   #dirOf(uuid: string): string {
     return join(this.#dir, uuid);
   }
+}
+
+/**
+ * Throws `ApiError` when the index is not the one that the store knows: older, as after a restore of its folder alone. It
+ * may be newer, by a batch that a crash has kept the store from recording.
+ */
+function checkAgainst({ uuid, createdAt, summary }: IndexEntry, state: IndexState): void {
+  const found = Date.parse(state.updatedAt ?? createdAt);
+  const expected = Date.parse(summary.updatedAt);
+  const isSame = found === expected && state.numberOfDocuments === summary.numberOfDocuments;
+  if (isSame || found > expected) return;
+  throw new ApiError(
+    'invalid_store_file',
+    `The index in the folder ${uuid} is not the one of the store: it has ${state.numberOfDocuments} documents of ` +
+      `${state.updatedAt ?? createdAt}, and the store knows ${summary.numberOfDocuments} of ${summary.updatedAt}.`,
+  );
 }
 
 function lastUse({ openHandle }: IndexEntry): number {

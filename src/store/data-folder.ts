@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import {
+  closeSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -10,9 +11,9 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { createServer, type Server } from 'node:net';
 import { dirname, join, resolve } from 'node:path';
 import { syncFolder } from '../base/sync-folder.ts';
+import { loadAddon } from '../engine/addon.ts';
 
 /** The folder of one instance, held by this process alone from opening to closing. */
 export interface DataFolder {
@@ -40,12 +41,14 @@ export class DataFolderError extends Error {
   override readonly name = 'DataFolderError';
 }
 
+/** The file whose lock is that of the folder. It is never removed, and says who holds it. */
+const LOCK_FILE = 'lock';
+
 /**
  * Creates the folder when absent, or checks that it is ours to open.
  *
- * The lock is an abstract unix socket named after device and inode of the folder: binding it is
- * atomic, works through any path that leads to the folder, and the kernel releases it when the process
- * dies in whatever way. Processes in other network namespaces do not see each other's.
+ * It is held by a lock on a file in it, which the kernel gives back when the process dies in whatever way. So it holds
+ * through any path that leads to the folder, and between containers that share it.
  */
 export async function openDataFolder(
   path: string,
@@ -53,7 +56,7 @@ export async function openDataFolder(
 ): Promise<DataFolder> {
   const dir = resolve(path);
   makeFolder(dir);
-  const lock = await lockFolder(dir);
+  const unlock = lockFolder(dir, true);
   try {
     settleImport(dir);
     const upgradedFrom = checkVersion(dir, version, upgrade);
@@ -69,10 +72,10 @@ export async function openDataFolder(
       instanceUid: readOrCreate(join(dir, 'instance-uid'), randomUUID),
       upgradedFrom,
       markUpgraded: () => replaceFile(join(dir, 'VERSION'), version),
-      close: () => closeServer(lock),
+      close: unlock,
     };
   } catch (error) {
-    await closeServer(lock);
+    await unlock();
     throw error;
   }
 }
@@ -101,7 +104,7 @@ export async function importDatabase(
   const dir = resolve(path);
   const isNew = !existsSync(dir);
   makeFolder(dir);
-  const lock = await lockFolder(dir);
+  const unlock = lockFolder(dir, true);
   const stage = join(dir, IMPORTING);
   try {
     if (hasDatabase(dir)) throw new DataFolderError(`There is a database in ${dir} already.`);
@@ -114,10 +117,13 @@ export async function importDatabase(
     settleImport(dir);
   } catch (error) {
     rmSync(stage, { recursive: true, force: true });
-    if (isNew && readdirSync(dir).length === 0) rmdirSync(dir);
+    if (isNew && readdirSync(dir).every((name) => name === LOCK_FILE)) {
+      rmSync(join(dir, LOCK_FILE), { force: true });
+      rmdirSync(dir);
+    }
     throw error;
   } finally {
-    await closeServer(lock);
+    await unlock();
   }
 }
 
@@ -169,12 +175,12 @@ export async function inspectDataFolder(path: string, version: string): Promise<
   const found = text('VERSION');
   if (found === null)
     throw new DataFolderError(`${dir} is not a data folder: it has no file VERSION.`);
-  const lock = await lockFolder(dir);
+  const unlock = lockFolder(dir, false);
   const faults: string[] = [];
   const [stored, ours] = [parseVersion(found), parseVersion(version)];
   if (stored === null) faults.push(`the file VERSION holds \`${found}\`, which is not a version`);
   else if (stored[0] !== ours![0] || stored[1] !== ours![1]) {
-    await closeServer(lock);
+    await unlock();
     throw new DataFolderError(
       `The data in ${dir} was written by version ${found}, this program is ${version}.`,
     );
@@ -186,29 +192,28 @@ export async function inspectDataFolder(path: string, version: string): Promise<
       faults.push(`the folder ${part} is missing`);
     }
   }
-  return { dir, faults, close: () => closeServer(lock) };
+  if (!existsSync(join(dir, 'store', 'data.mdb')))
+    faults.push('the file store/data.mdb is missing');
+  return { dir, faults, close: unlock };
 }
 
-function lockFolder(dir: string): Promise<Server> {
-  const { dev, ino } = statSync(dir, { bigint: true });
-  const server = createServer((socket) => socket.destroy());
-  server.unref();
-  return new Promise((done, failed) => {
-    server.once('error', (error: NodeJS.ErrnoException) => {
-      failed(
-        error.code === 'EADDRINUSE'
-          ? new DataFolderError(
-              `The data folder ${dir} is in use by another process. Stop it, or choose another folder.`,
-            )
-          : error,
-      );
-    });
-    server.listen(`\0gannet:${dev}:${ino}`, () => done(server));
-  });
-}
-
-function closeServer(server: Server): Promise<void> {
-  return new Promise((done) => server.close(() => done()));
+/** @returns what gives the lock back */
+function lockFolder(dir: string, writes: boolean): () => Promise<void> {
+  const file = join(dir, LOCK_FILE);
+  let lock: number | string;
+  try {
+    lock = loadAddon().lockFile(file, writes);
+  } catch (error) {
+    throw new DataFolderError(
+      `The data folder ${dir} cannot be locked: ${(error as Error).message}. Its file system must keep locks on files.`,
+    );
+  }
+  if (typeof lock === 'string') {
+    throw new DataFolderError(
+      `The data folder ${dir} is in use by another process: ${lock}. Stop it, or choose another folder.`,
+    );
+  }
+  return async () => closeSync(lock);
 }
 
 /** @returns the version found when it is an older one that may be upgraded, null when it fits */

@@ -1,4 +1,4 @@
-import type { Database } from 'lmdb';
+import type { Table } from './table.ts';
 import type { Store, Transaction } from './store.ts';
 
 /**
@@ -8,7 +8,7 @@ import type { Store, Transaction } from './store.ts';
 export class NotificationStore {
   readonly #store: Store;
   /** Number of the batch, sortable as a text -> uuids of the webhooks that wait. */
-  readonly #table: Database<string[], string>;
+  readonly #table: Table<string[], string>;
   /** The same, in the order in which the batches ended. */
   readonly #waiting = new Map<number, Set<string>>();
 

@@ -1,5 +1,5 @@
-import type { Database } from 'lmdb';
 import type { Store } from './store.ts';
+import type { Table } from './table.ts';
 
 /**
  * A table of few JSON values, all of them held in memory: reads never touch the disk.
@@ -8,7 +8,7 @@ import type { Store } from './store.ts';
  */
 export class Records<V> {
   readonly #store: Store;
-  readonly #table: Database<V, string>;
+  readonly #table: Table<V, string>;
   readonly #values = new Map<string, V>();
   #generation = 0;
 

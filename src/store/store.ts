@@ -1,13 +1,23 @@
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { open, type Database, type RootDatabase } from 'lmdb';
+import { loadAddon } from '../engine/addon.ts';
 import type { IndexRecord } from '../engine/registry.ts';
 import type { TaskRow } from '../contract/task-types.ts';
+import { DataFolderError } from './data-folder.ts';
+import { type Encoding, type Sealing, Table } from './table.ts';
 import type { BatchRow, TaskOutcome } from './task-row.ts';
 
 /** Of LMDB, in the folder of a store. */
 export const STORE_FILE = 'data.mdb';
 
-export type Table<V, K extends string | number> = Database<V, K>;
+/** Says that the values of all tables carry checksums; see `Table`. */
+const SUMS_TABLE = 'sums';
+const SUMS_KEY = 'form';
+const SUMS_FORM = Buffer.from('1');
+
+/** Tables of other parts of the server. */
+const PART_PREFIX = 'x-';
 
 /**
  * Everything durable that is not an index, in one LMDB environment, so that the end of a batch and what
@@ -15,27 +25,36 @@ export type Table<V, K extends string | number> = Database<V, K>;
  *
  * Invariants: a commit that has resolved is on disk; one that has rejected has changed nothing. Commits
  * are applied in the order of the calls.
+ *
+ * The file is read as a whole before LMDB gets it, and each value carries a checksum: a damaged file is refused or its
+ * records are, and neither ends the process. The lock file of LMDB is made anew: what keeps two processes apart is the
+ * lock of the data folder.
  */
 export class Store {
   readonly #root: RootDatabase<Buffer, string>;
-  readonly #open: Database[] = [];
+  readonly #open = new Map<string, Table<never, never>>();
+  readonly #sealing: Sealing = { sealed: true };
   /** Task uid -> what was asked; written once. */
-  readonly tasks: Database<TaskRow, number>;
+  readonly tasks: Table<TaskRow, number>;
   /** Task uid -> what else is known of a finished task than its columns say: error, texts. */
-  readonly outcomes: Database<TaskOutcome, number>;
+  readonly outcomes: Table<TaskOutcome, number>;
   /** Chunk number -> columns of 256 tasks, see `task-chunk.ts`. */
-  readonly chunks: Database<Buffer, number>;
-  readonly batches: Database<BatchRow, number>;
+  readonly chunks: Table<Buffer, number>;
+  readonly batches: Table<BatchRow, number>;
   /** Task uid -> small payload; void once the task is finished. */
-  readonly payloads: Database<Buffer, number>;
+  readonly payloads: Table<Buffer, number>;
   /** Number of an index uid in the columns -> the uid. Kept for ever: history may speak of it. */
-  readonly indexNames: Database<string, number>;
+  readonly indexNames: Table<string, number>;
   /** Index uid -> its folder and summary. */
-  readonly indexes: Database<IndexRecord, string>;
-  readonly meta: Database<unknown, string>;
+  readonly indexes: Table<IndexRecord, string>;
+  readonly meta: Table<unknown, string>;
 
-  /** @param mode size of the address space, the file grows as needed; or a file that is only read */
+  /**
+   * @param mode size of the address space, the file grows as needed; or a file that is only read
+   * Throws `DataFolderError` when the file is damaged.
+   */
   constructor(dir: string, mode: number | { readOnly: true }) {
+    checkFile(dir, typeof mode !== 'number');
     this.#root = open<Buffer, string>({
       path: dir,
       encoding: 'binary',
@@ -47,26 +66,62 @@ export class Store {
       // rejected promise that nobody can handle.
       eventTurnBatching: false,
     });
-    const byNumber = { keyEncoding: 'uint32' } as const;
-    this.tasks = this.#table('tasks', { ...byNumber, encoding: 'json' });
-    this.outcomes = this.#table('outcomes', { ...byNumber, encoding: 'json' });
-    this.chunks = this.#table('chunks', { ...byNumber, encoding: 'binary' });
-    this.batches = this.#table('batches', { ...byNumber, encoding: 'json' });
-    this.payloads = this.#table('payloads', { ...byNumber, encoding: 'binary' });
-    this.indexNames = this.#table('indexNames', { ...byNumber, encoding: 'string' });
-    this.indexes = this.#table('indexes', { encoding: 'json' });
-    this.meta = this.#table('meta', { encoding: 'json' });
+    this.tasks = this.#table<TaskRow, number>('tasks', 'json', 'uint32');
+    this.outcomes = this.#table<TaskOutcome, number>('outcomes', 'json', 'uint32');
+    this.chunks = this.#table<Buffer, number>('chunks', 'binary', 'uint32');
+    this.batches = this.#table<BatchRow, number>('batches', 'json', 'uint32');
+    this.payloads = this.#table<Buffer, number>('payloads', 'binary', 'uint32');
+    this.indexNames = this.#table<string, number>('indexNames', 'string', 'uint32');
+    this.indexes = this.#table<IndexRecord, string>('indexes', 'json');
+    this.meta = this.#table<unknown, string>('meta', 'json');
+    this.#seal(typeof mode === 'number');
   }
 
   /** A table of JSON values for another part of the server: keys, features, webhooks. */
-  table<V>(name: string): Database<V, string> {
-    return this.#table<V, string>(`x-${name}`, { encoding: 'json' });
+  table<V>(name: string): Table<V, string> {
+    return this.#table<V, string>(`${PART_PREFIX}${name}`, 'json');
   }
 
-  #table<V, K extends string | number>(name: string, options: object): Database<V, K> {
-    const table = this.#root.openDB<V, K>({ name, ...options });
-    this.#open.push(table as Database);
+  #table<V, K extends string | number>(
+    name: string,
+    encoding: Encoding,
+    keyEncoding?: 'uint32',
+  ): Table<V, K> {
+    const known = this.#open.get(name);
+    if (known !== undefined) return known as unknown as Table<V, K>;
+    const database: Database<Buffer, K> = this.#root.openDB<Buffer, K>({
+      name,
+      encoding: 'binary',
+      ...(keyEncoding === undefined ? {} : { keyEncoding }),
+    });
+    const table = new Table<V, K>(name, database, encoding, this.#sealing);
+    this.#open.set(name, table as unknown as Table<never, never>);
     return table;
+  }
+
+  /** Finds out whether the values carry checksums; gives them to those of an older store. */
+  #seal(writes: boolean): void {
+    const sums = this.#table<Buffer, string>(SUMS_TABLE, 'binary');
+    if (!sums.isMissing && sums.getCount() > 0) {
+      sums.get(SUMS_KEY);
+      return;
+    }
+    for (const name of this.#root.getKeys()) {
+      if (name.startsWith(PART_PREFIX)) this.#table(name, 'json');
+    }
+    const present = [...this.#open.values()].filter((table) => !table.isMissing);
+    let sealed = 0;
+    for (const table of present) sealed += table.countSealed().sealed;
+    // One value may carry by chance what looks like its checksum, two do not.
+    if (sealed > 1) throw new DataFolderError('The store is damaged: it has lost a table.');
+    if (!writes) {
+      this.#sealing.sealed = false;
+      return;
+    }
+    this.#root.transactionSync(() => {
+      for (const table of present) table.sealAll();
+      sums.putSync(SUMS_KEY, SUMS_FORM);
+    });
   }
 
   /**
@@ -91,7 +146,7 @@ export class Store {
   size(): { diskBytes: number; usedBytes: number } {
     let pages = 2;
     let pageSize = 4096;
-    for (const table of this.#open) {
+    for (const table of this.#open.values()) {
       const stats = table.getStats() as TableStats;
       pageSize = stats.pageSize;
       pages += stats.treeBranchPageCount + stats.treeLeafPageCount + stats.overflowPages;
@@ -112,15 +167,30 @@ export class Store {
   }
 }
 
+/** Throws `DataFolderError` when the file of the store is damaged, or its lock file cannot be made anew. */
+function checkFile(dir: string, readOnly: boolean): void {
+  const file = join(dir, STORE_FILE);
+  const lock = join(dir, 'lock.mdb');
+  const isThere = (statSync(file, { throwIfNoEntry: false })?.size ?? 0) > 0;
+  const damage = isThere ? loadAddon().checkDatabase(file) : null;
+  if (damage !== null) throw new DataFolderError(damage);
+  if (readOnly) return;
+  try {
+    rmSync(lock, { force: true });
+  } catch (error) {
+    throw new DataFolderError(`The file ${lock} cannot be replaced: ${(error as Error).message}`);
+  }
+}
+
 /** The writes of one commit. */
 export class Transaction {
   #seen: Promise<boolean> | null = null;
 
-  put<V, K extends string | number>(table: Database<V, K>, key: K, value: V): void {
+  put<V, K extends string | number>(table: Table<V, K>, key: K, value: V): void {
     this.#watch(table.put(key, value));
   }
 
-  remove<V, K extends string | number>(table: Database<V, K>, key: K): void {
+  remove<V, K extends string | number>(table: Table<V, K>, key: K): void {
     this.#watch(table.remove(key));
   }
 

@@ -117,7 +117,7 @@ export class TaskStore {
   }
 
   payload(uid: number): Buffer | undefined {
-    return this.#store.payloads.getBinary(uid);
+    return this.#store.payloads.get(uid);
   }
 
   /** Uid of an index by its number in the columns; null for `NONE`. */

@@ -1,7 +1,8 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { IndexRecord } from '../engine/registry.ts';
-import { Store, type Table } from './store.ts';
+import { Store } from './store.ts';
+import type { Table } from './table.ts';
 import { FLAG } from '../contract/task-types/task-type.ts';
 import {
   NONE,
@@ -99,7 +100,7 @@ class StoreCheck {
     check: (key: K, value: V) => void,
   ): void {
     // A file that is only read does not make the tables that it lacks.
-    if ((table as Table<V, K> | undefined) === undefined) {
+    if (table.isMissing) {
       if (!name.startsWith('x-')) this.#fault(name, 'the table is missing');
       return;
     }

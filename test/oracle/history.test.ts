@@ -272,7 +272,7 @@ class Subject {
   readonly #dir = mkdtempSync(
     join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'gannet-history-'),
   );
-  readonly handle = new IndexHandle(loadAddon(), this.#dir);
+  readonly handle = new IndexHandle(loadAddon(), this.#dir, true);
   #batches = 0;
 
   async apply(steps: Step[], payloads: Buffer[]): Promise<void> {

@@ -114,7 +114,7 @@ export class NativeIndex {
   }
 
   #open(): number {
-    return engine().openIndex(join(this.#dir, 'index'));
+    return engine().openIndex(join(this.#dir, 'index'), true);
   }
 
   close(): void {

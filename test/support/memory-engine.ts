@@ -1,4 +1,12 @@
-import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  writeFileSync,
+} from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type {
@@ -44,6 +52,20 @@ export class MemoryEngine implements NativeAddon {
 
   configure(options: EngineOptions): void {
     this.options = options;
+  }
+
+  sweepIndex(): void {}
+
+  lockFile(path: string): number {
+    return openSync(path, 'a');
+  }
+
+  checkDatabase(): null {
+    return null;
+  }
+
+  sumOfValue(): number {
+    return 0;
   }
 
   openIndex(dir: string): number {

@@ -142,7 +142,7 @@ TEST_F(CommitTest, ACancelledBatchLeavesTheIndexAsItWas) {
   indexing::ExpectIndexHolds(*index_, model_);
 }
 
-TEST_F(CommitTest, FilesThatNoManifestNamesAreSweptAtOpen) {
+TEST_F(CommitTest, FilesThatNoManifestNamesAreSwept) {
   const auto files = Files();
   const uint64_t last = std::stoull(*files.rbegin());
   index_.reset();
@@ -151,6 +151,8 @@ TEST_F(CommitTest, FilesThatNoManifestNamesAreSweptAtOpen) {
                              folder_.path() + "/segments/" + std::to_string(last + 7));
   std::ofstream(folder_.path() + "/segments/" + std::to_string(last + 8)) << "half";
   index_ = *Index::Open(folder_.path());
+  EXPECT_EQ(Files().size(), files.size() + 2) << "opening removes nothing";
+  index_->Sweep();
   EXPECT_EQ(Files(), files);
   EXPECT_GT(index_->NextNumber(), last + 8) << "a number is never given twice";
   indexing::ExpectIndexHolds(*index_, model_);
@@ -221,6 +223,25 @@ TEST_F(LostManifestTest, IsNotTakenForAnEmptyIndex) {
   ExpectRefusedWithoutLoss();
   change(false);
   const auto opened = Index::Open(folder_.path());
+  ASSERT_TRUE(opened.ok()) << opened.status().message();
+  indexing::ExpectIndexHolds(**opened, model_);
+}
+
+TEST_F(LostManifestTest, ARecordThatIsMissingOrEmptyIsNotMadeAnew) {
+  index_.reset();
+  std::filesystem::rename(database(), database() + ".kept");
+  for (const bool is_empty : {false, true}) {
+    if (is_empty) std::ofstream(database(), std::ios::binary).flush();
+    for (const IfAbsent if_absent : {IfAbsent::kCreate, IfAbsent::kRefuse}) {
+      const auto names = SegmentFileNames();
+      const auto opened = Index::Open(folder_.path(), if_absent);
+      ASSERT_FALSE(opened.ok());
+      EXPECT_EQ(opened.status().code(), StatusCode::kCorruption) << opened.status().message();
+      EXPECT_EQ(SegmentFileNames(), names);
+    }
+  }
+  std::filesystem::rename(database() + ".kept", database());
+  const auto opened = Index::Open(folder_.path(), IfAbsent::kRefuse);
   ASSERT_TRUE(opened.ok()) << opened.status().message();
   indexing::ExpectIndexHolds(**opened, model_);
 }

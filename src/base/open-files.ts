@@ -1,0 +1,12 @@
+import { readFileSync } from 'node:fs';
+
+/** How many files this process may have open at a time; Infinity where that cannot be told. */
+export function openFilesMax(): number {
+  try {
+    const limits = readFileSync('/proc/self/limits', 'utf8');
+    const found = /^Max open files\s+(\d+)/m.exec(limits);
+    return found === null ? Infinity : Number(found[1]);
+  } catch {
+    return Infinity;
+  }
+}

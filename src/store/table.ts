@@ -1,0 +1,150 @@
+import type { Database, RangeOptions } from 'lmdb';
+import { ApiError } from '../contract/errors.ts';
+import { loadAddon } from '../engine/addon.ts';
+import type { NativeAddon } from '../engine/native.ts';
+
+/** How the values of a table become bytes. */
+interface Codec<V> {
+  encode(value: V): Buffer;
+  decode(bytes: Buffer): V;
+}
+
+const JSON_CODEC: Codec<unknown> = {
+  encode: (value) => Buffer.from(JSON.stringify(value)),
+  decode: (bytes) => JSON.parse(bytes.toString()) as unknown,
+};
+const STRING_CODEC: Codec<string> = {
+  encode: (value) => Buffer.from(value),
+  decode: (bytes) => bytes.toString(),
+};
+const BINARY_CODEC: Codec<Buffer> = { encode: (value) => value, decode: (bytes) => bytes };
+
+const CODECS = { json: JSON_CODEC, string: STRING_CODEC, binary: BINARY_CODEC };
+export type Encoding = keyof typeof CODECS;
+
+const SUM_BYTES = 4;
+
+let loaded: NativeAddon | undefined;
+const addon = (): NativeAddon => (loaded ??= loadAddon());
+
+/** Whether the values of a store carry checksums: all but those of an old one that is only read. */
+export interface Sealing {
+  sealed: boolean;
+}
+
+/** A value whose checksum is not its own, or that is none of its table. */
+export function damagedValue(table: string, key: string | number): ApiError {
+  return new ApiError(
+    'invalid_store_file',
+    `The store is damaged: the record \`${key}\` of its table \`${table}\`.`,
+  );
+}
+
+/**
+ * A table of the store. Each value is stored with a checksum of four bytes behind it, of the table, the key and the
+ * value (`native/store/sealed_value.h`): reading a damaged one throws `ApiError` with `invalid_store_file`.
+ */
+export class Table<V, K extends string | number> {
+  readonly name: string;
+  readonly #database: Database<Buffer, K>;
+  readonly #codec: Codec<V>;
+  readonly #sealing: Sealing;
+
+  constructor(name: string, database: Database<Buffer, K>, encoding: Encoding, sealing: Sealing) {
+    this.name = name;
+    this.#database = database;
+    this.#codec = CODECS[encoding] as Codec<V>;
+    this.#sealing = sealing;
+  }
+
+  /** A file that is only read does not make the tables that it lacks. */
+  get isMissing(): boolean {
+    return (this.#database as Database<Buffer, K> | undefined) === undefined;
+  }
+
+  get(key: K): V | undefined {
+    const stored = this.#database.get(key);
+    return stored === undefined ? undefined : this.#read(key, stored);
+  }
+
+  *getRange(options?: RangeOptions): Iterable<{ key: K; value: V }> {
+    for (const { key, value } of this.#database.getRange(options)) {
+      yield { key, value: this.#read(key, value) };
+    }
+  }
+
+  getKeys(): Iterable<K> {
+    return this.#database.getKeys();
+  }
+
+  getKeysCount(): number {
+    return this.#database.getKeysCount();
+  }
+
+  getCount(): number {
+    return this.#database.getCount();
+  }
+
+  getStats(): object {
+    return this.#database.getStats();
+  }
+
+  put(key: K, value: V): Promise<boolean> {
+    return this.#database.put(key, this.#sealed(key, this.#codec.encode(value)));
+  }
+
+  /** Within a transaction of the store. */
+  putSync(key: K, value: V): void {
+    this.#database.putSync(key, this.#sealed(key, this.#codec.encode(value)));
+  }
+
+  remove(key: K): Promise<boolean> {
+    return this.#database.remove(key);
+  }
+
+  /** Number of values that carry their checksum, and of all. */
+  countSealed(): { sealed: number; all: number } {
+    const counts = { sealed: 0, all: 0 };
+    for (const { key, value } of this.#database.getRange()) {
+      counts.all++;
+      if (this.#isSealed(key, value)) counts.sealed++;
+    }
+    return counts;
+  }
+
+  /** Gives each value its checksum. Within a transaction of the store. */
+  sealAll(): void {
+    for (const { key, value } of [...this.#database.getRange()]) {
+      this.#database.putSync(key, this.#sealed(key, value));
+    }
+  }
+
+  #sum(key: K, bytes: Buffer): number {
+    return addon().sumOfValue(this.name, String(key), bytes);
+  }
+
+  #sealed(key: K, bytes: Buffer): Buffer {
+    const stored = Buffer.allocUnsafe(bytes.length + SUM_BYTES);
+    bytes.copy(stored);
+    stored.writeUInt32LE(this.#sum(key, bytes), bytes.length);
+    return stored;
+  }
+
+  #isSealed(key: K, stored: Buffer): boolean {
+    const end = stored.length - SUM_BYTES;
+    return end >= 0 && stored.readUInt32LE(end) === this.#sum(key, stored.subarray(0, end));
+  }
+
+  #read(key: K, stored: Buffer): V {
+    let bytes = stored;
+    if (this.#sealing.sealed) {
+      if (!this.#isSealed(key, stored)) throw damagedValue(this.name, key);
+      bytes = stored.subarray(0, stored.length - SUM_BYTES);
+    }
+    try {
+      return this.#codec.decode(bytes);
+    } catch {
+      throw damagedValue(this.name, key);
+    }
+  }
+}
