@@ -21,6 +21,7 @@ import type { NativeAddon } from './engine/native.ts';
 import type { IndexRegistry } from './engine/registry.ts';
 import type { Dependencies, VersionInfo } from './http/dependencies.ts';
 import { HttpMetrics } from './http/metrics.ts';
+import { wholeBody } from './http/route.ts';
 import { type HttpOptions, type HttpServer, startHttp } from './http/server.ts';
 import { exportRunner } from './export/run-export.ts';
 import { sourceOf } from './import-at-start.ts';
@@ -270,14 +271,17 @@ function dependencies(config: Config, parts: Parts): Dependencies {
     settings: (uid) => registry.get(uid)?.settings,
     primaryKey: (uid) => registry.get(uid)?.summary.primaryKey ?? null,
     checkFilter: (filter) => native.checkFilter(JSON.stringify(filter), enabled().containsFilter),
-    fetch: (uid, request, onGone) => documents.fetch(uid, request, onGone),
+    fetch: async (uid, request, onGone) => wholeBody(await documents.fetch(uid, request, onGone)),
   });
   return {
     services: {
       tasks: queue,
       indexes: new Indexes(registry, documents, () => store.size()),
       search: new EnrichedSearch(
-        new Search(registry, searchQueue, enabled, answerBuffers),
+        new Search(registry, searchQueue, enabled, answerBuffers, {
+          ...config.limits,
+          queriesAtOnce: availableParallelism(),
+        }),
         foreignSearch,
       ),
       foreign: foreignSearch,
@@ -300,6 +304,7 @@ function dependencies(config: Config, parts: Parts): Dependencies {
     answerBuffers,
     checkPayload: (...args) => native.checkPayload(...args),
     checkFilter: (...args) => native.checkFilter(...args),
+    checkLargeFilter: (...args) => native.checkLargeFilter(...args),
   };
 }
 

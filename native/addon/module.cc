@@ -34,6 +34,7 @@ constexpr size_t kCopiedBytesMax = 64 << 10;  // also in src/base/buffer-pool.ts
 struct Environment {
   std::shared_ptr<Channel> channel;
   Napi::FunctionReference take_buffer;  // of EngineOptions; empty: none
+  std::unordered_map<uint32_t, std::weak_ptr<std::atomic<bool>>> gone_flags;  // of the searches under way, by ticket
 };
 
 std::shared_ptr<Channel> ChannelOf(Napi::Env env) { return env.GetInstanceData<Environment>()->channel; }
@@ -218,8 +219,38 @@ Napi::Value IndexState(const Napi::CallbackInfo& info) {
   return Napi::String::New(info.Env(), out);
 }
 
+// A request: a string, or a buffer with its UTF-8.
+std::string TextAt(const Napi::CallbackInfo& info, size_t at) {
+  if (info.Length() <= at || !info[at].IsBuffer()) return StringAt(info, at);
+  const auto bytes = info[at].As<Napi::Buffer<char>>();
+  return std::string(bytes.Data(), bytes.Length());
+}
+
+// The flag of a ticket, which `cancelSearch` sets. 0 or nothing: null.
+GoneFlag GoneFlagAt(const Napi::CallbackInfo& info, size_t at) {
+  if (info.Length() <= at || !info[at].IsNumber()) return nullptr;
+  const uint32_t ticket = info[at].As<Napi::Number>().Uint32Value();
+  if (ticket == 0) return nullptr;
+  auto& flags = info.Env().GetInstanceData<Environment>()->gone_flags;
+  std::erase_if(flags, [](const auto& entry) { return entry.second.expired(); });
+  auto flag = std::make_shared<std::atomic<bool>>(false);
+  flags[ticket] = flag;
+  return flag;
+}
+
+bool Gone(const search::Caller& caller) { return caller.gone && caller.gone->load(std::memory_order_relaxed); }
+
+Napi::Value CancelSearch(const Napi::CallbackInfo& info) {
+  auto& flags = info.Env().GetInstanceData<Environment>()->gone_flags;
+  const auto found = info[0].IsNumber() ? flags.find(info[0].As<Napi::Number>().Uint32Value()) : flags.end();
+  if (found != flags.end()) {
+    if (const auto flag = found->second.lock()) flag->store(true, std::memory_order_relaxed);
+  }
+  return info.Env().Undefined();
+}
+
 // search, facetSearch, fetchDocuments: a handle and a request in, a body out.
-template <Result<std::string> (*Execute)(index::Index&, std::string_view, uint64_t)>
+template <Result<std::string> (*Execute)(index::Index&, std::string_view, const search::Caller&)>
 Napi::Value Query(const Napi::CallbackInfo& info) {
   auto open = IndexOf(info);
   if (!open) return info.Env().Undefined();
@@ -227,12 +258,68 @@ Napi::Value Query(const Napi::CallbackInfo& info) {
   Engine::Instance().NoteSearch();
   return Async<std::string>(
       info.Env(), Engine::Instance().searches(),
-      [open = std::move(open), request = StringAt(info, 1), started] { return Execute(*open->index, request, started); },
+      [open = std::move(open), request = TextAt(info, 1), caller = search::Caller(started, GoneFlagAt(info, 2))]() -> Result<std::string> {
+        if (Gone(caller)) return Status::Cancelled("nobody waits for the answer");
+        return Execute(*open->index, request, caller);
+      },
       ToAnswer);
 }
 
-Result<std::string> Fetch(index::Index& index, std::string_view request, uint64_t) {
-  return search::FetchDocuments(index, request);
+constexpr uint64_t kListingPartBytes = 256 << 10;
+
+struct ListingPart {
+  std::string bytes;
+  std::shared_ptr<search::Listing> rest;  // null: this was the last part
+};
+
+Result<ListingPart> NextPart(std::shared_ptr<search::Listing> listing) {
+  ListingPart part;
+  GANNET_ASSIGN_OR_RETURN(const bool last, listing->Next(kListingPartBytes, part.bytes));
+  if (!last) part.rest = std::move(listing);
+  return part;
+}
+
+Napi::Value ToPart(Napi::Env env, ListingPart& part) {
+  auto object = Napi::Object::New(env);
+  object.Set("bytes", ToAnswer(env, part.bytes));
+  if (!part.rest) {
+    object.Set("rest", env.Null());
+    return object;
+  }
+  using Held = std::shared_ptr<search::Listing>;
+  object.Set("rest", Napi::External<Held>::New(env, new Held(std::move(part.rest)), [](Napi::Env, Held* held) { delete held; }));
+  return object;
+}
+
+Napi::Value FetchDocuments(const Napi::CallbackInfo& info) {
+  auto open = IndexOf(info);
+  if (!open) return info.Env().Undefined();
+  Engine::Instance().NoteSearch();
+  return Async<ListingPart>(
+      info.Env(), Engine::Instance().searches(),
+      [open = std::move(open), request = TextAt(info, 1), caller = search::Caller(0, GoneFlagAt(info, 2))]() -> Result<ListingPart> {
+        if (Gone(caller)) return Status::Cancelled("nobody waits for the answer");
+        GANNET_ASSIGN_OR_RETURN(auto listing, search::Listing::Open(*open->index, request, caller));
+        return NextPart(std::move(listing));
+      },
+      ToPart);
+}
+
+// The part behind the one that gave `rest`, which is used up.
+Napi::Value FetchRest(const Napi::CallbackInfo& info) {
+  auto& held = *info[0].As<Napi::External<std::shared_ptr<search::Listing>>>().Data();
+  if (!held) {
+    MakeError(info.Env(), Status::Internal("the rest of the listing was taken already")).ThrowAsJavaScriptException();
+    return info.Env().Undefined();
+  }
+  return Async<ListingPart>(
+      info.Env(), Engine::Instance().searches(), [listing = std::move(held)] { return NextPart(listing); }, ToPart);
+}
+
+// Lets go of what the listing holds, which would else wait for the garbage collector.
+Napi::Value DropRest(const Napi::CallbackInfo& info) {
+  info[0].As<Napi::External<std::shared_ptr<search::Listing>>>().Data()->reset();
+  return info.Env().Undefined();
 }
 
 Napi::Value FederatedSearch(const Napi::CallbackInfo& info) {
@@ -250,10 +337,11 @@ Napi::Value FederatedSearch(const Napi::CallbackInfo& info) {
   Engine::Instance().NoteSearch();
   return Async<std::string>(
       info.Env(), Engine::Instance().searches(),
-      [open = std::move(open), request = StringAt(info, 1), started] {
+      [open = std::move(open), request = TextAt(info, 1), caller = search::Caller(started, GoneFlagAt(info, 2))]() -> Result<std::string> {
+        if (Gone(caller)) return Status::Cancelled("nobody waits for the answer");
         std::vector<index::Index*> indexes;
         for (const auto& one : open) indexes.push_back(one->index.get());
-        return search::ExecuteFederatedSearch(indexes, request, started);
+        return search::ExecuteFederatedSearch(indexes, request, caller);
       },
       ToAnswer);
 }
@@ -486,6 +574,17 @@ Napi::Value BatchProgress(const Napi::CallbackInfo& info) {
   return Napi::String::New(info.Env(), out);
 }
 
+Napi::Value CheckLargeFilter(const Napi::CallbackInfo& info) {
+  const bool contains = info.Length() > 1 && info[1].ToBoolean().Value();
+  return Async<bool>(
+      info.Env(), Engine::Instance().searches(),
+      [text = TextAt(info, 0), contains]() -> Result<bool> {
+        GANNET_RETURN_IF_ERROR(filter::ParseFilterJson(text, filter::FilterFeatures{contains, false}).status());
+        return true;
+      },
+      [](Napi::Env env, bool&) { return env.Undefined(); });
+}
+
 Napi::Value CheckFilter(const Napi::CallbackInfo& info) {
   const bool contains = info.Length() > 1 && info[1].ToBoolean().Value();
   const auto tree = filter::ParseFilterJson(StringAt(info, 0), filter::FilterFeatures{contains, false});
@@ -564,7 +663,7 @@ Napi::Value Guarded(Function* function, const Napi::CallbackInfo& info) {
 }
 
 Napi::Object Init(Napi::Env env, Napi::Object exports) {
-  env.SetInstanceData(new Environment{.channel = Channel::Create(env), .take_buffer = {}});
+  env.SetInstanceData(new Environment{.channel = Channel::Create(env), .take_buffer = {}, .gone_flags = {}});
   const auto add = [&](const char* name, Function* function) {
     exports.Set(name, Napi::Function::New(
                           env, [function](const Napi::CallbackInfo& info) { return Guarded(function, info); }, name));
@@ -579,7 +678,7 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   add("indexFields", IndexFields);
   add("search", Query<search::ExecuteSearch>);
   add("facetSearch", Query<search::ExecuteFacetSearch>);
-  add("fetchDocuments", Query<Fetch>);
+  add("fetchDocuments", FetchDocuments);
   add("federatedSearch", FederatedSearch);
   add("getDocument", GetDocument);
   add("openDocuments", OpenDocuments);
@@ -593,6 +692,10 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   add("cancelBatch", CancelBatch);
   add("batchProgress", BatchProgress);
   add("checkFilter", CheckFilter);
+  add("checkLargeFilter", CheckLargeFilter);
+  add("fetchRest", FetchRest);
+  add("dropRest", DropRest);
+  add("cancelSearch", CancelSearch);
   add("verifyIndex", VerifyIndexAt);
   add("lockFile", LockFileAt);
   add("checkDatabase", CheckDatabase);

@@ -2,27 +2,36 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <memory>
+#include <utility>
 
 namespace gannet {
 
+// Set, from any thread, once nobody waits for the outcome of some work any more. null: nobody ever says so.
+using GoneFlag = std::shared_ptr<const std::atomic<bool>>;
+
+// One thread.
 class Deadline {
  public:
   // More than a year is a year: the clock must not overflow.
-  static Deadline In(uint64_t milliseconds) {
+  // gone  when set, the time is over at once
+  static Deadline In(uint64_t milliseconds, GoneFlag gone = nullptr) {
     constexpr uint64_t kYear = uint64_t{365} * 24 * 60 * 60 * 1000;
-    return Deadline(std::chrono::steady_clock::now() + std::chrono::milliseconds(std::min(milliseconds, kYear)));
+    return Deadline(std::chrono::steady_clock::now() + std::chrono::milliseconds(std::min(milliseconds, kYear)), std::move(gone));
   }
   // Asks the clock; about 25 ns. Once passed, it stays passed.
   bool Passed() {
-    if (!passed_) passed_ = std::chrono::steady_clock::now() >= at_;
+    if (!passed_) passed_ = (gone_ && gone_->load(std::memory_order_relaxed)) || std::chrono::steady_clock::now() >= at_;
     return passed_;
   }
 
  private:
-  explicit Deadline(std::chrono::steady_clock::time_point at) : at_(at) {}
+  Deadline(std::chrono::steady_clock::time_point at, GoneFlag gone) : at_(at), gone_(std::move(gone)) {}
   std::chrono::steady_clock::time_point at_;
+  GoneFlag gone_;
   bool passed_ = false;
 };
 

@@ -201,18 +201,29 @@ class Evaluator {
       }
       case Node::Kind::kNot: {
         GANNET_ASSIGN_OR_RETURN(const DocSet passing, Evaluate(*node.children[0], within));
+        // What was not looked at might pass the child.
+        if (OutOfTime()) return DocSet();
         return within - passing;
       }
-      case Node::Kind::kCondition: return Condition(node, within);
-      case Node::Kind::kGeoRadius:
-      case Node::Kind::kGeoBoundingBox:
-      case Node::Kind::kGeoPolygon: return Geo(node, within);
-      case Node::Kind::kVectorExists: return Vectors(node, within);
+      default: return OutOfTime() ? DocSet() : Leaf(node, within);
     }
     return Status::Internal("a filter node of unknown kind");
   }
 
  private:
+  bool OutOfTime() const { return context_.deadline != nullptr && context_.deadline->Passed(); }
+
+  Result<DocSet> Leaf(const Node& node, const DocSet& within) {
+    switch (node.kind) {
+      case Node::Kind::kCondition: return Condition(node, within);
+      case Node::Kind::kGeoRadius:
+      case Node::Kind::kGeoBoundingBox:
+      case Node::Kind::kGeoPolygon: return Geo(node, within);
+      case Node::Kind::kVectorExists: return Vectors(node, within);
+      default: return Status::Internal("a filter node of unknown kind");
+    }
+  }
+
   Result<DocSet> Condition(const Node& node, const DocSet& within) {
     const auto field = snapshot_.fields->Find(node.field);
     if (!field) return DocSet();
@@ -369,9 +380,9 @@ Result<DocSet> EvaluateFilter(const FilterContext& context, const Node& node, co
 }
 
 Result<DocSet> EvaluateFilterJson(const Snapshot& snapshot, std::string_view filter_json,
-                                  const filter::FilterFeatures& features) {
+                                  const filter::FilterFeatures& features, Deadline* deadline) {
   GANNET_ASSIGN_OR_RETURN(const std::unique_ptr<Node> node, filter::ParseFilterJson(filter_json, features));
-  return EvaluateFilter({snapshot, features}, *node);
+  return EvaluateFilter({snapshot, features, nullptr, deadline}, *node);
 }
 
 }  // namespace gannet::index

@@ -9,6 +9,7 @@
 
 #include <string_view>
 
+#include "base/deadline.h"
 #include "base/status.h"
 #include "bitmap/docset.h"
 #include "filter/ast.h"
@@ -29,17 +30,19 @@ struct FilterContext {
   const Snapshot& snapshot;
   filter::FilterFeatures features;
   const VectorFilter* vectors = nullptr;  // null: no document has vectors, no embedder exists
+  Deadline* deadline = nullptr;           // null: none
 };
 
 // Documents that pass: live ones only. Whether the fields are filterable is checked for the whole expression
 // first; whether a field's rule allows the operator, where a condition is evaluated: not behind an AND that is empty
 // already, nor on a field that no document ever had.
 // within: only documents of this set are wanted; null: all.
+// Once the deadline has passed nothing more is looked at: what passes is only what is known to pass by then.
 Result<DocSet> EvaluateFilter(const FilterContext& context, const filter::Node& node, const DocSet* within = nullptr);
 
 // The same for the JSON text of a filter (filter/parser.h).
 Result<DocSet> EvaluateFilterJson(const Snapshot& snapshot, std::string_view filter_json,
-                                  const filter::FilterFeatures& features);
+                                  const filter::FilterFeatures& features, Deadline* deadline = nullptr);
 
 // Whether all fields and geo functions of the expression may be used at all.
 Status CheckFilterable(const Snapshot& snapshot, const filter::Node& node);

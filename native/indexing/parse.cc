@@ -496,8 +496,8 @@ class PayloadScanner {
         if (*at_ == '[') {
           ++at_;
           SkipSpace();
-          if (at_ != end_ && *at_ == ']') return std::optional<Document>();
           state_ = State::kInArray;
+          if (at_ != end_ && *at_ == ']') return EndOfArray();
         } else if (*at_ == '{') {
           state_ = State::kSingle;
         } else {
@@ -513,7 +513,7 @@ class PayloadScanner {
     } else if (state_ == State::kInArray) {
       SkipSpace();
       if (at_ == end_) return Fault("the array is not closed");
-      if (*at_ == ']') return std::optional<Document>();
+      if (*at_ == ']') return EndOfArray();
       if (*at_ != ',')
         return Fault("expected `,` or `]` after a document, found " + Quoted(Rest()));
       ++at_;
@@ -547,6 +547,14 @@ class PayloadScanner {
 
  private:
   enum class State : uint8_t { kStart, kSingle, kInArray, kSequence };
+
+  // No document any more; a fault where something stands behind the array.
+  Result<std::optional<Document>> EndOfArray() {
+    ++at_;
+    SkipSpace();
+    if (at_ != end_) return Fault("trailing characters behind the array: " + Quoted(Rest()));
+    return std::optional<Document>();
+  }
 
   void SkipSpace() {
     while (at_ != end_ && IsSpace(*at_)) ++at_;

@@ -14,7 +14,12 @@
 namespace gannet::search {
 namespace {
 
-class Writer {
+// Rows that are read ahead together.
+constexpr size_t kExpectedRows = 1024;
+
+}  // namespace
+
+class Listing::Writer {
  public:
   Writer(const index::Snapshot& snapshot, const std::optional<std::vector<std::string>>& fields, bool retrieve_vectors)
       : snapshot_(snapshot), selection_(Selection::ForDocuments(fields, *snapshot.fields)), retrieve_vectors_(retrieve_vectors),
@@ -49,6 +54,8 @@ class Writer {
   std::vector<segment::RowField> fields_;
 };
 
+namespace {
+
 // The first `end` documents in the order of the criteria, ties by docid.
 void CollectSorted(const index::Snapshot& snapshot, const std::vector<SortCriterion>& sort, size_t at,
                    const DocSet& documents, uint64_t end, std::vector<DocId>& out) {
@@ -66,11 +73,14 @@ void CollectSorted(const index::Snapshot& snapshot, const std::vector<SortCriter
 }
 
 // Keeps the documents that match the filter of a request, if it has one.
-Status KeepMatching(const index::Snapshot& snapshot, const json::Value& request, DocSet& documents) {
+// Cancelled: `gone` was set meanwhile.
+Status KeepMatching(const index::Snapshot& snapshot, const json::Value& request, const GoneFlag& gone, DocSet& documents) {
   if (request["filter"].is_null()) return Status::Ok();
   const filter::FilterFeatures features{request["containsFilter"].boolean(), request["multimodal"].boolean()};
-  const auto matched = index::EvaluateFilterJson(snapshot, request["filter"].text(), features);
+  Deadline deadline = Deadline::In(UINT64_MAX, gone);
+  const auto matched = index::EvaluateFilterJson(snapshot, request["filter"].text(), features, &deadline);
   if (matched.ok()) {
+    if (deadline.Passed()) return Status::Cancelled("nobody waits for the listing");
     documents &= *matched;
     return Status::Ok();
   }
@@ -91,7 +101,7 @@ Result<std::optional<std::string>> GetDocument(index::Index& index, std::string_
   GANNET_RETURN_IF_ERROR(ids.health());
   const auto snapshot = index.snapshot();
   if (!docid || !snapshot->documents.Contains(*docid)) return std::optional<std::string>();
-  Writer writer(*snapshot, fields, retrieve_vectors);
+  Listing::Writer writer(*snapshot, fields, retrieve_vectors);
   std::string out;
   GANNET_RETURN_IF_ERROR(writer.Append(*docid, out));
   // Between the two the document may have gone, and another one got its docid.
@@ -99,7 +109,7 @@ Result<std::optional<std::string>> GetDocument(index::Index& index, std::string_
   return std::optional(std::move(out));
 }
 
-Result<std::string> FetchDocuments(index::Index& index, std::string_view request_json) {
+Result<std::unique_ptr<Listing>> Listing::Open(index::Index& index, std::string_view request_json, const Caller& caller) {
   const json::Value request = json::Value::Parse(request_json);
   const uint64_t offset = request["offset"].integer(0), limit = request["limit"].integer(20);
   DocSet wanted;
@@ -111,10 +121,10 @@ Result<std::string> FetchDocuments(index::Index& index, std::string_view request
     }
     GANNET_RETURN_IF_ERROR(ids.health());
   }
-  const auto snapshot = index.snapshot();
+  auto snapshot = index.snapshot();
   DocSet documents = snapshot->documents;
   if (by_ids) documents &= wanted;
-  GANNET_RETURN_IF_ERROR(KeepMatching(*snapshot, request, documents));
+  GANNET_RETURN_IF_ERROR(KeepMatching(*snapshot, request, caller.gone, documents));
   const auto sort_items = request["sort"].Strings().value_or(std::vector<std::string>());
   GANNET_ASSIGN_OR_RETURN(const auto sort, ParseSort(sort_items, *snapshot->settings, "invalid_document_sort", false));
   const uint64_t total = documents.size();
@@ -139,21 +149,45 @@ Result<std::string> FetchDocuments(index::Index& index, std::string_view request
       page.erase(page.begin(), page.begin() + static_cast<ptrdiff_t>(std::min<uint64_t>(offset, page.size())));
     }
   }
-  Writer writer(*snapshot, request["fields"].Strings(), request["retrieveVectors"].boolean());
-  snapshot->ExpectRows(page);
-  std::string out = "{\"results\":[";
-  for (size_t i = 0; i < page.size(); ++i) {
-    if (i > 0) out += ',';
-    GANNET_RETURN_IF_ERROR(writer.Append(page[i], out));
+  auto listing = std::unique_ptr<Listing>(new Listing(std::move(snapshot), std::move(page), request));
+  listing->tail_ = "],\"offset\":";
+  AppendJsonNumber(listing->tail_, offset);
+  listing->tail_ += ",\"limit\":";
+  AppendJsonNumber(listing->tail_, limit);
+  listing->tail_ += ",\"total\":";
+  AppendJsonNumber(listing->tail_, total);
+  listing->tail_ += '}';
+  return listing;
+}
+
+Listing::Listing(std::shared_ptr<const index::Snapshot> snapshot, std::vector<DocId> page, const json::Value& request)
+    : snapshot_(std::move(snapshot)), page_(std::move(page)),
+      writer_(std::make_unique<Writer>(*snapshot_, request["fields"].Strings(), request["retrieveVectors"].boolean())) {}
+
+Listing::~Listing() = default;
+
+Result<bool> Listing::Next(uint64_t bytes, std::string& out) {
+  const size_t before = out.size();
+  if (at_ == 0) out += "{\"results\":[";
+  while (at_ < page_.size()) {
+    if (out.size() - before >= bytes) return false;
+    if (at_ % kExpectedRows == 0) {
+      const std::span<const DocId> rest(page_);
+      snapshot_->ExpectRows(rest.subspan(at_, std::min(kExpectedRows, page_.size() - at_)));
+    }
+    if (at_ > 0) out += ',';
+    GANNET_RETURN_IF_ERROR(writer_->Append(page_[at_], out));
+    ++at_;
   }
-  out += "],\"offset\":";
-  AppendJsonNumber(out, offset);
-  out += ",\"limit\":";
-  AppendJsonNumber(out, limit);
-  out += ",\"total\":";
-  AppendJsonNumber(out, total);
-  out += '}';
-  GANNET_RETURN_IF_ERROR(snapshot->Health());
+  out += tail_;
+  GANNET_RETURN_IF_ERROR(snapshot_->Health());
+  return true;
+}
+
+Result<std::string> FetchDocuments(index::Index& index, std::string_view request) {
+  GANNET_ASSIGN_OR_RETURN(const auto listing, Listing::Open(index, request, Caller(0)));
+  std::string out;
+  GANNET_RETURN_IF_ERROR(listing->Next(UINT64_MAX, out).status());
   return out;
 }
 
@@ -164,7 +198,7 @@ struct DocumentStream::State {
   const std::shared_ptr<const index::Snapshot> snapshot;
   const DocSet documents;
   DocSetCursor cursor;
-  Writer writer;
+  Listing::Writer writer;
   // Docids that were read ahead, and how many of them are done.
   std::vector<DocId> page;
   size_t done = 0;
@@ -177,7 +211,7 @@ Result<std::unique_ptr<DocumentStream>> DocumentStream::Open(index::Index& index
   const json::Value request = json::Value::Parse(request_json);
   auto snapshot = index.snapshot();
   DocSet documents = snapshot->documents;
-  GANNET_RETURN_IF_ERROR(KeepMatching(*snapshot, request, documents));
+  GANNET_RETURN_IF_ERROR(KeepMatching(*snapshot, request, nullptr, documents));
   return std::unique_ptr<DocumentStream>(
       new DocumentStream(std::make_unique<State>(std::move(snapshot), std::move(documents))));
 }

@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "base/status.h"
+#include "base/json_value.h"
 #include "index/index.h"
+#include "search/execute.h"
 
 namespace gannet::search {
 
@@ -17,7 +19,33 @@ Result<std::optional<std::string>> GetDocument(index::Index& index, std::string_
                                                const std::optional<std::vector<std::string>>& fields,
                                                bool retrieve_vectors);
 
-// request: JSON of the parameters of documents/fetch. The result is the response body.
+// A listing of documents, written part by part and all from the state that the index had when it was opened: what it holds of
+// the index does not grow with what is written, nor does it keep the index from being closed.
+// One thread at a time.
+class Listing {
+ public:
+  class Writer;
+
+  // request: JSON of the parameters of documents/fetch.
+  static Result<std::unique_ptr<Listing>> Open(index::Index& index, std::string_view request, const Caller& caller);
+  ~Listing();
+  Listing(const Listing&) = delete;
+  Listing& operator=(const Listing&) = delete;
+
+  // Appends the next part of the response body, of `bytes` and what the last document goes beyond. True: the last part.
+  Result<bool> Next(uint64_t bytes, std::string& out);
+
+ private:
+  Listing(std::shared_ptr<const index::Snapshot> snapshot, std::vector<DocId> page, const json::Value& request);
+
+  const std::shared_ptr<const index::Snapshot> snapshot_;
+  const std::vector<DocId> page_;
+  const std::unique_ptr<Writer> writer_;
+  size_t at_ = 0;  // in page_: the next document
+  std::string tail_;
+};
+
+// A listing in one part.
 Result<std::string> FetchDocuments(index::Index& index, std::string_view request);
 
 // The documents of one snapshot in the order of their docids, whole, as lines of JSON. The index may change or close meanwhile.

@@ -56,7 +56,9 @@ Result<SearchRequest> SearchRequest::FromJson(const json::Value& object) {
   SearchRequest request;
   for (const auto& [name, value] : object.members()) {
     if (value.is_null()) continue;
-    if (name == "q") {
+    if (name == "answerBytesMax") {
+      request.answer_bytes_max = request.format.bytes_max = value.integer();
+    } else if (name == "q") {
       request.q = value.string();
     } else if (name == "segmentation") {
       for (const json::Value& start : value.items()) request.word_starts.push_back(static_cast<uint32_t>(start.integer()));
@@ -125,7 +127,7 @@ SearchRun::SearchRun(std::shared_ptr<const index::Snapshot> snapshot, SearchRequ
 Result<std::unique_ptr<SearchRun>> SearchRun::Run(std::shared_ptr<const index::Snapshot> snapshot,
                                                   SearchRequest request, bool from_start) {
   auto run = std::unique_ptr<SearchRun>(new SearchRun(std::move(snapshot), std::move(request)));
-  run->deadline_ = Deadline::In(run->snapshot_->settings->search_cutoff_ms.value_or(kCutoffMsDefault));
+  run->deadline_ = Deadline::In(run->snapshot_->settings->search_cutoff_ms.value_or(kCutoffMsDefault), run->request_.gone);
   RankOptions& options = run->options_;
   const SearchRequest& wanted = run->request_;
   const uint64_t most = run->snapshot_->settings->max_total_hits;
@@ -155,7 +157,7 @@ Status SearchRun::MakeScope() {
   const bool every = !on || std::find(on->begin(), on->end(), "*") != on->end();
   scope_.all = every;
   scope_.exact_numbers = settings.typo_disabled_on_numbers;
-  if (!every) {
+  if (on) {
     const auto matches_field = [&](const std::string& pattern) {
       for (size_t f = 0; f < snapshot_->traits.size(); ++f) {
         if (!snapshot_->traits[f].searchable) continue;
@@ -164,7 +166,7 @@ Status SearchRun::MakeScope() {
       return false;
     };
     for (const std::string& name : *on) {
-      if (!settings.searchable) continue;
+      if (!settings.searchable || name == "*") continue;
       const bool listed = std::any_of(settings.searchable->begin(), settings.searchable->end(), [&](const auto& entry) {
         return index::Covers(entry, name) || index::MatchesPattern(name, entry);
       });
@@ -243,7 +245,7 @@ Status SearchRun::Prepare() {
   std::optional<DocSet> allowed;  // nothing: all
   if (!request_.filter.empty()) {
     const filter::FilterFeatures features{request_.contains_filter, request_.multimodal};
-    GANNET_ASSIGN_OR_RETURN(allowed, index::EvaluateFilterJson(*snapshot_, request_.filter, features));
+    GANNET_ASSIGN_OR_RETURN(allowed, index::EvaluateFilterJson(*snapshot_, request_.filter, features, &*deadline_));
   }
   GANNET_ASSIGN_OR_RETURN(sort_, ParseSort(request_.sort, settings, "invalid_search_sort", true));
   if (!request_.facets.empty()) GANNET_RETURN_IF_ERROR(ValidateFacets(*snapshot_, request_.facets));
@@ -363,7 +365,10 @@ Status SearchRun::AppendHit(const Hit& hit, std::string_view extra, std::string&
     }
     GANNET_RETURN_IF_ERROR(AppendStoredVectors(*snapshot_, hit.docid, kept, out));
   }
-  if (formatter_->active()) formatter_->Append(fields_, first, out);
+  if (formatter_->active()) {
+    formatter_->Append(fields_, first, out);
+    GANNET_RETURN_IF_ERROR(CheckAnswerSize(out, request_.answer_bytes_max));
+  }
   if (request_.show_score) {
     member("_rankingScore");
     AppendJsonNumber(out, ScoreOf(hit.detail));
@@ -380,10 +385,18 @@ Status SearchRun::AppendHit(const Hit& hit, std::string_view extra, std::string&
   return Status::Ok();
 }
 
-Result<std::string> ExecuteSearch(index::Index& index, std::string_view request_json, uint64_t started_us) {
+Status CheckAnswerSize(const std::string& out, uint64_t bytes_max) {
+  if (out.size() <= bytes_max) return Status::Ok();
+  return Status::Invalid("The answer would be larger than the limit of " + std::to_string(bytes_max) +
+                             " bytes; ask for fewer hits, attributes or facets.",
+                         "bad_request");
+}
+
+Result<std::string> ExecuteSearch(index::Index& index, std::string_view request_json, const Caller& caller) {
   const json::Value object = json::Value::Parse(request_json);
   GANNET_ASSIGN_OR_RETURN(SearchRequest request, SearchRequest::FromJson(object));
   request.needs_candidates = !request.facets.empty();
+  request.gone = caller.gone;
   GANNET_ASSIGN_OR_RETURN(auto run, SearchRun::Run(index.snapshot(), std::move(request)));
   const SearchRequest& wanted = run->request();
   std::string out;
@@ -400,11 +413,12 @@ Result<std::string> ExecuteSearch(index::Index& index, std::string_view request_
     if (!first) out += ',';
     first = false;
     GANNET_RETURN_IF_ERROR(run->AppendHit(hit, {}, out));
+    GANNET_RETURN_IF_ERROR(CheckAnswerSize(out, wanted.answer_bytes_max));
   }
   out += "],\"query\":";
   AppendJsonString(out, wanted.q);
   out += ",\"processingTimeMs\":";
-  AppendJsonNumber(out, (MonotonicMicroseconds() - started_us) / 1000);
+  AppendJsonNumber(out, (MonotonicMicroseconds() - caller.started_us) / 1000);
   const uint64_t total = run->total();
   if (wanted.paged()) {
     const uint64_t per_page = wanted.hits_per_page.value_or(20);
@@ -434,11 +448,12 @@ Result<std::string> ExecuteSearch(index::Index& index, std::string_view request_
     out += value.text();
   }
   out += '}';
+  GANNET_RETURN_IF_ERROR(CheckAnswerSize(out, wanted.answer_bytes_max));
   GANNET_RETURN_IF_ERROR(run->snapshot().Health());
   return out;
 }
 
-Result<std::string> ExecuteFacetSearch(index::Index& index, std::string_view request_json, uint64_t started_us) {
+Result<std::string> ExecuteFacetSearch(index::Index& index, std::string_view request_json, const Caller& caller) {
   const json::Value object = json::Value::Parse(request_json);
   GANNET_ASSIGN_OR_RETURN(SearchRequest request, SearchRequest::FromJson(object));
   const bool exhaustive = object["exhaustiveFacetCount"].boolean();
@@ -452,6 +467,8 @@ Result<std::string> ExecuteFacetSearch(index::Index& index, std::string_view req
     request.page = 0;
     request.hits_per_page = 0;
   }
+  request.gone = caller.gone;
+  const uint64_t bytes_max = request.answer_bytes_max;
   const auto locales = request.locales;
   GANNET_ASSIGN_OR_RETURN(auto run, SearchRun::Run(index.snapshot(), std::move(request)));
   const std::optional<std::string> query =
@@ -466,8 +483,9 @@ Result<std::string> ExecuteFacetSearch(index::Index& index, std::string_view req
     out += "null";
   }
   out += ",\"processingTimeMs\":";
-  AppendJsonNumber(out, (MonotonicMicroseconds() - started_us) / 1000);
+  AppendJsonNumber(out, (MonotonicMicroseconds() - caller.started_us) / 1000);
   out += '}';
+  GANNET_RETURN_IF_ERROR(CheckAnswerSize(out, bytes_max));
   GANNET_RETURN_IF_ERROR(run->snapshot().Health());
   return out;
 }

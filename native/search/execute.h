@@ -17,6 +17,16 @@
 namespace gannet::search {
 
 // The parameters of a search, defaults applied. JSON as in src/search/plan.ts.
+// What a search is told besides its request.
+struct Caller {
+  // started_us  monotonic time at which the request came in
+  // gone        set once nobody waits for the answer any more
+  Caller(uint64_t started, GoneFlag gone_flag = nullptr) : started_us(started), gone(std::move(gone_flag)) {}  // NOLINT: implicit
+
+  uint64_t started_us;
+  GoneFlag gone;
+};
+
 struct SearchRequest {
   static Result<SearchRequest> FromJson(const json::Value& object);
 
@@ -37,6 +47,8 @@ struct SearchRequest {
   std::vector<text::Locale> locales;
   // false: candidates() is not asked for, only their number.
   bool needs_candidates = true;
+  uint64_t answer_bytes_max = UINT64_MAX;
+  GoneFlag gone;  // of the caller
 
   bool paged() const { return page.has_value() || hits_per_page.has_value(); }
 };
@@ -87,9 +99,11 @@ class SearchRun {
   std::vector<segment::RowField> fields_;
 };
 
-// The whole response body of a search. started_us: monotonic time at which the request came in.
-Result<std::string> ExecuteSearch(index::Index& index, std::string_view request, uint64_t started_us);
-Result<std::string> ExecuteFacetSearch(index::Index& index, std::string_view request, uint64_t started_us);
+// The whole response body of a search. Invalid without detail: it would be larger than `answerBytesMax` of the request.
+Result<std::string> ExecuteSearch(index::Index& index, std::string_view request, const Caller& caller);
+Result<std::string> ExecuteFacetSearch(index::Index& index, std::string_view request, const Caller& caller);
+// Whether `out` is larger than an answer may be.
+Status CheckAnswerSize(const std::string& out, uint64_t bytes_max);
 
 uint64_t MonotonicMicroseconds();
 // A version 7 UUID (RFC 9562).

@@ -210,8 +210,8 @@ class DistinctValues {
 
 class FederatedSearch {
  public:
-  explicit FederatedSearch(std::string_view request)
-      : request_(json::Value::Parse(request)), federation_(request_["federation"]), window_(Window::Of(federation_)) {
+  FederatedSearch(std::string_view request, GoneFlag gone)
+      : gone_(std::move(gone)), request_(json::Value::Parse(request)), federation_(request_["federation"]), window_(Window::Of(federation_)) {
     if (federation_["distinct"].is_string()) distinct_ = federation_["distinct"].string();
   }
 
@@ -222,6 +222,7 @@ class FederatedSearch {
   Result<std::string> Respond(uint64_t started_us);
 
  private:
+  uint64_t answer_bytes_max() const { return request_["answerBytesMax"].integer(UINT64_MAX); }
   Status CheckDistinct() const;
   Status CheckRules() const;
   Status CheckFacetOrders() const;
@@ -229,6 +230,7 @@ class FederatedSearch {
   DocSet CandidatesOf(const SearchedIndex& index) const;
   void AppendFacets(std::string& out) const;
 
+  GoneFlag gone_;
   json::Value request_;
   const json::Value& federation_;
   Window window_;
@@ -263,6 +265,8 @@ Status FederatedSearch::Plan(std::span<index::Index* const> indexes) {
     GANNET_ASSIGN_OR_RETURN(query.request, SearchRequest::FromJson(queries[i]));
     SearchRequest& request = query.request;
     request.facets.clear();
+    request.gone = gone_;
+    request.answer_bytes_max = request.format.bytes_max = answer_bytes_max();
     request.offset = 0;
     request.limit = all ? UINT64_MAX : window_.limit == 0 ? 0 : window_.end();
     request.page.reset();
@@ -488,6 +492,7 @@ Result<std::string> FederatedSearch::Respond(uint64_t started_us) {
     AppendJsonNumber(extra, hit.scores->global);
     extra += '}';
     GANNET_RETURN_IF_ERROR(query.run->AppendHit(hit.hit, extra, out));
+    GANNET_RETURN_IF_ERROR(CheckAnswerSize(out, answer_bytes_max()));
   }
   const auto number = [&](const char* name, uint64_t value) {
     out += ",\"";
@@ -517,6 +522,7 @@ Result<std::string> FederatedSearch::Respond(uint64_t started_us) {
   }
   number("processingTimeMs", (MonotonicMicroseconds() - started_us) / 1000);
   out += '}';
+  GANNET_RETURN_IF_ERROR(CheckAnswerSize(out, answer_bytes_max()));
   for (const auto& [uid, index] : indexes_) GANNET_RETURN_IF_ERROR(index.snapshot->Health());
   return out;
 }
@@ -524,13 +530,13 @@ Result<std::string> FederatedSearch::Respond(uint64_t started_us) {
 }  // namespace
 
 Result<std::string> ExecuteFederatedSearch(std::span<index::Index* const> indexes, std::string_view request,
-                                           uint64_t started_us) {
-  FederatedSearch search(request);
+                                           const Caller& caller) {
+  FederatedSearch search(request, caller.gone);
   GANNET_RETURN_IF_ERROR(search.Plan(indexes));
   search.Run();
   GANNET_RETURN_IF_ERROR(search.Merge());
   GANNET_RETURN_IF_ERROR(search.CountFacets());
-  return search.Respond(started_us);
+  return search.Respond(caller.started_us);
 }
 
 }  // namespace gannet::search

@@ -11,6 +11,7 @@
 
 #include "base/status.h"
 #include "index/index.h"
+#include "search/execute.h"
 
 namespace gannet::search {
 
@@ -21,6 +22,6 @@ namespace gannet::search {
 // its index.
 // Threads: starts some of its own when there are several queries; all end before it returns.
 Result<std::string> ExecuteFederatedSearch(std::span<index::Index* const> indexes, std::string_view request,
-                                           uint64_t started_us);
+                                           const Caller& caller);
 
 }  // namespace gannet::search

@@ -535,6 +535,7 @@ void Formatter::AppendText(std::string_view text, const Window& window, bool mar
     for (const TextMatch& match : matches_) {
       const size_t begin = std::max<size_t>(match.begin, at), end = std::min<size_t>(match.end, window.end);
       if (begin >= end) continue;
+      if (out.size() > options_.bytes_max) return;
       AppendJsonEscaped(out, text.substr(at, begin - at));
       out += pre_tag_;
       AppendJsonEscaped(out, text.substr(begin, end - begin));

@@ -54,6 +54,7 @@ struct FormatOptions {
   uint32_t crop_length = 10;                          // words; 0: the text stays whole
   std::string crop_marker = "…", pre_tag = "<em>", post_tag = "</em>";
   bool matches_position = false;
+  uint64_t bytes_max = UINT64_MAX;  // of the answer: what lies beyond is not written, and its owner refuses it
 };
 
 // Tokens of a text that one term accounts for.

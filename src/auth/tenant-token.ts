@@ -3,7 +3,7 @@
  * of an API key to narrow it down to some indexes and filters. The server stores nothing about them.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { shortJson } from '../base/json.ts';
+import { RawJson, shortJson } from '../base/json.ts';
 import { err, ok, type Result } from '../base/result.ts';
 import { isIndexPattern, normalizeUuid } from '../contract/formats.ts';
 import { matchesPattern } from './patterns.ts';
@@ -133,7 +133,15 @@ export function ruleFor(token: TenantToken, uid: string): unknown {
 export function combineFilters(request: unknown, rule: unknown): unknown {
   if (rule === null || rule === undefined) return request;
   if (request === null || request === undefined) return rule;
+  if (request instanceof RawJson) return withRule(request, rule);
   return [...asArray(request), ...asArray(rule)];
+}
+
+/** The text of a filter is not read again: it becomes one of the elements that must all hold, or they come behind its own. */
+function withRule({ text }: RawJson, rule: unknown): RawJson {
+  const rules = asArray(rule).map((element) => JSON.stringify(element));
+  const own = text.startsWith('[') ? text.slice(1, -1) : text;
+  return new RawJson(`[${[own, ...rules].filter((part) => part !== '').join(',')}]`);
 }
 
 function asArray(filter: unknown): unknown[] {

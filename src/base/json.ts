@@ -1,6 +1,6 @@
 /**
- * JSON text to values, where `JSON.parse` alone loses something: the nesting limit, the position of a
- * fault, and how a number was written.
+ * JSON text to values without losing anything that a check or an id needs: the nesting limit, the position of a fault,
+ * and how a number was written.
  */
 import { isUtf8 } from 'node:buffer';
 import { err, ok, type Result } from './result.ts';
@@ -8,15 +8,24 @@ import { err, ok, type Result } from './result.ts';
 /** Deepest nesting of arrays and objects. */
 export const JSON_DEPTH_MAX = 128;
 
-/**
- * A number that is not written as an integer of 64 bits although its value may be integral: `2.0`,
- * `1e3`, `18446744073709551616`. Integer fields refuse it, number fields take it.
- */
-export class JsonFloat {
-  readonly value: number;
+/** Values in one text: what they take of memory is many times their text. */
+export const JSON_VALUES_MAX = 2_000_000;
 
-  constructor(value: number) {
-    this.value = value;
+/** A number that is written in a way that its value does not tell: `2.0`, `1e3`, `18446744073709551616`. */
+export class JsonNumber {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+
+  get value(): number {
+    return Number(this.text);
+  }
+
+  /** Integer fields take nothing else, number fields take all. */
+  get isInteger(): boolean {
+    return isInteger64(this.text);
   }
 
   toJSON(): number {
@@ -24,71 +33,96 @@ export class JsonFloat {
   }
 }
 
-export interface ParsedJson {
-  value: unknown;
-  /** The same value with {@link JsonFloat} in the places of such numbers, for validation only. */
-  marked: unknown;
+/** A part of a body that is only passed on, as its JSON text. */
+export class RawJson {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+
+  toJSON(): unknown {
+    return JSON.parse(this.text);
+  }
 }
 
 /**
  * A text or member whose number `JSON.parse` would turn into an integer although it is not written as one.
- * Array elements are left out on purpose: vectors are long. Who checks an array of integers asks
- * {@link isInteger64} of its elements.
+ * Array elements are left out on purpose: vectors are long. Who needs them exactly says so.
  */
 const DISGUISED_INTEGER = /(?:^|:)\s*-?\d+(?:\.0+(?![0-9])|\.?\d*[eE]|(?<=\d{16}))/;
 
-/** Parses a whole text. The error is the reason with line and column, without a final full stop. */
-export function parseJson(bytes: Buffer): Result<ParsedJson, string> {
+export interface JsonOptions {
+  /** Every number that its value does not tell is a {@link JsonNumber}, also in arrays. */
+  exact?: boolean;
+}
+
+/**
+ * Parses a whole text. Numbers that are not written as integers of 64 bits, though their value may be integral, become
+ * {@link JsonNumber}s. The error is the reason with line and column, without a final full stop.
+ */
+export function parseJson(
+  bytes: Buffer,
+  { exact = false }: JsonOptions = {},
+): Result<unknown, string> {
   if (!isUtf8(bytes)) return err('the text is not valid UTF-8');
-  const text = bytes.toString('utf8');
   // A text too short for that many brackets cannot be too deep.
-  if (text.length > 2 * JSON_DEPTH_MAX && depthOf(bytes) > JSON_DEPTH_MAX) {
-    return err(`it is nested deeper than ${JSON_DEPTH_MAX} levels`);
+  if (bytes.length > 2 * JSON_DEPTH_MAX) {
+    const { depth, values } = shapeOf(bytes);
+    if (depth > JSON_DEPTH_MAX) return err(`it is nested deeper than ${JSON_DEPTH_MAX} levels`);
+    if (values > JSON_VALUES_MAX) return err(`it has more than ${JSON_VALUES_MAX} values`);
   }
+  const text = bytes.toString('utf8');
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch (error) {
     return err(reasonOf(error as Error, text));
   }
-  const marked = DISGUISED_INTEGER.test(text) ? parseMarked(text) : value;
-  return ok({ value, marked });
+  return ok(exact || DISGUISED_INTEGER.test(text) ? new LosslessReader(text).read() : value);
 }
 
-function depthOf(bytes: Buffer): number {
+/** The deepest nesting, and no less than the number of values. */
+function shapeOf(bytes: Buffer): { depth: number; values: number } {
   let depth = 0;
   let deepest = 0;
+  let values = 1;
   let inString = false;
   for (let i = 0; i < bytes.length; i++) {
-    const byte = bytes[i];
+    const byte = bytes[i]!;
     if (inString) {
       if (byte === 0x5c) i++;
       else if (byte === 0x22) inString = false;
     } else if (byte === 0x22) inString = true;
+    else if (byte === 0x2c) values++;
     else if (byte === 0x5b || byte === 0x7b) {
+      values++;
       if (++depth > deepest) deepest = depth;
     } else if (byte === 0x5d || byte === 0x7d) depth--;
   }
-  return deepest;
+  return { depth: deepest, values };
 }
 
 function reasonOf(error: Error, text: string): string {
   const position = /position (\d+)/.exec(error.message);
   const at = position === null ? faultAt(text) : Number(position[1]);
-  const before = text.slice(0, at);
-  const line = before.split('\n').length;
-  const column = at - before.lastIndexOf('\n');
+  let line = 1;
+  let lineStart = 0;
+  for (let end = text.indexOf('\n'); end >= 0 && end < at; end = text.indexOf('\n', lineStart)) {
+    line++;
+    lineStart = end + 1;
+  }
   const what =
     at >= text.length
       ? 'the text ends before the value is complete'
       : `unexpected character ${JSON.stringify(text[at])}`;
-  return `${what} at line ${line}, column ${column}`;
+  return `${what} at line ${line}, column ${at - lineStart + 1}`;
 }
 
 /** Where a text stops being JSON, for the faults of which `JSON.parse` shows the surroundings only. */
 function faultAt(text: string): number {
   try {
-    parseMarked(text);
+    new LosslessReader(text).read();
   } catch (error) {
     if (error instanceof Unexpected) return error.at;
   }
@@ -106,67 +140,114 @@ class Unexpected extends Error {
 
 const SCALAR = /^(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)$/;
 
-/** Reads a text of JSON, marking the numbers. Throws where something else stands than may stand there. */
-function parseMarked(text: string): unknown {
-  let at = 0;
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
 
-  function skip(): void {
-    while (at < text.length && ' \n\r\t'.includes(text[at]!)) at++;
+/** Reads a text of JSON into values and {@link JsonNumber}s. Linear in its length. */
+class LosslessReader {
+  readonly #text: string;
+  #at = 0;
+
+  constructor(text: string) {
+    this.#text = text;
   }
 
-  function expect(accepted: string): void {
-    skip();
-    if (!accepted.includes(text[at] ?? ' ')) throw new Unexpected(at);
+  /** Throws `Unexpected` where something else stands than may stand there. */
+  read(): unknown {
+    const value = this.#value();
+    this.#skip();
+    if (this.#at < this.#text.length) throw new Unexpected(this.#at);
+    return value;
   }
 
-  function string(): string {
-    const start = at++;
-    while (at < text.length && text[at] !== '"') at += text[at] === '\\' ? 2 : 1;
-    if (at >= text.length) throw new Unexpected(text.length);
-    at++;
-    return JSON.parse(text.slice(start, at)) as string;
-  }
-
-  function value(): unknown {
-    skip();
-    const first = text[at]!;
-    if (first === '"') return string();
-    if (first === '{') {
-      const members: [string, unknown][] = [];
-      at++;
-      expect('"}');
-      while (text[at] !== '}') {
-        if (members.length > 0) at++;
-        expect('"');
-        const name = string();
-        expect(':');
-        at++;
-        members.push([name, value()]);
-        expect(',}');
-      }
-      at++;
-      return Object.fromEntries(members);
+  /** Behind white space; NaN at the end. */
+  #skip(): number {
+    for (;;) {
+      const code = this.#text.charCodeAt(this.#at);
+      if (code !== 0x20 && code !== 0x0a && code !== 0x0d && code !== 0x09) return code;
+      this.#at++;
     }
-    if (first === '[') {
-      const elements: unknown[] = [];
-      at++;
-      skip();
-      while (text[at] !== ']') {
-        if (elements.length > 0) at++;
-        elements.push(value());
-        expect(',]');
-      }
-      at++;
-      return elements;
-    }
-    const start = at;
-    while (at < text.length && !',]} \n\r\t'.includes(text[at]!)) at++;
-    const token = text.slice(start, at);
+  }
+
+  #value(): unknown {
+    const first = this.#skip();
+    if (first === QUOTE) return this.#string();
+    if (first === 0x7b) return this.#object();
+    if (first === 0x5b) return this.#array();
+    const start = this.#at;
+    while (this.#at < this.#text.length && !endsScalar(this.#text.charCodeAt(this.#at))) this.#at++;
+    const token = this.#text.slice(start, this.#at);
     if (!SCALAR.test(token)) throw new Unexpected(start);
     return scalar(token);
   }
 
-  return value();
+  #object(): unknown {
+    const object: Record<string, unknown> = {};
+    this.#at++;
+    if (this.#skip() === 0x7d) {
+      this.#at++;
+      return object;
+    }
+    for (;;) {
+      if (this.#skip() !== QUOTE) throw new Unexpected(this.#at);
+      const name = this.#string();
+      if (this.#skip() !== 0x3a) throw new Unexpected(this.#at);
+      this.#at++;
+      const value = this.#value();
+      if (name === '__proto__') {
+        Object.defineProperty(object, name, {
+          ...{ value, writable: true, enumerable: true, configurable: true },
+        });
+      } else object[name] = value;
+      if (this.#endsWith(0x7d)) return object;
+    }
+  }
+
+  #array(): unknown {
+    const elements: unknown[] = [];
+    this.#at++;
+    if (this.#skip() === 0x5d) {
+      this.#at++;
+      return elements;
+    }
+    for (;;) {
+      elements.push(this.#value());
+      if (this.#endsWith(0x5d)) return elements;
+    }
+  }
+
+  /** Behind a member or element: whether it was the last one. */
+  #endsWith(close: number): boolean {
+    const code = this.#skip();
+    if (code !== close && code !== COMMA) throw new Unexpected(this.#at);
+    this.#at++;
+    return code === close;
+  }
+
+  #string(): string {
+    const start = this.#at++;
+    for (;;) {
+      const code = this.#text.charCodeAt(this.#at);
+      if (code === QUOTE) break;
+      if (Number.isNaN(code)) throw new Unexpected(this.#text.length);
+      this.#at += code === BACKSLASH ? 2 : 1;
+    }
+    this.#at++;
+    return JSON.parse(this.#text.slice(start, this.#at)) as string;
+  }
+}
+
+function endsScalar(code: number): boolean {
+  return (
+    code === COMMA ||
+    code === 0x5d ||
+    code === 0x7d ||
+    code === 0x20 ||
+    code === 0x0a ||
+    code === 0x0d ||
+    code === 0x09
+  );
 }
 
 function scalar(token: string): unknown {
@@ -174,7 +255,34 @@ function scalar(token: string): unknown {
   if (token === 'false') return false;
   if (token === 'null') return null;
   const number = Number(token);
-  return isInteger64(token) ? number : new JsonFloat(number);
+  // A plain integer is told by its value, and a fraction is no integer however it is written.
+  if (/^-?\d{1,15}$/.test(token) || (token.includes('.') && !Number.isInteger(number)))
+    return number;
+  return new JsonNumber(token);
+}
+
+/** The same value with plain numbers, changed in place. */
+export function plainNumbers(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (value instanceof JsonNumber) return value.value;
+  if (Array.isArray(value)) {
+    for (let i = 0; i < value.length; i++) {
+      const element: unknown = value[i];
+      if (typeof element === 'object' && element !== null) value[i] = plainNumbers(element);
+    }
+    return value;
+  }
+  for (const [name, member] of Object.entries(value)) {
+    if (member instanceof JsonNumber) (value as Record<string, unknown>)[name] = member.value;
+    else plainNumbers(member);
+  }
+  return value;
+}
+
+/** What an id says: a string as it is, anything else as its JSON text. */
+export function exactText(value: unknown): string {
+  if (typeof value === 'string') return value;
+  return value instanceof JsonNumber ? value.text : JSON.stringify(value);
 }
 
 /** Whether the text of a JSON number is an integer from -2^63 to 2^64 - 1, without fraction or exponent. */
@@ -183,54 +291,6 @@ export function isInteger64(integer: string): boolean {
   if (integer.length < 18) return true;
   const value = BigInt(integer);
   return value >= -(2n ** 63n) && value < 2n ** 64n;
-}
-
-/** The raw texts of the elements of an array. `text` is a valid JSON array. */
-export function arrayElements(text: string): string[] {
-  const elements: string[] = [];
-  let depth = 0;
-  let start = text.indexOf('[') + 1;
-  for (let at = start; at < text.length; at++) {
-    const char = text[at]!;
-    if (char === '"') {
-      for (at++; text[at] !== '"'; at++) if (text[at] === '\\') at++;
-    } else if (char === '[' || char === '{') depth++;
-    else if (char === ']' || char === '}') {
-      if (depth-- === 0) {
-        const last = text.slice(start, at).trim();
-        if (last !== '' || elements.length > 0) elements.push(last);
-        return elements;
-      }
-    } else if (char === ',' && depth === 0) {
-      elements.push(text.slice(start, at).trim());
-      start = at + 1;
-    }
-  }
-  return elements;
-}
-
-/**
- * The raw text of the value of a top-level member, the last one when the name occurs twice; undefined
- * when absent. `text` is a valid JSON object.
- */
-export function memberText(text: string, name: string): string | undefined {
-  const body = text.trim();
-  // The members of an object are delimited like the elements of an array.
-  let found: string | undefined;
-  for (const member of arrayElements(`[${body.slice(1, -1)}]`)) {
-    const close = endOfString(member);
-    if (close > 0 && JSON.parse(member.slice(0, close)) === name) {
-      found = member.slice(member.indexOf(':', close) + 1).trim();
-    }
-  }
-  return found;
-}
-
-function endOfString(text: string): number {
-  if (text[0] !== '"') return 0;
-  let at = 1;
-  while (text[at] !== '"') at += text[at] === '\\' ? 2 : 1;
-  return at + 1;
 }
 
 /** Compact JSON for a message, cut when long. */

@@ -54,7 +54,7 @@ export interface FetchBody {
   filter?: unknown;
   retrieveVectors?: boolean;
   sort?: string[] | string | null;
-  ids?: (string | number)[] | null;
+  ids?: string[] | null;
 }
 
 export const FETCH_DOCUMENTS: Schema = {
@@ -63,7 +63,7 @@ export const FETCH_DOCUMENTS: Schema = {
     offset: OFFSET,
     limit: LIMIT,
     fields: FIELDS,
-    filter: FILTER,
+    filter: { ...FILTER, 'x-passed-on': true },
     retrieveVectors: RETRIEVE_VECTORS,
     sort: {
       type: ['array', 'string', 'null'],
@@ -76,6 +76,7 @@ export const FETCH_DOCUMENTS: Schema = {
       items: { type: ['string', 'integer'] },
       default: null,
       'x-code': 'invalid_document_ids',
+      'x-exact': true,
     },
   },
   additionalProperties: false,
@@ -191,7 +192,7 @@ export const DELETE_BY_FILTER: Schema = {
 };
 
 /** Elements of any kind; each stands for the id that its text is. */
-export const DELETE_BATCH: Schema = { type: 'array', items: {} };
+export const DELETE_BATCH: Schema = { type: 'array', items: {}, 'x-exact': true };
 
 export interface EditDocumentsBody {
   filter?: unknown;

@@ -346,9 +346,21 @@ export class ApiError extends Error {
     this.status = status ?? entry.status;
   }
 
+  /** What clients are shown: no path of the machine, which stands in the log only. */
   toJSON(): ErrorBody {
-    return { message: this.message, code: this.code, type: this.type, link: errorLink(this.code) };
+    const ofMachine = this.type === 'internal' || this.type === 'system';
+    const message = ofMachine ? withoutFolders(this.message) : this.message;
+    return { message, code: this.code, type: this.type, link: errorLink(this.code) };
   }
+}
+
+/** Absolute paths in quotation marks of any kind, which may hold spaces, and bare ones. */
+const PATHS =
+  /(?<=(['"`]))\/[^'"`\n]*\/([^'"`/\n]+)(?=\1)|(?<![\w.:/])\/(?:[^\s/'"`]+\/)+([^\s/'"`]+)/g;
+
+/** Of each absolute path its last name is left. */
+export function withoutFolders(message: string): string {
+  return message.replace(PATHS, (_, _quote, quoted: string, bare: string) => quoted ?? bare);
 }
 
 export function errorLink(code: string): string {

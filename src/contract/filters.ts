@@ -1,10 +1,11 @@
 /** The JSON kinds of a filter; its syntax is the engine's. */
-import { shortJson } from '../base/json.ts';
+import { RawJson, shortJson } from '../base/json.ts';
 import { ApiError, type ErrorCode } from './errors.ts';
 
-/** A string, or an array of strings and of arrays of strings. null is none. */
+/** A string, or an array of strings and of arrays of strings. null is none. Of a long one the engine tells it. */
 export function filterKindFault(filter: unknown, code: ErrorCode): ApiError | null {
   if (filter === null || filter === undefined || typeof filter === 'string') return null;
+  if (filter instanceof RawJson) return null;
   if (!Array.isArray(filter)) return wrongKind(code, filter, 'a string or an array');
   for (const element of filter) {
     if (typeof element === 'string') continue;
@@ -29,6 +30,8 @@ function wrongKind(code: ErrorCode, value: unknown, expected: string): ApiError 
 /** Whether a filter of the right kind restricts nothing. */
 export function isEmptyFilter(filter: unknown): boolean {
   if (filter === null || filter === undefined) return true;
+  // A long one is not empty; whether it restricts anything is the engine's to say.
+  if (filter instanceof RawJson) return false;
   if (typeof filter === 'string') return filter.trim() === '';
   return (filter as unknown[]).every(isEmptyFilter);
 }

@@ -93,6 +93,10 @@ function federatedFault(
       `the network of this server has no remote \`${remote}\`.`,
     );
   }
+  if (isGiven(query.federationOptions?.queryPosition) && !features.network) {
+    const gate = featureNotEnabled('Using `federationOptions.queryPosition`', 'network');
+    return new ApiError(gate.code, `Inside ${place}: ${gate.message}`);
+  }
   return null;
 }
 

@@ -7,7 +7,7 @@
  * ends the visit; required keys are looked for afterwards. General validators visit in the order of the
  * schema, which is why this file walks the schema itself. A test compares both on what is valid.
  */
-import { JsonFloat, shortJson } from '../base/json.ts';
+import { exactText, JsonNumber, parseJson, plainNumbers, shortJson } from '../base/json.ts';
 import { err, ok, type Result } from '../base/result.ts';
 import { suggest } from '../base/suggest.ts';
 import { ApiError, type ErrorCode } from './errors.ts';
@@ -50,6 +50,10 @@ export interface Schema {
   'x-ascending'?: readonly [string, string];
   /** The value is checked elsewhere, after all other fields; here anything passes. */
   'x-checked-later'?: boolean;
+  /** On a property: it is only passed on to the engine, and where it is long it may stay text (`RawJson`). */
+  'x-passed-on'?: boolean;
+  /** On a property or at the top: ids. A number becomes the text that was sent, and so does what is no text in a list. */
+  'x-exact'?: boolean;
   /** How a query parameter is written; see `query.ts`. */
   'x-query'?:
     'comma-list' | 'star-list' | 'sort-list' | 'json-or-text' | 'date-after' | 'date-before';
@@ -89,8 +93,8 @@ export type Check = (value: unknown) => Fault | null;
 
 export interface Validator<T> {
   readonly schema: Schema;
-  /** `marked` is the value with its numbers marked, see `parseJson`; by default the value itself. */
-  validate(value: unknown, marked?: unknown): Result<T, ApiError>;
+  /** `value`: of `parseJson`. It is changed in place to plain values, once it is right. */
+  validate(value: unknown): Result<T, ApiError>;
 }
 
 interface Codes {
@@ -103,11 +107,57 @@ export function validator<T>(schema: Schema): Validator<T> {
   const check = compile(schema);
   return {
     schema,
-    validate(value, marked = value) {
-      const fault = check(marked);
-      return fault === null ? ok(value as T) : err(fault.toError());
+    validate(value) {
+      const fault = check(value);
+      return fault === null ? ok(plain(value, schema) as T) : err(fault.toError());
     },
   };
+}
+
+function isExact(schema: Schema): boolean {
+  return (
+    schema['x-exact'] === true ||
+    Object.values(schema.properties ?? {}).some((property) => property['x-exact'] === true)
+  );
+}
+
+function plain(value: unknown, schema: Schema): unknown {
+  if (schema['x-exact'] === true) return exactTexts(value);
+  if (isExact(schema)) {
+    const object = value as Record<string, unknown>;
+    for (const [name, property] of Object.entries(schema.properties!)) {
+      if (property['x-exact'] === true && Object.hasOwn(object, name)) {
+        object[name] = exactTexts(object[name]);
+      }
+    }
+  }
+  return plainNumbers(value);
+}
+
+function exactTexts(value: unknown): unknown {
+  if (value === null) return null;
+  return Array.isArray(value) ? value.map(exactText) : exactText(value);
+}
+
+const validators = new WeakMap<Schema, Validator<unknown>>();
+
+/** The value of a JSON body, or what is wrong with it: its absence, its text, its fields. */
+export function checkedBody(body: Buffer, schema: Schema): Result<unknown, ApiError> {
+  if (body.length === 0) {
+    return err(new ApiError('missing_payload', 'The body is missing; a json payload is expected.'));
+  }
+  const parsed = parseJson(body, { exact: isExact(schema) });
+  if (!parsed.ok) {
+    return err(
+      new ApiError('malformed_payload', `The json payload is malformed: ${parsed.error}.`),
+    );
+  }
+  let known = validators.get(schema);
+  if (known === undefined) {
+    known = validator(schema);
+    validators.set(schema, known);
+  }
+  return known.validate(parsed.value);
 }
 
 export function compile(
@@ -155,9 +205,9 @@ function hasType(value: unknown, type: JsonType): boolean {
     case 'boolean':
       return typeof value === 'boolean';
     case 'integer':
-      return isInteger(value);
+      return isInteger(value) || (value instanceof JsonNumber && value.isInteger);
     case 'number':
-      return typeof value === 'number' || value instanceof JsonFloat;
+      return typeof value === 'number' || value instanceof JsonNumber;
     case 'string':
       return typeof value === 'string';
     case 'array':
@@ -167,7 +217,7 @@ function hasType(value: unknown, type: JsonType): boolean {
         typeof value === 'object' &&
         value !== null &&
         !Array.isArray(value) &&
-        !(value instanceof JsonFloat)
+        !(value instanceof JsonNumber)
       );
   }
 }
@@ -182,7 +232,10 @@ function acceptor(types: JsonType[]): (value: unknown) => boolean {
 function kindOf(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'an array';
-  if (value instanceof JsonFloat) return 'a number';
+  if (value instanceof JsonNumber) {
+    if (!value.isInteger) return 'a number';
+    return value.value < 0 ? 'a negative integer' : 'a positive integer';
+  }
   switch (typeof value) {
     case 'boolean':
       return 'a boolean';
@@ -227,7 +280,7 @@ function checkOfKind(schema: Schema, codes: Codes): Check {
   return (value) => {
     if (typeof value === 'string') return text === null ? null : text(value);
     if (typeof value === 'number') return number === null ? null : number(value);
-    if (value instanceof JsonFloat) return number === null ? null : number(value.value);
+    if (value instanceof JsonNumber) return number === null ? null : number(value.value);
     if (typeof value !== 'object' || value === null) return null;
     if (Array.isArray(value)) return array === null ? null : array(value);
     return object === null ? null : object(value as Record<string, unknown>);

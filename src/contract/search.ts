@@ -77,6 +77,7 @@ function filter(code: NonNullable<Schema['x-code']>): Schema {
     description: 'Outer array elements are joined by AND, inner ones by OR.',
     'x-code': code,
     'x-checked-later': true,
+    'x-passed-on': true,
   };
 }
 
@@ -396,8 +397,8 @@ export function withoutIgnored(request: FacetSearchRequest): FacetSearchRequest 
 }
 
 export interface SimilarRequest {
-  /** As sent; integers beyond 2^53 are turned into their exact text by the route. */
-  id: string | number;
+  /** As sent, an integer as its text. */
+  id: string;
   embedder: string;
   offset?: number;
   limit?: number;
@@ -411,7 +412,7 @@ export interface SimilarRequest {
 }
 
 const SIMILAR_PROPERTIES: Record<string, Schema> = {
-  id: { type: ['string', 'integer'], 'x-code': 'invalid_similar_id' },
+  id: { type: ['string', 'integer'], 'x-code': 'invalid_similar_id', 'x-exact': true },
   embedder: { type: 'string', 'x-code': 'invalid_similar_embedder' },
   offset: count('invalid_similar_offset', 0),
   limit: count('invalid_similar_limit', 20),

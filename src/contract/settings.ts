@@ -54,27 +54,30 @@ function entryOf(name: SettingName): Setting<SettingName> {
   return SETTING_ENTRIES.find((entry) => entry.name === name)!;
 }
 
-/**
- * Body of PATCH /settings to canonical form: keys in the order of GET.
- * @param marked the body with marked numbers, see `parseJson`
- */
-export function parseSettings(body: unknown, marked: unknown): Result<PartialSettings, ApiError> {
-  const checked = WHOLE.validate(body, marked);
-  return checked.ok ? ok(canonical(checked.value)) : checked;
+/** Body of PATCH /settings to canonical form: keys in the order of GET. */
+export function parseSettings(body: unknown): Result<PartialSettings, ApiError> {
+  const checked = WHOLE.validate(body);
+  return checked.ok ? ok(wholeSettings(checked.value)) : checked;
+}
+
+/** The canonical form of a body of PATCH /settings, which is right. */
+export function wholeSettings(body: unknown): PartialSettings {
+  return canonical(body as Record<string, unknown>);
 }
 
 /** Body of a child route to the canonical form of the one setting it names. */
 export function parseChildSetting(
   name: SettingName,
   body: unknown,
-  marked: unknown,
 ): Result<PartialSettings, ApiError> {
-  const checked = CHILDREN.get(name)!.validate(body, marked);
-  if (!checked.ok) return checked;
-  const entry = entryOf(name);
-  const value =
-    entry.fromChildBody === undefined ? checked.value : entry.fromChildBody(checked.value);
-  return ok(canonical({ [name]: value }));
+  const checked = CHILDREN.get(name)!.validate(body);
+  return checked.ok ? ok(childSetting(name, checked.value)) : checked;
+}
+
+/** The canonical form of the one setting whose child route got `body`, which is right. */
+export function childSetting(name: SettingName, body: unknown): PartialSettings {
+  const { fromChildBody } = entryOf(name);
+  return canonical({ [name]: fromChildBody === undefined ? body : fromChildBody(body) });
 }
 
 /**

@@ -5,9 +5,31 @@ import type {
   BatchOutcome,
   BatchProgress,
   DocumentStream,
+  EngineText,
   IndexState,
+  ListingPart,
   NativeAddon,
 } from './native.ts';
+
+/** Takes a listener that is called when nobody waits for the answer any more. */
+export type OnGone = (listener: () => void) => void;
+
+const NOBODY: OnGone = () => {};
+
+let lastTicket = 0;
+
+/** Starts a search of the engine, and cancels it when its client is gone. */
+export function cancelable<T>(
+  native: NativeAddon,
+  onGone: OnGone,
+  start: (ticket: number) => Promise<T>,
+): Promise<T> {
+  lastTicket = (lastTicket % 0xffff_ffff) + 1;
+  const ticket = lastTicket;
+  const answer = start(ticket);
+  onGone(() => native.cancelSearch(ticket));
+  return answer;
+}
 
 /**
  * One open index of the engine. Errors come out as `ApiError`, or `BatchCanceled` from `applyBatch`.
@@ -45,16 +67,40 @@ export class IndexHandle {
     return JSON.parse(this.#sync(() => this.#native.indexFields(this.#handle))) as string[];
   }
 
-  search(request: string): Promise<Buffer> {
-    return this.track(this.#native.search(this.#handle, request));
+  search(request: EngineText, onGone: OnGone = NOBODY): Promise<Buffer> {
+    return this.track(
+      cancelable(this.#native, onGone, (ticket) =>
+        this.#native.search(this.#handle, request, ticket),
+      ),
+    );
   }
 
-  facetSearch(request: string): Promise<Buffer> {
-    return this.track(this.#native.facetSearch(this.#handle, request));
+  facetSearch(request: EngineText, onGone: OnGone = NOBODY): Promise<Buffer> {
+    return this.track(
+      cancelable(this.#native, onGone, (ticket) =>
+        this.#native.facetSearch(this.#handle, request, ticket),
+      ),
+    );
   }
 
-  fetchDocuments(request: string): Promise<Buffer> {
-    return this.track(this.#native.fetchDocuments(this.#handle, request));
+  fetchDocuments(request: EngineText, onGone: OnGone = NOBODY): Promise<ListingPart> {
+    return this.track(
+      cancelable(this.#native, onGone, (ticket) =>
+        this.#native.fetchDocuments(this.#handle, request, ticket),
+      ),
+    );
+  }
+
+  /** The whole response body in one piece. */
+  async fetchAllDocuments(request: EngineText): Promise<Buffer> {
+    let part = await this.fetchDocuments(request);
+    if (part.rest === null) return part.bytes;
+    const parts = [part.bytes];
+    while (part.rest !== null) {
+      part = await this.#native.fetchRest(part.rest);
+      parts.push(part.bytes);
+    }
+    return Buffer.concat(parts);
   }
 
   getDocument(id: string, fields: string[] | null, retrieveVectors: boolean): Buffer | null {

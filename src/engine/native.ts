@@ -29,16 +29,24 @@ export interface NativeAddon {
   indexFields(handle: number): string;
 
   /** Runs one search. `request`: JSON of {@link EngineSearchRequest}. Resolves to the finished response body (JSON). */
-  search(handle: number, request: string): Promise<Buffer>;
+  search(handle: number, request: EngineText, ticket?: number): Promise<Buffer>;
+  /**
+   * Nobody waits any more for the search or the listing that was given this ticket, a number of 32 bits but 0: it ends
+   * soon, with whatever it has or with code `canceled`. Nothing happens when it has ended.
+   */
+  cancelSearch(ticket: number): void;
   /**
    * Runs several searches merged into one list. `handles[i]` belongs to `request.queries[i]`; behind them come the
    * handles of `request.otherIndexes`, whose facets are checked only.
    */
-  federatedSearch(handles: number[], request: string): Promise<Buffer>;
+  federatedSearch(handles: number[], request: EngineText, ticket?: number): Promise<Buffer>;
   /** `request`: JSON of the facet search parameters. Resolves to the response body. */
-  facetSearch(handle: number, request: string): Promise<Buffer>;
-  /** `request`: JSON of the parameters of documents/fetch. Resolves to the response body. */
-  fetchDocuments(handle: number, request: string): Promise<Buffer>;
+  facetSearch(handle: number, request: EngineText, ticket?: number): Promise<Buffer>;
+  /** `request`: JSON of the parameters of documents/fetch. Resolves to the first part of the response body. */
+  fetchDocuments(handle: number, request: EngineText, ticket?: number): Promise<ListingPart>;
+  /** Resolves to the next part. A `rest` is used up by this, or by `dropRest`; it does not need its index any more. */
+  fetchRest(rest: ListingRest): Promise<ListingPart>;
+  dropRest(rest: ListingRest): void;
   /** One document as JSON text, or null when unknown. `fields`: null for all. */
   getDocument(
     handle: number,
@@ -110,6 +118,8 @@ export interface NativeAddon {
 
   /** Parses a filter (string or arrays, as JSON text). Throws `invalid_search_filter` or `feature_not_enabled`. */
   checkFilter(filter: string, containsFilter: boolean): void;
+  /** The same on a native thread, rejecting. */
+  checkLargeFilter(filter: EngineText, containsFilter: boolean): Promise<void>;
 
   /** Reads everything of the index in `dir`, which nobody has open. Resolves to JSON of {@link IndexReport}. */
   verifyIndex(dir: string): Promise<string>;
@@ -124,6 +134,20 @@ export interface NativeAddon {
   checkDatabase(path: string): string | null;
   /** The checksum that a value of a table carries: u32. */
   sumOfValue(table: string, key: string, value: Uint8Array): number;
+}
+
+/** JSON, as a string or as UTF-8. */
+export type EngineText = string | Buffer;
+
+export interface ListingPart {
+  bytes: Buffer;
+  /** null: this was the last part. */
+  rest: ListingRest | null;
+}
+
+/** What is left of a listing. */
+export interface ListingRest {
+  readonly listingRest: unique symbol;
 }
 
 export interface EngineOptions {

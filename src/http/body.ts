@@ -23,6 +23,9 @@ const UPLOAD_WAITING_BYTES_MAX = 1024 * 1024;
  */
 const UPLOAD_BURST_BYTES_MAX = 8 * 1024 * 1024;
 
+/** A body in memory that is declared longer than this is taken in one piece. */
+const PARTS_BYTES_MAX = 256 * 1024;
+
 /** One write to the disk. */
 const BLOCK_BYTES = 256 * 1024;
 
@@ -51,7 +54,7 @@ function declaredTooLarge(exchange: Exchange, coding: Coding | null, limit: numb
  * Collects a whole body.
  * @param limit bytes after decoding
  * @param done called once, possibly before this returns; never after an abort. The buffer is valid
- *   during the call only.
+ *   during the call only, unless it has its memory for itself.
  */
 export function collectBody(
   exchange: Exchange,
@@ -71,6 +74,9 @@ export function collectBody(
     parts = [];
     done(outcome);
   };
+  // Joining the parts of a long body would hold the event loop up.
+  const length = coding === null ? Number(exchange.headers.contentLength ?? 0) : 0;
+  const whole = length > PARTS_BYTES_MAX ? Buffer.allocUnsafeSlow(length) : null;
   exchange.receive((chunk, last) => {
     if (ended) return;
     size += chunk.length;
@@ -78,15 +84,20 @@ export function collectBody(
       finish(payloadTooLarge(limit));
       return;
     }
+    if (whole !== null) {
+      chunk.copy(whole, size - chunk.length);
+      if (last) finish(whole.subarray(0, size));
+      return;
+    }
     if (!last) {
       parts.push(Buffer.from(chunk));
       return;
     }
-    const whole = parts.length === 0 ? chunk : Buffer.concat([...parts, chunk]);
-    if (coding === null || size === 0) finish(whole);
+    const joined = parts.length === 0 ? chunk : Buffer.concat([...parts, chunk]);
+    if (coding === null || size === 0) finish(joined);
     else {
       ended = true;
-      decode(Buffer.from(whole), coding, limit).then(
+      decode(Buffer.from(joined), coding, limit).then(
         (bytes) => exchange.aborted || done(bytes),
         (error: ApiError) => exchange.aborted || done(error),
       );

@@ -39,4 +39,5 @@ export interface Dependencies {
   answerBuffers: BufferPool;
   checkPayload: NativeAddon['checkPayload'];
   checkFilter: NativeAddon['checkFilter'];
+  checkLargeFilter: NativeAddon['checkLargeFilter'];
 }

@@ -3,8 +3,11 @@ import {
   brotliCompress,
   brotliCompressSync,
   constants,
+  createBrotliCompress,
   createBrotliDecompress,
+  createDeflate,
   createGunzip,
+  createGzip,
   createInflate,
   deflate,
   deflateSync,
@@ -89,6 +92,18 @@ const ENCODERS = {
     here: (body: Buffer) => brotliCompressSync(body, brotliFor(body)),
   },
 };
+
+/** The same for a body that comes in parts. */
+export function encoder(coding: Coding): Transform {
+  switch (coding) {
+    case 'gzip':
+      return createGzip(DEFLATE);
+    case 'deflate':
+      return createDeflate(DEFLATE);
+    case 'br':
+      return createBrotliCompress({ params: { [constants.BROTLI_PARAM_QUALITY]: 1 } });
+  }
+}
 
 /** Off the event loop. */
 export function encode(coding: Coding, body: Buffer): Promise<Buffer> {

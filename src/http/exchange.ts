@@ -71,6 +71,8 @@ export interface ReplyStream {
   /** Called each time that there is room again. One listener, before the first `write`. */
   onDrain(listener: () => void): void;
   end(): void;
+  /** Drops the connection: the client sees that its answer is not whole. */
+  abort(): void;
 }
 
 export interface Listener {
@@ -369,6 +371,7 @@ class SocketExchange implements Exchange {
         this.#endTransfer();
         res.cork(() => res.end());
       },
+      abort: () => this.#giveUp(),
     };
   }
 }

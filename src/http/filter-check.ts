@@ -1,3 +1,4 @@
+import { RawJson } from '../base/json.ts';
 import { ApiError, toApiError, type ErrorCode } from '../contract/errors.ts';
 import { filterKindFault, isEmptyFilter } from '../contract/filters.ts';
 import type { Dependencies } from './dependencies.ts';
@@ -5,10 +6,9 @@ import type { Dependencies } from './dependencies.ts';
 /** Checks kind and syntax of a filter. Throws what is wrong with it under `code`, and `feature_not_enabled`. */
 export type FilterCheck = (filter: unknown, code: ErrorCode) => void;
 
-export function filterCheck({
-  services: { features },
-  checkFilter,
-}: Pick<Dependencies, 'services' | 'checkFilter'>): FilterCheck {
+type Needs = Pick<Dependencies, 'services' | 'checkFilter' | 'checkLargeFilter'>;
+
+export function filterCheck({ services: { features }, checkFilter }: Needs): FilterCheck {
   return (filter, code) => {
     const fault = filterKindFault(filter, code);
     if (fault !== null) throw fault;
@@ -16,8 +16,33 @@ export function filterCheck({
     try {
       checkFilter(JSON.stringify(filter), features.get().containsFilter);
     } catch (thrown) {
-      const error = toApiError(thrown);
-      throw error.code === 'invalid_search_filter' ? new ApiError(code, error.message) : error;
+      throw underCode(thrown, code);
     }
   };
+}
+
+/** JSON of a longer filter is checked on another thread, UTF-16 units. */
+const CHECKED_AT_ONCE_MAX = 64 * 1024;
+
+/** The same, with long filters on another thread. */
+export function anyFilterCheck(needs: Needs): (filter: unknown, code: ErrorCode) => Promise<void> {
+  const { services, checkFilter, checkLargeFilter } = needs;
+  return async (filter, code) => {
+    const fault = filterKindFault(filter, code);
+    if (fault !== null) throw fault;
+    if (isEmptyFilter(filter)) return;
+    const text = filter instanceof RawJson ? filter.text : JSON.stringify(filter);
+    const { containsFilter } = services.features.get();
+    try {
+      if (text.length <= CHECKED_AT_ONCE_MAX) checkFilter(text, containsFilter);
+      else await checkLargeFilter(text, containsFilter);
+    } catch (thrown) {
+      throw underCode(thrown, code);
+    }
+  };
+}
+
+function underCode(thrown: unknown, code: ErrorCode): ApiError {
+  const error = toApiError(thrown);
+  return error.code === 'invalid_search_filter' ? new ApiError(code, error.message) : error;
 }

@@ -3,25 +3,29 @@
  * (content type, size, syntax, fields), form of the index uid, handler. Each step may answer; all errors
  * leave through `fail`.
  */
+import { pipeline } from 'node:stream/promises';
 import type { Access, Authorizer } from '../auth/authorize.ts';
 import type { BufferPool } from '../base/buffer-pool.ts';
-import { parseJson } from '../base/json.ts';
 import type { Logger } from '../base/logger.ts';
-import { ok } from '../base/result.ts';
+import { ok, type Result } from '../base/result.ts';
 import { ApiError, toApiError } from '../contract/errors.ts';
+import { checkedBody } from '../contract/schema.ts';
 import { INDEX_UID_RULE, isIndexUid } from '../contract/formats.ts';
 import type { RequestLimits } from '../contract/limits.ts';
+import { BodyThread, LARGE_BODY_BYTES } from './body-thread.ts';
 import { collectBody } from './body.ts';
 import {
   answerCoding,
+  type Coding,
   encode,
   ENCODE_AT_ONCE_ALWAYS,
   ENCODE_AT_ONCE_MAX,
   encodeAtOnce,
+  encoder,
 } from './encoding.ts';
 import type { Exchange, ReleaseBody, ReplyBody } from './exchange.ts';
 import type { HttpMetrics } from './metrics.ts';
-import { STREAMED, type BodyParser, type Reply, type RequestContext, type Route } from './route.ts';
+import { STREAMED, type Reply, type RequestContext, type Route } from './route.ts';
 import { Router } from './router.ts';
 
 export interface LifecycleOptions {
@@ -59,6 +63,7 @@ export class Lifecycle {
   readonly #router = new Router<Route>();
   readonly #options: LifecycleOptions;
   readonly #release: ReleaseBody;
+  readonly #bodies = new BodyThread();
   #underWay = 0;
   #onIdle: (() => void) | null = null;
 
@@ -179,9 +184,15 @@ export class Lifecycle {
         this.#fail(pending, outcome);
         return;
       }
-      const parsed = parseBody(outcome, body);
-      if (parsed instanceof ApiError) this.#fail(pending, parsed);
-      else run(parsed.value);
+      const take = (checked: Result<unknown, ApiError>): void => {
+        if (exchange.aborted) return;
+        const fault = checked.ok ? (body.fault?.(checked.value) ?? null) : checked.error;
+        if (fault !== null) this.#fail(pending, fault);
+        else if (checked.ok)
+          run(body.convert === undefined ? checked.value : body.convert(checked.value));
+      };
+      if (outcome.length < LARGE_BODY_BYTES) take(checkedBody(outcome, body.schema));
+      else void this.#bodies.check(ownBytes(outcome), body.schema).then(take);
     });
   }
 
@@ -208,6 +219,10 @@ export class Lifecycle {
 
   #fail(pending: Pending, thrown: unknown): void {
     const error = toApiError(thrown);
+    if (pending.exchange.aborted) {
+      this.#settled(pending);
+      return;
+    }
     if (error.status >= 500 && error.status !== 503) {
       this.#options.logger.error(
         { err: thrown, route: `${pending.route.method} ${pending.route.path}` },
@@ -229,7 +244,8 @@ export class Lifecycle {
     }
     const { body, status } = reply;
     if (exchange.aborted) {
-      this.#release(body);
+      if (isInParts(body)) void body[Symbol.asyncIterator]().return?.();
+      else this.#release(body);
       return;
     }
     const { acceptEncoding, origin } = exchange.headers;
@@ -240,6 +256,12 @@ export class Lifecycle {
     }
     if (origin !== undefined) headers.push(ANY_ORIGIN);
     if (reply.headers !== undefined) headers.push(...reply.headers);
+    if (isInParts(body)) {
+      const coding = answerCoding(acceptEncoding);
+      if (coding !== null) headers.push(['content-encoding', coding]);
+      void this.#sendParts(pending, status, headers, body, coding);
+      return;
+    }
     if (body !== null && body.length > 0 && acceptEncoding !== undefined) {
       const coding = answerCoding(acceptEncoding);
       if (coding !== null) {
@@ -271,12 +293,66 @@ export class Lifecycle {
     this.#settled(pending);
   }
 
+  /** Never rejects. */
+  async #sendParts(
+    pending: Pending,
+    status: number,
+    headers: Header[],
+    parts: AsyncIterable<Buffer>,
+    coding: Coding | null,
+  ): Promise<void> {
+    const { exchange, route, startedAt } = pending;
+    const stream = exchange.stream(status, headers);
+    let wake = (): void => {};
+    stream.onDrain(() => wake());
+    exchange.onAbort(() => wake());
+    const send = async (source: AsyncIterable<Buffer>): Promise<void> => {
+      for await (const part of source) {
+        if (!exchange.aborted && !stream.write(part)) {
+          await new Promise<void>((resolve) => {
+            wake = resolve;
+            if (exchange.aborted) resolve();
+          });
+        }
+        if (exchange.aborted) throw new Error('the client went away');
+      }
+    };
+    try {
+      if (coding === null) await pipeline(parts, send);
+      else await pipeline(parts, encoder(coding), send);
+      stream.end();
+      if (startedAt > 0) {
+        this.#options.metrics.record(route, status, (performance.now() - startedAt) / 1000);
+      }
+    } catch (error) {
+      if (!exchange.aborted) {
+        this.#options.logger.error({ err: error }, 'an answer broke off');
+        stream.abort();
+      }
+    }
+    this.#settled(pending);
+  }
+
   #settled(pending: Pending): void {
     if (!pending.open) return;
     pending.open = false;
     this.#underWay--;
     if (this.#underWay === 0) this.#onIdle?.();
   }
+}
+
+/** The bytes in memory that belongs to them alone. */
+function ownBytes(body: Buffer): Uint8Array<ArrayBuffer> {
+  const { buffer, byteLength } = body;
+  return buffer instanceof ArrayBuffer &&
+    buffer.byteLength === byteLength &&
+    byteLength > Buffer.poolSize
+    ? new Uint8Array(buffer)
+    : new Uint8Array(body);
+}
+
+function isInParts(body: Reply['body']): body is AsyncIterable<Buffer> {
+  return body !== null && typeof body === 'object' && Symbol.asyncIterator in body;
 }
 
 function preflight(exchange: Exchange): void {
@@ -336,17 +412,4 @@ function jsonTypeFault(header: string | undefined): ApiError | null {
   return type !== null && (type.endsWith('/json') || type.endsWith('+json'))
     ? null
     : invalidContentType(header, '`application/json`');
-}
-
-function parseBody(body: Buffer, parser: BodyParser<unknown>): { value: unknown } | ApiError {
-  if (body.length === 0) {
-    return new ApiError('missing_payload', 'The body is missing; a json payload is expected.');
-  }
-  const parsed = parseJson(body);
-  if (!parsed.ok) {
-    return new ApiError('malformed_payload', `The json payload is malformed: ${parsed.error}.`);
-  }
-  const { value, marked } = parsed.value;
-  const checked = parser.parse(value, marked, () => body.toString('utf8'));
-  return checked.ok ? checked : checked.error;
 }

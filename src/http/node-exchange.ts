@@ -102,6 +102,7 @@ class NodeExchange implements Exchange {
         this.#done = true;
         res.end();
       },
+      abort: () => void res.destroy(),
     };
   }
 }

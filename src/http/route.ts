@@ -1,9 +1,8 @@
 /** What a route is, and what its handler gets and gives. */
 import type { Access, RouteAction } from '../auth/authorize.ts';
-import { err, ok, type Result } from '../base/result.ts';
-import { ApiError } from '../contract/errors.ts';
+import type { ApiError } from '../contract/errors.ts';
 import type { QueryParser } from '../contract/query.ts';
-import { validator, type Schema } from '../contract/schema.ts';
+import type { Schema } from '../contract/schema.ts';
 import type { Exchange, HeaderList, ReplyBody } from './exchange.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -11,7 +10,7 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 export interface Reply {
   status: number;
   /** null: no body. A buffer is sent as it is, and its memory may be used again after that. */
-  body: ReplyBody;
+  body: ReplyBody | AsyncIterable<Buffer>;
   /** Default `application/json`. */
   type?: string;
   headers?: HeaderList;
@@ -27,15 +26,17 @@ export interface RequestContext<Q = unknown, B = unknown> {
   readonly exchange: Exchange;
 }
 
-/** A JSON body: its schema for the published description, and how it becomes a value. */
+/** A JSON body: its schema, which is published too, and how what it lets through becomes a value. */
 export interface BodyParser<B> {
   readonly schema: Schema;
   /** A request without content type and without body is fine; the value is then undefined. */
   readonly optional?: boolean;
   /** The route only reads: a smaller limit holds for the body. */
   readonly reads?: boolean;
-  /** `marked`: see `parseJson`. `text`: the body as sent. */
-  parse(value: unknown, marked: unknown, text: () => string): Result<B, ApiError>;
+  /** What is wrong with a body beyond its schema. */
+  fault?(checked: B): ApiError | null;
+  /** Absent: the value is taken as it is. */
+  convert?(checked: unknown): B;
 }
 
 export interface Route<Q = unknown, B = unknown> {
@@ -65,29 +66,29 @@ export function route<Q, B>(definition: Route<Q, B>): Route {
   return definition as unknown as Route;
 }
 
-export function bodyOf<B>(schema: Schema): BodyParser<B> {
-  const { validate } = validator<B>(schema);
-  return { schema, parse: (value, marked) => validate(value, marked) };
-}
-
-/** Like `bodyOf`, for routes that need the text as well. */
-export function bodyWithText<B>(schema: Schema): BodyParser<{ value: B; text: string }> {
-  const { validate } = validator<B>(schema);
-  return {
-    schema,
-    parse(value, marked, text) {
-      const checked = validate(value, marked);
-      return checked.ok ? ok({ value: checked.value, text: text() }) : err(checked.error);
-    },
-  };
+/** `B` is the type that the schema describes. */
+export function bodyOf<B>(
+  schema: Schema,
+  options: Pick<BodyParser<B>, 'optional' | 'reads'> = {},
+): BodyParser<B> {
+  return { schema, ...options };
 }
 
 export function json(status: number, value: unknown): Reply {
   return { status, body: JSON.stringify(value) };
 }
 
-export function bytes(body: Buffer): Reply {
+/** `body`: at once, or in parts that are made as fast as the client reads them. */
+export function bytes(body: Buffer | AsyncIterable<Buffer>): Reply {
   return { status: 200, body };
+}
+
+/** A body that may come in parts, as one piece. */
+export async function wholeBody(body: Buffer | AsyncIterable<Buffer>): Promise<Buffer> {
+  if (Buffer.isBuffer(body)) return body;
+  const parts: Buffer[] = [];
+  for await (const part of body) parts.push(part);
+  return Buffer.concat(parts);
 }
 
 export const NO_CONTENT: Reply = { status: 204, body: null };

@@ -91,8 +91,12 @@ export interface DocumentService {
     id: string,
     params: { fields: string[] | null; retrieveVectors: boolean },
   ): Promise<Buffer | null> | Buffer | null;
-  /** The finished response body. */
-  fetch(uid: string, params: FetchRequest, onGone: (listener: () => void) => void): Promise<Buffer>;
+  /** The response body, in parts when it is long. */
+  fetch(
+    uid: string,
+    params: FetchRequest,
+    onGone: (listener: () => void) => void,
+  ): Promise<Buffer | AsyncIterable<Buffer>>;
 }
 
 export interface SearchContext {

@@ -3,6 +3,7 @@
  * satisfies the expression. Each such condition becomes `field IN [ids]` before the engine sees the filter, so it combines
  * with everything else; what it may select is bounded.
  */
+import { RawJson } from '../base/json.ts';
 import { ApiError, indexNotFound } from '../contract/errors.ts';
 
 /** Different foreign documents that all conditions on one index may select in one filter. */
@@ -37,6 +38,7 @@ interface Condition {
 const NAME = '_foreign';
 
 export function hasForeign(filter: unknown): boolean {
+  if (filter instanceof RawJson) return filter.text.includes(NAME) && hasForeign(filter.toJSON());
   if (typeof filter === 'string') return filter.includes(NAME) && conditionsOf(filter).length > 0;
   return Array.isArray(filter) && filter.some(hasForeign);
 }
@@ -52,6 +54,7 @@ async function resolved(
   resolver: ForeignResolver,
   selected: Map<string, Set<string>>,
 ): Promise<unknown> {
+  if (filter instanceof RawJson) return resolved(filter.toJSON(), resolver, selected);
   if (Array.isArray(filter)) {
     const items: unknown[] = [];
     for (const item of filter) items.push(await resolved(item, resolver, selected));
@@ -69,6 +72,7 @@ async function resolved(
 
 /** Checks syntax alone: for a filter that is refused for another reason afterwards. Throws `ApiError`. */
 export function checkForeignSyntax(filter: unknown, checkSyntax: (text: string) => void): void {
+  if (filter instanceof RawJson) checkForeignSyntax(filter.toJSON(), checkSyntax);
   if (Array.isArray(filter)) for (const item of filter) checkForeignSyntax(item, checkSyntax);
   if (typeof filter === 'string')
     for (const { expression } of conditionsOf(filter)) checkSyntax(expression);

@@ -6,7 +6,10 @@ import type { IndexInfo, IndexStats, InstanceStats } from '../contract/indexes.t
 import type { SettingsObject } from '../contract/settings.ts';
 import { answerOf } from '../engine/errors.ts';
 import type { IndexEntry, IndexRegistry } from '../engine/registry.ts';
-import type { OnGone, SearchQueue } from './search-queue.ts';
+import type { OnGone } from '../engine/handle.ts';
+import type { ListingPart, NativeAddon } from '../engine/native.ts';
+import { engineText } from './plan.ts';
+import type { SearchQueue } from './search-queue.ts';
 
 /** Reading indexes: what they are, their statistics and settings, their documents. */
 export class Indexes {
@@ -86,19 +89,61 @@ export class Documents {
     return this.#entry(uid).handle.getDocument(id, params.fields, params.retrieveVectors);
   }
 
-  /** The finished response body. Shares the search queue. */
-  fetch(uid: string, params: FetchRequest, onGone: OnGone): Promise<Buffer> {
-    return this.#queue.run(async () => {
+  /** The response body, in parts when it is long. Its beginning shares the search queue. */
+  async fetch(
+    uid: string,
+    params: FetchRequest,
+    onGone: OnGone,
+  ): Promise<Buffer | AsyncIterable<Buffer>> {
+    const first = await this.#queue.run(async () => {
       const containsFilter = this.#features().containsFilter ? { containsFilter: true } : {};
-      const request = JSON.stringify({ ...params, ...containsFilter });
-      return answerOf(uid, this.#entry(uid).handle.fetchDocuments(request));
+      const request = engineText({ ...params, ...containsFilter });
+      return answerOf(uid, this.#entry(uid).handle.fetchDocuments(request, onGone));
     }, onGone);
+    return first.rest === null ? first.bytes : new Listing(this.#registry.native, first);
   }
 
   #entry(uid: string): IndexEntry {
     const entry = this.#registry.get(uid);
     if (entry === undefined) throw indexNotFound(uid);
     return entry;
+  }
+}
+
+/** The parts of a listing, each made when it is asked for. To be walked once. */
+class Listing implements AsyncIterable<Buffer>, AsyncIterator<Buffer> {
+  readonly #native: NativeAddon;
+  #next: Promise<ListingPart> | null;
+  #rest: ListingPart['rest'] = null;
+
+  constructor(native: NativeAddon, first: ListingPart) {
+    this.#native = native;
+    this.#next = Promise.resolve(first);
+    this.#rest = first.rest;
+  }
+
+  [Symbol.asyncIterator](): AsyncIterator<Buffer> {
+    return this;
+  }
+
+  async next(): Promise<IteratorResult<Buffer>> {
+    if (this.#next === null) {
+      if (this.#rest === null) return { done: true, value: undefined };
+      const rest = this.#rest;
+      this.#rest = null;
+      this.#next = this.#native.fetchRest(rest);
+    }
+    const part = await this.#next;
+    this.#next = null;
+    this.#rest = part.rest;
+    return { done: false, value: part.bytes };
+  }
+
+  return(): Promise<IteratorResult<Buffer>> {
+    if (this.#rest !== null) this.#native.dropRest(this.#rest);
+    this.#rest = null;
+    this.#next = null;
+    return Promise.resolve({ done: true, value: undefined });
   }
 }
 

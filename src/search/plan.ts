@@ -1,3 +1,4 @@
+import { RawJson } from '../base/json.ts';
 import type {
   FacetSearchRequest,
   Federation,
@@ -24,18 +25,24 @@ export interface EngineSearchRequest extends SearchRequest {
   indexUid?: string;
   /** The response has `metadata`. */
   metadata?: SearchMetadata;
+  /** A larger response is refused. */
+  answerBytesMax?: number;
 }
 
 export interface SearchMetadata {
+  /** Absent when the search has none. */
+  query?: string;
   queryUid: string;
   indexUid: string;
-  primaryKey: string | null;
+  /** Absent when unknown. */
+  primaryKey?: string;
 }
 
 export interface EngineFederatedRequest {
   federation: Federation;
   queries: EngineFederatedQuery[];
   requestUid: string;
+  answerBytesMax: number;
   metadata?: SearchMetadata[];
   /** Indexes that `facetsByIndex` names besides those of the queries; their handles follow those of the queries. */
   otherIndexes: string[];
@@ -52,24 +59,31 @@ export interface EngineFacetSearchRequest extends FacetSearchRequest {
   /** Of `facetQuery`. */
   facetSegmentation?: number[];
   containsFilter?: true;
+  answerBytesMax: number;
 }
 
 export interface PlanContext {
   containsFilter: boolean;
 }
 
+/** What a request gets besides the parameters of the client. */
+type SearchExtras = Pick<
+  EngineSearchRequest,
+  'requestUid' | 'indexUid' | 'metadata' | 'answerBytesMax'
+>;
+
 export function planSearch(
   params: SearchRequest,
   context: PlanContext,
-  more: Pick<EngineSearchRequest, 'requestUid' | 'indexUid' | 'metadata'>,
+  more: SearchExtras,
 ): string {
-  return JSON.stringify(engineSearch(params, context, more));
+  return engineText(engineSearch(params, context, more));
 }
 
 function engineSearch(
   params: SearchRequest,
   { containsFilter }: PlanContext,
-  more: Pick<EngineSearchRequest, 'requestUid' | 'indexUid' | 'metadata'>,
+  more: SearchExtras,
 ): EngineSearchRequest {
   const request: EngineSearchRequest = { ...params, ...more };
   const words = typeof params.q === 'string' ? segmentation(params.q) : undefined;
@@ -82,28 +96,46 @@ export function planFederated(
   federation: Federation,
   queries: readonly MultiSearchQuery[],
   context: PlanContext,
-  more: Pick<EngineFederatedRequest, 'requestUid' | 'metadata' | 'otherIndexes'>,
+  more: Pick<EngineFederatedRequest, 'requestUid' | 'metadata' | 'otherIndexes' | 'answerBytesMax'>,
 ): string {
-  const request: EngineFederatedRequest = {
-    federation,
-    queries: queries.map((query) => ({
+  const request: Omit<EngineFederatedRequest, 'queries'> = { federation, ...more };
+  if (context.containsFilter) request.containsFilter = true;
+  const texts = queries.map((query) => {
+    const federated: EngineFederatedQuery = {
       ...engineSearch(query, context, {}),
       indexUid: query.indexUid,
       federationOptions: query.federationOptions ?? null,
-    })),
-    ...more,
-  };
-  if (context.containsFilter) request.containsFilter = true;
-  return JSON.stringify(request);
+    };
+    return engineText(federated);
+  });
+  return withMember(request, 'queries', `[${texts.join(',')}]`);
 }
 
-export function planFacetSearch(params: FacetSearchRequest, context: PlanContext): string {
-  const request: EngineFacetSearchRequest = { ...params };
+export function planFacetSearch(
+  params: FacetSearchRequest,
+  context: PlanContext,
+  more: Pick<EngineFacetSearchRequest, 'answerBytesMax'>,
+): string {
+  const request: EngineFacetSearchRequest = { ...params, ...more };
   const words = typeof params.q === 'string' ? segmentation(params.q) : undefined;
   if (words !== undefined) request.segmentation = words;
   const facetWords =
     typeof params.facetQuery === 'string' ? segmentation(params.facetQuery) : undefined;
   if (facetWords !== undefined) request.facetSegmentation = facetWords;
   if (context.containsFilter) request.containsFilter = true;
-  return JSON.stringify(request);
+  return engineText(request);
+}
+
+/** JSON of a request whose filter may be text already. */
+export function engineText(request: { filter?: unknown }): string {
+  const { filter, ...others } = request;
+  return filter instanceof RawJson
+    ? withMember(others, 'filter', filter.text)
+    : JSON.stringify(request);
+}
+
+/** JSON of an object with one more member, whose text is given. */
+function withMember(object: object, name: string, text: string): string {
+  const others = JSON.stringify(object).slice(1, -1);
+  return `{${others}${others === '' ? '' : ','}${JSON.stringify(name)}:${text}}`;
 }

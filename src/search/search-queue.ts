@@ -1,4 +1,5 @@
 import { ApiError } from '../contract/errors.ts';
+import type { OnGone } from '../engine/handle.ts';
 
 /**
  * A list that would take longer to be worked off is cut, whatever its size: after an overload the server answers as
@@ -22,10 +23,10 @@ interface SearchQueueOptions {
   now?: () => number;
 }
 
-export type OnGone = (listener: () => void) => void;
-
 interface Waiting {
   since: number;
+  /** It may be told that too many wait. */
+  refusable: boolean;
   start: () => void;
   refuse: (error: ApiError) => void;
 }
@@ -69,7 +70,16 @@ export class SearchQueue {
    */
   run<T>(search: () => Promise<T>, onGone?: OnGone): Promise<T> {
     if (this.#running < this.#options.permits) return this.#start(search);
-    return this.#wait(search, onGone);
+    const { waitingMax } = this.#options;
+    if (waitingMax === 0) return Promise.reject(this.#tooMany());
+    if (this.#waiting.length >= this.#most()) this.#takeRefusable()?.refuse(this.#tooMany());
+    return this.#wait(search, true, onGone);
+  }
+
+  /** The same for a further search of a request that has had its turn already: it waits, and is never refused. */
+  runNext<T>(search: () => Promise<T>): Promise<T> {
+    if (this.#running < this.#options.permits) return this.#start(search);
+    return this.#wait(search, false);
   }
 
   async #start<T>(search: () => Promise<T>): Promise<T> {
@@ -85,13 +95,12 @@ export class SearchQueue {
     }
   }
 
-  #wait<T>(search: () => Promise<T>, onGone?: OnGone): Promise<T> {
-    const { waitingMax, now } = this.#options;
-    if (waitingMax === 0) return Promise.reject(this.#tooMany());
-    if (this.#waiting.length >= this.#most()) this.#takeRandom()!.refuse(this.#tooMany());
+  #wait<T>(search: () => Promise<T>, refusable: boolean, onGone?: OnGone): Promise<T> {
+    const { now } = this.#options;
     return new Promise((resolve, reject) => {
       const waiting: Waiting = {
         since: now(),
+        refusable,
         start: () => this.#start(search).then(resolve, reject),
         refuse: reject,
       };
@@ -121,7 +130,11 @@ export class SearchQueue {
     this.#ended++;
     const before = this.#ended === 1 ? 0 : this.#averageMs;
     this.#averageMs = before + (ms - before) / Math.min(this.#ended, counted);
-    while (this.#waiting.length > this.#most()) this.#takeRandom()!.refuse(this.#tooMany());
+    while (this.#waiting.length > this.#most()) {
+      const refused = this.#takeRefusable();
+      if (refused === undefined) return;
+      refused.refuse(this.#tooMany());
+    }
   }
 
   #startNext(): void {
@@ -129,7 +142,7 @@ export class SearchQueue {
     for (;;) {
       const next = this.#takeRandom();
       if (next === undefined) return;
-      if (now() - next.since <= waitMsMax) return next.start();
+      if (!next.refusable || now() - next.since <= waitMsMax) return next.start();
       next.refuse(this.#tooMany());
     }
   }
@@ -137,6 +150,15 @@ export class SearchQueue {
   #takeRandom(): Waiting | undefined {
     const count = this.#waiting.length;
     return count === 0 ? undefined : this.#take(Math.floor(this.#options.random() * count));
+  }
+
+  /** A random one of those that may be refused. */
+  #takeRefusable(): Waiting | undefined {
+    const refusable = this.#waiting.flatMap((waiting, at) => (waiting.refusable ? [at] : []));
+    const { random } = this.#options;
+    return refusable.length === 0
+      ? undefined
+      : this.#take(refusable[Math.floor(random() * refusable.length)]!);
   }
 
   #take(at: number): Waiting {

@@ -8,16 +8,22 @@ import type {
   MultiSearchRequest,
   SearchRequest,
 } from '../contract/search.ts';
-import type { IndexHandle } from '../engine/handle.ts';
+import { answerTooLarge, DEFAULT_LIMITS, type RequestLimits } from '../contract/limits.ts';
+import { cancelable, type IndexHandle, type OnGone } from '../engine/handle.ts';
 import type { IndexEntry, IndexRegistry } from '../engine/registry.ts';
 import { answerOf, fromEngine } from '../engine/errors.ts';
 import { planFacetSearch, planFederated, planSearch, type SearchMetadata } from './plan.ts';
-import type { OnGone, SearchQueue } from './search-queue.ts';
+import type { SearchQueue } from './search-queue.ts';
 
 /** What a search is told besides its parameters. */
 export interface SearchCaller {
   includeMetadata: boolean;
   onGone: OnGone;
+}
+
+export interface SearchLimits extends RequestLimits {
+  /** Queries of one multi-search that run or wait for their turn at once. */
+  queriesAtOnce: number;
 }
 
 /** Searches of one or many indexes. Each method resolves to the finished response body. */
@@ -26,13 +32,16 @@ export class Search {
   readonly #queue: SearchQueue;
   readonly #features: () => FeatureSet;
   readonly #answerBuffers: BufferPool;
+  readonly #limits: SearchLimits;
 
   constructor(
     registry: IndexRegistry,
     queue: SearchQueue,
     features: () => FeatureSet,
     answerBuffers: BufferPool,
+    limits: SearchLimits = { ...DEFAULT_LIMITS, queriesAtOnce: 1 },
   ) {
+    this.#limits = limits;
     this.#registry = registry;
     this.#queue = queue;
     this.#features = features;
@@ -43,16 +52,19 @@ export class Search {
     return this.#queue.run(() => {
       const entry = this.#entry(uid);
       const requestUid = uuidV7();
-      const metadata = caller.includeMetadata ? { metadata: metadataOf(uid, entry) } : {};
-      const request = planSearch(params, this.#features(), { requestUid, ...metadata });
-      return answerOf(uid, entry.handle.search(request));
+      const metadata = caller.includeMetadata ? { metadata: metadataOf(uid, entry, params) } : {};
+      const { answerBytes: answerBytesMax } = this.#limits;
+      const more = { requestUid, answerBytesMax, ...metadata };
+      const request = planSearch(params, this.#features(), more);
+      return answerOf(uid, entry.handle.search(request, caller.onGone));
     }, caller.onGone);
   }
 
   facetSearch(uid: string, params: FacetSearchRequest, caller: SearchCaller): Promise<Buffer> {
     return this.#queue.run(() => {
-      const request = planFacetSearch(params, this.#features());
-      return answerOf(uid, this.#entry(uid).handle.facetSearch(request));
+      const { answerBytes: answerBytesMax } = this.#limits;
+      const request = planFacetSearch(params, this.#features(), { answerBytesMax });
+      return answerOf(uid, this.#entry(uid).handle.facetSearch(request, caller.onGone));
     }, caller.onGone);
   }
 
@@ -61,39 +73,78 @@ export class Search {
     return { running, waiting, waitingMax };
   }
 
-  /** One permit, whatever the number of queries. */
+  /** Merged into one list all queries together take one permit; else each takes its own turn. */
   multiSearch(params: MultiSearchRequest, caller: SearchCaller): Promise<Buffer> {
     const { queries, federation } = params;
-    return this.#queue.run(
-      () =>
-        federation === undefined || federation === null
-          ? this.#separate(queries, caller)
-          : this.#federated(queries, federation, caller),
-      caller.onGone,
-    );
+    return federation === undefined || federation === null
+      ? this.#separate(queries, caller)
+      : this.#queue.run(() => this.#federated(queries, federation, caller), caller.onGone);
   }
 
+  /**
+   * Queries run in their order, few at a time, so that searches of others come between them. The first failing one in
+   * order is reported, and none behind it is begun any more.
+   */
   async #separate(queries: readonly MultiSearchQuery[], caller: SearchCaller): Promise<Buffer> {
-    // Later queries start before earlier ones have ended; the first failing one in order is reported.
-    const answers = await Promise.allSettled(
-      queries.map(async (query, position) => {
-        const { indexUid, federationOptions: _, ...params } = query;
-        const entry = this.#entryOfQuery(indexUid, position);
-        const metadata = caller.includeMetadata ? { metadata: metadataOf(indexUid, entry) } : {};
-        const more = { indexUid, requestUid: uuidV7(), ...metadata };
-        return answerOf(indexUid, entry.handle.search(planSearch(params, this.#features(), more)));
-      }),
-    );
+    const answers: Buffer[] = [];
+    let bytesLeft = this.#limits.answerBytes;
+    let failed = queries.length;
+    let failure: unknown;
+    let next = 0;
+    const fail = (position: number, error: unknown): void => {
+      if (position >= failed) return;
+      failed = position;
+      failure = error;
+    };
+    caller.onGone(() => fail(0, new Error('the client went away')));
+    const runSome = async (): Promise<void> => {
+      while (next < failed) {
+        const position = next++;
+        const search = () => this.#ofMany(queries[position]!, position, bytesLeft, caller);
+        try {
+          const answer = await (position === 0
+            ? this.#queue.run(search, caller.onGone)
+            : this.#queue.runNext(search));
+          answers[position] = answer;
+          bytesLeft -= answer.length;
+          if (bytesLeft < 0) throw answerTooLarge(this.#limits);
+        } catch (error) {
+          fail(position, error);
+        }
+      }
+    };
+    const atOnce = Math.min(queries.length, this.#limits.queriesAtOnce);
+    await Promise.all(Array.from({ length: atOnce }, runSome));
+    if (failed < queries.length) throw failure;
     const parts: Buffer[] = [RESULTS_OPEN];
-    answers.forEach((answer, position) => {
-      if (answer.status === 'rejected') throw ofQuery(answer.reason, position);
-      if (position > 0) parts.push(COMMA);
-      parts.push(answer.value);
-    });
+    for (const answer of answers) {
+      if (parts.length > 1) parts.push(COMMA);
+      parts.push(answer);
+    }
     parts.push(RESULTS_CLOSE);
     const body = Buffer.concat(parts);
     for (const part of parts) this.#answerBuffers.giveBack(part);
     return body;
+  }
+
+  async #ofMany(
+    query: MultiSearchQuery,
+    position: number,
+    answerBytesMax: number,
+    caller: SearchCaller,
+  ): Promise<Buffer> {
+    const { indexUid, federationOptions: _, ...params } = query;
+    const entry = this.#entryOfQuery(indexUid, position);
+    const metadata = caller.includeMetadata
+      ? { metadata: metadataOf(indexUid, entry, params) }
+      : {};
+    const more = { indexUid, requestUid: uuidV7(), answerBytesMax, ...metadata };
+    const request = planSearch(params, this.#features(), more);
+    try {
+      return await answerOf(indexUid, entry.handle.search(request, caller.onGone));
+    } catch (error) {
+      throw ofQuery(error, position);
+    }
   }
 
   async #federated(
@@ -108,9 +159,10 @@ export class Search {
     );
     const others = otherIndexes.map((uid) => this.#entryOfFacets(uid));
     const metadata = caller.includeMetadata
-      ? { metadata: queries.map(({ indexUid }, n) => metadataOf(indexUid, entries[n]!)) }
+      ? { metadata: queries.map((query, n) => metadataOf(query.indexUid, entries[n]!, query)) }
       : {};
-    const more = { requestUid: uuidV7(), otherIndexes, ...metadata };
+    const { answerBytes: answerBytesMax } = this.#limits;
+    const more = { requestUid: uuidV7(), answerBytesMax, otherIndexes, ...metadata };
     const request = planFederated(federation, queries, this.#features(), more);
     const handles: IndexHandle[] = [];
     try {
@@ -120,7 +172,10 @@ export class Search {
         handles.push(handle);
       }
       const numbers = handles.map(({ number }) => number);
-      return await this.#registry.native.federatedSearch(numbers, request);
+      const { native } = this.#registry;
+      return await cancelable(native, caller.onGone, (ticket) =>
+        native.federatedSearch(numbers, request, ticket),
+      );
     } catch (error) {
       throw fromEngine(error);
     } finally {
@@ -162,8 +217,14 @@ function ofQuery(error: unknown, position: number): Error {
   return new ApiError(error.code, prefix + error.message, error.status);
 }
 
-function metadataOf(indexUid: string, entry: IndexEntry): SearchMetadata {
-  return { queryUid: uuidV7(), indexUid, primaryKey: entry.summary.primaryKey };
+function metadataOf(indexUid: string, entry: IndexEntry, { q }: SearchRequest): SearchMetadata {
+  const { primaryKey } = entry.summary;
+  return {
+    ...(typeof q === 'string' && { query: q }),
+    queryUid: uuidV7(),
+    indexUid,
+    ...(primaryKey !== null && { primaryKey }),
+  };
 }
 
 /** Hexadecimal digits, and how many were taken. */

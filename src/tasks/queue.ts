@@ -73,7 +73,7 @@ export class TaskQueue {
   }
 
   list(filter: TaskFilter, page: TaskPaging, visible: IndexVisibility): TaskPage<TaskView> {
-    const { uids, total, next } = this.#store.list(filter, bounded(page), visible);
+    const { uids, total, next } = this.#store.list(filter, bounded(page, PAGE_TASKS_MAX), visible);
     const results = uids
       .map((uid) => taskView(this.#store, uid))
       .filter((view) => view !== undefined);
@@ -85,7 +85,11 @@ export class TaskQueue {
   }
 
   listBatches(filter: TaskFilter, page: TaskPaging, visible: IndexVisibility): TaskPage<BatchView> {
-    const { uids, total, next } = this.#store.listBatches(filter, bounded(page), visible);
+    const { uids, total, next } = this.#store.listBatches(
+      filter,
+      bounded(page, PAGE_BATCHES_MAX),
+      visible,
+    );
     const results = uids.map((uid) => this.#batch(uid)).filter((view) => view !== undefined);
     return { results, total, limit: page.limit, from: uids[0] ?? null, next };
   }
@@ -197,10 +201,12 @@ async function* fileLines(fd: number, format: 'json' | 'ndjson'): AsyncGenerator
 }
 
 /** A greater limit is answered with so many entries, and with `next` for those that follow. */
-const PAGE_ENTRIES_MAX = 1000;
+const PAGE_TASKS_MAX = 1000;
+/** A batch takes several times as long to show. */
+const PAGE_BATCHES_MAX = 200;
 
-function bounded(page: TaskPaging): TaskPaging {
-  return page.limit <= PAGE_ENTRIES_MAX ? page : { ...page, limit: PAGE_ENTRIES_MAX };
+function bounded(page: TaskPaging, most: number): TaskPaging {
+  return page.limit <= most ? page : { ...page, limit: most };
 }
 
 function payloadOf(request: TaskRequest): TaskPayload | null {

@@ -24,6 +24,7 @@ await build({
   entryPoints: {
     main: 'src/main.ts',
     'edit-worker': 'src/rhai/worker.ts',
+    'body-worker': 'src/http/body-worker.ts',
     'render-worker': 'src/embedding/render-worker.ts',
   },
   outdir: 'dist',

@@ -188,7 +188,7 @@ describe('Deleting documents', () => {
     });
     assert.equal(answer.status, 202);
     assert.deepEqual(last().by, {
-      ids: ['1', 'a', '18446744073709551615', '1.0', 'true', '{"x": [1]}'],
+      ids: ['1', 'a', '18446744073709551615', '1.0', 'true', '{"x":[1]}'],
     });
     await server.call('DELETE', '/indexes/m/documents/a%2Fb');
     assert.deepEqual(last().by, { ids: ['a/b'] });

@@ -497,7 +497,11 @@ async function compare(seed: number): Promise<void> {
           ...(random.chance(0.5) && { sort: random.sort() }),
           ...(random.chance(0.2) && { ids: random.many(9, () => `d${random.below(IDS)}`) }),
         });
-        await both(`documents ${list}`, (handle) => handle.fetchDocuments(list));
+        await both(`documents ${list}`, async (handle) => {
+          const { bytes, rest } = await handle.fetchDocuments(list);
+          assert.equal(rest, null);
+          return bytes;
+        });
       }
     }
     for (const id of ['all', ...random.many(5, () => `d${random.below(IDS)}`)]) {

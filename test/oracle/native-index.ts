@@ -100,7 +100,10 @@ export class NativeIndex {
   /** All documents, in the order of their internal numbers. */
   async documents(): Promise<Document[]> {
     const request = JSON.stringify({ limit: 1_000_000 });
-    const body = await engine().fetchDocuments(this.#handle, request);
+    const parts: Buffer[] = [];
+    let part = await engine().fetchDocuments(this.#handle, request);
+    for (; part.rest !== null; part = await engine().fetchRest(part.rest)) parts.push(part.bytes);
+    const body = Buffer.concat([...parts, part.bytes]);
     return (JSON.parse(body.toString()) as { results: Document[] }).results;
   }
 

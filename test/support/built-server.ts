@@ -8,6 +8,8 @@ import { freePort } from './free-port.ts';
 export interface BuiltServer {
   readonly url: string;
   readonly masterKey: string;
+  /** Of the process. */
+  readonly pid: number;
   call(method: string, path: string, options?: CallOptions): Promise<Answer>;
   /** The same, then waits for the end of the task that the answer names and returns it. */
   finish(method: string, path: string, options?: CallOptions): Promise<any>;
@@ -76,6 +78,7 @@ export async function startBuiltServer(options: readonly string[] = []): Promise
   return {
     url,
     masterKey,
+    pid: child.pid!,
     call,
     async finish(method, path, given) {
       const { status, json } = await call(method, path, given);

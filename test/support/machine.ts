@@ -118,7 +118,7 @@ export class TestMachine {
 
   async documents(uid: string): Promise<unknown[]> {
     const handle = this.machine.registry.get(uid)!.handle;
-    const body = await handle.fetchDocuments(JSON.stringify({ limit: 100_000 }));
+    const body = await handle.fetchAllDocuments(JSON.stringify({ limit: 100_000 }));
     return (JSON.parse(body.toString()) as { results: unknown[] }).results;
   }
 

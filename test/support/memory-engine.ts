@@ -15,7 +15,9 @@ import type {
   BatchStep,
   DocumentStream,
   EngineOptions,
+  EngineText,
   IndexState,
+  ListingPart,
   NativeAddon,
   PayloadFormat,
   PayloadSummary,
@@ -109,12 +111,12 @@ export class MemoryEngine implements NativeAddon {
     return JSON.stringify(this.#index(handle).state());
   }
 
-  async search(handle: number, request: string): Promise<Buffer> {
-    return Buffer.from(JSON.stringify(searchIn(this.#index(handle), JSON.parse(request))));
+  async search(handle: number, request: EngineText): Promise<Buffer> {
+    return Buffer.from(JSON.stringify(searchIn(this.#index(handle), JSON.parse(String(request)))));
   }
 
-  async federatedSearch(handles: number[], request: string): Promise<Buffer> {
-    const { federation, queries, requestUid } = JSON.parse(request) as {
+  async federatedSearch(handles: number[], request: EngineText): Promise<Buffer> {
+    const { federation, queries, requestUid } = JSON.parse(String(request)) as {
       federation: Json;
       queries: Json[];
       requestUid: string;
@@ -140,8 +142,8 @@ export class MemoryEngine implements NativeAddon {
     return Buffer.from(JSON.stringify(body));
   }
 
-  async facetSearch(handle: number, request: string): Promise<Buffer> {
-    const { facetName, facetQuery = null, filter } = JSON.parse(request) as Json;
+  async facetSearch(handle: number, request: EngineText): Promise<Buffer> {
+    const { facetName, facetQuery = null, filter } = JSON.parse(String(request)) as Json;
     const counts = new Map<string, number>();
     for (const document of this.#index(handle).matching(filter)) {
       const value = document[facetName as string];
@@ -157,8 +159,8 @@ export class MemoryEngine implements NativeAddon {
     return Buffer.from(JSON.stringify({ facetHits, facetQuery, processingTimeMs: 0 }));
   }
 
-  async fetchDocuments(handle: number, request: string): Promise<Buffer> {
-    const params = JSON.parse(request) as Json;
+  async fetchDocuments(handle: number, request: EngineText): Promise<ListingPart> {
+    const params = JSON.parse(String(request)) as Json;
     const index = this.#index(handle);
     const ids = params.ids as string[] | null | undefined;
     const found = index
@@ -171,7 +173,8 @@ export class MemoryEngine implements NativeAddon {
     const results = found
       .slice(offset, offset + limit)
       .map((document) => shown(document, params.fields as string[] | null));
-    return Buffer.from(JSON.stringify({ results, offset, limit, total: found.length }));
+    const bytes = Buffer.from(JSON.stringify({ results, offset, limit, total: found.length }));
+    return { bytes, rest: null };
   }
 
   getDocument(
@@ -278,6 +281,18 @@ export class MemoryEngine implements NativeAddon {
 
   verifyIndex(): Promise<string> {
     throw engineError('internal', 'This engine keeps nothing that could be verified.');
+  }
+
+  cancelSearch(): void {}
+
+  fetchRest(): Promise<ListingPart> {
+    throw engineError('internal', 'Listings of this engine have one part.');
+  }
+
+  dropRest(): void {}
+
+  async checkLargeFilter(filter: EngineText, containsFilter: boolean): Promise<void> {
+    this.checkFilter(String(filter), containsFilter);
   }
 
   checkFilter(filter: string, containsFilter: boolean): void {

@@ -26,6 +26,7 @@ import {
   NO_CONTENT,
   route,
   STREAMED,
+  wholeBody,
   type Reply,
   type RequestContext,
   type Route,
@@ -81,9 +82,10 @@ export function chatRoutes(dependencies: Dependencies): Route[] {
         // Models see the ids of foreign documents, not the documents.
         mayAccess: () => false,
       }),
-    documents: (uid, ids, onGone) => {
+    documents: async (uid, ids, onGone) => {
       const all = { offset: 0, limit: ids.length, fields: null, filter: null, sort: null };
-      return indexes.documents.fetch(uid, { ...all, ids, retrieveVectors: false }, onGone);
+      const request = { ...all, ids, retrieveVectors: false };
+      return wholeBody(await indexes.documents.fetch(uid, request, onGone));
     },
     checkFilter: (filter) => checkFilter(filter, 'invalid_search_filter'),
   };
@@ -249,7 +251,7 @@ export function chatRoutes(dependencies: Dependencies): Route[] {
       path: '/chats/:workspace/chat/completions',
       action: 'chatCompletions',
       summary: 'Answers a conversation from the documents, as a stream of events.',
-      body: { ...bodyOf<ChatCompletionRequest>(CHAT_COMPLETION), reads: true },
+      body: bodyOf<ChatCompletionRequest>(CHAT_COMPLETION, { reads: true }),
       success: 200,
       handle: converse,
     }),

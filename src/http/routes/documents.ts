@@ -1,4 +1,3 @@
-import { arrayElements, isInteger64, memberText } from '../../base/json.ts';
 import {
   ADD_DOCUMENTS_QUERY,
   CUSTOM_METADATA_QUERY,
@@ -34,11 +33,10 @@ import { receiveUpload, type Upload } from '../body.ts';
 import { compileEdit } from '../../rhai/edit.ts';
 import { ScriptSyntaxError } from '../../rhai/errors.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { filterCheck } from '../filter-check.ts';
+import { anyFilterCheck } from '../filter-check.ts';
 import { invalidContentType, mediaType, missingContentType } from '../lifecycle.ts';
 import {
   bodyOf,
-  bodyWithText,
   bytes,
   json,
   route,
@@ -58,11 +56,11 @@ const ACCEPTED_TYPES = '`application/json`, `application/x-ndjson`, `text/csv`';
 export function documentRoutes(dependencies: Dependencies): Route[] {
   const { services } = dependencies;
   const { indexes, tasks, features, foreign } = services;
-  const checkFilter = filterCheck(dependencies);
+  const checkFilter = anyFilterCheck(dependencies);
   const prefix = '/indexes/:index_uid/documents';
 
-  function checkTaskFilter(filter: unknown): void {
-    checkFilter(filter, 'invalid_document_filter');
+  async function checkTaskFilter(filter: unknown): Promise<void> {
+    await checkFilter(filter, 'invalid_document_filter');
     if (!isEmptyFilter(filter)) return;
     throw new ApiError(
       'invalid_document_filter',
@@ -87,7 +85,7 @@ export function documentRoutes(dependencies: Dependencies): Route[] {
       mayAccess: (other) => access.mayAccess(other),
       tenantFilter: (other) => access.tenantFilter(other),
     });
-    checkFilter(filter, 'invalid_document_filter');
+    await checkFilter(filter, 'invalid_document_filter');
     return bytes(await indexes.documents.fetch(uid, { ...request, filter }, onGone));
   }
 
@@ -188,14 +186,14 @@ export function documentRoutes(dependencies: Dependencies): Route[] {
           },
         ),
     }),
-    route<unknown, { value: FetchBody; text: string }>({
+    route<unknown, FetchBody>({
       method: 'POST',
       path: `${prefix}/fetch`,
       action: 'documents.get',
       summary: 'Lists documents.',
-      body: { ...bodyWithText(FETCH_DOCUMENTS), reads: true },
+      body: bodyOf<FetchBody>(FETCH_DOCUMENTS, { reads: true }),
       success: 200,
-      handle: ({ params, exchange, access, body: { value, text } }) =>
+      handle: ({ params, exchange, access, body: value }) =>
         fetch(
           { params, exchange, access },
           {
@@ -204,7 +202,7 @@ export function documentRoutes(dependencies: Dependencies): Route[] {
             fields: fieldList(value.fields),
             filter: value.filter ?? null,
             sort: typeof value.sort === 'string' ? sortText(value.sort) : (value.sort ?? null),
-            ids: exactIds(value.ids, text),
+            ids: value.ids ?? null,
             retrieveVectors: value.retrieveVectors ?? false,
           },
         ),
@@ -262,17 +260,16 @@ export function documentRoutes(dependencies: Dependencies): Route[] {
       handle: ({ params, query }) =>
         remove(params.index_uid!, { ids: [params.document_id!] }, query),
     }),
-    route<CustomMetadataQuery, { value: unknown[]; text: string }>({
+    route<CustomMetadataQuery, string[]>({
       method: 'POST',
       path: `${prefix}/delete-batch`,
       action: 'documents.delete',
       summary: 'Deletes the documents with the given ids.',
       query: queryParser(CUSTOM_METADATA_QUERY),
-      body: bodyWithText(DELETE_BATCH),
+      body: bodyOf<string[]>(DELETE_BATCH),
       bodyFirst: true,
       success: 202,
-      handle: ({ params, query, body }) =>
-        remove(params.index_uid!, { ids: elementTexts(body.value, () => body.text) }, query),
+      handle: ({ params, query, body }) => remove(params.index_uid!, { ids: body }, query),
     }),
     route<CustomMetadataQuery, DeleteByFilterBody>({
       method: 'POST',
@@ -283,7 +280,7 @@ export function documentRoutes(dependencies: Dependencies): Route[] {
       body: bodyOf(DELETE_BY_FILTER),
       success: 202,
       handle: async ({ params, query, body }) => {
-        checkTaskFilter(body.filter);
+        await checkTaskFilter(body.filter);
         return remove(params.index_uid!, { filter: body.filter }, query);
       },
     }),
@@ -293,7 +290,7 @@ export function documentRoutes(dependencies: Dependencies): Route[] {
       action: 'documents.*',
       summary: 'Edits documents by a function.',
       query: queryParser(EDIT_DOCUMENTS_QUERY),
-      body: { ...bodyOf<EditDocumentsBody | undefined>(EDIT_DOCUMENTS), optional: true },
+      body: bodyOf<EditDocumentsBody | undefined>(EDIT_DOCUMENTS, { optional: true }),
       success: 202,
       handle: async ({ params, query, body }) => {
         const { customMetadata, ...fromQuery } = query;
@@ -312,7 +309,7 @@ export function documentRoutes(dependencies: Dependencies): Route[] {
           throw featureNotEnabled('Editing documents by a function', 'editDocumentsByFunction');
         }
         checkFunction(edit.function, context !== null);
-        if (edit.filter !== undefined && edit.filter !== null) checkTaskFilter(edit.filter);
+        if (edit.filter !== undefined && edit.filter !== null) await checkTaskFilter(edit.filter);
         return json(
           202,
           await tasks.register({
@@ -369,28 +366,6 @@ function sortText(text: string): string[] {
     properties: { sort: { type: 'array', 'x-query': 'sort-list' } },
   }).parse(`sort=${encodeURIComponent(text)}`);
   return parsed.ok ? parsed.value.sort : [];
-}
-
-/** Ids as texts; numbers are taken from the text of the body, which alone tells how they are written. */
-function exactIds(ids: (string | number)[] | null | undefined, text: string): string[] | null {
-  if (ids === undefined || ids === null) return null;
-  const texts = elementTexts(ids, () => memberText(text, 'ids') ?? '[]');
-  for (const [i, id] of texts.entries()) {
-    if (typeof ids[i] === 'number' && !isInteger64(id)) {
-      throw new ApiError(
-        'invalid_document_ids',
-        `Invalid value type at \`.ids[${i}]\`: expected a string or an integer of 64 bits, but found \`${id}\`.`,
-      );
-    }
-  }
-  return texts;
-}
-
-/** What each element says: strings as they are, anything else as its JSON text. */
-function elementTexts(elements: readonly unknown[], text: () => string): string[] {
-  if (elements.every((element) => typeof element === 'string')) return elements as string[];
-  const raw = arrayElements(text());
-  return elements.map((element, i) => (typeof element === 'string' ? element : raw[i]!));
 }
 
 function checkIds(ids: readonly string[]): void {

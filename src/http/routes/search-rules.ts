@@ -2,7 +2,6 @@ import { CUSTOM_METADATA_QUERY, type CustomMetadataQuery } from '../../contract/
 import { ApiError, featureNotEnabled } from '../../contract/errors.ts';
 import { isIndexUid } from '../../contract/formats.ts';
 import { queryParser } from '../../contract/query.ts';
-import { ok } from '../../base/result.ts';
 import { matchRules } from '../../search/rule-search.ts';
 import {
   isRuleUid,
@@ -14,7 +13,7 @@ import {
   type SearchRulePatch,
 } from '../../contract/search-rules.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { bodyWithText, json, route, bodyOf, type Route } from '../route.ts';
+import { bodyOf, json, route, type Route } from '../route.ts';
 import { page } from './indexes.ts';
 
 export function searchRuleRoutes({ services, searchRules: rules }: Dependencies): Route[] {
@@ -81,18 +80,22 @@ export function searchRuleRoutes({ services, searchRules: rules }: Dependencies)
         return json(200, ruleView(rule));
       },
     }),
-    route<CustomMetadataQuery, { value: SearchRulePatch; text: string }>({
+    route<CustomMetadataQuery, SearchRulePatch>({
       method: 'PATCH',
       path: '/dynamic-search-rules/:uid',
       action: 'dynamicSearchRules.update',
       summary: 'Creates or changes a dynamic search rule.',
       query: metadataQuery,
-      body: checkedPatch(),
+      // Faults beyond the kinds of values count as faults of the body: before the feature.
+      body: {
+        ...bodyOf<SearchRulePatch>(PATCH_RULE),
+        fault: (patch) => rulePatchFault(patch, isIndexUid),
+      },
       pathFault,
       success: 202,
       handle: async ({ params, query, body }) => {
         need('Changing a dynamic search rule');
-        const request = { ruleUid: params.uid!, patch: body.value };
+        const request = { ruleUid: params.uid!, patch: body };
         return json(
           202,
           await tasks.register({ type: 'dsrUpdate', ...request, ...metadata(query) }),
@@ -117,18 +120,4 @@ export function searchRuleRoutes({ services, searchRules: rules }: Dependencies)
       },
     }),
   ];
-}
-
-/** Faults beyond the kinds of values count as faults of the body: before the feature. */
-function checkedPatch(): ReturnType<typeof bodyWithText<SearchRulePatch>> {
-  const plain = bodyWithText<SearchRulePatch>(PATCH_RULE);
-  return {
-    ...plain,
-    parse(...args) {
-      const parsed = plain.parse(...args);
-      if (!parsed.ok) return parsed;
-      const fault = rulePatchFault(parsed.value.value, isIndexUid);
-      return fault === null ? ok(parsed.value) : { ok: false, error: fault };
-    },
-  };
 }

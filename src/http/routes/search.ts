@@ -1,6 +1,5 @@
 import type { Access } from '../../auth/authorize.ts';
 import { combineFilters } from '../../auth/tenant-token.ts';
-import { memberText } from '../../base/json.ts';
 import { ApiError, indexNotFound } from '../../contract/errors.ts';
 import { multiSearchLimitFault, tagFault } from '../../contract/limits.ts';
 import { DOCUMENT_ID_RULE, isDocumentId } from '../../contract/formats.ts';
@@ -22,16 +21,8 @@ import {
   type SimilarRequest,
 } from '../../contract/search.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { filterCheck } from '../filter-check.ts';
-import {
-  bodyOf,
-  bodyWithText,
-  bytes,
-  route,
-  type Reply,
-  type RequestContext,
-  type Route,
-} from '../route.ts';
+import { anyFilterCheck } from '../filter-check.ts';
+import { bodyOf, bytes, route, type Reply, type RequestContext, type Route } from '../route.ts';
 import type { SearchContext } from '../services.ts';
 
 function searchContext({
@@ -39,11 +30,16 @@ function searchContext({
   exchange,
 }: Pick<RequestContext, 'access' | 'exchange'>): SearchContext {
   return {
-    includeMetadata: exchange.headers.includeMetadata === 'true',
+    includeMetadata: asksForMetadata(exchange.headers.includeMetadata),
     onGone: (listener) => exchange.onAbort(listener),
     tenantFilter: (uid) => access.tenantFilter(uid),
     mayAccess: (uid) => access.mayAccess(uid),
   };
+}
+
+/** Of the header `Meili-Include-Metadata`. */
+function asksForMetadata(header: string | undefined): boolean {
+  return header !== undefined && ['true', '1'].includes(header.trim().toLowerCase());
 }
 
 /** Adds the filter of the caller's token, if it has one. */
@@ -55,7 +51,7 @@ function restrict(request: { filter?: unknown }, access: Access, uid: string): v
 export function searchRoutes(dependencies: Dependencies): Route[] {
   const { search, features, indexes } = dependencies.services;
   const { limits } = dependencies;
-  const checkFilter = filterCheck(dependencies);
+  const checkFilter = anyFilterCheck(dependencies);
 
   function checkVectors(uid: string, request: VectorRequest): void {
     const fault = vectorFault(request, indexes.settings(uid)!, features.get());
@@ -66,10 +62,13 @@ export function searchRoutes(dependencies: Dependencies): Route[] {
    * What is wrong before the engine is asked. Without vectors an existing index costs a look-up; the
    * engine tells the faults of its filter.
    */
-  function checkSearch(uid: string, request: VectorRequest & { filter?: unknown }): void {
+  async function checkSearch(
+    uid: string,
+    request: VectorRequest & { filter?: unknown },
+  ): Promise<void> {
     const known = indexes.get(uid) !== undefined;
     const vectors = hasVectorParameters(request);
-    if (!known || vectors) checkFilter(request.filter, 'invalid_search_filter');
+    if (!known || vectors) await checkFilter(request.filter, 'invalid_search_filter');
     if (!known) throw indexNotFound(uid);
     if (vectors) checkVectors(uid, request);
   }
@@ -81,7 +80,7 @@ export function searchRoutes(dependencies: Dependencies): Route[] {
     const fault = tagFault(request, limits) ?? searchGate(request, features.get());
     if (fault !== null) throw fault;
     const uid = context.params.index_uid!;
-    checkSearch(uid, request);
+    await checkSearch(uid, request);
     restrict(request, context.access, uid);
     return bytes(await search.search(uid, request, searchContext(context)));
   }
@@ -99,7 +98,7 @@ export function searchRoutes(dependencies: Dependencies): Route[] {
     );
     if (!Object.hasOwn(settings.embedders, request.embedder)) throw unknown;
     restrict(request, context.access, uid);
-    checkFilter(request.filter, 'invalid_similar_filter');
+    await checkFilter(request.filter, 'invalid_similar_filter');
     const id = String(request.id);
     if (!isDocumentId(id)) {
       throw new ApiError(
@@ -117,7 +116,7 @@ export function searchRoutes(dependencies: Dependencies): Route[] {
       path: '/indexes/:index_uid/search',
       action: 'search',
       summary: 'Searches an index.',
-      body: { ...bodyOf<SearchRequest>(SEARCH), reads: true },
+      body: bodyOf<SearchRequest>(SEARCH, { reads: true }),
       success: 200,
       handle: (context) => searchOne(context, context.body),
     }),
@@ -135,7 +134,7 @@ export function searchRoutes(dependencies: Dependencies): Route[] {
       path: '/multi-search',
       action: 'search',
       summary: 'Runs several searches, separately or merged into one list.',
-      body: { ...bodyOf<MultiSearchRequest>(MULTI_SEARCH), reads: true },
+      body: bodyOf<MultiSearchRequest>(MULTI_SEARCH, { reads: true }),
       success: 200,
       handle: async (context) => {
         const { access, body } = context;
@@ -174,7 +173,7 @@ export function searchRoutes(dependencies: Dependencies): Route[] {
       path: '/indexes/:index_uid/facet-search',
       action: 'search',
       summary: 'Searches the values of a facet.',
-      body: { ...bodyOf<FacetSearchRequest>(FACET_SEARCH), reads: true },
+      body: bodyOf<FacetSearchRequest>(FACET_SEARCH, { reads: true }),
       success: 200,
       handle: async (context) => {
         const { access, params } = context;
@@ -188,20 +187,14 @@ export function searchRoutes(dependencies: Dependencies): Route[] {
         return bytes(await search.facetSearch(uid, body, searchContext(context)));
       },
     }),
-    route<unknown, { value: SimilarRequest; text: string }>({
+    route<unknown, SimilarRequest>({
       method: 'POST',
       path: '/indexes/:index_uid/similar',
       action: 'search',
       summary: 'Finds documents that are similar to one.',
-      body: { ...bodyWithText<SimilarRequest>(SIMILAR), reads: true },
+      body: bodyOf<SimilarRequest>(SIMILAR, { reads: true }),
       success: 200,
-      handle: (context) => {
-        const { value, text } = context.body;
-        const { id } = value;
-        // A number beyond 2^53 is not what it was any more.
-        const exact = typeof id === 'number' && !Number.isSafeInteger(id);
-        return similar(context, exact ? { ...value, id: memberText(text, 'id') ?? id } : value);
-      },
+      handle: (context) => similar(context, context.body),
     }),
     route<SimilarRequest, unknown>({
       method: 'GET',

@@ -2,8 +2,8 @@ import { indexNotFound } from '../../contract/errors.ts';
 import {
   checkPartialSettings,
   childSchema,
-  parseChildSetting,
-  parseSettings,
+  childSetting,
+  wholeSettings,
   renderSetting,
   renderSettings,
   resetAllSettings,
@@ -73,7 +73,7 @@ export function settingsRoutes({ services }: Dependencies): Route[] {
       path: '/indexes/:index_uid/settings',
       action: 'settings.update',
       summary: 'Changes some settings of an index; null resets one.',
-      body: { schema: SETTINGS_SCHEMA, parse: parseSettings },
+      body: { schema: SETTINGS_SCHEMA, convert: wholeSettings },
       success: 202,
       handle: update,
     }),
@@ -107,7 +107,7 @@ export function settingsRoutes({ services }: Dependencies): Route[] {
           summary: `Changes the setting ${name}; null resets it.`,
           body: {
             schema: childSchema(setting),
-            parse: (value, marked) => parseChildSetting(name, value, marked),
+            convert: (value) => childSetting(name, value),
           },
           success: 202,
           handle: update,

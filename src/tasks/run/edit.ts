@@ -171,7 +171,7 @@ function pageOf(
     ids: null,
     retrieveVectors: true,
   };
-  return entry.handle.fetchDocuments(JSON.stringify({ ...request, containsFilter: true }));
+  return entry.handle.fetchAllDocuments(JSON.stringify({ ...request, containsFilter: true }));
 }
 
 /** The member `total`, which is the last of the answer. */

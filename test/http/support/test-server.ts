@@ -71,6 +71,10 @@ const countDocuments: Dependencies['checkPayload'] = (source, format, _, output)
   }
 };
 
+function checkFilterText(filter: string): void {
+  if (/[=<>]\s*"?$/.test(filter)) throw new ApiError('invalid_search_filter', 'value missing');
+}
+
 export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
   const masterKey = options.masterKey === undefined ? 'MASTER_KEY_OF_TESTS' : options.masterKey;
   const clock = options.clock ?? new FakeClock('2025-03-01T09:30:00Z');
@@ -94,9 +98,8 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     limits: { ...DEFAULT_LIMITS, ...options.limits },
     answerBuffers: options.answerBuffers ?? new BufferPool(),
     checkPayload: options.checkPayload ?? countDocuments,
-    checkFilter: (filter) => {
-      if (/[=<>]\s*"?$/.test(filter)) throw new ApiError('invalid_search_filter', 'value missing');
-    },
+    checkFilter: checkFilterText,
+    checkLargeFilter: async (filter) => checkFilterText(String(filter)),
   };
   const server = await startHttp(dependencies, {
     host: '127.0.0.1',

@@ -501,6 +501,21 @@ TEST_F(FilterRules, GiveNothingOnAFieldNeverSeenButAllForItsNegation) {
   EXPECT_EQ(Answer("never IS NOT NULL"), "123");
 }
 
+TEST_F(FilterRules, LetPassOnlyWhatIsKnownToPassOnceTheTimeIsOver) {
+  const auto gone = std::make_shared<std::atomic<bool>>(false);
+  for (const std::string filter : {"eq = 3", "eq != 3", "NOT eq = 3", "eq = 3 OR NOT (eq = 4 AND cmp > 9)", "never NOT EXISTS"}) {
+    std::string json;
+    AppendJsonString(json, filter);
+    for (const bool over : {false, true}) {
+      *gone = over;
+      Deadline deadline = Deadline::In(UINT64_MAX, gone);
+      const auto passing = EvaluateFilterJson(*index_.snapshot(), json, {}, &deadline);
+      ASSERT_TRUE(passing.ok());
+      EXPECT_EQ(passing->empty(), over) << filter;
+    }
+  }
+}
+
 TEST_F(FilterRules, TakeMinusZeroForSomethingBelowZero) {
   EXPECT_EQ(Answer("plain.x = 0"), "2");
   EXPECT_EQ(Answer("plain.x = -0"), "");

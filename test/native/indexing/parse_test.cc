@@ -61,7 +61,9 @@ TEST(JsonPayload, AcceptsAnObjectOrAnArrayOfObjects) {
       {"[]", Slices{}},
       {" [ ] ", Slices{}},
       {"\xef\xbb\xbf[{}]", Slices{"{}"}},
-      {R"([{"id": 2}] [])", Slices{R"({"id": 2})"}},  // text behind the array is not looked at
+      {R"([{"id": 2}] [])", std::nullopt},
+      {R"([{"id": 2}]])", std::nullopt},
+      {"[] x", std::nullopt},
       {R"({"a":"]}{[","b":"\"}","c":"\\"})", Slices{R"({"a":"]}{[","b":"\"}","c":"\\"})"}},
       {"[{}{}]", std::nullopt},
       {"", std::nullopt},
@@ -220,9 +222,9 @@ class Twin {
     } else if (twin.Peek() == '[') {
       ++twin.at_;
       twin.Space();
-      if (twin.Peek() == ']') return slices;
-      for (;;) {
+      for (bool first = true;; first = false) {
         twin.Space();
+        if (first && twin.Take(']')) break;
         if (!object()) return std::nullopt;
         twin.Space();
         const char c = twin.Peek();
@@ -230,6 +232,8 @@ class Twin {
         if (c == ']') break;
         if (c != ',') return std::nullopt;
       }
+      twin.Space();
+      if (twin.at_ != payload.size()) return std::nullopt;
     } else {
       if (!object()) return std::nullopt;
       twin.Space();

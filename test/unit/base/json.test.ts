@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import {
-  arrayElements,
   compareUtf8,
-  JsonFloat,
-  memberText,
+  exactText,
+  JsonNumber,
   parseJson,
+  plainNumbers,
 } from '../../../src/base/json.ts';
 import { mulberry } from '../../support/random.ts';
 
@@ -46,52 +46,97 @@ describe('JSON texts', () => {
     assert.ok(parse(JSON.stringify('['.repeat(1000))).ok, 'brackets inside a string do not count');
   });
 
-  it('mark numbers that are not written as integers of 64 bits', () => {
-    const outcome = parse('{"a":2.0,"b":1e1,"c":18446744073709551616,"d":[7,{"e":-3}],"f":"2.0"}');
-    assert.ok(outcome.ok);
-    assert.deepEqual(outcome.value.value, {
-      a: 2,
-      b: 10,
-      c: 18446744073709551616,
-      d: [7, { e: -3 }],
-      f: '2.0',
-    });
-    assert.deepEqual(outcome.value.marked, {
-      a: new JsonFloat(2),
-      b: new JsonFloat(10),
-      c: new JsonFloat(18446744073709551616),
-      d: [7, { e: -3 }],
-      f: '2.0',
-    });
-  });
+  const numbers = '{"a":2.0,"b":1e1,"c":18446744073709551616,"d":[7,{"e":-3}],"f":"2.0","g":0.5}';
 
-  it('are not read twice when every member is an ordinary number', () => {
-    for (const text of ['{"limit":20,"vector":[0.5,1e-3,2.0]}', '{"a":1.5,"b":18446744}']) {
-      const outcome = parse(text);
-      assert.ok(outcome.ok);
-      assert.equal(outcome.value.marked, outcome.value.value, text);
+  it('mark numbers whose value does not tell how they are written', () => {
+    const outcome = parse(numbers);
+    assert.ok(outcome.ok);
+    assert.deepEqual(outcome.value, {
+      a: new JsonNumber('2.0'),
+      b: new JsonNumber('1e1'),
+      c: new JsonNumber('18446744073709551616'),
+      d: [7, { e: -3 }],
+      f: '2.0',
+      g: 0.5,
+    });
+    assert.deepEqual(plainNumbers(outcome.value), JSON.parse(numbers));
+    assert.ok(new JsonNumber('18446744073709551615').isInteger);
+    for (const text of ['18446744073709551616', '-9223372036854775809', '2.0', '1e1']) {
+      assert.ok(!new JsonNumber(text).isInteger, text);
     }
   });
 
-  it('give the raw text of array elements', () => {
-    const text = ' [ 18446744073709551615 , "a,]\\"" , {"b":[1,2]},[ ] ,1.0]';
-    assert.deepEqual(arrayElements(text), [
-      '18446744073709551615',
-      '"a,]\\""',
-      '{"b":[1,2]}',
-      '[ ]',
-      '1.0',
-    ]);
-    assert.deepEqual(arrayElements('[]'), []);
-    assert.deepEqual(arrayElements('[ ]'), []);
+  it('have only plain numbers in arrays, unless they are read exactly', () => {
+    const text = '{"vector":[0.5,1e-3,2.0,18446744073709551615]}';
+    const plain = parse(text);
+    assert.ok(plain.ok);
+    assert.deepEqual(plain.value, JSON.parse(text));
+    const exact = parseJson(Buffer.from(text), { exact: true });
+    assert.ok(exact.ok);
+    const { vector } = exact.value as { vector: unknown[] };
+    assert.deepEqual(vector.map(exactText), ['0.5', '1e-3', '2.0', '18446744073709551615']);
   });
 
-  it('give the raw text of a member, the last one when it occurs twice', () => {
-    assert.equal(
-      memberText('{"id":1, "x":{"id":9}, "id" : 18446744073709551615 }', 'id'),
-      '18446744073709551615',
-    );
-    assert.equal(memberText('{"x":"id"}', 'id'), undefined);
+  it('keep the last of equal names, and names that mean something elsewhere', () => {
+    const outcome = parse('{"n":1.0,"__proto__":{"a":1},"x":1,"x":2}');
+    assert.ok(outcome.ok);
+    assert.deepEqual(Object.keys(outcome.value as object), ['n', '__proto__', 'x']);
+    assert.equal((outcome.value as { x: number }).x, 2);
+  });
+
+  it('are read alike in both ways', () => {
+    const seed = Date.now() % 2 ** 31;
+    console.log(`      seed ${seed}`);
+    const random = mulberry(seed);
+    const below = (end: number): number => Math.floor(random() * end);
+    const space = (): string => ['', '', ' ', '\n', '\t\r'][below(5)]!;
+    const text = (): string => JSON.stringify(['', 'a"b', '\\', '[{', 'é😀', '\u0001'][below(6)]);
+    const value = (depth: number): string => {
+      const list = (one: () => string): string =>
+        Array.from({ length: below(4) }, () => space() + one() + space()).join(',');
+      switch (below(depth > 3 ? 4 : 6)) {
+        case 0:
+          return text();
+        case 1:
+          return ['0', '-0', '12', '1.5', '2.0', '1e3', '-7E-2', '18446744073709551616'][below(8)]!;
+        case 2:
+          return ['true', 'false', 'null'][below(3)]!;
+        case 3:
+          return '[]';
+        case 4:
+          return `[${list(() => value(depth + 1))}]`;
+        default:
+          return `{${list(() => `${text()}${space()}:${space()}${value(depth + 1)}`)}}`;
+      }
+    };
+    for (let i = 0; i < 2000; i++) {
+      let sent = space() + value(0) + space();
+      if (below(3) === 0) {
+        const at = below(sent.length);
+        sent = sent.slice(0, at) + ['', ',', ']', '"', '1', 'x'][below(6)] + sent.slice(at + 1);
+      }
+      let expected: unknown;
+      try {
+        expected = { value: JSON.parse(Buffer.from(sent).toString()) };
+      } catch {
+        expected = null;
+      }
+      const outcome = parseJson(Buffer.from(sent), { exact: true });
+      assert.equal(outcome.ok, expected !== null, sent);
+      if (outcome.ok) assert.deepEqual({ value: plainNumbers(outcome.value) }, expected, sent);
+    }
+  });
+
+  it('tell the line of a fault behind very many', () => {
+    const outcome = parse(`${'\n'.repeat(1_000_000)}x`);
+    assert.ok(!outcome.ok);
+    assert.match(outcome.error, /line 1000001, column 1/);
+  });
+
+  it('have no more values than can be held', () => {
+    const outcome = parse(`[${'[],'.repeat(1_000_000)}[]]`);
+    assert.ok(!outcome.ok);
+    assert.match(outcome.error, /more than 2000000 values/);
   });
 });
 

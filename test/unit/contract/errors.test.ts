@@ -57,6 +57,22 @@ describe('An error object', () => {
     assert.match((JSON.parse(text) as { link: string }).link, /#index_not_found$/);
   });
 
+  it('shows no folder of the machine', () => {
+    for (const [thrown, shown] of [
+      [new Error("ENOENT: no such file, open '/srv/my data/store/data.mdb'"), /open 'data\.mdb'/],
+      [new ApiError('internal', 'the segment file /srv/data/a/7.seg is damaged'), /file 7\.seg is/],
+      [new ApiError('io_error', 'writing `/srv/x y/7.seg`: /srv/8.seg:'), /`7\.seg`: 8\.seg:/],
+    ] as const) {
+      const { message } = toApiError(thrown).toJSON();
+      assert.match(message, shown);
+      assert.doesNotMatch(message, /srv/);
+    }
+    const url = new ApiError('internal', 'http://localhost/a/b is not reached').toJSON();
+    assert.match(url.message, /http:\/\/localhost\/a\/b/);
+    const own = new ApiError('invalid_search_filter', 'found `/a/b/c`').toJSON();
+    assert.equal(own.message, 'found `/a/b/c`');
+  });
+
   it('is made of whatever was thrown', () => {
     const engine = Object.assign(new Error('bad filter'), { code: 'invalid_search_filter' });
     const cases: [unknown, string][] = [

@@ -22,13 +22,13 @@ const ALL_FEATURES = Object.fromEntries(
 ) as typeof NO_FEATURES;
 
 function canonical(body: unknown): PartialSettings {
-  const parsed = parseSettings(body, body);
+  const parsed = parseSettings(body);
   assert.ok(parsed.ok, parsed.ok ? '' : parsed.error.message);
   return parsed.value;
 }
 
 function refusal(body: unknown, features = NO_FEATURES): string | undefined {
-  const parsed = parseSettings(body, body);
+  const parsed = parseSettings(body);
   return parsed.ok ? checkPartialSettings(parsed.value, features)?.code : parsed.error.code;
 }
 
@@ -131,11 +131,11 @@ describe('Settings in a request', () => {
   it('have both forms of the localized attributes on the child route', () => {
     const rules = [{ attributePatterns: ['*_ja'], locales: ['ja'] }];
     for (const body of [rules, { localizedAttributes: rules }]) {
-      const parsed = parseChildSetting('localizedAttributes', body, body);
+      const parsed = parseChildSetting('localizedAttributes', body);
       assert.ok(parsed.ok);
       assert.deepEqual(parsed.value, { localizedAttributes: rules });
     }
-    const wrong = parseChildSetting('localizedAttributes', { locales: [] }, { locales: [] });
+    const wrong = parseChildSetting('localizedAttributes', { locales: [] });
     assert.ok(!wrong.ok && wrong.error.code === 'invalid_settings_localized_attributes');
   });
 });

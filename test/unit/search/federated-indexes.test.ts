@@ -20,7 +20,7 @@ describe('the indexes of a federated search', () => {
     const queue = new SearchQueue({ permits: 1, waitingMax: 10, waitMsMax: 1000 });
     search = new Search(registry, queue, () => NO_FEATURES, new BufferPool());
     registry.native.federatedSearch = (handles, request) => {
-      const { otherIndexes } = JSON.parse(request) as { otherIndexes: unknown };
+      const { otherIndexes } = JSON.parse(String(request)) as { otherIndexes: unknown };
       asked.push({ handles, otherIndexes });
       for (const uid of ['a', 'b', 'd']) assert.ok(registry.get(uid)!.handle.busy > 0, uid);
       return Promise.resolve(Buffer.from('{}'));

@@ -50,6 +50,34 @@ describe('searches and reads', () => {
     assert.deepEqual([indexUid, primaryKey], ['a', 'id']);
   });
 
+  it('of one request take turns with those of others', async () => {
+    const ended: string[] = [];
+    const queries = Array.from({ length: 50 }, () => ({ indexUid: 'a' }));
+    const many = search.multiSearch({ queries }, plain).then(() => ended.push('many'));
+    const other = search.search('b', {}, plain).then(() => ended.push('other'));
+    await Promise.all([many, other]);
+    assert.deepEqual(ended, ['other', 'many']);
+  });
+
+  it('of a request whose client has gone are not begun any more', async () => {
+    let leave = (): void => {};
+    const queries = Array.from({ length: 50 }, () => ({ indexUid: 'a' }));
+    const onGone = (listener: () => void): void => {
+      const before = leave;
+      leave = () => (before(), listener());
+    };
+    const { native } = test.machine.registry;
+    const run = native.search.bind(native);
+    let begun = 0;
+    native.search = (handle, request) => {
+      if (++begun === 3) leave();
+      return run(handle, request);
+    };
+    await assert.rejects(search.multiSearch({ queries }, { ...plain, onGone }));
+    native.search = run;
+    assert.equal(begun, 3);
+  });
+
   it('of a missing index: 404, of several: 400 with the position', async () => {
     await assert.rejects(search.search('x', {}, plain), { code: 'index_not_found', status: 404 });
     await assert.rejects(search.facetSearch('x', { facetName: 't' }, plain), {

@@ -1,0 +1,142 @@
+/** Large bodies are read in a thread of their own and come back piece by piece. */
+import type { Worker } from 'node:worker_threads';
+import { RawJson } from '../base/json.ts';
+import { err, ok, type Result } from '../base/result.ts';
+import { startThread } from '../base/thread.ts';
+import { ApiError } from '../contract/errors.ts';
+import type { Schema } from '../contract/schema.ts';
+import type { BodyAnswer, BodyRequest, Step } from './body-worker.ts';
+
+/** Larger bodies are read there, bytes. */
+export const LARGE_BODY_BYTES = 256 * 1024;
+
+/** Heap of the thread: a text of 100 MB and what is made of it. */
+const HEAP_MB_MAX = 1536;
+
+/** The thread ends when it has had nothing to do for so long. */
+const IDLE_MS = 30_000;
+
+interface Job {
+  readonly assembler: Assembler;
+  readonly settle: (outcome: Result<unknown, ApiError>) => void;
+}
+
+export class BodyThread {
+  #worker: Worker | null = null;
+  #idle: NodeJS.Timeout | null = null;
+  #schemas = new Map<Schema, number>();
+  readonly #jobs = new Map<number, Job>();
+  #lastJob = 0;
+
+  /** Like `checkedBody`, with long parts that are only passed on as {@link RawJson}. Takes `bytes` over. */
+  check(bytes: Uint8Array<ArrayBuffer>, schema: Schema): Promise<Result<unknown, ApiError>> {
+    return new Promise((settle) => {
+      const worker = this.#started();
+      const job = ++this.#lastJob;
+      this.#jobs.set(job, { assembler: new Assembler(), settle });
+      let number = this.#schemas.get(schema);
+      if (number === undefined) {
+        number = this.#schemas.size;
+        this.#schemas.set(schema, number);
+        worker.postMessage({ kind: 'schema', schema: number, is: schema } satisfies BodyRequest);
+      }
+      const request: BodyRequest = { kind: 'check', job, schema: number, bytes };
+      worker.postMessage(request, [bytes.buffer]);
+    });
+  }
+
+  #started(): Worker {
+    if (this.#idle !== null) clearTimeout(this.#idle);
+    this.#idle = null;
+    if (this.#worker !== null) return this.#worker;
+    const worker = startThread(import.meta.url, './body-worker.cjs', './body-worker.ts', {
+      resourceLimits: { maxOldGenerationSizeMb: HEAP_MB_MAX },
+    });
+    worker.unref();
+    worker.on('message', (answer: BodyAnswer) => this.#take(worker, answer));
+    worker.on('error', () => {});
+    worker.on('exit', () => this.#ended(worker));
+    this.#schemas = new Map();
+    this.#worker = worker;
+    return worker;
+  }
+
+  #take(worker: Worker, answer: BodyAnswer): void {
+    const job = this.#jobs.get(answer.job);
+    if (job === undefined) return;
+    if ('fault' in answer) {
+      this.#settle(answer.job, err(new ApiError(answer.fault.code, answer.fault.message)));
+      return;
+    }
+    for (const step of answer.steps) job.assembler.take(step);
+    if (answer.last) this.#settle(answer.job, ok(job.assembler.value));
+    // In a later turn of the loop: others are served between two pieces.
+    else {
+      setImmediate(() =>
+        worker.postMessage({ kind: 'more', job: answer.job } satisfies BodyRequest),
+      );
+    }
+  }
+
+  #settle(number: number, outcome: Result<unknown, ApiError>): void {
+    const job = this.#jobs.get(number);
+    this.#jobs.delete(number);
+    if (this.#jobs.size === 0) {
+      this.#idle = setTimeout(() => void this.#worker?.terminate(), IDLE_MS).unref();
+    }
+    job?.settle(outcome);
+  }
+
+  /** Out of memory, or idle. */
+  #ended(worker: Worker): void {
+    if (this.#worker !== worker) return;
+    this.#worker = null;
+    for (const number of [...this.#jobs.keys()]) {
+      const message = 'The body needs too much memory to be read.';
+      this.#settle(number, err(new ApiError('payload_too_large', message)));
+    }
+  }
+}
+
+/** Puts a value together from steps. */
+class Assembler {
+  value: unknown;
+  readonly #open: (unknown[] | Record<string, unknown>)[] = [];
+  readonly #names: string[] = [];
+
+  take(step: Step): void {
+    switch (step.is) {
+      case 'value':
+        this.#add(step.value);
+        return;
+      case 'raw':
+        this.#add(new RawJson(step.text));
+        return;
+      case 'name':
+        this.#names.push(step.name);
+        return;
+      case 'open': {
+        const container = step.array ? [] : {};
+        this.#add(container);
+        this.#open.push(container);
+        return;
+      }
+      case 'close':
+        this.#open.pop();
+    }
+  }
+
+  #add(value: unknown): void {
+    const container = this.#open.at(-1);
+    if (container === undefined) this.value = value;
+    else if (Array.isArray(container)) container.push(value);
+    else {
+      const name = this.#names.pop()!;
+      if (name === '__proto__') {
+        Object.defineProperty(container, name, {
+          ...{ value, writable: true, enumerable: true, configurable: true },
+        });
+      } else container[name] = value;
+    }
+  }
+}

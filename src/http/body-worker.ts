@@ -1,0 +1,125 @@
+/** The thread that reads large bodies: their cost is the sender's choice, and the event loop must not pay it. */
+import { parentPort } from 'node:worker_threads';
+import { RawJson } from '../base/json.ts';
+import type { ErrorCode } from '../contract/errors.ts';
+import { checkedBody, type Schema } from '../contract/schema.ts';
+
+export type BodyRequest =
+  | { kind: 'schema'; schema: number; is: Schema }
+  | { kind: 'check'; job: number; schema: number; bytes: Uint8Array }
+  /** The next piece of a value. */
+  | { kind: 'more'; job: number };
+
+export type BodyAnswer =
+  | { job: number; fault: { code: ErrorCode; message: string } }
+  | { job: number; steps: Step[]; last: boolean };
+
+/** How a value is put together again: see `Assembler`. */
+export type Step =
+  | { is: 'value'; value: unknown }
+  | { is: 'raw'; text: string }
+  | { is: 'open'; array: boolean }
+  | { is: 'name'; name: string }
+  | { is: 'close' };
+
+/** Values in one piece: what the receiver is held up for at once is less than a millisecond. */
+const PIECE_VALUES_MAX = 2000;
+
+/** Shorter parts that are only passed on are sent as values, bytes. */
+const RAW_BYTES_MIN = 16 * 1024;
+
+const schemas = new Map<number, Schema>();
+const jobs = new Map<number, Iterator<Step[], void>>();
+
+parentPort?.on('message', (request: BodyRequest) => {
+  switch (request.kind) {
+    case 'schema':
+      schemas.set(request.schema, request.is);
+      return;
+    case 'check': {
+      const { buffer, byteOffset, byteLength } = request.bytes;
+      const schema = schemas.get(request.schema)!;
+      const checked = checkedBody(Buffer.from(buffer, byteOffset, byteLength), schema);
+      if (!checked.ok) {
+        const { code, message } = checked.error;
+        parentPort!.postMessage({
+          job: request.job,
+          fault: { code, message },
+        } satisfies BodyAnswer);
+        return;
+      }
+      jobs.set(request.job, pieces(withRawParts(checked.value, schema)));
+      sendPiece(request.job);
+      return;
+    }
+    case 'more':
+      sendPiece(request.job);
+  }
+});
+
+function sendPiece(job: number): void {
+  const piece = jobs.get(job)!.next();
+  const last = piece.done === true;
+  if (last) jobs.delete(job);
+  parentPort!.postMessage({ job, steps: piece.value ?? [], last } satisfies BodyAnswer);
+}
+
+/** Parts that the schema says are only passed on become their text, unless they are short. */
+function withRawParts(value: unknown, schema: Schema): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) {
+    const { items } = schema;
+    if (items?.properties === undefined) return value;
+    for (const element of value) withRawParts(element, items);
+    return value;
+  }
+  const object = value as Record<string, unknown>;
+  for (const [name, property] of Object.entries(schema.properties ?? {})) {
+    const member = object[name];
+    if (member === undefined || member === null) continue;
+    if (property['x-passed-on'] === true) {
+      const text = JSON.stringify(member);
+      if (text.length >= RAW_BYTES_MIN) object[name] = new RawJson(text);
+    } else withRawParts(member, property);
+  }
+  return value;
+}
+
+function* pieces(value: unknown): Generator<Step[], void> {
+  let piece: Step[] = [];
+  let values = 0;
+  function* emit(part: unknown): Generator<Step[], void> {
+    const count = countValues(part, PIECE_VALUES_MAX);
+    if (part instanceof RawJson) piece.push({ is: 'raw', text: part.text });
+    else if (count < PIECE_VALUES_MAX) piece.push({ is: 'value', value: part });
+    else {
+      const array = Array.isArray(part);
+      piece.push({ is: 'open', array });
+      for (const [name, member] of Object.entries(part as object)) {
+        if (!array) piece.push({ is: 'name', name });
+        yield* emit(member);
+      }
+      piece.push({ is: 'close' });
+    }
+    values += Math.min(count, PIECE_VALUES_MAX);
+    if (values >= PIECE_VALUES_MAX) {
+      yield piece;
+      piece = [];
+      values = 0;
+    }
+  }
+  yield* emit(value);
+  if (piece.length > 0) yield piece;
+}
+
+/** At most `most` are counted. A part that stays text counts as many: it is never inside of a value. */
+function countValues(value: unknown, most: number): number {
+  if (value instanceof RawJson) return most;
+  if (typeof value !== 'object' || value === null) return 1;
+  let count = 1;
+  for (const member of Array.isArray(value) ? value : Object.values(value)) {
+    count += countValues(member, most - count);
+    if (count >= most) return most;
+  }
+  return count;
+}
