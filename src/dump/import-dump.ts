@@ -233,7 +233,7 @@ function settingsOf(
   const known = Object.fromEntries(
     names.filter((name) => settings[name] !== undefined).map((name) => [name, settings[name]]),
   );
-  const partial = parseSettings(known, known);
+  const partial = parseSettings(known);
   const merged = partial.ok ? mergeSettings(null, partial.value) : partial;
   if (merged.ok) {
     const states = statesOf(merged.value.embedders, dimensions);

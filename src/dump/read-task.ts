@@ -191,7 +191,7 @@ function readKind(kind: string, content: Json, line: Json): ReadKind | null {
 function partialSettings(given: Json): Json {
   const known = SETTING_ENTRIES.filter(({ name }) => given[name] !== undefined);
   const settings = Object.fromEntries(known.map(({ name }) => [name, given[name]]));
-  const parsed = parseSettings(settings, settings);
+  const parsed = parseSettings(settings);
   return parsed.ok ? parsed.value : settings;
 }
 
