@@ -28,5 +28,6 @@ async function probe(): Promise<void> {
   }
 }
 
+// oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread of Node
 parentPort?.postMessage('ready');
 void probe();
