@@ -31,28 +31,28 @@ void Channel::Expect(napi_env env) {
   if (expected_++ == 0) napi_ref_threadsafe_function(env, function_);
 }
 
-void Channel::Complete(Completion completion) {
+void Channel::Add(Completion completion, bool expected) {
   const std::lock_guard lock(mutex_);
   if (closed_) return;
-  ready_.push_back(std::move(completion));
+  ready_.push_back({std::move(completion), expected});
   if (woken_) return;
   woken_ = true;
   napi_call_threadsafe_function(function_, nullptr, napi_tsfn_nonblocking);
 }
 
 void Channel::Drain(napi_env env) {
-  std::vector<Completion> ready;
+  std::vector<Ready> ready;
   {
     const std::lock_guard lock(mutex_);
     ready.swap(ready_);
     woken_ = false;
   }
-  for (Completion& completion : ready) {
+  for (Ready& next : ready) {
     napi_handle_scope scope;
     if (napi_open_handle_scope(env, &scope) != napi_ok) continue;
-    completion(env);
+    next.completion(env);
     napi_close_handle_scope(env, scope);
-    if (--expected_ == 0) napi_unref_threadsafe_function(env, function_);
+    if (next.expected && --expected_ == 0) napi_unref_threadsafe_function(env, function_);
   }
 }
 

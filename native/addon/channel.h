@@ -24,16 +24,23 @@ class Channel : public std::enable_shared_from_this<Channel> {
   // On the JavaScript thread: one more completion will come.
   void Expect(napi_env env);
   // From any thread. After the environment has closed the completion is dropped.
-  void Complete(Completion completion);
+  void Complete(Completion completion) { Add(std::move(completion), true); }
+  // The same for one that was not expected: it does not keep the process alive.
+  void Notify(Completion completion) { Add(std::move(completion), false); }
 
  private:
   Channel() = default;
+  void Add(Completion completion, bool expected);
   void Drain(napi_env env);
   void Close();
   napi_threadsafe_function function_ = nullptr;
   uint64_t expected_ = 0;  // of the JavaScript thread
   std::mutex mutex_;       // guards what follows
-  std::vector<Completion> ready_;
+  struct Ready {
+    Completion completion;
+    bool expected;
+  };
+  std::vector<Ready> ready_;
   bool closed_ = false;
   bool woken_ = false;
 };

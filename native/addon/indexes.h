@@ -11,6 +11,7 @@
 
 #include "base/thread_pool.h"
 #include "index/index.h"
+#include "indexing/embed_calls.h"
 #include "indexing/job.h"
 #include "indexing/merge.h"
 
@@ -30,6 +31,8 @@ struct OpenIndex {
   std::shared_mutex structure_mutex;  // shared: a merge; alone: a batch that works segment by segment
   indexing::Progress progress;
   std::atomic<bool> running{false};  // a batch
+  std::mutex embed_mutex;            // guards embed_calls
+  std::shared_ptr<indexing::EmbedCalls> embed_calls;  // of the running batch, if it makes embeddings
   indexing::Merges merges;
   indexing::MergePause pause;  // of MergeLane::kAll
   struct LaneState {

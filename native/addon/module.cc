@@ -494,6 +494,54 @@ Result<DocSet> EvaluateForDeletion(const index::Snapshot& snapshot, std::string_
   return index::EvaluateFilterJson(snapshot, filter_json, filter::FilterFeatures{true, true});
 }
 
+// What a batch asks for embeddings: `function`, on its own thread. Null: it is no function.
+std::shared_ptr<indexing::EmbedCalls> EmbedCallsTo(Napi::Env env, const Napi::Value& function) {
+  if (!function.IsFunction()) return nullptr;
+  const auto channel = ChannelOf(env);
+  const std::shared_ptr<Napi::FunctionReference> reference(
+      new Napi::FunctionReference(Napi::Persistent(function.As<Napi::Function>())),
+      // The last owner may be a thread of a pool.
+      [channel](Napi::FunctionReference* last) { channel->Notify([last](napi_env) { delete last; }); });
+  return std::make_shared<indexing::EmbedCalls>([channel, reference](uint32_t call, std::string documents) {
+    const auto held = std::make_shared<std::string>(std::move(documents));
+    channel->Notify([reference, call, held](napi_env raw) {
+      const Napi::Env env(raw);
+      reference->Call({Napi::Number::New(env, call), ToBuffer(env, *held)});
+      if (env.IsExceptionPending()) env.GetAndClearPendingException();
+    });
+  });
+}
+
+std::shared_ptr<indexing::EmbedCalls> EmbedCallsOf(OpenIndex& open) {
+  const std::lock_guard lock(open.embed_mutex);
+  return open.embed_calls;
+}
+
+void SetEmbedCalls(OpenIndex& open, std::shared_ptr<indexing::EmbedCalls> calls) {
+  const std::lock_guard lock(open.embed_mutex);
+  open.embed_calls = std::move(calls);
+}
+
+Napi::Value AnswerEmbed(const Napi::CallbackInfo& info) {
+  const auto open = IndexOf(info);
+  if (!open || !info[1].IsNumber() || !info[2].IsBuffer()) return info.Env().Undefined();
+  const auto bytes = info[2].As<Napi::Buffer<char>>();
+  if (const auto calls = EmbedCallsOf(*open)) {
+    calls->Answer(info[1].As<Napi::Number>().Uint32Value(), std::string(bytes.Data(), bytes.Length()));
+  }
+  return info.Env().Undefined();
+}
+
+Napi::Value FailEmbed(const Napi::CallbackInfo& info) {
+  const auto open = IndexOf(info);
+  if (!open || !info[1].IsNumber()) return info.Env().Undefined();
+  const std::string code = StringAt(info, 2), message = StringAt(info, 3);
+  // Whatever it is, it ends the batch.
+  const Status status = code == "canceled" ? Status::Cancelled(message) : Status(StatusCode::kInternal, message, code);
+  if (const auto calls = EmbedCallsOf(*open)) calls->Answer(info[1].As<Napi::Number>().Uint32Value(), status);
+  return info.Env().Undefined();
+}
+
 Napi::Value ApplyBatch(const Napi::CallbackInfo& info) {
   auto open = IndexOf(info);
   if (!open) return info.Env().Undefined();
@@ -509,13 +557,15 @@ Napi::Value ApplyBatch(const Napi::CallbackInfo& info) {
   open->progress.cancelled = false;
   return Async<std::string>(
       info.Env(), Engine::Instance().batches(),
-      [open = std::move(open), job = StringAt(info, 1), payloads = std::move(payloads)]() -> Result<std::string> {
+      [open = std::move(open), job = StringAt(info, 1), payloads = std::move(payloads),
+       calls = EmbedCallsTo(info.Env(), info[3])]() -> Result<std::string> {
         const std::lock_guard batch(open->batch_mutex);
+        SetEmbedCalls(*open, calls);
         std::vector<std::string_view> views(payloads.begin(), payloads.end());
         const EngineOptions& engine = Engine::Instance().options();
         const bool settings = job.find("\"kind\":\"settings\"") != job.npos;
         const BatchMemory memory(settings);
-        const indexing::JobOptions options{engine.indexing_threads, memory.bytes()};
+        const indexing::JobOptions options{engine.indexing_threads, memory.bytes(), calls.get()};
         std::unique_lock structure(open->structure_mutex, std::defer_lock);
         if (settings) {
           // Columns are built segment by segment: no merge may take a segment away meanwhile.
@@ -528,6 +578,7 @@ Napi::Value ApplyBatch(const Napi::CallbackInfo& info) {
           return indexing::RunBatch(*open->index, job, views, options, EvaluateForDeletion, open->progress);
         };
         auto outcome = run();
+        SetEmbedCalls(*open, nullptr);
         if (structure.owns_lock()) structure.unlock();
         Engine::Instance().CheckAhead(*open);
         Engine::Instance().ScheduleMerges(open);
@@ -689,6 +740,8 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   add("checkPayload", CheckPayload);
   add("applyBatch", ApplyBatch);
   add("compactIndex", CompactIndex);
+  add("answerEmbed", AnswerEmbed);
+  add("failEmbed", FailEmbed);
   add("cancelBatch", CancelBatch);
   add("batchProgress", BatchProgress);
   add("checkFilter", CheckFilter);

@@ -38,12 +38,13 @@ bool AnyCovers(const std::vector<std::string>& entries, std::string_view field) 
   return std::any_of(entries.begin(), entries.end(), [&](const auto& entry) { return Covers(entry, field); });
 }
 
-EmbedderSettings EmbedderOf(const std::string& name, const json::Value& embedder) {
+// state: what is known of it besides its settings, see src/embedding/embedder-state.ts.
+EmbedderSettings EmbedderOf(const std::string& name, const json::Value& embedder, const json::Value& state) {
   EmbedderSettings settings;
   settings.name = name;
   const std::string& source = embedder["source"].string();
   settings.user_provided = source == "userProvided";
-  const uint64_t dimensions = embedder["dimensions"].integer(0);
+  const uint64_t dimensions = embedder["dimensions"].integer(state["dimensions"].integer(0));
   if (dimensions <= vector::kDimensionsMax) settings.dimensions = static_cast<uint32_t>(dimensions);
   if (settings.dimensions == 0 && (source == "openAi" || source.empty())) {
     settings.dimensions = embedder["model"].string() == "text-embedding-3-large" ? 3072 : 1536;
@@ -160,7 +161,9 @@ Settings Settings::FromJson(const json::Value& object) {
     }
     settings.localized.push_back(std::move(rule));
   }
-  for (const auto& [name, embedder] : object["embedders"].members()) settings.embedders.push_back(EmbedderOf(name, embedder));
+  for (const auto& [name, embedder] : object["embedders"].members()) {
+    settings.embedders.push_back(EmbedderOf(name, embedder, object["embedderStates"][name]));
+  }
   std::sort(settings.embedders.begin(), settings.embedders.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
   settings.facet_search = object["facetSearch"].boolean(true);
   settings.prefix_search = object["prefixSearch"].string() != "disabled";

@@ -25,8 +25,10 @@ std::vector<segment::EmbedderShape> ShapesOf(const index::Settings& settings, st
 }
 
 DocumentVectors::DocumentVectors(const index::Snapshot& before, const index::Settings& after,
-                                 std::vector<segment::EmbedderShape> shapes, const MadeEmbeddings* made)
-    : before_(before), after_(after), shapes_(std::move(shapes)), made_(made), states_(shapes_.size()) {
+                                 std::vector<segment::EmbedderShape> shapes, std::vector<Remake> remakes,
+                                 const MadeEmbeddings* made)
+    : before_(before), after_(after), shapes_(std::move(shapes)), remakes_(std::move(remakes)), made_(made),
+      states_(shapes_.size()) {
   for (const index::EmbedderSettings& embedder : before.settings->embedders) {
     if (after.Embedder(embedder.name) == nullptr) gone_.push_back(&embedder);
   }
@@ -69,11 +71,15 @@ Status DocumentVectors::BeginStored(std::string_view document_id, DocId docid, s
   for (size_t i = 0; i < states_.size(); ++i) {
     const index::EmbedderSettings& embedder = after_.embedders[i];
     const bool known = before_.settings->Embedder(embedder.name) != nullptr;
-    if (known && find(embedder.name, states_[i])) continue;
+    if (known && find(embedder.name, states_[i])) {
+      State& state = states_[i];
+      state.make = RemakeOf(i) != Remake::kNone && (state.flags & segment::kRegenerate) != 0;
+      continue;
+    }
     // New: what lay in the document counts as if it came now.
     const auto found = members.find(embedder.name);
     if (found == members.end()) {
-      if (known) continue;
+      if (known && RemakeOf(i) != Remake::kAll) continue;
       if (embedder.user_provided) return MissingVectors(document_id, embedder.name, members);
       ApplyAbsent(i, false);
       continue;
@@ -189,6 +195,15 @@ void DocumentVectors::WriteKept() {
 std::optional<MadeEmbeddings::Rows> DocumentVectors::Made(size_t embedder, DocId docid) const {
   if (made_ == nullptr || !states_[embedder].make) return std::nullopt;
   return made_->Find(shapes_[embedder].name, docid);
+}
+
+void DocumentVectors::AppendWants(std::vector<Want>& out) const {
+  for (size_t i = 0; i < states_.size(); ++i) {
+    const State& state = states_[i];
+    if (!state.make) continue;
+    const bool stored = state.from == From::kStored;
+    out.push_back({i, !stored || RemakeOf(i) == Remake::kAll, stored ? state.stored : nullptr, state.place});
+  }
 }
 
 bool DocumentVectors::Changed(DocId docid) const {

@@ -35,11 +35,16 @@ class MadeEmbeddings {
 // The embedders of settings as a segment has them. dimensions: by embedder, 0 where they are not known.
 std::vector<segment::EmbedderShape> ShapesOf(const index::Settings& settings, std::span<const uint32_t> dimensions);
 
+// What a change of settings means for the embeddings that an embedder has made: they stay, are made anew where the text is
+// another now, or are all made anew.
+enum class Remake : uint8_t { kNone, kChanged, kAll };
+
 class DocumentVectors {
  public:
-  // shapes: of the embedders of `after`, the settings that hold when the batch has ended. made: may be null.
+  // shapes: of the embedders of `after`, the settings that hold when the batch has ended. remakes: by embedder; may be empty.
+  // made: may be null.
   DocumentVectors(const index::Snapshot& before, const index::Settings& after, std::vector<segment::EmbedderShape> shapes,
-                  const MadeEmbeddings* made);
+                  std::vector<Remake> remakes, const MadeEmbeddings* made);
 
   // Starts with a document as it is stored. kept: the value of its stored `_vectors`, which has the names that are no embedders;
   // empty: none. Where the batch changes which embedders there are, values of new ones are taken from there, those of gone ones go there.
@@ -51,6 +56,15 @@ class DocumentVectors {
   void Delete() { BeginNew(); }
   // vectors: the value of `_vectors` in a document that is sent, which was checked; empty: it has none. It must outlive the document here.
   void Apply(Action action, std::string_view vectors);
+
+  // Embeddings that are to be made.
+  struct Want {
+    size_t embedder;
+    bool always;  // also if the text is the same
+    const segment::EmbedderReader* stored;  // null: nothing is stored that could stay
+    size_t place;                           // there
+  };
+  void AppendWants(std::vector<Want>& out) const;
 
   // Whether some embedding or flag may differ from what is stored. docid: of the document.
   bool Changed(DocId docid) const;
@@ -73,11 +87,13 @@ class DocumentVectors {
   void ApplyEntry(size_t embedder, const VectorsEntry& entry, bool document_exists);
   void ApplyAbsent(size_t embedder, bool document_exists);
   void WriteKept();
+  Remake RemakeOf(size_t embedder) const { return embedder < remakes_.size() ? remakes_[embedder] : Remake::kNone; }
   std::optional<MadeEmbeddings::Rows> Made(size_t embedder, DocId docid) const;
 
   const index::Snapshot& before_;
   const index::Settings& after_;
   const std::vector<segment::EmbedderShape> shapes_;
+  const std::vector<Remake> remakes_;
   const MadeEmbeddings* const made_;
   std::vector<const index::EmbedderSettings*> gone_;  // of the settings before
   std::vector<State> states_;                          // by embedder of `after_`

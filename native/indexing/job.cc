@@ -13,7 +13,9 @@
 #include "base/memory.h"
 #include "index/external_id.h"
 #include "indexing/bounded_columns.h"
+#include "indexing/document_state.h"
 #include "indexing/document_vectors.h"
+#include "indexing/embedding_pass.h"
 #include "indexing/extract.h"
 #include "indexing/operations.h"
 
@@ -37,23 +39,11 @@ constexpr size_t kDictionaryTextMin = 64 << 10;
 // Rows that it is made of: 0.2 s of work. From 4 MB it would leave 0.6 % more, from 12 MB 0.1 % less.
 constexpr size_t kDictionarySampleBytes = 8 << 20;
 
-// A document to be written, or read again.
-struct Change {
-  DocId docid;
-  uint32_t touched;  // of Operations, or kNone: the stored row as it is
-};
-
 // What the workers of a job share and what they give back.
-struct Work {
-  const index::Snapshot* before;
-  std::shared_ptr<const index::FieldMap> fields;
+struct Work : DocumentSource {
   std::vector<index::FieldTraits> traits;
   std::shared_ptr<const text::Analyzer> analyzer;
   std::shared_ptr<const segment::RowDictionary> dictionary;
-  const index::Settings* settings;              // that hold when the batch has ended
-  std::vector<segment::EmbedderShape> embedders;  // of these
-  const MadeEmbeddings* made = nullptr;
-  Operations* operations;  // null when stored rows are read again
   std::vector<Change> changes;  // ascending by docid
   uint32_t threads;
   uint64_t budget_bytes;  // of each
@@ -89,9 +79,7 @@ class Worker {
 
  private:
   explicit Worker(Work& work)
-      : work_(work), extractor_(*work.fields, work.traits, *work.analyzer), codec_(work.dictionary),
-        old_codec_(work.before->dictionary), vectors_(*work.before, *work.settings, work.embedders, work.made),
-        vectors_field_(work.fields->Find(kVectorsField)) {}
+      : work_(work), extractor_(*work.fields, work.traits, *work.analyzer), codec_(work.dictionary), state_(work) {}
 
   Status RunAll() {
     GANNET_RETURN_IF_ERROR(RunClaims());
@@ -139,112 +127,34 @@ class Worker {
     return Status::Ok();
   }
 
-  // The document that results from the operations on it, as row fields; false: it is not to be stored.
-  Result<bool> Resolve(const TouchedDocument& touched, std::span<const segment::RowField> stored) {
-    fields_.clear();
-    bool exists = touched.stored;
-    if (exists) {
-      fields_.assign(stored.begin(), stored.end());
-      GANNET_RETURN_IF_ERROR(vectors_.BeginStored(touched.id(), touched.docid, TakeVectors(fields_)));
-    } else {
-      vectors_.BeginNew();
-    }
-    for (uint32_t at = touched.first; at != kNone; at = work_.operations->operation(at).next) {
-      const Operation& operation = work_.operations->operation(at);
-      if (operation.action == Action::kDelete) {
-        exists = false;
-        fields_.clear();
-        vectors_.Delete();
-        continue;
-      }
-      if (operation.skip_creation && !exists) continue;
-      RowFieldsOf(operation.document(), *work_.fields, sent_);
-      vectors_.Apply(operation.action, TakeVectors(sent_));
-      if (operation.action == Action::kUpdate && exists) {
-        Merge();
-      } else {
-        fields_ = sent_;
-      }
-      exists = true;
-    }
-    if (exists) PutVectors();
-    return exists;
-  }
-
-  // Removes `_vectors` from the fields of a row and returns its value; empty: it is not there.
-  std::string_view TakeVectors(std::vector<segment::RowField>& fields) const {
-    const auto found = std::find_if(fields.begin(), fields.end(), [&](const auto& field) { return field.field == vectors_field_; });
-    if (found == fields.end()) return {};
-    const std::string_view value = found->value;
-    fields.erase(found);
-    return value;
-  }
-
-  // What is left of `_vectors` in the document.
-  void PutVectors() {
-    if (vectors_.kept().empty() || !vectors_field_) return;
-    const auto at = std::find_if(fields_.begin(), fields_.end(), [&](const auto& field) { return field.field > *vectors_field_; });
-    fields_.insert(at, {*vectors_field_, vectors_.kept()});
-  }
-
-  // Each sent field replaces the one of that name; the others stay.
-  void Merge() {
-    merged_.clear();
-    auto sent = sent_.begin();
-    for (const segment::RowField& field : fields_) {
-      while (sent != sent_.end() && sent->field < field.field) merged_.push_back(*sent++);
-      merged_.push_back(sent != sent_.end() && sent->field == field.field ? *sent++ : field);
-    }
-    merged_.insert(merged_.end(), sent, sent_.end());
-    fields_.swap(merged_);
-  }
-
   Status Write(const Change& change) {
-    const bool stored = change.touched == kNone || work_.operations->touched()[change.touched].stored;
-    std::string_view old_row;
-    bool kept_changed = false;
-    old_fields_.clear();
-    if (stored) {
-      const std::string_view compressed = work_.before->FindRow(change.docid);
-      GANNET_ASSIGN_OR_RETURN(old_row, old_codec_.Expand(compressed));
-      if (!segment::ParseRow(old_row, old_fields_)) return Status::Corruption("a stored document is damaged");
-    }
-    std::string id;
-    if (change.touched == kNone) {
-      fields_ = old_fields_;
-      id = index::ExternalIdOf(fields_, *work_.before->fields, work_.before->primary_key);
-      const std::string_view kept = TakeVectors(fields_);
-      GANNET_RETURN_IF_ERROR(vectors_.BeginStored(id, change.docid, kept));
-      PutVectors();
-      kept_changed = vectors_.kept() != kept;
-    } else {
-      id = work_.operations->touched()[change.touched].id();
-      GANNET_ASSIGN_OR_RETURN(const bool exists, Resolve(work_.operations->touched()[change.touched], old_fields_));
-      if (!exists) return Status::Ok();
-    }
+    GANNET_ASSIGN_OR_RETURN(const bool exists, state_.Resolve(change));
+    if (!exists) return Status::Ok();
+    auto& fields = state_.fields();
+    const DocumentVectors& vectors = state_.vectors();
     row_.clear();
-    if (change.touched == kNone && !kept_changed) {
-      row_ = old_row;
+    if (change.touched == kNone && !state_.kept_changed()) {
+      row_ = state_.old_row();
     } else if (change.touched == kNone) {
-      segment::AppendRow(fields_, row_);
+      segment::AppendRow(fields, row_);
     } else {
       // Values are stored without white space between tokens; the minified copies live in values_.
       values_.clear();
       sizes_.clear();
-      for (const segment::RowField& field : fields_) {
+      for (const segment::RowField& field : fields) {
         const size_t begin = values_.size();
         json::AppendMinified(values_, field.value);
         sizes_.push_back(values_.size() - begin);
       }
       size_t begin = 0;
-      for (size_t i = 0; i < fields_.size(); ++i) {
-        fields_[i].value = std::string_view(values_).substr(begin, sizes_[i]);
+      for (size_t i = 0; i < fields.size(); ++i) {
+        fields[i].value = std::string_view(values_).substr(begin, sizes_[i]);
         begin += sizes_[i];
       }
-      segment::AppendRow(fields_, row_);
-      if (stored && row_ == old_row && !vectors_.Changed(change.docid)) return Status::Ok();
-      for (const segment::RowField& field : old_fields_) Count(field.field, -1);
-      for (const segment::RowField& field : fields_) Count(field.field, 1);
+      segment::AppendRow(fields, row_);
+      if (state_.stored() && row_ == state_.old_row() && !vectors.Changed(change.docid)) return Status::Ok();
+      for (const segment::RowField& field : state_.old_fields()) Count(field.field, -1);
+      for (const segment::RowField& field : fields) Count(field.field, 1);
     }
     compressed_.clear();
     codec_.Compress(row_, compressed_);
@@ -257,26 +167,24 @@ class Worker {
       GANNET_ASSIGN_OR_RETURN(builder_, segment::SegmentBuilder::Create(work_.index->FilePath(number_), work_.embedders));
     }
     builder_->BeginDocument(change.docid, compressed_);
-    extractor_.ExtractAll(fields_, *builder_);
+    extractor_.ExtractAll(fields, *builder_);
     builder_->EndDocument();
-    GANNET_RETURN_IF_ERROR(vectors_.AddTo(id, change.docid, builder_->vectors()));
+    GANNET_RETURN_IF_ERROR(vectors.AddTo(state_.id(), change.docid, builder_->vectors()));
     written_.push_back(change.docid);
     return Status::Ok();
   }
 
   // `_vectors` is no attribute.
   void Count(FieldId field, int64_t by) {
-    if (field != vectors_field_) distribution_[field] += by;
+    if (field != state_.vectors_field()) distribution_[field] += by;
   }
 
   Work& work_;
   Extractor extractor_;
-  segment::RowCodec codec_, old_codec_;
-  DocumentVectors vectors_;
-  const std::optional<FieldId> vectors_field_;
+  segment::RowCodec codec_;
+  DocumentState state_;
   std::unique_ptr<segment::SegmentBuilder> builder_;
   uint64_t number_ = 0;
-  std::vector<segment::RowField> fields_, sent_, merged_, old_fields_;
   std::string row_, values_, compressed_;
   std::vector<size_t> sizes_;
   std::vector<uint32_t> written_;
@@ -339,6 +247,8 @@ class Job {
   Status CollectStep(uint32_t number, const json::Value& step);
   Status ApplySettings(const std::string& settings_json);
   Status WriteDocuments();
+  // Before anything is written: when it fails nothing was done.
+  Status MakeEmbeddings(Work& work);
   Status RunWorkers(Work& work);
   // The row of a document by its place in a segment. False: it is dead.
   Result<bool> ReadRow(const index::SegmentView& segment, size_t place, segment::RowCodec& codec, std::vector<segment::RowField>& fields);
@@ -368,6 +278,8 @@ class Job {
   bool cleared_ = false;
   DocSet deleted_by_filter_;
   std::optional<std::string> settings_json_;
+  std::map<std::string, Remake, std::less<>> remakes_;  // by embedder
+  std::unique_ptr<SpooledEmbeddings> made_;
   DocSet written_;  // docids of the added segments
   uint64_t documents_after_ = 0;
 };
@@ -388,6 +300,9 @@ Status Job::CollectStep(uint32_t number, const json::Value& step) {
   }
   if (kind == "settings") {
     settings_json_ = std::string(step["settings"].text());
+    for (const auto& [name, change] : step["embeddings"].members()) {
+      remakes_[name] = change.string() == "all" ? Remake::kAll : Remake::kChanged;
+    }
     return Status::Ok();
   }
   if (kind == "primaryKey") {
@@ -572,6 +487,7 @@ Status Job::WriteDocuments() {
     work.changes = std::move(changes);
     work.progress = &progress_;
     work.index = &index_;
+    GANNET_RETURN_IF_ERROR(MakeEmbeddings(work));
     progress_.Begin("extracting words", work.changes.size());
     GANNET_RETURN_IF_ERROR(RunWorkers(work));
     for (const uint32_t docid : work.written) written_.Add(docid);
@@ -591,6 +507,15 @@ Status Job::WriteDocuments() {
   }
   if (fields->size() != fields_before) commit_.fields = fields;
   commit_.dead = std::move(gone);
+  return Status::Ok();
+}
+
+Status Job::MakeEmbeddings(Work& work) {
+  if (options_.embed_calls == nullptr) return Status::Ok();
+  const std::string path = index_.FilePath(0);
+  GANNET_ASSIGN_OR_RETURN(made_, EmbedDocuments(work, work.changes, path.substr(0, path.find_last_of('/')), *options_.embed_calls,
+                                                progress_));
+  work.made = made_.get();
   return Status::Ok();
 }
 
@@ -671,7 +596,8 @@ Status Job::ApplySettings(const std::string& settings_json) {
   if (cleared_ || before_->documents.empty()) return Status::Ok();
   const std::vector<index::FieldTraits> traits = index::PlanFields(*before_->fields, settings);
   const PlaceCheck places(*before_, settings);
-  if (settings.SameText(*before_->settings) && settings.SameVectors(*before_->settings)) return BuildColumns(traits, places);
+  const bool same_vectors = settings.SameVectors(*before_->settings) && remakes_.empty();
+  if (settings.SameText(*before_->settings) && same_vectors) return BuildColumns(traits, places);
   // Before the long work begins.
   if (places.needed()) GANNET_RETURN_IF_ERROR(CheckPlaces(places));
   // Every document is read again and written to new segments beside the live ones.
@@ -691,6 +617,10 @@ Status Job::ApplySettings(const std::string& settings_json) {
     dimensions.push_back(embedder.dimensions != 0 ? embedder.dimensions : before_->DimensionsOf(embedder));
   }
   work.embedders = ShapesOf(settings, dimensions);
+  for (const index::EmbedderSettings& embedder : settings.embedders) {
+    const auto found = remakes_.find(embedder.name);
+    work.remakes.push_back(found == remakes_.end() ? Remake::kNone : found->second);
+  }
   const text::AnalyzerSettings analyzer{settings.stop_words, settings.separator_tokens, settings.non_separator_tokens,
                                         settings.dictionary};
   work.analyzer = std::make_shared<const text::Analyzer>(analyzer);
@@ -699,6 +629,7 @@ Status Job::ApplySettings(const std::string& settings_json) {
   before_->documents.ForEach([&](uint32_t docid) { work.changes.push_back({docid, kNone}); });
   work.progress = &progress_;
   work.index = &index_;
+  GANNET_RETURN_IF_ERROR(MakeEmbeddings(work));
   progress_.Begin("extracting words", work.changes.size());
   GANNET_RETURN_IF_ERROR(RunWorkers(work));
   for (const uint32_t docid : work.written) written_.Add(docid);

@@ -21,9 +21,12 @@
 
 namespace gannet::indexing {
 
+class EmbedCalls;
+
 struct JobOptions {
   uint32_t threads = 1;
   uint64_t memory_bytes = uint64_t{256} << 20;  // for all workers together
+  EmbedCalls* embed_calls = nullptr;  // null: no embeddings are made
 };
 
 // What a job does at the moment, for those who ask from other threads.

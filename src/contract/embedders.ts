@@ -6,7 +6,7 @@
  */
 import { compareUtf8 } from '../base/json.ts';
 import { err, ok, type Result } from '../base/result.ts';
-import { DEFAULT_DOCUMENT_TEMPLATE } from '../templates/document-template.ts';
+import { DEFAULT_DOCUMENT_TEMPLATE, parseFragment } from '../templates/document-template.ts';
 import { ApiError, featureNotEnabled } from './errors.ts';
 import type { FeatureSet } from './features.ts';
 import type { Schema } from './schema.ts';
@@ -53,6 +53,8 @@ const FIELDS: Readonly<Record<EmbedderSource, Readonly<Record<string, 'M' | 'A'>
     documentTemplate: 'A',
     documentTemplateMaxBytes: 'A',
     url: 'A',
+    maxBatchTexts: 'A',
+    maxBatchBytes: 'A',
   },
   huggingFace: {
     model: 'A',
@@ -68,6 +70,8 @@ const FIELDS: Readonly<Record<EmbedderSource, Readonly<Record<string, 'M' | 'A'>
     documentTemplate: 'A',
     documentTemplateMaxBytes: 'A',
     url: 'A',
+    maxBatchTexts: 'A',
+    maxBatchBytes: 'A',
   },
   userProvided: { dimensions: 'M' },
   rest: {
@@ -76,6 +80,8 @@ const FIELDS: Readonly<Record<EmbedderSource, Readonly<Record<string, 'M' | 'A'>
     documentTemplate: 'A',
     documentTemplateMaxBytes: 'A',
     url: 'M',
+    maxBatchTexts: 'A',
+    maxBatchBytes: 'A',
     indexingFragments: 'A',
     searchFragments: 'A',
     request: 'M',
@@ -107,6 +113,8 @@ const SHOWN_ORDER = [
   'documentTemplate',
   'documentTemplateMaxBytes',
   'url',
+  'maxBatchTexts',
+  'maxBatchBytes',
   'indexingFragments',
   'searchFragments',
   'request',
@@ -149,6 +157,8 @@ function embedderSchema(nested: boolean): Schema {
     documentTemplate: { type: ['string', 'null'] },
     documentTemplateMaxBytes: { type: ['integer', 'null'], minimum: 0 },
     url: { type: ['string', 'null'] },
+    maxBatchTexts: { type: ['integer', 'null'], minimum: 1 },
+    maxBatchBytes: { type: ['integer', 'null'], minimum: 1 },
     indexingFragments: FRAGMENTS,
     searchFragments: FRAGMENTS,
     request: {},
@@ -372,6 +382,13 @@ function checkTemplates(
 ): ApiError | null {
   if (hasFragments(embedder) && typeof embedder.documentTemplate === 'string') {
     return templateError(name, '`documentTemplate` cannot be given together with fragments');
+  }
+  for (const field of ['indexingFragments', 'searchFragments']) {
+    const fragments = (embedder[field] ?? {}) as Record<string, { value: unknown } | null>;
+    for (const [fragment, given] of Object.entries(fragments)) {
+      const parsed = given === null ? null : parseFragment(given.value);
+      if (parsed?.ok === false) return templateError(`${name}.${field}.${fragment}`, parsed.error);
+    }
   }
   let requestRepeats: boolean | undefined;
   let responseRepeats: boolean | undefined;

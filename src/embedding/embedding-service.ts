@@ -2,6 +2,7 @@
  * Everything that is embedded goes through here: embedders are set up for a change of settings, documents of a batch are
  * rendered and embedded in chunks, and queries are embedded for searches.
  */
+import { compareUtf8 } from '../base/json.ts';
 import type { Embedder, Embedders } from '../contract/embedders.ts';
 import { ConcurrencyLimit } from '../outbound/concurrency-limit.ts';
 import type { OutboundClient } from '../outbound/outbound-client.ts';
@@ -65,7 +66,7 @@ export interface BatchEmbedding {
   close(): void;
 }
 
-/** The embedders that a batch makes embeddings for, in the order in which the engine numbers them. */
+/** The embedders of an index. The engine numbers those that make embeddings in the order of their names. */
 export interface BatchEmbedders {
   embedders: Embedders;
   states: EmbedderStates;
@@ -163,7 +164,9 @@ export class EmbeddingService {
     { embedders, states, searchableAttributes }: BatchEmbedders,
     call: BatchCall,
   ): BatchEmbedding {
-    const names = Object.keys(embedders).filter((name) => computes(embedders[name]!));
+    const names = Object.keys(embedders)
+      .filter((name) => computes(embedders[name]!))
+      .toSorted(compareUtf8);
     const providers = names.map((name) => {
       const provider = openProvider(indexingPart(embedders[name]!), this.#parts);
       provider.dimensions = states[name]?.dimensions ?? provider.dimensions;

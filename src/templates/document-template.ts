@@ -42,7 +42,7 @@ export class TemplateDocument {
   defaultText(bytesMax: number): string {
     let text = '';
     for (const [name, value] of Object.entries(this.#document)) {
-      if (value === null || this.#searchable?.has(name) === false) continue;
+      if (value === null || value === false || this.#searchable?.has(name) === false) continue;
       text += `${name}: ${textOf(value)}\n`;
       // Every unit of a text has at least one byte.
       if (text.length >= bytesMax) break;

@@ -5,6 +5,7 @@
  */
 import {
   Context,
+  defaultOperators,
   type Emitter,
   evalToken,
   IfTag,
@@ -13,6 +14,7 @@ import {
   type TagToken,
   type Template,
   type TopLevelToken,
+  toValue,
   TypeGuards,
   UnlessTag,
   type Value,
@@ -140,12 +142,33 @@ class IfChangedTag extends Tag {
   }
 }
 
-/** Texts and numbers have no properties. */
+/** Texts, numbers and null have no properties. */
 class ValueContext extends Context {
   override readProperty(object: never, key: never): unknown {
-    return typeof object === 'object' ? super.readProperty(object, key) : undefined;
+    return typeof object === 'object' && object !== null
+      ? super.readProperty(object, key)
+      : undefined;
   }
 }
+
+/** In a comparison `nil` and `false` are the same. */
+function bothFalse(left: unknown, right: unknown): boolean {
+  const isFalse = (value: unknown): boolean => [null, undefined, false].includes(value as null);
+  return isFalse(toValue(left)) && isFalse(toValue(right));
+}
+
+const EQUALS = defaultOperators['==']!;
+type Comparison = (left: unknown, right: unknown, context: Context) => unknown;
+
+const OPERATORS: typeof defaultOperators = {
+  ...defaultOperators,
+  *'=='(left: unknown, right: unknown, context: Context) {
+    return bothFalse(left, right) || (yield (EQUALS as Comparison)(left, right, context));
+  },
+  *'!='(left: unknown, right: unknown, context: Context) {
+    return !bothFalse(left, right) && !(yield (EQUALS as Comparison)(left, right, context));
+  },
+};
 
 let shared: Liquid | null = null;
 
@@ -158,6 +181,7 @@ function engine(): Liquid {
     ownPropertyOnly: true,
     strictVariables: true,
     strictFilters: true,
+    operators: OPERATORS,
     outputEscape: textOf,
     parseLimit: TEMPLATE_LENGTH_MAX,
     renderLimit: RENDER_MS_MAX,

@@ -44,7 +44,7 @@ const BOOK: Json = {
 describe('A document template', () => {
   it('of the default text names every searchable field that has a value', () => {
     const expected =
-      'id: 1\ntitle: An apple\nyear: 2001\nprice: 2.5\nbig: 1000000000000000000000\nyes: true\nno: false\nempty: \n' +
+      'id: 1\ntitle: An apple\nyear: 2001\nprice: 2.5\nbig: 1000000000000000000000\nyes: true\nempty: \n' +
       'tags: redround3\nauthor: nameEve\norigin: bornyear1\nlist: a1b23\na.b: dotted\nemptyList: \nemptyObject: \nline: two\nlines\n';
     assert.equal(render(DEFAULT_DOCUMENT_TEMPLATE, BOOK), expected);
     assert.equal(
@@ -88,6 +88,9 @@ describe('A document template', () => {
     ['{{ doc.text | default: "x" }}', 'fault: undefined variable: doc.text'],
     ['{{ doc.missing }}', 'fault: undefined variable: doc.missing'],
     ['{{ foo }}', 'fault: undefined variable: foo'],
+    ['{% if doc.no == nil %}a{% endif %}{% if doc.nothing == false %}b{% endif %}', 'ab'],
+    ['{% if doc.yes != nil and doc.empty != nil %}a{% endif %}', 'a'],
+    ['{{ doc.nothing.first }}', 'fault: undefined variable: doc.nothing.first'],
     ['{{ doc.title.first }}', 'fault: undefined variable: doc.title.first'],
     ['{{ doc.nested.x }}', 'fault: undefined variable: doc.nested'],
     ['{{ doc._geo }}', 'fault: undefined variable: doc._geo'],

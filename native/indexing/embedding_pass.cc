@@ -1,0 +1,296 @@
+#include "indexing/embedding_pass.h"
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <type_traits>
+
+#include "base/json.h"
+#include "index/fields.h"
+#include "index/settings.h"
+#include "indexing/job.h"
+
+namespace gannet::indexing {
+namespace {
+
+// A chunk ends with the document that reaches one of these.
+constexpr size_t kChunkDocuments = 256;
+constexpr size_t kChunkBytes = 512 << 10;
+// Handed out at a time: while some wait for a provider, others are rendered.
+constexpr size_t kCallsMax = 4;
+
+static_assert(std::is_trivially_copyable_v<segment::RowSource>);
+
+// What an answer says of a document's embeddings for one embedder: src/embedding/chunk-answer.ts.
+class AnswerReader {
+ public:
+  explicit AnswerReader(std::string_view bytes) : at_(bytes.data()), end_(bytes.data() + bytes.size()) {}
+
+  // Zero behind the end, and not ok from then on.
+  template <typename T>
+  T Read() {
+    T value{};
+    if (static_cast<size_t>(end_ - at_) < sizeof(T)) {
+      ok_ = false;
+      at_ = end_;
+    } else {
+      std::memcpy(&value, at_, sizeof(T));
+      at_ += sizeof(T);
+    }
+    return value;
+  }
+
+  void ReadFloats(size_t count, std::vector<float>& out) {
+    if (static_cast<size_t>(end_ - at_) / sizeof(float) < count) {
+      ok_ = false;
+      return;
+    }
+    const size_t before = out.size();
+    out.resize(before + count);
+    std::memcpy(out.data() + before, at_, count * sizeof(float));
+    at_ += count * sizeof(float);
+  }
+
+  bool ok() const { return ok_; }
+  bool at_end() const { return at_ == end_; }
+
+ private:
+  const char* at_;
+  const char* const end_;
+  bool ok_ = true;
+};
+
+Status WrongAnswer() { return Status::Internal("the embeddings of documents came in a wrong form"); }
+
+class Pass {
+ public:
+  Pass(const DocumentSource& source, const std::string& folder, EmbedCalls& calls, Progress& progress)
+      : source_(source), calls_(calls), progress_(progress), state_(source),
+        made_(std::make_unique<SpooledEmbeddings>(folder, source.embedders)) {
+    uint32_t next = 0;
+    for (const index::EmbedderSettings& embedder : source.settings->embedders) {
+      numbers_.push_back(embedder.user_provided ? kNone : next++);
+    }
+    for (const char* name : {"_vectors", "_geo", "_geojson"}) hidden_.push_back(source.fields->Find(name));
+  }
+
+  Status Run(std::span<const Change> changes) {
+    progress_.Begin("embedding documents", changes.size());
+    for (const Change& change : changes) {
+      GANNET_ASSIGN_OR_RETURN(const bool exists, state_.Resolve(change));
+      if (exists) Collect(change);
+      if (documents_.size() >= kChunkDocuments || chunk_.size() >= kChunkBytes) GANNET_RETURN_IF_ERROR(Send());
+      progress_.Advance();
+      GANNET_RETURN_IF_ERROR(progress_.Health());
+    }
+    GANNET_RETURN_IF_ERROR(Send());
+    while (!under_way_.empty()) GANNET_RETURN_IF_ERROR(TakeAnswer());
+    return made_->Seal();
+  }
+
+  std::unique_ptr<SpooledEmbeddings> Take() { return std::move(made_); }
+
+ private:
+  struct Document {
+    DocId docid;
+    std::vector<DocumentVectors::Want> wants;
+  };
+  struct Call {
+    uint32_t number;
+    std::vector<Document> documents;
+  };
+
+  void Collect(const Change& change) {
+    std::vector<DocumentVectors::Want> wants;
+    state_.vectors().AppendWants(wants);
+    if (wants.empty()) return;
+    chunk_ += chunk_.empty() ? "[{\"id\":" : ",{\"id\":";
+    AppendJsonString(chunk_, state_.id());
+    chunk_ += ",\"doc\":";
+    AppendDocument(state_.fields());
+    if (change.touched != kNone && state_.stored() && std::any_of(wants.begin(), wants.end(), HashIsMissing)) {
+      chunk_ += ",\"old\":";
+      AppendDocument(state_.old_fields());
+    }
+    chunk_ += ",\"want\":[";
+    for (size_t i = 0; i < wants.size(); ++i) {
+      if (i > 0) chunk_ += ',';
+      AppendWant(wants[i]);
+    }
+    chunk_ += "]}";
+    documents_.push_back({change.docid, std::move(wants)});
+  }
+
+  static bool HashIsMissing(const DocumentVectors::Want& want) {
+    if (want.always || want.stored == nullptr) return false;
+    const auto rows = want.stored->rows_of(want.place);
+    for (uint32_t row = rows.begin; row < rows.end; ++row) {
+      if (want.stored->source(row).text_hash == 0) return true;
+    }
+    return false;
+  }
+
+  void AppendDocument(std::span<const segment::RowField> fields) {
+    chunk_ += '{';
+    bool first = true;
+    for (const segment::RowField& field : fields) {
+      if (std::find(hidden_.begin(), hidden_.end(), field.field) != hidden_.end()) continue;
+      if (!std::exchange(first, false)) chunk_ += ',';
+      AppendJsonString(chunk_, source_.fields->name(field.field));
+      chunk_ += ':';
+      chunk_ += field.value;
+    }
+    chunk_ += '}';
+  }
+
+  void AppendWant(const DocumentVectors::Want& want) {
+    chunk_ += '[';
+    AppendJsonNumber(chunk_, uint64_t{numbers_[want.embedder]});
+    chunk_ += want.always ? ",1,[" : ",0,[";
+    if (want.stored != nullptr) {
+      const auto rows = want.stored->rows_of(want.place);
+      for (uint32_t row = rows.begin; row < rows.end; ++row) {
+        if (row > rows.begin) chunk_ += ',';
+        const segment::RowSource source = want.stored->source(row);
+        chunk_ += '[';
+        AppendJsonNumber(chunk_, uint64_t{source.fragment});
+        chunk_ += ",\"";
+        AppendHash(source.text_hash);
+        chunk_ += "\"]";
+      }
+    }
+    chunk_ += "]]";
+  }
+
+  // Sixteen digits; one for a hash that is not known.
+  void AppendHash(uint64_t hash) {
+    if (hash == 0) {
+      chunk_ += '0';
+      return;
+    }
+    for (int shift = 60; shift >= 0; shift -= 4) chunk_ += "0123456789abcdef"[(hash >> shift) & 15];
+  }
+
+  Status Send() {
+    if (documents_.empty()) return Status::Ok();
+    while (under_way_.size() >= kCallsMax) GANNET_RETURN_IF_ERROR(TakeAnswer());
+    chunk_ += ']';
+    const uint32_t call = calls_.Send(std::exchange(chunk_, {}));
+    under_way_.push_back({call, std::exchange(documents_, {})});
+    return Status::Ok();
+  }
+
+  // In the order of the calls, so that docids ascend.
+  Status TakeAnswer() {
+    const Call call = std::move(under_way_.front());
+    under_way_.pop_front();
+    GANNET_ASSIGN_OR_RETURN(const std::string answer, calls_.Await(call.number, progress_));
+    AnswerReader reader(answer);
+    for (const Document& document : call.documents) {
+      for (const DocumentVectors::Want& want : document.wants) {
+        if (reader.Read<uint8_t>() != 0) GANNET_RETURN_IF_ERROR(TakeRows(reader, document.docid, want));
+        if (!reader.ok()) return WrongAnswer();
+      }
+    }
+    return reader.at_end() ? Status::Ok() : WrongAnswer();
+  }
+
+  Status TakeRows(AnswerReader& reader, DocId docid, const DocumentVectors::Want& want) {
+    sources_.clear();
+    floats_.clear();
+    const uint16_t count = reader.Read<uint16_t>();
+    for (uint16_t i = 0; i < count && reader.ok(); ++i) {
+      const bool stays = reader.Read<uint8_t>() != 0;
+      segment::RowSource source;
+      source.fragment = reader.Read<uint8_t>();
+      source.text_hash = reader.Read<uint64_t>();
+      sources_.push_back(source);
+      if (!stays) {
+        reader.ReadFloats(reader.Read<uint32_t>(), floats_);
+      } else if (!AppendStored(want, source.fragment)) {
+        return WrongAnswer();
+      }
+    }
+    if (!reader.ok()) return WrongAnswer();
+    const uint32_t dimensions = source_.embedders[want.embedder].dimensions;
+    if (floats_.size() != uint64_t{count} * dimensions) return WrongAnswer();
+    made_->Add(want.embedder, docid, sources_, floats_);
+    return Status::Ok();
+  }
+
+  bool AppendStored(const DocumentVectors::Want& want, uint8_t fragment) {
+    if (want.stored == nullptr) return false;
+    const auto rows = want.stored->rows_of(want.place);
+    for (uint32_t row = rows.begin; row < rows.end; ++row) {
+      if (want.stored->source(row).fragment != fragment) continue;
+      if (!want.stored->ReadRow(row, row_)) return false;
+      floats_.insert(floats_.end(), row_.begin(), row_.end());
+      return true;
+    }
+    return false;
+  }
+
+  const DocumentSource& source_;
+  EmbedCalls& calls_;
+  Progress& progress_;
+  DocumentState state_;
+  std::unique_ptr<SpooledEmbeddings> made_;
+  std::vector<uint32_t> numbers_;  // by embedder: among those that make embeddings, or kNone
+  std::vector<std::optional<FieldId>> hidden_;
+  std::string chunk_;
+  std::vector<Document> documents_;  // of the chunk
+  std::deque<Call> under_way_;
+  std::vector<segment::RowSource> sources_;
+  std::vector<float> floats_, row_;
+};
+
+}  // namespace
+
+SpooledEmbeddings::SpooledEmbeddings(std::string folder, const std::vector<segment::EmbedderShape>& embedders)
+    : spool_(std::move(folder)) {
+  for (const segment::EmbedderShape& shape : embedders) embedders_.push_back({shape.name, shape.dimensions, {}});
+}
+
+void SpooledEmbeddings::Add(size_t embedder, DocId docid, std::span<const segment::RowSource> sources,
+                            std::span<const float> numbers) {
+  embedders_[embedder].entries.push_back({docid, static_cast<uint32_t>(sources.size()), spool_.size()});
+  std::string& out = spool_.buffer();
+  out.append(reinterpret_cast<const char*>(sources.data()), sources.size_bytes());
+  out.append(reinterpret_cast<const char*>(numbers.data()), numbers.size_bytes());
+  // Sources are read where they lie.
+  out.append((alignof(segment::RowSource) - spool_.size() % alignof(segment::RowSource)) % alignof(segment::RowSource), '\0');
+  spool_.Settle();
+}
+
+Status SpooledEmbeddings::Seal() {
+  GANNET_ASSIGN_OR_RETURN(bytes_, spool_.Bytes());
+  return Status::Ok();
+}
+
+std::optional<MadeEmbeddings::Rows> SpooledEmbeddings::Find(std::string_view embedder, DocId docid) const {
+  for (const Embedder& made : embedders_) {
+    if (made.name != embedder) continue;
+    const auto found = std::lower_bound(made.entries.begin(), made.entries.end(), docid,
+                                        [](const Entry& entry, DocId wanted) { return entry.docid < wanted; });
+    if (found == made.entries.end() || found->docid != docid) return std::nullopt;
+    const char* at = bytes_.data() + found->offset;
+    Rows rows;
+    rows.sources = {reinterpret_cast<const segment::RowSource*>(at), found->row_count};
+    rows.numbers = {reinterpret_cast<const float*>(at + rows.sources.size_bytes()), size_t{found->row_count} * made.dimensions};
+    return rows;
+  }
+  return std::nullopt;
+}
+
+Result<std::unique_ptr<SpooledEmbeddings>> EmbedDocuments(const DocumentSource& source, std::span<const Change> changes,
+                                                          const std::string& folder, EmbedCalls& calls, Progress& progress) {
+  const auto& embedders = source.settings->embedders;
+  if (std::all_of(embedders.begin(), embedders.end(), [](const auto& embedder) { return embedder.user_provided; })) {
+    return std::unique_ptr<SpooledEmbeddings>();
+  }
+  Pass pass(source, folder, calls, progress);
+  GANNET_RETURN_IF_ERROR(pass.Run(changes));
+  return pass.Take();
+}
+
+}  // namespace gannet::indexing

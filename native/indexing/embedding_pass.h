@@ -1,0 +1,57 @@
+// The pass of a batch that makes embeddings, before anything is written: documents whose text may have changed are handed
+// out in chunks, and what comes back waits in a temporary file until the documents are written.
+//
+// Chunks are JSON, answers are bytes; src/embedding/render.ts and src/embedding/chunk-answer.ts say which. Memory: some
+// chunks and their answers at a time, and 16 bytes per embedder and document.
+//
+// Threads: one owner. What was made may be read from many.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "indexing/document_state.h"
+#include "indexing/document_vectors.h"
+#include "indexing/embed_calls.h"
+#include "segment/spool.h"
+
+namespace gannet::indexing {
+
+// Embeddings in a temporary file.
+class SpooledEmbeddings : public MadeEmbeddings {
+ public:
+  // folder: of the temporary file.
+  SpooledEmbeddings(std::string folder, const std::vector<segment::EmbedderShape>& embedders);
+
+  // Those of a document for an embedder, by number; docids ascend for each. numbers: of all rows.
+  void Add(size_t embedder, DocId docid, std::span<const segment::RowSource> sources, std::span<const float> numbers);
+  // After the last. Io, Full: the temporary file could not be written.
+  Status Seal();
+  std::optional<Rows> Find(std::string_view embedder, DocId docid) const override;
+
+ private:
+  struct Entry {
+    DocId docid;
+    uint32_t row_count;
+    uint64_t offset;  // of the sources; the numbers follow
+  };
+  struct Embedder {
+    std::string name;
+    uint32_t dimensions;
+    std::vector<Entry> entries;
+  };
+  segment::Spool spool_;
+  std::string_view bytes_;
+  std::vector<Embedder> embedders_;
+};
+
+// Makes the embeddings of changed documents. Null: no embedder makes any. What `calls` fails with is passed on.
+// changes: ascending by docid.
+Result<std::unique_ptr<SpooledEmbeddings>> EmbedDocuments(const DocumentSource& source, std::span<const Change> changes,
+                                                          const std::string& folder, EmbedCalls& calls, Progress& progress);
+
+}  // namespace gannet::indexing
