@@ -3,7 +3,8 @@
  * outcome is one frozen object; nothing else reads flags or the environment.
  */
 import { existsSync, readFileSync } from 'node:fs';
-import { availableParallelism, totalmem } from 'node:os';
+import { availableParallelism, homedir, totalmem } from 'node:os';
+import { join } from 'node:path';
 import { parse as parseToml } from 'smol-toml';
 import { generateMasterKey, MASTER_KEY_BYTES_MIN } from './auth/keys.ts';
 import { isLogLevel, type LogLevel, type LogMode } from './base/logger.ts';
@@ -56,6 +57,7 @@ export interface Config {
   batchedTasksBytesMax: number;
   embeddingCacheEntries: number;
   embedding: EmbeddingConfig;
+  models: { cacheDir: string; hubUrl: string };
   launchFeatures: Partial<Record<Feature, boolean>>;
   outboundDenyPrivate: boolean;
   outboundAllow: string[];
@@ -367,7 +369,11 @@ function build(
 ): Result<Config, string> {
   try {
     return ok(
-      Object.freeze({ ...buildOrThrow(values, configFile), embedding: embeddingConfig(env) }),
+      Object.freeze({
+        ...buildOrThrow(values, configFile),
+        embedding: embeddingConfig(env),
+        models: modelsConfig(env),
+      }),
     );
   } catch (error) {
     if (error instanceof BadValue) return err(error.message);
@@ -423,7 +429,10 @@ class OptionValues {
 }
 
 /** Of several bad values the first one read is told. */
-function buildOrThrow(values: Values, configFile: string | null): Omit<Config, 'embedding'> {
+function buildOrThrow(
+  values: Values,
+  configFile: string | null,
+): Omit<Config, 'embedding' | 'models'> {
   const given = new OptionValues(values);
   const production =
     given.oneOf('env', ['development', 'production'], 'development') === 'production';
@@ -503,6 +512,15 @@ function embeddingConfig(env: Environment): EmbeddingConfig {
     ),
     ignoreTemplateFailures: ignored.includes(known[0]!),
     ignoreEmbedderFailures: ignored.includes(known[1]!),
+  };
+}
+
+/** Where models come from, and where they are kept. */
+function modelsConfig(env: Environment): Config['models'] {
+  const cache = env.XDG_CACHE_HOME ?? join(homedir(), '.cache');
+  return {
+    cacheDir: env.GANNET_MODELS_DIR ?? join(cache, 'gannet', 'models'),
+    hubUrl: (env.HF_ENDPOINT ?? 'https://huggingface.co').replace(/\/+$/, ''),
   };
 }
 

@@ -15,7 +15,7 @@ import type { FeatureSet } from './contract/features.ts';
 import { importDump } from './dump/import-dump.ts';
 import { dumpRunner } from './dump/write-dump.ts';
 import { EmbeddingService } from './embedding/embedding-service.ts';
-import { openLocalModel } from './embedding/local-model.ts';
+import { LocalModels } from './embedding/local-model.ts';
 import { loadAddon } from './engine/addon.ts';
 import type { NativeAddon } from './engine/native.ts';
 import type { IndexRegistry } from './engine/registry.ts';
@@ -105,10 +105,15 @@ async function run(config: Config): Promise<void> {
     denyPrivate: config.outboundDenyPrivate,
     allow: config.outboundAllow,
   });
+  const models = new LocalModels({
+    client: outbound,
+    threads: config.indexingThreads,
+    ...config.models,
+  });
   const embedding = new EmbeddingService(
     outbound,
     { ...config.embedding, cacheEntries: config.embeddingCacheEntries },
-    openLocalModel,
+    (embedder) => models.open(embedder),
   );
   const taskLog = logs.of('scheduler');
   const machine = openMachine(config, folder, native, embedding, taskLog);
@@ -175,6 +180,7 @@ async function run(config: Config): Promise<void> {
     await outbound.close();
     await machine.close();
     await embedding.close();
+    await models.close();
     await folder.close();
   });
 }

@@ -1,12 +1,191 @@
-/** Models that run on this machine. */
+/** Models that run on this machine, in a process of their own: started when it is first needed, ended when it is idle. */
+import { type ChildProcess, fork } from 'node:child_process';
+import { setPriority } from 'node:os';
+import { fileURLToPath } from 'node:url';
 import type { Embedder } from '../contract/embedders.ts';
 import { EmbeddingError } from './embedding-error.ts';
-import type { Provider } from './provider.ts';
+import type { EmbedAnswer, EmbedRequest } from './local-model-process.ts';
+import {
+  type ModelFiles,
+  modelFiles,
+  type ModelSource,
+  type Pooling,
+  poolingOf,
+} from './model-files.ts';
+import type { EmbedCall, Provider } from './provider.ts';
 
-/** Throws `EmbeddingError` where the packages are not installed. */
-export function openLocalModel({ model }: Embedder): Provider {
-  throw new EmbeddingError(
-    `The model \`${String(model)}\` cannot be run here: the packages that run models are not installed. ` +
-      '`npm run install:models` installs them.',
-  );
+const IDLE_MS_MAX = 300_000;
+/** Texts of one request to the process: queries wait for no more than these. */
+const TEXTS_PER_REQUEST = 16;
+/** Behind what serves requests. */
+const NICE = 5;
+
+export interface LocalModelOptions extends ModelSource {
+  threads: number;
+}
+
+interface Job {
+  request: Omit<EmbedRequest, 'job'>;
+  resolve(embeddings: Float32Array[]): void;
+  reject(error: unknown): void;
+  signal: AbortSignal | undefined;
+}
+
+export class LocalModels {
+  readonly #options: LocalModelOptions;
+  #process: ChildProcess | null = null;
+  #idle: NodeJS.Timeout | null = null;
+  /** Those of queries before those of documents. */
+  readonly #waiting: { queries: Job[]; documents: Job[] } = { queries: [], documents: [] };
+  #running: { number: number; job: Job } | null = null;
+  #next = 1;
+  #closed = false;
+
+  constructor(options: LocalModelOptions) {
+    this.#options = options;
+  }
+
+  open({ model, revision, pooling }: Embedder): Provider {
+    let files: Promise<ModelFiles> | null = null;
+    const provider: Provider = {
+      dimensions: null,
+      embed: async (inputs, call) => {
+        files ??= modelFiles(
+          String(model),
+          revision as string | undefined,
+          this.#options,
+          call.signal,
+        );
+        const found = await files.catch((error: unknown) => {
+          files = null;
+          throw error;
+        });
+        const how = poolingOf(found.folder, pooling);
+        const embeddings: Float32Array[] = [];
+        for (let at = 0; at < inputs.length; at += TEXTS_PER_REQUEST) {
+          const texts = inputs.slice(at, at + TEXTS_PER_REQUEST).map(String);
+          embeddings.push(...(await this.#embed(found, how, texts, call)));
+        }
+        const other = embeddings.find(
+          ({ length }) => provider.dimensions !== null && length !== provider.dimensions,
+        );
+        if (other !== undefined) {
+          throw new EmbeddingError(
+            `The model \`${String(model)}\` gives ${other.length} dimensions where ${provider.dimensions} are expected`,
+          );
+        }
+        return embeddings;
+      },
+    };
+    return provider;
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#end(new EmbeddingError('The server is stopping'));
+  }
+
+  #embed(
+    files: ModelFiles,
+    pooling: Pooling,
+    texts: string[],
+    { signal, deadline }: EmbedCall,
+  ): Promise<Float32Array[]> {
+    if (this.#closed) return Promise.reject(new EmbeddingError('The server is stopping'));
+    return new Promise((resolve, reject) => {
+      const request = { files, pooling, texts, threads: this.#options.threads };
+      const job: Job = { request, resolve, reject, signal };
+      signal?.addEventListener('abort', () => reject(signal.reason), { once: true });
+      // Only queries have a deadline.
+      (deadline === undefined ? this.#waiting.documents : this.#waiting.queries).push(job);
+      this.#runNext();
+    });
+  }
+
+  #runNext(): void {
+    if (this.#running !== null) return;
+    const { queries, documents } = this.#waiting;
+    let job = queries.shift() ?? documents.shift();
+    while (job?.signal?.aborted === true) job = queries.shift() ?? documents.shift();
+    if (job === undefined) {
+      this.#process?.unref();
+      this.#process?.channel?.unref();
+      this.#idle ??= setTimeout(() => this.#end(null), IDLE_MS_MAX).unref();
+      return;
+    }
+    if (this.#idle !== null) clearTimeout(this.#idle);
+    this.#idle = null;
+    const number = this.#next++;
+    this.#running = { number, job };
+    const child = (this.#process ??= this.#start());
+    child.ref();
+    child.channel?.ref();
+    child.send({ job: number, ...job.request } satisfies EmbedRequest, (error) => {
+      if (error !== null && this.#process === child) {
+        this.#end(new EmbeddingError('The process that runs models has ended'));
+      }
+    });
+  }
+
+  #start(): ChildProcess {
+    const source = import.meta.url.endsWith('.ts');
+    const file = source ? './local-model-process.ts' : './local-model.cjs';
+    const child = fork(fileURLToPath(new URL(file, import.meta.url)), {
+      serialization: 'advanced',
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+      execArgv: source ? ['--import', 'tsx'] : [],
+    });
+    if (child.pid !== undefined) {
+      try {
+        setPriority(child.pid, NICE);
+      } catch {
+        // It may have ended already, which is told below.
+      }
+    }
+    child.on('message', (answer: EmbedAnswer) => this.#take(answer));
+    child.on('error', () => {});
+    child.on('exit', (code, signal) => {
+      if (this.#process !== child) return;
+      this.#process = null;
+      this.#end(
+        new EmbeddingError(
+          `The process that runs models has ended (${signal ?? `status ${code}`})`,
+        ),
+      );
+    });
+    return child;
+  }
+
+  #take(answer: EmbedAnswer): void {
+    const running = this.#running;
+    if (running === null || running.number !== answer.job) return;
+    this.#running = null;
+    const { job } = running;
+    if ('embeddings' in answer) job.resolve(answer.embeddings);
+    else job.reject(new EmbeddingError(messageOf(answer, job.request.files)));
+    this.#runNext();
+  }
+
+  /** Ends the process. What waits fails with `error`. */
+  #end(error: EmbeddingError | null): void {
+    const child = this.#process;
+    this.#process = null;
+    if (this.#idle !== null) clearTimeout(this.#idle);
+    this.#idle = null;
+    child?.kill('SIGKILL');
+    const { queries, documents } = this.#waiting;
+    const jobs = [...queries.splice(0), ...documents.splice(0)];
+    if (this.#running !== null) jobs.push(this.#running.job);
+    this.#running = null;
+    for (const job of jobs) job.reject(error ?? new EmbeddingError('The model was not needed'));
+  }
+}
+
+function messageOf(
+  { fault, missing }: Extract<EmbedAnswer, { fault: string }>,
+  { folder }: ModelFiles,
+): string {
+  return missing === true
+    ? `Models cannot be run here: \`npm run install:models\` installs what runs them (${fault})`
+    : `The model in \`${folder}\` cannot be run: ${fault}`;
 }

@@ -26,6 +26,7 @@ await build({
     'edit-worker': 'src/rhai/worker.ts',
     'body-worker': 'src/http/body-worker.ts',
     'render-worker': 'src/embedding/render-worker.ts',
+    'local-model': 'src/embedding/local-model-process.ts',
   },
   outdir: 'dist',
   outExtension: { '.js': '.cjs' },

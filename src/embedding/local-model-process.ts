@@ -1,0 +1,200 @@
+/**
+ * The process that runs models: neither their memory nor a crash of the library reaches the server. It answers one request
+ * after the other and keeps the models it has loaded.
+ */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { ModelFiles, Pooling } from './model-files.ts';
+
+export interface EmbedRequest {
+  job: number;
+  files: ModelFiles;
+  pooling: Pooling;
+  threads: number;
+  texts: string[];
+}
+
+export type EmbedAnswer =
+  { job: number; embeddings: Float32Array[] } | { job: number; fault: string; missing?: true };
+
+// What is used of the packages, which are not part of the default installation.
+
+interface Tensor {
+  readonly data: unknown;
+  readonly dims: readonly number[];
+}
+
+interface Session {
+  readonly inputNames: readonly string[];
+  readonly outputNames: readonly string[];
+  run(feeds: Record<string, Tensor>): Promise<Record<string, Tensor>>;
+}
+
+interface Runtime {
+  Tensor: new (type: 'int64', data: BigInt64Array, dims: number[]) => Tensor;
+  InferenceSession: {
+    create(path: string, options: Record<string, unknown>): Promise<Session>;
+  };
+}
+
+interface Tokenizer {
+  encode(text: string): { ids: number[] };
+}
+
+interface Tokenizers {
+  Tokenizer: new (tokenizer: object, config: object) => Tokenizer;
+}
+
+const TOKENS_MAX = 512;
+
+class Model {
+  readonly #runtime: Runtime;
+  readonly #session: Session;
+  readonly #tokenizer: Tokenizer;
+  readonly #tokensMax: number;
+
+  private constructor(
+    runtime: Runtime,
+    session: Session,
+    tokenizer: Tokenizer,
+    config: Record<string, unknown>,
+  ) {
+    this.#runtime = runtime;
+    this.#session = session;
+    this.#tokenizer = tokenizer;
+    const positions = config.max_position_embeddings;
+    // RoBERTa counts positions from behind the padding token.
+    const padding = typeof config.pad_token_id === 'number' ? config.pad_token_id : 0;
+    const offset = /roberta/i.test(String(config.model_type)) ? padding + 1 : 0;
+    this.#tokensMax = typeof positions === 'number' ? positions - offset : TOKENS_MAX;
+  }
+
+  static async load({ folder, encoder }: ModelFiles, threads: number): Promise<Model> {
+    const runtime = await packageOf<Runtime>('onnxruntime-node');
+    const { Tokenizer } = await packageOf<Tokenizers>('@huggingface/tokenizers');
+    const json = (name: string): Record<string, unknown> =>
+      JSON.parse(readFileSync(join(folder, name), 'utf8')) as Record<string, unknown>;
+    let tokenizerConfig: Record<string, unknown> = {};
+    try {
+      tokenizerConfig = json('tokenizer_config.json');
+    } catch {
+      // Not every model has one.
+    }
+    const session = await runtime.InferenceSession.create(join(folder, encoder), {
+      executionProviders: ['cpu'],
+      intraOpNumThreads: threads,
+      interOpNumThreads: 1,
+      // 8-bit weights give the same on processors with and without VNNI.
+      extra: { session: { x64quantprecision: '1' } },
+    });
+    return new Model(
+      runtime,
+      session,
+      new Tokenizer(json('tokenizer.json'), tokenizerConfig),
+      json('config.json'),
+    );
+  }
+
+  /**
+   * Each text by itself: 8-bit models scale a run by the greatest number in it, so beside others a text gets another
+   * embedding every time (cosine 0.99), and on processors a run of sixteen is no faster than sixteen runs.
+   */
+  async embed(texts: readonly string[], pooling: Pooling): Promise<Float32Array[]> {
+    const embeddings: Float32Array[] = [];
+    for (const text of texts) embeddings.push(await this.#run(this.#tokensOf(text), pooling));
+    return embeddings;
+  }
+
+  #tokensOf(text: string): number[] {
+    const { ids } = this.#tokenizer.encode(text);
+    // The last one ends the text.
+    return ids.length <= this.#tokensMax
+      ? ids
+      : [...ids.slice(0, this.#tokensMax - 1), ids.at(-1)!];
+  }
+
+  async #run(tokens: readonly number[], pooling: Pooling): Promise<Float32Array> {
+    const { length } = tokens;
+    const all: Record<string, BigInt64Array> = {
+      input_ids: BigInt64Array.from(tokens, BigInt),
+      attention_mask: new BigInt64Array(length).fill(1n),
+      token_type_ids: new BigInt64Array(length),
+    };
+    const feeds: Record<string, Tensor> = {};
+    for (const name of this.#session.inputNames) {
+      const data = all[name];
+      if (data === undefined) throw new Error(`the model wants an input \`${name}\``);
+      feeds[name] = new this.#runtime.Tensor('int64', data, [1, length]);
+    }
+    const outputs = await this.#session.run(feeds);
+    const output = outputs.last_hidden_state ?? outputs[this.#session.outputNames[0]!]!;
+    if (output.dims.length !== 3 || !(output.data instanceof Float32Array)) {
+      throw new Error('the model gives no embedding of each token');
+    }
+    return pooled(output.data, output.dims[2]!, pooling);
+  }
+}
+
+/** @param tokens embeddings of the tokens of a text, `width` numbers each */
+export function pooled(tokens: Float32Array, width: number, pooling: Pooling): Float32Array {
+  const count = tokens.length / width;
+  switch (pooling) {
+    case 'cls':
+      return tokens.slice(0, width);
+    case 'last':
+      return tokens.slice(tokens.length - width);
+    case 'max': {
+      const greatest = tokens.slice(0, width);
+      for (let i = width; i < tokens.length; i++) {
+        if (tokens[i]! > greatest[i % width]!) greatest[i % width] = tokens[i]!;
+      }
+      return greatest;
+    }
+    case 'mean':
+    case 'meanSqrtLength': {
+      const sum = new Float64Array(width);
+      for (let i = 0; i < tokens.length; i++) sum[i % width]! += tokens[i]!;
+      const divisor = pooling === 'mean' ? count : Math.sqrt(count);
+      return Float32Array.from(sum, (value) => value / divisor);
+    }
+  }
+}
+
+class MissingPackage extends Error {}
+
+/** A package that is perhaps not installed. */
+async function packageOf<T>(name: string): Promise<T> {
+  try {
+    const module = (await import(name)) as { default?: T } & T;
+    return module.default ?? module;
+  } catch (error) {
+    throw new MissingPackage((error as Error).message);
+  }
+}
+
+const models = new Map<string, Promise<Model>>();
+
+async function answer(request: EmbedRequest): Promise<EmbedAnswer> {
+  const { job, files, pooling, threads, texts } = request;
+  const key = join(files.folder, files.encoder);
+  try {
+    let model = models.get(key);
+    if (model === undefined) {
+      model = Model.load(files, threads);
+      models.set(key, model);
+    }
+    return { job, embeddings: await (await model).embed(texts, pooling) };
+  } catch (error) {
+    models.delete(key);
+    const fault = (error as Error).message;
+    return error instanceof MissingPackage ? { job, fault, missing: true } : { job, fault };
+  }
+}
+
+if (process.send !== undefined) {
+  let last: Promise<unknown> = Promise.resolve();
+  process.on('message', (request: EmbedRequest) => {
+    last = last.then(async () => process.send!(await answer(request)));
+  });
+  process.on('disconnect', () => process.exit(0));
+}

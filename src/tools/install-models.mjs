@@ -1,0 +1,25 @@
+#!/usr/bin/env node
+// Adds what runs models on this machine (embedders of the source huggingFace) to node_modules, without a trace in package.json.
+// One platform of the runtime is kept, 63 MB of 300.
+import { spawnSync } from 'node:child_process';
+import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+
+const PACKAGES = ['onnxruntime-node@1.30.0', '@huggingface/tokenizers@0.2.0'];
+
+const { status } = spawnSync(
+  'npm',
+  // The script of the runtime downloads libraries for graphics cards.
+  ['install', '--no-save', '--ignore-scripts', '--no-audit', '--no-fund', ...PACKAGES],
+  { stdio: 'inherit' },
+);
+if (status !== 0) process.exit(status ?? 1);
+const binaries = 'node_modules/onnxruntime-node/bin';
+for (const version of existsSync(binaries) ? readdirSync(binaries) : []) {
+  for (const platform of readdirSync(join(binaries, version))) {
+    for (const machine of readdirSync(join(binaries, version, platform))) {
+      if (platform === process.platform && machine === process.arch) continue;
+      rmSync(join(binaries, version, platform, machine), { recursive: true });
+    }
+  }
+}

@@ -1,0 +1,147 @@
+/** Models that run on this machine, with a real one where it is present. */
+import assert from 'node:assert/strict';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { EmbeddingError } from '../../../src/embedding/embedding-error.ts';
+import { LocalModels } from '../../../src/embedding/local-model.ts';
+import { pooled } from '../../../src/embedding/local-model-process.ts';
+import { modelFiles, type ModelSource } from '../../../src/embedding/model-files.ts';
+import { learnDimensions } from '../../../src/embedding/provider.ts';
+import { ConcurrencyLimit } from '../../../src/outbound/concurrency-limit.ts';
+import { OutboundClient } from '../../../src/outbound/outbound-client.ts';
+
+const MODEL = resolve(process.env.GANNET_SHARED ?? '../shared', 'models/all-MiniLM-L6-v2');
+const installed = existsSync('node_modules/onnxruntime-node');
+
+function cosine(a: Float32Array, b: Float32Array): number {
+  const dot = (x: Float32Array, y: Float32Array): number =>
+    x.reduce((sum, v, i) => sum + v * y[i]!, 0);
+  return dot(a, b) / Math.sqrt(dot(a, a) * dot(b, b));
+}
+
+describe('A model that runs here', () => {
+  const call = { limit: new ConcurrencyLimit(1) };
+  let client: OutboundClient;
+  let folder: string;
+  let models: LocalModels;
+  let source: ModelSource;
+
+  beforeEach(() => {
+    client = new OutboundClient({ denyPrivate: false, allow: [] });
+    folder = mkdtempSync(join(tmpdir(), 'gannet-'));
+    source = { client, cacheDir: folder, hubUrl: 'http://127.0.0.1:1' };
+    models = new LocalModels({ ...source, threads: 1 });
+  });
+  afterEach(async () => {
+    await models.close();
+    await client.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  it('knows which sentences are near each other', async function () {
+    if (!installed || !existsSync(MODEL)) this.skip();
+    const provider = models.open({ source: 'huggingFace', model: MODEL, pooling: 'useModel' });
+    assert.equal(await learnDimensions(provider, call), 384);
+    const texts = [
+      'a brave dog runs in the park',
+      'a courageous puppy',
+      'tax law for companies',
+      ...Array.from({ length: 40 }, (_, i) => 'word '.repeat(i * 20)),
+      'a courageous puppy',
+    ];
+    const embeddings = await provider.embed(texts, call);
+    assert.equal(embeddings.length, texts.length);
+    assert.ok(Math.abs(cosine(embeddings[0]!, embeddings[1]!) - 0.479) < 0.01);
+    assert.ok(Math.abs(cosine(embeddings[0]!, embeddings[2]!) + 0.021) < 0.01);
+    assert.ok(cosine(embeddings[1]!, embeddings.at(-1)!) > 0.9999);
+    const first = models.open({ source: 'huggingFace', model: MODEL, pooling: 'forceCls' });
+    const [other] = await first.embed(['a courageous puppy'], call);
+    assert.ok(cosine(other!, embeddings[1]!) < 0.99);
+  });
+
+  it('answers queries before documents that wait', async function () {
+    if (!installed || !existsSync(MODEL)) this.skip();
+    const provider = models.open({ source: 'huggingFace', model: MODEL, pooling: 'useModel' });
+    const order: string[] = [];
+    const ask = (name: string, deadline?: number): Promise<unknown> =>
+      provider.embed([name], { ...call, deadline }).then(() => order.push(name));
+    await provider.embed(['first'], call);
+    await Promise.all([ask('document 1'), ask('document 2'), ask('query', Date.now() + 60_000)]);
+    assert.deepEqual(order, ['document 1', 'query', 'document 2']);
+  });
+
+  it('that is not there is told with what is missing', async () => {
+    const cases: [string, RegExp][] = [
+      [folder, /has no `config\.json`/],
+      ['../nowhere', /has no `config\.json`/],
+      ['a/b/c', /neither the name of a model nor/],
+      ['../../..x y', /has no|neither/],
+      ['owner/..', /neither/],
+      ['owner/name', /cannot be downloaded/],
+    ];
+    for (const [model, message] of cases) {
+      const work = models.open({ source: 'huggingFace', model }).embed(['x'], call);
+      await assert.rejects(
+        work,
+        (error) => error instanceof EmbeddingError && message.test(error.message),
+        model,
+      );
+    }
+  });
+
+  it('is downloaded once, and again when that was cut off', async () => {
+    const files: Record<string, string> = {
+      'config.json': '{}',
+      'tokenizer.json': '{}',
+      'onnx/model.onnx': 'x'.repeat(100_000),
+    };
+    const asked: string[] = [];
+    let cut = true;
+    const hub: Server = createServer((request, response) => {
+      asked.push(request.url!);
+      const name = /^\/owner\/name\/resolve\/v1\/(.*)$/.exec(request.url!)?.[1];
+      if (name === 'onnx/model.onnx') {
+        response.writeHead(302, { location: '/elsewhere' }).end();
+      } else if (request.url === '/elsewhere') {
+        response.writeHead(200, { 'content-length': 100_000 });
+        if (cut) response.write('x', () => response.destroy());
+        else response.end(files['onnx/model.onnx']);
+      } else if (name !== undefined && files[name] !== undefined) response.end(files[name]);
+      else response.writeHead(404).end();
+    });
+    await new Promise<void>((done) => {
+      hub.listen(0, '127.0.0.1', done);
+    });
+    source.hubUrl = `http://127.0.0.1:${(hub.address() as AddressInfo).port}`;
+    await assert.rejects(modelFiles('owner/name', 'v1', source, undefined), EmbeddingError);
+    cut = false;
+    const found = await modelFiles('owner/name', 'v1', source, undefined);
+    assert.equal(found.encoder, 'onnx/model.onnx');
+    const before = asked.length;
+    assert.deepEqual(await modelFiles('owner/name', 'v1', source, undefined), found);
+    assert.equal(asked.length, before);
+    await assert.rejects(modelFiles('owner/name', '../x', source, undefined), /no revision/);
+    hub.close();
+  });
+
+  it('makes one embedding out of those of its tokens in five ways', () => {
+    const tokens = Float32Array.from([1, -2, 3, 4, 5, 0, 7, 2]);
+    const expected = {
+      cls: [1, -2],
+      last: [7, 2],
+      max: [7, 4],
+      mean: [4, 1],
+      meanSqrtLength: [8, 2],
+    };
+    for (const [pooling, embedding] of Object.entries(expected)) {
+      assert.deepEqual(
+        [...pooled(tokens, 2, pooling as keyof typeof expected)],
+        embedding,
+        pooling,
+      );
+    }
+  });
+});
