@@ -63,6 +63,8 @@ export interface BatchEmbedding {
    * @returns see `chunkAnswer`; throws `EmbeddingError`, `TemplateFault` or the reason of the signal
    */
   embed(chunk: Uint8Array): Promise<Buffer>;
+  /** Texts and fragments that were to be embedded so far, and those of them that are. */
+  texts(): { embedded: number; total: number };
   close(): void;
 }
 
@@ -80,6 +82,15 @@ export interface Query {
   /** Ms since the epoch. */
   deadline: number;
   signal?: AbortSignal | undefined;
+}
+
+/** What the chunks of one batch are embedded with. */
+interface BatchParts {
+  renderer: ReturnType<RenderPool['prepare']>;
+  /** By number of the embedder, as their names. */
+  providers: Provider[];
+  names: string[];
+  texts: { embedded: number; total: number };
 }
 
 export class EmbeddingService {
@@ -177,19 +188,17 @@ export class EmbeddingService {
       ignoreFaults: this.#options.ignoreTemplateFailures,
       embedders: names.map((name) => renderedEmbedder(embedders[name]!, states[name]?.fragments)),
     });
+    const texts = { embedded: 0, total: 0 };
     return {
       close: () => renderer.close(),
-      embed: (chunk) => this.#embedChunk(chunk, { renderer, providers, names }, call),
+      texts: () => texts,
+      embed: (chunk) => this.#embedChunk(chunk, { renderer, providers, names, texts }, call),
     };
   }
 
   async #embedChunk(
     chunk: Uint8Array,
-    {
-      renderer,
-      providers,
-      names,
-    }: { renderer: ReturnType<RenderPool['prepare']>; providers: Provider[]; names: string[] },
+    { renderer, providers, names, texts }: BatchParts,
     call: BatchCall,
   ): Promise<Buffer> {
     call.signal.throwIfAborted();
@@ -218,8 +227,11 @@ export class EmbeddingService {
       inputs.map(async (list, number) => {
         if (list.length === 0) return;
         const values = list.map(({ value }) => value);
+        texts.total += values.length;
         try {
-          const made = await providers[number]!.embed(values, { ...call, limit: this.#indexing });
+          const limit = this.#indexing;
+          const onEmbedded = (count: number): void => void (texts.embedded += count);
+          const made = await providers[number]!.embed(values, { ...call, limit, onEmbedded });
           list.forEach(({ row }, at) => embeddings.set(row, made[at]!));
         } catch (error) {
           if (!(error instanceof EmbeddingError)) throw error;

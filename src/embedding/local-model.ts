@@ -65,6 +65,7 @@ export class LocalModels {
         for (let at = 0; at < inputs.length; at += TEXTS_PER_REQUEST) {
           const texts = inputs.slice(at, at + TEXTS_PER_REQUEST).map(String);
           embeddings.push(...(await this.#embed(found, how, texts, call)));
+          call.onEmbedded?.(texts.length);
         }
         const other = embeddings.find(
           ({ length }) => provider.dimensions !== null && length !== provider.dimensions,

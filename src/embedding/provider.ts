@@ -49,6 +49,8 @@ export interface EmbedCall {
   requests?: EmbedderRequests | undefined;
   /** How many at once. */
   limit: ConcurrencyLimit;
+  /** Told of embeddings as they come. */
+  onEmbedded?: (count: number) => void;
 }
 
 /** Makes embeddings out of texts, or of fragments. */
@@ -112,7 +114,9 @@ export class RequestProvider implements Provider {
       const first = begin;
       begin += group.length;
       try {
-        return await this.#embedGroup(group, { ...call, signal });
+        const embeddings = await this.#embedGroup(group, { ...call, signal });
+        call.onEmbedded?.(group.length);
+        return embeddings;
       } catch (error) {
         const told =
           error instanceof AttemptError

@@ -102,7 +102,7 @@ export class EmbeddingProvider {
       typeof value === 'string' ? value : JSON.stringify(value);
     const embed = (value: unknown): number[] => wordEmbedding(textOf(value), dimensions);
     const list = Array.isArray(input) && !input.every(Number.isInteger) ? input : [input];
-    switch (path) {
+    switch (path.split('?')[0]) {
       case '/api/embeddings':
         return { embedding: embed(prompt) };
       case '/api/embed':

@@ -10,6 +10,7 @@ import {
 } from '../../embedding/embedder-state.ts';
 import { EmbeddingError } from '../../embedding/embedding-error.ts';
 import { TemplateFault } from '../../embedding/embedding-service.ts';
+import type { BatchProgress } from '../../engine/native.ts';
 import type { RunContext } from './run.ts';
 
 /** Complete settings as the engine keeps them, with what is known of the embedders. */
@@ -21,6 +22,8 @@ type Context = Pick<RunContext, 'embedding' | 'embedderRequests' | 'cancel'>;
 export interface DocumentEmbedding {
   /** Rejects with `ApiError` or `BatchCanceled`. */
   embed(chunk: Uint8Array): Promise<Buffer>;
+  /** What is under way; null before the first text. */
+  progress(): BatchProgress['steps'][number] | null;
   close(): void;
 }
 
@@ -41,6 +44,10 @@ export function openEmbedding(
   );
   return {
     embed: (chunk) => withApiErrors(() => batch.embed(chunk)),
+    progress: () => {
+      const { embedded, total } = batch.texts();
+      return total === 0 ? null : { currentStep: 'embedding texts', finished: embedded, total };
+    },
     close: () => batch.close(),
   };
 }

@@ -3,14 +3,14 @@ import { type ApiError, type ErrorBody, indexNotFound, toApiError } from '../../
 import { BatchCanceled } from '../../engine/errors.ts';
 import type { EmbedderRequests } from '../../embedding/embedder-requests.ts';
 import type { EmbeddingService } from '../../embedding/embedding-service.ts';
-import type { BatchJob, BatchOutcome, BatchStep } from '../../engine/native.ts';
+import type { BatchJob, BatchOutcome, BatchProgress, BatchStep } from '../../engine/native.ts';
 import type { IndexEntry, IndexRegistry } from '../../engine/registry.ts';
 import type { TaskRow } from '../../contract/task-types.ts';
 import type { TaskEnd } from '../../store/finish-batch.ts';
 import type { TaskStore } from '../../store/task-store.ts';
 import type { Batch } from '../batcher.ts';
 import type { Progress } from '../progress.ts';
-import { openEmbedding, type StoredSettings } from './embedding.ts';
+import { type DocumentEmbedding, openEmbedding, type StoredSettings } from './embedding.ts';
 import { kindOf } from '../task.ts';
 import type { TaskKind } from '../../contract/task-types/task-type.ts';
 
@@ -155,7 +155,7 @@ export async function applySteps(
   cancel.check();
   const embedding = openEmbedding(context, settingsAfter(entry, steps));
   entry.isIndexing = true;
-  progress.inner = () => handle.batchProgress();
+  progress.inner = () => withTexts(handle.batchProgress(), embedding);
   try {
     const outcome = handle.applyBatch(job, payloads, embedding?.embed);
     cancel.listen(() => handle.cancelBatch());
@@ -166,6 +166,16 @@ export async function applySteps(
     entry.isIndexing = false;
     embedding?.close();
   }
+}
+
+/** While embeddings are made, the texts of those that were handed out. */
+function withTexts(
+  progress: BatchProgress | null,
+  embedding: DocumentEmbedding | null,
+): BatchProgress | null {
+  const texts = embedding?.progress() ?? null;
+  const isEmbedding = progress?.steps.at(-1)?.currentStep === 'embedding documents';
+  return isEmbedding && texts !== null ? { steps: [...progress.steps, texts] } : progress;
 }
 
 /** The settings that hold when the steps are applied. */
