@@ -121,13 +121,14 @@ class Pass {
     documents_.push_back({change.docid, std::move(wants)});
   }
 
+  // Nothing is stored that tells which text it was made of.
   static bool HashIsMissing(const DocumentVectors::Want& want) {
     if (want.always || want.stored == nullptr) return false;
     const auto rows = want.stored->rows_of(want.place);
     for (uint32_t row = rows.begin; row < rows.end; ++row) {
-      if (want.stored->source(row).text_hash == 0) return true;
+      if (want.stored->source(row).text_hash != 0) return false;
     }
-    return false;
+    return true;
   }
 
   void AppendDocument(std::span<const segment::RowField> fields) {

@@ -232,7 +232,6 @@ function checkPartial(name: string, embedder: Embedder): ApiError | null {
   const isWhole = typeof embedder.source === 'string';
   return (
     (isWhole ? checkMandatory(name, embedder) : null) ??
-    (isSet(embedder.documentTemplate) ? checkTemplateBytes(name, embedder) : null) ??
     checkValues(name, embedder, isWhole) ??
     checkTemplates(name, embedder, placeholdersIn(embedder)) ??
     (isWhole ? checkAllowed(name, embedder) : null)
@@ -554,20 +553,12 @@ function mergeEmbedder(
   const found =
     (part === null ? null : checkPart(name, part, merged)) ??
     checkMandatory(name, merged) ??
-    checkTemplateBytes(name, merged) ??
     checkValues(name, merged, true) ??
     checkTemplates(name, merged, [hasFragments(merged) ? FRAGMENT : TEXT]) ??
     checkAllowed(name, merged) ??
     (merged.documentTemplateMaxBytes === 0 ? noBytes(name) : null) ??
     checkFragments(name, merged, part);
   return found === null ? ok(complete(merged, part)) : err(found);
-}
-
-function checkTemplateBytes(name: string, embedder: Embedder): ApiError | null {
-  if (embedder.documentTemplateMaxBytes !== 0) return null;
-  return fault(
-    `\`.embedders.${name}.documentTemplateMaxBytes\`: a zero was found, at least 1 is required.`,
-  );
 }
 
 function isSet(value: unknown): boolean {

@@ -181,6 +181,11 @@ export class EmbeddingService {
     const providers = names.map((name) => {
       const provider = openProvider(indexingPart(embedders[name]!), this.#parts);
       provider.dimensions = states[name]?.dimensions ?? provider.dimensions;
+      if (provider.dimensions === null) {
+        throw new EmbeddingError(
+          `The dimensions of the embedder \`${name}\` are not known. Set its \`dimensions\`, or set it up anew.`,
+        );
+      }
       return provider;
     });
     const renderer = this.#renders.prepare({
@@ -385,10 +390,11 @@ function cosineDistance(a: Float32Array, b: Float32Array): number {
 
 function renderedEmbedder(
   embedder: Embedder,
-  numbers: Readonly<Record<string, number>> = {},
+  known: Readonly<Record<string, number>> | undefined,
 ): RenderedEmbedder {
   const { documentTemplate, documentTemplateMaxBytes } = indexingPart(embedder);
   const fragments = indexingFragments(embedder);
+  const numbers = known ?? numberFragments(Object.keys(fragments));
   const names = Object.keys(fragments).toSorted((a, b) => numbers[a]! - numbers[b]!);
   if (names.length === 0) {
     const bytesMax = Number(documentTemplateMaxBytes);

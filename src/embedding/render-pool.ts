@@ -133,12 +133,16 @@ export class RenderPool {
   }
 }
 
-/** Beside the bundle, or from the source it is run from. */
+/** Beside the bundle, or from the source it is run from: then the thread learns to read TypeScript first. */
 function startWorker(): Worker {
-  const source = import.meta.url.endsWith('.ts');
-  const file = source ? './render-worker.ts' : './render-worker.cjs';
-  return new Worker(new URL(file, import.meta.url), {
-    resourceLimits: { maxOldGenerationSizeMb: HEAP_MB_MAX },
-    ...(source ? { execArgv: ['--import', 'tsx'] } : {}),
-  });
+  const resourceLimits = { maxOldGenerationSizeMb: HEAP_MB_MAX };
+  if (!import.meta.url.endsWith('.ts')) {
+    return new Worker(new URL('./render-worker.cjs', import.meta.url), { resourceLimits });
+  }
+  const [loader, source] = [
+    '../../node_modules/tsx/dist/esm/api/index.mjs',
+    './render-worker.ts',
+  ].map((file) => JSON.stringify(new URL(file, import.meta.url).href));
+  const code = `import(${loader}).then(({ register }) => { register(); return import(${source}); })`;
+  return new Worker(code, { eval: true, resourceLimits });
 }

@@ -37,7 +37,7 @@ export type RenderedEmbedder =
 export interface ChunkDocument {
   id: unknown;
   doc: Record<string, unknown>;
-  /** As it was, where a hash is not known. */
+  /** As it was, where a hash is not known or nothing is stored. */
   old?: Record<string, unknown>;
   want: [embedder: number, always: 0 | 1, stored: [fragment: number, hash: string][]][];
 }
@@ -120,7 +120,7 @@ export class Renderer {
     const hash = hashOf(rendered.value);
     if (always === 0) {
       if (stored.length === 1 && stored[0]![1] === hash) return null;
-      if (old !== null && stored.some(([, known]) => known === UNKNOWN)) {
+      if (old !== null && stored.every(([, known]) => known === UNKNOWN)) {
         const before = template.render(old, bytesMax);
         if (before.ok && before.value === rendered.value) return null;
       }

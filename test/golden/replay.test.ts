@@ -27,17 +27,29 @@ const GOLDEN = resolve(process.env['GANNET_SHARED'] ?? '../shared', 'golden');
 const EXPECTED = 'test/golden/expected.json';
 const REPLAY_MS_MAX = 600_000;
 
-/** Scenarios are conversations, each from an empty server; collections are loaded once and searched many times. */
-const GROUPS = ['scenarios', 'collections'] as const;
+/**
+ * Scenarios are conversations, each from an empty server; collections are loaded once and searched many times; in outbound
+ * conversations the server talks to others, one of which is a second server.
+ */
+const GROUPS = ['scenarios', 'collections', 'outbound'] as const;
 type Group = (typeof GROUPS)[number];
 
 const expected = JSON.parse(readFileSync(EXPECTED, 'utf8')) as Record<Group, Expected>;
 
 function pathOf(group: Group, file: string): string {
-  return group === 'scenarios' ? join(GOLDEN, 'scenarios', file) : join(GOLDEN, file);
+  return join(folderOf(group), file);
 }
 
-function replay(server: BuiltServer, group: Group, output: string): Promise<FileReport[]> {
+function folderOf(group: Group): string {
+  return group === 'collections' ? GOLDEN : join(GOLDEN, group);
+}
+
+function replay(
+  server: BuiltServer,
+  second: BuiltServer | undefined,
+  group: Group,
+  output: string,
+): Promise<FileReport[]> {
   const files = Object.keys(expected[group]).map((file) => pathOf(group, file));
   return new Promise((done, fail) => {
     const child = spawn(process.execPath, [
@@ -45,6 +57,7 @@ function replay(server: BuiltServer, group: Group, output: string): Promise<File
       ...['--url', server.url, '--key', server.masterKey, '--show', '1000', '--json', output],
       // Consecutive collections with the same documents share them.
       ...(group === 'collections' ? ['--keep-index'] : []),
+      ...(second === undefined ? [] : ['--second', second.url]),
       ...files,
     ]);
     let printed = '';
@@ -71,6 +84,7 @@ for (const group of GROUPS) {
     const folder = mkdtempSync(join(tmpdir(), 'gannet-golden-'));
     const reports = new Map<string, FileReport>();
     let server: BuiltServer | undefined;
+    let second: BuiltServer | undefined;
 
     before(async function () {
       this.timeout(REPLAY_MS_MAX);
@@ -79,7 +93,8 @@ for (const group of GROUPS) {
         this.skip();
       }
       server = await startBuiltServer();
-      for (const report of await replay(server, group, join(folder, 'report.json'))) {
+      if (group === 'outbound') second = await startBuiltServer();
+      for (const report of await replay(server, second, group, join(folder, 'report.json'))) {
         reports.set(report.file, report);
       }
       if (process.env['GANNET_UPDATE_GOLDEN'] !== undefined) update(group, reports);
@@ -87,6 +102,7 @@ for (const group of GROUPS) {
 
     after(async () => {
       await server?.close();
+      await second?.close();
       rmSync(folder, { recursive: true, force: true });
     });
 
@@ -108,9 +124,9 @@ for (const group of GROUPS) {
 
     it('are all listed in expected.json', function () {
       if (!existsSync(GOLDEN)) this.skip();
-      const present = readdirSync(
-        group === 'scenarios' ? join(GOLDEN, 'scenarios') : GOLDEN,
-      ).filter((file) => file.endsWith(group === 'scenarios' ? '.json' : '.ndjson.gz'));
+      const present = readdirSync(folderOf(group)).filter((file) =>
+        file.endsWith(group === 'collections' ? '.ndjson.gz' : '.json'),
+      );
       assert.deepEqual(Object.keys(expected[group]).toSorted(), present.toSorted());
     });
   });

@@ -34,16 +34,15 @@ export function openEmbedding(
 ): DocumentEmbedding | null {
   const embedders = embeddersOf(settings);
   if (embedding === null || !Object.values(embedders).some(computes)) return null;
-  const batch = embedding.openBatch(
-    {
-      embedders,
-      states: statesOf(settings),
-      searchableAttributes: settings!.searchableAttributes as string[],
-    },
-    { requests: embedderRequests, signal: cancel.signal },
+  const { searchableAttributes } = settings as { searchableAttributes: string[] };
+  const batch = withApiErrors(() =>
+    embedding.openBatch(
+      { embedders, states: statesOf(settings), searchableAttributes },
+      { requests: embedderRequests, signal: cancel.signal },
+    ),
   );
   return {
-    embed: (chunk) => withApiErrors(() => batch.embed(chunk)),
+    embed: (chunk) => batch.embed(chunk).catch(throwApiError),
     progress: () => {
       const { embedded, total } = batch.texts();
       return total === 0 ? null : { currentStep: 'embedding texts', finished: embedded, total };
@@ -65,7 +64,7 @@ export async function setUpEmbedders(
   const old = { embedders: embeddersOf(before), states: statesOf(before) };
   if (embedding === null) return { settings: after, embeddings: {} };
   const call = { requests: embedderRequests, signal: cancel.signal };
-  const states = await withApiErrors(() => embedding.setUp(old, embedders, call));
+  const states = await embedding.setUp(old, embedders, call).catch(throwApiError);
   const attributes = (settings: StoredSettings | null): string[] =>
     (settings?.searchableAttributes ?? ['*']) as string[];
   const embeddings = embeddingChanges(
@@ -83,16 +82,16 @@ export function statesOf(settings: StoredSettings | null): EmbedderStates {
   return (settings?.[EMBEDDER_STATES] ?? {}) as EmbedderStates;
 }
 
-async function withApiErrors<T>(work: () => Promise<T>): Promise<T> {
+function withApiErrors<T>(work: () => T): T {
   try {
-    return await work();
+    return work();
   } catch (error) {
-    if (error instanceof EmbeddingError) {
-      throw new ApiError('vector_embedding_error', error.message);
-    }
-    if (error instanceof TemplateFault) {
-      throw new ApiError('invalid_document_fields', error.message);
-    }
-    throw error;
+    return throwApiError(error);
   }
+}
+
+function throwApiError(error: unknown): never {
+  if (error instanceof EmbeddingError) throw new ApiError('vector_embedding_error', error.message);
+  if (error instanceof TemplateFault) throw new ApiError('invalid_document_fields', error.message);
+  throw error;
 }

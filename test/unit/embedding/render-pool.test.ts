@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { RenderPool } from '../../../src/embedding/render-pool.ts';
+import type { RenderSpec } from '../../../src/embedding/render.ts';
+
+const chunk = (...documents: unknown[]): Uint8Array => Buffer.from(JSON.stringify(documents));
+
+describe('The thread that renders', () => {
+  const spec = (template: string, more: Partial<RenderSpec> = {}): RenderSpec => ({
+    searchable: null,
+    ignoreFaults: false,
+    embedders: [{ kind: 'template', template, bytesMax: 400 }],
+    ...more,
+  });
+  let pool: RenderPool;
+
+  beforeEach(() => {
+    pool = new RenderPool();
+  });
+  afterEach(() => pool.close());
+
+  it('tells what is to be embedded and what stays', async () => {
+    const renderer = pool.prepare(spec('{{ doc.title }}'));
+    const wants = (always: 0 | 1, ...hashes: string[]): unknown => [
+      [0, always, hashes.map((hash) => [0, hash])],
+    ];
+    const first = await renderer.render(chunk({ id: 'a', doc: { title: 'x' }, want: wants(1) }));
+    assert.equal(first.kind, 'rows');
+    assert.ok(first.kind === 'rows');
+    const { hash, input } = first.rows[0]![0]![0]!;
+    assert.match(hash, /^[0-9a-f]{16}$/);
+    assert.deepEqual(input, { value: 'x' });
+    const second = await renderer.render(
+      chunk(
+        { id: 1, doc: { title: 'x' }, want: wants(0, hash) },
+        { id: 2, doc: { title: 'y' }, want: wants(0, hash) },
+        { id: 3, doc: { title: 'x' }, want: wants(1, hash) },
+        { id: 4, doc: { title: 'x' }, old: { title: 'x' }, want: wants(0, '0') },
+        { id: 5, doc: { title: 'x' }, old: { title: 'y' }, want: wants(0, '0') },
+        { id: 6, doc: { title: 'x' }, want: wants(0, '0') },
+      ),
+    );
+    assert.ok(second.kind === 'rows');
+    assert.deepEqual(
+      second.rows.map(([want]) => want !== null),
+      [false, true, true, false, true, true],
+    );
+    assert.deepEqual(second.ids, [1, 2, 3, 4, 5, 6]);
+    renderer.close();
+  });
+
+  it('names the document and what is missing', async () => {
+    const renderer = pool.prepare(spec('{{ doc.title }}'));
+    const outcome = await renderer.render(chunk({ id: 7, doc: { name: 'x' }, want: [[0, 1, []]] }));
+    assert.ok(outcome.kind === 'fault');
+    assert.match(outcome.message, /document 7: undefined variable: doc\.title.*`doc\.name`/);
+    const ignoring = pool.prepare(spec('{{ doc.title }}', { ignoreFaults: true }));
+    const ignored = await ignoring.render(chunk({ id: 7, doc: { name: 'x' }, want: [[0, 1, []]] }));
+    assert.ok(ignored.kind === 'rows');
+    assert.deepEqual(ignored.rows, [[[]]]);
+  });
+
+  it('is ended when a job takes too long, and goes on with the next', async () => {
+    pool = new RenderPool(1_500);
+    // Each rendering is limited, but not their number.
+    const slow = '{% for i in (1..1000000) %}{% endfor %}{% for i in (1..1000000) %}{% endfor %}';
+    const renderer = pool.prepare(spec(slow, { ignoreFaults: true }));
+    const documents = Array.from({ length: 50 }, (_, id) => ({ id, doc: {}, want: [[0, 1, []]] }));
+    await assert.rejects(renderer.render(chunk(...documents)), /took too long/);
+    const other = pool.prepare(spec('{{ doc.title }}'));
+    const outcome = await other.render(chunk({ id: 1, doc: { title: 'x' }, want: [[0, 1, []]] }));
+    assert.equal(outcome.kind, 'rows');
+  });
+
+  it('finds the one fragment that fits a query', async () => {
+    const fragments = {
+      byText: { value: { text: '{{ q }}' } },
+      byBreed: { value: "It's a {{ media.breed }}" },
+      byName: { value: '{{ media.name }} is a dog' },
+    };
+    assert.deepEqual(await pool.fit(fragments, { q: 'x' }), { kind: 'one', value: { text: 'x' } });
+    assert.deepEqual(await pool.fit(fragments, { media: { breed: 'labrador' } }), {
+      kind: 'one',
+      value: "It's a labrador",
+    });
+    assert.deepEqual(await pool.fit(fragments, { media: { ticker: 'z' } }), { kind: 'none' });
+    assert.deepEqual(await pool.fit(fragments, { q: 'x', media: { name: 'y' } }), {
+      kind: 'several',
+      names: ['byText', 'byName'],
+    });
+  });
+
+  it('counts tokens as cl100k_base has them', async () => {
+    assert.equal(await pool.firstTokens('short', 5), null);
+    assert.deepEqual(await pool.firstTokens('a a a a a a', 3), [64, 264, 264]);
+    assert.deepEqual(await pool.firstTokens('<|endoftext|>', 3), [27, 91, 8862]);
+  });
+});
