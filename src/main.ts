@@ -136,6 +136,7 @@ async function run(config: Config): Promise<void> {
       version: version.pkgVersion,
       keys,
       chats,
+      rules: machine.searchRules,
       features,
       webhooks,
     }),

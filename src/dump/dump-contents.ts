@@ -33,6 +33,8 @@ export interface DumpContents {
   network: Record<string, unknown> | null;
   webhooks: Record<string, unknown>;
   chats: Map<string, Record<string, unknown>>;
+  /** Dynamic search rules; dumps of this server alone have them. */
+  rules: unknown[];
 }
 
 /** @param files the small ones, by path. Throws `DumpError`. */
@@ -53,6 +55,7 @@ export function readContents(files: ReadonlyMap<string, Buffer>): DumpContents {
     features: small.object('experimental-features.json') ?? {},
     network: small.object('network.json'),
     webhooks: (small.object('webhooks.json')?.webhooks ?? {}) as Record<string, unknown>,
+    rules: (small.object('dynamic-search-rules.json')?.rules ?? []) as unknown[],
     chats: new Map(
       small
         .matching(/^chat-completions-settings\/(.+)\.json$/)

@@ -25,6 +25,7 @@ import { importDatabase, openDataFolder } from '../store/data-folder.ts';
 import { ChatStore } from '../store/chat-store.ts';
 import { FeatureStore } from '../store/feature-store.ts';
 import { KeyStore } from '../store/key-store.ts';
+import { RuleStore } from '../store/rule-store.ts';
 import { Store } from '../store/store.ts';
 import { WebhookStore } from '../store/webhook-store.ts';
 import { loadDocuments, type DocumentTarget } from './document-loader.ts';
@@ -140,6 +141,7 @@ class Import {
       const sections = dumpSections({
         keys: new KeyStore(store),
         chats: new ChatStore(store),
+        rules: new RuleStore(store),
         features: new FeatureStore(store),
         webhooks: new WebhookStore(store, null),
       });

@@ -1,5 +1,6 @@
 /** A line of `tasks/queue.jsonl`, turned into what the task store holds. */
 import type { ErrorBody } from '../contract/errors.ts';
+import type { SearchRulePatch } from '../contract/search-rules.ts';
 import { parseSettings, SETTING_ENTRIES } from '../contract/settings.ts';
 import type { TaskRequest } from '../contract/task-types.ts';
 import type { TaskDetails, TaskStatus } from '../contract/tasks.ts';
@@ -180,6 +181,26 @@ function readKind(kind: string, content: Json, line: Json): ReadKind | null {
       };
     case 'snapshotCreation':
       return { request: { type: 'snapshotCreation' } };
+    case 'indexCompaction': {
+      const [before, after] = [details.pre_compaction_size, details.post_compaction_size];
+      return {
+        request: { type: 'indexCompaction', indexUid },
+        ...(textOf(before) === null || textOf(after) === null
+          ? {}
+          : { details: { preCompactionSize: before, postCompactionSize: after } }),
+      };
+    }
+    case 'dsrUpdate':
+      if (textOf(content.rule_uid) === null) return null;
+      return {
+        request: {
+          type: 'dsrUpdate',
+          ruleUid: content.rule_uid as string,
+          patch: (content.patch ?? null) as SearchRulePatch | null,
+        },
+      };
+    case 'dsrClear':
+      return { request: { type: 'dsrClear' }, result: deleted };
     case 'export':
       return readExport(content, details, line.status === 'succeeded');
     default:

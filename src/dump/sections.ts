@@ -14,7 +14,9 @@ import {
 } from '../contract/chats.ts';
 import { FEATURES } from '../contract/features.ts';
 import { normalizeUuid, parseRfc3339 } from '../contract/formats.ts';
+import type { SearchRule } from '../contract/search-rules.ts';
 import type { ChatStore } from '../store/chat-store.ts';
+import type { RuleStore } from '../store/rule-store.ts';
 import type { FeatureStore } from '../store/feature-store.ts';
 import type { KeyStore } from '../store/key-store.ts';
 import type { WebhookStore } from '../store/webhook-store.ts';
@@ -39,13 +41,26 @@ export interface DumpSection {
 export interface DumpStores {
   keys: KeyStore;
   chats: ChatStore;
+  rules: RuleStore;
   features: FeatureStore;
   webhooks: WebhookStore;
 }
 
 /** In the order in which they are loaded. */
-export function dumpSections({ keys, chats, features, webhooks }: DumpStores): DumpSection[] {
-  return [webhookSection(webhooks), keySection(keys), chatSection(chats), featureSection(features)];
+export function dumpSections({
+  keys,
+  chats,
+  rules,
+  features,
+  webhooks,
+}: DumpStores): DumpSection[] {
+  return [
+    webhookSection(webhooks),
+    keySection(keys),
+    chatSection(chats),
+    featureSection(features),
+    ruleSection(rules),
+  ];
 }
 
 function jsonFile(path: string, value: unknown): DumpFile {
@@ -123,6 +138,19 @@ function workspaceOf(uid: string, settings: Json): ChatWorkspace {
     baseUrl: textOf(settings.baseUrl),
     apiKey: textOf(settings.apiKey),
     prompts: Object.fromEntries(prompts),
+  };
+}
+
+function ruleSection(rules: RuleStore): DumpSection {
+  return {
+    step: 'dump the dynamic search rules',
+    files: () =>
+      rules.size === 0 ? [] : [jsonFile('dynamic-search-rules.json', { rules: rules.list() })],
+    load: async ({ rules: given }) => {
+      for (const rule of given as SearchRule[]) {
+        if (typeof rule?.uid === 'string') await rules.put(rule);
+      }
+    },
   };
 }
 

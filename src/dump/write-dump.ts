@@ -84,7 +84,7 @@ class DumpWriter {
     const { progress } = this.#context;
     const indexes = registry.list();
     for (const [n, [uid, entry]] of indexes.entries()) {
-      progress.enter(2, uid, n, indexes.length);
+      progress.enter(2, 'index', n, indexes.length);
       await this.#writeIndex(archive, uid, entry);
     }
   }
@@ -245,8 +245,8 @@ function dumpedSettings(settings: SettingsObject, features: FeatureSet): Record<
   return Object.fromEntries(shown.map(({ name }) => [name, settings[name]]));
 }
 
-/** Start, four sections, tasks, batches, indexes, the end. */
-const STEPS = 9;
+/** Start, five sections, tasks, batches, indexes, the end. */
+const STEPS = 10;
 
 /** Of the start of the processing, in UTC: `YYYYMMDD-HHMMSSmmm`. */
 function dumpUidOf(now: string): string {

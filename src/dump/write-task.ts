@@ -38,7 +38,8 @@ export function taskLine(source: TaskSource): Json {
   return line;
 }
 
-function typeOf({ row, mayCreateIndex, ids, nameOf }: TaskSource): unknown {
+/** A type added to the registry has to be added here and in `read-task.ts`. */
+function typeOf({ row, view, mayCreateIndex, ids, nameOf }: TaskSource): Json | string {
   switch (row.type) {
     case 'documentAdditionOrUpdate':
       return {
@@ -92,8 +93,13 @@ function typeOf({ row, mayCreateIndex, ids, nameOf }: TaskSource): unknown {
           indexes: row.indexes,
         },
       };
+    case 'indexCompaction':
+      return { indexCompaction: { index_uid: view.indexUid } };
+    case 'dsrUpdate':
+      return { dsrUpdate: { rule_uid: row.ruleUid, patch: row.patch } };
     case 'indexDeletion':
     case 'snapshotCreation':
+    case 'dsrClear':
       return row.type;
   }
 }
@@ -109,7 +115,7 @@ function swapsOf(row: RowOf<'indexSwap'>, nameOf: TaskSource['nameOf']): Json[] 
   return row.swaps.map(({ pair, rename }) => ({ indexes: pair.map(nameOf), rename }));
 }
 
-function detailsOf({ row, view, nameOf }: TaskSource): unknown {
+function detailsOf({ row, view, nameOf }: TaskSource): Json | null {
   const details = view.details ?? {};
   switch (row.type) {
     case 'documentAdditionOrUpdate':
@@ -152,7 +158,16 @@ function detailsOf({ row, view, nameOf }: TaskSource): unknown {
         },
       };
     case 'indexDeletion':
+    case 'dsrClear':
       return { ClearAll: { deleted_documents: details.deletedDocuments } };
+    case 'indexCompaction':
+      return {
+        IndexCompaction: {
+          index_uid: view.indexUid,
+          pre_compaction_size: details.preCompactionSize ?? null,
+          post_compaction_size: details.postCompactionSize ?? null,
+        },
+      };
     case 'indexSwap':
       return { IndexSwap: { swaps: swapsOf(row, nameOf) } };
     case 'taskCancelation':
@@ -174,6 +189,7 @@ function detailsOf({ row, view, nameOf }: TaskSource): unknown {
     case 'dumpCreation':
       return { Dump: { dump_uid: details.dumpUid ?? null } };
     case 'snapshotCreation':
+    case 'dsrUpdate':
       return null;
     case 'export':
       return {

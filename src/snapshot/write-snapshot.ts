@@ -78,8 +78,8 @@ async function copyDatabase(
   }
   progress.enter(1, 'snapshot the indexes', 3, 6);
   const indexes = registry.list();
-  for (const [n, [uid, entry]] of indexes.entries()) {
-    progress.enter(2, uid, n, indexes.length);
+  for (const [n, [, entry]] of indexes.entries()) {
+    progress.enter(2, 'index', n, indexes.length);
     await entry.handle.copyTo(join(stage, 'indexes', entry.uuid));
     cancel.check();
   }

@@ -152,7 +152,12 @@ describe('dumps', function () {
       number: (random() - 0.5) * 10 ** Math.floor(random() * 300),
       ...(random() < 0.1 ? { _vectors: 'not for an embedder' } : {}),
     }));
-    await call('PATCH', '/experimental-features', { containsFilter: true, chatCompletions: true });
+    await call('PATCH', '/experimental-features', {
+      containsFilter: true,
+      chatCompletions: true,
+      dynamicSearchRules: true,
+    });
+    await call('PATCH', '/dynamic-search-rules/promo', { description: 'first', precedence: 3 });
     await call('PATCH', '/chats/support/settings', {
       source: 'vLlm',
       baseUrl: 'http://127.0.0.1:9',
@@ -203,7 +208,7 @@ describe('dumps', function () {
     const second = await start('second', '--import-dump', file);
     assert.deepEqual(await state(second), await state(first), `seed ${seed}`);
     assert.deepEqual(await get(second, '/keys'), keys);
-    for (const path of ['/chats', '/chats/support/settings']) {
+    for (const path of ['/chats', '/chats/support/settings', '/dynamic-search-rules/promo']) {
       assert.deepEqual(await get(second, path), await get(first, path));
     }
     await second.stop();
