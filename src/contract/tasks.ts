@@ -58,7 +58,6 @@ export interface BatchStats {
   types: Partial<Record<TaskType, number>>;
   indexUids: Record<string, number>;
   progressTrace?: Record<string, string>;
-  writeChannelCongestion?: Record<string, number>;
   internalDatabaseSizes?: Record<string, string>;
   embedderRequests?: { total: number; failed: number; lastError?: string };
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { compareUtf8 } from '../base/json.ts';
@@ -75,6 +75,11 @@ export class IndexEntry {
     const handle = (this.#handle ??= this.#registry.open(this));
     handle.lastUse = this.#registry.now();
     return handle;
+  }
+
+  /** Bytes on disk by what they hold, for people: `main`, what changes in place, and `segments`. */
+  partSizes(): Record<string, number> {
+    return this.#registry.partSizes(this);
   }
 
   get openHandle(): IndexHandle | null {
@@ -215,6 +220,15 @@ export class IndexRegistry {
   }
 
   /** For `IndexEntry` only. */
+  /** See `IndexEntry.partSizes`. */
+  partSizes({ uuid }: IndexEntry): Record<string, number> {
+    const folder = this.#dirOf(uuid);
+    const segments = join(folder, 'segments');
+    const sizes = { main: bytesOf(join(folder, 'index.mdb')), segments: 0 };
+    for (const name of namesIn(segments)) sizes.segments += bytesOf(join(segments, name));
+    return sizes;
+  }
+
   open(entry: IndexEntry): IndexHandle {
     while (this.#open.size >= this.#limits.open && this.#closeOldest()) {
       // Several, when more were open because all were in use.
@@ -317,4 +331,17 @@ function summaryOf(state: IndexState, createdAt: string): IndexSummary {
 
 function settingsOf(state: IndexState): SettingsObject {
   return completeSettings(state.settings as Partial<SettingsObject> | null);
+}
+
+/** 0 for a file that is not there, or no longer. */
+function bytesOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
 }

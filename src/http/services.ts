@@ -74,9 +74,11 @@ export interface IndexService {
   /** Ascending uid. */
   list(): IndexInfo[];
   get(uid: string): IndexInfo | undefined;
-  stats(uid: string): IndexStats | undefined;
+  /** @param withParts sizes of the internal databases too */
+  stats(uid: string, withParts?: boolean): IndexStats | undefined;
   /** Of every index; the caller leaves out what may not be seen. */
-  allStats(): InstanceStats;
+  /** @param withParts see `stats` */
+  allStats(withParts?: boolean): InstanceStats;
   /** The complete object in the order of GET, secrets in clear; undefined when the index is missing. */
   settings(uid: string): SettingsObject | undefined;
   /** Names of the fields that the index knows, ascending; undefined when the index is missing. */

@@ -38,18 +38,20 @@ export class Indexes {
     return entry === undefined ? undefined : infoOf(uid, entry);
   }
 
-  stats(uid: string): IndexStats | undefined {
+  /** @param withParts the sizes of what the index consists of, too */
+  stats(uid: string, withParts = false): IndexStats | undefined {
     const entry = this.#registry.get(uid);
-    return entry === undefined ? undefined : statsOf(entry);
+    return entry === undefined ? undefined : statsOf(entry, withParts);
   }
 
-  allStats(): InstanceStats {
+  /** @param withParts see `stats` */
+  allStats(withParts = false): InstanceStats {
     const { diskBytes, usedBytes } = this.#storeSize();
     const all = this.#registry.list();
     const stats: InstanceStats = {
       databaseSize: diskBytes,
       usedDatabaseSize: usedBytes,
-      indexes: Object.fromEntries(all.map(([uid, entry]) => [uid, statsOf(entry)])),
+      indexes: Object.fromEntries(all.map(([uid, entry]) => [uid, statsOf(entry, withParts)])),
     };
     for (const [, { summary }] of all) {
       stats.databaseSize += summary.diskBytes;
@@ -151,7 +153,8 @@ function infoOf(uid: string, { createdAt, summary }: IndexEntry): IndexInfo {
   return { uid, createdAt, updatedAt: summary.updatedAt, primaryKey: summary.primaryKey };
 }
 
-function statsOf({ summary, isIndexing }: IndexEntry): IndexStats {
+function statsOf(entry: IndexEntry, withParts: boolean): IndexStats {
+  const { summary, isIndexing } = entry;
   const { numberOfDocuments, rawDocumentDbSize } = summary;
   return {
     numberOfDocuments,
@@ -159,6 +162,7 @@ function statsOf({ summary, isIndexing }: IndexEntry): IndexStats {
     avgDocumentSize:
       numberOfDocuments === 0 ? 0 : Math.floor(rawDocumentDbSize / numberOfDocuments),
     isIndexing,
+    ...(withParts ? { internalDatabaseSizes: entry.partSizes() } : {}),
     numberOfEmbeddings: summary.numberOfEmbeddings,
     numberOfEmbeddedDocuments: summary.numberOfEmbeddedDocuments,
     fieldDistribution: summary.fieldDistribution,

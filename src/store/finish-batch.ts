@@ -30,6 +30,7 @@ export interface BatchEnd {
   /** What was measured while it ran; nothing after a crash. */
   measured?: {
     progressTrace?: Record<string, string>;
+    internalDatabaseSizes?: Record<string, string> | undefined;
     embedderRequests?: BatchStats['embedderRequests'] | null;
   };
   /** Finished tasks to forget. */
@@ -142,8 +143,9 @@ function endTasks(end: BatchEnd, finishedAt: number, table: MemoryTable, stage: 
     types: types.toObject(),
     indexUids: indexUids.toObject(),
   };
-  const { progressTrace, embedderRequests } = end.measured ?? {};
+  const { progressTrace, internalDatabaseSizes, embedderRequests } = end.measured ?? {};
   if (progressTrace !== undefined) stats.progressTrace = progressTrace;
+  if (internalDatabaseSizes !== undefined) stats.internalDatabaseSizes = internalDatabaseSizes;
   if (embedderRequests !== undefined && embedderRequests !== null) {
     stats.embedderRequests = embedderRequests;
   }

@@ -19,6 +19,7 @@ import {
   nextBatchBeside,
 } from './batcher.ts';
 import { BatchDetails, detailsOf } from './details.ts';
+import { changedSizes } from './measures.ts';
 import type { Pending } from './pending.ts';
 import { Progress } from './progress.ts';
 import { allFailed, CancelSwitch, pauser, readTask, type RunResult } from './run/run.ts';
@@ -258,6 +259,7 @@ export class Scheduler {
     const progress = new Progress();
     const cancel = new CancelSwitch();
     const embedderRequests = new EmbedderRequests();
+    const sizesBefore = this.#sizesOf(batch.indexUid);
     this.#running.set(batchUid, { batch, startedAt, progress, cancel, embedderRequests });
     // What was asked while the batch was about to begin.
     if (this.#stopping) cancel.turnOn();
@@ -286,11 +288,23 @@ export class Scheduler {
       progress.enter(0, 'writing tasks to disk', 1, 2);
       await this.#finish(batchUid, startedAt, batch.strategy, result, {
         progressTrace: trace,
+        internalDatabaseSizes: changedSizes(
+          sizesBefore,
+          this.#sizesOf(batch.indexUid, result.indexes),
+        ),
         embedderRequests: embedderRequests.view(),
       });
     } finally {
       this.#running.delete(batchUid);
     }
+  }
+
+  /** @param indexes those that a batch leaves, which come before those that are known */
+  #sizesOf(uid: string | null, indexes?: RunResult['indexes']): Record<string, number> {
+    if (uid === null) return {};
+    const left = indexes?.get(uid);
+    const entry = left === undefined ? this.#registry.get(uid) : left;
+    return entry?.partSizes() ?? {};
   }
 
   #runner(kind: BatchKind): Runner {

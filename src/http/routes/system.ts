@@ -52,7 +52,11 @@ export function systemRoutes(dependencies: Dependencies): Route[] {
       query: queryParser(STATS_QUERY),
       success: 200,
       handle: ({ access, query }) => {
-        const stats = instanceStats(indexes, access.visible);
+        const stats = instanceStats(
+          indexes,
+          access.visible,
+          query.showInternalDatabaseSizes === true,
+        );
         return json(200, {
           databaseSize: sized(stats.databaseSize, query),
           usedDatabaseSize: sized(stats.usedDatabaseSize, query),
@@ -72,7 +76,7 @@ export function systemRoutes(dependencies: Dependencies): Route[] {
       success: 200,
       handle: ({ params, query }) => {
         const uid = params.index_uid!;
-        const stats = indexes.stats(uid);
+        const stats = indexes.stats(uid, query.showInternalDatabaseSizes === true);
         if (stats === undefined) throw indexNotFound(uid);
         return json(200, indexStatsView(stats, query));
       },
@@ -117,8 +121,9 @@ export function systemRoutes(dependencies: Dependencies): Route[] {
 export function instanceStats(
   indexes: IndexService,
   visible: IndexVisibility,
+  withParts = false,
 ): InstanceStats & { lastUpdate: string | null } {
-  const { databaseSize, usedDatabaseSize, indexes: all } = indexes.allStats();
+  const { databaseSize, usedDatabaseSize, indexes: all } = indexes.allStats(withParts);
   const shown = Object.entries(all).filter(([uid]) => visible === null || visible(uid));
   const dates = indexes
     .list()
