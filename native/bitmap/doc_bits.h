@@ -1,4 +1,5 @@
-// A set of docids as flat bits: for asking about docids in any order, and for taking the set away from many others.
+// A set of docids as flat bits: for asking about docids in any order, and for taking the set away
+// from many others.
 //
 // Memory: 8 kB per block of 65536 docids in use.
 #pragma once

@@ -18,24 +18,30 @@ using roaring::internal::container_t;
 
 namespace {
 
-// Containers come from the pool of the thread. What was made before this ran may be freed all the same (block_pool.h).
+// Containers come from the pool of the thread. What was made before this ran may be freed all the
+// same (block_pool.h).
 [[maybe_unused]] const bool kPooled = [] {
-  roaring_init_memory_hook({PoolMalloc, PoolRealloc, std::calloc, PoolFree, PoolAlignedMalloc, PoolAlignedFree});
+  roaring_init_memory_hook(
+      {PoolMalloc, PoolRealloc, std::calloc, PoolFree, PoolAlignedMalloc, PoolAlignedFree});
   return true;
 }();
 
 roaring_bitmap_t* R(DocSet& set) { return DocSetAccess::Get(set); }
 const roaring_bitmap_t* R(const DocSet& set) { return DocSetAccess::Get(set); }
 
-// What is left of a block, which is used up. In place CRoaring compares two arrays one docid at a time; into a third, eight at once.
-container_t* Without(container_t* block, uint8_t type, const container_t* taken, uint8_t taken_type, uint8_t& left_type) {
+// What is left of a block, which is used up. In place CRoaring compares two arrays one docid at a
+// time; into a third, eight at once.
+container_t* Without(container_t* block, uint8_t type, const container_t* taken, uint8_t taken_type,
+                     uint8_t& left_type) {
   if (type != ARRAY_CONTAINER_TYPE || taken_type != ARRAY_CONTAINER_TYPE) {
     return roaring::internal::container_iandnot(block, type, taken, taken_type, &left_type);
   }
   auto* array = static_cast<array_container_t*>(block);
-  array_container_t* left = roaring::internal::array_container_create_given_capacity(array->cardinality);
+  array_container_t* left =
+      roaring::internal::array_container_create_given_capacity(array->cardinality);
   if (left == nullptr) std::abort();
-  roaring::internal::array_container_andnot(array, static_cast<const array_container_t*>(taken), left);
+  roaring::internal::array_container_andnot(array, static_cast<const array_container_t*>(taken),
+                                            left);
   roaring::internal::array_container_free(array);
   left_type = ARRAY_CONTAINER_TYPE;
   return left;

@@ -13,9 +13,7 @@ namespace gannet {
 struct DocSetAccess {
   using Bitmap = roaring::api::roaring_bitmap_t;
 
-  static Bitmap* Get(DocSet& set) {
-    return reinterpret_cast<Bitmap*>(set.storage_);
-  }
+  static Bitmap* Get(DocSet& set) { return reinterpret_cast<Bitmap*>(set.storage_); }
   static const Bitmap* Get(const DocSet& set) {
     return reinterpret_cast<const Bitmap*>(set.storage_);
   }

@@ -28,19 +28,21 @@ using roaring::internal::run_container_t;
 
 // The portable roaring format (see docset.h), as far as this file reads it.
 constexpr uint32_t kCookieRuns = 12347;
-constexpr size_t kHeadBytes = 4;             // key and count of a block
-constexpr uint32_t kOffsetsFromBlocks = 4;  // with runs, fewer blocks come without a table of offsets
+constexpr size_t kHeadBytes = 4;  // key and count of a block
+// With runs, fewer blocks come without a table of offsets.
+constexpr uint32_t kOffsetsFromBlocks = 4;
 constexpr uint32_t kArrayMax = 4096;
 constexpr uint32_t kBlockDocids = 1 << 16;
 constexpr size_t kBlockWords = kBlockDocids / 64;
 constexpr size_t kBlockBytes = kBlockWords * sizeof(uint64_t);
 
-constexpr size_t kSparseMax = 1024;  // docids of a block, repeated ones included, that do not make it dense
+// Docids of a block, repeated ones included, that do not make it dense.
+constexpr size_t kSparseMax = 1024;
 constexpr size_t kGatheredMax = 8192;
 constexpr size_t kScatteredPerBlock = 512;
 constexpr size_t kSortedMax = 48;  // so few docids are sorted as quickly
 constexpr size_t kCopiedSetMax = 512;
-constexpr size_t kJoinedMax = 3;  // parts of a block that are joined one after the other
+constexpr size_t kJoinedMax = 3;       // parts of a block that are joined one after the other
 constexpr size_t kIntersectSlack = 8;  // places that CRoaring may write behind the last one
 
 void SetRange(uint64_t* block, uint32_t begin, uint32_t last) {
@@ -55,8 +57,9 @@ void SetRange(uint64_t* block, uint32_t begin, uint32_t last) {
   block[last_word] |= high;
 }
 
-// Sets the bits of `count` ascending places of 16 bits each. Four runs of them by turns: neighbours often fall into the same word, and
-// each such change waits for the one before. 0.44 ns for each of a thousand places, one after the other 0.65.
+// Sets the bits of `count` ascending places of 16 bits each. Four runs of them by turns: neighbours
+// often fall into the same word, and each such change waits for the one before. 0.44 ns for each of
+// a thousand places, one after the other 0.65.
 void SetEach(const char* places, uint32_t count, uint64_t* block) {
   const auto set = [&](size_t n) {
     const uint32_t low = LoadFixed<uint16_t>(places + n * sizeof(uint16_t));
@@ -79,17 +82,19 @@ uint32_t CountPortable(const uint64_t* block) {
 }
 
 #if defined(__x86_64__)
-// These instructions are younger than the processors that the rest is compiled for; without them a count costs ten times
-// as much.
+// These instructions are younger than the processors that the rest is compiled for; without them a
+// count costs ten times as much.
 __attribute__((target("popcnt"))) uint32_t CountPopcnt(const uint64_t* block) {
   uint32_t count = 0;
-  for (size_t w = 0; w < kBlockWords; ++w) count += static_cast<uint32_t>(__builtin_popcountll(block[w]));
+  for (size_t w = 0; w < kBlockWords; ++w)
+    count += static_cast<uint32_t>(__builtin_popcountll(block[w]));
   return count;
 }
 
 __attribute__((target("avx512f,avx512vpopcntdq"))) uint32_t CountAvx512(const uint64_t* block) {
   __m512i sum = _mm512_setzero_si512();
-  for (size_t w = 0; w < kBlockWords; w += 8) sum = _mm512_add_epi64(sum, _mm512_popcnt_epi64(_mm512_loadu_si512(block + w)));
+  for (size_t w = 0; w < kBlockWords; w += 8)
+    sum = _mm512_add_epi64(sum, _mm512_popcnt_epi64(_mm512_loadu_si512(block + w)));
   return static_cast<uint32_t>(_mm512_reduce_add_epi64(sum));
 }
 
@@ -98,7 +103,8 @@ const auto Count = ForCpu(CountAvx512, CountPopcnt, CountPortable);
 constexpr auto Count = CountPortable;
 #endif
 
-// How many places an extraction may write behind the last one: as many as the widest variant writes at once.
+// How many places an extraction may write behind the last one: as many as the widest variant writes
+// at once.
 constexpr size_t kExtractSlack = 32;
 
 // Writes the places of the bits that are set, ascending, as 16 bits each.
@@ -111,8 +117,9 @@ void ExtractPortable(const uint64_t* block, uint16_t* out) {
 }
 
 #if defined(__x86_64__)
-// First the words that have any bits, without a branch; then four bits at a time whether they are there or not: how many
-// the next word has cannot be foreseen, and each wrong guess costs as much as four places.
+// First the words that have any bits, without a branch; then four bits at a time whether they are
+// there or not: how many the next word has cannot be foreseen, and each wrong guess costs as much
+// as four places.
 __attribute__((target("bmi,popcnt"))) void ExtractBmi(const uint64_t* block, uint16_t* out) {
   std::array<uint16_t, kBlockWords> used;
   size_t used_count = 0;
@@ -126,7 +133,8 @@ __attribute__((target("bmi,popcnt"))) void ExtractBmi(const uint64_t* block, uin
     auto left = static_cast<int64_t>(__builtin_popcountll(bits));
     uint16_t* const end = out + left;
     do {
-      for (int i = 0; i < 4; ++i, bits &= bits - 1) out[i] = static_cast<uint16_t>(base + __builtin_ia32_tzcnt_u64(bits));
+      for (int i = 0; i < 4; ++i, bits &= bits - 1)
+        out[i] = static_cast<uint16_t>(base + __builtin_ia32_tzcnt_u64(bits));
       out += 4;
       left -= 4;
     } while (left > 0);
@@ -135,7 +143,8 @@ __attribute__((target("bmi,popcnt"))) void ExtractBmi(const uint64_t* block, uin
 }
 
 // Of each half of a word that has any bits, the places of those that are set, moved together.
-__attribute__((target("avx512f,avx512bw,avx512vbmi2,popcnt,bmi"))) void ExtractAvx512(const uint64_t* block, uint16_t* out) {
+__attribute__((target("avx512f,avx512bw,avx512vbmi2,popcnt,bmi"))) void ExtractAvx512(
+    const uint64_t* block, uint16_t* out) {
   alignas(64) static constexpr auto kPlaces = [] {
     std::array<uint16_t, 32> places{};
     for (uint16_t i = 0; i < 32; ++i) places[i] = i;
@@ -148,7 +157,8 @@ __attribute__((target("avx512f,avx512bw,avx512vbmi2,popcnt,bmi"))) void ExtractA
       const uint32_t word = w + static_cast<uint32_t>(__builtin_ctz(used));
       for (const uint32_t half : {0u, 1u}) {
         const auto bits = static_cast<uint32_t>(block[word] >> half * 32);
-        const __m512i here = _mm512_add_epi16(places, _mm512_set1_epi16(static_cast<int16_t>(word * 64 + half * 32)));
+        const __m512i here = _mm512_add_epi16(
+            places, _mm512_set1_epi16(static_cast<int16_t>(word * 64 + half * 32)));
         _mm512_storeu_si512(out, _mm512_maskz_compress_epi16(bits, here));
         out += __builtin_popcount(bits);
       }
@@ -163,12 +173,14 @@ constexpr auto Extract = ExtractPortable;
 
 // Containers that the set then owns.
 void AppendContainer(DocSet& set, uint32_t key, container_t* container, uint8_t type) {
-  roaring::internal::ra_append(&DocSetAccess::Get(set)->high_low_container, static_cast<uint16_t>(key), container, type);
+  roaring::internal::ra_append(&DocSetAccess::Get(set)->high_low_container,
+                               static_cast<uint16_t>(key), container, type);
 }
 
 void AppendUnlessEmpty(DocSet& set, uint32_t key, container_t* container, uint8_t type) {
   if (container == nullptr) std::abort();
-  if (roaring::internal::container_nonzero_cardinality(container, type)) return AppendContainer(set, key, container, type);
+  if (roaring::internal::container_nonzero_cardinality(container, type))
+    return AppendContainer(set, key, container, type);
   roaring::internal::container_free(container, type);
 }
 
@@ -180,7 +192,8 @@ bitset_container_t* NewBlock() {
 
 // slack: elements that may be written behind the last one.
 array_container_t* NewArray(uint32_t count, size_t slack) {
-  array_container_t* array = roaring::internal::array_container_create_given_capacity(static_cast<int32_t>(count + slack));
+  array_container_t* array =
+      roaring::internal::array_container_create_given_capacity(static_cast<int32_t>(count + slack));
   if (array == nullptr) std::abort();
   array->cardinality = static_cast<int32_t>(count);
   return array;
@@ -232,12 +245,14 @@ class GapReader {
   std::array<uint32_t, kPart> part_;
 };
 
-const roaring::api::roaring_array_t& BlocksOf(const DocSet& set) { return DocSetAccess::Get(set)->high_low_container; }
+const roaring::api::roaring_array_t& BlocksOf(const DocSet& set) {
+  return DocSetAccess::Get(set)->high_low_container;
+}
 
 }  // namespace
 
-// The bits of a block that has few. Which words have any is known, so that nothing else is looked at; that is much less than
-// all of them, or than sorting.
+// The bits of a block that has few. Which words have any is known, so that nothing else is looked
+// at; that is much less than all of them, or than sorting.
 class DocSetUnion::SparseBits {
  public:
   void Add(uint32_t low) {
@@ -245,8 +260,8 @@ class DocSetUnion::SparseBits {
     (*bits_)[word] |= uint64_t{1} << low % 64;
     used_[word / 64] |= uint64_t{1} << word % 64;
   }
-  // Writes the places of the bits that are set, and that `taken` has (null: all), ascending; none is set afterwards.
-  // Returns how many.
+  // Writes the places of the bits that are set, and that `taken` has (null: all), ascending; none
+  // is set afterwards. Returns how many.
   size_t Drain(const uint64_t* taken, uint16_t* out) {
     const uint16_t* const begin = out;
     for (uint32_t u = 0; u < kBlockWords / 64; ++u) {
@@ -254,7 +269,8 @@ class DocSetUnion::SparseBits {
         const uint32_t word = u * 64 + static_cast<uint32_t>(std::countr_zero(used));
         uint64_t bits = std::exchange((*bits_)[word], 0);
         if (taken != nullptr) bits &= taken[word];
-        for (; bits != 0; bits &= bits - 1) *out++ = static_cast<uint16_t>(word * 64 + static_cast<uint32_t>(std::countr_zero(bits)));
+        for (; bits != 0; bits &= bits - 1)
+          *out++ = static_cast<uint16_t>(word * 64 + static_cast<uint32_t>(std::countr_zero(bits)));
       }
     }
     return static_cast<size_t>(out - begin);
@@ -262,7 +278,8 @@ class DocSetUnion::SparseBits {
 
  private:
   // Apart, so that it has the size of blocks that are at hand.
-  std::unique_ptr<std::array<uint64_t, kBlockWords>> bits_ = std::make_unique<std::array<uint64_t, kBlockWords>>();
+  std::unique_ptr<std::array<uint64_t, kBlockWords>> bits_ =
+      std::make_unique<std::array<uint64_t, kBlockWords>>();
   std::array<uint64_t, kBlockWords / 64> used_{};
 };
 
@@ -351,13 +368,17 @@ void DocSetUnion::GatherAsked(std::span<const uint32_t> docids) {
   if (asked_bits_.empty()) {
     asked_count_ += static_cast<uint32_t>(docids.size());
     if (asked_count_ <= kAskedBefore) {
-      std::copy_if(docids.begin(), docids.end(), std::back_inserter(gathered_), [&](uint32_t docid) { return asked_->Contains(docid); });
+      std::copy_if(docids.begin(), docids.end(), std::back_inserter(gathered_),
+                   [&](uint32_t docid) { return asked_->Contains(docid); });
       return;
     }
     asked_bits_.resize(kBlockWords);
-    asked_->ForEach([&](uint32_t asked) { asked_bits_[asked % kBlockDocids / 64] |= uint64_t{1} << asked % 64; });
+    asked_->ForEach([&](uint32_t asked) {
+      asked_bits_[asked % kBlockDocids / 64] |= uint64_t{1} << asked % 64;
+    });
   }
-  // Whatever the block: few pass that are not asked for. Without a branch, which could not be foreseen.
+  // Whatever the block: few pass that are not asked for. Without a branch, which could not be
+  // foreseen.
   std::array<uint32_t, GapReader::kPart> passed;
   while (!docids.empty()) {
     const auto part = docids.first(std::min(docids.size(), passed.size()));
@@ -367,7 +388,8 @@ void DocSetUnion::GatherAsked(std::span<const uint32_t> docids) {
       passed[count] = docid;
       count += asked_bits_[docid % kBlockDocids / 64] >> docid % 64 & 1;
     }
-    std::copy_if(passed.begin(), passed.begin() + static_cast<ptrdiff_t>(count), std::back_inserter(gathered_),
+    std::copy_if(passed.begin(), passed.begin() + static_cast<ptrdiff_t>(count),
+                 std::back_inserter(gathered_),
                  [&](uint32_t docid) { return asked_->Contains(docid); });
   }
 }
@@ -431,17 +453,25 @@ void DocSetUnion::GatherAsked(const Part& part) {
     both.array = lows;
     const auto* array = static_cast<const array_container_t*>(asked);
     switch (part.form) {
-      case Part::Form::kArray: roaring::internal::array_container_intersection(array, &lent.array, &both); break;
-      case Part::Form::kBits: roaring::internal::array_bitset_container_intersection(array, &lent.bits, &both); break;
-      case Part::Form::kRuns: roaring::internal::array_run_container_intersection(array, &lent.runs, &both); break;
+      case Part::Form::kArray:
+        roaring::internal::array_container_intersection(array, &lent.array, &both);
+        break;
+      case Part::Form::kBits:
+        roaring::internal::array_bitset_container_intersection(array, &lent.bits, &both);
+        break;
+      case Part::Form::kRuns:
+        roaring::internal::array_run_container_intersection(array, &lent.runs, &both);
+        break;
     }
     for (int32_t i = 0; i < both.cardinality; ++i) gathered_.push_back(base | lows[i]);
     return;
   }
   uint8_t type;
-  container_t* both = roaring::internal::container_and(lent.container, lent.type, asked, blocks.typecodes[at], &type);
+  container_t* both = roaring::internal::container_and(lent.container, lent.type, asked,
+                                                       blocks.typecodes[at], &type);
   const size_t before = gathered_.size();
-  gathered_.resize(before + static_cast<size_t>(roaring::internal::container_get_cardinality(both, type)));
+  gathered_.resize(before +
+                   static_cast<size_t>(roaring::internal::container_get_cardinality(both, type)));
   roaring::internal::container_to_uint32_array(gathered_.data() + before, both, type, base);
   roaring::internal::container_free(both, type);
 }
@@ -452,7 +482,8 @@ void DocSetUnion::Spread(const Part& part, uint64_t* bits) {
       SetEach(part.bytes, part.count, bits);
       break;
     case Part::Form::kBits:
-      for (size_t w = 0; w < kBlockWords; ++w) bits[w] |= LoadFixed<uint64_t>(part.bytes + w * sizeof(uint64_t));
+      for (size_t w = 0; w < kBlockWords; ++w)
+        bits[w] |= LoadFixed<uint64_t>(part.bytes + w * sizeof(uint64_t));
       break;
     case Part::Form::kRuns:
       for (uint32_t r = 0; r < part.count; ++r) {
@@ -528,7 +559,8 @@ void DocSetUnion::Add(DocSetUnion& part, const DocBits& without) {
       AddPart(roaring);
     } else if (roaring.form == Part::Form::kArray && roaring.count <= kSparseMax) {
       for (uint32_t n = 0; n < roaring.count; ++n) {
-        const uint32_t docid = uint32_t{roaring.key} << 16 | LoadFixed<uint16_t>(roaring.bytes + size_t{n} * 2);
+        const uint32_t docid =
+            uint32_t{roaring.key} << 16 | LoadFixed<uint16_t>(roaring.bytes + size_t{n} * 2);
         if (!without.Contains(docid)) gathered_.push_back(docid);
       }
     } else {
@@ -561,7 +593,8 @@ void DocSetUnion::Add(DocSetUnion& part, const DocBits& without) {
 
 // Called when docids were gathered: they are scattered once there are many.
 void DocSetUnion::Gathered() {
-  if (gathered_.size() >= std::max(kGatheredMax, kScatteredPerBlock * blocks_.size())) ScatterGathered();
+  if (gathered_.size() >= std::max(kGatheredMax, kScatteredPerBlock * blocks_.size()))
+    ScatterGathered();
 }
 
 void DocSetUnion::ScatterGathered() {
@@ -597,12 +630,14 @@ bool DocSetUnion::AppendPart(const Part& part, const Limit* limit, DocSet& set) 
         AppendContainer(set, part.key, block, BITSET_CONTAINER_TYPE);
         return true;
       }
-      case Part::Form::kRuns: return false;
+      case Part::Form::kRuns:
+        return false;
     }
   }
   const Lent lent(part);
   uint8_t type_of_both;
-  container_t* both = roaring::internal::container_and(lent.container, lent.type, limit->container, limit->type, &type_of_both);
+  container_t* both = roaring::internal::container_and(lent.container, lent.type, limit->container,
+                                                       limit->type, &type_of_both);
   AppendUnlessEmpty(set, part.key, both, type_of_both);
   return true;
 }
@@ -623,7 +658,8 @@ void DocSetUnion::AppendBlock(uint32_t key, const Limit* limit, DocSet& set) {
   block->cardinality = static_cast<int32_t>(count);
   if (limit != nullptr && limit->type == RUN_CONTAINER_TYPE) {
     uint8_t type;
-    container_t* both = roaring::internal::container_and(block, BITSET_CONTAINER_TYPE, limit->container, limit->type, &type);
+    container_t* both = roaring::internal::container_and(block, BITSET_CONTAINER_TYPE,
+                                                         limit->container, limit->type, &type);
     AppendUnlessEmpty(set, key, both, type);
     return roaring::internal::bitset_container_free(block);
   }
@@ -650,7 +686,9 @@ bool DocSetUnion::AppendJoined(uint32_t first_part, const Limit* limit, DocSet& 
     const Lent& whole = lent[--count].emplace(parts_[part]);
     const container_t* next = whole.container;
     uint8_t next_type = whole.type;
-    if (limit != nullptr) next = roaring::internal::container_and(next, whole.type, limit->container, limit->type, &next_type);
+    if (limit != nullptr)
+      next = roaring::internal::container_and(next, whole.type, limit->container, limit->type,
+                                              &next_type);
     if (joined == nullptr) {
       joined = next;
       type = next_type;
@@ -658,9 +696,11 @@ bool DocSetUnion::AppendJoined(uint32_t first_part, const Limit* limit, DocSet& 
       continue;
     }
     uint8_t type_of_both;
-    const container_t* both = roaring::internal::container_or(joined, type, next, next_type, &type_of_both);
+    const container_t* both =
+        roaring::internal::container_or(joined, type, next, next_type, &type_of_both);
     if (owned) roaring::internal::container_free(const_cast<container_t*>(joined), type);
-    if (limit != nullptr) roaring::internal::container_free(const_cast<container_t*>(next), next_type);
+    if (limit != nullptr)
+      roaring::internal::container_free(const_cast<container_t*>(next), next_type);
     joined = both;
     type = type_of_both;
     owned = true;
@@ -670,24 +710,29 @@ bool DocSetUnion::AppendJoined(uint32_t first_part, const Limit* limit, DocSet& 
   return true;
 }
 
-bool DocSetUnion::AppendSparse(uint32_t key, uint32_t first_part, std::span<const uint32_t> docids, const Limit* limit, DocSet& set) {
+bool DocSetUnion::AppendSparse(uint32_t key, uint32_t first_part, std::span<const uint32_t> docids,
+                               const Limit* limit, DocSet& set) {
   size_t count = docids.size();
-  for (uint32_t part = first_part; part != kNoPart && count <= kSparseMax; part = parts_[part].next) {
+  for (uint32_t part = first_part; part != kNoPart && count <= kSparseMax;
+       part = parts_[part].next) {
     count += parts_[part].form == Part::Form::kArray ? parts_[part].count : kSparseMax + 1;
   }
   if (count > kSparseMax) return false;
   if (sparse_ == nullptr) sparse_ = std::make_unique<SparseBits>();
   SparseBits& bits = *sparse_;
   for (uint32_t part = first_part; part != kNoPart; part = parts_[part].next) {
-    for (uint32_t n = 0; n < parts_[part].count; ++n) bits.Add(LoadFixed<uint16_t>(parts_[part].bytes + size_t{n} * 2));
+    for (uint32_t n = 0; n < parts_[part].count; ++n)
+      bits.Add(LoadFixed<uint16_t>(parts_[part].bytes + size_t{n} * 2));
   }
   for (const uint32_t docid : docids) bits.Add(docid & 0xffff);
   const bool as_bits = limit != nullptr && limit->type == BITSET_CONTAINER_TYPE;
   uint16_t lows[kSparseMax];
-  count = bits.Drain(as_bits ? static_cast<const bitset_container_t*>(limit->container)->words : nullptr, lows);
+  count = bits.Drain(
+      as_bits ? static_cast<const bitset_container_t*>(limit->container)->words : nullptr, lows);
   if (count == 0) return true;
   if (limit != nullptr && !as_bits) {
-    return AppendPart({Part::Form::kArray, static_cast<uint16_t>(key), static_cast<uint32_t>(count), reinterpret_cast<const char*>(lows), kNoPart},
+    return AppendPart({Part::Form::kArray, static_cast<uint16_t>(key), static_cast<uint32_t>(count),
+                       reinterpret_cast<const char*>(lows), kNoPart},
                       limit, set);
   }
   array_container_t* array = NewArray(static_cast<uint32_t>(count), 0);
@@ -726,18 +771,21 @@ void DocSetUnion::AppendAll(DocSet& set) {
       const auto& limits = BlocksOf(*within_);
       while (next_limit < limits.size && limits.keys[next_limit] < key) ++next_limit;
       if (next_limit == limits.size || limits.keys[next_limit] != key) {
-        if (has_block) roaring::internal::bitset_container_free(std::exchange(blocks_[key], nullptr));
+        if (has_block)
+          roaring::internal::bitset_container_free(std::exchange(blocks_[key], nullptr));
         continue;
       }
       limit = {limits.containers[next_limit], limits.typecodes[next_limit]};
     }
     const Limit* here = within_ == nullptr ? nullptr : &limit;
-    const bool alone = !has_block && first_part != kNoPart && parts_[first_part].next == kNoPart && docids == docid;
+    const bool alone = !has_block && first_part != kNoPart && parts_[first_part].next == kNoPart &&
+                       docids == docid;
     if (alone && AppendPart(parts_[first_part], here, set)) continue;
     if (!has_block && docids == docid && AppendJoined(first_part, here, set)) continue;
     if (!has_block && AppendSparse(key, first_part, {docids, docid}, here, set)) continue;
     uint64_t* bits = BitsOf(key);
-    for (uint32_t part = first_part; part != kNoPart; part = parts_[part].next) Spread(parts_[part], bits);
+    for (uint32_t part = first_part; part != kNoPart; part = parts_[part].next)
+      Spread(parts_[part], bits);
     for (auto at = docids; at != docid; ++at) bits[(*at & 0xffff) / 64] |= uint64_t{1} << *at % 64;
     AppendBlock(key, here, set);
   }

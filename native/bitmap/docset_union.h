@@ -1,12 +1,13 @@
-// Union of many posting lists at once: the documents of a prefix, of a word with its typos, of a word over all
-// segments. Nothing is joined before all is known. A block of 65536 docids that only one long list reaches is copied
-// as it is; where several meet, and for short lists, bits are set: in flat blocks, or, where a block gets few docids, in
-// one whose words in use are known. Joining bitmaps
-// one after the other would allocate, and walk what is there, at every step. What the result is cut down to is taken away
-// block by block as well, before anything becomes a block of the result.
+// Union of many posting lists at once: the documents of a prefix, of a word with its typos, of a
+// word over all segments. Nothing is joined before all is known. A block of 65536 docids that only
+// one long list reaches is copied as it is; where several meet, and for short lists, bits are set:
+// in flat blocks, or, where a block gets few docids, in one whose words in use are known. Joining
+// bitmaps one after the other would allocate, and walk what is there, at every step. What the
+// result is cut down to is taken away block by block as well, before anything becomes a block of
+// the result.
 //
-// Memory: 8 kB per block of docids in use, which become blocks of the result where it is dense; 4 bytes per docid while few.
-// Threads: one owner.
+// Memory: 8 kB per block of docids in use, which become blocks of the result where it is dense; 4
+// bytes per docid while few. Threads: one owner.
 #pragma once
 
 #include <cstdint>
@@ -27,20 +28,22 @@ namespace gannet {
 
 class DocSetUnion {
  public:
-  // Lists are asked for so few documents one by one: it does not pay to find, and keep, all that others hold.
+  // Lists are asked for so few documents one by one: it does not pay to find, and keep, all that
+  // others hold.
   static constexpr uint32_t kAskedMax = 2048;
 
-  // within: only what it holds is taken, null: everything. It must outlive the union and stay as it is.
+  // within: only what it holds is taken, null: everything. It must outlive the union and stay as it
+  // is.
   explicit DocSetUnion(const DocSet* within = nullptr);
   ~DocSetUnion();
   DocSetUnion(const DocSetUnion&) = delete;
   DocSetUnion& operator=(const DocSetUnion&) = delete;
 
-  // Bytes of postings_codec.h, of form 0 also with more docids. REQUIRES: they passed ValidatePostings, or are as
-  // AppendPostings wrote them; they stay where they are until Finish.
+  // Bytes of postings_codec.h, of form 0 also with more docids. REQUIRES: they passed
+  // ValidatePostings, or are as AppendPostings wrote them; they stay where they are until Finish.
   void AddPostings(std::string_view bytes);
-  // Portable roaring bytes. REQUIRES: they passed ValidateDocSet, or are as DocSet::AppendTo wrote them; they stay where
-  // they are until Finish.
+  // Portable roaring bytes. REQUIRES: they passed ValidateDocSet, or are as DocSet::AppendTo wrote
+  // them; they stay where they are until Finish.
   void AddRoaring(std::string_view bytes);
   void Add(std::span<const uint32_t> docids);  // any order, repeated or not
   void Add(DocSet set);
@@ -83,25 +86,31 @@ class DocSetUnion {
   void AddParts(const DocSet& set);
   // Orders gathered_ by block.
   void GroupGathered();
-  // Adds to `set` what of a block is in its parts, from `first_part` on, and in `docids`, repeated or not, or what of that
-  // is within the limit. False, and nothing is added: it is too much, or not all arrays.
-  bool AppendSparse(uint32_t key, uint32_t first_part, std::span<const uint32_t> docids, const Limit* limit, DocSet& set);
-  // Adds to `set`, behind all that it holds, what is in parts_ and gathered_ of each block in turn, and in blocks_.
+  // Adds to `set` what of a block is in its parts, from `first_part` on, and in `docids`, repeated
+  // or not, or what of that is within the limit. False, and nothing is added: it is too much, or
+  // not all arrays.
+  bool AppendSparse(uint32_t key, uint32_t first_part, std::span<const uint32_t> docids,
+                    const Limit* limit, DocSet& set);
+  // Adds to `set`, behind all that it holds, what is in parts_ and gathered_ of each block in turn,
+  // and in blocks_.
   void AppendAll(DocSet& set);
-  // The whole part, or what of it is within the limit. False, and nothing is added: it has no such form yet.
+  // The whole part, or what of it is within the limit. False, and nothing is added: it has no such
+  // form yet.
   static bool AppendPart(const Part& part, const Limit* limit, DocSet& set);
-  // All parts of a block, or what of them is within the limit. False, and nothing is added: they are too many, or runs.
+  // All parts of a block, or what of them is within the limit. False, and nothing is added: they
+  // are too many, or runs.
   bool AppendJoined(uint32_t first_part, const Limit* limit, DocSet& set);
   void AppendBlock(uint32_t key, const Limit* limit, DocSet& set);
 
-  const DocSet* asked_;   // few documents: lists are asked for them alone
-  std::vector<uint64_t> asked_bits_;  // those in any block of 65536 docids, once many were looked up
+  const DocSet* asked_;  // few documents: lists are asked for them alone
+  std::vector<uint64_t>
+      asked_bits_;  // those in any block of 65536 docids, once many were looked up
   uint32_t asked_count_ = 0, asked_max_ = 0;
   const DocSet* within_;  // many documents: blocks are cut down to them at the end
   std::vector<uint32_t> gathered_;
   std::vector<Part> parts_;
   std::vector<uint32_t> first_part_;  // by key
-  std::vector<Block*> blocks_;  // by key; null where nothing is
+  std::vector<Block*> blocks_;        // by key; null where nothing is
   bool scattered_ = false;
   std::unique_ptr<SparseBits> sparse_;  // empty but while a block is made
   // Sets that parts_ lie in.

@@ -273,7 +273,8 @@ class Parser {
            (!word.empty() && !IsReservedWord(word));
   }
 
-  // `a TO b`, the cursor at `a`. What precedes `TO` ends by itself where it is quoted; what follows must be set apart.
+  // `a TO b`, the cursor at `a`. What precedes `TO` ends by itself where it is quoted; what follows
+  // must be set apart.
   Status Bounds(Node& node, size_t start) {
     const size_t first = lexer_.at();
     GANNET_RETURN_IF_ERROR(Operand(node));

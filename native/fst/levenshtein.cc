@@ -26,7 +26,10 @@ uint8_t Utf8Lead(char32_t c) {
 }  // namespace
 
 FuzzyQuery::FuzzyQuery(std::string_view query, int distance_max, bool prefix, FirstChar first)
-    : bytes_(query), distance_max_(static_cast<uint8_t>(distance_max)), prefix_(prefix), first_(first) {
+    : bytes_(query),
+      distance_max_(static_cast<uint8_t>(distance_max)),
+      prefix_(prefix),
+      first_(first) {
   assert(distance_max >= 0 && distance_max <= kDistanceMax);
   padded_.assign(distance_max_, kFiller);
   for (size_t at = 0; at < query.size(); ++length_) {
@@ -169,8 +172,8 @@ bool FuzzyStream::CanLeadOn(const Frame& frame, uint8_t lead) const {
   return false;
 }
 
-// Of a frame without an error left: whether what must follow is there, from one of its positions on. Most such frames end here,
-// before anything is done for what is below.
+// Of a frame without an error left: whether what must follow is there, from one of its positions
+// on. Most such frames end here, before anything is done for what is below.
 bool FuzzyStream::RestIsBelow(const Frame& frame) const {
   const auto below = [&](std::string_view first, std::string_view then) {
     Node node = frame.node;
@@ -190,7 +193,9 @@ bool FuzzyStream::RestIsBelow(const Frame& frame) const {
     if ((swaps >> i & 1) == 0) continue;
     // The other half of a pair: the character behind it was read already.
     const std::string_view half = query_->From(position);
-    if (below(half.substr(0, half.size() - query_->From(position + 1).size()), query_->From(position + 2))) return true;
+    if (below(half.substr(0, half.size() - query_->From(position + 1).size()),
+              query_->From(position + 2)))
+      return true;
   }
   return false;
 }
@@ -211,7 +216,8 @@ bool FuzzyStream::FollowChar(Frame& child, char32_t c, bool first) const {
     child.exact = ExactPositions(child);
     return at_least != kNone;
   }
-  if (const uint8_t end = DistanceAtEnd(child.state, child.chars); end != kNone && NoneNearer(child.state, end)) {
+  if (const uint8_t end = DistanceAtEnd(child.state, child.chars);
+      end != kNone && NoneNearer(child.state, end)) {
     child.best = end;
     child.settled = true;
   }

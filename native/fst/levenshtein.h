@@ -4,7 +4,8 @@
 // swapping two neighbours count 1 each; a swapped pair is not edited again (optimal string
 // alignment, as in Schulz & Mihov, "Fast String Correction with Levenshtein-Automata", IJDAR 5,
 // 2002). With `prefix` a word is read from
-// left to right and accepted where the query is near enough and no prefix of the query is nearer to what was read.
+// left to right and accepted where the query is near enough and no prefix of the query is nearer to
+// what was read.
 //
 // The walk goes down the dictionary with the set of positions of the query that some alignment may
 // have reached, by number of errors: after d characters of the word these lie within d +-
@@ -49,7 +50,9 @@ class FuzzyQuery {
   friend class FuzzyStream;
 
   // The query from the character at `position` on. REQUIRES: position <= length_
-  std::string_view From(uint32_t position) const { return std::string_view(bytes_).substr(begins_[position]); }
+  std::string_view From(uint32_t position) const {
+    return std::string_view(bytes_).substr(begins_[position]);
+  }
 
   // Bit i: the query has `c` at position at - distance_max + i, for i of 0..2 * distance_max.
   uint32_t Matches(char32_t c, uint32_t at) const;

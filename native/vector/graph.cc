@@ -22,11 +22,15 @@ namespace {
 
 constexpr size_t kCacheLine = 64;
 
-// Its allocators return null where those of the standard library would throw through functions that must not.
-using Links = unum::usearch::index_gt<float, uint32_t, uint32_t, unum::usearch::aligned_allocator_gt<unum::usearch::byte_t, kCacheLine>,
-                                      unum::usearch::memory_mapping_allocator_gt<kCacheLine>>;
+// Its allocators return null where those of the standard library would throw through functions that
+// must not.
+using Links =
+    unum::usearch::index_gt<float, uint32_t, uint32_t,
+                            unum::usearch::aligned_allocator_gt<unum::usearch::byte_t, kCacheLine>,
+                            unum::usearch::memory_mapping_allocator_gt<kCacheLine>>;
 
-// Rows that one thread takes at a time while a graph is built: neighbours in the matrix get neighbouring nodes.
+// Rows that one thread takes at a time while a graph is built: neighbours in the matrix get
+// neighbouring nodes.
 constexpr uint32_t kRowsPerClaim = 64;
 // Searches of one graph at the same time; further ones wait for one to end.
 constexpr uint32_t kSearchesMax = 64;
@@ -40,7 +44,9 @@ struct Metric {
   const ByteMatrix& matrix;
   const uint32_t* rows;  // by node
 
-  const int8_t* BytesOf(uint32_t row) const { return matrix.bytes + size_t{row} * matrix.dimensions; }
+  const int8_t* BytesOf(uint32_t row) const {
+    return matrix.bytes + size_t{row} * matrix.dimensions;
+  }
   float Distance(const int8_t* bytes, float scale, uint32_t row) const {
     const auto dot = static_cast<float>(DotInt8(bytes, BytesOf(row), matrix.dimensions));
     return 1 - scale * matrix.scales[row].scale * dot;
@@ -70,25 +76,33 @@ struct Prefetch {
   }
 };
 
-// Whether a call of the library has succeeded. An error that nobody takes is thrown where it goes out of scope.
+// Whether a call of the library has succeeded. An error that nobody takes is thrown where it goes
+// out of scope.
 template <typename Result>
 bool Succeeded(Result&& result) {
   return result.error.release() == nullptr;
 }
 
-Status OutOfMemory() { return Status::Internal("memory has run out while a graph of vectors was used"); }
+Status OutOfMemory() {
+  return Status::Internal("memory has run out while a graph of vectors was used");
+}
 
 class Built final : public BuiltGraph {
  public:
   Built(const ByteMatrix& matrix, const GraphParameters& parameters)
-      : matrix_(matrix), parameters_(parameters), links_(unum::usearch::index_config_t(parameters.connectivity)), rows_(matrix.rows) {}
+      : matrix_(matrix),
+        parameters_(parameters),
+        links_(unum::usearch::index_config_t(parameters.connectivity)),
+        rows_(matrix.rows) {}
 
   Status Build(uint32_t threads, const std::function<bool()>& stopped) {
-    if (!links_.try_reserve(unum::usearch::index_limits_t(matrix_.rows, threads))) return OutOfMemory();
+    if (!links_.try_reserve(unum::usearch::index_limits_t(matrix_.rows, threads)))
+      return OutOfMemory();
     std::vector<std::thread> others;
     others.reserve(threads);
     try {
-      for (uint32_t i = 1; i < threads; ++i) others.emplace_back([this, i, &stopped] { Link(i, stopped); });
+      for (uint32_t i = 1; i < threads; ++i)
+        others.emplace_back([this, i, &stopped] { Link(i, stopped); });
     } catch (const std::exception&) {
       // Those that could be started do it all.
     }
@@ -155,11 +169,13 @@ class Opened final : public Graph {
     if (!links_.try_reserve(unum::usearch::index_limits_t(0, kSearchesMax))) return false;
     // The library takes bytes that it will not write to as bytes that it could.
     auto* bytes = reinterpret_cast<unum::usearch::byte_t*>(const_cast<char*>(nodes.data()));
-    return Succeeded(links_.view(unum::usearch::memory_mapped_file_t(bytes, nodes.size()))) && links_.size() == rows_.size();
+    return Succeeded(links_.view(unum::usearch::memory_mapped_file_t(bytes, nodes.size()))) &&
+           links_.size() == rows_.size();
   }
 
-  Result<std::vector<Neighbour>> Search(const float* query, uint32_t expansion,
-                                        const std::function<bool(uint32_t row)>& accepts) const override {
+  Result<std::vector<Neighbour>> Search(
+      const float* query, uint32_t expansion,
+      const std::function<bool(uint32_t row)>& accepts) const override {
     Query bytes;
     bytes.bytes.resize(matrix_.dimensions);
     bytes.scale = QuantiseToBytes(query, matrix_.dimensions, bytes.bytes.data()).scale;
@@ -172,13 +188,16 @@ class Opened final : public Graph {
     bool complete = false;
     const auto keep = [&](auto result) {
       complete = Succeeded(result);
-      for (size_t i = 0; complete && i < result.size(); ++i) found.push_back({rows_[result[i].member.slot], result[i].distance});
+      for (size_t i = 0; complete && i < result.size(); ++i)
+        found.push_back({rows_[result[i].member.slot], result[i].distance});
     };
     if (accepts == nullptr) {
-      keep(links_.search(bytes, expansion, metric, config, unum::usearch::dummy_predicate_t{}, prefetch));
-    } else {
-      keep(links_.search(bytes, expansion, metric, config, [&](const Links::member_cref_t& node) { return accepts(rows_[node.slot]); },
+      keep(links_.search(bytes, expansion, metric, config, unum::usearch::dummy_predicate_t{},
                          prefetch));
+    } else {
+      keep(links_.search(
+          bytes, expansion, metric, config,
+          [&](const Links::member_cref_t& node) { return accepts(rows_[node.slot]); }, prefetch));
     }
     Give(static_cast<uint32_t>(config.thread));
     if (!complete) return OutOfMemory();
@@ -211,7 +230,8 @@ class Opened final : public Graph {
 
 }  // namespace
 
-Result<std::unique_ptr<BuiltGraph>> BuildGraph(const ByteMatrix& matrix, const GraphParameters& parameters, uint32_t threads,
+Result<std::unique_ptr<BuiltGraph>> BuildGraph(const ByteMatrix& matrix,
+                                               const GraphParameters& parameters, uint32_t threads,
                                                const std::function<bool()>& stopped) {
   try {
     auto built = std::make_unique<Built>(matrix, parameters);
@@ -222,9 +242,12 @@ Result<std::unique_ptr<BuiltGraph>> BuildGraph(const ByteMatrix& matrix, const G
   }
 }
 
-Result<std::unique_ptr<Graph>> Graph::Open(std::span<const uint32_t> rows, std::string_view nodes, const ByteMatrix& matrix) {
+Result<std::unique_ptr<Graph>> Graph::Open(std::span<const uint32_t> rows, std::string_view nodes,
+                                           const ByteMatrix& matrix) {
   const Status damaged = Status::Corruption("a graph of vectors does not fit them");
-  if (rows.empty() || std::any_of(rows.begin(), rows.end(), [&](uint32_t row) { return row >= matrix.rows; })) return damaged;
+  if (rows.empty() ||
+      std::any_of(rows.begin(), rows.end(), [&](uint32_t row) { return row >= matrix.rows; }))
+    return damaged;
   try {
     auto opened = std::make_unique<Opened>(rows, matrix);
     if (!opened->Read(nodes)) return damaged;

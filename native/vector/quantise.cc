@@ -18,11 +18,13 @@ ByteScale QuantiseToBytes(const float* v, size_t n, int8_t* out) {
   }
   const double norm = std::sqrt(Dot(v, v, n));
   // Rounded up: then no byte is beyond 127.
-  const float scale = std::nextafter(static_cast<float>(static_cast<double>(greatest) / norm / 127), 1.0f);
+  const float scale =
+      std::nextafter(static_cast<float>(static_cast<double>(greatest) / norm / 127), 1.0f);
   const double unit = 1 / norm, bytes = unit / static_cast<double>(scale);
   double error = 0;
   for (size_t i = 0; i < n; ++i) {
-    const auto q = static_cast<int32_t>(static_cast<double>(v[i]) * bytes + (v[i] < 0 ? -0.5 : 0.5));
+    const auto q =
+        static_cast<int32_t>(static_cast<double>(v[i]) * bytes + (v[i] < 0 ? -0.5 : 0.5));
     out[i] = static_cast<int8_t>(q);
     const double off = static_cast<double>(v[i]) * unit - static_cast<double>(scale) * q;
     error += off * off;

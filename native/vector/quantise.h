@@ -6,12 +6,13 @@
 
 namespace gannet::vector {
 
-// A vector v as bytes q: its unit vector v / |v| is scale * q, but for a difference whose length (root of the sum of squares) is at
-// most `error`. Of the zero vector all is 0.
+// A vector v as bytes q: its unit vector v / |v| is scale * q, but for a difference whose length
+// (root of the sum of squares) is at most `error`. Of the zero vector all is 0.
 //
 // So for two vectors with bytes p, q the cosine lies within
 //   error_p + error_q * (1 + error_p)
-// of scale_p * scale_q * (p . q): with u = s q + e and w = t p + f,  u.w = s t (q.p) + s q.f + e.w,  and |s q| <= 1 + |e|.
+// of scale_p * scale_q * (p . q): with u = s q + e and w = t p + f,  u.w = s t (q.p) + s q.f + e.w,
+// and |s q| <= 1 + |e|.
 struct ByteScale {
   float scale, error;
 };
@@ -21,7 +22,8 @@ ByteScale QuantiseToBytes(const float* v, size_t n, int8_t* out);
 
 // Upper bound of the distance between the cosine and what the bytes say of it; see ByteScale.
 inline double CosineError(ByteScale a, ByteScale b) {
-  return static_cast<double>(a.error) + static_cast<double>(b.error) * (1 + static_cast<double>(a.error)) + 1e-9;
+  return static_cast<double>(a.error) +
+         static_cast<double>(b.error) * (1 + static_cast<double>(a.error)) + 1e-9;
 }
 
 constexpr size_t BitWords(size_t n) { return (n + 63) / 64; }
