@@ -415,7 +415,7 @@ interface CompactionRequest {
 const indexCompaction = taskType({
   name: 'indexCompaction',
   code: 15,
-  batching: ALONE,
+  batching: { turn: 4, take: 'lowest' },
   draft: ({ type, indexUid }: CompactionRequest) => ({ indexUid, row: () => ({ type }) }),
   // The sizes are part of the outcome.
   details: (): TaskDetails => ({}),

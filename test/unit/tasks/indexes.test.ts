@@ -97,4 +97,21 @@ describe('Tasks on indexes', () => {
     assert.deepEqual(test.machine.registry.get('a')!.record, before);
     assert.deepEqual(await test.documents('a'), [{ id: 1 }]);
   });
+
+  it('are compacted before what waits on any index', async () => {
+    await open();
+    await test.run(add('a', [{ id: 1 }]));
+    await test.restart({ started: false });
+    const waiting = await test.register(add('a', [{ id: 2 }]));
+    const compaction = await test.register({ type: 'indexCompaction', indexUid: 'a' });
+    const missing = await test.register({ type: 'indexCompaction', indexUid: 'none' });
+    await test.start();
+    await test.settle();
+    const [task, added] = [test.task(compaction), test.task(waiting)];
+    assert.equal(task.status, 'succeeded');
+    assert.deepEqual(Object.keys(task.details!), ['preCompactionSize', 'postCompactionSize']);
+    assert.ok(task.batchUid! < added.batchUid!);
+    assert.equal(test.task(missing).error?.code, 'index_not_found');
+    assert.ok(test.task(missing).batchUid! < added.batchUid!);
+  });
 });
