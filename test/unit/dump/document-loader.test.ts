@@ -54,7 +54,7 @@ describe('documents of a dump', () => {
       const target = { uid: 'a', entry, now };
       const count = await loadDocuments(target, cut(text, random), join(dir, 'spool'), commitBytes);
       const stored = JSON.parse(
-        (await entry.handle.fetchDocuments('{"limit":1000}')).toString(),
+        (await entry.handle.fetchAllDocuments('{"limit":1000}')).toString(),
       ) as { results: unknown[] };
       assert.deepEqual(stored.results, documents);
       if (documents.length > 0) assert.equal(count, documents.length);
