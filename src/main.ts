@@ -30,6 +30,7 @@ import { Documents, Indexes } from './search/index-service.ts';
 import { SearchQueue } from './search/search-queue.ts';
 import { EnrichedSearch } from './search/enriched-search.ts';
 import { ForeignSearch } from './search/foreign-search.ts';
+import { queryEmbedding } from './search/query-embedding.ts';
 import { Search } from './search/search-service.ts';
 import { importSnapshot } from './snapshot/import-snapshot.ts';
 import { snapshotRunner } from './snapshot/write-snapshot.ts';
@@ -160,6 +161,7 @@ async function run(config: Config): Promise<void> {
       version,
       logs,
       native,
+      embedding,
       answerBuffers,
       machine,
       keys,
@@ -254,6 +256,7 @@ interface Parts {
   version: VersionInfo;
   logs: Logs;
   native: NativeAddon;
+  embedding: EmbeddingService;
   answerBuffers: BufferPool;
   machine: TaskMachine;
   keys: KeyStore;
@@ -264,7 +267,18 @@ interface Parts {
 }
 
 function dependencies(config: Config, parts: Parts): Dependencies {
-  const { version, logs, native, answerBuffers, keys, chats, features, webhooks, outbound } = parts;
+  const {
+    version,
+    logs,
+    native,
+    embedding,
+    answerBuffers,
+    keys,
+    chats,
+    features,
+    webhooks,
+    outbound,
+  } = parts;
   const { store, queue, registry } = parts.machine;
   const searchQueue = new SearchQueue({
     permits: availableParallelism() * config.searchesPerCore,
@@ -277,7 +291,11 @@ function dependencies(config: Config, parts: Parts): Dependencies {
     features: enabled,
     settings: (uid) => registry.get(uid)?.settings,
     primaryKey: (uid) => registry.get(uid)?.summary.primaryKey ?? null,
-    checkFilter: (filter) => native.checkFilter(JSON.stringify(filter), enabled().containsFilter),
+    checkFilter: (filter) => native.checkFilter(
+        JSON.stringify(filter),
+        enabled().containsFilter,
+        enabled().multimodal,
+      ),
     fetch: async (uid, request, onGone) => wholeBody(await documents.fetch(uid, request, onGone)),
   });
   return {
@@ -285,10 +303,14 @@ function dependencies(config: Config, parts: Parts): Dependencies {
       tasks: queue,
       indexes: new Indexes(registry, documents, () => store.size()),
       search: new EnrichedSearch(
-        new Search(registry, searchQueue, enabled, answerBuffers, {
-          ...config.limits,
-          queriesAtOnce: availableParallelism(),
-        }),
+        new Search(
+          registry,
+          searchQueue,
+          enabled,
+          answerBuffers,
+          queryEmbedding(registry, embedding),
+          { ...config.limits, queriesAtOnce: availableParallelism() },
+        ),
         foreignSearch,
       ),
       foreign: foreignSearch,

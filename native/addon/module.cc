@@ -23,6 +23,7 @@
 #include "search/documents.h"
 #include "search/execute.h"
 #include "search/federate.h"
+#include "search/similar.h"
 #include "store/page_check.h"
 #include "store/sealed_value.h"
 
@@ -249,7 +250,7 @@ Napi::Value CancelSearch(const Napi::CallbackInfo& info) {
   return info.Env().Undefined();
 }
 
-// search, facetSearch, fetchDocuments: a handle and a request in, a body out.
+// search, facetSearch, similar: a handle and a request in, a body out.
 template <Result<std::string> (*Execute)(index::Index&, std::string_view, const search::Caller&)>
 Napi::Value Query(const Napi::CallbackInfo& info) {
   auto open = IndexOf(info);
@@ -626,19 +627,20 @@ Napi::Value BatchProgress(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value CheckLargeFilter(const Napi::CallbackInfo& info) {
-  const bool contains = info.Length() > 1 && info[1].ToBoolean().Value();
+  const auto enabled = [&](size_t at) { return info.Length() > at && info[at].ToBoolean().Value(); };
+  const bool contains = enabled(1), multimodal = enabled(2);
   return Async<bool>(
       info.Env(), Engine::Instance().searches(),
-      [text = TextAt(info, 0), contains]() -> Result<bool> {
-        GANNET_RETURN_IF_ERROR(filter::ParseFilterJson(text, filter::FilterFeatures{contains, false}).status());
+      [text = TextAt(info, 0), contains, multimodal]() -> Result<bool> {
+        GANNET_RETURN_IF_ERROR(filter::ParseFilterJson(text, filter::FilterFeatures{contains, multimodal}).status());
         return true;
       },
       [](Napi::Env env, bool&) { return env.Undefined(); });
 }
 
 Napi::Value CheckFilter(const Napi::CallbackInfo& info) {
-  const bool contains = info.Length() > 1 && info[1].ToBoolean().Value();
-  const auto tree = filter::ParseFilterJson(StringAt(info, 0), filter::FilterFeatures{contains, false});
+  const auto enabled = [&](size_t at) { return info.Length() > at && info[at].ToBoolean().Value(); };
+  const auto tree = filter::ParseFilterJson(StringAt(info, 0), filter::FilterFeatures{enabled(1), enabled(2)});
   if (!tree.ok()) MakeError(info.Env(), tree.status()).ThrowAsJavaScriptException();
   return info.Env().Undefined();
 }
@@ -729,6 +731,7 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   add("indexFields", IndexFields);
   add("search", Query<search::ExecuteSearch>);
   add("facetSearch", Query<search::ExecuteFacetSearch>);
+  add("similar", Query<search::ExecuteSimilar>);
   add("fetchDocuments", FetchDocuments);
   add("federatedSearch", FederatedSearch);
   add("getDocument", GetDocument);

@@ -309,13 +309,59 @@ class Evaluator {
   }
 
   Result<DocSet> Vectors(const Node& node, const DocSet& within) {
-    if (context_.vectors == nullptr) {
-      if (node.embedder.empty()) return DocSet();
+    DocSet passing;
+    if (node.embedder.empty()) {
+      for (const auto& segment : snapshot_.segments) {
+        passing |= segment->all_live() ? *segment->embedded : *segment->embedded & segment->live;
+      }
+      passing &= within;
+      return passing;
+    }
+    const EmbedderSettings* embedder = snapshot_.settings->Embedder(node.embedder);
+    if (embedder == nullptr) {
       return FilterError("The embedder `" + node.embedder + "` does not exist.", node.field_span, *node.source);
     }
-    GANNET_ASSIGN_OR_RETURN(DocSet passing, context_.vectors->Find(snapshot_, node));
+    std::optional<uint8_t> fragment;
+    if (node.vector_kind == filter::VectorKind::kFragment) {
+      fragment = embedder->Fragment(node.fragment);
+      if (!fragment) {
+        return FilterError("The embedder `" + node.embedder + "` has no fragment `" + node.fragment + "`.", node.field_span,
+                           *node.source);
+      }
+    }
+    for (const auto& segment : snapshot_.segments) {
+      const segment::EmbedderReader* vectors = segment->vectors->Find(node.embedder);
+      if (vectors == nullptr) continue;
+      DocSet documents = VectorDocuments(*vectors, *embedder, node.vector_kind, fragment);
+      if (!segment->all_live()) documents &= segment->live;
+      passing |= documents;
+    }
     passing &= within;
     return passing;
+  }
+
+  static DocSet VectorDocuments(const segment::EmbedderReader& vectors, const EmbedderSettings& embedder, filter::VectorKind kind,
+                                std::optional<uint8_t> fragment) {
+    switch (kind) {
+      case filter::VectorKind::kAny: return vectors.embedded();
+      case filter::VectorKind::kUserProvided:
+        // To have none is the user's word as well.
+        return vectors.user_provided() | (vectors.places().Documents() - vectors.embedded() - vectors.regenerated());
+      case filter::VectorKind::kRegenerate: return vectors.regenerated();
+      case filter::VectorKind::kDocumentTemplate:
+        if (!embedder.fragments.empty()) return {};
+        return vectors.embedded() - vectors.user_provided();
+      case filter::VectorKind::kFragment: {
+        std::vector<uint32_t> docids;  // ascending, as rows are
+        const auto row_docids = vectors.row_docids();
+        for (uint32_t row = 0; row < vectors.row_count(); ++row) {
+          const bool listed = !docids.empty() && docids.back() == row_docids[row];
+          if (!listed && vectors.source(row).fragment == *fragment) docids.push_back(row_docids[row]);
+        }
+        return DocSet::FromSorted(docids) - vectors.user_provided();
+      }
+    }
+    return {};
   }
 
   // The operators need equality or comparison by the field's rule; that it has one of them is known.

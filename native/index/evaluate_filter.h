@@ -18,19 +18,10 @@
 
 namespace gannet::index {
 
-// Which documents have vectors: given by whoever keeps them.
-class VectorFilter {
- public:
-  virtual ~VectorFilter() = default;
-  // Documents of a kVectorExists node. Invalid: unknown embedder or fragment.
-  virtual Result<DocSet> Find(const Snapshot& snapshot, const filter::Node& node) const = 0;
-};
-
 struct FilterContext {
   const Snapshot& snapshot;
   filter::FilterFeatures features;
-  const VectorFilter* vectors = nullptr;  // null: no document has vectors, no embedder exists
-  Deadline* deadline = nullptr;           // null: none
+  Deadline* deadline = nullptr;  // null: none
 };
 
 // Documents that pass: live ones only. Whether the fields are filterable is checked for the whole expression

@@ -165,6 +165,12 @@ Settings Settings::FromJson(const json::Value& object) {
     settings.embedders.push_back(EmbedderOf(name, embedder, object["embedderStates"][name]));
   }
   std::sort(settings.embedders.begin(), settings.embedders.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+  for (EmbedderSettings& embedder : settings.embedders) {
+    for (const auto& [name, number] : object["embedderStates"][embedder.name]["fragments"].members()) {
+      embedder.fragments.emplace_back(name, static_cast<uint8_t>(number.integer()));
+    }
+    std::sort(embedder.fragments.begin(), embedder.fragments.end());
+  }
   settings.facet_search = object["facetSearch"].boolean(true);
   settings.prefix_search = object["prefixSearch"].string() != "disabled";
   return settings;
@@ -257,6 +263,13 @@ bool Settings::GeoJsonEnabled() const {
   return std::any_of(filterable.begin(), filterable.end(), [](const FilterableRule& rule) {
     return rule.plain && rule.patterns[0] == "_geojson";
   });
+}
+
+std::optional<uint8_t> EmbedderSettings::Fragment(std::string_view wanted) const {
+  for (const auto& [fragment, number] : fragments) {
+    if (fragment == wanted) return number;
+  }
+  return std::nullopt;
 }
 
 const EmbedderSettings* Settings::Embedder(std::string_view name) const {

@@ -58,6 +58,10 @@ struct EmbedderSettings {
     double mean, sigma;
   };
   std::optional<Distribution> distribution;
+  // Indexing fragments, ascending by name, with the numbers that rows have of them.
+  std::vector<std::pair<std::string, uint8_t>> fragments;
+
+  std::optional<uint8_t> Fragment(std::string_view name) const;
 };
 
 struct Settings {

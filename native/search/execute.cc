@@ -1,17 +1,24 @@
 #include "search/execute.h"
 
 #include <algorithm>
+#include <atomic>
+#include <charconv>
 #include <chrono>
 #include <cmath>
+#include <cstring>
 #include <random>
+#include <unordered_set>
+#include <utility>
 
 #include "base/json.h"
 #include "base/json_reader.h"
+#include "base/pieces.h"
 #include "filter/geo.h"
 #include "index/evaluate_filter.h"
 #include "search/facet_counts.h"
 #include "search/facet_search.h"
 #include "search/score_details.h"
+#include "search/score_list.h"
 #include "search/stored_vectors.h"
 
 namespace gannet::search {
@@ -28,7 +35,42 @@ std::optional<uint64_t> OptionalInteger(const json::Value& value) {
   return value.integer();
 }
 
+// Numbers in single precision, little endian, in base64.
+std::vector<float> ParseVector(std::string_view text) {
+  std::string bytes;
+  uint32_t bits = 0;
+  int count = 0;
+  for (const char c : text) {
+    int value;
+    if (c >= 'A' && c <= 'Z') value = c - 'A';
+    else if (c >= 'a' && c <= 'z') value = c - 'a' + 26;
+    else if (c >= '0' && c <= '9') value = c - '0' + 52;
+    else if (c == '+') value = 62;
+    else if (c == '/') value = 63;
+    else break;
+    bits = bits << 6 | static_cast<uint32_t>(value);
+    count += 6;
+    if (count >= 8) {
+      count -= 8;
+      bytes += static_cast<char>(bits >> count & 0xff);
+    }
+  }
+  std::vector<float> numbers(bytes.size() / sizeof(float));
+  std::memcpy(numbers.data(), bytes.data(), numbers.size() * sizeof(float));
+  return numbers;
+}
+
 }  // namespace
+
+void AppendVector(std::span<const float> vector, std::string& out) {
+  char text[32];
+  char open = '[';
+  for (const float number : vector) {
+    out += std::exchange(open, ',');
+    out.append(text, std::to_chars(text, text + sizeof(text), number).ptr);
+  }
+  out += vector.empty() ? "[]" : "]";
+}
 
 uint64_t MonotonicMicroseconds() {
   return static_cast<uint64_t>(
@@ -110,6 +152,16 @@ Result<SearchRequest> SearchRequest::FromJson(const json::Value& object) {
       request.show_details = value.boolean();
     } else if (name == "rankingScoreThreshold") {
       request.threshold = value.number();
+    } else if (name == "hybrid") {
+      Hybrid hybrid;
+      hybrid.embedder = value["embedder"].string();
+      hybrid.ratio = value["semanticRatio"].number(0.5);
+      if (!value["minScore"].is_null()) hybrid.min_score = value["minScore"].number();
+      request.hybrid = std::move(hybrid);
+    } else if (name == "vector") {
+      request.vector = ParseVector(value.string());
+    } else if (name == "withoutVector") {
+      request.without_vector = value.boolean();
     } else if (name == "retrieveVectors") {
       request.retrieve_vectors = value.boolean();
     } else if (name == "locales") {
@@ -127,10 +179,17 @@ SearchRun::SearchRun(std::shared_ptr<const index::Snapshot> snapshot, SearchRequ
 Result<std::unique_ptr<SearchRun>> SearchRun::Run(std::shared_ptr<const index::Snapshot> snapshot,
                                                   SearchRequest request, bool from_start) {
   auto run = std::unique_ptr<SearchRun>(new SearchRun(std::move(snapshot), std::move(request)));
-  run->deadline_ = Deadline::In(run->snapshot_->settings->search_cutoff_ms.value_or(kCutoffMsDefault), run->request_.gone);
-  RankOptions& options = run->options_;
-  const SearchRequest& wanted = run->request_;
-  const uint64_t most = run->snapshot_->settings->max_total_hits;
+  run->Start(from_start);
+  GANNET_RETURN_IF_ERROR(run->request_.kind() == SearchKind::kHybrid ? run->RunHalves(from_start) : run->Prepare());
+  GANNET_RETURN_IF_ERROR(run->snapshot_->Health());
+  return run;
+}
+
+void SearchRun::Start(bool from_start) {
+  deadline_ = Deadline::In(snapshot_->settings->search_cutoff_ms.value_or(kCutoffMsDefault), request_.gone);
+  RankOptions& options = options_;
+  const SearchRequest& wanted = request_;
+  const uint64_t most = snapshot_->settings->max_total_hits;
   if (wanted.paged()) {
     const uint64_t per_page = wanted.hits_per_page.value_or(20), page = wanted.page.value_or(1);
     // Pages far behind the end must not overflow.
@@ -144,11 +203,167 @@ Result<std::unique_ptr<SearchRun>> SearchRun::Run(std::shared_ptr<const index::S
   options.strategy = wanted.strategy;
   options.threshold = wanted.threshold;
   options.details = wanted.show_score || wanted.show_details || wanted.threshold || from_start;
-  options.deadline = &*run->deadline_;
+  options.deadline = &*deadline_;
   if (from_start) options.offset = 0;
-  GANNET_RETURN_IF_ERROR(run->Prepare());
-  GANNET_RETURN_IF_ERROR(run->snapshot_->Health());
-  return run;
+}
+
+Status SearchRun::PrepareScan() {
+  const Hybrid& hybrid = *request_.hybrid;
+  const index::EmbedderSettings* embedder = snapshot_->settings->Embedder(hybrid.embedder);
+  if (embedder == nullptr) {
+    return Status::Invalid("The index has no embedder `" + hybrid.embedder + "`.", "invalid_search_embedder");
+  }
+  if (!request_.vector) return Status::Ok();  // no hits are asked for
+  const uint32_t dimensions = snapshot_->DimensionsOf(*embedder);
+  if (dimensions != 0 && request_.vector->size() != dimensions) {
+    return Status::Invalid("The vector has " + std::to_string(request_.vector->size()) + " dimensions, but the embedder `" +
+                               hybrid.embedder + "` expects " + std::to_string(dimensions) + ".",
+                           "invalid_vector_dimensions");
+  }
+  scan_ = std::make_unique<VectorScan>(*snapshot_, *embedder, std::vector<std::vector<float>>{*request_.vector});
+  options_.vector_scan = scan_.get();
+  return Status::Ok();
+}
+
+// The words come first: a thread that is alone looks at the vectors only if they are needed.
+Status SearchRun::RunHalves(bool from_start) {
+  const SearchRequest& wanted = request_;
+  const index::Settings& settings = *snapshot_->settings;
+  const bool exact = wanted.paged() || wanted.hybrid->min_score;
+  const bool distinct = wanted.distinct || settings.distinct;
+  SearchRequest half = wanted;
+  half.half = true;
+  half.exhaustive = exact;
+  half.offset = 0;
+  half.limit = options_.end;
+  half.page.reset();
+  half.hits_per_page.reset();
+  SearchRequest words = half;
+  words.hybrid.reset();
+  words.vector.reset();
+  // Without these what vectors find is all that words do.
+  words.needs_candidates = wanted.needs_candidates || wanted.threshold || wanted.hybrid->min_score || distinct;
+  SearchRequest semantic = std::move(half);
+  semantic.hybrid->ratio = 1;
+  semantic.facets.clear();
+  semantic.needs_candidates = true;
+  if (settings.Embedder(wanted.hybrid->embedder) == nullptr) {
+    return Status::Invalid("The index has no embedder `" + wanted.hybrid->embedder + "`.", "invalid_search_embedder");
+  }
+
+  std::atomic<bool> enough{false};
+  Status words_status, semantic_status;
+  const auto run_semantic = [&] {
+    auto run = Run(snapshot_, std::move(semantic), true);
+    if (run.ok()) {
+      semantic_ = std::move(*run);
+    } else {
+      semantic_status = run.status();
+    }
+  };
+  ForEachPiece(wanted.vector ? 2 : 1, [&](size_t piece) {
+    if (piece == 1) {
+      if (!enough.load() || exact) run_semantic();
+      return;
+    }
+    auto run = Run(snapshot_, std::move(words), true);
+    if (!run.ok()) {
+      words_status = run.status();
+      return;
+    }
+    words_ = std::move(*run);
+    if (!wanted.hybrid->min_score && WordsAreEnough()) enough = true;
+  });
+  GANNET_RETURN_IF_ERROR(words_status);
+  GANNET_RETURN_IF_ERROR(semantic_status);
+  if (!wanted.vector && !wanted.without_vector) {
+    if (!enough.load() || (exact && wanted.threshold)) {
+      needs_vector_ = true;
+      return Status::Ok();
+    }
+    if (exact) {
+      semantic.limit = 0;  // which documents count needs no vector
+      run_semantic();
+      GANNET_RETURN_IF_ERROR(semantic_status);
+    }
+  }
+  if (from_start) options_.offset = 0;
+  Merge(enough.load() || !semantic_);
+  return Status::Ok();
+}
+
+bool SearchRun::WordsAreEnough() const {
+  constexpr double kEnough = 0.45;
+  const auto& found = words_->hits();
+  if (found.size() < options_.end) return false;
+  const double weight = 1 - request_.hybrid->ratio;
+  const Detail* last = nullptr;
+  bool good = true;
+  for (const Hit& hit : found) {
+    if (&hit != &found[0] && hit.detail == last) continue;
+    last = hit.detail;
+    good = good && ScoreOf(last) * weight >= kEnough;
+  }
+  return good;
+}
+
+void SearchRun::Merge(bool words_only) {
+  semantic_hit_count_ = 0;
+  const Distinct* distinct = words_->distinct_.get();
+  const std::vector<Hit>& words = words_->hits();
+  DocSet excluded;
+  std::vector<Hit> kept;
+  if (words_only) {
+    kept.assign(words.begin(), words.end());
+  } else {
+    uses_vector_ = true;
+    const std::vector<Hit>& semantic = semantic_->hits();
+    const auto list_of = [](const Hit& hit, double weight) { return ScoreList::Of(hit.detail, weight); };
+    std::unordered_set<DocId> seen;
+    size_t w = 0, s = 0;
+    std::optional<ScoreList> word_scores, semantic_scores;
+    while (kept.size() < options_.end && (w < words.size() || s < semantic.size())) {
+      if (w < words.size() && !word_scores) word_scores = list_of(words[w], 1 - request_.hybrid->ratio);
+      if (s < semantic.size() && !semantic_scores) semantic_scores = list_of(semantic[s], request_.hybrid->ratio);
+      const bool by_vector =
+          w == words.size() || (s < semantic.size() && CompareHybridScores(*semantic_scores, *word_scores) <= 0);
+      const Hit& hit = by_vector ? semantic[s++] : words[w++];
+      (by_vector ? semantic_scores : word_scores).reset();
+      if (!seen.insert(hit.docid).second) continue;
+      if (distinct != nullptr) {
+        if (excluded.Contains(hit.docid)) continue;
+        distinct->ValuesOfInto(hit.docid, excluded);
+      }
+      if (by_vector && kept.size() >= options_.offset) ++*semantic_hit_count_;
+      kept.push_back(hit);
+    }
+  }
+  const size_t end = std::min<size_t>(kept.size(), options_.end);
+  if (options_.offset < end) merged_.assign(kept.begin() + static_cast<ptrdiff_t>(options_.offset), kept.begin() + static_cast<ptrdiff_t>(end));
+
+  if (!semantic_) {
+    candidates_ = words_->candidates_;
+    total_ = words_->total_;
+    return;
+  }
+  const bool exact = request_.paged() || request_.hybrid->min_score;
+  if (words_only && !exact) {
+    candidates_ = words_->candidates_;
+    total_ = words_->total_;
+    return;
+  }
+  candidates_ = words_->candidates_ | semantic_->candidates_;
+  if (distinct != nullptr && exact) {
+    // One document for each value, those of the page and before it first.
+    for (const Hit& hit : kept) {
+      if (words_only && !excluded.Contains(hit.docid)) distinct->ValuesOfInto(hit.docid, excluded);
+    }
+    candidates_.ForEach([&](uint32_t docid) {
+      if (!excluded.Contains(docid)) distinct->ValuesOfInto(docid, excluded);
+    });
+  }
+  if (!excluded.empty()) candidates_ -= excluded;
+  total_ = std::min<uint64_t>(candidates_.size(), snapshot_->settings->max_total_hits);
 }
 
 Status SearchRun::MakeScope() {
@@ -250,21 +465,32 @@ Status SearchRun::Prepare() {
   GANNET_ASSIGN_OR_RETURN(sort_, ParseSort(request_.sort, settings, "invalid_search_sort", true));
   if (!request_.facets.empty()) GANNET_RETURN_IF_ERROR(ValidateFacets(*snapshot_, request_.facets));
 
-  query_ = ParseQuery(request_.q, *snapshot_->analyzer, QueryLocales(), request_.word_starts, settings.prefix_search);
+  const bool semantic = request_.kind() == SearchKind::kSemantic;
+  if (semantic) GANNET_RETURN_IF_ERROR(PrepareScan());
+  // What a hybrid search excludes concerns both halves; a search by vectors alone knows no words.
+  if (!semantic || request_.half) {
+    query_ = ParseQuery(request_.q, *snapshot_->analyzer, QueryLocales(), request_.word_starts, settings.prefix_search);
+    if (semantic) query_.terms.clear();
+  }
   graph_ = std::make_unique<Graph>(*snapshot_, scope_, query_);
   if (!query_.negative_words.empty() || !query_.negative_phrases.empty()) {
     allowed = WithoutNegatives(allowed ? std::move(*allowed) : snapshot_->documents);
   }
   const bool has_terms = !query_.terms.empty();
+  if (semantic && request_.hybrid->min_score) {
+    allowed = scan_->AtLeast(allowed ? *allowed : snapshot_->documents, *request_.hybrid->min_score);
+    request_.exhaustive = true;
+  }
   if (distinct) {
     distinct_ = std::make_unique<Distinct>(*snapshot_, *distinct);
     if (!distinct_->active()) distinct_.reset();
   }
   // What is thrown out on the way is known only when every document is placed.
-  options_.exhaustive = request_.paged() && (distinct_ != nullptr || options_.threshold);
+  options_.exhaustive = (request_.paged() || request_.exhaustive) && (distinct_ != nullptr || options_.threshold);
   if (!options_.threshold && !request_.needs_candidates) options_.enough = settings.max_total_hits;
-  ranker_ = std::make_unique<Ranker>(*snapshot_, has_terms ? graph_.get() : nullptr, query_, options_,
-                                     RulesFor(settings, sort_, has_terms, options_.strategy, custom_sort_),
+  auto rules = semantic ? VectorRulesFor(settings, sort_, custom_sort_)
+                        : RulesFor(settings, sort_, has_terms, options_.strategy, custom_sort_);
+  ranker_ = std::make_unique<Ranker>(*snapshot_, has_terms ? graph_.get() : nullptr, query_, options_, std::move(rules),
                                      distinct_.get());
   const DocSet* within = allowed ? &*allowed : nullptr;
   if (!request_.needs_candidates && ranker_->FindsMatches() && !deadline_->Passed()) {
@@ -277,10 +503,59 @@ Status SearchRun::Prepare() {
   ranker_->Run(std::move(universe));
   if (!ranker_->excluded().empty()) candidates_ -= ranker_->excluded();
   total_ = std::min<uint64_t>(candidates_.size(), settings.max_total_hits);
+  if (semantic) {
+    semantic_hit_count_ = hits().size();
+    uses_vector_ = request_.vector.has_value();
+  }
   return Status::Ok();
 }
 
-const std::vector<Hit>& SearchRun::hits() const { return ranker_->hits(); }
+Result<std::unique_ptr<SearchRun>> SearchRun::RunSimilar(std::shared_ptr<const index::Snapshot> shared, SearchRequest request, DocId target) {
+  auto run = std::unique_ptr<SearchRun>(new SearchRun(std::move(shared), std::move(request)));
+  run->Start(false);
+  const index::Snapshot& snapshot = *run->snapshot_;
+  const SearchRequest& wanted = run->request_;
+  const index::EmbedderSettings* embedder = snapshot.settings->Embedder(wanted.hybrid->embedder);
+  if (embedder == nullptr) {
+    return Status::Invalid("The index has no embedder `" + wanted.hybrid->embedder + "`.", "invalid_similar_embedder");
+  }
+  DocSet& candidates = run->candidates_;
+  candidates = snapshot.documents;
+  if (!wanted.filter.empty()) {
+    const filter::FilterFeatures features{wanted.contains_filter, wanted.multimodal};
+    GANNET_ASSIGN_OR_RETURN(candidates, index::EvaluateFilterJson(snapshot, wanted.filter, features));
+  }
+  candidates.Remove(target);
+  std::vector<std::vector<float>> targets;
+  const index::SegmentView* segment = snapshot.FindSegment(target);
+  const segment::EmbedderReader* vectors = segment == nullptr ? nullptr : segment->vectors->Find(embedder->name);
+  if (vectors != nullptr) {
+    const auto rows = vectors->FindRows(target);
+    for (uint32_t row = rows.begin; row < rows.end; ++row) {
+      std::vector<float> numbers;
+      if (!vectors->ReadRow(row, numbers)) return Status::Corruption("a stored vector is damaged");
+      targets.push_back(std::move(numbers));
+    }
+  }
+  const bool known = !targets.empty();
+  run->scan_ = std::make_unique<VectorScan>(snapshot, *embedder, std::move(targets), true);
+  run->options_.vector_scan = run->scan_.get();
+  run->ranker_ = std::make_unique<Ranker>(snapshot, nullptr, run->query_, run->options_, std::vector<Rule>{{RuleKind::kVector}}, nullptr);
+  if (known) {
+    DocSet embedded = run->scan_->Embedded(candidates);
+    const DocSet excluded_with = candidates - embedded;
+    run->ranker_->Run(std::move(embedded));
+    if (!run->ranker_->excluded().empty()) {
+      candidates -= run->ranker_->excluded();
+      candidates -= excluded_with;
+    }
+  }
+  run->total_ = std::min<uint64_t>(candidates.size(), snapshot.settings->max_total_hits);
+  GANNET_RETURN_IF_ERROR(snapshot.Health());
+  return run;
+}
+
+const std::vector<Hit>& SearchRun::hits() const { return words_ ? merged_ : ranker_->hits(); }
 
 MatchTerms SearchRun::CollectMatchTerms() {
   MatchTerms terms;
@@ -332,6 +607,7 @@ void SearchRun::PrepareHits() {
 }
 
 Status SearchRun::AppendHit(const Hit& hit, std::string_view extra, std::string& out) {
+  if (words_) return words_->AppendHit(hit, extra, out);  // it knows the words to mark
   if (!selection_) PrepareHits();
   GANNET_ASSIGN_OR_RETURN(const std::string_view row, codec_->Expand(snapshot_->FindRow(hit.docid)));
   if (!segment::ParseRow(row, fields_)) return Status::Corruption("a stored document is damaged");
@@ -400,6 +676,7 @@ Result<std::string> ExecuteSearch(index::Index& index, std::string_view request_
   GANNET_ASSIGN_OR_RETURN(auto run, SearchRun::Run(index.snapshot(), std::move(request)));
   const SearchRequest& wanted = run->request();
   std::string out;
+  if (run->needs_vector()) return out;
   out.reserve(16 << 10);
   out += '{';
   if (object["indexUid"].is_string()) {
@@ -417,6 +694,10 @@ Result<std::string> ExecuteSearch(index::Index& index, std::string_view request_
   }
   out += "],\"query\":";
   AppendJsonString(out, wanted.q);
+  if (wanted.retrieve_vectors && run->query_vector() != nullptr) {
+    out += ",\"queryVector\":";
+    AppendVector(*run->query_vector(), out);
+  }
   out += ",\"processingTimeMs\":";
   AppendJsonNumber(out, (MonotonicMicroseconds() - caller.started_us) / 1000);
   const uint64_t total = run->total();
@@ -437,6 +718,10 @@ Result<std::string> ExecuteSearch(index::Index& index, std::string_view request_
     AppendJsonNumber(out, wanted.offset);
     out += ",\"estimatedTotalHits\":";
     AppendJsonNumber(out, total);
+  }
+  if (run->semantic_hit_count()) {
+    out += ",\"semanticHitCount\":";
+    AppendJsonNumber(out, *run->semantic_hit_count());
   }
   if (!wanted.facets.empty()) {
     out += ',';
@@ -469,8 +754,15 @@ Result<std::string> ExecuteFacetSearch(index::Index& index, std::string_view req
   }
   request.gone = caller.gone;
   const uint64_t bytes_max = request.answer_bytes_max;
+  if (request.hybrid && !request.hybrid->min_score) {
+    // Vectors find every document.
+    request.hybrid.reset();
+    request.q.clear();
+    request.word_starts.clear();
+  }
   const auto locales = request.locales;
   GANNET_ASSIGN_OR_RETURN(auto run, SearchRun::Run(index.snapshot(), std::move(request)));
+  if (run->needs_vector()) return std::string();
   const std::optional<std::string> query =
       object["facetQuery"].is_string() ? std::optional(object["facetQuery"].string()) : std::nullopt;
   std::string out = "{\"facetHits\":";

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,7 +17,20 @@
 
 namespace gannet::search {
 
-// The parameters of a search, defaults applied. JSON as in src/search/plan.ts.
+// What decides about the order of a search.
+enum class SearchKind : uint8_t {
+  kWords,     // or nothing: a placeholder search
+  kSemantic,  // vectors
+  kHybrid,    // both, merged
+};
+
+// The parameter `hybrid`.
+struct Hybrid {
+  std::string embedder;
+  double ratio = 0.5;
+  std::optional<double> min_score;
+};
+
 // What a search is told besides its request.
 struct Caller {
   // started_us  monotonic time at which the request came in
@@ -27,6 +41,7 @@ struct Caller {
   GoneFlag gone;
 };
 
+// The parameters of a search, defaults applied. JSON as in src/search/plan.ts.
 struct SearchRequest {
   static Result<SearchRequest> FromJson(const json::Value& object);
 
@@ -45,20 +60,34 @@ struct SearchRequest {
   bool show_score = false, show_details = false, retrieve_vectors = false;
   std::optional<double> threshold;
   std::vector<text::Locale> locales;
+  std::optional<Hybrid> hybrid;  // none where it changes nothing (search.md 10.2)
+  std::optional<std::vector<float>> vector;
+  bool without_vector = false;  // of a hybrid search: there is none to be had, words have to do
+  // One half of a hybrid search.
+  bool half = false;
+  // Totals and candidates are those of all documents, also of those behind the page.
+  bool exhaustive = false;
   // false: candidates() is not asked for, only their number.
   bool needs_candidates = true;
   uint64_t answer_bytes_max = UINT64_MAX;
   GoneFlag gone;  // of the caller
 
   bool paged() const { return page.has_value() || hits_per_page.has_value(); }
+  SearchKind kind() const {
+    if (!hybrid) return SearchKind::kWords;
+    return hybrid->ratio == 1 ? SearchKind::kSemantic : SearchKind::kHybrid;
+  }
 };
 
-// A search that has been run: what responses are made of.
+// A search that has been run: what responses are made of. A hybrid search is two of them and their merged hits.
 class SearchRun {
  public:
   // from_start: keep the hits before the offset too, with details (for merging lists).
   static Result<std::unique_ptr<SearchRun>> Run(std::shared_ptr<const index::Snapshot> snapshot, SearchRequest request,
                                                 bool from_start = false);
+  // The documents nearest to one, itself left out (search.md 10.6); of several embeddings those at the same place are compared. Of the request the page, `hybrid`'s embedder, filter, threshold and what
+  // concerns hits count.
+  static Result<std::unique_ptr<SearchRun>> RunSimilar(std::shared_ptr<const index::Snapshot> snapshot, SearchRequest request, DocId target);
 
   const SearchRequest& request() const { return request_; }
   const index::Snapshot& snapshot() const { return *snapshot_; }
@@ -66,13 +95,27 @@ class SearchRun {
   // Documents that count for totals and facets. REQUIRES: SearchRequest::needs_candidates
   const DocSet& candidates() const { return candidates_; }
   uint64_t total() const { return total_; }  // of candidates, capped
+  // A hybrid search whose words alone are not good enough, and whose vector is not known yet: there are no hits. Ask again with a vector
+  // or `without_vector`.
+  bool needs_vector() const { return needs_vector_; }
+  // Hits that vectors have found; none: the search was made by words alone, and was to be.
+  std::optional<uint64_t> semantic_hit_count() const { return semantic_hit_count_; }
+  // What was searched with; null: no vector.
+  const std::vector<float>* query_vector() const { return uses_vector_ ? &*request_.vector : nullptr; }
 
   // Appends one hit as a JSON object. extra: members to add, without a leading comma.
   Status AppendHit(const Hit& hit, std::string_view extra, std::string& out);
 
  private:
   SearchRun(std::shared_ptr<const index::Snapshot> snapshot, SearchRequest request);
+  Status RunHalves(bool from_start);
+  void Start(bool from_start);
   Status Prepare();
+  Status PrepareScan();
+  // Whether the hits of the words alone will do (search.md 10.4).
+  bool WordsAreEnough() const;
+  // Of the halves, as they have been run. words_only: vectors add no hits.
+  void Merge(bool words_only);
   Status MakeScope();
   DocSet WithoutNegatives(DocSet allowed);
   std::vector<text::Locale> QueryLocales() const;
@@ -89,9 +132,14 @@ class SearchRun {
   std::unique_ptr<Distinct> distinct_;
   RankOptions options_;
   std::optional<Deadline> deadline_;
+  std::unique_ptr<VectorScan> scan_;
   std::unique_ptr<Ranker> ranker_;
+  std::unique_ptr<SearchRun> words_, semantic_;  // the halves of a hybrid search
+  std::vector<Hit> merged_;                      // of a hybrid search
   DocSet candidates_;
   uint64_t total_ = 0;
+  std::optional<uint64_t> semantic_hit_count_;
+  bool needs_vector_ = false, uses_vector_ = false;
   // For writing hits, made when the first one is written.
   std::optional<Selection> selection_;
   std::optional<Formatter> formatter_;
@@ -106,6 +154,7 @@ Result<std::string> ExecuteFacetSearch(index::Index& index, std::string_view req
 Status CheckAnswerSize(const std::string& out, uint64_t bytes_max);
 
 uint64_t MonotonicMicroseconds();
+void AppendVector(std::span<const float> vector, std::string& out);
 // A version 7 UUID (RFC 9562).
 std::string MakeUuid7();
 

@@ -8,6 +8,7 @@
 #include <optional>
 #include <tuple>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "base/json.h"
@@ -225,10 +226,13 @@ class FederatedSearch {
   uint64_t answer_bytes_max() const { return request_["answerBytesMax"].integer(UINT64_MAX); }
   Status CheckDistinct() const;
   Status CheckRules() const;
+  static std::vector<std::vector<RuleClass>> ListsOf(const SearchRequest& request, const index::Settings& settings,
+                                                     const text::Analyzer& analyzer, const std::vector<SortCriterion>& sort);
   Status CheckFacetOrders() const;
   uint64_t Total() const;
   DocSet CandidatesOf(const SearchedIndex& index) const;
   void AppendFacets(std::string& out) const;
+  void AppendVectors(std::string& out) const;
 
   GoneFlag gone_;
   json::Value request_;
@@ -302,6 +306,26 @@ Status FederatedSearch::CheckDistinct() const {
   return Status::Ok();
 }
 
+// What orders the hits of a query: of a hybrid one the lists of both halves.
+std::vector<std::vector<RuleClass>> FederatedSearch::ListsOf(const SearchRequest& request, const index::Settings& settings,
+                                                             const text::Analyzer& analyzer,
+                                                             const std::vector<SortCriterion>& sort) {
+  std::vector<std::vector<RuleClass>> lists;
+  if (request.kind() != SearchKind::kSemantic) {
+    const bool has_terms =
+        !ParseQuery(request.q, analyzer, request.locales, request.word_starts, settings.prefix_search).terms.empty();
+    std::deque<SortCriterion> custom;
+    lists.push_back(ClassesOf(RulesFor(settings, sort, has_terms, request.strategy, custom)));
+  }
+  if (request.kind() != SearchKind::kWords) {
+    std::deque<SortCriterion> custom;
+    std::vector<Rule> rules = VectorRulesFor(settings, sort, custom);
+    rules.resize(ComparableVectorRules(settings, sort), Rule{RuleKind::kVector});
+    lists.push_back(ClassesOf(rules));
+  }
+  return lists;
+}
+
 // Compares each query with the longest list of rules before it; they need only agree as far as the shorter one goes.
 Status FederatedSearch::CheckRules() const {
   std::vector<RuleClass> longest;
@@ -312,22 +336,19 @@ Status FederatedSearch::CheckRules() const {
       const SearchRequest& request = queries_[number].request;
       const auto sort = ParseSort(request.sort, settings, "invalid_search_sort", true);
       if (!sort.ok()) continue;  // running it says the same, in its turn
-      const bool has_terms = !ParseQuery(request.q, *index.snapshot->analyzer, request.locales, request.word_starts,
-                                         settings.prefix_search)
-                                  .terms.empty();
-      std::deque<SortCriterion> custom;
-      auto classes = ClassesOf(RulesFor(settings, *sort, has_terms, request.strategy, custom));
-      for (size_t i = 0; i < std::min(classes.size(), longest.size()); ++i) {
-        if (classes[i].kind == longest[i].kind) continue;
-        const std::string message = "The results cannot be compared with those of `" + PlaceOf(longest_query) +
-                                    "`: they are ordered by " + classes[i].name + " where the others are ordered by " +
-                                    longest[i].name + ". Use the same kinds of ranking rules and the same directions " +
-                                    "of sort in the same order, or separate searches.";
-        return Inside(PlaceOf(number), Status::Invalid(message, "invalid_multi_search_query_ranking_rules"));
-      }
-      if (classes.size() > longest.size()) {
-        longest = std::move(classes);
-        longest_query = number;
+      for (auto& classes : ListsOf(request, settings, *index.snapshot->analyzer, *sort)) {
+        for (size_t i = 0; i < std::min(classes.size(), longest.size()); ++i) {
+          if (classes[i].kind == longest[i].kind) continue;
+          const std::string message = "The results cannot be compared with those of `" + PlaceOf(longest_query) +
+                                      "`: they are ordered by " + classes[i].name + " where the others are ordered by " +
+                                      longest[i].name + ". Use the same kinds of ranking rules and the same directions " +
+                                      "of sort in the same order, or separate searches.";
+          return Inside(PlaceOf(number), Status::Invalid(message, "invalid_multi_search_query_ranking_rules"));
+        }
+        if (classes.size() > longest.size()) {
+          longest = std::move(classes);
+          longest_query = number;
+        }
       }
     }
   }
@@ -474,6 +495,26 @@ void FederatedSearch::AppendFacets(std::string& out) const {
   AppendFacetDistributions(merged, out);
 }
 
+// How many hits vectors have found, and what was searched with.
+void FederatedSearch::AppendVectors(std::string& out) const {
+  const auto by_vectors = [](const Query& query) { return query.run->semantic_hit_count().has_value(); };
+  if (std::any_of(queries_.begin(), queries_.end(), by_vectors)) {
+    uint64_t count = 0;
+    for (const RankedHit& hit : page_) count += HasVector(hit.hit.detail);
+    out += ",\"semanticHitCount\":";
+    AppendJsonNumber(out, count);
+  }
+  bool first = true;
+  for (const Query& query : queries_) {
+    if (!query.run->request().retrieve_vectors || query.run->query_vector() == nullptr) continue;
+    out += std::exchange(first, false) ? ",\"queryVectors\":{\"" : ",\"";
+    AppendJsonNumber(out, query.position);
+    out += "\":";
+    AppendVector(*query.run->query_vector(), out);
+  }
+  if (!first) out += '}';
+}
+
 Result<std::string> FederatedSearch::Respond(uint64_t started_us) {
   std::string out;
   out.reserve(16 << 10);
@@ -513,6 +554,7 @@ Result<std::string> FederatedSearch::Respond(uint64_t started_us) {
     number("offset", window_.offset);
     number("estimatedTotalHits", total);
   }
+  AppendVectors(out);
   AppendFacets(out);
   out += ",\"requestUid\":";
   AppendJsonString(out, request_["requestUid"].is_string() ? request_["requestUid"].string() : MakeUuid7());

@@ -149,6 +149,7 @@ void Ranker::Refine(Bucket bucket, size_t rule, const Detail* detail) {
     case RuleKind::kTypo: return SplitByTypo(bucket, rule, detail);
     case RuleKind::kExactAttribute: return SplitByExactAttribute(bucket, rule, detail);
     case RuleKind::kSort: return SplitBySort(bucket, rule, detail);
+    case RuleKind::kVector: return SplitByVector(std::move(bucket), rule, detail);
     default: return SplitByCost(std::move(bucket), rule, detail);
   }
 }

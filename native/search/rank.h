@@ -11,7 +11,7 @@
 //
 // rank.cc hands buckets from rule to rule. How a rule splits them is in a file named after it, or after the way:
 // rank_typo.cc, rank_cost.cc (rules that add up a cost along a path; list_parts.h and rank_places.cc tell the costs),
-// rank_attribute.cc, rank_exactness.cc. rank_perfect.cc has the ways to a full page without splitting.
+// rank_attribute.cc, rank_exactness.cc, rank_vector.cc. rank_perfect.cc has the ways to a full page without splitting.
 //
 // Threads: one owner.
 #pragma once
@@ -33,6 +33,7 @@
 #include "search/distinct.h"
 #include "search/graph.h"
 #include "search/list_parts.h"
+#include "search/vector_scan.h"
 #include "search/paths.h"
 #include "search/query.h"
 #include "search/rank_unread.h"
@@ -56,6 +57,7 @@ struct RankOptions {
   std::optional<double> threshold;
   uint64_t enough = ~uint64_t{0};  // with so many distinct documents it does not matter how many more there are
   Deadline* deadline = nullptr;
+  const VectorScan* vector_scan = nullptr;  // of the rule kVector
 };
 
 class Ranker {
@@ -103,6 +105,7 @@ class Ranker {
 
   // within: a bucket, or what its documents are to be found in; null: all live documents.
   void SplitByWords(const DocSet* within, size_t rule, const Detail* detail);
+  void SplitByVector(Bucket bucket, size_t rule, const Detail* detail);
   void SplitByTypo(const Bucket& bucket, size_t rule, const Detail* detail);
   // A rule whose cost is a sum over the steps of a path.
   void SplitByCost(Bucket bucket, size_t rule, const Detail* detail);

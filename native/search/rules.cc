@@ -6,22 +6,61 @@
 
 namespace gannet::search {
 
-std::vector<Rule> RulesFor(const index::Settings& settings, const std::vector<SortCriterion>& sort, bool has_terms,
-                           MatchingStrategy strategy, std::deque<SortCriterion>& custom) {
-  using Kind = index::RankingRule::Kind;
-  std::vector<Rule> rules;
-  std::set<std::string> sorted_fields;
-  const bool words = has_terms && strategy != MatchingStrategy::kAll;
-  const auto has = [&](RuleKind kind) {
-    return std::any_of(rules.begin(), rules.end(), [&](const Rule& rule) { return rule.kind == kind; });
-  };
-  const auto add_sort = [&](const SortCriterion& criterion) {
+namespace {
+
+using Kind = index::RankingRule::Kind;
+
+// Adds sort criteria, of those on the same field the first one.
+class SortRules {
+ public:
+  SortRules(std::vector<Rule>& rules, const std::vector<SortCriterion>& sort, std::deque<SortCriterion>& custom)
+      : rules_(rules), sort_(sort), custom_(custom) {}
+
+  // False: the rule is none about sorting.
+  bool Add(const index::RankingRule& rule) {
+    switch (rule.kind) {
+      case Kind::kSort:
+        for (const SortCriterion& criterion : sort_) AddCriterion(criterion);
+        return true;
+      case Kind::kAscending:
+      case Kind::kDescending: {
+        SortCriterion criterion{};
+        criterion.kind = SortCriterion::Kind::kField;
+        criterion.field = rule.field;
+        criterion.ascending = rule.kind == Kind::kAscending;
+        custom_.push_back(criterion);
+        AddCriterion(custom_.back());
+        return true;
+      }
+      default: return false;
+    }
+  }
+
+ private:
+  void AddCriterion(const SortCriterion& criterion) {
     std::string name = criterion.field;
     if (criterion.kind == SortCriterion::Kind::kGeo) {
       name = criterion.label();
       name.resize(name.rfind(':'));
     }
-    if (sorted_fields.insert(name).second) rules.push_back({RuleKind::kSort, false, &criterion});
+    if (fields_.insert(name).second) rules_.push_back({RuleKind::kSort, false, &criterion});
+  }
+
+  std::vector<Rule>& rules_;
+  const std::vector<SortCriterion>& sort_;
+  std::deque<SortCriterion>& custom_;
+  std::set<std::string> fields_;
+};
+
+}  // namespace
+
+std::vector<Rule> RulesFor(const index::Settings& settings, const std::vector<SortCriterion>& sort, bool has_terms,
+                           MatchingStrategy strategy, std::deque<SortCriterion>& custom) {
+  std::vector<Rule> rules;
+  SortRules sorts(rules, sort, custom);
+  const bool words = has_terms && strategy != MatchingStrategy::kAll;
+  const auto has = [&](RuleKind kind) {
+    return std::any_of(rules.begin(), rules.end(), [&](const Rule& rule) { return rule.kind == kind; });
   };
   const auto add = [&](RuleKind kind, bool whole = false) {
     if (!has_terms) return;
@@ -29,6 +68,7 @@ std::vector<Rule> RulesFor(const index::Settings& settings, const std::vector<So
     if (kind != RuleKind::kWords && !has(kind)) rules.push_back({kind, whole});
   };
   for (const index::RankingRule& rule : settings.ranking_rules) {
+    if (sorts.Add(rule)) continue;
     switch (rule.kind) {
       case Kind::kWords:
         if (words) add(RuleKind::kWords);
@@ -45,22 +85,39 @@ std::vector<Rule> RulesFor(const index::Settings& settings, const std::vector<So
         add(RuleKind::kExactAttribute);
         add(RuleKind::kExactWords);
         break;
-      case Kind::kSort:
-        for (const SortCriterion& criterion : sort) add_sort(criterion);
-        break;
-      case Kind::kAscending:
-      case Kind::kDescending: {
-        SortCriterion criterion{};
-        criterion.kind = SortCriterion::Kind::kField;
-        criterion.field = rule.field;
-        criterion.ascending = rule.kind == Kind::kAscending;
-        custom.push_back(criterion);
-        add_sort(custom.back());
-        break;
-      }
+      default: break;
     }
   }
   return rules;
+}
+
+std::vector<Rule> VectorRulesFor(const index::Settings& settings, const std::vector<SortCriterion>& sort,
+                                 std::deque<SortCriterion>& custom) {
+  std::vector<Rule> rules;
+  SortRules sorts(rules, sort, custom);
+  bool near = false;
+  for (const index::RankingRule& rule : settings.ranking_rules) {
+    if (sorts.Add(rule) || near) continue;
+    rules.push_back({RuleKind::kVector});
+    near = true;
+  }
+  return rules;
+}
+
+size_t ComparableVectorRules(const index::Settings& settings, const std::vector<SortCriterion>& sort) {
+  std::vector<Rule> rules;
+  std::deque<SortCriterion> custom;
+  SortRules sorts(rules, sort, custom);
+  for (const index::RankingRule& rule : settings.ranking_rules) {
+    if (sorts.Add(rule)) continue;
+    const bool near = std::any_of(rules.begin(), rules.end(), [](const Rule& other) { return other.kind == RuleKind::kVector; });
+    if (!near) {
+      rules.push_back({RuleKind::kVector});
+    } else if (rules.back().kind == RuleKind::kSort) {
+      break;
+    }
+  }
+  return rules.size();
 }
 
 }  // namespace gannet::search

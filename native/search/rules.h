@@ -15,7 +15,7 @@ namespace gannet::search {
 enum class MatchingStrategy : uint8_t { kLast, kAll, kFrequency };
 
 enum class RuleKind : uint8_t {
-  kWords, kTypo, kProximity, kAttributeRank, kWordPosition, kExactAttribute, kExactWords, kSort, kSkipped
+  kWords, kTypo, kProximity, kAttributeRank, kWordPosition, kExactAttribute, kExactWords, kSort, kVector, kSkipped
 };
 
 struct Rule {
@@ -28,5 +28,10 @@ struct Rule {
 // sort: one criterion per element of the parameter; custom: storage for `attr:asc` rules. Both outlive the rules.
 std::vector<Rule> RulesFor(const index::Settings& settings, const std::vector<SortCriterion>& sort, bool has_terms,
                            MatchingStrategy strategy, std::deque<SortCriterion>& custom);
+// The same of a search by vectors: the nearness of vectors stands where the first relevancy rule would, and there is no other.
+std::vector<Rule> VectorRulesFor(const index::Settings& settings, const std::vector<SortCriterion>& sort,
+                                 std::deque<SortCriterion>& custom);
+// How many of these rules count where hits of several searches are compared (search.md 9.4).
+size_t ComparableVectorRules(const index::Settings& settings, const std::vector<SortCriterion>& sort);
 
 }  // namespace gannet::search

@@ -20,15 +20,27 @@ std::pair<double, double> RankOf(const Detail* detail) {
   return {rank, max};
 }
 
+// The rule kVector of a chain; null: it has none.
+const Detail* VectorOf(const Detail* detail) {
+  while (detail != nullptr && detail->rule.kind != RuleKind::kVector) detail = detail->previous;
+  return detail;
+}
+
+double SimilarityOf(const Detail& detail) { return std::max(0.0, static_cast<double>(detail.similarity)); }
+
 }  // namespace
 
+bool HasVector(const Detail* detail) { return VectorOf(detail) != nullptr; }
+
 double ScoreOf(const Detail* detail) {
+  if (const Detail* near = VectorOf(detail)) return SimilarityOf(*near);
   const auto [rank, max] = RankOf(detail);
   return rank / max;
 }
 
 // A rule says rank 0 or more, which leaves of a rank what is below it.
 double ScoreAtLeast(const Detail* detail) {
+  if (const Detail* near = VectorOf(detail)) return SimilarityOf(*near);
   const auto [rank, max] = RankOf(detail);
   return (rank - 1) / max;
 }
@@ -118,6 +130,14 @@ void AppendScoreDetails(const Detail* detail, const index::Snapshot& snapshot, s
         break;
       }
       case RuleKind::kExactWords: continue;
+      case RuleKind::kVector:
+        begin("vectorSort");
+        if (d.similarity < 0) {
+          out += ",\"similarity\":null";
+        } else {
+          number("similarity", static_cast<double>(d.similarity));
+        }
+        break;
       case RuleKind::kSkipped: begin("skipped"); break;
       case RuleKind::kSort: {
         const SortCriterion& sort = *d.rule.sort;

@@ -21,13 +21,16 @@ struct Detail {
   uint32_t rank = 0, max = 0;  // max 0: not part of the score
   MatchType match = MatchType::kNoExactMatch;
   SortValue value;
+  float similarity = -1;  // of kVector; below 0: the document has no embedding
   const Detail* previous = nullptr;
 };
 
-// R/M of docs/behaviour/scores.md.
+// R/M of docs/behaviour/scores.md; after the rule kVector the score of the similarity, 0 when there is none.
 double ScoreOf(const Detail* detail);
 // No document of the bucket will have less, whatever later rules say. null: of all documents.
 double ScoreAtLeast(const Detail* detail);
+// Whether the score is that of vectors.
+bool HasVector(const Detail* detail);
 // Chain as a list, first rule first.
 std::vector<const Detail*> ChainOf(const Detail* detail);
 // Appends the object `_rankingScoreDetails`.

@@ -34,6 +34,12 @@ ScoreList ScoreList::Of(const Detail* detail, double weight) {
       open = false;
       continue;
     }
+    if (part->rule.kind == RuleKind::kVector) {
+      list.parts.emplace_back();
+      list.parts.back().relevancy = std::max(0.0, static_cast<double>(part->similarity)) * weight;
+      open = false;
+      continue;
+    }
     if (part->max == 0) continue;
     if (!open) {
       list.parts.emplace_back();
@@ -54,6 +60,26 @@ int CompareScores(const ScoreList& a, const ScoreList& b) {
     if (KindOf(left.sort) != KindOf(right.sort)) return CompareNumbers(a.global, b.global);
     const int order = left.sort == nullptr ? CompareNumbers(left.relevancy, right.relevancy)
                                            : CompareSortValues(*left.value, *right.value, left.sort->ascending);
+    if (order != 0) return order;
+  }
+  if (a.parts.size() == b.parts.size()) return 0;
+  return a.parts.size() > b.parts.size() ? -1 : 1;
+}
+
+int CompareHybridScores(const ScoreList& a, const ScoreList& b) {
+  const size_t common = std::min(a.parts.size(), b.parts.size());
+  for (size_t i = 0; i < common; ++i) {
+    const ScoreList::Part &left = a.parts[i], &right = b.parts[i];
+    int order;
+    if (left.sort == nullptr && right.sort == nullptr) {
+      order = CompareNumbers(left.relevancy, right.relevancy);
+    } else if (left.sort == nullptr) {
+      order = left.relevancy == 0 ? 1 : -1;
+    } else if (right.sort == nullptr) {
+      order = right.relevancy == 0 ? -1 : 1;
+    } else {
+      order = CompareSortValues(*left.value, *right.value, left.sort->ascending);
+    }
     if (order != 0) return order;
   }
   if (a.parts.size() == b.parts.size()) return 0;

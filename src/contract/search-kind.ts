@@ -4,6 +4,20 @@ import type { FeatureSet } from './features.ts';
 import type { SearchRequest } from './search.ts';
 import type { SettingsObject } from './settings.ts';
 
+/** What decides about the order: words (or nothing), vectors, or both. */
+export type SearchKind = 'words' | 'semantic' | 'hybrid';
+
+export const SEMANTIC_RATIO_DEFAULT = 0.5;
+
+/** Of a request whose `vectorFault` is null. */
+export function searchKind({ q, vector, media, hybrid }: VectorRequest): SearchKind {
+  if (!isGiven(hybrid)) return 'words';
+  const { semanticRatio = SEMANTIC_RATIO_DEFAULT } = hybrid!;
+  const hasWords = typeof q === 'string' && q.trim() !== '';
+  if (semanticRatio === 0 || (!hasWords && !isGiven(vector) && !isGiven(media))) return 'words';
+  return semanticRatio === 1 || !hasWords ? 'semantic' : 'hybrid';
+}
+
 export type VectorRequest = Pick<SearchRequest, 'q' | 'vector' | 'media' | 'hybrid'>;
 
 function isGiven(value: unknown): boolean {
@@ -12,10 +26,11 @@ function isGiven(value: unknown): boolean {
 
 /** Faults of `vector`, `media` and `hybrid`; the embedder is looked up only when it would be used. */
 export function vectorFault(
-  { q, vector, media, hybrid }: VectorRequest,
+  request: VectorRequest,
   settings: SettingsObject,
   features: FeatureSet,
 ): ApiError | null {
+  const { vector, media, hybrid } = request;
   const hasVector = isGiven(vector);
   const hasMedia = isGiven(media);
   if (!hasVector && !hasMedia && !isGiven(hybrid)) return null;
@@ -31,9 +46,8 @@ export function vectorFault(
       `\`${hasVector ? 'vector' : 'media'}\` needs \`hybrid\`, which names the embedder.`,
     );
   }
-  const { embedder, semanticRatio = 0.5 } = hybrid!;
-  const hasWords = typeof q === 'string' && q.trim() !== '';
-  if (semanticRatio === 0 || (!hasWords && !hasVector && !hasMedia)) return null;
+  if (searchKind(request) === 'words') return null;
+  const { embedder } = hybrid!;
   if (!Object.hasOwn(settings.embedders, embedder)) {
     return new ApiError('invalid_search_embedder', `The index has no embedder \`${embedder}\`.`);
   }
@@ -45,6 +59,12 @@ export function vectorFault(
     return new ApiError(
       'invalid_vector_dimensions',
       `\`vector\` has ${vector!.length} dimensions, but the embedder \`${embedder}\` expects ${dimensions}.`,
+    );
+  }
+  if (hasVector && !vector!.every((number) => Number.isFinite(Math.fround(number)))) {
+    return new ApiError(
+      'invalid_search_vector',
+      '`vector` has a number that single precision does not hold.',
     );
   }
   return null;

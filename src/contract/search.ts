@@ -10,6 +10,8 @@ export type MatchingStrategy = 'last' | 'all' | 'frequency';
 export interface HybridQuery {
   embedder: string;
   semanticRatio?: number;
+  /** Documents that only vectors have found are left out below this score. */
+  minScore?: number | null;
 }
 
 /** Parameters as given; null and absent both mean the default. */
@@ -91,6 +93,14 @@ const HYBRID: Schema = {
       maximum: 1,
       default: 0.5,
       'x-code': 'invalid_search_semantic_ratio',
+    },
+    minScore: {
+      type: ['number', 'null'],
+      minimum: 0,
+      maximum: 1,
+      default: null,
+      description: 'Leaves out documents that only vectors have found below this score.',
+      'x-code': 'invalid_search_hybrid_query',
     },
   },
   required: ['embedder'],
@@ -205,6 +215,7 @@ function searchParameters(): Record<string, Schema> {
     if (name === 'hybrid') {
       parameters.hybridEmbedder = { type: 'string', 'x-code': 'invalid_search_embedder' };
       parameters.hybridSemanticRatio = asParameter(HYBRID.properties!.semanticRatio!);
+      parameters.hybridMinScore = asParameter(HYBRID.properties!.minScore!);
     } else if (name === 'personalize') {
       parameters.personalizeUserContext = {
         type: 'string',
@@ -226,6 +237,7 @@ export const SEARCH_QUERY: Schema = {
 export interface SearchParameters extends Omit<SearchRequest, 'hybrid' | 'personalize' | 'media'> {
   hybridEmbedder?: string;
   hybridSemanticRatio?: number;
+  hybridMinScore?: number;
   personalizeUserContext?: string;
 }
 

@@ -83,6 +83,10 @@ export class IndexHandle {
     );
   }
 
+  similar(request: EngineText): Promise<Buffer> {
+    return this.track(this.#native.similar(this.#handle, request));
+  }
+
   fetchDocuments(request: EngineText, onGone: OnGone = NOBODY): Promise<ListingPart> {
     return this.track(
       cancelable(this.#native, onGone, (ticket) =>

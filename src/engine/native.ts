@@ -28,7 +28,10 @@ export interface NativeAddon {
   /** JSON list of the names of all fields that the index knows, nested ones and their parents too. */
   indexFields(handle: number): string;
 
-  /** Runs one search. `request`: JSON of {@link EngineSearchRequest}. Resolves to the finished response body (JSON). */
+  /**
+   * Runs one search. `request`: JSON of {@link EngineSearchRequest}. Resolves to the finished response body (JSON), or
+   * to no bytes: a hybrid search whose words alone are not good enough needs `vector` or `withoutVector`.
+   */
   search(handle: number, request: EngineText, ticket?: number): Promise<Buffer>;
   /**
    * Nobody waits any more for the search or the listing that was given this ticket, a number of 32 bits but 0: it ends
@@ -40,8 +43,10 @@ export interface NativeAddon {
    * handles of `request.otherIndexes`, whose facets are checked only.
    */
   federatedSearch(handles: number[], request: EngineText, ticket?: number): Promise<Buffer>;
-  /** `request`: JSON of the facet search parameters. Resolves to the response body. */
+  /** `request`: JSON of {@link EngineFacetSearchRequest}. Resolves like `search`. */
   facetSearch(handle: number, request: EngineText, ticket?: number): Promise<Buffer>;
+  /** `request`: JSON of {@link EngineSimilarRequest}. Resolves to the response body. */
+  similar(handle: number, request: EngineText, ticket?: number): Promise<Buffer>;
   /** `request`: JSON of the parameters of documents/fetch. Resolves to the first part of the response body. */
   fetchDocuments(handle: number, request: EngineText, ticket?: number): Promise<ListingPart>;
   /** Resolves to the next part. A `rest` is used up by this, or by `dropRest`; it does not need its index any more. */
@@ -117,9 +122,9 @@ export interface NativeAddon {
   batchProgress(handle: number): string;
 
   /** Parses a filter (string or arrays, as JSON text). Throws `invalid_search_filter` or `feature_not_enabled`. */
-  checkFilter(filter: string, containsFilter: boolean): void;
+  checkFilter(filter: string, containsFilter: boolean, multimodal: boolean): void;
   /** The same on a native thread, rejecting. */
-  checkLargeFilter(filter: EngineText, containsFilter: boolean): Promise<void>;
+  checkLargeFilter(filter: EngineText, containsFilter: boolean, multimodal: boolean): Promise<void>;
 
   /** Reads everything of the index in `dir`, which nobody has open. Resolves to JSON of {@link IndexReport}. */
   verifyIndex(dir: string): Promise<string>;

@@ -58,6 +58,7 @@ export class IndexEntry {
   readonly #registry: IndexRegistry;
   #handle: IndexHandle | null = null;
   #settings: SettingsObject | null = null;
+  #stored: IndexState['settings'] = null;
 
   constructor(registry: IndexRegistry, record: IndexRecord) {
     this.#registry = registry;
@@ -88,14 +89,25 @@ export class IndexEntry {
 
   /** The complete settings; parsed once per change. Shared: do not modify. */
   get settings(): SettingsObject {
-    return (this.#settings ??= settingsOf(this.handle.state()));
+    return this.#settings ?? this.#read(this.handle.state());
+  }
+
+  /** What is stored as settings, with what is known beside them; null when they were never set. */
+  get storedSettings(): Readonly<Record<string, unknown>> | null {
+    if (this.#settings === null) this.#read(this.handle.state());
+    return this.#stored;
+  }
+
+  #read(state: IndexState): SettingsObject {
+    this.#stored = state.settings;
+    return (this.#settings = settingsOf(state));
   }
 
   /** Takes over the state that the engine has committed. Call after each batch. */
   refresh(): IndexState {
     const state = this.handle.state();
     this.summary = summaryOf(state, this.createdAt);
-    this.#settings = settingsOf(state);
+    this.#read(state);
     return state;
   }
 

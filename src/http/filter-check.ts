@@ -14,7 +14,8 @@ export function filterCheck({ services: { features }, checkFilter }: Needs): Fil
     if (fault !== null) throw fault;
     if (isEmptyFilter(filter)) return;
     try {
-      checkFilter(JSON.stringify(filter), features.get().containsFilter);
+      const { containsFilter, multimodal } = features.get();
+      checkFilter(JSON.stringify(filter), containsFilter, multimodal);
     } catch (thrown) {
       throw underCode(thrown, code);
     }
@@ -32,10 +33,10 @@ export function anyFilterCheck(needs: Needs): (filter: unknown, code: ErrorCode)
     if (fault !== null) throw fault;
     if (isEmptyFilter(filter)) return;
     const text = filter instanceof RawJson ? filter.text : JSON.stringify(filter);
-    const { containsFilter } = services.features.get();
+    const { containsFilter, multimodal } = services.features.get();
     try {
-      if (text.length <= CHECKED_AT_ONCE_MAX) checkFilter(text, containsFilter);
-      else await checkLargeFilter(text, containsFilter);
+      if (text.length <= CHECKED_AT_ONCE_MAX) checkFilter(text, containsFilter, multimodal);
+      else await checkLargeFilter(text, containsFilter, multimodal);
     } catch (thrown) {
       throw underCode(thrown, code);
     }

@@ -98,8 +98,9 @@ export class Documents {
     onGone: OnGone,
   ): Promise<Buffer | AsyncIterable<Buffer>> {
     const first = await this.#queue.run(async () => {
-      const containsFilter = this.#features().containsFilter ? { containsFilter: true } : {};
-      const request = engineText({ ...params, ...containsFilter });
+      const { containsFilter, multimodal } = this.#features();
+      const features = { containsFilter, multimodal };
+      const request = engineText({ ...params, ...features });
       return answerOf(uid, this.#entry(uid).handle.fetchDocuments(request, onGone));
     }, onGone);
     return first.rest === null ? first.bytes : new Listing(this.#registry.native, first);

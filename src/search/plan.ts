@@ -3,9 +3,12 @@ import type {
   FacetSearchRequest,
   Federation,
   FederationOptions,
+  HybridQuery,
   MultiSearchQuery,
   SearchRequest,
+  SimilarRequest,
 } from '../contract/search.ts';
+import { searchKind, type VectorRequest } from '../contract/search-kind.ts';
 import { segmentation } from './segmentation.ts';
 
 /**
@@ -13,12 +16,35 @@ import { segmentation } from './segmentation.ts';
  * engine knows the defaults, so most parameters pass as they came.
  */
 
+/**
+ * The vector of a query that came without one: what an embedder has made of it, `none` when it could not, or nothing
+ * when it has not been asked.
+ */
+export type QueryVector = Float32Array | 'none' | undefined;
+
+/** How a search uses vectors. All absent: it does not. */
+interface EngineVectors {
+  /** `semanticRatio` is 1 where vectors alone count. */
+  hybrid?: HybridQuery;
+  /** Numbers in single precision, little endian, in base64. */
+  vector?: string;
+  /** There is none: words have to do. */
+  withoutVector?: true;
+}
+
+type WithEngineVectors<T extends VectorRequest> = Omit<T, 'hybrid' | 'vector' | 'media'> &
+  EngineVectors;
+
+/** Features that change how the engine reads a filter. */
+interface EngineFeatures {
+  containsFilter?: true;
+  multimodal?: true;
+}
+
 /** What the engine gets for one search: the parameters of the API, and what only this side knows. */
-export interface EngineSearchRequest extends SearchRequest {
+export interface EngineSearchRequest extends WithEngineVectors<SearchRequest>, EngineFeatures {
   /** See `segmentation`. */
   segmentation?: number[];
-  /** The feature `containsFilter` is on. */
-  containsFilter?: true;
   /** Ends the response. */
   requestUid?: string;
   /** Stands before everything else in the response, for one of several searches. */
@@ -46,7 +72,6 @@ export interface EngineFederatedRequest {
   metadata?: SearchMetadata[];
   /** Indexes that `facetsByIndex` names besides those of the queries; their handles follow those of the queries. */
   otherIndexes: string[];
-  containsFilter?: true;
 }
 
 export interface EngineFederatedQuery extends EngineSearchRequest {
@@ -54,16 +79,23 @@ export interface EngineFederatedQuery extends EngineSearchRequest {
   federationOptions?: FederationOptions | null;
 }
 
-export interface EngineFacetSearchRequest extends FacetSearchRequest {
+export interface EngineFacetSearchRequest
+  extends WithEngineVectors<FacetSearchRequest>, EngineFeatures {
   segmentation?: number[];
   /** Of `facetQuery`. */
   facetSegmentation?: number[];
-  containsFilter?: true;
   answerBytesMax: number;
+}
+
+export interface EngineSimilarRequest extends SimilarRequest, EngineFeatures {
+  id: string;
+  /** Of the caller's tenant token; the document compared with passes it too. */
+  tenantFilter?: unknown;
 }
 
 export interface PlanContext {
   containsFilter: boolean;
+  multimodal: boolean;
 }
 
 /** What a request gets besides the parameters of the client. */
@@ -76,33 +108,68 @@ export function planSearch(
   params: SearchRequest,
   context: PlanContext,
   more: SearchExtras,
+  vector?: QueryVector,
 ): string {
-  return engineText(engineSearch(params, context, more));
+  return engineText(engineSearch(params, context, more, vector));
 }
 
 function engineSearch(
   params: SearchRequest,
-  { containsFilter }: PlanContext,
+  context: PlanContext,
   more: SearchExtras,
+  vector: QueryVector,
 ): EngineSearchRequest {
-  const request: EngineSearchRequest = { ...params, ...more };
+  const request: EngineSearchRequest = {
+    ...withVectors(params, vector),
+    ...more,
+    ...featuresOf(context),
+  };
   const words = typeof params.q === 'string' ? segmentation(params.q) : undefined;
   if (words !== undefined) request.segmentation = words;
-  if (containsFilter) request.containsFilter = true;
   return request;
 }
 
+function featuresOf({ containsFilter, multimodal }: PlanContext): EngineFeatures {
+  return {
+    ...(containsFilter ? { containsFilter } : {}),
+    ...(multimodal ? { multimodal } : {}),
+  };
+}
+
+function withVectors<T extends VectorRequest>(params: T, made: QueryVector): WithEngineVectors<T> {
+  const kind = searchKind(params);
+  const { hybrid, vector, media: _, ...rest } = params;
+  if (kind === 'words') return rest;
+  const request: WithEngineVectors<T> = {
+    ...rest,
+    hybrid: { ...hybrid!, ...(kind === 'semantic' ? { semanticRatio: 1 } : {}) },
+  };
+  if (vector !== undefined && vector !== null) {
+    request.vector = base64Of(Float32Array.from(vector));
+  } else if (made === 'none') {
+    request.withoutVector = true;
+  } else if (made !== undefined) {
+    request.vector = base64Of(made);
+  }
+  return request;
+}
+
+function base64Of({ buffer, byteOffset, byteLength }: Float32Array): string {
+  return Buffer.from(buffer, byteOffset, byteLength).toString('base64');
+}
+
+/** @param vectors by query; see {@link QueryVector} */
 export function planFederated(
   federation: Federation,
   queries: readonly MultiSearchQuery[],
   context: PlanContext,
   more: Pick<EngineFederatedRequest, 'requestUid' | 'metadata' | 'otherIndexes' | 'answerBytesMax'>,
+  vectors: readonly QueryVector[] = [],
 ): string {
   const request: Omit<EngineFederatedRequest, 'queries'> = { federation, ...more };
-  if (context.containsFilter) request.containsFilter = true;
-  const texts = queries.map((query) => {
+  const texts = queries.map((query, n) => {
     const federated: EngineFederatedQuery = {
-      ...engineSearch(query, context, {}),
+      ...engineSearch(query, context, {}, vectors[n]),
       indexUid: query.indexUid,
       federationOptions: query.federationOptions ?? null,
     };
@@ -115,19 +182,33 @@ export function planFacetSearch(
   params: FacetSearchRequest,
   context: PlanContext,
   more: Pick<EngineFacetSearchRequest, 'answerBytesMax'>,
+  vector?: QueryVector,
 ): string {
-  const request: EngineFacetSearchRequest = { ...params, ...more };
+  const request: EngineFacetSearchRequest = {
+    ...withVectors(params, vector),
+    ...more,
+    ...featuresOf(context),
+  };
   const words = typeof params.q === 'string' ? segmentation(params.q) : undefined;
   if (words !== undefined) request.segmentation = words;
   const facetWords =
     typeof params.facetQuery === 'string' ? segmentation(params.facetQuery) : undefined;
   if (facetWords !== undefined) request.facetSegmentation = facetWords;
-  if (context.containsFilter) request.containsFilter = true;
+  return engineText(request);
+}
+
+export function planSimilar(
+  params: SimilarRequest & { id: string },
+  context: PlanContext,
+  tenantFilter: unknown,
+): string {
+  const request: EngineSimilarRequest = { ...params, ...featuresOf(context) };
+  if (tenantFilter !== null) request.tenantFilter = tenantFilter;
   return engineText(request);
 }
 
 /** JSON of a request whose filter may be text already. */
-export function engineText(request: { filter?: unknown }): string {
+export function engineText(request: object & { filter?: unknown }): string {
   const { filter, ...others } = request;
   return filter instanceof RawJson
     ? withMember(others, 'filter', filter.text)

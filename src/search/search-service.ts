@@ -1,18 +1,27 @@
 import { randomBytes } from 'node:crypto';
 import type { BufferPool } from '../base/buffer-pool.ts';
 import { ApiError, indexNotFound } from '../contract/errors.ts';
+import { searchKind, type VectorRequest } from '../contract/search-kind.ts';
 import type { FeatureSet } from '../contract/features.ts';
 import type {
   FacetSearchRequest,
   MultiSearchQuery,
   MultiSearchRequest,
   SearchRequest,
+  SimilarRequest,
 } from '../contract/search.ts';
 import { answerTooLarge, DEFAULT_LIMITS, type RequestLimits } from '../contract/limits.ts';
 import { cancelable, type IndexHandle, type OnGone } from '../engine/handle.ts';
 import type { IndexEntry, IndexRegistry } from '../engine/registry.ts';
 import { answerOf, fromEngine } from '../engine/errors.ts';
-import { planFacetSearch, planFederated, planSearch, type SearchMetadata } from './plan.ts';
+import {
+  planFacetSearch,
+  planFederated,
+  planSearch,
+  planSimilar,
+  type QueryVector,
+  type SearchMetadata,
+} from './plan.ts';
 import type { SearchQueue } from './search-queue.ts';
 
 /** What a search is told besides its parameters. */
@@ -25,6 +34,18 @@ export interface SearchLimits extends RequestLimits {
   /** Queries of one multi-search that run or wait for their turn at once. */
   queriesAtOnce: number;
 }
+/**
+ * Embeds what a search looks for with an embedder of the index. Rejects with `vector_embedding_error`.
+ * @param deadline ms since the epoch
+ */
+export type EmbedQuery = (
+  uid: string,
+  embedder: string,
+  query: Pick<SearchRequest, 'q' | 'media'>,
+  deadline: number,
+) => Promise<Float32Array>;
+
+const CUTOFF_MS_DEFAULT = 1500;
 
 /** Searches of one or many indexes. Each method resolves to the finished response body. */
 export class Search {
@@ -33,12 +54,14 @@ export class Search {
   readonly #features: () => FeatureSet;
   readonly #answerBuffers: BufferPool;
   readonly #limits: SearchLimits;
+  readonly #embedQuery: EmbedQuery;
 
   constructor(
     registry: IndexRegistry,
     queue: SearchQueue,
     features: () => FeatureSet,
     answerBuffers: BufferPool,
+    embedQuery: EmbedQuery,
     limits: SearchLimits = { ...DEFAULT_LIMITS, queriesAtOnce: 1 },
   ) {
     this.#limits = limits;
@@ -46,6 +69,7 @@ export class Search {
     this.#queue = queue;
     this.#features = features;
     this.#answerBuffers = answerBuffers;
+    this.#embedQuery = embedQuery;
   }
 
   search(uid: string, params: SearchRequest, caller: SearchCaller): Promise<Buffer> {
@@ -55,17 +79,74 @@ export class Search {
       const metadata = caller.includeMetadata ? { metadata: metadataOf(uid, entry, params) } : {};
       const { answerBytes: answerBytesMax } = this.#limits;
       const more = { requestUid, answerBytesMax, ...metadata };
-      const request = planSearch(params, this.#features(), more);
-      return answerOf(uid, entry.handle.search(request, caller.onGone));
+      return this.#withVector(uid, params, (vector) => {
+        const request = planSearch(params, this.#features(), more, vector);
+        return this.#entry(uid).handle.search(request, caller.onGone);
+      });
     }, caller.onGone);
   }
 
   facetSearch(uid: string, params: FacetSearchRequest, caller: SearchCaller): Promise<Buffer> {
     return this.#queue.run(() => {
       const { answerBytes: answerBytesMax } = this.#limits;
-      const request = planFacetSearch(params, this.#features(), { answerBytesMax });
-      return answerOf(uid, this.#entry(uid).handle.facetSearch(request, caller.onGone));
+      const ask = (vector?: QueryVector): Promise<Buffer> => {
+        const request = planFacetSearch(params, this.#features(), { answerBytesMax }, vector);
+        return this.#entry(uid).handle.facetSearch(request, caller.onGone);
+      };
+      // Without a least score vectors find every document, so the vector does not matter.
+      const every = (params.hybrid?.minScore ?? null) === null;
+      return every ? answerOf(uid, ask()) : this.#withVector(uid, params, ask);
     }, caller.onGone);
+  }
+
+  similar(
+    uid: string,
+    params: SimilarRequest & { id: string },
+    caller: SearchCaller & { tenantFilter: (uid: string) => unknown },
+  ): Promise<Buffer> {
+    return this.#queue.run(() => {
+      const request = planSimilar(params, this.#features(), caller.tenantFilter(uid));
+      return answerOf(uid, this.#entry(uid).handle.similar(request));
+    }, caller.onGone);
+  }
+
+  /**
+   * Asks the engine, with the embedding of the query where one is needed and `vector` is not given: at once where
+   * vectors alone count, else once the engine says that the words are not good enough. Words have to do where none is
+   * to be had in time.
+   */
+  async #withVector(
+    uid: string,
+    params: VectorRequest,
+    ask: (vector?: QueryVector) => Promise<Buffer>,
+  ): Promise<Buffer> {
+    const kind = searchKind(params);
+    if (kind === 'words' || (params.vector ?? null) !== null) return answerOf(uid, ask());
+    const deadline = this.#deadlineOf(uid);
+    if (kind === 'hybrid') {
+      const answer = await answerOf(uid, ask());
+      if (answer.length > 0) return answer;
+    }
+    const vector = await this.#vectorOf(uid, params, deadline);
+    return answerOf(uid, ask(vector));
+  }
+
+  #deadlineOf(uid: string): number {
+    return Date.now() + (this.#entry(uid).settings.searchCutoffMs ?? CUTOFF_MS_DEFAULT);
+  }
+
+  /** Undefined where the engine needs none. */
+  async #vectorOf(uid: string, params: VectorRequest, deadline: number): Promise<QueryVector> {
+    const kind = searchKind(params);
+    if (kind === 'words' || (params.vector ?? null) !== null) return undefined;
+    try {
+      const { q = null, media = null, hybrid } = params;
+      return await this.#embedQuery(uid, hybrid!.embedder, { q, media }, deadline);
+    } catch (error) {
+      if (kind === 'hybrid' && error instanceof ApiError && error.code === 'vector_embedding_error')
+        return 'none';
+      throw error;
+    }
   }
 
   load(): { running: number; waiting: number; waitingMax: number } {
@@ -139,9 +220,11 @@ export class Search {
       ? { metadata: metadataOf(indexUid, entry, params) }
       : {};
     const more = { indexUid, requestUid: uuidV7(), answerBytesMax, ...metadata };
-    const request = planSearch(params, this.#features(), more);
     try {
-      return await answerOf(indexUid, entry.handle.search(request, caller.onGone));
+      return await this.#withVector(indexUid, params, (vector) => {
+        const request = planSearch(params, this.#features(), more, vector);
+        return this.#entryOfQuery(indexUid, position).handle.search(request, caller.onGone);
+      });
     } catch (error) {
       throw ofQuery(error, position);
     }
@@ -152,6 +235,7 @@ export class Search {
     federation: NonNullable<MultiSearchRequest['federation']>,
     caller: SearchCaller,
   ): Promise<Buffer> {
+    const vectors = await this.#vectorsOf(queries);
     const entries = queries.map(({ indexUid }, position) => this.#entryOfQuery(indexUid, position));
     const queried = new Set(queries.map(({ indexUid }) => indexUid));
     const otherIndexes = Object.keys(federation.facetsByIndex ?? {}).filter(
@@ -163,7 +247,7 @@ export class Search {
       : {};
     const { answerBytes: answerBytesMax } = this.#limits;
     const more = { requestUid: uuidV7(), answerBytesMax, otherIndexes, ...metadata };
-    const request = planFederated(federation, queries, this.#features(), more);
+    const request = planFederated(federation, queries, this.#features(), more, vectors);
     const handles: IndexHandle[] = [];
     try {
       for (const { handle } of [...entries, ...others]) {
@@ -181,6 +265,21 @@ export class Search {
     } finally {
       for (const handle of handles) handle.busy--;
     }
+  }
+
+  /** Embeds the queries that came without a vector. The first failing one in order is reported. */
+  async #vectorsOf(queries: readonly MultiSearchQuery[]): Promise<QueryVector[]> {
+    if (queries.every((query) => searchKind(query) === 'words')) return [];
+    const made = await Promise.allSettled(
+      queries.map(async (query, position) => {
+        this.#entryOfQuery(query.indexUid, position);
+        return this.#vectorOf(query.indexUid, query, this.#deadlineOf(query.indexUid));
+      }),
+    );
+    return made.map((vector, position) => {
+      if (vector.status === 'rejected') throw ofQuery(vector.reason, position);
+      return vector.value;
+    });
   }
 
   #entry(uid: string): IndexEntry {

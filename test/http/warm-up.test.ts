@@ -11,6 +11,7 @@ import { Search } from '../../src/search/search-service.ts';
 import { warmUp, type WarmUpOptions } from '../../src/warm-up.ts';
 import { MemoryEngine } from '../support/memory-engine.ts';
 import { startTestServer, type TestServer } from './support/test-server.ts';
+import { embedNothing } from '../support/embed-nothing.ts';
 
 const MASTER_KEY = 'MASTER_KEY_OF_TESTS';
 
@@ -33,7 +34,7 @@ for (const transport of ['fastest', 'node'] as const) {
       await services.features.patch({ metrics: true });
       const features = () => services.features.get();
       const queue = new SearchQueue({ permits: 2, waitingMax: 10, waitMsMax: 1000 });
-      const search = new Search(registry, queue, features, answerBuffers);
+      const search = new Search(registry, queue, features, answerBuffers, embedNothing);
       services.search.search = search.search.bind(search);
       services.search.multiSearch = search.multiSearch.bind(search);
       const documents = new Documents(registry, queue, features);

@@ -465,7 +465,7 @@ async function compare(seed: number): Promise<void> {
     );
     for (let i = 0; i < QUESTIONS; i++) {
       const request = random.search();
-      const plan = planSearch(request, { containsFilter: true }, {});
+      const plan = planSearch(request, { containsFilter: true, multimodal: true }, {});
       await both(`search ${plan}`, (handle) => handle.search(plan));
       if (i % 3 === 0) {
         const { q, filter, matchingStrategy } = request;

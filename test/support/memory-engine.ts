@@ -142,6 +142,10 @@ export class MemoryEngine implements NativeAddon {
     return Buffer.from(JSON.stringify(body));
   }
 
+  async similar(): Promise<Buffer> {
+    throw new Error('documents have no vectors here');
+  }
+
   async facetSearch(handle: number, request: EngineText): Promise<Buffer> {
     const { facetName, facetQuery = null, filter } = JSON.parse(String(request)) as Json;
     const counts = new Map<string, number>();

@@ -92,11 +92,12 @@ export function searchRoutes(dependencies: Dependencies): Route[] {
     const uid = context.params.index_uid!;
     const settings = indexes.settings(uid);
     if (settings === undefined) throw indexNotFound(uid);
-    const unknown = new ApiError(
-      'invalid_similar_embedder',
-      `The index \`${uid}\` has no embedder \`${request.embedder}\` to compare documents with.`,
-    );
-    if (!Object.hasOwn(settings.embedders, request.embedder)) throw unknown;
+    if (!Object.hasOwn(settings.embedders, request.embedder)) {
+      throw new ApiError(
+        'invalid_similar_embedder',
+        `The index \`${uid}\` has no embedder \`${request.embedder}\` to compare documents with.`,
+      );
+    }
     restrict(request, context.access, uid);
     await checkFilter(request.filter, 'invalid_similar_filter');
     const id = String(request.id);
@@ -106,7 +107,6 @@ export function searchRoutes(dependencies: Dependencies): Route[] {
         `Invalid value at \`.id\`: \`${id}\`; ${DOCUMENT_ID_RULE}.`,
       );
     }
-    if (search.similar === undefined) throw unknown;
     return bytes(await search.similar(uid, { ...request, id }, searchContext(context)));
   }
 
@@ -214,17 +214,20 @@ function hasVectorParameters({ vector, media, hybrid }: VectorRequest): boolean 
 }
 
 function fromParameters(parameters: SearchParameters): SearchRequest {
-  const { hybridEmbedder, hybridSemanticRatio, personalizeUserContext, ...rest } = parameters;
+  const { hybridEmbedder, hybridSemanticRatio, hybridMinScore, personalizeUserContext, ...rest } =
+    parameters;
   const request: SearchRequest = rest;
   if (hybridEmbedder !== undefined) {
     request.hybrid = {
       embedder: hybridEmbedder,
       ...(hybridSemanticRatio === undefined ? {} : { semanticRatio: hybridSemanticRatio }),
+      ...(hybridMinScore === undefined ? {} : { minScore: hybridMinScore }),
     };
-  } else if (hybridSemanticRatio !== undefined) {
+  } else if (hybridSemanticRatio !== undefined || hybridMinScore !== undefined) {
+    const name = hybridSemanticRatio === undefined ? 'hybridMinScore' : 'hybridSemanticRatio';
     throw new ApiError(
       'invalid_search_hybrid_query',
-      'The parameter `hybridSemanticRatio` needs `hybridEmbedder`.',
+      `The parameter \`${name}\` needs \`hybridEmbedder\`.`,
     );
   }
   if (personalizeUserContext !== undefined) {

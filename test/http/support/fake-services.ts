@@ -160,6 +160,7 @@ export function fakeServices(clock: Clock): FakeServices {
     search: {
       search: answer,
       facetSearch: answer,
+      similar: answer,
       multiSearch: (params, context) => answer(null, params, context),
       load: () => ({ running: 2, waiting: 1, waitingMax: 1000 }),
     },

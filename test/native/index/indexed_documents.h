@@ -42,8 +42,11 @@ class IndexedDocuments {
     std::filesystem::remove_all(dir_);
   }
 
+  using Embeddings = std::vector<std::vector<float>>;
+
   // Writes one segment with these documents; what they replace is dead from then on. By ascending docid.
-  void Put(const std::map<DocId, std::string>& batch) {
+  // embeddings: of some of them, for the first embedder of the settings.
+  void Put(const std::map<DocId, std::string>& batch, const std::map<DocId, Embeddings>& embeddings = {}) {
     const auto before = index_->snapshot();
     auto fields = std::make_shared<index::FieldMap>(*before->fields);
     indexing::FieldDiscovery discovery(*fields);
@@ -52,7 +55,11 @@ class IndexedDocuments {
     indexing::Extractor extractor(*fields, traits, *before->analyzer);
     segment::RowCodec codec(before->dictionary);
     const uint64_t number = index_->NextNumber();
-    auto builder = segment::SegmentBuilder::Create(index_->FilePath(number));
+    std::vector<segment::EmbedderShape> shapes;
+    for (const index::EmbedderSettings& embedder : before->settings->embedders) {
+      shapes.push_back({embedder.name, embedder.dimensions, embedder.binary_quantised});
+    }
+    auto builder = segment::SegmentBuilder::Create(index_->FilePath(number), shapes);
     ASSERT_TRUE(builder.ok());
     const auto lat = fields->Find("_geo.lat"), lng = fields->Find("_geo.lng");
     // Points are stored in every second segment, and built on demand from the others.
@@ -67,6 +74,10 @@ class IndexedDocuments {
       (*builder)->BeginDocument(docid, compressed);
       extractor.ExtractAll(row, **builder);
       (*builder)->EndDocument();
+      if (const auto found = embeddings.find(docid); found != embeddings.end()) {
+        (*builder)->vectors().BeginDocument(0, docid, segment::kUserProvided);
+        for (const auto& row : found->second) (*builder)->vectors().AddRow(0, row);
+      }
       commit.dead.Add(docid);
       documents_[docid] = document;
     }

@@ -4,6 +4,7 @@ import { NO_FEATURES } from '../../../src/contract/features.ts';
 import { SearchQueue } from '../../../src/search/search-queue.ts';
 import { Search } from '../../../src/search/search-service.ts';
 import { add, TestMachine } from '../../support/machine.ts';
+import { embedNothing } from '../../support/embed-nothing.ts';
 
 describe('the indexes of a federated search', () => {
   const plain = { includeMetadata: false, onGone: () => {} };
@@ -18,7 +19,7 @@ describe('the indexes of a federated search', () => {
     for (const uid of ['a', 'b', 'c', 'd']) await test.run(add(uid, [{ id: 1 }]));
     const { registry } = test.machine;
     const queue = new SearchQueue({ permits: 1, waitingMax: 10, waitMsMax: 1000 });
-    search = new Search(registry, queue, () => NO_FEATURES, new BufferPool());
+    search = new Search(registry, queue, () => NO_FEATURES, new BufferPool(), embedNothing);
     registry.native.federatedSearch = (handles, request) => {
       const { otherIndexes } = JSON.parse(String(request)) as { otherIndexes: unknown };
       asked.push({ handles, otherIndexes });

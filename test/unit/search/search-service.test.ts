@@ -6,6 +6,7 @@ import { SearchQueue } from '../../../src/search/search-queue.ts';
 import { Search, uuidV7 } from '../../../src/search/search-service.ts';
 import { planSearch } from '../../../src/search/plan.ts';
 import { add, settings, TestMachine } from '../../support/machine.ts';
+import { embedNothing } from '../../support/embed-nothing.ts';
 
 describe('searches and reads', () => {
   let test: TestMachine;
@@ -26,7 +27,7 @@ describe('searches and reads', () => {
     const queue = new SearchQueue({ permits: 1, waitingMax: 10, waitMsMax: 1000 });
     const { registry } = test.machine;
     const features = (): typeof NO_FEATURES => NO_FEATURES;
-    search = new Search(registry, queue, features, new BufferPool());
+    search = new Search(registry, queue, features, new BufferPool(), embedNothing);
     const size = (): { diskBytes: number; usedBytes: number } => ({
       diskBytes: 100,
       usedBytes: 10,
@@ -123,10 +124,10 @@ describe('searches and reads', () => {
   });
 
   it('what the engine is asked is what came, and what only we know', () => {
-    const off = { containsFilter: false };
+    const off = { containsFilter: false, multimodal: false };
     assert.equal(planSearch({ q: 'x', limit: 3 }, off, {}), '{"q":"x","limit":3}');
     assert.deepEqual(
-      JSON.parse(planSearch({ q: '世界' }, { containsFilter: true }, { requestUid: 'u' })),
+      JSON.parse(planSearch({ q: '世界' }, { ...off, containsFilter: true }, { requestUid: 'u' })),
       { q: '世界', requestUid: 'u', segmentation: [0], containsFilter: true },
     );
   });

@@ -1,0 +1,333 @@
+#include "search/vector_scan.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <mutex>
+
+#include "base/pieces.h"
+#include "segment/doc_places.h"
+#include "vector/kernels.h"
+
+namespace gannet::search {
+
+using segment::EmbedderReader;
+
+namespace {
+
+constexpr size_t kPartDocuments = 8192;
+// From how many documents on others are asked to help.
+constexpr size_t kSharedDocumentsMin = 2 * kPartDocuments;
+constexpr float kSmallestSimilarity = std::numeric_limits<float>::epsilon();
+
+// The greatest `count` of the numbers given, of which the smallest is asked for.
+class Greatest {
+ public:
+  explicit Greatest(size_t count) : count_(count) {}
+
+  void Add(float value) {
+    if (heap_.size() < count_) {
+      heap_.push_back(value);
+      std::push_heap(heap_.begin(), heap_.end(), std::greater<>());
+    } else if (value > heap_.front()) {
+      std::pop_heap(heap_.begin(), heap_.end(), std::greater<>());
+      heap_.back() = value;
+      std::push_heap(heap_.begin(), heap_.end(), std::greater<>());
+    }
+  }
+  // -1: there are not so many yet.
+  float smallest() const { return heap_.size() < count_ ? -1 : heap_.front(); }
+
+ private:
+  size_t count_;
+  std::vector<float> heap_;
+};
+
+void RaiseTo(std::atomic<float>& floor, float value) {
+  float known = floor.load(std::memory_order_relaxed);
+  while (known < value && !floor.compare_exchange_weak(known, value, std::memory_order_relaxed)) {
+  }
+}
+
+// Never decreases with the cosine, so bounds of one are bounds of the other.
+float Similarity(double cosine) { return std::clamp(static_cast<float>((1 + cosine) / 2), 0.0f, 1.0f); }
+
+bool Nearer(const NearDocument& a, const NearDocument& b) {
+  return a.similarity != b.similarity ? a.similarity > b.similarity : a.docid < b.docid;
+}
+
+}  // namespace
+
+struct VectorScan::Target {
+  std::vector<float> vector;
+  double length = 0;
+  std::vector<int8_t> bytes;
+  vector::ByteScale scale{0, 0};
+  std::vector<uint64_t> bits;
+};
+
+// Documents of one segment that are scanned together.
+struct VectorScan::Part {
+  const EmbedderReader* reader;
+  uint32_t begin, end;           // places; where there are `places`, indexes into these
+  const std::vector<uint32_t>* places = nullptr;  // null: all
+  std::shared_ptr<const std::vector<uint32_t>> held = nullptr;
+};
+
+struct VectorScan::Bounds {
+  float lower, upper;
+  uint32_t place;
+  const EmbedderReader* reader;
+};
+
+VectorScan::~VectorScan() = default;
+
+VectorScan::VectorScan(const index::Snapshot& snapshot, const index::EmbedderSettings& embedder,
+                       std::vector<std::vector<float>> targets, bool paired)
+    : snapshot_(snapshot), embedder_(embedder), paired_(paired) {
+  for (std::vector<float>& numbers : targets) {
+    Target target;
+    const size_t n = numbers.size();
+    target.length = std::sqrt(vector::Dot(numbers.data(), numbers.data(), n));
+    target.bytes.resize(n);
+    target.scale = vector::QuantiseToBytes(numbers.data(), n, target.bytes.data());
+    target.bits.resize(vector::BitWords(n));
+    vector::QuantiseToBits(numbers.data(), n, target.bits.data());
+    target.vector = std::move(numbers);
+    targets_.push_back(std::move(target));
+  }
+  if (embedder.distribution) {
+    shifts_ = true;
+    factor_ = 0.4f / static_cast<float>(embedder.distribution->sigma);
+    offset_ = 0.5f - factor_ * static_cast<float>(embedder.distribution->mean);
+  }
+}
+
+float VectorScan::Score(float similarity) const {
+  if (!shifts_) return similarity;
+  similarity = similarity * factor_ + offset_;
+  return similarity <= 0 ? kSmallestSimilarity : std::min(similarity, 1.0f);
+}
+
+// Those that an embedding is compared with, which is the n-th of its document.
+std::span<const VectorScan::Target> VectorScan::TargetsOf(size_t n) const {
+  if (!paired_) return targets_;
+  return n < targets_.size() ? std::span(targets_).subspan(n, 1) : std::span<const Target>();
+}
+
+DocSet VectorScan::Embedded(const DocSet& candidates) const {
+  DocSet embedded;
+  for (const auto& segment : snapshot_.segments) {
+    const EmbedderReader* reader = segment->vectors->Find(embedder_.name);
+    if (reader == nullptr) continue;
+    embedded |= segment->all_live() ? reader->embedded() : reader->embedded() & segment->live;
+  }
+  embedded &= candidates;
+  return embedded;
+}
+
+std::vector<VectorScan::Part> VectorScan::PartsOf(const DocSet& candidates) const {
+  std::vector<Part> parts;
+  const bool everything = candidates.size() == snapshot_.documents.size();
+  for (const auto& segment : snapshot_.segments) {
+    const EmbedderReader* reader = segment->vectors->Find(embedder_.name);
+    if (reader == nullptr || reader->row_count() == 0) continue;
+    Part part{reader, 0, static_cast<uint32_t>(reader->docids().size())};
+    if (!everything || !segment->all_live()) {
+      DocSet documents = reader->embedded() & candidates;
+      if (!segment->all_live()) documents &= segment->live;
+      const auto places = std::make_shared<std::vector<uint32_t>>();
+      places->reserve(documents.size());
+      segment::ForEachPlace(reader->places(), documents, [&](uint32_t place, uint32_t) { places->push_back(place); });
+      part.held = places;
+      part.places = part.held.get();
+      part.end = static_cast<uint32_t>(places->size());
+    }
+    for (const uint32_t end = part.end; part.begin < end; part.begin = part.end) {
+      part.end = static_cast<uint32_t>(std::min<size_t>(size_t{part.begin} + kPartDocuments, end));
+      parts.push_back(part);
+    }
+  }
+  return parts;
+}
+
+// Calls take(place, lower, upper) for each document of the part that has an embedding.
+template <typename Take>
+void VectorScan::Scan(const Part& part, Take&& take) const {
+  const EmbedderReader& reader = *part.reader;
+  const uint32_t n = reader.dimensions();
+  if (reader.row_count() == 0) return;
+  const auto place_at = [&](uint32_t i) { return part.places == nullptr ? i : (*part.places)[i]; };
+  const uint32_t first_row = reader.rows_of(place_at(part.begin)).begin, last_row = reader.rows_of(place_at(part.end - 1)).end;
+  if (first_row == last_row) return;
+  const bool dense = part.places == nullptr || last_row - first_row <= 2 * (part.end - part.begin);
+  if (dense) reader.WillNeed(first_row, last_row);
+  if (reader.binary_quantised()) {
+    const size_t words = vector::BitWords(n);
+    const uint64_t* bits = dense ? reader.Bits(first_row, last_row) : nullptr;
+    for (uint32_t i = part.begin; i < part.end; ++i) {
+      const uint32_t place = place_at(i);
+      const auto rows = reader.rows_of(place);
+      if (rows.empty()) continue;
+      const uint64_t* row = dense ? (bits == nullptr ? nullptr : bits + size_t{rows.begin - first_row} * words) : reader.Bits(rows.begin, rows.end);
+      if (row == nullptr) continue;
+      uint32_t least = static_cast<uint32_t>(words * 64);
+      for (uint32_t r = 0; r < rows.end - rows.begin; ++r, row += words) {
+        for (const Target& target : TargetsOf(r)) least = std::min(least, vector::HammingDistance(target.bits.data(), row, words));
+      }
+      const float similarity = Similarity(1 - 2.0 * least / static_cast<double>(words * 64));
+      take(place, similarity, similarity);
+    }
+    return;
+  }
+  const EmbedderReader::ByteRows all = dense ? reader.Bytes(first_row, last_row) : EmbedderReader::ByteRows{};
+  for (uint32_t i = part.begin; i < part.end; ++i) {
+    const uint32_t place = place_at(i);
+    const auto rows = reader.rows_of(place);
+    if (rows.empty()) continue;
+    EmbedderReader::ByteRows found;
+    if (!dense) {
+      found = reader.Bytes(rows.begin, rows.end);
+    } else if (all.bytes != nullptr) {
+      found = {all.bytes + size_t{rows.begin - first_row} * n, all.scales + (rows.begin - first_row)};
+    }
+    if (found.bytes == nullptr) continue;  // damaged: the segment has been marked
+    double lower = -1, upper = -1;
+    for (uint32_t r = 0; r < rows.end - rows.begin; ++r) {
+      const vector::ByteScale scale = found.scales[r];
+      for (const Target& target : TargetsOf(r)) {
+        if (scale.scale == 0 || target.scale.scale == 0) {  // one of them may have no length
+          lower = upper = 1;
+          continue;
+        }
+        const double cosine = static_cast<double>(scale.scale) * target.scale.scale *
+                              vector::DotInt8(target.bytes.data(), found.bytes + size_t{r} * n, n);
+        const double error = vector::CosineError(target.scale, scale);
+        lower = std::max(lower, cosine - error);
+        upper = std::max(upper, cosine + error);
+      }
+    }
+    take(place, Similarity(lower), Similarity(upper));
+  }
+}
+
+float VectorScan::Compare(const EmbedderReader& reader, uint32_t place) const {
+  const auto rows = reader.rows_of(place);
+  const uint32_t n = reader.dimensions();
+  double best = -1;
+  for (uint32_t r = rows.begin; r < rows.end; ++r) {
+    const std::span<const float> row = reader.Row(r);
+    if (row.empty()) continue;  // damaged
+    const double length = std::sqrt(vector::Dot(row.data(), row.data(), n));
+    for (const Target& target : TargetsOf(r - rows.begin)) {
+      const double product = length * target.length;
+      best = std::max(best, product == 0 ? 1 : vector::Dot(row.data(), target.vector.data(), n) / product);
+    }
+  }
+  return Similarity(best);
+}
+
+std::vector<NearDocument> VectorScan::Nearest(const DocSet& candidates, size_t count) const {
+  const std::vector<Part> parts = PartsOf(candidates);
+  size_t documents = 0;
+  for (const Part& part : parts) documents += part.end - part.begin;
+  count = std::min(count, std::max<size_t>(documents, 1));
+
+  std::atomic<float> floor{-1};  // so near are `count` documents for certain
+  std::vector<std::vector<Bounds>> found(parts.size());
+  const auto scan = [&](size_t p) {
+    Greatest lowest(count);
+    std::vector<Bounds>& kept = found[p];
+    float least = floor.load(std::memory_order_relaxed);
+    Scan(parts[p], [&](uint32_t place, float lower, float upper) {
+      if (upper < least) return;
+      kept.push_back({lower, upper, place, parts[p].reader});
+      lowest.Add(lower);
+      least = std::max(least, lowest.smallest());
+    });
+    RaiseTo(floor, lowest.smallest());
+  };
+  const bool shared = documents >= kSharedDocumentsMin;
+  if (shared) {
+    ForEachPiece(parts.size(), scan);
+  } else {
+    for (size_t p = 0; p < parts.size(); ++p) scan(p);
+  }
+
+  Greatest lowest(count);
+  size_t kept = 0;
+  for (const auto& part : found) {
+    kept += part.size();
+    for (const Bounds& bounds : part) lowest.Add(bounds.lower);
+  }
+  float least = lowest.smallest();
+  std::vector<Bounds> compared;
+  compared.reserve(std::min(kept, 4 * count + 64));
+  for (const auto& part : found) {
+    for (const Bounds& bounds : part) {
+      if (bounds.upper >= least) compared.push_back(bounds);
+    }
+  }
+  std::sort(compared.begin(), compared.end(), [](const Bounds& a, const Bounds& b) { return a.upper > b.upper; });
+
+  std::vector<NearDocument> nearest(compared.size());
+  const auto compare = [&](size_t i) {
+    const Bounds& bounds = compared[i];
+    const float similarity = bounds.lower == bounds.upper && bounds.reader->binary_quantised()
+                                 ? bounds.lower
+                                 : Compare(*bounds.reader, bounds.place);
+    nearest[i] = {bounds.reader->docids()[bounds.place], similarity};
+    return similarity;
+  };
+  // By falling upper bounds, until none that is left can be as near as the last that is wanted.
+  Greatest best(count);
+  constexpr size_t kTogether = 1024;
+  size_t done = 0;
+  while (done < compared.size() && compared[done].upper >= best.smallest()) {
+    const size_t next = std::min(compared.size(), done + (count > kTogether ? kTogether * 8 : size_t{16}));
+    if (shared && next - done >= kTogether) {
+      const size_t begin = done, pieces = (next - begin + kTogether - 1) / kTogether;
+      ForEachPiece(pieces, [&](size_t piece) {
+        for (size_t i = begin + piece * kTogether; i < std::min(next, begin + (piece + 1) * kTogether); ++i) compare(i);
+      });
+    } else {
+      for (size_t i = done; i < next; ++i) compare(i);
+    }
+    for (; done < next; ++done) best.Add(nearest[done].similarity);
+  }
+  nearest.resize(done);
+  std::sort(nearest.begin(), nearest.end(), Nearer);
+  size_t end = std::min(count, nearest.size());
+  while (end < nearest.size() && nearest[end].similarity == nearest[end - 1].similarity) ++end;
+  nearest.resize(end);
+  return nearest;
+}
+
+DocSet VectorScan::AtLeast(const DocSet& candidates, double score) const {
+  const std::vector<Part> parts = PartsOf(candidates);
+  size_t documents = 0;
+  for (const Part& part : parts) documents += part.end - part.begin;
+  std::vector<std::vector<DocId>> found(parts.size());
+  const auto scan = [&](size_t p) {
+    const EmbedderReader& reader = *parts[p].reader;
+    Scan(parts[p], [&](uint32_t place, float lower, float upper) {
+      const auto passes = [&](float similarity) { return static_cast<double>(Score(similarity)) >= score; };
+      if (!passes(upper)) return;
+      if (passes(lower) || (!reader.binary_quantised() && passes(Compare(reader, place)))) {
+        found[p].push_back(reader.docids()[place]);
+      }
+    });
+  };
+  if (documents >= kSharedDocumentsMin) {
+    ForEachPiece(parts.size(), scan);
+  } else {
+    for (size_t p = 0; p < parts.size(); ++p) scan(p);
+  }
+  DocSet passing;
+  for (const auto& docids : found) passing |= DocSet::FromSorted(docids);
+  return passing;
+}
+
+}  // namespace gannet::search

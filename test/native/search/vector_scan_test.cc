@@ -1,0 +1,323 @@
+// The nearest documents, against a loop over all embeddings; and searches by vectors and hybrid ones, against lists put together by hand.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "comparisons.h"
+#include "index/indexed_documents.h"
+#include "search/execute.h"
+#include "search/score_details.h"
+#include "search/vector_scan.h"
+#include "vector/kernels.h"
+
+namespace gannet::search {
+namespace {
+
+using Random = std::mt19937_64;
+using Embeddings = IndexedDocuments::Embeddings;
+
+struct Case {
+  uint32_t dimensions;
+  bool bits;
+  bool shifted;
+};
+
+std::string SettingsOf(const Case& of) {
+  std::string embedder = "{\"source\":\"userProvided\",\"dimensions\":" + std::to_string(of.dimensions);
+  if (of.bits) embedder += ",\"binaryQuantized\":true";
+  if (of.shifted) embedder += ",\"distribution\":{\"mean\":0.6,\"sigma\":0.1}";
+  return "{\"rankingRules\":[\"words\",\"typo\",\"sort\",\"exactness\"],\"filterableAttributes\":[\"n\"],\"sortableAttributes\":[\"n\"],"
+         "\"embedders\":{\"e\":" + embedder + "}}}";
+}
+
+std::vector<float> RandomVector(Random& random, uint32_t dimensions) {
+  std::vector<float> vector(dimensions);
+  if (random() % 40 == 0) return vector;  // without length
+  std::normal_distribution<float> normal;
+  for (float& number : vector) number = normal(random);
+  if (random() % 4 == 0) {  // few values, so that many are equally near
+    for (float& number : vector) number = number > 0 ? 1.0f : -1.0f;
+  }
+  const float length = std::exp(normal(random) * 3);
+  for (float& number : vector) number *= length;
+  return vector;
+}
+
+struct World {
+  World(Random& random, const Case& of) : shape(of), documents(SettingsOf(of)) {
+    DocId next = 0;
+    for (int segment = 0; segment < 3; ++segment) {
+      std::map<DocId, std::string> batch;
+      std::map<DocId, Embeddings> vectors;
+      for (int i = 0; i < 120; ++i) {
+        const bool replaces = segment > 0 && random() % 5 == 0;
+        const DocId docid = replaces ? static_cast<DocId>(random() % next) : next++;
+        batch[docid] = "{\"id\":" + std::to_string(docid) + ",\"n\":" + std::to_string(random() % 6) + ",\"t\":\"" +
+                       (random() % 3 == 0 ? "red" : "blue") + (random() % 3 == 0 ? " sea" : "") + "\"}";
+        embeddings.erase(docid);
+        if (random() % 8 == 0) continue;
+        Embeddings rows;
+        for (uint64_t r = 0; r < 1 + (random() % 6 == 0) * 2; ++r) rows.push_back(RandomVector(random, of.dimensions));
+        if (!embeddings.empty() && random() % 6 == 0) {  // nearly what another has
+          rows = embeddings.begin()->second;
+          rows[0][0] *= 1.001f;
+        }
+        vectors[docid] = rows;
+        embeddings[docid] = std::move(rows);
+      }
+      documents.Put(batch, vectors);
+    }
+  }
+
+  // By a plain loop.
+  float Similarity(const Embeddings& targets, const Embeddings& rows, bool paired = false) const {
+    double best = -1;
+    for (const auto& row : rows) {
+      for (const auto& target : targets) {
+        if (paired && &row - rows.data() != &target - targets.data()) continue;
+        double cosine;
+        const size_t n = row.size();
+        if (shape.bits) {
+          int differing = 0;
+          for (size_t i = 0; i < n; ++i) differing += (row[i] > 0) != (target[i] > 0);
+          cosine = 1 - 2.0 * differing / static_cast<double>((n + 63) / 64 * 64);
+        } else {
+          const double product =
+              std::sqrt(vector::Dot(row.data(), row.data(), n)) * std::sqrt(vector::Dot(target.data(), target.data(), n));
+          cosine = product == 0 ? 1 : vector::Dot(row.data(), target.data(), n) / product;
+        }
+        best = std::max(best, cosine);
+      }
+    }
+    return std::clamp(static_cast<float>((1 + best) / 2), 0.0f, 1.0f);
+  }
+
+  double Score(float similarity) const {
+    if (!shape.shifted) return static_cast<double>(similarity);
+    const float factor = 0.4f / 0.1f;
+    similarity = similarity * factor + (0.5f - factor * 0.6f);
+    return static_cast<double>(similarity <= 0 ? std::numeric_limits<float>::epsilon() : std::min(similarity, 1.0f));
+  }
+
+  std::vector<NearDocument> All(const Embeddings& targets, const DocSet& candidates, bool paired = false) const {
+    std::vector<NearDocument> all;
+    for (const auto& [docid, rows] : embeddings) {
+      if (candidates.Contains(docid)) all.push_back({docid, Similarity(targets, rows, paired)});
+    }
+    std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
+      return a.similarity != b.similarity ? a.similarity > b.similarity : a.docid < b.docid;
+    });
+    return all;
+  }
+
+  Case shape;
+  IndexedDocuments documents;
+  std::map<DocId, Embeddings> embeddings;
+};
+
+Case RandomCase(Random& random) {
+  static constexpr uint32_t kDimensions[] = {1, 3, 8, 33, 64, 100, 384};
+  return {kDimensions[random() % std::size(kDimensions)], random() % 4 == 0, random() % 4 == 0};
+}
+
+DocSet RandomCandidates(Random& random, const DocSet& all) {
+  if (random() % 3 == 0) return all;
+  DocSet some;
+  const uint64_t share = 1 + random() % 20;
+  all.ForEach([&](uint32_t docid) {
+    if (random() % share == 0) some.Add(docid);
+  });
+  return some;
+}
+
+TEST(VectorScan, FindsWhatALoopFinds) {
+  Random random(TestSeed());
+  Comparisons comparisons(3000);
+  while (comparisons.Left()) {
+    const World world(random, RandomCase(random));
+    const auto snapshot = world.documents.snapshot();
+    for (int i = 0; i < 40 && comparisons.Next(); ++i) {
+      Embeddings targets;
+      for (uint64_t t = 0; t < 1 + (random() % 8 == 0); ++t) {
+        const bool stored = !world.embeddings.empty() && random() % 3 == 0;
+        targets.push_back(stored ? world.embeddings.begin()->second[0] : RandomVector(random, world.shape.dimensions));
+      }
+      const bool paired = random() % 4 == 0;
+      const VectorScan scan(*snapshot, snapshot->settings->embedders[0], targets, paired);
+      const DocSet candidates = RandomCandidates(random, snapshot->documents);
+      auto expected = world.All(targets, candidates, paired);
+      ASSERT_EQ(scan.Embedded(candidates).size(), expected.size());
+      const size_t count = 1 + random() % (random() % 2 == 0 ? 20 : 500);
+      const double least = expected.empty() ? 0.5 : world.Score(expected[random() % expected.size()].similarity);
+      DocSet at_least;
+      for (const NearDocument& document : expected) {
+        if (world.Score(document.similarity) >= least) at_least.Add(document.docid);
+      }
+      ASSERT_TRUE(scan.AtLeast(candidates, least) == at_least);
+      size_t end = std::min(count, expected.size());
+      while (end > 0 && end < expected.size() && expected[end].similarity == expected[end - 1].similarity) ++end;
+      expected.resize(end);
+      ASSERT_EQ(scan.Nearest(candidates, count), expected) << count << " of " << candidates.size();
+    }
+  }
+}
+
+std::unique_ptr<SearchRun> RunOf(const World& world, const SearchRequest& request) {
+  auto run = SearchRun::Run(world.documents.snapshot(), request);
+  EXPECT_TRUE(run.ok()) << run.status().message();
+  return run.ok() ? std::move(*run) : nullptr;
+}
+
+TEST(SemanticSearch, OrdersLikeALoop) {
+  Random random(TestSeed());
+  Comparisons comparisons(1500);
+  while (comparisons.Left()) {
+    const World world(random, RandomCase(random));
+    const auto snapshot = world.documents.snapshot();
+    for (int i = 0; i < 30 && comparisons.Next(); ++i) {
+      SearchRequest request;
+      request.hybrid = Hybrid{"e", 1, std::nullopt};
+      request.vector = RandomVector(random, world.shape.dimensions);
+      request.show_score = true;
+      request.offset = random() % 3 == 0 ? random() % 30 : 0;
+      request.limit = random() % 40;
+      if (random() % 3 == 0) request.filter = "\"n < " + std::to_string(random() % 7) + "\"";
+      const bool threshold = random() % 3 == 0, least = random() % 4 == 0, paged = random() % 3 == 0;
+      DocSet passing;
+      for (const auto& [docid, text] : world.documents.documents()) {
+        const json::Value document = json::Value::Parse(text);
+        if (request.filter.empty() || document["n"].number() < std::stod(request.filter.substr(5))) passing.Add(docid);
+      }
+      auto all = world.All({*request.vector}, passing);
+      const double bound = all.empty() ? 0.5 : world.Score(all[random() % all.size()].similarity);
+      if (threshold) request.threshold = bound;
+      if (least) request.hybrid->min_score = bound;
+      if (paged) {
+        request.page = 1 + random() % 3;
+        request.hits_per_page = 1 + random() % 30;
+      }
+      // Embedded documents first, then the others.
+      std::vector<std::pair<DocId, double>> hits;
+      DocSet embedded;
+      for (const NearDocument& near : all) {
+        embedded.Add(near.docid);
+        const double score = world.Score(near.similarity);
+        if ((threshold || least) && score < bound) continue;
+        hits.emplace_back(near.docid, score);
+      }
+      if (!least && !(threshold && bound > 0)) (passing - embedded).ForEach([&](uint32_t docid) { hits.emplace_back(docid, 0); });
+      const size_t known = hits.size();
+      const size_t offset = paged ? (*request.page - 1) * *request.hits_per_page : request.offset;
+      const size_t count = paged ? *request.hits_per_page : request.limit;
+      hits.erase(hits.begin(), hits.begin() + static_cast<ptrdiff_t>(std::min(offset, hits.size())));
+      hits.resize(std::min(hits.size(), count));
+
+      const auto run = RunOf(world, request);
+      ASSERT_NE(run, nullptr);
+      std::vector<std::pair<DocId, double>> found;
+      for (const Hit& hit : run->hits()) found.emplace_back(hit.docid, ScoreOf(hit.detail));
+      ASSERT_EQ(found, hits);
+      ASSERT_EQ(run->semantic_hit_count(), hits.size());
+      if (!threshold || paged || least) {
+        ASSERT_EQ(run->total(), known);
+      } else {
+        ASSERT_GE(run->total(), known);
+      }
+      ASSERT_EQ(run->candidates().size(), run->total());
+    }
+  }
+}
+
+// The merge by its definition: both lists whole, weighted, one after the other.
+TEST(HybridSearch, MergesBothLists) {
+  Random random(TestSeed());
+  Comparisons comparisons(1500);
+  while (comparisons.Left()) {
+    const World world(random, RandomCase(random));
+    for (int i = 0; i < 30 && comparisons.Next(); ++i) {
+      static constexpr const char* kQueries[] = {"red", "sea", "red sea", "blue", "blue sea", "green", "red -sea"};
+      static constexpr double kRatios[] = {0.05, 0.2, 0.5, 0.8, 0.95};
+      SearchRequest request;
+      request.q = kQueries[random() % std::size(kQueries)];
+      request.hybrid = Hybrid{"e", kRatios[random() % std::size(kRatios)], std::nullopt};
+      request.vector = RandomVector(random, world.shape.dimensions);
+      request.show_score = true;
+      request.limit = random() % 30;
+      request.offset = random() % 3 == 0 ? random() % 10 : 0;
+      if (random() % 3 == 0) request.filter = "\"n < 3\"";
+      const double ratio = request.hybrid->ratio;
+      const bool least = random() % 3 == 0;
+      if (least) request.hybrid->min_score = static_cast<double>(random() % 100) / 100;
+
+      SearchRequest words = request, vectors = request;
+      words.hybrid.reset();
+      words.vector.reset();
+      words.offset = vectors.offset = 0;
+      words.limit = vectors.limit = 1000;
+      vectors.hybrid->ratio = 1;
+      vectors.half = true;
+      const auto by_words = RunOf(world, words), by_vectors = RunOf(world, vectors);
+      ASSERT_TRUE(by_words && by_vectors);
+      const size_t end = request.offset + request.limit;
+      struct Item {
+        DocId docid;
+        double weighted, score;
+        bool by_vector;
+      };
+      std::vector<Item> words_list, vectors_list, merged;
+      bool enough = !least && by_words->hits().size() >= end;
+      for (const Hit& hit : by_words->hits()) {
+        if (words_list.size() == end) break;
+        const double score = ScoreOf(hit.detail);
+        words_list.push_back({hit.docid, score * (1 - ratio), score, false});
+        enough = enough && score * (1 - ratio) >= 0.45;
+      }
+      for (const Hit& hit : by_vectors->hits()) {
+        if (vectors_list.size() == end) break;
+        const double score = ScoreOf(hit.detail);
+        vectors_list.push_back({hit.docid, score * ratio, score, true});
+      }
+      size_t w = 0, v = 0;
+      std::set<DocId> seen;
+      while (w < words_list.size() || v < vectors_list.size()) {
+        const bool vector = !enough && (w == words_list.size() ||
+                                        (v < vectors_list.size() && vectors_list[v].weighted >= words_list[w].weighted - 2.3e-16));
+        if (enough && w == words_list.size()) break;
+        const Item& item = vector ? vectors_list[v++] : words_list[w++];
+        if (seen.insert(item.docid).second) merged.push_back(item);
+      }
+      merged.erase(merged.begin(), merged.begin() + static_cast<ptrdiff_t>(std::min<size_t>(request.offset, merged.size())));
+      merged.resize(std::min<size_t>(merged.size(), request.limit));
+
+      const auto run = RunOf(world, request);
+      ASSERT_NE(run, nullptr);
+      ASSERT_EQ(run->hits().size(), merged.size());
+      uint64_t count = 0;
+      for (size_t h = 0; h < merged.size(); ++h) {
+        ASSERT_EQ(run->hits()[h].docid, merged[h].docid) << h;
+        ASSERT_EQ(ScoreOf(run->hits()[h].detail), merged[h].score);
+        ASSERT_EQ(HasVector(run->hits()[h].detail), merged[h].by_vector);
+        count += merged[h].by_vector;
+      }
+      ASSERT_EQ(run->semantic_hit_count(), count);
+      const DocSet both = by_words->candidates() | by_vectors->candidates();
+      ASSERT_EQ(run->total(), enough ? by_words->total() : both.size());
+
+      // On pages the total is that of all documents, whichever page it is.
+      if (!least) {
+        request.page = 1 + random() % 5;
+        request.hits_per_page = 1 + random() % 10;
+        const auto paged = RunOf(world, request);
+        ASSERT_NE(paged, nullptr);
+        ASSERT_EQ(paged->total(), both.size());
+        ASSERT_TRUE(paged->candidates() == both);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace gannet::search
