@@ -29,6 +29,7 @@ import { OutboundClient } from './outbound/outbound-client.ts';
 import { Documents, Indexes } from './search/index-service.ts';
 import { SearchQueue } from './search/search-queue.ts';
 import { EnrichedSearch } from './search/enriched-search.ts';
+import { pinsOf } from './search/rules-in-force.ts';
 import { ForeignSearch } from './search/foreign-search.ts';
 import { queryEmbedding } from './search/query-embedding.ts';
 import { Search } from './search/search-service.ts';
@@ -279,7 +280,7 @@ function dependencies(config: Config, parts: Parts): Dependencies {
     webhooks,
     outbound,
   } = parts;
-  const { store, queue, registry } = parts.machine;
+  const { store, queue, registry, searchRules } = parts.machine;
   const searchQueue = new SearchQueue({
     permits: availableParallelism() * config.searchesPerCore,
     waitingMax: config.searchQueueSize,
@@ -291,11 +292,8 @@ function dependencies(config: Config, parts: Parts): Dependencies {
     features: enabled,
     settings: (uid) => registry.get(uid)?.settings,
     primaryKey: (uid) => registry.get(uid)?.summary.primaryKey ?? null,
-    checkFilter: (filter) => native.checkFilter(
-        JSON.stringify(filter),
-        enabled().containsFilter,
-        enabled().multimodal,
-      ),
+    checkFilter: (filter) =>
+      native.checkFilter(JSON.stringify(filter), enabled().containsFilter, enabled().multimodal),
     fetch: async (uid, request, onGone) => wholeBody(await documents.fetch(uid, request, onGone)),
   });
   return {
@@ -312,6 +310,10 @@ function dependencies(config: Config, parts: Parts): Dependencies {
           { ...config.limits, queriesAtOnce: availableParallelism() },
         ),
         foreignSearch,
+        (search) =>
+          enabled().dynamicSearchRules && searchRules.size > 0
+            ? pinsOf(searchRules.inForceOrder(), search, systemClock.now())
+            : [],
       ),
       foreign: foreignSearch,
       keys,
@@ -321,7 +323,7 @@ function dependencies(config: Config, parts: Parts): Dependencies {
     clock: systemClock,
     webhooks,
     chats,
-    searchRules: parts.machine.searchRules,
+    searchRules,
     chatTotals: new ChatTotals(),
     chatAllowNonStreaming: config.chatAllowNonStreaming,
     outbound,

@@ -164,6 +164,10 @@ Result<SearchRequest> SearchRequest::FromJson(const json::Value& object) {
       request.without_vector = value.boolean();
     } else if (name == "retrieveVectors") {
       request.retrieve_vectors = value.boolean();
+    } else if (name == "pins") {
+      for (const json::Value& pin : value.items()) {
+        request.pins.push_back({std::string(pin["id"].string()), static_cast<uint32_t>(pin["position"].integer())});
+      }
     } else if (name == "locales") {
       for (const std::string& code : StringsOr(value)) {
         if (const auto locale = text::ParseLocale(code)) request.locales.push_back(*locale);
@@ -204,6 +208,7 @@ void SearchRun::Start(bool from_start) {
   options.threshold = wanted.threshold;
   options.details = wanted.show_score || wanted.show_details || wanted.threshold || from_start;
   options.deadline = &*deadline_;
+  window_ = {options.offset, options.end};
   if (from_start) options.offset = 0;
 }
 
@@ -462,6 +467,7 @@ Status SearchRun::Prepare() {
     const filter::FilterFeatures features{request_.contains_filter, request_.multimodal};
     GANNET_ASSIGN_OR_RETURN(allowed, index::EvaluateFilterJson(*snapshot_, request_.filter, features, &*deadline_));
   }
+  if (request_.excluded) allowed = (allowed ? *allowed : snapshot_->documents) - *request_.excluded;
   GANNET_ASSIGN_OR_RETURN(sort_, ParseSort(request_.sort, settings, "invalid_search_sort", true));
   if (!request_.facets.empty()) GANNET_RETURN_IF_ERROR(ValidateFacets(*snapshot_, request_.facets));
 
@@ -606,8 +612,8 @@ void SearchRun::PrepareHits() {
   codec_ = std::make_unique<segment::RowCodec>(snapshot_->dictionary);
 }
 
-Status SearchRun::AppendHit(const Hit& hit, std::string_view extra, std::string& out) {
-  if (words_) return words_->AppendHit(hit, extra, out);  // it knows the words to mark
+Status SearchRun::AppendHit(const Hit& hit, std::string_view extra, std::string& out, const PinnedDocument* pin) {
+  if (words_) return words_->AppendHit(hit, extra, out, pin);  // it knows the words to mark
   if (!selection_) PrepareHits();
   GANNET_ASSIGN_OR_RETURN(const std::string_view row, codec_->Expand(snapshot_->FindRow(hit.docid)));
   if (!segment::ParseRow(row, fields_)) return Status::Corruption("a stored document is damaged");
@@ -647,11 +653,17 @@ Status SearchRun::AppendHit(const Hit& hit, std::string_view extra, std::string&
   }
   if (request_.show_score) {
     member("_rankingScore");
-    AppendJsonNumber(out, ScoreOf(hit.detail));
+    AppendJsonNumber(out, pin == nullptr ? ScoreOf(hit.detail) : 1.0);
   }
   if (request_.show_details) {
     member("_rankingScoreDetails");
-    AppendScoreDetails(hit.detail, *snapshot_, out);
+    if (pin == nullptr) {
+      AppendScoreDetails(hit.detail, *snapshot_, out);
+    } else {
+      out += "{\"pin\":{\"order\":0,\"position\":";
+      AppendJsonNumber(out, uint64_t{pin->position});
+      out += "}}";
+    }
   }
   if (!extra.empty()) {
     if (!first) out += ',';
@@ -668,12 +680,71 @@ Status CheckAnswerSize(const std::string& out, uint64_t bytes_max) {
                          "bad_request");
 }
 
+Result<std::vector<PinnedDocument>> ResolvePins(index::Index& index, SearchRequest& request,
+                                                std::shared_ptr<const index::Snapshot>& snapshot) {
+  std::vector<PinnedDocument> pinned;
+  if (request.pins.empty()) {
+    snapshot = index.snapshot();
+    return pinned;
+  }
+  // The ids are read first: a snapshot taken before could lack what they name.
+  GANNET_ASSIGN_OR_RETURN(auto ids, index.ReadExternalIds());
+  for (const Pin& pin : request.pins) {
+    if (const auto docid = ids.Find(pin.id)) pinned.push_back({*docid, pin.position});
+  }
+  GANNET_RETURN_IF_ERROR(ids.health());
+  snapshot = index.snapshot();
+  std::optional<DocSet> allowed;
+  if (!request.filter.empty()) {
+    const filter::FilterFeatures features{request.contains_filter, request.multimodal};
+    GANNET_ASSIGN_OR_RETURN(allowed, index::EvaluateFilterJson(*snapshot, request.filter, features));
+  }
+  DocSet excluded;
+  std::erase_if(pinned, [&](const PinnedDocument& pin) {
+    const bool there = snapshot->documents.Contains(pin.docid) && (!allowed || allowed->Contains(pin.docid));
+    if (!there || excluded.Contains(pin.docid)) return true;
+    excluded.Add(pin.docid);
+    return false;
+  });
+  std::stable_sort(pinned.begin(), pinned.end(),
+                   [](const PinnedDocument& a, const PinnedDocument& b) { return a.position < b.position; });
+  if (!pinned.empty()) request.excluded = std::make_shared<const DocSet>(std::move(excluded));
+  return pinned;
+}
+
+namespace {
+
+// One place of a page.
+struct PlacedHit {
+  Hit hit;
+  const PinnedDocument* pin;  // null: an ordinary hit
+};
+
+// Fills places from the first one: a pin whose position has come, else the next ordinary hit; pins that are left follow.
+// hits: the ordinary ones from the first place on. Only the places of the window are kept.
+std::vector<PlacedHit> PlaceHits(const std::vector<Hit>& hits, const std::vector<PinnedDocument>& pins,
+                                 std::pair<uint64_t, uint64_t> window) {
+  std::vector<PlacedHit> page;
+  size_t pin = 0, hit = 0;
+  for (uint64_t place = 0; place < window.second && (pin < pins.size() || hit < hits.size()); ++place) {
+    const bool pinned = pin < pins.size() && (pins[pin].position <= place || hit == hits.size());
+    const PlacedHit placed = pinned ? PlacedHit{{pins[pin].docid, nullptr}, &pins[pin]} : PlacedHit{hits[hit], nullptr};
+    ++(pinned ? pin : hit);
+    if (place >= window.first) page.push_back(placed);
+  }
+  return page;
+}
+
+}  // namespace
+
 Result<std::string> ExecuteSearch(index::Index& index, std::string_view request_json, const Caller& caller) {
   const json::Value object = json::Value::Parse(request_json);
   GANNET_ASSIGN_OR_RETURN(SearchRequest request, SearchRequest::FromJson(object));
   request.needs_candidates = !request.facets.empty();
   request.gone = caller.gone;
-  GANNET_ASSIGN_OR_RETURN(auto run, SearchRun::Run(index.snapshot(), std::move(request)));
+  std::shared_ptr<const index::Snapshot> snapshot;
+  GANNET_ASSIGN_OR_RETURN(const std::vector<PinnedDocument> pins, ResolvePins(index, request, snapshot));
+  GANNET_ASSIGN_OR_RETURN(auto run, SearchRun::Run(std::move(snapshot), std::move(request), !pins.empty()));
   const SearchRequest& wanted = run->request();
   std::string out;
   if (run->needs_vector()) return out;
@@ -686,11 +757,16 @@ Result<std::string> ExecuteSearch(index::Index& index, std::string_view request_
   }
   out += "\"hits\":[";
   bool first = true;
-  for (const Hit& hit : run->hits()) {
+  const auto append = [&](const Hit& hit, const PinnedDocument* pin) {
     if (!first) out += ',';
     first = false;
-    GANNET_RETURN_IF_ERROR(run->AppendHit(hit, {}, out));
-    GANNET_RETURN_IF_ERROR(CheckAnswerSize(out, wanted.answer_bytes_max));
+    GANNET_RETURN_IF_ERROR(run->AppendHit(hit, {}, out, pin));
+    return CheckAnswerSize(out, wanted.answer_bytes_max);
+  };
+  if (pins.empty()) {
+    for (const Hit& hit : run->hits()) GANNET_RETURN_IF_ERROR(append(hit, nullptr));
+  } else {
+    for (const auto& [hit, pin] : PlaceHits(run->hits(), pins, run->window())) GANNET_RETURN_IF_ERROR(append(hit, pin));
   }
   out += "],\"query\":";
   AppendJsonString(out, wanted.q);
@@ -700,7 +776,7 @@ Result<std::string> ExecuteSearch(index::Index& index, std::string_view request_
   }
   out += ",\"processingTimeMs\":";
   AppendJsonNumber(out, (MonotonicMicroseconds() - caller.started_us) / 1000);
-  const uint64_t total = run->total();
+  const uint64_t total = std::min<uint64_t>(run->total() + pins.size(), run->snapshot().settings->max_total_hits);
   if (wanted.paged()) {
     const uint64_t per_page = wanted.hits_per_page.value_or(20);
     out += ",\"hitsPerPage\":";
@@ -725,7 +801,9 @@ Result<std::string> ExecuteSearch(index::Index& index, std::string_view request_
   }
   if (!wanted.facets.empty()) {
     out += ',';
-    GANNET_RETURN_IF_ERROR(AppendFacets(run->snapshot(), wanted.facets, run->candidates(), out));
+    DocSet counted = run->candidates();
+    if (wanted.excluded) counted = counted | *wanted.excluded;
+    GANNET_RETURN_IF_ERROR(AppendFacets(run->snapshot(), wanted.facets, counted, out));
   }
   for (const auto& [name, value] : object.members()) {
     if (name != "requestUid" && name != "metadata") continue;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <utility>
 #include <optional>
 #include <span>
 #include <string>
@@ -41,6 +42,18 @@ struct Caller {
   GoneFlag gone;
 };
 
+// A document that stands at a fixed place of the answer (docs/behaviour/search-rules.md).
+struct Pin {
+  std::string id;  // external
+  uint32_t position = 0;
+};
+
+// A pin whose document is there and meets the filter.
+struct PinnedDocument {
+  DocId docid;
+  uint32_t position = 0;
+};
+
 // The parameters of a search, defaults applied. JSON as in src/search/plan.ts.
 struct SearchRequest {
   static Result<SearchRequest> FromJson(const json::Value& object);
@@ -63,6 +76,9 @@ struct SearchRequest {
   std::optional<Hybrid> hybrid;  // none where it changes nothing (search.md 10.2)
   std::optional<std::vector<float>> vector;
   bool without_vector = false;  // of a hybrid search: there is none to be had, words have to do
+  std::vector<Pin> pins;  // in the order of precedence
+  // Documents that are not ranked: they stand elsewhere. May be null.
+  std::shared_ptr<const DocSet> excluded;
   // One half of a hybrid search.
   bool half = false;
   // Totals and candidates are those of all documents, also of those behind the page.
@@ -103,8 +119,11 @@ class SearchRun {
   // What was searched with; null: no vector.
   const std::vector<float>* query_vector() const { return uses_vector_ ? &*request_.vector : nullptr; }
 
-  // Appends one hit as a JSON object. extra: members to add, without a leading comma.
-  Status AppendHit(const Hit& hit, std::string_view extra, std::string& out);
+  // The places of the page, [first, second), whatever is kept before it.
+  std::pair<uint64_t, uint64_t> window() const { return window_; }
+
+  // Appends one hit as a JSON object. extra: members to add, without a leading comma. pin: what put it there; null: its rank did.
+  Status AppendHit(const Hit& hit, std::string_view extra, std::string& out, const PinnedDocument* pin = nullptr);
 
  private:
   SearchRun(std::shared_ptr<const index::Snapshot> snapshot, SearchRequest request);
@@ -132,6 +151,7 @@ class SearchRun {
   std::unique_ptr<Distinct> distinct_;
   RankOptions options_;
   std::optional<Deadline> deadline_;
+  std::pair<uint64_t, uint64_t> window_;
   std::unique_ptr<VectorScan> scan_;
   std::unique_ptr<Ranker> ranker_;
   std::unique_ptr<SearchRun> words_, semantic_;  // the halves of a hybrid search
@@ -146,6 +166,11 @@ class SearchRun {
   std::unique_ptr<segment::RowCodec> codec_;
   std::vector<segment::RowField> fields_;
 };
+
+// The pins of a request whose documents are there and meet its filter, each document once, by position; `request.excluded` becomes the
+// set of them. snapshot: the one to search; taken after the ids were looked up.
+Result<std::vector<PinnedDocument>> ResolvePins(index::Index& index, SearchRequest& request,
+                                                std::shared_ptr<const index::Snapshot>& snapshot);
 
 // The whole response body of a search. Invalid without detail: it would be larger than `answerBytesMax` of the request.
 Result<std::string> ExecuteSearch(index::Index& index, std::string_view request, const Caller& caller);

@@ -9,6 +9,7 @@ import type {
   SimilarRequest,
 } from '../contract/search.ts';
 import type { ForeignCaller, ForeignSearch } from './foreign-search.ts';
+import type { Pin, RuledSearch } from './rules-in-force.ts';
 import { Steps } from './performance-details.ts';
 import type { Search, SearchCaller } from './search-service.ts';
 
@@ -18,9 +19,19 @@ export class EnrichedSearch {
   readonly #search: Search;
   readonly #foreign: ForeignSearch;
 
-  constructor(search: Search, foreign: ForeignSearch) {
+  /** `pins`: of a search, by the rules in force; empty when there are none. */
+  readonly #pins: (search: RuledSearch) => Pin[];
+
+  constructor(search: Search, foreign: ForeignSearch, pins: (search: RuledSearch) => Pin[]) {
     this.#search = search;
     this.#foreign = foreign;
+    this.#pins = pins;
+  }
+
+  /** A parameter of the engine, by the rules in force. */
+  #pinsOf(indexUid: string, { q, filter }: SearchRequest): { pins?: Pin[] } {
+    const pins = this.#pins({ indexUid, q, filter });
+    return pins.length === 0 ? {} : { pins };
   }
 
   async search(uid: string, params: SearchRequest, caller: EnrichedCaller): Promise<Buffer> {
@@ -29,7 +40,7 @@ export class EnrichedSearch {
     const filter = await steps.time('resolve filter', () =>
       this.#foreign.filter(uid, plain.filter, caller),
     );
-    const request = filter === plain.filter ? plain : { ...plain, filter };
+    const request = { ...plain, filter, ...this.#pinsOf(uid, plain) };
     const answer = await steps.time('engine', () => this.#search.search(uid, request, caller));
     const whole = await steps.time('hydrate', () =>
       this.#foreign.hydrate(answer, uid, [uid], caller),
@@ -38,7 +49,12 @@ export class EnrichedSearch {
   }
 
   async multiSearch(params: MultiSearchRequest, caller: EnrichedCaller): Promise<Buffer> {
-    const request = await this.#foreign.queries(params, caller);
+    const resolved = await this.#foreign.queries(params, caller);
+    const queries = resolved.queries.map((query, n) => ({
+      ...query,
+      ...this.#pinsOf(query.indexUid, params.queries[n]!),
+    }));
+    const request = { ...resolved, queries };
     const uids = request.queries.map(({ indexUid }) => indexUid);
     const { federation } = request;
     if (federation === null || federation === undefined) {
