@@ -757,7 +757,7 @@ Result<std::string> ExecuteSearch(index::Index& index, std::string_view request_
   }
   out += "\"hits\":[";
   bool first = true;
-  const auto append = [&](const Hit& hit, const PinnedDocument* pin) {
+  const auto append = [&](const Hit& hit, const PinnedDocument* pin) -> Status {
     if (!first) out += ',';
     first = false;
     GANNET_RETURN_IF_ERROR(run->AppendHit(hit, {}, out, pin));

@@ -18,6 +18,8 @@ export interface ForeignResolver {
   /** The setting of the filtered index. */
   keys: readonly ForeignKey[];
   isFilterable(field: string): boolean;
+  /** Whether the index is there and the caller may search it. */
+  mayRead(indexUid: string): boolean;
   /** Throws `ApiError` when the expression does not parse. */
   checkSyntax(expression: string): void;
   /**
@@ -88,8 +90,9 @@ async function inList(
   resolver.checkSyntax(expression);
   const key = resolver.keys.find(({ fieldName }) => fieldName === field);
   if (key === undefined) throw invalid(`\`${field}\` is no foreign key of the index`);
-  if (!resolver.isFilterable(field)) throw invalid(`the attribute \`${field}\` is not filterable`);
   const uid = key.foreignIndexUid;
+  if (!resolver.mayRead(uid)) throw indexNotFound(uid);
+  if (!resolver.isFilterable(field)) throw invalid(`the attribute \`${field}\` is not filterable`);
   const ids = await resolver.select(uid, expression, FOREIGN_DOCUMENTS_MAX);
   if (ids === undefined) throw indexNotFound(uid);
   const all = selected.get(uid) ?? new Set();

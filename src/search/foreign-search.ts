@@ -63,6 +63,7 @@ export class ForeignSearch {
     return resolvedFilter(filter, {
       keys: this.#keysOf(uid),
       isFilterable: (field) => fieldView(field, settings).filterable.equality,
+      mayRead: (foreign) => this.#readable(foreign, caller) !== undefined,
       checkSyntax,
       select: (foreign, expression, max) => this.#select(foreign, expression, max, caller),
     });

@@ -32,6 +32,7 @@ import type { DocumentMethod, TaskPayload, TaskRequest } from '../../contract/ta
 import { receiveUpload, type Upload } from '../body.ts';
 import { compileEdit } from '../../rhai/edit.ts';
 import { ScriptSyntaxError } from '../../rhai/errors.ts';
+import { hasForeign } from '../../search/foreign-filter.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { anyFilterCheck } from '../filter-check.ts';
 import { invalidContentType, mediaType, missingContentType } from '../lifecycle.ts';
@@ -60,6 +61,12 @@ export function documentRoutes(dependencies: Dependencies): Route[] {
   const prefix = '/indexes/:index_uid/documents';
 
   async function checkTaskFilter(filter: unknown): Promise<void> {
+    if (filterKindFault(filter, 'invalid_document_filter') === null && hasForeign(filter)) {
+      throw new ApiError(
+        'invalid_document_filter',
+        'Invalid filter: `_foreign` is not available where documents are changed.',
+      );
+    }
     await checkFilter(filter, 'invalid_document_filter');
     if (!isEmptyFilter(filter)) return;
     throw new ApiError(

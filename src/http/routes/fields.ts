@@ -1,3 +1,4 @@
+import { compareUtf8 } from '../../base/json.ts';
 import { indexNotFound } from '../../contract/errors.ts';
 import { FIELDS, type FieldsRequest, fieldView, meets } from '../../contract/fields.ts';
 import type { Dependencies } from '../dependencies.ts';
@@ -19,7 +20,11 @@ export function fieldRoutes({ services: { indexes } }: Dependencies): Route[] {
         const names = indexes.fields(uid);
         const settings = indexes.settings(uid);
         if (names === undefined || settings === undefined) throw indexNotFound(uid);
-        const views = names.map((name) => fieldView(name, settings));
+        // The primary key is known before the first document has it.
+        const primaryKey = indexes.get(uid)?.primaryKey ?? null;
+        const all =
+          primaryKey === null || names.includes(primaryKey) ? names : withName(names, primaryKey);
+        const views = all.map((name) => fieldView(name, settings));
         return json(
           200,
           page(
@@ -30,4 +35,8 @@ export function fieldRoutes({ services: { indexes } }: Dependencies): Route[] {
       },
     }),
   ];
+}
+
+function withName(names: readonly string[], name: string): string[] {
+  return [...names, name].sort(compareUtf8);
 }
