@@ -428,7 +428,7 @@ Result<DocSet> EvaluateFilter(const FilterContext& context, const Node& node, co
 Result<DocSet> EvaluateFilterJson(const Snapshot& snapshot, std::string_view filter_json,
                                   const filter::FilterFeatures& features, Deadline* deadline) {
   GANNET_ASSIGN_OR_RETURN(const std::unique_ptr<Node> node, filter::ParseFilterJson(filter_json, features));
-  return EvaluateFilter({snapshot, features, nullptr, deadline}, *node);
+  return EvaluateFilter({snapshot, features, deadline}, *node);
 }
 
 }  // namespace gannet::index
