@@ -33,8 +33,11 @@ const VOLATILE: ReadonlySet<string> = new Set([
   ...['uid', 'taskUid', 'batchUid', 'canceledBy', 'from', 'next', 'requestUid'],
   ...['enqueuedAt', 'startedAt', 'finishedAt', 'createdAt', 'updatedAt', 'duration'],
   ...['processingTimeMs', 'message', 'link', 'progressTrace', 'batchStrategy'],
-  ...['writeChannelCongestion', 'internalDatabaseSizes', 'rawDocumentDbSize', 'avgDocumentSize'],
+  ...['rawDocumentDbSize', 'avgDocumentSize'],
 ]);
+
+/** Keys that need not be there. */
+const OPTIONAL: ReadonlySet<string> = new Set(['writeChannelCongestion', 'internalDatabaseSizes']);
 
 /** `uid` is volatile where it is a number: that of a task or batch. */
 function comparable(value: unknown, key = ''): unknown {
@@ -43,7 +46,9 @@ function comparable(value: unknown, key = ''): unknown {
   if (Array.isArray(value)) return value.map((item) => comparable(item));
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(
-    Object.entries(value).map(([name, member]) => [name, comparable(member, name)]),
+    Object.entries(value)
+      .filter(([name]) => !OPTIONAL.has(name))
+      .map(([name, member]) => [name, comparable(member, name)]),
   );
 }
 
