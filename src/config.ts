@@ -5,6 +5,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { availableParallelism, homedir, totalmem } from 'node:os';
 import { join } from 'node:path';
+import { parseArgs } from 'node:util';
 import { parse as parseToml } from 'smol-toml';
 import { generateMasterKey, MASTER_KEY_BYTES_MIN } from './auth/keys.ts';
 import { isLogLevel, type LogLevel, type LogMode } from './base/logger.ts';
@@ -273,30 +274,38 @@ export function readConfig(
 }
 
 function readFlags(argv: readonly string[]): Result<Values, string> {
+  const isFollowed = (at: number): boolean => argv[at + 1]?.startsWith('--') === false;
+  const args = argv.map((argument, at) => {
+    const name = argument.slice(2);
+    const optional = isOption(name) && kindOf(name) === 'optionalCount' && !isFollowed(at);
+    return optional ? `${argument}=true` : argument;
+  });
+  const { tokens } = parseArgs({
+    args,
+    options: Object.fromEntries(
+      NAMES.map(
+        (name) => [name, { type: kindOf(name) === 'flag' ? 'boolean' : 'string' }] as const,
+      ),
+    ),
+    strict: false,
+    tokens: true,
+  });
   const values: Values = {};
-  for (let i = 0; i < argv.length; i++) {
-    const argument = argv[i]!;
-    if (!argument.startsWith('--')) return err(`Unexpected argument \`${argument}\`. See --help.`);
-    const equals = argument.indexOf('=');
-    const name = argument.slice(2, equals < 0 ? undefined : equals);
-    if (!isOption(name))
-      return err(
-        unknown(
-          `--${name}`,
-          NAMES.map((known) => `--${known}`),
-        ),
-      );
-    const kind = kindOf(name);
-    let value = equals < 0 ? undefined : argument.slice(equals + 1);
-    if (value === undefined && kind !== 'flag') {
-      const next = argv[i + 1];
-      if (next !== undefined && !next.startsWith('--')) {
-        value = next;
-        i++;
-      } else if (kind !== 'optionalCount') return err(`The option --${name} needs a value.`);
+  for (const token of tokens) {
+    if (token.kind !== 'option' || !token.rawName.startsWith('--')) {
+      return err(`Unexpected argument \`${args[token.index]}\`. See --help.`);
     }
-    if (kind === 'flag') values[name] = value === undefined ? true : isTrue(value);
-    else values[name] = value ?? true;
+    const { name, value, inlineValue } = token;
+    if (!isOption(name)) {
+      const known = NAMES.map((other) => `--${other}`);
+      return err(unknown(token.rawName, known));
+    }
+    if (kindOf(name) === 'flag') values[name] = value === undefined ? true : isTrue(value);
+    else if (value === undefined || (inlineValue === false && value.startsWith('--'))) {
+      return err(`The option --${name} needs a value.`);
+    } else {
+      values[name] = kindOf(name) === 'optionalCount' && value === 'true' ? true : value;
+    }
   }
   return ok(values);
 }

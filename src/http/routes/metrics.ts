@@ -7,7 +7,7 @@ import {
   type TaskPaging,
 } from '../../contract/tasks.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { label, MetricsText } from '../metrics.ts';
+import { MetricsText } from '../metrics.ts';
 import { route, type Route } from '../route.ts';
 import { instanceStats } from './system.ts';
 
@@ -32,23 +32,19 @@ export function metricsRoutes({ services, metrics, clock, chatTotals }: Dependen
     out.gauge('used_db_size_bytes', 'Bytes that hold live data', stats.usedDatabaseSize);
     const counts = Object.entries(stats.indexes);
     out.gauge('index_count', 'Number of indexes', counts.length);
-    out.head('index_docs_count', 'gauge', 'Number of documents of an index');
-    for (const [uid, { numberOfDocuments }] of counts) {
-      out.value('index_docs_count', label('index', uid), numberOfDocuments);
-    }
+    const documents = out.family('index_docs_count', 'gauge', 'Number of documents of an index', [
+      'index',
+    ]);
+    for (const [uid, { numberOfDocuments }] of counts) documents({ index: uid }, numberOfDocuments);
     const last = stats.lastUpdate === null ? 0 : Math.floor(Date.parse(stats.lastUpdate) / 1000);
     out.gauge('last_update', 'Unix seconds of the last update', last);
     return counts.map(([uid]) => uid);
   }
 
   function writeTasks(out: MetricsText, uids: readonly string[]): void {
-    out.head('nb_tasks', 'gauge', 'Number of tasks');
+    const counted = out.family('nb_tasks', 'gauge', 'Number of tasks', ['kind', 'value']);
     const count = (kind: string, value: string, filter: TaskFilter): void =>
-      out.value(
-        'nb_tasks',
-        `${label('kind', kind)},${label('value', value)}`,
-        tasks.countMatching(filter, null),
-      );
+      counted({ kind, value }, tasks.countMatching(filter, null));
     for (const status of TASK_STATUSES) count('statuses', status, { statuses: [status] });
     for (const type of TASK_TYPES) count('types', type, { types: [type] });
     for (const uid of uids) count('indexes', uid, { indexUids: [uid] });
@@ -74,13 +70,8 @@ export function metricsRoutes({ services, metrics, clock, chatTotals }: Dependen
     const last = (filter: TaskFilter): BatchView | undefined =>
       tasks.listBatches(filter, LAST, null).results[0];
     const steps = (name: string, help: string, batch: BatchView | undefined): StepWriter => {
-      out.head(name, 'gauge', help);
-      return (step, value) =>
-        out.value(
-          name,
-          `${label('batch_uid', `${batch!.uid}`)},${label('step_name', step)}`,
-          value,
-        );
+      const write = out.family(name, 'gauge', help, ['batch_uid', 'step_name']);
+      return (step, value) => write({ batch_uid: `${batch!.uid}`, step_name: step }, value);
     };
 
     const running = last({ statuses: ['processing'] });
@@ -112,10 +103,10 @@ export function metricsRoutes({ services, metrics, clock, chatTotals }: Dependen
     const duration = finishedAt - Date.parse(batch?.startedAt ?? '');
     const shown = clock.now() - finishedAt <= duration + DOCUMENTS_SHOWN_MS;
     const write = (name: string, help: string, value: number): void => {
-      out.head(name, 'gauge', help);
+      const writeValue = out.family(name, 'gauge', help, ['batch_uid', 'index']);
       if (batch === undefined || !shown) return;
       const index = Object.keys(batch.stats.indexUids)[0] ?? '';
-      out.value(name, `${label('batch_uid', `${batch.uid}`)},${label('index', index)}`, value);
+      writeValue({ batch_uid: `${batch.uid}`, index }, value);
     };
     const { indexedDocuments, editedDocuments, deletedDocuments } = batch?.details ?? {};
     const documents = [indexedDocuments, editedDocuments, deletedDocuments]
@@ -139,15 +130,17 @@ export function metricsRoutes({ services, metrics, clock, chatTotals }: Dependen
       help: string,
       value: (total: (typeof totals)[number]) => number,
     ): void => {
-      out.head(name, 'counter', help);
+      const count = out.family(name, 'counter', help, ['workspace', 'model']);
       for (const total of totals) {
-        const labels = [label('workspace', total.workspace), label('model', total.model)];
-        out.value(name, labels.join(','), value(total));
+        const { workspace, model } = total;
+        count({ workspace, model }, value(total));
       }
     };
-    out.head('chat_searches_total', 'counter', 'Searches of chat models');
+    const countSearches = out.family('chat_searches_total', 'counter', 'Searches of chat models', [
+      'type',
+    ]);
     const searches = totals.reduce((sum, total) => sum + total.searches, 0);
-    if (totals.length > 0) out.value('chat_searches_total', label('type', 'internal'), searches);
+    if (totals.length > 0) countSearches({ type: 'internal' }, searches);
     counter(
       'chat_prompt_tokens_total',
       'Tokens of prompts, as providers report them',
@@ -164,15 +157,15 @@ export function metricsRoutes({ services, metrics, clock, chatTotals }: Dependen
       action: 'metrics.get',
       summary: 'Shows metrics in the Prometheus text format.',
       success: 200,
-      handle: () => {
+      handle: async () => {
         if (!features.get().metrics) throw featureNotEnabled('Reading the metrics', 'metrics');
         const out = new MetricsText();
-        metrics.write(out);
         writeTasks(out, writeIndexes(out));
         writeBatches(out);
         writeSearches(out);
         writeChats(out);
-        return { status: 200, body: out.toString(), type: 'text/plain; version=0.0.4' };
+        const body = `${await metrics.text()}\n${await out.text()}`;
+        return { status: 200, body, type: 'text/plain; version=0.0.4' };
       },
     }),
   ];
