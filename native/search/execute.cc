@@ -637,7 +637,7 @@ Status SearchRun::AppendHit(const Hit& hit, std::string_view extra, std::string&
       AppendJsonNumber(out, std::round(value.distance));
     }
   }
-  if (request_.retrieve_vectors && (!snapshot_->settings->displayed ||
+  if (request_.retrieve_vectors && (request_.hidden_vectors || !snapshot_->settings->displayed ||
                                     std::find(snapshot_->settings->displayed->begin(), snapshot_->settings->displayed->end(),
                                               "_vectors") != snapshot_->settings->displayed->end())) {
     member("_vectors");

@@ -73,12 +73,13 @@ struct SearchRequest {
   bool show_score = false, show_details = false, retrieve_vectors = false;
   std::optional<double> threshold;
   std::vector<text::Locale> locales;
-  std::optional<Hybrid> hybrid;  // none where it changes nothing (search.md 10.2)
+  std::optional<Hybrid> hybrid;  // none where it changes nothing (docs/behaviour/vectors.md)
   std::optional<std::vector<float>> vector;
   bool without_vector = false;  // of a hybrid search: there is none to be had, words have to do
   std::vector<Pin> pins;  // in the order of precedence
   // Documents that are not ranked: they stand elsewhere. May be null.
   std::shared_ptr<const DocSet> excluded;
+  bool hidden_vectors = false;  // also where `_vectors` is not displayed
   // One half of a hybrid search.
   bool half = false;
   // Totals and candidates are those of all documents, also of those behind the page.
@@ -101,7 +102,7 @@ class SearchRun {
   // from_start: keep the hits before the offset too, with details (for merging lists).
   static Result<std::unique_ptr<SearchRun>> Run(std::shared_ptr<const index::Snapshot> snapshot, SearchRequest request,
                                                 bool from_start = false);
-  // The documents nearest to one, itself left out (search.md 10.6); of several embeddings those at the same place are compared. Of the request the page, `hybrid`'s embedder, filter, threshold and what
+  // The documents nearest to one, itself left out (docs/behaviour/vectors.md); of several embeddings those at the same place are compared. Of the request the page, `hybrid`'s embedder, filter, threshold and what
   // concerns hits count.
   static Result<std::unique_ptr<SearchRun>> RunSimilar(std::shared_ptr<const index::Snapshot> snapshot, SearchRequest request, DocId target);
 
@@ -131,7 +132,7 @@ class SearchRun {
   void Start(bool from_start);
   Status Prepare();
   Status PrepareScan();
-  // Whether the hits of the words alone will do (search.md 10.4).
+  // Whether the hits of the words alone will do (docs/behaviour/vectors.md).
   bool WordsAreEnough() const;
   // Of the halves, as they have been run. words_only: vectors add no hits.
   void Merge(bool words_only);

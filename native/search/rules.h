@@ -31,7 +31,7 @@ std::vector<Rule> RulesFor(const index::Settings& settings, const std::vector<So
 // The same of a search by vectors: the nearness of vectors stands where the first relevancy rule would, and there is no other.
 std::vector<Rule> VectorRulesFor(const index::Settings& settings, const std::vector<SortCriterion>& sort,
                                  std::deque<SortCriterion>& custom);
-// How many of these rules count where hits of several searches are compared (search.md 9.4).
+// How many of these rules count where hits of several searches are compared (docs/behaviour/scores.md).
 size_t ComparableVectorRules(const index::Settings& settings, const std::vector<SortCriterion>& sort);
 
 }  // namespace gannet::search

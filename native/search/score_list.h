@@ -29,7 +29,7 @@ struct ScoreList {
 // where the parts are of different kinds, the global scores decide.
 // Not transitive over lists whose rules cannot be compared.
 int CompareScores(const ScoreList& a, const ScoreList& b);
-// The same of the two halves of one hybrid search (search.md 10.4): a number stands before a sort value unless it is 0.
+// The same of the two halves of one hybrid search (docs/behaviour/vectors.md): a number stands before a sort value unless it is 0.
 int CompareHybridScores(const ScoreList& a, const ScoreList& b);
 
 // What stands at one place of a list.

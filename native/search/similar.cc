@@ -18,6 +18,7 @@ Result<std::string> ExecuteSimilar(index::Index& index, std::string_view request
   const json::Value object = json::Value::Parse(request_json);
   GANNET_ASSIGN_OR_RETURN(SearchRequest request, SearchRequest::FromJson(object));
   request.gone = caller.gone;
+  request.hidden_vectors = true;
   request.hybrid = Hybrid{object["embedder"].string(), 1, std::nullopt};
   const std::string& id = object["id"].string();
   GANNET_ASSIGN_OR_RETURN(auto ids, index.ReadExternalIds());

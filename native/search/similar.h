@@ -1,4 +1,4 @@
-// Documents that are similar to one (search.md 10.6).
+// Documents that are similar to one (docs/behaviour/vectors.md).
 #pragma once
 
 #include <string>

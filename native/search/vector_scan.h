@@ -1,4 +1,4 @@
-// Which documents have the embeddings nearest to given vectors (search.md 10.3).
+// Which documents have the embeddings nearest to given vectors (docs/behaviour/vectors.md).
 //
 // Exact: the answers are those of a loop over all embeddings in single precision. What is scanned is one byte per component, which bounds
 // the similarity of each embedding from below and from above (vector/quantise.h). Only embeddings whose upper bound reaches the k-th best
