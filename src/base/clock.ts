@@ -1,9 +1,38 @@
 /** The present as milliseconds since 1970 (UTC). Everything that asks for the time gets one of these. */
 export interface Clock {
   now(): number;
+  /** Milliseconds that have passed since some moment, whatever is done to the clock. Absent: not known. */
+  elapsed?(): number;
 }
 
-export const systemClock: Clock = { now: () => Date.now() };
+export const systemClock: Clock = { now: () => Date.now(), elapsed: () => performance.now() };
+
+/**
+ * Moments that never go back nor repeat, milliseconds with microseconds as fraction. While the clock is behind the last
+ * one, because it was ahead before, they go on at the pace at which time passes: so durations stay true.
+ */
+export class Moments {
+  readonly #clock: Clock;
+  #last: number;
+  #elapsed: number;
+
+  /** @param last a moment that was given out before; 0: none */
+  constructor(clock: Clock, last: number) {
+    this.#clock = clock;
+    this.#last = last;
+    this.#elapsed = clock.elapsed?.() ?? 0;
+  }
+
+  next(): number {
+    const elapsed = this.#clock.elapsed?.() ?? 0;
+    const passed = this.#last + Math.max(0, elapsed - this.#elapsed);
+    const least = Math.round(this.#last * 1000 + 1) / 1000;
+    const now = this.#clock.now();
+    this.#last = now >= least ? now : Math.max(least, Math.round(passed * 1000) / 1000);
+    this.#elapsed = elapsed;
+    return this.#last;
+  }
+}
 
 /** A clock that stands still until it is moved. For tests. */
 export class FakeClock implements Clock {
@@ -26,7 +55,7 @@ export class FakeClock implements Clock {
   }
 }
 
-/** RFC 3339 in UTC with milliseconds and the suffix `Z`. */
+/** RFC 3339 in UTC with six digits of a second, always, and the suffix `Z`: moments sort as texts. */
 export function rfc3339(ms: number): string {
-  return new Date(ms).toISOString();
+  return `${new Date(ms).toISOString().slice(0, -1)}000Z`;
 }

@@ -1,4 +1,4 @@
-import type { Clock } from '../base/clock.ts';
+import { type Clock, Moments } from '../base/clock.ts';
 import type { IndexVisibility, TaskFilter, TaskPaging } from '../contract/tasks.ts';
 import { type Append, type NewTask, prepareAppends } from './append-tasks.ts';
 import { type BatchEnd, type Finish, prepareFinish } from './finish-batch.ts';
@@ -36,7 +36,6 @@ type Work = Append | Finish | { kind: 'change'; run: () => Promise<void> | void 
  */
 export class TaskStore {
   readonly #store: Store;
-  readonly #clock: Clock;
   readonly #table: MemoryTable;
   readonly #payloads: PayloadFolder;
   readonly #sweeper: TaskSweeper;
@@ -49,16 +48,15 @@ export class TaskStore {
   readonly #work: Work[] = [];
   #draining = false;
   #scheduled = false;
-  #lastTime: number;
+  readonly #moments: Moments;
   #closed = false;
 
   constructor(store: Store, payloadDir: string, clock: Clock) {
     this.#store = store;
-    this.#clock = clock;
     const table = new MemoryTable(store);
     const waits = (uid: number): boolean => table.isEnqueued(uid);
     this.#table = table;
-    this.#lastTime = table.lastTime;
+    this.#moments = new Moments(clock, table.lastTime);
     this.#payloads = new PayloadFolder(payloadDir);
     this.#payloads.removeOrphans(waits);
     this.#sweeper = new TaskSweeper(store, waits, (change) => this.#change(change));
@@ -157,8 +155,7 @@ export class TaskStore {
 
   /** A moment later than every one given out before, milliseconds with microseconds as fraction. */
   now(): number {
-    this.#lastTime = Math.max(this.#clock.now(), Math.round(this.#lastTime * 1000 + 1) / 1000);
-    return this.#lastTime;
+    return this.#moments.next();
   }
 
   /**

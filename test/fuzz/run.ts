@@ -23,19 +23,32 @@ function run(command: string, args: readonly string[]): boolean {
   return spawnSync(command, args, { stdio: 'inherit' }).status === 0;
 }
 
-function clang(): string | null {
-  const suffixes = ['', ...[19, 18, 17, 16, 15, 14].map((version) => `-${version}`)];
-  const found = suffixes.find(
-    (suffix) => spawnSync(`clang++${suffix}`, ['--version'], { stdio: 'ignore' }).status === 0,
-  );
-  return found ?? null;
+/** The first that knows the C++20 of this program: 14 and 15 cannot capture structured bindings. */
+const CLANG_MIN = 16;
+
+/** The suffix of the newest clang that is installed, and its version; null when there is none. */
+function clang(): { suffix: string; version: number } | null {
+  const suffixes = [...Array.from({ length: 10 }, (_, n) => `-${23 - n}`), ''];
+  const found = suffixes.flatMap((suffix) => {
+    const printed = spawnSync(`clang++${suffix}`, ['--version'], { encoding: 'utf8' }).stdout ?? '';
+    const version = Number(/version (\d+)/.exec(printed)?.[1] ?? 0);
+    return version > 0 ? [{ suffix, version }] : [];
+  });
+  return found.toSorted((a, b) => b.version - a.version)[0] ?? null;
 }
 
 function main(): number {
-  const suffix = clang();
-  if (suffix === null) {
+  const compiler = clang();
+  if (compiler === null) {
     console.log('skipped: the fuzz targets, because clang is not installed');
     return 0;
+  }
+  const { suffix, version } = compiler;
+  if (version < CLANG_MIN) {
+    console.log(
+      `clang ${version} is installed; the fuzz targets need ${CLANG_MIN} or newer (Debian: apt-get install clang-${CLANG_MIN})`,
+    );
+    return 1;
   }
   const all = readdirSync('test/fuzz')
     .filter((file) => file.endsWith('_fuzz.cc'))

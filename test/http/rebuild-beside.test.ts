@@ -16,7 +16,7 @@ const KILLS = 5;
 /** A rebuild takes about a second, a task on the other index some milliseconds. */
 const KILL_MS_MAX = 400;
 
-/** RFC 3339 in UTC, in the order of texts: fractions of a second have as many digits as they need, and `Z` is behind all. */
+/** RFC 3339 in UTC, in the order of texts. */
 const inOrder = (date: string): string => date.replace('Z', '');
 
 describe('a change of settings that rebuilds an index', function () {

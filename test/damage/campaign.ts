@@ -1,0 +1,178 @@
+/**
+ * Random damage to the files of a data folder, one change at a time: whatever is changed, the server ends with a message,
+ * answers as before, or refuses with an error. It never dies of it, never gives a wrong answer with 200, and
+ * `gannet verify` finds what has changed an answer.
+ */
+import {
+  cpSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import { ask, type Exchange, type Expected, FORMATS, RUN_NOTHING } from '../formats/support.ts';
+import { Random } from '../http/kill/support/random.ts';
+import { ServerProcess, verify } from '../http/kill/support/server-process.ts';
+
+export interface CampaignOptions {
+  changes: number;
+  seed: number;
+  port: number;
+  log: (line: string) => void;
+}
+
+export interface CampaignResult {
+  /** Ended at start, with a message. */
+  refused: number;
+  /** Ran, with some answers that are errors. */
+  errors: number;
+  /** Answered as before. */
+  harmless: number;
+  /** What must not be: one line for each. */
+  faults: string[];
+}
+
+/** Files that hold nothing at rest. */
+const PASSING = /(^|\/)(lock|lock\.mdb|index\.mdb-lock)$/;
+
+const VERIFIED_SOUND = 0;
+
+export async function runCampaign({
+  changes,
+  seed,
+  port,
+  log,
+}: CampaignOptions): Promise<CampaignResult> {
+  const random = new Random(seed);
+  const folder = mkdtempSync(join(tmpdir(), 'gannet-damage-'));
+  const [sound, dir] = [join(folder, 'sound'), join(folder, 'damaged')];
+  const result: CampaignResult = { refused: 0, errors: 0, harmless: 0, faults: [] };
+  try {
+    const exchanges = await prepare(sound, port);
+    for (let n = 0; n < changes; n++) {
+      rmSync(dir, { recursive: true, force: true });
+      cpSync(sound, dir, { recursive: true });
+      const change = damage(dir, random);
+      const outcome = await tryServer(dir, port, exchanges);
+      const report = await verify('--db-path', dir);
+      const tell = (what: string): void => {
+        result.faults.push(`change ${n}: ${change}: ${what}`);
+        log(result.faults.at(-1)!);
+      };
+      if (outcome.kind === 'fault') tell(outcome.what);
+      else result[outcome.kind]++;
+      if (report.status === null) tell('verify has died');
+      else if (outcome.kind !== 'harmless' && report.status === VERIFIED_SOUND) {
+        tell(`verify finds nothing; ${outcome.kind === 'fault' ? 'see before' : outcome.what}`);
+      }
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+  return result;
+}
+
+/** A folder of all that there is, and what it answers. */
+async function prepare(dir: string, port: number): Promise<Exchange[]> {
+  const format = join(
+    FORMATS,
+    readdirSync(FORMATS)
+      .filter((name) => /^\d/.test(name))
+      .toSorted()
+      .at(-1)!,
+  );
+  cpSync(join(format, 'data'), dir, { recursive: true });
+  const { exchanges } = JSON.parse(readFileSync(join(format, 'expected.json'), 'utf8')) as Expected;
+  const server = await ServerProcess.start({ dir, port, args: ['--upgrade-db', ...RUN_NOTHING] });
+  try {
+    const answered: Exchange[] = [];
+    for (const request of exchanges) {
+      answered.push({ ...request, answer: await ask(server.client, request) });
+    }
+    return answered;
+  } finally {
+    await server.stop();
+  }
+}
+
+/** Changes one file. @returns what was changed */
+function damage(dir: string, random: Random): string {
+  const files = readdirSync(dir, { recursive: true, encoding: 'utf8' })
+    .filter((name) => !PASSING.test(name) && statSync(join(dir, name)).isFile())
+    .toSorted();
+  const name = random.pick(files);
+  const path = join(dir, name);
+  const bytes = readFileSync(path);
+  const at = bytes.length === 0 ? 0 : random.int(0, bytes.length - 1);
+  const kind = random.int(0, 9);
+  if (kind === 0) {
+    rmSync(path);
+    return `${name} removed`;
+  }
+  if (kind === 1) {
+    writeFileSync(path, bytes.subarray(0, at));
+    return `${name} cut to ${at} of ${bytes.length} bytes`;
+  }
+  if (kind === 2) {
+    const other = random.pick(files);
+    writeFileSync(path, readFileSync(join(dir, other)));
+    return `${name} replaced by ${relative('.', other)}`;
+  }
+  if (kind === 3) {
+    const size = Math.min(random.int(1, 5000), bytes.length - at);
+    bytes.fill(0, at, at + size);
+    writeFileSync(path, bytes);
+    return `${name}: ${size} zeros at ${at}`;
+  }
+  if (bytes.length > 0) bytes[at]! ^= 1 << random.int(0, 7);
+  writeFileSync(path, bytes);
+  return `${name}: a bit at ${at}`;
+}
+
+type Outcome =
+  { kind: 'refused' | 'errors' | 'fault'; what: string } | { kind: 'harmless'; what?: never };
+
+async function tryServer(
+  dir: string,
+  port: number,
+  exchanges: readonly Exchange[],
+): Promise<Outcome> {
+  const server = new ServerProcess({ dir, port, args: RUN_NOTHING });
+  try {
+    await server.ready();
+  } catch (error) {
+    const status = await server.exited;
+    if (status === 1 && server.stderr.trim() !== '')
+      return { kind: 'refused', what: server.stderr };
+    return { kind: 'fault', what: `the start ended with ${status}: ${(error as Error).message}` };
+  }
+  let errors = '';
+  try {
+    for (const { answer, ...request } of exchanges) {
+      const found = (await ask(server.client, request)) as { status: number };
+      const same = JSON.stringify(found) === JSON.stringify(answer);
+      if (same) continue;
+      const what = `${request.method} ${request.path} ${JSON.stringify(request.body ?? null)}`;
+      if (found.status < 500) {
+        return {
+          kind: 'fault',
+          what: `another answer: ${what}: ${JSON.stringify(found).slice(0, 500)}`,
+        };
+      }
+      errors = what;
+    }
+  } catch (error) {
+    const status = server.hasExited ? await server.exited : 'still there';
+    return {
+      kind: 'fault',
+      what: `no answer, ${String(error)}; the process: ${status} ${server.stderr.slice(-300)}`,
+    };
+  } finally {
+    await server.kill();
+  }
+  return errors === '' ? { kind: 'harmless' } : { kind: 'errors', what: errors };
+}
