@@ -38,6 +38,26 @@ export interface SearchRulePatch {
   actions?: RuleAction[] | null;
 }
 
+/** The patch as tasks show it: what it takes away from conditions is absent, a filter has values. */
+export function shownRulePatch(patch: SearchRulePatch): object {
+  if (!patch.conditions) return patch;
+  const { filter } = patch.conditions;
+  const conditions = {
+    ...patch.conditions,
+    ...(filter && { filter: { values: filter.values ?? {} } }),
+  };
+  return { ...patch, conditions: withoutNulls(conditions, 1) };
+}
+
+/** The members that are not null, and theirs `depth` levels down. */
+function withoutNulls(object: object, depth: number): object {
+  const kept = Object.entries(object).filter(([, value]) => value !== null);
+  if (depth === 0) return Object.fromEntries(kept);
+  return Object.fromEntries(
+    kept.map(([name, value]) => [name, withoutNulls(value as object, depth - 1)]),
+  );
+}
+
 const CONDITIONS = 'invalid_dynamic_search_rule_conditions';
 const ACTIONS = 'invalid_dynamic_search_rule_actions';
 const POSITION_MAX = 2 ** 32 - 1;

@@ -4,7 +4,7 @@ import { runsOf } from '../../base/uid-runs.ts';
 import { obfuscate } from '../embedders.ts';
 import { type PartialSettings, renderPartialSettings } from '../settings.ts';
 import type { IndexVisibility, TaskDetails, TaskFilter } from '../tasks.ts';
-import type { SearchRulePatch } from '../search-rules.ts';
+import { shownRulePatch, type SearchRulePatch } from '../search-rules.ts';
 import { ALONE, FLAG, reservedType, type TaskDraft, taskType } from './task-type.ts';
 
 export type DocumentMethod = 'replace' | 'update';
@@ -438,7 +438,7 @@ const dsrUpdate = taskType({
   inBatch: { updatedRules: 'sum', rule: 'first' },
   draft: (row: RuleUpdateRequest) => ({ indexUid: RULES_INDEX_UID, row: () => row }),
   details: ({ patch }: RuleUpdateRequest): TaskDetails =>
-    patch === null ? { updatedRules: 1 } : { rule: patch, updatedRules: 1 },
+    patch === null ? { updatedRules: 1 } : { rule: shownRulePatch(patch), updatedRules: 1 },
 });
 
 interface RuleClearRequest {
