@@ -127,7 +127,8 @@ class PageCheck {
     }
     // Commits are written to one and the other in turn; a new file has two that say zero.
     const uint64_t first = metas[0].transaction, second = metas[1].transaction;
-    const bool is_new = first == 0 && second == 0;
+    // So has a compact copy, but for one of them.
+    const bool is_new = first == 0 || second == 0;
     if (!is_new && (first % 2 != 0 || second % 2 != 1 || (first > second ? first - second : second - first) != 1)) {
       return Fault("its two heads do not follow each other");
     }
