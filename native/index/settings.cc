@@ -38,6 +38,16 @@ bool AnyCovers(const std::vector<std::string>& entries, std::string_view field) 
   return std::any_of(entries.begin(), entries.end(), [&](const auto& entry) { return Covers(entry, field); });
 }
 
+// How scores of openAi's models are spread; none of other sources.
+std::optional<EmbedderSettings::Distribution> BuiltInDistribution(const json::Value& embedder) {
+  const std::string& source = embedder["source"].string();
+  if (!source.empty() && source != "openAi") return std::nullopt;
+  const std::string& model = embedder["model"].string();
+  if (model == "text-embedding-ada-002") return EmbedderSettings::Distribution{0.90, 0.08};
+  if (model == "text-embedding-3-large") return EmbedderSettings::Distribution{0.70, 0.10};
+  return EmbedderSettings::Distribution{0.75, 0.10};
+}
+
 // state: what is known of it besides its settings, see src/embedding/embedder-state.ts.
 EmbedderSettings EmbedderOf(const std::string& name, const json::Value& embedder, const json::Value& state) {
   EmbedderSettings settings;
@@ -51,7 +61,14 @@ EmbedderSettings EmbedderOf(const std::string& name, const json::Value& embedder
   }
   settings.binary_quantised = embedder["binaryQuantized"].boolean(false);
   const json::Value& distribution = embedder["distribution"];
-  if (distribution.is_object()) settings.distribution = {distribution["mean"].number(), distribution["sigma"].number()};
+  if (distribution.is_object()) {
+    settings.distribution = {distribution["mean"].number(), distribution["sigma"].number()};
+  } else if (source == "composite") {
+    settings.distribution = BuiltInDistribution(embedder["searchEmbedder"]);
+    if (!settings.distribution) settings.distribution = BuiltInDistribution(embedder["indexingEmbedder"]);
+  } else {
+    settings.distribution = BuiltInDistribution(embedder);
+  }
   return settings;
 }
 

@@ -57,6 +57,7 @@ struct World {
         const DocId docid = replaces ? static_cast<DocId>(random() % next) : next++;
         batch[docid] = "{\"id\":" + std::to_string(docid) + ",\"n\":" + std::to_string(random() % 6) + ",\"t\":\"" +
                        (random() % 3 == 0 ? "red" : "blue") + (random() % 3 == 0 ? " sea" : "") + "\"}";
+        vectors.erase(docid);
         embeddings.erase(docid);
         if (random() % 8 == 0) continue;
         Embeddings rows;
