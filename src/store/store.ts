@@ -106,7 +106,7 @@ export class Store {
       sums.get(SUMS_KEY);
       return;
     }
-    for (const name of this.#root.getKeys()) {
+    for (const name of [...this.#root.getKeys()]) {
       if (name.startsWith(PART_PREFIX)) this.#table(name, 'json');
     }
     const present = [...this.#open.values()].filter((table) => !table.isMissing);
