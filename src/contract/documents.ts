@@ -1,4 +1,5 @@
 /** Document routes: bodies and parameters. */
+import { SORT_CRITERIA_MAX } from './search.ts';
 import type { Schema } from './schema.ts';
 
 export type PayloadFormatName = 'json' | 'ndjson' | 'csv';
@@ -68,6 +69,7 @@ export const FETCH_DOCUMENTS: Schema = {
     sort: {
       type: ['array', 'string', 'null'],
       items: { type: 'string' },
+      maxItems: SORT_CRITERIA_MAX,
       default: null,
       'x-code': 'invalid_document_sort',
     },
@@ -119,6 +121,7 @@ export const LIST_DOCUMENTS_QUERY: Schema = {
     sort: {
       type: 'array',
       items: { type: 'string' },
+      maxItems: SORT_CRITERIA_MAX,
       'x-query': 'sort-list',
       'x-code': 'invalid_document_sort',
     },

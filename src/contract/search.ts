@@ -2,6 +2,9 @@
 import { LOCALES } from './locales.ts';
 import { INDEX_UID_SCHEMA, type Schema } from './schema.ts';
 
+/** Sort criteria of one search or listing: ties are broken by one rule inside the other (docs/limits.md). */
+export const SORT_CRITERIA_MAX = 256;
+
 /** A string, or an array of strings and arrays of strings; syntax is the engine's. */
 export type Filter = unknown;
 
@@ -172,7 +175,7 @@ const SEARCH_PROPERTIES: Record<string, Schema> = {
   attributesToHighlight: stringList('invalid_search_attributes_to_highlight'),
   showMatchesPosition: flag('invalid_search_show_matches_position'),
   filter: filter('invalid_search_filter'),
-  sort: stringList('invalid_search_sort'),
+  sort: { ...stringList('invalid_search_sort'), maxItems: SORT_CRITERIA_MAX },
   distinct: { type: ['string', 'null'], default: null, 'x-code': 'invalid_search_distinct' },
   facets: stringList('invalid_search_facets'),
   highlightPreTag: text('invalid_search_highlight_pre_tag', '<em>'),

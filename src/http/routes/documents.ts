@@ -30,6 +30,7 @@ import { queryParser } from '../../contract/query.ts';
 import { sortFault } from '../../contract/sort.ts';
 import type { DocumentMethod, TaskPayload, TaskRequest } from '../../contract/tasks.ts';
 import { receiveUpload, type Upload } from '../body.ts';
+import { SORT_CRITERIA_MAX } from '../../contract/search.ts';
 import { compileEdit } from '../../rhai/edit.ts';
 import { ScriptSyntaxError } from '../../rhai/errors.ts';
 import { hasForeign } from '../../search/foreign-filter.ts';
@@ -372,7 +373,12 @@ function sortText(text: string): string[] {
   const parsed = queryParser<{ sort: string[] }>({
     properties: { sort: { type: 'array', 'x-query': 'sort-list' } },
   }).parse(`sort=${encodeURIComponent(text)}`);
-  return parsed.ok ? parsed.value.sort : [];
+  const criteria = parsed.ok ? parsed.value.sort : [];
+  if (criteria.length <= SORT_CRITERIA_MAX) return criteria;
+  throw new ApiError(
+    'invalid_document_sort',
+    `Invalid value at \`.sort\`: it has ${criteria.length} criteria, at most ${SORT_CRITERIA_MAX} are accepted.`,
+  );
 }
 
 function checkIds(ids: readonly string[]): void {

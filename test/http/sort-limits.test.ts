@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import { startBuiltServer, type BuiltServer } from '../support/built-server.ts';
+
+/** More criteria than fit on the stack, were each the rule inside the one before. */
+const MANY = Array.from({ length: 10_000 }, (_, i) => `a.x${i}:asc`);
+
+describe('Too many sort criteria', () => {
+  let server: BuiltServer;
+
+  before(async function () {
+    this.timeout(120_000);
+    server = await startBuiltServer();
+    await server.finish('PATCH', '/indexes/books/settings', {
+      body: { sortableAttributes: ['a'] },
+    });
+    const documents = Array.from({ length: 300 }, (_, id) => ({
+      id,
+      a: Object.fromEntries(
+        Array.from({ length: 300 }, (_, k) => [`x${(id * 300 + k) % 10_000}`, k]),
+      ),
+    }));
+    await server.finish('POST', '/indexes/books/documents', { body: documents });
+  });
+  after(() => server.close());
+
+  const cases: [path: string, body: unknown, code: string][] = [
+    ['/indexes/books/search', { sort: MANY }, 'invalid_search_sort'],
+    ['/multi-search', { queries: [{ indexUid: 'books', sort: MANY }] }, 'invalid_search_sort'],
+    ['/indexes/books/documents/fetch', { sort: MANY }, 'invalid_document_sort'],
+    ['/indexes/books/documents/fetch', { sort: MANY.join(',') }, 'invalid_document_sort'],
+  ];
+  for (const [path, body, code] of cases) {
+    const form = Array.isArray((body as { sort?: unknown }).sort) ? 'a list' : 'a text or a query';
+    it(`are refused by ${path} as ${form}`, async () => {
+      const answer = await server.call('POST', path, { body });
+      assert.equal(answer.status, 400);
+      assert.equal(answer.json.code, code);
+    });
+  }
+
+  it('are more than 256', async () => {
+    const search = (count: number): Promise<{ status: number }> =>
+      server.call('POST', '/indexes/books/search', { body: { sort: MANY.slice(0, count) } });
+    assert.equal((await search(256)).status, 200);
+    assert.equal((await search(257)).status, 400);
+  });
+});
