@@ -112,7 +112,7 @@ function reader(schema: Schema): Read {
     case 'star-list':
       return listReader(schema, reader({ ...items, 'x-code': code }), true);
     case 'sort-list':
-      return (text) => ({ value: splitSort(text) });
+      return sortReader(schema);
     case 'json-or-text':
       return (text) => {
         try {
@@ -151,7 +151,16 @@ function listReader(schema: Schema, readItem: Read, starred: boolean): Read {
   };
 }
 
-function splitSort(text: string): string[] {
+function sortReader(schema: Schema): Read {
+  const check = compile(schema);
+  return (text) => {
+    const value = splitSort(text);
+    return check(value) ?? { value };
+  };
+}
+
+/** The elements of a `sort-list`. */
+export function splitSort(text: string): string[] {
   const bare =
     text.length >= 2 && text.startsWith('"') && text.endsWith('"') ? text.slice(1, -1) : text;
   const elements: string[] = [];

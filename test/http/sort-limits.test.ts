@@ -4,7 +4,7 @@ import { startBuiltServer, type BuiltServer } from '../support/built-server.ts';
 /** More criteria than fit on the stack, were each the rule inside the one before. */
 const MANY = Array.from({ length: 10_000 }, (_, i) => `a.x${i}:asc`);
 
-describe('Too many sort criteria', () => {
+describe('Too many sort criteria, and faulty ones', () => {
   let server: BuiltServer;
 
   before(async function () {
@@ -44,4 +44,26 @@ describe('Too many sort criteria', () => {
     assert.equal((await search(256)).status, 200);
     assert.equal((await search(257)).status, 400);
   });
+
+  it('are refused as a text with half a surrogate pair', async () => {
+    const answer = await server.call('POST', '/indexes/books/documents/fetch', {
+      body: { sort: '\ud800' },
+    });
+    assert.equal(answer.status, 400);
+    assert.equal(answer.json.code, 'invalid_document_sort');
+  });
+
+  for (const [path, code] of [
+    ['/indexes/books/search', 'invalid_search_sort'],
+    ['/indexes/books/documents', 'invalid_document_sort'],
+  ]) {
+    it(`are more than 256 in the query of GET ${path}`, async () => {
+      const get = (count: number): Promise<{ status: number; json: { code?: string } }> =>
+        server.call('GET', `${path}?sort=${MANY.slice(0, count).join(',')}`);
+      assert.equal((await get(256)).status, 200);
+      const refused = await get(257);
+      assert.equal(refused.status, 400);
+      assert.equal(refused.json.code, code);
+    });
+  }
 });

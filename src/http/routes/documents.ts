@@ -26,11 +26,11 @@ import {
 } from '../../contract/errors.ts';
 import { filterKindFault, isEmptyFilter } from '../../contract/filters.ts';
 import { DOCUMENT_ID_RULE, isDocumentId } from '../../contract/formats.ts';
-import { queryParser } from '../../contract/query.ts';
+import { queryParser, splitSort } from '../../contract/query.ts';
+import { SORT_CRITERIA_MAX } from '../../contract/search.ts';
 import { sortFault } from '../../contract/sort.ts';
 import type { DocumentMethod, TaskPayload, TaskRequest } from '../../contract/tasks.ts';
 import { receiveUpload, type Upload } from '../body.ts';
-import { SORT_CRITERIA_MAX } from '../../contract/search.ts';
 import { compileEdit } from '../../rhai/edit.ts';
 import { ScriptSyntaxError } from '../../rhai/errors.ts';
 import { hasForeign } from '../../search/foreign-filter.ts';
@@ -370,10 +370,7 @@ function fieldList(fields: string[] | null | undefined): string[] | null {
 }
 
 function sortText(text: string): string[] {
-  const parsed = queryParser<{ sort: string[] }>({
-    properties: { sort: { type: 'array', 'x-query': 'sort-list' } },
-  }).parse(`sort=${encodeURIComponent(text)}`);
-  const criteria = parsed.ok ? parsed.value.sort : [];
+  const criteria = splitSort(text);
   if (criteria.length <= SORT_CRITERIA_MAX) return criteria;
   throw new ApiError(
     'invalid_document_sort',
