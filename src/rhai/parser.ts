@@ -233,16 +233,16 @@ class Parser {
   }
 
   #params(close: string): string[] {
-    const params: string[] = [];
+    const params = new Set<string>();
     while (!this.#accept(close)) {
       const { at } = this.#peek();
       const name = this.#name();
-      if (params.includes(name))
+      if (params.has(name))
         throw new ScriptSyntaxError(`The parameter \`${name}\` stands twice`, at);
-      params.push(name);
+      params.add(name);
       if (!this.#is(close)) this.#expect(',');
     }
-    return params;
+    return [...params];
   }
 
   #block(): Node {
@@ -443,7 +443,7 @@ class Parser {
   }
 
   #map(at: Position): Node {
-    const keys: string[] = [];
+    const keys = new Set<string>();
     const items: Node[] = [];
     while (!this.#accept('}')) {
       const token = this.#peek();
@@ -451,15 +451,15 @@ class Parser {
         this.#unexpected('the name of a property');
       }
       this.#take();
-      if (keys.includes(token.value)) {
+      if (keys.has(token.value)) {
         throw new ScriptSyntaxError(`The property \`${token.value}\` stands twice`, token.at);
       }
-      keys.push(token.value);
+      keys.add(token.value);
       this.#expect(':');
       items.push(this.#expression());
       if (!this.#is('}')) this.#expect(',');
     }
-    return { kind: 'map', keys, items, at };
+    return { kind: 'map', keys: [...keys], items, at };
   }
 
   #word(word: string, at: Position): Node {
@@ -583,9 +583,6 @@ function constantOf(node: Node): Value | undefined {
   if (node.kind === 'array') {
     const items = node.items.map(constantOf);
     return items.includes(undefined) ? undefined : (items as Value[]);
-  }
-  if (node.kind === 'map') {
-    return undefined;
   }
   return undefined;
 }
