@@ -13,15 +13,12 @@ export type Token =
   | { kind: 'op'; value: string; at: Position }
   | { kind: 'end'; at: Position };
 
+/** Those of the reference that are functions are ordinary names here. */
 const KEYWORDS = new Set(
   (
     'let const if else switch while loop do until for in fn private return throw try catch break continue true false ' +
-    'this import export as global Fn call curry is_shared is_def_fn is_def_var type_of print debug eval'
+    'this import export as global'
   ).split(' '),
-);
-/** Keywords that are functions: ordinary names to the parser. */
-const FUNCTION_KEYWORDS = new Set(
-  'Fn call curry is_shared is_def_fn is_def_var type_of print debug eval'.split(' '),
 );
 /** Words that the language keeps for later. */
 const RESERVED = new Set(
@@ -166,9 +163,7 @@ class Tokenizer {
     if (RESERVED.has(name)) {
       throw new ScriptSyntaxError(`\`${name}\` is a reserved word`, at);
     }
-    if (KEYWORDS.has(name) && !FUNCTION_KEYWORDS.has(name))
-      return { kind: 'keyword', value: name, at };
-    return { kind: 'name', value: name, at };
+    return { kind: KEYWORDS.has(name) ? 'keyword' : 'name', value: name, at };
   }
 
   #number(start: number, at: Position): Token {
