@@ -47,14 +47,8 @@ export class Run {
     if (!(pointer instanceof FnPtr)) return fail(`${typeName(pointer)} is no function`);
     const all = pointer.curried.length === 0 ? args : [...pointer.curried, ...args];
     if (pointer.closure !== null) {
-      const fn = pointer.closure.fn as CompiledFunction;
-      return this.call(
-        fn,
-        all.slice(0, Math.max(fn.params, 0)),
-        self,
-        pointer.closure.captured,
-        all.length,
-      );
+      const { fn, captured } = pointer.closure;
+      return this.call(fn as CompiledFunction, all, self, captured);
     }
     return this.callNamed(pointer.name, all, self);
   }
@@ -70,14 +64,16 @@ export class Run {
     return this.callBuiltin(builtin, cells).value;
   }
 
+  /** Arguments beyond the parameters are passed over. */
   call(
     fn: CompiledFunction,
     args: readonly Value[],
     self: Cell | null,
     captured: readonly Cell[] = [],
-    given = args.length,
   ): Value {
-    if (given < fn.params) fail(`The function takes ${fn.params} arguments, not ${given}`);
+    if (args.length < fn.params) {
+      fail(`The function takes ${fn.params} arguments, not ${args.length}`);
+    }
     if (++this.depth > LIMITS.callDepth) {
       throw new ScriptError(`Calls are nested deeper than ${LIMITS.callDepth}`, undefined, true);
     }
