@@ -151,12 +151,16 @@ export function charsOf(value: string): Value[] {
   return Array.from(value, (letter) => new Char(letter));
 }
 
+/** Where a list of `size` items is cut at an index, which counts from the end when negative. */
+function cutPlace(index: bigint, size: number): number {
+  return clamp(index < 0n ? BigInt(size) + index : index, size);
+}
+
 /** `start` and `length`, or a range, of `size` items: `[begin, end)`. */
 function span(args: Value[], n: number, size: number): [number, number] {
   const first = args[n];
   if (first instanceof Range) return [clamp(first.start, size), clamp(first.behind, size)];
-  const start = int(args, n);
-  const begin = clamp(start < 0n ? BigInt(size) + start : start, size);
+  const begin = cutPlace(int(args, n), size);
   const length = int(args, n + 1, BigInt(size));
   return [begin, Math.max(begin, clamp(BigInt(begin) + length, size))];
 }
@@ -411,17 +415,14 @@ define('split', {
     if (args.length === 1) return boundedArray(whole.split(/\s+/).filter((part) => part !== ''));
     if (typeof args[1] === 'bigint') {
       const all = letters(args);
-      const index = int(args, 1);
-      const place = clamp(index < 0n ? BigInt(all.length) + index : index, all.length);
+      const place = cutPlace(int(args, 1), all.length);
       return [all.slice(0, place).join(''), all.slice(place).join('')];
     }
     return boundedArray(parts(whole, text(args, 1), args.length > 2 ? int(args, 2) : null));
   },
   array: (args) => {
     const items = array(args);
-    const index = int(args, 1);
-    const place = clamp(index < 0n ? BigInt(items.length) + index : index, items.length);
-    return items.splice(place);
+    return items.splice(cutPlace(int(args, 1), items.length));
   },
 });
 define('split_rev', {
@@ -532,12 +533,7 @@ define('push', {
 define('insert', {
   array: (args) => {
     const items = array(args);
-    const index = int(args, 1);
-    items.splice(
-      clamp(index < 0n ? BigInt(items.length) + index : index, items.length),
-      0,
-      copyOf(args[2]!),
-    );
+    items.splice(cutPlace(int(args, 1), items.length), 0, copyOf(args[2]!));
     boundedArray(items);
     return null;
   },
@@ -869,12 +865,11 @@ define('fill_with', {
   },
 });
 define('to_json', { map: ([value]) => bounded(jsonText(value!)) });
-define('parse_json', { string: (args) => fromJson(JSON.parse(jsonOf(text(args, 0)))) });
+define('parse_json', { string: (args) => fromJson(parsed(text(args, 0))) });
 
-function jsonOf(given: string): string {
+function parsed(given: string): unknown {
   try {
-    JSON.parse(given);
-    return given;
+    return JSON.parse(given);
   } catch {
     return fail('The text is not JSON');
   }
