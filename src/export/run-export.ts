@@ -2,7 +2,6 @@
 import type { FeatureSet } from '../contract/features.ts';
 import { renderSettings, type SettingsObject } from '../contract/settings.ts';
 import type { RowOf } from '../contract/task-types.ts';
-import { BatchCanceled } from '../engine/errors.ts';
 import type { OpenDocuments } from '../engine/handle.ts';
 import type { IndexEntry } from '../engine/registry.ts';
 import type { OutboundClient } from '../outbound/outbound-client.ts';
@@ -36,12 +35,10 @@ async function runExport(options: ExportOptions, context: RunContext): Promise<R
     .list()
     .map(([indexUid, entry]) => ({ indexUid, entry, given: optionsOf(indexUid, row.indexes) }))
     .filter((index): index is ChosenIndex => index.given !== null);
-  const ending = new AbortController();
-  cancel.listen(() => ending.abort(new BatchCanceled()));
   try {
     const target = new ExportTarget({
       ...{ url: row.url, apiKey: row.apiKey, client: options.client },
-      signal: ending.signal,
+      signal: cancel.signal,
     });
     const exporter = new Exporter(options, context, target, row.payloadSizeBytes ?? PAYLOAD_BYTES);
     return {
@@ -50,8 +47,6 @@ async function runExport(options: ExportOptions, context: RunContext): Promise<R
   } catch (error) {
     cancel.check();
     throw error;
-  } finally {
-    cancel.listen(null);
   }
 }
 
