@@ -1,6 +1,7 @@
-import { createWriteStream, existsSync, type WriteStream } from 'node:fs';
+import { createWriteStream, type WriteStream } from 'node:fs';
 import { once } from 'node:events';
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
+import { startThread } from '../../base/thread.ts';
 import { ApiError } from '../../contract/errors.ts';
 import type { BatchOutcome, BatchStep } from '../../engine/native.ts';
 import type { IndexEntry } from '../../engine/registry.ts';
@@ -19,9 +20,6 @@ const FIRST_PAGE_DOCUMENTS = 50;
 /** Heap of the thread that edits, MiB. A function that needs more fails. */
 const WORKER_HEAP_MB = 256;
 const WORKER_STACK_MB = 4;
-
-const BUNDLED = new URL('./edit-worker.cjs', import.meta.url);
-const WORKER = existsSync(BUNDLED) ? BUNDLED : new URL('../../rhai/worker.ts', import.meta.url);
 
 /**
  * Edits the documents that match: they are read in pages, edited in a thread of its own, and what has changed is
@@ -206,7 +204,9 @@ class EditThread {
 
   constructor(workerData: EditWorkerData) {
     const resourceLimits = { maxOldGenerationSizeMb: WORKER_HEAP_MB, stackSizeMb: WORKER_STACK_MB };
-    this.#worker = new Worker(WORKER, { workerData, resourceLimits });
+    this.#worker = startThread(import.meta.url, './edit-worker.cjs', '../../rhai/worker.ts', {
+      ...{ workerData, resourceLimits },
+    });
     this.#worker.on('message', (reply: EditReply) => {
       if (reply.ok) this.#take()?.resolve(reply);
       else this.#take()?.reject(reply.ofScript ? failure(reply.message) : new Error(reply.message));
