@@ -3,8 +3,8 @@ import { createReadStream } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { linesOf } from '../archive/json-values.ts';
-import type { BatchStep } from '../engine/native.ts';
 import type { IndexEntry } from '../engine/registry.ts';
+import { replaceStep } from '../tasks/run/documents.ts';
 import { DumpError } from './dump-error.ts';
 
 /** Bytes of documents per commit. */
@@ -86,17 +86,8 @@ async function applied(
   { entry, now }: DocumentTarget,
   file: string,
 ): Promise<{ code?: string; message: string } | null> {
-  const step: BatchStep = {
-    task: 0,
-    kind: 'documents',
-    method: 'replace',
-    payload: { file },
-    format: 'ndjson',
-    primaryKey: null,
-    skipCreation: false,
-  };
   try {
-    const job = { batchUid: 0, taskUids: [], now, steps: [step] };
+    const job = { batchUid: 0, taskUids: [], now, steps: [replaceStep(0, file)] };
     return (await entry.handle.applyBatch(job, [])).results[0]?.error ?? null;
   } catch (error) {
     return error as Error;

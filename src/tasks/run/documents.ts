@@ -175,6 +175,19 @@ function documentStep(
   return { task: uid, kind: 'deleteIds', ids: idsOf(store, uid) };
 }
 
+/** Documents that replace those with their ids, as lines of JSON in a file. */
+export function replaceStep(task: number, file: string): BatchStep {
+  return {
+    task,
+    kind: 'documents',
+    method: 'replace',
+    payload: { file },
+    format: 'ndjson',
+    primaryKey: null,
+    skipCreation: false,
+  };
+}
+
 export function clearStep({ uid }: BatchTask): BatchStep {
   return { task: uid, kind: 'clear' };
 }

@@ -9,7 +9,7 @@ import type { EditReply, EditWorkerData } from '../../rhai/worker.ts';
 import { removeFile } from '../../store/payload-folder.ts';
 import type { RowOf } from '../../contract/task-types.ts';
 import type { TaskEnd } from '../../store/finish-batch.ts';
-import { runOnIndex } from './documents.ts';
+import { replaceStep, runOnIndex } from './documents.ts';
 import { applySteps, type BatchTask, readTasks, type RunContext, type RunResult } from './run.ts';
 
 /** Bytes of documents in one message to the thread that edits: pages grow and shrink towards it. */
@@ -84,17 +84,7 @@ function concludeEdition(uid: number, { results }: BatchOutcome): TaskEnd[] {
 
 function stepsOf(task: number, file: string, edited: number, deleted: string[]): BatchStep[] {
   const steps: BatchStep[] = [];
-  if (edited > 0) {
-    steps.push({
-      task,
-      kind: 'documents',
-      method: 'replace',
-      payload: { file },
-      format: 'ndjson',
-      primaryKey: null,
-      skipCreation: false,
-    });
-  }
+  if (edited > 0) steps.push(replaceStep(task, file));
   if (deleted.length > 0) steps.push({ task, kind: 'deleteIds', ids: deleted });
   return steps;
 }
