@@ -2,6 +2,7 @@
 import { INDEX_UID_RULE, isIndexUid } from '../contract/formats.ts';
 import { DumpError } from './dump-error.ts';
 import type { DumpVersion } from './dump-layout.ts';
+import { textOf } from './dump-values.ts';
 import { legacySettings } from './legacy-settings.ts';
 
 /** Least and greatest format that is read. */
@@ -48,7 +49,7 @@ export function readContents(files: ReadonlyMap<string, Buffer>): DumpContents {
   return {
     version,
     dbVersion: String(metadata.dbVersion),
-    date: textOrNull(metadata.dumpDate),
+    date: textOf(metadata.dumpDate),
     instanceUid: instanceUid === null || !UUID.test(instanceUid) ? null : instanceUid,
     indexes: checked(indexesOf(version, metadata, small)),
     keys: [...small.lines('keys.jsonl'), ...small.lines('keys')],
@@ -85,9 +86,9 @@ function indexesOf(
       return {
         uid: typeof index.uid === 'string' ? index.uid : folder,
         folder,
-        createdAt: textOrNull(index.createdAt),
-        updatedAt: textOrNull(index.updatedAt),
-        primaryKey: textOrNull(index.primaryKey),
+        createdAt: textOf(index.createdAt),
+        updatedAt: textOf(index.updatedAt),
+        primaryKey: textOf(index.primaryKey),
         settings: small.object(`indexes/${folder}/settings.json`) ?? {},
       };
     });
@@ -100,9 +101,9 @@ function indexesOf(
       return {
         uid,
         folder: uid,
-        createdAt: textOrNull(index.createdAt),
-        updatedAt: textOrNull(index.updatedAt),
-        primaryKey: textOrNull(index.primaryKey),
+        createdAt: textOf(index.createdAt),
+        updatedAt: textOf(index.updatedAt),
+        primaryKey: textOf(index.primaryKey),
         settings: legacySettings(small.object(`${uid}/settings.json`) ?? {}),
       };
     });
@@ -118,7 +119,7 @@ function indexesOf(
       folder,
       createdAt: null,
       updatedAt: null,
-      primaryKey: textOrNull(index.primary_key),
+      primaryKey: textOf(index.primary_key),
       settings: legacySettings((index.settings ?? {}) as Record<string, unknown>),
     };
   });
@@ -134,10 +135,6 @@ function checked(indexes: DumpedIndex[]): DumpedIndex[] {
     seen.add(uid);
   }
   return indexes;
-}
-
-function textOrNull(value: unknown): string | null {
-  return typeof value === 'string' ? value : null;
 }
 
 /** The small files, parsed when asked for. A fault names the file and the line. */

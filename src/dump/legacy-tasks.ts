@@ -1,5 +1,6 @@
 /** Tasks and updates of the formats 1 to 5, turned into lines of the newest one. */
 import type { DumpVersion } from './dump-layout.ts';
+import { textOf } from './dump-values.ts';
 import { firstSettings, legacySettings } from './legacy-settings.ts';
 
 type Json = Record<string, unknown>;
@@ -293,10 +294,6 @@ function errorOf(message: unknown, code: unknown): Json {
 
 function snakeCase(name: string): string {
   return name.replace(/(?<=[a-z])[A-Z]/g, (letter) => `_${letter}`).toLowerCase();
-}
-
-function textOf(value: unknown): string | null {
-  return typeof value === 'string' ? value : null;
 }
 
 /** A variant: its name alone, or the name as the only key of its content. */

@@ -5,7 +5,7 @@ import { parseSettings, SETTING_ENTRIES } from '../contract/settings.ts';
 import type { TaskRequest } from '../contract/task-types.ts';
 import type { TaskDetails, TaskStatus } from '../contract/tasks.ts';
 import { DumpError } from './dump-error.ts';
-import { dateOf } from './dump-dates.ts';
+import { dateOf, numberOf, textOf } from './dump-values.ts';
 import { decodeUids } from './task-bitmap.ts';
 
 type Json = Record<string, unknown>;
@@ -255,7 +255,7 @@ function readExport(content: Json, details: Json, succeeded: boolean): ReadKind 
 }
 
 /** A variant: its name alone, or the name as the only key of its content. */
-export function variantOf(value: unknown): [name: string, content: Json] {
+function variantOf(value: unknown): [name: string, content: Json] {
   if (typeof value === 'object' && value !== null) {
     const entry = Object.entries(value)[0];
     if (entry !== undefined && typeof entry[1] === 'object' && entry[1] !== null) {
@@ -264,12 +264,4 @@ export function variantOf(value: unknown): [name: string, content: Json] {
     if (entry !== undefined) return [entry[0], {}];
   }
   return [typeof value === 'string' ? value : '', {}];
-}
-
-function numberOf(value: unknown): number | null {
-  return typeof value === 'number' ? value : null;
-}
-
-function textOf(value: unknown): string | null {
-  return typeof value === 'string' ? value : null;
 }

@@ -22,6 +22,7 @@ import type { KeyStore } from '../store/key-store.ts';
 import type { WebhookStore } from '../store/webhook-store.ts';
 import { LAUNCH_WEBHOOK_UUID } from '../contract/webhooks.ts';
 import type { DumpContents } from './dump-contents.ts';
+import { textOf } from './dump-values.ts';
 
 type Json = Record<string, unknown>;
 
@@ -190,10 +191,6 @@ function expiryOf(value: unknown): string | null {
   if (parseRfc3339(text) !== undefined) return text;
   const ms = Date.parse(text);
   return Number.isNaN(ms) ? null : new Date(ms).toISOString();
-}
-
-function textOf(value: unknown): string | null {
-  return typeof value === 'string' ? value : null;
 }
 
 function listOf(value: unknown): string[] {

@@ -1,0 +1,20 @@
+/** Members of the JSON of dumps, each of them null when it is something else. */
+
+export function textOf(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
+}
+
+export function numberOf(value: unknown): number | null {
+  return typeof value === 'number' ? value : null;
+}
+
+/** A date of RFC 3339 with up to nine digits of a second, in milliseconds with microseconds as fraction. */
+export function dateOf(text: unknown): number | null {
+  if (typeof text !== 'string') return null;
+  const ms = Date.parse(text);
+  if (Number.isNaN(ms)) return null;
+  const digits = /\.(\d+)/.exec(text)?.[1];
+  if (digits === undefined) return ms;
+  const micros = Number(digits.padEnd(6, '0').slice(3, 6));
+  return (Math.floor(ms) * 1000 + micros) / 1000;
+}
