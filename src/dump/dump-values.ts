@@ -1,4 +1,5 @@
 /** Members of the JSON of dumps, each of them null when it is something else. */
+import { SETTING_ENTRIES } from '../contract/settings.ts';
 
 export function textOf(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
@@ -6,6 +7,12 @@ export function textOf(value: unknown): string | null {
 
 export function numberOf(value: unknown): number | null {
   return typeof value === 'number' ? value : null;
+}
+
+/** Formats may hold settings that this program does not know; they are left out. */
+export function knownSettings(given: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const known = SETTING_ENTRIES.filter(({ name }) => given[name] !== undefined);
+  return Object.fromEntries(known.map(({ name }) => [name, given[name]]));
 }
 
 /** A date of RFC 3339 with up to nine digits of a second, in milliseconds with microseconds as fraction. */

@@ -12,12 +12,7 @@ import { pipeline } from 'node:stream/promises';
 import { objectLines } from '../archive/json-values.ts';
 import { type ArchiveEntry, readArchive } from '../archive/read-archive.ts';
 import { syncFolder } from '../base/sync-folder.ts';
-import {
-  mergeSettings,
-  parseSettings,
-  type SettingName,
-  SETTING_ENTRIES,
-} from '../contract/settings.ts';
+import { mergeSettings, parseSettings } from '../contract/settings.ts';
 import { EMBEDDER_STATES } from '../embedding/embedder-state.ts';
 import type { NativeAddon } from '../engine/native.ts';
 import { IndexRegistry } from '../engine/registry.ts';
@@ -32,6 +27,7 @@ import { loadDocuments, type DocumentTarget } from './document-loader.ts';
 import { type DumpContents, type DumpedIndex, readContents } from './dump-contents.ts';
 import { type Dimensions, dimensionsIn, statesOf } from './embedder-dimensions.ts';
 import { DumpError } from './dump-error.ts';
+import { knownSettings } from './dump-values.ts';
 import { partOf } from './dump-layout.ts';
 import { dumpSections } from './sections.ts';
 import { loadTasks, type SpooledPayload, type SpooledTasks } from './task-loader.ts';
@@ -226,16 +222,11 @@ class Import {
   }
 }
 
-/** Formats may hold settings that this program does not know; they are left out. */
 function settingsOf(
   { uid, settings }: DumpedIndex,
   dimensions: Dimensions,
 ): Record<string, unknown> {
-  const names: readonly SettingName[] = SETTING_ENTRIES.map(({ name }) => name);
-  const known = Object.fromEntries(
-    names.filter((name) => settings[name] !== undefined).map((name) => [name, settings[name]]),
-  );
-  const partial = parseSettings(known);
+  const partial = parseSettings(knownSettings(settings));
   const merged = partial.ok ? mergeSettings(null, partial.value) : partial;
   if (merged.ok) {
     const states = statesOf(merged.value.embedders, dimensions);

@@ -1,11 +1,11 @@
 /** A line of `tasks/queue.jsonl`, turned into what the task store holds. */
 import type { ErrorBody } from '../contract/errors.ts';
 import type { SearchRulePatch } from '../contract/search-rules.ts';
-import { parseSettings, SETTING_ENTRIES } from '../contract/settings.ts';
+import { parseSettings } from '../contract/settings.ts';
 import type { TaskRequest } from '../contract/task-types.ts';
 import type { TaskDetails, TaskStatus } from '../contract/tasks.ts';
 import { DumpError } from './dump-error.ts';
-import { dateOf, numberOf, textOf } from './dump-values.ts';
+import { dateOf, knownSettings, numberOf, textOf } from './dump-values.ts';
 import { decodeUids } from './task-bitmap.ts';
 
 type Json = Record<string, unknown>;
@@ -208,10 +208,9 @@ function readKind(kind: string, content: Json, line: Json): ReadKind | null {
   }
 }
 
-/** In canonical form where they can be brought into it; those that this program does not know are left out. */
+/** In canonical form where they can be brought into it. */
 function partialSettings(given: Json): Json {
-  const known = SETTING_ENTRIES.filter(({ name }) => given[name] !== undefined);
-  const settings = Object.fromEntries(known.map(({ name }) => [name, given[name]]));
+  const settings = knownSettings(given);
   const parsed = parseSettings(settings);
   return parsed.ok ? parsed.value : settings;
 }
