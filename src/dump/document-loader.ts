@@ -3,6 +3,7 @@ import { createReadStream } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { linesOf } from '../archive/json-values.ts';
+import { newlinesIn } from '../base/newlines.ts';
 import type { IndexEntry } from '../engine/registry.ts';
 import { replaceStep } from '../tasks/run/documents.ts';
 import { DumpError } from './dump-error.ts';
@@ -141,9 +142,7 @@ class Piece {
     await this.#handle.writeFile(chunk);
     this.bytes += chunk.length;
     this.#last = chunk[chunk.length - 1]!;
-    for (let at = chunk.indexOf(NEWLINE); at >= 0; at = chunk.indexOf(NEWLINE, at + 1)) {
-      this.#lines++;
-    }
+    this.#lines += newlinesIn(chunk);
   }
 
   async close(): Promise<{ file: string; count: number }> {

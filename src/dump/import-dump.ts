@@ -11,6 +11,7 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { objectLines } from '../archive/json-values.ts';
 import { type ArchiveEntry, readArchive } from '../archive/read-archive.ts';
+import { newlinesIn } from '../base/newlines.ts';
 import { syncFolder } from '../base/sync-folder.ts';
 import { mergeSettings, parseSettings } from '../contract/settings.ts';
 import { EMBEDDER_STATES } from '../embedding/embedder-state.ts';
@@ -242,7 +243,7 @@ async function spoolPayload(body: AsyncIterable<Buffer>, file: string): Promise<
   try {
     for await (const lines of objectLines(body)) {
       bytes += lines.length;
-      for (let at = lines.indexOf(10); at >= 0; at = lines.indexOf(10, at + 1)) documents++;
+      documents += newlinesIn(lines);
       await handle.writeFile(lines);
     }
     await handle.sync();

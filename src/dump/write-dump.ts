@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { finished } from 'node:stream/promises';
 import { ArchiveWriter } from '../archive/archive-writer.ts';
 import { objectLines } from '../archive/json-values.ts';
+import { newlinesIn } from '../base/newlines.ts';
 import type { FeatureSet } from '../contract/features.ts';
 import { defaultSettings, SETTING_ENTRIES, type SettingsObject } from '../contract/settings.ts';
 import { FLAG } from '../contract/task-types/task-type.ts';
@@ -213,7 +214,7 @@ class DumpWriter {
         for await (const lines of documents.lines(READ_BYTES)) {
           cancel.check();
           yield lines;
-          for (let at = lines.indexOf(10); at >= 0; at = lines.indexOf(10, at + 1)) read++;
+          read += newlinesIn(lines);
           progress.enter(3, 'document', read, total);
         }
       };

@@ -1,6 +1,7 @@
 /** Documents in requests of some size. */
 import { once } from 'node:events';
 import { createGzip } from 'node:zlib';
+import { newlinesIn } from '../base/newlines.ts';
 
 const NEWLINE = 10;
 const COMPRESSION = 4;
@@ -57,9 +58,7 @@ class Packer {
 
   async add(lines: Buffer): Promise<void> {
     this.bytes += lines.length;
-    for (let at = lines.indexOf(NEWLINE); at >= 0; at = lines.indexOf(NEWLINE, at + 1)) {
-      this.#documents++;
-    }
+    this.#documents += newlinesIn(lines);
     if (!this.#gzip.write(lines)) await once(this.#gzip, 'drain');
   }
 
