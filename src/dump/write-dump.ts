@@ -1,9 +1,8 @@
 /** Writes everything that a server holds to one file, from which `import-dump.ts` makes it again. */
-import { createReadStream, createWriteStream, type WriteStream } from 'node:fs';
-import { once } from 'node:events';
+import { createReadStream, createWriteStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { finished } from 'node:stream/promises';
+import { pipeline } from 'node:stream/promises';
 import { ArchiveWriter } from '../archive/archive-writer.ts';
 import { objectLines } from '../archive/json-values.ts';
 import { newlinesIn } from '../base/newlines.ts';
@@ -180,14 +179,10 @@ class DumpWriter {
   ): Promise<void> {
     const spool = `${this.#unfinished}.lines`;
     try {
-      const target = createWriteStream(spool);
-      const ended = finished(target);
-      ended.catch(() => {});
-      for await (const line of lines()) {
-        if (!target.write(`${JSON.stringify(line)}\n`)) await drained(target, ended);
-      }
-      target.end();
-      await ended;
+      const texts = async function* (): AsyncGenerator<string, undefined> {
+        for await (const line of lines()) yield `${JSON.stringify(line)}\n`;
+      };
+      await pipeline(texts, createWriteStream(spool));
       await archive.addFile(path, spool);
     } finally {
       await rm(spool, { force: true });
@@ -279,9 +274,4 @@ class EnqueuedDates {
 
 async function* one(bytes: Buffer): AsyncGenerator<Buffer, undefined> {
   yield bytes;
-}
-
-/** Room for more, or the failure of the file. */
-async function drained(target: WriteStream, ended: Promise<void>): Promise<void> {
-  await Promise.race([once(target, 'drain'), ended]);
 }
