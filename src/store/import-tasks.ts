@@ -37,7 +37,6 @@ export class TaskImport {
   readonly #store: Store;
   readonly #chunks = new Map<number, TaskChunk>();
   readonly #indexNumbers = new Map<string, number>();
-  readonly #batches = new Set<number>();
   #writes: ((tx: Transaction) => void)[] = [];
   #nextBatchUid = 0;
 
@@ -72,23 +71,18 @@ export class TaskImport {
       if (end.error !== undefined) outcome.error = end.error;
       if (end.details !== undefined) outcome.details = end.details;
     }
-    return this.#write((tx) => {
+    await this.#write((tx) => {
       tx.put(tasks, uid, row);
       if (Object.keys(outcome).length > 0) tx.put(outcomes, uid, outcome);
       if (bytes !== null && bytes.length > 0) tx.put(payloads, uid, bytes);
     });
+    return true;
   }
 
   /** One that tasks belong to. */
   async addBatch(uid: number, row: BatchRow): Promise<void> {
-    this.#batches.add(uid);
     this.#nextBatchUid = Math.max(this.#nextBatchUid, uid + 1);
     await this.#write((tx) => tx.put(this.#store.batches, uid, row));
-  }
-
-  /** A batch uid that none has. */
-  get nextBatchUid(): number {
-    return this.#nextBatchUid;
   }
 
   async finish(): Promise<void> {
@@ -124,10 +118,9 @@ export class TaskImport {
     return number;
   }
 
-  async #write(write: (tx: Transaction) => void): Promise<true> {
+  async #write(write: (tx: Transaction) => void): Promise<void> {
     this.#writes.push(write);
     if (this.#writes.length >= TRANSACTION_TASKS) await this.#commit();
-    return true;
   }
 
   async #commit(): Promise<void> {
