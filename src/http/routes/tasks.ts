@@ -16,8 +16,7 @@ import {
 import { TASK_UID_MAX, type TaskPaging } from '../../contract/tasks.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { shortSize } from '../../base/size.ts';
-import type { Exchange } from '../exchange.ts';
-import { json, route, STREAMED, type Reply, type RequestContext, type Route } from '../route.ts';
+import { bytes, json, route, type Reply, type RequestContext, type Route } from '../route.ts';
 
 function paging({ limit = 20, from, reverse = false }: ListTasksQuery): TaskPaging {
   return { limit, from: from ?? null, reverse };
@@ -108,7 +107,7 @@ export function taskRoutes({ services }: Dependencies): Route[] {
       action: 'tasks.get',
       summary: 'Shows the documents of an addition that has not ended.',
       success: 200,
-      handle: async ({ access, params, exchange }) => {
+      handle: ({ access, params }) => {
         if (!features.get().getTaskDocumentsRoute) {
           throw featureNotEnabled('Reading the documents of a task', 'getTaskDocumentsRoute');
         }
@@ -121,8 +120,7 @@ export function taskRoutes({ services }: Dependencies): Route[] {
             `The task \`${uid}\` has no documents: it is no addition, or it has ended.`,
           );
         }
-        await sendPieces(exchange, 'application/x-ndjson', documents);
-        return STREAMED;
+        return { ...bytes(documents), type: 'application/x-ndjson' };
       },
     }),
     route<ListTasksQuery, unknown>({
@@ -149,23 +147,6 @@ export function taskRoutes({ services }: Dependencies): Route[] {
       },
     }),
   ];
-}
-
-/** Sends pieces as they come, no faster than the client reads. */
-async function sendPieces(
-  exchange: Exchange,
-  type: string,
-  pieces: AsyncIterable<Buffer>,
-): Promise<void> {
-  const stream = exchange.stream(200, [['content-type', type]]);
-  let resume = (): void => {};
-  stream.onDrain(() => resume());
-  exchange.onAbort(() => resume());
-  for await (const piece of pieces) {
-    if (exchange.aborted) return;
-    if (!stream.write(piece)) await new Promise<void>((resolve) => (resume = resolve));
-  }
-  if (!exchange.aborted) stream.end();
 }
 
 function pathUid(text: string, what: string, code: ErrorCode): number {
