@@ -21,7 +21,14 @@ import {
   type ToolCallDelta,
   type Usage,
 } from './chunks.ts';
-import { completion, errorEvent, ProviderError, requestBody, systemMessage } from './provider.ts';
+import {
+  completion,
+  errorEvent,
+  ProviderError,
+  providerError,
+  requestBody,
+  systemMessage,
+} from './provider.ts';
 import {
   type ChatCaller,
   type ChatServices,
@@ -59,7 +66,7 @@ export interface ChatUsage {
   totalTokens: number;
 }
 
-export interface Reports {
+interface Reports {
   progress: boolean;
   sources: boolean;
   append: boolean;
@@ -187,9 +194,7 @@ export class Conversation {
       if (!ofCalls) await this.#sink.send(forwarded(chunk));
     }
     if (!finished && calls.empty && !this.#signal.aborted) {
-      throw new ProviderError(
-        errorEvent('stream_ended', 'The stream of the provider ended too early'),
-      );
+      throw providerError('stream_ended', 'The stream of the provider ended too early');
     }
     return { calls: calls.take(), last };
   }
@@ -301,7 +306,7 @@ class CallCollector {
 }
 
 function tooMuch(what: string): ProviderError {
-  return new ProviderError(errorEvent('parser_error', `The provider sent ${what} in one round`));
+  return providerError('parser_error', `The provider sent ${what} in one round`);
 }
 
 function callMessage({ id, name, arguments: text }: ToolCall): unknown {

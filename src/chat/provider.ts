@@ -46,11 +46,15 @@ export function errorEvent(
   return { event_id: randomUUID(), type: 'error', error };
 }
 
-function providerError(type: string, message: string, code: string | null = null): ProviderError {
+export function providerError(
+  type: string,
+  message: string,
+  code: string | null = null,
+): ProviderError {
   return new ProviderError(errorEvent(type, message, code));
 }
 
-export function endpointOf(workspace: ChatWorkspace): string {
+function endpointOf(workspace: ChatWorkspace): string {
   const { source, deploymentId, apiVersion } = workspace;
   const base = (workspace.baseUrl || DEFAULT_URLS[source] || '').replace(/\/+$/, '');
   if (source !== 'azureOpenAi') return `${base}/chat/completions`;
@@ -59,12 +63,7 @@ export function endpointOf(workspace: ChatWorkspace): string {
   return `${base}/openai/deployments/${deployment}/chat/completions?api-version=${version}`;
 }
 
-export function headersOf({
-  source,
-  apiKey,
-  orgId,
-  projectId,
-}: ChatWorkspace): Record<string, string> {
+function headersOf({ source, apiKey, orgId, projectId }: ChatWorkspace): Record<string, string> {
   const headers: Record<string, string> = {
     'content-type': 'application/json',
     accept: 'text/event-stream',

@@ -1,6 +1,7 @@
 /** Chat workspaces, and conversations about the documents. */
-import { type ChatUsage, Conversation, reportsOf, type ChatSink } from '../../chat/conversation.ts';
+import { Conversation, reportsOf, type ChatSink } from '../../chat/conversation.ts';
 import type { Chunk, ErrorEvent } from '../../chat/chunks.ts';
+import { errorEvent } from '../../chat/provider.ts';
 import type { ChatCaller, ChatServices } from '../../chat/search-tool.ts';
 import { collectedAnswer } from '../../chat/whole-answer.ts';
 import {
@@ -15,7 +16,7 @@ import {
 } from '../../contract/chats.ts';
 import { ApiError, featureNotEnabled } from '../../contract/errors.ts';
 import { INDEX_UID_RULE, isIndexUid } from '../../contract/formats.ts';
-import { LIST_INDEXES_QUERY } from '../../contract/indexes.ts';
+import { LIST_INDEXES_QUERY, type Pagination } from '../../contract/indexes.ts';
 import { queryParser } from '../../contract/query.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Exchange, ReplyStream } from '../exchange.ts';
@@ -31,6 +32,7 @@ import {
   type RequestContext,
   type Route,
 } from '../route.ts';
+import { page } from './indexes.ts';
 
 /** Conversations at once. */
 const CONVERSATIONS_MAX = 500;
@@ -104,16 +106,6 @@ export function chatRoutes(dependencies: Dependencies): Route[] {
     };
   }
 
-  function countUsage(
-    { searches, promptTokens, completionTokens, totalTokens }: ChatUsage,
-    at: {
-      workspace: string;
-      model: string;
-    },
-  ): void {
-    chatTotals.add({ searches, promptTokens, completionTokens, totalTokens }, at);
-  }
-
   async function converse(context: RequestContext<unknown, ChatCompletionRequest>): Promise<Reply> {
     const { body, params, exchange } = context;
     need('Chatting with the documents');
@@ -158,10 +150,11 @@ export function chatRoutes(dependencies: Dependencies): Route[] {
     } catch (error) {
       if (stream === null) throw error;
       log.error({ err: error }, 'a conversation failed');
-      await stream.fail();
+      // The client is told no more than that.
+      await stream.send(errorEvent('internal', 'The server failed.', 'internal'));
     } finally {
       conversations--;
-      countUsage(conversation.usage, { workspace: workspace.uid, model: body.model });
+      chatTotals.add(conversation.usage, { workspace: workspace.uid, model: body.model });
     }
     if (stream === null) return json(200, collectedAnswer(chunks, body.model, conversation.usage));
     stream.end();
@@ -174,13 +167,12 @@ export function chatRoutes(dependencies: Dependencies): Route[] {
       path: '/chats',
       action: 'chats.get',
       summary: 'Lists the chat workspaces.',
-      query: queryParser<{ offset?: number; limit?: number }>(LIST_INDEXES_QUERY),
+      query: queryParser<Pagination>(LIST_INDEXES_QUERY),
       success: 200,
-      handle: ({ query: { offset = 0, limit = 20 } }) => {
+      handle: ({ query }) => {
         need('Listing the chat workspaces');
         const all = chats.list().map(({ uid }) => ({ uid }));
-        const results = all.slice(offset, offset + limit);
-        return json(200, { results, offset, limit, total: all.length });
+        return json(200, page(all, query));
       },
     }),
     route({
@@ -279,19 +271,9 @@ class EventStream implements ChatSink {
   }
 
   async send(event: Chunk | ErrorEvent): Promise<void> {
-    await this.#write(JSON.stringify(event));
-  }
-
-  /** The server is at fault; the client is told no more than that. */
-  async fail(): Promise<void> {
-    const error = {
-      type: 'internal',
-      code: 'internal',
-      message: 'The server failed.',
-      param: null,
-      event_id: null,
-    };
-    await this.#write(JSON.stringify({ event_id: '', type: 'error', error }));
+    if (this.#signal.aborted || this.#stream.write(`data: ${JSON.stringify(event)}\n\n`)) return;
+    await new Promise<void>((resolve) => (this.#roomIsMade = resolve));
+    this.#roomIsMade = null;
   }
 
   end(): void {
@@ -299,11 +281,5 @@ class EventStream implements ChatSink {
     if (this.#signal.aborted) return;
     this.#stream.write('data: [DONE]\n\n');
     this.#stream.end();
-  }
-
-  async #write(data: string): Promise<void> {
-    if (this.#signal.aborted || this.#stream.write(`data: ${data}\n\n`)) return;
-    await new Promise<void>((resolve) => (this.#roomIsMade = resolve));
-    this.#roomIsMade = null;
   }
 }
