@@ -7,10 +7,10 @@
 import { compareUtf8 } from '../base/json.ts';
 import { err, ok, type Result } from '../base/result.ts';
 import { DEFAULT_DOCUMENT_TEMPLATE, parseFragment } from '../templates/document-template.ts';
+import { templateFault } from '../templates/liquid.ts';
 import { ApiError, featureNotEnabled } from './errors.ts';
 import type { FeatureSet } from './features.ts';
 import type { Schema } from './schema.ts';
-import { templateFault } from './template.ts';
 
 export { DEFAULT_DOCUMENT_TEMPLATE };
 

@@ -13,7 +13,7 @@ import { filterKindFault, isEmptyFilter } from '../../../src/contract/filters.ts
 import { LOCALES } from '../../../src/contract/locales.ts';
 import { sortFault } from '../../../src/contract/sort.ts';
 import { isoDuration } from '../../../src/contract/tasks.ts';
-import { templateFault } from '../../../src/contract/template.ts';
+import { templateFault } from '../../../src/templates/liquid.ts';
 import { DEFAULT_DOCUMENT_TEMPLATE } from '../../../src/contract/embedders.ts';
 
 describe('Formats', () => {
