@@ -73,7 +73,7 @@ function covers(entry: string, field: string): boolean {
 }
 
 /** Names with a star at the end, at the beginning, or at both; others match themselves alone. */
-export function matchesPattern(pattern: string, field: string): boolean {
+function matchesPattern(pattern: string, field: string): boolean {
   if (pattern === '*') return true;
   const open = pattern.startsWith('*');
   const close = pattern.endsWith('*');

@@ -26,9 +26,6 @@ export const LOG_LEVEL: Schema = {
   additionalProperties: false,
 };
 
-/** Most bytes of documents in one request of an export that names no `payloadSize`. */
-export const EXPORT_PAYLOAD_BYTES_DEFAULT = 50 * 2 ** 20;
-
 export interface ExportBody {
   url: string;
   apiKey?: string | null;

@@ -1,5 +1,6 @@
 /** Dynamic search rules: documents that stand at fixed places of answers while conditions hold. */
 import { ApiError } from './errors.ts';
+import { isIndexUid } from './formats.ts';
 import type { Schema } from './schema.ts';
 
 export interface RuleConditions {
@@ -64,7 +65,7 @@ const POSITION_MAX = 2 ** 32 - 1;
 
 /** Rules that are stored, and actions of one. */
 export const RULES_MAX = 10_000;
-export const RULE_ACTIONS_MAX = 1_000;
+const RULE_ACTIONS_MAX = 1_000;
 
 /** Every fault inside has the code of the whole. */
 function coded(code: string, schema: Schema): Schema {
@@ -201,10 +202,7 @@ export function momentOf(text: string): number {
 }
 
 /** What is wrong with a body beyond the kinds of its values, with the index uids in it. */
-export function rulePatchFault(
-  { conditions, actions }: SearchRulePatch,
-  isIndexUid: (text: string) => boolean,
-): ApiError | null {
+export function rulePatchFault({ conditions, actions }: SearchRulePatch): ApiError | null {
   const { start, end } = conditions?.time ?? {};
   for (const [name, text] of Object.entries({ start, end })) {
     if (text === undefined || text === null || !Number.isNaN(momentOf(text))) continue;

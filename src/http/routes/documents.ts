@@ -301,8 +301,7 @@ export function documentRoutes(dependencies: Dependencies): Route[] {
       body: bodyOf<EditDocumentsBody | undefined>(EDIT_DOCUMENTS, { optional: true }),
       success: 202,
       handle: async ({ params, query, body }) => {
-        const { customMetadata, ...fromQuery } = query;
-        const edit: EditDocumentsBody = { ...fromQuery, ...body };
+        const edit: EditDocumentsBody = { ...query, ...body };
         if (edit.function === undefined) {
           throw new ApiError('missing_document_edition_function', 'Missing field `function`.');
         }
@@ -326,7 +325,7 @@ export function documentRoutes(dependencies: Dependencies): Route[] {
             function: edit.function,
             context,
             filter: edit.filter ?? null,
-            ...metadata(customMetadata === undefined ? {} : { customMetadata }),
+            ...metadata(query),
           }),
         );
       },
@@ -343,7 +342,8 @@ function checkFunction(text: string, withContext: boolean): void {
   }
 }
 
-function metadata({ customMetadata }: CustomMetadataQuery): { customMetadata?: string } {
+/** Of a task. */
+export function metadata({ customMetadata }: CustomMetadataQuery): { customMetadata?: string } {
   return customMetadata === undefined ? {} : { customMetadata };
 }
 

@@ -1,6 +1,5 @@
 import { CUSTOM_METADATA_QUERY, type CustomMetadataQuery } from '../../contract/documents.ts';
 import { ApiError, featureNotEnabled } from '../../contract/errors.ts';
-import { isIndexUid } from '../../contract/formats.ts';
 import { queryParser } from '../../contract/query.ts';
 import { matchRules } from '../../search/rule-search.ts';
 import {
@@ -14,6 +13,7 @@ import {
 } from '../../contract/search-rules.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { bodyOf, json, route, type Route } from '../route.ts';
+import { metadata } from './documents.ts';
 import { page } from './indexes.ts';
 
 export function searchRuleRoutes({ services, searchRules: rules }: Dependencies): Route[] {
@@ -35,8 +35,6 @@ export function searchRuleRoutes({ services, searchRules: rules }: Dependencies)
     isRuleUid(uid!) ? null : unknown(uid!);
 
   const metadataQuery = queryParser<CustomMetadataQuery>(CUSTOM_METADATA_QUERY);
-  const metadata = ({ customMetadata }: CustomMetadataQuery): { customMetadata?: string } =>
-    customMetadata === undefined ? {} : { customMetadata };
 
   return [
     route<unknown, ListRulesRequest>({
@@ -87,10 +85,7 @@ export function searchRuleRoutes({ services, searchRules: rules }: Dependencies)
       summary: 'Creates or changes a dynamic search rule.',
       query: metadataQuery,
       // Faults beyond the kinds of values count as faults of the body: before the feature.
-      body: {
-        ...bodyOf<SearchRulePatch>(PATCH_RULE),
-        fault: (patch) => rulePatchFault(patch, isIndexUid),
-      },
+      body: { ...bodyOf<SearchRulePatch>(PATCH_RULE), fault: rulePatchFault },
       pathFault,
       success: 202,
       handle: async ({ params, query, body }) => {
