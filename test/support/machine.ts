@@ -98,6 +98,14 @@ export class TestMachine {
     return (await this.machine.queue.register(request)).taskUid;
   }
 
+  /** Registers all before any of them runs, and waits for the end. REQUIRES: opened with `started: false` */
+  async together(requests: readonly TaskRequest[]): Promise<number[]> {
+    const uids = await Promise.all(requests.map((request) => this.register(request)));
+    await this.start();
+    await this.settle();
+    return uids;
+  }
+
   /** Registers and waits for the end. */
   async run(request: TaskRequest): Promise<TaskView> {
     const uid = await this.register(request);

@@ -1,27 +1,14 @@
 /** On an engine in memory: what tasks end with, and what they leave. */
 import assert from 'node:assert/strict';
-import type { TaskRequest } from '../../../src/contract/tasks.ts';
 import { add, TestMachine } from '../../support/machine.ts';
 
 describe('Batches', () => {
   let test: TestMachine;
 
-  async function open(options: Parameters<typeof TestMachine.open>[0] = {}): Promise<void> {
-    test = await TestMachine.open(options);
-  }
-
-  /** Registers all at once, before any of them runs. */
-  async function together(requests: readonly TaskRequest[]): Promise<number[]> {
-    const uids = await Promise.all(requests.map((request) => test.register(request)));
-    await test.start();
-    await test.settle();
-    return uids;
-  }
-
   afterEach(() => test.remove());
 
   it('show progress while running, and what came out afterwards', async () => {
-    await open();
+    test = await TestMachine.open();
     let running: ReturnType<typeof test.machine.queue.getBatch>;
     test.engine.beforeCommit = () => {
       running = test.machine.queue.getBatch(0, null);
@@ -57,7 +44,7 @@ describe('Batches', () => {
   });
 
   it('show progress while their end is written', async () => {
-    await open();
+    test = await TestMachine.open();
     const { store, queue } = test.machine;
     const commit = store.commit.bind(store);
     const seen = new Set<string>();
@@ -75,7 +62,7 @@ describe('Batches', () => {
   });
 
   it('count indexes with the names that every object has', async () => {
-    await open();
+    test = await TestMachine.open();
     for (const [batchUid, indexUid] of ['constructor', '__proto__'].entries()) {
       const counts = (): object => test.machine.queue.getBatch(batchUid, null)!.stats.indexUids;
       let running: object;
@@ -87,17 +74,17 @@ describe('Batches', () => {
   });
 
   it('leave out details without a value', async () => {
-    await open();
+    test = await TestMachine.open();
     await test.run({ type: 'indexCreation', indexUid: 'a', primaryKey: null });
     assert.deepEqual(test.machine.queue.getBatch(0, null)?.details, {});
   });
 
   it('a failure of the engine fails every task with the same error', async () => {
-    await open({ started: false });
+    test = await TestMachine.open({ started: false });
     test.engine.beforeCommit = () => {
       throw Object.assign(new Error('out of room'), { code: 'no_space_left_on_device' });
     };
-    await together([add('a', [{ id: 1 }]), add('a', [{ id: 2 }])]);
+    await test.together([add('a', [{ id: 1 }]), add('a', [{ id: 2 }])]);
     assert.deepEqual(
       test.tasks().map(({ error }) => error?.code),
       ['no_space_left_on_device', 'no_space_left_on_device'],
@@ -106,7 +93,7 @@ describe('Batches', () => {
   });
 
   it('a crash of the worker fails the batch with `internal`', async () => {
-    await open();
+    test = await TestMachine.open();
     test.engine.beforeCommit = () => {
       throw new TypeError('a bug');
     };
@@ -115,8 +102,8 @@ describe('Batches', () => {
   });
 
   it('are reported when they are finished', async () => {
-    await open({ started: false });
-    await together([add('a', [{ id: 1 }]), add('b', [{ id: 1 }]), add('a', [{ id: 2 }])]);
+    test = await TestMachine.open({ started: false });
+    await test.together([add('a', [{ id: 1 }]), add('b', [{ id: 1 }]), add('a', [{ id: 2 }])]);
     assert.deepEqual(test.finished, [[0, 2], [1]]);
   });
 });

@@ -5,14 +5,10 @@ import { add, cancel, settings, TestMachine } from '../../support/machine.ts';
 describe('Cancelations of tasks', () => {
   let test: TestMachine;
 
-  async function open(options: Parameters<typeof TestMachine.open>[0] = {}): Promise<void> {
-    test = await TestMachine.open(options);
-  }
-
   afterEach(() => test.remove());
 
   it('cancel what waits; it joins the batch of the cancelation', async () => {
-    await open({ started: false });
+    test = await TestMachine.open({ started: false });
     await test.register(add('a', [{ id: 1 }]));
     await test.register({ type: 'documentDeletion', indexUid: 'a', by: { ids: ['1'] } });
     await test.register(settings('a', { stopWords: ['x'] }));
@@ -54,7 +50,7 @@ describe('Cancelations of tasks', () => {
   });
 
   it('the newest runs first and cancels older ones', async () => {
-    await open({ started: false });
+    test = await TestMachine.open({ started: false });
     await test.register(add('a', [{ id: 1 }]));
     await test.register(cancel({ uids: [0] }));
     await test.register(cancel({ types: ['taskCancelation'] }));
@@ -68,7 +64,7 @@ describe('Cancelations of tasks', () => {
   });
 
   it('stop the running batch, whose other tasks wait again and then run', async () => {
-    await open({ started: false });
+    test = await TestMachine.open({ started: false });
     await test.register(add('a', [{ id: 1 }]));
     await test.register(add('a', [{ id: 2 }]));
     let seen: unknown[] = [];
@@ -98,7 +94,7 @@ describe('Cancelations of tasks', () => {
   });
 
   it('match what is finished without touching it', async () => {
-    await open();
+    test = await TestMachine.open();
     await test.run(add('a', [{ id: 1 }]));
     const task = await test.run(cancel({ indexUids: ['a'] }));
     assert.deepEqual([task.details?.matchedTasks, task.details?.canceledTasks], [1, 0]);
@@ -106,7 +102,7 @@ describe('Cancelations of tasks', () => {
   });
 
   it('only match what the caller may see', async () => {
-    await open({ started: false });
+    test = await TestMachine.open({ started: false });
     await test.register(add('a', [{ id: 1 }]));
     await test.register(add('b', [{ id: 1 }]));
     const uid = await test.register(cancel({ statuses: ['enqueued'] }, (index) => index === 'b'));

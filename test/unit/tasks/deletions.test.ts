@@ -1,31 +1,21 @@
 /** On an engine in memory: what tasks end with, and what they leave. */
 import assert from 'node:assert/strict';
-import type { TaskRequest } from '../../../src/contract/tasks.ts';
 import { add, forget, TestMachine } from '../../support/machine.ts';
 
 describe('Deletions of tasks', () => {
   let test: TestMachine;
 
-  async function open(options: Parameters<typeof TestMachine.open>[0] = {}): Promise<void> {
-    test = await TestMachine.open(options);
-  }
-
-  /** Registers all at once, before any of them runs. */
-  async function together(requests: readonly TaskRequest[]): Promise<number[]> {
-    const uids = await Promise.all(requests.map((request) => test.register(request)));
-    await test.start();
-    await test.settle();
-    return uids;
-  }
-
   afterEach(() => test.remove());
 
   it('forget finished tasks and empty batches, each counted once', async () => {
-    await open();
+    test = await TestMachine.open();
     await test.run(add('a', [{ id: 1 }]));
     await test.run(add('a', [{ name: 1 }]));
     await test.restart({ started: false });
-    const uids = await together([forget({ statuses: ['failed'] }), forget({ indexUids: ['a'] })]);
+    const uids = await test.together([
+      forget({ statuses: ['failed'] }),
+      forget({ indexUids: ['a'] }),
+    ]);
     assert.deepEqual(
       uids.map((uid) => test.task(uid).details?.deletedTasks),
       [1, 1],
@@ -52,7 +42,7 @@ describe('Deletions of tasks', () => {
   });
 
   it('leave what still waits', async () => {
-    await open({ started: false });
+    test = await TestMachine.open({ started: false });
     await test.register(add('a', [{ id: 1 }]));
     await test.register(forget({ uids: [0] }));
     await test.start();
@@ -66,7 +56,7 @@ describe('Deletions of tasks', () => {
   });
 
   it('happen by themselves when the queue is full: the oldest finished ones', async () => {
-    await open({ tasksMax: 6, prunedTasks: 3 });
+    test = await TestMachine.open({ tasksMax: 6, prunedTasks: 3 });
     for (let n = 0; n < 6; n++) await test.run(add('a', [{ id: n }]));
     await test.run(add('a', [{ id: 6 }]));
     const [deletion] = test.tasks({ types: ['taskDeletion'] });

@@ -2,23 +2,10 @@
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { TaskRequest } from '../../../src/contract/tasks.ts';
 import { add, settings, TestMachine } from '../../support/machine.ts';
 
 describe('Tasks on documents', () => {
   let test: TestMachine;
-
-  async function open(options: Parameters<typeof TestMachine.open>[0] = {}): Promise<void> {
-    test = await TestMachine.open(options);
-  }
-
-  /** Registers all at once, before any of them runs. */
-  async function together(requests: readonly TaskRequest[]): Promise<number[]> {
-    const uids = await Promise.all(requests.map((request) => test.register(request)));
-    await test.start();
-    await test.settle();
-    return uids;
-  }
 
   function errorOf(uid: number): string | undefined {
     return test.task(uid).error?.code;
@@ -27,7 +14,7 @@ describe('Tasks on documents', () => {
   afterEach(() => test.remove());
 
   it('an addition creates the index, guesses the key and counts distinct ids', async () => {
-    await open();
+    test = await TestMachine.open();
     const task = await test.run(add('a', [{ id: 1 }, { id: 2 }, { id: 1, x: 1 }]));
     assert.equal(task.status, 'succeeded');
     assert.deepEqual(task.details, { receivedDocuments: 3, indexedDocuments: 2 });
@@ -36,7 +23,7 @@ describe('Tasks on documents', () => {
   });
 
   it('is shown as enqueued with null counters before it runs', async () => {
-    await open({ started: false });
+    test = await TestMachine.open({ started: false });
     await test.register({ ...add('a', [{ id: 1 }]), customMetadata: 'mine' });
     const task = test.task(0);
     assert.equal(task.status, 'enqueued');
@@ -64,8 +51,12 @@ describe('Tasks on documents', () => {
   });
 
   it('one bad payload fails alone; the others of the batch go on', async () => {
-    await open({ started: false });
-    await together([add('a', [{ id: 1 }]), add('a', [{ id: 'no way' }]), add('a', [{ id: 3 }])]);
+    test = await TestMachine.open({ started: false });
+    await test.together([
+      add('a', [{ id: 1 }]),
+      add('a', [{ id: 'no way' }]),
+      add('a', [{ id: 3 }]),
+    ]);
     assert.deepEqual(
       test.tasks().map(({ status, batchUid }) => [status, batchUid]),
       [
@@ -80,23 +71,23 @@ describe('Tasks on documents', () => {
   });
 
   it('without the right to create the index, all of them fail and there is no index', async () => {
-    await open({ started: false });
+    test = await TestMachine.open({ started: false });
     const mayNot = { allowIndexCreation: false };
-    await together([add('a', [{ id: 1 }], mayNot), add('a', [{ id: 2 }], mayNot)]);
+    await test.together([add('a', [{ id: 1 }], mayNot), add('a', [{ id: 2 }], mayNot)]);
     assert.deepEqual([errorOf(0), errorOf(1)], ['index_not_found', 'index_not_found']);
     assert.deepEqual(test.indexUids, []);
     assert.deepEqual(readdirSync(join(test.dir, 'indexes')), []);
   });
 
   it('an index stays although the payload that created it failed', async () => {
-    await open();
+    test = await TestMachine.open();
     const task = await test.run(add('a', [{ name: 'no id' }]));
     assert.equal(task.error?.code, 'index_primary_key_no_candidate_found');
     assert.deepEqual(test.indexUids, ['a']);
   });
 
   it('a later POST has its primaryKey ignored, a later PUT fails', async () => {
-    await open();
+    test = await TestMachine.open();
     await test.run(add('a', [{ id: 1 }]));
     const post = await test.run(add('a', [{ id: 2, sku: 2 }], { primaryKey: 'sku' }));
     assert.equal(post.status, 'succeeded');
@@ -108,7 +99,7 @@ describe('Tasks on documents', () => {
   });
 
   it('PUT merges, skipCreation skips', async () => {
-    await open();
+    test = await TestMachine.open();
     await test.run(add('a', [{ id: 1, a: 1 }]));
     await test.run(
       add('a', [{ id: 1, b: 2 }, { id: 2 }], { method: 'update', skipCreation: true }),
@@ -117,7 +108,7 @@ describe('Tasks on documents', () => {
   });
 
   it('deletions show what they deleted, by ids, by filter, and all', async () => {
-    await open();
+    test = await TestMachine.open();
     await test.run(add('a', [{ id: 1, c: 'x' }, { id: 2, c: 'y' }, { id: 3, c: 'x' }, { id: 4 }]));
     await test.run(settings('a', { filterableAttributes: ['c'] }));
     const byIds = await test.run({
@@ -155,10 +146,10 @@ describe('Tasks on documents', () => {
   });
 
   it('what a deletion of all documents absorbs succeeds without having run', async () => {
-    await open();
+    test = await TestMachine.open();
     await test.run(add('a', [{ id: 1 }, { id: 2 }]));
     await test.restart({ started: false });
-    await together([
+    await test.together([
       add('a', [{ id: 3 }]),
       { type: 'documentDeletion', indexUid: 'a', by: { ids: ['1'] } },
       { type: 'documentDeletion', indexUid: 'a', by: { all: true } },
@@ -180,7 +171,7 @@ describe('Tasks on documents', () => {
   });
 
   it('large payloads go through a file, which is gone afterwards', async () => {
-    await open({ started: false });
+    test = await TestMachine.open({ started: false });
     const { path } = test.machine.queue.newPayloadFile();
     writeFileSync(path, '{"id":1}\n{"id":2}\n');
     await test.register(add('a', [], { payload: { file: path }, format: 'ndjson', documents: 2 }));
@@ -193,7 +184,7 @@ describe('Tasks on documents', () => {
   });
 
   it('the payload file of a refused task is removed', async () => {
-    await open({ storeBytesMax: 1 });
+    test = await TestMachine.open({ storeBytesMax: 1 });
     const { path } = test.machine.queue.newPayloadFile();
     await assert.rejects(test.register(add('a', [], { payload: { file: path } })), {
       code: 'no_space_left_on_device',
@@ -202,7 +193,7 @@ describe('Tasks on documents', () => {
   });
 
   it('a task is refused for the first reason, although its payload file cannot be removed', async () => {
-    await open({ storeBytesMax: 1 });
+    test = await TestMachine.open({ storeBytesMax: 1 });
     const path = join(test.dir, 'payloads', 'upload-folder');
     mkdirSync(path);
     await assert.rejects(test.register(add('a', [], { payload: { file: path } })), {

@@ -5,14 +5,10 @@ import { add, cancel, forget, TestMachine } from '../../support/machine.ts';
 describe('A full task store', () => {
   let test: TestMachine;
 
-  async function open(options: Parameters<typeof TestMachine.open>[0] = {}): Promise<void> {
-    test = await TestMachine.open(options);
-  }
-
   afterEach(() => test.remove());
 
   it('refuses work, but not the deletion of tasks that exist', async () => {
-    await open();
+    test = await TestMachine.open();
     await test.run(add('a', [{ id: 1 }]));
     await test.restart({ storeBytesMax: 4096 });
     const full = { code: 'no_space_left_on_device' };

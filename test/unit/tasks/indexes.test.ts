@@ -2,28 +2,15 @@
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { TaskRequest } from '../../../src/contract/tasks.ts';
 import { add, settings, TestMachine } from '../../support/machine.ts';
 
 describe('Tasks on indexes', () => {
   let test: TestMachine;
 
-  async function open(options: Parameters<typeof TestMachine.open>[0] = {}): Promise<void> {
-    test = await TestMachine.open(options);
-  }
-
-  /** Registers all at once, before any of them runs. */
-  async function together(requests: readonly TaskRequest[]): Promise<number[]> {
-    const uids = await Promise.all(requests.map((request) => test.register(request)));
-    await test.start();
-    await test.settle();
-    return uids;
-  }
-
   afterEach(() => test.remove());
 
   it('are created once', async () => {
-    await open();
+    test = await TestMachine.open();
     const created = await test.run({ type: 'indexCreation', indexUid: 'a', primaryKey: 'sku' });
     assert.deepEqual(created.details, { primaryKey: 'sku' });
     assert.equal(test.machine.registry.get('a')!.summary.primaryKey, 'sku');
@@ -32,7 +19,7 @@ describe('Tasks on indexes', () => {
   });
 
   it('get another key while empty, not afterwards', async () => {
-    await open();
+    test = await TestMachine.open();
     await test.run({ type: 'indexCreation', indexUid: 'a', primaryKey: 'sku' });
     await test.run({ type: 'indexUpdate', indexUid: 'a', primaryKey: 'id' });
     await test.run(add('a', [{ id: 1 }]));
@@ -44,7 +31,7 @@ describe('Tasks on indexes', () => {
   });
 
   it('have been updated by an update, also by one that changes nothing', async () => {
-    await open();
+    test = await TestMachine.open();
     await test.run({ type: 'indexCreation', indexUid: 'a', primaryKey: 'id' });
     const updatedAt = (uid: string): string => test.machine.registry.get(uid)!.summary.updatedAt!;
     let last = updatedAt('a');
@@ -58,10 +45,10 @@ describe('Tasks on indexes', () => {
   });
 
   it('are deleted with what waited before', async () => {
-    await open();
+    test = await TestMachine.open();
     await test.run(add('a', [{ id: 1 }, { id: 2 }]));
     await test.restart({ started: false });
-    await together([
+    await test.together([
       add('a', [{ id: 3 }]),
       settings('a', { stopWords: ['x'] }),
       { type: 'indexDeletion', indexUid: 'a' },
@@ -80,8 +67,8 @@ describe('Tasks on indexes', () => {
   });
 
   it('that only an absorbed task could have created count as deleted', async () => {
-    await open({ started: false });
-    await together([add('a', [{ id: 1 }]), { type: 'indexDeletion', indexUid: 'a' }]);
+    test = await TestMachine.open({ started: false });
+    await test.together([add('a', [{ id: 1 }]), { type: 'indexDeletion', indexUid: 'a' }]);
     assert.deepEqual(
       test.tasks().map(({ status }) => status),
       ['succeeded', 'succeeded'],
@@ -90,7 +77,7 @@ describe('Tasks on indexes', () => {
   });
 
   it('keep content and creation date over a restart', async () => {
-    await open();
+    test = await TestMachine.open();
     await test.run(add('a', [{ id: 1 }]));
     const before = test.machine.registry.get('a')!.record;
     await test.restart();
@@ -99,7 +86,7 @@ describe('Tasks on indexes', () => {
   });
 
   it('are compacted before what waits on any index', async () => {
-    await open();
+    test = await TestMachine.open();
     await test.run(add('a', [{ id: 1 }]));
     await test.restart({ started: false });
     const waiting = await test.register(add('a', [{ id: 2 }]));

@@ -8,10 +8,6 @@ import { add, TestMachine } from '../../support/machine.ts';
 describe('Stopping and starting with tasks', () => {
   let test: TestMachine;
 
-  async function open(options: Parameters<typeof TestMachine.open>[0] = {}): Promise<void> {
-    test = await TestMachine.open(options);
-  }
-
   function errorOf(uid: number): string | undefined {
     return test.task(uid).error?.code;
   }
@@ -19,7 +15,7 @@ describe('Stopping and starting with tasks', () => {
   afterEach(() => test.remove());
 
   it('a running batch is rolled back and runs again', async () => {
-    await open({ started: false });
+    test = await TestMachine.open({ started: false });
     await test.register(add('a', [{ id: 1 }]));
     let stopping: Promise<void> | null = null;
     test.engine.beforeCommit = () => {
@@ -62,7 +58,7 @@ describe('Stopping and starting with tasks', () => {
   }
 
   it('a damaged index with waiting tasks keeps no other index from being served', async () => {
-    await open();
+    test = await TestMachine.open();
     for (const uid of ['a', 'b']) await test.run(add(uid, [{ id: 1 }]));
     await test.restart({ started: false });
     failToOpen('a', 'invalid_store_file');
@@ -78,7 +74,7 @@ describe('Stopping and starting with tasks', () => {
   });
 
   it('what was committed is not repeated when its index can be opened only after the start', async () => {
-    await open();
+    test = await TestMachine.open();
     await test.run(add('a', [{ id: 1 }]));
     const by = { ids: ['1'] };
     const uid = await leaveUnrecorded({ type: 'documentDeletion', indexUid: 'a', by });
@@ -96,7 +92,7 @@ describe('Stopping and starting with tasks', () => {
   });
 
   it('nor when it cannot be opened before the next batch either, but while that runs', async () => {
-    await open();
+    test = await TestMachine.open();
     await test.run(add('a', [{ id: 1 }]));
     const uid = await leaveUnrecorded(add('a', [{ id: 2 }]));
     const { appliedSteps } = test.engine;
@@ -110,7 +106,7 @@ describe('Stopping and starting with tasks', () => {
   });
 
   it('a stop while the end of the last batch cannot be recorded leaves it to the next start', async () => {
-    await open();
+    test = await TestMachine.open();
     await test.run(add('a', [{ id: 1 }]));
     const uid = await leaveUnrecorded(add('a', [{ id: 2 }]));
     const { appliedSteps } = test.engine;
@@ -125,7 +121,7 @@ describe('Stopping and starting with tasks', () => {
   });
 
   it('folders and files that belong to nothing are erased at start', async () => {
-    await open();
+    test = await TestMachine.open();
     await test.run(add('a', [{ id: 1 }]));
     test.machine.queue.newPayloadFile();
     writeFileSync(join(test.dir, 'payloads', '77'), 'left over');
@@ -136,13 +132,13 @@ describe('Stopping and starting with tasks', () => {
   });
 
   it('with a limit of 0 tasks nothing runs', async () => {
-    await open({ batchedTasksMax: 0 });
+    test = await TestMachine.open({ batchedTasksMax: 0 });
     const task = await test.run(add('a', [{ id: 1 }]));
     assert.equal(task.status, 'enqueued');
   });
 
   it('times are distinct and grow', async () => {
-    await open({ started: false });
+    test = await TestMachine.open({ started: false });
     await Promise.all(Array.from({ length: 50 }, (_, n) => test.register(add('a', [{ id: n }]))));
     const times = test.tasks().map(({ enqueuedAt }) => enqueuedAt);
     assert.equal(new Set(times).size, 50);

@@ -1,22 +1,9 @@
 /** On an engine in memory: what tasks end with, and what they leave. */
 import assert from 'node:assert/strict';
-import type { TaskRequest } from '../../../src/contract/tasks.ts';
 import { add, settings, TestMachine } from '../../support/machine.ts';
 
 describe('Tasks on settings', () => {
   let test: TestMachine;
-
-  async function open(options: Parameters<typeof TestMachine.open>[0] = {}): Promise<void> {
-    test = await TestMachine.open(options);
-  }
-
-  /** Registers all at once, before any of them runs. */
-  async function together(requests: readonly TaskRequest[]): Promise<number[]> {
-    const uids = await Promise.all(requests.map((request) => test.register(request)));
-    await test.start();
-    await test.settle();
-    return uids;
-  }
 
   function errorOf(uid: number): string | undefined {
     return test.task(uid).error?.code;
@@ -25,8 +12,8 @@ describe('Tasks on settings', () => {
   afterEach(() => test.remove());
 
   it('of one batch are merged in order and applied once', async () => {
-    await open({ started: false });
-    await together([
+    test = await TestMachine.open({ started: false });
+    await test.together([
       settings('a', { stopWords: ['a'], searchCutoffMs: 5 }),
       settings('a', { stopWords: ['b'] }),
       settings('a', { searchCutoffMs: null }),
@@ -40,8 +27,8 @@ describe('Tasks on settings', () => {
   });
 
   it('that contradict each other after merging fail all tasks of the batch and change nothing', async () => {
-    await open({ started: false });
-    await together([
+    test = await TestMachine.open({ started: false });
+    await test.together([
       settings('a', { stopWords: ['a'] }),
       settings('a', { typoTolerance: { minWordSizeForTypos: { oneTypo: 200 } } }),
     ]);
@@ -54,16 +41,16 @@ describe('Tasks on settings', () => {
   });
 
   it('a reset never creates the index', async () => {
-    await open();
+    test = await TestMachine.open();
     const task = await test.run(settings('a', { stopWords: null }, { isReset: true }));
     assert.equal(task.error?.code, 'index_not_found');
   });
 
   it('with deletions of all documents: both are applied', async () => {
-    await open();
+    test = await TestMachine.open();
     await test.run(add('a', [{ id: 1 }]));
     await test.restart({ started: false });
-    await together([
+    await test.together([
       settings('a', { stopWords: ['x'] }),
       { type: 'documentDeletion', indexUid: 'a', by: { all: true } },
       settings('a', { sortableAttributes: ['y'] }),
@@ -81,7 +68,7 @@ describe('Tasks on settings', () => {
   });
 
   it('secrets are hidden in details', async () => {
-    await open();
+    test = await TestMachine.open();
     const embedders = { e: { source: 'openAi', apiKey: 'sk-0123456789abcdef0123456789' } };
     const task = await test.run(settings('a', { embedders }));
     assert.equal(JSON.stringify(task).includes('0123456789'), false);

@@ -6,18 +6,6 @@ import { add, forget, TestMachine } from '../../support/machine.ts';
 describe('Swaps and renamings of indexes', () => {
   let test: TestMachine;
 
-  async function open(options: Parameters<typeof TestMachine.open>[0] = {}): Promise<void> {
-    test = await TestMachine.open(options);
-  }
-
-  /** Registers all at once, before any of them runs. */
-  async function together(requests: readonly TaskRequest[]): Promise<number[]> {
-    const uids = await Promise.all(requests.map((request) => test.register(request)));
-    await test.start();
-    await test.settle();
-    return uids;
-  }
-
   afterEach(() => test.remove());
 
   const swap = (...swaps: [string, string, boolean?][]): TaskRequest => ({
@@ -26,7 +14,7 @@ describe('Swaps and renamings of indexes', () => {
   });
 
   async function twoIndexes(): Promise<void> {
-    await open();
+    test = await TestMachine.open();
     await test.run(add('a', [{ id: 1 }]));
     await test.run(add('b', [{ id: 2 }]));
   }
@@ -34,7 +22,7 @@ describe('Swaps and renamings of indexes', () => {
   it('exchange content and history, not what was enqueued later', async () => {
     await twoIndexes();
     await test.restart({ started: false });
-    await together([swap(['a', 'b']), add('a', [{ id: 3 }])]);
+    await test.together([swap(['a', 'b']), add('a', [{ id: 3 }])]);
     assert.deepEqual(await test.documents('b'), [{ id: 1 }]);
     assert.deepEqual(await test.documents('a'), [{ id: 2 }, { id: 3 }]);
     assert.deepEqual(
@@ -122,7 +110,7 @@ describe('Swaps and renamings of indexes', () => {
   });
 
   it('by PATCH: rename, with a key, and the history follows', async () => {
-    await open();
+    test = await TestMachine.open();
     await test.run({ type: 'indexCreation', indexUid: 'a', primaryKey: null });
     const task = await test.run({
       type: 'indexUpdate',
@@ -148,7 +136,7 @@ describe('Swaps and renamings of indexes', () => {
   });
 
   it('by PATCH: to its own name an index is renamed without a change', async () => {
-    await open();
+    test = await TestMachine.open();
     await test.run(add('a', [{ id: 1 }]));
     const before = test.machine.registry.get('a')!.record;
     const task = await test.run({ type: 'indexUpdate', indexUid: 'a', newUid: 'a' });
@@ -167,7 +155,7 @@ describe('Swaps and renamings of indexes', () => {
   });
 
   it('by PATCH: the name changes even when the key cannot, and the error says so', async () => {
-    await open();
+    test = await TestMachine.open();
     await test.run(add('a', [{ id: 1 }]));
     const task = await test.run({
       type: 'indexUpdate',
@@ -181,7 +169,7 @@ describe('Swaps and renamings of indexes', () => {
   });
 
   it('of nothing succeed', async () => {
-    await open();
+    test = await TestMachine.open();
     const task = await test.run(swap());
     assert.equal(task.status, 'succeeded');
     assert.deepEqual(task.details, { swaps: [] });
