@@ -17,6 +17,8 @@ import {
   floatText,
   FnPtr,
   int64,
+  type Kind,
+  kindOf,
   LIMITS,
   ObjectMap,
   Range,
@@ -33,10 +35,8 @@ import {
  */
 export type Builtin = (args: Value[], run: Run) => { value: Value; self: Value | undefined };
 
-type Type =
-  'unit' | 'bool' | 'int' | 'float' | 'string' | 'char' | 'array' | 'map' | 'range' | 'fn';
 type Pure = (args: Value[], run: Run) => Value;
-type Variants = Partial<Record<Type | 'any', Pure | Builtin>>;
+type Variants = Partial<Record<Kind | 'any', Pure | Builtin>>;
 
 const TABLE = new Map<string, Builtin>();
 
@@ -44,31 +44,12 @@ export function builtinOf(name: string): Builtin | undefined {
   return TABLE.get(name);
 }
 
-function typeOf(value: Value): Type {
-  if (value === null) return 'unit';
-  switch (typeof value) {
-    case 'boolean':
-      return 'bool';
-    case 'bigint':
-      return 'int';
-    case 'number':
-      return 'float';
-    case 'string':
-      return 'string';
-    default:
-  }
-  if (Array.isArray(value)) return 'array';
-  if (value instanceof ObjectMap) return 'map';
-  if (value instanceof Char) return 'char';
-  return value instanceof Range ? 'range' : 'fn';
-}
-
 /** `variants`: by the type of the first argument. */
 function define(names: string, variants: Variants): void {
   for (const name of names.split(' ')) {
     TABLE.set(name, (args, run) => {
       const variant =
-        args.length === 0 ? variants.any : (variants[typeOf(args[0]!)] ?? variants.any);
+        args.length === 0 ? variants.any : (variants[kindOf(args[0]!)] ?? variants.any);
       if (variant === undefined) {
         return fail(
           args.length === 0

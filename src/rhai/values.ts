@@ -83,15 +83,30 @@ export function copyOf(value: Value): Value {
   return value;
 }
 
-export function typeName(value: Value): string {
-  if (value === null) return '()';
+/** Kinds of values, and the name that the language has for each. */
+const TYPE_NAMES = {
+  unit: '()',
+  bool: 'bool',
+  int: 'i64',
+  float: 'f64',
+  string: 'string',
+  char: 'char',
+  array: 'array',
+  map: 'map',
+  range: 'range',
+  fn: 'Fn',
+} as const;
+export type Kind = keyof typeof TYPE_NAMES;
+
+export function kindOf(value: Value): Kind {
+  if (value === null) return 'unit';
   switch (typeof value) {
     case 'boolean':
       return 'bool';
     case 'bigint':
-      return 'i64';
+      return 'int';
     case 'number':
-      return 'f64';
+      return 'float';
     case 'string':
       return 'string';
     default:
@@ -99,8 +114,11 @@ export function typeName(value: Value): string {
   if (Array.isArray(value)) return 'array';
   if (value instanceof ObjectMap) return 'map';
   if (value instanceof Char) return 'char';
-  if (value instanceof Range) return value.inclusive ? 'range=' : 'range';
-  return 'Fn';
+  return value instanceof Range ? 'range' : 'fn';
+}
+
+export function typeName(value: Value): string {
+  return value instanceof Range && value.inclusive ? 'range=' : TYPE_NAMES[kindOf(value)];
 }
 
 /** Equality as `==` has it: integers and floats by number, everything else of one type only. */
