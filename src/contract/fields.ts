@@ -23,6 +23,9 @@ export interface FieldsRequest {
   filter?: FieldFilter | null;
 }
 
+/** Each is compared with every field of the index. */
+const PATTERNS_MAX = 256;
+
 export const FIELDS: Schema = {
   type: 'object',
   properties: {
@@ -34,6 +37,7 @@ export const FIELDS: Schema = {
         attributePatterns: {
           type: ['array', 'null'],
           items: { type: 'string', 'x-code': 'invalid_index_fields_filter_attribute_patterns' },
+          maxItems: PATTERNS_MAX,
           'x-code': 'invalid_index_fields_filter_attribute_patterns',
         },
         ...Object.fromEntries(

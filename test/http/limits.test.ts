@@ -27,6 +27,17 @@ describe('Limits of a request', () => {
     assert.match(json.message, /at most 3/);
   });
 
+  it('holds for the patterns of a listing of fields', async () => {
+    const list = (count: number): Promise<{ status: number; json: any }> =>
+      server.call('POST', '/indexes/books/fields', {
+        body: { filter: { attributePatterns: Array.from({ length: count }, (_, i) => `${i}*`) } },
+      });
+    assert.equal((await list(256)).status, 200);
+    const { status, json } = await list(257);
+    assert.equal(status, 400);
+    assert.equal(json.code, 'invalid_index_fields_filter_attribute_patterns');
+  });
+
   it('holds for tags and markers', async () => {
     const long = 'é'.repeat(9);
     for (const [name, code] of [
