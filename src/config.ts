@@ -377,13 +377,7 @@ function build(
   env: Environment,
 ): Result<Config, string> {
   try {
-    return ok(
-      Object.freeze({
-        ...buildOrThrow(values, configFile),
-        embedding: embeddingConfig(env),
-        models: modelsConfig(env),
-      }),
-    );
+    return ok(Object.freeze(buildOrThrow(values, configFile, env)));
   } catch (error) {
     if (error instanceof BadValue) return err(error.message);
     throw error;
@@ -438,10 +432,7 @@ class OptionValues {
 }
 
 /** Of several bad values the first one read is told. */
-function buildOrThrow(
-  values: Values,
-  configFile: string | null,
-): Omit<Config, 'embedding' | 'models'> {
+function buildOrThrow(values: Values, configFile: string | null, env: Environment): Config {
   const given = new OptionValues(values);
   const production =
     given.oneOf('env', ['development', 'production'], 'development') === 'production';
@@ -484,6 +475,8 @@ function buildOrThrow(
     ...outbound(given),
     chatAllowNonStreaming: given.flag('chat-allow-non-streaming'),
     transport: given.oneOf('http-transport', ['fastest', 'node'], 'fastest'),
+    embedding: embeddingConfig(env),
+    models: modelsConfig(env),
   };
 }
 
