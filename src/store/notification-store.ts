@@ -9,14 +9,16 @@ export class NotificationStore {
   readonly #store: Store;
   /** Number of the batch, sortable as a text -> uuids of the webhooks that wait. */
   readonly #table: Table<string[], string>;
-  /** The same, in the order in which the batches ended. */
-  readonly #waiting = new Map<number, Set<string>>();
+  /** The same. */
+  readonly #webhooks = new Map<number, Set<string>>();
+  /** Uuid of a webhook -> uids of the batches that it has not been told of, in the order in which they ended. Never empty. */
+  readonly #waiting = new Map<string, Set<number>>();
 
   constructor(store: Store) {
     this.#store = store;
     this.#table = store.table<string[]>('notifications');
     for (const { key, value } of this.#table.getRange()) {
-      this.#waiting.set(Number(key), new Set(value));
+      this.published(Number(key), value);
     }
   }
 
@@ -26,36 +28,45 @@ export class NotificationStore {
   }
 
   published(batchUid: number, webhooks: readonly string[]): void {
-    this.#waiting.set(batchUid, new Set(webhooks));
+    this.#webhooks.set(batchUid, new Set(webhooks));
+    for (const webhook of webhooks) {
+      const waiting = this.#waiting.get(webhook);
+      if (waiting === undefined) this.#waiting.set(webhook, new Set([batchUid]));
+      else waiting.add(batchUid);
+    }
   }
 
-  /** Uids of batches that a webhook has not been told of, oldest first. */
-  waitingFor(webhook: string): number[] {
-    return [...this.#waiting].flatMap(([uid, webhooks]) => (webhooks.has(webhook) ? [uid] : []));
+  /** Uids of batches that a webhook has not been told of, oldest first. Changes with the store. */
+  waitingFor(webhook: string): ReadonlySet<number> {
+    return this.#waiting.get(webhook) ?? NONE;
   }
 
   /** Uuids of all webhooks that wait for something. */
-  webhooks(): Set<string> {
-    return new Set([...this.#waiting.values()].flatMap((webhooks) => [...webhooks]));
-  }
-
-  get size(): number {
-    return this.#waiting.size;
+  webhooks(): string[] {
+    return [...this.#waiting.keys()];
   }
 
   /** A webhook has been told of these batches, or never will be. */
-  async settle(webhook: string, batchUids: readonly number[]): Promise<void> {
-    const changed = batchUids.filter((uid) => this.#waiting.get(uid)?.delete(webhook) === true);
-    for (const uid of changed) if (this.#waiting.get(uid)!.size === 0) this.#waiting.delete(uid);
+  async settle(webhook: string, batchUids: Iterable<number>): Promise<void> {
+    const waiting = this.#waiting.get(webhook);
+    const changed = [...batchUids].filter((uid) => waiting?.delete(uid) === true);
+    if (waiting?.size === 0) this.#waiting.delete(webhook);
+    for (const uid of changed) {
+      const webhooks = this.#webhooks.get(uid)!;
+      webhooks.delete(webhook);
+      if (webhooks.size === 0) this.#webhooks.delete(uid);
+    }
     await this.#store.commit((tx) => {
       for (const uid of changed) {
-        const left = this.#waiting.get(uid);
+        const left = this.#webhooks.get(uid);
         if (left === undefined) tx.remove(this.#table, keyOf(uid));
         else tx.put(this.#table, keyOf(uid), [...left]);
       }
     });
   }
 }
+
+const NONE: ReadonlySet<number> = new Set();
 
 function keyOf(batchUid: number): string {
   return String(batchUid).padStart(10, '0');

@@ -78,7 +78,7 @@ export class Notifier {
 
   /** There may be something to tell. */
   wake(): void {
-    if (this.#ending.signal.aborted || this.#notifications.size === 0) return;
+    if (this.#ending.signal.aborted) return;
     for (const uuid of this.#notifications.webhooks()) {
       if (this.#loops.has(uuid)) continue;
       const loop = this.#tell(uuid).catch((error: unknown) => {
@@ -102,17 +102,17 @@ export class Notifier {
     const { signal } = this.#ending;
     for (;;) {
       const waiting = this.#notifications.waitingFor(uuid);
-      if (waiting.length === 0 || signal.aborted) return;
-      const surplus = waiting.slice(0, Math.max(0, waiting.length - WAITING_MAX));
-      if (surplus.length > 0) {
+      const [batchUid] = waiting;
+      if (batchUid === undefined || signal.aborted) return;
+      const surplus = waiting.size - WAITING_MAX;
+      if (surplus > 0) {
         this.#log.warn(
-          `webhook ${uuid} is ${waiting.length} batches late; the oldest ${surplus.length} are given up`,
+          `webhook ${uuid} is ${waiting.size} batches late; the oldest ${surplus} are given up`,
         );
-        await this.#notifications.settle(uuid, surplus);
+        await this.#notifications.settle(uuid, [...waiting].slice(0, surplus));
         continue;
       }
       const webhook = this.#webhooks.get(uuid);
-      const [batchUid] = waiting as [number];
       if (webhook === undefined) {
         // It was deleted.
         await this.#notifications.settle(uuid, waiting);
