@@ -162,7 +162,7 @@ export class Notifier {
           timeoutMs: TIMEOUT_MS,
           signal: this.#ending.signal,
         },
-        { bytesMax: Infinity },
+        { bytesMax: null },
       );
       if (answer.status >= 500 || answer.status === 429 || answer.status === 408) {
         throw new ReceiverError(`it answered ${answer.status}`);

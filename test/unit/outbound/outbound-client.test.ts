@@ -244,6 +244,16 @@ describe('The outbound client', () => {
     assert.equal((await client.fetch({ ...POST, url: base }, { bytesMax: 101 })).body.length, 101);
   });
 
+  it('drops an answer of any size that nobody asks for', async () => {
+    handle = (_, response) => {
+      response.writeHead(202).write('x'.repeat(300_000));
+      response.end('x'.repeat(300_000));
+    };
+    const answer = await open().fetch({ ...POST, url: base }, { bytesMax: null });
+    assert.equal(answer.status, 202);
+    assert.equal(answer.body.length, 0);
+  });
+
   it('tells a broken connection from one that never was', async () => {
     handle = (_, response) => {
       response.writeHead(200, { 'content-length': 100 }).write('half');
