@@ -177,9 +177,9 @@ export async function inspectDataFolder(path: string, version: string): Promise<
     throw new DataFolderError(`${dir} is not a data folder: it has no file VERSION.`);
   const unlock = lockFolder(dir, false);
   const faults: string[] = [];
-  const [stored, ours] = [parseVersion(found), parseVersion(version)];
-  if (stored === null) faults.push(`the file VERSION holds \`${found}\`, which is not a version`);
-  else if (stored[0] !== ours![0] || stored[1] !== ours![1]) {
+  if (parseVersion(found) === null) {
+    faults.push(`the file VERSION holds \`${found}\`, which is not a version`);
+  } else if (!isVersionOf(found, version)) {
     await unlock();
     throw new DataFolderError(
       `The data in ${dir} was written by version ${found}, this program is ${version}.`,

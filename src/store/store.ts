@@ -111,7 +111,7 @@ export class Store {
     }
     const present = [...this.#open.values()].filter((table) => !table.isMissing);
     let sealed = 0;
-    for (const table of present) sealed += table.countSealed().sealed;
+    for (const table of present) sealed += table.countSealed();
     // One value may carry by chance what looks like its checksum, two do not.
     if (sealed > 1) throw new DataFolderError('The store is damaged: it has lost a table.');
     if (!writes) {

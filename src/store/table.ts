@@ -33,7 +33,7 @@ export interface Sealing {
 }
 
 /** A value whose checksum is not its own, or that is none of its table. */
-export function damagedValue(table: string, key: string | number): ApiError {
+function damagedValue(table: string, key: string | number): ApiError {
   return new ApiError(
     'invalid_store_file',
     `The store is damaged: the record \`${key}\` of its table \`${table}\`.`,
@@ -102,14 +102,13 @@ export class Table<V, K extends string | number> {
     return this.#database.remove(key);
   }
 
-  /** Number of values that carry their checksum, and of all. */
-  countSealed(): { sealed: number; all: number } {
-    const counts = { sealed: 0, all: 0 };
+  /** Number of values that carry their checksum. */
+  countSealed(): number {
+    let sealed = 0;
     for (const { key, value } of this.#database.getRange()) {
-      counts.all++;
-      if (this.#isSealed(key, value)) counts.sealed++;
+      if (this.#isSealed(key, value)) sealed++;
     }
-    return counts;
+    return sealed;
   }
 
   /** Gives each value its checksum. Within a transaction of the store. */
