@@ -108,7 +108,7 @@ export class TaskQueue {
    */
   compact(): Promise<{ before: number; after: number }> {
     const { diskBytes } = this.#disk.size();
-    return Promise.resolve({ before: diskBytes, after: this.#disk.size().diskBytes });
+    return Promise.resolve({ before: diskBytes, after: diskBytes });
   }
 
   documents(uid: number): AsyncIterable<Buffer> | null {

@@ -74,11 +74,11 @@ export async function setUpEmbedders(
   return { settings: { ...after, [EMBEDDER_STATES]: states }, embeddings };
 }
 
-export function embeddersOf(settings: StoredSettings | null): Embedders {
+function embeddersOf(settings: StoredSettings | null): Embedders {
   return (settings?.embedders ?? {}) as Embedders;
 }
 
-export function statesOf(settings: StoredSettings | null): EmbedderStates {
+function statesOf(settings: StoredSettings | null): EmbedderStates {
   return (settings?.[EMBEDDER_STATES] ?? {}) as EmbedderStates;
 }
 
