@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { closeSync, createReadStream, openSync } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { documentLines } from '../base/json-elements.ts';
+import { Readable } from 'node:stream';
+import { objectLines } from '../archive/json-values.ts';
 import { FLAG } from '../contract/task-types/task-type.ts';
 import { ApiError, toApiError } from '../contract/errors.ts';
 import { taskTypeEntry } from '../contract/task-types.ts';
@@ -116,14 +117,19 @@ export class TaskQueue {
     const row = this.#store.row(uid);
     if (record === undefined || row?.type !== 'documentAdditionOrUpdate') return null;
     if (record.status !== 'enqueued' && record.status !== 'processing') return null;
-    const inFile = (record.flags & FLAG.payloadFile) !== 0;
+    const payload = this.#payload(uid, (record.flags & FLAG.payloadFile) !== 0);
+    return payload === null || row.format === 'ndjson' ? payload : objectLines(payload);
+  }
+
+  #payload(uid: number, inFile: boolean): Readable | null {
     if (!inFile) {
       const payload = this.#store.payload(uid);
-      return payload === undefined ? null : linesOf(payload, row.format);
+      return payload === undefined ? null : Readable.from([payload]);
     }
     try {
       // The name may go when the task ends; what was opened stays readable.
-      return fileLines(openSync(this.#store.payloadFile(uid), 'r'), row.format);
+      const fd = openSync(this.#store.payloadFile(uid), 'r');
+      return createReadStream('', { fd, highWaterMark: PIECE_BYTES });
     } catch {
       return null;
     }
@@ -182,23 +188,8 @@ export class TaskQueue {
   }
 }
 
+/** Bytes of a payload that are read at a time. */
 const PIECE_BYTES = 256 * 1024;
-
-async function* linesOf(payload: Buffer, format: 'json' | 'ndjson'): AsyncGenerator<Buffer> {
-  if (format === 'ndjson') yield payload;
-  else yield* documentLines(payload, PIECE_BYTES);
-}
-
-async function* fileLines(fd: number, format: 'json' | 'ndjson'): AsyncGenerator<Buffer> {
-  const stream = createReadStream('', { fd, highWaterMark: PIECE_BYTES });
-  if (format === 'ndjson') {
-    yield* stream as AsyncIterable<Buffer>;
-    return;
-  }
-  const parts: Buffer[] = [];
-  for await (const part of stream) parts.push(part as Buffer);
-  yield* documentLines(Buffer.concat(parts), PIECE_BYTES);
-}
 
 /** A greater limit is answered with so many entries, and with `next` for those that follow. */
 const PAGE_TASKS_MAX = 1000;
