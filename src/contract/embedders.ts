@@ -11,6 +11,7 @@ import { templateFault } from '../templates/liquid.ts';
 import { ApiError, featureNotEnabled } from './errors.ts';
 import type { FeatureSet } from './features.ts';
 import type { Schema } from './schema.ts';
+import { isGiven } from './settings/setting.ts';
 
 export { DEFAULT_DOCUMENT_TEMPLATE };
 
@@ -207,7 +208,7 @@ export function checkPartialEmbedders(
 function checkFeatures(embedder: Embedder, features: FeatureSet): ApiError | null {
   if (!features.multimodal) {
     for (const field of ['indexingFragments', 'searchFragments']) {
-      if (embedder[field] !== undefined && embedder[field] !== null) {
+      if (isGiven(embedder[field])) {
         return featureNotEnabled(`Setting \`${field}\` of an embedder`, 'multimodal');
       }
     }
@@ -263,7 +264,7 @@ function checkAllowed(name: string, given: Embedder): ApiError | null {
 function checkMandatory(name: string, embedder: Embedder): ApiError | null {
   const source = embedder.source as EmbedderSource;
   for (const [field, rule] of Object.entries(FIELDS[source])) {
-    if (rule === 'M' && !isSet(embedder[field])) {
+    if (rule === 'M' && !isGiven(embedder[field])) {
       return fault(
         `\`.embedders.${name}\`: the field \`${field}\` is required for the source \`${source}\`.`,
       );
@@ -348,8 +349,7 @@ function checkNested(
   nested: Embedder,
   isWhole: boolean,
 ): ApiError | null {
-  const isGiven = nested.source !== undefined && nested.source !== null;
-  if (isWhole && !isGiven) return missingSource(path);
+  if (isWhole && !isGiven(nested.source)) return missingSource(path);
   return checkPart(path, part, nested) ?? checkPartial(path, nested);
 }
 
@@ -393,12 +393,12 @@ function checkTemplates(
   }
   let requestRepeats: boolean | undefined;
   let responseRepeats: boolean | undefined;
-  if (embedder.request !== undefined && embedder.request !== null) {
+  if (isGiven(embedder.request)) {
     const scan = scanTemplate(embedder.request, placeholders);
     if (!scan.ok) return templateError(`${name}.request`, scan.error);
     requestRepeats = scan.value.repeats;
   }
-  if (embedder.response !== undefined && embedder.response !== null) {
+  if (isGiven(embedder.response)) {
     const scan = scanTemplate(embedder.response, ['{{embedding}}']);
     if (!scan.ok) return templateError(`${name}.response`, scan.error);
     responseRepeats = scan.value.repeats;
@@ -515,7 +515,7 @@ function mergeEmbedder(
     change.source === null ? initial : (change.source ?? stored?.source ?? initial)
   ) as EmbedderSource | undefined;
   // The embedder of searches is replaced whole.
-  if (source === undefined || (part === 'searchEmbedder' && !isSet(change.source))) {
+  if (source === undefined || (part === 'searchEmbedder' && !isGiven(change.source))) {
     return err(missingSource(name));
   }
   const base: Embedder = stored !== undefined && stored.source === source ? { ...stored } : {};
@@ -547,7 +547,7 @@ function mergeEmbedder(
   const merged: Embedder = { ...base, source };
   if (hasFragments(merged)) {
     // They take its place.
-    if (!isSet(change.documentTemplate)) delete merged.documentTemplate;
+    if (!isGiven(change.documentTemplate)) delete merged.documentTemplate;
     delete merged.documentTemplateMaxBytes;
   }
   const found =
@@ -559,10 +559,6 @@ function mergeEmbedder(
     (merged.documentTemplateMaxBytes === 0 ? noBytes(name) : null) ??
     checkFragments(name, merged, part);
   return found === null ? ok(complete(merged, part)) : err(found);
-}
-
-function isSet(value: unknown): boolean {
-  return value !== undefined && value !== null;
 }
 
 function isPart(field: string): field is Part {

@@ -2,6 +2,7 @@
 import { ApiError, featureNotEnabled, type ErrorCode } from './errors.ts';
 import type { FeatureSet } from './features.ts';
 import type { MultiSearchQuery, MultiSearchRequest, SearchRequest } from './search.ts';
+import { isGiven } from './settings/setting.ts';
 
 /** The first query at fault decides. Messages begin with its place. */
 export function multiSearchFault(
@@ -22,10 +23,6 @@ export function multiSearchFault(
     ? searchGate({ personalize: federation.personalize ?? null }, features)
     : null;
   return gate && new ApiError(gate.code, `Inside \`.federation\`: ${gate.message}`);
-}
-
-function isGiven(value: unknown): boolean {
-  return value !== undefined && value !== null;
 }
 
 function separateFault(query: MultiSearchQuery, place: string): ApiError | null {

@@ -3,6 +3,7 @@ import { ApiError, featureNotEnabled } from './errors.ts';
 import type { FeatureSet } from './features.ts';
 import type { SearchRequest } from './search.ts';
 import type { SettingsObject } from './settings.ts';
+import { isGiven } from './settings/setting.ts';
 
 /** What decides about the order: words (or nothing), vectors, or both. */
 export type SearchKind = 'words' | 'semantic' | 'hybrid';
@@ -19,10 +20,6 @@ export function searchKind({ q, vector, media, hybrid }: VectorRequest): SearchK
 }
 
 export type VectorRequest = Pick<SearchRequest, 'q' | 'vector' | 'media' | 'hybrid'>;
-
-function isGiven(value: unknown): boolean {
-  return value !== undefined && value !== null;
-}
 
 /** Faults of `vector`, `media` and `hybrid`; the embedder is looked up only when it would be used. */
 export function vectorFault(

@@ -20,6 +20,7 @@ import {
   type SearchRequest,
   type SimilarRequest,
 } from '../../contract/search.ts';
+import { isGiven } from '../../contract/settings/setting.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { anyFilterCheck } from '../filter-check.ts';
 import { bodyOf, bytes, route, type Reply, type RequestContext, type Route } from '../route.ts';
@@ -210,7 +211,7 @@ export function searchRoutes(dependencies: Dependencies): Route[] {
 }
 
 function hasVectorParameters({ vector, media, hybrid }: VectorRequest): boolean {
-  return (vector ?? null) !== null || (media ?? null) !== null || (hybrid ?? null) !== null;
+  return isGiven(vector) || isGiven(media) || isGiven(hybrid);
 }
 
 function fromParameters(parameters: SearchParameters): SearchRequest {
