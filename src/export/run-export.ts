@@ -11,6 +11,8 @@ import { type Payload, payloadsOf } from './payloads.ts';
 
 /** Bytes of documents per request, before compression, where none are asked for. */
 const PAYLOAD_BYTES = 50 * 2 ** 20;
+/** Two of them are held at a time, compressed, however many bytes are asked for. */
+const PAYLOAD_BYTES_MAX = 256 * 2 ** 20;
 /** About as many are read at a time. */
 const READ_BYTES = 2 ** 20;
 
@@ -40,7 +42,8 @@ async function runExport(options: ExportOptions, context: RunContext): Promise<R
       ...{ url: row.url, apiKey: row.apiKey, client: options.client },
       signal: cancel.signal,
     });
-    const exporter = new Exporter(options, context, target, row.payloadSizeBytes ?? PAYLOAD_BYTES);
+    const payloadBytes = payloadBytesOf(row.payloadSizeBytes);
+    const exporter = new Exporter(options, context, target, payloadBytes);
     return {
       ends: [{ ...succeeded(uid, null), details: { indexes: await exporter.run(chosen) } }],
     };
@@ -48,6 +51,11 @@ async function runExport(options: ExportOptions, context: RunContext): Promise<R
     cancel.check();
     throw error;
   }
+}
+
+/** Bytes of documents per request. @param asked null: not */
+export function payloadBytesOf(asked: number | null): number {
+  return Math.min(asked ?? PAYLOAD_BYTES, PAYLOAD_BYTES_MAX);
 }
 
 interface ChosenIndex {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { gunzipSync } from 'node:zlib';
 import { payloadsOf } from '../../../src/export/payloads.ts';
-import { optionsOf } from '../../../src/export/run-export.ts';
+import { optionsOf, payloadBytesOf } from '../../../src/export/run-export.ts';
 import { mulberry } from '../../support/random.ts';
 
 /** What `payloadsOf` does, line by line. */
@@ -19,6 +19,12 @@ function simplePayloads(lines: readonly string[], bytesMax: number): string[] {
 }
 
 describe('payloads of an export', () => {
+  it('have the size that was asked for, within what may be held', () => {
+    assert.equal(payloadBytesOf(null), 50 * 2 ** 20);
+    assert.equal(payloadBytesOf(4096), 4096);
+    assert.equal(payloadBytesOf(2 ** 40), 256 * 2 ** 20);
+  });
+
   const seed = Math.floor(Math.random() * 2 ** 32);
 
   it(`hold as many documents as fit, and each one once (seed ${seed})`, async () => {
