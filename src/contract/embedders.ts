@@ -127,7 +127,8 @@ const SHOWN_ORDER = [
 ];
 
 const DEFAULT_OPENAI_MODEL = 'text-embedding-3-small';
-const OPENAI_DIMENSIONS: Readonly<Record<string, number>> = {
+/** Of the models of OpenAI. */
+export const OPENAI_DIMENSIONS: Readonly<Record<string, number>> = {
   'text-embedding-ada-002': 1536,
   'text-embedding-3-small': 1536,
   'text-embedding-3-large': 3072,
@@ -421,7 +422,7 @@ function fragmentCount(value: unknown): number {
   return Object.values(value).filter((fragment) => fragment !== null).length;
 }
 
-function hasFragments({ indexingFragments, searchFragments }: Embedder): boolean {
+export function hasFragments({ indexingFragments, searchFragments }: Embedder): boolean {
   return fragmentCount(indexingFragments) + fragmentCount(searchFragments) > 0;
 }
 

@@ -1,6 +1,6 @@
 /** The providers by source: which requests they take and what their answers look like. */
 import { err, ok, type Result } from '../base/result.ts';
-import type { Embedder } from '../contract/embedders.ts';
+import { type Embedder, hasFragments, OPENAI_DIMENSIONS } from '../contract/embedders.ts';
 import type { OutboundClient } from '../outbound/outbound-client.ts';
 import { EmbeddingError } from './embedding-error.ts';
 import { type Protocol, type Provider, type RequestLimits, RequestProvider } from './provider.ts';
@@ -10,11 +10,6 @@ import { embeddingOf, RequestTemplate, ResponseTemplate } from './rest-template.
 const INPUTS_MAX = 10;
 
 const OPENAI_URL = 'https://api.openai.com/v1/embeddings';
-const OPENAI_DIMENSIONS: Readonly<Record<string, number>> = {
-  'text-embedding-ada-002': 1536,
-  'text-embedding-3-small': 1536,
-  'text-embedding-3-large': 3072,
-};
 const OLLAMA_URL = 'http://localhost:11434/api/embeddings';
 const NOT_FOUND = 404;
 
@@ -140,7 +135,7 @@ function ollama(embedder: Embedder, options: ProviderOptions): Protocol {
 }
 
 function rest(embedder: Embedder): Protocol {
-  const placeholder = usesFragments(embedder) ? '{{fragment}}' : '{{text}}';
+  const placeholder = hasFragments(embedder) ? '{{fragment}}' : '{{text}}';
   const request = new RequestTemplate(embedder.request, placeholder);
   const response = new ResponseTemplate(embedder.response);
   const headers = jsonHeaders(embedder.apiKey);
@@ -156,12 +151,6 @@ function rest(embedder: Embedder): Protocol {
     explain: () => null,
     shorten: null,
   };
-}
-
-export function usesFragments({ indexingFragments, searchFragments }: Embedder): boolean {
-  return [indexingFragments, searchFragments].some(
-    (map) => typeof map === 'object' && map !== null && Object.keys(map).length > 0,
-  );
 }
 
 function memberOf(value: unknown, name: string): unknown {
