@@ -2,7 +2,8 @@
  * The thread that renders, seen from the event loop. Started when it is first needed; ended when a job takes too long, as
  * only that stops a filter that does not come back, and when it has been idle.
  */
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
+import { startThread } from '../base/thread.ts';
 import type { FittingFragment, RenderedChunk, RenderSpec, SearchScope } from './render.ts';
 import type { RenderAnswer, RenderRequest } from './render-worker.ts';
 
@@ -85,7 +86,9 @@ export class RenderPool {
     if (this.#idle !== null) clearTimeout(this.#idle);
     this.#idle = null;
     if (this.#worker !== null) return this.#worker;
-    const worker = startWorker();
+    const worker = startThread(import.meta.url, './render-worker.cjs', './render-worker.ts', {
+      resourceLimits: { maxOldGenerationSizeMb: HEAP_MB_MAX },
+    });
     worker.on('message', (answer: RenderAnswer) => this.#end(answer));
     worker.on('error', (error) => {
       if (this.#worker === worker) this.#fail(error);
@@ -131,18 +134,4 @@ export class RenderPool {
     }
     this.#jobs.clear();
   }
-}
-
-/** Beside the bundle, or from the source it is run from: then the thread learns to read TypeScript first. */
-function startWorker(): Worker {
-  const resourceLimits = { maxOldGenerationSizeMb: HEAP_MB_MAX };
-  if (!import.meta.url.endsWith('.ts')) {
-    return new Worker(new URL('./render-worker.cjs', import.meta.url), { resourceLimits });
-  }
-  const [loader, source] = [
-    '../../node_modules/tsx/dist/esm/api/index.mjs',
-    './render-worker.ts',
-  ].map((file) => JSON.stringify(new URL(file, import.meta.url).href));
-  const code = `import(${loader}).then(({ register }) => { register(); return import(${source}); })`;
-  return new Worker(code, { eval: true, resourceLimits });
 }
