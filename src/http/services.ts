@@ -120,11 +120,7 @@ export interface SearchService {
   search(uid: string, params: SearchRequest, context: SearchContext): Promise<Buffer>;
   multiSearch(params: MultiSearchRequest, context: SearchContext): Promise<Buffer>;
   facetSearch(uid: string, params: FacetSearchRequest, context: SearchContext): Promise<Buffer>;
-  similar(
-    uid: string,
-    params: SimilarRequest & { id: string },
-    context: SearchContext,
-  ): Promise<Buffer>;
+  similar(uid: string, params: SimilarRequest, context: SearchContext): Promise<Buffer>;
   /** The searches that run and that wait, and how many may wait. */
   load(): { running: number; waiting: number; waitingMax: number };
 }

@@ -68,9 +68,7 @@ export class EnrichedSearch {
       );
       return steps.addedToResults(await this.#foreign.hydrate(answer, null, uids, caller), shown);
     }
-    const { showPerformanceDetails, ...plain } = federation as typeof federation & {
-      showPerformanceDetails?: boolean;
-    };
+    const { showPerformanceDetails, ...plain } = federation;
     const steps = new Steps(showPerformanceDetails === true);
     const merged = { ...request, federation: plain };
     const answer = await steps.time('engine', () => this.#search.multiSearch(merged, caller));
@@ -91,16 +89,13 @@ export class EnrichedSearch {
   }
 
   async similar(uid: string, params: SimilarRequest, caller: EnrichedCaller): Promise<Buffer> {
-    const { showPerformanceDetails, ...plain } = params as SimilarRequest & {
-      showPerformanceDetails?: boolean;
-    };
+    const { showPerformanceDetails, ...plain } = params;
     const steps = new Steps(showPerformanceDetails === true);
     const filter = await this.#foreign.filter(uid, plain.filter, caller);
     const request = filter === plain.filter ? plain : { ...plain, filter };
-    const similar = this.#search as Search & {
-      similar(uid: string, params: SimilarRequest, caller: SearchCaller): Promise<Buffer>;
-    };
-    return steps.added(await steps.time('engine', () => similar.similar(uid, request, caller)));
+    return steps.added(
+      await steps.time('engine', () => this.#search.similar(uid, request, caller)),
+    );
   }
 
   load(): { running: number; waiting: number; waitingMax: number } {

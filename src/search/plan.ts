@@ -88,7 +88,6 @@ export interface EngineFacetSearchRequest
 }
 
 export interface EngineSimilarRequest extends SimilarRequest, EngineFeatures {
-  id: string;
   /** Of the caller's tenant token; the document compared with passes it too. */
   tenantFilter?: unknown;
 }
@@ -198,7 +197,7 @@ export function planFacetSearch(
 }
 
 export function planSimilar(
-  params: SimilarRequest & { id: string },
+  params: SimilarRequest,
   context: PlanContext,
   tenantFilter: unknown,
 ): string {

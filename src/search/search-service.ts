@@ -101,7 +101,7 @@ export class Search {
 
   similar(
     uid: string,
-    params: SimilarRequest & { id: string },
+    params: SimilarRequest,
     caller: SearchCaller & { tenantFilter: (uid: string) => unknown },
   ): Promise<Buffer> {
     return this.#queue.run(() => {
