@@ -81,7 +81,6 @@ export interface Query {
   scope: SearchScope;
   /** Ms since the epoch. */
   deadline: number;
-  signal?: AbortSignal | undefined;
 }
 
 /** What the chunks of one batch are embedded with. */
@@ -261,13 +260,7 @@ export class EmbeddingService {
   }
 
   /** The embedding of a query. Throws `EmbeddingError`. */
-  async embedQuery({
-    embedder,
-    dimensions,
-    scope,
-    deadline,
-    signal,
-  }: Query): Promise<Float32Array> {
+  async embedQuery({ embedder, dimensions, scope, deadline }: Query): Promise<Float32Array> {
     if (!computes(embedder)) {
       throw new EmbeddingError(
         'The embedder has the source `userProvided`: it embeds no queries, so `vector` must be given.',
@@ -289,7 +282,7 @@ export class EmbeddingService {
         () => {},
       );
     }
-    return withinDeadline(asked, deadline, signal);
+    return withinDeadline(asked, deadline);
   }
 
   async #ask(
@@ -413,28 +406,17 @@ function namesOf(ids: readonly unknown[]): string {
 }
 
 /** Rejects at the deadline, even if what was asked for by another query goes on. */
-async function withinDeadline<T>(
-  work: Promise<T>,
-  deadline: number,
-  signal: AbortSignal | undefined,
-): Promise<T> {
-  let end = (): void => {};
+async function withinDeadline<T>(work: Promise<T>, deadline: number): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
   const ended = new Promise<never>((_, reject) => {
-    const timer = setTimeout(
+    timer = setTimeout(
       () => reject(new EmbeddingError('The query was not embedded within the time of the search.')),
       Math.max(0, deadline - Date.now()),
     );
-    const gone = (): void => reject(signal!.reason as Error);
-    signal?.addEventListener('abort', gone, { once: true });
-    end = () => {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', gone);
-    };
   });
   try {
     return await Promise.race([work, ended]);
   } finally {
-    end();
-    work.catch(() => {});
+    clearTimeout(timer);
   }
 }
