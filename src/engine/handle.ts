@@ -83,8 +83,12 @@ export class IndexHandle {
     );
   }
 
-  similar(request: EngineText): Promise<Buffer> {
-    return this.track(this.#native.similar(this.#handle, request));
+  similar(request: EngineText, onGone: OnGone = NOBODY): Promise<Buffer> {
+    return this.track(
+      cancelable(this.#native, onGone, (ticket) =>
+        this.#native.similar(this.#handle, request, ticket),
+      ),
+    );
   }
 
   fetchDocuments(request: EngineText, onGone: OnGone = NOBODY): Promise<ListingPart> {

@@ -106,7 +106,7 @@ export class Search {
   ): Promise<Buffer> {
     return this.#queue.run(() => {
       const request = planSimilar(params, this.#features(), caller.tenantFilter(uid));
-      return answerOf(uid, this.#entry(uid).handle.similar(request));
+      return answerOf(uid, this.#entry(uid).handle.similar(request, caller.onGone));
     }, caller.onGone);
   }
 

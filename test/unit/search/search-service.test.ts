@@ -79,6 +79,46 @@ describe('searches and reads', () => {
     assert.equal(begun, 3);
   });
 
+  it('are ended in the engine when their client goes away', async () => {
+    const { native } = test.machine.registry;
+    const engine = {
+      cancelSearch: native.cancelSearch.bind(native),
+      search: native.search.bind(native),
+      facetSearch: native.facetSearch.bind(native),
+      similar: native.similar.bind(native),
+    };
+    for (const kind of ['search', 'facetSearch', 'similar'] as const) {
+      let leave = (): void => {};
+      const onGone = (listener: () => void): void => {
+        leave = listener;
+      };
+      let ticket: number | undefined;
+      let canceled: number | undefined;
+      let end = (): void => {};
+      native.cancelSearch = (given) => {
+        canceled = given;
+      };
+      native[kind] = (_handle, _request, given) => {
+        ticket = given;
+        return new Promise((resolve) => {
+          end = () => resolve(Buffer.from('{}'));
+        });
+      };
+      const caller = { ...plain, onGone, tenantFilter: () => null };
+      const answer = {
+        search: () => search.search('a', {}, caller),
+        facetSearch: () => search.facetSearch('a', { facetName: 't' }, caller),
+        similar: () => search.similar('a', { id: '1', embedder: 'e' }, caller),
+      }[kind]();
+      leave();
+      end();
+      await answer;
+      Object.assign(native, engine);
+      assert.equal(typeof ticket, 'number', kind);
+      assert.equal(canceled, ticket, kind);
+    }
+  });
+
   it('of a missing index: 404, of several: 400 with the position', async () => {
     await assert.rejects(search.search('x', {}, plain), { code: 'index_not_found', status: 404 });
     await assert.rejects(search.facetSearch('x', { facetName: 't' }, plain), {
