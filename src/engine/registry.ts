@@ -231,7 +231,6 @@ export class IndexRegistry {
     this.#open.clear();
   }
 
-  /** For `IndexEntry` only. */
   /** See `IndexEntry.partSizes`. */
   partSizes({ uuid }: IndexEntry): Record<string, number> {
     const folder = this.#dirOf(uuid);
@@ -241,6 +240,7 @@ export class IndexRegistry {
     return sizes;
   }
 
+  /** For `IndexEntry` only. */
   open(entry: IndexEntry): IndexHandle {
     while (this.#open.size >= this.#limits.open && this.#closeOldest()) {
       // Several, when more were open because all were in use.
