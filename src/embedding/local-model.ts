@@ -95,8 +95,16 @@ export class LocalModels {
     if (this.#closed) return Promise.reject(new EmbeddingError('The server is stopping'));
     return new Promise((resolve, reject) => {
       const request = { files, pooling, texts, threads: this.#options.threads };
-      const job: Job = { request, resolve, reject, signal };
-      signal?.addEventListener('abort', () => reject(signal.reason), { once: true });
+      const stop = (): void => reject(signal!.reason);
+      // The signal of a batch outlives its texts by far.
+      const end = (): void => signal?.removeEventListener('abort', stop);
+      const job: Job = {
+        request,
+        resolve: (embeddings) => (end(), resolve(embeddings)),
+        reject: (error) => (end(), reject(error)),
+        signal,
+      };
+      signal?.addEventListener('abort', stop, { once: true });
       // Only queries have a deadline.
       (deadline === undefined ? this.#waiting.documents : this.#waiting.queries).push(job);
       this.#runNext();

@@ -1,6 +1,7 @@
 /** Models that run on this machine, with a real one where it is present. */
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { getEventListeners } from 'node:events';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -90,6 +91,17 @@ describe('A model that runs here', () => {
         model,
       );
     }
+  });
+
+  it('listens to the signal of a batch no longer than for its texts', async () => {
+    for (const name of ['config.json', 'tokenizer.json', 'model.onnx']) {
+      writeFileSync(join(folder, name), '{}');
+    }
+    const { signal } = new AbortController();
+    const provider = models.open({ source: 'huggingFace', model: folder });
+    const work = provider.embed(['x'], { ...call, signal });
+    await assert.rejects(work, EmbeddingError);
+    assert.equal(getEventListeners(signal, 'abort').length, 0);
   });
 
   it('is downloaded once, and again when that was cut off', async () => {
