@@ -12,6 +12,7 @@ import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { gunzipSync } from 'node:zlib';
 import { startBuiltServer } from '../test/support/built-server.ts';
+import { fromHalf } from './half.ts';
 
 const DIMENSIONS = 384;
 const NEAREST = 10;
@@ -33,14 +34,7 @@ function readHalves(name: string, rows: number): Float32Array {
   const bytes = readFileSync(join(DATA, name));
   const halves = new Uint16Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 2);
   const numbers = new Float32Array(rows * DIMENSIONS);
-  for (let i = 0; i < numbers.length; i++) {
-    const half = halves[i]!;
-    const exponent = (half >> 10) & 31;
-    const fraction = half & 1023;
-    const size =
-      exponent === 0 ? fraction * 2 ** -24 : (1 + fraction / 1024) * 2 ** (exponent - 15);
-    numbers[i] = half & 0x8000 ? -size : size;
-  }
+  for (let i = 0; i < numbers.length; i++) numbers[i] = fromHalf(halves[i]!);
   return numbers;
 }
 

@@ -17,6 +17,7 @@ import { settle } from '../test/http/kill/support/compare.ts';
 import { Random } from '../test/http/kill/support/random.ts';
 import { ServerProcess } from '../test/http/kill/support/server-process.ts';
 import { documentsOf } from './corpus.ts';
+import { fromHalf } from './half.ts';
 import { cpuSeconds, diskMb, MemoryPeak } from './process-stats.ts';
 
 const { values } = parseArgs({
@@ -41,13 +42,6 @@ const SEED = 7;
 const dimensions = Number(values.dimensions);
 const copies = Number(values.copies);
 const halves = readFileSync(values.vectors!);
-
-function fromHalf(half: number): number {
-  const exponent = (half >> 10) & 31;
-  const mantissa = half & 1023;
-  const size = exponent === 0 ? mantissa * 2 ** -24 : (1 + mantissa / 1024) * 2 ** (exponent - 15);
-  return half & 0x8000 ? -size : size;
-}
 
 function* embedding(row: number, random: Random | null): Generator<number> {
   for (let i = 0; i < dimensions; i++) {
