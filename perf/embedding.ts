@@ -12,6 +12,7 @@ import { parseArgs } from 'node:util';
 import { ServerProcess } from '../test/http/kill/support/server-process.ts';
 import { settle } from '../test/http/kill/support/compare.ts';
 import { type Document, documentsOf } from './corpus.ts';
+import { percentiles } from './statistics.ts';
 
 const QUESTIONS: readonly [question: string, packages: readonly string[]][] = [
   ['retouch my holiday pictures', ['gimp']],
@@ -62,7 +63,7 @@ async function change(method: string, path: string, body: unknown): Promise<void
   if (answer.status !== 202) throw new Error(answer.text);
 }
 
-/** Milliseconds, ascending, of keyword searches one after the other until `enough` says so. */
+/** Milliseconds of keyword searches one after the other until `enough` says so. */
 async function searchTimes(
   queries: readonly string[],
   enough: (count: number) => boolean,
@@ -73,11 +74,12 @@ async function searchTimes(
     await client.post('/indexes/packages/search', { q: queries[i % queries.length] });
     times.push(performance.now() - begin);
   }
-  return times.sort((a, b) => a - b);
+  return times;
 }
 
-function quantile(times: readonly number[], share: number): string {
-  return `${times[Math.min(times.length - 1, Math.floor(times.length * share))]!.toFixed(2)} ms`;
+function shown(times: number[]): string {
+  const { p50Ms, p99Ms } = percentiles(times);
+  return `p50 ${p50Ms.toFixed(2)} ms, p99 ${p99Ms.toFixed(2)} ms`;
 }
 
 /** Resident megabytes of the server and of the process that runs the model. */
@@ -125,10 +127,8 @@ try {
   console.log(`documents           ${documents.length}`);
   console.log(`texts per second    ${(documents.length / seconds).toFixed(1)}`);
   console.log(`memory              server ${used.server} MB, model ${used.model} MB`);
-  console.log(`search before       p50 ${quantile(before, 0.5)}, p99 ${quantile(before, 0.99)}`);
-  console.log(
-    `search meanwhile    p50 ${quantile(meanwhile, 0.5)}, p99 ${quantile(meanwhile, 0.99)}, ${meanwhile.length} searches`,
-  );
+  console.log(`search before       ${shown(before)}`);
+  console.log(`search meanwhile    ${shown(meanwhile)}, ${meanwhile.length} searches`);
 
   const found = { words: 0, hybrid: 0, meaning: 0 };
   for (const [q, packages] of QUESTIONS) {
