@@ -5,6 +5,7 @@
 #include <deque>
 #include <type_traits>
 
+#include "base/bytes.h"
 #include "base/json.h"
 #include "index/fields.h"
 #include "index/settings.h"
@@ -20,45 +21,6 @@ constexpr size_t kChunkBytes = 512 << 10;
 constexpr size_t kCallsMax = 4;
 
 static_assert(std::is_trivially_copyable_v<segment::RowSource>);
-
-// What an answer says of a document's embeddings for one embedder: src/embedding/chunk-answer.ts.
-class AnswerReader {
- public:
-  explicit AnswerReader(std::string_view bytes) : at_(bytes.data()), end_(bytes.data() + bytes.size()) {}
-
-  // Zero behind the end, and not ok from then on.
-  template <typename T>
-  T Read() {
-    T value{};
-    if (static_cast<size_t>(end_ - at_) < sizeof(T)) {
-      ok_ = false;
-      at_ = end_;
-    } else {
-      std::memcpy(&value, at_, sizeof(T));
-      at_ += sizeof(T);
-    }
-    return value;
-  }
-
-  void ReadFloats(size_t count, std::vector<float>& out) {
-    if (static_cast<size_t>(end_ - at_) / sizeof(float) < count) {
-      ok_ = false;
-      return;
-    }
-    const size_t before = out.size();
-    out.resize(before + count);
-    std::memcpy(out.data() + before, at_, count * sizeof(float));
-    at_ += count * sizeof(float);
-  }
-
-  bool ok() const { return ok_; }
-  bool at_end() const { return at_ == end_; }
-
- private:
-  const char* at_;
-  const char* const end_;
-  bool ok_ = true;
-};
 
 Status WrongAnswer() { return Status::Internal("the embeddings of documents came in a wrong form"); }
 
@@ -186,28 +148,29 @@ class Pass {
     const Call call = std::move(under_way_.front());
     under_way_.pop_front();
     GANNET_ASSIGN_OR_RETURN(const std::string answer, calls_.Await(call.number, progress_));
-    AnswerReader reader(answer);
+    ByteReader reader(answer);
     for (const Document& document : call.documents) {
       for (const DocumentVectors::Want& want : document.wants) {
-        if (reader.Read<uint8_t>() != 0) GANNET_RETURN_IF_ERROR(TakeRows(reader, document.docid, want));
+        if (reader.Fixed<uint8_t>() != 0) GANNET_RETURN_IF_ERROR(TakeRows(reader, document.docid, want));
         if (!reader.ok()) return WrongAnswer();
       }
     }
-    return reader.at_end() ? Status::Ok() : WrongAnswer();
+    return reader.done() ? Status::Ok() : WrongAnswer();
   }
 
-  Status TakeRows(AnswerReader& reader, DocId docid, const DocumentVectors::Want& want) {
+  // What an answer says of a document's embeddings for one embedder: src/embedding/chunk-answer.ts.
+  Status TakeRows(ByteReader& reader, DocId docid, const DocumentVectors::Want& want) {
     sources_.clear();
     floats_.clear();
-    const uint16_t count = reader.Read<uint16_t>();
+    const uint16_t count = reader.Fixed<uint16_t>();
     for (uint16_t i = 0; i < count && reader.ok(); ++i) {
-      const bool stays = reader.Read<uint8_t>() != 0;
+      const bool stays = reader.Fixed<uint8_t>() != 0;
       segment::RowSource source;
-      source.fragment = reader.Read<uint8_t>();
-      source.text_hash = reader.Read<uint64_t>();
+      source.fragment = reader.Fixed<uint8_t>();
+      source.text_hash = reader.Fixed<uint64_t>();
       sources_.push_back(source);
       if (!stays) {
-        reader.ReadFloats(reader.Read<uint32_t>(), floats_);
+        AppendFloats(reader.Bytes(reader.Fixed<uint32_t>() * sizeof(float)));
       } else if (!AppendStored(want, source.fragment)) {
         return WrongAnswer();
       }
@@ -217,6 +180,13 @@ class Pass {
     if (floats_.size() != uint64_t{count} * dimensions) return WrongAnswer();
     made_->Add(want.embedder, docid, sources_, floats_);
     return Status::Ok();
+  }
+
+  void AppendFloats(std::string_view bytes) {
+    if (bytes.empty()) return;
+    const size_t before = floats_.size();
+    floats_.resize(before + bytes.size() / sizeof(float));
+    std::memcpy(floats_.data() + before, bytes.data(), bytes.size());
   }
 
   bool AppendStored(const DocumentVectors::Want& want, uint8_t fragment) {
