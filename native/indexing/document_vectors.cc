@@ -194,7 +194,7 @@ void DocumentVectors::WriteKept() {
 
 std::optional<MadeEmbeddings::Rows> DocumentVectors::Made(size_t embedder, DocId docid) const {
   if (made_ == nullptr || !states_[embedder].make) return std::nullopt;
-  return made_->Find(shapes_[embedder].name, docid);
+  return made_->Find(embedder, docid);
 }
 
 void DocumentVectors::AppendWants(std::vector<Want>& out) const {

@@ -28,8 +28,9 @@ class MadeEmbeddings {
     std::span<const float> numbers;                // of all rows, behind each other
     std::span<const segment::RowSource> sources;   // by row
   };
+  // embedder: by number, of the settings that hold when the batch has ended.
   // Nullopt: none were asked for, as the text is the same; what is stored stays.
-  virtual std::optional<Rows> Find(std::string_view embedder, DocId docid) const = 0;
+  virtual std::optional<Rows> Find(size_t embedder, DocId docid) const = 0;
 };
 
 // The embedders of settings as a segment has them. dimensions: by embedder, 0 where they are not known.

@@ -219,7 +219,7 @@ class Pass {
 
 SpooledEmbeddings::SpooledEmbeddings(std::string folder, const std::vector<segment::EmbedderShape>& embedders)
     : spool_(std::move(folder)) {
-  for (const segment::EmbedderShape& shape : embedders) embedders_.push_back({shape.name, shape.dimensions, {}});
+  for (const segment::EmbedderShape& shape : embedders) embedders_.push_back({shape.dimensions, {}});
 }
 
 void SpooledEmbeddings::Add(size_t embedder, DocId docid, std::span<const segment::RowSource> sources,
@@ -238,19 +238,16 @@ Status SpooledEmbeddings::Seal() {
   return Status::Ok();
 }
 
-std::optional<MadeEmbeddings::Rows> SpooledEmbeddings::Find(std::string_view embedder, DocId docid) const {
-  for (const Embedder& made : embedders_) {
-    if (made.name != embedder) continue;
-    const auto found = std::lower_bound(made.entries.begin(), made.entries.end(), docid,
-                                        [](const Entry& entry, DocId wanted) { return entry.docid < wanted; });
-    if (found == made.entries.end() || found->docid != docid) return std::nullopt;
-    const char* at = bytes_.data() + found->offset;
-    Rows rows;
-    rows.sources = {reinterpret_cast<const segment::RowSource*>(at), found->row_count};
-    rows.numbers = {reinterpret_cast<const float*>(at + rows.sources.size_bytes()), size_t{found->row_count} * made.dimensions};
-    return rows;
-  }
-  return std::nullopt;
+std::optional<MadeEmbeddings::Rows> SpooledEmbeddings::Find(size_t embedder, DocId docid) const {
+  const Embedder& made = embedders_[embedder];
+  const auto found = std::lower_bound(made.entries.begin(), made.entries.end(), docid,
+                                      [](const Entry& entry, DocId wanted) { return entry.docid < wanted; });
+  if (found == made.entries.end() || found->docid != docid) return std::nullopt;
+  const char* at = bytes_.data() + found->offset;
+  Rows rows;
+  rows.sources = {reinterpret_cast<const segment::RowSource*>(at), found->row_count};
+  rows.numbers = {reinterpret_cast<const float*>(at + rows.sources.size_bytes()), size_t{found->row_count} * made.dimensions};
+  return rows;
 }
 
 Result<std::unique_ptr<SpooledEmbeddings>> EmbedDocuments(const DocumentSource& source, std::span<const Change> changes,

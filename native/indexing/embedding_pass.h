@@ -31,7 +31,7 @@ class SpooledEmbeddings : public MadeEmbeddings {
   void Add(size_t embedder, DocId docid, std::span<const segment::RowSource> sources, std::span<const float> numbers);
   // After the last. Io, Full: the temporary file could not be written.
   Status Seal();
-  std::optional<Rows> Find(std::string_view embedder, DocId docid) const override;
+  std::optional<Rows> Find(size_t embedder, DocId docid) const override;
 
  private:
   struct Entry {
@@ -40,7 +40,6 @@ class SpooledEmbeddings : public MadeEmbeddings {
     uint64_t offset;  // of the sources; the numbers follow
   };
   struct Embedder {
-    std::string name;
     uint32_t dimensions;
     std::vector<Entry> entries;
   };
