@@ -463,7 +463,9 @@ Status SearchRun::Prepare() {
     distinct = settings.distinct;
   }
   std::optional<DocSet> allowed;  // nothing: all
-  if (!request_.filter.empty()) {
+  if (request_.matching) {
+    allowed = *request_.matching;
+  } else if (!request_.filter.empty()) {
     const filter::FilterFeatures features{request_.contains_filter, request_.multimodal};
     GANNET_ASSIGN_OR_RETURN(allowed, index::EvaluateFilterJson(*snapshot_, request_.filter, features, &*deadline_));
   }
@@ -694,14 +696,14 @@ Result<std::vector<PinnedDocument>> ResolvePins(index::Index& index, SearchReque
   }
   GANNET_RETURN_IF_ERROR(ids.health());
   snapshot = index.snapshot();
-  std::optional<DocSet> allowed;
   if (!request.filter.empty()) {
     const filter::FilterFeatures features{request.contains_filter, request.multimodal};
-    GANNET_ASSIGN_OR_RETURN(allowed, index::EvaluateFilterJson(*snapshot, request.filter, features));
+    GANNET_ASSIGN_OR_RETURN(DocSet matching, index::EvaluateFilterJson(*snapshot, request.filter, features));
+    request.matching = std::make_shared<const DocSet>(std::move(matching));
   }
   DocSet excluded;
   std::erase_if(pinned, [&](const PinnedDocument& pin) {
-    const bool there = snapshot->documents.Contains(pin.docid) && (!allowed || allowed->Contains(pin.docid));
+    const bool there = snapshot->documents.Contains(pin.docid) && (!request.matching || request.matching->Contains(pin.docid));
     if (!there || excluded.Contains(pin.docid)) return true;
     excluded.Add(pin.docid);
     return false;

@@ -79,6 +79,8 @@ struct SearchRequest {
   std::vector<Pin> pins;  // in the order of precedence
   // Documents that are not ranked: they stand elsewhere. May be null.
   std::shared_ptr<const DocSet> excluded;
+  // Documents that meet the filter, where that was found out before. May be null.
+  std::shared_ptr<const DocSet> matching;
   bool hidden_vectors = false;  // also where `_vectors` is not displayed
   // One half of a hybrid search.
   bool half = false;
@@ -169,7 +171,7 @@ class SearchRun {
 };
 
 // The pins of a request whose documents are there and meet its filter, each document once, by position; `request.excluded` becomes the
-// set of them. snapshot: the one to search; taken after the ids were looked up.
+// set of them, `request.matching` what the filter was found to leave. snapshot: the one to search; taken after the ids were looked up.
 Result<std::vector<PinnedDocument>> ResolvePins(index::Index& index, SearchRequest& request,
                                                 std::shared_ptr<const index::Snapshot>& snapshot);
 
