@@ -1,7 +1,5 @@
 #include "indexing/document_vectors.h"
 
-#include <charconv>
-
 #include "base/json.h"
 #include "base/json_reader.h"
 

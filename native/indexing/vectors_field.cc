@@ -1,7 +1,6 @@
 #include "indexing/vectors_field.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 

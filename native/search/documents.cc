@@ -1,7 +1,6 @@
 #include "search/documents.h"
 
 #include <algorithm>
-#include <functional>
 
 #include "base/json.h"
 #include "base/json_value.h"
@@ -182,13 +181,6 @@ Result<bool> Listing::Next(uint64_t bytes, std::string& out) {
   out += tail_;
   GANNET_RETURN_IF_ERROR(snapshot_->Health());
   return true;
-}
-
-Result<std::string> FetchDocuments(index::Index& index, std::string_view request) {
-  GANNET_ASSIGN_OR_RETURN(const auto listing, Listing::Open(index, request, Caller(0)));
-  std::string out;
-  GANNET_RETURN_IF_ERROR(listing->Next(UINT64_MAX, out).status());
-  return out;
 }
 
 struct DocumentStream::State {

@@ -45,9 +45,6 @@ class Listing {
   std::string tail_;
 };
 
-// A listing in one part.
-Result<std::string> FetchDocuments(index::Index& index, std::string_view request);
-
 // The documents of one snapshot in the order of their docids, whole, as lines of JSON. The index may change or close meanwhile.
 class DocumentStream {
  public:

@@ -13,7 +13,6 @@
 #include "base/json.h"
 #include "base/json_reader.h"
 #include "base/pieces.h"
-#include "filter/geo.h"
 #include "index/evaluate_filter.h"
 #include "search/facet_counts.h"
 #include "search/facet_search.h"

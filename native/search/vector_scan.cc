@@ -5,7 +5,6 @@
 #include <cmath>
 #include <functional>
 #include <limits>
-#include <mutex>
 
 #include "base/pieces.h"
 #include "segment/doc_places.h"
@@ -71,9 +70,8 @@ struct VectorScan::Target {
 // Documents of one segment that are scanned together.
 struct VectorScan::Part {
   const EmbedderReader* reader;
-  uint32_t begin, end;           // places; where there are `places`, indexes into these
-  const std::vector<uint32_t>* places = nullptr;  // null: all
-  std::shared_ptr<const std::vector<uint32_t>> held = nullptr;
+  uint32_t begin, end;  // places; where there are `places`, indexes into these
+  std::shared_ptr<const std::vector<uint32_t>> places = nullptr;  // null: all
 };
 
 struct VectorScan::Bounds {
@@ -141,9 +139,8 @@ std::vector<VectorScan::Part> VectorScan::PartsOf(const DocSet& candidates) cons
       const auto places = std::make_shared<std::vector<uint32_t>>();
       places->reserve(documents.size());
       segment::ForEachPlace(reader->places(), documents, [&](uint32_t place, uint32_t) { places->push_back(place); });
-      part.held = places;
-      part.places = part.held.get();
       part.end = static_cast<uint32_t>(places->size());
+      part.places = places;
     }
     for (const uint32_t end = part.end; part.begin < end; part.begin = part.end) {
       part.end = static_cast<uint32_t>(std::min<size_t>(size_t{part.begin} + kPartDocuments, end));
@@ -279,7 +276,6 @@ std::vector<NearDocument> VectorScan::Nearest(const DocSet& candidates, size_t c
                                  ? bounds.lower
                                  : Compare(*bounds.reader, bounds.place);
     nearest[i] = {bounds.reader->docids()[bounds.place], similarity};
-    return similarity;
   };
   // By falling upper bounds, until none that is left can be as near as the last that is wanted.
   Greatest best(count);

@@ -177,7 +177,7 @@ Result<std::unique_ptr<Environment>> Environment::Open(const std::string& path) 
 
 Result<std::unique_ptr<Environment>> Environment::OpenReadOnly(const std::string& path) {
   auto environment = std::unique_ptr<Environment>(new Environment(path, MDB_RDONLY | MDB_NOLOCK));
-  GANNET_ASSIGN_OR_RETURN(const auto tables, environment->Check());
+  GANNET_RETURN_IF_ERROR(environment->Check().status());
   GANNET_RETURN_IF_ERROR(environment->OpenFile());
   return environment;
 }

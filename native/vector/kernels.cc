@@ -1,7 +1,6 @@
 #include "vector/kernels.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "base/cpu.h"
 
