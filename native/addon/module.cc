@@ -69,6 +69,24 @@ Napi::Value Async(Napi::Env env, ThreadPool& pool, Work work, Convert convert) {
   return Napi::Value(env, promise);
 }
 
+// The same for work that gives nothing but a status; the promise settles with undefined.
+template <typename Work>
+Napi::Value AsyncStatus(Napi::Env env, ThreadPool& pool, Work work) {
+  return Async<bool>(
+      env, pool,
+      [work = std::move(work)]() -> Result<bool> {
+        GANNET_RETURN_IF_ERROR(work());
+        return true;
+      },
+      [](Napi::Env env, bool&) { return env.Undefined(); });
+}
+
+// What keeps a value as long as JavaScript holds it.
+template <typename T>
+Napi::External<T> Hold(Napi::Env env, T value) {
+  return Napi::External<T>::New(env, new T(std::move(value)), [](Napi::Env, T* held) { delete held; });
+}
+
 // Small ones are copied, which costs less than the finalizer of a buffer that takes the string over.
 Napi::Value ToBuffer(Napi::Env env, std::string& bytes) {
   if (bytes.size() <= kCopiedBytesMax) return Napi::Buffer<char>::Copy(env, bytes.data(), bytes.size());
@@ -283,12 +301,7 @@ Result<ListingPart> NextPart(std::shared_ptr<search::Listing> listing) {
 Napi::Value ToPart(Napi::Env env, ListingPart& part) {
   auto object = Napi::Object::New(env);
   object.Set("bytes", ToAnswer(env, part.bytes));
-  if (!part.rest) {
-    object.Set("rest", env.Null());
-    return object;
-  }
-  using Held = std::shared_ptr<search::Listing>;
-  object.Set("rest", Napi::External<Held>::New(env, new Held(std::move(part.rest)), [](Napi::Env, Held* held) { delete held; }));
+  object.Set("rest", part.rest ? Napi::Value(Hold(env, std::move(part.rest))) : env.Null());
   return object;
 }
 
@@ -386,8 +399,7 @@ Napi::Value OpenDocuments(const Napi::CallbackInfo& info) {
       [](Napi::Env env, StreamHandle& stream) -> Napi::Value {
         auto object = Napi::Object::New(env);
         object.Set("total", Napi::Number::New(env, static_cast<double>(stream->total())));
-        object.Set("stream", Napi::External<StreamHandle>::New(env, new StreamHandle(std::move(stream)),
-                                                               [](Napi::Env, StreamHandle* held) { delete held; }));
+        object.Set("stream", Hold(env, std::move(stream)));
         return object;
       });
 }
@@ -412,13 +424,7 @@ Napi::Value CloseDocuments(const Napi::CallbackInfo& info) {
 Napi::Value CopyIndex(const Napi::CallbackInfo& info) {
   const auto open = IndexOf(info);
   if (!open) return info.Env().Undefined();
-  return Async<bool>(
-      info.Env(), Engine::Instance().batches(),
-      [open, dir = StringAt(info, 1)]() -> Result<bool> {
-        GANNET_RETURN_IF_ERROR(open->index->CopyTo(dir));
-        return true;
-      },
-      [](Napi::Env env, bool&) -> Napi::Value { return env.Undefined(); });
+  return AsyncStatus(info.Env(), Engine::Instance().batches(), [open, dir = StringAt(info, 1)] { return open->index->CopyTo(dir); });
 }
 
 struct PayloadSummary {
@@ -593,21 +599,17 @@ Napi::Value CompactIndex(const Napi::CallbackInfo& info) {
   auto open = IndexOf(info);
   if (!open) return info.Env().Undefined();
   open->progress.cancelled = false;
-  return Async<std::string>(
-      info.Env(), Engine::Instance().batches(),
-      [open = std::move(open)]() -> Result<std::string> {
-        const std::lock_guard batch(open->batch_mutex);
-        // Nobody else may take a segment meanwhile.
-        open->stop_merging = true;
-        const std::unique_lock structure(open->structure_mutex);
-        open->stop_merging = false;
-        for (const indexing::MergePlan& plan : indexing::PlanCompaction(*open->index->snapshot())) {
-          const Status status = indexing::RunMerge(*open->index, plan, open->progress.cancelled, 0);
-          if (!status.ok()) return status;
-        }
-        return std::string();
-      },
-      ToString);
+  return AsyncStatus(info.Env(), Engine::Instance().batches(), [open = std::move(open)]() -> Status {
+    const std::lock_guard batch(open->batch_mutex);
+    // Nobody else may take a segment meanwhile.
+    open->stop_merging = true;
+    const std::unique_lock structure(open->structure_mutex);
+    open->stop_merging = false;
+    for (const indexing::MergePlan& plan : indexing::PlanCompaction(*open->index->snapshot())) {
+      GANNET_RETURN_IF_ERROR(indexing::RunMerge(*open->index, plan, open->progress.cancelled, 0));
+    }
+    return Status::Ok();
+  });
 }
 
 Napi::Value CancelBatch(const Napi::CallbackInfo& info) {
@@ -629,13 +631,9 @@ Napi::Value BatchProgress(const Napi::CallbackInfo& info) {
 Napi::Value CheckLargeFilter(const Napi::CallbackInfo& info) {
   const auto enabled = [&](size_t at) { return info.Length() > at && info[at].ToBoolean().Value(); };
   const bool contains = enabled(1), multimodal = enabled(2);
-  return Async<bool>(
-      info.Env(), Engine::Instance().searches(),
-      [text = TextAt(info, 0), contains, multimodal]() -> Result<bool> {
-        GANNET_RETURN_IF_ERROR(filter::ParseFilterJson(text, filter::FilterFeatures{contains, multimodal}).status());
-        return true;
-      },
-      [](Napi::Env env, bool&) { return env.Undefined(); });
+  return AsyncStatus(info.Env(), Engine::Instance().searches(), [text = TextAt(info, 0), contains, multimodal]() -> Status {
+    return filter::ParseFilterJson(text, filter::FilterFeatures{contains, multimodal}).status();
+  });
 }
 
 Napi::Value CheckFilter(const Napi::CallbackInfo& info) {

@@ -115,7 +115,7 @@ export interface NativeAddon {
   /** Ends the batch with this error, or as canceled with code `canceled`. */
   failEmbed(handle: number, call: number, code: string, message: string): void;
   /** Merges all segments as far as can be; stopped as a batch is. */
-  compactIndex(handle: number): Promise<string>;
+  compactIndex(handle: number): Promise<void>;
   /** Asks the running batch of the index to stop; its promise then rejects with code `canceled`. */
   cancelBatch(handle: number): void;
   /** JSON of {@link BatchProgress} of the running batch, or the text `null` when idle. */

@@ -86,8 +86,8 @@ export class MemoryEngine implements NativeAddon {
     return '[]';
   }
 
-  compactIndex(): Promise<string> {
-    return Promise.resolve('');
+  compactIndex(): Promise<void> {
+    return Promise.resolve();
   }
 
   isMerging(handle: number): boolean {
