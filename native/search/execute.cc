@@ -301,14 +301,14 @@ bool SearchRun::WordsAreEnough() const {
   const auto& found = words_->hits();
   if (found.size() < options_.end) return false;
   const double weight = 1 - request_.hybrid->ratio;
+  // The hits of a bucket share their details.
   const Detail* last = nullptr;
-  bool good = true;
   for (const Hit& hit : found) {
     if (&hit != &found[0] && hit.detail == last) continue;
     last = hit.detail;
-    good = good && ScoreOf(last) * weight >= kEnough;
+    if (ScoreOf(last) * weight < kEnough) return false;
   }
-  return good;
+  return true;
 }
 
 void SearchRun::Merge(bool words_only) {
