@@ -22,7 +22,7 @@ class Listing::Writer {
  public:
   Writer(const index::Snapshot& snapshot, const std::optional<std::vector<std::string>>& fields, bool retrieve_vectors)
       : snapshot_(snapshot), selection_(Selection::ForDocuments(fields, *snapshot.fields)), retrieve_vectors_(retrieve_vectors),
-        codec_(snapshot.dictionary), vectors_(snapshot.fields->Find("_vectors")) {}
+        codec_(snapshot.dictionary) {}
 
   Status Append(DocId docid, std::string& out) {
     GANNET_ASSIGN_OR_RETURN(const std::string_view row, codec_.Expand(snapshot_.FindRow(docid)));
@@ -32,11 +32,7 @@ class Listing::Writer {
     AppendSelected(fields_, *snapshot_.fields, selection_, first, out);
     if (retrieve_vectors_) {
       out += first ? "\"_vectors\":" : ",\"_vectors\":";
-      std::string_view kept;
-      for (const segment::RowField& field : fields_) {
-        if (field.field == vectors_) kept = field.value;
-      }
-      GANNET_RETURN_IF_ERROR(AppendStoredVectors(snapshot_, docid, kept, out));
+      GANNET_RETURN_IF_ERROR(AppendStoredVectors(snapshot_, docid, fields_, out));
     }
     out += '}';
     return Status::Ok();
@@ -49,7 +45,6 @@ class Listing::Writer {
   Selection selection_;
   bool retrieve_vectors_;
   segment::RowCodec codec_;
-  std::optional<FieldId> vectors_;
   std::vector<segment::RowField> fields_;
 };
 

@@ -642,11 +642,7 @@ Status SearchRun::AppendHit(const Hit& hit, std::string_view extra, std::string&
                                     std::find(snapshot_->settings->displayed->begin(), snapshot_->settings->displayed->end(),
                                               "_vectors") != snapshot_->settings->displayed->end())) {
     member("_vectors");
-    std::string_view kept;
-    for (const segment::RowField& field : fields_) {
-      if (snapshot_->fields->name(field.field) == "_vectors") kept = field.value;
-    }
-    GANNET_RETURN_IF_ERROR(AppendStoredVectors(*snapshot_, hit.docid, kept, out));
+    GANNET_RETURN_IF_ERROR(AppendStoredVectors(*snapshot_, hit.docid, fields_, out));
   }
   if (formatter_->active()) {
     formatter_->Append(fields_, first, out);

@@ -1,11 +1,14 @@
 #include "search/stored_vectors.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "base/json.h"
 #include "base/json_reader.h"
 
 namespace gannet::search {
 
-Status AppendStoredVectors(const index::Snapshot& snapshot, DocId docid, std::string_view kept, std::string& out) {
+Status AppendStoredVectors(const index::Snapshot& snapshot, DocId docid, std::span<const segment::RowField> row, std::string& out) {
   const index::SegmentView* segment = snapshot.FindSegment(docid);
   bool first = true;
   const auto member = [&](std::string_view name) {
@@ -26,8 +29,10 @@ Status AppendStoredVectors(const index::Snapshot& snapshot, DocId docid, std::st
     const bool regenerate = (reader->flags(static_cast<size_t>(place)) & segment::kRegenerate) != 0;
     out += regenerate ? ",\"regenerate\":true}" : ",\"regenerate\":false}";
   }
-  if (json::KindOf(kept) == json::Kind::kObject) {
-    json::ForEachMember(kept, [&](std::string_view name, std::string_view value) {
+  const auto field = snapshot.fields->Find("_vectors");
+  const auto kept = std::find_if(row.begin(), row.end(), [&](const segment::RowField& stored) { return stored.field == field; });
+  if (kept != row.end() && json::KindOf(kept->value) == json::Kind::kObject) {
+    json::ForEachMember(kept->value, [&](std::string_view name, std::string_view value) {
       if (snapshot.settings->Embedder(name) != nullptr) return;
       member(name);
       out += value;

@@ -253,12 +253,8 @@ void ExpectSame(index::Index& index, const Naive& naive) {
     ASSERT_TRUE(docid);
     std::vector<segment::RowField> fields;
     ASSERT_TRUE(segment::ParseRow(*codec.Expand(snapshot->FindRow(*docid)), fields));
-    std::string_view kept;
-    for (const auto& field : fields) {
-      if (snapshot->fields->name(field.field) == "_vectors") kept = field.value;
-    }
     std::string text, shown;
-    ASSERT_TRUE(search::AppendStoredVectors(*snapshot, *docid, kept, text).ok());
+    ASSERT_TRUE(search::AppendStoredVectors(*snapshot, *docid, fields, text).ok());
     std::map<std::string, std::string> members;
     json::ForEachMember(text, [&](std::string_view name, std::string_view value) { members[std::string(name)] = value; });
     for (const auto& [name, value] : members) shown += name + " " + value + "\n";
