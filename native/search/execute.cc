@@ -530,7 +530,7 @@ Result<std::unique_ptr<SearchRun>> SearchRun::RunSimilar(std::shared_ptr<const i
   candidates = snapshot.documents;
   if (!wanted.filter.empty()) {
     const filter::FilterFeatures features{wanted.contains_filter, wanted.multimodal};
-    GANNET_ASSIGN_OR_RETURN(candidates, index::EvaluateFilterJson(snapshot, wanted.filter, features));
+    GANNET_ASSIGN_OR_RETURN(candidates, index::EvaluateFilterJson(snapshot, wanted.filter, features, &*run->deadline_));
   }
   candidates.Remove(target);
   std::vector<std::vector<float>> targets;

@@ -48,6 +48,7 @@ Result<std::string> ExecuteSimilar(index::Index& index, std::string_view request
     if (!first) out += ',';
     first = false;
     GANNET_RETURN_IF_ERROR(run.AppendHit(hit, {}, out));
+    GANNET_RETURN_IF_ERROR(CheckAnswerSize(out, run.request().answer_bytes_max));
   }
   out += "],\"id\":";
   AppendJsonString(out, id);

@@ -90,6 +90,7 @@ export interface EngineFacetSearchRequest
 export interface EngineSimilarRequest extends SimilarRequest, EngineFeatures {
   /** Of the caller's tenant token; the document compared with passes it too. */
   tenantFilter?: unknown;
+  answerBytesMax: number;
 }
 
 export interface PlanContext {
@@ -200,8 +201,9 @@ export function planSimilar(
   params: SimilarRequest,
   context: PlanContext,
   tenantFilter: unknown,
+  more: Pick<EngineSimilarRequest, 'answerBytesMax'>,
 ): string {
-  const request: EngineSimilarRequest = { ...params, ...featuresOf(context) };
+  const request: EngineSimilarRequest = { ...params, ...more, ...featuresOf(context) };
   if (tenantFilter !== null) request.tenantFilter = tenantFilter;
   return engineText(request);
 }

@@ -105,7 +105,9 @@ export class Search {
     caller: SearchCaller & { tenantFilter: (uid: string) => unknown },
   ): Promise<Buffer> {
     return this.#queue.run(() => {
-      const request = planSimilar(params, this.#features(), caller.tenantFilter(uid));
+      const { answerBytes: answerBytesMax } = this.#limits;
+      const filter = caller.tenantFilter(uid);
+      const request = planSimilar(params, this.#features(), filter, { answerBytesMax });
       return answerOf(uid, this.#entry(uid).handle.similar(request, caller.onGone));
     }, caller.onGone);
   }

@@ -39,6 +39,20 @@ describe('The answer of a search', () => {
     const queries = [{ indexUid: 'texts' }];
     await refused('/multi-search', { federation: { limit: 100 }, queries });
   });
+
+  it('of similar documents as well', async () => {
+    const embedders = { e: { source: 'userProvided', dimensions: 2 } };
+    await server.finish('PATCH', '/indexes/near/settings', { body: { embedders } });
+    const text = 'x'.repeat(300);
+    const body = Array.from({ length: 100 }, (_, id) => ({ id, text, _vectors: { e: [1, id] } }));
+    await server.finish('POST', '/indexes/near/documents', { body });
+    const path = '/indexes/near/similar';
+    const near = { id: '0', embedder: 'e' };
+    const { status, json } = await server.call('POST', path, { body: { ...near, limit: 20 } });
+    assert.equal(status, 200, JSON.stringify(json));
+    assert.equal(json.hits.length, 20);
+    await refused(path, { ...near, limit: 100 });
+  });
 });
 
 describe('A listing of documents', () => {

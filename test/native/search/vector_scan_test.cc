@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <set>
@@ -229,6 +230,20 @@ TEST(SemanticSearch, OrdersLikeALoop) {
       }
       ASSERT_EQ(run->candidates().size(), run->total());
     }
+  }
+}
+
+TEST(SimilarDocuments, ThoseThatTheFilterIsKnownToPassOnceNobodyWaits) {
+  Random random(TestSeed());
+  const World world(random, {8, false, false});
+  SearchRequest request;
+  request.hybrid = Hybrid{"e", 1, std::nullopt};
+  request.filter = "\"n >= 0\"";
+  for (const bool over : {false, true}) {
+    request.gone = std::make_shared<const std::atomic<bool>>(over);
+    const auto run = SearchRun::RunSimilar(world.documents.snapshot(), request, world.embeddings.begin()->first);
+    ASSERT_TRUE(run.ok()) << run.status().message();
+    EXPECT_EQ((*run)->hits().empty(), over);
   }
 }
 
