@@ -49,19 +49,17 @@ export class EnrichedSearch {
   }
 
   async multiSearch(params: MultiSearchRequest, caller: EnrichedCaller): Promise<Buffer> {
-    const resolved = await this.#foreign.queries(params, caller);
-    const queries = resolved.queries.map((query, n) => ({
-      ...query,
-      ...this.#pinsOf(query.indexUid, params.queries[n]!),
-    }));
-    const request = { ...resolved, queries };
+    const request = await this.#foreign.queries(params, caller);
     const uids = request.queries.map(({ indexUid }) => indexUid);
     const { federation } = request;
     if (federation === null || federation === undefined) {
       const shown = request.queries.map(
         ({ showPerformanceDetails }) => showPerformanceDetails === true,
       );
-      const queries = request.queries.map(withoutDetails);
+      const queries = request.queries.map((query, n) => ({
+        ...withoutDetails(query),
+        ...this.#pinsOf(query.indexUid, params.queries[n]!),
+      }));
       const steps = new Steps(shown.includes(true));
       const answer = await steps.time('engine', () =>
         this.#search.multiSearch({ ...request, queries }, caller),

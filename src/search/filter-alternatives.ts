@@ -11,8 +11,10 @@ export interface FieldCondition {
 
 export type Conjunction = readonly FieldCondition[];
 
-/** A filter with more is looked at in part. */
+/** A filter with more is looked at in part: no alternative of more conditions, and the first of the others. */
 const ALTERNATIVES_MAX = 100;
+const ALTERNATIVE_CONDITIONS_MAX = 100;
+const CONDITIONS_MAX = 1_000;
 const DEPTH_MAX = 25;
 
 type Node =
@@ -22,7 +24,11 @@ type Node =
 
 export function alternativesOf(filter: unknown): Conjunction[] {
   const node = nodeOf(filter, 0);
-  return node === null ? [] : disjuncts(node, false, 0);
+  if (node === null) return [];
+  let conditions = 0;
+  return disjuncts(node, false, 0).filter(
+    (conjunction) => (conditions += conjunction.length) <= CONDITIONS_MAX,
+  );
 }
 
 /** Lists: all of the outer, one of the inner. */
@@ -41,13 +47,20 @@ function disjuncts(node: Node, negated: boolean, depth: number): Conjunction[] {
   const isOr = (node.kind === 'or') !== negated;
   const parts = node.parts.map((part) => disjuncts(part, negated, depth + 1));
   if (isOr) return parts.flat().slice(0, ALTERNATIVES_MAX);
-  let product: Conjunction[] = [[]];
-  for (const part of parts) {
-    product = product
-      .flatMap((left) => part.map((right) => [...left, ...right]))
-      .slice(0, ALTERNATIVES_MAX);
+  return parts.reduce(product, [[]]);
+}
+
+/** Each of the left with each of the right. */
+function product(left: readonly Conjunction[], right: readonly Conjunction[]): Conjunction[] {
+  const both: Conjunction[] = [];
+  for (const one of left) {
+    for (const other of right) {
+      if (both.length === ALTERNATIVES_MAX) return both;
+      if (one.length + other.length > ALTERNATIVE_CONDITIONS_MAX) continue;
+      both.push([...one, ...other]);
+    }
   }
-  return product;
+  return both;
 }
 
 function conditionsOf(

@@ -1,6 +1,6 @@
 /** Which dynamic search rules hold for a search, and the pins that come of them. `docs/behaviour/search-rules.md`. */
 import { momentOf, type SearchRule } from '../contract/search-rules.ts';
-import { alternativesOf, type Conjunction } from './filter-alternatives.ts';
+import { alternativesOf, type Conjunction, type FieldCondition } from './filter-alternatives.ts';
 import { wordsOf } from './words.ts';
 
 /** Rules in force and pins of one search. */
@@ -39,30 +39,61 @@ export function pinsOf(rules: readonly SearchRule[], search: RuledSearch, now: n
   return pins;
 }
 
+/** The conditions of a rule, as searches are compared with them. */
+interface ReadRule {
+  /** Milliseconds since 1970; infinite where there is no bound. */
+  start: number;
+  end: number;
+  isEmpty: boolean | undefined;
+  words: readonly string[] | null;
+  /** Each is to be met by the filter. */
+  values: readonly (readonly [field: string, value: unknown])[];
+}
+
+/** A rule that changes is another object. */
+const READ = new WeakMap<SearchRule, ReadRule>();
+
+function readRule(rule: SearchRule): ReadRule {
+  let read = READ.get(rule);
+  if (read === undefined) {
+    const { time, query, filter } = rule.conditions;
+    read = {
+      start: time?.start === undefined ? -Infinity : momentOf(time.start),
+      end: time?.end === undefined ? Infinity : momentOf(time.end),
+      isEmpty: query?.isEmpty,
+      words: query?.words === undefined ? null : wordsOf(query.words),
+      values: Object.entries(filter?.values ?? {}).flatMap(([field, value]) =>
+        value === null ? [] : [value].flat().map((one: unknown) => [field, one] as const),
+      ),
+    };
+    READ.set(rule, read);
+  }
+  return read;
+}
+
 /** What conditions ask of a search; worked out when the first asks. */
 class JudgedSearch {
   readonly #search: RuledSearch;
   readonly #now: number;
   #words: ReadonlySet<string> | null = null;
   #isEmpty = true;
-  #alternatives: Conjunction[] | null = null;
+  /** Conditions by field, of each alternative. */
+  #alternatives: Map<string, FieldCondition[]>[] | null = null;
 
   constructor(search: RuledSearch, now: number) {
     this.#search = search;
     this.#now = now;
   }
 
-  meets({ conditions: { time, query, filter } }: SearchRule): boolean {
-    if (time?.start !== undefined && momentOf(time.start) > this.#now) return false;
-    if (time?.end !== undefined && momentOf(time.end) < this.#now) return false;
-    if (query !== undefined && !this.#meetsQuery(query)) return false;
-    return filter === undefined || this.#meetsFilter(filter.values);
-  }
-
-  #meetsQuery({ isEmpty, words }: NonNullable<SearchRule['conditions']['query']>): boolean {
-    const found = this.#queryWords();
-    if (isEmpty !== undefined && isEmpty !== this.#isEmpty) return false;
-    return words === undefined || wordsOf(words).every((word) => found.has(word));
+  meets(rule: SearchRule): boolean {
+    const { start, end, isEmpty, words, values } = readRule(rule);
+    if (start > this.#now || end < this.#now) return false;
+    if (isEmpty !== undefined || words !== null) {
+      const found = this.#queryWords();
+      if (isEmpty !== undefined && isEmpty !== this.#isEmpty) return false;
+      if (words?.every((word) => found.has(word)) === false) return false;
+    }
+    return values.length === 0 || this.#meetsFilter(values);
   }
 
   /** Words that stand alone: no phrases, nothing excluded. */
@@ -75,21 +106,23 @@ class JudgedSearch {
     return this.#words;
   }
 
-  #meetsFilter(values: Record<string, unknown>): boolean {
-    const wanted = Object.entries(values).flatMap(([field, value]) =>
-      value === null
-        ? []
-        : Array.isArray(value)
-          ? value.map((one): [string, unknown] => [field, one])
-          : [[field, value] as [string, unknown]],
-    );
-    if (wanted.length === 0) return true;
-    this.#alternatives ??= alternativesOf(this.#search.filter);
-    return this.#alternatives.some((conjunction) =>
-      wanted.every(([field, value]) => {
-        const onField = conjunction.filter((condition) => condition.field === field);
-        return onField.length > 0 && onField.every((condition) => condition.holds(value));
-      }),
+  /** Some alternative has conditions on the field of each value, and the value meets them all. */
+  #meetsFilter(values: ReadRule['values']): boolean {
+    this.#alternatives ??= alternativesOf(this.#search.filter).map(byField);
+    return this.#alternatives.some((conditions) =>
+      values.every(([field, value]) =>
+        conditions.get(field)?.every((condition) => condition.holds(value)),
+      ),
     );
   }
+}
+
+function byField(conjunction: Conjunction): Map<string, FieldCondition[]> {
+  const fields = new Map<string, FieldCondition[]>();
+  for (const condition of conjunction) {
+    const others = fields.get(condition.field);
+    if (others === undefined) fields.set(condition.field, [condition]);
+    else others.push(condition);
+  }
+  return fields;
 }
