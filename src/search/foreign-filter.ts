@@ -9,6 +9,9 @@ import { ApiError, indexNotFound } from '../contract/errors.ts';
 /** Different foreign documents that all conditions on one index may select in one filter. */
 export const FOREIGN_DOCUMENTS_MAX = 100;
 
+/** Conditions of one filter: each is a search of another index. */
+const FOREIGN_CONDITIONS_MAX = 100;
+
 export interface ForeignKey {
   foreignIndexUid: string;
   fieldName: string;
@@ -47,8 +50,18 @@ export function hasForeign(filter: unknown): boolean {
 
 /** The filter with every foreign condition replaced. Rejects with `ApiError`. */
 export async function resolvedFilter(filter: unknown, resolver: ForeignResolver): Promise<unknown> {
+  if (foreignCount(filter) > FOREIGN_CONDITIONS_MAX) {
+    throw invalid(`it has more than ${FOREIGN_CONDITIONS_MAX} \`_foreign\` conditions`);
+  }
   const selected = new Map<string, Set<string>>();
   return resolved(filter, resolver, selected);
+}
+
+function foreignCount(filter: unknown): number {
+  if (filter instanceof RawJson) return foreignCount(filter.toJSON());
+  if (typeof filter === 'string') return conditionsOf(filter).length;
+  if (!Array.isArray(filter)) return 0;
+  return filter.reduce((count: number, item) => count + foreignCount(item), 0);
 }
 
 async function resolved(
