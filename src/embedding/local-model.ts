@@ -29,6 +29,13 @@ interface Job {
   resolve(embeddings: Float32Array[]): void;
   reject(error: unknown): void;
   signal: AbortSignal | undefined;
+  /** Milliseconds since 1970. Only queries have one. */
+  deadline: number | undefined;
+}
+
+/** Whether nobody waits for the embeddings any more. */
+function isLate({ signal, deadline = Infinity }: Job): boolean {
+  return signal?.aborted === true || deadline <= Date.now();
 }
 
 export class LocalModels {
@@ -103,9 +110,9 @@ export class LocalModels {
         resolve: (embeddings) => (end(), resolve(embeddings)),
         reject: (error) => (end(), reject(error)),
         signal,
+        deadline,
       };
       signal?.addEventListener('abort', stop, { once: true });
-      // Only queries have a deadline.
       (deadline === undefined ? this.#waiting.documents : this.#waiting.queries).push(job);
       this.#runNext();
     });
@@ -115,7 +122,10 @@ export class LocalModels {
     if (this.#running !== null) return;
     const { queries, documents } = this.#waiting;
     let job = queries.shift() ?? documents.shift();
-    while (job?.signal?.aborted === true) job = queries.shift() ?? documents.shift();
+    while (job !== undefined && isLate(job)) {
+      job.reject(new EmbeddingError('The model was busy for too long'));
+      job = queries.shift() ?? documents.shift();
+    }
     if (job === undefined) {
       this.#process?.unref();
       this.#process?.channel?.unref();

@@ -104,6 +104,15 @@ describe('A model that runs here', () => {
     assert.equal(getEventListeners(signal, 'abort').length, 0);
   });
 
+  it('runs no query whose deadline has passed', async () => {
+    for (const name of ['config.json', 'tokenizer.json', 'model.onnx']) {
+      writeFileSync(join(folder, name), '{}');
+    }
+    const provider = models.open({ source: 'huggingFace', model: folder });
+    const late = provider.embed(['x'], { ...call, deadline: Date.now() - 1 });
+    await assert.rejects(late, /was busy for too long/);
+  });
+
   it('is downloaded once, and again when that was cut off', async () => {
     const files: Record<string, string> = {
       'config.json': '{}',
