@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { readArchive } from '../../src/archive/read-archive.ts';
 import { freePort } from '../support/free-port.ts';
 import { mulberry } from '../support/random.ts';
 import type { CallOptions } from './kill/support/client.ts';
+import { ServerFolder } from './support/server-folder.ts';
 import { settle } from './kill/support/compare.ts';
 import { addonIsBuilt, ServerProcess, verify } from './kill/support/server-process.ts';
 
@@ -34,52 +34,31 @@ describe('dumps', function () {
   this.timeout(180_000);
 
   let dir: string;
-  const servers: ServerProcess[] = [];
+  let folder: ServerFolder;
 
   before(function () {
     if (!addonIsBuilt()) this.skip();
   });
   beforeEach(() => {
-    dir = mkdtempSync(join(tmpdir(), 'gannet-dumps-'));
+    folder = new ServerFolder('gannet-dumps-');
+    ({ dir } = folder);
   });
   afterEach(async () => {
     key = undefined;
-    for (const server of servers.splice(0)) if (!server.hasExited) await server.stop();
-    rmSync(dir, { recursive: true, force: true });
+    await folder.remove();
   });
 
   const dumpDir = (): string => join(dir, 'dumps');
 
   let key: string | undefined;
 
-  async function start(db: string, ...args: string[]): Promise<ServerProcess> {
-    const server = await ServerProcess.start({
-      dir: join(dir, db),
-      port: await freePort(),
-      args: ['--dump-dir', dumpDir(), ...args],
-      ...(key === undefined ? {} : { key }),
-    });
-    servers.push(server);
-    return server;
-  }
-
-  /** A start that is to fail: its exit status and what it printed. */
-  async function failing(db: string, ...args: string[]): Promise<{ status: number; text: string }> {
-    const server = new ServerProcess({ dir: join(dir, db), port: await freePort(), args });
-    servers.push(server);
-    return { status: (await server.exited) ?? -1, text: server.stderr };
-  }
-
-  async function get(server: ServerProcess, path: string): Promise<any> {
-    const answer = await server.client.call('GET', path);
-    assert.equal(answer.status, 200, `${path}: ${answer.text}`);
-    return answer.json();
-  }
+  const start = (db: string, ...args: string[]): Promise<ServerProcess> =>
+    folder.start(db, ['--dump-dir', dumpDir(), ...args], key);
 
   async function dumped(server: ServerProcess): Promise<string> {
     const { taskUid } = (await server.client.call('POST', '/dumps')).json<any>();
     await settle(server.client);
-    const task = await get(server, `/tasks/${taskUid}`);
+    const task = await server.client.get<any>(`/tasks/${taskUid}`);
     assert.equal(task.status, 'succeeded', JSON.stringify(task));
     assert.match(task.details.dumpUid, /^\d{8}-\d{9}$/);
     return join(dumpDir(), `${task.details.dumpUid}.dump`);
@@ -87,20 +66,19 @@ describe('dumps', function () {
 
   /** Everything that a dump carries, as routes show it. */
   async function state(server: ServerProcess): Promise<Record<string, unknown>> {
-    const { results: indexes } = await get(server, '/indexes?limit=1000');
+    const { results: indexes } = await server.client.get<any>('/indexes?limit=1000');
     const shown: Record<string, unknown> = {
       indexes,
-      features: await get(server, '/experimental-features'),
-      webhooks: await get(server, '/webhooks'),
-      tasks: (await get(server, '/tasks?limit=1000')).results.filter(isNoDump),
-      batches: (await get(server, '/batches?limit=1000')).results.filter(
+      features: await server.client.get<any>('/experimental-features'),
+      webhooks: await server.client.get<any>('/webhooks'),
+      tasks: (await server.client.get<any>('/tasks?limit=1000')).results.filter(isNoDump),
+      batches: (await server.client.get<any>('/batches?limit=1000')).results.filter(
         ({ stats }: any) => stats.types.dumpCreation === undefined,
       ),
     };
     for (const { uid } of indexes) {
-      shown[`${uid} settings`] = await get(server, `/indexes/${uid}/settings`);
-      const documents = await get(
-        server,
+      shown[`${uid} settings`] = await server.client.get<any>(`/indexes/${uid}/settings`);
+      const documents = await server.client.get<any>(
         `/indexes/${uid}/documents?limit=10000&retrieveVectors=true`,
       );
       shown[`${uid} documents`] = documents.results;
@@ -116,13 +94,13 @@ describe('dumps', function () {
       if (!existsSync(file)) this.skip();
       const first = await start('first', '--import-dump', file);
       await settle(first.client);
-      const stats = await get(first, '/stats');
+      const stats = await first.client.get<any>('/stats');
       const counts = Object.entries(stats.indexes).map(([uid, one]: any) => [
         uid,
         one.numberOfDocuments,
       ]);
       assert.deepEqual(Object.fromEntries(counts), indexes);
-      assert.equal((await get(first, '/tasks')).total, tasks);
+      assert.equal((await first.client.get<any>('/tasks')).total, tasks);
       for (const uid of Object.keys(indexes)) {
         const answer = await first.client.call('POST', `/indexes/${uid}/search`, { body: {} });
         assert.equal(answer.json<any>().hits.length, Math.min(20, indexes[uid]!));
@@ -203,13 +181,13 @@ describe('dumps', function () {
     await call('POST', '/indexes/books/documents', [{ none: 1 }]);
     await settle(first.client);
     const file = await dumped(first);
-    const keys = await get(first, '/keys');
+    const keys = await first.client.get<any>('/keys');
 
     const second = await start('second', '--import-dump', file);
     assert.deepEqual(await state(second), await state(first), `seed ${seed}`);
-    assert.deepEqual(await get(second, '/keys'), keys);
+    assert.deepEqual(await second.client.get<any>('/keys'), keys);
     for (const path of ['/chats', '/chats/support/settings', '/dynamic-search-rules/promo']) {
-      assert.deepEqual(await get(second, path), await get(first, path));
+      assert.deepEqual(await second.client.get<any>(path), await first.client.get<any>(path));
     }
     await second.stop();
     const { status, text } = await verify('--db-path', join(dir, 'second'));
@@ -238,7 +216,7 @@ describe('dumps', function () {
     // The dump is made first, the others wait.
     server = await start('first', '--experimental-max-number-of-batched-tasks', '1');
     for (;;) {
-      if ((await get(server, '/tasks/0')).status === 'succeeded') break;
+      if ((await server.client.get<any>('/tasks/0')).status === 'succeeded') break;
     }
     const [name] = readdirSync(dumpDir());
     await settle(server.client);
@@ -247,7 +225,7 @@ describe('dumps', function () {
     assert.ok(entries.includes('tasks/update_files/4.jsonl'), entries.join());
 
     const waiting = await start('second', ...idle, '--import-dump', join(dumpDir(), name!));
-    const { results } = await get(waiting, '/tasks?reverse=true');
+    const { results } = await waiting.client.get<any>('/tasks?reverse=true');
     assert.deepEqual(
       results.map(({ status }: any) => status),
       ['succeeded', ...Array.from({ length: 6 }, () => 'enqueued')],
@@ -275,13 +253,13 @@ describe('dumps', function () {
     const broken = join(dir, 'broken.dump');
     for (const length of [0, 10, bytes.length >> 1, bytes.length - 9]) {
       writeFileSync(broken, bytes.subarray(0, length));
-      const { status, text } = await failing('second', '--import-dump', broken);
+      const { status, text } = await folder.failing('second', ['--import-dump', broken]);
       assert.equal(status, 1);
       assert.match(text, /broken\.dump is damaged or cut off/);
       assert.equal(existsSync(join(dir, 'second')), false);
     }
     writeFileSync(broken, 'no archive at all');
-    assert.equal((await failing('second', '--import-dump', broken)).status, 1);
+    assert.equal((await folder.failing('second', ['--import-dump', broken])).status, 1);
     assert.equal(existsSync(join(dir, 'second')), false);
   });
 
@@ -289,20 +267,20 @@ describe('dumps', function () {
     const first = await start('first');
     const file = await dumped(first);
     await first.stop();
-    const refused = await failing('first', '--import-dump', file);
+    const refused = await folder.failing('first', ['--import-dump', file]);
     assert.equal(refused.status, 1);
     assert.match(refused.text, /There is a database in .*first already/);
     const kept = await start('first', '--import-dump', file, '--ignore-dump-if-db-exists');
     await kept.stop();
     const missing = join(dir, 'missing.dump');
-    const absent = await failing('second', '--import-dump', missing);
+    const absent = await folder.failing('second', ['--import-dump', missing]);
     assert.equal(absent.status, 1);
     assert.match(absent.text, /There is no dump .*missing\.dump/);
     await start('second', '--import-dump', missing, '--ignore-missing-dump');
-    const flags = await failing('third', '--ignore-missing-dump');
+    const flags = await folder.failing('third', ['--ignore-missing-dump']);
     assert.equal(flags.status, 2);
     assert.match(flags.text, /ignore-missing-dump needs import-dump/);
-    const both = await failing('third', '--import-dump', file, '--import-snapshot', file);
+    const both = await folder.failing('third', ['--import-dump', file, '--import-snapshot', file]);
     assert.equal(both.status, 2);
   });
 
@@ -312,8 +290,8 @@ describe('dumps', function () {
     await first.client.call('POST', '/indexes/books/documents', { body });
     await settle(first.client);
     await first.client.call('POST', '/dumps');
-    while ((await get(first, '/tasks?statuses=processing')).total === 0) {
-      if ((await get(first, '/tasks?statuses=enqueued')).total === 0) break;
+    while ((await first.client.get<any>('/tasks?statuses=processing')).total === 0) {
+      if ((await first.client.get<any>('/tasks?statuses=enqueued')).total === 0) break;
     }
     await first.kill();
     // The task begins anew, under another name.
@@ -324,7 +302,7 @@ describe('dumps', function () {
       names.every((name) => name.endsWith('.dump')),
       names.join(),
     );
-    const [task] = (await get(again, '/tasks?types=dumpCreation')).results;
+    const [task] = (await again.client.get<any>('/tasks?types=dumpCreation')).results;
     assert.equal(task.status, 'succeeded');
     assert.ok(names.includes(`${task.details.dumpUid}.dump`));
     await again.stop();
@@ -342,7 +320,7 @@ describe('dumps', function () {
     const second = await start(
       ...(['second', '--import-dump', file, '--ignore-dump-if-db-exists'] as const),
     );
-    assert.equal((await get(second, '/stats')).indexes.books.numberOfDocuments, 20_000);
+    assert.equal((await second.client.get<any>('/stats')).indexes.books.numberOfDocuments, 20_000);
     await second.stop();
     const { status, text } = await verify('--db-path', join(dir, 'second'));
     assert.equal(status, 0, text);

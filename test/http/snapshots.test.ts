@@ -1,18 +1,10 @@
 import assert from 'node:assert/strict';
-import {
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ArchiveWriter } from '../../src/archive/archive-writer.ts';
 import { readArchive } from '../../src/archive/read-archive.ts';
 import { freePort } from '../support/free-port.ts';
+import { ServerFolder } from './support/server-folder.ts';
 import { settle } from './kill/support/compare.ts';
 import { addonIsBuilt, ServerProcess, verify } from './kill/support/server-process.ts';
 
@@ -20,49 +12,29 @@ describe('snapshots', function () {
   this.timeout(180_000);
 
   let dir: string;
-  const servers: ServerProcess[] = [];
+  let folder: ServerFolder;
 
   before(function () {
     if (!addonIsBuilt()) this.skip();
   });
   beforeEach(() => {
-    dir = mkdtempSync(join(tmpdir(), 'gannet-snapshots-'));
+    folder = new ServerFolder('gannet-snapshots-');
+    ({ dir } = folder);
   });
   afterEach(async () => {
-    for (const server of servers.splice(0)) if (!server.hasExited) await server.stop();
-    rmSync(dir, { recursive: true, force: true });
+    await folder.remove();
   });
 
   const file = (): string => join(dir, 'snapshots', 'first.snapshot');
 
-  async function start(db: string, ...args: string[]): Promise<ServerProcess> {
-    const server = await ServerProcess.start({
-      dir: join(dir, db),
-      port: await freePort(),
-      args: ['--snapshot-dir', join(dir, 'snapshots'), ...args],
-      key: 'MASTER_KEY_OF_TESTS',
-    });
-    servers.push(server);
-    return server;
-  }
-
-  async function failing(db: string, ...args: string[]): Promise<{ status: number; text: string }> {
-    const server = new ServerProcess({ dir: join(dir, db), port: await freePort(), args });
-    servers.push(server);
-    return { status: (await server.exited) ?? -1, text: server.stderr };
-  }
-
-  async function get(server: ServerProcess, path: string): Promise<any> {
-    const answer = await server.client.call('GET', path);
-    assert.equal(answer.status, 200, `${path}: ${answer.text}`);
-    return answer.json();
-  }
+  const start = (db: string, ...args: string[]): Promise<ServerProcess> =>
+    folder.start(db, ['--snapshot-dir', join(dir, 'snapshots'), ...args], 'MASTER_KEY_OF_TESTS');
 
   async function snapshot(server: ServerProcess): Promise<void> {
     const answer = await server.client.call('POST', '/snapshots');
     assert.equal(answer.status, 202);
     await settle(server.client);
-    const task = await get(server, `/tasks/${answer.json<any>().taskUid}`);
+    const task = await server.client.get<any>(`/tasks/${answer.json<any>().taskUid}`);
     assert.equal(task.status, 'succeeded', JSON.stringify(task));
     assert.equal(task.details, null);
   }
@@ -91,12 +63,12 @@ describe('snapshots', function () {
     await settle(client);
 
     const second = await start('second', '--import-snapshot', file());
-    const { total } = await get(second, '/tasks');
-    assert.equal(total, (await get(first, '/tasks')).total - 1);
-    assert.equal((await get(second, '/tasks?statuses=enqueued,processing')).total, 0);
-    assert.deepEqual(await get(second, '/keys'), await get(first, '/keys'));
-    assert.equal((await get(second, '/stats')).indexes.books.numberOfDocuments, 2997);
-    assert.equal((await get(second, '/stats')).indexes.empty.numberOfDocuments, 0);
+    const { total } = await second.client.get<any>('/tasks');
+    assert.equal(total, (await first.client.get<any>('/tasks')).total - 1);
+    assert.equal((await second.client.get<any>('/tasks?statuses=enqueued,processing')).total, 0);
+    assert.deepEqual(await second.client.get<any>('/keys'), await first.client.get<any>('/keys'));
+    assert.equal((await second.client.get<any>('/stats')).indexes.books.numberOfDocuments, 2997);
+    assert.equal((await second.client.get<any>('/stats')).indexes.empty.numberOfDocuments, 0);
     const search = { body: { q: 'title', sort: ['year:desc'], limit: 50 } };
     const hits = async (server: ServerProcess): Promise<unknown> =>
       (await server.client.call('POST', '/indexes/books/search', search)).json<any>().hits;
@@ -124,10 +96,10 @@ describe('snapshots', function () {
     assert.notDeepEqual(readFileSync(file()), before);
     const second = await start('second', '--import-snapshot', file());
     await settle(second.client);
-    const { indexes } = await get(second, '/stats');
+    const { indexes } = await second.client.get<any>('/stats');
     assert.equal(indexes.large.numberOfDocuments, 4000);
     assert.equal(indexes.small.numberOfDocuments, 3);
-    const { results } = await get(second, '/tasks?types=snapshotCreation');
+    const { results } = await second.client.get<any>('/tasks?types=snapshotCreation');
     assert.deepEqual(
       results.map(({ status }: any) => status),
       ['succeeded', 'succeeded', 'succeeded'],
@@ -148,7 +120,7 @@ describe('snapshots', function () {
     for (let n = 0; n < 4; n++) {
       const { taskUid } = (await first.client.call('POST', '/snapshots')).json<any>();
       for (;;) {
-        const { status } = await get(first, `/tasks/${taskUid}`);
+        const { status } = await first.client.get<any>(`/tasks/${taskUid}`);
         if (status === 'succeeded') break;
         assert.notEqual(status, 'failed');
       }
@@ -170,7 +142,7 @@ describe('snapshots', function () {
     const bytes = readFileSync(file());
     const broken = join(dir, 'broken.snapshot');
     const refused = async (expected: RegExp): Promise<void> => {
-      const { status, text } = await failing('second', '--import-snapshot', broken);
+      const { status, text } = await folder.failing('second', ['--import-snapshot', broken]);
       assert.equal(status, 1);
       assert.match(text, expected);
       assert.equal(existsSync(join(dir, 'second')), false);
@@ -201,7 +173,7 @@ describe('snapshots', function () {
     await foreign.add('metadata.json', '{}');
     await foreign.finish();
     await refused(/is no snapshot: it has an entry `metadata\.json`/);
-    const kept = await failing('first', '--import-snapshot', file());
+    const kept = await folder.failing('first', ['--import-snapshot', file()]);
     assert.equal(kept.status, 1);
     assert.match(kept.text, /There is a database/);
     const missing = ['--import-snapshot', join(dir, 'none'), '--ignore-missing-snapshot'];
@@ -236,14 +208,16 @@ describe('snapshots', function () {
     const second = await start(
       ...(['second', '--import-snapshot', file(), '--ignore-snapshot-if-db-exists'] as const),
     );
-    assert.equal((await get(second, '/stats')).indexes.books.numberOfDocuments, 20_000);
+    assert.equal((await second.client.get<any>('/stats')).indexes.books.numberOfDocuments, 20_000);
     await second.stop();
     assert.equal((await verify('--db-path', join(dir, 'second'))).status, 0);
   });
 
   it('are made at intervals', async () => {
     const first = await start('first', '--schedule-snapshot', '1');
-    while ((await get(first, '/tasks?types=snapshotCreation&statuses=succeeded')).total < 2);
+    while (
+      (await first.client.get<any>('/tasks?types=snapshotCreation&statuses=succeeded')).total < 2
+    );
     assert.ok(existsSync(file()));
   });
 });
