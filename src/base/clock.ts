@@ -55,7 +55,10 @@ export class FakeClock implements Clock {
   }
 }
 
-/** RFC 3339 in UTC with six digits of a second, always, and the suffix `Z`: moments sort as texts. */
+/** RFC 3339 in UTC with six digits of a second, always: moments sort as texts. */
 export function rfc3339(ms: number): string {
-  return `${new Date(ms).toISOString().slice(0, -1)}000Z`;
+  const micros = Math.round(ms * 1000);
+  const whole = Math.floor(micros / 1000);
+  const rest = String(micros - whole * 1000).padStart(3, '0');
+  return `${new Date(whole).toISOString().slice(0, -1)}${rest}Z`;
 }

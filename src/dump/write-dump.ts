@@ -1,4 +1,5 @@
 /** Writes everything that a server holds to one file, from which `import-dump.ts` makes it again. */
+import { rfc3339 } from '../base/clock.ts';
 import { createReadStream, createWriteStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -13,7 +14,7 @@ import type { TaskView } from '../contract/tasks.ts';
 import type { IndexEntry } from '../engine/registry.ts';
 import { idsOf } from '../tasks/run/documents.ts';
 import { pauser, type RunContext, type RunResult, succeeded } from '../tasks/run/run.ts';
-import { batchView, taskView, timeText } from '../tasks/view.ts';
+import { batchView, taskView } from '../tasks/view.ts';
 import { type DumpStores, dumpSections } from './sections.ts';
 import { batchLine, taskLine } from './write-task.ts';
 
@@ -147,7 +148,7 @@ class DumpWriter {
 
   /** The task of this dump is written as done, or it would be done again. */
   #itself(view: TaskView): TaskView {
-    const finishedAt = timeText(Math.max(Date.now(), Date.parse(this.#context.now)));
+    const finishedAt = rfc3339(Math.max(Date.now(), Date.parse(this.#context.now)));
     return {
       ...view,
       ...{ batchUid: null, status: 'succeeded', details: { dumpUid: this.#dumpUid } },
@@ -268,7 +269,7 @@ class EnqueuedDates {
   }
 
   of(batchUid: number): { first: string; last: string } {
-    return { first: timeText(this.#first[batchUid]!), last: timeText(this.#last[batchUid]!) };
+    return { first: rfc3339(this.#first[batchUid]!), last: rfc3339(this.#last[batchUid]!) };
   }
 }
 

@@ -1,3 +1,4 @@
+import { rfc3339 } from '../base/clock.ts';
 import { Counts } from '../base/counts.ts';
 import { ApiError, toApiError } from '../contract/errors.ts';
 import { taskTypeEntry } from '../contract/task-types.ts';
@@ -25,7 +26,7 @@ import { Progress } from './progress.ts';
 import { allFailed, CancelSwitch, pauser, readTask, type RunResult } from './run/run.ts';
 import { recoverDocuments } from './run/documents.ts';
 import { RECOVERIES, type Runner, RUNNERS } from './runners.ts';
-import { taskView, timeText } from './view.ts';
+import { taskView } from './view.ts';
 
 /** At this many tasks the oldest finished ones are deleted, this many at once. */
 export const TASKS_MAX = 1_000_000;
@@ -182,7 +183,7 @@ export class Scheduler {
         ...(embedderRequests === null ? {} : { embedderRequests }),
       },
       duration: null,
-      startedAt: timeText(startedAt),
+      startedAt: rfc3339(startedAt),
       finishedAt: null,
       batchStrategy: batch.strategy,
     };
@@ -267,7 +268,7 @@ export class Scheduler {
     try {
       let result: RunResult;
       try {
-        const now = timeText(startedAt);
+        const now = rfc3339(startedAt);
         const { store, registry } = { store: this.#store, registry: this.#registry };
         const { embedding } = this.#options;
         const context = {
@@ -463,7 +464,7 @@ export class Scheduler {
 }
 
 function nanosecondLater(time: number): string {
-  const text = timeText(time).slice(0, -1);
+  const text = rfc3339(time).slice(0, -1);
   const [seconds, fraction = ''] = text.split('.');
   return `${seconds}.${fraction.padEnd(6, '0')}001Z`;
 }

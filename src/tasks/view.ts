@@ -1,3 +1,4 @@
+import { rfc3339 } from '../base/clock.ts';
 import { isoDuration, type BatchView, type TaskSummary, type TaskView } from '../contract/tasks.ts';
 import type { TaskRecord } from '../store/memory-table.ts';
 import type { BatchRow } from '../store/task-row.ts';
@@ -5,13 +6,6 @@ import type { TaskStore } from '../store/task-store.ts';
 import { detailsOf } from './details.ts';
 
 /** Tasks and batches as the API shows them. Times inside are milliseconds with microseconds as fraction. */
-
-/** RFC 3339 in UTC with six digits of a second, always: moments sort as texts. */
-export function timeText(ms: number): string {
-  const whole = Math.floor(ms);
-  const micros = Math.round((ms - whole) * 1000);
-  return `${new Date(whole).toISOString().slice(0, -1)}${String(micros).padStart(3, '0')}Z`;
-}
 
 export function durationText(startedAt: number, finishedAt: number): string | null {
   return isoDuration(Math.round((finishedAt - startedAt) * 1000) / 1000);
@@ -23,7 +17,7 @@ export function taskSummary(record: TaskRecord, customMetadata: string | undefin
     indexUid: record.indexUid,
     status: 'enqueued',
     type: record.type,
-    enqueuedAt: timeText(record.enqueuedAt),
+    enqueuedAt: rfc3339(record.enqueuedAt),
   };
   if (customMetadata !== undefined) summary.customMetadata = customMetadata;
   return summary;
@@ -50,9 +44,9 @@ export function taskView(store: TaskStore, uid: number): TaskView | undefined {
       record.startedAt === null || record.finishedAt === null
         ? null
         : durationText(record.startedAt, record.finishedAt),
-    enqueuedAt: timeText(record.enqueuedAt),
-    startedAt: record.startedAt === null ? null : timeText(record.startedAt),
-    finishedAt: record.finishedAt === null ? null : timeText(record.finishedAt),
+    enqueuedAt: rfc3339(record.enqueuedAt),
+    startedAt: record.startedAt === null ? null : rfc3339(record.startedAt),
+    finishedAt: record.finishedAt === null ? null : rfc3339(record.finishedAt),
   };
   if (row.customMetadata !== undefined) view.customMetadata = row.customMetadata;
   return view;
@@ -65,8 +59,8 @@ export function batchView(uid: number, row: BatchRow): BatchView {
     details: row.details,
     stats: row.stats,
     duration: durationText(row.startedAt, row.finishedAt),
-    startedAt: timeText(row.startedAt),
-    finishedAt: timeText(row.finishedAt),
+    startedAt: rfc3339(row.startedAt),
+    finishedAt: rfc3339(row.finishedAt),
     batchStrategy: row.strategy,
   };
 }

@@ -33,5 +33,8 @@ describe('dates', () => {
   it('have six digits of a second, so that they sort as texts', () => {
     assert.equal(rfc3339(Date.parse('2026-01-01T00:00:00Z')), '2026-01-01T00:00:00.000000Z');
     assert.equal(rfc3339(Date.parse('2026-01-01T00:00:00.5Z')), '2026-01-01T00:00:00.500000Z');
+    const start = Date.parse('2025-03-01T09:30:12.345Z');
+    assert.equal(rfc3339(start + 0.9996), '2025-03-01T09:30:12.346000Z');
+    assert.equal(rfc3339(-0.001), '1969-12-31T23:59:59.999999Z');
   });
 });

@@ -1,9 +1,10 @@
+import { rfc3339 } from '../../../src/base/clock.ts';
 import assert from 'node:assert/strict';
 import type { TaskDetails, TaskStatus } from '../../../src/contract/tasks.ts';
 import type { TaskRow } from '../../../src/contract/task-types.ts';
 import { BatchDetails, detailsOf } from '../../../src/tasks/details.ts';
 import { Progress, shortDuration } from '../../../src/tasks/progress.ts';
-import { durationText, timeText } from '../../../src/tasks/view.ts';
+import { durationText } from '../../../src/tasks/view.ts';
 
 describe('details of a task', () => {
   const edition: TaskRow = {
@@ -235,9 +236,9 @@ describe('progress', () => {
 describe('times of tasks', () => {
   const START = Date.parse('2025-03-01T09:30:12.345Z');
   it('show microseconds always, so that they sort as texts', () => {
-    assert.equal(timeText(START), '2025-03-01T09:30:12.345000Z');
-    assert.equal(timeText(START + 0.001), '2025-03-01T09:30:12.345001Z');
-    assert.equal(timeText(START + 0.999), '2025-03-01T09:30:12.345999Z');
+    assert.equal(rfc3339(START), '2025-03-01T09:30:12.345000Z');
+    assert.equal(rfc3339(START + 0.001), '2025-03-01T09:30:12.345001Z');
+    assert.equal(rfc3339(START + 0.999), '2025-03-01T09:30:12.345999Z');
   });
 
   it('differ by a duration', () => {
