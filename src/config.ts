@@ -5,13 +5,24 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { availableParallelism, homedir, totalmem } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { parse as parseToml } from 'smol-toml';
 import { generateMasterKey, MASTER_KEY_BYTES_MIN } from './auth/keys.ts';
 import { isLogLevel, type LogLevel, type LogMode } from './base/logger.ts';
+import {
+  bad,
+  BadOption,
+  type Environment,
+  GivenOptions,
+  isOptionOf,
+  type OptionName,
+  type Options,
+  optionsHelp,
+  readEnvironment,
+  readFlags,
+  unknownOption,
+  type Values,
+} from './base/options.ts';
 import { err, ok, type Result } from './base/result.ts';
-import { parseSize } from './base/size.ts';
-import { suggest } from './base/suggest.ts';
 import type { Feature } from './contract/features.ts';
 import { DEFAULT_LIMITS, type RequestLimits } from './contract/limits.ts';
 import { parseNetwork } from './outbound/address-policy.ts';
@@ -87,16 +98,8 @@ const SNAPSHOT_SECONDS = 86_400;
 const SNAPSHOT_SECONDS_MAX = 2_147_483;
 const BATCHED_BYTES_MAX = 10 * GIB;
 
-type Kind = 'text' | 'flag' | 'size' | 'count' | 'optionalCount';
-
-interface Option {
-  kind: Kind;
-  help: string;
-  /** As shown by --help. */
-  initial?: string;
-}
-
-const OPTIONS = {
+/** What the server can be told at its start. */
+export const OPTIONS = {
   'db-path': { kind: 'text', initial: './data.gannet', help: 'Folder of the database.' },
   'http-addr': { kind: 'text', initial: 'localhost:7700', help: 'Address and port to listen on.' },
   'master-key': {
@@ -229,21 +232,12 @@ const OPTIONS = {
     initial: 'fastest',
     help: '`fastest`, or `node` for node:http.',
   },
-} as const satisfies Record<string, Option>;
+} as const satisfies Options;
 
-type OptionName = keyof typeof OPTIONS;
-type Environment = Readonly<Record<string, string | undefined>>;
-type Values = Partial<Record<OptionName, string | number | boolean>>;
+type ServerValues = Values<typeof OPTIONS>;
+type Given = GivenOptions<typeof OPTIONS>;
 
-const NAMES = Object.keys(OPTIONS) as OptionName[];
-
-function isOption(name: string): name is OptionName {
-  return Object.hasOwn(OPTIONS, name);
-}
-
-function kindOf(name: OptionName): Kind {
-  return OPTIONS[name].kind;
-}
+const NAMES = Object.keys(OPTIONS) as OptionName<typeof OPTIONS>[];
 
 export type Launch =
   | { readonly kind: 'run'; readonly config: Config }
@@ -252,20 +246,17 @@ export type Launch =
   | { readonly kind: 'version' };
 
 /** @param argv without the program; @returns the message for the person who starts it, when something is wrong */
-export function readConfig(
-  argv: readonly string[],
-  env: Readonly<Record<string, string | undefined>>,
-): Result<Launch, string> {
+export function readConfig(argv: readonly string[], env: Environment): Result<Launch, string> {
   if (argv.includes('--help') || argv.includes('-h')) return ok({ kind: 'help', text: helpText() });
   if (argv.includes('--version') || argv.includes('-V')) return ok({ kind: 'version' });
   const verifies = argv[0] === 'verify';
-  const flags = readFlags(verifies ? argv.slice(1) : argv);
+  const flags = readFlags(OPTIONS, verifies ? argv.slice(1) : argv, false);
   if (!flags.ok) return flags;
-  const variables = readEnvironment(env);
-  const path = flags.value['config-file-path'] ?? variables['config-file-path'];
+  const variables = readEnvironment(OPTIONS, env);
+  const path = flags.value.values['config-file-path'] ?? variables['config-file-path'];
   const file = readFile(path === undefined ? null : String(path));
   if (!file.ok) return file;
-  const values: Values = { ...file.value.values, ...variables, ...flags.value };
+  const values: ServerValues = { ...file.value.values, ...variables, ...flags.value.values };
   if (verifies) {
     return ok({ kind: 'verify', dbPath: String(values['db-path'] ?? OPTIONS['db-path'].initial) });
   }
@@ -273,67 +264,9 @@ export function readConfig(
   return config.ok ? ok({ kind: 'run', config: config.value }) : config;
 }
 
-function readFlags(argv: readonly string[]): Result<Values, string> {
-  const isFollowed = (at: number): boolean => argv[at + 1]?.startsWith('--') === false;
-  const args = argv.map((argument, at) => {
-    const name = argument.slice(2);
-    const optional = isOption(name) && kindOf(name) === 'optionalCount' && !isFollowed(at);
-    return optional ? `${argument}=true` : argument;
-  });
-  const { tokens } = parseArgs({
-    args,
-    options: Object.fromEntries(
-      NAMES.map(
-        (name) => [name, { type: kindOf(name) === 'flag' ? 'boolean' : 'string' }] as const,
-      ),
-    ),
-    strict: false,
-    tokens: true,
-  });
-  const values: Values = {};
-  for (const token of tokens) {
-    if (token.kind !== 'option' || !token.rawName.startsWith('--')) {
-      return err(`Unexpected argument \`${args[token.index]}\`. See --help.`);
-    }
-    const { name, value, inlineValue } = token;
-    if (!isOption(name)) {
-      const known = NAMES.map((other) => `--${other}`);
-      return err(unknown(token.rawName, known));
-    }
-    if (kindOf(name) === 'flag') values[name] = value === undefined ? true : isTrue(value);
-    else if (value === undefined || (inlineValue === false && value.startsWith('--'))) {
-      return err(`The option --${name} needs a value.`);
-    } else {
-      values[name] = kindOf(name) === 'optionalCount' && value === 'true' ? true : value;
-    }
-  }
-  return ok(values);
-}
-
-function unknown(name: string, accepted: readonly string[]): string {
-  const near = suggest(name, accepted);
-  return `Unknown option ${name}${near === undefined ? '' : `, did you mean ${near}`}? See --help.`;
-}
-
-function isTrue(text: string): boolean {
-  return !['n', 'no', 'f', 'false', 'off', '0'].includes(text.toLowerCase());
-}
-
-function variableName(name: string): string {
-  return `GANNET_${name.toUpperCase().replaceAll('-', '_')}`;
-}
-
-function readEnvironment(env: Readonly<Record<string, string | undefined>>): Values {
-  const values: Values = {};
-  for (const name of NAMES) {
-    const text = env[variableName(name)];
-    if (text === undefined) continue;
-    values[name] = kindOf(name) === 'flag' ? isTrue(text) : text;
-  }
-  return values;
-}
-
-function readFile(named: string | null): Result<{ values: Values; path: string | null }, string> {
+function readFile(
+  named: string | null,
+): Result<{ values: ServerValues; path: string | null }, string> {
   const path = named ?? './config.toml';
   if (named === null && !existsSync(path)) return ok({ values: {}, path: null });
   let table: Record<string, unknown>;
@@ -342,13 +275,13 @@ function readFile(named: string | null): Result<{ values: Values; path: string |
   } catch (error) {
     return err(`The configuration file ${path} cannot be read: ${(error as Error).message}`);
   }
-  const values: Values = {};
+  const values: ServerValues = {};
   for (const [key, value] of Object.entries(table)) {
     const name = key.replaceAll('_', '-');
-    if (!isOption(name) || name === 'config-file-path' || key.includes('-')) {
+    if (!isOptionOf(OPTIONS, name) || name === 'config-file-path' || key.includes('-')) {
       const accepted = NAMES.filter((known) => known !== 'config-file-path');
       return err(
-        `In ${path}: ${unknown(
+        `In ${path}: ${unknownOption(
           key,
           accepted.map((known) => known.replaceAll('-', '_')),
         )}`,
@@ -358,82 +291,29 @@ function readFile(named: string | null): Result<{ values: Values; path: string |
     else if (['string', 'number', 'boolean'].includes(typeof value)) {
       values[name] = value as string | number | boolean;
     } else return err(`In ${path}: the value of ${key} is neither a text, a number nor a boolean.`);
-    if (kindOf(name) === 'flag' && typeof value !== 'boolean') {
+    if (OPTIONS[name].kind === 'flag' && typeof value !== 'boolean') {
       return err(`In ${path}: ${key} must be true or false.`);
     }
   }
   return ok({ values, path });
 }
 
-class BadValue extends Error {}
-
-function bad(name: string, value: unknown, expected: string): never {
-  throw new BadValue(`Bad value \`${String(value)}\` for ${name}: expected ${expected}.`);
-}
-
 function build(
-  values: Values,
+  values: ServerValues,
   configFile: string | null,
   env: Environment,
 ): Result<Config, string> {
   try {
     return ok(Object.freeze(buildOrThrow(values, configFile, env)));
   } catch (error) {
-    if (error instanceof BadValue) return err(error.message);
+    if (error instanceof BadOption) return err(error.message);
     throw error;
   }
 }
 
-/** The values given, by kind. What is given in a wrong form throws `BadValue`. */
-class OptionValues {
-  readonly #values: Values;
-
-  constructor(values: Values) {
-    this.#values = values;
-  }
-
-  text(name: OptionName): string | null {
-    const value = this.#values[name];
-    return value === undefined ? null : String(value);
-  }
-
-  flag(name: OptionName): boolean {
-    return this.#values[name] === true;
-  }
-
-  /** Bytes. */
-  size(name: OptionName, initial: number): number {
-    const value = this.text(name);
-    return value === null
-      ? initial
-      : (parseSize(value) ?? bad(name, value, 'a size such as `100 MiB`'));
-  }
-
-  count(name: OptionName, initial: number, least = 0): number {
-    const value = this.text(name);
-    if (value === null) return initial;
-    const number = /^\d+$/.test(value) ? Number(value) : NaN;
-    return number >= least ? number : bad(name, value, `a whole number of at least ${least}`);
-  }
-
-  /** null: not given, or given as `false`. `initial`: given without a number. */
-  optionalCount(name: OptionName, initial: number, least: number): number | null {
-    const value = this.#values[name];
-    if (value === undefined || value === false) return null;
-    return value === true ? initial : this.count(name, initial, least);
-  }
-
-  oneOf<T extends string>(name: OptionName, accepted: readonly T[], initial: T): T {
-    const value = this.text(name);
-    if (value === null) return initial;
-    const found = accepted.find((known) => known.toLowerCase() === value.toLowerCase());
-    return found ?? bad(name, value, `one of ${accepted.join(', ')}`);
-  }
-}
-
 /** Of several bad values the first one read is told. */
-function buildOrThrow(values: Values, configFile: string | null, env: Environment): Config {
-  const given = new OptionValues(values);
+function buildOrThrow(values: ServerValues, configFile: string | null, env: Environment): Config {
+  const given = new GivenOptions(values);
   const production =
     given.oneOf('env', ['development', 'production'], 'development') === 'production';
   const masterKey = given.text('master-key');
@@ -480,7 +360,7 @@ function buildOrThrow(values: Values, configFile: string | null, env: Environmen
   };
 }
 
-function limits(given: OptionValues): RequestLimits {
+function limits(given: Given): RequestLimits {
   return {
     payloadBytes: given.size('http-payload-size-limit', DEFAULT_LIMITS.payloadBytes),
     searchPayloadBytes: given.size('search-payload-size-limit', DEFAULT_LIMITS.searchPayloadBytes),
@@ -533,7 +413,7 @@ function given(env: Environment, name: string): string | null {
 
 function checkMasterKey(masterKey: string | null): void {
   if (masterKey !== null && Buffer.byteLength(masterKey) >= MASTER_KEY_BYTES_MIN) return;
-  throw new BadValue(
+  throw new BadOption(
     `In production a master key of at least ${MASTER_KEY_BYTES_MIN} bytes is required` +
       `${masterKey === null ? '' : `, but it has ${Buffer.byteLength(masterKey)}`}. ` +
       `A random one: --master-key ${generateMasterKey()}`,
@@ -572,7 +452,7 @@ function logLevel(text: string): LogLevel {
     : bad('log-level', level, 'OFF, ERROR, WARN, INFO, DEBUG or TRACE');
 }
 
-function webhook(given: OptionValues): Config['webhook'] {
+function webhook(given: Given): Config['webhook'] {
   const url = given.text('task-webhook-url');
   if (url === null) return null;
   if (!URL.canParse(url)) bad('task-webhook-url', url, 'a URL');
@@ -580,11 +460,11 @@ function webhook(given: OptionValues): Config['webhook'] {
 }
 
 function dumps(
-  given: OptionValues,
+  given: Given,
 ): Pick<Config, 'dumpDir' | 'importDump' | 'ignoreMissingDump' | 'ignoreDumpIfDbExists'> {
   requireImport(given, 'import-dump', 'ignore-missing-dump', 'ignore-dump-if-db-exists');
   if (given.text('import-dump') !== null && given.text('import-snapshot') !== null) {
-    throw new BadValue('import-dump and import-snapshot cannot be given together.');
+    throw new BadOption('import-dump and import-snapshot cannot be given together.');
   }
   return {
     dumpDir: given.text('dump-dir') ?? 'dumps/',
@@ -595,15 +475,19 @@ function dumps(
 }
 
 /** Flags that say nothing without the import that they are about. */
-function requireImport(given: OptionValues, name: OptionName, ...flags: OptionName[]): void {
+function requireImport(
+  given: Given,
+  name: OptionName<typeof OPTIONS>,
+  ...flags: OptionName<typeof OPTIONS>[]
+): void {
   const flag = flags.find((one) => given.flag(one));
   if (flag !== undefined && given.text(name) === null) {
-    throw new BadValue(`${flag} needs ${name}.`);
+    throw new BadOption(`${flag} needs ${name}.`);
   }
 }
 
 function snapshots(
-  given: OptionValues,
+  given: Given,
 ): Pick<
   Config,
   | 'snapshotDir'
@@ -627,7 +511,7 @@ function snapshots(
   };
 }
 
-function outbound(given: OptionValues): Pick<Config, 'outboundDenyPrivate' | 'outboundAllow'> {
+function outbound(given: Given): Pick<Config, 'outboundDenyPrivate' | 'outboundAllow'> {
   const outboundAllow: string[] = [];
   for (const name of ['outbound-allow', 'experimental-allowed-ip-networks'] as const) {
     for (const item of (given.text(name) ?? '').split(',')) {
@@ -642,16 +526,16 @@ function outbound(given: OptionValues): Pick<Config, 'outboundDenyPrivate' | 'ou
   return { outboundDenyPrivate: given.flag('outbound-deny-private'), outboundAllow };
 }
 
-function tls(given: OptionValues): Pick<Config, 'tls' | 'tlsRequireAuth'> {
+function tls(given: Given): Pick<Config, 'tls' | 'tlsRequireAuth'> {
   const certificate = given.text('ssl-cert-path');
   const key = given.text('ssl-key-path');
   const authority = given.text('ssl-auth-path');
   const tlsRequireAuth = given.flag('ssl-require-auth');
   if ((certificate === null) !== (key === null)) {
-    throw new BadValue('ssl-cert-path and ssl-key-path must be given together.');
+    throw new BadOption('ssl-cert-path and ssl-key-path must be given together.');
   }
   if (tlsRequireAuth && (authority === null || certificate === null)) {
-    throw new BadValue('ssl-require-auth needs ssl-auth-path, ssl-cert-path and ssl-key-path.');
+    throw new BadOption('ssl-require-auth needs ssl-auth-path, ssl-cert-path and ssl-key-path.');
   }
   return {
     tls: certificate === null || key === null ? null : { certificate, key, authority },
@@ -667,11 +551,5 @@ function memoryBytes(): number {
 }
 
 function helpText(): string {
-  const lines = NAMES.map((name) => {
-    const option: Option = OPTIONS[name];
-    const value = { flag: '', optionalCount: ' [N]', text: ' TEXT', size: ' SIZE', count: ' N' };
-    const initial = option.initial === undefined ? '' : ` Default: ${option.initial}.`;
-    return `  --${name}${value[option.kind]}\n      ${option.help}${initial} [${variableName(name)}]`;
-  });
-  return `Usage: gannet [OPTIONS]\n       gannet verify --db-path FOLDER    reads everything stored, tells what is damaged (exit status 1)\n\nOptions, each also an environment variable and a key of the configuration file:\n${lines.join('\n')}\n  --help\n      Show this text.\n  --version\n      Show the version.\n`;
+  return `Usage: gannet [OPTIONS]\n       gannet verify --db-path FOLDER    reads everything stored, tells what is damaged (exit status 1)\n\nOptions, each also an environment variable and a key of the configuration file:\n${optionsHelp(OPTIONS)}  --help\n      Show this text.\n  --version\n      Show the version.\n`;
 }
