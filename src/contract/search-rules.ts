@@ -63,9 +63,16 @@ const CONDITIONS = 'invalid_dynamic_search_rule_conditions';
 const ACTIONS = 'invalid_dynamic_search_rule_actions';
 const POSITION_MAX = 2 ** 32 - 1;
 
-/** Rules that are stored, and actions of one. */
+/** Rules that are stored, actions of one. */
 export const RULES_MAX = 10_000;
 const RULE_ACTIONS_MAX = 1_000;
+
+/** Bytes of one rule as JSON, and of all together. */
+export const RULE_BYTES_MAX = 1024 * 1024;
+export const RULES_BYTES_MAX = 64 * 1024 * 1024;
+
+/** Rules in one page of the list. */
+export const LISTED_RULES_MAX = 1_000;
 
 /** Every fault inside has the code of the whole. */
 function coded(code: string, schema: Schema): Schema {

@@ -1,5 +1,6 @@
 /** Writes everything that a server holds to one file, from which `import-dump.ts` makes it again. */
 import { rfc3339 } from '../base/clock.ts';
+import { pauser } from '../base/pauser.ts';
 import { createReadStream, createWriteStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -13,7 +14,7 @@ import { FLAG } from '../contract/task-types/task-type.ts';
 import type { TaskView } from '../contract/tasks.ts';
 import type { IndexEntry } from '../engine/registry.ts';
 import { idsOf } from '../tasks/run/documents.ts';
-import { pauser, type RunContext, type RunResult, succeeded } from '../tasks/run/run.ts';
+import { type RunContext, type RunResult, succeeded } from '../tasks/run/run.ts';
 import { batchView, taskView } from '../tasks/view.ts';
 import { type DumpStores, dumpSections } from './sections.ts';
 import { batchLine, taskLine } from './write-task.ts';

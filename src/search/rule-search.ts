@@ -1,28 +1,36 @@
 /** Dynamic search rules by their words, for the list of rules. */
+import { pauser } from '../base/pauser.ts';
 import type { SearchRule } from '../contract/search-rules.ts';
 import { wordsOf } from './words.ts';
 
+/** What of a query is looked at: UTF-16 units, and different words. */
+const QUERY_LENGTH_MAX = 10_000;
+const QUERY_WORDS_MAX = 100;
+
 /**
  * Rules that hold all words of the query; when none does, without its last words. Whole words, no typos. What is found in
- * the words of the conditions comes before what only descriptions hold; the order is otherwise kept.
+ * the words of the conditions comes before what only descriptions hold; the order is otherwise kept. Lets other work of
+ * the thread go on from time to time.
  */
-export function matchRules(rules: readonly SearchRule[], query: string): SearchRule[] {
-  const wanted = wordsOf(query);
+export async function matchRules(
+  rules: readonly SearchRule[],
+  query: string,
+): Promise<SearchRule[]> {
+  const wanted = [...new Set(wordsOf(query.slice(0, QUERY_LENGTH_MAX)))].slice(0, QUERY_WORDS_MAX);
   if (wanted.length === 0) return [...rules];
-  const indexed = rules.map((rule) => {
-    const inWords = new Set(wordsOf(rule.conditions.query?.words ?? ''));
-    const inDescription = new Set(wordsOf(rule.description ?? ''));
-    return { rule, inWords, inDescription };
-  });
-  for (let count = wanted.length; count > 0; count--) {
-    const some = wanted.slice(0, count);
-    const found = indexed.filter(({ inWords, inDescription }) =>
-      some.every((word) => inWords.has(word) || inDescription.has(word)),
-    );
-    if (found.length === 0) continue;
-    const best = (item: (typeof found)[number]): number =>
-      some.filter((word) => !item.inWords.has(word)).length;
-    return found.sort((a, b) => best(a) - best(b)).map(({ rule }) => rule);
+  const pause = pauser();
+  let most = 1;
+  let found: { rule: SearchRule; inDescription: number }[] = [];
+  for (const rule of rules) {
+    await pause();
+    const words = new Set(wordsOf(rule.conditions.query?.words ?? ''));
+    const description = new Set(wordsOf(rule.description ?? ''));
+    const missing = wanted.findIndex((word) => !words.has(word) && !description.has(word));
+    const held = missing < 0 ? wanted : wanted.slice(0, missing);
+    if (held.length < most) continue;
+    if (held.length > most) found = [];
+    most = held.length;
+    found.push({ rule, inDescription: held.filter((word) => !words.has(word)).length });
   }
-  return [];
+  return found.sort((a, b) => a.inDescription - b.inDescription).map(({ rule }) => rule);
 }

@@ -22,25 +22,33 @@ export interface RuledSearch {
 
 /** @param rules in the order of precedence */
 export function pinsOf(rules: readonly SearchRule[], search: RuledSearch, now: number): Pin[] {
-  const pins: Pin[] = [];
+  const { indexUid } = search;
+  const pins = new Map<string, Pin>();
   const judged = new JudgedSearch(search, now);
   let inForce = 0;
   for (const rule of rules) {
-    const { indexUid } = search;
-    const own = rule.actions.filter(({ selector }) => (selector.indexUid ?? indexUid) === indexUid);
-    if (!rule.active || own.length === 0 || !judged.meets(rule)) continue;
+    if (!rule.active || !concerns(rule, indexUid) || !judged.meets(rule)) continue;
     if (++inForce > RULES_IN_FORCE_MAX) break;
-    for (const { selector, action } of own) {
-      if (pins.some(({ id }) => id === selector.id)) continue;
-      if (pins.length === PINS_MAX) return pins;
-      pins.push({ id: selector.id, position: action.position });
+    for (const { selector, action } of rule.actions) {
+      const { id } = selector;
+      if ((selector.indexUid ?? indexUid) !== indexUid || pins.has(id)) continue;
+      if (pins.size === PINS_MAX) return [...pins.values()];
+      pins.set(id, { id, position: action.position });
     }
   }
-  return pins;
+  return [...pins.values()];
 }
 
-/** The conditions of a rule, as searches are compared with them. */
+/** Whether the rule has an action for the index. */
+function concerns(rule: SearchRule, indexUid: string): boolean {
+  const { indexes } = readRule(rule);
+  return indexes === null || indexes.has(indexUid);
+}
+
+/** A rule as searches are compared with it. */
 interface ReadRule {
+  /** That its actions name; null: one is for any index. */
+  indexes: ReadonlySet<string> | null;
   /** Milliseconds since 1970; infinite where there is no bound. */
   start: number;
   end: number;
@@ -57,7 +65,9 @@ function readRule(rule: SearchRule): ReadRule {
   let read = READ.get(rule);
   if (read === undefined) {
     const { time, query, filter } = rule.conditions;
+    const named = rule.actions.map(({ selector }) => selector.indexUid);
     read = {
+      indexes: named.includes(undefined) ? null : new Set(named as string[]),
       start: time?.start === undefined ? -Infinity : momentOf(time.start),
       end: time?.end === undefined ? Infinity : momentOf(time.end),
       isEmpty: query?.isEmpty,

@@ -8,10 +8,11 @@ import { copyFile, mkdir, readdir, rm } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { ArchiveWriter } from '../archive/archive-writer.ts';
 import { systemClock } from '../base/clock.ts';
+import { pauser } from '../base/pauser.ts';
 import { snapshotStage, type DataFolder } from '../store/data-folder.ts';
 import { Store, STORE_FILE } from '../store/store.ts';
 import { TaskStore } from '../store/task-store.ts';
-import { pauser, type RunContext, type RunResult, succeeded } from '../tasks/run/run.ts';
+import { type RunContext, type RunResult, succeeded } from '../tasks/run/run.ts';
 
 /** What is stored is compressed already, for the most part. */
 const COMPRESSION = 1;

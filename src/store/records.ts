@@ -37,22 +37,25 @@ export class Records<V> {
 
   /** Adds or replaces. */
   put(key: string, value: V): Promise<void> {
-    return this.#change(key, value);
+    return this.change(new Map([[key, value]]));
   }
 
   remove(key: string): Promise<void> {
-    return this.#change(key, undefined);
+    return this.change(new Map([[key, undefined]]));
   }
 
-  async #change(key: string, value: V | undefined): Promise<void> {
-    this.#set(key, value);
+  /** Several at once: all of them, or none. undefined: removes. */
+  async change(changes: ReadonlyMap<string, V | undefined>): Promise<void> {
+    for (const [key, value] of changes) this.#set(key, value);
     try {
       await this.#store.commit((tx) => {
-        if (value === undefined) tx.remove(this.#table, key);
-        else tx.put(this.#table, key, value);
+        for (const [key, value] of changes) {
+          if (value === undefined) tx.remove(this.#table, key);
+          else tx.put(this.#table, key, value);
+        }
       });
     } catch (error) {
-      this.#set(key, this.#table.get(key));
+      for (const key of changes.keys()) this.#set(key, this.#table.get(key));
       throw error;
     }
   }

@@ -45,7 +45,78 @@ export class RuleStore {
     return this.#records.put(rule.uid, rule);
   }
 
-  remove(uid: string): Promise<void> {
-    return this.#records.remove(uid);
+  /** Several changes that are stored together. Nothing else may change rules meanwhile. */
+  draft(): RuleDraft {
+    return new RuleDraft(this.#records);
   }
+}
+
+/** The rules as they will be. */
+export class RuleDraft {
+  readonly #records: Records<SearchRule>;
+  readonly #rules: Map<string, SearchRule>;
+  readonly #changed = new Set<string>();
+  #bytes = 0;
+
+  constructor(records: Records<SearchRule>) {
+    this.#records = records;
+    this.#rules = new Map();
+    for (const rule of records.values()) {
+      this.#rules.set(rule.uid, rule);
+      this.#bytes += bytesOf(rule);
+    }
+  }
+
+  get size(): number {
+    return this.#rules.size;
+  }
+
+  /** Of all rules as JSON. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  get(uid: string): SearchRule | undefined {
+    return this.#rules.get(uid);
+  }
+
+  put(rule: SearchRule): void {
+    this.remove(rule.uid);
+    this.#rules.set(rule.uid, rule);
+    this.#bytes += bytesOf(rule);
+  }
+
+  remove(uid: string): void {
+    const before = this.#rules.get(uid);
+    if (before !== undefined) this.#bytes -= bytesOf(before);
+    this.#rules.delete(uid);
+    this.#changed.add(uid);
+  }
+
+  /** @returns how many there were */
+  clear(): number {
+    const { size } = this.#rules;
+    for (const uid of this.#rules.keys()) this.#changed.add(uid);
+    this.#rules.clear();
+    this.#bytes = 0;
+    return size;
+  }
+
+  store(): Promise<void> {
+    const changed = [...this.#changed];
+    return this.#records.change(new Map(changed.map((uid) => [uid, this.#rules.get(uid)])));
+  }
+}
+
+/** A rule that changes is another object. */
+const BYTES = new WeakMap<SearchRule, number>();
+
+/** Of a rule as JSON. */
+export function bytesOf(rule: SearchRule): number {
+  let bytes = BYTES.get(rule);
+  if (bytes === undefined) {
+    bytes = Buffer.byteLength(JSON.stringify(rule));
+    BYTES.set(rule, bytes);
+  }
+  return bytes;
 }

@@ -1,4 +1,5 @@
 import { type TaskType, TYPES_BY_TURN } from '../contract/task-types.ts';
+import { RULES_INDEX_UID } from '../contract/task-types/registry.ts';
 import type { PendingTask } from './task.ts';
 
 /** Which tasks run together next, and why not more. Everything here is pure. */
@@ -76,6 +77,7 @@ export function nextBatch(
   }
   const first = pending.first();
   if (first === null) return null;
+  if (first.indexUid === RULES_INDEX_UID) return ruleBatch(pending, limits);
   if (first.indexUid === null) {
     return single('indexSwap', null, { uid: first.uid, type: 'indexSwap' });
   }
@@ -147,6 +149,23 @@ function single(
 
 function notBatchable({ uid, type }: { uid: number; type: TaskType }): string {
   return `task ${uid} of type \`${type}\` is not batchable with other tasks`;
+}
+
+/** Changes of dynamic search rules, in order. What deletes all rules comes last. */
+function ruleBatch(pending: PendingTasks, limits: BatchLimits): Batch {
+  const uids: number[] = [];
+  let kind: BatchKind = 'dsrClear';
+  const done = (strategy: string): Batch => {
+    return { kind, indexUid: RULES_INDEX_UID, uids, mayCreateIndex: false, strategy };
+  };
+  for (const { uid, type } of pending.ofIndex(RULES_INDEX_UID)) {
+    if (uids.length >= limits.tasks)
+      return done(`limit of ${limits.tasks} tasks per batch reached`);
+    uids.push(uid);
+    if (type === 'dsrClear') return done(`ended after task ${uid}: it deletes all rules`);
+    kind = 'dsrUpdate';
+  }
+  return done('all enqueued tasks of dynamic search rules were taken');
 }
 
 type State =

@@ -9,7 +9,7 @@ import { RuleStore } from '../store/rule-store.ts';
 import { Store } from '../store/store.ts';
 import { TaskStore } from '../store/task-store.ts';
 import { Pending } from './pending.ts';
-import { ruleClearRunner, ruleUpdateRunner } from './run/search-rules.ts';
+import { ruleRunner } from './run/search-rules.ts';
 import { TaskQueue } from './queue.ts';
 import { PRUNED_TASKS, Scheduler, type SchedulerOptions, TASKS_MAX } from './scheduler.ts';
 
@@ -88,8 +88,8 @@ export function openTaskMachine(
   const scheduler = new Scheduler(taskStore, pending, registry, {
     limits: { tasks: options.batchedTasksMax, bytes: options.batchedBytesMax },
     runners: {
-      dsrUpdate: ruleUpdateRunner(searchRules),
-      dsrClear: ruleClearRunner(searchRules),
+      dsrUpdate: ruleRunner(searchRules),
+      dsrClear: ruleRunner(searchRules),
       ...options.runners,
     },
     embedding: options.embedding ?? null,

@@ -15,7 +15,7 @@ import { OutboundError } from '../outbound/outbound-error.ts';
 import { withRetries } from '../outbound/retry.ts';
 import type { NotificationStore } from '../store/notification-store.ts';
 import type { TaskStore } from '../store/task-store.ts';
-import { pauser } from './run/run.ts';
+import { pauser } from '../base/pauser.ts';
 import { taskView } from './view.ts';
 
 const TIMEOUT_MS = 30_000;

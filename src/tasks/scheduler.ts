@@ -1,5 +1,6 @@
 import { rfc3339 } from '../base/clock.ts';
 import { Counts } from '../base/counts.ts';
+import { pauser } from '../base/pauser.ts';
 import { ApiError, toApiError } from '../contract/errors.ts';
 import { taskTypeEntry } from '../contract/task-types.ts';
 import type { BatchView, TaskDetails, TaskType } from '../contract/tasks.ts';
@@ -23,7 +24,7 @@ import { BatchDetails, detailsOf } from './details.ts';
 import { changedSizes } from './measures.ts';
 import type { Pending } from './pending.ts';
 import { Progress } from './progress.ts';
-import { allFailed, CancelSwitch, pauser, readTask, type RunResult } from './run/run.ts';
+import { allFailed, CancelSwitch, readTask, type RunResult } from './run/run.ts';
 import { recoverDocuments } from './run/documents.ts';
 import { RECOVERIES, type Runner, RUNNERS } from './runners.ts';
 import { taskView } from './view.ts';

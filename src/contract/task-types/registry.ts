@@ -422,7 +422,7 @@ const indexCompaction = taskType({
 });
 
 /** The index that tasks on dynamic search rules show. Its uid is none that a user could choose. */
-const RULES_INDEX_UID = '.meili_dsr';
+export const RULES_INDEX_UID = '.meili_dsr';
 
 interface RuleUpdateRequest {
   type: 'dsrUpdate';

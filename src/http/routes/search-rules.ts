@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { CUSTOM_METADATA_QUERY, type CustomMetadataQuery } from '../../contract/documents.ts';
 import { ApiError, featureNotEnabled } from '../../contract/errors.ts';
 import { queryParser } from '../../contract/query.ts';
@@ -5,14 +6,17 @@ import { matchRules } from '../../search/rule-search.ts';
 import {
   isRuleUid,
   LIST_RULES,
+  LISTED_RULES_MAX,
   type ListRulesRequest,
   PATCH_RULE,
   rulePatchFault,
   ruleView,
+  type SearchRule,
   type SearchRulePatch,
 } from '../../contract/search-rules.ts';
+import { bytesOf } from '../../store/rule-store.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { bodyOf, json, route, type Route } from '../route.ts';
+import { bodyOf, bytes, json, type Reply, route, type Route } from '../route.ts';
 import { metadata } from './documents.ts';
 import { page } from './indexes.ts';
 
@@ -44,12 +48,13 @@ export function searchRuleRoutes({ services, searchRules: rules }: Dependencies)
       summary: 'Lists the dynamic search rules.',
       body: bodyOf<ListRulesRequest>(LIST_RULES),
       success: 200,
-      handle: ({ body }) => {
+      handle: async ({ body }) => {
         need('Listing dynamic search rules');
         const { query, active } = body.filter ?? {};
         const all = rules.list().filter((rule) => (active ?? rule.active) === rule.active);
-        const found = query ? matchRules(all, query) : all;
-        return json(200, page(found.map(ruleView), body));
+        const found = query ? await matchRules(all, query) : all;
+        const limit = Math.min(body.limit ?? 20, LISTED_RULES_MAX);
+        return listing(page(found, { ...body, limit }));
       },
     }),
     route<CustomMetadataQuery, unknown>({
@@ -115,4 +120,23 @@ export function searchRuleRoutes({ services, searchRules: rules }: Dependencies)
       },
     }),
   ];
+}
+
+/** A longer list is written in parts, bytes. */
+const PART_BYTES = 64 * 1024;
+
+function listing({ results, ...rest }: ReturnType<typeof page<SearchRule>>): Reply {
+  const length = results.reduce((sum, rule) => sum + bytesOf(rule), 0);
+  if (length <= PART_BYTES) return json(200, { results: results.map(ruleView), ...rest });
+  function* parts(): Generator<Buffer> {
+    let text = '{"results":[';
+    for (const [n, rule] of results.entries()) {
+      text += (n === 0 ? '' : ',') + JSON.stringify(ruleView(rule));
+      if (text.length < PART_BYTES) continue;
+      yield Buffer.from(text);
+      text = '';
+    }
+    yield Buffer.from(`${text}],${JSON.stringify(rest).slice(1)}`);
+  }
+  return bytes(Readable.from(parts()));
 }

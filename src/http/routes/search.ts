@@ -21,6 +21,7 @@ import {
   type SimilarRequest,
 } from '../../contract/search.ts';
 import { isGiven } from '../../contract/settings/setting.ts';
+import { hasForeign } from '../../search/foreign-filter.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { anyFilterCheck } from '../filter-check.ts';
 import { bodyOf, bytes, route, type Reply, type RequestContext, type Route } from '../route.ts';
@@ -69,7 +70,10 @@ export function searchRoutes(dependencies: Dependencies): Route[] {
   ): Promise<void> {
     const known = indexes.get(uid) !== undefined;
     const vectors = hasVectorParameters(request);
-    if (!known || vectors) await checkFilter(request.filter, 'invalid_search_filter');
+    // Conditions on other indexes are checked where they are resolved.
+    const isForeign = features.get().foreignKeys && hasForeign(request.filter);
+    if ((!known || vectors) && !isForeign)
+      await checkFilter(request.filter, 'invalid_search_filter');
     if (!known) throw indexNotFound(uid);
     if (vectors) checkVectors(uid, request);
   }

@@ -1,7 +1,8 @@
 import { type RowOf, taskTypeEntry } from '../../contract/task-types.ts';
 import type { TaskEnd } from '../../store/finish-batch.ts';
+import { pauser } from '../../base/pauser.ts';
 import { fromRuns } from '../../base/uid-runs.ts';
-import { pauser, readTask, type RunContext, type RunResult, succeeded } from './run.ts';
+import { readTask, type RunContext, type RunResult, succeeded } from './run.ts';
 
 /** What is matched and still waits becomes canceled and joins the batch of the cancelation. */
 export async function runCancelation({ store, batch, progress }: RunContext): Promise<RunResult> {

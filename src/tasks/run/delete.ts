@@ -1,6 +1,7 @@
 import type { RowOf } from '../../contract/task-types.ts';
 import { fromRuns } from '../../base/uid-runs.ts';
-import { pauser, readTask, type RunContext, type RunResult, succeeded } from './run.ts';
+import { pauser } from '../../base/pauser.ts';
+import { readTask, type RunContext, type RunResult, succeeded } from './run.ts';
 
 /** Forgets what is matched and finished; what two deletions match counts for the first. */
 export async function runDeletion({ store, batch, progress }: RunContext): Promise<RunResult> {

@@ -1,4 +1,5 @@
 import { readFileSync, statSync } from 'node:fs';
+import { pauser } from '../../base/pauser.ts';
 import { ApiError, inIndex } from '../../contract/errors.ts';
 import type { BatchOutcome, BatchStep } from '../../engine/native.ts';
 import type { IndexEntry } from '../../engine/registry.ts';
@@ -10,7 +11,6 @@ import {
   applySteps,
   type BatchTask,
   concludeTasks,
-  pauser,
   readTasks,
   type RunContext,
   type RunResult,

@@ -1,4 +1,4 @@
-import { setImmediate as turn } from 'node:timers/promises';
+import { pauser } from '../../base/pauser.ts';
 import { type ApiError, type ErrorBody, indexNotFound, toApiError } from '../../contract/errors.ts';
 import { BatchCanceled } from '../../engine/errors.ts';
 import type { EmbedderRequests } from '../../embedding/embedder-requests.ts';
@@ -102,20 +102,6 @@ export function readTask(store: TaskStore, uid: number): BatchTask {
   const row = store.row(uid);
   if (record === undefined || row === undefined) throw new Error(`task ${uid} is not in the store`);
   return { uid, kind: kindOf(record.type, record.flags), row };
-}
-
-const SLICE_MS = 5;
-
-/** @returns a function that lets others run when the slice is used up, and tells whether it did */
-export function pauser(): () => Promise<boolean> | false {
-  let until = performance.now() + SLICE_MS;
-  return () => {
-    if (performance.now() < until) return false;
-    return turn(true).then((paused) => {
-      until = performance.now() + SLICE_MS;
-      return paused;
-    });
-  };
 }
 
 export interface Target {

@@ -73,6 +73,22 @@ describe('nextBatch', () => {
     assert.equal(next([]), null);
   });
 
+  it('takes changes of search rules together, and what deletes all of them last', () => {
+    const rule = (type: TaskType): Given => ({ type, index: '.meili_dsr' });
+    const [update, clear] = [rule('dsrUpdate'), rule('dsrClear')];
+    const rows: [Given[], string, number[]][] = [
+      [[update, { kind: 'add' }, update, update], 'dsrUpdate', [0, 2, 3]],
+      [[update, clear, update], 'dsrUpdate', [0, 1]],
+      [[clear, update], 'dsrClear', [0]],
+    ];
+    for (const [given, kind, uids] of rows) {
+      const batch = next(given);
+      assert.equal(batch?.kind, kind);
+      assert.deepEqual(batch.uids, uids);
+    }
+    assert.deepEqual(next([update, update, update], {}, { tasks: 2, bytes: 0 })?.uids, [0, 1]);
+  });
+
   describe('priorities', () => {
     const ROWS: [TaskType, number[], string][] = [
       [

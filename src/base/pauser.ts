@@ -1,0 +1,15 @@
+import { setImmediate as turn } from 'node:timers/promises';
+
+const SLICE_MS = 5;
+
+/** @returns a function that lets other work of the thread go on when the slice is used up, and tells whether it did */
+export function pauser(): () => Promise<boolean> | false {
+  let until = performance.now() + SLICE_MS;
+  return () => {
+    if (performance.now() < until) return false;
+    return turn(true).then((paused) => {
+      until = performance.now() + SLICE_MS;
+      return paused;
+    });
+  };
+}
