@@ -31,6 +31,7 @@ const MOCHA = 'node_modules/mocha/bin/mocha.js';
 
 const STEPS: Record<string, () => Promise<Outcome>> = {
   build: () => check('npm', ['run', '--silent', 'build']),
+  // The build has looked at `src/` and `src/web/`.
   types: () => check('npx', ['tsc', '-p', 'test/tsconfig.json']),
   lint: () => check('npm', ['run', '--silent', 'lint']),
   format: () => check('npm', ['run', '--silent', 'format:check']),

@@ -24,6 +24,8 @@ export interface RequestHeaders {
   requestMethod: string | undefined;
   requestHeaders: string | undefined;
   includeMetadata: string | undefined;
+  accept: string | undefined;
+  ifNoneMatch: string | undefined;
 }
 
 export interface Exchange {
@@ -110,6 +112,7 @@ export const STATUS_TEXTS: Readonly<Record<number, string>> = {
   201: 'Created',
   202: 'Accepted',
   204: 'No Content',
+  304: 'Not Modified',
   400: 'Bad Request',
   401: 'Unauthorized',
   403: 'Forbidden',
@@ -261,7 +264,7 @@ class SocketExchange implements Exchange {
     res.cork(() => {
       writeHead(res, status, headers);
       if (body === null) {
-        if (status === 204) res.endWithoutBody();
+        if (status === 204 || status === 304) res.endWithoutBody();
         else res.end(undefined, last);
       } else res.end(body, last);
     });
@@ -433,6 +436,8 @@ export function noHeaders(): RequestHeaders {
     requestMethod: undefined,
     requestHeaders: undefined,
     includeMetadata: undefined,
+    accept: undefined,
+    ifNoneMatch: undefined,
   };
 }
 
@@ -450,6 +455,8 @@ export const HEADER_FIELDS: Readonly<Record<string, keyof RequestHeaders>> = Obj
     'access-control-request-method': 'requestMethod',
     'access-control-request-headers': 'requestHeaders',
     'meili-include-metadata': 'includeMetadata',
+    accept: 'accept',
+    'if-none-match': 'ifNoneMatch',
   } as const,
 );
 

@@ -78,7 +78,7 @@ class NodeExchange implements Exchange {
     this.#done = true;
     const length = body === null ? 0 : Buffer.byteLength(body);
     const fields = headers.flatMap(([name, value]) => [name, value]);
-    if (status !== 204) fields.push('content-length', String(length));
+    if (status !== 204 && status !== 304) fields.push('content-length', String(length));
     this.#res.writeHead(status, fields);
     this.#res.end(this.method === 'HEAD' ? undefined : (body ?? undefined), () => release?.(body));
     // What is left of the body has to be read before the connection can be used again.

@@ -18,6 +18,26 @@ function commit(variable, format) {
   }
 }
 
+/** A part of the page as text that can stand inside its document. */
+async function pagePart(entryPoint) {
+  const { outputFiles } = await build({
+    entryPoints: [entryPoint],
+    bundle: true,
+    minify: true,
+    write: false,
+    platform: 'browser',
+    format: 'iife',
+    target: ['chrome123', 'firefox120', 'safari17.5'],
+    jsx: 'automatic',
+    jsxImportSource: 'preact',
+    charset: 'utf8',
+    logLevel: 'warning',
+  });
+  const { text } = outputFiles[0];
+  if (/<\/(?:script|style)/i.test(text)) throw new Error(`${entryPoint} would end its element`);
+  return text;
+}
+
 rmSync('dist', { recursive: true, force: true });
 await build({
   // What runs in threads of its own is a file of its own.
@@ -38,6 +58,8 @@ await build({
   define: {
     'import.meta.url': 'mainUrl',
     'process.env.GANNET_COMMIT_SHA': JSON.stringify(commit('GANNET_COMMIT_SHA', '%H')),
+    'process.env.GANNET_PAGE_SCRIPT': JSON.stringify(await pagePart('src/web/main.tsx')),
+    'process.env.GANNET_PAGE_STYLE': JSON.stringify(await pagePart('src/web/style.css')),
     'process.env.GANNET_COMMIT_DATE': JSON.stringify(commit('GANNET_COMMIT_DATE', '%cI')),
   },
   banner: { js: `const mainUrl = require('node:url').pathToFileURL(__filename).href;` },

@@ -1,5 +1,7 @@
 import type { Dependencies } from '../dependencies.ts';
+import type { HeaderList } from '../exchange.ts';
 import { openApi } from '../openapi.ts';
+import { builtPage } from '../page.ts';
 import { json, route, type Route } from '../route.ts';
 
 /** The routes that tell about the others. */
@@ -24,22 +26,20 @@ export function descriptionRoutes(
       method: 'GET',
       path: '/',
       action: null,
-      summary: 'Tells that the server is running.',
+      summary: 'The page for people; for programs in production, tells that the server is running.',
       success: 200,
-      handle: () =>
-        production
-          ? json(200, { status: 'Gannet is running' })
-          : { status: 200, body: WELCOME, type: 'text/html; charset=utf-8' },
+      handle: ({ exchange }) => {
+        const { accept, ifNoneMatch } = exchange.headers;
+        const page = builtPage();
+        if (page === null || (production && accept?.includes('text/html') !== true)) {
+          return { ...json(200, { status: 'Gannet is running' }), headers: [VARY_ACCEPT] };
+        }
+        const headers: HeaderList = production ? [...page.headers, VARY_ACCEPT] : page.headers;
+        if (ifNoneMatch === page.tag) return { status: 304, body: null, headers };
+        return { status: 200, body: page.html, type: 'text/html; charset=utf-8', headers };
+      },
     }),
   ];
 }
 
-const WELCOME = `<!doctype html>
-<html lang="en">
-<head><meta charset="utf-8"><title>Gannet</title></head>
-<body>
-<h1>Gannet is running</h1>
-<p>The interface is described in <a href="/openapi.json">openapi.json</a>.</p>
-</body>
-</html>
-`;
+const VARY_ACCEPT = ['vary', 'accept'] as const;

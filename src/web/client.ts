@@ -1,0 +1,122 @@
+/** Requests to the server that served the page, with the key of the session. */
+
+/** An answer with an error body, or none at all. */
+export class Fault extends Error {
+  /** 0: the server could not be reached. */
+  readonly status: number;
+  readonly code: string;
+
+  constructor(status: number, code: string, message: string) {
+    super(message);
+    this.status = status;
+    this.code = code;
+  }
+}
+
+export interface SendOptions {
+  /** Sent as JSON. */
+  body?: unknown;
+  signal?: AbortSignal;
+}
+
+export interface UploadOptions {
+  type: string;
+  signal: AbortSignal;
+  /** Bytes that have left, as far as the browser knows. */
+  onSent(bytes: number): void;
+}
+
+/** Of an asynchronous write. */
+export interface TaskReceipt {
+  taskUid: number;
+}
+
+export class Client {
+  readonly key: string | null;
+
+  /** @param key null: requests carry none */
+  constructor(key: string | null) {
+    this.key = key;
+  }
+
+  /** @param path begins with a slash and may have a query. Throws a {@link Fault}. */
+  async send<T>(method: string, path: string, { body, signal }: SendOptions = {}): Promise<T> {
+    const response = await this.open(method, path, { body, ...(signal && { signal }) });
+    const text = await response.text();
+    return (text === '' ? undefined : JSON.parse(text)) as T;
+  }
+
+  /** The answer before its body is read. Throws a {@link Fault}; after an abort, the error of the abort. */
+  async open(method: string, path: string, { body, signal }: SendOptions): Promise<Response> {
+    const response = await fetch(address(path), {
+      method,
+      headers: {
+        ...this.#authorization(),
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      ...(signal && { signal }),
+      cache: 'no-store',
+    }).catch((error: unknown) => {
+      if (signal?.aborted) throw error;
+      throw new Fault(0, 'unreachable', 'The server cannot be reached.');
+    });
+    if (!response.ok) throw faultOf(response.status, await response.text().catch(() => ''));
+    return response;
+  }
+
+  /** The only way that tells how much has been sent. */
+  upload<T>(method: string, path: string, body: Blob, options: UploadOptions): Promise<T> {
+    const { type, signal, onSent } = options;
+    return new Promise((resolve, reject) => {
+      const request = new XMLHttpRequest();
+      request.open(method, address(path));
+      for (const [name, value] of Object.entries(this.#authorization())) {
+        request.setRequestHeader(name, value);
+      }
+      request.setRequestHeader('content-type', type);
+      request.upload.addEventListener('progress', ({ loaded }) => onSent(loaded));
+      request.addEventListener('error', () =>
+        reject(new Fault(0, 'unreachable', 'The connection broke off while sending.')),
+      );
+      request.addEventListener('abort', () => reject(new Fault(0, 'aborted', 'Stopped.')));
+      request.addEventListener('load', () => {
+        const { status, responseText } = request;
+        if (status >= 200 && status < 300) resolve(JSON.parse(responseText) as T);
+        else reject(faultOf(status, responseText));
+      });
+      signal.addEventListener('abort', () => request.abort());
+      request.send(body);
+    });
+  }
+
+  #authorization(): Record<string, string> {
+    return this.key === null ? {} : { authorization: `Bearer ${this.key}` };
+  }
+}
+
+/** Relative to the page, so that it works below the prefix of a proxy too. */
+function address(path: string): string {
+  return new URL(`.${path}`, location.href.replace(/[?#].*$/, '')).href;
+}
+
+function faultOf(status: number, text: string): Fault {
+  try {
+    const { code, message } = JSON.parse(text) as { code: string; message: string };
+    return new Fault(status, code, message);
+  } catch {
+    return new Fault(status, 'unknown', `The server answered with status ${status}.`);
+  }
+}
+
+/** A path of segments, each percent-encoded, with a query of what is not undefined. */
+export function pathOf(
+  segments: readonly (string | number)[],
+  query: Readonly<Record<string, string | number | boolean | undefined>> = {},
+): string {
+  const path = segments.map((segment) => `/${encodeURIComponent(segment)}`).join('');
+  const given = Object.entries(query).flatMap(([name, value]) =>
+    value === undefined ? [] : [`${name}=${encodeURIComponent(value)}`],
+  );
+  return given.length === 0 ? path : `${path}?${given.join('&')}`;
+}

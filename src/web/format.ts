@@ -1,0 +1,70 @@
+/** Numbers, sizes and moments as people read them. */
+
+const COUNT = new Intl.NumberFormat('en');
+const SIZE = new Intl.NumberFormat('en', { maximumSignificantDigits: 3 });
+const MOMENT = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
+const UNITS = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'];
+
+export function count(value: number): string {
+  return COUNT.format(value);
+}
+
+/** `3 documents`, `1 document`. */
+export function counted(value: number, one: string, several = `${one}s`): string {
+  return `${count(value)} ${value === 1 ? one : several}`;
+}
+
+export function size(bytes: number): string {
+  let value = bytes;
+  let unit = 0;
+  while (value >= 1024 && unit < UNITS.length - 1) {
+    value /= 1024;
+    unit++;
+  }
+  return `${SIZE.format(value)} ${UNITS[unit]}`;
+}
+
+/** @param text RFC 3339 or null */
+export function moment(text: string | null): string {
+  return text === null ? '' : MOMENT.format(new Date(text));
+}
+
+const DURATION = /^P(?:(\d+)D)?T?(?:(\d+)H)?(?:(\d+)M)?(?:([\d.]+)S)?$/;
+
+/** Milliseconds of an ISO 8601 duration without years and months; null when it is none. */
+export function durationMs(text: string | null): number | null {
+  const parts = text === null ? null : DURATION.exec(text);
+  if (parts === null) return null;
+  const [days, hours, minutes, seconds] = parts.slice(1).map((part) => Number(part ?? 0));
+  return (((days! * 24 + hours!) * 60 + minutes!) * 60 + seconds!) * 1000;
+}
+
+export function milliseconds(ms: number | null): string {
+  if (ms === null) return '';
+  if (ms < 1000) return `${SIZE.format(ms)} ms`;
+  if (ms < 60_000) return `${SIZE.format(ms / 1000)} s`;
+  const minutes = Math.floor(ms / 60_000);
+  return `${count(minutes)} min ${Math.round((ms % 60_000) / 1000)} s`;
+}
+
+/** Lines and indents between the tokens of a JSON text, which stay as they are: no number loses a digit. */
+export function indentJson(text: string): string {
+  let indented = '';
+  let depth = 0;
+  const line = (): string => `\n${'  '.repeat(depth)}`;
+  const tokens = text.match(/"(?:[^"\\]|\\.)*"|[[\]{},:]|[^\s[\]{},:"]+/g) ?? [];
+  tokens.forEach((token, position) => {
+    const next = tokens[position + 1];
+    if (token === '{' || token === '[') {
+      depth++;
+      indented += token;
+      if (next !== '}' && next !== ']') indented += line();
+    } else if (token === '}' || token === ']') {
+      depth--;
+      const before = tokens[position - 1];
+      indented += before === '{' || before === '[' ? token : line() + token;
+    } else if (token === ',') indented += token + line();
+    else indented += token === ':' ? ': ' : token;
+  });
+  return indented;
+}

@@ -1,0 +1,280 @@
+/** Pieces that several views are made of. */
+import type { ComponentChildren, JSX } from 'preact';
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import type { Action } from './hooks.ts';
+import { splitMarks, type Marks } from './marks.ts';
+
+/** Text with what matches marked. */
+export function Marked({ text, marks }: { text: string; marks: Marks }): JSX.Element {
+  return (
+    <>
+      {splitMarks(text, marks).map((part) => (part.marked ? <mark>{part.text}</mark> : part.text))}
+    </>
+  );
+}
+
+export function Problem({ error }: { error: Error | null }): JSX.Element | null {
+  return error === null ? null : (
+    <p class="problem" role="alert">
+      {error.message}
+    </p>
+  );
+}
+
+/** How an action went. */
+export function Outcome({ action }: { action: Action }): JSX.Element {
+  return (
+    <>
+      <Problem error={action.error} />
+      <p class="outcome" role="status">
+        {action.running ? 'Working …' : (action.done ?? '')}
+      </p>
+    </>
+  );
+}
+
+interface FieldProps {
+  label: string;
+  hint?: string;
+  children(id: string, hintId: string | undefined): ComponentChildren;
+}
+
+/** A control with its label, and what there is to know about it. */
+export function Field({ label, hint, children }: FieldProps): JSX.Element {
+  const id = useId();
+  const hintId = hint === undefined ? undefined : `${id}-hint`;
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      {children(id, hintId)}
+      {hint === undefined ? null : (
+        <small id={hintId} class="hint">
+          {hint}
+        </small>
+      )}
+    </div>
+  );
+}
+
+interface TextFieldProps {
+  label: string;
+  hint?: string;
+  value: string;
+  type?: 'text' | 'password' | 'number' | 'url' | 'search' | 'datetime-local';
+  list?: string;
+  required?: boolean;
+  step?: string;
+  onInput(value: string): void;
+}
+
+export function TextField(props: TextFieldProps): JSX.Element {
+  const { label, hint, value, type = 'text', list, required = false, step, onInput } = props;
+  return (
+    <Field label={label} {...(hint !== undefined && { hint })}>
+      {(id, hintId) => (
+        <input
+          id={id}
+          // Each type has attributes of its own; those used here go with all of them.
+          type={type as 'text'}
+          value={value}
+          list={list}
+          required={required}
+          step={step}
+          aria-describedby={hintId}
+          autocomplete="off"
+          spellcheck={false}
+          onInput={(event) => onInput(event.currentTarget.value)}
+        />
+      )}
+    </Field>
+  );
+}
+
+interface ChoiceProps {
+  label: string;
+  hint?: string;
+  value: string;
+  /** Value and what is shown for it. */
+  options: readonly (readonly [value: string, shown: string])[];
+  onChoose(value: string): void;
+}
+
+export function Choice({ label, hint, value, options, onChoose }: ChoiceProps): JSX.Element {
+  return (
+    <Field label={label} {...(hint !== undefined && { hint })}>
+      {(id, hintId) => (
+        <select
+          id={id}
+          aria-describedby={hintId}
+          value={value}
+          onChange={(event) => onChoose(event.currentTarget.value)}
+        >
+          {options.map(([option, shown]) => (
+            <option key={option} value={option} selected={option === value}>
+              {shown}
+            </option>
+          ))}
+        </select>
+      )}
+    </Field>
+  );
+}
+
+interface PagesProps {
+  page: number;
+  pages: number;
+  onPage(page: number): void;
+}
+
+/** Pages around the one shown, the first and the last. */
+export function Pages({ page, pages, onPage }: PagesProps): JSX.Element | null {
+  if (pages <= 1) return null;
+  const near = [1, page - 2, page - 1, page, page + 1, page + 2, pages];
+  const shown = [...new Set(near.filter((one) => one >= 1 && one <= pages))].sort((a, b) => a - b);
+  return (
+    <nav class="pages" aria-label="Pages of results">
+      <button type="button" disabled={page <= 1} onClick={() => onPage(page - 1)}>
+        Previous
+      </button>
+      {shown.map((one, position) => (
+        <span key={one}>
+          {position > 0 && shown[position - 1] !== one - 1 ? <span class="gap">…</span> : null}
+          <button
+            type="button"
+            aria-current={one === page ? 'page' : undefined}
+            aria-label={`Page ${one}`}
+            onClick={() => onPage(one)}
+          >
+            {one}
+          </button>
+        </span>
+      ))}
+      <button type="button" disabled={page >= pages} onClick={() => onPage(page + 1)}>
+        Next
+      </button>
+    </nav>
+  );
+}
+
+interface DialogProps {
+  title: string;
+  onClose(): void;
+  children: ComponentChildren;
+}
+
+/** Above everything else; Escape closes it. */
+export function Dialog({ title, onClose, children }: DialogProps): JSX.Element {
+  const element = useRef<HTMLDialogElement>(null);
+  const id = useId();
+  useEffect(() => element.current?.showModal(), []);
+  return (
+    <dialog ref={element} aria-labelledby={id} onClose={onClose}>
+      <header>
+        <h2 id={id}>{title}</h2>
+        <button type="button" class="quiet" aria-label="Close" onClick={onClose}>
+          ✕
+        </button>
+      </header>
+      {children}
+    </dialog>
+  );
+}
+
+interface ConfirmProps {
+  title: string;
+  /** What will be gone. */
+  warning: string;
+  /** To be typed. */
+  name: string;
+  verb: string;
+  onClose(): void;
+  onConfirm(): void;
+}
+
+/** Something that cannot be taken back: the name has to be typed. */
+export function Confirm({
+  title,
+  warning,
+  name,
+  verb,
+  onClose,
+  onConfirm,
+}: ConfirmProps): JSX.Element {
+  const [typed, setTyped] = useState('');
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (typed !== name) return;
+          onConfirm();
+          onClose();
+        }}
+      >
+        <p>{warning}</p>
+        <TextField label={`Type ${name} to go on`} value={typed} onInput={setTyped} />
+        <p class="buttons">
+          <button type="submit" class="danger" disabled={typed !== name}>
+            {verb}
+          </button>
+          <button type="button" onClick={onClose}>
+            Cancel
+          </button>
+        </p>
+      </form>
+    </Dialog>
+  );
+}
+
+/** A value of JSON as nested lists that can be folded. Web addresses become links, nothing is loaded. */
+export function JsonValue({ value, marks }: { value: unknown; marks?: Marks }): JSX.Element {
+  if (typeof value === 'string') {
+    const marked = marks !== undefined && value.includes(marks.begin);
+    if (!marked && /^https?:\/\/\S+$/.test(value)) {
+      return (
+        <a href={value} target="_blank" rel="noopener noreferrer">
+          {value}
+        </a>
+      );
+    }
+    if (!marked && /^data:image\/(?:png|jpeg|gif|webp);base64,[\w+/=]+$/.test(value)) {
+      return <img src={value} alt="Image stored in the document" />;
+    }
+    return marked ? <Marked text={value} marks={marks} /> : <>{value}</>;
+  }
+  if (typeof value !== 'object' || value === null) {
+    return <span class="scalar">{String(value)}</span>;
+  }
+  const members = Array.isArray(value)
+    ? value.map((member, position) => [String(position + 1), member] as const)
+    : Object.entries(value);
+  const flat = members.every(([, member]) => typeof member !== 'object' || member === null);
+  if (Array.isArray(value) && flat) {
+    return (
+      <ul class="values">
+        {members.map(([name, member]) => (
+          <li key={name}>
+            <JsonValue value={member} {...(marks && { marks })} />
+          </li>
+        ))}
+      </ul>
+    );
+  }
+  return (
+    <details>
+      <summary>
+        {members.length} {Array.isArray(value) ? 'values' : 'fields'}
+      </summary>
+      <dl>
+        {members.map(([name, member]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>
+              <JsonValue value={member} {...(marks && { marks })} />
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </details>
+  );
+}

@@ -1,0 +1,97 @@
+/** Details of a ranking score, in words. */
+import { count, counted } from './format.ts';
+
+interface Detail {
+  order: number;
+  score?: number;
+  [field: string]: unknown;
+}
+
+export interface ScoreReason {
+  /** As the ranking rules name it. */
+  readonly rule: string;
+  readonly words: string;
+  /** From 0 to 1; null for rules that only sort. */
+  readonly score: number | null;
+}
+
+/** In the order in which the rules decided. */
+export function scoreReasons(details: Readonly<Record<string, unknown>>): ScoreReason[] {
+  return Object.entries(details)
+    .filter((entry): entry is [string, Detail] => typeof entry[1] === 'object' && entry[1] !== null)
+    .sort(([, a], [, b]) => a.order - b.order)
+    .map(([rule, detail]) => ({
+      rule,
+      words: wordsFor(rule, detail),
+      score: typeof detail.score === 'number' ? detail.score : null,
+    }));
+}
+
+function wordsFor(rule: string, detail: Detail): string {
+  const number = (name: string): number => Number(detail[name] ?? 0);
+  switch (rule) {
+    case 'skipped':
+      return 'The time for this search was over; the rules after this one did not decide.';
+    case 'words':
+      return number('matchingWords') === number('maxMatchingWords')
+        ? 'Every word of the query was found.'
+        : `${count(number('matchingWords'))} of ${counted(number('maxMatchingWords'), 'word')} of the query were found.`;
+    case 'typo':
+      return number('typoCount') === 0
+        ? 'The words are spelt as in the query.'
+        : `${counted(number('typoCount'), 'letter')} differ${number('typoCount') === 1 ? 's' : ''} from the query, of ${count(number('maxTypoCount'))} that may.`;
+    case 'proximity':
+      return (detail.score ?? 0) >= 1
+        ? 'The words stand side by side, in the order of the query.'
+        : 'Other words stand between those of the query, or their order differs.';
+    case 'attribute':
+      return `The words stand in ${weighed(number('attributeRankingOrderScore'))}, ${early(number('queryWordDistanceScore'))}.`;
+    case 'attributeRank':
+      return `The words stand in ${weighed(detail.score ?? 0)}.`;
+    case 'wordPosition':
+      return `The words stand ${early(detail.score ?? 0)}.`;
+    case 'exactness':
+      return exactness(detail);
+    case 'vectorSort':
+      return `The meaning is similar to that of the query (${percent(number('similarity'))}).`;
+    default:
+      return sorted(rule, detail);
+  }
+}
+
+function weighed(score: number): string {
+  if (score >= 1) return 'the most important searchable field';
+  return score >= 0.5 ? 'an important searchable field' : 'a less important searchable field';
+}
+
+function early(score: number): string {
+  if (score >= 1) return 'at its beginning';
+  return score >= 0.75 ? 'near its beginning' : 'far from its beginning';
+}
+
+function exactness({ matchType, matchingWords, maxMatchingWords }: Detail): string {
+  if (matchType === 'exactMatch') return 'A field is exactly the query.';
+  if (matchType === 'matchesStart') return 'A field begins with exactly the query.';
+  if (typeof matchingWords !== 'number' || typeof maxMatchingWords !== 'number') {
+    return 'No field is exactly the query.';
+  }
+  return matchingWords === maxMatchingWords
+    ? 'Every word was found exactly as in the query, beside others.'
+    : `${count(matchingWords)} of ${counted(maxMatchingWords, 'word')} were found exactly as in the query; the others begin like them, or differ by typos or synonyms.`;
+}
+
+function sorted(rule: string, { value, distance }: Detail): string {
+  const direction = rule.endsWith(':desc') ? 'greatest first' : 'smallest first';
+  if (typeof distance === 'number') {
+    const near = rule.endsWith(':desc') ? 'farthest first' : 'nearest first';
+    return `It is ${count(Math.round(distance))} m from the point; ${near}.`;
+  }
+  if (value === undefined) return 'This rule decided.';
+  if (value === null) return `It has no value to sort by; such documents come last.`;
+  const shown = typeof value === 'string' ? `“${value}”` : JSON.stringify(value);
+  return `It was sorted by the value ${shown}, ${direction}.`;
+}
+
+export function percent(ratio: number): string {
+  return `${Math.round(ratio * 1000) / 10} %`;
+}

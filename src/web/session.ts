@@ -1,0 +1,84 @@
+/** Who uses the page: the key, kept for as long as the tab is open, and what that key may do. */
+import { createContext } from 'preact';
+import { useContext } from 'preact/hooks';
+import { Client, Fault } from './client.ts';
+
+const STORED_KEY = 'gannet-key';
+
+/** What the page asks a key about; each by the cheapest request that needs the right. */
+const PROBES = {
+  indexes: '/indexes?limit=1',
+  stats: '/stats',
+  tasks: '/tasks?limit=1',
+  keys: '/keys?limit=1',
+  webhooks: '/webhooks',
+  features: '/experimental-features',
+  version: '/version',
+} as const;
+
+export type Right = keyof typeof PROBES;
+
+export interface Session {
+  readonly client: Client;
+  readonly rights: ReadonlySet<Right>;
+  /** null: it may not be asked for. */
+  readonly version: string | null;
+}
+
+export type Opening =
+  | { readonly kind: 'open'; readonly session: Session }
+  /** `message`: why the key that was given does not do; null: none was given. */
+  | { readonly kind: 'keyNeeded'; readonly message: string | null };
+
+export function storedKey(): string | null {
+  return sessionStorage.getItem(STORED_KEY);
+}
+
+export function storeKey(key: string | null): void {
+  if (key === null) sessionStorage.removeItem(STORED_KEY);
+  else sessionStorage.setItem(STORED_KEY, key);
+}
+
+/** Throws a {@link Fault} when the server cannot tell. */
+export async function openSession(key: string | null): Promise<Opening> {
+  const client = new Client(key);
+  const searches = await allows(() =>
+    client.send('POST', '/multi-search', { body: { queries: [] } }),
+  );
+  const names = Object.keys(PROBES) as Right[];
+  const granted = await Promise.all(
+    names.map((name) => allows(() => client.send('GET', PROBES[name]))),
+  );
+  const rights = new Set(names.filter((_, position) => granted[position] === true));
+  if (!searches && rights.size === 0) {
+    const message =
+      key === null ? null : 'This key is not valid, has expired, or may do nothing here.';
+    return { kind: 'keyNeeded', message };
+  }
+  const version = rights.has('version')
+    ? (await client.send<{ pkgVersion: string }>('GET', '/version')).pkgVersion
+    : null;
+  return { kind: 'open', session: { client, rights, version } };
+}
+
+/** false: the key, or its absence, is refused. */
+async function allows(ask: () => Promise<unknown>): Promise<boolean> {
+  try {
+    await ask();
+    return true;
+  } catch (error) {
+    if (error instanceof Fault && (error.status === 401 || error.status === 403)) {
+      // A server without master key knows no keys; the view tells so.
+      return error.code === 'missing_master_key';
+    }
+    throw error;
+  }
+}
+
+export const SessionContext = createContext<Session | null>(null);
+
+export function useSession(): Session {
+  const session = useContext(SessionContext);
+  if (session === null) throw new Error('there is no session');
+  return session;
+}

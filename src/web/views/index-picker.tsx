@@ -1,0 +1,79 @@
+import type { JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { Choice, Problem, TextField } from '../parts.tsx';
+import { useLoaded } from '../hooks.ts';
+import { listIndexes, type IndexEntry } from '../indexes.ts';
+import { goTo, placeHref } from '../place.ts';
+import { useSession } from '../session.ts';
+
+interface Props {
+  view: string;
+  uid: string | null;
+  /** What to show below once an index is chosen; it is made anew for each. */
+  children(index: IndexEntry): JSX.Element;
+}
+
+/** A view of one index: a list to choose from, or a field for keys that may not list them. */
+export function OfIndex({ view, uid, children }: Props): JSX.Element {
+  const { client, rights } = useSession();
+  const listed = rights.has('indexes');
+  const list = useLoaded(
+    (signal) => (listed ? listIndexes(client, signal) : Promise.resolve([])),
+    [client],
+  );
+  const indexes = list.value ?? [];
+  const first = indexes[0]?.uid;
+  useEffect(() => {
+    if (uid === null && first !== undefined) goTo(placeHref(view, first));
+  }, [uid, first, view]);
+  const index =
+    indexes.find((one) => one.uid === uid) ??
+    (uid !== null && (!listed || !list.loading)
+      ? { uid, primaryKey: null, createdAt: '', updatedAt: '' }
+      : undefined);
+  return (
+    <>
+      <Problem error={list.error} />
+      {listed && !list.loading && indexes.length === 0 && list.error === null ? (
+        <p class="note">
+          There is no index yet. <a href="#/indexes">Create one</a>, or{' '}
+          <a href="#/documents">drop a file with documents</a>.
+        </p>
+      ) : null}
+      {listed ? (
+        indexes.length > 0 ? (
+          <Choice
+            label="Index"
+            value={uid ?? ''}
+            options={indexes.map((one) => [one.uid, one.uid])}
+            onChoose={(chosen) => goTo(placeHref(view, chosen))}
+          />
+        ) : null
+      ) : (
+        <TypedIndex view={view} uid={uid} />
+      )}
+      {index === undefined ? null : <div key={index.uid}>{children(index)}</div>}
+    </>
+  );
+}
+
+function TypedIndex({ view, uid }: { view: string; uid: string | null }): JSX.Element {
+  const [typed, setTyped] = useState(uid ?? '');
+  return (
+    <form
+      class="row"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (typed !== '') goTo(placeHref(view, typed));
+      }}
+    >
+      <TextField
+        label="Index"
+        hint="This key may not list the indexes; type the uid of one."
+        value={typed}
+        onInput={setTyped}
+      />
+      <button type="submit">Open</button>
+    </form>
+  );
+}

@@ -1,0 +1,441 @@
+import type { JSX } from 'preact';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { count, counted, indentJson, milliseconds } from '../format.ts';
+import { useLoaded } from '../hooks.ts';
+import { settingsOf, type IndexEntry, type Settings } from '../indexes.ts';
+import { newMarks, type Marks } from '../marks.ts';
+import { Choice, Dialog, Field, JsonValue, Pages, Problem, TextField } from '../parts.tsx';
+import { placeHref, replacePlace, usePlace } from '../place.ts';
+import { percent, scoreReasons } from '../score-words.ts';
+import {
+  circleFrom,
+  mergedCounts,
+  queryFrom,
+  searchQueries,
+  stateFrom,
+  type Hit,
+  type SearchAnswer,
+  type SearchState,
+} from '../search-request.ts';
+import { useSession } from '../session.ts';
+import { OfIndex } from './index-picker.tsx';
+
+export function SearchView({ uid }: { uid: string | null }): JSX.Element {
+  return (
+    <OfIndex view="search" uid={uid}>
+      {(index) => <Preview index={index} />}
+    </OfIndex>
+  );
+}
+
+/** What the settings tell about the controls to show; nothing for a key that may not read them. */
+interface Controls {
+  readonly sortable: readonly string[];
+  readonly embedders: readonly string[];
+  readonly places: boolean;
+}
+
+function controlsOf(settings: Settings | undefined): Controls {
+  const sortable = (settings?.sortableAttributes ?? []) as string[];
+  const filterable = (settings?.filterableAttributes ?? []) as unknown[];
+  return {
+    sortable: sortable.filter((name) => name !== '_geo'),
+    embedders: Object.keys(settings?.embedders ?? {}),
+    places: sortable.includes('_geo') && filterable.includes('_geo'),
+  };
+}
+
+function Preview({ index }: { index: IndexEntry }): JSX.Element {
+  const { client } = useSession();
+  const { uid } = index;
+  const { query } = usePlace();
+  const state = stateFrom(query);
+  const marks = useMemo(newMarks, []);
+  const [explain, setExplain] = useState(false);
+  const settings = useLoaded(
+    (signal) => settingsOf(client, uid, signal).catch(() => undefined),
+    [client, uid],
+  );
+  const controls = controlsOf(settings.value);
+  const asked = JSON.stringify(state);
+  const answers = useLoaded(
+    async (signal) => {
+      const queries = searchQueries(uid, state, { marks, explain });
+      const body = { queries };
+      const { results } = await client.send<{ results: SearchAnswer[] }>('POST', '/multi-search', {
+        body,
+        signal,
+      });
+      return results;
+    },
+    [client, uid, asked, explain],
+  );
+  const change = (part: Partial<SearchState>): void =>
+    replacePlace(placeHref('search', uid, queryFrom({ ...state, page: 1, ...part })));
+  const answer = answers.value?.[0];
+  return (
+    <div class="search">
+      <SearchBox q={state.q} onInput={(q) => change({ q })} />
+      <p class="totals" role="status">
+        {answer === undefined
+          ? ''
+          : `${counted(answer.totalHits, 'result')} in ${milliseconds(answer.processingTimeMs)}` +
+            (answer.semanticHitCount === undefined
+              ? ''
+              : `, ${count(answer.semanticHitCount)} of this page by meaning`)}
+      </p>
+      <Problem error={answers.error} />
+      <div class="columns">
+        <aside aria-label="Refine the search">
+          <Order state={state} controls={controls} onChange={change} />
+          {controls.embedders.length > 0 ? (
+            <Meaning state={state} embedders={controls.embedders} onChange={change} />
+          ) : null}
+          {controls.places ? <Near state={state} onChange={change} /> : null}
+          <Facets
+            counts={mergedCounts(answers.value ?? [])}
+            chosen={state.chosen}
+            onChoose={(chosen) => change({ chosen })}
+          />
+        </aside>
+        <section aria-label="Results" aria-busy={answers.loading}>
+          {controls.places && answer !== undefined ? <PlacesMap hits={answer.hits} /> : null}
+          {answer !== undefined && answer.hits.length === 0 ? (
+            <p class="note">Nothing was found.</p>
+          ) : null}
+          <ol class="hits" start={answer === undefined ? 1 : (state.page - 1) * 20 + 1}>
+            {answer?.hits.map((hit, position) => (
+              <li key={`${String(hit[index.primaryKey ?? ''] ?? '')}:${position}`}>
+                <HitCard hit={hit} index={index} marks={marks} onExplain={() => setExplain(true)} />
+              </li>
+            ))}
+          </ol>
+          <Pages
+            page={state.page}
+            pages={answer?.totalPages ?? 0}
+            onPage={(page) => {
+              change({ page });
+              scrollTo({ top: 0 });
+            }}
+          />
+        </section>
+      </div>
+    </div>
+  );
+}
+
+function SearchBox({ q, onInput }: { q: string; onInput(q: string): void }): JSX.Element {
+  const box = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    box.current?.focus();
+    const pressed = (event: KeyboardEvent): void => {
+      const typing = (event.target as Element | null)?.closest('input, textarea, select, dialog');
+      if (event.key !== '/' || typing !== null) return;
+      event.preventDefault();
+      box.current?.focus();
+    };
+    addEventListener('keydown', pressed);
+    return () => removeEventListener('keydown', pressed);
+  }, []);
+  return (
+    <Field label="Search" hint="Results come as you type. Press / to come back here.">
+      {(id, hintId) => (
+        <input
+          ref={box}
+          id={id}
+          class="query"
+          type="search"
+          value={q}
+          aria-describedby={hintId}
+          autocomplete="off"
+          spellcheck={false}
+          onInput={(event) => onInput(event.currentTarget.value)}
+        />
+      )}
+    </Field>
+  );
+}
+
+interface RefineProps {
+  state: SearchState;
+  onChange(part: Partial<SearchState>): void;
+}
+
+function Order({
+  state,
+  controls,
+  onChange,
+}: RefineProps & { controls: Controls }): JSX.Element | null {
+  if (controls.sortable.length === 0) return null;
+  return (
+    <Choice
+      label="Sort"
+      value={state.sort}
+      options={[
+        ['', 'Best match first'],
+        ...controls.sortable.flatMap(
+          (name) =>
+            [
+              [`${name}:asc`, `${name}, ascending`],
+              [`${name}:desc`, `${name}, descending`],
+            ] as const,
+        ),
+      ]}
+      onChoose={(sort) => onChange({ sort })}
+    />
+  );
+}
+
+function Meaning({
+  state,
+  embedders,
+  onChange,
+}: RefineProps & { embedders: readonly string[] }): JSX.Element {
+  return (
+    <fieldset>
+      <legend>Search by meaning</legend>
+      <Choice
+        label="Embedder"
+        value={state.embedder}
+        options={[['', 'none: words alone'], ...embedders.map((name) => [name, name] as const)]}
+        onChoose={(embedder) => onChange({ embedder })}
+      />
+      {state.embedder === '' ? null : (
+        <Field label={`Words to meaning: ${percent(state.semanticRatio)}`}>
+          {(id) => (
+            <input
+              id={id}
+              type="range"
+              min="0"
+              max="1"
+              step="0.05"
+              value={state.semanticRatio}
+              onInput={(event) => onChange({ semanticRatio: Number(event.currentTarget.value) })}
+            />
+          )}
+        </Field>
+      )}
+    </fieldset>
+  );
+}
+
+function Near({ state, onChange }: RefineProps): JSX.Element {
+  const { circle } = state;
+  const [lat, setLat] = useState(String(circle?.lat ?? ''));
+  const [lng, setLng] = useState(String(circle?.lng ?? ''));
+  const [km, setKm] = useState(String(circle === null ? 100 : circle.radius / 1000));
+  const typed = circleFrom(`${lat},${lng},${Number(km) * 1000}`);
+  return (
+    <fieldset>
+      <legend>Near a point</legend>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (typed !== null) onChange({ circle: typed });
+        }}
+      >
+        <TextField label="Latitude" type="number" step="any" value={lat} onInput={setLat} />
+        <TextField label="Longitude" type="number" step="any" value={lng} onInput={setLng} />
+        <TextField label="Radius in km" type="number" step="any" value={km} onInput={setKm} />
+        <p class="buttons">
+          <button type="submit" disabled={typed === null}>
+            Nearest first
+          </button>
+          {circle === null ? null : (
+            <button type="button" onClick={() => onChange({ circle: null })}>
+              Anywhere
+            </button>
+          )}
+        </p>
+      </form>
+    </fieldset>
+  );
+}
+
+interface FacetsProps {
+  counts: Readonly<Record<string, Readonly<Record<string, number>>>>;
+  chosen: SearchState['chosen'];
+  onChoose(chosen: SearchState['chosen']): void;
+}
+
+/** Values that a facet shows before it is asked for all. */
+const VALUES_SHOWN = 8;
+
+function Facets({ counts, chosen, onChoose }: FacetsProps): JSX.Element {
+  return (
+    <>
+      {Object.entries(counts)
+        .filter(([, values]) => Object.keys(values).length > 0)
+        .map(([facet, values]) => (
+          <Facet
+            key={facet}
+            facet={facet}
+            values={values}
+            chosen={chosen[facet] ?? []}
+            onChoose={(selected) => onChoose({ ...chosen, [facet]: selected })}
+          />
+        ))}
+    </>
+  );
+}
+
+interface FacetProps {
+  facet: string;
+  values: Readonly<Record<string, number>>;
+  chosen: readonly string[];
+  onChoose(values: readonly string[]): void;
+}
+
+function Facet({ facet, values, chosen, onChoose }: FacetProps): JSX.Element {
+  const [all, setAll] = useState(false);
+  const names = [...new Set([...Object.keys(values), ...chosen])].sort(
+    (a, b) =>
+      Number(chosen.includes(b)) - Number(chosen.includes(a)) ||
+      (values[b] ?? 0) - (values[a] ?? 0),
+  );
+  const shown = all ? names : names.slice(0, Math.max(VALUES_SHOWN, chosen.length));
+  return (
+    <fieldset class="facet">
+      <legend>{facet}</legend>
+      <ul>
+        {shown.map((name) => (
+          <li key={name}>
+            <label>
+              <input
+                type="checkbox"
+                checked={chosen.includes(name)}
+                onChange={(event) =>
+                  onChoose(
+                    event.currentTarget.checked
+                      ? [...chosen, name]
+                      : chosen.filter((one) => one !== name),
+                  )
+                }
+              />
+              <span>{name}</span> <span class="count">{count(values[name] ?? 0)}</span>
+            </label>
+          </li>
+        ))}
+      </ul>
+      {names.length > shown.length || all ? (
+        <button type="button" class="quiet" aria-expanded={all} onClick={() => setAll(!all)}>
+          {all ? 'Fewer values' : `All ${names.length} values`}
+        </button>
+      ) : null}
+    </fieldset>
+  );
+}
+
+interface HitProps {
+  hit: Hit;
+  index: IndexEntry;
+  marks: Marks;
+  onExplain(): void;
+}
+
+const ADDED = new Set(['_formatted', '_rankingScore', '_rankingScoreDetails', '_matchesPosition']);
+const TITLES = ['title', 'name', 'label', 'headline', 'subject'];
+
+/** The field that stands above the others: one named like a title, else the first text that is not the id. */
+function titleField(hit: Hit, primaryKey: string | null): string | undefined {
+  const texts = Object.keys(hit).filter(
+    (name) => typeof hit[name] === 'string' && name !== primaryKey && name !== 'id',
+  );
+  return TITLES.find((name) => texts.includes(name)) ?? texts[0];
+}
+
+function HitCard({ hit, index, marks, onExplain }: HitProps): JSX.Element {
+  const { rights } = useSession();
+  const [json, setJson] = useState(false);
+  const shown: Readonly<Record<string, unknown>> = hit._formatted ?? hit;
+  const title = titleField(hit, index.primaryKey);
+  const names = Object.keys(hit).filter((name) => !ADDED.has(name) && name !== title);
+  const id = index.primaryKey === null ? undefined : hit[index.primaryKey];
+  const stored = Object.fromEntries(Object.entries(hit).filter(([name]) => !ADDED.has(name)));
+  return (
+    <article>
+      {title === undefined ? null : (
+        <h3>
+          <JsonValue value={shown[title] ?? hit[title]} marks={marks} />
+        </h3>
+      )}
+      <dl>
+        {names.map((name) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>
+              <JsonValue value={shown[name] ?? hit[name]} marks={marks} />
+            </dd>
+          </div>
+        ))}
+      </dl>
+      <div class="buttons">
+        <button type="button" class="quiet" onClick={() => setJson(true)}>
+          JSON
+        </button>
+        {id !== undefined && rights.has('indexes') ? (
+          <a href={placeHref('documents', index.uid, { id: String(id) })}>Edit</a>
+        ) : null}
+        <Why hit={hit} onExplain={onExplain} />
+      </div>
+      {json ? (
+        <Dialog title="Document as JSON" onClose={() => setJson(false)}>
+          <pre tabIndex={0}>{indentJson(JSON.stringify(stored))}</pre>
+        </Dialog>
+      ) : null}
+    </article>
+  );
+}
+
+function Why({ hit, onExplain }: { hit: Hit; onExplain(): void }): JSX.Element {
+  const { _rankingScore: score, _rankingScoreDetails: details } = hit;
+  const reasons = details === undefined ? [] : scoreReasons(details);
+  return (
+    <details class="why" onToggle={(event) => event.currentTarget.open && onExplain()}>
+      <summary>Why is this here?</summary>
+      {score === undefined ? null : <p>Ranking score: {percent(score)}</p>}
+      {details !== undefined && reasons.length === 0 ? (
+        <p>The query is empty, so no ranking rule decided.</p>
+      ) : null}
+      <ol>
+        {reasons.map(({ rule, words, score: part }) => (
+          <li key={rule}>
+            <strong>{rule}</strong> {words}
+            {part === null ? null : <span class="count"> {percent(part)}</span>}
+          </li>
+        ))}
+      </ol>
+    </details>
+  );
+}
+
+const MAP_WIDTH = 360;
+const MAP_HEIGHT = 180;
+
+/** Where the hits are, on the plane of longitude and latitude. */
+function PlacesMap({ hits }: { hits: readonly Hit[] }): JSX.Element | null {
+  const places = hits.flatMap(({ _geo }) => {
+    const { lat, lng } = (_geo ?? {}) as { lat?: unknown; lng?: unknown };
+    const place = { lat: Number(lat), lng: Number(lng) };
+    return lat === undefined || Number.isNaN(place.lat + place.lng) ? [] : [place];
+  });
+  if (places.length === 0) return null;
+  return (
+    <svg
+      class="map"
+      viewBox={`0 0 ${MAP_WIDTH} ${MAP_HEIGHT}`}
+      role="img"
+      aria-label={`Places of ${counted(places.length, 'result')} by longitude and latitude`}
+    >
+      {[-120, -60, 0, 60, 120].map((lng) => (
+        <path key={`lng${lng}`} class="grid" d={`M${lng + 180} 0V${MAP_HEIGHT}`} />
+      ))}
+      {[-60, -30, 0, 30, 60].map((lat) => (
+        <path key={`lat${lat}`} class="grid" d={`M0 ${90 - lat}H${MAP_WIDTH}`} />
+      ))}
+      {places.map(({ lat, lng }, position) => (
+        <circle key={position} cx={lng + 180} cy={90 - lat} r="2.5" />
+      ))}
+    </svg>
+  );
+}

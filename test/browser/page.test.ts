@@ -1,0 +1,181 @@
+import assert from 'node:assert/strict';
+import { enter, loadBooks, openStage, type Stage } from './support/browser.ts';
+
+describe('The page in a browser', () => {
+  let stage: Stage;
+
+  before(async function () {
+    stage = await openStage(this);
+    await loadBooks(stage.server);
+  });
+  after(() => stage?.close());
+
+  it('is one document with a strict policy, compressed, and not sent again while it is the same', async () => {
+    const { url } = stage.server;
+    const first = await fetch(`${url}/`);
+    assert.equal(first.status, 200);
+    assert.equal(first.headers.get('content-type'), 'text/html; charset=utf-8');
+    assert.equal(first.headers.get('cache-control'), 'no-cache');
+    const policy = first.headers.get('content-security-policy')!;
+    assert.match(policy, /default-src 'none'/);
+    assert.match(policy, /connect-src 'self'/);
+    assert.match(policy, /frame-ancestors 'none'/);
+    assert.doesNotMatch(policy, /unsafe|\*/);
+    assert.ok(['br', 'gzip'].includes(first.headers.get('content-encoding')!));
+    assert.match(await first.text(), /^<!doctype html>/);
+    const again = await fetch(`${url}/`, {
+      headers: { 'if-none-match': first.headers.get('etag')! },
+    });
+    assert.equal(again.status, 304);
+    assert.equal(await again.text(), '');
+  });
+
+  it('asks for a key, tells of a wrong one, and forgets it with the tab', async () => {
+    const tab = await stage.tab();
+    const { page } = tab;
+    await page.goto(stage.server.url);
+    await page.getByLabel('API key').fill('not a key');
+    await page.getByRole('button', { name: 'Open' }).click();
+    await page.getByRole('alert').waitFor();
+    assert.match((await page.getByRole('alert').textContent())!, /not valid/);
+    await page.getByLabel('API key').fill(stage.server.masterKey);
+    await page.getByRole('button', { name: 'Open' }).click();
+    await page.getByRole('searchbox').waitFor();
+    assert.equal(await page.evaluate(() => (globalThis as any).localStorage.length), 0);
+    await page.reload();
+    await page.getByRole('searchbox').waitFor();
+    await page.getByRole('button', { name: 'Change key' }).click();
+    await page.getByLabel('API key').waitFor();
+    assert.deepEqual(tab.faults, []);
+    await tab.close();
+  });
+
+  it('shows a key that may search nothing but the search', async () => {
+    const { json } = await stage.server.call('GET', '/keys');
+    const key = json.results.find(({ actions }: any) => actions.join() === 'search').key;
+    const tab = await stage.tab();
+    await enter(tab, stage.server, key, '#/search');
+    assert.deepEqual(await tab.page.getByRole('navigation').getByRole('link').allTextContents(), [
+      'Search',
+    ]);
+    await tab.page.getByLabel('Index').fill('books');
+    await tab.page.getByRole('button', { name: 'Open' }).click();
+    await tab.page.getByRole('searchbox').fill('dune');
+    await tab.page.getByRole('heading', { name: 'Dune', exact: true }).waitFor();
+    assert.deepEqual(tab.faults, []);
+    await tab.close();
+  });
+
+  it('searches while one types, marks what matches, and narrows by facets, order and page', async () => {
+    const tab = await stage.tab();
+    const { page } = tab;
+    await enter(tab, stage.server, stage.server.masterKey, '#/search/books');
+    const totals = page.getByRole('status');
+    await page.getByText(/^431 results in/).waitFor();
+    await page.getByRole('searchbox').pressSequentially('dostoyevs');
+    await page.locator('mark').first().waitFor();
+    assert.match((await page.locator('mark').first().textContent())!, /^Dosto/);
+    await page.getByRole('searchbox').fill('');
+    await page.getByText(/^431 results in/).waitFor();
+    const genres = page.getByRole('group', { name: 'genres' });
+    await genres.getByRole('button', { name: /^All/ }).click();
+    await genres.getByRole('checkbox', { name: 'science fiction' }).check();
+    await page.getByLabel('Sort').selectOption('year:asc');
+    await page.getByRole('heading', { name: 'Frankenstein' }).waitFor();
+    // The counts of the other values are those of adding them.
+    assert.ok(Number(await genres.getByRole('checkbox').count()) > 5);
+    const narrowed = Number.parseInt((await totals.first().textContent())!, 10);
+    assert.ok(narrowed > 20 && narrowed < 431);
+    await page.getByRole('button', { name: 'Page 2', exact: true }).click();
+    await page.waitForFunction(
+      () => (globalThis as any).document.querySelector('ol.hits').start === 21,
+    );
+    const address = page.url();
+    await page.goto('about:blank');
+    await page.goto(address);
+    await page.getByRole('heading', { name: 'Search' }).waitFor();
+    await page.waitForFunction(
+      () => (globalThis as any).document.querySelector('ol.hits')?.start === 21,
+    );
+    assert.ok(await page.getByRole('checkbox', { name: 'science fiction' }).isChecked());
+    assert.deepEqual(
+      tab.faults.filter((fault) => fault !== 'about:blank'),
+      [],
+    );
+    await tab.close();
+  });
+
+  it('tells why a document is here, and shows it as JSON', async () => {
+    const tab = await stage.tab();
+    const { page } = tab;
+    await enter(tab, stage.server, stage.server.masterKey, '#/search/books?q=dune');
+    const first = page.getByRole('article').first();
+    await first.getByText('Why is this here?').click();
+    await first.getByText('Every word of the query was found.').waitFor();
+    await first.getByText('The words are spelt as in the query.').waitFor();
+    await first.getByRole('button', { name: 'JSON' }).click();
+    const text = await page.getByRole('dialog').locator('pre').textContent();
+    assert.equal(JSON.parse(text!).title, 'Dune');
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    assert.deepEqual(tab.faults, []);
+    await tab.close();
+  });
+
+  it('shows whatever documents hold as text', async () => {
+    const { server } = stage;
+    const hostile = {
+      id: 'x',
+      title: '<img src=x onerror="globalThis.hacked=1"> <script>globalThis.hacked=1</script>',
+      link: 'javascript:globalThis.hacked=1',
+      picture: 'https://elsewhere.example/track.png',
+      nested: { '<b>name</b>': ['</script><script>globalThis.hacked=1</script>', '\uE0001\uE001'] },
+      '<svg onload=globalThis.hacked=1>': '"><svg onload=globalThis.hacked=1>',
+      __proto__: { polluted: true },
+    };
+    await server.finish('PATCH', '/indexes/hostile/settings', {
+      body: { filterableAttributes: ['*'] },
+    });
+    await server.finish('POST', '/indexes/hostile/documents', { body: [hostile] });
+    const tab = await stage.tab();
+    const { page } = tab;
+    await enter(tab, server, server.masterKey, '#/search/hostile?q=src');
+    await page.getByRole('article').waitFor();
+    assert.match((await page.getByRole('article').textContent())!, /<img src=x onerror=/);
+    assert.equal(await page.locator('mark').first().textContent(), 'src');
+    await page.getByRole('article').getByText('Why is this here?').click();
+    await page.getByRole('article').getByRole('button', { name: 'JSON' }).click();
+    await page.getByRole('dialog').waitFor();
+    assert.equal(await page.locator('a[href^="javascript"]').count(), 0);
+    assert.equal(await page.locator('article img, article svg, aside svg').count(), 0);
+    assert.equal(await page.evaluate(() => (globalThis as any).hacked), undefined);
+    assert.deepEqual(tab.faults, []);
+    await tab.close();
+  });
+});
+
+describe('The page in production', () => {
+  let stage: Stage;
+
+  before(async function () {
+    stage = await openStage(this, ['--env', 'production']);
+  });
+  after(() => stage?.close());
+
+  it('is served to browsers, tells programs that the server is running, and shows nothing without a key', async () => {
+    const program = await fetch(`${stage.server.url}/`);
+    assert.deepEqual(await program.json(), { status: 'Gannet is running' });
+    assert.match(program.headers.get('vary')!, /accept(?!-)/);
+    const tab = await stage.tab();
+    const answers: number[] = [];
+    tab.page.on('response', (response) => {
+      if (response.url() !== `${stage.server.url}/`) answers.push(response.status());
+    });
+    await tab.page.goto(stage.server.url);
+    await tab.page.getByLabel('API key').waitFor();
+    assert.ok(answers.length > 0 && answers.every((status) => status === 401), String(answers));
+    assert.equal(await tab.page.getByRole('navigation').count(), 0);
+    assert.deepEqual(tab.faults, []);
+    await tab.close();
+  });
+});
