@@ -23,28 +23,42 @@ interface SearchQueueOptions {
   now?: () => number;
 }
 
+/** A request that has had no turn yet. */
 interface Waiting {
   since: number;
-  /** It may be told that too many wait. */
-  refusable: boolean;
+  /** It brings several searches. */
+  several: boolean;
   start: () => void;
   refuse: (error: ApiError) => void;
 }
 
+/** Runs one search of a request of several when its turn comes. */
+export type RunSearch = <T>(search: () => Promise<T>) => Promise<T>;
+
 /**
- * Lets a bounded number of searches run at once. A freed permit goes to a random one of those that wait,
+ * Lets a bounded number of searches run at once. A freed permit goes to a random request of those that wait,
  * and a random one gives way when too many do: under overload every client has the same chance.
  *
- * Too many are more than `waitingMax`, and more than can be run in `DRAIN_MS_MAX`: with a search taking `ms` on
- * average, a permit is freed every `ms / permits`. The average is that of the searches which ended since some wait;
+ * A request of several searches is refused before its first search or never, and each of its searches takes a permit.
+ * Those that have begun get every second permit, and no more of them begin than there are permits: so they come to an
+ * end, and requests of one search get through between them.
+ *
+ * Too many are more than `waitingMax`, and more than can be run in `DRAIN_MS_MAX`: with a request taking `ms` on
+ * average, a permit is freed every `ms / permits`. The average is that of the requests which ended since some wait;
  * before a round of all permits has ended, and for as many as there are permits, it decides nothing. So what was slow
  * before has no say, a first slow search neither, and a server that is not busy never refuses.
  */
 export class SearchQueue {
   readonly #options: Required<SearchQueueOptions>;
   readonly #waiting: Waiting[] = [];
+  /** Further searches of requests that have begun, oldest first. */
+  readonly #further: (() => void)[] = [];
   #running = 0;
-  /** Of the searches that ended since some wait: their number, and their average time in ms. */
+  /** Requests of several searches that have begun. */
+  #several = 0;
+  /** The next permit goes to a request that has had no turn yet. */
+  #turnOfWaiting = false;
+  /** Of the requests that ended since some wait: their number, and their average time in ms. */
   #ended = 0;
   #averageMs = 0;
 
@@ -69,20 +83,41 @@ export class SearchQueue {
    * @param onGone takes a listener that is called when the client goes away; it then no longer waits
    */
   run<T>(search: () => Promise<T>, onGone?: OnGone): Promise<T> {
-    if (this.#running < this.#options.permits) return this.#start(search);
-    const { waitingMax } = this.#options;
-    if (waitingMax === 0) return Promise.reject(this.#tooMany());
-    if (this.#waiting.length >= this.#most()) this.#takeRefusable()?.refuse(this.#tooMany());
-    return this.#wait(search, true, onGone);
+    const start = () => this.#hold(search, (ms) => this.#learn(ms));
+    return this.#running < this.#options.permits ? start() : this.#wait(start, false, onGone);
   }
 
-  /** The same for a further search of a request that has had its turn already: it waits, and is never refused. */
-  runNext<T>(search: () => Promise<T>): Promise<T> {
-    if (this.#running < this.#options.permits) return this.#start(search);
-    return this.#wait(search, false);
+  /**
+   * The same for a request of several searches.
+   * @param request hands its searches to its argument, at least one of them before it waits for anything
+   */
+  runSeveral<T>(request: (run: RunSearch) => Promise<T>, onGone?: OnGone): Promise<T> {
+    const start = async (): Promise<T> => {
+      this.#several++;
+      let used = 0;
+      try {
+        return await request((search) => this.#runFurther(search, (ms) => (used += ms)));
+      } finally {
+        this.#several--;
+        this.#learn(used);
+        this.#startNext();
+      }
+    };
+    const { permits } = this.#options;
+    return this.#running < permits && this.#several < permits
+      ? start()
+      : this.#wait(start, true, onGone);
   }
 
-  async #start<T>(search: () => Promise<T>): Promise<T> {
+  #runFurther<T>(search: () => Promise<T>, used: (ms: number) => void): Promise<T> {
+    if (this.#running < this.#options.permits) return this.#hold(search, used);
+    return new Promise((resolve, reject) => {
+      this.#further.push(() => void this.#hold(search, used).then(resolve, reject));
+    });
+  }
+
+  /** Takes a permit, which is free, until the search ends. */
+  async #hold<T>(search: () => Promise<T>, used: (ms: number) => void): Promise<T> {
     const { now } = this.#options;
     const since = now();
     this.#running++;
@@ -90,18 +125,20 @@ export class SearchQueue {
       return await search();
     } finally {
       this.#running--;
-      this.#learn(now() - since);
+      used(now() - since);
       this.#startNext();
     }
   }
 
-  #wait<T>(search: () => Promise<T>, refusable: boolean, onGone?: OnGone): Promise<T> {
-    const { now } = this.#options;
+  #wait<T>(start: () => Promise<T>, several: boolean, onGone?: OnGone): Promise<T> {
+    const { now, waitingMax } = this.#options;
+    if (waitingMax === 0) return Promise.reject(this.#tooMany());
+    if (this.#waiting.length >= this.#most()) this.#takeRandom()?.refuse(this.#tooMany());
     return new Promise((resolve, reject) => {
       const waiting: Waiting = {
         since: now(),
-        refusable,
-        start: () => this.#start(search).then(resolve, reject),
+        several,
+        start: () => void start().then(resolve, reject),
         refuse: reject,
       };
       this.#waiting.push(waiting);
@@ -120,7 +157,7 @@ export class SearchQueue {
     return Math.min(waitingMax, Math.max(permits, inTime));
   }
 
-  /** A search has ended; those that can no longer be run in time are told so now. */
+  /** A request has ended, of which searches took so long; those that can no longer be run in time are told so now. */
   #learn(ms: number): void {
     if (this.#waiting.length === 0) {
       this.#ended = 0;
@@ -130,35 +167,35 @@ export class SearchQueue {
     this.#ended++;
     const before = this.#ended === 1 ? 0 : this.#averageMs;
     this.#averageMs = before + (ms - before) / Math.min(this.#ended, counted);
-    while (this.#waiting.length > this.#most()) {
-      const refused = this.#takeRefusable();
-      if (refused === undefined) return;
-      refused.refuse(this.#tooMany());
-    }
+    while (this.#waiting.length > this.#most()) this.#takeRandom()?.refuse(this.#tooMany());
   }
 
   #startNext(): void {
-    const { now, waitMsMax } = this.#options;
+    while (this.#running < this.#options.permits) {
+      const further = this.#turnOfWaiting ? undefined : this.#further.shift();
+      this.#turnOfWaiting = further !== undefined;
+      const start = further ?? this.#takeStartable()?.start ?? this.#further.shift();
+      if (start === undefined) return;
+      start();
+    }
+  }
+
+  /** A random one of those that may begin and have not waited too long. */
+  #takeStartable(): Waiting | undefined {
+    const { now, permits, waitMsMax } = this.#options;
     for (;;) {
-      const next = this.#takeRandom();
-      if (next === undefined) return;
-      if (!next.refusable || now() - next.since <= waitMsMax) return next.start();
+      const next = this.#takeRandom(this.#several < permits);
+      if (next === undefined || now() - next.since <= waitMsMax) return next;
       next.refuse(this.#tooMany());
     }
   }
 
-  #takeRandom(): Waiting | undefined {
-    const count = this.#waiting.length;
-    return count === 0 ? undefined : this.#take(Math.floor(this.#options.random() * count));
-  }
-
-  /** A random one of those that may be refused. */
-  #takeRefusable(): Waiting | undefined {
-    const refusable = this.#waiting.flatMap((waiting, at) => (waiting.refusable ? [at] : []));
-    const { random } = this.#options;
-    return refusable.length === 0
+  /** @param several whether it may be a request of several searches */
+  #takeRandom(several = true): Waiting | undefined {
+    const places = [...this.#waiting.keys()].filter((at) => several || !this.#waiting[at]!.several);
+    return places.length === 0
       ? undefined
-      : this.#take(refusable[Math.floor(random() * refusable.length)]!);
+      : this.#take(places[Math.floor(this.#options.random() * places.length)]!);
   }
 
   #take(at: number): Waiting {

@@ -22,7 +22,7 @@ import {
   type QueryVector,
   type SearchMetadata,
 } from './plan.ts';
-import type { SearchQueue } from './search-queue.ts';
+import type { RunSearch, SearchQueue } from './search-queue.ts';
 
 /** What a search is told besides its parameters. */
 export interface SearchCaller {
@@ -160,7 +160,7 @@ export class Search {
   multiSearch(params: MultiSearchRequest, caller: SearchCaller): Promise<Buffer> {
     const { queries, federation } = params;
     return federation === undefined || federation === null
-      ? this.#separate(queries, caller)
+      ? this.#queue.runSeveral((run) => this.#separate(queries, caller, run), caller.onGone)
       : this.#queue.run(() => this.#federated(queries, federation, caller), caller.onGone);
   }
 
@@ -168,7 +168,11 @@ export class Search {
    * Queries run in their order, few at a time, so that searches of others come between them. The first failing one in
    * order is reported, and none behind it is begun any more.
    */
-  async #separate(queries: readonly MultiSearchQuery[], caller: SearchCaller): Promise<Buffer> {
+  async #separate(
+    queries: readonly MultiSearchQuery[],
+    caller: SearchCaller,
+    run: RunSearch,
+  ): Promise<Buffer> {
     const answers: Buffer[] = [];
     let bytesLeft = this.#limits.answerBytes;
     let failed = queries.length;
@@ -185,9 +189,7 @@ export class Search {
         const position = next++;
         const search = () => this.#ofMany(queries[position]!, position, bytesLeft, caller);
         try {
-          const answer = await (position === 0
-            ? this.#queue.run(search, caller.onGone)
-            : this.#queue.runNext(search));
+          const answer = await run(search);
           answers[position] = answer;
           bytesLeft -= answer.length;
           if (bytesLeft < 0) throw answerTooLarge(this.#limits);

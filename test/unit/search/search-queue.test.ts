@@ -13,8 +13,13 @@ class Searches {
     };
   }
 
+  runs(name: string): boolean {
+    return this.#ends.has(name);
+  }
+
   async end(name: string): Promise<void> {
     this.#ends.get(name)!();
+    this.#ends.delete(name);
     for (let n = 0; n < 5; n++) await null;
   }
 }
@@ -243,5 +248,72 @@ describe('the search queue', () => {
     );
     assert.equal(queue.running, 0);
     assert.equal(await queue.run(() => Promise.resolve('good')), 'good');
+  });
+
+  describe('with requests of several searches', () => {
+    /** Two searches after each other, then the answer. */
+    function twoOf(queue: SearchQueue, searches: Searches, name: string): Promise<string> {
+      return queue.runSeveral(async (run) => {
+        await run(searches.of(`${name}1`));
+        return run(searches.of(`${name}2`));
+      });
+    }
+
+    it('gives every second permit to those that have begun', async () => {
+      const queue = queueOf({ waitingMax: 3 });
+      const searches = new Searches();
+      const several = queue.runSeveral((run) =>
+        Promise.all(['a1', 'a2', 'a3'].map((name) => run(searches.of(name)))),
+      );
+      const alone = ['b', 'c'].map((name) => queue.run(searches.of(name)));
+      for (const name of ['a1', 'a2', 'b', 'a3', 'c']) await searches.end(name);
+      assert.deepEqual(searches.started, ['a1', 'a2', 'b', 'a3', 'c']);
+      assert.deepEqual(await several, ['a1', 'a2', 'a3']);
+      assert.deepEqual(await Promise.all(alone), ['b', 'c']);
+      assert.deepEqual([queue.running, queue.waiting], [0, 0]);
+    });
+
+    it('lets no more of them begin than there are permits', async () => {
+      const queue = queueOf({ waitingMax: 9 });
+      const searches = new Searches();
+      const answers = ['a', 'b', 'c'].map((name) => twoOf(queue, searches, name));
+      for (const name of ['a1', 'a2', 'b1', 'b2', 'c1', 'c2']) await searches.end(name);
+      assert.equal(searches.started[0], 'a1');
+      const order = searches.started.map((name) => name[0]);
+      assert.equal(new Set([order.slice(0, 2), order.slice(2, 4), order.slice(4)].flat()).size, 3);
+      for (const n of [0, 2, 4]) assert.equal(order[n], order[n + 1], searches.started.join(' '));
+      assert.equal((await Promise.all(answers)).length, 3);
+    });
+
+    it('refuses none that has begun, and does not count what it still has to run', async () => {
+      const queue = queueOf();
+      const searches = new Searches();
+      const several = queue.runSeveral((run) =>
+        Promise.all(['a1', 'a2', 'a3', 'a4'].map((name) => run(searches.of(name)))),
+      );
+      const waiting = [queue.run(searches.of('b')), twoOf(queue, searches, 'c')];
+      assert.equal(queue.waiting, 2);
+      const refused = queue.run(searches.of('d'));
+      const outcomes = Promise.allSettled([...waiting, refused]);
+      const names = ['a1', 'a2', 'a3', 'a4', 'b', 'c1', 'c2', 'd'];
+      while (queue.running > 0) {
+        await searches.end(names.find((name) => searches.runs(name))!);
+      }
+      assert.equal((await several).length, 4);
+      const failed = (await outcomes).filter(({ status }) => status === 'rejected');
+      assert.equal(failed.length, 1);
+    });
+
+    it('gives its turn to the next when one of them fails', async () => {
+      const queue = queueOf();
+      const searches = new Searches();
+      await assert.rejects(
+        queue.runSeveral(() => Promise.reject(new Error('wrong'))),
+        /wrong/,
+      );
+      const answer = queue.runSeveral((run) => run(searches.of('a')));
+      await searches.end('a');
+      assert.equal(await answer, 'a');
+    });
   });
 });
