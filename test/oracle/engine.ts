@@ -446,9 +446,10 @@ export class Oracle {
 
   #checkSearchOn({ attributesToSearchOn: on }: SearchParams): void {
     const searchable = this.#searchable;
-    if (searchable === null || on === undefined || on === null || on.includes('*')) return;
+    if (searchable === null || on === undefined || on === null) return;
     const fields = [...this.#knownNames].filter((name) => coveredBy(name, searchable) >= 0);
     const known = (name: string): boolean =>
+      name === '*' ||
       coveredBy(name, searchable) >= 0 ||
       [...searchable, ...fields].some((entry) => matchesPattern(entry, name));
     if (!on.every(known)) throw new SearchOnError();
