@@ -69,6 +69,7 @@ export interface Config {
   batchedTasksBytesMax: number;
   embeddingCacheEntries: number;
   embedding: EmbeddingConfig;
+  network: NetworkConfig;
   models: { cacheDir: string; hubUrl: string };
   launchFeatures: Partial<Record<Feature, boolean>>;
   outboundDenyPrivate: boolean;
@@ -87,6 +88,18 @@ export interface EmbeddingConfig {
   /** What cannot be rendered, or embedded, has no embedding instead of failing its batch. */
   ignoreTemplateFailures: boolean;
   ignoreEmbedderFailures: boolean;
+}
+
+/** Of requests to other servers of the network; from the environment alone. */
+export interface NetworkConfig {
+  /** Ms that a search waits for remotes. */
+  searchMsMax: number;
+  /** Ms to connect to a remote that gets a write. */
+  connectMsMax: number;
+  /** Ms for one request that passes a write on. */
+  requestMsMax: number;
+  /** Ms in which a write is tried again. */
+  retriesMsMax: number;
 }
 
 const EMBEDDER_TIMEOUT_SECONDS = 30;
@@ -356,6 +369,7 @@ function buildOrThrow(values: ServerValues, configFile: string | null, env: Envi
     chatAllowNonStreaming: given.flag('chat-allow-non-streaming'),
     transport: given.oneOf('http-transport', ['fastest', 'node'], 'fastest'),
     embedding: embeddingConfig(env),
+    network: networkConfig(env),
     models: modelsConfig(env),
   };
 }
@@ -370,12 +384,23 @@ function limits(given: Given): RequestLimits {
   };
 }
 
-function embeddingConfig(env: Environment): EmbeddingConfig {
-  const seconds = (name: string, initial: number): number => {
-    const text = given(env, name);
-    if (text === null) return initial * 1000;
-    return /^\d{1,6}$/.test(text) ? Number(text) * 1000 : bad(name, text, 'a number of seconds');
+/** A variable in seconds, in ms. */
+function seconds(env: Environment, name: string, initial: number): number {
+  const text = given(env, name);
+  if (text === null) return initial * 1000;
+  return /^\d{1,6}$/.test(text) ? Number(text) * 1000 : bad(name, text, 'a number of seconds');
+}
+
+function networkConfig(env: Environment): NetworkConfig {
+  return {
+    searchMsMax: seconds(env, 'EXPERIMENTAL_REMOTE_SEARCH_TIMEOUT_SECONDS', 25),
+    connectMsMax: seconds(env, 'EXPERIMENTAL_PROXY_CONNECT_TIMEOUT_SECONDS', 3),
+    requestMsMax: seconds(env, 'EXPERIMENTAL_PROXY_REQUEST_TIMEOUT_SECONDS', 30),
+    retriesMsMax: seconds(env, 'EXPERIMENTAL_PROXY_BACKOFF_TIMEOUT_SECONDS', 25),
   };
+}
+
+function embeddingConfig(env: Environment): EmbeddingConfig {
   const failureModes = 'EXPERIMENTAL_CONFIG_EMBEDDER_FAILURE_MODES';
   const ignored = (given(env, failureModes) ?? '')
     .split(',')
@@ -387,8 +412,9 @@ function embeddingConfig(env: Environment): EmbeddingConfig {
   return {
     openAiKey: given(env, 'OPENAI_API_KEY') ?? env.OPENAI_API_KEY ?? null,
     ollamaUrl: given(env, 'OLLAMA_URL'),
-    timeoutMs: seconds('EXPERIMENTAL_REST_EMBEDDER_TIMEOUT_SECONDS', EMBEDDER_TIMEOUT_SECONDS),
+    timeoutMs: seconds(env, 'EXPERIMENTAL_REST_EMBEDDER_TIMEOUT_SECONDS', EMBEDDER_TIMEOUT_SECONDS),
     waitMsMax: seconds(
+      env,
       'EXPERIMENTAL_REST_EMBEDDER_MAX_RETRY_DURATION_SECONDS',
       EMBEDDER_WAIT_SECONDS_MAX,
     ),

@@ -25,9 +25,11 @@ import { wholeBody } from './http/route.ts';
 import { type HttpOptions, type HttpServer, startHttp } from './http/server.ts';
 import { exportRunner } from './export/run-export.ts';
 import { sourceOf } from './import-at-start.ts';
+import { RemoteClient } from './network/remote-client.ts';
 import { OutboundClient } from './outbound/outbound-client.ts';
 import { Documents, Indexes } from './search/index-service.ts';
 import { SearchQueue } from './search/search-queue.ts';
+import { NetworkSearch } from './search/network-search.ts';
 import { EnrichedSearch } from './search/enriched-search.ts';
 import { pinsOf } from './search/rules-in-force.ts';
 import { ForeignSearch } from './search/foreign-search.ts';
@@ -139,6 +141,7 @@ async function run(config: Config): Promise<void> {
       keys,
       chats,
       rules: machine.searchRules,
+      network: machine.network,
       features,
       webhooks,
     }),
@@ -280,7 +283,7 @@ function dependencies(config: Config, parts: Parts): Dependencies {
     webhooks,
     outbound,
   } = parts;
-  const { store, queue, registry, searchRules } = parts.machine;
+  const { store, queue, registry, searchRules, network } = parts.machine;
   const searchQueue = new SearchQueue({
     permits: availableParallelism() * config.searchesPerCore,
     waitingMax: config.searchQueueSize,
@@ -301,13 +304,22 @@ function dependencies(config: Config, parts: Parts): Dependencies {
       tasks: queue,
       indexes: new Indexes(registry, documents, () => store.size()),
       search: new EnrichedSearch(
-        new Search(
-          registry,
-          searchQueue,
-          enabled,
-          answerBuffers,
-          queryEmbedding(registry, embedding),
-          { ...config.limits, queriesAtOnce: availableParallelism() },
+        new NetworkSearch(
+          new Search(
+            registry,
+            searchQueue,
+            enabled,
+            answerBuffers,
+            queryEmbedding(registry, embedding),
+            { ...config.limits, queriesAtOnce: availableParallelism() },
+          ),
+          {
+            network: () => network.get(),
+            client: new RemoteClient(outbound),
+            settings: (uid) => registry.get(uid)?.settings,
+            limits: config.limits,
+            remoteMsMax: config.network.searchMsMax,
+          },
         ),
         foreignSearch,
         (search) =>
@@ -324,6 +336,7 @@ function dependencies(config: Config, parts: Parts): Dependencies {
     webhooks,
     chats,
     searchRules,
+    network,
     chatTotals: new ChatTotals(),
     chatAllowNonStreaming: config.chatAllowNonStreaming,
     outbound,

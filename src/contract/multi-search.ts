@@ -4,17 +4,21 @@ import type { FeatureSet } from './features.ts';
 import type { MultiSearchQuery, MultiSearchRequest, SearchRequest } from './search.ts';
 import { isGiven } from './settings/setting.ts';
 
-/** The first query at fault decides. Messages begin with its place. */
+/**
+ * The first query at fault decides. Messages begin with its place.
+ * @param remotes of the network, by name
+ */
 export function multiSearchFault(
   { federation, queries }: MultiSearchRequest,
   features: FeatureSet,
+  remotes: Readonly<Record<string, unknown>> = {},
 ): ApiError | null {
   for (const [i, query] of queries.entries()) {
     const place = `\`.queries[${i}]\``;
     const fault =
       federation === null || federation === undefined
         ? separateFault(query, place)
-        : federatedFault(query, place, federation.distinct, features);
+        : federatedFault(query, place, federation.distinct, features, remotes);
     if (fault !== null) return fault;
     const gate = searchGate(query, features);
     if (gate !== null) return new ApiError(gate.code, `Inside ${place}: ${gate.message}`);
@@ -38,6 +42,7 @@ function federatedFault(
   place: string,
   distinct: string | null | undefined,
   features: FeatureSet,
+  remotes: Readonly<Record<string, unknown>>,
 ): ApiError | null {
   const refuse = (code: ErrorCode, message: string): ApiError =>
     new ApiError(code, `${place}: ${message}`);
@@ -85,10 +90,12 @@ function federatedFault(
       const gate = featureNotEnabled('Using `federationOptions.remote`', 'network');
       return new ApiError(gate.code, `Inside ${place}: ${gate.message}`);
     }
-    return refuse(
-      'invalid_multi_search_remote',
-      `the network of this server has no remote \`${remote}\`.`,
-    );
+    if (!Object.hasOwn(remotes, remote!)) {
+      return refuse(
+        'invalid_multi_search_remote',
+        `the network of this server has no remote \`${remote}\`.`,
+      );
+    }
   }
   if (isGiven(query.federationOptions?.queryPosition) && !features.network) {
     const gate = featureNotEnabled('Using `federationOptions.queryPosition`', 'network');

@@ -19,6 +19,9 @@ export interface Network {
   sharding: boolean;
 }
 
+/** Each search of the whole network asks all of them. */
+export const REMOTES_MAX = 128;
+
 export const NO_NETWORK: Network = { self: null, remotes: {}, sharding: false };
 
 /** Absent leaves, null resets; of a remote, null removes it. */
@@ -65,6 +68,14 @@ export function mergeNetwork(stored: Network, patch: NetworkPatch): Result<Netwo
     const key = (field: 'searchApiKey' | 'writeApiKey'): string | null =>
       change[field] === undefined ? (before?.[field] ?? null) : change[field];
     remotes.set(name, { url, searchApiKey: key('searchApiKey'), writeApiKey: key('writeApiKey') });
+  }
+  if (remotes.size > REMOTES_MAX) {
+    return err(
+      new ApiError(
+        'invalid_network_remotes',
+        `Invalid value at \`.remotes\`: a network has at most ${REMOTES_MAX} remotes.`,
+      ),
+    );
   }
   return ok({
     self: patch.self === undefined ? stored.self : patch.self,

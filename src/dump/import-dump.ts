@@ -21,6 +21,7 @@ import { importDatabase, openDataFolder } from '../store/data-folder.ts';
 import { ChatStore } from '../store/chat-store.ts';
 import { FeatureStore } from '../store/feature-store.ts';
 import { KeyStore } from '../store/key-store.ts';
+import { NetworkStore } from '../store/network-store.ts';
 import { RuleStore } from '../store/rule-store.ts';
 import { Store } from '../store/store.ts';
 import { WebhookStore } from '../store/webhook-store.ts';
@@ -139,6 +140,7 @@ class Import {
         keys: new KeyStore(store),
         chats: new ChatStore(store),
         rules: new RuleStore(store),
+        network: new NetworkStore(store),
         features: new FeatureStore(store),
         webhooks: new WebhookStore(store, null),
       });

@@ -13,9 +13,11 @@ import {
   promptsOf,
 } from '../contract/chats.ts';
 import { FEATURES } from '../contract/features.ts';
-import { normalizeUuid, parseRfc3339 } from '../contract/formats.ts';
+import { FORMATS, normalizeUuid, parseRfc3339 } from '../contract/formats.ts';
+import { NO_NETWORK, type Remote } from '../contract/network.ts';
 import type { SearchRule } from '../contract/search-rules.ts';
 import type { ChatStore } from '../store/chat-store.ts';
+import type { NetworkStore } from '../store/network-store.ts';
 import type { RuleStore } from '../store/rule-store.ts';
 import type { FeatureStore } from '../store/feature-store.ts';
 import type { KeyStore } from '../store/key-store.ts';
@@ -43,6 +45,7 @@ export interface DumpStores {
   keys: KeyStore;
   chats: ChatStore;
   rules: RuleStore;
+  network: NetworkStore;
   features: FeatureStore;
   webhooks: WebhookStore;
 }
@@ -52,6 +55,7 @@ export function dumpSections({
   keys,
   chats,
   rules,
+  network,
   features,
   webhooks,
 }: DumpStores): DumpSection[] {
@@ -60,6 +64,7 @@ export function dumpSections({
     keySection(keys),
     chatSection(chats),
     featureSection(features),
+    networkSection(network),
     ruleSection(rules),
   ];
 }
@@ -151,6 +156,29 @@ function ruleSection(rules: RuleStore): DumpSection {
       for (const rule of given as SearchRule[]) {
         if (typeof rule?.uid === 'string') await rules.put(rule);
       }
+    },
+  };
+}
+
+function networkSection(network: NetworkStore): DumpSection {
+  return {
+    step: 'dump the network',
+    files: () => (network.get() === NO_NETWORK ? [] : [jsonFile('network.json', network.get())]),
+    load: async ({ network: given }) => {
+      if (given === null) return;
+      const remotes = Object.entries((given.remotes ?? {}) as Json).flatMap(([name, remote]) => {
+        const { url, searchApiKey, writeApiKey } = (remote ?? {}) as Json;
+        if (typeof url !== 'string' || FORMATS['http-url'](url) !== null) return [];
+        const read: Remote = {
+          ...{ url, searchApiKey: textOf(searchApiKey), writeApiKey: textOf(writeApiKey) },
+        };
+        return [[name, read] as const];
+      });
+      await network.patch({
+        self: textOf(given.self ?? given.local),
+        remotes: Object.fromEntries(remotes),
+        sharding: given.sharding === true,
+      });
     },
   };
 }

@@ -6,6 +6,7 @@ import type { NativeAddon } from '../engine/native.ts';
 import type { ChatTotals } from '../chat/totals.ts';
 import type { OutboundClient } from '../outbound/outbound-client.ts';
 import type { ChatStore } from '../store/chat-store.ts';
+import type { NetworkStore } from '../store/network-store.ts';
 import type { RuleStore } from '../store/rule-store.ts';
 import type { WebhookStore } from '../store/webhook-store.ts';
 import type { Logs } from '../base/logger.ts';
@@ -26,6 +27,7 @@ export interface Dependencies {
   webhooks: WebhookStore;
   chats: ChatStore;
   searchRules: RuleStore;
+  network: NetworkStore;
   chatTotals: ChatTotals;
   /** `stream: false` is answered with the whole conversation instead of being refused. */
   chatAllowNonStreaming: boolean;

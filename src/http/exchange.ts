@@ -26,6 +26,7 @@ export interface RequestHeaders {
   includeMetadata: string | undefined;
   accept: string | undefined;
   ifNoneMatch: string | undefined;
+  proxySearch: string | undefined;
 }
 
 export interface Exchange {
@@ -438,6 +439,7 @@ export function noHeaders(): RequestHeaders {
     includeMetadata: undefined,
     accept: undefined,
     ifNoneMatch: undefined,
+    proxySearch: undefined,
   };
 }
 
@@ -457,6 +459,7 @@ export const HEADER_FIELDS: Readonly<Record<string, keyof RequestHeaders>> = Obj
     'meili-include-metadata': 'includeMetadata',
     accept: 'accept',
     'if-none-match': 'ifNoneMatch',
+    'meili-proxy-search': 'proxySearch',
   } as const,
 );
 

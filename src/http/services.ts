@@ -104,6 +104,8 @@ export interface DocumentService {
 export interface SearchContext {
   /** The header `Meili-Include-Metadata` was sent. */
   includeMetadata: boolean;
+  /** The header `Meili-Proxy-Search` was sent: another server of the network asks. */
+  isProxied: boolean;
   /** The listener is called when the client goes away before it has its answer. */
   onGone(listener: () => void): void;
   /**

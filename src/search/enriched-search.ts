@@ -1,6 +1,6 @@
 /**
  * What a search is besides its engine: foreign keys before and after, rules of the instance, and how long the steps took.
- * Everything else is handed on to {@link Search}.
+ * Everything else is handed on to {@link NetworkSearch}.
  */
 import type {
   FacetSearchRequest,
@@ -11,18 +11,18 @@ import type {
 import type { ForeignCaller, ForeignSearch } from './foreign-search.ts';
 import type { Pin, RuledSearch } from './rules-in-force.ts';
 import { Steps } from './performance-details.ts';
-import type { Search, SearchCaller } from './search-service.ts';
+import type { NetworkCaller, NetworkSearch } from './network-search.ts';
 
-export type EnrichedCaller = SearchCaller & ForeignCaller;
+export type EnrichedCaller = NetworkCaller & ForeignCaller;
 
 export class EnrichedSearch {
-  readonly #search: Search;
+  readonly #search: NetworkSearch;
   readonly #foreign: ForeignSearch;
 
   /** `pins`: of a search, by the rules in force; empty when there are none. */
   readonly #pins: (search: RuledSearch) => Pin[];
 
-  constructor(search: Search, foreign: ForeignSearch, pins: (search: RuledSearch) => Pin[]) {
+  constructor(search: NetworkSearch, foreign: ForeignSearch, pins: (search: RuledSearch) => Pin[]) {
     this.#search = search;
     this.#foreign = foreign;
     this.#pins = pins;

@@ -151,6 +151,14 @@ export class Search {
     }
   }
 
+  /** The same search with the vector that an embedder makes of it, so that nobody else has to make it. */
+  async embedded<T extends VectorRequest>(uid: string, params: T): Promise<T> {
+    if (searchKind(params) === 'words' || this.#registry.get(uid) === undefined) return params;
+    const vector = await this.#vectorOf(uid, params, this.#deadlineOf(uid));
+    if (vector === undefined || vector === 'none') return params;
+    return { ...params, media: null, vector: [...vector] };
+  }
+
   load(): { running: number; waiting: number; waitingMax: number } {
     const { running, waiting, waitingMax } = this.#queue;
     return { running, waiting, waitingMax };

@@ -5,6 +5,7 @@ import { syncFolder } from '../base/sync-folder.ts';
 import type { NativeAddon } from '../engine/native.ts';
 import { IndexRegistry, REST_MS } from '../engine/registry.ts';
 import { type DataFolder, DataFolderError } from '../store/data-folder.ts';
+import { NetworkStore } from '../store/network-store.ts';
 import { RuleStore } from '../store/rule-store.ts';
 import { Store } from '../store/store.ts';
 import { TaskStore } from '../store/task-store.ts';
@@ -41,6 +42,7 @@ export interface TaskMachine {
   readonly taskStore: TaskStore;
   readonly registry: IndexRegistry;
   readonly searchRules: RuleStore;
+  readonly network: NetworkStore;
   readonly queue: TaskQueue;
   readonly scheduler: Scheduler;
   /** Rolls back what runs, then closes the indexes and the store. */
@@ -83,6 +85,7 @@ export function openTaskMachine(
     registry.closeResting();
   }, REST_MS / 4).unref();
   const searchRules = new RuleStore(store);
+  const network = new NetworkStore(store);
   const pending = new Pending(taskStore);
   taskStore.onAppend = (record) => pending.add(record);
   const scheduler = new Scheduler(taskStore, pending, registry, {
@@ -104,6 +107,7 @@ export function openTaskMachine(
     taskStore,
     registry,
     searchRules,
+    network,
     queue,
     scheduler,
     close: async () => {

@@ -21,7 +21,8 @@ const NATIVE_LAYERS: readonly (readonly string[])[] = [
 /** Below `src/`: a folder may import those before it. */
 const SRC_LAYERS = [
   ...['base', 'outbound', 'archive', 'rhai', 'templates', 'contract', 'engine', 'store', 'auth'],
-  ...['embedding', 'tasks', 'dump', 'snapshot', 'export', 'search', 'chat', 'http', 'web'],
+  ...['network', 'embedding', 'tasks', 'dump', 'snapshot', 'export', 'search', 'chat', 'http'],
+  ...['web'],
 ];
 
 /** Pairs of folders of `src/` that do not meet although the order would allow it. */

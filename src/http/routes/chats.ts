@@ -78,6 +78,7 @@ export function chatRoutes(dependencies: Dependencies): Route[] {
     search: (uid, request, onGone) =>
       services.search.search(uid, request, {
         includeMetadata: false,
+        isProxied: false,
         onGone,
         // It is part of the filter of each request.
         tenantFilter: () => null,

@@ -11,17 +11,17 @@ import {
   type LogLevelBody,
   type LogStreamBody,
 } from '../../contract/gated.ts';
-import { PATCH_NETWORK } from '../../contract/network.ts';
+import { type NetworkPatch, PATCH_NETWORK } from '../../contract/network.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { ReplyStream } from '../exchange.ts';
-import { bodyOf, json, NO_CONTENT, route, STREAMED, type Method, type Route } from '../route.ts';
+import { bodyOf, json, NO_CONTENT, route, STREAMED, type Route } from '../route.ts';
 
 const LOG_STREAM_HEADERS = [
   ['content-type', 'text/plain; charset=utf-8'],
   ['x-accel-buffering', 'no'],
 ] as const;
 
-export function gatedRoutes({ services, logs }: Dependencies): Route[] {
+export function gatedRoutes({ services, logs, network }: Dependencies): Route[] {
   const { features, tasks } = services;
 
   function need(feature: Feature, action: string): void {
@@ -102,34 +102,30 @@ export function gatedRoutes({ services, logs }: Dependencies): Route[] {
     }),
   ];
 
-  /** A route whose feature is off answers so; this build has nothing behind it when it is on. */
-  function absent(
-    method: Method,
-    path: string,
-    action: NonNullable<Route['action']>,
-    feature: Feature,
-    what: string,
-    extra: Partial<Route> = {},
-  ): Route {
-    return route({
-      method,
-      path,
-      action,
-      summary: `${what}.`,
-      success: 200,
-      ...extra,
-      handle: () => {
-        need(feature, what);
-        throw new ApiError('feature_not_enabled', `${what} is not available in this build.`);
-      },
-    });
-  }
-
   return [
     ...logRoutes,
-    absent('GET', '/network', 'network.get', 'network', 'Reading the network'),
-    absent('PATCH', '/network', 'network.update', 'network', 'Changing the network', {
+    route({
+      method: 'GET',
+      path: '/network',
+      action: 'network.get',
+      summary: 'Shows the network.',
+      success: 200,
+      handle: () => {
+        need('network', 'Reading the network');
+        return json(200, network.get());
+      },
+    }),
+    route<unknown, NetworkPatch>({
+      method: 'PATCH',
+      path: '/network',
+      action: 'network.update',
+      summary: 'Changes the network.',
       body: bodyOf(PATCH_NETWORK),
+      success: 200,
+      handle: async ({ body }) => {
+        need('network', 'Changing the network');
+        return json(200, await network.patch(body));
+      },
     }),
     route<unknown, ExportBody>({
       method: 'POST',

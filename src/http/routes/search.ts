@@ -32,15 +32,16 @@ function searchContext({
   exchange,
 }: Pick<RequestContext, 'access' | 'exchange'>): SearchContext {
   return {
-    includeMetadata: asksForMetadata(exchange.headers.includeMetadata),
+    includeMetadata: asks(exchange.headers.includeMetadata),
+    isProxied: asks(exchange.headers.proxySearch),
     onGone: (listener) => exchange.onAbort(listener),
     tenantFilter: (uid) => access.tenantFilter(uid),
     mayAccess: (uid) => access.mayAccess(uid),
   };
 }
 
-/** Of the header `Meili-Include-Metadata`. */
-function asksForMetadata(header: string | undefined): boolean {
+/** Of the headers `Meili-Include-Metadata` and `Meili-Proxy-Search`. */
+function asks(header: string | undefined): boolean {
   return header !== undefined && ['true', '1'].includes(header.trim().toLowerCase());
 }
 
@@ -159,12 +160,13 @@ export function searchRoutes(dependencies: Dependencies): Route[] {
             `Inside \`.federation.facetsByIndex\`: ${refusal.message}`,
           );
         }
-        const fault = multiSearchFault(body, features.get());
+        const fault = multiSearchFault(body, features.get(), dependencies.network.get().remotes);
         if (fault !== null) throw fault;
         for (const [i, query] of body.queries.entries()) {
-          const settings = hasVectorParameters(query)
-            ? indexes.settings(query.indexUid)
-            : undefined;
+          const settings =
+            hasVectorParameters(query) && !isGiven(query.federationOptions?.remote)
+              ? indexes.settings(query.indexUid)
+              : undefined;
           const vector = settings && vectorFault(query, settings, features.get());
           if (vector)
             throw new ApiError(vector.code, `Inside \`.queries[${i}]\`: ${vector.message}`);

@@ -12,6 +12,7 @@ import type { Dependencies } from '../../../src/http/dependencies.ts';
 import { ChatTotals } from '../../../src/chat/totals.ts';
 import { OutboundClient } from '../../../src/outbound/outbound-client.ts';
 import { ChatStore } from '../../../src/store/chat-store.ts';
+import { NetworkStore } from '../../../src/store/network-store.ts';
 import { RuleStore } from '../../../src/store/rule-store.ts';
 import { WebhookStore } from '../../../src/store/webhook-store.ts';
 import { fakeServices, type FakeServices } from './fake-services.ts';
@@ -88,6 +89,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     webhooks: new WebhookStore(services.store, null),
     chats: new ChatStore(services.store),
     searchRules: new RuleStore(services.store),
+    network: new NetworkStore(services.store),
     chatTotals: new ChatTotals(),
     chatAllowNonStreaming: false,
     outbound: new OutboundClient({ denyPrivate: false, allow: [] }),

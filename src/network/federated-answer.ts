@@ -1,0 +1,152 @@
+/** Answers of federated searches, here and elsewhere, read as far as merging needs: hits stay bytes. */
+import { isUtf8 } from 'node:buffer';
+import { JsonCursor, MalformedJson } from '../base/json-cursor.ts';
+import { areScoreValues, type Scored, type ScoreValue } from './score-values.ts';
+
+/** A hit of an answer. */
+export interface AnsweredHit extends Scored {
+  /** The hit up to the value of `_federation`, and from behind it. */
+  before: Buffer;
+  after: Buffer;
+  indexUid: string;
+}
+
+export interface FacetCounts {
+  /** By attribute and value. */
+  distribution: Record<string, Record<string, number>>;
+  stats: Record<string, { min: number; max: number }>;
+}
+
+export interface FederatedAnswer {
+  hits: AnsweredHit[];
+  processingTimeMs: number;
+  /** `estimatedTotalHits` or `totalHits`. */
+  total: number;
+  /** Some query was answered with the help of vectors. */
+  hasVectors: boolean;
+  /** By position of the query. */
+  queryVectors: Record<string, unknown>;
+  facetsByIndex: Record<string, FacetCounts>;
+  /** Of the queries in their order; null: not asked for. */
+  metadata: Record<string, unknown>[] | null;
+}
+
+/** What `_federation` of a hit must have between servers. */
+interface InnerFederation {
+  indexUid: string;
+  queriesPosition: number;
+  weightedRankingScore: number;
+  weightedScoreValues: ScoreValue[];
+}
+
+/** Other requests come between the hits of a long answer. Rejects with `MalformedJson` when it is something else. */
+export async function readFederatedAnswer(bytes: Buffer): Promise<FederatedAnswer> {
+  if (!isUtf8(bytes)) throw new MalformedJson('not UTF-8');
+  const answer: FederatedAnswer = {
+    hits: [],
+    processingTimeMs: 0,
+    total: -1,
+    hasVectors: false,
+    queryVectors: {},
+    facetsByIndex: {},
+    metadata: null,
+  };
+  let hasHits = false;
+  const cursor = new JsonCursor(bytes);
+  await cursor.objectInTurns(async (name) => {
+    switch (name) {
+      case 'hits':
+        hasHits = true;
+        await cursor.arrayInTurns(() => answer.hits.push(readHit(cursor)));
+        break;
+      case 'processingTimeMs':
+        answer.processingTimeMs = numberOf(cursor);
+        break;
+      case 'estimatedTotalHits':
+      case 'totalHits':
+        answer.total = numberOf(cursor);
+        break;
+      case 'semanticHitCount':
+        answer.hasVectors = true;
+        break;
+      case 'queryVectors':
+        answer.queryVectors = objectOf(cursor.value());
+        break;
+      case 'facetsByIndex':
+        for (const [uid, facets] of Object.entries(objectOf(cursor.value()))) {
+          answer.facetsByIndex[uid] = facetsOf(facets);
+        }
+        break;
+      case 'metadata': {
+        const list = cursor.value();
+        if (Array.isArray(list)) answer.metadata = list.map(objectOf);
+      }
+    }
+  });
+  cursor.end();
+  if (!hasHits || answer.total < 0) throw new MalformedJson('no answer of a federated search');
+  return answer;
+}
+
+function readHit(cursor: JsonCursor): AnsweredHit {
+  const { bytes, at: start } = cursor;
+  let from = -1;
+  let to = -1;
+  let federation: unknown;
+  cursor.object((name) => {
+    if (name !== '_federation') return;
+    from = cursor.at;
+    federation = cursor.value();
+    to = cursor.at;
+  });
+  if (!isInner(federation)) throw new MalformedJson('a hit without the scores that merging needs');
+  return {
+    before: bytes.subarray(start, from),
+    after: bytes.subarray(to, cursor.at),
+    indexUid: federation.indexUid,
+    position: federation.queriesPosition,
+    global: federation.weightedRankingScore,
+    values: federation.weightedScoreValues,
+  };
+}
+
+function isInner(value: unknown): value is InnerFederation {
+  if (typeof value !== 'object' || value === null) return false;
+  const inner = value as Record<string, unknown>;
+  return (
+    typeof inner.indexUid === 'string' &&
+    Number.isSafeInteger(inner.queriesPosition) &&
+    typeof inner.weightedRankingScore === 'number' &&
+    areScoreValues(inner.weightedScoreValues)
+  );
+}
+
+function numberOf(cursor: JsonCursor): number {
+  const value = cursor.value();
+  if (typeof value !== 'number' || value < 0) throw new MalformedJson('not a count');
+  return value;
+}
+
+function objectOf(value: unknown): Record<string, unknown> {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+    return value as Record<string, unknown>;
+  }
+  throw new MalformedJson('not an object');
+}
+
+function facetsOf(value: unknown): FacetCounts {
+  const { distribution, stats } = objectOf(value);
+  const counts: FacetCounts = { distribution: {}, stats: {} };
+  for (const [name, values] of Object.entries(objectOf(distribution))) {
+    for (const count of Object.values(objectOf(values))) {
+      if (typeof count !== 'number') throw new MalformedJson('not a count');
+    }
+    counts.distribution[name] = values as Record<string, number>;
+  }
+  for (const [name, range] of Object.entries(objectOf(stats))) {
+    const { min, max } = objectOf(range);
+    if (typeof min !== 'number' || typeof max !== 'number') throw new MalformedJson('not a range');
+    counts.stats[name] = { min, max };
+  }
+  return counts;
+}

@@ -1,0 +1,227 @@
+/** Requests to other servers of the network, for searches: attempts, time limits, and what a failure is called. */
+import { ApiError, type ErrorCode } from '../contract/errors.ts';
+import type { Remote } from '../contract/network.ts';
+import { ConcurrencyLimit } from '../outbound/concurrency-limit.ts';
+import type { OutboundAnswer, OutboundClient } from '../outbound/outbound-client.ts';
+import { OutboundError } from '../outbound/outbound-error.ts';
+import { type RetryOptions, withRetries } from '../outbound/retry.ts';
+import { RemoteHealth } from './remote-health.ts';
+
+const ATTEMPTS_MAX = 4;
+const WAIT_MS_MAX = 100;
+/** Requests to one remote that are under way at once; more wait. */
+const REQUESTS_AT_ONCE = 64;
+/** Requests to one remote that wait; more are refused. */
+const WAITING_MAX = 1000;
+/** Characters of a remote's answer that a message repeats. */
+const SHOWN_MAX = 500;
+
+export interface RemoteRequest {
+  method: 'GET' | 'POST';
+  /** Below the URL of the remote, with query. */
+  path: string;
+  /** Sent as JSON. */
+  body?: string;
+  /** Null: none. */
+  apiKey: string | null;
+  headers?: Readonly<Record<string, string>>;
+  /** Ms since the epoch of `performance.now`. */
+  deadline: number;
+  signal?: AbortSignal;
+  /** Of the answer. */
+  bytesMax: number;
+}
+
+/** What `read` of an answer throws when it is not what was asked for; another attempt follows. */
+export class BadRemoteAnswer extends Error {
+  override readonly name = 'BadRemoteAnswer';
+}
+
+class Retryable extends Error {
+  override readonly cause: ApiError;
+
+  constructor(cause: ApiError) {
+    super();
+    this.cause = cause;
+  }
+}
+
+export interface RemoteClientOptions {
+  /** Replaces the timer in tests. */
+  wait?: RetryOptions['wait'];
+  health?: RemoteHealth;
+}
+
+export class RemoteClient {
+  readonly #client: OutboundClient;
+  readonly #options: RemoteClientOptions;
+  readonly #limits = new Map<string, ConcurrencyLimit>();
+  readonly health: RemoteHealth;
+
+  constructor(client: OutboundClient, options: RemoteClientOptions = {}) {
+    this.#client = client;
+    this.#options = options;
+    this.health = options.health ?? new RemoteHealth();
+  }
+
+  /**
+   * Asks a remote, several times when that may help. Rejects with an `ApiError` of the codes for remotes, whose message has
+   * neither URL nor key of the remote, or with the reason of the signal.
+   */
+  async ask<T>(
+    { url }: Pick<Remote, 'url'>,
+    request: RemoteRequest,
+    read: (answer: OutboundAnswer) => Promise<T>,
+  ): Promise<T> {
+    try {
+      const value = await this.#limitOf(url).run(
+        () =>
+          withRetries(
+            () => this.#attempt(url, request, read),
+            {
+              attemptsMax: ATTEMPTS_MAX,
+              waitMs: (error) => {
+                const ms = Math.random() * WAIT_MS_MAX;
+                return error instanceof Retryable && performance.now() + ms < request.deadline
+                  ? ms
+                  : null;
+              },
+            },
+            {
+              signal: request.signal,
+              ...(this.#options.wait === undefined ? {} : { wait: this.#options.wait }),
+            },
+          ),
+        request.signal,
+      );
+      this.health.succeeded(url);
+      return value;
+    } catch (error) {
+      const cause = error instanceof Retryable ? error.cause : error;
+      if (cause instanceof ApiError && GONE_CODES.has(cause.code)) this.health.failed(url);
+      else this.health.undecided(url);
+      throw cause;
+    }
+  }
+
+  async #attempt<T>(
+    url: string,
+    request: RemoteRequest,
+    read: (answer: OutboundAnswer) => Promise<T>,
+  ): Promise<T> {
+    const { method, path, body, apiKey, headers, deadline, signal, bytesMax } = request;
+    let answer: OutboundAnswer;
+    try {
+      answer = await this.#client.fetch(
+        {
+          method,
+          url: url.replace(/\/+$/, '') + path,
+          headers: {
+            ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+            ...(apiKey === null ? {} : { authorization: `Bearer ${apiKey}` }),
+            ...headers,
+          },
+          ...(body === undefined ? {} : { body }),
+          timeoutMs: Math.max(0, deadline - performance.now()),
+          idleTimeoutMs: Math.max(1, deadline - performance.now()),
+          signal,
+        },
+        { bytesMax },
+      );
+    } catch (error) {
+      if (!(error instanceof OutboundError)) throw error;
+      signal?.throwIfAborted();
+      throw sendingFailed(error);
+    }
+    const refusal = refusalOf(answer);
+    if (refusal !== null) throw refusal;
+    try {
+      return await read(answer);
+    } catch (error) {
+      if (!(error instanceof BadRemoteAnswer)) throw error;
+      throw new Retryable(
+        new ApiError(
+          'remote_bad_response',
+          `The remote's answer is not understood: ${error.message}.`,
+        ),
+      );
+    }
+  }
+
+  #limitOf(url: string): ConcurrencyLimit {
+    let limit = this.#limits.get(url);
+    if (limit === undefined) {
+      limit = new ConcurrencyLimit(REQUESTS_AT_ONCE);
+      this.#limits.set(url, limit);
+    }
+    if (limit.waiting >= WAITING_MAX) {
+      throw new ApiError(
+        'proxy_could_not_send_request',
+        `${WAITING_MAX} requests to the remote wait for their turn already.`,
+      );
+    }
+    return limit;
+  }
+
+  /** Forgets what is known of remotes that the network has no more. */
+  keep(urls: ReadonlySet<string>): void {
+    this.health.keep(urls);
+    for (const url of this.#limits.keys()) if (!urls.has(url)) this.#limits.delete(url);
+  }
+}
+
+/** Codes that say that a remote is not there, or not in a state to answer. */
+const GONE_CODES: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'proxy_could_not_send_request',
+  'remote_timeout',
+  'remote_remote_error',
+]);
+
+function sendingFailed({ failure }: OutboundError): Error {
+  switch (failure) {
+    case 'timeout':
+      return new ApiError('remote_timeout', 'The remote did not answer within the time limit.');
+    case 'answerTooLarge':
+      return new ApiError('remote_bad_response', 'The answer of the remote is too large.');
+    case 'addressRefused':
+      return new ApiError(
+        'proxy_could_not_send_request',
+        'Connections to the address of the remote are not allowed (see --outbound-deny-private and --outbound-allow).',
+      );
+    case 'invalidRequest':
+      return new ApiError(
+        'proxy_could_not_send_request',
+        'The request cannot be sent: the URL or the key of the remote is not usable.',
+      );
+    case 'unreachable':
+      return couldNotSend('the remote cannot be reached');
+    case 'canceled':
+      return new ApiError('proxy_could_not_send_request', 'This server stops.');
+    default:
+      return couldNotSend('the connection to the remote broke');
+  }
+}
+
+function couldNotSend(reason: string): Retryable {
+  return new Retryable(
+    new ApiError('proxy_could_not_send_request', `Asking the remote failed: ${reason}.`),
+  );
+}
+
+/** What a status that is no success means; null: it is one. */
+export function refusalOf({ status, body }: OutboundAnswer): Error | null {
+  if (status >= 200 && status < 300) return null;
+  if (status === 401 || status === 403) {
+    return new ApiError(
+      'remote_invalid_api_key',
+      `The remote refuses access (status ${status}); check its key in the network of this server.`,
+    );
+  }
+  const shown = body.toString('utf8', 0, 4 * SHOWN_MAX).slice(0, SHOWN_MAX);
+  if (status >= 500) {
+    return new Retryable(
+      new ApiError('remote_remote_error', `The remote failed with status ${status}: ${shown}`),
+    );
+  }
+  return new ApiError('remote_bad_request', `The remote answered with status ${status}: ${shown}`);
+}

@@ -1,0 +1,600 @@
+/**
+ * Searches that ask other servers of the network (docs/behaviour/network.md): queries that name a remote, queries of the
+ * whole network, and those that another server sends on. Everything else is handed to {@link Search} as it is.
+ */
+import { MalformedJson } from '../base/json-cursor.ts';
+import { RawJson } from '../base/json.ts';
+import { ApiError } from '../contract/errors.ts';
+import { answerTooLarge, type RequestLimits } from '../contract/limits.ts';
+import type { Network, Remote } from '../contract/network.ts';
+import type {
+  FacetSearchRequest,
+  Federation,
+  MultiSearchQuery,
+  MultiSearchRequest,
+  SearchRequest,
+  SimilarRequest,
+} from '../contract/search.ts';
+import { searchKind, SEMANTIC_RATIO_DEFAULT } from '../contract/search-kind.ts';
+import type { SettingsObject } from '../contract/settings.ts';
+import {
+  type AnsweredHit,
+  type FacetCounts,
+  type FederatedAnswer,
+  readFederatedAnswer,
+} from '../network/federated-answer.ts';
+import { mergeFacets } from '../network/merge-facets.ts';
+import { type MergedHit, mergedHits, type ServerHits } from '../network/merge-hits.ts';
+import { BadRemoteAnswer, type RemoteClient } from '../network/remote-client.ts';
+import { withScoreValues } from './score-details.ts';
+import { type Search, type SearchCaller, uuidV7 } from './search-service.ts';
+
+export interface NetworkCaller extends SearchCaller {
+  /** Another server of the network asks: hits carry what it needs to merge them. */
+  isProxied: boolean;
+}
+
+export interface NetworkServices {
+  network(): Network;
+  client: RemoteClient;
+  /** undefined: the index is not here. */
+  settings(uid: string): SettingsObject | undefined;
+  limits: RequestLimits;
+  /** Ms that a search waits for remotes at all. */
+  remoteMsMax: number;
+}
+
+/** A query with its position in the request. */
+interface PlacedQuery {
+  query: MultiSearchQuery;
+  position: number;
+}
+
+/** What a server of the network has answered. */
+interface ServerAnswer extends ServerHits {
+  /** As hits tell it; null: this server, which has no name. */
+  name: string | null;
+  queries: readonly PlacedQuery[];
+  answer: FederatedAnswer;
+}
+
+/** The merged answers, before they are written. */
+interface Merged {
+  page: MergedHit<ServerAnswer>[];
+  total: number;
+  answers: ServerAnswer[];
+  errors: Record<string, ApiError>;
+}
+
+const LIMIT_DEFAULT = 20;
+/** Of separate searches. */
+const AT_ONCE = 4;
+
+/** What the two halves of a hybrid search count. */
+interface Halves {
+  words: number;
+  vectors: number;
+}
+
+export class NetworkSearch {
+  readonly #search: Search;
+  readonly #services: NetworkServices;
+
+  constructor(search: Search, services: NetworkServices) {
+    this.#search = search;
+    this.#services = services;
+  }
+
+  load(): { running: number; waiting: number; waitingMax: number } {
+    return this.#search.load();
+  }
+
+  async search(uid: string, params: SearchRequest, caller: NetworkCaller): Promise<Buffer> {
+    const { useNetwork, ...plain } = params;
+    if (useNetwork !== true) return this.#search.search(uid, plain, caller);
+    try {
+      return await this.#whole(uid, plain, caller);
+    } catch (error) {
+      throw renamed(error, '');
+    }
+  }
+
+  facetSearch(uid: string, params: FacetSearchRequest, caller: NetworkCaller): Promise<Buffer> {
+    return this.#search.facetSearch(uid, params, caller);
+  }
+
+  similar(
+    uid: string,
+    params: SimilarRequest,
+    caller: NetworkCaller & { tenantFilter: (uid: string) => unknown },
+  ): Promise<Buffer> {
+    return this.#search.similar(uid, params, caller);
+  }
+
+  async multiSearch(params: MultiSearchRequest, caller: NetworkCaller): Promise<Buffer> {
+    const { queries, federation } = params;
+    if (federation === null || federation === undefined) {
+      return queries.some(({ useNetwork }) => useNetwork === true)
+        ? this.#separate(queries, caller)
+        : this.#search.multiSearch(params, caller);
+    }
+    const asksOthers = queries.some(
+      ({ useNetwork, federationOptions }) =>
+        useNetwork === true || (federationOptions?.remote ?? null) !== null,
+    );
+    if (!asksOthers) {
+      if (!caller.isProxied) return this.#search.multiSearch(params, caller);
+      const placed = queries.map((query, n) => ({
+        query,
+        position: query.federationOptions?.queryPosition ?? n,
+      }));
+      return this.#scored(placed, federation, caller);
+    }
+    const window = windowOf(federation);
+    const merged = await this.#merged(queries, federation, window, caller);
+    const metadata = caller.includeMetadata ? this.#metadataOf(merged) : null;
+    const parts = [...hitParts(merged.page, (hit) => federationOf(hit))];
+    parts.push(`],"processingTimeMs":${slowest(merged)},${window.describe(merged.total)}`);
+    parts.push(...this.#vectorParts(merged));
+    parts.push(...this.#facetParts(merged, federation));
+    parts.push(`,"requestUid":"${uuidV7()}"`);
+    if (metadata !== null) parts.push(`,"metadata":${JSON.stringify(metadata)}`);
+    parts.push(`,"remoteErrors":${JSON.stringify(merged.errors)}}`);
+    return this.#joined(parts);
+  }
+
+  /** Searches of which some are of the whole network; few run at once. The first failing one in order is reported. */
+  async #separate(queries: readonly MultiSearchQuery[], caller: NetworkCaller): Promise<Buffer> {
+    const results: (Buffer | string)[] = [];
+    let failed = queries.length;
+    let failure: unknown;
+    let next = 0;
+    let isGone = false;
+    caller.onGone(() => (isGone = true));
+    const runSome = async (): Promise<void> => {
+      while (next < failed && !isGone) {
+        const position = next++;
+        const query = queries[position]!;
+        try {
+          results[position] = await this.#one(query, caller);
+        } catch (error) {
+          if (position >= failed) continue;
+          failed = position;
+          failure = renamed(error, `Inside \`.queries[${position}]\`: `);
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: Math.min(queries.length, AT_ONCE) }, runSome));
+    if (isGone) throw new Error('the client went away');
+    if (failed < queries.length) throw failure;
+    const parts = results.flatMap((result, n) => (n === 0 ? [result] : [',', result]));
+    return this.#joined(['{"results":[', ...parts, ']}']);
+  }
+
+  /** A result of separate searches. */
+  async #one(query: MultiSearchQuery, caller: NetworkCaller): Promise<Buffer> {
+    const { useNetwork, federationOptions: _, indexUid, ...params } = query;
+    if (useNetwork === true) return this.#whole(indexUid, params, caller, indexUid);
+    const answer = await this.#search.multiSearch({ queries: [{ ...params, indexUid }] }, caller);
+    return answer.subarray(answer.indexOf('[') + 1, answer.lastIndexOf(']'));
+  }
+
+  /**
+   * One search of the whole network, answered like that of one index.
+   * @param shownUid stands before everything else in the answer
+   */
+  async #whole(
+    uid: string,
+    params: SearchRequest,
+    caller: NetworkCaller,
+    shownUid?: string,
+  ): Promise<Buffer> {
+    const made = await this.#search.embedded(uid, params);
+    const { offset, limit, page, hitsPerPage, facets, ...query } = made;
+    const hasFacets = (facets ?? []).length > 0;
+    const federation: Federation = {
+      ...((page ?? hitsPerPage ?? null) === null
+        ? { offset: offset ?? 0, limit: limit ?? LIMIT_DEFAULT }
+        : { page: page ?? 1, hitsPerPage: hitsPerPage ?? LIMIT_DEFAULT }),
+      ...(hasFacets ? { facetsByIndex: { [uid]: facets! } } : {}),
+    };
+    const settings = this.#services.settings(uid);
+    const window = windowOf(federation, settings?.pagination.maxTotalHits);
+    const queries = [{ ...query, indexUid: uid, useNetwork: true }];
+    const merged = await this.#merged(queries, federation, window, caller, halvesOf(query));
+    const metadata = caller.includeMetadata ? this.#metadataOf(merged)[0] : undefined;
+    const parts = [...hitParts(merged.page, () => null)];
+    if (shownUid !== undefined) parts[0] = `{"indexUid":${JSON.stringify(shownUid)},"hits":[`;
+    parts.push(`],"query":${JSON.stringify(query.q ?? '')}`);
+    const vector = merged.answers.map(({ answer }) => answer.queryVectors['0']).find(Boolean);
+    if (vector !== undefined) parts.push(`,"queryVector":${JSON.stringify(vector)}`);
+    parts.push(`,"processingTimeMs":${slowest(merged)},${window.describe(merged.total)}`);
+    if (merged.answers.some(({ answer }) => answer.hasVectors)) {
+      parts.push(`,"semanticHitCount":${merged.page.filter(isByVector).length}`);
+    }
+    if (hasFacets) {
+      const { distribution, stats } = this.#facetsOf(uid, merged.answers);
+      parts.push(`,"facetDistribution":${distribution},"facetStats":${stats}`);
+    }
+    parts.push(`,"requestUid":"${uuidV7()}"`);
+    if (metadata !== undefined) parts.push(`,"metadata":${JSON.stringify(metadata)}`);
+    parts.push(`,"remoteErrors":${JSON.stringify(merged.errors)}}`);
+    return this.#joined(parts);
+  }
+
+  /** Asks this server and others at the same time, and merges what they answer. */
+  async #merged(
+    queries: readonly MultiSearchQuery[],
+    federation: Federation,
+    window: Window,
+    caller: NetworkCaller,
+    halves: Halves = { words: 1, vectors: 1 },
+  ): Promise<Merged> {
+    const { network, client, remoteMsMax } = this.#services;
+    const { self, remotes } = network();
+    client.keep(new Set(Object.values(remotes).map(({ url }) => url)));
+    const deadline = performance.now() + remoteMsMax;
+    const { here, elsewhere, whole } = partition(queries, network());
+    const { facetsByIndex, distinct } = federation;
+    const inner: Federation = {
+      ...window.whole(),
+      ...(facetsByIndex === undefined ? {} : { facetsByIndex }),
+      ...(distinct === undefined ? {} : { distinct }),
+    };
+    const ending = new AbortController();
+    caller.onGone(() => ending.abort(new Error('the client went away')));
+    const asked = [...elsewhere].map(async ([name, placed]) => {
+      const remote = remotes[name]!;
+      try {
+        const answer = await this.#askRemote(remote, placed, inner, {
+          ...{ deadline, signal: ending.signal, includeMetadata: caller.includeMetadata },
+          isOptional: whole.has(name),
+        });
+        return { name, queries: placed, answer, hits: weighted(answer.hits, halves) };
+      } catch (error) {
+        return { name, error };
+      }
+    });
+    const answers: ServerAnswer[] = [];
+    const errors: Record<string, ApiError> = {};
+    if (here.length > 0) {
+      try {
+        const bytes = await this.#scored(here, inner, caller);
+        const answer = await readFederatedAnswer(bytes);
+        answers.push({ name: self, queries: here, answer, hits: weighted(answer.hits, halves) });
+      } catch (error) {
+        ending.abort(error);
+        throw error;
+      }
+    }
+    for (const one of await Promise.all(asked)) {
+      if (!('error' in one)) answers.push(one);
+      else if (one.error instanceof ApiError) errors[one.name] = one.error;
+      else throw one.error;
+    }
+    const page: MergedHit<ServerAnswer>[] = [];
+    let place = 0;
+    if (window.end > window.from) {
+      for (const merged of mergedHits(answers)) {
+        if (place >= window.from) page.push(merged);
+        if (++place === window.end) break;
+      }
+    }
+    const total = answers.reduce((sum, { answer }) => sum + answer.total, 0);
+    return { page, total, answers, errors };
+  }
+
+  /** The answer of this server to some queries of a request, with what merging needs. */
+  async #scored(
+    placed: readonly PlacedQuery[],
+    federation: Federation,
+    caller: NetworkCaller,
+  ): Promise<Buffer> {
+    const queries = placed.map(({ query, position }) => {
+      const { useNetwork: _, federationOptions, ...plain } = query;
+      const { remote: _remote, ...options } = federationOptions ?? {};
+      return {
+        ...plain,
+        showRankingScoreDetails: true,
+        federationOptions: { ...options, queryPosition: position },
+      };
+    });
+    try {
+      const answer = await this.#search.multiSearch({ federation, queries }, caller);
+      return await withScoreValues(
+        answer,
+        placed.map(({ query, position }) => ({
+          position,
+          weight: query.federationOptions?.weight ?? 1,
+          showsDetails: query.showRankingScoreDetails === true,
+        })),
+      );
+    } catch (error) {
+      throw atPosition(error, placed);
+    }
+  }
+
+  async #askRemote(
+    remote: Remote,
+    placed: readonly PlacedQuery[],
+    federation: Federation,
+    {
+      deadline,
+      signal,
+      includeMetadata,
+      isOptional,
+    }: { deadline: number; signal: AbortSignal; includeMetadata: boolean; isOptional: boolean },
+  ): Promise<FederatedAnswer> {
+    const { client, limits } = this.#services;
+    if (isOptional && !client.health.admits(remote.url)) {
+      throw new ApiError(
+        'proxy_could_not_send_request',
+        'The remote has failed lately; it is asked again after a while.',
+      );
+    }
+    return client.ask(
+      remote,
+      {
+        method: 'POST',
+        path: '/multi-search',
+        body: remoteBody(placed, federation),
+        apiKey: remote.searchApiKey,
+        headers: {
+          'Meili-Proxy-Search': 'true',
+          ...(includeMetadata ? { 'Meili-Include-Metadata': 'true' } : {}),
+        },
+        deadline,
+        signal,
+        bytesMax: limits.answerBytes,
+      },
+      async ({ body }) => {
+        try {
+          return await readFederatedAnswer(body);
+        } catch (error) {
+          if (error instanceof MalformedJson) throw new BadRemoteAnswer(error.message);
+          throw error;
+        }
+      },
+    );
+  }
+
+  /** What was searched, in the order of the queries: for each of them and each server that answered. */
+  #metadataOf({ answers }: Merged): object[] {
+    const entries = answers.flatMap(({ name, queries, answer }) =>
+      queries.map(({ position }, n) => ({
+        position,
+        entry: { ...answer.metadata?.[n], ...(name === null ? {} : { remote: name }) },
+      })),
+    );
+    return entries.sort((a, b) => a.position - b.position).map(({ entry }) => entry);
+  }
+
+  *#vectorParts({ page, answers }: Merged): Generator<string, undefined> {
+    if (answers.some(({ answer }) => answer.hasVectors)) {
+      yield `,"semanticHitCount":${page.filter(isByVector).length}`;
+    }
+    const vectors = Object.assign(
+      {},
+      ...answers.map(({ answer }) => answer.queryVectors),
+    ) as object;
+    if (Object.keys(vectors).length > 0) yield `,"queryVectors":${JSON.stringify(vectors)}`;
+  }
+
+  *#facetParts({ answers }: Merged, federation: Federation): Generator<string, undefined> {
+    const uids = new Set(answers.flatMap(({ answer }) => Object.keys(answer.facetsByIndex)));
+    if (uids.size === 0) return;
+    const { mergeFacets: merging } = federation;
+    if (merging === null || merging === undefined) {
+      const members = [...uids].sort().map((uid) => {
+        const { distribution, stats } = this.#facetsOf(uid, answers);
+        return `${JSON.stringify(uid)}:{"distribution":${distribution},"stats":${stats}}`;
+      });
+      yield `,"facetsByIndex":{${members.join(',')}}`;
+      return;
+    }
+    const { distribution, stats } = mergeFacets(facetParts(answers, [...uids]), {
+      byCount: (attribute) => [...uids].some((uid) => this.#isByCount(uid, attribute)),
+      valuesMax: merging.maxValuesPerFacet ?? Infinity,
+    });
+    yield `,"facetDistribution":${distribution},"facetStats":${stats}`;
+  }
+
+  #facetsOf(
+    uid: string,
+    answers: readonly ServerAnswer[],
+  ): { distribution: string; stats: string } {
+    const { maxValuesPerFacet } = this.#services.settings(uid)?.faceting ?? {};
+    return mergeFacets(facetParts(answers, [uid]), {
+      byCount: (attribute) => this.#isByCount(uid, attribute),
+      valuesMax: maxValuesPerFacet ?? Infinity,
+    });
+  }
+
+  #isByCount(uid: string, attribute: string): boolean {
+    const orders: Record<string, string> =
+      this.#services.settings(uid)?.faceting.sortFacetValuesBy ?? {};
+    return (Object.hasOwn(orders, attribute) ? orders[attribute] : orders['*']) === 'count';
+  }
+
+  #joined(parts: readonly (Buffer | string)[]): Buffer {
+    const buffers = parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part));
+    const bytes = buffers.reduce((sum, { length }) => sum + length, 0);
+    if (bytes > this.#services.limits.answerBytes) throw answerTooLarge(this.#services.limits);
+    return Buffer.concat(buffers, bytes);
+  }
+}
+
+/** Which part of the merged list is wanted. */
+interface Window {
+  /** Places in the merged list. */
+  from: number;
+  end: number;
+  /** What each server is asked for: its list up to the end of the window. */
+  whole(): Federation;
+  /** Members of the answer. */
+  describe(total: number): string;
+}
+
+/** @param totalMax of the index; hits behind it are not shown */
+function windowOf(federation: Federation, totalMax = Infinity): Window {
+  const page = federation.page ?? null;
+  const hitsPerPage = federation.hitsPerPage ?? null;
+  if (page === null && hitsPerPage === null) {
+    const { offset = 0, limit = LIMIT_DEFAULT } = federation;
+    const end = Math.min(offset + limit, Number.MAX_SAFE_INTEGER);
+    return {
+      from: offset,
+      end: Math.min(end, totalMax),
+      whole: () => ({ offset: 0, limit: limit === 0 ? 0 : end }),
+      describe: (total) =>
+        `"limit":${limit},"offset":${offset},"estimatedTotalHits":${Math.min(total, totalMax)}`,
+    };
+  }
+  const number = page ?? 1;
+  const size = hitsPerPage ?? LIMIT_DEFAULT;
+  const end = Math.min(number * size, Number.MAX_SAFE_INTEGER);
+  return {
+    from: Math.max(0, end - size),
+    end: Math.min(end, totalMax),
+    whole: () => ({ page: 1, hitsPerPage: end }),
+    describe: (total) => {
+      const shown = Math.min(total, totalMax);
+      const pages = size === 0 ? 0 : Math.ceil(shown / size);
+      return `"hitsPerPage":${size},"page":${number},"totalPages":${pages},"totalHits":${shown}`;
+    },
+  };
+}
+
+/** Who is asked what. `whole`: remotes that no query names, asked because a query is one of the whole network. */
+function partition(
+  queries: readonly MultiSearchQuery[],
+  { self, remotes }: Network,
+): { here: PlacedQuery[]; elsewhere: Map<string, PlacedQuery[]>; whole: Set<string> } {
+  const here: PlacedQuery[] = [];
+  const elsewhere = new Map<string, PlacedQuery[]>();
+  const whole = new Set<string>();
+  const add = (name: string, placed: PlacedQuery): void => {
+    const queriesOf = elsewhere.get(name);
+    if (queriesOf === undefined) elsewhere.set(name, [placed]);
+    else queriesOf.push(placed);
+  };
+  const others = Object.keys(remotes).filter((name) => name !== self);
+  const isMember = self !== null || others.length === 0;
+  for (const [position, query] of queries.entries()) {
+    const placed = { query, position };
+    const remote = query.federationOptions?.remote ?? null;
+    if (query.useNetwork === true) {
+      if (isMember) here.push(placed);
+      for (const name of others) {
+        if (!elsewhere.has(name)) whole.add(name);
+        add(name, placed);
+      }
+    } else if (remote === null || remote === self) here.push(placed);
+    else {
+      whole.delete(remote);
+      add(remote, placed);
+    }
+  }
+  return { here, elsewhere, whole };
+}
+
+function remoteBody(placed: readonly PlacedQuery[], federation: Federation): string {
+  const queries = placed.map(({ query, position }) => {
+    const { useNetwork: _, federationOptions, filter, ...plain } = query;
+    const weight = federationOptions?.weight;
+    return {
+      ...plain,
+      ...(filter === undefined || filter === null
+        ? {}
+        : { filter: filter instanceof RawJson ? filter.toJSON() : filter }),
+      federationOptions: { ...(weight === undefined ? {} : { weight }), queryPosition: position },
+    };
+  });
+  return JSON.stringify({ queries, federation });
+}
+
+/** An error of one of several queries tells its position in the request, not in what this server was asked. */
+function atPosition(error: unknown, placed: readonly PlacedQuery[]): unknown {
+  if (!(error instanceof ApiError)) return error;
+  const message = error.message.replace(
+    /^Inside `\.queries\[(\d+)\]`/,
+    (_, n: string) => `Inside \`.queries[${placed[Number(n)]?.position ?? n}]\``,
+  );
+  return new ApiError(error.code, message, error.status);
+}
+
+function* hitParts(
+  page: readonly MergedHit<ServerAnswer>[],
+  federation: (merged: MergedHit<ServerAnswer>) => string | null,
+): Generator<Buffer | string, undefined> {
+  yield '{"hits":[';
+  for (const [n, merged] of page.entries()) {
+    if (n > 0) yield ',';
+    const { before, after } = merged.hit;
+    const text = federation(merged);
+    if (text !== null) {
+      yield before;
+      yield text;
+      yield after;
+      continue;
+    }
+    // The member goes with one comma beside it.
+    const name = before.lastIndexOf('"_federation"');
+    const comma = before.lastIndexOf(',', name);
+    const isFirst = before.subarray(0, name).toString().trim() === '{';
+    yield isFirst ? before.subarray(0, name) : before.subarray(0, comma);
+    const follows = after.indexOf(',');
+    yield isFirst && follows >= 0 && after.subarray(0, follows).toString().trim() === ''
+      ? after.subarray(follows + 1)
+      : after;
+  }
+}
+
+function federationOf({ hit, server }: MergedHit<ServerAnswer>): string {
+  return JSON.stringify({
+    indexUid: hit.indexUid,
+    queriesPosition: hit.position,
+    weightedRankingScore: hit.global,
+    remote: server.name,
+  });
+}
+
+function halvesOf(query: SearchRequest): Halves {
+  if (searchKind(query) !== 'hybrid') return { words: 1, vectors: 1 };
+  const vectors = query.hybrid?.semanticRatio ?? SEMANTIC_RATIO_DEFAULT;
+  return { words: 1 - vectors, vectors };
+}
+
+function weighted(hits: AnsweredHit[], { words, vectors }: Halves): AnsweredHit[] {
+  if (words === 1 && vectors === 1) return hits;
+  return hits.map((hit) => ({
+    ...hit,
+    values: hit.values.map((value) => {
+      if ('weightedScore' in value) return { weightedScore: value.weightedScore * words };
+      return 'vectorSort' in value ? { vectorSort: value.vectorSort * vectors } : value;
+    }),
+  }));
+}
+
+/** An error of the only query of a request, with another place in front. */
+function renamed(error: unknown, place: string): unknown {
+  if (!(error instanceof ApiError)) return error;
+  const message = error.message.replace(/^Inside `\.queries\[0\]`: /, '');
+  return new ApiError(error.code, place + message, error.status);
+}
+
+function isByVector({ hit }: MergedHit<ServerAnswer>): boolean {
+  return hit.values.some((value) => 'vectorSort' in value);
+}
+
+function slowest({ answers }: Merged): number {
+  return Math.max(0, ...answers.map(({ answer }) => answer.processingTimeMs));
+}
+
+function facetParts(answers: readonly ServerAnswer[], uids: readonly string[]): FacetCounts[] {
+  return answers.flatMap(({ answer }) =>
+    uids.flatMap((uid) =>
+      Object.hasOwn(answer.facetsByIndex, uid) ? [answer.facetsByIndex[uid]!] : [],
+    ),
+  );
+}

@@ -1,0 +1,27 @@
+import { mergeNetwork, type Network, type NetworkPatch, NO_NETWORK } from '../contract/network.ts';
+import { Records } from './records.ts';
+import type { Store } from './store.ts';
+
+const KEY = 'network';
+
+/** The network that this instance belongs to. See `Records` for when a change counts. */
+export class NetworkStore {
+  readonly #records: Records<Network>;
+
+  constructor(store: Store) {
+    this.#records = new Records(store, 'network');
+  }
+
+  /** Shared: do not modify. */
+  get(): Network {
+    return this.#records.get(KEY) ?? NO_NETWORK;
+  }
+
+  /** @returns the whole network. Rejects with `ApiError` */
+  async patch(change: NetworkPatch): Promise<Network> {
+    const merged = mergeNetwork(this.get(), change);
+    if (!merged.ok) throw merged.error;
+    await this.#records.put(KEY, merged.value);
+    return merged.value;
+  }
+}

@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict';
+import { MalformedJson } from '../../../src/base/json-cursor.ts';
+import { type AnsweredHit, readFederatedAnswer } from '../../../src/network/federated-answer.ts';
+import { mergeFacets, mergeValues } from '../../../src/network/merge-facets.ts';
+import { mergedHits } from '../../../src/network/merge-hits.ts';
+import {
+  areScoreValues,
+  compareScored,
+  type ScoreValue,
+} from '../../../src/network/score-values.ts';
+import { mulberry } from '../../support/random.ts';
+
+const SEED = 36;
+
+const scored = (values: ScoreValue[], global = 1, position = 0) => ({ values, global, position });
+const sort = (value: string | number | null, asc = true): ScoreValue => ({ sort: { asc, value } });
+
+function hitOf(values: ScoreValue[], global = 1, position = 0): AnsweredHit {
+  const empty = Buffer.alloc(0);
+  return { values, global, position, indexUid: 'a', before: empty, after: empty };
+}
+
+describe('Hits of several servers', () => {
+  it('are compared part by part', () => {
+    const before = (a: ScoreValue[], b: ScoreValue[]): void => {
+      assert.ok(compareScored(scored(a), scored(b)) < 0);
+      assert.ok(compareScored(scored(b), scored(a)) > 0);
+    };
+    before([{ weightedScore: 0.9 }], [{ weightedScore: 0.8 }]);
+    before([{ weightedScore: 0.9 }], [{ vectorSort: 0.8 }]);
+    before([{ weightedScore: 0.9 }, sort(1)], [{ weightedScore: 0.9 }, sort(2)]);
+    before([sort(2, false)], [sort(1, false)]);
+    before([sort(2)], [sort('a')]);
+    before([sort(2, false)], [sort('a', false)]);
+    before([sort('z')], [sort(null)]);
+    before([sort('z', false)], [sort(null, false)]);
+    before([sort(1), { weightedScore: 0.1 }], [sort(1)]);
+    before([{ geoSort: { asc: true, distance: 5 } }], [{ geoSort: { asc: true, distance: 6 } }]);
+    before(
+      [{ geoSort: { asc: false, distance: 6 } }],
+      [{ geoSort: { asc: false, distance: null } }],
+    );
+  });
+
+  it('that are equal within one step of a double go by the position of their query', () => {
+    const a = scored([{ weightedScore: 0.9848484848484849 }], 1, 1);
+    const b = scored([{ weightedScore: 0.9848484848484848 }], 1, 0);
+    assert.ok(compareScored(b, a) < 0);
+  });
+
+  it('that cannot be compared go by how much is left, then by their score', () => {
+    const sorted = scored([sort(1), { weightedScore: 0.1 }], 0.1);
+    assert.ok(compareScored(sorted, scored([{ weightedScore: 0.9 }], 0.9)) < 0);
+    assert.ok(compareScored(scored([sort(1)], 0.1), scored([{ weightedScore: 0.9 }], 0.9)) > 0);
+    assert.ok(compareScored(scored([sort(1)], 0.1), scored([sort(1, false)], 0.9)) > 0);
+  });
+
+  it(`merge into the order of one sorted list (seed ${SEED})`, () => {
+    const random = mulberry(SEED);
+    for (let round = 0; round < 200; round++) {
+      const lists = Array.from({ length: 1 + Math.floor(random() * 4) }, () =>
+        Array.from({ length: Math.floor(random() * 12) }, () =>
+          hitOf([{ weightedScore: Math.floor(random() * 4) / 4 }, sort(Math.floor(random() * 3))]),
+        ).sort(compareScored),
+      );
+      const merged = [...mergedHits(lists.map((hits) => ({ hits })))].map(({ hit }) => hit);
+      // Sorting keeps the order of equals, which is that of the lists.
+      assert.deepEqual(merged, lists.flat().sort(compareScored));
+    }
+  });
+
+  it('tell score values from anything else', () => {
+    assert.ok(areScoreValues([{ weightedScore: 1 }, sort(null), sort('x')]));
+    for (const bad of [null, {}, [1], [{}], [{ weightedScore: '1' }], [{ sort: { value: 1 } }]]) {
+      assert.ok(!areScoreValues(bad), JSON.stringify(bad));
+    }
+  });
+});
+
+describe('An answer of another server', () => {
+  const read = (value: unknown) => readFederatedAnswer(Buffer.from(JSON.stringify(value)));
+  const federation = {
+    indexUid: 'a',
+    queriesPosition: 2,
+    weightedRankingScore: 0.5,
+    weightedScoreValues: [{ weightedScore: 0.5 }],
+  };
+
+  it('keeps its hits as bytes around their place in the list', async () => {
+    const answer = await read({
+      hits: [{ id: 1, _federation: federation, _rankingScore: 0.5 }],
+      processingTimeMs: 3,
+      totalHits: 7,
+    });
+    const [hit] = answer.hits;
+    assert.equal(`${hit!.before}X${hit!.after}`, '{"id":1,"_federation":X,"_rankingScore":0.5}');
+    assert.equal(answer.total, 7);
+    assert.equal(hit!.position, 2);
+  });
+
+  it('is refused when it is none', async () => {
+    const total = { estimatedTotalHits: 1 };
+    for (const bad of [
+      null,
+      [],
+      {},
+      { hits: 'none', ...total },
+      { hits: [] },
+      { hits: [{ id: 1 }], ...total },
+      { hits: [{ _federation: { ...federation, weightedScoreValues: 1 } }], ...total },
+      { hits: [], estimatedTotalHits: 'x' },
+      { hits: [], ...total, facetsByIndex: { a: { distribution: { f: { v: 'x' } }, stats: {} } } },
+    ]) {
+      await assert.rejects(read(bad), MalformedJson, JSON.stringify(bad));
+    }
+    await assert.rejects(readFederatedAnswer(Buffer.from([0xff, 0xfe])), MalformedJson);
+    await assert.rejects(readFederatedAnswer(Buffer.from('{"hits":[]} x')), MalformedJson);
+  });
+});
+
+describe('Facets of several servers', () => {
+  it('are counted together, spellings of one value as one', () => {
+    const parts = [
+      { Action: 2, '10': 1, drama: 1 },
+      { action: 3, '9': 1 },
+    ];
+    assert.deepEqual(mergeValues(parts, false, 3), [
+      { value: '9', count: 1 },
+      { value: '10', count: 1 },
+      { value: 'Action', count: 5 },
+    ]);
+    assert.deepEqual(mergeValues(parts, true, 1), [{ value: 'Action', count: 5 }]);
+  });
+
+  it('keep the order of the values in JSON, and the widest range', () => {
+    const part = (values: Record<string, number>, min: number, max: number) => ({
+      distribution: { n: values },
+      stats: { n: { min, max } },
+    });
+    const merged = mergeFacets([part({ '1': 1, b: 3 }, 1, 1), part({ b: 1, '2': 2 }, 2, 2)], {
+      byCount: () => true,
+      valuesMax: 10,
+    });
+    assert.equal(merged.distribution, '{"n":{"b":4,"2":2,"1":1}}');
+    assert.equal(merged.stats, '{"n":{"min":1,"max":2}}');
+  });
+});

@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict';
+import { ApiError } from '../../../src/contract/errors.ts';
+import { BadRemoteAnswer, RemoteClient } from '../../../src/network/remote-client.ts';
+import { RemoteHealth } from '../../../src/network/remote-health.ts';
+import type { OutboundAnswer, OutboundClient } from '../../../src/outbound/outbound-client.ts';
+import { OutboundError, type OutboundFailure } from '../../../src/outbound/outbound-error.ts';
+
+const remote = { url: 'http://secret.example/base/' };
+
+/** Gives its answers one after the other. */
+function clientOf(...answers: (number | OutboundFailure)[]): {
+  client: RemoteClient;
+  urls: string[];
+} {
+  const urls: string[] = [];
+  const outbound = {
+    fetch: ({ url }: { url: string }): Promise<OutboundAnswer> => {
+      urls.push(url);
+      const next = answers.length > 1 ? answers.shift()! : answers[0]!;
+      if (typeof next === 'string') throw new OutboundError(next, `secret.example ${next}`);
+      return Promise.resolve({ status: next, headers: {}, body: Buffer.from('said') });
+    },
+  } as unknown as OutboundClient;
+  return { client: new RemoteClient(outbound, { wait: () => Promise.resolve() }), urls };
+}
+
+function ask(client: RemoteClient, read = async () => 'read') {
+  return client.ask(
+    remote,
+    {
+      method: 'POST',
+      path: '/x',
+      apiKey: 'key',
+      deadline: performance.now() + 10_000,
+      bytesMax: 9,
+    },
+    read,
+  );
+}
+
+describe('A request to a remote', () => {
+  it('goes below the path of its URL', async () => {
+    const { client, urls } = clientOf(200);
+    assert.equal(await ask(client), 'read');
+    assert.deepEqual(urls, ['http://secret.example/base/x']);
+  });
+
+  const failures: [number | OutboundFailure, code: string, attempts: number][] = [
+    ['unreachable', 'proxy_could_not_send_request', 4],
+    ['broken', 'proxy_could_not_send_request', 4],
+    ['addressRefused', 'proxy_could_not_send_request', 1],
+    ['invalidRequest', 'proxy_could_not_send_request', 1],
+    ['timeout', 'remote_timeout', 1],
+    ['answerTooLarge', 'remote_bad_response', 1],
+    [401, 'remote_invalid_api_key', 1],
+    [403, 'remote_invalid_api_key', 1],
+    [404, 'remote_bad_request', 1],
+    [500, 'remote_remote_error', 4],
+    [503, 'remote_remote_error', 4],
+  ];
+  for (const [failure, code, attempts] of failures) {
+    it(`that fails with ${failure} ends as ${code} after ${attempts} attempts`, async () => {
+      const { client, urls } = clientOf(failure);
+      await assert.rejects(ask(client), (error: ApiError) => {
+        assert.equal(error.code, code);
+        assert.ok(!/secret|key\b.*key/.test(error.message), error.message);
+        if (code === 'remote_bad_request') assert.match(error.message, /said/);
+        return true;
+      });
+      assert.equal(urls.length, attempts);
+    });
+  }
+
+  it('is sent again after an answer that is not understood', async () => {
+    const { client, urls } = clientOf(200);
+    const read = async (): Promise<string> => {
+      if (urls.length < 3) throw new BadRemoteAnswer('nonsense');
+      return 'read';
+    };
+    assert.equal(await ask(client, read), 'read');
+    assert.equal(urls.length, 3);
+  });
+});
+
+describe('RemoteHealth', () => {
+  it('rests a remote that failed, longer each time, and lets one request find out', () => {
+    let now = 0;
+    const health = new RemoteHealth(() => now);
+    assert.ok(health.admits('a'));
+    health.failed('a');
+    assert.ok(!health.admits('a'));
+    now = 1000;
+    assert.ok(health.admits('a'));
+    assert.ok(!health.admits('a'), 'one at a time');
+    health.failed('a');
+    now = 2999;
+    assert.ok(!health.admits('a'));
+    now = 3000;
+    assert.ok(health.admits('a'));
+    health.undecided('a');
+    assert.ok(health.admits('a'));
+    health.succeeded('a');
+    assert.ok(health.admits('a') && health.admits('a'));
+  });
+
+  it('takes requests that fail together for one failure', () => {
+    let now = 0;
+    const health = new RemoteHealth(() => now);
+    for (let n = 0; n < 50; n++) health.failed('a');
+    now = 1000;
+    assert.ok(health.admits('a'));
+  });
+
+  it('never rests longer than half a minute', () => {
+    let now = 0;
+    const health = new RemoteHealth(() => now);
+    for (let n = 0; n < 50; n++) {
+      health.failed('a');
+      now += 30_000;
+    }
+    assert.ok(health.admits('a'));
+  });
+});
