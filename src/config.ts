@@ -254,27 +254,47 @@ const NAMES = Object.keys(OPTIONS) as OptionName<typeof OPTIONS>[];
 
 export type Launch =
   | { readonly kind: 'run'; readonly config: Config }
-  | { readonly kind: 'verify'; readonly dbPath: string }
   | { readonly kind: 'help'; readonly text: string }
   | { readonly kind: 'version' };
 
+/** What --help says of a command. */
+export interface CommandLine {
+  readonly name: string;
+  readonly summary: string;
+}
+
 /** @param argv without the program; @returns the message for the person who starts it, when something is wrong */
-export function readConfig(argv: readonly string[], env: Environment): Result<Launch, string> {
-  if (argv.includes('--help') || argv.includes('-h')) return ok({ kind: 'help', text: helpText() });
+export function readConfig(
+  argv: readonly string[],
+  env: Environment,
+  commands: readonly CommandLine[] = [],
+): Result<Launch, string> {
+  if (argv.includes('--help') || argv.includes('-h'))
+    return ok({ kind: 'help', text: helpText(commands) });
   if (argv.includes('--version') || argv.includes('-V')) return ok({ kind: 'version' });
-  const verifies = argv[0] === 'verify';
-  const flags = readFlags(OPTIONS, verifies ? argv.slice(1) : argv, false);
+  const flags = readFlags(OPTIONS, argv, false);
   if (!flags.ok) return flags;
   const variables = readEnvironment(OPTIONS, env);
   const path = flags.value.values['config-file-path'] ?? variables['config-file-path'];
   const file = readFile(path === undefined ? null : String(path));
   if (!file.ok) return file;
   const values: ServerValues = { ...file.value.values, ...variables, ...flags.value.values };
-  if (verifies) {
-    return ok({ kind: 'verify', dbPath: String(values['db-path'] ?? OPTIONS['db-path'].initial) });
-  }
   const config = build(values, file.value.path, env);
   return config.ok ? ok({ kind: 'run', config: config.value }) : config;
+}
+
+/** Of the options that say where the database is. */
+export const DB_PATH_OPTIONS = {
+  'db-path': OPTIONS['db-path'],
+  'config-file-path': OPTIONS['config-file-path'],
+} as const satisfies Options;
+
+/** The folder of the database. Throws `BadOption` when the configuration file cannot be read. */
+export function dbPathOf(given: GivenOptions<typeof DB_PATH_OPTIONS>): string {
+  const file = readFile(given.text('config-file-path'));
+  if (!file.ok) throw new BadOption(file.error);
+  const path = given.text('db-path') ?? file.value.values['db-path'];
+  return String(path ?? OPTIONS['db-path'].initial);
 }
 
 function readFile(
@@ -576,6 +596,8 @@ function memoryBytes(): number {
   return limit > 0 && limit < total ? limit : total;
 }
 
-function helpText(): string {
-  return `Usage: gannet [OPTIONS]\n       gannet verify --db-path FOLDER    reads everything stored, tells what is damaged (exit status 1)\n\nOptions, each also an environment variable and a key of the configuration file:\n${optionsHelp(OPTIONS)}  --help\n      Show this text.\n  --version\n      Show the version.\n`;
+/** @param commands name and summary of each */
+function helpText(commands: readonly CommandLine[]): string {
+  const rows = commands.map(({ name, summary }) => `  ${name.padEnd(12)}${summary}\n`);
+  return `Usage: gannet [OPTIONS]            runs the server\n       gannet COMMAND [OPTIONS]    see gannet COMMAND --help\n\nCommands:\n${rows.join('')}\nOptions of the server, each also an environment variable and a key of the configuration file:\n${optionsHelp(OPTIONS)}  --help\n      Show this text.\n  --version\n      Show the version.\n`;
 }

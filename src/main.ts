@@ -10,7 +10,9 @@ import { BufferPool } from './base/buffer-pool.ts';
 import { rfc3339, systemClock } from './base/clock.ts';
 import { type Logger, Logs } from './base/logger.ts';
 import { openFilesMax } from './base/open-files.ts';
-import { masterKeyNotice, readConfig, type Config } from './config.ts';
+import { type Command, command, INTERRUPTED, runCommand } from './commands/command.ts';
+import { COMMANDS } from './commands/commands.ts';
+import { dbPathOf, DB_PATH_OPTIONS, masterKeyNotice, readConfig, type Config } from './config.ts';
 import type { FeatureSet } from './contract/features.ts';
 import { importDump } from './dump/import-dump.ts';
 import { dumpRunner } from './dump/write-dump.ts';
@@ -59,9 +61,6 @@ const STOP_GRACE_MS = 5_000;
 
 /** Below, a start fails somewhere in the middle, in libraries that do not tell why. */
 const OPEN_FILES_MIN = 256;
-
-/** Exit status after Ctrl-C, as shells expect it. */
-const INTERRUPTED = 130;
 
 function versionInfo(): VersionInfo {
   const { version } = createRequire(import.meta.url)('#package') as { version: string };
@@ -432,13 +431,59 @@ function refuseFewFiles(): void {
   );
 }
 
+/** `gannet verify`: statuses of its own. */
+const verifyCommand: Command = command({
+  name: 'verify',
+  summary: 'Reads everything stored in a folder that no server uses, and tells what is damaged.',
+  operands: '',
+  notes: '',
+  examples: ['verify --db-path ./data.gannet'],
+  options: DB_PATH_OPTIONS,
+  exits:
+    '0 all is sound; 1 something is damaged; 2 it could not be checked, as while a server uses it',
+  run: (given, _, { output }) =>
+    verifyFolder(dbPathOf(given), versionInfo().pkgVersion, (line) => {
+      output.write(`${line}\n`);
+    }),
+});
+
+const ALL_COMMANDS: readonly Command[] = [...COMMANDS, verifyCommand];
+
+async function runAndExit(declared: Command, argv: readonly string[]): Promise<void> {
+  const ending = new AbortController();
+  const end = (): void => {
+    // Who asks twice does not want to wait.
+    if (ending.signal.aborted) process.exit(INTERRUPTED);
+    ending.abort();
+  };
+  process.on('SIGINT', end);
+  process.on('SIGTERM', end);
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    // The reader of a pipe has seen enough.
+    process.exit(error.code === 'EPIPE' ? 0 : 1);
+  });
+  const status = await runCommand(declared, argv, process.env, {
+    input: process.stdin,
+    output: process.stdout,
+    complaints: process.stderr,
+    signal: ending.signal,
+  });
+  process.exit(status);
+}
+
 function main(): void {
-  const [command, dir, part] = process.argv.slice(2);
-  if (command === VERIFY_PART) {
+  const argv = process.argv.slice(2);
+  const [name = '', dir, part] = argv;
+  if (name === VERIFY_PART) {
     endWith(verifyPart(dir!, part!));
     return;
   }
-  const launch = readConfig(process.argv.slice(2), process.env);
+  const chosen = ALL_COMMANDS.find((one) => one.name === name);
+  if (chosen !== undefined) {
+    endWith(runAndExit(chosen, argv.slice(1)));
+    return;
+  }
+  const launch = readConfig(argv, process.env, ALL_COMMANDS);
   if (!launch.ok) {
     process.stderr.write(`${launch.error}\n`);
     process.exitCode = 2;
@@ -450,15 +495,6 @@ function main(): void {
       return;
     case 'version':
       process.stdout.write(`gannet ${versionInfo().pkgVersion}\n`);
-      return;
-    case 'verify':
-      endWith(
-        verifyFolder(launch.value.dbPath, versionInfo().pkgVersion, (line) => {
-          process.stdout.write(`${line}\n`);
-        }).then((status) => {
-          process.exitCode = status;
-        }),
-      );
       return;
     case 'run':
       endWith(run(launch.value.config));

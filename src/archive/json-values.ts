@@ -6,7 +6,8 @@ const NEWLINE = 10;
 
 /**
  * Yields the objects of a JSON array, or those that follow each other with or without white space, each as one line.
- * Nothing is parsed: bytes of well-formed JSON come out as they came in, white space between tokens aside.
+ * Nothing is parsed: bytes of well-formed JSON come out as they came in, white space between tokens aside. Throws at the
+ * end when an object or the array is not closed.
  */
 export async function* objectLines(
   source: AsyncIterable<Buffer>,
@@ -15,6 +16,7 @@ export async function* objectLines(
   let inText = false;
   let escaped = false;
   let outer = 0;
+  let closed = false;
   let first = true;
   for await (const chunk of source) {
     // Each byte at most, and a newline behind each object.
@@ -37,7 +39,11 @@ export async function* objectLines(
           continue;
         }
       }
-      if (depth === 0 && (byte === COMMA || (byte === CLOSE_ARRAY && outer === 1))) continue;
+      if (depth === 0 && byte === COMMA) continue;
+      if (depth === 0 && byte === CLOSE_ARRAY && outer === 1) {
+        closed = true;
+        continue;
+      }
       out[length++] = byte;
       if (byte === QUOTE) inText = true;
       else if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) depth++;
@@ -47,6 +53,7 @@ export async function* objectLines(
     }
     if (length > 0) yield out.subarray(0, length);
   }
+  if (depth > 0 || inText || (outer === 1 && !closed)) throw new Error('the JSON ends too early');
 }
 
 /** Yields the lines, without their newlines; empty ones are left out. Throws when one has more than `bytesMax` bytes. */

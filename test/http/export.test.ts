@@ -1,72 +1,7 @@
 import assert from 'node:assert/strict';
-import { createServer, request as send, type Server } from 'node:http';
-import { type AddressInfo } from 'node:net';
+import { BadProxy } from '../support/bad-proxy.ts';
 import { type BuiltServer, startBuiltServer } from '../support/built-server.ts';
 import { mulberry } from '../support/random.ts';
-
-/** Passes requests on; now and then it fails one, before or after the server behind it has done it. */
-class BadProxy {
-  readonly #server: Server;
-  readonly seen: string[] = [];
-  /** Share of requests that fail. */
-  share = 0;
-  /** What answers, instead of the server behind; null: it does. */
-  answer: { status: number; body: unknown } | null = null;
-
-  constructor(target: string, random: () => number) {
-    this.#server = createServer((request, response) => {
-      const chunks: Buffer[] = [];
-      request.on('data', (chunk: Buffer) => chunks.push(chunk));
-      request.on('end', () => {
-        this.seen.push(`${request.method} ${request.url}`);
-        if (this.answer !== null) {
-          response.writeHead(this.answer.status, { 'content-type': 'application/json' });
-          response.end(JSON.stringify(this.answer.body));
-          return;
-        }
-        const way = random() < this.share ? Math.floor(random() * 4) : 4;
-        if (way === 0) {
-          response.writeHead([500, 502, 503, 429][Math.floor(random() * 4)]!).end('not JSON');
-          return;
-        }
-        if (way === 1) {
-          request.socket.destroy();
-          return;
-        }
-        const passed = send(
-          target + request.url!,
-          { method: request.method!, headers: request.headers },
-          (answer) => {
-            if (way === 2) {
-              // Done, but nobody learns of it.
-              answer.resume();
-              request.socket.destroy();
-              return;
-            }
-            if (way === 3) {
-              answer.resume();
-              response.writeHead(503).end();
-              return;
-            }
-            response.writeHead(answer.statusCode!, answer.headers);
-            answer.pipe(response);
-          },
-        );
-        passed.end(Buffer.concat(chunks));
-      });
-    });
-  }
-
-  async listen(): Promise<string> {
-    await new Promise<void>((done) => this.#server.listen(0, '127.0.0.1', done));
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
-  }
-
-  close(): void {
-    this.#server.closeAllConnections();
-    this.#server.close();
-  }
-}
 
 describe('export', function () {
   this.timeout(180_000);

@@ -3,7 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DEFAULT_LIMITS } from '../../../src/contract/limits.ts';
-import { masterKeyNotice, readConfig, type Config } from '../../../src/config.ts';
+import { GivenOptions } from '../../../src/base/options.ts';
+import { dbPathOf, masterKeyNotice, readConfig, type Config } from '../../../src/config.ts';
 
 function config(argv: string[], env: Record<string, string> = {}): Config {
   const launch = readConfig(argv, env);
@@ -114,15 +115,16 @@ describe('Launch options', () => {
   });
 
   it('of the command verify are the folder alone, from wherever it is given', () => {
-    const verify = (argv: string[], env = {}): unknown => {
-      const launch = readConfig(['verify', ...argv], env);
-      return launch.ok ? launch.value : launch.error;
-    };
-    assert.deepEqual(verify([]), { kind: 'verify', dbPath: './data.gannet' });
-    assert.deepEqual(verify(['--db-path', 'd']), { kind: 'verify', dbPath: 'd' });
-    const production = { GANNET_ENV: 'production', GANNET_DB_PATH: 'e' };
-    assert.deepEqual(verify([], production), { kind: 'verify', dbPath: 'e' });
-    assert.match(String(verify(['--bd-path', 'd'])), /did you mean --db-path/);
+    const path = file('db_path = "from-file"\nlog_level = "warn"\n');
+    const dbPath = (values: Record<string, string>): string => dbPathOf(new GivenOptions(values));
+    assert.equal(dbPath({}), './data.gannet');
+    assert.equal(dbPath({ 'db-path': 'd' }), 'd');
+    assert.equal(dbPath({ 'config-file-path': path }), 'from-file');
+    assert.equal(dbPath({ 'config-file-path': path, 'db-path': 'd' }), 'd');
+    assert.throws(
+      () => dbPath({ 'config-file-path': join(dir, 'missing.toml') }),
+      /cannot be read/,
+    );
   });
 
   it('are all named by --help', () => {

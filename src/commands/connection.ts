@@ -1,0 +1,177 @@
+/** The server that a command talks to. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { bad, type GivenOptions, type Options } from '../base/options.ts';
+import { ApiPeer, jsonBody, type PeerRequest, RefusedRequest } from '../outbound/api-peer.ts';
+import { OutboundClient } from '../outbound/outbound-client.ts';
+import { OutboundError } from '../outbound/outbound-error.ts';
+import type { Terminal } from './command.ts';
+
+export const DEFAULT_URL = 'http://127.0.0.1:7700';
+const RETRY_SECONDS = 300;
+const RETRY_SECONDS_MAX = 86_400;
+
+/** Tasks that one request asks for. */
+const TASKS_ASKED = 200;
+const POLL_MS = 50;
+const POLL_MS_MAX = 1000;
+/** A page of tasks, or an index with its settings. */
+const ANSWER_BYTES_MAX = 64 * 2 ** 20;
+
+export const CONNECTION_OPTIONS = {
+  url: { kind: 'text', initial: DEFAULT_URL, help: 'Address of the server.' },
+  key: { kind: 'text', help: 'Key to send. As a variable it is in no list of processes.' },
+} as const satisfies Options;
+
+export const RETRY_OPTIONS = {
+  'retry-seconds': {
+    kind: 'count',
+    initial: String(RETRY_SECONDS),
+    help: 'How long a request is repeated while the server cannot be reached or is too busy.',
+  },
+} as const satisfies Options;
+
+export interface FinishedTask {
+  uid: number;
+  status: string;
+  indexUid: string | null;
+  type: string;
+  details: Record<string, unknown> | null;
+  error: { message: string; code: string } | null;
+}
+
+/** Throws `BadOption` when it is no http or https URL. */
+export function serverUrl(name: string, text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url?.protocol !== 'http:' && url?.protocol !== 'https:') {
+    bad(name, text, 'a URL such as `http://127.0.0.1:7700`');
+  }
+  return text;
+}
+
+export function retrySeconds(given: GivenOptions<typeof RETRY_OPTIONS>): number {
+  return given.count('retry-seconds', RETRY_SECONDS, 0, RETRY_SECONDS_MAX);
+}
+
+/** Must be closed, else the process goes on. */
+export class Connection {
+  readonly #peer: ApiPeer;
+  readonly #client: OutboundClient;
+  readonly #signal: AbortSignal;
+
+  constructor(url: string, key: string | null, retriesSeconds: number, { signal }: Terminal) {
+    this.#client = new OutboundClient({ denyPrivate: false, allow: ['any'] });
+    this.#signal = signal;
+    this.#peer = new ApiPeer({
+      url,
+      apiKey: key,
+      client: this.#client,
+      signal,
+      retriesMsMax: retriesSeconds * 1000,
+    });
+  }
+
+  /** The address, fit to be shown. */
+  get place(): string {
+    return this.#peer.place;
+  }
+
+  /** Whether anybody is there, asked once: a mistyped address is told at once. Throws `OutboundError`. */
+  async reach(): Promise<void> {
+    try {
+      await this.#peer.send({ method: 'GET', path: '/health', retriesMsMax: 0 });
+    } catch (error) {
+      if (error instanceof OutboundError && error.failure === 'unreachable') throw error;
+    }
+  }
+
+  /** The answer as it came. Throws `RefusedRequest` and `OutboundError`. */
+  send(request: PeerRequest): Promise<Buffer> {
+    return this.#peer.send(request);
+  }
+
+  /** The answer of a server that speaks the interface; anything else counts as refused. */
+  async get<T>(path: string): Promise<T> {
+    return answerOf(
+      await this.send({ method: 'GET', path, answerBytesMax: ANSWER_BYTES_MAX }),
+    ) as T;
+  }
+
+  async sendJson<T>(method: PeerRequest['method'], path: string, value: unknown): Promise<T> {
+    return answerOf(await this.send({ method, path, body: jsonBody(value) })) as T;
+  }
+
+  /** The uid of the task that a request has registered. */
+  async register(request: PeerRequest): Promise<number> {
+    return taskUidOf(answerOf(await this.send(request)));
+  }
+
+  /** Registers a task and waits for its end. */
+  async finish(method: PeerRequest['method'], path: string, value: unknown): Promise<FinishedTask> {
+    const uid = await this.register({ method, path, body: jsonBody(value) });
+    let ended: FinishedTask | null = null;
+    await this.waitFor([uid], (task) => (ended = task));
+    if (ended === null) throw new RefusedRequest(200, { message: `task ${uid} is gone` }, null);
+    return ended;
+  }
+
+  /** The tasks of these uids that exist. */
+  async tasks(uids: readonly number[]): Promise<FinishedTask[]> {
+    const found: FinishedTask[] = [];
+    for (let at = 0; at < uids.length; at += TASKS_ASKED) {
+      const asked = uids.slice(at, at + TASKS_ASKED);
+      const path = `/tasks?uids=${asked.join(',')}&limit=${TASKS_ASKED}`;
+      found.push(...resultsOf<FinishedTask>(await this.get(path)));
+    }
+    return found;
+  }
+
+  /**
+   * Waits until all these tasks have ended. Tasks that are deleted meanwhile are not told.
+   * @param ended is called once with each
+   */
+  async waitFor(uids: readonly number[], ended: (task: FinishedTask) => void): Promise<void> {
+    let waiting = uids.toSorted((a, b) => a - b);
+    for (let ms = POLL_MS; waiting.length > 0; ms = Math.min(POLL_MS_MAX, ms * 1.5)) {
+      const asked = waiting.slice(0, TASKS_ASKED);
+      const tasks = await this.tasks(asked);
+      const open = new Set<number>();
+      for (const task of tasks) {
+        if (task.status === 'enqueued' || task.status === 'processing') open.add(task.uid);
+        else ended(task);
+      }
+      waiting = [...open].toSorted((a, b) => a - b).concat(waiting.slice(TASKS_ASKED));
+      if (open.size < asked.length) ms = POLL_MS;
+      else await delay(ms, undefined, { signal: this.#signal });
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#client.close();
+  }
+}
+
+/** What is not JSON, or no object, does not come from a server of this interface. */
+function answerOf(bytes: Buffer): Record<string, unknown> {
+  let value: unknown;
+  try {
+    value = JSON.parse(bytes.toString());
+  } catch {
+    value = null;
+  }
+  if (typeof value !== 'object' || value === null) {
+    throw new RefusedRequest(200, { message: 'the answer is no JSON object' }, null);
+  }
+  return value as Record<string, unknown>;
+}
+
+function taskUidOf(answer: Record<string, unknown>): number {
+  const { taskUid } = answer;
+  if (Number.isSafeInteger(taskUid)) return taskUid as number;
+  throw new RefusedRequest(200, { message: 'the answer names no task' }, null);
+}
+
+/** The entries of a page. */
+export function resultsOf<T>(page: { results?: unknown }): T[] {
+  if (Array.isArray(page.results)) return page.results as T[];
+  throw new RefusedRequest(200, { message: 'the answer has no list `results`' }, null);
+}

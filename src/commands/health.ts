@@ -1,0 +1,37 @@
+/** `gannet health`: whether a server answers. */
+import { OutboundError } from '../outbound/outbound-error.ts';
+import { type Command, command, DONE, FAILED } from './command.ts';
+import { Connection, CONNECTION_OPTIONS, DEFAULT_URL, serverUrl } from './connection.ts';
+
+const OPTIONS = {
+  url: CONNECTION_OPTIONS.url,
+  timeout: { kind: 'count', initial: '5', help: 'Seconds to wait for the answer.' },
+} as const;
+
+export const healthCommand: Command = command({
+  name: 'health',
+  summary: 'Asks a server whether it is well. Prints its status.',
+  operands: '',
+  notes: '',
+  examples: ['health --url http://127.0.0.1:7700'],
+  options: OPTIONS,
+  async run(given, _, terminal) {
+    const url = serverUrl('url', given.text('url') ?? DEFAULT_URL);
+    const seconds = given.count('timeout', 5, 1, 3600);
+    const late = AbortSignal.timeout(seconds * 1000);
+    const connection = new Connection(url, null, 0, {
+      ...terminal,
+      signal: AbortSignal.any([terminal.signal, late]),
+    });
+    try {
+      const { status } = await connection.get<{ status?: unknown }>('/health');
+      terminal.output.write(`${String(status)}\n`);
+      return status === 'available' ? DONE : FAILED;
+    } catch (error) {
+      if (!late.aborted) throw error;
+      throw new OutboundError('timeout', `${connection.place} did not answer within ${seconds} s`);
+    } finally {
+      await connection.close();
+    }
+  },
+});

@@ -1,0 +1,257 @@
+/** `gannet import`: documents of files into an index of a running server. */
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import { bad, type GivenOptions, type Options } from '../base/options.ts';
+import type { PeerBody } from '../outbound/api-peer.ts';
+import { type Batch, batchesOf } from './batches.ts';
+import { type Command, command, DONE, FAILED, type Terminal } from './command.ts';
+import {
+  Connection,
+  CONNECTION_OPTIONS,
+  DEFAULT_URL,
+  RETRY_OPTIONS,
+  retrySeconds,
+  serverUrl,
+} from './connection.ts';
+import { Journal } from './journal.ts';
+import { type Progress, showProgress, sizeNote } from './progress.ts';
+import { bytesOf, type Format, FORMATS, openSource, type Source } from './records.ts';
+import { TaskTally } from './task-tally.ts';
+
+const BATCH_MB = 20;
+/** Bodies are held in memory while they are sent. */
+const BATCH_MB_MAX = 1000;
+const PARALLEL_MAX = 32;
+const compressed = promisify(gzip);
+
+const OPTIONS = {
+  index: { kind: 'text', help: 'Uid of the index; it is created when it is missing. Required.' },
+  ...CONNECTION_OPTIONS,
+  'primary-key': { kind: 'text', help: 'Attribute that holds the id of a document.' },
+  update: {
+    kind: 'flag',
+    help: 'Add the attributes to documents that exist already, instead of replacing these.',
+  },
+  format: {
+    kind: 'text',
+    initial: 'by the name of the file, else by its first byte',
+    help: '`json` (an array, or documents one after another) or `csv`.',
+  },
+  'csv-delimiter': { kind: 'text', initial: ',', help: 'Character between the values of CSV.' },
+  'batch-mb': { kind: 'count', initial: String(BATCH_MB), help: 'Megabytes of one request.' },
+  parallel: {
+    kind: 'count',
+    initial: '1',
+    help: 'Requests at once. With more than one, which of two documents with the same id stays is open.',
+  },
+  gzip: { kind: 'flag', help: 'Compress what is sent, for slow networks.' },
+  journal: {
+    kind: 'text',
+    help: 'File that keeps what was taken; the same command goes on from there. Erased at the end.',
+  },
+  'no-wait': { kind: 'flag', help: 'End when everything is taken, before it is indexed.' },
+  quiet: { kind: 'flag', help: 'Show no progress.' },
+  ...RETRY_OPTIONS,
+} as const satisfies Options;
+
+type Given = GivenOptions<typeof OPTIONS>;
+
+interface ImportPlan {
+  index: string;
+  primaryKey: string | null;
+  update: boolean;
+  format: Format | null;
+  delimiter: string;
+  batchBytes: number;
+  parallel: number;
+  gzip: boolean;
+  wait: boolean;
+  quiet: boolean;
+}
+
+export const importCommand: Command = command({
+  name: 'import',
+  summary: 'Sends documents of files, or of the standard input, to an index.',
+  operands: '[FILE]...',
+  notes:
+    'Files are JSON (an array, or one document after another) or CSV, each perhaps compressed by gzip; `-`, or no file at\n' +
+    'all, is the standard input. A request that the server cannot take at the moment is repeated.',
+  examples: [
+    'import books.ndjson --index books',
+    'import parts/*.json.gz --index parts --primary-key sku --journal parts.journal',
+    'import --index books --format csv < books.csv',
+  ],
+  options: OPTIONS,
+  async run(given, operands, terminal) {
+    const plan = planOf(given);
+    const url = serverUrl('url', given.text('url') ?? DEFAULT_URL);
+    const files = operands.length === 0 ? ['-'] : operands;
+    const bytesTotal = await bytesOf(files);
+    const connection = new Connection(url, given.text('key'), retrySeconds(given), terminal);
+    let journal: Journal | null = null;
+    try {
+      await connection.reach();
+      const path = given.text('journal');
+      if (path !== null) journal = await openJournal(path, plan, connection);
+      const importer = new Importer(plan, connection, journal, terminal);
+      return await importer.run(files, bytesTotal);
+    } finally {
+      await journal?.close();
+      await connection.close();
+    }
+  },
+});
+
+function planOf(given: Given): ImportPlan {
+  const index = given.text('index') ?? bad('index', 'nothing', 'the uid of an index');
+  const format = given.text('format') === null ? null : given.oneOf('format', FORMATS, 'json');
+  const delimiter = given.text('csv-delimiter') ?? ',';
+  if (Buffer.byteLength(delimiter) !== 1) {
+    bad('csv-delimiter', delimiter, 'one character of ASCII');
+  }
+  return {
+    ...{ index, format, delimiter },
+    primaryKey: given.text('primary-key'),
+    update: given.flag('update'),
+    batchBytes: given.count('batch-mb', BATCH_MB, 1, BATCH_MB_MAX) * 1e6,
+    parallel: given.count('parallel', 1, 1, PARALLEL_MAX),
+    gzip: given.flag('gzip'),
+    wait: !given.flag('no-wait'),
+    quiet: given.flag('quiet'),
+  };
+}
+
+/** Batches count as taken while their tasks wait, run or have succeeded. */
+async function openJournal(
+  path: string,
+  { index, primaryKey, update }: ImportPlan,
+  connection: Connection,
+): Promise<Journal> {
+  const way = update ? 'update' : 'replace';
+  const journal = await Journal.open(path, { server: connection.place, index, primaryKey, way });
+  const tasks = await connection.tasks(journal.taskUids);
+  const good = tasks.filter(
+    ({ status, indexUid }) => status !== 'failed' && status !== 'canceled' && indexUid === index,
+  );
+  journal.keep(new Set(good.map(({ uid }) => uid)));
+  return journal;
+}
+
+class Importer {
+  readonly #plan: ImportPlan;
+  readonly #connection: Connection;
+  readonly #journal: Journal | null;
+  readonly #terminal: Terminal;
+  readonly #taskUids: number[] = [];
+  #documents = 0;
+  #skipped = 0;
+  /** Bytes of the files that were read to their end. */
+  #bytesRead = 0;
+
+  constructor(
+    plan: ImportPlan,
+    connection: Connection,
+    journal: Journal | null,
+    terminal: Terminal,
+  ) {
+    this.#plan = plan;
+    this.#connection = connection;
+    this.#journal = journal;
+    this.#terminal = terminal;
+  }
+
+  async run(files: readonly string[], bytesTotal: number | null): Promise<number> {
+    const { quiet, wait, index } = this.#plan;
+    const begun = performance.now();
+    const progress = await showProgress(this.#terminal, 'sending ', bytesTotal, quiet);
+    try {
+      for (const file of files) await this.#sendFile(file, bytesTotal, progress);
+    } catch (error) {
+      progress.end();
+      this.#tellWhereItStopped();
+      throw error;
+    }
+    progress.end();
+    const { output } = this.#terminal;
+    const seconds = (): string => ((performance.now() - begun) / 1000).toFixed(1);
+    const skipped = this.#skipped === 0 ? '' : `, ${this.#skipped} were taken before`;
+    output.write(
+      `${this.#documents} documents sent to \`${index}\` in ${this.#taskUids.length} tasks after ${seconds()} s${skipped}\n`,
+    );
+    if (!wait) return DONE;
+    const tally = new TaskTally(this.#terminal, quiet);
+    const failed = await tally.waitFor(this.#connection, this.#taskUids);
+    if (failed > 0) return FAILED;
+    output.write(`indexed after ${seconds()} s\n`);
+    await this.#journal?.erase();
+    return DONE;
+  }
+
+  #tellWhereItStopped(): void {
+    const more =
+      this.#journal === null
+        ? 'With --journal FILE an import can go on where it stopped.'
+        : 'The same command goes on from here.';
+    this.#terminal.complaints.write(
+      `Stopped after ${this.#documents} documents were taken. ${more}\n`,
+    );
+  }
+
+  async #sendFile(file: string, bytesTotal: number | null, progress: Progress): Promise<void> {
+    const source = await openSource(file, this.#terminal.input, this.#plan);
+    const batches = batchesOf(source.records, source.header, this.#plan.batchBytes);
+    const underWay = new Set<Promise<void>>();
+    let failure: { error: unknown } | null = null;
+    for await (const batch of batches) {
+      this.#terminal.signal.throwIfAborted();
+      if (!this.#wasTaken(batch)) {
+        const sending: Promise<void> = this.#send(batch, source)
+          .catch((error: unknown) => {
+            failure ??= { error };
+          })
+          .finally(() => underWay.delete(sending));
+        underWay.add(sending);
+      }
+      if (underWay.size >= this.#plan.parallel) await Promise.race(underWay);
+      if (failure !== null) break;
+      const done = this.#bytesRead + source.bytesRead();
+      progress.update(done, `${sizeNote(done, bytesTotal)}, ${this.#documents} documents`);
+    }
+    await Promise.all(underWay);
+    if (failure !== null) throw (failure as { error: unknown }).error;
+    this.#bytesRead += source.bytesRead();
+  }
+
+  #wasTaken(batch: Batch): boolean {
+    const taskUid = this.#journal?.take(batch.sha256) ?? null;
+    if (taskUid === null) return false;
+    this.#taskUids.push(taskUid);
+    this.#skipped += batch.documents;
+    return true;
+  }
+
+  async #send(batch: Batch, { format }: Source): Promise<void> {
+    const { index, primaryKey, update, delimiter } = this.#plan;
+    const query = new URLSearchParams({
+      ...(primaryKey === null ? {} : { primaryKey }),
+      ...(format === 'csv' && delimiter !== ',' ? { csvDelimiter: delimiter } : {}),
+    });
+    const taskUid = await this.#connection.register({
+      method: update ? 'PUT' : 'POST',
+      path: `/indexes/${encodeURIComponent(index)}/documents?${query.toString()}`,
+      body: await this.#body(batch, format),
+    });
+    this.#taskUids.push(taskUid);
+    this.#documents += batch.documents;
+    await this.#journal?.add(batch.sha256, taskUid);
+  }
+
+  async #body({ bytes }: Batch, format: Format): Promise<PeerBody> {
+    const type = format === 'csv' ? 'text/csv' : 'application/x-ndjson';
+    if (!this.#plan.gzip) return { bytes, headers: { 'content-type': type } };
+    return {
+      bytes: await compressed(bytes, { level: 4 }),
+      headers: { 'content-type': type, 'content-encoding': 'gzip' },
+    };
+  }
+}

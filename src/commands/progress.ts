@@ -1,0 +1,44 @@
+import { humanSize } from '../base/size.ts';
+import type { Terminal } from './command.ts';
+
+const COLUMNS = 30;
+
+/** A bar on a terminal, nothing elsewhere. */
+export interface Progress {
+  /** @param done of the total. @param note what stands behind the bar */
+  update(done: number, note: string): void;
+  end(): void;
+}
+
+const NONE: Progress = { update: () => {}, end: () => {} };
+
+/** @param total null: not known, so there is no bar */
+export async function showProgress(
+  { complaints }: Terminal,
+  label: string,
+  total: number | null,
+  isQuiet: boolean,
+): Promise<Progress> {
+  if (isQuiet || complaints.isTTY !== true || total === null) return NONE;
+  const { SingleBar } = await import('cli-progress');
+  const bar = new SingleBar({
+    format: `${label} [{bar}] {percentage} % {note}`,
+    barCompleteChar: '#',
+    barIncompleteChar: '-',
+    barsize: COLUMNS,
+    stream: complaints as NodeJS.WritableStream,
+    hideCursor: true,
+    clearOnComplete: true,
+    gracefulExit: false,
+  });
+  bar.start(total, 0, { note: '' });
+  return {
+    update: (done, note) => bar.update(Math.min(done, total), { note }),
+    end: () => bar.stop(),
+  };
+}
+
+/** Such as `12.00 MiB of 1.25 GiB`. */
+export function sizeNote(done: number, total: number | null): string {
+  return total === null ? humanSize(done) : `${humanSize(done)} of ${humanSize(total)}`;
+}

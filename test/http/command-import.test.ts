@@ -1,0 +1,261 @@
+import assert from 'node:assert/strict';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { BadProxy } from '../support/bad-proxy.ts';
+import { type BuiltServer, startBuiltServer } from '../support/built-server.ts';
+import { mulberry } from '../support/random.ts';
+import { type Ended, runProgram, type RunOptions, startProgram } from '../support/run-program.ts';
+
+describe('gannet import', function () {
+  this.timeout(180_000);
+
+  const seed = Math.floor(Math.random() * 2 ** 32);
+  let server: BuiltServer;
+  let proxy: BadProxy;
+  let proxyUrl: string;
+  let dir: string;
+
+  before(async () => {
+    dir = mkdtempSync(join(tmpdir(), 'gannet-import-'));
+    server = await startBuiltServer();
+    proxy = new BadProxy(server.url, mulberry(seed));
+    proxyUrl = await proxy.listen();
+  });
+  after(async () => {
+    proxy?.close();
+    await server?.close();
+    rmSync(dir, { recursive: true });
+  });
+  beforeEach(async () => {
+    Object.assign(proxy, { share: 0, answer: null, before: () => {} });
+    proxy.seen.length = 0;
+    for (const { uid } of (await server.call('GET', '/indexes')).json.results) {
+      await server.finish('DELETE', `/indexes/${uid}`);
+    }
+  });
+
+  function run(url: string, argv: readonly string[], options: RunOptions = {}): Promise<Ended> {
+    const env = { GANNET_URL: url, GANNET_KEY: server.masterKey, ...options.env };
+    return runProgram(['import', ...argv], { ...options, env });
+  }
+
+  function file(name: string, content: string | Buffer): string {
+    const path = join(dir, name);
+    writeFileSync(path, content);
+    return path;
+  }
+
+  async function documents(index: string): Promise<any[]> {
+    const { json } = await server.call('GET', `/indexes/${index}/documents?limit=100000`);
+    return json.results.toSorted((a: any, b: any) => Number(a.id) - Number(b.id));
+  }
+
+  /** Lines of together about `megabytes`. */
+  function lines(megabytes: number): string {
+    const count = megabytes * 1000;
+    const text = 'x'.repeat(980);
+    return Array.from({ length: count }, (_, id) => `{"id":${id},"t":"${text}"}\n`).join('');
+  }
+
+  const BOOKS = [
+    { id: 1, title: 'a "quoted", title', note: 'two\nlines' },
+    { id: 2, title: 'é 😀', note: '' },
+    { id: 3, title: ' spaces ', note: 'x' },
+  ];
+
+  it('brings in every form alike: array, lines, one after another, compressed, standard input', async () => {
+    const ndjson = BOOKS.map((book) => JSON.stringify(book)).join('\n');
+    const forms: [string, string | Buffer][] = [
+      ['array.json', JSON.stringify(BOOKS, null, 2)],
+      ['lines.ndjson', ndjson],
+      ['run.json', BOOKS.map((book) => JSON.stringify(book)).join('  ')],
+      ['lines.jsonl.gz', gzipSync(ndjson)],
+      ['unnamed', gzipSync(JSON.stringify(BOOKS))],
+    ];
+    for (const [name, content] of forms) {
+      const ended = await run(server.url, ['--index', 'books', file(name, content)]);
+      assert.equal(ended.status, 0, ended.complaints);
+      assert.match(ended.output, /^3 documents sent to `books` in 1 tasks/);
+      assert.deepEqual(await documents('books'), BOOKS, name);
+      await server.finish('DELETE', '/indexes/books');
+    }
+    for (const argv of [[], ['-'], ['--gzip']]) {
+      const ended = await run(server.url, ['--index', 'books', ...argv], {
+        input: gzipSync(ndjson),
+      });
+      assert.equal(ended.status, 0, ended.complaints);
+      assert.deepEqual(await documents('books'), BOOKS);
+      await server.finish('DELETE', '/indexes/books');
+    }
+  });
+
+  it('brings in CSV, its header in every request', async () => {
+    const value = (text: string): string => `"${text.replaceAll('"', '""')}"`;
+    const rows = Array.from({ length: 4000 }, (_, id) => [id, 'a;"b"\nc', 'x'.repeat(500)]);
+    const csv = `id;title;pad\n${rows.map(([id, a, b]) => `${id};${value(String(a))};${b}\n`).join('')}`;
+    const ended = await run(server.url, [
+      ...['--index', 'rows', '--csv-delimiter', ';', '--batch-mb', '1'],
+      file('rows.csv', csv),
+    ]);
+    assert.equal(ended.status, 0, ended.complaints);
+    assert.match(ended.output, /in 3 tasks/);
+    const found = await documents('rows');
+    assert.equal(found.length, 4000);
+    assert.deepEqual(found[3999], { id: '3999', title: 'a;"b"\nc', pad: 'x'.repeat(500) });
+  });
+
+  it('replaces documents, or updates them, and takes the primary key that is given', async () => {
+    const first = file('first.json', '{"id":1,"key":7,"a":1}');
+    const more = file('more.json', '{"key":7,"b":2}');
+    await run(server.url, ['--index', 'u', '--primary-key', 'key', first]);
+    assert.equal((await run(server.url, ['--index', 'u', '--update', more])).status, 0);
+    assert.deepEqual(await documents('u'), [{ id: 1, key: 7, a: 1, b: 2 }]);
+    assert.equal((await run(server.url, ['--index', 'u', more])).status, 0);
+    assert.deepEqual(await documents('u'), [{ key: 7, b: 2 }]);
+  });
+
+  it(`loses nothing when one in three requests fails, in parallel (seed ${seed})`, async () => {
+    proxy.share = 0.33;
+    const argv = ['--index', 'p', '--batch-mb', '1', '--parallel', '4', file('p.ndjson', lines(8))];
+    const ended = await run(proxyUrl, argv);
+    assert.equal(ended.status, 0, ended.complaints);
+    assert.equal((await documents('p')).length, 8000);
+  });
+
+  it('waits as long as the server asks', async () => {
+    for (const status of [429, 503]) {
+      const moments: number[] = [];
+      proxy.before = (line) => {
+        if (!line.startsWith('POST')) return;
+        moments.push(performance.now());
+        const isFirst = moments.length === 1;
+        proxy.answer = isFirst ? { status, body: {}, headers: { 'retry-after': '2' } } : null;
+      };
+      const ended = await run(proxyUrl, ['--index', 'w'], { input: '{"id":1}' });
+      assert.equal(ended.status, 0, ended.complaints);
+      assert.equal(moments.length, 2);
+      assert.ok(moments[1]! - moments[0]! >= 1990, `${moments[1]! - moments[0]!} ms`);
+    }
+  });
+
+  it('gives up in time, and tells why', async () => {
+    proxy.answer = { status: 503, body: {}, headers: { 'retry-after': '3600' } };
+    const busy = await run(proxyUrl, ['--index', 'w'], { input: '{"id":1}' });
+    assert.equal(busy.status, 1);
+    assert.match(busy.complaints, /status 503/);
+    proxy.answer = { status: 200, body: 'hello' };
+    const wrong = await run(proxyUrl, ['--index', 'w'], { input: '{"id":1}' });
+    assert.equal(wrong.status, 1);
+    assert.match(wrong.complaints, /no JSON object/);
+    const nobody = await run('http://127.0.0.1:1', ['--index', 'w'], { input: '{"id":1}' });
+    assert.equal(nobody.status, 3);
+    assert.match(nobody.complaints, /ECONNREFUSED/);
+    const secret = await run(`${server.url}`, ['--index', 'w', '--key', 'wrong'], {
+      input: '{"id":1}',
+    });
+    assert.equal(secret.status, 1);
+    assert.match(secret.complaints, /status 403.*invalid_api_key/);
+  });
+
+  it('goes on where it was broken off, with a journal, and sends nothing twice', async () => {
+    const journal = join(dir, 'journal');
+    const argv = ['--index', 'j', '--batch-mb', '1', '--journal', journal];
+    argv.push(file('j.ndjson', lines(6)));
+    const posts = (): number => proxy.seen.filter((line) => line.startsWith('POST')).length;
+    let sent = 0;
+    proxy.before = (line) => {
+      if (!line.startsWith('POST')) return;
+      proxy.answer = ++sent > 3 ? { status: 400, body: { message: 'no', code: 'bad' } } : null;
+    };
+    const refused = await run(proxyUrl, argv);
+    assert.equal(refused.status, 1);
+    assert.match(refused.complaints, /The same command goes on from here/);
+    assert.ok(existsSync(journal));
+
+    // The fifth request is never answered; the process is killed meanwhile.
+    proxy.answer = null;
+    sent = 0;
+    const env = { GANNET_URL: proxyUrl, GANNET_KEY: server.masterKey };
+    const killed = startProgram(['import', ...argv], { env });
+    await new Promise<void>((done) => {
+      proxy.before = (line) => {
+        if (!line.startsWith('POST') || ++sent < 2) return;
+        done();
+        return 'silence';
+      };
+    });
+    killed.child.kill('SIGKILL');
+    await killed.ended;
+
+    proxy.before = () => {};
+    proxy.seen.length = 0;
+    const resumed = await run(proxyUrl, argv);
+    assert.equal(resumed.status, 0, resumed.complaints);
+    assert.equal(posts(), 2, proxy.seen.join('\n'));
+    const [now, earlier] = [
+      ...resumed.output.matchAll(/(\d+) (?:documents sent|were taken before)/g),
+    ];
+    assert.equal(Number(now![1]) + Number(earlier![1]), 6000, resumed.output);
+    assert.equal((await documents('j')).length, 6000);
+    assert.equal(existsSync(journal), false);
+  });
+
+  it('sends again what the server has taken and then failed', async () => {
+    const journal = join(dir, 'failed-journal');
+    const argv = ['--index', 'f', '--journal', journal, file('f.json', '{"id":"not an id!"}')];
+    const failed = await run(server.url, argv);
+    assert.equal(failed.status, 1);
+    assert.match(failed.complaints, /task \d+ of `f` failed: .*\(invalid_document_id\)/);
+    assert.equal(readFileSync(journal, 'utf8').trim().split('\n').length, 2);
+    proxy.seen.length = 0;
+    // The same bytes, taken by another way: the journal knows the server by its address.
+    const other = await run(proxyUrl, argv);
+    assert.equal(other.status, 2);
+    assert.match(other.complaints, /not the journal of this import/);
+    const again = await run(server.url, argv);
+    assert.equal(again.status, 1);
+    assert.match(again.output, /^1 documents sent/);
+  });
+
+  it('ends with 130 when it is interrupted', async () => {
+    const env = { GANNET_URL: proxyUrl, GANNET_KEY: server.masterKey };
+    const input = '{"id":1}';
+    const program = await new Promise<ReturnType<typeof startProgram>>((done) => {
+      const started = startProgram(['import', '--index', 'i'], { env, input });
+      proxy.before = (line) => {
+        if (!line.startsWith('POST')) return;
+        done(started);
+        return 'silence';
+      };
+    });
+    program.child.kill('SIGINT');
+    const { status, complaints } = await program.ended;
+    assert.equal(status, 130);
+    assert.match(complaints, /Interrupted/);
+  });
+
+  it('refuses what it cannot do before anything is sent', async () => {
+    const cases: [string[], RegExp][] = [
+      [[], /index/],
+      [['--index', 'x', '--batch-mb', '0'], /1 to 1000/],
+      [['--index', 'x', '--url', 'ftp://h'], /URL/],
+      [['--index', 'x', '--indx', 'y'], /did you mean --index/],
+      [['--index', 'x', '--csv-delimiter', 'ab'], /one character/],
+      [['--index', 'x', join(dir, 'missing')], /missing cannot be read/],
+      [['--index', 'x', dir], /is a folder/],
+      [
+        ['--index', 'x', file('cut.json.gz', gzipSync('{"id":1}').subarray(0, 20))],
+        /cannot be read/,
+      ],
+      [['--index', 'x', file('cut.json', '[{"id":1},')], /ends too early/],
+    ];
+    for (const [argv, message] of cases) {
+      const ended = await run(server.url, argv);
+      assert.equal(ended.status, 2, `${argv.join(' ')}\n${ended.complaints}`);
+      assert.match(ended.complaints, message);
+    }
+    assert.deepEqual(await documents('x').catch(() => []), []);
+  });
+});

@@ -1,0 +1,71 @@
+import { createServer, request as send, type Server } from 'node:http';
+import { type AddressInfo } from 'node:net';
+
+/** Passes requests on; now and then it fails one, before or after the server behind it has done it. */
+export class BadProxy {
+  readonly #server: Server;
+  readonly seen: string[] = [];
+  /** Share of requests that fail. */
+  share = 0;
+  /** What answers, instead of the server behind; null: it does. */
+  answer: { status: number; body: unknown; headers?: Record<string, string> } | null = null;
+  /** Called with each request before anything else; may set `answer`, or return `silence`: nothing is ever answered. */
+  before: (seen: string) => 'silence' | void = () => {};
+
+  constructor(target: string, random: () => number) {
+    this.#server = createServer((request, response) => {
+      const chunks: Buffer[] = [];
+      request.on('data', (chunk: Buffer) => chunks.push(chunk));
+      request.on('end', () => {
+        const line = `${request.method} ${request.url}`;
+        this.seen.push(line);
+        if (this.before(line) === 'silence') return;
+        if (this.answer !== null) {
+          const { status, headers, body } = this.answer;
+          response.writeHead(status, { 'content-type': 'application/json', ...headers });
+          response.end(typeof body === 'string' ? body : JSON.stringify(body));
+          return;
+        }
+        const way = random() < this.share ? Math.floor(random() * 4) : 4;
+        if (way === 0) {
+          response.writeHead([500, 502, 503, 429][Math.floor(random() * 4)]!).end('not JSON');
+          return;
+        }
+        if (way === 1) {
+          request.socket.destroy();
+          return;
+        }
+        const passed = send(
+          target + request.url!,
+          { method: request.method!, headers: request.headers },
+          (answer) => {
+            if (way === 2) {
+              // Done, but nobody learns of it.
+              answer.resume();
+              request.socket.destroy();
+              return;
+            }
+            if (way === 3) {
+              answer.resume();
+              response.writeHead(503).end();
+              return;
+            }
+            response.writeHead(answer.statusCode!, answer.headers);
+            answer.pipe(response);
+          },
+        );
+        passed.end(Buffer.concat(chunks));
+      });
+    });
+  }
+
+  async listen(): Promise<string> {
+    await new Promise<void>((done) => this.#server.listen(0, '127.0.0.1', done));
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  close(): void {
+    this.#server.closeAllConnections();
+    this.#server.close();
+  }
+}
