@@ -31,6 +31,10 @@ export interface TlsConfig {
   certificate: string;
   key: string;
   authority: string | null;
+  /** File of an answer about the certificate that is stapled, or null. */
+  ocsp: string | null;
+  resumption: boolean;
+  tickets: boolean;
 }
 
 export interface Config {
@@ -45,6 +49,11 @@ export interface Config {
   indexingThreads: number;
   logLevel: LogLevel;
   logMode: LogMode;
+  /** Searches that take so long are told of in the log; null: none is. */
+  slowSearchMs: number | null;
+  shutdownSeconds: number;
+  /** Told at start: options that were given and change nothing here. */
+  notices: string[];
   /** The configuration file that was read, or null. */
   configFile: string | null;
   upgradeDb: boolean;
@@ -102,6 +111,7 @@ export interface NetworkConfig {
   retriesMsMax: number;
 }
 
+const SHUTDOWN_SECONDS = 10;
 const EMBEDDER_TIMEOUT_SECONDS = 30;
 const EMBEDDER_WAIT_SECONDS_MAX = 60;
 
@@ -120,7 +130,7 @@ export const OPTIONS = {
     help: 'Key that may do everything; at least 16 bytes in production.',
   },
   env: { kind: 'text', initial: 'development', help: '`development` or `production`.' },
-  'no-analytics': { kind: 'flag', help: 'Accepted; nothing is ever sent.' },
+  'no-analytics': { kind: 'flag', help: 'Nothing is ever sent, with or without it.' },
   'http-payload-size-limit': {
     kind: 'size',
     initial: '100 MB',
@@ -157,13 +167,23 @@ export const OPTIONS = {
     help: 'Threads of the indexer.',
   },
   'log-level': { kind: 'text', initial: 'INFO', help: 'OFF, ERROR, WARN, INFO, DEBUG or TRACE.' },
+  'slow-search-ms': {
+    kind: 'count',
+    initial: 'none',
+    help: 'Searches that take so long, waiting included, are told of in the log.',
+  },
+  'shutdown-seconds': {
+    kind: 'count',
+    initial: `${SHUTDOWN_SECONDS}`,
+    help: 'How long a stop may take: answers under way are finished, batches are rolled back.',
+  },
   'config-file-path': {
     kind: 'text',
     initial: './config.toml',
     help: 'Configuration file (TOML).',
   },
   'upgrade-db': { kind: 'flag', help: 'Upgrade a database of an older version.' },
-  'task-webhook-url': { kind: 'text', help: 'URL of a webhook; nothing is sent to it yet.' },
+  'task-webhook-url': { kind: 'text', help: 'URL of a webhook that is told of every batch.' },
   'task-webhook-authorization-header': { kind: 'text', help: 'Its Authorization header.' },
   'dump-dir': { kind: 'text', initial: 'dumps/', help: 'Folder of the dumps.' },
   'import-dump': { kind: 'text', help: 'Dump to load at start.' },
@@ -183,10 +203,16 @@ export const OPTIONS = {
     kind: 'text',
     help: 'Authorities that client certificates are checked against.',
   },
-  'ssl-ocsp-path': { kind: 'text', help: 'Accepted; stapling is left to OpenSSL.' },
+  'ssl-ocsp-path': { kind: 'text', help: 'OCSP answer (DER) to staple; served by node:http.' },
   'ssl-require-auth': { kind: 'flag', help: 'Refuse clients without certificate.' },
-  'ssl-resumption': { kind: 'flag', help: 'Accepted; left to OpenSSL.' },
-  'ssl-tickets': { kind: 'flag', help: 'Accepted; left to OpenSSL.' },
+  'ssl-resumption': {
+    kind: 'flag',
+    help: 'Resume sessions of TLS 1.2 out of a cache. uWebSockets.js always does.',
+  },
+  'ssl-tickets': {
+    kind: 'flag',
+    help: 'Resume sessions by tickets. uWebSockets.js always does.',
+  },
   'experimental-contains-filter': { kind: 'flag', help: 'Switch the feature containsFilter on.' },
   'experimental-enable-metrics': { kind: 'flag', help: 'Switch the feature metrics on.' },
   'experimental-enable-logs-route': { kind: 'flag', help: 'Switch the feature logsRoute on.' },
@@ -206,7 +232,10 @@ export const OPTIONS = {
     initial: '4',
     help: 'Searches that run at once, per core.',
   },
-  'experimental-reduce-indexing-memory-usage': { kind: 'flag', help: 'Accepted.' },
+  'experimental-reduce-indexing-memory-usage': {
+    kind: 'flag',
+    help: 'The indexer aims at half of max-indexing-memory.',
+  },
   'experimental-max-number-of-batched-tasks': {
     kind: 'count',
     initial: 'unlimited',
@@ -222,8 +251,14 @@ export const OPTIONS = {
     initial: '0',
     help: 'Query embeddings kept per embedder.',
   },
-  'experimental-no-edition-2024-for-settings': { kind: 'flag', help: 'Accepted.' },
-  'experimental-legacy-search-default': { kind: 'flag', help: 'Accepted.' },
+  'experimental-no-edition-2024-for-settings': {
+    kind: 'flag',
+    help: 'Changes nothing, and the log says so: there is one way to apply settings.',
+  },
+  'experimental-legacy-search-default': {
+    kind: 'flag',
+    help: 'Changes nothing, and the log says so: there is one way to search.',
+  },
   'experimental-allowed-ip-networks': {
     kind: 'text',
     help: 'The same as outbound-allow.',
@@ -351,10 +386,7 @@ function buildOrThrow(values: ServerValues, configFile: string | null, env: Envi
     given.oneOf('env', ['development', 'production'], 'development') === 'production';
   const masterKey = given.text('master-key');
   if (production) checkMasterKey(masterKey);
-  const indexingMemoryBytes = given.size(
-    'max-indexing-memory',
-    Math.floor((memoryBytes() * 2) / 3),
-  );
+  const indexingMemoryBytes = indexingMemory(given);
   return {
     masterKey,
     production,
@@ -366,6 +398,11 @@ function buildOrThrow(values: ServerValues, configFile: string | null, env: Envi
     limits: limits(given),
     indexingThreads: indexingThreads(given.text('max-indexing-threads')),
     logMode: given.oneOf('experimental-logs-mode', ['human', 'json'], 'human'),
+    slowSearchMs: given.text('slow-search-ms') === null ? null : given.count('slow-search-ms', 0),
+    shutdownSeconds: given.count('shutdown-seconds', SHUTDOWN_SECONDS),
+    notices: WITHOUT_EFFECT.filter((name) => given.flag(name)).map(
+      (name) => `--${name}: ${OPTIONS[name].help}`,
+    ),
     configFile,
     upgradeDb: given.flag('upgrade-db'),
     ...dumps(given),
@@ -392,6 +429,21 @@ function buildOrThrow(values: ServerValues, configFile: string | null, env: Envi
     network: networkConfig(env),
     models: modelsConfig(env),
   };
+}
+
+/** Of the reference alone; existing start scripts have them. */
+const WITHOUT_EFFECT = [
+  'experimental-no-edition-2024-for-settings',
+  'experimental-legacy-search-default',
+] as const satisfies readonly OptionName<typeof OPTIONS>[];
+
+/** Bytes. */
+function indexingMemory(given: Given): number {
+  const bytes = given.size('max-indexing-memory', Math.floor((memoryBytes() * 2) / 3));
+  const name = 'experimental-reduce-indexing-memory-usage';
+  if (!given.flag(name)) return bytes;
+  if (process.platform === 'win32') throw new BadOption(`${name} is not available on Windows.`);
+  return Math.floor(bytes / 2);
 }
 
 function limits(given: Given): RequestLimits {
@@ -583,10 +635,21 @@ function tls(given: Given): Pick<Config, 'tls' | 'tlsRequireAuth'> {
   if (tlsRequireAuth && (authority === null || certificate === null)) {
     throw new BadOption('ssl-require-auth needs ssl-auth-path, ssl-cert-path and ssl-key-path.');
   }
-  return {
-    tls: certificate === null || key === null ? null : { certificate, key, authority },
-    tlsRequireAuth,
-  };
+  const ocsp = given.text('ssl-ocsp-path');
+  const resumption = given.flag('ssl-resumption');
+  const tickets = given.flag('ssl-tickets');
+  if (certificate === null || key === null) {
+    const useless = {
+      'ssl-ocsp-path': ocsp !== null,
+      'ssl-resumption': resumption,
+      'ssl-tickets': tickets,
+    };
+    for (const [name, isGiven] of Object.entries(useless)) {
+      if (isGiven) throw new BadOption(`${name} needs ssl-cert-path and ssl-key-path.`);
+    }
+    return { tls: null, tlsRequireAuth };
+  }
+  return { tls: { certificate, key, authority, ocsp, resumption, tickets }, tlsRequireAuth };
 }
 
 /** Memory of the machine or of the container, whichever is less. */

@@ -10,6 +10,7 @@ import { BufferPool } from './base/buffer-pool.ts';
 import { rfc3339, systemClock } from './base/clock.ts';
 import { type Logger, Logs } from './base/logger.ts';
 import { openFilesMax } from './base/open-files.ts';
+import { ServiceManager } from './base/service-manager.ts';
 import { type Command, command, INTERRUPTED, runCommand } from './commands/command.ts';
 import { COMMANDS } from './commands/commands.ts';
 import { dbPathOf, DB_PATH_OPTIONS, masterKeyNotice, readConfig, type Config } from './config.ts';
@@ -23,7 +24,9 @@ import type { NativeAddon } from './engine/native.ts';
 import type { IndexRegistry } from './engine/registry.ts';
 import type { Dependencies, VersionInfo } from './http/dependencies.ts';
 import { HttpMetrics } from './http/metrics.ts';
+import { Phase } from './http/phase.ts';
 import { wholeBody } from './http/route.ts';
+import { checkParts } from './http/routes/system.ts';
 import { type HttpOptions, type HttpServer, startHttp } from './http/server.ts';
 import { exportRunner } from './export/run-export.ts';
 import { sourceOf } from './import-at-start.ts';
@@ -37,6 +40,7 @@ import { pinsOf } from './search/rules-in-force.ts';
 import { ForeignSearch } from './search/foreign-search.ts';
 import { queryEmbedding } from './search/query-embedding.ts';
 import { Search } from './search/search-service.ts';
+import { SlowSearches } from './search/slow-searches.ts';
 import { importSnapshot } from './snapshot/import-snapshot.ts';
 import { snapshotRunner } from './snapshot/write-snapshot.ts';
 import { type DataFolder, openDataFolder } from './store/data-folder.ts';
@@ -56,8 +60,11 @@ import { warmUp } from './warm-up.ts';
 const RECOVERY_WAIT_MS = 2000;
 /** Who waits for the start is answered first. */
 const WARM_UP_AFTER_MS = 300;
-/** How long answers under way may take once the process is told to stop. */
-const STOP_GRACE_MS = 5_000;
+/** Of the time that a stop may take, the share for answers under way; the parts are closed after that. */
+const DRAIN_SHARE = 0.8;
+/** How long a start may go on without a word to the service manager, and how often it hears one. */
+const START_ALIVE_MS = 120_000;
+const START_TOLD_MS = 30_000;
 
 /** Below, a start fails somewhere in the middle, in libraries that do not tell why. */
 const OPEN_FILES_MIN = 256;
@@ -97,9 +104,15 @@ async function run(config: Config): Promise<void> {
   refuseFewFiles();
   const version = versionInfo();
   const logs = new Logs(config.logLevel, config.logMode, process.stderr.isTTY === true);
+  const startLog = logs.of('start');
+  for (const notice of config.notices) startLog.warn(notice);
+  const manager = new ServiceManager({
+    env: process.env,
+    warn: (message) => startLog.warn(message),
+  });
   const answerBuffers = new BufferPool();
   const native = loadEngine(config, answerBuffers);
-  await importAtStart(config, native, version.pkgVersion, logs.of('import'));
+  await importAtStart(config, native, version.pkgVersion, logs.of('import'), manager);
   const folder = await openDataFolder(config.dbPath, {
     version: version.pkgVersion,
     upgrade: config.upgradeDb,
@@ -157,37 +170,48 @@ async function run(config: Config): Promise<void> {
     folder.markUpgraded();
     logs.of('store').info(`the data of version ${folder.upgradedFrom} is taken over`);
   }
+  const phase = new Phase();
+  const parts = dependencies(config, {
+    phase,
+    version,
+    logs,
+    native,
+    embedding,
+    answerBuffers,
+    machine,
+    keys,
+    chats,
+    features,
+    webhooks,
+    outbound,
+  });
+  const http = await startHttp(parts, httpOptions(config, logs.of('http')));
   await recover(scheduler, taskLog);
   notifier.wake();
-  const http = await startHttp(
-    dependencies(config, {
-      version,
-      logs,
-      native,
-      embedding,
-      answerBuffers,
-      machine,
-      keys,
-      chats,
-      features,
-      webhooks,
-      outbound,
-    }),
-    httpOptions(config, logs.of('http')),
-  );
+  phase.current = 'ready';
   const endSchedule = scheduleSnapshots(config, machine, taskLog);
   banner(config, version, folder.instanceUid, http.port);
+  manager.ready(`serving at ${config.host}:${http.port}`, () => {
+    checkParts(parts.services);
+    return true;
+  });
   const endWarmUp = warmUpLater(config, http, registry, folder, logs.of('http'));
-  stopOnSignals(async () => {
+  stopOnSignals(config.shutdownSeconds * 1000, startLog, async (timeoutMs) => {
+    phase.current = 'stopping';
+    manager.stopping(timeoutMs);
     endSchedule();
+    // At once, so that batches end while answers under way are finished.
+    const batches = scheduler.stop();
+    batches.catch(() => {});
     await endWarmUp();
-    await http.stop(STOP_GRACE_MS);
+    await http.stop(timeoutMs * DRAIN_SHARE);
     await notifier.stop();
     await outbound.close();
     await machine.close();
     await embedding.close();
     await models.close();
     await folder.close();
+    await manager.sent();
   });
 }
 
@@ -208,18 +232,26 @@ async function importAtStart(
   native: NativeAddon,
   version: string,
   log: Logger,
+  manager: ServiceManager,
 ): Promise<void> {
   const source = sourceOf(config);
   if (source === null) return;
   const begun = performance.now();
+  const tell = (): void => manager.starting(`importing ${source.file}`, START_ALIVE_MS);
+  tell();
+  const telling = setInterval(tell, START_TOLD_MS);
   const options = {
     file: source.file,
     dbPath: config.dbPath,
     version,
     storeBytesMax: STORE_BYTES_MAX,
   };
-  if (source.kind === 'snapshot') await importSnapshot(options);
-  else await importDump({ ...options, native, log: (message) => log.info(message) });
+  try {
+    if (source.kind === 'snapshot') await importSnapshot(options);
+    else await importDump({ ...options, native, log: (message) => log.info(message) });
+  } finally {
+    clearInterval(telling);
+  }
   const seconds = ((performance.now() - begun) / 1000).toFixed(1);
   log.info(`the ${source.kind} ${source.file} is imported after ${seconds} s`);
 }
@@ -256,6 +288,7 @@ async function recover(scheduler: Scheduler, log: Logger): Promise<void> {
 
 /** The parts that requests are answered from. */
 interface Parts {
+  phase: Phase;
   version: VersionInfo;
   logs: Logs;
   native: NativeAddon;
@@ -271,6 +304,7 @@ interface Parts {
 
 function dependencies(config: Config, parts: Parts): Dependencies {
   const {
+    phase,
     version,
     logs,
     native,
@@ -298,40 +332,44 @@ function dependencies(config: Config, parts: Parts): Dependencies {
       native.checkFilter(JSON.stringify(filter), enabled().containsFilter, enabled().multimodal),
     fetch: async (uid, request, onGone) => wholeBody(await documents.fetch(uid, request, onGone)),
   });
+  const search = new EnrichedSearch(
+    new NetworkSearch(
+      new Search(
+        registry,
+        searchQueue,
+        enabled,
+        answerBuffers,
+        queryEmbedding(registry, embedding),
+        { ...config.limits, queriesAtOnce: availableParallelism() },
+      ),
+      {
+        network: () => network.get(),
+        client: new RemoteClient(outbound),
+        settings: (uid) => registry.get(uid)?.settings,
+        limits: config.limits,
+        remoteMsMax: config.network.searchMsMax,
+      },
+    ),
+    foreignSearch,
+    (asked) =>
+      enabled().dynamicSearchRules && searchRules.size > 0
+        ? pinsOf(searchRules.inForceOrder(), asked, systemClock.now())
+        : [],
+  );
+  const { slowSearchMs } = config;
   return {
     services: {
       tasks: queue,
       indexes: new Indexes(registry, documents, () => store.size()),
-      search: new EnrichedSearch(
-        new NetworkSearch(
-          new Search(
-            registry,
-            searchQueue,
-            enabled,
-            answerBuffers,
-            queryEmbedding(registry, embedding),
-            { ...config.limits, queriesAtOnce: availableParallelism() },
-          ),
-          {
-            network: () => network.get(),
-            client: new RemoteClient(outbound),
-            settings: (uid) => registry.get(uid)?.settings,
-            limits: config.limits,
-            remoteMsMax: config.network.searchMsMax,
-          },
-        ),
-        foreignSearch,
-        (search) =>
-          enabled().dynamicSearchRules && searchRules.size > 0
-            ? pinsOf(searchRules.inForceOrder(), search, systemClock.now())
-            : [],
-      ),
+      search:
+        slowSearchMs === null ? search : new SlowSearches(search, slowSearchMs, logs.of('search')),
       foreign: foreignSearch,
       keys,
       features,
     },
     authorizer: new Authorizer(config.masterKey, keys, systemClock),
     clock: systemClock,
+    phase,
     webhooks,
     chats,
     searchRules,
@@ -356,8 +394,8 @@ function httpOptions(config: Config, logger: Logger): HttpOptions {
     host: config.host,
     port: config.port,
     tls: config.tls,
-    // Only this transport checks client certificates.
-    transport: config.tls?.authority ? 'node' : config.transport,
+    // Only this transport checks client certificates and staples.
+    transport: config.tls?.authority || config.tls?.ocsp ? 'node' : config.transport,
     tlsRequireAuth: config.tlsRequireAuth,
     logger,
   };
@@ -404,13 +442,25 @@ function warmUpLater(
   };
 }
 
-/** A second signal ends the process at once. */
-function stopOnSignals(stopParts: () => Promise<void>): void {
+/** A second signal ends the process at once, and so does the end of the time: nothing acknowledged is lost by that. */
+function stopOnSignals(
+  timeoutMs: number,
+  log: Logger,
+  stopParts: (timeoutMs: number) => Promise<void>,
+): void {
   let stopping = false;
   const stop = async (status: number): Promise<void> => {
     if (stopping) process.exit(status);
     stopping = true;
-    await stopParts();
+    setTimeout(() => {
+      log.warn(`the stop is cut short after ${timeoutMs} ms`);
+      process.exit(status);
+    }, timeoutMs);
+    try {
+      await stopParts(timeoutMs);
+    } catch (error) {
+      log.error({ err: error }, 'the stop failed');
+    }
     process.exit(status);
   };
   process.on('SIGTERM', () => void stop(0));

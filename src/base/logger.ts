@@ -1,5 +1,4 @@
 import { pino, type Logger as PinoLogger } from 'pino';
-import pretty from 'pino-pretty';
 import { err, ok, type Result } from './result.ts';
 
 export type Logger = Pick<PinoLogger, 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal'>;
@@ -67,13 +66,24 @@ function mostVerbose({ modules, others }: LogFilter): number {
   return Math.min(...[others, ...modules.values()].map((level) => LEVEL_VALUES[level]));
 }
 
+/** What happened, as it is told in the mode `json`. */
+interface LogEvent {
+  timestamp: string;
+  level: string;
+  fields: { message?: string; [field: string]: unknown };
+  target: string;
+}
+
 interface Sink {
   filter: LogFilter;
-  write(line: string): void;
+  write(event: LogEvent): void;
 }
 
 /** Where secrets may stand in what is logged. */
 const SECRETS = ['masterKey', 'apiKey', '*.apiKey', 'headers.authorization', '*.authorization'];
+
+/** Bytes of lines that wait while nobody reads standard error; further ones are dropped. */
+const WAITING_BYTES_MAX = 4 * 2 ** 20;
 
 /**
  * The log of the process: to standard error, and to at most one client that listens. Each module logs
@@ -85,18 +95,18 @@ export class Logs {
   readonly #stderr: Sink;
   #stream: (Sink & { end(): void }) | null = null;
 
-  /** @param tty colours and short times when people look at it */
+  /** @param tty colours when people look at it */
   constructor(level: LogLevel, mode: LogMode, tty: boolean) {
     this.#stderr = {
       filter: { modules: new Map(), others: level },
-      write: mode === 'json' ? writeToStderr : prettyWriter(tty, writeToStderr),
+      write: writer(mode, tty, stderrWriter()),
     };
     this.#root = pino(
       {
         base: null,
         redact: SECRETS,
         timestamp: () => `,"timestamp":"${new Date().toISOString()}"`,
-        formatters: { level: (label, value) => ({ level: label, severity: value }) },
+        formatters: { level: (label) => ({ level: label }) },
         messageKey: 'message',
         errorKey: 'err',
       },
@@ -113,31 +123,46 @@ export class Logs {
     return child;
   }
 
+  /**
+   * For what happens thousands of times a second: some 2 us, and nothing while nobody looks. `fields` holds no secret;
+   * nothing is redacted.
+   */
+  often(level: LogLevel, target: string, fields: LogEvent['fields']): void {
+    const value = LEVEL_VALUES[level];
+    if (!lets(this.#stderr, target, value) && !lets(this.#stream, target, value)) return;
+    this.#emit({ timestamp: new Date().toISOString(), level, fields, target }, value);
+  }
+
   setStderrFilter(filter: LogFilter): void {
     this.#stderr.filter = filter;
     this.#applyLevel();
   }
 
-  /** false: somebody listens already. `write` gets whole lines. */
+  /**
+   * Null: somebody listens already. `write` gets whole lines.
+   * @returns ends this stream, and no later one
+   */
   openStream(
     filter: LogFilter,
     mode: LogMode,
     write: (line: string) => void,
     end: () => void,
-  ): boolean {
-    if (this.#stream !== null) return false;
-    this.#stream = { filter, write: mode === 'json' ? write : prettyWriter(false, write), end };
+  ): (() => void) | null {
+    if (this.#stream !== null) return null;
+    const stream = { filter, write: writer(mode, false, write), end };
+    this.#stream = stream;
     this.#applyLevel();
     // A first line lets the client know at once that it is connected.
     const timestamp = new Date().toISOString();
-    const opened = {
+    stream.write({
       timestamp,
       level: 'info',
       fields: { message: 'log stream open' },
       target: 'http',
+    });
+    return () => {
+      if (this.#stream === stream) this.closeStream();
     };
-    this.#stream.write(`${JSON.stringify(opened)}\n`);
-    return true;
   }
 
   /** Ends the stream, if there is one. */
@@ -158,36 +183,76 @@ export class Logs {
   }
 
   #forward(line: string): void {
-    const event = JSON.parse(line) as Record<string, unknown>;
-    const { severity, level, target = 'gannet', timestamp, ...fields } = event;
-    const text = `${JSON.stringify({ timestamp, level, fields, target })}\n`;
+    const { level, target, timestamp, ...fields } = JSON.parse(line) as Record<string, unknown>;
+    const event = {
+      timestamp: String(timestamp),
+      level: String(level),
+      fields,
+      target: String(target ?? 'gannet'),
+    };
+    // `fatal` passes wherever `error` does.
+    this.#emit(event, LEVEL_VALUES[event.level as LogLevel] ?? LEVEL_VALUES.error);
+  }
+
+  #emit(event: LogEvent, value: number): void {
     for (const sink of [this.#stderr, this.#stream]) {
-      if (sink === null) continue;
-      const least = sink.filter.modules.get(String(target)) ?? sink.filter.others;
-      if (Number(severity) >= LEVEL_VALUES[least]) sink.write(text);
+      if (lets(sink, event.target, value)) sink!.write(event);
     }
   }
 }
 
-function writeToStderr(line: string): void {
-  process.stderr.write(line);
+function lets(sink: Sink | null, target: string, value: number): boolean {
+  if (sink === null) return false;
+  const { modules, others } = sink.filter;
+  return value >= LEVEL_VALUES[modules.get(target) ?? others];
 }
 
-/** One line for people: date, level, module, text, fields. */
-function prettyWriter(colorize: boolean, write: (line: string) => void): (line: string) => void {
-  const format = pretty.prettyFactory({
-    colorize,
-    singleLine: true,
-    timestampKey: 'timestamp',
-    messageKey: 'message',
-    ignore: 'target',
-  });
+/** Lines are written by another thread, so that nobody who is slow to read them holds the server up. */
+function stderrWriter(): (line: string) => void {
+  let destination: ReturnType<typeof pino.destination> | null = null;
   return (line) => {
-    const event = JSON.parse(line) as { fields: object } & Record<string, unknown>;
-    const { fields, target, ...head } = event;
-    const { message, ...rest } = fields as { message?: string };
-    write(format({ ...head, ...rest, target, message: `${String(target)}: ${message ?? ''}` }));
+    destination ??= pino.destination({
+      dest: process.stderr.fd,
+      sync: false,
+      maxLength: WAITING_BYTES_MAX,
+    });
+    destination.write(line);
   };
+}
+
+function writer(
+  mode: LogMode,
+  colours: boolean,
+  write: (line: string) => void,
+): (event: LogEvent) => void {
+  return mode === 'json'
+    ? (event) => write(`${JSON.stringify(event)}\n`)
+    : (event) => write(humanLine(event, colours));
+}
+
+/** ANSI colours of levels. */
+const COLOURS: Readonly<Record<string, number>> = { fatal: 31, error: 31, warn: 33, info: 32 };
+
+/** One line for people: date, level, module, text, fields. */
+function humanLine({ timestamp, level, fields, target }: LogEvent, colours: boolean): string {
+  const name = level.toUpperCase().padEnd(5);
+  const shown = colours ? `\u001b[${COLOURS[level] ?? 90}m${name}\u001b[39m` : name;
+  const { message = '', ...rest } = fields;
+  let line = `${timestamp} ${shown} ${target}: ${oneLine(message)}`;
+  for (const field in rest) {
+    const value = rest[field];
+    line += ` ${field}=${typeof value === 'string' && PLAIN.test(value) ? value : JSON.stringify(value)}`;
+  }
+  return `${line}\n`;
+}
+
+/** Needs no quotes. */
+const PLAIN = /^[\w.:/{}-]+$/;
+
+/** Control characters neither begin a line nor colour it. */
+function oneLine(text: string): string {
+  // eslint-disable-next-line no-control-regex
+  return /[\u0000-\u001f\u007f-\u009f]/.test(text) ? JSON.stringify(text) : text;
 }
 
 export function silentLogger(): Logger {

@@ -22,6 +22,8 @@ const FACET_VALUE_LENGTH_MAX = 100;
 
 /** Who asks: what a search may see. */
 export interface ChatCaller {
+  /** Of the request, for the log. */
+  requestId: string;
   /** Uids of all indexes that may be searched, ascending. */
   accessible(): string[];
   /** Throws `ApiError` when the caller may not search the index. @returns the filter of its token, null for none */
@@ -34,7 +36,7 @@ export interface ChatServices {
   settings(uid: string): SettingsObject | undefined;
   primaryKey(uid: string): string | null;
   /** The finished answer of a search, as JSON. */
-  search(uid: string, request: SearchRequest, onGone: ChatCaller['onGone']): Promise<Buffer>;
+  search(uid: string, request: SearchRequest, caller: ChatCaller): Promise<Buffer>;
   /** Whole documents by id, in any order, as JSON `{results: [...]}`. */
   documents(uid: string, ids: string[], onGone: ChatCaller['onGone']): Promise<Buffer>;
   /** Throws `ApiError` when the filter does not parse. */
@@ -84,7 +86,7 @@ async function facetLines(
     const request: SearchRequest = { limit: 0, facets: ['*'] };
     const filter = caller.checkSearch(uid);
     if (filter !== null) request.filter = filter;
-    const answer = JSON.parse((await services.search(uid, request, caller.onGone)).toString()) as {
+    const answer = JSON.parse((await services.search(uid, request, caller)).toString()) as {
       facetDistribution?: Record<string, Record<string, number>>;
     };
     return Object.entries(answer.facetDistribution ?? {}).flatMap(([facet, counts]) => {
@@ -136,7 +138,7 @@ export async function runSearch(
     return { text: error.message, sources: null, indexUid, failure: error };
   }
   try {
-    const answer = await services.search(indexUid, request, caller.onGone);
+    const answer = await services.search(indexUid, request, caller);
     const { hits } = JSON.parse(answer.toString()) as { hits: Json[] };
     const text = await textOfHits(services, caller, indexUid, hits);
     return { text, sources: hits, indexUid, failure: null };

@@ -11,6 +11,7 @@ import type { RuleStore } from '../store/rule-store.ts';
 import type { WebhookStore } from '../store/webhook-store.ts';
 import type { Logs } from '../base/logger.ts';
 import type { HttpMetrics } from './metrics.ts';
+import type { Phase } from './phase.ts';
 import type { Services } from './services.ts';
 
 export interface VersionInfo {
@@ -24,6 +25,7 @@ export interface Dependencies {
   services: Services;
   authorizer: Authorizer;
   clock: Clock;
+  phase: Phase;
   webhooks: WebhookStore;
   chats: ChatStore;
   searchRules: RuleStore;

@@ -27,6 +27,7 @@ export interface RequestHeaders {
   accept: string | undefined;
   ifNoneMatch: string | undefined;
   proxySearch: string | undefined;
+  requestId: string | undefined;
 }
 
 export interface Exchange {
@@ -42,6 +43,8 @@ export interface Exchange {
    * the answer: what follows on it may be the rest of a body.
    */
   readonly framingFault: string | null;
+  /** The connection ends with the answer. */
+  closes: boolean;
   /** The client has gone away; nothing can be answered any more. */
   readonly aborted: boolean;
   /** Each listener is called at most once, when the client goes away before the answer is complete. */
@@ -90,8 +93,13 @@ export interface Listener {
 export interface TlsFiles {
   certificate: string;
   key: string;
-  /** Certificates of the authorities that client certificates are checked against. */
+  /** Certificates of the authorities that client certificates are checked against. Only the node adapter can. */
   authority: string | null;
+  /** An OCSP answer in DER that is stapled. Only the node adapter can. */
+  ocsp: string | null;
+  /** Sessions are resumed: of TLS 1.2 out of a cache, of all versions by tickets. The library always does both. */
+  resumption: boolean;
+  tickets: boolean;
 }
 
 /** Where to listen: at an address, or at a unix socket, which has no port and no TLS. */
@@ -171,6 +179,7 @@ class SocketExchange implements Exchange {
   #receivedBytes = 0;
   // The body while it comes in, the answer while it goes out.
   #transfer: Transfer | null = null;
+  closes = false;
   aborted = false;
   readonly #abortListeners: (() => void)[] = [];
 
@@ -255,7 +264,7 @@ class SocketExchange implements Exchange {
     // What is left of the body has to flow off before the next request.
     if (this.#paused) this.#unpause();
     const res = this.#res;
-    const last = this.framingFault !== null;
+    const last = this.framingFault !== null || this.closes;
     if (body !== null && body.length > SINGLE_WRITE_BYTES_MAX) {
       const bytes = typeof body === 'string' ? Buffer.from(body) : body;
       this.#replyInParts(status, headers, bytes, () => release?.(body));
@@ -271,6 +280,11 @@ class SocketExchange implements Exchange {
     });
     // What the socket did not take at once has been copied.
     release?.(body);
+  }
+
+  /** Of answers in parts; the library adds this to others itself. */
+  #closing(headers: HeaderList): HeaderList {
+    return this.closes ? [...headers, ['connection', 'close']] : headers;
   }
 
   #replyInParts(status: number, headers: HeaderList, body: Buffer, sentAll: () => void): void {
@@ -291,7 +305,7 @@ class SocketExchange implements Exchange {
     };
     res.onWritable(pushOn);
     res.cork(() => {
-      writeHead(res, status, headers);
+      writeHead(res, status, this.#closing(headers));
       push(0);
     });
     if (this.#done) return;
@@ -328,7 +342,7 @@ class SocketExchange implements Exchange {
       });
     };
     if (!this.#done) {
-      res.cork(() => writeHead(res, status, headers));
+      res.cork(() => writeHead(res, status, this.#closing(headers)));
       this.#beginTransfer({
         // A stream may be silent for as long as nothing happens.
         moved: () => (room && waiting.length === 0 ? null : given),
@@ -440,6 +454,7 @@ export function noHeaders(): RequestHeaders {
     accept: undefined,
     ifNoneMatch: undefined,
     proxySearch: undefined,
+    requestId: undefined,
   };
 }
 
@@ -460,6 +475,7 @@ export const HEADER_FIELDS: Readonly<Record<string, keyof RequestHeaders>> = Obj
     accept: 'accept',
     'if-none-match': 'ifNoneMatch',
     'meili-proxy-search': 'proxySearch',
+    'x-request-id': 'requestId',
   } as const,
 );
 

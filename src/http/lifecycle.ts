@@ -6,7 +6,7 @@
 import { pipeline } from 'node:stream/promises';
 import type { Access, Authorizer } from '../auth/authorize.ts';
 import type { BufferPool } from '../base/buffer-pool.ts';
-import type { Logger } from '../base/logger.ts';
+import type { Logger, Logs } from '../base/logger.ts';
 import { ok, type Result } from '../base/result.ts';
 import { ApiError, toApiError } from '../contract/errors.ts';
 import { checkedBody } from '../contract/schema.ts';
@@ -25,6 +25,8 @@ import {
 } from './encoding.ts';
 import type { Exchange, ReleaseBody, ReplyBody } from './exchange.ts';
 import type { HttpMetrics } from './metrics.ts';
+import type { Phase } from './phase.ts';
+import { requestIdOf } from './request-id.ts';
 import { STREAMED, type Reply, type RequestContext, type Route } from './route.ts';
 import { Router } from './router.ts';
 
@@ -33,7 +35,10 @@ export interface LifecycleOptions {
   authorizer: Authorizer;
   limits: RequestLimits;
   logger: Logger;
+  /** Takes a line for each request. */
+  logs: Pick<Logs, 'often'>;
   metrics: HttpMetrics;
+  phase: Phase;
   /** Gets the bytes of answers back. */
   answerBuffers: BufferPool;
 }
@@ -45,6 +50,12 @@ const JSON_TYPE: Header = ['content-type', 'application/json'];
 const VARY_ENCODING: Header = ['vary', 'accept-encoding'];
 const VARY_BOTH: Header = ['vary', 'accept-encoding, origin'];
 const ANY_ORIGIN: Header = ['access-control-allow-origin', '*'];
+const REQUEST_ID = 'x-request-id';
+/** In the log: the client went away before its answer; no status of HTTP. */
+const GONE = 499;
+/** In the log: there is no such route. */
+const NO_ROUTE = 'unknown';
+const METHODS = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS']);
 /** Of a route that takes none. */
 const NO_QUERY = ok(undefined);
 /** Seconds that a refused client should wait. */
@@ -54,8 +65,11 @@ const RETRY_AFTER: Header = ['retry-after', '10'];
 interface Pending {
   readonly exchange: Exchange;
   readonly route: Route;
-  /** Of `performance.now()`, or 0 when nobody measures. */
+  readonly id: string;
+  /** Of `performance.now()`. */
   readonly startedAt: number;
+  /** It is told of in the log and counts in the metrics. */
+  readonly told: boolean;
   open: boolean;
 }
 
@@ -92,17 +106,17 @@ export class Lifecycle {
     });
   }
 
-  /** @param measured whether it counts in the metrics */
-  handle(exchange: Exchange, measured: boolean): void {
+  /** @param told whether it is told of in the log and counts in the metrics; the server's own requests are not */
+  handle(exchange: Exchange, told: boolean): void {
     try {
-      this.#handle(exchange, measured);
+      this.#handle(exchange, told);
     } catch (error) {
       this.#options.logger.error({ err: error }, 'a request failed unexpectedly');
       exchange.reply(500, [JSON_TYPE], JSON.stringify(toApiError(error)));
     }
   }
 
-  #handle(exchange: Exchange, measured: boolean): void {
+  #handle(exchange: Exchange, told: boolean): void {
     const { headers, method, framingFault } = exchange;
     if (framingFault !== null) {
       const error = new ApiError('bad_request', `The request cannot be read: ${framingFault}.`);
@@ -120,17 +134,28 @@ export class Lifecycle {
     }
     const match = this.#router.match(method, exchange.path);
     if (match.kind !== 'found') {
-      const answer: Header[] = headers.origin === undefined ? [] : [ANY_ORIGIN];
+      const id = requestIdOf(headers.requestId);
+      const answer: Header[] = [[REQUEST_ID, id]];
+      if (headers.origin !== undefined) answer.push(ANY_ORIGIN);
       if (match.kind === 'wrongMethod') answer.push(['allow', match.allow]);
-      exchange.reply(match.kind === 'unknown' ? 404 : 405, answer, null);
+      const status = match.kind === 'unknown' ? 404 : 405;
+      exchange.reply(status, answer, null);
+      if (told) this.#tell(METHODS.has(method) ? method : 'OTHER', NO_ROUTE, status, 0, id);
       return;
     }
     const route = match.target;
     const { authorizer } = this.#options;
-    const startedAt = measured ? performance.now() : 0;
-    const pending: Pending = { exchange, route, startedAt, open: true };
+    const id = told ? requestIdOf(headers.requestId) : '';
+    const startedAt = performance.now();
+    const pending: Pending = { exchange, route, id, startedAt, told, open: true };
     this.#underWay++;
-    exchange.onAbort(() => this.#settled(pending));
+    exchange.onAbort(() => this.#gone(pending));
+    const { phase } = this.#options;
+    if (phase.current === 'stopping') exchange.closes = true;
+    else if (phase.current === 'starting' && route.atOnce !== true) {
+      this.#fail(pending, new ApiError('internal', 'The server is starting.', 503));
+      return;
+    }
     if (route.action !== null) {
       const access = authorizer.authorize(headers, route.action, match.params.index_uid ?? null);
       if (!access.ok) this.#fail(pending, access.error);
@@ -154,6 +179,7 @@ export class Lifecycle {
         return;
       }
       this.#run(pending, {
+        requestId: pending.id,
         params,
         query: query.value,
         rawQuery: exchange.query,
@@ -220,12 +246,16 @@ export class Lifecycle {
   #fail(pending: Pending, thrown: unknown): void {
     const error = toApiError(thrown);
     if (pending.exchange.aborted) {
-      this.#settled(pending);
+      this.#gone(pending);
       return;
     }
     if (error.status >= 500 && error.status !== 503) {
       this.#options.logger.error(
-        { err: thrown, route: `${pending.route.method} ${pending.route.path}` },
+        {
+          err: thrown,
+          route: `${pending.route.method} ${pending.route.path}`,
+          requestId: pending.id,
+        },
         'a request failed',
       );
     }
@@ -239,7 +269,8 @@ export class Lifecycle {
   #send(pending: Pending, reply: Reply): void {
     const { exchange } = pending;
     if (reply === STREAMED) {
-      this.#settled(pending);
+      if (exchange.aborted) this.#gone(pending);
+      else this.#settled(pending, pending.route.success);
       return;
     }
     const { body, status } = reply;
@@ -249,7 +280,7 @@ export class Lifecycle {
       return;
     }
     const { acceptEncoding, origin } = exchange.headers;
-    const headers: Header[] = [];
+    const headers: Header[] = pending.told ? [[REQUEST_ID, pending.id]] : [];
     if (body !== null) {
       headers.push(reply.type === undefined ? JSON_TYPE : ['content-type', reply.type]);
       headers.push(origin === undefined ? VARY_ENCODING : VARY_BOTH);
@@ -284,13 +315,10 @@ export class Lifecycle {
   }
 
   #answer(pending: Pending, status: number, headers: Header[], body: ReplyBody): void {
-    const { exchange, route, startedAt } = pending;
+    const { exchange } = pending;
     if (exchange.aborted) return;
     exchange.reply(status, headers, body, this.#release);
-    if (startedAt > 0) {
-      this.#options.metrics.record(route, status, (performance.now() - startedAt) / 1000);
-    }
-    this.#settled(pending);
+    this.#settled(pending, status);
   }
 
   /** Never rejects. */
@@ -301,7 +329,7 @@ export class Lifecycle {
     parts: AsyncIterable<Buffer>,
     coding: Coding | null,
   ): Promise<void> {
-    const { exchange, route, startedAt } = pending;
+    const { exchange } = pending;
     const stream = exchange.stream(status, headers);
     let wake = (): void => {};
     stream.onDrain(() => wake());
@@ -321,23 +349,46 @@ export class Lifecycle {
       if (coding === null) await pipeline(parts, send);
       else await pipeline(parts, encoder(coding), send);
       stream.end();
-      if (startedAt > 0) {
-        this.#options.metrics.record(route, status, (performance.now() - startedAt) / 1000);
-      }
+      this.#settled(pending, status);
     } catch (error) {
       if (!exchange.aborted) {
-        this.#options.logger.error({ err: error }, 'an answer broke off');
+        this.#options.logger.error({ err: error, requestId: pending.id }, 'an answer broke off');
         stream.abort();
       }
+      this.#gone(pending);
     }
-    this.#settled(pending);
   }
 
-  #settled(pending: Pending): void {
+  /** The client went away before the answer was complete. */
+  #gone(pending: Pending): void {
+    this.#settled(pending, GONE);
+  }
+
+  /** The answer is complete. */
+  #settled(pending: Pending, status: number): void {
     if (!pending.open) return;
     pending.open = false;
     this.#underWay--;
+    if (pending.told) {
+      const { route, id, startedAt } = pending;
+      const ms = performance.now() - startedAt;
+      const { metrics } = this.#options;
+      if (status !== GONE && metrics.enabled()) metrics.record(route, status, ms / 1000);
+      this.#tell(route.method, route.path, status, ms, id);
+    }
     if (this.#underWay === 0) this.#onIdle?.();
+  }
+
+  /** @param route the pattern: what stands in its place may be long, or a secret */
+  #tell(method: string, route: string, status: number, ms: number, requestId: string): void {
+    this.#options.logs.often('info', 'http', {
+      message: 'request',
+      method,
+      route,
+      status,
+      durationMs: Math.round(ms * 1000) / 1000,
+      requestId,
+    });
   }
 }
 

@@ -1,7 +1,14 @@
 /** The same exchange on node:http, for platforms without a uWebSockets.js binary. About half as fast. */
 import { readFileSync } from 'node:fs';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { createServer as createTlsServer } from 'node:https';
+import { constants } from 'node:crypto';
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type ServerOptions,
+  type ServerResponse,
+} from 'node:http';
+import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import {
@@ -16,6 +23,7 @@ import {
   type ReplyBody,
   type ReplyStream,
   type RequestHeaders,
+  type TlsFiles,
 } from './exchange.ts';
 
 class NodeExchange implements Exchange {
@@ -25,6 +33,7 @@ class NodeExchange implements Exchange {
   readonly headers: RequestHeaders;
   /** The parser of node:http refuses such requests itself. */
   readonly framingFault = null;
+  closes = false;
   aborted = false;
   #done = false;
   readonly #abortListeners: (() => void)[] = [];
@@ -79,6 +88,7 @@ class NodeExchange implements Exchange {
     const length = body === null ? 0 : Buffer.byteLength(body);
     const fields = headers.flatMap(([name, value]) => [name, value]);
     if (status !== 204 && status !== 304) fields.push('content-length', String(length));
+    if (this.closes) fields.push('connection', 'close');
     this.#res.writeHead(status, fields);
     this.#res.end(this.method === 'HEAD' ? undefined : (body ?? undefined), () => release?.(body));
     // What is left of the body has to be read before the connection can be used again.
@@ -88,10 +98,9 @@ class NodeExchange implements Exchange {
   stream(status: number, headers: HeaderList): ReplyStream {
     const res = this.#res;
     if (!this.#done) {
-      res.writeHead(
-        status,
-        headers.flatMap(([name, value]) => [name, value]),
-      );
+      const fields = headers.flatMap(([name, value]) => [name, value]);
+      if (this.closes) fields.push('connection', 'close');
+      res.writeHead(status, fields);
       res.flushHeaders();
     }
     return {
@@ -107,6 +116,70 @@ class NodeExchange implements Exchange {
   }
 }
 
+/** TLS sessions that are kept to be resumed. */
+const SESSIONS_MAX = 256;
+
+/** Keeps the youngest sessions. */
+function resumeSessions(server: TlsServer): void {
+  const sessions = new Map<string, Buffer>();
+  server.on('newSession', (id: Buffer, session: Buffer, done: () => void) => {
+    sessions.set(id.toString('hex'), session);
+    for (const oldest of sessions.keys()) {
+      if (sessions.size <= SESSIONS_MAX) break;
+      sessions.delete(oldest);
+    }
+    done();
+  });
+  server.on('resumeSession', (id: Buffer, done: (error: null, session: Buffer | null) => void) => {
+    done(null, sessions.get(id.toString('hex')) ?? null);
+  });
+}
+
+/** Throws when the file holds no OCSP answer. */
+function ocspAnswer(path: string): Buffer {
+  const answer = readFileSync(path);
+  // DER begins with the tag of a sequence.
+  if (answer[0] !== 0x30) throw new Error(`${path} holds no OCSP answer in DER (ssl-ocsp-path).`);
+  return answer;
+}
+
+function tlsServer(
+  tls: TlsFiles,
+  requireAuth: boolean,
+  options: ServerOptions,
+  onRequest: RequestListener,
+): TlsServer {
+  const server = createTlsServer(
+    {
+      ...options,
+      key: readFileSync(tls.key),
+      cert: readFileSync(tls.certificate),
+      ...(tls.tickets ? {} : { secureOptions: constants.SSL_OP_NO_TICKET }),
+      ...(tls.authority === null
+        ? {}
+        : {
+            ca: readFileSync(tls.authority),
+            requestCert: true,
+            rejectUnauthorized: requireAuth,
+          }),
+    },
+    onRequest,
+  );
+  // A certificate may be left out, but one that is shown must be valid.
+  server.on('secureConnection', (socket: TLSSocket) => {
+    const shown = Object.keys(socket.getPeerCertificate() ?? {}).length > 0;
+    if (tls.authority !== null && shown && !socket.authorized) socket.destroy();
+  });
+  if (tls.resumption) resumeSessions(server);
+  if (tls.ocsp !== null) {
+    const answer = ocspAnswer(tls.ocsp);
+    type Take = (error: null, response: Buffer) => void;
+    server.on('OCSPRequest', (_: Buffer, __: Buffer, take: Take) => take(null, answer));
+  }
+  return server;
+}
+
+/** Throws when a file of `tls` cannot be used. */
 export function listenWithNode({
   place,
   tls,
@@ -119,26 +192,7 @@ export function listenWithNode({
   const server =
     tls === null
       ? createServer(options, onRequest)
-      : createTlsServer(
-          {
-            ...options,
-            key: readFileSync(tls.key),
-            cert: readFileSync(tls.certificate),
-            ...(tls.authority === null
-              ? {}
-              : {
-                  ca: readFileSync(tls.authority),
-                  requestCert: true,
-                  rejectUnauthorized: tlsRequireAuth,
-                }),
-          },
-          onRequest,
-        );
-  // A certificate may be left out, but one that is shown must be valid.
-  server.on('secureConnection', (socket: TLSSocket) => {
-    const shown = Object.keys(socket.getPeerCertificate() ?? {}).length > 0;
-    if (tls?.authority && shown && !socket.authorized) socket.destroy();
-  });
+      : tlsServer(tls, tlsRequireAuth, options, onRequest);
   // Streams of logs may be silent for as long as nothing happens.
   server.timeout = 0;
   return new Promise((resolve, reject) => {

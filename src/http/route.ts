@@ -17,6 +17,8 @@ export interface Reply {
 }
 
 export interface RequestContext<Q = unknown, B = unknown> {
+  /** Stands in the answer's header `X-Request-Id` and in the log; empty for a request of the server's own. */
+  readonly requestId: string;
   readonly params: Readonly<Record<string, string>>;
   readonly query: Q;
   /** The query string as sent. */
@@ -57,6 +59,8 @@ export interface Route<Q = unknown, B = unknown> {
   pathFault?(params: Readonly<Record<string, string>>): ApiError | null;
   /** The body is checked before the query string. */
   readonly bodyFirst?: boolean;
+  /** Answers while the server is starting, too. */
+  readonly atOnce?: boolean;
   readonly success: number;
   handle(context: RequestContext<Q, B>): Reply | Promise<Reply>;
 }

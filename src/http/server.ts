@@ -87,6 +87,8 @@ export async function startHttp(
     limits,
     answerBuffers,
     logger,
+    logs: dependencies.logs,
+    phase: dependencies.phase,
   });
   const library = options.transport === 'node' ? null : loadSocketLibrary();
   const listen = (listening: ListenOptions): Promise<Listener> =>
@@ -95,7 +97,7 @@ export async function startHttp(
     place: { host, port },
     tls,
     tlsRequireAuth: options.tlsRequireAuth ?? false,
-    onExchange: (exchange) => lifecycle.handle(exchange, metrics.enabled()),
+    onExchange: (exchange) => lifecycle.handle(exchange, true),
   });
   return {
     port: listener.port,

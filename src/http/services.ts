@@ -102,6 +102,8 @@ export interface DocumentService {
 }
 
 export interface SearchContext {
+  /** Of the request that asks, for the log. */
+  requestId: string;
   /** The header `Meili-Include-Metadata` was sent. */
   includeMetadata: boolean;
   /** The header `Meili-Proxy-Search` was sent: another server of the network asks. */
@@ -123,6 +125,6 @@ export interface SearchService {
   multiSearch(params: MultiSearchRequest, context: SearchContext): Promise<Buffer>;
   facetSearch(uid: string, params: FacetSearchRequest, context: SearchContext): Promise<Buffer>;
   similar(uid: string, params: SimilarRequest, context: SearchContext): Promise<Buffer>;
-  /** The searches that run and that wait, and how many may wait. */
-  load(): { running: number; waiting: number; waitingMax: number };
+  /** The searches that run and that wait, how many may wait, and how many since the start their time limit has cut. */
+  load(): { running: number; waiting: number; waitingMax: number; degraded: number };
 }

@@ -12,6 +12,7 @@ import type { ForeignCaller, ForeignSearch } from './foreign-search.ts';
 import type { Pin, RuledSearch } from './rules-in-force.ts';
 import { Steps } from './performance-details.ts';
 import type { NetworkCaller, NetworkSearch } from './network-search.ts';
+import type { SearchLoad } from './search-service.ts';
 
 export type EnrichedCaller = NetworkCaller & ForeignCaller;
 
@@ -96,7 +97,7 @@ export class EnrichedSearch {
     );
   }
 
-  load(): { running: number; waiting: number; waitingMax: number } {
+  load(): SearchLoad {
     return this.#search.load();
   }
 }

@@ -27,7 +27,7 @@ import { mergeFacets } from '../network/merge-facets.ts';
 import { type MergedHit, mergedHits, type ServerHits } from '../network/merge-hits.ts';
 import { BadRemoteAnswer, type RemoteClient } from '../network/remote-client.ts';
 import { withScoreValues } from './score-details.ts';
-import { type Search, type SearchCaller, uuidV7 } from './search-service.ts';
+import { type Search, type SearchCaller, type SearchLoad, uuidV7 } from './search-service.ts';
 
 export interface NetworkCaller extends SearchCaller {
   /** Another server of the network asks: hits carry what it needs to merge them. */
@@ -85,7 +85,7 @@ export class NetworkSearch {
     this.#services = services;
   }
 
-  load(): { running: number; waiting: number; waitingMax: number } {
+  load(): SearchLoad {
     return this.#search.load();
   }
 

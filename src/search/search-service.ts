@@ -22,12 +22,21 @@ import {
   type QueryVector,
   type SearchMetadata,
 } from './plan.ts';
+import { engineMsOf } from './engine-time.ts';
 import type { RunSearch, SearchQueue } from './search-queue.ts';
 
 /** What a search is told besides its parameters. */
 export interface SearchCaller {
   includeMetadata: boolean;
   onGone: OnGone;
+}
+
+export interface SearchLoad {
+  running: number;
+  waiting: number;
+  waitingMax: number;
+  /** Searches since the start whose time was up before all of them was done. */
+  degraded: number;
 }
 
 export interface SearchLimits extends RequestLimits {
@@ -55,6 +64,8 @@ export class Search {
   readonly #answerBuffers: BufferPool;
   readonly #limits: SearchLimits;
   readonly #embedQuery: EmbedQuery;
+  /** Searches whose time was up before all of them was done. */
+  #degraded = 0;
 
   constructor(
     registry: IndexRegistry,
@@ -82,7 +93,7 @@ export class Search {
       return this.#withVector(uid, params, (vector) => {
         const request = planSearch(params, this.#features(), more, vector);
         return this.#entry(uid).handle.search(request, caller.onGone);
-      });
+      }).then((answer) => this.#counted(answer, [uid]));
     }, caller.onGone);
   }
 
@@ -134,7 +145,18 @@ export class Search {
   }
 
   #deadlineOf(uid: string): number {
-    return Date.now() + (this.#entry(uid).settings.searchCutoffMs ?? CUTOFF_MS_DEFAULT);
+    return Date.now() + this.#cutoffMsOf(uid);
+  }
+
+  #cutoffMsOf(uid: string): number {
+    return this.#registry.get(uid)?.settings.searchCutoffMs ?? CUTOFF_MS_DEFAULT;
+  }
+
+  /** The answer, counted when the engine took all the time that it has: it stops then, with what it knows. */
+  #counted(answer: Buffer, uids: readonly string[]): Buffer {
+    const cutoffMs = Math.min(...uids.map((uid) => this.#cutoffMsOf(uid)));
+    if ((engineMsOf(answer) ?? 0) >= cutoffMs) this.#degraded++;
+    return answer;
   }
 
   /** Undefined where the engine needs none. */
@@ -159,9 +181,9 @@ export class Search {
     return { ...params, media: null, vector: [...vector] };
   }
 
-  load(): { running: number; waiting: number; waitingMax: number } {
+  load(): SearchLoad {
     const { running, waiting, waitingMax } = this.#queue;
-    return { running, waiting, waitingMax };
+    return { running, waiting, waitingMax, degraded: this.#degraded };
   }
 
   /** Merged into one list all queries together take one permit; else each takes its own turn. */
@@ -233,10 +255,11 @@ export class Search {
       : {};
     const more = { indexUid, requestUid: uuidV7(), answerBytesMax, ...metadata };
     try {
-      return await this.#withVector(indexUid, params, (vector) => {
+      const answer = await this.#withVector(indexUid, params, (vector) => {
         const request = planSearch(params, this.#features(), more, vector);
         return this.#entryOfQuery(indexUid, position).handle.search(request, caller.onGone);
       });
+      return this.#counted(answer, [indexUid]);
     } catch (error) {
       throw ofQuery(error, position);
     }
@@ -269,9 +292,10 @@ export class Search {
       }
       const numbers = handles.map(({ number }) => number);
       const { native } = this.#registry;
-      return await cancelable(native, caller.onGone, (ticket) =>
+      const answer = await cancelable(native, caller.onGone, (ticket) =>
         native.federatedSearch(numbers, request, ticket),
       );
+      return this.#counted(answer, [...queried]);
     } catch (error) {
       throw fromEngine(error);
     } finally {

@@ -75,11 +75,9 @@ export function chatRoutes(dependencies: Dependencies): Route[] {
   const chatServices: ChatServices = {
     settings: (uid) => indexes.settings(uid),
     primaryKey: (uid) => indexes.get(uid)?.primaryKey ?? null,
-    search: (uid, request, onGone) =>
+    search: (uid, request, { requestId, onGone }) =>
       services.search.search(uid, request, {
-        includeMetadata: false,
-        isProxied: false,
-        onGone,
+        ...{ requestId, onGone, includeMetadata: false, isProxied: false },
         // It is part of the filter of each request.
         tenantFilter: () => null,
         // Models see the ids of foreign documents, not the documents.
@@ -94,9 +92,10 @@ export function chatRoutes(dependencies: Dependencies): Route[] {
   };
 
   /** What the caller of a conversation may search: asked anew for each search. */
-  function callerOf({ access, exchange }: RequestContext): ChatCaller {
+  function callerOf({ requestId, access, exchange }: RequestContext): ChatCaller {
     const { authorization, legacyKey } = exchange.headers;
     return {
+      requestId,
       accessible: () => indexes.list().flatMap(({ uid }) => (access.mayAccess(uid) ? [uid] : [])),
       checkSearch(uid) {
         const allowed = authorizer.authorize({ authorization, legacyKey }, 'search', uid);
@@ -134,7 +133,7 @@ export function chatRoutes(dependencies: Dependencies): Route[] {
     const ending = new AbortController();
     exchange.onAbort(() => ending.abort());
     const chunks: (Chunk | ErrorEvent)[] = [];
-    const stream = whole ? null : new EventStream(exchange, ending.signal);
+    const stream = whole ? null : new EventStream(exchange, context.requestId, ending.signal);
     const sink: ChatSink = stream ?? { send: async (event) => void chunks.push(event) };
     const conversation = new Conversation(
       outbound,
@@ -258,9 +257,9 @@ class EventStream implements ChatSink {
   #roomIsMade: (() => void) | null = null;
   readonly #keepAlive: NodeJS.Timeout;
 
-  constructor(exchange: Exchange, signal: AbortSignal) {
+  constructor(exchange: Exchange, requestId: string, signal: AbortSignal) {
     this.#signal = signal;
-    this.#stream = exchange.stream(200, STREAM_HEADERS);
+    this.#stream = exchange.stream(200, [...STREAM_HEADERS, ['x-request-id', requestId]]);
     this.#stream.onDrain(() => this.#roomIsMade?.());
     this.#keepAlive = setInterval(() => {
       if (this.#roomIsMade === null) this.#stream.write(':\n\n');

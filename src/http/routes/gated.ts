@@ -42,7 +42,7 @@ export function gatedRoutes({ services, logs, network }: Dependencies): Route[] 
       summary: 'Streams the logs until the client closes the connection.',
       body: bodyOf(LOG_STREAM),
       success: 200,
-      handle: ({ body, exchange }) => {
+      handle: ({ body, exchange, requestId }) => {
         const filter = logFilter(body.target);
         if (body.profileMemory === true) {
           throw new ApiError(
@@ -54,12 +54,12 @@ export function gatedRoutes({ services, logs, network }: Dependencies): Route[] 
         // The head goes out with the first line.
         let stream: ReplyStream | null = null;
         let room = true;
-        const opened = logs.openStream(
+        const close = logs.openStream(
           filter,
           body.mode ?? 'human',
           (line) => {
             if (stream === null) {
-              stream = exchange.stream(200, LOG_STREAM_HEADERS);
+              stream = exchange.stream(200, [...LOG_STREAM_HEADERS, ['x-request-id', requestId]]);
               stream.onDrain(() => (room = true));
             }
             // A client that reads too slowly misses lines.
@@ -67,10 +67,10 @@ export function gatedRoutes({ services, logs, network }: Dependencies): Route[] 
           },
           () => stream?.end(),
         );
-        if (!opened) {
+        if (close === null) {
           throw new ApiError('bad_request', 'The log stream is in use; only one can be open.');
         }
-        exchange.onAbort(() => logs.closeStream());
+        exchange.onAbort(close);
         return STREAMED;
       },
     }),

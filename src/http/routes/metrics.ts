@@ -117,7 +117,8 @@ export function metricsRoutes({ services, metrics, clock, chatTotals }: Dependen
   }
 
   function writeSearches(out: MetricsText): void {
-    const { running, waiting, waitingMax } = search.load();
+    const { running, waiting, waitingMax, degraded } = search.load();
+    out.gauge('degraded_search_requests', 'Searches that their time limit has cut', degraded);
     out.gauge('search_queue_size', 'Searches that may wait', waitingMax);
     out.gauge('searches_running', 'Searches that run', running);
     out.gauge('searches_waiting_to_be_processed', 'Searches that wait', waiting);

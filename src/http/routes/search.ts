@@ -28,10 +28,12 @@ import { bodyOf, bytes, route, type Reply, type RequestContext, type Route } fro
 import type { SearchContext } from '../services.ts';
 
 function searchContext({
+  requestId,
   access,
   exchange,
-}: Pick<RequestContext, 'access' | 'exchange'>): SearchContext {
+}: Pick<RequestContext, 'requestId' | 'access' | 'exchange'>): SearchContext {
   return {
+    requestId,
     includeMetadata: asks(exchange.headers.includeMetadata),
     isProxied: asks(exchange.headers.proxySearch),
     onGone: (listener) => exchange.onAbort(listener),

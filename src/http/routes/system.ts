@@ -12,10 +12,10 @@ import type { IndexVisibility } from '../../contract/tasks.ts';
 import { humanSize } from '../../base/size.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { bodyOf, json, route, type Reply, type Route } from '../route.ts';
-import type { IndexService } from '../services.ts';
+import type { IndexService, Services } from '../services.ts';
 
 export function systemRoutes(dependencies: Dependencies): Route[] {
-  const { services, version } = dependencies;
+  const { services, version, phase } = dependencies;
   const { indexes, tasks, features } = services;
 
   async function snapshotTask(type: 'dumpCreation' | 'snapshotCreation'): Promise<Reply> {
@@ -28,11 +28,14 @@ export function systemRoutes(dependencies: Dependencies): Route[] {
       path: '/health',
       action: null,
       summary: 'Tells that the server is available.',
+      atOnce: true,
       success: 200,
       handle: () => {
-        // Throws when the task store or the key store is unusable.
-        tasks.countMatching({ uids: [] }, null);
-        services.keys.list();
+        const { current } = phase;
+        if (current !== 'ready') {
+          return { ...json(503, { status: current }), headers: [['retry-after', '10']] };
+        }
+        checkParts(services);
         return json(200, { status: 'available' });
       },
     }),
@@ -115,6 +118,12 @@ export function systemRoutes(dependencies: Dependencies): Route[] {
       handle: () => snapshotTask('snapshotCreation'),
     }),
   ];
+}
+
+/** Throws when the task store or the key store is unusable. */
+export function checkParts({ tasks, keys }: Pick<Services, 'tasks' | 'keys'>): void {
+  tasks.countMatching({ uids: [] }, null);
+  keys.list();
 }
 
 /** Of the indexes that the caller may see; the sizes are those of the whole instance. */

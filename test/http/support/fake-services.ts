@@ -162,7 +162,7 @@ export function fakeServices(clock: Clock): FakeServices {
       facetSearch: answer,
       similar: answer,
       multiSearch: (params, context) => answer(null, params, context),
-      load: () => ({ running: 2, waiting: 1, waitingMax: 1000 }),
+      load: () => ({ running: 2, waiting: 1, waitingMax: 1000, degraded: 3 }),
     },
   };
 }

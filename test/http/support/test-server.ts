@@ -7,6 +7,7 @@ import { Logs, silentLogger } from '../../../src/base/logger.ts';
 import { DEFAULT_LIMITS, type RequestLimits } from '../../../src/contract/limits.ts';
 import { ApiError } from '../../../src/contract/errors.ts';
 import { HttpMetrics } from '../../../src/http/metrics.ts';
+import { Phase } from '../../../src/http/phase.ts';
 import { startHttp, type HttpServer } from '../../../src/http/server.ts';
 import type { Dependencies } from '../../../src/http/dependencies.ts';
 import { ChatTotals } from '../../../src/chat/totals.ts';
@@ -22,6 +23,7 @@ export interface TestServer {
   readonly port: number;
   readonly services: FakeServices;
   readonly server: HttpServer;
+  readonly phase: Phase;
   call(method: string, path: string, options?: CallOptions): Promise<Answer>;
   close(): Promise<void>;
 }
@@ -82,10 +84,12 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   const services = fakeServices(clock);
   await createDefaultKeys(services.keys, clock);
   const authorizer = new Authorizer(masterKey, services.keys, clock);
+  const phase = new Phase('ready');
   const dependencies: Dependencies = {
     services,
     authorizer,
     clock,
+    phase,
     webhooks: new WebhookStore(services.store, null),
     chats: new ChatStore(services.store),
     searchRules: new RuleStore(services.store),
@@ -143,6 +147,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     port: server.port,
     services,
     server,
+    phase,
     call,
     async close() {
       await server.stop(100);

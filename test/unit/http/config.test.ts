@@ -106,6 +106,36 @@ describe('Launch options', () => {
     );
   });
 
+  it('of TLS need a certificate, and are all taken up', () => {
+    for (const flag of ['--ssl-resumption', '--ssl-tickets', '--ssl-ocsp-path=x']) {
+      assert.match(refusal([flag]), /needs ssl-cert-path and ssl-key-path/);
+    }
+    const certificate = ['--ssl-cert-path', 'c', '--ssl-key-path', 'k'];
+    const { tls } = config([...certificate, '--ssl-tickets', '--ssl-ocsp-path', 'o']);
+    const rest = { authority: null, ocsp: 'o', resumption: false, tickets: true };
+    assert.deepEqual(tls, { certificate: 'c', key: 'k', ...rest });
+  });
+
+  it('of other servers that change nothing here are told', () => {
+    assert.deepEqual(config([]).notices, []);
+    const { notices } = config(['--experimental-legacy-search-default']);
+    assert.match(notices.join(), /--experimental-legacy-search-default: Changes nothing/);
+  });
+
+  it('halve the memory of the indexer when it is to use less', () => {
+    const aims = ['--max-indexing-memory', '100 MiB'];
+    assert.equal(config(aims).indexingMemoryBytes, 100 * 2 ** 20);
+    const less = config([...aims, '--experimental-reduce-indexing-memory-usage']);
+    assert.equal(less.indexingMemoryBytes, 50 * 2 ** 20);
+  });
+
+  it('of slow searches and of the stop have defaults', () => {
+    const { slowSearchMs, shutdownSeconds } = config([]);
+    assert.deepEqual([slowSearchMs, shutdownSeconds], [null, 10]);
+    const given = config(['--slow-search-ms', '0', '--shutdown-seconds', '3']);
+    assert.deepEqual([given.slowSearchMs, given.shutdownSeconds], [0, 3]);
+  });
+
   it('in production need a master key of 16 bytes', () => {
     assert.match(refusal(['--env', 'production']), /master key/);
     assert.match(refusal(['--env', 'production', '--master-key', 'short']), /has 5/);

@@ -1,0 +1,122 @@
+/**
+ * The log of slow searches. What is told of one: where, how long, how long of that in the engine, and what it asked for; the
+ * query cut short, and of filters only that there are some, as rules of tenants stand in them. Of one that failed only its code
+ * is told: what stands in it may be anything.
+ */
+import type { Logger } from '../base/logger.ts';
+import { toApiError } from '../contract/errors.ts';
+import type {
+  FacetSearchRequest,
+  MultiSearchRequest,
+  SearchRequest,
+  SimilarRequest,
+} from '../contract/search.ts';
+import type { EnrichedCaller, EnrichedSearch } from './enriched-search.ts';
+import { engineMsOf } from './engine-time.ts';
+
+/** Characters of a query that are told. */
+const QUERY_LENGTH_MAX = 200;
+
+export interface IdentifiedCaller extends EnrichedCaller {
+  /** Empty: the server's own search, which nobody is told of. */
+  requestId: string;
+}
+
+/** Hands every search on, and tells of those that took long, from their arrival on. */
+export class SlowSearches {
+  readonly #search: EnrichedSearch;
+  readonly #thresholdMs: number;
+  readonly #log: Pick<Logger, 'warn'>;
+
+  constructor(search: EnrichedSearch, thresholdMs: number, log: Pick<Logger, 'warn'>) {
+    this.#search = search;
+    this.#thresholdMs = thresholdMs;
+    this.#log = log;
+  }
+
+  search(uid: string, params: SearchRequest, caller: IdentifiedCaller): Promise<Buffer> {
+    return this.#watched(
+      'search',
+      caller,
+      () => ({ index: uid, ...asked(params) }),
+      () => this.#search.search(uid, params, caller),
+    );
+  }
+
+  multiSearch(params: MultiSearchRequest, caller: IdentifiedCaller): Promise<Buffer> {
+    const { queries, federation } = params;
+    const told = (): object => ({
+      queries: queries.length,
+      indexes: [...new Set(queries.map(({ indexUid }) => indexUid))].slice(0, 10),
+      federated: (federation ?? null) !== null,
+    });
+    return this.#watched('multi-search', caller, told, () =>
+      this.#search.multiSearch(params, caller),
+    );
+  }
+
+  facetSearch(uid: string, params: FacetSearchRequest, caller: IdentifiedCaller): Promise<Buffer> {
+    const told = (): object => ({
+      index: uid,
+      facetQuery: cut(params.facetQuery),
+      q: cut(params.q),
+      filtered: (params.filter ?? null) !== null,
+    });
+    return this.#watched('facet-search', caller, told, () =>
+      this.#search.facetSearch(uid, params, caller),
+    );
+  }
+
+  similar(uid: string, params: SimilarRequest, caller: IdentifiedCaller): Promise<Buffer> {
+    const told = (): object => ({
+      index: uid,
+      limit: params.limit,
+      filtered: (params.filter ?? null) !== null,
+    });
+    return this.#watched('similar', caller, told, () => this.#search.similar(uid, params, caller));
+  }
+
+  load(): ReturnType<EnrichedSearch['load']> {
+    return this.#search.load();
+  }
+
+  async #watched(
+    kind: string,
+    { requestId }: IdentifiedCaller,
+    told: () => object,
+    search: () => Promise<Buffer>,
+  ): Promise<Buffer> {
+    const from = performance.now();
+    const tell = (outcome: object): void => {
+      const ms = performance.now() - from;
+      if (ms < this.#thresholdMs || requestId === '') return;
+      const durationMs = Math.round(ms * 10) / 10;
+      this.#log.warn({ kind, durationMs, ...outcome, requestId }, 'slow search');
+    };
+    try {
+      const answer = await search();
+      tell({ engineMs: engineMsOf(answer), ...told() });
+      return answer;
+    } catch (error) {
+      tell({ error: toApiError(error).code });
+      throw error;
+    }
+  }
+}
+
+function asked(params: SearchRequest): object {
+  const { q, limit, offset, page, hitsPerPage, filter, sort, facets, hybrid } = params;
+  return {
+    q: cut(q),
+    ...{ limit, offset, page, hitsPerPage },
+    filtered: (filter ?? null) !== null,
+    sort: sort?.length,
+    facets: facets?.length,
+    hybrid: (hybrid ?? null) !== null,
+  };
+}
+
+function cut(text: string | null | undefined): string | undefined {
+  if (text === null || text === undefined) return undefined;
+  return text.length <= QUERY_LENGTH_MAX ? text : `${text.slice(0, QUERY_LENGTH_MAX)}…`;
+}

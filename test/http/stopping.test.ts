@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { Agent, createServer, request, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { freePort } from '../support/free-port.ts';
+import { settle } from './kill/support/compare.ts';
+import { addonIsBuilt, ServerProcess } from './kill/support/server-process.ts';
+import { startTestServer } from './support/test-server.ts';
+
+describe('Health', () => {
+  for (const transport of ['fastest', 'node'] as const) {
+    it(`tells a server that starts from one that is ready and one that stops (${transport})`, async () => {
+      const server = await startTestServer({ transport });
+      server.services.addIndex('movies');
+      const health = (): ReturnType<typeof server.call> =>
+        server.call('GET', '/health', { key: null });
+      server.phase.current = 'starting';
+      const starting = await health();
+      assert.deepEqual([starting.status, starting.json], [503, { status: 'starting' }]);
+      assert.equal(starting.headers.get('retry-after'), '10');
+      const early = await server.call('GET', '/indexes');
+      assert.deepEqual([early.status, early.json.code], [503, 'internal']);
+      assert.equal(early.headers.get('retry-after'), '10');
+      server.phase.current = 'ready';
+      const ready = await health();
+      assert.deepEqual([ready.status, ready.json], [200, { status: 'available' }]);
+      server.phase.current = 'stopping';
+      const stopping = await health();
+      assert.deepEqual([stopping.status, stopping.json], [503, { status: 'stopping' }]);
+      await server.close();
+    });
+
+    it(`of a server that stops comes with the end of the connection, as all its answers (${transport})`, async () => {
+      const server = await startTestServer({ transport });
+      server.services.addIndex('movies');
+      server.phase.current = 'stopping';
+      const agent = new Agent({ keepAlive: true });
+      for (const path of ['/health', '/indexes', '/openapi.json']) {
+        const options = {
+          host: '127.0.0.1',
+          port: server.port,
+          path,
+          agent,
+          headers: { authorization: 'Bearer MASTER_KEY_OF_TESTS' },
+        };
+        const header = await new Promise((resolve, reject) => {
+          request(options, (response) => {
+            response.resume();
+            response.on('end', () => resolve(response.headers['connection']));
+          })
+            .on('error', reject)
+            .end();
+        });
+        assert.equal(header, 'close', path);
+      }
+      agent.destroy();
+      await server.close();
+    });
+  }
+});
+
+describe('A stop', function () {
+  this.timeout(60_000);
+  let dir: string;
+  let server: ServerProcess;
+  /** Takes requests and never answers. */
+  let silent: Server;
+  let url: string;
+  let asked: Promise<void>;
+
+  before(function () {
+    if (!addonIsBuilt()) this.skip();
+  });
+  beforeEach(async () => {
+    dir = mkdtempSync(join(tmpdir(), 'gannet-stop-'));
+    asked = new Promise((resolve) => (silent = createServer(() => resolve())));
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+    url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+  });
+  afterEach(async () => {
+    if (!server.hasExited) await server.kill();
+    silent.closeAllConnections();
+    silent.close();
+    rmSync(dir, { recursive: true, force: true });
+  });
+
+  const start = async (...args: string[]): Promise<void> => {
+    server = await ServerProcess.start({ dir, port: await freePort(), args });
+  };
+
+  it('takes a batch back that waits for an embedder, and the next start runs it', async () => {
+    await start();
+    const embedder = {
+      source: 'rest',
+      url,
+      dimensions: 2,
+      request: '{{text}}',
+      response: '{{embedding}}',
+    };
+    await server.client.call('PATCH', '/indexes/a/settings', {
+      body: { embedders: { e: embedder } },
+    });
+    await settle(server.client);
+    const { status } = await server.client.call('POST', '/indexes/a/documents', {
+      body: [{ id: 1, title: 'one' }],
+    });
+    assert.equal(status, 202);
+    await asked;
+    assert.equal(await server.stop(), 0);
+    assert.doesNotMatch(server.stderr, /cut short/);
+    await start();
+    const { results } = await server.client.get<{ results: any[] }>('/tasks?indexUids=a');
+    assert.ok(['enqueued', 'processing'].includes(results[0].status), results[0].status);
+    await server.client.call('POST', '/tasks/cancel?uids=1', {});
+    await settle(server.client);
+  });
+
+  it('waits for answers under way no longer than it may take', async () => {
+    await start('--shutdown-seconds', '1');
+    await server.client.call('PATCH', '/experimental-features', {
+      body: { chatCompletions: true },
+    });
+    const settings = { source: 'vLlm', baseUrl: url };
+    await server.client.call('PATCH', '/chats/c/settings', { body: settings });
+    const answer = fetch(`http://127.0.0.1:${server.port}/chats/c/chat/completions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'hi' }] }),
+    }).then((response) => response.text());
+    const broken = assert.rejects(answer);
+    await asked;
+    assert.equal(await server.stop(), 0);
+    await broken;
+  });
+
+  it('with 0 seconds ends at once, and what was acknowledged is there after it', async () => {
+    await start('--shutdown-seconds', '0');
+    const { status } = await server.client.call('POST', '/indexes/a/documents', {
+      body: [{ id: 1, title: 'one' }],
+    });
+    assert.equal(status, 202);
+    assert.equal(await server.stop(), 0);
+    await start();
+    await settle(server.client);
+    assert.equal((await server.client.call('GET', '/indexes/a/documents/1')).status, 200);
+  });
+});
