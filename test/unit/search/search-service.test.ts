@@ -51,6 +51,22 @@ describe('searches and reads', () => {
     assert.deepEqual([indexUid, primaryKey], ['a', 'id']);
   });
 
+  it('count as cut when the engine took all the time that it has', async () => {
+    const { native } = test.machine.registry;
+    const run = native.search.bind(native);
+    const taking = (ms: number) => async (): Promise<Buffer> =>
+      Buffer.from(`{"hits":[],"processingTimeMs":${ms}}`);
+    const before = search.load().degraded;
+    native.search = taking(1499);
+    await search.search('a', {}, plain);
+    assert.equal(search.load().degraded, before);
+    native.search = taking(1500);
+    await search.search('a', {}, plain);
+    await search.multiSearch({ queries: [{ indexUid: 'a' }, { indexUid: 'b' }] }, plain);
+    native.search = run;
+    assert.equal(search.load().degraded, before + 3);
+  });
+
   it('of one request take turns with those of others', async () => {
     const ended: string[] = [];
     const queries = Array.from({ length: 50 }, () => ({ indexUid: 'a' }));
