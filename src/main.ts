@@ -25,7 +25,6 @@ import type { IndexRegistry } from './engine/registry.ts';
 import type { Dependencies, VersionInfo } from './http/dependencies.ts';
 import { HttpMetrics } from './http/metrics.ts';
 import { Phase } from './http/phase.ts';
-import { wholeBody } from './http/route.ts';
 import { checkParts } from './http/routes/system.ts';
 import { type HttpOptions, type HttpServer, startHttp } from './http/server.ts';
 import { exportRunner } from './export/run-export.ts';
@@ -330,7 +329,8 @@ function dependencies(config: Config, parts: Parts): Dependencies {
     primaryKey: (uid) => registry.get(uid)?.summary.primaryKey ?? null,
     checkFilter: (filter) =>
       native.checkFilter(JSON.stringify(filter), enabled().containsFilter, enabled().multimodal),
-    fetch: async (uid, request, onGone) => wholeBody(await documents.fetch(uid, request, onGone)),
+    fetch: (uid, request, onGone) => documents.fetch(uid, request, onGone),
+    limits: config.limits,
   });
   const search = new EnrichedSearch(
     new NetworkSearch(

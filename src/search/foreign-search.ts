@@ -4,13 +4,13 @@
  */
 import { combineFilters } from '../auth/tenant-token.ts';
 import { ApiError, featureNotEnabled } from '../contract/errors.ts';
+import { elementsAt, type Member, membersAt, stringAt } from '../base/json-spans.ts';
 import type { FeatureSet } from '../contract/features.ts';
 import { fieldView } from '../contract/fields.ts';
 import type { FetchRequest } from '../contract/documents.ts';
+import { answerTooLarge, type RequestLimits } from '../contract/limits.ts';
 import type { MultiSearchRequest } from '../contract/search.ts';
 import type { SettingsObject } from '../contract/settings.ts';
-import { readJson } from '../rhai/json.ts';
-import { ObjectMap, type Value } from '../rhai/values.ts';
 import {
   checkForeignSyntax,
   type ForeignKey,
@@ -33,8 +33,19 @@ export interface ForeignServices {
   primaryKey(uid: string): string | null;
   /** Throws `ApiError`. */
   checkFilter(filter: string): void;
-  /** The finished answer of a listing. */
-  fetch(uid: string, request: FetchRequest, onGone: ForeignCaller['onGone']): Promise<Buffer>;
+  /** The answer of a listing, as it is read. */
+  fetch(
+    uid: string,
+    request: FetchRequest,
+    onGone: ForeignCaller['onGone'],
+  ): Promise<Buffer | AsyncIterable<Buffer>>;
+  limits: RequestLimits;
+}
+
+/** A document of a listing. */
+interface Listed {
+  text: string;
+  members: Member[];
 }
 
 export class ForeignSearch {
@@ -83,7 +94,7 @@ export class ForeignSearch {
       fields: [primaryKey],
       filter: expression,
     });
-    return results.map((document) => String(document.get(primaryKey)));
+    return results.map((document) => idOf(document, primaryKey));
   }
 
   /** The primary key of an index that the caller may search, null for none; undefined: it is not there for the caller. */
@@ -96,7 +107,7 @@ export class ForeignSearch {
     uid: string,
     caller: ForeignCaller,
     request: Partial<FetchRequest> & { limit: number },
-  ): Promise<ObjectMap[]> {
+  ): Promise<Listed[]> {
     const all = {
       offset: 0,
       fields: null,
@@ -108,7 +119,26 @@ export class ForeignSearch {
     const rule = caller.tenantFilter(uid);
     const filter = rule === null ? (request.filter ?? null) : combineFilters(request.filter, rule);
     const answer = await this.#services.fetch(uid, { ...all, ...request, filter }, caller.onGone);
-    return (readJson(answer.toString()) as ObjectMap).get('results') as ObjectMap[];
+    const text = await this.#textOf(answer);
+    const results = membersAt(text, 0).find(({ name }) => name === 'results')!;
+    return elementsAt(text, results.begin).map(({ begin, end }) => {
+      const document = text.slice(begin, end);
+      return { text: document, members: membersAt(document, 0) };
+    });
+  }
+
+  /** Rejects when it is more than what an answer may have. */
+  async #textOf(answer: Buffer | AsyncIterable<Buffer>): Promise<string> {
+    if (Buffer.isBuffer(answer)) return answer.toString();
+    const { limits } = this.#services;
+    const parts: Buffer[] = [];
+    let bytes = 0;
+    for await (const part of answer) {
+      bytes += part.length;
+      if (bytes > limits.answerBytes) throw answerTooLarge(limits);
+      parts.push(part);
+    }
+    return Buffer.concat(parts).toString();
   }
 
   /** An answer with the documents that its hits refer to. `uid`: of the hits, null when each tells its own. */
@@ -124,6 +154,8 @@ export class ForeignSearch {
     const hydrator: Hydrator = {
       keysOf: (one) => this.#keysOf(one),
       documents: (foreign, ids) => this.#documents(foreign, ids, caller),
+      bytesMax: this.#services.limits.answerBytes,
+      tooLarge: () => answerTooLarge(this.#services.limits),
     };
     return hydrated(answer, uid, hydrator);
   }
@@ -132,12 +164,12 @@ export class ForeignSearch {
     uid: string,
     ids: string[],
     caller: ForeignCaller,
-  ): Promise<Map<string, Value> | null | undefined> {
+  ): Promise<Map<string, string> | null | undefined> {
     const settings = this.#services.settings(uid);
     if (settings === undefined) return undefined;
     const primaryKey = this.#readable(uid, caller);
     if (primaryKey === undefined) return null;
-    const found = new Map<string, Value>();
+    const found = new Map<string, string>();
     const known = ids.filter((id) => /^[A-Za-z0-9_-]{1,511}$/.test(id));
     if (primaryKey === null || known.length === 0) return found;
     const { displayedAttributes } = settings;
@@ -145,9 +177,9 @@ export class ForeignSearch {
     const fields = isAll ? null : [...new Set([...displayedAttributes, primaryKey])];
     const documents = await this.#list(uid, caller, { limit: known.length, fields, ids: known });
     for (const document of documents) {
-      const id = String(document.get(primaryKey));
-      if (!isAll && !displayedAttributes.includes(primaryKey)) document.delete(primaryKey);
-      found.set(id, document);
+      const isHidden = !isAll && !displayedAttributes.includes(primaryKey);
+      const shown = isHidden ? without(document, primaryKey) : document.text;
+      found.set(idOf(document, primaryKey), shown);
     }
     return found;
   }
@@ -166,4 +198,16 @@ export class ForeignSearch {
     }
     return { ...request, queries };
   }
+}
+
+/** Of a document that has the field: engine and listing know it as its primary key. */
+function idOf({ text, members }: Listed, primaryKey: string): string {
+  const { begin, end } = members.find(({ name }) => name === primaryKey)!;
+  return text[begin] === '"' ? stringAt(text, { begin, end }) : text.slice(begin, end);
+}
+
+/** The text of the document without a member. */
+function without({ text, members }: Listed, name: string): string {
+  const kept = members.filter((member) => member.name !== name);
+  return `{${kept.map(({ from, end }) => text.slice(from, end)).join(',')}}`;
 }

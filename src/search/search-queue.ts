@@ -23,6 +23,25 @@ interface SearchQueueOptions {
   now?: () => number;
 }
 
+/** What a search gets with its permit. */
+export interface Turn {
+  /**
+   * Gives the permit back while `work` runs, which waits for another server; then takes one again, in its turn, and is
+   * not refused. Passes on what `work` resolves to or rejects with. One call at a time.
+   */
+  away<T>(work: () => Promise<T>): Promise<T>;
+}
+
+type OneSearch<T> = (turn: Turn) => Promise<T>;
+
+/** What a request learns of one of its searches. */
+interface Watcher {
+  /** It has ended; so many ms of it had a permit. */
+  ended(ms: number): void;
+  /** It has given its permit back for a while, 1, or is about to take one again, -1. */
+  away?(change: 1 | -1): void;
+}
+
 /** A request that has had no turn yet. */
 interface Waiting {
   since: number;
@@ -33,7 +52,7 @@ interface Waiting {
 }
 
 /** Runs one search of a request of several when its turn comes. */
-export type RunSearch = <T>(search: () => Promise<T>) => Promise<T>;
+export type RunSearch = <T>(search: OneSearch<T>) => Promise<T>;
 
 /**
  * Lets a bounded number of searches run at once. A freed permit goes to a random request of those that wait,
@@ -54,7 +73,9 @@ export class SearchQueue {
   /** Further searches of requests that have begun, oldest first. */
   readonly #further: (() => void)[] = [];
   #running = 0;
-  /** Requests of several searches that have begun. */
+  /** Searches that have given their permit back for a while; they count with the requests that wait. */
+  #away = 0;
+  /** Requests of several searches that have begun, but for those whose searches are all away. */
   #several = 0;
   /** The next permit goes to a request that has had no turn yet. */
   #turnOfWaiting = false;
@@ -82,9 +103,14 @@ export class SearchQueue {
    * Rejects with `too_many_search_requests` when overloaded.
    * @param onGone takes a listener that is called when the client goes away; it then no longer waits
    */
-  run<T>(search: () => Promise<T>, onGone?: OnGone): Promise<T> {
-    const start = () => this.#hold(search, (ms) => this.#learn(ms));
-    return this.#running < this.#options.permits ? start() : this.#wait(start, false, onGone);
+  run<T>(search: OneSearch<T>, onGone?: OnGone): Promise<T> {
+    const start = () => this.#hold(search, { ended: (ms) => this.#learn(ms) });
+    return this.#isFree() ? start() : this.#wait(start, false, onGone);
+  }
+
+  #isFree(): boolean {
+    const { permits, waitingMax } = this.#options;
+    return this.#running < permits && this.#away < Math.max(permits, waitingMax);
   }
 
   /**
@@ -93,47 +119,109 @@ export class SearchQueue {
    */
   runSeveral<T>(request: (run: RunSearch) => Promise<T>, onGone?: OnGone): Promise<T> {
     const start = async (): Promise<T> => {
-      this.#several++;
       let used = 0;
+      let [open, away] = [0, 0];
+      let counted = false;
+      const count = (wanted: boolean): void => {
+        if (wanted === counted) return;
+        counted = wanted;
+        this.#several += wanted ? 1 : -1;
+      };
+      const watcher: Watcher = {
+        ended: (ms) => {
+          used += ms;
+          open--;
+          count(open === 0 || away < open);
+        },
+        away: (change) => {
+          away += change;
+          count(away < open);
+        },
+      };
+      count(true);
       try {
-        return await request((search) => this.#runFurther(search, (ms) => (used += ms)));
+        return await request((search) => {
+          open++;
+          return this.#runFurther(search, watcher);
+        });
       } finally {
-        this.#several--;
+        count(false);
         this.#learn(used);
         this.#startNext();
       }
     };
-    const { permits } = this.#options;
-    return this.#running < permits && this.#several < permits
+    return this.#isFree() && this.#several < this.#options.permits
       ? start()
       : this.#wait(start, true, onGone);
   }
 
-  #runFurther<T>(search: () => Promise<T>, used: (ms: number) => void): Promise<T> {
-    if (this.#running < this.#options.permits) return this.#hold(search, used);
+  #runFurther<T>(search: OneSearch<T>, watcher: Watcher): Promise<T> {
+    if (this.#running < this.#options.permits) return this.#hold(search, watcher);
     return new Promise((resolve, reject) => {
-      this.#further.push(() => void this.#hold(search, used).then(resolve, reject));
+      this.#further.push(() => void this.#hold(search, watcher).then(resolve, reject));
     });
   }
 
-  /** Takes a permit, which is free, until the search ends. */
-  async #hold<T>(search: () => Promise<T>, used: (ms: number) => void): Promise<T> {
+  /** Takes a permit, which is free, until the search ends or is away. */
+  async #hold<T>(search: OneSearch<T>, watcher: Watcher): Promise<T> {
     const { now } = this.#options;
-    const since = now();
+    let since = now();
+    let ms = 0;
     this.#running++;
-    try {
-      return await search();
-    } finally {
+    const giveBack = (): void => {
       this.#running--;
-      used(now() - since);
+      ms += now() - since;
+    };
+    const leave = (change: 1 | -1): void => {
+      this.#away += change;
+      watcher.away?.(change);
+    };
+    const turn: Turn = {
+      away: async (work) => {
+        giveBack();
+        leave(1);
+        this.#startNext();
+        try {
+          return await work();
+        } finally {
+          leave(-1);
+          await this.#takeAgain();
+          since = now();
+        }
+      },
+    };
+    try {
+      return await search(turn);
+    } finally {
+      giveBack();
+      watcher.ended(ms);
       this.#startNext();
     }
+  }
+
+  async #takeAgain(): Promise<void> {
+    if (this.#running < this.#options.permits) {
+      this.#running++;
+      return;
+    }
+    await new Promise<void>((resolve) => {
+      this.#further.push(() => {
+        // Counted at once: nobody else may take the permit meanwhile.
+        this.#running++;
+        resolve();
+      });
+    });
   }
 
   #wait<T>(start: () => Promise<T>, several: boolean, onGone?: OnGone): Promise<T> {
     const { now, waitingMax } = this.#options;
     if (waitingMax === 0) return Promise.reject(this.#tooMany());
-    if (this.#waiting.length >= this.#most()) this.#takeRandom()?.refuse(this.#tooMany());
+    const most = this.#most();
+    if (this.#waiting.length + this.#away >= most) {
+      const refused = this.#takeRandom();
+      if (refused === undefined && this.#away >= most) return Promise.reject(this.#tooMany());
+      refused?.refuse(this.#tooMany());
+    }
     return new Promise((resolve, reject) => {
       const waiting: Waiting = {
         since: now(),

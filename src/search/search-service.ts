@@ -23,7 +23,7 @@ import {
   type SearchMetadata,
 } from './plan.ts';
 import { engineMsOf } from './engine-time.ts';
-import type { RunSearch, SearchQueue } from './search-queue.ts';
+import type { RunSearch, SearchQueue, Turn } from './search-queue.ts';
 
 /** What a search is told besides its parameters. */
 export interface SearchCaller {
@@ -84,13 +84,13 @@ export class Search {
   }
 
   search(uid: string, params: SearchRequest, caller: SearchCaller): Promise<Buffer> {
-    return this.#queue.run(() => {
+    return this.#queue.run((turn) => {
       const entry = this.#entry(uid);
       const requestUid = uuidV7();
       const metadata = caller.includeMetadata ? { metadata: metadataOf(uid, entry, params) } : {};
       const { answerBytes: answerBytesMax } = this.#limits;
       const more = { requestUid, answerBytesMax, ...metadata };
-      return this.#withVector(uid, params, (vector) => {
+      return this.#withVector(turn, uid, params, (vector) => {
         const request = planSearch(params, this.#features(), more, vector);
         return this.#entry(uid).handle.search(request, caller.onGone);
       }).then((answer) => this.#counted(answer, [uid]));
@@ -98,7 +98,7 @@ export class Search {
   }
 
   facetSearch(uid: string, params: FacetSearchRequest, caller: SearchCaller): Promise<Buffer> {
-    return this.#queue.run(() => {
+    return this.#queue.run((turn) => {
       const { answerBytes: answerBytesMax } = this.#limits;
       const ask = (vector?: QueryVector): Promise<Buffer> => {
         const request = planFacetSearch(params, this.#features(), { answerBytesMax }, vector);
@@ -106,7 +106,7 @@ export class Search {
       };
       // Without a least score vectors find every document, so the vector does not matter.
       const every = (params.hybrid?.minScore ?? null) === null;
-      return every ? answerOf(uid, ask()) : this.#withVector(uid, params, ask);
+      return every ? answerOf(uid, ask()) : this.#withVector(turn, uid, params, ask);
     }, caller.onGone);
   }
 
@@ -126,9 +126,10 @@ export class Search {
   /**
    * Asks the engine, with the embedding of the query where one is needed and `vector` is not given: at once where
    * vectors alone count, else once the engine says that the words are not good enough. Words have to do where none is
-   * to be had in time.
+   * to be had in time. The permit is given back while the query is embedded.
    */
   async #withVector(
+    turn: Turn,
     uid: string,
     params: VectorRequest,
     ask: (vector?: QueryVector) => Promise<Buffer>,
@@ -140,7 +141,7 @@ export class Search {
       const answer = await answerOf(uid, ask());
       if (answer.length > 0) return answer;
     }
-    const vector = await this.#vectorOf(uid, params, deadline);
+    const vector = await turn.away(() => this.#vectorOf(uid, params, deadline));
     return answerOf(uid, ask(vector));
   }
 
@@ -191,7 +192,10 @@ export class Search {
     const { queries, federation } = params;
     return federation === undefined || federation === null
       ? this.#queue.runSeveral((run) => this.#separate(queries, caller, run), caller.onGone)
-      : this.#queue.run(() => this.#federated(queries, federation, caller), caller.onGone);
+      : this.#queue.run(
+          (turn) => this.#federated(turn, queries, federation, caller),
+          caller.onGone,
+        );
   }
 
   /**
@@ -217,7 +221,8 @@ export class Search {
     const runSome = async (): Promise<void> => {
       while (next < failed) {
         const position = next++;
-        const search = () => this.#ofMany(queries[position]!, position, bytesLeft, caller);
+        const search = (turn: Turn) =>
+          this.#ofMany(turn, queries[position]!, position, bytesLeft, caller);
         try {
           const answer = await run(search);
           answers[position] = answer;
@@ -243,6 +248,7 @@ export class Search {
   }
 
   async #ofMany(
+    turn: Turn,
     query: MultiSearchQuery,
     position: number,
     answerBytesMax: number,
@@ -255,7 +261,7 @@ export class Search {
       : {};
     const more = { indexUid, requestUid: uuidV7(), answerBytesMax, ...metadata };
     try {
-      const answer = await this.#withVector(indexUid, params, (vector) => {
+      const answer = await this.#withVector(turn, indexUid, params, (vector) => {
         const request = planSearch(params, this.#features(), more, vector);
         return this.#entryOfQuery(indexUid, position).handle.search(request, caller.onGone);
       });
@@ -266,11 +272,12 @@ export class Search {
   }
 
   async #federated(
+    turn: Turn,
     queries: readonly MultiSearchQuery[],
     federation: NonNullable<MultiSearchRequest['federation']>,
     caller: SearchCaller,
   ): Promise<Buffer> {
-    const vectors = await this.#vectorsOf(queries);
+    const vectors = await this.#vectorsOf(turn, queries);
     const entries = queries.map(({ indexUid }, position) => this.#entryOfQuery(indexUid, position));
     const queried = new Set(queries.map(({ indexUid }) => indexUid));
     const otherIndexes = Object.keys(federation.facetsByIndex ?? {}).filter(
@@ -304,14 +311,13 @@ export class Search {
   }
 
   /** Embeds the queries that came without a vector. The first failing one in order is reported. */
-  async #vectorsOf(queries: readonly MultiSearchQuery[]): Promise<QueryVector[]> {
+  async #vectorsOf(turn: Turn, queries: readonly MultiSearchQuery[]): Promise<QueryVector[]> {
     if (queries.every((query) => searchKind(query) === 'words')) return [];
-    const made = await Promise.allSettled(
-      queries.map(async (query, position) => {
-        this.#entryOfQuery(query.indexUid, position);
-        return this.#vectorOf(query.indexUid, query, this.#deadlineOf(query.indexUid));
-      }),
-    );
+    const vectorOf = async (query: MultiSearchQuery, position: number): Promise<QueryVector> => {
+      this.#entryOfQuery(query.indexUid, position);
+      return this.#vectorOf(query.indexUid, query, this.#deadlineOf(query.indexUid));
+    };
+    const made = await turn.away(() => Promise.allSettled(queries.map(vectorOf)));
     return made.map((vector, position) => {
       if (vector.status === 'rejected') throw ofQuery(vector.reason, position);
       return vector.value;

@@ -17,6 +17,9 @@ import { rankingRules } from './ranking-rules.ts';
 import { FLAG, mergeFields, setting, sortedKeys, sortedSet, TEXTS } from './setting.ts';
 import { typoTolerance } from './typo-tolerance.ts';
 
+/** Of an index; each is looked for in every hit. */
+const FOREIGN_KEYS_MAX = 100;
+
 const allAttributes = (): string[] => ['*'];
 const none = (): string[] => [];
 
@@ -72,6 +75,7 @@ export const SETTINGS = [
         required: ['foreignIndexUid', 'fieldName'],
         additionalProperties: false,
       },
+      maxItems: FOREIGN_KEYS_MAX,
     },
     touches: [],
     initial: (): { foreignIndexUid: string; fieldName: string }[] => [],

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { SearchQueue } from '../../../src/search/search-queue.ts';
+import { SearchQueue, type Turn } from '../../../src/search/search-queue.ts';
 
 /** Searches that end when told. */
 class Searches {
@@ -136,6 +136,118 @@ describe('the search queue', () => {
     await searches.end('d');
     assert.deepEqual(searches.started, ['a', 'd']);
     assert.deepEqual([queue.running, queue.waiting], [0, 0]);
+  });
+
+  describe('with searches that wait for another server', () => {
+    /** A search that is away at once, until told. */
+    class Away {
+      back = (): void => {};
+      state = 'waits';
+      readonly search = async (turn: Turn): Promise<string> => {
+        await turn.away(() => {
+          this.state = 'away';
+          return new Promise<void>((resolve) => (this.back = resolve));
+        });
+        this.state = 'back';
+        return 'done';
+      };
+    }
+    const settle = async (): Promise<void> => {
+      for (let n = 0; n < 10; n++) await null;
+    };
+
+    it('gives their permits to others, and takes one again in its turn', async () => {
+      const queue = queueOf({ waitingMax: 10 });
+      const searches = new Searches();
+      const away = new Away();
+      const answer = queue.run(away.search);
+      assert.deepEqual([away.state, queue.running], ['away', 0]);
+      void queue.run(searches.of('a'));
+      void queue.run(searches.of('b'));
+      assert.deepEqual(searches.started, ['a']);
+      away.back();
+      await settle();
+      assert.deepEqual([away.state, queue.running, queue.waiting], ['away', 1, 1]);
+      await searches.end('a');
+      await settle();
+      assert.equal(away.state, 'back');
+      assert.equal(await answer, 'done');
+      assert.deepEqual(searches.started, ['a', 'b']);
+      await searches.end('b');
+      assert.deepEqual([queue.running, queue.waiting], [0, 0]);
+    });
+
+    it('does not refuse one that comes back, however long the list is', async () => {
+      const queue = queueOf();
+      const searches = new Searches();
+      const away = new Away();
+      const answer = queue.run(away.search);
+      const refused: string[] = [];
+      for (const name of ['a', 'b', 'c', 'd']) {
+        queue.run(searches.of(name)).catch(() => refused.push(name));
+      }
+      away.back();
+      await settle();
+      now = 120_000;
+      random = 0.99;
+      await searches.end('a');
+      assert.equal(await answer, 'done');
+      assert.ok(refused.length > 0);
+    });
+
+    it('counts them with those that wait', async () => {
+      const queue = queueOf({ permits: 1, waitingMax: 2 });
+      const aways = [new Away(), new Away()];
+      const answers = aways.map(({ search }) => queue.run(search));
+      assert.deepEqual(
+        aways.map(({ state }) => state),
+        ['away', 'away'],
+      );
+      await assert.rejects(queue.run(new Searches().of('c')), tooMany);
+      aways[0]!.back();
+      await answers[0];
+      const searches = new Searches();
+      void queue.run(searches.of('d'));
+      assert.deepEqual(searches.started, ['d']);
+      aways[1]!.back();
+      await searches.end('d');
+      assert.equal(await answers[1], 'done');
+    });
+
+    it('lets other requests of several searches begin meanwhile', async () => {
+      const queue = queueOf({ permits: 1, waitingMax: 10 });
+      const aways = [new Away(), new Away()];
+      const first = queue.runSeveral((run) => Promise.all(aways.map(({ search }) => run(search))));
+      const searches = new Searches();
+      void queue.runSeveral((run) => Promise.all([run(searches.of('a')), run(searches.of('b'))]));
+      await settle();
+      assert.deepEqual(searches.started, ['a']);
+      await searches.end('a');
+      await searches.end('b');
+      await settle();
+      for (const { back } of aways) back();
+      assert.deepEqual(await first, ['done', 'done']);
+      assert.equal(queue.running, 0);
+    });
+
+    it('passes on what fails, and learns nothing of the time', async () => {
+      const queue = queueOf({ permits: 1, waitingMax: 1000 });
+      const failing = queue.run((turn) =>
+        turn.away(() => {
+          now += 50_000;
+          return Promise.reject(new Error('gone'));
+        }),
+      );
+      await assert.rejects(failing, /gone/);
+      assert.equal(queue.running, 0);
+      const searches = new Searches();
+      const refused: string[] = [];
+      for (let n = 0; n < 900; n++) {
+        queue.run(searches.of(String(n))).catch(() => refused.push(String(n)));
+      }
+      await settle();
+      assert.deepEqual(refused, []);
+    });
   });
 
   describe('bounded by the time that the list takes', () => {

@@ -1,0 +1,171 @@
+/**
+ * What stored search rules and foreign keys cost a search: the same queries with and without, by turns, on one server in
+ * one run. CPU of the server per search, and milliseconds of one search after the other.
+ *
+ *     node --import=tsx perf/enriched.ts --catalog catalog.ndjson --queries q.ndjson [--rounds 6] [--port 7897]
+ *
+ * Files as `catalog.mjs` and `queries.mjs` write them. A product's `stock` is taken as the id of another product, so a page
+ * of 20 hits has up to 20 different foreign documents. Linux only.
+ */
+import { createReadStream, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { parseArgs } from 'node:util';
+import { settle } from '../test/http/kill/support/compare.ts';
+import { ServerProcess } from '../test/http/kill/support/server-process.ts';
+import { CpuClock } from './process-stats.ts';
+import { percentiles } from './statistics.ts';
+
+const RULES = 100;
+const RULES_IN_FORCE = 10;
+/** Bytes of one request with documents. */
+const PAYLOAD_BYTES = 32 * 1024 * 1024;
+
+const { values } = parseArgs({
+  options: {
+    catalog: { type: 'string' },
+    queries: { type: 'string' },
+    rounds: { type: 'string', default: '6' },
+    port: { type: 'string', default: '7897' },
+  },
+});
+if (values.catalog === undefined || values.queries === undefined)
+  throw new Error('--catalog and --queries are needed');
+const rounds = Number(values.rounds);
+
+const queries = readFileSync(values.queries, 'utf8')
+  .trim()
+  .split('\n')
+  .map((line) => (JSON.parse(line) as { q: string }).q);
+
+const dir = mkdtempSync(join(tmpdir(), 'gannet-enriched-'));
+const server = await ServerProcess.start({ dir, port: Number(values.port) });
+const { client } = server;
+
+async function call(method: string, path: string, body: unknown): Promise<void> {
+  const answer = await client.call(method, path, { body });
+  if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.text}`);
+}
+
+async function load(file: string): Promise<void> {
+  let text = '';
+  const send = async (): Promise<void> => {
+    const response = await fetch(
+      `http://127.0.0.1:${server.port}/indexes/products/documents?primaryKey=id`,
+      {
+        method: 'POST',
+        headers: { 'content-type': 'application/x-ndjson', connection: 'close' },
+        body: text,
+      },
+    );
+    if (response.status !== 202) throw new Error(await response.text());
+    text = '';
+  };
+  for await (const line of createInterface({ input: createReadStream(file) })) {
+    text += `${line}\n`;
+    if (text.length >= PAYLOAD_BYTES) await send();
+  }
+  if (text !== '') await send();
+  await settle(client);
+}
+
+/** Rules that no query meets, but for the first `inForce`, which meet all. */
+async function storeRules(inForce: number): Promise<void> {
+  for (let n = 0; n < RULES; n++) {
+    const unmet =
+      n % 2 === 0
+        ? { query: { words: `word${n} other` } }
+        : { filter: { values: { category: `category ${n}` } } };
+    await call('PATCH', `/dynamic-search-rules/rule-${n}`, {
+      conditions: n < inForce ? {} : unmet,
+      actions: [
+        {
+          selector: { indexUid: 'products', id: String(n * 17) },
+          action: { type: 'pin', position: n },
+        },
+      ],
+    });
+  }
+  await settle(client);
+}
+
+interface Way {
+  name: string;
+  features: Record<string, boolean>;
+  body?: object;
+}
+
+interface Cost {
+  cpuMs: number;
+  mainMs: number;
+  times: number[];
+}
+
+/** Asks all queries in each way, by turns. */
+async function compare(ways: readonly Way[]): Promise<void> {
+  const costs = ways.map((): Cost => ({ cpuMs: 0, mainMs: 0, times: [] }));
+  const clock = new CpuClock(server.pid);
+  for (let round = -1; round < rounds; round++) {
+    for (const [n, { features, body }] of ways.entries()) {
+      await call('PATCH', '/experimental-features', features);
+      const times: number[] = [];
+      clock.lap();
+      for (const q of queries) {
+        const begin = performance.now();
+        await client.post('/indexes/products/search', { q, ...body });
+        times.push(performance.now() - begin);
+      }
+      const { mainMs, otherMs } = clock.lap();
+      // The first round warms up.
+      if (round < 0) continue;
+      const cost = costs[n]!;
+      cost.cpuMs += mainMs + otherMs;
+      cost.mainMs += mainMs;
+      cost.times.push(...times);
+    }
+  }
+  const count = rounds * queries.length;
+  for (const [n, { cpuMs, mainMs, times }] of costs.entries()) {
+    const { p50Ms, p99Ms } = percentiles(times);
+    const ratio = cpuMs / costs[0]!.cpuMs;
+    console.log(
+      `${ways[n]!.name.padEnd(34)} CPU ${(cpuMs / count).toFixed(3)} ms (main thread ${(mainMs / count).toFixed(3)}), ` +
+        `${ratio.toFixed(2)} times; p50 ${p50Ms.toFixed(2)}, p99 ${p99Ms.toFixed(2)} ms`,
+    );
+  }
+}
+
+try {
+  await call('PATCH', '/indexes/products/settings', {
+    searchableAttributes: ['title', 'description', 'brand'],
+    filterableAttributes: ['brand', 'category', 'price', 'stock', 'rating', 'available'],
+    sortableAttributes: ['price'],
+  });
+  await load(values.catalog);
+  const off = { dynamicSearchRules: false, foreignKeys: false };
+  const rules = { ...off, dynamicSearchRules: true };
+  await call('PATCH', '/experimental-features', { dynamicSearchRules: true, foreignKeys: true });
+  await call('PATCH', '/indexes/products/settings', {
+    foreignKeys: [{ foreignIndexUid: 'products', fieldName: 'stock' }],
+  });
+  await storeRules(0);
+  const filter = 'price < 50';
+  await compare([
+    { name: 'plain', features: off },
+    { name: `${RULES} rules, none in force`, features: rules },
+    { name: 'hydrated', features: { ...off, foreignKeys: true } },
+    { name: 'plain with a filter', features: off, body: { filter } },
+    { name: `${RULES} rules with a filter`, features: rules, body: { filter } },
+  ]);
+  await storeRules(RULES_IN_FORCE);
+  await compare([
+    { name: 'plain', features: off },
+    { name: `${RULES} rules, ${RULES_IN_FORCE} in force`, features: rules },
+    { name: 'plain with a filter', features: off, body: { filter } },
+    { name: `${RULES_IN_FORCE} in force with a filter`, features: rules, body: { filter } },
+  ]);
+} finally {
+  await server.kill();
+  rmSync(dir, { recursive: true, force: true });
+}

@@ -1,0 +1,64 @@
+/** What hydration asks for, and what is too much. */
+import assert from 'node:assert/strict';
+import { ApiError } from '../../../src/contract/errors.ts';
+import { hydrated, type Hydrator } from '../../../src/search/hydration.ts';
+
+class Documents implements Hydrator {
+  readonly asked: [string, string[]][] = [];
+  bytesMax = 1_000_000;
+  document = '{"id":1.50,"big":12345678901234567890}';
+  keysOf = () => [
+    { foreignIndexUid: 'a', fieldName: 'x' },
+    { foreignIndexUid: 'b', fieldName: 'y.z' },
+  ];
+  documents = (uid: string, ids: string[]): Promise<Map<string, string>> => {
+    this.asked.push([uid, ids]);
+    return Promise.resolve(new Map(ids.map((id) => [id, this.document])));
+  };
+  tooLarge = (): ApiError => new ApiError('bad_request', 'too large');
+}
+
+const textOf = async (answer: string, documents: Hydrator): Promise<string> =>
+  (await hydrated(Buffer.from(answer), 'own', documents)).toString();
+
+describe('Hydration', () => {
+  it('changes nothing but the places of ids, and asks each index once', async () => {
+    const documents = new Documents();
+    const before =
+      '{"hits":[{"n":1.0,"x":7,"y":[{"z":"p\\u0071"},{"z":["r",null,2.5]}]},{"x":7,"_formatted":{"x":"7"}}],"query":"x"}';
+    const { document } = documents;
+    assert.equal(
+      await textOf(before, documents),
+      `{"hits":[{"n":1.0,"x":${document},"y":[{"z":${document}},{"z":[${document},null,2.5]}]},` +
+        `{"x":${document},"_formatted":{"x":${document}}}],"query":"x"}`,
+    );
+    assert.deepEqual(documents.asked, [
+      ['a', ['7']],
+      ['b', ['pq', 'r']],
+    ]);
+  });
+
+  it('asks nothing for no hits, and for indexes that no hit refers to no documents', async () => {
+    const documents = new Documents();
+    const none = '{"hits":[],"query":""}';
+    assert.equal(await textOf(none, documents), none);
+    assert.deepEqual(documents.asked, []);
+    await textOf('{"hits":[{}]}', documents);
+    assert.deepEqual(documents.asked, [
+      ['a', []],
+      ['b', []],
+    ]);
+  });
+
+  it('ends where an answer would be too large, or would need too many documents', async () => {
+    const documents = new Documents();
+    documents.document = JSON.stringify('x'.repeat(1_000));
+    const hits = (count: number): string =>
+      `{"hits":[${Array.from({ length: count }, (_, n) => `{"x":${n}}`).join(',')}]}`;
+    assert.ok((await textOf(hits(900), documents)).length > 900_000);
+    await assert.rejects(textOf(hits(1_000), documents), /too large/);
+    documents.document = '{}';
+    await textOf(hits(10_000), documents);
+    await assert.rejects(textOf(hits(10_001), documents), /too large/);
+  });
+});
