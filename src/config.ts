@@ -84,7 +84,16 @@ export interface Config {
   outboundDenyPrivate: boolean;
   outboundAllow: string[];
   chatAllowNonStreaming: boolean;
+  /** null: searches are not recorded. */
+  analytics: AnalyticsConfig | null;
   transport: 'fastest' | 'node';
+}
+
+export interface AnalyticsConfig {
+  retentionDays: number;
+  bytesMax: number;
+  /** Where events are taken beside the address of everything; null: nowhere. */
+  eventsAddress: { host: string; port: number } | null;
 }
 
 /** Of requests to embedding providers; from the environment alone. */
@@ -116,6 +125,10 @@ const EMBEDDER_TIMEOUT_SECONDS = 30;
 const EMBEDDER_WAIT_SECONDS_MAX = 60;
 
 const GIB = 2 ** 30;
+const ANALYTICS_BYTES = GIB;
+const ANALYTICS_BYTES_MIN = 2 ** 20;
+/** A hundred years. */
+const RETENTION_DAYS_MAX = 36_500;
 const SNAPSHOT_SECONDS = 86_400;
 /** What a timer can wait for. */
 const SNAPSHOT_SECONDS_MAX = 2_147_483;
@@ -275,6 +288,20 @@ export const OPTIONS = {
     kind: 'flag',
     help: 'Answer chat requests with `stream: false` as a whole.',
   },
+  'analytics-retention-days': {
+    kind: 'count',
+    initial: 'off',
+    help: 'Record searches and usage events, and keep them for so many days.',
+  },
+  'analytics-size-limit': {
+    kind: 'size',
+    initial: '1 GiB',
+    help: 'Greatest size of what is recorded; beyond, the oldest goes.',
+  },
+  'events-addr': {
+    kind: 'text',
+    help: 'A further address and port, which takes usage events alone.',
+  },
   'http-transport': {
     kind: 'text',
     initial: 'fastest',
@@ -394,7 +421,7 @@ function buildOrThrow(values: ServerValues, configFile: string | null, env: Envi
     logLevel: logLevel(given.text('log-level') ?? 'info'),
     webhook: webhook(given),
     dbPath: given.text('db-path') ?? OPTIONS['db-path'].initial,
-    ...address(given.text('http-addr') ?? 'localhost:7700'),
+    ...address('http-addr', given.text('http-addr') ?? 'localhost:7700'),
     limits: limits(given),
     indexingThreads: indexingThreads(given.text('max-indexing-threads')),
     logMode: given.oneOf('experimental-logs-mode', ['human', 'json'], 'human'),
@@ -424,6 +451,7 @@ function buildOrThrow(values: ServerValues, configFile: string | null, env: Envi
     },
     ...outbound(given),
     chatAllowNonStreaming: given.flag('chat-allow-non-streaming'),
+    analytics: analytics(given),
     transport: given.oneOf('http-transport', ['fastest', 'node'], 'fastest'),
     embedding: embeddingConfig(env),
     network: networkConfig(env),
@@ -527,10 +555,31 @@ export function masterKeyNotice({ masterKey }: Config): string | null {
   );
 }
 
-function address(text: string): { host: string; port: number } {
+function analytics(given: Given): AnalyticsConfig | null {
+  const retentionDays = given.count('analytics-retention-days', 0);
+  const eventsAddress = given.text('events-addr');
+  if (retentionDays === 0) {
+    const names = ['events-addr', 'analytics-size-limit'] as const;
+    const idle = names.find((name) => given.text(name) !== null);
+    if (idle !== undefined) throw new BadOption(`${idle} needs analytics-retention-days.`);
+    return null;
+  }
+  if (retentionDays > RETENTION_DAYS_MAX) {
+    bad('analytics-retention-days', retentionDays, `at most ${RETENTION_DAYS_MAX}`);
+  }
+  const bytesMax = given.size('analytics-size-limit', ANALYTICS_BYTES);
+  if (bytesMax < ANALYTICS_BYTES_MIN) bad('analytics-size-limit', bytesMax, 'at least `1 MiB`');
+  return {
+    retentionDays,
+    bytesMax,
+    eventsAddress: eventsAddress === null ? null : address('events-addr', eventsAddress),
+  };
+}
+
+function address(name: OptionName<typeof OPTIONS>, text: string): { host: string; port: number } {
   const match = /^(?:\[([^\]]+)\]|([^:]*)):(\d{1,5})$/.exec(text);
   const port = match === null ? NaN : Number(match[3]);
-  if (match === null || port > 65_535) bad('http-addr', text, '`host:port`');
+  if (match === null || port > 65_535) bad(name, text, '`host:port`');
   const host = match![1] ?? match![2]!;
   // A name may resolve to the IPv6 address alone, which clients of 127.0.0.1 would not find.
   return { host: host === 'localhost' ? '127.0.0.1' : host === '' ? '0.0.0.0' : host, port };

@@ -4,6 +4,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { createRequire } from 'node:module';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
+import { Recorder } from './analytics/recorder.ts';
+import { Reporter } from './analytics/reporter.ts';
 import { Authorizer } from './auth/authorize.ts';
 import { createDefaultKeys } from './auth/keys.ts';
 import { BufferPool } from './base/buffer-pool.ts';
@@ -22,7 +24,7 @@ import { LocalModels } from './embedding/local-model.ts';
 import { loadAddon } from './engine/addon.ts';
 import type { NativeAddon } from './engine/native.ts';
 import type { IndexRegistry } from './engine/registry.ts';
-import type { Dependencies, VersionInfo } from './http/dependencies.ts';
+import type { Analytics, Dependencies, VersionInfo } from './http/dependencies.ts';
 import { HttpMetrics } from './http/metrics.ts';
 import { Phase } from './http/phase.ts';
 import { checkParts } from './http/routes/system.ts';
@@ -42,6 +44,7 @@ import { Search } from './search/search-service.ts';
 import { SlowSearches } from './search/slow-searches.ts';
 import { importSnapshot } from './snapshot/import-snapshot.ts';
 import { snapshotRunner } from './snapshot/write-snapshot.ts';
+import { analyticsFolder, AnalyticsStore } from './store/analytics-store.ts';
 import { type DataFolder, openDataFolder } from './store/data-folder.ts';
 import { FeatureStore } from './store/feature-store.ts';
 import { KeyStore } from './store/key-store.ts';
@@ -77,7 +80,12 @@ function versionInfo(): VersionInfo {
   };
 }
 
-function banner(config: Config, version: VersionInfo, instanceUid: string, port: number): void {
+function banner(
+  config: Config,
+  version: VersionInfo,
+  instanceUid: string,
+  { port, eventsPort }: HttpServer,
+): void {
   const notice = masterKeyNotice(config);
   const scheme = config.tls === null ? 'http' : 'https';
   const lines = [
@@ -87,6 +95,11 @@ function banner(config: Config, version: VersionInfo, instanceUid: string, port:
     `  Configuration file  ${config.configFile ?? 'none'}`,
     `  Database            ${config.dbPath}`,
     `  Listening on        ${scheme}://${config.host}:${port}`,
+    ...(eventsPort === null
+      ? []
+      : [
+          `  Usage events on     ${scheme}://${config.analytics!.eventsAddress!.host}:${eventsPort}`,
+        ]),
     `  Environment         ${config.production ? 'production' : 'development'}`,
     '  Telemetry           none is ever sent',
     '  Behind a proxy      docs/proxies.md; for HTTP/1.0: --http-transport node',
@@ -164,6 +177,7 @@ async function run(config: Config): Promise<void> {
       storeBytesMax: STORE_BYTES_MAX,
     }),
   });
+  const analytics = await openAnalytics(config, folder, logs.of('analytics'));
   await createDefaultKeys(keys, systemClock);
   if (folder.upgradedFrom !== null) {
     folder.markUpgraded();
@@ -183,13 +197,14 @@ async function run(config: Config): Promise<void> {
     features,
     webhooks,
     outbound,
+    analytics: analytics.parts,
   });
   const http = await startHttp(parts, httpOptions(config, logs.of('http')));
   await recover(scheduler, taskLog);
   notifier.wake();
   phase.current = 'ready';
   const endSchedule = scheduleSnapshots(config, machine, taskLog);
-  banner(config, version, folder.instanceUid, http.port);
+  banner(config, version, folder.instanceUid, http);
   manager.ready(`serving at ${config.host}:${http.port}`, () => {
     checkParts(parts.services);
     return true;
@@ -204,6 +219,7 @@ async function run(config: Config): Promise<void> {
     batches.catch(() => {});
     await endWarmUp();
     await http.stop(timeoutMs * DRAIN_SHARE);
+    await analytics.close();
     await notifier.stop();
     await outbound.close();
     await machine.close();
@@ -299,6 +315,7 @@ interface Parts {
   webhooks: WebhookStore;
   chats: ChatStore;
   outbound: OutboundClient;
+  analytics: Analytics | null;
 }
 
 function dependencies(config: Config, parts: Parts): Dependencies {
@@ -314,6 +331,7 @@ function dependencies(config: Config, parts: Parts): Dependencies {
     features,
     webhooks,
     outbound,
+    analytics,
   } = parts;
   const { store, queue, registry, searchRules, network } = parts.machine;
   const searchQueue = new SearchQueue({
@@ -377,6 +395,7 @@ function dependencies(config: Config, parts: Parts): Dependencies {
     chatTotals: new ChatTotals(),
     chatAllowNonStreaming: config.chatAllowNonStreaming,
     outbound,
+    analytics,
     logs,
     metrics: new HttpMetrics(() => features.get().metrics),
     version,
@@ -398,6 +417,38 @@ function httpOptions(config: Config, logger: Logger): HttpOptions {
     transport: config.tls?.authority || config.tls?.ocsp ? 'node' : config.transport,
     tlsRequireAuth: config.tlsRequireAuth,
     logger,
+    ...(config.analytics?.eventsAddress && { events: config.analytics.eventsAddress }),
+  };
+}
+
+const DAY_MS = 86_400_000;
+/** Between looks for what is too old when nothing is recorded. */
+const SWEEP_MS = 60_000;
+
+/** What records searches and reports on them, or nothing when that is off. */
+async function openAnalytics(
+  { analytics }: Config,
+  folder: DataFolder,
+  logger: Logger,
+): Promise<{ parts: Analytics | null; close(): Promise<void> }> {
+  if (analytics === null) return { parts: null, close: async () => {} };
+  const retentionMs = analytics.retentionDays * DAY_MS;
+  const { bytesMax } = analytics;
+  const store = new AnalyticsStore(analyticsFolder(folder.dir), { bytesMax, retentionMs });
+  const userKey = await store.userKey();
+  const recorder = new Recorder({ store, userKey, clock: systemClock, logger });
+  const timer = setInterval(() => void recorder.sweep(), SWEEP_MS);
+  timer.unref();
+  return {
+    parts: {
+      recorder,
+      reporter: new Reporter({ store, recorder, clock: systemClock, retentionMs }),
+    },
+    async close() {
+      clearInterval(timer);
+      await recorder.stop();
+      await store.close();
+    },
   };
 }
 

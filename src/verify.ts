@@ -9,6 +9,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadAddon } from './engine/addon.ts';
 import type { IndexReport } from './engine/native.ts';
+import { analyticsFolder, verifyAnalytics } from './store/analytics-store.ts';
 import { DataFolderError, inspectDataFolder } from './store/data-folder.ts';
 import { fromRuns } from './base/uid-runs.ts';
 import { type Fault, type StoreReport, verifyStore } from './store/verify-store.ts';
@@ -20,6 +21,9 @@ export const UNCHECKED = 2;
 
 /** The first argument of the processes that read one part. */
 export const VERIFY_PART = 'verify-part';
+
+/** No index has a folder of this name. */
+const ANALYTICS_PART = 'analytics';
 
 /** @param version of this program */
 export async function verifyFolder(
@@ -58,6 +62,13 @@ export async function verifyFolder(
       store.report?.indexes.map(([, { uuid, summary }]) => [uuid, summary]),
     );
     const enqueued = new Set(fromRuns(store.report?.enqueued ?? []));
+    if (existsSync(analyticsFolder(folder.dir))) {
+      const file = 'analytics/data.mdb';
+      const analytics = await readPart<AnalyticsReport>(folder.dir, ANALYTICS_PART, file);
+      tell(analytics.faults);
+      const rows = analytics.report?.rows ?? null;
+      if (rows !== null) print(`analytics: ${rows} searches and events`);
+    }
     const indexDir = join(folder.dir, 'indexes');
     for (const uuid of existsSync(indexDir) ? readdirSync(indexDir).toSorted() : []) {
       const file = `indexes/${uuid}`;
@@ -140,12 +151,28 @@ function readPart<R extends { faults: Fault[] }>(
   });
 }
 
+interface AnalyticsReport {
+  faults: Fault[];
+  /** null: nothing was ever recorded. */
+  rows: number | null;
+}
+
+async function readAnalytics(dir: string): Promise<AnalyticsReport> {
+  const faults: Fault[] = [];
+  const rows = await verifyAnalytics(analyticsFolder(dir), (structure, message) =>
+    faults.push({ file: 'analytics/data.mdb', structure, message }),
+  );
+  return { faults, rows };
+}
+
 /** What the process of one part does. */
 export async function verifyPart(dir: string, part: string): Promise<void> {
   const report =
     part === 'store'
       ? await verifyStore(dir)
-      : (JSON.parse(await loadAddon().verifyIndex(join(dir, 'indexes', part))) as IndexReport);
+      : part === ANALYTICS_PART
+        ? await readAnalytics(dir)
+        : (JSON.parse(await loadAddon().verifyIndex(join(dir, 'indexes', part))) as IndexReport);
   await new Promise<void>((done, failed) => {
     process.send!(report, undefined, undefined, (error) =>
       error === null ? done() : failed(error),

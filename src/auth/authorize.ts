@@ -31,6 +31,8 @@ export interface Credentials {
 export interface Access {
   /** null: every index. */
   readonly visible: IndexVisibility;
+  /** Patterns of the indexes of a key; null: every index. A tenant token may cover fewer. */
+  readonly indexPatterns: readonly string[] | null;
   mayAccess(uid: string): boolean;
   /** Whether a write may create this index. */
   mayCreate(uid: string): boolean;
@@ -42,6 +44,7 @@ export interface Access {
 
 const FULL_ACCESS: Access = {
   visible: null,
+  indexPatterns: null,
   mayAccess: () => true,
   mayCreate: () => true,
   tenantFilter: () => null,
@@ -58,11 +61,13 @@ class Principal implements Access {
   readonly #named: ReadonlySet<Action>;
   readonly #expiresAt: number;
   readonly visible: IndexVisibility;
+  readonly indexPatterns: readonly string[] | null;
 
   constructor(record: KeyRecord, token: TenantToken | null) {
     this.token = token;
     this.#patterns = record.indexes;
     this.#restricted = !record.indexes.includes('*');
+    this.indexPatterns = this.#restricted ? record.indexes : null;
     this.#granted = new Set(record.actions.flatMap(expandAction));
     this.#named = new Set(
       record.actions.filter((name) => name !== '*' && name !== '*.get').flatMap(expandAction),

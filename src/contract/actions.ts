@@ -60,6 +60,7 @@ export const ACTIONS = [
   'dynamicSearchRules.update',
   'dynamicSearchRules.delete',
   'dynamicSearchRules.*',
+  'analytics.get',
 ] as const;
 export type Action = (typeof ACTIONS)[number];
 
@@ -85,6 +86,7 @@ const READ_ACTIONS: readonly Action[] = [
   'webhooks.get',
   'fields.post',
   'dynamicSearchRules.get',
+  'analytics.get',
 ];
 
 const GLOBAL_PREFIXES = [

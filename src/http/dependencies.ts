@@ -3,6 +3,8 @@ import type { BufferPool } from '../base/buffer-pool.ts';
 import type { Clock } from '../base/clock.ts';
 import type { RequestLimits } from '../contract/limits.ts';
 import type { NativeAddon } from '../engine/native.ts';
+import type { Recorder } from '../analytics/recorder.ts';
+import type { Reporter } from '../analytics/reporter.ts';
 import type { ChatTotals } from '../chat/totals.ts';
 import type { OutboundClient } from '../outbound/outbound-client.ts';
 import type { ChatStore } from '../store/chat-store.ts';
@@ -20,6 +22,11 @@ export interface VersionInfo {
   pkgVersion: string;
 }
 
+export interface Analytics {
+  recorder: Recorder;
+  reporter: Reporter;
+}
+
 /** What the routes are made of. */
 export interface Dependencies {
   services: Services;
@@ -33,6 +40,8 @@ export interface Dependencies {
   chatTotals: ChatTotals;
   /** `stream: false` is answered with the whole conversation instead of being refused. */
   chatAllowNonStreaming: boolean;
+  /** null: nothing is recorded. */
+  analytics: Analytics | null;
   outbound: OutboundClient;
   logs: Logs;
   metrics: HttpMetrics;

@@ -28,6 +28,9 @@ export interface RequestHeaders {
   ifNoneMatch: string | undefined;
   proxySearch: string | undefined;
   requestId: string | undefined;
+  /** Whom the client searches for. */
+  userId: string | undefined;
+  forwardedFor: string | undefined;
 }
 
 export interface Exchange {
@@ -45,6 +48,8 @@ export interface Exchange {
   readonly framingFault: string | null;
   /** The connection ends with the answer. */
   closes: boolean;
+  /** Of the peer, as some text; empty at a unix socket. REQUIRES: not aborted, not answered */
+  remoteAddress(): string;
   /** The client has gone away; nothing can be answered any more. */
   readonly aborted: boolean;
   /** Each listener is called at most once, when the client goes away before the answer is complete. */
@@ -132,6 +137,7 @@ export const STATUS_TEXTS: Readonly<Record<number, string>> = {
   413: 'Payload Too Large',
   415: 'Unsupported Media Type',
   422: 'Unprocessable Entity',
+  429: 'Too Many Requests',
   451: 'Unavailable For Legal Reasons',
   500: 'Internal Server Error',
   501: 'Not Implemented',
@@ -199,6 +205,10 @@ class SocketExchange implements Exchange {
     const framing = new Framing();
     this.headers = copyHeaders(req, framing);
     this.framingFault = framing.fault();
+  }
+
+  remoteAddress(): string {
+    return this.#done ? '' : Buffer.from(this.#res.getRemoteAddress()).toString('latin1');
   }
 
   onAbort(listener: () => void): void {
@@ -455,6 +465,8 @@ export function noHeaders(): RequestHeaders {
     ifNoneMatch: undefined,
     proxySearch: undefined,
     requestId: undefined,
+    userId: undefined,
+    forwardedFor: undefined,
   };
 }
 
@@ -476,6 +488,9 @@ export const HEADER_FIELDS: Readonly<Record<string, keyof RequestHeaders>> = Obj
     'if-none-match': 'ifNoneMatch',
     'meili-proxy-search': 'proxySearch',
     'x-request-id': 'requestId',
+    'x-svc-user-id': 'userId',
+    'x-ms-user-id': 'userId',
+    'x-forwarded-for': 'forwardedFor',
   } as const,
 );
 

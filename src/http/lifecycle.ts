@@ -186,6 +186,7 @@ export class Lifecycle {
         body: value,
         access,
         exchange,
+        own: !pending.told,
       });
     };
     const { body } = route;

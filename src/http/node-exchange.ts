@@ -64,6 +64,10 @@ class NodeExchange implements Exchange {
     req.on('error', () => {});
   }
 
+  remoteAddress(): string {
+    return this.#req.socket.remoteAddress ?? '';
+  }
+
   onAbort(listener: () => void): void {
     if (this.aborted) listener();
     else this.#abortListeners.push(listener);

@@ -26,6 +26,8 @@ export interface RequestContext<Q = unknown, B = unknown> {
   readonly body: B;
   readonly access: Access;
   readonly exchange: Exchange;
+  /** This process asks itself. */
+  readonly own: boolean;
 }
 
 /** A JSON body: its schema, which is published too, and how what it lets through becomes a value. */

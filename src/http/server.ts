@@ -11,6 +11,7 @@ import {
 import { Lifecycle } from './lifecycle.ts';
 import { listenWithNode } from './node-exchange.ts';
 import type { Route } from './route.ts';
+import { analyticsRoutes, eventRoutes } from './routes/analytics.ts';
 import { chatRoutes } from './routes/chats.ts';
 import { descriptionRoutes } from './routes/description.ts';
 import { documentRoutes } from './routes/documents.ts';
@@ -23,7 +24,7 @@ import { renderRoutes } from './routes/render.ts';
 import { searchRuleRoutes } from './routes/search-rules.ts';
 import { searchRoutes } from './routes/search.ts';
 import { settingsRoutes } from './routes/settings.ts';
-import { systemRoutes } from './routes/system.ts';
+import { healthRoute, systemRoutes } from './routes/system.ts';
 import { taskRoutes } from './routes/tasks.ts';
 import { webhookRoutes } from './routes/webhooks.ts';
 
@@ -36,10 +37,14 @@ export interface HttpOptions {
   /** `node` serves through node:http even where the faster library loads. */
   transport: 'fastest' | 'node';
   logger: Logger;
+  /** A further address that takes usage events, and tells the health; absent: none. */
+  events?: { host: string; port: number };
 }
 
 export interface HttpServer {
   readonly port: number;
+  /** Of the address that takes events; null: there is none. */
+  readonly eventsPort: number | null;
   readonly transport: 'uWebSockets.js' | 'node:http';
   /**
    * Serves the same routes at a unix socket as well, for this process itself: what comes there is in no metric. To be
@@ -68,6 +73,7 @@ export function allRoutes(dependencies: Dependencies): Route[] {
     ...searchRuleRoutes(dependencies),
     ...renderRoutes(dependencies),
     ...chatRoutes(dependencies),
+    ...analyticsRoutes(dependencies),
     ...gatedRoutes(dependencies),
   ];
   return [...routes, ...descriptionRoutes(dependencies, routes)];
@@ -78,29 +84,28 @@ export async function startHttp(
   dependencies: Dependencies,
   options: HttpOptions,
 ): Promise<HttpServer> {
-  const { answerBuffers, authorizer, limits, metrics } = dependencies;
+  const { answerBuffers, authorizer, limits, metrics, logs, phase } = dependencies;
   const { host, port, tls, logger } = options;
-  const lifecycle = new Lifecycle({
-    routes: allRoutes(dependencies),
-    authorizer,
-    metrics,
-    limits,
-    answerBuffers,
-    logger,
-    logs: dependencies.logs,
-    phase: dependencies.phase,
-  });
+  const lifecycleOf = (routes: Route[]): Lifecycle =>
+    new Lifecycle({ routes, authorizer, metrics, limits, answerBuffers, logger, logs, phase });
+  const lifecycle = lifecycleOf(allRoutes(dependencies));
   const library = options.transport === 'node' ? null : loadSocketLibrary();
   const listen = (listening: ListenOptions): Promise<Listener> =>
     library === null ? listenWithNode(listening) : listenWithLibrary(library, listening);
-  const listener = await listen({
-    place: { host, port },
-    tls,
-    tlsRequireAuth: options.tlsRequireAuth ?? false,
-    onExchange: (exchange) => lifecycle.handle(exchange, true),
-  });
+  const listenAt = (place: { host: string; port: number }, serving: Lifecycle): Promise<Listener> =>
+    listen({
+      place,
+      tls,
+      tlsRequireAuth: options.tlsRequireAuth ?? false,
+      onExchange: (exchange) => serving.handle(exchange, true),
+    });
+  const listener = await listenAt({ host, port }, lifecycle);
+  const eventLifecycle = lifecycleOf([...eventRoutes(dependencies), healthRoute(dependencies)]);
+  const eventListener =
+    options.events === undefined ? null : await listenAt(options.events, eventLifecycle);
   return {
     port: listener.port,
+    eventsPort: eventListener?.port ?? null,
     transport: library === null ? 'node:http' : 'uWebSockets.js',
     listenWithin: (socketPath) =>
       listen({
@@ -111,11 +116,13 @@ export async function startHttp(
       }),
     async stop(graceMs) {
       listener.stopListening();
+      eventListener?.stopListening();
       dependencies.logs.closeStream();
-      await lifecycle.drained(graceMs);
+      await Promise.all([lifecycle.drained(graceMs), eventLifecycle.drained(graceMs)]);
       // The last answer leaves when the loop turns; closing at once would drop it.
       await new Promise((resolve) => setTimeout(resolve, FLUSH_MS));
       listener.close();
+      eventListener?.close();
     },
   };
 }

@@ -108,6 +108,8 @@ export interface SearchContext {
   includeMetadata: boolean;
   /** The header `Meili-Proxy-Search` was sent: another server of the network asks. */
   isProxied: boolean;
+  /** Takes the answer to each query of a multi-search that is not merged. */
+  onAnswer?(position: number, answer: Buffer, durationMs: number): void;
   /** The listener is called when the client goes away before it has its answer. */
   onGone(listener: () => void): void;
   /**

@@ -41,6 +41,8 @@ export declare namespace Socket {
 
   interface Response {
     onAborted(listener: () => void): Response;
+    /** 4 or 16 bytes; none at a unix socket. */
+    getRemoteAddress(): ArrayBuffer;
     /** `chunk` is detached when the callback returns. */
     onData(listener: (chunk: ArrayBuffer, last: boolean) => void): Response;
     /** Returns whether everything up to now has been written. `offset`: bytes sent so far. */

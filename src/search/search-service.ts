@@ -29,6 +29,8 @@ import type { RunSearch, SearchQueue, Turn } from './search-queue.ts';
 export interface SearchCaller {
   includeMetadata: boolean;
   onGone: OnGone;
+  /** Takes the answer to each query of a multi-search that is not merged; the bytes stay those of the caller. */
+  onAnswer?(position: number, answer: Buffer, durationMs: number): void;
 }
 
 export interface SearchLoad {
@@ -260,11 +262,14 @@ export class Search {
       ? { metadata: metadataOf(indexUid, entry, params) }
       : {};
     const more = { indexUid, requestUid: uuidV7(), answerBytesMax, ...metadata };
+    const { onAnswer } = caller;
+    const startedAt = onAnswer === undefined ? 0 : performance.now();
     try {
       const answer = await this.#withVector(turn, indexUid, params, (vector) => {
         const request = planSearch(params, this.#features(), more, vector);
         return this.#entryOfQuery(indexUid, position).handle.search(request, caller.onGone);
       });
+      onAnswer?.(position, answer, performance.now() - startedAt);
       return this.#counted(answer, [indexUid]);
     } catch (error) {
       throw ofQuery(error, position);

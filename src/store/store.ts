@@ -167,8 +167,8 @@ export class Store {
   }
 }
 
-/** Throws `DataFolderError` when the file of the store is damaged, or its lock file cannot be made anew. */
-function checkFile(dir: string, readOnly: boolean): void {
+/** Throws `DataFolderError` when the file of a store is damaged, or its lock file cannot be made anew. */
+export function checkFile(dir: string, readOnly: boolean): void {
   const file = join(dir, STORE_FILE);
   const lock = join(dir, 'lock.mdb');
   const isThere = (statSync(file, { throwIfNoEntry: false })?.size ?? 0) > 0;
@@ -208,7 +208,8 @@ const SYSTEM_ERRORS: Readonly<Record<number, string>> = { 5: 'EIO', 28: 'ENOSPC'
 /** The store tells why a commit failed a moment after that it did; not later than this. */
 const CAUSE_WAIT_MS = 1000;
 
-async function causeOf(error: unknown): Promise<unknown> {
+/** Why a commit failed: what it was rejected with, or the error of the operating system behind that. */
+export async function causeOf(error: unknown): Promise<unknown> {
   const { commitError } = error as { commitError?: Promise<never> };
   if (commitError === undefined) return error;
   let timer: NodeJS.Timeout | undefined;

@@ -73,8 +73,8 @@ export class Table<V, K extends string | number> {
     }
   }
 
-  getKeys(): Iterable<K> {
-    return this.#database.getKeys();
+  getKeys(options?: RangeOptions): Iterable<K> {
+    return this.#database.getKeys(options);
   }
 
   getKeysCount(): number {

@@ -45,6 +45,7 @@ await build({
     main: 'src/main.ts',
     'edit-worker': 'src/rhai/worker.ts',
     'body-worker': 'src/http/body-worker.ts',
+    'report-worker': 'src/analytics/report-worker.ts',
     'render-worker': 'src/embedding/render-worker.ts',
     'local-model': 'src/embedding/local-model-process.ts',
   },

@@ -69,7 +69,7 @@ export async function startBuiltServer(options: readonly string[] = []): Promise
   };
 
   const stop = async (): Promise<void> => {
-    if (child.exitCode !== null) return;
+    if (child.exitCode !== null || child.signalCode !== null) return;
     const ended = new Promise((resolve) => child.once('exit', resolve));
     child.kill('SIGTERM');
     await ended;

@@ -21,7 +21,18 @@ const NATIVE_LAYERS: readonly (readonly string[])[] = [
 /** Below `src/`: a folder may import those before it. */
 const SRC_LAYERS = [
   ...['base', 'outbound', 'archive', 'rhai', 'templates', 'contract', 'engine', 'store', 'auth'],
-  ...['network', 'embedding', 'tasks', 'dump', 'snapshot', 'export', 'search', 'chat', 'http'],
+  ...[
+    'analytics',
+    'network',
+    'embedding',
+    'tasks',
+    'dump',
+    'snapshot',
+    'export',
+    'search',
+    'chat',
+    'http',
+  ],
   ...['web', 'commands'],
 ];
 

@@ -25,6 +25,7 @@ import { hasForeign } from '../../search/foreign-filter.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { anyFilterCheck } from '../filter-check.ts';
 import { bodyOf, bytes, route, type Reply, type RequestContext, type Route } from '../route.ts';
+import { recordingOf } from '../search-recording.ts';
 import type { SearchContext } from '../services.ts';
 
 function searchContext({
@@ -56,6 +57,7 @@ function restrict(request: { filter?: unknown }, access: Access, uid: string): v
 export function searchRoutes(dependencies: Dependencies): Route[] {
   const { search, features, indexes } = dependencies.services;
   const { limits } = dependencies;
+  const recorder = dependencies.analytics?.recorder ?? null;
   const checkFilter = anyFilterCheck(dependencies);
 
   function checkVectors(uid: string, request: VectorRequest): void {
@@ -89,8 +91,12 @@ export function searchRoutes(dependencies: Dependencies): Route[] {
     if (fault !== null) throw fault;
     const uid = context.params.index_uid!;
     await checkSearch(uid, request);
+    const recorded = recordingOf(recorder, context, uid, request);
+    const startedAt = recorded === null ? 0 : performance.now();
     restrict(request, context.access, uid);
-    return bytes(await search.search(uid, request, searchContext(context)));
+    const answer = await search.search(uid, request, searchContext(context));
+    recorded?.(answer, performance.now() - startedAt);
+    return bytes(answer);
   }
 
   async function similar(
@@ -164,6 +170,14 @@ export function searchRoutes(dependencies: Dependencies): Route[] {
         }
         const fault = multiSearchFault(body, features.get(), dependencies.network.get().remotes);
         if (fault !== null) throw fault;
+        const { federation } = body;
+        const shape = federation ?? undefined;
+        const recorded =
+          recorder === null
+            ? null
+            : body.queries.map((query) =>
+                recordingOf(recorder, context, query.indexUid, query, shape),
+              );
         for (const [i, query] of body.queries.entries()) {
           const settings =
             hasVectorParameters(query) && !isGiven(query.federationOptions?.remote)
@@ -174,7 +188,19 @@ export function searchRoutes(dependencies: Dependencies): Route[] {
             throw new ApiError(vector.code, `Inside \`.queries[${i}]\`: ${vector.message}`);
           restrict(query, access, query.indexUid);
         }
-        return bytes(await search.multiSearch(body, searchContext(context)));
+        if (recorded === null) {
+          return bytes(await search.multiSearch(body, searchContext(context)));
+        }
+        const startedAt = performance.now();
+        const answer = await search.multiSearch(body, {
+          ...searchContext(context),
+          onAnswer: (position, one, ms) => recorded[position]?.(one, ms),
+        });
+        if (shape !== undefined) {
+          const ms = performance.now() - startedAt;
+          for (const listener of recorded) listener?.(answer, ms);
+        }
+        return bytes(answer);
       },
     }),
     route<unknown, FacetSearchRequest>({

@@ -14,8 +14,28 @@ import type { Dependencies } from '../dependencies.ts';
 import { bodyOf, json, route, type Reply, type Route } from '../route.ts';
 import type { IndexService, Services } from '../services.ts';
 
+/** Also served at the address of usage events. */
+export function healthRoute({ services, phase }: Dependencies): Route {
+  return route({
+    method: 'GET',
+    path: '/health',
+    action: null,
+    summary: 'Tells that the server is available.',
+    atOnce: true,
+    success: 200,
+    handle: () => {
+      const { current } = phase;
+      if (current !== 'ready') {
+        return { ...json(503, { status: current }), headers: [['retry-after', '10']] };
+      }
+      checkParts(services);
+      return json(200, { status: 'available' });
+    },
+  });
+}
+
 export function systemRoutes(dependencies: Dependencies): Route[] {
-  const { services, version, phase } = dependencies;
+  const { services, version } = dependencies;
   const { indexes, tasks, features } = services;
 
   async function snapshotTask(type: 'dumpCreation' | 'snapshotCreation'): Promise<Reply> {
@@ -23,22 +43,7 @@ export function systemRoutes(dependencies: Dependencies): Route[] {
   }
 
   return [
-    route({
-      method: 'GET',
-      path: '/health',
-      action: null,
-      summary: 'Tells that the server is available.',
-      atOnce: true,
-      success: 200,
-      handle: () => {
-        const { current } = phase;
-        if (current !== 'ready') {
-          return { ...json(503, { status: current }), headers: [['retry-after', '10']] };
-        }
-        checkParts(services);
-        return json(200, { status: 'available' });
-      },
-    }),
+    healthRoute(dependencies),
     route({
       method: 'GET',
       path: '/version',

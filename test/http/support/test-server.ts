@@ -96,6 +96,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     network: new NetworkStore(services.store),
     chatTotals: new ChatTotals(),
     chatAllowNonStreaming: false,
+    analytics: null,
     outbound: new OutboundClient({ denyPrivate: false, allow: [] }),
     logs: new Logs('off', 'json', false),
     metrics: new HttpMetrics(() => services.features.get().metrics),

@@ -1,0 +1,28 @@
+/** Rows of a report as CSV (RFC 4180), with a line of names; values inside an object get a name such as `latencyMs.p50`. */
+export function csvOf(rows: readonly object[], names: readonly string[]): string {
+  const lines = [names.map(field).join(',')];
+  for (const row of rows) {
+    const flat = flatten(row);
+    lines.push(names.map((name) => field(flat.get(name) ?? null)).join(','));
+  }
+  return `${lines.join('\r\n')}\r\n`;
+}
+
+function flatten(row: object, prefix = ''): Map<string, unknown> {
+  const flat = new Map<string, unknown>();
+  for (const [name, value] of Object.entries(row)) {
+    if (typeof value === 'object' && value !== null) {
+      for (const [inner, one] of flatten(value as object, `${prefix}${name}.`))
+        flat.set(inner, one);
+    } else flat.set(prefix + name, value);
+  }
+  return flat;
+}
+
+/** What a spreadsheet would take for a formula gets an apostrophe: visitors choose these texts. */
+function field(value: unknown): string {
+  if (value === null || value === undefined) return '';
+  if (typeof value !== 'string') return String(value);
+  const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}

@@ -1,0 +1,74 @@
+/** The thread that adds up one report: it reads all that was recorded, which the event loop must not wait for. */
+import { parentPort, workerData } from 'node:worker_threads';
+import { matchesAny } from '../auth/patterns.ts';
+import { parseRows, type Grouping } from '../contract/analytics.ts';
+import { csvOf } from './csv.ts';
+import {
+  FilterReport,
+  QueryReport,
+  type QueryReportKind,
+  type Report,
+  ReportFault,
+  SummaryReport,
+} from './reports.ts';
+
+export interface ReportSpec {
+  kind: QueryReportKind | 'filters' | 'summary';
+  /** ms since the epoch; `to` is not included. */
+  from: number;
+  to: number;
+  /** null: every one. */
+  indexUids: readonly string[] | null;
+  /** Patterns of the indexes that the caller may see; null: every one. */
+  patterns: readonly string[] | null;
+  format: 'json' | 'csv';
+  groupBy: readonly Grouping[];
+  /** null: of a summary, which is shown whole. */
+  page: { offset: number; limit: number } | null;
+}
+
+/** A chunk of rows, or the end of them. */
+export type ReportInput = { rows: string } | { end: true };
+
+export type ReportOutput = { ready: true } | { body: string } | { fault: string };
+
+const spec = workerData as ReportSpec;
+const report = reportOf(spec);
+
+parentPort?.on('message', (input: ReportInput) => parentPort!.postMessage(take(input), []));
+
+function take(input: ReportInput): ReportOutput {
+  try {
+    if ('end' in input) return { body: bodyOf(report) };
+    report.add(parseRows(input.rows));
+    return { ready: true };
+  } catch (error) {
+    if (error instanceof ReportFault) return { fault: error.message };
+    throw error;
+  }
+}
+
+function reportOf({ kind, from, to, indexUids, patterns, groupBy }: ReportSpec): Report<object> {
+  const asked = indexUids === null ? null : new Set(indexUids);
+  const known = new Map<string, boolean>();
+  const includes = (uid: string): boolean => {
+    let included = known.get(uid);
+    if (included === undefined) {
+      included = asked?.has(uid) !== false && (patterns === null || matchesAny(uid, patterns));
+      known.set(uid, included);
+    }
+    return included;
+  };
+  const selection = { from, to, includes };
+  if (kind === 'summary') return new SummaryReport(selection, groupBy);
+  return kind === 'filters' ? new FilterReport(selection) : new QueryReport(selection, kind);
+}
+
+function bodyOf(made: Report<object>): string {
+  const rows = made.rows();
+  const { page, format } = spec;
+  const shown = page === null ? rows : rows.slice(page.offset, page.offset + page.limit);
+  if (format === 'csv') return csvOf(shown, made.columns);
+  const body = page === null ? { results: shown } : { results: shown, ...page, total: rows.length };
+  return JSON.stringify(body);
+}

@@ -1,0 +1,363 @@
+/** What the recorded searches and events say, added up row by row. Pure. */
+import {
+  CLICK_ROW,
+  isSearchRow,
+  type AnalyticsRow,
+  type EventRow,
+  type Grouping,
+  type SearchRow,
+} from '../contract/analytics.ts';
+
+/** Buckets of durations: eight to each doubling, so that a percentile is right within 9 %. */
+const BUCKETS_PER_DOUBLING = 8;
+const BUCKETS = 256;
+/** Different queries that are kept apart; when there are more, the rarest so far are forgotten. */
+export const QUERIES_MAX = 100_000;
+
+/** Groups of one summary. */
+export const GROUPS_MAX = 10_000;
+
+export interface Selection {
+  /** Included. */
+  from: number;
+  /** Not included. */
+  to: number;
+  includes(indexUid: string): boolean;
+}
+
+/** What cannot be reported; the message is for the client. */
+export class ReportFault extends Error {
+  override readonly name = 'ReportFault';
+}
+
+/** What is known of a set of searches. */
+export class Totals {
+  searches = 0;
+  /** Searches of which the number of hits is known, and the sum of these. */
+  counted = 0;
+  hits = 0;
+  withoutResults = 0;
+  clickedSearches = 0;
+  clicks = 0;
+  convertedSearches = 0;
+  conversions = 0;
+  /** Clicks that tell their position, and the sum of these. */
+  positions = 0;
+  positionSum = 0;
+
+  addSearch(row: SearchRow): void {
+    this.searches++;
+    const hits = row[6];
+    if (hits < 0) return;
+    this.counted++;
+    this.hits += hits;
+    if (hits === 0) this.withoutResults++;
+  }
+
+  addEvent(row: EventRow): void {
+    const [kind, , , , , , , position, , first] = row;
+    if (kind !== CLICK_ROW) {
+      this.conversions++;
+      this.convertedSearches += first;
+      return;
+    }
+    this.clicks++;
+    this.clickedSearches += first;
+    if (position < 0) return;
+    this.positions++;
+    this.positionSum += position;
+  }
+
+  rates(): {
+    clickThroughRate: number | null;
+    conversionRate: number | null;
+    meanClickPosition: number | null;
+  } {
+    return {
+      clickThroughRate: ratio(this.clickedSearches, this.searches),
+      conversionRate: ratio(this.convertedSearches, this.searches),
+      meanClickPosition: ratio(this.positionSum, this.positions),
+    };
+  }
+}
+
+/** Four digits behind the point; null: of nothing. */
+function ratio(part: number, whole: number): number | null {
+  return whole === 0 ? null : Math.round((part / whole) * 1e4) / 1e4;
+}
+
+/** Durations by their logarithm. */
+export class Durations {
+  readonly #counts = new Uint32Array(BUCKETS);
+  #total = 0;
+
+  /** @param duration microseconds */
+  add(duration: number): void {
+    const bucket = Math.round(Math.log2(Math.max(1, duration)) * BUCKETS_PER_DOUBLING);
+    this.#counts[Math.min(BUCKETS - 1, bucket)]!++;
+    this.#total++;
+  }
+
+  /** Milliseconds, three digits behind the point; null: of nothing. */
+  percentile(share: number): number | null {
+    if (this.#total === 0) return null;
+    let left = Math.max(1, Math.ceil(this.#total * share));
+    let bucket = 0;
+    while ((left -= this.#counts[bucket]!) > 0) bucket++;
+    return Math.round(2 ** (bucket / BUCKETS_PER_DOUBLING)) / 1000;
+  }
+}
+
+export interface SummaryRow {
+  indexUid?: string;
+  /** `YYYY-MM-DD`, UTC. */
+  day?: string;
+  searches: number;
+  searchesWithoutResults: number;
+  clickedSearches: number;
+  clicks: number;
+  conversions: number;
+  clickThroughRate: number | null;
+  conversionRate: number | null;
+  meanClickPosition: number | null;
+  latencyMs: Record<'p50' | 'p90' | 'p95' | 'p99', number | null>;
+}
+
+/** A report in the making. */
+export interface Report<R extends object> {
+  /** Of its rows, as CSV names them. */
+  readonly columns: readonly string[];
+  add(rows: readonly AnalyticsRow[]): void;
+  rows(): R[];
+}
+
+export class SummaryReport implements Report<SummaryRow> {
+  readonly columns: readonly string[];
+  readonly #selection: Selection;
+  readonly #byIndex: boolean;
+  readonly #byDay: boolean;
+  readonly #groups = new Map<
+    string,
+    { index: string; day: string; totals: Totals; durations: Durations }
+  >();
+
+  constructor(selection: Selection, groupBy: readonly Grouping[]) {
+    this.#selection = selection;
+    this.#byIndex = groupBy.includes('index');
+    this.#byDay = groupBy.includes('day');
+    this.columns = [
+      ...(this.#byDay ? ['day'] : []),
+      ...(this.#byIndex ? ['indexUid'] : []),
+      ...['searches', 'searchesWithoutResults', 'clickedSearches', 'clicks', 'conversions'],
+      ...['clickThroughRate', 'conversionRate', 'meanClickPosition'],
+      ...['latencyMs.p50', 'latencyMs.p90', 'latencyMs.p95', 'latencyMs.p99'],
+    ];
+    if (groupBy.length === 0) this.#group('', '');
+  }
+
+  add(rows: readonly AnalyticsRow[]): void {
+    for (const row of rows) {
+      if (!isSelected(row, this.#selection)) continue;
+      const day = this.#byDay ? new Date(row[1]).toISOString().slice(0, 10) : '';
+      const { totals, durations } = this.#group(this.#byIndex ? row[3] : '', day);
+      if (isSearchRow(row)) {
+        totals.addSearch(row);
+        durations.add(row[7]);
+      } else totals.addEvent(row);
+    }
+  }
+
+  #group(index: string, day: string): { totals: Totals; durations: Durations } {
+    const key = `${day} ${index}`;
+    let group = this.#groups.get(key);
+    if (group === undefined) {
+      if (this.#groups.size >= GROUPS_MAX) {
+        throw new ReportFault(
+          `The report has more than ${GROUPS_MAX} groups; choose fewer indexes or a shorter time.`,
+        );
+      }
+      group = { index, day, totals: new Totals(), durations: new Durations() };
+      this.#groups.set(key, group);
+    }
+    return group;
+  }
+
+  /** By day, then by index. */
+  rows(): SummaryRow[] {
+    return [...this.#groups]
+      .toSorted(([a], [b]) => (a < b ? -1 : 1))
+      .map(([, { index, day, totals, durations }]) => ({
+        ...(this.#byDay && { day }),
+        ...(this.#byIndex && { indexUid: index }),
+        searches: totals.searches,
+        searchesWithoutResults: totals.withoutResults,
+        clickedSearches: totals.clickedSearches,
+        clicks: totals.clicks,
+        conversions: totals.conversions,
+        ...totals.rates(),
+        latencyMs: {
+          p50: durations.percentile(0.5),
+          p90: durations.percentile(0.9),
+          p95: durations.percentile(0.95),
+          p99: durations.percentile(0.99),
+        },
+      }));
+  }
+}
+
+export interface QueryRow {
+  indexUid: string;
+  query: string;
+  searches: number;
+  searchesWithoutResults: number;
+  meanHits: number | null;
+  clicks: number;
+  conversions: number;
+  clickThroughRate: number | null;
+  conversionRate: number | null;
+  meanClickPosition: number | null;
+}
+
+/** Which queries a report shows, and by what number they are ordered. */
+export type QueryReportKind = 'top' | 'withoutResults' | 'withoutClicks';
+
+const SHOWN: Readonly<Record<QueryReportKind, (totals: Totals) => number>> = {
+  top: (totals) => totals.searches,
+  withoutResults: (totals) => totals.withoutResults,
+  // What finds nothing cannot be clicked.
+  withoutClicks: (totals) =>
+    totals.clicks > 0 || totals.withoutResults === totals.searches ? 0 : totals.searches,
+};
+
+/** Searches by index and query; queries that differ in case or in blanks at the ends are one. */
+export class QueryReport implements Report<QueryRow> {
+  readonly columns = [
+    ...['indexUid', 'query', 'searches', 'searchesWithoutResults', 'meanHits', 'clicks'],
+    ...['conversions', 'clickThroughRate', 'conversionRate', 'meanClickPosition'],
+  ];
+  readonly #selection: Selection;
+  readonly #kind: QueryReportKind;
+  readonly #queries = new RarestForgotten<Totals>(QUERIES_MAX, (totals) => totals.searches);
+
+  constructor(selection: Selection, kind: QueryReportKind) {
+    this.#selection = selection;
+    this.#kind = kind;
+  }
+
+  add(rows: readonly AnalyticsRow[]): void {
+    for (const row of rows) {
+      const query = row[4];
+      if (query === null || !isSelected(row, this.#selection)) continue;
+      const totals = this.#queries.of(
+        `${row[3]} ${query.trim().toLowerCase()}`,
+        () => new Totals(),
+      );
+      if (isSearchRow(row)) totals.addSearch(row);
+      else totals.addEvent(row);
+    }
+  }
+
+  /** The most frequent first. */
+  rows(): QueryRow[] {
+    const order = SHOWN[this.#kind];
+    return ranked(this.#queries, order).map(([key, totals]) => ({
+      ...splitKey(key),
+      searches: totals.searches,
+      searchesWithoutResults: totals.withoutResults,
+      meanHits: ratio(totals.hits, totals.counted),
+      clicks: totals.clicks,
+      conversions: totals.conversions,
+      ...totals.rates(),
+    }));
+  }
+}
+
+export interface FilterRow {
+  indexUid: string;
+  filter: string;
+  searches: number;
+  searchesWithoutResults: number;
+}
+
+/** Searches by index and filter. */
+export class FilterReport implements Report<FilterRow> {
+  readonly columns = ['indexUid', 'filter', 'searches', 'searchesWithoutResults'];
+  readonly #selection: Selection;
+  readonly #filters = new RarestForgotten<Totals>(QUERIES_MAX, (totals) => totals.searches);
+
+  constructor(selection: Selection) {
+    this.#selection = selection;
+  }
+
+  add(rows: readonly AnalyticsRow[]): void {
+    for (const row of rows) {
+      if (!isSearchRow(row) || row[5] === null || !isSelected(row, this.#selection)) continue;
+      this.#filters.of(`${row[3]} ${row[5]}`, () => new Totals()).addSearch(row);
+    }
+  }
+
+  /** The most frequent first. */
+  rows(): FilterRow[] {
+    return ranked(this.#filters, (totals) => totals.searches).map(([key, totals]) => {
+      const { indexUid, query: filter } = splitKey(key);
+      return {
+        indexUid,
+        filter,
+        searches: totals.searches,
+        searchesWithoutResults: totals.withoutResults,
+      };
+    });
+  }
+}
+
+function isSelected(row: AnalyticsRow, { from, to, includes }: Selection): boolean {
+  return row[1] >= from && row[1] < to && includes(row[3]);
+}
+
+/** An index uid has no blanks. */
+function splitKey(key: string): { indexUid: string; query: string } {
+  const blank = key.indexOf(' ');
+  return { indexUid: key.slice(0, blank), query: key.slice(blank + 1) };
+}
+
+function ranked(
+  entries: Iterable<[string, Totals]>,
+  order: (totals: Totals) => number,
+): [string, Totals][] {
+  return [...entries]
+    .filter(([, totals]) => order(totals) > 0)
+    .toSorted(([a, x], [b, y]) => order(y) - order(x) || (a < b ? -1 : 1));
+}
+
+/** Values by key. When there are twice as many as are kept, the lighter half goes. */
+export class RarestForgotten<V> {
+  readonly #max: number;
+  readonly #weight: (value: V) => number;
+  #values = new Map<string, V>();
+
+  constructor(max: number, weight: (value: V) => number) {
+    this.#max = max;
+    this.#weight = weight;
+  }
+
+  of(key: string, make: () => V): V {
+    let value = this.#values.get(key);
+    if (value === undefined) {
+      if (this.#values.size >= 2 * this.#max) this.#forget();
+      value = make();
+      this.#values.set(key, value);
+    }
+    return value;
+  }
+
+  *[Symbol.iterator](): Generator<[string, V]> {
+    yield* this.#values;
+  }
+
+  #forget(): void {
+    const kept = [...this.#values]
+      .toSorted(([, a], [, b]) => this.#weight(b) - this.#weight(a))
+      .slice(0, this.#max);
+    this.#values = new Map(kept);
+  }
+}

@@ -1,0 +1,180 @@
+/** Usage events, what is recorded of searches, and the queries of the reports on both. */
+import { ApiError } from './errors.ts';
+import { INDEX_UID_SCHEMA, type Schema } from './schema.ts';
+
+export const EVENT_TYPES = ['click', 'conversion'] as const;
+export type EventType = (typeof EVENT_TYPES)[number];
+
+/** The body of `POST /events`. */
+export interface UsageEvent {
+  eventType: EventType;
+  eventName: string;
+  indexUid: string;
+  /** The primary key of the document; both spellings, and the number or the text of it. */
+  objectId?: string | number | null;
+  objectID?: string | number | null;
+  objectName?: string | null;
+  /** In the results, as the front end counts. */
+  position?: number | null;
+  /** Where the header `X-SVC-USER-ID` is not sent. */
+  userId?: string | null;
+  /** `metadata.queryUid` of the answer that was clicked in. */
+  queryUid?: string | null;
+}
+
+const POSITION_MAX = 2 ** 32 - 1;
+const ID: Schema = { type: ['string', 'integer', 'null'] };
+const TEXT: Schema = { type: ['string', 'null'] };
+
+export const USAGE_EVENT: Schema = {
+  type: 'object',
+  properties: {
+    eventType: { type: 'string', enum: EVENT_TYPES },
+    eventName: { type: 'string' },
+    indexUid: { ...INDEX_UID_SCHEMA, 'x-missing-code': 'missing_index_uid' },
+    objectId: ID,
+    objectID: ID,
+    objectName: TEXT,
+    position: { type: ['integer', 'null'], minimum: 0, maximum: POSITION_MAX },
+    userId: TEXT,
+    queryUid: TEXT,
+  },
+  required: ['eventType', 'eventName', 'indexUid'],
+  additionalProperties: false,
+};
+
+/** Longest event name, object id and user id, UTF-16 units. */
+const EVENT_TEXT_MAX = 512;
+
+/** What is wrong with an event beyond its schema. */
+export function usageEventFault(event: UsageEvent): ApiError | null {
+  const { objectId = null, objectID = null } = event;
+  if (objectId !== null && objectID !== null && String(objectId) !== String(objectID)) {
+    return new ApiError(
+      'bad_request',
+      `\`objectId\` and \`objectID\` name different documents: \`${objectId}\` and \`${objectID}\`.`,
+    );
+  }
+  const long = (['eventName', 'objectId', 'objectID', 'userId', 'queryUid'] as const).find(
+    (name) => String(event[name] ?? '').length > EVENT_TEXT_MAX,
+  );
+  if (long !== undefined) {
+    return new ApiError(
+      'bad_request',
+      `Invalid value at \`.${long}\`: it is longer than ${EVENT_TEXT_MAX} characters.`,
+    );
+  }
+  if (event.eventName === '') {
+    return new ApiError('bad_request', 'Invalid value at `.eventName`: it is empty.');
+  }
+  return null;
+}
+
+/** Rows of one report, at most. */
+export const REPORT_ROWS_MAX = 1000;
+
+export interface ReportQuery {
+  indexUids?: string[];
+  /** Milliseconds since the epoch, included. */
+  from?: number;
+  /** Not included. */
+  to?: number;
+  format?: 'json' | 'csv';
+}
+
+const RANGE: Record<string, Schema> = {
+  indexUids: {
+    type: 'array',
+    items: { type: 'string', format: 'index-uid', 'x-code': 'invalid_index_uid' },
+    'x-query': 'star-list',
+    'x-code': 'invalid_index_uid',
+  },
+  // A plain date means its beginning, and as an end its end.
+  from: { type: 'string', 'x-query': 'date-before' },
+  to: { type: 'string', 'x-query': 'date-after' },
+  format: { type: 'string', enum: ['json', 'csv'], default: 'json' },
+};
+
+export interface QueryReportQuery extends ReportQuery {
+  offset?: number;
+  limit?: number;
+}
+
+export const QUERY_REPORT_QUERY: Schema = {
+  type: 'object',
+  properties: {
+    ...RANGE,
+    offset: { type: 'integer', minimum: 0, default: 0 },
+    limit: { type: 'integer', minimum: 0, maximum: REPORT_ROWS_MAX, default: 20 },
+  },
+  additionalProperties: false,
+};
+
+export const GROUPINGS = ['index', 'day'] as const;
+export type Grouping = (typeof GROUPINGS)[number];
+
+export interface SummaryQuery extends ReportQuery {
+  groupBy?: Grouping[];
+}
+
+export const SUMMARY_QUERY: Schema = {
+  type: 'object',
+  properties: {
+    ...RANGE,
+    groupBy: {
+      type: 'array',
+      items: { type: 'string', enum: GROUPINGS },
+      'x-query': 'comma-list',
+    },
+  },
+  additionalProperties: false,
+};
+
+/** One search, as it is stored. The order of the values is that of `docs/format.md`. */
+export type SearchRow = [
+  kind: typeof SEARCH_ROW,
+  at: number,
+  id: number,
+  indexUid: string,
+  query: string,
+  /** JSON, or null. */
+  filter: string | null,
+  /** Hits in total; -1: not known. */
+  hits: number,
+  /** Microseconds. */
+  duration: number,
+  user: string,
+];
+
+/** One event. */
+export type EventRow = [
+  kind: typeof CLICK_ROW | typeof CONVERSION_ROW,
+  at: number,
+  /** Id of the search that it belongs to; -1: none. */
+  search: number,
+  indexUid: string,
+  /** Of that search. */
+  query: string | null,
+  name: string,
+  objectId: string | null,
+  /** -1: not told. */
+  position: number,
+  user: string,
+  /** 1: the first of its kind for its search. */
+  first: 0 | 1,
+];
+
+export type AnalyticsRow = SearchRow | EventRow;
+
+export const SEARCH_ROW = 0;
+export const CLICK_ROW = 1;
+export const CONVERSION_ROW = 2;
+
+export function isSearchRow(row: AnalyticsRow): row is SearchRow {
+  return row[0] === SEARCH_ROW;
+}
+
+/** @param text JSON texts of rows with commas between, as they are stored */
+export function parseRows(text: string): AnalyticsRow[] {
+  return JSON.parse(`[${text}]`) as AnalyticsRow[];
+}

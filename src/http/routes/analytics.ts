@@ -1,0 +1,118 @@
+import {
+  QUERY_REPORT_QUERY,
+  SUMMARY_QUERY,
+  USAGE_EVENT,
+  usageEventFault,
+  type QueryReportQuery,
+  type SummaryQuery,
+  type UsageEvent,
+} from '../../contract/analytics.ts';
+import { ApiError, indexNotFound } from '../../contract/errors.ts';
+import { queryParser } from '../../contract/query.ts';
+import type { ReportSpec } from '../../analytics/report-worker.ts';
+import type { Analytics, Dependencies } from '../dependencies.ts';
+import { route, type Reply, type RequestContext, type Route } from '../route.ts';
+import { userOf } from '../search-recording.ts';
+
+/** Also served at an address of its own. */
+export function eventRoutes({ analytics, services }: Dependencies): Route[] {
+  return [
+    route<unknown, UsageEvent>({
+      method: 'POST',
+      path: '/events',
+      action: 'search',
+      summary: 'Records that a visitor clicked a result of a search, or did what it was made for.',
+      body: { schema: USAGE_EVENT, reads: true, fault: usageEventFault },
+      success: 201,
+      handle: async ({ body, access, exchange }) => {
+        const { recorder } = switchedOn(analytics, 'Sending events');
+        const { indexUid, position, queryUid } = body;
+        if (!access.mayAccess(indexUid)) throw access.refusal(indexUid);
+        if (services.indexes.get(indexUid) === undefined) throw indexNotFound(indexUid);
+        const objectId = body.objectId ?? body.objectID ?? null;
+        await recorder.event({
+          type: body.eventType,
+          name: body.eventName,
+          indexUid,
+          objectId: objectId === null ? null : String(objectId),
+          position: position ?? -1,
+          user: userOf(exchange, body.userId ?? null),
+          queryUid: queryUid ?? null,
+        });
+        return { status: 201, body: null };
+      },
+    }),
+  ];
+}
+
+export function analyticsRoutes(dependencies: Dependencies): Route[] {
+  const { analytics } = dependencies;
+
+  async function report(
+    { access, exchange }: RequestContext,
+    { from = 0, to = Infinity, indexUids, format = 'json' }: SummaryQuery,
+    more: Pick<ReportSpec, 'kind' | 'groupBy' | 'page'>,
+  ): Promise<Reply> {
+    const { reporter } = switchedOn(analytics, 'Reading analytics');
+    const spec: ReportSpec = {
+      ...{ from, to, format, ...more },
+      indexUids: indexUids ?? null,
+      patterns: access.indexPatterns,
+    };
+    const body = await reporter.report(spec, () => exchange.aborted);
+    return format === 'csv'
+      ? { status: 200, body, type: 'text/csv; charset=utf-8' }
+      : { status: 200, body };
+  }
+
+  const ofQueries = (path: string, kind: ReportSpec['kind'], summary: string): Route =>
+    route<QueryReportQuery, unknown>({
+      method: 'GET',
+      path,
+      action: 'analytics.get',
+      summary,
+      query: queryParser(QUERY_REPORT_QUERY),
+      success: 200,
+      handle: (context) => {
+        const { offset = 0, limit = 20 } = context.query;
+        return report(context, context.query, { kind, groupBy: [], page: { offset, limit } });
+      },
+    });
+
+  return [
+    route<SummaryQuery, unknown>({
+      method: 'GET',
+      path: '/analytics/summary',
+      action: 'analytics.get',
+      summary: 'Sums up searches, clicks, conversions and latency, by index and day if asked to.',
+      query: queryParser(SUMMARY_QUERY),
+      success: 200,
+      handle: (context) =>
+        report(context, context.query, {
+          ...{ kind: 'summary', page: null },
+          groupBy: context.query.groupBy ?? [],
+        }),
+    }),
+    ofQueries('/analytics/top-searches', 'top', 'Lists the queries, the most frequent first.'),
+    ofQueries(
+      '/analytics/searches-without-results',
+      'withoutResults',
+      'Lists the queries that found nothing, the most frequent first.',
+    ),
+    ofQueries(
+      '/analytics/searches-without-clicks',
+      'withoutClicks',
+      'Lists the queries whose results nobody clicked, the most frequent first.',
+    ),
+    ofQueries('/analytics/top-filters', 'filters', 'Lists the filters, the most frequent first.'),
+    ...eventRoutes(dependencies),
+  ];
+}
+
+function switchedOn(analytics: Analytics | null, what: string): Analytics {
+  if (analytics !== null) return analytics;
+  throw new ApiError(
+    'feature_not_enabled',
+    `${what} needs analytics, which are off: start the server with \`--analytics-retention-days\`.`,
+  );
+}

@@ -1,0 +1,85 @@
+/** What is recorded of a search: read off its request and the bytes of its answer. */
+import type { Recorder } from '../analytics/recorder.ts';
+import type { SearchRequest } from '../contract/search.ts';
+import type { Exchange } from './exchange.ts';
+import type { RequestContext } from './route.ts';
+
+type Recorded = Pick<SearchRequest, 'q' | 'filter' | 'facets' | 'page' | 'hitsPerPage'>;
+/** What tells how an answer gives its total. */
+type Shape = Pick<SearchRequest, 'facets' | 'page' | 'hitsPerPage'>;
+
+const UUID_CHARS = 36;
+
+/** Takes the answer to one query; its bytes are not kept. */
+export type AnswerListener = (answer: Buffer, durationMs: number) => void;
+
+/**
+ * Who takes the answer to a query, or null when nothing is recorded.
+ * REQUIRES: before the filter of the caller's token is added, which is not recorded
+ */
+export function recordingOf(
+  recorder: Recorder | null,
+  { exchange, own }: Pick<RequestContext, 'exchange' | 'own'>,
+  indexUid: string,
+  request: Recorded,
+  shape: Shape = request,
+): AnswerListener | null {
+  // What a server of the network asks, it has recorded itself.
+  if (recorder === null || own || exchange.headers.proxySearch !== undefined) return null;
+  const { q, filter } = request;
+  const asksForMetadata = exchange.headers.includeMetadata !== undefined;
+  return (answer, durationMs) => {
+    if (exchange.aborted) return;
+    recorder.search({
+      indexUid,
+      query: q ?? '',
+      filter,
+      hits: totalHits(answer, shape),
+      durationMs,
+      user: userOf(exchange, null),
+      queryUid: asksForMetadata ? queryUidOf(answer) : null,
+    });
+  };
+}
+
+/**
+ * Who sends a request, in clear: what the client says of the user, else the address that the request comes from.
+ * @param told by the body
+ */
+export function userOf(exchange: Exchange, told: string | null): string {
+  const { userId, forwardedFor } = exchange.headers;
+  const id = userId ?? told;
+  if (id !== null) return `id ${id}`;
+  const [address] = forwardedFor?.split(',', 1) ?? [exchange.remoteAddress()];
+  return `at ${address}`;
+}
+
+/** Of an answer of the engine; -1 when it has none. What follows the hits is looked at alone. */
+export function totalHits(answer: Buffer, { facets, page, hitsPerPage }: Shape): number {
+  const name = isNumber(page) || isNumber(hitsPerPage) ? '"totalHits":' : '"estimatedTotalHits":';
+  const before =
+    facets === undefined || facets === null
+      ? answer.length
+      : answer.lastIndexOf(',"facetDistribution":{', undefined, 'latin1');
+  const at = answer.lastIndexOf(name, before < 0 ? undefined : before, 'latin1');
+  if (at < 0) return -1;
+  let total = 0;
+  for (let i = at + name.length; i < answer.length; i++) {
+    const digit = answer[i]! - 0x30;
+    if (digit < 0 || digit > 9) break;
+    total = total * 10 + digit;
+  }
+  return total;
+}
+
+function isNumber(value: unknown): boolean {
+  return typeof value === 'number';
+}
+
+function queryUidOf(answer: Buffer): string | null {
+  const name = '"queryUid":"';
+  const at = answer.lastIndexOf(name, undefined, 'latin1');
+  if (at < 0) return null;
+  const start = at + name.length;
+  return answer.toString('latin1', start, start + UUID_CHARS);
+}

@@ -1,0 +1,264 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { open, type Database, type RootDatabase } from 'lmdb';
+import { parseRows, type AnalyticsRow } from '../contract/analytics.ts';
+import { causeOf, checkFile, STORE_FILE } from './store.ts';
+import { Table } from './table.ts';
+
+/** A chunk is complete with so many rows; until then each append writes it anew. 512 rows are some 60 kB. */
+export const CHUNK_ROWS = 512;
+
+/** Chunks that one append may remove: more than it can fill, so that the store shrinks below its bound. */
+const SWEPT_AT_ONCE = 64;
+
+const USER_KEY = 'user-key';
+const USER_KEY_BYTES = 32;
+
+export interface AnalyticsBounds {
+  /** Bytes of the pages that hold data. */
+  bytesMax: number;
+  /** Rows older than this may go, milliseconds; counted from the time of an append. */
+  retentionMs: number;
+}
+
+/**
+ * What is recorded of searches and events, in an LMDB environment of its own: a chunk of rows is one record, under the
+ * time of its first row. The rows of a later chunk are later.
+ *
+ * Invariants: an append that has resolved is on disk, one that has rejected has changed nothing. The oldest chunks go
+ * when they are too old, and when the store would outgrow its bound.
+ */
+export class AnalyticsStore {
+  readonly #root: RootDatabase<Buffer, string>;
+  readonly #chunks: Table<string, number>;
+  readonly #meta: Table<string, string>;
+  readonly #bounds: AnalyticsBounds;
+  /** The last chunk as it is stored; its rows are JSON texts with commas between. */
+  #last: { key: number; text: string; rows: number } | null = null;
+  /** Where the next sweep looks. */
+  #oldest: number | null;
+
+  /** Throws `DataFolderError` when the file is damaged. */
+  constructor(dir: string, bounds: AnalyticsBounds) {
+    mkdirSync(dir, { recursive: true });
+    checkFile(dir, false);
+    this.#bounds = bounds;
+    this.#root = openRoot(dir, { mapSize: bounds.bytesMax * 2 + 2 ** 26 });
+    [this.#chunks, this.#meta] = tables(this.#root);
+    this.#oldest = this.#keyFrom(0);
+    const [last] = this.#chunks.getKeys({ reverse: true, limit: 1 });
+    if (last === undefined) return;
+    const text = this.#chunks.get(last)!;
+    this.#last = { key: last, text, rows: parseRows(text).length };
+  }
+
+  /** What user ids are hashed with. Made, and durable, at the first call. */
+  async userKey(): Promise<Buffer> {
+    const known = this.#meta.get(USER_KEY);
+    if (known !== undefined) return Buffer.from(known, 'hex');
+    const key = randomBytes(USER_KEY_BYTES);
+    await this.#commit(() => void this.#meta.put(USER_KEY, key.toString('hex')));
+    return key;
+  }
+
+  /**
+   * Adds rows, not earlier than those before. Resolves once they are on disk.
+   * REQUIRES: one at a time
+   * @param now ms since the epoch
+   */
+  async append(rows: readonly AnalyticsRow[], now: number): Promise<void> {
+    if (rows.length === 0) return;
+    const written: { key: number; text: string; rows: number }[] = [];
+    let chunk = this.#last !== null && this.#last.rows < CHUNK_ROWS ? { ...this.#last } : null;
+    let lastKey = this.#last?.key ?? -1;
+    for (let from = 0; from < rows.length;) {
+      if (chunk === null) {
+        lastKey = Math.max(rows[from]![1], lastKey + 1);
+        chunk = { key: lastKey, text: '', rows: 0 };
+      }
+      const part = rows.slice(from, from + CHUNK_ROWS - chunk.rows);
+      const text = JSON.stringify(part).slice(1, -1);
+      chunk.text = chunk.rows === 0 ? text : `${chunk.text},${text}`;
+      chunk.rows += part.length;
+      from += part.length;
+      written.push(chunk);
+      if (chunk.rows >= CHUNK_ROWS) chunk = null;
+    }
+    const swept = this.#sweepable(now);
+    await this.#commit(() => {
+      for (const { key, text } of written) watch(this.#chunks.put(key, text));
+      for (const key of swept) watch(this.#chunks.remove(key));
+    });
+    this.#last = written.at(-1)!;
+    if (this.#oldest === null || swept.length > 0) this.#oldest = this.#keyFrom(0);
+  }
+
+  /** Removes what is too old, also when nothing is appended. */
+  async sweep(now: number): Promise<void> {
+    const swept = this.#sweepable(now);
+    if (swept.length === 0) return;
+    await this.#commit(() => {
+      for (const key of swept) watch(this.#chunks.remove(key));
+    });
+    this.#oldest = this.#keyFrom(0);
+  }
+
+  /**
+   * The chunks that may hold rows of a time, in order, each as JSON texts of rows with commas between. What is removed
+   * meanwhile is left out.
+   * @param from ms since the epoch, included
+   * @param to not included
+   */
+  *chunks(from: number, to: number): Generator<string> {
+    const [before] = this.#chunks.getKeys({ start: from, reverse: true, limit: 1 });
+    let key = before ?? this.#keyFrom(from);
+    // A key may be some milliseconds later than its first row: many rows may have one time.
+    while (key !== null && key < to + CHUNK_ROWS) {
+      const text = this.#chunks.get(key);
+      if (text !== undefined) yield text;
+      key = this.#keyFrom(key + 1);
+    }
+  }
+
+  /** The last rows, at least `count` of them where there are so many, in their order. */
+  lastRows(count: number): AnalyticsRow[] {
+    const chunks: AnalyticsRow[][] = [];
+    let rows = 0;
+    for (const key of [...this.#chunks.getKeys({ reverse: true, limit: count })]) {
+      if (rows >= count) break;
+      const chunk = parseRows(this.#chunks.get(key)!);
+      rows += chunk.length;
+      chunks.unshift(chunk);
+    }
+    return chunks.flat();
+  }
+
+  /** Bytes of the pages that hold data. */
+  get usedBytes(): number {
+    const { pageSize, treeBranchPageCount, treeLeafPageCount, overflowPages } =
+      this.#chunks.getStats() as TableStats;
+    return pageSize * (treeBranchPageCount + treeLeafPageCount + overflowPages);
+  }
+
+  async close(): Promise<void> {
+    await this.#root.close();
+  }
+
+  /** Keys of the chunks that have to go, the oldest first. The last chunk stays. */
+  #sweepable(now: number): number[] {
+    if (this.#oldest === null || this.#last === null) return [];
+    const tooOld = now - this.#bounds.retentionMs;
+    const excess = this.usedBytes - this.#bounds.bytesMax;
+    if (excess <= 0 && this.#oldest >= tooOld) return [];
+    const keys = [...this.#chunks.getKeys({ start: this.#oldest, limit: SWEPT_AT_ONCE + 1 })];
+    const swept: number[] = [];
+    let freed = 0;
+    for (const [n, key] of keys.entries()) {
+      const next = keys[n + 1];
+      // All rows of a chunk are older than the next one.
+      if (next === undefined || key === this.#last.key) break;
+      if (freed >= excess && next > tooOld) break;
+      freed += this.#chunks.get(key)!.length;
+      swept.push(key);
+    }
+    return swept;
+  }
+
+  #keyFrom(start: number): number | null {
+    const [key] = this.#chunks.getKeys({ start, limit: 1 });
+    return key ?? null;
+  }
+
+  async #commit(write: () => void): Promise<void> {
+    try {
+      await this.#root.batch(write);
+    } catch (error) {
+      throw await causeOf(error);
+    }
+  }
+}
+
+export function analyticsFolder(dataDir: string): string {
+  return join(dataDir, 'analytics');
+}
+
+/**
+ * Reads every chunk of a store that nobody has open.
+ * @param tell takes what is wrong
+ * @returns the number of rows; null: there is no store
+ */
+export async function verifyAnalytics(
+  dir: string,
+  tell: (structure: string, message: string) => void,
+): Promise<number | null> {
+  if (!existsSync(join(dir, STORE_FILE))) return null;
+  checkFile(dir, true);
+  const root = openRoot(dir, { readOnly: true });
+  try {
+    const [chunks, meta] = tables(root);
+    let rows = 0;
+    let before = -1;
+    if (meta.isMissing || chunks.isMissing) return 0;
+    if (!/^[0-9a-f]{64}$/.test(meta.get(USER_KEY) ?? '')) tell('meta', 'it has no user key');
+    for (const key of chunks.getKeys()) {
+      try {
+        for (const row of parseRows(chunks.get(key)!)) {
+          if (row[1] < before) tell('chunks', `rows of ${key} are not in order`);
+          before = row[1];
+          rows++;
+        }
+      } catch (error) {
+        tell('chunks', (error as Error).message);
+      }
+    }
+    return rows;
+  } finally {
+    await root.close();
+  }
+}
+
+interface TableStats {
+  pageSize: number;
+  treeBranchPageCount: number;
+  treeLeafPageCount: number;
+  overflowPages: number;
+}
+
+function openRoot(
+  dir: string,
+  mode: { mapSize: number } | { readOnly: true },
+): RootDatabase<Buffer, string> {
+  return open<Buffer, string>({
+    path: dir,
+    encoding: 'binary',
+    ...mode,
+    maxDbs: 4,
+    // As in `Store`: a commit resolves after the sync.
+    overlappingSync: false,
+    eventTurnBatching: false,
+  });
+}
+
+function tables(
+  root: RootDatabase<Buffer, string>,
+): [chunks: Table<string, number>, meta: Table<string, string>] {
+  const sealing = { sealed: true };
+  const chunks: Database<Buffer, number> = root.openDB<Buffer, number>({
+    name: 'chunks',
+    encoding: 'binary',
+  });
+  const meta: Database<Buffer, string> = root.openDB<Buffer, string>({
+    name: 'meta',
+    encoding: 'binary',
+  });
+  return [
+    new Table<string, number>('chunks', chunks, 'string', sealing),
+    new Table<string, string>('meta', meta, 'string', sealing),
+  ];
+}
+
+/** A failure is reported by the commit. */
+function watch(written: Promise<boolean>): void {
+  written.catch(() => {});
+}

@@ -1,0 +1,276 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  Recorder,
+  QUERY_CHARS_MAX,
+  WAITING_EVENTS_MAX,
+  WAITING_ROWS_MAX,
+  type RecordedEvent,
+  type RecordedSearch,
+} from '../../../src/analytics/recorder.ts';
+import { FakeClock } from '../../../src/base/clock.ts';
+import { silentLogger } from '../../../src/base/logger.ts';
+import { parseRows, type AnalyticsRow } from '../../../src/contract/analytics.ts';
+import { AnalyticsStore, CHUNK_ROWS } from '../../../src/store/analytics-store.ts';
+
+const DAY_MS = 86_400_000;
+const MIB = 2 ** 20;
+
+describe('Recording searches and events', () => {
+  let dir: string;
+  let store: AnalyticsStore;
+  let clock: FakeClock;
+  let recorder: Recorder;
+
+  const open = async (bytesMax = 64 * MIB): Promise<void> => {
+    store = new AnalyticsStore(dir, { bytesMax, retentionMs: 30 * DAY_MS });
+    recorder = await recording();
+  };
+  const recording = async (): Promise<Recorder> =>
+    new Recorder({ store, userKey: await store.userKey(), clock, logger: silentLogger() });
+  const search = (more: Partial<RecordedSearch> = {}): void =>
+    recorder.search({
+      ...{ indexUid: 'books', query: 'dune', filter: null, hits: 1, durationMs: 1.5 },
+      ...{ user: 'anna', queryUid: null, ...more },
+    });
+  const event = (more: Partial<RecordedEvent> = {}): Promise<void> =>
+    recorder.event({
+      ...{ type: 'click', name: 'n', indexUid: 'books', objectId: '7', position: 2 },
+      ...{ user: 'anna', queryUid: null, ...more },
+    });
+  const stored = (): AnalyticsRow[] => [...store.chunks(0, Infinity)].flatMap(parseRows);
+
+  beforeEach(async () => {
+    dir = mkdtempSync(join(tmpdir(), 'gannet-analytics-'));
+    clock = new FakeClock('2025-03-01T09:30:00Z');
+    await open();
+  });
+  afterEach(async () => {
+    await recorder.stop();
+    await store.close();
+    rmSync(dir, { recursive: true });
+  });
+
+  it('stores searches in their order, and nothing that names the user', async () => {
+    search({ query: 'a', filter: [['x = 1', 'x = 2'], 'y = 3'], user: 'anna@example.org' });
+    search({ query: 'b'.repeat(QUERY_CHARS_MAX + 50), hits: 0 });
+    assert.deepEqual(stored(), []);
+    await recorder.flushed();
+    const [first, second] = stored();
+    const { [8]: user } = first!;
+    assert.deepEqual(first, [
+      ...[0, clock.now(), 0, 'books', 'a', '[["x = 1","x = 2"],"y = 3"]', 1, 1500, user],
+    ]);
+    assert.match(String(user), /^[\w-]{16}$/);
+    assert.equal(second![4]!.length, QUERY_CHARS_MAX);
+    assert.notEqual(second![8], user);
+    assert.ok(!readFileSync(join(dir, 'data.mdb')).includes('anna'));
+  });
+
+  it('binds an event to the last search of the user in the index, and marks the first', async () => {
+    search({ query: 'old' });
+    search({ query: 'other', indexUid: 'films' });
+    search({ query: 'new' });
+    search({ query: 'of another', user: 'ben' });
+    await event();
+    await event();
+    await event({ type: 'conversion' });
+    await event({ user: 'carl' });
+    const events = stored().filter((row) => row[0] !== 0);
+    assert.deepEqual(
+      events.map((row) => [row[0], row[2], row[4], row[9]]),
+      [
+        [1, 2, 'new', 1],
+        [1, 2, 'new', 0],
+        [2, 2, 'new', 1],
+        [1, -1, null, 0],
+      ],
+    );
+  });
+
+  it('binds an event to the search whose query uid it names, but not to one of another index', async () => {
+    search({ query: 'named', queryUid: 'q1' });
+    search({ query: 'last' });
+    await event({ queryUid: 'q1', user: 'whoever' });
+    await event({ queryUid: 'q1', indexUid: 'films' });
+    const events = stored().filter((row) => row[0] !== 0);
+    assert.deepEqual(
+      events.map((row) => row[4]),
+      ['named', null],
+    );
+  });
+
+  it('binds no event to a search of the day before', async () => {
+    search();
+    clock.advance(DAY_MS + 1);
+    await event();
+    assert.equal(stored().at(-1)![2], -1);
+  });
+
+  it('goes on after a restart: numbers, searches of users, which were clicked', async () => {
+    search();
+    await event();
+    await recorder.stop();
+    await store.close();
+    await open();
+    await event();
+    search();
+    await recorder.flushed();
+    const rows = stored();
+    assert.deepEqual(
+      rows.map((row) => row[2]),
+      [0, 0, 0, 1],
+    );
+    assert.equal(rows[2]![9], 0);
+    assert.equal(rows[0]![8], rows[3]![8]);
+  });
+
+  it('rejects events that cannot be stored, and stores the searches later', async () => {
+    const append = store.append.bind(store);
+    store.append = () => Promise.reject(Object.assign(new Error('full'), { code: 'ENOSPC' }));
+    search();
+    await assert.rejects(event(), { code: 'ENOSPC' });
+    assert.equal(recorder.dropped, 0);
+    store.append = append;
+    await event();
+    const rows = stored();
+    assert.deepEqual(
+      rows.map((row) => row[0]),
+      [0, 1],
+    );
+    assert.equal(rows[1]![9], 1, 'the event that was not stored does not count');
+  });
+
+  it('drops the oldest searches, and counts them, when the disk takes none', async () => {
+    const append = store.append.bind(store);
+    store.append = () => Promise.reject(new Error('full'));
+    for (let n = 0; n < WAITING_ROWS_MAX + 40; n++) search({ query: `q${n}` });
+    await recorder.flushed();
+    for (let n = 0; n < 60; n++) search({ query: `later${n}` });
+    assert.equal(recorder.dropped, 100);
+    store.append = append;
+    await recorder.flushed();
+    const rows = stored();
+    assert.equal(rows.length, WAITING_ROWS_MAX);
+    assert.equal(rows[0]![4], 'q100');
+    assert.equal(rows.at(-1)![4], 'later59');
+  });
+
+  it('refuses events when too many wait', async () => {
+    let release = (): void => {};
+    const append = store.append.bind(store);
+    const held = new Promise<void>((resolve) => (release = resolve));
+    store.append = async (...given) => {
+      await held;
+      return append(...given);
+    };
+    const first = event();
+    const waiting = Array.from({ length: WAITING_EVENTS_MAX }, () => event());
+    await assert.rejects(event(), { code: 'too_many_search_requests' });
+    release();
+    await Promise.all([first, ...waiting]);
+    assert.equal(stored().length, WAITING_EVENTS_MAX + 1);
+  });
+});
+
+describe('The store of searches and events', () => {
+  let dir: string;
+  let store: AnalyticsStore;
+
+  const row = (at: number, query = 'q'): AnalyticsRow => [0, at, at, 'i', query, null, 1, 1, 'u'];
+  const rowsFrom = (from: number, to: number): number[] =>
+    [...store.chunks(from, to)].flatMap(parseRows).map(([, at]) => at);
+
+  beforeEach(() => {
+    dir = mkdtempSync(join(tmpdir(), 'gannet-analytics-'));
+  });
+  afterEach(async () => {
+    await store.close();
+    rmSync(dir, { recursive: true });
+  });
+
+  it('finds the rows of a time, through appends of all sizes and a reopening', async () => {
+    const bounds = { bytesMax: 64 * MIB, retentionMs: Infinity };
+    store = new AnalyticsStore(dir, bounds);
+    let at = 1000;
+    for (const size of [1, 3, CHUNK_ROWS, 2 * CHUNK_ROWS + 5, 0, 700]) {
+      const rows = Array.from({ length: size }, () => row((at += 2)));
+      await store.append(rows, at);
+      await store.close();
+      store = new AnalyticsStore(dir, bounds);
+    }
+    const all = rowsFrom(0, Infinity);
+    assert.deepEqual(
+      all,
+      Array.from({ length: (at - 1000) / 2 }, (_, n) => 1002 + 2 * n),
+    );
+    for (const [from, to] of [
+      [0, 1002],
+      [1100, 2100],
+      [at, at + 1],
+      [2024, 2026],
+    ] as const) {
+      const found = new Set(rowsFrom(from, to));
+      const wanted = all.filter((one) => one >= from && one < to);
+      assert.ok(
+        wanted.every((one) => found.has(one)),
+        `${from} to ${to}`,
+      );
+    }
+    assert.deepEqual(
+      store
+        .lastRows(5)
+        .slice(-2)
+        .map(([, time]) => time),
+      all.slice(-2),
+    );
+  });
+
+  it('keeps the rows of one moment apart from those of others', async () => {
+    store = new AnalyticsStore(dir, { bytesMax: 64 * MIB, retentionMs: Infinity });
+    await store.append(
+      Array.from({ length: 3 * CHUNK_ROWS }, () => row(5000)),
+      5000,
+    );
+    assert.equal(rowsFrom(5000, 5001).length, 3 * CHUNK_ROWS);
+  });
+
+  it('forgets what is too old', async () => {
+    store = new AnalyticsStore(dir, { bytesMax: 64 * MIB, retentionMs: 10 * DAY_MS });
+    for (let day = 0; day < 20; day++) {
+      await store.append(
+        Array.from({ length: CHUNK_ROWS }, () => row(day * DAY_MS)),
+        day * DAY_MS,
+      );
+    }
+    assert.equal(rowsFrom(0, Infinity)[0], 9 * DAY_MS);
+    await store.sweep(100 * DAY_MS);
+    assert.deepEqual([...new Set(rowsFrom(0, Infinity))], [19 * DAY_MS], 'the last chunk stays');
+  });
+
+  it('does not outgrow its bound: the oldest goes', async () => {
+    store = new AnalyticsStore(dir, { bytesMax: MIB, retentionMs: Infinity });
+    for (let n = 0; n < 100; n++) {
+      await store.append(
+        Array.from({ length: CHUNK_ROWS }, () => row(n, 'x'.repeat(100))),
+        n,
+      );
+      assert.ok(store.usedBytes <= 1.2 * MIB, `${store.usedBytes} bytes`);
+    }
+    const left = [...new Set(rowsFrom(0, Infinity))];
+    assert.equal(left.at(-1), 99);
+    assert.ok(left[0]! > 50 && left[0]! < 97, `${left[0]}`);
+  });
+
+  it('keeps one key for the users', async () => {
+    const bounds = { bytesMax: MIB, retentionMs: Infinity };
+    store = new AnalyticsStore(dir, bounds);
+    const key = await store.userKey();
+    assert.equal(key.length, 32);
+    await store.close();
+    store = new AnalyticsStore(dir, bounds);
+    assert.deepEqual(await store.userKey(), key);
+  });
+});
