@@ -59,6 +59,8 @@ export interface Schema {
     'comma-list' | 'star-list' | 'sort-list' | 'json-or-text' | 'date-after' | 'date-before';
   /** Enum values of a query parameter compare without regard to letter case. */
   'x-ignore-case'?: boolean;
+  /** Of a setting: what a change of it makes anew of all documents. */
+  'x-makes-anew'?: readonly string[];
 }
 
 export const INDEX_UID_SCHEMA: Schema = {

@@ -25,16 +25,22 @@ export type PartialSettings = Partial<Record<SettingName, unknown>>;
 /** The entries without the types of their values. In the order of GET. */
 export const SETTING_ENTRIES = SETTINGS as unknown as readonly Setting<SettingName>[];
 
-/** The value of one setting, with its code for every fault inside. */
-function withCode(schema: Schema, { code }: Setting): Schema {
-  return { ...schema, 'x-code': code, 'x-key-code': code };
+/** The value of one setting: what it is, what changing it costs, its code for every fault inside. */
+function described(schema: Schema, { code, explanation, touches }: Setting): Schema {
+  return {
+    ...schema,
+    description: explanation,
+    'x-makes-anew': touches,
+    'x-code': code,
+    'x-key-code': code,
+  };
 }
 
 /** Body of PATCH /settings. */
 export const SETTINGS_SCHEMA: Schema = {
   type: 'object',
   properties: Object.fromEntries(
-    SETTING_ENTRIES.map((entry) => [entry.name, withCode(entry.schema, entry)]),
+    SETTING_ENTRIES.map((entry) => [entry.name, described(entry.schema, entry)]),
   ),
   additionalProperties: false,
 };
@@ -43,7 +49,7 @@ const WHOLE: Validator<Record<string, unknown>> = validator(SETTINGS_SCHEMA);
 
 /** Body of a child route: the bare value. */
 export function childSchema(entry: Setting): Schema {
-  return withCode(entry.childSchema ?? entry.schema, entry);
+  return described(entry.childSchema ?? entry.schema, entry);
 }
 
 const CHILDREN = new Map(

@@ -58,6 +58,7 @@ function initial(): ChatSettings {
 
 export const chat = setting({
   name: 'chat',
+  explanation: 'What a conversation is told about this index, and how it searches it.',
   methods: ['PATCH'],
   code: CODE,
   schema: SCHEMA,

@@ -25,6 +25,7 @@ function initial(): Faceting {
 
 export const faceting = setting({
   name: 'faceting',
+  explanation: 'How many values of a facet are counted at most, and in which order they come.',
   methods: ['PATCH'],
   code: 'invalid_settings_faceting',
   schema: SCHEMA,

@@ -46,6 +46,8 @@ function completeRule(rule: string | Partial<FilterableRule>): string | Filterab
 
 export const filterableAttributes = setting({
   name: 'filterableAttributes',
+  explanation:
+    'Fields that filters and facets may use: names, or rules with patterns and what each may be used for.',
   methods: ['PUT'],
   code: 'invalid_settings_filterable_attributes',
   schema: { type: ['array', 'null'], items: { oneOf: [{ type: 'string' }, RULE] } },

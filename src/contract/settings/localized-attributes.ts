@@ -23,6 +23,7 @@ const SCHEMA: Schema = {
 
 export const localizedAttributes = setting({
   name: 'localizedAttributes',
+  explanation: 'The languages of fields, where recognising them by their letters does not do.',
   methods: ['PUT'],
   code: 'invalid_settings_localized_attributes',
   schema: SCHEMA,

@@ -28,6 +28,8 @@ function check(rules: readonly string[]): ApiError | null {
 
 export const rankingRules = setting({
   name: 'rankingRules',
+  explanation:
+    'What decides which document comes first, in this order: each rule orders those that the rules before it left equal. `field:asc` and `field:desc` are rules too.',
   methods: ['PUT'],
   code: CODE,
   schema: {

@@ -32,6 +32,8 @@ function mergeAttributes(_current: string[], change: string[]) {
 export const SETTINGS = [
   setting({
     name: 'displayedAttributes',
+    explanation:
+      'Fields that a search shows, and no others. `*` stands for all. Documents that are fetched by themselves are shown whole.',
     methods: ['PUT'],
     code: 'invalid_settings_displayed_attributes',
     schema: TEXTS,
@@ -42,6 +44,8 @@ export const SETTINGS = [
   }),
   setting({
     name: 'searchableAttributes',
+    explanation:
+      'Fields whose text is searched, the most important first. `*` stands for all, in the order in which they were first seen.',
     methods: ['PUT'],
     code: 'invalid_settings_searchable_attributes',
     schema: TEXTS,
@@ -56,6 +60,7 @@ export const SETTINGS = [
   filterableAttributes,
   setting({
     name: 'sortableAttributes',
+    explanation: 'Fields that a search may be asked to sort by. `_geo` allows sorting by distance.',
     methods: ['PUT'],
     code: 'invalid_settings_sortable_attributes',
     schema: TEXTS,
@@ -65,6 +70,8 @@ export const SETTINGS = [
   }),
   setting({
     name: 'foreignKeys',
+    explanation:
+      'Fields that hold ids of documents of another index; a search can show those documents in their place, and filter by them.',
     methods: ['PUT'],
     code: 'invalid_settings_foreign_keys',
     schema: {
@@ -84,6 +91,7 @@ export const SETTINGS = [
   rankingRules,
   setting({
     name: 'stopWords',
+    explanation: 'Words that a search ignores, because they stand in almost every document.',
     methods: ['PUT'],
     code: 'invalid_settings_stop_words',
     schema: TEXTS,
@@ -95,6 +103,8 @@ export const SETTINGS = [
   }),
   setting({
     name: 'nonSeparatorTokens',
+    explanation:
+      'Characters that usually end a word and shall be a part of it, such as `@` or `#`.',
     methods: ['PUT'],
     code: 'invalid_settings_non_separator_tokens',
     schema: TEXTS,
@@ -104,6 +114,8 @@ export const SETTINGS = [
   }),
   setting({
     name: 'separatorTokens',
+    explanation:
+      'Characters or texts that shall end a word although they usually do not, such as `&`.',
     methods: ['PUT'],
     code: 'invalid_settings_separator_tokens',
     schema: TEXTS,
@@ -113,6 +125,7 @@ export const SETTINGS = [
   }),
   setting({
     name: 'dictionary',
+    explanation: 'Words that shall stay whole although they hold a separator, such as `J. R. R.`.',
     methods: ['PUT'],
     code: 'invalid_settings_dictionary',
     schema: TEXTS,
@@ -122,6 +135,8 @@ export const SETTINGS = [
   }),
   setting({
     name: 'synonyms',
+    explanation:
+      'For a word or several, the words that a search for it finds as well. One way only: name both for both ways.',
     methods: ['PUT'],
     code: 'invalid_settings_synonyms',
     schema: {
@@ -134,6 +149,8 @@ export const SETTINGS = [
   }),
   setting({
     name: 'distinctAttribute',
+    explanation:
+      'A field of whose every value a search shows one document alone, the best: the product instead of each of its colours, for example.',
     methods: ['PUT'],
     code: 'invalid_settings_distinct_attribute',
     schema: { type: ['string', 'null'] },
@@ -142,6 +159,8 @@ export const SETTINGS = [
   }),
   setting({
     name: 'proximityPrecision',
+    explanation:
+      'How exactly the distance of words counts: `byWord`, or `byAttribute`, which only asks whether they stand in the same field.',
     methods: ['PUT'],
     code: 'invalid_settings_proximity_precision',
     schema: { type: ['string', 'null'], enum: ['byWord', 'byAttribute'] },
@@ -152,6 +171,8 @@ export const SETTINGS = [
   faceting,
   setting({
     name: 'pagination',
+    explanation:
+      'How many results can be reached by paging through them. More than some ten thousand make deep pages slow.',
     methods: ['PATCH'],
     code: 'invalid_settings_pagination',
     schema: {
@@ -166,6 +187,8 @@ export const SETTINGS = [
   }),
   setting({
     name: 'embedders',
+    explanation:
+      'Models that turn documents and queries into vectors, so that a search finds what means the same. Embeddings come from a provider, a model on this machine, or with the documents.',
     methods: ['PATCH'],
     code: 'invalid_settings_embedders',
     schema: EMBEDDERS,
@@ -186,6 +209,8 @@ export const SETTINGS = [
   }),
   setting({
     name: 'searchCutoffMs',
+    explanation:
+      'Milliseconds after which a search answers with what it has ranked by then. 1500 when nothing is set.',
     methods: ['PUT'],
     code: 'invalid_settings_search_cutoff_ms',
     schema: { type: ['integer', 'null'], minimum: 0 },
@@ -196,6 +221,7 @@ export const SETTINGS = [
   localizedAttributes,
   setting({
     name: 'facetSearch',
+    explanation: 'Whether the values of facets can be searched.',
     methods: ['PUT'],
     code: 'invalid_settings_facet_search',
     schema: FLAG,
@@ -204,6 +230,8 @@ export const SETTINGS = [
   }),
   setting({
     name: 'prefixSearch',
+    explanation:
+      'Whether the last word of a query also finds words that only begin with it, which is what search while typing needs: `indexingTime`, or `disabled`.',
     methods: ['PUT'],
     code: 'invalid_settings_prefix_search',
     schema: { type: ['string', 'null'], enum: ['indexingTime', 'disabled'] },
@@ -213,6 +241,7 @@ export const SETTINGS = [
   chat,
   setting({
     name: 'vectorStore',
+    explanation: 'How vectors are kept.',
     methods: ['PATCH', 'PUT'],
     code: 'invalid_settings_vector_store',
     schema: { type: ['string', 'null'], enum: ['stable', 'experimental'] },

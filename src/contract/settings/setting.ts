@@ -20,6 +20,8 @@ export type Derived = 'text' | 'columns' | 'vectors';
  */
 export interface Setting<Name extends string = string, Value = unknown> {
   readonly name: Name;
+  /** What it does, for those who set it. Published. */
+  readonly explanation: string;
   /** Of the child route, whose path is the name in kebab case. PUT replaces the value, PATCH merges fields. */
   readonly methods: readonly ('PUT' | 'PATCH')[];
   /** Of what a request gives. Every schema takes null, which resets the setting. */

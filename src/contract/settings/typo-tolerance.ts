@@ -60,6 +60,7 @@ function normalizedWord(word: string): string {
 
 export const typoTolerance = setting({
   name: 'typoTolerance',
+  explanation: 'Which words may be misspelt, and from what length on one letter or two may differ.',
   methods: ['PATCH'],
   code: CODE,
   schema: SCHEMA,

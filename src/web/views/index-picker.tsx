@@ -19,7 +19,8 @@ export function OfIndex({ view, uid, children }: Props): JSX.Element {
   const listed = rights.has('indexes');
   const list = useLoaded(
     (signal) => (listed ? listIndexes(client, signal) : Promise.resolve([])),
-    [client],
+    // Asked for again with each index: it may be newer than the list.
+    [client, uid],
   );
   const indexes = list.value ?? [];
   const first = indexes[0]?.uid;

@@ -1,0 +1,84 @@
+/** Tasks and batches, and waiting for the end of one. */
+import { Fault, pathOf, type Client, type TaskReceipt } from './client.ts';
+import { durationMs, milliseconds } from './format.ts';
+
+export const TASK_STATUSES = ['enqueued', 'processing', 'succeeded', 'failed', 'canceled'] as const;
+export type TaskStatus = (typeof TASK_STATUSES)[number];
+
+export interface Task {
+  readonly uid: number;
+  readonly batchUid: number | null;
+  readonly indexUid: string | null;
+  readonly status: TaskStatus;
+  readonly type: string;
+  readonly details: Readonly<Record<string, unknown>> | null;
+  readonly error: { readonly message: string; readonly code: string } | null;
+  readonly duration: string | null;
+  readonly enqueuedAt: string;
+  readonly startedAt: string | null;
+  readonly finishedAt: string | null;
+}
+
+export interface Batch {
+  readonly uid: number;
+  readonly progress: {
+    readonly steps: readonly {
+      readonly currentStep: string;
+      readonly finished: number;
+      readonly total: number;
+    }[];
+    readonly percentage: number;
+  } | null;
+  readonly details: Readonly<Record<string, unknown>>;
+  readonly stats: {
+    readonly totalNbTasks: number;
+    readonly status: Readonly<Record<string, number>>;
+    readonly types: Readonly<Record<string, number>>;
+    readonly indexUids: Readonly<Record<string, number>>;
+  };
+  readonly duration: string | null;
+  readonly startedAt: string;
+  readonly finishedAt: string | null;
+  readonly batchStrategy: string;
+}
+
+export interface TaskPage<T> {
+  readonly results: readonly T[];
+  readonly total: number;
+  readonly next: number | null;
+}
+
+const POLL_MS = 200;
+const POLL_MS_MAX = 2000;
+
+/** The end of a write, in words. Throws what made it fail. */
+export async function ended(client: Client, receipt: TaskReceipt): Promise<string> {
+  const { taskUid } = receipt;
+  let task: Task;
+  for (let wait = POLL_MS; ; wait = Math.min(wait * 1.3, POLL_MS_MAX)) {
+    try {
+      task = await client.send<Task>('GET', pathOf(['tasks', taskUid]));
+    } catch (error) {
+      if (error instanceof Fault && error.status === 403) {
+        return `Accepted as task ${taskUid}, which this key may not look at.`;
+      }
+      throw error;
+    }
+    if (task.status !== 'enqueued' && task.status !== 'processing') break;
+    await new Promise((resolve) => setTimeout(resolve, wait));
+  }
+  if (task.status === 'succeeded') {
+    return `Done in ${milliseconds(durationMs(task.duration))} (task ${taskUid}).`;
+  }
+  throw new Error(task.error?.message ?? `Task ${taskUid} was canceled.`);
+}
+
+/** Sends a write and waits for its end. */
+export async function finish(
+  client: Client,
+  method: string,
+  path: string,
+  body?: unknown,
+): Promise<string> {
+  return ended(client, await client.send<TaskReceipt>(method, path, { body }));
+}

@@ -1,0 +1,247 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { pathOf } from '../client.ts';
+import { description, keyActions } from '../description.ts';
+import { moment } from '../format.ts';
+import { useAction, useLoaded } from '../hooks.ts';
+import { Confirm, Dialog, Outcome, Problem, TextField } from '../parts.tsx';
+import { useSession } from '../session.ts';
+
+interface Key {
+  readonly name: string | null;
+  readonly description: string | null;
+  readonly key: string;
+  readonly uid: string;
+  readonly actions: readonly string[];
+  readonly indexes: readonly string[];
+  readonly expiresAt: string | null;
+}
+
+const SHOWN_MAX = 1000;
+
+export function KeysView(): JSX.Element {
+  const { client } = useSession();
+  const action = useAction();
+  const [creating, setCreating] = useState(false);
+  const [editing, setEditing] = useState<Key | null>(null);
+  const [deleting, setDeleting] = useState<Key | null>(null);
+  const loaded = useLoaded(
+    (signal) =>
+      client.send<{ results: readonly Key[] }>('GET', pathOf(['keys'], { limit: SHOWN_MAX }), {
+        signal,
+      }),
+    [client, action.done],
+  );
+  return (
+    <>
+      <p class="buttons">
+        <button type="button" onClick={() => setCreating(true)}>
+          Create a key
+        </button>
+      </p>
+      <Outcome action={action} />
+      <Problem error={loaded.error} />
+      <ul class="cards" aria-label="Keys">
+        {loaded.value?.results.map((key) => (
+          <li key={key.uid}>
+            <KeyCard
+              keyRecord={key}
+              onEdit={() => setEditing(key)}
+              onDelete={() => setDeleting(key)}
+            />
+          </li>
+        ))}
+      </ul>
+      {creating ? (
+        <CreateDialog
+          onClose={() => setCreating(false)}
+          onCreate={(body) =>
+            action.run(async () => {
+              const { uid } = await client.send<Key>('POST', '/keys', { body });
+              return `The key ${uid} exists.`;
+            })
+          }
+        />
+      ) : null}
+      {editing === null ? null : (
+        <EditDialog
+          keyRecord={editing}
+          onClose={() => setEditing(null)}
+          onSave={(body) =>
+            action.run(async () => {
+              await client.send('PATCH', pathOf(['keys', editing.uid]), { body });
+              return `The key ${editing.uid} is changed.`;
+            })
+          }
+        />
+      )}
+      {deleting === null ? null : (
+        <Confirm
+          title={`Delete the key ${deleting.name ?? deleting.uid}`}
+          warning="Whoever uses this key is refused from now on."
+          name={deleting.name ?? deleting.uid}
+          verb="Delete the key"
+          onClose={() => setDeleting(null)}
+          onConfirm={() =>
+            action.run(async () => {
+              await client.send('DELETE', pathOf(['keys', deleting.uid]));
+              return `The key ${deleting.uid} is deleted.`;
+            })
+          }
+        />
+      )}
+    </>
+  );
+}
+
+interface CardProps {
+  keyRecord: Key;
+  onEdit(): void;
+  onDelete(): void;
+}
+
+function KeyCard({ keyRecord, onEdit, onDelete }: CardProps): JSX.Element {
+  const { name, description: told, key, uid, actions, indexes, expiresAt } = keyRecord;
+  const [shown, setShown] = useState(false);
+  const title = name ?? uid;
+  return (
+    <article>
+      <h2>{title}</h2>
+      {told === null ? null : <p>{told}</p>}
+      <dl>
+        <div>
+          <dt>May</dt>
+          <dd>{actions.includes('*') ? 'everything' : actions.join(', ')}</dd>
+        </div>
+        <div>
+          <dt>Indexes</dt>
+          <dd>{indexes.includes('*') ? 'all' : indexes.join(', ')}</dd>
+        </div>
+        <div>
+          <dt>Expires</dt>
+          <dd>{expiresAt === null ? 'never' : moment(expiresAt)}</dd>
+        </div>
+        <div>
+          <dt>Key</dt>
+          <dd>
+            {shown ? <code>{key}</code> : '••••••••'}{' '}
+            <button type="button" class="quiet" onClick={() => setShown(!shown)}>
+              {shown ? 'Hide' : 'Show'}
+              <span class="unseen"> the key {title}</span>
+            </button>
+          </dd>
+        </div>
+      </dl>
+      <p class="buttons">
+        <button type="button" class="quiet" onClick={onEdit}>
+          Edit<span class="unseen"> {title}</span>
+        </button>
+        <button type="button" class="danger" onClick={onDelete}>
+          Delete<span class="unseen"> {title}</span>
+        </button>
+      </p>
+    </article>
+  );
+}
+
+interface CreateProps {
+  onClose(): void;
+  onCreate(body: Record<string, unknown>): void;
+}
+
+function CreateDialog({ onClose, onCreate }: CreateProps): JSX.Element {
+  const { client } = useSession();
+  const [name, setName] = useState('');
+  const [told, setTold] = useState('');
+  const [indexes, setIndexes] = useState('*');
+  const [expires, setExpires] = useState('');
+  const [actions, setActions] = useState<readonly string[]>(['search']);
+  const known = useLoaded(async () => keyActions(await description(client)), [client]);
+  return (
+    <Dialog title="Create a key" onClose={onClose}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          onCreate({
+            name: name === '' ? null : name,
+            description: told === '' ? null : told,
+            actions,
+            indexes: indexes.split(',').map((one) => one.trim()),
+            expiresAt: expires === '' ? null : new Date(expires).toISOString(),
+          });
+          onClose();
+        }}
+      >
+        <TextField label="Name" value={name} onInput={setName} />
+        <TextField label="Description" value={told} onInput={setTold} />
+        <TextField
+          label="Indexes"
+          hint="Uids with commas between; a * at the end stands for the rest, alone for all."
+          required
+          value={indexes}
+          onInput={setIndexes}
+        />
+        <TextField
+          label="Expires"
+          hint="Empty: never."
+          type="datetime-local"
+          value={expires}
+          onInput={setExpires}
+        />
+        <fieldset class="facet actions">
+          <legend>May do</legend>
+          <ul>
+            {known.value?.map((name) => (
+              <li key={name}>
+                <label>
+                  <input
+                    type="checkbox"
+                    checked={actions.includes(name)}
+                    onChange={(event) =>
+                      setActions(
+                        event.currentTarget.checked
+                          ? [...actions, name]
+                          : actions.filter((one) => one !== name),
+                      )
+                    }
+                  />
+                  <span>{name === '*' ? '* (everything)' : name}</span>
+                </label>
+              </li>
+            ))}
+          </ul>
+        </fieldset>
+        <button type="submit" disabled={actions.length === 0}>
+          Create
+        </button>
+      </form>
+    </Dialog>
+  );
+}
+
+interface EditProps {
+  keyRecord: Key;
+  onClose(): void;
+  onSave(body: Record<string, unknown>): void;
+}
+
+function EditDialog({ keyRecord, onClose, onSave }: EditProps): JSX.Element {
+  const [name, setName] = useState(keyRecord.name ?? '');
+  const [told, setTold] = useState(keyRecord.description ?? '');
+  return (
+    <Dialog title={`Edit ${keyRecord.name ?? keyRecord.uid}`} onClose={onClose}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          onSave({ name: name === '' ? null : name, description: told === '' ? null : told });
+          onClose();
+        }}
+      >
+        <p>What a key may do cannot be changed; create another one for that.</p>
+        <TextField label="Name" value={name} onInput={setName} />
+        <TextField label="Description" value={told} onInput={setTold} />
+        <button type="submit">Save</button>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,95 @@
+import type { JSX } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { useAction } from '../hooks.ts';
+import { Choice, Outcome, TextField } from '../parts.tsx';
+import { useSession } from '../session.ts';
+import { Fault, type Client } from '../client.ts';
+
+const LINES_MAX = 1000;
+const LEVELS = ['error', 'warn', 'info', 'debug', 'trace'] as const;
+
+export function LogsView(): JSX.Element {
+  const { client } = useSession();
+  const [level, setLevel] = useState('info');
+  const [modules, setModules] = useState('');
+  const [lines, setLines] = useState<readonly string[]>([]);
+  const [sought, setSought] = useState('');
+  const running = useRef<AbortController | null>(null);
+  const end = useRef<HTMLPreElement>(null);
+  const action = useAction();
+  useEffect(() => () => running.current?.abort(), []);
+  useEffect(() => end.current?.scrollTo({ top: end.current.scrollHeight }), [lines]);
+  const start = (): void => {
+    const stopping = new AbortController();
+    running.current = stopping;
+    const target = modules === '' ? level : `${modules},${level}`;
+    setLines([]);
+    action.run(async () => {
+      await streamLines(client, target, stopping.signal, (line) =>
+        setLines((old) => [...old, line].slice(-LINES_MAX)),
+      );
+      return 'Stopped.';
+    });
+  };
+  const shown = lines.filter((line) => line.toLowerCase().includes(sought.toLowerCase()));
+  return (
+    <>
+      <div class="row">
+        <Choice
+          label="From this level on"
+          value={level}
+          options={LEVELS.map((name) => [name, name])}
+          onChoose={setLevel}
+        />
+        <TextField
+          label="Other levels of modules"
+          hint="Such as http=debug,scheduler=off."
+          value={modules}
+          onInput={setModules}
+        />
+        {action.running ? (
+          <button type="button" onClick={() => running.current?.abort()}>
+            Stop
+          </button>
+        ) : (
+          <button type="button" onClick={start}>
+            Show the log
+          </button>
+        )}
+      </div>
+      <p class="note">
+        One reader at a time can follow the log. It needs the experimental feature logsRoute, which
+        the <a href="#/server">server view</a> switches on.
+      </p>
+      <Outcome action={action} />
+      <TextField label="Lines with" type="search" value={sought} onInput={setSought} />
+      <pre ref={end} class="log" tabIndex={0} role="log" aria-label="Log">
+        {shown.join('\n')}
+      </pre>
+    </>
+  );
+}
+
+/** Until the server ends the stream, or the signal is given. */
+async function streamLines(
+  client: Client,
+  target: string,
+  signal: AbortSignal,
+  onLine: (line: string) => void,
+): Promise<void> {
+  try {
+    const body = { target, mode: 'human' };
+    const response = await client.open('POST', '/logs/stream', { body, signal });
+    const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
+    let rest = '';
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      const parts = (rest + value).split('\n');
+      rest = parts.pop()!;
+      for (const line of parts) onLine(line);
+    }
+  } catch (error) {
+    if (!signal.aborted || error instanceof Fault) throw error;
+  }
+}

@@ -1,0 +1,176 @@
+import type { JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { pathOf } from '../client.ts';
+import { count, durationMs, milliseconds, moment, size } from '../format.ts';
+import { useLoaded } from '../hooks.ts';
+import type { IndexStats, Stats } from '../indexes.ts';
+import { Problem } from '../parts.tsx';
+import { useSession } from '../session.ts';
+import type { Batch, TaskPage } from '../tasks.ts';
+
+const REFRESH_MS = 2000;
+/** Five minutes. */
+const SAMPLES_MAX = 150;
+/** Batches that the past is drawn from. */
+const BATCHES = 100;
+
+interface Sample {
+  readonly at: number;
+  readonly documents: number;
+  readonly bytes: number;
+}
+
+export function StatisticsView(): JSX.Element {
+  const { client, rights } = useSession();
+  const [samples, setSamples] = useState<readonly Sample[]>([]);
+  const loaded = useLoaded(
+    async (signal) => ({
+      at: Date.now(),
+      stats: await client.send<Stats>('GET', '/stats', { signal }),
+    }),
+    [client],
+    REFRESH_MS,
+  );
+  const { value } = loaded;
+  useEffect(() => {
+    if (value === undefined) return;
+    const { at, stats } = value;
+    const documents = Object.values(stats.indexes).reduce(
+      (sum, { numberOfDocuments }) => sum + numberOfDocuments,
+      0,
+    );
+    const sample = { at, documents, bytes: stats.usedDatabaseSize };
+    setSamples((old) => [...old, sample].slice(-SAMPLES_MAX));
+  }, [value]);
+  const stats = value?.stats;
+  const last = samples.at(-1);
+  return (
+    <>
+      <Problem error={loaded.error} />
+      {stats === undefined ? null : (
+        <>
+          <dl class="figures">
+            <Figure name="Documents" value={count(last?.documents ?? 0)} />
+            <Figure name="Indexes" value={count(Object.keys(stats.indexes).length)} />
+            <Figure name="On disk" value={size(stats.databaseSize)} />
+            <Figure name="In use" value={size(stats.usedDatabaseSize)} />
+            <Figure
+              name="Last change"
+              value={stats.lastUpdate === null ? 'never' : moment(stats.lastUpdate)}
+            />
+          </dl>
+          <div class="charts">
+            <Chart
+              title="Documents, since this view is open"
+              values={samples.map(({ documents }) => documents)}
+              show={count}
+            />
+            <Chart
+              title="Bytes in use, since this view is open"
+              values={samples.map(({ bytes }) => bytes)}
+              show={size}
+            />
+            {rights.has('tasks') ? <PastBatches /> : null}
+          </div>
+          {Object.entries(stats.indexes).map(([uid, index]) => (
+            <IndexFigures key={uid} uid={uid} stats={index} />
+          ))}
+        </>
+      )}
+    </>
+  );
+}
+
+function Figure({ name, value }: { name: string; value: string }): JSX.Element {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{value}</dd>
+    </div>
+  );
+}
+
+/** Batches of the past: their durations, and the documents that they indexed. */
+function PastBatches(): JSX.Element | null {
+  const { client } = useSession();
+  const loaded = useLoaded(
+    (signal) =>
+      client.send<TaskPage<Batch>>('GET', pathOf(['batches'], { limit: BATCHES }), { signal }),
+    [client],
+    REFRESH_MS,
+  );
+  const batches = [...(loaded.value?.results ?? [])].reverse();
+  return (
+    <>
+      <Chart
+        title={`Duration of the last ${batches.length} batches`}
+        values={batches.map(({ duration }) => durationMs(duration) ?? 0)}
+        show={milliseconds}
+      />
+      <Chart
+        title={`Documents indexed by the last ${batches.length} batches`}
+        values={batches.map(({ details }) => Number(details.indexedDocuments ?? 0))}
+        show={count}
+      />
+    </>
+  );
+}
+
+const WIDTH = 300;
+const HEIGHT = 80;
+
+interface ChartProps {
+  title: string;
+  values: readonly number[];
+  show(value: number): string;
+}
+
+/** Values from left to right, each as high as its part of the greatest. */
+function Chart({ title, values, show }: ChartProps): JSX.Element {
+  const greatest = Math.max(1, ...values);
+  const step = WIDTH / Math.max(1, values.length - 1);
+  const points = values.map(
+    (value, position) =>
+      `${(position * step).toFixed(1)},${(HEIGHT - (value / greatest) * (HEIGHT - 4) - 2).toFixed(1)}`,
+  );
+  const last = values.at(-1) ?? 0;
+  const range = `from ${show(Math.min(...values, greatest))} to ${show(Math.max(0, ...values))}, last ${show(last)}`;
+  return (
+    <figure>
+      <figcaption>{title}</figcaption>
+      <svg
+        viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+        role="img"
+        aria-label={`${title}: ${range}`}
+        preserveAspectRatio="none"
+      >
+        <polyline points={points.join(' ')} />
+      </svg>
+      <small>{range}</small>
+    </figure>
+  );
+}
+
+function IndexFigures({ uid, stats }: { uid: string; stats: IndexStats }): JSX.Element {
+  const fields = Object.entries(stats.fieldDistribution);
+  return (
+    <details class="panel">
+      <summary>
+        <strong>{uid}</strong>: {count(stats.numberOfDocuments)} documents,{' '}
+        {size(stats.rawDocumentDbSize)}
+        {stats.isIndexing ? ', indexing' : ''}
+      </summary>
+      <dl>
+        <Figure name="Mean document" value={size(stats.avgDocumentSize)} />
+        <Figure name="Embedded documents" value={count(stats.numberOfEmbeddedDocuments)} />
+        <Figure name="Embeddings" value={count(stats.numberOfEmbeddings)} />
+      </dl>
+      <h3>Documents that have a field</h3>
+      <dl>
+        {fields.map(([field, documents]) => (
+          <Figure key={field} name={field} value={count(documents)} />
+        ))}
+      </dl>
+    </details>
+  );
+}

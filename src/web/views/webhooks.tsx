@@ -1,0 +1,160 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { pathOf } from '../client.ts';
+import { useAction, useLoaded } from '../hooks.ts';
+import { Confirm, Dialog, Field, Outcome, Problem, TextField } from '../parts.tsx';
+import { useSession } from '../session.ts';
+
+interface Webhook {
+  readonly uuid: string;
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>> | null;
+  readonly isEditable: boolean;
+}
+
+export function WebhooksView(): JSX.Element {
+  const { client } = useSession();
+  const action = useAction();
+  const [editing, setEditing] = useState<Webhook | 'new' | null>(null);
+  const [deleting, setDeleting] = useState<Webhook | null>(null);
+  const loaded = useLoaded(
+    (signal) => client.send<{ results: readonly Webhook[] }>('GET', '/webhooks', { signal }),
+    [client, action.done],
+  );
+  return (
+    <>
+      <p>A webhook is an address that is told of tasks when they end.</p>
+      <p class="buttons">
+        <button type="button" onClick={() => setEditing('new')}>
+          Create a webhook
+        </button>
+      </p>
+      <Outcome action={action} />
+      <Problem error={loaded.error} />
+      <ul class="cards" aria-label="Webhooks">
+        {loaded.value?.results.map((webhook) => (
+          <li key={webhook.uuid}>
+            <article>
+              <h2>{webhook.url}</h2>
+              <dl>
+                {Object.entries(webhook.headers ?? {}).map(([name, value]) => (
+                  <div key={name}>
+                    <dt>{name}</dt>
+                    <dd>{value}</dd>
+                  </div>
+                ))}
+              </dl>
+              {webhook.isEditable ? (
+                <p class="buttons">
+                  <button type="button" class="quiet" onClick={() => setEditing(webhook)}>
+                    Edit<span class="unseen"> {webhook.url}</span>
+                  </button>
+                  <button type="button" class="danger" onClick={() => setDeleting(webhook)}>
+                    Delete<span class="unseen"> {webhook.url}</span>
+                  </button>
+                </p>
+              ) : (
+                <p class="note">Given when the server was started; it cannot be changed here.</p>
+              )}
+            </article>
+          </li>
+        ))}
+      </ul>
+      {editing === null ? null : (
+        <EditDialog
+          webhook={editing === 'new' ? null : editing}
+          onClose={() => setEditing(null)}
+          onSave={(body) =>
+            action.run(async () => {
+              const [method, path] =
+                editing === 'new'
+                  ? (['POST', '/webhooks'] as const)
+                  : (['PATCH', pathOf(['webhooks', editing.uuid])] as const);
+              const { uuid } = await client.send<Webhook>(method, path, { body });
+              return `The webhook ${uuid} is saved.`;
+            })
+          }
+        />
+      )}
+      {deleting === null ? null : (
+        <Confirm
+          title="Delete a webhook"
+          warning={`${deleting.url} is not told of tasks any more.`}
+          name="delete"
+          verb="Delete the webhook"
+          onClose={() => setDeleting(null)}
+          onConfirm={() =>
+            action.run(async () => {
+              await client.send('DELETE', pathOf(['webhooks', deleting.uuid]));
+              return `The webhook ${deleting.uuid} is deleted.`;
+            })
+          }
+        />
+      )}
+    </>
+  );
+}
+
+interface EditProps {
+  webhook: Webhook | null;
+  onClose(): void;
+  onSave(body: Record<string, unknown>): void;
+}
+
+function EditDialog({ webhook, onClose, onSave }: EditProps): JSX.Element {
+  const before = webhook?.headers ?? {};
+  const [url, setUrl] = useState(webhook?.url ?? 'https://');
+  const [headers, setHeaders] = useState(
+    Object.entries(before)
+      .map(([name, value]) => `${name}: ${value}`)
+      .join('\n'),
+  );
+  return (
+    <Dialog title={webhook === null ? 'Create a webhook' : 'Edit a webhook'} onClose={onClose}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          onSave({ url, headers: headerChange(before, parseHeaders(headers)) });
+          onClose();
+        }}
+      >
+        <TextField label="Address" type="url" required value={url} onInput={setUrl} />
+        <Field label="Headers" hint="One a line, such as Authorization: Bearer something.">
+          {(id, hintId) => (
+            <textarea
+              id={id}
+              class="lines"
+              aria-describedby={hintId}
+              spellcheck={false}
+              value={headers}
+              onInput={(event) => setHeaders(event.currentTarget.value)}
+            />
+          )}
+        </Field>
+        <button type="submit">Save</button>
+      </form>
+    </Dialog>
+  );
+}
+
+function parseHeaders(text: string): Record<string, string> {
+  return Object.fromEntries(
+    text
+      .split('\n')
+      .filter((line) => line.includes(':'))
+      .map((line) => {
+        const at = line.indexOf(':');
+        return [line.slice(0, at).trim(), line.slice(at + 1).trim()];
+      }),
+  );
+}
+
+/** Those that are gone become null; those that stayed are left out: a value may be shown shortened. */
+function headerChange(
+  before: Readonly<Record<string, string>>,
+  after: Readonly<Record<string, string>>,
+): Record<string, string | null> {
+  const gone = Object.keys(before).filter((name) => !(name in after));
+  const changed = Object.entries(after).filter(([name, value]) => before[name] !== value);
+  return Object.fromEntries([...gone.map((name) => [name, null] as const), ...changed]);
+}

@@ -1,0 +1,298 @@
+import assert from 'node:assert/strict';
+import type { Page } from 'playwright-core';
+import { enter, loadBooks, openStage, type Stage, type Tab } from './support/browser.ts';
+
+describe('The page, for administrators, in a browser', () => {
+  let stage: Stage;
+  let tab: Tab;
+  let page: Page;
+
+  before(async function () {
+    stage = await openStage(this);
+    await loadBooks(stage.server);
+    tab = await stage.tab();
+    page = tab.page;
+    await enter(tab, stage.server, stage.server.masterKey);
+  });
+  after(async () => {
+    await tab?.close();
+    await stage?.close();
+  });
+  afterEach(() => assert.deepEqual(tab?.faults ?? [], []));
+
+  async function open(place: string, title: string): Promise<void> {
+    await page.goto(`${stage.server.url}/#/${place}`);
+    await page.getByRole('heading', { level: 1, name: title }).waitFor();
+  }
+  const button = (name: string | RegExp) => page.getByRole('button', { name });
+  const done = () => page.getByText(/^Done in /);
+  const get = async (path: string): Promise<any> => (await stage.server.call('GET', path)).json;
+
+  it('creates, renames, swaps and deletes indexes, the last with the name typed', async () => {
+    await open('indexes', 'Indexes');
+    await button('Create an index').click();
+    await page.getByLabel('Uid').fill('shelf');
+    await page.getByLabel('Primary key').fill('number');
+    await button('Create').last().click();
+    await done().waitFor();
+    assert.equal((await get('/indexes/shelf')).primaryKey, 'number');
+    await button('Rename shelf').click();
+    await page.getByLabel('New uid').fill('board');
+    await page.getByRole('dialog').getByRole('button', { name: 'Rename' }).click();
+    await page.getByRole('row', { name: /board/ }).waitFor();
+    assert.equal((await get('/indexes/shelf')).code, 'index_not_found');
+    await button('Swap board').click();
+    await page.getByLabel('With').selectOption('books');
+    await page.getByRole('dialog').getByRole('button', { name: 'Swap' }).click();
+    await page.getByRole('row', { name: /board id 431/ }).waitFor();
+    await button('Swap board').click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Swap' }).click();
+    await page.getByRole('row', { name: /books id 431/ }).waitFor();
+    await button('Delete board').click();
+    const erase = page.getByRole('dialog').getByRole('button', { name: 'Delete the index' });
+    await page.getByLabel('Type board to go on').fill('boar');
+    assert.ok(await erase.isDisabled());
+    await page.getByLabel('Type board to go on').fill('board');
+    await erase.click();
+    await page.getByRole('row', { name: /board/ }).waitFor({ state: 'detached' });
+    assert.equal((await get('/indexes/board')).code, 'index_not_found');
+  });
+
+  it('sends files, in pieces where they are large, and tells what is wrong with them', async () => {
+    await open('documents', 'Documents');
+    const file = page.getByLabel('File');
+    await page.getByLabel('Into the index').fill('lines');
+    const line = (id: number): string => JSON.stringify({ id, text: 'word '.repeat(20_000) });
+    const lines = Array.from({ length: 250 }, (_, id) => line(id)).join('\n');
+    await file.setInputFiles({
+      name: 'lines.ndjson',
+      mimeType: 'application/octet-stream',
+      buffer: Buffer.from(lines),
+    });
+    await button('Send').click();
+    await page.getByText(/Done in .* 2 pieces were sent/).waitFor({ timeout: 120_000 });
+    assert.equal((await get('/indexes/lines/stats')).numberOfDocuments, 250);
+    await file.setInputFiles({
+      name: 'wrong.json',
+      mimeType: 'application/json',
+      buffer: Buffer.from('[{"id": 1},'),
+    });
+    await button('Send').click();
+    await page.getByRole('alert').waitFor();
+    await file.setInputFiles({
+      name: 'table.csv',
+      mimeType: 'text/csv',
+      buffer: Buffer.from('id;title\n1;one\n'),
+    });
+    await page.getByLabel('Separator').fill(';');
+    await page.getByLabel('Into the index').fill('table');
+    await button('Send').click();
+    await done().waitFor();
+    assert.equal((await get('/indexes/table/documents/1')).title, 'one');
+  });
+
+  it('takes a file that is dropped', async () => {
+    await open('documents/table', 'Documents');
+    const transfer = await page.evaluateHandle(() => {
+      const browser = globalThis as any;
+      const moved = new browser.DataTransfer();
+      moved.items.add(new File(['[{"id": 2, "title": "dropped"}]'], 'dropped.json'));
+      return moved;
+    });
+    await page.locator('.drop').dispatchEvent('drop', { dataTransfer: transfer });
+    await page.getByText(/dropped\.json/).waitFor();
+    await button('Send').click();
+    await page.getByText('2 documents').waitFor();
+    assert.equal((await get('/indexes/table/documents/2')).title, 'dropped');
+  });
+
+  it('edits a document without losing a digit, adds and deletes one', async () => {
+    const { server } = stage;
+    await server.finish('POST', '/indexes/exact/documents', {
+      text: '[{"id": 1, "number": 12345678901234567890, "title": "old"}]',
+    });
+    await open('documents/exact', 'Documents');
+    await page.getByRole('link', { name: 'Edit 1' }).click();
+    const text = page.getByLabel('The document as JSON');
+    await page.waitForFunction(() =>
+      (globalThis as any).document.querySelector('dialog textarea')?.value.includes('old'),
+    );
+    await text.fill((await text.inputValue()).replace('old', 'new'));
+    await button('Save').click();
+    await done().waitFor();
+    const stored = await fetch(`${server.url}/indexes/exact/documents/1`, {
+      headers: { authorization: `Bearer ${server.masterKey}` },
+    });
+    assert.equal(await stored.text(), '{"id":1,"number":12345678901234567890,"title":"new"}');
+    await button('Add one').click();
+    await text.fill('{"id": 2}');
+    await button('Save').click();
+    await page.getByText('2 documents').waitFor();
+    await page.getByRole('link', { name: 'Edit 2' }).click();
+    await button('Delete this document').click();
+    await page.getByText('1 document', { exact: true }).waitFor();
+  });
+
+  it('explains every setting, with what a change costs, and changes it', async () => {
+    await open('settings/books', 'Settings');
+    const stored = await get('/indexes/books/settings');
+    await page.getByRole('form', { name: 'Typo tolerance' }).waitFor();
+    assert.equal(await page.getByRole('form').count(), Object.keys(stored).length);
+    for (const form of await page.getByRole('form').all()) {
+      assert.ok((await form.locator('p').first().textContent())!.length > 20);
+    }
+    const sortable = page.getByRole('form', { name: 'Sortable attributes' });
+    assert.match((await sortable.textContent())!, /reads all documents again/);
+    await sortable.getByLabel('sortableAttributes').fill('year\ntitle');
+    await sortable.getByRole('button', { name: 'Save' }).click();
+    await sortable.getByText(/^Done in /).waitFor();
+    assert.deepEqual(await get('/indexes/books/settings/sortable-attributes'), ['title', 'year']);
+    const typos = page.getByRole('form', { name: 'Typo tolerance' });
+    const json = JSON.parse(await typos.getByLabel('typoTolerance').inputValue());
+    json.minWordSizeForTypos.oneTypo = 12;
+    await typos.getByLabel('typoTolerance').fill(JSON.stringify(json));
+    await typos.getByRole('button', { name: 'Save' }).click();
+    await typos.getByRole('alert').waitFor();
+    json.minWordSizeForTypos.oneTypo = 4;
+    await typos.getByLabel('typoTolerance').fill(JSON.stringify(json));
+    await typos.getByRole('button', { name: 'Save' }).click();
+    await typos.getByText(/^Done in /).waitFor();
+    assert.equal(
+      (await get('/indexes/books/settings/typo-tolerance')).minWordSizeForTypos.oneTypo,
+      4,
+    );
+    await typos.getByRole('button', { name: 'Restore the default' }).click();
+    await page.waitForFunction(() =>
+      /"oneTypo": 5/.test(
+        (globalThis as any).document.querySelector('[aria-label="Typo tolerance"] textarea').value,
+      ),
+    );
+    await page.getByLabel('Find a setting').fill('vectors');
+    await page.waitForFunction(
+      () => (globalThis as any).document.querySelectorAll('form.setting').length === 1,
+    );
+    assert.ok(await page.getByRole('form', { name: 'Embedders' }).isVisible());
+  });
+
+  it('keeps the secret of an embedder when another part of it changes', async () => {
+    const { server } = stage;
+    const fields = {
+      source: 'openAi',
+      apiKey: 'a-secret-of-some-length',
+      model: 'text-embedding-3-small',
+    };
+    await server.finish('PATCH', '/indexes/meaning/settings', {
+      body: {
+        embedders: {
+          words: { ...fields, documentTemplate: '{{doc.a}}' },
+          own: { source: 'userProvided', dimensions: 2 },
+        },
+      },
+    });
+    await open('settings/meaning', 'Settings');
+    const form = page.getByRole('form', { name: 'Embedders' });
+    const text = form.getByLabel('embedders');
+    const sent = page.waitForRequest((request) => request.method() === 'PATCH');
+    const value = JSON.parse(await text.inputValue());
+    value.words.documentTemplate = '{{doc.b}}';
+    delete value.own;
+    await text.fill(JSON.stringify(value));
+    await form.getByRole('button', { name: 'Save' }).click();
+    assert.deepEqual((await sent).postDataJSON(), {
+      embedders: { words: { documentTemplate: '{{doc.b}}' }, own: null },
+    });
+    await form.getByText(/^Done in /).waitFor();
+    const after = await get('/indexes/meaning/settings/embedders');
+    assert.deepEqual(Object.keys(after), ['words']);
+    assert.equal(after.words.documentTemplate, '{{doc.b}}');
+  });
+
+  it('shows tasks as they come, those that failed with their errors, and deletes their records', async () => {
+    await open('tasks', 'Tasks');
+    const list = page.getByRole('list', { name: 'Tasks' });
+    await list.getByRole('listitem').first().waitFor();
+    await stage.server.finish('DELETE', '/indexes/nowhere');
+    await list.getByText(/indexDeletion in nowhere/).click();
+    assert.match((await list.locator('.problem').first().textContent())!, /nowhere/);
+    await page.getByLabel('Status').selectOption('failed');
+    await page.waitForFunction(() =>
+      [...(globalThis as any).document.querySelectorAll('[aria-label="Tasks"] .state')].every(
+        (one: any) => one.textContent === 'failed',
+      ),
+    );
+    await button('Delete finished tasks').click();
+    await page.getByLabel('Type delete to go on').fill('delete');
+    await button('Delete the records').click();
+    await done().waitFor();
+    assert.equal((await get('/tasks')).total, 1);
+  });
+
+  it('creates, shows, edits and deletes keys', async () => {
+    await open('keys', 'Keys');
+    await button('Create a key').click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Name').fill('reader');
+    await dialog.getByRole('checkbox', { name: 'documents.get' }).check();
+    await dialog.getByRole('textbox', { name: 'Indexes' }).fill('books, lines*');
+    await dialog.getByLabel('Expires').fill('2040-01-02T03:04');
+    await dialog.getByRole('button', { name: 'Create' }).click();
+    await button('Show the key reader').click();
+    const made = (await get('/keys')).results.find(({ name }: any) => name === 'reader');
+    assert.deepEqual(made.actions, ['search', 'documents.get']);
+    assert.deepEqual(made.indexes, ['books', 'lines*']);
+    assert.match(made.expiresAt, /^2040-01-0[123]T/);
+    await page.getByText(made.key).waitFor();
+    await button('Edit reader').click();
+    await dialog.getByLabel('Description').fill('reads <b>');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('reads <b>').waitFor();
+    await button('Delete reader').click();
+    await page.getByLabel('Type reader to go on').fill('reader');
+    await button('Delete the key').click();
+    await button('Edit reader').waitFor({ state: 'detached' });
+  });
+
+  it('creates, edits and deletes webhooks', async () => {
+    await open('webhooks', 'Webhooks');
+    await button('Create a webhook').click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Address').fill('http://127.0.0.1:9/told');
+    await dialog.getByLabel('Headers').fill('X-One: 1\nX-Two: 2');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await button('Edit http://127.0.0.1:9/told').click();
+    await dialog.getByLabel('Headers').fill('X-Two: 2\nX-Three: 3');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('X-Three').waitFor();
+    const [webhook] = (await get('/webhooks')).results;
+    assert.deepEqual(Object.keys(webhook.headers).sort(), ['X-Three', 'X-Two']);
+    await button('Delete http://127.0.0.1:9/told').click();
+    await page.getByLabel('Type delete to go on').fill('delete');
+    await button('Delete the webhook').click();
+    await page.getByText(/is deleted/).waitFor();
+    assert.deepEqual((await get('/webhooks')).results, []);
+  });
+
+  it('draws statistics', async () => {
+    await open('statistics', 'Statistics');
+    await page.getByRole('img', { name: /Documents, since this view is open/ }).waitFor();
+    await page.getByRole('img', { name: /Duration of the last \d+ batches/ }).waitFor();
+    await page.getByText(/^books/).click();
+    await page.getByText('Documents that have a field').first().waitFor();
+  });
+
+  it('switches features, makes a dump, and follows the log', async () => {
+    await open('server', 'Server');
+    await page.getByRole('checkbox', { name: 'Logs route' }).click();
+    await page.getByText('Logs route is on.').waitFor();
+    assert.equal((await get('/experimental-features')).logsRoute, true);
+    await open('logs', 'Logs');
+    await page.getByLabel('From this level on').selectOption('trace');
+    await button('Show the log').click();
+    await stage.server.finish('POST', '/indexes', { body: { uid: 'logged' } });
+    await page.waitForFunction(
+      () => (globalThis as any).document.querySelector('[role="log"]').textContent !== '',
+    );
+    await button('Stop').click();
+    await page.getByText('Stopped.').waitFor();
+  });
+});

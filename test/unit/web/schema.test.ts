@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict';
+import { SETTINGS_SCHEMA } from '../../../src/contract/settings.ts';
+import { settingChange } from '../../../src/web/schema.ts';
+
+const change = (name: string, before: unknown, after: unknown): unknown =>
+  settingChange(SETTINGS_SCHEMA.properties![name], before, after);
+
+describe('The change of a setting', () => {
+  it('holds what differs of objects whose members can be null, at any depth', () => {
+    const before = {
+      a: { source: 'openAi', apiKey: 'sec...', model: 'm' },
+      b: { source: 'userProvided', dimensions: 3 },
+    };
+    const after = { a: { source: 'openAi', apiKey: 'sec...', dimensions: 5 } };
+    assert.deepEqual(change('embedders', before, after), {
+      a: { model: null, dimensions: 5 },
+      b: null,
+    });
+    assert.deepEqual(
+      change(
+        'typoTolerance',
+        { enabled: true, minWordSizeForTypos: { oneTypo: 5, twoTypos: 9 } },
+        { enabled: true, minWordSizeForTypos: { oneTypo: 4, twoTypos: 9 } },
+      ),
+      { minWordSizeForTypos: { oneTypo: 4 } },
+    );
+  });
+
+  it('is the whole value of what is replaced', () => {
+    assert.deepEqual(change('synonyms', { a: ['b'], c: ['d'] }, { a: ['b'] }), { a: ['b'] });
+    assert.deepEqual(change('stopWords', ['a'], ['b']), ['b']);
+    assert.deepEqual(
+      change(
+        'faceting',
+        { maxValuesPerFacet: 100, sortFacetValuesBy: { '*': 'alpha', x: 'count' } },
+        { maxValuesPerFacet: 100, sortFacetValuesBy: { '*': 'count' } },
+      ),
+      { sortFacetValuesBy: { '*': 'count' } },
+    );
+  });
+});

@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import {
+  circleFrom,
+  mergedCounts,
+  queryFrom,
+  searchQueries,
+  stateFrom,
+} from '../../../src/web/search-request.ts';
+
+const OPTIONS = { marks: { begin: '<', end: '>' }, explain: false };
+
+describe('What the search view asks', () => {
+  it('counts the values of a chosen facet without that choice', () => {
+    const state = stateFrom({ q: 'x', facets: '{"a":["1","2\\""],"b":["3"],"c":[]}' });
+    const [search, a, b, ...more] = searchQueries('i', state, OPTIONS);
+    const ofA = ['"a" = "1"', '"a" = "2\\""'];
+    const ofB = ['"b" = "3"'];
+    assert.deepEqual(search!.filter, [ofA, ofB]);
+    assert.deepEqual([a!.facets, a!.filter, a!.limit], [['a'], [ofB], 0]);
+    assert.deepEqual([b!.facets, b!.filter], [['b'], [ofA]]);
+    assert.deepEqual(more, []);
+    assert.deepEqual(
+      mergedCounts([
+        { facetDistribution: { a: { 1: 1 }, z: { y: 5 } } },
+        { facetDistribution: { a: { 1: 1, 4: 2 } } },
+      ]),
+      { a: { 1: 1, 4: 2 }, z: { y: 5 } },
+    );
+  });
+
+  it('sorts by distance within a circle, and searches by meaning', () => {
+    const state = stateFrom({
+      near: '10,-20.5,3000',
+      sort: 'year:asc',
+      embedder: 'e',
+      ratio: '0.7',
+    });
+    const [search] = searchQueries('i', state, OPTIONS);
+    assert.deepEqual(search!.sort, ['year:asc', '_geoPoint(10, -20.5):asc']);
+    assert.deepEqual(search!.filter, ['_geoRadius(10, -20.5, 3000)']);
+    assert.deepEqual(search!.hybrid, { embedder: 'e', semanticRatio: 0.7 });
+    assert.equal(circleFrom('91,0,5'), null);
+    assert.equal(circleFrom('1,,5'), null);
+    assert.equal(circleFrom('1,2,0'), null);
+  });
+
+  it('stands in the address, whatever stands there', () => {
+    const query = {
+      q: 'a b',
+      page: '3',
+      sort: 'year:desc',
+      facets: '{"a":["1"]}',
+      embedder: 'e',
+      ratio: '1',
+      near: '1,2,3',
+    };
+    assert.deepEqual(queryFrom(stateFrom(query)), query);
+    for (const facets of ['{', 'null', '[]', '{"a":1}']) {
+      for (const page of ['-1', 'x', '1.5']) {
+        const state = stateFrom({ facets, page, ratio: 'y' });
+        assert.equal(state.page, 1);
+        assert.equal(state.semanticRatio, 0.5);
+        assert.equal(searchQueries('i', state, OPTIONS).length, 1);
+      }
+    }
+  });
+});
