@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/memory.h"
-#include "base/pieces.h"
+#include "base/parallel_for.h"
 #include "base/scheduling.h"
 #include "indexing/graphs.h"
 

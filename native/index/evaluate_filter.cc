@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "bitmap/postings_codec.h"
-#include "segment/doc_places.h"
+#include "segment/local_docids.h"
 #include "index/geo_points.h"
 #include "text/normalize.h"
 
@@ -165,9 +165,9 @@ DocSet DocumentsOf(const ColumnReader& column, const std::vector<ValueRange>& ra
 DocSet Select(const SegmentView& segment, const ColumnReader& column, const std::vector<ValueRange>& ranges,
               const DocSet& documents) {
   std::vector<uint32_t> passing;
-  segment::ForEachPlace(segment.rows->places(), documents, [&](uint32_t place, uint32_t docid) {
+  segment::ForEachLocal(segment.rows->local_docids(), documents, [&](uint32_t local, uint32_t docid) {
     bool passes = false;
-    column.ForEachValue(place, [&](ValueOrdinal value) { passes |= InRanges(ranges, value); });
+    column.ForEachValue(local, [&](ValueOrdinal value) { passes |= InRanges(ranges, value); });
     if (passes) passing.push_back(docid);
   });
   return DocSet::FromSorted(passing);
@@ -346,7 +346,7 @@ class Evaluator {
       case filter::VectorKind::kAny: return vectors.embedded();
       case filter::VectorKind::kUserProvided:
         // To have none is the user's word as well.
-        return vectors.user_provided() | (vectors.places().Documents() - vectors.embedded() - vectors.regenerated());
+        return vectors.user_provided() | (vectors.local_docids().Documents() - vectors.embedded() - vectors.regenerated());
       case filter::VectorKind::kRegenerate: return vectors.regenerated();
       case filter::VectorKind::kDocumentTemplate:
         if (!embedder.fragments.empty()) return {};

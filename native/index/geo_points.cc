@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/json_reader.h"
-#include "segment/doc_places.h"
+#include "segment/local_docids.h"
 #include "segment/columns.h"
 
 namespace gannet::index {
@@ -54,8 +54,8 @@ std::vector<segment::StoredShape> ReadShapes(const Snapshot& snapshot, const Seg
   segment::RowCodec codec(snapshot.dictionary);
   std::vector<segment::RowField> row;
   const auto docids = segment.rows->docids();
-  for (size_t place = 0; place < docids.size(); ++place) {
-    const auto bytes = codec.Expand(segment.rows->at(place));
+  for (size_t local = 0; local < docids.size(); ++local) {
+    const auto bytes = codec.Expand(segment.rows->at(local));
     if (!bytes.ok() || !segment::ParseRow(*bytes, row)) {
       segment.rows->file()->MarkCorrupt();
       return {};
@@ -64,7 +64,7 @@ std::vector<segment::StoredShape> ReadShapes(const Snapshot& snapshot, const Seg
     if (found == row.end() || json::KindOf(found->value) != json::Kind::kObject) continue;
     const auto shape = filter::ParseGeoJson(found->value);
     if (!shape.ok() || shape->empty()) continue;
-    segment::StoredShape stored{docids[place], shape->bounds, {}};
+    segment::StoredShape stored{docids[local], shape->bounds, {}};
     filter::AppendShape(stored.bytes, *shape);
     shapes.push_back(std::move(stored));
   }
@@ -112,18 +112,18 @@ std::optional<GeoPoint> PointOf(const Snapshot& snapshot, DocId docid) {
     if (!segment->live.Contains(docid)) continue;
     const segment::ColumnReader* lats = segment->columns->Find(fields->lat);
     const segment::ColumnReader* lngs = segment->columns->Find(fields->lng);
-    const int64_t place = segment->text->Find(docid);
-    if (lats == nullptr || lngs == nullptr || place < 0) return std::nullopt;
-    const auto lat = lats->NumberAt(static_cast<uint32_t>(place)), lng = lngs->NumberAt(static_cast<uint32_t>(place));
+    const int64_t local = segment->text->Find(docid);
+    if (lats == nullptr || lngs == nullptr || local < 0) return std::nullopt;
+    const auto lat = lats->NumberAt(static_cast<uint32_t>(local)), lng = lngs->NumberAt(static_cast<uint32_t>(local));
     if (!lat || !lng) return std::nullopt;
     return GeoPoint{.lat = *lat, .lng = *lng};
   }
   return std::nullopt;
 }
 
-PointsByDistance::PointsByDistance(const Snapshot& snapshot, GeoPoint place, bool nearest_first,
+PointsByDistance::PointsByDistance(const Snapshot& snapshot, GeoPoint origin, bool nearest_first,
                                    const DocSet& documents)
-    : snapshot_(snapshot), place_(place), nearest_first_(nearest_first) {
+    : snapshot_(snapshot), origin_(origin), nearest_first_(nearest_first) {
   const auto fields = FieldsOf(snapshot);
   if (!fields) return;
   for (const auto& segment : snapshot.segments) {
@@ -155,12 +155,12 @@ void PointsByDistance::Push(const Entry& entry) {
 }
 
 void PointsByDistance::AddNode(uint32_t segment, uint32_t level, uint32_t index) {
-  const auto bounds = segment::GeoIndex::DistanceBounds(parts_[segment].points->level(level)[index], place_);
+  const auto bounds = segment::GeoIndex::DistanceBounds(parts_[segment].points->level(level)[index], origin_);
   Push({nearest_first_ ? bounds.least : -bounds.most, segment, level, index, {}});
 }
 
 void PointsByDistance::AddPoint(uint32_t segment, DocId docid, GeoPoint point) {
-  const double metres = filter::HaversineMetres(place_, point);
+  const double metres = filter::HaversineMetres(origin_, point);
   Push({nearest_first_ ? metres : -metres, segment, kPoint, docid, point});
 }
 
@@ -170,11 +170,11 @@ void PointsByDistance::AddAllPoints(uint32_t number) {
   const segment::ColumnReader* lats = part.segment->columns->Find(fields->lat);
   const segment::ColumnReader* lngs = part.segment->columns->Find(fields->lng);
   if (lats == nullptr || lngs == nullptr) return;
-  segment::ForEachPlace(part.segment->rows->places(), part.documents, [&](uint32_t place, uint32_t docid) {
-    if (const auto lat = lats->NumberAt(place)) {
-      if (const auto lng = lngs->NumberAt(place)) {
+  segment::ForEachLocal(part.segment->rows->local_docids(), part.documents, [&](uint32_t local, uint32_t docid) {
+    if (const auto lat = lats->NumberAt(local)) {
+      if (const auto lng = lngs->NumberAt(local)) {
         const GeoPoint point{.lat = *lat, .lng = *lng};
-        const double metres = filter::HaversineMetres(place_, point);
+        const double metres = filter::HaversineMetres(origin_, point);
         heap_.push_back({nearest_first_ ? metres : -metres, number, kPoint, docid, point});
       }
     }

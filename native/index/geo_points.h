@@ -26,7 +26,7 @@ Result<DocSet> ShapesIntersecting(const Snapshot& snapshot, const filter::Shape&
 // The point of a document; nullopt when it has none.
 std::optional<filter::GeoPoint> PointOf(const Snapshot& snapshot, DocId docid);
 
-// Gives the documents of a set that have a point one by one, by distance from a place; equal distances by docid.
+// Gives the documents of a set that have a point one by one, by distance from a point; equal distances by docid.
 //
 // Lazy: the trees are walked from the near side (or the far one) as far as needed. When what is met there is mostly
 // not of the set, the set's own points are sorted instead.
@@ -34,7 +34,7 @@ std::optional<filter::GeoPoint> PointOf(const Snapshot& snapshot, DocId docid);
 class PointsByDistance {
  public:
   // nearest_first: else the farthest comes first.
-  PointsByDistance(const Snapshot& snapshot, filter::GeoPoint place, bool nearest_first, const DocSet& documents);
+  PointsByDistance(const Snapshot& snapshot, filter::GeoPoint origin, bool nearest_first, const DocSet& documents);
 
   struct Found {
     DocId docid;
@@ -76,7 +76,7 @@ class PointsByDistance {
   void Expand(const Entry& node);
 
   const Snapshot& snapshot_;
-  filter::GeoPoint place_;
+  filter::GeoPoint origin_;
   bool nearest_first_;
   std::vector<Part> parts_;
   std::vector<Entry> heap_;

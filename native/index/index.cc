@@ -138,7 +138,7 @@ void Snapshot::ExpectRows(std::span<const DocId> docids) const {
   for (const DocId docid : docids) {
     for (const auto& segment : segments) {
       if (!segment->live.Contains(docid)) continue;
-      if (const int64_t place = segment->text->Find(docid); place >= 0) segment->rows->Expect(static_cast<size_t>(place));
+      if (const int64_t local = segment->text->Find(docid); local >= 0) segment->rows->Expect(static_cast<size_t>(local));
       break;
     }
   }
@@ -146,8 +146,8 @@ void Snapshot::ExpectRows(std::span<const DocId> docids) const {
 
 std::string_view Snapshot::FindRow(DocId docid) const {
   const SegmentView* segment = FindSegment(docid);
-  const int64_t place = segment == nullptr ? -1 : segment->text->Find(docid);
-  return place < 0 ? std::string_view() : segment->rows->at(static_cast<size_t>(place));
+  const int64_t local = segment == nullptr ? -1 : segment->text->Find(docid);
+  return local < 0 ? std::string_view() : segment->rows->at(static_cast<size_t>(local));
 }
 
 Result<std::shared_ptr<Index>> Index::Open(const std::string& dir, IfAbsent if_absent) {
@@ -258,7 +258,7 @@ Result<std::shared_ptr<const SegmentView>> Index::OpenSegment(const SegmentFiles
   // What opening reads, all at once.
   for (const segment::SectionId id : {segment::kRowDocids, segment::kRowOffsets, segment::kTextMeta, segment::kTerms,
                                       segment::kPostingOffsets, segment::kForwardOffsets, segment::kFieldLengths,
-                                      segment::kNeighbourWords, segment::kColumnDirectory}) {
+                                      segment::kAdjacencyWords, segment::kColumnDirectory}) {
     base->WillNeedAll(id);
   }
   GANNET_ASSIGN_OR_RETURN(view->rows, segment::RowsReader::Open(base));
@@ -280,7 +280,7 @@ Result<std::shared_ptr<const SegmentView>> Index::OpenSegment(const SegmentFiles
   }
   view->embedded = std::move(embedded);
   if (!dead.empty()) view->embedding_count -= CountEmbeddings(*view->vectors, dead);
-  auto documents = std::make_shared<DocSet>(view->rows->places().Documents());
+  auto documents = std::make_shared<DocSet>(view->rows->local_docids().Documents());
   documents->Optimize();
   view->documents = documents;
   view->dead = std::move(dead);

@@ -14,7 +14,7 @@
 #include "bitmap/doc_bits.h"
 #include "bitmap/docset.h"
 #include "index/fields.h"
-#include "index/found_words.h"
+#include "index/expansion_cache.h"
 #include "index/settings.h"
 #include "segment/columns.h"
 #include "segment/graphs.h"
@@ -68,7 +68,7 @@ struct Snapshot {
   std::string updated_at;
   std::string last_batch;  // JSON
   uint64_t version = 0;    // of the commit; greater is later
-  FoundWords found_words;
+  ExpansionCache expansion_cache;
 
   Status Health() const;
   // The segment that a live document is in; null when there is none.

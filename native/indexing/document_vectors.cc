@@ -59,10 +59,10 @@ Status DocumentVectors::BeginStored(std::string_view document_id, DocId docid, s
   const index::SegmentView* segment = before_.FindSegment(docid);
   const auto find = [&](const std::string& name, State& state) {
     state.stored = segment == nullptr ? nullptr : segment->vectors->Find(name);
-    const int64_t place = state.stored == nullptr ? -1 : state.stored->places().Find(docid);
-    if (place < 0) return false;
-    state.place = static_cast<size_t>(place);
-    state.flags = state.stored->flags(state.place);
+    const int64_t local = state.stored == nullptr ? -1 : state.stored->local_docids().Find(docid);
+    if (local < 0) return false;
+    state.local = static_cast<size_t>(local);
+    state.flags = state.stored->flags(state.local);
     state.from = From::kStored;
     return true;
   };
@@ -95,7 +95,7 @@ Status DocumentVectors::BeginStored(std::string_view document_id, DocId docid, s
     // Bits are not what the document came with.
     if (embedder->binary_quantised || !find(embedder->name, state) || (state.flags & segment::kRegenerate) != 0) continue;
     std::string text = "{\"regenerate\":false,\"embeddings\":";
-    GANNET_RETURN_IF_ERROR(segment::AppendEmbeddings(*state.stored, state.place, text));
+    GANNET_RETURN_IF_ERROR(segment::AppendEmbeddings(*state.stored, state.local, text));
     kept_[embedder->name] = text + "}";
   }
   if (gone_.empty() && members.size() == members_before) {
@@ -200,7 +200,7 @@ void DocumentVectors::AppendWants(std::vector<Want>& out) const {
     const State& state = states_[i];
     if (!state.make) continue;
     const bool stored = state.from == From::kStored;
-    out.push_back({i, !stored || RemakeOf(i) == Remake::kAll, stored ? state.stored : nullptr, state.place});
+    out.push_back({i, !stored || RemakeOf(i) == Remake::kAll, stored ? state.stored : nullptr, state.local});
   }
 }
 
@@ -226,10 +226,10 @@ Status DocumentVectors::AddTo(std::string_view document_id, DocId docid, segment
         vectors.AddRow(i, made->numbers.subspan(row * dimensions, dimensions), made->sources[row]);
       }
     } else if (state.from == From::kStored) {
-      if (!state.stored->rows_of(state.place).empty() && shape.dimensions != 0 && state.stored->dimensions() != shape.dimensions) {
+      if (!state.stored->rows_of(state.local).empty() && shape.dimensions != 0 && state.stored->dimensions() != shape.dimensions) {
         return WrongDimensions(document_id, shape, state.stored->dimensions());
       }
-      GANNET_RETURN_IF_ERROR(vectors.CopyDocument(i, *state.stored, state.place, state.flags));
+      GANNET_RETURN_IF_ERROR(vectors.CopyDocument(i, *state.stored, state.local, state.flags));
     } else {
       vectors.BeginDocument(i, docid, state.flags);
       if (state.from == From::kGiven) {

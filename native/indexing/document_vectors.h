@@ -63,7 +63,7 @@ class DocumentVectors {
     size_t embedder;
     bool always;  // also if the text is the same
     const segment::EmbedderReader* stored;  // null: nothing is stored that could stay
-    size_t place;                           // there
+    size_t local;                           // there
   };
   void AppendWants(std::vector<Want>& out) const;
 
@@ -82,7 +82,7 @@ class DocumentVectors {
     bool make = false;     // embeddings are made of its text if that has changed, or there are none
     bool changed = false;
     const segment::EmbedderReader* stored = nullptr;
-    size_t place = 0;      // there
+    size_t local = 0;      // there
     VectorsEntry given;
   };
   void ApplyEntry(size_t embedder, const VectorsEntry& entry, bool document_exists);

@@ -86,7 +86,7 @@ class Pass {
   // Nothing is stored that tells which text it was made of.
   static bool HashIsMissing(const DocumentVectors::Want& want) {
     if (want.always || want.stored == nullptr) return false;
-    const auto rows = want.stored->rows_of(want.place);
+    const auto rows = want.stored->rows_of(want.local);
     for (uint32_t row = rows.begin; row < rows.end; ++row) {
       if (want.stored->source(row).text_hash != 0) return false;
     }
@@ -111,7 +111,7 @@ class Pass {
     AppendJsonNumber(chunk_, uint64_t{numbers_[want.embedder]});
     chunk_ += want.always ? ",1,[" : ",0,[";
     if (want.stored != nullptr) {
-      const auto rows = want.stored->rows_of(want.place);
+      const auto rows = want.stored->rows_of(want.local);
       for (uint32_t row = rows.begin; row < rows.end; ++row) {
         if (row > rows.begin) chunk_ += ',';
         const segment::RowSource source = want.stored->source(row);
@@ -191,7 +191,7 @@ class Pass {
 
   bool AppendStored(const DocumentVectors::Want& want, uint8_t fragment) {
     if (want.stored == nullptr) return false;
-    const auto rows = want.stored->rows_of(want.place);
+    const auto rows = want.stored->rows_of(want.local);
     for (uint32_t row = rows.begin; row < rows.end; ++row) {
       if (want.stored->source(row).fragment != fragment) continue;
       if (!want.stored->ReadRow(row, row_)) return false;

@@ -138,7 +138,7 @@ Status CheckGeoJson(std::string_view document_id, std::string_view shape) {
 
 Extractor::Extractor(const index::FieldMap& fields, const std::vector<index::FieldTraits>& traits,
                      const text::Analyzer& analyzer)
-    : fields_(fields), traits_(traits), analyzer_(analyzer), places_(fields.size()), children_(fields.size()) {
+    : fields_(fields), traits_(traits), analyzer_(analyzer), cursors_(fields.size()), children_(fields.size()) {
   geo_lat_ = fields.Find("_geo.lat").value_or(kNoField);
   geo_lng_ = fields.Find("_geo.lng").value_or(kNoField);
   vectors_ = fields.Find(kVectorsField).value_or(kNoField);
@@ -227,17 +227,17 @@ void Extractor::Leaf(FieldId field, std::string_view value) {
     }
   }
   if (builder_ == nullptr || !traits.searchable) return;
-  Place& place = places_[field];
-  if (place.stamp != stamp_) place = {stamp_, 0};
-  if (kind == json::Kind::kNull || place.next > kPositionMax) {
-    place.next += kValueGap;
+  FieldCursor& cursor = cursors_[field];
+  if (cursor.stamp != stamp_) cursor = {stamp_, 0};
+  if (kind == json::Kind::kNull || cursor.next > kPositionMax) {
+    cursor.next += kValueGap;
     return;
   }
-  const auto last = analyzer_.Words(text, traits.locales, place.next, tokens_,
+  const auto last = analyzer_.Words(text, traits.locales, cursor.next, tokens_,
                                     [&](std::string_view word, uint32_t position) {
                                       builder_->AddWord(field, word, position);
                                     });
-  place.next = last.value_or(place.next) + kValueGap;
+  cursor.next = last.value_or(cursor.next) + kValueGap;
 }
 
 }  // namespace gannet::indexing

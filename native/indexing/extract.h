@@ -56,11 +56,11 @@ class Extractor {
   segment::ColumnBuilder* columns_ = nullptr;
   const std::vector<bool>* wanted_ = nullptr;
   // Where the next value of a field starts, valid when its stamp is the present document's.
-  struct Place {
+  struct FieldCursor {
     uint32_t stamp = 0;
     uint32_t next = 0;
   };
-  std::vector<Place> places_;
+  std::vector<FieldCursor> cursors_;
   uint32_t stamp_ = 0;
   std::vector<std::unordered_map<std::string, FieldId>> children_;
   text::TokenBuffer tokens_;

@@ -207,10 +207,10 @@ class DocIdAllocator {
   DocId next_;
 };
 
-// Whether stored documents hold right places, where a change of settings makes it matter.
-class PlaceCheck {
+// Whether stored documents hold right local docids, where a change of settings makes it matter.
+class GeoPointCheck {
  public:
-  PlaceCheck(const index::Snapshot& before, const index::Settings& after) : key_(before.fields->Find(before.primary_key)) {
+  GeoPointCheck(const index::Snapshot& before, const index::Settings& after) : key_(before.fields->Find(before.primary_key)) {
     const index::Settings& settings = *before.settings;
     if (after.GeoEnabled() && !settings.GeoEnabled()) geo_ = before.fields->Find("_geo");
     if (after.GeoJsonEnabled() && !settings.GeoJsonEnabled()) shape_ = before.fields->Find("_geojson");
@@ -250,10 +250,10 @@ class Job {
   // Before anything is written: when it fails nothing was done.
   Status MakeEmbeddings(Work& work);
   Status RunWorkers(Work& work);
-  // The row of a document by its place in a segment. False: it is dead.
-  Result<bool> ReadRow(const index::SegmentView& segment, size_t place, segment::RowCodec& codec, std::vector<segment::RowField>& fields);
-  Status CheckPlaces(const PlaceCheck& places);
-  Status BuildColumns(const std::vector<index::FieldTraits>& traits, const PlaceCheck& places);
+  // The row of a document by its local docid in a segment. False: it is dead.
+  Result<bool> ReadRow(const index::SegmentView& segment, size_t local, segment::RowCodec& codec, std::vector<segment::RowField>& fields);
+  Status CheckGeoPoints(const GeoPointCheck& geo_points);
+  Status BuildColumns(const std::vector<index::FieldTraits>& traits, const GeoPointCheck& geo_points);
   // What all builders may hold.
   uint64_t SegmentBytesMax() const { return std::min(options_.memory_bytes / kBuilderShare, kSegmentMemoryMax); }
   Status DeleteDocuments(const DocSet& docids, bool already_counted);
@@ -519,32 +519,32 @@ Status Job::MakeEmbeddings(Work& work) {
   return Status::Ok();
 }
 
-Result<bool> Job::ReadRow(const index::SegmentView& segment, size_t place, segment::RowCodec& codec,
+Result<bool> Job::ReadRow(const index::SegmentView& segment, size_t local, segment::RowCodec& codec,
                           std::vector<segment::RowField>& fields) {
-  if (place % 1024 == 0) {
+  if (local % 1024 == 0) {
     progress_.Advance(1024);
     GANNET_RETURN_IF_ERROR(progress_.Health());
   }
-  if (!segment.all_live() && !segment.live.Contains(segment.rows->docids()[place])) return false;
-  GANNET_ASSIGN_OR_RETURN(const std::string_view row, codec.Expand(segment.rows->at(place)));
+  if (!segment.all_live() && !segment.live.Contains(segment.rows->docids()[local])) return false;
+  GANNET_ASSIGN_OR_RETURN(const std::string_view row, codec.Expand(segment.rows->at(local)));
   if (!segment::ParseRow(row, fields)) return Status::Corruption("a stored document is damaged");
   return true;
 }
 
-Status Job::CheckPlaces(const PlaceCheck& places) {
+Status Job::CheckGeoPoints(const GeoPointCheck& geo_points) {
   segment::RowCodec codec(before_->dictionary);
   std::vector<segment::RowField> fields;
   progress_.Begin("checking places", before_->documents.size());
   for (const auto& segment : before_->segments) {
-    for (size_t place = 0; place < segment->rows->docids().size(); ++place) {
-      GANNET_ASSIGN_OR_RETURN(const bool live, ReadRow(*segment, place, codec, fields));
-      if (live) GANNET_RETURN_IF_ERROR(places.Check(fields));
+    for (size_t local = 0; local < segment->rows->docids().size(); ++local) {
+      GANNET_ASSIGN_OR_RETURN(const bool live, ReadRow(*segment, local, codec, fields));
+      if (live) GANNET_RETURN_IF_ERROR(geo_points.Check(fields));
     }
   }
   return Status::Ok();
 }
 
-Status Job::BuildColumns(const std::vector<index::FieldTraits>& traits, const PlaceCheck& places) {
+Status Job::BuildColumns(const std::vector<index::FieldTraits>& traits, const GeoPointCheck& geo_points) {
   std::vector<bool> wanted(traits.size());
   std::vector<bool> keep(traits.size());
   bool any_new = false, any_gone = false;
@@ -554,7 +554,7 @@ Status Job::BuildColumns(const std::vector<index::FieldTraits>& traits, const Pl
     any_new |= wanted[i];
     any_gone |= !traits[i].faceted && before_->traits[i].faceted;
   }
-  if (!any_new && !any_gone) return places.needed() ? CheckPlaces(places) : Status::Ok();
+  if (!any_new && !any_gone) return geo_points.needed() ? CheckGeoPoints(geo_points) : Status::Ok();
   const text::Analyzer& analyzer = *before_->analyzer;
   progress_.Begin("extracting facets", before_->documents.size());
   for (const auto& segment : before_->segments) {
@@ -566,11 +566,11 @@ Status Job::BuildColumns(const std::vector<index::FieldTraits>& traits, const Pl
     BoundedColumns columns(file->folder(), SegmentBytesMax());
     std::vector<segment::RowField> fields;
     const auto docids = segment->rows->docids();
-    for (size_t place = 0; place < docids.size() && (any_new || places.needed()); ++place) {
-      segment::ColumnBuilder& values = columns.BeginDocument(docids[place]);
-      GANNET_ASSIGN_OR_RETURN(const bool live, ReadRow(*segment, place, codec, fields));
+    for (size_t local = 0; local < docids.size() && (any_new || geo_points.needed()); ++local) {
+      segment::ColumnBuilder& values = columns.BeginDocument(docids[local]);
+      GANNET_ASSIGN_OR_RETURN(const bool live, ReadRow(*segment, local, codec, fields));
       if (!live) continue;
-      GANNET_RETURN_IF_ERROR(places.Check(fields));
+      GANNET_RETURN_IF_ERROR(geo_points.Check(fields));
       extractor.ExtractColumns(fields, wanted, values);
     }
     segment::ColumnsWriter writer(*file);
@@ -595,11 +595,11 @@ Status Job::ApplySettings(const std::string& settings_json) {
   commit_.settings_json = settings_json;
   if (cleared_ || before_->documents.empty()) return Status::Ok();
   const std::vector<index::FieldTraits> traits = index::PlanFields(*before_->fields, settings);
-  const PlaceCheck places(*before_, settings);
+  const GeoPointCheck geo_points(*before_, settings);
   const bool same_vectors = settings.SameVectors(*before_->settings) && remakes_.empty();
-  if (settings.SameText(*before_->settings) && same_vectors) return BuildColumns(traits, places);
+  if (settings.SameText(*before_->settings) && same_vectors) return BuildColumns(traits, geo_points);
   // Before the long work begins.
-  if (places.needed()) GANNET_RETURN_IF_ERROR(CheckPlaces(places));
+  if (geo_points.needed()) GANNET_RETURN_IF_ERROR(CheckGeoPoints(geo_points));
   // Every document is read again and written to new segments beside the live ones.
   Work work;
   work.before = before_.get();

@@ -116,8 +116,8 @@ class Merge {
   Status WriteColumns();
   Status WriteVectors();
   Status WriteColumn(FieldId field, segment::ColumnWriter& out);
-  // How the document at a place spells a value of a column; empty when it does not hold it.
-  Result<std::string> SpellingIn(const Source& source, uint32_t place, FieldId field, std::string_view normalised);
+  // How the document at a local docid spells a value of a column; empty when it does not hold it.
+  Result<std::string> SpellingIn(const Source& source, uint32_t local, FieldId field, std::string_view normalised);
   Status Damaged(const Source& source) const {
     return Status::Corruption("the segment file " + source.view().rows->file()->path() + " is damaged");
   }
@@ -129,7 +129,7 @@ class Merge {
   uint64_t bytes_ = 0;  // written in the sections before the present one
 
   std::vector<MergeRun> runs_;
-  std::vector<DocId> merged_docids_;  // by new place
+  std::vector<DocId> merged_docids_;  // by new local docid
   uint32_t word_count_ = 0;
   std::vector<Ordinal> frequent_words_;
 };
@@ -163,13 +163,13 @@ Status Merge::OrderDocuments() {
     if (limit == least || (!merged_docids_.empty() && merged_docids_.back() >= least)) return Damaged(sources_[first]);
     const auto docids = docids_of(first);
     while (next[first] < docids.size() && docids[next[first]] < limit) {
-      const uint32_t place = next[first];
-      if (!runs_.empty() && runs_.back().source == first && runs_.back().place + runs_.back().count == place) {
+      const uint32_t local = next[first];
+      if (!runs_.empty() && runs_.back().source == first && runs_.back().local + runs_.back().count == local) {
         ++runs_.back().count;
       } else {
-        runs_.push_back({static_cast<uint32_t>(first), place, 1});
+        runs_.push_back({static_cast<uint32_t>(first), local, 1});
       }
-      merged_docids_.push_back(docids[place]);
+      merged_docids_.push_back(docids[local]);
       ++next[first];
       skip_dead(first);
     }
@@ -183,8 +183,8 @@ Status Merge::WriteRows() {
   for (const auto& run : runs_) {
     const Source& source = sources_[run.source];
     for (uint32_t i = 0; i < run.count; ++i) {
-      if (i % kItemsPerPause == 0) source.view().rows->WillNeed(run.place + i, std::min(run.count - i, kItemsPerPause));
-      const std::string_view row = source.view().rows->at(run.place + i);
+      if (i % kItemsPerPause == 0) source.view().rows->WillNeed(run.local + i, std::min(run.count - i, kItemsPerPause));
+      const std::string_view row = source.view().rows->at(run.local + i);
       if (row.empty()) return Damaged(source);
       rows.Add(merged_docids_[done], row);
       if (++done % kItemsPerPause == 0) GANNET_RETURN_IF_ERROR(pace_.Pause(bytes_ + rows.bytes()));
@@ -208,7 +208,7 @@ Status Merge::WriteWords() {
   fst::Builder terms;
   std::string word;
   std::vector<Walk*> same;
-  // (field, place in `same`, postings)
+  // (field, local docid in `same`, postings)
   struct Part {
     uint32_t field;  // or the list of an early position
     uint32_t walk;
@@ -287,8 +287,8 @@ Status Merge::WriteForward() {
     const Source& source = sources_[run.source];
     const segment::TextReader& text = *source.view().text;
     for (uint32_t i = 0; i < run.count; ++i) {
-      if (i % kItemsPerPause == 0) text.WillNeedRecords(run.place + i, std::min(run.count - i, kItemsPerPause));
-      if (!forward.CopyDocument(merged_docids_[done], text.ForwardRecord(run.place + i), text.ordinal_width(), source.new_ordinals)) {
+      if (i % kItemsPerPause == 0) text.WillNeedRecords(run.local + i, std::min(run.count - i, kItemsPerPause));
+      if (!forward.CopyDocument(merged_docids_[done], text.ForwardRecord(run.local + i), text.ordinal_width(), source.new_ordinals)) {
         return Damaged(source);
       }
       if (++done % kItemsPerPause == 0) GANNET_RETURN_IF_ERROR(pace_.Pause(bytes_ + forward.bytes()));
@@ -361,17 +361,17 @@ Status Merge::WriteColumn(FieldId field, segment::ColumnWriter& out) {
   for (const Source& source : sources_) {
     columns.push_back({source.view().columns->Find(field), &source.live(), source.view().rows->docids()});
   }
-  const auto spelling_of = [&](size_t source, uint32_t place, std::string_view normalised) {
-    return SpellingIn(sources_[source], place, field, normalised);
+  const auto spelling_of = [&](size_t source, uint32_t local, std::string_view normalised) {
+    return SpellingIn(sources_[source], local, field, normalised);
   };
   const auto pause = [&](uint64_t bytes) { return pace_.Pause(bytes_ + bytes); };
   return ColumnMerge(columns, runs_, merged_docids_, spelling_of, pause).Write(out);
 }
 
-Result<std::string> Merge::SpellingIn(const Source& source, uint32_t place, FieldId field,
+Result<std::string> Merge::SpellingIn(const Source& source, uint32_t local, FieldId field,
                                       std::string_view normalised) {
   segment::RowCodec codec(snapshot_.dictionary);
-  GANNET_ASSIGN_OR_RETURN(const std::string_view row, codec.Expand(source.view().rows->at(place)));
+  GANNET_ASSIGN_OR_RETURN(const std::string_view row, codec.Expand(source.view().rows->at(local)));
   std::vector<segment::RowField> fields;
   if (!segment::ParseRow(row, fields)) return Damaged(source);
   const std::string& target = snapshot_.fields->name(field);

@@ -116,8 +116,8 @@ Status ColumnMerge::TakeString(std::span<Walk* const> same) {
   const ColumnSource& source = sources_[first->source];
   const uint32_t number = NumberOf(*first);
   if (source.column->spelling_varies(number) && !source.live->all()) {
-    const auto place = std::lower_bound(source.docids.begin(), source.docids.end(), first_docid) - source.docids.begin();
-    GANNET_ASSIGN_OR_RETURN(std::string found, spelling_of_(first->source, static_cast<uint32_t>(place), source.column->string(number)));
+    const auto local = std::lower_bound(source.docids.begin(), source.docids.end(), first_docid) - source.docids.begin();
+    GANNET_ASSIGN_OR_RETURN(std::string found, spelling_of_(first->source, static_cast<uint32_t>(local), source.column->string(number)));
     if (!found.empty()) spellings_.emplace(strings_.size(), std::move(found));
   }
   strings_.push_back({first->source, number});
@@ -139,7 +139,7 @@ bool ColumnMerge::IsSingleValued() const {
     const ColumnReader* own = sources_[run.source].column;
     if (own == nullptr || own->single_valued()) continue;
     for (uint32_t i = 0; i < run.count; ++i) {
-      if (own->ValueCount(run.place + i) > 1) return false;
+      if (own->ValueCount(run.local + i) > 1) return false;
     }
   }
   return true;
@@ -151,7 +151,7 @@ void ColumnMerge::WriteDocOffsets(ColumnWriter& out) const {
   for (const MergeRun& run : runs_) {
     const ColumnReader* own = sources_[run.source].column;
     for (uint32_t i = 0; i < run.count; ++i) {
-      if (own != nullptr) end += own->ValueCount(run.place + i);
+      if (own != nullptr) end += own->ValueCount(run.local + i);
       offsets.push_back(end);
       if (offsets.size() < kItemsPerPause) continue;
       out.Append(ColumnPart::kDocOffsets, BytesOf(offsets));
@@ -178,7 +178,7 @@ Status ColumnMerge::WriteCodes(ColumnWriter& out) {
         known &= value < new_values.size() && new_values[value] != kNone;
         if (known) put(new_values[value] + (single ? 1 : 0));
       };
-      if (own != nullptr) own->ForEachValue(run.place + i, put_value);
+      if (own != nullptr) own->ForEachValue(run.local + i, put_value);
       if (!known) return Status::Corruption("a column of a segment is damaged");
       if (any) valued_.push_back(docids_[done]);
       if (single && !any) put(0);

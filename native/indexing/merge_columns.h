@@ -23,20 +23,20 @@ namespace gannet::indexing {
 
 // Documents that stand behind each other in a source and in what is merged.
 struct MergeRun {
-  uint32_t source, place, count;
+  uint32_t source, local, count;
 };
 
 struct ColumnSource {
   const segment::ColumnReader* column;  // null: no document has the field
   const LiveDocuments* live;
-  std::span<const DocId> docids;  // by place
+  std::span<const DocId> docids;  // by local docid
 };
 
 class ColumnMerge {
  public:
-  // How the document at a place of a source spells a string of the column. Asked only where what the source says of it may be how
+  // How the document at a local docid of a source spells a string of the column. Asked only where what the source says of it may be how
   // one that is dead spelled it; empty: as the source says.
-  using SpellingOf = std::function<Result<std::string>(size_t source, uint32_t place, std::string_view normalised)>;
+  using SpellingOf = std::function<Result<std::string>(size_t source, uint32_t local, std::string_view normalised)>;
   // Asked now and then, with the bytes written so far; the merge ends with anything but Ok.
   using Pause = std::function<Status(uint64_t bytes)>;
 

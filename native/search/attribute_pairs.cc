@@ -62,13 +62,13 @@ std::vector<AttributePairs::Side> AttributePairs::SidesOf(const Step& step, bool
   const int from = step.verbatim ? 0 : std::max<int>(step.typos, 0);
   const int to = step.verbatim ? 0 : step.typos < 0 ? kTypoClasses - 1 : step.typos;
   for (int c = from; c <= to; ++c) {
-    const Derivations& derivations = graph_.Class(node, c);
+    const Expansions& expansions = graph_.Class(node, c);
     if (node.short_prefix && c == 0) {
       sides.push_back({Side::Kind::kPrefix, step.node});
-    } else if (!derivations.words.empty() || derivations.has_range) {
+    } else if (!expansions.words.empty() || expansions.has_range) {
       sides.push_back({Side::Kind::kClass, step.node, static_cast<int8_t>(c)});
     }
-    for (const Phrase& phrase : derivations.phrases) {
+    for (const Phrase& phrase : expansions.phrases) {
       const WordNumber word = last ? phrase.words.back() : phrase.words.front();
       if (word != kNoWord) sides.push_back({.kind = Side::Kind::kWord, .word = word, .phrase = &phrase});
     }
@@ -183,9 +183,9 @@ AttributePairs::Overlap AttributePairs::OverlapOf(const Side& asked, const Side&
 }
 
 bool AttributePairs::Shares(DocId docid, const Side& left, const Side& right) const {
-  const auto a = PlacesOf(docid, left), b = PlacesOf(docid, right);
+  const auto a = PositionsOf(docid, left), b = PositionsOf(docid, right);
   auto begin = b.begin();
-  for (const Place x : a) {
+  for (const TokenPosition x : a) {
     while (begin != b.end() && FieldOf(*begin) < FieldOf(x)) ++begin;
     for (auto at = begin; at != b.end() && FieldOf(*at) == FieldOf(x); ++at) {
       if (asked_.empty() || !WasAsked(docid, left, x, right, *at)) return true;
@@ -194,10 +194,10 @@ bool AttributePairs::Shares(DocId docid, const Side& left, const Side& right) co
   return false;
 }
 
-bool AttributePairs::WasAsked(DocId docid, const Side& left, Place x, const Side& right, Place y) const {
-  const auto stands = [&](WordNumber word, Place place) {
-    const auto places = candidates_.WordPlaces(docid, word);
-    return std::binary_search(places.begin(), places.end(), place);
+bool AttributePairs::WasAsked(DocId docid, const Side& left, TokenPosition x, const Side& right, TokenPosition y) const {
+  const auto stands = [&](WordNumber word, TokenPosition position) {
+    const auto positions = candidates_.WordPositions(docid, word);
+    return std::binary_search(positions.begin(), positions.end(), position);
   };
   if (left.kind != Side::Kind::kPrefix && right.kind != Side::Kind::kPrefix) {
     for (const auto& [l, r] : splits_) {
@@ -209,17 +209,17 @@ bool AttributePairs::WasAsked(DocId docid, const Side& left, Place x, const Side
   });
 }
 
-bool AttributePairs::Covers(DocId docid, const Side& asked, const Side& side, Place place) const {
+bool AttributePairs::Covers(DocId docid, const Side& asked, const Side& side, TokenPosition position) const {
   const bool prefix = side.kind == Side::Kind::kPrefix;
   if (prefix != (asked.kind == Side::Kind::kPrefix)) return false;
   if (prefix) return graph_.nodes()[side.node].text == graph_.nodes()[asked.node].text;
-  const auto places = PlacesOf(docid, asked);
-  return std::binary_search(places.begin(), places.end(), place);
+  const auto positions = PositionsOf(docid, asked);
+  return std::binary_search(positions.begin(), positions.end(), position);
 }
 
-std::span<const Place> AttributePairs::PlacesOf(DocId docid, const Side& side) const {
-  return side.kind == Side::Kind::kWord ? candidates_.WordPlaces(docid, side.word)
-                                        : candidates_.ClassPlaces(docid, side.node, side.typos);
+std::span<const TokenPosition> AttributePairs::PositionsOf(DocId docid, const Side& side) const {
+  return side.kind == Side::Kind::kWord ? candidates_.WordPositions(docid, side.word)
+                                        : candidates_.ClassPositions(docid, side.node, side.typos);
 }
 
 const DocSet& AttributePairs::DocumentsOf(const Phrase& phrase) {

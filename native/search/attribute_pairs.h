@@ -19,7 +19,7 @@
 #include "bitmap/docset.h"
 #include "search/candidates.h"
 #include "search/graph.h"
-#include "search/sweep.h"
+#include "search/forward_scan.h"
 
 namespace gannet::search {
 
@@ -32,7 +32,7 @@ class AttributePairs {
   void BeginBucket();
   // Documents of `among` that hold a word of each step in one attribute, as far as this bucket may know.
   // backward: pairs in the other order are asked for as well.
-  // REQUIRES: derivations of all steps of the bucket were looked up.
+  // REQUIRES: expansions of all steps of the bucket were looked up.
   DocSet Holding(const Step& left, const Step& right, bool backward, const DocSet& among);
 
  private:
@@ -60,10 +60,10 @@ class AttributePairs {
   WordsBySegment WordsOf(const Side& side) const;
   Overlap OverlapOf(const Side& asked, const Side& side) const;
   bool Shares(DocId docid, const Side& left, const Side& right) const;
-  // Whether an earlier bucket asked for the pair of words that stand at these places.
-  bool WasAsked(DocId docid, const Side& left, Place x, const Side& right, Place y) const;
-  std::span<const Place> PlacesOf(DocId docid, const Side& side) const;
-  bool Covers(DocId docid, const Side& asked, const Side& side, Place place) const;
+  // Whether an earlier bucket asked for the pair of words that stand at these positions.
+  bool WasAsked(DocId docid, const Side& left, TokenPosition x, const Side& right, TokenPosition y) const;
+  std::span<const TokenPosition> PositionsOf(DocId docid, const Side& side) const;
+  bool Covers(DocId docid, const Side& asked, const Side& side, TokenPosition position) const;
   const DocSet& DocumentsOf(const Phrase& phrase);
 
   Graph& graph_;

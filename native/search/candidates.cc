@@ -21,19 +21,19 @@ void Candidates::AssignRoles() {
   for (const WordNumber word : followed_) role_of_word(word);
   for (size_t n = 0; n < nodes.size(); ++n) {
     for (int typos = 0; typos < kTypoClasses; ++typos) {
-      const Derivations& derivations = nodes[n].classes[typos];
-      if (!derivations.ready || derivations.empty()) continue;
-      const bool only_verbatim = typos == 0 && !derivations.has_range && derivations.words.size() == 1;
-      if (!derivations.words.empty() || derivations.has_range) {
+      const Expansions& expansions = nodes[n].classes[typos];
+      if (!expansions.ready || expansions.empty()) continue;
+      const bool only_verbatim = typos == 0 && !expansions.has_range && expansions.words.size() == 1;
+      if (!expansions.words.empty() || expansions.has_range) {
         // A class of one word shares the role of the word.
-        if (only_verbatim || (derivations.words.size() == 1 && !derivations.has_range)) {
-          role_of_word(derivations.words[0]);
-          class_roles_[n][typos] = word_roles_[derivations.words[0]];
+        if (only_verbatim || (expansions.words.size() == 1 && !expansions.has_range)) {
+          role_of_word(expansions.words[0]);
+          class_roles_[n][typos] = word_roles_[expansions.words[0]];
         } else if (class_roles_[n][typos] == kNoRole) {
           class_roles_[n][typos] = role_count_++;
         }
       }
-      for (const Phrase& phrase : derivations.phrases) {
+      for (const Phrase& phrase : expansions.phrases) {
         for (const WordNumber word : phrase.words) role_of_word(word);
       }
     }
@@ -75,16 +75,16 @@ void Candidates::LoadSegment(size_t segment, const DocSet& documents) {
   }
   for (size_t n = 0; n < nodes.size(); ++n) {
     for (int typos = 0; typos < kTypoClasses; ++typos) {
-      const Derivations& derivations = nodes[n].classes[typos];
+      const Expansions& expansions = nodes[n].classes[typos];
       const Role role = class_roles_[n][typos];
-      if (role == kNoRole || !derivations.ready) continue;
-      if (derivations.words.size() == 1 && !derivations.has_range) continue;  // the word's own role
-      const bool range = derivations.has_range && derivations.ranges[segment].first < derivations.ranges[segment].second;
-      if (range) roles.AddRange(derivations.ranges[segment].first, derivations.ranges[segment].second, role);
-      for (const WordNumber word : derivations.words) {
+      if (role == kNoRole || !expansions.ready) continue;
+      if (expansions.words.size() == 1 && !expansions.has_range) continue;  // the word's own role
+      const bool range = expansions.has_range && expansions.ranges[segment].first < expansions.ranges[segment].second;
+      if (range) roles.AddRange(expansions.ranges[segment].first, expansions.ranges[segment].second, role);
+      for (const WordNumber word : expansions.words) {
         const Ordinal ordinal = words[word].ordinals[segment];
         if (ordinal == kNoOrdinal) continue;
-        if (range && ordinal >= derivations.ranges[segment].first && ordinal < derivations.ranges[segment].second) continue;
+        if (range && ordinal >= expansions.ranges[segment].first && ordinal < expansions.ranges[segment].second) continue;
         roles.Add(ordinal, role);
       }
     }
@@ -92,22 +92,22 @@ void Candidates::LoadSegment(size_t segment, const DocSet& documents) {
   roles.Seal();
   struct Found {
     Role role;
-    Place place;
+    TokenPosition position;
   };
   std::vector<Found> found;
   view.text->ForEachRecord(documents, [&](uint32_t docid, std::string_view record) {
     found.clear();
-    roles.Scan(record, [&](Role role, Place at) { found.push_back({role, at}); });
+    roles.Scan(record, [&](Role role, TokenPosition at) { found.push_back({role, at}); });
     const auto by_role = [](const Found& a, const Found& b) { return a.role < b.role; };
     if (found.size() > 1 && !std::is_sorted(found.begin(), found.end(), by_role)) {
       std::stable_sort(found.begin(), found.end(), by_role);
     }
     const auto begin = static_cast<uint32_t>(entries_.size());
     for (size_t i = 0; i < found.size();) {
-      const auto from = static_cast<uint32_t>(places_.size());
+      const auto from = static_cast<uint32_t>(positions_.size());
       const Role role = found[i].role;
-      for (; i < found.size() && found[i].role == role; ++i) places_.push_back(found[i].place);
-      entries_.push_back({role, from, static_cast<uint32_t>(places_.size())});
+      for (; i < found.size() && found[i].role == role; ++i) positions_.push_back(found[i].position);
+      entries_.push_back({role, from, static_cast<uint32_t>(positions_.size())});
     }
     known_.push_back({docid, begin, static_cast<uint32_t>(entries_.size())});
   });
@@ -119,79 +119,79 @@ int64_t Candidates::Find(DocId docid) const {
   return found != known_.end() && found->docid == docid ? found - known_.begin() : -1;
 }
 
-std::span<const Place> Candidates::PlacesOf(const Known& known, Role role) const {
+std::span<const TokenPosition> Candidates::PositionsOf(const Known& known, Role role) const {
   if (role == kNoRole) return {};
   for (uint32_t i = known.begin; i < known.end; ++i) {
-    if (entries_[i].role == role) return std::span(places_).subspan(entries_[i].begin, entries_[i].end - entries_[i].begin);
+    if (entries_[i].role == role) return std::span(positions_).subspan(entries_[i].begin, entries_[i].end - entries_[i].begin);
   }
   return {};
 }
 
-std::span<const Place> Candidates::WordPlaces(DocId docid, WordNumber word) const {
+std::span<const TokenPosition> Candidates::WordPositions(DocId docid, WordNumber word) const {
   const int64_t at = Find(docid);
   if (at < 0 || word == kNoWord || word >= word_roles_.size()) return {};
-  return PlacesOf(known_[static_cast<size_t>(at)], word_roles_[word]);
+  return PositionsOf(known_[static_cast<size_t>(at)], word_roles_[word]);
 }
 
-std::span<const Place> Candidates::ClassPlaces(DocId docid, uint16_t node, int typos) const {
+std::span<const TokenPosition> Candidates::ClassPositions(DocId docid, uint16_t node, int typos) const {
   const int64_t at = Find(docid);
   if (at < 0 || node >= class_roles_.size()) return {};
-  return PlacesOf(known_[static_cast<size_t>(at)], class_roles_[node][static_cast<size_t>(typos)]);
+  return PositionsOf(known_[static_cast<size_t>(at)], class_roles_[node][static_cast<size_t>(typos)]);
 }
 
 void Candidates::StateOf(DocId docid, const Node& node, int typos, bool verbatim, State& state) const {
   state.matches = false;
-  state.places.clear();
+  state.positions.clear();
   state.phrases.clear();
   state.ends.clear();
   const int64_t at = Find(docid);
   if (at < 0) return;
   const Known& known = known_[static_cast<size_t>(at)];
   const FieldScope& scope = graph_.scope();
-  const auto in_scope = [&](std::span<const Place> places) {
-    return !places.empty() &&
-           (scope.all || std::any_of(places.begin(), places.end(), [&](Place p) { return scope.Searches(FieldOf(p)); }));
+  const auto in_scope = [&](std::span<const TokenPosition> positions) {
+    return !positions.empty() &&
+           (scope.all || std::any_of(positions.begin(), positions.end(), [&](TokenPosition p) { return scope.Searches(FieldOf(p)); }));
   };
   const auto node_number = static_cast<size_t>(&node - graph_.nodes().data());
   if (verbatim && !node.term.phrase) {
     if (node.ngram() || node.verbatim == kNoWord) return;
-    const auto places = PlacesOf(known, word_roles_[node.verbatim]);
-    if (!in_scope(places)) return;
+    const auto positions = PositionsOf(known, word_roles_[node.verbatim]);
+    if (!in_scope(positions)) return;
     // A short prefix keeps the list of all its words even so.
-    const auto range = node.short_prefix ? PlacesOf(known, class_roles_[node_number][0]) : std::span<const Place>();
-    state.places.push_back(range.empty() ? places : range);
+    const auto range = node.short_prefix ? PositionsOf(known, class_roles_[node_number][0]) : std::span<const TokenPosition>();
+    state.positions.push_back(range.empty() ? positions : range);
     state.matches = true;
     return;
   }
   const bool by_attribute = graph_.snapshot().settings->proximity_by_attribute;
   for (int c = typos < 0 ? 0 : typos; c <= (typos < 0 ? kTypoClasses - 1 : typos); ++c) {
-    const Derivations& derivations = node.classes[c];
-    if (!derivations.ready) continue;
+    const Expansions& expansions = node.classes[c];
+    if (!expansions.ready) continue;
     // Distances and positions are known without fields: a word of any class counts wherever it stands, as long as some
     // word of the node stands in a field that is searched.
-    if (const auto places = PlacesOf(known, class_roles_[node_number][c]); !places.empty()) {
-      state.places.push_back(places);
+    if (const auto positions = PositionsOf(known, class_roles_[node_number][c]); !positions.empty()) {
+      state.positions.push_back(positions);
       // A class of one word shares a role that knows nothing of tolerant fields.
       const bool tolerant_only = scope.any_exact && (c > 0 || node.ngram());
-      const auto tolerant = [&](Place p) { return scope.tolerant.Has(FieldOf(p)); };
-      if (in_scope(places) && (!tolerant_only || std::any_of(places.begin(), places.end(), tolerant))) state.matches = true;
+      const auto tolerant = [&](TokenPosition p) { return scope.tolerant.Has(FieldOf(p)); };
+      if (in_scope(positions) && (!tolerant_only || std::any_of(positions.begin(), positions.end(), tolerant))) state.matches = true;
     }
     const auto of = [&](WordNumber word) {
-      return word == kNoWord ? std::span<const Place>() : PlacesOf(known, word_roles_[word]);
+      return word == kNoWord ? std::span<const TokenPosition>() : PositionsOf(known, word_roles_[word]);
     };
-    for (const Phrase& phrase : derivations.phrases) {
+    for (const Phrase& phrase : expansions.phrases) {
       if (const auto last = of(phrase.words.back()); !last.empty()) state.ends.push_back(last);
       bool holds = true;
       for (size_t i = 0; i < phrase.words.size() && holds; ++i) {
         if (phrase.words[i] == kNoWord) continue;
-        const auto left = PlacesOf(known, word_roles_[phrase.words[i]]);
+        const auto left = PositionsOf(known, word_roles_[phrase.words[i]]);
         holds = in_scope(left);
         for (size_t j = i + 1; j <= i + 2 && j < phrase.words.size() && holds; ++j) {
           if (phrase.words[j] == kNoWord) continue;
-          const auto right = PlacesOf(known, word_roles_[phrase.words[j]]);
+          const auto right = PositionsOf(known, word_roles_[phrase.words[j]]);
           bool follows = false;
-          for (const Place x : left) {
-            for (const Place y : right) {
+          for (const TokenPosition x : left) {
+            for (const TokenPosition y : right) {
               follows |= FieldOf(x) == FieldOf(y) && (by_attribute || (y > x && y - x <= j - i));
             }
           }
@@ -199,14 +199,14 @@ void Candidates::StateOf(DocId docid, const Node& node, int typos, bool verbatim
         }
       }
       if (!holds) continue;
-      PhrasePlaces places;
-      places.first = of(phrase.words.front());
+      PhrasePositions positions;
+      positions.first = of(phrase.words.front());
       for (const WordNumber word : phrase.words) {
         if (word == kNoWord) continue;
-        places.first_real = of(word);
+        positions.first_real = of(word);
         break;
       }
-      state.phrases.push_back(places);
+      state.phrases.push_back(positions);
       state.matches = true;
     }
   }

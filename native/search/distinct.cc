@@ -27,8 +27,8 @@ void Distinct::ValuesOfInto(DocId kept, DocSet& excluded) const {
     if (column.segment->live.Contains(kept)) own = &column;
   }
   if (own == nullptr || own->reader == nullptr) return;
-  const int64_t place = own->segment->text->Find(kept);
-  if (place < 0) return;
+  const int64_t local = own->segment->text->Find(kept);
+  if (local < 0) return;
   const bool was_excluded = excluded.Contains(kept);
   const auto exclude = [&](const Column& column, ValueOrdinal value) {
     const std::string_view postings = column.reader->postings(value);
@@ -38,7 +38,7 @@ void Distinct::ValuesOfInto(DocId kept, DocSet& excluded) const {
       IntersectPostings(postings, column.segment->live, excluded);
     }
   };
-  own->reader->ForEachValue(static_cast<uint32_t>(place), [&](ValueOrdinal value) {
+  own->reader->ForEachValue(static_cast<uint32_t>(local), [&](ValueOrdinal value) {
     const ColumnReader& reader = *own->reader;
     const bool is_number = value < reader.number_count();
     for (const Column& column : columns_) {

@@ -6,7 +6,7 @@
 #include "base/json_value.h"
 #include "index/evaluate_filter.h"
 #include "index/external_id.h"
-#include "search/select.h"
+#include "search/projection.h"
 #include "search/sort.h"
 #include "search/stored_vectors.h"
 
@@ -21,7 +21,7 @@ constexpr size_t kExpectedRows = 1024;
 class Listing::Writer {
  public:
   Writer(const index::Snapshot& snapshot, const std::optional<std::vector<std::string>>& fields, bool retrieve_vectors)
-      : snapshot_(snapshot), selection_(Selection::ForDocuments(fields, *snapshot.fields)), retrieve_vectors_(retrieve_vectors),
+      : snapshot_(snapshot), projection_(Projection::ForDocuments(fields, *snapshot.fields)), retrieve_vectors_(retrieve_vectors),
         codec_(snapshot.dictionary) {}
 
   Status Append(DocId docid, std::string& out) {
@@ -29,7 +29,7 @@ class Listing::Writer {
     if (!segment::ParseRow(row, fields_)) return Status::Corruption("a stored document is damaged");
     bool first = true;
     out += '{';
-    AppendSelected(fields_, *snapshot_.fields, selection_, first, out);
+    AppendProjected(fields_, *snapshot_.fields, projection_, first, out);
     if (retrieve_vectors_) {
       out += first ? "\"_vectors\":" : ",\"_vectors\":";
       GANNET_RETURN_IF_ERROR(AppendStoredVectors(snapshot_, docid, fields_, out));
@@ -42,7 +42,7 @@ class Listing::Writer {
 
  private:
   const index::Snapshot& snapshot_;
-  Selection selection_;
+  Projection projection_;
   bool retrieve_vectors_;
   segment::RowCodec codec_;
   std::vector<segment::RowField> fields_;

@@ -12,12 +12,12 @@
 
 #include "base/json.h"
 #include "base/json_reader.h"
-#include "base/pieces.h"
+#include "base/parallel_for.h"
 #include "index/evaluate_filter.h"
 #include "search/facet_counts.h"
 #include "search/facet_search.h"
 #include "search/score_details.h"
-#include "search/score_list.h"
+#include "search/score_key.h"
 #include "search/stored_vectors.h"
 
 namespace gannet::search {
@@ -265,7 +265,7 @@ Status SearchRun::RunHalves(bool from_start) {
       semantic_status = run.status();
     }
   };
-  ForEachPiece(wanted.vector ? 2 : 1, [&](size_t piece) {
+  ParallelFor(wanted.vector ? 2 : 1, [&](size_t piece) {
     if (piece == 1) {
       if (!enough.load() || exact) run_semantic();
       return;
@@ -322,10 +322,10 @@ void SearchRun::Merge(bool words_only) {
   } else {
     uses_vector_ = true;
     const std::vector<Hit>& semantic = semantic_->hits();
-    const auto list_of = [](const Hit& hit, double weight) { return ScoreList::Of(hit.detail, weight); };
+    const auto list_of = [](const Hit& hit, double weight) { return ScoreKey::Of(hit.detail, weight); };
     std::unordered_set<DocId> seen;
     size_t w = 0, s = 0;
-    std::optional<ScoreList> word_scores, semantic_scores;
+    std::optional<ScoreKey> word_scores, semantic_scores;
     while (kept.size() < options_.end && (w < words.size() || s < semantic.size())) {
       if (w < words.size() && !word_scores) word_scores = list_of(words[w], 1 - request_.hybrid->ratio);
       if (s < semantic.size() && !semantic_scores) semantic_scores = list_of(semantic[s], request_.hybrid->ratio);
@@ -579,8 +579,8 @@ MatchTerms SearchRun::CollectMatchTerms() {
     const auto first = static_cast<uint16_t>(node->term.first), last = static_cast<uint16_t>(node->term.last);
     const auto query_chars = static_cast<uint32_t>(CountChars(node->text));
     for (int typos = 0; typos < kTypoClasses; ++typos) {
-      const Derivations& derivations = graph_->Class(*node, typos);
-      for (const Phrase& phrase : derivations.phrases) {
+      const Expansions& expansions = graph_->Class(*node, typos);
+      for (const Phrase& phrase : expansions.phrases) {
         MatchPhrase match;
         match.first_position = first;
         for (const WordNumber word : phrase.words) {
@@ -589,12 +589,12 @@ MatchTerms SearchRun::CollectMatchTerms() {
         terms.phrases.push_back(std::move(match));
       }
       // The words of a glued prefix may be listed one by one.
-      const bool glued_prefix = typos == 0 && node->ngram() && node->term.prefix && !derivations.words.empty();
+      const bool glued_prefix = typos == 0 && node->ngram() && node->term.prefix && !expansions.words.empty();
       // Of a short prefix only the word as typed counts, as long as the index has it.
-      const bool marked = (glued_prefix || graph_->HasLiveRange(derivations)) && (!node->short_prefix || node->verbatim != kNoWord);
+      const bool marked = (glued_prefix || graph_->HasLiveRange(expansions)) && (!node->short_prefix || node->verbatim != kNoWord);
       if (marked) terms.words.push_back({node->text, true, query_chars, first, last});
       if (glued_prefix && node->short_prefix) continue;
-      for (const WordNumber word : derivations.words) {
+      for (const WordNumber word : expansions.words) {
         terms.words.push_back({graph_->words()[word].text, node->term.prefix, query_chars, first, last});
       }
     }
@@ -603,9 +603,9 @@ MatchTerms SearchRun::CollectMatchTerms() {
 }
 
 void SearchRun::PrepareHits() {
-  selection_ = Selection::ForSearch(request_.attributes_to_retrieve, snapshot_->settings->displayed, *snapshot_->fields);
+  projection_ = Projection::ForSearch(request_.attributes_to_retrieve, snapshot_->settings->displayed, *snapshot_->fields);
   const bool formats = request_.format.highlight || request_.format.crop || request_.format.matches_position;
-  formatter_.emplace(*snapshot_, formats ? CollectMatchTerms() : MatchTerms(), request_.format,
+  highlighter_.emplace(*snapshot_, formats ? CollectMatchTerms() : MatchTerms(), request_.format,
                      request_.attributes_to_retrieve, request_.locales);
   std::vector<DocId> docids;
   for (const Hit& hit : hits()) docids.push_back(hit.docid);
@@ -615,12 +615,12 @@ void SearchRun::PrepareHits() {
 
 Status SearchRun::AppendHit(const Hit& hit, std::string_view extra, std::string& out, const PinnedDocument* pin) {
   if (words_) return words_->AppendHit(hit, extra, out, pin);  // it knows the words to mark
-  if (!selection_) PrepareHits();
+  if (!projection_) PrepareHits();
   GANNET_ASSIGN_OR_RETURN(const std::string_view row, codec_->Expand(snapshot_->FindRow(hit.docid)));
   if (!segment::ParseRow(row, fields_)) return Status::Corruption("a stored document is damaged");
   out += '{';
   bool first = true;
-  AppendSelected(fields_, *snapshot_->fields, *selection_, first, out);
+  AppendProjected(fields_, *snapshot_->fields, *projection_, first, out);
   const auto member = [&](const char* name) {
     if (!first) out += ',';
     first = false;
@@ -630,7 +630,7 @@ Status SearchRun::AppendHit(const Hit& hit, std::string_view extra, std::string&
   };
   const auto geo = std::find_if(sort_.begin(), sort_.end(), [](const SortCriterion& c) { return c.kind == SortCriterion::Kind::kGeo; });
   if (geo != sort_.end()) {
-    const auto whole = [&](std::string_view path) { return selection_->Of(path) == Cover::kWhole; };
+    const auto whole = [&](std::string_view path) { return projection_->Of(path) == Cover::kWhole; };
     const bool shown = whole("_geo") || (whole("_geo.lat") && whole("_geo.lng"));
     const SortValue value = shown ? SortValueOf(*snapshot_, *geo, hit.docid) : SortValue{};
     if (value.kind == SortValue::Kind::kGeo) {
@@ -644,8 +644,8 @@ Status SearchRun::AppendHit(const Hit& hit, std::string_view extra, std::string&
     member("_vectors");
     GANNET_RETURN_IF_ERROR(AppendStoredVectors(*snapshot_, hit.docid, fields_, out));
   }
-  if (formatter_->active()) {
-    formatter_->Append(fields_, first, out);
+  if (highlighter_->active()) {
+    highlighter_->Append(fields_, first, out);
     GANNET_RETURN_IF_ERROR(CheckAnswerSize(out, request_.answer_bytes_max));
   }
   if (request_.show_score) {

@@ -12,9 +12,9 @@
 #include "base/json_value.h"
 #include "base/status.h"
 #include "index/index.h"
-#include "search/format.h"
+#include "search/highlighter.h"
 #include "search/rank.h"
-#include "search/select.h"
+#include "search/projection.h"
 
 namespace gannet::search {
 
@@ -68,7 +68,7 @@ struct SearchRequest {
   std::optional<std::string> distinct;
   std::vector<std::string> facets;
   std::optional<std::vector<std::string>> attributes_to_retrieve, attributes_to_search_on;
-  FormatOptions format;
+  HighlightOptions format;
   MatchingStrategy strategy = MatchingStrategy::kLast;
   bool show_score = false, show_details = false, retrieve_vectors = false;
   std::optional<double> threshold;
@@ -164,8 +164,8 @@ class SearchRun {
   std::optional<uint64_t> semantic_hit_count_;
   bool needs_vector_ = false, uses_vector_ = false;
   // For writing hits, made when the first one is written.
-  std::optional<Selection> selection_;
-  std::optional<Formatter> formatter_;
+  std::optional<Projection> projection_;
+  std::optional<Highlighter> highlighter_;
   std::unique_ptr<segment::RowCodec> codec_;
   std::vector<segment::RowField> fields_;
 };

@@ -7,7 +7,7 @@
 #include "base/json_reader.h"
 #include "base/utf8.h"
 #include "bitmap/postings_codec.h"
-#include "segment/doc_places.h"
+#include "segment/local_docids.h"
 #include "text/normalize.h"
 
 namespace gannet::search {
@@ -30,17 +30,17 @@ constexpr uint64_t kValuesPerSparseDocument = 16;
 
 }  // namespace
 
-CandidateParts::CandidateParts(const index::Snapshot& snapshot, const DocSet& candidates) {
+CandidatesBySegment::CandidatesBySegment(const index::Snapshot& snapshot, const DocSet& candidates) {
   for (const auto& segment : snapshot.segments) {
     DocSet documents = candidates & segment->live;
     const uint64_t size = documents.size();
-    if (size > 0) parts_.push_back({segment.get(), std::move(documents), size});
+    if (size > 0) groups_.push_back({segment.get(), std::move(documents), size});
   }
 }
 
-SegmentCounter::SegmentCounter(const CandidateParts::Part& part, const ColumnReader& column, uint64_t values_wanted)
-    : part_(&part), column_(&column) {
-  const uint64_t documents = part.segment->documents->size(), size = part.size;
+SegmentCounter::SegmentCounter(const CandidatesBySegment::Group& group, const ColumnReader& column, uint64_t values_wanted)
+    : group_(&group), column_(&column) {
+  const uint64_t documents = group.segment->documents->size(), size = group.size;
   if (size == documents) {
     way_ = Way::kAll;
     return;
@@ -70,8 +70,8 @@ SegmentCounter::SegmentCounter(const CandidateParts::Part& part, const ColumnRea
 void SegmentCounter::CountSparse() {
   way_ = Way::kSparse;
   std::vector<uint32_t> values;
-  segment::ForEachPlace(segment().rows->places(), part_->documents, [&](uint32_t place, uint32_t) {
-    column_->ForEachValue(place, [&](ValueOrdinal value) { values.push_back(value); });
+  segment::ForEachLocal(segment().rows->local_docids(), group_->documents, [&](uint32_t local, uint32_t) {
+    column_->ForEachValue(local, [&](ValueOrdinal value) { values.push_back(value); });
   });
   std::sort(values.begin(), values.end());
   for (const uint32_t value : values) {
@@ -81,38 +81,38 @@ void SegmentCounter::CountSparse() {
 }
 
 void SegmentCounter::Pass(std::span<SegmentCounter* const> counters) {
-  const CandidateParts::Part& part = *counters[0]->part_;
+  const CandidatesBySegment::Group& group = *counters[0]->group_;
   DocSet others;
-  if (counters[0]->of_others_) others = *part.segment->documents - part.documents;
+  if (counters[0]->of_others_) others = *group.segment->documents - group.documents;
   for (SegmentCounter* counter : counters) {
     counter->way_ = Way::kDense;
     counter->dense_.assign(counter->column_->value_count() + size_t{1}, 0);
   }
-  std::array<uint32_t, kPassBlock> places;
+  std::array<uint32_t, kPassBlock> local_docids;
   size_t size = 0;
   const auto count = [&] {
-    for (SegmentCounter* counter : counters) counter->CountPlaces({places.data(), size});
+    for (SegmentCounter* counter : counters) counter->CountLocals({local_docids.data(), size});
     size = 0;
   };
-  segment::ForEachPlace(part.segment->rows->places(), counters[0]->of_others_ ? others : part.documents,
-                        [&](uint32_t place, uint32_t) {
-                          places[size++] = place;
+  segment::ForEachLocal(group.segment->rows->local_docids(), counters[0]->of_others_ ? others : group.documents,
+                        [&](uint32_t local, uint32_t) {
+                          local_docids[size++] = local;
                           if (size == kPassBlock) count();
                         });
   count();
 }
 
-void SegmentCounter::CountPlaces(std::span<const uint32_t> places) {
+void SegmentCounter::CountLocals(std::span<const uint32_t> local_docids) {
   uint32_t* const counters = dense_.data();
   if (!column_->single_valued()) {
-    for (const uint32_t place : places) {
-      column_->ForEachValue(place, [&](ValueOrdinal value) { ++counters[value + 1]; });
+    for (const uint32_t local : local_docids) {
+      column_->ForEachValue(local, [&](ValueOrdinal value) { ++counters[value + 1]; });
     }
     return;
   }
   // Documents without a value are counted too, as 0, which needs no branch.
   column_->WithCodes([&](const auto* codes) {
-    for (const uint32_t place : places) ++counters[codes[place]];
+    for (const uint32_t local : local_docids) ++counters[codes[local]];
   });
 }
 
@@ -132,8 +132,8 @@ uint64_t SegmentCounter::Count(ValueOrdinal value) {
         return Count(value);
       }
       const PostingsReader postings(column_->postings(value));
-      ns_left_ -= ColumnReader::NsOfIntersection(postings.count(), part_->size, segment().documents->size());
-      return postings.IntersectionSize(part_->documents);
+      ns_left_ -= ColumnReader::NsOfIntersection(postings.count(), group_->size, segment().documents->size());
+      return postings.IntersectionSize(group_->documents);
     }
   }
   return 0;
@@ -147,7 +147,7 @@ ValueOrdinal SegmentCounter::Seek(ValueOrdinal from, ValueOrdinal end, uint64_t&
     return at->first;
   }
   for (bool missed = from == 0; from < end; missed = true) {
-    if (missed && way_ == Way::kIntersect && ns_left_ >= 0 && column_->SkipUp(from, end, part_->documents)) {
+    if (missed && way_ == Way::kIntersect && ns_left_ >= 0 && column_->SkipUp(from, end, group_->documents)) {
       ns_left_ -= ns_per_union_;
       continue;
     }
@@ -165,7 +165,7 @@ ValueOrdinal SegmentCounter::SeekLast(ValueOrdinal begin, ValueOrdinal end) {
     return std::prev(at)->first;
   }
   for (ValueOrdinal value = end; value > begin; --value) {
-    while (way_ == Way::kIntersect && ns_left_ >= 0 && column_->SkipDown(value, begin, part_->documents)) {
+    while (way_ == Way::kIntersect && ns_left_ >= 0 && column_->SkipDown(value, begin, group_->documents)) {
       ns_left_ -= ns_per_union_;
     }
     if (value == begin) break;
@@ -177,7 +177,7 @@ ValueOrdinal SegmentCounter::SeekLast(ValueOrdinal begin, ValueOrdinal end) {
 DocId SegmentCounter::LeastCandidate(ValueOrdinal value) const {
   DocId least = UINT32_MAX;
   PostingsReader(column_->postings(value)).ForEach([&](uint32_t docid) -> bool {
-    if (!part_->documents.Contains(docid)) return true;
+    if (!group_->documents.Contains(docid)) return true;
     least = docid;
     return false;
   });
@@ -186,26 +186,26 @@ DocId SegmentCounter::LeastCandidate(ValueOrdinal value) const {
 
 FieldCounter::FieldCounter(const index::Snapshot& snapshot, FieldId field, const DocSet& candidates,
                            uint64_t values_wanted)
-    : FieldCounter(snapshot, field, std::make_shared<CandidateParts>(snapshot, candidates), values_wanted) {
+    : FieldCounter(snapshot, field, std::make_shared<CandidatesBySegment>(snapshot, candidates), values_wanted) {
   Pass({this, 1});
 }
 
-FieldCounter::FieldCounter(const index::Snapshot& snapshot, FieldId field, std::shared_ptr<const CandidateParts> parts,
+FieldCounter::FieldCounter(const index::Snapshot& snapshot, FieldId field, std::shared_ptr<const CandidatesBySegment> groups,
                            uint64_t values_wanted)
-    : snapshot_(snapshot), field_(field), parts_(std::move(parts)) {
-  for (const CandidateParts::Part& part : parts_->parts()) {
-    const ColumnReader* column = part.segment->columns->Find(field);
-    if (column != nullptr && column->value_count() > 0) segments_.emplace_back(part, *column, values_wanted);
+    : snapshot_(snapshot), field_(field), groups_(std::move(groups)) {
+  for (const CandidatesBySegment::Group& group : groups_->groups()) {
+    const ColumnReader* column = group.segment->columns->Find(field);
+    if (column != nullptr && column->value_count() > 0) segments_.emplace_back(group, *column, values_wanted);
   }
 }
 
 void FieldCounter::Pass(std::span<FieldCounter> fields) {
   if (fields.empty()) return;
-  for (const CandidateParts::Part& part : fields[0].parts_->parts()) {
+  for (const CandidatesBySegment::Group& group : fields[0].groups_->groups()) {
     std::vector<SegmentCounter*> counters;
     for (FieldCounter& field : fields) {
       for (SegmentCounter& counter : field.segments_) {
-        if (&counter.part() == &part && counter.needs_pass()) counters.push_back(&counter);
+        if (&counter.group() == &group && counter.needs_pass()) counters.push_back(&counter);
       }
     }
     if (!counters.empty()) SegmentCounter::Pass(counters);
@@ -287,11 +287,11 @@ std::string FieldCounter::SpellingIn(SegmentCounter& counter, uint32_t string, D
   const ColumnReader& column = counter.column();
   const std::string first(column.spelling(string));
   if (!column.spelling_varies(string)) return first;
-  const int64_t place = counter.segment().text->Find(docid);
-  if (place < 0) return first;
+  const int64_t local = counter.segment().text->Find(docid);
+  if (local < 0) return first;
   segment::RowCodec codec(snapshot_.dictionary);
   std::vector<segment::RowField> row;
-  const auto bytes = codec.Expand(counter.segment().rows->at(static_cast<size_t>(place)));
+  const auto bytes = codec.Expand(counter.segment().rows->at(static_cast<size_t>(local)));
   if (!bytes.ok() || !segment::ParseRow(*bytes, row)) {
     counter.segment().rows->file()->MarkCorrupt();
     return first;
@@ -309,30 +309,30 @@ std::string FieldCounter::SpellingIn(SegmentCounter& counter, uint32_t string, D
 }
 
 std::string FieldCounter::Spelling(std::string_view normalised) {
-  std::vector<ValuePlace> places;
+  std::vector<ValueReference> references;
   for (uint32_t i = 0; i < segments_.size(); ++i) {
     const ColumnReader& column = segments_[i].column();
     const uint32_t string = column.LowerString(normalised);
     if (string == column.string_count() || column.string(string) != normalised) continue;
-    if (segments_[i].Count(column.number_count() + string) > 0) places.push_back({i, column.number_count() + string});
+    if (segments_[i].Count(column.number_count() + string) > 0) references.push_back({i, column.number_count() + string});
   }
-  return places.empty() ? std::string(normalised) : Spelling(places);
+  return references.empty() ? std::string(normalised) : Spelling(references);
 }
 
-std::string FieldCounter::Spelling(std::span<const ValuePlace> places) {
-  const auto column_of = [&](const ValuePlace& place) -> const ColumnReader& { return segments_[place.counter].column(); };
-  const auto string_of = [&](const ValuePlace& place) { return place.value - column_of(place).number_count(); };
-  const std::string_view first = column_of(places[0]).spelling(string_of(places[0]));
-  const bool varies = std::any_of(places.begin(), places.end(), [&](const ValuePlace& place) {
-    return column_of(place).spelling_varies(string_of(place)) || column_of(place).spelling(string_of(place)) != first;
+std::string FieldCounter::Spelling(std::span<const ValueReference> references) {
+  const auto column_of = [&](const ValueReference& reference) -> const ColumnReader& { return segments_[reference.counter].column(); };
+  const auto string_of = [&](const ValueReference& reference) { return reference.value - column_of(reference).number_count(); };
+  const std::string_view first = column_of(references[0]).spelling(string_of(references[0]));
+  const bool varies = std::any_of(references.begin(), references.end(), [&](const ValueReference& reference) {
+    return column_of(reference).spelling_varies(string_of(reference)) || column_of(reference).spelling(string_of(reference)) != first;
   });
   if (!varies) return std::string(first);
-  const ValuePlace* earliest = nullptr;
+  const ValueReference* earliest = nullptr;
   DocId least = UINT32_MAX;
-  for (const ValuePlace& place : places) {
-    const DocId docid = segments_[place.counter].LeastCandidate(place.value);
+  for (const ValueReference& reference : references) {
+    const DocId docid = segments_[reference.counter].LeastCandidate(reference.value);
     if (earliest == nullptr || docid < least) {
-      earliest = &place;
+      earliest = &reference;
       least = docid;
     }
   }

@@ -26,18 +26,18 @@ namespace gannet::search {
 
 // The candidates segment by segment, those without any left out. What fields that are counted together share.
 // Lifetime: borrows the snapshot.
-class CandidateParts {
+class CandidatesBySegment {
  public:
-  struct Part {
+  struct Group {
     const index::SegmentView* segment;
     DocSet documents;  // live ones
     uint64_t size;
   };
-  CandidateParts(const index::Snapshot& snapshot, const DocSet& candidates);
-  const std::vector<Part>& parts() const { return parts_; }
+  CandidatesBySegment(const index::Snapshot& snapshot, const DocSet& candidates);
+  const std::vector<Group>& groups() const { return groups_; }
 
  private:
-  std::vector<Part> parts_;
+  std::vector<Group> groups_;
 };
 
 // The values of one segment, counted.
@@ -46,10 +46,10 @@ class SegmentCounter {
   // values_wanted: how many different values will be asked about. Where a pass over the candidates is the way, `Pass`
   // must come before any question.
   // Lifetime: borrows the part.
-  SegmentCounter(const CandidateParts::Part& part, const segment::ColumnReader& column, uint64_t values_wanted);
+  SegmentCounter(const CandidatesBySegment::Group& group, const segment::ColumnReader& column, uint64_t values_wanted);
 
-  const CandidateParts::Part& part() const { return *part_; }
-  const index::SegmentView& segment() const { return *part_->segment; }
+  const CandidatesBySegment::Group& group() const { return *group_; }
+  const index::SegmentView& segment() const { return *group_->segment; }
   const segment::ColumnReader& column() const { return *column_; }
   bool needs_pass() const { return way_ == Way::kDense && dense_.empty(); }
   // One pass for several columns. REQUIRES: the counters are of one part
@@ -68,9 +68,9 @@ class SegmentCounter {
  private:
   enum class Way : uint8_t { kAll, kSparse, kDense, kIntersect };
   void CountSparse();
-  void CountPlaces(std::span<const uint32_t> places);
+  void CountLocals(std::span<const uint32_t> local_docids);
 
-  const CandidateParts::Part* part_;
+  const CandidatesBySegment::Group* group_;
   const segment::ColumnReader* column_;
   Way way_;
   // kIntersect: what may be spent before it turns into kDense, and what looking at a union of values costs; nanoseconds.
@@ -81,7 +81,7 @@ class SegmentCounter {
 };
 
 // A value that occurs in some segment: where it stands there.
-struct ValuePlace {
+struct ValueReference {
   uint32_t counter;  // of FieldCounter
   segment::ValueOrdinal value;
 };
@@ -90,9 +90,9 @@ class FieldCounter {
  public:
   FieldCounter(const index::Snapshot& snapshot, FieldId field, const DocSet& candidates, uint64_t values_wanted);
   // Of several: `Pass` must come before any question.
-  FieldCounter(const index::Snapshot& snapshot, FieldId field, std::shared_ptr<const CandidateParts> parts,
+  FieldCounter(const index::Snapshot& snapshot, FieldId field, std::shared_ptr<const CandidatesBySegment> groups,
                uint64_t values_wanted);
-  // The passes over the candidates that the fields need, in common. REQUIRES: they have the same parts
+  // The passes over the candidates that the fields need, in common. REQUIRES: they have the same groups
   static void Pass(std::span<FieldCounter> fields);
 
   std::vector<SegmentCounter>& segments() { return segments_; }
@@ -102,7 +102,7 @@ class FieldCounter {
     double number;
     std::string_view string;  // normalised; borrows the snapshot
     uint64_t count;
-    std::span<const ValuePlace> places;  // valid until the sink returns
+    std::span<const ValueReference> references;  // valid until the sink returns
   };
   // Calls sink(const Value&) for the numbers (or strings) that occur among the candidates, ascending, until it returns
   // false.
@@ -115,16 +115,16 @@ class FieldCounter {
     Walk(true, sink, AnyValue());
   }
   // Only strings that match: next(segment, string, end) is the first one of [string, end) that does, counted from 0, or
-  // end. The segment is its place in segments().
+  // end. The segment is its number in segments().
   template <typename Next, typename Sink>
   void ForEachMatchingString(Next&& next, Sink&& sink) { Walk(true, sink, next); }
 
   // Least and greatest number of the candidates; nullopt when they have none.
   std::optional<std::pair<double, double>> NumberRange();
 
-  // How the candidate with the least docid that has the string spells it. places: all in which it occurs.
+  // How the candidate with the least docid that has the string spells it. references: all in which it occurs.
   std::string Spelling(std::string_view normalised);
-  std::string Spelling(std::span<const ValuePlace> places);
+  std::string Spelling(std::span<const ValueReference> references);
 
  private:
   struct AnyValue {};
@@ -134,9 +134,9 @@ class FieldCounter {
 
   const index::Snapshot& snapshot_;
   FieldId field_;
-  std::shared_ptr<const CandidateParts> parts_;
+  std::shared_ptr<const CandidatesBySegment> groups_;
   std::vector<SegmentCounter> segments_;
-  std::vector<ValuePlace> met_;  // of the value that Walk is at
+  std::vector<ValueReference> met_;  // of the value that Walk is at
 };
 
 template <typename Sink, typename Next>
@@ -205,7 +205,7 @@ void FieldCounter::Walk(bool strings, Sink&& sink, Next&& next) {
         ++i;
       }
     }
-    value.places = met_;
+    value.references = met_;
     if (!sink(static_cast<const Value&>(value))) return;
   }
 }

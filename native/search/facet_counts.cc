@@ -125,8 +125,8 @@ class Distribution {
   void Add(const FieldCounter::Value& value) {
     ++added_;
     FacetValue shown{value.is_number          ? DecimalText(value.number)
-                     : value.places.empty() ? counter_.Spelling(value.string)
-                                            : counter_.Spelling(value.places),
+                     : value.references.empty() ? counter_.Spelling(value.string)
+                                            : counter_.Spelling(value.references),
                      value.count};
     // A number and a string may look the same; an object holds one of them.
     const auto [at, fresh] = index_.emplace(shown.shown, out_.values.size());
@@ -168,7 +168,7 @@ class Distribution {
     std::vector<FieldCounter::Value> values;
     const auto collect = [&](const FieldCounter::Value& value) {
       values.push_back(value);
-      values.back().places = {};
+      values.back().references = {};
       return true;
     };
     if (room() == 0) return;
@@ -227,7 +227,7 @@ Result<std::vector<FacetDistribution>> CountFacets(const index::Snapshot& snapsh
       selected.emplace(name, field);
     }
   }
-  const auto parts = std::make_shared<CandidateParts>(snapshot, candidates);
+  const auto parts = std::make_shared<CandidatesBySegment>(snapshot, candidates);
   std::vector<FieldCounter> counters;
   counters.reserve(selected.size());
   for (const auto& [name, field] : selected) {

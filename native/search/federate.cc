@@ -13,10 +13,10 @@
 
 #include "base/json.h"
 #include "base/json_value.h"
-#include "base/pieces.h"
+#include "base/parallel_for.h"
 #include "search/execute.h"
 #include "search/facet_counts.h"
-#include "search/score_list.h"
+#include "search/score_key.h"
 
 namespace gannet::search {
 namespace {
@@ -74,18 +74,18 @@ struct SearchedIndex {
 // By uid, which is the order they are looked at.
 using Indexes = std::map<std::string, SearchedIndex, std::less<>>;
 
-Status Inside(const std::string& place, const Status& status) {
-  return Status(status.code(), "Inside `" + place + "`: " + status.message(), status.detail());
+Status Inside(const std::string& path, const Status& status) {
+  return Status(status.code(), "Inside `" + path + "`: " + status.message(), status.detail());
 }
 
-std::string PlaceOf(size_t query) { return ".queries[" + std::to_string(query) + "]"; }
-std::string PlaceOf(const std::string& uid) { return ".federation.facetsByIndex." + uid; }
+std::string PathOf(size_t query) { return ".queries[" + std::to_string(query) + "]"; }
+std::string PathOf(const std::string& uid) { return ".federation.facetsByIndex." + uid; }
 
 // A hit of the merged list.
 struct RankedHit {
   uint32_t query;
   Hit hit;
-  const ScoreList* scores;
+  const ScoreKey* scores;
 };
 
 bool Before(const RankedHit& a, const RankedHit& b) {
@@ -138,7 +138,7 @@ class QueryHits {
     if (at_ == hits.size()) return std::nullopt;
     const Hit& hit = hits[at_++];
     // The hits of a bucket share their details.
-    if (lists_.empty() || hit.detail != last_) lists_.push_back(ScoreList::Of(hit.detail, query_->weight));
+    if (lists_.empty() || hit.detail != last_) lists_.push_back(ScoreKey::Of(hit.detail, query_->weight));
     last_ = hit.detail;
     return RankedHit{number_, hit, &lists_.back()};
   }
@@ -148,7 +148,7 @@ class QueryHits {
   uint32_t number_;
   size_t at_ = 0;
   const Detail* last_ = nullptr;
-  std::deque<ScoreList> lists_;  // hits given out point into it
+  std::deque<ScoreKey> lists_;  // hits given out point into it
 };
 
 // The hits of all queries on one index, each document once.
@@ -185,9 +185,9 @@ class DistinctValues {
     for (const auto& segment : snapshot.segments) {
       if (!segment->live.Contains(docid)) continue;
       const segment::ColumnReader* column = segment->columns->Find(*field);
-      const int64_t place = segment->text->Find(docid);
-      if (column == nullptr || place < 0) return true;
-      column->ForEachValue(static_cast<uint32_t>(place), [&](segment::ValueOrdinal value) {
+      const int64_t local = segment->text->Find(docid);
+      if (column == nullptr || local < 0) return true;
+      column->ForEachValue(static_cast<uint32_t>(local), [&](segment::ValueOrdinal value) {
         if (value >= column->number_count()) {
           values.emplace_back("s") += column->string(value - column->number_count());
         } else {
@@ -254,7 +254,7 @@ Status FederatedSearch::Plan(std::span<index::Index* const> indexes) {
     if (!searched.snapshot) searched.snapshot = index->snapshot();
     return searched;
   };
-  // A document that a later step throws out makes room for another, from any place of a list. Totals of pages count
+  // A document that a later step throws out makes room for another, from any position of a list. Totals of pages count
   // them all: what stays depends on the order.
   const bool all = distinct_ && (queries.size() > 1 || window_.paged);
   for (size_t i = 0; i < queries.size(); ++i) {
@@ -339,11 +339,11 @@ Status FederatedSearch::CheckRules() const {
       for (auto& classes : ListsOf(request, settings, *index.snapshot->analyzer, *sort)) {
         for (size_t i = 0; i < std::min(classes.size(), longest.size()); ++i) {
           if (classes[i].kind == longest[i].kind) continue;
-          const std::string message = "The results cannot be compared with those of `" + PlaceOf(longest_query) +
+          const std::string message = "The results cannot be compared with those of `" + PathOf(longest_query) +
                                       "`: they are ordered by " + classes[i].name + " where the others are ordered by " +
                                       longest[i].name + ". Use the same kinds of ranking rules and the same directions " +
                                       "of sort in the same order, or separate searches.";
-          return Inside(PlaceOf(number), Status::Invalid(message, "invalid_multi_search_query_ranking_rules"));
+          return Inside(PathOf(number), Status::Invalid(message, "invalid_multi_search_query_ranking_rules"));
         }
         if (classes.size() > longest.size()) {
           longest = std::move(classes);
@@ -357,7 +357,7 @@ Status FederatedSearch::CheckRules() const {
 
 void FederatedSearch::Run() {
   std::atomic<size_t> first_failed{SIZE_MAX};
-  ForEachPiece(queries_.size(), [&](size_t i) {
+  ParallelFor(queries_.size(), [&](size_t i) {
     // What comes after a failure does not matter any more.
     if (i > first_failed.load()) return;
     Query& query = queries_[i];
@@ -377,7 +377,7 @@ Status FederatedSearch::Merge() {
   for (size_t i = 0; i < queries_.size(); ++i) {
     const auto& [uid, status] = std::tie(queries_[i].uid, queries_[i].status);
     if (status.ok()) continue;
-    return Inside(PlaceOf(i), Status(status.code(), "Index `" + uid + "`: " + status.message(), status.detail()));
+    return Inside(PathOf(i), Status(status.code(), "Index `" + uid + "`: " + status.message(), status.detail()));
   }
   for (const auto& [uid, index] : indexes_) {
     if (!index.queries.empty()) merged_.Add(IndexHits(queries_, index.queries));
@@ -428,7 +428,7 @@ Status FederatedSearch::CountFacets() {
       if (!distributions.ok()) {
         const Status& status = distributions.status();
         const char* note = searched ? "" : " (No query searches this index.)";
-        return Inside(PlaceOf(uid), Status(status.code(), status.message() + note, status.detail()));
+        return Inside(PathOf(uid), Status(status.code(), status.message() + note, status.detail()));
       }
       index.distributions = std::move(*distributions);
     }
@@ -449,7 +449,7 @@ Status FederatedSearch::CheckFacetOrders() const {
                                   name(other_by_count) + " in the index `" + std::string(other) +
                                   "`. Give both the same order in `faceting.sortFacetValuesBy`, leave the facet out of " +
                                   "one of them, or remove `federation.mergeFacets`.";
-      return Inside(PlaceOf(uid), Status::Invalid(message, "invalid_multi_search_facet_order"));
+      return Inside(PathOf(uid), Status::Invalid(message, "invalid_multi_search_facet_order"));
     }
   }
   return Status::Ok();

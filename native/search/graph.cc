@@ -122,14 +122,14 @@ std::vector<DocId> Graph::ReadLists(size_t segment, const segment::WordLists& li
   masks.Seal();
   const auto any = [&](uint32_t begin, uint32_t end) { return masks.First(0, begin, end) != WordMasks::kNone; };
   const auto listed = [&] {
-    if (lists.heads == 0) {
+    if (lists.leading_positions == 0) {
       if (lists.fields == nullptr) return any(0, masks.size());
       return masks.AnyField([&](FieldId field, uint32_t begin, uint32_t end) { return lists.fields->Has(field) && any(begin, end); });
     }
     for (const WordMasks::Run& run : masks.runs()) {
       uint32_t position = run.position;
-      for (uint32_t at = run.begin; at < run.end && position < segment::kHeadPositions; ++at, ++position) {
-        if ((lists.heads >> position & 1) != 0 && any(at, at + 1)) return true;
+      for (uint32_t at = run.begin; at < run.end && position < segment::kLeadingPositions; ++at, ++position) {
+        if ((lists.leading_positions >> position & 1) != 0 && any(at, at + 1)) return true;
       }
     }
     return false;
@@ -142,9 +142,9 @@ std::vector<DocId> Graph::ReadLists(size_t segment, const segment::WordLists& li
 }
 
 const DocSet& Graph::Documents(Node& node, int typo_class) {
-  Derivations& derivations = node.classes[typo_class];
-  if (!derivations.documents) derivations.documents = FindDocuments(node, typo_class, nullptr);
-  return *derivations.documents;
+  Expansions& expansions = node.classes[typo_class];
+  if (!expansions.documents) expansions.documents = FindDocuments(node, typo_class, nullptr);
+  return *expansions.documents;
 }
 
 DocSet Graph::DocumentsWithin(Node& node, int typo_class, const DocSet& within) {
@@ -155,7 +155,7 @@ DocSet Graph::DocumentsWithin(Node& node, int typo_class, const DocSet& within) 
     for (int typos = 0; typos < kTypoClasses; ++typos) documents |= DocumentsWithin(node, typos, within);
     return documents;
   }
-  const Derivations& known = ClassWithin(node, typo_class, within);
+  const Expansions& known = ClassWithin(node, typo_class, within);
   if (known.empty()) return {};
   if (known.Knows(&within)) return (known.documents ? *known.documents : known.asked->documents) & within;
   // The list of one word is cut down where it lies. Those of many more words than half as many documents need not be joined.
@@ -175,7 +175,7 @@ DocSet Graph::DocumentsWithin(const Step& step, const DocSet& within) {
 }
 
 const DocSet& Graph::InPhrase(const Phrase& phrase, const DocSet& within) {
-  Derivations::Asked& known = in_phrase_[&phrase];
+  Expansions::Asked& known = in_phrase_[&phrase];
   if (known.within.empty() || !within.IsSubsetOf(known.within)) {
     // Where two words stand is kept for all documents.
     const bool kept = phrase.words.size() == 2;
@@ -184,10 +184,10 @@ const DocSet& Graph::InPhrase(const Phrase& phrase, const DocSet& within) {
   return known.documents;
 }
 
-bool Graph::HasLiveRange(const Derivations& derivations) const {
-  if (!derivations.has_range) return false;
-  for (size_t s = 0; s < derivations.ranges.size(); ++s) {
-    const auto& [begin, end] = derivations.ranges[s];
+bool Graph::HasLiveRange(const Expansions& expansions) const {
+  if (!expansions.has_range) return false;
+  for (size_t s = 0; s < expansions.ranges.size(); ++s) {
+    const auto& [begin, end] = expansions.ranges[s];
     for (Ordinal ordinal = begin; ordinal < end; ++ordinal) {
       if (IsLive(s, ordinal, nullptr)) return true;
     }
@@ -195,18 +195,18 @@ bool Graph::HasLiveRange(const Derivations& derivations) const {
   return false;
 }
 
-uint64_t Graph::WordCount(const Derivations& derivations) const {
+uint64_t Graph::WordCount(const Expansions& expansions) const {
   uint64_t count = 0;
   for (size_t s = 0; s < snapshot_.segments.size(); ++s) {
-    ForEachRange(derivations, s, [&](Ordinal begin, Ordinal end) { count += end - begin; });
+    ForEachRange(expansions, s, [&](Ordinal begin, Ordinal end) { count += end - begin; });
   }
   return count;
 }
 
 uint64_t Graph::Frequency(Node& node, int typo_class) {
   if (typo_class < 0) return Frequency(node, 0) + Frequency(node, 1) + Frequency(node, 2);
-  Derive(node, typo_class);
-  const Derivations& known = node.classes[typo_class];
+  Expand(node, typo_class);
+  const Expansions& known = node.classes[typo_class];
   if (known.frequency) return *known.frequency;
   uint64_t sum = 0;
   for (size_t s = 0; s < snapshot_.segments.size(); ++s) {
@@ -225,7 +225,7 @@ uint64_t Graph::Frequency(Node& node, int typo_class) {
 }
 
 uint64_t Graph::FewestDocuments(Node& node) {
-  const Derivations& zero = Class(node, 0);
+  const Expansions& zero = Class(node, 0);
   if (zero.documents) return zero.documents->size();
   if (!scope_.all) return 0;
   uint64_t most = 0;
@@ -251,26 +251,26 @@ DocSet Graph::WithWords(const WordsBySegment& words, const segment::FieldSet* fi
 }
 
 DocSet Graph::FindDocuments(Node& node, int typo_class, const DocSet* within) {
-  const Derivations& derivations = within != nullptr ? ClassWithin(node, typo_class, *within) : Class(node, typo_class);
+  const Expansions& expansions = within != nullptr ? ClassWithin(node, typo_class, *within) : Class(node, typo_class);
   const bool tolerant_only = typo_class > 0 || node.ngram();
   const segment::FieldSet* fields = tolerant_only ? scope_.tolerant_fields() : scope_.fields();
   WordsBySegment words(snapshot_.segments.size());
   for (size_t s = 0; s < words.size(); ++s) {
-    ForEachRange(derivations, s, [&](Ordinal begin, Ordinal end) { words[s].emplace_back(begin, end); });
+    ForEachRange(expansions, s, [&](Ordinal begin, Ordinal end) { words[s].emplace_back(begin, end); });
   }
   DocSet documents = WithWords(words, fields, within);
-  for (const Phrase& phrase : derivations.phrases) {
+  for (const Phrase& phrase : expansions.phrases) {
     documents |= PhraseDocuments(phrase, scope_.fields(), within);
   }
   return documents;
 }
 
-DocSet Graph::WordHeads(const IndexWord& word, uint32_t mask, const DocSet* within) const {
+DocSet Graph::WordAtPositions(const IndexWord& word, uint32_t mask, const DocSet* within) const {
   assert(mask != 0);
   return LiveUnion(within, [&](size_t s, const segment::TextReader& text, DocSetUnion& out) {
     const Ordinal ordinal = word.ordinals[s];
     const segment::WordRange range(ordinal, ordinal + 1);
-    if (ordinal != kNoOrdinal) text.UnionLists({.words = {&range, 1}, .heads = mask}, out);
+    if (ordinal != kNoOrdinal) text.UnionLists({.words = {&range, 1}, .leading_positions = mask}, out);
   });
 }
 

@@ -4,12 +4,12 @@
 // A word in a script without spaces is a phrase of its characters. It is glued to nothing; what a synonym puts in its place, or
 // in that of a run with such a word in it, is a node beside the phrase.
 //
-// Derivations and docsets are looked up when they are first asked for: most searches never need the typos of
+// Expansions and docsets are looked up when they are first asked for: most searches never need the typos of
 // their later words.
 //
-// graph.cc has nodes, words and docsets, graph_derive.cc what stands for a node, graph_phrases.cc phrases.
+// graph.cc has nodes, words and docsets, graph_expand.cc what stands for a node, graph_phrases.cc phrases.
 //
-// Threads: one owner. While that one waits for its helpers (base/pieces.h) these call what is const, of classes that are derived.
+// Threads: one owner. While that one waits for its helpers (base/parallel_for.h) these call what is const, of classes that are expanded.
 // Lifetime: dies before the snapshot it reads.
 #pragma once
 
@@ -26,7 +26,7 @@
 
 #include "bitmap/docset.h"
 #include "index/snapshot.h"
-#include "search/parts.h"
+#include "search/document_batches.h"
 #include "search/query.h"
 
 namespace gannet::search {
@@ -35,7 +35,7 @@ inline constexpr size_t kPrefixWordsMax = 1000;
 inline constexpr size_t kOneTypoWordsMax = 150;
 inline constexpr size_t kTwoTypoWordsMax = 50;
 inline constexpr uint32_t kNgramSlotsMax = 3;  // terms that are glued together
-inline constexpr int kTypoClasses = 3;  // derivations with 0, 1 and 2 typos
+inline constexpr int kTypoClasses = 3;  // expansions with 0, 1 and 2 typos
 
 inline constexpr Ordinal kNoOrdinal = ~Ordinal{0};
 
@@ -43,7 +43,7 @@ inline constexpr Ordinal kNoOrdinal = ~Ordinal{0};
 struct IndexWord {
   std::string text;
   std::vector<Ordinal> ordinals;
-  bool tolerant = true;  // no number that takes no typos: typo derivations and ngrams may use it
+  bool tolerant = true;  // no number that takes no typos: typo expansions and ngrams may use it
 };
 
 using WordNumber = uint32_t;  // of Graph::words()
@@ -62,12 +62,12 @@ struct Phrase {
 };
 
 // Documents of a phrase.
-struct PhraseParts {
-  DocSet sure;    // these match
-  DocSet unsure;  // these perhaps: it has to be read; no others do
+struct PhraseMatches {
+  DocSet verified;    // these match
+  DocSet approximate;  // these perhaps: it has to be read; no others do
 };
 
-struct Derivations {
+struct Expansions {
   bool ready = false;
   std::vector<WordNumber> words;
   std::vector<Phrase> phrases;
@@ -111,12 +111,12 @@ struct Node {
   uint32_t allowed_typos = 0;
   bool short_prefix = false;  // one for which the reference keeps lists of its own
   WordNumber verbatim = kNoWord;
-  std::array<Derivations, kTypoClasses> classes;
+  std::array<Expansions, kTypoClasses> classes;
   std::optional<DocSet> any;  // union of the classes
   bool split_known = false;   // whether it is among the phrases of class 1, if there is one
   std::optional<std::vector<SplitCandidate>> split_candidates;  // once asked for
   DocSet unsplit;             // documents in which no two of them stand side by side
-  std::shared_ptr<const index::FoundWords::Entry> found;  // what is kept of class 1 and 2
+  std::shared_ptr<const index::ExpansionCache::Entry> cached;  // what is kept of class 1 and 2
 
   uint32_t slots() const { return last_slot - first_slot + 1; }
   bool ngram() const { return last_slot > first_slot; }
@@ -125,7 +125,7 @@ struct Node {
 // The words of a term as the key of a synonym. REQUIRES: none of them is a stop word.
 std::string WordsKey(const Term& term);
 
-// A node on a path: which of its derivations count.
+// A node on a path: which of its expansions count.
 struct Step {
   uint16_t node;  // of Graph::nodes()
   int8_t typos;   // class chosen by the rule typo, -1 before
@@ -135,7 +135,7 @@ struct Step {
   friend bool operator==(const Step&, const Step&) = default;
 };
 
-// What a search may look at: fields, and whether derivations respect exact fields.
+// What a search may look at: fields, and whether expansions respect exact fields.
 struct FieldScope {
   bool all = true;                  // every searchable field
   segment::FieldSet searched;       // when not all
@@ -171,7 +171,7 @@ class Graph {
   DocSet WithWords(const WordsBySegment& words, const segment::FieldSet* fields, const DocSet* within) const;
   // Calls sink(Ordinal begin, Ordinal end) for the words of one class in one segment.
   template <typename Sink>
-  void ForEachRange(const Derivations& derivations, size_t segment, Sink&& sink) const;
+  void ForEachRange(const Expansions& expansions, size_t segment, Sink&& sink) const;
   // The same for where a step stands that is no phrase of the query. One held to its verbatim form stands where that does; a short
   // prefix even so where any of its words does. REQUIRES: classes of the step were looked up.
   template <typename Sink>
@@ -183,26 +183,26 @@ class Graph {
   // Documents that match such a phrase: all those of `within`, and perhaps others. Valid until the phrase is asked for again; what
   // was found last is kept by where the phrase lies.
   const DocSet& InPhrase(const Phrase& phrase, const DocSet& within);
-  // Documents that match a node by derivations of one class, or of any.
+  // Documents that match a node by expansions of one class, or of any.
   const DocSet& Documents(Node& node, int typo_class);
   const DocSet& Documents(Node& node);
   // Those of `within`, which may be known without looking for all. typo_class -1: any.
   DocSet DocumentsWithin(Node& node, int typo_class, const DocSet& within);
   DocSet DocumentsWithin(const Step& step, const DocSet& within);
   // Whether some live document holds a word of the range of a class.
-  bool HasLiveRange(const Derivations& derivations) const;
+  bool HasLiveRange(const Expansions& expansions) const;
   // Words of a class, each counted once per segment.
-  uint64_t WordCount(const Derivations& derivations) const;
-  // Grows with the number of documents that match the node by derivations of this class, -1: of any.
+  uint64_t WordCount(const Expansions& expansions) const;
+  // Grows with the number of documents that match the node by expansions of this class, -1: of any.
   uint64_t Frequency(Node& node, int typo_class);
   // No more than the documents that match the node without a typo.
   uint64_t FewestDocuments(Node& node);
-  const Derivations& Class(Node& node, int typo_class);
+  const Expansions& Class(Node& node, int typo_class);
   // The same, but which documents of `within` match it is all that is wanted: a split word may be left out that none of them holds.
-  const Derivations& ClassWithin(Node& node, int typo_class, const DocSet& within);
-  // Documents that have a word at one of the positions of `mask` (bit p: position p, below segment::kHeadPositions) of any
+  const Expansions& ClassWithin(Node& node, int typo_class, const DocSet& within);
+  // Documents that have a word at one of the positions of `mask` (bit p: position p, below segment::kLeadingPositions) of any
   // field. REQUIRES: mask != 0
-  DocSet WordHeads(const IndexWord& word, uint32_t mask, const DocSet* within) const;
+  DocSet WordAtPositions(const IndexWord& word, uint32_t mask, const DocSet* within) const;
   // Documents with a searched field that holds all the words. length: of that field, in words, at most
   // segment::kListedLengthMax; 0 is any.
   DocSet DocumentsTogether(std::span<const WordNumber> words, uint32_t length, const DocSet* within) const;
@@ -214,9 +214,9 @@ class Graph {
   // No fewer than these, whatever the fields.
   uint64_t MostDocuments(const Phrase& phrase) const;
   // The same documents, as far as lists tell.
-  PhraseParts PhraseByLists(const Phrase& phrase, const segment::FieldSet* fields, const DocSet* within) const;
+  PhraseMatches PhraseByLists(const Phrase& phrase, const segment::FieldSet* fields, const DocSet* within) const;
   // The same documents from that: the others are read.
-  DocSet ReadUnsure(const Phrase& phrase, const segment::FieldSet* fields, const DocSet* within, PhraseParts parts) const;
+  DocSet VerifyApproximate(const Phrase& phrase, const segment::FieldSet* fields, const DocSet* within, PhraseMatches matches) const;
   // Whether to read some of the documents of a phrase that have to be read, instead of all of them once and for all.
   bool PaysToReadSome(const Phrase& phrase, const DocSet& documents, uint64_t some) const;
   // Those of `documents`, live ones that hold all words of the phrase, in which they stand as they must. What is read counts for
@@ -237,16 +237,16 @@ class Graph {
   const DocSet* PhraseAmong(const PhraseWords& words, const segment::FieldSet* fields, const DocSet* within, DocSet& with_words) const;
   // Whether it is kept where two words stand. within: the documents that are asked for.
   bool KeepsPair(const PhraseWords& words, const DocSet* within) const;
-  // Of a phrase of two words, in what the segment has found (FoundSets).
+  // Of a phrase of two words, in what the segment has found (DocSetCache).
   std::string PairKey(size_t segment, const PhraseWords& words) const;
   // Documents of the segment, those of `within` (null: all), that hold both words in one field.
   DocSet SharingField(size_t segment, Ordinal left, Ordinal right, const DocSet* within) const;
   // Of one segment. among: see PhraseAmong.
-  PhraseParts PhraseByLists(size_t segment, const PhraseWords& words, const DocSet* among) const;
+  PhraseMatches PhraseByLists(size_t segment, const PhraseWords& words, const DocSet* among) const;
   // Those of `among`, documents of the segment that hold all words of the phrase, in which they stand as they must. read: how many
   // of them were read.
   DocSet ReadPhrase(size_t segment, const PhraseWords& words, const DocSet& among, uint64_t enough, uint64_t* read = nullptr) const;
-  DocSet ReadPhrase(const PhraseWords& words, std::span<const Part> parts) const;
+  DocSet ReadPhrase(const PhraseWords& words, std::span<const DocumentBatch> matches) const;
   // The same of two words. among: all live documents that hold them in `fields`.
   DocSet ReadPair(size_t segment, const PhraseWords& words, const segment::FieldSet* fields, const DocSet& among, uint64_t enough) const;
   DocSet FindDocuments(Node& node, int typo_class, const DocSet* within);
@@ -255,16 +255,16 @@ class Graph {
   std::optional<Node> JoinTerms(std::span<const Term> terms, uint32_t first, uint32_t count) const;
   void AddNode(Node node);
   // What Class gives, but of class 1 without the split word unless that is kept.
-  void Derive(Node& node, int typo_class);
-  void DeriveZero(Node& node);
-  void DeriveTypos(Node& node, int typo_class);
+  void Expand(Node& node, int typo_class);
+  void ExpandExact(Node& node);
+  void ExpandTypos(Node& node, int typo_class);
   // Words with typos only. To look for those with two takes ten times as long as for those with one.
   void FindTypos(Node& node, int typo_class);
   void FindSplit(Node& node);
   // Keeps what is known of class 1 and 2 for later searches.
   void KeepTypos(Node& node);
   static std::string TyposKey(const Node& node);
-  void DerivePrefix(Node& node);
+  void ExpandPrefix(Node& node);
   void AddSynonyms(Node& node);
   std::optional<Phrase> Split(Node& node);
   std::vector<SplitCandidate>& SplitCandidates(Node& node);
@@ -279,7 +279,7 @@ class Graph {
   // No fewer than the documents that hold both words; dead ones and all fields count.
   uint64_t MostCommon(WordNumber a, WordNumber b) const;
   // Whether every segment that holds both words lists where the second stands close behind the first.
-  bool ListsNeighbours(WordNumber left, WordNumber right) const;
+  bool ListsAdjacency(WordNumber left, WordNumber right) const;
   WordNumber AddWord(std::string_view text, std::vector<Ordinal> ordinals);
   bool IsLive(size_t segment, Ordinal ordinal, const segment::FieldSet* fields) const;
   // Whether words may be glued to this one: some field that takes typos has it.
@@ -290,7 +290,7 @@ class Graph {
   std::vector<Node> nodes_;
   std::vector<IndexWord> words_;
   std::map<std::string, WordNumber, std::less<>> numbers_;
-  std::map<const Phrase*, Derivations::Asked> in_phrase_;
+  std::map<const Phrase*, Expansions::Asked> in_phrase_;
 };
 
 template <typename AddSegment>
@@ -300,7 +300,7 @@ DocSet Graph::LiveUnion(const DocSet* within, AddSegment&& add, uint64_t lists) 
   if (lists >= SharedListsMin()) {
     std::vector<std::unique_ptr<DocSetUnion>> of_segments;
     for (size_t s = 0; s < snapshot_.segments.size(); ++s) of_segments.push_back(std::make_unique<DocSetUnion>(within));
-    ForEachPiece(of_segments.size(), [&](size_t s) { add(s, *snapshot_.segments[s]->text, *of_segments[s]); });
+    ParallelFor(of_segments.size(), [&](size_t s) { add(s, *snapshot_.segments[s]->text, *of_segments[s]); });
     for (size_t s = 0; s < of_segments.size(); ++s) documents.Add(*of_segments[s], *snapshot_.segments[s]->dead_bits);
     return documents.Finish();
   }
@@ -318,12 +318,12 @@ DocSet Graph::LiveUnion(const DocSet* within, AddSegment&& add, uint64_t lists) 
 }
 
 template <typename Sink>
-void Graph::ForEachRange(const Derivations& derivations, size_t segment, Sink&& sink) const {
-  for (const WordNumber word : derivations.words) {
+void Graph::ForEachRange(const Expansions& expansions, size_t segment, Sink&& sink) const {
+  for (const WordNumber word : expansions.words) {
     if (const Ordinal ordinal = words_[word].ordinals[segment]; ordinal != kNoOrdinal) sink(ordinal, ordinal + 1);
   }
-  if (!derivations.has_range) return;
-  if (const auto& [begin, end] = derivations.ranges[segment]; begin < end) sink(begin, end);
+  if (!expansions.has_range) return;
+  if (const auto& [begin, end] = expansions.ranges[segment]; begin < end) sink(begin, end);
 }
 
 template <typename Sink>

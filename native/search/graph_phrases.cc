@@ -11,12 +11,12 @@
 
 #include "base/utf8.h"
 #include "search/large_bucket.h"
-#include "search/parts.h"
+#include "search/document_batches.h"
 #include "search/word_masks.h"
 
 namespace gannet::search {
 
-using segment::FoundSets;
+using segment::DocSetCache;
 
 std::optional<Phrase> Graph::FindPhrase(const std::vector<std::optional<std::string>>& words) {
   Phrase phrase;
@@ -58,10 +58,10 @@ uint64_t Graph::MostDocuments(const Phrase& phrase) const {
   return most;
 }
 
-bool Graph::ListsNeighbours(WordNumber left, WordNumber right) const {
+bool Graph::ListsAdjacency(WordNumber left, WordNumber right) const {
   for (size_t s = 0; s < snapshot_.segments.size(); ++s) {
     const Ordinal a = words_[left].ordinals[s], b = words_[right].ordinals[s];
-    if (a != kNoOrdinal && b != kNoOrdinal && !snapshot_.segments[s]->text->ListsNeighbours(a, b)) return false;
+    if (a != kNoOrdinal && b != kNoOrdinal && !snapshot_.segments[s]->text->ListsAdjacency(a, b)) return false;
   }
   return true;
 }
@@ -111,7 +111,7 @@ Graph::PhraseWords::PhraseWords(const Phrase& phrase) {
 }
 
 DocSet Graph::PhraseDocuments(const Phrase& phrase, const segment::FieldSet* fields, const DocSet* within, uint64_t enough) {
-  if (enough == kAll || phrase.words.size() == 1) return ReadUnsure(phrase, fields, within, PhraseByLists(phrase, fields, within));
+  if (enough == kAll || phrase.words.size() == 1) return VerifyApproximate(phrase, fields, within, PhraseByLists(phrase, fields, within));
   const PhraseWords words(phrase);
   if (words.distinct.empty()) return {};
   DocSet with_words;
@@ -119,46 +119,46 @@ DocSet Graph::PhraseDocuments(const Phrase& phrase, const segment::FieldSet* fie
   const bool kept = KeepsPair(words, within);
   DocSet documents;
   for (size_t s = 0; s < snapshot_.segments.size() && documents.size() < enough; ++s) {
-    PhraseParts here = PhraseByLists(s, words, among);
-    documents |= here.sure;
-    if (here.unsure.empty() || documents.size() >= enough) continue;
+    PhraseMatches here = PhraseByLists(s, words, among);
+    documents |= here.verified;
+    if (here.approximate.empty() || documents.size() >= enough) continue;
     const uint64_t wanted = enough - documents.size();
-    documents |= kept ? ReadPair(s, words, fields, here.unsure, wanted) : ReadPhrase(s, words, here.unsure, wanted);
+    documents |= kept ? ReadPair(s, words, fields, here.approximate, wanted) : ReadPhrase(s, words, here.approximate, wanted);
   }
   return documents;
 }
 
-DocSet Graph::ReadUnsure(const Phrase& phrase, const segment::FieldSet* fields, const DocSet* within, PhraseParts parts) const {
-  if (parts.unsure.empty()) return std::move(parts.sure);
+DocSet Graph::VerifyApproximate(const Phrase& phrase, const segment::FieldSet* fields, const DocSet* within, PhraseMatches matches) const {
+  if (matches.approximate.empty()) return std::move(matches.verified);
   const PhraseWords words(phrase);
-  if (!KeepsPair(words, within)) return parts.sure | ReadPhrase(words, PartsOf(snapshot_, parts.unsure));
+  if (!KeepsPair(words, within)) return matches.verified | ReadPhrase(words, BatchesOf(snapshot_, matches.approximate));
   for (size_t s = 0; s < snapshot_.segments.size(); ++s) {
-    const DocSet here = parts.unsure & snapshot_.segments[s]->live;
-    if (!here.empty()) parts.sure |= ReadPair(s, words, fields, here, kAll);
+    const DocSet here = matches.approximate & snapshot_.segments[s]->live;
+    if (!here.empty()) matches.verified |= ReadPair(s, words, fields, here, kAll);
   }
-  return std::move(parts.sure);
+  return std::move(matches.verified);
 }
 
 bool Graph::KeepsPair(const PhraseWords& words, const DocSet* within) const {
   return words.pair && within == nullptr && !snapshot_.settings->proximity_by_attribute;
 }
 
-PhraseParts Graph::PhraseByLists(const Phrase& phrase, const segment::FieldSet* fields, const DocSet* within) const {
+PhraseMatches Graph::PhraseByLists(const Phrase& phrase, const segment::FieldSet* fields, const DocSet* within) const {
   const PhraseWords words(phrase);
-  PhraseParts parts;
-  if (words.distinct.empty()) return parts;
+  PhraseMatches matches;
+  if (words.distinct.empty()) return matches;
   if (phrase.words.size() == 1) {
-    parts.sure = WordDocuments(words_[words.distinct[0]], fields, within);
-    return parts;
+    matches.verified = WordDocuments(words_[words.distinct[0]], fields, within);
+    return matches;
   }
   DocSet with_words;
   const DocSet* const among = PhraseAmong(words, fields, within, with_words);
   for (size_t s = 0; s < snapshot_.segments.size(); ++s) {
-    const PhraseParts here = PhraseByLists(s, words, among);
-    parts.sure |= here.sure;
-    parts.unsure |= here.unsure;
+    const PhraseMatches here = PhraseByLists(s, words, among);
+    matches.verified |= here.verified;
+    matches.approximate |= here.approximate;
   }
-  return parts;
+  return matches;
 }
 
 bool Graph::PaysToReadSome(const Phrase& phrase, const DocSet& documents, uint64_t some) const {
@@ -168,30 +168,30 @@ bool Graph::PaysToReadSome(const Phrase& phrase, const DocSet& documents, uint64
   const uint64_t here = some / segments.size();
   for (size_t s = 0; s < segments.size(); ++s) {
     const uint64_t size = documents.IntersectionSize(segments[s]->live);
-    if (size > here && !segments[s]->text->found().PaysToRead(PairKey(s, words), here, size * FoundSets::kReadCost)) return false;
+    if (size > here && !segments[s]->text->docset_cache().PaysToRead(PairKey(s, words), here, size * DocSetCache::kReadCost)) return false;
   }
   return true;
 }
 
 std::string Graph::PairKey(size_t segment, const PhraseWords& words) const {
   const auto ordinal_of = [&](Role role) { return words_[words.distinct[role]].ordinals[segment]; };
-  return FoundSets::KeyOf(FoundSets::Kind::kNeighbours, std::array{ordinal_of(0), ordinal_of(1)});
+  return DocSetCache::KeyOf(DocSetCache::Kind::kAdjacency, std::array{ordinal_of(0), ordinal_of(1)});
 }
 
 DocSet Graph::ReadPhrase(const Phrase& phrase, const DocSet& documents) const {
   const PhraseWords words(phrase);
-  const std::vector<Part> parts = PartsOf(snapshot_, documents);
+  const std::vector<DocumentBatch> matches = BatchesOf(snapshot_, documents);
   if (words.pair) {
-    for (const Part& part : parts) snapshot_.segments[part.segment]->text->found().NoteRead(PairKey(part.segment, words), part.documents.size());
+    for (const DocumentBatch& batch : matches) snapshot_.segments[batch.segment]->text->docset_cache().NoteRead(PairKey(batch.segment, words), batch.documents.size());
   }
-  return ReadPhrase(words, parts);
+  return ReadPhrase(words, matches);
 }
 
 const DocSet* Graph::PhraseAmong(const PhraseWords& words, const segment::FieldSet* fields, const DocSet* within, DocSet& with_words) const {
   // The lists of neighbours have all words of a phrase without gaps, but know no fields.
   const bool lists_suffice = !snapshot_.settings->proximity_by_attribute && !words.gaps && fields == nullptr;
   const bool all_listed = lists_suffice && std::all_of(words.checks.begin(), words.checks.end(), [&](const auto& check) {
-    return ListsNeighbours(words.distinct[check.left], words.distinct[check.right]);
+    return ListsAdjacency(words.distinct[check.left], words.distinct[check.right]);
   });
   if (all_listed) return within;
   with_words = WordsDocuments(words.distinct, fields, within);
@@ -213,12 +213,12 @@ DocSet Graph::SharingField(size_t segment, Ordinal left, Ordinal right, const Do
   return sharing;
 }
 
-PhraseParts Graph::PhraseByLists(size_t segment, const PhraseWords& words, const DocSet* among) const {
-  PhraseParts parts;
+PhraseMatches Graph::PhraseByLists(size_t segment, const PhraseWords& words, const DocSet* among) const {
+  PhraseMatches matches;
   const index::SegmentView& view = *snapshot_.segments[segment];
   const auto ordinal_of = [&](Role role) { return words_[words.distinct[role]].ordinals[segment]; };
   if (std::any_of(words.distinct.begin(), words.distinct.end(), [&](WordNumber word) { return words_[word].ordinals[segment] == kNoOrdinal; })) {
-    return parts;
+    return matches;
   }
   DocSet here;
   if (among != nullptr) here = *among & view.live;
@@ -233,25 +233,25 @@ PhraseParts Graph::PhraseByLists(size_t segment, const PhraseWords& words, const
       limit = &here;
       continue;
     }
-    if (!view.text->ListsNeighbours(ordinal_of(check.left), ordinal_of(check.right))) {
+    if (!view.text->ListsAdjacency(ordinal_of(check.left), ordinal_of(check.right))) {
       listed = false;
       continue;
     }
     DocSetUnion close(limit);
     for (uint32_t distance = 1; distance <= check.distance; ++distance) {
-      view.text->UnionNeighbours(ordinal_of(check.left), ordinal_of(check.right), distance, close);
+      view.text->UnionAdjacency(ordinal_of(check.left), ordinal_of(check.right), distance, close);
     }
     here = close.Finish();
     limit = &here;
   }
   if (!listed && words.pair) {
-    if (const auto known = view.text->found().Find(PairKey(segment, words))) {
+    if (const auto known = view.text->docset_cache().Find(PairKey(segment, words))) {
       here &= *known;
       listed = true;
     }
   }
-  (listed ? parts.sure : parts.unsure) = std::move(here);
-  return parts;
+  (listed ? matches.verified : matches.approximate) = std::move(here);
+  return matches;
 }
 
 DocSet Graph::ReadPair(size_t segment, const PhraseWords& words, const segment::FieldSet* fields, const DocSet& among, uint64_t enough) const {
@@ -260,10 +260,10 @@ DocSet Graph::ReadPair(size_t segment, const PhraseWords& words, const segment::
   const index::SegmentView& view = *snapshot_.segments[segment];
   const uint64_t size = among.size();
   if (size < std::min(kKeptDocumentsMin, LargeBucketMin())) return ReadPhrase(segment, words, among, enough);
-  const FoundSets& sets = view.text->found();
+  const DocSetCache& sets = view.text->docset_cache();
   const std::string key = PairKey(segment, words);
   // Where some are enough, all are read once those that were have come to as many.
-  if (enough < size && sets.PaysToRead(key, enough, size * FoundSets::kReadCost)) {
+  if (enough < size && sets.PaysToRead(key, enough, size * DocSetCache::kReadCost)) {
     uint64_t read = 0;
     DocSet some = ReadPhrase(segment, words, among, enough, &read);
     sets.NoteRead(key, read);
@@ -276,11 +276,11 @@ DocSet Graph::ReadPair(size_t segment, const PhraseWords& words, const segment::
 }
 
 DocSet Graph::ReadPhrase(size_t segment, const PhraseWords& words, const DocSet& among, uint64_t enough, uint64_t* read) const {
-  std::vector<Part> parts;
+  std::vector<DocumentBatch> matches;
   if (enough >= among.size()) {
     if (read != nullptr) *read = among.size();
-    AppendParts(segment, among, among.size(), parts);
-    return ReadPhrase(words, parts);
+    AppendBatches(segment, among, among.size(), matches);
+    return ReadPhrase(words, matches);
   }
   // Each step reads as many documents as all before.
   std::vector<DocId> docids;
@@ -289,20 +289,20 @@ DocSet Graph::ReadPhrase(size_t segment, const PhraseWords& words, const DocSet&
   for (size_t begin = 0, end = 64; begin < docids.size() && found.size() < enough; begin = end, end = 2 * begin) {
     end = std::min(end, docids.size());
     if (read != nullptr) *read = end;
-    parts.clear();
-    AppendParts(segment, DocSet::FromSorted(std::span(docids).subspan(begin, end - begin)), end - begin, parts);
-    found |= ReadPhrase(words, parts);
+    matches.clear();
+    AppendBatches(segment, DocSet::FromSorted(std::span(docids).subspan(begin, end - begin)), end - begin, matches);
+    found |= ReadPhrase(words, matches);
   }
   return found;
 }
 
-DocSet Graph::ReadPhrase(const PhraseWords& words, std::span<const Part> parts) const {
-  const auto read = [&](const Part& part, std::vector<DocId>& found) {
-    const segment::TextReader& text = *snapshot_.segments[part.segment]->text;
+DocSet Graph::ReadPhrase(const PhraseWords& words, std::span<const DocumentBatch> matches) const {
+  const auto read = [&](const DocumentBatch& batch, std::vector<DocId>& found) {
+    const segment::TextReader& text = *snapshot_.segments[batch.segment]->text;
     WordMasks masks(text, words.distinct.size());
-    for (Role role = 0; role < words.distinct.size(); ++role) masks.Add(role, words_[words.distinct[role]].ordinals[part.segment]);
+    for (Role role = 0; role < words.distinct.size(); ++role) masks.Add(role, words_[words.distinct[role]].ordinals[batch.segment]);
     masks.Seal();
-    text.ForEachRecord(part.documents, [&](DocId docid, std::string_view record) {
+    text.ForEachRecord(batch.documents, [&](DocId docid, std::string_view record) {
       if (!masks.Read(record)) return;
       for (const auto& check : words.checks) {
         if (masks.Distance(check.left, check.right) > check.distance) return;
@@ -311,7 +311,7 @@ DocSet Graph::ReadPhrase(const PhraseWords& words, std::span<const Part> parts) 
     });
   };
   DocSet documents;
-  for (const auto& found : ReadParts<DocId>(parts, read)) documents |= DocSet::FromSorted(found);
+  for (const auto& found : ReadBatches<DocId>(matches, read)) documents |= DocSet::FromSorted(found);
   return documents;
 }
 
@@ -347,7 +347,7 @@ bool Graph::MayBeSplit(Node& node, const DocSet& within) {
   const std::vector<SplitCandidate>& candidates = SplitCandidates(node);
   if (candidates.empty()) return true;  // that is known at once
   if (within.IsSubsetOf(node.unsplit)) return false;
-  if (node.found->spared.fetch_add(1, std::memory_order_relaxed) >= kSparedMax) return true;
+  if (node.cached->spared.fetch_add(1, std::memory_order_relaxed) >= kSparedMax) return true;
   for (const SplitCandidate& candidate : candidates) {
     // Two words of the query that were joined are not split into themselves.
     if (!candidate.own && !PhraseDocuments(candidate.phrase, nullptr, &within, 1).empty()) return true;
@@ -361,7 +361,7 @@ std::optional<Phrase> Graph::Split(Node& node) {
   if (candidates.size() > 1) {
     for (SplitCandidate& candidate : candidates) {
       const WordNumber left = candidate.phrase.words[0], right = candidate.phrase.words[1];
-      if (!ListsNeighbours(left, right)) candidate.bound = std::min(candidate.bound, MostCommon(left, right));
+      if (!ListsAdjacency(left, right)) candidate.bound = std::min(candidate.bound, MostCommon(left, right));
     }
   }
   // The one with the most documents wins, whatever fields are searched, the earliest among equals.

@@ -16,7 +16,7 @@ inline uint64_t LargeBucketMin() {
 
 // From how many documents on idle threads help to read them, and how many are read at a time then.
 inline uint64_t SharedDocumentsMin() { return 2 * LargeBucketMin(); }
-inline uint64_t PartDocuments() { return std::max<uint64_t>(LargeBucketMin() / 2, 1); }
+inline uint64_t BatchDocuments() { return std::max<uint64_t>(LargeBucketMin() / 2, 1); }
 
 // From how many lists on idle threads help to join them.
 inline uint64_t SharedListsMin() { return LargeBucketMin(); }

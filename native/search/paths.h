@@ -28,7 +28,7 @@ struct PathStages {
 
 PathStages MakeStages(Graph& graph, const ParsedQuery& query, MatchingStrategy strategy);
 
-// Documents of `within` (null: all live ones) that match every step of a path, by derivations of its class. REQUIRES: no step
+// Documents of `within` (null: all live ones) that match every step of a path, by expansions of its class. REQUIRES: no step
 // is verbatim, and there is one.
 DocSet PathDocuments(Graph& graph, const Path& path, const DocSet* within);
 

@@ -46,12 +46,12 @@ uint64_t Ranker::CountUniverse(const DocSet* allowed, uint64_t most) {
   // Documents without a typo that match one of the shortest ways to read the query are often enough.
   const auto stage = std::find_if(stages_.paths.rbegin(), stages_.paths.rend(), [](const auto& paths) { return !paths.empty(); });
   if (stage != stages_.paths.rend()) {
-    DocSet sure;
+    DocSet verified;
     for (Path path : *stage) {
       if (allowed == nullptr && path.size() == 1 && graph_->FewestDocuments(NodeOf(path[0])) >= most) return most;
       for (Step& step : path) step.typos = 0;
-      sure |= PathDocuments(*graph_, path, allowed);
-      if (sure.size() >= most) return most;
+      verified |= PathDocuments(*graph_, path, allowed);
+      if (verified.size() >= most) return most;
     }
   }
   return std::min(Universe(allowed).size(), most);
@@ -122,16 +122,16 @@ void Ranker::Refine(Bucket bucket, size_t rule, const Detail* detail) {
   const bool plain = distinct_ == nullptr && !options_.threshold;
   // What a bucket asks for decides about later ones, so it may not be passed over.
   const bool asks = pairs_ && rule <= pairs_rule_;
-  if (plain && !asks && unread_ == nullptr && seen_ + size <= options_.offset) {
+  if (plain && !asks && two_phase_ == nullptr && seen_ + size <= options_.offset) {
     seen_ += size;  // wholly before the page
     return;
   }
   // So few are read as quickly as ordered; and so are all once many were read in vain.
-  if (unread_ != nullptr && (size <= LargeBucketMin() || unread_->in_vain())) {
-    Unread* const unread = std::exchange(unread_, nullptr);
-    bucket.documents = unread->Confirm(bucket.documents);
+  if (two_phase_ != nullptr && (size <= LargeBucketMin() || two_phase_->in_vain())) {
+    TwoPhase* const two_phase = std::exchange(two_phase_, nullptr);
+    bucket.documents = two_phase->Verify(bucket.documents);
     Refine(std::move(bucket), rule, detail);
-    unread_ = unread;
+    two_phase_ = two_phase;
     return;
   }
   if (rule == rules_.size() || (plain && !asks && size == 1 && !options_.details)) return Emit(bucket.documents, detail);
@@ -155,18 +155,18 @@ void Ranker::Refine(Bucket bucket, size_t rule, const Detail* detail) {
 }
 
 void Ranker::Emit(const DocSet& documents, const Detail* detail) {
-  if (unread_ == nullptr) return EmitConfirmed(documents, detail);
+  if (two_phase_ == nullptr) return EmitVerified(documents, detail);
   DocSetCursor cursor(documents);
-  std::vector<DocId> part(64);
+  std::vector<DocId> batch(64);
   while (GoesOn(detail)) {
-    const size_t count = cursor.Read(part.data(), part.size());
+    const size_t count = cursor.Read(batch.data(), batch.size());
     if (count == 0) return;
-    EmitConfirmed(unread_->Confirm(DocSet::FromSorted(std::span(part).first(count))), detail);
-    part.resize(std::min(part.size() * 2, size_t{4096}));
+    EmitVerified(two_phase_->Verify(DocSet::FromSorted(std::span(batch).first(count))), detail);
+    batch.resize(std::min(batch.size() * 2, size_t{4096}));
   }
 }
 
-void Ranker::EmitConfirmed(const DocSet& documents, const Detail* detail) {
+void Ranker::EmitVerified(const DocSet& documents, const Detail* detail) {
   if (documents.empty()) return;
   if (distinct_ == nullptr) {
     const uint64_t size = documents.size();
@@ -207,22 +207,22 @@ void Ranker::SplitByWords(const DocSet* within, size_t rule, const Detail* detai
   bool dropping = false;
   for (uint32_t dropped = 0; dropped < stages_.paths.size(); ++dropped) {
     if (Full(detail)) return;
-    Bucket part;
+    Bucket child;
     for (const Path& path : stages_.paths[dropped]) {
       DocSet documents = PathDocuments(*graph_, path, within);
       documents -= done;
       if (documents.empty()) continue;
       done |= documents;
-      part.documents |= documents;
-      part.paths.push_back(path);
+      child.documents |= documents;
+      child.paths.push_back(path);
     }
-    if (part.documents.empty()) continue;
+    if (child.documents.empty()) continue;
     Detail next;
     next.rule = rules_[rule];
     next.rank = stages_.max_matching_words - dropped;
     next.max = stages_.max_matching_words;
     next.previous = detail;
-    Descend(std::move(part), rule + 1, Add(std::move(next)), dropping);
+    Descend(std::move(child), rule + 1, Add(std::move(next)), dropping);
   }
 }
 

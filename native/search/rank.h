@@ -10,7 +10,7 @@
 // bucket is large, else they read its documents from the forward index.
 //
 // rank.cc hands buckets from rule to rule. How a rule splits them is in a file named after it, or after the way:
-// rank_typo.cc, rank_cost.cc (rules that add up a cost along a path; list_parts.h and rank_places.cc tell the costs),
+// rank_typo.cc, rank_cost.cc (rules that add up a cost along a path; posting_sources.h and rank_positions.cc tell the costs),
 // rank_attribute.cc, rank_exactness.cc, rank_vector.cc. rank_perfect.cc has the ways to a full page without splitting.
 //
 // Threads: one owner.
@@ -29,17 +29,17 @@
 #include "bitmap/docset.h"
 #include "search/attribute_pairs.h"
 #include "search/candidates.h"
-#include "search/cost_parts.h"
+#include "search/cost_source.h"
 #include "search/distinct.h"
 #include "search/graph.h"
-#include "search/list_parts.h"
+#include "search/posting_sources.h"
 #include "search/vector_scan.h"
 #include "search/paths.h"
 #include "search/query.h"
-#include "search/rank_unread.h"
+#include "search/two_phase.h"
 #include "search/rules.h"
 #include "search/score_details.h"
-#include "search/sweep.h"
+#include "search/forward_scan.h"
 
 namespace gannet::search {
 
@@ -101,7 +101,7 @@ class Ranker {
   void Descend(Bucket bucket, size_t rule, const Detail* detail, bool& dropping);
   // Places documents of equal rank. Those whose cost is not yet confirmed are read, as many as are needed.
   void Emit(const DocSet& documents, const Detail* detail);
-  void EmitConfirmed(const DocSet& documents, const Detail* detail);
+  void EmitVerified(const DocSet& documents, const Detail* detail);
 
   // within: a bucket, or what its documents are to be found in; null: all live documents.
   void SplitByWords(const DocSet* within, size_t rule, const Detail* detail);
@@ -109,30 +109,30 @@ class Ranker {
   void SplitByTypo(const Bucket& bucket, size_t rule, const Detail* detail);
   // A rule whose cost is a sum over the steps of a path.
   void SplitByCost(Bucket bucket, size_t rule, const Detail* detail);
-  using Sources = std::vector<std::unique_ptr<CostParts>>;
+  using Sources = std::vector<std::unique_ptr<CostSource>>;
   // The documents of a bucket by their costs, whichever way is the quickest.
   Sources SourcesOf(Bucket bucket, RuleKind kind, uint32_t max);
   // Sources of documents that match one path.
-  void AddSources(OnePath part, RuleKind kind, uint32_t max, Sources& sources);
+  void AddSources(OnePath group, RuleKind kind, uint32_t max, Sources& sources);
   // Of documents that match several paths, where it pays; documents: that it stands for, none is added. shared: of each path those
   // of the documents that match it. any: documents of all paths.
-  std::unique_ptr<CostParts> CheapestOf(std::vector<OnePath> shared, const DocSet& any, DocSet& documents, RuleKind kind, uint32_t max);
+  std::unique_ptr<CostSource> CheapestOf(std::vector<OnePath> shared, const DocSet& any, DocSet& documents, RuleKind kind, uint32_t max);
   // What a source gave of a bucket with several paths: a path counts for what is behind only if some document is sure to take it.
   // Reads until one is; none is left if none does.
-  void KeepIfTaken(const std::unique_ptr<CostParts>& source, uint32_t cost, CostPart& part);
+  void KeepIfTaken(const std::unique_ptr<CostSource>& source, uint32_t cost, CostBucket& cost_bucket);
   // Documents of one path, apart by the phrases that they hold. Those that have to be read are left as they are. among: for these it
   // is asked which hold a phrase; none: for the documents.
-  std::vector<OnePath> TakeApart(OnePath& one, RuleKind kind, const DocSet& among);
+  std::vector<OnePath> GroupByPhrases(OnePath& one, RuleKind kind, const DocSet& among);
   // Those of `documents` that match every step of the path.
   DocSet Matching(const Path& path, DocSet documents);
   // What all documents cost that take the path, if they do not differ in it.
   std::optional<uint32_t> ConstantCost(RuleKind kind, const Path& path);
   // Any documents: each is read, and takes its cheapest path. Adds a source for each path that is taken.
-  void AddByPlaces(const Bucket& bucket, RuleKind kind, uint32_t max, Sources& sources);
+  void AddByPositions(const Bucket& bucket, RuleKind kind, uint32_t max, Sources& sources);
   // From a sweep that serves the following rules as well.
-  std::map<uint32_t, CostPart> PartsBySweep(const OnePath& bucket, RuleKind kind, uint32_t max);
+  std::map<uint32_t, CostBucket> BucketsByScan(const OnePath& bucket, RuleKind kind, uint32_t max);
   // exactness of words: every choice of words that documents have as typed, with its cost. Known from posting lists.
-  std::vector<std::pair<uint32_t, CostPart>> ChoicesOfVerbatim(const OnePath& bucket);
+  std::vector<std::pair<uint32_t, CostBucket>> ChoicesOfVerbatim(const OnePath& bucket);
   // Whether the rules from `rule` on say the same of a document of this bucket whatever others are in it, and throw none out.
   bool RanksOneByOne(size_t rule, const Detail* detail) const;
   // proximity where precision is byAttribute: parts are found cost by cost, since asking for a pair changes what later
@@ -154,12 +154,12 @@ class Ranker {
   bool PerfectFirst(size_t rule) const;
 
   Node& NodeOf(const Step& step) { return graph_->nodes()[step.node]; }
-  // Documents of `within` whose cheapest derivations of a node are of this class.
+  // Documents of `within` whose cheapest expansions of a node are of this class.
   DocSet CheapestWithin(Node& node, int typos, const DocSet& within);
   // The greatest cost of the rule typo along a path.
   uint32_t TypoMax(const Path& path);
   // Looks up what stands for the steps.
-  void Derive(const std::vector<Path>& paths);
+  void Expand(const std::vector<Path>& paths);
   // The greatest cost of a step, or of a path, for a rule that adds up costs.
   uint32_t StepMax(RuleKind kind, const Step* previous, const Step& step);
   uint32_t PathMax(RuleKind kind, const Path& path);
@@ -178,10 +178,10 @@ class Ranker {
   std::unique_ptr<Candidates> candidates_;
   std::optional<AttributePairs> pairs_;  // where proximity is byAttribute
   size_t pairs_rule_ = 0;                // the rule that asks for them
-  std::optional<PathSweep> sweep_;  // of the last path swept
-  DocSet swept_;                    // and its documents
-  std::optional<UnreadPhrase> phrase_;  // of a query that is one phrase, of which not all documents were read
-  Unread* unread_ = nullptr;        // what is refined may cost more than its rank says
+  std::optional<ForwardScan> scan_;  // of the last path swept
+  DocSet scanned_;                    // and its documents
+  std::optional<TwoPhasePhrase> phrase_;  // of a query that is one phrase, of which not all documents were read
+  TwoPhase* two_phase_ = nullptr;        // what is refined may cost more than its rank says
   std::deque<Detail> details_;
   std::vector<Hit> hits_;
   uint64_t seen_ = 0;  // hits placed so far, skipped ones included

@@ -12,7 +12,7 @@
 #include "search/attribute_pairs.h"
 #include "search/candidates.h"
 #include "search/large_bucket.h"
-#include "search/sweep.h"
+#include "search/forward_scan.h"
 
 namespace gannet::search {
 namespace {
@@ -123,7 +123,7 @@ std::vector<DocSet> Ranker::MatchingEach(const Bucket& bucket) {
 }
 
 void Ranker::SplitByAttribute(const Bucket& bucket, size_t rule, const Detail* detail, uint32_t max) {
-  Derive(bucket.paths);
+  Expand(bucket.paths);
   pairs_->BeginBucket();
   const std::vector<DocSet> matching = MatchingEach(bucket);
   PathsByPairs by_pairs(*graph_, *pairs_);

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "search/rank.h"
-#include "search/rank_unread.h"
+#include "search/two_phase.h"
 
 namespace gannet::search {
 
@@ -64,41 +64,41 @@ void Ranker::SplitByCost(Bucket bucket, size_t rule, const Detail* detail) {
   const Sources sources = SourcesOf(std::move(bucket), kind, max);
   const bool one_by_one = RanksOneByOne(rule + 1, detail);
   for (uint32_t cost = 0; cost <= max && !Full(detail); ++cost) {
-    CostPart part;
+    CostBucket cost_bucket;
     for (const auto& source : sources) {
-      CostPart own = source->At(cost);
+      CostBucket own = source->At(cost);
       if (!one_path && rule + 1 < rules_.size()) KeepIfTaken(source, cost, own);
-      if (!own.empty()) part.Add(std::move(own));
+      if (!own.empty()) cost_bucket.Add(std::move(own));
     }
-    if (part.empty()) continue;
-    Bucket next{{}, part.TakePaths()};
-    if (part.unread.empty()) {
-      next.documents = std::move(part.sure);
+    if (cost_bucket.empty()) continue;
+    Bucket next{{}, cost_bucket.TakePaths()};
+    if (cost_bucket.approximate.empty()) {
+      next.documents = std::move(cost_bucket.verified);
       Descend(std::move(next), rule + 1, AddCost(rule, cost, max, detail), dropping);
       continue;
     }
-    UnreadCosts of_cost(sources, cost, std::move(part.sure), std::move(part.unread));
+    TwoPhaseCosts of_cost(sources, cost, std::move(cost_bucket.verified), std::move(cost_bucket.approximate));
     if (!one_by_one) {
-      of_cost.ReadAll();
+      of_cost.VerifyAll();
     } else if (options_.end > seen_) {
-      of_cost.ReadIfScarce(options_.end - seen_);
+      of_cost.VerifyIfScarce(options_.end - seen_);
     }
-    next.documents = of_cost.sure() | of_cost.unread();
+    next.documents = of_cost.verified() | of_cost.approximate();
     if (next.documents.empty()) continue;
-    if (!of_cost.unread().empty()) unread_ = &of_cost;
+    if (!of_cost.approximate().empty()) two_phase_ = &of_cost;
     Descend(std::move(next), rule + 1, AddCost(rule, cost, max, detail), dropping);
-    unread_ = nullptr;
+    two_phase_ = nullptr;
   }
 }
 
-void Ranker::KeepIfTaken(const std::unique_ptr<CostParts>& source, uint32_t cost, CostPart& part) {
-  if (unread_ != nullptr) unread_->FindSome(part.sure);
-  if (part.unread.empty() || !part.sure.empty()) return;
-  DocSet documents = part.unread;
-  UnreadCosts of_part({&source, 1}, cost, {}, std::move(part.unread));
-  of_part.FindSome(documents);
-  part.sure = of_part.sure();
-  part.unread = of_part.unread();
+void Ranker::KeepIfTaken(const std::unique_ptr<CostSource>& source, uint32_t cost, CostBucket& cost_bucket) {
+  if (two_phase_ != nullptr) two_phase_->DropUnverified(cost_bucket.verified);
+  if (cost_bucket.approximate.empty() || !cost_bucket.verified.empty()) return;
+  DocSet documents = cost_bucket.approximate;
+  TwoPhaseCosts of_bucket({&source, 1}, cost, {}, std::move(cost_bucket.approximate));
+  of_bucket.DropUnverified(documents);
+  cost_bucket.verified = of_bucket.verified();
+  cost_bucket.approximate = of_bucket.approximate();
 }
 
 std::optional<uint32_t> Ranker::ConstantCost(RuleKind kind, const Path& path) {

@@ -16,7 +16,7 @@
 
 #include "search/large_bucket.h"
 #include "search/read_words.h"
-#include "search/sweep.h"
+#include "search/forward_scan.h"
 #include "segment/lengths.h"
 #include "segment/text.h"
 
@@ -103,7 +103,7 @@ ExactQuery ExactQueryOf(Graph& graph, const std::vector<Path>& paths) {
   uint32_t slot = 0;
   for (const uint16_t n : nodes) {
     Node& node = graph.nodes()[n];
-    const Derivations& zero = graph.Class(node, 0);
+    const Expansions& zero = graph.Class(node, 0);
     const auto first = static_cast<uint32_t>(node.term.first);
     if (node.term.phrase) {
       query.complete = query.complete && node.first_slot == slot++;
@@ -138,9 +138,9 @@ MaybeExact MaybeExactOf(Graph& graph, const ExactQuery& query, const DocSet& doc
   for (const auto& [position, word] : query.words) {
     if (found.documents.empty()) break;
     const IndexWord& index_word = graph.words()[word];
-    const bool early = position < segment::kHeadPositions;
+    const bool early = position < segment::kLeadingPositions;
     listed = listed && early;
-    if (early) found.documents = graph.WordHeads(index_word, 1u << position, &found.documents);
+    if (early) found.documents = graph.WordAtPositions(index_word, 1u << position, &found.documents);
     // What has it at an early position has it in some field.
     if (!early || !graph.scope().all) {
       found.documents = graph.WordDocuments(index_word, graph.scope().fields(), &found.documents);
@@ -177,23 +177,23 @@ void Ranker::SplitByExactAttribute(const Bucket& bucket, size_t rule, const Deta
   bool dropping = false;
   for (const MatchType type : {MatchType::kExactMatch, MatchType::kMatchesStart, MatchType::kNoExactMatch}) {
     if (Full(detail)) return;
-    Bucket part;
-    part.documents = type == MatchType::kNoExactMatch ? std::move(rest) : documents_of(type);
-    if (part.documents.empty()) continue;
-    possible -= part.documents;
-    rest -= part.documents;
-    part.paths = bucket.paths;
+    Bucket child;
+    child.documents = type == MatchType::kNoExactMatch ? std::move(rest) : documents_of(type);
+    if (child.documents.empty()) continue;
+    possible -= child.documents;
+    rest -= child.documents;
+    child.paths = bucket.paths;
     Detail next;
     next.rule = rules_[rule];
     next.rank = static_cast<uint32_t>(3 - static_cast<int>(type));
     next.max = 3;
     next.match = type;
     next.previous = detail;
-    Descend(std::move(part), rule + 1, Add(std::move(next)), dropping);
+    Descend(std::move(child), rule + 1, Add(std::move(next)), dropping);
   }
 }
 
-std::vector<std::pair<uint32_t, CostPart>> Ranker::ChoicesOfVerbatim(const OnePath& bucket) {
+std::vector<std::pair<uint32_t, CostBucket>> Ranker::ChoicesOfVerbatim(const OnePath& bucket) {
   const Path& path = bucket.path;
   // By step: the documents that have it as typed; nullopt: all.
   std::vector<std::optional<DocSet>> verbatim(path.size());
@@ -220,7 +220,7 @@ std::vector<std::pair<uint32_t, CostPart>> Ranker::ChoicesOfVerbatim(const OnePa
       }
     });
   }
-  std::vector<std::pair<uint32_t, CostPart>> choices;
+  std::vector<std::pair<uint32_t, CostBucket>> choices;
   Path chosen = path;
   const std::function<void(size_t, uint32_t, DocSet)> divide = [&](size_t at, uint32_t cost, DocSet documents) {
     if (documents.empty()) return;

@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "search/large_bucket.h"
-#include "search/path_lists.h"
-#include "search/rank_unread.h"
-#include "search/sweep.h"
+#include "search/posting_costs.h"
+#include "search/two_phase.h"
+#include "search/forward_scan.h"
 
 namespace gannet::search {
 
@@ -20,7 +20,7 @@ namespace gannet::search {
 // other paths there are.
 bool Ranker::EmitPerfect(const DocSet* within, size_t rule, const Detail* detail) {
   if (!PerfectFirst(rule) || detail != nullptr) return false;
-  Bucket part;
+  Bucket child;
   Path path;
   for (uint16_t n = 0; n < graph_->nodes().size(); ++n) {
     const Node& node = graph_->nodes()[n];
@@ -34,11 +34,11 @@ bool Ranker::EmitPerfect(const DocSet* within, size_t rule, const Detail* detail
     while (behind < rules_.size() && rules_[behind].kind == RuleKind::kProximity) ++behind;
     if (EmitBestAttribute(path, within, behind) || EmitPhrase(path, within, behind)) return true;
   }
-  part.documents = PathDocuments(*graph_, path, within);
-  if (part.documents.empty()) return EmitOneTypo(std::move(path), within, rule);
-  if (part.documents.size() < options_.end) return false;
-  part.paths.push_back(std::move(path));
-  Refine(std::move(part), rule + 2, detail);
+  child.documents = PathDocuments(*graph_, path, within);
+  if (child.documents.empty()) return EmitOneTypo(std::move(path), within, rule);
+  if (child.documents.size() < options_.end) return false;
+  child.paths.push_back(std::move(path));
+  Refine(std::move(child), rule + 2, detail);
   return true;
 }
 
@@ -49,9 +49,9 @@ bool Ranker::EmitOneTypo(Path path, const DocSet* within, size_t rule) {
   const auto unknown = std::find_if(path.begin(), path.end(), is_unknown);
   if (unknown == path.end() || std::any_of(unknown + 1, path.end(), is_unknown)) return false;
   unknown->typos = 1;
-  Bucket part{PathDocuments(*graph_, path, within), {path}};
-  if (part.documents.empty() || part.documents.size() < options_.end) return false;
-  Refine(std::move(part), rule + 2, nullptr);
+  Bucket child{PathDocuments(*graph_, path, within), {path}};
+  if (child.documents.empty() || child.documents.size() < options_.end) return false;
+  Refine(std::move(child), rule + 2, nullptr);
   return true;
 }
 
@@ -59,17 +59,17 @@ bool Ranker::EmitOneTypo(Path path, const DocSet* within, size_t rule) {
 bool Ranker::EmitBestAttribute(const Path& path, const DocSet* within, size_t rule) {
   if (max_weight_ == 0) return false;
   if (rule >= rules_.size() || rules_[rule].kind != RuleKind::kAttributeRank) return false;
-  if (NodeOf(path[0]).term.phrase || !PathSweep::Supports(*graph_, path)) return false;
+  if (NodeOf(path[0]).term.phrase || !ForwardScan::Supports(*graph_, path)) return false;
   if (!graph_->Class(NodeOf(path[0]), 0).phrases.empty()) return false;
   const PathPhrases none;
-  PathLists lists(*graph_, path, none);
+  PostingCosts lists(*graph_, path, none);
   const auto emit = [&](DocSet best, size_t behind) {
     if (best.size() < options_.end) return false;
     Refine(Bucket{std::move(best), {path}}, behind, nullptr);
     return true;
   };
   if (rule + 1 < rules_.size() && rules_[rule + 1].kind == RuleKind::kWordPosition && lists.known_positions() > 0) {
-    const DocSet near = lists.StepHeads(0, lists.PositionsAt(path[0], 0), within);
+    const DocSet near = lists.StepAtPositions(0, lists.PositionsAt(path[0], 0), within);
     if (near.size() >= options_.end && emit(lists.InBestFields(0, &near, max_weight_), rule + 2)) return true;
   }
   return emit(lists.InBestFields(0, within, max_weight_), rule + 1);
@@ -78,23 +78,23 @@ bool Ranker::EmitBestAttribute(const Path& path, const DocSet* within, size_t ru
 // Of a phrase alone, lists tell which documents hold its words, and how these rank. Whether they stand as they must is read where
 // a document would come onto the page.
 bool Ranker::EmitPhrase(const Path& path, const DocSet* within, size_t rule) {
-  if (graph_->nodes().size() > 1 || !NodeOf(path[0]).term.phrase || !PathSweep::Supports(*graph_, path)) return false;
+  if (graph_->nodes().size() > 1 || !NodeOf(path[0]).term.phrase || !ForwardScan::Supports(*graph_, path)) return false;
   if (snapshot_.settings->proximity_by_attribute) return false;
-  const Derivations& zero = graph_->Class(NodeOf(path[0]), 0);
+  const Expansions& zero = graph_->Class(NodeOf(path[0]), 0);
   if (zero.Knows(within) || !RanksOneByOne(rule, nullptr)) return false;
   const Phrase& phrase = zero.phrases[0];
   if (graph_->MostDocuments(phrase) < LargeBucketMin()) return false;
   const segment::FieldSet* const fields = graph_->scope().fields();
-  PhraseParts parts = graph_->PhraseByLists(phrase, fields, within);
-  if (parts.unsure.size() < LargeBucketMin()) {
-    NodeOf(path[0]).classes[0].Know(within, graph_->ReadUnsure(phrase, fields, within, std::move(parts)));
+  PhraseMatches matches = graph_->PhraseByLists(phrase, fields, within);
+  if (matches.approximate.size() < LargeBucketMin()) {
+    NodeOf(path[0]).classes[0].Know(within, graph_->VerifyApproximate(phrase, fields, within, std::move(matches)));
     return false;
   }
-  if (!graph_->PaysToReadSome(phrase, parts.unsure, LargeBucketMin())) return false;
-  Bucket part{parts.sure | parts.unsure, {path}};
-  unread_ = &phrase_.emplace(*graph_, phrase, std::move(parts));
-  Refine(std::move(part), rule, nullptr);
-  unread_ = nullptr;
+  if (!graph_->PaysToReadSome(phrase, matches.approximate, LargeBucketMin())) return false;
+  Bucket child{matches.verified | matches.approximate, {path}};
+  two_phase_ = &phrase_.emplace(*graph_, phrase, std::move(matches));
+  Refine(std::move(child), rule, nullptr);
+  two_phase_ = nullptr;
   return true;
 }
 

@@ -1,7 +1,7 @@
-// The rule typo: a document costs the typos of its cheapest derivations along a path.
+// The rule typo: a document costs the typos of its cheapest expansions along a path.
 //
 // Set operations on posting lists only. Each way to spread typos over the steps of a path is a set of documents of its
-// own, and becomes a path of the bucket: later rules look at the derivations of that class alone.
+// own, and becomes a path of the bucket: later rules look at the expansions of that class alone.
 #include "search/rank.h"
 
 #include <algorithm>
@@ -43,7 +43,7 @@ void Ranker::SplitByTypo(const Bucket& bucket, size_t rule, const Detail* detail
   DocSet remaining = bucket.documents;
   bool dropping = false;
   for (uint32_t cost = 0; cost <= cost_max && !remaining.empty() && !Full(detail); ++cost) {
-    Bucket part;
+    Bucket child;
     for (const Path& path : bucket.paths) {
       uint32_t base = 0;
       for (const Step& step : path) base += kNgramTypos[NodeOf(step).slots() - 1];
@@ -56,7 +56,7 @@ void Ranker::SplitByTypo(const Bucket& bucket, size_t rule, const Detail* detail
         if (at == path.size()) {
           if (left > 0) return;
           taken.emplace_back(documents.min(), chosen);
-          part.documents |= documents;
+          child.documents |= documents;
           return;
         }
         const Step& step = path[at];
@@ -74,15 +74,15 @@ void Ranker::SplitByTypo(const Bucket& bucket, size_t rule, const Detail* detail
           chosen.pop_back();
         }
       };
-      const DocSet before = remaining - part.documents;
+      const DocSet before = remaining - child.documents;
       if (before.empty()) break;
       spread(0, cost - base, before);
       std::sort(taken.begin(), taken.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-      for (auto& [docid, way] : taken) part.paths.push_back(std::move(way));
+      for (auto& [docid, way] : taken) child.paths.push_back(std::move(way));
     }
-    if (part.documents.empty()) continue;
-    remaining -= part.documents;
-    Descend(std::move(part), rule + 1, AddCost(rule, cost, max, detail), dropping);
+    if (child.documents.empty()) continue;
+    remaining -= child.documents;
+    Descend(std::move(child), rule + 1, AddCost(rule, cost, max, detail), dropping);
   }
 }
 

@@ -7,7 +7,7 @@
 
 #include "base/json.h"
 #include "bitmap/postings_codec.h"
-#include "segment/doc_places.h"
+#include "segment/local_docids.h"
 
 namespace gannet::search {
 namespace {
@@ -44,7 +44,7 @@ SortValue ValueOf(const ColumnReader& column, ValueOrdinal value) {
   return out;
 }
 
-SortValue NoPlace() {
+SortValue NoPoint() {
   SortValue value;
   value.by_distance = true;
   return value;
@@ -253,9 +253,9 @@ class SortedBuckets::Segment {
 
   void CollectDocuments() {
     by_document_ = true;
-    segment::ForEachPlace(view_.rows->places(), documents_, [&](uint32_t place, uint32_t docid) {
+    segment::ForEachLocal(view_.rows->local_docids(), documents_, [&](uint32_t local, uint32_t docid) {
       uint32_t first = UINT32_MAX;
-      column_->ForEachValue(place, [&](ValueOrdinal value) {
+      column_->ForEachValue(local, [&](ValueOrdinal value) {
         first = std::min(first, RankOf(*column_, ascending_, value));
       });
       if (first >= rank_ && first != UINT32_MAX) heap_.push_back(uint64_t{first} << 32 | docid);
@@ -319,7 +319,7 @@ bool SortedBuckets::Next(DocSet& bucket, SortValue& value) {
   if (points_ ? NextByDistance(bucket, value) : NextByField(bucket, value)) return true;
   if (last_given_) return false;
   last_given_ = true;
-  if (points_) value = NoPlace();
+  if (points_) value = NoPoint();
   bucket = std::move(remaining_);
   for (const auto& segment : segments_) bucket |= segment->WithoutValue();
   return !bucket.empty();
@@ -362,7 +362,7 @@ bool SortedBuckets::NextByDistance(DocSet& bucket, SortValue& value) {
 SortValue SortValueOf(const index::Snapshot& snapshot, const SortCriterion& criterion, DocId docid) {
   if (criterion.kind == SortCriterion::Kind::kGeo) {
     const auto point = index::PointOf(snapshot, docid);
-    if (!point) return NoPlace();
+    if (!point) return NoPoint();
     const double metres = filter::HaversineMetres({.lat = criterion.lat, .lng = criterion.lng}, *point);
     return {SortValue::Kind::kGeo, 0, {}, point->lat, point->lng, metres, true};
   }
@@ -371,10 +371,10 @@ SortValue SortValueOf(const index::Snapshot& snapshot, const SortCriterion& crit
   for (const auto& segment : snapshot.segments) {
     if (!segment->live.Contains(docid)) continue;
     const ColumnReader* column = segment->columns->Find(*field);
-    const int64_t place = segment->text->Find(docid);
-    if (column == nullptr || place < 0) return {};
+    const int64_t local = segment->text->Find(docid);
+    if (column == nullptr || local < 0) return {};
     uint32_t first = UINT32_MAX;
-    column->ForEachValue(static_cast<uint32_t>(place), [&](ValueOrdinal value) {
+    column->ForEachValue(static_cast<uint32_t>(local), [&](ValueOrdinal value) {
       first = std::min(first, RankOf(*column, criterion.ascending, value));
     });
     if (first == UINT32_MAX) return {};
@@ -386,8 +386,8 @@ SortValue SortValueOf(const index::Snapshot& snapshot, const SortCriterion& crit
 int CompareSortValues(const SortValue& a, const SortValue& b, bool ascending) {
   using Kind = SortValue::Kind;
   if (a.kind != b.kind) {
-    const auto place = [](Kind kind) { return kind == Kind::kNone ? 2 : kind == Kind::kString ? 1 : 0; };
-    return Compare(place(a.kind), place(b.kind));
+    const auto order = [](Kind kind) { return kind == Kind::kNone ? 2 : kind == Kind::kString ? 1 : 0; };
+    return Compare(order(a.kind), order(b.kind));
   }
   int order = 0;
   switch (a.kind) {

@@ -44,13 +44,13 @@ struct SortValue {
   std::string string;  // in facet-normalised form
   double lat = 0, lng = 0;
   double distance = 0;  // metres
-  bool by_distance = false;  // of a kGeo criterion; with kNone a document without a place
+  bool by_distance = false;  // of a kGeo criterion; with kNone a document without a point
 
   friend bool operator==(const SortValue&, const SortValue&) = default;
 };
 
 // Gives the documents of a set in order, as buckets of documents that are equal. Lazy: a page costs what its
-// buckets cost. Documents at the same place are those within a metre of the first, at most 1000.
+// buckets cost. Documents at the same point are those within a metre of the first, at most 1000.
 // documents  live ones. Lifetime: borrows the snapshot.
 class SortedBuckets {
  public:

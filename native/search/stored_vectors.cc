@@ -18,15 +18,15 @@ Status AppendStoredVectors(const index::Snapshot& snapshot, DocId docid, std::sp
   };
   for (const index::EmbedderSettings& embedder : snapshot.settings->embedders) {
     const segment::EmbedderReader* reader = segment == nullptr ? nullptr : segment->vectors->Find(embedder.name);
-    const int64_t place = reader == nullptr ? -1 : reader->places().Find(docid);
+    const int64_t local = reader == nullptr ? -1 : reader->local_docids().Find(docid);
     member(embedder.name);
     out += "{\"embeddings\":";
-    if (place < 0) {
+    if (local < 0) {
       out += "[],\"regenerate\":false}";
       continue;
     }
-    GANNET_RETURN_IF_ERROR(segment::AppendEmbeddings(*reader, static_cast<size_t>(place), out));
-    const bool regenerate = (reader->flags(static_cast<size_t>(place)) & segment::kRegenerate) != 0;
+    GANNET_RETURN_IF_ERROR(segment::AppendEmbeddings(*reader, static_cast<size_t>(local), out));
+    const bool regenerate = (reader->flags(static_cast<size_t>(local)) & segment::kRegenerate) != 0;
     out += regenerate ? ",\"regenerate\":true}" : ",\"regenerate\":false}";
   }
   const auto field = snapshot.fields->Find("_vectors");

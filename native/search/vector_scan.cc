@@ -6,8 +6,8 @@
 #include <functional>
 #include <limits>
 
-#include "base/pieces.h"
-#include "segment/doc_places.h"
+#include "base/parallel_for.h"
+#include "segment/local_docids.h"
 #include "vector/kernels.h"
 
 namespace gannet::search {
@@ -68,15 +68,15 @@ struct VectorScan::Target {
 };
 
 // Documents of one segment that are scanned together.
-struct VectorScan::Part {
+struct VectorScan::Batch {
   const EmbedderReader* reader;
-  uint32_t begin, end;  // places; where there are `places`, indexes into these
-  std::shared_ptr<const std::vector<uint32_t>> places = nullptr;  // null: all
+  uint32_t begin, end;  // local docids; where there are `local docids`, indexes into these
+  std::shared_ptr<const std::vector<uint32_t>> local_docids = nullptr;  // null: all
 };
 
 struct VectorScan::Bounds {
   float lower, upper;
-  uint32_t place;
+  uint32_t local;
   const EmbedderReader* reader;
 };
 
@@ -126,47 +126,47 @@ DocSet VectorScan::Embedded(const DocSet& candidates) const {
   return embedded;
 }
 
-std::vector<VectorScan::Part> VectorScan::PartsOf(const DocSet& candidates) const {
-  std::vector<Part> parts;
+std::vector<VectorScan::Batch> VectorScan::BatchesOf(const DocSet& candidates) const {
+  std::vector<Batch> batches;
   const bool everything = candidates.size() == snapshot_.documents.size();
   for (const auto& segment : snapshot_.segments) {
     const EmbedderReader* reader = segment->vectors->Find(embedder_.name);
     if (reader == nullptr || reader->row_count() == 0) continue;
-    Part part{reader, 0, static_cast<uint32_t>(reader->docids().size())};
+    Batch batch{reader, 0, static_cast<uint32_t>(reader->docids().size())};
     if (!everything || !segment->all_live()) {
       DocSet documents = reader->embedded() & candidates;
       if (!segment->all_live()) documents &= segment->live;
-      const auto places = std::make_shared<std::vector<uint32_t>>();
-      places->reserve(documents.size());
-      segment::ForEachPlace(reader->places(), documents, [&](uint32_t place, uint32_t) { places->push_back(place); });
-      part.end = static_cast<uint32_t>(places->size());
-      part.places = places;
+      const auto local_docids = std::make_shared<std::vector<uint32_t>>();
+      local_docids->reserve(documents.size());
+      segment::ForEachLocal(reader->local_docids(), documents, [&](uint32_t local, uint32_t) { local_docids->push_back(local); });
+      batch.end = static_cast<uint32_t>(local_docids->size());
+      batch.local_docids = local_docids;
     }
-    for (const uint32_t end = part.end; part.begin < end; part.begin = part.end) {
-      part.end = static_cast<uint32_t>(std::min<size_t>(size_t{part.begin} + kPartDocuments, end));
-      parts.push_back(part);
+    for (const uint32_t end = batch.end; batch.begin < end; batch.begin = batch.end) {
+      batch.end = static_cast<uint32_t>(std::min<size_t>(size_t{batch.begin} + kPartDocuments, end));
+      batches.push_back(batch);
     }
   }
-  return parts;
+  return batches;
 }
 
-// Calls take(place, lower, upper) for each document of the part that has an embedding.
+// Calls take(local docid, lower, upper) for each document of the batch that has an embedding.
 template <typename Take>
-void VectorScan::Scan(const Part& part, Take&& take) const {
-  const EmbedderReader& reader = *part.reader;
+void VectorScan::Scan(const Batch& batch, Take&& take) const {
+  const EmbedderReader& reader = *batch.reader;
   const uint32_t n = reader.dimensions();
   if (reader.row_count() == 0) return;
-  const auto place_at = [&](uint32_t i) { return part.places == nullptr ? i : (*part.places)[i]; };
-  const uint32_t first_row = reader.rows_of(place_at(part.begin)).begin, last_row = reader.rows_of(place_at(part.end - 1)).end;
+  const auto place_at = [&](uint32_t i) { return batch.local_docids == nullptr ? i : (*batch.local_docids)[i]; };
+  const uint32_t first_row = reader.rows_of(place_at(batch.begin)).begin, last_row = reader.rows_of(place_at(batch.end - 1)).end;
   if (first_row == last_row) return;
-  const bool dense = part.places == nullptr || last_row - first_row <= 2 * (part.end - part.begin);
+  const bool dense = batch.local_docids == nullptr || last_row - first_row <= 2 * (batch.end - batch.begin);
   if (dense) reader.WillNeed(first_row, last_row);
   if (reader.binary_quantised()) {
     const size_t words = vector::BitWords(n);
     const uint64_t* bits = dense ? reader.Bits(first_row, last_row) : nullptr;
-    for (uint32_t i = part.begin; i < part.end; ++i) {
-      const uint32_t place = place_at(i);
-      const auto rows = reader.rows_of(place);
+    for (uint32_t i = batch.begin; i < batch.end; ++i) {
+      const uint32_t local = place_at(i);
+      const auto rows = reader.rows_of(local);
       if (rows.empty()) continue;
       const uint64_t* row = dense ? (bits == nullptr ? nullptr : bits + size_t{rows.begin - first_row} * words) : reader.Bits(rows.begin, rows.end);
       if (row == nullptr) continue;
@@ -175,14 +175,14 @@ void VectorScan::Scan(const Part& part, Take&& take) const {
         for (const Target& target : TargetsOf(r)) least = std::min(least, vector::HammingDistance(target.bits.data(), row, words));
       }
       const float similarity = Similarity(1 - 2.0 * least / static_cast<double>(words * 64));
-      take(place, similarity, similarity);
+      take(local, similarity, similarity);
     }
     return;
   }
   const EmbedderReader::ByteRows all = dense ? reader.Bytes(first_row, last_row) : EmbedderReader::ByteRows{};
-  for (uint32_t i = part.begin; i < part.end; ++i) {
-    const uint32_t place = place_at(i);
-    const auto rows = reader.rows_of(place);
+  for (uint32_t i = batch.begin; i < batch.end; ++i) {
+    const uint32_t local = place_at(i);
+    const auto rows = reader.rows_of(local);
     if (rows.empty()) continue;
     EmbedderReader::ByteRows found;
     if (!dense) {
@@ -206,12 +206,12 @@ void VectorScan::Scan(const Part& part, Take&& take) const {
         upper = std::max(upper, cosine + error);
       }
     }
-    take(place, Similarity(lower), Similarity(upper));
+    take(local, Similarity(lower), Similarity(upper));
   }
 }
 
-float VectorScan::Compare(const EmbedderReader& reader, uint32_t place) const {
-  const auto rows = reader.rows_of(place);
+float VectorScan::Compare(const EmbedderReader& reader, uint32_t local) const {
+  const auto rows = reader.rows_of(local);
   const uint32_t n = reader.dimensions();
   double best = -1;
   for (uint32_t r = rows.begin; r < rows.end; ++r) {
@@ -227,20 +227,20 @@ float VectorScan::Compare(const EmbedderReader& reader, uint32_t place) const {
 }
 
 std::vector<NearDocument> VectorScan::Nearest(const DocSet& candidates, size_t count) const {
-  const std::vector<Part> parts = PartsOf(candidates);
+  const std::vector<Batch> batches = BatchesOf(candidates);
   size_t documents = 0;
-  for (const Part& part : parts) documents += part.end - part.begin;
+  for (const Batch& batch : batches) documents += batch.end - batch.begin;
   count = std::min(count, std::max<size_t>(documents, 1));
 
   std::atomic<float> floor{-1};  // so near are `count` documents for certain
-  std::vector<std::vector<Bounds>> found(parts.size());
+  std::vector<std::vector<Bounds>> found(batches.size());
   const auto scan = [&](size_t p) {
     Greatest lowest(count);
     std::vector<Bounds>& kept = found[p];
     float least = floor.load(std::memory_order_relaxed);
-    Scan(parts[p], [&](uint32_t place, float lower, float upper) {
+    Scan(batches[p], [&](uint32_t local, float lower, float upper) {
       if (upper < least) return;
-      kept.push_back({lower, upper, place, parts[p].reader});
+      kept.push_back({lower, upper, local, batches[p].reader});
       lowest.Add(lower);
       least = std::max(least, lowest.smallest());
     });
@@ -248,22 +248,22 @@ std::vector<NearDocument> VectorScan::Nearest(const DocSet& candidates, size_t c
   };
   const bool shared = documents >= kSharedDocumentsMin;
   if (shared) {
-    ForEachPiece(parts.size(), scan);
+    ParallelFor(batches.size(), scan);
   } else {
-    for (size_t p = 0; p < parts.size(); ++p) scan(p);
+    for (size_t p = 0; p < batches.size(); ++p) scan(p);
   }
 
   Greatest lowest(count);
   size_t kept = 0;
-  for (const auto& part : found) {
-    kept += part.size();
-    for (const Bounds& bounds : part) lowest.Add(bounds.lower);
+  for (const auto& batch : found) {
+    kept += batch.size();
+    for (const Bounds& bounds : batch) lowest.Add(bounds.lower);
   }
   float least = lowest.smallest();
   std::vector<Bounds> compared;
   compared.reserve(std::min(kept, 4 * count + 64));
-  for (const auto& part : found) {
-    for (const Bounds& bounds : part) {
+  for (const auto& batch : found) {
+    for (const Bounds& bounds : batch) {
       if (bounds.upper >= least) compared.push_back(bounds);
     }
   }
@@ -274,8 +274,8 @@ std::vector<NearDocument> VectorScan::Nearest(const DocSet& candidates, size_t c
     const Bounds& bounds = compared[i];
     const float similarity = bounds.lower == bounds.upper && bounds.reader->binary_quantised()
                                  ? bounds.lower
-                                 : Compare(*bounds.reader, bounds.place);
-    nearest[i] = {bounds.reader->docids()[bounds.place], similarity};
+                                 : Compare(*bounds.reader, bounds.local);
+    nearest[i] = {bounds.reader->docids()[bounds.local], similarity};
   };
   // By falling upper bounds, until none that is left can be as near as the last that is wanted.
   Greatest best(count);
@@ -285,7 +285,7 @@ std::vector<NearDocument> VectorScan::Nearest(const DocSet& candidates, size_t c
     const size_t next = std::min(compared.size(), done + (count > kTogether ? kTogether * 8 : size_t{16}));
     if (shared && next - done >= kTogether) {
       const size_t begin = done, pieces = (next - begin + kTogether - 1) / kTogether;
-      ForEachPiece(pieces, [&](size_t piece) {
+      ParallelFor(pieces, [&](size_t piece) {
         for (size_t i = begin + piece * kTogether; i < std::min(next, begin + (piece + 1) * kTogether); ++i) compare(i);
       });
     } else {
@@ -302,24 +302,24 @@ std::vector<NearDocument> VectorScan::Nearest(const DocSet& candidates, size_t c
 }
 
 DocSet VectorScan::AtLeast(const DocSet& candidates, double score) const {
-  const std::vector<Part> parts = PartsOf(candidates);
+  const std::vector<Batch> batches = BatchesOf(candidates);
   size_t documents = 0;
-  for (const Part& part : parts) documents += part.end - part.begin;
-  std::vector<std::vector<DocId>> found(parts.size());
+  for (const Batch& batch : batches) documents += batch.end - batch.begin;
+  std::vector<std::vector<DocId>> found(batches.size());
   const auto scan = [&](size_t p) {
-    const EmbedderReader& reader = *parts[p].reader;
-    Scan(parts[p], [&](uint32_t place, float lower, float upper) {
+    const EmbedderReader& reader = *batches[p].reader;
+    Scan(batches[p], [&](uint32_t local, float lower, float upper) {
       const auto passes = [&](float similarity) { return static_cast<double>(Score(similarity)) >= score; };
       if (!passes(upper)) return;
-      if (passes(lower) || (!reader.binary_quantised() && passes(Compare(reader, place)))) {
-        found[p].push_back(reader.docids()[place]);
+      if (passes(lower) || (!reader.binary_quantised() && passes(Compare(reader, local)))) {
+        found[p].push_back(reader.docids()[local]);
       }
     });
   };
   if (documents >= kSharedDocumentsMin) {
-    ForEachPiece(parts.size(), scan);
+    ParallelFor(batches.size(), scan);
   } else {
-    for (size_t p = 0; p < parts.size(); ++p) scan(p);
+    for (size_t p = 0; p < batches.size(); ++p) scan(p);
   }
   DocSet passing;
   for (const auto& docids : found) passing |= DocSet::FromSorted(docids);

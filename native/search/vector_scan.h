@@ -3,7 +3,7 @@
 // Exact: the answers are those of a loop over all embeddings in single precision. What is scanned is one byte per component, which bounds
 // the similarity of each embedding from below and from above (vector/quantise.h). Only embeddings whose upper bound reaches the k-th best
 // lower bound are compared in single precision. Candidates are any set of documents, so a filter makes a search cheaper and never less
-// complete. Idle threads help (base/pieces.h).
+// complete. Idle threads help (base/parallel_for.h).
 //
 // Similarity: (1 + cosine) / 2; of binary quantised embeddings the share of bits that agree, the number of bits rounded up to whole words.
 // The cosine of a vector without length is 1. A document counts with its best embedding. The score is what the embedder's `distribution`
@@ -51,14 +51,14 @@ class VectorScan {
 
  private:
   struct Target;
-  struct Part;
+  struct Batch;
   struct Bounds;
 
   std::span<const Target> TargetsOf(size_t n) const;
-  std::vector<Part> PartsOf(const DocSet& candidates) const;
+  std::vector<Batch> BatchesOf(const DocSet& candidates) const;
   template <typename Take>
-  void Scan(const Part& part, Take&& take) const;
-  float Compare(const segment::EmbedderReader& reader, uint32_t place) const;
+  void Scan(const Batch& batch, Take&& take) const;
+  float Compare(const segment::EmbedderReader& reader, uint32_t local) const;
 
   const index::Snapshot& snapshot_;
   const index::EmbedderSettings& embedder_;

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "search/places.h"
+#include "search/token_positions.h"
 #include "segment/text.h"
 
 namespace gannet::search {

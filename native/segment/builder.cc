@@ -15,8 +15,8 @@ namespace {
 
 // Postings gathered in memory at a time while they are written: mostly 4 bytes each, and as much again for early positions.
 constexpr uint64_t kPostingsPerSlice = 4 << 20;
-constexpr uint32_t kHeadBits = std::bit_width(kHeadPositions - 1);
-static_assert(kHeadPositions == 1 << kHeadBits);
+constexpr uint32_t kLeadingBits = std::bit_width(kLeadingPositions - 1);
+static_assert(kLeadingPositions == 1 << kLeadingBits);
 
 // Of the place of a field among so many.
 uint32_t FieldBits(size_t fields) { return static_cast<uint32_t>(std::bit_width(fields)); }
@@ -64,12 +64,12 @@ struct StreamField {
 // For each document of the stream begin(docid), then sink(place, field) for each of its fields. place: of the document.
 template <typename Begin, typename Field>
 void ForEachStreamDocument(const Chunks<uint32_t>& stream, Begin&& begin, Field&& sink) {
-  uint32_t place = 0;
+  uint32_t document = 0;
   for (size_t i = 0; i < stream.chunk_count(); ++i) {
     const std::span<const uint32_t> chunk = stream.chunk(i);
     const uint32_t* at = chunk.data();
     const uint32_t* const end = at + chunk.size();
-    for (; at < end; ++place) {
+    for (; at < end; ++document) {
       const uint32_t docid = *at++, fields = *at++;
       begin(docid);
       for (uint32_t n = 0; n < fields; ++n) {
@@ -81,7 +81,7 @@ void ForEachStreamDocument(const Chunks<uint32_t>& stream, Begin&& begin, Field&
         at += size_t{field.break_count} * 2;
         field.words = at;
         at += field.word_count;
-        sink(place, field);
+        sink(document, field);
       }
     }
   }
@@ -191,8 +191,8 @@ Result<std::vector<Ordinal>> SegmentBuilder::WritePostings(const std::vector<Ord
                                                            const std::vector<FieldId>& fields) {
   const uint32_t words = words_.size();
   const std::span<const uint32_t> docids = rows_.docids();
-  std::vector<Packed> place_of(has_field_.size());  // by field: in fields
-  for (size_t i = 0; i < fields.size(); ++i) place_of[fields[i]] = static_cast<Packed>(i);
+  std::vector<Packed> number_of(has_field_.size());  // by field: in fields
+  for (size_t i = 0; i < fields.size(); ++i) number_of[fields[i]] = static_cast<Packed>(i);
   const uint32_t field_bits = FieldBits(fields.size());
   const Packed field_mask = (Packed{1} << field_bits) - 1;
   // A word counts once per document and field: it is remembered where it was last seen.
@@ -203,18 +203,18 @@ Result<std::vector<Ordinal>> SegmentBuilder::WritePostings(const std::vector<Ord
     ForEachStreamDocument(
         stream_, [](uint32_t) {},
         [&](Packed document, const StreamField& field) {
-          const Packed place = document << field_bits | place_of[field.field];
+          const Packed posting = document << field_bits | number_of[field.field];
           for (uint32_t i = 0; i < field.word_count; ++i) {
             const uint32_t term = field.words[i];
-            if (last[term] == place) continue;
-            last[term] = place;
-            sink(term, place);
+            if (last[term] == posting) continue;
+            last[term] = posting;
+            sink(term, posting);
           }
         });
   };
   for_each_posting([&](uint32_t term, Packed) { ++counts[term]; });
   // The words at the first positions of fields.
-  const auto for_each_head = [&](auto&& sink) {
+  const auto for_each_leading = [&](auto&& sink) {
     ForEachStreamDocument(
         stream_, [](uint32_t) {},
         [&](Packed document, const StreamField& field) {
@@ -223,18 +223,18 @@ Result<std::vector<Ordinal>> SegmentBuilder::WritePostings(const std::vector<Ord
             if (next_break < field.break_count && field.breaks[next_break * 2] == i) {
               position = field.breaks[next_break++ * 2 + 1];
             }
-            if (position >= kHeadPositions) return;
-            sink(field.words[i], document << kHeadBits | position);
+            if (position >= kLeadingPositions) return;
+            sink(field.words[i], document << kLeadingBits | position);
           }
         });
   };
-  std::vector<uint32_t> head_counts(words);
-  for_each_head([&](uint32_t term, Packed) { ++head_counts[term]; });
+  std::vector<uint32_t> leading_counts(words);
+  for_each_leading([&](uint32_t term, Packed) { ++leading_counts[term]; });
 
   PostingsWriter writer(*file_, FrequentMin(document_count_));
-  std::vector<Packed> heads;     // places of documents with early positions, grouped by word
-  std::vector<uint64_t> head_cursor(words);
-  std::vector<DocId> at_position[kHeadPositions];
+  std::vector<Packed> leading;     // places of documents with early positions, grouped by word
+  std::vector<uint64_t> leading_cursor(words);
+  std::vector<DocId> at_position[kLeadingPositions];
   std::vector<Packed> slice;     // places of documents with fields, grouped by word
   std::vector<uint64_t> cursor(words);
   // Documents of the word at hand by place of the field: list_of[place] - 1 is the place of its list, 0 means it has none yet.
@@ -243,24 +243,24 @@ Result<std::vector<Ordinal>> SegmentBuilder::WritePostings(const std::vector<Ord
   std::vector<uint32_t> list_of(fields.size());
   for (uint32_t from = 0; from < words;) {
     uint32_t until = from;
-    uint64_t total = 0, head_total = 0;
+    uint64_t total = 0, leading_total = 0;
     while (until < words && (until == from || total + counts[by_ordinal[until]] <= kPostingsPerSlice)) {
       cursor[until] = total;
-      head_cursor[until] = head_total;
-      head_total += head_counts[by_ordinal[until]];
+      leading_cursor[until] = leading_total;
+      leading_total += leading_counts[by_ordinal[until]];
       total += counts[by_ordinal[until++]];
     }
     slice.resize(total);
-    heads.resize(head_total);
-    for_each_head([&](uint32_t term, Packed place) {
+    leading.resize(leading_total);
+    for_each_leading([&](uint32_t term, Packed posting) {
       const Ordinal ordinal = ordinal_of[term];
-      if (ordinal >= from && ordinal < until) heads[head_cursor[ordinal]++] = place;
+      if (ordinal >= from && ordinal < until) leading[leading_cursor[ordinal]++] = posting;
     });
-    for_each_posting([&](uint32_t term, Packed place) {
+    for_each_posting([&](uint32_t term, Packed posting) {
       const Ordinal ordinal = ordinal_of[term];
-      if (ordinal >= from && ordinal < until) slice[cursor[ordinal]++] = place;
+      if (ordinal >= from && ordinal < until) slice[cursor[ordinal]++] = posting;
     });
-    uint64_t begin = 0, head_begin = 0;
+    uint64_t begin = 0, leading_begin = 0;
     for (uint32_t ordinal = from; ordinal < until; ++ordinal) {
       const uint64_t end = begin + counts[by_ordinal[ordinal]];
       used.clear();
@@ -279,18 +279,18 @@ Result<std::vector<Ordinal>> SegmentBuilder::WritePostings(const std::vector<Ord
         writer.AddList(fields[field], lists[list]);
         list_of[field] = 0;
       }
-      const uint64_t head_end = head_begin + head_counts[by_ordinal[ordinal]];
-      for (uint64_t i = head_begin; i < head_end; ++i) {
+      const uint64_t leading_end = leading_begin + leading_counts[by_ordinal[ordinal]];
+      for (uint64_t i = leading_begin; i < leading_end; ++i) {
         // The same position of several fields counts once.
-        auto& list = at_position[heads[i] & (kHeadPositions - 1)];
-        if (const DocId docid = docids[heads[i] >> kHeadBits]; list.empty() || list.back() != docid) list.push_back(docid);
+        auto& list = at_position[leading[i] & (kLeadingPositions - 1)];
+        if (const DocId docid = docids[leading[i] >> kLeadingBits]; list.empty() || list.back() != docid) list.push_back(docid);
       }
-      for (uint32_t position = 0; position < kHeadPositions && head_begin < head_end; ++position) {
+      for (uint32_t position = 0; position < kLeadingPositions && leading_begin < leading_end; ++position) {
         if (at_position[position].empty()) continue;
-        writer.AddList(kHeadLists + position, at_position[position]);
+        writer.AddList(kLeadingLists + position, at_position[position]);
         at_position[position].clear();
       }
-      head_begin = head_end;
+      leading_begin = leading_end;
       writer.EndWord(words_.word(by_ordinal[ordinal]));
       begin = end;
     }
@@ -350,7 +350,7 @@ Status SegmentBuilder::Finish() {
   for (size_t field = 0; field < has_field_.size(); ++field) {
     if (has_field_[field]) fields.push_back(static_cast<FieldId>(field));
   }
-  const uint32_t bits = static_cast<uint32_t>(std::bit_width(document_count_)) + std::max(FieldBits(fields.size()), kHeadBits);
+  const uint32_t bits = static_cast<uint32_t>(std::bit_width(document_count_)) + std::max(FieldBits(fields.size()), kLeadingBits);
   GANNET_ASSIGN_OR_RETURN(std::vector<Ordinal> frequent, bits <= 32 ? WritePostings<uint32_t>(ordinal_of, by_ordinal, fields)
                                                                     : WritePostings<uint64_t>(ordinal_of, by_ordinal, fields));
   GANNET_RETURN_IF_ERROR(WriteForward(ordinal_of, std::move(frequent)));

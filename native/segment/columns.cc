@@ -32,10 +32,10 @@ bool Monotone(std::span<const uint32_t> offsets, uint64_t end) {
 
 constexpr uint64_t Padded(uint64_t bytes) { return (bytes + 7) / 8 * 8; }
 
-std::string DocSetBytes(std::span<const uint32_t> docids, const PlaceList& places) {
+std::string DocSetBytes(std::span<const uint32_t> docids, const LocalDocIdList& local_docids) {
   std::vector<uint32_t> documents;
-  places.ForEach([&](uint32_t place) {
-    if (documents.empty() || documents.back() != docids[place]) documents.push_back(docids[place]);
+  local_docids.ForEach([&](uint32_t local) {
+    if (documents.empty() || documents.back() != docids[local]) documents.push_back(docids[local]);
   });
   std::string out;
   AppendPostings(documents, out);
@@ -245,12 +245,12 @@ const ColumnReader* ColumnsReader::Find(FieldId field) const {
 
 namespace {
 
-// The points of documents [0, count) by place. Null columns: none has one.
+// The points of documents [0, count) by local docid. Null columns: none has one.
 std::string BuildPoints(const ColumnReader* lats, const ColumnReader* lngs, uint32_t count) {
   std::vector<GeoIndex::Entry> entries;
-  for (uint32_t place = 0; lats != nullptr && lngs != nullptr && place < count; ++place) {
-    const auto lat = lats->NumberAt(place), lng = lngs->NumberAt(place);
-    if (lat && lng) entries.push_back({place, {.lat = *lat, .lng = *lng}});
+  for (uint32_t local = 0; lats != nullptr && lngs != nullptr && local < count; ++local) {
+    const auto lat = lats->NumberAt(local), lng = lngs->NumberAt(local);
+    if (lat && lng) entries.push_back({local, {.lat = *lat, .lng = *lng}});
   }
   return GeoIndex::Build(entries);
 }
@@ -317,10 +317,10 @@ std::vector<double> FieldColumnBuilder::Numbers(std::vector<Entry>& entries) con
   std::vector<Value> sorted;
   sorted.reserve(numbers_.size());
   entries.reserve(numbers_.size() + strings_.size());
-  numbers_.ForEach([&](uint32_t place, double value) {
+  numbers_.ForEach([&](uint32_t local, double value) {
     // -0 and 0 are one value.
     sorted.push_back({value == 0 ? 0 : value, static_cast<uint32_t>(entries.size())});
-    entries.push_back({place, 0});
+    entries.push_back({local, 0});
   });
   std::sort(sorted.begin(), sorted.end(), [](const Value& a, const Value& b) { return a.value < b.value; });
   std::vector<double> distinct;
@@ -332,13 +332,13 @@ std::vector<double> FieldColumnBuilder::Numbers(std::vector<Entry>& entries) con
 }
 
 void FieldColumnBuilder::OrderEntries(size_t number_entries, std::vector<Entry>& entries) {
-  const auto by_place = [](const Entry& a, const Entry& b) { return a.place < b.place; };
+  const auto by_local = [](const Entry& a, const Entry& b) { return a.local < b.local; };
   if (number_entries > 0 && number_entries < entries.size()) {
-    std::inplace_merge(entries.begin(), entries.begin() + static_cast<ptrdiff_t>(number_entries), entries.end(), by_place);
+    std::inplace_merge(entries.begin(), entries.begin() + static_cast<ptrdiff_t>(number_entries), entries.end(), by_local);
   }
   for (auto from = entries.begin(); from != entries.end();) {
     auto until = from + 1;
-    while (until != entries.end() && until->place == from->place) ++until;
+    while (until != entries.end() && until->local == from->local) ++until;
     if (until - from > 1) std::sort(from, until, [](const Entry& a, const Entry& b) { return a.value < b.value; });
     from = until;
   }
@@ -352,7 +352,7 @@ void FieldColumnBuilder::WriteLists(std::span<const Entry> entries, std::span<co
   for (const Entry& entry : entries) ++ends[entry.value + 1];
   std::partial_sum(ends.begin(), ends.end(), ends.begin());
   std::vector<uint32_t> grouped(ends.back());
-  for (const Entry& entry : entries) grouped[ends[entry.value]++] = docids[entry.place];
+  for (const Entry& entry : entries) grouped[ends[entry.value]++] = docids[entry.local];
   ValueListsWriter lists(out);
   std::string bytes;
   for (uint32_t value = 0, begin = 0; value < values; begin = ends[value++]) {
@@ -372,7 +372,7 @@ void FieldColumnBuilder::Write(std::span<const uint32_t> docids, ColumnWriter& o
   std::sort(order.begin(), order.end(),
             [&](uint32_t a, uint32_t b) { return table_[a].normalised < table_[b].normalised; });
   for (uint32_t i = 0; i < order.size(); ++i) rank[order[i]] = i;
-  strings_.ForEach([&](uint32_t place, uint32_t id) { entries.push_back({place, static_cast<uint32_t>(numbers.size()) + rank[id]}); });
+  strings_.ForEach([&](uint32_t local, uint32_t id) { entries.push_back({local, static_cast<uint32_t>(numbers.size()) + rank[id]}); });
   std::vector<uint32_t>().swap(rank);
   OrderEntries(number_entries, entries);
   const auto values = static_cast<uint32_t>(numbers.size() + table_.size());
@@ -384,13 +384,13 @@ void FieldColumnBuilder::Write(std::span<const uint32_t> docids, ColumnWriter& o
     return ColumnString{value.normalised, value.original, value.varies};
   });
   bool single = true;
-  for (size_t i = 1; i < entries.size() && single; ++i) single = entries[i].place != entries[i - 1].place;
+  for (size_t i = 1; i < entries.size() && single; ++i) single = entries[i].local != entries[i - 1].local;
   if (!single) {
     std::vector<uint32_t> offsets;
     offsets.reserve(docids.size() + 1);
     size_t next = 0;
-    for (uint32_t place = 0; place <= docids.size(); ++place) {
-      while (next < entries.size() && entries[next].place < place) ++next;
+    for (uint32_t local = 0; local <= docids.size(); ++local) {
+      while (next < entries.size() && entries[next].local < local) ++next;
       offsets.push_back(static_cast<uint32_t>(next));
     }
     out.Append(ColumnPart::kDocOffsets, BytesOf(offsets));
@@ -401,16 +401,16 @@ void FieldColumnBuilder::Write(std::span<const uint32_t> docids, ColumnWriter& o
   if (single) {
     codes.reserve(docids.size() * width);
     size_t next = 0;
-    for (uint32_t place = 0; place < docids.size(); ++place) {
-      put_code(next < entries.size() && entries[next].place == place ? entries[next++].value + 1 : 0);
+    for (uint32_t local = 0; local < docids.size(); ++local) {
+      put_code(next < entries.size() && entries[next].local == local ? entries[next++].value + 1 : 0);
     }
   } else {
     codes.reserve(entries.size() * width);
     for (const Entry& entry : entries) put_code(entry.value);
   }
   out.Append(ColumnPart::kCodes, codes);
-  PlaceList valued;
-  for (const Entry& entry : entries) valued.Add(entry.place);
+  LocalDocIdList valued;
+  for (const Entry& entry : entries) valued.Add(entry.local);
   out.Append(ColumnPart::kExists, DocSetBytes(docids, exists_));
   out.Append(ColumnPart::kNull, DocSetBytes(docids, null_));
   out.Append(ColumnPart::kEmpty, DocSetBytes(docids, empty_));
@@ -567,7 +567,7 @@ void ColumnsWriter::Finish() {
   if (lat_.empty() || lng_.empty()) return;
   const auto lats = ColumnReader::Open(lat_), lngs = ColumnReader::Open(lng_);
   if (!lats.ok() || !lngs.ok()) return;
-  file_.AddSection(kGeoPoints, BuildPoints(&*lats, &*lngs, std::min(lats->place_count(), lngs->place_count())));
+  file_.AddSection(kGeoPoints, BuildPoints(&*lats, &*lngs, std::min(lats->document_count(), lngs->document_count())));
 }
 
 }  // namespace gannet::segment

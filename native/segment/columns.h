@@ -128,40 +128,40 @@ class ColumnReader {
   uint32_t LowerString(std::string_view value) const;
   uint32_t UpperString(std::string_view value) const;
 
-  // Calls sink(ValueOrdinal) for the values of the document at `place`, ascending.
+  // Calls sink(ValueOrdinal) for the values of the document at `local`, ascending.
   template <typename Sink>
-  void ForEachValue(uint32_t place, Sink&& sink) const {
+  void ForEachValue(uint32_t local, Sink&& sink) const {
     if (doc_offsets_.empty()) {
-      if (const uint32_t code = CodeAt(place); code != 0) sink(code - 1);
+      if (const uint32_t code = CodeAt(local); code != 0) sink(code - 1);
       return;
     }
-    for (uint32_t i = doc_offsets_[place]; i < doc_offsets_[place + 1]; ++i) sink(CodeAt(i));
+    for (uint32_t i = doc_offsets_[local]; i < doc_offsets_[local + 1]; ++i) sink(CodeAt(i));
   }
-  // Of the document at `place`.
-  uint32_t ValueCount(uint32_t place) const {
-    return doc_offsets_.empty() ? (CodeAt(place) != 0 ? 1 : 0) : doc_offsets_[place + 1] - doc_offsets_[place];
+  // Of the document at `local`.
+  uint32_t ValueCount(uint32_t local) const {
+    return doc_offsets_.empty() ? (CodeAt(local) != 0 ? 1 : 0) : doc_offsets_[local + 1] - doc_offsets_[local];
   }
   // Documents of the segment.
-  uint32_t place_count() const {
+  uint32_t document_count() const {
     return static_cast<uint32_t>(doc_offsets_.empty() ? code_bytes_ / code_width_ : doc_offsets_.size() - 1);
   }
   // No document has more than one value.
   bool single_valued() const { return doc_offsets_.empty(); }
-  // The number of the document at `place`, when its smallest value is one.
-  std::optional<double> NumberAt(uint32_t place) const {
+  // The number of the document at `local`, when its smallest value is one.
+  std::optional<double> NumberAt(uint32_t local) const {
     uint32_t value;
     if (doc_offsets_.empty()) {
-      value = CodeAt(place) - 1;
+      value = CodeAt(local) - 1;
     } else {
-      if (doc_offsets_[place] == doc_offsets_[place + 1]) return std::nullopt;
-      value = CodeAt(doc_offsets_[place]);
+      if (doc_offsets_[local] == doc_offsets_[local + 1]) return std::nullopt;
+      value = CodeAt(doc_offsets_[local]);
     }
     if (value >= numbers_.size()) return std::nullopt;
     return numbers_[value];
   }
-  // The value + 1 of the document at `place`, 0 when it has none. REQUIRES: single_valued()
-  uint32_t Code(uint32_t place) const { return CodeAt(place); }
-  // Calls sink(const Code* codes) with Code of all places in their stored width. REQUIRES: single_valued()
+  // The value + 1 of the document at `local`, 0 when it has none. REQUIRES: single_valued()
+  uint32_t Code(uint32_t local) const { return CodeAt(local); }
+  // Calls sink(const Code* codes) with Code of all local docids in their stored width. REQUIRES: single_valued()
   template <typename Sink>
   void WithCodes(Sink&& sink) const {
     switch (code_width_) {
@@ -218,7 +218,7 @@ class ColumnsReader {
   std::vector<FieldId> fields() const;
   const std::shared_ptr<SegmentFile>& file() const { return file_; }
   // The points of the documents with a number in each of the fields. Where the file has none they are built when first
-  // asked for, about 0.3 s per million. docids: of the segment, by place. REQUIRES: the same arguments every time.
+  // asked for, about 0.3 s per million. docids: of the segment, by local docid. REQUIRES: the same arguments every time.
   const GeoIndex& Points(FieldId lat, FieldId lng, std::span<const uint32_t> docids) const;
   // The shapes of the documents, by ascending docid; `build` makes them when they are first asked for.
   std::span<const StoredShape> Shapes(const std::function<std::vector<StoredShape>()>& build) const;
@@ -242,13 +242,13 @@ class ColumnsReader {
 };
 
 // Places of documents, ascending; one may come again. Places behind each other take next to nothing.
-class PlaceList {
+class LocalDocIdList {
  public:
-  void Add(uint32_t place) {
-    if (!runs_.empty() && runs_.back().first + runs_.back().count == place) {
+  void Add(uint32_t local) {
+    if (!runs_.empty() && runs_.back().first + runs_.back().count == local) {
       ++runs_.back().count;
     } else {
-      runs_.Add({place, 1});
+      runs_.Add({local, 1});
     }
   }
   uint64_t memory_bytes() const { return runs_.memory_bytes(); }
@@ -268,24 +268,24 @@ class PlaceList {
   Chunks<Run> runs_;
 };
 
-// Values with their places.
+// Values with their local docids.
 template <typename T>
-class PlacedValues {
+class LocalValues {
  public:
-  void Add(uint32_t place, T value) {
-    places_.Add(place);
+  void Add(uint32_t local, T value) {
+    local_docids_.Add(local);
     values_.Add(value);
   }
   size_t size() const { return values_.size(); }
-  uint64_t memory_bytes() const { return places_.memory_bytes() + values_.memory_bytes(); }
+  uint64_t memory_bytes() const { return local_docids_.memory_bytes() + values_.memory_bytes(); }
   template <typename Sink>
   void ForEach(Sink&& sink) const {
     typename Chunks<T>::Cursor values(values_);
-    places_.ForEach([&](uint32_t place) { sink(place, values.Next()); });
+    local_docids_.ForEach([&](uint32_t local) { sink(local, values.Next()); });
   }
 
  private:
-  PlaceList places_;
+  LocalDocIdList local_docids_;
   Chunks<T> values_;
 };
 
@@ -350,15 +350,15 @@ void WriteStrings(ColumnWriter& out, uint32_t count, const std::function<ColumnS
 // Collects the values of one field. Places ascend over the calls of each method.
 class FieldColumnBuilder {
  public:
-  void AddNumber(uint32_t place, double value) { numbers_.Add(place, value); }
-  void AddString(uint32_t place, std::string_view normalised, std::string_view original) {
-    strings_.Add(place, InternString(normalised, original));
+  void AddNumber(uint32_t local, double value) { numbers_.Add(local, value); }
+  void AddString(uint32_t local, std::string_view normalised, std::string_view original) {
+    strings_.Add(local, InternString(normalised, original));
   }
-  void MarkExists(uint32_t place) { exists_.Add(place); }
-  void MarkNull(uint32_t place) { null_.Add(place); }
-  void MarkEmpty(uint32_t place) { empty_.Add(place); }
+  void MarkExists(uint32_t local) { exists_.Add(local); }
+  void MarkNull(uint32_t local) { null_.Add(local); }
+  void MarkEmpty(uint32_t local) { empty_.Add(local); }
   uint64_t memory_bytes() const;
-  // docids: of all documents of the segment, by place. out: nothing was appended to it yet.
+  // docids: of all documents of the segment, by local docid. out: nothing was appended to it yet.
   void Write(std::span<const uint32_t> docids, ColumnWriter& out) const;
 
  private:
@@ -366,15 +366,15 @@ class FieldColumnBuilder {
     std::string normalised, original;
     bool varies = false;
   };
-  // A value of the document at `place`.
+  // A value of the document at `local`.
   struct Entry {
-    uint32_t place;
+    uint32_t local;
     ValueOrdinal value;
     bool operator==(const Entry&) const = default;
   };
   // The numbers of the column, ascending; one entry for each that was added goes to `entries`.
   std::vector<double> Numbers(std::vector<Entry>& entries) const;
-  // Sorts entries by place, then value, each once. entries: of numbers, then of strings, both by place.
+  // Sorts entries by local docid, then value, each once. entries: of numbers, then of strings, both by local docid.
   static void OrderEntries(size_t number_entries, std::vector<Entry>& entries);
   // entries: as OrderEntries leaves them.
   static void WriteLists(std::span<const Entry> entries, std::span<const uint32_t> docids, uint32_t values, ColumnWriter& out);
@@ -386,11 +386,11 @@ class FieldColumnBuilder {
   // Its number in table_, where it is put unless it is there.
   uint32_t InternString(std::string_view normalised, std::string_view original);
 
-  PlacedValues<double> numbers_;
-  PlacedValues<uint32_t> strings_;  // numbers of strings in table_
+  LocalValues<double> numbers_;
+  LocalValues<uint32_t> strings_;  // numbers of strings in table_
   std::vector<StringValue> table_;
   std::unordered_map<std::string, uint32_t, Hash, std::equal_to<>> ids_;
-  PlaceList exists_, null_, empty_;
+  LocalDocIdList exists_, null_, empty_;
   uint64_t string_bytes_ = 0;
 };
 
@@ -400,17 +400,17 @@ class ColumnsWriter;
 class ColumnBuilder {
  public:
   void BeginDocument(DocId docid) { docids_.push_back(docid); }
-  void AddNumber(FieldId field, double value) { Of(field).AddNumber(place(), value); }
+  void AddNumber(FieldId field, double value) { Of(field).AddNumber(local(), value); }
   void AddString(FieldId field, std::string_view normalised, std::string_view original) {
-    Of(field).AddString(place(), normalised, original);
+    Of(field).AddString(local(), normalised, original);
   }
-  void MarkExists(FieldId field) { Of(field).MarkExists(place()); }
-  void MarkNull(FieldId field) { Of(field).MarkNull(place()); }
-  void MarkEmpty(FieldId field) { Of(field).MarkEmpty(place()); }
+  void MarkExists(FieldId field) { Of(field).MarkExists(local()); }
+  void MarkNull(FieldId field) { Of(field).MarkNull(local()); }
+  void MarkEmpty(FieldId field) { Of(field).MarkEmpty(local()); }
   // As ColumnsWriter::SetPointFields, for the writer that Write makes.
   void SetPointFields(FieldId lat, FieldId lng) { point_fields_ = {lat, lng}; }
   uint64_t memory_bytes() const;
-  // Of all documents so far, by place.
+  // Of all documents so far, by local docid.
   std::span<const DocId> docids() const { return docids_; }
   bool Has(FieldId field) const { return field < columns_.size() && columns_[field] != nullptr; }
   // Those that have a column, ascending.
@@ -421,7 +421,7 @@ class ColumnBuilder {
   void Write(SegmentFileWriter& file);
 
  private:
-  uint32_t place() const { return static_cast<uint32_t>(docids_.size() - 1); }
+  uint32_t local() const { return static_cast<uint32_t>(docids_.size() - 1); }
   FieldColumnBuilder& Of(FieldId field);
   std::vector<DocId> docids_;
   std::vector<std::unique_ptr<FieldColumnBuilder>> columns_;  // by field, null where none

@@ -44,7 +44,7 @@ uint32_t CellOf(GeoPoint point) {
 }
 
 // The cap around the middle of a box. From its middle a box of at most 180 degrees reaches farthest at a corner: along
-// a meridian the distance to a place less than 90 degrees of longitude away has no maximum inside.
+// a meridian the distance to a point less than 90 degrees of longitude away has no maximum inside.
 void SetCap(GeoIndex::Node& node) {
   const GeoBox& box = node.box;
   node.centre = {.lat = (box.south + box.north) / 2, .lng = (box.west + box.east) / 2};
@@ -135,7 +135,7 @@ std::string GeoIndex::Build(std::span<const Entry> entries) {
   for (const auto& level : levels) PutFixed<uint64_t>(out, level.size());
   out.append(reinterpret_cast<const char*>(points.data()), points.size() * sizeof(GeoPoint));
   for (const auto& level : levels) out.append(reinterpret_cast<const char*>(level.data()), level.size() * sizeof(Node));
-  for (const Keyed& keyed : order) PutFixed<uint32_t>(out, entries[keyed.entry].place);
+  for (const Keyed& keyed : order) PutFixed<uint32_t>(out, entries[keyed.entry].local);
   return out;
 }
 
@@ -169,9 +169,9 @@ Result<GeoIndex> GeoIndex::Open(std::string_view bytes, std::span<const uint32_t
     index.levels_.push_back(level);
     below = size;
   }
-  if (!take(points, index.places_) || !reader.done() || !reader.ok()) return damaged;
-  for (const uint32_t place : index.places_) {
-    if (place >= docids.size()) return damaged;
+  if (!take(points, index.locals_) || !reader.done() || !reader.ok()) return damaged;
+  for (const uint32_t local : index.locals_) {
+    if (local >= docids.size()) return damaged;
   }
   return index;
 }
@@ -185,8 +185,8 @@ std::pair<uint32_t, uint32_t> GeoIndex::PointsBelow(uint32_t level, uint32_t nod
   return {levels_[0][first].begin, levels_[0][last].end};
 }
 
-GeoIndex::Bounds GeoIndex::DistanceBounds(const Node& node, GeoPoint place) {
-  const double distance = filter::HaversineMetres(place, node.centre);
+GeoIndex::Bounds GeoIndex::DistanceBounds(const Node& node, GeoPoint point) {
+  const double distance = filter::HaversineMetres(point, node.centre);
   return {std::max(0.0, distance - node.radius - kSlack), std::min(kHalfway, distance + node.radius) + kSlack};
 }
 

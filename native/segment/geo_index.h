@@ -1,15 +1,15 @@
 // Where the documents of one segment are: points in a packed tree, for finding those inside an area and those
-// nearest to a place.
+// nearest to a point.
 //
 // The points lie sorted along a Hilbert curve over latitude and longitude, in blocks of kBlockPoints; each block, and
 // each kFanout nodes of a level, have a bounding box and a bounding cap (a circle on the sphere that holds all of
-// it). A cap gives bounds of the distance to any place by the triangle inequality, wherever the antimeridian and the
+// it). A cap gives bounds of the distance to any point by the triangle inequality, wherever the antimeridian and the
 // poles are. After "Packed Hilbert R-trees": Kamel & Faloutsos, "On packing R-trees", CIKM 1993.
 //
 // Points with coordinates beyond the globe are kept apart, behind the others, and are always looked at.
 //
 // Bytes, version 1, 8-byte aligned: u64 version, u64 points, u64 regular points, u64 levels, u64 nodes of each level; the
-// points (f64 latitude, f64 longitude); the nodes, level by level, as Node; the place of each point's document (u32).
+// points (f64 latitude, f64 longitude); the nodes, level by level, as Node; the local docid of each point's document (u32).
 //
 // Threads: immutable.
 #pragma once
@@ -30,7 +30,7 @@ namespace gannet::segment {
 class GeoIndex {
  public:
   struct Entry {
-    uint32_t place;  // of the document in its segment
+    uint32_t local;  // of the document in its segment
     filter::GeoPoint point;
   };
   static constexpr uint32_t kBlockPoints = 64;
@@ -45,14 +45,14 @@ class GeoIndex {
 
   // The bytes of an index. entries: any order; one per document.
   static std::string Build(std::span<const Entry> entries);
-  // bytes, docids (of the segment, by place) are borrowed. Corruption: sizes or numbers do not fit.
+  // bytes, docids (of the segment, by local docid) are borrowed. Corruption: sizes or numbers do not fit.
   static Result<GeoIndex> Open(std::string_view bytes, std::span<const uint32_t> docids);
 
   uint32_t size() const { return static_cast<uint32_t>(points_.size()); }
   // Points [0, regular()) are in the tree, [regular(), size()) beyond the globe.
   uint32_t regular() const { return regular_; }
   const filter::GeoPoint& point(uint32_t i) const { return points_[i]; }
-  DocId docid(uint32_t i) const { return docids_[places_[i]]; }
+  DocId docid(uint32_t i) const { return docids_[locals_[i]]; }
   // Levels from the blocks (0) up to the roots.
   uint32_t level_count() const { return static_cast<uint32_t>(levels_.size()); }
   std::span<const Node> level(uint32_t i) const { return levels_[i]; }
@@ -61,11 +61,11 @@ class GeoIndex {
   void FindInRadius(filter::GeoPoint centre, double metres, std::vector<uint32_t>& out) const;
   void FindInBox(const filter::GeoBox& box, std::vector<uint32_t>& out) const;
 
-  // Bounds of the distance from `place` to every point below `node`.
+  // Bounds of the distance from `point` to every point below `node`.
   struct Bounds {
     double least, most;
   };
-  static Bounds DistanceBounds(const Node& node, filter::GeoPoint place);
+  static Bounds DistanceBounds(const Node& node, filter::GeoPoint point);
 
  private:
   // How the points below a node lie to what is looked for.
@@ -81,7 +81,7 @@ class GeoIndex {
   std::pair<uint32_t, uint32_t> PointsBelow(uint32_t level, uint32_t node) const;
 
   std::span<const filter::GeoPoint> points_;
-  std::span<const uint32_t> places_, docids_;
+  std::span<const uint32_t> locals_, docids_;
   uint32_t regular_ = 0;
   std::vector<std::span<const Node>> levels_;
 };

@@ -19,8 +19,8 @@ inline constexpr SectionId kPostingData = 13;
 inline constexpr SectionId kForwardOffsets = 14;   // packed_offsets.h; one more than documents
 inline constexpr SectionId kForwardData = 15;
 inline constexpr SectionId kFieldLengths = 16;     // see lengths.h
-inline constexpr SectionId kNeighbourWords = 17;   // optional; see neighbours.h
-inline constexpr SectionId kNeighbourData = 18;
+inline constexpr SectionId kAdjacencyWords = 17;   // optional; see adjacency.h
+inline constexpr SectionId kAdjacencyData = 18;
 inline constexpr SectionId kPrefixWords = 30;      // optional; see prefix_unions.h
 inline constexpr SectionId kPrefixData = 31;
 

@@ -63,7 +63,7 @@ void PrefixUnionWriter::Add(std::string_view word, Ordinal ordinal, std::string_
   }
   ++words.count;
   TextReader::ForEachList(blob, [&](uint32_t id, std::string_view postings) {
-    if (id >= kHeadLists) return;
+    if (id >= kLeadingLists) return;
     Documents& documents = words.fields[static_cast<FieldId>(id)];
     const PostingsReader list(postings);
     if (list.count() <= kDeltaPostingsMax) {
@@ -160,7 +160,7 @@ Result<PrefixUnions> PrefixUnions::Open(const SegmentFile& file, uint32_t word_c
     for (uint64_t fields = bytes.Varint(); fields > 0 && bytes.ok(); --fields) {
       field += bytes.Varint();
       const uint64_t size = bytes.Varint();
-      if (field >= kHeadLists || size > data_bytes - data) return damaged;
+      if (field >= kLeadingLists || size > data_bytes - data) return damaged;
       unions.lists_.push_back({static_cast<FieldId>(field), data, size});
       data += size;
       ++next.list_count;

@@ -2,7 +2,7 @@
 // field.
 //
 // People type these beginnings all the time, and up to thousands of words stand behind one: to join their lists takes longer
-// than the rest of a search. Frequent words are left out of a union, for they are asked for apart from the others (neighbours.h), and
+// than the rest of a search. Frequent words are left out of a union, for they are asked for apart from the others (adjacency.h), and
 // joining their few lists costs little. A union that is asked for is put together from those whose words are all wanted, and from
 // the lists of the words that are in none of these.
 //

@@ -137,7 +137,7 @@ Result<std::shared_ptr<const RowsReader>> RowsReader::Open(std::shared_ptr<Segme
   auto reader = std::make_shared<RowsReader>();
   reader->file_ = file;
   const std::string_view docids = file->ReadAll(kRowDocids);
-  reader->places_ = DocPlaces({reinterpret_cast<const uint32_t*>(docids.data()), docids.size() / 4});
+  reader->local_docids_ = LocalDocIds({reinterpret_cast<const uint32_t*>(docids.data()), docids.size() / 4});
   reader->section_ = file->Find(kRowData);
   const auto offsets = PackedOffsets::Open(file->ReadAll(kRowOffsets));
   if (offsets.ok()) reader->offsets_ = *offsets;
@@ -147,18 +147,18 @@ Result<std::shared_ptr<const RowsReader>> RowsReader::Open(std::shared_ptr<Segme
   return std::shared_ptr<const RowsReader>(reader);
 }
 
-void RowsReader::Expect(size_t place) const {
-  const auto [begin, end] = offsets_.RangeOf(place);
+void RowsReader::Expect(size_t local) const {
+  const auto [begin, end] = offsets_.RangeOf(local);
   file_->Expect(section_, begin, end - begin);
 }
 
-void RowsReader::WillNeed(size_t place, size_t count) const {
-  const uint64_t begin = offsets_[place];
-  file_->WillNeed(section_, begin, offsets_[std::min(place + count, offsets_.size() - 1)] - begin);
+void RowsReader::WillNeed(size_t local, size_t count) const {
+  const uint64_t begin = offsets_[local];
+  file_->WillNeed(section_, begin, offsets_[std::min(local + count, offsets_.size() - 1)] - begin);
 }
 
-std::string_view RowsReader::at(size_t place) const {
-  const auto [begin, end] = offsets_.RangeOf(place);
+std::string_view RowsReader::at(size_t local) const {
+  const auto [begin, end] = offsets_.RangeOf(local);
   return end < begin ? std::string_view() : file_->Read(section_, begin, end - begin);
 }
 

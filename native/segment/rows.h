@@ -16,7 +16,7 @@
 
 #include "base/ids.h"
 #include "base/status.h"
-#include "segment/doc_places.h"
+#include "segment/local_docids.h"
 #include "segment/file.h"
 #include "segment/packed_offsets.h"
 #include "segment/train_dictionary.h"
@@ -89,20 +89,20 @@ class RowsWriter {
 class RowsReader {
  public:
   static Result<std::shared_ptr<const RowsReader>> Open(std::shared_ptr<SegmentFile> file);
-  std::span<const uint32_t> docids() const { return places_.docids(); }
-  const DocPlaces& places() const { return places_; }
+  std::span<const uint32_t> docids() const { return local_docids_.docids(); }
+  const LocalDocIds& local_docids() const { return local_docids_; }
   // Has rows read that were not yet, and does not wait for them.
-  void Expect(size_t place) const;
+  void Expect(size_t local) const;
   // The same for `count` rows, also when the system has dropped them since; for those who go through all rows.
-  void WillNeed(size_t place, size_t count) const;
-  // Compressed row at a place of docids().
-  std::string_view at(size_t place) const;
+  void WillNeed(size_t local, size_t count) const;
+  // Compressed row at a local docid of docids().
+  std::string_view at(size_t local) const;
   uint64_t bytes() const { return offsets_.empty() ? 0 : offsets_.back(); }
   const std::shared_ptr<SegmentFile>& file() const { return file_; }
 
  private:
   std::shared_ptr<SegmentFile> file_;
-  DocPlaces places_;
+  LocalDocIds local_docids_;
   const SegmentFile::Section* section_ = nullptr;
   PackedOffsets offsets_;
 };

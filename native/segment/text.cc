@@ -18,11 +18,11 @@ uint64_t StoredRestMin() {
   return least;
 }
 
-// Unions of fewer words are not kept: making them takes little longer than copying them. GANNET_KEPT_WORDS: another number for
+// Unions of fewer words are not kept: making them takes little longer than copying them. GANNET_DOCSET_CACHE_WORDS: another number for
 // all of them, so that tests have such unions of few words.
-uint64_t KeptWordsMin(bool heads) {
-  static const uint64_t of_fields = EnvironmentNumber("GANNET_KEPT_WORDS", 200), of_heads = EnvironmentNumber("GANNET_KEPT_WORDS", 64);
-  return heads ? of_heads : of_fields;
+uint64_t CachedWordsMin(bool leading_positions) {
+  static const uint64_t of_fields = EnvironmentNumber("GANNET_KEPT_WORDS", 200), of_leading = EnvironmentNumber("GANNET_KEPT_WORDS", 64);
+  return leading_positions ? of_leading : of_fields;
 }
 constexpr uint64_t kListCost = 64;  // opening a list takes as long as reading so many bytes of it
 
@@ -45,7 +45,7 @@ Result<std::shared_ptr<const TextReader>> TextReader::Open(std::shared_ptr<Segme
   const auto words = static_cast<uint32_t>(meta.Varint());
   reader->ordinal_width_ = static_cast<uint32_t>(meta.Varint());
   reader->token_count_ = meta.Varint();
-  reader->places_ = DocPlaces(AsSpan<uint32_t>(file->ReadAll(kRowDocids)));
+  reader->local_docids_ = LocalDocIds(AsSpan<uint32_t>(file->ReadAll(kRowDocids)));
   const auto posting_offsets = PackedOffsets::Open(file->ReadAll(kPostingOffsets)),
              forward_offsets = PackedOffsets::Open(file->ReadAll(kForwardOffsets));
   if (!posting_offsets.ok() || !forward_offsets.ok()) return damaged;
@@ -58,7 +58,7 @@ Result<std::shared_ptr<const TextReader>> TextReader::Open(std::shared_ptr<Segme
   if (!terms.ok()) return terms.status();
   reader->terms_ = *terms;
   GANNET_ASSIGN_OR_RETURN(reader->lengths_, LengthsReader::Open(*file));
-  GANNET_ASSIGN_OR_RETURN(reader->neighbours_, NeighbourReader::Open(*file));
+  GANNET_ASSIGN_OR_RETURN(reader->adjacency_, AdjacencyReader::Open(*file));
   GANNET_ASSIGN_OR_RETURN(reader->prefixes_, PrefixUnions::Open(*file, words));
   reader->prefix_section_ = file->Find(kPrefixData);
   if (!meta.ok() || file->corrupt() || reader->ordinal_width_ != OrdinalWidth(words) ||
@@ -107,9 +107,9 @@ void TextReader::WillNeedPostings(Ordinal begin, Ordinal end) const {
   file_->WillNeed(posting_section_, from, posting_offsets_[end] - from);
 }
 
-void TextReader::WillNeedRecords(uint32_t place, uint32_t count) const {
-  const uint64_t from = forward_offsets_[place];
-  file_->WillNeed(forward_section_, from, forward_offsets_[std::min<size_t>(size_t{place} + count, forward_offsets_.size() - 1)] - from);
+void TextReader::WillNeedRecords(uint32_t local, uint32_t count) const {
+  const uint64_t from = forward_offsets_[local];
+  file_->WillNeed(forward_section_, from, forward_offsets_[std::min<size_t>(size_t{local} + count, forward_offsets_.size() - 1)] - from);
 }
 
 std::optional<TextReader::Disjoint> TextReader::DisjointPostings(Ordinal ordinal) const {
@@ -120,18 +120,18 @@ std::optional<TextReader::Disjoint> TextReader::DisjointPostings(Ordinal ordinal
     const uint64_t longest = reader.Varint();
     Disjoint disjoint;
     disjoint.rest = reader.LengthPrefixed();
-    for (uint64_t place = 0; place <= longest && reader.ok(); ++place) {
+    for (uint64_t local = 0; local <= longest && reader.ok(); ++local) {
       reader.Varint();
       disjoint.most = reader.LengthPrefixed();
     }
     return disjoint;
   }
   const uint64_t field = reader.Varint();
-  if (field >= kHeadLists) return std::nullopt;
+  if (field >= kLeadingLists) return std::nullopt;
   if (lists == 1) return Disjoint{{reader.at(), reader.left()}, {}};
   // One field, and behind it early positions.
   const std::string_view first = reader.LengthPrefixed();
-  if (field + reader.Varint() < kHeadLists) return std::nullopt;
+  if (field + reader.Varint() < kLeadingLists) return std::nullopt;
   return Disjoint{first, {}};
 }
 
@@ -168,24 +168,24 @@ uint64_t TextReader::CommonDocuments(Ordinal a, Ordinal b) const {
   return documents(a).IntersectionSize(documents(b));
 }
 
-std::optional<FoundSets::Kind> TextReader::FoundKind(const WordLists& lists) {
+std::optional<DocSetCache::Kind> TextReader::CacheKind(const WordLists& lists) {
   const uint64_t words = lists.word_count();
-  if (words < KeptWordsMin(lists.heads != 0)) return std::nullopt;
-  if (lists.heads != 0) return FoundSets::KindOfHeads(lists.heads);
-  if (lists.fields == nullptr) return FoundSets::Kind::kRange;
+  if (words < CachedWordsMin(lists.leading_positions != 0)) return std::nullopt;
+  if (lists.leading_positions != 0) return DocSetCache::KindOfLeading(lists.leading_positions);
+  if (lists.fields == nullptr) return DocSetCache::Kind::kRange;
   const auto field = lists.fields->only();
-  return field ? std::optional(FoundSets::KindOfField(*field)) : std::nullopt;
+  return field ? std::optional(DocSetCache::KindOfField(*field)) : std::nullopt;
 }
 
 uint64_t TextReader::ListsToJoin(const WordLists& lists) const {
-  const auto kind = FoundKind(lists);
-  return kind && !found_.Has(FoundKey(*kind, lists)) ? ListCount(CoverOf(lists)) : 0;
+  const auto kind = CacheKind(lists);
+  return kind && !docset_cache_.Has(CacheKey(*kind, lists)) ? ListCount(CoverOf(lists)) : 0;
 }
 
 bool TextReader::PaysToRead(const WordLists& lists, uint64_t to_join, uint64_t documents) const {
-  const std::string key = FoundKey(*FoundKind(lists), lists);
-  if (!found_.PaysToRead(key, documents, to_join * kListCost)) return false;
-  found_.NoteRead(key, documents);
+  const std::string key = CacheKey(*CacheKind(lists), lists);
+  if (!docset_cache_.PaysToRead(key, documents, to_join * kListCost)) return false;
+  docset_cache_.NoteRead(key, documents);
   return true;
 }
 
@@ -219,12 +219,12 @@ void TextReader::JoinLists(const WordLists& lists, const PrefixUnions::Cover& co
 void TextReader::JoinWords(std::span<const WordRange> words, const WordLists& lists, DocSetUnion& out) const {
   for (const auto& [begin, end] : words) {
     for (Ordinal ordinal = begin; ordinal < end; ++ordinal) {
-      if (lists.heads == 0) {
+      if (lists.leading_positions == 0) {
         UnionPostings(ordinal, lists.fields, out);
         continue;
       }
       ForEachList(PostingBlob(ordinal), [&](uint32_t id, std::string_view postings) {
-        if (id >= kHeadLists && (lists.heads >> (id - kHeadLists) & 1) != 0) out.AddPostings(postings);
+        if (id >= kLeadingLists && (lists.leading_positions >> (id - kLeadingLists) & 1) != 0) out.AddPostings(postings);
       });
     }
   }
@@ -240,9 +240,9 @@ uint64_t TextReader::JoinCost(const WordLists& lists, const PrefixUnions::Cover&
 uint64_t TextReader::JoinFrequent(const WordLists& lists, DocSetUnion& out) const {
   std::vector<Ordinal> frequent;
   std::vector<WordRange> rare, each;
-  for (const WordRange& range : lists.words) neighbours_.Split(range, frequent, rare);
+  for (const WordRange& range : lists.words) adjacency_.Split(range, frequent, rare);
   const WordLists others{rare, lists.fields};
-  if (frequent.empty() || !FoundKind(others)) return 0;
+  if (frequent.empty() || !CacheKind(others)) return 0;
   for (const Ordinal word : frequent) each.emplace_back(word, word + 1);
   UnionLists(others, out);
   ExpectPostings(each);
@@ -251,23 +251,23 @@ uint64_t TextReader::JoinFrequent(const WordLists& lists, DocSetUnion& out) cons
 }
 
 void TextReader::UnionLists(const WordLists& lists, DocSetUnion& out) const {
-  const auto kind = FoundKind(lists);
+  const auto kind = CacheKind(lists);
   if (!kind) return JoinLists(lists, out);
-  const std::string key = FoundKey(*kind, lists);
-  if (auto known = found_.Find(key)) return out.Add(std::move(known));
+  const std::string key = CacheKey(*kind, lists);
+  if (auto known = docset_cache_.Find(key)) return out.Add(std::move(known));
   const PrefixUnions::Cover cover = CoverOf(lists);
   uint64_t cost = JoinCost(lists, cover);
-  if (cost < KeptWordsMin(lists.heads != 0) * kListCost) return JoinLists(lists, cover, out);
+  if (cost < CachedWordsMin(lists.leading_positions != 0) * kListCost) return JoinLists(lists, cover, out);
   DocSetUnion join;
   // Of any field the words that are not frequent are asked for alone as well.
-  const uint64_t with_frequent = *kind == FoundSets::Kind::kRange ? JoinFrequent(lists, join) : 0;
+  const uint64_t with_frequent = *kind == DocSetCache::Kind::kRange ? JoinFrequent(lists, join) : 0;
   if (with_frequent > 0) {
     cost = with_frequent;
   } else {
     JoinLists(lists, cover, join);
   }
   DocSet documents = join.Finish();
-  found_.Store(key, documents, cost);
+  docset_cache_.Store(key, documents, cost);
   out.Add(std::move(documents));
 }
 
@@ -280,7 +280,7 @@ bool TextReader::HasLive(Ordinal ordinal, const FieldSet* fields, const DocSet* 
   return found;
 }
 
-int64_t TextReader::Find(DocId docid) const { return places_.Find(docid); }
+int64_t TextReader::Find(DocId docid) const { return local_docids_.Find(docid); }
 
 PostingsWriter::PostingsWriter(SegmentFileWriter& file, uint64_t frequent_min)
     : file_(file), prefixes_(file), frequent_min_(frequent_min) {
@@ -290,18 +290,18 @@ PostingsWriter::PostingsWriter(SegmentFileWriter& file, uint64_t frequent_min)
 void PostingsWriter::AddList(uint32_t id, std::span<const DocId> docids) {
   AppendPostings(docids, list_bytes_);
   lists_.push_back({id, list_bytes_.size()});
-  if (id < kHeadLists) total_ += docids.size();
+  if (id < kLeadingLists) total_ += docids.size();
 }
 
 void PostingsWriter::AddList(uint32_t id, const DocSet& docids) {
   AppendPostings(docids, list_bytes_);
   lists_.push_back({id, list_bytes_.size()});
-  if (id < kHeadLists) total_ += docids.size();
+  if (id < kLeadingLists) total_ += docids.size();
 }
 
 void PostingsWriter::EndWord(std::string_view word) {
   blob_.clear();
-  const auto is_field = [](const List& list) { return list.id < kHeadLists; };
+  const auto is_field = [](const List& list) { return list.id < kLeadingLists; };
   const auto fields = static_cast<size_t>(std::find_if_not(lists_.begin(), lists_.end(), is_field) - lists_.begin());
   const bool with_rest = fields > 1 && total_ >= StoredRestMin();
   PutVarint(blob_, lists_.size() << 1 | (with_rest ? 1 : 0));
@@ -311,10 +311,10 @@ void PostingsWriter::EndWord(std::string_view word) {
   } else {
     if (with_rest) AppendRest(fields);
     uint32_t last = 0;
-    for (size_t place = 0; place < lists_.size(); ++place) {
-      PutVarint(blob_, lists_[place].id - last);
-      PutBytes(blob_, PostingsOf(place));
-      last = lists_[place].id;
+    for (size_t i = 0; i < lists_.size(); ++i) {
+      PutVarint(blob_, lists_[i].id - last);
+      PutBytes(blob_, PostingsOf(i));
+      last = lists_[i].id;
     }
   }
   Append(word, blob_, total_);
@@ -325,12 +325,12 @@ void PostingsWriter::EndWord(std::string_view word) {
 
 void PostingsWriter::AppendRest(size_t fields) {
   size_t longest = 0;
-  for (size_t place = 1; place < fields; ++place) {
-    if (PostingsCount(PostingsOf(place)) > PostingsCount(PostingsOf(longest))) longest = place;
+  for (size_t i = 1; i < fields; ++i) {
+    if (PostingsCount(PostingsOf(i)) > PostingsCount(PostingsOf(longest))) longest = i;
   }
   DocSet rest;
-  for (size_t place = 0; place < fields; ++place) {
-    if (place != longest) UnionPostingsInto(PostingsOf(place), rest);
+  for (size_t i = 0; i < fields; ++i) {
+    if (i != longest) UnionPostingsInto(PostingsOf(i), rest);
   }
   rest -= DecodePostings(PostingsOf(longest));
   rest_.clear();
@@ -342,7 +342,7 @@ void PostingsWriter::AppendRest(size_t fields) {
 void PostingsWriter::CopyWord(std::string_view word, std::string_view blob) {
   uint64_t documents = 0;
   TextReader::ForEachList(blob, [&](uint32_t id, std::string_view postings) {
-    if (id < kHeadLists) documents += PostingsCount(postings);
+    if (id < kLeadingLists) documents += PostingsCount(postings);
   });
   Append(word, blob, documents);
 }
@@ -379,13 +379,13 @@ Status PostingsWriter::Finish() {
 
 ForwardWriter::ForwardWriter(SegmentFileWriter& file, uint32_t word_count, std::vector<Ordinal> frequent)
     : file_(file), width_(OrdinalWidth(word_count)), word_count_(word_count),
-      neighbours_(file, std::move(frequent), word_count) {
+      adjacency_(file, std::move(frequent), word_count) {
   file_.BeginSection(kForwardData);
 }
 
 void ForwardWriter::BeginDocument(DocId docid) {
   docid_ = docid;
-  neighbours_.BeginDocument(docid);
+  adjacency_.BeginDocument(docid);
   head_.clear();
   packed_.clear();
   bits_ = 0;
@@ -412,8 +412,8 @@ void ForwardWriter::AddField(FieldId field, std::span<const uint32_t> positions,
   }
   PutBytes(head_, breaks);
   lengths_.Add(docid_, field, static_cast<uint32_t>(ordinals.size()));
-  neighbours_.BeginField();
-  for (size_t i = 0; i < ordinals.size(); ++i) neighbours_.Add(positions[i], ordinals[i]);
+  adjacency_.BeginField();
+  for (size_t i = 0; i < ordinals.size(); ++i) adjacency_.Add(positions[i], ordinals[i]);
   for (const Ordinal ordinal : ordinals) {
     bits_ |= uint64_t{ordinal} << held_;
     held_ += width_;
@@ -471,7 +471,7 @@ bool ForwardWriter::CopyDocument(DocId docid, std::string_view record, uint32_t 
     }
   }
   if (words > 0 && greatest >= word_count_) return false;
-  if (!ListPlaces(docid, head)) return false;
+  if (!ListPostings(docid, head)) return false;
   std::memcpy(out, &bits, sizeof(uint32_t));
   record_.resize(begin + bytes);
   token_count_ += words;
@@ -480,8 +480,8 @@ bool ForwardWriter::CopyDocument(DocId docid, std::string_view record, uint32_t 
   return true;
 }
 
-bool ForwardWriter::ListPlaces(DocId docid, std::string_view head) {
-  neighbours_.BeginDocument(docid);
+bool ForwardWriter::ListPostings(DocId docid, std::string_view head) {
+  adjacency_.BeginDocument(docid);
   size_t at = 0;
   FieldId field = 0;
   for (ByteReader reader(head); !reader.done();) {
@@ -490,7 +490,7 @@ bool ForwardWriter::ListPlaces(DocId docid, std::string_view head) {
     ByteReader breaks(reader.LengthPrefixed());
     if (!reader.ok() || words > copied_.size() - at) return false;
     lengths_.Add(docid, field, static_cast<uint32_t>(words));
-    neighbours_.BeginField();
+    adjacency_.BeginField();
     const size_t end = at + words;
     for (uint32_t position = 0; at < end;) {
       size_t run_end = end;
@@ -499,7 +499,7 @@ bool ForwardWriter::ListPlaces(DocId docid, std::string_view head) {
         run_end = std::min<uint64_t>(end, at + breaks.Varint());
         gap = breaks.Varint();
       }
-      for (; at < run_end; ++at, ++position) neighbours_.Add(position, copied_[at]);
+      for (; at < run_end; ++at, ++position) adjacency_.Add(position, copied_[at]);
       position += static_cast<uint32_t>(gap);
     }
   }
@@ -510,7 +510,7 @@ Status ForwardWriter::Finish() {
   file_.EndSection();
   file_.AddSection(kForwardOffsets, PackOffsets(offsets_));
   lengths_.Finish(file_);
-  GANNET_RETURN_IF_ERROR(neighbours_.Finish());
+  GANNET_RETURN_IF_ERROR(adjacency_.Finish());
   std::string meta;
   PutVarint(meta, word_count_);
   PutVarint(meta, width_);

@@ -24,11 +24,11 @@
 #include "bitmap/docset_union.h"
 #include "bitmap/postings_codec.h"
 #include "fst/fst.h"
-#include "segment/doc_places.h"
+#include "segment/local_docids.h"
 #include "segment/file.h"
-#include "segment/found_sets.h"
+#include "segment/docset_cache.h"
 #include "segment/lengths.h"
-#include "segment/neighbours.h"
+#include "segment/adjacency.h"
 #include "segment/packed_offsets.h"
 #include "segment/prefix_unions.h"
 #include "segment/word_ranges.h"
@@ -37,8 +37,8 @@ namespace gannet::segment {
 
 // Documents are also listed by where a word stands, for the first positions of fields: what begins with the words of
 // a query is found without reading the forward index.
-inline constexpr uint32_t kHeadPositions = 16;
-inline constexpr uint32_t kHeadLists = 1 << 16;  // id of the list of position 0
+inline constexpr uint32_t kLeadingPositions = 16;
+inline constexpr uint32_t kLeadingLists = 1 << 16;  // id of the list of position 0
 
 // A set of fields; cheap to test.
 class FieldSet {
@@ -93,9 +93,9 @@ struct ForwardDocument {
 };
 
 // Field and position of words given by ascending index. Cost: a step per field and per gap between positions.
-class PlaceCursor {
+class PositionCursor {
  public:
-  explicit PlaceCursor(const ForwardDocument& document) : head_(document.head) {}
+  explicit PositionCursor(const ForwardDocument& document) : head_(document.head) {}
 
   // REQUIRES: indexes ascending over the calls, below the number of words.
   std::pair<FieldId, uint32_t> At(uint32_t index) {
@@ -144,38 +144,38 @@ class PlaceCursor {
 struct WordLists {
   std::span<const WordRange> words;
   const FieldSet* fields = nullptr;  // of these fields; null: of any
-  uint32_t heads = 0;  // not 0: instead of fields, of these early positions of any field (bit p: position p, below kHeadPositions)
+  uint32_t leading_positions = 0;  // not 0: instead of fields, of these early positions of any field (bit p: position p, below kLeadingPositions)
 
   uint64_t word_count() const { return CountWords(words); }
 };
 
 class TextReader {
  public:
-  const FoundSets& found() const { return found_; }
+  const DocSetCache& docset_cache() const { return docset_cache_; }
   // Corruption: a section is missing or its size impossible.
   static Result<std::shared_ptr<const TextReader>> Open(std::shared_ptr<SegmentFile> file);
 
   const fst::Fst& terms() const { return terms_; }
   uint32_t document_count() const { return static_cast<uint32_t>(docids().size()); }
-  std::span<const uint32_t> docids() const { return places_.docids(); }
-  const DocPlaces& places() const { return places_; }
+  std::span<const uint32_t> docids() const { return local_docids_.docids(); }
+  const LocalDocIds& local_docids() const { return local_docids_; }
   uint64_t token_count() const { return token_count_; }
   uint32_t ordinal_width() const { return ordinal_width_; }
   const std::shared_ptr<SegmentFile>& file() const { return file_; }
   const LengthsReader& lengths() const { return lengths_; }
   // Whether the documents in which `right` stands close behind `left` are listed.
-  bool ListsNeighbours(Ordinal left, Ordinal right) const { return neighbours_.Frequent(left) && neighbours_.Frequent(right); }
+  bool ListsAdjacency(Ordinal left, Ordinal right) const { return adjacency_.Frequent(left) && adjacency_.Frequent(right); }
   // Adds those in which the nearest one stands `distance` behind. REQUIRES: they are.
-  void UnionNeighbours(Ordinal left, Ordinal right, uint32_t distance, DocSetUnion& out) const {
-    neighbours_.Union(*file_, left, right, distance, out);
+  void UnionAdjacency(Ordinal left, Ordinal right, uint32_t distance, DocSetUnion& out) const {
+    adjacency_.Union(*file_, left, right, distance, out);
   }
-  const NeighbourReader& neighbours() const { return neighbours_; }
+  const AdjacencyReader& adjacency() const { return adjacency_; }
   const PrefixUnions& prefixes() const { return prefixes_; }
 
-  // Has the system read the postings of the words [begin, end), or the forward records of so many places, once more when
+  // Has the system read the postings of the words [begin, end), or the forward records of so many local docids, once more when
   // it has dropped them since; for those who go through all of them.
   void WillNeedPostings(Ordinal begin, Ordinal end) const;
-  void WillNeedRecords(uint32_t place, uint32_t count) const;
+  void WillNeedRecords(uint32_t local, uint32_t count) const;
   // Bytes of the postings of the words [begin, end).
   uint64_t PostingBytes(Ordinal begin, Ordinal end) const;
   // Between which numbers that of the documents that hold the word is; dead ones count. Reads heads of lists only.
@@ -208,7 +208,7 @@ class TextReader {
 
   // Place of a document among docids(), or -1.
   int64_t Find(DocId docid) const;
-  std::string_view ForwardRecord(uint32_t place) const { return ReadRange(forward_section_, forward_offsets_.RangeOf(place)); }
+  std::string_view ForwardRecord(uint32_t local) const { return ReadRange(forward_section_, forward_offsets_.RangeOf(local)); }
   // Calls sink(uint32_t docid, std::string_view record) for each of `documents`, ascending; records are fetched ahead.
   // REQUIRES: documents is a subset of docids().
   template <typename Sink>
@@ -244,14 +244,14 @@ class TextReader {
     return range.end < range.begin ? std::string_view() : file_->Read(section, range.begin, range.end - range.begin);
   }
   // As what their union is kept; nullopt: it is not.
-  static std::optional<FoundSets::Kind> FoundKind(const WordLists& lists);
-  static std::string FoundKey(FoundSets::Kind kind, const WordLists& lists) {
-    return FoundSets::KeyOf(kind, {&lists.words[0].first, 2 * lists.words.size()});
+  static std::optional<DocSetCache::Kind> CacheKind(const WordLists& lists);
+  static std::string CacheKey(DocSetCache::Kind kind, const WordLists& lists) {
+    return DocSetCache::KeyOf(kind, {&lists.words[0].first, 2 * lists.words.size()});
   }
   // Has the postings read that were not yet, and does not wait for them.
   void ExpectPostings(std::span<const WordRange> words) const;
   // Whether some of the lists may be in a union that is stored.
-  bool HasCover(const WordLists& lists) const { return lists.heads == 0 && lists.word_count() >= prefixes_.words_min(); }
+  bool HasCover(const WordLists& lists) const { return lists.leading_positions == 0 && lists.word_count() >= prefixes_.words_min(); }
   // From what the documents of the lists are put together.
   PrefixUnions::Cover CoverOf(const WordLists& lists) const;
   // What joining takes, in bytes of short lists.
@@ -268,7 +268,7 @@ class TextReader {
 
   std::shared_ptr<SegmentFile> file_;
   fst::Fst terms_;
-  DocPlaces places_;
+  LocalDocIds local_docids_;
   PackedOffsets posting_offsets_, forward_offsets_;
   const SegmentFile::Section* posting_section_ = nullptr;
   const SegmentFile::Section* forward_section_ = nullptr;
@@ -277,9 +277,9 @@ class TextReader {
   uint32_t ordinal_width_ = 1;
   uint64_t token_count_ = 0;
   LengthsReader lengths_;
-  NeighbourReader neighbours_;
+  AdjacencyReader adjacency_;
   PrefixUnions prefixes_;
-  FoundSets found_;
+  DocSetCache docset_cache_;
 };
 
 // One document's words as they are collected. `fields` is grouped by field, ascending.
@@ -294,13 +294,13 @@ struct WordOccurrence {
 //
 // Bytes of a word: varint lists * 2 + whether a rest is stored; of one list: its id, its postings to the end; of several: the
 // rest if stored, then for each list the distance to the id before, the length, the postings (bitmap/postings_codec.h). The rest:
-// the place of the longest list of a field, the length and postings of the documents that other fields alone have. So these two
+// the number of the longest list of a field, the length and postings of the documents that other fields alone have. So these two
 // lists tell all documents of the word, each once.
 class PostingsWriter {
  public:
   // frequent_min: documents that make a word frequent, fields counted apart.
   PostingsWriter(SegmentFileWriter& file, uint64_t frequent_min);
-  // Lists by ascending id; docids ascending and not empty. An id below kHeadLists is a field, one from there on an
+  // Lists by ascending id; docids ascending and not empty. An id below kLeadingLists is a field, one from there on an
   // early position: see WordLists::heads.
   void AddList(uint32_t id, std::span<const DocId> docids);
   void AddList(uint32_t id, const DocSet& docids);
@@ -319,10 +319,10 @@ class PostingsWriter {
     uint32_t id;
     size_t end;  // in list_bytes_
   };
-  // The lists of fields, by their place.
-  std::string_view PostingsOf(size_t place) const {
-    const size_t begin = place == 0 ? 0 : lists_[place - 1].end;
-    return std::string_view(list_bytes_).substr(begin, lists_[place].end - begin);
+  // The lists of fields, by their number.
+  std::string_view PostingsOf(size_t i) const {
+    const size_t begin = i == 0 ? 0 : lists_[i - 1].end;
+    return std::string_view(list_bytes_).substr(begin, lists_[i].end - begin);
   }
   void AppendRest(size_t fields);
   void Append(std::string_view word, std::string_view blob, uint64_t documents);
@@ -358,7 +358,7 @@ class ForwardWriter {
 
  private:
   // Lengths and neighbours of the words in copied_. False: the head does not fit them.
-  bool ListPlaces(DocId docid, std::string_view head);
+  bool ListPostings(DocId docid, std::string_view head);
 
   SegmentFileWriter& file_;
   uint32_t width_;
@@ -366,7 +366,7 @@ class ForwardWriter {
   uint64_t token_count_ = 0;
   std::vector<uint64_t> offsets_{0};
   LengthsWriter lengths_;
-  NeighbourWriter neighbours_;
+  AdjacencyWriter adjacency_;
   DocId docid_ = 0;
   std::vector<Ordinal> copied_;
   std::string record_, head_, packed_;
@@ -404,7 +404,7 @@ void TextReader::ForEachList(std::string_view blob, Sink&& sink) {
 template <typename Sink>
 void TextReader::ForEachField(Ordinal ordinal, Sink&& sink) const {
   ForEachList(PostingBlob(ordinal), [&](uint32_t id, std::string_view postings) {
-    if (id < kHeadLists) sink(static_cast<FieldId>(id), postings);
+    if (id < kLeadingLists) sink(static_cast<FieldId>(id), postings);
   });
 }
 
@@ -412,7 +412,7 @@ template <typename Sink>
 void TextReader::ForEachRecord(const DocSet& documents, Sink&& sink) const {
   // Records lie apart from each other: without fetching ahead most of the time would be spent waiting for them.
   constexpr size_t kBlock = 256, kOffsetsAhead = 24, kRecordsAhead = 12, kLinesAhead = 8, kLineBytes = 64;
-  std::array<std::pair<uint32_t, uint32_t>, kBlock> block;  // place, docid
+  std::array<std::pair<uint32_t, uint32_t>, kBlock> block;  // local docid, docid
   size_t size = 0;
   std::array<PackedOffsets::Range, kBlock> ranges;
   const auto flush = [&] {
@@ -432,8 +432,8 @@ void TextReader::ForEachRecord(const DocSet& documents, Sink&& sink) const {
     }
     size = 0;
   };
-  ForEachPlace(places_, documents, [&](uint32_t place, uint32_t docid) {
-    block[size++] = {place, docid};
+  ForEachLocal(local_docids_, documents, [&](uint32_t local, uint32_t docid) {
+    block[size++] = {local, docid};
     if (size == kBlock) flush();
   });
   flush();
@@ -443,7 +443,7 @@ template <typename BeginField, typename Sink>
 void TextReader::ForEachRun(std::string_view record, BeginField&& begin_field, Sink&& sink) const {
   ForwardDocument document;
   if (!OpenRecord(record, document)) return;
-  PlaceCursor cursor(document);
+  PositionCursor cursor(document);
   uint32_t field_end = 0;
   for (uint32_t at = 0; at < document.words.count;) {
     const auto [field, position] = cursor.At(at);

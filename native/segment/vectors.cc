@@ -28,10 +28,10 @@ RowSource EmbedderReader::source(uint32_t row) const {
 const EmbedderReader::DocSets& EmbedderReader::Sets() const {
   std::call_once(sets_->once, [&] {
     std::vector<uint32_t> embedded, user_provided, regenerated;
-    for (size_t place = 0; place < docids().size(); ++place) {
-      if (!rows_of(place).empty()) embedded.push_back(docids()[place]);
-      if ((flags(place) & kUserProvided) != 0) user_provided.push_back(docids()[place]);
-      if ((flags(place) & kRegenerate) != 0) regenerated.push_back(docids()[place]);
+    for (size_t local = 0; local < docids().size(); ++local) {
+      if (!rows_of(local).empty()) embedded.push_back(docids()[local]);
+      if ((flags(local) & kUserProvided) != 0) user_provided.push_back(docids()[local]);
+      if ((flags(local) & kRegenerate) != 0) regenerated.push_back(docids()[local]);
     }
     sets_->embedded = DocSetOf(embedded);
     sets_->user_provided = DocSetOf(user_provided);
@@ -104,7 +104,7 @@ Result<std::shared_ptr<const VectorsReader>> VectorsReader::Open(std::shared_ptr
       return file->Has(IdOf(i, part)) ? file->ReadAll(IdOf(i, part)) : std::string_view();
     };
     embedder.row_docids_ = AsSpan<DocId>(read(VectorPart::kRowDocids));
-    embedder.places_ = DocPlaces(AsSpan<DocId>(read(VectorPart::kDocids)));
+    embedder.local_docids_ = LocalDocIds(AsSpan<DocId>(read(VectorPart::kDocids)));
     embedder.first_rows_ = AsSpan<uint32_t>(read(VectorPart::kFirstRows));
     embedder.flags_ = AsSpan<uint8_t>(read(VectorPart::kFlags));
     embedder.text_hashes_ = AsSpan<uint64_t>(read(VectorPart::kTextHashes));
@@ -141,8 +141,8 @@ const EmbedderReader* VectorsReader::Find(std::string_view embedder) const {
   return nullptr;
 }
 
-Status AppendEmbeddings(const EmbedderReader& reader, size_t place, std::string& out) {
-  const EmbedderReader::Rows rows = reader.rows_of(place);
+Status AppendEmbeddings(const EmbedderReader& reader, size_t local, std::string& out) {
+  const EmbedderReader::Rows rows = reader.rows_of(local);
   std::vector<float> numbers;
   char text[32];
   out += '[';
@@ -211,11 +211,11 @@ void VectorsWriter::AddRow(size_t embedder, std::span<const float> row, RowSourc
   to.rows.Settle();
 }
 
-Status VectorsWriter::CopyDocument(size_t embedder, const EmbedderReader& from, size_t place, uint8_t flags) {
+Status VectorsWriter::CopyDocument(size_t embedder, const EmbedderReader& from, size_t local, uint8_t flags) {
   if (shape(embedder).dimensions == 0) embedders_[embedder]->shape.dimensions = from.dimensions();
-  assert(from.dimensions() == shape(embedder).dimensions || from.rows_of(place).empty());
-  BeginDocument(embedder, from.docids()[place], flags);
-  const EmbedderReader::Rows rows = from.rows_of(place);
+  assert(from.dimensions() == shape(embedder).dimensions || from.rows_of(local).empty());
+  BeginDocument(embedder, from.docids()[local], flags);
+  const EmbedderReader::Rows rows = from.rows_of(local);
   std::vector<float> numbers;
   for (uint32_t row = rows.begin; row < rows.end; ++row) {
     if (!from.binary_quantised()) {

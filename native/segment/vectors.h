@@ -23,7 +23,7 @@
 #include "base/ids.h"
 #include "base/status.h"
 #include "bitmap/docset.h"
-#include "segment/doc_places.h"
+#include "segment/local_docids.h"
 #include "segment/file.h"
 #include "segment/spool.h"
 #include "vector/quantise.h"
@@ -61,21 +61,21 @@ class EmbedderReader {
   // By row; ascending.
   std::span<const DocId> row_docids() const { return row_docids_; }
 
-  // Documents with an entry. A place of theirs is an index here.
-  std::span<const DocId> docids() const { return places_.docids(); }
-  const DocPlaces& places() const { return places_; }
-  // Rows [begin, end) of the document at a place.
+  // Documents with an entry. A local docid of theirs is an index here.
+  std::span<const DocId> docids() const { return local_docids_.docids(); }
+  const LocalDocIds& local_docids() const { return local_docids_; }
+  // Rows [begin, end) of the document at a local docid.
   struct Rows {
     uint32_t begin, end;
     bool empty() const { return begin == end; }
   };
-  Rows rows_of(size_t place) const { return {first_rows_[place], first_rows_[place + 1]}; }
+  Rows rows_of(size_t local) const { return {first_rows_[local], first_rows_[local + 1]}; }
   // Of a document of any docid; none when it has no entry.
   Rows FindRows(DocId docid) const {
-    const int64_t place = places_.Find(docid);
-    return place < 0 ? Rows{0, 0} : rows_of(static_cast<size_t>(place));
+    const int64_t local = local_docids_.Find(docid);
+    return local < 0 ? Rows{0, 0} : rows_of(static_cast<size_t>(local));
   }
-  uint8_t flags(size_t place) const { return flags_[place]; }
+  uint8_t flags(size_t local) const { return flags_[local]; }
   RowSource source(uint32_t row) const;
 
   // Documents with a row; with an entry and that flag. Made when first asked for.
@@ -117,7 +117,7 @@ class EmbedderReader {
   std::shared_ptr<SegmentFile> file_;
   EmbedderShape shape_;
   std::span<const DocId> row_docids_;
-  DocPlaces places_;
+  LocalDocIds local_docids_;
   std::span<const uint32_t> first_rows_;
   std::span<const uint8_t> flags_;
   std::span<const uint64_t> text_hashes_;  // none: no row has one
@@ -144,9 +144,9 @@ class VectorsReader {
   std::vector<EmbedderReader> embedders_;
 };
 
-// Appends the embeddings of the entry at a place as a JSON array of arrays. Numbers are the shortest ones that read back to the same
+// Appends the embeddings of the entry at a local docid as a JSON array of arrays. Numbers are the shortest ones that read back to the same
 // single. Corruption: a row is damaged.
-Status AppendEmbeddings(const EmbedderReader& reader, size_t place, std::string& out);
+Status AppendEmbeddings(const EmbedderReader& reader, size_t local, std::string& out);
 
 class VectorsWriter {
  public:
@@ -161,8 +161,8 @@ class VectorsWriter {
   void BeginDocument(size_t embedder, DocId docid, uint8_t flags);
   // row: as many numbers as the embedder has dimensions.
   void AddRow(size_t embedder, std::span<const float> row, RowSource source = {});
-  // The entry at a place of another file, of as many dimensions where it has rows. Corruption: it is damaged.
-  Status CopyDocument(size_t embedder, const EmbedderReader& from, size_t place, uint8_t flags);
+  // The entry at a local docid of another file, of as many dimensions where it has rows. Corruption: it is damaged.
+  Status CopyDocument(size_t embedder, const EmbedderReader& from, size_t local, uint8_t flags);
 
   // Nothing has been added.
   bool empty() const;

@@ -71,11 +71,11 @@ class File {
     }
     file_ = *opened;
     for (const SegmentFile::DamagedBlock& block : file_->FindDamage()) {
-      const std::string place = "the checksum of bytes " + std::to_string(block.begin) + " to " +
+      const std::string where = "the checksum of bytes " + std::to_string(block.begin) + " to " +
                                 std::to_string(block.end) + " of the file is wrong";
-      if (block.begin == 0) faults_.push_back({"header", place});
+      if (block.begin == 0) faults_.push_back({"header", where});
       for (const SectionId id : block.sections) {
-        faults_.push_back({SectionName(id), place});
+        faults_.push_back({SectionName(id), where});
         damaged_.push_back(id);
       }
     }
@@ -127,19 +127,19 @@ Status CheckRows(File& file, std::span<const DocId> docids, const PackedOffsets&
   RowCodec codec(context.dictionary);
   std::vector<RowField> fields;
   const std::string_view data = file.Bytes(kRowData);
-  for (size_t place = 0; place < docids.size(); ++place) {
-    const std::string_view row = data.substr(offsets[place], offsets[place + 1] - offsets[place]);
+  for (size_t local = 0; local < docids.size(); ++local) {
+    const std::string_view row = data.substr(offsets[local], offsets[local + 1] - offsets[local]);
     if (const Status status = CheckRow(codec, row, context.field_count, fields); !status.ok()) {
-      return Wrong("document " + std::to_string(docids[place]) + ": " + status.message());
+      return Wrong("document " + std::to_string(docids[local]) + ": " + status.message());
     }
-    if (context.on_row) context.on_row(docids[place], fields);
+    if (context.on_row) context.on_row(docids[local], fields);
   }
   return Status::Ok();
 }
 
 // What the forward records of a segment must add up to.
 struct Sums {
-  uint64_t fields = 0, heads = 0, lengths = 0, neighbours = 0;
+  uint64_t fields = 0, leading = 0, lengths = 0, adjacency = 0;
 };
 
 Status CheckWord(std::string_view blob, Ordinal word, size_t field_count, const DocSet& documents, Sums& sums) {
@@ -161,15 +161,15 @@ Status CheckWord(std::string_view blob, Ordinal word, size_t field_count, const 
     const std::string_view bytes = lists == 1 ? reader.Bytes(reader.left()) : reader.LengthPrefixed();
     if (!reader.ok()) return Wrong("lists are cut off");
     if (i > 0 && step == 0) return Wrong("lists do not ascend");
-    const bool is_head = id >= kHeadLists;
-    if (is_head ? id >= kHeadLists + kHeadPositions : id >= field_count) {
+    const bool is_leading = id >= kLeadingLists;
+    if (is_leading ? id >= kLeadingLists + kLeadingPositions : id >= field_count) {
       return Wrong("a list of the unknown field " + std::to_string(id));
     }
     GANNET_RETURN_IF_ERROR(ReadPostings(bytes, documents, list));
     if (list.empty()) return Wrong("an empty list");
-    uint64_t& sum = is_head ? sums.heads : sums.fields;
+    uint64_t& sum = is_leading ? sums.leading : sums.fields;
     list.ForEach([&](uint32_t docid) { sum += HashOf(word, static_cast<uint32_t>(id), docid); });
-    if (is_head) continue;
+    if (is_leading) continue;
     ++fields;
     all |= list;
     if (i == place_of_longest) longest = list;
@@ -212,7 +212,7 @@ Status CheckLengths(std::string_view section, size_t field_count, const DocSet& 
 }
 
 // The docids of one list of neighbours.
-Status ReadNeighbours(std::string_view bytes, std::vector<DocId>& docids) {
+Status ReadAdjacency(std::string_view bytes, std::vector<DocId>& docids) {
   docids.clear();
   ByteReader reader(bytes);
   const uint64_t header = reader.Varint();
@@ -231,7 +231,7 @@ Status ReadNeighbours(std::string_view bytes, std::vector<DocId>& docids) {
   return Status::Ok();
 }
 
-Status CheckNeighbours(std::string_view directory, std::string_view data, uint32_t word_count, const DocSet& documents,
+Status CheckAdjacency(std::string_view directory, std::string_view data, uint32_t word_count, const DocSet& documents,
                        std::vector<Ordinal>& frequent, Sums& sums) {
   ByteReader reader(directory);
   const uint64_t count = reader.Varint();
@@ -251,11 +251,11 @@ Status CheckNeighbours(std::string_view directory, std::string_view data, uint32
       const uint64_t step = reader.Varint();
       number += step;
       const std::string_view list = lists.Bytes(reader.Varint());
-      if ((i > 0 && step == 0) || number >= count * kNeighbourDistances || !lists.ok()) return Wrong("pairs out of order or cut off");
-      GANNET_RETURN_IF_ERROR(ReadNeighbours(list, docids));
+      if ((i > 0 && step == 0) || number >= count * kAdjacencyDistances || !lists.ok()) return Wrong("pairs out of order or cut off");
+      GANNET_RETURN_IF_ERROR(ReadAdjacency(list, docids));
       if (!DocSet::FromSorted(docids).IsSubsetOf(documents)) return Wrong("a document that is not in the segment");
-      const uint64_t pair = uint64_t{frequent[left]} << 32 | frequent[number / kNeighbourDistances];
-      for (const DocId docid : docids) sums.neighbours += HashOf(pair * kNeighbourDistances + number % kNeighbourDistances, docid);
+      const uint64_t pair = uint64_t{frequent[left]} << 32 | frequent[number / kAdjacencyDistances];
+      for (const DocId docid : docids) sums.adjacency += HashOf(pair * kAdjacencyDistances + number % kAdjacencyDistances, docid);
     }
   }
   return reader.ok() && reader.done() && lists.done() ? Status::Ok() : Wrong("the pairs do not fill their sections");
@@ -280,7 +280,7 @@ Status CheckPrefixes(const PrefixUnions& unions, std::string_view data, std::str
           in_part[word] = true;
         }
         TextReader::ForEachList(postings.substr(offsets[word], offsets[word + 1] - offsets[word]), [&](uint32_t id, std::string_view list) {
-          if (id < kHeadLists) UnionPostingsInto(list, expected[static_cast<FieldId>(id)]);
+          if (id < kLeadingLists) UnionPostingsInto(list, expected[static_cast<FieldId>(id)]);
         });
       }
     }
@@ -303,13 +303,13 @@ class ForwardCheck {
     for (const Ordinal word : frequent) frequent_[word] = true;
   }
 
-  Status Add(const TextReader& text, uint32_t place) {
-    const std::string_view record = text.ForwardRecord(place);
+  Status Add(const TextReader& text, uint32_t local) {
+    const std::string_view record = text.ForwardRecord(local);
     ForwardDocument document;
     if (!text.OpenRecord(record, document)) return Wrong("a record is cut off");
     GANNET_RETURN_IF_ERROR(CheckHead(document));
-    const DocId docid = text.docids()[place];
-    heads_.clear();
+    const DocId docid = text.docids()[local];
+    leading_.clear();
     pairs_.clear();
     bool known = true;
     text.ForEachRun(
@@ -329,26 +329,26 @@ class ForwardCheck {
             if (frequent_[word]) {
               for (auto before = frequent_before_.rbegin(); before != frequent_before_.rend(); ++before) {
                 const uint32_t distance = position + i - before->second;
-                if (distance > kNeighbourDistances) break;
+                if (distance > kAdjacencyDistances) break;
                 pairs_.emplace_back(uint64_t{before->first} << 32 | word, distance - 1);
               }
               frequent_before_.emplace_back(word, position + i);
             }
-            if (position + i < kHeadPositions) heads_.emplace_back(word, position + i);
+            if (position + i < kLeadingPositions) leading_.emplace_back(word, position + i);
             if (seen_[word] == stamp_) continue;
             seen_[word] = stamp_;
             sums_.fields += HashOf(word, field, docid);
           }
         });
     if (!known) return Wrong("a word number beyond the dictionary");
-    std::sort(heads_.begin(), heads_.end());
-    heads_.erase(std::unique(heads_.begin(), heads_.end()), heads_.end());
-    for (const auto& [word, position] : heads_) sums_.heads += HashOf(word, kHeadLists + position, docid);
+    std::sort(leading_.begin(), leading_.end());
+    leading_.erase(std::unique(leading_.begin(), leading_.end()), leading_.end());
+    for (const auto& [word, position] : leading_) sums_.leading += HashOf(word, kLeadingLists + position, docid);
     std::sort(pairs_.begin(), pairs_.end());
     // The smallest distance of each pair comes first.
     const auto same_pair = [](const auto& a, const auto& b) { return a.first == b.first; };
     pairs_.erase(std::unique(pairs_.begin(), pairs_.end(), same_pair), pairs_.end());
-    for (const auto& [pair, between] : pairs_) sums_.neighbours += HashOf(pair * kNeighbourDistances + between, docid);
+    for (const auto& [pair, between] : pairs_) sums_.adjacency += HashOf(pair * kAdjacencyDistances + between, docid);
     tokens_ += document.words.count;
     return Status::Ok();
   }
@@ -381,7 +381,7 @@ class ForwardCheck {
   std::vector<uint64_t> seen_;  // by word: the last field of a document that had it
   uint64_t stamp_ = 0, tokens_ = 0;
   std::vector<bool> frequent_;   // by word: whether its neighbours are listed
-  std::vector<std::pair<Ordinal, uint32_t>> heads_;
+  std::vector<std::pair<Ordinal, uint32_t>> leading_;
   std::vector<std::pair<uint64_t, uint32_t>> pairs_;             // words, positions between them
   std::vector<std::pair<Ordinal, uint32_t>> frequent_before_;  // of the field: word, position
   Sums sums_;
@@ -394,7 +394,7 @@ class ColumnCheck {
       : column_(column), docids_(docids), documents_(documents) {}
 
   Status Run() {
-    if (column_.place_count() != docids_.size()) return Wrong("it is about another number of documents");
+    if (column_.document_count() != docids_.size()) return Wrong("it is about another number of documents");
     GANNET_RETURN_IF_ERROR(CheckValues());
     GANNET_RETURN_IF_ERROR(CheckPostings());
     GANNET_RETURN_IF_ERROR(CheckDocuments());
@@ -431,16 +431,16 @@ class ColumnCheck {
     uint64_t sum = 0;
     Status status;
     std::vector<DocId> valued;
-    for (uint32_t place = 0; place < docids_.size(); ++place) {
+    for (uint32_t local = 0; local < docids_.size(); ++local) {
       int64_t last = -1;
-      column_.ForEachValue(place, [&](ValueOrdinal value) {
+      column_.ForEachValue(local, [&](ValueOrdinal value) {
         if (value >= column_.value_count()) status = Wrong("a document with an unknown value");
         if (int64_t{value} <= last) status = Wrong("the values of a document do not ascend");
         last = value;
-        sum += HashOf(value, docids_[place]);
+        sum += HashOf(value, docids_[local]);
       });
       GANNET_RETURN_IF_ERROR(status);
-      if (last >= 0) valued.push_back(docids_[place]);
+      if (last >= 0) valued.push_back(docids_[local]);
     }
     if (sum != postings_sum_) return Wrong("documents by value differ from values by document");
     valued_ = DocSet::FromSorted(valued);
@@ -483,8 +483,8 @@ class ColumnCheck {
 Status CheckPoints(const GeoIndex& points, const ColumnReader& lats, const ColumnReader& lngs,
                    std::span<const DocId> docids) {
   std::map<DocId, uint32_t> places;  // of the documents with a point
-  for (uint32_t place = 0; place < docids.size(); ++place) {
-    if (lats.NumberAt(place) && lngs.NumberAt(place)) places.emplace(docids[place], place);
+  for (uint32_t local = 0; local < docids.size(); ++local) {
+    if (lats.NumberAt(local) && lngs.NumberAt(local)) places.emplace(docids[local], local);
   }
   if (points.size() != places.size()) return Wrong("another number of points than documents that have one");
   for (uint32_t i = 0; i < points.size(); ++i) {
@@ -552,13 +552,13 @@ Status CheckEmbedder(const EmbedderReader& embedder, const DocSet& documents) {
   const auto docids = embedder.docids();
   GANNET_RETURN_IF_ERROR(CheckDocids(docids));
   std::vector<float> numbers;
-  for (size_t place = 0; place < docids.size(); ++place) {
-    const std::string which = "document " + std::to_string(docids[place]) + ": ";
-    if (!documents.Contains(docids[place])) return Wrong(which + "not in the segment");
-    if ((embedder.flags(place) & ~(kRegenerate | kUserProvided)) != 0) return Wrong(which + "unknown flags");
-    const auto rows = embedder.rows_of(place);
+  for (size_t local = 0; local < docids.size(); ++local) {
+    const std::string which = "document " + std::to_string(docids[local]) + ": ";
+    if (!documents.Contains(docids[local])) return Wrong(which + "not in the segment");
+    if ((embedder.flags(local) & ~(kRegenerate | kUserProvided)) != 0) return Wrong(which + "unknown flags");
+    const auto rows = embedder.rows_of(local);
     for (uint32_t row = rows.begin; row < rows.end; ++row) {
-      if (embedder.row_docids()[row] != docids[place]) return Wrong(which + "a row says another document");
+      if (embedder.row_docids()[row] != docids[local]) return Wrong(which + "a row says another document");
       if (const Status status = CheckVectorRow(embedder, row, numbers); !status.ok()) return Wrong(which + status.message());
     }
   }
@@ -592,8 +592,8 @@ std::string SectionName(SectionId id) {
     case kForwardOffsets: return "forward offsets";
     case kForwardData: return "forward data";
     case kFieldLengths: return "field lengths";
-    case kNeighbourWords: return "neighbour words";
-    case kNeighbourData: return "neighbour data";
+    case kAdjacencyWords: return "adjacency words";
+    case kAdjacencyData: return "adjacency data";
     case kPrefixWords: return "prefix words";
     case kPrefixData: return "prefix data";
     case kColumnDirectory: return "column directory";
@@ -657,26 +657,26 @@ SegmentContent VerifyBase(const std::string& path, const SegmentContext& context
                           CheckLengths(file.Bytes(kFieldLengths), context.field_count, documents, said));
   }
   std::vector<Ordinal> frequent;
-  if ((*file)->Has(kNeighbourWords) && file.Need({kNeighbourData}) && file.Sound({kNeighbourWords, kNeighbourData})) {
-    const Status status = CheckNeighbours(file.Bytes(kNeighbourWords), file.Bytes(kNeighbourData), *words, documents,
+  if ((*file)->Has(kAdjacencyWords) && file.Need({kAdjacencyData}) && file.Sound({kAdjacencyWords, kAdjacencyData})) {
+    const Status status = CheckAdjacency(file.Bytes(kAdjacencyWords), file.Bytes(kAdjacencyData), *words, documents,
                                           frequent, said);
-    paired = file.Check(kNeighbourWords, status);
+    paired = file.Check(kAdjacencyWords, status);
   }
-  if (!file.Sound({kTextMeta, kForwardOffsets, kForwardData, kPostingOffsets, kFieldLengths, kNeighbourWords, kPrefixWords})) {
+  if (!file.Sound({kTextMeta, kForwardOffsets, kForwardData, kPostingOffsets, kFieldLengths, kAdjacencyWords, kPrefixWords})) {
     return content;
   }
   const auto offsets = CheckOffsets(file.Bytes(kForwardOffsets), docids.size(), (*file)->SectionSize(kForwardData));
   if (!file.Check(kForwardOffsets, offsets.status())) return content;
   const auto text = TextReader::Open(*file);
   if (!text.ok()) {
-    const bool others_open = measured && (paired || !(*file)->Has(kNeighbourWords)) && (begun || !(*file)->Has(kPrefixWords));
+    const bool others_open = measured && (paired || !(*file)->Has(kAdjacencyWords)) && (begun || !(*file)->Has(kPrefixWords));
     if (others_open) file.Check(kTextMeta, text.status());
     return content;
   }
   ForwardCheck forward(*words, context.field_count, frequent);
-  for (uint32_t place = 0; place < docids.size(); ++place) {
-    if (const Status status = forward.Add(**text, place); !status.ok()) {
-      file.Check(kForwardData, Wrong("document " + std::to_string(docids[place]) + ": " + status.message()));
+  for (uint32_t local = 0; local < docids.size(); ++local) {
+    if (const Status status = forward.Add(**text, local); !status.ok()) {
+      file.Check(kForwardData, Wrong("document " + std::to_string(docids[local]) + ": " + status.message()));
       return content;
     }
   }
@@ -685,12 +685,12 @@ SegmentContent VerifyBase(const std::string& path, const SegmentContext& context
     file.Check(kTextMeta, Wrong("another number of words than the documents hold"));
   }
   const Sums& found = forward.sums();
-  if (posted && (said.fields != found.fields || said.heads != found.heads)) {
+  if (posted && (said.fields != found.fields || said.leading != found.leading)) {
     file.Check(kPostingData, Wrong("documents by word differ from words by document"));
   }
   if (measured && said.lengths != found.lengths) file.Check(kFieldLengths, Wrong("they differ from the documents"));
-  if (paired && said.neighbours != found.neighbours) {
-    file.Check(kNeighbourData, Wrong("documents by pair of words differ from words by document"));
+  if (paired && said.adjacency != found.adjacency) {
+    file.Check(kAdjacencyData, Wrong("documents by pair of words differ from words by document"));
   }
   return content;
 }

@@ -39,7 +39,7 @@ describe('The engine and the oracle', () => {
     passes(['--import=tsx', 'test/oracle/run.ts', '--comparisons', String(COMPARISONS)], {
       GANNET_LARGE_BUCKET: '1',
       GANNET_FREQUENT_MIN: '2',
-      GANNET_KEPT_WORDS: '1',
+      GANNET_DOCSET_CACHE_WORDS: '1',
       GANNET_PREFIX_WORDS: '2',
       GANNET_STORED_REST: '1',
     });
@@ -49,7 +49,7 @@ describe('The engine and the oracle', () => {
     this.timeout(0);
     passes(['node_modules/mocha/bin/mocha.js', 'test/oracle/found.test.ts'], {
       GANNET_LARGE_BUCKET: '1',
-      GANNET_KEPT_WORDS: '1',
+      GANNET_DOCSET_CACHE_WORDS: '1',
       GANNET_PREFIX_WORDS: '2',
       GANNET_STORED_REST: '1',
     });

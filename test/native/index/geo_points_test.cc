@@ -43,7 +43,7 @@ class RandomPoints {
   std::vector<uint32_t> Passing(Test&& test) const {
     std::vector<uint32_t> out;
     for (const GeoIndex::Entry& entry : entries) {
-      if (test(entry.point)) out.push_back(docids[entry.place]);
+      if (test(entry.point)) out.push_back(docids[entry.local]);
     }
     std::sort(out.begin(), out.end());
     return out;

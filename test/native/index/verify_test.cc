@@ -211,7 +211,7 @@ TEST_F(VerifyTest, FindsContentThatMakesNoSenseThoughItsChecksumsAreRight) {
   const std::pair<segment::SectionId, int> sections[] = {
       {segment::kRowDocids, 8}, {segment::kRowOffsets, 8},     {segment::kTextMeta, 8},    {segment::kTerms, 3},
       {segment::kPostingOffsets, 8}, {segment::kPostingData, 8}, {segment::kForwardOffsets, 8}, {segment::kForwardData, 5},
-      {segment::kFieldLengths, 8}, {segment::kNeighbourWords, 8}, {segment::kNeighbourData, 8}, {segment::kPrefixWords, 4},
+      {segment::kFieldLengths, 8}, {segment::kAdjacencyWords, 8}, {segment::kAdjacencyData, 8}, {segment::kPrefixWords, 4},
       {segment::kPrefixData, 8},     {segment::kColumnDirectory, 5}, {segment::kColumnData, 2}, {segment::kGeoPoints, 2},
       {segment::kVectorDirectory, 3}, {VectorsSection(segment::VectorPart::kDocids), 8}, {VectorsSection(segment::VectorPart::kFirstRows), 8},
       {VectorsSection(segment::VectorPart::kFlags), 3}, {VectorsSection(segment::VectorPart::kRowDocids), 8},

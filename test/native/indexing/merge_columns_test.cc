@@ -39,11 +39,11 @@ class MergedColumns {
     for (const ColumnDocument& document : documents) {
       const uint32_t s = document.source;
       if (document.live) {
-        const auto place = static_cast<uint32_t>(of_source_[s].size());
-        if (!runs_.empty() && runs_.back().source == s && runs_.back().place + runs_.back().count == place) {
+        const auto local = static_cast<uint32_t>(of_source_[s].size());
+        if (!runs_.empty() && runs_.back().source == s && runs_.back().local + runs_.back().count == local) {
           ++runs_.back().count;
         } else {
-          runs_.push_back({s, place, 1});
+          runs_.push_back({s, local, 1});
         }
         live_.push_back(&document);
         live_docids_.push_back(document.docid);
@@ -71,8 +71,8 @@ class MergedColumns {
       if (!blobs_[s].empty()) readers.push_back(*ColumnReader::Open(blobs_[s]));
       sources.push_back({blobs_[s].empty() ? nullptr : &readers.back(), &lives_[s], docids_[s]});
     }
-    const auto spelling_of = [&](size_t source, uint32_t place, std::string_view normalised) -> Result<std::string> {
-      for (const SpelledString& string : of_source_[source][place]->strings) {
+    const auto spelling_of = [&](size_t source, uint32_t local, std::string_view normalised) -> Result<std::string> {
+      for (const SpelledString& string : of_source_[source][local]->strings) {
         if (string.normalised == normalised) return string.spelling;
       }
       return Status::Internal("asked of a document without the string");

@@ -350,13 +350,13 @@ inline void ExpectLists(const segment::TextReader& text, const std::map<std::pai
     text.ForEachField(word, [&](FieldId, std::string_view postings) { documents += PostingsCount(postings); });
     if (documents >= segment::FrequentMin(text.document_count())) frequent.push_back(word);
   }
-  EXPECT_EQ(text.neighbours().words(), frequent);
+  EXPECT_EQ(text.adjacency().words(), frequent);
   for (const Ordinal left : frequent) {
     for (const Ordinal right : frequent) {
       const auto expected = neighbours.find({left, right});
       std::map<DocId, uint32_t> distances;
-      for (uint32_t distance = 1; distance <= segment::kNeighbourDistances; ++distance) {
-        for (const DocId docid : docids([&](DocSetUnion& out) { text.UnionNeighbours(left, right, distance, out); })) {
+      for (uint32_t distance = 1; distance <= segment::kAdjacencyDistances; ++distance) {
+        for (const DocId docid : docids([&](DocSetUnion& out) { text.UnionAdjacency(left, right, distance, out); })) {
           EXPECT_TRUE(distances.emplace(docid, distance).second) << "a pair of words is listed twice for a document";
         }
       }
@@ -395,7 +395,7 @@ inline Content Observe(const index::Snapshot& snapshot) {
             for (uint32_t i = 0; i < run.count; ++i) {
               for (const auto& [at, left] : before) {
                 const uint32_t distance = position + i - at;
-                if (distance > segment::kNeighbourDistances) continue;
+                if (distance > segment::kAdjacencyDistances) continue;
                 uint32_t& least = neighbours[{left, run.at(i)}].try_emplace(docid, distance).first->second;
                 least = std::min(least, distance);
               }

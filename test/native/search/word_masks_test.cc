@@ -13,7 +13,7 @@
 #include "base/bytes.h"
 #include "index/indexed_documents.h"
 #include "search/packed.h"
-#include "search/sweep.h"
+#include "search/forward_scan.h"
 #include "segment/builder.h"
 #include "segment/layout.h"
 #include "test_seed.h"
@@ -410,7 +410,7 @@ TEST_F(DamagedRecord, AnyBytesChanged) {
 }
 
 // What a path costs a document, by looking at each of its words.
-struct NaiveSweep {
+struct NaiveScan {
   Graph& graph;
   const Path& path;
   uint32_t max_weight;
@@ -437,7 +437,7 @@ struct NaiveSweep {
       const segment::TextReader& text = *view->text;
       segment::ForwardDocument document;
       EXPECT_TRUE(text.OpenRecord(text.ForwardRecord(static_cast<uint32_t>(text.Find(docid))), document));
-      segment::PlaceCursor cursor(document);
+      segment::PositionCursor cursor(document);
       for (uint32_t i = 0; i < document.words.count; ++i) {
         const auto [field, position] = cursor.At(i);
         for (size_t step = 0; step < path.size(); ++step) {
@@ -469,7 +469,7 @@ struct NaiveSweep {
   }
 };
 
-TEST(PathSweep, CostsAreThoseOfPlainLoops) {
+TEST(ForwardScan, CostsAreThoseOfPlainLoops) {
   std::mt19937_64 random(TestSeed());
   static constexpr const char* kWords[] = {"a", "b", "c", "d", "ab", "bc", "cd", "abc", "x", "y", "z"};
   IndexedDocuments index(R"({"typoTolerance":{"enabled":false}})");
@@ -512,9 +512,9 @@ TEST(PathSweep, CostsAreThoseOfPlainLoops) {
       path.push_back({nodes[random() % nodes.size()], static_cast<int8_t>(0), random() % 4 == 0});
       slot = graph.nodes()[path.back().node].last_slot + 1;
     }
-    if (!PathSweep::Supports(graph, path)) continue;
-    const NaiveSweep naive{graph, path, max_weight};
-    PathSweep sweep(graph, path, {}, max_weight);
+    if (!ForwardScan::Supports(graph, path)) continue;
+    const NaiveScan naive{graph, path, max_weight};
+    ForwardScan sweep(graph, path, {}, max_weight);
     DocSet documents = snapshot->documents;
     for (int n = 0; n < 20; ++n) documents.Remove(static_cast<DocId>(random() % 120));
     sweep.Run(documents);

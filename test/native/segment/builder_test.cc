@@ -46,7 +46,7 @@ void Compare(const Shape& shape, std::mt19937_64& random) {
         (*builder)->AddWord(field, word, position);
         record.emplace(field, position, word);
         lists[word][field].insert(docid);
-        if (position < kHeadPositions) lists[word][kHeadLists + position].insert(docid);
+        if (position < kLeadingPositions) lists[word][kLeadingLists + position].insert(docid);
       }
       (*builder)->EndDocument();
     }
@@ -75,7 +75,7 @@ void Compare(const Shape& shape, std::mt19937_64& random) {
   for (Ordinal ordinal = 0; ordinal < words.size(); ++ordinal) {
     std::set<DocId>& expected = documents.emplace_back();
     for (const auto& [id, of_list] : lists.at(words[ordinal])) {
-      if (id < kHeadLists) expected.insert(of_list.begin(), of_list.end());
+      if (id < kLeadingLists) expected.insert(of_list.begin(), of_list.end());
     }
     DocSetUnion join;
     (*text)->UnionPostings(ordinal, nullptr, join);
@@ -97,7 +97,7 @@ void Compare(const Shape& shape, std::mt19937_64& random) {
     ForwardDocument document;
     ASSERT_TRUE((*text)->OpenRecord((*text)->ForwardRecord(place++), document));
     std::set<Place> own;
-    PlaceCursor cursor(document);
+    PositionCursor cursor(document);
     for (uint32_t i = 0; i < document.words.count; ++i) {
       const auto [field, position] = cursor.At(i);
       own.emplace(field, position, words[document.words.at(i)]);

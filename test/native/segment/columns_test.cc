@@ -57,29 +57,29 @@ void Compare(const Shape& shape, std::mt19937_64& random) {
   NaiveColumn expected;
   FieldColumnBuilder builder;
   std::vector<uint32_t> docids;
-  for (uint32_t place = 0, docid = 0; place < shape.documents; ++place) {
+  for (uint32_t local = 0, docid = 0; local < shape.documents; ++local) {
     docid += 1 + below(3);
     docids.push_back(docid);
     if (below(5) == 0) continue;
-    builder.MarkExists(place);
+    builder.MarkExists(local);
     expected.exists.insert(docid);
     if (below(20) == 0) {
-      builder.MarkNull(place);
+      builder.MarkNull(local);
       expected.null.insert(docid);
     }
     if (below(20) == 0) {
-      builder.MarkEmpty(place);
+      builder.MarkEmpty(local);
       expected.empty.insert(docid);
     }
     for (uint32_t left = below(shape.values_max + 1); left > 0; --left) {
       const uint32_t n = below(shape.distinct);
       if (shape.numbers && (!shape.strings || below(2) == 0)) {
         const double number = (static_cast<double>(n) - shape.distinct / 2) / 4;
-        builder.AddNumber(place, number == 0 && below(2) == 0 ? -0.0 : number);
+        builder.AddNumber(local, number == 0 && below(2) == 0 ? -0.0 : number);
         expected.values[docid].insert(number);
       } else {
         const std::string string = "s" + std::to_string(n);
-        builder.AddString(place, string, string);
+        builder.AddString(local, string, string);
         expected.values[docid].insert(string);
       }
     }
@@ -109,14 +109,14 @@ void Compare(const Shape& shape, std::mt19937_64& random) {
     }
     EXPECT_EQ(column->StoredUnion(0, size).empty(), !stored);
   }
-  ASSERT_EQ(column->place_count(), docids.size());
+  ASSERT_EQ(column->document_count(), docids.size());
   std::set<uint32_t> valued;
-  for (uint32_t place = 0; place < docids.size(); ++place) {
+  for (uint32_t local = 0; local < docids.size(); ++local) {
     std::vector<Value> own;
-    column->ForEachValue(place, [&](ValueOrdinal value) { own.push_back(ValueAt(*column, value)); });
-    const auto& wanted = expected.values[docids[place]];
-    ASSERT_EQ(own, std::vector<Value>(wanted.begin(), wanted.end())) << "place " << place;
-    if (!own.empty()) valued.insert(docids[place]);
+    column->ForEachValue(local, [&](ValueOrdinal value) { own.push_back(ValueAt(*column, value)); });
+    const auto& wanted = expected.values[docids[local]];
+    ASSERT_EQ(own, std::vector<Value>(wanted.begin(), wanted.end())) << "place " << local;
+    if (!own.empty()) valued.insert(docids[local]);
   }
   EXPECT_EQ(DocumentsOf(column->valued_bytes()), valued);
   EXPECT_EQ(DocumentsOf(column->exists_bytes()), expected.exists);

@@ -46,7 +46,7 @@ std::string BlobOf(const Fields& fields) {
     PutBytes(blob, postings);
   };
   for (const auto& [field, documents] : fields) put(field, documents);
-  put(kHeadLists, {999'999});
+  put(kLeadingLists, {999'999});
   return blob;
 }
 

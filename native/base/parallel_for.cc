@@ -1,0 +1,83 @@
+#include "base/parallel_for.h"
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <utility>
+
+namespace gannet {
+namespace {
+
+// More than these are seldom idle, and the memory that records wait for is shared.
+constexpr size_t kHelpersMax = 3;
+
+Helpers& Current() {
+  static auto* const helpers = new Helpers();
+  return *helpers;
+}
+
+// Outlives the call where a helper comes too late.
+struct Pieces {
+  Pieces(size_t pieces, const std::function<void(size_t)>& work) : count(pieces), body(work) {}
+
+  template <typename Leave>
+  void WorkOff(Leave&& leave) {
+    try {
+      while (!leave()) {
+        const size_t i = next.fetch_add(1);
+        if (i >= count) return;
+        body(i);
+      }
+    } catch (...) {
+      const std::lock_guard lock(mutex);
+      if (!failure) failure = std::current_exception();
+      next = count;
+    }
+  }
+  void Help() {
+    {
+      const std::lock_guard lock(mutex);
+      if (closed) return;
+      ++helping;
+    }
+    WorkOff([] { return Current().wanted(); });
+    const std::lock_guard lock(mutex);
+    if (--helping == 0) left.notify_one();
+  }
+
+  const size_t count;
+  const std::function<void(size_t)>& body;  // until closed
+  std::atomic<size_t> next{0};
+  std::mutex mutex;  // guards what follows
+  std::condition_variable left;
+  std::exception_ptr failure;
+  size_t helping = 0;
+  bool closed = false;
+};
+
+}  // namespace
+
+void SetHelpers(Helpers helpers) { Current() = std::move(helpers); }
+
+void ParallelFor(size_t count, const std::function<void(size_t)>& body) {
+  const auto pieces = std::make_shared<Pieces>(count, body);
+  if (const auto& ask = Current().ask) {
+    try {
+      for (size_t i = 1; i < std::min(count, kHelpersMax + 1) && ask([pieces] { pieces->Help(); }); ++i) {
+      }
+    } catch (const std::bad_alloc&) {
+      // Nobody else is asked.
+    }
+  }
+  pieces->WorkOff([] { return false; });
+  std::unique_lock lock(pieces->mutex);
+  pieces->closed = true;
+  pieces->left.wait(lock, [&] { return pieces->helping == 0; });
+  if (pieces->failure) std::rethrow_exception(pieces->failure);
+}
+
+}  // namespace gannet

@@ -1,0 +1,75 @@
+// The costs of one path for every document of a bucket, in one pass over their forward records.
+//
+// Most documents match one path only, and hold the same of the phrases that stand for its words, mostly none. Then nothing but
+// three small numbers per document is needed for the rules proximity, attributeRank and wordPosition: no places are kept.
+// Everything else goes through candidates.h, which gives the same costs (rank_positions.cc).
+//
+// Threads: one owner. Lifetime: dies before the graph.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "bitmap/docset.h"
+#include "search/graph.h"
+#include "search/paths.h"
+#include "search/word_masks.h"
+
+namespace gannet::search {
+
+struct PathCosts {
+  DocId docid;
+  uint16_t proximity, attribute, position;
+};
+
+class ForwardScan {
+ public:
+  // Whether the path may be swept. Expansions needed are looked up.
+  static bool Supports(Graph& graph, const Path& path);
+
+  // held: of the phrases that stand for words of the path those that the documents hold. max_weight: of the rule attributeRank.
+  ForwardScan(Graph& graph, Path path, PathPhrases held, uint32_t max_weight);
+
+  enum class Costs { kProximity, kAll };
+  // Costs that are not wanted stay 0. REQUIRES: documents match the path, and hold those phrases and no others.
+  void Run(const DocSet& documents, Costs wanted = Costs::kAll);
+  const Path& path() const { return path_; }
+  // Costs of documents of the last Run, ascending by docid.
+  const std::vector<PathCosts>& costs() const { return costs_; }
+  // Documents of the last Run that are in `within`, by one of their costs; what costs more than `max` is at `max`.
+  std::vector<std::vector<DocId>> ByCost(uint16_t PathCosts::*cost, uint32_t max, const DocSet& within) const;
+
+ private:
+  // Costs of documents of the segment, ascending by docid, behind what `costs` holds.
+  void RunSegment(size_t segment, const DocSet& documents, std::vector<PathCosts>& costs) const;
+  PathCosts CostsOf(DocId docid, WordMasks& masks) const;
+  // Cost of the distance between step i and the one before it.
+  uint32_t DistanceCost(size_t i, WordMasks& masks) const;
+  // Roles of words: i for step i (of a phrase its first word that is not left out), and where distances are counted from
+  // other words: of a phrase its first and its last one, of a short prefix the word as typed; of a word for which phrases stand as
+  // well those that these end with, together with its own.
+  Role OuterRole(size_t i) const { return static_cast<Role>(path_.size() + i); }
+  Role LastRole(size_t i) const { return static_cast<Role>(path_.size() * 2 + i); }
+  // The words of a step together with the first ones of the phrases that are held for it: all of these, as the word that follows
+  // another; such as are not left out, as what stands in a field.
+  Role FollowingRole(size_t i) const { return static_cast<Role>(path_.size() * 3 + i); }
+  Role PositionRole(size_t i) const { return static_cast<Role>(Holds(i) ? path_.size() * 4 + i : i); }
+  bool Holds(size_t i) const { return !held_.empty() && !held_[i].empty(); }
+
+  Graph& graph_;
+  Path path_;
+  PathPhrases held_;
+  uint32_t max_weight_;
+  std::vector<bool> ends_;  // by step: phrases stand for its word
+  Costs wanted_ = Costs::kAll;
+  std::vector<PathCosts> costs_;
+};
+
+// Cost of words `position` apart from where the query has them (docs/behaviour/ranking.md, wordPosition). slots: words of the term.
+uint32_t PositionCostOf(uint32_t position, uint32_t query_position, uint32_t slots);
+// Positions are known exactly up to 15 only (docs/behaviour/fields.md).
+uint32_t BucketedPosition(uint32_t position);
+// What proximity costs at most between two words: it tells no longer distances apart.
+inline constexpr uint32_t kFarCost = WordMasks::kDistanceMax;
+
+}  // namespace gannet::search

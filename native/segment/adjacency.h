@@ -1,0 +1,141 @@
+// Neighbours: for pairs of frequent words, the documents in which one stands close behind the other.
+//
+// Nearness of words is read from the forward index, document by document; for two words that half of all documents hold
+// that is slow, and they are what people type most. So for the few hundred most frequent words of a segment every
+// pair that occurs within kAdjacencyDistances positions is listed, by the smallest distance that a document has. The lists
+// of a pair are whole: of two frequent words, a document that is in none of them has no neighbours.
+//
+// Section kAdjacencyWords:  varint number of words; ordinals as varint distances; for each word the varint number of lists
+//                           of words behind it, then of each the varint distance of its number, the varint length of the
+//                           list. The number: place of the word behind * kAdjacencyDistances + distance - 1
+// Section kAdjacencyData:   the lists, in that order: varint documents * 2 + form; form 0: docids as varint gaps (less 1,
+//                           the first as it is); form 1: portable roaring bytes
+//
+// Threads: a reader is immutable and shared; a writer has one owner.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/environment.h"
+#include "base/ids.h"
+#include "base/status.h"
+#include "bitmap/docset_union.h"
+#include "segment/file.h"
+#include "segment/spool.h"
+#include "segment/word_ranges.h"
+
+namespace gannet::segment {
+
+// A word is frequent when this many of the segment's documents hold it, fields counted apart.
+// GANNET_FREQUENT_MIN: the least number, so that tests have lists of few documents.
+inline uint64_t FrequentMin(uint64_t documents) {
+  static const uint64_t least = EnvironmentNumber("GANNET_FREQUENT_MIN", 64);
+  return std::max(least, documents / 50);
+}
+inline constexpr size_t kFrequentWordsMax = 1024;
+// Positions up to which words are neighbours: what is farther apart costs proximity the same.
+inline constexpr uint32_t kAdjacencyDistances = 3;
+
+// Documents are given by ascending docid; their words field by field, by ascending position.
+//
+// Memory: 12 bytes per pair of words (at most 12 MB), 10 bytes per pair that is found in one of 65536 docids. Lists of finished
+// docids lie in a temporary file without a name.
+class AdjacencyWriter {
+ public:
+  // words: ordinals of the frequent words, ascending, at most kFrequentWordsMax; word_count: of the dictionary.
+  AdjacencyWriter(SegmentFileWriter& file, std::vector<Ordinal> words, uint32_t word_count);
+
+  void BeginDocument(DocId docid);
+  void BeginField() { before_ = {}; }
+  void Add(uint32_t position, Ordinal ordinal) {
+    const uint32_t rank = ranks_[ordinal];
+    if (rank == 0) return;
+    for (const auto& [left, at] : before_) {
+      const uint32_t between = position - at - 1;
+      if (left != 0 && between < kAdjacencyDistances) Found(static_cast<uint32_t>((left - 1) * words_.size() + rank - 1), between + 1);
+    }
+    for (size_t i = kAdjacencyDistances - 1; i > 0; --i) before_[i] = before_[i - 1];
+    before_[0] = {rank, position};
+  }
+  // Writes both sections. Io, Full: the temporary file could not be written.
+  Status Finish();
+
+ private:
+  void Found(uint32_t pair, uint32_t distance);
+  void EndBlock();
+
+  SegmentFileWriter& file_;
+  std::vector<Ordinal> words_;
+  std::vector<uint16_t> ranks_;  // by ordinal: place in words_ plus 1, 0 for the others
+  struct Before {
+    uint32_t rank = 0, position = 0;
+  };
+  std::array<Before, kAdjacencyDistances> before_;  // the last frequent words of the field, the nearest first
+  DocId docid_ = 0;
+  uint32_t documents_ = 0;  // begun so far
+  // Of the block of 65536 docids at hand.
+  struct Pair {
+    uint32_t pair : 30, distance : 2;
+  };
+  std::vector<Pair> pairs_;
+  std::vector<uint16_t> docids_;        // of pairs_
+  // Where a pair was found last.
+  struct Last {
+    uint32_t document = 0;  // as documents_ was then
+    uint32_t index = 0;     // in pairs_
+  };
+  std::vector<Last> last_;        // by pair
+  std::vector<uint32_t> counts_;  // by pair: how often it was found
+  // What blocks have found: for each list with documents, ascending, the varint distance of its number (pair *
+  // kAdjacencyDistances + distance - 1), the varint number of documents, their docids as varint gaps within the block.
+  Spool spool_;
+  struct Block {
+    uint32_t block;
+    uint64_t begin, end;  // in spool_
+  };
+  std::vector<Block> blocks_;
+};
+
+// Lifetime: borrows the bytes of the file.
+class AdjacencyReader {
+ public:
+  // Corruption: a section is damaged. Without the sections no word is frequent.
+  static Result<AdjacencyReader> Open(const SegmentFile& file);
+
+  // Whether the pairs of this word and other frequent ones are listed.
+  bool Frequent(Ordinal ordinal) const { return RankOf(ordinal) >= 0; }
+  const std::vector<Ordinal>& words() const { return words_; }
+  // Adds the words [begin, end): frequent ones to `frequent`, the ranges between them to `rare`.
+  void Split(WordRange words, std::vector<Ordinal>& frequent, std::vector<WordRange>& rare) const;
+  // Adds the documents in which `right` stands that far behind `left` and nowhere nearer. distance: 1 to
+  // kAdjacencyDistances. REQUIRES: both are frequent.
+  void Union(const SegmentFile& file, Ordinal left, Ordinal right, uint32_t distance, DocSetUnion& out) const;
+
+ private:
+  static constexpr uint64_t kEntriesPerSkip = 16;
+  // Where reading of a row may begin.
+  struct Skip {
+    uint32_t number;  // of the list before
+    uint32_t offset;  // in the bytes of the row
+    uint64_t begin;   // of the next list, in kAdjacencyData
+  };
+  // The lists of one word, as kAdjacencyWords has them.
+  struct Row {
+    std::string_view entries;
+    size_t first_skip;
+  };
+  int64_t RankOf(Ordinal ordinal) const;
+
+  std::vector<Ordinal> words_;
+  std::vector<Row> rows_;     // by left word
+  std::vector<Skip> skips_;  // each row has one before its first entry
+};
+
+}  // namespace gannet::segment
