@@ -1,10 +1,10 @@
-// Work in pieces that idle threads share.
+// A loop whose iterations idle threads share.
 //
-// A search runs on one thread. Where others stand idle, what takes it milliseconds - reading thousands of records, joining
-// thousands of lists - is done sooner with their help. Nobody waits for a helper to come: the thread that asks works off the
-// pieces itself, and who comes takes what is left.
+// A search runs on one thread. Loops of some milliseconds, such as reading thousands of forward
+// records, end sooner if idle threads help. The calling thread never waits for a helper to come: it
+// runs the iterations itself, and a helper takes iterations that nobody has begun.
 //
-// Threads: any.
+// Threads: any may call ParallelFor, helpers included.
 #pragma once
 
 #include <cstddef>
@@ -13,17 +13,20 @@
 namespace gannet {
 
 struct Helpers {
-  // Has a thread that is idle run `work`; false, and it is not run: there is none. Null, as at first: there are none.
+  // Hands `work` to an idle thread. False: no thread is idle, and `work` is not run. Null (the
+  // initial state): there are no helpers.
   std::function<bool(std::function<void()> work)> ask;
-  // Whether other work waits for a thread: who helps leaves between two pieces.
+  // Whether other work waits for a thread. A helper then leaves before its next iteration.
   std::function<bool()> wanted;
 };
-// Not while ParallelFor runs.
+// Sets the helpers of the process. REQUIRES: no ParallelFor runs.
 void SetHelpers(Helpers helpers);
 
-// Calls body(size_t i) for each i below `count`, in any order, on this thread and on those that help; then returns. Calls on
-// different threads run at the same time. Worth while from some 0.5 ms of work on: to wake a thread takes a tenth of that.
-// What a body throws is thrown here when no other runs any more; then some were not called.
+// Calls body(i) for every i below `count`, in any order, and returns when all calls have ended.
+// body    called by this thread and by helpers at the same time
+// If a call throws, no further call begins, and the exception is thrown here after the calls under
+// way have ended.
+// Cost: waking a helper takes some 50 us, so use it for 0.5 ms of work and more.
 void ParallelFor(size_t count, const std::function<void(size_t)>& body);
 
 }  // namespace gannet

@@ -1,8 +1,9 @@
-// What searches found out about words of a query, kept for later searches of the same state of the index: people type on,
-// and every key asks for the words before it again.
+// Expansion cache: expansions of query words by typos and by splitting, kept for later searches of the
+// same snapshot. People type on, and every key asks again for the words before it.
 //
-// Two generations: what is found goes into the young one; when that is full it becomes the old one, and the old one is
-// dropped. What is asked for again moves to the young one.
+// There are two generations. A new entry goes into the young one. When the young generation is full it
+// becomes the old one, and the former old one is dropped. An entry of the old generation that is asked
+// for moves to the young one.
 //
 // Memory: at most 2 * kBytesMax. Threads: any.
 #pragma once
@@ -31,7 +32,7 @@ class ExpansionCache {
     std::string text;
     std::vector<Ordinal> ordinals;  // by segment
   };
-  // What may stand for a word that was mistyped.
+  // Expansions of one query word.
   struct Entry {
     std::array<std::optional<std::vector<Word>>, 2> typos;  // words with one typo, with two; nullopt: not looked for yet
     bool split_known = false;
@@ -40,13 +41,13 @@ class ExpansionCache {
   };
 
   ExpansionCache() = default;
-  // Of another state: nothing is known of it.
+  // A copy belongs to another snapshot, so it starts empty.
   ExpansionCache(const ExpansionCache&) {}
   ExpansionCache& operator=(const ExpansionCache&) = delete;
 
-  // Null: not kept.
+  // Null: there is no entry.
   std::shared_ptr<const Entry> Find(const std::string& key) const;
-  // Replaces what is kept.
+  // Adds an entry, or replaces the one of that key.
   void Store(const std::string& key, std::shared_ptr<const Entry> entry) const;
   size_t bytes() const;
 

@@ -1,12 +1,13 @@
-// Which documents hold words of two neighbouring steps in one attribute: the rule proximity where precision is
-// byAttribute (docs/behaviour/ranking.md, proximity).
+// Which documents hold words of two adjacent steps in one attribute: the rule proximity where
+// proximityPrecision is byAttribute (docs/behaviour/ranking.md, proximity).
 //
-// That is found out once for a pair of words, among the documents of the bucket that asks first; a later bucket of the
-// same search finds none by this pair. Pairs that are a split of a word of the query graph are known for all documents.
+// A pair of words is looked up once, among the documents of the first bucket that asks for it. Later
+// buckets of the same search do not find documents by that pair, unless the pair is a split of a word
+// of the query graph. This is what the reference shows, so the class keeps which pairs were asked
+// for, as products: every word of one side with every word of the other.
 //
-// What was asked for is kept as products: every word of one side with every word of the other. Of many documents, the lists of
-// attributes tell which hold a pair of a product, unless some of its pairs were asked for, and others not. Otherwise documents are
-// read: there a pair of words is known by where it stands, so words need no names.
+// For many documents the postings of fields tell which hold a pair of a product, if all pairs of the
+// product were asked for or none. Otherwise documents are read.
 //
 // Threads: one owner. Lifetime: dies before the graph and the candidates.
 #pragma once
@@ -25,14 +26,15 @@ namespace gannet::search {
 
 class AttributePairs {
  public:
-  // Make it before `candidates` loads any document.
+  // REQUIRES: `candidates` has not read any document.
   AttributePairs(Graph& graph, Candidates& candidates);
 
-  // What is asked for from here on belongs to another bucket.
+  // Pairs that are asked for from now on belong to another bucket.
   void BeginBucket();
-  // Documents of `among` that hold a word of each step in one attribute, as far as this bucket may know.
-  // backward: pairs in the other order are asked for as well.
-  // REQUIRES: expansions of all steps of the bucket were looked up.
+  // The documents of `among` that hold a word of each step in one attribute, by pairs that this bucket
+  // may use.
+  // backward    ask for pairs in the other order as well
+  // REQUIRES: the expansions of all steps of the bucket were looked up.
   DocSet Holding(const Step& left, const Step& right, bool backward, const DocSet& among);
 
  private:
@@ -42,19 +44,19 @@ class AttributePairs {
     uint16_t node = 0;
     int8_t typos = 0;
     WordNumber word = kNoWord;       // of kWord
-    const Phrase* phrase = nullptr;  // only documents that match it count
+    const Phrase* phrase = nullptr;  // only documents that match this phrase count
     bool operator==(const Side& other) const {
       return kind == other.kind && node == other.node && typos == other.typos && word == other.word;
     }
   };
   using Product = std::pair<Side, Side>;
 
-  // Which of the words of a side are words of another.
+  // How many of the words of one side are words of another side.
   enum class Overlap { kNone, kSome, kAll };
 
   std::vector<Side> SidesOf(const Step& step, bool last);
   void Ask(const Side& left, const Side& right, const DocSet& among, DocSet& out);
-  // Those of `among`, as the lists of attributes tell. nullopt: they do not.
+  // The same by postings of fields; nullopt: they do not decide.
   std::optional<DocSet> ByLists(const Side& left, const Side& right, const DocSet& among) const;
   DocSet ShareField(const WordsBySegment& left, const WordsBySegment& right, const DocSet& among) const;
   WordsBySegment WordsOf(const Side& side) const;

@@ -1,9 +1,11 @@
-// What the documents of a bucket offer to a query: for each, where the expansions of every node stand.
+// The token positions of the words of a query in the documents of a bucket, by node and class of
+// expansions.
 //
-// Read once per document from its forward record, when the first rule needs positions; kept for the rules
-// after it. About 4 bytes per occurrence.
+// A document is read once from its forward record, when the first rule needs positions, and kept for
+// the rules that follow. The class serves documents that a forward scan does not (forward_scan.h).
 //
 // Threads: one owner. Lifetime: dies before the graph.
+// Cost: 4 bytes per occurrence of a word of the query.
 #pragma once
 
 #include <cstdint>
@@ -17,17 +19,17 @@
 namespace gannet::search {
 
 struct PhrasePositions {
-  std::span<const TokenPosition> first;        // of its first word; empty for a stop word
-  std::span<const TokenPosition> first_real;   // of its first word that is not a stop word
+  std::span<const TokenPosition> first;       // of the first word; empty if that is a stop word
+  std::span<const TokenPosition> first_real;  // of the first word that is no stop word
 };
 
 // How a document matches a step of a path.
 struct State {
   bool matches = false;
   std::vector<std::span<const TokenPosition>> positions;  // of words, in all fields
-  std::vector<PhrasePositions> phrases;           // those that the document holds
-  // Of the last words of all phrases that stand for the step: what follows a synonym or split word is asked of its last
-  // word alone, whether the document holds the phrase or matches by something else.
+  std::vector<PhrasePositions> phrases;                   // of the phrases that the document holds
+  // Of the last word of each phrase that stands for the step. The distance to the next step is
+  // counted from that word, whether or not the document holds the whole phrase.
   std::vector<std::span<const TokenPosition>> ends;
 };
 
@@ -35,16 +37,19 @@ class Candidates {
  public:
   explicit Candidates(Graph& graph) : graph_(graph) {}
 
-  // Makes the occurrences of these documents known, as far as they are not. Expansions of all classes that were looked up before
-  // count.
+  // Reads the documents that are not known yet. Words of all classes of expansions that were looked
+  // up before are found.
   void LoadUnknown(const DocSet& documents);
 
-  // Fills `state`. typos: a class, or -1 for all of them. verbatim: only the word as typed.
+  // Fills `state` with how the document matches a node.
+  // typos       a class of expansions; -1: all classes
+  // verbatim    only the word as typed counts
+  // REQUIRES: the document is known.
   void StateOf(DocId docid, const Node& node, int typos, bool verbatim, State& state) const;
   std::span<const TokenPosition> WordPositions(DocId docid, WordNumber word) const;
-  // Of all words of a class, in all fields.
+  // The positions of all words of a class, in all fields.
   std::span<const TokenPosition> ClassPositions(DocId docid, uint16_t node, int typos) const;
-  // Documents loaded from here on know where this word stands.
+  // Has the positions of `word` read as well, in documents that are not known yet.
   void Follow(WordNumber word) { followed_.push_back(word); }
   Graph& graph() const { return graph_; }
 

@@ -1,6 +1,14 @@
-// A bucket under a rule that adds up a cost along a path, in buckets of equal cost, the cheapest first.
+// A cost source gives the documents of a bucket by their cost under one rule, cheapest first.
 //
-// Several such sources stand for one bucket where its documents are told apart by different means (rank_cost.cc).
+// The rules are those that add up a cost along a path: proximity, attributeRank, wordPosition,
+// exactness of words. Where the documents of one bucket get their costs in different ways (posting
+// lists, a forward scan), each group of documents has a source of its own and the ranker asks all
+// of the sources for one cost after the other (rank_cost.cc).
+//
+// Invariant: a document is returned at exactly one cost as verified. Before that it may have been
+// returned at lower costs as approximate.
+//
+// Threads: one owner.
 #pragma once
 
 #include <algorithm>
@@ -14,36 +22,41 @@
 
 namespace gannet::search {
 
-// A path that documents take first.
+// A path that some document takes: the cheapest path that the document matches, the first of equally
+// cheap ones.
 struct PathTaken {
-  uint32_t number;  // in the order of the bucket's paths
-  DocId first;      // the least document that takes it
-  Path path;        // with the choices of the rule
+  uint32_t number;  // of the path among the paths of the split bucket
+  DocId first;      // the least document that takes the path
+  Path path;        // the path with the expansions that the rule chose
 };
 
+// The documents of one cost.
 struct CostBucket {
-  DocSet verified;
-  DocSet approximate;  // these may cost more
-  std::vector<PathTaken> paths;
+  DocSet verified;               // documents whose cost is known to be this one
+  DocSet approximate;            // documents that cost this or more
+  std::vector<PathTaken> paths;  // paths that documents of the bucket take
 
   bool empty() const { return verified.empty() && approximate.empty(); }
-  // Takes the documents and the paths of another.
+  // Adds the documents and the paths of `other`.
   void Add(CostBucket other);
-  // In the order in which the next rule visits them.
+  // The paths in the order in which the next rule visits them. Leaves no path here.
   std::vector<Path> TakePaths();
 };
 
 class CostSource {
  public:
   virtual ~CostSource() = default;
-  // What costs `cost`. Call with 0 and with each cost behind it, in order, as far as is wanted.
+  // The documents of cost `cost`.
+  // REQUIRES: called with 0, 1, 2 and so on; the caller may stop at any cost.
   virtual CostBucket At(uint32_t cost) = 0;
-  // Of the approximate documents of the last part, that of `cost`, those in `among`: returns which of them cost that. The others come
-  // at their own cost.
+  // Verifies approximate documents of the last call of At.
+  // cost     the argument of that call
+  // among    which of the approximate documents to verify
+  // Returns the documents that cost `cost`. A later At returns the others at their own cost.
   virtual DocSet Verify(uint32_t /*cost*/, const DocSet& /*among*/) { return {}; }
 };
 
-// Parts known beforehand.
+// A source whose costs are all known beforehand, and verified.
 class KnownCosts : public CostSource {
  public:
   explicit KnownCosts(std::map<uint32_t, CostBucket> buckets) : buckets_(std::move(buckets)) {}

@@ -1,4 +1,9 @@
-// Documents in batches that are read one by one, or by several threads where they are many (base/parallel_for.h).
+// Splitting documents into batches that threads read at the same time (base/parallel_for.h).
+//
+// Few documents are one batch per segment, read by the calling thread. From SharedDocumentsMin()
+// documents on a batch has BatchDocuments() documents and idle threads take part.
+//
+// Threads: pure functions; `read` of ReadBatches runs on several threads.
 #pragma once
 
 #include <cstddef>
@@ -13,17 +18,20 @@
 namespace gannet::search {
 
 struct DocumentBatch {
-  size_t segment;
-  DocSet documents;  // ascending from batch to batch of one segment; not empty
+  size_t segment;    // number of the segment in the snapshot
+  DocSet documents;  // not empty; the docids of a batch are above those of the segment's batch before
 };
 
-// `documents`, which the segment has, if any: one batch where few are read together. Adds to `batches`. together: in all segments.
+// Adds the batches of one segment to `batches`.
+// segment      number of the segment in the snapshot
+// documents    documents of the segment; may be empty
+// together     documents that are read together in all segments: decides whether to split
 void AppendBatches(size_t segment, DocSet documents, uint64_t together, std::vector<DocumentBatch>& batches);
-// The live ones of `documents`, segment by segment.
+// The batches of the live documents among `documents`, segment by segment.
 std::vector<DocumentBatch> BatchesOf(const index::Snapshot& snapshot, const DocSet& documents);
 
-// Calls read(const DocumentBatch&, std::vector<T>& found) for each batch, on several threads at the same time where there are many
-// documents. What is found, by batch.
+// Calls read(const DocumentBatch&, std::vector<T>& found) once per batch, on several threads at the
+// same time where there are many documents. Returns what each batch found, in the order of `batches`.
 template <typename T, typename Read>
 std::vector<std::vector<T>> ReadBatches(std::span<const DocumentBatch> batches, Read&& read) {
   std::vector<std::vector<T>> found(batches.size());

@@ -1,10 +1,12 @@
-// The costs of one path for every document of a bucket, in one pass over their forward records.
+// Forward scan: the costs of one path for many documents, in one pass over their forward records.
 //
-// Most documents match one path only, and hold the same of the phrases that stand for its words, mostly none. Then nothing but
-// three small numbers per document is needed for the rules proximity, attributeRank and wordPosition: no places are kept.
-// Everything else goes through candidates.h, which gives the same costs (rank_positions.cc).
+// Most documents match one path, and hold the same of the phrases that stand for its words, mostly
+// none. Then proximity, attributeRank and wordPosition need three small numbers per document, and no
+// token positions are kept. Other documents go through candidates.h, which gives the same costs
+// (rank_positions.cc).
 //
-// Threads: one owner. Lifetime: dies before the graph.
+// Threads: one owner; idle threads help with many documents. Lifetime: dies before the graph.
+// Cost: 40 to 60 ns per document; 12 bytes of memory each.
 #pragma once
 
 #include <cstdint>
@@ -24,19 +26,24 @@ struct PathCosts {
 
 class ForwardScan {
  public:
-  // Whether the path may be swept. Expansions needed are looked up.
+  // Whether a forward scan gives the costs of the path. Looks up the expansions of its steps.
   static bool Supports(Graph& graph, const Path& path);
 
-  // held: of the phrases that stand for words of the path those that the documents hold. max_weight: of the rule attributeRank.
+  // held          phrases that stand for words of the path and that the documents hold
+  // max_weight    greatest weight of a field, for attributeRank
   ForwardScan(Graph& graph, Path path, PathPhrases held, uint32_t max_weight);
 
   enum class Costs { kProximity, kAll };
-  // Costs that are not wanted stay 0. REQUIRES: documents match the path, and hold those phrases and no others.
+  // Computes the costs of `documents`, in place of those of the last call.
+  // wanted    costs that are not wanted stay 0
+  // REQUIRES: the documents match the path, and hold the phrases of `held` and no others.
   void Run(const DocSet& documents, Costs wanted = Costs::kAll);
   const Path& path() const { return path_; }
-  // Costs of documents of the last Run, ascending by docid.
+  // The costs of the documents of the last Run, ascending by docid.
   const std::vector<PathCosts>& costs() const { return costs_; }
-  // Documents of the last Run that are in `within`, by one of their costs; what costs more than `max` is at `max`.
+  // The documents of the last Run that are in `within`, by one of their costs.
+  // cost    which cost
+  // max     documents that cost more are listed at `max`
   std::vector<std::vector<DocId>> ByCost(uint16_t PathCosts::*cost, uint32_t max, const DocSet& within) const;
 
  private:
@@ -65,11 +72,14 @@ class ForwardScan {
   std::vector<PathCosts> costs_;
 };
 
-// Cost of words `position` apart from where the query has them (docs/behaviour/ranking.md, wordPosition). slots: words of the term.
+// Cost of wordPosition (docs/behaviour/ranking.md).
+// position          where the word stands in a field
+// query_position    where the query has the term
+// slots             words of the term: 1, or more for a glued one
 uint32_t PositionCostOf(uint32_t position, uint32_t query_position, uint32_t slots);
 // Positions are known exactly up to 15 only (docs/behaviour/fields.md).
 uint32_t BucketedPosition(uint32_t position);
-// What proximity costs at most between two words: it tells no longer distances apart.
+// The greatest cost of proximity between two words; longer distances cost the same.
 inline constexpr uint32_t kFarCost = WordMasks::kDistanceMax;
 
 }  // namespace gannet::search

@@ -1,16 +1,16 @@
 // The query graph: one node per term and per run of two or three words glued together, and for each node
 // the words and phrases of the index that may stand for it (docs/behaviour/query-analysis.md).
 //
-// A word in a script without spaces is a phrase of its characters. It is glued to nothing; what a synonym puts in its place, or
-// in that of a run with such a word in it, is a node beside the phrase.
+// A word in a script without spaces is a phrase of its characters. It is not glued to other words. A
+// synonym of it, or of a run of terms that contains it, is a node of its own beside the phrase.
 //
-// Expansions and docsets are looked up when they are first asked for: most searches never need the typos of
-// their later words.
+// Expansions and docsets are looked up when they are first asked for: most searches never need the
+// typos of their later words.
 //
-// graph.cc has nodes, words and docsets, graph_expand.cc what stands for a node, graph_phrases.cc phrases.
+// graph.cc has nodes, words and docsets; graph_expand.cc the expansions; graph_phrases.cc phrases.
 //
-// Threads: one owner. While that one waits for its helpers (base/parallel_for.h) these call what is const, of classes that are expanded.
-// Lifetime: dies before the snapshot it reads.
+// Threads: one owner. Helpers of a ParallelFor of the owner may call const functions about classes of
+// expansions that were looked up before. Lifetime: dies before the snapshot it reads.
 #pragma once
 
 #include <algorithm>
@@ -61,10 +61,10 @@ struct Phrase {
   }
 };
 
-// Documents of a phrase.
+// The documents of a phrase as posting lists tell them. No other document matches.
 struct PhraseMatches {
-  DocSet verified;    // these match
-  DocSet approximate;  // these perhaps: it has to be read; no others do
+  DocSet verified;     // match
+  DocSet approximate;  // hold the words; whether they stand side by side must be read
 };
 
 struct Expansions {
@@ -74,14 +74,14 @@ struct Expansions {
   bool has_range = false;                               // class 0 of a prefix term
   std::vector<segment::WordRange> ranges;               // per segment
   std::optional<DocSet> documents;
-  // Those of some documents, as they were last asked for.
+  // Which documents of `within` match, as was last asked for.
   struct Asked {
     DocSet within, documents;
   };
   std::optional<Asked> asked;
   std::optional<uint64_t> frequency;
   bool empty() const { return words.empty() && phrases.empty() && !has_range; }
-  // Takes the documents of `within` (null: all).
+  // Keeps `found` as the matching documents of `within` (null: all documents).
   void Know(const DocSet* within, DocSet found) {
     if (within == nullptr) {
       documents = std::move(found);
@@ -89,18 +89,18 @@ struct Expansions {
       asked = {*within, std::move(found)};
     }
   }
-  // Whether they are known of `within` (null: of all).
+  // Whether the matching documents of `within` (null: of all documents) are kept.
   bool Knows(const DocSet* within) const { return documents || (within != nullptr && asked && within->IsSubsetOf(asked->within)); }
-  // Whether there is no other than this word.
+  // Whether `word` is the only expansion.
   bool IsOnly(WordNumber word) const { return words.size() == 1 && words[0] == word && phrases.empty() && !has_range; }
 };
 
 // Two words that a word may be split into.
 struct SplitCandidate {
   Phrase phrase;
-  uint64_t bound;  // no fewer than the documents of the phrase
-  size_t at;       // where the second begins, in bytes
-  bool own;        // they are two words of the query that were joined
+  uint64_t bound;  // upper bound of the documents of the phrase
+  size_t at;       // where the second word begins, in bytes
+  bool own;        // the two are words of the query that were glued
 };
 
 struct Node {
@@ -161,32 +161,39 @@ class Graph {
   const index::Snapshot& snapshot() const { return snapshot_; }
   const FieldScope& scope() const { return scope_; }
 
-  // Live documents of all segments, or those of them that `within` holds. add(size_t segment, const segment::TextReader&,
-  // DocSetUnion& out) adds those of one segment. lists: so many are joined for it; for many it is called on several threads.
+  // The union over all segments of live documents.
+  // within    only these documents are wanted; null: all
+  // add       add(size_t segment, const segment::TextReader&, DocSetUnion& out) adds the documents of
+  //           one segment; runs on several threads if `lists` is at least SharedListsMin()
+  // lists     how many posting lists `add` joins
   template <typename AddSegment>
   DocSet LiveUnion(const DocSet* within, AddSegment&& add, uint64_t lists = 0) const;
-  // Adds documents of all the lists of one segment. What is not in `within` need not be added (null: all is).
+  // Adds the documents of `lists` in one segment to `out`. Documents outside `within` may be left out
+  // (null: all are added).
   void UnionLists(size_t segment, const segment::WordLists& lists, const DocSet* within, DocSetUnion& out) const;
-  // Live documents that hold one of the words in `fields` (null: in any), or those of them that are in `within`.
+  // Live documents of `within` (null: all) that hold one of the words in one of `fields` (null: any).
   DocSet WithWords(const WordsBySegment& words, const segment::FieldSet* fields, const DocSet* within) const;
   // Calls sink(Ordinal begin, Ordinal end) for the words of one class in one segment.
   template <typename Sink>
   void ForEachRange(const Expansions& expansions, size_t segment, Sink&& sink) const;
-  // The same for where a step stands that is no phrase of the query. One held to its verbatim form stands where that does; a short
-  // prefix even so where any of its words does. REQUIRES: classes of the step were looked up.
+  // Likewise for the words of a step that is no phrase of the query. A verbatim step has the word as
+  // typed; a verbatim short prefix still has all of its words.
+  // REQUIRES: the classes of the step were looked up.
   template <typename Sink>
   void ForEachRange(const Step& step, size_t segment, Sink&& sink) const;
-  // Calls sink(const Phrase&) for the phrases that stand for a word of the query: synonyms, and the word split in two. None, where
-  // the step is itself a phrase, or held to its verbatim form. REQUIRES: classes of the step were looked up.
+  // Calls sink(const Phrase&) for the phrases that stand for a word of the query: synonyms, and the word
+  // split in two. A phrase of the query and a verbatim step have none.
+  // REQUIRES: the classes of the step were looked up.
   template <typename Sink>
   void ForEachPhrase(const Step& step, Sink&& sink) const;
-  // Documents that match such a phrase: all those of `within`, and perhaps others. Valid until the phrase is asked for again; what
-  // was found last is kept by where the phrase lies.
+  // The documents of `within` that match such a phrase, and possibly others that match it. The result is
+  // kept by the address of the phrase, and valid until the phrase is asked for again.
   const DocSet& InPhrase(const Phrase& phrase, const DocSet& within);
   // Documents that match a node by expansions of one class, or of any.
   const DocSet& Documents(Node& node, int typo_class);
   const DocSet& Documents(Node& node);
-  // Those of `within`, which may be known without looking for all. typo_class -1: any.
+  // The documents of `within` that match a node; cheaper than Documents() for few.
+  // typo_class    a class; -1: any
   DocSet DocumentsWithin(Node& node, int typo_class, const DocSet& within);
   DocSet DocumentsWithin(const Step& step, const DocSet& within);
   // Whether some live document holds a word of the range of a class.
@@ -195,37 +202,45 @@ class Graph {
   uint64_t WordCount(const Expansions& expansions) const;
   // Grows with the number of documents that match the node by expansions of this class, -1: of any.
   uint64_t Frequency(Node& node, int typo_class);
-  // No more than the documents that match the node without a typo.
+  // A lower bound of the documents that match the node without a typo.
   uint64_t FewestDocuments(Node& node);
+  // The expansions of one class, looked up if they were not before.
   const Expansions& Class(Node& node, int typo_class);
-  // The same, but which documents of `within` match it is all that is wanted: a split word may be left out that none of them holds.
+  // Likewise, for finding out which documents of `within` match: a split word that none of these
+  // documents holds may be left out.
   const Expansions& ClassWithin(Node& node, int typo_class, const DocSet& within);
-  // Documents that have a word at one of the positions of `mask` (bit p: position p, below segment::kLeadingPositions) of any
-  // field. REQUIRES: mask != 0
+  // Documents of `within` (null: all live ones) that have a word at a leading position of any field.
+  // mask    bit p stands for position p; p is below segment::kLeadingPositions; not 0
   DocSet WordAtPositions(const IndexWord& word, uint32_t mask, const DocSet* within) const;
-  // Documents with a searched field that holds all the words. length: of that field, in words, at most
-  // segment::kListedLengthMax; 0 is any.
+  // Documents of `within` (null: all live ones) with a searched field that holds all of the words.
+  // length    the number of words of that field, at most segment::kListedLengthMax; 0: any
   DocSet DocumentsTogether(std::span<const WordNumber> words, uint32_t length, const DocSet* within) const;
-  // Documents that have all words of a phrase in `fields` (null: any), and in which these stand as they must, in any field.
-  // enough: with that many of them it does not matter which, and whether there are more.
+  // Documents that hold all words of a phrase in `fields` (null: any), and in which the words stand as
+  // the phrase wants, in any field.
+  // within    only these documents are wanted; null: all live ones
+  // enough    that many documents are enough, whichever they are
   static constexpr uint64_t kAll = ~uint64_t{0};
   DocSet PhraseDocuments(const Phrase& phrase, const segment::FieldSet* fields, const DocSet* within = nullptr,
                          uint64_t enough = kAll);
-  // No fewer than these, whatever the fields.
+  // An upper bound of the documents of a phrase, in any fields.
   uint64_t MostDocuments(const Phrase& phrase) const;
-  // The same documents, as far as lists tell.
+  // The documents of a phrase as posting lists tell them.
   PhraseMatches PhraseByLists(const Phrase& phrase, const segment::FieldSet* fields, const DocSet* within) const;
-  // The same documents from that: the others are read.
+  // The documents of a phrase: reads the approximate ones of `matches`, which PhraseByLists gave for the
+  // same arguments.
   DocSet VerifyApproximate(const Phrase& phrase, const segment::FieldSet* fields, const DocSet* within, PhraseMatches matches) const;
-  // Whether to read some of the documents of a phrase that have to be read, instead of all of them once and for all.
+  // Whether to read only some documents of a phrase now, instead of all at once and keeping the result.
+  // documents    the approximate documents of the phrase
+  // some         how many of them would be read
   bool PaysToReadSome(const Phrase& phrase, const DocSet& documents, uint64_t some) const;
-  // Those of `documents`, live ones that hold all words of the phrase, in which they stand as they must. What is read counts for
+  // The documents of `documents` in which the words stand as the phrase wants. Reading counts for
   // PaysToReadSome.
+  // documents    live, and hold all words of the phrase
   DocSet ReadPhrase(const Phrase& phrase, const DocSet& documents) const;
   // A word of the dictionary with live documents, or kNoWord.
   WordNumber FindWord(std::string_view text);
   DocSet WordDocuments(const IndexWord& word, const segment::FieldSet* fields, const DocSet* within = nullptr) const;
-  // Phrase of given texts; nullopt when a word is not in the index.
+  // The phrase of given words (nullopt: a stop word); nullopt: the index lacks a word.
   std::optional<Phrase> FindPhrase(const std::vector<std::optional<std::string>>& words);
 
  private:

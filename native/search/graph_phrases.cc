@@ -188,7 +188,7 @@ DocSet Graph::ReadPhrase(const Phrase& phrase, const DocSet& documents) const {
 }
 
 const DocSet* Graph::PhraseAmong(const PhraseWords& words, const segment::FieldSet* fields, const DocSet* within, DocSet& with_words) const {
-  // The lists of neighbours have all words of a phrase without gaps, but know no fields.
+  // Adjacency postings have all words of a phrase without gaps, but know no fields.
   const bool lists_suffice = !snapshot_.settings->proximity_by_attribute && !words.gaps && fields == nullptr;
   const bool all_listed = lists_suffice && std::all_of(words.checks.begin(), words.checks.end(), [&](const auto& check) {
     return ListsAdjacency(words.distinct[check.left], words.distinct[check.right]);

@@ -1,11 +1,13 @@
-// The costs of one path from posting lists: which documents of a large bucket are the best ones, without reading any.
+// Posting costs: what posting lists tell of the costs of one path, without reading any document.
 //
-// Where a bucket is large, its documents need not be read one by one to split it: the lists of fields tell the cost of
-// attributeRank, the lists of early positions the lowest costs of wordPosition, the neighbours of frequent words which
-// documents have the words of the query side by side. What lists do not tell is left to a sweep (forward_scan.h), which gives
-// the same costs.
+// The postings of fields decide the cost of attributeRank. Leading-position postings decide the
+// lowest costs of wordPosition. Adjacency postings decide the cost of proximity for frequent words.
+// For the rest the answer is a lower bound; a forward scan (forward_scan.h) gives the same costs
+// exactly.
 //
-// REQUIRES, for all: ForwardScan::Supports the path. Threads: one owner. Lifetime: dies before the graph.
+// REQUIRES, for all functions: ForwardScan::Supports(path).
+// Threads: one owner. Lifetime: an object dies before the graph, and before the path it borrows.
+// Cost: a union of the posting lists of each step's words per call, within the documents given.
 #pragma once
 
 #include <cstdint>
@@ -22,67 +24,75 @@ namespace gannet::search {
 
 class PostingCosts {
  public:
-  // held: of the phrases that stand for words of the path those that the documents hold, which are asked for; they hold no others.
+  // held    phrases that stand for words of the path and that all documents hold; the documents asked
+  //         about hold no other such phrase
   PostingCosts(Graph& graph, const Path& path, const PathPhrases& held) : graph_(graph), path_(path), held_(held), pairs_(path.size()) {}
 
   struct Nearest {
-    DocSet verified;    // in these every word stands right behind the one before
-    DocSet approximate;  // in these perhaps; in no others
+    DocSet verified;     // every word stands directly behind the one before
+    DocSet approximate;  // every word may; in no other document does it
   };
-  // nullopt: too many words stand for a step to ask the lists of each.
+  // The documents of `within` with the least cost of proximity. nullopt: so many words stand for a
+  // step that asking their lists would take too long.
   std::optional<Nearest> SideBySide(const DocSet& within);
-  // Documents by what the distances between their words cost, ngrams apart.
+  // Documents by the cost of proximity, without the constant cost of ngrams.
   struct Distances {
     std::vector<DocSet> known;    // by cost
-    std::vector<DocSet> unknown;  // by what they cost at least
+    std::vector<DocSet> unknown;  // by lower bound of the cost
   };
-  // All of `within`. REQUIRES: SideBySide was no nullopt for a set that holds it.
+  // All documents of `within`.
+  // REQUIRES: SideBySide gave a value for a superset of `within`.
   Distances ByDistance(const DocSet& within);
-  // Those of `within` whose cost of attributeRank is exactly `cost`. For the first few costs: each asks the lists anew.
+  // The documents of `within` whose cost of attributeRank is exactly `cost`. Each call asks the lists
+  // again, so use it for the first few costs.
+  // max_weight    greatest weight of a field
   DocSet AtAttribute(uint32_t cost, const DocSet& within, uint32_t max_weight);
-  // All of `within` by that cost. max_weight: of the rule.
+  // All documents of `within` by their cost of attributeRank.
   std::map<uint32_t, DocSet> ByAttribute(const DocSet& within, uint32_t max_weight);
-  // Costs of wordPosition below this one are known from lists; 0: none.
+  // Posting lists decide all costs of wordPosition below this one; 0: none.
   uint32_t known_positions() const;
-  // Those of `within` whose cost of wordPosition is exactly `cost`. For the first few costs: each asks the lists anew.
+  // The documents of `within` whose cost of wordPosition is exactly `cost`. Each call asks the lists
+  // again, so use it for the first few costs.
   // REQUIRES: cost < known_positions()
   DocSet AtPosition(uint32_t cost, const DocSet& within);
   struct Positions {
     std::map<uint32_t, DocSet> known;  // by cost
-    DocSet unknown;                    // a word stands far from the beginning of every field
-    uint32_t unknown_least = 0;        // what those cost at least
+    DocSet unknown;                    // documents in which a word stands at no leading position
+    uint32_t unknown_least = 0;        // lower bound of the cost of the unknown ones
   };
-  // All of `within`. REQUIRES: known_positions() > 0
+  // All documents of `within` by their cost of wordPosition. REQUIRES: known_positions() > 0
   Positions ByPosition(const DocSet& within);
-  // Early positions at which a word of the step costs `cost`, as a mask for StepAtPositions.
+  // The leading positions at which a word of the step costs `cost`, as a mask for StepAtPositions.
   uint32_t PositionsAt(const Step& step, uint32_t cost) const;
-  // Documents of `within` (null: all live ones) that have a word of step `i` (of a phrase its first) in a field of the least
-  // weight.
+  // Documents of `within` (null: all live ones) that have a word of step `i`, of a phrase the first
+  // word, in a field of the least weight.
   DocSet InBestFields(size_t i, const DocSet* within, uint32_t max_weight);
-  // Those that have it in one of the fields.
+  // Documents of `within` that have a word of step `i` in one of `fields`.
   DocSet StepDocuments(size_t i, const segment::FieldSet& fields, const DocSet* within);
-  // Those that have it at one of the positions of `mask` (bit p: position p, below segment::kLeadingPositions).
+  // Documents of `within` that have a word of step `i` at one of the positions of `mask`.
+  // mask    bit p stands for position p; p is below segment::kLeadingPositions
   DocSet StepAtPositions(size_t i, uint32_t mask, const DocSet* within);
 
  private:
-  // Documents of `within` in one of the lists, `words` apart, of a word of step `i`.
+  // Documents of `within` in one of `lists` of a word of step `i`. lists.words is ignored.
   DocSet InLists(size_t i, const segment::WordLists& lists, const DocSet* within);
-  // Fields that are searched, by weight, as far as it is below max_weight.
+  // The searched fields whose weight is below max_weight, by weight.
   std::map<uint32_t, segment::FieldSet> FieldsByWeight(uint32_t max_weight) const;
-  // Documents of `within` whose steps' costs add up to `cost`. of_step(size_t i, uint32_t cost, const DocSet&) gives those that
-  // have a word of step `i` at a place of this cost.
+  // Documents of `within` whose steps' costs add up to `cost`.
+  // of_step    called as of_step(size_t i, uint32_t cost, const DocSet& within): the documents in
+  //            which a word of step `i` costs `cost`
   template <typename OfStep>
   DocSet OfSum(uint32_t cost, const DocSet& within, OfStep&& of_step);
-  // What the step costs at least where it stands at no early position.
+  // The least cost of the step where none of its words stands at a leading position.
   uint32_t UnknownPositionCost(const Step& step) const;
-  // Of a phrase: which of its words; kFirstReal leaves out stop words.
+  // Which word of a phrase; kFirstReal: the first that is no stop word.
   enum class End { kFirst, kFirstReal, kLast };
   template <typename Sink>
   void SinkWordAt(const Phrase& phrase, End end, size_t segment, Sink&& sink);
   // Calls sink(Ordinal begin, Ordinal end) for the words that stand for a step in one segment.
   template <typename Sink>
   void ForEachRange(const Step& step, End end, size_t segment, Sink&& sink);
-  // The same for the phrases that are held for step `i`.
+  // Likewise for the phrases that are held for step `i`.
   template <typename Sink>
   void ForEachHeld(size_t i, End end, size_t segment, Sink&& sink);
 

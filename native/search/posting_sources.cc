@@ -38,7 +38,7 @@ CostBucket CheapestPathSource::At(uint32_t cost) {
 }
 
 CostBucket AttributeSource::At(uint32_t cost) {
-  // The best documents mostly fill the page; only where they do not is all of it asked for.
+  // The documents of cost 0 mostly fill the page. All other costs are computed only if they do not.
   if (cost == 0) {
     DocSet best = lists_.AtAttribute(0, bucket_.documents, max_weight_);
     bucket_.documents -= best;
@@ -70,7 +70,7 @@ CostBucket PositionSource::At(uint32_t cost) {
     }
     bucket_.documents.Clear();
   }
-  // What is unknown is read when its turn may have come, and only that.
+  // Documents without a known cost are read when their lower bound is asked for.
   if (cost == positions_.unknown_least && !positions_.unknown.empty()) {
     Read(two_phase_ != nullptr ? two_phase_->Verify(positions_.unknown) : positions_.unknown);
   }
@@ -78,7 +78,7 @@ CostBucket PositionSource::At(uint32_t cost) {
 }
 
 void PositionSource::AskAll() {
-  // Asking for all positions of several words takes as long as reading that many documents for each.
+  // Unions of all leading positions of one step take as long as reading this many buckets.
   constexpr uint64_t kReadPerStep = 8;
   DocSet& rest = bucket_.documents;
   if (two_phase_ != nullptr && bucket_.path.size() > 1 && rest.size() <= kReadPerStep * LargeBucketMin() * bucket_.path.size()) {
@@ -90,9 +90,9 @@ void PositionSource::AskAll() {
 
 void PositionSource::Read(const DocSet& documents) {
   if (documents.empty()) return;
-  ForwardScan sweep(graph_, bucket_.path, bucket_.held, max_weight_);
-  sweep.Run(documents);
-  const auto by_cost = sweep.ByCost(&PathCosts::position, most_, documents);
+  ForwardScan scan(graph_, bucket_.path, bucket_.held, max_weight_);
+  scan.Run(documents);
+  const auto by_cost = scan.ByCost(&PathCosts::position, most_, documents);
   for (uint32_t cost = 0; cost <= most_; ++cost) {
     if (!by_cost[cost].empty()) positions_.known[cost] |= DocSet::FromSorted(by_cost[cost]);
   }

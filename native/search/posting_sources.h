@@ -1,9 +1,15 @@
-// The rules that add up a cost, over many documents with one path: their parts as far as posting lists tell them. What lists
-// do not tell is read where it decides.
+// Cost sources that ask posting lists, for large groups of documents that match one path.
 //
-// The documents match the path, and all hold the same of the phrases that stand for its words.
+// A source returns documents as soon as posting lists decide their cost. Where they give only a lower
+// bound, the source either returns the documents as approximate (ProximitySource) or scans their
+// forward records when the bound is asked for (PositionSource).
 //
-// REQUIRES, for all: ForwardScan::Supports the path. Threads: one owner. Lifetime: die before the graph.
+// Invariant: all documents of a source match the path, and hold the same of the phrases that stand
+// for words of the path.
+//
+// REQUIRES, for all sources: ForwardScan::Supports(path).
+// Threads: one owner. Lifetime: a source dies before the graph.
+// Cost: unions of the posting lists of the path's words per call; no record is read unless said so.
 #pragma once
 
 #include <cstdint>
@@ -21,30 +27,32 @@
 
 namespace gannet::search {
 
-// Documents of a bucket, and the one of its paths that they match.
+// Documents of a bucket that match one path of the bucket, or are ranked along it.
 struct OnePath {
   DocSet documents;
-  uint32_t number;  // of the path, in the bucket's order
+  uint32_t number;   // of the path among the paths of the bucket
   Path path;
-  PathPhrases held;  // of the phrases that stand for its words those that the documents hold; they hold no others
+  PathPhrases held;  // of the phrases that stand for words of the path: those that every document
+                     // holds; no document holds any other
 };
 
-// Documents that match several paths: each costs what it does along the cheapest, and takes the first that is. What lists do not
-// tell of them is read, so that none is passed on as if it had a cost.
+// Documents that match several paths. A document costs what it costs along its cheapest path, and
+// takes the first of equally cheap ones. Approximate documents of the paths are verified at once, so
+// this source returns verified documents only.
 class CheapestPathSource : public CostSource {
  public:
-  // of_paths: in the order of the paths; what each gives at a cost takes one path.
+  // of_paths    the source of each path, in the order of the paths; each returns one path per cost
   CheapestPathSource(DocSet documents, std::vector<std::unique_ptr<CostSource>> of_paths)
       : documents_(std::move(documents)), of_paths_(std::move(of_paths)) {}
 
   CostBucket At(uint32_t cost) override;
 
  private:
-  DocSet documents_;  // not yet in a part
+  DocSet documents_;  // not yet returned
   std::vector<std::unique_ptr<CostSource>> of_paths_;
 };
 
-// attributeRank, from the lists of fields.
+// attributeRank, from the postings of fields.
 class AttributeSource : public CostSource {
  public:
   AttributeSource(Graph& graph, OnePath bucket, uint32_t max_weight)
@@ -53,39 +61,41 @@ class AttributeSource : public CostSource {
   CostBucket At(uint32_t cost) override;
 
  private:
-  OnePath bucket_;  // documents: not yet in a part
+  OnePath bucket_;  // its documents: those whose cost is not known yet
   PostingCosts lists_;
   uint32_t max_weight_;
-  std::map<uint32_t, DocSet> behind_;  // by cost
+  std::map<uint32_t, DocSet> behind_;  // documents of costs above 0, by cost
 };
 
-// wordPosition, from the lists of early positions.
+// wordPosition, from leading-position postings. Documents whose words stand further behind are read.
 class PositionSource : public CostSource {
  public:
-  // two_phase: of the documents, null when all of them are what they are ranked as. most: the greatest cost.
+  // max_weight    greatest weight of a field, for the forward scan
+  // most          the greatest cost of the rule
+  // two_phase     verifies the documents before they are read; null: all are verified
   PositionSource(Graph& graph, OnePath bucket, uint32_t max_weight, uint32_t most, TwoPhase* two_phase);
 
   CostBucket At(uint32_t cost) override;
 
  private:
+  // Asks posting lists for all costs, or reads the documents where that is quicker.
   void AskAll();
-  // Reads the costs of documents.
+  // Adds the costs of `documents` by a forward scan.
   void Read(const DocSet& documents);
 
   Graph& graph_;
-  OnePath bucket_;  // documents: not yet in a part, as long as lists are asked
+  OnePath bucket_;  // its documents: not yet returned, until asked_all_
   PostingCosts lists_;
   uint32_t max_weight_, most_;
   TwoPhase* two_phase_;
-  uint32_t known_;        // costs below are known from lists
+  uint32_t known_;        // lower costs are decided by posting lists
   bool asked_all_ = false;
-  PostingCosts::Positions positions_;  // once they were
+  PostingCosts::Positions positions_;  // filled once asked_all_
 };
 
-// proximity, from the lists of where frequent words stand close to each other. All else has to be read. But only the page is wanted,
-// and what the rules behind proximity say of documents is known from lists. So documents whose cost is not known are passed
-// on as if they had the cost whose turn it is. A document is read when it would come onto the page; if it costs more,
-// it waits for that cost instead.
+// proximity, from adjacency postings. They decide the cost of documents whose words are all frequent;
+// for other words they give a lower bound. A document is returned at its lower bound as approximate.
+// Verify() reads it; a document that costs more is returned, verified, at its own cost.
 class ProximitySource : public CostSource {
  public:
   ProximitySource(Graph& graph, OnePath bucket, uint32_t most);
@@ -94,20 +104,20 @@ class ProximitySource : public CostSource {
   DocSet Verify(uint32_t cost, const DocSet& among) override;
 
  private:
-  // What costs the least.
+  // The documents of the least cost.
   CostBucket Nearest();
-  // What is known of the others.
+  // Fills waiting_ and approximate_ for the others.
   void AskRest();
 
   Graph& graph_;
   OnePath bucket_;
   PostingCosts lists_;
   ForwardScan scan_;
-  uint32_t least_ = 0;  // any document costs
-  bool listed_ = false;
-  DocSet rest_;                  // those behind the nearest
-  std::vector<DocSet> waiting_;  // known to cost this, by cost
-  std::vector<DocSet> approximate_;   // costs this or more, by cost
+  uint32_t least_ = 0;               // the least cost of the path
+  bool listed_ = false;              // whether posting lists tell anything
+  DocSet rest_;                      // documents that cost more than least_
+  std::vector<DocSet> waiting_;      // verified documents not yet returned, by cost
+  std::vector<DocSet> approximate_;  // documents not yet returned, by lower bound
 };
 
 }  // namespace gannet::search

@@ -1,4 +1,4 @@
-// The rule proximity where precision is byAttribute: two neighbouring steps cost by whether one attribute holds both,
+// The rule proximity where precision is byAttribute: two adjacent steps cost by whether one attribute holds both,
 // in their order or in the other (attribute_pairs.h).
 //
 // Which documents hold a pair is asked cost by cost, and only for a path that may still have the cost: asking for a
@@ -32,7 +32,7 @@ class PathsByPairs {
   }
 
  private:
-  // Two neighbouring steps at one cost, but for that of neither. Dead: no document is left that has it.
+  // Two adjacent steps at one cost, but for that of neither. Dead: no document is left that has it.
   struct Link {
     Step left, right;
     uint32_t cost;
@@ -47,7 +47,7 @@ class PathsByPairs {
     return nullptr;
   }
 
-  // Whether the step and the one before it stand for neighbouring words of the query.
+  // Whether the step and the one before it stand for adjacent words of the query.
   bool Adjacent(const Path& path, size_t at) const {
     if (at == 0) return false;
     return graph_.nodes()[path[at - 1].node].term.last + 1 == graph_.nodes()[path[at].node].term.first;

@@ -1,8 +1,8 @@
 // What tells the costs of the documents of a bucket, for a rule that adds up costs along a path.
 //
-// What serves any document is to read it, and to walk every path over the places where its words stand (rank_positions.cc).
+// What serves any document is to read it, and to walk every path over the positions where its words stand (rank_positions.cc).
 // Most are spared that. Documents of one path, which hold the same synonyms of several words and split words, mostly none, are
-// swept in one pass over their records where they are few (forward_scan.h); where they are many posting lists tell their costs
+// scanned in one pass over their records where they are few (forward_scan.h); where they are many posting lists tell their costs
 // (posting_sources.h), and always for exactness (rank_exactness.cc). So they do for many that match several paths.
 #include <utility>
 

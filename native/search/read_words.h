@@ -1,4 +1,4 @@
-// Where given words stand in given documents, read from their forward records.
+// Reads where given words stand in given documents, from the forward records.
 #pragma once
 
 #include <span>
@@ -11,8 +11,10 @@
 
 namespace gannet::search {
 
-// Calls sink(DocId, WordMasks&) for each of the documents, segment by segment, ascending within one. The role of a word is
-// its number in `words`. Damaged records hold no words.
+// Calls sink(DocId, WordMasks&) for each live document of `documents`, segment by segment, docids
+// ascending within a segment.
+// words    the words to look for; the role of a word in the masks is its index here
+// A damaged record holds no words.
 template <typename Sink>
 void ReadWords(const Graph& graph, std::span<const WordNumber> words, const DocSet& documents, Sink&& sink) {
   const auto& segments = graph.snapshot().segments;

@@ -1,9 +1,11 @@
-// Finding where the words of a query stand in one document, from its forward record.
+// Finds the token positions of the words of a query in one document, from its forward record.
 //
-// A role is what a word is to the query: an expansion of some node, a word of some phrase. The map says
-// which ordinals of one segment have which roles; a scan reads a record once and reports each occurrence. Eight
-// ordinals at a time are unpacked and tested, against a few values and ranges, or against a bitset over the
-// dictionary where there are many.
+// A role is what a word of the index is to the query: an expansion of some node, a word of some
+// phrase. A RoleMap says which ordinals of one segment have which roles. A scan reads a record once
+// and reports each occurrence. Ordinals are unpacked and tested several at a time: against a few
+// values and ranges, or against a bitset over the dictionary where there are many.
+//
+// Threads: after Seal, reading is const and any thread may do it.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +19,7 @@ namespace gannet::search {
 
 using Role = uint16_t;
 
-// field * 65536 + position: positions of one field are adjacent, and in order.
+// field * 65536 + word position. Sorted token positions are sorted by field, then by word position.
 using TokenPosition = uint32_t;
 inline constexpr TokenPosition MakeTokenPosition(FieldId field, uint32_t position) {
   return TokenPosition{field} << 16 | (position & 0xffff);
@@ -25,7 +27,7 @@ inline constexpr TokenPosition MakeTokenPosition(FieldId field, uint32_t positio
 inline constexpr FieldId FieldOf(TokenPosition position) { return static_cast<FieldId>(position >> 16); }
 inline constexpr uint32_t PositionOf(TokenPosition position) { return position & 0xffff; }
 
-// Which ordinals are looked for. Ready for reading once Seal was called.
+// A set of ordinals that words are tested against. Add, then Seal, then read.
 class OrdinalSet {
  public:
   static constexpr size_t kBlock = 64;
@@ -58,7 +60,7 @@ struct RoleRange {
   Role role;
 };
 
-// At most so many are told apart at once.
+// How many role ranges MatchRoles tells apart in one pass.
 inline constexpr size_t kRoleRangesMax = 6;
 
 // For words of a record, bit i % 64 of masks[role * stride + i / 64]: whether word i has the role of one of the ranges.

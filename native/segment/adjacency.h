@@ -1,9 +1,13 @@
-// Neighbours: for pairs of frequent words, the documents in which one stands close behind the other.
+// Adjacency postings: for pairs of frequent words, the documents in which one stands close behind the
+// other.
 //
-// Nearness of words is read from the forward index, document by document; for two words that half of all documents hold
-// that is slow, and they are what people type most. So for the few hundred most frequent words of a segment every
-// pair that occurs within kAdjacencyDistances positions is listed, by the smallest distance that a document has. The lists
-// of a pair are whole: of two frequent words, a document that is in none of them has no neighbours.
+// How near words stand is read from the forward index, document by document. For two words that half
+// of all documents hold this is slow, and frequent words are what people type most. So for the most
+// frequent words of a segment, every pair that occurs within kAdjacencyDistances positions has
+// postings, by the smallest distance in each document.
+//
+// Invariant: the postings of a pair are complete. A document of two frequent words that is in none of
+// the pair's lists has the words nowhere that close.
 //
 // Section kAdjacencyWords:  varint number of words; ordinals as varint distances; for each word the varint number of lists
 //                           of words behind it, then of each the varint distance of its number, the varint length of the
@@ -33,23 +37,25 @@
 
 namespace gannet::segment {
 
-// A word is frequent when this many of the segment's documents hold it, fields counted apart.
+// A word is frequent if this many of the segment's documents hold it; each field of a document counts.
 // GANNET_FREQUENT_MIN: the least number, so that tests have lists of few documents.
 inline uint64_t FrequentMin(uint64_t documents) {
   static const uint64_t least = EnvironmentNumber("GANNET_FREQUENT_MIN", 64);
   return std::max(least, documents / 50);
 }
 inline constexpr size_t kFrequentWordsMax = 1024;
-// Positions up to which words are neighbours: what is farther apart costs proximity the same.
+// The greatest distance that has postings. All greater distances cost the rule proximity the same.
 inline constexpr uint32_t kAdjacencyDistances = 3;
 
-// Documents are given by ascending docid; their words field by field, by ascending position.
+// Writes the adjacency postings of a segment. Documents are given by ascending docid, their words field
+// by field, by ascending position.
 //
 // Memory: 12 bytes per pair of words (at most 12 MB), 10 bytes per pair that is found in one of 65536 docids. Lists of finished
 // docids lie in a temporary file without a name.
 class AdjacencyWriter {
  public:
-  // words: ordinals of the frequent words, ascending, at most kFrequentWordsMax; word_count: of the dictionary.
+  // words         ordinals of the frequent words, ascending, at most kFrequentWordsMax
+  // word_count    words of the dictionary
   AdjacencyWriter(SegmentFileWriter& file, std::vector<Ordinal> words, uint32_t word_count);
 
   void BeginDocument(DocId docid);
@@ -109,13 +115,14 @@ class AdjacencyReader {
   // Corruption: a section is damaged. Without the sections no word is frequent.
   static Result<AdjacencyReader> Open(const SegmentFile& file);
 
-  // Whether the pairs of this word and other frequent ones are listed.
+  // Whether the word is frequent: pairs of it and any other frequent word have postings.
   bool Frequent(Ordinal ordinal) const { return RankOf(ordinal) >= 0; }
   const std::vector<Ordinal>& words() const { return words_; }
-  // Adds the words [begin, end): frequent ones to `frequent`, the ranges between them to `rare`.
+  // Splits a range of words: adds the frequent ones to `frequent`, the ranges between to `rare`.
   void Split(WordRange words, std::vector<Ordinal>& frequent, std::vector<WordRange>& rare) const;
-  // Adds the documents in which `right` stands that far behind `left` and nowhere nearer. distance: 1 to
-  // kAdjacencyDistances. REQUIRES: both are frequent.
+  // Adds the documents in which `right` stands `distance` positions behind `left`, and nowhere nearer.
+  // distance    1 to kAdjacencyDistances
+  // REQUIRES: both words are frequent.
   void Union(const SegmentFile& file, Ordinal left, Ordinal right, uint32_t distance, DocSetUnion& out) const;
 
  private:

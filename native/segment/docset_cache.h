@@ -1,11 +1,14 @@
-// Document sets that were costly to find, kept for the next search: unions of many words, neighbouring words. Each belongs
-// to an immutable segment and is dropped with it. All segments of the process share one bound in bytes.
+// Docset cache: docsets that were costly to make, kept for later searches: unions over many words, and
+// the documents of two adjacent words. A docset belongs to an immutable segment and is dropped with
+// it. All segments of the process share one budget in bytes.
 //
-// Which set goes first is decided as by GreedyDual-Size (Cao and Irani, Cost-Aware WWW Proxy Caching Algorithms, 1997): each has
-// a rank, its cost per byte above a floor; what has the lowest goes, the floor rises to that, and what is asked for is
-// ranked anew. So many sets that are quickly made do not drive out the costly ones, and what nobody asks for goes at last.
+// Eviction follows GreedyDual-Size (Cao and Irani, Cost-Aware WWW Proxy Caching Algorithms, 1997).
+// Each docset has a rank: its cost per byte above a floor. The docset of the lowest rank is dropped,
+// and the floor rises to that rank. A docset that is asked for is ranked again. So many cheap docsets
+// do not drive out the costly ones, and docsets that nobody asks for are dropped in the end.
 //
 // Threads: any.
+// Memory: the budget, and a quarter more of address space.
 #pragma once
 
 #include <array>
@@ -28,12 +31,13 @@ namespace gannet::segment {
 
 class DocSetCache;
 
-// What many caches may hold together. Outlives them, and the sets that they gave out.
+// The budget that several caches share. Lifetime: outlives the caches, and the docsets they returned.
 class DocSetCacheBudget {
  public:
-  // Of the bytes of the sets there is a quarter more than may be in use, so that large ones find room among small ones.
+  // bytes_max    bytes of docsets in use; the arena has a quarter more, so that large docsets find room
+  //              among small ones
   explicit DocSetCacheBudget(size_t bytes_max) : bytes_max_(bytes_max), arena_(bytes_max / 4 * 5) {}
-  // That of all segments.
+  // The budget of all segments.
   static DocSetCacheBudget& Process();
   size_t bytes() const;
 
@@ -60,9 +64,12 @@ class DocSetCacheBudget {
   Order order_;
 };
 
+// The docsets of one segment that are kept.
 class DocSetCache {
  public:
-  enum class Kind : uint32_t { kRange, kAdjacency, kField = 1 << 16, kLeading = 1 << 17 };  // kField + field, kLeading + mask
+  // What a docset is of. kField is a base to which a field id is added, kLeading one for a mask of
+  // leading positions.
+  enum class Kind : uint32_t { kRange, kAdjacency, kField = 1 << 16, kLeading = 1 << 17 };
   static Kind KindOfField(FieldId field) { return static_cast<Kind>(static_cast<uint32_t>(Kind::kField) + field); }
   static Kind KindOfLeading(uint32_t mask) { return static_cast<Kind>(static_cast<uint32_t>(Kind::kLeading) + mask); }
 
@@ -71,32 +78,36 @@ class DocSetCache {
   DocSetCache(const DocSetCache&) = delete;
   DocSetCache& operator=(const DocSetCache&) = delete;
 
-  // A key of any number of words.
+  // The key of a docset of any number of words, or of ranges of words.
   static std::string KeyOf(Kind kind, std::span<const Ordinal> words);
 
-  // Null: not kept.
+  // The docset of a key; null: it is not kept. Ranks the docset again.
   std::shared_ptr<const DocSet> Find(const std::string& key) const;
-  // Whether it is kept; it counts as asked for only by Find.
+  // Whether a docset is kept. Does not rank it again.
   bool Has(const std::string& key) const;
-  // cost: what making them took, in bytes of postings or as much time.
+  // Keeps a docset, if the budget allows.
+  // cost    what making it took, in bytes of postings or as much time
   void Store(const std::string& key, const DocSet& documents, uint64_t cost) const;
-  // Whether to read so many documents instead of making a set that is not kept, at this cost, for them alone. What is read is
-  // noted and added up by key: once it comes to what making the set costs, the answer is no, and the sum begins anew. So reading
-  // and making cost at most twice as much as the cheaper of them, however often it is asked (Karlin et al., Competitive Snoopy
-  // Caching, 1988).
+  // Whether to read documents instead of making a docset that is not kept. The cost of reading is added
+  // up by key (NoteRead). Once the sum reaches the cost of making the docset, the answer is no and the
+  // sum starts again at 0. So both together cost at most twice as much as the cheaper way, however
+  // often the docset is asked for (Karlin et al., Competitive Snoopy Caching, 1988).
+  // documents    how many would be read
+  // cost         of making the docset, as in Store
   bool PaysToRead(const std::string& key, uint64_t documents, uint64_t cost) const;
+  // Adds `documents` that were read to the sum of the key.
   void NoteRead(const std::string& key, uint64_t documents) const;
-  // Those that were found by reading documents.
+  // Keeps a docset that was made by reading its documents.
   void StoreRead(const std::string& key, const DocSet& documents) const { Store(key, documents, documents.size() * kReadCost); }
-  static constexpr uint64_t kReadCost = 128;  // of a document
-  // What a set counts for.
+  static constexpr uint64_t kReadCost = 128;  // cost of reading one document, as in Store
+  // Bytes that a docset takes of the budget.
   static size_t BytesOf(const std::string& key, const DocSet& documents);
 
  private:
   static constexpr size_t kReadSums = 256;
 
   DocSetCacheBudget& budget_;
-  // What was read instead of making a set, by hash of its key. Sets that share a sum are made a little earlier.
+  // The sum of what was read, by hash of the key. Keys that share a sum get their docset a little earlier.
   std::atomic<uint64_t>& ReadOf(const std::string& key) const { return read_[std::hash<std::string>()(key) % kReadSums]; }
   mutable std::array<std::atomic<uint64_t>, kReadSums> read_{};
   mutable std::unordered_map<std::string, DocSetCacheBudget::Entry> sets_;  // guarded by the mutex of the budget

@@ -1,4 +1,4 @@
-// From docids to local docids: where the documents of a segment stand in its arrays.
+// From docids to local docids: where the documents of a segment stand in the arrays of the segment.
 #pragma once
 
 #include <cstdint>
@@ -9,34 +9,34 @@
 
 namespace gannet::segment {
 
-// The docids of a segment, and how to get from one to its local docid.
+// The docids of a segment, and the local docid of each.
 //
-// Mostly they are runs of docids that follow each other, some long: a docid then stands as far behind the first one of its run as
-// it is greater. Segments that were written side by side have a few hundred runs each.
+// The docids of most segments form a few hundred runs of successive numbers. Within a run, the local
+// docid grows with the docid, so a lookup is a search among the runs and a subtraction.
 //
-// Lifetime: borrows the docids.
+// Threads: immutable. Lifetime: borrows the docids.
 class LocalDocIds {
  public:
   LocalDocIds() = default;
-  // docids: ascending and distinct.
+  // docids    ascending and distinct
   // cost  one pass over them where some are missing
   explicit LocalDocIds(std::span<const uint32_t> docids);
 
   std::span<const uint32_t> docids() const { return docids_; }
-  // The same as a set.
+  // The docids as a docset.
   // cost  linear in the runs where they are long, else in the docids
   DocSet Documents() const;
-  // The local docid of a docid, -1 when the segment does not have it.
+  // The local docid of `docid`; -1: the segment does not have the document.
   int64_t Find(uint32_t docid) const;
 
  private:
   friend class LocalDocIdCursor;
 
   struct Run {
-    uint32_t docid, local;  // of its first one
+    uint32_t docid, local;  // of the first document of the run
   };
   std::span<const uint32_t> docids_;
-  std::vector<Run> runs_;  // ascending; none where they are short
+  std::vector<Run> runs_;  // ascending; empty where runs are short
 };
 
 // Finds the local docids of ascending docids.
@@ -44,7 +44,7 @@ class LocalDocIdCursor {
  public:
   explicit LocalDocIdCursor(const LocalDocIds& local_docids) : local_docids_(local_docids) {}
 
-  // REQUIRES: docid is one of the segment, and above that of the last call
+  // REQUIRES: the segment has `docid`, which is above the docid of the last call
   // cost  about 1 ns within a run, else a search as long as the gap
   uint32_t LocalOf(uint32_t docid) {
     if (docid >= end_) Advance(docid);
@@ -55,8 +55,8 @@ class LocalDocIdCursor {
   void Advance(uint32_t docid);
 
   const LocalDocIds& local_docids_;
-  uint32_t base_ = 0;  // docid less local docid, below end_
-  uint32_t end_ = 0;   // the next docid of which that is not known
+  uint32_t base_ = 0;  // docid less local docid, for docids below end_
+  uint32_t end_ = 0;   // the first docid for which base_ does not hold
   uint32_t at_ = 0;    // number of the run, or the last local docid
 };
 
@@ -68,7 +68,8 @@ void ForEachLocal(const LocalDocIds& local_docids, const DocSet& documents, Sink
   documents.ForEach([&](uint32_t docid) { sink(cursor.LocalOf(docid), docid); });
 }
 
-// The set of these docids, which need not be sorted but are distinct. They are left in no order.
+// The docset of `docids`.
+// docids    distinct, in any order; left in another order
 // cost  linear where they are dense.
 DocSet DocSetOf(std::vector<uint32_t>& docids);
 

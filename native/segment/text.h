@@ -341,7 +341,7 @@ class PostingsWriter {
 // Writes forward records for documents given in docid order.
 class ForwardWriter {
  public:
-  // frequent: words of which neighbours are listed, ascending.
+  // frequent: words that get adjacency postings, ascending.
   ForwardWriter(SegmentFileWriter& file, uint32_t word_count, std::vector<Ordinal> frequent);
   void BeginDocument(DocId docid);
   // positions ascending.
@@ -351,13 +351,13 @@ class ForwardWriter {
   // 2^width elements; kNoOrdinal where the word is gone. False, and nothing is written: the record is damaged.
   bool CopyDocument(DocId docid, std::string_view record, uint32_t width, std::span<const Ordinal> new_ordinals);
   static constexpr Ordinal kNoOrdinal = ~Ordinal{0};
-  // Ends the data section and writes offsets, lengths, neighbours and meta.
+  // Ends the data section and writes offsets, lengths, adjacency postings and meta.
   Status Finish();
   uint32_t width() const { return width_; }
   uint64_t bytes() const { return offsets_.back(); }
 
  private:
-  // Lengths and neighbours of the words in copied_. False: the head does not fit them.
+  // Lengths and adjacency postings of the words in copied_. False: the head does not fit them.
   bool ListPostings(DocId docid, std::string_view head);
 
   SegmentFileWriter& file_;

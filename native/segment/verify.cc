@@ -211,7 +211,7 @@ Status CheckLengths(std::string_view section, size_t field_count, const DocSet& 
   return Status::Ok();
 }
 
-// The docids of one list of neighbours.
+// The docids of one adjacency posting list.
 Status ReadAdjacency(std::string_view bytes, std::vector<DocId>& docids) {
   docids.clear();
   ByteReader reader(bytes);
@@ -380,7 +380,7 @@ class ForwardCheck {
   const size_t field_count_;
   std::vector<uint64_t> seen_;  // by word: the last field of a document that had it
   uint64_t stamp_ = 0, tokens_ = 0;
-  std::vector<bool> frequent_;   // by word: whether its neighbours are listed
+  std::vector<bool> frequent_;   // by word: whether it has adjacency postings
   std::vector<std::pair<Ordinal, uint32_t>> leading_;
   std::vector<std::pair<uint64_t, uint32_t>> pairs_;             // words, positions between them
   std::vector<std::pair<Ordinal, uint32_t>> frequent_before_;  // of the field: word, position
