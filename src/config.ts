@@ -22,6 +22,7 @@ import {
   unknownOption,
   type Values,
 } from './base/options.ts';
+import { suggest } from './base/suggest.ts';
 import { err, ok, type Result } from './base/result.ts';
 import type { Feature } from './contract/features.ts';
 import { DEFAULT_LIMITS, type RequestLimits } from './contract/limits.ts';
@@ -334,6 +335,8 @@ export function readConfig(
   if (argv.includes('--help') || argv.includes('-h'))
     return ok({ kind: 'help', text: helpText(commands) });
   if (argv.includes('--version') || argv.includes('-V')) return ok({ kind: 'version' });
+  const [first = '--'] = argv;
+  if (!first.startsWith('-')) return err(unknownCommand(first, commands));
   const flags = readFlags(OPTIONS, argv, false);
   if (!flags.ok) return flags;
   const variables = readEnvironment(OPTIONS, env);
@@ -706,6 +709,14 @@ function memoryBytes(): number {
   const limit = process.constrainedMemory();
   const total = totalmem();
   return limit > 0 && limit < total ? limit : total;
+}
+
+function unknownCommand(name: string, commands: readonly CommandLine[]): string {
+  const near = suggest(
+    name,
+    commands.map((known) => known.name),
+  );
+  return `Unexpected argument \`${name}\`${near === undefined ? '' : `, did you mean ${near}`}? See --help.`;
 }
 
 /** @param commands name and summary of each */

@@ -15,7 +15,15 @@ import { openFilesMax } from './base/open-files.ts';
 import { ServiceManager } from './base/service-manager.ts';
 import { type Command, command, INTERRUPTED, runCommand } from './commands/command.ts';
 import { COMMANDS } from './commands/commands.ts';
-import { dbPathOf, DB_PATH_OPTIONS, masterKeyNotice, readConfig, type Config } from './config.ts';
+import { completionCommand } from './commands/completion.ts';
+import {
+  dbPathOf,
+  DB_PATH_OPTIONS,
+  masterKeyNotice,
+  OPTIONS,
+  readConfig,
+  type Config,
+} from './config.ts';
 import type { FeatureSet } from './contract/features.ts';
 import { importDump } from './dump/import-dump.ts';
 import { dumpRunner } from './dump/write-dump.ts';
@@ -548,7 +556,11 @@ const verifyCommand: Command = command({
     }),
 });
 
-const ALL_COMMANDS: readonly Command[] = [...COMMANDS, verifyCommand];
+const ALL_COMMANDS: readonly Command[] = [
+  ...COMMANDS,
+  verifyCommand,
+  completionCommand(() => ALL_COMMANDS, OPTIONS),
+];
 
 async function runAndExit(declared: Command, argv: readonly string[]): Promise<void> {
   const ending = new AbortController();

@@ -52,7 +52,7 @@ export interface Command<O extends Options = Options> {
   /** What exit statuses mean, where they mean something else than usual. */
   readonly exits?: string;
   /**
-   * @returns the exit status. Throws `BadOption`, `FileError`, `RefusedRequest` and `OutboundError` for what the runner
+   * @returns the exit status. Throws `BadOption`, `FileError`, `CommandFailure`, `RefusedRequest` and `OutboundError` for what the runner
    * tells of.
    */
   run(
@@ -70,6 +70,11 @@ export function command<O extends Options>(declared: Command<O>): Command {
 /** A file that cannot be read or written, or does not hold what it should. */
 export class FileError extends Error {
   override readonly name = 'FileError';
+}
+
+/** What was asked for cannot be done as things are. */
+export class CommandFailure extends Error {
+  override readonly name = 'CommandFailure';
 }
 
 /** Runs a command. @param argv without the program and the name of the command. @returns the exit status */
@@ -109,6 +114,7 @@ function tellOf(error: unknown): { message: string; status: number } | null {
   if (error instanceof BadOption || error instanceof FileError) {
     return { message: error.message, status: MISUSED };
   }
+  if (error instanceof CommandFailure) return { message: error.message, status: FAILED };
   if (error instanceof RefusedRequest) return { message: refusalText(error), status: FAILED };
   if (error instanceof OutboundError) return { message: `${error.message}.`, status: UNREACHED };
   return null;

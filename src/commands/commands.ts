@@ -1,6 +1,15 @@
 import type { Command } from './command.ts';
+import { exportCommand } from './export.ts';
 import { healthCommand } from './health.ts';
 import { importCommand } from './import.ts';
+import { migrateCommand } from './migrate.ts';
+import { tasksCommand } from './tasks.ts';
 
 /** The commands that talk to a running server. */
-export const COMMANDS: readonly Command[] = [importCommand, healthCommand];
+export const COMMANDS: readonly Command[] = [
+  importCommand,
+  exportCommand,
+  migrateCommand,
+  tasksCommand,
+  healthCommand,
+];

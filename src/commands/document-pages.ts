@@ -1,0 +1,81 @@
+/** The documents of an index of a running server, as the bytes that it sends. */
+import { memberOf, objectLines } from '../archive/json-values.ts';
+import { newlinesIn } from '../base/newlines.ts';
+import { jsonBody, RefusedRequest } from '../outbound/api-peer.ts';
+import { OutboundError } from '../outbound/outbound-error.ts';
+import type { Connection } from './connection.ts';
+
+const FIRST_LIMIT = 100;
+const LIMIT_MAX = 10_000;
+/** Bytes that a page is to have, about. */
+const PAGE_BYTES = 8 * 2 ** 20;
+const PAGE_BYTES_MAX = 256 * 2 ** 20;
+
+export interface Page {
+  /** One document a line; numbers are as they were sent. */
+  lines: Buffer;
+  documents: number;
+  /** Documents that there are, as the server says with this page. */
+  total: number;
+}
+
+export interface PagesOf {
+  index: string;
+  filter: string | null;
+  withVectors: boolean;
+}
+
+/**
+ * Pages one after another, of sizes that follow those of the documents. A server that is written to meanwhile may leave out
+ * documents or send some twice. Throws `RefusedRequest` and `OutboundError`.
+ */
+export async function* documentPages(
+  connection: Connection,
+  { index, filter, withVectors }: PagesOf,
+): AsyncGenerator<Page, undefined> {
+  let limit = FIRST_LIMIT;
+  for (let offset = 0; ;) {
+    const query = {
+      offset,
+      limit,
+      retrieveVectors: withVectors,
+      ...(filter !== null && { filter }),
+    };
+    let answer: Buffer;
+    try {
+      answer = await connection.send({
+        method: 'POST',
+        path: `/indexes/${encodeURIComponent(index)}/documents/fetch`,
+        body: jsonBody(query),
+        answerBytesMax: PAGE_BYTES_MAX,
+      });
+    } catch (error) {
+      const isTooLarge = error instanceof OutboundError && error.failure === 'answerTooLarge';
+      if (!isTooLarge || limit === 1) throw error;
+      limit = Math.ceil(limit / 10);
+      continue;
+    }
+    const page = await pageOf(answer);
+    if (page.documents === 0) return;
+    yield page;
+    offset += page.documents;
+    if (offset >= page.total) return;
+    limit = Math.ceil((limit * PAGE_BYTES) / answer.length);
+    limit = Math.max(1, Math.min(LIMIT_MAX, limit));
+  }
+}
+
+async function pageOf(answer: Buffer): Promise<Page> {
+  const results = memberOf(answer, 'results');
+  const total = Number(memberOf(answer, 'total')?.toString() ?? NaN);
+  if (results === null || !Number.isSafeInteger(total)) {
+    throw new RefusedRequest(200, { message: 'the answer is no page of documents' }, null);
+  }
+  async function* whole(): AsyncGenerator<Buffer, undefined> {
+    yield results!;
+  }
+  const parts: Buffer[] = [];
+  for await (const lines of objectLines(whole())) parts.push(lines);
+  const lines = Buffer.concat(parts);
+  return { lines, documents: newlinesIn(lines), total };
+}

@@ -1,0 +1,199 @@
+/** `gannet export`: the documents of an index of a running server into a file. */
+import { once } from 'node:events';
+import { createWriteStream } from 'node:fs';
+import { open, rename, rm } from 'node:fs/promises';
+import type { Writable } from 'node:stream';
+import { createGzip, type Gzip } from 'node:zlib';
+import { bad, type Options } from '../base/options.ts';
+import { RefusedRequest } from '../outbound/api-peer.ts';
+import { type Command, command, DONE, FAILED, FileError, type Terminal } from './command.ts';
+import {
+  Connection,
+  CONNECTION_OPTIONS,
+  DEFAULT_URL,
+  RETRY_OPTIONS,
+  retrySeconds,
+  serverUrl,
+} from './connection.ts';
+import { documentPages } from './document-pages.ts';
+import { type Progress, showProgress } from './progress.ts';
+
+const OPTIONS = {
+  index: { kind: 'text', help: 'Uid of the index. Required.' },
+  output: {
+    kind: 'text',
+    initial: 'the standard output',
+    help: 'File to write, one document a line; compressed when its name ends in `.gz`.',
+  },
+  filter: { kind: 'text', help: 'Only documents that it lets pass.' },
+  vectors: { kind: 'flag', help: 'With the embeddings, as `_vectors`.' },
+  ...CONNECTION_OPTIONS,
+  ...RETRY_OPTIONS,
+  quiet: { kind: 'flag', help: 'Show no progress.' },
+} as const satisfies Options;
+
+export const exportCommand: Command = command({
+  name: 'export',
+  summary: 'Writes the documents of an index, one a line, as import reads them.',
+  operands: '',
+  notes:
+    'The file has its name only once it is complete. Attributes that the index does not display are left out by the server;\n' +
+    'the command says so. A whole server is copied by `gannet migrate`, or by a dump.',
+  examples: [
+    'export --index books --output books.ndjson.gz',
+    "export --index books --filter 'year < 1870' | wc -l",
+  ],
+  options: OPTIONS,
+  async run(given, _, terminal) {
+    const index = given.text('index') ?? bad('index', 'nothing', 'the uid of an index');
+    const url = serverUrl('url', given.text('url') ?? DEFAULT_URL);
+    const connection = new Connection(url, given.text('key'), retrySeconds(given), terminal);
+    try {
+      await connection.reach();
+      await tellOfHidden(connection, index, terminal);
+      const output = await Output.open(given.text('output'), terminal);
+      try {
+        const wanted = {
+          index,
+          filter: given.text('filter'),
+          withVectors: given.flag('vectors'),
+        };
+        let written = 0;
+        let total = 0;
+        let progress: Progress | null = null;
+        for await (const page of documentPages(connection, wanted)) {
+          progress ??= await showProgress(terminal, 'reading', page.total, given.flag('quiet'));
+          await output.write(page.lines);
+          written += page.documents;
+          total = page.total;
+          progress.update(written, `${written} documents`);
+        }
+        progress?.end();
+        await output.finish();
+        terminal.complaints.write(`${written} documents\n`);
+        if (written === total) return DONE;
+        terminal.complaints.write(
+          `The index has ${total} documents by now: it was written to meanwhile.\n`,
+        );
+        return FAILED;
+      } finally {
+        await output.discard();
+      }
+    } finally {
+      await connection.close();
+    }
+  },
+});
+
+/** What an index does not display nobody gets by reading its documents. */
+async function tellOfHidden(
+  connection: Connection,
+  index: string,
+  { complaints }: Terminal,
+): Promise<void> {
+  if (!(await hidesAttributes(connection, index))) return;
+  complaints.write(`Only the attributes that \`${index}\` displays are written.\n`);
+}
+
+/** False also for a key that may not know. */
+async function hidesAttributes(connection: Connection, index: string): Promise<boolean> {
+  try {
+    const path = `/indexes/${encodeURIComponent(index)}/settings`;
+    const { displayedAttributes } = await connection.get<{ displayedAttributes?: unknown }>(path);
+    return hidesSome(displayedAttributes);
+  } catch (error) {
+    if (error instanceof RefusedRequest && error.status === 403) return false;
+    throw error;
+  }
+}
+
+export function hidesSome(displayedAttributes: unknown): boolean {
+  return Array.isArray(displayedAttributes) && !displayedAttributes.includes('*');
+}
+
+/** A file that takes its name when it is complete, or a stream. */
+class Output {
+  readonly #path: string | null;
+  /** What is written to, and what of it reaches the file; the same without compression. */
+  readonly #entry: Writable | Gzip;
+  readonly #sink: Writable;
+  #failure: Error | null = null;
+  #isDone = false;
+
+  private constructor(path: string | null, sink: Writable, isCompressed: boolean) {
+    this.#path = path;
+    this.#sink = sink;
+    const entry = isCompressed ? createGzip() : sink;
+    this.#entry = entry;
+    if (isCompressed) entry.pipe(sink);
+    sink.on('error', (error) => {
+      this.#failure ??= error;
+      entry.destroy();
+    });
+  }
+
+  /** @param path null: the standard output */
+  static async open(path: string | null, { output }: Terminal): Promise<Output> {
+    if (path === null) return new Output(null, output, false);
+    const sink = createWriteStream(partOf(path));
+    try {
+      await once(sink, 'open');
+    } catch (error) {
+      throw unwritable(path, error);
+    }
+    return new Output(path, sink, path.endsWith('.gz'));
+  }
+
+  async write(bytes: Buffer): Promise<void> {
+    try {
+      if (this.#failure === null && !this.#entry.write(bytes)) await this.#drained();
+    } catch (error) {
+      this.#failure ??= error as Error;
+    }
+    if (this.#failure !== null) throw unwritable(this.#path ?? 'standard output', this.#failure);
+  }
+
+  async finish(): Promise<void> {
+    if (this.#path === null) {
+      this.#isDone = true;
+      return;
+    }
+    try {
+      if (this.#failure !== null) throw this.#failure;
+      const finished = once(this.#sink, 'close');
+      this.#entry.end();
+      await finished;
+      if (this.#failure !== null) throw this.#failure as Error;
+      const part = await open(partOf(this.#path), 'r');
+      try {
+        await part.sync();
+      } finally {
+        await part.close();
+      }
+      await rename(partOf(this.#path), this.#path);
+      this.#isDone = true;
+    } catch (error) {
+      throw unwritable(this.#path, error);
+    }
+  }
+
+  /** Erases what is not complete. */
+  async discard(): Promise<void> {
+    if (this.#isDone || this.#path === null) return;
+    this.#sink.destroy();
+    await rm(partOf(this.#path), { force: true });
+  }
+
+  async #drained(): Promise<void> {
+    const broken = once(this.#sink, 'close');
+    await Promise.race([once(this.#entry, 'drain'), broken]);
+  }
+}
+
+function partOf(path: string): string {
+  return `${path}.part`;
+}
+
+function unwritable(path: string, error: unknown): FileError {
+  return new FileError(`${path} cannot be written: ${(error as Error).message}.`);
+}

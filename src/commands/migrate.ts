@@ -1,0 +1,393 @@
+/** `gannet migrate`: everything of a running server into another one. */
+import { bad, type GivenOptions, type Options } from '../base/options.ts';
+import { RefusedRequest } from '../outbound/api-peer.ts';
+import {
+  type Command,
+  command,
+  CommandFailure,
+  DONE,
+  FAILED,
+  refusalText,
+  type Terminal,
+} from './command.ts';
+import {
+  Connection,
+  CONNECTION_OPTIONS,
+  DEFAULT_URL,
+  resultsOf,
+  RETRY_OPTIONS,
+  retrySeconds,
+  serverUrl,
+} from './connection.ts';
+import { documentPages } from './document-pages.ts';
+import { hidesSome } from './export.ts';
+import { showProgress } from './progress.ts';
+import { TaskTally } from './task-tally.ts';
+
+const PAGE = 1000;
+/** How a server shows a secret that it does not tell. */
+const REDACTED = /X{3,}\.\.\.$/;
+
+const OPTIONS = {
+  from: { kind: 'text', help: 'Address of the server to copy. Required.' },
+  'from-key': { kind: 'text', initial: 'that of --key', help: 'Key for it.' },
+  ...CONNECTION_OPTIONS,
+  indexes: { kind: 'text', initial: 'all', help: 'Uids of indexes, separated by commas.' },
+  overwrite: {
+    kind: 'flag',
+    help: 'Erase indexes of the same names that have documents; otherwise these are refused.',
+  },
+  'skip-keys': { kind: 'flag', help: 'Copy no keys.' },
+  'source-sends': {
+    kind: 'flag',
+    help: 'Let the server to copy send the indexes itself (POST /export) to --url, which it must reach: also attributes that are not displayed.',
+  },
+  ...RETRY_OPTIONS,
+  quiet: { kind: 'flag', help: 'Show no progress.' },
+} as const satisfies Options;
+
+interface IndexSummary {
+  uid: string;
+  primaryKey: string | null;
+}
+
+interface Key {
+  uid: string;
+  key?: string;
+  name: string | null;
+  description: string | null;
+  actions: string[];
+  indexes: string[];
+  expiresAt: string | null;
+}
+
+interface Counts {
+  numberOfDocuments: number;
+  numberOfEmbeddings?: number;
+}
+
+export const migrateCommand: Command = command({
+  name: 'migrate',
+  summary: 'Copies indexes, settings, documents, embeddings and keys of a running server.',
+  operands: '',
+  notes:
+    'The server to copy speaks the same interface; it is only read. Secrets that it does not tell (keys for embedders) are\n' +
+    'named at the end. Keys stay the same when both servers have the same master key. At the end the counts of both\n' +
+    'servers are compared; do not write to either meanwhile.',
+  examples: [
+    'migrate --from http://old:7700 --from-key OLD_MASTER_KEY --url http://127.0.0.1:7700 --key MASTER_KEY',
+    'migrate --from http://old:7700 --indexes books,films --skip-keys',
+  ],
+  options: OPTIONS,
+  async run(given, _, terminal) {
+    const from = serverUrl('from', given.text('from') ?? bad('from', 'nothing', 'a URL'));
+    const url = serverUrl('url', given.text('url') ?? DEFAULT_URL);
+    const key = given.text('key');
+    const seconds = retrySeconds(given);
+    const source = new Connection(from, given.text('from-key') ?? key, seconds, terminal);
+    const target = new Connection(url, key, seconds, terminal);
+    try {
+      await source.reach();
+      await target.reach();
+      return await new Migration(source, target, { url, key }, given, terminal).run();
+    } finally {
+      await source.close();
+      await target.close();
+    }
+  },
+});
+
+class Migration {
+  readonly #source: Connection;
+  readonly #target: Connection;
+  readonly #address: { url: string; key: string | null };
+  readonly #given: GivenOptions<typeof OPTIONS>;
+  readonly #terminal: Terminal;
+  readonly #isQuiet: boolean;
+  /** What could not be copied. */
+  #faults = 0;
+
+  constructor(
+    source: Connection,
+    target: Connection,
+    address: { url: string; key: string | null },
+    given: GivenOptions<typeof OPTIONS>,
+    terminal: Terminal,
+  ) {
+    this.#source = source;
+    this.#target = target;
+    this.#address = address;
+    this.#given = given;
+    this.#terminal = terminal;
+    this.#isQuiet = given.flag('quiet');
+  }
+
+  async run(): Promise<number> {
+    const indexes = await this.#chosen();
+    const settings = new Map<string, Record<string, unknown>>();
+    for (const { uid } of indexes) {
+      settings.set(uid, await this.#source.get(`${pathOf(uid)}/settings`));
+    }
+    this.#refuseHidden(settings);
+    await this.#makeRoom(indexes);
+    await this.#copyFeatures();
+    if (!this.#given.flag('skip-keys')) await this.#copyKeys();
+    for (const index of indexes) {
+      if (this.#given.flag('source-sends')) await this.#letSend(index);
+      else await this.#copyIndex(index, settings.get(index.uid)!);
+    }
+    await this.#compare(indexes);
+    this.#say(this.#faults === 0 ? 'All is copied.' : `${this.#faults} could not be copied.`);
+    return this.#faults === 0 ? DONE : FAILED;
+  }
+
+  async #chosen(): Promise<IndexSummary[]> {
+    const all = await pages<IndexSummary>(this.#source, '/indexes');
+    const named = this.#given.text('indexes')?.split(',');
+    if (named === undefined) return all;
+    return named.map(
+      (uid) =>
+        all.find((index) => index.uid === uid.trim()) ??
+        bad('indexes', uid, `indexes of ${this.#source.place}`),
+    );
+  }
+
+  /** Before anything is changed: documents that cannot be read whole are not copied in part. */
+  #refuseHidden(settings: ReadonlyMap<string, Record<string, unknown>>): void {
+    if (this.#given.flag('source-sends')) return;
+    const hiding = [...settings].filter(([, { displayedAttributes }]) =>
+      hidesSome(displayedAttributes),
+    );
+    if (hiding.length === 0) return;
+    const names = hiding.map(([uid]) => `\`${uid}\``).join(', ');
+    throw new CommandFailure(
+      `${names} ${hiding.length === 1 ? 'has' : 'have'} attributes that are not displayed, so documents cannot be read whole; with --source-sends the server sends them itself.`,
+    );
+  }
+
+  async #makeRoom(indexes: readonly IndexSummary[]): Promise<void> {
+    const full: string[] = [];
+    for (const { uid } of indexes) {
+      const counts = await this.#countsOf(this.#target, uid);
+      if (counts !== null && counts.numberOfDocuments > 0) full.push(uid);
+    }
+    if (full.length > 0 && !this.#given.flag('overwrite')) {
+      const names = full.map((uid) => `\`${uid}\``).join(', ');
+      throw new CommandFailure(
+        `${this.#target.place} has documents in ${names}; --overwrite erases them.`,
+      );
+    }
+    for (const uid of full) {
+      await this.#waitFor([await this.#target.register({ method: 'DELETE', path: pathOf(uid) })]);
+    }
+  }
+
+  /** Settings may need features that are switched on at the source. */
+  async #copyFeatures(): Promise<void> {
+    const path = '/experimental-features';
+    try {
+      const here = await this.#source.get<Record<string, unknown>>(path);
+      const there = await this.#target.get<Record<string, unknown>>(path);
+      const missing = Object.keys(here).filter(
+        (name) => here[name] === true && there[name] === false,
+      );
+      for (const name of missing) await this.#target.sendJson('PATCH', path, { [name]: true });
+      if (missing.length > 0) this.#say(`features switched on: ${missing.join(', ')}`);
+    } catch (error) {
+      this.#tell('features', error, 'a key that may read and change features is needed');
+    }
+  }
+
+  async #copyKeys(): Promise<void> {
+    let keys: Key[];
+    try {
+      keys = await pages<Key>(this.#source, '/keys');
+    } catch (error) {
+      this.#tell('keys', error, 'the master key is needed; --skip-keys leaves them out');
+      return;
+    }
+    let copied = 0;
+    let others = 0;
+    for (const { uid, key, name, description, actions, indexes, expiresAt } of keys) {
+      if (expiresAt !== null && Date.parse(expiresAt) <= Date.now()) continue;
+      const wanted = { uid, name, description, actions, indexes, expiresAt };
+      try {
+        const made = await this.#target.sendJson<Key>('POST', '/keys', wanted);
+        copied++;
+        if (made.key !== key) others++;
+      } catch (error) {
+        if (error instanceof RefusedRequest && error.body.code === 'api_key_already_exists')
+          continue;
+        this.#tell(`the key ${uid}`, error);
+      }
+    }
+    this.#say(`keys: ${copied} copied`);
+    if (others > 0) {
+      this.#say(`The master keys differ: ${others} keys have other values than before.`);
+    }
+  }
+
+  async #copyIndex(
+    { uid, primaryKey }: IndexSummary,
+    settings: Record<string, unknown>,
+  ): Promise<void> {
+    const target = this.#target;
+    const tasks: number[] = [];
+    if ((await this.#countsOf(target, uid)) === null) {
+      const created = await target.finish('POST', '/indexes', { uid, primaryKey });
+      if (created.status !== 'succeeded') tasks.push(created.uid);
+    }
+    tasks.push(...(await this.#copySettings(uid, settings)));
+    let sent = 0;
+    const { numberOfDocuments } = await this.#source.get<Counts>(`${pathOf(uid)}/stats`);
+    const progress = await showProgress(this.#terminal, uid, numberOfDocuments, this.#isQuiet);
+    const query = primaryKey === null ? '' : `?primaryKey=${encodeURIComponent(primaryKey)}`;
+    let sending: Promise<number> | null = null;
+    try {
+      const wanted = { index: uid, filter: null, withVectors: true };
+      for await (const { lines, documents } of documentPages(this.#source, wanted)) {
+        if (sending !== null) tasks.push(await sending);
+        sending = target.register({
+          method: 'POST',
+          path: `${pathOf(uid)}/documents${query}`,
+          body: { bytes: lines, headers: { 'content-type': 'application/x-ndjson' } },
+        });
+        // Told where it is awaited.
+        sending.catch(() => {});
+        sent += documents;
+        progress.update(sent, `${sent} documents`);
+      }
+      if (sending !== null) tasks.push(await sending);
+    } finally {
+      progress.end();
+    }
+    this.#say(`\`${uid}\`: ${sent} documents sent`);
+    await this.#waitFor(tasks);
+  }
+
+  /** All at once; when the target does not take them, one by one, so that those it takes are there. */
+  async #copySettings(uid: string, settings: Record<string, unknown>): Promise<number[]> {
+    const path = `${pathOf(uid)}/settings`;
+    const { value, secrets } = withoutSecrets(settings);
+    for (const secret of secrets) {
+      this.#say(`\`${uid}\`: ${secret} is not told by the source and must be set again`);
+    }
+    const patch = (body: unknown): Promise<number> =>
+      this.#target
+        .sendJson<{ taskUid: number }>('PATCH', path, body)
+        .then(({ taskUid }) => taskUid);
+    try {
+      return [await patch(value)];
+    } catch (error) {
+      if (!(error instanceof RefusedRequest) || error.status !== 400) throw error;
+    }
+    const tasks: number[] = [];
+    for (const [name, one] of Object.entries(value as object)) {
+      try {
+        tasks.push(await patch({ [name]: one }));
+      } catch (error) {
+        this.#tell(`the setting ${name} of \`${uid}\``, error);
+      }
+    }
+    return tasks;
+  }
+
+  async #letSend({ uid }: IndexSummary): Promise<void> {
+    const { url, key } = this.#address;
+    const body = {
+      url,
+      ...(key === null ? {} : { apiKey: key }),
+      indexes: { [uid]: { overrideSettings: true } },
+    };
+    const ended = await this.#source.finish('POST', '/export', body);
+    if (ended.status === 'succeeded') {
+      this.#say(`\`${uid}\`: sent by ${this.#source.place}`);
+    } else {
+      this.#faults++;
+      this.#complain(`\`${uid}\`: ${ended.error?.message ?? ended.status}`);
+    }
+    const open = `/tasks?indexUids=${encodeURIComponent(uid)}&statuses=enqueued,processing&limit=${PAGE}`;
+    for (;;) {
+      const waiting = resultsOf<{ uid: number }>(await this.#target.get(open));
+      if (waiting.length === 0) return;
+      await this.#waitFor(waiting.map((task) => task.uid));
+    }
+  }
+
+  async #compare(indexes: readonly IndexSummary[]): Promise<void> {
+    for (const { uid } of indexes) {
+      const here = await this.#countsOf(this.#source, uid);
+      const there = await this.#countsOf(this.#target, uid);
+      const told = (counts: Counts | null): string =>
+        counts === null
+          ? 'missing'
+          : `${counts.numberOfDocuments} documents, ${counts.numberOfEmbeddings ?? 0} embeddings`;
+      const isSame = told(here) === told(there);
+      if (!isSame) this.#faults++;
+      this.#say(`\`${uid}\`: ${told(there)}${isSame ? '' : `, but the source has ${told(here)}`}`);
+    }
+  }
+
+  /** Null: there is no such index. */
+  async #countsOf(connection: Connection, uid: string): Promise<Counts | null> {
+    try {
+      return await connection.get<Counts>(`${pathOf(uid)}/stats`);
+    } catch (error) {
+      if (error instanceof RefusedRequest && error.body.code === 'index_not_found') return null;
+      throw error;
+    }
+  }
+
+  async #waitFor(tasks: readonly number[]): Promise<void> {
+    const tally = new TaskTally(this.#terminal, this.#isQuiet);
+    this.#faults += await tally.waitFor(this.#target, tasks);
+  }
+
+  /** What of many could not be copied; other errors than refusals end the command. */
+  #tell(what: string, error: unknown, advice?: string): void {
+    if (!(error instanceof RefusedRequest)) throw error;
+    this.#faults++;
+    this.#complain(`${what}: ${refusalText(error)}${advice === undefined ? '' : `; ${advice}`}`);
+  }
+
+  #say(line: string): void {
+    this.#terminal.output.write(`${line}\n`);
+  }
+
+  #complain(line: string): void {
+    this.#terminal.complaints.write(`${line}\n`);
+  }
+}
+
+function pathOf(uid: string): string {
+  return `/indexes/${encodeURIComponent(uid)}`;
+}
+
+async function pages<T>(connection: Connection, path: string): Promise<T[]> {
+  const found: T[] = [];
+  for (;;) {
+    const page = resultsOf<T>(await connection.get(`${path}?limit=${PAGE}&offset=${found.length}`));
+    found.push(...page);
+    if (page.length < PAGE) return found;
+  }
+}
+
+/** Settings without the keys that the source does not show; and where these stand. */
+export function withoutSecrets(value: unknown, path = ''): { value: unknown; secrets: string[] } {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    return { value, secrets: [] };
+  }
+  const kept: Record<string, unknown> = {};
+  const secrets: string[] = [];
+  for (const [name, member] of Object.entries(value)) {
+    const at = path === '' ? name : `${path}.${name}`;
+    if (name === 'apiKey' && typeof member === 'string' && REDACTED.test(member)) {
+      secrets.push(at);
+      continue;
+    }
+    const inner = withoutSecrets(member, at);
+    kept[name] = inner.value;
+    secrets.push(...inner.secrets);
+  }
+  return { value: kept, secrets };
+}

@@ -1,0 +1,220 @@
+import assert from 'node:assert/strict';
+import { BadProxy } from '../support/bad-proxy.ts';
+import { type BuiltServer, startBuiltServer } from '../support/built-server.ts';
+import { mulberry } from '../support/random.ts';
+import { type Ended, runProgram } from '../support/run-program.ts';
+
+describe('gannet migrate', function () {
+  this.timeout(180_000);
+
+  const seed = Math.floor(Math.random() * 2 ** 32);
+  let source: BuiltServer;
+  let target: BuiltServer;
+  let sourceProxy: BadProxy;
+  let targetProxy: BadProxy;
+  let from: string;
+  let to: string;
+
+  const SETTINGS = {
+    filterableAttributes: ['kind'],
+    synonyms: { a: ['b'] },
+    rankingRules: ['words', 'typo'],
+    embedders: {
+      e: { source: 'userProvided', dimensions: 2 },
+      r: {
+        source: 'rest',
+        url: 'http://127.0.0.1:1/',
+        apiKey: 'a secret of thirty and more bytes',
+        dimensions: 2,
+        request: { input: '{{text}}' },
+        response: { v: '{{embedding}}' },
+      },
+    },
+  };
+
+  before(async () => {
+    source = await startBuiltServer();
+    target = await startBuiltServer();
+    sourceProxy = new BadProxy(source.url, mulberry(seed));
+    targetProxy = new BadProxy(target.url, mulberry(seed + 1));
+    from = await sourceProxy.listen();
+    to = await targetProxy.listen();
+    await source.call('PATCH', '/experimental-features', { body: { containsFilter: true } });
+    await source.finish('POST', '/indexes', { body: { uid: 'books', primaryKey: 'key' } });
+    await source.finish('PATCH', '/indexes/books/settings', { body: SETTINGS });
+    const lines = Array.from({ length: 700 }, (_, n) => {
+      const vectors = `"_vectors":{"e":[${n},1.5],"r":{"embeddings":[[1,${n}],[2,2]],"regenerate":true}}`;
+      return `{"key":"k${n}","id":${n},"kind":"${n % 2}","huge":12345678901234567890.25,"one":1.0,${vectors}}\n`;
+    });
+    await source.finish('POST', '/indexes/books/documents', {
+      text: lines.join(''),
+      type: 'application/x-ndjson',
+    });
+    await source.finish('POST', '/indexes/hiding/documents', {
+      body: [{ id: 1, seen: 1, secret: 2 }],
+    });
+    await source.finish('PATCH', '/indexes/hiding/settings', {
+      body: { displayedAttributes: ['id', 'seen'] },
+    });
+    await source.finish('POST', '/indexes', { body: { uid: 'empty' } });
+    await source.call('POST', '/keys', {
+      body: {
+        uid: '6062abda-a5aa-4414-ac91-ecd7944c0f8d',
+        actions: ['search'],
+        indexes: ['books'],
+        expiresAt: null,
+        name: 'shop',
+      },
+    });
+  });
+  after(async () => {
+    sourceProxy?.close();
+    targetProxy?.close();
+    await source?.close();
+    await target?.close();
+  });
+  beforeEach(async () => {
+    for (const proxy of [sourceProxy, targetProxy]) {
+      Object.assign(proxy, { share: 0, answer: null, before: () => {} });
+    }
+    for (const { uid } of (await target.call('GET', '/indexes')).json.results) {
+      await target.finish('DELETE', `/indexes/${uid}`);
+    }
+  });
+
+  function migrate(...argv: string[]): Promise<Ended> {
+    return runProgram(['migrate', '--from', from, '--url', to, ...argv], {
+      env: { GANNET_KEY: source.masterKey },
+    });
+  }
+
+  /** All documents of an index, as text: numbers are compared as they are written. */
+  async function documentsOf(server: BuiltServer, uid: string): Promise<string> {
+    const answer = await fetch(
+      `${server.url}/indexes/${uid}/documents?limit=10000&retrieveVectors=true`,
+      { headers: { authorization: `Bearer ${server.masterKey}` } },
+    );
+    return await answer.text();
+  }
+
+  async function assertSame(uid: string): Promise<void> {
+    assert.equal(await documentsOf(target, uid), await documentsOf(source, uid));
+    const [here, there] = await Promise.all(
+      [source, target].map(async (server) => {
+        const settings = (await server.call('GET', `/indexes/${uid}/settings`)).json;
+        const { primaryKey } = (await server.call('GET', `/indexes/${uid}`)).json;
+        if (settings.embedders.r !== undefined) delete settings.embedders.r.apiKey;
+        return { settings, primaryKey };
+      }),
+    );
+    assert.deepEqual(there, here);
+  }
+
+  it('copies indexes, settings, documents, embeddings, features and keys, and says what is secret', async () => {
+    const ended = await migrate('--indexes', 'books,empty');
+    assert.equal(ended.status, 0, ended.complaints + ended.output);
+    assert.match(ended.output, /`books`: 700 documents, 2100 embeddings\n/);
+    assert.match(ended.output, /`books`: embedders\.r\.apiKey is not told by the source/);
+    assert.match(ended.output, /All is copied/);
+    await assertSame('books');
+    await assertSame('empty');
+    const features = (await target.call('GET', '/experimental-features')).json;
+    assert.equal(features.containsFilter, true);
+    const path = '/keys/6062abda-a5aa-4414-ac91-ecd7944c0f8d';
+    const [here, there] = [
+      (await source.call('GET', path)).json,
+      (await target.call('GET', path)).json,
+    ];
+    assert.deepEqual(
+      { ...there, createdAt: 0, updatedAt: 0 },
+      { ...here, createdAt: 0, updatedAt: 0 },
+    );
+  });
+
+  it(`loses nothing when one in five requests of both servers fails (seed ${seed})`, async () => {
+    sourceProxy.share = 0.2;
+    targetProxy.share = 0.2;
+    const ended = await migrate('--indexes', 'books', '--skip-keys');
+    assert.equal(ended.status, 0, ended.complaints + ended.output);
+    await assertSame('books');
+  });
+
+  it('copies nothing in part: attributes that are not displayed need the source to send', async () => {
+    const refused = await migrate();
+    assert.equal(refused.status, 1);
+    assert.match(refused.complaints, /`hiding` has attributes that are not displayed/);
+    assert.deepEqual((await target.call('GET', '/indexes')).json.results, []);
+    const sent = await migrate('--source-sends');
+    assert.equal(sent.status, 0, sent.complaints + sent.output);
+    await assertSame('books');
+    await assertSame('hiding');
+    await target.finish('PATCH', '/indexes/hiding/settings', {
+      body: { displayedAttributes: ['*'] },
+    });
+    const { results } = (await target.call('GET', '/indexes/hiding/documents')).json;
+    assert.deepEqual(results, [{ id: 1, seen: 1, secret: 2 }]);
+  });
+
+  it('touches documents that are there only when told so', async () => {
+    await target.finish('POST', '/indexes/books/documents?primaryKey=key', {
+      body: [{ key: 'mine' }],
+    });
+    const refused = await migrate('--indexes', 'books');
+    assert.equal(refused.status, 1);
+    assert.match(refused.complaints, /has documents in `books`; --overwrite erases them/);
+    const { total } = (await target.call('GET', '/indexes/books/documents')).json;
+    assert.equal(total, 1);
+    const ended = await migrate('--indexes', 'books', '--overwrite');
+    assert.equal(ended.status, 0, ended.complaints);
+    await assertSame('books');
+  });
+
+  it('ends with 1 when the counts differ, a page is wrong, or a task fails', async () => {
+    // The target takes each addition, and does nothing with it.
+    targetProxy.before = (line) => {
+      const isAddition = line.startsWith('POST /indexes/books/documents');
+      targetProxy.answer = isAddition ? { status: 202, body: { taskUid: 0 } } : null;
+    };
+    const fewer = await migrate('--indexes', 'books', '--skip-keys');
+    assert.equal(fewer.status, 1, fewer.output);
+    assert.match(
+      fewer.output,
+      /`books`: 0 documents, 0 embeddings, but the source has 700 documents/,
+    );
+    targetProxy.before = () => {};
+    targetProxy.answer = null;
+    for (const body of ['{"results":', '[]', '{"results":[{"id":1}]}', '{"total":1}']) {
+      sourceProxy.before = (line) => {
+        sourceProxy.answer = line.includes('/fetch') ? { status: 200, body } : null;
+      };
+      const wrong = await migrate('--indexes', 'books', '--skip-keys', '--overwrite');
+      assert.equal(wrong.status, 1, body + wrong.complaints);
+      assert.match(wrong.complaints, /no page of documents/, body);
+    }
+  });
+
+  it('tells of settings and keys that the target does not take, and copies the others', async () => {
+    sourceProxy.before = (line) => {
+      const settings = { synonyms: { x: ['y'] }, filterableAttributes: ['a'], unheardOf: 1 };
+      sourceProxy.answer = line.endsWith('/settings') ? { status: 200, body: settings } : null;
+    };
+    const ended = await migrate('--indexes', 'empty');
+    assert.equal(ended.status, 1);
+    assert.match(ended.complaints, /the setting unheardOf of `empty`: .*status 400/);
+    const { synonyms, filterableAttributes } = (await target.call('GET', '/indexes/empty/settings'))
+      .json;
+    assert.deepEqual([synonyms, filterableAttributes], [{ x: ['y'] }, ['a']]);
+    const noKeys = await migrate('--indexes', 'empty', '--from-key', 'wrong');
+    assert.equal(noKeys.status, 1);
+  });
+
+  it('ends with 3 when a server is gone, with 2 when the command line is wrong', async () => {
+    const gone = await migrate('--from', 'http://127.0.0.1:1');
+    assert.equal(gone.status, 3);
+    const missing = await migrate('--indexes', 'nothing');
+    assert.equal(missing.status, 2);
+    assert.match(missing.complaints, /nothing/);
+    const nowhere = await runProgram(['migrate']);
+    assert.equal(nowhere.status, 2);
+  });
+});
