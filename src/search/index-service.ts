@@ -91,18 +91,21 @@ export class Documents {
     return this.#entry(uid).handle.getDocument(id, params.fields, params.retrieveVectors);
   }
 
-  /** The response body, in parts when it is long. Its beginning shares the search queue. */
+  /**
+   * The response body, in parts when it is long. Its beginning shares the search queue, unless the feature
+   * `disableDocumentsFetchQueue` is on.
+   */
   async fetch(
     uid: string,
     params: FetchRequest,
     onGone: OnGone,
   ): Promise<Buffer | AsyncIterable<Buffer>> {
-    const first = await this.#queue.run(async () => {
-      const { containsFilter, multimodal } = this.#features();
-      const features = { containsFilter, multimodal };
-      const request = engineText({ ...params, ...features });
+    const { containsFilter, multimodal, disableDocumentsFetchQueue } = this.#features();
+    const begin = async (): Promise<ListingPart> => {
+      const request = engineText({ ...params, containsFilter, multimodal });
       return answerOf(uid, this.#entry(uid).handle.fetchDocuments(request, onGone));
-    }, onGone);
+    };
+    const first = await (disableDocumentsFetchQueue ? begin() : this.#queue.run(begin, onGone));
     return first.rest === null ? first.bytes : new Listing(this.#registry.native, first);
   }
 

@@ -188,6 +188,25 @@ describe('searches and reads', () => {
     );
   });
 
+  it('documents are listed without waiting for searches where that is asked for', async () => {
+    const { registry } = test.machine;
+    const queue = new SearchQueue({ permits: 1, waitingMax: 10, waitMsMax: 1000 });
+    const features = { ...NO_FEATURES };
+    const documents = new Documents(registry, queue, () => features);
+    let end = (): void => {};
+    void queue.run(() => new Promise<void>((resolve) => (end = resolve)));
+    const all = { offset: 0, limit: 20, fields: null, filter: null, sort: null, ids: null };
+    const list = (): Promise<unknown> =>
+      documents.fetch('a', { ...all, retrieveVectors: false }, () => {});
+    const waits = list();
+    assert.equal(queue.waiting, 1);
+    features.disableDocumentsFetchQueue = true;
+    await list();
+    assert.equal(queue.waiting, 1);
+    end();
+    await waits;
+  });
+
   it('indexes are listed, described and summed up without opening them', async () => {
     await test.restart();
     const { registry } = test.machine;
