@@ -102,7 +102,8 @@ export class Documents {
   ): Promise<Buffer | AsyncIterable<Buffer>> {
     const { containsFilter, multimodal, disableDocumentsFetchQueue } = this.#features();
     const begin = async (): Promise<ListingPart> => {
-      const request = engineText({ ...params, containsFilter, multimodal });
+      const features = { containsFilter, multimodal };
+      const request = engineText({ ...params, ...features });
       return answerOf(uid, this.#entry(uid).handle.fetchDocuments(request, onGone));
     };
     const first = await (disableDocumentsFetchQueue ? begin() : this.#queue.run(begin, onGone));

@@ -1,8 +1,13 @@
 /** Dynamic search rules: what a batch of changes comes to, and what is too much. */
 import assert from 'node:assert/strict';
 import { startBuiltServer, type BuiltServer } from '../support/built-server.ts';
+import { mulberry } from '../support/random.ts';
 
 describe('Dynamic search rules', () => {
+  const seed = Number(process.env['GANNET_SEED'] ?? Date.now() % 2 ** 32);
+  const random = mulberry(seed);
+  const below = (n: number): number => Math.floor(random() * n);
+  const pick = <T>(items: readonly T[]): T => items[below(items.length)]!;
   let server: BuiltServer;
   before(async () => {
     server = await startBuiltServer();
@@ -107,4 +112,189 @@ describe('Dynamic search rules', () => {
     assert.deepEqual(await found('winter boots'), ['w', 'half', 'd']);
     assert.deepEqual(await found('boots winter'), []);
   });
+
+  /** Documents 0 to 39 with few words, so that ranks tie and filters leave some. */
+  const documents = Array.from({ length: 40 }, (_, id) => ({
+    id,
+    text: `${['red', 'blue', 'green'][id % 3]} ${['hat', 'shoe'][id % 2]} number${id}`,
+    kind: `k${id % 4}`,
+    price: (id * 7) % 20,
+  }));
+
+  it(`place documents as plain loops do (GANNET_SEED=${seed})`, async () => {
+    await server.finish('DELETE', '/dynamic-search-rules');
+    await server.finish('PATCH', '/indexes/goods/settings', {
+      body: {
+        searchableAttributes: ['text'],
+        filterableAttributes: ['id', 'kind', 'price'],
+        sortableAttributes: ['price'],
+      },
+    });
+    await server.finish('POST', '/indexes/goods/documents?primaryKey=id', { body: documents });
+    const feature = (dynamicSearchRules: boolean): Promise<unknown> =>
+      server.call('PATCH', '/experimental-features', { body: { dynamicSearchRules } });
+
+    for (let round = 0; round < 10; round++) {
+      await server.finish('DELETE', '/dynamic-search-rules');
+      const rules = Array.from({ length: 1 + below(5) }, (_, n) => ruleOf(n));
+      for (const { uid, ...body } of rules) await put(uid, body);
+      for (let n = 0; n < 15; n++) {
+        const query = queryOf();
+        const { pinned, filter } = pinsOf(rules, query);
+        const withRules = (await server.call('POST', '/indexes/goods/search', { body: query }))
+          .json;
+        await feature(false);
+        const all = { ...query, limit: 1000, offset: 0, page: undefined, hitsPerPage: undefined };
+        const others = pinned.map(({ id }) => id);
+        const ordinary = (
+          await server.call('POST', '/indexes/goods/search', {
+            body: { ...all, filter: [...filter, `id NOT IN [${others.join(', ')}]`] },
+          })
+        ).json;
+        await feature(true);
+        const context = `round ${round}: ${JSON.stringify({ query, rules })}`;
+        const placed = placedHits(ordinary.hits, pinned);
+        const { page, hitsPerPage, offset = 0, limit = 20 } = query;
+        const from = page === undefined ? offset : (page - 1) * hitsPerPage!;
+        const count = page === undefined ? limit : hitsPerPage!;
+        assert.deepEqual(
+          withRules.hits.map(({ id }: any) => id),
+          placed.slice(from, from + count).map(({ id }) => id),
+          context,
+        );
+        const total = ordinary.estimatedTotalHits + pinned.length;
+        assert.equal(withRules.totalHits ?? withRules.estimatedTotalHits, total, context);
+        for (const [i, hit] of withRules.hits.entries()) {
+          const pin = pinned.find(({ id }) => id === hit.id);
+          const details = hit._rankingScoreDetails;
+          assert.equal('pin' in details, pin !== undefined, `${context} ${i}`);
+          if (pin === undefined) continue;
+          assert.equal(hit._rankingScore, 1);
+          assert.deepEqual(details, { pin: { order: 0, position: pin.position } });
+        }
+        const counts: Record<string, number> = { ...ordinary.facetDistribution.kind };
+        for (const { id } of pinned) {
+          const { kind } = documents[id]!;
+          counts[kind] = (counts[kind] ?? 0) + 1;
+        }
+        assert.deepEqual(withRules.facetDistribution.kind, counts, context);
+      }
+    }
+  });
+
+  interface Query {
+    q: string;
+    filter?: string[];
+    sort?: string[];
+    distinct?: string;
+    rankingScoreThreshold?: number;
+    offset?: number;
+    limit?: number;
+    page?: number;
+    hitsPerPage?: number;
+  }
+  interface Rule {
+    uid: string;
+    active: boolean;
+    precedence: number | null;
+    conditions: any;
+    actions: {
+      selector: { indexUid?: string; id: string };
+      action: { type: 'pin'; position: number };
+    }[];
+  }
+  interface Placed {
+    id: number;
+    position: number;
+  }
+
+  function ruleOf(n: number): Rule {
+    const conditions = pick<() => any>([
+      () => ({}),
+      () => ({ query: { words: pick(['red', 'Hat', 'blue shoe', 'red hat', 'none']) } }),
+      () => ({ query: { isEmpty: below(2) === 0 } }),
+      () => ({ time: { end: pick(['2020-01-01T00:00:00Z', '2999-01-01T00:00:00Z']) } }),
+      () => ({ filter: { values: { kind: `k${below(4)}` } } }),
+    ])();
+    const actions = Array.from({ length: below(5) }, () => ({
+      selector: {
+        id: String(below(45)),
+        ...pick([{}, { indexUid: 'goods' }, { indexUid: 'other' }]),
+      },
+      action: { type: 'pin' as const, position: pick([0, 0, 1, 2, 3, 5, 10, 30, 100]) },
+    }));
+    const precedence = pick([null, 0, 1, 1, 2]);
+    return { uid: `rule-${n}`, active: below(5) > 0, precedence, conditions, actions };
+  }
+
+  function queryOf(): Query {
+    const kinds = pick([undefined, `kind = k${below(4)}`, `kind IN [k0, k${below(4)}]`]);
+    const paging = pick<() => object>([
+      () => ({ offset: below(8), limit: below(30) }),
+      () => ({ page: 1 + below(3), hitsPerPage: 1 + below(15) }),
+      () => ({}),
+    ])();
+    return {
+      q: pick(['', 'red', 'red hat', 'blue shoe', 'shoe -red', '"red hat"', 'nothing', '-red']),
+      ...(kinds !== undefined && { filter: [kinds] }),
+      ...pick([{}, {}, { sort: ['price:asc'] }]),
+      ...pick([{}, {}, { distinct: 'kind' }]),
+      ...pick([{}, {}, { rankingScoreThreshold: 0.5 }]),
+      ...{ facets: ['kind'], showRankingScore: true, showRankingScoreDetails: true },
+      ...paging,
+    };
+  }
+
+  /** Plain loops: the pins that are left for a query, by position. */
+  function pinsOf(
+    rules: Rule[],
+    { q, filter = [] }: Query,
+  ): { pinned: Placed[]; filter: string[] } {
+    const positive = q.replace(/-\S+/g, '').trim();
+    const words = positive
+      .replace(/"[^"]*"/g, '')
+      .toLowerCase()
+      .split(/\s+/);
+    const kinds = filter.length === 0 ? null : filter[0]!.match(/k\d/g)!;
+    const holds = ({ active, conditions: { query, time, filter: wanted } }: Rule): boolean => {
+      if (!active) return false;
+      if (query?.isEmpty !== undefined && query.isEmpty !== (positive === '')) return false;
+      if (
+        query?.words
+          ?.toLowerCase()
+          .split(' ')
+          .some((word: string) => !words.includes(word))
+      )
+        return false;
+      if (time !== undefined && time.end < '2026') return false;
+      return wanted === undefined || kinds?.includes(wanted.values.kind) === true;
+    };
+    const order = (rule: Rule): number => rule.precedence ?? Infinity;
+    const pinned: Placed[] = [];
+    // Sorting is stable, and rules without precedence come last.
+    for (const { actions } of rules.filter(holds).toSorted((a, b) => compare(order(a), order(b)))) {
+      for (const { selector, action } of actions) {
+        const document = documents[Number(selector.id)];
+        if ((selector.indexUid ?? 'goods') !== 'goods' || document === undefined) continue;
+        if (kinds !== null && !kinds.includes(document.kind)) continue;
+        if (pinned.some(({ id }) => id === document.id)) continue;
+        pinned.push({ id: document.id, position: action.position });
+      }
+    }
+    return { pinned: pinned.toSorted((a, b) => a.position - b.position), filter };
+  }
+
+  function compare(a: number, b: number): number {
+    return a === b ? 0 : a < b ? -1 : 1;
+  }
+
+  function placedHits(ordinary: { id: number }[], pinned: Placed[]): { id: number }[] {
+    const list: { id: number }[] = [];
+    const [hits, pins] = [[...ordinary], [...pinned]];
+    while (hits.length > 0 || pins.length > 0) {
+      const isPin = pins.length > 0 && (pins[0]!.position <= list.length || hits.length === 0);
+      list.push(isPin ? pins.shift()! : hits.shift()!);
+    }
+    return list;
+  }
 });
