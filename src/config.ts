@@ -25,6 +25,7 @@ import {
 import { suggest } from './base/suggest.ts';
 import { err, ok, type Result } from './base/result.ts';
 import type { Feature } from './contract/features.ts';
+import { RATE_LIMIT_MAX, type RateLimit } from './contract/rate-limits.ts';
 import { DEFAULT_LIMITS, type RequestLimits } from './contract/limits.ts';
 import { parseNetwork } from './outbound/address-policy.ts';
 
@@ -85,6 +86,8 @@ export interface Config {
   outboundDenyPrivate: boolean;
   outboundAllow: string[];
   chatAllowNonStreaming: boolean;
+  /** Of every key without limits of its own; null: none. */
+  rateLimit: RateLimit | null;
   /** null: searches are not recorded. */
   analytics: AnalyticsConfig | null;
   transport: 'fastest' | 'node';
@@ -289,6 +292,16 @@ export const OPTIONS = {
     kind: 'flag',
     help: 'Answer chat requests with `stream: false` as a whole.',
   },
+  'rate-limit': {
+    kind: 'count',
+    initial: 'unlimited',
+    help: 'Requests a second of each API key.',
+  },
+  'rate-limit-searches': {
+    kind: 'count',
+    initial: 'unlimited',
+    help: 'Searches under way at once of each API key.',
+  },
   'analytics-retention-days': {
     kind: 'count',
     initial: 'off',
@@ -454,6 +467,7 @@ function buildOrThrow(values: ServerValues, configFile: string | null, env: Envi
     },
     ...outbound(given),
     chatAllowNonStreaming: given.flag('chat-allow-non-streaming'),
+    rateLimit: rateLimit(given),
     analytics: analytics(given),
     transport: given.oneOf('http-transport', ['fastest', 'node'], 'fastest'),
     embedding: embeddingConfig(env),
@@ -556,6 +570,19 @@ export function masterKeyNotice({ masterKey }: Config): string | null {
     `${masterKey === null ? 'No master key is set: everyone may do everything' : `The master key is shorter than ${MASTER_KEY_BYTES_MIN} bytes`}. ` +
     `A random one: --master-key ${generateMasterKey()}`
   );
+}
+
+function rateLimit(given: Given): RateLimit | null {
+  const [requestsPerSecond, concurrentSearches] = (
+    ['rate-limit', 'rate-limit-searches'] as const
+  ).map((name) => {
+    if (given.text(name) === null) return null;
+    const count = given.count(name, 0, 1);
+    return count <= RATE_LIMIT_MAX ? count : bad(name, count, `at most ${RATE_LIMIT_MAX}`);
+  }) as [number | null, number | null];
+  return requestsPerSecond === null && concurrentSearches === null
+    ? null
+    : { requestsPerSecond, concurrentSearches };
 }
 
 function analytics(given: Given): AnalyticsConfig | null {

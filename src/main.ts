@@ -393,7 +393,7 @@ function dependencies(config: Config, parts: Parts): Dependencies {
       keys,
       features,
     },
-    authorizer: new Authorizer(config.masterKey, keys, systemClock),
+    authorizer: new Authorizer(config.masterKey, keys, systemClock, config.rateLimit),
     clock: systemClock,
     phase,
     webhooks,

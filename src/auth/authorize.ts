@@ -11,10 +11,12 @@ import { expandAction, isGlobalAction, type Action } from '../contract/actions.t
 import { ApiError } from '../contract/errors.ts';
 import { parseKeyDate } from '../contract/formats.ts';
 import type { KeyRecord } from '../contract/keys.ts';
+import type { RateLimit } from '../contract/rate-limits.ts';
 import type { IndexVisibility } from '../contract/tasks.ts';
 import type { KeyStore } from '../store/key-store.ts';
 import { keyValue } from './keys.ts';
 import { matchesAny } from './patterns.ts';
+import { Throttle } from './throttle.ts';
 import { decodeTenantToken, isSignedWith, ruleFor, type TenantToken } from './tenant-token.ts';
 
 /** Tokens remembered at once; the oldest goes first. A million bytes or so. */
@@ -38,6 +40,8 @@ export interface Access {
   mayCreate(uid: string): boolean;
   /** Filter of the caller's tenant token for an index, null for none. */
   tenantFilter(uid: string): unknown;
+  /** Limits of the key; null: there are none. A tenant token has those of its key. */
+  readonly throttle: Throttle | null;
   /** The 403 for an index that `mayAccess` refuses. */
   refusal(uid: string): ApiError;
 }
@@ -45,6 +49,7 @@ export interface Access {
 const FULL_ACCESS: Access = {
   visible: null,
   indexPatterns: null,
+  throttle: null,
   mayAccess: () => true,
   mayCreate: () => true,
   tenantFilter: () => null,
@@ -62,9 +67,11 @@ class Principal implements Access {
   readonly #expiresAt: number;
   readonly visible: IndexVisibility;
   readonly indexPatterns: readonly string[] | null;
+  readonly throttle: Throttle | null;
 
-  constructor(record: KeyRecord, token: TenantToken | null) {
+  constructor(record: KeyRecord, token: TenantToken | null, throttle: Throttle | null) {
     this.token = token;
+    this.throttle = throttle;
     this.#patterns = record.indexes;
     this.#restricted = !record.indexes.includes('*');
     this.indexPatterns = this.#restricted ? record.indexes : null;
@@ -151,8 +158,18 @@ export class Authorizer {
   #values = new Map<string, KeyRecord>();
   #keyPrincipals = new Map<string, Principal>();
   #tokenPrincipals = new Map<string, Principal>();
+  /** Of the keys that have limits, by uid. */
+  #throttles = new Map<string, Throttle>();
+  /** Of keys without one of their own. */
+  readonly #rateLimit: RateLimit | null;
 
-  constructor(masterKey: string | null, keys: KeyStore, clock: Clock) {
+  constructor(
+    masterKey: string | null,
+    keys: KeyStore,
+    clock: Clock,
+    rateLimit: RateLimit | null = null,
+  ) {
+    this.#rateLimit = rateLimit;
     this.#masterKey = masterKey;
     this.#keys = keys;
     this.#clock = clock;
@@ -206,7 +223,7 @@ export class Authorizer {
     }
     const record = this.#lookUp(text);
     if (record === undefined) return err(refused(GENERIC));
-    const principal = new Principal(record, null);
+    const principal = new Principal(record, null, this.#throttleOf(record));
     remember(this.#keyPrincipals, text, principal);
     return this.#checked(principal, action, indexUid);
   }
@@ -241,6 +258,21 @@ export class Authorizer {
     this.#values = new Map(
       this.#keys.list().map((record) => [keyValue(this.#masterKey!, record.uid), record]),
     );
+    for (const uid of [...this.#throttles.keys()]) {
+      if (this.#keys.get(uid) === undefined) this.#throttles.delete(uid);
+    }
+  }
+
+  /** The same one as before the keys changed: a change of another key gives this one nothing. */
+  #throttleOf({ uid, rateLimit }: KeyRecord): Throttle | null {
+    const limit = rateLimit ?? this.#rateLimit;
+    if (limit === null) return null;
+    let throttle = this.#throttles.get(uid);
+    if (throttle === undefined) {
+      throttle = new Throttle(limit, this.#clock);
+      this.#throttles.set(uid, throttle);
+    } else if (throttle.limit !== limit) throttle.limit = limit;
+    return throttle;
   }
 
   /** Compares with every key, so that the time tells nothing about a near miss. */
@@ -270,7 +302,7 @@ export class Authorizer {
       return err(expired(token.exp, now));
     const record = this.#keys.get(token.apiKeyUid);
     if (record === undefined) return err(refused(GENERIC));
-    const principal = new Principal(record, token);
+    const principal = new Principal(record, token, this.#throttleOf(record));
     remember(this.#tokenPrincipals, text, principal);
     return ok(principal);
   }

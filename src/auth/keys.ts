@@ -11,6 +11,7 @@ import {
   parseKeyDate,
 } from '../contract/formats.ts';
 import type { CreateKeyRequest, KeyRecord, KeyView, PatchKeyRequest } from '../contract/keys.ts';
+import { rateLimitOf } from '../contract/rate-limits.ts';
 import type { KeyStore } from '../store/key-store.ts';
 
 /** Least length of a master key in production, bytes. */
@@ -79,6 +80,7 @@ export function keyView(record: KeyRecord, masterKey: string): KeyView {
     expiresAt: record.expiresAt,
     createdAt: record.createdAt,
     updatedAt: record.updatedAt,
+    ...(record.rateLimit !== undefined && { rateLimit: record.rateLimit }),
   };
 }
 
@@ -111,6 +113,7 @@ export function newKey(
   // Not earlier than the newest key, so that lists keep the order of creation.
   const newest = store.list()[0]?.createdAt;
   const created = newest === undefined ? now : Math.max(now, Date.parse(newest) + 1);
+  const rateLimit = rateLimitOf(request.rateLimit);
   return ok({
     uid,
     name: request.name ?? null,
@@ -120,12 +123,16 @@ export function newKey(
     expiresAt,
     createdAt: rfc3339(created),
     updatedAt: rfc3339(created),
+    ...(rateLimit !== null && { rateLimit }),
   });
 }
 
 export function patchedKey(record: KeyRecord, change: PatchKeyRequest, clock: Clock): KeyRecord {
+  const { rateLimit: before, ...plain } = record;
+  const rateLimit = change.rateLimit === undefined ? before : rateLimitOf(change.rateLimit);
   return {
-    ...record,
+    ...plain,
+    ...(rateLimit !== null && rateLimit !== undefined && { rateLimit }),
     name: change.name === undefined ? record.name : change.name,
     description: change.description === undefined ? record.description : change.description,
     updatedAt: rfc3339(clock.now()),

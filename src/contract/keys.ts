@@ -1,6 +1,7 @@
 /** API keys: the stored record, the shown object, bodies. */
 import { ACTIONS } from './actions.ts';
 import { paginationQuery } from './indexes.ts';
+import { RATE_LIMIT, type RateLimit } from './rate-limits.ts';
 import type { Schema } from './schema.ts';
 
 /** What is stored of a key. Its secret value follows from the master key and the uid. */
@@ -16,6 +17,8 @@ export interface KeyRecord {
   expiresAt: string | null;
   createdAt: string;
   updatedAt: string;
+  /** Absent: that of all keys. */
+  rateLimit?: RateLimit;
 }
 
 /** Keys in this order. */
@@ -29,6 +32,8 @@ export interface KeyView {
   expiresAt: string | null;
   createdAt: string;
   updatedAt: string;
+  /** Shown where the key has one of its own. */
+  rateLimit?: RateLimit;
 }
 
 export interface CreateKeyRequest {
@@ -38,6 +43,7 @@ export interface CreateKeyRequest {
   actions: string[];
   indexes: string[];
   expiresAt: string | null;
+  rateLimit?: Partial<RateLimit> | null;
 }
 
 const DESCRIPTION: Schema = {
@@ -71,6 +77,7 @@ export const CREATE_KEY: Schema = {
       'x-code': 'invalid_api_key_expires_at',
       'x-missing-code': 'missing_api_key_expires_at',
     },
+    rateLimit: RATE_LIMIT,
   },
   required: ['actions', 'indexes', 'expiresAt'],
   additionalProperties: false,
@@ -79,6 +86,7 @@ export const CREATE_KEY: Schema = {
 export interface PatchKeyRequest {
   description?: string | null;
   name?: string | null;
+  rateLimit?: Partial<RateLimit> | null;
 }
 
 export const PATCH_KEY: Schema = {
@@ -86,6 +94,7 @@ export const PATCH_KEY: Schema = {
   properties: {
     description: DESCRIPTION,
     name: NAME,
+    rateLimit: RATE_LIMIT,
     uid: { not: {}, 'x-immutable-code': 'immutable_api_key_uid' },
     actions: { not: {}, 'x-immutable-code': 'immutable_api_key_actions' },
     indexes: { not: {}, 'x-immutable-code': 'immutable_api_key_indexes' },

@@ -22,11 +22,15 @@ import type { RuleStore } from '../store/rule-store.ts';
 import type { FeatureStore } from '../store/feature-store.ts';
 import type { KeyStore } from '../store/key-store.ts';
 import type { WebhookStore } from '../store/webhook-store.ts';
+import { RATE_LIMIT, type RateLimit, rateLimitOf } from '../contract/rate-limits.ts';
+import { validator } from '../contract/schema.ts';
 import { LAUNCH_WEBHOOK_UUID } from '../contract/webhooks.ts';
 import type { DumpContents } from './dump-contents.ts';
 import { textOf } from './dump-values.ts';
 
 type Json = Record<string, unknown>;
+
+const RATE_LIMITS = validator<Partial<RateLimit> | null>(RATE_LIMIT);
 
 export interface DumpFile {
   path: string;
@@ -81,10 +85,16 @@ function keySection(keys: KeyStore): DumpSection {
         path: 'keys.jsonl',
         text: keys
           .list()
-          .map(({ description, name, uid, actions, indexes, expiresAt, createdAt, updatedAt }) => {
+          .map((key) => {
+            const { description, name, uid, actions, indexes, rateLimit } = key;
             const line = {
               ...{ description, name, uid, actions, indexes },
-              ...{ expires_at: expiresAt, created_at: createdAt, updated_at: updatedAt },
+              ...{
+                expires_at: key.expiresAt,
+                created_at: key.createdAt,
+                updated_at: key.updatedAt,
+              },
+              ...(rateLimit !== undefined && { rate_limit: rateLimit }),
             };
             return `${JSON.stringify(line)}\n`;
           })
@@ -104,10 +114,18 @@ function keySection(keys: KeyStore): DumpSection {
           expiresAt: expiryOf(line.expires_at),
           createdAt: created,
           updatedAt: textOf(line.updated_at) ?? created,
+          ...storedRateLimit(line.rate_limit),
         });
       }
     },
   };
+}
+
+/** Of a dump of ours. */
+function storedRateLimit(value: unknown): { rateLimit?: RateLimit } {
+  const checked = RATE_LIMITS.validate(value ?? null);
+  const rateLimit = checked.ok ? rateLimitOf(checked.value) : null;
+  return rateLimit === null ? {} : { rateLimit };
 }
 
 function chatSection(chats: ChatStore): DumpSection {

@@ -5,6 +5,7 @@
  */
 import { pipeline } from 'node:stream/promises';
 import type { Access, Authorizer } from '../auth/authorize.ts';
+import type { Throttle } from '../auth/throttle.ts';
 import type { BufferPool } from '../base/buffer-pool.ts';
 import type { Logger, Logs } from '../base/logger.ts';
 import { ok, type Result } from '../base/result.ts';
@@ -50,6 +51,11 @@ const JSON_TYPE: Header = ['content-type', 'application/json'];
 const VARY_ENCODING: Header = ['vary', 'accept-encoding'];
 const VARY_BOTH: Header = ['vary', 'accept-encoding, origin'];
 const ANY_ORIGIN: Header = ['access-control-allow-origin', '*'];
+/** Scripts of a page may read these. */
+const EXPOSED_LIMITS: Header = [
+  'access-control-expose-headers',
+  'retry-after, ratelimit-policy, ratelimit-limit, ratelimit-remaining, ratelimit-reset',
+];
 const REQUEST_ID = 'x-request-id';
 /** In the log: the client went away before its answer; no status of HTTP. */
 const GONE = 499;
@@ -71,6 +77,10 @@ interface Pending {
   /** It is told of in the log and counts in the metrics. */
   readonly told: boolean;
   open: boolean;
+  /** What the answer tells of the limits of the key. */
+  limitHeaders: readonly Header[];
+  /** Told when this search has ended. */
+  throttle: Throttle | null;
 }
 
 export class Lifecycle {
@@ -147,7 +157,10 @@ export class Lifecycle {
     const { authorizer } = this.#options;
     const id = told ? requestIdOf(headers.requestId) : '';
     const startedAt = performance.now();
-    const pending: Pending = { exchange, route, id, startedAt, told, open: true };
+    const pending: Pending = {
+      ...{ exchange, route, id, startedAt, told },
+      ...{ open: true, limitHeaders: [], throttle: null },
+    };
     this.#underWay++;
     exchange.onAbort(() => this.#gone(pending));
     const { phase } = this.#options;
@@ -159,10 +172,23 @@ export class Lifecycle {
     if (route.action !== null) {
       const access = authorizer.authorize(headers, route.action, match.params.index_uid ?? null);
       if (!access.ok) this.#fail(pending, access.error);
-      else this.#readInput(pending, match.params, access.value);
+      else if (this.#passes(pending, access.value)) {
+        this.#readInput(pending, match.params, access.value);
+      }
     } else {
       this.#readInput(pending, match.params, authorizer.open());
     }
+  }
+
+  /** Whether the limits of the key let the request pass; else it is answered. */
+  #passes(pending: Pending, { throttle }: Access): boolean {
+    if (throttle === null) return true;
+    const isSearch = pending.route.isSearch === true;
+    const { refusal, headers } = throttle.enter(isSearch);
+    pending.limitHeaders = headers;
+    if (refusal !== null) this.#fail(pending, refusal);
+    else if (isSearch) pending.throttle = throttle;
+    return refusal === null;
   }
 
   #readInput(pending: Pending, params: RequestContext['params'], access: Access): void {
@@ -287,6 +313,10 @@ export class Lifecycle {
       headers.push(origin === undefined ? VARY_ENCODING : VARY_BOTH);
     }
     if (origin !== undefined) headers.push(ANY_ORIGIN);
+    if (pending.limitHeaders.length > 0) {
+      headers.push(...pending.limitHeaders);
+      if (origin !== undefined) headers.push(EXPOSED_LIMITS);
+    }
     if (reply.headers !== undefined) headers.push(...reply.headers);
     if (isInParts(body)) {
       const coding = answerCoding(acceptEncoding);
@@ -370,6 +400,7 @@ export class Lifecycle {
     if (!pending.open) return;
     pending.open = false;
     this.#underWay--;
+    pending.throttle?.searchEnded();
     if (pending.told) {
       const { route, id, startedAt } = pending;
       const ms = performance.now() - startedAt;

@@ -63,6 +63,8 @@ export interface Route<Q = unknown, B = unknown> {
   readonly bodyFirst?: boolean;
   /** Answers while the server is starting, too. */
   readonly atOnce?: boolean;
+  /** It counts among the searches of its key that are under way. */
+  readonly isSearch?: boolean;
   readonly success: number;
   handle(context: RequestContext<Q, B>): Reply | Promise<Reply>;
 }

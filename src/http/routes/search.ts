@@ -124,7 +124,7 @@ export function searchRoutes(dependencies: Dependencies): Route[] {
     return bytes(await search.similar(uid, { ...request, id }, searchContext(context)));
   }
 
-  return [
+  const routes = [
     route<unknown, SearchRequest>({
       method: 'POST',
       path: '/indexes/:index_uid/search',
@@ -242,6 +242,7 @@ export function searchRoutes(dependencies: Dependencies): Route[] {
         similar(context, { ...context.query, embedder: context.query.embedder ?? 'default' }),
     }),
   ];
+  return routes.map((one) => ({ ...one, isSearch: true }));
 }
 
 function hasVectorParameters({ vector, media, hybrid }: VectorRequest): boolean {

@@ -1,0 +1,190 @@
+import assert from 'node:assert/strict';
+import jwt from 'jsonwebtoken';
+import { FakeClock } from '../../src/base/clock.ts';
+import { startBuiltServer } from '../support/built-server.ts';
+import { type Answer, startTestServer, type TestServer } from './support/test-server.ts';
+
+for (const transport of ['fastest', 'node'] as const) {
+  describe(`Rate limits (${transport})`, () => {
+    let server: TestServer;
+    let clock: FakeClock;
+
+    beforeEach(async () => {
+      clock = new FakeClock('2025-03-01T09:30:00Z');
+      server = await startTestServer({ clock, transport });
+      server.services.addIndex('books');
+    });
+    afterEach(() => server.close());
+
+    const newKey = async (rateLimit: unknown, more: object = {}): Promise<any> => {
+      const body = { actions: ['*'], indexes: ['*'], expiresAt: null, rateLimit, ...more };
+      const { status, json } = await server.call('POST', '/keys', { body });
+      assert.equal(status, 201, JSON.stringify(json));
+      return json;
+    };
+    const version = (key: string): Promise<Answer> => server.call('GET', '/version', { key });
+    const search = (key: string): Promise<Answer> =>
+      server.call('POST', '/indexes/books/search', { body: {}, key });
+
+    it('lets a second of requests pass at once, and then as many as the rate', async () => {
+      const { key } = await newKey({ requestsPerSecond: 3 });
+      for (const remaining of ['2', '1', '0']) {
+        const { status, headers } = await version(key);
+        assert.equal(status, 200);
+        assert.equal(headers.get('ratelimit-limit'), '3');
+        assert.equal(headers.get('ratelimit-remaining'), remaining);
+        assert.equal(headers.get('ratelimit-policy'), '3;w=1');
+        assert.equal(headers.get('ratelimit-reset'), '1');
+        assert.equal(headers.get('retry-after'), null);
+      }
+      const { status, headers, json } = await version(key);
+      assert.deepEqual([status, json.code, json.type], [429, 'too_many_requests', 'system']);
+      assert.equal(headers.get('retry-after'), '1');
+      assert.equal(headers.get('ratelimit-remaining'), '0');
+      clock.advance(340);
+      assert.equal((await version(key)).status, 200);
+      assert.equal((await version(key)).status, 429);
+      clock.advance(60_000);
+      for (let n = 0; n < 3; n++) assert.equal((await version(key)).status, 200);
+      assert.equal((await version(key)).status, 429);
+    });
+
+    it('tells scripts of other pages of the limits', async () => {
+      const { key } = await newKey({ requestsPerSecond: 1 });
+      const headers = { origin: 'http://shop.test' };
+      const answer = await server.call('GET', '/version', { key, headers });
+      assert.match(answer.headers.get('access-control-expose-headers')!, /ratelimit-remaining/);
+    });
+
+    it('holds for each key alone, and not for the master key', async () => {
+      const one = await newKey({ requestsPerSecond: 1 });
+      const other = await newKey({ requestsPerSecond: 1 });
+      assert.equal((await version(one.key)).status, 200);
+      assert.equal((await version(one.key)).status, 429);
+      assert.equal((await version(other.key)).status, 200);
+      const free = await newKey(null);
+      for (const key of [server.services.keys.size.toString(), free.key]) {
+        assert.equal((await version(key)).headers.get('ratelimit-limit'), null);
+      }
+      for (let n = 0; n < 3; n++) assert.equal((await server.call('GET', '/version')).status, 200);
+    });
+
+    it('counts tenant tokens with their key', async () => {
+      const { key, uid } = await newKey({ requestsPerSecond: 2 });
+      const token = (n: number): string =>
+        jwt.sign({ apiKeyUid: uid, searchRules: ['*'], n }, key, { noTimestamp: true });
+      assert.equal((await search(token(1))).status, 200);
+      assert.equal((await search(key)).status, 200);
+      assert.equal((await search(token(2))).status, 429);
+    });
+
+    it('lets so many searches be under way at once', async () => {
+      const { key } = await newKey({ concurrentSearches: 2 });
+      const held: (() => void)[] = [];
+      let begun = (): void => {};
+      server.services.search.search = () =>
+        new Promise((resolve) => {
+          held.push(() => resolve(Buffer.from('{"hits":[]}')));
+          begun();
+        });
+      const first = [];
+      for (let n = 0; n < 2; n++) {
+        const started = new Promise<void>((resolve) => (begun = resolve));
+        first.push(search(key));
+        await started;
+      }
+      const { status, headers, json } = await search(key);
+      assert.deepEqual([status, json.code], [429, 'too_many_requests']);
+      assert.equal(headers.get('retry-after'), '1');
+      assert.equal((await version(key)).status, 200, 'what is no search passes');
+      for (const release of held.splice(0)) release();
+      for (const answer of await Promise.all(first)) assert.equal(answer.status, 200);
+      const again = new Promise<void>((resolve) => (begun = resolve));
+      const later = search(key);
+      await again;
+      held[0]!();
+      assert.equal((await later).status, 200);
+    });
+
+    it('gives the place of a search that fails, or whose client goes away, to the next', async () => {
+      const { key } = await newKey({ concurrentSearches: 1 });
+      const missing = (): Promise<Answer> =>
+        server.call('POST', '/indexes/missing/search', { body: {}, key });
+      assert.equal((await missing()).status, 404);
+      assert.equal((await missing()).status, 404);
+      const gone = new Promise<void>((resolve) => {
+        server.services.search.search = (_, __, { onGone }) =>
+          new Promise((_done, failed) => {
+            abort.abort();
+            onGone(() => {
+              failed(new Error('gone'));
+              resolve();
+            });
+          });
+      });
+      const abort = new AbortController();
+      await fetch(`${server.url}/indexes/books/search`, {
+        method: 'POST',
+        body: '{}',
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+        signal: abort.signal,
+      }).catch(() => {});
+      await gone;
+      server.services.search.search = () => Promise.resolve(Buffer.from('{"hits":[]}'));
+      assert.equal((await search(key)).status, 200);
+    });
+
+    it('is shown, changed and taken away', async () => {
+      const { key, uid, rateLimit } = await newKey({ requestsPerSecond: 1 });
+      assert.deepEqual(rateLimit, { requestsPerSecond: 1, concurrentSearches: null });
+      await version(key);
+      assert.equal((await version(key)).status, 429);
+      const patch = (body: object): Promise<Answer> =>
+        server.call('PATCH', `/keys/${uid}`, { body });
+      assert.deepEqual((await patch({ name: 'n' })).json.rateLimit, rateLimit);
+      assert.equal((await version(key)).status, 429, 'a change gives nothing back');
+      const more = await patch({ rateLimit: { requestsPerSecond: 50, concurrentSearches: 7 } });
+      assert.deepEqual(more.json.rateLimit, { requestsPerSecond: 50, concurrentSearches: 7 });
+      const none = await patch({ rateLimit: null });
+      assert.ok(!('rateLimit' in none.json));
+      assert.equal((await version(key)).status, 200);
+      const plain = await newKey(undefined);
+      assert.ok(!('rateLimit' in plain));
+    });
+
+    it('of a key is refused when it is none', async () => {
+      for (const rateLimit of [
+        5,
+        { requestsPerSecond: 0 },
+        { requestsPerSecond: 1.5 },
+        { requestsPerSecond: 1_000_001 },
+        { perSecond: 1 },
+      ]) {
+        const body = { actions: ['*'], indexes: ['*'], expiresAt: null, rateLimit };
+        const { status, json } = await server.call('POST', '/keys', { body });
+        assert.deepEqual([status, json.code], [400, 'invalid_api_key_rate_limit']);
+      }
+    });
+  });
+}
+
+describe('The rate limit of the launch options', () => {
+  it('holds for keys without one of their own', async () => {
+    const server = await startBuiltServer(['--rate-limit', '1', '--rate-limit-searches', '9']);
+    try {
+      const body = { actions: ['version'], indexes: ['*'], expiresAt: null };
+      const statuses = async (rateLimit: object | null): Promise<number[]> => {
+        const { key } = (await server.call('POST', '/keys', { body: { ...body, rateLimit } })).json;
+        const headers = { authorization: `Bearer ${key}` };
+        const answers = Array.from({ length: 20 }, () =>
+          fetch(`${server.url}/version`, { headers }),
+        );
+        return (await Promise.all(answers)).map(({ status }) => status);
+      };
+      assert.ok((await statuses(null)).includes(429));
+      assert.ok(!(await statuses({ requestsPerSecond: 1000 })).includes(429));
+    } finally {
+      await server.close();
+    }
+  });
+});
