@@ -14,17 +14,21 @@ export const JSON_REQUEST = {
   },
 };
 
-/** @type {string[]} */
+/** What `ingest.js` writes titles and descriptions with, each with a number behind it. */
+export const WORDS =
+  'fast small quiet blue round heavy simple old bright soft cold clear open deep wide'.split(' ');
+
+/** Words, two words, beginnings, typing errors, a phrase; of what `ingest.js` has written. */
 const FEW_QUERIES = [
-  'file',
-  'library',
-  'python',
-  'game',
-  'data base',
-  'sysem',
-  'edit',
-  'image vie',
-  '"command line"',
+  'fast12',
+  'quiet7 blue',
+  'heav',
+  'simple3 old4',
+  'brihgt5',
+  'soft cold clear',
+  'wid',
+  'dep22',
+  '"round1 heavy2"',
 ];
 
 /** @type {string[]} read once, while k6 starts */
@@ -67,4 +71,42 @@ export function ended(uid, sleep) {
     if (status !== 'enqueued' && status !== 'processing') return status;
     sleep(0.01);
   }
+}
+
+/** Of a measure, in this order. */
+const SHOWN = ['count', 'rate', 'p(50)', 'p(95)', 'p(99)', 'max'];
+
+/**
+ * The summary that a script ends with: each measure on a line, then each threshold and whether it was kept.
+ * @param {{ metrics: Record<string, { type: string, contains: string, values: Record<string, number>, thresholds?: Record<string, { ok: boolean }> }> }} data
+ * @param {string[]} names of the measures to show
+ * @returns {{ stdout: string }}
+ */
+export function summary({ metrics }, names) {
+  const shown = names.filter((name) => metrics[name] !== undefined);
+  const width = Math.max(...shown.map((name) => name.length)) + 2;
+  const lines = shown.map((name) => {
+    const { contains, values } = metrics[name];
+    const unit = contains === 'time' ? ' ms' : '';
+    const cells = SHOWN.filter((key) => values[key] !== undefined).map(
+      (key) => `${key} ${Number(values[key].toFixed(2))}${unit}`,
+    );
+    return `  ${name.padEnd(width)}${cells.join('  ')}`;
+  });
+  const thresholds = Object.keys(metrics).flatMap((name) => {
+    const kept = metrics[name].thresholds || {};
+    return Object.keys(kept).map(
+      (rule) => `  ${kept[rule].ok ? 'kept    ' : 'NOT KEPT'}  ${name} ${rule}`,
+    );
+  });
+  return { stdout: `\n${lines.join('\n')}\n\n${thresholds.join('\n')}\n\n` };
+}
+
+/**
+ * What a variable says; without it `initial`.
+ * @param {string} name
+ * @param {number} initial
+ */
+export function number(name, initial) {
+  return Number(__ENV[name] || initial);
 }

@@ -1,21 +1,32 @@
 // Question: how long do searches, and changes of one document, take while both go on?
-//   k6 run -e URL=... -e INDEX=bench [-e RATE=100] [-e CHANGES=20] [-e SECONDS=30] [-e IDS=100000] perf/k6/mixed.js
-// The index holds documents with the ids 0 to IDS - 1 and the attribute `title`.
+//   k6 run -e URL=... -e INDEX=bench [-e RATE=100] [-e CHANGES=20] [-e SECONDS=30] [-e IDS=100000]
+//     [-e P50=20] [-e P99=50] [-e SEARCH_P99=20] perf/k6/mixed.js
+// P50 and P99 are of a change, from its request to its end. The index holds documents with the ids 0 to IDS - 1 and the attribute `title`.
 import { check, sleep } from 'k6';
 import http from 'k6/http';
 import { Trend } from 'k6/metrics';
-import { ended, INDEX, JSON_REQUEST, pick, QUERIES, search, URL } from './common.js';
+import {
+  ended,
+  INDEX,
+  JSON_REQUEST,
+  number,
+  pick,
+  QUERIES,
+  search,
+  summary,
+  URL,
+} from './common.js';
 
 const toFinished = new Trend('change_to_finished', true);
-const ids = Number(__ENV.IDS || 100000);
-const duration = `${__ENV.SECONDS || 30}s`;
+const ids = number('IDS', 100000);
+const duration = `${number('SECONDS', 30)}s`;
 
 export const options = {
   scenarios: {
     searches: {
       executor: 'constant-arrival-rate',
       exec: 'searchOnce',
-      rate: Number(__ENV.RATE || 100),
+      rate: number('RATE', 100),
       timeUnit: '1s',
       duration,
       preAllocatedVUs: 50,
@@ -24,14 +35,19 @@ export const options = {
     changes: {
       executor: 'constant-arrival-rate',
       exec: 'change',
-      rate: Number(__ENV.CHANGES || 20),
+      rate: number('CHANGES', 20),
       timeUnit: '1s',
       duration,
       preAllocatedVUs: 20,
       maxVUs: 200,
     },
   },
-  thresholds: { http_req_failed: ['rate==0'], change_to_finished: ['p(50)<20', 'p(99)<50'] },
+  thresholds: {
+    http_req_failed: ['rate==0'],
+    checks: ['rate==1'],
+    change_to_finished: [`p(50)<${number('P50', 20)}`, `p(99)<${number('P99', 50)}`],
+    'http_req_duration{name:search}': [`p(99)<${number('SEARCH_P99', 20)}`],
+  },
   summaryTrendStats: ['p(50)', 'p(95)', 'p(99)', 'max'],
 };
 
@@ -51,4 +67,10 @@ export function change() {
   const status = ended(Number(answer.json('taskUid')), sleep);
   check(status, { succeeded: (text) => text === 'succeeded' });
   toFinished.add(Date.now() - start);
+}
+
+/** @param {any} data */
+export function handleSummary(data) {
+  const searches = 'http_req_duration{name:search}';
+  return summary(data, ['change_to_finished', searches, 'iterations', 'checks']);
 }
