@@ -28,6 +28,7 @@ import type { FeatureSet } from './contract/features.ts';
 import { importDump } from './dump/import-dump.ts';
 import { dumpRunner } from './dump/write-dump.ts';
 import { EmbeddingService } from './embedding/embedding-service.ts';
+import { RenderPool } from './embedding/render-pool.ts';
 import { LocalModels } from './embedding/local-model.ts';
 import { loadAddon } from './engine/addon.ts';
 import type { NativeAddon } from './engine/native.ts';
@@ -152,6 +153,7 @@ async function run(config: Config): Promise<void> {
     (embedder) => models.open(embedder),
   );
   const taskLog = logs.of('scheduler');
+  const renders = new RenderPool();
   const machine = openMachine(config, folder, native, embedding, taskLog);
   const { store, registry, scheduler } = machine;
   const keys = new KeyStore(store);
@@ -206,6 +208,7 @@ async function run(config: Config): Promise<void> {
     webhooks,
     outbound,
     analytics: analytics.parts,
+    renders,
   });
   const http = await startHttp(parts, httpOptions(config, logs.of('http')));
   await recover(scheduler, taskLog);
@@ -231,6 +234,7 @@ async function run(config: Config): Promise<void> {
     await notifier.stop();
     await outbound.close();
     await machine.close();
+    await renders.close();
     await embedding.close();
     await models.close();
     await folder.close();
@@ -324,6 +328,7 @@ interface Parts {
   chats: ChatStore;
   outbound: OutboundClient;
   analytics: Analytics | null;
+  renders: RenderPool;
 }
 
 function dependencies(config: Config, parts: Parts): Dependencies {
@@ -340,6 +345,7 @@ function dependencies(config: Config, parts: Parts): Dependencies {
     webhooks,
     outbound,
     analytics,
+    renders,
   } = parts;
   const { store, queue, registry, searchRules, network } = parts.machine;
   const searchQueue = new SearchQueue({
@@ -404,6 +410,7 @@ function dependencies(config: Config, parts: Parts): Dependencies {
     chatAllowNonStreaming: config.chatAllowNonStreaming,
     outbound,
     analytics,
+    renders,
     logs,
     metrics: new HttpMetrics(() => features.get().metrics),
     version,

@@ -43,6 +43,10 @@ const ROUNDS_MAX = 20;
 /** Calls in one round, and characters of their arguments together. */
 const CALLS_MAX = 32;
 const ARGUMENTS_LENGTH_MAX = 2 ** 20;
+/** Characters that the searches of one conversation add to it: arguments and results. */
+const ADDED_LENGTH_MAX = 4 * 2 ** 20;
+/** Characters of the documents that are kept to be told at the end. */
+const ANSWER_SOURCES_LENGTH_MAX = 8 * 2 ** 20;
 
 /** Tools of a client that switch reports on; the model never sees them. */
 const PROGRESS = '_meiliSearchProgress';
@@ -115,6 +119,8 @@ export class Conversation {
   readonly #signal: AbortSignal;
   readonly #messages: ChatMessage[];
   readonly #answerSources = new Map<string, { index_uid: string; document: unknown }>();
+  #answerSourcesLength = 0;
+  #addedLength = 0;
   #tool: unknown;
   readonly usage: ChatUsage = { searches: 0, promptTokens: 0, completionTokens: 0, totalTokens: 0 };
 
@@ -215,6 +221,13 @@ export class Conversation {
           ? await this.#search(call, last)
           : `There is no function \`${call.name}\`; the only one is \`${SEARCH_TOOL}\`.`;
       this.#messages.push(toolMessage(answer, call.id));
+      this.#addedLength += call.arguments.length + answer.length;
+      if (this.#addedLength > ADDED_LENGTH_MAX) {
+        throw providerError(
+          'tool_call_limit',
+          `The searches of the model came to more than ${ADDED_LENGTH_MAX} characters`,
+        );
+      }
     }
   }
 
@@ -246,10 +259,11 @@ export class Conversation {
   #keep({ sources, indexUid }: ToolResult): void {
     if (!this.#reports.answerSources || indexUid === null) return;
     for (const document of sources ?? []) {
-      this.#answerSources.set(`${indexUid} ${JSON.stringify(document)}`, {
-        index_uid: indexUid,
-        document,
-      });
+      const key = `${indexUid} ${JSON.stringify(document)}`;
+      if (this.#answerSources.has(key)) continue;
+      this.#answerSourcesLength += key.length;
+      if (this.#answerSourcesLength > ANSWER_SOURCES_LENGTH_MAX) return;
+      this.#answerSources.set(key, { index_uid: indexUid, document });
     }
   }
 

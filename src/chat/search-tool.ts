@@ -4,12 +4,7 @@ import { ApiError } from '../contract/errors.ts';
 import type { ChatPrompts } from '../contract/chats.ts';
 import type { SearchRequest } from '../contract/search.ts';
 import type { SettingsObject } from '../contract/settings.ts';
-import {
-  type DocumentTemplate,
-  parseDocumentTemplate,
-  searchableAttributes,
-  TemplateDocument,
-} from '../templates/document-template.ts';
+import type { RequestOutcome, TextsRequest } from '../embedding/render-request.ts';
 
 export const SEARCH_TOOL = '_meiliSearchInIndex';
 
@@ -19,6 +14,8 @@ const FACET_VALUES_MAX = 10;
 const DESCRIBED_INDEXES_MAX = 50;
 /** Characters of a facet value that are shown. */
 const FACET_VALUE_LENGTH_MAX = 100;
+/** Of an answer of the engine: it is read on the event loop. */
+const ANSWER_BYTES_MAX = 4 * 2 ** 20;
 
 /** Who asks: what a search may see. */
 export interface ChatCaller {
@@ -39,6 +36,8 @@ export interface ChatServices {
   search(uid: string, request: SearchRequest, caller: ChatCaller): Promise<Buffer>;
   /** Whole documents by id, in any order, as JSON `{results: [...]}`. */
   documents(uid: string, ids: string[], onGone: ChatCaller['onGone']): Promise<Buffer>;
+  /** Renders documents, beside the event loop. */
+  texts(request: TextsRequest): Promise<RequestOutcome<string>>;
   /** Throws `ApiError` when the filter does not parse. */
   checkFilter(filter: string): void;
 }
@@ -86,10 +85,10 @@ async function facetLines(
     const request: SearchRequest = { limit: 0, facets: ['*'] };
     const filter = caller.checkSearch(uid);
     if (filter !== null) request.filter = filter;
-    const answer = JSON.parse((await services.search(uid, request, caller)).toString()) as {
+    const { facetDistribution = {} } = parsed(await services.search(uid, request, caller)) as {
       facetDistribution?: Record<string, Record<string, number>>;
     };
-    return Object.entries(answer.facetDistribution ?? {}).flatMap(([facet, counts]) => {
+    return Object.entries(facetDistribution).flatMap(([facet, counts]) => {
       const values = Object.entries(counts)
         .sort(([, a], [, b]) => b - a)
         .slice(0, FACET_VALUES_MAX)
@@ -101,6 +100,15 @@ async function facetLines(
     if (error instanceof ApiError) return [];
     throw error;
   }
+}
+
+/** Throws `ApiError` when an answer is too long to be read here. */
+function parsed(answer: Buffer): unknown {
+  if (answer.length <= ANSWER_BYTES_MAX) return JSON.parse(answer.toString());
+  throw new ApiError(
+    'bad_request',
+    `What was found has more than ${ANSWER_BYTES_MAX} bytes; let the index show less (\`searchParameters\` of the setting \`chat\`).`,
+  );
 }
 
 /** A value is data: it neither begins a line nor a heading. */
@@ -126,10 +134,10 @@ export async function runSearch(
   caller: ChatCaller,
   argumentText: string,
 ): Promise<ToolResult> {
-  const parsed = parseArguments(argumentText);
-  if (typeof parsed === 'string')
-    return { text: parsed, sources: null, indexUid: null, failure: null };
-  const { indexUid, q, filter } = parsed;
+  const given = parseArguments(argumentText);
+  if (typeof given === 'string')
+    return { text: given, sources: null, indexUid: null, failure: null };
+  const { indexUid, q, filter } = given;
   let request: SearchRequest;
   try {
     request = requestOf(services, caller, indexUid, q, filter);
@@ -139,8 +147,8 @@ export async function runSearch(
   }
   try {
     const answer = await services.search(indexUid, request, caller);
-    const { hits } = JSON.parse(answer.toString()) as { hits: Json[] };
-    const text = await textOfHits(services, caller, indexUid, hits);
+    const { hits } = parsed(answer) as { hits: Json[] };
+    const text = await textOfHits(services, caller, indexUid, answer, hits);
     return { text, sources: hits, indexUid, failure: null };
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
@@ -206,65 +214,52 @@ function requestOf(
   return request;
 }
 
+/** @param answer the one that the hits stand in */
 async function textOfHits(
   services: ChatServices,
   caller: ChatCaller,
   uid: string,
+  answer: Buffer,
   hits: readonly Json[],
 ): Promise<string> {
   const settings = services.settings(uid);
   if (settings === undefined || hits.length === 0) return '';
   const { documentTemplate, documentTemplateMaxBytes } = settings.chat;
-  const template = parseDocumentTemplate(documentTemplate);
-  if (!template.ok) throw templateError(template.error);
-  const searchable = searchableAttributes(settings.searchableAttributes);
-  const texts: string[] = [];
-  for (const document of await wholeDocuments(services, caller, uid, settings, hits)) {
-    texts.push(
-      rendered(
-        template.value,
-        new TemplateDocument(document, searchable),
-        documentTemplateMaxBytes,
-      ),
-    );
-  }
-  return texts.join('\n');
-}
-
-function rendered(
-  template: DocumentTemplate,
-  document: TemplateDocument,
-  bytesMax: number,
-): string {
-  const text = template.render(document, bytesMax);
-  if (!text.ok) throw templateError(text.error.message);
-  return text.value;
-}
-
-function templateError(reason: string): ApiError {
-  return new ApiError(
+  const text = await services.texts({
+    template: documentTemplate,
+    bytesMax: documentTemplateMaxBytes,
+    searchable: settings.searchableAttributes,
+    ...(await wholeDocuments(services, caller, uid, settings, answer, hits)),
+  });
+  if (text.kind === 'rendered') return text.value;
+  throw new ApiError(
     'invalid_chat_setting_document_template',
-    `The chat template of the index fails: ${reason}.`,
+    `The chat template of the index fails: ${text.reason}.`,
   );
 }
 
-/** The documents of hits with all their attributes, as templates see them. */
+/** Where the documents of hits stand with all their attributes, as templates see them. */
 async function wholeDocuments(
   services: ChatServices,
   caller: ChatCaller,
   uid: string,
   settings: SettingsObject,
+  answer: Buffer,
   hits: readonly Json[],
-): Promise<Json[]> {
+): Promise<Pick<TextsRequest, 'answer' | 'member' | 'order'>> {
   const { displayedAttributes } = settings;
   const primaryKey = services.primaryKey(uid);
   const complete = displayedAttributes === null || displayedAttributes.includes('*');
   const ids = hits.map((hit) => (primaryKey === null ? undefined : hit[primaryKey]));
   if (complete || primaryKey === null || ids.includes(undefined)) {
-    return hits.map((hit) => structuredClone(hit));
+    return { answer: ownBytes(answer), member: 'hits', order: null };
   }
-  const answer = await services.documents(uid, ids.map(String), caller.onGone);
-  const { results } = JSON.parse(answer.toString()) as { results: Json[] };
-  const byId = new Map(results.map((document) => [String(document[primaryKey]), document]));
-  return ids.map((id, n) => byId.get(String(id)) ?? structuredClone(hits[n]!));
+  const documents = await services.documents(uid, ids.map(String), caller.onGone);
+  const order = { primaryKey, ids: ids.map(String) };
+  return { answer: ownBytes(documents), member: 'results', order };
+}
+
+/** To be handed to a thread: the memory of an answer is larger, and is used again. */
+function ownBytes(answer: Buffer): Uint8Array {
+  return new Uint8Array(answer);
 }

@@ -68,24 +68,32 @@ const PROMPT_CODES: Record<keyof ChatPrompts, ErrorCode> = {
   searchIndexUidParam: 'invalid_chat_completion_search_index_uid_param_prompt',
 };
 
-function textOrNull(code: ErrorCode): Schema {
-  return { type: ['string', 'null'], 'x-code': code };
+export const CHAT_WORKSPACES_MAX = 1_000;
+/** Characters of a prompt, which goes out with every request; and of any other text of a workspace. */
+const PROMPT_LENGTH_MAX = 65_536;
+const TEXT_LENGTH_MAX = 4_096;
+
+function textOrNull(code: ErrorCode, maxLength: number): Schema {
+  return { type: ['string', 'null'], maxLength, 'x-code': code };
 }
 
 export const PATCH_CHAT_SETTINGS: Schema = {
   type: 'object',
   properties: {
     source: { type: ['string', 'null'], enum: [...CHAT_SOURCES] },
-    orgId: textOrNull('invalid_chat_completion_org_id'),
-    projectId: textOrNull('invalid_chat_completion_project_id'),
-    apiVersion: textOrNull('invalid_chat_completion_api_version'),
-    deploymentId: textOrNull('invalid_chat_completion_deployment_id'),
-    baseUrl: textOrNull('invalid_chat_completion_base_api'),
-    apiKey: textOrNull('invalid_chat_completion_api_key'),
+    orgId: textOrNull('invalid_chat_completion_org_id', TEXT_LENGTH_MAX),
+    projectId: textOrNull('invalid_chat_completion_project_id', TEXT_LENGTH_MAX),
+    apiVersion: textOrNull('invalid_chat_completion_api_version', TEXT_LENGTH_MAX),
+    deploymentId: textOrNull('invalid_chat_completion_deployment_id', TEXT_LENGTH_MAX),
+    baseUrl: textOrNull('invalid_chat_completion_base_api', TEXT_LENGTH_MAX),
+    apiKey: textOrNull('invalid_chat_completion_api_key', TEXT_LENGTH_MAX),
     prompts: {
       type: ['object', 'null'],
       properties: Object.fromEntries(
-        Object.entries(PROMPT_CODES).map(([name, code]) => [name, textOrNull(code)]),
+        Object.entries(PROMPT_CODES).map(([name, code]) => [
+          name,
+          textOrNull(code, PROMPT_LENGTH_MAX),
+        ]),
       ),
       additionalProperties: false,
     },

@@ -22,6 +22,8 @@ export interface Schema {
   /** Only strings. */
   enum?: readonly string[];
   format?: FormatName;
+  /** Characters (code points). */
+  maxLength?: number;
   /** Both included. */
   minimum?: number;
   maximum?: number;
@@ -295,6 +297,7 @@ function textCheck(schema: Schema, code: ErrorCode): ((value: string) => Fault |
     const list = schema.enum;
     return (value) => (accepted.has(value) ? null : unknownEnumValue(code, value, list));
   }
+  if (schema.maxLength !== undefined) return lengthCheck(schema.maxLength, code);
   if (schema.format === undefined) return null;
   const format = FORMATS[schema.format];
   return (value) => {
@@ -302,6 +305,14 @@ function textCheck(schema: Schema, code: ErrorCode): ((value: string) => Fault |
     if (rule === null) return null;
     return new Fault(code, (at) => `Invalid value${at}: ${shortJson(value)}; ${rule}.`);
   };
+}
+
+function lengthCheck(maxLength: number, code: ErrorCode): (value: string) => Fault | null {
+  return (value) =>
+    // A character has one or two units.
+    value.length <= maxLength || (value.length <= 2 * maxLength && [...value].length <= maxLength)
+      ? null
+      : new Fault(code, (at) => `Invalid value${at}: it has more than ${maxLength} characters.`);
 }
 
 export function unknownEnumValue(

@@ -5,6 +5,12 @@
 import type { Worker } from 'node:worker_threads';
 import { startThread } from '../base/thread.ts';
 import type { FittingFragment, RenderedChunk, RenderSpec, SearchScope } from './render.ts';
+import type {
+  RequestInput,
+  RequestOutcome,
+  RequestTemplate,
+  TextsRequest,
+} from './render-request.ts';
 import type { RenderAnswer, RenderRequest } from './render-worker.ts';
 
 /** For one job. A chunk of documents takes some milliseconds; each template is limited to half a second. */
@@ -60,6 +66,25 @@ export class RenderPool {
     return this.#run((job) => ({ kind: 'tokens', job, text, tokensMax })) as Promise<
       number[] | null
     >;
+  }
+
+  /** Of one request. A renderer that had to be stopped has failed. @param input null: the template is only parsed */
+  forRequest(template: RequestTemplate, input: RequestInput | null): Promise<RequestOutcome> {
+    return this.#outcome((job) => ({ kind: 'request', job, template, input }));
+  }
+
+  /** The documents of an answer of the engine as one text. */
+  texts(request: TextsRequest): Promise<RequestOutcome<string>> {
+    return this.#outcome((job) => ({ kind: 'texts', job, request }));
+  }
+
+  async #outcome<T>(request: (job: number) => RenderRequest): Promise<RequestOutcome<T>> {
+    try {
+      return (await this.#run(request)) as RequestOutcome<T>;
+    } catch (error) {
+      if (!(error instanceof RenderStopped)) throw error;
+      return { kind: 'failed', reason: error.message };
+    }
   }
 
   async close(): Promise<void> {

@@ -1,6 +1,13 @@
 /** The thread that renders templates and counts tokens: both take input of users, and neither may hold the event loop. */
 import { parentPort } from 'node:worker_threads';
 import { fitFragment, Renderer, type RenderSpec, type SearchScope } from './render.ts';
+import {
+  renderForRequest,
+  type RequestInput,
+  type RequestTemplate,
+  textsForRequest,
+  type TextsRequest,
+} from './render-request.ts';
 
 export type RenderRequest =
   | { kind: 'prepare'; renderer: number; spec: RenderSpec }
@@ -12,7 +19,11 @@ export type RenderRequest =
       fragments: Record<string, { value: unknown }>;
       scope: SearchScope;
     }
-  | { kind: 'tokens'; job: number; text: string; tokensMax: number };
+  | { kind: 'tokens'; job: number; text: string; tokensMax: number }
+  | { kind: 'request'; job: number; template: RequestTemplate; input: RequestInput | null }
+  | { kind: 'texts'; job: number; request: TextsRequest };
+
+type RenderJob = Exclude<RenderRequest, { kind: 'prepare' | 'forget' }>;
 
 export type RenderAnswer = { job: number; value: unknown } | { job: number; fault: string };
 
@@ -37,9 +48,7 @@ parentPort?.on('message', (request: RenderRequest) => {
   }
 });
 
-async function answer(
-  request: Extract<RenderRequest, { kind: 'render' | 'fit' | 'tokens' }>,
-): Promise<unknown> {
+async function answer(request: RenderJob): Promise<unknown> {
   switch (request.kind) {
     case 'render': {
       const { buffer, byteOffset, byteLength } = request.chunk;
@@ -50,6 +59,10 @@ async function answer(
       return fitFragment(request.fragments, request.scope);
     case 'tokens':
       return firstTokens(request.text, request.tokensMax);
+    case 'request':
+      return renderForRequest(request.template, request.input);
+    case 'texts':
+      return textsForRequest(request.request);
   }
 }
 

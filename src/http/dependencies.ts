@@ -6,6 +6,7 @@ import type { NativeAddon } from '../engine/native.ts';
 import type { Recorder } from '../analytics/recorder.ts';
 import type { Reporter } from '../analytics/reporter.ts';
 import type { ChatTotals } from '../chat/totals.ts';
+import type { RenderPool } from '../embedding/render-pool.ts';
 import type { OutboundClient } from '../outbound/outbound-client.ts';
 import type { ChatStore } from '../store/chat-store.ts';
 import type { NetworkStore } from '../store/network-store.ts';
@@ -43,6 +44,8 @@ export interface Dependencies {
   /** null: nothing is recorded. */
   analytics: Analytics | null;
   outbound: OutboundClient;
+  /** Renders templates of requests; not those of batches, so that neither waits for the other. */
+  renders: RenderPool;
   logs: Logs;
   metrics: HttpMetrics;
   version: VersionInfo;

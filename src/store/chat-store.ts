@@ -10,6 +10,10 @@ export class ChatStore {
     this.#records = new Records(store, 'chats');
   }
 
+  get size(): number {
+    return this.#records.size;
+  }
+
   /** Ascending uid. */
   list(): ChatWorkspace[] {
     return [...this.#records.values()].sort((a, b) => (a.uid < b.uid ? -1 : 1));

@@ -44,7 +44,10 @@ describe('Conversational search', () => {
       maxRetries: 0,
     });
   });
-  beforeEach(() => provider.requests.splice(0));
+  beforeEach(() => {
+    provider.forget();
+    provider.requests.splice(0);
+  });
   after(async () => {
     await server.close();
     await provider.close();
@@ -197,5 +200,89 @@ describe('Conversational search', () => {
     });
     assert.match(await response.text(), /"tool_call_limit".*\n\ndata: \[DONE\]/);
     assert.equal(provider.requests.length, 20);
+  });
+
+  it('renders documents beside the event loop', async () => {
+    // Some ten milliseconds for each of 20 documents; whether that is too long for the limits does not matter.
+    const slow = '{% for i in (1..300) %}{% for j in (1..300) %}{% endfor %}{% endfor %}x';
+    const settings = { chat: { documentTemplate: slow } };
+    await server.finish('PATCH', '/indexes/slow/settings', { body: settings });
+    const body = Array.from({ length: 20 }, (_, id) => ({ id }));
+    await server.finish('POST', '/indexes/slow/documents', { body });
+    let searching = (): void => {};
+    const asked = new Promise<void>((resolve) => (searching = resolve));
+    const args = { index_uid: 'slow', q: '', filter: '' };
+    provider.script([call('c1', args), finish('tool_calls'), { wait: asked }]);
+    const answer = fetch(`${server.url}/chats/films/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${server.masterKey}`, 'content-type': 'application/json' },
+      body: JSON.stringify(ask()),
+    });
+    while (provider.requests.length === 0) await server.call('GET', '/health');
+    searching();
+    let answers = 0;
+    while (provider.requests.length < 2) {
+      await server.call('GET', '/health');
+      answers++;
+    }
+    assert.match(await (await answer).text(), /Done\./);
+    assert.ok(answers > 3, `${answers} answers meanwhile`);
+    await server.finish('DELETE', '/indexes/slow');
+  });
+
+  it('ends when its searches have come to too much', async () => {
+    const long = 'x'.repeat(900_000);
+    provider.script(
+      ...Array.from({ length: 10 }, (_, n) => [
+        call(`c${n}`, search('', long)),
+        finish('tool_calls'),
+      ]),
+    );
+    const response = await fetch(`${server.url}/chats/films/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${server.masterKey}`, 'content-type': 'application/json' },
+      body: JSON.stringify(ask()),
+    });
+    assert.match(await response.text(), /"tool_call_limit".*more than 4194304 characters/);
+    assert.equal(provider.requests.length, 5);
+  });
+
+  it('as a whole has a bounded answer', async () => {
+    const long = say('x'.repeat(2 ** 20));
+    provider.script([...Array.from({ length: 9 }, () => long), finish('stop')]);
+    const refused = await server.call('POST', '/chats/films/chat/completions', {
+      body: ask({ stream: false }),
+    });
+    assert.deepEqual([refused.status, refused.json.code], [400, 'bad_request']);
+    assert.match(refused.json.message, /more than 8388608 characters/);
+  });
+
+  it('has bounded prompts and texts in its settings', async () => {
+    const cases: [object, string][] = [
+      [{ prompts: { system: 'x'.repeat(65_537) } }, 'invalid_chat_completion_system_prompt'],
+      [{ baseUrl: 'x'.repeat(4_097) }, 'invalid_chat_completion_base_api'],
+    ];
+    for (const [body, code] of cases) {
+      const { status, json } = await server.call('PATCH', '/chats/films/settings', { body });
+      assert.deepEqual([status, json.code], [400, code]);
+    }
+    const body = { prompts: { system: '\u{1f600}'.repeat(65_536) } };
+    assert.equal((await server.call('PATCH', '/chats/long/settings', { body })).status, 200);
+  });
+
+  it('has a bounded number of workspaces, each of which can still be changed', async function () {
+    this.timeout(60_000);
+    const { total } = (await server.call('GET', '/chats')).json;
+    const create = (n: number): Promise<{ status: number; json: any }> =>
+      server.call('PATCH', `/chats/w${n}/settings`, { body: {} });
+    for (let n = total; n < 1000; n += 50) {
+      const some = Array.from({ length: Math.min(50, 1000 - n) }, (_, k) => create(n + k));
+      for (const { status } of await Promise.all(some)) assert.equal(status, 200);
+    }
+    const beyond = await create(1000);
+    assert.deepEqual([beyond.status, beyond.json.code], [400, 'bad_request']);
+    assert.equal((await create(999)).status, 200);
+    assert.equal((await server.call('DELETE', '/chats/w999')).status, 204);
+    assert.equal((await create(1000)).status, 200);
   });
 });

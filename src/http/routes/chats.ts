@@ -3,9 +3,10 @@ import { Conversation, reportsOf, type ChatSink } from '../../chat/conversation.
 import type { Chunk, ErrorEvent } from '../../chat/chunks.ts';
 import { errorEvent } from '../../chat/provider.ts';
 import type { ChatCaller, ChatServices } from '../../chat/search-tool.ts';
-import { collectedAnswer } from '../../chat/whole-answer.ts';
+import { WholeAnswer } from '../../chat/whole-answer.ts';
 import {
   CHAT_COMPLETION,
+  CHAT_WORKSPACES_MAX,
   changedWorkspace,
   type ChatCompletionRequest,
   type ChatSettingsChange,
@@ -88,6 +89,7 @@ export function chatRoutes(dependencies: Dependencies): Route[] {
       const request = { ...all, ids, retrieveVectors: false };
       return wholeBody(await indexes.documents.fetch(uid, request, onGone));
     },
+    texts: (request) => dependencies.renders.texts(request),
     checkFilter: (filter) => checkFilter(filter, 'invalid_search_filter'),
   };
 
@@ -132,16 +134,15 @@ export function chatRoutes(dependencies: Dependencies): Route[] {
     }
     const ending = new AbortController();
     exchange.onAbort(() => ending.abort());
-    const chunks: (Chunk | ErrorEvent)[] = [];
+    const answer = whole ? new WholeAnswer() : null;
     const stream = whole ? null : new EventStream(exchange, context.requestId, ending.signal);
-    const sink: ChatSink = stream ?? { send: async (event) => void chunks.push(event) };
     const conversation = new Conversation(
       outbound,
       chatServices,
       workspace,
       body,
       callerOf(context),
-      sink,
+      (stream ?? answer)!,
       ending.signal,
     );
     conversations++;
@@ -156,8 +157,8 @@ export function chatRoutes(dependencies: Dependencies): Route[] {
       conversations--;
       chatTotals.add(conversation.usage, { workspace: workspace.uid, model: body.model });
     }
-    if (stream === null) return json(200, collectedAnswer(chunks, body.model, conversation.usage));
-    stream.end();
+    if (answer !== null) return json(200, answer.body(body.model, conversation.usage));
+    stream!.end();
     return STREAMED;
   }
 
@@ -221,6 +222,12 @@ export function chatRoutes(dependencies: Dependencies): Route[] {
         const uid = uidOf(params.workspace!);
         const changed = changedWorkspace(chats.get(uid) ?? newWorkspace(uid), body);
         if (!changed.ok) throw changed.error;
+        if (chats.get(uid) === undefined && chats.size >= CHAT_WORKSPACES_MAX) {
+          throw new ApiError(
+            'bad_request',
+            `There are ${CHAT_WORKSPACES_MAX} chat workspaces already; delete one first.`,
+          );
+        }
         await chats.put(changed.value);
         return json(200, workspaceView(changed.value));
       },

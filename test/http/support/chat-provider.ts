@@ -10,6 +10,8 @@ export interface ChatProvider {
   readonly requests: any[];
   /** Answers of the next requests, in order. */
   script(...rounds: Scripted[][]): void;
+  /** What is left of the script. */
+  forget(): void;
   /** Resolves when a request is broken off by the server under test. */
   broken(): Promise<void>;
   close(): Promise<void>;
@@ -46,6 +48,7 @@ export async function startChatProvider(): Promise<ChatProvider> {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
     requests,
     script: (...more) => void rounds.push(...more),
+    forget: () => void rounds.splice(0),
     broken: () => new Promise((resolve) => (onBroken = resolve)),
     close: () => {
       server.closeAllConnections();

@@ -11,6 +11,7 @@ import { Phase } from '../../../src/http/phase.ts';
 import { startHttp, type HttpServer } from '../../../src/http/server.ts';
 import type { Dependencies } from '../../../src/http/dependencies.ts';
 import { ChatTotals } from '../../../src/chat/totals.ts';
+import { RenderPool } from '../../../src/embedding/render-pool.ts';
 import { OutboundClient } from '../../../src/outbound/outbound-client.ts';
 import { ChatStore } from '../../../src/store/chat-store.ts';
 import { NetworkStore } from '../../../src/store/network-store.ts';
@@ -85,6 +86,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   await createDefaultKeys(services.keys, clock);
   const authorizer = new Authorizer(masterKey, services.keys, clock);
   const phase = new Phase('ready');
+  const renders = new RenderPool();
   const dependencies: Dependencies = {
     services,
     authorizer,
@@ -98,6 +100,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     chatAllowNonStreaming: false,
     analytics: null,
     outbound: new OutboundClient({ denyPrivate: false, allow: [] }),
+    renders,
     logs: new Logs('off', 'json', false),
     metrics: new HttpMetrics(() => services.features.get().metrics),
     version: { commitSha: 'unknown', commitDate: 'unknown', pkgVersion: '1.0.0' },
@@ -152,6 +155,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     call,
     async close() {
       await server.stop(100);
+      await renders.close();
       await services.close();
     },
   };

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { RenderPool } from '../../../src/embedding/render-pool.ts';
+import { textsForRequest } from '../../../src/embedding/render-request.ts';
 import type { RenderSpec } from '../../../src/embedding/render.ts';
 
 const chunk = (...documents: unknown[]): Uint8Array => Buffer.from(JSON.stringify(documents));
@@ -93,5 +94,78 @@ describe('The thread that renders', () => {
     assert.equal(await pool.firstTokens('short', 5), null);
     assert.deepEqual(await pool.firstTokens('a a a a a a', 3), [64, 264, 264]);
     assert.deepEqual(await pool.firstTokens('<|endoftext|>', 3), [27, 91, 8862]);
+  });
+
+  it('renders one template for a request, and tells what is wrong with it', async () => {
+    const text = (template: string, bytesMax = Infinity) =>
+      ({ kind: 'text', text: template, bytesMax }) as const;
+    const document = { kind: 'inlineDocument', document: { a: 'née' } } as const;
+    const cases: [Parameters<RenderPool['forRequest']>, object][] = [
+      [[text('<{{ doc.a }}>'), document], { kind: 'rendered', value: '<née>' }],
+      [[text('{{ doc.a }}', 2), document], { kind: 'rendered', value: 'n' }],
+      [[text('{{ doc.a }}'), null], { kind: 'rendered', value: null }],
+      [
+        [
+          text('{{ doc.n }}'),
+          { kind: 'document', json: '{"n":12345678901234567890}', searchable: null },
+        ],
+        { kind: 'rendered', value: '12345678901234567890' },
+      ],
+      [
+        [
+          { kind: 'fragment', value: { t: ['{{ q }}'] } },
+          { kind: 'search', q: 'x', media: null },
+        ],
+        { kind: 'rendered', value: { t: ['x'] } },
+      ],
+    ];
+    for (const [given, expected] of cases) {
+      assert.deepEqual(await pool.forRequest(...given), expected);
+    }
+    const kinds = [
+      await pool.forRequest(text('{% if %}'), null),
+      await pool.forRequest(text('{{ doc.b }}'), document),
+      await pool.forRequest(text('{{ doc.a }}'), { kind: 'search', q: 'x', media: null }),
+    ].map(({ kind }) => kind);
+    assert.deepEqual(kinds, ['unparsable', 'failed', 'failed']);
+  });
+
+  it('renders the documents of an answer in the order that is asked for, as one text that ends somewhere', async () => {
+    const answer = Buffer.from(
+      JSON.stringify({ results: [1, 2, 3].map((id) => ({ id, text: 'é'.repeat(id) })) }),
+    );
+    const request = {
+      template: '{{ doc.id }}{{ doc.text }}',
+      bytesMax: 4,
+      searchable: null,
+      answer,
+      member: 'results' as const,
+    };
+    const order = { primaryKey: 'id', ids: ['3', '9', '1'] };
+    assert.deepEqual(await pool.texts({ ...request, order }), {
+      kind: 'rendered',
+      value: '3é\n1é',
+    });
+    const long = Buffer.from(
+      JSON.stringify({ hits: Array.from({ length: 50 }, () => ({ t: 'é'.repeat(10_000) })) }),
+    );
+    const outcome = await pool.texts({
+      ...{ template: '{{ doc.t }}', bytesMax: 1e9, searchable: null },
+      ...{ answer: long, member: 'hits', order: null },
+    });
+    assert.ok(outcome.kind === 'rendered');
+    assert.ok(Buffer.byteLength(outcome.value) <= 256 * 1024);
+    assert.ok(outcome.value.length > 100_000 && !outcome.value.includes('\ufffd'));
+  });
+
+  it('gives up the documents of a request when they take too long together', () => {
+    let ms = 0;
+    const request = {
+      ...{ template: '{{ doc.t }}', bytesMax: 10, searchable: null, member: 'hits' as const },
+      ...{ answer: Buffer.from('{"hits":[{"t":1},{"t":2},{"t":3}]}'), order: null },
+    };
+    assert.equal(textsForRequest(request, () => (ms += 1000)).kind, 'rendered');
+    const outcome = textsForRequest(request, () => (ms += 2000));
+    assert.deepEqual(outcome, { kind: 'failed', reason: 'it takes too long' });
   });
 });
