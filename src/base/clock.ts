@@ -34,27 +34,6 @@ export class Moments {
   }
 }
 
-/** A clock that stands still until it is moved. For tests. */
-export class FakeClock implements Clock {
-  #now: number;
-
-  constructor(now: number | string = 0) {
-    this.#now = typeof now === 'string' ? Date.parse(now) : now;
-  }
-
-  now(): number {
-    return this.#now;
-  }
-
-  set(now: number | string): void {
-    this.#now = typeof now === 'string' ? Date.parse(now) : now;
-  }
-
-  advance(ms: number): void {
-    this.#now += ms;
-  }
-}
-
 /** RFC 3339 in UTC with six digits of a second, always: moments sort as texts. */
 export function rfc3339(ms: number): string {
   const micros = Math.round(ms * 1000);

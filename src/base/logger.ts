@@ -254,7 +254,3 @@ function oneLine(text: string): string {
   // eslint-disable-next-line no-control-regex
   return /[\u0000-\u001f\u007f-\u009f]/.test(text) ? JSON.stringify(text) : text;
 }
-
-export function silentLogger(): Logger {
-  return pino({ level: 'silent' });
-}

@@ -97,6 +97,8 @@ export type Check = (value: unknown) => Fault | null;
 
 export interface Validator<T> {
   readonly schema: Schema;
+  /** The value to check has been parsed with `exact`. */
+  readonly exact: boolean;
   /** `value`: of `parseJson`. It is changed in place to plain values, once it is right. */
   validate(value: unknown): Result<T, ApiError>;
 }
@@ -109,33 +111,26 @@ interface Codes {
 /** Compiles once, at start. `T` is the type that the schema describes. */
 export function validator<T>(schema: Schema): Validator<T> {
   const check = compile(schema);
+  const whole = schema['x-exact'] === true;
+  const members = Object.entries(schema.properties ?? {}).flatMap(([name, property]) =>
+    property['x-exact'] === true ? [name] : [],
+  );
+  const plain = (value: unknown): unknown => {
+    if (whole) return exactTexts(value);
+    const object = value as Record<string, unknown>;
+    for (const name of members) {
+      if (Object.hasOwn(object, name)) object[name] = exactTexts(object[name]);
+    }
+    return plainNumbers(value);
+  };
   return {
     schema,
+    exact: whole || members.length > 0,
     validate(value) {
       const fault = check(value);
-      return fault === null ? ok(plain(value, schema) as T) : err(fault.toError());
+      return fault === null ? ok(plain(value) as T) : err(fault.toError());
     },
   };
-}
-
-function isExact(schema: Schema): boolean {
-  return (
-    schema['x-exact'] === true ||
-    Object.values(schema.properties ?? {}).some((property) => property['x-exact'] === true)
-  );
-}
-
-function plain(value: unknown, schema: Schema): unknown {
-  if (schema['x-exact'] === true) return exactTexts(value);
-  if (isExact(schema)) {
-    const object = value as Record<string, unknown>;
-    for (const [name, property] of Object.entries(schema.properties!)) {
-      if (property['x-exact'] === true && Object.hasOwn(object, name)) {
-        object[name] = exactTexts(object[name]);
-      }
-    }
-  }
-  return plainNumbers(value);
 }
 
 function exactTexts(value: unknown): unknown {
@@ -150,18 +145,23 @@ export function checkedBody(body: Buffer, schema: Schema): Result<unknown, ApiEr
   if (body.length === 0) {
     return err(new ApiError('missing_payload', 'The body is missing; a json payload is expected.'));
   }
-  const parsed = parseJson(body, { exact: isExact(schema) });
+  const known = validatorOf(schema);
+  const parsed = parseJson(body, known);
   if (!parsed.ok) {
     return err(
       new ApiError('malformed_payload', `The json payload is malformed: ${parsed.error}.`),
     );
   }
+  return known.validate(parsed.value);
+}
+
+function validatorOf(schema: Schema): Validator<unknown> {
   let known = validators.get(schema);
   if (known === undefined) {
     known = validator(schema);
     validators.set(schema, known);
   }
-  return known.validate(parsed.value);
+  return known;
 }
 
 export function compile(

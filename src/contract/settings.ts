@@ -10,7 +10,7 @@ import { featureNotEnabled, type ApiError } from './errors.ts';
 import type { FeatureSet } from './features.ts';
 import { validator, type Schema, type Validator } from './schema.ts';
 import { SETTINGS } from './settings/registry.ts';
-import { isGiven, type Derived, type Setting } from './settings/setting.ts';
+import { isGiven, type Setting } from './settings/setting.ts';
 
 export type SettingName = (typeof SETTINGS)[number]['name'];
 
@@ -52,10 +52,6 @@ export function childSchema(entry: Setting): Schema {
   return described(entry.childSchema ?? entry.schema, entry);
 }
 
-const CHILDREN = new Map(
-  SETTING_ENTRIES.map((entry) => [entry.name, validator<unknown>(childSchema(entry))]),
-);
-
 function entryOf(name: SettingName): Setting<SettingName> {
   return SETTING_ENTRIES.find((entry) => entry.name === name)!;
 }
@@ -69,15 +65,6 @@ export function parseSettings(body: unknown): Result<PartialSettings, ApiError> 
 /** The canonical form of a body of PATCH /settings, which is right. */
 export function wholeSettings(body: unknown): PartialSettings {
   return canonical(body as Record<string, unknown>);
-}
-
-/** Body of a child route to the canonical form of the one setting it names. */
-export function parseChildSetting(
-  name: SettingName,
-  body: unknown,
-): Result<PartialSettings, ApiError> {
-  const checked = CHILDREN.get(name)!.validate(body);
-  return checked.ok ? ok(childSetting(name, checked.value)) : checked;
 }
 
 /** The canonical form of the one setting whose child route got `body`, which is right. */
@@ -167,19 +154,6 @@ export function mergeSettings(
     }
   }
   return ok(merged as SettingsObject);
-}
-
-/** What an index has to make anew of its documents when its settings change. Each at most once. */
-export function recomputed(before: SettingsObject, after: SettingsObject): Derived[] {
-  const derived = new Set<Derived>();
-  for (const entry of SETTING_ENTRIES) {
-    if (entry.touches.length === 0) continue;
-    const [old, now] = [before[entry.name], after[entry.name]];
-    if (JSON.stringify(old) === JSON.stringify(now)) continue;
-    if (entry.sameDerived?.(old, now) === true) continue;
-    for (const part of entry.touches) derived.add(part);
-  }
-  return [...derived];
 }
 
 // --- Views ------------------------------------------------------------------------------------------

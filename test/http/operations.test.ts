@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { FakeClock } from '../../src/base/clock.ts';
+import { FakeClock } from '../support/fake-clock.ts';
 import { ApiError } from '../../src/contract/errors.ts';
 import { freePort } from '../support/free-port.ts';
 import { settle } from './kill/support/compare.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import jwt from 'jsonwebtoken';
-import { FakeClock } from '../../src/base/clock.ts';
+import { FakeClock } from '../support/fake-clock.ts';
 import { startBuiltServer } from '../support/built-server.ts';
 import { type Answer, startTestServer, type TestServer } from './support/test-server.ts';
 

@@ -53,9 +53,6 @@ export const SETTINGS = [
     initial: allAttributes,
     resetForm: allAttributes,
     merge: mergeAttributes,
-    // The order makes weights, which a search looks up.
-    sameDerived: (before: string[], after: string[]) =>
-      sortedSet(before).join('\0') === sortedSet(after).join('\0'),
   }),
   filterableAttributes,
   setting({

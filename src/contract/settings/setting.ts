@@ -1,6 +1,6 @@
 /**
  * What a setting of an index is: one entry of the registry. Routes, validation, GET, reset, details of tasks, the
- * published description and what must be recomputed follow from it.
+ * published description and the form of the page follow from it.
  */
 import { compareUtf8 } from '../../base/json.ts';
 import type { Result } from '../../base/result.ts';
@@ -12,7 +12,7 @@ import type { Schema } from '../schema.ts';
  * What an index holds that is made from its documents under its settings: `text` (words, postings, forward records),
  * `columns` (values of faceted fields), `vectors` (embeddings). Making the text anew makes the columns anew as well.
  */
-export type Derived = 'text' | 'columns' | 'vectors';
+type Derived = 'text' | 'columns' | 'vectors';
 
 /**
  * @typeParam Name key in the object of settings
@@ -48,8 +48,6 @@ export interface Setting<Name extends string = string, Value = unknown> {
   check?(given: unknown, features: FeatureSet): ApiError | null;
   /** The value to store. Refuses what only the stored value shows to be wrong. Default: `change` replaces `current`. */
   merge?(current: Value, change: unknown): Result<Value, ApiError>;
-  /** Whether two stored values make the same of the documents. Default: equal as JSON. */
-  sameDerived?(before: Value, after: Value): boolean;
   /** The value, complete or partial, without secrets. Default: as it is. */
   render?(value: unknown): unknown;
 }

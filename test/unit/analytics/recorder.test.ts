@@ -10,8 +10,8 @@ import {
   type RecordedEvent,
   type RecordedSearch,
 } from '../../../src/analytics/recorder.ts';
-import { FakeClock } from '../../../src/base/clock.ts';
-import { silentLogger } from '../../../src/base/logger.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
+import { silentLogger } from '../../support/silent-logger.ts';
 import { parseRows, type AnalyticsRow } from '../../../src/contract/analytics.ts';
 import { AnalyticsStore, CHUNK_ROWS } from '../../../src/store/analytics-store.ts';
 

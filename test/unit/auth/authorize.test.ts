@@ -12,7 +12,7 @@ import {
   isSignedWith,
   ruleFor,
 } from '../../../src/auth/tenant-token.ts';
-import { FakeClock } from '../../../src/base/clock.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
 import { ACTIONS, expandAction, type Action } from '../../../src/contract/actions.ts';
 import { KeyStore } from '../../../src/store/key-store.ts';
 import { Store } from '../../../src/store/store.ts';

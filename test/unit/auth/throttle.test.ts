@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { Throttle } from '../../../src/auth/throttle.ts';
-import { FakeClock } from '../../../src/base/clock.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
 import { mulberry } from '../../support/random.ts';
 
 /** The same in whole thousandths of a request, refilled each millisecond. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { FakeClock, Moments, rfc3339 } from '../../../src/base/clock.ts';
+import { Moments, rfc3339 } from '../../../src/base/clock.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
 
 describe('moments', () => {
   it('go on at the pace of time while the clock is behind them', () => {

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { obfuscate } from '../../../src/contract/embedders.ts';
 import { NO_FEATURES } from '../../../src/contract/features.ts';
+import { validator } from '../../../src/contract/schema.ts';
 import {
   checkPartialSettings,
+  childSchema,
+  childSetting,
   defaultSettings,
   mergeSettings,
-  parseChildSetting,
   parseSettings,
-  recomputed,
   renderPartialSettings,
   renderSettings,
   resetAllSettings,
@@ -130,12 +131,15 @@ describe('Settings in a request', () => {
 
   it('have both forms of the localized attributes on the child route', () => {
     const rules = [{ attributePatterns: ['*_ja'], locales: ['ja'] }];
+    const entry = SETTING_ENTRIES.find(({ name }) => name === 'localizedAttributes')!;
+    const child = validator<unknown>(childSchema(entry));
     for (const body of [rules, { localizedAttributes: rules }]) {
-      const parsed = parseChildSetting('localizedAttributes', body);
-      assert.ok(parsed.ok);
-      assert.deepEqual(parsed.value, { localizedAttributes: rules });
+      const checked = child.validate(body);
+      assert.ok(checked.ok);
+      const partial = childSetting('localizedAttributes', checked.value);
+      assert.deepEqual(partial, { localizedAttributes: rules });
     }
-    const wrong = parseChildSetting('localizedAttributes', { locales: [] });
+    const wrong = child.validate({ locales: [] });
     assert.ok(!wrong.ok && wrong.error.code === 'invalid_settings_localized_attributes');
   });
 });
@@ -385,32 +389,6 @@ describe('The settings that are shown', () => {
     );
     assert.ok('chat' in renderSettings(defaultSettings(), ALL_FEATURES));
   });
-});
-
-describe('What a change of settings makes anew', () => {
-  const cases: [string, unknown, string[]][] = [
-    ['nothing of what is read when a request is answered', { synonyms: { a: ['b'] } }, []],
-    ['nothing of equal values', { sortableAttributes: ['a'], stopWords: [] }, []],
-    ['nothing of the order of searchable attributes', { searchableAttributes: ['b', 'a'] }, []],
-    ['text of another searchable attribute', { searchableAttributes: ['a', 'c'] }, ['text']],
-    ['columns of another sortable attribute', { sortableAttributes: ['b'] }, ['columns']],
-    [
-      'all of several settings, each once',
-      {
-        stopWords: ['x'],
-        dictionary: ['y'],
-        distinctAttribute: 'a',
-        embedders: { e: { source: 'userProvided', dimensions: 2 } },
-      },
-      ['text', 'columns', 'vectors'],
-    ],
-  ];
-  const before = merged(null, { searchableAttributes: ['a', 'b'], sortableAttributes: ['a'] });
-  for (const [name, body, derived] of cases) {
-    it(name, () => {
-      assert.deepEqual(recomputed(before, merged(before, body)).sort(), derived.sort());
-    });
-  }
 });
 
 describe('The setting foreignKeys', () => {

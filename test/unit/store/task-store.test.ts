@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { FakeClock } from '../../../src/base/clock.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
 import type { NewTask } from '../../../src/store/append-tasks.ts';
 import { Store } from '../../../src/store/store.ts';
 import { TaskStore } from '../../../src/store/task-store.ts';
