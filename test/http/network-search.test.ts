@@ -1,0 +1,207 @@
+/** Searches of three servers that hold a part each, against one server that holds all. */
+import assert from 'node:assert/strict';
+import { type BuiltServer, startBuiltServer } from '../support/built-server.ts';
+import { mulberry } from '../support/random.ts';
+import { type Cluster, startCluster } from './support/cluster.ts';
+
+const SEED = Number(process.env['GANNET_SEED'] ?? 1);
+const ROUNDS = 3;
+const SEARCHES = 60;
+const DOCUMENTS = 90;
+
+const random = mulberry(SEED);
+const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)]!;
+const some = <T>(list: readonly T[]): T[] => list.filter(() => random() < 0.5);
+const chance = (share: number): boolean => random() < share;
+
+const WORDS = [
+  ...['red', 'blue', 'green', 'apple', 'orange', 'pear', 'plum', 'cherry', 'tree', 'bush'],
+  ...['garden', 'small', 'large', 'old', 'winter', 'summer', 'market', 'river'],
+];
+/** Words that are no other word's derivation: the scores of those depend on what else a server holds. */
+const MISSPELT = [...WORDS, 'aple', 'gardn', 'sumer', 'wint'];
+const text = (words: number, of = WORDS): string =>
+  Array.from({ length: words }, () => pick(of)).join(' ');
+
+const SETTINGS = {
+  searchableAttributes: ['title', 'text'],
+  filterableAttributes: ['kind', 'size', 'tags'],
+  sortableAttributes: ['size', 'name', '_geo'],
+  faceting: { maxValuesPerFacet: 4 },
+};
+
+function documents(): Record<string, unknown>[] {
+  return Array.from({ length: DOCUMENTS }, (_, id) => ({
+    id,
+    title: text(1 + Math.floor(random() * 3)),
+    text: text(Math.floor(random() * 12)),
+    kind: pick(['fruit', 'Fruit', 'flower', 'wood', null]),
+    size: pick([1, 2, 3, 5, 8, 'five', 'big', null]),
+    name: pick(['Anna', 'ben', 'Çelik', 'Dora', undefined]),
+    tags: some(['a', 'b', 'c', 'd', 'e', 'f']),
+    ...(chance(0.7)
+      ? { _geo: { lat: Math.floor(random() * 5), lng: Math.floor(random() * 5) } }
+      : {}),
+  }));
+}
+
+function search(): Record<string, unknown> {
+  const paged = chance(0.3);
+  return {
+    ...(chance(0.8) ? { q: text(1 + Math.floor(random() * 3), MISSPELT) } : {}),
+    ...(paged
+      ? { page: 1 + Math.floor(random() * 3), hitsPerPage: 1 + Math.floor(random() * 12) }
+      : { offset: Math.floor(random() * 10), limit: Math.floor(random() * 20) }),
+    ...(chance(0.3) ? { filter: pick(['kind = fruit', 'size > 2', 'tags IN [a, b]']) } : {}),
+    ...(chance(0.4)
+      ? {
+          sort: pick([
+            ['size:asc'],
+            ['size:desc', 'name:asc'],
+            ['name:desc'],
+            ['_geoPoint(2, 2):asc'],
+            ['_geoPoint(1, 3):desc', 'size:asc'],
+          ]),
+        }
+      : {}),
+    ...(chance(0.3) ? { facets: pick([['*'], ['size'], ['kind', 'tags']]) } : {}),
+    ...(chance(0.2) ? { matchingStrategy: 'all' } : {}),
+    ...(chance(0.2) ? { rankingScoreThreshold: random() } : {}),
+    ...(chance(0.2) ? { attributesToHighlight: ['*'] } : {}),
+    showRankingScore: true,
+    showRankingScoreDetails: true,
+  };
+}
+
+/** Of places within a metre the details show one. */
+interface Hit {
+  id: number;
+  _rankingScore: number;
+  _rankingScoreDetails: Record<string, unknown>;
+}
+
+/** What orders hits: those with the same are equal, and their order is free. */
+function keyOf({ _rankingScore, _rankingScoreDetails }: Hit): string {
+  const details = JSON.stringify(_rankingScoreDetails).replace(
+    /"value":\{"lat":\d+,"lng":\d+\},"distance":(\d+).\d+/g,
+    '"distance":$1',
+  );
+  return `${_rankingScore.toFixed(9)} ${details}`;
+}
+
+/** The hits of two answers agree, but for the order of equal ones, and which of them a page ends or begins with. */
+function assertSameHits(given: Hit[], wanted: Hit[], about: string): void {
+  assert.deepEqual(given.map(keyOf), wanted.map(keyOf), about);
+  assert.equal(new Set(given.map(({ id }) => id)).size, given.length, about);
+  const first = given[0] && keyOf(given[0]);
+  const last = given.at(-1) && keyOf(given.at(-1)!);
+  const inner = (hits: Hit[]): unknown[] =>
+    hits
+      .filter((hit) => keyOf(hit) !== first && keyOf(hit) !== last)
+      .map((hit) => ({ ...hit, _rankingScoreDetails: keyOf(hit) }))
+      .sort((a, b) => a.id - b.id);
+  assert.deepEqual(inner(given), inner(wanted), about);
+}
+
+/** Spellings of one facet value are one value; which of them is shown depends on where documents are. */
+function unspelled(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value ?? null).replaceAll('"Fruit"', '"fruit"')) as unknown;
+}
+
+const TOTALS = [
+  ...['estimatedTotalHits', 'totalHits', 'totalPages', 'page', 'hitsPerPage', 'limit', 'offset'],
+  ...['facetDistribution', 'facetStats', 'query', 'semanticHitCount'],
+];
+
+describe(`Searches of the whole network (seed ${SEED})`, () => {
+  let cluster: Cluster;
+  let whole: BuiltServer;
+
+  before(async function () {
+    this.timeout(60_000);
+    [cluster, whole] = await Promise.all([startCluster({ count: 3 }), startBuiltServer()]);
+  });
+  after(async () => {
+    await Promise.all([cluster?.close(), whole?.close()]);
+  });
+
+  for (let round = 0; round < ROUNDS; round++) {
+    describe(`of random documents, number ${round}`, () => {
+      const uid = `docs-${round}`;
+
+      before(async function () {
+        this.timeout(60_000);
+        const all = documents();
+        const parts = cluster.servers.map((): typeof all => []);
+        for (const document of all) pick(parts).push(document);
+        const fill = async (server: BuiltServer, body: unknown[]): Promise<void> => {
+          await server.finish('PATCH', `/indexes/${uid}/settings`, { body: SETTINGS });
+          const path = `/indexes/${uid}/documents?primaryKey=id`;
+          const task = await server.finish('POST', path, { body });
+          assert.equal(task.status, 'succeeded', JSON.stringify(task));
+        };
+        await Promise.all([
+          fill(whole, all),
+          ...cluster.servers.map((server, n) => fill(server, parts[n]!)),
+        ]);
+      });
+
+      it('find what one server finds', async function () {
+        this.timeout(60_000);
+        for (let n = 0; n < SEARCHES; n++) {
+          const body = search();
+          const path = `/indexes/${uid}/search`;
+          const asked = pick(cluster.servers);
+          const [given, wanted] = await Promise.all([
+            asked.call('POST', path, { body: { ...body, useNetwork: true } }),
+            whole.call('POST', path, { body }),
+          ]);
+          const about = JSON.stringify(body);
+          assert.equal(given.status, 200, about + JSON.stringify(given.json));
+          assert.deepEqual(given.json.remoteErrors, {}, about);
+          assertSameHits(given.json.hits, wanted.json.hits, about);
+          for (const name of TOTALS) {
+            // Counts with a threshold are estimates, of what had been looked at.
+            if ('rankingScoreThreshold' in body && !('page' in body)) break;
+            const [left, right] = [given.json[name], wanted.json[name]].map(unspelled);
+            assert.deepEqual(left, right, `${name} ${about}`);
+          }
+        }
+      });
+
+      it('merge with others into one list as on one server', async function () {
+        this.timeout(60_000);
+        for (let n = 0; n < SEARCHES / 4; n++) {
+          const query = (): Record<string, unknown> => ({
+            indexUid: uid,
+            q: text(2),
+            showRankingScore: true,
+            showRankingScoreDetails: true,
+            federationOptions: { weight: pick([0.5, 1, 2]) },
+          });
+          const queries = [query(), query()];
+          const federation = { limit: 15, facetsByIndex: { [uid]: ['kind'] } };
+          const [given, wanted] = await Promise.all([
+            pick(cluster.servers).call('POST', '/multi-search', {
+              body: { federation, queries: queries.map((one) => ({ ...one, useNetwork: true })) },
+            }),
+            whole.call('POST', '/multi-search', { body: { federation, queries } }),
+          ]);
+          const about = JSON.stringify(queries);
+          assert.equal(given.status, 200, JSON.stringify(given.json));
+          const scores = ({ hits }: { hits: any[] }): unknown[] =>
+            hits.map(({ _federation }) => [
+              _federation.queriesPosition,
+              _federation.weightedRankingScore.toFixed(9),
+            ]);
+          assert.deepEqual(scores(given.json), scores(wanted.json), about);
+          assert.equal(given.json.estimatedTotalHits, wanted.json.estimatedTotalHits, about);
+          const [left, right] = [given.json, wanted.json].map(({ facetsByIndex }) =>
+            unspelled(facetsByIndex),
+          );
+          assert.deepEqual(left, right, about);
+        }
+      });
+    });
+  }
+});

@@ -1,0 +1,46 @@
+/** Servers of a network on this machine, as their users run them. */
+import { type BuiltServer, startBuiltServer } from '../../support/built-server.ts';
+
+export interface Cluster {
+  readonly servers: readonly BuiltServer[];
+  /** `s0`, `s1` and so on. */
+  readonly names: readonly string[];
+  close(): Promise<void>;
+}
+
+export interface ClusterOptions {
+  count: number;
+  sharding?: boolean;
+  /** Where the others find a server; absent: at its own address. */
+  url?: (server: BuiltServer, n: number) => string;
+  options?: readonly string[];
+}
+
+export async function startCluster({
+  count,
+  sharding = false,
+  url = (server) => server.url,
+  options = [],
+}: ClusterOptions): Promise<Cluster> {
+  const servers = await Promise.all(Array.from({ length: count }, () => startBuiltServer(options)));
+  const names = servers.map((_, n) => `s${n}`);
+  const remotes = Object.fromEntries(
+    servers.map((server, n) => [
+      names[n]!,
+      { url: url(server, n), searchApiKey: server.masterKey, writeApiKey: server.masterKey },
+    ]),
+  );
+  for (const [n, server] of servers.entries()) {
+    await server.call('PATCH', '/experimental-features', {
+      body: { network: true, editDocumentsByFunction: true },
+    });
+    await server.call('PATCH', '/network', { body: { self: names[n], remotes, sharding } });
+  }
+  return {
+    servers,
+    names,
+    close: async () => {
+      await Promise.all(servers.map((server) => server.close()));
+    },
+  };
+}
