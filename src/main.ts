@@ -40,6 +40,7 @@ import { checkParts } from './http/routes/system.ts';
 import { type HttpOptions, type HttpServer, startHttp } from './http/server.ts';
 import { exportRunner } from './export/run-export.ts';
 import { sourceOf } from './import-at-start.ts';
+import { Replication } from './network/replication.ts';
 import { RemoteClient } from './network/remote-client.ts';
 import { OutboundClient } from './outbound/outbound-client.ts';
 import { Documents, Indexes } from './search/index-service.ts';
@@ -154,12 +155,23 @@ async function run(config: Config): Promise<void> {
   );
   const taskLog = logs.of('scheduler');
   const renders = new RenderPool();
-  const machine = openMachine(config, folder, native, embedding, taskLog);
+  const machine = openMachine(config, folder, native, embedding, () => features.get(), taskLog);
   const { store, registry, scheduler } = machine;
   const keys = new KeyStore(store);
   const features = new FeatureStore(store, config.launchFeatures);
   const webhooks = new WebhookStore(store, launchWebhook(config));
   const chats = new ChatStore(store);
+  const proxy = new OutboundClient({
+    denyPrivate: config.outboundDenyPrivate,
+    allow: config.outboundAllow,
+    connectMsMax: config.network.connectMsMax,
+  });
+  const replication = new Replication({
+    network: () => (features.get().network ? machine.network.get() : null),
+    client: proxy,
+    requestMsMax: config.network.requestMsMax,
+    retriesMsMax: config.network.retriesMsMax,
+  });
   const notifier = new Notifier(
     machine.taskStore,
     new NotificationStore(store),
@@ -207,6 +219,7 @@ async function run(config: Config): Promise<void> {
     features,
     webhooks,
     outbound,
+    replication,
     analytics: analytics.parts,
     renders,
   });
@@ -233,6 +246,7 @@ async function run(config: Config): Promise<void> {
     await analytics.close();
     await notifier.stop();
     await outbound.close();
+    await proxy.close();
     await machine.close();
     await renders.close();
     await embedding.close();
@@ -288,6 +302,7 @@ function openMachine(
   folder: DataFolder,
   native: NativeAddon,
   embedding: EmbeddingService,
+  features: () => FeatureSet,
   log: Logger,
 ): TaskMachine {
   return openTaskMachine(folder, native, {
@@ -296,6 +311,7 @@ function openMachine(
     batchedBytesMax: config.batchedTasksBytesMax,
     storeBytesMax: STORE_BYTES_MAX,
     embedding,
+    features,
     log: (message, error) => {
       if (error === undefined) log.info(message);
       else log.error({ err: error }, message);
@@ -329,6 +345,7 @@ interface Parts {
   outbound: OutboundClient;
   analytics: Analytics | null;
   renders: RenderPool;
+  replication: Replication;
 }
 
 function dependencies(config: Config, parts: Parts): Dependencies {
@@ -346,6 +363,7 @@ function dependencies(config: Config, parts: Parts): Dependencies {
     outbound,
     analytics,
     renders,
+    replication,
   } = parts;
   const { store, queue, registry, searchRules, network } = parts.machine;
   const searchQueue = new SearchQueue({
@@ -406,6 +424,7 @@ function dependencies(config: Config, parts: Parts): Dependencies {
     chats,
     searchRules,
     network,
+    replication,
     chatTotals: new ChatTotals(),
     chatAllowNonStreaming: config.chatAllowNonStreaming,
     outbound,

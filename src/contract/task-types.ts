@@ -1,4 +1,5 @@
 /** What follows from the entries of `task-types/registry.ts`. */
+import type { TaskNetwork } from './tasks.ts';
 import { TASK_TYPE_ENTRIES } from './task-types/registry.ts';
 import type { InBatch, TaskTypeEntry } from './task-types/task-type.ts';
 
@@ -16,13 +17,19 @@ type RowOfEntry<E> = E extends { draft(request: never): { row(context: never): i
   : never;
 
 /** Work to be appended as a task. Everything in it has been validated. */
-export type TaskRequest = Known<RequestOfEntry<Entries>> & { customMetadata?: string };
+export type TaskRequest = Known<RequestOfEntry<Entries>> & {
+  customMetadata?: string;
+  network?: TaskNetwork;
+};
 
 /**
  * What a task was asked to do, stored once when it is registered. Index uids are not in here but in the
  * columns, as numbers, so that a swap of two indexes moves their history by exchanging two names.
  */
-export type TaskRow = Known<RowOfEntry<Entries>> & { customMetadata?: string };
+export type TaskRow = Known<RowOfEntry<Entries>> & {
+  customMetadata?: string;
+  network?: TaskNetwork;
+};
 
 export type RowOf<T extends TaskType> = Extract<TaskRow, { type: T }>;
 

@@ -17,6 +17,11 @@ export const TASK_UID_MAX = 4_294_967_295;
 
 export type TaskDetails = Record<string, unknown>;
 
+/** Of a write in a network: what became of it elsewhere, or where it comes from. */
+export type TaskNetwork =
+  | { remotes: Record<string, { task_uid: number } | { error: string }> }
+  | { origin: { remoteName: string; taskUid: number } };
+
 /** A task as the API shows it. Keys in this order; dates are RFC 3339 in UTC. */
 export interface TaskView {
   uid: number;
@@ -33,7 +38,7 @@ export interface TaskView {
   enqueuedAt: string;
   startedAt: string | null;
   finishedAt: string | null;
-  network?: Record<string, unknown>;
+  network?: TaskNetwork;
   customMetadata?: string;
 }
 

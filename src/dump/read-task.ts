@@ -3,7 +3,7 @@ import type { ErrorBody } from '../contract/errors.ts';
 import type { SearchRulePatch } from '../contract/search-rules.ts';
 import { parseSettings } from '../contract/settings.ts';
 import type { TaskRequest } from '../contract/task-types.ts';
-import type { TaskDetails, TaskStatus } from '../contract/tasks.ts';
+import type { TaskDetails, TaskNetwork, TaskStatus } from '../contract/tasks.ts';
 import { DumpError } from './dump-error.ts';
 import { dateOf, knownSettings, numberOf, textOf } from './dump-values.ts';
 import { decodeUids } from './task-bitmap.ts';
@@ -58,10 +58,35 @@ export function readTask(line: Json, place: string): DumpedTask | null {
       finishedAt === null ? null : Math.min(dateOf(line.startedAt) ?? finishedAt, finishedAt),
     finishedAt,
   };
+  const network = networkOf(line.network);
+  if (network !== undefined) task.request.network = network;
   if (typeof line.customMetadata === 'string') task.request.customMetadata = line.customMetadata;
   if (status === 'failed') task.error = (line.error ?? undefined) as ErrorBody;
   if (status !== 'enqueued' && read.details !== undefined) task.details = read.details;
   return task;
+}
+
+/** Dumps of other programs name the parts otherwise, or have none. */
+function networkOf(value: unknown): TaskNetwork | undefined {
+  const { origin, remotes } = (value ?? {}) as Json;
+  if (isObject(origin)) {
+    const { remoteName, taskUid } = origin;
+    return typeof remoteName === 'string' && isUid(taskUid)
+      ? { origin: { remoteName, taskUid } }
+      : undefined;
+  }
+  if (!isObject(remotes)) return undefined;
+  const known = new Map<string, { task_uid: number } | { error: string }>();
+  for (const [name, result] of Object.entries(remotes)) {
+    const { task_uid: taskUid, error } = (result ?? {}) as Json;
+    if (isUid(taskUid)) known.set(name, { task_uid: taskUid });
+    else if (typeof error === 'string') known.set(name, { error });
+  }
+  return { remotes: Object.fromEntries(known) };
+}
+
+function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function isUid(value: unknown): value is number {

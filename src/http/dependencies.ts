@@ -9,6 +9,7 @@ import type { ChatTotals } from '../chat/totals.ts';
 import type { RenderPool } from '../embedding/render-pool.ts';
 import type { OutboundClient } from '../outbound/outbound-client.ts';
 import type { ChatStore } from '../store/chat-store.ts';
+import type { Replication } from '../network/replication.ts';
 import type { NetworkStore } from '../store/network-store.ts';
 import type { RuleStore } from '../store/rule-store.ts';
 import type { WebhookStore } from '../store/webhook-store.ts';
@@ -38,6 +39,7 @@ export interface Dependencies {
   chats: ChatStore;
   searchRules: RuleStore;
   network: NetworkStore;
+  replication: Replication;
   chatTotals: ChatTotals;
   /** `stream: false` is answered with the whole conversation instead of being refused. */
   chatAllowNonStreaming: boolean;

@@ -31,6 +31,9 @@ export interface RequestHeaders {
   /** Whom the client searches for. */
   userId: string | undefined;
   forwardedFor: string | undefined;
+  originRemote: string | undefined;
+  originTaskUid: string | undefined;
+  writeId: string | undefined;
 }
 
 export interface Exchange {
@@ -467,6 +470,9 @@ export function noHeaders(): RequestHeaders {
     requestId: undefined,
     userId: undefined,
     forwardedFor: undefined,
+    originRemote: undefined,
+    originTaskUid: undefined,
+    writeId: undefined,
   };
 }
 
@@ -491,6 +497,11 @@ export const HEADER_FIELDS: Readonly<Record<string, keyof RequestHeaders>> = Obj
     'x-svc-user-id': 'userId',
     'x-ms-user-id': 'userId',
     'x-forwarded-for': 'forwardedFor',
+    'x-meili-proxy-origin-remote': 'originRemote',
+    'meili-proxy-origin-remote': 'originRemote',
+    'x-meili-proxy-origin-taskuid': 'originTaskUid',
+    'meili-proxy-origin-taskuid': 'originTaskUid',
+    'x-gannet-write-id': 'writeId',
   } as const,
 );
 

@@ -16,6 +16,7 @@ import type {
   BatchView,
   IndexVisibility,
   TaskFilter,
+  TaskNetwork,
   TaskPage,
   TaskPaging,
   TaskRequest,
@@ -49,6 +50,8 @@ export interface TaskService {
    * call on, also when the promise rejects.
    */
   register(request: TaskRequest): Promise<TaskSummary>;
+  /** Adds to a task what became of it on other servers; durable once resolved. */
+  setNetwork(uid: number, network: TaskNetwork): Promise<void>;
   list(filter: TaskFilter, page: TaskPaging, visible: IndexVisibility): TaskPage<TaskView>;
   /** undefined: unknown, deleted, or not visible. */
   get(uid: number, visible: IndexVisibility): TaskView | undefined;

@@ -1,6 +1,6 @@
 /** Answers of federated searches, here and elsewhere, read as far as merging needs: hits stay bytes. */
 import { isUtf8 } from 'node:buffer';
-import { JsonCursor, MalformedJson } from '../base/json-cursor.ts';
+import { JsonScanner, MalformedJson } from '../base/json-scanner.ts';
 import { areScoreValues, type Scored, type ScoreValue } from './score-values.ts';
 
 /** A hit of an answer. */
@@ -52,57 +52,57 @@ export async function readFederatedAnswer(bytes: Buffer): Promise<FederatedAnswe
     metadata: null,
   };
   let hasHits = false;
-  const cursor = new JsonCursor(bytes);
-  await cursor.objectInTurns(async (name) => {
+  const scanner = new JsonScanner(bytes);
+  await scanner.objectInTurns(async (name) => {
     switch (name) {
       case 'hits':
         hasHits = true;
-        await cursor.arrayInTurns(() => answer.hits.push(readHit(cursor)));
+        await scanner.arrayInTurns(() => answer.hits.push(readHit(scanner)));
         break;
       case 'processingTimeMs':
-        answer.processingTimeMs = numberOf(cursor);
+        answer.processingTimeMs = numberOf(scanner);
         break;
       case 'estimatedTotalHits':
       case 'totalHits':
-        answer.total = numberOf(cursor);
+        answer.total = numberOf(scanner);
         break;
       case 'semanticHitCount':
         answer.hasVectors = true;
         break;
       case 'queryVectors':
-        answer.queryVectors = objectOf(cursor.value());
+        answer.queryVectors = objectOf(scanner.value());
         break;
       case 'facetsByIndex':
-        for (const [uid, facets] of Object.entries(objectOf(cursor.value()))) {
+        for (const [uid, facets] of Object.entries(objectOf(scanner.value()))) {
           answer.facetsByIndex[uid] = facetsOf(facets);
         }
         break;
       case 'metadata': {
-        const list = cursor.value();
+        const list = scanner.value();
         if (Array.isArray(list)) answer.metadata = list.map(objectOf);
       }
     }
   });
-  cursor.end();
+  scanner.end();
   if (!hasHits || answer.total < 0) throw new MalformedJson('no answer of a federated search');
   return answer;
 }
 
-function readHit(cursor: JsonCursor): AnsweredHit {
-  const { bytes, at: start } = cursor;
+function readHit(scanner: JsonScanner): AnsweredHit {
+  const { bytes, at: start } = scanner;
   let from = -1;
   let to = -1;
   let federation: unknown;
-  cursor.object((name) => {
+  scanner.object((name) => {
     if (name !== '_federation') return;
-    from = cursor.at;
-    federation = cursor.value();
-    to = cursor.at;
+    from = scanner.at;
+    federation = scanner.value();
+    to = scanner.at;
   });
   if (!isInner(federation)) throw new MalformedJson('a hit without the scores that merging needs');
   return {
     before: bytes.subarray(start, from),
-    after: bytes.subarray(to, cursor.at),
+    after: bytes.subarray(to, scanner.at),
     indexUid: federation.indexUid,
     position: federation.queriesPosition,
     global: federation.weightedRankingScore,
@@ -121,8 +121,8 @@ function isInner(value: unknown): value is InnerFederation {
   );
 }
 
-function numberOf(cursor: JsonCursor): number {
-  const value = cursor.value();
+function numberOf(scanner: JsonScanner): number {
+  const value = scanner.value();
   if (typeof value !== 'number' || value < 0) throw new MalformedJson('not a count');
   return value;
 }

@@ -69,6 +69,8 @@ export interface OutboundAnswer extends OutboundHead {
 export interface OutboundOptions extends AddressPolicyOptions {
   /** Authorities beside those of Node (PEM). */
   authorities?: string;
+  /** Ms to connect; 10 s by default. */
+  connectMsMax?: number;
   /** Replaces name resolution in tests. */
   lookup?: typeof dnsLookup;
 }
@@ -205,7 +207,7 @@ export class OutboundClient {
   async #open(): Promise<Agent> {
     const { Agent: AgentClass, buildConnector: build } = await import('undici');
     const connect = build({
-      timeout: CONNECT_TIMEOUT_MS,
+      timeout: this.#options.connectMsMax ?? CONNECT_TIMEOUT_MS,
       lookup: this.#lookup,
       ...(this.#options.authorities === undefined ? {} : { ca: this.#options.authorities }),
     } as buildConnector.BuildOptions);

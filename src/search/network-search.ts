@@ -2,7 +2,7 @@
  * Searches that ask other servers of the network (docs/behaviour/network.md): queries that name a remote, queries of the
  * whole network, and those that another server sends on. Everything else is handed to {@link Search} as it is.
  */
-import { MalformedJson } from '../base/json-cursor.ts';
+import { MalformedJson } from '../base/json-scanner.ts';
 import { RawJson } from '../base/json.ts';
 import { ApiError } from '../contract/errors.ts';
 import { answerTooLarge, type RequestLimits } from '../contract/limits.ts';

@@ -1,5 +1,5 @@
 /** From the details of scores to what hits of several servers are compared by. */
-import { JsonCursor } from '../base/json-cursor.ts';
+import { JsonScanner } from '../base/json-scanner.ts';
 import type { ScoreValue } from '../network/score-values.ts';
 
 type Details = Record<string, { order: number; score?: number; similarity?: number | null }>;
@@ -28,26 +28,26 @@ export async function withScoreValues(
   const byPosition = new Map(queries.map((query) => [query.position, query]));
   const parts: (Buffer | string)[] = [];
   let from = 0;
-  const cursor = new JsonCursor(answer);
-  await cursor.objectInTurns(async (member) => {
+  const scanner = new JsonScanner(answer);
+  await scanner.objectInTurns(async (member) => {
     if (member !== 'hits') return;
-    await cursor.arrayInTurns(() => {
-      const open = cursor.at + 1;
+    await scanner.arrayInTurns(() => {
+      const open = scanner.at + 1;
       let previous = open;
       let details: Details = {};
       let cut: [number, number] = [0, 0];
       let federation: { queriesPosition: number; weightedRankingScore: number } | undefined;
       let place = 0;
-      cursor.object((name) => {
+      scanner.object((name) => {
         if (name === '_rankingScoreDetails') {
-          details = cursor.value() as Details;
-          cut = [previous, cursor.at];
-          if (previous === open && answer[cursor.at] === 0x2c) cut[1]++;
+          details = scanner.value() as Details;
+          cut = [previous, scanner.at];
+          if (previous === open && answer[scanner.at] === 0x2c) cut[1]++;
         } else if (name === '_federation') {
-          place = cursor.at;
-          federation = cursor.value() as typeof federation;
-        } else cursor.skip();
-        previous = cursor.at;
+          place = scanner.at;
+          federation = scanner.value() as typeof federation;
+        } else scanner.skip();
+        previous = scanner.at;
       });
       const query = byPosition.get(federation!.queriesPosition)!;
       const values = scoreValues(details, query.weight, federation!.weightedRankingScore);

@@ -1,5 +1,5 @@
 import { type Clock, Moments } from '../base/clock.ts';
-import type { IndexVisibility, TaskFilter, TaskPaging } from '../contract/tasks.ts';
+import type { IndexVisibility, TaskFilter, TaskNetwork, TaskPaging } from '../contract/tasks.ts';
 import { type Append, type NewTask, prepareAppends } from './append-tasks.ts';
 import { type BatchEnd, type Finish, prepareFinish } from './finish-batch.ts';
 import { MemoryTable, type TaskRecord } from './memory-table.ts';
@@ -165,6 +165,15 @@ export class TaskStore {
   append(task: NewTask): Promise<TaskRecord> {
     return new Promise((resolve, reject) => {
       this.#enqueue({ kind: 'append', task, resolve, reject });
+    });
+  }
+
+  /** Adds to a task what became of it on other servers; durable once resolved. A task that is gone stays so. */
+  setNetwork(uid: number, network: TaskNetwork): Promise<void> {
+    return this.#change(async () => {
+      const row = this.row(uid);
+      if (row === undefined || this.record(uid) === undefined) return;
+      await this.#store.commit((tx) => tx.put(this.#store.tasks, uid, { ...row, network }));
     });
   }
 

@@ -2,6 +2,8 @@ import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import { syncFolder } from '../base/sync-folder.ts';
+import type { FeatureSet } from '../contract/features.ts';
+import { shardOf } from '../network/owner.ts';
 import type { NativeAddon } from '../engine/native.ts';
 import { IndexRegistry, REST_MS } from '../engine/registry.ts';
 import { type DataFolder, DataFolderError } from '../store/data-folder.ts';
@@ -30,6 +32,8 @@ export interface MachineOptions {
   log: SchedulerOptions['log'];
   /** Absent: no embeddings can be made. */
   embedding?: SchedulerOptions['embedding'];
+  /** Absent: the server belongs to no network. */
+  features?: () => FeatureSet;
   runners?: SchedulerOptions['runners'];
   onFinished?: SchedulerOptions['onFinished'];
   tasksMax?: number;
@@ -96,6 +100,7 @@ export function openTaskMachine(
       ...options.runners,
     },
     embedding: options.embedding ?? null,
+    shard: () => (options.features?.().network === true ? shardOf(network.get()) : null),
     tasksMax: options.tasksMax ?? TASKS_MAX,
     prunedTasks: options.prunedTasks ?? PRUNED_TASKS,
     log: options.log,

@@ -13,7 +13,7 @@ export function newTask(
   payload: NewTask['payload'],
   store: Pick<TaskStore, 'matching'>,
 ): NewTask {
-  const { type, customMetadata } = request;
+  const { type, customMetadata, network } = request;
   const draft = taskTypeEntry(type).draft(request);
   const matching: TaskStore['matching'] = (filter, visible) => store.matching(filter, visible);
   return {
@@ -25,7 +25,11 @@ export function newTask(
     late: draft.late ?? false,
     row(_uid, numberOf) {
       const row = draft.row({ numberOf, matching }) as TaskRow;
-      return customMetadata === undefined ? row : { ...row, customMetadata };
+      return {
+        ...row,
+        ...(customMetadata === undefined ? {} : { customMetadata }),
+        ...(network === undefined ? {} : { network }),
+      };
     },
   };
 }

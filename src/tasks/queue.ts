@@ -10,6 +10,7 @@ import type {
   BatchView,
   IndexVisibility,
   TaskFilter,
+  TaskNetwork,
   TaskPage,
   TaskPaging,
   TaskPayload,
@@ -71,6 +72,10 @@ export class TaskQueue {
       if (payload !== null && 'file' in payload) this.removePayloadFile(payload.file);
       throw toApiError(error);
     }
+  }
+
+  setNetwork(uid: number, network: TaskNetwork): Promise<void> {
+    return this.#store.setNetwork(uid, network);
   }
 
   list(filter: TaskFilter, page: TaskPaging, visible: IndexVisibility): TaskPage<TaskView> {

@@ -22,6 +22,7 @@ import {
 } from './batcher.ts';
 import { BatchDetails, detailsOf } from './details.ts';
 import { changedSizes } from './measures.ts';
+import type { Shard } from '../network/owner.ts';
 import type { Pending } from './pending.ts';
 import { Progress } from './progress.ts';
 import { allFailed, CancelSwitch, readTask, type RunResult } from './run/run.ts';
@@ -42,6 +43,8 @@ export interface SchedulerOptions {
   runners: Partial<Record<BatchKind, Runner>>;
   /** null: no embeddings can be made. */
   embedding: EmbeddingService | null;
+  /** Of the network, as it is at the moment. */
+  shard: () => Shard | null;
   tasksMax: number;
   prunedTasks: number;
   log: (message: string, error?: unknown) => void;
@@ -274,7 +277,7 @@ export class Scheduler {
         const { embedding } = this.#options;
         const context = {
           ...{ store, registry, batch, batchUid, now, progress, cancel },
-          ...{ embedding, embedderRequests, leaveRoom },
+          ...{ embedding, embedderRequests, leaveRoom, shard: this.#options.shard() },
         };
         if (recovered instanceof Error) throw recovered;
         result = await this.#runner(batch.kind)(context);

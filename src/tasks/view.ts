@@ -48,6 +48,7 @@ export function taskView(store: TaskStore, uid: number): TaskView | undefined {
     startedAt: record.startedAt === null ? null : rfc3339(record.startedAt),
     finishedAt: record.finishedAt === null ? null : rfc3339(record.finishedAt),
   };
+  if (row.network !== undefined) view.network = row.network;
   if (row.customMetadata !== undefined) view.customMetadata = row.customMetadata;
   return view;
 }

@@ -46,6 +46,7 @@ await build({
     'edit-worker': 'src/rhai/worker.ts',
     'body-worker': 'src/http/body-worker.ts',
     'report-worker': 'src/analytics/report-worker.ts',
+    'share-worker': 'src/network/share-worker.ts',
     'render-worker': 'src/embedding/render-worker.ts',
     'local-model': 'src/embedding/local-model-process.ts',
   },

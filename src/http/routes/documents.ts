@@ -29,12 +29,21 @@ import { DOCUMENT_ID_RULE, isDocumentId } from '../../contract/formats.ts';
 import { queryParser, splitSort } from '../../contract/query.ts';
 import { SORT_CRITERIA_MAX } from '../../contract/search.ts';
 import { sortFault } from '../../contract/sort.ts';
-import type { DocumentMethod, TaskPayload, TaskRequest } from '../../contract/tasks.ts';
+import type {
+  DocumentMethod,
+  TaskNetwork,
+  TaskPayload,
+  TaskRequest,
+} from '../../contract/tasks.ts';
 import { receiveUpload, type Upload } from '../body.ts';
 import { compileEdit } from '../../rhai/edit.ts';
 import { ScriptSyntaxError } from '../../rhai/errors.ts';
 import { hasForeign } from '../../search/foreign-filter.ts';
+import { KnownWrites, originOf } from '../../network/origin.ts';
+import { PayloadReader } from '../../network/payload-reader.ts';
+import type { ReplicatedWrite } from '../../network/replication.ts';
 import type { Dependencies } from '../dependencies.ts';
+import type { Exchange } from '../exchange.ts';
 import { anyFilterCheck } from '../filter-check.ts';
 import { invalidContentType, mediaType, missingContentType } from '../lifecycle.ts';
 import {
@@ -56,7 +65,7 @@ const FORMATS: Readonly<Record<string, PayloadFormatName>> = {
 const ACCEPTED_TYPES = '`application/json`, `application/x-ndjson`, `text/csv`';
 
 export function documentRoutes(dependencies: Dependencies): Route[] {
-  const { services } = dependencies;
+  const { services, replication } = dependencies;
   const { indexes, tasks, features, foreign } = services;
   const checkFilter = anyFilterCheck(dependencies);
   const prefix = '/indexes/:index_uid/documents';
@@ -97,17 +106,73 @@ export function documentRoutes(dependencies: Dependencies): Route[] {
     return bytes(await indexes.documents.fetch(uid, { ...request, filter }, onGone));
   }
 
+  const writes = new KnownWrites();
+
+  /**
+   * Registers a write. One of a client is then passed on to the other servers of the network, and answered when these have
+   * taken it or failed; one that another server passes on stays here.
+   * @param body of the request, as it is passed on
+   */
+  async function enqueue(
+    { exchange }: Pick<RequestContext, 'exchange'>,
+    request: TaskRequest,
+    body: { type: string; open: NonNullable<ReplicatedWrite['body']> } | null,
+  ): Promise<Reply> {
+    const origin = originOfWrite(exchange);
+    const { writeId } = exchange.headers;
+    if (origin !== null) {
+      const known = writeId === undefined ? undefined : writes.get(writeId);
+      if (known !== undefined) {
+        if ('payload' in request && 'file' in request.payload) {
+          tasks.removePayloadFile(request.payload.file);
+        }
+        return json(202, await known);
+      }
+      const registered = tasks.register({ ...request, network: origin });
+      if (writeId !== undefined) writes.add(writeId, registered);
+      return json(202, await registered);
+    }
+    if (!replication.isActive) return json(202, await tasks.register(request));
+    const summary = await tasks.register(request);
+    const { method, path, query } = exchange;
+    const sent = await replication.send(
+      {
+        ...{ method: method as ReplicatedWrite['method'], path, query: withoutDelimiter(query) },
+        ...{ contentType: body?.type ?? null, body: body?.open ?? null },
+      },
+      summary.taskUid,
+    );
+    // What is registered here and there stays so: the client is told of it whether or not it can be noted.
+    if (sent !== null) await tasks.setNetwork(summary.taskUid, sent).catch(noteFailed);
+    return json(202, summary);
+  }
+
+  function noteFailed(error: unknown): void {
+    dependencies.logs.of('network').error({ err: error }, 'a task cannot tell of its remotes');
+  }
+
+  /** Throws `ApiError`. */
+  function originOfWrite(exchange: Exchange): TaskNetwork | null {
+    const origin = originOf(exchange.headers);
+    if (origin !== null && !features.get().network) {
+      throw featureNotEnabled('Taking writes of other servers', 'network');
+    }
+    return origin;
+  }
+
   type Selection = Extract<TaskRequest, { type: 'documentDeletion' }>['by'];
 
   /** Registers a deletion. */
-  async function remove(
-    indexUid: string,
+  function remove(
+    context: Pick<RequestContext<CustomMetadataQuery>, 'exchange' | 'params' | 'query'>,
     by: Selection,
-    query: CustomMetadataQuery,
+    body?: unknown,
   ): Promise<Reply> {
-    return json(
-      202,
-      await tasks.register({ type: 'documentDeletion', indexUid, by, ...metadata(query) }),
+    const indexUid = context.params.index_uid!;
+    return enqueue(
+      context,
+      { type: 'documentDeletion', indexUid, by, ...metadata(context.query) },
+      body === undefined ? null : jsonBody(body),
     );
   }
 
@@ -118,21 +183,39 @@ export function documentRoutes(dependencies: Dependencies): Route[] {
     const uid = params.index_uid!;
     const format = payloadFormat(exchange.headers.contentType);
     const delimiter = csvDelimiter(query.csvDelimiter, format);
+    const isPassedOn = originOfWrite(exchange) !== null;
     const upload = await receiveUpload(exchange, dependencies.limits.payloadBytes, tasks);
-    const payload = await checked(upload, format, delimiter);
-    return json(
-      202,
-      await tasks.register({
-        type: 'documentAdditionOrUpdate',
-        indexUid: uid,
-        method,
-        ...payload,
-        primaryKey: query.primaryKey ?? null,
-        skipCreation: query.skipCreation ?? false,
-        allowIndexCreation: access.mayCreate(uid),
-        ...metadata(query),
-      }),
-    );
+    const payload = await checked(upload, format, delimiter, isPassedOn);
+    const request: TaskRequest = {
+      type: 'documentAdditionOrUpdate',
+      indexUid: uid,
+      method,
+      ...payload,
+      primaryKey: query.primaryKey ?? null,
+      skipCreation: query.skipCreation ?? false,
+      allowIndexCreation: access.mayCreate(uid),
+      ...metadata(query),
+    };
+    if (isPassedOn || !replication.isActive) return enqueue({ exchange }, request, null);
+    const documents = opened(payload.payload, payload.format);
+    try {
+      return await enqueue({ exchange }, request, {
+        type: 'application/x-ndjson',
+        open: () => documents.lines(),
+      });
+    } finally {
+      documents.close();
+    }
+  }
+
+  /** Throws when the file cannot be opened, which is removed then. */
+  function opened(payload: TaskPayload, format: 'json' | 'ndjson'): PayloadReader {
+    try {
+      return new PayloadReader(payload, format);
+    } catch (error) {
+      if ('file' in payload) tasks.removePayloadFile(payload.file);
+      throw error;
+    }
   }
 
   /** Counts the documents of a payload and rewrites CSV as NDJSON. Removes the files of a bad one. */
@@ -140,8 +223,12 @@ export function documentRoutes(dependencies: Dependencies): Route[] {
     upload: Upload,
     format: PayloadFormatName,
     delimiter: string,
+    mayBeEmpty: boolean,
   ): Promise<{ payload: TaskPayload; format: 'json' | 'ndjson'; documents: number }> {
     if ('bytes' in upload) {
+      if (upload.bytes.length === 0 && mayBeEmpty) {
+        return { payload: upload, format: 'ndjson', documents: 0 };
+      }
       if (upload.bytes.length === 0) {
         throw new ApiError(
           'missing_payload',
@@ -256,7 +343,7 @@ export function documentRoutes(dependencies: Dependencies): Route[] {
       summary: 'Deletes all documents of an index.',
       query: queryParser(CUSTOM_METADATA_QUERY),
       success: 202,
-      handle: ({ params, query }) => remove(params.index_uid!, { all: true }, query),
+      handle: (context) => remove(context, { all: true }),
     }),
     route<CustomMetadataQuery, unknown>({
       method: 'DELETE',
@@ -265,8 +352,7 @@ export function documentRoutes(dependencies: Dependencies): Route[] {
       summary: 'Deletes a document.',
       query: queryParser(CUSTOM_METADATA_QUERY),
       success: 202,
-      handle: ({ params, query }) =>
-        remove(params.index_uid!, { ids: [params.document_id!] }, query),
+      handle: (context) => remove(context, { ids: [context.params.document_id!] }),
     }),
     route<CustomMetadataQuery, string[]>({
       method: 'POST',
@@ -277,7 +363,7 @@ export function documentRoutes(dependencies: Dependencies): Route[] {
       body: bodyOf<string[]>(DELETE_BATCH),
       bodyFirst: true,
       success: 202,
-      handle: ({ params, query, body }) => remove(params.index_uid!, { ids: body }, query),
+      handle: (context) => remove(context, { ids: context.body }, context.body),
     }),
     route<CustomMetadataQuery, DeleteByFilterBody>({
       method: 'POST',
@@ -287,9 +373,10 @@ export function documentRoutes(dependencies: Dependencies): Route[] {
       query: queryParser(CUSTOM_METADATA_QUERY),
       body: bodyOf(DELETE_BY_FILTER),
       success: 202,
-      handle: async ({ params, query, body }) => {
-        await checkTaskFilter(body.filter);
-        return remove(params.index_uid!, { filter: body.filter }, query);
+      handle: async (context) => {
+        const { filter } = context.body;
+        await checkTaskFilter(filter);
+        return remove(context, { filter }, context.body);
       },
     }),
     route<EditDocumentsBody & CustomMetadataQuery, EditDocumentsBody | undefined>({
@@ -300,7 +387,7 @@ export function documentRoutes(dependencies: Dependencies): Route[] {
       query: queryParser(EDIT_DOCUMENTS_QUERY),
       body: bodyOf<EditDocumentsBody | undefined>(EDIT_DOCUMENTS, { optional: true }),
       success: 202,
-      handle: async ({ params, query, body }) => {
+      handle: async ({ params, query, body, exchange }) => {
         const edit: EditDocumentsBody = { ...query, ...body };
         if (edit.function === undefined) {
           throw new ApiError('missing_document_edition_function', 'Missing field `function`.');
@@ -317,20 +404,34 @@ export function documentRoutes(dependencies: Dependencies): Route[] {
         }
         checkFunction(edit.function, context !== null);
         if (edit.filter !== undefined && edit.filter !== null) await checkTaskFilter(edit.filter);
-        return json(
-          202,
-          await tasks.register({
+        return enqueue(
+          { exchange },
+          {
             type: 'documentEdition',
             indexUid: params.index_uid!,
             function: edit.function,
             context,
             filter: edit.filter ?? null,
             ...metadata(query),
-          }),
+          },
+          body === undefined ? null : jsonBody(body),
         );
       },
     }),
   ];
+}
+
+function jsonBody(value: unknown): { type: string; open: () => string } {
+  const text = JSON.stringify(value);
+  return { type: 'application/json', open: () => text };
+}
+
+/** Documents are passed on as lines, whatever they came as. */
+function withoutDelimiter(query: string): string {
+  return query
+    .split('&')
+    .filter((part) => !part.startsWith('csvDelimiter='))
+    .join('&');
 }
 
 function checkFunction(text: string, withContext: boolean): void {

@@ -1,5 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
 import { pauser } from '../../base/pauser.ts';
+import { ownSteps } from './own-steps.ts';
 import { ApiError, inIndex } from '../../contract/errors.ts';
 import type { BatchOutcome, BatchStep } from '../../engine/native.ts';
 import type { IndexEntry } from '../../engine/registry.ts';
@@ -38,11 +39,17 @@ export async function runDocuments(context: RunContext): Promise<RunResult> {
     }
     const { sound, ends } = await withoutDamaged(context, tasks);
     if (sound.length === 0) return ends;
-    const steps = await documentSteps(context, sound, entry.summary.primaryKey, payloads);
-    progress.enter(1, 'indexing', 2, 3);
-    const uids = sound.map(({ uid }) => uid);
-    const outcome = await applySteps(context, entry, steps, payloads, uids);
-    return [...concludeTasks(sound, outcome), ...ends];
+    const indexKey = entry.summary.primaryKey;
+    const steps = await documentSteps(context, sound, indexKey, payloads);
+    const share = await ownSteps(context, steps, payloads, indexKey);
+    try {
+      progress.enter(1, 'indexing', 2, 3);
+      const uids = sound.map(({ uid }) => uid);
+      const outcome = await applySteps(context, entry, share.steps, payloads, uids);
+      return [...concludeTasks(sound, outcome), ...ends];
+    } finally {
+      share.end();
+    }
   });
 }
 

@@ -8,6 +8,7 @@ import type { IndexEntry, IndexRegistry } from '../../engine/registry.ts';
 import type { TaskRow } from '../../contract/task-types.ts';
 import type { TaskEnd } from '../../store/finish-batch.ts';
 import type { TaskStore } from '../../store/task-store.ts';
+import type { Shard } from '../../network/owner.ts';
 import type { Batch } from '../batcher.ts';
 import type { Progress } from '../progress.ts';
 import { type DocumentEmbedding, openEmbedding, type StoredSettings } from './embedding.ts';
@@ -27,6 +28,8 @@ export interface RunContext {
   readonly cancel: CancelSwitch;
   /** null: no embeddings can be made. */
   readonly embedding: EmbeddingService | null;
+  /** Of the documents of the network, those that belong here; null: all do. */
+  readonly shard: Shard | null;
   /** Counts what the batch asks of embedding providers. */
   readonly embedderRequests: EmbedderRequests;
   /** From here on batches of documents may run beside this one; see `leavesRoom`. */

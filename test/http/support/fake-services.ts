@@ -101,6 +101,7 @@ export function fakeServices(clock: Clock): FakeServices {
       rmSync(dir, { recursive: true });
     },
     tasks: {
+      setNetwork: () => Promise.resolve(),
       register(request) {
         registered.push(request);
         const summary: TaskSummary = {

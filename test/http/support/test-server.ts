@@ -17,6 +17,7 @@ import { RenderPool } from '../../../src/embedding/render-pool.ts';
 import { OutboundClient } from '../../../src/outbound/outbound-client.ts';
 import { ChatStore } from '../../../src/store/chat-store.ts';
 import { NetworkStore } from '../../../src/store/network-store.ts';
+import { Replication } from '../../../src/network/replication.ts';
 import { RuleStore } from '../../../src/store/rule-store.ts';
 import { WebhookStore } from '../../../src/store/webhook-store.ts';
 import { fakeServices, type FakeServices } from './fake-services.ts';
@@ -98,6 +99,12 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     chats: new ChatStore(services.store),
     searchRules: new RuleStore(services.store),
     network: new NetworkStore(services.store),
+    replication: new Replication({
+      network: () => null,
+      client: new OutboundClient({ denyPrivate: false, allow: [] }),
+      requestMsMax: 0,
+      retriesMsMax: 0,
+    }),
     chatTotals: new ChatTotals(),
     chatAllowNonStreaming: false,
     analytics: null,

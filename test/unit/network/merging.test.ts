@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { MalformedJson } from '../../../src/base/json-cursor.ts';
+import { MalformedJson } from '../../../src/base/json-scanner.ts';
 import { type AnsweredHit, readFederatedAnswer } from '../../../src/network/federated-answer.ts';
 import { mergeFacets, mergeValues } from '../../../src/network/merge-facets.ts';
 import { mergedHits } from '../../../src/network/merge-hits.ts';

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
-import { JsonCursor, MalformedJson } from '../../../src/base/json-cursor.ts';
+import { JsonScanner, MalformedJson } from '../../../src/base/json-scanner.ts';
 import { mulberry } from '../../support/random.ts';
 
 const SEED = 20251126;
 
 function accepts(text: string): boolean {
-  const cursor = new JsonCursor(Buffer.from(text));
+  const scanner = new JsonScanner(Buffer.from(text));
   try {
-    cursor.skip();
-    cursor.end();
+    scanner.skip();
+    scanner.end();
     return true;
   } catch (error) {
     assert.ok(error instanceof MalformedJson, String(error));
@@ -25,7 +25,7 @@ function parses(text: string): boolean {
   }
 }
 
-describe('JsonCursor', () => {
+describe('JsonScanner', () => {
   it(`passes over what JSON.parse reads, and over nothing else (seed ${SEED})`, () => {
     const random = mulberry(SEED);
     const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)]!;
@@ -53,13 +53,13 @@ describe('JsonCursor', () => {
   });
 
   it('shows members and elements where they stand', () => {
-    const cursor = new JsonCursor(Buffer.from(' {"a":[1,{"b":2}], "\\u0062" :"x","c":{}} '));
+    const scanner = new JsonScanner(Buffer.from(' {"a":[1,{"b":2}], "\\u0062" :"x","c":{}} '));
     const seen: unknown[] = [];
-    cursor.object((name) => {
-      if (name === 'a') cursor.array(() => seen.push(cursor.value()));
-      else if (name === 'b') seen.push(name, cursor.value());
+    scanner.object((name) => {
+      if (name === 'a') scanner.array(() => seen.push(scanner.value()));
+      else if (name === 'b') seen.push(name, scanner.value());
     });
-    cursor.end();
+    scanner.end();
     assert.deepEqual(seen, [1, { b: 2 }, 'b', 'x']);
   });
 

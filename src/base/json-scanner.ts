@@ -24,7 +24,7 @@ const SCALAR_BYTES_MAX = 400;
 const TURN_BYTES = 512 * 1024;
 
 /** REQUIRES: the bytes are valid UTF-8. All methods throw `MalformedJson`. */
-export class JsonCursor {
+export class JsonScanner {
   readonly bytes: Buffer;
   at: number;
   #depth = 0;

@@ -1,0 +1,52 @@
+/** Which server of a network a document belongs to: rendezvous hashing over the names of its remotes. */
+import * as crypto from 'node:crypto';
+import { compareUtf8 } from '../base/json.ts';
+import type { Network } from '../contract/network.ts';
+
+/** The share of this server. */
+export interface Shard {
+  self: string;
+  /** Of all servers, this one included. */
+  names: readonly string[];
+}
+
+/** null: every document belongs here. */
+export function shardOf({ self, remotes, sharding }: Network): Shard | null {
+  if (!sharding || self === null || !Object.hasOwn(remotes, self)) return null;
+  return { self, names: Object.keys(remotes) };
+}
+
+/** The name with the greatest weight for an id; of equal ones the smallest. REQUIRES: there is a name. */
+export class Owners {
+  /** Of each name what its hashes begin with. */
+  readonly #begun: readonly { name: string; bytes: Buffer }[];
+
+  constructor(names: readonly string[]) {
+    this.#begun = [...names]
+      .sort(compareUtf8)
+      .map((name) => ({ name, bytes: Buffer.from(`${name}\0`) }));
+  }
+
+  ownerOf(id: string): string {
+    if (this.#begun.length === 1) return this.#begun[0]!.name;
+    const idBytes = Buffer.from(id);
+    let owner = '';
+    let most: Buffer | null = null;
+    for (const { name, bytes } of this.#begun) {
+      const digest = sha256(Buffer.concat([bytes, idBytes]));
+      if (most !== null && most.compare(digest, 0, WEIGHT_BYTES, 0, WEIGHT_BYTES) >= 0) continue;
+      most = digest;
+      owner = name;
+    }
+    return owner;
+  }
+}
+
+/** In one call where this version of Node has it: several times as fast for short texts. */
+const sha256: (bytes: Buffer) => Buffer =
+  typeof crypto.hash === 'function'
+    ? (bytes) => crypto.hash('sha256', bytes, 'buffer')
+    : (bytes) => crypto.createHash('sha256').update(bytes).digest();
+
+/** Of a hash, big-endian, so that their order is that of the bytes. */
+const WEIGHT_BYTES = 8;

@@ -1,0 +1,207 @@
+/** Writes of documents, passed on to the other servers of a network that shares documents out. */
+import { randomUUID } from 'node:crypto';
+import type { Network, Remote } from '../contract/network.ts';
+import type { TaskNetwork } from '../contract/tasks.ts';
+import { ConcurrencyLimit } from '../outbound/concurrency-limit.ts';
+import type { OutboundClient } from '../outbound/outbound-client.ts';
+import { OutboundError } from '../outbound/outbound-error.ts';
+import { type RetryOptions, withRetries } from '../outbound/retry.ts';
+import { ORIGIN_REMOTE_HEADER, ORIGIN_TASK_HEADER, WRITE_ID_HEADER } from './origin.ts';
+import { RemoteHealth } from './remote-health.ts';
+
+const FIRST_WAIT_MS = 100;
+const WAIT_FACTOR = 2;
+const WAIT_MS_MAX = 5000;
+/** Bytes of an answer that are read: a task, or an error. */
+const ANSWER_BYTES_MAX = 64 * 1024;
+/** Characters of a remote's answer that a task repeats. */
+const SHOWN_MAX = 500;
+/** Writes to one remote that are under way at once. */
+const WRITES_AT_ONCE = 16;
+/** Failures of the connection of which another attempt would fail alike. */
+const FINAL_FAILURES = new Set(['addressRefused', 'canceled', 'invalidRequest', 'answerTooLarge']);
+
+export interface ReplicatedWrite {
+  method: 'POST' | 'PUT' | 'DELETE';
+  /** As the client sent it, still encoded. */
+  path: string;
+  query: string;
+  contentType: string | null;
+  /** Begins anew with each call; null: none. */
+  body: (() => string | AsyncIterable<Buffer>) | null;
+}
+
+export interface ReplicationOptions {
+  /** null: nothing is passed on. */
+  network: () => Network | null;
+  client: OutboundClient;
+  requestMsMax: number;
+  retriesMsMax: number;
+  /** Replaces the timer in tests. */
+  wait?: RetryOptions['wait'];
+}
+
+/** Why a remote has not taken a write. Its message goes into the task. */
+class Refusal extends Error {
+  readonly isFinal: boolean;
+
+  constructor(message: string, isFinal: boolean) {
+    super(message);
+    this.isFinal = isFinal;
+  }
+}
+
+export class Replication {
+  readonly #options: ReplicationOptions;
+  readonly #health = new RemoteHealth();
+  readonly #limits = new Map<string, ConcurrencyLimit>();
+
+  constructor(options: ReplicationOptions) {
+    this.#options = options;
+  }
+
+  /** Whether writes that clients send here are passed on. */
+  get isActive(): boolean {
+    return this.#targets() !== null;
+  }
+
+  #targets(): { self: string; others: [string, Remote][] } | null {
+    const network = this.#options.network();
+    if (network === null || !network.sharding || network.self === null) return null;
+    const { self } = network;
+    const others = Object.entries(network.remotes).filter(([name]) => name !== self);
+    return others.length === 0 ? null : { self, others };
+  }
+
+  /**
+   * Passes a write on to all other servers at once, and waits for them. Never rejects: what failed is told.
+   * @param taskUid of the write here
+   * @returns null: there is nobody to pass it on to any more
+   */
+  async send(write: ReplicatedWrite, taskUid: number): Promise<TaskNetwork | null> {
+    const targets = this.#targets();
+    if (targets === null) return null;
+    const writeId = randomUUID();
+    const headers = {
+      [ORIGIN_REMOTE_HEADER]: encodeURIComponent(targets.self),
+      [ORIGIN_TASK_HEADER]: String(taskUid),
+      [WRITE_ID_HEADER]: writeId,
+    };
+    const results = await Promise.all(
+      targets.others.map(async ([name, remote]) => {
+        try {
+          return [name, { task_uid: await this.#sendTo(remote, write, headers) }] as const;
+        } catch (error) {
+          const message = error instanceof Refusal ? error.message : 'The write could not be sent.';
+          return [name, { error: message }] as const;
+        }
+      }),
+    );
+    return { remotes: Object.fromEntries(results) };
+  }
+
+  async #sendTo(
+    remote: Remote,
+    write: ReplicatedWrite,
+    headers: Readonly<Record<string, string>>,
+  ): Promise<number> {
+    const { retriesMsMax, wait } = this.#options;
+    const { url } = remote;
+    // A remote that could not be reached for long is tried once, so that it does not hold up every write.
+    const until = performance.now() + (this.#health.admits(url) ? retriesMsMax : 0);
+    const policy = {
+      attemptsMax: Infinity,
+      waitMs: (error: unknown, retry: number): number | null => {
+        if (!(error instanceof Refusal) || error.isFinal) return null;
+        const longest = Math.min(WAIT_MS_MAX, FIRST_WAIT_MS * WAIT_FACTOR ** retry);
+        const ms = longest * (0.5 + Math.random() / 2);
+        return performance.now() + ms > until ? null : ms;
+      },
+    };
+    try {
+      const taskUid = await withRetries(
+        () => this.#limitOf(url).run(() => this.#attempt(remote, write, headers)),
+        policy,
+        wait === undefined ? {} : { wait },
+      );
+      this.#health.succeeded(url);
+      return taskUid;
+    } catch (error) {
+      if (error instanceof Refusal && !error.isFinal) this.#health.failed(url);
+      else this.#health.undecided(url);
+      throw error;
+    }
+  }
+
+  async #attempt(
+    { url, writeApiKey }: Remote,
+    { method, path, query, contentType, body }: ReplicatedWrite,
+    headers: Readonly<Record<string, string>>,
+  ): Promise<number> {
+    const { client, requestMsMax } = this.#options;
+    try {
+      const answer = await client.fetch(
+        {
+          method,
+          url: `${url.replace(/\/+$/, '')}${path}${query === '' ? '' : `?${query}`}`,
+          headers: {
+            ...headers,
+            ...(contentType === null ? {} : { 'content-type': contentType }),
+            ...(writeApiKey === null ? {} : { authorization: `Bearer ${writeApiKey}` }),
+          },
+          ...(body === null ? {} : { body: body() }),
+          timeoutMs: requestMsMax,
+          idleTimeoutMs: requestMsMax,
+        },
+        { bytesMax: ANSWER_BYTES_MAX },
+      );
+      return taskUidOf(answer.status, answer.body);
+    } catch (error) {
+      if (!(error instanceof OutboundError)) throw error;
+      throw new Refusal(told(error), FINAL_FAILURES.has(error.failure));
+    }
+  }
+
+  #limitOf(url: string): ConcurrencyLimit {
+    let limit = this.#limits.get(url);
+    if (limit === undefined) {
+      limit = new ConcurrencyLimit(WRITES_AT_ONCE);
+      this.#limits.set(url, limit);
+    }
+    return limit;
+  }
+}
+
+function taskUidOf(status: number, body: Buffer): number {
+  if (status < 200 || status > 299) {
+    const shown = body.toString('utf8').slice(0, SHOWN_MAX);
+    throw new Refusal(`The remote answered with status ${status}: ${shown}`, status < 500);
+  }
+  try {
+    const { taskUid } = JSON.parse(body.toString()) as { taskUid?: unknown };
+    if (typeof taskUid === 'number') return taskUid;
+  } catch {
+    // Told below.
+  }
+  throw new Refusal('The answer of the remote is not that of a write.', true);
+}
+
+/** Without the address of the remote. */
+function told({ failure }: OutboundError): string {
+  switch (failure) {
+    case 'timeout':
+      return 'The remote did not answer within the time limit.';
+    case 'addressRefused':
+      return 'Connections to the address of the remote are not allowed (see --outbound-deny-private and --outbound-allow).';
+    case 'invalidRequest':
+      return 'The URL or the key of the remote is not usable.';
+    case 'unreachable':
+      return 'The remote cannot be reached.';
+    case 'answerTooLarge':
+      return 'The answer of the remote is too large.';
+    case 'canceled':
+      return 'This server was stopping.';
+    case 'broken':
+      return 'The connection to the remote broke.';
+  }
+}

@@ -1,0 +1,24 @@
+/** A thread that finds the documents that belong to this server, so that large payloads do not hold up requests. */
+import { parentPort, workerData } from 'node:worker_threads';
+import { type Addition, ownShares, type Share } from './own-share.ts';
+import type { Shard } from './owner.ts';
+
+export interface ShareWork {
+  shard: Shard;
+  additions: readonly Addition[];
+  indexKey: string | null;
+}
+
+export type ShareReply = { shares: Share[] } | { code: string | undefined; message: string };
+
+const { shard, additions, indexKey } = workerData as ShareWork;
+
+ownShares(shard, additions, indexKey).then(
+  (shares) => reply({ shares }),
+  ({ code, message }: NodeJS.ErrnoException) => reply({ code, message }),
+);
+
+function reply(message: ShareReply): void {
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a port of Node
+  parentPort!.postMessage(message);
+}
