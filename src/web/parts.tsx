@@ -13,10 +13,19 @@ export function Marked({ text, marks }: { text: string; marks: Marks }): JSX.Ele
   );
 }
 
+/** Text in which what stands between backticks is code. */
+export function Coded({ text }: { text: string }): JSX.Element {
+  return (
+    <>
+      {text.split('`').map((part, position) => (position % 2 === 1 ? <code>{part}</code> : part))}
+    </>
+  );
+}
+
 export function Problem({ error }: { error: Error | null }): JSX.Element | null {
   return error === null ? null : (
     <p class="problem" role="alert">
-      {error.message}
+      <Coded text={error.message} />
     </p>
   );
 }

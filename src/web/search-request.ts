@@ -47,13 +47,14 @@ export type Hit = Readonly<Record<string, unknown>> & {
 };
 
 /**
- * The search first; then, for each facet with chosen values, the counts of its values without that choice: they are
+ * @param facets false: the index has none, and asking for all of them would be an error
+ * @returns the search first; then, for each facet with chosen values, the counts of its values without that choice: they are
  * what choosing one more would find.
  */
 export function searchQueries(
   indexUid: string,
   state: SearchState,
-  { marks, explain }: { marks: Marks; explain: boolean },
+  { marks, explain, facets }: { marks: Marks; explain: boolean; facets: boolean },
 ): Record<string, unknown>[] {
   const { q, page, sort, chosen, embedder, semanticRatio, circle } = state;
   const common = {
@@ -70,7 +71,7 @@ export function searchQueries(
     filter: filterOf(state, null),
     page,
     hitsPerPage: HITS_PER_PAGE,
-    facets: ['*'],
+    ...(facets && { facets: ['*'] }),
     attributesToHighlight: ['*'],
     highlightPreTag: marks.begin,
     highlightPostTag: marks.end,

@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { Choice, Problem, TextField } from '../parts.tsx';
 import { useLoaded } from '../hooks.ts';
 import { listIndexes, type IndexEntry } from '../indexes.ts';
-import { goTo, placeHref } from '../place.ts';
+import { goTo, parsePlace, placeHref, replacePlace } from '../place.ts';
 import { useSession } from '../session.ts';
 
 interface Props {
@@ -25,7 +25,11 @@ export function OfIndex({ view, uid, children }: Props): JSX.Element {
   const indexes = list.value ?? [];
   const first = indexes[0]?.uid;
   useEffect(() => {
-    if (uid === null && first !== undefined) goTo(placeHref(view, first));
+    if (uid !== null || first === undefined) return;
+    // One may have gone elsewhere since this was drawn.
+    const place = parsePlace(location.hash);
+    const here = place.view === view || place.view === '';
+    if (here && place.argument === null) replacePlace(placeHref(view, first, place.query));
   }, [uid, first, view]);
   const index =
     indexes.find((one) => one.uid === uid) ??

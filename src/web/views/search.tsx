@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { Fault } from '../client.ts';
 import { count, counted, indentJson, milliseconds } from '../format.ts';
 import { useLoaded } from '../hooks.ts';
 import { settingsOf, type IndexEntry, type Settings } from '../indexes.ts';
@@ -40,9 +41,16 @@ function controlsOf(settings: Settings | undefined): Controls {
   const filterable = (settings?.filterableAttributes ?? []) as unknown[];
   return {
     sortable: sortable.filter((name) => name !== '_geo'),
-    embedders: Object.keys(settings?.embedders ?? {}),
+    embedders: Object.entries((settings?.embedders ?? {}) as Record<string, { source?: string }>)
+      // Nobody types the vector of a query.
+      .filter(([, { source }]) => source !== 'userProvided')
+      .map(([name]) => name),
     places: sortable.includes('_geo') && filterable.includes('_geo'),
   };
+}
+
+interface Answers {
+  readonly results: readonly SearchAnswer[];
 }
 
 function Preview({ index }: { index: IndexEntry }): JSX.Element {
@@ -52,6 +60,7 @@ function Preview({ index }: { index: IndexEntry }): JSX.Element {
   const state = stateFrom(query);
   const marks = useMemo(newMarks, []);
   const [explain, setExplain] = useState(false);
+  const facets = useRef(true);
   const settings = useLoaded(
     (signal) => settingsOf(client, uid, signal).catch(() => undefined),
     [client, uid],
@@ -60,13 +69,18 @@ function Preview({ index }: { index: IndexEntry }): JSX.Element {
   const asked = JSON.stringify(state);
   const answers = useLoaded(
     async (signal) => {
-      const queries = searchQueries(uid, state, { marks, explain });
-      const body = { queries };
-      const { results } = await client.send<{ results: SearchAnswer[] }>('POST', '/multi-search', {
-        body,
-        signal,
+      const ask = async (): Promise<readonly SearchAnswer[]> => {
+        const options = { marks, explain, facets: facets.current };
+        const body = { queries: searchQueries(uid, state, options) };
+        const { results } = await client.send<Answers>('POST', '/multi-search', { body, signal });
+        return results;
+      };
+      return ask().catch((error: unknown) => {
+        if (!(error instanceof Fault) || error.code !== 'invalid_search_facets') throw error;
+        // A key that may not read the settings learns it so.
+        facets.current = false;
+        return ask();
       });
-      return results;
     },
     [client, uid, asked, explain],
   );
@@ -87,16 +101,19 @@ function Preview({ index }: { index: IndexEntry }): JSX.Element {
       <Problem error={answers.error} />
       <div class="columns">
         <aside aria-label="Refine the search">
-          <Order state={state} controls={controls} onChange={change} />
-          {controls.embedders.length > 0 ? (
-            <Meaning state={state} embedders={controls.embedders} onChange={change} />
-          ) : null}
-          {controls.places ? <Near state={state} onChange={change} /> : null}
-          <Facets
-            counts={mergedCounts(answers.value ?? [])}
-            chosen={state.chosen}
-            onChoose={(chosen) => change({ chosen })}
-          />
+          <details open={matchMedia('(min-width: 45rem)').matches}>
+            <summary>Refine</summary>
+            <Order state={state} controls={controls} onChange={change} />
+            {controls.embedders.length > 0 ? (
+              <Meaning state={state} embedders={controls.embedders} onChange={change} />
+            ) : null}
+            {controls.places ? <Near state={state} onChange={change} /> : null}
+            <Facets
+              counts={mergedCounts(answers.value ?? [])}
+              chosen={state.chosen}
+              onChoose={(chosen) => change({ chosen })}
+            />
+          </details>
         </aside>
         <section aria-label="Results" aria-busy={answers.loading}>
           {controls.places && answer !== undefined ? <PlacesMap hits={answer.hits} /> : null}
@@ -124,12 +141,15 @@ function Preview({ index }: { index: IndexEntry }): JSX.Element {
   );
 }
 
+/** Where a slash is a character. */
+const TYPED_INTO = 'input:not([type=checkbox], [type=range]), textarea, select, dialog';
+
 function SearchBox({ q, onInput }: { q: string; onInput(q: string): void }): JSX.Element {
   const box = useRef<HTMLInputElement>(null);
   useEffect(() => {
     box.current?.focus();
     const pressed = (event: KeyboardEvent): void => {
-      const typing = (event.target as Element | null)?.closest('input, textarea, select, dialog');
+      const typing = (event.target as Element | null)?.closest(TYPED_INTO);
       if (event.key !== '/' || typing !== null) return;
       event.preventDefault();
       box.current?.focus();

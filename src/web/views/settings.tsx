@@ -5,7 +5,7 @@ import { description, settingSchemas } from '../description.ts';
 import { indentJson } from '../format.ts';
 import { useAction, useLoaded } from '../hooks.ts';
 import { settingsOf, type IndexEntry } from '../indexes.ts';
-import { Field, Outcome, Problem, TextField } from '../parts.tsx';
+import { Coded, Field, Outcome, Problem, TextField } from '../parts.tsx';
 import { settingChange, takes, type Schema } from '../schema.ts';
 import { useSession } from '../session.ts';
 import { finish } from '../tasks.ts';
@@ -103,7 +103,9 @@ function SettingForm({ uid, name, value, schema, onSaved }: FormProps): JSX.Elem
       }}
     >
       <h2>{spaced(name)}</h2>
-      <p>{schema?.description}</p>
+      <p>
+        <Coded text={schema?.description ?? ''} />
+      </p>
       <Field label={name} hint={`${editor.hint}${costWords(schema?.['x-makes-anew'] ?? [])}`}>
         {(id, hintId) =>
           editor.options === null ? (

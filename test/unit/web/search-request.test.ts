@@ -7,7 +7,7 @@ import {
   stateFrom,
 } from '../../../src/web/search-request.ts';
 
-const OPTIONS = { marks: { begin: '<', end: '>' }, explain: false };
+const OPTIONS = { marks: { begin: '<', end: '>' }, explain: false, facets: true };
 
 describe('What the search view asks', () => {
   it('counts the values of a chosen facet without that choice', () => {

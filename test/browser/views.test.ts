@@ -1,0 +1,245 @@
+/**
+ * Every view, in light and dark, on a desk and on a telephone: axe-core finds nothing serious, nothing is wider than the
+ * screen, and everything can be reached by keys.
+ *
+ * GANNET_PICTURES=docs/page: pictures of the views are written there.
+ */
+import assert from 'node:assert/strict';
+import { mkdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+import { EmbeddingProvider } from '../support/embedding-provider.ts';
+import { enter, loadBooks, openStage, type Stage, type Tab } from './support/browser.ts';
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const PICTURES = process.env.GANNET_PICTURES;
+
+const DESK = { width: 1000, height: 760 };
+const TELEPHONE = { width: 390, height: 844 };
+
+/** Where a view has something to show. */
+const PLACES: Readonly<Record<string, string>> = {
+  search: 'search/books?q=dostoyevski',
+  documents: 'documents/books',
+  settings: 'settings/books',
+};
+
+describe('Every view of the page, in a browser', () => {
+  let stage: Stage;
+  let provider: EmbeddingProvider;
+
+  before(async function () {
+    stage = await openStage(this);
+    const { server } = stage;
+    await loadBooks(server);
+    await server.call('PATCH', '/experimental-features', { body: { logsRoute: true } });
+    await server.call('POST', '/webhooks', {
+      body: { url: 'http://127.0.0.1:9/told', headers: { 'X-From': 'gannet' } },
+    });
+    await server.finish('DELETE', '/indexes/nowhere');
+    await server.finish('PATCH', '/indexes/cities/settings', {
+      body: { filterableAttributes: ['_geo', 'country'], sortableAttributes: ['_geo'] },
+    });
+    await server.finish('POST', '/indexes/cities/documents', {
+      body: [
+        { id: 1, name: 'Lisbon', country: 'Portugal', _geo: { lat: 38.7, lng: -9.1 } },
+        { id: 2, name: 'Porto', country: 'Portugal', _geo: { lat: 41.1, lng: -8.6 } },
+        { id: 3, name: 'Sydney', country: 'Australia', _geo: { lat: -33.9, lng: 151.2 } },
+      ],
+    });
+    provider = await EmbeddingProvider.start();
+    const embedder = {
+      source: 'rest',
+      url: `${provider.url}/rest/one`,
+      request: { input: '{{text}}' },
+      response: { embedding: '{{embedding}}' },
+      dimensions: 4,
+      documentTemplate: '{{ doc.title }}',
+    };
+    await server.finish('PATCH', '/indexes/meaning/settings', {
+      body: { embedders: { words: embedder, own: { source: 'userProvided', dimensions: 2 } } },
+    });
+    await server.finish('POST', '/indexes/meaning/documents', {
+      body: [
+        { id: 1, title: 'river', _vectors: { own: null } },
+        { id: 2, title: 'mountain', _vectors: { own: null } },
+      ],
+    });
+    if (PICTURES !== undefined) mkdirSync(PICTURES, { recursive: true });
+  });
+  after(async () => {
+    await stage?.close();
+    provider?.stop();
+  });
+
+  async function inTab(
+    options: Parameters<Stage['tab']>[0],
+    work: (tab: Tab) => Promise<void>,
+  ): Promise<void> {
+    const tab = await stage.tab(options);
+    await enter(tab, stage.server, stage.server.masterKey);
+    await work(tab);
+    assert.deepEqual(tab.faults, []);
+    await tab.close();
+  }
+
+  async function open({ page }: Tab, place: string): Promise<void> {
+    await page.goto(`${stage.server.url}/#/${place}`);
+    await page.locator('main h1').waitFor();
+    // Nothing loads any more, and what was asked first is shown.
+    await page.waitForLoadState('networkidle');
+  }
+
+  async function picture(page: Page, name: string): Promise<void> {
+    if (PICTURES !== undefined) await page.screenshot({ path: join(PICTURES, `${name}.png`) });
+  }
+
+  for (const colorScheme of ['light', 'dark'] as const) {
+    for (const [device, viewport] of [
+      ['desk', DESK],
+      ['telephone', TELEPHONE],
+    ] as const) {
+      it(`is fit for everybody: ${colorScheme}, ${device}`, async () => {
+        await inTab({ colorScheme, viewport }, async (tab) => {
+          const { page } = tab;
+          const links = await page.getByRole('navigation').getByRole('link').all();
+          const names = await Promise.all(links.map((link) => link.getAttribute('href')));
+          assert.ok(names.length > 8);
+          for (const href of names) {
+            const name = href!.replace('#/', '');
+            await open(tab, PLACES[name] ?? name);
+            if (name === 'search') {
+              await page.locator('mark').first().waitFor();
+              await page.getByText('Why is this here?').first().click();
+              await page.getByText('Every word of the query').first().waitFor();
+            }
+            assert.deepEqual(await violations(page), [], name);
+            assert.equal(await overflow(page), 0, `${name} is wider than the screen`);
+            if (colorScheme === 'light' && device === 'desk') await picture(page, name);
+            if (name === 'search' && colorScheme === 'dark' && device === 'telephone') {
+              await page.evaluate(() => (globalThis as any).scrollTo(0, 0));
+              await picture(page, 'search-dark-telephone');
+            }
+          }
+          for (const place of ['search/cities', 'search/meaning', 'documents/books?id=1']) {
+            await open(tab, place);
+            assert.deepEqual(await violations(page), [], place);
+          }
+          await open(tab, 'keys');
+          await page.getByRole('button', { name: 'Create a key' }).click();
+          await page.getByRole('checkbox', { name: 'search', exact: true }).waitFor();
+          assert.deepEqual(await violations(page), [], 'a dialog');
+        });
+      });
+    }
+  }
+
+  it('can be used with keys alone', async () => {
+    await inTab({}, async (tab) => {
+      const { page } = tab;
+      const press = async (...keys: string[]): Promise<void> => {
+        for (const key of keys) await page.keyboard.press(key);
+      };
+      const focused = (): Promise<string> =>
+        page.evaluate(() => {
+          const { activeElement } = (globalThis as any).document;
+          return activeElement.labels?.[0]?.textContent ?? activeElement.textContent;
+        });
+      await open(tab, 'search/books');
+      await page.getByRole('searchbox').waitFor();
+      assert.equal(await focused(), 'Search');
+      await page.keyboard.type('dune');
+      await page.getByRole('heading', { name: 'Dune', exact: true }).waitFor();
+      await press('Tab');
+      assert.equal(await focused(), 'Refine');
+      await press('Tab');
+      assert.equal(await focused(), 'Sort');
+      await press('Tab', 'Space');
+      await page.waitForURL(/facets=/);
+      await press('/');
+      assert.equal(await focused(), 'Search');
+      await open(tab, 'indexes');
+      await page.evaluate(() => (globalThis as any).document.body.focus());
+      await page.getByRole('link', { name: 'Skip to the content' }).focus();
+      await press('Enter', 'Tab');
+      assert.equal(await focused(), 'Create an index');
+      await press('Enter');
+      await page.getByRole('dialog').waitFor();
+      await press('Escape');
+      await page.getByRole('dialog').waitFor({ state: 'detached' });
+      assert.equal(await focused(), 'Create an index');
+    });
+  });
+
+  it('finds places within a circle, nearest first, and draws where they are', async () => {
+    await inTab({}, async (tab) => {
+      const { page } = tab;
+      await open(tab, 'search/cities');
+      await page.getByRole('spinbutton', { name: 'Latitude' }).fill('41');
+      await page.getByRole('spinbutton', { name: 'Longitude' }).fill('-8.5');
+      await page.getByRole('spinbutton', { name: 'Radius in km' }).fill('500');
+      await page.getByRole('button', { name: 'Nearest first' }).click();
+      await page.getByText(/^2 results/).waitFor();
+      assert.deepEqual(await page.locator('article h3').allTextContents(), ['Porto', 'Lisbon']);
+      await page.getByRole('img', { name: /Places of 2 results/ }).waitFor();
+      await page.getByText('Why is this here?').first().click();
+      await page
+        .getByText(/m from the point; nearest first/)
+        .first()
+        .waitFor();
+      await picture(page, 'search-places');
+      await page.getByRole('button', { name: 'Anywhere' }).click();
+      await page.getByText(/^3 results/).waitFor();
+    });
+  });
+
+  it('weighs words and meaning where there is an embedder', async () => {
+    await inTab({}, async (tab) => {
+      const { page } = tab;
+      await open(tab, 'search/meaning?q=mountain');
+      await page.getByText(/^1 result in/).waitFor();
+      const embedders = page.getByLabel('Embedder');
+      // A vector of one's own cannot be typed.
+      assert.deepEqual(await embedders.getByRole('option').allTextContents(), [
+        'none: words alone',
+        'words',
+      ]);
+      await embedders.selectOption('words');
+      await page.getByText(/^2 results in .* by meaning$/).waitFor();
+      await page.getByRole('slider').focus();
+      await page.keyboard.press('End');
+      await page.waitForURL(/ratio=1(&|$)/);
+      await page.getByText('Why is this here?').first().click();
+      await page.getByText('The meaning is similar to that of the query (100 %).').waitFor();
+    });
+  });
+});
+
+interface Violation {
+  rule: string;
+  impact: string;
+  where: string[];
+}
+
+/** What axe-core calls serious or worse. */
+async function violations(page: Page): Promise<Violation[]> {
+  await page.evaluate(AXE);
+  const found: Violation[] = await page.evaluate(async () => {
+    const { violations } = await (globalThis as any).axe.run();
+    return violations.map((one: any) => ({
+      rule: one.id,
+      impact: one.impact,
+      where: one.nodes.slice(0, 3).map((node: any) => node.html.slice(0, 200)),
+    }));
+  });
+  return found.filter(({ impact }) => impact === 'serious' || impact === 'critical');
+}
+
+/** CSS pixels by which the page is wider than the screen. */
+function overflow(page: Page): Promise<number> {
+  return page.evaluate(() => {
+    const { scrollWidth, clientWidth } = (globalThis as any).document.documentElement;
+    return scrollWidth - clientWidth;
+  });
+}
