@@ -84,6 +84,9 @@ const SECRETS = ['masterKey', 'apiKey', '*.apiKey', 'headers.authorization', '*.
 
 /** Bytes of lines that wait while nobody reads standard error; further ones are dropped. */
 const WAITING_BYTES_MAX = 4 * 2 ** 20;
+/** Lines are written so many bytes at once, or after so long: a write of its own for each would cost more than the line. */
+const WRITE_BYTES = 8 * 1024;
+const WRITE_AFTER_MS = 50;
 
 /**
  * The log of the process: to standard error, and to at most one client that listens. Each module logs
@@ -124,7 +127,7 @@ export class Logs {
   }
 
   /**
-   * For what happens thousands of times a second: some 2 us, and nothing while nobody looks. `fields` holds no secret;
+   * For what happens thousands of times a second: some 3 us, and nothing while nobody looks. `fields` holds no secret;
    * nothing is redacted.
    */
   often(level: LogLevel, target: string, fields: LogEvent['fields']): void {
@@ -214,7 +217,9 @@ function stderrWriter(): (line: string) => void {
     destination ??= pino.destination({
       dest: process.stderr.fd,
       sync: false,
+      minLength: WRITE_BYTES,
       maxLength: WAITING_BYTES_MAX,
+      periodicFlush: WRITE_AFTER_MS,
     });
     destination.write(line);
   };
