@@ -261,7 +261,14 @@ describe('Logs', function () {
           const fields = Object.keys(schema?.properties ?? {});
           const named = pattern.replaceAll(/\{\w+\}/g, 'movies');
           const places: ((secret: string) => Promise<Response>)[] = [
-            (secret) => send(method, pattern.replaceAll(/\{\w+\}/g, encodeURIComponent(secret))),
+            (secret) =>
+              send(
+                method,
+                // No index is made of a secret: names of indexes are told.
+                pattern
+                  .replaceAll('{index_uid}', encodeURIComponent(`${secret}.`))
+                  .replaceAll(/\{\w+\}/g, encodeURIComponent(secret)),
+              ),
             (secret) => send(method, `${named}?q=${encodeURIComponent(secret)}&x=${secret}`),
             (secret) => send(method, named, { headers: { authorization: `Bearer ${secret}` } }),
             (secret) => send(method, named, { headers: { authorization: `Bearer ${secret}x` } }),
