@@ -2,14 +2,17 @@
  * Starts the built server on an embedded data folder, loads a small collection of books unless it is there already,
  * shows a few searches with their answers, and leaves the server running until Ctrl-C.
  *
- *   node --import=tsx test/demo/demo.ts [--once]    --once: stop after the searches
+ *   node --import=tsx test/demo/demo.ts [--once] [--chat]    --once: stop after the searches
+ *                                                             --chat: a conversation instead of the searches
  *
  * Environment: GANNET_HTTP_ADDR and GANNET_DB_PATH, as for the server.
  */
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { conversation, setUpChat } from './chat.ts';
 import { EXAMPLES, SETTINGS } from './examples.ts';
+import { startSummariser } from './summariser.ts';
 
 const address = process.env.GANNET_HTTP_ADDR ?? '127.0.0.1:7700';
 const dbPath = process.env.GANNET_DB_PATH ?? './data.gannet';
@@ -100,13 +103,30 @@ function show(answer: any): void {
   console.log(`   ${total} ${total === 1 ? 'book' : 'books'} in ${answer.processingTimeMs} ms\n`);
 }
 
-try {
-  await ready();
-  console.log(`${await load()} books are in the index \`books\`. Some searches:\n`);
+async function showSearches(): Promise<void> {
+  console.log('Some searches:\n');
   for (const { shows, body } of EXAMPLES) {
     console.log(`## ${shows}\n   POST /indexes/books/search ${JSON.stringify(body)}`);
     show(await call('POST', '/indexes/books/search', JSON.stringify(body)));
   }
+}
+
+/** The provider quotes what the searches find: no model, no account. */
+async function showConversation(): Promise<void> {
+  const provider = await startSummariser();
+  const sent = (method: string, route: string, body: unknown): Promise<any> =>
+    call(method, route, JSON.stringify(body));
+  const finish = async (...asked: Parameters<typeof sent>): Promise<void> =>
+    finished(await sent(...asked));
+  await setUpChat(sent, finish, provider.url);
+  console.log('A conversation with the workspace `demo`:\n');
+  for await (const line of conversation(url, 'none')) console.log(line);
+}
+
+try {
+  await ready();
+  console.log(`${await load()} books are in the index \`books\`.`);
+  await (process.argv.includes('--chat') ? showConversation() : showSearches());
   if (process.argv.includes('--once')) stop();
   else {
     console.log('The server keeps running; stop it with Ctrl-C. Try in another terminal:\n');

@@ -1,0 +1,67 @@
+/**
+ * The conversation that the demonstration shows (`npm run demo -- --chat`), which stands in docs/chat.md as well: questions
+ * about the books to a provider that quotes, through the client of OpenAI.
+ */
+import OpenAI from 'openai';
+
+/** So that the model may search the books. */
+export const CHAT_SETTINGS = {
+  description: 'Books of all times: title, author, year and what each is about.',
+  documentTemplate: '{{ doc.title }}, by {{ doc.author }} ({{ doc.year }}): {{ doc.summary }}',
+  searchParameters: { limit: 5 },
+};
+
+export const QUESTIONS = [
+  'Which science fiction books are about a desert planet?',
+  'Is there something by Dostoyevsky about a murder?',
+  'Which books explain quantum computers?',
+];
+
+/** Marker tools: the server tells of the searches that it makes for the model, and of what they find. */
+const TOOLS = ['_meiliSearchProgress', '_meiliSearchSources'].map((name) => ({
+  type: 'function' as const,
+  function: { name, parameters: {} },
+}));
+
+type Call = (method: string, route: string, body?: unknown) => Promise<unknown>;
+
+/** @param finish the same as `call`, then waits for the task */
+export async function setUpChat(call: Call, finish: Call, provider: string): Promise<void> {
+  await call('PATCH', '/experimental-features', { chatCompletions: true });
+  await finish('PATCH', '/indexes/books/settings', { chat: CHAT_SETTINGS });
+  await call('PATCH', '/chats/demo/settings', { source: 'vLlm', baseUrl: provider });
+}
+
+/** The lines of the conversation, as they come. */
+export async function* conversation(url: string, key: string): AsyncGenerator<string> {
+  const client = new OpenAI({ apiKey: key, baseURL: `${url}/chats/demo`, maxRetries: 0 });
+  const messages: OpenAI.ChatCompletionMessageParam[] = [];
+  for (const question of QUESTIONS) {
+    yield `> ${question}`;
+    messages.push({ role: 'user', content: question });
+    const stream = await client.chat.completions.create({
+      ...{ model: 'quoting', stream: true, messages, tools: TOOLS },
+    });
+    let said = '';
+    let answer = '';
+    for await (const { choices } of stream) {
+      const { content, tool_calls: calls } = choices[0]!.delta;
+      said += content ?? '';
+      answer += content ?? '';
+      for (const { function: fn } of calls ?? []) {
+        if (said !== '') yield said.trimEnd();
+        said = '';
+        yield toldOf(fn!.name!, JSON.parse(fn!.arguments!));
+      }
+    }
+    yield said;
+    yield '';
+    messages.push({ role: 'assistant', content: answer });
+  }
+}
+
+function toldOf(tool: string, told: any): string {
+  if (tool === '_meiliSearchProgress') return `  (searches ${told.function_arguments})`;
+  const titles = told.sources.map(({ title }: { title: string }) => title);
+  return `  (finds ${titles.length === 0 ? 'nothing' : titles.join('; ')})`;
+}
