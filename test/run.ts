@@ -26,7 +26,8 @@ interface Ended {
   text: string;
 }
 
-const NATIVE_BUILD = 'build/tests';
+/** Where the addon is built; the C++ tests link the same engine. */
+const NATIVE_BUILD = 'build';
 const MOCHA = 'node_modules/mocha/bin/mocha.js';
 
 const STEPS: Record<string, () => Promise<Outcome>> = {
@@ -128,11 +129,11 @@ async function nativeTests(options: readonly string[] = [], env = process.env): 
   if (spawnSync('cmake', ['--version'], { stdio: 'ignore' }).status !== 0) {
     return skipped('cmake is not installed');
   }
-  const ninja = spawnSync('ninja', ['--version'], { stdio: 'ignore' }).status === 0;
-  const configured = await run('cmake', [
-    ...['-S', '.', '-B', NATIVE_BUILD, '-DCMAKE_BUILD_TYPE=Tests', '-DGANNET_TESTS=ON'],
-    ...(ninja && !existsSync(`${NATIVE_BUILD}/CMakeCache.txt`) ? ['-G', 'Ninja'] : []),
-  ]);
+  if (!existsSync(`${NATIVE_BUILD}/CMakeCache.txt`)) {
+    const addon = await run('npm', ['run', '--silent', 'build:native']);
+    if (!addon.ok) return failure(addon);
+  }
+  const configured = await run('cmake', ['-S', '.', '-B', NATIVE_BUILD, '-DGANNET_TESTS=ON']);
   if (!configured.ok) return failure(configured);
   if (configured.text.includes('GoogleTest is not installed')) {
     return skipped('GoogleTest is not installed (Debian package libgtest-dev)');
@@ -150,12 +151,34 @@ async function nativeTests(options: readonly string[] = [], env = process.env): 
     });
     if (!variant.ok) return failure(variant);
   }
-  const ended = await run(program, ['--gtest_brief=1', ...options], env);
+  const shards = await Promise.all(
+    Array.from({ length: availableParallelism() }, (_, shard) =>
+      run(program, ['--gtest_brief=1', ...options], {
+        ...env,
+        GTEST_TOTAL_SHARDS: jobs,
+        GTEST_SHARD_INDEX: String(shard),
+      }),
+    ),
+  );
+  return shards.map(outcomeOfShard).reduce(together);
+}
+
+function outcomeOfShard(ended: Ended): Outcome {
   return outcome(ended, {
     passed: count(ended.text, /^\[ {2}PASSED {2}\] (\d+) test/gm),
     failed: count(ended.text, /^\[ {2}FAILED {2}\] (\d+) test/gm),
     skipped: count(ended.text, /^\[ {2}SKIPPED \] (\d+) test/gm),
   });
+}
+
+function together(a: Outcome, b: Outcome): Outcome {
+  const reports = [a.report, b.report].filter((report) => report !== undefined);
+  return {
+    passed: a.passed + b.passed,
+    failed: a.failed + b.failed,
+    skipped: a.skipped + b.skipped,
+    ...(reports.length > 0 ? { report: reports.join('\n') } : {}),
+  };
 }
 
 async function main(names: readonly string[]): Promise<void> {
