@@ -7,6 +7,8 @@ export interface FieldCondition {
   field: string;
   /** Whether a value of a rule meets the condition. Conditions that no value can meet are never met. */
   holds(value: unknown): boolean;
+  /** What a value must be equal to; null: the condition is another one. */
+  equals: string | null;
 }
 
 export type Conjunction = readonly FieldCondition[];
@@ -78,8 +80,19 @@ function conditionsOf(
 function condition(field: string, op: string, values: string[], negated: boolean): FieldCondition {
   const test = TESTS[op];
   // What rules do not look at is met neither way.
-  if (test === undefined) return { field, holds: () => false };
-  return { field, holds: (value) => test(value, values) !== negated };
+  if (test === undefined) return { field, holds: () => false, equals: null };
+  const equals = op === '=' && !negated ? values[0]! : null;
+  return { field, holds: (value) => test(value, values) !== negated, equals };
+}
+
+/** Under which a value is found by `keysOf` of what it must be equal to. */
+export function keyOf(value: unknown): string {
+  return typeof value === 'number' ? `n${value}` : `s${String(value).toLowerCase()}`;
+}
+
+/** The keys of all values that are equal to the operand of a filter. */
+export function keysOf(operand: string): string[] {
+  return [`s${operand.toLowerCase()}`, `n${Number(operand)}`];
 }
 
 const TESTS: Record<string, (value: unknown, operands: string[]) => boolean> = {

@@ -1,6 +1,12 @@
 /** Which dynamic search rules hold for a search, and the pins that come of them. `docs/behaviour/search-rules.md`. */
 import { momentOf, type SearchRule } from '../contract/search-rules.ts';
-import { alternativesOf, type Conjunction, type FieldCondition } from './filter-alternatives.ts';
+import {
+  alternativesOf,
+  type Conjunction,
+  type FieldCondition,
+  keyOf,
+  keysOf,
+} from './filter-alternatives.ts';
 import { wordsOf } from './words.ts';
 
 /** Rules in force and pins of one search. */
@@ -20,14 +26,14 @@ export interface RuledSearch {
   filter: unknown;
 }
 
-/** @param rules in the order of precedence */
+/** @param rules in the order of precedence; another list after every change */
 export function pinsOf(rules: readonly SearchRule[], search: RuledSearch, now: number): Pin[] {
   const { indexUid } = search;
   const pins = new Map<string, Pin>();
   const judged = new JudgedSearch(search, now);
   let inForce = 0;
-  for (const rule of rules) {
-    if (!rule.active || !concerns(rule, indexUid) || !judged.meets(rule)) continue;
+  for (const rule of rulesOf(rules, indexUid).candidates(judged)) {
+    if (!judged.meets(rule)) continue;
     if (++inForce > RULES_IN_FORCE_MAX) break;
     for (const { selector, action } of rule.actions) {
       const { id } = selector;
@@ -39,10 +45,94 @@ export function pinsOf(rules: readonly SearchRule[], search: RuledSearch, now: n
   return [...pins.values()];
 }
 
-/** Whether the rule has an action for the index. */
-function concerns(rule: SearchRule, indexUid: string): boolean {
-  const { indexes } = readRule(rule);
-  return indexes === null || indexes.has(indexUid);
+/** Indexes whose rules are kept apart. */
+const KEPT_INDEXES_MAX = 100;
+const KEPT = new WeakMap<readonly SearchRule[], Map<string, IndexRules>>();
+
+function rulesOf(rules: readonly SearchRule[], indexUid: string): IndexRules {
+  let kept = KEPT.get(rules);
+  if (kept === undefined) {
+    kept = new Map();
+    KEPT.set(rules, kept);
+  }
+  let own = kept.get(indexUid);
+  if (own === undefined) {
+    own = new IndexRules(rules, indexUid);
+    if (kept.size === KEPT_INDEXES_MAX) kept.delete(kept.keys().next().value!);
+    kept.set(indexUid, own);
+  }
+  return own;
+}
+
+/**
+ * The active rules that have an action for an index, by something that a search must have for each of them: a word, or a
+ * value of a field. A search looks at few of many rules.
+ */
+class IndexRules {
+  readonly #rules: SearchRule[] = [];
+  /** Numbers of rules, ascending: those that any search may meet; by word; by field, and there by key of the value. */
+  readonly #any: number[] = [];
+  readonly #byWord = new Map<string, number[]>();
+  readonly #byField = new Map<string, { all: number[]; byKey: Map<string, number[]> }>();
+
+  constructor(rules: readonly SearchRule[], indexUid: string) {
+    for (const rule of rules) {
+      const { indexes, words, values } = readRule(rule);
+      if (!rule.active || indexes?.has(indexUid) === false) continue;
+      const number = this.#rules.push(rule) - 1;
+      const [word] = words ?? [];
+      const [first] = values;
+      if (word !== undefined) listAt(this.#byWord, word).push(number);
+      else if (first !== undefined) this.#add(first, number);
+      else this.#any.push(number);
+    }
+  }
+
+  #add([field, value]: readonly [string, unknown], number: number): void {
+    let lists = this.#byField.get(field);
+    if (lists === undefined) {
+      lists = { all: [], byKey: new Map() };
+      this.#byField.set(field, lists);
+    }
+    lists.all.push(number);
+    listAt(lists.byKey, keyOf(value)).push(number);
+  }
+
+  /** Those that the search may meet, in the order of precedence. */
+  *candidates(search: JudgedSearch): Generator<SearchRule> {
+    if (this.#rules.length === this.#any.length) {
+      yield* this.#rules;
+      return;
+    }
+    const lists = new Set([this.#any]);
+    if (this.#byWord.size > 0) {
+      for (const word of search.words()) lists.add(this.#byWord.get(word) ?? []);
+    }
+    if (this.#byField.size > 0) for (const list of this.#byFilter(search)) lists.add(list);
+    const numbers = new Set([...lists].flat());
+    for (const number of [...numbers].sort((a, b) => a - b)) yield this.#rules[number]!;
+  }
+
+  *#byFilter(search: JudgedSearch): Generator<number[]> {
+    for (const alternative of search.alternatives()) {
+      for (const [field, conditions] of alternative) {
+        const known = this.#byField.get(field);
+        if (known === undefined) continue;
+        const equals = conditions.find((condition) => condition.equals !== null)?.equals;
+        if (equals === undefined || equals === null) yield known.all;
+        else for (const key of keysOf(equals)) yield known.byKey.get(key) ?? [];
+      }
+    }
+  }
+}
+
+function listAt(lists: Map<string, number[]>, key: string): number[] {
+  let list = lists.get(key);
+  if (list === undefined) {
+    list = [];
+    lists.set(key, list);
+  }
+  return list;
 }
 
 /** A rule as searches are compared with it. */
@@ -99,7 +189,7 @@ class JudgedSearch {
     const { start, end, isEmpty, words, values } = readRule(rule);
     if (start > this.#now || end < this.#now) return false;
     if (isEmpty !== undefined || words !== null) {
-      const found = this.#queryWords();
+      const found = this.words();
       if (isEmpty !== undefined && isEmpty !== this.#isEmpty) return false;
       if (words?.every((word) => found.has(word)) === false) return false;
     }
@@ -107,7 +197,7 @@ class JudgedSearch {
   }
 
   /** Words that stand alone: no phrases, nothing excluded. */
-  #queryWords(): ReadonlySet<string> {
+  words(): ReadonlySet<string> {
     if (this.#words !== null) return this.#words;
     const text = (this.#search.q ?? '').slice(0, 10_000);
     const withoutExcluded = text.replace(/(^|\s)-(?:"[^"]*"?|\S+)/g, ' ');
@@ -116,10 +206,15 @@ class JudgedSearch {
     return this.#words;
   }
 
+  /** Conditions by field, of each alternative of the filter. */
+  alternatives(): readonly Map<string, FieldCondition[]>[] {
+    this.#alternatives ??= alternativesOf(this.#search.filter).map(byField);
+    return this.#alternatives;
+  }
+
   /** Some alternative has conditions on the field of each value, and the value meets them all. */
   #meetsFilter(values: ReadRule['values']): boolean {
-    this.#alternatives ??= alternativesOf(this.#search.filter).map(byField);
-    return this.#alternatives.some((conditions) =>
+    return this.alternatives().some((conditions) =>
       values.every(([field, value]) =>
         conditions.get(field)?.every((condition) => condition.holds(value)),
       ),

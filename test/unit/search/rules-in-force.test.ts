@@ -104,6 +104,59 @@ describe('Rules in force', () => {
     assert.equal(holds(rule, factors), false);
   });
 
+  it('of many are those that hold each alone, in their order', () => {
+    const seed = Number(process.env['GANNET_SEED'] ?? Date.now() % 2 ** 32);
+    const random = mulberry(seed);
+    const below = (n: number): number => Math.floor(random() * n);
+    const pick = <T>(items: readonly T[]): T => items[below(items.length)]!;
+    const value = (): unknown => pick([1, 2.5, 'Red', 'red', '1', true, null, ['red', 1], 'blue']);
+    const conditionsOf = (): SearchRule['conditions'] => ({
+      ...pick([{}, { time: { end: pick(['2020-01-01T00:00:00Z', '2999-01-01T00:00:00Z']) } }]),
+      ...pick([{}, { query: { words: pick(['', 'red', 'hat red', 'big']) } }]),
+      ...pick([
+        {},
+        { filter: { values: { a: value() } } },
+        { filter: { values: { a: value(), b: value() } } },
+      ]),
+    });
+    const FILTERS = [
+      null,
+      'a = red',
+      'a = 1.0',
+      'a = "1"',
+      'a != red AND b = true',
+      'NOT a = red',
+      'a IN [red, 1] AND b = blue',
+      'a = 2.5 OR b = red',
+      'a > 1',
+      ['a = RED', ['b = blue', 'b EXISTS']],
+    ];
+    for (let n = 0; n < 60; n++) {
+      const rules = Array.from({ length: 20 }, (_, i) => ({
+        ...ruleOf(String(i), conditionsOf()),
+        active: below(5) > 0,
+      }));
+      for (const filter of FILTERS) {
+        const search = { indexUid: 'i', q: pick(['', 'red', 'a red hat', '"red"']), filter };
+        assert.deepEqual(
+          pinsOf(rules, search, NOW).map(({ id }) => id),
+          rules.filter((rule) => alone(rule, search)).map(({ uid }) => uid),
+          `seed ${seed}`,
+        );
+      }
+    }
+  });
+
+  /** Whether each condition of the rule holds by itself. */
+  function alone(rule: SearchRule, search: Parameters<typeof pinsOf>[1]): boolean {
+    const { filter, query, ...others } = rule.conditions;
+    const parts = [others, query && { query }, filter && { filter }].filter((part) => part);
+    return (
+      rule.active &&
+      parts.every((conditions) => pinsOf([ruleOf('r', conditions!)], search, NOW).length > 0)
+    );
+  }
+
   it('are read anew when they change', () => {
     const rule = ruleOf('r', { query: { words: 'red' } });
     const search = { indexUid: 'i', q: 'red hat', filter: null };
