@@ -6,8 +6,8 @@
 #include "base/json_value.h"
 #include "index/evaluate_filter.h"
 #include "index/external_id.h"
-#include "search/projection.h"
-#include "search/sort.h"
+#include "search/ranking/sort.h"
+#include "search/results/projection.h"
 #include "search/stored_vectors.h"
 
 namespace gannet::search {

@@ -14,10 +14,10 @@
 #include "base/json_reader.h"
 #include "base/parallel_for.h"
 #include "index/evaluate_filter.h"
-#include "search/facet_counts.h"
-#include "search/facet_search.h"
-#include "search/score_details.h"
-#include "search/score_key.h"
+#include "search/ranking/score_details.h"
+#include "search/ranking/score_key.h"
+#include "search/results/facet_counts.h"
+#include "search/results/facet_search.h"
 #include "search/stored_vectors.h"
 
 namespace gannet::search {

@@ -12,9 +12,9 @@
 #include "base/json_value.h"
 #include "base/status.h"
 #include "index/index.h"
-#include "search/highlighter.h"
-#include "search/rank.h"
-#include "search/projection.h"
+#include "search/ranking/rank.h"
+#include "search/results/highlighter.h"
+#include "search/results/projection.h"
 
 namespace gannet::search {
 

@@ -15,8 +15,8 @@
 #include "base/json_value.h"
 #include "base/parallel_for.h"
 #include "search/execute.h"
-#include "search/facet_counts.h"
-#include "search/score_key.h"
+#include "search/ranking/score_key.h"
+#include "search/results/facet_counts.h"
 
 namespace gannet::search {
 namespace {

@@ -18,6 +18,11 @@ const NATIVE_LAYERS: readonly (readonly string[])[] = [
   ['addon'],
 ];
 
+/** Below `native/search/`: a folder may include those before it; what lies in no folder, any. */
+const SEARCH_LAYERS = ['matching', 'query', 'results', 'ranking'];
+/** In no folder, and included by folders: the distances of vectors, which know nothing of a search. */
+const SEARCH_SHARED = ['search/vector_scan.h'];
+
 /** Below `src/`: a folder may import those before it. */
 const SRC_LAYERS = [
   ...['base', 'outbound', 'archive', 'rhai', 'templates', 'contract', 'engine', 'store', 'auth'],
@@ -123,6 +128,21 @@ describe('The tree of native/', () => {
         const other = target.slice(0, target.indexOf('/'));
         if (other === folder) return [];
         if (layerOf(other) >= 0 && layerOf(other) < layerOf(folder)) return [];
+        return [`${file} includes ${target}`];
+      },
+    );
+    assertNone(faults);
+  });
+
+  it('includes in search/ only folders that stand before it', () => {
+    const folderOf = (path: string): string => /^search\/(\w+)\//.exec(path)?.[1] ?? '';
+    const faults = references(files, 'native', /^#include "(search\/[^"]+)"/gm).flatMap(
+      ({ file, target }) => {
+        const folder = folderOf(relative('native', file));
+        const other = folderOf(target);
+        if (folder === '' || folder === other || SEARCH_SHARED.includes(target)) return [];
+        const place = SEARCH_LAYERS.indexOf(other);
+        if (place >= 0 && place < SEARCH_LAYERS.indexOf(folder)) return [];
         return [`${file} includes ${target}`];
       },
     );

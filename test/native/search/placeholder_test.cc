@@ -7,9 +7,9 @@
 #include "comparisons.h"
 #include "index/random_documents.h"
 #include "search/execute.h"
-#include "search/facet_counts.h"
-#include "search/naive_distinct.h"
-#include "search/naive_sort.h"
+#include "search/ranking/naive_sort.h"
+#include "search/results/facet_counts.h"
+#include "search/results/naive_distinct.h"
 
 namespace gannet::search {
 namespace {

@@ -10,7 +10,7 @@
 #include "comparisons.h"
 #include "index/indexed_documents.h"
 #include "search/execute.h"
-#include "search/score_details.h"
+#include "search/ranking/score_details.h"
 #include "search/vector_scan.h"
 #include "vector/kernels.h"
 

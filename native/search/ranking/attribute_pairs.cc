@@ -1,0 +1,231 @@
+#include "search/ranking/attribute_pairs.h"
+
+#include <algorithm>
+
+#include "base/utf8.h"
+#include "search/matching/large_bucket.h"
+
+namespace gannet::search {
+namespace {
+
+// With more of them, reading documents costs less than asking for the lists of each.
+constexpr size_t kFieldsAskedMax = 64;
+
+// Those of `words` that are in one of the ranges, as ranges. Both ascend and do not touch.
+std::vector<segment::WordRange> Common(std::span<const segment::WordRange> words, std::span<const segment::WordRange> ranges) {
+  std::vector<segment::WordRange> common;
+  auto range = ranges.begin();
+  for (const auto& [begin, end] : words) {
+    while (range != ranges.end() && range->second <= begin) ++range;
+    for (auto at = range; at != ranges.end() && at->first < end; ++at) common.emplace_back(std::max(begin, at->first), std::min(end, at->second));
+  }
+  return common;
+}
+
+}  // namespace
+
+AttributePairs::AttributePairs(Graph& graph, Candidates& candidates) : graph_(graph), candidates_(candidates) {
+  for (const Node& node : graph_.nodes()) {
+    if (node.term.phrase) continue;
+    for (size_t at = 0; at < node.text.size();) {
+      DecodeUtf8(node.text, at);
+      if (at >= node.text.size()) break;
+      const WordNumber left = graph_.FindWord(std::string_view(node.text).substr(0, at));
+      if (left == kNoWord) continue;
+      const WordNumber right = graph_.FindWord(std::string_view(node.text).substr(at));
+      if (right == kNoWord) continue;
+      splits_.emplace_back(left, right);
+      candidates_.Follow(left);
+      candidates_.Follow(right);
+    }
+  }
+}
+
+void AttributePairs::BeginBucket() {
+  for (const Product& product : present_) {
+    if (std::find(asked_.begin(), asked_.end(), product) == asked_.end()) asked_.push_back(product);
+  }
+  present_.clear();
+}
+
+std::vector<AttributePairs::Side> AttributePairs::SidesOf(const Step& step, bool last) {
+  Node& node = graph_.nodes()[step.node];
+  std::vector<Side> sides;
+  if (step.verbatim && !node.term.phrase) {
+    if (node.short_prefix) {
+      sides.push_back({Side::Kind::kPrefix, step.node});
+    } else {
+      sides.push_back({.kind = Side::Kind::kWord, .word = node.verbatim});
+    }
+    return sides;
+  }
+  const int from = step.verbatim ? 0 : std::max<int>(step.typos, 0);
+  const int to = step.verbatim ? 0 : step.typos < 0 ? kTypoClasses - 1 : step.typos;
+  for (int c = from; c <= to; ++c) {
+    const Expansions& expansions = graph_.Class(node, c);
+    if (node.short_prefix && c == 0) {
+      sides.push_back({Side::Kind::kPrefix, step.node});
+    } else if (!expansions.words.empty() || expansions.has_range) {
+      sides.push_back({Side::Kind::kClass, step.node, static_cast<int8_t>(c)});
+    }
+    for (const Phrase& phrase : expansions.phrases) {
+      const WordNumber word = last ? phrase.words.back() : phrase.words.front();
+      if (word != kNoWord) sides.push_back({.kind = Side::Kind::kWord, .word = word, .phrase = &phrase});
+    }
+  }
+  return sides;
+}
+
+DocSet AttributePairs::Holding(const Step& left, const Step& right, bool backward, const DocSet& among) {
+  DocSet out;
+  for (const Side& l : SidesOf(left, true)) {
+    for (const Side& r : SidesOf(right, false)) {
+      Ask(l, r, among, out);
+      if (!backward || l.phrase != nullptr || r.phrase != nullptr) continue;
+      if (r.kind != Side::Kind::kPrefix) {
+        Ask(r, l, among, out);
+      } else if (const WordNumber word = graph_.nodes()[r.node].verbatim; word != kNoWord) {
+        // For a short prefix the pairs in the other order are those of the word itself.
+        Ask({.kind = Side::Kind::kWord, .word = word}, l, among, out);
+      }
+    }
+  }
+  return out;
+}
+
+void AttributePairs::Ask(const Side& left, const Side& right, const DocSet& among, DocSet& out) {
+  DocSet wanted = among;
+  for (const Side* side : {&left, &right}) {
+    if (side->phrase == nullptr) continue;
+    const DocSet& documents = DocumentsOf(*side->phrase);
+    if (!documents.Intersects(among)) return;  // nothing was asked for
+    wanted &= documents;
+  }
+  present_.emplace_back(left, right);
+  if (wanted.size() >= LargeBucketMin()) {
+    if (const auto found = ByLists(left, right, wanted)) {
+      out |= *found;
+      return;
+    }
+  }
+  candidates_.LoadUnknown(wanted);
+  std::vector<uint32_t> found;
+  wanted.ForEach([&](uint32_t docid) {
+    if (Shares(docid, left, right)) found.push_back(docid);
+  });
+  out |= DocSet::FromSorted(found);
+}
+
+std::optional<DocSet> AttributePairs::ByLists(const Side& left, const Side& right, const DocSet& among) const {
+  const WordsBySegment left_words = WordsOf(left), right_words = WordsOf(right);
+  for (const auto& [asked_left, asked_right] : asked_) {
+    const Overlap of_left = OverlapOf(asked_left, left), of_right = OverlapOf(asked_right, right);
+    if (of_left == Overlap::kNone || of_right == Overlap::kNone) continue;
+    if (of_left == Overlap::kSome || of_right == Overlap::kSome) return std::nullopt;
+    // All pairs were asked for: those that are a split are left.
+    DocSet found;
+    if (left.kind == Side::Kind::kPrefix || right.kind == Side::Kind::kPrefix) return found;
+    for (const auto& [l, r] : splits_) {
+      WordsBySegment l_words = WordsOf({.kind = Side::Kind::kWord, .word = l}), r_words = WordsOf({.kind = Side::Kind::kWord, .word = r});
+      for (size_t s = 0; s < l_words.size(); ++s) {
+        l_words[s] = Common(l_words[s], left_words[s]);
+        r_words[s] = Common(r_words[s], right_words[s]);
+      }
+      found |= ShareField(l_words, r_words, among);
+    }
+    return found;
+  }
+  const auto& traits = graph_.snapshot().traits;
+  if (std::count_if(traits.begin(), traits.end(), [](const auto& field) { return field.searchable; }) > static_cast<ptrdiff_t>(kFieldsAskedMax)) {
+    return std::nullopt;
+  }
+  return ShareField(left_words, right_words, among);
+}
+
+DocSet AttributePairs::ShareField(const WordsBySegment& left, const WordsBySegment& right, const DocSet& among) const {
+  const auto& traits = graph_.snapshot().traits;
+  DocSet found;
+  for (size_t f = 0; f < traits.size(); ++f) {
+    if (!traits[f].searchable) continue;
+    segment::FieldSet field;
+    field.Add(static_cast<FieldId>(f));
+    const DocSet with_left = graph_.WithWords(left, &field, &among);
+    if (!with_left.empty()) found |= graph_.WithWords(right, &field, &with_left);
+  }
+  return found;
+}
+
+WordsBySegment AttributePairs::WordsOf(const Side& side) const {
+  WordsBySegment words(graph_.snapshot().segments.size());
+  for (size_t s = 0; s < words.size(); ++s) {
+    const auto add = [&](Ordinal begin, Ordinal end) { words[s].emplace_back(begin, end); };
+    if (side.kind != Side::Kind::kWord) {
+      graph_.ForEachRange(graph_.nodes()[side.node].classes[side.typos], s, add);
+    } else if (const Ordinal ordinal = graph_.OrdinalOf(side.word, s); ordinal != kNoOrdinal) {
+      add(ordinal, ordinal + 1);
+    }
+    segment::Unite(words[s]);
+  }
+  return words;
+}
+
+AttributePairs::Overlap AttributePairs::OverlapOf(const Side& asked, const Side& side) const {
+  const bool prefix = side.kind == Side::Kind::kPrefix;
+  if (prefix != (asked.kind == Side::Kind::kPrefix)) return Overlap::kNone;
+  if (prefix) return graph_.nodes()[side.node].text == graph_.nodes()[asked.node].text ? Overlap::kAll : Overlap::kNone;
+  const WordsBySegment asked_words = WordsOf(asked), words = WordsOf(side);
+  uint64_t count = 0, common = 0;
+  for (size_t s = 0; s < words.size(); ++s) {
+    count += segment::CountWords(words[s]);
+    common += segment::CountWords(Common(words[s], asked_words[s]));
+  }
+  return common == 0 ? Overlap::kNone : common == count ? Overlap::kAll : Overlap::kSome;
+}
+
+bool AttributePairs::Shares(DocId docid, const Side& left, const Side& right) const {
+  const auto a = PositionsOf(docid, left), b = PositionsOf(docid, right);
+  auto begin = b.begin();
+  for (const TokenPosition x : a) {
+    while (begin != b.end() && FieldOf(*begin) < FieldOf(x)) ++begin;
+    for (auto at = begin; at != b.end() && FieldOf(*at) == FieldOf(x); ++at) {
+      if (asked_.empty() || !WasAsked(docid, left, x, right, *at)) return true;
+    }
+  }
+  return false;
+}
+
+bool AttributePairs::WasAsked(DocId docid, const Side& left, TokenPosition x, const Side& right, TokenPosition y) const {
+  const auto stands = [&](WordNumber word, TokenPosition position) {
+    const auto positions = candidates_.WordPositions(docid, word);
+    return std::binary_search(positions.begin(), positions.end(), position);
+  };
+  if (left.kind != Side::Kind::kPrefix && right.kind != Side::Kind::kPrefix) {
+    for (const auto& [l, r] : splits_) {
+      if (stands(l, x) && stands(r, y)) return false;
+    }
+  }
+  return std::any_of(asked_.begin(), asked_.end(), [&](const Product& product) {
+    return Covers(docid, product.first, left, x) && Covers(docid, product.second, right, y);
+  });
+}
+
+bool AttributePairs::Covers(DocId docid, const Side& asked, const Side& side, TokenPosition position) const {
+  const bool prefix = side.kind == Side::Kind::kPrefix;
+  if (prefix != (asked.kind == Side::Kind::kPrefix)) return false;
+  if (prefix) return graph_.nodes()[side.node].text == graph_.nodes()[asked.node].text;
+  const auto positions = PositionsOf(docid, asked);
+  return std::binary_search(positions.begin(), positions.end(), position);
+}
+
+std::span<const TokenPosition> AttributePairs::PositionsOf(DocId docid, const Side& side) const {
+  return side.kind == Side::Kind::kWord ? candidates_.WordPositions(docid, side.word)
+                                        : candidates_.ClassPositions(docid, side.node, side.typos);
+}
+
+const DocSet& AttributePairs::DocumentsOf(const Phrase& phrase) {
+  const auto known = phrases_.find(&phrase);
+  if (known != phrases_.end()) return known->second;
+  return phrases_.emplace(&phrase, graph_.PhraseDocuments(phrase, graph_.scope().fields())).first->second;
+}
+
+}  // namespace gannet::search

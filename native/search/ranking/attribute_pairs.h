@@ -1,0 +1,79 @@
+// Which documents hold words of two adjacent steps in one attribute: the rule proximity where
+// proximityPrecision is byAttribute (docs/behaviour/ranking.md, proximity).
+//
+// A pair of words is looked up once, among the documents of the first bucket that asks for it. Later
+// buckets of the same search do not find documents by that pair, unless the pair is a split of a word
+// of the query graph. This is what the reference shows, so the class keeps which pairs were asked
+// for, as products: every word of one side with every word of the other.
+//
+// For many documents the postings of fields tell which hold a pair of a product, if all pairs of the
+// product were asked for or none. Otherwise documents are read.
+//
+// Threads: one owner. Lifetime: dies before the graph and the candidates.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "bitmap/docset.h"
+#include "search/query/graph.h"
+#include "search/ranking/candidates.h"
+#include "search/ranking/forward_scan.h"
+
+namespace gannet::search {
+
+class AttributePairs {
+ public:
+  // REQUIRES: `candidates` has not read any document.
+  AttributePairs(Graph& graph, Candidates& candidates);
+
+  // Pairs that are asked for from now on belong to another bucket.
+  void BeginBucket();
+  // The documents of `among` that hold a word of each step in one attribute, by pairs that this bucket
+  // may use.
+  // backward    ask for pairs in the other order as well
+  // REQUIRES: the expansions of all steps of the bucket were looked up.
+  DocSet Holding(const Step& left, const Step& right, bool backward, const DocSet& among);
+
+ private:
+  // A word, the words of a class, all words of a short prefix, or the end of a phrase.
+  struct Side {
+    enum class Kind : uint8_t { kWord, kClass, kPrefix } kind;
+    uint16_t node = 0;
+    int8_t typos = 0;
+    WordNumber word = kNoWord;       // of kWord
+    const Phrase* phrase = nullptr;  // only documents that match this phrase count
+    bool operator==(const Side& other) const {
+      return kind == other.kind && node == other.node && typos == other.typos && word == other.word;
+    }
+  };
+  using Product = std::pair<Side, Side>;
+
+  // How many of the words of one side are words of another side.
+  enum class Overlap { kNone, kSome, kAll };
+
+  std::vector<Side> SidesOf(const Step& step, bool last);
+  void Ask(const Side& left, const Side& right, const DocSet& among, DocSet& out);
+  // The same by postings of fields; nullopt: they do not decide.
+  std::optional<DocSet> ByLists(const Side& left, const Side& right, const DocSet& among) const;
+  DocSet ShareField(const WordsBySegment& left, const WordsBySegment& right, const DocSet& among) const;
+  WordsBySegment WordsOf(const Side& side) const;
+  Overlap OverlapOf(const Side& asked, const Side& side) const;
+  bool Shares(DocId docid, const Side& left, const Side& right) const;
+  // Whether an earlier bucket asked for the pair of words that stand at these positions.
+  bool WasAsked(DocId docid, const Side& left, TokenPosition x, const Side& right, TokenPosition y) const;
+  std::span<const TokenPosition> PositionsOf(DocId docid, const Side& side) const;
+  bool Covers(DocId docid, const Side& asked, const Side& side, TokenPosition position) const;
+  const DocSet& DocumentsOf(const Phrase& phrase);
+
+  Graph& graph_;
+  Candidates& candidates_;
+  std::vector<std::pair<WordNumber, WordNumber>> splits_;
+  std::vector<Product> asked_;    // by earlier buckets
+  std::vector<Product> present_;  // by this one
+  std::map<const Phrase*, DocSet> phrases_;
+};
+
+}  // namespace gannet::search

@@ -1,0 +1,72 @@
+// A cost source gives the documents of a bucket by their cost under one rule, cheapest first.
+//
+// The rules are those that add up a cost along a path: proximity, attributeRank, wordPosition,
+// exactness of words. Where the documents of one bucket get their costs in different ways (posting
+// lists, a forward scan), each group of documents has a source of its own and the ranker asks all
+// of the sources for one cost after the other (rank_cost.cc).
+//
+// Invariant: a document is returned at exactly one cost as verified. Before that it may have been
+// returned at lower costs as approximate.
+//
+// Threads: one owner.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "bitmap/docset.h"
+#include "search/ranking/paths.h"
+
+namespace gannet::search {
+
+// A path that some document takes: the cheapest path that the document matches, the first of equally
+// cheap ones.
+struct PathTaken {
+  uint32_t number;  // of the path among the paths of the split bucket
+  DocId first;      // the least document that takes the path
+  Path path;        // the path with the expansions that the rule chose
+};
+
+// The documents of one cost.
+struct CostBucket {
+  DocSet verified;               // documents whose cost is known to be this one
+  DocSet approximate;            // documents that cost this or more
+  std::vector<PathTaken> paths;  // paths that documents of the bucket take
+
+  bool empty() const { return verified.empty() && approximate.empty(); }
+  // Adds the documents and the paths of `other`.
+  void Add(CostBucket other);
+  // The paths in the order in which the next rule visits them. Leaves no path here.
+  std::vector<Path> TakePaths();
+};
+
+class CostSource {
+ public:
+  virtual ~CostSource() = default;
+  // The documents of cost `cost`.
+  // REQUIRES: called with 0, 1, 2 and so on; the caller may stop at any cost.
+  virtual CostBucket At(uint32_t cost) = 0;
+  // Verifies approximate documents of the last call of At.
+  // cost     the argument of that call
+  // among    which of the approximate documents to verify
+  // Returns the documents that cost `cost`. A later At returns the others at their own cost.
+  virtual DocSet Verify(uint32_t /*cost*/, const DocSet& /*among*/) { return {}; }
+};
+
+// A source whose costs are all known beforehand, and verified.
+class KnownCosts : public CostSource {
+ public:
+  explicit KnownCosts(std::map<uint32_t, CostBucket> buckets) : buckets_(std::move(buckets)) {}
+  CostBucket At(uint32_t cost) override {
+    auto bucket = buckets_.extract(cost);
+    return bucket.empty() ? CostBucket() : std::move(bucket.mapped());
+  }
+
+ private:
+  std::map<uint32_t, CostBucket> buckets_;
+};
+
+}  // namespace gannet::search

@@ -1,0 +1,115 @@
+#include "search/ranking/paths.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+
+namespace gannet::search {
+namespace {
+
+constexpr uint32_t kStays = ~uint32_t{0};  // of a slot that is never left out
+
+// Walks the query from the left: at each slot the nodes that begin there, the nearer end first, then leaving the slot
+// out. A slot that is left out takes with it what comes later in the query and goes before it. What comes earlier in the
+// query stays, also where it goes before it: a path is built from the left, and nobody looks back.
+struct PathMaker {
+  Graph& graph;
+  const std::vector<uint32_t>& goes;  // by slot, when it may be left out: its group in the order of removal, or kStays
+  std::vector<std::vector<Path>>& stages;
+  Path path;
+
+  // Adds the paths that begin with `path`, which ends before `slot` and leaves `dropped` slots out.
+  // gone: greatest of `goes` among those that are left out.
+  void Add(uint32_t slot, uint32_t gone, size_t dropped);
+};
+
+void PathMaker::Add(uint32_t slot, uint32_t gone, size_t dropped) {
+  if (slot == goes.size()) {
+    if (!path.empty()) stages[dropped].push_back(path);
+    return;
+  }
+  const auto& nodes = graph.nodes();
+  for (uint32_t slots = 1; slots <= kNgramSlotsMax && slot + slots <= goes.size(); ++slots) {
+    // A node goes with the last of its slots.
+    if (*std::max_element(&goes[slot], &goes[slot] + slots) < gone) continue;
+    for (uint16_t n = 0; n < nodes.size(); ++n) {
+      if (nodes[n].first_slot != slot || nodes[n].slots() != slots) continue;
+      path.push_back({n, -1, false});
+      Add(slot + slots, gone, dropped);
+      path.pop_back();
+    }
+  }
+  if (goes[slot] != kStays) Add(slot + 1, std::max(gone, goes[slot]), dropped + 1);
+}
+
+// Most frequent first; a slot without documents counts as infinitely frequent; equals go together. Only the fields that
+// are searched count.
+std::vector<std::vector<uint32_t>> ByFrequency(Graph& graph, const std::vector<uint32_t>& slots) {
+  std::map<uint64_t, std::vector<uint32_t>, std::greater<>> groups;
+  for (const uint32_t slot : slots) {
+    DocSet documents;
+    for (Node& node : graph.nodes()) {
+      if (node.first_slot <= slot && slot <= node.last_slot) documents |= graph.Documents(node);
+    }
+    const uint64_t count = documents.size();
+    groups[count == 0 ? ~uint64_t{0} : count].push_back(slot);
+  }
+  std::vector<std::vector<uint32_t>> ordered;
+  for (auto& [count, group] : groups) ordered.push_back(std::move(group));
+  return ordered;
+}
+
+}  // namespace
+
+PathStages MakeStages(Graph& graph, const ParsedQuery& query, MatchingStrategy strategy) {
+  std::vector<uint32_t> all, plain;
+  uint32_t phrase_words = 0;
+  for (uint32_t slot = 0; slot < query.terms.size(); ++slot) {
+    all.push_back(slot);
+    const Term& term = query.terms[slot];
+    if (!term.mandatory) plain.push_back(slot);
+    phrase_words += term.counted;
+  }
+  std::vector<std::vector<uint32_t>> groups;
+  if (strategy == MatchingStrategy::kLast) {
+    for (auto slot = plain.rbegin(); slot != plain.rend(); ++slot) groups.push_back({*slot});
+  } else if (strategy == MatchingStrategy::kFrequency) {
+    groups = ByFrequency(graph, plain);
+  }
+  // Without a phrase the last group stays.
+  if (plain.size() == all.size() && !groups.empty()) groups.pop_back();
+  std::vector<uint32_t> goes(all.size(), kStays);
+  uint32_t removable = 0;
+  for (uint32_t place = 0; place < groups.size(); ++place) {
+    for (const uint32_t slot : groups[place]) goes[slot] = place;
+    removable += static_cast<uint32_t>(groups[place].size());
+  }
+  PathStages stages;
+  stages.paths.resize(removable + 1);
+  PathMaker{graph, goes, stages.paths, {}}.Add(0, 0, 0);
+  stages.max_matching_words = 1 + removable + (phrase_words > 1 ? phrase_words - 1 : 0);
+  return stages;
+}
+
+DocSet PathDocuments(Graph& graph, const Path& path, const DocSet* within) {
+  // The rarest step first: the others are looked for in its documents.
+  std::vector<std::pair<uint64_t, const Step*>> steps;
+  for (const Step& step : path) steps.emplace_back(graph.Frequency(graph.nodes()[step.node], step.typos), &step);
+  std::stable_sort(steps.begin(), steps.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  const DocSet* known = within;
+  DocSet documents;
+  for (const auto& [frequency, step] : steps) {
+    Node& node = graph.nodes()[step->node];
+    if (known == nullptr) {
+      known = step->typos < 0 ? &graph.Documents(node) : &graph.Documents(node, step->typos);
+    } else {
+      documents = graph.DocumentsWithin(node, step->typos, *known);
+      known = &documents;
+    }
+    if (known->empty()) return {};
+  }
+  if (known != &documents) return *known;
+  return documents;
+}
+
+}  // namespace gannet::search

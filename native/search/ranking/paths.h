@@ -1,0 +1,37 @@
+// The paths through the query graph: the ways to read a query as nodes that follow each other
+// (docs/behaviour/query-analysis.md, ranking.md).
+//
+// A path leaves out some slots of the query or none. Which slots, and in which order, follows from
+// the matching strategy.
+//
+// Threads: one owner, for the graph looks up expansions.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "bitmap/docset.h"
+#include "search/query/graph.h"
+#include "search/query/query.h"
+#include "search/ranking/rules.h"
+
+namespace gannet::search {
+
+using Path = std::vector<Step>;
+
+// Phrases that stand for words of a path (Graph::ForEachPhrase), by step. Lifetime: that of the graph.
+using PathPhrases = std::vector<std::vector<const Phrase*>>;
+
+struct PathStages {
+  std::vector<std::vector<Path>> paths;  // by number of slots that are left out; in visiting order
+  uint32_t max_matching_words = 1;       // the greatest rank of the rule words
+};
+
+// All paths of the query.
+PathStages MakeStages(Graph& graph, const ParsedQuery& query, MatchingStrategy strategy);
+
+// Documents of `within` (null: all live ones) that match every step of the path.
+// REQUIRES: the path has a step, and no step is verbatim.
+DocSet PathDocuments(Graph& graph, const Path& path, const DocSet* within);
+
+}  // namespace gannet::search

@@ -1,0 +1,154 @@
+// The rule proximity where precision is byAttribute: two adjacent steps cost by whether one attribute holds both,
+// in their order or in the other (attribute_pairs.h).
+//
+// Which documents hold a pair is asked cost by cost, and only for a path that may still have the cost: asking for a
+// pair changes what later buckets know.
+#include "search/ranking/rank.h"
+
+#include <algorithm>
+#include <deque>
+#include <utility>
+
+#include "search/matching/large_bucket.h"
+#include "search/ranking/attribute_pairs.h"
+#include "search/ranking/candidates.h"
+#include "search/ranking/forward_scan.h"
+
+namespace gannet::search {
+namespace {
+
+constexpr uint32_t kCosts[] = {0, 1, kFarCost};  // in order, also in the other order, neither
+
+// The documents that take paths at a cost, asked for pair by pair.
+class PathsByPairs {
+ public:
+  PathsByPairs(Graph& graph, AttributePairs& pairs) : graph_(graph), pairs_(pairs) {}
+
+  // Those of `among` that take the path at that cost. remaining: all that are not placed yet; of these it is asked who holds a pair.
+  DocSet Taking(const Path& path, uint32_t cost, const DocSet& among, const DocSet& remaining) {
+    DocSet taking;
+    Walk(path, 0, cost, among, remaining, taking);
+    return taking;
+  }
+
+ private:
+  // Two adjacent steps at one cost, but for that of neither. Dead: no document is left that has it.
+  struct Link {
+    Step left, right;
+    uint32_t cost;
+    DocSet documents;
+    bool dead;
+  };
+
+  Link* Find(const Step& left, const Step& right, uint32_t cost) {
+    for (Link& link : links_) {
+      if (link.cost == cost && link.left == left && link.right == right) return &link;
+    }
+    return nullptr;
+  }
+
+  // Whether the step and the one before it stand for adjacent words of the query.
+  bool Adjacent(const Path& path, size_t at) const {
+    if (at == 0) return false;
+    return graph_.nodes()[path[at - 1].node].term.last + 1 == graph_.nodes()[path[at].node].term.first;
+  }
+
+  // Bit s: the steps from `at` on may cost s in sum, as far as is known.
+  uint64_t Sums(const Path& path, size_t at) {
+    uint64_t possible = 1;
+    for (size_t i = path.size(); i > at; --i) {
+      if (!Adjacent(path, i - 1)) continue;
+      uint64_t with = 0;
+      for (const uint32_t cost : kCosts) {
+        const Link* link = cost == kFarCost ? nullptr : Find(path[i - 2], path[i - 1], cost);
+        if (link == nullptr || !link->dead) with |= possible << cost;
+      }
+      possible = with;
+    }
+    return possible;
+  }
+
+  // Adds to `taking` those of `among` of which the steps from `at` on cost `left` in sum.
+  void Walk(const Path& path, size_t at, uint32_t left, const DocSet& among, const DocSet& remaining, DocSet& taking) {
+    if (among.empty() || (Sums(path, at) >> left & 1) == 0) return;
+    if (at == path.size()) {
+      taking |= among;
+      return;
+    }
+    if (!Adjacent(path, at)) return Walk(path, at + 1, left, among, remaining, taking);
+    for (const uint32_t step : {kCosts[0], kCosts[1]}) {
+      if (step > left || (Sums(path, at + 1) >> (left - step) & 1) == 0) continue;
+      Link* link = Find(path[at - 1], path[at], step);
+      if (link == nullptr) {
+        const Step &l = path[at - 1], &r = path[at];
+        links_.push_back({l, r, step, pairs_.Holding(l, r, step > 0, remaining), false});
+        link = &links_.back();
+      }
+      link->dead = !link->documents.Intersects(remaining);
+      Walk(path, at + 1, left - step, among & link->documents, remaining, taking);
+    }
+    if (left >= kFarCost) Walk(path, at + 1, left - kFarCost, among, remaining, taking);
+  }
+
+  Graph& graph_;
+  AttributePairs& pairs_;
+  std::deque<Link> links_;  // steady: a walk holds one while others are added
+};
+
+}  // namespace
+
+std::vector<DocSet> Ranker::MatchingEach(const Bucket& bucket) {
+  const size_t count = bucket.paths.size();
+  std::vector<DocSet> matching(count);
+  if (bucket.documents.size() >= LargeBucketMin()) {
+    for (size_t p = 0; p < count; ++p) {
+      matching[p] = bucket.documents;
+      if (count > 1) matching[p] = Matching(bucket.paths[p], std::move(matching[p]));
+    }
+    return matching;
+  }
+  candidates_->LoadUnknown(bucket.documents);
+  State state;
+  for (size_t p = 0; p < count; ++p) {
+    const Path& path = bucket.paths[p];
+    bucket.documents.ForEach([&](uint32_t docid) {
+      const bool matches = std::all_of(path.begin(), path.end(), [&](const Step& step) {
+        candidates_->StateOf(docid, NodeOf(step), step.typos, step.verbatim, state);
+        return state.matches;
+      });
+      if (matches) matching[p].Add(docid);
+    });
+  }
+  return matching;
+}
+
+void Ranker::SplitByAttribute(const Bucket& bucket, size_t rule, const Detail* detail, uint32_t max) {
+  Expand(bucket.paths);
+  pairs_->BeginBucket();
+  const std::vector<DocSet> matching = MatchingEach(bucket);
+  PathsByPairs by_pairs(*graph_, *pairs_);
+  DocSet remaining = bucket.documents;
+  bool dropping = false;
+  for (uint32_t cost = 0; cost <= max && !remaining.empty(); ++cost) {
+    DocSet taken;
+    std::vector<Path> paths;
+    for (size_t p = 0; p < bucket.paths.size(); ++p) {
+      const Path& path = bucket.paths[p];
+      // A step of several words costs what they are more than one.
+      uint32_t extra = 0;
+      for (const Step& step : path) extra += NodeOf(step).slots() - 1;
+      if (extra > cost) continue;
+      const DocSet fresh = by_pairs.Taking(path, cost - extra, (matching[p] & remaining) - taken, remaining);
+      if (fresh.empty()) continue;
+      taken |= fresh;
+      paths.push_back(path);
+    }
+    if (taken.empty()) continue;
+    remaining -= taken;
+    Descend({std::move(taken), std::move(paths)}, rule + 1, AddCost(rule, cost, max, detail), dropping);
+    if (Full(detail)) return;
+    remaining -= excluded_;
+  }
+}
+
+}  // namespace gannet::search

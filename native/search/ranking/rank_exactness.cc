@@ -1,0 +1,243 @@
+// The two halves of the rule exactness: whether an attribute is the query, or begins with it; then which words a
+// document has as typed.
+//
+// Both are known from posting lists, of words, of early positions and of field lengths. Documents are read where they are
+// few, and where the query is longer than the positions that are listed.
+#include "search/ranking/rank.h"
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "search/matching/large_bucket.h"
+#include "search/ranking/forward_scan.h"
+#include "search/ranking/read_words.h"
+#include "segment/lengths.h"
+#include "segment/text.h"
+
+namespace gannet::search {
+namespace {
+
+constexpr uint32_t kCountedWordsMax = segment::kListedLengthMax;
+// So few documents are read as quickly as lists are asked for them.
+constexpr uint64_t kFewDocuments = 256;
+
+bool ReadRatherThanAsk(const DocSet& documents) {
+  const uint64_t size = documents.size();
+  return size <= kFewDocuments && size < LargeBucketMin();
+}
+
+struct QueryWord {
+  uint32_t position;
+  WordNumber word;
+};
+
+// Whether the word stands at a position of any field.
+bool StandsAt(WordMasks& masks, Role role, uint32_t position) {
+  const uint32_t bucketed = BucketedPosition(position);
+  for (const WordMasks::Run& run : masks.runs()) {
+    for (uint32_t at = masks.First(role, run.begin, run.end); at != WordMasks::kNone; at = masks.First(role, at + 1, run.end)) {
+      if (BucketedPosition(run.position + (at - run.begin)) == bucketed) return true;
+    }
+  }
+  return false;
+}
+
+// Whether the word stands in a searched field.
+bool Searched(WordMasks& masks, Role role, const FieldScope& scope) {
+  if (scope.all) return masks.First(role, 0, masks.size()) != WordMasks::kNone;
+  return masks.AnyField([&](FieldId field, uint32_t begin, uint32_t end) {
+    return scope.Searches(field) && masks.First(role, begin, end) != WordMasks::kNone;
+  });
+}
+
+// How the attributes of a document match the words, whose roles are their numbers. count: words of the query.
+// Field and position are known separately: each word at its place in any field, all words in one field.
+MatchType MatchOf(WordMasks& masks, const FieldScope& scope, std::span<const QueryWord> words, uint32_t count) {
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (!StandsAt(masks, static_cast<Role>(i), words[i].position)) return MatchType::kNoExactMatch;
+  }
+  MatchType best = MatchType::kNoExactMatch;
+  masks.AnyField([&](FieldId field, uint32_t begin, uint32_t end) {
+    if (!scope.Searches(field)) return false;
+    for (size_t i = 0; i < words.size(); ++i) {
+      if (masks.First(static_cast<Role>(i), begin, end) == WordMasks::kNone) return false;
+    }
+    best = count <= kCountedWordsMax && end - begin == count ? MatchType::kExactMatch : MatchType::kMatchesStart;
+    return best == MatchType::kExactMatch;
+  });
+  return best;
+}
+
+// What an attribute holds, word by word, that is the query or begins with it.
+struct ExactQuery {
+  std::vector<QueryWord> words;  // without the stop words of phrases
+  uint32_t count = 0;            // words, those included
+  bool complete = true;          // false: no word of the index stands for one of its terms, so no attribute does
+
+  std::vector<WordNumber> numbers() const {
+    std::vector<WordNumber> numbers;
+    for (const QueryWord& query_word : words) numbers.push_back(query_word.word);
+    return numbers;
+  }
+};
+
+ExactQuery ExactQueryOf(Graph& graph, const std::vector<Path>& paths) {
+  // Terms still in play, as far as they may match verbatim.
+  std::vector<uint16_t> nodes;
+  for (const Path& path : paths) {
+    for (const Step& step : path) {
+      if (graph.nodes()[step.node].ngram() || step.typos > 0) continue;
+      if (std::find(nodes.begin(), nodes.end(), step.node) == nodes.end()) nodes.push_back(step.node);
+    }
+  }
+  std::sort(nodes.begin(), nodes.end(), [&](uint16_t a, uint16_t b) {
+    return graph.nodes()[a].term.first < graph.nodes()[b].term.first;
+  });
+  ExactQuery query;
+  uint32_t slot = 0;
+  for (const uint16_t n : nodes) {
+    Node& node = graph.nodes()[n];
+    const Expansions& zero = graph.Class(node, 0);
+    const auto first = static_cast<uint32_t>(node.term.first);
+    if (node.term.phrase) {
+      query.complete = query.complete && node.first_slot == slot++;
+      if (!zero.phrases.empty()) {
+        const auto& words = zero.phrases[0].words;
+        for (uint32_t i = 0; i < words.size(); ++i) {
+          if (words[i] != kNoWord) query.words.push_back({first + i, words[i]});
+        }
+      }
+      query.count += static_cast<uint32_t>(node.term.words.size());
+    } else if (node.verbatim != kNoWord) {
+      query.complete = query.complete && node.first_slot == slot++;
+      query.words.push_back({first, node.verbatim});
+      ++query.count;
+    }
+  }
+  return query;
+}
+
+// Documents that may have an attribute which begins with the query.
+struct MaybeExact {
+  DocSet documents;
+  bool read;  // whether they are to be read, since lists do not tell or they are few
+};
+
+MaybeExact MaybeExactOf(Graph& graph, const ExactQuery& query, const DocSet& documents) {
+  MaybeExact found;
+  if (!query.words.empty() && query.complete) found.documents = documents;
+  found.read = ReadRatherThanAsk(found.documents);
+  if (found.read) return found;
+  bool listed = true;  // whether lists tell where every word stands
+  for (const auto& [position, word] : query.words) {
+    if (found.documents.empty()) break;
+    const IndexWord& index_word = graph.words()[word];
+    const bool early = position < segment::kLeadingPositions;
+    listed = listed && early;
+    if (early) found.documents = graph.WordAtPositions(index_word, 1u << position, &found.documents);
+    // What has it at an early position has it in some field.
+    if (!early || !graph.scope().all) {
+      found.documents = graph.WordDocuments(index_word, graph.scope().fields(), &found.documents);
+    }
+  }
+  found.read = !listed || ReadRatherThanAsk(found.documents);
+  return found;
+}
+
+}  // namespace
+
+void Ranker::SplitByExactAttribute(const Bucket& bucket, size_t rule, const Detail* detail) {
+  const ExactQuery query = ExactQueryOf(*graph_, bucket.paths);
+  const std::vector<WordNumber> words = query.numbers();
+  auto [possible, read] = MaybeExactOf(*graph_, query, bucket.documents);
+  std::array<std::vector<DocId>, 3> matching;  // of those that were read, by MatchType
+  if (read) {
+    ReadWords(*graph_, words, possible, [&](DocId docid, WordMasks& masks) {
+      matching[static_cast<size_t>(MatchOf(masks, graph_->scope(), query.words, query.count))].push_back(docid);
+    });
+  }
+  const auto documents_of = [&](MatchType type) -> DocSet {
+    if (read) {
+      auto& docids = matching[static_cast<size_t>(type)];
+      std::sort(docids.begin(), docids.end());
+      return DocSet::FromSorted(docids);
+    }
+    const bool exact = type == MatchType::kExactMatch;
+    if (possible.empty() || (exact && query.count > kCountedWordsMax)) return {};
+    if (words.size() == 1 && !exact) return possible;
+    return graph_->DocumentsTogether(words, exact ? query.count : 0, &possible);
+  };
+  DocSet rest = bucket.documents;
+  bool dropping = false;
+  for (const MatchType type : {MatchType::kExactMatch, MatchType::kMatchesStart, MatchType::kNoExactMatch}) {
+    if (Full(detail)) return;
+    Bucket child;
+    child.documents = type == MatchType::kNoExactMatch ? std::move(rest) : documents_of(type);
+    if (child.documents.empty()) continue;
+    possible -= child.documents;
+    rest -= child.documents;
+    child.paths = bucket.paths;
+    Detail next;
+    next.rule = rules_[rule];
+    next.rank = static_cast<uint32_t>(3 - static_cast<int>(type));
+    next.max = 3;
+    next.match = type;
+    next.previous = detail;
+    Descend(std::move(child), rule + 1, Add(std::move(next)), dropping);
+  }
+}
+
+std::vector<std::pair<uint32_t, CostBucket>> Ranker::ChoicesOfVerbatim(const OnePath& bucket) {
+  const Path& path = bucket.path;
+  // By step: the documents that have it as typed; nullopt: all.
+  std::vector<std::optional<DocSet>> verbatim(path.size());
+  std::vector<size_t> asked;  // steps that reading tells
+  std::vector<WordNumber> words;
+  const bool read = ReadRatherThanAsk(bucket.documents);
+  for (size_t i = 0; i < path.size(); ++i) {
+    Node& node = NodeOf(path[i]);
+    const bool only = graph_->Class(node, 0).IsOnly(node.verbatim);
+    if (node.term.phrase || (only && path[i].typos == 0 && !node.ngram())) continue;
+    verbatim[i].emplace();
+    if (node.ngram() || path[i].typos > 0 || node.verbatim == kNoWord) continue;
+    if (read) {
+      asked.push_back(i);
+      words.push_back(node.verbatim);
+    } else {
+      verbatim[i] = graph_->WordDocuments(graph_->words()[node.verbatim], graph_->scope().fields(), &bucket.documents);
+    }
+  }
+  if (!asked.empty()) {
+    ReadWords(*graph_, words, bucket.documents, [&](DocId docid, WordMasks& masks) {
+      for (size_t i = 0; i < asked.size(); ++i) {
+        if (Searched(masks, static_cast<Role>(i), graph_->scope())) verbatim[asked[i]]->Add(docid);
+      }
+    });
+  }
+  std::vector<std::pair<uint32_t, CostBucket>> choices;
+  Path chosen = path;
+  const std::function<void(size_t, uint32_t, DocSet)> divide = [&](size_t at, uint32_t cost, DocSet documents) {
+    if (documents.empty()) return;
+    if (at == path.size()) {
+      const DocId first = documents.min();
+      choices.push_back({cost, {std::move(documents), {}, {{bucket.number, first, chosen}}}});
+      return;
+    }
+    DocSet with = verbatim[at] ? documents & *verbatim[at] : std::exchange(documents, DocSet());
+    documents -= with;
+    chosen[at].verbatim = true;
+    divide(at + 1, cost, std::move(with));
+    chosen[at].verbatim = path[at].verbatim;
+    divide(at + 1, cost + NodeOf(path[at]).slots(), std::move(documents));
+  };
+  divide(0, 0, bucket.documents);
+  return choices;
+}
+
+}  // namespace gannet::search

@@ -1,0 +1,39 @@
+// What the rules said of a hit, as a score and as the object `_rankingScoreDetails` (docs/behaviour/scores.md).
+//
+// Threads: pure functions.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "index/snapshot.h"
+#include "search/ranking/rules.h"
+#include "search/ranking/sort.h"
+
+namespace gannet::search {
+
+enum class MatchType : uint8_t { kExactMatch, kMatchesStart, kNoExactMatch };
+
+// What one rule said of a bucket; a chain back to the first rule.
+struct Detail {
+  Rule rule;
+  uint32_t rank = 0, max = 0;  // max 0: not part of the score
+  MatchType match = MatchType::kNoExactMatch;
+  SortValue value;
+  float similarity = -1;  // of kVector; below 0: the document has no embedding
+  const Detail* previous = nullptr;
+};
+
+// R/M of docs/behaviour/scores.md; after the rule kVector the score of the similarity, 0 when there is none.
+double ScoreOf(const Detail* detail);
+// No document of the bucket will have less, whatever later rules say. null: of all documents.
+double ScoreAtLeast(const Detail* detail);
+// Whether the score is that of vectors.
+bool HasVector(const Detail* detail);
+// Chain as a list, first rule first.
+std::vector<const Detail*> ChainOf(const Detail* detail);
+// Appends the object `_rankingScoreDetails`.
+void AppendScoreDetails(const Detail* detail, const index::Snapshot& snapshot, std::string& out);
+
+}  // namespace gannet::search

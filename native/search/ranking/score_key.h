@@ -1,0 +1,45 @@
+// What hits of different searches are compared by (docs/behaviour/scores.md).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "search/ranking/rules.h"
+#include "search/ranking/score_details.h"
+#include "search/ranking/sort.h"
+
+namespace gannet::search {
+
+// The details of a hit in rule order, consecutive ranks merged into one number.
+// Lifetime: borrows the details and the sort criteria of the search that found the hit.
+struct ScoreKey {
+  struct Component {
+    const SortCriterion* sort = nullptr;  // null: relevancy
+    double relevancy = 0;                 // weighted
+    const SortValue* value = nullptr;     // of sort
+  };
+  static ScoreKey Of(const Detail* detail, double weight);
+
+  std::vector<Component> components;
+  double global = 0;  // the ranking score, weighted
+};
+
+// Below 0: a comes first; 0: neither. Parts are compared in order, and the longer list wins when they are equal so far;
+// where the components are of different kinds, the global scores decide.
+// Not transitive over lists whose rules cannot be compared.
+int CompareScores(const ScoreKey& a, const ScoreKey& b);
+// The same of the two halves of one hybrid search (docs/behaviour/vectors.md): a number stands before a sort value unless it is 0.
+int CompareHybridScores(const ScoreKey& a, const ScoreKey& b);
+
+// What stands at one place of a list.
+struct RuleClass {
+  enum class Kind : uint8_t { kRelevancy, kAscending, kDescending, kGeoAscending, kGeoDescending };
+  Kind kind;
+  std::string name;  // for people
+};
+
+// The classes of the rules of a search, in order; consecutive relevancy rules are one.
+std::vector<RuleClass> ClassesOf(const std::vector<Rule>& rules);
+
+}  // namespace gannet::search

@@ -1,0 +1,307 @@
+#include "search/results/facet_counts.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <unordered_map>
+
+#include "base/json.h"
+#include "search/results/facet_counter.h"
+
+namespace gannet::search {
+namespace {
+
+using index::Covers;
+using index::FilterableRule;
+using index::MatchesPattern;
+using index::Settings;
+
+// Up to so many candidates numbers are ordered by their text, above by their value.
+constexpr uint64_t kTextOrderCandidatesMax = 3000;
+
+bool HasStar(std::string_view pattern) { return pattern.starts_with('*') || pattern.ends_with('*'); }
+
+// What a pattern says about the beginning and the end of names.
+struct Affixes {
+  std::string_view prefix, suffix;
+};
+Affixes AffixesOf(std::string_view pattern) {
+  const bool front = pattern.starts_with('*'), back = pattern.ends_with('*');
+  if (front && back) return {};
+  if (front) return {{}, pattern.substr(1)};
+  if (back) return {pattern.substr(0, pattern.size() - 1), {}};
+  return {pattern, pattern};
+}
+
+// Whether some name may match both patterns, at least one of which has a star.
+bool MayOverlap(std::string_view a, std::string_view b) {
+  if (!HasStar(a)) return MatchesPattern(b, a);
+  if (!HasStar(b)) return MatchesPattern(a, b);
+  const Affixes x = AffixesOf(a), y = AffixesOf(b);
+  return (x.prefix.starts_with(y.prefix) || y.prefix.starts_with(x.prefix)) &&
+         (x.suffix.ends_with(y.suffix) || y.suffix.ends_with(x.suffix));
+}
+
+// Whether an item of `facets` names something that a rule makes filterable, or a parent of it.
+bool ItemMatchesRule(std::string_view item, const FilterableRule& rule) {
+  if (!rule.features.filterable()) return false;
+  for (const std::string& pattern : rule.patterns) {
+    if (rule.plain) {
+      if (HasStar(item)) {
+        if (MatchesPattern(item, pattern)) return true;
+        // `dog.*` for the rule `dog`.
+        if (item.ends_with('*') && !item.starts_with('*') && Covers(pattern, item.substr(0, item.size() - 1))) return true;
+      } else if (Covers(pattern, item) || Covers(item, pattern)) {
+        return true;
+      }
+    } else {
+      if (pattern == item || Covers(item, pattern)) return true;
+      if ((HasStar(item) || HasStar(pattern)) && MayOverlap(item, pattern)) return true;
+    }
+  }
+  return false;
+}
+
+// Whether an item selects the field: by its name, or as one nested below it when a plain rule covers both.
+bool Selects(std::string_view item, std::string_view field, const FilterableRule& rule) {
+  if (item == field || (HasStar(item) && MatchesPattern(item, field))) return true;
+  return !HasStar(item) && rule.plain && Covers(item, field) && Covers(rule.patterns[0], item);
+}
+
+bool OrderByCount(const Settings& settings, std::string_view field) {
+  auto order = settings.facet_order_by_count.find(field);
+  if (order == settings.facet_order_by_count.end()) order = settings.facet_order_by_count.find("*");
+  return order != settings.facet_order_by_count.end() && order->second;
+}
+
+// Shortest digits that read back to the number, never with an exponent.
+std::string DecimalText(double number) {
+  char buffer[32];
+  const auto end = std::to_chars(buffer, buffer + sizeof(buffer), number, std::chars_format::scientific).ptr;
+  std::string_view text(buffer, static_cast<size_t>(end - buffer));
+  const size_t e = text.find('e');
+  int exponent = 0;
+  std::from_chars(text.data() + e + (text[e + 1] == '+' ? 2 : 1), text.data() + text.size(), exponent);
+  std::string out, digits;
+  for (const char c : text.substr(0, e)) {
+    if (c == '-') out += '-';
+    if (c >= '0' && c <= '9') digits += c;
+  }
+  const auto count = static_cast<int>(digits.size());
+  if (exponent < 0) return out + "0." + std::string(static_cast<size_t>(-exponent - 1), '0') + digits;
+  if (exponent >= count - 1) return out + digits + std::string(static_cast<size_t>(exponent - count + 1), '0');
+  return out + digits.substr(0, static_cast<size_t>(exponent) + 1) + "." +
+         digits.substr(static_cast<size_t>(exponent) + 1);
+}
+
+// Adds the values of one field in the order wanted, up to a number of them.
+class Distribution {
+ public:
+  Distribution(const Settings& settings, FieldCounter& counter, const DocSet& candidates, FacetDistribution& out)
+      : counter_(counter), out_(out), by_text_(candidates.size() <= kTextOrderCandidatesMax) {
+    // With the order by count no values at all cannot be asked for: 0 is no limit there.
+    max_ = settings.max_values_per_facet;
+    if (out.by_count && max_ == 0) max_ = std::numeric_limits<uint64_t>::max();
+  }
+
+  void Fill() {
+    if (max_ > 0) {
+      if (out_.by_count) {
+        AddByCount(false);
+        AddByCount(true);
+      } else {
+        AddNumbers();
+        AddStrings();
+      }
+    }
+    out_.stats = counter_.NumberRange();
+  }
+
+ private:
+  uint64_t room() const { return max_ - std::min<uint64_t>(max_, added_); }
+
+  void Add(const FieldCounter::Value& value) {
+    ++added_;
+    FacetValue shown{value.is_number          ? DecimalText(value.number)
+                     : value.references.empty() ? counter_.Spelling(value.string)
+                                            : counter_.Spelling(value.references),
+                     value.count};
+    // A number and a string may look the same; an object holds one of them.
+    const auto [at, fresh] = index_.emplace(shown.shown, out_.values.size());
+    if (fresh) {
+      out_.values.push_back(std::move(shown));
+    } else {
+      out_.values[at->second].count = shown.count;
+    }
+  }
+
+  void AddNumbers() {
+    if (!by_text_) {
+      counter_.ForEachNumber([&](const FieldCounter::Value& value) {
+        Add(value);
+        return room() > 0;
+      });
+      return;
+    }
+    std::vector<std::pair<std::string, FieldCounter::Value>> numbers;
+    counter_.ForEachNumber([&](const FieldCounter::Value& value) {
+      numbers.emplace_back(DecimalText(value.number), value);
+      return true;
+    });
+    const size_t wanted = std::min<uint64_t>(room(), numbers.size());
+    std::partial_sort(numbers.begin(), numbers.begin() + static_cast<ptrdiff_t>(wanted), numbers.end(),
+                      [](const auto& a, const auto& b) { return a.first < b.first; });
+    for (size_t i = 0; i < wanted; ++i) Add(numbers[i].second);
+  }
+
+  void AddStrings() {
+    if (room() == 0) return;
+    counter_.ForEachString([&](const FieldCounter::Value& value) {
+      Add(value);
+      return room() > 0;
+    });
+  }
+
+  void AddByCount(bool strings) {
+    std::vector<FieldCounter::Value> values;
+    const auto collect = [&](const FieldCounter::Value& value) {
+      values.push_back(value);
+      values.back().references = {};
+      return true;
+    };
+    if (room() == 0) return;
+    if (strings) {
+      counter_.ForEachString(collect);
+    } else {
+      counter_.ForEachNumber(collect);
+    }
+    const size_t wanted = std::min<uint64_t>(room(), values.size());
+    std::partial_sort(values.begin(), values.begin() + static_cast<ptrdiff_t>(wanted), values.end(),
+                      [](const auto& a, const auto& b) {
+                        if (a.count != b.count) return a.count > b.count;
+                        return a.is_number ? a.number > b.number : a.string > b.string;
+                      });
+    for (size_t i = 0; i < wanted; ++i) Add(values[i]);
+  }
+
+  FieldCounter& counter_;
+  FacetDistribution& out_;
+  bool by_text_;
+  uint64_t max_, added_ = 0;
+  std::unordered_map<std::string, size_t> index_;  // text -> place in out_.values
+};
+
+}  // namespace
+
+Status ValidateFacets(const index::Snapshot& snapshot, const std::vector<std::string>& facets) {
+  const auto& rules = snapshot.settings->filterable;
+  for (const std::string& item : facets) {
+    // The first rule that matches a name decides, also when it enables nothing.
+    const auto own = HasStar(item) ? std::nullopt : snapshot.settings->Filterable(item);
+    const bool hidden = own && !own->first.filterable();
+    if (!hidden && std::any_of(rules.begin(), rules.end(), [&](const auto& rule) { return ItemMatchesRule(item, rule); })) continue;
+    return Status::Invalid(
+        "Invalid facet `" + item + "`: " +
+            (hidden ? "rule #" + std::to_string(own->second) + " of `filterableAttributes` enables no feature for it."
+                    : "it is not filterable. " + snapshot.settings->FilterableText()),
+        "invalid_search_facets");
+  }
+  return Status::Ok();
+}
+
+Result<std::vector<FacetDistribution>> CountFacets(const index::Snapshot& snapshot,
+                                                   const std::vector<std::string>& facets, const DocSet& candidates) {
+  GANNET_RETURN_IF_ERROR(ValidateFacets(snapshot, facets));
+  const Settings& settings = *snapshot.settings;
+  std::vector<FacetDistribution> out;
+  std::map<std::string_view, FieldId> selected;
+  for (size_t i = 0; i < snapshot.fields->size(); ++i) {
+    const auto field = static_cast<FieldId>(i);
+    const std::string& name = snapshot.fields->name(field);
+    const auto rule = settings.Filterable(name);
+    if (!rule || !rule->first.filterable()) continue;
+    const FilterableRule& made_by = settings.filterable[rule->second];
+    if (std::any_of(facets.begin(), facets.end(), [&](const auto& item) { return Selects(item, name, made_by); })) {
+      selected.emplace(name, field);
+    }
+  }
+  const auto parts = std::make_shared<CandidatesBySegment>(snapshot, candidates);
+  std::vector<FieldCounter> counters;
+  counters.reserve(selected.size());
+  for (const auto& [name, field] : selected) {
+    FacetDistribution& distribution = out.emplace_back();
+    distribution.field = name;
+    distribution.by_count = OrderByCount(settings, name);
+    const bool needs_all = distribution.by_count || candidates.size() <= kTextOrderCandidatesMax;
+    const uint64_t wanted = needs_all ? std::numeric_limits<uint64_t>::max() : settings.max_values_per_facet;
+    counters.emplace_back(snapshot, field, parts, wanted);
+  }
+  FieldCounter::Pass(counters);
+  for (size_t i = 0; i < out.size(); ++i) Distribution(settings, counters[i], candidates, out[i]).Fill();
+  return out;
+}
+
+void AppendFacetDistributions(const std::vector<FacetDistribution>& distributions, std::string& out) {
+  out += "\"facetDistribution\":{";
+  for (size_t i = 0; i < distributions.size(); ++i) {
+    if (i > 0) out += ',';
+    AppendJsonString(out, distributions[i].field);
+    out += ":{";
+    bool first = true;
+    for (const FacetValue& value : distributions[i].values) {
+      if (!first) out += ',';
+      first = false;
+      AppendJsonString(out, value.shown);
+      out += ':';
+      AppendJsonNumber(out, value.count);
+    }
+    out += '}';
+  }
+  out += "},\"facetStats\":{";
+  bool first = true;
+  for (const FacetDistribution& distribution : distributions) {
+    if (!distribution.stats) continue;
+    if (!first) out += ',';
+    first = false;
+    AppendJsonString(out, distribution.field);
+    out += ":{\"min\":";
+    AppendJsonNumber(out, distribution.stats->first);
+    out += ",\"max\":";
+    AppendJsonNumber(out, distribution.stats->second);
+    out += '}';
+  }
+  out += '}';
+}
+
+Status AppendFacets(const index::Snapshot& snapshot, const std::vector<std::string>& facets, const DocSet& candidates,
+                    std::string& out) {
+  GANNET_ASSIGN_OR_RETURN(const auto distributions, CountFacets(snapshot, facets, candidates));
+  AppendFacetDistributions(distributions, out);
+  return Status::Ok();
+}
+
+FacetDistribution MergeDistributions(const std::vector<const FacetDistribution*>& parts,
+                                     std::optional<uint64_t> values_max) {
+  FacetDistribution merged;
+  merged.field = parts[0]->field;
+  merged.by_count = parts[0]->by_count;
+  std::map<std::string_view, uint64_t> counts;
+  for (const FacetDistribution* part : parts) {
+    for (const FacetValue& value : part->values) counts[value.shown] += value.count;
+    if (!part->stats) continue;
+    if (!merged.stats) merged.stats = part->stats;
+    merged.stats = {std::min(merged.stats->first, part->stats->first),
+                    std::max(merged.stats->second, part->stats->second)};
+  }
+  for (const auto& [shown, count] : counts) merged.values.push_back({std::string(shown), count});
+  if (merged.by_count) {
+    std::stable_sort(merged.values.begin(), merged.values.end(),
+                     [](const auto& a, const auto& b) { return a.count > b.count; });
+  }
+  if (values_max && merged.values.size() > *values_max) merged.values.resize(*values_max);
+  return merged;
+}
+
+}  // namespace gannet::search

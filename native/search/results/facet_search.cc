@@ -1,0 +1,274 @@
+#include "search/results/facet_search.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "base/json.h"
+#include "base/utf8.h"
+#include "bitmap/postings_codec.h"
+#include "search/results/facet_counter.h"
+#include "text/normalize.h"
+
+namespace gannet::search {
+namespace {
+
+using index::Settings;
+
+// Values are found in the order of their facet form. Where another order is shown, so many of them are put into it: the
+// two orders differ only among values that are alike.
+constexpr uint64_t kReorderedMax = 10000;
+
+bool IsPlainAscii(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c < 0x7f; });
+}
+
+// Facet values in the form in which they are searched.
+class LossyForm {
+ public:
+  explicit LossyForm(std::span<const text::Locale> locales) : locales_(locales) {}
+
+  // normalised: in facet form. Valid until the next call.
+  std::string_view Of(std::string_view normalised) {
+    // Lower case already.
+    if (IsPlainAscii(normalised)) return normalised;
+    form_ = text::NormalizeLossy(normalised, locales_);
+    return form_;
+  }
+
+ private:
+  std::span<const text::Locale> locales_;
+  std::string form_;
+};
+
+// The languages that both the facet's settings and the request name, or those of the one that names any.
+std::vector<text::Locale> LocalesFor(const Settings& settings, std::string_view facet,
+                                     std::span<const text::Locale> requested) {
+  const index::LocalizedRule* rule = settings.Localized(facet);
+  if (rule == nullptr || rule->locales.empty()) return {requested.begin(), requested.end()};
+  std::vector<text::Locale> locales;
+  for (const text::Locale locale : rule->locales) {
+    if (requested.empty() || std::find(requested.begin(), requested.end(), locale) != requested.end()) {
+      locales.push_back(locale);
+    }
+  }
+  return locales.empty() ? rule->locales : locales;
+}
+
+// What a query asks for.
+struct FacetQuery {
+  FacetQuery(const index::Snapshot& snapshot, std::string_view facet, const std::optional<std::string>& query,
+             std::span<const text::Locale> requested)
+      : locales(LocalesFor(*snapshot.settings, facet, requested)) {
+    const Settings& settings = *snapshot.settings;
+    if (!query || query->empty()) return;
+    wanted = text::NormalizeLossy(*query, locales);
+    all = wanted.empty();
+    const auto& words = settings.typo_disabled_words;
+    exact = std::find(words.begin(), words.end(), wanted) != words.end();
+    typos_max = wanted.size() < settings.one_typo ? 0 : wanted.size() < settings.two_typos ? 1 : 2;
+    if (!settings.typo_enabled || !settings.TypoTolerant(facet)) typos_max = 0;
+  }
+
+  std::vector<text::Locale> locales;
+  bool all = true;
+  std::string wanted;  // in lossy form
+  bool exact = false;  // the whole value must be equal
+  int typos_max = 0;
+};
+
+// Goes through the strings of one column in order, from one that matches to the next.
+class ColumnMatcher {
+ public:
+  ColumnMatcher(const segment::ColumnReader& column, const FacetQuery& query)
+      : column_(column), query_(query), form_(query.locales), prefix_(query.wanted, query.typos_max) {}
+
+  // The first string of [string, end) that matches, counted from 0; `end` when none does.
+  uint32_t Next(uint32_t string, uint32_t end) {
+    if (query_.all) return string;
+    while (string < end) {
+      const std::string_view text = column_.string(string);
+      if (!accepted_.empty() && text.starts_with(accepted_)) return string;
+      const std::string_view form = form_.Of(text);
+      if (query_.exact) {
+        if (form == query_.wanted) return string;
+        ++string;
+        continue;
+      }
+      const bool matches = prefix_.Matches(form);
+      // What was read settles it for all strings that begin so, as long as reading leaves it as it is. Some languages
+      // join a letter with the marks behind it.
+      const size_t settled = prefix_.settled_by().value_or(std::string::npos);
+      const bool known = query_.locales.empty() && settled != 0 && settled <= text.size() &&
+                         IsPlainAscii(text.substr(0, settled));
+      if (matches) {
+        accepted_ = known ? text.substr(0, settled) : std::string_view();
+        return string;
+      }
+      ++string;
+      if (known && string < end && column_.string(string).starts_with(text.substr(0, settled))) {
+        string = column_.LowerString(std::string(text.substr(0, settled)) + '\xff');
+      }
+    }
+    return end;
+  }
+
+ private:
+  const segment::ColumnReader& column_;
+  const FacetQuery& query_;
+  LossyForm form_;
+  PrefixMatcher prefix_;
+  std::string_view accepted_;  // strings that begin with it match; empty: none known
+};
+
+}  // namespace
+
+PrefixMatcher::PrefixMatcher(std::string_view query, int typos_max) : bytes_(query), typos_max_(typos_max) {
+  for (size_t at = 0; at < query.size();) query_.push_back(DecodeUtf8(query, at));
+  Row first(query_.size() + 1);
+  for (size_t i = 0; i < first.size(); ++i) first[i] = static_cast<uint8_t>(std::min<size_t>(i, 255));
+  rows_.push_back(std::move(first));
+}
+
+PrefixMatcher::Verdict PrefixMatcher::Judge(const Row& row) const {
+  const uint8_t least = *std::min_element(row.begin(), row.end());
+  if (row.back() <= typos_max_ && row.back() == least) return Verdict::kAccepted;
+  return least > typos_max_ ? Verdict::kRefused : Verdict::kOpen;
+}
+
+bool PrefixMatcher::Matches(std::string_view string) {
+  settled_by_.reset();
+  if (typos_max_ == 0) {
+    const size_t size = std::min(string.size(), bytes_.size());
+    const size_t same = static_cast<size_t>(
+        std::mismatch(string.begin(), string.begin() + static_cast<ptrdiff_t>(size), bytes_.begin()).first -
+        string.begin());
+    if (same == bytes_.size()) {
+      settled_by_ = same;
+      return true;
+    }
+    if (same < size) settled_by_ = same + 1;
+    return false;
+  }
+  const size_t n = query_.size();
+  size_t chars = 0;
+  bool shared = true;
+  for (size_t at = 0;;) {
+    const Verdict verdict = Judge(rows_[chars]);
+    if (verdict != Verdict::kOpen) {
+      depth_ = chars;
+      settled_by_ = at;
+      return verdict == Verdict::kAccepted;
+    }
+    if (at >= string.size()) break;
+    const char32_t c = DecodeUtf8(string, at);
+    ++chars;
+    shared = shared && chars <= depth_ && read_[chars - 1] == c;
+    if (shared) continue;
+    read_.resize(chars - 1);
+    read_.push_back(c);
+    if (rows_.size() <= chars) rows_.resize(chars + 1);
+    Row& row = rows_[chars];
+    const Row& above = rows_[chars - 1];
+    row.resize(n + 1);
+    row[0] = static_cast<uint8_t>(std::min<size_t>(chars, 255));
+    for (size_t i = 1; i <= n; ++i) {
+      int distance = std::min({above[i] + 1, row[i - 1] + 1, above[i - 1] + (query_[i - 1] != c)});
+      if (chars > 1 && i > 1 && query_[i - 1] == read_[chars - 2] && query_[i - 2] == c) {
+        distance = std::min(distance, rows_[chars - 2][i - 2] + 1);
+      }
+      row[i] = static_cast<uint8_t>(std::min(distance, 255));
+    }
+    depth_ = chars;
+  }
+  depth_ = chars;
+  return rows_[chars].back() <= typos_max_;
+}
+
+Result<std::vector<FacetHit>> SearchFacet(const index::Snapshot& snapshot, std::string_view facet_name,
+                                          const std::optional<std::string>& facet_query, const DocSet& candidates,
+                                          std::span<const text::Locale> locales) {
+  const Settings& settings = *snapshot.settings;
+  if (!settings.facet_search) {
+    return Status::Invalid("The facet search is disabled by the setting `facetSearch` of this index.", "facet_search_disabled");
+  }
+  const auto rule = settings.Filterable(facet_name);
+  if (!rule || !rule->first.facet_search) {
+    return Status::Invalid("The attribute `" + std::string(facet_name) +
+                               "` is not facet-searchable: " +
+                               (rule ? "rule #" + std::to_string(rule->second) + " of `filterableAttributes` lacks the feature `facetSearch`."
+                                     : "no rule of `filterableAttributes` matches it. " + settings.FacetSearchableText()),
+                           "invalid_facet_search_facet_name");
+  }
+  std::vector<FacetHit> hits;
+  const auto field = snapshot.fields->Find(facet_name);
+  const uint64_t max = settings.max_values_per_facet;
+  if (!field || max == 0) return hits;
+  auto order = settings.facet_order_by_count.find(facet_name);
+  if (order == settings.facet_order_by_count.end()) order = settings.facet_order_by_count.find("*");
+  const bool by_count = order != settings.facet_order_by_count.end() && order->second;
+
+  const FacetQuery query(snapshot, facet_name, facet_query, locales);
+  const uint64_t wanted = query.all && by_count ? std::numeric_limits<uint64_t>::max() : max;
+  FieldCounter counter(snapshot, *field, candidates, wanted);
+  std::vector<ColumnMatcher> matchers;
+  for (const SegmentCounter& segment : counter.segments()) matchers.emplace_back(segment.column(), query);
+  std::vector<FieldCounter::Value> values;
+  counter.ForEachMatchingString(
+      [&](size_t segment, uint32_t string, uint32_t end) { return matchers[segment].Next(string, end); },
+      [&](const FieldCounter::Value& value) {
+        values.push_back(value);
+        return by_count || values.size() < (query.all ? max : std::max(max, kReorderedMax));
+      });
+  // A value is spelled as in the first document that has it, candidate or not.
+  FieldCounter everything(snapshot, *field, snapshot.documents, values.size());
+  if (by_count) {
+    std::sort(values.begin(), values.end(), [](const auto& a, const auto& b) {
+      return a.count != b.count ? a.count > b.count : a.string > b.string;
+    });
+    // Of equal counts the greater spelling comes first.
+    for (size_t from = 0; from < values.size() && hits.size() < max;) {
+      size_t until = from;
+      while (until < values.size() && values[until].count == values[from].count) ++until;
+      std::vector<FacetHit> equal;
+      const size_t looked_at = std::min<size_t>(until - from, std::max(max, kReorderedMax));
+      for (size_t i = from; i < from + looked_at; ++i) {
+        equal.push_back({everything.Spelling(values[i].string), values[i].count});
+      }
+      std::sort(equal.begin(), equal.end(), [](const auto& a, const auto& b) { return a.value > b.value; });
+      std::move(equal.begin(), equal.end(), std::back_inserter(hits));
+      from = until;
+    }
+    if (hits.size() > max) hits.resize(max);
+    return hits;
+  }
+  if (!query.all) {
+    // The order is that in which values were compared with the query: without accents.
+    std::vector<std::pair<std::string, size_t>> keys;
+    for (size_t i = 0; i < values.size(); ++i) keys.emplace_back(text::NormalizeLossy(values[i].string, locales), i);
+    std::stable_sort(keys.begin(), keys.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::vector<FieldCounter::Value> sorted;
+    for (size_t i = 0; i < keys.size() && i < max; ++i) sorted.push_back(values[keys[i].second]);
+    values = std::move(sorted);
+  }
+  for (const FieldCounter::Value& value : values) hits.push_back({everything.Spelling(value.string), value.count});
+  return hits;
+}
+
+Status AppendFacetHits(const index::Snapshot& snapshot, std::string_view facet_name,
+                       const std::optional<std::string>& facet_query, const DocSet& candidates,
+                       std::span<const text::Locale> locales, std::string& out) {
+  GANNET_ASSIGN_OR_RETURN(const auto hits, SearchFacet(snapshot, facet_name, facet_query, candidates, locales));
+  out += '[';
+  for (size_t i = 0; i < hits.size(); ++i) {
+    if (i > 0) out += ',';
+    out += "{\"value\":";
+    AppendJsonString(out, hits[i].value);
+    out += ",\"count\":";
+    AppendJsonNumber(out, hits[i].count);
+    out += '}';
+  }
+  out += ']';
+  return Status::Ok();
+}
+
+}  // namespace gannet::search

@@ -1,0 +1,550 @@
+#include "search/results/highlighter.h"
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <tuple>
+
+#include "base/json.h"
+#include "base/json_reader.h"
+
+namespace gannet::search {
+namespace {
+
+bool IsWord(const text::Token& token) { return token.kind <= text::TokenKind::kStopWord; }
+
+uint64_t LengthBit(size_t bytes) { return uint64_t{1} << std::min<size_t>(bytes, 63); }
+
+// Bytes of the first `count` characters.
+uint32_t BytesOf(std::string_view text, uint32_t count) {
+  size_t at = 0;
+  while (at < text.size()) {
+    if ((static_cast<uint8_t>(text[at]) & 0xc0) != 0x80 && count-- == 0) break;
+    ++at;
+  }
+  return static_cast<uint32_t>(at);
+}
+
+std::string Escaped(std::string_view text) {
+  std::string out;
+  AppendJsonEscaped(out, text);
+  return out;
+}
+
+bool IsContainer(json::Kind kind) { return kind == json::Kind::kObject || kind == json::Kind::kArray; }
+
+// Calls sink(prefix) for each dotted prefix of a path, the path itself included.
+template <typename Sink>
+void ForEachPrefix(std::string_view path, Sink&& sink) {
+  for (size_t dot = path.find('.'); dot != path.npos; dot = path.find('.', dot + 1)) sink(path.substr(0, dot));
+  sink(path);
+}
+
+}  // namespace
+
+// TermMatcher
+
+TermMatcher::TermMatcher(const MatchTerms& terms) {
+  const auto first_byte = [](std::string_view word) { return static_cast<uint8_t>(word[0]); };
+  const auto count_position = [&](uint32_t last) { position_count_ = std::max(position_count_, last + 1); };
+  entries_.reserve(terms.words.size() + terms.phrases.size());
+  for (const MatchPhrase& phrase : terms.phrases) {
+    Phrase copy{{}, phrase.first_position};
+    for (const auto& word : phrase.words) {
+      if (word && !word->empty()) copy.words.push_back(*word);
+    }
+    if (copy.words.empty() || copy.words.size() != phrase.words.size()) continue;
+    count_position(phrase.first_position + static_cast<uint32_t>(copy.words.size()) - 1);
+    const std::string& head = copy.words[0];
+    entries_[head].phrases.push_back(static_cast<uint32_t>(phrases_.size()));
+    whole_lengths_[first_byte(head)] |= LengthBit(head.size());
+    phrases_.push_back(std::move(copy));
+  }
+  for (const MatchWord& word : terms.words) {
+    if (word.word.empty()) continue;
+    const auto number = static_cast<uint32_t>(words_.size());
+    Entry& entry = entries_[word.word];
+    uint32_t& place = word.prefix ? entry.prefix : entry.exact;
+    if (place != kNone) continue;
+    place = number;
+    auto& lengths = word.prefix ? prefix_lengths_ : whole_lengths_;
+    lengths[first_byte(word.word)] |= LengthBit(word.word.size());
+    count_position(word.last_position);
+    words_.push_back({BytesOf(word.word, word.query_chars), word.first_position, word.last_position});
+  }
+}
+
+bool TermMatcher::MatchesPhrase(const Phrase& phrase, size_t word, const text::TokenBuffer& tokens,
+                                const std::vector<uint32_t>& words) const {
+  if (phrase.words.size() > words.size() - word) return false;
+  for (size_t i = 1; i < phrase.words.size(); ++i) {
+    if (tokens.lemma(tokens.tokens[words[word + i]]) != phrase.words[i]) return false;
+  }
+  return true;
+}
+
+void TermMatcher::Find(std::string_view text, const text::Analyzer& analyzer, const text::TokenBuffer& tokens,
+                       std::vector<uint32_t>& words, std::vector<TextMatch>& matches) const {
+  words.clear();
+  matches.clear();
+  for (uint32_t i = 0; i < tokens.tokens.size(); ++i) {
+    if (IsWord(tokens.tokens[i])) words.push_back(i);
+  }
+  for (uint32_t w = 0; w < words.size(); ++w) {
+    const text::Token& token = tokens.tokens[words[w]];
+    const std::string_view lemma = tokens.lemma(token);
+    if (lemma.empty()) continue;
+    const auto byte = static_cast<uint8_t>(lemma[0]);
+    uint32_t found = kNone;
+    bool whole = false;
+    if (whole_lengths_[byte] & LengthBit(lemma.size())) {
+      if (const auto entry = entries_.find(lemma); entry != entries_.end()) {
+        const auto& candidates = entry->second.phrases;
+        const auto phrase = std::find_if(candidates.begin(), candidates.end(), [&](uint32_t number) {
+          return MatchesPhrase(phrases_[number], w, tokens, words);
+        });
+        if (phrase != candidates.end()) {
+          const Phrase& hit = phrases_[*phrase];
+          const auto count = static_cast<uint32_t>(hit.words.size());
+          const uint32_t last = words[w + count - 1];
+          matches.push_back({words[w], last, w, w + count - 1, token.begin, tokens.tokens[last].end,
+                             hit.first_position, static_cast<uint16_t>(hit.first_position + count - 1),
+                             static_cast<uint16_t>(count)});
+          w += count - 1;
+          continue;
+        }
+        found = entry->second.exact;
+        whole = found != kNone;
+      }
+    }
+    const auto try_prefix = [&](size_t bytes) {
+      const auto entry = entries_.find(lemma.substr(0, bytes));
+      if (entry == entries_.end() || entry->second.prefix >= found) return;
+      found = entry->second.prefix;
+      whole = false;
+    };
+    for (uint64_t lengths = prefix_lengths_[byte]; lengths != 0; lengths &= lengths - 1) {
+      const auto length = static_cast<size_t>(std::countr_zero(lengths));
+      if (length > lemma.size()) break;
+      for (size_t bytes = length; bytes <= (length < 63 ? length : lemma.size()); ++bytes) try_prefix(bytes);
+    }
+    if (found == kNone) continue;
+    const Word& word = words_[found];
+    const uint32_t end =
+        whole ? token.end : token.begin + analyzer.OriginalPrefix(text, token, word.bytes);
+    matches.push_back({words[w], words[w], w, w, token.begin, end, word.first_position, word.last_position, 0});
+  }
+}
+
+// Highlighter
+
+// What the request and the settings say about a path, found out once.
+struct Highlighter::Node {
+  std::string path;
+  std::string key;  // `"name":`
+  Cover selected = Cover::kNone;   // in `_formatted`
+  Cover displayed = Cover::kNone;  // for `_matchesPosition`; kNone when that is not wanted
+  bool highlight = false;
+  uint32_t crop = 0;  // words; 0: not cropped
+  std::span<const text::Locale> locales;
+  MatchBounds* bounds = nullptr;
+  struct Hash {
+    using is_transparent = void;
+    size_t operator()(std::string_view s) const { return std::hash<std::string_view>()(s); }
+  };
+  std::unordered_map<std::string, std::unique_ptr<Node>, Hash, std::equal_to<>> children;
+};
+
+// What `_matchesPosition` says of one attribute.
+struct Highlighter::MatchBounds {
+  std::string path;
+  std::string entries;  // empty: not in found_
+};
+
+Highlighter::Highlighter(const index::Snapshot& snapshot, const MatchTerms& terms, HighlightOptions options,
+                     const std::optional<std::vector<std::string>>& attributes_to_retrieve,
+                     std::vector<text::Locale> locales)
+    : snapshot_(snapshot),
+      options_(std::move(options)),
+      locales_(std::move(locales)),
+      matcher_(options_.highlight || options_.crop || options_.matches_position ? terms : MatchTerms()) {
+  const index::FieldMap& fields = *snapshot.fields;
+  const auto& displayed = snapshot.settings->displayed;
+  displayed_ = Projection::ForSearch(std::nullopt, displayed, fields);
+  const bool any_displayed = displayed_.all() ? fields.size() > 0 : !displayed_.empty();
+
+  std::vector<std::string> names;
+  if (options_.highlight) {
+    for (const std::string& name : *options_.highlight) {
+      if (name == "*") {
+        highlights_all_ = any_displayed;
+      } else if (const auto field = fields.Find(name); field && Displayed(*field)) {
+        highlighted_.push_back(*field);
+      }
+      names.push_back(name);
+    }
+  }
+  ReadCropRules();
+  bool crops_all = false;
+  for (const CropRule& rule : crop_rules_) {
+    crops_all |= !rule.field;
+    names.push_back(rule.field ? fields.name(*rule.field) : "*");
+  }
+  formats_ = highlights_all_ || !highlighted_.empty() || (crops_all && any_displayed) ||
+             std::any_of(crop_rules_.begin(), crop_rules_.end(), [](const CropRule& rule) { return rule.field; });
+  if (!formats_) return;
+  if (attributes_to_retrieve) {
+    names.insert(names.end(), attributes_to_retrieve->begin(), attributes_to_retrieve->end());
+    projection_ = Projection::ForSearch(std::move(names), displayed, fields);
+  } else {
+    projection_ = displayed_;
+  }
+  pre_tag_ = Escaped(options_.pre_tag);
+  post_tag_ = Escaped(options_.post_tag);
+  marker_ = Escaped(options_.crop_marker);
+}
+
+Highlighter::~Highlighter() = default;
+
+// Whether a request may name it: what lies below a displayed name is displayed, but not by a name of its own.
+bool Highlighter::Displayed(FieldId field) const {
+  const auto& displayed = snapshot_.settings->displayed;
+  return displayed_.all() || std::find(displayed->begin(), displayed->end(), snapshot_.fields->name(field)) != displayed->end();
+}
+
+void Highlighter::ReadCropRules() {
+  if (!options_.crop) return;
+  for (const std::string_view item : *options_.crop) {
+    const size_t colon = item.rfind(':');
+    const std::string_view name = item.substr(0, colon);
+    uint32_t length = options_.crop_length;
+    if (colon != item.npos && colon + 1 < item.size()) {
+      const char* const end = item.data() + item.size();
+      uint32_t number = 0;
+      const auto [stop, error] = std::from_chars(item.data() + colon + 1, end, number);
+      if (stop == end) length = error == std::errc::result_out_of_range ? UINT32_MAX : number;
+    }
+    if (name == "*") {
+      crop_rules_.push_back({std::nullopt, length});
+    } else if (const auto field = snapshot_.fields->Find(name); field && Displayed(*field)) {
+      crop_rules_.push_back({*field, length});
+    }
+  }
+}
+
+// An option of a parent applies to all below it; among several the field with the lowest number decides.
+uint32_t Highlighter::CropLength(std::string_view path) const {
+  std::optional<FieldId> deciding;
+  uint32_t length = 0;
+  ForEachPrefix(path, [&](std::string_view prefix) {
+    const auto field = snapshot_.fields->Find(prefix);
+    if (!field || (deciding && *deciding < *field) || displayed_.Of(prefix) != Cover::kWhole) return;
+    const auto rule = std::find_if(crop_rules_.rbegin(), crop_rules_.rend(), [&](const CropRule& candidate) {
+      return !candidate.field || *candidate.field == *field;
+    });
+    if (rule == crop_rules_.rend()) return;
+    deciding = field;
+    length = rule->length;
+  });
+  return length;
+}
+
+std::unique_ptr<Highlighter::Node> Highlighter::MakeNode(const Node* parent, std::string_view key) {
+  auto node = std::make_unique<Node>();
+  if (parent != nullptr) node->path = parent->path + ".";
+  node->path += key;
+  AppendJsonString(node->key, key);
+  node->key.push_back(':');
+  const auto inherit = [&](Cover of_parent, const Projection& projection) {
+    return parent != nullptr && of_parent == Cover::kWhole ? Cover::kWhole : projection.Of(node->path);
+  };
+  if (formats_) {
+    node->selected = inherit(parent == nullptr ? Cover::kNone : parent->selected, projection_);
+    node->highlight = highlights_all_ && displayed_.Of(node->path) == Cover::kWhole;
+    ForEachPrefix(node->path, [&](std::string_view prefix) {
+      const auto field = snapshot_.fields->Find(prefix);
+      node->highlight |= field && std::find(highlighted_.begin(), highlighted_.end(), *field) != highlighted_.end();
+    });
+    node->crop = CropLength(node->path);
+  }
+  if (options_.matches_position && !matcher_.empty()) {
+    node->displayed = inherit(parent == nullptr ? Cover::kNone : parent->displayed, displayed_);
+  }
+  node->locales = locales_;
+  if (locales_.empty()) {
+    if (const index::LocalizedRule* rule = snapshot_.settings->Localized(node->path)) node->locales = rule->locales;
+  }
+  if (node->displayed == Cover::kWhole) {
+    // Shared: a document may hold both {"a":{"b":...}} and {"a.b":...}.
+    auto& bounds = bounds_[node->path];
+    if (bounds == nullptr) bounds = std::make_unique<MatchBounds>(MatchBounds{node->path, {}});
+    node->bounds = bounds.get();
+  }
+  return node;
+}
+
+Highlighter::Node& Highlighter::Root(FieldId field) {
+  if (field >= roots_.size()) roots_.resize(field + size_t{1});
+  if (roots_[field] == nullptr) roots_[field] = MakeNode(nullptr, snapshot_.fields->name(field));
+  return *roots_[field];
+}
+
+Highlighter::Node& Highlighter::Child(Node& node, std::string_view key) {
+  const auto found = node.children.find(key);
+  if (found != node.children.end()) return *found->second;
+  return *node.children.emplace(key, MakeNode(&node, key)).first->second;
+}
+
+void Highlighter::Append(std::span<const segment::RowField> row, bool& first, std::string& out) {
+  if (!active()) return;
+  if (formats_) {
+    if (!first) out.push_back(',');
+    first = false;
+    out += "\"_formatted\":{";
+  }
+  bool first_field = true;
+  for (const segment::RowField& field : row) {
+    if (snapshot_.fields->name(field.field) == "_vectors") continue;
+    Node& node = Root(field.field);
+    const bool write = node.selected == Cover::kWhole ||
+                       (node.selected == Cover::kPart && IsContainer(json::KindOf(field.value)));
+    if (write) {
+      if (!first_field) out.push_back(',');
+      first_field = false;
+      out += node.key;
+    }
+    if (write || node.displayed != Cover::kNone) Walk(node, field.value, write, out);
+  }
+  if (formats_) out.push_back('}');
+  if (!options_.matches_position) return;
+
+  if (!first) out.push_back(',');
+  first = false;
+  out += "\"_matchesPosition\":{";
+  for (MatchBounds* bounds : found_) {
+    if (bounds != found_.front()) out.push_back(',');
+    AppendJsonString(out, bounds->path);
+    out += ":[";
+    out += bounds->entries;
+    out.push_back(']');
+    bounds->entries.clear();
+  }
+  found_.clear();
+  out.push_back('}');
+}
+
+void Highlighter::Walk(Node& node, std::string_view value, bool write, std::string& out) {
+  const json::Kind kind = json::KindOf(value);
+  if (kind == json::Kind::kObject) {
+    if (write) out.push_back('{');
+    bool first = true;
+    json::ForEachMember(value, [&](std::string_view key, std::string_view member) {
+      Node& child = Child(node, key);
+      const bool write_child =
+          write && (child.selected == Cover::kWhole ||
+                    (child.selected == Cover::kPart && IsContainer(json::KindOf(member))));
+      if (write_child) {
+        if (!first) out.push_back(',');
+        first = false;
+        out += child.key;
+      }
+      if (write_child || child.displayed != Cover::kNone) Walk(child, member, write_child, out);
+    });
+    if (write) out.push_back('}');
+  } else if (kind == json::Kind::kArray) {
+    if (write) out.push_back('[');
+    bool first = true;
+    indices_.push_back(0);
+    json::ForEachElement(value, [&](std::string_view element) {
+      if (write && !first) out.push_back(',');
+      first = false;
+      Walk(node, element, write, out);
+      ++indices_.back();
+    });
+    indices_.pop_back();
+    if (write) out.push_back(']');
+  } else {
+    WalkLeaf(node, value, write, out);
+  }
+}
+
+void Highlighter::WalkLeaf(Node& node, std::string_view value, bool write, std::string& out) {
+  const json::Kind kind = json::KindOf(value);
+  const bool is_text = kind == json::Kind::kString || kind == json::Kind::kNumber;
+  const bool place = is_text && node.bounds != nullptr;
+  const bool mark = is_text && write && node.highlight && !matcher_.empty();
+  // A text has at most as many words as bytes.
+  const bool crop = is_text && write && node.crop > 0 && value.size() > node.crop;
+  if (place || mark || crop) {
+    const std::string_view text = kind == json::Kind::kString ? json::StringValue(value, scratch_) : value;
+    tokens_.Clear();
+    snapshot_.analyzer->Tokenize(text, node.locales, tokens_);
+    matcher_.Find(text, *snapshot_.analyzer, tokens_, words_, matches_);
+    if (place && !matches_.empty()) AddMatchBounds(*node.bounds);
+    if (mark || crop) {
+      const Window window = crop ? Crop(text, node.crop) : Window{0, text.size(), false, false};
+      out.push_back('"');
+      AppendText(text, window, mark, out);
+      out.push_back('"');
+      return;
+    }
+  }
+  if (!write) return;
+  if (kind == json::Kind::kNumber) {
+    out.push_back('"');
+    out += value;
+    out.push_back('"');
+  } else {
+    out += value;
+  }
+}
+
+void Highlighter::AddMatchBounds(MatchBounds& bounds) {
+  if (bounds.entries.empty()) found_.push_back(&bounds);
+  std::string& out = bounds.entries;
+  out.clear();
+  for (const TextMatch& match : matches_) {
+    if (!out.empty()) out.push_back(',');
+    out += "{\"start\":";
+    AppendJsonNumber(out, match.begin);
+    out += ",\"length\":";
+    AppendJsonNumber(out, match.end - match.begin);
+    if (!indices_.empty()) {
+      out += ",\"indices\":[";
+      for (size_t i = 0; i < indices_.size(); ++i) {
+        if (i > 0) out.push_back(',');
+        AppendJsonNumber(out, indices_[i]);
+      }
+      out.push_back(']');
+    }
+    out.push_back('}');
+  }
+}
+
+// The best run of matches to show in `length` words, as numbers of its first and last match; nullopt when there
+// are no matches. The runs compared are those of less than `length` words that no further match fits into, and
+// the first of equals wins. A window slides over the matches; what a score is made of is kept up to date as they
+// enter and leave it.
+std::optional<std::pair<size_t, size_t>> Highlighter::BestMatches(uint32_t length) {
+  if (matches_.empty()) return std::nullopt;
+  position_counts_.assign(matcher_.position_count(), 0);
+  int64_t distinct = 0, nearness = 0, in_order = 0;
+  const auto count_match = [&](const TextMatch& match, int sign) {
+    for (uint32_t position = match.first_position; position <= match.last_position; ++position) {
+      uint32_t& count = position_counts_[position];
+      if (sign > 0 && count++ == 0) ++distinct;
+      if (sign < 0 && --count == 0) --distinct;
+    }
+    if (match.phrase_words == 0) return;
+    nearness -= sign * (match.phrase_words - 1);
+    in_order += sign * (match.phrase_words - 1);
+  };
+  const auto count_adjacent = [&](const TextMatch& left, const TextMatch& right, int sign) {
+    nearness -= sign * static_cast<int64_t>(std::min<uint32_t>(7, right.first_word - left.last_word));
+    if (right.first_position > left.first_position) in_order += sign;
+  };
+
+  std::optional<std::pair<size_t, size_t>> best;
+  std::tuple<int64_t, int64_t, int64_t> best_score;
+  size_t begin = 0;  // the run is [begin, end)
+  const auto judge = [&](size_t end) {
+    if (begin == end) return;
+    const auto score = std::make_tuple(distinct, nearness, in_order);
+    if (best && score <= best_score) return;
+    best.emplace(begin, end - 1);
+    best_score = score;
+  };
+  for (size_t end = 0; end < matches_.size(); ++end) {
+    const TextMatch& next = matches_[end];
+    const auto fits = [&] { return next.last_word - matches_[begin].first_word < length; };
+    if (!fits()) judge(end);
+    while (begin < end && !fits()) {
+      count_match(matches_[begin], -1);
+      if (begin + 1 < end) count_adjacent(matches_[begin], matches_[begin + 1], -1);
+      ++begin;
+    }
+    if (begin == end && !fits()) {
+      ++begin;
+      continue;
+    }
+    if (begin < end) count_adjacent(matches_[end - 1], next, 1);
+    count_match(next, 1);
+  }
+  judge(matches_.size());
+  if (!best) best.emplace(0, 0);
+  return best;
+}
+
+Highlighter::Window Highlighter::Crop(std::string_view text, uint32_t length) {
+  const std::vector<text::Token>& tokens = tokens_.tokens;
+  size_t begin = 0, end = 0;  // tokens, [begin, end)
+  uint32_t wanted = length;   // words still to be taken
+  if (const auto best = BestMatches(length)) {
+    const TextMatch& first = matches_[best->first];
+    const TextMatch& last = matches_[best->second];
+    const uint32_t words = last.last_word - first.first_word + 1;
+    begin = first.first_token;
+    end = last.last_token + size_t{1};
+    if (words > length) {
+      begin = 0;
+      end = words_[first.first_word + length];
+      if (end > 0 && !IsWord(tokens[end - 1])) --end;
+      wanted = 0;
+    } else {
+      wanted = length - words;
+    }
+  }
+  const auto take_left = [&] { wanted -= IsWord(tokens[--begin]); };
+  const auto take_right = [&] { wanted -= IsWord(tokens[end++]); };
+  while (wanted > 0 && (begin > 0 || end < tokens.size())) {
+    if (begin == 0) {
+      take_right();
+      continue;
+    }
+    if (end == tokens.size()) {
+      take_left();
+      continue;
+    }
+    const text::Token& left = tokens[begin - 1];
+    const text::Token& right = tokens[end];
+    if (IsWord(left)) {
+      take_left();
+      if (IsWord(right) && wanted > 0) take_right();
+    } else if (IsWord(right)) {
+      take_right();
+    } else if (left.kind == right.kind) {
+      take_left();
+      if (wanted > 1) take_right();
+    } else if (left.kind == text::TokenKind::kHardSeparator) {
+      take_right();
+    } else {
+      take_left();
+    }
+  }
+  Window window{begin == 0 ? 0 : tokens[begin - 1].end, end == tokens.size() ? text.size() : tokens[end].begin,
+                false, false};
+  window.cut_before = window.begin > 0;
+  window.cut_after = window.end < text.size();
+  return window;
+}
+
+void Highlighter::AppendText(std::string_view text, const Window& window, bool mark, std::string& out) const {
+  if (window.cut_before) out += marker_;
+  size_t at = window.begin;
+  if (mark) {
+    for (const TextMatch& match : matches_) {
+      const size_t begin = std::max<size_t>(match.begin, at), end = std::min<size_t>(match.end, window.end);
+      if (begin >= end) continue;
+      if (out.size() > options_.bytes_max) return;
+      AppendJsonEscaped(out, text.substr(at, begin - at));
+      out += pre_tag_;
+      AppendJsonEscaped(out, text.substr(begin, end - begin));
+      out += post_tag_;
+      at = end;
+    }
+  }
+  AppendJsonEscaped(out, text.substr(at, window.end - at));
+  if (window.cut_after) out += marker_;
+}
+
+}  // namespace gannet::search

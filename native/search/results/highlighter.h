@@ -1,0 +1,181 @@
+// Highlighting, cropping and the places of matches (docs/behaviour/results.md): the members `_formatted` and
+// `_matchesPosition` of a hit.
+//
+// Matching starts from the original text again, not from the index: attributes that are not searchable are
+// highlighted as well. What the recorded answers settle:
+//   - The places of an attribute inside arrays are those of the last element that has any.
+//   - A phrase with a stop word in it is never marked.
+//   - Where a match is a phrase longer than the crop length, the window begins with the text.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "index/snapshot.h"
+#include "search/results/projection.h"
+#include "segment/rows.h"
+#include "text/analyzer.h"
+
+namespace gannet::search {
+
+// A word of the query graph that may match tokens of a text.
+struct MatchWord {
+  std::string word;  // normalised
+  // A token that begins with `word` matches, and then only its first min(query_chars, characters of word)
+  // characters. Otherwise only a token equal to `word`, whole.
+  bool prefix = false;
+  uint32_t query_chars = 0;  // of the query word it stands for
+  uint16_t first_position = 0, last_position = 0;  // query positions it covers
+};
+
+// Successive words, whatever separates them. nullopt: any stop word.
+struct MatchPhrase {
+  std::vector<std::optional<std::string>> words;
+  uint16_t first_position = 0;
+};
+
+// In the order in which they are tried on a token; phrases before words.
+struct MatchTerms {
+  std::vector<MatchPhrase> phrases;
+  std::vector<MatchWord> words;
+};
+
+// As requested; names need not exist.
+struct HighlightOptions {
+  std::optional<std::vector<std::string>> highlight;  // names, or "*"
+  std::optional<std::vector<std::string>> crop;       // "name", "name:words", "*", "*:words"
+  uint32_t crop_length = 10;                          // words; 0: the text stays whole
+  std::string crop_marker = "…", pre_tag = "<em>", post_tag = "</em>";
+  bool matches_position = false;
+  uint64_t bytes_max = UINT64_MAX;  // of the answer: what lies beyond is not written, and its owner refuses it
+};
+
+// Tokens of a text that one term accounts for.
+struct TextMatch {
+  uint32_t first_token, last_token;  // both included; numbers in the token buffer
+  uint32_t first_word, last_word;    // the same, counting only words
+  uint32_t begin, end;               // bytes of the text to mark, [begin, end)
+  uint16_t first_position, last_position;  // of the query
+  uint16_t phrase_words;             // 0: a single word
+};
+
+// Finds the terms in the tokens of a text. Immutable but for its owner's moves.
+// cost  one lookup for a token whose first byte and length some term has, none for others.
+class TermMatcher {
+ public:
+  explicit TermMatcher(const MatchTerms& terms);
+  bool empty() const { return entries_.empty(); }
+  // Query positions are below this.
+  uint32_t position_count() const { return position_count_; }
+  // Replaces `matches` by those in `text`, in order, without overlaps. `words` receives the numbers of the tokens
+  // that are words.
+  void Find(std::string_view text, const text::Analyzer& analyzer, const text::TokenBuffer& tokens,
+            std::vector<uint32_t>& words, std::vector<TextMatch>& matches) const;
+
+ private:
+  static constexpr uint32_t kNone = UINT32_MAX;
+  struct Entry {
+    uint32_t exact = kNone, prefix = kNone;  // first of words_ that has this word
+    std::vector<uint32_t> phrases;           // those that begin with it
+  };
+  struct Word {
+    uint32_t bytes;  // of the token that are marked, for prefixes
+    uint16_t first_position, last_position;
+  };
+  struct Phrase {
+    std::vector<std::string> words;
+    uint16_t first_position;
+  };
+  struct Hash {
+    using is_transparent = void;
+    size_t operator()(std::string_view s) const { return std::hash<std::string_view>()(s); }
+  };
+  bool MatchesPhrase(const Phrase& phrase, size_t word, const text::TokenBuffer& tokens,
+                     const std::vector<uint32_t>& words) const;
+
+  std::unordered_map<std::string, Entry, Hash, std::equal_to<>> entries_;
+  std::vector<Word> words_;
+  std::vector<Phrase> phrases_;
+  // By first byte: bit min(length, 63) of the entries that whole tokens may equal, and of prefixes.
+  std::array<uint64_t, 256> whole_lengths_{}, prefix_lengths_{};
+  uint32_t position_count_ = 0;
+};
+
+// One per search. One thread. The snapshot must outlive it; all else is copied.
+class Highlighter {
+ public:
+  // attributes_to_retrieve  of the request: they are in `_formatted` as well.
+  // locales                 of the request; empty: those of each attribute.
+  Highlighter(const index::Snapshot& snapshot, const MatchTerms& terms, HighlightOptions options,
+            const std::optional<std::vector<std::string>>& attributes_to_retrieve,
+            std::vector<text::Locale> locales);
+  ~Highlighter();
+  Highlighter(const Highlighter&) = delete;
+  Highlighter& operator=(const Highlighter&) = delete;
+
+  // Whether `_formatted` or `_matchesPosition` is wanted at all.
+  bool active() const { return formats_ || options_.matches_position; }
+  // Appends the wanted ones as members of an object. `first` tells whether no member precedes them, and is updated.
+  void Append(std::span<const segment::RowField> row, bool& first, std::string& out);
+
+ private:
+  struct Node;
+  struct MatchBounds;
+  struct CropRule {
+    std::optional<FieldId> field;  // nullopt: every field
+    uint32_t length;
+  };
+  // Bytes of a text, and whether some of it was left out at either end.
+  struct Window {
+    size_t begin, end;
+    bool cut_before, cut_after;
+  };
+
+  bool Displayed(FieldId field) const;
+  void ReadCropRules();
+  uint32_t CropLength(std::string_view path) const;
+  std::unique_ptr<Node> MakeNode(const Node* parent, std::string_view key);
+  Node& Root(FieldId field);
+  Node& Child(Node& node, std::string_view key);
+
+  // write: whether the value goes into `_formatted`.
+  void Walk(Node& node, std::string_view value, bool write, std::string& out);
+  void WalkLeaf(Node& node, std::string_view value, bool write, std::string& out);
+  void AddMatchBounds(MatchBounds& bounds);
+  Window Crop(std::string_view text, uint32_t length);
+  std::optional<std::pair<size_t, size_t>> BestMatches(uint32_t length);
+  void AppendText(std::string_view text, const Window& window, bool mark, std::string& out) const;
+
+  const index::Snapshot& snapshot_;
+  const HighlightOptions options_;
+  const std::vector<text::Locale> locales_;
+  TermMatcher matcher_;
+  Projection projection_;  // of `_formatted`
+  Projection displayed_;
+  std::vector<CropRule> crop_rules_;  // the last that applies counts
+  bool highlights_all_ = false;
+  std::vector<FieldId> highlighted_;
+  bool formats_ = false;
+  std::string pre_tag_, post_tag_, marker_;  // JSON-escaped
+
+  std::vector<std::unique_ptr<Node>> roots_;  // by field
+  std::unordered_map<std::string, std::unique_ptr<MatchBounds>> bounds_;
+  std::vector<MatchBounds*> found_;  // in the present document
+  std::vector<uint32_t> indices_;  // of the array elements that the walk is in
+
+  // Of the present text.
+  text::TokenBuffer tokens_;
+  std::vector<uint32_t> words_;
+  std::vector<TextMatch> matches_;
+  std::string scratch_;
+  std::vector<uint32_t> position_counts_;
+};
+
+}  // namespace gannet::search
