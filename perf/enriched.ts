@@ -11,8 +11,8 @@ import { createReadStream, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { settle } from '../test/http/kill/support/compare.ts';
 import { ServerProcess } from '../test/http/kill/support/server-process.ts';
 import { CpuClock } from './process-stats.ts';
 import { percentiles } from './statistics.ts';
@@ -67,7 +67,13 @@ async function load(file: string): Promise<void> {
     if (text.length >= PAYLOAD_BYTES) await send();
   }
   if (text !== '') await send();
-  await settle(client);
+  await allDone();
+}
+
+/** Waits as long as it takes. */
+async function allDone(): Promise<void> {
+  const unfinished = '/tasks?statuses=enqueued,processing&limit=0';
+  while ((await client.get<{ total: number }>(unfinished)).total > 0) await sleep(200);
 }
 
 /** Rules that no query meets, but for the first `inForce`, which meet all. */
@@ -87,7 +93,7 @@ async function storeRules(inForce: number): Promise<void> {
       ],
     });
   }
-  await settle(client);
+  await allDone();
 }
 
 interface Way {
