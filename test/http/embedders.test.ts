@@ -8,6 +8,13 @@ import { EmbeddingProvider, wordEmbedding } from '../support/embedding-provider.
 
 type Json = any;
 
+/** What the parts of a composite embedder are compared by. */
+const SAMPLES = [
+  'test',
+  'a brave dog',
+  'This is a sample text. It is meant to compare similarity.',
+];
+
 describe('Embedders', function () {
   let server: BuiltServer;
   let provider: EmbeddingProvider;
@@ -242,6 +249,107 @@ describe('Embedders', function () {
       assert.equal((await vectors(2)).regenerate, false);
     });
   }
+
+  const openAi = (more: Json = {}): Json => ({
+    source: 'openAi',
+    url: `${provider.url}/v1/embeddings`,
+    apiKey: 'k',
+    model: 'text-embedding-3-small',
+    dimensions: 4,
+    documentTemplate: '{{ doc.title }}',
+    ...more,
+  });
+  const ollama = (more: Json = {}): Json => ({
+    source: 'ollama',
+    url: `${provider.url}/api/embed`,
+    model: 'm',
+    dimensions: 4,
+    documentTemplate: '{{ doc.title }}',
+    ...more,
+  });
+  const composite = (): Json => ({
+    source: 'composite',
+    searchEmbedder: many({ documentTemplate: undefined }),
+    indexingEmbedder: many(),
+  });
+  const inside = (part: string, more: Json): Json => ({ e: { [part]: more } });
+
+  // embedders.md 11, the rows of other sources. Each embedder makes embeddings of documents 1 (one) and 2 (two).
+  const AGAIN = ['one', 'two'];
+  const SOURCES: [name: string, first: () => Json, change: () => Json, expected: string[]][] = [
+    ['another model of openAi', openAi, () => ({ e: { model: 'text-embedding-3-large' } }), AGAIN],
+    ['another url of openAi', openAi, () => ({ e: { url: `${provider.url}/v2` } }), []],
+    ['another key of openAi', openAi, () => ({ e: { apiKey: 'other' } }), []],
+    ['another model of ollama', ollama, () => ({ e: { model: 'n' } }), AGAIN],
+    [
+      'another url of ollama',
+      ollama,
+      () => ({ e: { url: `${provider.url}/again/api/embed` } }),
+      AGAIN,
+    ],
+    ['another key of ollama', ollama, () => ({ e: { apiKey: 'other' } }), []],
+    ['another source', ollama, () => ({ e: openAi() }), AGAIN],
+    ['the source as it is', ollama, () => ({ e: ollama() }), []],
+    ['nothing at all', ollama, () => ({ e: {} }), []],
+    [
+      'another request inside the part for documents',
+      composite,
+      () => inside('indexingEmbedder', { request: { input: ['{{text}}', '{{..}}'], v: 2 } }),
+      AGAIN,
+    ],
+    [
+      'another url inside the part for documents',
+      composite,
+      () => inside('indexingEmbedder', { url: `${provider.url}/rest/many?x` }),
+      AGAIN,
+    ],
+    [
+      'a key inside the part for documents',
+      composite,
+      () => inside('indexingEmbedder', { apiKey: 'other' }),
+      [],
+    ],
+    [
+      'another url inside the part for queries',
+      composite,
+      () =>
+        inside('searchEmbedder', {
+          ...many({ documentTemplate: undefined }),
+          url: `${provider.url}/rest/many?x`,
+        }),
+      [],
+    ],
+    ['quantization of both parts', composite, () => ({ e: { binaryQuantized: true } }), []],
+  ];
+  for (const [name, first, change, expected] of SOURCES) {
+    it(`are changed by ${name}`, async () => {
+      await setUp(first());
+      await add([
+        { id: 1, title: 'one' },
+        { id: 2, title: 'two' },
+        { id: 3, title: 'three', _vectors: { e: OWN } },
+      ]);
+      assert.deepEqual(sent(), AGAIN);
+      const task = await patch(change());
+      assert.equal(task.status, 'succeeded', JSON.stringify(task.error));
+      assert.deepEqual(
+        sent().filter((text) => !SAMPLES.includes(text as string)),
+        expected,
+      );
+      assert.equal((await vectors(3)).regenerate, false);
+      await add([{ id: 4, title: 'four' }]);
+      assert.deepEqual(sent(), ['four']);
+    });
+  }
+
+  it('of openAi with other dimensions embed again', async () => {
+    await setUp(openAi());
+    await add([{ id: 1, title: 'one' }]);
+    assert.deepEqual(sent(), ['one']);
+    assert.equal((await patch({ e: { dimensions: 3 } })).status, 'succeeded');
+    assert.deepEqual(sent(), ['one']);
+    assert.equal((await vectors(1)).embeddings[0]!.length, 3);
+  });
 
   it('are changed by other searchable attributes if their template asks for these', async () => {
     await setUp(one({ documentTemplate: null }));

@@ -102,7 +102,9 @@ export class EmbeddingProvider {
       typeof value === 'string' ? value : JSON.stringify(value);
     const embed = (value: unknown): number[] => wordEmbedding(textOf(value), dimensions);
     const list = Array.isArray(input) && !input.every(Number.isInteger) ? input : [input];
-    switch (path.split('?')[0]) {
+    // Whatever stands before it.
+    const [end] = /\/(?:api|rest)\/\w+$/.exec(path.split('?')[0]!) ?? [];
+    switch (end) {
       case '/api/embeddings':
         return { embedding: embed(prompt) };
       case '/api/embed':
