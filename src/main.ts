@@ -25,6 +25,7 @@ import {
   type Config,
 } from './config.ts';
 import type { FeatureSet } from './contract/features.ts';
+import { NO_NETWORK } from './contract/network.ts';
 import { importDump } from './dump/import-dump.ts';
 import { dumpRunner } from './dump/write-dump.ts';
 import { EmbeddingService } from './embedding/embedding-service.ts';
@@ -41,10 +42,12 @@ import { type HttpOptions, type HttpServer, startHttp } from './http/server.ts';
 import { exportRunner } from './export/run-export.ts';
 import { sourceOf } from './import-at-start.ts';
 import { Replication } from './network/replication.ts';
+import { FanOut } from './network/fan-out.ts';
 import { RemoteClient } from './network/remote-client.ts';
 import { OutboundClient } from './outbound/outbound-client.ts';
 import { Documents, Indexes } from './search/index-service.ts';
 import { SearchQueue } from './search/search-queue.ts';
+import { NetworkDocuments } from './search/network-documents.ts';
 import { NetworkSearch } from './search/network-search.ts';
 import { EnrichedSearch } from './search/enriched-search.ts';
 import { pinsOf } from './search/rules-in-force.ts';
@@ -373,6 +376,13 @@ function dependencies(config: Config, parts: Parts): Dependencies {
   });
   const enabled = (): FeatureSet => features.get();
   const documents = new Documents(registry, searchQueue, enabled);
+  const fanOut = new FanOut({
+    network: () => (enabled().network ? network.get() : NO_NETWORK),
+    client: new RemoteClient(outbound),
+    msMax: config.network.searchMsMax,
+    bytesMax: config.limits.answerBytes,
+  });
+  const networkDocuments = new NetworkDocuments({ documents, fanOut, limits: config.limits });
   const foreignSearch = new ForeignSearch({
     features: enabled,
     settings: (uid) => registry.get(uid)?.settings,
@@ -393,11 +403,10 @@ function dependencies(config: Config, parts: Parts): Dependencies {
         { ...config.limits, queriesAtOnce: availableParallelism() },
       ),
       {
-        network: () => network.get(),
-        client: new RemoteClient(outbound),
+        fanOut,
+        documents: networkDocuments,
         settings: (uid) => registry.get(uid)?.settings,
         limits: config.limits,
-        remoteMsMax: config.network.searchMsMax,
       },
     ),
     foreignSearch,
@@ -413,6 +422,7 @@ function dependencies(config: Config, parts: Parts): Dependencies {
       indexes: new Indexes(registry, documents, () => store.size()),
       search:
         slowSearchMs === null ? search : new SlowSearches(search, slowSearchMs, logs.of('search')),
+      networkDocuments,
       foreign: foreignSearch,
       keys,
       features,

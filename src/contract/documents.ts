@@ -56,6 +56,7 @@ export interface FetchBody {
   retrieveVectors?: boolean;
   sort?: string[] | string | null;
   ids?: string[] | null;
+  useNetwork?: boolean | null;
 }
 
 export const FETCH_DOCUMENTS: Schema = {
@@ -79,6 +80,11 @@ export const FETCH_DOCUMENTS: Schema = {
       default: null,
       'x-code': 'invalid_document_ids',
       'x-exact': true,
+    },
+    useNetwork: {
+      type: ['boolean', 'null'],
+      default: null,
+      'x-code': 'invalid_document_use_network',
     },
   },
   additionalProperties: false,

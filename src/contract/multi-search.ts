@@ -106,7 +106,10 @@ function federatedFault(
 
 /** Parameters of a single search that need a feature. */
 export function searchGate(
-  { useNetwork, personalize }: Pick<SearchRequest, 'useNetwork' | 'personalize'>,
+  {
+    useNetwork,
+    personalize,
+  }: Pick<SearchRequest, 'useNetwork'> & Partial<Pick<SearchRequest, 'personalize'>>,
   features: FeatureSet,
 ): ApiError | null {
   if (useNetwork === true && !features.network) {

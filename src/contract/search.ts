@@ -423,6 +423,7 @@ export interface SimilarRequest {
   showRankingScore?: boolean;
   showRankingScoreDetails?: boolean;
   showPerformanceDetails?: boolean;
+  useNetwork?: boolean | null;
   rankingScoreThreshold?: number | null;
 }
 
@@ -437,6 +438,7 @@ const SIMILAR_PROPERTIES: Record<string, Schema> = {
   showRankingScore: flag('invalid_similar_show_ranking_score'),
   showRankingScoreDetails: flag('invalid_similar_show_ranking_score_details'),
   showPerformanceDetails: flag('invalid_similar_show_performance_details'),
+  useNetwork: USE_NETWORK,
   rankingScoreThreshold: { ...THRESHOLD, 'x-code': 'invalid_similar_ranking_score_threshold' },
 };
 

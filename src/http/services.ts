@@ -30,6 +30,8 @@ export interface Services {
   readonly tasks: TaskService;
   readonly indexes: IndexService;
   readonly search: SearchService;
+  /** Documents of the whole network. */
+  readonly networkDocuments: NetworkDocumentService;
   readonly foreign: ForeignFilters;
   readonly keys: KeyStore;
   readonly features: FeatureStore;
@@ -102,6 +104,18 @@ export interface DocumentService {
     params: FetchRequest,
     onGone: (listener: () => void) => void,
   ): Promise<Buffer | AsyncIterable<Buffer>>;
+}
+
+export interface NetworkDocumentService {
+  /** The response body. */
+  fetch(uid: string, params: FetchRequest, onGone: (listener: () => void) => void): Promise<Buffer>;
+  /** JSON text of one document, null when no server that answers has it. */
+  getDocument(
+    uid: string,
+    id: string,
+    params: { fields: string[] | null; retrieveVectors: boolean },
+    onGone: (listener: () => void) => void,
+  ): Promise<Buffer | null>;
 }
 
 export interface SearchContext {

@@ -9,6 +9,8 @@ export interface AnsweredHit extends Scored {
   before: Buffer;
   after: Buffer;
   indexUid: string;
+  /** The same for the same document of an index wherever it is; null: not told. */
+  documentKey: string | null;
 }
 
 export interface FacetCounts {
@@ -37,6 +39,7 @@ interface InnerFederation {
   queriesPosition: number;
   weightedRankingScore: number;
   weightedScoreValues: ScoreValue[];
+  documentKey?: string;
 }
 
 /** Other requests come between the hits of a long answer. Rejects with `MalformedJson` when it is something else. */
@@ -107,6 +110,7 @@ function readHit(scanner: JsonScanner): AnsweredHit {
     position: federation.queriesPosition,
     global: federation.weightedRankingScore,
     values: federation.weightedScoreValues,
+    documentKey: federation.documentKey ?? null,
   };
 }
 
@@ -117,6 +121,7 @@ function isInner(value: unknown): value is InnerFederation {
     typeof inner.indexUid === 'string' &&
     Number.isSafeInteger(inner.queriesPosition) &&
     typeof inner.weightedRankingScore === 'number' &&
+    ['string', 'undefined'].includes(typeof inner.documentKey) &&
     areScoreValues(inner.weightedScoreValues)
   );
 }

@@ -2,11 +2,8 @@
  * Searches that ask other servers of the network (docs/behaviour/network.md): queries that name a remote, queries of the
  * whole network, and those that another server sends on. Everything else is handed to {@link Search} as it is.
  */
-import { MalformedJson } from '../base/json-scanner.ts';
-import { RawJson } from '../base/json.ts';
 import { ApiError } from '../contract/errors.ts';
 import { answerTooLarge, type RequestLimits } from '../contract/limits.ts';
-import type { Network, Remote } from '../contract/network.ts';
 import type {
   FacetSearchRequest,
   Federation,
@@ -23,9 +20,12 @@ import {
   type FederatedAnswer,
   readFederatedAnswer,
 } from '../network/federated-answer.ts';
-import { mergeFacets } from '../network/merge-facets.ts';
+import { readFacetHits } from '../network/facet-hits.ts';
+import type { FanOut, RemoteQuestion } from '../network/fan-out.ts';
+import { mergeFacets, mergeValues } from '../network/merge-facets.ts';
 import { type MergedHit, mergedHits, type ServerHits } from '../network/merge-hits.ts';
-import { BadRemoteAnswer, type RemoteClient } from '../network/remote-client.ts';
+import type { NetworkDocuments } from './network-documents.ts';
+import { keyOfId } from '../network/document-key.ts';
 import { withScoreValues } from './score-details.ts';
 import { type Search, type SearchCaller, type SearchLoad, uuidV7 } from './search-service.ts';
 
@@ -35,13 +35,11 @@ export interface NetworkCaller extends SearchCaller {
 }
 
 export interface NetworkServices {
-  network(): Network;
-  client: RemoteClient;
+  fanOut: FanOut;
+  documents: Pick<NetworkDocuments, 'embeddings'>;
   /** undefined: the index is not here. */
   settings(uid: string): SettingsObject | undefined;
   limits: RequestLimits;
-  /** Ms that a search waits for remotes at all. */
-  remoteMsMax: number;
 }
 
 /** A query with its position in the request. */
@@ -99,16 +97,92 @@ export class NetworkSearch {
     }
   }
 
-  facetSearch(uid: string, params: FacetSearchRequest, caller: NetworkCaller): Promise<Buffer> {
-    return this.#search.facetSearch(uid, params, caller);
+  async facetSearch(
+    uid: string,
+    params: FacetSearchRequest,
+    caller: NetworkCaller,
+  ): Promise<Buffer> {
+    const { useNetwork, ...plain } = params;
+    if (useNetwork !== true) return this.#search.facetSearch(uid, plain, caller);
+    const { fanOut, settings } = this.#services;
+    const begun = performance.now();
+    const request = await this.#search.embedded(uid, plain);
+    const { here, answers, errors } = await fanOut.askBeside(
+      fanOut.isMember
+        ? () => this.#search.facetSearch(uid, request, caller).then(readFacetHits)
+        : null,
+      this.#toAll(`/indexes/${uid}/facet-search`, request),
+      readFacetHits,
+      caller.onGone,
+    );
+    const facetHits = mergeValues(
+      [...(here === null ? [] : [here]), ...answers.values()],
+      this.#isByCount(uid, params.facetName),
+      settings(uid)?.faceting.maxValuesPerFacet ?? Infinity,
+    );
+    const { facetQuery = null } = params;
+    const processingTimeMs = Math.floor(performance.now() - begun);
+    const answer = { facetHits, facetQuery, processingTimeMs, remoteErrors: errors };
+    return Buffer.from(JSON.stringify(answer));
   }
 
-  similar(
+  /** The same question to all other servers. */
+  #toAll(path: string, request: object): Map<string, RemoteQuestion> {
+    const question: RemoteQuestion = {
+      ...{ method: 'POST', path, body: bodyText(request), isOptional: true },
+      key: ({ searchApiKey }) => searchApiKey,
+      headers: { 'Meili-Proxy-Search': 'true' },
+    };
+    return new Map(this.#services.fanOut.others.map((name) => [name, question]));
+  }
+
+  async similar(
     uid: string,
     params: SimilarRequest,
     caller: NetworkCaller & { tenantFilter: (uid: string) => unknown },
   ): Promise<Buffer> {
-    return this.#search.similar(uid, params, caller);
+    const { useNetwork, ...plain } = params;
+    if (useNetwork !== true) return this.#search.similar(uid, plain, caller);
+    const { id, embedder, offset = 0, limit = LIMIT_DEFAULT, ...shown } = plain;
+    const begun = performance.now();
+    const vectors = await this.#services.documents.embeddings(
+      uid,
+      id,
+      embedder,
+      caller.tenantFilter(uid),
+      caller.onGone,
+    );
+    if (vectors === undefined) {
+      throw new ApiError(
+        'not_found_similar_id',
+        `No server of the network has a document \`${id}\` to compare others with.`,
+      );
+    }
+    // The document itself is found as well, and left out.
+    const federation: Federation = { offset: 0, limit: limit === 0 ? 0 : offset + limit + 1 };
+    const queries = (vectors.length === 0 ? [null] : vectors).map((vector): MultiSearchQuery => ({
+      ...shown,
+      indexUid: uid,
+      useNetwork: true,
+      ...(vector === null ? {} : { vector, hybrid: { embedder, semanticRatio: 1 } }),
+    }));
+    const merged = await this.#merged(queries, federation, windowOf(federation), caller).catch(
+      (error: unknown) => {
+        throw ofSimilar(error);
+      },
+    );
+    const isTarget = ({ hit }: MergedHit<ServerAnswer>): boolean => hit.documentKey === keyOfId(id);
+    // A document without embeddings is like none.
+    const others = merged.page.filter((one) => !isTarget(one) && one.hit.global > 0);
+    const page = vectors.length === 0 ? [] : others.slice(offset, offset + limit);
+    const total = merged.total - (merged.page.some(isTarget) ? 1 : 0);
+    const totalMax = this.#services.settings(uid)?.pagination.maxTotalHits ?? Infinity;
+    return this.#joined([
+      ...hitParts(page, () => null),
+      `],"id":${JSON.stringify(id)},"processingTimeMs":${Math.floor(performance.now() - begun)}`,
+      `,"limit":${limit},"offset":${offset},"estimatedTotalHits":${Math.min(total, totalMax)}`,
+      `,"remoteErrors":${JSON.stringify(merged.errors)}}`,
+    ]);
   }
 
   async multiSearch(params: MultiSearchRequest, caller: NetworkCaller): Promise<Buffer> {
@@ -230,58 +304,60 @@ export class NetworkSearch {
     caller: NetworkCaller,
     halves: Halves = { words: 1, vectors: 1 },
   ): Promise<Merged> {
-    const { network, client, remoteMsMax } = this.#services;
-    const { self, remotes } = network();
-    client.keep(new Set(Object.values(remotes).map(({ url }) => url)));
-    const deadline = performance.now() + remoteMsMax;
-    const { here, elsewhere, whole } = partition(queries, network());
+    const { fanOut } = this.#services;
+    const { here, elsewhere, whole } = partition(queries, fanOut);
     const { facetsByIndex, distinct } = federation;
     const inner: Federation = {
       ...window.whole(),
       ...(facetsByIndex === undefined ? {} : { facetsByIndex }),
       ...(distinct === undefined ? {} : { distinct }),
     };
-    const ending = new AbortController();
-    caller.onGone(() => ending.abort(new Error('the client went away')));
-    const asked = [...elsewhere].map(async ([name, placed]) => {
-      const remote = remotes[name]!;
-      try {
-        const answer = await this.#askRemote(remote, placed, inner, {
-          ...{ deadline, signal: ending.signal, includeMetadata: caller.includeMetadata },
+    const questions = new Map(
+      [...elsewhere].map(([name, placed]): [string, RemoteQuestion] => [
+        name,
+        {
+          ...{ method: 'POST', path: '/multi-search', body: remoteBody(placed, inner) },
+          key: ({ searchApiKey }) => searchApiKey,
+          headers: {
+            'Meili-Proxy-Search': 'true',
+            ...(caller.includeMetadata ? { 'Meili-Include-Metadata': 'true' } : {}),
+          },
           isOptional: whole.has(name),
-        });
-        return { name, queries: placed, answer, hits: weighted(answer.hits, halves) };
-      } catch (error) {
-        return { name, error };
-      }
-    });
-    const answers: ServerAnswer[] = [];
-    const errors: Record<string, ApiError> = {};
-    if (here.length > 0) {
-      try {
-        const bytes = await this.#scored(here, inner, caller);
-        const answer = await readFederatedAnswer(bytes);
-        answers.push({ name: self, queries: here, answer, hits: weighted(answer.hits, halves) });
-      } catch (error) {
-        ending.abort(error);
-        throw error;
-      }
-    }
-    for (const one of await Promise.all(asked)) {
-      if (!('error' in one)) answers.push(one);
-      else if (one.error instanceof ApiError) errors[one.name] = one.error;
-      else throw one.error;
+        },
+      ]),
+    );
+    const { here: own, ...others } = await fanOut.askBeside(
+      here.length === 0 ? null : () => this.#scored(here, inner, caller).then(readFederatedAnswer),
+      questions,
+      readFederatedAnswer,
+      caller.onGone,
+    );
+    const answers: ServerAnswer[] = [...others.answers].map(([name, answer]) => ({
+      ...{ name, queries: elsewhere.get(name)!, answer, hits: weighted(answer.hits, halves) },
+    }));
+    if (own !== null) {
+      const { self: name } = fanOut.network;
+      answers.unshift({ name, queries: here, answer: own, hits: weighted(own.hits, halves) });
     }
     const page: MergedHit<ServerAnswer>[] = [];
     let place = 0;
+    // While documents move between servers, some are on two.
+    const seen = new Set<string>();
+    let again = 0;
+    const isNew = ({ indexUid, documentKey }: AnsweredHit): boolean => {
+      if (documentKey === null) return true;
+      const key = `${indexUid}/${documentKey}`;
+      if (seen.has(key)) again++;
+      return seen.size < seen.add(key).size;
+    };
     if (window.end > window.from) {
-      for (const merged of mergedHits(answers)) {
+      for (const merged of mergedHits(answers, isNew)) {
         if (place >= window.from) page.push(merged);
         if (++place === window.end) break;
       }
     }
-    const total = answers.reduce((sum, { answer }) => sum + answer.total, 0);
-    return { page, total, answers, errors };
+    const total = answers.reduce((sum, { answer }) => sum + answer.total, 0) - again;
+    return { page, total, answers, errors: others.errors };
   }
 
   /** The answer of this server to some queries of a request, with what merging needs. */
@@ -312,50 +388,6 @@ export class NetworkSearch {
     } catch (error) {
       throw atPosition(error, placed);
     }
-  }
-
-  async #askRemote(
-    remote: Remote,
-    placed: readonly PlacedQuery[],
-    federation: Federation,
-    {
-      deadline,
-      signal,
-      includeMetadata,
-      isOptional,
-    }: { deadline: number; signal: AbortSignal; includeMetadata: boolean; isOptional: boolean },
-  ): Promise<FederatedAnswer> {
-    const { client, limits } = this.#services;
-    if (isOptional && !client.health.admits(remote.url)) {
-      throw new ApiError(
-        'proxy_could_not_send_request',
-        'The remote has failed lately; it is asked again after a while.',
-      );
-    }
-    return client.ask(
-      remote,
-      {
-        method: 'POST',
-        path: '/multi-search',
-        body: remoteBody(placed, federation),
-        apiKey: remote.searchApiKey,
-        headers: {
-          'Meili-Proxy-Search': 'true',
-          ...(includeMetadata ? { 'Meili-Include-Metadata': 'true' } : {}),
-        },
-        deadline,
-        signal,
-        bytesMax: limits.answerBytes,
-      },
-      async ({ body }) => {
-        try {
-          return await readFederatedAnswer(body);
-        } catch (error) {
-          if (error instanceof MalformedJson) throw new BadRemoteAnswer(error.message);
-          throw error;
-        }
-      },
-    );
   }
 
   /** What was searched, in the order of the queries: for each of them and each server that answered. */
@@ -468,7 +500,7 @@ function windowOf(federation: Federation, totalMax = Infinity): Window {
 /** Who is asked what. `whole`: remotes that no query names, asked because a query is one of the whole network. */
 function partition(
   queries: readonly MultiSearchQuery[],
-  { self, remotes }: Network,
+  { network: { self }, others, isMember }: FanOut,
 ): { here: PlacedQuery[]; elsewhere: Map<string, PlacedQuery[]>; whole: Set<string> } {
   const here: PlacedQuery[] = [];
   const elsewhere = new Map<string, PlacedQuery[]>();
@@ -478,8 +510,6 @@ function partition(
     if (queriesOf === undefined) elsewhere.set(name, [placed]);
     else queriesOf.push(placed);
   };
-  const others = Object.keys(remotes).filter((name) => name !== self);
-  const isMember = self !== null || others.length === 0;
   for (const [position, query] of queries.entries()) {
     const placed = { query, position };
     const remote = query.federationOptions?.remote ?? null;
@@ -500,17 +530,19 @@ function partition(
 
 function remoteBody(placed: readonly PlacedQuery[], federation: Federation): string {
   const queries = placed.map(({ query, position }) => {
-    const { useNetwork: _, federationOptions, filter, ...plain } = query;
+    const { useNetwork: _, federationOptions, ...plain } = query;
     const weight = federationOptions?.weight;
     return {
       ...plain,
-      ...(filter === undefined || filter === null
-        ? {}
-        : { filter: filter instanceof RawJson ? filter.toJSON() : filter }),
       federationOptions: { ...(weight === undefined ? {} : { weight }), queryPosition: position },
     };
   });
-  return JSON.stringify({ queries, federation });
+  return bodyText({ queries, federation });
+}
+
+/** Parameters that were not given stay so. Filters that are text already are written as what they say. */
+function bodyText(request: object): string {
+  return JSON.stringify(request, (_, value: unknown) => (value === null ? undefined : value));
 }
 
 /** An error of one of several queries tells its position in the request, not in what this server was asked. */
@@ -574,6 +606,13 @@ function weighted(hits: AnsweredHit[], { words, vectors }: Halves): AnsweredHit[
       return 'vectorSort' in value ? { vectorSort: value.vectorSort * vectors } : value;
     }),
   }));
+}
+
+/** Faults of the filter have codes of their own where similar documents are looked for. */
+function ofSimilar(error: unknown): unknown {
+  const plain = renamed(error, '');
+  if (!(plain instanceof ApiError) || plain.code !== 'invalid_search_filter') return plain;
+  return new ApiError('invalid_similar_filter', plain.message);
 }
 
 /** An error of the only query of a request, with another place in front. */

@@ -26,7 +26,7 @@ const text = (words: number, of = WORDS): string =>
 const SETTINGS = {
   searchableAttributes: ['title', 'text'],
   filterableAttributes: ['kind', 'size', 'tags'],
-  sortableAttributes: ['size', 'name', '_geo'],
+  sortableAttributes: ['id', 'size', 'name', 'tags', '_geo'],
   faceting: { maxValuesPerFacet: 4 },
 };
 
@@ -167,6 +167,83 @@ describe(`Searches of the whole network (seed ${SEED})`, () => {
             assert.deepEqual(left, right, `${name} ${about}`);
           }
         }
+      });
+
+      it('count the values of a facet as one server does', async function () {
+        this.timeout(60_000);
+        for (let n = 0; n < SEARCHES / 4; n++) {
+          const body = {
+            facetName: pick(['kind', 'tags', 'size']),
+            ...(chance(0.5) ? { facetQuery: pick(['f', 'wood', '', 'b']) } : {}),
+            ...(chance(0.5) ? { q: pick(WORDS) } : {}),
+            ...(chance(0.5) ? { filter: 'size > 2' } : {}),
+          };
+          const path = `/indexes/${uid}/facet-search`;
+          const [given, wanted] = await Promise.all([
+            pick(cluster.servers).call('POST', path, { body: { ...body, useNetwork: true } }),
+            whole.call('POST', path, { body }),
+          ]);
+          const [left, right] = [given, wanted].map(({ json }) => unspelled(json.facetHits));
+          assert.deepEqual(left, right, JSON.stringify(body));
+          assert.deepEqual(given.json.remoteErrors, {});
+        }
+      });
+
+      it('list the documents that one server lists', async function () {
+        this.timeout(60_000);
+        const name = ({ id }: { id: number }): number => id;
+        for (let n = 0; n < SEARCHES / 4; n++) {
+          const body = {
+            limit: 1000,
+            ...(chance(0.5) ? { filter: pick(['kind = fruit', 'size > 2']) } : {}),
+            ...(chance(0.5) ? { fields: pick([['id'], ['id', 'tags'], ['id', '_geo']]) } : {}),
+            ...(chance(0.2) ? { ids: ['3', '5', '8', '13', '1000'] } : {}),
+          };
+          const path = `/indexes/${uid}/documents/fetch`;
+          const asked = pick(cluster.servers);
+          const all = await asked.call('POST', path, { body: { ...body, useNetwork: true } });
+          const wanted = (await whole.call('POST', path, { body })).json;
+          const about = JSON.stringify(body);
+          assert.deepEqual(all.json.remoteErrors, {}, about);
+          assert.equal(all.json.total, wanted.total, about);
+          const byId = (list: any[]): any[] => list.toSorted((a, b) => a.id - b.id);
+          assert.deepEqual(byId(all.json.results), byId(wanted.results), about);
+          // Pages make up the list, whichever server is asked for one.
+          const pages: any[] = [];
+          for (let offset = 0; offset < wanted.total; offset += 7) {
+            const part = { ...body, offset, limit: 7, useNetwork: true };
+            const { json } = await pick(cluster.servers).call('POST', path, { body: part });
+            pages.push(...json.results);
+          }
+          assert.deepEqual(pages.map(name), all.json.results.map(name), about);
+        }
+      });
+
+      it('list documents in the order of one server', async function () {
+        this.timeout(60_000);
+        for (const sort of [
+          ['size:asc', 'id:asc'],
+          ['size:desc', 'id:desc'],
+          ['name:asc', 'id:asc'],
+          ['tags:desc', 'id:asc'],
+          ['_geoPoint(2, 2):asc', 'id:asc'],
+        ]) {
+          const body = { sort, offset: 10, limit: 30, fields: ['title'] };
+          const path = `/indexes/${uid}/documents/fetch`;
+          const [given, wanted] = await Promise.all([
+            pick(cluster.servers).call('POST', path, { body: { ...body, useNetwork: true } }),
+            whole.call('POST', path, { body }),
+          ]);
+          assert.deepEqual(given.json.results, wanted.json.results, sort.join());
+        }
+      });
+
+      it('show a document wherever it is', async () => {
+        const path = `/indexes/${uid}/documents`;
+        const given = await cluster.servers[0]!.call('GET', `${path}/7?useNetwork=true&fields=id`);
+        assert.deepEqual(given.json, { id: 7 });
+        const missing = await cluster.servers[0]!.call('GET', `${path}/1000?useNetwork=true`);
+        assert.equal(missing.json.code, 'document_not_found');
       });
 
       it('merge with others into one list as on one server', async function () {

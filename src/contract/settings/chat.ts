@@ -32,6 +32,7 @@ const SEARCH_PARAMETERS: Schema = {
     matchingStrategy: { type: ['string', 'null'], enum: ['last', 'all', 'frequency'] },
     attributesToSearchOn: TEXTS,
     rankingScoreThreshold: { type: ['number', 'null'], minimum: 0, maximum: 1 },
+    useNetwork: { type: ['boolean', 'null'] },
   },
   additionalProperties: false,
 };

@@ -66,7 +66,7 @@ const ACCEPTED_TYPES = '`application/json`, `application/x-ndjson`, `text/csv`';
 
 export function documentRoutes(dependencies: Dependencies): Route[] {
   const { services, replication } = dependencies;
-  const { indexes, tasks, features, foreign } = services;
+  const { indexes, tasks, features, foreign, networkDocuments } = services;
   const checkFilter = anyFilterCheck(dependencies);
   const prefix = '/indexes/:index_uid/documents';
 
@@ -85,11 +85,19 @@ export function documentRoutes(dependencies: Dependencies): Route[] {
     );
   }
 
+  function needNetwork(useNetwork: boolean): void {
+    if (useNetwork && !features.get().network) {
+      throw featureNotEnabled('Using `useNetwork`', 'network');
+    }
+  }
+
   async function fetch(
     { params, exchange, access }: Pick<RequestContext, 'params' | 'exchange' | 'access'>,
     request: FetchRequest,
+    useNetwork: boolean,
   ): Promise<Reply> {
     const uid = params.index_uid!;
+    needNetwork(useNetwork);
     if (request.ids !== null) checkIds(request.ids);
     const fault = request.sort === null ? null : sortFault(request.sort, 'invalid_document_sort');
     if (fault !== null) throw fault;
@@ -103,7 +111,10 @@ export function documentRoutes(dependencies: Dependencies): Route[] {
       tenantFilter: (other) => access.tenantFilter(other),
     });
     await checkFilter(filter, 'invalid_document_filter');
-    return bytes(await indexes.documents.fetch(uid, { ...request, filter }, onGone));
+    const { documents } = indexes;
+    return bytes(
+      await (useNetwork ? networkDocuments : documents).fetch(uid, { ...request, filter }, onGone),
+    );
   }
 
   const writes = new KnownWrites();
@@ -279,6 +290,7 @@ export function documentRoutes(dependencies: Dependencies): Route[] {
             ids: query.ids ?? null,
             retrieveVectors: query.retrieveVectors ?? false,
           },
+          query.useNetwork === true,
         ),
     }),
     route<unknown, FetchBody>({
@@ -300,6 +312,7 @@ export function documentRoutes(dependencies: Dependencies): Route[] {
             ids: value.ids ?? null,
             retrieveVectors: value.retrieveVectors ?? false,
           },
+          value.useNetwork === true,
         ),
     }),
     route<GetDocumentQuery, unknown>({
@@ -309,14 +322,20 @@ export function documentRoutes(dependencies: Dependencies): Route[] {
       summary: 'Shows a document.',
       query: queryParser(GET_DOCUMENT_QUERY),
       success: 200,
-      handle: async ({ params, query }) => {
+      handle: async ({ params, query, exchange }) => {
         const uid = params.index_uid!;
         const id = params.document_id!;
+        const useNetwork = query.useNetwork === true;
+        needNetwork(useNetwork);
         if (indexes.get(uid) === undefined) throw indexNotFound(uid);
-        const document = await indexes.documents.getDocument(uid, id, {
+        const shown = {
           fields: fieldList(query.fields),
           retrieveVectors: query.retrieveVectors ?? false,
-        });
+        };
+        const onGone = (listener: () => void): void => exchange.onAbort(listener);
+        const document = await (useNetwork && isDocumentId(id)
+          ? networkDocuments.getDocument(uid, id, shown, onGone)
+          : indexes.documents.getDocument(uid, id, shown));
         if (document === null) throw documentNotFound(id);
         return bytes(document);
       },

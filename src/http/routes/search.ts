@@ -104,6 +104,8 @@ export function searchRoutes(dependencies: Dependencies): Route[] {
     request: SimilarRequest,
   ): Promise<Reply> {
     const uid = context.params.index_uid!;
+    const gate = searchGate(request, features.get());
+    if (gate !== null) throw gate;
     const settings = indexes.settings(uid);
     if (settings === undefined) throw indexNotFound(uid);
     if (!Object.hasOwn(settings.embedders, request.embedder)) {

@@ -157,6 +157,10 @@ export function fakeServices(clock: Clock): FakeServices {
           Promise.resolve(Buffer.from(JSON.stringify({ results: [], offset, limit, total: 0 }))),
       },
     },
+    networkDocuments: {
+      getDocument: () => Promise.resolve(null),
+      fetch: () => Promise.resolve(Buffer.from('{}')),
+    },
     foreign: { filter: (_, filter) => Promise.resolve(filter) },
     search: {
       search: answer,

@@ -17,7 +17,15 @@ const sort = (value: string | number | null, asc = true): ScoreValue => ({ sort:
 
 function hitOf(values: ScoreValue[], global = 1, position = 0): AnsweredHit {
   const empty = Buffer.alloc(0);
-  return { values, global, position, indexUid: 'a', before: empty, after: empty };
+  return {
+    values,
+    global,
+    position,
+    indexUid: 'a',
+    documentKey: null,
+    before: empty,
+    after: empty,
+  };
 }
 
 describe('Hits of several servers', () => {

@@ -1,0 +1,141 @@
+/** One request to each of several servers of the network, at the same time. */
+import { MalformedJson } from '../base/json-scanner.ts';
+import { ApiError } from '../contract/errors.ts';
+import type { Network, Remote } from '../contract/network.ts';
+import { BadRemoteAnswer, type RemoteClient } from './remote-client.ts';
+
+/** What is asked of a remote. */
+export interface RemoteQuestion {
+  method: 'GET' | 'POST';
+  path: string;
+  /** JSON. */
+  body?: string;
+  /** Which of its keys is sent. */
+  key: (remote: Remote) => string | null;
+  headers?: Readonly<Record<string, string>>;
+  /** Left out while the remote rests after a failure: nobody has named it. */
+  isOptional: boolean;
+}
+
+export interface FanOutOptions {
+  network: () => Network;
+  client: RemoteClient;
+  /** Ms that all requests together may take. */
+  msMax: number;
+  /** Of an answer. */
+  bytesMax: number;
+}
+
+export interface FanOutAnswers<T> {
+  /** By name, in the order of the questions. */
+  answers: Map<string, T>;
+  errors: Record<string, ApiError>;
+}
+
+export class FanOut {
+  readonly #options: FanOutOptions;
+
+  constructor(options: FanOutOptions) {
+    this.#options = options;
+  }
+
+  get network(): Network {
+    return this.#options.network();
+  }
+
+  /** Names of the other servers, in the order in which they are listed. */
+  get others(): string[] {
+    const { self, remotes } = this.network;
+    return Object.keys(remotes).filter((name) => name !== self);
+  }
+
+  /** Whether this server is one of those that a search of the whole network asks. */
+  get isMember(): boolean {
+    return this.network.self !== null || this.others.length === 0;
+  }
+
+  /**
+   * Failures of remotes are part of the answer. Rejects with the reason of the signal, or what `read` throws besides
+   * `MalformedJson`.
+   */
+  async ask<T>(
+    questions: ReadonlyMap<string, RemoteQuestion>,
+    read: (body: Buffer) => T | Promise<T>,
+    signal: AbortSignal,
+  ): Promise<FanOutAnswers<T>> {
+    const { client, msMax } = this.#options;
+    const { remotes } = this.network;
+    client.keep(new Set(Object.values(remotes).map(({ url }) => url)));
+    const deadline = performance.now() + msMax;
+    const answers = new Map<string, T>();
+    const errors: Record<string, ApiError> = {};
+    const asked = [...questions].map(async ([name, question]) => {
+      try {
+        const value = await this.#one(remotes[name], question, read, deadline, signal);
+        return { name, value };
+      } catch (error) {
+        if (error instanceof ApiError && !signal.aborted) return { name, error };
+        throw error;
+      }
+    });
+    for (const one of await Promise.all(asked)) {
+      if ('error' in one) errors[one.name] = one.error;
+      else answers.set(one.name, one.value);
+    }
+    return { answers, errors };
+  }
+
+  /** The same, while this server answers too. A failure here is one of the request, and ends the others. */
+  async askBeside<T>(
+    here: (() => Promise<T>) | null,
+    questions: ReadonlyMap<string, RemoteQuestion>,
+    read: (body: Buffer) => T | Promise<T>,
+    onGone: (listener: () => void) => void,
+  ): Promise<FanOutAnswers<T> & { here: T | null }> {
+    const ending = new AbortController();
+    onGone(() => ending.abort(new Error('the client went away')));
+    const asked = this.ask(questions, read, ending.signal);
+    asked.catch(() => {});
+    try {
+      const own = here === null ? null : await here();
+      return { ...(await asked), here: own };
+    } catch (error) {
+      ending.abort(error);
+      throw error;
+    }
+  }
+
+  async #one<T>(
+    remote: Remote | undefined,
+    { method, path, body, key, headers, isOptional }: RemoteQuestion,
+    read: (body: Buffer) => T | Promise<T>,
+    deadline: number,
+    signal: AbortSignal,
+  ): Promise<T> {
+    const { client, bytesMax } = this.#options;
+    if (remote === undefined)
+      throw new ApiError('unknown_remote', 'The network has no such remote.');
+    if (isOptional && !client.health.admits(remote.url)) {
+      throw new ApiError(
+        'proxy_could_not_send_request',
+        'The remote has failed lately; it is asked again after a while.',
+      );
+    }
+    return client.ask(
+      remote,
+      {
+        ...{ method, path, apiKey: key(remote), deadline, signal, bytesMax },
+        ...(body === undefined ? {} : { body }),
+        ...(headers === undefined ? {} : { headers }),
+      },
+      async (answer) => {
+        try {
+          return await read(answer.body);
+        } catch (error) {
+          if (error instanceof MalformedJson) throw new BadRemoteAnswer(error.message);
+          throw error;
+        }
+      },
+    );
+  }
+}

@@ -1,0 +1,163 @@
+/** Listings of documents of several servers, merged without making their documents. */
+import { isUtf8 } from 'node:buffer';
+import { JsonScanner, MalformedJson } from '../base/json-scanner.ts';
+import { normalized } from './merge-facets.ts';
+import { compareSorts } from './score-values.ts';
+
+export interface ListingAnswer {
+  /** The documents, in order, as JSON. */
+  documents: Buffer[];
+  total: number;
+}
+
+/** Rejects with `MalformedJson` when it is something else. */
+export async function readListing(bytes: Buffer): Promise<ListingAnswer> {
+  if (!isUtf8(bytes)) throw new MalformedJson('not UTF-8');
+  const documents: Buffer[] = [];
+  let total = -1;
+  let hasResults = false;
+  const scanner = new JsonScanner(bytes);
+  await scanner.objectInTurns(async (name) => {
+    if (name === 'total') total = Number(scanner.value());
+    if (name !== 'results') return;
+    hasResults = true;
+    await scanner.arrayInTurns(() => {
+      const from = scanner.at;
+      scanner.object(() => {});
+      documents.push(bytes.subarray(from, scanner.at));
+    });
+  });
+  scanner.end();
+  if (!hasResults || !(total >= 0)) throw new MalformedJson('no listing of documents');
+  return { documents, total };
+}
+
+interface Criterion {
+  /** null: the distance of a document's place from `from`. */
+  field: string | null;
+  from: { lat: number; lng: number };
+  asc: boolean;
+}
+
+const NOWHERE = { lat: 0, lng: 0 };
+
+/** REQUIRES: the engine has accepted them. */
+export class ListingOrder {
+  readonly #criteria: readonly Criterion[];
+
+  constructor(sort: readonly string[]) {
+    this.#criteria = sort.map((text) => {
+      const colon = text.lastIndexOf(':');
+      const field = text.slice(0, colon);
+      const asc = text.slice(colon + 1) === 'asc';
+      const point = /^_geoPoint\(([^,]+),([^)]+)\)$/.exec(field);
+      if (point === null) return { field, from: NOWHERE, asc };
+      return { field: null, from: { lat: Number(point[1]), lng: Number(point[2]) }, asc };
+    });
+  }
+
+  /** Fields that documents must have to be put in order. */
+  get fields(): string[] {
+    return [...new Set(this.#criteria.map(({ field }) => field ?? '_geo'))];
+  }
+
+  /** What a document is ordered by, one value for each criterion. */
+  keyOf(document: Buffer): (string | number | null)[] {
+    const values = new Map<string, unknown>();
+    const wanted = this.fields;
+    const scanner = new JsonScanner(document);
+    scanner.object((name) => {
+      if (wanted.some((field) => field === name || field.startsWith(`${name}.`))) {
+        values.set(name, scanner.value());
+      }
+    });
+    const object = Object.fromEntries(values);
+    return this.#criteria.map(({ field, from, asc }) => {
+      if (field === null) return distance(from, object._geo);
+      return sortValue(valuesAt(object, field), asc);
+    });
+  }
+
+  compare(a: readonly (string | number | null)[], b: readonly (string | number | null)[]): number {
+    for (const [n, { asc }] of this.#criteria.entries()) {
+      const order = compareSorts(a[n]!, b[n]!, asc);
+      if (order !== 0) return order;
+    }
+    return 0;
+  }
+}
+
+/** Scalars at a path, through arrays; a name may hold dots itself. */
+function valuesAt(value: unknown, path: string | null): unknown[] {
+  if (Array.isArray(value)) return value.flatMap((element) => valuesAt(element, path));
+  if (path === null) return typeof value === 'object' ? [] : [value];
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, member]) => {
+    if (name === path) return valuesAt(member, null);
+    return path.startsWith(`${name}.`) ? valuesAt(member, path.slice(name.length + 1)) : [];
+  });
+}
+
+/** Of several values the one that comes first; numbers before texts. */
+function sortValue(values: readonly unknown[], asc: boolean): string | number | null {
+  let best: string | number | null = null;
+  for (const value of values) {
+    const one = typeof value === 'number' ? value : normalized(String(value));
+    if (one === '') continue;
+    if (best === null || compareSorts(one, best, asc) < 0) best = one;
+  }
+  return best;
+}
+
+const EARTH_RADIUS_METRES = 6_371_008.7714;
+
+/** In whole metres: the engine takes places within a metre for one. */
+function distance(from: { lat: number; lng: number }, geo: unknown): number | null {
+  if (typeof geo !== 'object' || geo === null) return null;
+  const lat = Number((geo as Record<string, unknown>).lat);
+  const lng = Number((geo as Record<string, unknown>).lng);
+  if (!Number.isFinite(lat) || !Number.isFinite(lng)) return null;
+  const radians = (degrees: number): number => (degrees * Math.PI) / 180;
+  const a =
+    Math.sin(radians(lat - from.lat) / 2) ** 2 +
+    Math.cos(radians(from.lat)) *
+      Math.cos(radians(lat)) *
+      Math.sin(radians(lng - from.lng) / 2) ** 2;
+  return Math.round(2 * EARTH_RADIUS_METRES * Math.asin(Math.min(1, Math.sqrt(a))));
+}
+
+/** The document without what stands at some paths. */
+export function withoutPaths(document: Buffer, paths: ReadonlySet<string>): Buffer {
+  if (paths.size === 0) return document;
+  const parts: Buffer[] = [];
+  let from = 0;
+  const scanner = new JsonScanner(document);
+  const cut = (prefix: string): void => {
+    const open = scanner.at + 1;
+    let previous = open;
+    let isFirst = true;
+    scanner.object((name) => {
+      const path = prefix + name;
+      if (paths.has(path)) {
+        scanner.skip();
+        // A member goes with the comma before it, the first one with that behind it.
+        const hasComma = isFirst && document[scanner.at] === COMMA;
+        parts.push(document.subarray(from, previous));
+        from = hasComma ? scanner.at + 1 : scanner.at;
+        previous = from;
+        return;
+      }
+      const isInside = [...paths].some((other) => other.startsWith(`${path}.`));
+      if (isInside && scanner.peek() === OPEN_OBJECT) cut(`${path}.`);
+      else scanner.skip();
+      previous = scanner.at;
+      isFirst = false;
+    });
+  };
+  cut('');
+  parts.push(document.subarray(from));
+  return Buffer.concat(parts);
+}
+
+const COMMA = 0x2c;
+const OPEN_OBJECT = 0x7b;

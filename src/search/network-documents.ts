@@ -1,0 +1,266 @@
+/** Documents of the whole network: listings and single ones (docs/behaviour/network.md). */
+import type { ApiError } from '../contract/errors.ts';
+import type { FetchRequest } from '../contract/documents.ts';
+import { answerTooLarge, type RequestLimits } from '../contract/limits.ts';
+import type { Remote } from '../contract/network.ts';
+import { RawJson } from '../base/json.ts';
+import { MalformedJson } from '../base/json-scanner.ts';
+import type { OnGone } from '../engine/handle.ts';
+import type { FanOut, RemoteQuestion } from '../network/fan-out.ts';
+import { type ListingAnswer, ListingOrder, readListing, withoutPaths } from '../network/listing.ts';
+import type { Documents } from './index-service.ts';
+
+export interface NetworkDocumentServices {
+  documents: Documents;
+  fanOut: FanOut;
+  limits: RequestLimits;
+}
+
+/** This server under a name that no other has. */
+const HERE = Symbol('here');
+type Server = string | typeof HERE;
+
+/** Reading documents needs more than searching: the key for writing may do it. */
+function readKey({ searchApiKey, writeApiKey }: Remote): string | null {
+  return writeApiKey ?? searchApiKey;
+}
+
+export class NetworkDocuments {
+  readonly #services: NetworkDocumentServices;
+
+  constructor(services: NetworkDocumentServices) {
+    this.#services = services;
+  }
+
+  /**
+   * A listing of all servers: sorted into one list, or one server after the other in the order of their names. The filter
+   * is checked. Rejects with `ApiError` for faults of the request; failures of remotes are part of the answer.
+   */
+  async fetch(uid: string, request: FetchRequest, onGone: OnGone): Promise<Buffer> {
+    const { sort } = request;
+    const sorted = sort !== null && sort.length > 0;
+    const { documents, total, errors } = sorted
+      ? await this.#sorted(uid, request, sort, onGone)
+      : await this.#inTurn(uid, request, onGone);
+    const { offset, limit } = request;
+    const parts: (Buffer | string)[] = ['{"results":['];
+    for (const [n, document] of documents.entries()) parts.push(n === 0 ? '' : ',', document);
+    parts.push(
+      `],"offset":${offset},"limit":${limit},"total":${total},"remoteErrors":${JSON.stringify(errors)}}`,
+    );
+    const buffers = parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part));
+    const { limits } = this.#services;
+    const bytes = buffers.reduce((sum, { length }) => sum + length, 0);
+    if (bytes > limits.answerBytes) throw answerTooLarge(limits);
+    return Buffer.concat(buffers, bytes);
+  }
+
+  async #sorted(
+    uid: string,
+    request: FetchRequest,
+    sort: readonly string[],
+    onGone: OnGone,
+  ): Promise<ListingAnswer & { errors: Record<string, ApiError> }> {
+    const { offset, limit, fields } = request;
+    const order = new ListingOrder(sort);
+    // What only the order needs is cut out again.
+    const added = fields === null ? [] : order.fields.filter((field) => !covers(fields, field));
+    const asked = {
+      ...request,
+      offset: 0,
+      limit: limit === 0 ? 0 : offset + limit,
+      fields: fields === null ? null : [...fields, ...added],
+    };
+    const servers = this.#servers();
+    const { answers, errors } = await this.#ask(
+      uid,
+      new Map(servers.map((server) => [server, asked])),
+      onGone,
+    );
+    const lists = servers.flatMap((server) => {
+      const answer = answers.get(server);
+      return answer === undefined ? [] : [answer];
+    });
+    const heads = lists.map(({ documents }) => ({
+      documents,
+      at: 0,
+      key: keyAt(documents, 0, order),
+    }));
+    const merged: Buffer[] = [];
+    for (let place = 0; place < offset + limit; place++) {
+      let best: (typeof heads)[number] | undefined;
+      for (const head of heads) {
+        if (head.key === null) continue;
+        if (best === undefined || order.compare(head.key, best.key!) < 0) best = head;
+      }
+      if (best === undefined) break;
+      if (place >= offset) merged.push(best.documents[best.at]!);
+      best.key = keyAt(best.documents, ++best.at, order);
+    }
+    const cut = new Set(added);
+    return {
+      documents: merged.map((document) => withoutPaths(document, cut)),
+      total: lists.reduce((sum, { total }) => sum + total, 0),
+      errors,
+    };
+  }
+
+  /** How many each server has is asked first, then those whose documents are in the window. */
+  async #inTurn(
+    uid: string,
+    request: FetchRequest,
+    onGone: OnGone,
+  ): Promise<ListingAnswer & { errors: Record<string, ApiError> }> {
+    const servers = this.#servers();
+    const counting = { ...request, offset: 0, limit: 0 };
+    const counted = await this.#ask(
+      uid,
+      new Map(servers.map((server) => [server, counting])),
+      onGone,
+    );
+    const windows = new Map<Server, FetchRequest>();
+    let total = 0;
+    for (const server of servers) {
+      const count = counted.answers.get(server)?.total ?? 0;
+      const from = Math.max(0, request.offset - total);
+      const to = Math.min(count, request.offset + request.limit - total);
+      if (to > from) windows.set(server, { ...request, offset: from, limit: to - from });
+      total += count;
+    }
+    const { answers, errors } = await this.#ask(uid, windows, onGone);
+    return {
+      documents: servers.flatMap((server) => answers.get(server)?.documents ?? []),
+      total,
+      errors: { ...counted.errors, ...errors },
+    };
+  }
+
+  /** All that are asked, in the order of their names, wherever the request came in. */
+  #servers(): Server[] {
+    const { network, others, isMember } = this.#services.fanOut;
+    const named: [string, Server][] = others.map((name) => [name, name]);
+    if (isMember) named.push([network.self ?? '', HERE]);
+    return named.sort(([a], [b]) => (a < b ? -1 : 1)).map(([, server]) => server);
+  }
+
+  async #ask(
+    uid: string,
+    requests: ReadonlyMap<Server, FetchRequest>,
+    onGone: OnGone,
+  ): Promise<{ answers: Map<Server, ListingAnswer>; errors: Record<string, ApiError> }> {
+    const questions = new Map<string, RemoteQuestion>();
+    for (const [server, request] of requests) {
+      if (server !== HERE) questions.set(server as string, fetchQuestion(uid, request));
+    }
+    const own = requests.get(HERE);
+    const asked = await this.#services.fanOut.askBeside(
+      own === undefined ? null : async () => readListing(await this.#whole(uid, own, onGone)),
+      questions,
+      readListing,
+      onGone,
+    );
+    const answers = new Map<Server, ListingAnswer>(asked.answers);
+    if (asked.here !== null) answers.set(HERE, asked.here);
+    return { answers, errors: asked.errors };
+  }
+
+  async #whole(uid: string, request: FetchRequest, onGone: OnGone): Promise<Buffer> {
+    const { documents, limits } = this.#services;
+    const body = await documents.fetch(uid, request, onGone);
+    if (Buffer.isBuffer(body)) return body;
+    const parts: Buffer[] = [];
+    let bytes = 0;
+    for await (const part of body) {
+      parts.push(part);
+      bytes += part.length;
+      if (bytes > limits.answerBytes) throw answerTooLarge(limits);
+    }
+    return Buffer.concat(parts, bytes);
+  }
+
+  /** JSON text of one document, from whichever server has it; null: none that has answered. */
+  async getDocument(
+    uid: string,
+    id: string,
+    params: { fields: string[] | null; retrieveVectors: boolean },
+    onGone: OnGone,
+  ): Promise<Buffer | null> {
+    const { documents, fanOut } = this.#services;
+    const own = fanOut.isMember ? documents.getDocument(uid, id, params) : null;
+    if (own !== null) return own;
+    const request: FetchRequest = {
+      ...{ offset: 0, limit: 1, filter: null, sort: null, ids: [id] },
+      ...params,
+    };
+    const question = fetchQuestion(uid, request);
+    const { answers } = await fanOut.askBeside(
+      null,
+      new Map(fanOut.others.map((name) => [name, question])),
+      readListing,
+      onGone,
+    );
+    for (const { documents: found } of answers.values()) if (found.length > 0) return found[0]!;
+    return null;
+  }
+
+  /**
+   * The embeddings of a document that passes a filter, wherever it is; undefined: it is nowhere.
+   * @param filter null: any document
+   */
+  async embeddings(
+    uid: string,
+    id: string,
+    embedder: string,
+    filter: unknown,
+    onGone: OnGone,
+  ): Promise<number[][] | undefined> {
+    const request: FetchRequest = {
+      ...{ offset: 0, limit: 1, fields: null, filter, sort: null, ids: [id] },
+      retrieveVectors: true,
+    };
+    const { answers } = await this.#ask(
+      uid,
+      new Map(this.#servers().map((server) => [server, request])),
+      onGone,
+    );
+    for (const { documents } of answers.values()) {
+      if (documents.length > 0) return embeddingsIn(documents[0]!, embedder);
+    }
+    return undefined;
+  }
+}
+
+function fetchQuestion(uid: string, request: FetchRequest): RemoteQuestion {
+  const { filter, ...plain } = request;
+  const body = { ...plain, filter: filter instanceof RawJson ? filter.toJSON() : filter };
+  return {
+    ...{ method: 'POST', path: `/indexes/${uid}/documents/fetch`, isOptional: true },
+    body: JSON.stringify(body),
+    key: readKey,
+  };
+}
+
+function keyAt(
+  documents: readonly Buffer[],
+  at: number,
+  order: ListingOrder,
+): (string | number | null)[] | null {
+  const document = documents[at];
+  return document === undefined ? null : order.keyOf(document);
+}
+
+/** Whether fields that are shown hold another one. */
+function covers(fields: readonly string[], field: string): boolean {
+  return fields.some((shown) => shown === field || field.startsWith(`${shown}.`));
+}
+
+function embeddingsIn(document: Buffer, embedder: string): number[][] {
+  const { _vectors: vectors } = JSON.parse(document.toString()) as {
+    _vectors?: Record<string, { embeddings?: unknown }>;
+  };
+  const embeddings = vectors?.[embedder]?.embeddings ?? [];
+  const lists = Array.isArray(embeddings) ? embeddings : [];
+  if (lists.length > 0 && typeof lists[0] === 'number') return [lists as number[]];
+  if (lists.every((list) => Array.isArray(list))) return lists as number[][];
+  throw new MalformedJson('no embeddings');
+}
