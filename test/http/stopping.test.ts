@@ -62,7 +62,7 @@ describe('Health', () => {
 });
 
 describe('A stop', function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let dir: string;
   let server: ServerProcess;
   /** Takes requests and never answers. */
@@ -86,12 +86,14 @@ describe('A stop', function () {
     rmSync(dir, { recursive: true, force: true });
   });
 
+  /** On a busy machine as well a stop is to come to its own end. */
+  const patient = ['--shutdown-seconds', '50'];
   const start = async (...args: string[]): Promise<void> => {
     server = await ServerProcess.start({ dir, port: await freePort(), args });
   };
 
   it('takes a batch back that waits for an embedder, and the next start runs it', async () => {
-    await start();
+    await start(...patient);
     const embedder = {
       source: 'rest',
       url,
@@ -115,6 +117,46 @@ describe('A stop', function () {
     assert.ok(['enqueued', 'processing'].includes(results[0].status), results[0].status);
     await server.client.call('POST', '/tasks/cancel?uids=1', {});
     await settle(server.client);
+  });
+
+  it('takes an edit back whose function does not come to its end', async () => {
+    await start(...patient);
+    await server.client.call('PATCH', '/experimental-features', {
+      body: { editDocumentsByFunction: true },
+    });
+    const documents = Array.from({ length: 500 }, (_, id) => ({ id, n: 0 }));
+    await server.client.call('POST', '/indexes/a/documents', { body: documents });
+    await settle(server.client);
+    const slow = 'let x = 0; while x < 200000 { x += 1; } doc.n = x;';
+    const edit = await server.client.call('POST', '/indexes/a/documents/edit', {
+      body: { function: slow },
+    });
+    const { taskUid } = edit.json<{ taskUid: number }>();
+    const status = async (): Promise<string> =>
+      (await server.client.get<{ status: string }>(`/tasks/${taskUid}`)).status;
+    while ((await status()) !== 'processing');
+    assert.equal(await server.stop(), 0);
+    assert.doesNotMatch(server.stderr, /cut short/);
+    await start('--experimental-max-number-of-batched-tasks', '0');
+    assert.equal(await status(), 'enqueued');
+    const { n } = await server.client.get<{ n: number }>('/indexes/a/documents/1');
+    assert.equal(n, 0);
+  });
+
+  it('takes an export back whose target does not answer', async () => {
+    await start(...patient);
+    await server.client.call('POST', '/indexes/a/documents', { body: [{ id: 1 }] });
+    await settle(server.client);
+    await server.client.call('POST', '/export', { body: { url } });
+    await asked;
+    assert.equal(await server.stop(), 0);
+    assert.doesNotMatch(server.stderr, /cut short/);
+    await start('--experimental-max-number-of-batched-tasks', '0');
+    const { results } = await server.client.get<{ results: any[] }>('/tasks?types=export');
+    assert.deepEqual(
+      results.map(({ status }) => status),
+      ['enqueued'],
+    );
   });
 
   it('waits for answers under way no longer than it may take', async () => {
