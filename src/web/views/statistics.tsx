@@ -128,8 +128,10 @@ interface ChartProps {
 /** Values from left to right, each as high as its part of the greatest. */
 function Chart({ title, values, show }: ChartProps): JSX.Element {
   const greatest = Math.max(1, ...values);
-  const step = WIDTH / Math.max(1, values.length - 1);
-  const points = values.map(
+  // One value alone is a line too.
+  const drawn = values.length === 1 ? [...values, ...values] : values;
+  const step = WIDTH / Math.max(1, drawn.length - 1);
+  const points = drawn.map(
     (value, position) =>
       `${(position * step).toFixed(1)},${(HEIGHT - (value / greatest) * (HEIGHT - 4) - 2).toFixed(1)}`,
   );
