@@ -12,6 +12,8 @@ const PROBES = {
   tasks: '/tasks?limit=1',
   keys: '/keys?limit=1',
   webhooks: '/webhooks',
+  // Of a time without searches.
+  analytics: '/analytics/summary?from=9999-01-01',
   features: '/experimental-features',
   version: '/version',
 } as const;
@@ -61,16 +63,18 @@ export async function openSession(key: string | null): Promise<Opening> {
   return { kind: 'open', session: { client, rights, version } };
 }
 
+const SWITCHED_OFF = ['missing_master_key', 'feature_not_enabled'];
+
 /** false: the key, or its absence, is refused. */
 async function allows(ask: () => Promise<unknown>): Promise<boolean> {
   try {
     await ask();
     return true;
   } catch (error) {
-    if (error instanceof Fault && (error.status === 401 || error.status === 403)) {
-      // A server without master key knows no keys; the view tells so.
-      return error.code === 'missing_master_key';
-    }
+    if (!(error instanceof Fault)) throw error;
+    // The view tells what is missing: a master key, or an option of the server.
+    if (SWITCHED_OFF.includes(error.code)) return true;
+    if (error.status === 401 || error.status === 403) return false;
     throw error;
   }
 }

@@ -1,6 +1,7 @@
 /** Every view of the page, in the order in which they are named at its top. */
 import type { JSX } from 'preact';
 import type { Right } from './session.ts';
+import { AnalyticsView } from './views/analytics.tsx';
 import { DocumentsView } from './views/documents.tsx';
 import { IndexesView } from './views/indexes.tsx';
 import { KeysView } from './views/keys.tsx';
@@ -41,6 +42,7 @@ export const VIEWS: readonly View[] = [
   { name: 'keys', title: 'Keys', right: 'keys', show: () => <KeysView /> },
   { name: 'webhooks', title: 'Webhooks', right: 'webhooks', show: () => <WebhooksView /> },
   { name: 'statistics', title: 'Statistics', right: 'stats', show: () => <StatisticsView /> },
+  { name: 'analytics', title: 'Analytics', right: 'analytics', show: () => <AnalyticsView /> },
   { name: 'logs', title: 'Logs', right: 'features', show: () => <LogsView /> },
   { name: 'server', title: 'Server', right: 'features', show: () => <ServerView /> },
 ];

@@ -280,6 +280,11 @@ describe('The page, for administrators, in a browser', () => {
     await page.getByText('Documents that have a field').first().waitFor();
   });
 
+  it('says what analytics need where they are off', async () => {
+    await open('analytics', 'Analytics');
+    await page.getByText('--analytics-retention-days').waitFor();
+  });
+
   it('switches features, makes a dump, and follows the log', async () => {
     await open('server', 'Server');
     await page.getByRole('checkbox', { name: 'Logs route' }).click();

@@ -9,6 +9,7 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
+import type { BuiltServer } from '../support/built-server.ts';
 import { EmbeddingProvider } from '../support/embedding-provider.ts';
 import { enter, loadBooks, openStage, type Stage, type Tab } from './support/browser.ts';
 
@@ -30,7 +31,7 @@ describe('Every view of the page, in a browser', () => {
   let provider: EmbeddingProvider;
 
   before(async function () {
-    stage = await openStage(this);
+    stage = await openStage(this, ['--analytics-retention-days', '30']);
     const { server } = stage;
     await loadBooks(server);
     await server.call('PATCH', '/experimental-features', { body: { logsRoute: true } });
@@ -66,6 +67,7 @@ describe('Every view of the page, in a browser', () => {
         { id: 2, title: 'mountain', _vectors: { own: null } },
       ],
     });
+    await visit(server);
     if (PICTURES !== undefined) mkdirSync(PICTURES, { recursive: true });
   });
   after(async () => {
@@ -194,6 +196,23 @@ describe('Every view of the page, in a browser', () => {
     });
   });
 
+  it('tells what visitors searched and clicked, and hands it out as CSV', async () => {
+    await inTab({}, async (tab) => {
+      const { page } = tab;
+      await open(tab, 'analytics?indexUids=books');
+      const top = page.getByRole('region', { name: 'Most frequent searches', exact: true });
+      const nothing = page.getByRole('region', { name: 'Searches without results', exact: true });
+      await nothing.getByRole('cell', { name: 'nothing like it' }).waitFor();
+      await top.getByRole('row', { name: /^books dune/ }).waitFor();
+      await page.getByRole('img', { name: /Searches, by day/ }).waitFor();
+      const download = page.waitForEvent('download');
+      await nothing.getByRole('button', { name: /^As CSV/ }).click();
+      const text = readFileSync(await (await download).path(), 'utf8');
+      assert.match(text, /^indexUid,query,[^\n]*\n/);
+      assert.match(text, /books,nothing like it,1/);
+    });
+  });
+
   it('weighs words and meaning where there is an embedder', async () => {
     await inTab({}, async (tab) => {
       const { page } = tab;
@@ -215,6 +234,33 @@ describe('Every view of the page, in a browser', () => {
     });
   });
 });
+
+/** Searches as visitors make them, some with a click. */
+async function visit(server: BuiltServer): Promise<void> {
+  const queries = [
+    'dune',
+    'dune',
+    'war and peace',
+    'gabriel garcia marqez',
+    'nothing like it',
+    'dune',
+  ];
+  for (const [visitor, q] of queries.entries()) {
+    const search = { q, filter: 'year > 1800' };
+    const { json } = await server.call('POST', '/indexes/books/search', { body: search });
+    const clicked = json.hits[0];
+    if (clicked === undefined || visitor % 2 === 1) continue;
+    await server.call('POST', '/events', {
+      body: {
+        eventType: 'click',
+        eventName: 'result',
+        indexUid: 'books',
+        objectId: clicked.id,
+        position: 1,
+      },
+    });
+  }
+}
 
 interface Violation {
   rule: string;

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import { Chart, Figure } from '../chart.tsx';
 import { pathOf } from '../client.ts';
 import { count, durationMs, milliseconds, moment, size } from '../format.ts';
 import { useLoaded } from '../hooks.ts';
@@ -81,15 +82,6 @@ export function StatisticsView(): JSX.Element {
   );
 }
 
-function Figure({ name, value }: { name: string; value: string }): JSX.Element {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{value}</dd>
-    </div>
-  );
-}
-
 /** Batches of the past: their durations, and the documents that they indexed. */
 function PastBatches(): JSX.Element | null {
   const { client } = useSession();
@@ -113,43 +105,6 @@ function PastBatches(): JSX.Element | null {
         show={count}
       />
     </>
-  );
-}
-
-const WIDTH = 300;
-const HEIGHT = 80;
-
-interface ChartProps {
-  title: string;
-  values: readonly number[];
-  show(value: number): string;
-}
-
-/** Values from left to right, each as high as its part of the greatest. */
-function Chart({ title, values, show }: ChartProps): JSX.Element {
-  const greatest = Math.max(1, ...values);
-  // One value alone is a line too.
-  const drawn = values.length === 1 ? [...values, ...values] : values;
-  const step = WIDTH / Math.max(1, drawn.length - 1);
-  const points = drawn.map(
-    (value, position) =>
-      `${(position * step).toFixed(1)},${(HEIGHT - (value / greatest) * (HEIGHT - 4) - 2).toFixed(1)}`,
-  );
-  const last = values.at(-1) ?? 0;
-  const range = `from ${show(Math.min(...values, greatest))} to ${show(Math.max(0, ...values))}, last ${show(last)}`;
-  return (
-    <figure>
-      <figcaption>{title}</figcaption>
-      <svg
-        viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
-        role="img"
-        aria-label={`${title}: ${range}`}
-        preserveAspectRatio="none"
-      >
-        <polyline points={points.join(' ')} />
-      </svg>
-      <small>{range}</small>
-    </figure>
   );
 }
 

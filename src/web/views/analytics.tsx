@@ -1,0 +1,251 @@
+import type { JSX } from 'preact';
+import { Chart, Figure } from '../chart.tsx';
+import { Fault, pathOf, type Client } from '../client.ts';
+import { count, milliseconds } from '../format.ts';
+import { useAction, useLoaded } from '../hooks.ts';
+import { Choice, Outcome, Problem, TextField } from '../parts.tsx';
+import { placeHref, replacePlace, usePlace } from '../place.ts';
+import { percent } from '../score-words.ts';
+import { useSession } from '../session.ts';
+
+interface Summary {
+  readonly day?: string;
+  readonly searches: number;
+  readonly searchesWithoutResults: number;
+  readonly clicks: number;
+  readonly conversions: number;
+  readonly clickThroughRate: number | null;
+  readonly conversionRate: number | null;
+  readonly meanClickPosition: number | null;
+  readonly latencyMs: Readonly<Record<'p50' | 'p90' | 'p95' | 'p99', number | null>>;
+}
+
+type Row = Readonly<Record<string, string | number | null>>;
+
+interface Column {
+  readonly field: string;
+  readonly title: string;
+  show?(value: number): string;
+}
+
+interface List {
+  /** Of the route. */
+  readonly name: string;
+  readonly title: string;
+  readonly columns: readonly Column[];
+}
+
+const SEARCHES: Column = { field: 'searches', title: 'Searches' };
+const QUERY: Column = { field: 'query', title: 'Query' };
+const CLICK_RATE: Column = { field: 'clickThroughRate', title: 'Clicked', show: percent };
+
+const LISTS: readonly List[] = [
+  {
+    name: 'top-searches',
+    title: 'Most frequent searches',
+    columns: [
+      QUERY,
+      SEARCHES,
+      { field: 'meanHits', title: 'Mean hits' },
+      CLICK_RATE,
+      { field: 'conversionRate', title: 'Converted', show: percent },
+      { field: 'meanClickPosition', title: 'Mean position of clicks' },
+    ],
+  },
+  {
+    name: 'searches-without-results',
+    title: 'Searches without results',
+    columns: [QUERY, { field: 'searchesWithoutResults', title: 'Without results' }, SEARCHES],
+  },
+  {
+    name: 'searches-without-clicks',
+    title: 'Searches without clicks',
+    columns: [QUERY, SEARCHES, { field: 'meanHits', title: 'Mean hits' }],
+  },
+  {
+    name: 'top-filters',
+    title: 'Most frequent filters',
+    columns: [{ field: 'filter', title: 'Filter' }, SEARCHES],
+  },
+];
+
+const PERIODS = [
+  ['1', 'a day'],
+  ['7', 'a week'],
+  ['30', 'a month'],
+  ['365', 'a year'],
+] as const;
+const DAY_MS = 86_400_000;
+
+export function AnalyticsView(): JSX.Element {
+  const { client } = useSession();
+  const { query } = usePlace();
+  const { days = '30', indexUids = '' } = query;
+  const change = (part: { days?: string; indexUids?: string }): void =>
+    replacePlace(placeHref('analytics', null, { days, indexUids, ...part }));
+  const range = {
+    from: new Date(Date.now() - Number(days) * DAY_MS).toISOString().slice(0, 10),
+    indexUids: indexUids === '' ? undefined : indexUids,
+  };
+  const loaded = useLoaded(
+    async (signal) => {
+      const [whole, byDay] = await Promise.all([
+        report<Summary>(client, 'summary', range, signal),
+        report<Summary>(client, 'summary', { ...range, groupBy: 'day' }, signal),
+      ]);
+      return { whole: whole[0], byDay };
+    },
+    [client, range.from, indexUids],
+  );
+  if (loaded.error instanceof Fault && loaded.error.code === 'feature_not_enabled') {
+    return (
+      <p class="note">
+        Nothing is recorded. A server that is started with <code>--analytics-retention-days</code>{' '}
+        keeps searches, and what was clicked of them, for so many days in its own folder.
+      </p>
+    );
+  }
+  const { whole, byDay = [] } = loaded.value ?? {};
+  return (
+    <>
+      <div class="row">
+        <Choice
+          label="The last"
+          value={days}
+          options={PERIODS}
+          onChoose={(value) => change({ days: value })}
+        />
+        <TextField
+          label="Indexes"
+          hint="Uids with commas between; empty: all."
+          value={indexUids}
+          onInput={(value) => change({ indexUids: value })}
+        />
+      </div>
+      <Problem error={loaded.error} />
+      {whole === undefined ? null : <Figures whole={whole} />}
+      <div class="charts">
+        <Chart
+          title="Searches, by day"
+          values={byDay.map(({ searches }) => searches)}
+          show={count}
+        />
+        <Chart title="Clicks, by day" values={byDay.map(({ clicks }) => clicks)} show={count} />
+        <Chart
+          title="95 % answered within, by day"
+          values={byDay.map(({ latencyMs }) => latencyMs.p95 ?? 0)}
+          show={milliseconds}
+        />
+      </div>
+      {LISTS.map((list) => (
+        <ListTable key={list.name} list={list} range={range} />
+      ))}
+    </>
+  );
+}
+
+type Range = Readonly<Record<string, string | undefined>>;
+
+async function report<R>(
+  client: Client,
+  name: string,
+  range: Range,
+  signal: AbortSignal,
+): Promise<readonly R[]> {
+  const path = pathOf(['analytics', name], range);
+  return (await client.send<{ results: readonly R[] }>('GET', path, { signal })).results;
+}
+
+function Figures({ whole }: { whole: Summary }): JSX.Element {
+  const rate = (value: number | null): string => (value === null ? 'none' : percent(value));
+  const { p50, p95, p99 } = whole.latencyMs;
+  return (
+    <dl class="figures">
+      <Figure name="Searches" value={count(whole.searches)} />
+      <Figure name="Without results" value={count(whole.searchesWithoutResults)} />
+      <Figure name="Clicks" value={count(whole.clicks)} />
+      <Figure name="Searches with a click" value={rate(whole.clickThroughRate)} />
+      <Figure
+        name="Mean position of clicks"
+        value={whole.meanClickPosition === null ? 'none' : count(whole.meanClickPosition)}
+      />
+      <Figure name="Conversions" value={count(whole.conversions)} />
+      <Figure name="Searches that converted" value={rate(whole.conversionRate)} />
+      <Figure name="Half answered within" value={milliseconds(p50)} />
+      <Figure name="95 % within" value={milliseconds(p95)} />
+      <Figure name="99 % within" value={milliseconds(p99)} />
+    </dl>
+  );
+}
+
+function ListTable({ list, range }: { list: List; range: Range }): JSX.Element {
+  const { client } = useSession();
+  const action = useAction();
+  const { name, title, columns } = list;
+  const loaded = useLoaded(
+    (signal) => report<Row>(client, name, range, signal),
+    [client, name, range.from, range.indexUids],
+  );
+  const rows = loaded.value ?? [];
+  const download = (): void =>
+    action.run(async () => {
+      const path = pathOf(['analytics', name], { ...range, format: 'csv', limit: '1000' });
+      keep(await (await client.open('GET', path, {})).blob(), `${name}.csv`);
+      return null;
+    });
+  return (
+    <section class="panel" aria-label={title}>
+      <h2>{title}</h2>
+      <Problem error={loaded.error} />
+      {rows.length === 0 ? (
+        <p class="note">{loaded.loading ? '' : 'None.'}</p>
+      ) : (
+        <>
+          <div class="wide" tabIndex={0} role="region" aria-label={`${title}, table`}>
+            <table>
+              <thead>
+                <tr>
+                  <th scope="col">Index</th>
+                  {columns.map((column) => (
+                    <th key={column.field} scope="col">
+                      {column.title}
+                    </th>
+                  ))}
+                </tr>
+              </thead>
+              <tbody>
+                {rows.map((row, position) => (
+                  <tr key={position}>
+                    <td>{row.indexUid}</td>
+                    {columns.map(({ field, show = count }) => (
+                      <td key={field}>{cell(row[field] ?? null, show)}</td>
+                    ))}
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </div>
+          <button type="button" class="quiet" onClick={download}>
+            As CSV<span class="unseen">: {title}</span>
+          </button>
+          <Outcome action={action} />
+        </>
+      )}
+    </section>
+  );
+}
+
+function cell(value: string | number | null, show: (value: number) => string): string {
+  if (value === null) return '';
+  if (typeof value === 'number') return show(value);
+  return value === '' ? '(empty)' : value;
+}
+
+/** Gives the browser a file to keep. */
+function keep(file: Blob, name: string): void {
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(file);
+  link.download = name;
+  link.click();
+  URL.revokeObjectURL(link.href);
+}
