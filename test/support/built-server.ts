@@ -39,16 +39,24 @@ const POLL_MS = 10;
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-export async function startBuiltServer(options: readonly string[] = []): Promise<BuiltServer> {
+/** @param env beside the environment of the tests */
+export async function startBuiltServer(
+  options: readonly string[] = [],
+  env: Readonly<Record<string, string>> = {},
+): Promise<BuiltServer> {
   const folder = mkdtempSync(join(tmpdir(), 'gannet-'));
   const data = join(folder, 'data');
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const masterKey = 'MASTER_KEY_OF_TESTS';
-  const child = spawn(process.execPath, [
-    ...[PROGRAM, '--db-path', data, '--http-addr', `127.0.0.1:${port}`],
-    ...['--master-key', masterKey, '--log-level', 'warn', ...options],
-  ]);
+  const child = spawn(
+    process.execPath,
+    [
+      ...[PROGRAM, '--db-path', data, '--http-addr', `127.0.0.1:${port}`],
+      ...['--master-key', masterKey, '--log-level', 'warn', ...options],
+    ],
+    { env: { ...process.env, ...env } },
+  );
   let printed = '';
   child.stdout.on('data', (chunk: Buffer) => (printed += chunk.toString()));
   child.stderr.on('data', (chunk: Buffer) => (printed += chunk.toString()));

@@ -12,8 +12,9 @@ export interface ClusterOptions {
   count: number;
   sharding?: boolean;
   /** Where the others find a server; absent: at its own address. */
-  url?: (server: BuiltServer, n: number) => string;
+  url?: (server: BuiltServer, n: number) => string | Promise<string>;
   options?: readonly string[];
+  env?: Readonly<Record<string, string>>;
 }
 
 export async function startCluster({
@@ -21,13 +22,17 @@ export async function startCluster({
   sharding = false,
   url = (server) => server.url,
   options = [],
+  env = {},
 }: ClusterOptions): Promise<Cluster> {
-  const servers = await Promise.all(Array.from({ length: count }, () => startBuiltServer(options)));
+  const servers = await Promise.all(
+    Array.from({ length: count }, () => startBuiltServer(options, env)),
+  );
   const names = servers.map((_, n) => `s${n}`);
+  const urls = await Promise.all(servers.map(url));
   const remotes = Object.fromEntries(
     servers.map((server, n) => [
       names[n]!,
-      { url: url(server, n), searchApiKey: server.masterKey, writeApiKey: server.masterKey },
+      { url: urls[n]!, searchApiKey: server.masterKey, writeApiKey: server.masterKey },
     ]),
   );
   for (const [n, server] of servers.entries()) {
