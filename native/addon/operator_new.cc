@@ -4,6 +4,9 @@
 #include <new>
 
 #include "base/block_pool.h"
+#include "base/sanitizers.h"
+
+#ifndef GANNET_SANITIZED
 
 void* operator new(std::size_t size) {
   void* block = gannet::PoolMalloc(size);
@@ -15,3 +18,5 @@ void operator delete(void* block) noexcept { gannet::PoolFree(block); }
 void operator delete[](void* block) noexcept { gannet::PoolFree(block); }
 void operator delete(void* block, std::size_t) noexcept { gannet::PoolFree(block); }
 void operator delete[](void* block, std::size_t) noexcept { gannet::PoolFree(block); }
+
+#endif

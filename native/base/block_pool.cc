@@ -10,9 +10,9 @@
 #include <cstring>
 
 #include "base/memory.h"
+#include "base/sanitizers.h"
 
-// A sanitizer would not see a block that is used after it was freed.
-#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if defined(__GLIBC__) && !defined(GANNET_SANITIZED)
 #include <malloc.h>
 #define GANNET_BLOCK_POOL 1
 #endif

@@ -93,6 +93,12 @@ void AppendJsonInteger(std::string& out, uint64_t value) {
   out.append(text, std::to_chars(text, text + sizeof text, value).ptr);
 }
 
+void AppendJsonFloat(std::string& out, double value) {
+  const size_t begin = out.size();
+  AppendJsonNumber(out, value);
+  if (out.find_first_of(".en", begin) == out.npos) out += ".0";
+}
+
 void AppendJsonNumber(std::string& out, double value) {
   if (!std::isfinite(value)) {
     out += "null";

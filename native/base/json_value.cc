@@ -4,8 +4,11 @@
 
 namespace gannet::json {
 
-Value Value::Parse(std::string_view text) {
+Value Value::Parse(std::string_view text) { return Parse(text, 0); }
+
+Value Value::Parse(std::string_view text, int depth) {
   Value value;
+  if (depth > kValueDepthMax) return value;
   const size_t begin = SkipSpace(text, 0);
   value.text_ = text.substr(begin, SkipValue(text, begin) - begin);
   std::string scratch;
@@ -25,12 +28,12 @@ Value Value::Parse(std::string_view text) {
       break;
     case json::Kind::kArray:
       value.kind_ = Kind::kArray;
-      ForEachElement(value.text_, [&](std::string_view item) { value.items_.push_back(Parse(item)); });
+      ForEachElement(value.text_, [&](std::string_view item) { value.items_.push_back(Parse(item, depth + 1)); });
       break;
     case json::Kind::kObject:
       value.kind_ = Kind::kObject;
       ForEachMember(value.text_, [&](std::string_view key, std::string_view member) {
-        value.members_.emplace_back(std::string(key), Parse(member));
+        value.members_.emplace_back(std::string(key), Parse(member, depth + 1));
       });
       break;
   }

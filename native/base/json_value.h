@@ -10,10 +10,14 @@
 
 namespace gannet::json {
 
+// A filter nests at most 200 deep; requests are read recursively.
+inline constexpr int kValueDepthMax = 250;
+
 class Value {
  public:
   enum class Kind : uint8_t { kNull, kBoolean, kNumber, kString, kArray, kObject };
 
+  // What nests deeper than kValueDepthMax is null.
   // REQUIRES: valid JSON. Malformed text gives an arbitrary tree, never a read outside of it.
   static Value Parse(std::string_view text);
 
@@ -42,6 +46,8 @@ class Value {
   std::string_view text() const { return text_; }
 
  private:
+  static Value Parse(std::string_view text, int depth);
+
   Kind kind_ = Kind::kNull;
   bool boolean_ = false;
   double number_ = 0;

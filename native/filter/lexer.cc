@@ -247,7 +247,7 @@ std::optional<double> ParseFiniteNumber(std::string_view text) {
     return std::nullopt;
   }
   if (!std::isfinite(number)) return std::nullopt;
-  return number;
+  return number + 0.0;  // -0 is zero
 }
 
 }  // namespace gannet::filter

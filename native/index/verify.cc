@@ -54,6 +54,11 @@ class Verifier {
     return std::string(record.ok() ? record->value_or("") : "");
   }
 
+  bool IsStored(std::string_view key) {
+    const auto record = txn_->Get(main_, key);
+    return record.ok() && record->has_value();
+  }
+
   bool OpenDatabase() {
     auto env = store::Environment::OpenReadOnly(dir_ + "/" + kDatabase);
     if (!env.ok()) {
@@ -98,7 +103,9 @@ class Verifier {
       report_.last_batch = last_batch;
     }
     primary_key_ = Record(keys::kPrimaryKey);
-    if (const auto dictionary = Record(keys::kDictionary); !dictionary.empty()) {
+    // An empty one is a dictionary too: rows name it.
+    const bool has_dictionary = IsStored(keys::kDictionary);
+    if (const auto dictionary = Record(keys::kDictionary); has_dictionary) {
       dictionary_ = std::make_shared<const segment::RowDictionary>(dictionary);
     }
     if (const auto lat = fields_.Find("_geo.lat"), lng = fields_.Find("_geo.lng"); lat && lng) {

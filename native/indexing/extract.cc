@@ -128,9 +128,7 @@ Status CheckGeo(std::string_view document_id, std::string_view geo) {
 
 Status CheckGeoJson(std::string_view document_id, std::string_view shape) {
   const std::string which = "The `_geojson` field of the document `" + std::string(document_id) + "` ";
-  if (json::KindOf(shape) == json::Kind::kNull) {
-    return Status::Invalid(which + "is null. Leave the field out where there is no shape.", "invalid_document_geo_field");
-  }
+  if (json::KindOf(shape) == json::Kind::kNull) return Status::Ok();
   const auto parsed = filter::ParseGeoJson(shape);
   if (parsed.ok()) return Status::Ok();
   return Status::Invalid(which + "is not a GeoJSON object: " + parsed.status().message(), "invalid_document_geojson_field");

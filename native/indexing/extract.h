@@ -73,8 +73,7 @@ class Extractor {
 // text that holds one. Invalid: invalid_document_geo_field.
 Status CheckGeo(std::string_view document_id, std::string_view geo);
 
-// Checks `_geojson` of a document. Null is refused, as shapes that cannot be read are. Invalid:
-// invalid_document_geo_field for null, else invalid_document_geojson_field.
+// Checks `_geojson` of a document: null, or a shape that can be read. Invalid: invalid_document_geojson_field.
 Status CheckGeoJson(std::string_view document_id, std::string_view shape);
 
 // Number of a JSON number or of a string that holds one.

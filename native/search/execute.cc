@@ -424,17 +424,23 @@ Status SearchRun::MakeScope() {
   return Status::Ok();
 }
 
+// The languages that the searched documents were read in, or those of them that the query names: its words must have the
+// forms that theirs have.
 std::vector<text::Locale> SearchRun::QueryLocales() const {
-  if (!request_.locales.empty() || snapshot_->settings->localized.empty()) return request_.locales;
-  std::vector<text::Locale> locales;
+  std::vector<text::Locale> locales, named;
+  const auto has = [](const std::vector<text::Locale>& list, text::Locale locale) {
+    return std::find(list.begin(), list.end(), locale) != list.end();
+  };
   for (size_t f = 0; f < snapshot_->traits.size(); ++f) {
     const index::FieldTraits& traits = snapshot_->traits[f];
     if (!traits.searchable || !scope_.Searches(static_cast<FieldId>(f))) continue;
     for (const text::Locale locale : traits.locales) {
-      if (std::find(locales.begin(), locales.end(), locale) == locales.end()) locales.push_back(locale);
+      if (has(locales, locale)) continue;
+      locales.push_back(locale);
+      if (has(request_.locales, locale)) named.push_back(locale);
     }
   }
-  return locales;
+  return named.empty() ? locales : named;
 }
 
 DocSet SearchRun::WithoutNegatives(DocSet allowed) {
@@ -606,7 +612,7 @@ void SearchRun::PrepareHits() {
   projection_ = Projection::ForSearch(request_.attributes_to_retrieve, snapshot_->settings->displayed, *snapshot_->fields);
   const bool formats = request_.format.highlight || request_.format.crop || request_.format.matches_position;
   highlighter_.emplace(*snapshot_, formats ? CollectMatchTerms() : MatchTerms(), request_.format,
-                     request_.attributes_to_retrieve, request_.locales);
+                     request_.attributes_to_retrieve, std::vector<text::Locale>());
   std::vector<DocId> docids;
   for (const Hit& hit : hits()) docids.push_back(hit.docid);
   snapshot_->ExpectRows(docids);
@@ -650,7 +656,7 @@ Status SearchRun::AppendHit(const Hit& hit, std::string_view extra, std::string&
   }
   if (request_.show_score) {
     member("_rankingScore");
-    AppendJsonNumber(out, pin == nullptr ? ScoreOf(hit.detail) : 1.0);
+    AppendJsonFloat(out, pin == nullptr ? ScoreOf(hit.detail) : 1.0);
   }
   if (request_.show_details) {
     member("_rankingScoreDetails");

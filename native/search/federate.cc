@@ -530,7 +530,7 @@ Result<std::string> FederatedSearch::Respond(uint64_t started_us) {
     extra += ",\"queriesPosition\":";
     AppendJsonNumber(extra, query.position);
     extra += ",\"weightedRankingScore\":";
-    AppendJsonNumber(extra, hit.scores->global);
+    AppendJsonFloat(extra, hit.scores->global);
     extra += '}';
     GANNET_RETURN_IF_ERROR(query.run->AppendHit(hit.hit, extra, out));
     GANNET_RETURN_IF_ERROR(CheckAnswerSize(out, answer_bytes_max()));

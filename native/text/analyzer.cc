@@ -294,7 +294,7 @@ void Analyzer::AddPiece(const Group& group, size_t begin, size_t end, Content co
 void Analyzer::AddCharacters(const Group& group, size_t begin, size_t end, Content content,
                              TokenBuffer& out) const {
   const std::string_view text = group.text.substr(0, end);
-  char32_t vowel = 0;
+  LossyState state;
   size_t token_begin = begin;
   size_t at = begin;
   char32_t last = DecodeUtf8(text, at);
@@ -305,14 +305,14 @@ void Analyzer::AddCharacters(const Group& group, size_t begin, size_t end, Conte
     const CharInfo info(c);
     const bool is_unspaced = IsUnspaced(info.script());
     if (unspaced ? !Joins(last, c, info) : is_unspaced) {
-      AddToken(group, token_begin, at, unspaced, content, &vowel, out);
+      AddToken(group, token_begin, at, unspaced, content, &state, out);
       token_begin = at;
       unspaced = is_unspaced;
     }
     last = c;
     at = next;
   }
-  AddToken(group, token_begin, end, unspaced, content, &vowel, out);
+  AddToken(group, token_begin, end, unspaced, content, &state, out);
 }
 
 void Analyzer::AddAscii(const Group& group, size_t begin, size_t end, TokenKind kind,
@@ -336,7 +336,7 @@ void Analyzer::AddAscii(const Group& group, size_t begin, size_t end, TokenKind 
 }
 
 void Analyzer::AddToken(const Group& group, size_t begin, size_t end, bool unspaced,
-                        Content content, char32_t* vowel, TokenBuffer& out) const {
+                        Content content, LossyState* state, TokenBuffer& out) const {
   std::string_view lossless = group.text.substr(begin, end - begin);
   TokenKind kind = TokenKind::kWord;
   if (content == Content::kAny) {
@@ -349,7 +349,7 @@ void Analyzer::AddToken(const Group& group, size_t begin, size_t end, bool unspa
   if (kind == TokenKind::kSoftSeparator && group.words_only) return;
 
   size_t lemma_begin = out.lemmas.size();
-  AppendLossy(lossless, group.script, group.folding, vowel, out.lemmas);
+  AppendLossy(lossless, group.folding, state, out.lemmas);
   std::string_view lemma = std::string_view(out.lemmas).substr(lemma_begin);
   if (kind <= TokenKind::kStopWord) {
     lemma = TrimWhiteSpace(lemma);
@@ -370,6 +370,7 @@ uint32_t Analyzer::OriginalPrefix(std::string_view text, const Token& token,
   // Outside clean ASCII every character is normalised alone. Only Swedish looks at two of them (a
   // letter and its mark), and the long mark has three bytes whatever it becomes.
   std::string lossless, lossy;
+  LossyState state;
   uint32_t bytes = 0;
   size_t at = 0;
   while (at < source.size()) {
@@ -382,7 +383,7 @@ uint32_t Analyzer::OriginalPrefix(std::string_view text, const Token& token,
       lossless.clear();
       lossy.clear();
       AppendLossless(source.substr(at, end - at), token.folding, lossless);
-      AppendLossy(lossless, token.script, token.folding, nullptr, lossy);
+      AppendLossy(lossless, token.folding, &state, lossy);
     };
     if (mark_follows && (token.folding & kFoldSwedish)) next = after;
     normalize(next);

@@ -149,7 +149,7 @@ class Analyzer {
   void AddAscii(const Group& group, size_t begin, size_t end, TokenKind kind,
                 TokenBuffer& out) const;
   void AddToken(const Group& group, size_t begin, size_t end, bool unspaced, Content content,
-                char32_t* vowel, TokenBuffer& out) const;
+                LossyState* state, TokenBuffer& out) const;
   const CutString* MatchString(std::string_view text) const;
   bool IsStopWord(std::string_view lossless) const;
   void AddString(std::string text, TokenKind kind);

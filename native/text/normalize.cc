@@ -1,6 +1,7 @@
 #include "text/normalize.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/bytes.h"
 #include "text/ideographs.h"
@@ -124,82 +125,57 @@ void ForEachChar(std::string_view text, Each&& each) {
   for (size_t at = 0; at < text.size();) each(DecodeUtf8(text, at));
 }
 
-void AppendLossyLatin(std::string_view text, std::string& out) {
-  for (size_t at = 0; at < text.size();) {
-    if (static_cast<uint8_t>(text[at]) < 0x80) {
-      out.push_back(LowerAscii(text[at++]));
-      continue;
-    }
-    const size_t begin = at;
-    const char32_t written = DecodeUtf8(text, at);
-    const CharInfo info(written);
-    if (info.is_mark()) continue;
-    const char32_t c = static_cast<char32_t>(static_cast<int32_t>(written) + info.lower_delta());
-    switch (c) {
-      case 0x2018:
-      case 0x2019:
-      case 0x201b:
-        out.push_back('\'');
-        break;
-      case 0xe6:
-        out.append("ae");
-        break;
-      case 0x153:
-        out.append("oe");
-        break;
-      case 0x111:
-      case 0xf0:
-        out.push_back('d');
-        break;
-      case 0x131:
-        out.push_back('i');
-        break;
-      default:
-        if (c == written && c != 0xfffd) {
-          out.append(text, begin, at - begin);
-        } else {
-          AppendUtf8(out, c);
-        }
-    }
-  }
+// Default_Ignorable_Code_Point of Unicode: variation selectors, joiners, soft hyphens, fillers, tags.
+constexpr bool IsIgnorable(char32_t c) {
+  if (c < 0x34f) return c == 0xad;
+  return c == 0x34f || c == 0x61c || c == 0x115f || c == 0x1160 || c == 0x17b4 || c == 0x17b5 || (c >= 0x180b && c <= 0x180f) ||
+         (c >= 0x200b && c <= 0x200f) || (c >= 0x202a && c <= 0x202e) || (c >= 0x2060 && c <= 0x206f) || c == 0x3164 ||
+         (c >= 0xfe00 && c <= 0xfe0f) || c == 0xfeff || c == 0xffa0 || (c >= 0xfff0 && c <= 0xfff8) ||
+         (c >= 0x1bca0 && c <= 0x1bca3) || (c >= 0x1d173 && c <= 0x1d17a) || (c >= 0xe0000 && c <= 0xe0fff);
 }
 
-// Scripts of which only the letter case is folded; Greek and Armenian text may drop marks as well.
-void AppendLower(std::string_view text, bool drop_marks, std::string& out) {
-  for (size_t at = 0; at < text.size();) {
-    if (static_cast<uint8_t>(text[at]) < 0x80) {
-      out.push_back(LowerAscii(text[at++]));
-      continue;
-    }
-    const size_t begin = at;
-    const char32_t c = DecodeUtf8(text, at);
-    const CharInfo info(c);
-    if (drop_marks && info.is_mark()) continue;
-    const int32_t delta = info.lower_delta();
-    if (delta == 0 && c != 0xfffd) {
-      out.append(text, begin, at - begin);
-    } else {
-      AppendUtf8(out, static_cast<char32_t>(static_cast<int32_t>(c) + delta));
-    }
-  }
+constexpr bool DropsMarks(Script script) {
+  return script == Script::kOther || script == Script::kLatin || script == Script::kGreek || script == Script::kArabic ||
+         script == Script::kHebrew || script == Script::kThai;
 }
 
-// Han and kana.
-void AppendLossyCj(std::string_view text, uint8_t folding, char32_t* vowel, std::string& out) {
-  char32_t last = vowel == nullptr ? 0 : *vowel;
-  ForEachChar(text, [&](char32_t c) {
-    if (folding & kFoldVariants) c = IdeographForm(c);
-    if (!(folding & kFoldKana)) return AppendUtf8(out, c);
-    c = ToHiragana(c);
-    if (c == 0x30fc) {
-      AppendUtf8(out, last != 0 ? last : c);
-    } else {
-      // Voicing marks follow their kana and leave its vowel.
-      if (c != 0x3099 && c != 0x309a) last = VowelOf(c);
-      AppendUtf8(out, c);
-    }
-  });
-  if (vowel != nullptr) *vowel = last;
+constexpr char32_t kLongMarkChar = 0x30fc;
+
+// Appends the lossy form of a character that is no mark. `written`: its bytes.
+void AppendLossyChar(char32_t c, std::string_view written, Script script, int32_t lower_delta, uint8_t folding, LossyState& state,
+                     std::string& out) {
+  const char32_t before = c;
+  c = static_cast<char32_t>(static_cast<int32_t>(c) + lower_delta);
+  const char32_t vowel = std::exchange(state.vowel, 0);
+  switch (c) {
+    case 0x2018:
+    case 0x2019:
+    case 0x201b: return out.push_back('\'');
+    case 0xe6: return static_cast<void>(out.append("ae"));
+    case 0x153: return static_cast<void>(out.append("oe"));
+    case 0x111:
+    case 0xf0: return out.push_back('d');
+    case 0x131: return out.push_back('i');
+    case 0x3c2: c = 0x3c3; break;  // final sigma
+    case kLongMarkChar:
+      c = vowel != 0 ? vowel : c;
+      state.vowel = vowel;
+      break;
+    default:
+      if (script == Script::kCj) {
+        c = ToHiragana(IdeographForm(c));
+        state.vowel = VowelOf(c);
+      } else if (script == Script::kArabic) {
+        if (folding & kFoldPersian) c = PersianForm(c);
+        c = ArabicForm(c);
+        if (c == 0) return;
+      }
+  }
+  if (c == before && c != 0xfffd) {
+    out.append(written);
+  } else {
+    AppendUtf8(out, c);
+  }
 }
 
 bool Contains(std::span<const Locale> locales, Locale locale) {
@@ -216,18 +192,14 @@ bool ContainsAny(std::string_view text, std::initializer_list<char32_t> wanted) 
 
 // The language steps of a group. Where several languages are allowed, letters which only one of
 // them has decide: that is the same answer for a long text and for a query of one word. Automatic
-// Arabic is never taken for Persian for the same reason; automatic Chinese or Japanese folds kana
-// and variants of ideographs always.
+// Arabic is never taken for Persian for the same reason. Kana and variants of ideographs are folded whatever the language: a
+// title in Chinese is found by a query that is said to be Japanese.
 uint8_t FoldingOf(std::string_view group, Script script, std::span<const Locale> locales) {
   switch (script) {
     case Script::kLatin:
       if (!Contains(locales, Locale::kSwe)) return 0;
       if (locales.size() == 1) return kFoldSwedish;
       return ContainsAny(group, {0xfc, 0xdc, 0xdf}) ? 0 : kFoldSwedish;  // ü Ü ß
-    case Script::kCj:
-      if (locales.empty()) return kFoldKana | kFoldVariants;
-      return (Contains(locales, Locale::kJpn) ? kFoldKana : 0) |
-             (Contains(locales, Locale::kCmn) || Contains(locales, Locale::kZho) ? kFoldVariants : 0);
     case Script::kArabic: {
       const bool arabic = locales.empty() || Contains(locales, Locale::kAra);
       const bool persian = Contains(locales, Locale::kPes);
@@ -330,46 +302,27 @@ void AppendLossless(std::string_view text, uint8_t folding, std::string& out) {
   out.append(text, copied);
 }
 
-void AppendLossy(std::string_view text, Script script, uint8_t folding, char32_t* vowel,
-                 std::string& out) {
-  switch (script) {
-    case Script::kLatin:
-      AppendLossyLatin(text, out);
-      break;
-    case Script::kCyrillic:
-    case Script::kGeorgian:
-    case Script::kArmenian:
-      AppendLower(text, /*drop_marks=*/false, out);
-      break;
-    case Script::kGreek: {
-      const size_t begin = out.size();
-      AppendLower(text, /*drop_marks=*/true, out);
-      constexpr std::string_view kFinalSigma = "ς";
-      if (std::string_view(out).substr(begin).ends_with(kFinalSigma)) {
-        out.resize(out.size() - kFinalSigma.size());
-        out.append("σ");
-      }
-      break;
+void AppendLossy(std::string_view text, uint8_t folding, LossyState* state, std::string& out) {
+  LossyState own;
+  LossyState& before = state != nullptr ? *state : own;
+  for (size_t at = 0; at < text.size();) {
+    if (static_cast<uint8_t>(text[at]) < 0x80) {
+      out.push_back(LowerAscii(text[at++]));
+      before = {};
+      continue;
     }
-    case Script::kArabic:
-      ForEachChar(text, [&](char32_t c) {
-        if (folding & kFoldPersian) c = PersianForm(c);
-        if (c == 0) return;
-        c = ArabicForm(c);
-        if (c != 0 && !CharInfo(c).is_mark()) AppendUtf8(out, c);
-      });
-      break;
-    case Script::kHebrew:
-    case Script::kThai:
-      ForEachChar(text, [&](char32_t c) {
-        if (!CharInfo(c).is_mark()) AppendUtf8(out, c);
-      });
-      break;
-    case Script::kCj:
-      AppendLossyCj(text, folding, vowel, out);
-      break;
-    default:
-      out.append(text);
+    const size_t begin = at;
+    const char32_t c = DecodeUtf8(text, at);
+    if (IsIgnorable(c)) continue;
+    const CharInfo info(c);
+    const Script script = info.script();
+    const std::string_view written = text.substr(begin, at - begin);
+    if (info.is_mark()) {
+      if (!DropsMarks(script == Script::kOther ? before.base : script)) out.append(written);
+      continue;
+    }
+    before.base = script;
+    AppendLossyChar(c, written, script, info.lower_delta(), folding, before, out);
   }
 }
 
@@ -407,13 +360,7 @@ std::string NormalizeLossy(std::string_view text, std::span<const Locale> locale
     const ScriptGroup group = NextGroup(text, at, locales);
     lossless.clear();
     AppendLossless(text.substr(at, group.end - at), group.folding, lossless);
-    const size_t begin = out.size();
-    char32_t vowel = 0;
-    AppendLossy(lossless, group.script, group.folding, &vowel, out);
-    if (group.script == Script::kGreek) {
-      // A group has many words here; the last letter of each is its end.
-      for (size_t i = begin; (i = out.find("ς", i)) != std::string::npos;) out.replace(i, 2, "σ");
-    }
+    AppendLossy(lossless, group.folding, nullptr, out);
     at = group.end;
   }
   return out;

@@ -25,8 +25,6 @@ enum Folding : uint8_t {
   kFoldSwedish = 1,    // keep å ä ö
   kFoldPersian = 2,    // Arabic letter forms and digits to the Persian ones
   kFoldArticle = 4,    // cut off the Arabic article
-  kFoldKana = 8,       // katakana to hiragana
-  kFoldVariants = 16,  // ideographs to one of their variants (ideographs.h)
 };
 
 // A run of text in one script: a new group starts at a character whose script is neither kOther nor
@@ -44,12 +42,22 @@ ScriptGroup NextGroup(std::string_view text, size_t begin, std::span<const Local
 // Appends the lossless form of text.
 void AppendLossless(std::string_view text, uint8_t folding, std::string& out);
 
-// Appends the lossy form of text that is in lossless form already.
-// vowel  the vowel (as hiragana) of the kana written last, 0 for none; the long mark after it
-// becomes that
-//        vowel. In: what precedes `text`; out: what follows it. May be null.
-void AppendLossy(std::string_view text, Script script, uint8_t folding, char32_t* vowel,
-                 std::string& out);
+// What is before a text of which the lossy form is made.
+struct LossyState {
+  // The vowel (as hiragana) of the kana written last, 0 for none; the long mark after it becomes that vowel.
+  char32_t vowel = 0;
+  // The script of the character that combining marks stand on.
+  Script base = Script::kOther;
+};
+
+// The mark that lengthens the kana before it, where no kana is before it.
+inline constexpr std::string_view kLongMark = "\u30fc";
+
+// Appends the lossy form of text that is in lossless form already. Each character is treated for itself, whatever group it
+// stands in, so that a query of one word has the form that the word has between others: code points that are to be ignored
+// are dropped, letters lowercased, and the steps of its own script follow; marks, those of the character that they stand on.
+// state  in: what precedes `text`; out: what follows it. May be null.
+void AppendLossy(std::string_view text, uint8_t folding, LossyState* state, std::string& out);
 
 // `text` without leading and trailing white space (Unicode).
 std::string_view TrimWhiteSpace(std::string_view text);

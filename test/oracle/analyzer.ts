@@ -16,10 +16,6 @@ export interface Folding {
   persian: boolean;
   /** The Arabic article is a word of its own. */
   article: boolean;
-  /** Katakana becomes hiragana. */
-  kana: boolean;
-  /** Ideographs become their standard form. */
-  variants: boolean;
 }
 
 export type TokenKind = 'word' | 'stop' | 'soft' | 'hard';
@@ -173,8 +169,8 @@ for (const [script, ranges] of SCRIPT_RANGES) {
 const hardSeparators = new Set<string>(LONG_SEPARATORS);
 eachCodePoint(HARD, (cp) => hardSeparators.add(String.fromCodePoint(cp)));
 
-const CASED = new Set([LATIN, CYRILLIC, GREEK, GEORGIAN, ARMENIAN]);
-const MARKS_DROPPED = new Set([LATIN, GREEK, HEBREW, ARABIC, THAI]);
+const IGNORABLE = /\p{Default_Ignorable_Code_Point}/u;
+const MARKS_DROPPED = new Set([OTHER, LATIN, GREEK, HEBREW, ARABIC, THAI]);
 const CONTROL = /(?!\s)\p{Cc}/gu;
 const graphemes = new Intl.Segmenter('und', { granularity: 'grapheme' });
 
@@ -188,24 +184,44 @@ function lossless(text: string, folding: Folding): string {
   return folding.swedish ? out.replace(/[aA]\u030a|[aAoO]\u0308/g, (c) => c.normalize()) : out;
 }
 
-function lossy(text: string, script: number, folding: Folding): string {
-  let out = text;
-  if (script === ARABIC && folding.persian) out = persian(out);
-  if (CASED.has(script)) out = out.toLowerCase();
-  if (script === LATIN) out = out.replace(/[’‘‛]/g, "'").replace(/œ/g, 'oe').replace(/æ/g, 'ae');
-  if (script === CJ && folding.variants) out = standardForms(out);
-  if (script === CJ && folding.kana) out = hiragana(out);
-  if (script === GREEK) out = out.replace(/ς$/, 'σ');
-  if (script === ARABIC) {
-    out = out
-      .replace(/ـ/g, '')
-      .replace(/[أإآٱ]/g, 'ا')
-      .replace(/ى/g, 'ي')
-      .replace(/ة/g, 'ه');
+/** Each character by itself, whatever group it stands in; marks by the character that they stand on. */
+function lossy(text: string, folding: Folding): string {
+  let out = '';
+  let base = OTHER;
+  for (const char of text) {
+    if (IGNORABLE.test(char)) continue;
+    const script = scriptOf[char.codePointAt(0)!]!;
+    if (/\p{Mn}/u.test(char)) {
+      if (!MARKS_DROPPED.has(script === OTHER ? base : script)) out += char;
+      continue;
+    }
+    base = script;
+    const lower = char.toLowerCase();
+    if (script === ARABIC) out += arabic(folding.persian ? persian(lower) : lower);
+    else if (script === CJ) out += hiragana(ideographs.get(lower) ?? lower);
+    else out += LETTERS[lower] ?? lower;
   }
-  if (MARKS_DROPPED.has(script)) out = out.replace(/\p{Mn}/gu, '');
-  if (script === LATIN) out = out.replace(/[đð]/g, 'd').replace(/ı/g, 'i');
   return out.trim();
+}
+
+const LETTERS: Readonly<Record<string, string>> = {
+  '’': "'",
+  '‘': "'",
+  '‛': "'",
+  œ: 'oe',
+  æ: 'ae',
+  đ: 'd',
+  ð: 'd',
+  ı: 'i',
+  ς: 'σ',
+};
+
+function arabic(text: string): string {
+  return text
+    .replace(/ـ/g, '')
+    .replace(/[أإآٱ]/g, 'ا')
+    .replace(/ى/g, 'ي')
+    .replace(/ة/g, 'ه');
 }
 
 function persian(text: string): string {
@@ -214,8 +230,7 @@ function persian(text: string): string {
     .replace(/ك/g, 'ک')
     .replace(/[۰-۹]/g, (digit) => String(digit.codePointAt(0)! - 0x6f0))
     .replace(/،/g, ',')
-    .replace(/؟/g, '?')
-    .replace(/\u200c/g, '');
+    .replace(/؟/g, '?');
 }
 
 const ideographs = new Map(
@@ -225,18 +240,10 @@ const ideographs = new Map(
   ]),
 );
 
-function standardForms(text: string): string {
-  return [...text].map((char) => ideographs.get(char) ?? char).join('');
-}
-
-function hiragana(text: string): string {
-  let out = '';
-  for (const char of text) {
-    const cp = char.codePointAt(0)!;
-    const katakana = (cp >= 0x30a1 && cp <= 0x30f6) || cp === 0x30fd || cp === 0x30fe;
-    out += katakana ? String.fromCodePoint(cp - 0x60) : char;
-  }
-  return out;
+function hiragana(char: string): string {
+  const cp = char.codePointAt(0)!;
+  const katakana = (cp >= 0x30a1 && cp <= 0x30f6) || cp === 0x30fd || cp === 0x30fe;
+  return katakana ? String.fromCodePoint(cp - 0x60) : char;
 }
 
 const LONG_MARK = 'ー';
@@ -265,8 +272,6 @@ function foldingOf(group: string, script: number, locales: readonly string[]): F
     swedish: script === LATIN && allows('swe') && (locales.length === 1 || !/[üÜß]/.test(group)),
     persian: farsi && (!arabic || /[پچژگکی]/.test(group)),
     article: arabic || farsi,
-    kana: script === CJ && anyOr('jpn'),
-    variants: script === CJ && (anyOr('cmn') || allows('zho')),
   };
 }
 
@@ -396,7 +401,7 @@ export class Analyzer {
         other = -1;
         this.#token(group, at, at + segment.length, out, true);
         const token = out.at(-1)!;
-        if (group.folding.kana && token.lemma === LONG_MARK) token.lemma = vowel || LONG_MARK;
+        if (token.lemma === LONG_MARK) token.lemma = vowel || LONG_MARK;
         else vowel = vowelOf(token.lemma);
       } else {
         if (other < 0) other = at;
@@ -418,9 +423,8 @@ export class Analyzer {
   }
 
   #normalise(piece: string, script: number, folding: Folding): { kind: TokenKind; lemma: string } {
-    const { swedish, persian, kana, variants } = folding;
-    const steps = Number(swedish || persian || kana) + 2 * Number(variants);
-    const cache = (this.#lemmas[script * 4 + steps] ??= new Map());
+    const { swedish, persian } = folding;
+    const cache = (this.#lemmas[script * 2 + Number(swedish || persian)] ??= new Map());
     let known = cache.get(piece);
     if (known === undefined) {
       const plain = lossless(piece, folding);
@@ -431,7 +435,7 @@ export class Analyzer {
             ? 'hard'
             : 'soft'
           : 'word';
-      const lemma = kind === 'word' || kind === 'stop' ? lossy(plain, script, folding) : plain;
+      const lemma = kind === 'word' || kind === 'stop' ? lossy(plain, folding) : plain;
       known = { kind, lemma };
       cache.set(piece, known);
     }
@@ -451,13 +455,13 @@ interface Group {
  * the lemma has lost stay with their letter.
  */
 export function originalLength(text: string, token: Token, lemmaChars: number): number {
-  const { script, folding } = token;
+  const { folding } = token;
   // Swedish puts a letter and its mark together.
   const unit = folding.swedish ? /.\p{Mn}*/gsu : /./gsu;
   let covered = 0;
   let units = 0;
   for (const [char] of text.slice(token.start, token.end).matchAll(unit)) {
-    const chars = [...lossy(lossless(char, folding), script, folding)].length;
+    const chars = [...lossy(lossless(char, folding), folding)].length;
     if (covered >= lemmaChars && (chars > 0 || !/^\p{Mn}/u.test(char))) break;
     covered += chars;
     units += char.length;

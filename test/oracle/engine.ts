@@ -226,7 +226,7 @@ export class Oracle {
       run.plan.nodes,
       this.#lexicon.texts,
       new Analyzer({ ...this.settings, stopWords: [] }),
-      (path) => (params.locales?.length ? params.locales : this.#localesOf(path)),
+      (path) => this.#localesOf(path),
     );
     const hits = run.hits.slice(offset, end).map((hit) => this.#hit(hit, params, matcher));
     const max = this.settings.pagination?.maxTotalHits ?? 1000;
@@ -316,14 +316,17 @@ export class Oracle {
     );
     const length = paged ? (params.page === 0 ? 0 : perPage) : (params.limit ?? 20);
     const end = Math.min(offset + length, max);
+    const distinct = params.distinct ?? this.settings.distinctAttribute ?? null;
+    const isThresholded = (params.rankingScoreThreshold ?? null) !== null;
     const run: Run = {
       plan,
       params,
       hits: [],
       offset,
       end,
-      wanted: paged && (params.rankingScoreThreshold ?? null) !== null ? Infinity : end,
-      distinct: params.distinct ?? this.settings.distinctAttribute ?? null,
+      // Pages are counted exactly: what is thrown out behind one is told by the order as well.
+      wanted: paged && (isThresholded || distinct !== null) ? Infinity : end,
+      distinct,
       threshold: params.rankingScoreThreshold ?? null,
       excluded: new Uint8Array(this.documents.length),
       universe: [],
@@ -346,7 +349,6 @@ export class Oracle {
       candidates.sort((a, b) => a.document - b.document);
       this.#refine({ candidates, paths: buckets[0]![1].paths }, applied, [], run);
     }
-    if (run.distinct !== null && paged) this.#distinctRest(universe, run);
     run.universe = universe.filter((id) => run.excluded[id] === 0);
     run.total = run.universe.length;
     return run;
@@ -464,14 +466,16 @@ export class Oracle {
 
   /** Those of the request, or of all attributes that are searched. */
   #queryLocales(params: SearchParams): readonly string[] {
-    if (params.locales?.length) return params.locales;
     const searched = [...this.#knownNames].filter(
       (name) =>
         !isReserved(name) &&
         (this.#searchable === null || coveredBy(name, this.#searchable) >= 0) &&
         this.#isSearched(name, params),
     );
-    return [...new Set(searched.flatMap((name) => this.#localesOf(name)))];
+    const read = [...new Set(searched.flatMap((name) => this.#localesOf(name)))];
+    // A query names some of the languages that the documents were read in, and no others.
+    const named = read.filter((locale) => params.locales?.includes(locale));
+    return named.length > 0 ? named : read;
   }
 
   #everything(allowed: Uint8Array): { buckets: [number, Bucket][]; universe: number[] } {
@@ -812,20 +816,6 @@ export class Oracle {
         if (id !== document && distinctKeys(other, run.distinct).some((key) => keys.has(key)))
           run.excluded[id] = 1;
       }
-    }
-  }
-
-  /** What no rule has looked at keeps the first document of each value, by document number. */
-  #distinctRest(universe: readonly number[], run: Run): void {
-    const seen = new Set(
-      run.hits.flatMap(({ document }) => distinctKeys(this.documents[document]!, run.distinct!)),
-    );
-    const shown = new Set(run.hits.map(({ document }) => document));
-    for (const id of universe) {
-      if (run.excluded[id] === 1 || shown.has(id)) continue;
-      const keys = distinctKeys(this.documents[id]!, run.distinct!);
-      if (keys.some((key) => seen.has(key))) run.excluded[id] = 1;
-      else for (const key of keys) seen.add(key);
     }
   }
 

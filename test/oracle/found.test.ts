@@ -238,17 +238,17 @@ const EXAMPLES: Example[] = [
     ids: [1],
   },
   {
-    name: 'the language of a query goes before that of the attributes',
+    name: 'a query that names another language is read in that of the attributes',
     settings: { localizedAttributes: [{ attributePatterns: ['*'], locales: ['swe'] }] },
     documents: [
       { id: 1, title: 'öl' },
       { id: 2, title: 'ol' },
     ],
     params: { q: 'öl ', locales: ['eng'] },
-    ids: [2],
+    ids: [1],
   },
   {
-    name: 'katakana are hiragana in Japanese only',
+    name: 'katakana are hiragana in every language',
     settings: { localizedAttributes: [{ attributePatterns: ['title'], locales: ['cmn'] }] },
     documents: [
       { id: 1, title: 'サバ' },
@@ -256,7 +256,7 @@ const EXAMPLES: Example[] = [
       { id: 3, note: 'さば' },
     ],
     params: { q: 'サバ', locales: ['jpn'] },
-    ids: [2, 3],
+    ids: [1, 2, 3],
   },
   {
     name: 'simplified finds traditional and the other way round',
@@ -270,14 +270,14 @@ const EXAMPLES: Example[] = [
     ids: [1, 2],
   },
   {
-    name: 'but not in Japanese',
+    name: 'in Japanese as well',
     settings: { localizedAttributes: [{ attributePatterns: ['*'], locales: ['jpn'] }] },
     documents: [
       { id: 1, title: '學習' },
       { id: 2, title: '学習' },
     ],
     params: { q: '学習' },
-    ids: [2],
+    ids: [1, 2],
   },
   {
     name: 'the Arabic article is a word of its own',

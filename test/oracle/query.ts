@@ -4,6 +4,7 @@
 import { segmentation } from '../../src/search/segmentation.ts';
 import { Analyzer, type Token } from './analyzer.ts';
 
+const LONG_MARK = 'ー';
 const MAX_TERMS = 10;
 const MAX_TOKENS = 1000;
 
@@ -98,6 +99,13 @@ export function parseQuery(
           position++;
           if (words.every((word) => word === null)) first = position;
           words.push(next.kind === 'stop' ? null : next.lemma);
+        }
+        // A long mark at the beginning is the vowel of a kana that the query does not show.
+        const marks = words.findIndex((word) => word !== LONG_MARK);
+        if (marks > 0) {
+          words.fill(null, 0, marks);
+          const counts = words.findIndex((word) => word !== null);
+          if (counts >= 0) first = position - words.length + 1 + counts;
         }
         const single = words.length === 1;
         // Nothing but stop words: it counts only where it ends the query, as a word does.

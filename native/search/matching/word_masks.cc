@@ -130,7 +130,7 @@ uint32_t WordMasks::Distance(Role left, Role right) {
     // Words in one run are as far apart as their bits. Where positions are left out between them it is as many more; no
     // distance of three has room for two such places.
     const uint64_t* starts = starts_.data() + w * kStarts;
-    const uint64_t inside = ~starts[0], inside_before = w > 0 ? ~starts[0 - kStarts] : 0;
+    const uint64_t inside = ~starts[0], inside_before = w > 0 ? ~*(starts - kStarts) : 0;
     if ((by_one & b[w] & inside) != 0) return 1;
     const uint64_t inside_one = Shifted(inside, inside_before, 1), inside_two = Shifted(inside, inside_before, 2);
     const uint64_t one_left_out = starts[1], two_left_out = starts[2];
@@ -140,7 +140,7 @@ uint32_t WordMasks::Distance(Role left, Role right) {
       continue;
     }
     if (least <= 3) continue;
-    const uint64_t one_before = Shifted(one_left_out, w > 0 ? starts[1 - kStarts] : 0, 1);
+    const uint64_t one_before = Shifted(one_left_out, w > 0 ? *(starts - kStarts + 1) : 0, 1);
     const uint64_t three = (by_three & inside & inside_one & inside_two) |
                            (by_two & ((one_left_out & inside_one) | (one_before & inside))) | (by_one & two_left_out);
     if ((three & b[w]) != 0) least = 3;

@@ -120,6 +120,7 @@ class Parser {
     }
     term.last = position_;
     term.phrase = term.words.size() > 1;
+    OpenLongMarks(term);
     if (!HasWord(term)) {
       // Nothing but stop words: it counts only where it ends the query, as a word does.
       if (term.phrase || (last + 1 < count_ && !negative_next_)) {
@@ -139,6 +140,16 @@ class Parser {
       out_.terms.push_back(std::move(term));
     }
     return last;
+  }
+
+  // A long mark at the beginning is the vowel of a kana that the query does not show: any word may stand there.
+  static void OpenLongMarks(Term& term) {
+    const auto is_other = [](const std::optional<std::string>& word) { return word != text::kLongMark; };
+    const auto other = std::find_if(term.words.begin(), term.words.end(), is_other);
+    if (other == term.words.begin() || other == term.words.end()) return;
+    std::fill(term.words.begin(), other, std::nullopt);
+    const auto counts = std::find_if(other, term.words.end(), [](const auto& word) { return word.has_value(); });
+    if (counts != term.words.end()) term.first = term.last - static_cast<int32_t>(term.words.end() - counts) + 1;
   }
 
   void TakeSeparator(size_t i) {

@@ -66,17 +66,7 @@ void Ranker::Run(DocSet universe) {
   bucket.documents = std::move(universe);
   // Without the rule `words` no path is dropped before the first rule.
   if (graph_ != nullptr) bucket.paths = stages_.paths[0];
-  const DocSet everything = distinct_ != nullptr && options_.exhaustive ? bucket.documents : DocSet();
   Refine(std::move(bucket), 0, nullptr);
-  if (everything.empty() || options_.threshold) return;
-  // What no rule has looked at is made distinct in docid order: it counts for totals and facets only.
-  (everything - kept_ - excluded_).ForEach([&](uint32_t docid) {
-    if (excluded_.Contains(docid)) return true;
-    if (distinct_count_ >= options_.enough) return false;
-    ++distinct_count_;
-    distinct_->ValuesOfInto(docid, excluded_);
-    return true;
-  });
 }
 
 const Detail* Ranker::Add(Detail detail) {
@@ -96,9 +86,11 @@ const Detail* Ranker::AddCost(size_t rule, uint32_t cost, uint32_t max, const De
 bool Ranker::Full(const Detail* detail) const {
   if (seen_ < options_.end) return false;
   if (!options_.exhaustive) return true;
-  if (!options_.threshold) return distinct_ != nullptr;
-  // What distinct or an asked pair would do to later documents is known only when these are placed.
-  return distinct_ == nullptr && !pairs_ && ScoreAtLeast(detail) >= *options_.threshold;
+  // What distinct throws out behind the page is told by the order of the documents, so all are placed.
+  if (distinct_ != nullptr) return !options_.threshold && distinct_count_ >= options_.enough;
+  if (!options_.threshold) return false;
+  // What an asked pair would do to later documents is known only when these are placed.
+  return !pairs_ && ScoreAtLeast(detail) >= *options_.threshold;
 }
 
 bool Ranker::Below(const Detail* detail) const {
@@ -189,12 +181,11 @@ void Ranker::EmitVerified(const DocSet& documents, const Detail* detail) {
   documents.ForEach([&](uint32_t docid) -> bool {
     if (!GoesOn(detail)) return false;
     if (excluded_.Contains(docid)) return true;
-    // An exhaustive search with a threshold goes on behind the page.
+    // An exhaustive search goes on behind the page.
     if (seen_ < options_.end) {
       if (seen_ >= options_.offset) hits_.push_back({docid, detail});
       ++seen_;
     }
-    if (options_.exhaustive) kept_.Add(docid);
     ++distinct_count_;
     distinct_->ValuesOfInto(docid, excluded_);
     return true;

@@ -204,7 +204,6 @@ class Ranker {
   std::vector<Hit> hits_;
   uint64_t seen_ = 0;  // hits returned so far, those before the offset included
   DocSet excluded_;
-  DocSet kept_;  // hits of an exhaustive distinct search
   uint64_t distinct_count_ = 0;  // documents kept by distinct, those behind the page included
   bool degraded_ = false;
 };

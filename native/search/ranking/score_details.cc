@@ -71,6 +71,12 @@ void AppendScoreDetails(const Detail* detail, const index::Snapshot& snapshot, s
     out += "\":";
     AppendJsonNumber(out, value);
   };
+  const auto score = [&](double value, const char* key = "score") {
+    out += ",\"";
+    out += key;
+    out += "\":";
+    AppendJsonFloat(out, value);
+  };
   const auto share = [](const Detail& d) { return static_cast<double>(d.rank) / d.max; };
   const auto merged = [](const Detail& a, const Detail& b) {
     return ((a.rank - 1.0) * b.max + b.rank) / (static_cast<double>(a.max) * b.max);
@@ -83,35 +89,35 @@ void AppendScoreDetails(const Detail* detail, const index::Snapshot& snapshot, s
         begin("words");
         number("matchingWords", d.rank);
         number("maxMatchingWords", d.max);
-        number("score", share(d));
+        score(share(d));
         break;
       case RuleKind::kTypo:
         begin("typo");
         number("typoCount", d.max - d.rank);
         number("maxTypoCount", d.max - 1);
-        number("score", share(d));
+        score(share(d));
         break;
       case RuleKind::kProximity:
         begin("proximity");
-        number("score", share(d));
+        score(share(d));
         break;
       case RuleKind::kAttributeRank:
         begin(d.rule.whole_attribute ? "attribute" : "attributeRank");
         if (!d.rule.whole_attribute) {
-          number("score", share(d));
+          score(share(d));
         } else if (next != nullptr && next->rule.kind == RuleKind::kWordPosition) {
-          number("attributeRankingOrderScore", share(d));
-          number("queryWordDistanceScore", share(*next));
-          number("score", merged(d, *next));
+          score(share(d), "attributeRankingOrderScore");
+          score(share(*next), "queryWordDistanceScore");
+          score(merged(d, *next));
         } else {
-          number("attributeRankingOrderScore", share(d));
-          number("score", share(d));
+          score(share(d), "attributeRankingOrderScore");
+          score(share(d));
         }
         break;
       case RuleKind::kWordPosition:
         if (d.rule.whole_attribute && i > 0 && chain[i - 1]->rule.kind == RuleKind::kAttributeRank) continue;
         begin("wordPosition");
-        number("score", share(d));
+        score(share(d));
         break;
       case RuleKind::kExactAttribute: {
         begin("exactness");
@@ -123,9 +129,9 @@ void AppendScoreDetails(const Detail* detail, const index::Snapshot& snapshot, s
         if (d.match == MatchType::kNoExactMatch && words) {
           number("matchingWords", next->rank - 1);
           number("maxMatchingWords", next->max - 1);
-          number("score", merged(d, *next));
+          score(merged(d, *next));
         } else {
-          number("score", share(d));
+          score(share(d));
         }
         break;
       }

@@ -267,9 +267,9 @@ void AppendFacetDistributions(const std::vector<FacetDistribution>& distribution
     first = false;
     AppendJsonString(out, distribution.field);
     out += ":{\"min\":";
-    AppendJsonNumber(out, distribution.stats->first);
+    AppendJsonFloat(out, distribution.stats->first);
     out += ",\"max\":";
-    AppendJsonNumber(out, distribution.stats->second);
+    AppendJsonFloat(out, distribution.stats->second);
     out += '}';
   }
   out += '}';

@@ -109,8 +109,6 @@ class NaiveAnalyzer {
     script_ = script;
     swedish_ =
         script == Script::kLatin && has(Locale::kSwe) && (locales.size() == 1 || !holds(U"üÜß"));
-    kana_ = script == Script::kCj && (locales.empty() || has(Locale::kJpn));
-    variants_ = script == Script::kCj && (locales.empty() || has(Locale::kCmn) || has(Locale::kZho));
     article_ = persian_ = false;
     if (script == Script::kArabic) {
       const bool arabic = locales.empty() || has(Locale::kAra);
@@ -227,63 +225,71 @@ class NaiveAnalyzer {
     text = out;
   }
 
-  Text Lossy(Text t) {
-    const bool latin = script_ == Script::kLatin, greek = script_ == Script::kGreek;
-    const bool arabic = script_ == Script::kArabic;
-    if (persian_) {
-      Replace(t, U"يىك،؟", {U"ی", U"ی", U"ک", U",", U"?"});
-      for (char32_t& c : t) {
-        if (c >= 0x6f0 && c <= 0x6f9) c = c - 0x6f0 + '0';
+  // Code points that are to be ignored, as their names in Unicode give them.
+  static bool Ignorable(char32_t c) {
+    const std::vector<std::pair<char32_t, char32_t>> ranges = {
+        {0xad, 0xad},         {0x34f, 0x34f},       {0x61c, 0x61c},       {0x115f, 0x1160},     {0x17b4, 0x17b5},
+        {0x180b, 0x180f},     {0x200b, 0x200f},     {0x202a, 0x202e},     {0x2060, 0x206f},     {0x3164, 0x3164},
+        {0xfe00, 0xfe0f},     {0xfeff, 0xfeff},     {0xffa0, 0xffa0},     {0xfff0, 0xfff8},     {0x1bca0, 0x1bca3},
+        {0x1d173, 0x1d17a},   {0xe0000, 0xe0fff}};
+    return std::any_of(ranges.begin(), ranges.end(), [&](const auto& range) { return range.first <= c && c <= range.second; });
+  }
+
+  // What a character becomes in itself.
+  Text Form(char32_t c) const {
+    c = LowerChar(c);
+    const Script script = CharInfo(c).script();
+    Text t(1, c);
+    if (script == Script::kArabic) {
+      if (persian_) {
+        Replace(t, U"يىك،؟", {U"ی", U"ی", U"ک", U",", U"?"});
+        if (c >= 0x6f0 && c <= 0x6f9) t = Text(1, c - 0x6f0 + '0');
       }
-      std::erase(t, 0x200c);
-    }
-    if (latin || greek || script_ == Script::kCyrillic || script_ == Script::kGeorgian ||
-        script_ == Script::kArmenian) {
-      for (char32_t& c : t) c = LowerChar(c);
-    }
-    if (latin) {
-      Replace(t, U"’‘‛", {U"'", U"'", U"'"});
-      Replace(t, U"æœ", {U"ae", U"oe"});
-    }
-    if (variants_) {
-      for (char32_t& c : t) c = IdeographForm(c);
-    }
-    if (kana_) {
-      for (char32_t& c : t) {
-        if ((c >= U'ァ' && c <= U'ヶ') || c == U'ヽ' || c == U'ヾ') c -= U'ァ' - U'ぁ';
-      }
-      for (char32_t& c : t) {
-        if (c == U'ー') {
-          if (previous_ != 0) c = previous_;
-        } else if (c != 0x3099 && c != 0x309a) {
-          previous_ = 0;
-          const std::vector<std::pair<Text, char32_t>> rows = {
-              {U"あぁかがさざただなはばぱまやゃらわゎゕ", U'あ'},
-              {U"いぃきぎしじちぢにひびぴみりゐ", U'い'},
-              {U"うぅくぐすずつづっぬふぶぷむゆゅるゔ", U'う'},
-              {U"えぇけげせぜてでねへべぺめれゑゖ", U'え'},
-              {U"おぉこごそぞとどのほぼぽもよょろを", U'う'}};
-          for (const auto& [row, vowel] : rows) {
-            if (row.find(c) != Text::npos) previous_ = vowel;
-          }
-        }
-      }
-    }
-    if (greek && !t.empty()) {
-      // The final sigma is that of the word without its marks.
-      std::erase_if(t, [](char32_t c) { return CharInfo(c).is_mark(); });
-      if (!t.empty() && t.back() == U'ς') t.back() = U'σ';
-    }
-    if (arabic) {
+      Replace(t, U"أإآٱىة", {U"ا", U"ا", U"ا", U"ا", U"ي", U"ه"});
       std::erase(t, 0x640);
-      Replace(t, U"أإآٱ", {U"ا", U"ا", U"ا", U"ا"});
-      Replace(t, U"ىة", {U"ي", U"ه"});
     }
-    if (latin || greek || arabic || script_ == Script::kHebrew || script_ == Script::kThai) {
-      std::erase_if(t, [](char32_t c) { return CharInfo(c).is_mark(); });
+    Replace(t, U"’‘‛æœđðıς", {U"'", U"'", U"'", U"ae", U"oe", U"d", U"d", U"i", U"σ"});
+    if (script == Script::kCj && c != U'ー') {
+      for (char32_t& one : t) {
+        one = IdeographForm(one);
+        if ((one >= U'ァ' && one <= U'ヶ') || one == U'ヽ' || one == U'ヾ') one -= U'ァ' - U'ぁ';
+      }
     }
-    if (latin) Replace(t, U"ĐđÐðı", {U"d", U"d", U"d", U"d", U"i"});
     return t;
+  }
+
+  Text Lossy(const Text& t) {
+    const std::set<Script> unmarked = {Script::kOther, Script::kLatin, Script::kGreek, Script::kArabic, Script::kHebrew, Script::kThai};
+    Text out;
+    Script base = Script::kOther;
+    // Outside text without spaces no kana goes before.
+    if (!IsUnspaced(script_)) previous_ = 0;
+    for (const char32_t c : t) {
+      if (Ignorable(c)) continue;
+      const Script script = CharInfo(c).script();
+      if (CharInfo(c).is_mark()) {
+        if (!unmarked.contains(script == Script::kOther ? base : script)) out += c;
+        continue;
+      }
+      base = script;
+      if (c == U'ー') {
+        out += previous_ != 0 ? previous_ : c;
+        continue;
+      }
+      const Text form = Form(c);
+      out += form;
+      previous_ = 0;
+      const std::vector<std::pair<Text, char32_t>> rows = {
+          {U"あぁかがさざただなはばぱまやゃらわゎゕ", U'あ'},
+          {U"いぃきぎしじちぢにひびぴみりゐ", U'い'},
+          {U"うぅくぐすずつづっぬふぶぷむゆゅるゔ", U'う'},
+          {U"えぇけげせぜてでねへべぺめれゑゖ", U'え'},
+          {U"おぉこごそぞとどのほぼぽもよょろを", U'う'}};
+      for (const auto& [row, vowel] : rows) {
+        if (script == Script::kCj && row.find(form) != Text::npos) previous_ = vowel;
+      }
+    }
+    return out;
   }
 
   std::set<std::string> separators_, hard_, cuts_, stop_words_;
@@ -291,7 +297,7 @@ class NaiveAnalyzer {
   std::vector<Char> chars_;
   std::vector<NaiveToken> tokens_;
   Script script_ = Script::kOther;
-  bool swedish_ = false, kana_ = false, variants_ = false, article_ = false, persian_ = false;
+  bool swedish_ = false, article_ = false, persian_ = false;
   char32_t previous_ = 0;  // vowel of the kana before
 };
 
