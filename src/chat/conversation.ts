@@ -46,7 +46,7 @@ const ARGUMENTS_LENGTH_MAX = 2 ** 20;
 /** Characters that the searches of one conversation add to it: arguments and results. */
 const ADDED_LENGTH_MAX = 4 * 2 ** 20;
 /** Characters of the documents that are kept to be told at the end. */
-const ANSWER_SOURCES_LENGTH_MAX = 8 * 2 ** 20;
+const ANSWER_SOURCES_LENGTH_MAX = 2 ** 20;
 
 /** Tools of a client that switch reports on; the model never sees them. */
 const PROGRESS = '_meiliSearchProgress';
@@ -118,7 +118,8 @@ export class Conversation {
   readonly #sink: ChatSink;
   readonly #signal: AbortSignal;
   readonly #messages: ChatMessage[];
-  readonly #answerSources = new Map<string, { index_uid: string; document: unknown }>();
+  /** JSON of each. */
+  readonly #answerSources = new Set<string>();
   #answerSourcesLength = 0;
   #addedLength = 0;
   #tool: unknown;
@@ -245,8 +246,13 @@ export class Conversation {
     const result = await runSearch(this.#services, this.#caller, call.arguments);
     this.#keep(result);
     if (sources && result.sources !== null) {
-      const documents = result.sources;
-      await this.#report(last, SOURCES, { call_id: call.id, sources: documents, documents });
+      const documents = `[${result.sources.join(',')}]`;
+      const id = JSON.stringify(call.id);
+      await this.#reportText(
+        last,
+        SOURCES,
+        `{"call_id":${id},"sources":${documents},"documents":${documents}}`,
+      );
     }
     if (append) await this.#report(last, APPEND, toolMessage(result.text, call.id));
     if (result.failure !== null) {
@@ -258,23 +264,30 @@ export class Conversation {
 
   #keep({ sources, indexUid }: ToolResult): void {
     if (!this.#reports.answerSources || indexUid === null) return;
+    const index = JSON.stringify(indexUid);
     for (const document of sources ?? []) {
-      const key = `${indexUid} ${JSON.stringify(document)}`;
-      if (this.#answerSources.has(key)) continue;
-      this.#answerSourcesLength += key.length;
+      const source = `{"index_uid":${index},"document":${document}}`;
+      if (this.#answerSources.has(source)) continue;
+      this.#answerSourcesLength += source.length;
       if (this.#answerSourcesLength > ANSWER_SOURCES_LENGTH_MAX) return;
-      this.#answerSources.set(key, { index_uid: indexUid, document });
+      this.#answerSources.add(source);
     }
   }
 
   async #reportAnswerSources(last: Chunk): Promise<void> {
     if (!this.#reports.answerSources) return;
-    await this.#report(last, ANSWER_SOURCES, { sources: [...this.#answerSources.values()] });
+    const sources = [...this.#answerSources].join(',');
+    await this.#reportText(last, ANSWER_SOURCES, `{"sources":[${sources}]}`);
   }
 
   /** A chunk that looks like a call of the marker tool. */
-  async #report(last: Chunk, name: string, value: unknown): Promise<void> {
-    const fn = { name, arguments: JSON.stringify(value) };
+  #report(last: Chunk, name: string, value: unknown): Promise<void> {
+    return this.#reportText(last, name, JSON.stringify(value));
+  }
+
+  /** @param text JSON */
+  async #reportText(last: Chunk, name: string, text: string): Promise<void> {
+    const fn = { name, arguments: text };
     const toolCall = { index: 0, id: randomUUID(), type: 'function', function: fn };
     const delta = { role: 'assistant', tool_calls: [toolCall] };
     await this.#sink.send({

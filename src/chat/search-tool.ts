@@ -4,7 +4,8 @@ import { ApiError } from '../contract/errors.ts';
 import type { ChatPrompts } from '../contract/chats.ts';
 import type { SearchRequest } from '../contract/search.ts';
 import type { SettingsObject } from '../contract/settings.ts';
-import type { RequestOutcome, TextsRequest } from '../embedding/render-request.ts';
+import { RenderStopped } from '../embedding/render-pool.ts';
+import type { Hits, RequestOutcome, TextsRequest } from '../embedding/render-request.ts';
 
 export const SEARCH_TOOL = '_meiliSearchInIndex';
 
@@ -14,8 +15,10 @@ const FACET_VALUES_MAX = 10;
 const DESCRIBED_INDEXES_MAX = 50;
 /** Characters of a facet value that are shown. */
 const FACET_VALUE_LENGTH_MAX = 100;
-/** Of an answer of the engine: it is read on the event loop. */
-const ANSWER_BYTES_MAX = 4 * 2 ** 20;
+/** Of the answer that facet values are read from, on the event loop. */
+const FACETS_BYTES_MAX = 2 ** 20;
+/** Of the answer of a search, and of the documents that it finds. */
+const ANSWER_BYTES_MAX = 32 * 2 ** 20;
 
 /** Who asks: what a search may see. */
 export interface ChatCaller {
@@ -36,6 +39,8 @@ export interface ChatServices {
   search(uid: string, request: SearchRequest, caller: ChatCaller): Promise<Buffer>;
   /** Whole documents by id, in any order, as JSON `{results: [...]}`. */
   documents(uid: string, ids: string[], onGone: ChatCaller['onGone']): Promise<Buffer>;
+  /** What an answer lists, read beside the event loop. */
+  hits(answer: Uint8Array, primaryKey: string | null): Promise<Hits>;
   /** Renders documents, beside the event loop. */
   texts(request: TextsRequest): Promise<RequestOutcome<string>>;
   /** Throws `ApiError` when the filter does not parse. */
@@ -85,7 +90,9 @@ async function facetLines(
     const request: SearchRequest = { limit: 0, facets: ['*'] };
     const filter = caller.checkSearch(uid);
     if (filter !== null) request.filter = filter;
-    const { facetDistribution = {} } = parsed(await services.search(uid, request, caller)) as {
+    const answer = await services.search(uid, request, caller);
+    if (answer.length > FACETS_BYTES_MAX) return [];
+    const { facetDistribution = {} } = JSON.parse(answer.toString()) as {
       facetDistribution?: Record<string, Record<string, number>>;
     };
     return Object.entries(facetDistribution).flatMap(([facet, counts]) => {
@@ -102,15 +109,6 @@ async function facetLines(
   }
 }
 
-/** Throws `ApiError` when an answer is too long to be read here. */
-function parsed(answer: Buffer): unknown {
-  if (answer.length <= ANSWER_BYTES_MAX) return JSON.parse(answer.toString());
-  throw new ApiError(
-    'bad_request',
-    `What was found has more than ${ANSWER_BYTES_MAX} bytes; let the index show less (\`searchParameters\` of the setting \`chat\`).`,
-  );
-}
-
 /** A value is data: it neither begins a line nor a heading. */
 function oneLine(value: string): string {
   const text = value.replace(/\s+/g, ' ');
@@ -121,8 +119,8 @@ function oneLine(value: string): string {
 export interface ToolResult {
   /** The text for the model. */
   text: string;
-  /** The documents as the client may see them; null when nothing was searched. */
-  sources: Json[] | null;
+  /** The documents as the client may see them, the JSON of each; null when nothing was searched. */
+  sources: string[] | null;
   indexUid: string | null;
   /** An error that the client is told too. */
   failure: ApiError | null;
@@ -147,10 +145,13 @@ export async function runSearch(
   }
   try {
     const answer = await services.search(indexUid, request, caller);
-    const { hits } = parsed(answer) as { hits: Json[] };
-    const text = await textOfHits(services, caller, indexUid, answer, hits);
-    return { text, sources: hits, indexUid, failure: null };
-  } catch (error) {
+    const bytes = ownBytes(answer);
+    const hits = await services.hits(bytes, services.primaryKey(indexUid));
+    const text = await textOfHits(services, caller, indexUid, bytes, hits);
+    return { text, sources: hits.documents, indexUid, failure: null };
+  } catch (thrown) {
+    const error =
+      thrown instanceof RenderStopped ? new ApiError('bad_request', thrown.message) : thrown;
     if (!(error instanceof ApiError)) throw error;
     // The model can correct a call; what it cannot is told to the client.
     const correctable = error.status === 400 && error.code.startsWith('invalid_search_');
@@ -219,11 +220,11 @@ async function textOfHits(
   services: ChatServices,
   caller: ChatCaller,
   uid: string,
-  answer: Buffer,
-  hits: readonly Json[],
+  answer: Uint8Array,
+  hits: Hits,
 ): Promise<string> {
   const settings = services.settings(uid);
-  if (settings === undefined || hits.length === 0) return '';
+  if (settings === undefined || hits.documents.length === 0) return '';
   const { documentTemplate, documentTemplateMaxBytes } = settings.chat;
   const text = await services.texts({
     template: documentTemplate,
@@ -243,23 +244,27 @@ async function wholeDocuments(
   services: ChatServices,
   caller: ChatCaller,
   uid: string,
-  settings: SettingsObject,
-  answer: Buffer,
-  hits: readonly Json[],
+  { displayedAttributes }: SettingsObject,
+  answer: Uint8Array,
+  { ids }: Hits,
 ): Promise<Pick<TextsRequest, 'answer' | 'member' | 'order'>> {
-  const { displayedAttributes } = settings;
   const primaryKey = services.primaryKey(uid);
   const complete = displayedAttributes === null || displayedAttributes.includes('*');
-  const ids = hits.map((hit) => (primaryKey === null ? undefined : hit[primaryKey]));
-  if (complete || primaryKey === null || ids.includes(undefined)) {
-    return { answer: ownBytes(answer), member: 'hits', order: null };
+  if (complete || primaryKey === null || ids === null) {
+    return { answer, member: 'hits', order: null };
   }
-  const documents = await services.documents(uid, ids.map(String), caller.onGone);
-  const order = { primaryKey, ids: ids.map(String) };
-  return { answer: ownBytes(documents), member: 'results', order };
+  const documents = await services.documents(uid, ids, caller.onGone);
+  return { answer: ownBytes(documents), member: 'results', order: { primaryKey, ids } };
 }
 
-/** To be handed to a thread: the memory of an answer is larger, and is used again. */
+/**
+ * To be handed to a thread: the memory of an answer is larger, and is used again. Throws `ApiError` when there is too much
+ * of it.
+ */
 function ownBytes(answer: Buffer): Uint8Array {
-  return new Uint8Array(answer);
+  if (answer.length <= ANSWER_BYTES_MAX) return new Uint8Array(answer);
+  throw new ApiError(
+    'bad_request',
+    `The documents found have more than ${ANSWER_BYTES_MAX} bytes; lower the \`limit\` of the index (\`searchParameters\` of the setting \`chat\`).`,
+  );
 }

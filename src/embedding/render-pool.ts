@@ -6,14 +6,15 @@ import type { Worker } from 'node:worker_threads';
 import { startThread } from '../base/thread.ts';
 import type { FittingFragment, RenderedChunk, RenderSpec, SearchScope } from './render.ts';
 import type {
+  Hits,
   RequestInput,
   RequestOutcome,
   RequestTemplate,
   TextsRequest,
 } from './render-request.ts';
-import type { RenderAnswer, RenderRequest } from './render-worker.ts';
+import { READY, type RenderAnswer, type RenderRequest } from './render-answer.ts';
 
-/** For one job. A chunk of documents takes some milliseconds; each template is limited to half a second. */
+/** For one job, from the end of the one before. A chunk of documents takes some milliseconds; each template is limited to half a second. */
 const JOB_MS_MAX = 20_000;
 const IDLE_MS_MAX = 60_000;
 const HEAP_MB_MAX = 512;
@@ -26,12 +27,15 @@ export class RenderStopped extends Error {
 interface Job {
   resolve(value: unknown): void;
   reject(error: Error): void;
-  timer: NodeJS.Timeout;
 }
 
 export class RenderPool {
   readonly #jobMsMax: number;
   #worker: Worker | null = null;
+  /** The thread has loaded what it needs. */
+  #ready = false;
+  /** Ends the thread. Runs since the last answer, while there are jobs: each may take its time, waiting does not count. */
+  #watch: NodeJS.Timeout | null = null;
   #idle: NodeJS.Timeout | null = null;
   readonly #jobs = new Map<number, Job>();
   readonly #specs = new Map<number, RenderSpec>();
@@ -78,6 +82,11 @@ export class RenderPool {
     return this.#outcome((job) => ({ kind: 'texts', job, request }));
   }
 
+  /** What an answer of the engine lists. Rejects with `RenderStopped`. */
+  hits(answer: Uint8Array, primaryKey: string | null): Promise<Hits> {
+    return this.#run((job) => ({ kind: 'hits', job, answer, primaryKey })) as Promise<Hits>;
+  }
+
   async #outcome<T>(request: (job: number) => RenderRequest): Promise<RequestOutcome<T>> {
     try {
       return (await this.#run(request)) as RequestOutcome<T>;
@@ -97,14 +106,21 @@ export class RenderPool {
     const worker = this.#running();
     const number = this.#next++;
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => {
-        void this.#stop('rendering took too long and was stopped');
-      }, this.#jobMsMax);
-      timer.unref();
-      this.#jobs.set(number, { resolve, reject, timer });
+      this.#jobs.set(number, { resolve, reject });
+      if (this.#watch === null) this.#watchJobs();
       worker.ref();
       worker.postMessage(request(number));
     });
+  }
+
+  #watchJobs(): void {
+    if (this.#watch !== null) clearTimeout(this.#watch);
+    this.#watch = null;
+    if (!this.#ready || this.#jobs.size === 0) return;
+    this.#watch = setTimeout(() => {
+      void this.#stop('rendering took too long and was stopped');
+    }, this.#jobMsMax);
+    this.#watch.unref();
   }
 
   #running(): Worker {
@@ -114,7 +130,12 @@ export class RenderPool {
     const worker = startThread(import.meta.url, './render-worker.cjs', './render-worker.ts', {
       resourceLimits: { maxOldGenerationSizeMb: HEAP_MB_MAX },
     });
-    worker.on('message', (answer: RenderAnswer) => this.#end(answer));
+    worker.on('message', (message: RenderAnswer | typeof READY) => {
+      if (this.#worker !== worker) return;
+      if (message !== READY) this.#end(message);
+      else this.#ready = true;
+      this.#watchJobs();
+    });
     worker.on('error', (error) => {
       if (this.#worker === worker) this.#fail(error);
     });
@@ -129,7 +150,6 @@ export class RenderPool {
     const job = this.#jobs.get(answer.job);
     if (job === undefined) return;
     this.#jobs.delete(answer.job);
-    clearTimeout(job.timer);
     if ('fault' in answer) job.reject(new Error(answer.fault));
     else job.resolve(answer.value);
     if (this.#jobs.size > 0) return;
@@ -153,10 +173,9 @@ export class RenderPool {
   }
 
   #rejectAll(error: Error): void {
-    for (const job of this.#jobs.values()) {
-      clearTimeout(job.timer);
-      job.reject(error);
-    }
+    for (const job of this.#jobs.values()) job.reject(error);
     this.#jobs.clear();
+    this.#ready = false;
+    this.#watchJobs();
   }
 }

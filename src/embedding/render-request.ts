@@ -111,9 +111,7 @@ export function textsForRequest(request: TextsRequest, now = Date.now): RequestO
   const { template, bytesMax, answer, member } = request;
   const parsed = parseDocumentTemplate(template);
   if (!parsed.ok) return { kind: 'unparsable', reason: parsed.error };
-  const { buffer, byteOffset, byteLength } = answer;
-  const json = Buffer.from(buffer, byteOffset, byteLength).toString();
-  const documents = (parseTemplateJson(json) as Record<string, Json[]>)[member]!;
+  const documents = (parseTemplateJson(textOf(answer)) as Record<string, Json[]>)[member]!;
   const searchable = searchableAttributes(request.searchable);
   const deadline = now() + TEXTS_MS_MAX;
   const texts: string[] = [];
@@ -136,4 +134,34 @@ function ordered(documents: Json[], order: TextsRequest['order']): Json[] {
   return order.ids
     .map((id) => byId.get(id))
     .filter((document): document is Json => document !== undefined);
+}
+
+/** What an answer of the engine lists. */
+export interface Hits {
+  /** null: some hit does not show its id. */
+  ids: string[] | null;
+  /** JSON of each hit, of the first ones as far as their length allows. */
+  documents: string[];
+}
+
+/** Characters of the hits that are handed on: what the event loop has to write. */
+const HITS_LENGTH_MAX = 2 ** 20;
+
+/** @param answer JSON of an object whose member `hits` lists the documents */
+export function hitsForRequest(answer: Uint8Array, primaryKey: string | null): Hits {
+  const { hits } = JSON.parse(textOf(answer)) as { hits: Json[] };
+  const ids = hits.map((hit) => (primaryKey === null ? undefined : hit[primaryKey]));
+  const documents: string[] = [];
+  let length = 0;
+  for (const hit of hits) {
+    const document = JSON.stringify(hit);
+    length += document.length;
+    if (length > HITS_LENGTH_MAX) break;
+    documents.push(document);
+  }
+  return { ids: ids.includes(undefined) ? null : ids.map(String), documents };
+}
+
+function textOf({ buffer, byteOffset, byteLength }: Uint8Array): string {
+  return Buffer.from(buffer, byteOffset, byteLength).toString();
 }

@@ -1,34 +1,14 @@
 /** The thread that renders templates and counts tokens: both take input of users, and neither may hold the event loop. */
 import { parentPort } from 'node:worker_threads';
-import { fitFragment, Renderer, type RenderSpec, type SearchScope } from './render.ts';
-import {
-  renderForRequest,
-  type RequestInput,
-  type RequestTemplate,
-  textsForRequest,
-  type TextsRequest,
-} from './render-request.ts';
-
-export type RenderRequest =
-  | { kind: 'prepare'; renderer: number; spec: RenderSpec }
-  | { kind: 'forget'; renderer: number }
-  | { kind: 'render'; job: number; renderer: number; chunk: Uint8Array }
-  | {
-      kind: 'fit';
-      job: number;
-      fragments: Record<string, { value: unknown }>;
-      scope: SearchScope;
-    }
-  | { kind: 'tokens'; job: number; text: string; tokensMax: number }
-  | { kind: 'request'; job: number; template: RequestTemplate; input: RequestInput | null }
-  | { kind: 'texts'; job: number; request: TextsRequest };
+import { fitFragment, Renderer } from './render.ts';
+import { READY, type RenderAnswer, type RenderRequest } from './render-answer.ts';
+import { hitsForRequest, renderForRequest, textsForRequest } from './render-request.ts';
 
 type RenderJob = Exclude<RenderRequest, { kind: 'prepare' | 'forget' }>;
 
-export type RenderAnswer = { job: number; value: unknown } | { job: number; fault: string };
-
 const renderers = new Map<number, Renderer>();
 
+parentPort?.postMessage(READY);
 parentPort?.on('message', (request: RenderRequest) => {
   switch (request.kind) {
     case 'prepare':
@@ -63,6 +43,8 @@ async function answer(request: RenderJob): Promise<unknown> {
       return renderForRequest(request.template, request.input);
     case 'texts':
       return textsForRequest(request.request);
+    case 'hits':
+      return hitsForRequest(request.answer, request.primaryKey);
   }
 }
 

@@ -275,6 +275,32 @@ describe('Conversational search', () => {
     await server.finish('DELETE', '/indexes/slow');
   });
 
+  it('is shown documents that are long, and the client as many of them as fit', async () => {
+    const settings = { chat: { documentTemplate: '{{ doc.id }}' } };
+    await server.finish('PATCH', '/indexes/long/settings', { body: settings });
+    const body = Array.from({ length: 20 }, (_, id) => ({ id, text: 'x '.repeat(200_000) }));
+    await server.finish('POST', '/indexes/long/documents', { body });
+    const args = { index_uid: 'long', q: '', filter: '' };
+    provider.script([call('c1', args), finish('tool_calls')]);
+    const tools = [{ type: 'function', function: { name: '_meiliSearchSources', parameters: {} } }];
+    const told: any[] = [];
+    for await (const { choices } of (await client.chat.completions.create(ask({ tools }))) as any) {
+      for (const { function: fn } of choices[0].delta.tool_calls ?? []) {
+        told.push(JSON.parse(fn.arguments));
+      }
+    }
+    assert.equal(told.length, 1);
+    assert.equal(told[0].call_id, 'c1');
+    assert.deepEqual(told[0].documents, told[0].sources);
+    assert.deepEqual(told[0].sources, body.slice(0, 2));
+    const { content } = provider.requests[1].messages.at(-1);
+    assert.deepEqual(
+      content.split('\n').map(Number),
+      Array.from({ length: 20 }, (_, id) => id),
+    );
+    await server.finish('DELETE', '/indexes/long');
+  });
+
   it('ends when its searches have come to too much', async () => {
     const long = 'x'.repeat(900_000);
     provider.script(

@@ -89,6 +89,7 @@ export function chatRoutes(dependencies: Dependencies): Route[] {
       const request = { ...all, ids, retrieveVectors: false };
       return wholeBody(await indexes.documents.fetch(uid, request, onGone));
     },
+    hits: (answer, primaryKey) => dependencies.renders.hits(answer, primaryKey),
     texts: (request) => dependencies.renders.texts(request),
     checkFilter: (filter) => checkFilter(filter, 'invalid_search_filter'),
   };

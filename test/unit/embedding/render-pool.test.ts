@@ -158,6 +158,17 @@ describe('The thread that renders', () => {
     assert.ok(outcome.value.length > 100_000 && !outcome.value.includes('\ufffd'));
   });
 
+  it('reads what an answer lists, as far as it is handed on', async () => {
+    const answer = (hits: object[]): Buffer => Buffer.from(JSON.stringify({ hits }));
+    const some = await pool.hits(answer([{ id: 7, t: 'é' }, { id: 'b' }]), 'id');
+    assert.deepEqual(some, { ids: ['7', 'b'], documents: ['{"id":7,"t":"é"}', '{"id":"b"}'] });
+    assert.equal((await pool.hits(answer([{ t: 1 }]), 'id')).ids, null);
+    assert.equal((await pool.hits(answer([{ id: 1 }]), null)).ids, null);
+    const long = answer(Array.from({ length: 9 }, (_, id) => ({ id, t: 'x'.repeat(2 ** 17) })));
+    const { ids, documents } = await pool.hits(long, 'id');
+    assert.deepEqual([ids!.length, documents.length], [9, 7]);
+  });
+
   it('gives up the documents of a request when they take too long together', () => {
     let ms = 0;
     const request = {
