@@ -51,8 +51,15 @@ export interface TaskPage<T> {
 const POLL_MS = 200;
 const POLL_MS_MAX = 2000;
 
-/** The end of a write, in words. Throws what made it fail. */
-export async function ended(client: Client, receipt: TaskReceipt): Promise<string> {
+/**
+ * The end of a write, in words. Throws what made it fail.
+ * @param onProgress gets the percentage of the batch that runs it
+ */
+export async function ended(
+  client: Client,
+  receipt: TaskReceipt,
+  onProgress?: (percentage: number) => void,
+): Promise<string> {
   const { taskUid } = receipt;
   let task: Task;
   for (let wait = POLL_MS; ; wait = Math.min(wait * 1.3, POLL_MS_MAX)) {
@@ -65,6 +72,10 @@ export async function ended(client: Client, receipt: TaskReceipt): Promise<strin
       throw error;
     }
     if (task.status !== 'enqueued' && task.status !== 'processing') break;
+    if (onProgress !== undefined && task.batchUid !== null) {
+      const batch = await client.send<Batch>('GET', pathOf(['batches', task.batchUid]));
+      onProgress(batch.progress?.percentage ?? 0);
+    }
     await new Promise((resolve) => setTimeout(resolve, wait));
   }
   if (task.status === 'succeeded') {

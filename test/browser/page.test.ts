@@ -10,26 +10,6 @@ describe('The page in a browser', () => {
   });
   after(() => stage?.close());
 
-  it('is one document with a strict policy, compressed, and not sent again while it is the same', async () => {
-    const { url } = stage.server;
-    const first = await fetch(`${url}/`);
-    assert.equal(first.status, 200);
-    assert.equal(first.headers.get('content-type'), 'text/html; charset=utf-8');
-    assert.equal(first.headers.get('cache-control'), 'no-cache');
-    const policy = first.headers.get('content-security-policy')!;
-    assert.match(policy, /default-src 'none'/);
-    assert.match(policy, /connect-src 'self'/);
-    assert.match(policy, /frame-ancestors 'none'/);
-    assert.doesNotMatch(policy, /unsafe|\*/);
-    assert.ok(['br', 'gzip'].includes(first.headers.get('content-encoding')!));
-    assert.match(await first.text(), /^<!doctype html>/);
-    const again = await fetch(`${url}/`, {
-      headers: { 'if-none-match': first.headers.get('etag')! },
-    });
-    assert.equal(again.status, 304);
-    assert.equal(await again.text(), '');
-  });
-
   it('asks for a key, tells of a wrong one, and forgets it with the tab', async () => {
     const tab = await stage.tab();
     const { page } = tab;

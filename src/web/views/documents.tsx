@@ -7,6 +7,7 @@ import { listIndexes, type IndexEntry } from '../indexes.ts';
 import { Choice, Confirm, Dialog, Field, Outcome, Pages, Problem, TextField } from '../parts.tsx';
 import { fileType, piecesOf } from '../pieces.ts';
 import { placeHref, replacePlace, usePlace } from '../place.ts';
+import { percent } from '../score-words.ts';
 import { useSession } from '../session.ts';
 import { ended, finish } from '../tasks.ts';
 
@@ -52,6 +53,7 @@ function Upload({ uid, onDone }: { uid: string | null; onDone(): void }): JSX.El
   const [file, setFile] = useState<File | null>(null);
   const [over, setOver] = useState(false);
   const [sent, setSent] = useState<number | null>(null);
+  const [indexed, setIndexed] = useState<number | null>(null);
   const stop = useRef<AbortController | null>(null);
   const action = useAction();
   const type = file === null ? null : fileType(file.name);
@@ -81,7 +83,11 @@ function Upload({ uid, onDone }: { uid: string | null; onDone(): void }): JSX.El
         }
         setSent(null);
         let told = '';
-        for (const receipt of receipts) told = await ended(client, receipt);
+        for (const [position, receipt] of receipts.entries()) {
+          told = await ended(client, receipt, (percentage) =>
+            setIndexed((position + percentage / 100) / receipts.length),
+          );
+        }
         setFile(null);
         onDone();
         return receipts.length > 1
@@ -89,6 +95,7 @@ function Upload({ uid, onDone }: { uid: string | null; onDone(): void }): JSX.El
           : told;
       } finally {
         setSent(null);
+        setIndexed(null);
       }
     });
   };
@@ -183,6 +190,12 @@ function Upload({ uid, onDone }: { uid: string | null; onDone(): void }): JSX.El
         <label>
           {size(sent)} of {size(file.size)} sent
           <progress max={file.size} value={Math.min(sent, file.size)} />
+        </label>
+      )}
+      {indexed === null ? null : (
+        <label>
+          {percent(indexed)} indexed
+          <progress max="1" value={indexed} />
         </label>
       )}
       <Outcome action={action} />

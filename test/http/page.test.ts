@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { startBuiltServer, type BuiltServer } from '../support/built-server.ts';
+
+for (const transport of ['fastest', 'node'] as const) {
+  for (const env of ['development', 'production'] as const) {
+    describe(`The page at / (${transport}, ${env})`, () => {
+      let server: BuiltServer;
+
+      before(async function () {
+        if (!existsSync('dist/main.cjs')) {
+          console.log('skipped: the page, because the project is not built (npm run build)');
+          this.skip();
+        }
+        server = await startBuiltServer(['--http-transport', transport, '--env', env]);
+      });
+      after(() => server?.close());
+
+      const get = (headers: Record<string, string> = {}): Promise<Response> =>
+        fetch(`${server.url}/`, { headers: { accept: 'text/html', ...headers } });
+
+      it('is one document with a strict policy, for browsers, without authorization', async () => {
+        const answer = await get();
+        assert.equal(answer.status, 200);
+        assert.equal(answer.headers.get('content-type'), 'text/html; charset=utf-8');
+        assert.equal(answer.headers.get('cache-control'), 'no-cache');
+        assert.equal(answer.headers.get('x-content-type-options'), 'nosniff');
+        assert.equal(answer.headers.get('referrer-policy'), 'no-referrer');
+        const policy = answer.headers.get('content-security-policy')!;
+        for (const part of [
+          "default-src 'none'",
+          "connect-src 'self'",
+          "frame-ancestors 'none'",
+          "require-trusted-types-for 'script'",
+        ]) {
+          assert.ok(policy.includes(part), part);
+        }
+        assert.doesNotMatch(policy, /unsafe|\*|https?:/);
+        const html = await answer.text();
+        assert.ok(html.startsWith('<!doctype html>'));
+        // Nothing in it is loaded from anywhere.
+        const style = /<style>(.*?)<\/style>/s.exec(html)![1]!;
+        assert.ok(!/@import|url\(/.test(style));
+        assert.ok(!/<(?:script|img|iframe)[^>]+src=|<link[^>]+href="(?!data:)/.test(html));
+      });
+
+      it('is compressed, and not sent again while it is the same', async () => {
+        for (const coding of ['gzip', 'br']) {
+          const answer = await get({ 'accept-encoding': coding });
+          assert.equal(answer.headers.get('content-encoding'), coding);
+          assert.ok((await answer.text()).includes('<div id="page">'));
+        }
+        const tag = (await get()).headers.get('etag')!;
+        const again = await get({ 'if-none-match': tag });
+        assert.equal(again.status, 304);
+        assert.equal(again.headers.get('etag'), tag);
+        assert.equal(await again.text(), '');
+        assert.equal((await get({ 'if-none-match': 'W/"other"' })).status, 200);
+      });
+
+      it('tells programs in production that the server is running', async () => {
+        const answer = await get({ accept: '*/*' });
+        assert.equal(answer.status, 200);
+        if (env === 'development') {
+          assert.ok((await answer.text()).startsWith('<!doctype html>'));
+        } else {
+          assert.deepEqual(await answer.json(), { status: 'Gannet is running' });
+          assert.match(answer.headers.get('vary')!, /accept(?!-)/);
+        }
+      });
+
+      it('has no other method', async () => {
+        for (const method of ['HEAD', 'POST', 'DELETE']) {
+          assert.equal((await fetch(`${server.url}/`, { method })).status, 405, method);
+        }
+      });
+    });
+  }
+}
