@@ -406,6 +406,7 @@ function dependencies(config: Config, parts: Parts): Dependencies {
         fanOut,
         documents: networkDocuments,
         settings: (uid) => registry.get(uid)?.settings,
+        primaryKey: (uid) => registry.get(uid)?.summary.primaryKey ?? null,
         limits: config.limits,
       },
     ),

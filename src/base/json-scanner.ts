@@ -3,7 +3,6 @@
  * as it is. What is skipped is checked, so that bytes passed on are JSON.
  */
 import { setImmediate } from 'node:timers/promises';
-import { JSON_DEPTH_MAX } from './json.ts';
 
 export class MalformedJson extends Error {
   override readonly name = 'MalformedJson';
@@ -19,6 +18,8 @@ const CLOSE_ARRAY = 0x5d;
 const COLON = 0x3a;
 
 const SCALAR = /^(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)$/;
+/** Documents may be nested deeper than bodies of requests. */
+const DEPTH_MAX = 1100;
 const SCALAR_BYTES_MAX = 400;
 /** Bytes that are read in one turn of the event loop. */
 const TURN_BYTES = 512 * 1024;
@@ -122,7 +123,7 @@ export class JsonScanner {
   }
 
   #open(bracket: number): void {
-    if (this.peek() !== bracket || ++this.#depth > JSON_DEPTH_MAX) throw this.#malformed();
+    if (this.peek() !== bracket || ++this.#depth > DEPTH_MAX) throw this.#malformed();
     this.at++;
   }
 

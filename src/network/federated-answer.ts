@@ -11,6 +11,8 @@ export interface AnsweredHit extends Scored {
   indexUid: string;
   /** The same for the same document of an index wherever it is; null: not told. */
   documentKey: string | null;
+  /** What the values of its distinct attribute are told apart by; empty: it has none, or there is no such attribute. */
+  distinctKeys: readonly string[];
 }
 
 export interface FacetCounts {
@@ -40,6 +42,7 @@ interface InnerFederation {
   weightedRankingScore: number;
   weightedScoreValues: ScoreValue[];
   documentKey?: string;
+  distinctKeys?: string[];
 }
 
 /** Other requests come between the hits of a long answer. Rejects with `MalformedJson` when it is something else. */
@@ -111,6 +114,7 @@ function readHit(scanner: JsonScanner): AnsweredHit {
     global: federation.weightedRankingScore,
     values: federation.weightedScoreValues,
     documentKey: federation.documentKey ?? null,
+    distinctKeys: federation.distinctKeys ?? [],
   };
 }
 
@@ -122,6 +126,7 @@ function isInner(value: unknown): value is InnerFederation {
     Number.isSafeInteger(inner.queriesPosition) &&
     typeof inner.weightedRankingScore === 'number' &&
     ['string', 'undefined'].includes(typeof inner.documentKey) &&
+    (inner.distinctKeys === undefined || Array.isArray(inner.distinctKeys)) &&
     areScoreValues(inner.weightedScoreValues)
   );
 }

@@ -87,8 +87,8 @@ export class ListingOrder {
   }
 }
 
-/** Scalars at a path, through arrays; a name may hold dots itself. */
-function valuesAt(value: unknown, path: string | null): unknown[] {
+/** Scalars at a path of a document or of a part of it, through arrays; a name may hold dots itself. */
+export function valuesAt(value: unknown, path: string | null): unknown[] {
   if (Array.isArray(value)) return value.flatMap((element) => valuesAt(element, path));
   if (path === null) return typeof value === 'object' ? [] : [value];
   if (typeof value !== 'object' || value === null) return [];

@@ -12,6 +12,39 @@ export interface MergedHit<S extends ServerHits> {
   server: S;
 }
 
+/** The hits of a merged list so far: which of those that follow may join it. */
+export class KeptHits {
+  readonly #documents = new Set<string>();
+  readonly #values = new Set<string>();
+  readonly #acrossQueries: boolean;
+  /** How many were refused. */
+  refused = 0;
+
+  /** @param acrossQueries values of the distinct attribute count once in the whole list, not once for each query */
+  constructor(acrossQueries: boolean) {
+    this.#acrossQueries = acrossQueries;
+  }
+
+  /**
+   * False: the document is in the list already, from another server, or one with the same value of the distinct
+   * attribute is. While documents move between servers, some are on two.
+   */
+  add({ indexUid, documentKey, distinctKeys, position }: AnsweredHit): boolean {
+    const document = documentKey === null ? null : `${indexUid}/${documentKey}`;
+    const values = distinctKeys.map((key) => (this.#acrossQueries ? key : `${position}/${key}`));
+    const isKnown =
+      (document !== null && this.#documents.has(document)) ||
+      values.some((value) => this.#values.has(value));
+    if (isKnown) {
+      this.refused++;
+      return false;
+    }
+    if (document !== null) this.#documents.add(document);
+    for (const value of values) this.#values.add(value);
+    return true;
+  }
+}
+
 /**
  * Best first; where hits are equal in all, those of an earlier server come first. Each list must be in order itself.
  * @param keep false: the hit is left out and counts for nothing

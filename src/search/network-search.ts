@@ -23,10 +23,10 @@ import {
 import { readFacetHits } from '../network/facet-hits.ts';
 import type { FanOut, RemoteQuestion } from '../network/fan-out.ts';
 import { mergeFacets, mergeValues } from '../network/merge-facets.ts';
-import { type MergedHit, mergedHits, type ServerHits } from '../network/merge-hits.ts';
+import { KeptHits, type MergedHit, mergedHits, type ServerHits } from '../network/merge-hits.ts';
 import type { NetworkDocuments } from './network-documents.ts';
-import { keyOfId } from '../network/document-key.ts';
-import { withScoreValues } from './score-details.ts';
+import { keyOfText } from '../network/document-key.ts';
+import { type KeyedQuery, keyedQuery, withMergeKeys } from './merge-keys.ts';
 import { type Search, type SearchCaller, type SearchLoad, uuidV7 } from './search-service.ts';
 
 export interface NetworkCaller extends SearchCaller {
@@ -39,6 +39,8 @@ export interface NetworkServices {
   documents: Pick<NetworkDocuments, 'embeddings'>;
   /** undefined: the index is not here. */
   settings(uid: string): SettingsObject | undefined;
+  /** null: not known. */
+  primaryKey(uid: string): string | null;
   limits: RequestLimits;
 }
 
@@ -171,7 +173,8 @@ export class NetworkSearch {
         throw ofSimilar(error);
       },
     );
-    const isTarget = ({ hit }: MergedHit<ServerAnswer>): boolean => hit.documentKey === keyOfId(id);
+    const isTarget = ({ hit }: MergedHit<ServerAnswer>): boolean =>
+      hit.documentKey === keyOfText(id);
     // A document without embeddings is like none.
     const others = merged.page.filter((one) => !isTarget(one) && one.hit.global > 0);
     const page = vectors.length === 0 ? [] : others.slice(offset, offset + limit);
@@ -341,22 +344,14 @@ export class NetworkSearch {
     }
     const page: MergedHit<ServerAnswer>[] = [];
     let place = 0;
-    // While documents move between servers, some are on two.
-    const seen = new Set<string>();
-    let again = 0;
-    const isNew = ({ indexUid, documentKey }: AnsweredHit): boolean => {
-      if (documentKey === null) return true;
-      const key = `${indexUid}/${documentKey}`;
-      if (seen.has(key)) again++;
-      return seen.size < seen.add(key).size;
-    };
+    const kept = new KeptHits((distinct ?? null) !== null);
     if (window.end > window.from) {
-      for (const merged of mergedHits(answers, isNew)) {
+      for (const merged of mergedHits(answers, (hit) => kept.add(hit))) {
         if (place >= window.from) page.push(merged);
         if (++place === window.end) break;
       }
     }
-    const total = answers.reduce((sum, { answer }) => sum + answer.total, 0) - again;
+    const total = answers.reduce((sum, { answer }) => sum + answer.total, 0) - kept.refused;
     return { page, total, answers, errors: others.errors };
   }
 
@@ -366,25 +361,24 @@ export class NetworkSearch {
     federation: Federation,
     caller: NetworkCaller,
   ): Promise<Buffer> {
+    const { settings, primaryKey } = this.#services;
+    const keyed = new Map<number, KeyedQuery>();
     const queries = placed.map(({ query, position }) => {
       const { useNetwork: _, federationOptions, ...plain } = query;
       const { remote: _remote, ...options } = federationOptions ?? {};
-      return {
-        ...plain,
-        showRankingScoreDetails: true,
-        federationOptions: { ...options, queryPosition: position },
-      };
+      const { indexUid } = query;
+      const one = keyedQuery(
+        { ...plain, federationOptions: { ...options, queryPosition: position } },
+        settings(indexUid),
+        primaryKey(indexUid),
+        federation.distinct ?? null,
+      );
+      keyed.set(position, one);
+      return one.query;
     });
     try {
       const answer = await this.#search.multiSearch({ federation, queries }, caller);
-      return await withScoreValues(
-        answer,
-        placed.map(({ query, position }) => ({
-          position,
-          weight: query.federationOptions?.weight ?? 1,
-          showsDetails: query.showRankingScoreDetails === true,
-        })),
-      );
+      return await withMergeKeys(answer, keyed);
     } catch (error) {
       throw atPosition(error, placed);
     }

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { MalformedJson } from '../../../src/base/json-scanner.ts';
 import { type AnsweredHit, readFederatedAnswer } from '../../../src/network/federated-answer.ts';
+import { keyOfText } from '../../../src/network/document-key.ts';
 import { mergeFacets, mergeValues } from '../../../src/network/merge-facets.ts';
-import { mergedHits } from '../../../src/network/merge-hits.ts';
+import { KeptHits, mergedHits } from '../../../src/network/merge-hits.ts';
 import {
   areScoreValues,
   compareScored,
@@ -23,6 +24,7 @@ function hitOf(values: ScoreValue[], global = 1, position = 0): AnsweredHit {
     position,
     indexUid: 'a',
     documentKey: null,
+    distinctKeys: [],
     before: empty,
     after: empty,
   };
@@ -77,11 +79,37 @@ describe('Hits of several servers', () => {
     }
   });
 
+  it('are kept once for a document, and once for a value of the distinct attribute', () => {
+    const kept = new KeptHits(false);
+    const hit = (documentKey: string | null, distinctKeys: string[], position = 0) =>
+      kept.add({ ...hitOf([], 1, position), documentKey, distinctKeys });
+    assert.ok(hit('a', ['red', 'blue']));
+    assert.ok(!hit('a', []));
+    assert.ok(!hit('b', ['green', 'blue']));
+    assert.ok(hit('c', ['green']));
+    assert.ok(hit('d', ['red'], 1), 'another query');
+    assert.ok(hit(null, []) && hit(null, []));
+    assert.equal(kept.refused, 2);
+    const list = new KeptHits(true);
+    const ofQuery = (position: number) =>
+      list.add({ ...hitOf([], 1, position), documentKey: `${position}`, distinctKeys: ['red'] });
+    assert.ok(ofQuery(0) && !ofQuery(1));
+  });
+
   it('tell score values from anything else', () => {
     assert.ok(areScoreValues([{ weightedScore: 1 }, sort(null), sort('x')]));
     for (const bad of [null, {}, [1], [{}], [{ weightedScore: '1' }], [{ sort: { value: 1 } }]]) {
       assert.ok(!areScoreValues(bad), JSON.stringify(bad));
     }
+  });
+});
+
+describe('The key of a document', () => {
+  it('is the hash that the engine computes', () => {
+    // Published values of FNV-1a with 64 bits.
+    assert.equal(keyOfText(''), 'cbf29ce484222325');
+    assert.equal(keyOfText('a'), 'af63dc4c8601ec8c');
+    assert.equal(keyOfText('foobar'), '85944171f73967e8');
   });
 });
 
