@@ -26,18 +26,21 @@ const FLUSH_ROWS = 512;
 export const WAITING_ROWS_MAX = 10_000;
 /** Events that wait for the disk. */
 export const WAITING_EVENTS_MAX = 1000;
-/** Searches that an event can belong to: the last of each user in each index, and those with a query uid. */
-export const RECENT_SEARCHES_MAX = 20_000;
+/** Users whose last search in each index an event can belong to, and searches with a query uid. */
+export const RECENT_USERS_MAX = 20_000;
+/** Indexes of one user. */
+const RECENT_INDEXES_MAX = 16;
 /** And how old they may be. */
 const RECENT_MS = 24 * 3_600_000;
-/** Users whose hash is remembered. */
-const USERS_MAX = 20_000;
 const USER_HASH_CHARS = 16;
-/** Longest id of a user that counts, UTF-16 units. */
-const USER_CHARS_MAX = 520;
+/** Longest id or address of a user that counts, UTF-16 units. */
+const USER_CHARS_MAX = 512;
 /** Longest query and filter that are recorded, UTF-16 units. */
 export const QUERY_CHARS_MAX = 200;
 export const FILTER_CHARS_MAX = 500;
+
+/** Who sends a request, in clear: what the client says of the user, else where the request comes from. */
+export type Sender = { id: string } | { address: string };
 
 export interface RecordedSearch {
   indexUid: string;
@@ -47,8 +50,7 @@ export interface RecordedSearch {
   /** -1: not known. */
   hits: number;
   durationMs: number;
-  /** The client, in clear: an id, or an address. */
-  user: string;
+  sender: Sender;
   /** Of the metadata of the answer, if they were asked for. */
   queryUid: string | null;
 }
@@ -60,7 +62,7 @@ export interface RecordedEvent {
   objectId: string | null;
   /** -1: not told. */
   position: number;
-  user: string;
+  sender: Sender;
   queryUid: string | null;
 }
 
@@ -69,6 +71,16 @@ interface Recent {
   row: SearchRow;
   clicked: boolean;
   converted: boolean;
+  /** It has a query uid, so it stays itself when the user searches again. */
+  named: boolean;
+}
+
+interface User {
+  hash: string;
+  /** The last search in each index. */
+  recent: Recent[];
+  /** Seen since there was last looked for room. */
+  seen: boolean;
 }
 
 interface WaitingEvent {
@@ -89,9 +101,11 @@ export class Recorder {
   readonly #options: RecorderOptions;
   #searches: SearchRow[] = [];
   #events: WaitingEvent[] = [];
-  readonly #recent = new BoundedMap<Recent>(RECENT_SEARCHES_MAX);
-  readonly #byQueryUid = new BoundedMap<Recent>(RECENT_SEARCHES_MAX);
-  readonly #users = new BoundedMap<string>(USERS_MAX);
+  readonly #byId = new Map<string, User>();
+  readonly #byAddress = new Map<string, User>();
+  /** Those that searched before the start, and have not come since. */
+  readonly #byHash = new Map<string, User>();
+  readonly #byQueryUid = new Map<string, Recent>();
   #nextId = 0;
   #lastAt = 0;
   #dropped = 0;
@@ -110,29 +124,28 @@ export class Recorder {
   }
 
   /** Never throws, never waits. */
-  search({
-    indexUid,
-    query,
-    filter,
-    hits,
-    durationMs,
-    user,
-    queryUid,
-  }: Readonly<RecordedSearch>): void {
-    const hashed = this.#userHash(user);
+  search(search: Readonly<RecordedSearch>): void {
+    const { indexUid, query, filter, queryUid } = search;
+    const user = this.#userOf(search.sender);
     const row: SearchRow = [
-      ...([SEARCH_ROW, this.#now(), this.#nextId++, indexUid] as const),
+      SEARCH_ROW,
+      this.#now(),
+      this.#nextId++,
+      indexUid,
       cut(query, QUERY_CHARS_MAX),
-      ...([filterText(filter), hits, Math.round(durationMs * 1000), hashed] as const),
+      filterText(filter),
+      search.hits,
+      Math.round(search.durationMs * 1000),
+      user.hash,
     ];
-    this.#addRecent(row, queryUid);
+    this.#addRecent(user, row, queryUid);
     if (this.#searches.length >= WAITING_ROWS_MAX) {
       this.#searches.shift();
       this.#dropped++;
     }
     this.#searches.push(row);
     if (this.#searches.length === FLUSH_ROWS) void this.#flush();
-    else this.#flushLater();
+    else if (this.#timer === null) this.#flushLater();
   }
 
   /** Resolves once the event is on disk. Rejects with `ApiError`, and then it is not recorded. */
@@ -142,25 +155,29 @@ export class Recorder {
         new ApiError('too_many_search_requests', 'Too many events are waiting for the disk.'),
       );
     }
-    const user = this.#userHash(event.user);
+    const user = this.#userOf(event.sender);
     const at = this.#now();
     const search = this.#searchOf(event, user, at);
     const isClick = event.type === 'click';
     const first = search !== undefined && !(isClick ? search.clicked : search.converted);
+    const ofSearch = search?.row;
     const mark = (value: boolean): void => {
-      if (!first) return;
+      // The user may have searched again since.
+      if (!first || search.row !== ofSearch) return;
       if (isClick) search.clicked = value;
       else search.converted = value;
     };
     mark(true);
     const row: AnalyticsRow = [
-      ...([
-        isClick ? CLICK_ROW : CONVERSION_ROW,
-        at,
-        search?.row[2] ?? -1,
-        event.indexUid,
-      ] as const),
-      ...([search?.row[4] ?? null, event.name, event.objectId, event.position, user] as const),
+      isClick ? CLICK_ROW : CONVERSION_ROW,
+      at,
+      search?.row[2] ?? -1,
+      event.indexUid,
+      search?.row[4] ?? null,
+      event.name,
+      event.objectId,
+      event.position,
+      user.hash,
       first ? 1 : 0,
     ];
     return new Promise((resolve, reject) => {
@@ -204,30 +221,51 @@ export class Recorder {
     return this.#lastAt;
   }
 
-  #userHash(told: string): string {
-    const user = cut(told, USER_CHARS_MAX);
-    const known = this.#users.get(user);
-    if (known !== undefined) return known;
-    const hashed = createHmac('sha256', this.#options.userKey)
-      .update(user)
+  #userOf(sender: Sender): User {
+    const byId = 'id' in sender;
+    const users = byId ? this.#byId : this.#byAddress;
+    const name = cut(byId ? sender.id : sender.address, USER_CHARS_MAX);
+    const known = users.get(name);
+    if (known !== undefined) {
+      known.seen = true;
+      return known;
+    }
+    const hash = createHmac('sha256', this.#options.userKey)
+      .update(byId ? `id ${name}` : `at ${name}`)
       .digest('base64url')
       .slice(0, USER_HASH_CHARS);
-    this.#users.set(user, hashed);
-    return hashed;
+    const user = this.#byHash.get(hash) ?? { hash, recent: [], seen: false };
+    this.#byHash.delete(hash);
+    makeRoom(users);
+    users.set(name, user);
+    return user;
   }
 
-  #addRecent(row: SearchRow, queryUid: string | null): void {
-    const recent: Recent = { row, clicked: false, converted: false };
-    this.#recent.set(recentKey(row[8], row[3]), recent);
-    if (queryUid !== null) this.#byQueryUid.set(queryUid, recent);
+  #addRecent({ recent }: User, row: SearchRow, queryUid: string | null): Recent {
+    let at = recent.length - 1;
+    while (at >= 0 && recent[at]!.row[3] !== row[3]) at--;
+    const before = recent[at];
+    if (before !== undefined && !before.named && queryUid === null) {
+      before.row = row;
+      before.clicked = false;
+      before.converted = false;
+      return before;
+    }
+    const added = { row, clicked: false, converted: false, named: queryUid !== null };
+    if (at >= 0) recent[at] = added;
+    else if (recent.push(added) > RECENT_INDEXES_MAX) recent.shift();
+    if (queryUid === null) return added;
+    if (this.#byQueryUid.size >= RECENT_USERS_MAX) {
+      this.#byQueryUid.delete(this.#byQueryUid.keys().next().value!);
+    }
+    this.#byQueryUid.set(queryUid, added);
+    return added;
   }
 
-  #searchOf(event: RecordedEvent, user: string, at: number): Recent | undefined {
-    const named = event.queryUid === null ? undefined : this.#byQueryUid.get(event.queryUid);
-    const recent = named ?? this.#recent.get(recentKey(user, event.indexUid));
-    return recent !== undefined &&
-      recent.row[3] === event.indexUid &&
-      at - recent.row[1] <= RECENT_MS
+  #searchOf({ indexUid, queryUid }: RecordedEvent, user: User, at: number): Recent | undefined {
+    const named = queryUid === null ? undefined : this.#byQueryUid.get(queryUid);
+    const recent = named ?? user.recent.find(({ row }) => row[3] === indexUid);
+    return recent !== undefined && recent.row[3] === indexUid && at - recent.row[1] <= RECENT_MS
       ? recent
       : undefined;
   }
@@ -235,16 +273,21 @@ export class Recorder {
   /** Takes up where the process before ended. */
   #remember(): void {
     const byId = new Map<number, Recent>();
-    for (const row of this.#options.store.lastRows(RECENT_SEARCHES_MAX)) {
+    for (const row of this.#options.store.lastRows(RECENT_USERS_MAX)) {
       this.#lastAt = row[1];
       if (isSearchRow(row)) {
-        this.#addRecent(row, null);
-        byId.set(row[2], this.#recent.get(recentKey(row[8], row[3]))!);
+        let user = this.#byHash.get(row[8]);
+        if (user === undefined) {
+          user = { hash: row[8], recent: [], seen: false };
+          makeRoom(this.#byHash);
+          this.#byHash.set(user.hash, user);
+        }
+        byId.set(row[2], this.#addRecent(user, row, null));
         this.#nextId = row[2] + 1;
         continue;
       }
       const search = byId.get(row[2]);
-      if (search === undefined) continue;
+      if (search?.row[2] !== row[2]) continue;
       if (row[0] === CLICK_ROW) search.clicked = true;
       else search.converted = true;
     }
@@ -312,8 +355,15 @@ function inOrder(searches: readonly SearchRow[], events: readonly WaitingEvent[]
   return [...rows, ...searches.slice(next)];
 }
 
-function recentKey(user: string, indexUid: string): string {
-  return `${user} ${indexUid}`;
+/** The oldest goes, but one that was seen since the last look gets another turn. */
+function makeRoom(users: Map<string, User>): void {
+  while (users.size >= RECENT_USERS_MAX) {
+    const [name, user] = users.entries().next().value!;
+    users.delete(name);
+    if (!user.seen) return;
+    user.seen = false;
+    users.set(name, user);
+  }
 }
 
 function filterText(filter: unknown): string | null {
@@ -325,25 +375,4 @@ function filterText(filter: unknown): string | null {
 /** A copy, where it is shorter: a part of a string keeps the whole in memory. */
 function cut(text: string, charsMax: number): string {
   return text.length <= charsMax ? text : Buffer.from(text.slice(0, charsMax)).toString();
-}
-
-/** The last entries that were set; the oldest go first. */
-class BoundedMap<V> {
-  readonly #max: number;
-  readonly #map = new Map<string, V>();
-
-  constructor(max: number) {
-    this.#max = max;
-  }
-
-  get(key: string): V | undefined {
-    return this.#map.get(key);
-  }
-
-  set(key: string, value: V): void {
-    if (!this.#map.delete(key) && this.#map.size >= this.#max) {
-      this.#map.delete(this.#map.keys().next().value!);
-    }
-    this.#map.set(key, value);
-  }
 }

@@ -1,5 +1,5 @@
 /** What is recorded of a search: read off its request and the bytes of its answer. */
-import type { Recorder } from '../analytics/recorder.ts';
+import type { Recorder, Sender } from '../analytics/recorder.ts';
 import type { SearchRequest } from '../contract/search.ts';
 import type { Exchange } from './exchange.ts';
 import type { RequestContext } from './route.ts';
@@ -36,22 +36,19 @@ export function recordingOf(
       filter,
       hits: totalHits(answer, shape),
       durationMs,
-      user: userOf(exchange, null),
+      sender: senderOf(exchange, null),
       queryUid: asksForMetadata ? queryUidOf(answer) : null,
     });
   };
 }
 
-/**
- * Who sends a request, in clear: what the client says of the user, else the address that the request comes from.
- * @param told by the body
- */
-export function userOf(exchange: Exchange, told: string | null): string {
+/** @param told by the body of the request */
+export function senderOf(exchange: Exchange, told: string | null): Sender {
   const { userId, forwardedFor } = exchange.headers;
   const id = userId ?? told;
-  if (id !== null) return `id ${id}`;
+  if (id !== null) return { id };
   const [address] = forwardedFor?.split(',', 1) ?? [exchange.remoteAddress()];
-  return `at ${address}`;
+  return { address: address! };
 }
 
 /** Of an answer of the engine; -1 when it has none. What follows the hits is looked at alone. */

@@ -12,7 +12,7 @@ import { queryParser } from '../../contract/query.ts';
 import type { ReportSpec } from '../../analytics/report-worker.ts';
 import type { Analytics, Dependencies } from '../dependencies.ts';
 import { route, type Reply, type RequestContext, type Route } from '../route.ts';
-import { userOf } from '../search-recording.ts';
+import { senderOf } from '../search-recording.ts';
 
 /** Also served at an address of its own. */
 export function eventRoutes({ analytics, services }: Dependencies): Route[] {
@@ -36,7 +36,7 @@ export function eventRoutes({ analytics, services }: Dependencies): Route[] {
           indexUid,
           objectId: objectId === null ? null : String(objectId),
           position: position ?? -1,
-          user: userOf(exchange, body.userId ?? null),
+          sender: senderOf(exchange, body.userId ?? null),
           queryUid: queryUid ?? null,
         });
         return { status: 201, body: null };

@@ -33,12 +33,12 @@ describe('Recording searches and events', () => {
   const search = (more: Partial<RecordedSearch> = {}): void =>
     recorder.search({
       ...{ indexUid: 'books', query: 'dune', filter: null, hits: 1, durationMs: 1.5 },
-      ...{ user: 'anna', queryUid: null, ...more },
+      ...{ sender: { id: 'anna' }, queryUid: null, ...more },
     });
   const event = (more: Partial<RecordedEvent> = {}): Promise<void> =>
     recorder.event({
       ...{ type: 'click', name: 'n', indexUid: 'books', objectId: '7', position: 2 },
-      ...{ user: 'anna', queryUid: null, ...more },
+      ...{ sender: { id: 'anna' }, queryUid: null, ...more },
     });
   const stored = (): AnalyticsRow[] => [...store.chunks(0, Infinity)].flatMap(parseRows);
 
@@ -54,7 +54,11 @@ describe('Recording searches and events', () => {
   });
 
   it('stores searches in their order, and nothing that names the user', async () => {
-    search({ query: 'a', filter: [['x = 1', 'x = 2'], 'y = 3'], user: 'anna@example.org' });
+    search({
+      query: 'a',
+      filter: [['x = 1', 'x = 2'], 'y = 3'],
+      sender: { id: 'anna@example.org' },
+    });
     search({ query: 'b'.repeat(QUERY_CHARS_MAX + 50), hits: 0 });
     assert.deepEqual(stored(), []);
     await recorder.flushed();
@@ -73,11 +77,11 @@ describe('Recording searches and events', () => {
     search({ query: 'old' });
     search({ query: 'other', indexUid: 'films' });
     search({ query: 'new' });
-    search({ query: 'of another', user: 'ben' });
+    search({ query: 'of another', sender: { id: 'ben' } });
     await event();
     await event();
     await event({ type: 'conversion' });
-    await event({ user: 'carl' });
+    await event({ sender: { id: 'carl' } });
     const events = stored().filter((row) => row[0] !== 0);
     assert.deepEqual(
       events.map((row) => [row[0], row[2], row[4], row[9]]),
@@ -93,7 +97,7 @@ describe('Recording searches and events', () => {
   it('binds an event to the search whose query uid it names, but not to one of another index', async () => {
     search({ query: 'named', queryUid: 'q1' });
     search({ query: 'last' });
-    await event({ queryUid: 'q1', user: 'whoever' });
+    await event({ queryUid: 'q1', sender: { id: 'whoever' } });
     await event({ queryUid: 'q1', indexUid: 'films' });
     const events = stored().filter((row) => row[0] !== 0);
     assert.deepEqual(
