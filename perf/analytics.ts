@@ -2,9 +2,10 @@
  * What recording searches costs a search: two servers over the same documents, one of which records, are asked the same
  * queries by turns, and the CPU time that the kernel counts for each is compared block by block.
  *
- *   node --import=tsx perf/analytics.ts [--data FILE.ndjson] [--fields title,author] [--pairs 3000] [--searches 25] [--control]
+ *   node --import=tsx perf/analytics.ts [--data FILE.ndjson] [--fields title,author] [--pairs 400] [--searches 250] [--control]
  *
- * Blocks are short, so that both of a pair meet the same machine; the mean without the tenth at either end counts.
+ * Half of the pairs are of servers started in the other order. The mean of the logarithms of the ratios, without the
+ * tenth at either end, counts.
  */
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
@@ -18,8 +19,8 @@ const { values } = parseArgs({
   options: {
     data: { type: 'string', default: 'test/demo/books.ndjson' },
     fields: { type: 'string', default: 'title,author' },
-    pairs: { type: 'string', default: '3000' },
-    searches: { type: 'string', default: '25' },
+    pairs: { type: 'string', default: '400' },
+    searches: { type: 'string', default: '250' },
     seed: { type: 'string', default: '7' },
     // Neither side records: what the comparison itself is worth.
     control: { type: 'boolean', default: false },
@@ -96,45 +97,70 @@ async function start(options: readonly string[]): Promise<Side> {
   return { server, agent, cpu: new CpuClock(server.pid) };
 }
 
-const plain = await start([]);
-const recording = await start(values.control ? [] : ['--analytics-retention-days', '30']);
-try {
-  const asked = queries();
-  const bodies = (): { body: string; user: string }[] =>
-    Array.from({ length: Number(values.searches) }, () => ({
-      body: JSON.stringify({ q: pick(asked) }),
-      user: `user ${Math.floor(random() * USERS)}`,
-    }));
-  const warmUp = Array.from({ length: 3000 }, () => bodies()[0]!);
-  for (const side of [plain, recording]) await block(side, warmUp);
-  const ratios: number[] = [];
-  let plainMs = 0;
-  let recordingMs = 0;
-  for (let pair = 0; pair < Number(values.pairs); pair++) {
-    const same = bodies();
-    const order = pair % 2 === 0 ? [plain, recording] : [recording, plain];
-    const times = new Map<Side, number>();
-    for (const side of order) times.set(side, await block(side, same));
-    plainMs += times.get(plain)!;
-    recordingMs += times.get(recording)!;
-    ratios.push(times.get(recording)! / times.get(plain)!);
-  }
-  ratios.sort((a, b) => a - b);
-  const tenth = Math.floor(ratios.length / 10);
-  const middle = ratios.slice(tenth, ratios.length - tenth);
-  const mean = middle.reduce((sum, ratio) => sum + ratio, 0) / middle.length;
-  const spread = Math.sqrt(
-    middle.reduce((sum, ratio) => sum + (ratio - mean) ** 2, 0) / middle.length ** 2,
-  );
-  const at = (share: number): string =>
-    `${((ratios[Math.floor(share * (ratios.length - 1))]! - 1) * 100).toFixed(2)} %`;
-  const each = (ms: number): string =>
-    `${((ms * 1000) / (Number(values.pairs) * Number(values.searches))).toFixed(1)} us`;
-  process.stdout.write(
-    `CPU of a search: ${each(plainMs)} without recording, ${each(recordingMs)} with it\n` +
-      `by pairs: mean ${((mean - 1) * 100).toFixed(2)} % more (standard error ${(spread * 100).toFixed(2)} %), median ${at(0.5)} more, quartiles ${at(0.25)} and ${at(0.75)} (${ratios.length} pairs)\n`,
-  );
-} finally {
-  await plain.server.close();
-  await recording.server.close();
+interface Outcome {
+  /** Logarithms of the time with recording over that without, a pair each. */
+  ratios: number[];
+  plainMs: number;
+  recordingMs: number;
 }
+
+/** Compares two fresh servers; the one that is started first has an advantage. */
+async function compare(recordsFirst: boolean): Promise<Outcome> {
+  const recorded = values.control ? [] : ['--analytics-retention-days', '30'];
+  const sides: Side[] = [];
+  try {
+    for (const options of recordsFirst ? [recorded, []] : [[], recorded]) {
+      sides.push(await start(options));
+    }
+    const [recording, plain] = (recordsFirst ? sides : sides.toReversed()) as [Side, Side];
+    for (const side of sides) await block(side, bodies(3000));
+    const outcome: Outcome = { ratios: [], plainMs: 0, recordingMs: 0 };
+    for (let pair = 0; pair < pairs / 2; pair++) {
+      const same = bodies(searches);
+      const times = new Map<Side, number>();
+      for (const side of pair % 2 === 0 ? sides : sides.toReversed()) {
+        times.set(side, await block(side, same));
+      }
+      outcome.plainMs += times.get(plain)!;
+      outcome.recordingMs += times.get(recording)!;
+      outcome.ratios.push(Math.log(times.get(recording)! / times.get(plain)!));
+    }
+    return outcome;
+  } finally {
+    for (const side of sides) {
+      side.agent.destroy();
+      await side.server.close();
+    }
+  }
+}
+
+const pairs = Number(values.pairs);
+const searches = Number(values.searches);
+const asked = queries();
+
+function bodies(count: number): { body: string; user: string }[] {
+  return Array.from({ length: count }, () => ({
+    body: JSON.stringify({ q: pick(asked) }),
+    user: `user ${Math.floor(random() * USERS)}`,
+  }));
+}
+
+const outcomes = [await compare(false), await compare(true)];
+const ratios = outcomes.flatMap((outcome) => outcome.ratios).toSorted((a, b) => a - b);
+const tenth = Math.floor(ratios.length / 10);
+const middle = ratios.slice(tenth, ratios.length - tenth);
+const mean = middle.reduce((sum, ratio) => sum + ratio, 0) / middle.length;
+const spread = Math.sqrt(
+  middle.reduce((sum, ratio) => sum + (ratio - mean) ** 2, 0) / middle.length ** 2,
+);
+const more = (logarithm: number): string => `${(Math.expm1(logarithm) * 100).toFixed(2)} %`;
+const at = (share: number): string => more(ratios[Math.floor(share * (ratios.length - 1))]!);
+const each = (time: (outcome: Outcome) => number): string => {
+  const ms = outcomes.reduce((sum, outcome) => sum + time(outcome), 0);
+  return `${((ms * 1000) / (ratios.length * searches)).toFixed(1)} us`;
+};
+process.stdout.write(
+  `CPU of a search: ${each(({ plainMs }) => plainMs)} without recording, ${each(({ recordingMs }) => recordingMs)} with it\n` +
+    `by pairs: mean ${more(mean)} more (standard error ${(spread * 100).toFixed(2)} %), median ${at(0.5)}, ` +
+    `quartiles ${at(0.25)} and ${at(0.75)} (${ratios.length} pairs of ${searches} searches)\n`,
+);

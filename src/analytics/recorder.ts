@@ -1,6 +1,6 @@
 /**
- * Records searches and events. A search costs a row in memory; rows are written together, at the latest a second later,
- * so a process that is killed loses a second of searches. An event is acknowledged when it is on disk.
+ * Records searches and events. A search costs a row in memory; rows are written together, at the latest five seconds
+ * later, so a process that is killed loses five seconds of searches. An event is acknowledged when it is on disk.
  */
 import { createHmac } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
@@ -19,7 +19,7 @@ import { ApiError } from '../contract/errors.ts';
 import type { AnalyticsStore } from '../store/analytics-store.ts';
 
 /** How long rows of searches wait for others. */
-const FLUSH_MS = 1000;
+const FLUSH_MS = 5000;
 /** Rows in memory at which a flush begins at once. */
 const FLUSH_ROWS = 512;
 /** Rows of searches in memory; beyond, the oldest are dropped. Reached only when the disk is slow or full. */

@@ -23,6 +23,8 @@ export interface ReportSpec {
   patterns: readonly string[] | null;
   format: 'json' | 'csv';
   groupBy: readonly Grouping[];
+  /** Of lists of queries. */
+  finalQueries: boolean;
   /** null: of a summary, which is shown whole. */
   page: { offset: number; limit: number } | null;
 }
@@ -48,7 +50,15 @@ function take(input: ReportInput): ReportOutput {
   }
 }
 
-function reportOf({ kind, from, to, indexUids, patterns, groupBy }: ReportSpec): Report<object> {
+function reportOf({
+  kind,
+  from,
+  to,
+  indexUids,
+  patterns,
+  groupBy,
+  finalQueries,
+}: ReportSpec): Report<object> {
   const asked = indexUids === null ? null : new Set(indexUids);
   const known = new Map<string, boolean>();
   const includes = (uid: string): boolean => {
@@ -61,7 +71,9 @@ function reportOf({ kind, from, to, indexUids, patterns, groupBy }: ReportSpec):
   };
   const selection = { from, to, includes };
   if (kind === 'summary') return new SummaryReport(selection, groupBy);
-  return kind === 'filters' ? new FilterReport(selection) : new QueryReport(selection, kind);
+  return kind === 'filters'
+    ? new FilterReport(selection)
+    : new QueryReport(selection, kind, finalQueries);
 }
 
 function bodyOf(made: Report<object>): string {

@@ -30,6 +30,11 @@ export class ReportFault extends Error {
   override readonly name = 'ReportFault';
 }
 
+/** Between two searches of a user who goes on typing, milliseconds. */
+export const TYPING_MS = 3000;
+/** Users whose last search is known while a report is made; then all are forgotten. */
+const TYPING_USERS_MAX = 100_000;
+
 /** What is known of a set of searches. */
 export class Totals {
   searches = 0;
@@ -52,6 +57,16 @@ export class Totals {
     this.counted++;
     this.hits += hits;
     if (hits === 0) this.withoutResults++;
+  }
+
+  /** One that was added. */
+  takeSearch(row: SearchRow): void {
+    this.searches--;
+    const hits = row[6];
+    if (hits < 0) return;
+    this.counted--;
+    this.hits -= hits;
+    if (hits === 0) this.withoutResults--;
   }
 
   addEvent(row: EventRow): void {
@@ -238,23 +253,44 @@ export class QueryReport implements Report<QueryRow> {
   readonly #selection: Selection;
   readonly #kind: QueryReportKind;
   readonly #queries = new RarestForgotten<Totals>(QUERIES_MAX, (totals) => totals.searches);
+  /** By user and index, the last search; null: all searches count. */
+  readonly #typing: Map<string, { row: SearchRow; query: string; totals: Totals }> | null;
 
-  constructor(selection: Selection, kind: QueryReportKind) {
+  /** @param finalQueries leave out searches that the user went on typing, and clicked nothing of */
+  constructor(selection: Selection, kind: QueryReportKind, finalQueries = false) {
     this.#selection = selection;
     this.#kind = kind;
+    this.#typing = finalQueries ? new Map() : null;
   }
 
   add(rows: readonly AnalyticsRow[]): void {
     for (const row of rows) {
-      const query = row[4];
-      if (query === null || !isSelected(row, this.#selection)) continue;
-      const totals = this.#queries.of(
-        `${row[3]} ${query.trim().toLowerCase()}`,
-        () => new Totals(),
-      );
-      if (isSearchRow(row)) totals.addSearch(row);
-      else totals.addEvent(row);
+      if (row[4] === null || !isSelected(row, this.#selection)) continue;
+      const query = row[4].trim().toLowerCase();
+      const totals = this.#queries.of(`${row[3]} ${query}`, () => new Totals());
+      if (isSearchRow(row)) {
+        totals.addSearch(row);
+        this.#goesOn(row, query, totals);
+      } else {
+        totals.addEvent(row);
+        const key = `${row[8]} ${row[3]}`;
+        if (this.#typing?.get(key)?.row[2] === row[2]) this.#typing.delete(key);
+      }
     }
+  }
+
+  /** Takes back the search before, if this one has its query with more or less of the end. */
+  #goesOn(row: SearchRow, query: string, totals: Totals): void {
+    if (this.#typing === null) return;
+    const key = `${row[8]} ${row[3]}`;
+    const before = this.#typing.get(key);
+    if (before !== undefined && row[1] - before.row[1] <= TYPING_MS && query !== before.query) {
+      const [shorter, longer] =
+        query.length < before.query.length ? [query, before.query] : [before.query, query];
+      if (longer.startsWith(shorter)) before.totals.takeSearch(before.row);
+    }
+    if (this.#typing.size >= TYPING_USERS_MAX) this.#typing.clear();
+    this.#typing.set(key, { row, query, totals });
   }
 
   /** The most frequent first. */

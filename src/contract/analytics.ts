@@ -96,17 +96,26 @@ const RANGE: Record<string, Schema> = {
 };
 
 export interface QueryReportQuery extends ReportQuery {
+  /** Leave out what a user typed on the way to a longer query. */
+  finalQueries?: boolean;
   offset?: number;
   limit?: number;
 }
 
+const PAGE: Record<string, Schema> = {
+  offset: { type: 'integer', minimum: 0, default: 0 },
+  limit: { type: 'integer', minimum: 0, maximum: REPORT_ROWS_MAX, default: 20 },
+};
+
 export const QUERY_REPORT_QUERY: Schema = {
   type: 'object',
-  properties: {
-    ...RANGE,
-    offset: { type: 'integer', minimum: 0, default: 0 },
-    limit: { type: 'integer', minimum: 0, maximum: REPORT_ROWS_MAX, default: 20 },
-  },
+  properties: { ...RANGE, finalQueries: { type: 'boolean', default: false }, ...PAGE },
+  additionalProperties: false,
+};
+
+export const FILTER_REPORT_QUERY: Schema = {
+  type: 'object',
+  properties: { ...RANGE, ...PAGE },
   additionalProperties: false,
 };
 

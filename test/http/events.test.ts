@@ -249,6 +249,19 @@ describe('Usage events and analytics', () => {
     assert.match(text, /^books,nowhere,1,1,0,0,0,0,0,$/m);
   });
 
+  it('leaves out what was typed on the way, and tells what could not be recorded', async () => {
+    for (const q of ['zeb', 'zebr', 'zebra']) await search(q, 'u9');
+    const queries = async (more: string): Promise<string[]> =>
+      (await report(`top-searches?limit=1000${more}`))
+        .map(({ query }) => query)
+        .filter((query) => query.startsWith('zeb'));
+    assert.deepEqual(await queries(''), ['zeb', 'zebr', 'zebra']);
+    assert.deepEqual(await queries('&finalQueries=true'), ['zebra']);
+    await server.call('PATCH', '/experimental-features', { body: { metrics: true } });
+    const { text } = await send('GET', '/metrics');
+    assert.match(text, /^gannet_analytics_dropped_searches_total 0$/m);
+  });
+
   it('refuses bad parameters of reports', async () => {
     for (const query of ['limit=1001', 'from=yesterday', 'format=xml', 'groupBy=week', 'a=1']) {
       const path = `/analytics/${query.startsWith('g') ? 'summary' : 'top-searches'}?${query}`;

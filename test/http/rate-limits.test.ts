@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import jwt from 'jsonwebtoken';
 import { FakeClock } from '../support/fake-clock.ts';
-import { startBuiltServer } from '../support/built-server.ts';
+import { type BuiltServer, startBuiltServer } from '../support/built-server.ts';
 import { type Answer, startTestServer, type TestServer } from './support/test-server.ts';
 
 for (const transport of ['fastest', 'node'] as const) {
@@ -167,6 +170,31 @@ for (const transport of ['fastest', 'node'] as const) {
     });
   });
 }
+
+describe('The rate limit of a key', () => {
+  it('stands in a dump', async () => {
+    const dir = mkdtempSync(join(tmpdir(), 'gannet-dumps-'));
+    const servers: BuiltServer[] = [];
+    try {
+      const first = await startBuiltServer(['--dump-dir', dir]);
+      servers.push(first);
+      const rateLimit = { requestsPerSecond: 7, concurrentSearches: null };
+      const body = { actions: ['search'], indexes: ['*'], expiresAt: null, rateLimit };
+      const { uid } = (await first.call('POST', '/keys', { body })).json;
+      const { details } = await first.finish('POST', '/dumps');
+      const dump = join(dir, `${details.dumpUid}.dump`);
+      const second = await startBuiltServer(['--import-dump', dump]);
+      servers.push(second);
+      const { json } = await second.call('GET', `/keys/${uid}`);
+      assert.deepEqual(json.rateLimit, rateLimit);
+      const { results } = (await second.call('GET', '/keys')).json;
+      assert.equal(results.filter((key: object) => 'rateLimit' in key).length, 1);
+    } finally {
+      for (const server of servers) await server.close();
+      rmSync(dir, { recursive: true });
+    }
+  });
+});
 
 describe('The rate limit of the launch options', () => {
   it('holds for keys without one of their own', async () => {

@@ -1,4 +1,5 @@
 import {
+  FILTER_REPORT_QUERY,
   QUERY_REPORT_QUERY,
   SUMMARY_QUERY,
   USAGE_EVENT,
@@ -51,7 +52,7 @@ export function analyticsRoutes(dependencies: Dependencies): Route[] {
   async function report(
     { access, exchange }: RequestContext,
     { from = 0, to = Infinity, indexUids, format = 'json' }: SummaryQuery,
-    more: Pick<ReportSpec, 'kind' | 'groupBy' | 'page'>,
+    more: Pick<ReportSpec, 'kind' | 'groupBy' | 'finalQueries' | 'page'>,
   ): Promise<Reply> {
     const { reporter } = switchedOn(analytics, 'Reading analytics');
     const spec: ReportSpec = {
@@ -71,11 +72,16 @@ export function analyticsRoutes(dependencies: Dependencies): Route[] {
       path,
       action: 'analytics.get',
       summary,
-      query: queryParser(QUERY_REPORT_QUERY),
+      query: queryParser(kind === 'filters' ? FILTER_REPORT_QUERY : QUERY_REPORT_QUERY),
       success: 200,
       handle: (context) => {
-        const { offset = 0, limit = 20 } = context.query;
-        return report(context, context.query, { kind, groupBy: [], page: { offset, limit } });
+        const { offset = 0, limit = 20, finalQueries = false } = context.query;
+        return report(context, context.query, {
+          kind,
+          groupBy: [],
+          finalQueries,
+          page: { offset, limit },
+        });
       },
     });
 
@@ -89,7 +95,7 @@ export function analyticsRoutes(dependencies: Dependencies): Route[] {
       success: 200,
       handle: (context) =>
         report(context, context.query, {
-          ...{ kind: 'summary', page: null },
+          ...{ kind: 'summary', finalQueries: false, page: null },
           groupBy: context.query.groupBy ?? [],
         }),
     }),

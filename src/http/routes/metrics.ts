@@ -23,7 +23,13 @@ const UNITS_MS: ReadonlyMap<string, number> = new Map([
   ['s', 1000],
 ]);
 
-export function metricsRoutes({ services, metrics, clock, chatTotals }: Dependencies): Route[] {
+export function metricsRoutes({
+  services,
+  metrics,
+  clock,
+  chatTotals,
+  analytics,
+}: Dependencies): Route[] {
   const { indexes, tasks, search, features } = services;
 
   function writeIndexes(out: MetricsText): string[] {
@@ -124,6 +130,13 @@ export function metricsRoutes({ services, metrics, clock, chatTotals }: Dependen
     out.gauge('searches_waiting_to_be_processed', 'Searches that wait', waiting);
   }
 
+  function writeAnalytics(out: MetricsText): void {
+    if (analytics === null) return;
+    const name = 'analytics_dropped_searches_total';
+    const help = 'Searches that could not be recorded';
+    out.family(name, 'counter', help, [])({}, analytics.recorder.dropped);
+  }
+
   function writeChats(out: MetricsText): void {
     const totals = chatTotals.list();
     const counter = (
@@ -165,6 +178,7 @@ export function metricsRoutes({ services, metrics, clock, chatTotals }: Dependen
         writeBatches(out);
         writeSearches(out);
         writeChats(out);
+        writeAnalytics(out);
         const body = `${await metrics.text()}\n${await out.text()}`;
         return { status: 200, body, type: 'text/plain; version=0.0.4' };
       },

@@ -168,6 +168,39 @@ describe('Reports on searches', () => {
     assert.deepEqual(queries('withoutClicks'), ['ignored']);
   });
 
+  it('leave out what is typed on the way, if they are asked to', () => {
+    const typed = (at: number, query: string, user = 'a', id = at): SearchRow => [
+      ...([SEARCH_ROW, at, id, 'books', query, null, 2, 9, user] as const),
+    ];
+    const rows: AnalyticsRow[] = [
+      typed(0, 'd'),
+      typed(200, 'du'),
+      typed(300, 'du', 'b'),
+      typed(400, 'dune'),
+      typed(500, 'Dune '),
+      typed(4000, 'dune mess'),
+      typed(4500, 'dune'),
+      typed(5000, 'ha'),
+      [CLICK_ROW, 5100, 5000, 'books', 'ha', 'n', '1', 0, 'a', 1],
+      typed(5200, 'haw'),
+      typed(9000, 'haw'),
+      typed(13_000, 'hawk'),
+    ];
+    const report = new QueryReport(everything, 'top', true);
+    report.add(rows.slice(0, 3));
+    report.add(rows.slice(3));
+    assert.deepEqual(
+      report.rows().map(({ query, searches }) => [query, searches]),
+      [
+        ['dune', 3],
+        ['haw', 2],
+        ['du', 1],
+        ['ha', 1],
+        ['hawk', 1],
+      ],
+    );
+  });
+
   it('list filters', () => {
     const filtered: AnalyticsRow[] = ['a = 1', 'b = 1', 'b = 1'].map((filter) => {
       const row = search({});
