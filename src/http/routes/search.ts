@@ -126,6 +126,65 @@ export function searchRoutes(dependencies: Dependencies): Route[] {
     return bytes(await search.similar(uid, { ...request, id }, searchContext(context)));
   }
 
+  async function multiSearch(context: RequestContext<unknown, MultiSearchRequest>): Promise<Reply> {
+    const { access, body } = context;
+    const excess = multiSearchLimitFault(body, limits);
+    if (excess !== null) throw excess;
+    for (const [i, query] of body.queries.entries()) {
+      if (!access.mayAccess(query.indexUid)) {
+        const refusal = access.refusal(query.indexUid);
+        throw new ApiError(refusal.code, `Inside \`.queries[${i}]\`: ${refusal.message}`);
+      }
+    }
+    for (const uid of Object.keys(body.federation?.facetsByIndex ?? {})) {
+      if (access.mayAccess(uid)) continue;
+      const refusal = access.refusal(uid);
+      throw new ApiError(refusal.code, `Inside \`.federation.facetsByIndex\`: ${refusal.message}`);
+    }
+    const fault = multiSearchFault(body, features.get(), dependencies.network.get().remotes);
+    if (fault !== null) throw fault;
+    const { federation } = body;
+    const shape = federation ?? undefined;
+    const recorded =
+      recorder === null
+        ? null
+        : body.queries.map((query) => recordingOf(recorder, context, query.indexUid, query, shape));
+    for (const [i, query] of body.queries.entries()) {
+      const settings =
+        hasVectorParameters(query) && !isGiven(query.federationOptions?.remote)
+          ? indexes.settings(query.indexUid)
+          : undefined;
+      const vector = settings && vectorFault(query, settings, features.get());
+      if (vector) throw new ApiError(vector.code, `Inside \`.queries[${i}]\`: ${vector.message}`);
+      restrict(query, access, query.indexUid);
+    }
+    if (recorded === null) {
+      return bytes(await search.multiSearch(body, searchContext(context)));
+    }
+    const startedAt = performance.now();
+    const answer = await search.multiSearch(body, {
+      ...searchContext(context),
+      onAnswer: (position, one, ms) => recorded[position]?.(one, ms),
+    });
+    if (shape !== undefined) {
+      const ms = performance.now() - startedAt;
+      for (const listener of recorded) listener?.(answer, ms);
+    }
+    return bytes(answer);
+  }
+
+  async function facetSearch(context: RequestContext<unknown, FacetSearchRequest>): Promise<Reply> {
+    const { access, params } = context;
+    const body = withoutIgnored(context.body);
+    const gate = searchGate(body, features.get());
+    if (gate !== null) throw gate;
+    const uid = params.index_uid!;
+    if (indexes.get(uid) === undefined) throw indexNotFound(uid);
+    if (hasVectorParameters(body)) checkVectors(uid, body);
+    restrict(body, access, uid);
+    return bytes(await search.facetSearch(uid, body, searchContext(context)));
+  }
+
   const routes = [
     route<unknown, SearchRequest>({
       method: 'POST',
@@ -152,58 +211,7 @@ export function searchRoutes(dependencies: Dependencies): Route[] {
       summary: 'Runs several searches, separately or merged into one list.',
       body: bodyOf<MultiSearchRequest>(MULTI_SEARCH, { reads: true }),
       success: 200,
-      handle: async (context) => {
-        const { access, body } = context;
-        const excess = multiSearchLimitFault(body, limits);
-        if (excess !== null) throw excess;
-        for (const [i, query] of body.queries.entries()) {
-          if (!access.mayAccess(query.indexUid)) {
-            const refusal = access.refusal(query.indexUid);
-            throw new ApiError(refusal.code, `Inside \`.queries[${i}]\`: ${refusal.message}`);
-          }
-        }
-        for (const uid of Object.keys(body.federation?.facetsByIndex ?? {})) {
-          if (access.mayAccess(uid)) continue;
-          const refusal = access.refusal(uid);
-          throw new ApiError(
-            refusal.code,
-            `Inside \`.federation.facetsByIndex\`: ${refusal.message}`,
-          );
-        }
-        const fault = multiSearchFault(body, features.get(), dependencies.network.get().remotes);
-        if (fault !== null) throw fault;
-        const { federation } = body;
-        const shape = federation ?? undefined;
-        const recorded =
-          recorder === null
-            ? null
-            : body.queries.map((query) =>
-                recordingOf(recorder, context, query.indexUid, query, shape),
-              );
-        for (const [i, query] of body.queries.entries()) {
-          const settings =
-            hasVectorParameters(query) && !isGiven(query.federationOptions?.remote)
-              ? indexes.settings(query.indexUid)
-              : undefined;
-          const vector = settings && vectorFault(query, settings, features.get());
-          if (vector)
-            throw new ApiError(vector.code, `Inside \`.queries[${i}]\`: ${vector.message}`);
-          restrict(query, access, query.indexUid);
-        }
-        if (recorded === null) {
-          return bytes(await search.multiSearch(body, searchContext(context)));
-        }
-        const startedAt = performance.now();
-        const answer = await search.multiSearch(body, {
-          ...searchContext(context),
-          onAnswer: (position, one, ms) => recorded[position]?.(one, ms),
-        });
-        if (shape !== undefined) {
-          const ms = performance.now() - startedAt;
-          for (const listener of recorded) listener?.(answer, ms);
-        }
-        return bytes(answer);
-      },
+      handle: multiSearch,
     }),
     route<unknown, FacetSearchRequest>({
       method: 'POST',
@@ -212,17 +220,7 @@ export function searchRoutes(dependencies: Dependencies): Route[] {
       summary: 'Searches the values of a facet.',
       body: bodyOf<FacetSearchRequest>(FACET_SEARCH, { reads: true }),
       success: 200,
-      handle: async (context) => {
-        const { access, params } = context;
-        const body = withoutIgnored(context.body);
-        const gate = searchGate(body, features.get());
-        if (gate !== null) throw gate;
-        const uid = params.index_uid!;
-        if (indexes.get(uid) === undefined) throw indexNotFound(uid);
-        if (hasVectorParameters(body)) checkVectors(uid, body);
-        restrict(body, access, uid);
-        return bytes(await search.facetSearch(uid, body, searchContext(context)));
-      },
+      handle: facetSearch,
     }),
     route<unknown, SimilarRequest>({
       method: 'POST',
