@@ -82,6 +82,14 @@ describe('Embedders', function () {
     return { embeddings: embeddings.map((row: number[]) => row.map(Math.fround)), regenerate };
   }
 
+  /** Ids that a filter finds; or its error. */
+  async function found(filter: string): Promise<Json> {
+    const { json } = await server.call('POST', `/indexes/${uid}/documents/fetch`, {
+      body: { filter, fields: ['id'], limit: 100 },
+    });
+    return json.results?.map(({ id }: Json) => id).sort() ?? json.code;
+  }
+
   const made = (...texts: string[]): number[][] =>
     texts.map((text) => wordEmbedding(text, provider.dimensions));
   const OWN = [1, 0, 0, 0];
@@ -425,6 +433,18 @@ describe('Embedders', function () {
     assert.deepEqual(sent(), ['b one', 'b two', '{"x":"same"}']);
     assert.deepEqual((await vectors(1)).embeddings, made('{"x":"same"}', 'b one'));
     assert.deepEqual((await vectors(3)).embeddings, []);
+    assert.deepEqual(await found('_vectors EXISTS'), [1, 2, 4]);
+    assert.deepEqual(await found('_vectors.e.fragments.a EXISTS'), [1]);
+    assert.deepEqual(await found("_vectors.e.fragments.'b' EXISTS"), [1, 2]);
+    assert.deepEqual(await found('_vectors.e.fragments.a NOT EXISTS'), [2, 3, 4]);
+    assert.deepEqual(
+      await found('_vectors.e.fragments.b EXISTS AND _vectors.e.fragments.a NOT EXISTS'),
+      [2],
+    );
+    assert.deepEqual(await found('_vectors.e.userProvided EXISTS'), [4]);
+    assert.deepEqual(await found('_vectors.e.documentTemplate EXISTS'), []);
+    assert.equal(await found('_vectors.e.fragments.c EXISTS'), 'invalid_document_filter');
+    assert.equal(await found('_vectors.f.fragments.a EXISTS'), 'invalid_document_filter');
     await add([{ id: 1, text: 'other' }], 'PUT');
     assert.deepEqual(sent(), ['{"x":"other"}']);
     assert.deepEqual((await vectors(1)).embeddings, made('{"x":"other"}', 'b one'));
@@ -446,6 +466,8 @@ describe('Embedders', function () {
     await patch({ e: { indexingFragments: { z: { value: 'z {{ doc.title }}' } } } });
     assert.deepEqual(sent(), ['z one', 'z two']);
     assert.deepEqual((await vectors(1)).embeddings, made('z one', 'c one', 'b one'));
+    assert.equal(await found('_vectors.e.fragments.a EXISTS'), 'invalid_document_filter');
+    assert.deepEqual(await found('_vectors.e.fragments.z EXISTS'), [1, 2]);
     await patch({ e: { searchFragments: { q: { value: 'search {{ q }}' } } } });
     assert.deepEqual(sent(), []);
     assert.deepEqual(await vectors(4), { embeddings: [OWN], regenerate: false });
@@ -457,6 +479,8 @@ describe('Embedders', function () {
       },
     });
     assert.deepEqual(sent(), ['1', '2', '3']);
+    assert.deepEqual(await found('_vectors.e.documentTemplate EXISTS'), [1, 2, 3]);
+    assert.equal(await found('_vectors.e.fragments.b EXISTS'), 'invalid_document_filter');
   });
 
   it('of two parts embed documents with one, and must agree', async () => {

@@ -18,11 +18,17 @@ interface Hits {
   estimatedTotalHits: number;
 }
 
+/** Of document `id`: numbers that single precision holds. */
+function embedding(id: number, dimensions: number): number[] {
+  return Array.from({ length: dimensions }, (_, i) => ((id * 31 + i * 7) % 64) / 8 - 3.5);
+}
+
 /** Text that does not compress away. */
-function documents(first: number): Record<string, unknown>[] {
+function documents(first: number, dimensions: number): Record<string, unknown>[] {
   return Array.from({ length: DOCUMENTS_PER_TASK }, (_, n) => ({
     id: String(first + n),
     task: String(first / DOCUMENTS_PER_TASK),
+    ...(dimensions > 0 && { _vectors: { e: embedding(first + n, dimensions) } }),
     text: Array.from({ length: 120 }, (__, w) =>
       ((first + n) * 7919 * (w + 1) + w * 104_729).toString(36),
     ).join(' '),
@@ -57,18 +63,22 @@ describe('a full disk', function () {
   const count = async (): Promise<number> =>
     (await server.client.post<Hits>('/indexes/a/search', { limit: 0 })).estimatedTotalHits;
 
-  const add = async (n: number): Promise<number> => {
-    const { status, text } = await server.client.call('POST', '/indexes/a/documents', {
-      body: documents(n * DOCUMENTS_PER_TASK),
-    });
-    if (status === 202) return status;
-    assert.match(text, /no_space_left_on_device/, text);
-    return status;
-  };
+  async function fillUp(dimensions: number): Promise<void> {
+    const add = async (n: number): Promise<number> => {
+      const { status, text } = await server.client.call('POST', '/indexes/a/documents', {
+        body: documents(n * DOCUMENTS_PER_TASK, dimensions),
+      });
+      if (status === 202) return status;
+      assert.match(text, /no_space_left_on_device/, text);
+      return status;
+    };
 
-  it('refuses or fails tasks and tells why, loses nothing acknowledged, and goes on reading', async () => {
     server = await ServerProcess.start({ dir: join(dir, 'data'), port: await freePort() });
-    const settings = { pagination: { maxTotalHits: 1_000_000 }, filterableAttributes: ['task'] };
+    const settings = {
+      pagination: { maxTotalHits: 1_000_000 },
+      filterableAttributes: ['task'],
+      ...(dimensions > 0 && { embedders: { e: { source: 'userProvided', dimensions } } }),
+    };
     await server.client.call('PATCH', '/indexes/a/settings', { body: settings });
     await settle(server.client);
 
@@ -117,6 +127,7 @@ describe('a full disk', function () {
         }
       }
       assert.equal(await count(), expected, 'the documents of the tasks that succeeded');
+      if (dimensions > 0) await checkVectors(dimensions, expected);
       assert.ok(
         refused > 0 || tasks.some(({ status }) => status === 'failed'),
         'the disk was full at some time',
@@ -138,5 +149,33 @@ describe('a full disk', function () {
     await server.kill();
     server = await ServerProcess.start({ dir: join(dir, 'data'), port: await freePort() });
     await check();
-  });
+  }
+
+  /** Each document has its own embedding, and is the nearest one to it. */
+  async function checkVectors(dimensions: number, documentCount: number): Promise<void> {
+    const { client } = server;
+    const stats = await client.get<{ numberOfEmbeddings: number }>('/indexes/a/stats');
+    assert.equal(stats.numberOfEmbeddings, documentCount);
+    const { results } = await client.get<{
+      results: { id: string; _vectors: { e: { embeddings: number[][] } } }[];
+    }>('/indexes/a/documents?retrieveVectors=true&limit=1000');
+    for (const { id, _vectors } of results) {
+      assert.deepEqual(_vectors.e.embeddings, [embedding(Number(id), dimensions)], id);
+    }
+    const nearest = await client.post<{ hits: { _rankingScore: number }[] }>('/indexes/a/search', {
+      vector: embedding(Number(results[0]!.id), dimensions),
+      hybrid: { embedder: 'e', semanticRatio: 1 },
+      limit: 1,
+      showRankingScore: true,
+    });
+    assert.ok(Math.abs(nearest.hits[0]!._rankingScore - 1) < 1e-6);
+  }
+
+  for (const [what, dimensions] of [
+    ['documents', 0],
+    ['documents with vectors', 96],
+  ] as const) {
+    it(`refuses or fails tasks of ${what} and tells why, loses nothing acknowledged, and goes on reading`, () =>
+      fillUp(dimensions));
+  }
 });
