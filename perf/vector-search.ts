@@ -1,48 +1,71 @@
 /**
  * Searches by meaning beside searches by words, on one server in one run, and how complete the nearest documents are.
  *
- *     node perf/vector-search.ts [--queries 300] [--documents 63436]
+ *   node --import=tsx perf/vector-search.ts [--queries 300] [--checked 50] [--documents 63436] [--copies 0] [--scanned 300000] [--port 7897]
  *
- * Starts the built server (dist/main.cjs) in a folder of its own, loads the packages of Debian with their embeddings from the
- * folder of shared data (GANNET_SHARED, else ../shared), asks each query by words and by its vector, by turns, and holds the ten
- * nearest against a loop over all vectors in single precision: without filter, and with filters that leave ever fewer documents.
+ * Loads the packages of Debian with their embeddings from the folder of shared data (GANNET_SHARED, else ../shared), and so many noisy
+ * copies of each. Asks each query by words and by its vector, by turns, and holds the ten nearest of some against a loop over all
+ * vectors in single precision: without filter, and with filters that leave ever fewer documents. Then changes single documents with and
+ * without a vector, by turns.
+ *
+ * Where graphs are used (more than `--scanned` candidates), searches are timed again on a server that scans, and searches are sent while
+ * the graph is being built. Prints CPU and private memory of the load.
  */
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { gunzipSync } from 'node:zlib';
-import { startBuiltServer } from '../test/support/built-server.ts';
+import { settle } from '../test/http/kill/support/compare.ts';
+import { Random } from '../test/http/kill/support/random.ts';
+import { ServerProcess } from '../test/http/kill/support/server-process.ts';
 import { fromHalf } from './half.ts';
+import { CpuClock, cpuSeconds, MemoryPeak } from './process-stats.ts';
+import { percentiles } from './statistics.ts';
 
 const DIMENSIONS = 384;
 const NEAREST = 10;
-/** Documents per request. */
-const BATCH = 4000;
+/** Of a request. */
+const BATCH_BYTES = 40_000_000;
 const DATA = join(resolve(process.env['GANNET_SHARED'] ?? '../shared'), 'data');
+/** Digits of a component: what the JSON of an embedding mostly has. */
+const DIGITS = 5;
+/** The length of what a copy is off by; embeddings have length 1. */
+const NOISE = 0.5;
+const SEED = 7;
+/** Documents per thousand that the filters leave. */
+const SHARES = [1000, 500, 100, 10, 1];
+const CHANGES = 40;
+/** Merges and graphs are done once the server has used no more than this for so long. */
+const IDLE_CPU_SECONDS = 0.05;
+const IDLE_MS = 3_000;
+const NEVER = '1000000000000';
 
 const { values } = parseArgs({
   options: {
     queries: { type: 'string', default: '300' },
+    checked: { type: 'string', default: '50' },
     documents: { type: 'string', default: '63436' },
+    copies: { type: 'string', default: '0' },
+    scanned: { type: 'string', default: '300000' },
+    port: { type: 'string', default: '7897' },
   },
 });
-const queryCount = Number(values.queries);
-const documentCount = Number(values.documents);
+const copies = Number(values.copies);
 
 /** Rows of half-precision numbers. */
 function readHalves(name: string, rows: number): Float32Array {
   const bytes = readFileSync(join(DATA, name));
   const halves = new Uint16Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 2);
-  const numbers = new Float32Array(rows * DIMENSIONS);
-  for (let i = 0; i < numbers.length; i++) numbers[i] = fromHalf(halves[i]!);
-  return numbers;
+  return Float32Array.from(halves.subarray(0, rows * DIMENSIONS), fromHalf);
 }
 
 function rowOf(matrix: Float32Array, row: number): Float32Array {
   return matrix.subarray(row * DIMENSIONS, (row + 1) * DIMENSIONS);
 }
 
-/** Cosines in double precision. */
+/** In double precision. */
 function cosine(a: Float32Array, b: Float32Array): number {
   let [product, left, right] = [0, 0, 0];
   for (let i = 0; i < DIMENSIONS; i++) {
@@ -53,92 +76,200 @@ function cosine(a: Float32Array, b: Float32Array): number {
   return product / Math.sqrt(left * right);
 }
 
-function median(list: readonly number[]): number {
-  return list.toSorted((a, b) => a - b)[list.length >> 1]!;
-}
-
 const packages = gunzipSync(readFileSync(join(DATA, 'debian-packages.ndjson.gz')))
   .toString()
   .trim()
   .split('\n')
-  .slice(0, documentCount)
+  .slice(0, Number(values.documents))
   .map((line) => JSON.parse(line) as Record<string, unknown>);
-const vectors = readHalves('package-vectors.f16', packages.length);
+const originals = readHalves('package-vectors.f16', packages.length);
 const texts = readFileSync(join(DATA, 'vector-queries.ndjson'), 'utf8')
   .trim()
   .split('\n')
-  .slice(0, queryCount)
+  .slice(0, Number(values.queries))
   .map((line) => (JSON.parse(line) as { q: string }).q);
-const queryVectors = readHalves('vector-queries.f16', texts.length);
+const queries = readHalves('vector-queries.f16', texts.length);
+const checked = Math.min(texts.length, Number(values.checked));
 
-const server = await startBuiltServer();
+const count = packages.length * (1 + copies);
+const vectors = new Float32Array(count * DIMENSIONS);
+const random = new Random(SEED);
+const NOISE_PER_COMPONENT = (NOISE * Math.sqrt(3)) / Math.sqrt(DIMENSIONS);
+
+/** Number `key`, with its embedding, which is kept. */
+function documentOf(key: number): string {
+  const original = key % packages.length;
+  const numbers: number[] = [];
+  for (let i = 0; i < DIMENSIONS; i++) {
+    const noise = key === original ? 0 : (random.next() * 2 - 1) * NOISE_PER_COMPONENT;
+    const number = Number((originals[original * DIMENSIONS + i]! + noise).toPrecision(DIGITS));
+    vectors[key * DIMENSIONS + i] = number;
+    numbers.push(number);
+  }
+  return JSON.stringify({
+    ...packages[original],
+    key,
+    share: key % 1000,
+    _vectors: { mini: numbers },
+  });
+}
+
+const dir = mkdtempSync(join(tmpdir(), 'gannet-vector-search-'));
+const port = Number(values.port);
+const start = (scanned: string): Promise<ServerProcess> =>
+  ServerProcess.start({ dir: join(dir, 'data'), port, env: { GANNET_GRAPH_CANDIDATES: scanned } });
+let server = await start(values.scanned);
+
+async function ask(body: unknown): Promise<{ ms: number; keys: number[] }> {
+  const bytes = Buffer.from(JSON.stringify(body));
+  const begun = performance.now();
+  const answer = await server.client.call('POST', '/indexes/packages/search', { bytes });
+  const ms = performance.now() - begun;
+  if (answer.status !== 200) throw new Error(answer.text);
+  return { ms, keys: answer.json<{ hits: { key: number }[] }>().hits.map(({ key }) => key) };
+}
+
+const shown = { attributesToRetrieve: ['key'], limit: NEAREST };
+const byVector = (n: number, share: number): object => ({
+  ...{ vector: [...rowOf(queries, n)], ...shown },
+  ...(share < 1000 && { filter: `share < ${share}` }),
+  hybrid: { embedder: 'mini', semanticRatio: 1 },
+});
+
+/** Milliseconds at the median, and CPU per request, of several kinds of requests by turns. */
+async function timed(kinds: Record<string, (n: number) => object>): Promise<string> {
+  const lists = new Map(
+    Object.keys(kinds).map((name) => [name, { times: [] as number[], cpu: 0 }]),
+  );
+  const clock = new CpuClock(server.pid);
+  for (let n = 0; n < texts.length; n++) {
+    for (const [name, body] of Object.entries(kinds)) {
+      const list = lists.get(name)!;
+      clock.lap();
+      list.times.push((await ask(body(n))).ms);
+      const { mainMs, otherMs } = clock.lap();
+      list.cpu += mainMs + otherMs;
+    }
+  }
+  return [...lists]
+    .map(
+      ([name, { times, cpu }]) =>
+        `${name} ${percentiles(times).p50Ms.toFixed(2)} ms (CPU ${(cpu / times.length).toFixed(2)} ms)`,
+    )
+    .join(', ');
+}
+
+/** The nearest of the documents that a filter leaves, by a plain loop. */
+function nearestKeys(near: Float32Array, share: number): Set<number> {
+  const keys: number[] = [];
+  for (let key = 0; key < count; key++) {
+    if (key % 1000 >= share) continue;
+    if (keys.length === NEAREST && near[key]! <= near[keys.at(-1)!]!) continue;
+    let at = keys.length;
+    while (at > 0 && near[keys[at - 1]!]! < near[key]!) at--;
+    keys.splice(at, 0, key);
+    keys.length = Math.min(keys.length, NEAREST);
+  }
+  return new Set(keys);
+}
+
 try {
-  await server.finish('PATCH', '/indexes/packages/settings', {
+  await server.client.call('PATCH', '/indexes/packages/settings', {
     body: {
       searchableAttributes: ['name', 'summary', 'description'],
       filterableAttributes: ['share'],
       embedders: { mini: { source: 'userProvided', dimensions: DIMENSIONS } },
     },
   });
-  for (let from = 0; from < packages.length; from += BATCH) {
-    const body = packages
-      .slice(from, from + BATCH)
-      .map((document, i) => {
-        const number = from + i;
-        const embedded = {
-          ...{ ...document, key: number, share: number % 1000 },
-          _vectors: { mini: [...rowOf(vectors, number)] },
-        };
-        return JSON.stringify(embedded);
-      })
-      .join('\n');
-    const task = await server.finish('POST', '/indexes/packages/documents?primaryKey=key', {
-      text: body,
-      type: 'application/x-ndjson',
-    });
-    if (task.status !== 'succeeded') throw new Error(JSON.stringify(task.error));
-  }
-
-  async function ask(body: unknown): Promise<{ ms: number; keys: number[] }> {
-    const begun = performance.now();
-    const { json } = await server.call('POST', '/indexes/packages/search', { body });
-    const ms = performance.now() - begun;
-    return { ms, keys: (json.hits as { key: number }[]).map(({ key }) => key) };
-  }
-  const shown = { attributesToRetrieve: ['key'], limit: NEAREST };
-  const byVector = (n: number, filter: string | null): unknown => ({
-    ...{ vector: [...rowOf(queryVectors, n)], filter, ...shown },
-    hybrid: { embedder: 'mini', semanticRatio: 1 },
-  });
-
-  const words: number[] = [];
-  const meaning: number[] = [];
-  const both: number[] = [];
-  for (let n = 0; n < texts.length; n++) {
-    words.push((await ask({ q: texts[n]!, ...shown })).ms);
-    meaning.push((await ask(byVector(n, null))).ms);
-    both.push((await ask({ ...(byVector(n, null) as object), q: texts[n]!, hybrid: { embedder: 'mini', semanticRatio: 0.5 } })).ms); // prettier-ignore
-  }
-  const [w, m, h] = [words, meaning, both].map(median) as [number, number, number];
-  console.log(`p50: words ${w.toFixed(2)} ms, vectors ${m.toFixed(2)} ms (${(m / w).toFixed(2)} times), both ${h.toFixed(2)} ms`); // prettier-ignore
-
-  for (const share of [1000, 500, 100, 10, 1]) {
-    let found = 0;
-    let wanted = 0;
-    for (let n = 0; n < Math.min(texts.length, 50); n++) {
-      const query = rowOf(queryVectors, n);
-      const nearest: { key: number; near: number }[] = [];
-      for (let key = 0; key < packages.length; key++) {
-        if (key % 1000 < share) nearest.push({ key, near: Math.fround((1 + cosine(query, rowOf(vectors, key))) / 2) }); // prettier-ignore
-      }
-      nearest.sort((a, b) => b.near - a.near || a.key - b.key);
-      const keys = new Set(nearest.slice(0, NEAREST).map(({ key }) => key));
-      const filter = share === 1000 ? null : `share < ${share}`;
-      for (const key of (await ask(byVector(n, filter))).keys) if (keys.has(key)) found++;
-      wanted += keys.size;
+  const peak = new MemoryPeak(server.pid);
+  for (let key = 0; key < count;) {
+    const lines: string[] = [];
+    for (let size = 0; key < count && size < BATCH_BYTES; key++) {
+      lines.push(documentOf(key));
+      size += lines.at(-1)!.length;
     }
-    console.log(`${share / 10} % of the documents: recall@${NEAREST} ${found / wanted}`);
+    const { status, text } = await server.client.call(
+      'POST',
+      '/indexes/packages/documents?primaryKey=key',
+      { bytes: Buffer.from(lines.join('\n')), type: 'application/x-ndjson' },
+    );
+    if (status !== 202) throw new Error(text);
+    await settle(server.client);
   }
+  const { results } = await server.client.get<{ results: unknown[] }>('/tasks?statuses=failed');
+  if (results.length > 0) throw new Error(JSON.stringify(results[0]));
+  const loaded = cpuSeconds(server.pid);
+  const meanwhile: number[] = [];
+  for (let last = -1, now = loaded; now - last > IDLE_CPU_SECONDS; now = cpuSeconds(server.pid)) {
+    meanwhile.push((await ask(byVector(meanwhile.length % texts.length, 1000))).ms);
+    last = cpuSeconds(server.pid);
+    await sleep(IDLE_MS);
+  }
+  const during = percentiles(meanwhile);
+  console.log(
+    `${count} documents: ${loaded.toFixed(0)} s of CPU, ${cpuSeconds(server.pid).toFixed(0)} s with merges and graphs; ` +
+      `private memory ${peak.stop().toFixed(0)} MB; ${meanwhile.length} searches meanwhile: p50 ${during.p50Ms.toFixed(1)} ms, ` +
+      `slowest ${during.maxMs.toFixed(1)} ms`,
+  );
+
+  const shares = Object.fromEntries(
+    SHARES.map((share) => [`${share / 10} %`, (n: number) => byVector(n, share)]),
+  );
+  const kinds = {
+    words: (n: number) => ({ q: texts[n]!, ...shown }),
+    vectors: (n: number) => byVector(n, 1000),
+    both: (n: number) => ({ ...byVector(n, 1000), q: texts[n]!, hybrid: { embedder: 'mini', semanticRatio: 0.5 } }), // prettier-ignore
+  };
+  await timed(kinds); // caches are warm from then on
+  console.log(`p50: ${await timed(kinds)}`);
+  console.log(`p50 by share: ${await timed(shares)}`);
+
+  const found = new Map(SHARES.map((share) => [share, 0]));
+  const wanted = new Map(SHARES.map((share) => [share, 0]));
+  for (let n = 0; n < checked; n++) {
+    const query = rowOf(queries, n);
+    const near = new Float32Array(count);
+    for (let key = 0; key < count; key++) near[key] = (1 + cosine(query, rowOf(vectors, key))) / 2;
+    for (const share of SHARES) {
+      const nearest = nearestKeys(near, share);
+      for (const key of (await ask(byVector(n, share))).keys) {
+        if (nearest.has(key)) found.set(share, found.get(share)! + 1);
+      }
+      wanted.set(share, wanted.get(share)! + nearest.size);
+    }
+  }
+  const recalls = SHARES.map(
+    (share) => `${share / 10} %: ${found.get(share)! / wanted.get(share)!}`,
+  );
+  console.log(`recall@${NEAREST} by share of the documents: ${recalls.join(', ')}`);
+
+  if (count > Number(values.scanned)) {
+    await server.stop();
+    server = await start(NEVER);
+    await timed({ vectors: kinds.vectors });
+    console.log(`p50 by share, scanned: ${await timed(shares)}`);
+    await server.stop();
+    server = await start(values.scanned);
+  }
+
+  const changes = { with: [] as number[], without: [] as number[] };
+  for (let n = 0; n < 2 * CHANGES; n++) {
+    const mini = n % 2 === 0 ? [...rowOf(queries, n % texts.length)] : null;
+    const document = { ...packages[n], key: n, share: n % 1000, _vectors: { mini } };
+    const begun = performance.now();
+    const { taskUid } = (
+      await server.client.call('POST', '/indexes/packages/documents', { body: document })
+    ).json<{ taskUid: number }>();
+    while (
+      (await server.client.get<{ status: string }>(`/tasks/${taskUid}`)).status !== 'succeeded'
+    );
+    changes[mini === null ? 'without' : 'with'].push(performance.now() - begun);
+  }
+  const [one, other] = [changes.with, changes.without].map((times) => percentiles(times).p50Ms) as [number, number]; // prettier-ignore
+  console.log(
+    `a change of one document: p50 ${one.toFixed(1)} ms with a vector, ${other.toFixed(1)} ms without (${(one / other).toFixed(2)} times)`,
+  );
 } finally {
-  await server.close();
+  await server.kill();
+  rmSync(dir, { recursive: true, force: true });
 }

@@ -90,7 +90,7 @@ int main(int argc, char** argv) {
   // Rows with a mark below the share pass a filter.
   std::vector<float> marks(count);
   for (float& mark : marks) mark = std::uniform_real_distribution<float>()(random);
-  const float shares[] = {1, 0.5f};
+  const float shares[] = {1, 0.5f, 0.1f};
   std::vector<std::vector<std::vector<uint32_t>>> nearest(std::size(shares), std::vector<std::vector<uint32_t>>(query_count));
   double scan_seconds = 0;
   for (size_t q = 0; q < query_count; ++q) {
@@ -131,7 +131,7 @@ int main(int argc, char** argv) {
     std::printf("connectivity %u, expansion %u: built in %.0f CPU seconds, %.0f bytes a row\n", connectivity, expansion, cpu,
                 static_cast<double>(links.size() + nodes.size() * 4) / count);
     for (size_t s = 0; s < std::size(shares); ++s) {
-      for (const uint32_t wanted : {64u, 100u, 200u, 400u, 800u}) {
+      for (const uint32_t wanted : {100u, 200u, 400u, 800u, 1600u}) {
         size_t found = 0;
         std::vector<double> times;
         for (size_t q = 0; q < query_count; ++q) {
