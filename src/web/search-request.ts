@@ -85,6 +85,22 @@ export function searchQueries(
   return [search, ...counts];
 }
 
+/** The search for values of a facet, among what the search finds without a choice of that facet. */
+export function facetSearch(
+  state: SearchState,
+  facetName: string,
+  facetQuery: string,
+): Record<string, unknown> {
+  const { q, embedder, semanticRatio } = state;
+  return {
+    facetName,
+    facetQuery,
+    q,
+    filter: filterOf(state, facetName),
+    ...(embedder !== '' && { hybrid: { embedder, semanticRatio } }),
+  };
+}
+
 /** @param without a facet whose choice does not count, or null */
 function filterOf({ chosen, circle }: SearchState, without: string | null): (string | string[])[] {
   const facets = Object.entries(chosen)

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { Fault } from '../client.ts';
+import { Fault, pathOf } from '../client.ts';
 import { count, counted, indentJson, milliseconds } from '../format.ts';
 import { useLoaded } from '../hooks.ts';
 import { settingsOf, type IndexEntry, type Settings } from '../indexes.ts';
@@ -10,6 +10,7 @@ import { placeHref, replacePlace, usePlace } from '../place.ts';
 import { percent, scoreReasons } from '../score-words.ts';
 import {
   circleFrom,
+  facetSearch,
   mergedCounts,
   queryFrom,
   searchQueries,
@@ -112,6 +113,14 @@ function Preview({ index }: { index: IndexEntry }): JSX.Element {
               counts={mergedCounts(answers.value ?? [])}
               chosen={state.chosen}
               onChoose={(chosen) => change({ chosen })}
+              onFind={async (facet, text, signal) => {
+                const path = pathOf(['indexes', uid, 'facet-search']);
+                const body = facetSearch(state, facet, text);
+                const { facetHits } = await client.send<FacetHits>('POST', path, { body, signal });
+                return Object.fromEntries(
+                  facetHits.map(({ value, count: found }) => [value, found]),
+                );
+              }}
             />
           </details>
         </aside>
@@ -272,16 +281,28 @@ function Near({ state, onChange }: RefineProps): JSX.Element {
   );
 }
 
+interface FacetHits {
+  readonly facetHits: readonly { readonly value: string; readonly count: number }[];
+}
+
+/** Counts by value, of the values of a facet that begin like a text. */
+type FindValues = (
+  facet: string,
+  text: string,
+  signal: AbortSignal,
+) => Promise<Readonly<Record<string, number>>>;
+
 interface FacetsProps {
   counts: Readonly<Record<string, Readonly<Record<string, number>>>>;
   chosen: SearchState['chosen'];
   onChoose(chosen: SearchState['chosen']): void;
+  onFind: FindValues;
 }
 
 /** Values that a facet shows before it is asked for all. */
 const VALUES_SHOWN = 8;
 
-function Facets({ counts, chosen, onChoose }: FacetsProps): JSX.Element {
+function Facets({ counts, chosen, onChoose, onFind }: FacetsProps): JSX.Element {
   return (
     <>
       {Object.entries(counts)
@@ -293,6 +314,7 @@ function Facets({ counts, chosen, onChoose }: FacetsProps): JSX.Element {
             values={values}
             chosen={chosen[facet] ?? []}
             onChoose={(selected) => onChoose({ ...chosen, [facet]: selected })}
+            onFind={onFind}
           />
         ))}
     </>
@@ -304,11 +326,20 @@ interface FacetProps {
   values: Readonly<Record<string, number>>;
   chosen: readonly string[];
   onChoose(values: readonly string[]): void;
+  onFind: FindValues;
 }
 
-function Facet({ facet, values, chosen, onChoose }: FacetProps): JSX.Element {
+function Facet({ facet, values: counted, chosen, onChoose, onFind }: FacetProps): JSX.Element {
   const [all, setAll] = useState(false);
-  const names = [...new Set([...Object.keys(values), ...chosen])].sort(
+  const [sought, setSought] = useState('');
+  const seeking = all && sought !== '';
+  const found = useLoaded(
+    (signal) => (seeking ? onFind(facet, sought, signal) : Promise.resolve(null)),
+    [facet, seeking, sought],
+  );
+  const values = (seeking ? found.value : null) ?? counted;
+  const kept = seeking ? [] : chosen;
+  const names = [...new Set([...Object.keys(values), ...kept])].sort(
     (a, b) =>
       Number(chosen.includes(b)) - Number(chosen.includes(a)) ||
       (values[b] ?? 0) - (values[a] ?? 0),
@@ -317,6 +348,12 @@ function Facet({ facet, values, chosen, onChoose }: FacetProps): JSX.Element {
   return (
     <fieldset class="facet">
       <legend>{facet}</legend>
+      {all ? (
+        <>
+          <TextField label="Find a value" type="search" value={sought} onInput={setSought} />
+          <Problem error={found.error} />
+        </>
+      ) : null}
       <ul>
         {shown.map((name) => (
           <li key={name}>
@@ -338,8 +375,17 @@ function Facet({ facet, values, chosen, onChoose }: FacetProps): JSX.Element {
         ))}
       </ul>
       {names.length > shown.length || all ? (
-        <button type="button" class="quiet" aria-expanded={all} onClick={() => setAll(!all)}>
+        <button
+          type="button"
+          class="quiet"
+          aria-expanded={all}
+          onClick={() => {
+            setAll(!all);
+            setSought('');
+          }}
+        >
           {all ? 'Fewer values' : `All ${names.length} values`}
+          <span class="unseen"> of {facet}</span>
         </button>
       ) : null}
     </fieldset>

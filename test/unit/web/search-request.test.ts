@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import {
   circleFrom,
+  facetSearch,
   mergedCounts,
   queryFrom,
   searchQueries,
@@ -26,6 +27,16 @@ describe('What the search view asks', () => {
       ]),
       { a: { 1: 1, 4: 2 }, z: { y: 5 } },
     );
+  });
+
+  it('finds values of a facet without its own choice', () => {
+    const state = stateFrom({ q: 'x', facets: '{"a":["1"],"b":["3"]}' });
+    assert.deepEqual(facetSearch(state, 'a', 'va'), {
+      facetName: 'a',
+      facetQuery: 'va',
+      q: 'x',
+      filter: [['"b" = "3"']],
+    });
   });
 
   it('sorts by distance within a circle, and searches by meaning', () => {
