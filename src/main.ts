@@ -77,6 +77,8 @@ const RECOVERY_WAIT_MS = 2000;
 const WARM_UP_AFTER_MS = 300;
 /** Of the time that a stop may take, the share for answers under way; the parts are closed after that. */
 const DRAIN_SHARE = 0.8;
+/** How long a stop waits for whoever reads the log. */
+const LOG_MS_MAX = 500;
 /** How long a start may go on without a word to the service manager, and how often it hears one. */
 const START_ALIVE_MS = 120_000;
 const START_TOLD_MS = 30_000;
@@ -121,6 +123,8 @@ function banner(
     ...(notice === null ? [] : ['', `  ${notice}`]),
     '',
   ];
+  // When it cannot be written nobody can be told.
+  process.stderr.on('error', () => {});
   process.stderr.write(`${lines.join('\n')}\n`);
 }
 
@@ -256,6 +260,7 @@ async function run(config: Config): Promise<void> {
     await models.close();
     await folder.close();
     await manager.sent();
+    await logs.written(LOG_MS_MAX);
   });
 }
 

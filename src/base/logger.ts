@@ -1,5 +1,6 @@
 import { pino, type Logger as PinoLogger } from 'pino';
 import { err, ok, type Result } from './result.ts';
+import { StderrWriter } from './stderr-writer.ts';
 
 export type Logger = Pick<PinoLogger, 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal'>;
 
@@ -82,12 +83,6 @@ interface Sink {
 /** Where secrets may stand in what is logged. */
 const SECRETS = ['masterKey', 'apiKey', '*.apiKey', 'headers.authorization', '*.authorization'];
 
-/** Bytes of lines that wait while nobody reads standard error; further ones are dropped. */
-const WAITING_BYTES_MAX = 4 * 2 ** 20;
-/** Lines are written so many bytes at once, or after so long: a write of its own for each would cost more than the line. */
-const WRITE_BYTES = 8 * 1024;
-const WRITE_AFTER_MS = 50;
-
 /**
  * The log of the process: to standard error, and to at most one client that listens. Each module logs
  * under its name, the field `target`.
@@ -97,12 +92,13 @@ export class Logs {
   readonly #children: PinoLogger[] = [];
   readonly #stderr: Sink;
   #stream: (Sink & { end(): void }) | null = null;
+  #writer: StderrWriter | null = null;
 
   /** @param tty colours when people look at it */
   constructor(level: LogLevel, mode: LogMode, tty: boolean) {
     this.#stderr = {
       filter: { modules: new Map(), others: level },
-      write: writer(mode, tty, stderrWriter()),
+      write: writer(mode, tty, (line) => (this.#writer ??= new StderrWriter()).write(line)),
     };
     this.#root = pino(
       {
@@ -134,6 +130,11 @@ export class Logs {
     const value = LEVEL_VALUES[level];
     if (!lets(this.#stderr, target, value) && !lets(this.#stream, target, value)) return;
     this.#emit({ timestamp: new Date().toISOString(), level, fields, target }, value);
+  }
+
+  /** Resolves when what was told so far is written to standard error, at the latest after `timeoutMs`. */
+  async written(timeoutMs: number): Promise<void> {
+    await this.#writer?.written(timeoutMs);
   }
 
   setStderrFilter(filter: LogFilter): void {
@@ -208,21 +209,6 @@ function lets(sink: Sink | null, target: string, value: number): boolean {
   if (sink === null) return false;
   const { modules, others } = sink.filter;
   return value >= LEVEL_VALUES[modules.get(target) ?? others];
-}
-
-/** Lines are written by another thread, so that nobody who is slow to read them holds the server up. */
-function stderrWriter(): (line: string) => void {
-  let destination: ReturnType<typeof pino.destination> | null = null;
-  return (line) => {
-    destination ??= pino.destination({
-      dest: process.stderr.fd,
-      sync: false,
-      minLength: WRITE_BYTES,
-      maxLength: WAITING_BYTES_MAX,
-      periodicFlush: WRITE_AFTER_MS,
-    });
-    destination.write(line);
-  };
 }
 
 function writer(

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -159,6 +159,16 @@ describe('Logs', function () {
     const heard = linesOf(server.stderr).map(({ fields }) => fields.route);
     assert.ok(heard.includes('/stats'));
     assert.ok(!heard.includes('/keys'));
+  });
+
+  it('stop nothing when they cannot be written', async function () {
+    if (!existsSync('/dev/full')) return this.skip();
+    server = await ServerProcess.start({
+      ...{ dir: join(dir, 'data'), port: await freePort(), key: MASTER_KEY },
+      wrapper: ['sh', '-c', 'exec "$@" 2>/dev/full', 'sh'],
+    });
+    for (let n = 0; n < 200; n++) assert.equal((await send('GET', '/version')).status, 200);
+    assert.equal(await server.stop(), 0);
   });
 
   describe('hold no secret', () => {
