@@ -62,6 +62,7 @@ import { type DataFolder, openDataFolder } from './store/data-folder.ts';
 import { FeatureStore } from './store/feature-store.ts';
 import { KeyStore } from './store/key-store.ts';
 import { NotificationStore } from './store/notification-store.ts';
+import { rebalanceRunner } from './tasks/run/rebalance.ts';
 import { Notifier } from './tasks/notifier.ts';
 import { ChatTotals } from './chat/totals.ts';
 import { ChatStore } from './store/chat-store.ts';
@@ -197,6 +198,11 @@ async function run(config: Config): Promise<void> {
       network: machine.network,
       features,
       webhooks,
+    }),
+    networkTopologyChange: rebalanceRunner({
+      network: () => machine.network.get(),
+      client: new RemoteClient(proxy),
+      register: (request) => machine.queue.register(request),
     }),
     export: exportRunner({ client: outbound, features: () => features.get() }),
     snapshotCreation: snapshotRunner({

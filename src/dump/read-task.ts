@@ -204,6 +204,11 @@ function readKind(kind: string, content: Json, line: Json): ReadKind | null {
         request: { type: 'dumpCreation' },
         details: { dumpUid: textOf(details.dump_uid) },
       };
+    case 'networkTopologyChange':
+      return {
+        request: { type: 'networkTopologyChange' },
+        result: numberOf(details.moved_documents),
+      };
     case 'snapshotCreation':
       return { request: { type: 'snapshotCreation' } };
     case 'indexCompaction': {

@@ -99,6 +99,7 @@ function typeOf({ row, view, mayCreateIndex, ids, nameOf }: TaskSource): Json | 
       return { dsrUpdate: { rule_uid: row.ruleUid, patch: row.patch } };
     case 'indexDeletion':
     case 'snapshotCreation':
+    case 'networkTopologyChange':
     case 'dsrClear':
       return row.type;
   }
@@ -188,6 +189,8 @@ function detailsOf({ row, view, nameOf }: TaskSource): Json | null {
       };
     case 'dumpCreation':
       return { Dump: { dump_uid: details.dumpUid ?? null } };
+    case 'networkTopologyChange':
+      return { NetworkTopologyChange: { moved_documents: details.movedDocuments ?? 0 } };
     case 'snapshotCreation':
     case 'dsrUpdate':
       return null;

@@ -90,7 +90,7 @@ export function nextBatch(
  */
 export function leavesRoom({ kind }: Batch): 'at once' | 'later' | 'never' {
   if (kind === 'settings' || kind === 'clearAndSettings') return 'at once';
-  return kind === 'snapshotCreation' ? 'later' : 'never';
+  return kind === 'snapshotCreation' || kind === 'networkTopologyChange' ? 'later' : 'never';
 }
 
 /**

@@ -379,6 +379,23 @@ const snapshotCreation = taskType({
   details: (_row: SnapshotCreation) => null,
 });
 
+interface NetworkTopologyChange {
+  type: 'networkTopologyChange';
+}
+
+const networkTopologyChange = taskType({
+  name: 'networkTopologyChange',
+  code: 16,
+  batching: { turn: 2, take: 'lowest' },
+  counts: true,
+  inBatch: { movedDocuments: 'sum' },
+  draft: ({ type }: NetworkTopologyChange): TaskDraft<NetworkTopologyChange> => ({
+    indexUid: null,
+    row: () => ({ type }),
+  }),
+  details: (_row: NetworkTopologyChange, { result }) => ({ movedDocuments: result }),
+});
+
 /** What an export is asked to do; stored as it is. */
 export interface ExportRequest {
   type: 'export';
@@ -471,7 +488,7 @@ export const TASK_TYPE_ENTRIES = [
   exportType,
   reservedType('databaseUpgrade', 14, { turn: 1, take: 'all' }),
   indexCompaction,
-  reservedType('networkTopologyChange', 16, { turn: 2, take: 'lowest' }),
+  networkTopologyChange,
   dsrUpdate,
   dsrClear,
 ] as const;

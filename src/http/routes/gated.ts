@@ -12,6 +12,9 @@ import {
   type LogStreamBody,
 } from '../../contract/gated.ts';
 import { type NetworkPatch, PATCH_NETWORK } from '../../contract/network.ts';
+import type { TaskFilter, TaskView } from '../../contract/tasks.ts';
+import { originOf } from '../../network/origin.ts';
+import { shardOf } from '../../network/owner.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { ReplyStream } from '../exchange.ts';
 import { bodyOf, json, NO_CONTENT, route, STREAMED, type Route } from '../route.ts';
@@ -21,7 +24,7 @@ const LOG_STREAM_HEADERS = [
   ['x-accel-buffering', 'no'],
 ] as const;
 
-export function gatedRoutes({ services, logs, network }: Dependencies): Route[] {
+export function gatedRoutes({ services, logs, network, replication }: Dependencies): Route[] {
   const { features, tasks } = services;
 
   function need(feature: Feature, action: string): void {
@@ -32,6 +35,25 @@ export function gatedRoutes({ services, logs, network }: Dependencies): Route[] 
     const filter = parseLogFilter(target ?? 'info');
     if (filter.ok) return filter.value;
     throw new ApiError('bad_request', `Invalid value at \`.target\`: ${filter.error}.`);
+  }
+
+  /** A document that is on its way belongs where the network says that it does. */
+  function refuseWhileMoving(): void {
+    const unfinished: TaskFilter = { statuses: ['enqueued', 'processing'] };
+    const moves = { ...unfinished, types: ['networkTopologyChange' as const] };
+    const { self } = network.get();
+    const deletions = tasks.list(
+      { ...unfinished, types: ['documentDeletion'] },
+      { limit: 1000, from: null, reverse: false },
+      null,
+    );
+    const isOfMove = ({ network: of }: TaskView): boolean =>
+      of !== undefined && 'origin' in of && of.origin.remoteName === self;
+    if (tasks.countMatching(moves, null) === 0 && !deletions.results.some(isOfMove)) return;
+    throw new ApiError(
+      'unprocessed_network_task',
+      'Documents are being moved between the servers of the network. Wait until that has ended.',
+    );
   }
 
   const logRoutes: Route[] = [
@@ -124,7 +146,37 @@ export function gatedRoutes({ services, logs, network }: Dependencies): Route[] 
       success: 200,
       handle: async ({ body }) => {
         need('network', 'Changing the network');
+        refuseWhileMoving();
         return json(200, await network.patch(body));
+      },
+    }),
+    route({
+      method: 'POST',
+      path: '/network/rebalance',
+      action: 'network.update',
+      summary: 'Moves documents to the servers of the network that they belong to.',
+      success: 202,
+      handle: async ({ exchange }) => {
+        need('network', 'Moving documents in the network');
+        if (shardOf(network.get()) === null) {
+          throw new ApiError(
+            'bad_request',
+            'The network does not share documents out: `sharding` is off, or `self` is not one of the remotes.',
+          );
+        }
+        const origin = originOf(exchange.headers);
+        const summary = await tasks.register({
+          type: 'networkTopologyChange',
+          ...(origin === null ? {} : { network: origin }),
+        });
+        if (origin !== null) return json(202, summary);
+        const { path } = exchange;
+        const sent = await replication.send(
+          { method: 'POST', path, query: '', contentType: null, body: null },
+          summary.taskUid,
+        );
+        if (sent !== null) await tasks.setNetwork(summary.taskUid, sent).catch(() => {});
+        return json(202, summary);
       },
     }),
     route<unknown, ExportBody>({
