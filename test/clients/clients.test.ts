@@ -1,0 +1,129 @@
+/**
+ * One small program for each published client whose toolchain is here: makes an index, fills it, searches it. A client that cannot be
+ * fetched, or whose language is not installed, is skipped with a word.
+ */
+import assert from 'node:assert/strict';
+import { spawnSync, type SpawnSyncReturns } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
+import { type BuiltServer, startBuiltServer } from '../support/built-server.ts';
+
+/** What is built and fetched is kept there. */
+const WORK = resolve('build/clients');
+const FOLDER = 'test/clients';
+const EXPECTED = '1 hits: Crime and Punishment';
+
+interface Step {
+  argv: readonly [string, ...string[]];
+  cwd?: string;
+}
+
+interface Client {
+  /** What must be there; each is asked for its version. */
+  tools: readonly string[];
+  /** What fails where a registry is not reached; then the client is skipped. */
+  fetch: readonly Step[];
+  build?: Step;
+  /** Gets the address and the key as its last arguments. */
+  run: Step;
+}
+
+const python = join(WORK, 'python');
+const smokeGo = join(WORK, 'smoke-go');
+const java = join(WORK, 'java');
+const modfile = ['-modfile', join(WORK, 'go.mod')] as const;
+const maven = [
+  '-B',
+  '-q',
+  '-Dstyle.color=never',
+  '-f',
+  `${FOLDER}/java/pom.xml`,
+  `-Dsmoke.target=${java}`,
+] as const;
+
+const CLIENTS: Record<string, Client> = {
+  'npm meilisearch': {
+    tools: ['node'],
+    fetch: [],
+    run: { argv: ['node', `${FOLDER}/npm/smoke.mjs`] },
+  },
+  'PyPI meilisearch': {
+    tools: ['python3'],
+    fetch: [
+      { argv: ['python3', '-m', 'venv', python] },
+      { argv: [join(python, 'bin/pip'), 'install', '--quiet', 'meilisearch==0.43.0'] },
+    ],
+    run: { argv: [join(python, 'bin/python'), `${FOLDER}/python/smoke.py`] },
+  },
+  'Go meilisearch-go': {
+    tools: ['go'],
+    fetch: [{ argv: ['go', 'mod', 'download', ...modfile], cwd: `${FOLDER}/go` }],
+    build: {
+      argv: ['go', 'build', '-p', '1', '-mod=mod', ...modfile, '-o', smokeGo, '.'],
+      cwd: `${FOLDER}/go`,
+    },
+    run: { argv: [smokeGo] },
+  },
+  'Maven meilisearch-java': {
+    tools: ['mvn', 'javac'],
+    fetch: [{ argv: ['mvn', ...maven, 'dependency:resolve', 'dependency:resolve-plugins'] }],
+    build: { argv: ['mvn', ...maven, 'compile'] },
+    run: { argv: ['mvn', ...maven, 'exec:java'] },
+  },
+};
+
+/** Packagist and RubyGems are not among the registries that this runs with, and Debian has no package of these clients. */
+const NOT_PACKAGED = ['PHP meilisearch-php', 'Ruby meilisearch-ruby'];
+
+function done({ argv, cwd }: Step): SpawnSyncReturns<string> {
+  return spawnSync('nice', [...argv], { ...(cwd === undefined ? {} : { cwd }), encoding: 'utf8' });
+}
+
+describe('Published clients', function () {
+  this.timeout(1_800_000);
+  let server: BuiltServer;
+  before(async () => {
+    mkdirSync(WORK, { recursive: true });
+    // Files that tools write beside their sources stand outside of the repository.
+    spawnSync('cp', [`${FOLDER}/go/go.mod`, join(WORK, 'go.mod')]);
+    server = await startBuiltServer();
+  });
+  after(() => server?.close());
+
+  for (const [name, { tools, fetch, build, run }] of Object.entries(CLIENTS)) {
+    it(`find what they have added: ${name}`, function () {
+      const skip = (why: string): never => {
+        console.log(`      skipped: ${why}`);
+        return this.skip() as never;
+      };
+      for (const tool of tools) {
+        if (spawnSync('sh', ['-c', `command -v ${tool}`]).status !== 0) skip(`no ${tool} here`);
+      }
+      for (const step of fetch) {
+        const ended = done(step);
+        if (ended.status !== 0) skip(`${name} cannot be fetched: ${ended.stderr.slice(0, 300)}`);
+      }
+      if (build !== undefined) {
+        const built = done(build);
+        assert.equal(built.status, 0, built.stdout + built.stderr);
+      }
+      const [command, ...rest] = run.argv;
+      const last = [server.url, server.masterKey];
+      const argv =
+        command === 'mvn' ? [...rest, `-Dexec.args='${last[0]}' '${last[1]}'`] : [...rest, ...last];
+      const ended = spawnSync(command, argv, { encoding: 'utf8' });
+      assert.equal(ended.status, 0, ended.stdout + ended.stderr);
+      // Maven resets the colours at the end, of whatever it writes to.
+      const printed = stripVTControlCharacters(ended.stdout).trim();
+      assert.equal(printed.split('\n').at(-1), EXPECTED);
+    });
+  }
+
+  for (const name of NOT_PACKAGED) {
+    it(`find what they have added: ${name}`, function () {
+      console.log('      skipped: no registry that is used here has it');
+      this.skip();
+    });
+  }
+});
