@@ -1,8 +1,9 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import { counted } from '../format.ts';
 import { Choice, Problem, TextField } from '../parts.tsx';
 import { useLoaded } from '../hooks.ts';
-import { listIndexes, type IndexEntry } from '../indexes.ts';
+import { listIndexes, type IndexEntry, type Stats } from '../indexes.ts';
 import { goTo, parsePlace, placeHref, replacePlace } from '../place.ts';
 import { useSession } from '../session.ts';
 
@@ -22,7 +23,18 @@ export function OfIndex({ view, uid, children }: Props): JSX.Element {
     // Asked for again with each index: it may be newer than the list.
     [client, uid],
   );
+  const stats = useLoaded(
+    (signal) =>
+      rights.has('stats')
+        ? client.send<Stats>('GET', '/stats', { signal })
+        : Promise.resolve(undefined),
+    [client, uid],
+  );
   const indexes = list.value ?? [];
+  const shown = (name: string): string => {
+    const documents = stats.value?.indexes[name]?.numberOfDocuments;
+    return documents === undefined ? name : `${name} (${counted(documents, 'document')})`;
+  };
   const first = indexes[0]?.uid;
   useEffect(() => {
     if (uid !== null || first === undefined) return;
@@ -50,7 +62,7 @@ export function OfIndex({ view, uid, children }: Props): JSX.Element {
           <Choice
             label="Index"
             value={uid ?? ''}
-            options={indexes.map((one) => [one.uid, one.uid])}
+            options={indexes.map((one) => [one.uid, shown(one.uid)])}
             onChoose={(chosen) => goTo(placeHref(view, chosen))}
           />
         ) : null
