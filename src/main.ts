@@ -25,7 +25,6 @@ import {
   type Config,
 } from './config.ts';
 import type { FeatureSet } from './contract/features.ts';
-import { NO_NETWORK } from './contract/network.ts';
 import { importDump } from './dump/import-dump.ts';
 import { dumpRunner } from './dump/write-dump.ts';
 import { EmbeddingService } from './embedding/embedding-service.ts';
@@ -388,7 +387,7 @@ function dependencies(config: Config, parts: Parts): Dependencies {
   const enabled = (): FeatureSet => features.get();
   const documents = new Documents(registry, searchQueue, enabled);
   const fanOut = new FanOut({
-    network: () => (enabled().network ? network.get() : NO_NETWORK),
+    network: () => (enabled().network ? network.get() : null),
     client: new RemoteClient(outbound),
     msMax: config.network.searchMsMax,
     bytesMax: config.limits.answerBytes,

@@ -1,7 +1,7 @@
 /** One request to each of several servers of the network, at the same time. */
 import { MalformedJson } from '../base/json-scanner.ts';
 import { ApiError } from '../contract/errors.ts';
-import type { Network, Remote } from '../contract/network.ts';
+import { NO_NETWORK, type Network, type Remote } from '../contract/network.ts';
 import { BadRemoteAnswer, type RemoteClient } from './remote-client.ts';
 
 /** What is asked of a remote. */
@@ -18,7 +18,8 @@ export interface RemoteQuestion {
 }
 
 export interface FanOutOptions {
-  network: () => Network;
+  /** null: the feature is off. */
+  network: () => Network | null;
   client: RemoteClient;
   /** Ms that all requests together may take. */
   msMax: number;
@@ -39,8 +40,12 @@ export class FanOut {
     this.#options = options;
   }
 
+  get isOn(): boolean {
+    return this.#options.network() !== null;
+  }
+
   get network(): Network {
-    return this.#options.network();
+    return this.#options.network() ?? NO_NETWORK;
   }
 
   /** Names of the other servers, in the order in which they are listed. */

@@ -190,6 +190,7 @@ export class NetworkSearch {
 
   async multiSearch(params: MultiSearchRequest, caller: NetworkCaller): Promise<Buffer> {
     const { queries, federation } = params;
+    const { fanOut } = this.#services;
     if (federation === null || federation === undefined) {
       return queries.some(({ useNetwork }) => useNetwork === true)
         ? this.#separate(queries, caller)
@@ -200,7 +201,7 @@ export class NetworkSearch {
         useNetwork === true || (federationOptions?.remote ?? null) !== null,
     );
     if (!asksOthers) {
-      if (!caller.isProxied) return this.#search.multiSearch(params, caller);
+      if (!caller.isProxied || !fanOut.isOn) return this.#search.multiSearch(params, caller);
       const placed = queries.map((query, n) => ({
         query,
         position: query.federationOptions?.queryPosition ?? n,
@@ -266,7 +267,9 @@ export class NetworkSearch {
     caller: NetworkCaller,
     shownUid?: string,
   ): Promise<Buffer> {
-    const made = await this.#search.embedded(uid, params);
+    // Pins are those of one index; a merged list has none.
+    const { pins: _, ...unpinned } = params as SearchRequest & { pins?: unknown };
+    const made = await this.#search.embedded(uid, unpinned);
     const { offset, limit, page, hitsPerPage, facets, ...query } = made;
     const hasFacets = (facets ?? []).length > 0;
     const federation: Federation = {

@@ -114,7 +114,7 @@ describe('dumps', function () {
     });
   }
 
-  it('keep settings, documents, keys, features, webhooks and tasks, waiting ones too', async () => {
+  it('keep settings, documents, keys, features, network, webhooks and tasks, waiting ones too', async () => {
     key = KEY;
     const first = await start('first', '--experimental-max-number-of-batched-tasks', '1');
     const seed = Math.floor(Math.random() * 2 ** 32);
@@ -134,6 +134,11 @@ describe('dumps', function () {
       containsFilter: true,
       chatCompletions: true,
       dynamicSearchRules: true,
+      network: true,
+    });
+    await call('PATCH', '/network', {
+      self: 'here',
+      remotes: { there: { url: 'http://127.0.0.1:9/base', searchApiKey: 's', writeApiKey: 'w' } },
     });
     await call('PATCH', '/dynamic-search-rules/promo', { description: 'first', precedence: 3 });
     await call('PATCH', '/chats/support/settings', {
@@ -186,7 +191,12 @@ describe('dumps', function () {
     const second = await start('second', '--import-dump', file);
     assert.deepEqual(await state(second), await state(first), `seed ${seed}`);
     assert.deepEqual(await second.client.get<any>('/keys'), keys);
-    for (const path of ['/chats', '/chats/support/settings', '/dynamic-search-rules/promo']) {
+    for (const path of [
+      '/chats',
+      '/chats/support/settings',
+      '/dynamic-search-rules/promo',
+      '/network',
+    ]) {
       assert.deepEqual(await second.client.get<any>(path), await first.client.get<any>(path));
     }
     await second.stop();

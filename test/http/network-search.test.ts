@@ -193,6 +193,38 @@ describe(`Searches of the whole network (seed ${SEED})`, () => {
         }
       });
 
+      it('have no pins, and hand none on', async () => {
+        const [server] = cluster.servers as [BuiltServer];
+        const own = await server.call('GET', `/indexes/${uid}/documents?limit=1000&fields=id`);
+        const { id: pinned } = own.json.results.at(-1);
+        const features = { dynamicSearchRules: true };
+        await server.call('PATCH', '/experimental-features', { body: features });
+        await server.call('PATCH', '/dynamic-search-rules/top', {
+          body: {
+            conditions: { query: { isEmpty: true } },
+            actions: [
+              {
+                selector: { indexUid: uid, id: String(pinned) },
+                action: { type: 'pin', position: 0 },
+              },
+            ],
+          },
+        });
+        for (;;) {
+          const { json } = await server.call('GET', '/tasks?statuses=enqueued,processing');
+          if (json.total === 0) break;
+        }
+        const here = await server.call('POST', `/indexes/${uid}/search`, { body: {} });
+        const body = { useNetwork: true, sort: ['id:desc'], limit: 1 };
+        const { json } = await server.call('POST', `/indexes/${uid}/search`, { body });
+        assert.equal(here.json.hits[0].id, pinned);
+        assert.deepEqual(json.remoteErrors, {});
+        assert.deepEqual(
+          json.hits.map(({ id }: { id: number }) => id),
+          [DOCUMENTS - 1],
+        );
+      });
+
       it('merge without showing what only merging needs', async () => {
         const body = {
           ...{ q: 'red', useNetwork: true, distinct: 'kind', attributesToRetrieve: ['title'] },
