@@ -123,23 +123,28 @@ export function AnalyticsView(): JSX.Element {
         />
       </div>
       <Problem error={loaded.error} />
-      {whole === undefined ? null : <Figures whole={whole} />}
-      <div class="charts">
-        <Chart
-          title="Searches, by day"
-          values={byDay.map(({ searches }) => searches)}
-          show={count}
-        />
-        <Chart title="Clicks, by day" values={byDay.map(({ clicks }) => clicks)} show={count} />
-        <Chart
-          title="95 % answered within, by day"
-          values={byDay.map(({ latencyMs }) => latencyMs.p95 ?? 0)}
-          show={milliseconds}
-        />
-      </div>
-      {LISTS.map((list) => (
-        <ListTable key={list.name} list={list} range={range} />
-      ))}
+      {/* Where nothing is recorded the lists are not asked for. */}
+      {whole === undefined ? null : (
+        <>
+          <Figures whole={whole} />
+          <div class="charts">
+            <Chart
+              title="Searches, by day"
+              values={byDay.map(({ searches }) => searches)}
+              show={count}
+            />
+            <Chart title="Clicks, by day" values={byDay.map(({ clicks }) => clicks)} show={count} />
+            <Chart
+              title="95 % answered within, by day"
+              values={byDay.map(({ latencyMs }) => latencyMs.p95 ?? 0)}
+              show={milliseconds}
+            />
+          </div>
+          {LISTS.map((list) => (
+            <ListTable key={list.name} list={list} range={range} />
+          ))}
+        </>
+      )}
     </>
   );
 }
