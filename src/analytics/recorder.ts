@@ -75,6 +75,8 @@ interface Recent {
   named: boolean;
 }
 
+type ArrivedSearch = Omit<RecordedSearch, 'filter'> & { at: number; filter: string | null };
+
 interface User {
   hash: string;
   /** The last search in each index. */
@@ -99,6 +101,9 @@ export interface RecorderOptions {
 
 export class Recorder {
   readonly #options: RecorderOptions;
+  /** In their order; made into rows together, when all that this takes is at hand. */
+  #arrived: ArrivedSearch[] = [];
+  /** Rows that could not be written yet, before those that have arrived. */
   #searches: SearchRow[] = [];
   #events: WaitingEvent[] = [];
   readonly #byId = new Map<string, User>();
@@ -125,26 +130,22 @@ export class Recorder {
 
   /** Never throws, never waits. */
   search(search: Readonly<RecordedSearch>): void {
-    const { indexUid, query, filter, queryUid } = search;
-    const user = this.#userOf(search.sender);
-    const row: SearchRow = [
-      SEARCH_ROW,
-      this.#now(),
-      this.#nextId++,
-      indexUid,
-      cut(query, QUERY_CHARS_MAX),
-      filterText(filter),
-      search.hits,
-      Math.round(search.durationMs * 1000),
-      user.hash,
-    ];
-    this.#addRecent(user, row, queryUid);
-    if (this.#searches.length >= WAITING_ROWS_MAX) {
-      this.#searches.shift();
+    if (this.#searches.length + this.#arrived.length >= WAITING_ROWS_MAX) {
+      if (this.#searches.length > 0) this.#searches.shift();
+      else this.#arrived.shift();
       this.#dropped++;
     }
-    this.#searches.push(row);
-    if (this.#searches.length === FLUSH_ROWS) void this.#flush();
+    this.#arrived.push({
+      at: this.#now(),
+      indexUid: search.indexUid,
+      query: cut(search.query, QUERY_CHARS_MAX),
+      filter: filterText(search.filter),
+      hits: search.hits,
+      durationMs: search.durationMs,
+      sender: search.sender,
+      queryUid: search.queryUid,
+    });
+    if (this.#arrived.length === FLUSH_ROWS) void this.#flush();
     else if (this.#timer === null) this.#flushLater();
   }
 
@@ -155,6 +156,7 @@ export class Recorder {
         new ApiError('too_many_search_requests', 'Too many events are waiting for the disk.'),
       );
     }
+    this.#takeIn();
     const user = this.#userOf(event.sender);
     const at = this.#now();
     const search = this.#searchOf(event, user, at);
@@ -213,6 +215,27 @@ export class Recorder {
   async stop(): Promise<void> {
     await this.flushed();
     if (this.#timer !== null) clearTimeout(this.#timer);
+  }
+
+  /** Makes rows of what has arrived. */
+  #takeIn(): void {
+    for (const search of this.#arrived) {
+      const user = this.#userOf(search.sender);
+      const row: SearchRow = [
+        SEARCH_ROW,
+        search.at,
+        this.#nextId++,
+        search.indexUid,
+        search.query,
+        search.filter,
+        search.hits,
+        Math.round(search.durationMs * 1000),
+        user.hash,
+      ];
+      this.#addRecent(user, row, search.queryUid);
+      this.#searches.push(row);
+    }
+    this.#arrived = [];
   }
 
   /** Milliseconds, never earlier than before. */
@@ -310,6 +333,7 @@ export class Recorder {
 
   async #rounds(): Promise<void> {
     do {
+      this.#takeIn();
       const searches = this.#searches;
       const events = this.#events;
       this.#searches = [];
@@ -328,16 +352,16 @@ export class Recorder {
         this.#failing = true;
         this.#flushLater();
       }
-    } while (this.#events.length > 0);
+    } while (this.#events.length > 0 || (!this.#failing && this.#arrived.length >= FLUSH_ROWS));
     // In the same turn as the last look at the events: what comes next begins a new flush.
     this.#flushing = null;
-    if (this.#searches.length > 0) this.#flushLater();
+    if (this.#searches.length + this.#arrived.length > 0) this.#flushLater();
   }
 
   /** What could not be written waits again, before what has come meanwhile. */
   #keep(searches: SearchRow[]): void {
     const all = [...searches, ...this.#searches];
-    const excess = Math.max(0, all.length - WAITING_ROWS_MAX);
+    const excess = Math.max(0, all.length + this.#arrived.length - WAITING_ROWS_MAX);
     this.#dropped += excess;
     this.#searches = all.slice(excess);
   }

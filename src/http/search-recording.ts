@@ -51,14 +51,16 @@ export function senderOf(exchange: Exchange, told: string | null): Sender {
   return { address: address! };
 }
 
+const TOTAL_HITS = Buffer.from('"totalHits":');
+const ESTIMATED_TOTAL_HITS = Buffer.from('"estimatedTotalHits":');
+
 /** Of an answer of the engine; -1 when it has none. What follows the hits is looked at alone. */
 export function totalHits(answer: Buffer, { facets, page, hitsPerPage }: Shape): number {
-  const name = isNumber(page) || isNumber(hitsPerPage) ? '"totalHits":' : '"estimatedTotalHits":';
-  const before =
+  const name = isNumber(page) || isNumber(hitsPerPage) ? TOTAL_HITS : ESTIMATED_TOTAL_HITS;
+  const at =
     facets === undefined || facets === null
-      ? answer.length
-      : answer.lastIndexOf(',"facetDistribution":{', undefined, 'latin1');
-  const at = answer.lastIndexOf(name, before < 0 ? undefined : before, 'latin1');
+      ? lastBefore(answer, name, answer.length)
+      : lastBefore(answer, name, answer.lastIndexOf(',"facetDistribution":{', undefined, 'latin1'));
   if (at < 0) return -1;
   let total = 0;
   for (let i = at + name.length; i < answer.length; i++) {
@@ -67,6 +69,21 @@ export function totalHits(answer: Buffer, { facets, page, hitsPerPage }: Shape):
     total = total * 10 + digit;
   }
   return total;
+}
+
+/** How far back the number stands at most, but for long metadata and performance details: bytes. */
+const NEAR_BYTES = 256;
+
+/** Where `name` begins for the last time before `end`, or -1. A call of the library costs more than a look at the end. */
+function lastBefore(bytes: Buffer, name: Buffer, end: number): number {
+  if (end < 0) return bytes.lastIndexOf(name);
+  const least = Math.max(0, end - NEAR_BYTES);
+  for (let i = end - name.length; i >= least; i--) {
+    let same = 0;
+    while (same < name.length && bytes[i + same] === name[same]) same++;
+    if (same === name.length) return i;
+  }
+  return bytes.lastIndexOf(name, least);
 }
 
 function isNumber(value: unknown): boolean {
