@@ -34,7 +34,7 @@ export class Store {
   readonly #root: RootDatabase<Buffer, string>;
   readonly #open = new Map<string, Table<never, never>>();
   readonly #sealing: Sealing = { sealed: true };
-  /** Task uid -> what was asked; written once. */
+  /** Task uid -> what was asked; written once, but for what became of it on other servers. */
   readonly tasks: Table<TaskRow, number>;
   /** Task uid -> what else is known of a finished task than its columns say: error, texts. */
   readonly outcomes: Table<TaskOutcome, number>;
