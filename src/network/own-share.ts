@@ -28,6 +28,12 @@ const LINE_BYTES_MAX = 2 ** 30;
 /** Of output that is handed over at a time. */
 const PIECE_BYTES = 64 * 1024;
 
+export interface Shares {
+  shares: Share[];
+  /** Of the index once these are added, for additions that follow; null: none. */
+  indexKey: string | null;
+}
+
 /**
  * The shares of additions to one index, in their order. A document without usable id is kept: the engine refuses its task
  * as it does on every other server.
@@ -37,7 +43,7 @@ export async function ownShares(
   shard: Shard,
   additions: readonly Addition[],
   indexKey: string | null,
-): Promise<Share[]> {
+): Promise<Shares> {
   const owners = new Owners(shard.names);
   const shares: Share[] = [];
   let known = indexKey;
@@ -46,7 +52,7 @@ export async function ownShares(
     shares.push(share);
     if (share.isSound) known ??= share.primaryKey;
   }
-  return shares;
+  return { shares, indexKey: known };
 }
 
 async function ownShare(

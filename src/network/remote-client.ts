@@ -73,8 +73,16 @@ export class RemoteClient {
     request: RemoteRequest,
     read: (answer: OutboundAnswer) => Promise<T>,
   ): Promise<T> {
+    const limit = this.#limitOf(url);
+    if (limit === null) {
+      this.health.undecided(url);
+      throw new ApiError(
+        'proxy_could_not_send_request',
+        `${WAITING_MAX} requests to the remote wait for their turn already.`,
+      );
+    }
     try {
-      const value = await this.#limitOf(url).run(
+      const value = await limit.run(
         () =>
           withRetries(
             () => this.#attempt(url, request, read),
@@ -148,19 +156,14 @@ export class RemoteClient {
     }
   }
 
-  #limitOf(url: string): ConcurrencyLimit {
+  /** null: too many wait already. */
+  #limitOf(url: string): ConcurrencyLimit | null {
     let limit = this.#limits.get(url);
     if (limit === undefined) {
       limit = new ConcurrencyLimit(REQUESTS_AT_ONCE);
       this.#limits.set(url, limit);
     }
-    if (limit.waiting >= WAITING_MAX) {
-      throw new ApiError(
-        'proxy_could_not_send_request',
-        `${WAITING_MAX} requests to the remote wait for their turn already.`,
-      );
-    }
-    return limit;
+    return limit.waiting < WAITING_MAX ? limit : null;
   }
 
   /** Forgets what is known of remotes that the network has no more. */

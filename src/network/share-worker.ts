@@ -1,6 +1,6 @@
 /** A thread that finds the documents that belong to this server, so that large payloads do not hold up requests. */
 import { parentPort, workerData } from 'node:worker_threads';
-import { type Addition, ownShares, type Share } from './own-share.ts';
+import { type Addition, ownShares, type Shares } from './own-share.ts';
 import type { Shard } from './owner.ts';
 
 export interface ShareWork {
@@ -9,12 +9,12 @@ export interface ShareWork {
   indexKey: string | null;
 }
 
-export type ShareReply = { shares: Share[] } | { code: string | undefined; message: string };
+export type ShareReply = { done: Shares } | { code: string | undefined; message: string };
 
 const { shard, additions, indexKey } = workerData as ShareWork;
 
 ownShares(shard, additions, indexKey).then(
-  (shares) => reply({ shares }),
+  (done) => reply({ done }),
   ({ code, message }: NodeJS.ErrnoException) => reply({ code, message }),
 );
 

@@ -1,7 +1,7 @@
 /** In a network that shares documents out: steps with the documents that belong to this server. */
 import { startThread } from '../../base/thread.ts';
 import type { BatchStep } from '../../engine/native.ts';
-import { type Addition, ownShares, type Share } from '../../network/own-share.ts';
+import { type Addition, ownShares, type Shares } from '../../network/own-share.ts';
 import type { Shard } from '../../network/owner.ts';
 import type { ShareReply, ShareWork } from '../../network/share-worker.ts';
 import { removeFile } from '../../store/payload-folder.ts';
@@ -10,10 +10,13 @@ import type { CancelSwitch, RunContext } from './run.ts';
 /** Bytes of documents that are looked at on the event loop, in slices; more get a thread. */
 const INLINE_BYTES_MAX = 128 * 1024;
 
+/** Bytes that the thread gets at a time. */
+const GROUP_BYTES = 16 * 2 ** 20;
+
 type DocumentStep = Extract<BatchStep, { kind: 'documents' }>;
 
 /**
- * The steps with what belongs here; nothing else of them changes. `payloads` gets more.
+ * The steps with what belongs here; nothing else of them changes. `payloads` are replaced.
  * `end` must be called once the steps are done: it removes files.
  */
 export async function ownSteps(
@@ -24,30 +27,37 @@ export async function ownSteps(
 ): Promise<{ steps: BatchStep[]; end: () => void }> {
   const own = steps.filter((step): step is DocumentStep => step.kind === 'documents');
   if (shard === null || own.length === 0) return { steps, end: () => {} };
-  const additions = own.map((step): Addition => ({
+  const additionOf = (step: DocumentStep): Addition => ({
     source:
       'file' in step.payload
         ? { file: step.payload.file }
         : { bytes: payloads[step.payload.buffer]! },
     primaryKey: step.primaryKey,
     output: `${store.payloadFile(step.task)}.own`,
-  }));
-  const files = additions.flatMap(({ source, output }) => ('file' in source ? [output] : []));
+  });
+  const files: string[] = [];
   const end = (): void => files.forEach(removeFile);
+  const shared = new Map<BatchStep, BatchStep>();
+  let key = indexKey;
   try {
-    const shares = await sharesOf(shard, additions, indexKey, cancel);
-    const shared = new Map<BatchStep, BatchStep>();
-    for (const [n, step] of own.entries()) {
-      const { bytes, primaryKey } = shares[n]!;
-      shared.set(step, {
-        ...step,
-        payload:
-          bytes === null
-            ? { file: additions[n]!.output }
-            : { buffer: payloads.push(Buffer.from(bytes)) - 1 },
-        format: 'ndjson',
-        primaryKey: step.primaryKey ?? primaryKey,
-      });
+    for (const group of groupsOf(own, payloads)) {
+      const additions = group.map(additionOf);
+      for (const { source, output } of additions) if ('file' in source) files.push(output);
+      const { shares, indexKey: after } = await sharesOf(shard, additions, key, cancel);
+      key = after;
+      for (const [n, step] of group.entries()) {
+        const { bytes, primaryKey } = shares[n]!;
+        let { payload } = step;
+        // A share takes the place of the payload that it is of.
+        if ('buffer' in payload) payloads[payload.buffer] = Buffer.from(bytes!);
+        else payload = { file: additions[n]!.output };
+        shared.set(step, {
+          ...step,
+          payload,
+          format: 'ndjson',
+          primaryKey: step.primaryKey ?? primaryKey,
+        });
+      }
     }
     return { steps: steps.map((step) => shared.get(step) ?? step), end };
   } catch (error) {
@@ -56,12 +66,30 @@ export async function ownSteps(
   }
 }
 
+/** Steps whose payloads in memory are looked at together. */
+function* groupsOf(
+  steps: readonly DocumentStep[],
+  payloads: readonly Buffer[],
+): Generator<DocumentStep[], undefined> {
+  let group: DocumentStep[] = [];
+  let bytes = 0;
+  for (const step of steps) {
+    group.push(step);
+    if ('buffer' in step.payload) bytes += payloads[step.payload.buffer]!.length;
+    if (bytes < GROUP_BYTES) continue;
+    yield group;
+    group = [];
+    bytes = 0;
+  }
+  if (group.length > 0) yield group;
+}
+
 function sharesOf(
   shard: Shard,
   additions: readonly Addition[],
   indexKey: string | null,
   cancel: CancelSwitch,
-): Promise<Share[]> {
+): Promise<Shares> {
   const bytes = additions.map(({ source }) => ('bytes' in source ? source.bytes.length : Infinity));
   const total = bytes.reduce((sum, size) => sum + size, 0);
   if (total <= INLINE_BYTES_MAX) return ownShares(shard, additions, indexKey);
@@ -74,10 +102,10 @@ function sharesOf(
       workerData,
     },
   );
-  return new Promise<Share[]>((resolve, reject) => {
+  return new Promise<Shares>((resolve, reject) => {
     cancel.listen(() => void worker.terminate());
     worker.once('message', (reply: ShareReply) => {
-      if ('shares' in reply) resolve(reply.shares);
+      if ('done' in reply) resolve(reply.done);
       else reject(Object.assign(new Error(reply.message), { code: reply.code }));
     });
     worker.once('error', reject);

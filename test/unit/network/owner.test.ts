@@ -94,7 +94,13 @@ describe('The shares of the servers', () => {
   const names = ['a', 'b', 'c'];
 
   async function sharesOf(additions: (n: number) => Addition[], indexKey: string | null) {
-    return Promise.all(names.map((self, n) => ownShares({ self, names }, additions(n), indexKey)));
+    return Promise.all(
+      names.map(async (self, n) => {
+        const done = await ownShares({ self, names }, additions(n), indexKey);
+        assert.equal(done.indexKey, 'id');
+        return done.shares;
+      }),
+    );
   }
   const idsIn = (bytes: Uint8Array): unknown[] =>
     Buffer.from(bytes)
