@@ -235,7 +235,9 @@ class Migration {
     const tasks: number[] = [];
     if ((await this.#countsOf(target, uid)) === null) {
       const created = await target.finish('POST', '/indexes', { uid, primaryKey });
-      if (created.status !== 'succeeded') tasks.push(created.uid);
+      // A request that was repeated may have made it the first time.
+      const isThere = created.error?.code === 'index_already_exists';
+      if (created.status !== 'succeeded' && !isThere) tasks.push(created.uid);
     }
     tasks.push(...(await this.#copySettings(uid, settings)));
     let sent = 0;

@@ -139,6 +139,22 @@ describe('gannet migrate', function () {
     await assertSame('books');
   });
 
+  it('takes an index that a repeated request has made before for made', async () => {
+    let created = 0;
+    await target.finish('POST', '/indexes', { body: { uid: 'books', primaryKey: 'key' } });
+    targetProxy.before = (line) => {
+      // As if the index were not there yet when the command looks.
+      const isFirstLook = line === 'GET /indexes/books/stats' && created === 0;
+      const body = { message: 'missing', code: 'index_not_found' };
+      targetProxy.answer = isFirstLook ? { status: 404, body } : null;
+      if (line === 'POST /indexes') created++;
+    };
+    const ended = await migrate('--indexes', 'books', '--skip-keys');
+    assert.equal(ended.status, 0, ended.complaints + ended.output);
+    assert.equal(created, 1);
+    await assertSame('books');
+  });
+
   it('copies nothing in part: attributes that are not displayed need the source to send', async () => {
     const refused = await migrate();
     assert.equal(refused.status, 1);
