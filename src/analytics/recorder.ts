@@ -21,7 +21,7 @@ import type { AnalyticsStore } from '../store/analytics-store.ts';
 /** How long rows of searches wait for others. */
 const FLUSH_MS = 5000;
 /** Rows in memory at which a flush begins at once. */
-const FLUSH_ROWS = 512;
+const FLUSH_ROWS = 2048;
 /** Rows of searches in memory; beyond, the oldest are dropped. Reached only when the disk is slow or full. */
 export const WAITING_ROWS_MAX = 10_000;
 /** Events that wait for the disk. */
@@ -43,6 +43,8 @@ export const FILTER_CHARS_MAX = 500;
 export type Sender = { id: string } | { address: string };
 
 export interface RecordedSearch {
+  /** Set by the recorder. */
+  at: number;
   indexUid: string;
   query: string;
   /** As the client sent it. */
@@ -75,7 +77,7 @@ interface Recent {
   named: boolean;
 }
 
-type ArrivedSearch = Omit<RecordedSearch, 'filter'> & { at: number; filter: string | null };
+type ArrivedSearch = RecordedSearch & { filter: string | null };
 
 interface User {
   hash: string;
@@ -128,23 +130,17 @@ export class Recorder {
     return this.#dropped;
   }
 
-  /** Never throws, never waits. */
-  search(search: Readonly<RecordedSearch>): void {
+  /** Takes `search` over. Never throws, never waits. */
+  search(search: RecordedSearch): void {
     if (this.#searches.length + this.#arrived.length >= WAITING_ROWS_MAX) {
       if (this.#searches.length > 0) this.#searches.shift();
       else this.#arrived.shift();
       this.#dropped++;
     }
-    this.#arrived.push({
-      at: this.#now(),
-      indexUid: search.indexUid,
-      query: cut(search.query, QUERY_CHARS_MAX),
-      filter: filterText(search.filter),
-      hits: search.hits,
-      durationMs: search.durationMs,
-      sender: search.sender,
-      queryUid: search.queryUid,
-    });
+    search.query = cut(search.query, QUERY_CHARS_MAX);
+    search.filter = filterText(search.filter);
+    search.at = this.#now();
+    this.#arrived.push(search as ArrivedSearch);
     if (this.#arrived.length === FLUSH_ROWS) void this.#flush();
     else if (this.#timer === null) this.#flushLater();
   }

@@ -31,6 +31,7 @@ export function recordingOf(
   return (answer, durationMs) => {
     if (exchange.aborted) return;
     recorder.search({
+      at: 0,
       indexUid,
       query: q ?? '',
       filter,

@@ -32,7 +32,7 @@ describe('Recording searches and events', () => {
     new Recorder({ store, userKey: await store.userKey(), clock, logger: silentLogger() });
   const search = (more: Partial<RecordedSearch> = {}): void =>
     recorder.search({
-      ...{ indexUid: 'books', query: 'dune', filter: null, hits: 1, durationMs: 1.5 },
+      ...{ at: 0, indexUid: 'books', query: 'dune', filter: null, hits: 1, durationMs: 1.5 },
       ...{ sender: { id: 'anna' }, queryUid: null, ...more },
     });
   const event = (more: Partial<RecordedEvent> = {}): Promise<void> =>
