@@ -683,36 +683,35 @@ Status CheckAnswerSize(const std::string& out, uint64_t bytes_max) {
                          "bad_request");
 }
 
-Result<std::vector<PinnedDocument>> ResolvePins(index::Index& index, SearchRequest& request,
-                                                std::shared_ptr<const index::Snapshot>& snapshot) {
+Result<std::vector<PinnedDocument>> FindPins(index::Index& index, const std::vector<Pin>& pins) {
   std::vector<PinnedDocument> pinned;
-  if (request.pins.empty()) {
-    snapshot = index.snapshot();
-    return pinned;
-  }
-  // The ids are read first: a snapshot taken before could lack what they name.
+  if (pins.empty()) return pinned;
   GANNET_ASSIGN_OR_RETURN(auto ids, index.ReadExternalIds());
-  for (const Pin& pin : request.pins) {
+  for (const Pin& pin : pins) {
     if (const auto docid = ids.Find(pin.id)) pinned.push_back({*docid, pin.position});
   }
   GANNET_RETURN_IF_ERROR(ids.health());
-  snapshot = index.snapshot();
+  return pinned;
+}
+
+Status KeepPins(const index::Snapshot& snapshot, SearchRequest& request, std::vector<PinnedDocument>& pins) {
+  if (pins.empty()) return Status::Ok();
   if (!request.filter.empty()) {
     const filter::FilterFeatures features{request.contains_filter, request.multimodal};
-    GANNET_ASSIGN_OR_RETURN(DocSet matching, index::EvaluateFilterJson(*snapshot, request.filter, features));
+    GANNET_ASSIGN_OR_RETURN(DocSet matching, index::EvaluateFilterJson(snapshot, request.filter, features));
     request.matching = std::make_shared<const DocSet>(std::move(matching));
   }
   DocSet excluded;
-  std::erase_if(pinned, [&](const PinnedDocument& pin) {
-    const bool there = snapshot->documents.Contains(pin.docid) && (!request.matching || request.matching->Contains(pin.docid));
+  std::erase_if(pins, [&](const PinnedDocument& pin) {
+    const bool there = snapshot.documents.Contains(pin.docid) && (!request.matching || request.matching->Contains(pin.docid));
     if (!there || excluded.Contains(pin.docid)) return true;
     excluded.Add(pin.docid);
     return false;
   });
-  std::stable_sort(pinned.begin(), pinned.end(),
+  std::stable_sort(pins.begin(), pins.end(),
                    [](const PinnedDocument& a, const PinnedDocument& b) { return a.position < b.position; });
-  if (!pinned.empty()) request.excluded = std::make_shared<const DocSet>(std::move(excluded));
-  return pinned;
+  if (!pins.empty()) request.excluded = std::make_shared<const DocSet>(std::move(excluded));
+  return Status::Ok();
 }
 
 namespace {
@@ -745,8 +744,9 @@ Result<std::string> ExecuteSearch(index::Index& index, std::string_view request_
   GANNET_ASSIGN_OR_RETURN(SearchRequest request, SearchRequest::FromJson(object));
   request.needs_candidates = !request.facets.empty();
   request.gone = caller.gone;
-  std::shared_ptr<const index::Snapshot> snapshot;
-  GANNET_ASSIGN_OR_RETURN(const std::vector<PinnedDocument> pins, ResolvePins(index, request, snapshot));
+  GANNET_ASSIGN_OR_RETURN(std::vector<PinnedDocument> pins, FindPins(index, request.pins));
+  std::shared_ptr<const index::Snapshot> snapshot = index.snapshot();
+  GANNET_RETURN_IF_ERROR(KeepPins(*snapshot, request, pins));
   GANNET_ASSIGN_OR_RETURN(auto run, SearchRun::Run(std::move(snapshot), std::move(request), !pins.empty()));
   const SearchRequest& wanted = run->request();
   std::string out;

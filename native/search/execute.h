@@ -170,10 +170,12 @@ class SearchRun {
   std::vector<segment::RowField> fields_;
 };
 
-// The pins of a request whose documents are there and meet its filter, each document once, by position; `request.excluded` becomes the
-// set of them, `request.matching` what the filter was found to leave. snapshot: the one to search; taken after the ids were looked up.
-Result<std::vector<PinnedDocument>> ResolvePins(index::Index& index, SearchRequest& request,
-                                                std::shared_ptr<const index::Snapshot>& snapshot);
+// The documents that pins name, where there are such, in the order of precedence. To be called before the snapshot is taken
+// that is searched: an older one could lack what they name.
+Result<std::vector<PinnedDocument>> FindPins(index::Index& index, const std::vector<Pin>& pins);
+// Those of them that are in the snapshot and meet the filter of the request, each document once, by position;
+// `request.excluded` becomes the set of them, `request.matching` what the filter was found to leave.
+Status KeepPins(const index::Snapshot& snapshot, SearchRequest& request, std::vector<PinnedDocument>& pins);
 
 // The whole response body of a search. Invalid without detail: it would be larger than `answerBytesMax` of the request.
 Result<std::string> ExecuteSearch(index::Index& index, std::string_view request, const Caller& caller);

@@ -58,6 +58,7 @@ struct Query {
   double weight = 1;
   uint64_t position = 0;  // as reported
   SearchRequest request;
+  std::vector<PinnedDocument> pins;  // by position
   std::shared_ptr<const index::Snapshot> snapshot;
   std::unique_ptr<SearchRun> run;
   Status status;
@@ -68,6 +69,7 @@ struct SearchedIndex {
   std::vector<uint32_t> queries;  // none: only its facet list is checked
   std::optional<std::vector<std::string>> facets;
   DocSet rejected;  // by the distinct of the federation
+  DocSet pinned;    // by any query
   std::vector<FacetDistribution> distributions;
 };
 
@@ -85,7 +87,8 @@ std::string PathOf(const std::string& uid) { return ".federation.facetsByIndex."
 struct RankedHit {
   uint32_t query;
   Hit hit;
-  const ScoreKey* scores;
+  const ScoreKey* scores;             // null: of a pin
+  const PinnedDocument* pin = nullptr;  // null: its rank put it there
 };
 
 bool Before(const RankedHit& a, const RankedHit& b) {
@@ -229,6 +232,8 @@ class FederatedSearch {
   static std::vector<std::vector<RuleClass>> ListsOf(const SearchRequest& request, const index::Settings& settings,
                                                      const text::Analyzer& analyzer, const std::vector<SortCriterion>& sort);
   Status CheckFacetOrders() const;
+  // Drops pins that are not in force; the others leave the ranking of every query on their index.
+  void PreparePins();
   uint64_t Total() const;
   DocSet CandidatesOf(const SearchedIndex& index) const;
   void AppendFacets(std::string& out) const;
@@ -242,6 +247,7 @@ class FederatedSearch {
   std::vector<Query> queries_;
   Indexes indexes_;
   Merged<IndexHits> merged_;
+  std::vector<RankedHit> pins_;  // of all queries, by position
   std::vector<RankedHit> page_;
 };
 
@@ -259,6 +265,12 @@ Status FederatedSearch::Plan(std::span<index::Index* const> indexes) {
   const bool all = distinct_ && (queries.size() > 1 || window_.paged);
   for (size_t i = 0; i < queries.size(); ++i) {
     Query query;
+    GANNET_ASSIGN_OR_RETURN(query.request, SearchRequest::FromJson(queries[i]));
+    GANNET_ASSIGN_OR_RETURN(query.pins, FindPins(*indexes[i], query.request.pins));
+    queries_.push_back(std::move(query));
+  }
+  for (size_t i = 0; i < queries.size(); ++i) {
+    Query& query = queries_[i];
     query.uid = queries[i]["indexUid"].string();
     SearchedIndex& searched = add(query.uid, indexes[i]);
     searched.queries.push_back(static_cast<uint32_t>(i));
@@ -266,7 +278,6 @@ Status FederatedSearch::Plan(std::span<index::Index* const> indexes) {
     const json::Value& options = queries[i]["federationOptions"];
     query.weight = options["weight"].number(1);
     query.position = options["queryPosition"].integer(i);
-    GANNET_ASSIGN_OR_RETURN(query.request, SearchRequest::FromJson(queries[i]));
     SearchRequest& request = query.request;
     request.facets.clear();
     request.gone = gone_;
@@ -280,7 +291,6 @@ Status FederatedSearch::Plan(std::span<index::Index* const> indexes) {
       request.hits_per_page = request.limit;
     }
     if (distinct_) request.distinct = distinct_;
-    queries_.push_back(std::move(query));
   }
   for (size_t i = 0; i < others.size(); ++i) add(others[i], indexes[queries.size() + i]);
   for (const auto& [uid, list] : federation_["facetsByIndex"].members()) {
@@ -355,18 +365,43 @@ Status FederatedSearch::CheckRules() const {
   return Status::Ok();
 }
 
+void FederatedSearch::PreparePins() {
+  for (Query& query : queries_) query.status = KeepPins(*query.snapshot, query.request, query.pins);
+  for (uint32_t number = 0; number < queries_.size(); ++number) {
+    Query& query = queries_[number];
+    DocSet& pinned = indexes_[query.uid].pinned;
+    // Of the pins of one document the first query's stands.
+    std::erase_if(query.pins, [&](const PinnedDocument& pin) {
+      if (pinned.Contains(pin.docid)) return true;
+      pinned.Add(pin.docid);
+      return false;
+    });
+    for (const PinnedDocument& pin : query.pins) pins_.push_back({number, Hit{pin.docid, nullptr}, nullptr, &pin});
+  }
+  std::stable_sort(pins_.begin(), pins_.end(),
+                   [](const RankedHit& a, const RankedHit& b) { return a.pin->position < b.pin->position; });
+  for (auto& [uid, index] : indexes_) {
+    if (index.pinned.empty()) continue;
+    const auto excluded = std::make_shared<const DocSet>(index.pinned);
+    for (const uint32_t number : index.queries) queries_[number].request.excluded = excluded;
+  }
+}
+
 void FederatedSearch::Run() {
+  PreparePins();
   std::atomic<size_t> first_failed{SIZE_MAX};
   ParallelFor(queries_.size(), [&](size_t i) {
     // What comes after a failure does not matter any more.
     if (i > first_failed.load()) return;
     Query& query = queries_[i];
-    auto run = SearchRun::Run(query.snapshot, std::move(query.request), true);
-    if (run.ok()) {
-      query.run = std::move(*run);
-      return;
+    if (query.status.ok()) {
+      auto run = SearchRun::Run(query.snapshot, std::move(query.request), true);
+      if (run.ok()) {
+        query.run = std::move(*run);
+        return;
+      }
+      query.status = run.status();
     }
-    query.status = run.status();
     size_t known = first_failed.load();
     while (i < known && !first_failed.compare_exchange_weak(known, i)) {
     }
@@ -387,9 +422,23 @@ Status FederatedSearch::Merge() {
   // Totals of pages are exact: every document that goes must be found.
   const bool all = window_.paged && values;
   uint64_t kept = 0;
+  size_t pin = 0;
+  const auto place = [&](const RankedHit& hit) {
+    if (kept >= window_.offset && kept < window_.end()) page_.push_back(hit);
+    ++kept;
+  };
   while (all || (window_.limit > 0 && kept < window_.end())) {
+    if (pin < pins_.size() && pins_[pin].pin->position <= kept) {
+      place(pins_[pin++]);
+      continue;
+    }
     const auto hit = merged_.Next();
-    if (!hit) break;
+    if (!hit) {
+      // Pins that are left follow the last hit.
+      if (pin == pins_.size()) break;
+      place(pins_[pin++]);
+      continue;
+    }
     if (values) {
       const Query& query = queries_[hit->query];
       if (!values->Keep(*query.snapshot, hit->hit.docid)) {
@@ -397,8 +446,7 @@ Status FederatedSearch::Merge() {
         continue;
       }
     }
-    if (kept >= window_.offset && kept < window_.end()) page_.push_back(*hit);
-    ++kept;
+    place(*hit);
   }
   return Status::Ok();
 }
@@ -408,14 +456,15 @@ DocSet FederatedSearch::CandidatesOf(const SearchedIndex& index) const {
   for (const uint32_t number : index.queries) sets.push_back(&queries_[number].run->candidates());
   DocSet candidates = DocSet::Union(sets);
   if (!index.rejected.empty()) candidates -= index.rejected;
+  if (!index.pinned.empty()) candidates = candidates | index.pinned;
   return candidates;
 }
 
 uint64_t FederatedSearch::Total() const {
   uint64_t total = 0;
   for (const auto& [uid, index] : indexes_) {
-    total += index.queries.size() == 1 && index.rejected.empty() ? queries_[index.queries[0]].run->candidates().size()
-                                                                : CandidatesOf(index).size();
+    const bool plain = index.queries.size() == 1 && index.rejected.empty() && index.pinned.empty();
+    total += plain ? queries_[index.queries[0]].run->candidates().size() : CandidatesOf(index).size();
   }
   return total;
 }
@@ -500,7 +549,7 @@ void FederatedSearch::AppendVectors(std::string& out) const {
   const auto by_vectors = [](const Query& query) { return query.run->semantic_hit_count().has_value(); };
   if (std::any_of(queries_.begin(), queries_.end(), by_vectors)) {
     uint64_t count = 0;
-    for (const RankedHit& hit : page_) count += HasVector(hit.hit.detail);
+    for (const RankedHit& hit : page_) count += hit.pin == nullptr && HasVector(hit.hit.detail);
     out += ",\"semanticHitCount\":";
     AppendJsonNumber(out, count);
   }
@@ -530,9 +579,9 @@ Result<std::string> FederatedSearch::Respond(uint64_t started_us) {
     extra += ",\"queriesPosition\":";
     AppendJsonNumber(extra, query.position);
     extra += ",\"weightedRankingScore\":";
-    AppendJsonFloat(extra, hit.scores->global);
+    AppendJsonFloat(extra, hit.pin == nullptr ? hit.scores->global : query.weight);
     extra += '}';
-    GANNET_RETURN_IF_ERROR(query.run->AppendHit(hit.hit, extra, out));
+    GANNET_RETURN_IF_ERROR(query.run->AppendHit(hit.hit, extra, out, hit.pin));
     GANNET_RETURN_IF_ERROR(CheckAnswerSize(out, answer_bytes_max()));
   }
   const auto number = [&](const char* name, uint64_t value) {

@@ -11,7 +11,7 @@ import type {
 import type { ForeignCaller, ForeignSearch } from './foreign-search.ts';
 import type { Pin, RuledSearch } from './rules-in-force.ts';
 import { Steps } from './performance-details.ts';
-import type { NetworkCaller, NetworkSearch } from './network-search.ts';
+import { asksOthers, type NetworkCaller, type NetworkSearch } from './network-search.ts';
 import type { SearchLoad } from './search-service.ts';
 
 export type EnrichedCaller = NetworkCaller & ForeignCaller;
@@ -29,8 +29,13 @@ export class EnrichedSearch {
     this.#pins = pins;
   }
 
-  /** A parameter of the engine, by the rules in force. */
-  #pinsOf(indexUid: string, { q, filter }: SearchRequest): { pins?: Pin[] } {
+  /** A parameter of the engine, by the rules in force. Where several servers are asked there are no places to pin to. */
+  #pinsOf(
+    indexUid: string,
+    { q, filter, useNetwork }: SearchRequest,
+    { isProxied }: EnrichedCaller,
+  ): { pins?: Pin[] } {
+    if (useNetwork === true || isProxied) return {};
     const pins = this.#pins({ indexUid, q, filter });
     return pins.length === 0 ? {} : { pins };
   }
@@ -41,7 +46,7 @@ export class EnrichedSearch {
     const filter = await steps.time('resolve filter', () =>
       this.#foreign.filter(uid, plain.filter, caller),
     );
-    const request = { ...plain, filter, ...this.#pinsOf(uid, plain) };
+    const request = { ...plain, filter, ...this.#pinsOf(uid, plain, caller) };
     const answer = await steps.time('engine', () => this.#search.search(uid, request, caller));
     const whole = await steps.time('hydrate', () =>
       this.#foreign.hydrate(answer, uid, [uid], caller),
@@ -59,7 +64,7 @@ export class EnrichedSearch {
       );
       const queries = request.queries.map((query, n) => ({
         ...withoutDetails(query),
-        ...this.#pinsOf(query.indexUid, params.queries[n]!),
+        ...this.#pinsOf(query.indexUid, params.queries[n]!, caller),
       }));
       const steps = new Steps(shown.includes(true));
       const answer = await steps.time('engine', () =>
@@ -69,7 +74,13 @@ export class EnrichedSearch {
     }
     const { showPerformanceDetails, ...plain } = federation;
     const steps = new Steps(showPerformanceDetails === true);
-    const merged = { ...request, federation: plain };
+    const queries = asksOthers(request)
+      ? request.queries
+      : request.queries.map((query, n) => ({
+          ...query,
+          ...this.#pinsOf(query.indexUid, params.queries[n]!, caller),
+        }));
+    const merged = { ...request, queries, federation: plain };
     const answer = await steps.time('engine', () => this.#search.multiSearch(merged, caller));
     const whole = await steps.time('hydrate', () =>
       this.#foreign.hydrate(answer, null, uids, caller),

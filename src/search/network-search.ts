@@ -196,11 +196,7 @@ export class NetworkSearch {
         ? this.#separate(queries, caller)
         : this.#search.multiSearch(params, caller);
     }
-    const asksOthers = queries.some(
-      ({ useNetwork, federationOptions }) =>
-        useNetwork === true || (federationOptions?.remote ?? null) !== null,
-    );
-    if (!asksOthers) {
+    if (!asksOthers(params)) {
       if (!caller.isProxied || !fanOut.isOn) return this.#search.multiSearch(params, caller);
       const placed = queries.map((query, n) => ({
         query,
@@ -495,6 +491,14 @@ function windowOf(federation: Federation, totalMax = Infinity): Window {
 }
 
 /** Who is asked what. `whole`: remotes that no query names, asked because a query is one of the whole network. */
+/** Whether a query names a remote, or asks the whole network. */
+export function asksOthers({ queries }: MultiSearchRequest): boolean {
+  return queries.some(
+    ({ useNetwork, federationOptions }) =>
+      useNetwork === true || (federationOptions?.remote ?? null) !== null,
+  );
+}
+
 function partition(
   queries: readonly MultiSearchQuery[],
   { network: { self }, others, isMember }: FanOut,

@@ -182,6 +182,100 @@ describe('Dynamic search rules', () => {
     }
   });
 
+  it(`place documents in merged lists as plain loops do (GANNET_SEED=${seed})`, async () => {
+    const feature = (dynamicSearchRules: boolean): Promise<unknown> =>
+      server.call('PATCH', '/experimental-features', { body: { dynamicSearchRules } });
+    for (const uid of ['goods', 'other']) {
+      await server.finish('PATCH', `/indexes/${uid}/settings`, {
+        body: { searchableAttributes: ['text'], filterableAttributes: ['id', 'kind', 'price'] },
+      });
+      await server.finish('POST', `/indexes/${uid}/documents?primaryKey=id`, { body: documents });
+    }
+    for (let round = 0; round < 6; round++) {
+      await server.finish('DELETE', '/dynamic-search-rules');
+      const rules = Array.from({ length: 1 + below(5) }, (_, n) => ruleOf(n));
+      for (const { uid, ...body } of rules) await put(uid, body);
+      for (let n = 0; n < 12; n++) {
+        const queries = Array.from({ length: 1 + below(3) }, () => {
+          const { q, filter } = queryOf();
+          const weight = pick([1, 0.5, 2]);
+          return {
+            ...{ indexUid: pick(['goods', 'goods', 'other']), q, federationOptions: { weight } },
+            ...(filter === undefined ? {} : { filter }),
+            ...{ showRankingScore: true, showRankingScoreDetails: true },
+          };
+        });
+        const facetsByIndex = Object.fromEntries(
+          queries.map(({ indexUid }) => [indexUid, ['kind']]),
+        );
+        const distinct = pick([null, null, 'price']);
+        const federation = { facetsByIndex, distinct };
+        const { offset, limit, page, hitsPerPage } = queryOf();
+        const merged = await multi({ ...federation, offset, limit, page, hitsPerPage }, queries);
+        // Each document once in an index: the pin of the first query that has it.
+        const pins: (Placed & { query: number; uid: string })[] = [];
+        for (const [query, { indexUid: uid, ...rest }] of queries.entries()) {
+          for (const pin of pinsOf(rules, rest, uid).pinned) {
+            if (pins.some((other) => other.uid === uid && other.id === pin.id)) continue;
+            pins.push({ ...pin, query, uid });
+          }
+        }
+        const pinned = pins.toSorted((a, b) => a.position - b.position);
+        await feature(false);
+        const ordinary = await multi(
+          page === undefined
+            ? { ...federation, limit: 1000 }
+            : { ...federation, page: 1, hitsPerPage: 1000 },
+          queries.map(({ filter = [], ...query }) => {
+            const gone = pinned.filter(({ uid }) => uid === query.indexUid).map(({ id }) => id);
+            return { ...query, filter: [...filter, `id NOT IN [${gone.join(', ')}]`] };
+          }),
+        );
+        await feature(true);
+        const context = `round ${round}: ${JSON.stringify({ queries, federation, rules })}`;
+        const list = placedHits(ordinary.hits, pinned) as any[];
+        const from = page === undefined ? (offset ?? 0) : (page - 1) * hitsPerPage!;
+        const count = page === undefined ? (limit ?? 20) : hitsPerPage!;
+        const shown = list
+          .slice(from, from + count)
+          .map((entry) =>
+            'position' in entry
+              ? [entry.uid, entry.query, entry.id, { pin: { order: 0, position: entry.position } }]
+              : [entry._federation.indexUid, entry._federation.queriesPosition, entry.id, null],
+          );
+        const found = merged.hits.map((hit: any) => {
+          const { indexUid, queriesPosition, weightedRankingScore } = hit._federation;
+          const isPin = 'pin' in hit._rankingScoreDetails;
+          if (isPin) {
+            const { weight } = queries[queriesPosition]!.federationOptions;
+            assert.equal(weightedRankingScore, weight);
+            assert.equal(hit._rankingScore, 1);
+          }
+          return [indexUid, queriesPosition, hit.id, isPin ? hit._rankingScoreDetails : null];
+        });
+        assert.deepEqual(found, shown, context);
+        const total = (answer: any): number => answer.totalHits ?? answer.estimatedTotalHits;
+        if (distinct === null) {
+          assert.equal(total(merged), total(ordinary) + pinned.length, context);
+          for (const uid of Object.keys(facetsByIndex)) {
+            const counts = { ...ordinary.facetsByIndex[uid].distribution.kind };
+            for (const { id } of pinned.filter((pin) => pin.uid === uid)) {
+              const { kind } = documents[id]!;
+              counts[kind] = (counts[kind] ?? 0) + 1;
+            }
+            assert.deepEqual(merged.facetsByIndex[uid].distribution.kind, counts, context);
+          }
+        }
+      }
+    }
+  });
+
+  async function multi(federation: object, queries: object[]): Promise<any> {
+    const { json } = await server.call('POST', '/multi-search', { body: { federation, queries } });
+    assert.ok(json.hits !== undefined, JSON.stringify(json));
+    return json;
+  }
+
   interface Query {
     q: string;
     filter?: string[];
@@ -249,6 +343,7 @@ describe('Dynamic search rules', () => {
   function pinsOf(
     rules: Rule[],
     { q, filter = [] }: Query,
+    uid = 'goods',
   ): { pinned: Placed[]; filter: string[] } {
     const positive = q.replace(/-\S+/g, '').trim();
     const words = positive
@@ -275,7 +370,7 @@ describe('Dynamic search rules', () => {
     for (const { actions } of rules.filter(holds).toSorted((a, b) => compare(order(a), order(b)))) {
       for (const { selector, action } of actions) {
         const document = documents[Number(selector.id)];
-        if ((selector.indexUid ?? 'goods') !== 'goods' || document === undefined) continue;
+        if ((selector.indexUid ?? uid) !== uid || document === undefined) continue;
         if (kinds !== null && !kinds.includes(document.kind)) continue;
         if (pinned.some(({ id }) => id === document.id)) continue;
         pinned.push({ id: document.id, position: action.position });
