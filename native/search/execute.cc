@@ -766,10 +766,19 @@ Result<std::string> ExecuteSearch(index::Index& index, std::string_view request_
     GANNET_RETURN_IF_ERROR(run->AppendHit(hit, {}, out, pin));
     return CheckAnswerSize(out, wanted.answer_bytes_max);
   };
+  std::optional<uint64_t> semantic_hit_count = run->semantic_hit_count();
   if (pins.empty()) {
     for (const Hit& hit : run->hits()) GANNET_RETURN_IF_ERROR(append(hit, nullptr));
   } else {
-    for (const auto& [hit, pin] : PlaceHits(run->hits(), pins, run->window())) GANNET_RETURN_IF_ERROR(append(hit, pin));
+    const std::vector<PlacedHit> placed = PlaceHits(run->hits(), pins, run->window());
+    for (const auto& [hit, pin] : placed) GANNET_RETURN_IF_ERROR(append(hit, pin));
+    if (semantic_hit_count) {
+      // The run has counted hits from the first place on, whatever the page shows of them.
+      const bool all = wanted.kind() == SearchKind::kSemantic;
+      semantic_hit_count = static_cast<uint64_t>(std::count_if(placed.begin(), placed.end(), [&](const PlacedHit& one) {
+        return one.pin == nullptr && (all || HasVector(one.hit.detail));
+      }));
+    }
   }
   out += "],\"query\":";
   AppendJsonString(out, wanted.q);
@@ -798,9 +807,9 @@ Result<std::string> ExecuteSearch(index::Index& index, std::string_view request_
     out += ",\"estimatedTotalHits\":";
     AppendJsonNumber(out, total);
   }
-  if (run->semantic_hit_count()) {
+  if (semantic_hit_count) {
     out += ",\"semanticHitCount\":";
-    AppendJsonNumber(out, *run->semantic_hit_count());
+    AppendJsonNumber(out, *semantic_hit_count);
   }
   if (!wanted.facets.empty()) {
     out += ',';

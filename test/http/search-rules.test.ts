@@ -270,6 +270,40 @@ describe('Dynamic search rules', () => {
     }
   });
 
+  it('count no pin among the hits that vectors found', async () => {
+    await server.finish('DELETE', '/dynamic-search-rules');
+    await server.finish('PATCH', '/indexes/vectors/settings', {
+      body: { embedders: { e: { source: 'userProvided', dimensions: 2 } } },
+    });
+    await server.finish('POST', '/indexes/vectors/documents', {
+      body: [1, 2, 3, 4, 5].map((id) => ({ id, text: `red ${id}`, _vectors: { e: [id, 1] } })),
+    });
+    const actions = [{ selector: { id: '3' }, action: { type: 'pin', position: 1 } }];
+    await put('pin', { actions });
+    const semantic = { vector: [1, 0], hybrid: { embedder: 'e', semanticRatio: 1 } };
+    const both = { q: 'red 2', vector: [1, 0], hybrid: { embedder: 'e', semanticRatio: 0.8 } };
+    const rows: [query: object, paging: object, ids: number[], count: number][] = [
+      [semantic, { limit: 2 }, [5, 3], 1],
+      [semantic, { limit: 1, offset: 1 }, [3], 0],
+      [semantic, { limit: 2, offset: 3 }, [2, 1], 2],
+      [semantic, { page: 1, hitsPerPage: 3 }, [5, 3, 4], 2],
+      [semantic, {}, [5, 3, 4, 2, 1], 4],
+    ];
+    for (const [query, paging, ids, count] of rows) {
+      const body = { ...query, ...paging };
+      const { json } = await server.call('POST', '/indexes/vectors/search', { body });
+      assert.deepEqual([json.hits.map(({ id }: any) => id), json.semanticHitCount], [ids, count]);
+    }
+    // Of a hybrid search those of the page that are there for their vectors.
+    const { json } = await server.call('POST', '/indexes/vectors/search', {
+      body: { ...both, limit: 3, showRankingScoreDetails: true },
+    });
+    const byVector = json.hits.filter((hit: any) => 'vectorSort' in hit._rankingScoreDetails);
+    assert.equal(json.hits[1].id, 3);
+    assert.equal(json.semanticHitCount, byVector.length);
+    assert.ok(byVector.length > 0);
+  });
+
   async function multi(federation: object, queries: object[]): Promise<any> {
     const { json } = await server.call('POST', '/multi-search', { body: { federation, queries } });
     assert.ok(json.hits !== undefined, JSON.stringify(json));
