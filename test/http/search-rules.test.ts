@@ -162,8 +162,13 @@ describe('Dynamic search rules', () => {
           placed.slice(from, from + count).map(({ id }) => id),
           context,
         );
+        // What a threshold or `distinct` leaves is only estimated while hits behind the page are not looked at.
+        const removes = query.rankingScoreThreshold !== undefined || query.distinct !== undefined;
+        const isExact = !removes || page !== undefined;
         const total = ordinary.estimatedTotalHits + pinned.length;
-        assert.equal(withRules.totalHits ?? withRules.estimatedTotalHits, total, context);
+        if (isExact) {
+          assert.equal(withRules.totalHits ?? withRules.estimatedTotalHits, total, context);
+        }
         for (const [i, hit] of withRules.hits.entries()) {
           const pin = pinned.find(({ id }) => id === hit.id);
           const details = hit._rankingScoreDetails;
@@ -177,7 +182,7 @@ describe('Dynamic search rules', () => {
           const { kind } = documents[id]!;
           counts[kind] = (counts[kind] ?? 0) + 1;
         }
-        assert.deepEqual(withRules.facetDistribution.kind, counts, context);
+        if (isExact) assert.deepEqual(withRules.facetDistribution.kind, counts, context);
       }
     }
   });
