@@ -1,12 +1,15 @@
 // The life of `_vectors` under any history of documents, settings and merges, against a map that follows the tables of
-// embedders.md 10 and 11 one by one.
+// embedders.md 10 and 11 one by one; of one embedder the embeddings are made of the documents' texts.
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "comparisons.h"
 #include "index/verify.h"
+#include "indexing/embed_calls.h"
 #include "indexing/vectors_field.h"
 #include "indexing/write_path_model.h"
 #include "search/stored_vectors.h"
@@ -32,11 +35,24 @@ struct Sent {
   bool given = false, removed = false, regenerate = false, object = false, nothing = false;
 };
 
+// What is made of a text, and a number that stands for the text.
+std::vector<std::string> EmbeddingOf(const std::string& text) {
+  return {text.substr(1), text == "t1" ? "-2" : "0.5", "-0.25"};
+}
+uint64_t HashOf(const std::string& text) { return 0x8000'0000'0000'0001 + static_cast<uint64_t>(text.back()); }
+
 struct NaiveEntry {
   std::vector<std::vector<std::string>> rows;
   bool regenerate = false;
+  std::optional<std::string> made_of;  // the text; nothing: they were given, or there are none
+};
+// What becomes of an entry while a batch runs.
+struct NaiveMaking {
+  bool make = false;    // of the text, unless it is the one that the present embeddings are of
+  bool always = true;   // whatever the text was
 };
 struct NaiveDocument {
+  std::string text;
   std::map<std::string, NaiveEntry> entries;   // of embedders
   std::map<std::string, Sent> kept;            // of other names
 };
@@ -105,6 +121,12 @@ std::string KeptText(const Sent& sent) {
   return std::string("{\"regenerate\":") + (sent.regenerate ? "true" : "false") + ",\"embeddings\":" + embeddings + "}";
 }
 
+void ToBits(NaiveEntry& entry) {
+  for (auto& row : entry.rows) {
+    for (std::string& number : row) number = number[0] != '-' && number != "0" ? "1" : "0";
+  }
+}
+
 class Naive {
  public:
   NaiveSettings settings;
@@ -133,15 +155,32 @@ class Naive {
     return "";
   }
 
-  void Send(const std::string& id, const std::map<std::string, Sent>& vectors, bool update, bool has_member) {
+  void BeginBatch() {
+    making_.clear();
+    texts_before_.clear();
+    for (const auto& [id, document] : documents) {
+      texts_before_[id] = document.text;
+      for (const auto& [name, entry] : document.entries) making_[{id, name}].always = false;
+    }
+  }
+  void Delete(const std::string& id) {
+    documents.erase(id);
+    for (const auto& [name, embedder] : settings) making_.erase({id, name});
+  }
+  void Send(const std::string& id, const std::map<std::string, Sent>& vectors, bool update, bool has_member, const std::string& text) {
     const bool existed = documents.contains(id);
     NaiveDocument& document = documents[id];
+    document.text = text;
     for (const auto& [name, embedder] : settings) {
       const auto found = vectors.find(name);
+      NaiveMaking& making = making_[{id, name}];
       if (found != vectors.end()) {
-        ApplyOne(document, name, embedder, found->second);
+        ApplyOne(document, name, embedder, found->second, making);
       } else if (!existed && !embedder.user_provided) {
-        document.entries[name] = {{}, true};
+        document.entries[name] = {{}, true, {}};
+        making = {true, true};
+      } else if (existed) {
+        making.make = making.make || document.entries[name].regenerate;
       }
     }
     if (!update) document.kept.clear();
@@ -150,42 +189,54 @@ class Naive {
       if (!settings.contains(name)) document.kept[name] = sent;
     }
   }
-  static void ApplyOne(NaiveDocument& document, const std::string& name, const NaiveEmbedder& embedder, const Sent& sent) {
+  void EndBatch() {
+    for (auto& [id, document] : documents) {
+      for (auto& [name, entry] : document.entries) {
+        if (settings.at(name).user_provided || !making_[{id, name}].make) continue;
+        if (!making_[{id, name}].always && entry.made_of.value_or(texts_before_[id]) == document.text) continue;
+        entry.rows = {EmbeddingOf(document.text)};
+        entry.made_of = document.text;
+        if (settings.at(name).bits) ToBits(entry);
+      }
+    }
+  }
+  static void ApplyOne(NaiveDocument& document, const std::string& name, const NaiveEmbedder& embedder, const Sent& sent, NaiveMaking& making) {
     NaiveEntry& entry = document.entries[name];
     const bool was_kept = !entry.regenerate;
     entry.regenerate = sent.regenerate;
+    making.make = !sent.given && !sent.removed && sent.regenerate;
     if (sent.given) {
       entry.rows = sent.rows;
-      if (embedder.bits) {
-        for (auto& row : entry.rows) {
-          for (std::string& number : row) number = number[0] != '-' && number != "0" ? "1" : "0";
-        }
-      }
+      if (embedder.bits) ToBits(entry);
     } else if (sent.removed || (sent.regenerate && was_kept)) {
       entry.rows.clear();
+    } else {
+      return;
     }
+    entry.made_of.reset();
+    making.always = true;
   }
 
-  std::string ChangeSettings(const NaiveSettings& next) {
+  // order: of all documents, by docid. The first fault is told.
+  std::string ChangeSettings(const NaiveSettings& next, const std::vector<std::string>& order) {
     auto after = documents;
-    for (auto& [id, document] : after) {
+    for (const std::string& id : order) {
+      NaiveDocument& document = after.at(id);
       for (const auto& [name, embedder] : next) {
         if (settings.contains(name)) {
-          if (embedder.bits && document.entries.contains(name)) {
-            for (auto& row : document.entries[name].rows) {
-              for (std::string& number : row) number = number[0] != '-' && number != "0" ? "1" : "0";
-            }
-          }
+          if (embedder.bits && document.entries.contains(name)) ToBits(document.entries[name]);
           continue;
         }
+        NaiveMaking& making = making_[{id, name}];
         const auto kept = document.kept.find(name);
         if (kept == document.kept.end()) {
           if (embedder.user_provided) return "vector_embedding_error";
-          document.entries[name] = {{}, true};
+          document.entries[name] = {{}, true, {}};
+          making = {true, true};
           continue;
         }
         if (const std::string code = CheckOne(embedder, kept->second); !code.empty()) return code;
-        ApplyOne(document, name, embedder, kept->second);
+        ApplyOne(document, name, embedder, kept->second, making);
         document.kept.erase(kept);
       }
       for (const auto& [name, embedder] : settings) {
@@ -222,7 +273,53 @@ class Naive {
     for (const auto& [name, text] : members) out += name + " " + text + "\n";
     return out;
   }
+
+ private:
+  std::map<std::pair<std::string, std::string>, NaiveMaking> making_;  // by id and embedder
+  std::map<std::string, std::string> texts_before_;                   // by id
 };
+
+template <typename Number>
+void Put(std::string& out, Number number) {
+  out.append(reinterpret_cast<const char*>(&number), sizeof(number));
+}
+
+// Answers a chunk of documents as src/embedding/chunk-answer.ts says.
+std::string AnswerTo(const std::string& chunk) {
+  std::string out;
+  const json::Value documents = json::Value::Parse(chunk);
+  for (const json::Value& document : documents.items()) {
+    const std::string& text = document["doc"]["text"].string();
+    for (const json::Value& want : document["want"].items()) {
+      const auto& stored = want.items()[2].items();
+      const auto hash_of = [](const json::Value& row) { return std::stoull(row.items()[1].string(), nullptr, 16); };
+      bool same = stored.size() == 1 && hash_of(stored[0]) == HashOf(text);
+      const bool unknown = std::all_of(stored.begin(), stored.end(), [&](const auto& row) { return hash_of(row) == 0; });
+      if (unknown && document["old"].is_object()) same = same || document["old"]["text"].string() == text;
+      if (want.items()[1].number() != 0) same = false;
+      Put<uint8_t>(out, same ? 0 : 1);
+      if (same) continue;
+      Put<uint16_t>(out, 1);
+      Put<uint8_t>(out, 0);
+      Put<uint8_t>(out, 0);
+      Put<uint64_t>(out, HashOf(text));
+      const auto numbers = EmbeddingOf(text);
+      Put<uint32_t>(out, static_cast<uint32_t>(numbers.size()));
+      for (const std::string& number : numbers) Put<float>(out, std::stof(number));
+    }
+  }
+  return out;
+}
+
+// Runs a batch whose embeddings are made at once.
+Result<std::string> RunMaking(index::Index& index, const std::string& steps, const std::vector<std::string>& payloads) {
+  EmbedCalls* there = nullptr;
+  EmbedCalls calls([&](uint32_t call, const std::string& documents) { there->Answer(call, AnswerTo(documents)); });
+  there = &calls;
+  JobOptions options;
+  options.embed_calls = &calls;
+  return RunSteps(index, steps, payloads, options);
+}
 
 std::string SettingsText(const NaiveSettings& settings) {
   std::string out = "{\"embedders\":{";
@@ -276,6 +373,7 @@ TEST(DocumentVectors, AnyHistoryGivesWhatTheTablesSay) {
     auto index = *index::Index::Open(folder.path());
     Naive naive;
     for (int batch = 0; batch < 12 && comparisons.Next(); ++batch) {
+      naive.BeginBatch();
       if (random() % 3 == 0) {
         NaiveSettings next;
         for (const auto& [name, embedder] : possible) {
@@ -285,8 +383,15 @@ TEST(DocumentVectors, AnyHistoryGivesWhatTheTablesSay) {
             next[name].bits |= random() % 6 == 0;
           }
         }
-        const auto outcome = RunSteps(*index, SettingsStep(SettingsText(next)), {});
-        const std::string code = naive.ChangeSettings(next);
+        std::vector<std::string> order;
+        for (const auto& [id, document] : naive.documents) order.push_back(id);
+        {
+          auto ids = index->ReadExternalIds();
+          ASSERT_TRUE(ids.ok());
+          std::sort(order.begin(), order.end(), [&](const auto& a, const auto& b) { return *ids->Find(a) < *ids->Find(b); });
+        }
+        const auto outcome = RunMaking(*index, SettingsStep(SettingsText(next)), {});
+        const std::string code = naive.ChangeSettings(next, order);
         ASSERT_EQ(outcome.ok() ? CodeIn(*outcome) : outcome.status().detail(), code);
       } else {
         // Several tasks in one batch, each with its own end.
@@ -296,13 +401,14 @@ TEST(DocumentVectors, AnyHistoryGivesWhatTheTablesSay) {
           if (random() % 5 == 0) {
             const std::string id = std::to_string(random() % 12);
             steps += (steps.empty() ? "" : ",") + std::string("{\"task\":1,\"kind\":\"deleteIds\",\"ids\":[\"") + id + "\"]}";
-            naive.documents.erase(id);
+            naive.Delete(id);
             codes.emplace_back();
             continue;
           }
           const bool update = random() % 2 == 0;
           std::map<std::string, std::map<std::string, Sent>> sent;
           std::set<std::string> bare;
+          std::map<std::string, std::string> texts;
           std::string payload, code;
           for (size_t i = 0; i < 1 + random() % 4; ++i) {
             const std::string id = std::to_string(random() % 12);
@@ -314,7 +420,8 @@ TEST(DocumentVectors, AnyHistoryGivesWhatTheTablesSay) {
               vectors[name] = RandomSent(random, name[0] == 'b' ? 3 : 2);
               text += (text.empty() ? "\"" : ", \"") + std::string(name) + "\":" + vectors[name].json;
             }
-            payload += (payload.empty() ? "{\"id\":" : ",{\"id\":") + id + ",\"text\":\"t" + std::to_string(random() % 3) + "\"";
+            texts[id] = "t" + std::to_string(random() % 3);
+            payload += (payload.empty() ? "{\"id\":" : ",{\"id\":") + id + ",\"text\":\"" + texts[id] + "\"";
             if (vectors.empty() && random() % 2 == 0) {
               bare.insert(id);
               if (random() % 2 == 0) payload += ",\"_vectors\":null";
@@ -333,9 +440,9 @@ TEST(DocumentVectors, AnyHistoryGivesWhatTheTablesSay) {
           // Which of several faults is told depends on their order alone.
           codes.push_back(found.empty() ? "" : found.size() == 1 ? *found.begin() : "any");
           if (!found.empty()) continue;
-          for (const auto& [id, vectors] : sent) naive.Send(id, vectors, update, !bare.contains(id));
+          for (const auto& [id, vectors] : sent) naive.Send(id, vectors, update, !bare.contains(id), texts[id]);
         }
-        const auto outcome = RunSteps(*index, steps, payloads);
+        const auto outcome = RunMaking(*index, steps, payloads);
         ASSERT_TRUE(outcome.ok()) << outcome.status().message();
         const json::Value results = json::Value::Parse(*outcome);
         for (size_t i = 0; i < codes.size(); ++i) {
@@ -347,6 +454,7 @@ TEST(DocumentVectors, AnyHistoryGivesWhatTheTablesSay) {
           }
         }
       }
+      naive.EndBatch();
       ExpectSame(*index, naive);
       if (::testing::Test::HasFatalFailure()) return;
       if (random() % 4 == 0) {
