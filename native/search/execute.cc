@@ -180,16 +180,16 @@ SearchRun::SearchRun(std::shared_ptr<const index::Snapshot> snapshot, SearchRequ
     : snapshot_(std::move(snapshot)), request_(std::move(request)) {}
 
 Result<std::unique_ptr<SearchRun>> SearchRun::Run(std::shared_ptr<const index::Snapshot> snapshot,
-                                                  SearchRequest request, bool from_start) {
+                                                  SearchRequest request, bool from_start, const Deadline* deadline) {
   auto run = std::unique_ptr<SearchRun>(new SearchRun(std::move(snapshot), std::move(request)));
-  run->Start(from_start);
+  run->Start(from_start, deadline);
   GANNET_RETURN_IF_ERROR(run->request_.kind() == SearchKind::kHybrid ? run->RunHalves(from_start) : run->Prepare());
   GANNET_RETURN_IF_ERROR(run->snapshot_->Health());
   return run;
 }
 
-void SearchRun::Start(bool from_start) {
-  deadline_ = Deadline::In(snapshot_->settings->search_cutoff_ms.value_or(kCutoffMsDefault), request_.gone);
+void SearchRun::Start(bool from_start, const Deadline* deadline) {
+  deadline_ = deadline != nullptr ? *deadline : Deadline::In(snapshot_->settings->search_cutoff_ms.value_or(kCutoffMsDefault), request_.gone);
   RankOptions& options = options_;
   const SearchRequest& wanted = request_;
   const uint64_t most = snapshot_->settings->max_total_hits;
@@ -224,7 +224,8 @@ Status SearchRun::PrepareScan() {
                                hybrid.embedder + "` expects " + std::to_string(dimensions) + ".",
                            "invalid_vector_dimensions");
   }
-  scan_ = std::make_unique<VectorScan>(*snapshot_, *embedder, std::vector<std::vector<float>>{*request_.vector});
+  scan_ = std::make_unique<VectorScan>(*snapshot_, *embedder, std::vector<std::vector<float>>{*request_.vector},
+                                       ScanOptions{.deadline = deadline_});
   options_.vector_scan = scan_.get();
   return Status::Ok();
 }
@@ -258,7 +259,7 @@ Status SearchRun::RunHalves(bool from_start) {
   std::atomic<bool> enough{false};
   Status words_status, semantic_status;
   const auto run_semantic = [&] {
-    auto run = Run(snapshot_, std::move(semantic), true);
+    auto run = Run(snapshot_, std::move(semantic), true, &*deadline_);
     if (run.ok()) {
       semantic_ = std::move(*run);
     } else {
@@ -270,7 +271,7 @@ Status SearchRun::RunHalves(bool from_start) {
       if (!enough.load() || exact) run_semantic();
       return;
     }
-    auto run = Run(snapshot_, std::move(words), true);
+    auto run = Run(snapshot_, std::move(words), true, &*deadline_);
     if (!run.ok()) {
       words_status = run.status();
       return;
@@ -551,7 +552,7 @@ Result<std::unique_ptr<SearchRun>> SearchRun::RunSimilar(std::shared_ptr<const i
     }
   }
   const bool known = !targets.empty();
-  run->scan_ = std::make_unique<VectorScan>(snapshot, *embedder, std::move(targets), true);
+  run->scan_ = std::make_unique<VectorScan>(snapshot, *embedder, std::move(targets), ScanOptions{.paired = true, .deadline = run->deadline_});
   run->options_.vector_scan = run->scan_.get();
   run->ranker_ = std::make_unique<Ranker>(snapshot, nullptr, run->query_, run->options_, std::vector<Rule>{{RuleKind::kVector}}, nullptr);
   if (known) {

@@ -102,8 +102,9 @@ struct SearchRequest {
 class SearchRun {
  public:
   // from_start: keep the hits before the offset too, with details (for merging lists).
+  // deadline: that of the search which this is a part of; null: it has its own.
   static Result<std::unique_ptr<SearchRun>> Run(std::shared_ptr<const index::Snapshot> snapshot, SearchRequest request,
-                                                bool from_start = false);
+                                                bool from_start = false, const Deadline* deadline = nullptr);
   // The documents nearest to one, itself left out (docs/behaviour/vectors.md); of several embeddings those at the same place are compared. Of the request the page, `hybrid`'s embedder, filter, threshold and what
   // concerns hits count.
   static Result<std::unique_ptr<SearchRun>> RunSimilar(std::shared_ptr<const index::Snapshot> snapshot, SearchRequest request, DocId target);
@@ -131,7 +132,7 @@ class SearchRun {
  private:
   SearchRun(std::shared_ptr<const index::Snapshot> snapshot, SearchRequest request);
   Status RunHalves(bool from_start);
-  void Start(bool from_start);
+  void Start(bool from_start, const Deadline* deadline = nullptr);
   Status Prepare();
   Status PrepareScan();
   // Whether the hits of the words alone will do (docs/behaviour/vectors.md).

@@ -5,8 +5,10 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <utility>
 
 #include "base/parallel_for.h"
+#include "bitmap/doc_bits.h"
 #include "segment/local_docids.h"
 #include "vector/kernels.h"
 
@@ -19,6 +21,10 @@ namespace {
 constexpr size_t kPartDocuments = 8192;
 // From how many documents on others are asked to help.
 constexpr size_t kSharedDocumentsMin = 2 * kPartDocuments;
+// Rows that a walk of a graph keeps for each document that is wanted.
+constexpr size_t kKeptPerWanted = 32;
+// A walk is in vain once it has passed so many times the rows that the share of candidates lets expect.
+constexpr size_t kVainTimes = 3;
 constexpr float kSmallestSimilarity = std::numeric_limits<float>::epsilon();
 
 // The greatest `count` of the numbers given, of which the smallest is asked for.
@@ -71,6 +77,7 @@ struct VectorScan::Target {
 struct VectorScan::Batch {
   const EmbedderReader* reader;
   uint32_t begin, end;  // local docids; where there are `local docids`, indexes into these
+  size_t before = 0;    // documents of earlier batches
   std::shared_ptr<const std::vector<uint32_t>> local_docids = nullptr;  // null: all
 };
 
@@ -83,8 +90,8 @@ struct VectorScan::Bounds {
 VectorScan::~VectorScan() = default;
 
 VectorScan::VectorScan(const index::Snapshot& snapshot, const index::EmbedderSettings& embedder,
-                       std::vector<std::vector<float>> targets, bool paired)
-    : snapshot_(snapshot), embedder_(embedder), paired_(paired) {
+                       std::vector<std::vector<float>> targets, ScanOptions options)
+    : snapshot_(snapshot), embedder_(embedder), options_(std::move(options)) {
   for (std::vector<float>& numbers : targets) {
     Target target;
     const size_t n = numbers.size();
@@ -111,7 +118,7 @@ float VectorScan::Score(float similarity) const {
 
 // Those that an embedding is compared with, which is the n-th of its document.
 std::span<const VectorScan::Target> VectorScan::TargetsOf(size_t n) const {
-  if (!paired_) return targets_;
+  if (!options_.paired) return targets_;
   return n < targets_.size() ? std::span(targets_).subspan(n, 1) : std::span<const Target>();
 }
 
@@ -126,25 +133,108 @@ DocSet VectorScan::Embedded(const DocSet& candidates) const {
   return embedded;
 }
 
-std::vector<VectorScan::Batch> VectorScan::BatchesOf(const DocSet& candidates) const {
-  std::vector<Batch> batches;
+bool VectorScan::Stops(bool timed) const {
+  if (!options_.deadline) return false;
+  Deadline deadline = *options_.deadline;  // of this thread alone
+  return timed ? deadline.Passed() : deadline.Gone();
+}
+
+std::optional<std::vector<uint32_t>> VectorScan::Walk(const EmbedderReader& reader, const vector::Graph& graph, const DocSet& documents,
+                                                      size_t nearest) const {
+  const size_t kept = std::max(options_.kept_min, nearest * kKeptPerWanted);
+  const std::span<const DocId> docids = reader.row_docids();
+  const uint64_t all_documents = reader.embedded().size(), candidates = documents.size();
+  if (candidates == 0) return std::nullopt;
+  const uint64_t met = kept * all_documents / candidates;
+  if (met * options_.walk_cost > candidates) return std::nullopt;
+  const bool every_document = candidates == all_documents;
+  std::optional<DocBits> wanted;
+  if (!every_document) wanted.emplace(documents);
+  const bool every_row = !options_.paired || docids.size() == all_documents;
+  std::vector<uint32_t> found;
+  const auto keep = [&](DocId docid) {
+    if (const int64_t local = reader.local_docids().Find(docid); local >= 0) found.push_back(static_cast<uint32_t>(local));
+  };
+  for (size_t t = 0; t < targets_.size(); ++t) {
+    if (targets_[t].scale.scale == 0) return std::nullopt;  // all are equally near
+    if (t > 0 && Stops(true)) break;
+    // Whether a row is number t of its document.
+    const auto paired = [&](uint32_t row) {
+      return row >= t && docids[row - t] == docids[row] && (row == t || docids[row - t - 1] != docids[row]);
+    };
+    size_t passed = 0;
+    bool vain = false;
+    // Once a walk is in vain it takes what it meets, so that it ends.
+    const auto accepts = [&](uint32_t row) {
+      if (vain || ((every_document || wanted->Contains(docids[row])) && (every_row || paired(row)))) return true;
+      ++passed;
+      vain = passed > met * kVainTimes || (passed % 1024 == 0 && Stops(true));
+      return false;
+    };
+    const bool all = every_document && every_row;
+    const auto rows = graph.Search(targets_[t].vector.data(), static_cast<uint32_t>(kept),
+                                   all ? std::function<bool(uint32_t)>() : std::function<bool(uint32_t)>(std::ref(accepts)));
+    if (!rows.ok() || vain) return std::nullopt;
+    for (const vector::Graph::Neighbour& row : *rows) keep(docids[row.row]);
+  }
+  std::sort(found.begin(), found.end());
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  if (found.size() < std::min<size_t>(nearest, candidates)) return std::nullopt;
+  return found;
+}
+
+std::vector<VectorScan::Batch> VectorScan::BatchesOf(const DocSet& candidates, size_t nearest) const {
+  struct Part {
+    const EmbedderReader* reader;
+    const vector::Graph* graph;  // null: all is scanned
+    bool all;                    // of its documents
+    DocSet documents;            // unless all
+    std::shared_ptr<const std::vector<uint32_t>> local_docids;
+  };
+  std::vector<Part> parts;
+  size_t walks = 0;
   const bool everything = candidates.size() == snapshot_.documents.size();
+  const bool may_walk = nearest > 0 && candidates.size() > options_.scanned_max;
   for (const auto& segment : snapshot_.segments) {
     const EmbedderReader* reader = segment->vectors->Find(embedder_.name);
     if (reader == nullptr || reader->row_count() == 0) continue;
-    Batch batch{reader, 0, static_cast<uint32_t>(reader->docids().size())};
-    if (!everything || !segment->all_live()) {
-      DocSet documents = reader->embedded() & candidates;
-      if (!segment->all_live()) documents &= segment->live;
-      const auto local_docids = std::make_shared<std::vector<uint32_t>>();
-      local_docids->reserve(documents.size());
-      segment::ForEachLocal(reader->local_docids(), documents, [&](uint32_t local, uint32_t) { local_docids->push_back(local); });
-      batch.end = static_cast<uint32_t>(local_docids->size());
-      batch.local_docids = local_docids;
+    Part part{reader, nullptr, everything && segment->all_live(), {}, nullptr};
+    const bool graph = may_walk && segment->graphs != nullptr;
+    if (!part.all || graph) {
+      part.documents = reader->embedded() & candidates;
+      if (!segment->all_live()) part.documents &= segment->live;
     }
-    for (const uint32_t end = batch.end; batch.begin < end; batch.begin = batch.end) {
-      batch.end = static_cast<uint32_t>(std::min<size_t>(size_t{batch.begin} + kPartDocuments, end));
-      batches.push_back(batch);
+    if (graph) part.graph = segment->graphs->Find(embedder_.name);
+    if (part.graph != nullptr) ++walks;
+    parts.push_back(std::move(part));
+  }
+  const auto prepare = [&](size_t p) {
+    Part& part = parts[p];
+    std::optional<std::vector<uint32_t>> found;
+    if (part.graph != nullptr) found = Walk(*part.reader, *part.graph, part.documents, nearest);
+    if (found) {
+      part.local_docids = std::make_shared<const std::vector<uint32_t>>(std::move(*found));
+    } else if (!part.all) {
+      const auto local_docids = std::make_shared<std::vector<uint32_t>>();
+      local_docids->reserve(part.documents.size());
+      segment::ForEachLocal(part.reader->local_docids(), part.documents, [&](uint32_t local, uint32_t) { local_docids->push_back(local); });
+      part.local_docids = local_docids;
+    }
+  };
+  if (walks > 1) {
+    ParallelFor(parts.size(), prepare);
+  } else {
+    for (size_t p = 0; p < parts.size(); ++p) prepare(p);
+  }
+  std::vector<Batch> batches;
+  size_t before = 0;
+  for (const Part& part : parts) {
+    const auto end = static_cast<uint32_t>(part.local_docids == nullptr ? part.reader->docids().size() : part.local_docids->size());
+    for (uint32_t begin = 0; begin < end;) {
+      const auto next = static_cast<uint32_t>(std::min<size_t>(size_t{begin} + kPartDocuments, end));
+      batches.push_back({part.reader, begin, next, before, part.local_docids});
+      before += next - begin;
+      begin = next;
     }
   }
   return batches;
@@ -227,14 +317,14 @@ float VectorScan::Compare(const EmbedderReader& reader, uint32_t local) const {
 }
 
 std::vector<NearDocument> VectorScan::Nearest(const DocSet& candidates, size_t count) const {
-  const std::vector<Batch> batches = BatchesOf(candidates);
-  size_t documents = 0;
-  for (const Batch& batch : batches) documents += batch.end - batch.begin;
+  const std::vector<Batch> batches = BatchesOf(candidates, count);
+  const size_t documents = batches.empty() ? 0 : batches.back().before + batches.back().end - batches.back().begin;
   count = std::min(count, std::max<size_t>(documents, 1));
 
   std::atomic<float> floor{-1};  // so near are `count` documents for certain
   std::vector<std::vector<Bounds>> found(batches.size());
   const auto scan = [&](size_t p) {
+    if (Stops(batches[p].before >= options_.untimed_documents)) return;
     Greatest lowest(count);
     std::vector<Bounds>& kept = found[p];
     float least = floor.load(std::memory_order_relaxed);
@@ -281,7 +371,7 @@ std::vector<NearDocument> VectorScan::Nearest(const DocSet& candidates, size_t c
   Greatest best(count);
   constexpr size_t kTogether = 1024;
   size_t done = 0;
-  while (done < compared.size() && compared[done].upper >= best.smallest()) {
+  while (done < compared.size() && compared[done].upper >= best.smallest() && !Stops(done >= kTogether)) {
     const size_t next = std::min(compared.size(), done + (count > kTogether ? kTogether * 8 : size_t{16}));
     if (shared && next - done >= kTogether) {
       const size_t begin = done, pieces = (next - begin + kTogether - 1) / kTogether;
@@ -303,10 +393,10 @@ std::vector<NearDocument> VectorScan::Nearest(const DocSet& candidates, size_t c
 
 DocSet VectorScan::AtLeast(const DocSet& candidates, double score) const {
   const std::vector<Batch> batches = BatchesOf(candidates);
-  size_t documents = 0;
-  for (const Batch& batch : batches) documents += batch.end - batch.begin;
+  const size_t documents = batches.empty() ? 0 : batches.back().before + batches.back().end - batches.back().begin;
   std::vector<std::vector<DocId>> found(batches.size());
   const auto scan = [&](size_t p) {
+    if (Stops(batches[p].before >= options_.untimed_documents)) return;
     const EmbedderReader& reader = *batches[p].reader;
     Scan(batches[p], [&](uint32_t local, float lower, float upper) {
       const auto passes = [&](float similarity) { return static_cast<double>(Score(similarity)) >= score; };

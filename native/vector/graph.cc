@@ -70,7 +70,9 @@ struct Prefetch {
   template <typename Node>
   void operator()(Node at, Node end) const {
     for (; at != end; ++at) {
-      const int8_t* bytes = matrix.bytes + size_t{rows[get_slot(at)]} * matrix.dimensions;
+      const uint32_t row = rows[get_slot(at)];
+      __builtin_prefetch(matrix.scales + row);
+      const int8_t* bytes = matrix.bytes + size_t{row} * matrix.dimensions;
       for (size_t i = 0; i < matrix.dimensions; i += kCacheLine) __builtin_prefetch(bytes + i);
     }
   }
@@ -163,6 +165,9 @@ class Opened final : public Graph {
  public:
   Opened(std::span<const uint32_t> rows, const ByteMatrix& matrix) : rows_(rows), matrix_(matrix) {
     for (uint32_t i = 0; i < kSearchesMax; ++i) free_.push_back(i);
+    for (uint32_t row = 0; row < matrix.rows; ++row) {
+      if (matrix.scales[row].scale == 0) rows_without_length_.push_back(row);
+    }
   }
 
   bool Read(std::string_view nodes) {
@@ -185,11 +190,17 @@ class Opened final : public Graph {
     const Metric metric{matrix_, rows_.data()};
     const Prefetch prefetch{matrix_, rows_.data()};
     std::vector<Neighbour> found;
+    // Links say that they are far from everything.
+    for (const uint32_t row : rows_without_length_) {
+      if (accepts == nullptr || accepts(row)) found.push_back({row, 0});
+    }
     bool complete = false;
     const auto keep = [&](auto result) {
       complete = Succeeded(result);
-      for (size_t i = 0; complete && i < result.size(); ++i)
-        found.push_back({rows_[result[i].member.slot], result[i].distance});
+      for (size_t i = 0; complete && i < result.size(); ++i) {
+        const uint32_t row = rows_[result[i].member.slot];
+        if (matrix_.scales[row].scale != 0) found.push_back({row, result[i].distance});
+      }
     };
     if (accepts == nullptr) {
       keep(links_.search(bytes, expansion, metric, config, unum::usearch::dummy_predicate_t{},
@@ -222,6 +233,7 @@ class Opened final : public Graph {
 
   const std::span<const uint32_t> rows_;
   const ByteMatrix matrix_;
+  std::vector<uint32_t> rows_without_length_;
   Links links_;
   mutable std::mutex mutex_;  // guards free_
   mutable std::condition_variable freed_;

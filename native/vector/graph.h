@@ -61,8 +61,8 @@ class Graph {
     float distance;  // 1 less the cosine, as far as bytes tell
   };
   // The rows next to a query of `dimensions` numbers among those that `accepts` (null: all),
-  // nearest first: up to `expansion` of them. accepts: throws nothing. More expansion finds more of
-  // those that are really next. With a filter that few rows pass a scan of these is faster.
+  // nearest first: all without length, and up to `expansion` others. accepts: throws nothing. More
+  // expansion finds more of those really next. With a filter few rows pass a scan of these is faster.
   // Internal: memory has run out.
   virtual Result<std::vector<Neighbour>> Search(
       const float* query, uint32_t expansion,

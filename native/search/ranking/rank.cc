@@ -83,6 +83,15 @@ const Detail* Ranker::AddCost(size_t rule, uint32_t cost, uint32_t max, const De
   return Add(std::move(detail));
 }
 
+const Detail* Ranker::AddSkipped(const Detail* previous) {
+  Detail skipped;
+  skipped.rule = {RuleKind::kSkipped};
+  skipped.rank = 0;
+  skipped.max = 1;
+  skipped.previous = previous;
+  return Add(std::move(skipped));
+}
+
 bool Ranker::Full(const Detail* detail) const {
   if (seen_ < options_.end) return false;
   if (!options_.exhaustive) return true;
@@ -129,12 +138,7 @@ void Ranker::Refine(Bucket bucket, size_t rule, const Detail* detail) {
   if (rule == rules_.size() || (plain && !asks && size == 1 && !options_.details)) return Emit(bucket.documents, detail);
   if (options_.deadline != nullptr && graph_ != nullptr && options_.deadline->Passed()) {
     degraded_ = true;
-    Detail skipped;
-    skipped.rule = {RuleKind::kSkipped};
-    skipped.rank = 0;
-    skipped.max = 1;
-    skipped.previous = detail;
-    return Emit(bucket.documents, Add(std::move(skipped)));
+    return Emit(bucket.documents, AddSkipped(detail));
   }
   switch (rules_[rule].kind) {
     case RuleKind::kWords: return SplitByWords(&bucket.documents, rule, detail);

@@ -103,6 +103,8 @@ class Ranker {
   // rule    number of the rule
   // max     the greatest cost that the rule has for the bucket
   const Detail* AddCost(size_t rule, uint32_t cost, uint32_t max, const Detail* previous);
+  // The detail of documents that time has not sufficed for.
+  const Detail* AddSkipped(const Detail* previous);
   void Refine(Bucket bucket, size_t rule, const Detail* detail);
   // Passes a bucket to rule number `rule`, or drops it because of the score threshold.
   // dropping    set once a bucket was dropped: the following ones are dropped as well

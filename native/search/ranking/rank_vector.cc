@@ -28,9 +28,13 @@ void Ranker::SplitByVector(Bucket bucket, size_t rule, const Detail* detail) {
   uint64_t count = std::max<uint64_t>(options_.end - std::min(seen_, options_.end), 1);
   if (distinct_ != nullptr) count *= 4;
   const auto full = [&] { return seen_ >= options_.end && distinct_ == nullptr; };
-  while (!near.empty() && !dropping && !full() && !Full(detail)) {
+  // What is known when time is over is given out, and what was not looked at follows unranked.
+  bool over = false;
+  for (bool first = true; !near.empty() && !dropping && !full() && !Full(detail); first = false) {
+    over = !first && options_.deadline != nullptr && options_.deadline->Passed();
+    if (over) break;
     const std::vector<NearDocument> nearest = scan.Nearest(near, static_cast<size_t>(std::min<uint64_t>(count, near.size())));
-    if (nearest.empty()) break;  // damaged
+    if (nearest.empty()) break;  // damaged, or nobody waits
     std::vector<DocId> equal;
     for (size_t i = 0; i < nearest.size() && !full() && !Full(detail);) {
       size_t end = i;
@@ -51,6 +55,11 @@ void Ranker::SplitByVector(Bucket bucket, size_t rule, const Detail* detail) {
     }
     if (!excluded_.empty() && distinct_ != nullptr) near -= excluded_;
     count *= 4;
+  }
+  if (over) {
+    const Detail* next = AddSkipped(detail);
+    dropping = Below(next);
+    if (!dropping) Emit(near, next);
   }
   if (dropping) excluded_ |= near;
   if (without.empty()) return;

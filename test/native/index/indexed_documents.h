@@ -96,6 +96,7 @@ class IndexedDocuments {
     Apply(std::move(commit));
   }
 
+  index::Index& index() const { return *index_; }
   std::shared_ptr<const index::Snapshot> snapshot() const { return index_->snapshot(); }
   const std::map<DocId, std::string>& documents() const { return documents_; }
 

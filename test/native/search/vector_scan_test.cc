@@ -9,6 +9,7 @@
 
 #include "comparisons.h"
 #include "index/indexed_documents.h"
+#include "indexing/graphs.h"
 #include "search/execute.h"
 #include "search/ranking/score_details.h"
 #include "search/vector_scan.h"
@@ -34,9 +35,9 @@ std::string SettingsOf(const Case& of) {
          "\"embedders\":{\"e\":" + embedder + "}}}";
 }
 
-std::vector<float> RandomVector(Random& random, uint32_t dimensions) {
+std::vector<float> RandomVector(Random& random, uint32_t dimensions, bool with_length = false) {
   std::vector<float> vector(dimensions);
-  if (random() % 40 == 0) return vector;  // without length
+  if (!with_length && random() % 40 == 0) return vector;
   std::normal_distribution<float> normal;
   for (float& number : vector) number = normal(random);
   if (random() % 4 == 0) {  // few values, so that many are equally near
@@ -48,12 +49,13 @@ std::vector<float> RandomVector(Random& random, uint32_t dimensions) {
 }
 
 struct World {
-  World(Random& random, const Case& of) : shape(of), documents(SettingsOf(of)) {
+  // with_length: each embedding has a length.
+  World(Random& random, const Case& of, int segment_documents = 120, bool with_length = false) : shape(of), documents(SettingsOf(of)) {
     DocId next = 0;
     for (int segment = 0; segment < 3; ++segment) {
       std::map<DocId, std::string> batch;
       std::map<DocId, Embeddings> vectors;
-      for (int i = 0; i < 120; ++i) {
+      for (int i = 0; i < segment_documents; ++i) {
         const bool replaces = segment > 0 && random() % 5 == 0;
         const DocId docid = replaces ? static_cast<DocId>(random() % next) : next++;
         batch[docid] = "{\"id\":" + std::to_string(docid) + ",\"n\":" + std::to_string(random() % 6) + ",\"t\":\"" +
@@ -62,7 +64,7 @@ struct World {
         embeddings.erase(docid);
         if (random() % 8 == 0) continue;
         Embeddings rows;
-        for (uint64_t r = 0; r < 1 + (random() % 6 == 0) * 2; ++r) rows.push_back(RandomVector(random, of.dimensions));
+        for (uint64_t r = 0; r < 1 + (random() % 6 == 0) * 2; ++r) rows.push_back(RandomVector(random, of.dimensions, with_length));
         if (!embeddings.empty() && random() % 6 == 0) {  // nearly what another has
           rows = embeddings.begin()->second;
           rows[0][0] *= 1.001f;
@@ -148,7 +150,7 @@ TEST(VectorScan, FindsWhatALoopFinds) {
         targets.push_back(stored ? world.embeddings.begin()->second[0] : RandomVector(random, world.shape.dimensions));
       }
       const bool paired = random() % 4 == 0;
-      const VectorScan scan(*snapshot, snapshot->settings->embedders[0], targets, paired);
+      const VectorScan scan(*snapshot, snapshot->settings->embedders[0], targets, ScanOptions{.paired = paired});
       const DocSet candidates = RandomCandidates(random, snapshot->documents);
       auto expected = world.All(targets, candidates, paired);
       ASSERT_EQ(scan.Embedded(candidates).size(), expected.size());
@@ -165,6 +167,87 @@ TEST(VectorScan, FindsWhatALoopFinds) {
       ASSERT_EQ(scan.Nearest(candidates, count), expected) << count << " of " << candidates.size();
     }
   }
+}
+
+// What graphs find is compared as a scan compares it, keeps to the candidates, is as much as was asked for, and is most of the nearest.
+TEST(VectorScan, GraphsFindMostOfWhatALoopFinds) {
+  Random random(TestSeed());
+  const std::atomic<bool> cancelled{false};
+  size_t found = 0, wanted = 0, walked = 0;
+  Comparisons comparisons(600);
+  while (comparisons.Left()) {
+    const bool with_length = random() % 3 != 0;
+    const World world(random, {16, false, false}, 1500, with_length);
+    const size_t graphs = 1 + random() % 3;
+    const indexing::GraphOptions building{.threads = 1, .rows_min = 100, .parameters = {}};
+    for (size_t i = 0; i < graphs; ++i) {
+      const auto planned = indexing::PlanGraphs(*world.documents.snapshot(), building.rows_min);
+      ASSERT_TRUE(planned);
+      ASSERT_TRUE(indexing::BuildGraphs(world.documents.index(), *planned, building, cancelled).ok());
+    }
+    const auto snapshot = world.documents.snapshot();
+    for (int i = 0; i < 60 && comparisons.Next(); ++i) {
+      Embeddings targets;
+      for (uint64_t t = 0; t < 1 + (random() % 6 == 0); ++t) targets.push_back(RandomVector(random, 16, random() % 8 != 0));
+      const bool paired = random() % 4 == 0;
+      const uint64_t scanned_max = 1 + random() % 2500;
+      const ScanOptions options{.paired = paired, .scanned_max = scanned_max, .kept_min = 100 + random() % 200, .walk_cost = random() % 3};
+      const VectorScan scan(*snapshot, snapshot->settings->embedders[0], targets, options);
+      const DocSet candidates = RandomCandidates(random, snapshot->documents);
+      const size_t count = 1 + random() % (random() % 8 == 0 ? 700 : 20);
+      auto expected = world.All(targets, candidates, paired);
+      const size_t known = expected.size();
+      size_t end = std::min(count, known);
+      while (end > 0 && end < known && expected[end].similarity == expected[end - 1].similarity) ++end;
+      expected.resize(end);
+      const std::vector<NearDocument> nearest = scan.Nearest(candidates, count);
+      if (candidates.size() <= scanned_max) {
+        ASSERT_EQ(nearest, expected);
+        continue;
+      }
+      ++walked;
+      ASSERT_GE(nearest.size(), std::min(count, known));
+      std::set<DocId> given;
+      for (size_t n = 0; n < nearest.size(); ++n) {
+        const NearDocument& near = nearest[n];
+        ASSERT_TRUE(given.insert(near.docid).second);
+        ASSERT_TRUE(candidates.Contains(near.docid));
+        ASSERT_EQ(near.similarity, world.Similarity(targets, world.embeddings.at(near.docid), paired));
+        if (n > 0) {
+          ASSERT_TRUE(nearest[n - 1].similarity > near.similarity ||
+                      (nearest[n - 1].similarity == near.similarity && nearest[n - 1].docid < near.docid));
+        }
+      }
+      // Of equally near ones any will do.
+      for (size_t n = 0; n < std::min(count, known); ++n) found += nearest[n].similarity == expected[n].similarity ? 1 : 0;
+      wanted += std::min(count, known);
+    }
+  }
+  EXPECT_GT(walked, 0u);
+  EXPECT_GE(static_cast<double>(found) / static_cast<double>(wanted), 0.97);
+}
+
+TEST(VectorScan, LooksAtLittleOnceTimeIsOverAndAtNothingOnceNobodyWaits) {
+  Random random(TestSeed());
+  const World world(random, {8, false, false});
+  const auto snapshot = world.documents.snapshot();
+  const Embeddings targets = {RandomVector(random, 8, true)};
+  const auto& embedder = snapshot->settings->embedders[0];
+  const auto nearest_of = [&](const ScanOptions& options) { return VectorScan(*snapshot, embedder, targets, options).Nearest(snapshot->documents, 1000); };
+  const auto all = world.All(targets, snapshot->documents);
+  EXPECT_EQ(nearest_of({.deadline = Deadline::In(0)}), all) << "few documents are looked at whatever the time";
+  EXPECT_EQ(nearest_of({.deadline = Deadline::In(1'000'000), .untimed_documents = 0}), all);
+  EXPECT_TRUE(nearest_of({.deadline = Deadline::In(0), .untimed_documents = 0}).empty());
+  const auto first = nearest_of({.deadline = Deadline::In(0), .untimed_documents = 1});
+  DocSet embedded;
+  for (const NearDocument& near : first) embedded.Add(near.docid);
+  EXPECT_EQ(first, world.All(targets, embedded)) << "what was looked at is in order";
+  EXPECT_FALSE(first.empty());
+  EXPECT_LT(first.size(), all.size());
+  const auto gone = std::make_shared<const std::atomic<bool>>(true);
+  EXPECT_TRUE(nearest_of({.deadline = Deadline::In(1'000'000, gone)}).empty());
+  const VectorScan scan(*snapshot, embedder, targets, {.deadline = Deadline::In(1'000'000, gone)});
+  EXPECT_TRUE(scan.AtLeast(snapshot->documents, 0).empty());
 }
 
 std::unique_ptr<SearchRun> RunOf(const World& world, const SearchRequest& request) {
@@ -231,6 +314,37 @@ TEST(SemanticSearch, OrdersLikeALoop) {
       ASSERT_EQ(run->candidates().size(), run->total());
     }
   }
+}
+
+TEST(SemanticSearch, WhatTimeDoesNotSufficeForFollowsUnranked) {
+  IndexedDocuments documents(R"({"filterableAttributes":["n"],"searchCutoffMs":0,"embedders":{"e":{"source":"userProvided","dimensions":2}}})");
+  std::map<DocId, std::string> batch;
+  std::map<DocId, Embeddings> vectors;
+  // The nearest twelve are of one kind, so a page of two needs another look.
+  for (DocId docid = 0; docid < 24; ++docid) {
+    const bool near = docid >= 12;
+    batch[docid] = "{\"id\":" + std::to_string(docid) + ",\"n\":" + (near ? "0" : "1") + "}";
+    vectors[docid] = {{1, (near ? 0.01f : 1.0f) * static_cast<float>(24 - docid)}};
+  }
+  documents.Put(batch, vectors);
+  SearchRequest request;
+  request.hybrid = Hybrid{"e", 1, std::nullopt};
+  request.vector = std::vector<float>{1, 0};
+  request.show_score = true;
+  const auto docids_of = [&] {
+    auto run = SearchRun::Run(documents.snapshot(), request);
+    EXPECT_TRUE(run.ok()) << run.status().message();
+    std::vector<DocId> docids;
+    for (const Hit& hit : (*run)->hits()) docids.push_back(hit.docid);
+    return docids;
+  };
+  request.limit = 3;
+  EXPECT_EQ(docids_of(), (std::vector<DocId>{23, 22, 21}));
+  request.distinct = "n";
+  request.limit = 2;
+  EXPECT_EQ(docids_of(), (std::vector<DocId>{23, 0})) << "11 is the nearest of the others";
+  request.threshold = 0.5;
+  EXPECT_EQ(docids_of(), (std::vector<DocId>{23}));
 }
 
 TEST(SimilarDocuments, ThoseThatTheFilterIsKnownToPassOnceNobodyWaits) {
