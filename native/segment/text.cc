@@ -21,7 +21,7 @@ uint64_t StoredRestMin() {
 // Unions of fewer words are not kept: making them takes little longer than copying them. GANNET_DOCSET_CACHE_WORDS: another number for
 // all of them, so that tests have such unions of few words.
 uint64_t CachedWordsMin(bool leading_positions) {
-  static const uint64_t of_fields = EnvironmentNumber("GANNET_KEPT_WORDS", 200), of_leading = EnvironmentNumber("GANNET_KEPT_WORDS", 64);
+  static const uint64_t of_fields = EnvironmentNumber("GANNET_DOCSET_CACHE_WORDS", 200), of_leading = EnvironmentNumber("GANNET_DOCSET_CACHE_WORDS", 64);
   return leading_positions ? of_leading : of_fields;
 }
 constexpr uint64_t kListCost = 64;  // opening a list takes as long as reading so many bytes of it
