@@ -29,6 +29,7 @@ interface Ended {
 /** Where the addon is built; the C++ tests link the same engine. */
 const NATIVE_BUILD = 'build';
 const CORES = String(availableParallelism());
+const RELEASE = 'test/release/release.test.ts';
 const MOCHA = 'node_modules/mocha/bin/mocha.js';
 
 const STEPS: Record<string, () => Promise<Outcome>> = {
@@ -37,7 +38,8 @@ const STEPS: Record<string, () => Promise<Outcome>> = {
   types: () => check('npx', ['tsc', '-p', 'test/tsconfig.json']),
   lint: () => check('npm', ['run', '--silent', 'lint']),
   format: () => check('npm', ['run', '--silent', 'format:check']),
-  unit: () => mocha(['test/**/*.test.ts', '--exclude', 'test/golden/**']),
+  unit: () =>
+    mocha(['test/**/*.test.ts', ...['--exclude', 'test/golden/**', '--exclude', RELEASE]]),
   native: () => nativeTests(),
   golden: () => mocha(['test/golden/**/*.test.ts']),
 };
@@ -52,6 +54,8 @@ const CPU_FILTER =
 
 /** Steps that take long. */
 const ON_REQUEST: Record<string, () => Promise<Outcome>> = {
+  // Makes the archive and the package and runs them in empty roots: before a release.
+  release: () => mocha([RELEASE]),
   oracle: () =>
     nativeTests(['--gtest_filter=*Oracle.*'], {
       GANNET_COMPARISONS: COMPARISONS,
