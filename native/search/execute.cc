@@ -429,19 +429,24 @@ Status SearchRun::MakeScope() {
 // forms that theirs have.
 std::vector<text::Locale> SearchRun::QueryLocales() const {
   std::vector<text::Locale> locales, named;
+  bool any_language = false;
   const auto has = [](const std::vector<text::Locale>& list, text::Locale locale) {
     return std::find(list.begin(), list.end(), locale) != list.end();
   };
   for (size_t f = 0; f < snapshot_->traits.size(); ++f) {
     const index::FieldTraits& traits = snapshot_->traits[f];
     if (!traits.searchable || !scope_.Searches(static_cast<FieldId>(f))) continue;
+    any_language |= traits.locales.empty();
     for (const text::Locale locale : traits.locales) {
       if (has(locales, locale)) continue;
       locales.push_back(locale);
       if (has(request_.locales, locale)) named.push_back(locale);
     }
   }
-  return named.empty() ? locales : named;
+  if (!named.empty()) return named;
+  // A language that is none of theirs goes with what was read in no language.
+  if (!request_.locales.empty() && any_language) return {};
+  return locales;
 }
 
 DocSet SearchRun::WithoutNegatives(DocSet allowed) {

@@ -163,8 +163,11 @@ void AppendLossyChar(char32_t c, std::string_view written, Script script, int32_
       break;
     default:
       if (script == Script::kCj) {
-        c = ToHiragana(IdeographForm(c));
-        state.vowel = VowelOf(c);
+        if (folding & kFoldVariants) c = IdeographForm(c);
+        if (folding & kFoldKana) {
+          c = ToHiragana(c);
+          state.vowel = VowelOf(c);
+        }
       } else if (script == Script::kArabic) {
         if (folding & kFoldPersian) c = PersianForm(c);
         c = ArabicForm(c);
@@ -192,14 +195,18 @@ bool ContainsAny(std::string_view text, std::initializer_list<char32_t> wanted) 
 
 // The language steps of a group. Where several languages are allowed, letters which only one of
 // them has decide: that is the same answer for a long text and for a query of one word. Automatic
-// Arabic is never taken for Persian for the same reason. Kana and variants of ideographs are folded whatever the language: a
-// title in Chinese is found by a query that is said to be Japanese.
+// Arabic is never taken for Persian for the same reason; automatic Chinese or Japanese folds kana
+// and variants of ideographs always.
 uint8_t FoldingOf(std::string_view group, Script script, std::span<const Locale> locales) {
   switch (script) {
     case Script::kLatin:
       if (!Contains(locales, Locale::kSwe)) return 0;
       if (locales.size() == 1) return kFoldSwedish;
       return ContainsAny(group, {0xfc, 0xdc, 0xdf}) ? 0 : kFoldSwedish;  // ü Ü ß
+    case Script::kCj:
+      if (locales.empty()) return kFoldKana | kFoldVariants;
+      return (Contains(locales, Locale::kJpn) ? kFoldKana : 0) |
+             (Contains(locales, Locale::kCmn) || Contains(locales, Locale::kZho) ? kFoldVariants : 0);
     case Script::kArabic: {
       const bool arabic = locales.empty() || Contains(locales, Locale::kAra);
       const bool persian = Contains(locales, Locale::kPes);
@@ -360,7 +367,8 @@ std::string NormalizeLossy(std::string_view text, std::span<const Locale> locale
     const ScriptGroup group = NextGroup(text, at, locales);
     lossless.clear();
     AppendLossless(text.substr(at, group.end - at), group.folding, lossless);
-    AppendLossy(lossless, group.folding, nullptr, out);
+    const uint8_t unified = group.script == Script::kCj ? kFoldKana | kFoldVariants : 0;
+    AppendLossy(lossless, group.folding | unified, nullptr, out);
     at = group.end;
   }
   return out;

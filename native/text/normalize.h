@@ -25,6 +25,8 @@ enum Folding : uint8_t {
   kFoldSwedish = 1,    // keep å ä ö
   kFoldPersian = 2,    // Arabic letter forms and digits to the Persian ones
   kFoldArticle = 4,    // cut off the Arabic article
+  kFoldKana = 8,       // katakana to hiragana, the mark of a long vowel to that vowel
+  kFoldVariants = 16,  // ideographs to one of their variants (ideographs.h)
 };
 
 // A run of text in one script: a new group starts at a character whose script is neither kOther nor
@@ -62,7 +64,8 @@ void AppendLossy(std::string_view text, uint8_t folding, LossyState* state, std:
 // `text` without leading and trailing white space (Unicode).
 std::string_view TrimWhiteSpace(std::string_view text);
 
-// The whole string as words are compared: lowercase, marks removed, not cut, not trimmed.
+// The whole string as facet search compares it: lowercase, marks removed, not cut, not trimmed; kana and ideographs in one
+// form whatever the locales.
 std::string NormalizeLossy(std::string_view text, std::span<const Locale> locales);
 
 // Replaces `out` by the form in which facet values are compared: white space trimmed, NFKD,

@@ -472,10 +472,13 @@ export class Oracle {
         (this.#searchable === null || coveredBy(name, this.#searchable) >= 0) &&
         this.#isSearched(name, params),
     );
-    const read = [...new Set(searched.flatMap((name) => this.#localesOf(name)))];
+    const locales = searched.map((name) => this.#localesOf(name));
+    const read = [...new Set(locales.flat())];
     // A query names some of the languages that the documents were read in, and no others.
     const named = read.filter((locale) => params.locales?.includes(locale));
-    return named.length > 0 ? named : read;
+    if (named.length > 0) return named;
+    // One that is none of them goes with what was read in no language.
+    return params.locales?.length && locales.some((list) => list.length === 0) ? [] : read;
   }
 
   #everything(allowed: Uint8Array): { buckets: [number, Bucket][]; universe: number[] } {
