@@ -9,7 +9,7 @@ import {
 describe('The error catalogue', () => {
   it('gives every code a type and a status in use', () => {
     const statuses = new Set([
-      400, 401, 403, 404, 409, 412, 413, 415, 422, 451, 500, 501, 502, 503,
+      400, 401, 403, 404, 409, 412, 413, 415, 422, 429, 451, 500, 501, 502, 503,
     ]);
     assert.ok(ERROR_CATALOGUE.size > 280);
     for (const [code, { status, type }] of ERROR_CATALOGUE) {
