@@ -28,11 +28,12 @@ describe('TLS', () => {
       this.skip();
     }
   });
-  afterEach(() => {
+  function stop(): void {
     listener?.stopListening();
     listener?.close();
     listener = null;
-  });
+  }
+  afterEach(stop);
   after(() => rmSync(dir, { recursive: true, force: true }));
 
   const options = (tls: Partial<ListenOptions['tls']>): ListenOptions => ({
@@ -83,10 +84,10 @@ describe('TLS', () => {
   it('sessions are resumed on node:http only as it is asked for', async () => {
     listener = await listenWithNode(options({}));
     assert.deepEqual([await resumes('TLSv1.2'), await resumes('TLSv1.3')], [false, false]);
-    listener.close();
+    stop();
     listener = await listenWithNode(options({ resumption: true }));
     assert.deepEqual([await resumes('TLSv1.2'), await resumes('TLSv1.3')], [true, false]);
-    listener.close();
+    stop();
     listener = await listenWithNode(options({ tickets: true }));
     assert.deepEqual([await resumes('TLSv1.2'), await resumes('TLSv1.3')], [true, true]);
   });

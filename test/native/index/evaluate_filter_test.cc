@@ -29,7 +29,7 @@ struct Expression {
   int sides = 0;  // 0: not said
 };
 
-// Finite decimal numbers, keeping the sign of -0.
+// Finite decimal numbers.
 std::optional<double> NaiveNumber(const std::string& text) {
   static const std::regex kDecimal(R"([-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?)");
   if (!std::regex_match(text, kDecimal)) return std::nullopt;
@@ -37,9 +37,8 @@ std::optional<double> NaiveNumber(const std::string& text) {
   return std::isfinite(number) ? std::optional(number) : std::nullopt;
 }
 
-// Documents know one zero; a literal -0 stands just below it.
+// There is one zero.
 int Compare(double value, double literal) {
-  if (value == 0 && literal == 0) return std::signbit(literal) ? 1 : 0;
   return value < literal ? -1 : value > literal ? 1 : 0;
 }
 
@@ -516,11 +515,11 @@ TEST_F(FilterRules, LetPassOnlyWhatIsKnownToPassOnceTheTimeIsOver) {
   }
 }
 
-TEST_F(FilterRules, TakeMinusZeroForSomethingBelowZero) {
+TEST_F(FilterRules, TakeMinusZeroForZero) {
   EXPECT_EQ(Answer("plain.x = 0"), "2");
-  EXPECT_EQ(Answer("plain.x = -0"), "");
-  EXPECT_EQ(Answer("plain.x <= -0"), "");
-  EXPECT_EQ(Answer("plain.x > -0"), "12");
+  EXPECT_EQ(Answer("plain.x = -0"), "2");
+  EXPECT_EQ(Answer("plain.x <= -0"), "2");
+  EXPECT_EQ(Answer("plain.x > -0"), "1");
 }
 
 TEST_F(FilterRules, NameTheFaultyPartOfTheExpression) {

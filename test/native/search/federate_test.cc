@@ -395,7 +395,7 @@ TEST_F(FederatedSearchOfBooks, MergesFacetsOfTheSameName) {
   const auto answer = fixture_.Federate(lists + R"(,"mergeFacets":{})", {{0, ""}, {1, ""}, {0, ""}});
   const json::Value body = BodyOf(answer);
   EXPECT_EQ(body["facetDistribution"].text(), R"({"tags":{"a":1,"b":3,"c":1},"year":{"1990":1,"1995":1,"2000":1}})");
-  EXPECT_EQ(body["facetStats"].text(), R"({"year":{"min":1990,"max":2000}})");
+  EXPECT_EQ(body["facetStats"].text(), R"({"year":{"min":1990.0,"max":2000.0}})");
   EXPECT_FALSE(body.Has("facetsByIndex"));
   const auto cut = fixture_.Federate(lists + R"(,"mergeFacets":{"maxValuesPerFacet":1})", {{0, ""}, {1, ""}});
   EXPECT_EQ(BodyOf(cut)["facetDistribution"].text(), R"({"tags":{"a":1},"year":{"1990":1}})");

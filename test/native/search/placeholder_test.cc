@@ -48,16 +48,14 @@ class NaiveSearch {
     offset_ = offset;
     end_ = end;
     Split(all, 0);
-    // With pages the totals are those of all documents made distinct; by docid where no page was.
-    if (request_.paged() && distinct_) {
-      for (const NaiveDocument* document : all) Take(document->docid);
-    }
     answer_.total = std::min<uint64_t>(most_, answer_.candidates.size());
     return std::move(answer_);
   }
 
  private:
   bool Full() const { return seen_ >= end_; }
+  // With pages the totals are those of all documents made distinct in their order, behind the page as well.
+  bool Over() const { return Full() && !(request_.paged() && distinct_); }
 
   void Split(const std::vector<const NaiveDocument*>& documents, size_t criterion) {
     if (criterion < criteria_.size()) {
@@ -66,7 +64,7 @@ class NaiveSearch {
         if (answer_.candidates.contains(document->docid)) left.push_back(document);
       }
       for (const NaiveBucket& bucket : NaiveSort(left, criteria_[criterion])) {
-        if (Full()) return;
+        if (Over()) return;
         std::vector<const NaiveDocument*> part;
         for (const DocId docid : bucket.docids) part.push_back(documents_.at(docid));
         Split(part, criterion + 1);
@@ -75,7 +73,7 @@ class NaiveSearch {
     }
     for (const NaiveDocument* document : documents) {
       // A bucket that a criterion has made is made distinct as a whole.
-      if (Full() && criteria_.empty()) return;
+      if (Over() && criteria_.empty()) return;
       if (!Take(document->docid)) continue;
       if (Full()) continue;
       if (seen_ >= offset_) answer_.hits.push_back(document->docid);

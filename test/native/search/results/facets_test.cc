@@ -160,7 +160,7 @@ TEST(AppendFacets, ShowsNumbersInDecimalNotation) {
   index.Put({{0, R"({"n":[0,1e21,-3,12.5,1e-7,123456.75,"7"]})"}, {1, R"({"n":[40,-0.0,1000000]})"}});
   EXPECT_EQ(Facets(index, {"n"}),
             R"("facetDistribution":{"n":{"-3":1,"0":2,"0.0000001":1,"1000000":1,"1000000000000000000000":1,)"
-            R"("12.5":1,"123456.75":1,"40":1,"7":1}},"facetStats":{"n":{"min":-3,"max":1e+21}})");
+            R"("12.5":1,"123456.75":1,"40":1,"7":1}},"facetStats":{"n":{"min":-3.0,"max":1e+21}})");
 }
 
 TEST(AppendFacets, SpellsAValueAsTheFirstCandidateDoes) {
@@ -227,7 +227,7 @@ TEST(CountFacets, TakesALimitOfZeroForNoneInTheOrderOfValuesOnly) {
       R"({"filterableAttributes":["a","b"],"faceting":{"maxValuesPerFacet":0,"sortFacetValuesBy":{"b":"count"}}})");
   index.Put({{0, R"({"a":1,"b":1})"}});
   EXPECT_EQ(Facets(index, {"a", "b"}),
-            R"("facetDistribution":{"a":{},"b":{"1":1}},"facetStats":{"a":{"min":1,"max":1},"b":{"min":1,"max":1}})");
+            R"("facetDistribution":{"a":{},"b":{"1":1}},"facetStats":{"a":{"min":1.0,"max":1.0},"b":{"min":1.0,"max":1.0}})");
 }
 
 TEST(MergeDistributions, AddsCountsOfEqualTexts) {
