@@ -48,7 +48,8 @@ export async function startBuiltServer(
   const data = join(folder, 'data');
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
-  const masterKey = 'MASTER_KEY_OF_TESTS';
+  // Recorded conversations of several servers name this key.
+  const masterKey = 'masterKeymasterKey';
   const child = spawn(
     process.execPath,
     [
