@@ -312,10 +312,12 @@ void AppendLossless(std::string_view text, uint8_t folding, std::string& out) {
 void AppendLossy(std::string_view text, uint8_t folding, LossyState* state, std::string& out) {
   LossyState own;
   LossyState& before = state != nullptr ? *state : own;
+  Script base = Script::kOther;  // of the character that marks stand on
   for (size_t at = 0; at < text.size();) {
     if (static_cast<uint8_t>(text[at]) < 0x80) {
       out.push_back(LowerAscii(text[at++]));
       before = {};
+      base = Script::kOther;
       continue;
     }
     const size_t begin = at;
@@ -325,10 +327,10 @@ void AppendLossy(std::string_view text, uint8_t folding, LossyState* state, std:
     const Script script = info.script();
     const std::string_view written = text.substr(begin, at - begin);
     if (info.is_mark()) {
-      if (!DropsMarks(script == Script::kOther ? before.base : script)) out.append(written);
+      if (!DropsMarks(script == Script::kOther ? base : script)) out.append(written);
       continue;
     }
-    before.base = script;
+    base = script;
     AppendLossyChar(c, written, script, info.lower_delta(), folding, before, out);
   }
 }

@@ -48,8 +48,6 @@ void AppendLossless(std::string_view text, uint8_t folding, std::string& out);
 struct LossyState {
   // The vowel (as hiragana) of the kana written last, 0 for none; the long mark after it becomes that vowel.
   char32_t vowel = 0;
-  // The script of the character that combining marks stand on.
-  Script base = Script::kOther;
 };
 
 // The mark that lengthens the kana before it, where no kana is before it.

@@ -219,8 +219,9 @@ TEST(VectorScan, GraphsFindMostOfWhatALoopFinds) {
         }
       }
       // Of equally near ones any will do.
-      for (size_t n = 0; n < std::min(count, known); ++n) found += nearest[n].similarity == expected[n].similarity ? 1 : 0;
-      wanted += std::min(count, known);
+      const size_t k = std::min(count, known);
+      for (size_t n = 0; n < k; ++n) found += nearest[n].similarity >= expected[k - 1].similarity ? 1 : 0;
+      wanted += k;
     }
   }
   EXPECT_GT(walked, 0u);
