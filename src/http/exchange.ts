@@ -36,6 +36,11 @@ export interface RequestHeaders {
   writeId: string | undefined;
 }
 
+/** Of the headers `Meili-Include-Metadata` and `Meili-Proxy-Search`. */
+export function asks(header: string | undefined): boolean {
+  return header !== undefined && ['true', '1'].includes(header.trim().toLowerCase());
+}
+
 export interface Exchange {
   /** As sent. */
   readonly method: string;

@@ -1,7 +1,7 @@
 /** What is recorded of a search: read off its request and the bytes of its answer. */
 import type { Recorder, Sender } from '../analytics/recorder.ts';
 import type { SearchRequest } from '../contract/search.ts';
-import type { Exchange } from './exchange.ts';
+import { asks, type Exchange } from './exchange.ts';
 import type { RequestContext } from './route.ts';
 
 type Recorded = Pick<SearchRequest, 'q' | 'filter' | 'facets' | 'page' | 'hitsPerPage'>;
@@ -25,9 +25,9 @@ export function recordingOf(
   shape: Shape = request,
 ): AnswerListener | null {
   // What a server of the network asks, it has recorded itself.
-  if (recorder === null || own || exchange.headers.proxySearch !== undefined) return null;
+  if (recorder === null || own || asks(exchange.headers.proxySearch)) return null;
   const { q, filter } = request;
-  const asksForMetadata = exchange.headers.includeMetadata !== undefined;
+  const asksForMetadata = asks(exchange.headers.includeMetadata);
   return (answer, durationMs) => {
     if (exchange.aborted) return;
     recorder.search({

@@ -23,6 +23,7 @@ import {
 import { isGiven } from '../../contract/settings/setting.ts';
 import { hasForeign } from '../../search/foreign-filter.ts';
 import type { Dependencies } from '../dependencies.ts';
+import { asks } from '../exchange.ts';
 import { anyFilterCheck } from '../filter-check.ts';
 import { bodyOf, bytes, route, type Reply, type RequestContext, type Route } from '../route.ts';
 import { recordingOf } from '../search-recording.ts';
@@ -41,11 +42,6 @@ function searchContext({
     tenantFilter: (uid) => access.tenantFilter(uid),
     mayAccess: (uid) => access.mayAccess(uid),
   };
-}
-
-/** Of the headers `Meili-Include-Metadata` and `Meili-Proxy-Search`. */
-function asks(header: string | undefined): boolean {
-  return header !== undefined && ['true', '1'].includes(header.trim().toLowerCase());
 }
 
 /** Adds the filter of the caller's token, if it has one. */

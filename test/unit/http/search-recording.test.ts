@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
-import { totalHits } from '../../../src/http/search-recording.ts';
+import type { RecordedSearch, Recorder } from '../../../src/analytics/recorder.ts';
+import { noHeaders, type Exchange, type RequestHeaders } from '../../../src/http/exchange.ts';
+import { recordingOf, totalHits } from '../../../src/http/search-recording.ts';
 
 describe('The total of an answer', () => {
   const answer = (tail: object, hits: unknown[] = [{ title: 'x' }]): Buffer =>
@@ -32,5 +34,39 @@ describe('The total of an answer', () => {
   it('is not known where there is none', () => {
     assert.equal(totalHits(Buffer.from('{"hits":[]}'), {}), -1);
     assert.equal(totalHits(Buffer.alloc(0), { facets: ['a'] }), -1);
+  });
+});
+
+describe('A search', () => {
+  const queryUid = '0123abcd-0123-0123-0123-0123456789ab';
+  const answer = Buffer.from(`{"hits":[{"queryUid":"${queryUid}"}],"estimatedTotalHits":1}`);
+
+  /** What is recorded of a search with these headers. */
+  function recorded(headers: Partial<RequestHeaders>): RecordedSearch | null {
+    let taken: RecordedSearch | null = null;
+    const recorder = { search: (one: RecordedSearch) => void (taken = one) } as Recorder;
+    const exchange = {
+      headers: { ...noHeaders(), ...headers },
+      aborted: false,
+      remoteAddress: () => '127.0.0.1',
+    } as Exchange;
+    recordingOf(recorder, { exchange, own: false }, 'books', { q: 'dune' })?.(answer, 1);
+    return taken;
+  }
+
+  it('is recorded unless another server of the network asks it', () => {
+    for (const proxySearch of [undefined, 'false', '0', '']) {
+      assert.equal(recorded({ proxySearch })?.query, 'dune');
+    }
+    for (const proxySearch of ['true', '1', ' TRUE ']) {
+      assert.equal(recorded({ proxySearch }), null);
+    }
+  });
+
+  it('has the uid of its metadata, and none when no metadata are asked for', () => {
+    assert.equal(recorded({ includeMetadata: 'true' })?.queryUid, queryUid);
+    for (const includeMetadata of [undefined, 'false', '0']) {
+      assert.equal(recorded({ includeMetadata })?.queryUid, null);
+    }
   });
 });
