@@ -3,7 +3,7 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { open, type Database, type RootDatabase } from 'lmdb';
 import { parseRows, type AnalyticsRow } from '../contract/analytics.ts';
-import { causeOf, checkFile, STORE_FILE } from './store.ts';
+import { causeOf, checkFile, STORE_FILE, Transaction } from './store.ts';
 import { Table } from './table.ts';
 
 /** A chunk is complete with so many rows; until then each append writes it anew. 512 rows are some 60 kB. */
@@ -58,7 +58,7 @@ export class AnalyticsStore {
     const known = this.#meta.get(USER_KEY);
     if (known !== undefined) return Buffer.from(known, 'hex');
     const key = randomBytes(USER_KEY_BYTES);
-    await this.#commit(() => void this.#meta.put(USER_KEY, key.toString('hex')));
+    await this.#commit((transaction) => transaction.put(this.#meta, USER_KEY, key.toString('hex')));
     return key;
   }
 
@@ -86,9 +86,9 @@ export class AnalyticsStore {
       if (chunk.rows >= CHUNK_ROWS) chunk = null;
     }
     const swept = this.#sweepable(now);
-    await this.#commit(() => {
-      for (const { key, text } of written) watch(this.#chunks.put(key, text));
-      for (const key of swept) watch(this.#chunks.remove(key));
+    await this.#commit((transaction) => {
+      for (const { key, text } of written) transaction.put(this.#chunks, key, text);
+      for (const key of swept) transaction.remove(this.#chunks, key);
     });
     this.#last = written.at(-1)!;
     if (this.#oldest === null || swept.length > 0) this.#oldest = this.#keyFrom(0);
@@ -98,8 +98,8 @@ export class AnalyticsStore {
   async sweep(now: number): Promise<void> {
     const swept = this.#sweepable(now);
     if (swept.length === 0) return;
-    await this.#commit(() => {
-      for (const key of swept) watch(this.#chunks.remove(key));
+    await this.#commit((transaction) => {
+      for (const key of swept) transaction.remove(this.#chunks, key);
     });
     this.#oldest = this.#keyFrom(0);
   }
@@ -170,9 +170,9 @@ export class AnalyticsStore {
     return key ?? null;
   }
 
-  async #commit(write: () => void): Promise<void> {
+  async #commit(write: (transaction: Transaction) => void): Promise<void> {
     try {
-      await this.#root.batch(write);
+      await this.#root.batch(() => write(new Transaction()));
     } catch (error) {
       throw await causeOf(error);
     }
@@ -256,9 +256,4 @@ function tables(
     new Table<string, number>('chunks', chunks, 'string', sealing),
     new Table<string, string>('meta', meta, 'string', sealing),
   ];
-}
-
-/** A failure is reported by the commit. */
-function watch(written: Promise<boolean>): void {
-  written.catch(() => {});
 }
