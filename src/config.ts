@@ -441,7 +441,7 @@ function buildOrThrow(values: ServerValues, configFile: string | null, env: Envi
     limits: limits(given),
     indexingThreads: indexingThreads(given.text('max-indexing-threads')),
     logMode: given.oneOf('experimental-logs-mode', ['human', 'json'], 'human'),
-    slowSearchMs: given.text('slow-search-ms') === null ? null : given.count('slow-search-ms', 0),
+    slowSearchMs: given.count('slow-search-ms', null),
     shutdownSeconds: given.count('shutdown-seconds', SHUTDOWN_SECONDS),
     notices: WITHOUT_EFFECT.filter((name) => given.flag(name)).map(
       (name) => `--${name}: ${OPTIONS[name].help}`,
@@ -582,29 +582,21 @@ export function masterKeyNotice({ masterKey }: Config): string | null {
 }
 
 function rateLimit(given: Given): RateLimit | null {
-  const [requestsPerSecond, concurrentSearches] = (
-    ['rate-limit', 'rate-limit-searches'] as const
-  ).map((name) => {
-    if (given.text(name) === null) return null;
-    const count = given.count(name, 0, 1);
-    return count <= RATE_LIMIT_MAX ? count : bad(name, count, `at most ${RATE_LIMIT_MAX}`);
-  }) as [number | null, number | null];
+  const requestsPerSecond = given.count('rate-limit', null, 1, RATE_LIMIT_MAX);
+  const concurrentSearches = given.count('rate-limit-searches', null, 1, RATE_LIMIT_MAX);
   return requestsPerSecond === null && concurrentSearches === null
     ? null
     : { requestsPerSecond, concurrentSearches };
 }
 
 function analytics(given: Given): AnalyticsConfig | null {
-  const retentionDays = given.count('analytics-retention-days', 0);
+  const retentionDays = given.count('analytics-retention-days', 0, 0, RETENTION_DAYS_MAX);
   const eventsAddress = given.text('events-addr');
   if (retentionDays === 0) {
     const names = ['events-addr', 'analytics-size-limit'] as const;
     const idle = names.find((name) => given.text(name) !== null);
     if (idle !== undefined) throw new BadOption(`${idle} needs analytics-retention-days.`);
     return null;
-  }
-  if (retentionDays > RETENTION_DAYS_MAX) {
-    bad('analytics-retention-days', retentionDays, `at most ${RETENTION_DAYS_MAX}`);
   }
   const bytesMax = given.size('analytics-size-limit', ANALYTICS_BYTES);
   if (bytesMax < ANALYTICS_BYTES_MIN) bad('analytics-size-limit', bytesMax, 'at least `1 MiB`');
@@ -684,16 +676,17 @@ function snapshots(
 > {
   const flags = ['ignore-missing-snapshot', 'ignore-snapshot-if-db-exists'] as const;
   requireImport(given, 'import-snapshot', ...flags);
-  const seconds = given.optionalCount('schedule-snapshot', SNAPSHOT_SECONDS, 1);
-  if (seconds !== null && seconds > SNAPSHOT_SECONDS_MAX) {
-    bad('schedule-snapshot', seconds, `at most ${SNAPSHOT_SECONDS_MAX} seconds`);
-  }
   return {
     snapshotDir: given.text('snapshot-dir') ?? 'snapshots/',
     importSnapshot: given.text('import-snapshot'),
     ignoreMissingSnapshot: given.flag('ignore-missing-snapshot'),
     ignoreSnapshotIfDbExists: given.flag('ignore-snapshot-if-db-exists'),
-    scheduleSnapshotSeconds: seconds,
+    scheduleSnapshotSeconds: given.optionalCount(
+      'schedule-snapshot',
+      SNAPSHOT_SECONDS,
+      1,
+      SNAPSHOT_SECONDS_MAX,
+    ),
   };
 }
 

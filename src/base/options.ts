@@ -139,7 +139,12 @@ export class GivenOptions<O extends Options> {
       : (parseSize(value) ?? bad(name, value, 'a size such as `100 MiB`'));
   }
 
-  count(name: OptionName<O>, initial: number, least = 0, most = Infinity): number {
+  count<I extends number | null>(
+    name: OptionName<O>,
+    initial: I,
+    least = 0,
+    most = Infinity,
+  ): number | I {
     const value = this.text(name);
     if (value === null) return initial;
     const number = /^\d+$/.test(value) ? Number(value) : NaN;
@@ -149,10 +154,10 @@ export class GivenOptions<O extends Options> {
   }
 
   /** null: not given, or given as `false`. `initial`: given without a number. */
-  optionalCount(name: OptionName<O>, initial: number, least: number): number | null {
+  optionalCount(name: OptionName<O>, initial: number, least: number, most: number): number | null {
     const value = this.#values[name];
     if (value === undefined || value === false) return null;
-    return value === true ? initial : this.count(name, initial, least);
+    return value === true ? initial : this.count(name, initial, least, most);
   }
 
   oneOf<T extends string>(name: OptionName<O>, accepted: readonly T[], initial: T): T {

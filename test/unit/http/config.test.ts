@@ -106,6 +106,25 @@ describe('Launch options', () => {
     );
   });
 
+  it('are refused beyond their range', () => {
+    const ranges = [
+      ['rate-limit', 1, 1_000_000],
+      ['rate-limit-searches', 1, 1_000_000],
+      ['analytics-retention-days', 0, 36_500],
+      ['schedule-snapshot', 1, 2_147_483],
+    ] as const;
+    for (const [name, least, most] of ranges) {
+      config([`--${name}=${least}`]);
+      config([`--${name}=${most}`]);
+      const message = new RegExp(`${name}: expected a whole number of ${least} to ${most}\\.`);
+      assert.match(refusal([`--${name}=${most + 1}`]), message);
+      assert.match(refusal([`--${name}=-1`]), message);
+    }
+    const { rateLimit } = config(['--rate-limit', '5']);
+    assert.deepEqual(rateLimit, { requestsPerSecond: 5, concurrentSearches: null });
+    assert.equal(config([]).rateLimit, null);
+  });
+
   it('of TLS need a certificate, and are all taken up', () => {
     for (const flag of ['--ssl-resumption', '--ssl-tickets', '--ssl-ocsp-path=x']) {
       assert.match(refusal([flag]), /needs ssl-cert-path and ssl-key-path/);
