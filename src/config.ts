@@ -135,7 +135,7 @@ const ANALYTICS_BYTES_MIN = 2 ** 20;
 const RETENTION_DAYS_MAX = 36_500;
 const SNAPSHOT_SECONDS = 86_400;
 /** What a timer can wait for. */
-const SNAPSHOT_SECONDS_MAX = 2_147_483;
+const TIMER_SECONDS_MAX = 2_147_483;
 const BATCHED_BYTES_MAX = 10 * GIB;
 
 /** What the server can be told at its start. */
@@ -442,7 +442,7 @@ function buildOrThrow(values: ServerValues, configFile: string | null, env: Envi
     indexingThreads: indexingThreads(given.text('max-indexing-threads')),
     logMode: given.oneOf('experimental-logs-mode', ['human', 'json'], 'human'),
     slowSearchMs: given.count('slow-search-ms', null),
-    shutdownSeconds: given.count('shutdown-seconds', SHUTDOWN_SECONDS),
+    shutdownSeconds: given.count('shutdown-seconds', SHUTDOWN_SECONDS, 0, TIMER_SECONDS_MAX),
     notices: WITHOUT_EFFECT.filter((name) => given.flag(name)).map(
       (name) => `--${name}: ${OPTIONS[name].help}`,
     ),
@@ -685,7 +685,7 @@ function snapshots(
       'schedule-snapshot',
       SNAPSHOT_SECONDS,
       1,
-      SNAPSHOT_SECONDS_MAX,
+      TIMER_SECONDS_MAX,
     ),
   };
 }

@@ -112,6 +112,7 @@ describe('Launch options', () => {
       ['rate-limit-searches', 1, 1_000_000],
       ['analytics-retention-days', 0, 36_500],
       ['schedule-snapshot', 1, 2_147_483],
+      ['shutdown-seconds', 0, 2_147_483],
     ] as const;
     for (const [name, least, most] of ranges) {
       config([`--${name}=${least}`]);
