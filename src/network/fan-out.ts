@@ -1,8 +1,7 @@
 /** One request to each of several servers of the network, at the same time. */
-import { MalformedJson } from '../base/json-scanner.ts';
 import { ApiError } from '../contract/errors.ts';
 import { NO_NETWORK, type Network, type Remote } from '../contract/network.ts';
-import { BadRemoteAnswer, type RemoteClient } from './remote-client.ts';
+import type { RemoteClient } from './remote-client.ts';
 
 /** What is asked of a remote. */
 export interface RemoteQuestion {
@@ -133,14 +132,7 @@ export class FanOut {
         ...(body === undefined ? {} : { body }),
         ...(headers === undefined ? {} : { headers }),
       },
-      async (answer) => {
-        try {
-          return await read(answer.body);
-        } catch (error) {
-          if (error instanceof MalformedJson) throw new BadRemoteAnswer(error.message);
-          throw error;
-        }
-      },
+      read,
     );
   }
 }

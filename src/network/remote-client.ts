@@ -1,4 +1,5 @@
 /** Requests to other servers of the network, for searches: attempts, time limits, and what a failure is called. */
+import { MalformedJson } from '../base/json-scanner.ts';
 import { ApiError, type ErrorCode } from '../contract/errors.ts';
 import type { Remote } from '../contract/network.ts';
 import { ConcurrencyLimit } from '../outbound/concurrency-limit.ts';
@@ -32,11 +33,6 @@ export interface RemoteRequest {
   bytesMax: number;
 }
 
-/** What `read` of an answer throws when it is not what was asked for; another attempt follows. */
-export class BadRemoteAnswer extends Error {
-  override readonly name = 'BadRemoteAnswer';
-}
-
 class Retryable extends Error {
   override readonly cause: ApiError;
 
@@ -67,11 +63,12 @@ export class RemoteClient {
   /**
    * Asks a remote, several times when that may help. Rejects with an `ApiError` of the codes for remotes, whose message has
    * neither URL nor key of the remote, or with the reason of the signal.
+   * @param read throws `MalformedJson` when the answer is not what was asked for; another attempt follows
    */
   async ask<T>(
     { url }: Pick<Remote, 'url'>,
     request: RemoteRequest,
-    read: (answer: OutboundAnswer) => Promise<T>,
+    read: (body: Buffer) => T | Promise<T>,
   ): Promise<T> {
     const limit = this.#limitOf(url);
     if (limit === null) {
@@ -115,7 +112,7 @@ export class RemoteClient {
   async #attempt<T>(
     url: string,
     request: RemoteRequest,
-    read: (answer: OutboundAnswer) => Promise<T>,
+    read: (body: Buffer) => T | Promise<T>,
   ): Promise<T> {
     const { method, path, body, apiKey, headers, deadline, signal, bytesMax } = request;
     let answer: OutboundAnswer;
@@ -144,9 +141,9 @@ export class RemoteClient {
     const refusal = refusalOf(answer);
     if (refusal !== null) throw refusal;
     try {
-      return await read(answer);
+      return await read(answer.body);
     } catch (error) {
-      if (!(error instanceof BadRemoteAnswer)) throw error;
+      if (!(error instanceof MalformedJson)) throw error;
       throw new Retryable(
         new ApiError(
           'remote_bad_response',
@@ -212,7 +209,7 @@ function couldNotSend(reason: string): Retryable {
 }
 
 /** What a status that is no success means; null: it is one. */
-export function refusalOf({ status, body }: OutboundAnswer): Error | null {
+function refusalOf({ status, body }: OutboundAnswer): Error | null {
   if (status >= 200 && status < 300) return null;
   if (status === 401 || status === 403) {
     return new ApiError(

@@ -1,7 +1,6 @@
 /** Moves documents to the servers that they belong to, after the network has changed (docs/behaviour/network.md). */
 import { setTimeout as delay } from 'node:timers/promises';
-import { MalformedJson } from '../../base/json-scanner.ts';
-import { ApiError, inIndex, toApiError } from '../../contract/errors.ts';
+import { ApiError, inIndex } from '../../contract/errors.ts';
 import type { Network, Remote } from '../../contract/network.ts';
 import type { TaskRequest } from '../../contract/tasks.ts';
 import type { IndexEntry } from '../../engine/registry.ts';
@@ -10,11 +9,7 @@ import { documentIdOf } from '../../network/document-id.ts';
 import { readListing } from '../../network/listing.ts';
 import { ORIGIN_REMOTE_HEADER, ORIGIN_TASK_HEADER } from '../../network/origin.ts';
 import { Owners, type Shard } from '../../network/owner.ts';
-import {
-  BadRemoteAnswer,
-  type RemoteClient,
-  type RemoteRequest,
-} from '../../network/remote-client.ts';
+import type { RemoteClient, RemoteRequest } from '../../network/remote-client.ts';
 import type { RunContext, RunResult } from './run.ts';
 import { succeeded } from './run.ts';
 
@@ -258,15 +253,7 @@ class Move {
         bytesMax: ANSWER_BYTES_MAX,
         ...request,
       },
-      async ({ body }) => {
-        try {
-          return await read(body);
-        } catch (error) {
-          throw error instanceof MalformedJson
-            ? new BadRemoteAnswer(error.message)
-            : toApiError(error);
-        }
-      },
+      read,
     );
   }
 }

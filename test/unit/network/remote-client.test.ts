@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
+import { MalformedJson } from '../../../src/base/json-scanner.ts';
 import { ApiError } from '../../../src/contract/errors.ts';
-import { BadRemoteAnswer, RemoteClient } from '../../../src/network/remote-client.ts';
+import { RemoteClient } from '../../../src/network/remote-client.ts';
 import { RemoteHealth } from '../../../src/network/remote-health.ts';
 import type { OutboundAnswer, OutboundClient } from '../../../src/outbound/outbound-client.ts';
 import { OutboundError, type OutboundFailure } from '../../../src/outbound/outbound-error.ts';
@@ -74,7 +75,7 @@ describe('A request to a remote', () => {
   it('is sent again after an answer that is not understood', async () => {
     const { client, urls } = clientOf(200);
     const read = async (): Promise<string> => {
-      if (urls.length < 3) throw new BadRemoteAnswer('nonsense');
+      if (urls.length < 3) throw new MalformedJson('nonsense');
       return 'read';
     };
     assert.equal(await ask(client, read), 'read');
