@@ -1,4 +1,5 @@
 /** What hits of different servers are compared by: `_federation.weightedScoreValues`. */
+import { compareUtf8 } from '../base/json.ts';
 
 export type ScoreValue =
   | { weightedScore: number }
@@ -82,15 +83,11 @@ export function compareSorts(
 ): number {
   const kind = kindOf(a) - kindOf(b);
   if (kind !== 0 || a === null || b === null) return kind;
-  const order = typeof a === 'number' ? a - (b as number) : Buffer.compare(bytesOf(a), bytesOf(b));
+  const order = typeof a === 'number' ? a - (b as number) : compareUtf8(a, b as string);
   return asc ? order : -order;
 }
 
 function kindOf(value: string | number | null): number {
   if (value === null) return 2;
   return typeof value === 'number' ? 0 : 1;
-}
-
-function bytesOf(value: string | number): Buffer {
-  return Buffer.from(String(value));
 }
