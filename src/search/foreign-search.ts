@@ -7,6 +7,7 @@ import { ApiError, featureNotEnabled } from '../contract/errors.ts';
 import { elementsAt, type Member, membersAt, stringAt } from '../base/json-spans.ts';
 import type { FeatureSet } from '../contract/features.ts';
 import { fieldView } from '../contract/fields.ts';
+import { isDocumentId } from '../contract/formats.ts';
 import type { FetchRequest } from '../contract/documents.ts';
 import { answerTooLarge, type RequestLimits } from '../contract/limits.ts';
 import type { MultiSearchRequest } from '../contract/search.ts';
@@ -170,7 +171,7 @@ export class ForeignSearch {
     const primaryKey = this.#readable(uid, caller);
     if (primaryKey === undefined) return null;
     const found = new Map<string, string>();
-    const known = ids.filter((id) => /^[A-Za-z0-9_-]{1,511}$/.test(id));
+    const known = ids.filter(isDocumentId);
     if (primaryKey === null || known.length === 0) return found;
     const { displayedAttributes } = settings;
     const isAll = displayedAttributes === null || displayedAttributes.includes('*');
