@@ -490,7 +490,6 @@ function windowOf(federation: Federation, totalMax = Infinity): Window {
   };
 }
 
-/** Who is asked what. `whole`: remotes that no query names, asked because a query is one of the whole network. */
 /** Whether a query names a remote, or asks the whole network. */
 export function asksOthers({ queries }: MultiSearchRequest): boolean {
   return queries.some(
@@ -499,6 +498,7 @@ export function asksOthers({ queries }: MultiSearchRequest): boolean {
   );
 }
 
+/** Who is asked what. `whole`: remotes that no query names, asked because a query is one of the whole network. */
 function partition(
   queries: readonly MultiSearchQuery[],
   { network: { self }, others, isMember }: FanOut,
