@@ -10,7 +10,7 @@ const NEWLINE = 10;
  * end when an object or the array is not closed.
  */
 export async function* objectLines(
-  source: AsyncIterable<Buffer>,
+  source: AsyncIterable<Buffer> | Iterable<Buffer>,
 ): AsyncGenerator<Buffer, undefined> {
   let depth = 0;
   let inText = false;

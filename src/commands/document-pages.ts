@@ -71,11 +71,8 @@ async function pageOf(answer: Buffer): Promise<Page> {
   if (results === null || !Number.isSafeInteger(total)) {
     throw new RefusedRequest(200, { message: 'the answer is no page of documents' }, null);
   }
-  async function* whole(): AsyncGenerator<Buffer, undefined> {
-    yield results!;
-  }
   const parts: Buffer[] = [];
-  for await (const lines of objectLines(whole())) parts.push(lines);
+  for await (const lines of objectLines([results])) parts.push(lines);
   const lines = Buffer.concat(parts);
   return { lines, documents: newlinesIn(lines), total };
 }

@@ -163,9 +163,7 @@ class DumpWriter {
     const inFile = (store.record(uid)!.flags & FLAG.payloadFile) !== 0;
     const lines = (): AsyncGenerator<Buffer, undefined> =>
       objectLines(
-        inFile
-          ? createReadStream(store.payloadFile(uid))
-          : one(store.payload(uid) ?? Buffer.alloc(0)),
+        inFile ? createReadStream(store.payloadFile(uid)) : [store.payload(uid) ?? Buffer.alloc(0)],
       );
     await archive.addStream(
       `tasks/update_files/${uid}.jsonl`,
@@ -272,8 +270,4 @@ class EnqueuedDates {
   of(batchUid: number): { first: string; last: string } {
     return { first: rfc3339(this.#first[batchUid]!), last: rfc3339(this.#last[batchUid]!) };
   }
-}
-
-async function* one(bytes: Buffer): AsyncGenerator<Buffer, undefined> {
-  yield bytes;
 }

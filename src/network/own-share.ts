@@ -60,8 +60,7 @@ async function ownShare(
   known: string | null,
   isOwn: (id: string) => boolean,
 ): Promise<Share & { isSound: boolean }> {
-  const input =
-    'file' in source ? createReadStream(source.file) : bytesAsStream(Buffer.from(source.bytes));
+  const input = 'file' in source ? createReadStream(source.file) : [Buffer.from(source.bytes)];
   const sink = 'file' in source ? new FileSink(output) : new MemorySink();
   let key = known ?? primaryKey;
   let isSound = true;
@@ -79,10 +78,6 @@ async function ownShare(
     sink.close();
   }
   return { bytes: sink.bytes(), primaryKey: known === null ? key : null, isSound };
-}
-
-async function* bytesAsStream(bytes: Buffer): AsyncGenerator<Buffer, undefined> {
-  yield bytes;
 }
 
 const NEWLINE = Buffer.from('\n');
