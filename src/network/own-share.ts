@@ -1,6 +1,6 @@
 /** Of documents to be added, those that belong to this server. */
 import { createReadStream, createWriteStream } from 'node:fs';
-import { once } from 'node:events';
+import { pipeline } from 'node:stream/promises';
 import { pauser } from '../base/pauser.ts';
 import { linesOf, objectLines } from '../archive/json-values.ts';
 import { documentIdOf, inferredKey } from './document-id.ts';
@@ -27,6 +27,7 @@ export interface Share {
 const LINE_BYTES_MAX = 2 ** 30;
 /** Of output that is handed over at a time. */
 const PIECE_BYTES = 64 * 1024;
+const NEWLINE = Buffer.from('\n');
 
 export interface Shares {
   shares: Share[];
@@ -61,82 +62,35 @@ async function ownShare(
   isOwn: (id: string) => boolean,
 ): Promise<Share & { isSound: boolean }> {
   const input = 'file' in source ? createReadStream(source.file) : [Buffer.from(source.bytes)];
-  const sink = 'file' in source ? new FileSink(output) : new MemorySink();
   let key = known ?? primaryKey;
   let isSound = true;
   const pause = pauser();
-  try {
+  async function* ownPieces(): AsyncGenerator<Buffer, undefined> {
+    let parts: Buffer[] = [];
+    let bytes = 0;
     for await (const line of linesOf(objectLines(input), LINE_BYTES_MAX)) {
       key ??= inferredKey(line);
       const id = key === null ? null : documentIdOf(line, key);
       if (id === null) isSound = false;
-      if (id === null || isOwn(id)) await sink.add(line);
+      if (id === null || isOwn(id)) {
+        parts.push(line, NEWLINE);
+        bytes += line.length + 1;
+      }
+      if (bytes >= PIECE_BYTES) {
+        yield Buffer.concat(parts);
+        parts = [];
+        bytes = 0;
+      }
       await pause();
     }
-    await sink.end();
-  } finally {
-    sink.close();
+    yield Buffer.concat(parts);
   }
-  return { bytes: sink.bytes(), primaryKey: known === null ? key : null, isSound };
-}
-
-const NEWLINE = Buffer.from('\n');
-
-class MemorySink {
-  readonly #parts: Buffer[] = [];
-
-  add(line: Buffer): void {
-    this.#parts.push(line, NEWLINE);
-  }
-
-  end(): void {}
-
-  close(): void {}
-
-  bytes(): Uint8Array | null {
-    return Buffer.concat(this.#parts);
-  }
-}
-
-class FileSink {
-  readonly #stream;
-  #parts: Buffer[] = [];
-  #bytes = 0;
-
-  constructor(path: string) {
-    this.#stream = createWriteStream(path);
-    this.#stream.on('error', () => {});
-  }
-
-  async add(line: Buffer): Promise<void> {
-    this.#parts.push(line, NEWLINE);
-    this.#bytes += line.length + 1;
-    if (this.#bytes >= PIECE_BYTES) await this.#flush();
-  }
-
-  async #flush(): Promise<void> {
-    const piece = Buffer.concat(this.#parts);
-    this.#parts = [];
-    this.#bytes = 0;
-    if (this.#stream.errored !== null) throw this.#stream.errored;
-    if (!this.#stream.write(piece)) {
-      await Promise.race([once(this.#stream, 'drain'), once(this.#stream, 'close')]);
-    }
-  }
-
-  async end(): Promise<void> {
-    await this.#flush();
-    const closed = once(this.#stream, 'close');
-    this.#stream.end();
-    await closed;
-    if (this.#stream.errored !== null) throw this.#stream.errored;
-  }
-
-  close(): void {
-    this.#stream.destroy();
-  }
-
-  bytes(): Uint8Array | null {
-    return null;
-  }
+  const pieces: Buffer[] = [];
+  if ('file' in source) await pipeline(ownPieces, createWriteStream(output));
+  else for await (const piece of ownPieces()) pieces.push(piece);
+  return {
+    bytes: 'file' in source ? null : Buffer.concat(pieces),
+    primaryKey: known === null ? key : null,
+    isSound,
+  };
 }
