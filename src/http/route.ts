@@ -91,14 +91,6 @@ export function bytes(body: Buffer | AsyncIterable<Buffer>): Reply {
   return { status: 200, body };
 }
 
-/** A body that may come in parts, as one piece. */
-export async function wholeBody(body: Buffer | AsyncIterable<Buffer>): Promise<Buffer> {
-  if (Buffer.isBuffer(body)) return body;
-  const parts: Buffer[] = [];
-  for await (const part of body) parts.push(part);
-  return Buffer.concat(parts);
-}
-
 export const NO_CONTENT: Reply = { status: 204, body: null };
 
 /** The handler has begun to answer by itself. */

@@ -19,6 +19,7 @@ import {
   resolvedFilter,
 } from './foreign-filter.ts';
 import { hydrated, type Hydrator } from './hydration.ts';
+import { wholeListing } from './index-service.ts';
 
 /** What a caller may read of other indexes. */
 export interface ForeignCaller {
@@ -120,26 +121,12 @@ export class ForeignSearch {
     const rule = caller.tenantFilter(uid);
     const filter = rule === null ? (request.filter ?? null) : combineFilters(request.filter, rule);
     const answer = await this.#services.fetch(uid, { ...all, ...request, filter }, caller.onGone);
-    const text = await this.#textOf(answer);
+    const text = (await wholeListing(answer, this.#services.limits)).toString();
     const results = membersAt(text, 0).find(({ name }) => name === 'results')!;
     return elementsAt(text, results.begin).map(({ begin, end }) => {
       const document = text.slice(begin, end);
       return { text: document, members: membersAt(document, 0) };
     });
-  }
-
-  /** Rejects when it is more than what an answer may have. */
-  async #textOf(answer: Buffer | AsyncIterable<Buffer>): Promise<string> {
-    if (Buffer.isBuffer(answer)) return answer.toString();
-    const { limits } = this.#services;
-    const parts: Buffer[] = [];
-    let bytes = 0;
-    for await (const part of answer) {
-      bytes += part.length;
-      if (bytes > limits.answerBytes) throw answerTooLarge(limits);
-      parts.push(part);
-    }
-    return Buffer.concat(parts).toString();
   }
 
   /** An answer with the documents that its hits refer to. `uid`: of the hits, null when each tells its own. */

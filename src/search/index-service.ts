@@ -3,6 +3,7 @@ import type { FetchRequest } from '../contract/documents.ts';
 import { indexNotFound } from '../contract/errors.ts';
 import type { FeatureSet } from '../contract/features.ts';
 import type { IndexInfo, IndexStats, InstanceStats } from '../contract/indexes.ts';
+import { answerTooLarge, type RequestLimits } from '../contract/limits.ts';
 import type { SettingsObject } from '../contract/settings.ts';
 import { answerOf } from '../engine/errors.ts';
 import type { IndexEntry, IndexRegistry } from '../engine/registry.ts';
@@ -115,6 +116,22 @@ export class Documents {
     if (entry === undefined) throw indexNotFound(uid);
     return entry;
   }
+}
+
+/** A listing as one piece. Rejects with `ApiError` when it is larger than an answer may be. */
+export async function wholeListing(
+  body: Buffer | AsyncIterable<Buffer>,
+  limits: RequestLimits,
+): Promise<Buffer> {
+  if (Buffer.isBuffer(body)) return body;
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  for await (const part of body) {
+    bytes += part.length;
+    if (bytes > limits.answerBytes) throw answerTooLarge(limits);
+    parts.push(part);
+  }
+  return Buffer.concat(parts, bytes);
 }
 
 /** The parts of a listing, each made when it is asked for. To be walked once. */

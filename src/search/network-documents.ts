@@ -8,7 +8,7 @@ import { MalformedJson } from '../base/json-scanner.ts';
 import type { OnGone } from '../engine/handle.ts';
 import type { FanOut, RemoteQuestion } from '../network/fan-out.ts';
 import { type ListingAnswer, ListingOrder, readListing, withoutPaths } from '../network/listing.ts';
-import type { Documents } from './index-service.ts';
+import { type Documents, wholeListing } from './index-service.ts';
 
 export interface NetworkDocumentServices {
   documents: Documents;
@@ -153,8 +153,12 @@ export class NetworkDocuments {
       if (server !== HERE) questions.set(server as string, fetchQuestion(uid, request));
     }
     const own = requests.get(HERE);
-    const asked = await this.#services.fanOut.askBeside(
-      own === undefined ? null : async () => readListing(await this.#whole(uid, own, onGone)),
+    const { documents, fanOut, limits } = this.#services;
+    const asked = await fanOut.askBeside(
+      own === undefined
+        ? null
+        : async () =>
+            readListing(await wholeListing(await documents.fetch(uid, own, onGone), limits)),
       questions,
       readListing,
       onGone,
@@ -162,20 +166,6 @@ export class NetworkDocuments {
     const answers = new Map<Server, ListingAnswer>(asked.answers);
     if (asked.here !== null) answers.set(HERE, asked.here);
     return { answers, errors: asked.errors };
-  }
-
-  async #whole(uid: string, request: FetchRequest, onGone: OnGone): Promise<Buffer> {
-    const { documents, limits } = this.#services;
-    const body = await documents.fetch(uid, request, onGone);
-    if (Buffer.isBuffer(body)) return body;
-    const parts: Buffer[] = [];
-    let bytes = 0;
-    for await (const part of body) {
-      parts.push(part);
-      bytes += part.length;
-      if (bytes > limits.answerBytes) throw answerTooLarge(limits);
-    }
-    return Buffer.concat(parts, bytes);
   }
 
   /** JSON text of one document, from whichever server has it; null: none that has answered. */

@@ -19,6 +19,7 @@ import { ApiError, featureNotEnabled } from '../../contract/errors.ts';
 import { INDEX_UID_RULE, isIndexUid } from '../../contract/formats.ts';
 import { LIST_INDEXES_QUERY, type Pagination } from '../../contract/indexes.ts';
 import { queryParser } from '../../contract/query.ts';
+import { wholeListing } from '../../search/index-service.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Exchange, ReplyStream } from '../exchange.ts';
 import { filterCheck } from '../filter-check.ts';
@@ -28,7 +29,6 @@ import {
   NO_CONTENT,
   route,
   STREAMED,
-  wholeBody,
   type Reply,
   type RequestContext,
   type Route,
@@ -87,7 +87,7 @@ export function chatRoutes(dependencies: Dependencies): Route[] {
     documents: async (uid, ids, onGone) => {
       const all = { offset: 0, limit: ids.length, fields: null, filter: null, sort: null };
       const request = { ...all, ids, retrieveVectors: false };
-      return wholeBody(await indexes.documents.fetch(uid, request, onGone));
+      return wholeListing(await indexes.documents.fetch(uid, request, onGone), dependencies.limits);
     },
     hits: (answer, primaryKey) => dependencies.renders.hits(answer, primaryKey),
     texts: (request) => dependencies.renders.texts(request),
