@@ -72,7 +72,7 @@ export interface FieldView extends Record<
 }
 
 /** A list entry covers a field of its name and everything below it. */
-function covers(entry: string, field: string): boolean {
+export function covers(entry: string, field: string): boolean {
   return entry === field || field.startsWith(`${entry}.`);
 }
 
@@ -92,7 +92,8 @@ function isReserved(field: string): boolean {
   return /^_(?:vectors|geo|geojson)(?:\.|$)/.test(field);
 }
 
-function listed(list: readonly string[] | null, field: string): boolean {
+/** Whether a list of attributes, null for all, has the field or something above it. */
+export function listed(list: readonly string[] | null, field: string): boolean {
   return list === null || list.includes('*') || list.some((entry) => covers(entry, field));
 }
 

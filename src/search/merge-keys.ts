@@ -3,6 +3,7 @@
  * are the same for the same document and for the same value of the distinct attribute wherever it is.
  */
 import { JsonScanner } from '../base/json-scanner.ts';
+import { covers, listed } from '../contract/fields.ts';
 import type { MultiSearchQuery } from '../contract/search.ts';
 import type { SettingsObject } from '../contract/settings.ts';
 import { documentIdOf } from '../network/document-id.ts';
@@ -49,8 +50,7 @@ export function keyedQuery(
 ): KeyedQuery {
   const displayed = settings?.displayedAttributes ?? null;
   const shows = (attribute: string | null): attribute is string =>
-    attribute !== null &&
-    (displayed === null || displayed.includes('*') || covers(displayed, attribute));
+    attribute !== null && listed(displayed, attribute);
   const wanted = query.distinct ?? distinct ?? settings?.distinctAttribute ?? null;
   const keys = {
     primaryKey: shows(primaryKey) ? primaryKey : null,
@@ -59,15 +59,13 @@ export function keyedQuery(
   const cut = new Set<string>();
   const retrieved = query.attributesToRetrieve ?? null;
   const added: string[] = [];
-  if (retrieved !== null && !retrieved.includes('*')) {
-    const formatted = [...(query.attributesToHighlight ?? []), ...(query.attributesToCrop ?? [])];
-    for (const attribute of new Set([keys.primaryKey, keys.distinct])) {
-      if (attribute === null || covers(retrieved, attribute)) continue;
-      added.push(attribute);
-      cut.add(attribute);
-      const isFormatted = formatted.some((item) => ['*', attribute].includes(item.split(':')[0]!));
-      if (!isFormatted) cut.add(`_formatted.${attribute}`);
-    }
+  const formatted = [...(query.attributesToHighlight ?? []), ...(query.attributesToCrop ?? [])];
+  for (const attribute of new Set([keys.primaryKey, keys.distinct])) {
+    if (attribute === null || listed(retrieved, attribute)) continue;
+    added.push(attribute);
+    cut.add(attribute);
+    const isFormatted = formatted.some((item) => ['*', attribute].includes(item.split(':')[0]!));
+    if (!isFormatted) cut.add(`_formatted.${attribute}`);
   }
   if (query.showRankingScoreDetails !== true) cut.add('_rankingScoreDetails');
   return {
@@ -82,11 +80,6 @@ export function keyedQuery(
   };
 }
 
-/** Whether attributes hold another one, as a whole or as a part. */
-function covers(attributes: readonly string[], attribute: string): boolean {
-  return attributes.some((one) => one === attribute || attribute.startsWith(`${one}.`));
-}
-
 /**
  * The answer of a federated search with the keys in `_federation`, without what only they need.
  * @param queries by position
@@ -95,6 +88,7 @@ export async function withMergeKeys(
   answer: Buffer,
   queries: ReadonlyMap<number, KeyedQuery>,
 ): Promise<Buffer> {
+  const attributes = [...new Set([...queries.values()].flatMap(({ distinct }) => distinct ?? []))];
   const parts: Buffer[] = [];
   let from = 0;
   const scanner = new JsonScanner(answer);
@@ -105,26 +99,30 @@ export async function withMergeKeys(
       scanner.skip();
       parts.push(answer.subarray(from, start));
       from = scanner.at;
-      parts.push(keyedHit(answer.subarray(start, from), queries));
+      parts.push(keyedHit(answer.subarray(start, from), queries, attributes));
     });
   });
   parts.push(answer.subarray(from));
   return Buffer.concat(parts);
 }
 
-function keyedHit(hit: Buffer, queries: ReadonlyMap<number, KeyedQuery>): Buffer {
+/** @param attributes that some query is distinct by */
+function keyedHit(
+  hit: Buffer,
+  queries: ReadonlyMap<number, KeyedQuery>,
+  attributes: readonly string[],
+): Buffer {
   let details: Details = {};
   let federation: { queriesPosition: number; weightedRankingScore: number } | undefined;
   let place = 0;
   const members: Record<string, unknown> = {};
-  const attributes = [...queries.values()].map(({ distinct }) => distinct);
   const scanner = new JsonScanner(hit);
   scanner.object((name) => {
     if (name === '_rankingScoreDetails') details = scanner.value() as Details;
     else if (name === '_federation') {
       place = scanner.at + 1;
       federation = scanner.value() as typeof federation;
-    } else if (attributes.some((one) => one === name || one?.startsWith(`${name}.`) === true)) {
+    } else if (attributes.some((one) => covers(name, one))) {
       members[name] = scanner.value();
     }
   });

@@ -1,6 +1,7 @@
 /** Documents of the whole network: listings and single ones (docs/behaviour/network.md). */
 import type { ApiError } from '../contract/errors.ts';
 import type { FetchRequest } from '../contract/documents.ts';
+import { listed } from '../contract/fields.ts';
 import { answerTooLarge, type RequestLimits } from '../contract/limits.ts';
 import type { Remote } from '../contract/network.ts';
 import { RawJson } from '../base/json.ts';
@@ -64,7 +65,7 @@ export class NetworkDocuments {
     const { offset, limit, fields } = request;
     const order = new ListingOrder(sort);
     // What only the order needs is cut out again.
-    const added = fields === null ? [] : order.fields.filter((field) => !covers(fields, field));
+    const added = order.fields.filter((field) => !listed(fields, field));
     const asked = {
       ...request,
       offset: 0,
@@ -237,11 +238,6 @@ function keyAt(
 ): (string | number | null)[] | null {
   const document = documents[at];
   return document === undefined ? null : order.keyOf(document);
-}
-
-/** Whether fields that are shown hold another one. */
-function covers(fields: readonly string[], field: string): boolean {
-  return fields.some((shown) => shown === field || field.startsWith(`${shown}.`));
 }
 
 function embeddingsIn(document: Buffer, embedder: string): number[][] {
