@@ -162,6 +162,7 @@ export function hitsForRequest(answer: Uint8Array, primaryKey: string | null): H
   return { ids: ids.includes(undefined) ? null : ids.map(String), documents };
 }
 
-function textOf({ buffer, byteOffset, byteLength }: Uint8Array): string {
+/** Of UTF-8. */
+export function textOf({ buffer, byteOffset, byteLength }: Uint8Array): string {
   return Buffer.from(buffer, byteOffset, byteLength).toString();
 }

@@ -2,7 +2,7 @@
 import { parentPort } from 'node:worker_threads';
 import { fitFragment, Renderer } from './render.ts';
 import { READY, type RenderAnswer, type RenderRequest } from './render-answer.ts';
-import { hitsForRequest, renderForRequest, textsForRequest } from './render-request.ts';
+import { hitsForRequest, renderForRequest, textOf, textsForRequest } from './render-request.ts';
 
 type RenderJob = Exclude<RenderRequest, { kind: 'prepare' | 'forget' }>;
 
@@ -30,11 +30,8 @@ parentPort?.on('message', (request: RenderRequest) => {
 
 async function answer(request: RenderJob): Promise<unknown> {
   switch (request.kind) {
-    case 'render': {
-      const { buffer, byteOffset, byteLength } = request.chunk;
-      const text = Buffer.from(buffer, byteOffset, byteLength).toString();
-      return renderers.get(request.renderer)!.render(text);
-    }
+    case 'render':
+      return renderers.get(request.renderer)!.render(textOf(request.chunk));
     case 'fit':
       return fitFragment(request.fragments, request.scope);
     case 'tokens':
