@@ -126,7 +126,7 @@ class IndexRules {
   }
 }
 
-function listAt(lists: Map<string, number[]>, key: string): number[] {
+function listAt<T>(lists: Map<string, T[]>, key: string): T[] {
   let list = lists.get(key);
   if (list === undefined) {
     list = [];
@@ -224,10 +224,6 @@ class JudgedSearch {
 
 function byField(conjunction: Conjunction): Map<string, FieldCondition[]> {
   const fields = new Map<string, FieldCondition[]>();
-  for (const condition of conjunction) {
-    const others = fields.get(condition.field);
-    if (others === undefined) fields.set(condition.field, [condition]);
-    else others.push(condition);
-  }
+  for (const condition of conjunction) listAt(fields, condition.field).push(condition);
   return fields;
 }
