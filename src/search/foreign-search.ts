@@ -3,7 +3,7 @@
  * get the documents that they refer to. Without foreign keys everything passes as it is.
  */
 import { combineFilters } from '../auth/tenant-token.ts';
-import { ApiError, featureNotEnabled } from '../contract/errors.ts';
+import { featureNotEnabled } from '../contract/errors.ts';
 import { elementsAt, type Member, membersAt, stringAt } from '../base/json-spans.ts';
 import type { FeatureSet } from '../contract/features.ts';
 import { fieldView } from '../contract/fields.ts';
@@ -20,6 +20,7 @@ import {
 } from './foreign-filter.ts';
 import { hydrated, type Hydrator } from './hydration.ts';
 import { wholeListing } from './index-service.ts';
+import { ofQuery } from './search-service.ts';
 
 /** What a caller may read of other indexes. */
 export interface ForeignCaller {
@@ -180,8 +181,7 @@ export class ForeignSearch {
       try {
         queries.push({ ...query, filter: await this.filter(query.indexUid, query.filter, caller) });
       } catch (error) {
-        if (!(error instanceof ApiError)) throw error;
-        throw new ApiError(error.code, `Inside \`.queries[${n}]\`: ${error.message}`, error.status);
+        throw ofQuery(error, n);
       }
     }
     return { ...request, queries };

@@ -356,7 +356,7 @@ const COMMA = Buffer.from(',');
 const RESULTS_CLOSE = Buffer.from(']}');
 
 /** The error of one of several queries, with its position in front. */
-function ofQuery(error: unknown, position: number): Error {
+export function ofQuery(error: unknown, position: number): Error {
   if (!(error instanceof ApiError)) return error as Error;
   const prefix = `Inside \`.queries[${position}]\`: `;
   if (error.message.startsWith(prefix)) return error;
