@@ -3,6 +3,7 @@ import type { BufferPool } from '../base/buffer-pool.ts';
 import { ApiError, indexNotFound } from '../contract/errors.ts';
 import { searchKind, type VectorRequest } from '../contract/search-kind.ts';
 import type { FeatureSet } from '../contract/features.ts';
+import { isGiven } from '../contract/settings/setting.ts';
 import type {
   FacetSearchRequest,
   MultiSearchQuery,
@@ -136,10 +137,9 @@ export class Search {
     params: VectorRequest,
     ask: (vector?: QueryVector) => Promise<Buffer>,
   ): Promise<Buffer> {
-    const kind = searchKind(params);
-    if (kind === 'words' || (params.vector ?? null) !== null) return answerOf(uid, ask());
+    if (!needsVector(params)) return answerOf(uid, ask());
     const deadline = this.#deadlineOf(uid);
-    if (kind === 'hybrid') {
+    if (searchKind(params) === 'hybrid') {
       const answer = await answerOf(uid, ask());
       if (answer.length > 0) return answer;
     }
@@ -164,21 +164,20 @@ export class Search {
 
   /** Undefined where the engine needs none. */
   async #vectorOf(uid: string, params: VectorRequest, deadline: number): Promise<QueryVector> {
-    const kind = searchKind(params);
-    if (kind === 'words' || (params.vector ?? null) !== null) return undefined;
+    if (!needsVector(params)) return undefined;
     try {
       const { q = null, media = null, hybrid } = params;
       return await this.#embedQuery(uid, hybrid!.embedder, { q, media }, deadline);
     } catch (error) {
-      if (kind === 'hybrid' && error instanceof ApiError && error.code === 'vector_embedding_error')
-        return 'none';
+      const isMissing = error instanceof ApiError && error.code === 'vector_embedding_error';
+      if (isMissing && searchKind(params) === 'hybrid') return 'none';
       throw error;
     }
   }
 
   /** The same search with the vector that an embedder makes of it, so that nobody else has to make it. */
   async embedded<T extends VectorRequest>(uid: string, params: T): Promise<T> {
-    if (searchKind(params) === 'words' || this.#registry.get(uid) === undefined) return params;
+    if (!needsVector(params) || this.#registry.get(uid) === undefined) return params;
     const vector = await this.#vectorOf(uid, params, this.#deadlineOf(uid));
     if (vector === undefined || vector === 'none') return params;
     return { ...params, media: null, vector: [...vector] };
@@ -317,7 +316,7 @@ export class Search {
 
   /** Embeds the queries that came without a vector. The first failing one in order is reported. */
   async #vectorsOf(turn: Turn, queries: readonly MultiSearchQuery[]): Promise<QueryVector[]> {
-    if (queries.every((query) => searchKind(query) === 'words')) return [];
+    if (!queries.some(needsVector)) return [];
     const vectorOf = async (query: MultiSearchQuery, position: number): Promise<QueryVector> => {
       this.#entryOfQuery(query.indexUid, position);
       return this.#vectorOf(query.indexUid, query, this.#deadlineOf(query.indexUid));
@@ -349,6 +348,11 @@ export class Search {
     const place = `Inside \`.federation.facetsByIndex.${uid}\` (an index of no query)`;
     throw new ApiError(code, `${place}: ${message}`, status);
   }
+}
+
+/** Whether an embedder has to make the vector that counts. */
+function needsVector(params: VectorRequest): boolean {
+  return searchKind(params) !== 'words' && !isGiven(params.vector);
 }
 
 const RESULTS_OPEN = Buffer.from('{"results":[');
