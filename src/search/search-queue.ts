@@ -121,31 +121,33 @@ export class SearchQueue {
     const start = async (): Promise<T> => {
       let used = 0;
       let [open, away] = [0, 0];
-      let counted = false;
-      const count = (wanted: boolean): void => {
-        if (wanted === counted) return;
-        counted = wanted;
-        this.#several += wanted ? 1 : -1;
+      let [isOver, isCounted] = [false, false];
+      const count = (): void => {
+        const counts = !isOver && (open === 0 || away < open);
+        if (counts === isCounted) return;
+        isCounted = counts;
+        this.#several += counts ? 1 : -1;
       };
       const watcher: Watcher = {
         ended: (ms) => {
           used += ms;
           open--;
-          count(open === 0 || away < open);
+          count();
         },
         away: (change) => {
           away += change;
-          count(away < open);
+          count();
         },
       };
-      count(true);
+      count();
       try {
         return await request((search) => {
           open++;
           return this.#runFurther(search, watcher);
         });
       } finally {
-        count(false);
+        isOver = true;
+        count();
         this.#learn(used);
         this.#startNext();
       }

@@ -427,5 +427,19 @@ describe('the search queue', () => {
       await searches.end('a');
       assert.equal(await answer, 'a');
     });
+
+    it('has done with one that has failed, though a search of it goes on', async () => {
+      const queue = queueOf();
+      const searches = new Searches();
+      const failing = queue.runSeveral((run) => {
+        void run(searches.of('a'));
+        return Promise.reject(new Error('wrong'));
+      });
+      await assert.rejects(failing, /wrong/);
+      await searches.end('a');
+      void queue.runSeveral((run) => run(searches.of('b')));
+      assert.deepEqual(searches.started, ['a', 'b']);
+      await searches.end('b');
+    });
   });
 });
