@@ -218,23 +218,14 @@ async function run(config: Config): Promise<void> {
     logs.of('store').info(`the data of version ${folder.upgradedFrom} is taken over`);
   }
   const phase = new Phase();
-  const parts = dependencies(config, {
-    phase,
-    version,
-    logs,
-    native,
-    embedding,
-    answerBuffers,
-    machine,
-    keys,
-    chats,
-    features,
-    webhooks,
-    outbound,
-    replication,
-    analytics: analytics.parts,
-    renders,
-  });
+  const parts = dependencies(
+    config,
+    { native, embedding, machine, keys, features },
+    {
+      ...{ phase, version, logs, answerBuffers, webhooks, chats, outbound, replication, renders },
+      analytics: analytics.parts,
+    },
+  );
   const http = await startHttp(parts, httpOptions(config, logs.of('http')));
   await recover(scheduler, taskLog);
   notifier.wake();
@@ -342,43 +333,37 @@ async function recover(scheduler: Scheduler, log: Logger): Promise<void> {
   recovered.catch((error: unknown) => log.error({ err: error }, 'no task will be run'));
 }
 
-/** The parts that requests are answered from. */
+/** Parts that the routes get as they are. */
+type Shared = Pick<
+  Dependencies,
+  | 'phase'
+  | 'version'
+  | 'logs'
+  | 'answerBuffers'
+  | 'webhooks'
+  | 'chats'
+  | 'outbound'
+  | 'replication'
+  | 'analytics'
+  | 'renders'
+>;
+
+/** What the routes are made of besides. */
 interface Parts {
-  phase: Phase;
-  version: VersionInfo;
-  logs: Logs;
   native: NativeAddon;
   embedding: EmbeddingService;
-  answerBuffers: BufferPool;
   machine: TaskMachine;
   keys: KeyStore;
   features: FeatureStore;
-  webhooks: WebhookStore;
-  chats: ChatStore;
-  outbound: OutboundClient;
-  analytics: Analytics | null;
-  renders: RenderPool;
-  replication: Replication;
 }
 
-function dependencies(config: Config, parts: Parts): Dependencies {
-  const {
-    phase,
-    version,
-    logs,
-    native,
-    embedding,
-    answerBuffers,
-    keys,
-    chats,
-    features,
-    webhooks,
-    outbound,
-    analytics,
-    renders,
-    replication,
-  } = parts;
-  const { store, queue, registry, searchRules, network } = parts.machine;
+function dependencies(
+  config: Config,
+  { native, embedding, machine, keys, features }: Parts,
+  shared: Shared,
+): Dependencies {
+  const { logs, answerBuffers, outbound } = shared;
+  const { store, queue, registry, searchRules, network } = machine;
   const searchQueue = new SearchQueue({
     permits: availableParallelism() * config.searchesPerCore,
     waitingMax: config.searchQueueSize,
@@ -428,6 +413,7 @@ function dependencies(config: Config, parts: Parts): Dependencies {
   );
   const { slowSearchMs } = config;
   return {
+    ...shared,
     services: {
       tasks: queue,
       indexes: new Indexes(registry, documents, () => store.size()),
@@ -440,23 +426,13 @@ function dependencies(config: Config, parts: Parts): Dependencies {
     },
     authorizer: new Authorizer(config.masterKey, keys, systemClock, config.rateLimit),
     clock: systemClock,
-    phase,
-    webhooks,
-    chats,
     searchRules,
     network,
-    replication,
     chatTotals: new ChatTotals(),
     chatAllowNonStreaming: config.chatAllowNonStreaming,
-    outbound,
-    analytics,
-    renders,
-    logs,
     metrics: new HttpMetrics(() => features.get().metrics),
-    version,
     production: config.production,
     limits: config.limits,
-    answerBuffers,
     checkPayload: (...args) => native.checkPayload(...args),
     checkFilter: (...args) => native.checkFilter(...args),
     checkLargeFilter: (...args) => native.checkLargeFilter(...args),
