@@ -109,14 +109,14 @@ function faultOf(status: number, text: string): Fault {
   }
 }
 
-/** A path of segments, each percent-encoded, with a query of what is not undefined. */
+/** A path of segments, each percent-encoded, with a query of what is neither undefined nor empty. */
 export function pathOf(
   segments: readonly (string | number)[],
   query: Readonly<Record<string, string | number | boolean | undefined>> = {},
 ): string {
   const path = segments.map((segment) => `/${encodeURIComponent(segment)}`).join('');
   const given = Object.entries(query).flatMap(([name, value]) =>
-    value === undefined ? [] : [`${name}=${encodeURIComponent(value)}`],
+    value === undefined || value === '' ? [] : [`${name}=${encodeURIComponent(value)}`],
   );
   return given.length === 0 ? path : `${path}?${given.join('&')}`;
 }

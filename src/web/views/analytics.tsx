@@ -85,7 +85,7 @@ export function AnalyticsView(): JSX.Element {
     replacePlace(placeHref('analytics', null, { days, indexUids, ...part }));
   const range = {
     from: new Date(Date.now() - Number(days) * DAY_MS).toISOString().slice(0, 10),
-    indexUids: indexUids === '' ? undefined : indexUids,
+    indexUids,
   };
   const loaded = useLoaded(
     async (signal) => {
@@ -149,7 +149,7 @@ export function AnalyticsView(): JSX.Element {
   );
 }
 
-type Range = Readonly<Record<string, string | undefined>>;
+type Range = Readonly<Record<string, string>>;
 
 async function report<R>(
   client: Client,

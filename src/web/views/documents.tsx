@@ -65,8 +65,8 @@ function Upload({ uid, onDone }: { uid: string | null; onDone(): void }): JSX.El
       try {
         if (type === null) throw new Error('The name must end in .json, .ndjson, .jsonl or .csv.');
         const path = pathOf(['indexes', into, 'documents'], {
-          primaryKey: primaryKey === '' ? undefined : primaryKey,
-          csvDelimiter: delimiter === '' || type !== 'text/csv' ? undefined : delimiter,
+          primaryKey,
+          csvDelimiter: type === 'text/csv' ? delimiter : undefined,
         });
         setSent(0);
         let before = 0;

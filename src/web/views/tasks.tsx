@@ -22,11 +22,9 @@ export function TasksView(): JSX.Element {
   const known = useLoaded(() => description(client), [client]);
   const tasks = useLoaded(
     (signal) =>
-      client.send<TaskPage<Task>>(
-        'GET',
-        pathOf(['tasks'], given({ ...filter, from, limit: PAGE })),
-        { signal },
-      ),
+      client.send<TaskPage<Task>>('GET', pathOf(['tasks'], { ...filter, from, limit: PAGE }), {
+        signal,
+      }),
     [client, statuses, types, indexUids, from, action.done],
     REFRESH_MS,
   );
@@ -104,10 +102,6 @@ export function TasksView(): JSX.Element {
       ) : null}
     </>
   );
-}
-
-function given(query: Record<string, string | number>): Record<string, string | number> {
-  return Object.fromEntries(Object.entries(query).filter(([, value]) => value !== ''));
 }
 
 /** The batches that run, with their progress. */
