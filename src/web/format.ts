@@ -1,4 +1,4 @@
-/** Numbers, sizes and moments as people read them. */
+/** Numbers, sizes and moments as people read them, and JSON as they write it. */
 
 const COUNT = new Intl.NumberFormat('en');
 const SIZE = new Intl.NumberFormat('en', { maximumSignificantDigits: 3 });
@@ -24,6 +24,10 @@ export function size(bytes: number): string {
   return `${SIZE.format(value)} ${UNITS[unit]}`;
 }
 
+export function percent(ratio: number): string {
+  return `${Math.round(ratio * 1000) / 10} %`;
+}
+
 /** @param text RFC 3339 or null */
 export function moment(text: string | null): string {
   return text === null ? '' : MOMENT.format(new Date(text));
@@ -45,6 +49,15 @@ export function milliseconds(ms: number | null): string {
   if (ms < 60_000) return `${SIZE.format(ms / 1000)} s`;
   const minutes = Math.floor(ms / 60_000);
   return `${count(minutes)} min ${Math.round((ms % 60_000) / 1000)} s`;
+}
+
+/** Throws what to tell whoever typed the text. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (error) {
+    throw new Error(`This is no JSON: ${(error as Error).message}`);
+  }
 }
 
 /** Lines and indents between the tokens of a JSON text, which stay as they are: no number loses a digit. */

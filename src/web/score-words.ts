@@ -1,5 +1,5 @@
 /** Details of a ranking score, in words. */
-import { count, counted } from './format.ts';
+import { count, counted, percent } from './format.ts';
 
 interface Detail {
   order: number;
@@ -90,8 +90,4 @@ function sorted(rule: string, { value, distance }: Detail): string {
   if (value === null) return `It has no value to sort by; such documents come last.`;
   const shown = typeof value === 'string' ? `“${value}”` : JSON.stringify(value);
   return `It was sorted by the value ${shown}, ${direction}.`;
-}
-
-export function percent(ratio: number): string {
-  return `${Math.round(ratio * 1000) / 10} %`;
 }

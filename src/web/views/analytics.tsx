@@ -1,11 +1,10 @@
 import type { JSX } from 'preact';
 import { Chart, Figure } from '../chart.tsx';
 import { Fault, pathOf, type Client } from '../client.ts';
-import { count, milliseconds } from '../format.ts';
+import { count, milliseconds, percent } from '../format.ts';
 import { useAction, useLoaded } from '../hooks.ts';
 import { Choice, Outcome, Problem, TextField } from '../parts.tsx';
 import { placeHref, replacePlace, usePlace } from '../place.ts';
-import { percent } from '../score-words.ts';
 import { useSession } from '../session.ts';
 
 interface Summary {

@@ -1,13 +1,12 @@
 import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import { pathOf, type TaskReceipt } from '../client.ts';
-import { count, counted, indentJson, size } from '../format.ts';
+import { count, counted, indentJson, parseJson, percent, size } from '../format.ts';
 import { useAction, useLoaded } from '../hooks.ts';
 import { listIndexes, type IndexEntry } from '../indexes.ts';
 import { Choice, Confirm, Dialog, Field, Outcome, Pages, Problem, TextField } from '../parts.tsx';
 import { fileType, piecesOf } from '../pieces.ts';
-import { placeHref, replacePlace, usePlace } from '../place.ts';
-import { percent } from '../score-words.ts';
+import { goTo, placeHref, replacePlace, usePlace } from '../place.ts';
 import { useSession } from '../session.ts';
 import { ended, finish } from '../tasks.ts';
 
@@ -30,9 +29,7 @@ export function DocumentsView({ uid }: { uid: string | null }): JSX.Element {
           label="Index"
           value={uid ?? ''}
           options={[['', 'choose …'], ...indexes.map((one) => [one.uid, one.uid] as const)]}
-          onChoose={(chosen) =>
-            (location.hash = placeHref('documents', chosen === '' ? null : chosen))
-          }
+          onChoose={(chosen) => goTo(placeHref('documents', chosen === '' ? null : chosen))}
         />
       )}
       <Upload key={`upload ${uid}`} uid={uid} onDone={() => setChanges(changes + 1)} />
@@ -336,9 +333,9 @@ function Edit({ index, id, onClose, onWrite }: EditProps): JSX.Element {
           event.preventDefault();
           const text = draft ?? loaded.value ?? '';
           try {
-            JSON.parse(text);
+            parseJson(text);
           } catch (error) {
-            setProblem(new Error(`This is no JSON: ${(error as Error).message}`));
+            setProblem(error as Error);
             return;
           }
           onWrite(async () => {

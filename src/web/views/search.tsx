@@ -1,16 +1,17 @@
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { Fault, pathOf } from '../client.ts';
-import { count, counted, indentJson, milliseconds } from '../format.ts';
+import { count, counted, indentJson, milliseconds, percent } from '../format.ts';
 import { useLoaded } from '../hooks.ts';
 import { settingsOf, type IndexEntry, type Settings } from '../indexes.ts';
 import { newMarks, type Marks } from '../marks.ts';
 import { Choice, Dialog, Field, JsonValue, Pages, Problem, TextField } from '../parts.tsx';
 import { placeHref, replacePlace, usePlace } from '../place.ts';
-import { percent, scoreReasons } from '../score-words.ts';
+import { scoreReasons } from '../score-words.ts';
 import {
   circleFrom,
   facetSearch,
+  HITS_PER_PAGE,
   mergedCounts,
   queryFrom,
   searchQueries,
@@ -129,7 +130,7 @@ function Preview({ index }: { index: IndexEntry }): JSX.Element {
           {answer !== undefined && answer.hits.length === 0 ? (
             <p class="note">Nothing was found.</p>
           ) : null}
-          <ol class="hits" start={answer === undefined ? 1 : (state.page - 1) * 20 + 1}>
+          <ol class="hits" start={answer === undefined ? 1 : (state.page - 1) * HITS_PER_PAGE + 1}>
             {answer?.hits.map((hit, position) => (
               <li key={`${String(hit[index.primaryKey ?? ''] ?? '')}:${position}`}>
                 <HitCard hit={hit} index={index} marks={marks} onExplain={() => setExplain(true)} />

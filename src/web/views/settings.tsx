@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { pathOf } from '../client.ts';
 import { description, settingSchemas } from '../description.ts';
-import { indentJson } from '../format.ts';
+import { indentJson, parseJson } from '../format.ts';
 import { useAction, useLoaded } from '../hooks.ts';
 import { settingsOf, type IndexEntry } from '../indexes.ts';
 import { Coded, Field, Outcome, Problem, TextField } from '../parts.tsx';
@@ -204,13 +204,7 @@ function editorOf(schema: Schema | undefined): Editor {
     lines: false,
     options: null,
     write: (value) => indentJson(JSON.stringify(value)),
-    read: (text) => {
-      try {
-        return JSON.parse(text) as unknown;
-      } catch (error) {
-        throw new Error(`This is no JSON: ${(error as Error).message}`);
-      }
-    },
+    read: parseJson,
   };
 }
 
