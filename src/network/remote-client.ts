@@ -94,7 +94,7 @@ export class RemoteClient {
             },
             {
               signal: request.signal,
-              ...(this.#options.wait === undefined ? {} : { wait: this.#options.wait }),
+              wait: this.#options.wait,
             },
           ),
         request.signal,

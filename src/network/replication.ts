@@ -4,22 +4,18 @@ import type { Network, Remote } from '../contract/network.ts';
 import type { TaskNetwork } from '../contract/tasks.ts';
 import { ConcurrencyLimit } from '../outbound/concurrency-limit.ts';
 import type { OutboundClient } from '../outbound/outbound-client.ts';
-import { OutboundError } from '../outbound/outbound-error.ts';
-import { type RetryOptions, withRetries } from '../outbound/retry.ts';
+import { FINAL_FAILURES, OutboundError } from '../outbound/outbound-error.ts';
+import { backoffMs, type RetryOptions, withRetries } from '../outbound/retry.ts';
 import { ORIGIN_REMOTE_HEADER, ORIGIN_TASK_HEADER, WRITE_ID_HEADER } from './origin.ts';
 import { RemoteHealth } from './remote-health.ts';
 
-const FIRST_WAIT_MS = 100;
-const WAIT_FACTOR = 2;
-const WAIT_MS_MAX = 5000;
+const WAITS = { firstMs: 100, factor: 2, msMax: 5000 };
 /** Bytes of an answer that are read: a task, or an error. */
 const ANSWER_BYTES_MAX = 64 * 1024;
 /** Characters of a remote's answer that a task repeats. */
 const SHOWN_MAX = 500;
 /** Writes to one remote that are under way at once. */
 const WRITES_AT_ONCE = 16;
-/** Failures of the connection of which another attempt would fail alike. */
-const FINAL_FAILURES = new Set(['addressRefused', 'canceled', 'invalidRequest', 'answerTooLarge']);
 
 export interface ReplicatedWrite {
   method: 'POST' | 'PUT' | 'DELETE';
@@ -113,8 +109,7 @@ export class Replication {
       attemptsMax: Infinity,
       waitMs: (error: unknown, retry: number): number | null => {
         if (!(error instanceof Refusal) || error.isFinal) return null;
-        const longest = Math.min(WAIT_MS_MAX, FIRST_WAIT_MS * WAIT_FACTOR ** retry);
-        const ms = longest * (0.5 + Math.random() / 2);
+        const ms = backoffMs(WAITS, retry);
         return performance.now() + ms > until ? null : ms;
       },
     };
@@ -122,7 +117,7 @@ export class Replication {
       const taskUid = await withRetries(
         () => this.#limitOf(url).run(() => this.#attempt(remote, write, headers)),
         policy,
-        wait === undefined ? {} : { wait },
+        { wait },
       );
       this.#health.succeeded(url);
       return taskUid;

@@ -1,7 +1,7 @@
 /** Requests to another server that speaks the interface, repeated while it cannot take them. */
-import { OutboundError } from './outbound-error.ts';
+import { FINAL_FAILURES, OutboundError } from './outbound-error.ts';
 import type { OutboundClient, OutboundRequest } from './outbound-client.ts';
-import { type RetryOptions, type RetryPolicy, withRetries } from './retry.ts';
+import { backoffMs, type RetryOptions, type RetryPolicy, withRetries } from './retry.ts';
 
 /** Ms without progress of a request after which it counts as failed. */
 const IDLE_MS = 30_000;
@@ -12,12 +12,8 @@ const ANSWER_BYTES_MAX = 1024 * 1024;
 /** Bytes of a body that are handed over at a time. */
 const PIECE_BYTES = 64 * 1024;
 
-const FIRST_WAIT_MS = 500;
-const WAIT_FACTOR = 1.5;
-const WAIT_MS_MAX = 60_000;
+const WAITS = { firstMs: 500, factor: 1.5, msMax: 60_000 };
 const RETRIED_STATUSES = new Set([408, 429, 500, 502, 503, 504]);
-/** Of failures of the connection: another attempt would fail alike. */
-const FINAL_FAILURES = new Set(['addressRefused', 'canceled', 'invalidRequest', 'answerTooLarge']);
 
 /** An answer that is no success. */
 export class RefusedRequest extends Error {
@@ -88,7 +84,7 @@ export class ApiPeer {
     const retriesMsMax = request.retriesMsMax ?? this.#options.retriesMsMax;
     return withRetries(() => this.#attempt(request), retryPolicy(retriesMsMax), {
       signal,
-      ...(wait === undefined ? {} : { wait }),
+      wait,
     });
   }
 
@@ -174,8 +170,7 @@ function retryPolicy(retriesMsMax: number): RetryPolicy {
       } else if (!(error instanceof OutboundError) || FINAL_FAILURES.has(error.failure))
         return null;
       const asked = error instanceof RefusedRequest ? (error.retryAfterMs ?? 0) : 0;
-      const longest = Math.min(WAIT_MS_MAX, FIRST_WAIT_MS * WAIT_FACTOR ** retry);
-      const ms = Math.max(asked, longest * (0.5 + Math.random() / 2));
+      const ms = Math.max(asked, backoffMs(WAITS, retry));
       return performance.now() + ms > until ? null : ms;
     },
   };

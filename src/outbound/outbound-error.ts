@@ -13,6 +13,14 @@ export type OutboundFailure =
   /** The caller's signal. */
   | 'canceled';
 
+/** Another attempt would fail alike. */
+export const FINAL_FAILURES: ReadonlySet<OutboundFailure> = new Set<OutboundFailure>([
+  'addressRefused',
+  'canceled',
+  'invalidRequest',
+  'answerTooLarge',
+]);
+
 /** Its message names the place without credentials, query and headers, so it may be logged and shown. */
 export class OutboundError extends Error {
   override readonly name = 'OutboundError';

@@ -15,7 +15,23 @@ export interface RetryOptions {
   /** Ends the waiting at once, with its reason. */
   signal?: AbortSignal | undefined;
   /** Replaces the timer in tests. */
-  wait?: (ms: number, signal: AbortSignal | undefined) => Promise<unknown>;
+  wait?: ((ms: number, signal: AbortSignal | undefined) => Promise<unknown>) | undefined;
+}
+
+export interface Waits {
+  /** The longest wait before the first retry. */
+  firstMs: number;
+  /** How much longer each further one waits. */
+  factor: number;
+  msMax: number;
+}
+
+/**
+ * Ms to wait before a retry: at random, from half of the longest wait up to it, so that many do not come back at once.
+ * @param retry from 0
+ */
+export function backoffMs({ firstMs, factor, msMax }: Waits, retry: number): number {
+  return Math.min(msMax, firstMs * factor ** retry) * (0.5 + Math.random() / 2);
 }
 
 /** @returns what the first successful attempt answers; throws the error of the last attempt */
