@@ -2,13 +2,14 @@
 import type { ApiError } from '../contract/errors.ts';
 import type { FetchRequest } from '../contract/documents.ts';
 import { listed } from '../contract/fields.ts';
-import { answerTooLarge, type RequestLimits } from '../contract/limits.ts';
+import type { RequestLimits } from '../contract/limits.ts';
 import type { Remote } from '../contract/network.ts';
 import { RawJson } from '../base/json.ts';
 import { MalformedJson } from '../base/json-scanner.ts';
 import type { OnGone } from '../engine/handle.ts';
 import type { FanOut, RemoteQuestion } from '../network/fan-out.ts';
 import { type ListingAnswer, ListingOrder, readListing, withoutPaths } from '../network/listing.ts';
+import { joined } from './answer-bytes.ts';
 import { type Documents, wholeListing } from './index-service.ts';
 
 export interface NetworkDocumentServices {
@@ -49,11 +50,7 @@ export class NetworkDocuments {
     parts.push(
       `],"offset":${offset},"limit":${limit},"total":${total},"remoteErrors":${JSON.stringify(errors)}}`,
     );
-    const buffers = parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part));
-    const { limits } = this.#services;
-    const bytes = buffers.reduce((sum, { length }) => sum + length, 0);
-    if (bytes > limits.answerBytes) throw answerTooLarge(limits);
-    return Buffer.concat(buffers, bytes);
+    return joined(parts, this.#services.limits);
   }
 
   async #sorted(

@@ -3,7 +3,7 @@
  * whole network, and those that another server sends on. Everything else is handed to {@link Search} as it is.
  */
 import { ApiError } from '../contract/errors.ts';
-import { answerTooLarge, type RequestLimits } from '../contract/limits.ts';
+import type { RequestLimits } from '../contract/limits.ts';
 import type {
   FacetSearchRequest,
   Federation,
@@ -24,6 +24,7 @@ import { readFacetHits } from '../network/facet-hits.ts';
 import type { FanOut, RemoteQuestion } from '../network/fan-out.ts';
 import { mergeFacets, mergeValues } from '../network/merge-facets.ts';
 import { KeptHits, type MergedHit, mergedHits, type ServerHits } from '../network/merge-hits.ts';
+import { joined } from './answer-bytes.ts';
 import type { NetworkDocuments } from './network-documents.ts';
 import { keyOfText } from '../network/document-key.ts';
 import { type KeyedQuery, keyedQuery, withMergeKeys } from './merge-keys.ts';
@@ -180,12 +181,13 @@ export class NetworkSearch {
     const page = vectors.length === 0 ? [] : others.slice(offset, offset + limit);
     const total = merged.total - (merged.page.some(isTarget) ? 1 : 0);
     const totalMax = this.#services.settings(uid)?.pagination.maxTotalHits ?? Infinity;
-    return this.#joined([
+    const parts = [
       ...hitParts(page, () => null),
       `],"id":${JSON.stringify(id)},"processingTimeMs":${Math.floor(performance.now() - begun)}`,
       `,"limit":${limit},"offset":${offset},"estimatedTotalHits":${Math.min(total, totalMax)}`,
       `,"remoteErrors":${JSON.stringify(merged.errors)}}`,
-    ]);
+    ];
+    return joined(parts, this.#services.limits);
   }
 
   async multiSearch(params: MultiSearchRequest, caller: NetworkCaller): Promise<Buffer> {
@@ -214,7 +216,7 @@ export class NetworkSearch {
     parts.push(`,"requestUid":"${uuidV7()}"`);
     if (metadata !== null) parts.push(`,"metadata":${JSON.stringify(metadata)}`);
     parts.push(`,"remoteErrors":${JSON.stringify(merged.errors)}}`);
-    return this.#joined(parts);
+    return joined(parts, this.#services.limits);
   }
 
   /** Searches of which some are of the whole network; few run at once. The first failing one in order is reported. */
@@ -242,7 +244,7 @@ export class NetworkSearch {
     if (isGone) throw new Error('the client went away');
     if (failed < queries.length) throw failure;
     const parts = results.flatMap((result, n) => (n === 0 ? [result] : [',', result]));
-    return this.#joined(['{"results":[', ...parts, ']}']);
+    return joined(['{"results":[', ...parts, ']}'], this.#services.limits);
   }
 
   /** A result of separate searches. */
@@ -295,7 +297,7 @@ export class NetworkSearch {
     parts.push(`,"requestUid":"${uuidV7()}"`);
     if (metadata !== undefined) parts.push(`,"metadata":${JSON.stringify(metadata)}`);
     parts.push(`,"remoteErrors":${JSON.stringify(merged.errors)}}`);
-    return this.#joined(parts);
+    return joined(parts, this.#services.limits);
   }
 
   /** Asks this server and others at the same time, and merges what they answer. */
@@ -439,13 +441,6 @@ export class NetworkSearch {
     const orders: Record<string, string> =
       this.#services.settings(uid)?.faceting.sortFacetValuesBy ?? {};
     return (Object.hasOwn(orders, attribute) ? orders[attribute] : orders['*']) === 'count';
-  }
-
-  #joined(parts: readonly (Buffer | string)[]): Buffer {
-    const buffers = parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part));
-    const bytes = buffers.reduce((sum, { length }) => sum + length, 0);
-    if (bytes > this.#services.limits.answerBytes) throw answerTooLarge(this.#services.limits);
-    return Buffer.concat(buffers, bytes);
   }
 }
 
