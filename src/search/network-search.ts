@@ -3,7 +3,7 @@
  * whole network, and those that another server sends on. Everything else is handed to {@link Search} as it is.
  */
 import { ApiError } from '../contract/errors.ts';
-import type { RequestLimits } from '../contract/limits.ts';
+import { answerTooLarge, type RequestLimits } from '../contract/limits.ts';
 import type {
   FacetSearchRequest,
   Federation,
@@ -221,30 +221,35 @@ export class NetworkSearch {
 
   /** Searches of which some are of the whole network; few run at once. The first failing one in order is reported. */
   async #separate(queries: readonly MultiSearchQuery[], caller: NetworkCaller): Promise<Buffer> {
-    const results: (Buffer | string)[] = [];
+    const { limits } = this.#services;
+    const results: Buffer[] = [];
+    let bytesLeft = limits.answerBytes;
     let failed = queries.length;
     let failure: unknown;
     let next = 0;
-    let isGone = false;
-    caller.onGone(() => (isGone = true));
+    const fail = (position: number, error: unknown): void => {
+      if (position >= failed) return;
+      failed = position;
+      failure = error;
+    };
+    caller.onGone(() => fail(0, new Error('the client went away')));
     const runSome = async (): Promise<void> => {
-      while (next < failed && !isGone) {
+      while (next < failed) {
         const position = next++;
-        const query = queries[position]!;
         try {
-          results[position] = await this.#one(query, caller);
+          const result = await this.#one(queries[position]!, caller);
+          results[position] = result;
+          bytesLeft -= result.length;
+          if (bytesLeft < 0) fail(position, answerTooLarge(limits));
         } catch (error) {
-          if (position >= failed) continue;
-          failed = position;
-          failure = renamed(error, `Inside \`.queries[${position}]\`: `);
+          fail(position, renamed(error, `Inside \`.queries[${position}]\`: `));
         }
       }
     };
     await Promise.all(Array.from({ length: Math.min(queries.length, AT_ONCE) }, runSome));
-    if (isGone) throw new Error('the client went away');
     if (failed < queries.length) throw failure;
     const parts = results.flatMap((result, n) => (n === 0 ? [result] : [',', result]));
-    return joined(['{"results":[', ...parts, ']}'], this.#services.limits);
+    return joined(['{"results":[', ...parts, ']}'], limits);
   }
 
   /** A result of separate searches. */

@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict';
+import { ApiError } from '../../../src/contract/errors.ts';
+import { DEFAULT_LIMITS } from '../../../src/contract/limits.ts';
+import type { MultiSearchQuery } from '../../../src/contract/search.ts';
+import {
+  type NetworkCaller,
+  NetworkSearch,
+  type NetworkServices,
+} from '../../../src/search/network-search.ts';
+import type { Search } from '../../../src/search/search-service.ts';
+
+describe('separate searches of which one is of the whole network', () => {
+  it('are begun only while their answers fit into one', async () => {
+    let begun = 0;
+    const search = {
+      multiSearch: () => {
+        begun++;
+        return Promise.resolve(Buffer.from(`{"results":["${'x'.repeat(98)}"]}`));
+      },
+    } as unknown as Search;
+    const services = {
+      fanOut: {},
+      limits: { ...DEFAULT_LIMITS, answerBytes: 1000 },
+    } as unknown as NetworkServices;
+    const queries: MultiSearchQuery[] = Array.from({ length: 200 }, () => ({ indexUid: 'a' }));
+    queries.push({ indexUid: 'a', useNetwork: true });
+    await assert.rejects(
+      new NetworkSearch(search, services).multiSearch({ queries }, {
+        onGone: () => {},
+      } as unknown as NetworkCaller),
+      (error: ApiError) => error.code === 'bad_request' && /larger than/.test(error.message),
+    );
+    assert.ok(begun <= 20, `${begun} were begun`);
+  });
+});
