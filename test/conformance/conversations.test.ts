@@ -25,7 +25,6 @@ interface Conversation {
 }
 
 const FOLDER = 'test/conformance/conversations';
-const POLL_MS = 10;
 const RECORDS = process.env.GANNET_RECORD === '1';
 
 /** Keys whose values differ from run to run, or are worded for people. */
@@ -62,14 +61,6 @@ describe('The conversations', function () {
   });
   after(() => server?.close());
 
-  async function finished(uid: number): Promise<Record<string, unknown>> {
-    for (;;) {
-      const { json: task } = await server.call('GET', `/tasks/${uid}`);
-      if (task.finishedAt !== null) return task;
-      await new Promise((done) => setTimeout(done, POLL_MS));
-    }
-  }
-
   async function play(step: Step, index: string): Promise<Step['expect']> {
     const named = JSON.parse(JSON.stringify(step).replaceAll('{i}', index)) as Step;
     const [method, path] = named.do.split(' ') as [string, string];
@@ -77,7 +68,7 @@ describe('The conversations', function () {
     const { status, json } = await server.call(method, path, options);
     const answer: NonNullable<Step['expect']> = { status };
     if (json !== undefined) answer.body = comparable(json);
-    if (step.wait === true) answer.task = comparable(await finished(json.taskUid));
+    if (step.wait === true) answer.task = comparable(await server.ended(json.taskUid));
     return answer;
   }
 

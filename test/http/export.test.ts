@@ -52,15 +52,7 @@ describe('export', function () {
     const { json } = await first.call('POST', '/export', {
       body: { url, apiKey: second.masterKey, ...body },
     });
-    for (;;) {
-      const task = (await first.call('GET', `/tasks/${json.taskUid}`)).json;
-      if (task.status !== 'enqueued' && task.status !== 'processing') return task;
-    }
-  }
-
-  /** Waits until the target has done everything. */
-  async function settled(): Promise<void> {
-    while ((await second.call('GET', '/tasks?statuses=enqueued,processing')).json.total > 0);
+    return first.ended(json.taskUid);
   }
 
   async function documentsOf(server: BuiltServer, uid: string): Promise<any[]> {
@@ -78,7 +70,7 @@ describe('export', function () {
       empty: { filter: null, overrideSettings: false, matched_documents: 0 },
     });
     assert.equal(task.details.payloadSize, '4 KiB');
-    await settled();
+    await second.idle();
     assert.deepEqual(await documentsOf(second, 'books'), await documentsOf(first, 'books'));
     for (const path of ['/indexes/books/settings', '/indexes/empty/settings']) {
       assert.deepEqual((await second.call('GET', path)).json, (await first.call('GET', path)).json);
@@ -93,7 +85,7 @@ describe('export', function () {
     const task = await exported({ indexes });
     assert.equal(task.status, 'succeeded', JSON.stringify(task));
     assert.deepEqual(Object.keys(task.details.indexes), ['books']);
-    await settled();
+    await second.idle();
     const { stopWords, synonyms } = (await second.call('GET', '/indexes/books/settings')).json;
     assert.deepEqual({ stopWords, synonyms }, { stopWords: ['the'], synonyms: {} });
     assert.equal((await second.call('GET', '/indexes/books/stats')).json.numberOfDocuments, 667);
@@ -101,7 +93,7 @@ describe('export', function () {
       indexes: { books: { filter: "kind = 'a'", overrideSettings: true } },
     });
     assert.equal(again.status, 'succeeded', JSON.stringify(again));
-    await settled();
+    await second.idle();
     const settings = (await second.call('GET', '/indexes/books/settings')).json;
     assert.deepEqual(settings, (await first.call('GET', '/indexes/books/settings')).json);
   });
@@ -131,11 +123,7 @@ describe('export', function () {
     const { json } = await first.call('POST', '/export', { body: { url, apiKey: 'x' } });
     while (proxy.seen.length === 0) await new Promise((done) => setTimeout(done, 10));
     await first.call('POST', `/tasks/cancel?uids=${json.taskUid}`);
-    for (;;) {
-      const { status } = (await first.call('GET', `/tasks/${json.taskUid}`)).json;
-      if (status === 'canceled') break;
-      assert.ok(['enqueued', 'processing'].includes(status), status);
-    }
+    assert.equal((await first.ended(json.taskUid)).status, 'canceled');
   });
 });
 

@@ -34,20 +34,12 @@ describe('A network with a member that', () => {
     [first, second] = cluster.servers as [BuiltServer, BuiltServer];
     const body = Array.from({ length: 90 }, (_, id) => ({ id, title: `word ${id}` }));
     await first.finish('POST', `/indexes/${UID}/documents`, { body });
-    for (const server of cluster.servers) await idle(server);
+    await cluster.idle();
   });
   after(async () => {
     await cluster?.close();
     await proxy?.close();
   });
-
-  async function idle(server: BuiltServer): Promise<void> {
-    for (;;) {
-      const { json } = await server.call('GET', '/tasks?statuses=enqueued,processing&limit=1');
-      if (json.total === 0) return;
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    }
-  }
 
   async function search(): Promise<{ total: number; errors: Record<string, { code: string }> }> {
     const { status, json } = await first.call('POST', `/indexes/${UID}/search`, {
@@ -116,7 +108,7 @@ describe('A network with a member that', () => {
       const { network } = await first.finish('DELETE', `/indexes/${UID}/documents/1000`);
       if (network.remotes.s1.task_uid !== undefined) break;
     }
-    for (const server of cluster.servers) await idle(server);
+    await cluster.idle();
   });
 
   it('takes a write, but whose answer is lost, takes it once', async function () {
@@ -136,7 +128,7 @@ describe('A network with a member that', () => {
     assert.equal(typeof task.network.remotes.s1.task_uid, 'number', JSON.stringify(task));
     assert.equal(await count(), before + 1);
     await first.finish('DELETE', `/indexes/${UID}/documents/1001`);
-    for (const server of cluster.servers) await idle(server);
+    await cluster.idle();
     await back();
   });
 

@@ -17,17 +17,6 @@ describe('After a change of the network', () => {
   });
   after(async () => cluster?.close());
 
-  async function idle(server: BuiltServer): Promise<void> {
-    for (;;) {
-      const { json } = await server.call('GET', '/tasks?statuses=enqueued,processing&limit=1');
-      if (json.total === 0) return;
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    }
-  }
-  const allIdle = async (): Promise<void> => {
-    for (const server of cluster.servers) await idle(server);
-  };
-
   async function total(): Promise<number> {
     const body = { useNetwork: true, page: 1, hitsPerPage: 1000 };
     const { json } = await cluster.servers[0]!.call('POST', `/indexes/${UID}/search`, { body });
@@ -61,7 +50,7 @@ describe('After a change of the network', () => {
     }
     const body = Array.from({ length: COUNT }, (_, id) => ({ id, state: 'old' }));
     await first.finish('POST', PATH, { body });
-    await allIdle();
+    await cluster.idle();
     await assertShared(['s0', 's1']);
     for (const server of cluster.servers) {
       await server.call('PATCH', '/network', { body: { remotes: { s2: remotes.s2 } } });
@@ -70,7 +59,7 @@ describe('After a change of the network', () => {
     const [moving] = body.filter(({ id }) => owners.ownerOf(String(id)) === 's2');
     const newer = { id: moving!.id, state: 'new' };
     await first.finish('POST', PATH, { body: [newer] });
-    await allIdle();
+    await cluster.idle();
     // The document is on two servers; behind the page nobody sees that it is the same.
     assert.ok([COUNT, COUNT + 1].includes(await total()));
 
@@ -78,7 +67,7 @@ describe('After a change of the network', () => {
     assert.equal(task.status, 'succeeded', JSON.stringify(task));
     assert.equal(task.type, 'networkTopologyChange');
     assert.equal(typeof task.network.remotes.s1.task_uid, 'number');
-    await allIdle();
+    await cluster.idle();
     await assertShared(cluster.names);
     assert.equal(await total(), COUNT);
     // What was written since the change is newer than what the old owner had.
@@ -90,7 +79,7 @@ describe('After a change of the network', () => {
 
     const again = await first.finish('POST', '/network/rebalance');
     assert.equal(again.details.movedDocuments, 0);
-    await allIdle();
+    await cluster.idle();
   });
 
   it('a server that cannot be asked ends the move, and nothing is lost', async function () {
@@ -103,7 +92,7 @@ describe('After a change of the network', () => {
     assert.equal(failed.status, 'failed', JSON.stringify(failed));
     assert.equal(failed.error.code, 'remote_invalid_api_key');
     await first.call('PATCH', '/network', { body: { remotes: { s2: remotes.s2, s3: null } } });
-    await allIdle();
+    await cluster.idle();
     assert.equal(await total(), COUNT);
   });
 

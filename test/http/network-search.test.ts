@@ -210,10 +210,7 @@ describe(`Searches of the whole network (seed ${SEED})`, () => {
             ],
           },
         });
-        for (;;) {
-          const { json } = await server.call('GET', '/tasks?statuses=enqueued,processing');
-          if (json.total === 0) break;
-        }
+        await server.idle();
         const here = await server.call('POST', `/indexes/${uid}/search`, { body: {} });
         const body = { useNetwork: true, sort: ['id:desc'], limit: 1 };
         const { json } = await server.call('POST', `/indexes/${uid}/search`, { body });

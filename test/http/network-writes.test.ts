@@ -7,14 +7,6 @@ import { type Cluster, startCluster } from './support/cluster.ts';
 const UID = 'docs';
 const PATH = `/indexes/${UID}/documents`;
 
-async function tasksDone(server: BuiltServer): Promise<void> {
-  for (;;) {
-    const { json } = await server.call('GET', '/tasks?statuses=enqueued,processing&limit=1');
-    if (json.total === 0) return;
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-}
-
 describe('Writes in a network that shares documents out', () => {
   let cluster: Cluster;
   let owners: Owners;
@@ -41,7 +33,7 @@ describe('Writes in a network that shares documents out', () => {
     const server = cluster.servers[n]!;
     const sent = await server.call(method, path, options);
     assert.equal(sent.status, 202, JSON.stringify(sent.json));
-    await Promise.all(cluster.servers.map(tasksDone));
+    await cluster.idle();
     const task = (await server.call('GET', `/tasks/${sent.json.taskUid}`)).json;
     const elsewhere: Record<string, any> = {};
     for (const [name, result] of Object.entries<any>(task.network?.remotes ?? {})) {
@@ -159,7 +151,7 @@ describe('Writes in a network that shares documents out', () => {
 
   it('of other kinds stay where they are', async () => {
     const { json } = await cluster.servers[0]!.call('POST', '/indexes', { body: { uid: 'local' } });
-    await tasksDone(cluster.servers[0]!);
+    await cluster.servers[0]!.idle();
     const task = (await cluster.servers[0]!.call('GET', `/tasks/${json.taskUid}`)).json;
     assert.equal(task.network, undefined);
     assert.equal((await cluster.servers[1]!.call('GET', '/indexes/local')).status, 404);

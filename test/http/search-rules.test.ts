@@ -26,13 +26,7 @@ describe('Dynamic search rules', () => {
     const waiting: Promise<any>[] = [];
     const wait = async (method: string, path: string, body?: unknown): Promise<void> => {
       const { json } = await server.call(method, path, body === undefined ? {} : { body });
-      waiting.push(taskOf(json.taskUid));
-    };
-    const taskOf = async (uid: number): Promise<any> => {
-      for (;;) {
-        const { json } = await server.call('GET', `/tasks/${uid}`);
-        if (json.status === 'succeeded' || json.status === 'failed') return json;
-      }
+      waiting.push(server.ended(json.taskUid));
     };
     await wait('PATCH', '/dynamic-search-rules/a', { description: 'first', precedence: 1 });
     await wait('PATCH', '/dynamic-search-rules/a', { description: 'second' });

@@ -7,14 +7,8 @@ describe('A page of tasks', () => {
   const COUNT = 1100;
   before(async () => {
     server = await startBuiltServer(['--experimental-max-number-of-batched-tasks', '2']);
-    let last: any;
-    for (let i = 0; i < COUNT; i++) {
-      last = await server.call('DELETE', '/indexes/none/documents');
-    }
-    for (;;) {
-      const { json } = await server.call('GET', `/tasks/${last.json.taskUid}`);
-      if (json.status !== 'enqueued' && json.status !== 'processing') break;
-    }
+    for (let i = 0; i < COUNT; i++) await server.call('DELETE', '/indexes/none/documents');
+    await server.idle();
   });
   after(() => server.close());
 

@@ -13,6 +13,10 @@ export interface BuiltServer {
   call(method: string, path: string, options?: CallOptions): Promise<Answer>;
   /** The same, then waits for the end of the task that the answer names and returns it. */
   finish(method: string, path: string, options?: CallOptions): Promise<any>;
+  /** The task, when it has ended. */
+  ended(taskUid: number): Promise<any>;
+  /** Waits until no task is left to be done. */
+  idle(): Promise<void>;
   /** Stops the process and reads everything in its folder: whether it is sound, and what was printed. */
   verify(): Promise<{ sound: boolean; text: string }>;
   /** Stops the process and erases its data. */
@@ -77,11 +81,19 @@ export async function startBuiltServer(
     return { status: response.status, json: raw === '' ? undefined : JSON.parse(raw) };
   };
 
+  const ended: BuiltServer['ended'] = async (uid) => {
+    for (;;) {
+      const task = (await call('GET', `/tasks/${uid}`)).json;
+      if (task.status !== 'enqueued' && task.status !== 'processing') return task;
+      await pause(POLL_MS);
+    }
+  };
+
   const stop = async (): Promise<void> => {
     if (child.exitCode !== null || child.signalCode !== null) return;
-    const ended = new Promise((resolve) => child.once('exit', resolve));
+    const exit = new Promise((resolve) => child.once('exit', resolve));
     child.kill('SIGTERM');
-    await ended;
+    await exit;
   };
 
   return {
@@ -92,16 +104,17 @@ export async function startBuiltServer(
     async finish(method, path, given) {
       const { status, json } = await call(method, path, given);
       if (status !== 202) throw new Error(`${method} ${path}: ${status} ${JSON.stringify(json)}`);
-      for (;;) {
-        const task = (await call('GET', `/tasks/${json.taskUid}`)).json;
-        if (task.status !== 'enqueued' && task.status !== 'processing') return task;
-        await pause(POLL_MS);
-      }
+      return ended(json.taskUid);
+    },
+    ended,
+    async idle() {
+      const path = '/tasks?statuses=enqueued,processing&limit=1';
+      while ((await call('GET', path)).json.total > 0) await pause(POLL_MS);
     },
     async verify() {
       await stop();
-      const ended = spawnSync(process.execPath, [PROGRAM, 'verify', '--db-path', data]);
-      return { sound: ended.status === 0, text: `${ended.stdout}${ended.stderr}` };
+      const verified = spawnSync(process.execPath, [PROGRAM, 'verify', '--db-path', data]);
+      return { sound: verified.status === 0, text: `${verified.stdout}${verified.stderr}` };
     },
     async close() {
       await stop();

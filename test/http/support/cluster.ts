@@ -5,6 +5,8 @@ export interface Cluster {
   readonly servers: readonly BuiltServer[];
   /** `s0`, `s1` and so on. */
   readonly names: readonly string[];
+  /** Waits until no server has a task left to be done. */
+  idle(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -44,6 +46,9 @@ export async function startCluster({
   return {
     servers,
     names,
+    idle: async () => {
+      for (const server of servers) await server.idle();
+    },
     close: async () => {
       await Promise.all(servers.map((server) => server.close()));
     },
