@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict';
+import type { Recorder } from '../../../src/analytics/recorder.ts';
+import type { ReportSpec } from '../../../src/analytics/report-worker.ts';
+import { Reporter, REPORTS_WAITING_MAX } from '../../../src/analytics/reporter.ts';
+import type { AnalyticsStore } from '../../../src/store/analytics-store.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
+
+describe('Reports that are asked for at once', () => {
+  const spec: ReportSpec = {
+    ...{ kind: 'summary', from: 0, to: Infinity, indexUids: null, patterns: null },
+    ...{ format: 'json', groupBy: [], finalQueries: false, page: null },
+  };
+
+  it('wait for each other, and are refused when too many wait', async () => {
+    let flush = (): void => {};
+    const flushed = new Promise<void>((resolve) => (flush = resolve));
+    const recorder = { flushed: () => flushed } as Recorder;
+    const store = { chunks: function* () {} } as unknown as AnalyticsStore;
+    const reporter = new Reporter({ store, recorder, clock: new FakeClock(), retentionMs: 1 });
+    const gone: number[] = [];
+    const report = (n: number): Promise<string> =>
+      reporter.report(spec, () => {
+        if (n > 0) gone.push(n);
+        return n > 0;
+      });
+    const first = report(0);
+    const waiting = Array.from({ length: REPORTS_WAITING_MAX }, (_, n) => report(n + 1));
+    const left = Promise.allSettled(waiting);
+    await assert.rejects(report(REPORTS_WAITING_MAX + 1), { code: 'too_many_search_requests' });
+    assert.deepEqual(gone, []);
+    flush();
+    const { results } = JSON.parse(await first) as { results: { searches: number }[] };
+    assert.equal(results[0]!.searches, 0);
+    // Nothing is made for a client that has gone away.
+    assert.ok((await left).every(({ status }) => status === 'rejected'));
+    assert.deepEqual(
+      gone,
+      waiting.map((_, n) => n + 1),
+    );
+    assert.match(await report(0), /"searches":0/);
+  });
+});
