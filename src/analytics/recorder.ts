@@ -29,7 +29,7 @@ export const WAITING_EVENTS_MAX = 1000;
 /** Users whose last search in each index an event can belong to, and searches with a query uid. */
 export const RECENT_USERS_MAX = 20_000;
 /** Indexes of one user. */
-const RECENT_INDEXES_MAX = 16;
+export const RECENT_INDEXES_MAX = 16;
 /** And how old they may be. */
 const RECENT_MS = 24 * 3_600_000;
 const USER_HASH_CHARS = 16;

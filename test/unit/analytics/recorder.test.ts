@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import {
   Recorder,
   QUERY_CHARS_MAX,
+  RECENT_INDEXES_MAX,
+  RECENT_USERS_MAX,
   WAITING_EVENTS_MAX,
   WAITING_ROWS_MAX,
   type RecordedEvent,
@@ -111,6 +113,34 @@ describe('Recording searches and events', () => {
     clock.advance(DAY_MS + 1);
     await event();
     assert.equal(stored().at(-1)![2], -1);
+  });
+
+  it('forgets the users that came first and not again when there are too many', async () => {
+    search({ sender: { id: 'once' } });
+    search({ sender: { id: 'twice' } });
+    search({ sender: { id: 'twice' } });
+    for (let n = 0; n < RECENT_USERS_MAX; n++) {
+      search({ sender: { id: `user ${n}` } });
+      if (n % (WAITING_ROWS_MAX / 2) === 0) await recorder.flushed();
+    }
+    const last = RECENT_USERS_MAX - 1;
+    for (const id of ['once', 'twice', `user ${last}`]) await event({ sender: { id } });
+    const events = stored().filter((row) => row[0] !== 0);
+    assert.deepEqual(
+      events.map((row) => row[2]),
+      [-1, 2, 3 + last],
+    );
+    assert.equal(recorder.dropped, 0);
+  });
+
+  it('binds events to the last search in each of the last indexes alone', async () => {
+    for (let n = 0; n <= RECENT_INDEXES_MAX; n++) search({ indexUid: `index${n}` });
+    for (const n of [0, 1, RECENT_INDEXES_MAX]) await event({ indexUid: `index${n}` });
+    const events = stored().filter((row) => row[0] !== 0);
+    assert.deepEqual(
+      events.map((row) => row[2]),
+      [-1, 1, RECENT_INDEXES_MAX],
+    );
   });
 
   it('goes on after a restart: numbers, searches of users, which were clicked', async () => {
