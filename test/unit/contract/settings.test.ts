@@ -89,6 +89,18 @@ describe('Settings in a request', () => {
     assert.deepEqual(resetSetting('pagination'), { pagination: null });
   });
 
+  it('name a hundred foreign keys at most', () => {
+    const keys = (count: number): object => ({
+      foreignKeys: Array.from({ length: count }, (_, n) => ({
+        foreignIndexUid: 'authors',
+        fieldName: `field${n}`,
+      })),
+    });
+    const features = { ...NO_FEATURES, foreignKeys: true };
+    assert.equal(refusal(keys(100), features), undefined);
+    assert.equal(refusal(keys(101), features), 'invalid_settings_foreign_keys');
+  });
+
   it('are refused with the code of the setting', () => {
     const cases: [unknown, string][] = [
       [{ unknown: 1 }, 'bad_request'],
