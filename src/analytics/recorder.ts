@@ -37,7 +37,7 @@ const USER_HASH_CHARS = 16;
 const USER_CHARS_MAX = 512;
 /** Longest query and filter that are recorded, UTF-16 units. */
 export const QUERY_CHARS_MAX = 200;
-export const FILTER_CHARS_MAX = 500;
+const FILTER_CHARS_MAX = 500;
 
 /** Who sends a request, in clear: what the client says of the user, else where the request comes from. */
 export type Sender = { id: string } | { address: string };

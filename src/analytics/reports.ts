@@ -12,7 +12,7 @@ import {
 const BUCKETS_PER_DOUBLING = 8;
 const BUCKETS = 256;
 /** Different queries that are kept apart; when there are more, the rarest so far are forgotten. */
-export const QUERIES_MAX = 100_000;
+const QUERIES_MAX = 100_000;
 
 /** Groups of one summary. */
 export const GROUPS_MAX = 10_000;
@@ -31,7 +31,7 @@ export class ReportFault extends Error {
 }
 
 /** Between two searches of a user who goes on typing, milliseconds. */
-export const TYPING_MS = 3000;
+const TYPING_MS = 3000;
 /** Users whose last search is known while a report is made; then all are forgotten. */
 const TYPING_USERS_MAX = 100_000;
 

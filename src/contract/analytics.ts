@@ -2,7 +2,7 @@
 import { ApiError } from './errors.ts';
 import { INDEX_UID_SCHEMA, type Schema } from './schema.ts';
 
-export const EVENT_TYPES = ['click', 'conversion'] as const;
+const EVENT_TYPES = ['click', 'conversion'] as const;
 export type EventType = (typeof EVENT_TYPES)[number];
 
 /** The body of `POST /events`. */
@@ -71,7 +71,7 @@ export function usageEventFault(event: UsageEvent): ApiError | null {
 }
 
 /** Rows of one report, at most. */
-export const REPORT_ROWS_MAX = 1000;
+const REPORT_ROWS_MAX = 1000;
 
 export interface ReportQuery {
   indexUids?: string[];
@@ -119,7 +119,7 @@ export const FILTER_REPORT_QUERY: Schema = {
   additionalProperties: false,
 };
 
-export const GROUPINGS = ['index', 'day'] as const;
+const GROUPINGS = ['index', 'day'] as const;
 export type Grouping = (typeof GROUPINGS)[number];
 
 export interface SummaryQuery extends ReportQuery {

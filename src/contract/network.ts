@@ -20,7 +20,7 @@ export interface Network {
 }
 
 /** Each search of the whole network asks all of them. */
-export const REMOTES_MAX = 128;
+const REMOTES_MAX = 128;
 
 export const NO_NETWORK: Network = { self: null, remotes: {}, sharding: false };
 

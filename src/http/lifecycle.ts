@@ -455,7 +455,7 @@ function preflight(exchange: Exchange): void {
   );
 }
 
-export function badIndexUid(uid: string): ApiError {
+function badIndexUid(uid: string): ApiError {
   return new ApiError(
     'invalid_index_uid',
     `\`${uid}\` is not a valid index uid; ${INDEX_UID_RULE}.`,

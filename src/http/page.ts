@@ -32,7 +32,7 @@ export function builtPage(): Page | null {
 }
 
 /** @param script without `</script`, `style` without `</style` */
-export function makePage(script: string, style: string): Page {
+function makePage(script: string, style: string): Page {
   const html = `<!doctype html>
 <html lang="en">
 <head>

@@ -58,7 +58,7 @@ export interface HttpServer {
 /** Time for answers that are written but not sent yet. */
 const FLUSH_MS = 20;
 
-export function allRoutes(dependencies: Dependencies): Route[] {
+function allRoutes(dependencies: Dependencies): Route[] {
   const routes = [
     ...systemRoutes(dependencies),
     ...metricsRoutes(dependencies),
