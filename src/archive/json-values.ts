@@ -1,7 +1,7 @@
 /** JSON values that follow each other, or stand in one array, as one value a line. */
 
-const [QUOTE, BACKSLASH, OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT, COMMA, COLON] =
-  Buffer.from('"\\[]{},:');
+const [QUOTE, BACKSLASH, OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT, COMMA] =
+  Buffer.from('"\\[]{},');
 const NEWLINE = 10;
 
 /**
@@ -82,36 +82,4 @@ export async function* linesOf(
     }
   }
   if (parts.length > 0) yield Buffer.concat(parts);
-}
-
-/** The bytes of a member of a well-formed JSON object, as they stand there; null when there is none of this name. */
-export function memberOf(object: Buffer, name: string): Buffer | null {
-  const key = Buffer.from(JSON.stringify(name));
-  let depth = 0;
-  let isNamed = false;
-  let begin = -1;
-  for (let at = 0; at < object.length; at++) {
-    const byte = object[at]!;
-    if (byte === QUOTE) {
-      const end = endOfText(object, at);
-      isNamed = depth === 1 && object.subarray(at, end).equals(key);
-      at = end - 1;
-    } else if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) depth++;
-    else if (depth > 1 && (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY)) depth--;
-    else if (depth === 1 && byte === COLON && isNamed) begin = at + 1;
-    else if (depth === 1 && (byte === COMMA || byte === CLOSE_OBJECT)) {
-      if (begin >= 0) return object.subarray(begin, at);
-      isNamed = false;
-    }
-  }
-  return null;
-}
-
-/** Behind the quote that ends a text. @param begin of its first quote */
-function endOfText(bytes: Buffer, begin: number): number {
-  for (let at = begin + 1; at < bytes.length; at++) {
-    if (bytes[at] === BACKSLASH) at++;
-    else if (bytes[at] === QUOTE) return at + 1;
-  }
-  return bytes.length;
 }

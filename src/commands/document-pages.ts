@@ -1,6 +1,7 @@
 /** The documents of an index of a running server, as the bytes that it sends. */
-import { memberOf, objectLines } from '../archive/json-values.ts';
-import { newlinesIn } from '../base/newlines.ts';
+import { objectLines } from '../archive/json-values.ts';
+import { MalformedJson } from '../base/json-scanner.ts';
+import { readListing } from '../network/listing.ts';
 import { jsonBody, RefusedRequest } from '../outbound/api-peer.ts';
 import { OutboundError } from '../outbound/outbound-error.ts';
 import type { Connection } from './connection.ts';
@@ -66,13 +67,13 @@ export async function* documentPages(
 }
 
 async function pageOf(answer: Buffer): Promise<Page> {
-  const results = memberOf(answer, 'results');
-  const total = Number(memberOf(answer, 'total')?.toString() ?? NaN);
-  if (results === null || !Number.isSafeInteger(total)) {
+  try {
+    const { documents, total } = await readListing(answer);
+    const parts: Buffer[] = [];
+    for await (const lines of objectLines(documents)) parts.push(lines);
+    return { lines: Buffer.concat(parts), documents: documents.length, total };
+  } catch (error) {
+    if (!(error instanceof MalformedJson)) throw error;
     throw new RefusedRequest(200, { message: 'the answer is no page of documents' }, null);
   }
-  const parts: Buffer[] = [];
-  for await (const lines of objectLines([results])) parts.push(lines);
-  const lines = Buffer.concat(parts);
-  return { lines, documents: newlinesIn(lines), total };
 }
