@@ -17,9 +17,9 @@ export const DONE = 0;
 /** The server refused something, a task failed, counts differ, the server is not well. */
 export const FAILED = 1;
 /** The command line is wrong, or a file cannot be read or written. */
-export const MISUSED = 2;
+const MISUSED = 2;
 /** The server cannot be reached, or the connection broke, after all attempts. */
-export const UNREACHED = 3;
+const UNREACHED = 3;
 /** Ctrl-C, as shells expect it. */
 export const INTERRUPTED = 130;
 
@@ -127,12 +127,7 @@ export function refusalText({ status, body }: RefusedRequest): string {
   return `The server has answered with status ${status}: ${text}${typeof code === 'string' ? ` (${code})` : ''}`;
 }
 
-export function commandHelp(
-  declared: Pick<
-    Command,
-    'name' | 'summary' | 'operands' | 'notes' | 'examples' | 'options' | 'exits'
-  >,
-): string {
+function commandHelp(declared: Command): string {
   const { name, summary, operands, notes, examples, options, exits } = declared;
   return [
     `Usage: gannet ${name} [OPTIONS]${operands === '' ? '' : ` ${operands}`}`,

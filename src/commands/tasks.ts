@@ -181,7 +181,7 @@ function lineOf({ uid, status, type, indexUid, enqueuedAt, duration, error }: Ta
 }
 
 /** Of an ISO 8601 duration in days, hours, minutes and seconds. */
-export function secondsOf(duration: string | null): string {
+function secondsOf(duration: string | null): string {
   const match = /^P(?:(\d+)D)?T?(?:(\d+)H)?(?:(\d+)M)?(?:([\d.]+)S)?$/.exec(duration ?? '');
   if (match === null) return '-';
   const [, days = 0, hours = 0, minutes = 0, seconds = 0] = match;
