@@ -9,7 +9,7 @@ import { JsonCursor, readJson } from './json.ts';
 import { type Cell, copyOf, FnPtr, ObjectMap, typeName, type Value } from './values.ts';
 
 /** Bytes of a function; a longer one is refused. Keeps the time bounded that compiling takes. */
-export const FUNCTION_BYTES_MAX = 100_000;
+const FUNCTION_BYTES_MAX = 100_000;
 
 const DOC: GlobalVariable = { name: 'doc', constant: false };
 const CONTEXT: GlobalVariable = { name: 'context', constant: true };

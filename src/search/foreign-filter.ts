@@ -7,7 +7,7 @@ import { RawJson } from '../base/json.ts';
 import { ApiError, indexNotFound } from '../contract/errors.ts';
 
 /** Different foreign documents that all conditions on one index may select in one filter. */
-export const FOREIGN_DOCUMENTS_MAX = 100;
+const FOREIGN_DOCUMENTS_MAX = 100;
 
 /** Conditions of one filter: each is a search of another index. */
 const FOREIGN_CONDITIONS_MAX = 100;

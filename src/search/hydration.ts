@@ -38,8 +38,9 @@ export async function hydrated(
   const pause = pauser();
   const references = new Map<string, Reference[]>();
   for (const [uid, hits] of hitLists(text, indexUid)) {
+    const keys = hydrator.keysOf(uid);
     for (const hit of hits) {
-      collect(text, hit, hydrator.keysOf(uid), references);
+      collect(text, hit, keys, references);
       await pause();
     }
   }
