@@ -179,7 +179,8 @@ async function nativeTests(options: readonly string[] = [], env = process.env): 
 function outcomeOfShard(ended: Ended): Outcome {
   return outcome(ended, {
     passed: count(ended.text, /^\[ {2}PASSED {2}\] (\d+) test/gm),
-    failed: count(ended.text, /^\[ {2}FAILED {2}\] (\d+) test/gm),
+    // A brief report has a line for each, and no total.
+    failed: [...ended.text.matchAll(/^\[ {2}FAILED {2}\] .*\(\d+ ms\)$/gm)].length,
     skipped: count(ended.text, /^\[ {2}SKIPPED \] (\d+) test/gm),
   });
 }
