@@ -87,7 +87,7 @@ export class Reporter {
           }
         }
       });
-      worker.on('error', reject);
+      worker.on('error', (error) => reject(reportFault(error)));
       worker.on('exit', () => reject(new Error('the thread of a report has ended')));
       try {
         for (let n = 0; n < CHUNKS_AHEAD && more; n++) more = sendNext();
@@ -96,4 +96,13 @@ export class Reporter {
       }
     });
   }
+}
+
+/** What to answer when the thread of a report has failed. */
+function reportFault(error: unknown): unknown {
+  if ((error as NodeJS.ErrnoException).code !== 'ERR_WORKER_OUT_OF_MEMORY') return error;
+  return new ApiError(
+    'bad_request',
+    `The report needs more than ${HEAP_MB_MAX} MB of memory; choose fewer indexes or a shorter time.`,
+  );
 }

@@ -3,6 +3,7 @@ import type { Recorder } from '../../../src/analytics/recorder.ts';
 import type { ReportSpec } from '../../../src/analytics/report-worker.ts';
 import { Reporter, REPORTS_WAITING_MAX } from '../../../src/analytics/reporter.ts';
 import type { AnalyticsStore } from '../../../src/store/analytics-store.ts';
+import { SEARCH_ROW } from '../../../src/contract/analytics.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
 describe('Reports that are asked for at once', () => {
@@ -38,5 +39,32 @@ describe('Reports that are asked for at once', () => {
       waiting.map((_, n) => n + 1),
     );
     assert.match(await report(0), /"searches":0/);
+  });
+
+  it('are refused when they need too much memory, and the next one is made', async () => {
+    const recorder = { flushed: async () => {} } as Recorder;
+    let chunks = 1000;
+    // Queries that are longer than recorded ones reach the bound sooner.
+    function* longQueries(): Generator<string> {
+      for (; chunks > 0; chunks--) {
+        const rows = Array.from({ length: 400 }, (_, n) => {
+          const query = `${chunks}-${n} ${'é“'.repeat(3000)}`;
+          return JSON.stringify([SEARCH_ROW, 0, 0, 'books', query, null, 1, 1000, 'user']);
+        });
+        yield rows.join();
+      }
+    }
+    const store = { chunks: longQueries } as unknown as AnalyticsStore;
+    const clock = new FakeClock();
+    const reporter = new Reporter({ store, recorder, clock, retentionMs: 1 });
+    const top: ReportSpec = { ...spec, kind: 'top' };
+    await assert.rejects(
+      reporter.report(top, () => false),
+      { code: 'bad_request', message: /memory/ },
+    );
+    assert.ok(chunks > 0);
+    chunks = 1;
+    const { results } = JSON.parse(await reporter.report(top, () => false));
+    assert.equal(results.length, 400);
   });
 });
