@@ -117,7 +117,11 @@ function documentOf(key: number): string {
 const dir = mkdtempSync(join(tmpdir(), 'gannet-vector-search-'));
 const port = Number(values.port);
 const start = (scanned: string): Promise<ServerProcess> =>
-  ServerProcess.start({ dir: join(dir, 'data'), port, env: { GANNET_GRAPH_CANDIDATES: scanned } });
+  ServerProcess.start({
+    dir: join(dir, 'data'),
+    port,
+    env: { GANNET_TUNING: JSON.stringify({ scannedCandidatesMax: Number(scanned) }) },
+  });
 let server = await start(values.scanned);
 
 async function ask(body: unknown): Promise<{ ms: number; keys: number[] }> {

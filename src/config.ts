@@ -27,6 +27,8 @@ import { err, ok, type Result } from './base/result.ts';
 import type { Feature } from './contract/features.ts';
 import { RATE_LIMIT_MAX, type RateLimit } from './contract/rate-limits.ts';
 import { DEFAULT_LIMITS, type RequestLimits } from './contract/limits.ts';
+import type { EngineTuning } from './engine/native.ts';
+import { parseTuning } from './engine/tuning.ts';
 import { parseNetwork } from './outbound/address-policy.ts';
 
 export interface TlsConfig {
@@ -91,6 +93,7 @@ export interface Config {
   /** null: searches are not recorded. */
   analytics: AnalyticsConfig | null;
   transport: 'fastest' | 'node';
+  tuning: EngineTuning;
 }
 
 export interface AnalyticsConfig {
@@ -473,6 +476,7 @@ function buildOrThrow(values: ServerValues, configFile: string | null, env: Envi
     embedding: embeddingConfig(env),
     network: networkConfig(env),
     models: modelsConfig(env),
+    tuning: tuningConfig(env),
   };
 }
 
@@ -556,6 +560,13 @@ function homeFolder(): string {
   } catch {
     return tmpdir();
   }
+}
+
+/** Thresholds of the engine that tests move. */
+function tuningConfig(env: Environment): EngineTuning {
+  const text = env.GANNET_TUNING;
+  if (text === undefined) return {};
+  return parseTuning(text) ?? bad('GANNET_TUNING', text, 'a JSON object of known thresholds');
 }
 
 /** A variable under our prefix, or under that of the servers whose clients we serve. */

@@ -267,6 +267,7 @@ function loadEngine(config: Config, answerBuffers: BufferPool): NativeAddon {
     indexingThreads: config.indexingThreads,
     indexingMemoryBytes: config.indexingMemoryBytes,
     takeBuffer: (bytes) => answerBuffers.take(bytes),
+    tuning: config.tuning,
   });
   return native;
 }

@@ -50,7 +50,7 @@ const COMPARISONS = '1000000';
 /** Of `native/base/cpu.h`, below the best; and the tests of functions that have a variant for each. */
 const CPU_LEVELS = ['portable', 'avx2'];
 const CPU_FILTER =
-  '--gtest_filter=DocSetUnion.*:OrdinalSet.*:MatchRoles.*:WordMasks.*:AsciiBlocksTest.*';
+  '--gtest_filter=TuningTest.*:DocSetUnion.*:OrdinalSet.*:MatchRoles.*:WordMasks.*:AsciiBlocksTest.*';
 
 /** Steps that take long. */
 const ON_REQUEST: Record<string, () => Promise<Outcome>> = {
@@ -160,7 +160,7 @@ async function nativeTests(options: readonly string[] = [], env = process.env): 
   for (const level of CPU_LEVELS) {
     const variant = await run(program, ['--gtest_brief=1', CPU_FILTER], {
       ...env,
-      GANNET_CPU: level,
+      GANNET_TEST_CPU: level,
     });
     if (!variant.ok) return failure(variant);
   }

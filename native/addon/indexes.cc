@@ -43,6 +43,7 @@ Engine& Engine::Instance() {
 void Engine::Configure(const EngineOptions& options) {
   std::call_once(configured_, [&] {
     options_ = options;
+    SetTuning(options.tuning);
     searches_ = std::make_unique<ThreadPool>(options.search_threads, [] { TakeTurns(kSearchTurn); });
     SetHelpers({.ask = [this](std::function<void()> work) { return searches_->RunIfIdle(std::move(work)); },
                 .wanted = [this] { return searches_->HasWaiting(); }});

@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "base/thread_pool.h"
+#include "base/tuning.h"
 #include "index/index.h"
 #include "indexing/embed_calls.h"
 #include "indexing/job.h"
@@ -53,6 +54,7 @@ struct OpenIndex {
 struct EngineOptions {
   uint32_t search_threads = 2, indexing_threads = 1;
   uint64_t indexing_memory_bytes = uint64_t{256} << 20;
+  Tuning tuning;
 };
 
 class Engine {

@@ -124,6 +124,28 @@ std::string StringAt(const Napi::CallbackInfo& info, size_t at) {
   return info.Length() > at && info[at].IsString() ? info[at].As<Napi::String>().Utf8Value() : std::string();
 }
 
+// What is absent has its default.
+Tuning TuningOf(const Napi::Object& object) {
+  Tuning tuning;
+  const std::pair<const char*, uint64_t*> numbers[] = {
+      {"largeBucketMin", &tuning.large_bucket_min},
+      {"cachedWordsMin", &tuning.cached_words_min},
+      {"cachedPositionWordsMin", &tuning.cached_position_words_min},
+      {"frequentDocumentsMin", &tuning.frequent_documents_min},
+      {"prefixUnionWordsMin", &tuning.prefix_union_words_min},
+      {"storedRestMin", &tuning.stored_rest_min},
+      {"scannedCandidatesMax", &tuning.scanned_candidates_max},
+  };
+  for (const auto& [name, number] : numbers) {
+    if (const Napi::Value given = object.Get(name); given.IsNumber()) *number = static_cast<uint64_t>(given.ToNumber().DoubleValue());
+  }
+  if (const Napi::Value given = object.Get("cpuMax"); given.IsString()) {
+    const std::string level = given.ToString().Utf8Value();
+    tuning.cpu_max = level == "portable" ? CpuLevel::kPortable : level == "avx2" ? CpuLevel::kAvx2 : CpuLevel::kAvx512;
+  }
+  return tuning;
+}
+
 Napi::Value Configure(const Napi::CallbackInfo& info) {
   const auto object = info[0].As<Napi::Object>();
   const auto number = [&](const char* name) { return object.Get(name).ToNumber().DoubleValue(); };
@@ -131,6 +153,7 @@ Napi::Value Configure(const Napi::CallbackInfo& info) {
   options.search_threads = std::max(1u, static_cast<uint32_t>(number("searchThreads")));
   options.indexing_threads = std::max(1u, static_cast<uint32_t>(number("indexingThreads")));
   options.indexing_memory_bytes = static_cast<uint64_t>(number("indexingMemoryBytes"));
+  if (const Napi::Value tuning = object.Get("tuning"); tuning.IsObject()) options.tuning = TuningOf(tuning.As<Napi::Object>());
   Engine::Instance().Configure(options);
   const Napi::Value take_buffer = object.Get("takeBuffer");
   if (take_buffer.IsFunction()) {

@@ -1,19 +1,14 @@
 // Which variants of functions run: the binary is compiled for any processor of its kind, and what pays to be written for
-// younger ones is chosen when the program starts.
+// younger ones is chosen when it is first asked for.
 #pragma once
 
-#include <cstdlib>
-#include <string_view>
+#include <algorithm>
+
+#include "base/tuning.h"
 
 namespace gannet {
 
-enum class CpuLevel {
-  kPortable,
-  kAvx2,    // and POPCNT, BMI
-  kAvx512,  // F, BW, VBMI, VBMI2, VNNI and VPOPCNTDQ
-};
-
-// The level of this machine, or a lower one that GANNET_CPU names (`portable`, `avx2`): so tests reach every variant.
+// The level of this machine, or the lower one that Tuning::cpu_max names. Asked for the first time after SetTuning.
 inline CpuLevel Cpu() {
   static const CpuLevel level = [] {
     CpuLevel best = CpuLevel::kPortable;
@@ -25,11 +20,7 @@ inline CpuLevel Cpu() {
       best = CpuLevel::kAvx512;
     }
 #endif
-    const char* named = std::getenv("GANNET_CPU");
-    const std::string_view wanted = named == nullptr ? "" : named;
-    if (wanted == "portable") return CpuLevel::kPortable;
-    if (wanted == "avx2" && best == CpuLevel::kAvx512) return CpuLevel::kAvx2;
-    return best;
+    return std::min(best, Tuned().cpu_max);
   }();
   return level;
 }

@@ -98,7 +98,10 @@ __attribute__((target("avx512f,avx512vpopcntdq"))) uint32_t CountAvx512(const ui
   return static_cast<uint32_t>(_mm512_reduce_add_epi64(sum));
 }
 
-const auto Count = ForCpu(CountAvx512, CountPopcnt, CountPortable);
+uint32_t Count(const uint64_t* block) {
+  static const auto variant = ForCpu(CountAvx512, CountPopcnt, CountPortable);
+  return variant(block);
+}
 #else
 constexpr auto Count = CountPortable;
 #endif
@@ -166,7 +169,10 @@ __attribute__((target("avx512f,avx512bw,avx512vbmi2,popcnt,bmi"))) void ExtractA
   }
 }
 
-const auto Extract = ForCpu(ExtractAvx512, ExtractBmi, ExtractPortable);
+void Extract(const uint64_t* block, uint16_t* out) {
+  static const auto variant = ForCpu(ExtractAvx512, ExtractBmi, ExtractPortable);
+  variant(block, out);
+}
 #else
 constexpr auto Extract = ExtractPortable;
 #endif

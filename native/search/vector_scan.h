@@ -21,8 +21,8 @@
 #include <vector>
 
 #include "base/deadline.h"
-#include "base/environment.h"
 #include "base/ids.h"
+#include "base/tuning.h"
 #include "bitmap/docset.h"
 #include "index/snapshot.h"
 #include "vector/quantise.h"
@@ -35,15 +35,9 @@ struct NearDocument {
   friend bool operator==(const NearDocument&, const NearDocument&) = default;
 };
 
-// Up to so many candidates are scanned, more are looked for in graphs. GANNET_GRAPH_CANDIDATES: another number, for tests.
-inline uint64_t ScannedCandidatesMax() {
-  static const uint64_t most = EnvironmentNumber("GANNET_GRAPH_CANDIDATES", 300'000);
-  return most;
-}
-
 struct ScanOptions {
   bool paired = false;  // the n-th embedding of a document is compared with the n-th target alone
-  uint64_t scanned_max = ScannedCandidatesMax();
+  uint64_t scanned_max = Tuned().scanned_candidates_max;  // of more candidates the nearest are looked for in graphs
   size_t kept_min = 1600;    // rows that a walk of a graph keeps, at least
   uint64_t walk_cost = 90;   // of a row that a walk keeps or passes, in rows of a scan
   // Once it has passed nothing more is looked at, except for the first documents while somebody waits. Nothing: no end.

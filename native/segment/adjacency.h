@@ -27,9 +27,9 @@
 #include <string_view>
 #include <vector>
 
-#include "base/environment.h"
 #include "base/ids.h"
 #include "base/status.h"
+#include "base/tuning.h"
 #include "bitmap/docset_union.h"
 #include "segment/file.h"
 #include "segment/spool.h"
@@ -38,11 +38,7 @@
 namespace gannet::segment {
 
 // A word is frequent if this many of the segment's documents hold it; each field of a document counts.
-// GANNET_FREQUENT_MIN: the least number, so that tests have lists of few documents.
-inline uint64_t FrequentMin(uint64_t documents) {
-  static const uint64_t least = EnvironmentNumber("GANNET_FREQUENT_MIN", 64);
-  return std::max(least, documents / 50);
-}
+inline uint64_t FrequentMin(uint64_t documents) { return std::max(Tuned().frequent_documents_min, documents / 50); }
 inline constexpr size_t kFrequentWordsMax = 1024;
 // The greatest distance that has postings. All greater distances cost the rule proximity the same.
 inline constexpr uint32_t kAdjacencyDistances = 3;

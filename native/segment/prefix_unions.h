@@ -28,9 +28,9 @@
 #include <string_view>
 #include <vector>
 
-#include "base/environment.h"
 #include "base/ids.h"
 #include "base/status.h"
+#include "base/tuning.h"
 #include "bitmap/docset.h"
 #include "segment/file.h"
 #include "segment/spool.h"
@@ -38,11 +38,8 @@
 
 namespace gannet::segment {
 
-// Of so many words a union is stored. GANNET_PREFIX_WORDS: another number, so that tests have unions of few words.
-inline uint64_t PrefixWordsMin() {
-  static const uint64_t least = EnvironmentNumber("GANNET_PREFIX_WORDS", 64);
-  return least;
-}
+// Of so many words a union is stored.
+inline uint64_t PrefixWordsMin() { return Tuned().prefix_union_words_min; }
 
 // A first character with so many unions has one of all its words.
 inline uint64_t LetterUnionsMin() { return std::max<uint64_t>(PrefixWordsMin() / 8, 2); }

@@ -4,25 +4,19 @@
 #include <bit>
 #include <cstring>
 
-#include "base/environment.h"
+#include "base/tuning.h"
 #include "segment/layout.h"
 
 namespace gannet::segment {
 namespace {
 
 // From this many postings in all fields together on, what the longest list leaves of their union is stored as well: joining the
-// lists of many fields at query time then costs more than the bytes. GANNET_STORED_REST: another number, so that tests have it of
-// few documents.
-uint64_t StoredRestMin() {
-  static const uint64_t least = EnvironmentNumber("GANNET_STORED_REST", 1024);
-  return least;
-}
+// lists of many fields at query time then costs more than the bytes.
+uint64_t StoredRestMin() { return Tuned().stored_rest_min; }
 
-// Unions of fewer words are not kept: making them takes little longer than copying them. GANNET_DOCSET_CACHE_WORDS: another number for
-// all of them, so that tests have such unions of few words.
+// Unions of fewer words are not kept: making them takes little longer than copying them.
 uint64_t CachedWordsMin(bool leading_positions) {
-  static const uint64_t of_fields = EnvironmentNumber("GANNET_DOCSET_CACHE_WORDS", 200), of_leading = EnvironmentNumber("GANNET_DOCSET_CACHE_WORDS", 64);
-  return leading_positions ? of_leading : of_fields;
+  return leading_positions ? Tuned().cached_position_words_min : Tuned().cached_words_min;
 }
 constexpr uint64_t kListCost = 64;  // opening a list takes as long as reading so many bytes of it
 

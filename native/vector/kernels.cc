@@ -1,6 +1,7 @@
 #include "vector/kernels.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/cpu.h"
 

@@ -162,6 +162,23 @@ export interface EngineOptions {
   indexingMemoryBytes: number;
   /** Memory for the bytes of an answer, all of which are overwritten. Absent: each answer has its own. */
   takeBuffer?(bytes: number): Buffer;
+  /** Absent: the defaults. */
+  tuning?: EngineTuning;
+}
+
+/**
+ * Thresholds that decide between two ways to an answer, for tests and comparisons: `native/base/tuning.h` says of each what it trades. What
+ * is absent has its default; numbers are whole and above 0.
+ */
+export interface EngineTuning {
+  largeBucketMin?: number;
+  cachedWordsMin?: number;
+  cachedPositionWordsMin?: number;
+  frequentDocumentsMin?: number;
+  prefixUnionWordsMin?: number;
+  storedRestMin?: number;
+  scannedCandidatesMax?: number;
+  cpuMax?: 'portable' | 'avx2' | 'avx512';
 }
 
 declare const documentStream: unique symbol;

@@ -38,7 +38,7 @@ const QUERIES = 3000;
 const FREQUENT_WORDS = 40;
 const SEARCHES_PER_SETTINGS = 200;
 /** No bucket has so many documents. */
-const NEVER_LARGE = { GANNET_LARGE_BUCKET: '1000000000' };
+const NEVER_LARGE = { GANNET_TUNING: '{"largeBucketMin":1000000000}' };
 /** A search cut short is another answer. */
 const CUTOFF_MS = 60_000;
 

@@ -4,10 +4,18 @@
  */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import type { EngineTuning } from '../../src/engine/native.ts';
 import { newSeed } from '../http/kill/support/random.ts';
 import { runRounds } from './rounds.ts';
 
-const COMPARISONS = 20_000;
+const COMPARISONS = Number(process.env['GANNET_COMPARISONS'] ?? 20_000);
+const EVERYTHING_LARGE: EngineTuning = {
+  largeBucketMin: 1,
+  cachedWordsMin: 1,
+  cachedPositionWordsMin: 1,
+  prefixUnionWordsMin: 2,
+  storedRestMin: 1,
+};
 
 describe('The engine and the oracle', () => {
   it('give the same answers to random searches of random collections', async function () {
@@ -25,10 +33,10 @@ describe('The engine and the oracle', () => {
     assert.deepEqual(failures, [], `seed ${seed}`);
   });
 
-  // The engine reads how large a large bucket is once: processes of their own.
-  function passes(args: readonly string[], env: Record<string, string>): void {
+  // The engine is tuned once: processes of their own.
+  function passes(args: readonly string[], tuning: EngineTuning): void {
     const ended = spawnSync(process.execPath, args, {
-      env: { ...process.env, ...env },
+      env: { ...process.env, GANNET_TUNING: JSON.stringify(tuning) },
       encoding: 'utf8',
     });
     assert.equal(ended.status, 0, ended.stdout + ended.stderr);
@@ -37,21 +45,13 @@ describe('The engine and the oracle', () => {
   it('give the same answers where every bucket is split from posting lists, and all unions are kept or stored', function () {
     this.timeout(0);
     passes(['--import=tsx', 'test/oracle/run.ts', '--comparisons', String(COMPARISONS)], {
-      GANNET_LARGE_BUCKET: '1',
-      GANNET_FREQUENT_MIN: '2',
-      GANNET_DOCSET_CACHE_WORDS: '1',
-      GANNET_PREFIX_WORDS: '2',
-      GANNET_STORED_REST: '1',
+      ...EVERYTHING_LARGE,
+      frequentDocumentsMin: 2,
     });
   });
 
   it('agree in the cases found before where every bucket is large, and no lists tell how near words stand', function () {
     this.timeout(0);
-    passes(['node_modules/mocha/bin/mocha.js', 'test/oracle/found.test.ts'], {
-      GANNET_LARGE_BUCKET: '1',
-      GANNET_DOCSET_CACHE_WORDS: '1',
-      GANNET_PREFIX_WORDS: '2',
-      GANNET_STORED_REST: '1',
-    });
+    passes(['node_modules/mocha/bin/mocha.js', 'test/oracle/found.test.ts'], EVERYTHING_LARGE);
   });
 });

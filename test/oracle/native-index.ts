@@ -8,6 +8,7 @@ import type { SearchRequest } from '../../src/contract/search.ts';
 import { mergeSettings, type PartialSettings } from '../../src/contract/settings.ts';
 import { loadAddon } from '../../src/engine/addon.ts';
 import type { BatchOutcome, BatchStep, NativeAddon } from '../../src/engine/native.ts';
+import { parseTuning } from '../../src/engine/tuning.ts';
 import { planSearch } from '../../src/search/plan.ts';
 import type { Document } from './corpus.ts';
 import type { Body, SearchParams, Settings } from './engine.ts';
@@ -26,7 +27,10 @@ let addon: NativeAddon | null = null;
 function engine(): NativeAddon {
   if (addon === null) {
     addon = loadAddon();
-    addon.configure({ searchThreads: 1, indexingThreads: 1, indexingMemoryBytes: 64 << 20 });
+    const tuning = parseTuning(process.env['GANNET_TUNING'] ?? '{}');
+    if (tuning === null) throw new Error('GANNET_TUNING is no tuning of the engine');
+    const sizes = { searchThreads: 1, indexingThreads: 1, indexingMemoryBytes: 64 << 20 };
+    addon.configure({ ...sizes, tuning });
   }
   return addon;
 }

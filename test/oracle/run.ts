@@ -6,11 +6,9 @@
  *
  * One comparison is one hit of an answer: that it stands at this place, with this score and these details where the
  * search asked for them. Totals, facets and empty answers are compared as well, and not counted.
- * GANNET_LARGE_BUCKET=1 makes the engine treat every bucket as a large one, which it splits from posting lists;
- * GANNET_FREQUENT_MIN=2 beside it lets words of two documents be frequent, so that distances are listed, and
- * GANNET_DOCSET_CACHE_WORDS=1 keeps unions of few words, or has documents read in their place; GANNET_PREFIX_WORDS=2 stores unions
- * of the words that begin alike even where they are few; GANNET_STORED_REST=1 stores of each word in several fields which
- * documents its longest list leaves.
+ * GANNET_TUNING is a JSON object of thresholds (EngineTuning): `{"largeBucketMin":1}` makes the engine treat every bucket
+ * as a large one, which it splits from posting lists; `"frequentDocumentsMin":2` beside it lets words of two documents be
+ * frequent, so that distances are listed.
  * With --round only this round of the seed runs. A difference is printed as a small case, or with --no-shrink as it was
  * met, and ends the run unless --keep-going is given.
  */

@@ -4,15 +4,12 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "base/environment.h"
+#include "base/tuning.h"
 
 namespace gannet::search {
 
-// Smaller buckets are read as quickly. GANNET_LARGE_BUCKET: another number, so that tests compare both ways on few documents.
-inline uint64_t LargeBucketMin() {
-  static const uint64_t least = EnvironmentNumber("GANNET_LARGE_BUCKET", 1024);
-  return least;
-}
+// Smaller buckets are read as quickly.
+inline uint64_t LargeBucketMin() { return Tuned().large_bucket_min; }
 
 // From how many documents on idle threads help to read them, and how many are read at a time then.
 inline uint64_t SharedDocumentsMin() { return 2 * LargeBucketMin(); }
