@@ -1,6 +1,7 @@
 /** One request to each of several servers of the network, at the same time. */
 import { ApiError } from '../contract/errors.ts';
 import { NO_NETWORK, type Network, type Remote } from '../contract/network.ts';
+import { AnswerMemory, type HeldAnswers } from './answer-memory.ts';
 import type { RemoteClient } from './remote-client.ts';
 
 /** What is asked of a remote. */
@@ -22,7 +23,7 @@ export interface FanOutOptions {
   client: RemoteClient;
   /** Ms that all requests together may take. */
   msMax: number;
-  /** Of an answer. */
+  /** Of an answer. Those of one request may have twice as many together, those of all requests eight times. */
   bytesMax: number;
 }
 
@@ -34,9 +35,16 @@ export interface FanOutAnswers<T> {
 
 export class FanOut {
   readonly #options: FanOutOptions;
+  readonly #memory: AnswerMemory;
 
   constructor(options: FanOutOptions) {
     this.#options = options;
+    this.#memory = new AnswerMemory(2 * options.bytesMax, 8 * options.bytesMax);
+  }
+
+  /** Answers may be held as long as `run` takes. */
+  holding<T>(run: (held: HeldAnswers) => Promise<T>): Promise<T> {
+    return this.#memory.holding(run);
   }
 
   get isOn(): boolean {
@@ -65,6 +73,7 @@ export class FanOut {
   async ask<T>(
     questions: ReadonlyMap<string, RemoteQuestion>,
     read: (body: Buffer) => T | Promise<T>,
+    held: HeldAnswers,
     signal: AbortSignal,
   ): Promise<FanOutAnswers<T>> {
     const { client, msMax } = this.#options;
@@ -75,7 +84,7 @@ export class FanOut {
     const errors: Record<string, ApiError> = {};
     const asked = [...questions].map(async ([name, question]) => {
       try {
-        const value = await this.#one(remotes[name], question, read, deadline, signal);
+        const value = await this.#one(remotes[name], question, read, held, deadline, signal);
         return { name, value };
       } catch (error) {
         if (error instanceof ApiError && !signal.aborted) return { name, error };
@@ -94,11 +103,12 @@ export class FanOut {
     here: (() => Promise<T>) | null,
     questions: ReadonlyMap<string, RemoteQuestion>,
     read: (body: Buffer) => T | Promise<T>,
+    held: HeldAnswers,
     onGone: (listener: () => void) => void,
   ): Promise<FanOutAnswers<T> & { here: T | null }> {
     const ending = new AbortController();
     onGone(() => ending.abort(new Error('the client went away')));
-    const asked = this.ask(questions, read, ending.signal);
+    const asked = this.ask(questions, read, held, ending.signal);
     asked.catch(() => {});
     try {
       const own = here === null ? null : await here();
@@ -113,6 +123,7 @@ export class FanOut {
     remote: Remote | undefined,
     { method, path, body, key, headers, isOptional }: RemoteQuestion,
     read: (body: Buffer) => T | Promise<T>,
+    held: HeldAnswers,
     deadline: number,
     signal: AbortSignal,
   ): Promise<T> {
@@ -128,7 +139,7 @@ export class FanOut {
     return client.ask(
       remote,
       {
-        ...{ method, path, apiKey: key(remote), deadline, signal, bytesMax },
+        ...{ method, path, apiKey: key(remote), deadline, signal, bytesMax, held },
         ...(body === undefined ? {} : { body }),
         ...(headers === undefined ? {} : { headers }),
       },

@@ -6,6 +6,7 @@ import { ConcurrencyLimit } from '../outbound/concurrency-limit.ts';
 import type { OutboundAnswer, OutboundClient } from '../outbound/outbound-client.ts';
 import { OutboundError } from '../outbound/outbound-error.ts';
 import { type RetryOptions, withRetries } from '../outbound/retry.ts';
+import type { HeldAnswers } from './answer-memory.ts';
 import { RemoteHealth } from './remote-health.ts';
 
 const ATTEMPTS_MAX = 4;
@@ -31,6 +32,8 @@ export interface RemoteRequest {
   signal?: AbortSignal;
   /** Of the answer. */
   bytesMax: number;
+  /** What the answer is taken from; absent: from nothing that others share. */
+  held?: HeldAnswers;
 }
 
 class Retryable extends Error {
@@ -114,6 +117,27 @@ export class RemoteClient {
     request: RemoteRequest,
     read: (body: Buffer) => T | Promise<T>,
   ): Promise<T> {
+    const { held } = request;
+    let taken = 0;
+    const admit = (bytes: number): boolean => {
+      if (held?.take(bytes) === false) return false;
+      taken += bytes;
+      return true;
+    };
+    try {
+      return await this.#read(url, request, admit, read);
+    } catch (error) {
+      held?.giveBack(taken);
+      throw error;
+    }
+  }
+
+  async #read<T>(
+    url: string,
+    request: RemoteRequest,
+    admit: (bytes: number) => boolean,
+    read: (body: Buffer) => T | Promise<T>,
+  ): Promise<T> {
     const { method, path, body, apiKey, headers, deadline, signal, bytesMax } = request;
     let answer: OutboundAnswer;
     try {
@@ -131,7 +155,7 @@ export class RemoteClient {
           idleTimeoutMs: Math.max(1, deadline - performance.now()),
           signal,
         },
-        { bytesMax },
+        { bytesMax, admit },
       );
     } catch (error) {
       if (!(error instanceof OutboundError)) throw error;
@@ -182,7 +206,10 @@ function sendingFailed({ failure }: OutboundError): Error {
     case 'timeout':
       return new ApiError('remote_timeout', 'The remote did not answer within the time limit.');
     case 'answerTooLarge':
-      return new ApiError('remote_bad_response', 'The answer of the remote is too large.');
+      return new ApiError(
+        'remote_bad_response',
+        'The answer of the remote is too large, or the answers of all remotes together are.',
+      );
     case 'addressRefused':
       return new ApiError(
         'proxy_could_not_send_request',

@@ -77,6 +77,7 @@ export class Replication {
   async send(write: ReplicatedWrite, taskUid: number): Promise<TaskNetwork | null> {
     const targets = this.#targets();
     if (targets === null) return null;
+    this.#keep(new Set(targets.others.map(([, { url }]) => url)));
     const writeId = randomUUID();
     const headers = {
       [ORIGIN_REMOTE_HEADER]: encodeURIComponent(targets.self),
@@ -155,6 +156,12 @@ export class Replication {
       if (!(error instanceof OutboundError)) throw error;
       throw new Refusal(told(error), FINAL_FAILURES.has(error.failure));
     }
+  }
+
+  /** Forgets what is known of remotes that the network has no more. */
+  #keep(urls: ReadonlySet<string>): void {
+    this.#health.keep(urls);
+    for (const url of this.#limits.keys()) if (!urls.has(url)) this.#limits.delete(url);
   }
 
   #limitOf(url: string): ConcurrencyLimit {

@@ -95,10 +95,14 @@ export class OutboundClient {
   /**
    * Sends a request and reads the whole answer. Throws `OutboundError` alone.
    * @param bytesMax of the body; null: it is read to its end, and dropped as it comes
+   * @param admit asked for the bytes of each piece of the body; false: the answer is too large
    */
   async fetch(
     request: OutboundRequest,
-    { bytesMax = ANSWER_BYTES_MAX }: { bytesMax?: number | null } = {},
+    {
+      bytesMax = ANSWER_BYTES_MAX,
+      admit = () => true,
+    }: { bytesMax?: number | null; admit?: (bytes: number) => boolean } = {},
   ): Promise<OutboundAnswer> {
     const sent = await this.#send(request);
     try {
@@ -111,6 +115,12 @@ export class OutboundClient {
           throw new OutboundError(
             'answerTooLarge',
             `The answer of ${sent.place} has more than ${bytesMax} bytes`,
+          );
+        }
+        if (!admit(chunk.length)) {
+          throw new OutboundError(
+            'answerTooLarge',
+            `There is no room for the answer of ${sent.place}`,
           );
         }
         chunks.push(chunk);

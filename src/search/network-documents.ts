@@ -5,8 +5,10 @@ import { listed } from '../contract/fields.ts';
 import type { RequestLimits } from '../contract/limits.ts';
 import type { Remote } from '../contract/network.ts';
 import { RawJson } from '../base/json.ts';
-import { MalformedJson } from '../base/json-scanner.ts';
+import { JsonScanner, MalformedJson } from '../base/json-scanner.ts';
+import { pauser } from '../base/pauser.ts';
 import type { OnGone } from '../engine/handle.ts';
+import type { HeldAnswers } from '../network/answer-memory.ts';
 import type { FanOut, RemoteQuestion } from '../network/fan-out.ts';
 import { type ListingAnswer, ListingOrder, readListing, withoutPaths } from '../network/listing.ts';
 import { joined } from './answer-bytes.ts';
@@ -21,6 +23,12 @@ export interface NetworkDocumentServices {
 /** This server under a name that no other has. */
 const HERE = Symbol('here');
 type Server = string | typeof HERE;
+
+/** Who asks, and what the answers to it are taken from. */
+interface Holding {
+  onGone: OnGone;
+  held: HeldAnswers;
+}
 
 /** Reading documents needs more than searching: the key for writing may do it. */
 function readKey({ searchApiKey, writeApiKey }: Remote): string | null {
@@ -38,12 +46,16 @@ export class NetworkDocuments {
    * A listing of all servers: sorted into one list, or one server after the other in the order of their names. The filter
    * is checked. Rejects with `ApiError` for faults of the request; failures of remotes are part of the answer.
    */
-  async fetch(uid: string, request: FetchRequest, onGone: OnGone): Promise<Buffer> {
+  fetch(uid: string, request: FetchRequest, onGone: OnGone): Promise<Buffer> {
+    return this.#services.fanOut.holding((held) => this.#fetch(uid, request, { onGone, held }));
+  }
+
+  async #fetch(uid: string, request: FetchRequest, caller: Holding): Promise<Buffer> {
     const { sort } = request;
     const sorted = sort !== null && sort.length > 0;
     const { documents, total, errors } = sorted
-      ? await this.#sorted(uid, request, sort, onGone)
-      : await this.#inTurn(uid, request, onGone);
+      ? await this.#sorted(uid, request, sort, caller)
+      : await this.#inTurn(uid, request, caller);
     const { offset, limit } = request;
     const parts: (Buffer | string)[] = ['{"results":['];
     for (const [n, document] of documents.entries()) parts.push(n === 0 ? '' : ',', document);
@@ -57,23 +69,25 @@ export class NetworkDocuments {
     uid: string,
     request: FetchRequest,
     sort: readonly string[],
-    onGone: OnGone,
+    caller: Holding,
   ): Promise<ListingAnswer & { errors: Record<string, ApiError> }> {
     const { offset, limit, fields } = request;
     const order = new ListingOrder(sort);
+    const end = Math.min(offset + limit, Number.MAX_SAFE_INTEGER);
     // What only the order needs is cut out again.
     const added = order.fields.filter((field) => !listed(fields, field));
     const asked = {
       ...request,
       offset: 0,
-      limit: limit === 0 ? 0 : offset + limit,
+      limit: limit === 0 ? 0 : end,
       fields: fields === null ? null : [...fields, ...added],
     };
     const servers = this.#servers();
     const { answers, errors } = await this.#ask(
       uid,
       new Map(servers.map((server) => [server, asked])),
-      onGone,
+      readListing,
+      caller,
     );
     const lists = servers.flatMap((server) => {
       const answer = answers.get(server);
@@ -85,19 +99,21 @@ export class NetworkDocuments {
       key: keyAt(documents, 0, order),
     }));
     const merged: Buffer[] = [];
-    for (let place = 0; place < offset + limit; place++) {
+    const cut = new Set(added);
+    const pause = pauser();
+    for (let place = 0; place < end; place++) {
+      await pause();
       let best: (typeof heads)[number] | undefined;
       for (const head of heads) {
         if (head.key === null) continue;
         if (best === undefined || order.compare(head.key, best.key!) < 0) best = head;
       }
       if (best === undefined) break;
-      if (place >= offset) merged.push(best.documents[best.at]!);
+      if (place >= offset) merged.push(withoutPaths(best.documents[best.at]!, cut));
       best.key = keyAt(best.documents, ++best.at, order);
     }
-    const cut = new Set(added);
     return {
-      documents: merged.map((document) => withoutPaths(document, cut)),
+      documents: merged,
       total: lists.reduce((sum, { total }) => sum + total, 0),
       errors,
     };
@@ -107,14 +123,15 @@ export class NetworkDocuments {
   async #inTurn(
     uid: string,
     request: FetchRequest,
-    onGone: OnGone,
+    caller: Holding,
   ): Promise<ListingAnswer & { errors: Record<string, ApiError> }> {
     const servers = this.#servers();
     const counting = { ...request, offset: 0, limit: 0 };
     const counted = await this.#ask(
       uid,
       new Map(servers.map((server) => [server, counting])),
-      onGone,
+      readListing,
+      caller,
     );
     const windows = new Map<Server, FetchRequest>();
     let total = 0;
@@ -125,7 +142,7 @@ export class NetworkDocuments {
       if (to > from) windows.set(server, { ...request, offset: from, limit: to - from });
       total += count;
     }
-    const { answers, errors } = await this.#ask(uid, windows, onGone);
+    const { answers, errors } = await this.#ask(uid, windows, readListing, caller);
     return {
       documents: servers.flatMap((server) => answers.get(server)?.documents ?? []),
       total,
@@ -141,11 +158,13 @@ export class NetworkDocuments {
     return named.sort(([a], [b]) => (a < b ? -1 : 1)).map(([, server]) => server);
   }
 
-  async #ask(
+  /** @param read throws `MalformedJson` when an answer is not what was asked for */
+  async #ask<T>(
     uid: string,
     requests: ReadonlyMap<Server, FetchRequest>,
-    onGone: OnGone,
-  ): Promise<{ answers: Map<Server, ListingAnswer>; errors: Record<string, ApiError> }> {
+    read: (body: Buffer) => Promise<T>,
+    { onGone, held }: Holding,
+  ): Promise<{ answers: Map<Server, T>; errors: Record<string, ApiError> }> {
     const questions = new Map<string, RemoteQuestion>();
     for (const [server, request] of requests) {
       if (server !== HERE) questions.set(server as string, fetchQuestion(uid, request));
@@ -155,13 +174,10 @@ export class NetworkDocuments {
     const asked = await fanOut.askBeside(
       own === undefined
         ? null
-        : async () =>
-            readListing(await wholeListing(await documents.fetch(uid, own, onGone), limits)),
-      questions,
-      readListing,
-      onGone,
+        : async () => read(await wholeListing(await documents.fetch(uid, own, onGone), limits)),
+      ...([questions, read, held, onGone] as const),
     );
-    const answers = new Map<Server, ListingAnswer>(asked.answers);
+    const answers = new Map<Server, T>(asked.answers);
     if (asked.here !== null) answers.set(HERE, asked.here);
     return { answers, errors: asked.errors };
   }
@@ -181,14 +197,17 @@ export class NetworkDocuments {
       ...params,
     };
     const question = fetchQuestion(uid, request);
-    const { answers } = await fanOut.askBeside(
-      null,
-      new Map(fanOut.others.map((name) => [name, question])),
-      readListing,
-      onGone,
-    );
-    for (const { documents: found } of answers.values()) if (found.length > 0) return found[0]!;
-    return null;
+    return fanOut.holding(async (held) => {
+      const { answers } = await fanOut.askBeside(
+        null,
+        new Map(fanOut.others.map((name) => [name, question])),
+        readListing,
+        held,
+        onGone,
+      );
+      for (const { documents: found } of answers.values()) if (found.length > 0) return found[0]!;
+      return null;
+    });
   }
 
   /**
@@ -200,7 +219,7 @@ export class NetworkDocuments {
     id: string,
     embedder: string,
     filter: unknown,
-    onGone: OnGone,
+    caller: Holding,
   ): Promise<number[][] | undefined> {
     const request: FetchRequest = {
       ...{ offset: 0, limit: 1, fields: null, filter, sort: null, ids: [id] },
@@ -209,12 +228,13 @@ export class NetworkDocuments {
     const { answers } = await this.#ask(
       uid,
       new Map(this.#servers().map((server) => [server, request])),
-      onGone,
+      async (body) => {
+        const [document] = (await readListing(body)).documents;
+        return document === undefined ? undefined : embeddingsIn(document, embedder);
+      },
+      caller,
     );
-    for (const { documents } of answers.values()) {
-      if (documents.length > 0) return embeddingsIn(documents[0]!, embedder);
-    }
-    return undefined;
+    return [...answers.values()].find((embeddings) => embeddings !== undefined);
   }
 }
 
@@ -237,13 +257,22 @@ function keyAt(
   return document === undefined ? null : order.keyOf(document);
 }
 
+/** Throws `MalformedJson`. */
 function embeddingsIn(document: Buffer, embedder: string): number[][] {
-  const { _vectors: vectors } = JSON.parse(document.toString()) as {
-    _vectors?: Record<string, { embeddings?: unknown }>;
-  };
-  const embeddings = vectors?.[embedder]?.embeddings ?? [];
-  const lists = Array.isArray(embeddings) ? embeddings : [];
-  if (lists.length > 0 && typeof lists[0] === 'number') return [lists as number[]];
-  if (lists.every((list) => Array.isArray(list))) return lists as number[][];
+  let vectors: unknown;
+  const scanner = new JsonScanner(document);
+  scanner.object((name) => {
+    if (name === '_vectors') vectors = scanner.value();
+  });
+  const embeddings =
+    (vectors as Record<string, { embeddings?: unknown } | null> | null | undefined)?.[embedder]
+      ?.embeddings ?? [];
+  const lists: unknown[] = Array.isArray(embeddings) ? embeddings : [];
+  if (lists.length > 0 && isVector(lists)) return [lists];
+  if (lists.every(isVector)) return lists;
   throw new MalformedJson('no embeddings');
+}
+
+function isVector(value: unknown): value is number[] {
+  return Array.isArray(value) && value.every((one) => typeof one === 'number');
 }

@@ -20,6 +20,7 @@ import {
   type FederatedAnswer,
   readFederatedAnswer,
 } from '../network/federated-answer.ts';
+import type { HeldAnswers } from '../network/answer-memory.ts';
 import { readFacetHits } from '../network/facet-hits.ts';
 import type { FanOut, RemoteQuestion } from '../network/fan-out.ts';
 import { mergeFacets, mergeValues } from '../network/merge-facets.ts';
@@ -34,6 +35,8 @@ export interface NetworkCaller extends SearchCaller {
   /** Another server of the network asks: hits carry what it needs to merge them. */
   isProxied: boolean;
 }
+
+type Holding = NetworkCaller & { held: HeldAnswers };
 
 export interface NetworkServices {
   fanOut: FanOut;
@@ -94,10 +97,14 @@ export class NetworkSearch {
     const { useNetwork, ...plain } = params;
     if (useNetwork !== true) return this.#search.search(uid, plain, caller);
     try {
-      return await this.#whole(uid, plain, caller);
+      return await this.#holding(caller, (holding) => this.#whole(uid, plain, holding));
     } catch (error) {
       throw renamed(error, '');
     }
+  }
+
+  #holding<T>(caller: NetworkCaller, run: (caller: Holding) => Promise<T>): Promise<T> {
+    return this.#services.fanOut.holding((held) => run({ ...caller, held }));
   }
 
   async facetSearch(
@@ -107,15 +114,21 @@ export class NetworkSearch {
   ): Promise<Buffer> {
     const { useNetwork, ...plain } = params;
     if (useNetwork !== true) return this.#search.facetSearch(uid, plain, caller);
+    return this.#holding(caller, (holding) => this.#facetHits(uid, plain, holding));
+  }
+
+  /** Values of a facet of the whole network. */
+  async #facetHits(uid: string, params: FacetSearchRequest, caller: Holding): Promise<Buffer> {
     const { fanOut, settings } = this.#services;
     const begun = performance.now();
-    const request = await this.#search.embedded(uid, plain);
+    const request = await this.#search.embedded(uid, params);
     const { here, answers, errors } = await fanOut.askBeside(
       fanOut.isMember
         ? () => this.#search.facetSearch(uid, request, caller).then(readFacetHits)
         : null,
       this.#toAll(`/indexes/${uid}/facet-search`, request),
       readFacetHits,
+      caller.held,
       caller.onGone,
     );
     const facetHits = mergeValues(
@@ -146,14 +159,25 @@ export class NetworkSearch {
   ): Promise<Buffer> {
     const { useNetwork, ...plain } = params;
     if (useNetwork !== true) return this.#search.similar(uid, plain, caller);
-    const { id, embedder, offset = 0, limit = LIMIT_DEFAULT, ...shown } = plain;
+    return this.#holding(caller, (holding) =>
+      this.#similar(uid, plain, caller.tenantFilter(uid), holding),
+    );
+  }
+
+  async #similar(
+    uid: string,
+    params: Omit<SimilarRequest, 'useNetwork'>,
+    tenantFilter: unknown,
+    caller: Holding,
+  ): Promise<Buffer> {
+    const { id, embedder, offset = 0, limit = LIMIT_DEFAULT, ...shown } = params;
     const begun = performance.now();
     const vectors = await this.#services.documents.embeddings(
       uid,
       id,
       embedder,
-      caller.tenantFilter(uid),
-      caller.onGone,
+      tenantFilter,
+      caller,
     );
     if (vectors === undefined) {
       throw new ApiError(
@@ -206,6 +230,15 @@ export class NetworkSearch {
       }));
       return this.#scored(placed, federation, caller);
     }
+    return this.#holding(caller, (holding) => this.#federated(queries, federation, holding));
+  }
+
+  /** A federated search of which some queries are for others. */
+  async #federated(
+    queries: readonly MultiSearchQuery[],
+    federation: Federation,
+    caller: Holding,
+  ): Promise<Buffer> {
     const window = windowOf(federation);
     const merged = await this.#merged(queries, federation, window, caller);
     const metadata = caller.includeMetadata ? this.#metadataOf(merged) : null;
@@ -255,7 +288,9 @@ export class NetworkSearch {
   /** A result of separate searches. */
   async #one(query: MultiSearchQuery, caller: NetworkCaller): Promise<Buffer> {
     const { useNetwork, federationOptions: _, indexUid, ...params } = query;
-    if (useNetwork === true) return this.#whole(indexUid, params, caller, indexUid);
+    if (useNetwork === true) {
+      return this.#holding(caller, (holding) => this.#whole(indexUid, params, holding, indexUid));
+    }
     const answer = await this.#search.multiSearch({ queries: [{ ...params, indexUid }] }, caller);
     return answer.subarray(answer.indexOf('[') + 1, answer.lastIndexOf(']'));
   }
@@ -267,7 +302,7 @@ export class NetworkSearch {
   async #whole(
     uid: string,
     params: SearchRequest,
-    caller: NetworkCaller,
+    caller: Holding,
     shownUid?: string,
   ): Promise<Buffer> {
     // Pins are those of one index; a merged list has none.
@@ -310,7 +345,7 @@ export class NetworkSearch {
     queries: readonly MultiSearchQuery[],
     federation: Federation,
     window: Window,
-    caller: NetworkCaller,
+    caller: Holding,
     halves: Halves = { words: 1, vectors: 1 },
   ): Promise<Merged> {
     const { fanOut } = this.#services;
@@ -339,6 +374,7 @@ export class NetworkSearch {
       here.length === 0 ? null : () => this.#scored(here, inner, caller).then(readFederatedAnswer),
       questions,
       readFederatedAnswer,
+      caller.held,
       caller.onGone,
     );
     const answers: ServerAnswer[] = [...others.answers].map(([name, answer]) => ({
