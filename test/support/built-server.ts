@@ -17,6 +17,10 @@ export interface BuiltServer {
   ended(taskUid: number): Promise<any>;
   /** Waits until no task is left to be done. */
   idle(): Promise<void>;
+  /** Ends the process at once, as the system does when it takes it away. */
+  kill(): Promise<void>;
+  /** Starts the server again on the same data, at the same address. REQUIRES: its process has ended. */
+  restart(): Promise<void>;
   /** Stops the process and reads everything in its folder: whether it is sound, and what was printed. */
   verify(): Promise<{ sound: boolean; text: string }>;
   /** Stops the process and erases its data. */
@@ -54,18 +58,22 @@ export async function startBuiltServer(
   const url = `http://127.0.0.1:${port}`;
   // Recorded conversations of several servers name this key.
   const masterKey = 'masterKeymasterKey';
-  const child = spawn(
-    process.execPath,
-    [
-      ...[PROGRAM, '--db-path', data, '--http-addr', `127.0.0.1:${port}`],
-      ...['--master-key', masterKey, '--log-level', 'warn', ...options],
-    ],
-    { env: { ...process.env, ...env } },
-  );
   let printed = '';
-  child.stdout.on('data', (chunk: Buffer) => (printed += chunk.toString()));
-  child.stderr.on('data', (chunk: Buffer) => (printed += chunk.toString()));
-  await answering(url, child, () => printed);
+  const start = async (): Promise<ChildProcess> => {
+    const started = spawn(
+      process.execPath,
+      [
+        ...[PROGRAM, '--db-path', data, '--http-addr', `127.0.0.1:${port}`],
+        ...['--master-key', masterKey, '--log-level', 'warn', ...options],
+      ],
+      { env: { ...process.env, ...env } },
+    );
+    started.stdout.on('data', (chunk: Buffer) => (printed += chunk.toString()));
+    started.stderr.on('data', (chunk: Buffer) => (printed += chunk.toString()));
+    await answering(url, started, () => printed);
+    return started;
+  };
+  let child = await start();
 
   const call: BuiltServer['call'] = async (method, path, { body, text, type } = {}) => {
     const sent = text ?? (body === undefined ? undefined : JSON.stringify(body));
@@ -89,17 +97,24 @@ export async function startBuiltServer(
     }
   };
 
-  const stop = async (): Promise<void> => {
+  const end = async (signal: NodeJS.Signals): Promise<void> => {
     if (child.exitCode !== null || child.signalCode !== null) return;
     const exit = new Promise((resolve) => child.once('exit', resolve));
-    child.kill('SIGTERM');
+    child.kill(signal);
     await exit;
   };
+  const stop = (): Promise<void> => end('SIGTERM');
 
   return {
     url,
     masterKey,
-    pid: child.pid!,
+    get pid() {
+      return child.pid!;
+    },
+    kill: () => end('SIGKILL'),
+    async restart() {
+      child = await start();
+    },
     call,
     async finish(method, path, given) {
       const { status, json } = await call(method, path, given);
