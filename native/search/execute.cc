@@ -25,6 +25,11 @@ namespace {
 
 constexpr uint64_t kCutoffMsDefault = 1500;
 
+// When a search that begins now must end.
+Deadline DeadlineOf(const index::Snapshot& snapshot, const SearchRequest& request) {
+  return Deadline::In(snapshot.settings->search_cutoff_ms.value_or(kCutoffMsDefault), request.gone);
+}
+
 std::vector<std::string> StringsOr(const json::Value& value) {
   return value.Strings().value_or(std::vector<std::string>());
 }
@@ -189,7 +194,7 @@ Result<std::unique_ptr<SearchRun>> SearchRun::Run(std::shared_ptr<const index::S
 }
 
 void SearchRun::Start(bool from_start, const Deadline* deadline) {
-  deadline_ = deadline != nullptr ? *deadline : Deadline::In(snapshot_->settings->search_cutoff_ms.value_or(kCutoffMsDefault), request_.gone);
+  deadline_ = deadline != nullptr ? *deadline : DeadlineOf(*snapshot_, request_);
   RankOptions& options = options_;
   const SearchRequest& wanted = request_;
   const uint64_t most = snapshot_->settings->max_total_hits;
@@ -704,7 +709,8 @@ Status KeepPins(const index::Snapshot& snapshot, SearchRequest& request, std::ve
   if (pins.empty()) return Status::Ok();
   if (!request.filter.empty()) {
     const filter::FilterFeatures features{request.contains_filter, request.multimodal};
-    GANNET_ASSIGN_OR_RETURN(DocSet matching, index::EvaluateFilterJson(snapshot, request.filter, features));
+    Deadline deadline = DeadlineOf(snapshot, request);
+    GANNET_ASSIGN_OR_RETURN(DocSet matching, index::EvaluateFilterJson(snapshot, request.filter, features, &deadline));
     request.matching = std::make_shared<const DocSet>(std::move(matching));
   }
   DocSet excluded;

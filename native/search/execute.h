@@ -175,7 +175,7 @@ class SearchRun {
 // that is searched: an older one could lack what they name.
 Result<std::vector<PinnedDocument>> FindPins(index::Index& index, const std::vector<Pin>& pins);
 // Those of them that are in the snapshot and meet the filter of the request, each document once, by position;
-// `request.excluded` becomes the set of them, `request.matching` what the filter was found to leave.
+// `request.excluded` becomes the set of them, `request.matching` what the filter was found to leave within the time of a search.
 Status KeepPins(const index::Snapshot& snapshot, SearchRequest& request, std::vector<PinnedDocument>& pins);
 
 // The whole response body of a search. Invalid without detail: it would be larger than `answerBytesMax` of the request.

@@ -366,7 +366,10 @@ Status FederatedSearch::CheckRules() const {
 }
 
 void FederatedSearch::PreparePins() {
-  for (Query& query : queries_) query.status = KeepPins(*query.snapshot, query.request, query.pins);
+  ParallelFor(queries_.size(), [&](size_t i) {
+    Query& query = queries_[i];
+    query.status = KeepPins(*query.snapshot, query.request, query.pins);
+  });
   for (uint32_t number = 0; number < queries_.size(); ++number) {
     Query& query = queries_[number];
     DocSet& pinned = indexes_[query.uid].pinned;
