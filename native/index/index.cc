@@ -25,11 +25,6 @@ Status MakeFolder(const std::string& path) {
   return errno == EEXIST ? Status::Ok() : segment::IoStatus("creating a folder", errno);
 }
 
-std::shared_ptr<const text::Analyzer> MakeAnalyzer(const Settings& settings) {
-  return std::make_shared<const text::Analyzer>(text::AnalyzerSettings{
-      settings.stop_words, settings.separator_tokens, settings.non_separator_tokens, settings.dictionary});
-}
-
 std::string ManifestOf(const Snapshot& snapshot) {
   std::string manifest;
   for (const auto& segment : snapshot.segments) {
@@ -39,6 +34,8 @@ std::string ManifestOf(const Snapshot& snapshot) {
   }
   return manifest;
 }
+
+std::string TextFormValue(text::TextForm form) { return std::string(1, static_cast<char>(form)); }
 
 // Embeddings of these documents.
 uint64_t CountEmbeddings(const segment::VectorsReader& vectors, const DocSet& documents) {
@@ -72,7 +69,7 @@ uint64_t FileOf(const std::vector<std::pair<SegmentId, uint64_t>>& files, Segmen
 void ReadSettings(Snapshot& snapshot) {
   auto settings = std::make_shared<Settings>(Settings::FromJson(json::Value::Parse(snapshot.settings_json)));
   snapshot.settings = settings;
-  snapshot.analyzer = MakeAnalyzer(*settings);
+  snapshot.analyzer = MakeAnalyzer(*settings, snapshot.text_form);
 }
 
 // What a commit says of a snapshot, the segments that it adds or changes apart.
@@ -81,10 +78,9 @@ void ApplyValues(const Commit& commit, Snapshot& snapshot) {
     snapshot.segments.clear();
     snapshot.distribution.clear();
   }
-  if (commit.settings_json) {
-    snapshot.settings_json = *commit.settings_json;
-    ReadSettings(snapshot);
-  }
+  if (commit.settings_json) snapshot.settings_json = *commit.settings_json;
+  if (commit.text_form) snapshot.text_form = *commit.text_form;
+  if (commit.settings_json || commit.text_form) ReadSettings(snapshot);
   if (commit.fields) snapshot.fields = commit.fields;
   if (commit.fields || commit.settings_json) snapshot.traits = PlanFields(*snapshot.fields, *snapshot.settings);
   if (commit.primary_key) {
@@ -98,6 +94,11 @@ void ApplyValues(const Commit& commit, Snapshot& snapshot) {
 }
 
 }  // namespace
+
+std::shared_ptr<const text::Analyzer> MakeAnalyzer(const Settings& settings, text::TextForm form) {
+  return std::make_shared<const text::Analyzer>(text::AnalyzerSettings{
+      settings.stop_words, settings.separator_tokens, settings.non_separator_tokens, settings.dictionary, form});
+}
 
 Status SegmentView::Health() const {
   GANNET_RETURN_IF_ERROR(rows->file()->Health());
@@ -181,6 +182,7 @@ Status Index::WriteFirst() {
   PutFixed<uint64_t>(number, next_number_.load());
   GANNET_RETURN_IF_ERROR(txn.Put(main_, keys::kManifest, ""));
   GANNET_RETURN_IF_ERROR(txn.Put(main_, keys::kNextNumber, number));
+  GANNET_RETURN_IF_ERROR(txn.Put(main_, keys::kTextForm, TextFormValue(text::kTextFormNow)));
   return txn.Commit();
 }
 
@@ -198,6 +200,7 @@ Status Index::Load() {
   GANNET_ASSIGN_OR_RETURN(const auto number, txn.Get(main_, keys::kNextNumber));
   GANNET_ASSIGN_OR_RETURN(const auto manifest, txn.Get(main_, keys::kManifest));
   GANNET_ASSIGN_OR_RETURN(const auto graphs, txn.Get(main_, keys::kGraphs));
+  GANNET_ASSIGN_OR_RETURN(const auto text_form, txn.Get(main_, keys::kTextForm));
   std::map<SegmentId, uint64_t> graph_files;
   for (ByteReader reader(graphs.value_or("")); !reader.done();) {
     const SegmentId id = reader.Varint();
@@ -206,6 +209,12 @@ Status Index::Load() {
   has_manifest_ = manifest.has_value();
   // Every commit writes it.
   if (!has_manifest_ && txn.Count(main_) > 0) return Status::Corruption("the manifest of " + dir_ + " is missing");
+  if (text_form) {
+    if (text_form->size() != 1 || static_cast<uint8_t>((*text_form)[0]) > static_cast<uint8_t>(text::kTextFormNow)) {
+      return Status::Corruption("the form of the words of " + dir_ + " is unknown");
+    }
+    snapshot->text_form = static_cast<text::TextForm>((*text_form)[0]);
+  }
   snapshot->settings_json = settings.value_or("");
   ReadSettings(*snapshot);
   snapshot->fields = std::make_shared<const FieldMap>(FieldMap::Parse(fields.value_or("")));
@@ -368,6 +377,7 @@ Status Index::Write(Commit& commit, const Snapshot& before, const Snapshot& afte
   PutFixed<uint64_t>(bytes, next_number_.load());
   GANNET_RETURN_IF_ERROR(txn.Put(main_, keys::kNextNumber, bytes));
   if (commit.settings_json) GANNET_RETURN_IF_ERROR(txn.Put(main_, keys::kSettings, *commit.settings_json));
+  if (commit.text_form) GANNET_RETURN_IF_ERROR(txn.Put(main_, keys::kTextForm, TextFormValue(*commit.text_form)));
   if (commit.fields) {
     bytes.clear();
     commit.fields->AppendTo(bytes);

@@ -40,6 +40,7 @@ struct Commit {
   std::vector<std::pair<std::string_view, DocId>> new_external_ids;
   std::vector<std::string> removed_external_ids;
   std::optional<std::string> settings_json;
+  std::optional<text::TextForm> text_form;  // every word has it after the commit
   std::shared_ptr<const FieldMap> fields;  // null: unchanged
   std::optional<std::string> primary_key;
   std::optional<std::map<FieldId, uint64_t>> distribution;
@@ -47,6 +48,9 @@ struct Commit {
   std::optional<std::string> updated_at;
   std::optional<std::string> last_batch;
 };
+
+// What makes words of texts in an index with these settings.
+std::shared_ptr<const text::Analyzer> MakeAnalyzer(const Settings& settings, text::TextForm form);
 
 class Index;
 

@@ -58,6 +58,7 @@ struct Snapshot {
   std::shared_ptr<const Settings> settings;
   std::shared_ptr<const FieldMap> fields;
   std::vector<FieldTraits> traits;  // by field
+  text::TextForm text_form = text::TextForm::kByLanguage;  // of all words in the segments
   std::shared_ptr<const text::Analyzer> analyzer;
   std::shared_ptr<const segment::RowDictionary> dictionary;  // null until the index has made one
   SegmentViews segments;

@@ -103,6 +103,9 @@ class Verifier {
       report_.last_batch = last_batch;
     }
     primary_key_ = Record(keys::kPrimaryKey);
+    if (const auto form = Record(keys::kTextForm); IsStored(keys::kTextForm) && (form.size() != 1 || form[0] < 0 || form[0] > 1)) {
+      Fault("text_form", "a form that is unknown");
+    }
     // An empty one is a dictionary too: rows name it.
     const bool has_dictionary = IsStored(keys::kDictionary);
     if (const auto dictionary = Record(keys::kDictionary); has_dictionary) {

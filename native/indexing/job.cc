@@ -479,7 +479,7 @@ Status Job::WriteDocuments() {
     work.before = before_.get();
     work.fields = fields;
     work.traits = index::PlanFields(*fields, *before_->settings);
-    work.analyzer = before_->analyzer;
+    work.analyzer = commit_.text_form ? index::MakeAnalyzer(*before_->settings, *commit_.text_form) : before_->analyzer;
     work.dictionary = MakeDictionary(changes, *fields);
     work.settings = before_->settings.get();
     work.embedders = ShapesOf(*before_->settings, operations_->dimensions());
@@ -621,9 +621,8 @@ Status Job::ApplySettings(const std::string& settings_json) {
     const auto found = remakes_.find(embedder.name);
     work.remakes.push_back(found == remakes_.end() ? Remake::kNone : found->second);
   }
-  const text::AnalyzerSettings analyzer{settings.stop_words, settings.separator_tokens, settings.non_separator_tokens,
-                                        settings.dictionary};
-  work.analyzer = std::make_shared<const text::Analyzer>(analyzer);
+  if (before_->text_form != text::kTextFormNow) commit_.text_form = text::kTextFormNow;
+  work.analyzer = index::MakeAnalyzer(settings, text::kTextFormNow);
   work.dictionary = before_->dictionary;
   work.operations = nullptr;
   before_->documents.ForEach([&](uint32_t docid) { work.changes.push_back({docid, kNone}); });
@@ -688,6 +687,10 @@ Result<std::string> Job::Run() {
   }
   GANNET_RETURN_IF_ERROR(ids_->health());
   commit_.clear = cleared_;
+  // No word is left of another form.
+  if ((cleared_ || before_->documents.empty()) && before_->text_form != text::kTextFormNow) {
+    commit_.text_form = text::kTextFormNow;
+  }
   if (operations_->size() > 0 || !deleted_by_filter_.empty()) {
     GANNET_RETURN_IF_ERROR(WriteDocuments());
   } else if (cleared_) {

@@ -91,7 +91,7 @@ constexpr size_t kArticleBytes = 4;
 
 }  // namespace
 
-Analyzer::Analyzer(AnalyzerSettings settings) {
+Analyzer::Analyzer(AnalyzerSettings settings) : form_(settings.form) {
   for (std::string& text : settings.non_separator_tokens) removed_.insert(std::move(text));
 
   for (int c = 0; c < 256; ++c) {
@@ -205,7 +205,7 @@ void Analyzer::Tokenize(std::string_view text, std::span<const Locale> locales,
 void Analyzer::Cut(std::string_view text, std::span<const Locale> locales, bool words_only,
                    TokenBuffer& out) const {
   for (size_t at = 0; at < text.size();) {
-    const ScriptGroup next = NextGroup(text, at, locales);
+    const ScriptGroup next = NextGroup(text, at, locales, form_);
     CutGroup({text, next.script, next.folding, words_only}, at, next.end, out);
     at = next.end;
   }

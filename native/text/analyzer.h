@@ -78,6 +78,7 @@ struct AnalyzerSettings {
   std::vector<std::string> separator_tokens{};
   std::vector<std::string> non_separator_tokens{};  // wins over separator_tokens
   std::vector<std::string> dictionary{};            // cut out wherever they occur, one word each
+  TextForm form = kTextFormNow;
 };
 
 class Analyzer {
@@ -160,6 +161,7 @@ class Analyzer {
   std::optional<uint32_t> AsciiWords(std::string_view text, uint32_t first_position,
                                      const TokenBuffer& scratch, Sink&& sink) const;
 
+  const TextForm form_;
   std::array<uint8_t, 256> byte_classes_{};
   std::array<TokenKind, 128> ascii_kinds_{};
   std::array<std::vector<CutString>, 256> strings_;  // by first byte, longest first

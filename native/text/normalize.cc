@@ -195,16 +195,16 @@ bool ContainsAny(std::string_view text, std::initializer_list<char32_t> wanted) 
 
 // The language steps of a group. Where several languages are allowed, letters which only one of
 // them has decide: that is the same answer for a long text and for a query of one word. Automatic
-// Arabic is never taken for Persian for the same reason; automatic Chinese or Japanese folds kana
-// and variants of ideographs always.
-uint8_t FoldingOf(std::string_view group, Script script, std::span<const Locale> locales) {
+// Arabic is never taken for Persian for the same reason. Kana and variants of ideographs are folded whatever the language
+// (but in words of the form `kByLanguage`): a title in Chinese is found by a query that is said to be Japanese.
+uint8_t FoldingOf(std::string_view group, Script script, std::span<const Locale> locales, TextForm form) {
   switch (script) {
     case Script::kLatin:
       if (!Contains(locales, Locale::kSwe)) return 0;
       if (locales.size() == 1) return kFoldSwedish;
       return ContainsAny(group, {0xfc, 0xdc, 0xdf}) ? 0 : kFoldSwedish;  // ü Ü ß
     case Script::kCj:
-      if (locales.empty()) return kFoldKana | kFoldVariants;
+      if (locales.empty() || form == TextForm::kUnified) return kFoldKana | kFoldVariants;
       return (Contains(locales, Locale::kJpn) ? kFoldKana : 0) |
              (Contains(locales, Locale::kCmn) || Contains(locales, Locale::kZho) ? kFoldVariants : 0);
     case Script::kArabic: {
@@ -243,7 +243,7 @@ bool IsAscii(std::string_view text) {
 
 }  // namespace
 
-ScriptGroup NextGroup(std::string_view text, size_t begin, std::span<const Locale> locales) {
+ScriptGroup NextGroup(std::string_view text, size_t begin, std::span<const Locale> locales, TextForm form) {
   Script script = Script::kOther;
   bool has_armenian = false;
   size_t at = begin;
@@ -280,7 +280,7 @@ ScriptGroup NextGroup(std::string_view text, size_t begin, std::span<const Local
   if (has_armenian && !IsUnspaced(script) && MostLettersAreArmenian(group)) {
     script = Script::kArmenian;
   }
-  return {at, script, FoldingOf(group, script, locales)};
+  return {at, script, FoldingOf(group, script, locales, form)};
 }
 
 void AppendLossless(std::string_view text, uint8_t folding, std::string& out) {
@@ -366,11 +366,10 @@ std::string_view TrimWhiteSpace(std::string_view text) {
 std::string NormalizeLossy(std::string_view text, std::span<const Locale> locales) {
   std::string out, lossless;
   for (size_t at = 0; at < text.size();) {
-    const ScriptGroup group = NextGroup(text, at, locales);
+    const ScriptGroup group = NextGroup(text, at, locales, TextForm::kUnified);
     lossless.clear();
     AppendLossless(text.substr(at, group.end - at), group.folding, lossless);
-    const uint8_t unified = group.script == Script::kCj ? kFoldKana | kFoldVariants : 0;
-    AppendLossy(lossless, group.folding | unified, nullptr, out);
+    AppendLossy(lossless, group.folding, nullptr, out);
     at = group.end;
   }
   return out;

@@ -29,6 +29,13 @@ enum Folding : uint8_t {
   kFoldVariants = 16,  // ideographs to one of their variants (ideographs.h)
 };
 
+// How kana and ideographs are compared. An index keeps the form that its words were made in (docs/format.md, `text_form`).
+enum class TextForm : uint8_t {
+  kByLanguage = 0,  // kana folded where any language is allowed or `jpn` is, ideographs where any is or `cmn` or `zho`
+  kUnified = 1,     // both folded, whatever the languages
+};
+inline constexpr TextForm kTextFormNow = TextForm::kUnified;  // of words that are made now
+
 // A run of text in one script: a new group starts at a character whose script is neither kOther nor
 // that of the group.
 struct ScriptGroup {
@@ -39,7 +46,7 @@ struct ScriptGroup {
 
 // The group that starts at text[begin]. locales: allowed languages, empty for any. REQUIRES: begin
 // < text.size()
-ScriptGroup NextGroup(std::string_view text, size_t begin, std::span<const Locale> locales);
+ScriptGroup NextGroup(std::string_view text, size_t begin, std::span<const Locale> locales, TextForm form);
 
 // Appends the lossless form of text.
 void AppendLossless(std::string_view text, uint8_t folding, std::string& out);
@@ -62,8 +69,7 @@ void AppendLossy(std::string_view text, uint8_t folding, LossyState* state, std:
 // `text` without leading and trailing white space (Unicode).
 std::string_view TrimWhiteSpace(std::string_view text);
 
-// The whole string as facet search compares it: lowercase, marks removed, not cut, not trimmed; kana and ideographs in one
-// form whatever the locales.
+// The whole string as facet search compares it: lowercase, marks removed, not cut, not trimmed; in the form `kUnified`.
 std::string NormalizeLossy(std::string_view text, std::span<const Locale> locales);
 
 // Replaces `out` by the form in which facet values are compared: white space trimmed, NFKD,

@@ -16,10 +16,6 @@ export interface Folding {
   persian: boolean;
   /** The Arabic article is a word of its own. */
   article: boolean;
-  /** Katakana becomes hiragana. */
-  kana: boolean;
-  /** Ideographs become their standard form. */
-  variants: boolean;
 }
 
 export type TokenKind = 'word' | 'stop' | 'soft' | 'hard';
@@ -202,10 +198,8 @@ function lossy(text: string, folding: Folding): string {
     base = script;
     const lower = char.toLowerCase();
     if (script === ARABIC) out += arabic(folding.persian ? persian(lower) : lower);
-    else if (script === CJ) {
-      const form = folding.variants ? (ideographs.get(lower) ?? lower) : lower;
-      out += folding.kana ? hiragana(form) : form;
-    } else out += LETTERS[lower] ?? lower;
+    else if (script === CJ) out += hiragana(ideographs.get(lower) ?? lower);
+    else out += LETTERS[lower] ?? lower;
   }
   return out.trim();
 }
@@ -278,8 +272,6 @@ function foldingOf(group: string, script: number, locales: readonly string[]): F
     swedish: script === LATIN && allows('swe') && (locales.length === 1 || !/[üÜß]/.test(group)),
     persian: farsi && (!arabic || /[پچژگکی]/.test(group)),
     article: arabic || farsi,
-    kana: script === CJ && anyOr('jpn'),
-    variants: script === CJ && (anyOr('cmn') || allows('zho')),
   };
 }
 
@@ -409,7 +401,7 @@ export class Analyzer {
         other = -1;
         this.#token(group, at, at + segment.length, out, true);
         const token = out.at(-1)!;
-        if (group.folding.kana && token.lemma === LONG_MARK) token.lemma = vowel || LONG_MARK;
+        if (token.lemma === LONG_MARK) token.lemma = vowel || LONG_MARK;
         else vowel = vowelOf(token.lemma);
       } else {
         if (other < 0) other = at;
@@ -431,9 +423,8 @@ export class Analyzer {
   }
 
   #normalise(piece: string, script: number, folding: Folding): { kind: TokenKind; lemma: string } {
-    const { swedish, persian, kana, variants } = folding;
-    const steps = Number(swedish || persian || kana) + 2 * Number(variants);
-    const cache = (this.#lemmas[script * 4 + steps] ??= new Map());
+    const { swedish, persian } = folding;
+    const cache = (this.#lemmas[script * 2 + Number(swedish || persian)] ??= new Map());
     let known = cache.get(piece);
     if (known === undefined) {
       const plain = lossless(piece, folding);

@@ -248,7 +248,7 @@ const EXAMPLES: Example[] = [
     ids: [1],
   },
   {
-    name: 'katakana are hiragana in Japanese only',
+    name: 'katakana are hiragana in every language',
     settings: { localizedAttributes: [{ attributePatterns: ['title'], locales: ['cmn'] }] },
     documents: [
       { id: 1, title: 'サバ' },
@@ -256,7 +256,7 @@ const EXAMPLES: Example[] = [
       { id: 3, note: 'さば' },
     ],
     params: { q: 'サバ', locales: ['jpn'] },
-    ids: [2, 3],
+    ids: [1, 2, 3],
   },
   {
     name: 'simplified finds traditional and the other way round',
@@ -270,14 +270,25 @@ const EXAMPLES: Example[] = [
     ids: [1, 2],
   },
   {
-    name: 'but not in Japanese',
+    name: 'fields of different languages are found by either form',
+    settings: { localizedAttributes: [{ attributePatterns: ['title'], locales: ['jpn'] }] },
+    documents: [
+      { id: 1, title: '国のアニメ' },
+      { id: 2, note: '國のアニメ' },
+      { id: 3, note: '国のあにめ' },
+    ],
+    params: { q: '國のアニメ' },
+    ids: [1, 2, 3],
+  },
+  {
+    name: 'in Japanese as well',
     settings: { localizedAttributes: [{ attributePatterns: ['*'], locales: ['jpn'] }] },
     documents: [
       { id: 1, title: '學習' },
       { id: 2, title: '学習' },
     ],
     params: { q: '学習' },
-    ids: [2],
+    ids: [1, 2],
   },
   {
     name: 'the Arabic article is a word of its own',

@@ -109,8 +109,6 @@ class NaiveAnalyzer {
     script_ = script;
     swedish_ =
         script == Script::kLatin && has(Locale::kSwe) && (locales.size() == 1 || !holds(U"üÜß"));
-    kana_ = script == Script::kCj && (locales.empty() || has(Locale::kJpn));
-    variants_ = script == Script::kCj && (locales.empty() || has(Locale::kCmn) || has(Locale::kZho));
     article_ = persian_ = false;
     if (script == Script::kArabic) {
       const bool arabic = locales.empty() || has(Locale::kAra);
@@ -253,8 +251,8 @@ class NaiveAnalyzer {
     Replace(t, U"’‘‛æœđðıς", {U"'", U"'", U"'", U"ae", U"oe", U"d", U"d", U"i", U"σ"});
     if (script == Script::kCj && c != U'ー') {
       for (char32_t& one : t) {
-        if (variants_) one = IdeographForm(one);
-        if (kana_ && ((one >= U'ァ' && one <= U'ヶ') || one == U'ヽ' || one == U'ヾ')) one -= U'ァ' - U'ぁ';
+        one = IdeographForm(one);
+        if ((one >= U'ァ' && one <= U'ヶ') || one == U'ヽ' || one == U'ヾ') one -= U'ァ' - U'ぁ';
       }
     }
     return t;
@@ -288,7 +286,7 @@ class NaiveAnalyzer {
           {U"えぇけげせぜてでねへべぺめれゑゖ", U'え'},
           {U"おぉこごそぞとどのほぼぽもよょろを", U'う'}};
       for (const auto& [row, vowel] : rows) {
-        if (kana_ && script == Script::kCj && row.find(form) != Text::npos) previous_ = vowel;
+        if (script == Script::kCj && row.find(form) != Text::npos) previous_ = vowel;
       }
     }
     return out;
@@ -299,7 +297,7 @@ class NaiveAnalyzer {
   std::vector<Char> chars_;
   std::vector<NaiveToken> tokens_;
   Script script_ = Script::kOther;
-  bool swedish_ = false, kana_ = false, variants_ = false, article_ = false, persian_ = false;
+  bool swedish_ = false, article_ = false, persian_ = false;
   char32_t previous_ = 0;  // vowel of the kana before
 };
 
