@@ -27,6 +27,7 @@ export interface RequestHeaders {
   accept: string | undefined;
   ifNoneMatch: string | undefined;
   proxySearch: string | undefined;
+  testSearch: string | undefined;
   requestId: string | undefined;
   /** Whom the client searches for. */
   userId: string | undefined;
@@ -36,7 +37,7 @@ export interface RequestHeaders {
   writeId: string | undefined;
 }
 
-/** Of the headers `Meili-Include-Metadata` and `Meili-Proxy-Search`. */
+/** Of the headers `Meili-Include-Metadata`, `Meili-Proxy-Search` and `X-Gannet-Test-Search`. */
 export function asks(header: string | undefined): boolean {
   return header !== undefined && ['true', '1'].includes(header.trim().toLowerCase());
 }
@@ -472,6 +473,7 @@ export function noHeaders(): RequestHeaders {
     accept: undefined,
     ifNoneMatch: undefined,
     proxySearch: undefined,
+    testSearch: undefined,
     requestId: undefined,
     userId: undefined,
     forwardedFor: undefined,
@@ -498,6 +500,7 @@ export const HEADER_FIELDS: Readonly<Record<string, keyof RequestHeaders>> = Obj
     accept: 'accept',
     'if-none-match': 'ifNoneMatch',
     'meili-proxy-search': 'proxySearch',
+    'x-gannet-test-search': 'testSearch',
     'x-request-id': 'requestId',
     'x-svc-user-id': 'userId',
     'x-ms-user-id': 'userId',

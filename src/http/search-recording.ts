@@ -24,10 +24,12 @@ export function recordingOf(
   request: Recorded,
   shape: Shape = request,
 ): AnswerListener | null {
+  if (recorder === null || own) return null;
+  const { proxySearch, testSearch, includeMetadata } = exchange.headers;
   // What a server of the network asks, it has recorded itself.
-  if (recorder === null || own || asks(exchange.headers.proxySearch)) return null;
+  if (asks(proxySearch) || asks(testSearch)) return null;
   const { q, filter } = request;
-  const asksForMetadata = asks(exchange.headers.includeMetadata);
+  const asksForMetadata = asks(includeMetadata);
   return (answer, durationMs) => {
     if (exchange.aborted) return;
     recorder.search({

@@ -17,6 +17,8 @@ export interface SendOptions {
   /** Sent as JSON. */
   body?: unknown;
   signal?: AbortSignal;
+  /** A search that analytics leave out. */
+  isTest?: boolean;
 }
 
 export interface UploadOptions {
@@ -40,19 +42,24 @@ export class Client {
   }
 
   /** @param path begins with a slash and may have a query. Throws a {@link Fault}. */
-  async send<T>(method: string, path: string, { body, signal }: SendOptions = {}): Promise<T> {
-    const response = await this.open(method, path, { body, ...(signal && { signal }) });
+  async send<T>(method: string, path: string, options: SendOptions = {}): Promise<T> {
+    const response = await this.open(method, path, options);
     const text = await response.text();
     return (text === '' ? undefined : JSON.parse(text)) as T;
   }
 
   /** The answer before its body is read. Throws a {@link Fault}; after an abort, the error of the abort. */
-  async open(method: string, path: string, { body, signal }: SendOptions): Promise<Response> {
+  async open(
+    method: string,
+    path: string,
+    { body, signal, isTest = false }: SendOptions,
+  ): Promise<Response> {
     const response = await fetch(address(path), {
       method,
       headers: {
         ...this.#authorization(),
         ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...(isTest && { 'x-gannet-test-search': 'true' }),
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
       ...(signal && { signal }),
@@ -92,6 +99,19 @@ export class Client {
 
   #authorization(): Record<string, string> {
     return this.key === null ? {} : { authorization: `Bearer ${this.key}` };
+  }
+}
+
+/** The body of an answer as it comes. Throws a {@link Fault} when it breaks off; after an abort, the error of the abort. */
+export async function* textOf(response: Response, signal: AbortSignal): AsyncGenerator<string> {
+  const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
+  for (;;) {
+    const { done, value } = await reader.read().catch((error: unknown) => {
+      if (signal.aborted) throw error;
+      throw new Fault(0, 'unreachable', 'The connection to the server broke off.');
+    });
+    if (done) return;
+    yield value;
   }
 }
 

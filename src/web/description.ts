@@ -29,6 +29,10 @@ export function settingSchemas({ paths }: Description): Readonly<Record<string, 
   return bodySchema(paths, '/indexes/{index_uid}/settings', 'patch').properties ?? {};
 }
 
+export function workspaceSchema({ paths }: Description): Schema {
+  return bodySchema(paths, '/chats/{workspace}/settings', 'patch');
+}
+
 export function keyActions({ paths }: Description): readonly string[] {
   return bodySchema(paths, '/keys', 'post').properties?.actions?.items?.enum ?? [];
 }

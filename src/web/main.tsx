@@ -81,7 +81,9 @@ function KeyForm({
 
 function Frame({ session, onLeave }: { session: Session; onLeave(): void }): JSX.Element {
   const place = usePlace();
-  const views = VIEWS.filter(({ right }) => right === null || session.rights.has(right));
+  const views = VIEWS.filter(
+    ({ rights }) => rights.length === 0 || rights.some((right) => session.rights.has(right)),
+  );
   const view = views.find(({ name }) => name === place.view) ?? views[0]!;
   useEffect(() => {
     document.title = `${view.title} · Gannet`;

@@ -56,3 +56,18 @@ export function usePlace(): Place {
   }, []);
   return parsePlace(fragment);
 }
+
+/** Goes to the place of `first` when `view` is open without an argument. */
+export function useArgument(
+  view: string,
+  argument: string | null,
+  first: string | undefined,
+): void {
+  useEffect(() => {
+    if (argument !== null || first === undefined) return;
+    // One may have gone elsewhere since this was drawn.
+    const place = parsePlace(location.hash);
+    const here = place.view === view || place.view === '';
+    if (here && place.argument === null) replacePlace(placeHref(view, first, place.query));
+  }, [argument, first, view]);
+}

@@ -1,4 +1,4 @@
-/** What the search view asks: pure, from its state to the queries of one multi-search. */
+/** What the search view asks: pure, from its state to queries. */
 import type { Marks } from './marks.ts';
 
 export interface Circle {

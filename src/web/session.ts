@@ -5,24 +5,31 @@ import { Client, Fault } from './client.ts';
 
 const STORED_KEY = 'gannet-key';
 
-/** What the page asks a key about; each by the cheapest request that needs the right. */
+/** What the page asks a key about; each by the cheapest request that needs the right: its method, path and body. */
 const PROBES = {
-  indexes: '/indexes?limit=1',
-  stats: '/stats',
-  tasks: '/tasks?limit=1',
-  keys: '/keys?limit=1',
-  webhooks: '/webhooks',
+  indexes: ['GET', '/indexes?limit=1'],
+  stats: ['GET', '/stats'],
+  tasks: ['GET', '/tasks?limit=1'],
+  keys: ['GET', '/keys?limit=1'],
+  webhooks: ['GET', '/webhooks'],
   // Of a time without searches.
-  analytics: '/analytics/summary?from=9999-01-01',
-  features: '/experimental-features',
-  version: '/version',
-} as const;
+  analytics: ['GET', '/analytics/summary?from=9999-01-01'],
+  // Without a question: who may ask one is told that it is missing.
+  chat: ['POST', '/chats/any/chat/completions', {}],
+  chats: ['GET', '/chats?limit=1'],
+  network: ['GET', '/network'],
+  rules: ['POST', '/dynamic-search-rules', { limit: 0 }],
+  features: ['GET', '/experimental-features'],
+  version: ['GET', '/version'],
+} as const satisfies Record<string, readonly [method: string, path: string, body?: unknown]>;
 
 export type Right = keyof typeof PROBES;
 
 export interface Session {
   readonly client: Client;
   readonly rights: ReadonlySet<Right>;
+  /** What an administrator searches on the page is a test; what a visitor searches is not. */
+  readonly testsSearches: boolean;
   /** null: it may not be asked for. */
   readonly version: string | null;
 }
@@ -49,7 +56,10 @@ export async function openSession(key: string | null): Promise<Opening> {
   );
   const names = Object.keys(PROBES) as Right[];
   const granted = await Promise.all(
-    names.map((name) => allows(() => client.send('GET', PROBES[name]))),
+    names.map((name) => {
+      const [method, path, body] = PROBES[name] as readonly [string, string, unknown?];
+      return allows(() => client.send(method, path, { body }));
+    }),
   );
   const rights = new Set(names.filter((_, position) => granted[position] === true));
   if (!searches && rights.size === 0) {
@@ -60,10 +70,14 @@ export async function openSession(key: string | null): Promise<Opening> {
   const version = rights.has('version')
     ? (await client.send<{ pkgVersion: string }>('GET', '/version')).pkgVersion
     : null;
-  return { kind: 'open', session: { client, rights, version } };
+  const testsSearches = names.some((name) => rights.has(name) && !OF_VISITORS.includes(name));
+  return { kind: 'open', session: { client, rights, testsSearches, version } };
 }
 
-const SWITCHED_OFF = ['missing_master_key', 'feature_not_enabled'];
+const OF_VISITORS: readonly Right[] = ['chat', 'version'];
+
+/** What those are told who may ask. */
+const LET_IN = ['missing_master_key', 'feature_not_enabled', 'bad_request'];
 
 /** false: the key, or its absence, is refused. */
 async function allows(ask: () => Promise<unknown>): Promise<boolean> {
@@ -73,7 +87,7 @@ async function allows(ask: () => Promise<unknown>): Promise<boolean> {
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
     // The view tells what is missing: a master key, or an option of the server.
-    if (SWITCHED_OFF.includes(error.code)) return true;
+    if (LET_IN.includes(error.code)) return true;
     if (error.status === 401 || error.status === 403) return false;
     throw error;
   }

@@ -17,6 +17,13 @@ export interface Task {
   readonly enqueuedAt: string;
   readonly startedAt: string | null;
   readonly finishedAt: string | null;
+  /** Of a write that went to other servers of a network, or came from one. */
+  readonly network?: {
+    readonly remotes?: Readonly<
+      Record<string, { readonly task_uid?: number; readonly error?: string }>
+    >;
+    readonly origin?: { readonly remoteName: string };
+  };
 }
 
 export interface Batch {

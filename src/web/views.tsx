@@ -2,10 +2,13 @@
 import type { JSX } from 'preact';
 import type { Right } from './session.ts';
 import { AnalyticsView } from './views/analytics.tsx';
+import { ChatView } from './views/chat.tsx';
 import { DocumentsView } from './views/documents.tsx';
 import { IndexesView } from './views/indexes.tsx';
 import { KeysView } from './views/keys.tsx';
 import { LogsView } from './views/logs.tsx';
+import { NetworkView } from './views/network.tsx';
+import { RulesView } from './views/rules.tsx';
 import { SearchView } from './views/search.tsx';
 import { ServerView } from './views/server.tsx';
 import { SettingsView } from './views/settings.tsx';
@@ -17,32 +20,40 @@ export interface View {
   /** In the address. */
   readonly name: string;
   readonly title: string;
-  /** null: every key may see it. */
-  readonly right: Right | null;
-  /** @param argument what the address names: the uid of an index */
+  /** One of them is needed; none: every key may see it. */
+  readonly rights: readonly Right[];
+  /** @param argument what the address names: the uid of an index, or of a chat workspace */
   show(argument: string | null): JSX.Element;
 }
 
 export const VIEWS: readonly View[] = [
-  { name: 'search', title: 'Search', right: null, show: (uid) => <SearchView uid={uid} /> },
-  { name: 'indexes', title: 'Indexes', right: 'indexes', show: () => <IndexesView /> },
+  { name: 'search', title: 'Search', rights: [], show: (uid) => <SearchView uid={uid} /> },
+  { name: 'indexes', title: 'Indexes', rights: ['indexes'], show: () => <IndexesView /> },
   {
     name: 'documents',
     title: 'Documents',
-    right: 'indexes',
+    rights: ['indexes'],
     show: (uid) => <DocumentsView uid={uid} />,
   },
   {
     name: 'settings',
     title: 'Settings',
-    right: 'indexes',
+    rights: ['indexes'],
     show: (uid) => <SettingsView uid={uid} />,
   },
-  { name: 'tasks', title: 'Tasks', right: 'tasks', show: () => <TasksView /> },
-  { name: 'keys', title: 'Keys', right: 'keys', show: () => <KeysView /> },
-  { name: 'webhooks', title: 'Webhooks', right: 'webhooks', show: () => <WebhooksView /> },
-  { name: 'statistics', title: 'Statistics', right: 'stats', show: () => <StatisticsView /> },
-  { name: 'analytics', title: 'Analytics', right: 'analytics', show: () => <AnalyticsView /> },
-  { name: 'logs', title: 'Logs', right: 'features', show: () => <LogsView /> },
-  { name: 'server', title: 'Server', right: 'features', show: () => <ServerView /> },
+  {
+    name: 'chat',
+    title: 'Chat',
+    rights: ['chat', 'chats'],
+    show: (workspace) => <ChatView workspace={workspace} />,
+  },
+  { name: 'rules', title: 'Search rules', rights: ['rules'], show: () => <RulesView /> },
+  { name: 'tasks', title: 'Tasks', rights: ['tasks'], show: () => <TasksView /> },
+  { name: 'keys', title: 'Keys', rights: ['keys'], show: () => <KeysView /> },
+  { name: 'webhooks', title: 'Webhooks', rights: ['webhooks'], show: () => <WebhooksView /> },
+  { name: 'statistics', title: 'Statistics', rights: ['stats'], show: () => <StatisticsView /> },
+  { name: 'analytics', title: 'Analytics', rights: ['analytics'], show: () => <AnalyticsView /> },
+  { name: 'network', title: 'Network', rights: ['network'], show: () => <NetworkView /> },
+  { name: 'logs', title: 'Logs', rights: ['features'], show: () => <LogsView /> },
+  { name: 'server', title: 'Server', rights: ['features'], show: () => <ServerView /> },
 ];

@@ -9,7 +9,9 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
-import type { BuiltServer } from '../support/built-server.ts';
+import { CHAT_SETTINGS } from '../demo/chat.ts';
+import { startSummariser, type Summariser } from '../demo/summariser.ts';
+import { type BuiltServer, startBuiltServer } from '../support/built-server.ts';
 import { EmbeddingProvider } from '../support/embedding-provider.ts';
 import { enter, loadBooks, openStage, type Stage, type Tab } from './support/browser.ts';
 
@@ -19,16 +21,23 @@ const PICTURES = process.env.GANNET_PICTURES;
 const DESK = { width: 1000, height: 760 };
 const TELEPHONE = { width: 390, height: 844 };
 
+/** Views whose pictures show what is below the screen, too. */
+const WHOLE = new Set(['chat', 'network', 'rules']);
+
 /** Where a view has something to show. */
 const PLACES: Readonly<Record<string, string>> = {
   search: 'search/books?q=dostoyevski',
   documents: 'documents/books',
   settings: 'settings/books',
+  chat: 'chat/demo?model=quoting',
+  network: 'network?index=books',
 };
 
 describe('Every view of the page, in a browser', () => {
   let stage: Stage;
   let provider: EmbeddingProvider;
+  let summariser: Summariser;
+  let far: BuiltServer;
 
   before(async function () {
     stage = await openStage(this, ['--analytics-retention-days', '30']);
@@ -68,10 +77,17 @@ describe('Every view of the page, in a browser', () => {
       ],
     });
     await visit(server);
+    summariser = await startSummariser();
+    await prepareChat(server, summariser.url);
+    await prepareRules(server);
+    far = await startBuiltServer();
+    await prepareNetwork(server, far);
     if (PICTURES !== undefined) mkdirSync(PICTURES, { recursive: true });
   });
   after(async () => {
     await stage?.close();
+    await far?.close();
+    await summariser?.close();
     provider?.stop();
   });
 
@@ -94,7 +110,8 @@ describe('Every view of the page, in a browser', () => {
   }
 
   async function picture(page: Page, name: string): Promise<void> {
-    if (PICTURES !== undefined) await page.screenshot({ path: join(PICTURES, `${name}.png`) });
+    if (PICTURES === undefined) return;
+    await page.screenshot({ path: join(PICTURES, `${name}.png`), fullPage: WHOLE.has(name) });
   }
 
   // Colours and widths have nothing to do with each other: each is seen once.
@@ -116,6 +133,12 @@ describe('Every view of the page, in a browser', () => {
             await page.getByText('Why is this here?').first().click();
             await page.getByText('Every word of the query').first().waitFor();
           }
+          if (name === 'chat') await ask(page);
+          if (name === 'network') {
+            await page.getByRole('row', { name: /^far/ }).getByText('answers').waitFor();
+            await page.getByRole('row', { name: /^gone/ }).getByText('fails').waitFor();
+          }
+          if (name === 'rules') await page.getByRole('heading', { name: 'desert' }).waitFor();
           assert.deepEqual(await violations(page), [], name);
           assert.equal(await overflow(page), 0, `${name} is wider than the screen`);
           if (device === 'desk') await picture(page, name);
@@ -132,6 +155,24 @@ describe('Every view of the page, in a browser', () => {
         await page.getByRole('button', { name: 'Create a key' }).click();
         await page.getByRole('checkbox', { name: 'search', exact: true }).waitFor();
         assert.deepEqual(await violations(page), [], 'a dialog');
+        for (const [place, opener] of [
+          ['rules', 'Create a rule'],
+          ['chat/demo', 'Settings of the workspace'],
+          ['network', 'Edit far'],
+        ] as const) {
+          await page.keyboard.press('Escape');
+          await open(tab, place);
+          await page.getByRole('button', { name: opener }).click();
+          await page
+            .getByRole('dialog')
+            .getByRole('button', { name: /Save|Create/ })
+            .waitFor();
+          for (const closed of await page.locator('dialog details summary').all()) {
+            await closed.click();
+          }
+          assert.deepEqual(await violations(page), [], `${place}: ${opener}`);
+          assert.equal(await overflow(page), 0, `${place}: ${opener} is wider than the screen`);
+        }
       });
     });
   }
@@ -259,6 +300,70 @@ async function visit(server: BuiltServer): Promise<void> {
       },
     });
   }
+}
+
+async function ask(page: Page): Promise<void> {
+  await page.getByLabel('Question').fill('Which science fiction books are about a desert planet?');
+  await page.getByRole('button', { name: 'Ask' }).click();
+  await page.getByText('Dune, by Frank Herbert (1965)').waitFor();
+  await page.getByText(/^Searched books/).click();
+}
+
+async function prepareChat(server: BuiltServer, provider: string): Promise<void> {
+  await server.call('PATCH', '/experimental-features', { body: { chatCompletions: true } });
+  await server.finish('PATCH', '/indexes/books/settings', { body: { chat: CHAT_SETTINGS } });
+  await server.call('PATCH', '/chats/demo/settings', {
+    body: { source: 'vLlm', baseUrl: provider },
+  });
+}
+
+async function prepareRules(server: BuiltServer): Promise<void> {
+  await server.call('PATCH', '/experimental-features', { body: { dynamicSearchRules: true } });
+  const pin = (id: string, position: number): object => ({
+    selector: { indexUid: 'books', id },
+    action: { type: 'pin', position },
+  });
+  await server.finish('PATCH', '/dynamic-search-rules/summer', {
+    body: {
+      description: 'What the front page recommends.',
+      conditions: {
+        time: { start: '2026-06-01T00:00:00Z', end: '2030-09-01T00:00:00Z' },
+        query: { isEmpty: true },
+      },
+      actions: [pin('1', 0), pin('2', 1)],
+    },
+  });
+  await server.finish('PATCH', '/dynamic-search-rules/desert', {
+    body: {
+      description: 'The desert that most people mean.',
+      precedence: 10,
+      conditions: {
+        query: { words: 'desert' },
+        filter: { values: { genres: 'science fiction' } },
+      },
+      actions: [pin('3', 0)],
+    },
+  });
+}
+
+/** A network of the server, another one, and one that is not there. */
+async function prepareNetwork(server: BuiltServer, far: BuiltServer): Promise<void> {
+  for (const one of [server, far]) {
+    await one.call('PATCH', '/experimental-features', { body: { network: true } });
+  }
+  await loadBooks(far);
+  const searchApiKey = far.masterKey;
+  await server.call('PATCH', '/network', {
+    body: {
+      self: 'near',
+      sharding: true,
+      remotes: {
+        near: { url: server.url, searchApiKey },
+        far: { url: far.url, searchApiKey },
+        gone: { url: 'http://127.0.0.1:9' },
+      },
+    },
+  });
 }
 
 interface Violation {

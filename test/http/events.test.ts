@@ -109,6 +109,20 @@ describe('Usage events and analytics', () => {
     assert.equal(await count(), before);
   });
 
+  it('does not count searches that are marked as tests', async () => {
+    const marked = (value: string): Record<string, string> => ({ 'X-Gannet-Test-Search': value });
+    await send('POST', '/indexes/books/search', { q: 'trial' }, marked('true'));
+    await send('GET', '/indexes/books/search?q=trial', undefined, marked('1'));
+    for (const federation of [undefined, {}]) {
+      const body = { federation, queries: [{ indexUid: 'books', q: 'trial' }] };
+      await send('POST', '/multi-search', body, marked('true'));
+    }
+    await send('POST', '/indexes/books/search', { q: 'earnest' }, marked('false'));
+    const queries = (await report('top-searches?limit=1000')).map(({ query }) => query);
+    assert.ok(queries.includes('earnest'));
+    assert.ok(!queries.includes('trial'));
+  });
+
   it('binds events to searches by user, at either address, in both spellings of the id', async () => {
     await search('bound', 'u2');
     const user = { 'x-svc-user-id': 'u2' };

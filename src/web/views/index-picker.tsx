@@ -1,10 +1,10 @@
 import type { JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { counted } from '../format.ts';
 import { Choice, Problem, TextField } from '../parts.tsx';
 import { useLoaded } from '../hooks.ts';
 import { listIndexes, type IndexEntry, type Stats } from '../indexes.ts';
-import { goTo, parsePlace, placeHref, replacePlace } from '../place.ts';
+import { goTo, placeHref, useArgument } from '../place.ts';
 import { useSession } from '../session.ts';
 
 interface Props {
@@ -35,14 +35,7 @@ export function OfIndex({ view, uid, children }: Props): JSX.Element {
     const documents = stats.value?.indexes[name]?.numberOfDocuments;
     return documents === undefined ? name : `${name} (${counted(documents, 'document')})`;
   };
-  const first = indexes[0]?.uid;
-  useEffect(() => {
-    if (uid !== null || first === undefined) return;
-    // One may have gone elsewhere since this was drawn.
-    const place = parsePlace(location.hash);
-    const here = place.view === view || place.view === '';
-    if (here && place.argument === null) replacePlace(placeHref(view, first, place.query));
-  }, [uid, first, view]);
+  useArgument(view, uid, indexes[0]?.uid);
   const index =
     indexes.find((one) => one.uid === uid) ??
     (uid !== null && (!listed || !list.loading)
@@ -67,15 +60,28 @@ export function OfIndex({ view, uid, children }: Props): JSX.Element {
           />
         ) : null
       ) : (
-        <TypedIndex view={view} uid={uid} />
+        <TypedArgument
+          view={view}
+          label="Index"
+          hint="This key may not list the indexes; type the uid of one."
+          argument={uid}
+        />
       )}
       {index === undefined ? null : <div key={index.uid}>{children(index)}</div>}
     </>
   );
 }
 
-function TypedIndex({ view, uid }: { view: string; uid: string | null }): JSX.Element {
-  const [typed, setTyped] = useState(uid ?? '');
+interface TypedProps {
+  view: string;
+  label: string;
+  hint: string;
+  argument: string | null;
+}
+
+/** What the address of a view names, typed by those who may not list it. */
+export function TypedArgument({ view, label, hint, argument }: TypedProps): JSX.Element {
+  const [typed, setTyped] = useState(argument ?? '');
   return (
     <form
       class="row"
@@ -84,12 +90,7 @@ function TypedIndex({ view, uid }: { view: string; uid: string | null }): JSX.El
         if (typed !== '') goTo(placeHref(view, typed));
       }}
     >
-      <TextField
-        label="Index"
-        hint="This key may not list the indexes; type the uid of one."
-        value={typed}
-        onInput={setTyped}
-      />
+      <TextField label={label} hint={hint} value={typed} onInput={setTyped} />
       <button type="submit">Open</button>
     </form>
   );

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { useAction } from '../hooks.ts';
 import { Choice, Outcome, TextField } from '../parts.tsx';
 import { useSession } from '../session.ts';
-import { Fault, type Client } from '../client.ts';
+import { Fault, textOf, type Client } from '../client.ts';
 
 const LINES_MAX = 1000;
 const LEVELS = ['error', 'warn', 'info', 'debug', 'trace'] as const;
@@ -80,12 +80,9 @@ async function streamLines(
   try {
     const body = { target, mode: 'human' };
     const response = await client.open('POST', '/logs/stream', { body, signal });
-    const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
     let rest = '';
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done) break;
-      const parts = (rest + value).split('\n');
+    for await (const text of textOf(response, signal)) {
+      const parts = (rest + text).split('\n');
       rest = parts.pop()!;
       for (const line of parts) onLine(line);
     }

@@ -56,7 +56,7 @@ interface Answers {
 }
 
 function Preview({ index }: { index: IndexEntry }): JSX.Element {
-  const { client } = useSession();
+  const { client, testsSearches } = useSession();
   const { uid } = index;
   const { query } = usePlace();
   const state = stateFrom(query);
@@ -71,11 +71,20 @@ function Preview({ index }: { index: IndexEntry }): JSX.Element {
   const asked = JSON.stringify(state);
   const answers = useLoaded(
     async (signal) => {
+      const send = async (
+        queries: readonly object[],
+        isTest: boolean,
+      ): Promise<readonly SearchAnswer[]> => {
+        if (queries.length === 0) return [];
+        const options = { body: { queries }, signal, isTest };
+        return (await client.send<Answers>('POST', '/multi-search', options)).results;
+      };
       const ask = async (): Promise<readonly SearchAnswer[]> => {
         const options = { marks, explain, facets: facets.current };
-        const body = { queries: searchQueries(uid, state, options) };
-        const { results } = await client.send<Answers>('POST', '/multi-search', { body, signal });
-        return results;
+        const [search, ...counts] = searchQueries(uid, state, options);
+        // One search of a visitor is one search, whatever else it takes to show its facets.
+        const answers = await Promise.all([send([search!], testsSearches), send(counts, true)]);
+        return answers.flat();
       };
       return ask().catch((error: unknown) => {
         if (!(error instanceof Fault) || error.code !== 'invalid_search_facets') throw error;
@@ -404,7 +413,10 @@ const ADDED = new Set(['_formatted', '_rankingScore', '_rankingScoreDetails', '_
 const TITLES = ['title', 'name', 'label', 'headline', 'subject'];
 
 /** The field that stands above the others: one named like a title, else the first text that is not the id. */
-function titleField(hit: Hit, primaryKey: string | null): string | undefined {
+export function titleField(
+  hit: Readonly<Record<string, unknown>>,
+  primaryKey: string | null,
+): string | undefined {
   const texts = Object.keys(hit).filter(
     (name) => typeof hit[name] === 'string' && name !== primaryKey && name !== 'id',
   );

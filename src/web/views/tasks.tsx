@@ -104,15 +104,18 @@ export function TasksView(): JSX.Element {
   );
 }
 
-/** The batches that run, with their progress. */
-function Running(): JSX.Element | null {
+/**
+ * The batches that run, with their progress.
+ * @param types of their tasks; absent: all
+ */
+export function Running({ types = '' }: { types?: string }): JSX.Element | null {
   const { client } = useSession();
   const batches = useLoaded(
     (signal) =>
-      client.send<TaskPage<Batch>>('GET', pathOf(['batches'], { statuses: 'processing' }), {
+      client.send<TaskPage<Batch>>('GET', pathOf(['batches'], { statuses: 'processing', types }), {
         signal,
       }),
-    [client],
+    [client, types],
     REFRESH_MS,
   );
   const running = batches.value?.results ?? [];

@@ -1,0 +1,423 @@
+import type { JSX } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { converse } from '../chat-stream.ts';
+import { Fault, pathOf } from '../client.ts';
+import {
+  completionRequest,
+  newTurn,
+  withEvent,
+  type ChatSearch,
+  type Turn,
+} from '../conversation.ts';
+import { description, workspaceSchema } from '../description.ts';
+import { counted } from '../format.ts';
+import { useAction, useLoaded } from '../hooks.ts';
+import {
+  Choice,
+  Confirm,
+  Dialog,
+  Field,
+  JsonValue,
+  Outcome,
+  Problem,
+  TextField,
+} from '../parts.tsx';
+import { goTo, placeHref, replacePlace, useArgument, usePlace } from '../place.ts';
+import { settingChange, takes } from '../schema.ts';
+import { useSession } from '../session.ts';
+import { FeatureProblem, isOff } from './feature.tsx';
+import { TypedArgument } from './index-picker.tsx';
+import { titleField } from './search.tsx';
+import { spaced } from './settings.tsx';
+
+/** Shown at most; a name that is not in the list can stand in the address. */
+const WORKSPACES_MAX = 1000;
+
+type WorkspaceSettings = Readonly<Record<string, unknown>>;
+
+type Open =
+  | { readonly kind: 'create' }
+  | { readonly kind: 'delete' }
+  | { readonly kind: 'edit'; readonly settings: WorkspaceSettings };
+
+export function ChatView({ workspace }: { workspace: string | null }): JSX.Element {
+  const { client, rights } = useSession();
+  const action = useAction();
+  const [open, setOpen] = useState<Open | null>(null);
+  const listed = rights.has('chats');
+  const list = useLoaded(
+    async (signal) => {
+      if (!listed) return [];
+      const path = pathOf(['chats'], { limit: WORKSPACES_MAX });
+      const { results } = await client.send<{ results: { uid: string }[] }>('GET', path, {
+        signal,
+      });
+      return results.map(({ uid }) => uid);
+    },
+    [client, workspace, action.done],
+  );
+  const uids = list.value ?? [];
+  useArgument('chat', workspace, uids[0]);
+  if (isOff(list.error)) {
+    return (
+      <FeatureProblem
+        error={list.error}
+        feature="chatCompletions"
+        purpose="A conversation about the documents: a model at a provider of yours searches them and answers from what it finds."
+        onSwitchedOn={list.reload}
+      />
+    );
+  }
+  const known = workspace !== null && (!listed || uids.includes(workspace));
+  const path = (uid: string): string => pathOf(['chats', uid, 'settings']);
+  const save = (uid: string, body: unknown): void =>
+    action.run(async () => {
+      await client.send('PATCH', path(uid), { body });
+      if (uid !== workspace) goTo(placeHref('chat', uid));
+      return `The workspace ${uid} is saved.`;
+    });
+  return (
+    <>
+      <Problem error={list.error} />
+      {listed ? (
+        <>
+          {uids.length === 0 ? (
+            list.value === undefined ? null : (
+              <p class="note">
+                There is no workspace yet. A workspace names the provider of the model, and how the
+                model is told to search.
+              </p>
+            )
+          ) : (
+            <Choice
+              label="Workspace"
+              value={workspace ?? ''}
+              options={uids.map((uid) => [uid, uid])}
+              onChoose={(uid) => goTo(placeHref('chat', uid))}
+            />
+          )}
+          <p class="buttons">
+            <button type="button" onClick={() => setOpen({ kind: 'create' })}>
+              Create a workspace
+            </button>
+            {known ? (
+              <>
+                <button
+                  type="button"
+                  onClick={() =>
+                    action.run(async () => {
+                      const settings = await client.send<WorkspaceSettings>('GET', path(workspace));
+                      setOpen({ kind: 'edit', settings });
+                      return null;
+                    })
+                  }
+                >
+                  Settings of the workspace
+                </button>
+                <button type="button" class="danger" onClick={() => setOpen({ kind: 'delete' })}>
+                  Delete the workspace
+                </button>
+              </>
+            ) : null}
+          </p>
+        </>
+      ) : (
+        <TypedArgument
+          view="chat"
+          label="Workspace"
+          hint="This key may not list the workspaces; type the uid of one."
+          argument={workspace}
+        />
+      )}
+      <Outcome action={action} />
+      {known ? <Conversation key={workspace} workspace={workspace} /> : null}
+      {workspace !== null && !known && list.value !== undefined && !list.loading ? (
+        <p class="note">There is no workspace {workspace}.</p>
+      ) : null}
+      {open === null ? null : open.kind === 'delete' ? (
+        <Confirm
+          title={`Delete the workspace ${workspace!}`}
+          warning="Its settings are deleted with the key of the provider. The documents stay."
+          name={workspace!}
+          verb="Delete for good"
+          onClose={() => setOpen(null)}
+          onConfirm={() =>
+            action.run(async () => {
+              await client.send('DELETE', pathOf(['chats', workspace!]));
+              goTo(placeHref('chat'));
+              return `The workspace ${workspace!} is deleted.`;
+            })
+          }
+        />
+      ) : (
+        <WorkspaceDialog
+          uid={open.kind === 'create' ? null : workspace}
+          settings={open.kind === 'create' ? {} : open.settings}
+          onClose={() => setOpen(null)}
+          onSave={save}
+        />
+      )}
+    </>
+  );
+}
+
+/** What a member of the settings of a workspace is for; null: its own name says it. */
+const HINTS: Readonly<Record<string, string>> = {
+  source: 'Whose interface the provider speaks. vLlm: any that speaks that of OpenAI.',
+  baseUrl: 'The address of the provider, up to /v1. Empty: that of the source.',
+  apiKey: 'Of the provider. The server shows it shortened, and sends it to nobody else.',
+  apiVersion: 'For azureOpenAi.',
+  deploymentId: 'For azureOpenAi.',
+  system: 'Comes before every conversation.',
+  searchDescription: 'What the search is for, with examples; the indexes are listed after it.',
+  searchQParam: 'What the words of a search should be.',
+  searchFilterParam: 'How conditions are written; the attributes are listed after it.',
+  searchIndexUidParam: 'How to choose an index.',
+};
+
+/** The members that are most often needed. */
+const FIRST = ['source', 'baseUrl', 'apiKey'];
+
+interface WorkspaceProps {
+  /** null: a new one. */
+  uid: string | null;
+  settings: WorkspaceSettings;
+  onClose(): void;
+  onSave(uid: string, change: unknown): void;
+}
+
+function WorkspaceDialog({ uid, settings, onClose, onSave }: WorkspaceProps): JSX.Element {
+  const { client } = useSession();
+  const [name, setName] = useState(uid ?? '');
+  const [after, setAfter] = useState(settings);
+  const loaded = useLoaded(async () => workspaceSchema(await description(client)), [client]);
+  const schema = loaded.value;
+  const members = Object.keys(schema?.properties ?? {}).filter((member) => member !== 'prompts');
+  const first = FIRST.filter((member) => members.includes(member));
+  const others = members.filter((member) => !FIRST.includes(member));
+  const field = (member: string): JSX.Element => {
+    const options = schema?.properties?.[member]?.enum;
+    const hint = HINTS[member];
+    const props = {
+      label: spaced(member),
+      ...(hint !== undefined && { hint }),
+      value: (after[member] as string | null | undefined) ?? '',
+    };
+    const change = (text: string): void =>
+      setAfter({ ...after, [member]: text === '' ? null : text });
+    return options === undefined ? (
+      <TextField key={member} {...props} onInput={change} />
+    ) : (
+      <Choice
+        key={member}
+        {...props}
+        options={options.map((option) => [option, option])}
+        onChoose={change}
+      />
+    );
+  };
+  const prompts = (after.prompts ?? {}) as Readonly<Record<string, string | null>>;
+  return (
+    <Dialog title={uid === null ? 'Create a workspace' : `Settings of ${uid}`} onClose={onClose}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          onSave(name, settingChange(schema, settings, after));
+          onClose();
+        }}
+      >
+        {uid === null ? (
+          <TextField
+            label="Uid"
+            hint="Letters, digits, - and _."
+            required
+            value={name}
+            onInput={setName}
+          />
+        ) : null}
+        {first.map(field)}
+        <details>
+          <summary>More of the provider</summary>
+          {others.map(field)}
+        </details>
+        <details>
+          <summary>What the model is told</summary>
+          {Object.entries(schema?.properties?.prompts?.properties ?? {})
+            .filter(([, member]) => takes(member, 'string'))
+            .map(([prompt]) => (
+              <Field
+                key={prompt}
+                label={spaced(prompt)}
+                hint={`${HINTS[prompt] ?? ''} Empty: the default.`.trim()}
+              >
+                {(id, hintId) => (
+                  <textarea
+                    id={id}
+                    class="lines"
+                    rows={4}
+                    aria-describedby={hintId}
+                    value={prompts[prompt] ?? ''}
+                    onInput={(event) => {
+                      const { value } = event.currentTarget;
+                      const changed = { ...prompts, [prompt]: value === '' ? null : value };
+                      setAfter({ ...after, prompts: changed });
+                    }}
+                  />
+                )}
+              </Field>
+            ))}
+        </details>
+        <button type="submit" disabled={schema === undefined}>
+          {uid === null ? 'Create' : 'Save'}
+        </button>
+      </form>
+    </Dialog>
+  );
+}
+
+function Conversation({ workspace }: { workspace: string }): JSX.Element {
+  const { client } = useSession();
+  const { query } = usePlace();
+  const action = useAction();
+  const running = useRef<AbortController | null>(null);
+  const [turns, setTurns] = useState<readonly Turn[]>([]);
+  const [question, setQuestion] = useState('');
+  const model = query.model ?? '';
+  useEffect(() => () => running.current?.abort(), []);
+  const ready = question.trim() !== '' && model !== '' && !action.running;
+  const ask = (): void => {
+    if (!ready) return;
+    const stopping = new AbortController();
+    running.current = stopping;
+    const asked = [...turns, newTurn(question.trim())];
+    setTurns(asked);
+    setQuestion('');
+    action.run(async () => {
+      try {
+        const body = completionRequest(model, asked);
+        await converse(client, workspace, body, stopping.signal, (event) =>
+          setTurns((old) => [...old.slice(0, -1), withEvent(old.at(-1)!, event)]),
+        );
+      } catch (error) {
+        if (!stopping.signal.aborted || error instanceof Fault) throw error;
+        return 'Stopped.';
+      }
+      return null;
+    });
+  };
+  return (
+    <section aria-label="Conversation">
+      <div class="row">
+        <TextField
+          label="Model"
+          hint="As the provider names it."
+          value={model}
+          onInput={(named) => replacePlace(placeHref('chat', workspace, { model: named }))}
+        />
+        {turns.length === 0 ? null : (
+          <button type="button" disabled={action.running} onClick={() => setTurns([])}>
+            New conversation
+          </button>
+        )}
+      </div>
+      <div role="log" aria-label="What was said" aria-busy={action.running}>
+        {turns.map((turn, position) => (
+          <TurnCard key={position} turn={turn} />
+        ))}
+      </div>
+      <Outcome action={action} />
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          ask();
+        }}
+      >
+        <Field label="Question" hint="Enter asks it; Shift and Enter begin a new line.">
+          {(id, hintId) => (
+            <textarea
+              id={id}
+              class="lines"
+              rows={3}
+              aria-describedby={hintId}
+              value={question}
+              onInput={(event) => setQuestion(event.currentTarget.value)}
+              onKeyDown={(event) => {
+                if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
+                event.preventDefault();
+                ask();
+              }}
+            />
+          )}
+        </Field>
+        <p class="buttons">
+          <button type="submit" disabled={!ready}>
+            Ask
+          </button>
+          {action.running ? (
+            <button type="button" onClick={() => running.current?.abort()}>
+              Stop
+            </button>
+          ) : null}
+        </p>
+        {model === '' ? <p class="note">The conversation needs the name of a model.</p> : null}
+      </form>
+    </section>
+  );
+}
+
+function TurnCard({ turn: { question, parts, errors } }: { turn: Turn }): JSX.Element {
+  return (
+    <article class="turn">
+      <h2>{question}</h2>
+      {parts.map((part, position) =>
+        part.kind === 'text' ? (
+          <p key={position} class="said">
+            {part.text.trim()}
+          </p>
+        ) : (
+          <SearchPart key={position} search={part.search} />
+        ),
+      )}
+      {errors.map((error, position) => (
+        <p key={position} class="problem" role="alert">
+          {error}
+        </p>
+      ))}
+    </article>
+  );
+}
+
+/** A search of the model, and the documents that it found. */
+function SearchPart({ search }: { search: ChatSearch }): JSX.Element {
+  const { indexUid, q, filter, sources } = search;
+  const asked =
+    `Searched ${indexUid === '' ? 'without an index' : indexUid}` +
+    (q === '' ? '' : ` for “${q}”`) +
+    (filter === '' ? '' : `, where ${filter}`);
+  if (sources === null || sources.length === 0) {
+    return (
+      <p class="note">
+        {asked}
+        {sources === null ? '.' : ': nothing was found.'}
+      </p>
+    );
+  }
+  return (
+    <details class="sources">
+      <summary>
+        {asked}: {counted(sources.length, 'source')}
+      </summary>
+      <ol>
+        {sources.map((source, position) => {
+          const title = titleField(source, null);
+          return (
+            <li key={position}>
+              {title === undefined ? null : <strong>{String(source[title])}</strong>}
+              <JsonValue value={source} />
+            </li>
+          );
+        })}
+      </ol>
+    </details>
+  );
+}

@@ -1,0 +1,396 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import type { TaskReceipt } from '../client.ts';
+import { pathOf } from '../client.ts';
+import { count, counted, milliseconds, moment, percent } from '../format.ts';
+import { useAction, useLoaded } from '../hooks.ts';
+import { listIndexes } from '../indexes.ts';
+import { reachAll, type Network, type Reached, type Remote } from '../network.ts';
+import { Choice, Confirm, Dialog, Outcome, Problem, TextField } from '../parts.tsx';
+import { placeHref, replacePlace, usePlace } from '../place.ts';
+import { settingChange } from '../schema.ts';
+import { useSession } from '../session.ts';
+import { ended, type Task, type TaskPage } from '../tasks.ts';
+import { FeatureProblem } from './feature.tsx';
+import { Running } from './tasks.tsx';
+
+const REFRESH_MS = 5000;
+const MOVES_REFRESH_MS = 1000;
+const MOVES_SHOWN = 5;
+const MOVE = 'networkTopologyChange';
+
+type Open = { readonly kind: 'add' } | { readonly kind: 'edit' | 'remove'; readonly name: string };
+
+type Patch = (body: unknown, told: string) => void;
+
+export function NetworkView(): JSX.Element {
+  const { client } = useSession();
+  const action = useAction();
+  const [open, setOpen] = useState<Open | null>(null);
+  const loaded = useLoaded(
+    (signal) => client.send<Network>('GET', '/network', { signal }),
+    [client, action.done],
+  );
+  const patch: Patch = (body, told) =>
+    action.run(async () => {
+      await client.send('PATCH', '/network', { body });
+      return told;
+    });
+  const network = loaded.value;
+  return (
+    <>
+      <FeatureProblem
+        error={loaded.error}
+        feature="network"
+        purpose="Several servers that are searched as one, or that share the documents among them."
+        onSwitchedOn={loaded.reload}
+      />
+      {network === undefined || loaded.error !== null ? null : (
+        <>
+          <ThisServer
+            key={JSON.stringify([network.self, network.sharding])}
+            network={network}
+            patch={patch}
+          />
+          <p class="buttons">
+            <button type="button" onClick={() => setOpen({ kind: 'add' })}>
+              Add a server
+            </button>
+          </p>
+          <Outcome action={action} />
+          <Servers network={network} onOpen={setOpen} />
+          <Moves network={network} />
+        </>
+      )}
+      {open === null || network === undefined ? null : open.kind === 'remove' ? (
+        <Confirm
+          title={`Take ${open.name} out of the network`}
+          warning="It is not searched any more and gets no writes of this server. Its documents stay where they are. Tell the other servers as well."
+          name={open.name}
+          verb="Take it out"
+          onClose={() => setOpen(null)}
+          onConfirm={() =>
+            patch({ remotes: { [open.name]: null } }, `${open.name} is out of the network.`)
+          }
+        />
+      ) : (
+        <RemoteDialog
+          name={open.kind === 'add' ? null : open.name}
+          remote={open.kind === 'add' ? null : network.remotes[open.name]!}
+          onClose={() => setOpen(null)}
+          onSave={(name, change) => patch({ remotes: { [name]: change } }, `${name} is saved.`)}
+        />
+      )}
+    </>
+  );
+}
+
+/** Made anew when what the server has is changed. */
+function ThisServer({ network, patch }: { network: Network; patch: Patch }): JSX.Element {
+  const [self, setSelf] = useState(network.self ?? '');
+  const [sharding, setSharding] = useState(network.sharding);
+  const changed = self !== (network.self ?? '') || sharding !== network.sharding;
+  return (
+    <form
+      class="panel"
+      aria-label="This server"
+      onSubmit={(event) => {
+        event.preventDefault();
+        patch({ self: self === '' ? null : self, sharding }, 'The network is changed.');
+      }}
+    >
+      <TextField
+        label="Name of this server"
+        hint="As the other servers name it. Each server is told of the network by itself: the same servers, a name of its own."
+        value={self}
+        onInput={setSelf}
+      />
+      <p class="facet">
+        <label>
+          <input
+            type="checkbox"
+            checked={sharding}
+            onChange={(event) => setSharding(event.currentTarget.checked)}
+          />
+          <span>
+            Share the documents out: each write goes to all servers, and each keeps what belongs to
+            it
+          </span>
+        </label>
+      </p>
+      {sharding && (self === '' || network.remotes[self] === undefined) ? (
+        <p class="note">
+          Until this server has a name that stands among the servers it keeps all documents.
+        </p>
+      ) : null}
+      <button type="submit" disabled={!changed}>
+        Save
+      </button>
+    </form>
+  );
+}
+
+interface ServersProps {
+  network: Network;
+  onOpen(open: Open): void;
+}
+
+function Servers({ network, onOpen }: ServersProps): JSX.Element {
+  const { client, rights } = useSession();
+  const { query } = usePlace();
+  const indexes = useLoaded(
+    (signal) => (rights.has('indexes') ? listIndexes(client, signal) : Promise.resolve([])),
+    [client],
+  );
+  const uids = (indexes.value ?? []).map(({ uid }) => uid);
+  const index = query.index ?? uids[0] ?? null;
+  const reached = useLoaded(
+    (signal) =>
+      index === null ? Promise.resolve(undefined) : reachAll(client, network, index, signal),
+    [client, JSON.stringify(network), index],
+    REFRESH_MS,
+  );
+  const names = Object.keys(network.remotes);
+  const total = Object.values(reached.value ?? {}).reduce(
+    (sum, one) => sum + (one.kind === 'answered' ? one.documents : 0),
+    0,
+  );
+  if (names.length === 0) return <p class="note">The network has no servers yet.</p>;
+  return (
+    <section aria-label="Servers">
+      {uids.length === 0 ? (
+        <p class="note">Without an index here the servers cannot be asked whether they answer.</p>
+      ) : (
+        <Choice
+          label="Documents of the index"
+          hint="Each server is asked for them every few seconds, with the search key that stands here."
+          value={index ?? ''}
+          options={uids.map((uid) => [uid, uid])}
+          onChoose={(uid) => replacePlace(placeHref('network', null, { index: uid }))}
+        />
+      )}
+      <Problem error={reached.error} />
+      <div class="wide" tabIndex={0} role="region" aria-label="Servers of the network">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Server</th>
+              <th scope="col">State</th>
+              <th scope="col" class="number">
+                Documents
+              </th>
+              <th scope="col" class="number">
+                Share
+              </th>
+              <th scope="col">Keys</th>
+              <th scope="col">Actions</th>
+            </tr>
+          </thead>
+          <tbody>
+            {names.map((name) => (
+              <ServerRow
+                key={name}
+                name={name}
+                remote={network.remotes[name]!}
+                isSelf={name === network.self}
+                reached={reached.value?.[name]}
+                total={total}
+                onOpen={onOpen}
+              />
+            ))}
+          </tbody>
+        </table>
+      </div>
+      <p class="note">
+        {counted(total, 'document')} on {counted(names.length, 'server')}
+      </p>
+    </section>
+  );
+}
+
+interface RowProps {
+  name: string;
+  remote: Remote;
+  isSelf: boolean;
+  /** undefined: not known yet. */
+  reached: Reached | undefined;
+  /** Documents of all servers. */
+  total: number;
+  onOpen(open: Open): void;
+}
+
+function ServerRow({ name, remote, isSelf, reached, total, onOpen }: RowProps): JSX.Element {
+  const { url, searchApiKey, writeApiKey } = remote;
+  const keys = [searchApiKey === null ? '' : 'search', writeApiKey === null ? '' : 'write'];
+  const documents = reached?.kind === 'answered' ? reached.documents : null;
+  return (
+    <tr>
+      <th scope="row">
+        {name}
+        {isSelf ? ' (this server)' : ''}
+        <br />
+        <span class="count">{url}</span>
+      </th>
+      <td>
+        <State reached={reached} />
+      </td>
+      <td class="number">{documents === null ? '' : count(documents)}</td>
+      <td class="number">{documents === null || total === 0 ? '' : percent(documents / total)}</td>
+      <td>{keys.filter((key) => key !== '').join(', ') || 'none'}</td>
+      <td>
+        <span class="buttons">
+          <button type="button" class="quiet" onClick={() => onOpen({ kind: 'edit', name })}>
+            Edit<span class="unseen"> {name}</span>
+          </button>
+          <button type="button" class="danger" onClick={() => onOpen({ kind: 'remove', name })}>
+            Take out<span class="unseen"> {name}</span>
+          </button>
+        </span>
+      </td>
+    </tr>
+  );
+}
+
+function State({ reached }: { reached: Reached | undefined }): JSX.Element | null {
+  if (reached === undefined) return null;
+  return reached.kind === 'answered' ? (
+    <>
+      <span class="state succeeded">answers</span> in {milliseconds(reached.ms)}
+    </>
+  ) : (
+    <>
+      <span class="state failed">fails</span>: {reached.message}
+    </>
+  );
+}
+
+interface RemoteProps {
+  /** null: a new one. */
+  name: string | null;
+  remote: Remote | null;
+  onClose(): void;
+  onSave(name: string, change: unknown): void;
+}
+
+/** Members that can be null, so that those that changed are sent alone. */
+const REMOTE_SCHEMA = { additionalProperties: { type: ['string', 'null'] } };
+
+function RemoteDialog({ name, remote, onClose, onSave }: RemoteProps): JSX.Element {
+  const [typed, setTyped] = useState(name ?? '');
+  const [after, setAfter] = useState<Partial<Remote>>(remote ?? {});
+  const field = (member: keyof Remote, label: string, hint: string): JSX.Element => (
+    <TextField
+      label={label}
+      hint={hint}
+      type={member === 'url' ? 'url' : 'text'}
+      required={member === 'url'}
+      value={after[member] ?? ''}
+      onInput={(text) => setAfter({ ...after, [member]: text === '' ? null : text })}
+    />
+  );
+  return (
+    <Dialog title={name === null ? 'Add a server' : `Edit ${name}`} onClose={onClose}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          onSave(typed, settingChange(REMOTE_SCHEMA, remote ?? {}, after));
+          onClose();
+        }}
+      >
+        {name === null ? (
+          <TextField
+            label="Name"
+            hint="The same on all servers. This server stands in the list as well, by its own name."
+            required
+            value={typed}
+            onInput={setTyped}
+          />
+        ) : null}
+        {field('url', 'Address', 'Such as http://10.0.0.2:7700.')}
+        {field('searchApiKey', 'Key for searches', 'A key of that server that may search.')}
+        {field(
+          'writeApiKey',
+          'Key for writes',
+          'A key of that server with documents.*, for sharding.',
+        )}
+        <button type="submit">{name === null ? 'Add' : 'Save'}</button>
+      </form>
+    </Dialog>
+  );
+}
+
+/** Documents on their way to the servers that they belong to. */
+function Moves({ network }: { network: Network }): JSX.Element | null {
+  const { client, rights } = useSession();
+  const action = useAction();
+  const [progress, setProgress] = useState<number | null>(null);
+  const moves = useLoaded(
+    (signal) =>
+      rights.has('tasks')
+        ? client.send<TaskPage<Task>>(
+            'GET',
+            pathOf(['tasks'], { types: MOVE, limit: MOVES_SHOWN }),
+            { signal },
+          )
+        : Promise.resolve(undefined),
+    [client, action.done, action.running],
+    MOVES_REFRESH_MS,
+  );
+  const { self, remotes, sharding } = network;
+  if (!sharding || self === null || remotes[self] === undefined) return null;
+  const start = (): void =>
+    action.run(async () => {
+      try {
+        const receipt = await client.send<TaskReceipt>('POST', '/network/rebalance');
+        return await ended(client, receipt, setProgress);
+      } finally {
+        setProgress(null);
+      }
+    });
+  return (
+    <section aria-label="Moving documents">
+      <h2>Moving documents</h2>
+      <p>
+        After the servers of the network have changed, documents are still where they belonged
+        before. All servers pass them on, while searches and writes go on. Change the network on
+        every server first.
+      </p>
+      <p class="buttons">
+        <button type="button" disabled={action.running} onClick={start}>
+          Move documents to where they belong
+        </button>
+      </p>
+      {progress === null ? null : <progress max="100" value={progress} aria-label="Progress" />}
+      <Outcome action={action} />
+      {rights.has('tasks') ? <Running types={MOVE} /> : null}
+      <Problem error={moves.error} />
+      <ul class="tasks" aria-label="Moves">
+        {moves.value?.results.map((task) => (
+          <MoveRow key={task.uid} task={task} />
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function MoveRow({ task }: { task: Task }): JSX.Element {
+  const { uid, status, details, error, startedAt, network } = task;
+  const { remotes = {}, origin } = network ?? {};
+  const failed = Object.entries(remotes).filter(([, { error: fault }]) => fault !== undefined);
+  return (
+    <li>
+      <span class={`state ${status}`}>{status}</span>
+      <span class="what">
+        {uid}: {counted(Number(details?.movedDocuments ?? 0), 'document')} moved from this server
+        {origin === undefined ? '' : `, as ${origin.remoteName} asked`}
+        {error === null ? null : <span class="problem">{error.message}</span>}
+        {failed.map(([name, { error: fault }]) => (
+          <span key={name} class="problem">
+            {name}: {fault}
+          </span>
+        ))}
+      </span>
+      <span class="count">{moment(startedAt)}</span>
+    </li>
+  );
+}

@@ -1,0 +1,376 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { pathOf } from '../client.ts';
+import { counted, moment } from '../format.ts';
+import { useAction, useLoaded } from '../hooks.ts';
+import { listIndexes } from '../indexes.ts';
+import { Choice, Confirm, Dialog, Field, Outcome, Pages, Problem, TextField } from '../parts.tsx';
+import { placeHref, replacePlace, usePlace } from '../place.ts';
+import {
+  conditionWords,
+  draftOf,
+  NEW_PIN,
+  ruleChange,
+  type PinDraft,
+  type Rule,
+  type RuleDraft,
+} from '../rules.ts';
+import { useSession } from '../session.ts';
+import { finish } from '../tasks.ts';
+import { FeatureProblem, isOff } from './feature.tsx';
+
+const PER_PAGE = 20;
+
+interface RulePage {
+  readonly results: readonly Rule[];
+  readonly total: number;
+}
+
+type Open =
+  | { readonly kind: 'edit'; readonly rule: Rule | null }
+  | { readonly kind: 'delete'; readonly rule: Rule };
+
+export function RulesView(): JSX.Element {
+  const { client } = useSession();
+  const { query: place } = usePlace();
+  const { q = '', active = '' } = place;
+  const page = Math.max(1, Math.trunc(Number(place.page)) || 1);
+  const action = useAction();
+  const [open, setOpen] = useState<Open | null>(null);
+  const loaded = useLoaded(
+    (signal) => {
+      const filter = {
+        query: q === '' ? null : q,
+        active: active === '' ? null : active === 'true',
+      };
+      const body = { offset: (page - 1) * PER_PAGE, limit: PER_PAGE, filter };
+      return client.send<RulePage>('POST', '/dynamic-search-rules', { body, signal });
+    },
+    [client, q, active, page, action.done],
+  );
+  const change = (part: Record<string, string>): void =>
+    replacePlace(placeHref('rules', null, { q, active, ...part }));
+  if (isOff(loaded.error)) {
+    return (
+      <FeatureProblem
+        error={loaded.error}
+        feature="dynamicSearchRules"
+        purpose="A rule puts chosen documents at fixed places of the answers that it holds for."
+        onSwitchedOn={loaded.reload}
+      />
+    );
+  }
+  const rules = loaded.value;
+  const filtered = q !== '' || active !== '';
+  return (
+    <>
+      <p>
+        A rule puts chosen documents at fixed places of the answers that it holds for. Where two
+        rules disagree the one with the lower precedence comes first.
+      </p>
+      <p class="buttons">
+        <button type="button" onClick={() => setOpen({ kind: 'edit', rule: null })}>
+          Create a rule
+        </button>
+      </p>
+      <Outcome action={action} />
+      <Problem error={loaded.error} />
+      <div class="row">
+        <TextField
+          label="Find a rule"
+          hint="By words of its description or of its condition."
+          type="search"
+          value={q}
+          onInput={(text) => change({ q: text })}
+        />
+        <Choice
+          label="Shown"
+          value={active}
+          options={[
+            ['', 'all'],
+            ['true', 'active'],
+            ['false', 'not active'],
+          ]}
+          onChoose={(chosen) => change({ active: chosen })}
+        />
+      </div>
+      <p class="note" role="status">
+        {rules === undefined ? '' : counted(rules.total, 'rule')}
+        {rules?.total === 0 && !filtered ? ' yet: searches answer by relevance alone.' : ''}
+      </p>
+      <ul class="cards" aria-label="Rules">
+        {rules?.results.map((rule) => (
+          <li key={rule.uid}>
+            <RuleCard rule={rule} onOpen={setOpen} />
+          </li>
+        ))}
+      </ul>
+      <Pages
+        page={page}
+        pages={Math.ceil((rules?.total ?? 0) / PER_PAGE)}
+        onPage={(chosen) => change({ page: String(chosen) })}
+      />
+      {open === null ? null : open.kind === 'delete' ? (
+        <Confirm
+          title={`Delete the rule ${open.rule.uid}`}
+          warning="The rule is deleted. The documents that it puts at places stay."
+          name={open.rule.uid}
+          verb="Delete the rule"
+          onClose={() => setOpen(null)}
+          onConfirm={() =>
+            action.run(() =>
+              finish(client, 'DELETE', pathOf(['dynamic-search-rules', open.rule.uid])),
+            )
+          }
+        />
+      ) : (
+        <RuleDialog
+          rule={open.rule}
+          onClose={() => setOpen(null)}
+          onSave={(uid, body) =>
+            action.run(() => finish(client, 'PATCH', pathOf(['dynamic-search-rules', uid]), body))
+          }
+        />
+      )}
+    </>
+  );
+}
+
+function RuleCard({ rule, onOpen }: { rule: Rule; onOpen(open: Open): void }): JSX.Element {
+  const { uid, description, precedence, active, actions } = rule;
+  const conditions = conditionWords(rule, moment);
+  return (
+    <article>
+      <h2>{uid}</h2>
+      {description === undefined ? null : <p>{description}</p>}
+      <dl>
+        <div>
+          <dt>State</dt>
+          <dd>{active ? 'active' : 'not active'}</dd>
+        </div>
+        {precedence === undefined ? null : (
+          <div>
+            <dt>Precedence</dt>
+            <dd>{precedence}</dd>
+          </div>
+        )}
+        <div>
+          <dt>Holds when</dt>
+          <dd>
+            {conditions.length === 0
+              ? 'Always.'
+              : conditions.map((words) => <div key={words}>{words}</div>)}
+          </dd>
+        </div>
+        <div>
+          <dt>Places</dt>
+          <dd>
+            {actions.length === 0 ? 'none' : null}
+            {actions.map(({ selector, action }, position) => (
+              <div key={position}>
+                {action.position}: document {selector.id} of {selector.indexUid ?? 'any index'}
+              </div>
+            ))}
+          </dd>
+        </div>
+      </dl>
+      <p class="buttons">
+        <button type="button" class="quiet" onClick={() => onOpen({ kind: 'edit', rule })}>
+          Edit<span class="unseen"> {uid}</span>
+        </button>
+        <button type="button" class="danger" onClick={() => onOpen({ kind: 'delete', rule })}>
+          Delete<span class="unseen"> {uid}</span>
+        </button>
+      </p>
+    </article>
+  );
+}
+
+interface RuleProps {
+  /** null: a new one. */
+  rule: Rule | null;
+  onClose(): void;
+  onSave(uid: string, body: unknown): void;
+}
+
+function RuleDialog({ rule, onClose, onSave }: RuleProps): JSX.Element {
+  const { client, rights } = useSession();
+  const [draft, setDraft] = useState(() => draftOf(rule));
+  const [fault, setFault] = useState<string | null>(null);
+  const indexes = useLoaded(
+    (signal) => (rights.has('indexes') ? listIndexes(client, signal) : Promise.resolve([])),
+    [client],
+  );
+  const change = (part: Partial<RuleDraft>): void => setDraft({ ...draft, ...part });
+  return (
+    <Dialog title={rule === null ? 'Create a rule' : `Edit ${rule.uid}`} onClose={onClose}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          try {
+            onSave(draft.uid, ruleChange(rule, draft));
+            onClose();
+          } catch (error) {
+            setFault((error as Error).message);
+          }
+        }}
+      >
+        {rule === null ? (
+          <TextField
+            label="Uid"
+            hint="Letters, digits, - and _."
+            required
+            value={draft.uid}
+            onInput={(uid) => change({ uid })}
+          />
+        ) : null}
+        <TextField
+          label="Description"
+          value={draft.description}
+          onInput={(description) => change({ description })}
+        />
+        <TextField
+          label="Precedence"
+          hint="A whole number; lower comes first, empty comes last."
+          type="number"
+          value={draft.precedence}
+          onInput={(precedence) => change({ precedence })}
+        />
+        <p class="facet">
+          <label>
+            <input
+              type="checkbox"
+              checked={draft.active}
+              onChange={(event) => change({ active: event.currentTarget.checked })}
+            />
+            <span>Active</span>
+          </label>
+        </p>
+        <fieldset>
+          <legend>Holds when</legend>
+          <p class="note">All of these; what is empty does not matter.</p>
+          <TextField
+            label="From"
+            type="datetime-local"
+            value={draft.start}
+            onInput={(start) => change({ start })}
+          />
+          <TextField
+            label="Until"
+            type="datetime-local"
+            value={draft.end}
+            onInput={(end) => change({ end })}
+          />
+          <Choice
+            label="The query"
+            value={draft.query}
+            options={[
+              ['', 'does not matter'],
+              ['empty', 'is empty'],
+              ['given', 'has words'],
+            ]}
+            onChoose={(query) => change({ query: query as RuleDraft['query'] })}
+          />
+          <TextField
+            label="Words of the query"
+            hint="Each of them, in any order, as whole words."
+            value={draft.words}
+            onInput={(words) => change({ words })}
+          />
+          <Field
+            label="Values that the filter asks for"
+            hint={'As JSON, by field, such as {"genre": "shoes"}.'}
+          >
+            {(id, hintId) => (
+              <textarea
+                id={id}
+                class="lines"
+                rows={2}
+                aria-describedby={hintId}
+                spellcheck={false}
+                value={draft.values}
+                onInput={(event) => change({ values: event.currentTarget.value })}
+              />
+            )}
+          </Field>
+        </fieldset>
+        <Pins
+          pins={draft.pins}
+          uids={(indexes.value ?? []).map(({ uid }) => uid)}
+          onChange={(pins) => change({ pins })}
+        />
+        {fault === null ? null : (
+          <p class="problem" role="alert">
+            {fault}
+          </p>
+        )}
+        <button type="submit">{rule === null ? 'Create' : 'Save'}</button>
+      </form>
+    </Dialog>
+  );
+}
+
+interface PinsProps {
+  pins: readonly PinDraft[];
+  /** Indexes to choose from; a key that may not list them types one. */
+  uids: readonly string[];
+  onChange(pins: readonly PinDraft[]): void;
+}
+
+function Pins({ pins, uids, onChange }: PinsProps): JSX.Element {
+  const change = (position: number, part: Partial<PinDraft>): void =>
+    onChange(pins.map((pin, at) => (at === position ? { ...pin, ...part } : pin)));
+  return (
+    <fieldset>
+      <legend>Puts documents at places</legend>
+      {pins.map((pin, position) => (
+        <div key={position} class="row" role="group" aria-label={`Document ${position + 1}`}>
+          {uids.length === 0 ? (
+            <TextField
+              label="Index"
+              hint="Empty: any."
+              value={pin.indexUid}
+              onInput={(indexUid) => change(position, { indexUid })}
+            />
+          ) : (
+            <Choice
+              label="Index"
+              value={pin.indexUid}
+              options={[
+                ['', 'any index'],
+                ...[...new Set([...uids, pin.indexUid])]
+                  .filter((uid) => uid !== '')
+                  .map((uid) => [uid, uid] as const),
+              ]}
+              onChoose={(indexUid) => change(position, { indexUid })}
+            />
+          )}
+          <TextField
+            label="Id of the document"
+            required
+            value={pin.id}
+            onInput={(id) => change(position, { id })}
+          />
+          <TextField
+            label="Place"
+            hint="0 is the first."
+            type="number"
+            required
+            value={pin.position}
+            onInput={(place) => change(position, { position: place })}
+          />
+          <button
+            type="button"
+            class="quiet"
+            onClick={() => onChange(pins.filter((_, at) => at !== position))}
+          >
+            Leave out<span class="unseen"> document {position + 1}</span>
+          </button>
+        </div>
+      ))}
+      <button type="button" onClick={() => onChange([...pins, NEW_PIN])}>
+        One more document
+      </button>
+    </fieldset>
+  );
+}

@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict';
+import type { Page } from 'playwright-core';
+import { type BuiltServer, startBuiltServer } from '../support/built-server.ts';
+import { enter, openStage, type Stage, type Tab } from './support/browser.ts';
+
+const COUNT = 300;
+
+describe('The network on the page, in a browser', () => {
+  let stage: Stage;
+  let far: BuiltServer;
+  let tab: Tab;
+  let page: Page;
+
+  before(async function () {
+    stage = await openStage(this);
+    far = await startBuiltServer();
+    tab = await stage.tab();
+    page = tab.page;
+    await enter(tab, stage.server, stage.server.masterKey);
+  });
+  after(async () => {
+    await tab?.close();
+    await far?.close();
+    await stage?.close();
+  });
+  afterEach(() => assert.deepEqual(tab?.faults ?? [], []));
+
+  const button = (name: string) => page.getByRole('button', { name, exact: true });
+  const row = (name: string) => page.getByRole('row', { name: new RegExp(`^${name}\\b`) });
+  const network = async (): Promise<any> => (await stage.server.call('GET', '/network')).json;
+
+  it('is switched on, gets a name and servers', async () => {
+    await page.goto(`${stage.server.url}/#/network`);
+    await button('Switch it on').click();
+    await page.getByText('The network has no servers yet.').waitFor();
+    await page.getByLabel('Name of this server').fill('near');
+    await page.getByRole('checkbox', { name: /Share the documents out/ }).check();
+    await page.getByText(/Until this server has a name that stands among the servers/).waitFor();
+    await button('Save').click();
+    await page.getByText('The network is changed.').waitFor();
+    const dialog = page.getByRole('dialog');
+    for (const [name, { url, masterKey }] of Object.entries({ near: stage.server, far })) {
+      await button('Add a server').click();
+      await dialog.getByRole('textbox', { name: 'Name' }).fill(name);
+      await dialog.getByLabel('Address').fill(url);
+      await dialog.getByLabel('Key for searches').fill(masterKey);
+      await dialog.getByRole('button', { name: 'Add' }).click();
+      await row(name).waitFor();
+    }
+    await row('near').getByText('(this server)').waitFor();
+    await page.getByText('Without an index here').waitFor();
+    const { self, sharding, remotes } = await network();
+    assert.deepEqual([self, sharding, Object.keys(remotes)], ['near', true, ['near', 'far']]);
+    assert.equal(remotes.far.searchApiKey, far.masterKey);
+  });
+
+  it('changes a server without touching what was not typed', async () => {
+    await button('Edit far').click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Key for writes').fill(far.masterKey);
+    const sent = page.waitForRequest((request) => request.method() === 'PATCH');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    assert.deepEqual((await sent).postDataJSON(), {
+      remotes: { far: { writeApiKey: far.masterKey } },
+    });
+    await row('far').getByText('search, write').waitFor();
+  });
+
+  it('tells who answers, with how many documents, and why somebody does not', async () => {
+    await far.call('PATCH', '/experimental-features', { body: { network: true } });
+    // What a server holds before the others are there.
+    await stage.server.call('PATCH', '/network', { body: { sharding: false } });
+    await stage.server.finish('POST', '/indexes/docs/documents', {
+      body: Array.from({ length: COUNT }, (_, id) => ({ id })),
+    });
+    await stage.server.call('PATCH', '/network', { body: { sharding: true } });
+    await page.reload();
+    await row('near').getByText(String(COUNT)).waitFor();
+    await row('near').getByText('100 %').waitFor();
+    await row('far').getByText('fails').waitFor();
+    assert.match((await row('far').textContent())!, /docs/);
+    await far.finish('POST', '/indexes', { body: { uid: 'docs', primaryKey: 'id' } });
+    await row('far').getByText('answers').waitFor();
+    await row('far').getByText('0 %').waitFor();
+  });
+
+  it('moves documents to where they belong, and tells of the move', async () => {
+    const { remotes } = await network();
+    await far.call('PATCH', '/network', { body: { self: 'far', sharding: true, remotes } });
+    await button('Move documents to where they belong').click();
+    await page.getByText(/^Done in /).waitFor();
+    await far.idle();
+    await stage.server.idle();
+    const there = (await far.call('GET', '/indexes/docs/stats')).json.numberOfDocuments;
+    assert.ok(there > 0 && there < COUNT, `${there} documents were moved`);
+    const moves = page.getByRole('list', { name: 'Moves' });
+    await moves.getByText(`${there} documents moved from this server`).waitFor();
+    await row('far')
+      .getByRole('cell', { name: String(there), exact: true })
+      .waitFor();
+    await row('near')
+      .getByRole('cell', { name: String(COUNT - there), exact: true })
+      .waitFor();
+    await page.getByText(`${COUNT} documents on 2 servers`).waitFor();
+  });
+
+  it('tells of a server that is gone, and takes it out with its name typed', async () => {
+    await far.close();
+    await row('far').getByText('fails').waitFor();
+    await button('Take out far').click();
+    await page.getByLabel('Type far to go on').fill('far');
+    await button('Take it out').click();
+    await row('far').waitFor({ state: 'detached' });
+    assert.deepEqual(Object.keys((await network()).remotes), ['near']);
+  });
+});
