@@ -151,10 +151,8 @@ function Servers({ network, onOpen }: ServersProps): JSX.Element {
     REFRESH_MS,
   );
   const names = Object.keys(network.remotes);
-  const total = Object.values(reached.value ?? {}).reduce(
-    (sum, one) => sum + (one.kind === 'answered' ? one.documents : 0),
-    0,
-  );
+  const answers = Object.values(reached.value ?? {}).filter((one) => one.kind === 'answered');
+  const total = answers.reduce((sum, { documents }) => sum + documents, 0);
   if (names.length === 0) return <p class="note">The network has no servers yet.</p>;
   return (
     <section aria-label="Servers">
@@ -201,9 +199,11 @@ function Servers({ network, onOpen }: ServersProps): JSX.Element {
           </tbody>
         </table>
       </div>
-      <p class="note">
-        {counted(total, 'document')} on {counted(names.length, 'server')}
-      </p>
+      {reached.value === undefined ? null : (
+        <p class="note">
+          {counted(total, 'document')} on {counted(answers.length, 'server')}
+        </p>
+      )}
     </section>
   );
 }
