@@ -389,7 +389,12 @@ function makeRoom(users: Map<string, User>): void {
 function filterText(filter: unknown): string | null {
   if (filter === undefined || filter === null) return null;
   if (typeof filter === 'string') return cut(filter, FILTER_CHARS_MAX);
-  return cut(filter instanceof RawJson ? filter.text : JSON.stringify(filter), FILTER_CHARS_MAX);
+  // A character has at most three bytes for each of its units.
+  const text =
+    filter instanceof RawJson
+      ? filter.bytes.toString('utf8', 0, 3 * FILTER_CHARS_MAX)
+      : JSON.stringify(filter);
+  return cut(text, FILTER_CHARS_MAX);
 }
 
 /** A copy, where it is shorter: a part of a string keeps the whole in memory. */

@@ -138,11 +138,16 @@ export function combineFilters(request: unknown, rule: unknown): unknown {
 }
 
 /** The text of a filter is not read again: it becomes one of the elements that must all hold, or they come behind its own. */
-function withRule({ text }: RawJson, rule: unknown): RawJson {
+function withRule({ bytes }: RawJson, rule: unknown): RawJson {
+  const own = bytes[0] === OPEN_BRACKET ? bytes.subarray(1, -1) : bytes;
   const rules = asArray(rule).map((element) => JSON.stringify(element));
-  const own = text.startsWith('[') ? text.slice(1, -1) : text;
-  return new RawJson(`[${[own, ...rules].filter((part) => part !== '').join(',')}]`);
+  const comma = own.length > 0 && rules.length > 0 ? ',' : '';
+  return new RawJson(
+    Buffer.concat([Buffer.from('['), own, Buffer.from(`${comma}${rules.join(',')}]`)]),
+  );
 }
+
+const OPEN_BRACKET = 0x5b;
 
 function asArray(filter: unknown): unknown[] {
   return Array.isArray(filter) ? filter : [filter];

@@ -33,16 +33,17 @@ export class JsonNumber {
   }
 }
 
-/** A part of a body that is only passed on, as its JSON text. */
+/** A part of a body that is only passed on, as its JSON. */
 export class RawJson {
-  readonly text: string;
+  /** UTF-8. */
+  readonly bytes: Buffer;
 
-  constructor(text: string) {
-    this.text = text;
+  constructor(bytes: Buffer) {
+    this.bytes = bytes;
   }
 
   toJSON(): unknown {
-    return JSON.parse(this.text);
+    return JSON.parse(this.bytes.toString());
   }
 }
 

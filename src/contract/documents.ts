@@ -1,5 +1,6 @@
 /** Document routes: bodies and parameters. */
-import { SORT_CRITERIA_MAX } from './search.ts';
+import type { RawJson } from '../base/json.ts';
+import { ATTRIBUTE_NAMES_MAX, SORT_CRITERIA_MAX } from './search.ts';
 import type { Schema } from './schema.ts';
 
 export type PayloadFormatName = 'json' | 'ndjson' | 'csv';
@@ -13,7 +14,7 @@ export interface FetchRequest {
   filter: unknown;
   sort: string[] | null;
   /** null: no restriction. */
-  ids: string[] | null;
+  ids: string[] | RawJson | null;
   retrieveVectors: boolean;
 }
 
@@ -32,6 +33,7 @@ const LIMIT: Schema = {
 const FIELDS: Schema = {
   type: ['array', 'null'],
   items: { type: 'string' },
+  maxItems: ATTRIBUTE_NAMES_MAX,
   default: null,
   'x-code': 'invalid_document_fields',
 };
@@ -55,7 +57,7 @@ export interface FetchBody {
   filter?: unknown;
   retrieveVectors?: boolean;
   sort?: string[] | string | null;
-  ids?: string[] | null;
+  ids?: string[] | RawJson | null;
   useNetwork?: boolean | null;
 }
 
@@ -76,10 +78,11 @@ export const FETCH_DOCUMENTS: Schema = {
     },
     ids: {
       type: ['array', 'null'],
-      items: { type: ['string', 'integer'] },
+      items: { type: ['string', 'integer'], format: 'document-id' },
       default: null,
       'x-code': 'invalid_document_ids',
       'x-exact': true,
+      'x-passed-on': true,
     },
     useNetwork: {
       type: ['boolean', 'null'],
@@ -119,7 +122,7 @@ export const LIST_DOCUMENTS_QUERY: Schema = {
     retrieveVectors: RETRIEVE_VECTORS,
     ids: {
       type: 'array',
-      items: { type: 'string' },
+      items: { type: 'string', format: 'document-id' },
       'x-query': 'comma-list',
       'x-code': 'invalid_document_ids',
     },
@@ -209,11 +212,15 @@ export interface EditDocumentsBody {
   function?: string;
 }
 
+/** Characters of a function that edits documents. */
+const FUNCTION_CHARACTERS_MAX = 65_536;
+
 const EDIT_PROPERTIES: Record<string, Schema> = {
   filter: FILTER,
   context: { type: ['object', 'null'], 'x-code': 'invalid_document_edition_context' },
   function: {
     type: 'string',
+    maxLength: FUNCTION_CHARACTERS_MAX,
     'x-code': 'invalid_document_edition_function_filter',
     'x-missing-code': 'missing_document_edition_function',
   },

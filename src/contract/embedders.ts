@@ -26,7 +26,7 @@ const TEXT = '{{text}}';
 const FRAGMENT = '{{fragment}}';
 
 /** Of an embedding; `kDimensionsMax` of the engine. */
-const DIMENSIONS_MAX = 65_536;
+export const DIMENSIONS_MAX = 65_536;
 
 export type EmbedderSource =
   'openAi' | 'huggingFace' | 'ollama' | 'userProvided' | 'rest' | 'composite';

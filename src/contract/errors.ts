@@ -333,14 +333,28 @@ export interface ErrorBody {
 }
 
 /** A failure that the client is told. Anything else that is thrown is a bug and answered as `internal`. */
+/** Longest message of an error, UTF-16 units. */
+export const MESSAGE_UNITS_MAX = 8192;
+
+/** What is kept of the end of a longer message: what is expected stands there. */
+const MESSAGE_END_UNITS = 2048;
+
+/** A copy, where it is shorter: a part of a string keeps the whole in memory. */
+function shortened(message: string): string {
+  if (message.length <= MESSAGE_UNITS_MAX) return message;
+  const begin = message.slice(0, MESSAGE_UNITS_MAX - MESSAGE_END_UNITS - 3);
+  return Buffer.from(`${begin}...${message.slice(-MESSAGE_END_UNITS)}`).toString();
+}
+
 export class ApiError extends Error {
   readonly code: ErrorCode;
   readonly type: ErrorType;
   /** HTTP status; follows from the code except where the place decides (index_not_found in multi-search). */
   readonly status: number;
 
+  /** @param message what it quotes of a long request is cut */
   constructor(code: ErrorCode, message: string, status?: number) {
-    super(message);
+    super(shortened(message));
     this.name = 'ApiError';
     const entry = ERROR_CATALOGUE.get(code) ?? ERROR_CATALOGUE.get('internal')!;
     this.code = code;

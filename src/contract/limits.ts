@@ -6,8 +6,11 @@ import { limitText } from '../base/size.ts';
 import { ApiError, type ErrorCode } from './errors.ts';
 import type { MultiSearchRequest, SearchRequest } from './search.ts';
 
+/** Bytes of a body that is neither documents, nor ids of documents, nor a search. */
+export const WRITE_BODY_BYTES_MAX = 10_000_000;
+
 export interface RequestLimits {
-  /** Bytes of a body after decoding, of any route. */
+  /** Bytes of a body after decoding, of any route; see `WRITE_BODY_BYTES_MAX`. */
   payloadBytes: number;
   /** Bytes of the body of a route that only reads: searches, documents/fetch. */
   searchPayloadBytes: number;

@@ -1,4 +1,5 @@
 /** Search, multi-search, facet search, similar documents: parameters as types and schemas. */
+import { DIMENSIONS_MAX } from './embedders.ts';
 import { LOCALES } from './locales.ts';
 import { INDEX_UID_SCHEMA, type Schema } from './schema.ts';
 
@@ -51,10 +52,22 @@ export interface SearchRequest {
   personalize?: { userContext: string } | null;
 }
 
+/** Locales that one request may name: more than there are. */
+const LOCALES_MAX = 256;
+
 const strings: Schema = { type: 'string' };
 
+/** Names of attributes that one list of a request may have: more than any documents have. */
+export const ATTRIBUTE_NAMES_MAX = 65_536;
+
 function stringList(code: NonNullable<Schema['x-code']>): Schema {
-  return { type: ['array', 'null'], items: strings, default: null, 'x-code': code };
+  return {
+    type: ['array', 'null'],
+    items: strings,
+    maxItems: ATTRIBUTE_NAMES_MAX,
+    default: null,
+    'x-code': code,
+  };
 }
 
 function count(code: NonNullable<Schema['x-code']>, initial: number | null): Schema {
@@ -134,6 +147,7 @@ const PERSONALIZE: Schema = {
 const VECTOR: Schema = {
   type: ['array', 'null'],
   items: { type: 'number' },
+  maxItems: DIMENSIONS_MAX,
   default: null,
   'x-code': 'invalid_search_vector',
 };
@@ -148,6 +162,7 @@ const MATCHING_STRATEGY: Schema = {
 const LOCALE_LIST: Schema = {
   type: ['array', 'null'],
   items: { type: 'string', enum: LOCALES },
+  maxItems: LOCALES_MAX,
   default: null,
   'x-code': 'invalid_search_locales',
 };
@@ -326,7 +341,11 @@ export const MULTI_SEARCH: Schema = {
         facetsByIndex: {
           type: 'object',
           propertyNames: { type: 'string', format: 'index-uid' },
-          additionalProperties: { type: ['array', 'null'], items: strings },
+          additionalProperties: {
+            type: ['array', 'null'],
+            items: strings,
+            maxItems: ATTRIBUTE_NAMES_MAX,
+          },
           'x-code': 'invalid_multi_search_facets_by_index',
         },
         mergeFacets: {

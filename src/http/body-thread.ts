@@ -7,9 +7,6 @@ import { ApiError } from '../contract/errors.ts';
 import type { Schema } from '../contract/schema.ts';
 import type { BodyAnswer, BodyRequest, Step } from './body-worker.ts';
 
-/** Larger bodies are read there, bytes. */
-export const LARGE_BODY_BYTES = 256 * 1024;
-
 /** Heap of the thread: a text of 100 MB and what is made of it. */
 const HEAP_MB_MAX = 1536;
 
@@ -28,8 +25,11 @@ export class BodyThread {
   readonly #jobs = new Map<number, Job>();
   #lastJob = 0;
 
-  /** Like `checkedBody`, with long parts that are only passed on as {@link RawJson}. Takes `bytes` over. */
-  check(bytes: Uint8Array<ArrayBuffer>, schema: Schema): Promise<Result<unknown, ApiError>> {
+  /** Like `checkedBody`, with long parts that are only passed on as {@link RawJson}. Takes the memory of the parts over. */
+  check(
+    parts: readonly Uint8Array<ArrayBuffer>[],
+    schema: Schema,
+  ): Promise<Result<unknown, ApiError>> {
     return new Promise((settle) => {
       const worker = this.#started();
       const job = ++this.#lastJob;
@@ -40,8 +40,11 @@ export class BodyThread {
         this.#schemas.set(schema, number);
         worker.postMessage({ kind: 'schema', schema: number, is: schema } satisfies BodyRequest);
       }
-      const request: BodyRequest = { kind: 'check', job, schema: number, bytes };
-      worker.postMessage(request, [bytes.buffer]);
+      const request: BodyRequest = { kind: 'check', job, schema: number, parts };
+      worker.postMessage(
+        request,
+        parts.map(({ buffer }) => buffer),
+      );
     });
   }
 
@@ -110,7 +113,9 @@ class Assembler {
         this.#add(step.value);
         return;
       case 'raw':
-        this.#add(new RawJson(step.text));
+        this.#add(
+          new RawJson(Buffer.from(step.bytes.buffer, step.bytes.byteOffset, step.bytes.byteLength)),
+        );
         return;
       case 'name':
         this.#names.push(step.name);

@@ -6,7 +6,7 @@ import { checkedBody, type Schema } from '../contract/schema.ts';
 
 export type BodyRequest =
   | { kind: 'schema'; schema: number; is: Schema }
-  | { kind: 'check'; job: number; schema: number; bytes: Uint8Array }
+  | { kind: 'check'; job: number; schema: number; parts: readonly Uint8Array[] }
   /** The next piece of a value. */
   | { kind: 'more'; job: number };
 
@@ -17,13 +17,16 @@ export type BodyAnswer =
 /** How a value is put together again: see `Assembler`. */
 export type Step =
   | { is: 'value'; value: unknown }
-  | { is: 'raw'; text: string }
+  | { is: 'raw'; bytes: Uint8Array<ArrayBuffer> }
   | { is: 'open'; array: boolean }
   | { is: 'name'; name: string }
   | { is: 'close' };
 
 /** Values in one piece: what the receiver is held up for at once is less than a millisecond. */
 const PIECE_VALUES_MAX = 2000;
+
+/** So many characters of a text count as one more value. */
+const CHARACTERS_OF_VALUE = 128;
 
 /** Shorter parts that are only passed on are sent as values, bytes. */
 const RAW_BYTES_MIN = 16 * 1024;
@@ -37,9 +40,8 @@ parentPort?.on('message', (request: BodyRequest) => {
       schemas.set(request.schema, request.is);
       return;
     case 'check': {
-      const { buffer, byteOffset, byteLength } = request.bytes;
       const schema = schemas.get(request.schema)!;
-      const checked = checkedBody(Buffer.from(buffer, byteOffset, byteLength), schema);
+      const checked = checkedBody(Buffer.concat(request.parts), schema);
       if (!checked.ok) {
         const { code, message } = checked.error;
         parentPort!.postMessage({
@@ -61,7 +63,16 @@ function sendPiece(job: number): void {
   const piece = jobs.get(job)!.next();
   const last = piece.done === true;
   if (last) jobs.delete(job);
-  parentPort!.postMessage({ job, steps: piece.value ?? [], last } satisfies BodyAnswer);
+  const steps = piece.value ?? [];
+  const given = steps.flatMap((step) => (step.is === 'raw' ? [step.bytes.buffer] : []));
+  parentPort!.postMessage({ job, steps, last } satisfies BodyAnswer, given);
+}
+
+/** In memory that belongs to it alone. */
+function ownBuffer(text: string): Buffer<ArrayBuffer> {
+  const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(text));
+  bytes.write(text);
+  return bytes;
 }
 
 /** Parts that the schema says are only passed on become their text, unless they are short. */
@@ -79,7 +90,7 @@ function withRawParts(value: unknown, schema: Schema): unknown {
     if (member === undefined || member === null) continue;
     if (property['x-passed-on'] === true) {
       const text = JSON.stringify(member);
-      if (text.length >= RAW_BYTES_MIN) object[name] = new RawJson(text);
+      if (text.length >= RAW_BYTES_MIN) object[name] = new RawJson(ownBuffer(text));
     } else withRawParts(member, property);
   }
   return value;
@@ -90,8 +101,10 @@ function* pieces(value: unknown): Generator<Step[], void> {
   let values = 0;
   function* emit(part: unknown): Generator<Step[], void> {
     const count = countValues(part, PIECE_VALUES_MAX);
-    if (part instanceof RawJson) piece.push({ is: 'raw', text: part.text });
-    else if (count < PIECE_VALUES_MAX) piece.push({ is: 'value', value: part });
+    if (part instanceof RawJson)
+      piece.push({ is: 'raw', bytes: part.bytes as Buffer<ArrayBuffer> });
+    else if (count < PIECE_VALUES_MAX || typeof part !== 'object')
+      piece.push({ is: 'value', value: part });
     else {
       const array = Array.isArray(part);
       piece.push({ is: 'open', array });
@@ -112,14 +125,23 @@ function* pieces(value: unknown): Generator<Step[], void> {
   if (piece.length > 0) yield piece;
 }
 
-/** At most `most` are counted. A part that stays text counts as many: it is never inside of a value. */
+function countOfText(text: string): number {
+  return 1 + Math.floor(text.length / CHARACTERS_OF_VALUE);
+}
+
+/** At most `most` are counted, or a few more. A part that stays text counts as many: it is never inside of a value. */
 function countValues(value: unknown, most: number): number {
   if (value instanceof RawJson) return most;
+  if (typeof value === 'string') return countOfText(value);
   if (typeof value !== 'object' || value === null) return 1;
   let count = 1;
-  for (const member of Array.isArray(value) ? value : Object.values(value)) {
-    count += countValues(member, most - count);
-    if (count >= most) return most;
+  if (Array.isArray(value)) {
+    for (let i = 0; i < value.length && count < most; i++) count += countValues(value[i], most);
+    return count;
+  }
+  for (const name in value) {
+    count += countOfText(name) + countValues((value as Record<string, unknown>)[name], most);
+    if (count >= most) break;
   }
   return count;
 }

@@ -23,8 +23,8 @@ const UPLOAD_WAITING_BYTES_MAX = 1024 * 1024;
  */
 const UPLOAD_BURST_BYTES_MAX = 8 * 1024 * 1024;
 
-/** A body in memory that is declared longer than this is taken in one piece. */
-const PARTS_BYTES_MAX = 256 * 1024;
+/** Bodies of JSON from here on are read beside the event loop, bytes. */
+export const LARGE_BODY_BYTES = 256 * 1024;
 
 /** One write to the disk. */
 const BLOCK_BYTES = 256 * 1024;
@@ -50,76 +50,104 @@ function declaredTooLarge(exchange: Exchange, coding: Coding | null, limit: numb
   return contentLength !== undefined && Number(contentLength) > limit && coding === null;
 }
 
+/** Bytes that come one after the other. */
+export interface Body {
+  readonly parts: Buffer<ArrayBuffer>[];
+  readonly size: number;
+}
+
+/** Collects bytes in memory of its own: pieces as small as a client likes cost no more than what is in them. */
+class Parts implements Body {
+  readonly parts: Buffer<ArrayBuffer>[] = [];
+  size = 0;
+  #block = Buffer.alloc(0);
+  #used = 0;
+
+  add(chunk: Buffer): void {
+    for (let offset = 0; offset < chunk.length;) {
+      if (this.#used === this.#block.length) this.#begin();
+      const copied = chunk.copy(this.#block, this.#used, offset);
+      offset += copied;
+      this.#used += copied;
+      this.size += copied;
+      this.parts[this.parts.length - 1] = this.#block.subarray(0, this.#used);
+    }
+  }
+
+  /** A block as large as all before it, within bounds. */
+  #begin(): void {
+    const bytes = Math.min(Math.max(this.size, PART_BYTES_MIN), PART_BYTES_MAX);
+    this.#block = Buffer.allocUnsafeSlow(bytes);
+    this.#used = 0;
+    this.parts.push(this.#block);
+  }
+}
+
+const PART_BYTES_MIN = 16 * 1024;
+const PART_BYTES_MAX = 1024 * 1024;
+
 /**
  * Collects a whole body.
  * @param limit bytes after decoding
- * @param done called once, possibly before this returns; never after an abort. The buffer is valid
- *   during the call only, unless it has its memory for itself.
+ * @param done called once, possibly before this returns; never after an abort. A body shorter than `LARGE_BODY_BYTES` is
+ *   valid during the call only; the parts of a longer one have memory that nobody else has.
  */
 export function collectBody(
   exchange: Exchange,
   limit: number,
-  done: (outcome: Buffer | ApiError) => void,
+  done: (outcome: Body | ApiError) => void,
 ): void {
   const coding = requestCoding(exchange.headers.contentEncoding);
   if (declaredTooLarge(exchange, coding, limit)) {
     done(payloadTooLarge(limit));
     return;
   }
-  let parts: Buffer[] = [];
-  let size = 0;
+  let body = new Parts();
   let ended = false;
-  const finish = (outcome: Buffer | ApiError): void => {
+  const finish = (outcome: Body | ApiError): void => {
     ended = true;
-    parts = [];
+    body = new Parts();
     done(outcome);
   };
-  // Joining the parts of a long body would hold the event loop up.
-  const length = coding === null ? Number(exchange.headers.contentLength ?? 0) : 0;
-  const whole = length > PARTS_BYTES_MAX ? Buffer.allocUnsafeSlow(length) : null;
   exchange.receive((chunk, last) => {
     if (ended) return;
-    size += chunk.length;
+    const size = body.size + chunk.length;
     if (size > limit) {
       finish(payloadTooLarge(limit));
       return;
     }
-    if (whole !== null) {
-      chunk.copy(whole, size - chunk.length);
-      if (last) finish(whole.subarray(0, size));
+    if (last && body.size === 0 && size < LARGE_BODY_BYTES && coding === null) {
+      finish({ parts: [chunk as Buffer<ArrayBuffer>], size });
       return;
     }
-    if (!last) {
-      parts.push(Buffer.from(chunk));
+    body.add(chunk);
+    if (!last) return;
+    if (coding === null || size === 0) {
+      finish(body);
       return;
     }
-    const joined = parts.length === 0 ? chunk : Buffer.concat([...parts, chunk]);
-    if (coding === null || size === 0) finish(joined);
-    else {
-      ended = true;
-      decode(Buffer.from(joined), coding, limit).then(
-        (bytes) => exchange.aborted || done(bytes),
-        (error: ApiError) => exchange.aborted || done(error),
-      );
-    }
+    ended = true;
+    decode(body, coding, limit).then(
+      (decoded) => exchange.aborted || done(decoded),
+      (error: ApiError) => exchange.aborted || done(error),
+    );
   });
 }
 
-function decode(bytes: Buffer, coding: Coding, limit: number): Promise<Buffer> {
+function decode(body: Body, coding: Coding, limit: number): Promise<Body> {
   return new Promise((resolve, reject) => {
-    const parts: Buffer[] = [];
-    let size = 0;
+    const decoded = new Parts();
     const stream = decoder(coding);
     stream.on('data', (part: Buffer) => {
-      size += part.length;
-      if (size > limit) {
+      if (decoded.size + part.length > limit) {
         reject(payloadTooLarge(limit));
         stream.destroy();
-      } else parts.push(part);
+      } else decoded.add(part);
     });
-    stream.on('end', () => resolve(Buffer.concat(parts)));
+    stream.on('end', () => resolve(decoded));
     stream.on('error', (error) => reject(brokenCoding(coding, error.message)));
-    stream.end(bytes);
+    for (const part of body.parts) stream.write(part);
+    stream.end();
   });
 }
 

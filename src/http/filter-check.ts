@@ -1,4 +1,4 @@
-import { RawJson } from '../base/json.ts';
+import { jsonInTurns, weightOf } from '../base/json-turns.ts';
 import { ApiError, toApiError, type ErrorCode } from '../contract/errors.ts';
 import { filterKindFault, isEmptyFilter } from '../contract/filters.ts';
 import type { Dependencies } from './dependencies.ts';
@@ -32,11 +32,11 @@ export function anyFilterCheck(needs: Needs): (filter: unknown, code: ErrorCode)
     const fault = filterKindFault(filter, code);
     if (fault !== null) throw fault;
     if (isEmptyFilter(filter)) return;
-    const text = filter instanceof RawJson ? filter.text : JSON.stringify(filter);
     const { containsFilter, multimodal } = services.features.get();
     try {
-      if (text.length <= CHECKED_AT_ONCE_MAX) checkFilter(text, containsFilter, multimodal);
-      else await checkLargeFilter(text, containsFilter, multimodal);
+      if (weightOf(filter, CHECKED_AT_ONCE_MAX) < CHECKED_AT_ONCE_MAX) {
+        checkFilter(JSON.stringify(filter), containsFilter, multimodal);
+      } else await checkLargeFilter(await jsonInTurns(filter), containsFilter, multimodal);
     } catch (thrown) {
       throw underCode(thrown, code);
     }

@@ -12,9 +12,9 @@ import { ok, type Result } from '../base/result.ts';
 import { ApiError, toApiError } from '../contract/errors.ts';
 import { checkedBody } from '../contract/schema.ts';
 import { INDEX_UID_RULE, isIndexUid } from '../contract/formats.ts';
-import type { RequestLimits } from '../contract/limits.ts';
-import { BodyThread, LARGE_BODY_BYTES } from './body-thread.ts';
-import { collectBody } from './body.ts';
+import { type RequestLimits, WRITE_BODY_BYTES_MAX } from '../contract/limits.ts';
+import { BodyThread } from './body-thread.ts';
+import { collectBody, LARGE_BODY_BYTES } from './body.ts';
 import {
   answerCoding,
   type Coding,
@@ -28,7 +28,7 @@ import type { Exchange, ReleaseBody, ReplyBody } from './exchange.ts';
 import type { HttpMetrics } from './metrics.ts';
 import type { Phase } from './phase.ts';
 import { requestIdOf } from './request-id.ts';
-import { STREAMED, type Reply, type RequestContext, type Route } from './route.ts';
+import { type BodyParser, STREAMED, type Reply, type RequestContext, type Route } from './route.ts';
 import { Router } from './router.ts';
 
 export interface LifecycleOptions {
@@ -230,8 +230,7 @@ export class Lifecycle {
       this.#fail(pending, wrongType);
       return;
     }
-    const { payloadBytes, searchPayloadBytes } = this.#options.limits;
-    const limit = body.reads === true ? Math.min(searchPayloadBytes, payloadBytes) : payloadBytes;
+    const limit = bodyLimit(this.#options.limits, body);
     collectBody(exchange, limit, (outcome) => {
       if (outcome instanceof ApiError) {
         this.#fail(pending, outcome);
@@ -244,8 +243,10 @@ export class Lifecycle {
         else if (checked.ok)
           run(body.convert === undefined ? checked.value : body.convert(checked.value));
       };
-      if (outcome.length < LARGE_BODY_BYTES) take(checkedBody(outcome, body.schema));
-      else void this.#bodies.check(ownBytes(outcome), body.schema).then(take);
+      const { parts, size } = outcome;
+      if (size < LARGE_BODY_BYTES) {
+        take(checkedBody(parts.length === 1 ? parts[0]! : Buffer.concat(parts), body.schema));
+      } else void this.#bodies.check(parts, body.schema).then(take);
     });
   }
 
@@ -424,14 +425,12 @@ export class Lifecycle {
   }
 }
 
-/** The bytes in memory that belongs to them alone. */
-function ownBytes(body: Buffer): Uint8Array<ArrayBuffer> {
-  const { buffer, byteLength } = body;
-  return buffer instanceof ArrayBuffer &&
-    buffer.byteLength === byteLength &&
-    byteLength > Buffer.poolSize
-    ? new Uint8Array(buffer)
-    : new Uint8Array(body);
+function bodyLimit(
+  { payloadBytes, searchPayloadBytes }: RequestLimits,
+  { reads, isPayload }: BodyParser<unknown>,
+): number {
+  if (isPayload === true) return payloadBytes;
+  return Math.min(payloadBytes, reads === true ? searchPayloadBytes : WRITE_BODY_BYTES_MAX);
 }
 
 function isInParts(body: Reply['body']): body is AsyncIterable<Buffer> {

@@ -35,8 +35,10 @@ export interface BodyParser<B> {
   readonly schema: Schema;
   /** A request without content type and without body is fine; the value is then undefined. */
   readonly optional?: boolean;
-  /** The route only reads: a smaller limit holds for the body. */
+  /** The route only reads: the limit of searches holds for the body. */
   readonly reads?: boolean;
+  /** The body becomes the payload of a task, as documents do: the limit of payloads holds for it. */
+  readonly isPayload?: boolean;
   /** What is wrong with a body beyond its schema. */
   fault?(checked: B): ApiError | null;
   /** Absent: the value is taken as it is. */
@@ -77,7 +79,7 @@ export function route<Q, B>(definition: Route<Q, B>): Route {
 /** `B` is the type that the schema describes. */
 export function bodyOf<B>(
   schema: Schema,
-  options: Pick<BodyParser<B>, 'optional' | 'reads'> = {},
+  options: Pick<BodyParser<B>, 'optional' | 'reads' | 'isPayload'> = {},
 ): BodyParser<B> {
   return { schema, ...options };
 }

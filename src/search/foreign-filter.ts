@@ -43,7 +43,7 @@ interface Condition {
 const NAME = '_foreign';
 
 export function hasForeign(filter: unknown): boolean {
-  if (filter instanceof RawJson) return filter.text.includes(NAME) && hasForeign(filter.toJSON());
+  if (filter instanceof RawJson) return filter.bytes.includes(NAME) && hasForeign(filter.toJSON());
   if (typeof filter === 'string') return filter.includes(NAME) && conditionsOf(filter).length > 0;
   return Array.isArray(filter) && filter.some(hasForeign);
 }

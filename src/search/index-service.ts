@@ -9,7 +9,7 @@ import { answerOf } from '../engine/errors.ts';
 import type { IndexEntry, IndexRegistry } from '../engine/registry.ts';
 import type { OnGone } from '../engine/handle.ts';
 import type { ListingPart, NativeAddon } from '../engine/native.ts';
-import { engineText } from './plan.ts';
+import { withEngineText } from './plan.ts';
 import type { SearchQueue } from './search-queue.ts';
 
 /** Reading indexes: what they are, their statistics and settings, their documents. */
@@ -104,8 +104,10 @@ export class Documents {
     const { containsFilter, multimodal, disableDocumentsFetchQueue } = this.#features();
     const begin = async (): Promise<ListingPart> => {
       const features = { containsFilter, multimodal };
-      const request = engineText({ ...params, ...features });
-      return answerOf(uid, this.#entry(uid).handle.fetchDocuments(request, onGone));
+      const listing = withEngineText({ ...params, ...features }, (text) =>
+        this.#entry(uid).handle.fetchDocuments(text, onGone),
+      );
+      return answerOf(uid, listing);
     };
     const first = await (disableDocumentsFetchQueue ? begin() : this.#queue.run(begin, onGone));
     return first.rest === null ? first.bytes : new Listing(this.#registry.native, first);

@@ -1,4 +1,4 @@
-import { RawJson } from '../base/json.ts';
+import { jsonInTurns, weightOf } from '../base/json-turns.ts';
 import type {
   FacetSearchRequest,
   Federation,
@@ -9,6 +9,7 @@ import type {
   SimilarRequest,
 } from '../contract/search.ts';
 import { searchKind, type VectorRequest } from '../contract/search-kind.ts';
+import type { EngineText } from '../engine/native.ts';
 import { segmentation } from './segmentation.ts';
 
 /**
@@ -109,15 +110,6 @@ export function planSearch(
   context: PlanContext,
   more: SearchExtras,
   vector?: QueryVector,
-): string {
-  return engineText(engineSearch(params, context, more, vector));
-}
-
-function engineSearch(
-  params: SearchRequest,
-  context: PlanContext,
-  more: SearchExtras,
-  vector: QueryVector,
 ): EngineSearchRequest {
   const request: EngineSearchRequest = {
     ...withVectors(params, vector),
@@ -165,17 +157,13 @@ export function planFederated(
   context: PlanContext,
   more: Pick<EngineFederatedRequest, 'requestUid' | 'metadata' | 'otherIndexes' | 'answerBytesMax'>,
   vectors: readonly QueryVector[] = [],
-): string {
-  const request: Omit<EngineFederatedRequest, 'queries'> = { federation, ...more };
-  const texts = queries.map((query, n) => {
-    const federated: EngineFederatedQuery = {
-      ...engineSearch(query, context, {}, vectors[n]),
-      indexUid: query.indexUid,
-      federationOptions: query.federationOptions ?? null,
-    };
-    return engineText(federated);
-  });
-  return withMember(request, 'queries', `[${texts.join(',')}]`);
+): EngineFederatedRequest {
+  const federated = queries.map((query, n): EngineFederatedQuery => ({
+    ...planSearch(query, context, {}, vectors[n]),
+    indexUid: query.indexUid,
+    federationOptions: query.federationOptions ?? null,
+  }));
+  return { federation, ...more, queries: federated };
 }
 
 export function planFacetSearch(
@@ -183,7 +171,7 @@ export function planFacetSearch(
   context: PlanContext,
   more: Pick<EngineFacetSearchRequest, 'answerBytesMax'>,
   vector?: QueryVector,
-): string {
+): EngineFacetSearchRequest {
   const request: EngineFacetSearchRequest = {
     ...withVectors(params, vector),
     ...more,
@@ -194,7 +182,7 @@ export function planFacetSearch(
   const facetWords =
     typeof params.facetQuery === 'string' ? segmentation(params.facetQuery) : undefined;
   if (facetWords !== undefined) request.facetSegmentation = facetWords;
-  return engineText(request);
+  return request;
 }
 
 export function planSimilar(
@@ -202,22 +190,27 @@ export function planSimilar(
   context: PlanContext,
   tenantFilter: unknown,
   more: Pick<EngineSimilarRequest, 'answerBytesMax'>,
-): string {
+): EngineSimilarRequest {
   const request: EngineSimilarRequest = { ...params, ...more, ...featuresOf(context) };
   if (tenantFilter !== null) request.tenantFilter = tenantFilter;
-  return engineText(request);
+  return request;
 }
 
-/** JSON of a request whose filter may be text already. */
-export function engineText(request: object & { filter?: unknown }): string {
-  const { filter, ...others } = request;
-  return filter instanceof RawJson
-    ? withMember(others, 'filter', filter.text)
-    : JSON.stringify(request);
+/** Longer JSON of a request is made in turns of the event loop, UTF-16 units. */
+const AT_ONCE_UNITS_MAX = 64 * 1024;
+
+/** JSON of what the engine is asked, parts of which may be JSON already. */
+export function engineText(request: object): EngineText | Promise<EngineText> {
+  return weightOf(request, AT_ONCE_UNITS_MAX) < AT_ONCE_UNITS_MAX
+    ? JSON.stringify(request)
+    : jsonInTurns(request);
 }
 
-/** JSON of an object with one more member, whose text is given. */
-function withMember(object: object, name: string, text: string): string {
-  const others = JSON.stringify(object).slice(1, -1);
-  return `{${others}${others === '' ? '' : ','}${JSON.stringify(name)}:${text}}`;
+/** Asks the engine, at once where the request is short. */
+export function withEngineText<T>(
+  request: object,
+  ask: (text: EngineText) => Promise<T>,
+): Promise<T> {
+  const text = engineText(request);
+  return text instanceof Promise ? text.then(ask) : ask(text);
 }

@@ -16,12 +16,14 @@ import { cancelable, type IndexHandle, type OnGone } from '../engine/handle.ts';
 import type { IndexEntry, IndexRegistry } from '../engine/registry.ts';
 import { answerOf, fromEngine } from '../engine/errors.ts';
 import {
+  engineText,
   planFacetSearch,
   planFederated,
   planSearch,
   planSimilar,
   type QueryVector,
   type SearchMetadata,
+  withEngineText,
 } from './plan.ts';
 import { engineMsOf } from './engine-time.ts';
 import type { RunSearch, SearchQueue, Turn } from './search-queue.ts';
@@ -95,7 +97,9 @@ export class Search {
       const more = { requestUid, answerBytesMax, ...metadata };
       return this.#withVector(turn, uid, params, (vector) => {
         const request = planSearch(params, this.#features(), more, vector);
-        return this.#entry(uid).handle.search(request, caller.onGone);
+        return withEngineText(request, (text) =>
+          this.#entry(uid).handle.search(text, caller.onGone),
+        );
       }).then((answer) => this.#counted(answer, [uid]));
     }, caller.onGone);
   }
@@ -105,7 +109,9 @@ export class Search {
       const { answerBytes: answerBytesMax } = this.#limits;
       const ask = (vector?: QueryVector): Promise<Buffer> => {
         const request = planFacetSearch(params, this.#features(), { answerBytesMax }, vector);
-        return this.#entry(uid).handle.facetSearch(request, caller.onGone);
+        return withEngineText(request, (text) =>
+          this.#entry(uid).handle.facetSearch(text, caller.onGone),
+        );
       };
       // Without a least score vectors find every document, so the vector does not matter.
       const every = (params.hybrid?.minScore ?? null) === null;
@@ -122,7 +128,10 @@ export class Search {
       const { answerBytes: answerBytesMax } = this.#limits;
       const filter = caller.tenantFilter(uid);
       const request = planSimilar(params, this.#features(), filter, { answerBytesMax });
-      return answerOf(uid, this.#entry(uid).handle.similar(request, caller.onGone));
+      const answer = withEngineText(request, (text) =>
+        this.#entry(uid).handle.similar(text, caller.onGone),
+      );
+      return answerOf(uid, answer);
     }, caller.onGone);
   }
 
@@ -266,7 +275,9 @@ export class Search {
     try {
       const answer = await this.#withVector(turn, indexUid, params, (vector) => {
         const request = planSearch(params, this.#features(), more, vector);
-        return this.#entryOfQuery(indexUid, position).handle.search(request, caller.onGone);
+        return withEngineText(request, (text) =>
+          this.#entryOfQuery(indexUid, position).handle.search(text, caller.onGone),
+        );
       });
       onAnswer?.(position, answer, performance.now() - startedAt);
       return this.#counted(answer, [indexUid]);
@@ -303,8 +314,9 @@ export class Search {
       }
       const numbers = handles.map(({ number }) => number);
       const { native } = this.#registry;
+      const text = await engineText(request);
       const answer = await cancelable(native, caller.onGone, (ticket) =>
-        native.federatedSearch(numbers, request, ticket),
+        native.federatedSearch(numbers, text, ticket),
       );
       return this.#counted(answer, [...queried]);
     } catch (error) {

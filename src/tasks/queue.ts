@@ -206,7 +206,7 @@ function bounded(page: TaskPaging, most: number): TaskPaging {
 }
 
 function payloadOf(request: TaskRequest): TaskPayload | null {
-  return 'payload' in request ? request.payload : null;
+  return 'payload' in request ? (request.payload ?? null) : null;
 }
 
 /** The content of a payload file is on disk before its task is. */

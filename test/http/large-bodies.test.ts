@@ -67,6 +67,28 @@ describe('A large body', () => {
     assert.equal(wrong.json.code, 'invalid_search_filter');
   });
 
+  it('may hold long texts and many names, and an error shows their ends only', async () => {
+    const path = '/indexes/things/search';
+    const q = `0 ${'漢字é\u{1f600} "'.repeat(300_000)}`;
+    const asked = await besides(path, JSON.stringify({ q, attributesToRetrieve: ['n'] }));
+    assert.equal(asked.status, 200);
+    assert.equal(asked.json.query, q);
+    const names = ['n', ...Array.from({ length: 65_535 }, (_, i) => `${i}${'y'.repeat(50)}`)];
+    const listed = await besides(path, JSON.stringify({ attributesToRetrieve: names, limit: 1 }));
+    assert.deepEqual(Object.keys(listed.json.hits[0]), ['n']);
+    const many = await besides(path, JSON.stringify({ facets: [...names, 'n'] }));
+    assert.equal(many.json.code, 'invalid_search_facets');
+    for (const body of [
+      { filter: `x ${'漢字'.repeat(500_000)}` },
+      { distinct: 'y'.repeat(3_000_000) },
+      { matchingStrategy: 'z'.repeat(200_000) },
+    ]) {
+      const { status, json } = await besides(path, JSON.stringify(body));
+      assert.equal(status, 400);
+      assert.ok(json.message.length <= 8192, `${json.message.length}`);
+    }
+  });
+
   it('is refused at its first fault', async () => {
     const blank = '\n'.repeat(5_000_000);
     const cases: [string, string][] = [

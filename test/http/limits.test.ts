@@ -79,6 +79,28 @@ describe('Limits of a request', () => {
     assert.equal(settings.status, 'succeeded');
   });
 
+  it('holds for the body of what writes no documents', async () => {
+    const text = JSON.stringify({ stopWords: ['x'.repeat(10_000_000)] });
+    for (const path of ['/indexes/books/settings', '/network', '/experimental-features']) {
+      const { status, json } = await server.call('PATCH', path, { text });
+      assert.equal(status, 413, path);
+      assert.equal(json.code, 'payload_too_large');
+    }
+    const ids = `["1"${' '.repeat(10_000_000)}]`;
+    const deleted = await server.call('POST', '/indexes/books/documents/delete-batch', {
+      text: ids,
+    });
+    assert.equal(deleted.status, 202);
+  });
+
+  it('holds for a function that edits documents', async () => {
+    const { status, json } = await server.call('POST', '/indexes/books/documents/edit', {
+      body: { function: `doc.x = 1;${' '.repeat(65_536)}` },
+    });
+    assert.equal(status, 400);
+    assert.equal(json.code, 'invalid_document_edition_function_filter');
+  });
+
   it('holds for stored ranking rules', async () => {
     const rules = (count: number) => Array.from({ length: count }, (_, i) => `f${i}:asc`);
     const { status, json } = await server.call('PUT', '/indexes/books/settings/ranking-rules', {

@@ -465,7 +465,8 @@ async function compare(seed: number): Promise<void> {
     );
     for (let i = 0; i < QUESTIONS; i++) {
       const request = random.search();
-      const plan = planSearch(request, { containsFilter: true, multimodal: true }, {});
+      const features = { containsFilter: true, multimodal: true };
+      const plan = JSON.stringify(planSearch(request, features, {}));
       await both(`search ${plan}`, (handle) => handle.search(plan));
       if (i % 3 === 0) {
         const { q, filter, matchingStrategy } = request;

@@ -91,10 +91,8 @@ export class NativeIndex {
 
   /** The answer, or the code of the error. */
   async search(params: SearchParams): Promise<Body | { code: string }> {
-    const request = planSearch(
-      params as SearchRequest,
-      { containsFilter: true, multimodal: true },
-      {},
+    const request = JSON.stringify(
+      planSearch(params as SearchRequest, { containsFilter: true, multimodal: true }, {}),
     );
     try {
       return JSON.parse((await engine().search(this.#handle, request)).toString()) as Body;

@@ -90,7 +90,9 @@ const documentEdition = taskType({
 interface DeletionRequest {
   type: 'documentDeletion';
   indexUid: string;
-  by: { ids: string[] } | { filter: unknown } | { all: true };
+  /** `idsInPayload`: so many ids are the payload, a JSON array of strings. */
+  by: { ids: string[] } | { idsInPayload: number } | { filter: unknown } | { all: true };
+  payload?: TaskPayload | null;
 }
 
 type DeletionRow =
@@ -115,6 +117,9 @@ const documentDeletion = taskType({
     if ('filter' in by) {
       const { filter } = by;
       return { indexUid, flags: FLAG.byFilter, row: () => ({ type, by: 'filter', filter }) };
+    }
+    if ('idsInPayload' in by) {
+      return { indexUid, row: () => ({ type, by: 'ids', ids: by.idsInPayload }) };
     }
     const payload = { bytes: Buffer.from(JSON.stringify(by.ids)) };
     return { indexUid, payload, row: () => ({ type, by: 'ids', ids: by.ids.length }) };

@@ -1,3 +1,6 @@
+import { writeFile } from 'node:fs/promises';
+import { Readable } from 'node:stream';
+import { jsonInTurns } from '../../base/json-turns.ts';
 import {
   ADD_DOCUMENTS_QUERY,
   CUSTOM_METADATA_QUERY,
@@ -23,9 +26,10 @@ import {
   documentNotFound,
   featureNotEnabled,
   indexNotFound,
+  toApiError,
 } from '../../contract/errors.ts';
 import { filterKindFault, isEmptyFilter } from '../../contract/filters.ts';
-import { DOCUMENT_ID_RULE, isDocumentId } from '../../contract/formats.ts';
+import { isDocumentId } from '../../contract/formats.ts';
 import { queryParser, splitSort } from '../../contract/query.ts';
 import { SORT_CRITERIA_MAX } from '../../contract/search.ts';
 import { sortFault } from '../../contract/sort.ts';
@@ -35,7 +39,7 @@ import type {
   TaskPayload,
   TaskRequest,
 } from '../../contract/tasks.ts';
-import { receiveUpload, type Upload } from '../body.ts';
+import { receiveUpload, UPLOAD_MEMORY_BYTES_MAX, type Upload } from '../body.ts';
 import { compileEdit } from '../../rhai/edit.ts';
 import { ScriptSyntaxError } from '../../rhai/errors.ts';
 import { hasForeign } from '../../search/foreign-filter.ts';
@@ -98,7 +102,6 @@ export function documentRoutes(dependencies: Dependencies): Route[] {
   ): Promise<Reply> {
     const uid = params.index_uid!;
     needNetwork(useNetwork);
-    if (request.ids !== null) checkIds(request.ids);
     const fault = request.sort === null ? null : sortFault(request.sort, 'invalid_document_sort');
     if (fault !== null) throw fault;
     if (indexes.get(uid) === undefined) throw indexNotFound(uid);
@@ -134,9 +137,8 @@ export function documentRoutes(dependencies: Dependencies): Route[] {
     if (origin !== null) {
       const known = writeId === undefined ? undefined : writes.get(writeId);
       if (known !== undefined) {
-        if ('payload' in request && 'file' in request.payload) {
-          tasks.removePayloadFile(request.payload.file);
-        }
+        const payload = 'payload' in request ? request.payload : null;
+        if (payload !== null && 'file' in payload) tasks.removePayloadFile(payload.file);
         return json(202, await known);
       }
       const registered = tasks.register({ ...request, network: origin });
@@ -177,14 +179,27 @@ export function documentRoutes(dependencies: Dependencies): Route[] {
   function remove(
     context: Pick<RequestContext<CustomMetadataQuery>, 'exchange' | 'params' | 'query'>,
     by: Selection,
-    body?: unknown,
+    { payload = null, text = null }: { payload?: TaskPayload | null; text?: Buffer | null } = {},
   ): Promise<Reply> {
     const indexUid = context.params.index_uid!;
     return enqueue(
       context,
-      { type: 'documentDeletion', indexUid, by, ...metadata(context.query) },
-      body === undefined ? null : jsonBody(body),
+      { type: 'documentDeletion', indexUid, by, payload, ...metadata(context.query) },
+      text === null ? null : jsonBody(text),
     );
+  }
+
+  /** A payload of so many bytes, in a file where it is long. */
+  async function stored(bytes: Buffer): Promise<TaskPayload> {
+    if (bytes.length <= UPLOAD_MEMORY_BYTES_MAX) return { bytes };
+    const { path } = tasks.newPayloadFile();
+    try {
+      await writeFile(path, bytes);
+    } catch (error) {
+      tasks.removePayloadFile(path);
+      throw toApiError(error);
+    }
+    return { file: path };
   }
 
   async function add(
@@ -379,10 +394,15 @@ export function documentRoutes(dependencies: Dependencies): Route[] {
       action: 'documents.delete',
       summary: 'Deletes the documents with the given ids.',
       query: queryParser(CUSTOM_METADATA_QUERY),
-      body: bodyOf<string[]>(DELETE_BATCH),
+      body: bodyOf<string[]>(DELETE_BATCH, { isPayload: true }),
       bodyFirst: true,
       success: 202,
-      handle: (context) => remove(context, { ids: context.body }, context.body),
+      handle: async (context) => {
+        originOfWrite(context.exchange);
+        const text = await jsonInTurns(context.body);
+        const payload = await stored(text);
+        return remove(context, { idsInPayload: context.body.length }, { payload, text });
+      },
     }),
     route<CustomMetadataQuery, DeleteByFilterBody>({
       method: 'POST',
@@ -395,7 +415,7 @@ export function documentRoutes(dependencies: Dependencies): Route[] {
       handle: async (context) => {
         const { filter } = context.body;
         await checkTaskFilter(filter);
-        return remove(context, { filter }, context.body);
+        return remove(context, { filter }, { text: await jsonInTurns(context.body) });
       },
     }),
     route<EditDocumentsBody & CustomMetadataQuery, EditDocumentsBody | undefined>({
@@ -433,16 +453,15 @@ export function documentRoutes(dependencies: Dependencies): Route[] {
             filter: edit.filter ?? null,
             ...metadata(query),
           },
-          body === undefined ? null : jsonBody(body),
+          body === undefined ? null : jsonBody(await jsonInTurns(body)),
         );
       },
     }),
   ];
 }
 
-function jsonBody(value: unknown): { type: string; open: () => string } {
-  const text = JSON.stringify(value);
-  return { type: 'application/json', open: () => text };
+function jsonBody(text: Buffer): { type: string; open: () => AsyncIterable<Buffer> } {
+  return { type: 'application/json', open: () => Readable.from([text]) };
 }
 
 /** Documents are passed on as lines, whatever they came as. */
@@ -496,15 +515,4 @@ function sortText(text: string): string[] {
     'invalid_document_sort',
     `Invalid value at \`.sort\`: it has ${criteria.length} criteria, at most ${SORT_CRITERIA_MAX} are accepted.`,
   );
-}
-
-function checkIds(ids: readonly string[]): void {
-  for (const [i, id] of ids.entries()) {
-    if (!isDocumentId(id)) {
-      throw new ApiError(
-        'invalid_document_ids',
-        `Invalid value at \`.ids[${i}]\`: \`${id}\`; ${DOCUMENT_ID_RULE}.`,
-      );
-    }
-  }
 }

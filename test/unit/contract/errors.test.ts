@@ -3,6 +3,7 @@ import {
   ApiError,
   ERROR_CATALOGUE,
   isErrorCode,
+  MESSAGE_UNITS_MAX,
   toApiError,
 } from '../../../src/contract/errors.ts';
 
@@ -17,6 +18,16 @@ describe('The error catalogue', () => {
       assert.ok(['invalid_request', 'internal', 'auth', 'system'].includes(type), code);
       assert.match(code, /^[a-z][a-z0-9_]+$/);
     }
+  });
+
+  it('bounds what a message quotes of a request', () => {
+    const long = '\u{1f600}x'.repeat(1_000_000);
+    const { message } = new ApiError('bad_request', `Found ${long}; expected is a number.`);
+    assert.ok(message.length <= MESSAGE_UNITS_MAX);
+    assert.ok(message.startsWith('Found \u{1f600}x'));
+    assert.ok(message.endsWith('; expected is a number.'));
+    const short = 'é'.repeat(MESSAGE_UNITS_MAX);
+    assert.equal(new ApiError('bad_request', short).message, short);
   });
 
   it('keeps the statuses that clients decide on', () => {

@@ -15,6 +15,9 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import {
+  type Body,
+  collectBody,
+  LARGE_BODY_BYTES,
   receiveUpload,
   UPLOAD_MEMORY_BYTES_MAX,
   type UploadFiles,
@@ -192,3 +195,67 @@ function privateMemory(): number {
   const status = readFileSync('/proc/self/status', 'utf8');
   return Number(/RssAnon:\s+(\d+)/.exec(status)![1]) * 1024;
 }
+
+describe('A body in memory', () => {
+  /** The body as it is collected, with its bytes copied before the call that tells it ends. */
+  function collected(
+    exchange: FakeExchange,
+    limit = 1 << 30,
+  ): Promise<{ body: Body | Error; bytes: Buffer }> {
+    return new Promise((resolve) => {
+      collectBody(exchange as unknown as Exchange, limit, (body) =>
+        resolve({ body, bytes: 'parts' in body ? Buffer.concat(body.parts) : Buffer.alloc(0) }),
+      );
+    });
+  }
+
+  it('costs no more in chunks of a byte than in one', async () => {
+    const sent = randomBytes(3 * LARGE_BODY_BYTES);
+    const exchange = new FakeExchange();
+    const outcome = collected(exchange);
+    const memory = Buffer.alloc(1);
+    for (const byte of sent) {
+      memory[0] = byte;
+      exchange.deliver(memory);
+    }
+    exchange.deliver(Buffer.alloc(0), true);
+    const { body, bytes } = await outcome;
+    assert.ok('parts' in body && body.parts.length < 20 && body.size === sent.length);
+    assert.ok(bytes.equals(sent));
+    const held = body.parts.reduce((sum, { buffer }) => sum + buffer.byteLength, 0);
+    assert.ok(held <= 2 * sent.length, `${held} bytes for ${sent.length}`);
+  });
+
+  for (const coding of [undefined, 'gzip'] as const) {
+    for (const size of [0, 1, LARGE_BODY_BYTES - 1, LARGE_BODY_BYTES, 5 * LARGE_BODY_BYTES]) {
+      it(`of ${size} bytes, ${coding ?? 'plain'}, is what was sent`, async () => {
+        const plain = randomBytes(size);
+        const sent = coding === undefined || size === 0 ? plain : gzipSync(plain);
+        for (const cut of [0, 1, 1000, 300_000].filter((at) => at <= sent.length)) {
+          const exchange = new FakeExchange(coding);
+          const outcome = collected(exchange);
+          const chunk = Buffer.from(sent.subarray(cut));
+          if (cut > 0) exchange.deliver(Buffer.from(sent.subarray(0, cut)));
+          exchange.deliver(chunk, true);
+          const { body, bytes } = await outcome;
+          assert.ok(bytes.equals(plain));
+          assert.ok('size' in body && body.size === size);
+          if (size >= LARGE_BODY_BYTES) {
+            assert.ok(body.parts.every(({ buffer }) => buffer !== chunk.buffer));
+          }
+        }
+      });
+    }
+  }
+
+  it('is refused beyond its limit, decoded or not', async () => {
+    for (const coding of [undefined, 'gzip']) {
+      const exchange = new FakeExchange(coding);
+      const outcome = collected(exchange, 1000);
+      const bytes = Buffer.alloc(100_000);
+      exchange.deliver(coding === undefined ? bytes : gzipSync(bytes), true);
+      const { body } = await outcome;
+      assert.equal('code' in body && body.code, 'payload_too_large');
+    }
+  });
+});

@@ -1,0 +1,103 @@
+/** JSON of values that are too large for one turn of the event loop. */
+import { setImmediate } from 'node:timers/promises';
+import { RawJson } from './json.ts';
+
+/** What is made of JSON in one turn, UTF-16 units or so: about a millisecond. */
+const TURN_UNITS = 128 * 1024;
+
+/** No more than `JSON.stringify` has to write, but at most `most`, UTF-16 units. What is there as JSON counts as `most`. */
+export function weightOf(value: unknown, most: number): number {
+  if (typeof value === 'string') return value.length + 2;
+  if (typeof value !== 'object' || value === null) return 1;
+  if (value instanceof RawJson) return most;
+  let weight = 2;
+  if (Array.isArray(value)) {
+    for (let i = 0; i < value.length && weight < most; i++) {
+      weight += weightOf(value[i], most - weight) + 1;
+    }
+    return weight;
+  }
+  for (const name in value) {
+    weight += name.length + 4 + weightOf((value as Record<string, unknown>)[name], most - weight);
+    if (weight >= most) return most;
+  }
+  return weight;
+}
+
+/**
+ * What `JSON.stringify` makes of a value, as UTF-8; others are served while it is made. The value must stay as it is until
+ * then. REQUIRES: JSON can hold the value, and no large part of it but `RawJson` has a `toJSON`
+ */
+export async function jsonInTurns(value: unknown): Promise<Buffer> {
+  const parts: Uint8Array[] = [];
+  let text = '';
+  const flush = (): void => {
+    if (text !== '') parts.push(Buffer.from(text));
+    text = '';
+  };
+  for (const piece of pieces(value)) {
+    if (typeof piece === 'string') text += piece;
+    else {
+      flush();
+      parts.push(piece);
+    }
+    if (text.length < TURN_UNITS) continue;
+    flush();
+    await setImmediate();
+  }
+  flush();
+  return Buffer.concat(parts);
+}
+
+function* pieces(value: unknown): Generator<string | Uint8Array, void> {
+  if (value instanceof RawJson) yield value.bytes;
+  else if (typeof value === 'string') yield* piecesOfText(value);
+  else if (weightOf(value, TURN_UNITS) < TURN_UNITS) yield JSON.stringify(value);
+  else if (Array.isArray(value)) yield* piecesOfArray(value);
+  else yield* piecesOfObject(value as Record<string, unknown>);
+}
+
+function* piecesOfText(text: string): Generator<string, void> {
+  yield '"';
+  for (let start = 0; start < text.length;) {
+    let end = Math.min(start + TURN_UNITS, text.length);
+    // Both halves of a character stay together.
+    if (end < text.length && isHighSurrogate(text.charCodeAt(end - 1))) end--;
+    yield JSON.stringify(text.slice(start, end)).slice(1, -1);
+    start = end;
+  }
+  yield '"';
+}
+
+function isHighSurrogate(unit: number): boolean {
+  return unit >= 0xd800 && unit < 0xdc00;
+}
+
+function* piecesOfArray(elements: readonly unknown[]): Generator<string | Uint8Array, void> {
+  yield '[';
+  for (let start = 0; start < elements.length;) {
+    let end = start;
+    for (let weight = 0; end < elements.length; end++) {
+      weight += 1 + weightOf(elements[end], TURN_UNITS);
+      if (weight >= TURN_UNITS) break;
+    }
+    if (start > 0) yield ',';
+    if (end > start) yield JSON.stringify(elements.slice(start, end)).slice(1, -1);
+    else yield* pieces(elements[end++]);
+    start = end;
+  }
+  yield ']';
+}
+
+function* piecesOfObject(object: Record<string, unknown>): Generator<string | Uint8Array, void> {
+  yield '{';
+  let separator = '';
+  for (const name of Object.keys(object)) {
+    const member = object[name];
+    if (member === undefined) continue;
+    yield `${separator}${JSON.stringify(name)}:`;
+    yield* pieces(member);
+    separator = ',';
+  }
+  yield '}';
+}
