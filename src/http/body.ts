@@ -89,20 +89,25 @@ const PART_BYTES_MAX = 1024 * 1024;
 /**
  * Collects a whole body.
  * @param limit bytes after decoding
+ * @param dropped of a body that is too large so many bytes are taken in and dropped before it is refused: many clients look
+ *   for an answer only when they have sent all, and the connection would not live so long once it is answered
  * @param done called once, possibly before this returns; never after an abort. A body shorter than `LARGE_BODY_BYTES` is
  *   valid during the call only; the parts of a longer one have memory that nobody else has.
  */
 export function collectBody(
   exchange: Exchange,
-  limit: number,
+  { limit, dropped }: { limit: number; dropped: number },
   done: (outcome: Body | ApiError) => void,
 ): void {
   const coding = requestCoding(exchange.headers.contentEncoding);
-  if (declaredTooLarge(exchange, coding, limit)) {
-    done(payloadTooLarge(limit));
+  const refusal = payloadTooLarge(limit);
+  let isRefused = declaredTooLarge(exchange, coding, limit);
+  if (isRefused && declaredTooLarge(exchange, coding, dropped)) {
+    done(refusal);
     return;
   }
   let body = new Parts();
+  let received = 0;
   let ended = false;
   const finish = (outcome: Body | ApiError): void => {
     ended = true;
@@ -111,18 +116,20 @@ export function collectBody(
   };
   exchange.receive((chunk, last) => {
     if (ended) return;
-    const size = body.size + chunk.length;
-    if (size > limit) {
-      finish(payloadTooLarge(limit));
+    received += chunk.length;
+    isRefused ||= received > limit;
+    if (isRefused) {
+      body = new Parts();
+      if (last || received > dropped) finish(refusal);
       return;
     }
-    if (last && body.size === 0 && size < LARGE_BODY_BYTES && coding === null) {
-      finish({ parts: [chunk as Buffer<ArrayBuffer>], size });
+    if (last && body.size === 0 && received < LARGE_BODY_BYTES && coding === null) {
+      finish({ parts: [chunk as Buffer<ArrayBuffer>], size: received });
       return;
     }
     body.add(chunk);
     if (!last) return;
-    if (coding === null || size === 0) {
+    if (coding === null || received === 0) {
       finish(body);
       return;
     }

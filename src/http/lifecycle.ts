@@ -230,8 +230,9 @@ export class Lifecycle {
       this.#fail(pending, wrongType);
       return;
     }
-    const limit = bodyLimit(this.#options.limits, body);
-    collectBody(exchange, limit, (outcome) => {
+    const { limits } = this.#options;
+    const size = { limit: bodyLimit(limits, body), dropped: limits.payloadBytes };
+    collectBody(exchange, size, (outcome) => {
       if (outcome instanceof ApiError) {
         this.#fail(pending, outcome);
         return;

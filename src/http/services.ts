@@ -55,10 +55,18 @@ export interface TaskService {
   /** Adds to a task what became of it on other servers; durable once resolved. */
   setNetwork(uid: number, network: TaskNetwork): Promise<void>;
   list(filter: TaskFilter, page: TaskPaging, visible: IndexVisibility): TaskPage<TaskView>;
+  /** Like `list`, with others served meanwhile. A page ends early when its tasks are long; `next` tells where. */
+  page(filter: TaskFilter, page: TaskPaging, visible: IndexVisibility): Promise<TaskPage<TaskView>>;
   /** undefined: unknown, deleted, or not visible. */
   get(uid: number, visible: IndexVisibility): TaskView | undefined;
   /** `filter.uids` are task uids; `page.from` is a batch uid. */
   listBatches(filter: TaskFilter, page: TaskPaging, visible: IndexVisibility): TaskPage<BatchView>;
+  /** Like `listBatches`, as `page` is like `list`. */
+  batchPage(
+    filter: TaskFilter,
+    page: TaskPaging,
+    visible: IndexVisibility,
+  ): Promise<TaskPage<BatchView>>;
   getBatch(uid: number, visible: IndexVisibility): BatchView | undefined;
   countMatching(filter: TaskFilter, visible: IndexVisibility): number;
   /** Gives back what is free in the store. Bytes of its file before and after. */

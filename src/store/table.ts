@@ -67,6 +67,11 @@ export class Table<V, K extends string | number> {
     return stored === undefined ? undefined : this.#read(key, stored);
   }
 
+  /** Bytes of the value as it is stored; 0: there is none. */
+  sizeOf(key: K): number {
+    return this.#database.getBinaryFast(key)?.length ?? 0;
+  }
+
   *getRange(options?: RangeOptions): Iterable<{ key: K; value: V }> {
     for (const { key, value } of this.#database.getRange(options)) {
       yield { key, value: this.#read(key, value) };

@@ -94,6 +94,11 @@ export class TaskStore {
     return this.#store.tasks.get(uid);
   }
 
+  /** Bytes of `row`. */
+  rowSize(uid: number): number {
+    return this.#store.tasks.sizeOf(uid);
+  }
+
   outcome(uid: number): TaskOutcome | undefined {
     return this.#store.outcomes.get(uid);
   }
@@ -103,6 +108,11 @@ export class TaskStore {
     return batchTasks[uid] === undefined || batchTasks[uid] === 0
       ? undefined
       : this.#store.batches.get(uid);
+  }
+
+  /** Bytes of `batch`. */
+  batchSize(uid: number): number {
+    return this.#store.batches.sizeOf(uid);
   }
 
   payloadFile(uid: number): string {

@@ -39,7 +39,7 @@ function accumulate(key: string, before: unknown, value: unknown): unknown {
     case 'sum':
       return (before as number) + ((value as number | null) ?? 0);
     case 'joined':
-      return value === null ? before : `${before as string}&${value as string}`;
+      return value === null ? before : joined(before as string, value as string);
     case 'concatenated':
       return [...(before as unknown[]), ...(value as unknown[])];
     case 'first':
@@ -47,4 +47,11 @@ function accumulate(key: string, before: unknown, value: unknown): unknown {
     case undefined:
       return value;
   }
+}
+
+/** A longer text of a batch gets no more texts of tasks, UTF-16 units. */
+const JOINED_UNITS_MAX = 64 * 1024;
+
+function joined(before: string, value: string): string {
+  return before.length + value.length > JOINED_UNITS_MAX ? before : `${before}&${value}`;
 }

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { closeSync, createReadStream, openSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { Readable } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
 import { objectLines } from '../archive/json-values.ts';
 import { FLAG } from '../contract/task-types/task-type.ts';
 import { ApiError, toApiError } from '../contract/errors.ts';
@@ -86,6 +87,28 @@ export class TaskQueue {
     return { results, total, limit: page.limit, from: uids[0] ?? null, next };
   }
 
+  /** Like `list`, with others served meanwhile; a page ends early when its tasks are long. */
+  async page(
+    filter: TaskFilter,
+    paging: TaskPaging,
+    visible: IndexVisibility,
+  ): Promise<TaskPage<TaskView>> {
+    const listed = this.#store.list(filter, bounded(paging, PAGE_TASKS_MAX), visible);
+    const { results, next } = await inTurns(
+      listed.uids,
+      (uid) => this.#store.rowSize(uid),
+      (uid) => taskView(this.#store, uid),
+    );
+    const { uids, total } = listed;
+    return {
+      results,
+      total,
+      limit: paging.limit,
+      from: uids[0] ?? null,
+      next: next ?? listed.next,
+    };
+  }
+
   get(uid: number, visible: IndexVisibility): TaskView | undefined {
     return isVisible(this.#store.table, uid, visible) ? taskView(this.#store, uid) : undefined;
   }
@@ -98,6 +121,28 @@ export class TaskQueue {
     );
     const results = uids.map((uid) => this.#batch(uid)).filter((view) => view !== undefined);
     return { results, total, limit: page.limit, from: uids[0] ?? null, next };
+  }
+
+  /** Like `listBatches`, as `page` is like `list`. */
+  async batchPage(
+    filter: TaskFilter,
+    paging: TaskPaging,
+    visible: IndexVisibility,
+  ): Promise<TaskPage<BatchView>> {
+    const listed = this.#store.listBatches(filter, bounded(paging, PAGE_BATCHES_MAX), visible);
+    const { results, next } = await inTurns(
+      listed.uids,
+      (uid) => this.#store.batchSize(uid),
+      (uid) => this.#batch(uid),
+    );
+    const { uids, total } = listed;
+    return {
+      results,
+      total,
+      limit: paging.limit,
+      from: uids[0] ?? null,
+      next: next ?? listed.next,
+    };
   }
 
   getBatch(uid: number, visible: IndexVisibility): BatchView | undefined {
@@ -200,6 +245,39 @@ const PIECE_BYTES = 256 * 1024;
 const PAGE_TASKS_MAX = 1000;
 /** A batch takes several times as long to show. */
 const PAGE_BATCHES_MAX = 200;
+
+/** Stored bytes of the entries of a page; it ends behind the entry that passes this. */
+const PAGE_BYTES_MAX = 16 * 1024 * 1024;
+/** What is made in one turn of the event loop: entries, and stored bytes. */
+const TURN_ENTRIES = 100;
+const TURN_BYTES = 128 * 1024;
+
+/** Shows the entries of a page until they are too long together; `next` is the first that is left out then, or null. */
+async function inTurns<T>(
+  uids: readonly number[],
+  sizeOf: (uid: number) => number,
+  shown: (uid: number) => T | undefined,
+): Promise<{ results: T[]; next: number | null }> {
+  const results: T[] = [];
+  let bytes = 0;
+  let turnEntries = 0;
+  let turnBytes = 0;
+  for (const uid of uids) {
+    if (bytes > PAGE_BYTES_MAX) return { results, next: uid };
+    if (turnEntries >= TURN_ENTRIES || turnBytes >= TURN_BYTES) {
+      await setImmediate();
+      turnEntries = 0;
+      turnBytes = 0;
+    }
+    const size = sizeOf(uid);
+    const view = shown(uid);
+    if (view !== undefined) results.push(view);
+    bytes += size;
+    turnBytes += size;
+    turnEntries++;
+  }
+  return { results, next: null };
+}
 
 function bounded(page: TaskPaging, most: number): TaskPaging {
   return page.limit <= most ? page : { ...page, limit: most };

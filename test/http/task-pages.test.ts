@@ -30,3 +30,39 @@ describe('A page of tasks', () => {
     assert.ok(rest.json.results[0].uid < json.results.at(-1).uid);
   });
 });
+
+describe('A page of long tasks', () => {
+  let server: BuiltServer;
+  before(async () => {
+    server = await startBuiltServer();
+  });
+  after(() => server.close());
+
+  it('ends early, and says what follows', async () => {
+    const filter = (i: number): string => `id = "${i}${'x'.repeat(3_000_000)}"`;
+    for (let i = 0; i < 8; i++) {
+      const body = { filter: filter(i) };
+      await server.call('POST', '/indexes/long/documents/delete', { body });
+    }
+    await server.idle();
+    for (const path of ['/tasks?indexUids=long&limit=20', '/batches?indexUids=long&limit=20']) {
+      const shown: number[] = [];
+      let pages = 0;
+      for (let from = ''; ; pages++) {
+        const { json } = await server.call('GET', path + from);
+        shown.push(...json.results.map(({ uid }: { uid: number }) => uid));
+        if (json.next === null) break;
+        assert.ok(JSON.stringify(json).length < 25_000_000);
+        from = `&from=${json.next}`;
+      }
+      assert.ok(path.startsWith('/batches') || pages > 0, 'one page of 24 MB');
+      assert.deepEqual(
+        shown,
+        shown.toSorted((a, b) => b - a),
+      );
+      if (path.startsWith('/tasks')) assert.equal(shown.length, 8);
+    }
+    const { json } = await server.call('GET', '/tasks?indexUids=long&limit=1&reverse=true');
+    assert.equal(JSON.parse(json.results[0].details.originalFilter), filter(0));
+  });
+});

@@ -15,7 +15,7 @@ import {
 } from '../../contract/settings.ts';
 import { segmentOf } from '../../contract/settings/setting.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { json, route, type Reply, type RequestContext, type Route } from '../route.ts';
+import { json, longJson, route, type Reply, type RequestContext, type Route } from '../route.ts';
 
 export function settingsRoutes({ services }: Dependencies): Route[] {
   const { indexes, tasks, features } = services;
@@ -66,7 +66,7 @@ export function settingsRoutes({ services }: Dependencies): Route[] {
       action: 'settings.get',
       summary: 'Shows all settings of an index.',
       success: 200,
-      handle: ({ params }) => json(200, renderSettings(stored(params.index_uid!), features.get())),
+      handle: ({ params }) => longJson(renderSettings(stored(params.index_uid!), features.get())),
     }),
     route<unknown, PartialSettings>({
       method: 'PATCH',
@@ -97,7 +97,7 @@ export function settingsRoutes({ services }: Dependencies): Route[] {
         action: 'settings.get',
         summary: `Shows the setting ${name}.`,
         success: 200,
-        handle: ({ params }) => json(200, renderSetting(stored(params.index_uid!), name)),
+        handle: ({ params }) => longJson(renderSetting(stored(params.index_uid!), name)),
       }),
       ...setting.methods.map((method) =>
         route<unknown, PartialSettings>({

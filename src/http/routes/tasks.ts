@@ -16,7 +16,15 @@ import {
 import { TASK_UID_MAX, type TaskPaging } from '../../contract/tasks.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { shortSize } from '../../base/size.ts';
-import { bytes, json, route, type Reply, type RequestContext, type Route } from '../route.ts';
+import {
+  bytes,
+  json,
+  longJson,
+  route,
+  type Reply,
+  type RequestContext,
+  type Route,
+} from '../route.ts';
 
 function paging({ limit = 20, from, reverse = false }: ListTasksQuery): TaskPaging {
   return { limit, from: from ?? null, reverse };
@@ -49,8 +57,8 @@ export function taskRoutes({ services }: Dependencies): Route[] {
       summary: 'Lists tasks, the newest first.',
       query: queryParser(LIST_TASKS_QUERY),
       success: 200,
-      handle: ({ access, query }) =>
-        json(200, tasks.list(taskFilter(query), paging(query), access.visible)),
+      handle: async ({ access, query }) =>
+        longJson(await tasks.page(taskFilter(query), paging(query), access.visible)),
     }),
     route<TaskFilterQuery, unknown>({
       method: 'DELETE',
@@ -98,7 +106,7 @@ export function taskRoutes({ services }: Dependencies): Route[] {
         const uid = pathUid(params.task_uid!, 'task', 'invalid_task_uids');
         const task = tasks.get(uid, access.visible);
         if (task === undefined) throw taskNotFound(uid);
-        return json(200, task);
+        return longJson(task);
       },
     }),
     route({
@@ -130,8 +138,8 @@ export function taskRoutes({ services }: Dependencies): Route[] {
       summary: 'Lists batches, the newest first.',
       query: queryParser(LIST_TASKS_QUERY),
       success: 200,
-      handle: ({ access, query }) =>
-        json(200, tasks.listBatches(taskFilter(query), paging(query), access.visible)),
+      handle: async ({ access, query }) =>
+        longJson(await tasks.batchPage(taskFilter(query), paging(query), access.visible)),
     }),
     route({
       method: 'GET',
@@ -143,7 +151,7 @@ export function taskRoutes({ services }: Dependencies): Route[] {
         const uid = pathUid(params.batch_uid!, 'batch', 'invalid_batch_uids');
         const batch = tasks.getBatch(uid, access.visible);
         if (batch === undefined) throw batchNotFound(uid);
-        return json(200, batch);
+        return longJson(batch);
       },
     }),
   ];

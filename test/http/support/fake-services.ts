@@ -130,8 +130,12 @@ export function fakeServices(clock: Clock): FakeServices {
         return Promise.resolve(summary);
       },
       list: (_, { limit }) => ({ results: [], total: 0, limit, from: null, next: null }),
+      page: (_, { limit }) =>
+        Promise.resolve({ results: [], total: 0, limit, from: null, next: null }),
       get: (uid) => views[uid],
       listBatches: (_, { limit }) => ({ results: [], total: 0, limit, from: null, next: null }),
+      batchPage: (_, { limit }) =>
+        Promise.resolve({ results: [], total: 0, limit, from: null, next: null }),
       getBatch: () => undefined,
       countMatching: () => 0,
       compact: () => Promise.resolve({ before: 4096, after: 4096 }),

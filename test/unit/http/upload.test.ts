@@ -201,9 +201,10 @@ describe('A body in memory', () => {
   function collected(
     exchange: FakeExchange,
     limit = 1 << 30,
+    dropped = limit,
   ): Promise<{ body: Body | Error; bytes: Buffer }> {
     return new Promise((resolve) => {
-      collectBody(exchange as unknown as Exchange, limit, (body) =>
+      collectBody(exchange as unknown as Exchange, { limit, dropped }, (body) =>
         resolve({ body, bytes: 'parts' in body ? Buffer.concat(body.parts) : Buffer.alloc(0) }),
       );
     });
@@ -257,5 +258,25 @@ describe('A body in memory', () => {
       const { body } = await outcome;
       assert.equal('code' in body && body.code, 'payload_too_large');
     }
+  });
+
+  it('that is too large is refused when all of it has come, or more than is worth it', async () => {
+    for (const declared of [undefined, '3000']) {
+      const exchange = new FakeExchange();
+      if (declared !== undefined) Object.assign(exchange.headers, { contentLength: declared });
+      let refused = false;
+      const outcome = collected(exchange, 1000, 5000).finally(() => (refused = true));
+      exchange.deliver(Buffer.alloc(2000));
+      await new Promise(setImmediate);
+      assert.equal(refused, false);
+      exchange.deliver(Buffer.alloc(1000), true);
+      const { body } = await outcome;
+      assert.equal('code' in body && body.code, 'payload_too_large');
+    }
+    const endless = new FakeExchange();
+    const outcome = collected(endless, 1000, 5000);
+    endless.deliver(Buffer.alloc(5001));
+    const { body } = await outcome;
+    assert.equal('code' in body && body.code, 'payload_too_large');
   });
 });
