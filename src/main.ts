@@ -402,7 +402,6 @@ function dependencies(
         fanOut,
         documents: networkDocuments,
         settings: (uid) => registry.get(uid)?.settings,
-        primaryKey: (uid) => registry.get(uid)?.summary.primaryKey ?? null,
         limits: config.limits,
       },
     ),

@@ -869,7 +869,8 @@ Result<std::string> ExecuteFacetSearch(index::Index& index, std::string_view req
       object["facetQuery"].is_string() ? std::optional(object["facetQuery"].string()) : std::nullopt;
   std::string out = "{\"facetHits\":";
   GANNET_RETURN_IF_ERROR(
-      AppendFacetHits(run->snapshot(), object["facetName"].string(), query, run->candidates(), locales, out));
+      AppendFacetHits(run->snapshot(), object["facetName"].string(), query, run->candidates(), locales,
+                      object["forMerging"].boolean(false), out));
   out += ",\"facetQuery\":";
   if (query) {
     AppendJsonString(out, *query);

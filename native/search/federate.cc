@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <deque>
 #include <map>
 #include <memory>
@@ -14,6 +15,7 @@
 #include "base/json.h"
 #include "base/json_value.h"
 #include "base/parallel_for.h"
+#include "index/external_id.h"
 #include "search/execute.h"
 #include "search/ranking/score_key.h"
 #include "search/results/facet_counts.h"
@@ -23,6 +25,8 @@ namespace {
 
 constexpr uint64_t kHitsPerPageDefault = 20;
 constexpr uint64_t kLimitDefault = 20;
+// Of a merging search: hits behind the page whose distinct values are told.
+constexpr size_t kFurtherDistinctMax = 100'000;
 
 // Which part of the merged list is wanted.
 struct Window {
@@ -71,6 +75,7 @@ struct SearchedIndex {
   DocSet rejected;  // by the distinct of the federation
   DocSet pinned;    // by any query
   std::vector<FacetDistribution> distributions;
+  uint64_t candidate_count = 0;  // that distributions are of
 };
 
 // By uid, which is the order they are looked at.
@@ -180,16 +185,16 @@ class DistinctValues {
  public:
   explicit DistinctValues(std::string field) : field_(std::move(field)) {}
 
-  // False: the document shares a value with one that was kept. True: its values are taken.
-  bool Keep(const index::Snapshot& snapshot, DocId docid) {
+  // Of a document: texts behind an s, numbers behind an n.
+  static std::vector<std::string> Of(const index::Snapshot& snapshot, std::string_view name, DocId docid) {
     std::vector<std::string> values;
-    const auto field = snapshot.fields->Find(field_);
-    if (!field) return true;
+    const auto field = snapshot.fields->Find(name);
+    if (!field) return values;
     for (const auto& segment : snapshot.segments) {
       if (!segment->live.Contains(docid)) continue;
       const segment::ColumnReader* column = segment->columns->Find(*field);
       const int64_t local = segment->text->Find(docid);
-      if (column == nullptr || local < 0) return true;
+      if (column == nullptr || local < 0) return values;
       column->ForEachValue(static_cast<uint32_t>(local), [&](segment::ValueOrdinal value) {
         if (value >= column->number_count()) {
           values.emplace_back("s") += column->string(value - column->number_count());
@@ -200,6 +205,12 @@ class DistinctValues {
       });
       break;
     }
+    return values;
+  }
+
+  // False: the document shares a value with one that was kept. True: its values are taken.
+  bool Keep(const index::Snapshot& snapshot, DocId docid) {
+    const std::vector<std::string> values = Of(snapshot, field_, docid);
     for (const std::string& value : values) {
       if (taken_.contains(value)) return false;
     }
@@ -211,6 +222,48 @@ class DistinctValues {
   std::string field_;
   std::unordered_set<std::string> taken_;
 };
+
+// FNV-1a. Another server computes it too (src/network/document-key.ts).
+uint64_t HashText(std::string_view text) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (const char byte : text) hash = (hash ^ static_cast<uint8_t>(byte)) * 0x100000001b3;
+  return hash;
+}
+
+void AppendHash(std::string& out, std::string_view text) {
+  static constexpr char kDigits[] = "0123456789abcdef";
+  const uint64_t hash = HashText(text);
+  out += '"';
+  for (int shift = 60; shift >= 0; shift -= 4) out += kDigits[hash >> shift & 15];
+  out += '"';
+}
+
+void AppendScoreKey(const ScoreKey& key, std::string& out) {
+  out += '[';
+  for (size_t i = 0; i < key.components.size(); ++i) {
+    if (i > 0) out += ',';
+    const ScoreKey::Component& component = key.components[i];
+    if (component.sort == nullptr) {
+      out += component.by_vector ? "{\"vectorSort\":" : "{\"weightedScore\":";
+      AppendJsonNumber(out, component.relevancy);
+      out += '}';
+      continue;
+    }
+    const bool geo = component.sort->kind == SortCriterion::Kind::kGeo;
+    out += geo ? "{\"geoSort\":{\"asc\":" : "{\"sort\":{\"asc\":";
+    out += component.sort->ascending ? "true," : "false,";
+    if (!geo) {
+      AppendSortValueJson(*component.value, out);
+    } else if (component.value->kind == SortValue::Kind::kGeo) {
+      out += "\"distance\":";
+      AppendJsonNumber(out, std::round(component.value->distance * 1000) / 1000);
+    } else {
+      out += "\"distance\":null";
+    }
+    out += "}}";
+  }
+  out += ']';
+}
 
 class FederatedSearch {
  public:
@@ -226,6 +279,10 @@ class FederatedSearch {
   Result<std::string> Respond(uint64_t started_us);
 
  private:
+  // The answer will be merged with those of other servers.
+  bool for_merging() const { return request_["forMerging"].boolean(false); }
+  // Totals of pages are exact, also those of several servers: all values of the distinct attribute are told.
+  bool counts_values() const { return for_merging() && window_.paged; }
   uint64_t answer_bytes_max() const { return request_["answerBytesMax"].integer(UINT64_MAX); }
   Status CheckDistinct() const;
   Status CheckRules() const;
@@ -238,6 +295,14 @@ class FederatedSearch {
   DocSet CandidatesOf(const SearchedIndex& index) const;
   void AppendFacets(std::string& out) const;
   void AppendVectors(std::string& out) const;
+  // What another server needs to merge the hit with its own.
+  Status AppendMergeKeys(const RankedHit& hit, std::string& out) const;
+  // The attribute whose values hits of the query share out; null: none.
+  const std::string* DistinctOf(const Query& query) const;
+  // Hashes of the values that the document of a hit has of it, with a comma between them.
+  void AppendDistinctKeys(const RankedHit& hit, std::string& out) const;
+  // Those of hits behind the page.
+  void AppendFurtherDistinctKeys(std::string& out) const;
 
   GoneFlag gone_;
   json::Value request_;
@@ -249,6 +314,7 @@ class FederatedSearch {
   Merged<IndexHits> merged_;
   std::vector<RankedHit> pins_;  // of all queries, by position
   std::vector<RankedHit> page_;
+  std::vector<RankedHit> further_;  // behind the page, as far as their distinct values are told
 };
 
 Status FederatedSearch::Plan(std::span<index::Index* const> indexes) {
@@ -283,7 +349,8 @@ Status FederatedSearch::Plan(std::span<index::Index* const> indexes) {
     request.gone = gone_;
     request.answer_bytes_max = request.format.bytes_max = answer_bytes_max();
     request.offset = 0;
-    request.limit = all ? UINT64_MAX : window_.limit == 0 ? 0 : window_.end();
+    const bool kept = all || (counts_values() && (distinct_ || request.distinct || query.snapshot->settings->distinct));
+    request.limit = kept ? UINT64_MAX : window_.limit == 0 ? 0 : window_.end();
     request.page.reset();
     request.hits_per_page.reset();
     if (window_.paged) {
@@ -423,11 +490,15 @@ Status FederatedSearch::Merge() {
   std::optional<DistinctValues> values;
   if (distinct_) values.emplace(*distinct_);
   // Totals of pages are exact: every document that goes must be found.
-  const bool all = window_.paged && values;
+  const bool all = window_.paged && (values || for_merging());
   uint64_t kept = 0;
   size_t pin = 0;
   const auto place = [&](const RankedHit& hit) {
-    if (kept >= window_.offset && kept < window_.end()) page_.push_back(hit);
+    if (kept >= window_.offset && kept < window_.end()) {
+      page_.push_back(hit);
+    } else if (counts_values() && further_.size() < kFurtherDistinctMax) {
+      further_.push_back(hit);
+    }
     ++kept;
   };
   while (all || (window_.limit > 0 && kept < window_.end())) {
@@ -476,7 +547,9 @@ Status FederatedSearch::CountFacets() {
   for (const bool searched : {true, false}) {
     for (auto& [uid, index] : indexes_) {
       if (!index.facets || index.facets->empty() || index.queries.empty() == searched) continue;
-      auto distributions = search::CountFacets(*index.snapshot, *index.facets, CandidatesOf(index));
+      const DocSet candidates = CandidatesOf(index);
+      index.candidate_count = candidates.size();
+      auto distributions = search::CountFacets(*index.snapshot, *index.facets, candidates, for_merging());
       if (!distributions.ok()) {
         const Status& status = distributions.status();
         const char* note = searched ? "" : " (No query searches this index.)";
@@ -527,6 +600,10 @@ void FederatedSearch::AppendFacets(std::string& out) const {
       out += written["facetDistribution"].text();
       out += ",\"stats\":";
       out += written["facetStats"].text();
+      if (for_merging()) {
+        out += ",\"candidates\":";
+        AppendJsonNumber(out, entry.second.candidate_count);
+      }
       out += '}';
     }
     out += '}';
@@ -567,6 +644,58 @@ void FederatedSearch::AppendVectors(std::string& out) const {
   if (!first) out += '}';
 }
 
+const std::string* FederatedSearch::DistinctOf(const Query& query) const {
+  const auto& wanted = query.run->request().distinct;
+  const auto& distinct = wanted ? wanted : query.snapshot->settings->distinct;
+  return distinct ? &*distinct : nullptr;
+}
+
+void FederatedSearch::AppendDistinctKeys(const RankedHit& hit, std::string& out) const {
+  const Query& query = queries_[hit.query];
+  bool first = true;
+  for (const std::string& value : DistinctValues::Of(*query.snapshot, *DistinctOf(query), hit.hit.docid)) {
+    if (!std::exchange(first, false)) out += ',';
+    AppendHash(out, value);
+  }
+}
+
+void FederatedSearch::AppendFurtherDistinctKeys(std::string& out) const {
+  if (!counts_values()) return;
+  out += ",\"furtherDistinctKeys\":[";
+  bool first = true;
+  std::string keys;
+  for (const RankedHit& hit : further_) {
+    if (DistinctOf(queries_[hit.query]) == nullptr) continue;
+    keys.clear();
+    AppendDistinctKeys(hit, keys);
+    if (keys.empty()) continue;
+    out += std::exchange(first, false) ? "[" : ",[";
+    AppendJsonNumber(out, queries_[hit.query].position);
+    out += ',';
+    out += keys;
+    out += ']';
+  }
+  out += ']';
+}
+
+Status FederatedSearch::AppendMergeKeys(const RankedHit& hit, std::string& out) const {
+  const Query& query = queries_[hit.query];
+  const index::Snapshot& snapshot = *query.snapshot;
+  out += ",\"weightedScoreValues\":";
+  AppendScoreKey(hit.pin == nullptr ? *hit.scores : ScoreKey(), out);
+  segment::RowCodec codec(snapshot.dictionary);
+  std::vector<segment::RowField> fields;
+  GANNET_ASSIGN_OR_RETURN(const std::string_view row, codec.Expand(snapshot.FindRow(hit.hit.docid)));
+  if (!segment::ParseRow(row, fields)) return Status::Corruption("a stored document is damaged");
+  out += ",\"documentKey\":";
+  AppendHash(out, index::ExternalIdOf(fields, *snapshot.fields, snapshot.primary_key));
+  if (DistinctOf(query) == nullptr) return Status::Ok();
+  out += ",\"distinctKeys\":[";
+  AppendDistinctKeys(hit, out);
+  out += ']';
+  return Status::Ok();
+}
+
 Result<std::string> FederatedSearch::Respond(uint64_t started_us) {
   std::string out;
   out.reserve(16 << 10);
@@ -583,6 +712,7 @@ Result<std::string> FederatedSearch::Respond(uint64_t started_us) {
     AppendJsonNumber(extra, query.position);
     extra += ",\"weightedRankingScore\":";
     AppendJsonFloat(extra, hit.pin == nullptr ? hit.scores->global : query.weight);
+    if (for_merging()) GANNET_RETURN_IF_ERROR(AppendMergeKeys(hit, extra));
     extra += '}';
     GANNET_RETURN_IF_ERROR(query.run->AppendHit(hit.hit, extra, out, hit.pin));
     GANNET_RETURN_IF_ERROR(CheckAnswerSize(out, answer_bytes_max()));
@@ -606,6 +736,7 @@ Result<std::string> FederatedSearch::Respond(uint64_t started_us) {
     number("offset", window_.offset);
     number("estimatedTotalHits", total);
   }
+  AppendFurtherDistinctKeys(out);
   AppendVectors(out);
   AppendFacets(out);
   out += ",\"requestUid\":";

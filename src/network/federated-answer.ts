@@ -15,10 +15,15 @@ export interface AnsweredHit extends Scored {
   distinctKeys: readonly string[];
 }
 
+/** What a hit behind the end of the list shares with others. */
+export type FurtherHit = Pick<AnsweredHit, 'position' | 'distinctKeys'>;
+
 export interface FacetCounts {
   /** By attribute and value. */
   distribution: Record<string, Record<string, number>>;
   stats: Record<string, { min: number; max: number }>;
+  /** Documents that were counted; null: not told. */
+  candidates: number | null;
 }
 
 export interface FederatedAnswer {
@@ -26,6 +31,8 @@ export interface FederatedAnswer {
   processingTimeMs: number;
   /** `estimatedTotalHits` or `totalHits`. */
   total: number;
+  /** Hits that `total` counts behind the last one, as far as they have values of the distinct attribute; null: not told. */
+  further: FurtherHit[] | null;
   /** Some query was answered with the help of vectors. */
   hasVectors: boolean;
   /** By position of the query. */
@@ -52,6 +59,7 @@ export async function readFederatedAnswer(bytes: Buffer): Promise<FederatedAnswe
     hits: [],
     processingTimeMs: 0,
     total: -1,
+    further: null,
     hasVectors: false,
     queryVectors: {},
     facetsByIndex: {},
@@ -72,6 +80,12 @@ export async function readFederatedAnswer(bytes: Buffer): Promise<FederatedAnswe
       case 'totalHits':
         answer.total = numberOf(scanner);
         break;
+      case 'furtherDistinctKeys': {
+        const further: FurtherHit[] = [];
+        await scanner.arrayInTurns(() => further.push(furtherOf(scanner.value())));
+        answer.further = further;
+        break;
+      }
       case 'semanticHitCount':
         answer.hasVectors = true;
         break;
@@ -126,9 +140,24 @@ function isInner(value: unknown): value is InnerFederation {
     Number.isSafeInteger(inner.queriesPosition) &&
     typeof inner.weightedRankingScore === 'number' &&
     ['string', 'undefined'].includes(typeof inner.documentKey) &&
-    (inner.distinctKeys === undefined || Array.isArray(inner.distinctKeys)) &&
+    (inner.distinctKeys === undefined || areTexts(inner.distinctKeys)) &&
     areScoreValues(inner.weightedScoreValues)
   );
+}
+
+function areTexts(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every((one) => typeof one === 'string');
+}
+
+/** The position of a query, then keys. */
+function furtherOf(value: unknown): FurtherHit {
+  if (Array.isArray(value)) {
+    const [position, ...distinctKeys] = value as unknown[];
+    if (Number.isSafeInteger(position) && areTexts(distinctKeys)) {
+      return { position: position as number, distinctKeys };
+    }
+  }
+  throw new MalformedJson('no keys of a hit');
 }
 
 function numberOf(scanner: JsonScanner): number {
@@ -145,8 +174,11 @@ function objectOf(value: unknown): Record<string, unknown> {
 }
 
 function facetsOf(value: unknown): FacetCounts {
-  const { distribution, stats } = objectOf(value);
-  const counts: FacetCounts = { distribution: {}, stats: {} };
+  const { distribution, stats, candidates } = objectOf(value);
+  const counts: FacetCounts = {
+    ...{ distribution: {}, stats: {} },
+    candidates: typeof candidates === 'number' ? candidates : null,
+  };
   for (const [name, values] of Object.entries(objectOf(distribution))) {
     for (const count of Object.values(objectOf(values))) {
       if (typeof count !== 'number') throw new MalformedJson('not a count');

@@ -15,11 +15,25 @@ interface Counted {
   count: number;
 }
 
-/** One attribute of several servers, in order. Spellings that filters do not tell apart count as one value. */
+/** Of one index, or of several. */
+export interface MergedFacets {
+  /** By attribute, values in order. */
+  values: Map<string, Counted[]>;
+  stats: Map<string, { min: number; max: number }>;
+}
+
+/** Up to so many documents the engine puts numbers in the order of their text, above by value. */
+const TEXT_ORDER_DOCUMENTS_MAX = 3000;
+
+/**
+ * One attribute of several servers, in order. Spellings that filters do not tell apart count as one value.
+ * @param byText numbers as well as texts
+ */
 export function mergeValues(
   parts: readonly Readonly<Record<string, number>>[],
   byCount: boolean,
   valuesMax: number,
+  byText = false,
 ): Counted[] {
   const merged = new Map<string, Counted>();
   for (const part of parts) {
@@ -30,9 +44,11 @@ export function mergeValues(
       else known.count += count;
     }
   }
-  const ordered = [...merged].sort(([a, { count: left }], [b, { count: right }]) =>
-    byCount && left !== right ? right - left : byCount ? -compareKeys(a, b) : compareKeys(a, b),
-  );
+  const ordered = [...merged].sort(([a, { count: left }], [b, { count: right }]) => {
+    if (!byCount) return compareKeys(a, b, byText);
+    const kinds = Number(numberOf(a) === null) - Number(numberOf(b) === null);
+    return kinds || right - left || compareKeys(b, a, false);
+  });
   return ordered.slice(0, valuesMax).map(([, counted]) => counted);
 }
 
@@ -42,10 +58,10 @@ export function normalized(value: string): string {
 }
 
 /** Numbers first. */
-function compareKeys(a: string, b: string): number {
+function compareKeys(a: string, b: string, byText: boolean): number {
   const left = numberOf(a);
   const right = numberOf(b);
-  if (left !== null && right !== null) return left - right;
+  if (left !== null && right !== null) return byText ? compareUtf8(a, b) : left - right;
   if (left === null && right === null) return compareUtf8(a, b);
   return left === null ? 1 : -1;
 }
@@ -55,26 +71,51 @@ function numberOf(text: string): number | null {
   return text !== '' && String(number) === text ? number : null;
 }
 
-/** JSON of `distribution` and of `stats`, which keep the order of the values. */
-export function mergeFacets(
-  parts: readonly FacetCounts[],
-  order: FacetOrder,
-): { distribution: string; stats: string } {
+/** One index of several servers. */
+export function mergeFacets(parts: readonly FacetCounts[], order: FacetOrder): MergedFacets {
   const attributes = new Set(parts.flatMap(({ distribution }) => Object.keys(distribution)));
-  const distribution = [...attributes].sort(compareUtf8).map((attribute) => {
-    const values = mergeValues(
-      parts.flatMap(({ distribution: of }) =>
-        Object.hasOwn(of, attribute) ? [of[attribute]!] : [],
-      ),
-      order.byCount(attribute),
-      order.valuesMax,
+  const documents = parts.reduce((sum, { candidates }) => sum + (candidates ?? Infinity), 0);
+  const values = [...attributes].sort(compareUtf8).map((attribute): [string, Counted[]] => {
+    const ofAttribute = parts.flatMap(({ distribution: of }) =>
+      Object.hasOwn(of, attribute) ? [of[attribute]!] : [],
     );
-    const members = values.map(({ value, count }) => `${JSON.stringify(value)}:${count}`);
-    return `${JSON.stringify(attribute)}:{${members.join(',')}}`;
+    const byCount = order.byCount(attribute);
+    // By count there is no way to ask for none.
+    const max = byCount && order.valuesMax === 0 ? Infinity : order.valuesMax;
+    const byText = documents <= TEXT_ORDER_DOCUMENTS_MAX;
+    return [attribute, mergeValues(ofAttribute, byCount, max, byText)];
   });
-  const stats = new Map<string, { min: number; max: number }>();
+  return { values: new Map(values), stats: widest(parts.map(({ stats }) => stats)) };
+}
+
+/** Several indexes; what is spelled alike is one value, and values of equal place are in the order of their text. */
+export function joinFacets(parts: readonly MergedFacets[], order: FacetOrder): MergedFacets {
+  const attributes = new Set(parts.flatMap(({ values }) => [...values.keys()]));
+  const values = [...attributes].sort(compareUtf8).map((attribute): [string, Counted[]] => {
+    const counts = new Map<string, number>();
+    for (const part of parts) {
+      for (const { value, count } of part.values.get(attribute) ?? []) {
+        counts.set(value, (counts.get(value) ?? 0) + count);
+      }
+    }
+    const byCount = order.byCount(attribute);
+    const ordered = [...counts]
+      .map(([value, count]) => ({ value, count }))
+      .sort((a, b) => (byCount ? b.count - a.count : 0) || compareUtf8(a.value, b.value));
+    return [attribute, ordered.slice(0, order.valuesMax)];
+  });
+  return {
+    values: new Map(values),
+    stats: widest(parts.map(({ stats }) => Object.fromEntries(stats))),
+  };
+}
+
+function widest(
+  parts: readonly Record<string, { min: number; max: number }>[],
+): MergedFacets['stats'] {
+  const stats: MergedFacets['stats'] = new Map();
   for (const part of parts) {
-    for (const [attribute, { min, max }] of Object.entries(part.stats)) {
+    for (const [attribute, { min, max }] of Object.entries(part)) {
       const known = stats.get(attribute);
       stats.set(attribute, {
         min: Math.min(min, known?.min ?? min),
@@ -82,6 +123,18 @@ export function mergeFacets(
       });
     }
   }
+  return stats;
+}
+
+/** JSON of `distribution` and of `stats`, which keep the order of the values. */
+export function facetsJson({ values, stats }: MergedFacets): {
+  distribution: string;
+  stats: string;
+} {
+  const distribution = [...values].map(([attribute, counted]) => {
+    const members = counted.map(({ value, count }) => `${JSON.stringify(value)}:${count}`);
+    return `${JSON.stringify(attribute)}:{${members.join(',')}}`;
+  });
   return {
     distribution: `{${distribution.join(',')}}`,
     stats: JSON.stringify(Object.fromEntries(stats)),

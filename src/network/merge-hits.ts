@@ -1,5 +1,5 @@
 /** The hits of several servers as one list. */
-import type { AnsweredHit } from './federated-answer.ts';
+import type { AnsweredHit, FurtherHit } from './federated-answer.ts';
 import { compareScored } from './score-values.ts';
 
 /** What a server has answered. */
@@ -29,17 +29,26 @@ export class KeptHits {
    * False: the document is in the list already, from another server, or one with the same value of the distinct
    * attribute is. While documents move between servers, some are on two.
    */
-  add({ indexUid, documentKey, distinctKeys, position }: AnsweredHit): boolean {
-    const document = documentKey === null ? null : `${indexUid}/${documentKey}`;
-    const values = distinctKeys.map((key) => (this.#acrossQueries ? key : `${position}/${key}`));
-    const isKnown =
-      (document !== null && this.#documents.has(document)) ||
-      values.some((value) => this.#values.has(value));
-    if (isKnown) {
+  add(hit: AnsweredHit): boolean {
+    const { indexUid, documentKey } = hit;
+    if (documentKey === null) return this.addValues(hit);
+    const document = `${indexUid}/${documentKey}`;
+    if (this.#documents.has(document)) {
       this.refused++;
       return false;
     }
-    if (document !== null) this.#documents.add(document);
+    if (!this.addValues(hit)) return false;
+    this.#documents.add(document);
+    return true;
+  }
+
+  /** The same, where it is not known which document it is. */
+  addValues({ position, distinctKeys }: FurtherHit): boolean {
+    const values = distinctKeys.map((key) => (this.#acrossQueries ? key : `${position}/${key}`));
+    if (values.some((value) => this.#values.has(value))) {
+      this.refused++;
+      return false;
+    }
     for (const value of values) this.#values.add(value);
     return true;
   }

@@ -23,12 +23,18 @@ import {
 import type { HeldAnswers } from '../network/answer-memory.ts';
 import { readFacetHits } from '../network/facet-hits.ts';
 import type { FanOut, RemoteQuestion } from '../network/fan-out.ts';
-import { mergeFacets, mergeValues } from '../network/merge-facets.ts';
+import {
+  facetsJson,
+  joinFacets,
+  type MergedFacets,
+  mergeFacets,
+  mergeValues,
+} from '../network/merge-facets.ts';
 import { KeptHits, type MergedHit, mergedHits, type ServerHits } from '../network/merge-hits.ts';
+import { pauser } from '../base/pauser.ts';
 import { joined } from './answer-bytes.ts';
 import type { NetworkDocuments } from './network-documents.ts';
 import { keyOfText } from '../network/document-key.ts';
-import { type KeyedQuery, keyedQuery, withMergeKeys } from './merge-keys.ts';
 import { type Search, type SearchCaller, type SearchLoad, uuidV7 } from './search-service.ts';
 
 export interface NetworkCaller extends SearchCaller {
@@ -43,8 +49,6 @@ export interface NetworkServices {
   documents: Pick<NetworkDocuments, 'embeddings'>;
   /** undefined: the index is not here. */
   settings(uid: string): SettingsObject | undefined;
-  /** null: not known. */
-  primaryKey(uid: string): string | null;
   limits: RequestLimits;
 }
 
@@ -113,7 +117,13 @@ export class NetworkSearch {
     caller: NetworkCaller,
   ): Promise<Buffer> {
     const { useNetwork, ...plain } = params;
-    if (useNetwork !== true) return this.#search.facetSearch(uid, plain, caller);
+    const { fanOut } = this.#services;
+    if (useNetwork !== true) {
+      return this.#search.facetSearch(uid, plain, {
+        ...caller,
+        forMerging: caller.isProxied && fanOut.isOn,
+      });
+    }
     return this.#holding(caller, (holding) => this.#facetHits(uid, plain, holding));
   }
 
@@ -124,7 +134,10 @@ export class NetworkSearch {
     const request = await this.#search.embedded(uid, params);
     const { here, answers, errors } = await fanOut.askBeside(
       fanOut.isMember
-        ? () => this.#search.facetSearch(uid, request, caller).then(readFacetHits)
+        ? () =>
+            this.#search
+              .facetSearch(uid, request, { ...caller, forMerging: true })
+              .then(readFacetHits)
         : null,
       this.#toAll(`/indexes/${uid}/facet-search`, request),
       readFacetHits,
@@ -331,7 +344,7 @@ export class NetworkSearch {
       parts.push(`,"semanticHitCount":${merged.page.filter(isByVector).length}`);
     }
     if (hasFacets) {
-      const { distribution, stats } = this.#facetsOf(uid, merged.answers);
+      const { distribution, stats } = facetsJson(this.#facetsOf(uid, merged.answers));
       parts.push(`,"facetDistribution":${distribution},"facetStats":${stats}`);
     }
     parts.push(`,"requestUid":"${uuidV7()}"`);
@@ -384,17 +397,10 @@ export class NetworkSearch {
       const { self: name } = fanOut.network;
       answers.unshift({ name, queries: here, answer: own, hits: weighted(own.hits, halves) });
     }
-    const page: MergedHit<ServerAnswer>[] = [];
-    let place = 0;
-    const kept = new KeptHits((distinct ?? null) !== null);
-    if (window.end > window.from) {
-      for (const merged of mergedHits(answers, (hit) => kept.add(hit))) {
-        if (place >= window.from) page.push(merged);
-        if (++place === window.end) break;
-      }
-    }
-    const total = answers.reduce((sum, { answer }) => sum + answer.total, 0) - kept.refused;
-    return { page, total, answers, errors: others.errors };
+    return {
+      ...(await mergedPage(answers, window, (distinct ?? null) !== null)),
+      ...{ answers, errors: others.errors },
+    };
   }
 
   /** The answer of this server to some queries of a request, with what merging needs. */
@@ -403,24 +409,16 @@ export class NetworkSearch {
     federation: Federation,
     caller: NetworkCaller,
   ): Promise<Buffer> {
-    const { settings, primaryKey } = this.#services;
-    const keyed = new Map<number, KeyedQuery>();
     const queries = placed.map(({ query, position }) => {
       const { useNetwork: _, federationOptions, ...plain } = query;
       const { remote: _remote, ...options } = federationOptions ?? {};
-      const { indexUid } = query;
-      const one = keyedQuery(
-        { ...plain, federationOptions: { ...options, queryPosition: position } },
-        settings(indexUid),
-        primaryKey(indexUid),
-        federation.distinct ?? null,
-      );
-      keyed.set(position, one);
-      return one.query;
+      return { ...plain, federationOptions: { ...options, queryPosition: position } };
     });
     try {
-      const answer = await this.#search.multiSearch({ federation, queries }, caller);
-      return await withMergeKeys(answer, keyed);
+      return await this.#search.multiSearch(
+        { federation, queries },
+        { ...caller, forMerging: true },
+      );
     } catch (error) {
       throw atPosition(error, placed);
     }
@@ -454,25 +452,25 @@ export class NetworkSearch {
     const { mergeFacets: merging } = federation;
     if (merging === null || merging === undefined) {
       const members = [...uids].sort().map((uid) => {
-        const { distribution, stats } = this.#facetsOf(uid, answers);
+        const { distribution, stats } = facetsJson(this.#facetsOf(uid, answers));
         return `${JSON.stringify(uid)}:{"distribution":${distribution},"stats":${stats}}`;
       });
       yield `,"facetsByIndex":{${members.join(',')}}`;
       return;
     }
-    const { distribution, stats } = mergeFacets(facetParts(answers, [...uids]), {
-      byCount: (attribute) => [...uids].some((uid) => this.#isByCount(uid, attribute)),
-      valuesMax: merging.maxValuesPerFacet ?? Infinity,
-    });
+    const parts = [...uids].sort().map((uid) => this.#facetsOf(uid, answers));
+    const { distribution, stats } = facetsJson(
+      joinFacets(parts, {
+        byCount: (attribute) => [...uids].some((uid) => this.#isByCount(uid, attribute)),
+        valuesMax: merging.maxValuesPerFacet ?? Infinity,
+      }),
+    );
     yield `,"facetDistribution":${distribution},"facetStats":${stats}`;
   }
 
-  #facetsOf(
-    uid: string,
-    answers: readonly ServerAnswer[],
-  ): { distribution: string; stats: string } {
+  #facetsOf(uid: string, answers: readonly ServerAnswer[]): MergedFacets {
     const { maxValuesPerFacet } = this.#services.settings(uid)?.faceting ?? {};
-    return mergeFacets(facetParts(answers, [uid]), {
+    return mergeFacets(facetParts(answers, uid), {
       byCount: (attribute) => this.#isByCount(uid, attribute),
       valuesMax: maxValuesPerFacet ?? Infinity,
     });
@@ -524,6 +522,38 @@ function windowOf(federation: Federation, totalMax = Infinity): Window {
       return `"hitsPerPage":${size},"page":${number},"totalPages":${pages},"totalHits":${shown}`;
     },
   };
+}
+
+/**
+ * The hits of a window, and how many there are in all: the totals of the servers, less what was met again.
+ * @param acrossQueries as of {@link KeptHits}
+ */
+async function mergedPage(
+  answers: readonly ServerAnswer[],
+  window: Window,
+  acrossQueries: boolean,
+): Promise<Pick<Merged, 'page' | 'total'>> {
+  const page: MergedHit<ServerAnswer>[] = [];
+  const kept = new KeptHits(acrossQueries);
+  const pause = pauser();
+  // Totals of pages are exact where all values of the distinct attribute are told.
+  const countsAll = answers.some(({ answer }) => answer.further !== null);
+  let place = 0;
+  if (window.end > window.from || countsAll) {
+    for (const merged of mergedHits(answers, (hit) => kept.add(hit))) {
+      if (place >= window.from && place < window.end) page.push(merged);
+      if (++place >= window.end && !countsAll) break;
+      await pause();
+    }
+  }
+  for (const { answer } of answers) {
+    for (const hit of answer.further ?? []) {
+      kept.addValues(hit);
+      await pause();
+    }
+  }
+  const sum = answers.reduce((total, { answer }) => total + answer.total, 0);
+  return { page, total: sum - kept.refused };
 }
 
 /** Whether a query names a remote, or asks the whole network. */
@@ -667,10 +697,8 @@ function slowest({ answers }: Merged): number {
   return Math.max(0, ...answers.map(({ answer }) => answer.processingTimeMs));
 }
 
-function facetParts(answers: readonly ServerAnswer[], uids: readonly string[]): FacetCounts[] {
+function facetParts(answers: readonly ServerAnswer[], uid: string): FacetCounts[] {
   return answers.flatMap(({ answer }) =>
-    uids.flatMap((uid) =>
-      Object.hasOwn(answer.facetsByIndex, uid) ? [answer.facetsByIndex[uid]!] : [],
-    ),
+    Object.hasOwn(answer.facetsByIndex, uid) ? [answer.facetsByIndex[uid]!] : [],
   );
 }

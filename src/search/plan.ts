@@ -73,6 +73,8 @@ export interface EngineFederatedRequest {
   metadata?: SearchMetadata[];
   /** Indexes that `facetsByIndex` names besides those of the queries; their handles follow those of the queries. */
   otherIndexes: string[];
+  /** Hits tell what they are compared by, and which are one, with hits of other servers. */
+  forMerging?: boolean;
 }
 
 export interface EngineFederatedQuery extends EngineSearchRequest {
@@ -86,6 +88,8 @@ export interface EngineFacetSearchRequest
   /** Of `facetQuery`. */
   facetSegmentation?: number[];
   answerBytesMax: number;
+  /** Where values come by count there are more of them, to be added to those of other servers. */
+  forMerging?: boolean;
 }
 
 export interface EngineSimilarRequest extends SimilarRequest, EngineFeatures {
@@ -155,7 +159,10 @@ export function planFederated(
   federation: Federation,
   queries: readonly MultiSearchQuery[],
   context: PlanContext,
-  more: Pick<EngineFederatedRequest, 'requestUid' | 'metadata' | 'otherIndexes' | 'answerBytesMax'>,
+  more: Pick<
+    EngineFederatedRequest,
+    'requestUid' | 'metadata' | 'otherIndexes' | 'answerBytesMax' | 'forMerging'
+  >,
   vectors: readonly QueryVector[] = [],
 ): EngineFederatedRequest {
   const federated = queries.map((query, n): EngineFederatedQuery => ({
@@ -169,7 +176,7 @@ export function planFederated(
 export function planFacetSearch(
   params: FacetSearchRequest,
   context: PlanContext,
-  more: Pick<EngineFacetSearchRequest, 'answerBytesMax'>,
+  more: Pick<EngineFacetSearchRequest, 'answerBytesMax' | 'forMerging'>,
   vector?: QueryVector,
 ): EngineFacetSearchRequest {
   const request: EngineFacetSearchRequest = {

@@ -31,6 +31,8 @@ import type { RunSearch, SearchQueue, Turn } from './search-queue.ts';
 /** What a search is told besides its parameters. */
 export interface SearchCaller {
   includeMetadata: boolean;
+  /** Hits of a federated search, or values of a facet, will be merged with those of other servers. */
+  forMerging?: boolean;
   onGone: OnGone;
   /** Takes the answer to each query of a multi-search that is not merged; the bytes stay those of the caller. */
   onAnswer?(position: number, answer: Buffer, durationMs: number): void;
@@ -105,10 +107,12 @@ export class Search {
   }
 
   facetSearch(uid: string, params: FacetSearchRequest, caller: SearchCaller): Promise<Buffer> {
+    const merging = caller.forMerging === true ? { forMerging: true } : {};
     return this.#queue.run((turn) => {
       const { answerBytes: answerBytesMax } = this.#limits;
       const ask = (vector?: QueryVector): Promise<Buffer> => {
-        const request = planFacetSearch(params, this.#features(), { answerBytesMax }, vector);
+        const more = { answerBytesMax, ...merging };
+        const request = planFacetSearch(params, this.#features(), more, vector);
         return withEngineText(request, (text) =>
           this.#entry(uid).handle.facetSearch(text, caller.onGone),
         );
@@ -303,7 +307,11 @@ export class Search {
       ? { metadata: queries.map((query, n) => metadataOf(query.indexUid, entries[n]!, query)) }
       : {};
     const { answerBytes: answerBytesMax } = this.#limits;
-    const more = { requestUid: uuidV7(), answerBytesMax, otherIndexes, ...metadata };
+    const more = {
+      ...{ requestUid: uuidV7(), answerBytesMax, otherIndexes },
+      ...metadata,
+      ...(caller.forMerging === true ? { forMerging: true } : {}),
+    };
     const request = planFederated(federation, queries, this.#features(), more, vectors);
     const handles: IndexHandle[] = [];
     try {

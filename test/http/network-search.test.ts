@@ -27,11 +27,16 @@ const SETTINGS = {
   searchableAttributes: ['title', 'text'],
   filterableAttributes: ['kind', 'size', 'tags'],
   sortableAttributes: ['id', 'size', 'name', 'tags', '_geo'],
-  faceting: { maxValuesPerFacet: 4 },
+  faceting: { maxValuesPerFacet: 4, sortFacetValuesBy: { tags: 'count', kind: 'count' } },
+  // Neither the primary key nor what sorts and tells values apart.
+  displayedAttributes: ['id', 'title', 'text', 'kind', 'name', 'tags', '_geo'],
 };
+
+const keyOf = (id: number): string => `key-${id}`;
 
 function documents(): Record<string, unknown>[] {
   return Array.from({ length: DOCUMENTS }, (_, id) => ({
+    key: keyOf(id),
     id,
     title: text(1 + Math.floor(random() * 3)),
     text: text(Math.floor(random() * 12)),
@@ -59,6 +64,7 @@ function search(): Record<string, unknown> {
             ['size:asc'],
             ['size:desc', 'name:asc'],
             ['name:desc'],
+            ['tags:asc'],
             ['_geoPoint(2, 2):asc'],
             ['_geoPoint(1, 3):desc', 'size:asc'],
           ]),
@@ -81,17 +87,22 @@ interface Hit {
   _rankingScoreDetails: Record<string, unknown>;
 }
 
-/** What orders hits: those with the same are equal, and their order is free. */
-function keyOf({ _rankingScore, _rankingScoreDetails }: Hit): string {
+/** What orders hits: those with the same are equal, and their order is free. `size` is not displayed. */
+function rankOf({ _rankingScore, _rankingScoreDetails }: Hit, size?: unknown): string {
   const details = JSON.stringify(_rankingScoreDetails).replace(
     /"value":\{"lat":\d+,"lng":\d+\},"distance":(\d+).\d+/g,
     '"distance":$1',
   );
-  return `${_rankingScore.toFixed(9)} ${details}`;
+  return `${_rankingScore.toFixed(9)} ${details} ${JSON.stringify(size ?? null)}`;
 }
 
 /** The hits of two answers agree, but for the order of equal ones, and which of them a page ends or begins with. */
-function assertSameHits(given: Hit[], wanted: Hit[], about: string): void {
+function assertSameHits(
+  given: Hit[],
+  wanted: Hit[],
+  keyOf: (hit: Hit) => string,
+  about: string,
+): void {
   assert.equal(new Set(given.map(({ id }) => id)).size, given.length, about);
   const first = given[0] && keyOf(given[0]);
   const last = given.at(-1) && keyOf(given.at(-1)!);
@@ -128,15 +139,16 @@ describe(`Searches of the whole network (seed ${SEED})`, () => {
   for (let round = 0; round < ROUNDS; round++) {
     describe(`of random documents, number ${round}`, () => {
       const uid = `docs-${round}`;
+      let all: Record<string, unknown>[];
 
       before(async function () {
         this.timeout(60_000);
-        const all = documents();
+        all = documents();
         const parts = cluster.servers.map((): typeof all => []);
         for (const document of all) pick(parts).push(document);
         const fill = async (server: BuiltServer, body: unknown[]): Promise<void> => {
           await server.finish('PATCH', `/indexes/${uid}/settings`, { body: SETTINGS });
-          const path = `/indexes/${uid}/documents?primaryKey=id`;
+          const path = `/indexes/${uid}/documents?primaryKey=key`;
           const task = await server.finish('POST', path, { body });
           assert.equal(task.status, 'succeeded', JSON.stringify(task));
         };
@@ -159,14 +171,18 @@ describe(`Searches of the whole network (seed ${SEED})`, () => {
           const about = JSON.stringify(body);
           assert.equal(given.status, 200, about + JSON.stringify(given.json));
           assert.deepEqual(given.json.remoteErrors, {}, about);
-          const keys = [given, wanted].map(({ json }) => json.hits.map(keyOf));
+          const bySize = JSON.stringify(body['sort'] ?? null).includes('size');
+          const rank = (hit: Hit): string => rankOf(hit, bySize ? all[hit.id]!['size'] : null);
+          const keys = [given, wanted].map(({ json }) => json.hits.map(rank));
           assert.deepEqual(keys[0], keys[1], about);
           // Which of equal documents stands for their value is free.
-          if (!('distinct' in body)) assertSameHits(given.json.hits, wanted.json.hits, about);
-          for (const name of TOTALS) {
-            // Counts with a threshold are estimates, of what had been looked at; those with `distinct` are of each server.
-            if ('distinct' in body) break;
-            if ('rankingScoreThreshold' in body && !('page' in body)) break;
+          if (!('distinct' in body)) assertSameHits(given.json.hits, wanted.json.hits, rank, about);
+          // Before the end of the list they are estimates, of what had been looked at.
+          const isEnd = 'page' in body || wanted.json.hits.length < (body['limit'] as number);
+          const isEstimate = 'rankingScoreThreshold' in body || 'distinct' in body;
+          for (const name of isEstimate && !isEnd ? [] : TOTALS) {
+            // Those of each server are added.
+            if ('distinct' in body && name.startsWith('facet')) continue;
             const [left, right] = [given.json[name], wanted.json[name]].map(unspelled);
             assert.deepEqual(left, right, `${name} ${about}`);
           }
@@ -204,7 +220,7 @@ describe(`Searches of the whole network (seed ${SEED})`, () => {
             conditions: { query: { isEmpty: true } },
             actions: [
               {
-                selector: { indexUid: uid, id: String(pinned) },
+                selector: { indexUid: uid, id: keyOf(pinned) },
                 action: { type: 'pin', position: 0 },
               },
             ],
@@ -224,15 +240,31 @@ describe(`Searches of the whole network (seed ${SEED})`, () => {
 
       it('merge without showing what only merging needs', async () => {
         const body = {
-          ...{ q: 'red', useNetwork: true, distinct: 'kind', attributesToRetrieve: ['title'] },
-          attributesToHighlight: ['title'],
+          ...{ q: 'red', distinct: 'size', attributesToRetrieve: ['title'], sort: ['size:asc'] },
+          ...{ attributesToHighlight: ['title'], facets: ['tags'], page: 1, hitsPerPage: 3 },
         };
-        const { json } = await cluster.servers[0]!.call('POST', `/indexes/${uid}/search`, { body });
-        assert.ok(json.hits.length > 1);
-        for (const { _formatted, ...hit } of json.hits) {
+        const [asked] = cluster.servers as [BuiltServer];
+        const path = `/indexes/${uid}/search`;
+        const of = async (one: object) => (await asked.call('POST', path, { body: one })).json;
+        const [given, plain] = [await of({ ...body, useNetwork: true }), await of(body)];
+        assert.deepEqual(Object.keys(given).sort(), [...Object.keys(plain), 'remoteErrors'].sort());
+        assert.ok(given.hits.length > 1);
+        for (const { _formatted, ...hit } of given.hits) {
           assert.deepEqual(Object.keys(hit), ['title']);
           assert.deepEqual(Object.keys(_formatted), ['title']);
         }
+        const { facets, page, hitsPerPage, ...query } = body;
+        const federation = { page, hitsPerPage, facetsByIndex: { [uid]: facets } };
+        const queries = [{ ...query, indexUid: uid, useNetwork: true }];
+        const merged = { federation, queries };
+        const { json } = await asked.call('POST', '/multi-search', { body: merged });
+        assert.ok(json.hits.length > 1);
+        for (const { _federation } of json.hits) {
+          const names = ['indexUid', 'queriesPosition', 'remote', 'weightedRankingScore'];
+          assert.deepEqual(Object.keys(_federation).sort(), names);
+        }
+        assert.deepEqual(Object.keys(json.facetsByIndex[uid]), ['distribution', 'stats']);
+        assert.ok(!('furtherDistinctKeys' in json));
       });
 
       it('list the documents that one server lists', async function () {
@@ -243,7 +275,7 @@ describe(`Searches of the whole network (seed ${SEED})`, () => {
             limit: 1000,
             ...(chance(0.5) ? { filter: pick(['kind = fruit', 'size > 2']) } : {}),
             ...(chance(0.5) ? { fields: pick([['id'], ['id', 'tags'], ['id', '_geo']]) } : {}),
-            ...(chance(0.2) ? { ids: ['3', '5', '8', '13', '1000'] } : {}),
+            ...(chance(0.2) ? { ids: [3, 5, 8, 13, 1000].map(keyOf) } : {}),
           };
           const path = `/indexes/${uid}/documents/fetch`;
           const asked = pick(cluster.servers);
@@ -286,9 +318,15 @@ describe(`Searches of the whole network (seed ${SEED})`, () => {
 
       it('show a document wherever it is', async () => {
         const path = `/indexes/${uid}/documents`;
-        const given = await cluster.servers[0]!.call('GET', `${path}/7?useNetwork=true&fields=id`);
+        const given = await cluster.servers[0]!.call(
+          'GET',
+          `${path}/${keyOf(7)}?useNetwork=true&fields=id`,
+        );
         assert.deepEqual(given.json, { id: 7 });
-        const missing = await cluster.servers[0]!.call('GET', `${path}/1000?useNetwork=true`);
+        const missing = await cluster.servers[0]!.call(
+          'GET',
+          `${path}/${keyOf(1000)}?useNetwork=true`,
+        );
         assert.equal(missing.json.code, 'document_not_found');
       });
 

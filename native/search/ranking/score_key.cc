@@ -37,6 +37,7 @@ ScoreKey ScoreKey::Of(const Detail* detail, double weight) {
     if (entry->rule.kind == RuleKind::kVector) {
       list.components.emplace_back();
       list.components.back().relevancy = std::max(0.0, static_cast<double>(entry->similarity)) * weight;
+      list.components.back().by_vector = true;
       open = false;
       continue;
     }

@@ -18,6 +18,7 @@ struct ScoreKey {
     const SortCriterion* sort = nullptr;  // null: relevancy
     double relevancy = 0;                 // weighted
     const SortValue* value = nullptr;     // of sort
+    bool by_vector = false;               // relevancy is a similarity
   };
   static ScoreKey Of(const Detail* detail, double weight);
 

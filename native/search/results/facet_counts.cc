@@ -99,11 +99,13 @@ std::string DecimalText(double number) {
 // Adds the values of one field in the order wanted, up to a number of them.
 class Distribution {
  public:
-  Distribution(const Settings& settings, FieldCounter& counter, const DocSet& candidates, FacetDistribution& out)
-      : counter_(counter), out_(out), by_text_(candidates.size() <= kTextOrderCandidatesMax) {
+  Distribution(const Settings& settings, FieldCounter& counter, const DocSet& candidates, bool for_merging,
+               FacetDistribution& out)
+      : counter_(counter), out_(out), by_text_(candidates.size() <= kTextOrderCandidatesMax), for_merging_(for_merging) {
     // With the order by count no values at all cannot be asked for: 0 is no limit there.
     max_ = settings.max_values_per_facet;
     if (out.by_count && max_ == 0) max_ = std::numeric_limits<uint64_t>::max();
+    if (out.by_count && for_merging) max_ = std::max(max_, kMergedFacetValues);
   }
 
   void Fill() {
@@ -154,6 +156,15 @@ class Distribution {
     std::partial_sort(numbers.begin(), numbers.begin() + static_cast<ptrdiff_t>(wanted), numbers.end(),
                       [](const auto& a, const auto& b) { return a.first < b.first; });
     for (size_t i = 0; i < wanted; ++i) Add(numbers[i].second);
+    if (!for_merging_ || wanted == numbers.size()) return;
+    // Together there may be so many candidates that the values decide.
+    uint64_t left = max_;
+    added_ = 0;
+    counter_.ForEachNumber([&](const FieldCounter::Value& value) {
+      Add(value);
+      return --left > 0;
+    });
+    added_ = max_;
   }
 
   void AddStrings() {
@@ -188,7 +199,7 @@ class Distribution {
 
   FieldCounter& counter_;
   FacetDistribution& out_;
-  bool by_text_;
+  bool by_text_, for_merging_;
   uint64_t max_, added_ = 0;
   std::unordered_map<std::string, size_t> index_;  // text -> place in out_.values
 };
@@ -212,7 +223,8 @@ Status ValidateFacets(const index::Snapshot& snapshot, const std::vector<std::st
 }
 
 Result<std::vector<FacetDistribution>> CountFacets(const index::Snapshot& snapshot,
-                                                   const std::vector<std::string>& facets, const DocSet& candidates) {
+                                                   const std::vector<std::string>& facets, const DocSet& candidates,
+                                                   bool for_merging) {
   GANNET_RETURN_IF_ERROR(ValidateFacets(snapshot, facets));
   const Settings& settings = *snapshot.settings;
   std::vector<FacetDistribution> out;
@@ -239,7 +251,7 @@ Result<std::vector<FacetDistribution>> CountFacets(const index::Snapshot& snapsh
     counters.emplace_back(snapshot, field, parts, wanted);
   }
   FieldCounter::Pass(counters);
-  for (size_t i = 0; i < out.size(); ++i) Distribution(settings, counters[i], candidates, out[i]).Fill();
+  for (size_t i = 0; i < out.size(); ++i) Distribution(settings, counters[i], candidates, for_merging, out[i]).Fill();
   return out;
 }
 

@@ -22,6 +22,9 @@ struct FacetValue {
   uint64_t count;
 };
 
+// Values of a facet ordered by count that are told to a server that merges: what is frequent elsewhere may be rare here.
+inline constexpr uint64_t kMergedFacetValues = 10'000;
+
 struct FacetDistribution {
   std::string field;
   bool by_count = false;           // the order the settings want
@@ -33,9 +36,12 @@ struct FacetDistribution {
 Status ValidateFacets(const index::Snapshot& snapshot, const std::vector<std::string>& facets);
 
 // The distributions of all attributes that the items select, by name. REQUIRES: candidates are live documents.
+// for_merging: they will be added to those of other servers. Where values come by count there are kMergedFacetValues at least; of
+// numbers those that come first by text and those that come first by value.
 // Invalid: as ValidateFacets.
 Result<std::vector<FacetDistribution>> CountFacets(const index::Snapshot& snapshot,
-                                                   const std::vector<std::string>& facets, const DocSet& candidates);
+                                                   const std::vector<std::string>& facets, const DocSet& candidates,
+                                                   bool for_merging = false);
 
 // Appends `"facetDistribution":{...},"facetStats":{...}`.
 void AppendFacetDistributions(const std::vector<FacetDistribution>& distributions, std::string& out);

@@ -7,6 +7,7 @@
 #include "base/utf8.h"
 #include "bitmap/postings_codec.h"
 #include "search/results/facet_counter.h"
+#include "search/results/facet_counts.h"
 #include "text/normalize.h"
 
 namespace gannet::search {
@@ -186,7 +187,7 @@ bool PrefixMatcher::Matches(std::string_view string) {
 
 Result<std::vector<FacetHit>> SearchFacet(const index::Snapshot& snapshot, std::string_view facet_name,
                                           const std::optional<std::string>& facet_query, const DocSet& candidates,
-                                          std::span<const text::Locale> locales) {
+                                          std::span<const text::Locale> locales, bool for_merging) {
   const Settings& settings = *snapshot.settings;
   if (!settings.facet_search) {
     return Status::Invalid("The facet search is disabled by the setting `facetSearch` of this index.", "facet_search_disabled");
@@ -201,11 +202,12 @@ Result<std::vector<FacetHit>> SearchFacet(const index::Snapshot& snapshot, std::
   }
   std::vector<FacetHit> hits;
   const auto field = snapshot.fields->Find(facet_name);
-  const uint64_t max = settings.max_values_per_facet;
+  uint64_t max = settings.max_values_per_facet;
   if (!field || max == 0) return hits;
   auto order = settings.facet_order_by_count.find(facet_name);
   if (order == settings.facet_order_by_count.end()) order = settings.facet_order_by_count.find("*");
   const bool by_count = order != settings.facet_order_by_count.end() && order->second;
+  if (by_count && for_merging) max = std::max(max, kMergedFacetValues);
 
   const FacetQuery query(snapshot, facet_name, facet_query, locales);
   const uint64_t wanted = query.all && by_count ? std::numeric_limits<uint64_t>::max() : max;
@@ -256,8 +258,8 @@ Result<std::vector<FacetHit>> SearchFacet(const index::Snapshot& snapshot, std::
 
 Status AppendFacetHits(const index::Snapshot& snapshot, std::string_view facet_name,
                        const std::optional<std::string>& facet_query, const DocSet& candidates,
-                       std::span<const text::Locale> locales, std::string& out) {
-  GANNET_ASSIGN_OR_RETURN(const auto hits, SearchFacet(snapshot, facet_name, facet_query, candidates, locales));
+                       std::span<const text::Locale> locales, bool for_merging, std::string& out) {
+  GANNET_ASSIGN_OR_RETURN(const auto hits, SearchFacet(snapshot, facet_name, facet_query, candidates, locales, for_merging));
   out += '[';
   for (size_t i = 0; i < hits.size(); ++i) {
     if (i > 0) out += ',';

@@ -110,6 +110,16 @@ class Fixture {
     return answer;
   }
 
+  // Of the first index.
+  std::vector<std::string> FacetSearch(const std::string& parameters) const {
+    const auto body = ExecuteFacetSearch(***indexes_[0], "{" + parameters + "}", MonotonicMicroseconds());
+    EXPECT_TRUE(body.ok()) << body.status().message();
+    const json::Value answer = json::Value::Parse(body.ok() ? *body : "{}");
+    std::vector<std::string> values;
+    for (const json::Value& hit : answer["facetHits"].items()) values.push_back(hit["value"].string());
+    return values;
+  }
+
  private:
   std::vector<std::unique_ptr<TestIndex>> indexes_;
 };
@@ -451,6 +461,94 @@ TEST_F(FederatedSearchOfBooks, RunsMoreQueriesThanThreads) {
   const auto hits = HitsOf(BodyOf(answer));
   ASSERT_EQ(hits.size(), 3u);
   EXPECT_EQ(hits[0].label(), "i0/2 by 6");
+}
+
+// FNV-1a of 64 bits, of texts whose hashes are published.
+constexpr const char* kHashOfA = "\"af63dc4c8601ec8c\"";
+constexpr const char* kForMerging = R"(,"forMerging":true)";
+
+TEST(FederatedSearchForMerging, TellsWhatHitsAreComparedByAlsoWhereItIsNotDisplayed) {
+  Fixture fixture;
+  fixture.Add(R"([{"id":"a","title":"house","year":1990,"_geo":{"lat":1,"lng":0}},{"id":"b","title":"house"}])",
+              std::string(kSettings) + R"(,"sortableAttributes":["year","_geo"],"displayedAttributes":["title"])");
+  const std::string query = R"("q":"house","sort":["year:desc","_geoPoint(0,0):asc"])";
+  const auto answer = fixture.Federate("", {{0, query, 2}}, {}, kForMerging);
+  const json::Value body = BodyOf(answer);
+  const auto& hits = body["hits"].items();
+  ASSERT_EQ(hits.size(), 2u);
+  const json::Value& first = hits[0]["_federation"];
+  EXPECT_EQ(first["documentKey"].text(), kHashOfA);
+  EXPECT_FALSE(first.Has("distinctKeys"));
+  EXPECT_FALSE(hits[0].Has("id"));
+  const auto& values = first["weightedScoreValues"].items();
+  ASSERT_EQ(values.size(), 4u);
+  EXPECT_EQ(values[0]["weightedScore"].number(), 2);
+  EXPECT_EQ(values[1].text(), R"({"sort":{"asc":false,"value":1990}})");
+  EXPECT_EQ(values[2]["geoSort"]["asc"].text(), "true");
+  EXPECT_NEAR(values[2]["geoSort"]["distance"].number(), 111195, 1);
+  EXPECT_EQ(values[3]["weightedScore"].number(), 2);
+  const auto& without = hits[1]["_federation"]["weightedScoreValues"].items();
+  EXPECT_EQ(without[1].text(), R"({"sort":{"asc":false,"value":null}})");
+  EXPECT_EQ(without[2].text(), R"({"geoSort":{"asc":true,"distance":null}})");
+
+  const json::Value plain = BodyOf(fixture.Federate("", {{0, query, 2}}));
+  EXPECT_EQ(plain["hits"].items()[0]["_federation"].members().size(), 3u);
+}
+
+TEST(FederatedSearchForMerging, TellsAllValuesOfTheDistinctAttributeThatTotalsOfPagesCount) {
+  RandomSearches random(TestSeed() + 3);
+  for (int round = 0; round < 8; ++round) {
+    Fixture fixture;
+    fixture.Add(random.Documents(1 + random.Below(60)), std::string(kSettings) + R"(,"displayedAttributes":["id"])");
+    std::map<std::string, uint64_t> values;  // by key
+    uint64_t without = 0;
+    const auto body = BodyOf(fixture.Federate(R"("page":1,"hitsPerPage":5)", {{0, R"("distinct":"year")"}}, {}, kForMerging));
+    for (const json::Value& hit : body["hits"].items()) {
+      const auto& keys = hit["_federation"]["distinctKeys"].items();
+      without += keys.empty();
+      for (const json::Value& key : keys) ++values[key.string()];
+    }
+    for (const json::Value& further : body["furtherDistinctKeys"].items()) {
+      ASSERT_EQ(further.items().size(), 2u);
+      EXPECT_EQ(further.items()[0].integer(9), 0u);
+      ++values[further.items()[1].string()];
+    }
+    for (const auto& [key, count] : values) EXPECT_EQ(count, 1u) << key;
+    const auto all = BodyOf(fixture.Federate(R"("limit":1000)", {{0, R"("distinct":"year")"}}, {}, kForMerging));
+    EXPECT_EQ(body["totalHits"].integer(), all["hits"].items().size());
+    EXPECT_FALSE(all.Has("furtherDistinctKeys"));
+    std::set<std::string> known;
+    for (const json::Value& hit : all["hits"].items()) {
+      for (const json::Value& key : hit["_federation"]["distinctKeys"].items()) known.insert(key.string());
+    }
+    EXPECT_EQ(values.size(), known.size());
+    EXPECT_LE(known.size() + without, body["totalHits"].integer());
+  }
+}
+
+TEST(FederatedSearchForMerging, TellsMoreValuesOfAFacetThanAreShownWhereTheyComeByCount) {
+  Fixture fixture;
+  fixture.Add(R"([{"id":1,"tags":["a","b"],"year":10},{"id":2,"tags":["b"],"year":9},{"id":3,"tags":["c"],"year":2}])",
+              std::string(kSettings) + R"(,"faceting":{"maxValuesPerFacet":1,"sortFacetValuesBy":{"tags":"count"}})");
+  const std::string facets = R"("limit":1,"facetsByIndex":{"i0":["tags","year"]})";
+  const auto for_merging = fixture.Federate(facets, {{0, ""}}, {}, kForMerging);
+  const auto shown = fixture.Federate(facets, {{0, ""}});
+  const json::Value merging = BodyOf(for_merging), plain = BodyOf(shown);
+  const json::Value& told = merging["facetsByIndex"]["i0"];
+  EXPECT_EQ(told["distribution"]["tags"].members().size(), 3u);
+  // The first by its text, and the first by its value.
+  EXPECT_EQ(told["distribution"]["year"].text(), R"({"10":1,"2":1})");
+  EXPECT_EQ(told["candidates"].integer(), 3u);
+  EXPECT_EQ(plain["facetsByIndex"]["i0"]["distribution"].text(), R"({"tags":{"b":2},"year":{"10":1}})");
+  EXPECT_FALSE(plain["facetsByIndex"]["i0"].Has("candidates"));
+}
+
+TEST(FacetSearchForMerging, GivesMoreValuesThanAreShownWhereTheyComeByCount) {
+  Fixture fixture;
+  fixture.Add(R"([{"id":1,"tags":["a","b"]},{"id":2,"tags":["b"]},{"id":3,"tags":["c"]}])",
+              R"("filterableAttributes":["tags"],"faceting":{"maxValuesPerFacet":1,"sortFacetValuesBy":{"tags":"count"}})");
+  EXPECT_EQ(fixture.FacetSearch(R"("facetName":"tags")").size(), 1u);
+  EXPECT_EQ(fixture.FacetSearch(R"("facetName":"tags","forMerging":true)").size(), 3u);
 }
 
 TEST(FederatedSearchOfNothing, IsAnEmptyPage) {

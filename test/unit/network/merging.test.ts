@@ -2,7 +2,12 @@ import assert from 'node:assert/strict';
 import { MalformedJson } from '../../../src/base/json-scanner.ts';
 import { type AnsweredHit, readFederatedAnswer } from '../../../src/network/federated-answer.ts';
 import { keyOfText } from '../../../src/network/document-key.ts';
-import { mergeFacets, mergeValues } from '../../../src/network/merge-facets.ts';
+import {
+  facetsJson,
+  joinFacets,
+  mergeFacets,
+  mergeValues,
+} from '../../../src/network/merge-facets.ts';
 import { KeptHits, mergedHits } from '../../../src/network/merge-hits.ts';
 import {
   areScoreValues,
@@ -94,6 +99,8 @@ describe('Hits of several servers', () => {
     const ofQuery = (position: number) =>
       list.add({ ...hitOf([], 1, position), documentKey: `${position}`, distinctKeys: ['red'] });
     assert.ok(ofQuery(0) && !ofQuery(1));
+    assert.ok(!list.addValues({ position: 2, distinctKeys: ['red'] }));
+    assert.ok(list.addValues({ position: 2, distinctKeys: ['blue'] }));
   });
 
   it('tell score values from anything else', () => {
@@ -134,6 +141,20 @@ describe('An answer of another server', () => {
     assert.equal(hit!.position, 2);
   });
 
+  it('tells what hits behind its list share with others', async () => {
+    const keys = {
+      furtherDistinctKeys: [
+        [0, 'a'],
+        [3, 'b', 'c'],
+      ],
+    };
+    const { further } = await read({ hits: [], totalHits: 2, ...keys });
+    assert.deepEqual(further, [
+      { position: 0, distinctKeys: ['a'] },
+      { position: 3, distinctKeys: ['b', 'c'] },
+    ]);
+  });
+
   it('is refused when it is none', async () => {
     const total = { estimatedTotalHits: 1 };
     for (const bad of [
@@ -144,7 +165,11 @@ describe('An answer of another server', () => {
       { hits: [] },
       { hits: [{ id: 1 }], ...total },
       { hits: [{ _federation: { ...federation, weightedScoreValues: 1 } }], ...total },
+      { hits: [{ _federation: { ...federation, distinctKeys: [1] } }], ...total },
       { hits: [], estimatedTotalHits: 'x' },
+      { hits: [], ...total, furtherDistinctKeys: 1 },
+      { hits: [], ...total, furtherDistinctKeys: [['a']] },
+      { hits: [], ...total, furtherDistinctKeys: [[1, 2]] },
       { hits: [], ...total, facetsByIndex: { a: { distribution: { f: { v: 'x' } }, stats: {} } } },
     ]) {
       await assert.rejects(read(bad), MalformedJson, JSON.stringify(bad));
@@ -165,19 +190,52 @@ describe('Facets of several servers', () => {
       { value: '10', count: 1 },
       { value: 'Action', count: 5 },
     ]);
-    assert.deepEqual(mergeValues(parts, true, 1), [{ value: 'Action', count: 5 }]);
+    assert.deepEqual(mergeValues(parts, false, 1, true), [{ value: '10', count: 1 }]);
+    assert.deepEqual(mergeValues(parts, true, 3), [
+      { value: '10', count: 1 },
+      { value: '9', count: 1 },
+      { value: 'Action', count: 5 },
+    ]);
   });
 
   it('keep the order of the values in JSON, and the widest range', () => {
     const part = (values: Record<string, number>, min: number, max: number) => ({
       distribution: { n: values },
       stats: { n: { min, max } },
+      candidates: null,
     });
-    const merged = mergeFacets([part({ '1': 1, b: 3 }, 1, 1), part({ b: 1, '2': 2 }, 2, 2)], {
-      byCount: () => true,
-      valuesMax: 10,
+    const order = { byCount: () => true, valuesMax: 10 };
+    const parts = [part({ '1': 1, b: 3 }, 1, 1), part({ b: 1, '2': 2, a: 5 }, 2, 2)];
+    const merged = mergeFacets(parts, order);
+    assert.deepEqual(facetsJson(merged), {
+      distribution: '{"n":{"2":2,"1":1,"a":5,"b":4}}',
+      stats: '{"n":{"min":1,"max":2}}',
     });
-    assert.equal(merged.distribution, '{"n":{"b":4,"2":2,"1":1}}');
-    assert.equal(merged.stats, '{"n":{"min":1,"max":2}}');
+    assert.deepEqual(mergeFacets(parts, { ...order, valuesMax: 0 }), merged, 'no limit by count');
+  });
+
+  it('put numbers in the order of their text, as the engine does, where there are few documents', () => {
+    const part = (candidates: number | null) => ({
+      ...{ distribution: { n: { '2': 1, '10': 1 } }, stats: {}, candidates },
+    });
+    const order = { byCount: () => false, valuesMax: 1 };
+    const first = (...counts: (number | null)[]) =>
+      mergeFacets(counts.map(part), order).values.get('n')![0]!.value;
+    assert.equal(first(1000, 2000), '10');
+    assert.equal(first(1000, 2001), '2');
+    assert.equal(first(1000, null), '2');
+  });
+
+  it('of several indexes are joined as they are spelled, those of equal place in the order of their text', () => {
+    const part = (values: Record<string, number>) =>
+      mergeFacets([{ distribution: { n: values }, stats: {}, candidates: 1 }], {
+        byCount: () => true,
+        valuesMax: 10,
+      });
+    const parts = [part({ b: 2, '1': 2 }), part({ B: 2, c: 4 })];
+    const joined = (byCount: boolean, valuesMax: number) =>
+      facetsJson(joinFacets(parts, { byCount: () => byCount, valuesMax })).distribution;
+    assert.equal(joined(true, 3), '{"n":{"c":4,"1":2,"B":2}}');
+    assert.equal(joined(false, 3), '{"n":{"1":2,"B":2,"b":2}}');
   });
 });
