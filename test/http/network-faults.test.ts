@@ -5,7 +5,7 @@ import { type Cluster, startCluster } from './support/cluster.ts';
 import { type ProxyMode, TcpProxy } from './support/tcp-proxy.ts';
 
 const UID = 'docs';
-const SEARCHES = 400;
+const SEARCHES = Number(process.env['GANNET_SEARCHES'] ?? 400);
 const AT_ONCE = 8;
 
 describe('A network with a member that', () => {
@@ -133,7 +133,7 @@ describe('A network with a member that', () => {
   });
 
   it(`is killed in the middle of ${SEARCHES} searches fails none of them`, async function () {
-    this.timeout(120_000);
+    this.timeout(120_000 + 100 * SEARCHES);
     let left = SEARCHES;
     let failed = 0;
     let withErrors = 0;
