@@ -1,5 +1,6 @@
 /**
- * One small program for each published client whose toolchain is here: makes an index, fills it, searches it. A client that cannot be
+ * One small program for each published client whose toolchain is here: makes an index, fills it, searches it; where the
+ * client knows of networks, another one asks two servers as one. A client that cannot be
  * fetched, or whose language is not installed, is skipped with a word.
  */
 import assert from 'node:assert/strict';
@@ -13,6 +14,7 @@ import { type BuiltServer, startBuiltServer } from '../support/built-server.ts';
 const WORK = resolve('build/clients');
 const FOLDER = 'test/clients';
 const EXPECTED = '1 hits: Crime and Punishment';
+const EXPECTED_OF_NETWORK = 'one of one,two: one,two';
 
 interface Step {
   argv: readonly [string, ...string[]];
@@ -27,6 +29,8 @@ interface Client {
   build?: Step;
   /** Gets the address and the key as its last arguments. */
   run: Step;
+  /** Gets the address of another server with the same key as well. */
+  network?: Step;
 }
 
 const python = join(WORK, 'python');
@@ -47,6 +51,7 @@ const CLIENTS: Record<string, Client> = {
     tools: ['node'],
     fetch: [],
     run: { argv: ['node', `${FOLDER}/npm/smoke.mjs`] },
+    network: { argv: ['node', `${FOLDER}/npm/network.mjs`] },
   },
   'PyPI meilisearch': {
     tools: ['python3'],
@@ -55,6 +60,7 @@ const CLIENTS: Record<string, Client> = {
       { argv: [join(python, 'bin/pip'), 'install', '--quiet', 'meilisearch==0.43.0'] },
     ],
     run: { argv: [join(python, 'bin/python'), `${FOLDER}/python/smoke.py`] },
+    network: { argv: [join(python, 'bin/python'), `${FOLDER}/python/network.py`] },
   },
   'Go meilisearch-go': {
     tools: ['go'],
@@ -64,6 +70,7 @@ const CLIENTS: Record<string, Client> = {
       cwd: `${FOLDER}/go`,
     },
     run: { argv: [smokeGo] },
+    network: { argv: [smokeGo] },
   },
   'Maven meilisearch-java': {
     tools: ['mvn', 'javac'],
@@ -83,15 +90,16 @@ function done({ argv, cwd }: Step): SpawnSyncReturns<string> {
 describe('Published clients', function () {
   this.timeout(1_800_000);
   let server: BuiltServer;
+  let other: BuiltServer;
   before(async () => {
     mkdirSync(WORK, { recursive: true });
     // Files that tools write beside their sources stand outside of the repository.
     spawnSync('cp', [`${FOLDER}/go/go.mod`, join(WORK, 'go.mod')]);
-    server = await startBuiltServer();
+    [server, other] = await Promise.all([startBuiltServer(), startBuiltServer()]);
   });
-  after(() => server?.close());
+  after(() => Promise.all([server?.close(), other?.close()]));
 
-  for (const [name, { tools, fetch, build, run }] of Object.entries(CLIENTS)) {
+  for (const [name, { tools, fetch, build, run, network }] of Object.entries(CLIENTS)) {
     it(`find what they have added: ${name}`, function () {
       const skip = (why: string): never => {
         console.log(`      skipped: ${why}`);
@@ -117,6 +125,11 @@ describe('Published clients', function () {
       // Maven resets the colours at the end, of whatever it writes to.
       const printed = stripVTControlCharacters(ended.stdout).trim();
       assert.equal(printed.split('\n').at(-1), EXPECTED);
+      if (network === undefined) return;
+      const [program, ...given] = network.argv;
+      const asked = spawnSync(program, [...given, ...last, other.url], { encoding: 'utf8' });
+      assert.equal(asked.status, 0, asked.stdout + asked.stderr);
+      assert.equal(asked.stdout.trim(), EXPECTED_OF_NETWORK);
     });
   }
 
