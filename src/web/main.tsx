@@ -1,6 +1,6 @@
 /** The page: a key if one is needed, then the views that the key may see. */
 import { render, type JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { Problem, TextField } from './parts.tsx';
 import { useLoaded } from './hooks.ts';
 import { placeHref, usePlace } from './place.ts';
@@ -85,8 +85,11 @@ function Frame({ session, onLeave }: { session: Session; onLeave(): void }): JSX
     ({ rights }) => rights.length === 0 || rights.some((right) => session.rights.has(right)),
   );
   const view = views.find(({ name }) => name === place.view) ?? views[0]!;
+  const link = useRef<HTMLAnchorElement>(null);
   useEffect(() => {
     document.title = `${view.title} · Gannet`;
+    // Where the links take more room than the screen has.
+    link.current?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
   }, [view]);
   return (
     <>
@@ -101,6 +104,7 @@ function Frame({ session, onLeave }: { session: Session; onLeave(): void }): JSX
           {views.map(({ name, title }) => (
             <a
               key={name}
+              ref={name === view.name ? link : null}
               href={placeHref(name)}
               aria-current={name === view.name ? 'page' : undefined}
             >

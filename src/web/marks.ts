@@ -34,3 +34,25 @@ export function splitMarks(text: string, { begin, end }: Marks): TextPart[] {
   }
   return parts;
 }
+
+/** Characters of a long text before what matches first. */
+const LEAD = 100;
+
+/** At most `max` characters: from the first on, or from shortly before what matches first where that stands later. */
+export function excerpt(parts: readonly TextPart[], max: number): TextPart[] {
+  const first = parts.findIndex(({ marked }) => marked);
+  const before = parts.slice(0, Math.max(first, 0)).reduce((sum, { text }) => sum + text.length, 0);
+  let skipped = before < max / 2 ? 0 : before - LEAD;
+  let left = max;
+  const shown: TextPart[] = [];
+  for (const { text, marked } of parts) {
+    if (left <= 0) break;
+    const piece = text.slice(skipped, skipped + left);
+    skipped = Math.max(0, skipped - text.length);
+    left -= piece.length;
+    // Without the half of a character that was cut in two.
+    const whole = piece.replace(/^[\uDC00-\uDFFF]|[\uD800-\uDBFF]$/g, '');
+    if (whole !== '') shown.push({ text: whole, marked });
+  }
+  return shown;
+}

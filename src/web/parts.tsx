@@ -1,14 +1,44 @@
 /** Pieces that several views are made of. */
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { counted } from './format.ts';
 import type { Action } from './hooks.ts';
-import { splitMarks, type Marks } from './marks.ts';
+import { excerpt, splitMarks, type Marks } from './marks.ts';
 
-/** Text with what matches marked. */
-export function Marked({ text, marks }: { text: string; marks: Marks }): JSX.Element {
+/** Characters of a text, and members of a list, that are shown until more are asked for. */
+const CHARACTERS_MAX = 1000;
+const MEMBERS_MAX = 50;
+
+interface Shown {
+  /** What there is more than is shown. */
+  rest: string;
+  onMore(): void;
+}
+
+function More({ rest, onMore }: Shown): JSX.Element {
+  return (
+    <button type="button" class="quiet" onClick={onMore}>
+      All {rest}
+    </button>
+  );
+}
+
+/** Text with what matches marked; of a long one a part. */
+function LongText({ text, marks }: { text: string; marks: Marks | undefined }): JSX.Element {
+  const [whole, setWhole] = useState(false);
+  const parts = marks === undefined ? [{ text, marked: false }] : splitMarks(text, marks);
+  const length = parts.reduce((sum, part) => sum + part.text.length, 0);
+  const cut = !whole && length > CHARACTERS_MAX;
+  const shown = cut ? excerpt(parts, CHARACTERS_MAX) : parts;
   return (
     <>
-      {splitMarks(text, marks).map((part) => (part.marked ? <mark>{part.text}</mark> : part.text))}
+      {shown.map((part) => (part.marked ? <mark>{part.text}</mark> : part.text))}
+      {cut ? (
+        <>
+          {' … '}
+          <More rest={counted(length, 'character')} onMore={() => setWhole(true)} />
+        </>
+      ) : null}
     </>
   );
 }
@@ -249,41 +279,56 @@ export function JsonValue({ value, marks }: { value: unknown; marks?: Marks }): 
     if (!marked && /^data:image\/(?:png|jpeg|gif|webp);base64,[\w+/=]+$/.test(value)) {
       return <img src={value} alt="Image stored in the document" />;
     }
-    return marked ? <Marked text={value} marks={marks} /> : <>{value}</>;
+    return <LongText text={value} marks={marks} />;
   }
   if (typeof value !== 'object' || value === null) {
     return <span class="scalar">{String(value)}</span>;
   }
+  return <Members value={value} {...(marks && { marks })} />;
+}
+
+/** Members of a list or an object; those of nested ones once they are unfolded. */
+function Members({ value, marks }: { value: object; marks?: Marks }): JSX.Element {
+  const [open, setOpen] = useState(false);
+  const [all, setAll] = useState(false);
   const members = Array.isArray(value)
     ? value.map((member, position) => [String(position + 1), member] as const)
     : Object.entries(value);
+  const shown = all ? members : members.slice(0, MEMBERS_MAX);
   const flat = members.every(([, member]) => typeof member !== 'object' || member === null);
+  const kind = counted(members.length, Array.isArray(value) ? 'value' : 'field');
+  const more =
+    shown.length === members.length ? null : <More rest={kind} onMore={() => setAll(true)} />;
   if (Array.isArray(value) && flat) {
     return (
-      <ul class="values">
-        {members.map(([name, member]) => (
-          <li key={name}>
-            <JsonValue value={member} {...(marks && { marks })} />
-          </li>
-        ))}
-      </ul>
+      <>
+        <ul class="values">
+          {shown.map(([name, member]) => (
+            <li key={name}>
+              <JsonValue value={member} {...(marks && { marks })} />
+            </li>
+          ))}
+        </ul>
+        {more}
+      </>
     );
   }
   return (
-    <details>
-      <summary>
-        {members.length} {Array.isArray(value) ? 'values' : 'fields'}
-      </summary>
-      <dl>
-        {members.map(([name, member]) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>
-              <JsonValue value={member} {...(marks && { marks })} />
-            </dd>
-          </div>
-        ))}
-      </dl>
+    <details onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>{kind}</summary>
+      {open ? (
+        <dl>
+          {shown.map(([name, member]) => (
+            <div key={name}>
+              <dt>{name}</dt>
+              <dd>
+                <JsonValue value={member} {...(marks && { marks })} />
+              </dd>
+            </div>
+          ))}
+        </dl>
+      ) : null}
+      {more}
     </details>
   );
 }

@@ -57,6 +57,8 @@ export interface TaskPage<T> {
 
 const POLL_MS = 200;
 const POLL_MS_MAX = 2000;
+/** How long a server may be away, such as for a restart: its tasks go on afterwards. */
+const AWAY_MS_MAX = 120_000;
 
 /**
  * The end of a write, in words. Throws what made it fail.
@@ -68,20 +70,23 @@ export async function ended(
   onProgress?: (percentage: number) => void,
 ): Promise<string> {
   const { taskUid } = receipt;
-  let task: Task;
+  let task: Task | null = null;
+  let seenAt = performance.now();
   for (let wait = POLL_MS; ; wait = Math.min(wait * 1.3, POLL_MS_MAX)) {
     try {
       task = await client.send<Task>('GET', pathOf(['tasks', taskUid]));
+      if (task.status !== 'enqueued' && task.status !== 'processing') break;
+      if (onProgress !== undefined && task.batchUid !== null) {
+        const batch = await client.send<Batch>('GET', pathOf(['batches', task.batchUid]));
+        onProgress(batch.progress?.percentage ?? 0);
+      }
+      seenAt = performance.now();
     } catch (error) {
-      if (error instanceof Fault && error.status === 403) {
+      if (!(error instanceof Fault)) throw error;
+      if (error.status === 403) {
         return `Accepted as task ${taskUid}, which this key may not look at.`;
       }
-      throw error;
-    }
-    if (task.status !== 'enqueued' && task.status !== 'processing') break;
-    if (onProgress !== undefined && task.batchUid !== null) {
-      const batch = await client.send<Batch>('GET', pathOf(['batches', task.batchUid]));
-      onProgress(batch.progress?.percentage ?? 0);
+      if (error.status !== 0 || performance.now() - seenAt > AWAY_MS_MAX) throw error;
     }
     await new Promise((resolve) => setTimeout(resolve, wait));
   }

@@ -51,13 +51,16 @@ function Upload({ uid, onDone }: { uid: string | null; onDone(): void }): JSX.El
   const [over, setOver] = useState(false);
   const [sent, setSent] = useState<number | null>(null);
   const [indexed, setIndexed] = useState<number | null>(null);
+  const [filled, setFilled] = useState<string | null>(null);
   const stop = useRef<AbortController | null>(null);
+  const input = useRef<HTMLInputElement>(null);
   const action = useAction();
   const type = file === null ? null : fileType(file.name);
 
   const send = (chosen: File): void => {
     const stopping = new AbortController();
     stop.current = stopping;
+    setFilled(null);
     action.run(async () => {
       try {
         if (type === null) throw new Error('The name must end in .json, .ndjson, .jsonl or .csv.');
@@ -86,6 +89,8 @@ function Upload({ uid, onDone }: { uid: string | null; onDone(): void }): JSX.El
           );
         }
         setFile(null);
+        if (input.current !== null) input.current.value = '';
+        setFilled(into);
         onDone();
         return receipts.length > 1
           ? `${told} ${counted(receipts.length, 'piece')} were sent.`
@@ -125,6 +130,7 @@ function Upload({ uid, onDone }: { uid: string | null; onDone(): void }): JSX.El
           >
             {(id, hintId) => (
               <input
+                ref={input}
                 id={id}
                 type="file"
                 accept=".json,.ndjson,.jsonl,.csv"
@@ -196,6 +202,12 @@ function Upload({ uid, onDone }: { uid: string | null; onDone(): void }): JSX.El
         </label>
       )}
       <Outcome action={action} />
+      {filled === null ? null : (
+        <p class="buttons">
+          <a href={placeHref('search', filled)}>Search {filled}</a>
+          <a href={placeHref('settings', filled)}>Settings of {filled}</a>
+        </p>
+      )}
     </section>
   );
 }

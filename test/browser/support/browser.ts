@@ -12,6 +12,9 @@ const PROGRAMS = [
   '/usr/bin/google-chrome',
 ];
 
+/** For what a user would see at once: tests tell that it comes, and not how soon. */
+const WAIT_MS_MAX = 120_000;
+
 export interface Stage {
   readonly server: BuiltServer;
   readonly browser: Browser;
@@ -55,6 +58,7 @@ export async function openStage(
     browser,
     tab: async (given) => {
       const context = await browser.newContext({ serviceWorkers: 'block', ...given });
+      context.setDefaultTimeout(WAIT_MS_MAX);
       const page = await context.newPage();
       const faults: string[] = [];
       page.on('request', (request) => {

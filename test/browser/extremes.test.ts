@@ -1,0 +1,181 @@
+/** The page where names are long, documents are large, screens are small, keys may do little and the server goes away. */
+import assert from 'node:assert/strict';
+import type { Page } from 'playwright-core';
+import { enter, loadBooks, openStage, type Stage, type Tab } from './support/browser.ts';
+
+const TELEPHONE = { width: 390, height: 844 };
+const LONG = 'n'.repeat(400);
+/** A megabyte, every word of which is indexed. */
+const LINE = 'loremloremlorem ipsumipsumipsum dolordolordolor ';
+const LINES = 20_000;
+
+describe('The page at its limits, in a browser', () => {
+  let stage: Stage;
+
+  before(async function () {
+    stage = await openStage(this);
+    const { server } = stage;
+    await loadBooks(server);
+    await server.finish('POST', `/indexes/${LONG}/documents`, {
+      body: [
+        {
+          id: 'large',
+          title: 'A large document',
+          text: `${LINE.repeat(LINES)}needle`,
+          numbers: Array.from({ length: 3000 }, (_, n) => n),
+          members: Array.from({ length: 3000 }, (_, n) => ({ n, word: `w${n}` })),
+        },
+      ],
+    });
+  });
+  after(() => stage?.close());
+
+  async function inTab(
+    options: Parameters<Stage['tab']>[0],
+    key: string,
+    work: (page: Page, tab: Tab) => Promise<void>,
+  ): Promise<void> {
+    const tab = await stage.tab(options);
+    await enter(tab, stage.server, key);
+    await work(tab.page, tab);
+    assert.deepEqual(tab.faults, []);
+    await tab.close();
+  }
+  const open = async (page: Page, place: string, title: string): Promise<void> => {
+    await page.goto(`${stage.server.url}/#/${place}`);
+    await page.getByRole('heading', { level: 1, name: title }).waitFor();
+  };
+  const overflow = (page: Page): Promise<number> =>
+    page.evaluate(() => {
+      const { scrollWidth, clientWidth } = (globalThis as any).document.documentElement;
+      return scrollWidth - clientWidth;
+    });
+
+  it('shows an index with a name of 400 characters on a telephone, and deletes it there', async () => {
+    const { server } = stage;
+    const uid = `d${'o'.repeat(399)}`;
+    await server.finish('POST', '/indexes', { body: { uid } });
+    await inTab({ viewport: TELEPHONE }, server.masterKey, async (page) => {
+      await open(page, 'statistics', 'Statistics');
+      await page.getByText(uid).first().waitFor();
+      assert.equal(await overflow(page), 0, 'statistics');
+      await open(page, 'tasks', 'Tasks');
+      await page.getByText(uid).first().waitFor();
+      assert.equal(await overflow(page), 0, 'tasks');
+      await open(page, `settings/${uid}`, 'Settings');
+      await page.getByRole('form', { name: 'Searchable attributes' }).waitFor();
+      assert.equal(await overflow(page), 0, 'settings');
+      await open(page, 'indexes', 'Indexes');
+      await page.getByRole('button', { name: `Delete ${uid}` }).click();
+      const dialog = page.getByRole('dialog');
+      await dialog.getByLabel(`Type ${uid} to go on`).fill(uid);
+      const inside = await dialog.evaluate((one) => one.scrollWidth - one.clientWidth);
+      assert.equal(inside, 0, 'the dialog is wider than itself');
+      await dialog.getByRole('button', { name: 'Delete the index' }).click();
+      await page.getByText(/^Done in /).waitFor();
+    });
+    assert.equal((await server.call('GET', `/indexes/${uid}`)).json.code, 'index_not_found');
+  });
+
+  it('shows the part of a large document that matches, and the rest when asked to', async () => {
+    await inTab({}, stage.server.masterKey, async (page) => {
+      await open(page, `search/${LONG}?q=needle`, 'Search');
+      const hit = page.getByRole('article');
+      await hit.locator('mark').getByText('needle').waitFor();
+      const elements = await page.evaluate(
+        () => (globalThis as any).document.querySelectorAll('*').length,
+      );
+      assert.ok(elements < 1000, `${elements} elements`);
+      assert.ok((await hit.textContent())!.length < 20_000);
+      await hit.getByText('3,000 values', { exact: true }).click();
+      await hit.getByText('w', { exact: false }).first().waitFor();
+      await hit.getByRole('button', { name: 'All 3,000 values' }).first().click();
+      await hit.getByText('2999', { exact: true }).waitFor();
+      await hit.getByRole('button', { name: /^All [\d,]+ characters$/ }).click();
+      await page.waitForFunction(
+        (least) => (globalThis as any).document.querySelector('article').textContent.length > least,
+        LINES * LINE.length,
+      );
+    });
+  });
+
+  it('shows on a telephone which view is open, and one line of views', async () => {
+    await inTab({ viewport: TELEPHONE }, stage.server.masterKey, async (page) => {
+      await open(page, 'server', 'Server');
+      const views = page.getByRole('navigation', { name: 'Views' });
+      const current = views.getByRole('link', { name: 'Server' });
+      await page.waitForFunction(() => {
+        const link = (globalThis as any).document.querySelector('nav [aria-current]');
+        const { left, right } = link.getBoundingClientRect();
+        return link.textContent === 'Server' && left >= 0 && right <= 390;
+      });
+      const heights = await views
+        .getByRole('link')
+        .evaluateAll((links) => links.map((link) => link.getBoundingClientRect().height));
+      assert.equal(new Set(heights).size, 1, `${heights}`);
+      assert.ok((await current.boundingBox())!.height < 50);
+    });
+  });
+
+  it('goes on to the index that a file has made, and takes the same file again', async () => {
+    await inTab({}, stage.server.masterKey, async (page) => {
+      await open(page, 'documents', 'Documents');
+      const file = {
+        name: 'one.json',
+        mimeType: 'application/json',
+        buffer: Buffer.from('[{"id": 1, "title": "only one"}]'),
+      };
+      await page.getByLabel('Into the index').fill('fresh');
+      for (let time = 0; time < 2; time++) {
+        await page.getByLabel('File').setInputFiles(file);
+        await page.getByRole('button', { name: 'Send' }).click();
+        await page.getByRole('link', { name: 'Search fresh' }).waitFor();
+        assert.equal(await page.getByLabel('File').inputValue(), '');
+      }
+      await page.getByRole('link', { name: 'Search fresh' }).click();
+      await page.getByRole('heading', { name: 'only one' }).waitFor();
+    });
+  });
+
+  it('waits for a task while the server is away, such as for a restart', async () => {
+    await inTab({}, stage.server.masterKey, async (page) => {
+      await open(page, 'indexes', 'Indexes');
+      let refused = 0;
+      await page.route(/\/tasks\/\d+$/, (route) =>
+        refused++ < 3 ? route.abort('connectionrefused') : route.continue(),
+      );
+      await page.getByRole('button', { name: 'Create an index' }).click();
+      await page.getByLabel('Uid').fill('patient');
+      await page.getByRole('button', { name: 'Create', exact: true }).click();
+      await page.getByText(/^Done in /).waitFor();
+      assert.ok(refused > 3);
+      await page.getByRole('row', { name: /^patient/ }).waitFor();
+    });
+  });
+
+  it('tells a key with few rights what it may not do, and loses nothing that was typed', async () => {
+    const { server } = stage;
+    const { json } = await server.call('POST', '/keys', {
+      body: {
+        ...{ actions: ['search', 'indexes.get', 'settings.get', 'documents.get'] },
+        ...{ indexes: ['books'], expiresAt: null },
+      },
+    });
+    await inTab({}, json.key, async (page) => {
+      await open(page, 'indexes', 'Indexes');
+      await page.getByRole('row', { name: /books/ }).waitFor();
+      assert.equal(await page.getByRole('row').count(), 2);
+      await page.getByRole('button', { name: 'Delete books' }).click();
+      await page.getByLabel('Type books to go on').fill('books');
+      await page.getByRole('button', { name: 'Delete the index' }).click();
+      await page.getByRole('alert').waitFor();
+      await open(page, 'settings/books', 'Settings');
+      const form = page.getByRole('form', { name: 'Stop words', exact: true });
+      await form.getByRole('textbox').fill('the');
+      await form.getByRole('button', { name: 'Save' }).click();
+      await form.getByRole('alert').waitFor();
+      assert.equal(await form.getByRole('textbox').inputValue(), 'the');
+    });
+    assert.equal((await server.call('GET', '/indexes/books')).status, 200);
+  });
+});
