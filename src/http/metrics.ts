@@ -1,4 +1,5 @@
 /** Metrics in the Prometheus text format: the HTTP counters, and the writer of all that is asked for when it is shown. */
+import { setImmediate } from 'node:timers/promises';
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { Route } from './route.ts';
 
@@ -39,8 +40,18 @@ export class HttpMetrics {
   }
 
   text(): Promise<string> {
-    return this.#registry.metrics();
+    return textOf(this.#registry);
   }
+}
+
+/** One metric in each turn of the event loop: some have thousands of lines. */
+async function textOf(registry: Registry): Promise<string> {
+  const texts: string[] = [];
+  for (const { name } of registry.getMetricsAsArray()) {
+    texts.push(await registry.getSingleMetricAsString(name));
+    await setImmediate();
+  }
+  return `${texts.join('\n\n')}\n`;
 }
 
 export type Labels = Readonly<Record<string, string>>;
@@ -76,6 +87,6 @@ export class MetricsText {
   }
 
   text(): Promise<string> {
-    return this.#registry.metrics();
+    return textOf(this.#registry);
   }
 }

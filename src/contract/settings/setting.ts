@@ -2,7 +2,7 @@
  * What a setting of an index is: one entry of the registry. Routes, validation, GET, reset, details of tasks, the
  * published description and the form of the page follow from it.
  */
-import { compareUtf8 } from '../../base/json.ts';
+import { sortUtf8 } from '../../base/json.ts';
 import type { Result } from '../../base/result.ts';
 import type { ApiError, ErrorCode } from '../errors.ts';
 import type { Feature, FeatureSet } from '../features.ts';
@@ -82,11 +82,11 @@ export function isObject(value: unknown): value is Record<string, unknown> {
 
 /** Ascending, each once. */
 export function sortedSet(values: readonly string[]): string[] {
-  return [...new Set(values)].sort(compareUtf8);
+  return sortUtf8([...new Set(values)]);
 }
 
 export function sortedKeys<T>(map: Record<string, T>): Record<string, T> {
-  return Object.fromEntries(Object.entries(map).sort(([a], [b]) => compareUtf8(a, b)));
+  return Object.fromEntries(sortUtf8(Object.keys(map)).map((name) => [name, map[name]!]));
 }
 
 /** The members of `value` that `order` names, in that order. */

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { featureNotEnabled } from '../../contract/errors.ts';
 import {
   TASK_STATUSES,
@@ -15,6 +16,9 @@ const LAST: TaskPaging = { limit: 1, from: null, reverse: false };
 
 /** How much longer than it took a batch of documents is told about, milliseconds. */
 const DOCUMENTS_SHOWN_MS = 5 * 60_000;
+
+/** Tasks of so many indexes are counted in one turn of the event loop. */
+const TURN_COUNTS = 20;
 
 const UNITS_MS: ReadonlyMap<string, number> = new Map([
   ['ns', 1e-6],
@@ -47,13 +51,16 @@ export function metricsRoutes({
     return counts.map(([uid]) => uid);
   }
 
-  function writeTasks(out: MetricsText, uids: readonly string[]): void {
+  async function writeTasks(out: MetricsText, uids: readonly string[]): Promise<void> {
     const counted = out.family('nb_tasks', 'gauge', 'Number of tasks', ['kind', 'value']);
     const count = (kind: string, value: string, filter: TaskFilter): void =>
       counted({ kind, value }, tasks.countMatching(filter, null));
     for (const status of TASK_STATUSES) count('statuses', status, { statuses: [status] });
     for (const type of TASK_TYPES) count('types', type, { types: [type] });
-    for (const uid of uids) count('indexes', uid, { indexUids: [uid] });
+    for (const [i, uid] of uids.entries()) {
+      if (i % TURN_COUNTS === 0) await setImmediate();
+      count('indexes', uid, { indexUids: [uid] });
+    }
     const [oldest] = tasks.list(
       { statuses: ['enqueued', 'processing'] },
       { ...LAST, reverse: true },
@@ -174,7 +181,8 @@ export function metricsRoutes({
       handle: async () => {
         if (!features.get().metrics) throw featureNotEnabled('Reading the metrics', 'metrics');
         const out = new MetricsText();
-        writeTasks(out, writeIndexes(out));
+        await writeTasks(out, writeIndexes(out));
+        await setImmediate();
         writeBatches(out);
         writeSearches(out);
         writeChats(out);

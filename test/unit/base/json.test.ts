@@ -5,6 +5,7 @@ import {
   JsonNumber,
   parseJson,
   plainNumbers,
+  sortUtf8,
 } from '../../../src/base/json.ts';
 import { mulberry } from '../../support/random.ts';
 
@@ -155,6 +156,33 @@ describe('Comparing texts', () => {
       const [a, b] = [word(), word()];
       const expected = Math.sign(Buffer.compare(Buffer.from(a), Buffer.from(b)));
       assert.equal(Math.sign(compareUtf8(a, b)), expected, JSON.stringify([a, b]));
+    }
+  });
+
+  it('are sorted in the order of their bytes', () => {
+    const seed = Date.now() % 2 ** 31;
+    console.log(`      seed ${seed}`);
+    const random = mulberry(seed);
+    const parts = [
+      '',
+      'a',
+      'b',
+      'Z',
+      '9',
+      'é',
+      '漢',
+      '\ue000',
+      '\uffff',
+      '\u{1f600}',
+      '\u{10ffff}',
+    ];
+    for (let i = 0; i < 300; i++) {
+      const known = i % 2 === 0 ? parts.slice(0, 7) : parts;
+      const texts = Array.from({ length: 20 }, () =>
+        Array.from({ length: 3 }, () => known[Math.floor(random() * known.length)]!).join(''),
+      );
+      const expected = texts.toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
+      assert.deepEqual(sortUtf8(texts), expected);
     }
   });
 });
