@@ -1,6 +1,7 @@
 /** Answers of federated searches, here and elsewhere, read as far as merging needs: hits stay bytes. */
 import { isUtf8 } from 'node:buffer';
 import { JsonScanner, MalformedJson } from '../base/json-scanner.ts';
+import { pauser } from '../base/pauser.ts';
 import { areScoreValues, type Scored, type ScoreValue } from './score-values.ts';
 
 /** A hit of an answer. */
@@ -62,10 +63,11 @@ export async function readFederatedAnswer(bytes: Buffer): Promise<FederatedAnswe
     further: null,
     hasVectors: false,
     queryVectors: {},
-    facetsByIndex: {},
+    facetsByIndex: byName(),
     metadata: null,
   };
   let hasHits = false;
+  const pause = pauser();
   const scanner = new JsonScanner(bytes);
   await scanner.objectInTurns(async (name) => {
     switch (name) {
@@ -93,9 +95,9 @@ export async function readFederatedAnswer(bytes: Buffer): Promise<FederatedAnswe
         answer.queryVectors = objectOf(scanner.value());
         break;
       case 'facetsByIndex':
-        for (const [uid, facets] of Object.entries(objectOf(scanner.value()))) {
-          answer.facetsByIndex[uid] = facetsOf(facets);
-        }
+        await scanner.objectInTurns(async (uid) => {
+          answer.facetsByIndex[uid] = await readFacets(scanner, pause);
+        });
         break;
       case 'metadata': {
         const list = scanner.value();
@@ -173,22 +175,45 @@ function objectOf(value: unknown): Record<string, unknown> {
   throw new MalformedJson('not an object');
 }
 
-function facetsOf(value: unknown): FacetCounts {
-  const { distribution, stats, candidates } = objectOf(value);
-  const counts: FacetCounts = {
-    ...{ distribution: {}, stats: {} },
-    candidates: typeof candidates === 'number' ? candidates : null,
-  };
-  for (const [name, values] of Object.entries(objectOf(distribution))) {
-    for (const count of Object.values(objectOf(values))) {
-      if (typeof count !== 'number') throw new MalformedJson('not a count');
-    }
-    counts.distribution[name] = values as Record<string, number>;
+async function readFacets(
+  scanner: JsonScanner,
+  pause: ReturnType<typeof pauser>,
+): Promise<FacetCounts> {
+  const counts: FacetCounts = { distribution: byName(), stats: byName(), candidates: null };
+  const members = new Set<string>();
+  await scanner.objectInTurns(async (member) => {
+    members.add(member);
+    if (member === 'candidates') counts.candidates = numberOf(scanner);
+    if (member === 'stats') counts.stats = statsOf(scanner.value());
+    if (member !== 'distribution') return;
+    await scanner.objectInTurns(async (attribute) => {
+      counts.distribution[attribute] = countsOf(scanner.value());
+      await pause();
+    });
+  });
+  if (members.has('distribution') && members.has('stats')) return counts;
+  throw new MalformedJson('no facets of an index');
+}
+
+/** Attributes and indexes may have the name of anything that objects have by birth. */
+function byName<T>(): Record<string, T> {
+  return Object.create(null) as Record<string, T>;
+}
+
+function countsOf(value: unknown): Record<string, number> {
+  const counts = objectOf(value);
+  for (const count of Object.values(counts)) {
+    if (typeof count !== 'number') throw new MalformedJson('not a count');
   }
-  for (const [name, range] of Object.entries(objectOf(stats))) {
+  return counts as Record<string, number>;
+}
+
+function statsOf(value: unknown): FacetCounts['stats'] {
+  const stats: FacetCounts['stats'] = byName();
+  for (const [name, range] of Object.entries(objectOf(value))) {
     const { min, max } = objectOf(range);
     if (typeof min !== 'number' || typeof max !== 'number') throw new MalformedJson('not a range');
-    counts.stats[name] = { min, max };
+    stats[name] = { min, max };
   }
-  return counts;
+  return stats;
 }

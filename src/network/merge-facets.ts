@@ -1,5 +1,6 @@
 /** Facets of several servers, counted together. */
 import { compareUtf8 } from '../base/json.ts';
+import { pauser } from '../base/pauser.ts';
 import type { FacetCounts } from './federated-answer.ts';
 
 export interface FacetOrder {
@@ -22,34 +23,54 @@ export interface MergedFacets {
   stats: Map<string, { min: number; max: number }>;
 }
 
+/** A value with what it is compared by. */
+interface Keyed extends Counted {
+  key: string;
+  /** null: it is a text. */
+  number: number | null;
+}
+
+/** Values that are put in order at once. */
+const SORTED_AT_ONCE = 2000;
+
 /** Up to so many documents the engine puts numbers in the order of their text, above by value. */
 const TEXT_ORDER_DOCUMENTS_MAX = 3000;
 
 /**
- * One attribute of several servers, in order. Spellings that filters do not tell apart count as one value.
+ * One attribute of several servers, in order. Spellings that filters do not tell apart count as one value. Other work of
+ * the thread comes between.
  * @param byText numbers as well as texts
  */
-export function mergeValues(
+export async function mergeValues(
   parts: readonly Readonly<Record<string, number>>[],
   byCount: boolean,
   valuesMax: number,
   byText = false,
-): Counted[] {
-  const merged = new Map<string, Counted>();
+): Promise<Counted[]> {
+  const merged = new Map<string, Keyed>();
+  const pause = pauser();
   for (const part of parts) {
     for (const [value, count] of Object.entries(part)) {
       const key = normalized(value);
       const known = merged.get(key);
-      if (known === undefined) merged.set(key, { value, count });
+      if (known === undefined) merged.set(key, { value, count, key, number: numberOf(key) });
       else known.count += count;
+      await pause();
     }
   }
-  const ordered = [...merged].sort(([a, { count: left }], [b, { count: right }]) => {
-    if (!byCount) return compareKeys(a, b, byText);
-    const kinds = Number(numberOf(a) === null) - Number(numberOf(b) === null);
-    return kinds || right - left || compareKeys(b, a, false);
-  });
-  return ordered.slice(0, valuesMax).map(([, counted]) => counted);
+  const compare = (a: Keyed, b: Keyed): number => {
+    if (!byCount) return compareKeyed(a, b, byText);
+    const kinds = Number(a.number === null) - Number(b.number === null);
+    return kinds || b.count - a.count || compareKeyed(b, a, false);
+  };
+  const values = [...merged.values()];
+  const step = Math.max(SORTED_AT_ONCE, Math.min(valuesMax, values.length));
+  let first: Keyed[] = [];
+  for (let from = 0; from < values.length; from += step) {
+    first = [...first, ...values.slice(from, from + step)].sort(compare).slice(0, valuesMax);
+    await pause();
+  }
+  return first.map(({ value, count }) => ({ value, count }));
 }
 
 /** As facet values are compared: trimmed, decomposed, in lower case. */
@@ -58,12 +79,10 @@ export function normalized(value: string): string {
 }
 
 /** Numbers first. */
-function compareKeys(a: string, b: string, byText: boolean): number {
-  const left = numberOf(a);
-  const right = numberOf(b);
-  if (left !== null && right !== null) return byText ? compareUtf8(a, b) : left - right;
-  if (left === null && right === null) return compareUtf8(a, b);
-  return left === null ? 1 : -1;
+function compareKeyed(a: Keyed, b: Keyed, byText: boolean): number {
+  if ((a.number === null) !== (b.number === null)) return a.number === null ? 1 : -1;
+  if (a.number === null || b.number === null || byText) return compareUtf8(a.key, b.key);
+  return a.number - b.number;
 }
 
 function numberOf(text: string): number | null {
@@ -72,10 +91,14 @@ function numberOf(text: string): number | null {
 }
 
 /** One index of several servers. */
-export function mergeFacets(parts: readonly FacetCounts[], order: FacetOrder): MergedFacets {
+export async function mergeFacets(
+  parts: readonly FacetCounts[],
+  order: FacetOrder,
+): Promise<MergedFacets> {
   const attributes = new Set(parts.flatMap(({ distribution }) => Object.keys(distribution)));
   const documents = parts.reduce((sum, { candidates }) => sum + (candidates ?? Infinity), 0);
-  const values = [...attributes].sort(compareUtf8).map((attribute): [string, Counted[]] => {
+  const values = new Map<string, Counted[]>();
+  for (const attribute of [...attributes].sort(compareUtf8)) {
     const ofAttribute = parts.flatMap(({ distribution: of }) =>
       Object.hasOwn(of, attribute) ? [of[attribute]!] : [],
     );
@@ -83,9 +106,9 @@ export function mergeFacets(parts: readonly FacetCounts[], order: FacetOrder): M
     // By count there is no way to ask for none.
     const max = byCount && order.valuesMax === 0 ? Infinity : order.valuesMax;
     const byText = documents <= TEXT_ORDER_DOCUMENTS_MAX;
-    return [attribute, mergeValues(ofAttribute, byCount, max, byText)];
-  });
-  return { values: new Map(values), stats: widest(parts.map(({ stats }) => stats)) };
+    values.set(attribute, await mergeValues(ofAttribute, byCount, max, byText));
+  }
+  return { values, stats: widest(parts.map(({ stats }) => stats)) };
 }
 
 /** Several indexes; what is spelled alike is one value, and values of equal place are in the order of their text. */

@@ -144,7 +144,7 @@ export class NetworkSearch {
       caller.held,
       caller.onGone,
     );
-    const facetHits = mergeValues(
+    const facetHits = await mergeValues(
       [...(here === null ? [] : [here]), ...answers.values()],
       this.#isByCount(uid, params.facetName),
       settings(uid)?.faceting.maxValuesPerFacet ?? Infinity,
@@ -258,7 +258,7 @@ export class NetworkSearch {
     const parts = [...hitParts(merged.page, (hit) => federationOf(hit))];
     parts.push(`],"processingTimeMs":${slowest(merged)},${window.describe(merged.total)}`);
     parts.push(...this.#vectorParts(merged));
-    parts.push(...this.#facetParts(merged, federation));
+    parts.push(...(await this.#facetParts(merged, federation)));
     parts.push(`,"requestUid":"${uuidV7()}"`);
     if (metadata !== null) parts.push(`,"metadata":${JSON.stringify(metadata)}`);
     parts.push(`,"remoteErrors":${JSON.stringify(merged.errors)}}`);
@@ -344,7 +344,7 @@ export class NetworkSearch {
       parts.push(`,"semanticHitCount":${merged.page.filter(isByVector).length}`);
     }
     if (hasFacets) {
-      const { distribution, stats } = facetsJson(this.#facetsOf(uid, merged.answers));
+      const { distribution, stats } = facetsJson(await this.#facetsOf(uid, merged.answers));
       parts.push(`,"facetDistribution":${distribution},"facetStats":${stats}`);
     }
     parts.push(`,"requestUid":"${uuidV7()}"`);
@@ -446,29 +446,30 @@ export class NetworkSearch {
     if (Object.keys(vectors).length > 0) yield `,"queryVectors":${JSON.stringify(vectors)}`;
   }
 
-  *#facetParts({ answers }: Merged, federation: Federation): Generator<string, undefined> {
-    const uids = new Set(answers.flatMap(({ answer }) => Object.keys(answer.facetsByIndex)));
-    if (uids.size === 0) return;
+  async #facetParts({ answers }: Merged, federation: Federation): Promise<string[]> {
+    const known = new Set(answers.flatMap(({ answer }) => Object.keys(answer.facetsByIndex)));
+    const uids = [...known].sort();
+    if (uids.length === 0) return [];
+    const merged: MergedFacets[] = [];
+    for (const uid of uids) merged.push(await this.#facetsOf(uid, answers));
     const { mergeFacets: merging } = federation;
     if (merging === null || merging === undefined) {
-      const members = [...uids].sort().map((uid) => {
-        const { distribution, stats } = facetsJson(this.#facetsOf(uid, answers));
-        return `${JSON.stringify(uid)}:{"distribution":${distribution},"stats":${stats}}`;
+      const members = merged.map((facets, n) => {
+        const { distribution, stats } = facetsJson(facets);
+        return `${JSON.stringify(uids[n])}:{"distribution":${distribution},"stats":${stats}}`;
       });
-      yield `,"facetsByIndex":{${members.join(',')}}`;
-      return;
+      return [`,"facetsByIndex":{${members.join(',')}}`];
     }
-    const parts = [...uids].sort().map((uid) => this.#facetsOf(uid, answers));
     const { distribution, stats } = facetsJson(
-      joinFacets(parts, {
-        byCount: (attribute) => [...uids].some((uid) => this.#isByCount(uid, attribute)),
+      joinFacets(merged, {
+        byCount: (attribute) => uids.some((uid) => this.#isByCount(uid, attribute)),
         valuesMax: merging.maxValuesPerFacet ?? Infinity,
       }),
     );
-    yield `,"facetDistribution":${distribution},"facetStats":${stats}`;
+    return [`,"facetDistribution":${distribution},"facetStats":${stats}`];
   }
 
-  #facetsOf(uid: string, answers: readonly ServerAnswer[]): MergedFacets {
+  #facetsOf(uid: string, answers: readonly ServerAnswer[]): Promise<MergedFacets> {
     const { maxValuesPerFacet } = this.#services.settings(uid)?.faceting ?? {};
     return mergeFacets(facetParts(answers, uid), {
       byCount: (attribute) => this.#isByCount(uid, attribute),

@@ -167,6 +167,7 @@ describe('An answer of another server', () => {
       { hits: [{ _federation: { ...federation, weightedScoreValues: 1 } }], ...total },
       { hits: [{ _federation: { ...federation, distinctKeys: [1] } }], ...total },
       { hits: [], estimatedTotalHits: 'x' },
+      { hits: [], ...total, facetsByIndex: { a: { distribution: {} } } },
       { hits: [], ...total, furtherDistinctKeys: 1 },
       { hits: [], ...total, furtherDistinctKeys: [['a']] },
       { hits: [], ...total, furtherDistinctKeys: [[1, 2]] },
@@ -180,25 +181,25 @@ describe('An answer of another server', () => {
 });
 
 describe('Facets of several servers', () => {
-  it('are counted together, spellings of one value as one', () => {
+  it('are counted together, spellings of one value as one', async () => {
     const parts = [
       { Action: 2, '10': 1, drama: 1 },
       { action: 3, '9': 1 },
     ];
-    assert.deepEqual(mergeValues(parts, false, 3), [
+    assert.deepEqual(await mergeValues(parts, false, 3), [
       { value: '9', count: 1 },
       { value: '10', count: 1 },
       { value: 'Action', count: 5 },
     ]);
-    assert.deepEqual(mergeValues(parts, false, 1, true), [{ value: '10', count: 1 }]);
-    assert.deepEqual(mergeValues(parts, true, 3), [
+    assert.deepEqual(await mergeValues(parts, false, 1, true), [{ value: '10', count: 1 }]);
+    assert.deepEqual(await mergeValues(parts, true, 3), [
       { value: '10', count: 1 },
       { value: '9', count: 1 },
       { value: 'Action', count: 5 },
     ]);
   });
 
-  it('keep the order of the values in JSON, and the widest range', () => {
+  it('keep the order of the values in JSON, and the widest range', async () => {
     const part = (values: Record<string, number>, min: number, max: number) => ({
       distribution: { n: values },
       stats: { n: { min, max } },
@@ -206,36 +207,85 @@ describe('Facets of several servers', () => {
     });
     const order = { byCount: () => true, valuesMax: 10 };
     const parts = [part({ '1': 1, b: 3 }, 1, 1), part({ b: 1, '2': 2, a: 5 }, 2, 2)];
-    const merged = mergeFacets(parts, order);
+    const merged = await mergeFacets(parts, order);
     assert.deepEqual(facetsJson(merged), {
       distribution: '{"n":{"2":2,"1":1,"a":5,"b":4}}',
       stats: '{"n":{"min":1,"max":2}}',
     });
-    assert.deepEqual(mergeFacets(parts, { ...order, valuesMax: 0 }), merged, 'no limit by count');
+    assert.deepEqual(
+      await mergeFacets(parts, { ...order, valuesMax: 0 }),
+      merged,
+      'no limit by count',
+    );
   });
 
-  it('put numbers in the order of their text, as the engine does, where there are few documents', () => {
+  it('put numbers in the order of their text, as the engine does, where there are few documents', async () => {
     const part = (candidates: number | null) => ({
       ...{ distribution: { n: { '2': 1, '10': 1 } }, stats: {}, candidates },
     });
     const order = { byCount: () => false, valuesMax: 1 };
-    const first = (...counts: (number | null)[]) =>
-      mergeFacets(counts.map(part), order).values.get('n')![0]!.value;
-    assert.equal(first(1000, 2000), '10');
-    assert.equal(first(1000, 2001), '2');
-    assert.equal(first(1000, null), '2');
+    const first = async (...counts: (number | null)[]) =>
+      (await mergeFacets(counts.map(part), order)).values.get('n')![0]!.value;
+    assert.equal(await first(1000, 2000), '10');
+    assert.equal(await first(1000, 2001), '2');
+    assert.equal(await first(1000, null), '2');
   });
 
-  it('of several indexes are joined as they are spelled, those of equal place in the order of their text', () => {
+  it('of several indexes are joined as they are spelled, those of equal place in the order of their text', async () => {
     const part = (values: Record<string, number>) =>
       mergeFacets([{ distribution: { n: values }, stats: {}, candidates: 1 }], {
         byCount: () => true,
         valuesMax: 10,
       });
-    const parts = [part({ b: 2, '1': 2 }), part({ B: 2, c: 4 })];
+    const parts = [await part({ b: 2, '1': 2 }), await part({ B: 2, c: 4 })];
     const joined = (byCount: boolean, valuesMax: number) =>
       facetsJson(joinFacets(parts, { byCount: () => byCount, valuesMax })).distribution;
     assert.equal(joined(true, 3), '{"n":{"c":4,"1":2,"B":2}}');
     assert.equal(joined(false, 3), '{"n":{"1":2,"B":2,"b":2}}');
+  });
+
+  it(`of many values are the first of one sorted list, and other work comes between (seed ${SEED})`, async () => {
+    const random = mulberry(SEED);
+    const count = 30_000;
+    const values = Array.from({ length: count }, (_, n) => [
+      n % 3 === 0 ? `${n}` : `Value ${n}`,
+      Math.floor(random() * 1000),
+    ]) as [string, number][];
+    const isText = ([value]: [string, number]) => Number(!/^\d+$/.test(value));
+    const wanted = values
+      .toSorted((a, b) => {
+        const order = isText(a) - isText(b) || b[1] - a[1];
+        if (order !== 0) return order;
+        return isText(a) === 0 ? Number(b[0]) - Number(a[0]) : a[0] < b[0] ? 1 : -1;
+      })
+      .slice(0, 12_000);
+    const parts = [0, 1].map((rest) => Object.fromEntries(values.filter((_, n) => n % 2 === rest)));
+    let turns = 0;
+    let isDone = false;
+    const counting = (async () => {
+      while (!isDone) {
+        await new Promise((resolve) => setImmediate(resolve));
+        turns++;
+      }
+    })();
+    const merged = await mergeValues(parts, true, 12_000);
+    isDone = true;
+    await counting;
+    assert.deepEqual(
+      merged,
+      wanted.map(([value, of]) => ({ value, count: of })),
+    );
+    assert.ok(turns > 3, `${turns} turns`);
+  });
+
+  it('of an answer have any name', async () => {
+    const text =
+      '{"hits":[],"totalHits":0,"facetsByIndex":{"__proto__":{"distribution":{"__proto__":{"a":1}},"stats":{}}}}';
+    const { facetsByIndex } = await readFederatedAnswer(Buffer.from(text));
+    const facets = facetsByIndex['__proto__']!;
+    assert.equal(
+      (await mergeFacets([facets], { byCount: () => true, valuesMax: 5 })).values.size,
+      1,
+    );
   });
 });
