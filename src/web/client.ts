@@ -123,7 +123,12 @@ function address(path: string): string {
 function faultOf(status: number, text: string): Fault {
   try {
     const { code, message } = JSON.parse(text) as { code: string; message: string };
-    return new Fault(status, code, message);
+    // The key did for what the page has asked before.
+    const told =
+      status === 403 && code === 'invalid_api_key'
+        ? 'This key may not do that, or is not valid any more.'
+        : message;
+    return new Fault(status, code, told);
   } catch {
     return new Fault(status, 'unknown', `The server answered with status ${status}.`);
   }

@@ -1,4 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import { Fault } from './client.ts';
 
 export interface Loaded<T> {
   /** The last one, also while the next is on its way. */
@@ -8,8 +9,12 @@ export interface Loaded<T> {
   reload(): void;
 }
 
+/** How long after a server could not be reached it is asked again. */
+const AWAY_MS = 1500;
+
 /**
- * The answer to a question that is asked anew whenever `inputs` change. An answer that is late is dropped.
+ * The answer to a question that is asked anew whenever `inputs` change, and while the server cannot be reached. An answer that
+ * is late is dropped.
  * @param everyMs ask again after so long, while the page can be seen; 0: do not
  */
 export function useLoaded<T>(
@@ -25,25 +30,26 @@ export function useLoaded<T>(
   useEffect(() => {
     const ended = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
-    const again = (): void => {
-      if (everyMs > 0 && !ended.signal.aborted) timer = setTimeout(run, everyMs);
+    const again = (waitMs: number): void => {
+      if (waitMs > 0 && !ended.signal.aborted) timer = setTimeout(run, waitMs);
     };
     const run = (): void => {
       if (document.hidden && everyMs > 0) {
-        again();
+        again(everyMs);
         return;
       }
       ask(ended.signal).then(
         (value) => {
           if (ended.signal.aborted) return;
           setState({ value, error: null, loading: false });
-          again();
+          again(everyMs);
         },
         (error: unknown) => {
           if (ended.signal.aborted) return;
           const fault = error instanceof Error ? error : new Error(String(error));
           setState((old) => ({ ...old, error: fault, loading: false }));
-          again();
+          const isAway = error instanceof Fault && error.status === 0;
+          again(isAway ? Math.max(everyMs, AWAY_MS) : everyMs);
         },
       );
     };

@@ -81,9 +81,7 @@ function KeyForm({
 
 function Frame({ session, onLeave }: { session: Session; onLeave(): void }): JSX.Element {
   const place = usePlace();
-  const views = VIEWS.filter(
-    ({ rights }) => rights.length === 0 || rights.some((right) => session.rights.has(right)),
-  );
+  const views = VIEWS.filter(({ rights }) => rights.some((right) => session.rights.has(right)));
   const view = views.find(({ name }) => name === place.view) ?? views[0]!;
   const link = useRef<HTMLAnchorElement>(null);
   useEffect(() => {

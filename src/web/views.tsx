@@ -20,14 +20,14 @@ export interface View {
   /** In the address. */
   readonly name: string;
   readonly title: string;
-  /** One of them is needed; none: every key may see it. */
+  /** One of them is needed. */
   readonly rights: readonly Right[];
   /** @param argument what the address names: the uid of an index, or of a chat workspace */
   show(argument: string | null): JSX.Element;
 }
 
 export const VIEWS: readonly View[] = [
-  { name: 'search', title: 'Search', rights: [], show: (uid) => <SearchView uid={uid} /> },
+  { name: 'search', title: 'Search', rights: ['search'], show: (uid) => <SearchView uid={uid} /> },
   { name: 'indexes', title: 'Indexes', rights: ['indexes'], show: () => <IndexesView /> },
   {
     name: 'documents',

@@ -153,6 +153,40 @@ describe('The page at its limits, in a browser', () => {
     });
   });
 
+  it('shows what it could not when the server is there again', async () => {
+    await inTab({}, stage.server.masterKey, async (page) => {
+      const settings = /\/settings$/;
+      await page.route(settings, (route) => route.abort('connectionrefused'));
+      await open(page, 'settings/books', 'Settings');
+      await page.getByRole('alert').getByText('The server cannot be reached.').waitFor();
+      await page.unroute(settings);
+      await page.getByRole('form', { name: 'Searchable attributes' }).waitFor();
+      await page.getByRole('alert').waitFor({ state: 'detached' });
+    });
+  });
+
+  it('shows a key the views that it may use, and no others', async () => {
+    const { server } = stage;
+    for (const [action, views] of [
+      ['tasks.get', ['Tasks']],
+      ['version', []],
+      ['stats.get', ['Statistics']],
+    ] as const) {
+      const { json } = await server.call('POST', '/keys', {
+        body: { actions: [action], indexes: ['*'], expiresAt: null },
+      });
+      const { page, close } = await stage.tab();
+      await page.goto(server.url);
+      await page.getByLabel('API key').fill(json.key);
+      await page.getByRole('button', { name: 'Open' }).click();
+      if (views.length === 0) await page.getByRole('alert').getByText('may do nothing').waitFor();
+      else await page.getByRole('heading', { level: 1, name: views[0] }).waitFor();
+      const links = page.getByRole('navigation', { name: 'Views' }).getByRole('link');
+      assert.deepEqual(await links.allTextContents(), views);
+      await close();
+    }
+  });
+
   it('tells a key with few rights what it may not do, and loses nothing that was typed', async () => {
     const { server } = stage;
     const { json } = await server.call('POST', '/keys', {
@@ -168,7 +202,7 @@ describe('The page at its limits, in a browser', () => {
       await page.getByRole('button', { name: 'Delete books' }).click();
       await page.getByLabel('Type books to go on').fill('books');
       await page.getByRole('button', { name: 'Delete the index' }).click();
-      await page.getByRole('alert').waitFor();
+      await page.getByRole('alert').getByText('This key may not do that').waitFor();
       await open(page, 'settings/books', 'Settings');
       const form = page.getByRole('form', { name: 'Stop words', exact: true });
       await form.getByRole('textbox').fill('the');
