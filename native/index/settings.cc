@@ -16,22 +16,22 @@ std::optional<std::vector<std::string>> ListOrAll(const json::Value& value) {
   return list;
 }
 
-std::optional<RankingRule> ParseRankingRule(const std::string& text) {
+RankingRule ParseRankingRule(const std::string& text) {
   using Kind = RankingRule::Kind;
   static const std::pair<const char*, Kind> kNames[] = {
-      {"words", Kind::kWords},         {"typo", Kind::kTypo},
-      {"proximity", Kind::kProximity}, {"attribute", Kind::kAttribute},
-      {"attributeRank", Kind::kAttributeRank}, {"wordPosition", Kind::kWordPosition},
-      {"sort", Kind::kSort},           {"exactness", Kind::kExactness}};
+      {"words", Kind::kWords},
+      {"typo", Kind::kTypo},
+      {"attribute", Kind::kAttribute},
+      {"sort", Kind::kSort},
+      {"exactness", Kind::kExactness}};
   for (const auto& [name, kind] : kNames) {
     if (text == name) return RankingRule{kind, {}};
   }
   const size_t colon = text.rfind(':');
-  if (colon == text.npos) return std::nullopt;
-  const std::string direction = text.substr(colon + 1);
+  const std::string direction = colon == text.npos ? "" : text.substr(colon + 1);
   if (direction == "asc") return RankingRule{Kind::kAscending, text.substr(0, colon)};
   if (direction == "desc") return RankingRule{Kind::kDescending, text.substr(0, colon)};
-  return std::nullopt;
+  return RankingRule{Kind::kCost, text};
 }
 
 bool AnyCovers(const std::vector<std::string>& entries, std::string_view field) {
@@ -144,7 +144,7 @@ Settings Settings::FromJson(const json::Value& object) {
   std::vector<std::string> rules = {"words", "typo", "proximity", "attribute", "sort", "exactness"};
   if (auto given = object["rankingRules"].Strings()) rules = *given;
   for (const std::string& text : rules) {
-    if (auto rule = ParseRankingRule(text)) settings.ranking_rules.push_back(*rule);
+    settings.ranking_rules.push_back(ParseRankingRule(text));
   }
   settings.stop_words = StringsOf(object["stopWords"]);
   settings.separator_tokens = StringsOf(object["separatorTokens"]);
@@ -242,7 +242,7 @@ bool Settings::Faceted(std::string_view field) const {
   if (Sortable(field) || (distinct && *distinct == field)) return true;
   return std::any_of(ranking_rules.begin(), ranking_rules.end(), [&](const RankingRule& rule) {
     return (rule.kind == RankingRule::Kind::kAscending || rule.kind == RankingRule::Kind::kDescending) &&
-           Covers(rule.field, field);
+           Covers(rule.name, field);
   });
 }
 

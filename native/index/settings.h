@@ -42,10 +42,10 @@ struct LocalizedRule {
 
 struct RankingRule {
   enum class Kind : uint8_t {
-    kWords, kTypo, kProximity, kAttribute, kAttributeRank, kWordPosition, kSort, kExactness, kAscending, kDescending
+    kWords, kTypo, kCost, kAttribute, kSort, kExactness, kAscending, kDescending
   };
   Kind kind;
-  std::string field;  // of kAscending and kDescending
+  std::string name;  // of the rule that kCost is (search/ranking/rules.h), of the field of kAscending and kDescending
 };
 
 // One embedder (embedders.md 2), as far as the engine needs to know.

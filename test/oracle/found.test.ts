@@ -432,6 +432,17 @@ const EXAMPLES: Example[] = [
     ids: [1, 2],
   },
   {
+    name: 'a word at the beginning of an attribute that is not searched is not found',
+    settings: {},
+    documents: [
+      { id: 1, note: 'sea' },
+      { id: 2, title: 'deep sea' },
+    ],
+    params: { q: 'sea', attributesToSearchOn: ['title'], limit: 1 },
+    ids: [2],
+    unscored: true,
+  },
+  {
     name: 'two words with a typo each are no better than both of them glued together',
     settings: {},
     documents: [

@@ -14,7 +14,7 @@ uint64_t Shifted(uint64_t bits, uint64_t before, uint32_t by) { return bits << b
 }  // namespace
 
 WordMasks::WordMasks(const segment::TextReader& text, size_t roles)
-    : text_(text), sets_(roles, OrdinalSet(text.terms().size())), used_(roles) {}
+    : text_(text), sets_(roles, OrdinalSet(text.terms().size())), used_(roles), any_of_many_(text.terms().size()) {}
 
 void WordMasks::AddRange(Role role, Ordinal begin, Ordinal end) {
   if (begin >= end) return;
@@ -25,7 +25,7 @@ void WordMasks::AddRange(Role role, Ordinal begin, Ordinal end) {
 void WordMasks::Seal() {
   for (size_t role = 0; role < sets_.size(); ++role) {
     if (!used_[role]) continue;
-    sets_[role].Seal();
+    sets_[role].Order();
     const auto& ranges = sets_[role].ranges;
     if (few_.size() + ranges.size() > kRoleRangesMax) {
       many_.push_back(static_cast<Role>(role));
@@ -33,6 +33,12 @@ void WordMasks::Seal() {
       for (const auto& [begin, end] : ranges) few_.push_back({begin, end, static_cast<Role>(role)});
     }
   }
+  if (many_.size() == 1) sets_[many_[0]].Seal();
+  if (many_.size() < 2) return;
+  for (const Role role : many_) {
+    for (const auto& [begin, end] : sets_[role].ranges) any_of_many_.Add(begin, end);
+  }
+  any_of_many_.Seal();
 }
 
 bool WordMasks::Read(std::string_view record) {
@@ -49,13 +55,19 @@ bool WordMasks::Read(std::string_view record) {
     masks_.assign(sets_.size() * blocks_max_, 0);
   }
   static_assert(OrdinalSet::kBlock == kBits);
-  Ordinal ordinals[kBits];  // not asked for
+  Ordinal ordinals[kBits];
   MatchRoles(few_, words, masks_.data(), blocks_max_);
-  for (const Role role : many_) {
-    uint64_t* mask = masks_.data() + role * blocks_max_;
-    for (uint32_t at = 0; at < words.count; at += kBits) {
-      const uint32_t count = std::min<uint32_t>(kBits, words.count - at);
-      *mask++ = sets_[role].Match(words.data, uint64_t{at} * words.width, count, words.width, ordinals);
+  if (many_.empty()) return true;
+  const bool one = many_.size() == 1;
+  const OrdinalSet& set = one ? sets_[many_[0]] : any_of_many_;
+  for (uint32_t at = 0; at < words.count; at += kBits) {
+    const uint32_t count = std::min<uint32_t>(kBits, words.count - at);
+    uint64_t found = set.Match(words.data, uint64_t{at} * words.width, count, words.width, ordinals);
+    uint64_t* const masks = masks_.data() + at / kBits;
+    for (const Role role : many_) masks[role * blocks_max_] = one ? found : 0;
+    for (found = one ? 0 : found; found != 0; found &= found - 1) {
+      const auto i = static_cast<uint32_t>(std::countr_zero(found));
+      for (const Role role : many_) masks[role * blocks_max_] |= uint64_t{sets_[role].Has(ordinals[i])} << i;
     }
   }
   return true;

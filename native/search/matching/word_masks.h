@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "search/matching/token_positions.h"
+#include "search/matching/word_roles.h"
 #include "segment/text.h"
 
 namespace gannet::search {
@@ -66,7 +66,8 @@ class WordMasks {
   std::vector<OrdinalSet> sets_;  // by role
   std::vector<bool> used_;        // by role: anything was added
   std::vector<RoleRange> few_;    // of roles that are matched together
-  std::vector<Role> many_;        // matched one by one
+  std::vector<Role> many_;        // the others: a word of any of them is looked for, then told which
+  OrdinalSet any_of_many_;        // where they are several
   segment::ForwardDocument document_;
   size_t blocks_ = 0, blocks_max_ = 0;
   std::vector<uint64_t> masks_;   // by role, blocks_max_ each

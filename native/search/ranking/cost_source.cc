@@ -31,4 +31,32 @@ std::vector<Path> CostBucket::TakePaths() {
   return taken;
 }
 
+CostBucket BucketOf(const OnePath& bucket, DocSet verified, DocSet approximate) {
+  if (verified.empty() && approximate.empty()) return {};
+  const DocId first = verified.empty() ? approximate.min() : approximate.empty() ? verified.min() : std::min(verified.min(), approximate.min());
+  return {std::move(verified), std::move(approximate), {{bucket.number, first, bucket.path}}};
+}
+
+DocSet TakeAt(std::map<uint32_t, DocSet>& buckets, uint32_t cost) {
+  auto bucket = buckets.extract(cost);
+  return bucket.empty() ? DocSet() : std::move(bucket.mapped());
+}
+
+CostBucket CheapestPathSource::At(uint32_t cost) {
+  CostBucket cheapest;
+  for (const auto& source : of_paths_) {
+    if (documents_.empty()) break;
+    CostBucket bucket = source->At(cost);
+    DocSet documents = bucket.verified & documents_;
+    if (!bucket.approximate.empty()) documents |= source->Verify(cost, bucket.approximate & documents_);
+    documents_ -= documents;
+    if (documents.empty()) continue;
+    bucket.paths[0].first = documents.min();
+    bucket.verified = std::move(documents);
+    bucket.approximate.Clear();
+    cheapest.Add(std::move(bucket));
+  }
+  return cheapest;
+}
+
 }  // namespace gannet::search

@@ -1,9 +1,8 @@
 // A cost source gives the documents of a bucket by their cost under one rule, cheapest first.
 //
-// The rules are those that add up a cost along a path: proximity, attributeRank, wordPosition,
-// exactness of words. Where the documents of one bucket get their costs in different ways (posting
+// Where the documents of one bucket get their costs in different ways (posting
 // lists, a forward scan), each group of documents has a source of its own and the ranker asks all
-// of the sources for one cost after the other (rank_cost.cc).
+// of the sources for one cost after the other (split_by_cost.cc).
 //
 // Invariant: a document is returned at exactly one cost as verified. Before that it may have been
 // returned at lower costs as approximate.
@@ -14,11 +13,12 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <utility>
 #include <vector>
 
 #include "bitmap/docset.h"
-#include "search/ranking/paths.h"
+#include "search/ranking/bucket.h"
 
 namespace gannet::search {
 
@@ -56,6 +56,8 @@ class CostSource {
   virtual DocSet Verify(uint32_t /*cost*/, const DocSet& /*among*/) { return {}; }
 };
 
+using Sources = std::vector<std::unique_ptr<CostSource>>;
+
 // A source whose costs are all known beforehand, and verified.
 class KnownCosts : public CostSource {
  public:
@@ -68,5 +70,25 @@ class KnownCosts : public CostSource {
  private:
   std::map<uint32_t, CostBucket> buckets_;
 };
+
+// Documents that match several paths. A document costs what it costs along its cheapest path, and
+// takes the first of equally cheap ones. Approximate documents of the paths are verified at once, so
+// this source returns verified documents only.
+class CheapestPathSource : public CostSource {
+ public:
+  // of_paths    sources of each path, in the order of the paths; each returns one path per cost
+  CheapestPathSource(DocSet documents, Sources of_paths) : documents_(std::move(documents)), of_paths_(std::move(of_paths)) {}
+
+  CostBucket At(uint32_t cost) override;
+
+ private:
+  DocSet documents_;  // not yet returned
+  Sources of_paths_;
+};
+
+// Documents of one path at one cost.
+CostBucket BucketOf(const OnePath& bucket, DocSet verified, DocSet approximate = {});
+// Moves the documents of a cost out of `buckets`.
+DocSet TakeAt(std::map<uint32_t, DocSet>& buckets, uint32_t cost);
 
 }  // namespace gannet::search

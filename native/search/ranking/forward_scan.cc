@@ -1,223 +1,317 @@
 #include "search/ranking/forward_scan.h"
 
 #include <algorithm>
-#include <array>
+#include <map>
 
 #include "search/matching/document_batches.h"
 
 namespace gannet::search {
-namespace {
 
-constexpr uint32_t kPositionCostMax = 10;
-constexpr uint32_t kExactPositions = 16;
-
-uint32_t PositionCost(uint32_t delta) {
-  static constexpr uint32_t kSteps[] = {0, 1, 4, 7, 11, 16, 24, 64, 256, 1024};
-  uint32_t cost = 0;
-  while (cost < kPositionCostMax && delta > kSteps[cost]) ++cost;
-  return cost;
-}
-
-// For the positions and query positions that occur most.
-constexpr uint32_t kTable = 64;
-const std::array<std::array<uint8_t, kTable>, kExactPositions> kPositionCosts = [] {
-  std::array<std::array<uint8_t, kTable>, kExactPositions> table{};
-  for (uint32_t query = 0; query < kExactPositions; ++query) {
-    for (uint32_t position = 0; position < kTable; ++position) {
-      const uint32_t bucketed = BucketedPosition(position);
-      table[query][position] =
-          static_cast<uint8_t>(PositionCost(bucketed > query ? bucketed - query : query - bucketed));
+ForwardScan::ForwardScan(const RankContext& context, std::vector<const CostRule*> rules, std::vector<Path> paths, bool known)
+    : context_(context), rules_(std::move(rules)), known_(known) {
+  for (const Path& path : paths) {
+    Links& links = paths_.emplace_back();
+    uint16_t previous = kNone;
+    for (const Step& step : path) {
+      const Link link{previous, StepNumber(step)};
+      const auto at = std::find(links_.begin(), links_.end(), link);
+      links.push_back(static_cast<uint16_t>(at - links_.begin()));
+      if (at == links_.end()) links_.push_back(link);
+      previous = link.step;
     }
   }
-  return table;
-}();
-
-}  // namespace
-
-uint32_t BucketedPosition(uint32_t position) {
-  if (position < kExactPositions) return position;
-  if (position < 24) return 24;
-  if (position == 24) return 32;
-  uint32_t power = 32;
-  while (power < position) power *= 2;
-  return power;
 }
 
-uint32_t PositionCostOf(uint32_t position, uint32_t query_position, uint32_t slots) {
-  if (slots == 1 && position < kTable && query_position < kExactPositions) return kPositionCosts[query_position][position];
-  const uint32_t bucketed = BucketedPosition(position);
-  const uint32_t delta = bucketed > query_position ? bucketed - query_position : query_position - bucketed;
-  uint32_t sum = 0;
-  for (uint32_t i = 0; i < slots; ++i) sum += PositionCost(delta + i);
-  return sum;
-}
-
-namespace {
-
-// What the nearest word of a run costs. first: the first word of the role in the run.
-uint32_t LeastPositionCost(const WordMasks& masks, Role role, const WordMasks::Run& run, uint32_t first, uint32_t wanted,
-                           uint32_t slots) {
-  const auto cost_of = [&](uint32_t word) { return PositionCostOf(run.position + (word - run.begin), wanted, slots); };
-  uint32_t least = cost_of(first);
-  if (least == 0 || run.position + (first - run.begin) >= wanted) return least;
-  if (wanted >= kExactPositions) {
-    // Positions before it may cost as if they were behind it.
-    for (uint32_t word = first; word != WordMasks::kNone; word = masks.First(role, word + 1, run.end)) {
-      least = std::min(least, cost_of(word));
-    }
-    return least;
+uint16_t ForwardScan::StepNumber(const Step& step) {
+  const auto at = std::find(steps_.begin(), steps_.end(), step);
+  const auto number = static_cast<uint16_t>(at - steps_.begin());
+  if (at != steps_.end()) return number;
+  Node& node = context_.graph.nodes()[step.node];
+  context_.graph.Class(node, 0);
+  if (!node.term.phrase && !step.verbatim) {
+    for (int c = step.first_class(); c <= step.last_class(); ++c) context_.graph.Class(node, c);
   }
-  const uint32_t pivot = std::min(run.begin + (wanted - run.position), run.end);
-  least = std::min(least, cost_of(masks.Last(role, run.begin, pivot)));
-  if (const uint32_t behind = masks.First(role, pivot, run.end); behind != WordMasks::kNone) least = std::min(least, cost_of(behind));
-  return least;
+  steps_.push_back(step);
+  return number;
 }
 
-}  // namespace
-
-bool ForwardScan::Supports(Graph& graph, const Path& path) {
+std::optional<ForwardScan::Links> ForwardScan::FindLinks(const Path& path) const {
+  Links links;
+  uint16_t previous = kNone;
   for (const Step& step : path) {
-    Node& node = graph.nodes()[step.node];
-    if (node.term.phrase) {
-      if (graph.Class(node, 0).phrases.size() != 1) return false;
-      continue;
-    }
-    if (step.verbatim) {
-      graph.Class(node, 0);
-      if (node.verbatim == kNoWord) return false;
-      continue;
-    }
-    for (int c = step.typos < 0 ? 0 : step.typos; c <= (step.typos < 0 ? kTypoClasses - 1 : step.typos); ++c) graph.Class(node, c);
+    const auto number = std::find(steps_.begin(), steps_.end(), step);
+    const auto at = std::find(links_.begin(), links_.end(), Link{previous, static_cast<uint16_t>(number - steps_.begin())});
+    if (at == links_.end()) return std::nullopt;
+    links.push_back(static_cast<uint16_t>(at - links_.begin()));
+    previous = at->step;
   }
-  return true;
+  return links;
 }
 
-ForwardScan::ForwardScan(Graph& graph, Path path, PathPhrases held, uint32_t max_weight)
-    : graph_(graph), path_(std::move(path)), held_(std::move(held)), max_weight_(max_weight) {
-  for (const Step& step : path_) {
-    bool any = false;
-    graph_.ForEachPhrase(step, [&](const Phrase&) { any = true; });
-    ends_.push_back(any);
-  }
+bool ForwardScan::Tells(const CostRule& rule, const std::vector<Path>& paths, const DocSet& documents) const {
+  if (std::find(rules_.begin(), rules_.end(), &rule) == rules_.end()) return false;
+  if (!std::all_of(paths.begin(), paths.end(), [&](const Path& path) { return FindLinks(path).has_value(); })) return false;
+  return documents.IsSubsetOf(documents_);
 }
 
-void ForwardScan::Run(const DocSet& documents, Costs wanted) {
-  wanted_ = wanted;
-  costs_.clear();
-  costs_.reserve(documents.size());
-  const auto by_docid = [](const PathCosts& a, const PathCosts& b) { return a.docid < b.docid; };
+size_t ForwardScan::NumberOf(const CostRule& rule) const {
+  return static_cast<size_t>(std::find(rules_.begin(), rules_.end(), &rule) - rules_.begin());
+}
+
+void ForwardScan::Run(const DocSet& documents) {
+  documents_ = documents;
+  cells_.clear();
+  rows_.clear();
+  rows_.reserve(documents.size());
+  const auto by_docid = [](const Row& a, const Row& b) { return a.docid < b.docid; };
   std::vector<size_t> runs{0};  // ascending docids between one and the next
-  const auto read = [&](const DocumentBatch& batch, std::vector<PathCosts>& costs) { RunSegment(batch.segment, batch.documents, costs); };
-  for (const auto& costs : ReadBatches<PathCosts>(BatchesOf(graph_.snapshot(), documents), read)) {
-    costs_.insert(costs_.end(), costs.begin(), costs.end());
-    if (costs_.size() == runs.back()) continue;
-    if (runs.back() > 0 && by_docid(costs_[runs.back() - 1], costs_[runs.back()])) runs.pop_back();
-    runs.push_back(costs_.size());
+  const auto read = [&](const DocumentBatch& batch, std::vector<uint16_t>& cells) { RunSegment(batch.segment, batch.documents, cells); };
+  for (const auto& cells : ReadBatches<uint16_t>(BatchesOf(context_.snapshot, documents), read)) {
+    for (size_t at = 0; at < cells.size(); at += row_cells()) {
+      rows_.push_back({cells[at] | DocId{cells[at + 1]} << 16, static_cast<uint32_t>(cells_.size() + at)});
+    }
+    cells_.insert(cells_.end(), cells.begin(), cells.end());
+    if (rows_.size() == runs.back()) continue;
+    if (runs.back() > 0 && by_docid(rows_[runs.back() - 1], rows_[runs.back()])) runs.pop_back();
+    runs.push_back(rows_.size());
   }
   // Runs are merged in pairs until one is left.
   while (runs.size() > 2) {
-    const auto at = [&](size_t i) { return costs_.begin() + static_cast<ptrdiff_t>(runs[i]); };
+    const auto at = [&](size_t i) { return rows_.begin() + static_cast<ptrdiff_t>(runs[i]); };
     std::vector<size_t> merged{0};
     for (size_t i = 0; i + 2 < runs.size(); i += 2) {
       std::inplace_merge(at(i), at(i + 1), at(i + 2), by_docid);
       merged.push_back(runs[i + 2]);
     }
-    if (merged.back() != costs_.size()) merged.push_back(costs_.size());
+    if (merged.back() != rows_.size()) merged.push_back(rows_.size());
     runs = std::move(merged);
   }
 }
 
-std::vector<std::vector<DocId>> ForwardScan::ByCost(uint16_t PathCosts::*cost, uint32_t max, const DocSet& within) const {
-  std::vector<std::vector<DocId>> by_cost(max + size_t{1});
-  const auto place = [&](const PathCosts& entry) { by_cost[std::min<uint32_t>(entry.*cost, max)].push_back(entry.docid); };
-  if (costs_.size() == within.size()) {
-    for (const PathCosts& entry : costs_) place(entry);
-    return by_cost;
-  }
-  auto at = costs_.begin();
-  within.ForEach([&](DocId docid) {
-    at = std::lower_bound(at, costs_.end(), docid, [](const PathCosts& entry, DocId id) { return entry.docid < id; });
-    if (at != costs_.end() && at->docid == docid) place(*at);
-  });
-  return by_cost;
-}
-
-void ForwardScan::RunSegment(size_t segment, const DocSet& documents, std::vector<PathCosts>& costs) const {
-  const segment::TextReader& text = *graph_.snapshot().segments[segment]->text;
-  WordMasks masks(text, path_.size() * (held_.empty() ? 3 : 5));
-  for (size_t i = 0; i < path_.size(); ++i) {
-    const Step& step = path_[i];
-    const Node& node = graph_.nodes()[step.node];
-    const auto add_word = [&](WordNumber word, size_t role) {
-      if (const Ordinal ordinal = graph_.OrdinalOf(word, segment); ordinal != kNoOrdinal) masks.Add(static_cast<Role>(role), ordinal);
+std::vector<ScannedStep> ForwardScan::StepsIn(size_t segment, WordMasks& masks) const {
+  Graph& graph = context_.graph;
+  const bool typed = std::any_of(rules_.begin(), rules_.end(), [](const CostRule* rule) { return rule->AsksWordAsTyped(); });
+  Role roles = 0;
+  std::vector<std::pair<Ordinal, Role>> words;  // of words that are looked at by themselves
+  const auto role_of = [&](WordNumber word) {
+    const Ordinal ordinal = graph.OrdinalOf(word, segment);
+    if (ordinal == kNoOrdinal) return kNoRole;
+    const auto known = std::find_if(words.begin(), words.end(), [&](const auto& entry) { return entry.first == ordinal; });
+    if (known != words.end()) return known->second;
+    masks.Add(roles, ordinal);
+    words.emplace_back(ordinal, roles);
+    return roles++;
+  };
+  std::vector<ScannedStep> steps(steps_.size());
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    const Step& step = steps_[i];
+    const Node& node = graph.nodes()[step.node];
+    ScannedStep& scanned = steps[i];
+    scanned.step = &step;
+    scanned.node = &node;
+    const auto add_phrase = [&](const Phrase& phrase) {
+      ScannedPhrase& out = scanned.phrases.emplace_back();
+      const auto& numbers = phrase.words;
+      for (size_t w = 0; w < numbers.size(); ++w) {
+        if (numbers[w] == kNoWord) continue;
+        const Role role = role_of(numbers[w]);
+        out.absent = out.absent || role == kNoRole;
+        if (std::find(out.words.begin(), out.words.end(), role) == out.words.end()) out.words.push_back(role);
+        for (size_t other = w + 1; other <= w + 2 && other < numbers.size(); ++other) {
+          if (numbers[other] != kNoWord) out.checks.push_back({role, role_of(numbers[other]), static_cast<uint32_t>(other - w)});
+        }
+      }
+      out.first = role_of(numbers.front());
+      out.first_real = role_of(phrase.FirstReal());
+      out.last = role_of(numbers.back());
     };
     if (node.term.phrase) {
-      const Phrase& phrase = node.classes[0].phrases[0];
-      add_word(phrase.FirstReal(), i);
-      add_word(phrase.words.front(), OuterRole(i));
-      add_word(phrase.words.back(), LastRole(i));
+      for (const Phrase& phrase : node.classes[0].phrases) add_phrase(phrase);
       continue;
     }
-    graph_.ForEachRange(step, segment, [&](Ordinal begin, Ordinal end) { masks.AddRange(static_cast<Role>(i), begin, end); });
-    if (node.short_prefix && step.typos <= 0) add_word(node.verbatim, OuterRole(i));
-    if (!ends_[i]) continue;
-    graph_.ForEachRange(step, segment, [&](Ordinal begin, Ordinal end) { masks.AddRange(LastRole(i), begin, end); });
-    graph_.ForEachPhrase(step, [&](const Phrase& phrase) { add_word(phrase.words.back(), LastRole(i)); });
-    if (!Holds(i)) continue;
-    for (const Role role : {FollowingRole(i), PositionRole(i)}) {
-      graph_.ForEachRange(step, segment, [&](Ordinal begin, Ordinal end) { masks.AddRange(role, begin, end); });
+    // One word shares its role with whatever else looks at it.
+    size_t count = 0;
+    Ordinal only = kNoOrdinal;
+    graph.ForEachRange(step, segment, [&](Ordinal begin, Ordinal end) {
+      count += end - begin;
+      only = begin;
+    });
+    const auto role_of_ranges = [&](auto&& for_each) {
+      for_each([&](Ordinal begin, Ordinal end) { masks.AddRange(roles, begin, end); });
+      return roles++;
+    };
+    const WordNumber own = node.verbatim;
+    if (count == 1 && own != kNoWord && graph.OrdinalOf(own, segment) == only) {
+      scanned.words = role_of(own);
+    } else if (count > 0) {
+      scanned.words = role_of_ranges([&](auto&& add) { graph.ForEachRange(step, segment, add); });
     }
-    for (const Phrase* phrase : held_[i]) {
-      add_word(phrase->words.front(), FollowingRole(i));
-      add_word(phrase->FirstReal(), PositionRole(i));
+    const bool may_be_typed = step.typos <= 0 && !node.ngram();
+    if (may_be_typed && (typed || node.short_prefix)) scanned.as_typed = role_of(own);
+    graph.ForEachPhrase(step, add_phrase);
+    if (known_) continue;
+    if (step.verbatim) {
+      if (!node.ngram()) scanned.plain = role_of(own);
+    } else if (!graph.scope().any_exact) {
+      scanned.plain = scanned.words;
+    } else {
+      const auto of_classes = [&](int first, int last) {
+        if (first > last) return kNoRole;
+        return role_of_ranges([&](auto&& add) {
+          for (int c = first; c <= last; ++c) graph.ForEachRange(node.classes[c], segment, add);
+        });
+      };
+      const int strict = node.ngram() ? 0 : 1;  // the first class of which only fields that take typos count
+      scanned.plain = of_classes(step.first_class(), std::min(step.last_class(), strict - 1));
+      scanned.tolerant = of_classes(std::max(step.first_class(), strict), step.last_class());
     }
   }
   masks.Seal();
-  text.ForEachRecord(documents, [&](uint32_t docid, std::string_view record) {
+  return steps;
+}
+
+void ScannedDocument::FindHeld(ScannedStep& step) {
+  const bool by_attribute = graph_.snapshot().settings->proximity_by_attribute;
+  const auto side_by_side = [&](const ScannedPhrase::Check& check) {
+    if (!by_attribute) return masks_.Distance(check.left, check.right) <= check.distance;
+    return masks_.AnyField([&](FieldId, uint32_t begin, uint32_t end) {
+      return masks_.First(check.left, begin, end) != WordMasks::kNone && masks_.First(check.right, begin, end) != WordMasks::kNone;
+    });
+  };
+  for (ScannedPhrase& phrase : step.phrases) {
+    phrase.held = !phrase.absent && std::all_of(phrase.words.begin(), phrase.words.end(), [&](Role word) { return Searched(word); }) &&
+                  std::all_of(phrase.checks.begin(), phrase.checks.end(), side_by_side);
+  }
+}
+
+bool ScannedDocument::Matches(const ScannedStep& step) {
+  if (Searched(step.plain)) return true;
+  if (Holds(step.tolerant, false, [&](FieldId field) { return graph_.scope().tolerant.Has(field); })) return true;
+  return std::any_of(step.phrases.begin(), step.phrases.end(), [](const ScannedPhrase& phrase) { return phrase.held; });
+}
+
+void ForwardScan::RunSegment(size_t segment, const DocSet& documents, std::vector<uint16_t>& cells) const {
+  Graph& graph = context_.graph;
+  const segment::TextReader& text = *context_.snapshot.segments[segment]->text;
+  // Of each step its words, the word as typed, two ways to match; and words of phrases.
+  size_t roles_max = steps_.size() * 4;
+  for (const Step& step : steps_) {
+    const Node& node = graph.nodes()[step.node];
+    for (const Expansions& expansions : node.classes) {
+      for (const Phrase& phrase : expansions.phrases) roles_max += phrase.words.size();
+    }
+  }
+  WordMasks masks(text, roles_max);
+  std::vector<ScannedStep> steps = StepsIn(segment, masks);
+  ScannedDocument document(graph, masks);
+  const size_t width = row_cells(), costs_at = 2 + match_cells();
+  cells.reserve(documents.size() * width);
+  text.ForEachRecord(documents, [&](DocId docid, std::string_view record) {
     masks.Read(record);
-    costs.push_back(CostsOf(docid, masks));
+    const size_t row = cells.size();
+    cells.resize(row + width);
+    cells[row] = static_cast<uint16_t>(docid);
+    cells[row + 1] = static_cast<uint16_t>(docid >> 16);
+    for (size_t i = 0; i < steps.size(); ++i) {
+      ScannedStep& step = steps[i];
+      if (!step.phrases.empty()) document.FindHeld(step);
+      step.matches = known_ || document.Matches(step);
+      if (step.matches) cells[row + 2 + i / 16] = static_cast<uint16_t>(cells[row + 2 + i / 16] | 1u << i % 16);
+    }
+    uint16_t* cost = cells.data() + row + costs_at;
+    for (const Link& link : links_) {
+      const ScannedStep* const previous = link.previous == kNone ? nullptr : &steps[link.previous];
+      const bool matches = steps[link.step].matches && (previous == nullptr || previous->matches);
+      for (const CostRule* rule : rules_) {
+        *cost++ = matches ? static_cast<uint16_t>(rule->StepCost(context_, document, previous, steps[link.step])) : 0;
+      }
+    }
   });
 }
 
-PathCosts ForwardScan::CostsOf(DocId docid, WordMasks& masks) const {
-  PathCosts costs{docid, 0, 0, 0};
-  const Node* previous = nullptr;
-  for (size_t i = 0; i < path_.size(); ++i) {
-    const Node& node = graph_.nodes()[path_[i].node];
-    const uint32_t slots = node.slots();
-    uint32_t distance = 0;
-    if (previous != nullptr && previous->term.last + 1 == node.term.first) distance = DistanceCost(i, masks);
-    costs.proximity = static_cast<uint16_t>(costs.proximity + distance + slots - 1);
-    previous = &node;
-    if (wanted_ == Costs::kProximity) continue;
-    uint32_t attribute = max_weight_, position = kPositionCostMax * slots;
-    const Role role = PositionRole(i);
-    const auto runs = masks.runs();
-    auto run = runs.begin();
-    for (uint32_t word = masks.First(role, 0, masks.size()); word != WordMasks::kNone; word = masks.First(role, run->end, masks.size())) {
-      while (run != runs.end() && run->end <= word) ++run;
-      if (run == runs.end()) break;  // a damaged record
-      if (graph_.scope().Searches(run->field)) attribute = std::min(attribute, graph_.snapshot().traits[run->field].weight);
-      if (position > 0) position = std::min(position, LeastPositionCost(masks, role, *run, word, static_cast<uint32_t>(node.term.first), slots));
-    }
-    costs.attribute = static_cast<uint16_t>(costs.attribute + attribute * slots);
-    costs.position = static_cast<uint16_t>(costs.position + position);
-  }
-  return costs;
+bool ForwardScan::Matches(const Row& row, const Links& links) const {
+  return std::all_of(links.begin(), links.end(), [&](uint16_t link) {
+    const uint16_t step = links_[link].step;
+    return (cells_[row.at + 2 + step / 16] >> step % 16 & 1) != 0;
+  });
 }
 
-uint32_t ForwardScan::DistanceCost(size_t i, WordMasks& masks) const {
-  const Node& before = graph_.nodes()[path_[i - 1].node];
-  const Node& node = graph_.nodes()[path_[i].node];
-  const bool ends_phrase = before.term.phrase, begins_phrase = node.term.phrase;
-  const auto left = static_cast<Role>(i - 1);
-  const auto right = static_cast<Role>(i);
-  const Role following = begins_phrase ? OuterRole(i) : Holds(i) ? FollowingRole(i) : right;
-  const uint32_t forward = masks.Distance(ends_phrase || ends_[i - 1] ? LastRole(i - 1) : left, following) - 1;
-  // A phrase has no pairs in the other order; those of a short prefix are those of the word itself.
-  if (forward == 0 || ends_phrase || begins_phrase) return forward;
-  const bool own = node.short_prefix && path_[i].typos <= 0;
-  return std::min({kFarCost, forward, masks.Distance(own ? OuterRole(i) : right, left)});
+uint32_t ForwardScan::CostOf(const Row& row, const Links& links, size_t rule, uint32_t stop) const {
+  const uint16_t* const costs = cells_.data() + row.at + 2 + match_cells() + rule;
+  uint32_t sum = 0;
+  for (auto link = links.begin(); link != links.end() && sum < stop; ++link) sum += costs[*link * rules_.size()];
+  return sum;
+}
+
+template <typename Sink>
+void ForwardScan::ForEachRow(const DocSet& within, Sink&& sink) const {
+  if (rows_.size() == within.size()) {
+    for (const Row& row : rows_) sink(row);
+    return;
+  }
+  auto at = rows_.begin();
+  within.ForEach([&](DocId docid) {
+    at = std::lower_bound(at, rows_.end(), docid, [](const Row& row, DocId id) { return row.docid < id; });
+    if (at != rows_.end() && at->docid == docid) sink(*at);
+  });
+}
+
+DocSet ForwardScan::Matching(size_t path) const {
+  std::vector<DocId> matching;
+  for (const Row& row : rows_) {
+    if (Matches(row, paths_[path])) matching.push_back(row.docid);
+  }
+  return DocSet::FromSorted(matching);
+}
+
+std::vector<std::vector<DocId>> ForwardScan::ByCost(const CostRule& rule, uint32_t max, const DocSet& within) const {
+  std::vector<std::vector<DocId>> by_cost(max + size_t{1});
+  const size_t number = NumberOf(rule);
+  ForEachRow(within, [&](const Row& row) { by_cost[std::min(CostOf(row, paths_[0], number, ~uint32_t{0}), max)].push_back(row.docid); });
+  return by_cost;
+}
+
+void ForwardScan::AddSources(const CostRule& rule, const std::vector<Path>& paths, std::span<const uint32_t> numbers, uint32_t max,
+                             const DocSet& within, Sources& sources) const {
+  struct Group {
+    std::vector<DocId> documents;
+    std::vector<PathTaken> paths;
+  };
+  std::vector<std::map<uint32_t, Group>> groups(paths.size());  // by path, by cost
+  std::vector<Links> links;
+  for (const Path& path : paths) links.push_back(*FindLinks(path));
+  const size_t number = NumberOf(rule);
+  ForEachRow(within, [&](const Row& row) {
+    uint32_t best = ~uint32_t{0};
+    size_t taken = 0;
+    for (size_t p = 0; p < links.size() && best > 0; ++p) {
+      if (!Matches(row, links[p])) continue;
+      const uint32_t cost = CostOf(row, links[p], number, best);
+      if (cost >= best) continue;
+      best = cost;
+      taken = p;
+    }
+    // A document matches some path while docsets and records agree; it is placed last rather than lost.
+    Group& group = groups[taken][std::min(best, max)];
+    group.documents.push_back(row.docid);
+    if (!rule.NarrowsToTyped()) {
+      if (group.paths.empty()) group.paths.push_back({numbers[taken], row.docid, paths[taken]});
+      return;
+    }
+    Path path = paths[taken];
+    for (size_t i = 0; i < path.size() && best <= max; ++i) {
+      const uint16_t cost = cells_[row.at + 2 + match_cells() + links[taken][i] * rules_.size() + number];
+      path[i].verbatim = path[i].verbatim || cost == 0;
+    }
+    const bool known = std::any_of(group.paths.begin(), group.paths.end(), [&](const PathTaken& other) { return other.path == path; });
+    if (!known) group.paths.push_back({numbers[taken], row.docid, std::move(path)});
+  });
+  for (auto& of_path : groups) {
+    if (of_path.empty()) continue;
+    std::map<uint32_t, CostBucket> buckets;
+    for (auto& [cost, group] : of_path) buckets[cost] = {DocSet::FromSorted(group.documents), {}, std::move(group.paths)};
+    sources.push_back(std::make_unique<KnownCosts>(std::move(buckets)));
+  }
 }
 
 }  // namespace gannet::search

@@ -1,85 +1,89 @@
-// Forward scan: the costs of one path for many documents, in one pass over their forward records.
+// Forward scan: the costs of documents along the paths of a bucket, in one pass over their forward records.
 //
-// Most documents match one path, and hold the same of the phrases that stand for its words, mostly
-// none. Then proximity, attributeRank and wordPosition need three small numbers per document, and no
-// token positions are kept. Other documents go through candidates.h, which gives the same costs
-// (rank_positions.cc).
+// What is kept of a document is which steps it matches, and what each rule says of each two steps that follow each other on some
+// path. The cost of a path is a sum of these, so the rules behind the one that asked need not read again, whichever paths are
+// still in play.
 //
 // Threads: one owner; idle threads help with many documents. Lifetime: dies before the graph.
-// Cost: 40 to 60 ns per document; 12 bytes of memory each.
+// Cost: 40 to 60 ns per document of a short path; 2 bytes of memory for each document, rule and two steps.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "bitmap/docset.h"
-#include "search/matching/word_masks.h"
-#include "search/query/graph.h"
-#include "search/ranking/paths.h"
+#include "search/ranking/cost_rule.h"
 
 namespace gannet::search {
 
-struct PathCosts {
-  DocId docid;
-  uint16_t proximity, attribute, position;
-};
-
 class ForwardScan {
  public:
-  // Whether a forward scan gives the costs of the path. Looks up the expansions of its steps.
-  static bool Supports(Graph& graph, const Path& path);
+  // Looks up the expansions of the steps.
+  // rules    whose costs are told; none: only which documents match
+  // known    the documents are known to match the path: there is one
+  ForwardScan(const RankContext& context, std::vector<const CostRule*> rules, std::vector<Path> paths, bool known);
 
-  // held          phrases that stand for words of the path and that the documents hold
-  // max_weight    greatest weight of a field, for attributeRank
-  ForwardScan(Graph& graph, Path path, PathPhrases held, uint32_t max_weight);
+  // How many documents to read with one Run at most, so that what is kept of them stays within 16 MB.
+  size_t DocumentsAtOnce() const { return std::max<size_t>((size_t{16} << 20) / (row_cells() * sizeof(uint16_t)), 1024); }
+  // Reads the documents, in place of those of the last call.
+  void Run(const DocSet& documents);
+  // Whether the last Run tells what the rule says of these documents along these paths.
+  bool Tells(const CostRule& rule, const std::vector<Path>& paths, const DocSet& documents) const;
 
-  enum class Costs { kProximity, kAll };
-  // Computes the costs of `documents`, in place of those of the last call.
-  // wanted    costs that are not wanted stay 0
-  // REQUIRES: the documents match the path, and hold the phrases of `held` and no others.
-  void Run(const DocSet& documents, Costs wanted = Costs::kAll);
-  const Path& path() const { return path_; }
-  // The costs of the documents of the last Run, ascending by docid.
-  const std::vector<PathCosts>& costs() const { return costs_; }
-  // The documents of the last Run that are in `within`, by one of their costs.
-  // cost    which cost
-  // max     documents that cost more are listed at `max`
-  std::vector<std::vector<DocId>> ByCost(uint16_t PathCosts::*cost, uint32_t max, const DocSet& within) const;
+  // The documents of the last Run that match a path, a number in the constructor's list.
+  DocSet Matching(size_t path) const;
+  // Documents of the last Run by cost.
+  // Costs of one path. max: what costs more is listed there.
+  std::vector<std::vector<DocId>> ByCost(const CostRule& rule, uint32_t max, const DocSet& within) const;
+  // Of several: each document takes the cheapest path that it matches, the first among equals. A source per path that is taken.
+  // numbers    of the paths in their bucket, in the order of `paths`
+  // REQUIRES: Tells(rule, paths, within)
+  void AddSources(const CostRule& rule, const std::vector<Path>& paths, std::span<const uint32_t> numbers, uint32_t max, const DocSet& within,
+                  Sources& sources) const;
 
  private:
-  // Costs of documents of the segment, ascending by docid, behind what `costs` holds.
-  void RunSegment(size_t segment, const DocSet& documents, std::vector<PathCosts>& costs) const;
-  PathCosts CostsOf(DocId docid, WordMasks& masks) const;
-  // Cost of the distance between step i and the one before it.
-  uint32_t DistanceCost(size_t i, WordMasks& masks) const;
-  // Roles of words: i for step i (of a phrase its first word that is not left out), and where distances are counted from
-  // other words: of a phrase its first and its last one, of a short prefix the word as typed; of a word for which phrases stand as
-  // well those that these end with, together with its own.
-  Role OuterRole(size_t i) const { return static_cast<Role>(path_.size() + i); }
-  Role LastRole(size_t i) const { return static_cast<Role>(path_.size() * 2 + i); }
-  // The words of a step together with the first ones of the phrases that are held for it: all of these, as the word that follows
-  // another; such as are not left out, as what stands in a field.
-  Role FollowingRole(size_t i) const { return static_cast<Role>(path_.size() * 3 + i); }
-  Role PositionRole(size_t i) const { return static_cast<Role>(Holds(i) ? path_.size() * 4 + i : i); }
-  bool Holds(size_t i) const { return !held_.empty() && !held_[i].empty(); }
+  static constexpr uint16_t kNone = 0xffff;
+  // Two steps that follow each other; previous kNone: the first step of a path.
+  struct Link {
+    uint16_t previous, step;  // of steps_
+    bool operator==(const Link&) const = default;
+  };
+  using Links = std::vector<uint16_t>;  // of links_; a path
+  struct Row {
+    DocId docid;
+    uint32_t at;  // of cells_
+  };
 
-  Graph& graph_;
-  Path path_;
-  PathPhrases held_;
-  uint32_t max_weight_;
-  std::vector<bool> ends_;  // by step: phrases stand for its word
-  Costs wanted_ = Costs::kAll;
-  std::vector<PathCosts> costs_;
+  uint16_t StepNumber(const Step& step);
+  // nullopt: no path of the scan has these steps
+  std::optional<Links> FindLinks(const Path& path) const;
+  size_t match_cells() const { return (steps_.size() + 15) / 16; }
+  size_t row_cells() const { return 2 + match_cells() + links_.size() * rules_.size(); }
+  // Cells of documents of the segment, ascending by docid, behind what `cells` holds: two of the docid, bits of the steps that
+  // match, costs by link and rule.
+  void RunSegment(size_t segment, const DocSet& documents, std::vector<uint16_t>& cells) const;
+  std::vector<ScannedStep> StepsIn(size_t segment, WordMasks& masks) const;
+  bool Matches(const Row& row, const Links& links) const;
+  // REQUIRES: the row matches the links. stop: a sum that is no longer of interest
+  uint32_t CostOf(const Row& row, const Links& links, size_t rule, uint32_t stop) const;
+  size_t NumberOf(const CostRule& rule) const;
+  // Calls sink(const Row&) for the rows of documents in `within`, ascending by docid.
+  template <typename Sink>
+  void ForEachRow(const DocSet& within, Sink&& sink) const;
+
+  const RankContext& context_;
+  std::vector<const CostRule*> rules_;
+  bool known_;
+  std::vector<Step> steps_;
+  std::vector<Link> links_;
+  std::vector<Links> paths_;
+  DocSet documents_;  // of the last Run
+  std::vector<uint16_t> cells_;
+  std::vector<Row> rows_;  // ascending by docid
 };
-
-// Cost of wordPosition (docs/behaviour/ranking.md).
-// position          where the word stands in a field
-// query_position    where the query has the term
-// slots             words of the term: 1, or more for a glued one
-uint32_t PositionCostOf(uint32_t position, uint32_t query_position, uint32_t slots);
-// Positions are known exactly up to 15 only (docs/behaviour/fields.md).
-uint32_t BucketedPosition(uint32_t position);
-// The greatest cost of proximity between two words; longer distances cost the same.
-inline constexpr uint32_t kFarCost = WordMasks::kDistanceMax;
 
 }  // namespace gannet::search

@@ -112,4 +112,21 @@ DocSet PathDocuments(Graph& graph, const Path& path, const DocSet* within) {
   return documents;
 }
 
+DocSet StagesDocuments(Graph& graph, const PathStages& stages, const DocSet* allowed) {
+  // A path that has all the nodes of one that leaves more out adds nothing to it. Most have those of the shortest.
+  static_assert(kTermsMax * kNgramSlotsMax <= 32);
+  std::vector<uint32_t> shorter;  // nodes as bits
+  DocSet universe;
+  for (auto stage = stages.paths.rbegin(); stage != stages.paths.rend(); ++stage) {
+    for (const Path& path : *stage) {
+      uint32_t nodes = 0;
+      for (const Step& step : path) nodes |= uint32_t{1} << step.node;
+      if (std::any_of(shorter.begin(), shorter.end(), [&](uint32_t other) { return (other & ~nodes) == 0; })) continue;
+      shorter.push_back(nodes);
+      universe |= PathDocuments(graph, path, allowed);
+    }
+  }
+  return universe;
+}
+
 }  // namespace gannet::search

@@ -30,6 +30,9 @@ struct PathStages {
 // All paths of the query.
 PathStages MakeStages(Graph& graph, const ParsedQuery& query, MatchingStrategy strategy);
 
+// Documents of `allowed` (null: all live ones) that match some path.
+DocSet StagesDocuments(Graph& graph, const PathStages& stages, const DocSet* allowed);
+
 // Documents of `within` (null: all live ones) that match every step of the path.
 // REQUIRES: the path has a step, and no step is verbatim.
 DocSet PathDocuments(Graph& graph, const Path& path, const DocSet* within);

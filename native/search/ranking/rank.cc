@@ -12,33 +12,20 @@ Ranker::Ranker(const index::Snapshot& snapshot, Graph* graph, const ParsedQuery&
     : snapshot_(snapshot), graph_(graph), options_(options), rules_(std::move(rules)),
       distinct_(distinct) {
   if (graph_ == nullptr) return;
-  candidates_ = std::make_unique<Candidates>(*graph_);
-  const auto& searchable = snapshot.settings->searchable;
-  const auto proximity = std::find_if(rules_.begin(), rules_.end(), [](const Rule& r) { return r.kind == RuleKind::kProximity; });
+  const auto proximity = std::find_if(rules_.begin(), rules_.end(), [](const Rule& r) { return r.Is(ProximityRule()); });
   if (snapshot.settings->proximity_by_attribute && proximity != rules_.end() && query.terms.size() > 1) {
-    pairs_.emplace(*graph_, *candidates_);
+    pairs_.emplace(*graph_);
     pairs_rule_ = static_cast<size_t>(proximity - rules_.begin());
   }
-  max_weight_ = searchable && !searchable->empty() ? static_cast<uint32_t>(searchable->size() - 1) : 0;
+  const auto& searchable = snapshot.settings->searchable;
+  const uint32_t max_weight = searchable && !searchable->empty() ? static_cast<uint32_t>(searchable->size() - 1) : 0;
+  context_.emplace(RankContext{snapshot, *graph_, max_weight});
   stages_ = MakeStages(*graph_, query, options.strategy);
 }
 
 DocSet Ranker::Universe(const DocSet* allowed) {
   if (graph_ == nullptr) return allowed != nullptr ? *allowed : snapshot_.documents;
-  // A path that has all the nodes of one that leaves more out adds nothing to it. Most have those of the shortest.
-  static_assert(kTermsMax * kNgramSlotsMax <= 32);
-  std::vector<uint32_t> shorter;  // nodes as bits
-  DocSet universe;
-  for (auto stage = stages_.paths.rbegin(); stage != stages_.paths.rend(); ++stage) {
-    for (const Path& path : *stage) {
-      uint32_t nodes = 0;
-      for (const Step& step : path) nodes |= uint32_t{1} << step.node;
-      if (std::any_of(shorter.begin(), shorter.end(), [&](uint32_t other) { return (other & ~nodes) == 0; })) continue;
-      shorter.push_back(nodes);
-      universe |= PathDocuments(*graph_, path, allowed);
-    }
-  }
-  return universe;
+  return StagesDocuments(*graph_, stages_, allowed);
 }
 
 uint64_t Ranker::CountUniverse(const DocSet* allowed, uint64_t most) {
@@ -123,22 +110,18 @@ void Ranker::Refine(Bucket bucket, size_t rule, const Detail* detail) {
   const bool plain = distinct_ == nullptr && !options_.threshold;
   // What a bucket asks for decides about later ones, so it may not be passed over.
   const bool asks = pairs_ && rule <= pairs_rule_;
-  if (plain && !asks && two_phase_ == nullptr && seen_ + size <= options_.offset) {
+  if (plain && !asks && bucket.two_phase == nullptr && seen_ + size <= options_.offset) {
     seen_ += size;  // wholly before the page
     return;
   }
   // So few are read as quickly as ordered; and so are all once many were read in vain.
-  if (two_phase_ != nullptr && (size <= LargeBucketMin() || two_phase_->in_vain())) {
-    TwoPhase* const two_phase = std::exchange(two_phase_, nullptr);
-    bucket.documents = two_phase->Verify(bucket.documents);
-    Refine(std::move(bucket), rule, detail);
-    two_phase_ = two_phase;
-    return;
+  if (bucket.two_phase != nullptr && (size <= LargeBucketMin() || bucket.two_phase->in_vain())) {
+    bucket.documents = std::exchange(bucket.two_phase, nullptr)->Verify(bucket.documents);
+    return Refine(std::move(bucket), rule, detail);
   }
-  if (rule == rules_.size() || (plain && !asks && size == 1 && !options_.details)) return Emit(bucket.documents, detail);
+  if (rule == rules_.size() || (plain && !asks && size == 1 && !options_.details)) return Emit(bucket, detail);
   if (options_.deadline != nullptr && graph_ != nullptr && options_.deadline->Passed()) {
-    degraded_ = true;
-    return Emit(bucket.documents, AddSkipped(detail));
+    return Emit(bucket, AddSkipped(detail));
   }
   switch (rules_[rule].kind) {
     case RuleKind::kWords: return SplitByWords(&bucket.documents, rule, detail);
@@ -146,18 +129,19 @@ void Ranker::Refine(Bucket bucket, size_t rule, const Detail* detail) {
     case RuleKind::kExactAttribute: return SplitByExactAttribute(bucket, rule, detail);
     case RuleKind::kSort: return SplitBySort(bucket, rule, detail);
     case RuleKind::kVector: return SplitByVector(std::move(bucket), rule, detail);
-    default: return SplitByCost(std::move(bucket), rule, detail);
+    case RuleKind::kCost: return SplitByCost(std::move(bucket), rule, detail);
+    case RuleKind::kSkipped: return;
   }
 }
 
-void Ranker::Emit(const DocSet& documents, const Detail* detail) {
-  if (two_phase_ == nullptr) return EmitVerified(documents, detail);
-  DocSetCursor cursor(documents);
+void Ranker::Emit(const Bucket& bucket, const Detail* detail) {
+  if (bucket.two_phase == nullptr) return EmitVerified(bucket.documents, detail);
+  DocSetCursor cursor(bucket.documents);
   std::vector<DocId> batch(64);
   while (GoesOn(detail)) {
     const size_t count = cursor.Read(batch.data(), batch.size());
     if (count == 0) return;
-    EmitVerified(two_phase_->Verify(DocSet::FromSorted(std::span(batch).first(count))), detail);
+    EmitVerified(bucket.two_phase->Verify(DocSet::FromSorted(std::span(batch).first(count))), detail);
     batch.resize(std::min(batch.size() * 2, size_t{4096}));
   }
 }
@@ -196,31 +180,6 @@ void Ranker::EmitVerified(const DocSet& documents, const Detail* detail) {
   });
 }
 
-void Ranker::SplitByWords(const DocSet* within, size_t rule, const Detail* detail) {
-  if (EmitPerfect(within, rule, detail)) return;
-  DocSet done;  // in a part
-  bool dropping = false;
-  for (uint32_t dropped = 0; dropped < stages_.paths.size(); ++dropped) {
-    if (Full(detail)) return;
-    Bucket child;
-    for (const Path& path : stages_.paths[dropped]) {
-      DocSet documents = PathDocuments(*graph_, path, within);
-      documents -= done;
-      if (documents.empty()) continue;
-      done |= documents;
-      child.documents |= documents;
-      child.paths.push_back(path);
-    }
-    if (child.documents.empty()) continue;
-    Detail next;
-    next.rule = rules_[rule];
-    next.rank = stages_.max_matching_words - dropped;
-    next.max = stages_.max_matching_words;
-    next.previous = detail;
-    Descend(std::move(child), rule + 1, Add(std::move(next)), dropping);
-  }
-}
-
 void Ranker::SplitBySort(const Bucket& bucket, size_t rule, const Detail* detail) {
   SortedBuckets sorted(snapshot_, *rules_[rule].sort, bucket.documents);
   DocSet documents;
@@ -230,7 +189,7 @@ void Ranker::SplitBySort(const Bucket& bucket, size_t rule, const Detail* detail
     next.rule = rules_[rule];
     next.value = value;
     next.previous = detail;
-    Refine(Bucket{documents, bucket.paths}, rule + 1, Add(std::move(next)));
+    Refine(Bucket{documents, bucket.paths, bucket.two_phase}, rule + 1, Add(std::move(next)));
   }
 }
 

@@ -6,14 +6,11 @@
 // a path that no document takes first is dropped, and counts neither for later rules nor for the highest cost that
 // scores are measured against.
 //
-// `words` and `typo` are set operations on posting lists. The rules that look at positions ask
-// posting lists where a bucket is large, and read the documents of a small one (cost_source.h,
-// two_phase.h).
+// `words` and `typo` are set operations on posting lists. Cost rules (cost_rule.h) ask posting lists where a bucket is large, and
+// read the documents of a small one.
 //
-// rank.cc hands buckets from rule to rule. How a rule splits a bucket is in a file named after the
-// rule, or after the way:
-// rank_typo.cc, rank_cost.cc (rules that add up a cost along a path; posting_sources.h and rank_positions.cc tell the costs),
-// rank_attribute.cc, rank_exactness.cc, rank_vector.cc. rank_perfect.cc has the ways to a full page without splitting.
+// rank.cc hands buckets from rule to rule and fills the page. How a rule splits a bucket is in a file in rules/, named after it; how
+// cost rules do, whichever they are, in split_by_cost.cc and cost_plan.cc.
 //
 // Threads: one owner.
 #pragma once
@@ -31,13 +28,13 @@
 #include "bitmap/docset.h"
 #include "search/query/graph.h"
 #include "search/query/query.h"
-#include "search/ranking/attribute_pairs.h"
-#include "search/ranking/candidates.h"
+#include "search/ranking/bucket.h"
+#include "search/ranking/cost_rule.h"
 #include "search/ranking/cost_source.h"
 #include "search/ranking/forward_scan.h"
 #include "search/ranking/paths.h"
-#include "search/ranking/posting_sources.h"
 #include "search/ranking/rules.h"
+#include "search/ranking/rules/attribute_pairs.h"
 #include "search/ranking/score_details.h"
 #include "search/ranking/two_phase.h"
 #include "search/results/distinct.h"
@@ -85,11 +82,6 @@ class Ranker {
   const DocSet& excluded() const { return excluded_; }
 
  private:
-  struct Bucket {
-    DocSet documents;
-    std::vector<Path> paths;
-  };
-
   // Whether a bucket need not be refined: the page is full, and no document of the bucket can be dropped
   // by distinct or by the threshold.
   // detail    what the rules said of the bucket so far
@@ -110,83 +102,68 @@ class Ranker {
   // dropping    set once a bucket was dropped: the following ones are dropped as well
   void Descend(Bucket bucket, size_t rule, const Detail* detail, bool& dropping);
   // Returns documents of equal rank as hits. Verifies approximate ones, as many as the page needs.
-  void Emit(const DocSet& documents, const Detail* detail);
+  void Emit(const Bucket& bucket, const Detail* detail);
   void EmitVerified(const DocSet& documents, const Detail* detail);
 
+  // One function per kind of rule, in the file of the rule.
   // within    the documents to split, or a superset in which to find them; null: all live documents
   void SplitByWords(const DocSet* within, size_t rule, const Detail* detail);
   void SplitByVector(Bucket bucket, size_t rule, const Detail* detail);
   void SplitByTypo(const Bucket& bucket, size_t rule, const Detail* detail);
-  // Splits by a rule whose cost is a sum over the steps of a path.
+  void SplitByExactAttribute(const Bucket& bucket, size_t rule, const Detail* detail);
+  void SplitBySort(const Bucket& bucket, size_t rule, const Detail* detail);
+  // By a cost rule (split_by_cost.cc).
   void SplitByCost(Bucket bucket, size_t rule, const Detail* detail);
-  using Sources = std::vector<std::unique_ptr<CostSource>>;
-  // Cost sources for all documents of a bucket, each of the quickest kind for its documents.
+  // Proximity where proximityPrecision is byAttribute. Costs are computed in order, since asking for a
+  // pair of words changes what later buckets find (attribute_pairs.h).
+  void SplitByAttribute(const Bucket& bucket, size_t rule, const Detail* detail, uint32_t max);
+
+  // Of SplitByWords, where only the page is wanted and `typo` follows: the documents that match the query as typed are the first bucket
+  // of both, and are found without looking for others (words.cc).
+  bool BeginsWithTyped(size_t rule, const Detail* detail) const;
+  // Adds to `done` the documents that were ranked. True: there are no others.
+  bool EmitTyped(const DocSet* within, size_t rule, DocSet& done);
+  // Of one word: those that cost nothing under the next rules, found without looking for the others.
+  // rule    number of the rule that follows typo
+  void EmitCheapest(const Path& path, const DocSet* within, size_t rule, DocSet& done);
+  // Of one phrase whose words stand in many documents. False: nothing is known to be gained.
+  bool EmitPhrase(const Path& path, const DocSet* within, size_t rule);
+
+  // The planner of cost rules (cost_plan.cc): sources for all documents of a bucket, each of the quickest kind for its documents.
   // max    the greatest cost of the rule
-  Sources SourcesOf(Bucket bucket, RuleKind kind, uint32_t max);
-  // Adds the cost source of documents that match one path.
-  void AddSources(OnePath group, RuleKind kind, uint32_t max, Sources& sources);
+  Sources SourcesOf(Bucket bucket, size_t rule, uint32_t max);
+  // Adds sources for documents that match one path and hold the same phrases, from posting lists.
+  void AddSources(OnePath group, const CostRule& rule, uint32_t max, TwoPhase* two_phase, Sources& sources);
+  // Adds sources for any documents, which are read.
+  void AddScan(const Bucket& bucket, size_t rule, uint32_t max, Sources& sources);
   // A cost source for documents that match several paths; null where reading them is quicker.
   // shared       of each path: the documents that match it
   // any          documents of all paths
   // documents    the documents of several paths; those without a source are removed
-  std::unique_ptr<CostSource> CheapestOf(std::vector<OnePath> shared, const DocSet& any, DocSet& documents, RuleKind kind, uint32_t max);
+  std::unique_ptr<CostSource> CheapestOf(std::vector<OnePath> shared, const DocSet& any, DocSet& documents, const CostRule& rule, uint32_t max,
+                                         TwoPhase* two_phase);
+  // Groups documents of one path by the phrases that they hold, so that posting lists may be asked. Documents that must be read stay
+  // in `one`.
+  // among    documents among which the phrases are looked up; empty: those of `one`
+  std::vector<OnePath> GroupByPhrases(OnePath& one, const CostRule& rule, const DocSet& among);
+  // The documents of `documents` that match every step of the path.
+  DocSet Matching(const Path& path, DocSet documents);
+  // For each path of a bucket, the documents that match all of its steps.
+  std::vector<DocSet> MatchingEach(const Bucket& bucket);
   // Verifies documents of a cost bucket until one is known to take its path, for a bucket with several
   // paths: a path counts for the rules that follow only if some document takes it. Leaves no document
   // if none does.
-  void KeepIfTaken(const std::unique_ptr<CostSource>& source, uint32_t cost, CostBucket& cost_bucket);
-  // Groups documents of one path by the phrases that they hold. Documents that must be read for that
-  // stay in `one`.
-  // among    documents among which the phrases are looked up; empty: those of `one`
-  std::vector<OnePath> GroupByPhrases(OnePath& one, RuleKind kind, const DocSet& among);
-  // The documents of `documents` that match every step of the path.
-  DocSet Matching(const Path& path, DocSet documents);
-  // The cost of every document that takes the path; nullopt: documents differ.
-  std::optional<uint32_t> ConstantCost(RuleKind kind, const Path& path);
-  // Reads all documents of a bucket; each takes its cheapest path. Adds a source per path that is taken.
-  void AddByPositions(const Bucket& bucket, RuleKind kind, uint32_t max, Sources& sources);
-  // The cost buckets of documents of one path by a forward scan, which serves the following rules too.
-  std::map<uint32_t, CostBucket> BucketsByScan(const OnePath& bucket, RuleKind kind, uint32_t max);
-  // For exactness of words: each combination of words that documents hold as typed, with its cost and
-  // its documents, from posting lists.
-  std::vector<std::pair<uint32_t, CostBucket>> ChoicesOfVerbatim(const OnePath& bucket);
+  // two_phase    of the bucket that is split
+  void KeepIfTaken(const std::unique_ptr<CostSource>& source, uint32_t cost, TwoPhase* two_phase, CostBucket& cost_bucket);
   // Whether the rules from number `rule` on rank a document of this bucket independently of the other
   // documents, and drop none. Two-phase ranking is exact only then.
   bool RanksOneByOne(size_t rule, const Detail* detail) const;
-  // For each path of a bucket, the documents that match all of its steps.
-  std::vector<DocSet> MatchingEach(const Bucket& bucket);
-  // Proximity where proximityPrecision is byAttribute. Costs are computed in order, since asking for a
-  // pair of words changes what later buckets find (attribute_pairs.h).
-  void SplitByAttribute(const Bucket& bucket, size_t rule, const Detail* detail, uint32_t max);
-  void SplitByExactAttribute(const Bucket& bucket, size_t rule, const Detail* detail);
-  void SplitBySort(const Bucket& bucket, size_t rule, const Detail* detail);
-  // Fills the page with documents that match the query without any typo, without splitting by the rules
-  // words and typo. True: the page is full, or no document is left.
-  bool EmitPerfect(const DocSet* within, size_t rule, const Detail* detail);
-  // Likewise with documents of one typo, where no document matches without typos.
-  bool EmitOneTypo(Path path, const DocSet* within, size_t rule);
-  // Likewise for a path of one step that is a word.
-  // rule    number of the rule that follows typo and proximity
-  bool EmitBestAttribute(const Path& path, const DocSet* within, size_t rule);
-  // Likewise for a query that is one phrase whose words stand in many documents.
-  bool EmitPhrase(const Path& path, const DocSet* within, size_t rule);
-  // Whether documents without typos come first and only the page is wanted, so that the Emit functions
-  // above may be tried.
-  bool PerfectFirst(size_t rule) const;
 
   Node& NodeOf(const Step& step) { return graph_->nodes()[step.node]; }
   // The documents of `within` whose cheapest expansions of a node are of class `typos`.
   DocSet CheapestWithin(Node& node, int typos, const DocSet& within);
   // The greatest cost of the rule typo along a path.
   uint32_t TypoMax(const Path& path);
-  // Looks up what stands for the steps.
-  void Expand(const std::vector<Path>& paths);
-  // The greatest cost of a step, of a path, for a rule that adds up costs.
-  uint32_t StepMax(RuleKind kind, const Step* previous, const Step& step);
-  uint32_t PathMax(RuleKind kind, const Path& path);
-  // The cost of a step for a document, given how the document matches the step and the one before.
-  uint32_t StepCost(RuleKind kind, DocId docid, const Step* previous, const State* left, const Step& step,
-                    const State& right);
-  uint32_t WordDistance(DocId docid, const State& left, const Step& step, const State& right);
 
   const index::Snapshot& snapshot_;
   Graph* graph_;
@@ -194,20 +171,16 @@ class Ranker {
   std::vector<Rule> rules_;
   Distinct* distinct_;
   PathStages stages_;
-  uint32_t max_weight_ = 0;
-  std::unique_ptr<Candidates> candidates_;
-  std::optional<AttributePairs> pairs_;  // where proximity is byAttribute
-  size_t pairs_rule_ = 0;                // the rule that asks for them
-  std::optional<ForwardScan> scan_;       // of the path that was scanned last
-  DocSet scanned_;                        // documents of that scan
+  std::optional<RankContext> context_;    // where there is a graph
+  std::optional<AttributePairs> pairs_;   // where proximity is byAttribute
+  size_t pairs_rule_ = 0;                 // the rule that asks for them
+  std::optional<ForwardScan> scan_;       // the last one; of use to the rules behind
   std::optional<TwoPhasePhrase> phrase_;  // of a query that is one phrase, of which not all documents were read
-  TwoPhase* two_phase_ = nullptr;         // of the bucket being refined; null: all of its documents are verified
   std::deque<Detail> details_;
   std::vector<Hit> hits_;
   uint64_t seen_ = 0;  // hits returned so far, those before the offset included
   DocSet excluded_;
   uint64_t distinct_count_ = 0;  // documents kept by distinct, those behind the page included
-  bool degraded_ = false;
 };
 
 }  // namespace gannet::search

@@ -59,7 +59,7 @@ void Ranker::SplitByVector(Bucket bucket, size_t rule, const Detail* detail) {
   if (over) {
     const Detail* next = AddSkipped(detail);
     dropping = Below(next);
-    if (!dropping) Emit(near, next);
+    if (!dropping) Emit(Bucket{near, {}}, next);
   }
   if (dropping) excluded_ |= near;
   if (without.empty()) return;

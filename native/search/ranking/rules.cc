@@ -3,12 +3,23 @@
 #include <algorithm>
 #include <set>
 #include <string>
+#include <string_view>
 
 namespace gannet::search {
 
 namespace {
 
 using Kind = index::RankingRule::Kind;
+
+// null: no such rule
+const CostRule* FindCostRule(std::string_view name) {
+  if (name.empty()) return nullptr;
+#define GANNET_FIND_RULE(known, rule) \
+  if (name == known) return &rule();
+  GANNET_COST_RULES(GANNET_FIND_RULE)
+#undef GANNET_FIND_RULE
+  return nullptr;
+}
 
 // Adds sort criteria, of those on the same field the first one.
 class SortRules {
@@ -26,7 +37,7 @@ class SortRules {
       case Kind::kDescending: {
         SortCriterion criterion{};
         criterion.kind = SortCriterion::Kind::kField;
-        criterion.field = rule.field;
+        criterion.field = rule.name;
         criterion.ascending = rule.kind == Kind::kAscending;
         custom_.push_back(criterion);
         AddCriterion(custom_.back());
@@ -59,13 +70,13 @@ std::vector<Rule> RulesFor(const index::Settings& settings, const std::vector<So
   std::vector<Rule> rules;
   SortRules sorts(rules, sort, custom);
   const bool words = has_terms && strategy != MatchingStrategy::kAll;
-  const auto has = [&](RuleKind kind) {
-    return std::any_of(rules.begin(), rules.end(), [&](const Rule& rule) { return rule.kind == kind; });
+  const auto has = [&](RuleKind kind, const CostRule* cost) {
+    return std::any_of(rules.begin(), rules.end(), [&](const Rule& rule) { return rule.kind == kind && rule.cost == cost; });
   };
-  const auto add = [&](RuleKind kind, bool whole = false) {
+  const auto add = [&](RuleKind kind, const CostRule* cost = nullptr, bool whole = false) {
     if (!has_terms) return;
-    if (words && !has(RuleKind::kWords)) rules.push_back({RuleKind::kWords});
-    if (kind != RuleKind::kWords && !has(kind)) rules.push_back({kind, whole});
+    if (words && !has(RuleKind::kWords, nullptr)) rules.push_back({RuleKind::kWords});
+    if (kind != RuleKind::kWords && !has(kind, cost)) rules.push_back({kind, whole, nullptr, cost});
   };
   for (const index::RankingRule& rule : settings.ranking_rules) {
     if (sorts.Add(rule)) continue;
@@ -74,16 +85,16 @@ std::vector<Rule> RulesFor(const index::Settings& settings, const std::vector<So
         if (words) add(RuleKind::kWords);
         break;
       case Kind::kTypo: add(RuleKind::kTypo); break;
-      case Kind::kProximity: add(RuleKind::kProximity); break;
-      case Kind::kAttribute:
-        add(RuleKind::kAttributeRank, true);
-        add(RuleKind::kWordPosition, true);
+      case Kind::kCost:
+        if (const CostRule* cost = FindCostRule(rule.name)) add(RuleKind::kCost, cost);
         break;
-      case Kind::kAttributeRank: add(RuleKind::kAttributeRank); break;
-      case Kind::kWordPosition: add(RuleKind::kWordPosition); break;
+      case Kind::kAttribute:
+        add(RuleKind::kCost, &AttributeRankRule(), true);
+        add(RuleKind::kCost, &WordPositionRule(), true);
+        break;
       case Kind::kExactness:
         add(RuleKind::kExactAttribute);
-        add(RuleKind::kExactWords);
+        add(RuleKind::kCost, &ExactWordsRule());
         break;
       default: break;
     }

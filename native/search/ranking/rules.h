@@ -12,16 +12,30 @@
 
 namespace gannet::search {
 
+class CostRule;
+
 enum class MatchingStrategy : uint8_t { kLast, kAll, kFrequency };
 
-enum class RuleKind : uint8_t {
-  kWords, kTypo, kProximity, kAttributeRank, kWordPosition, kExactAttribute, kExactWords, kSort, kVector, kSkipped
-};
+// Cost rules: name in the setting `rankingRules`, and the rule, which a file in rules/ defines. Without a name: part of another rule.
+#define GANNET_COST_RULES(RULE)          \
+  RULE("proximity", ProximityRule)       \
+  RULE("attributeRank", AttributeRankRule) \
+  RULE("wordPosition", WordPositionRule) \
+  RULE("", ExactWordsRule)
+
+#define GANNET_DECLARE_RULE(name, rule) const CostRule& rule();
+GANNET_COST_RULES(GANNET_DECLARE_RULE)
+#undef GANNET_DECLARE_RULE
+
+enum class RuleKind : uint8_t { kWords, kTypo, kCost, kExactAttribute, kSort, kVector, kSkipped };
 
 struct Rule {
   RuleKind kind;
-  bool whole_attribute = false;      // of kAttributeRank and kWordPosition: halves of the rule `attribute`
+  bool whole_attribute = false;         // of attributeRank and wordPosition: halves of the rule `attribute`
   const SortCriterion* sort = nullptr;  // of kSort
+  const CostRule* cost = nullptr;       // of kCost
+
+  bool Is(const CostRule& rule) const { return cost == &rule; }
 };
 
 // Rules that run for a search, in order. has_terms false: only sort criteria.

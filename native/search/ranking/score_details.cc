@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/json.h"
+#include "search/ranking/cost_rule.h"
 
 namespace gannet::search {
 
@@ -52,116 +53,95 @@ std::vector<const Detail*> ChainOf(const Detail* detail) {
   return chain;
 }
 
+double MergedShare(const Detail& first, const Detail& second) {
+  return ((first.rank - 1.0) * second.max + second.rank) / (static_cast<double>(first.max) * second.max);
+}
+
+void DetailWriter::Begin(std::string_view key) {
+  if (order_ > 0) out_ += "},";
+  AppendJsonString(out_, key);
+  out_ += ":{\"order\":";
+  AppendJsonNumber(out_, order_++);
+}
+
+std::string& DetailWriter::Members() {
+  out_ += ',';
+  return out_;
+}
+
+void DetailWriter::Json(std::string_view name, std::string_view json) {
+  out_ += ",\"";
+  out_ += name;
+  out_ += "\":";
+  out_ += json;
+}
+
+void DetailWriter::Number(std::string_view name, double value) {
+  Json(name, "");
+  AppendJsonNumber(out_, value);
+}
+
+void DetailWriter::Score(std::string_view name, double value) {
+  Json(name, "");
+  AppendJsonFloat(out_, value);
+}
+
 void AppendScoreDetails(const Detail* detail, const index::Snapshot& snapshot, std::string& out) {
   const auto chain = ChainOf(detail);
-  out += '{';
-  uint64_t order = 0;
-  bool first = true;
-  const auto begin = [&](std::string_view key) {
-    if (!first) out += ',';
-    first = false;
-    AppendJsonString(out, key);
-    out += ":{\"order\":";
-    AppendJsonNumber(out, order);
-    ++order;
-  };
-  const auto number = [&](const char* key, double value) {
-    out += ",\"";
-    out += key;
-    out += "\":";
-    AppendJsonNumber(out, value);
-  };
-  const auto score = [&](double value, const char* key = "score") {
-    out += ",\"";
-    out += key;
-    out += "\":";
-    AppendJsonFloat(out, value);
-  };
-  const auto share = [](const Detail& d) { return static_cast<double>(d.rank) / d.max; };
-  const auto merged = [](const Detail& a, const Detail& b) {
-    return ((a.rank - 1.0) * b.max + b.rank) / (static_cast<double>(a.max) * b.max);
-  };
+  DetailWriter writer(out);
   for (size_t i = 0; i < chain.size(); ++i) {
     const Detail& d = *chain[i];
     const Detail* next = i + 1 < chain.size() ? chain[i + 1] : nullptr;
     switch (d.rule.kind) {
       case RuleKind::kWords:
-        begin("words");
-        number("matchingWords", d.rank);
-        number("maxMatchingWords", d.max);
-        score(share(d));
+        writer.Begin("words");
+        writer.Number("matchingWords", d.rank);
+        writer.Number("maxMatchingWords", d.max);
+        writer.Score("score", d.share());
         break;
       case RuleKind::kTypo:
-        begin("typo");
-        number("typoCount", d.max - d.rank);
-        number("maxTypoCount", d.max - 1);
-        score(share(d));
+        writer.Begin("typo");
+        writer.Number("typoCount", d.max - d.rank);
+        writer.Number("maxTypoCount", d.max - 1);
+        writer.Score("score", d.share());
         break;
-      case RuleKind::kProximity:
-        begin("proximity");
-        score(share(d));
-        break;
-      case RuleKind::kAttributeRank:
-        begin(d.rule.whole_attribute ? "attribute" : "attributeRank");
-        if (!d.rule.whole_attribute) {
-          score(share(d));
-        } else if (next != nullptr && next->rule.kind == RuleKind::kWordPosition) {
-          score(share(d), "attributeRankingOrderScore");
-          score(share(*next), "queryWordDistanceScore");
-          score(merged(d, *next));
-        } else {
-          score(share(d), "attributeRankingOrderScore");
-          score(share(d));
-        }
-        break;
-      case RuleKind::kWordPosition:
-        if (d.rule.whole_attribute && i > 0 && chain[i - 1]->rule.kind == RuleKind::kAttributeRank) continue;
-        begin("wordPosition");
-        score(share(d));
-        break;
+      case RuleKind::kCost: d.rule.cost->AppendDetail(writer, d, d.previous, next); break;
       case RuleKind::kExactAttribute: {
-        begin("exactness");
-        static constexpr const char* kNames[] = {"exactMatch", "matchesStart", "noExactMatch"};
-        out += ",\"matchType\":\"";
-        out += kNames[static_cast<int>(d.match)];
-        out += '"';
-        const bool words = next != nullptr && next->rule.kind == RuleKind::kExactWords;
-        if (d.match == MatchType::kNoExactMatch && words) {
-          number("matchingWords", next->rank - 1);
-          number("maxMatchingWords", next->max - 1);
-          score(merged(d, *next));
+        static constexpr const char* kNames[] = {R"("exactMatch")", R"("matchesStart")", R"("noExactMatch")"};
+        writer.Begin("exactness");
+        writer.Json("matchType", kNames[static_cast<int>(d.match)]);
+        if (d.match == MatchType::kNoExactMatch && next != nullptr && next->rule.Is(ExactWordsRule())) {
+          writer.Number("matchingWords", next->rank - 1);
+          writer.Number("maxMatchingWords", next->max - 1);
+          writer.Score("score", MergedShare(d, *next));
         } else {
-          score(share(d));
+          writer.Score("score", d.share());
         }
         break;
       }
-      case RuleKind::kExactWords: continue;
       case RuleKind::kVector:
-        begin("vectorSort");
+        writer.Begin("vectorSort");
         if (d.similarity < 0) {
-          out += ",\"similarity\":null";
+          writer.Json("similarity", "null");
         } else {
-          number("similarity", static_cast<double>(d.similarity));
+          writer.Number("similarity", static_cast<double>(d.similarity));
         }
         break;
-      case RuleKind::kSkipped: begin("skipped"); break;
+      case RuleKind::kSkipped: writer.Begin("skipped"); break;
       case RuleKind::kSort: {
         const SortCriterion& sort = *d.rule.sort;
-        const bool hidden = sort.kind == SortCriterion::Kind::kField && !snapshot.settings->Displays(sort.field);
-        if (hidden) {
-          begin("<hidden-rule-" + std::to_string(order) + ">");
-          out += ",\"value\":\"<hidden>\"";
+        if (sort.kind == SortCriterion::Kind::kField && !snapshot.settings->Displays(sort.field)) {
+          writer.Begin("<hidden-rule-" + std::to_string(writer.order()) + ">");
+          writer.Json("value", R"("<hidden>")");
         } else {
-          begin(sort.label());
-          out += ',';
-          AppendSortValueJson(d.value, out);
+          writer.Begin(sort.label());
+          AppendSortValueJson(d.value, writer.Members());
         }
         break;
       }
     }
-    out += '}';
   }
-  out += '}';
+  writer.End();
 }
 
 }  // namespace gannet::search

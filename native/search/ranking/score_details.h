@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "index/snapshot.h"
@@ -23,6 +24,31 @@ struct Detail {
   SortValue value;
   float similarity = -1;  // of kVector; below 0: the document has no embedding
   const Detail* previous = nullptr;
+
+  double share() const { return static_cast<double>(rank) / max; }
+};
+
+// The share of two rules that are shown as one.
+double MergedShare(const Detail& first, const Detail& second);
+
+// Writes the object `_rankingScoreDetails`, an object per rule in order.
+class DetailWriter {
+ public:
+  explicit DetailWriter(std::string& out) : out_(out) { out_ += '{'; }
+  // Begins the object of a rule, with its place among all.
+  void Begin(std::string_view key);
+  // Members of the object begun last. json: a value.
+  void Number(std::string_view name, double value);
+  void Score(std::string_view name, double value);  // in single precision
+  void Json(std::string_view name, std::string_view json);
+  // More members, written as `"name":value` without a comma before.
+  std::string& Members();
+  void End() { out_ += order_ > 0 ? "}}" : "}"; }
+  uint64_t order() const { return order_; }
+
+ private:
+  std::string& out_;
+  uint64_t order_ = 0;
 };
 
 // R/M of docs/behaviour/scores.md; after the rule kVector the score of the similarity, 0 when there is none.

@@ -13,7 +13,6 @@
 #include "base/bytes.h"
 #include "index/indexed_documents.h"
 #include "search/matching/packed.h"
-#include "search/ranking/forward_scan.h"
 #include "segment/builder.h"
 #include "segment/layout.h"
 #include "test_seed.h"
@@ -407,131 +406,6 @@ TEST_F(DamagedRecord, AnyBytesChanged) {
     }
     Noticed(changed);
   }
-}
-
-// What a path costs a document, by looking at each of its words.
-struct NaiveScan {
-  Graph& graph;
-  const Path& path;
-  uint32_t max_weight;
-
-  static uint32_t StepCost(uint32_t delta) {
-    static constexpr uint32_t kUpTo[] = {0, 1, 4, 7, 11, 16, 24, 64, 256, 1024};
-    return static_cast<uint32_t>(std::lower_bound(std::begin(kUpTo), std::end(kUpTo), delta) - std::begin(kUpTo));
-  }
-  static uint32_t Position(uint32_t position, uint32_t query_position, uint32_t slots) {
-    uint32_t bucketed = position;
-    if (position >= 16) bucketed = position < 24 ? 24 : 32;
-    while (bucketed < position) bucketed *= 2;
-    uint32_t sum = 0;
-    for (uint32_t slot = 0; slot < slots; ++slot) {
-      sum += StepCost((bucketed > query_position ? bucketed - query_position : query_position - bucketed) + slot);
-    }
-    return sum;
-  }
-
-  PathCosts Of(DocId docid) const {
-    std::vector<Words> of_step(path.size());
-    for (const auto& view : graph.snapshot().segments) {
-      if (!view->live.Contains(docid)) continue;
-      const segment::TextReader& text = *view->text;
-      segment::ForwardDocument document;
-      EXPECT_TRUE(text.OpenRecord(text.ForwardRecord(static_cast<uint32_t>(text.Find(docid))), document));
-      segment::PositionCursor cursor(document);
-      for (uint32_t i = 0; i < document.words.count; ++i) {
-        const auto [field, position] = cursor.At(i);
-        for (size_t step = 0; step < path.size(); ++step) {
-          const auto wanted = text.terms().Find(graph.nodes()[path[step].node].text);
-          if (wanted && *wanted == document.words.at(i)) of_step[step].push_back({field, position, 0});
-        }
-      }
-    }
-    PathCosts costs{docid, 0, 0, 0};
-    for (size_t step = 0; step < path.size(); ++step) {
-      const Node& node = graph.nodes()[path[step].node];
-      const uint32_t slots = node.slots();
-      uint32_t attribute = max_weight, position = 10 * slots, distance = kFarCost;
-      for (const Word& word : of_step[step]) {
-        attribute = std::min(attribute, graph.snapshot().traits[word.field].weight);
-        position = std::min(position, Position(word.position, static_cast<uint32_t>(node.term.first), slots));
-        if (step == 0) continue;
-        for (const Word& before : of_step[step - 1]) {
-          if (before.field != word.field || before.position == word.position) continue;
-          distance = std::min(distance, word.position > before.position ? word.position - before.position - 1 : before.position - word.position);
-        }
-      }
-      costs.attribute = static_cast<uint16_t>(costs.attribute + attribute * slots);
-      costs.position = static_cast<uint16_t>(costs.position + position);
-      const bool adjacent = step > 0 && graph.nodes()[path[step - 1].node].term.last + 1 == node.term.first;
-      costs.proximity = static_cast<uint16_t>(costs.proximity + slots - 1 + (adjacent ? distance : 0));
-    }
-    return costs;
-  }
-};
-
-TEST(ForwardScan, CostsAreThoseOfPlainLoops) {
-  std::mt19937_64 random(TestSeed());
-  static constexpr const char* kWords[] = {"a", "b", "c", "d", "ab", "bc", "cd", "abc", "x", "y", "z"};
-  IndexedDocuments index(R"({"typoTolerance":{"enabled":false}})");
-  for (DocId segment = 0; segment < 3; ++segment) {
-    std::map<DocId, std::string> batch;
-    // Those of two segments are interleaved, some of the first are replaced.
-    for (DocId n = 0; n < 60; ++n) {
-      std::string document = R"({"id":0)";
-      for (const char* field : {"title", "body", "notes"}) {
-        if (random() % 4 == 0) continue;
-        document += std::string(R"(,")") + field + R"(":")";
-        for (uint64_t words = random() % 2 == 0 ? random() % 8 : random() % 120; words > 0; --words) {
-          document += kWords[random() % 8 < 5 ? 8 + random() % 3 : random() % std::size(kWords)];
-          document += random() % 12 == 0 ? ". " : " ";
-        }
-        document += '"';
-      }
-      batch[n * 2 + segment % 2] = document + "}";
-    }
-    index.Put(batch);
-  }
-  const auto snapshot = index.snapshot();
-  const uint32_t max_weight = 9;
-  int compared = 0;
-  for (int round = 0; round < 200; ++round) {
-    ParsedQuery query;
-    auto position = static_cast<int32_t>(random() % (random() % 2 == 0 ? 4 : 40));
-    for (uint64_t n = 1 + random() % 4; n > 0; --n, ++position) {
-      if (random() % 5 == 0) ++position;
-      query.terms.push_back({.words = {std::string(1, static_cast<char>('a' + random() % 4))}, .first = position, .last = position});
-    }
-    const FieldScope scope;
-    Graph graph(*snapshot, scope, query);
-    Path path;
-    for (uint32_t slot = 0; slot < query.terms.size();) {
-      std::vector<uint16_t> nodes;
-      for (size_t node = 0; node < graph.nodes().size(); ++node) {
-        if (graph.nodes()[node].first_slot == slot) nodes.push_back(static_cast<uint16_t>(node));
-      }
-      path.push_back({nodes[random() % nodes.size()], static_cast<int8_t>(0), random() % 4 == 0});
-      slot = graph.nodes()[path.back().node].last_slot + 1;
-    }
-    if (!ForwardScan::Supports(graph, path)) continue;
-    const NaiveScan naive{graph, path, max_weight};
-    ForwardScan sweep(graph, path, {}, max_weight);
-    DocSet documents = snapshot->documents;
-    for (int n = 0; n < 20; ++n) documents.Remove(static_cast<DocId>(random() % 120));
-    sweep.Run(documents);
-    ASSERT_EQ(sweep.costs().size(), documents.size());
-    auto costs = sweep.costs().begin();
-    documents.ForEach([&](DocId docid) {
-      const PathCosts expected = naive.Of(docid);
-      EXPECT_EQ(costs->docid, docid);
-      EXPECT_EQ(costs->proximity, expected.proximity) << "round " << round << ", document " << docid;
-      EXPECT_EQ(costs->attribute, expected.attribute) << "round " << round << ", document " << docid;
-      EXPECT_EQ(costs->position, expected.position) << "round " << round << ", document " << docid;
-      ++costs;
-      ++compared;
-    });
-    if (testing::Test::HasFailure()) return;
-  }
-  EXPECT_GT(compared, 1000);
 }
 
 }  // namespace

@@ -194,7 +194,7 @@ TEST(RuleClasses, NameEachSortAndTakeConsecutiveRelevancyRulesAsOne) {
   using Kind = RuleClass::Kind;
   const SortCriterion year = Criterion("year", true), far = Distance(false);
   const std::vector<Rule> rules = {{RuleKind::kWords}, {RuleKind::kTypo},       {RuleKind::kSort, false, &year},
-                                   {RuleKind::kSort, false, &far}, {RuleKind::kProximity}, {RuleKind::kExactWords}};
+                                   {RuleKind::kSort, false, &far}, {RuleKind::kCost}, {RuleKind::kCost}};
   const auto classes = ClassesOf(rules);
   ASSERT_EQ(classes.size(), 4u);
   EXPECT_EQ(classes[0].kind, Kind::kRelevancy);

@@ -1,4 +1,4 @@
-#include "search/matching/token_positions.h"
+#include "search/matching/word_roles.h"
 
 #include <algorithm>
 #include <array>
@@ -227,7 +227,7 @@ void OrdinalSet::Add(Ordinal begin, Ordinal end) {
 }
 
 void OrdinalSet::Seal() {
-  segment::Unite(ranges);
+  Order();
   const bool few = ranges.size() <= kRangesMax;
   if (!few) {
     bits.assign(word_count_ / 32 + 1, 0);
@@ -270,24 +270,8 @@ void MatchRoles(std::span<const RoleRange> ranges, const segment::PackedOrdinals
 
 bool OrdinalSet::Has(Ordinal ordinal) const {
   if (!bits.empty()) return ordinal / 32 < bits.size() && (bits[ordinal / 32] >> ordinal % 32 & 1) != 0;
-  for (const auto& [begin, end] : ranges) {
-    if (ordinal >= begin && ordinal < end) return true;
-  }
-  return false;
-}
-
-void RoleMap::Add(Ordinal ordinal, Role role) {
-  set_.Add(ordinal, ordinal + 1);
-  uint32_t& head = heads_[ordinal & (heads_.size() - 1)];
-  entries_.push_back({ordinal, role});
-  next_.push_back(head);
-  head = static_cast<uint32_t>(entries_.size());
-}
-
-void RoleMap::AddRange(Ordinal begin, Ordinal end, Role role) {
-  if (begin >= end) return;
-  set_.Add(begin, end);
-  ranges_.push_back({begin, end, role});
+  const auto behind = std::upper_bound(ranges.begin(), ranges.end(), ordinal, [](Ordinal o, const segment::WordRange& range) { return o < range.second; });
+  return behind != ranges.end() && ordinal >= behind->first;
 }
 
 }  // namespace gannet::search

@@ -1,4 +1,4 @@
-#include "search/matching/token_positions.h"
+#include "search/matching/word_roles.h"
 
 #include <gtest/gtest.h>
 

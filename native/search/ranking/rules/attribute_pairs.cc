@@ -1,9 +1,10 @@
-#include "search/ranking/attribute_pairs.h"
+#include "search/ranking/rules/attribute_pairs.h"
 
 #include <algorithm>
 
 #include "base/utf8.h"
 #include "search/matching/large_bucket.h"
+#include "search/matching/word_masks.h"
 
 namespace gannet::search {
 namespace {
@@ -24,7 +25,7 @@ std::vector<segment::WordRange> Common(std::span<const segment::WordRange> words
 
 }  // namespace
 
-AttributePairs::AttributePairs(Graph& graph, Candidates& candidates) : graph_(graph), candidates_(candidates) {
+AttributePairs::AttributePairs(Graph& graph) : graph_(graph) {
   for (const Node& node : graph_.nodes()) {
     if (node.term.phrase) continue;
     for (size_t at = 0; at < node.text.size();) {
@@ -35,8 +36,6 @@ AttributePairs::AttributePairs(Graph& graph, Candidates& candidates) : graph_(gr
       const WordNumber right = graph_.FindWord(std::string_view(node.text).substr(at));
       if (right == kNoWord) continue;
       splits_.emplace_back(left, right);
-      candidates_.Follow(left);
-      candidates_.Follow(right);
     }
   }
 }
@@ -108,12 +107,7 @@ void AttributePairs::Ask(const Side& left, const Side& right, const DocSet& amon
       return;
     }
   }
-  candidates_.LoadUnknown(wanted);
-  std::vector<uint32_t> found;
-  wanted.ForEach([&](uint32_t docid) {
-    if (Shares(docid, left, right)) found.push_back(docid);
-  });
-  out |= DocSet::FromSorted(found);
+  out |= ByReading(left, right, wanted);
 }
 
 std::optional<DocSet> AttributePairs::ByLists(const Side& left, const Side& right, const DocSet& among) const {
@@ -182,44 +176,70 @@ AttributePairs::Overlap AttributePairs::OverlapOf(const Side& asked, const Side&
   return common == 0 ? Overlap::kNone : common == count ? Overlap::kAll : Overlap::kSome;
 }
 
-bool AttributePairs::Shares(DocId docid, const Side& left, const Side& right) const {
-  const auto a = PositionsOf(docid, left), b = PositionsOf(docid, right);
-  auto begin = b.begin();
-  for (const TokenPosition x : a) {
-    while (begin != b.end() && FieldOf(*begin) < FieldOf(x)) ++begin;
-    for (auto at = begin; at != b.end() && FieldOf(*at) == FieldOf(x); ++at) {
-      if (asked_.empty() || !WasAsked(docid, left, x, right, *at)) return true;
-    }
+DocSet AttributePairs::ByReading(const Side& left, const Side& right, const DocSet& among) const {
+  // Roles: the two sides, the words of splits, the sides of what was asked for.
+  constexpr Role kLeft = 0, kRight = 1, kFirstPair = 2;
+  const bool prefix = left.kind == Side::Kind::kPrefix || right.kind == Side::Kind::kPrefix;
+  std::vector<std::pair<Side, Side>> pairs;
+  if (!asked_.empty() && !prefix) {
+    for (const auto& [l, r] : splits_) pairs.emplace_back(Side{.kind = Side::Kind::kWord, .word = l}, Side{.kind = Side::Kind::kWord, .word = r});
   }
-  return false;
-}
-
-bool AttributePairs::WasAsked(DocId docid, const Side& left, TokenPosition x, const Side& right, TokenPosition y) const {
-  const auto stands = [&](WordNumber word, TokenPosition position) {
-    const auto positions = candidates_.WordPositions(docid, word);
-    return std::binary_search(positions.begin(), positions.end(), position);
+  const size_t splits = pairs.size();
+  // What a short prefix asked for is that of the same prefix alone, whichever of its words.
+  const auto may_cover = [&](const Side& asked, const Side& side) {
+    if ((asked.kind == Side::Kind::kPrefix) != (side.kind == Side::Kind::kPrefix)) return false;
+    return side.kind != Side::Kind::kPrefix || graph_.nodes()[side.node].text == graph_.nodes()[asked.node].text;
   };
-  if (left.kind != Side::Kind::kPrefix && right.kind != Side::Kind::kPrefix) {
-    for (const auto& [l, r] : splits_) {
-      if (stands(l, x) && stands(r, y)) return false;
-    }
+  for (const Product& product : asked_) {
+    if (may_cover(product.first, left) && may_cover(product.second, right)) pairs.push_back(product);
   }
-  return std::any_of(asked_.begin(), asked_.end(), [&](const Product& product) {
-    return Covers(docid, product.first, left, x) && Covers(docid, product.second, right, y);
-  });
-}
-
-bool AttributePairs::Covers(DocId docid, const Side& asked, const Side& side, TokenPosition position) const {
-  const bool prefix = side.kind == Side::Kind::kPrefix;
-  if (prefix != (asked.kind == Side::Kind::kPrefix)) return false;
-  if (prefix) return graph_.nodes()[side.node].text == graph_.nodes()[asked.node].text;
-  const auto positions = PositionsOf(docid, asked);
-  return std::binary_search(positions.begin(), positions.end(), position);
-}
-
-std::span<const TokenPosition> AttributePairs::PositionsOf(DocId docid, const Side& side) const {
-  return side.kind == Side::Kind::kWord ? candidates_.WordPositions(docid, side.word)
-                                        : candidates_.ClassPositions(docid, side.node, side.typos);
+  std::vector<DocId> found;
+  const auto& segments = graph_.snapshot().segments;
+  std::vector<WordsBySegment> words{WordsOf(left), WordsOf(right)};
+  for (const auto& [l, r] : pairs) {
+    words.push_back(WordsOf(l));
+    words.push_back(WordsOf(r));
+  }
+  DocSet sharing;
+  for (size_t s = 0; s < segments.size(); ++s) {
+    const DocSet here = among & segments[s]->live;
+    if (here.empty()) continue;
+    const segment::TextReader& text = *segments[s]->text;
+    WordMasks masks(text, words.size());
+    for (size_t role = 0; role < words.size(); ++role) {
+      for (const auto& [begin, end] : words[role][s]) masks.AddRange(static_cast<Role>(role), begin, end);
+    }
+    masks.Seal();
+    // Whether two words are both sides of the pair.
+    const auto is_pair = [&](size_t pair, uint32_t x, uint32_t y) {
+      const auto stands = [&](size_t role, uint32_t at) { return masks.First(static_cast<Role>(role), at, at + 1) != WordMasks::kNone; };
+      return stands(kFirstPair + pair * 2, x) && stands(kFirstPair + pair * 2 + 1, y);
+    };
+    const auto is_new = [&](uint32_t x, uint32_t y) {
+      for (size_t pair = 0; pair < pairs.size(); ++pair) {
+        if (is_pair(pair, x, y)) return pair < splits;
+      }
+      return true;
+    };
+    found.clear();
+    text.ForEachRecord(here, [&](DocId docid, std::string_view record) {
+      if (!masks.Read(record)) return;
+      const bool shares = masks.AnyField([&](FieldId, uint32_t begin, uint32_t end) {
+        const uint32_t first = masks.First(kRight, begin, end);
+        if (first == WordMasks::kNone) return false;
+        for (uint32_t x = masks.First(kLeft, begin, end); x != WordMasks::kNone; x = masks.First(kLeft, x + 1, end)) {
+          if (pairs.empty()) return true;
+          for (uint32_t y = first; y != WordMasks::kNone; y = masks.First(kRight, y + 1, end)) {
+            if (is_new(x, y)) return true;
+          }
+        }
+        return false;
+      });
+      if (shares) found.push_back(docid);
+    });
+    sharing |= DocSet::FromSorted(found);
+  }
+  return sharing;
 }
 
 const DocSet& AttributePairs::DocumentsOf(const Phrase& phrase) {

@@ -1,21 +1,16 @@
-// The two halves of the rule exactness: whether an attribute is the query, or begins with it; then which words a
-// document has as typed.
+// The first half of the rule exactness: whether an attribute is the query, or begins with it.
 //
-// Both are known from posting lists, of words, of early positions and of field lengths. Documents are read where they are
-// few, and where the query is longer than the positions that are listed.
-#include "search/ranking/rank.h"
-
+// Posting lists tell: of words, of early positions and of field lengths. Documents are read where they are few, and where the query
+// is longer than the positions that are listed.
 #include <algorithm>
 #include <array>
-#include <functional>
-#include <map>
-#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "search/matching/bucketed_position.h"
 #include "search/matching/large_bucket.h"
-#include "search/ranking/forward_scan.h"
+#include "search/ranking/rank.h"
 #include "search/ranking/read_words.h"
 #include "segment/lengths.h"
 #include "segment/text.h"
@@ -46,14 +41,6 @@ bool StandsAt(WordMasks& masks, Role role, uint32_t position) {
     }
   }
   return false;
-}
-
-// Whether the word stands in a searched field.
-bool Searched(WordMasks& masks, Role role, const FieldScope& scope) {
-  if (scope.all) return masks.First(role, 0, masks.size()) != WordMasks::kNone;
-  return masks.AnyField([&](FieldId field, uint32_t begin, uint32_t end) {
-    return scope.Searches(field) && masks.First(role, begin, end) != WordMasks::kNone;
-  });
 }
 
 // How the attributes of a document match the words, whose roles are their numbers. count: words of the query.
@@ -183,6 +170,7 @@ void Ranker::SplitByExactAttribute(const Bucket& bucket, size_t rule, const Deta
     possible -= child.documents;
     rest -= child.documents;
     child.paths = bucket.paths;
+    child.two_phase = bucket.two_phase;
     Detail next;
     next.rule = rules_[rule];
     next.rank = static_cast<uint32_t>(3 - static_cast<int>(type));
@@ -191,53 +179,6 @@ void Ranker::SplitByExactAttribute(const Bucket& bucket, size_t rule, const Deta
     next.previous = detail;
     Descend(std::move(child), rule + 1, Add(std::move(next)), dropping);
   }
-}
-
-std::vector<std::pair<uint32_t, CostBucket>> Ranker::ChoicesOfVerbatim(const OnePath& bucket) {
-  const Path& path = bucket.path;
-  // By step: the documents that have it as typed; nullopt: all.
-  std::vector<std::optional<DocSet>> verbatim(path.size());
-  std::vector<size_t> asked;  // steps that reading tells
-  std::vector<WordNumber> words;
-  const bool read = ReadRatherThanAsk(bucket.documents);
-  for (size_t i = 0; i < path.size(); ++i) {
-    Node& node = NodeOf(path[i]);
-    const bool only = graph_->Class(node, 0).IsOnly(node.verbatim);
-    if (node.term.phrase || (only && path[i].typos == 0 && !node.ngram())) continue;
-    verbatim[i].emplace();
-    if (node.ngram() || path[i].typos > 0 || node.verbatim == kNoWord) continue;
-    if (read) {
-      asked.push_back(i);
-      words.push_back(node.verbatim);
-    } else {
-      verbatim[i] = graph_->WordDocuments(graph_->words()[node.verbatim], graph_->scope().fields(), &bucket.documents);
-    }
-  }
-  if (!asked.empty()) {
-    ReadWords(*graph_, words, bucket.documents, [&](DocId docid, WordMasks& masks) {
-      for (size_t i = 0; i < asked.size(); ++i) {
-        if (Searched(masks, static_cast<Role>(i), graph_->scope())) verbatim[asked[i]]->Add(docid);
-      }
-    });
-  }
-  std::vector<std::pair<uint32_t, CostBucket>> choices;
-  Path chosen = path;
-  const std::function<void(size_t, uint32_t, DocSet)> divide = [&](size_t at, uint32_t cost, DocSet documents) {
-    if (documents.empty()) return;
-    if (at == path.size()) {
-      const DocId first = documents.min();
-      choices.push_back({cost, {std::move(documents), {}, {{bucket.number, first, chosen}}}});
-      return;
-    }
-    DocSet with = verbatim[at] ? documents & *verbatim[at] : std::exchange(documents, DocSet());
-    documents -= with;
-    chosen[at].verbatim = true;
-    divide(at + 1, cost, std::move(with));
-    chosen[at].verbatim = path[at].verbatim;
-    divide(at + 1, cost + NodeOf(path[at]).slots(), std::move(documents));
-  };
-  divide(0, 0, bucket.documents);
-  return choices;
 }
 
 }  // namespace gannet::search

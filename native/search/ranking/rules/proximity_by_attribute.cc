@@ -3,16 +3,16 @@
 //
 // Which documents hold a pair is asked cost by cost, and only for a path that may still have the cost: asking for a
 // pair changes what later buckets know.
-#include "search/ranking/rank.h"
-
 #include <algorithm>
 #include <deque>
 #include <utility>
 
 #include "search/matching/large_bucket.h"
-#include "search/ranking/attribute_pairs.h"
-#include "search/ranking/candidates.h"
 #include "search/ranking/forward_scan.h"
+#include "search/ranking/path_postings.h"
+#include "search/ranking/rank.h"
+#include "search/ranking/rules/attribute_pairs.h"
+#include "search/ranking/rules/proximity.h"
 
 namespace gannet::search {
 namespace {
@@ -107,23 +107,14 @@ std::vector<DocSet> Ranker::MatchingEach(const Bucket& bucket) {
     }
     return matching;
   }
-  candidates_->LoadUnknown(bucket.documents);
-  State state;
-  for (size_t p = 0; p < count; ++p) {
-    const Path& path = bucket.paths[p];
-    bucket.documents.ForEach([&](uint32_t docid) {
-      const bool matches = std::all_of(path.begin(), path.end(), [&](const Step& step) {
-        candidates_->StateOf(docid, NodeOf(step), step.typos, step.verbatim, state);
-        return state.matches;
-      });
-      if (matches) matching[p].Add(docid);
-    });
-  }
+  ForwardScan scan(*context_, {}, bucket.paths, false);
+  scan.Run(bucket.documents);
+  for (size_t p = 0; p < count; ++p) matching[p] = scan.Matching(p);
   return matching;
 }
 
 void Ranker::SplitByAttribute(const Bucket& bucket, size_t rule, const Detail* detail, uint32_t max) {
-  Expand(bucket.paths);
+  for (const Path& path : bucket.paths) HasPostings(*graph_, path);  // looks up what stands for the steps
   pairs_->BeginBucket();
   const std::vector<DocSet> matching = MatchingEach(bucket);
   PathsByPairs by_pairs(*graph_, *pairs_);
@@ -134,9 +125,7 @@ void Ranker::SplitByAttribute(const Bucket& bucket, size_t rule, const Detail* d
     std::vector<Path> paths;
     for (size_t p = 0; p < bucket.paths.size(); ++p) {
       const Path& path = bucket.paths[p];
-      // A step of several words costs what they are more than one.
-      uint32_t extra = 0;
-      for (const Step& step : path) extra += NodeOf(step).slots() - 1;
+      const uint32_t extra = ConstantPart(*context_, path);
       if (extra > cost) continue;
       const DocSet fresh = by_pairs.Taking(path, cost - extra, (matching[p] & remaining) - taken, remaining);
       if (fresh.empty()) continue;
@@ -145,7 +134,7 @@ void Ranker::SplitByAttribute(const Bucket& bucket, size_t rule, const Detail* d
     }
     if (taken.empty()) continue;
     remaining -= taken;
-    Descend({std::move(taken), std::move(paths)}, rule + 1, AddCost(rule, cost, max, detail), dropping);
+    Descend({std::move(taken), std::move(paths), bucket.two_phase}, rule + 1, AddCost(rule, cost, max, detail), dropping);
     if (Full(detail)) return;
     remaining -= excluded_;
   }

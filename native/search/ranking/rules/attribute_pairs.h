@@ -9,7 +9,8 @@
 // For many documents the postings of fields tell which hold a pair of a product, if all pairs of the
 // product were asked for or none. Otherwise documents are read.
 //
-// Threads: one owner. Lifetime: dies before the graph and the candidates.
+// Threads: one owner. Lifetime: dies before the graph.
+// Cost: small sets of documents are read once per product.
 #pragma once
 
 #include <map>
@@ -19,15 +20,12 @@
 
 #include "bitmap/docset.h"
 #include "search/query/graph.h"
-#include "search/ranking/candidates.h"
-#include "search/ranking/forward_scan.h"
 
 namespace gannet::search {
 
 class AttributePairs {
  public:
-  // REQUIRES: `candidates` has not read any document.
-  AttributePairs(Graph& graph, Candidates& candidates);
+  explicit AttributePairs(Graph& graph);
 
   // Pairs that are asked for from now on belong to another bucket.
   void BeginBucket();
@@ -61,15 +59,11 @@ class AttributePairs {
   DocSet ShareField(const WordsBySegment& left, const WordsBySegment& right, const DocSet& among) const;
   WordsBySegment WordsOf(const Side& side) const;
   Overlap OverlapOf(const Side& asked, const Side& side) const;
-  bool Shares(DocId docid, const Side& left, const Side& right) const;
-  // Whether an earlier bucket asked for the pair of words that stand at these positions.
-  bool WasAsked(DocId docid, const Side& left, TokenPosition x, const Side& right, TokenPosition y) const;
-  std::span<const TokenPosition> PositionsOf(DocId docid, const Side& side) const;
-  bool Covers(DocId docid, const Side& asked, const Side& side, TokenPosition position) const;
+  // The documents of `among` with a pair that no earlier bucket asked for, from their records.
+  DocSet ByReading(const Side& left, const Side& right, const DocSet& among) const;
   const DocSet& DocumentsOf(const Phrase& phrase);
 
   Graph& graph_;
-  Candidates& candidates_;
   std::vector<std::pair<WordNumber, WordNumber>> splits_;
   std::vector<Product> asked_;    // by earlier buckets
   std::vector<Product> present_;  // by this one

@@ -1,0 +1,62 @@
+#include "search/ranking/path_postings.h"
+
+namespace gannet::search {
+
+bool HasPostings(Graph& graph, const Path& path) {
+  bool has = true;
+  for (const Step& step : path) {
+    Node& node = graph.nodes()[step.node];
+    const Expansions& zero = graph.Class(node, 0);
+    if (node.term.phrase) {
+      has = has && zero.phrases.size() == 1;
+    } else if (step.verbatim) {
+      has = has && node.verbatim != kNoWord;
+    } else {
+      for (int c = step.first_class(); c <= step.last_class(); ++c) graph.Class(node, c);
+    }
+  }
+  return has;
+}
+
+DocSet PathPostings::InLists(size_t i, const segment::WordLists& lists, const DocSet* within) {
+  const auto for_each = [&](size_t s, auto&& sink) {
+    const auto sink_range = [&](Ordinal begin, Ordinal end) {
+      const segment::WordRange range(begin, end);
+      segment::WordLists of_range = lists;
+      of_range.words = {&range, 1};
+      sink(of_range);
+    };
+    ForEachRange(i, End::kFirstReal, s, sink_range);
+    ForEachHeld(i, End::kFirstReal, s, sink_range);
+  };
+  // What stands for the step is known from here on, so that several threads may ask.
+  uint64_t to_join = 0;
+  for (size_t s = 0; s < graph_.snapshot().segments.size(); ++s) {
+    for_each(s, [&](const segment::WordLists& of_range) { to_join += graph_.snapshot().segments[s]->text->ListsToJoin(of_range); });
+  }
+  const auto add = [&](size_t s, const segment::TextReader&, DocSetUnion& out) {
+    for_each(s, [&](const segment::WordLists& of_range) { graph_.UnionLists(s, of_range, within, out); });
+  };
+  return graph_.LiveUnion(within, add, to_join);
+}
+
+DocSet PathPostings::OfSum(uint32_t cost, const DocSet& within, const OfStep& of_step) const {
+  DocSet found;
+  const std::function<void(size_t, uint32_t, DocSet)> spread = [&](size_t at, uint32_t left, DocSet documents) {
+    if (at == path_.size()) {
+      if (left == 0) found |= documents;
+      return;
+    }
+    // Where a step has a cheaper place, that is what it costs.
+    for (uint32_t own = 0; own <= left && !documents.empty(); ++own) {
+      DocSet here = of_step(at, own, documents);
+      if (here.empty()) continue;
+      if (own < left) documents -= here;
+      spread(at + 1, left - own, std::move(here));
+    }
+  };
+  spread(0, cost, within);
+  return found;
+}
+
+}  // namespace gannet::search

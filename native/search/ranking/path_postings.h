@@ -1,0 +1,78 @@
+// Path postings: the documents that posting lists give for the words of a path, step by step. Rules tell costs from them without
+// reading a document (rules/).
+//
+// REQUIRES, for all functions: HasPostings(path).
+// Threads: one owner. Lifetime: an object dies before the graph, and before the path that it borrows.
+// Cost: a union of the posting lists of a step's words per call, within the documents given.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <utility>
+
+#include "bitmap/docset.h"
+#include "search/query/graph.h"
+#include "search/ranking/bucket.h"
+
+namespace gannet::search {
+
+// Whether posting lists tell of the words of every step. Looks up the expansions of the steps.
+bool HasPostings(Graph& graph, const Path& path);
+
+class PathPostings {
+ public:
+  // held    phrases that stand for words of the path and that all documents hold; the documents asked
+  //         about hold no other such phrase
+  PathPostings(Graph& graph, const Path& path, const PathPhrases& held) : graph_(graph), path_(path), held_(held) {}
+
+  // Documents of `within` (null: all live ones) that have a word of step `i`, of a phrase the first real one, in one of `fields`.
+  DocSet InFields(size_t i, const segment::FieldSet& fields, const DocSet* within) { return InLists(i, {.words = {}, .fields = &fields}, within); }
+  // Likewise at one of the positions of `mask`: bit p stands for position p, below segment::kLeadingPositions.
+  DocSet AtPositions(size_t i, uint32_t mask, const DocSet* within) {
+    return mask == 0 ? DocSet() : InLists(i, {.words = {}, .leading_positions = mask}, within);
+  }
+  // Documents of `within` whose steps' costs add up to `cost`.
+  // of_step    the documents of `within` in which step `i` may cost `cost`; where it may cost less, it does
+  using OfStep = std::function<DocSet(size_t i, uint32_t cost, const DocSet& within)>;
+  DocSet OfSum(uint32_t cost, const DocSet& within, const OfStep& of_step) const;
+
+  // Which word of a phrase; kFirstReal: the first that is no stop word.
+  enum class End { kFirst, kFirstReal, kLast };
+  template <typename Sink>
+  void SinkWordAt(const Phrase& phrase, End end, size_t segment, Sink&& sink);
+  // Calls sink(Ordinal begin, Ordinal end) for the words that stand for step `i` in one segment.
+  template <typename Sink>
+  void ForEachRange(size_t i, End end, size_t segment, Sink&& sink);
+  // Likewise for the phrases that are held for step `i`.
+  template <typename Sink>
+  void ForEachHeld(size_t i, End end, size_t segment, Sink&& sink);
+
+ private:
+  // lists.words is ignored.
+  DocSet InLists(size_t i, const segment::WordLists& lists, const DocSet* within);
+
+  Graph& graph_;
+  const Path& path_;
+  const PathPhrases& held_;
+};
+
+template <typename Sink>
+void PathPostings::SinkWordAt(const Phrase& phrase, End end, size_t segment, Sink&& sink) {
+  const WordNumber word = end == End::kFirstReal ? phrase.FirstReal() : end == End::kFirst ? phrase.words.front() : phrase.words.back();
+  if (const Ordinal ordinal = graph_.OrdinalOf(word, segment); ordinal != kNoOrdinal) sink(ordinal, ordinal + 1);
+}
+
+template <typename Sink>
+void PathPostings::ForEachRange(size_t i, End end, size_t segment, Sink&& sink) {
+  Node& node = graph_.nodes()[path_[i].node];
+  if (!node.term.phrase) return graph_.ForEachRange(path_[i], segment, sink);
+  SinkWordAt(graph_.Class(node, 0).phrases[0], end, segment, sink);
+}
+
+template <typename Sink>
+void PathPostings::ForEachHeld(size_t i, End end, size_t segment, Sink&& sink) {
+  if (held_.empty()) return;
+  for (const Phrase* phrase : held_[i]) SinkWordAt(*phrase, end, segment, sink);
+}
+
+}  // namespace gannet::search

@@ -1,0 +1,98 @@
+// One document as a forward scan shows it to the rules: where the words of the steps of paths stand in it.
+//
+// Threads: one owner. Lifetime: one record, until the next is read.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "search/matching/word_masks.h"
+#include "search/query/graph.h"
+#include "search/ranking/paths.h"
+
+namespace gannet::search {
+
+inline constexpr Role kNoRole = 0xffff;
+
+// A phrase that stands for a step.
+struct ScannedPhrase {
+  // Word `left` stands `distance` or less in front of word `right`.
+  struct Check {
+    Role left, right;
+    uint32_t distance;
+  };
+  std::vector<Role> words;  // each once
+  std::vector<Check> checks;
+  // The first word, the first that is no stop word, the last one. kNoRole: a stop word, or absent from the segment.
+  Role first = kNoRole, first_real = kNoRole, last = kNoRole;
+  bool absent = false;  // the segment lacks a word
+  bool held = false;    // by the document
+};
+
+struct ScannedStep {
+  const Step* step = nullptr;
+  const Node* node = nullptr;
+  Role words = kNoRole;     // what may stand for the step, phrases apart
+  Role as_typed = kNoRole;  // the word itself
+  Role plain = kNoRole, tolerant = kNoRole;  // of `words`: which match in any searched field, which in one that takes typos
+  std::vector<ScannedPhrase> phrases;
+  bool matches = false;  // of the document
+};
+
+class ScannedDocument {
+ public:
+  ScannedDocument(const Graph& graph, WordMasks& masks) : graph_(graph), masks_(masks) {}
+
+  WordMasks& masks() { return masks_; }
+  // Whether a word of the role stands in a field that accept(FieldId) holds for; `all`: it does for every field.
+  template <typename Accept>
+  bool Holds(Role role, bool all, Accept&& accept);
+  bool Searched(Role role) {
+    return Holds(role, graph_.scope().all, [&](FieldId field) { return graph_.scope().Searches(field); });
+  }
+  // Smallest distance from a word of `left` to one of `right` behind it; WordMasks::kFar where there is none.
+  uint32_t Distance(Role left, Role right) { return left == kNoRole || right == kNoRole ? WordMasks::kFar : masks_.Distance(left, right); }
+  // Finds out which phrases of the step the document holds.
+  void FindHeld(ScannedStep& step);
+  // Whether the document matches the step. REQUIRES: FindHeld
+  bool Matches(const ScannedStep& step);
+  // Calls sink(const WordMasks::Run&, Role, uint32_t first) for each run in which the step stands: its words, and of phrases that
+  // the document holds the first word. first: the first such word of the run.
+  template <typename Sink>
+  void ForEachRun(const ScannedStep& step, Sink&& sink);
+
+ private:
+  const Graph& graph_;
+  WordMasks& masks_;
+};
+
+template <typename Accept>
+bool ScannedDocument::Holds(Role role, bool all, Accept&& accept) {
+  if (role == kNoRole) return false;
+  const uint32_t first = masks_.First(role, 0, masks_.size());
+  if (all || first == WordMasks::kNone) return first != WordMasks::kNone;
+  return masks_.AnyField([&](FieldId field, uint32_t begin, uint32_t end) {
+    return end > first && accept(field) && masks_.First(role, begin, end) != WordMasks::kNone;
+  });
+}
+
+template <typename Sink>
+void ScannedDocument::ForEachRun(const ScannedStep& step, Sink&& sink) {
+  const auto of_role = [&](Role role) {
+    if (role == kNoRole) return;
+    const auto runs = masks_.runs();
+    auto run = runs.begin();
+    for (uint32_t word = masks_.First(role, 0, masks_.size()); word != WordMasks::kNone; word = masks_.First(role, run->end, masks_.size())) {
+      while (run != runs.end() && run->end <= word) ++run;
+      if (run == runs.end()) return;  // a damaged record
+      sink(*run, role, word);
+    }
+  };
+  of_role(step.words);
+  for (const ScannedPhrase& phrase : step.phrases) {
+    if (phrase.held) of_role(phrase.first_real);
+  }
+}
+
+}  // namespace gannet::search

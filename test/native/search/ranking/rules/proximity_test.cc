@@ -1,0 +1,38 @@
+#include "search/ranking/rules/proximity.h"
+
+#include <gtest/gtest.h>
+
+#include "search/ranking/rules/rule_bench.h"
+
+namespace gannet::search {
+namespace {
+
+TEST(ProximityRule, TellsHowFarWordsStandApart) {
+  RuleBench bench({
+      R"({"id":0,"a":"deep sea"})",                       // side by side
+      R"({"id":1,"a":"deep cold sea"})",                  // one between
+      R"({"id":2,"a":"deep and cold sea"})",              // two between
+      R"({"id":3,"a":"deep and very cold sea"})",         // farther is as good as anywhere
+      R"({"id":4,"a":"sea deep"})",                       // in the other order one more
+      R"({"id":5,"a":"deep","b":"sea"})",                 // never across fields
+      R"({"id":6,"a":"sea of the deep. more deep sea"})"  // the nearest pair counts
+  });
+  bench.Ask({"deep", "sea"});
+  bench.Expect(ProximityRule(), {{0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 1}, {5, 3}, {6, 0}});
+}
+
+TEST(ProximityRule, AddsUpPairsOfNeighbours) {
+  RuleBench bench({R"({"id":0,"a":"deep blue sea"})", R"({"id":1,"a":"deep blue big sea"})", R"({"id":2,"a":"sea deep blue"})", R"({"id":3,"a":"blue sea deep"})"});
+  bench.Ask({"deep", "blue", "sea"});
+  // Of the last: "deep" two in front of "blue" in the other order, "blue sea" as asked.
+  bench.Expect(ProximityRule(), {{0, 0}, {1, 1}, {2, 2}, {3, 2}});
+}
+
+TEST(ProximityRule, OfOneWordCostsNothing) {
+  RuleBench bench({R"({"id":0,"a":"deep sea"})"});
+  bench.Ask({"sea"});
+  EXPECT_EQ(ProximityRule().ConstantCost(bench.context(), bench.path()), 0u);
+}
+
+}  // namespace
+}  // namespace gannet::search
