@@ -45,9 +45,11 @@ class CostRule {
   // The cost of every document that takes the path; nullopt: documents differ.
   virtual std::optional<uint32_t> ConstantCost(const RankContext&, const Path&) const { return std::nullopt; }
 
-  // The cost of a step in a document. previous: the step before it on the path; null: none.
+  // The cost of a step in a document. previous: the step before it on the path; null: none, or the rule does not ask for it.
   // REQUIRES: the document matches both.
   virtual uint32_t StepCost(const RankContext& context, ScannedDocument& document, const ScannedStep* previous, const ScannedStep& step) const = 0;
+  // Whether StepCost asks for the step before.
+  virtual bool AsksPrevious() const { return false; }
   // Whether StepCost asks where the word as typed stands.
   virtual bool AsksWordAsTyped() const { return false; }
   // Whether a step that costs nothing counts as its word as typed for the rules that follow.

@@ -107,6 +107,7 @@ std::vector<ScannedStep> ForwardScan::StepsIn(size_t segment, WordMasks& masks) 
     const Step& step = steps_[i];
     const Node& node = graph.nodes()[step.node];
     ScannedStep& scanned = steps[i];
+    scanned.number = i;
     scanned.step = &step;
     scanned.node = &node;
     const auto add_phrase = [&](const Phrase& phrase) {
@@ -190,6 +191,25 @@ bool ScannedDocument::Matches(const ScannedStep& step) {
   return std::any_of(step.phrases.begin(), step.phrases.end(), [](const ScannedPhrase& phrase) { return phrase.held; });
 }
 
+void ScannedDocument::FindPlaces(const ScannedStep& step, Places& places) {
+  places.known = true;
+  places.list.clear();
+  const auto of_role = [&](Role role) {
+    if (role == kNoRole) return;
+    const auto runs = masks_.runs();
+    auto run = runs.begin();
+    for (uint32_t word = masks_.First(role, 0, masks_.size()); word != WordMasks::kNone; word = masks_.First(role, run->end, masks_.size())) {
+      while (run != runs.end() && run->end <= word) ++run;
+      if (run == runs.end()) return;  // a damaged record
+      places.list.push_back({&*run, role, word});
+    }
+  };
+  of_role(step.words);
+  for (const ScannedPhrase& phrase : step.phrases) {
+    if (phrase.held) of_role(phrase.first_real);
+  }
+}
+
 void ForwardScan::RunSegment(size_t segment, const DocSet& documents, std::vector<uint16_t>& cells) const {
   Graph& graph = context_.graph;
   const segment::TextReader& text = *context_.snapshot.segments[segment]->text;
@@ -203,30 +223,46 @@ void ForwardScan::RunSegment(size_t segment, const DocSet& documents, std::vecto
   }
   WordMasks masks(text, roles_max);
   std::vector<ScannedStep> steps = StepsIn(segment, masks);
-  ScannedDocument document(graph, masks);
+  ScannedDocument document(graph, masks, steps.size());
   const size_t width = row_cells(), costs_at = 2 + match_cells();
-  cells.reserve(documents.size() * width);
+  // Of each link the first one with the same step: what does not depend on the step before is told once.
+  std::vector<size_t> firsts(links_.size());
+  for (size_t l = 0; l < links_.size(); ++l) {
+    firsts[l] = static_cast<size_t>(std::find_if(links_.begin(), links_.end(), [&](const Link& link) { return link.step == links_[l].step; }) - links_.begin());
+  }
+  std::vector<uint8_t> asks_previous;
+  for (const CostRule* rule : rules_) asks_previous.push_back(rule->AsksPrevious());
+  size_t row_at = cells.size();
+  cells.resize(row_at + documents.size() * width);
   text.ForEachRecord(documents, [&](DocId docid, std::string_view record) {
     masks.Read(record);
-    const size_t row = cells.size();
-    cells.resize(row + width);
-    cells[row] = static_cast<uint16_t>(docid);
-    cells[row + 1] = static_cast<uint16_t>(docid >> 16);
+    document.Next();
+    uint16_t* const row = cells.data() + row_at;
+    row_at += width;
+    row[0] = static_cast<uint16_t>(docid);
+    row[1] = static_cast<uint16_t>(docid >> 16);
     for (size_t i = 0; i < steps.size(); ++i) {
       ScannedStep& step = steps[i];
       if (!step.phrases.empty()) document.FindHeld(step);
       step.matches = known_ || document.Matches(step);
-      if (step.matches) cells[row + 2 + i / 16] = static_cast<uint16_t>(cells[row + 2 + i / 16] | 1u << i % 16);
+      if (step.matches) row[2 + i / 16] = static_cast<uint16_t>(row[2 + i / 16] | 1u << i % 16);
     }
-    uint16_t* cost = cells.data() + row + costs_at;
-    for (const Link& link : links_) {
-      const ScannedStep* const previous = link.previous == kNone ? nullptr : &steps[link.previous];
-      const bool matches = steps[link.step].matches && (previous == nullptr || previous->matches);
-      for (const CostRule* rule : rules_) {
-        *cost++ = matches ? static_cast<uint16_t>(rule->StepCost(context_, document, previous, steps[link.step])) : 0;
+    uint16_t* const costs = row + costs_at;
+    for (size_t l = 0; l < links_.size(); ++l) {
+      const ScannedStep& step = steps[links_[l].step];
+      if (!step.matches) continue;
+      const ScannedStep* const previous = links_[l].previous == kNone ? nullptr : &steps[links_[l].previous];
+      for (size_t r = 0; r < rules_.size(); ++r) {
+        uint16_t& cost = costs[l * rules_.size() + r];
+        if (!asks_previous[r]) {
+          cost = firsts[l] == l ? static_cast<uint16_t>(rules_[r]->StepCost(context_, document, nullptr, step)) : costs[firsts[l] * rules_.size() + r];
+        } else if (previous == nullptr || previous->matches) {
+          cost = static_cast<uint16_t>(rules_[r]->StepCost(context_, document, previous, step));
+        }
       }
     }
   });
+  cells.resize(row_at);
 }
 
 bool ForwardScan::Matches(const Row& row, const Links& links) const {

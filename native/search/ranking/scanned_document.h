@@ -4,7 +4,9 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "search/matching/word_masks.h"
@@ -31,6 +33,7 @@ struct ScannedPhrase {
 };
 
 struct ScannedStep {
+  size_t number = 0;  // of the steps of a scan
   const Step* step = nullptr;
   const Node* node = nullptr;
   Role words = kNoRole;     // what may stand for the step, phrases apart
@@ -42,7 +45,13 @@ struct ScannedStep {
 
 class ScannedDocument {
  public:
-  ScannedDocument(const Graph& graph, WordMasks& masks) : graph_(graph), masks_(masks) {}
+  // steps    how many the scan has
+  ScannedDocument(const Graph& graph, WordMasks& masks, size_t steps) : graph_(graph), masks_(masks), places_(steps) {}
+
+  // The masks have read the next record.
+  void Next() {
+    for (Places& places : places_) places.known = false;
+  }
 
   WordMasks& masks() { return masks_; }
   // Whether a word of the role stands in a field that accept(FieldId) holds for; `all`: it does for every field.
@@ -57,14 +66,31 @@ class ScannedDocument {
   void FindHeld(ScannedStep& step);
   // Whether the document matches the step. REQUIRES: FindHeld
   bool Matches(const ScannedStep& step);
-  // Calls sink(const WordMasks::Run&, Role, uint32_t first) for each run in which the step stands: its words, and of phrases that
-  // the document holds the first word. first: the first such word of the run.
-  template <typename Sink>
-  void ForEachRun(const ScannedStep& step, Sink&& sink);
+  // A run in which a step stands.
+  struct Place {
+    const WordMasks::Run* run;
+    Role role;
+    uint32_t first;  // the first word of the role in the run
+  };
+  // All of them: those of the step's words, and of phrases that the document holds those of the first word. Found once, whichever
+  // rules ask.
+  std::span<const Place> PlacesOf(const ScannedStep& step) {
+    Places& places = places_[step.number];
+    if (!places.known) FindPlaces(step, places);
+    return places.list;
+  }
 
  private:
+  struct Places {
+    bool known = false;
+    std::vector<Place> list;
+  };
+
+  void FindPlaces(const ScannedStep& step, Places& places);
+
   const Graph& graph_;
   WordMasks& masks_;
+  std::vector<Places> places_;  // by step
 };
 
 template <typename Accept>
@@ -75,24 +101,6 @@ bool ScannedDocument::Holds(Role role, bool all, Accept&& accept) {
   return masks_.AnyField([&](FieldId field, uint32_t begin, uint32_t end) {
     return end > first && accept(field) && masks_.First(role, begin, end) != WordMasks::kNone;
   });
-}
-
-template <typename Sink>
-void ScannedDocument::ForEachRun(const ScannedStep& step, Sink&& sink) {
-  const auto of_role = [&](Role role) {
-    if (role == kNoRole) return;
-    const auto runs = masks_.runs();
-    auto run = runs.begin();
-    for (uint32_t word = masks_.First(role, 0, masks_.size()); word != WordMasks::kNone; word = masks_.First(role, run->end, masks_.size())) {
-      while (run != runs.end() && run->end <= word) ++run;
-      if (run == runs.end()) return;  // a damaged record
-      sink(*run, role, word);
-    }
-  };
-  of_role(step.words);
-  for (const ScannedPhrase& phrase : step.phrases) {
-    if (phrase.held) of_role(phrase.first_real);
-  }
 }
 
 }  // namespace gannet::search

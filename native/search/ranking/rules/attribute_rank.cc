@@ -90,9 +90,11 @@ class AttributeRank : public CostRule {
 
   uint32_t StepCost(const RankContext& context, ScannedDocument& document, const ScannedStep*, const ScannedStep& step) const override {
     uint32_t best = context.max_weight;
-    document.ForEachRun(step, [&](const WordMasks::Run& run, Role, uint32_t) {
-      if (best > 0 && context.graph.scope().Searches(run.field)) best = std::min(best, context.snapshot.traits[run.field].weight);
-    });
+    for (const ScannedDocument::Place& place : document.PlacesOf(step)) {
+      const FieldId field = place.run->field;
+      if (context.graph.scope().Searches(field)) best = std::min(best, context.snapshot.traits[field].weight);
+      if (best == 0) break;
+    }
     return best * step.node->slots();
   }
 

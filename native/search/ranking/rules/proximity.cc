@@ -291,6 +291,8 @@ class Proximity : public CostRule {
     return step.node->slots() - 1 + (adjacent ? DistanceCost(document, *previous, step) : 0);
   }
 
+  bool AsksPrevious() const override { return true; }
+
   uint64_t PostingsMin() const override { return LargeBucketMin(); }
   void AddPostingSources(const RankContext& context, OnePath group, uint32_t max, TwoPhase*, Sources& sources) const override {
     sources.push_back(std::make_unique<ProximitySource>(context, std::move(group), max));

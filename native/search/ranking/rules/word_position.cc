@@ -167,9 +167,10 @@ class WordPosition : public CostRule {
   uint32_t StepCost(const RankContext&, ScannedDocument& document, const ScannedStep*, const ScannedStep& step) const override {
     const uint32_t slots = step.node->slots();
     uint32_t best = kCostMax * slots;
-    document.ForEachRun(step, [&](const WordMasks::Run& run, Role role, uint32_t first) {
-      if (best > 0) best = std::min(best, LeastCost(document.masks(), role, run, first, WantedBy(*step.node), slots));
-    });
+    for (const auto& [run, role, first] : document.PlacesOf(step)) {
+      best = std::min(best, LeastCost(document.masks(), role, *run, first, WantedBy(*step.node), slots));
+      if (best == 0) break;
+    }
     return best;
   }
 
