@@ -3,13 +3,28 @@ import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { compareUtf8 } from '../base/json.ts';
+import { openFilesMax } from '../base/open-files.ts';
 import { ApiError } from '../contract/errors.ts';
 import { completeSettings, type SettingsObject } from '../contract/settings.ts';
 import { IndexHandle } from './handle.ts';
 import type { IndexState, NativeAddon } from './native.ts';
 
-/** Indexes kept open; beyond, the one used longest ago is closed. Bounds mapped memory and open files. */
+/**
+ * Indexes kept open; beyond, the one used longest ago is closed. Bounds mapped memory and open files; fewer where the
+ * process may have few files open.
+ */
 export const OPEN_INDEXES_MAX = 256;
+
+/** Files that an open index has at most while nothing is written. */
+const INDEX_FILES = 4;
+
+/** Files that are left for all else: connections, stores, what a batch reads and writes. */
+const OTHER_FILES = 128;
+
+/** @param files that the process may have open, 256 at least */
+export function openIndexesMax(files: number): number {
+  return Math.min(OPEN_INDEXES_MAX, Math.floor((files - OTHER_FILES) / INDEX_FILES));
+}
 
 /** So many stay open however long they are not used: a server of few indexes never waits for one. */
 export const RESTING_INDEXES_MAX = 32;
@@ -140,7 +155,7 @@ export class IndexRegistry {
     this.#native = native;
     this.#dir = dir;
     this.#limits = {
-      open: OPEN_INDEXES_MAX,
+      open: openIndexesMax(openFilesMax()),
       resting: RESTING_INDEXES_MAX,
       now: () => performance.now(),
       ...limits,

@@ -47,10 +47,14 @@ const POLL_MS = 10;
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** @param env beside the environment of the tests */
+/**
+ * @param env beside the environment of the tests
+ * @param openFiles how many files the process may have open; null: as many as the tests
+ */
 export async function startBuiltServer(
   options: readonly string[] = [],
   env: Readonly<Record<string, string>> = {},
+  openFiles: number | null = null,
 ): Promise<BuiltServer> {
   const folder = mkdtempSync(join(tmpdir(), 'gannet-'));
   const data = join(folder, 'data');
@@ -60,9 +64,11 @@ export async function startBuiltServer(
   const masterKey = 'masterKeymasterKey';
   let printed = '';
   const start = async (): Promise<ChildProcess> => {
+    const limited = ['-c', `ulimit -n ${openFiles}; exec "$0" "$@"`, process.execPath];
     const started = spawn(
-      process.execPath,
+      openFiles === null ? process.execPath : 'bash',
       [
+        ...(openFiles === null ? [] : limited),
         ...[PROGRAM, '--db-path', data, '--http-addr', `127.0.0.1:${port}`],
         ...['--master-key', masterKey, '--log-level', 'warn', ...options],
       ],

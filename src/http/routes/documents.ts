@@ -263,7 +263,8 @@ export function documentRoutes(dependencies: Dependencies): Route[] {
       }
       const summary = await dependencies.checkPayload(upload.bytes, format, delimiter, '');
       return {
-        payload: { bytes: format === 'csv' ? (summary.ndjson ?? Buffer.alloc(0)) : upload.bytes },
+        // The names of columns, repeated for each line, may make a short text long.
+        payload: format === 'csv' ? await stored(summary.ndjson ?? Buffer.alloc(0)) : upload,
         format: format === 'json' ? 'json' : 'ndjson',
         documents: summary.documents,
       };
