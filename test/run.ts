@@ -9,7 +9,7 @@
  * Exit status: 0 when nothing failed.
  */
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 
 interface Outcome {
@@ -37,7 +37,8 @@ const STEPS: Record<string, () => Promise<Outcome>> = {
   // The build has looked at `src/` and `src/web/`.
   types: () => check('npx', ['tsc', '-p', 'test/tsconfig.json']),
   lint: () => check('npm', ['run', '--silent', 'lint']),
-  format: () => check('npm', ['run', '--silent', 'format:check']),
+  format: async () =>
+    together(await check('npm', ['run', '--silent', 'format:check']), await cppFormat()),
   unit: () =>
     mocha(['test/**/*.test.ts', ...['--exclude', 'test/golden/**', '--exclude', RELEASE]]),
   native: () => nativeTests(),
@@ -105,6 +106,28 @@ async function check(command: string, args: readonly string[]): Promise<Outcome>
   return ended.ok ? { passed: 1, failed: 0, skipped: 0 } : failure(ended);
 }
 
+function skipped(what: string, why: string): Outcome {
+  console.log(`skipped: ${what}, because ${why}`);
+  return { passed: 0, failed: 0, skipped: 1 };
+}
+
+/** Other versions lay out details in other ways. */
+const CLANG_FORMAT = 'clang-format-14';
+const CPP_FOLDERS = ['native', 'test/native', 'test/fuzz'];
+
+/** Whether the C++ sources are laid out as `.clang-format` says. */
+async function cppFormat(): Promise<Outcome> {
+  if (spawnSync(CLANG_FORMAT, ['--version'], { stdio: 'ignore' }).status !== 0) {
+    return skipped('the layout of C++', `${CLANG_FORMAT} is not installed`);
+  }
+  const files = CPP_FOLDERS.flatMap((folder) =>
+    readdirSync(folder, { recursive: true, encoding: 'utf8' })
+      .filter((name) => /\.(cc|h)$/.test(name))
+      .map((name) => `${folder}/${name}`),
+  );
+  return check(CLANG_FORMAT, ['--dry-run', '--Werror', ...files]);
+}
+
 /** The greatest number that `pattern` captures in `text`, 0 without a match. */
 function count(text: string, pattern: RegExp): number {
   return Math.max(0, ...[...text.matchAll(pattern)].map((match) => Number(match[1])));
@@ -128,12 +151,8 @@ async function mocha(args: readonly string[]): Promise<Outcome> {
 
 /** Why the C++ tests cannot run here, or how their build failed; null when they are built. */
 async function buildNativeTests(): Promise<Outcome | null> {
-  const skipped = (why: string): Outcome => {
-    console.log(`skipped: the C++ tests, because ${why}`);
-    return { passed: 0, failed: 0, skipped: 1 };
-  };
   if (spawnSync('cmake', ['--version'], { stdio: 'ignore' }).status !== 0) {
-    return skipped('cmake is not installed');
+    return skipped('the C++ tests', 'cmake is not installed');
   }
   if (!existsSync(`${NATIVE_BUILD}/CMakeCache.txt`)) {
     const addon = await run('npm', ['run', '--silent', 'build:native']);
@@ -142,7 +161,7 @@ async function buildNativeTests(): Promise<Outcome | null> {
   const configured = await run('cmake', ['-S', '.', '-B', NATIVE_BUILD, '-DGANNET_TESTS=ON']);
   if (!configured.ok) return failure(configured);
   if (configured.text.includes('GoogleTest is not installed')) {
-    return skipped('GoogleTest is not installed (Debian package libgtest-dev)');
+    return skipped('the C++ tests', 'GoogleTest is not installed (Debian package libgtest-dev)');
   }
   const build = ['--build', NATIVE_BUILD, '--target', 'native_tests', '-j', CORES];
   const built = await run('nice', ['-n', '19', 'cmake', ...build]);

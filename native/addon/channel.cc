@@ -9,10 +9,12 @@ std::shared_ptr<Channel> Channel::Create(Napi::Env env) {
   napi_create_string_utf8(env, "gannet", NAPI_AUTO_LENGTH, &name);
   napi_create_threadsafe_function(
       env, nullptr, nullptr, name, 0, 1, held,
-      [](napi_env, void* data, void*) { delete static_cast<std::shared_ptr<Channel>*>(data); }, held,
+      [](napi_env, void* data, void*) { delete static_cast<std::shared_ptr<Channel>*>(data); },
+      held,
       [](napi_env call_env, napi_value, void* context, void*) {
         // A null environment: it is being torn down.
-        if (call_env != nullptr) (*static_cast<std::shared_ptr<Channel>*>(context))->Drain(call_env);
+        if (call_env != nullptr)
+          (*static_cast<std::shared_ptr<Channel>*>(context))->Drain(call_env);
       },
       &channel->function_);
   napi_unref_threadsafe_function(env, channel->function_);

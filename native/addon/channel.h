@@ -1,7 +1,8 @@
 // Coming back to the JavaScript thread.
 //
-// A completion is a closure that runs on the JavaScript thread of one environment; the channel wakes that thread once for all
-// completions that have gathered. While nothing is pending the channel does not keep the process alive.
+// A completion is a closure that runs on the JavaScript thread of one environment; the channel
+// wakes that thread once for all completions that have gathered. While nothing is pending the
+// channel does not keep the process alive.
 //
 // Threads: a Channel may be used from any thread; completions run on the environment's thread.
 #pragma once

@@ -18,12 +18,13 @@ namespace {
 constexpr int kBatchNice = 5;
 constexpr int kMergeNice = 10;
 constexpr int kGraphNice = 10;
-// Small merges are a few milliseconds for each second of changes, and searches slow down without them.
+// Small merges are a few milliseconds for each second of changes, and searches slow down without
+// them.
 constexpr int kSmallMergeNice = 0;
 // Segments of the small lane: some thousands of documents.
 constexpr uint64_t kSmallSegmentBytesMax = uint64_t{4} << 20;
-// Written by merges. Far above what a steady stream of changes needs (a document is rewritten about 9 times), and below
-// what keeps a disk busy for itself.
+// Written by merges. Far above what a steady stream of changes needs (a document is rewritten about
+// 9 times), and below what keeps a disk busy for itself.
 constexpr uint64_t kMergeBytesPerSecond = uint64_t{100} << 20;
 // A graph holds more than this while it is built.
 constexpr uint64_t kGraphBytesKept = uint64_t{32} << 20;
@@ -44,9 +45,12 @@ void Engine::Configure(const EngineOptions& options) {
   std::call_once(configured_, [&] {
     options_ = options;
     SetTuning(options.tuning);
-    searches_ = std::make_unique<ThreadPool>(options.search_threads, [] { TakeTurns(kSearchTurn); });
-    SetHelpers({.ask = [this](std::function<void()> work) { return searches_->RunIfIdle(std::move(work)); },
-                .wanted = [this] { return searches_->HasWaiting(); }});
+    searches_ =
+        std::make_unique<ThreadPool>(options.search_threads, [] { TakeTurns(kSearchTurn); });
+    SetHelpers(
+        {.ask =
+             [this](std::function<void()> work) { return searches_->RunIfIdle(std::move(work)); },
+         .wanted = [this] { return searches_->HasWaiting(); }});
     batches_ = std::make_unique<ThreadPool>(kBatchThreads, [] { Yield(kBatchNice); });
     merges_ = std::make_unique<ThreadPool>(1, [] { Yield(kMergeNice); });
     small_merges_ = std::make_unique<ThreadPool>(1, [] { Yield(kSmallMergeNice); });
@@ -80,8 +84,8 @@ void Engine::Close(uint32_t handle) {
   }
   open->stop_merging = true;
   open->closing = true;
-  // LMDB may open a file once per process only: whoever still holds the index, a merge above all, must have let go of it before
-  // it is opened again. Nobody can find it any more.
+  // LMDB may open a file once per process only: whoever still holds the index, a merge above all,
+  // must have let go of it before it is opened again. Nobody can find it any more.
   constexpr auto kAskAgain = std::chrono::microseconds(200);
   while (open.use_count() > 1) std::this_thread::sleep_for(kAskAgain);
 }
@@ -97,7 +101,8 @@ void Engine::CheckAhead(const OpenIndex& index) {
   using WeakFile = std::weak_ptr<const segment::SegmentFile>;
   const auto check = [](const WeakFile& weak) {
     uint64_t at = 0;
-    for (auto file = weak.lock(); file != nullptr && at < file->size(); file = weak.lock()) at = file->CheckAhead(at);
+    for (auto file = weak.lock(); file != nullptr && at < file->size(); file = weak.lock())
+      at = file->CheckAhead(at);
   };
   try {
     std::vector<WeakFile> files;
@@ -107,7 +112,8 @@ void Engine::CheckAhead(const OpenIndex& index) {
       }
     }
     if (files.empty()) return;
-    checks_->Run([files = std::move(files), check] { std::for_each(files.begin(), files.end(), check); });
+    checks_->Run(
+        [files = std::move(files), check] { std::for_each(files.begin(), files.end(), check); });
   } catch (const std::exception&) {
     // Memory has run out; these files are checked as they are read.
   }
@@ -145,7 +151,8 @@ void Engine::Merge(const std::shared_ptr<OpenIndex>& index, MergeLane lane) {
       auto turn = index->merges.Next(*index->index, bytes_max);
       if (!turn) break;
       const indexing::MergePlan& plan = turn->plan();
-      const bool waits = lane == MergeLane::kAll && plan.bytes > indexing::MergePause::kLargeBytes && !plan.pressing;
+      const bool waits = lane == MergeLane::kAll &&
+                         plan.bytes > indexing::MergePause::kLargeBytes && !plan.pressing;
       if (waits && !std::exchange(awaited, true)) {
         turn.reset();
         structure.unlock();
@@ -154,7 +161,8 @@ void Engine::Merge(const std::shared_ptr<OpenIndex>& index, MergeLane lane) {
         continue;
       }
       awaited = false;
-      const Status status = indexing::RunMerge(*index->index, plan, index->stop_merging, kMergeBytesPerSecond);
+      const Status status =
+          indexing::RunMerge(*index->index, plan, index->stop_merging, kMergeBytesPerSecond);
       index->merges.Ended(*index->index, plan, status);
       ReturnFreeMemory(plan.bytes);
       // The index is as it was; where the segments have changed, the end of the batch asks again.
@@ -168,13 +176,16 @@ void Engine::Merge(const std::shared_ptr<OpenIndex>& index, MergeLane lane) {
   if (index->stop_merging) return;
   if (state.wanted) ScheduleMerge(*index, lane);
   // Segments that this lane has written or skipped may be due in the other one.
-  if (merged) ScheduleMerge(*index, lane == MergeLane::kSmall ? MergeLane::kAll : MergeLane::kSmall);
+  if (merged)
+    ScheduleMerge(*index, lane == MergeLane::kSmall ? MergeLane::kAll : MergeLane::kSmall);
   ScheduleGraphs(*index);
 }
 
 void Engine::ScheduleGraphs(OpenIndex& index) {
   // What will be merged gets none; the end of the merge asks again.
-  if (!indexing::PlanGraphs(*index.index->snapshot()) || indexing::PlanMerge(*index.index->snapshot())) return;
+  if (!indexing::PlanGraphs(*index.index->snapshot()) ||
+      indexing::PlanMerge(*index.index->snapshot()))
+    return;
   index.graphs.wanted = true;
   if (index.graphs.running.exchange(true)) return;
   graphs_->Run([this, handle = index.handle] {
@@ -189,7 +200,9 @@ void Engine::BuildGraphs(const std::shared_ptr<OpenIndex>& index) {
     try {
       while (!index->closing) {
         const auto segment = indexing::PlanGraphs(*index->index->snapshot());
-        if (!segment || !indexing::BuildGraphs(*index->index, *segment, options, index->closing).ok()) break;
+        if (!segment ||
+            !indexing::BuildGraphs(*index->index, *segment, options, index->closing).ok())
+          break;
       }
     } catch (const std::exception&) {
       // Memory has run out; the segment is scanned until the next batch asks again.
@@ -208,7 +221,8 @@ bool Engine::AwaitPause(OpenIndex& index) const {
     const bool batch_ended = index.lane(MergeLane::kAll).wanted;
     const uint64_t searches = searches_begun_;
     const bool searched = searches != std::exchange(searches_seen, searches);
-    const auto answer = index.pause.Ask(indexing::MergePause::Clock::now(), index.running, batch_ended || searched);
+    const auto answer =
+        index.pause.Ask(indexing::MergePause::Clock::now(), index.running, batch_ended || searched);
     if (answer == indexing::MergePause::Answer::kNow) return true;
     if (answer == indexing::MergePause::Answer::kAfterBatch || batch_ended) return false;
     std::this_thread::sleep_for(kAskAgain);

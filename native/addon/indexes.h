@@ -1,4 +1,5 @@
-// The open indexes of the process, shared by all JavaScript environments, and the pools they work on.
+// The open indexes of the process, shared by all JavaScript environments, and the pools they work
+// on.
 #pragma once
 
 #include <algorithm>
@@ -18,22 +19,25 @@
 
 namespace gannet::addon {
 
-// Merges run in two lanes, each one at a time: a large merge takes seconds, and meanwhile each change leaves a small segment
-// that every search looks into.
+// Merges run in two lanes, each one at a time: a large merge takes seconds, and meanwhile each
+// change leaves a small segment that every search looks into.
 enum class MergeLane : uint8_t { kAll, kSmall };
 inline constexpr std::array kMergeLanes = {MergeLane::kAll, MergeLane::kSmall};
 
 struct OpenIndex {
-  OpenIndex(uint32_t number, std::shared_ptr<index::Index> opened) : handle(number), index(std::move(opened)) {}
+  OpenIndex(uint32_t number, std::shared_ptr<index::Index> opened)
+      : handle(number), index(std::move(opened)) {}
 
   const uint32_t handle;
   const std::shared_ptr<index::Index> index;
-  std::mutex batch_mutex;             // one batch at a time
-  std::shared_mutex structure_mutex;  // shared: a merge; alone: a batch that works segment by segment
+  std::mutex batch_mutex;  // one batch at a time
+  std::shared_mutex
+      structure_mutex;  // shared: a merge; alone: a batch that works segment by segment
   indexing::Progress progress;
   std::atomic<bool> running{false};  // a batch
   std::mutex embed_mutex;            // guards embed_calls
-  std::shared_ptr<indexing::EmbedCalls> embed_calls;  // of the running batch, if it makes embeddings
+  std::shared_ptr<indexing::EmbedCalls>
+      embed_calls;  // of the running batch, if it makes embeddings
   indexing::Merges merges;
   indexing::MergePause pause;  // of MergeLane::kAll
   struct LaneState {
@@ -47,7 +51,8 @@ struct OpenIndex {
   LaneState graphs;  // being built, over vectors
   // Or building graphs.
   bool merging() const {
-    return graphs.running || std::any_of(lanes.begin(), lanes.end(), [](const LaneState& lane) { return lane.running.load(); });
+    return graphs.running || std::any_of(lanes.begin(), lanes.end(),
+                                         [](const LaneState& lane) { return lane.running.load(); });
   }
 };
 
@@ -75,7 +80,8 @@ class Engine {
   std::atomic<uint32_t>& memory_lenders() { return memory_lenders_; }
   // On any thread: a search begins.
   void NoteSearch() { searches_begun_.fetch_add(1, std::memory_order_relaxed); }
-  // Checks in the background what of the index is in memory and was not read yet, so that no search has to.
+  // Checks in the background what of the index is in memory and was not read yet, so that no search
+  // has to.
   void CheckAhead(const OpenIndex& index);
   // Merges in the background until nothing is left to merge.
   void ScheduleMerges(const std::shared_ptr<OpenIndex>& index);
@@ -87,21 +93,22 @@ class Engine {
   // Builds graphs over vectors in the background, once nothing is left to merge.
   void ScheduleGraphs(OpenIndex& index);
   void BuildGraphs(const std::shared_ptr<OpenIndex>& index);
-  // Waits until a large merge may begin. False: not yet, and the lane is wanted again or will be at the end of the batch under way;
-  // or not any more.
+  // Waits until a large merge may begin. False: not yet, and the lane is wanted again or will be at
+  // the end of the batch under way; or not any more.
   bool AwaitPause(OpenIndex& index) const;
   std::once_flag configured_;
   EngineOptions options_;
   std::unique_ptr<ThreadPool> searches_, batches_, merges_, small_merges_, graphs_, checks_;
   std::atomic<uint32_t> memory_lenders_{0};
   std::atomic<uint64_t> searches_begun_{0};  // of all indexes: they share the processors
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;                         // guards what follows
   std::unordered_map<uint32_t, std::shared_ptr<OpenIndex>> open_;
   uint32_t next_ = 1;
 };
 
-// Indexing memory lent to a batch while it runs, so that two at a time keep to the option together: half for a batch
-// that another one may begin beside (a change of settings) and for the one that begins beside it, otherwise all.
+// Indexing memory lent to a batch while it runs, so that two at a time keep to the option together:
+// half for a batch that another one may begin beside (a change of settings) and for the one that
+// begins beside it, otherwise all.
 class BatchMemory {
  public:
   explicit BatchMemory(bool leaves_room)
@@ -110,7 +117,9 @@ class BatchMemory {
   BatchMemory(const BatchMemory&) = delete;
   BatchMemory& operator=(const BatchMemory&) = delete;
 
-  uint64_t bytes() const { return Engine::Instance().options().indexing_memory_bytes / (halved_ ? 2 : 1); }
+  uint64_t bytes() const {
+    return Engine::Instance().options().indexing_memory_bytes / (halved_ ? 2 : 1);
+  }
 
  private:
   const bool halved_;

@@ -1,4 +1,5 @@
-// The functions of src/engine/native.ts. Thin: arguments are checked, work goes to a pool, bytes come back.
+// The functions of src/engine/native.ts. Thin: arguments are checked, work goes to a pool, bytes
+// come back.
 
 #include <napi.h>
 
@@ -35,10 +36,13 @@ constexpr size_t kCopiedBytesMax = 64 << 10;  // also in src/base/buffer-pool.ts
 struct Environment {
   std::shared_ptr<Channel> channel;
   Napi::FunctionReference take_buffer;  // of EngineOptions; empty: none
-  std::unordered_map<uint32_t, std::weak_ptr<std::atomic<bool>>> gone_flags;  // of the searches under way, by ticket
+  std::unordered_map<uint32_t, std::weak_ptr<std::atomic<bool>>>
+      gone_flags;  // of the searches under way, by ticket
 };
 
-std::shared_ptr<Channel> ChannelOf(Napi::Env env) { return env.GetInstanceData<Environment>()->channel; }
+std::shared_ptr<Channel> ChannelOf(Napi::Env env) {
+  return env.GetInstanceData<Environment>()->channel;
+}
 
 // Runs `work` on a pool; the promise it returns settles with what `convert` makes of the result.
 template <typename T, typename Work, typename Convert>
@@ -84,14 +88,18 @@ Napi::Value AsyncStatus(Napi::Env env, ThreadPool& pool, Work work) {
 // What keeps a value as long as JavaScript holds it.
 template <typename T>
 Napi::External<T> Hold(Napi::Env env, T value) {
-  return Napi::External<T>::New(env, new T(std::move(value)), [](Napi::Env, T* held) { delete held; });
+  return Napi::External<T>::New(env, new T(std::move(value)),
+                                [](Napi::Env, T* held) { delete held; });
 }
 
-// Small ones are copied, which costs less than the finalizer of a buffer that takes the string over.
+// Small ones are copied, which costs less than the finalizer of a buffer that takes the string
+// over.
 Napi::Value ToBuffer(Napi::Env env, std::string& bytes) {
-  if (bytes.size() <= kCopiedBytesMax) return Napi::Buffer<char>::Copy(env, bytes.data(), bytes.size());
+  if (bytes.size() <= kCopiedBytesMax)
+    return Napi::Buffer<char>::Copy(env, bytes.data(), bytes.size());
   auto* held = new std::string(std::move(bytes));
-  return Napi::Buffer<char>::New(env, held->data(), held->size(), [](Napi::Env, char*, std::string* s) { delete s; }, held);
+  return Napi::Buffer<char>::New(
+      env, held->data(), held->size(), [](Napi::Env, char*, std::string* s) { delete s; }, held);
 }
 
 // The same in memory that is used again once the answer has been sent, if there is such.
@@ -116,12 +124,14 @@ std::shared_ptr<OpenIndex> IndexOf(const Napi::CallbackInfo& info) {
   auto open = info.Length() > 0 && info[0].IsNumber()
                   ? Engine::Instance().Find(info[0].As<Napi::Number>().Uint32Value())
                   : nullptr;
-  if (!open) MakeError(info.Env(), Status::Internal("the index is not open")).ThrowAsJavaScriptException();
+  if (!open)
+    MakeError(info.Env(), Status::Internal("the index is not open")).ThrowAsJavaScriptException();
   return open;
 }
 
 std::string StringAt(const Napi::CallbackInfo& info, size_t at) {
-  return info.Length() > at && info[at].IsString() ? info[at].As<Napi::String>().Utf8Value() : std::string();
+  return info.Length() > at && info[at].IsString() ? info[at].As<Napi::String>().Utf8Value()
+                                                   : std::string();
 }
 
 // What is absent has its default.
@@ -137,11 +147,14 @@ Tuning TuningOf(const Napi::Object& object) {
       {"scannedCandidatesMax", &tuning.scanned_candidates_max},
   };
   for (const auto& [name, number] : numbers) {
-    if (const Napi::Value given = object.Get(name); given.IsNumber()) *number = static_cast<uint64_t>(given.ToNumber().DoubleValue());
+    if (const Napi::Value given = object.Get(name); given.IsNumber())
+      *number = static_cast<uint64_t>(given.ToNumber().DoubleValue());
   }
   if (const Napi::Value given = object.Get("cpuMax"); given.IsString()) {
     const std::string level = given.ToString().Utf8Value();
-    tuning.cpu_max = level == "portable" ? CpuLevel::kPortable : level == "avx2" ? CpuLevel::kAvx2 : CpuLevel::kAvx512;
+    tuning.cpu_max = level == "portable" ? CpuLevel::kPortable
+                     : level == "avx2"   ? CpuLevel::kAvx2
+                                         : CpuLevel::kAvx512;
   }
   return tuning;
 }
@@ -153,11 +166,13 @@ Napi::Value Configure(const Napi::CallbackInfo& info) {
   options.search_threads = std::max(1u, static_cast<uint32_t>(number("searchThreads")));
   options.indexing_threads = std::max(1u, static_cast<uint32_t>(number("indexingThreads")));
   options.indexing_memory_bytes = static_cast<uint64_t>(number("indexingMemoryBytes"));
-  if (const Napi::Value tuning = object.Get("tuning"); tuning.IsObject()) options.tuning = TuningOf(tuning.As<Napi::Object>());
+  if (const Napi::Value tuning = object.Get("tuning"); tuning.IsObject())
+    options.tuning = TuningOf(tuning.As<Napi::Object>());
   Engine::Instance().Configure(options);
   const Napi::Value take_buffer = object.Get("takeBuffer");
   if (take_buffer.IsFunction()) {
-    info.Env().GetInstanceData<Environment>()->take_buffer = Napi::Persistent(take_buffer.As<Napi::Function>());
+    info.Env().GetInstanceData<Environment>()->take_buffer =
+        Napi::Persistent(take_buffer.As<Napi::Function>());
   }
   TakeTurns(kMainTurn);
   return info.Env().Undefined();
@@ -165,7 +180,8 @@ Napi::Value Configure(const Napi::CallbackInfo& info) {
 
 Napi::Value OpenIndexAt(const Napi::CallbackInfo& info) {
   const bool creates = info.Length() > 1 && info[1].ToBoolean().Value();
-  auto handle = Engine::Instance().Open(StringAt(info, 0), creates ? index::IfAbsent::kCreate : index::IfAbsent::kRefuse);
+  auto handle = Engine::Instance().Open(
+      StringAt(info, 0), creates ? index::IfAbsent::kCreate : index::IfAbsent::kRefuse);
   if (!handle.ok()) {
     MakeError(info.Env(), handle.status()).ThrowAsJavaScriptException();
     return info.Env().Undefined();
@@ -191,10 +207,12 @@ Napi::Value IsMerging(const Napi::CallbackInfo& info) {
 Napi::Value TakeMergeFault(const Napi::CallbackInfo& info) {
   const auto open = IndexOf(info);
   const Status fault = open ? open->merges.TakeFault() : Status::Ok();
-  return fault.ok() ? info.Env().Null() : Napi::Value(Napi::String::New(info.Env(), fault.message()));
+  return fault.ok() ? info.Env().Null()
+                    : Napi::Value(Napi::String::New(info.Env(), fault.message()));
 }
 
-// The names of all fields that the index knows, as a JSON list, in the order of their first appearance.
+// The names of all fields that the index knows, as a JSON list, in the order of their first
+// appearance.
 Napi::Value IndexFields(const Napi::CallbackInfo& info) {
   const auto open = IndexOf(info);
   if (!open) return info.Env().Undefined();
@@ -280,11 +298,14 @@ GoneFlag GoneFlagAt(const Napi::CallbackInfo& info, size_t at) {
   return flag;
 }
 
-bool Gone(const search::Caller& caller) { return caller.gone && caller.gone->load(std::memory_order_relaxed); }
+bool Gone(const search::Caller& caller) {
+  return caller.gone && caller.gone->load(std::memory_order_relaxed);
+}
 
 Napi::Value CancelSearch(const Napi::CallbackInfo& info) {
   auto& flags = info.Env().GetInstanceData<Environment>()->gone_flags;
-  const auto found = info[0].IsNumber() ? flags.find(info[0].As<Napi::Number>().Uint32Value()) : flags.end();
+  const auto found =
+      info[0].IsNumber() ? flags.find(info[0].As<Napi::Number>().Uint32Value()) : flags.end();
   if (found != flags.end()) {
     if (const auto flag = found->second.lock()) flag->store(true, std::memory_order_relaxed);
   }
@@ -300,7 +321,8 @@ Napi::Value Query(const Napi::CallbackInfo& info) {
   Engine::Instance().NoteSearch();
   return Async<std::string>(
       info.Env(), Engine::Instance().searches(),
-      [open = std::move(open), request = TextAt(info, 1), caller = search::Caller(started, GoneFlagAt(info, 2))]() -> Result<std::string> {
+      [open = std::move(open), request = TextAt(info, 1),
+       caller = search::Caller(started, GoneFlagAt(info, 2))]() -> Result<std::string> {
         if (Gone(caller)) return Status::Cancelled("nobody waits for the answer");
         return Execute(*open->index, request, caller);
       },
@@ -334,7 +356,8 @@ Napi::Value FetchDocuments(const Napi::CallbackInfo& info) {
   Engine::Instance().NoteSearch();
   return Async<ListingPart>(
       info.Env(), Engine::Instance().searches(),
-      [open = std::move(open), request = TextAt(info, 1), caller = search::Caller(0, GoneFlagAt(info, 2))]() -> Result<ListingPart> {
+      [open = std::move(open), request = TextAt(info, 1),
+       caller = search::Caller(0, GoneFlagAt(info, 2))]() -> Result<ListingPart> {
         if (Gone(caller)) return Status::Cancelled("nobody waits for the answer");
         GANNET_ASSIGN_OR_RETURN(auto listing, search::Listing::Open(*open->index, request, caller));
         return NextPart(std::move(listing));
@@ -346,11 +369,13 @@ Napi::Value FetchDocuments(const Napi::CallbackInfo& info) {
 Napi::Value FetchRest(const Napi::CallbackInfo& info) {
   auto& held = *info[0].As<Napi::External<std::shared_ptr<search::Listing>>>().Data();
   if (!held) {
-    MakeError(info.Env(), Status::Internal("the rest of the listing was taken already")).ThrowAsJavaScriptException();
+    MakeError(info.Env(), Status::Internal("the rest of the listing was taken already"))
+        .ThrowAsJavaScriptException();
     return info.Env().Undefined();
   }
   return Async<ListingPart>(
-      info.Env(), Engine::Instance().searches(), [listing = std::move(held)] { return NextPart(listing); }, ToPart);
+      info.Env(), Engine::Instance().searches(),
+      [listing = std::move(held)] { return NextPart(listing); }, ToPart);
 }
 
 // Lets go of what the listing holds, which would else wait for the garbage collector.
@@ -374,7 +399,8 @@ Napi::Value FederatedSearch(const Napi::CallbackInfo& info) {
   Engine::Instance().NoteSearch();
   return Async<std::string>(
       info.Env(), Engine::Instance().searches(),
-      [open = std::move(open), request = TextAt(info, 1), caller = search::Caller(started, GoneFlagAt(info, 2))]() -> Result<std::string> {
+      [open = std::move(open), request = TextAt(info, 1),
+       caller = search::Caller(started, GoneFlagAt(info, 2))]() -> Result<std::string> {
         if (Gone(caller)) return Status::Cancelled("nobody waits for the answer");
         std::vector<index::Index*> indexes;
         for (const auto& one : open) indexes.push_back(one->index.get());
@@ -390,9 +416,11 @@ Napi::Value GetDocument(const Napi::CallbackInfo& info) {
   if (info[2].IsArray()) {
     fields.emplace();
     const auto list = info[2].As<Napi::Array>();
-    for (uint32_t i = 0; i < list.Length(); ++i) fields->push_back(list.Get(i).ToString().Utf8Value());
+    for (uint32_t i = 0; i < list.Length(); ++i)
+      fields->push_back(list.Get(i).ToString().Utf8Value());
   }
-  auto document = search::GetDocument(*open->index, StringAt(info, 1), fields, info[3].ToBoolean().Value());
+  auto document =
+      search::GetDocument(*open->index, StringAt(info, 1), fields, info[3].ToBoolean().Value());
   if (!document.ok()) {
     MakeError(info.Env(), document.status()).ThrowAsJavaScriptException();
     return info.Env().Undefined();
@@ -401,12 +429,16 @@ Napi::Value GetDocument(const Napi::CallbackInfo& info) {
   return ToAnswer(info.Env(), **document);
 }
 
-// What JavaScript holds of a stream; its memory goes when it is collected, what it reads when it is closed.
+// What JavaScript holds of a stream; its memory goes when it is collected, what it reads when it is
+// closed.
 using StreamHandle = std::shared_ptr<search::DocumentStream>;
 
 StreamHandle StreamOf(const Napi::CallbackInfo& info) {
-  const StreamHandle stream = info[0].IsExternal() ? *info[0].As<Napi::External<StreamHandle>>().Data() : nullptr;
-  if (!stream) MakeError(info.Env(), Status::Internal("the stream of documents is closed")).ThrowAsJavaScriptException();
+  const StreamHandle stream =
+      info[0].IsExternal() ? *info[0].As<Napi::External<StreamHandle>>().Data() : nullptr;
+  if (!stream)
+    MakeError(info.Env(), Status::Internal("the stream of documents is closed"))
+        .ThrowAsJavaScriptException();
   return stream;
 }
 
@@ -431,7 +463,9 @@ Napi::Value NextDocuments(const Napi::CallbackInfo& info) {
   const auto stream = StreamOf(info);
   if (!stream) return info.Env().Undefined();
   const auto bytes = static_cast<size_t>(info[1].ToNumber().DoubleValue());
-  return Async<std::string>(info.Env(), Engine::Instance().batches(), [stream, bytes] { return stream->Next(bytes); }, ToBuffer);
+  return Async<std::string>(
+      info.Env(), Engine::Instance().batches(), [stream, bytes] { return stream->Next(bytes); },
+      ToBuffer);
 }
 
 Napi::Value RewindDocuments(const Napi::CallbackInfo& info) {
@@ -447,7 +481,8 @@ Napi::Value CloseDocuments(const Napi::CallbackInfo& info) {
 Napi::Value CopyIndex(const Napi::CallbackInfo& info) {
   const auto open = IndexOf(info);
   if (!open) return info.Env().Undefined();
-  return AsyncStatus(info.Env(), Engine::Instance().batches(), [open, dir = StringAt(info, 1)] { return open->index->CopyTo(dir); });
+  return AsyncStatus(info.Env(), Engine::Instance().batches(),
+                     [open, dir = StringAt(info, 1)] { return open->index->CopyTo(dir); });
 }
 
 struct PayloadSummary {
@@ -455,17 +490,19 @@ struct PayloadSummary {
   std::optional<std::string> ndjson;
 };
 
-Result<PayloadSummary> SummarisePayload(std::string_view bytes, const std::string& format, char delimiter,
-                                        const std::string& output) {
+Result<PayloadSummary> SummarisePayload(std::string_view bytes, const std::string& format,
+                                        char delimiter, const std::string& output) {
   PayloadSummary summary;
   if (format != "csv") {
-    const auto kind = format == "ndjson" ? indexing::PayloadFormat::kNdjson : indexing::PayloadFormat::kJson;
+    const auto kind =
+        format == "ndjson" ? indexing::PayloadFormat::kNdjson : indexing::PayloadFormat::kJson;
     GANNET_ASSIGN_OR_RETURN(summary.documents, indexing::CheckPayload(bytes, kind));
     return summary;
   }
   if (output.empty()) {
     std::string lines;
-    GANNET_ASSIGN_OR_RETURN(summary.documents, indexing::ConvertCsv(bytes, delimiter, [&](std::string_view chunk) {
+    GANNET_ASSIGN_OR_RETURN(summary.documents,
+                            indexing::ConvertCsv(bytes, delimiter, [&](std::string_view chunk) {
                               lines += chunk;
                               return Status::Ok();
                             }));
@@ -494,7 +531,8 @@ Result<PayloadSummary> SummarisePayload(std::string_view bytes, const std::strin
 }
 
 Napi::Value CheckPayload(const Napi::CallbackInfo& info) {
-  const std::string format = StringAt(info, 1), delimiter = StringAt(info, 2), output = StringAt(info, 3);
+  const std::string format = StringAt(info, 1), delimiter = StringAt(info, 2),
+                    output = StringAt(info, 3);
   const char cut = delimiter.empty() ? ',' : delimiter[0];
   const auto convert = [](Napi::Env env, PayloadSummary& summary) -> Napi::Value {
     auto object = Napi::Object::New(env);
@@ -507,7 +545,10 @@ Napi::Value CheckPayload(const Napi::CallbackInfo& info) {
     const auto buffer = info[0].As<Napi::Buffer<char>>();
     std::string bytes(buffer.Data(), buffer.Length());
     return Async<PayloadSummary>(
-        info.Env(), pool, [bytes = std::move(bytes), format, cut] { return SummarisePayload(bytes, format, cut, {}); },
+        info.Env(), pool,
+        [bytes = std::move(bytes), format, cut] {
+          return SummarisePayload(bytes, format, cut, {});
+        },
         convert);
   }
   return Async<PayloadSummary>(
@@ -531,15 +572,18 @@ std::shared_ptr<indexing::EmbedCalls> EmbedCallsTo(Napi::Env env, const Napi::Va
   const std::shared_ptr<Napi::FunctionReference> reference(
       new Napi::FunctionReference(Napi::Persistent(function.As<Napi::Function>())),
       // The last owner may be a thread of a pool.
-      [channel](Napi::FunctionReference* last) { channel->Notify([last](napi_env) { delete last; }); });
-  return std::make_shared<indexing::EmbedCalls>([channel, reference](uint32_t call, std::string documents) {
-    const auto held = std::make_shared<std::string>(std::move(documents));
-    channel->Notify([reference, call, held](napi_env raw) {
-      const Napi::Env env(raw);
-      reference->Call({Napi::Number::New(env, call), ToBuffer(env, *held)});
-      if (env.IsExceptionPending()) env.GetAndClearPendingException();
-    });
-  });
+      [channel](Napi::FunctionReference* last) {
+        channel->Notify([last](napi_env) { delete last; });
+      });
+  return std::make_shared<indexing::EmbedCalls>(
+      [channel, reference](uint32_t call, std::string documents) {
+        const auto held = std::make_shared<std::string>(std::move(documents));
+        channel->Notify([reference, call, held](napi_env raw) {
+          const Napi::Env env(raw);
+          reference->Call({Napi::Number::New(env, call), ToBuffer(env, *held)});
+          if (env.IsExceptionPending()) env.GetAndClearPendingException();
+        });
+      });
 }
 
 std::shared_ptr<indexing::EmbedCalls> EmbedCallsOf(OpenIndex& open) {
@@ -557,7 +601,8 @@ Napi::Value AnswerEmbed(const Napi::CallbackInfo& info) {
   if (!open || !info[1].IsNumber() || !info[2].IsBuffer()) return info.Env().Undefined();
   const auto bytes = info[2].As<Napi::Buffer<char>>();
   if (const auto calls = EmbedCallsOf(*open)) {
-    calls->Answer(info[1].As<Napi::Number>().Uint32Value(), std::string(bytes.Data(), bytes.Length()));
+    calls->Answer(info[1].As<Napi::Number>().Uint32Value(),
+                  std::string(bytes.Data(), bytes.Length()));
   }
   return info.Env().Undefined();
 }
@@ -567,8 +612,10 @@ Napi::Value FailEmbed(const Napi::CallbackInfo& info) {
   if (!open || !info[1].IsNumber()) return info.Env().Undefined();
   const std::string code = StringAt(info, 2), message = StringAt(info, 3);
   // Whatever it is, it ends the batch.
-  const Status status = code == "canceled" ? Status::Cancelled(message) : Status(StatusCode::kInternal, message, code);
-  if (const auto calls = EmbedCallsOf(*open)) calls->Answer(info[1].As<Napi::Number>().Uint32Value(), status);
+  const Status status = code == "canceled" ? Status::Cancelled(message)
+                                           : Status(StatusCode::kInternal, message, code);
+  if (const auto calls = EmbedCallsOf(*open))
+    calls->Answer(info[1].As<Napi::Number>().Uint32Value(), status);
   return info.Env().Undefined();
 }
 
@@ -583,7 +630,8 @@ Napi::Value ApplyBatch(const Napi::CallbackInfo& info) {
       payloads.emplace_back(buffer.Data(), buffer.Length());
     }
   }
-  // Here, so that whoever cancels it from now on is heard, also while it waits for a thread or a merge.
+  // Here, so that whoever cancels it from now on is heard, also while it waits for a thread or a
+  // merge.
   open->progress.cancelled = false;
   return Async<std::string>(
       info.Env(), Engine::Instance().batches(),
@@ -605,7 +653,8 @@ Napi::Value ApplyBatch(const Napi::CallbackInfo& info) {
         }
         const auto run = [&] {
           const RunningBatch running(*open);
-          return indexing::RunBatch(*open->index, job, views, options, EvaluateForDeletion, open->progress);
+          return indexing::RunBatch(*open->index, job, views, options, EvaluateForDeletion,
+                                    open->progress);
         };
         auto outcome = run();
         SetEmbedCalls(*open, nullptr);
@@ -622,17 +671,19 @@ Napi::Value CompactIndex(const Napi::CallbackInfo& info) {
   auto open = IndexOf(info);
   if (!open) return info.Env().Undefined();
   open->progress.cancelled = false;
-  return AsyncStatus(info.Env(), Engine::Instance().batches(), [open = std::move(open)]() -> Status {
-    const std::lock_guard batch(open->batch_mutex);
-    // Nobody else may take a segment meanwhile.
-    open->stop_merging = true;
-    const std::unique_lock structure(open->structure_mutex);
-    open->stop_merging = false;
-    for (const indexing::MergePlan& plan : indexing::PlanCompaction(*open->index->snapshot())) {
-      GANNET_RETURN_IF_ERROR(indexing::RunMerge(*open->index, plan, open->progress.cancelled, 0));
-    }
-    return Status::Ok();
-  });
+  return AsyncStatus(
+      info.Env(), Engine::Instance().batches(), [open = std::move(open)]() -> Status {
+        const std::lock_guard batch(open->batch_mutex);
+        // Nobody else may take a segment meanwhile.
+        open->stop_merging = true;
+        const std::unique_lock structure(open->structure_mutex);
+        open->stop_merging = false;
+        for (const indexing::MergePlan& plan : indexing::PlanCompaction(*open->index->snapshot())) {
+          GANNET_RETURN_IF_ERROR(
+              indexing::RunMerge(*open->index, plan, open->progress.cancelled, 0));
+        }
+        return Status::Ok();
+      });
 }
 
 Napi::Value CancelBatch(const Napi::CallbackInfo& info) {
@@ -647,21 +698,29 @@ Napi::Value BatchProgress(const Napi::CallbackInfo& info) {
   const auto step = open->progress.step();
   std::string out = "{\"steps\":[{\"currentStep\":";
   AppendJsonString(out, step.name);
-  out += ",\"finished\":" + std::to_string(std::min(step.finished, step.total)) + ",\"total\":" + std::to_string(step.total) + "}]}";
+  out += ",\"finished\":" + std::to_string(std::min(step.finished, step.total)) +
+         ",\"total\":" + std::to_string(step.total) + "}]}";
   return Napi::String::New(info.Env(), out);
 }
 
 Napi::Value CheckLargeFilter(const Napi::CallbackInfo& info) {
-  const auto enabled = [&](size_t at) { return info.Length() > at && info[at].ToBoolean().Value(); };
+  const auto enabled = [&](size_t at) {
+    return info.Length() > at && info[at].ToBoolean().Value();
+  };
   const bool contains = enabled(1), multimodal = enabled(2);
-  return AsyncStatus(info.Env(), Engine::Instance().searches(), [text = TextAt(info, 0), contains, multimodal]() -> Status {
-    return filter::ParseFilterJson(text, filter::FilterFeatures{contains, multimodal}).status();
-  });
+  return AsyncStatus(
+      info.Env(), Engine::Instance().searches(),
+      [text = TextAt(info, 0), contains, multimodal]() -> Status {
+        return filter::ParseFilterJson(text, filter::FilterFeatures{contains, multimodal}).status();
+      });
 }
 
 Napi::Value CheckFilter(const Napi::CallbackInfo& info) {
-  const auto enabled = [&](size_t at) { return info.Length() > at && info[at].ToBoolean().Value(); };
-  const auto tree = filter::ParseFilterJson(StringAt(info, 0), filter::FilterFeatures{enabled(1), enabled(2)});
+  const auto enabled = [&](size_t at) {
+    return info.Length() > at && info[at].ToBoolean().Value();
+  };
+  const auto tree =
+      filter::ParseFilterJson(StringAt(info, 0), filter::FilterFeatures{enabled(1), enabled(2)});
   if (!tree.ok()) MakeError(info.Env(), tree.status()).ThrowAsJavaScriptException();
   return info.Env().Undefined();
 }
@@ -700,21 +759,26 @@ Napi::Value VerifyIndexAt(const Napi::CallbackInfo& info) {
   Engine::Instance().Configure({});
   return Async<std::string>(
       info.Env(), Engine::Instance().batches(),
-      [dir = StringAt(info, 0)]() -> Result<std::string> { return ReportJson(index::VerifyIndex(dir)); }, ToString);
+      [dir = StringAt(info, 0)]() -> Result<std::string> {
+        return ReportJson(index::VerifyIndex(dir));
+      },
+      ToString);
 }
 
 Napi::Value LockFileAt(const Napi::CallbackInfo& info) {
   const bool writes = info.Length() > 1 && info[1].ToBoolean().Value();
   const auto lock = LockFile(StringAt(info, 0), writes ? LockKind::kHolder : LockKind::kReader);
   if (lock.ok()) return Napi::Number::New(info.Env(), *lock);
-  if (lock.status().code() == StatusCode::kLimit) return Napi::String::New(info.Env(), lock.status().message());
+  if (lock.status().code() == StatusCode::kLimit)
+    return Napi::String::New(info.Env(), lock.status().message());
   MakeError(info.Env(), lock.status()).ThrowAsJavaScriptException();
   return info.Env().Undefined();
 }
 
 Napi::Value CheckDatabase(const Napi::CallbackInfo& info) {
   const Status status = store::CheckPages(StringAt(info, 0));
-  return status.ok() ? info.Env().Null() : Napi::Value(Napi::String::New(info.Env(), status.message()));
+  return status.ok() ? info.Env().Null()
+                     : Napi::Value(Napi::String::New(info.Env(), status.message()));
 }
 
 Napi::Value SumOfValue(const Napi::CallbackInfo& info) {
@@ -737,10 +801,14 @@ Napi::Value Guarded(Function* function, const Napi::CallbackInfo& info) {
 }
 
 Napi::Object Init(Napi::Env env, Napi::Object exports) {
-  env.SetInstanceData(new Environment{.channel = Channel::Create(env), .take_buffer = {}, .gone_flags = {}});
+  env.SetInstanceData(
+      new Environment{.channel = Channel::Create(env), .take_buffer = {}, .gone_flags = {}});
   const auto add = [&](const char* name, Function* function) {
-    exports.Set(name, Napi::Function::New(
-                          env, [function](const Napi::CallbackInfo& info) { return Guarded(function, info); }, name));
+    exports.Set(
+        name,
+        Napi::Function::New(
+            env, [function](const Napi::CallbackInfo& info) { return Guarded(function, info); },
+            name));
   };
   add("configure", Configure);
   add("openIndex", OpenIndexAt);
@@ -783,5 +851,7 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
 }  // namespace
 }  // namespace gannet::addon
 
-static Napi::Object InitModule(Napi::Env env, Napi::Object exports) { return gannet::addon::Init(env, exports); }
+static Napi::Object InitModule(Napi::Env env, Napi::Object exports) {
+  return gannet::addon::Init(env, exports);
+}
 NODE_API_MODULE(gannet, InitModule)

@@ -23,14 +23,15 @@ namespace gannet {
 
 namespace {
 
-// Sizes kept: powers of two. The largest is that of the bits of 65536 docids (docset.h), which alone are aligned.
+// Sizes kept: powers of two. The largest is that of the bits of 65536 docids (docset.h), which
+// alone are aligned.
 constexpr size_t kSizeMin = 32, kSizeMax = 8192;
 constexpr size_t kClasses = 9;
 constexpr size_t kAlignment = 64;
 static_assert(kSizeMin << (kClasses - 1) == kSizeMax);
 
-// What a thread has freed, as lists through the first bytes of the blocks. Trivial: frees may come after the thread's
-// destructors have run.
+// What a thread has freed, as lists through the first bytes of the blocks. Trivial: frees may come
+// after the thread's destructors have run.
 struct Kept {
   std::array<void*, kClasses> first;
   void* aligned;  // of kSizeMax bytes
@@ -63,7 +64,9 @@ struct AtThreadEnd {
 size_t SizeOfClass(size_t size_class) { return kSizeMin << size_class; }
 // The smallest class that holds `size`. REQUIRES: size <= kSizeMax
 size_t ClassFor(size_t size) {
-  return size <= kSizeMin ? 0 : static_cast<size_t>(std::bit_width(size - 1) - std::bit_width(kSizeMin - 1));
+  return size <= kSizeMin
+             ? 0
+             : static_cast<size_t>(std::bit_width(size - 1) - std::bit_width(kSizeMin - 1));
 }
 
 void* Take(void*& first, size_t size) {
@@ -96,8 +99,10 @@ void PoolFree(void* block) {
   if (block == nullptr) return;
   const size_t usable = malloc_usable_size(block);
   if (usable < kSizeMin || usable >= 2 * kSizeMax) return std::free(block);
-  // The largest class that fits into it. Blocks of malloc or realloc may be much larger: they would count for less than they hold.
-  const size_t size_class = std::min(static_cast<size_t>(std::bit_width(usable) - std::bit_width(kSizeMin)), kClasses - 1);
+  // The largest class that fits into it. Blocks of malloc or realloc may be much larger: they would
+  // count for less than they hold.
+  const size_t size_class = std::min(
+      static_cast<size_t>(std::bit_width(usable) - std::bit_width(kSizeMin)), kClasses - 1);
   if (usable > SizeOfClass(size_class) / 4 * 5 + kSizeMin) return std::free(block);
   Keep(block, kept.first[size_class], SizeOfClass(size_class));
 }
@@ -140,7 +145,8 @@ void RefreshPool() {
   if (now < due) return;
   due = now + Clock::duration(kPause).count();
   FreeKept();
-  if (Clock::rep seen = trim_due; now >= seen && trim_due.compare_exchange_strong(seen, due)) ReturnFreeMemory();
+  if (Clock::rep seen = trim_due; now >= seen && trim_due.compare_exchange_strong(seen, due))
+    ReturnFreeMemory();
 }
 
 #else

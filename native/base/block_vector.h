@@ -1,6 +1,7 @@
 // A vector that grows without copying: its elements lie in blocks of equal size.
 //
-// For large collections: a std::vector of the same elements holds up to three times their bytes while it grows.
+// For large collections: a std::vector of the same elements holds up to three times their bytes
+// while it grows.
 #pragma once
 
 #include <cstddef>

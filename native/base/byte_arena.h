@@ -1,12 +1,14 @@
 // Blocks of bytes that stay for long, in a mapping of their own.
 //
-// Among blocks that come and go, those that stay keep malloc from joining what lies between them: memory grows for hours
-// though no more of it is in use. Here it is bounded from the start.
+// Among blocks that come and go, those that stay keep malloc from joining what lies between them:
+// memory grows for hours though no more of it is in use. Here it is bounded from the start.
 //
-// The first write to a page waits for the kernel to find one, and under a hypervisor that takes back what its guests leave free for
-// that as well: 10 us and more, 5 ms for a large page. So a thread of the arena makes pages ready before they are needed.
+// The first write to a page waits for the kernel to find one, and under a hypervisor that takes
+// back what its guests leave free for that as well: 10 us and more, 5 ms for a large page. So a
+// thread of the arena makes pages ready before they are needed.
 //
-// Memory: as much of the mapping as was ever in use, and kAhead; it is not given back. Threads: any.
+// Memory: as much of the mapping as was ever in use, and kAhead; it is not given back. Threads:
+// any.
 #pragma once
 
 #include <algorithm>
@@ -43,7 +45,7 @@ class ByteArena {
 
   char* data_ = nullptr;  // null: nothing could be mapped
   const size_t bytes_max_;
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;               // guards what follows
   std::map<size_t, size_t> free_;  // begin, end; none touches another
   size_t used_ = 0;                // no block was ever behind it
   size_t ready_ = 0;               // pages before it are there

@@ -1,6 +1,7 @@
 // Reading and writing of little-endian numbers and variable-length integers.
 //
-// Writers append to a std::string; readers take a cursor over borrowed bytes and never read past the end.
+// Writers append to a std::string; readers take a cursor over borrowed bytes and never read past
+// the end.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +27,8 @@ inline T LoadFixed(const void* at) {
   return value;
 }
 
-// Whole elements where they lie; those that a rest would make are left out. REQUIRES: aligned for T.
+// Whole elements where they lie; those that a rest would make are left out. REQUIRES: aligned for
+// T.
 template <typename T>
 inline std::span<const T> AsSpan(std::string_view bytes) {
   return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
@@ -54,7 +56,8 @@ inline void PutBytes(std::string& out, std::string_view bytes) {
 // Cursor over borrowed bytes. After a read past the end every read returns 0 and ok() is false.
 class ByteReader {
  public:
-  explicit ByteReader(std::string_view bytes) : at_(bytes.data()), end_(bytes.data() + bytes.size()) {}
+  explicit ByteReader(std::string_view bytes)
+      : at_(bytes.data()), end_(bytes.data() + bytes.size()) {}
 
   bool ok() const { return ok_; }
   bool done() const { return at_ == end_; }
@@ -62,7 +65,8 @@ class ByteReader {
   const char* at() const { return at_; }
 
   uint64_t Varint() {
-    if (at_ != end_ && static_cast<uint8_t>(*at_) < 0x80) [[likely]] return static_cast<uint8_t>(*at_++);
+    if (at_ != end_ && static_cast<uint8_t>(*at_) < 0x80) [[likely]]
+      return static_cast<uint8_t>(*at_++);
     return LongVarint();
   }
 

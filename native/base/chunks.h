@@ -1,5 +1,5 @@
-// A list that grows by chunks: nothing is moved when it grows, and no more than a chunk is free at its end, where a vector
-// has room for as much again.
+// A list that grows by chunks: nothing is moved when it grows, and no more than a chunk is free at
+// its end, where a vector has room for as much again.
 //
 // Memory: memory_bytes(); the first chunk is small, so that short lists are. Threads: one owner.
 #pragma once
@@ -43,7 +43,8 @@ class Chunks {
   size_t chunk_count() const { return chunks_.size(); }
   std::span<const T> chunk(size_t i) const {
     const Chunk& chunk = chunks_[i];
-    return {chunk.items.get(), i + 1 < chunks_.size() ? chunk.used : static_cast<size_t>(next_ - chunk.items.get())};
+    return {chunk.items.get(),
+            i + 1 < chunks_.size() ? chunk.used : static_cast<size_t>(next_ - chunk.items.get())};
   }
 
   // Walks through all items.
@@ -66,18 +67,21 @@ class Chunks {
   };
 
  private:
-  static constexpr size_t kFirstItems = std::max<size_t>(1, 256 / sizeof(T)), kItemsMax = (256 << 10) / sizeof(T);
+  static constexpr size_t kFirstItems = std::max<size_t>(1, 256 / sizeof(T)),
+                          kItemsMax = (256 << 10) / sizeof(T);
   struct Chunk {
     std::unique_ptr<T[]> items;
     size_t used;  // once another chunk follows
   };
 
   void Grow(size_t count) {
-    const size_t wanted = chunks_.empty() ? kFirstItems : std::min(std::max(size_, kFirstItems), kItemsMax);
+    const size_t wanted =
+        chunks_.empty() ? kFirstItems : std::min(std::max(size_, kFirstItems), kItemsMax);
     const size_t items = std::max(count, wanted);
     Chunk chunk{std::make_unique_for_overwrite<T[]>(items), 0};
     chunks_.reserve(chunks_.size() + 1);
-    if (!chunks_.empty()) chunks_.back().used = static_cast<size_t>(next_ - chunks_.back().items.get());
+    if (!chunks_.empty())
+      chunks_.back().used = static_cast<size_t>(next_ - chunks_.back().items.get());
     next_ = chunk.items.get();
     end_ = next_ + items;
     chunks_.push_back(std::move(chunk));

@@ -1,5 +1,5 @@
-// Which variants of functions run: the binary is compiled for any processor of its kind, and what pays to be written for
-// younger ones is chosen when it is first asked for.
+// Which variants of functions run: the binary is compiled for any processor of its kind, and what
+// pays to be written for younger ones is chosen when it is first asked for.
 #pragma once
 
 #include <algorithm>
@@ -8,14 +8,18 @@
 
 namespace gannet {
 
-// The level of this machine, or the lower one that Tuning::cpu_max names. Asked for the first time after SetTuning.
+// The level of this machine, or the lower one that Tuning::cpu_max names. Asked for the first time
+// after SetTuning.
 inline CpuLevel Cpu() {
   static const CpuLevel level = [] {
     CpuLevel best = CpuLevel::kPortable;
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("popcnt") && __builtin_cpu_supports("bmi")) best = CpuLevel::kAvx2;
-    if (best == CpuLevel::kAvx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("avx512vnni") &&
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("popcnt") &&
+        __builtin_cpu_supports("bmi"))
+      best = CpuLevel::kAvx2;
+    if (best == CpuLevel::kAvx2 && __builtin_cpu_supports("avx512f") &&
+        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vbmi") &&
+        __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("avx512vnni") &&
         __builtin_cpu_supports("avx512vpopcntdq")) {
       best = CpuLevel::kAvx512;
     }
@@ -27,7 +31,8 @@ inline CpuLevel Cpu() {
 
 // The variant for this machine.
 template <typename Function>
-Function* ForCpu([[maybe_unused]] Function* avx512, [[maybe_unused]] Function* avx2, Function* portable) {
+Function* ForCpu([[maybe_unused]] Function* avx512, [[maybe_unused]] Function* avx2,
+                 Function* portable) {
   switch (Cpu()) {
     case CpuLevel::kAvx512: return avx512;
     case CpuLevel::kAvx2: return avx2;

@@ -10,7 +10,8 @@
 
 namespace gannet {
 
-// Set, from any thread, once nobody waits for the outcome of some work any more. null: nobody ever says so.
+// Set, from any thread, once nobody waits for the outcome of some work any more. null: nobody ever
+// says so.
 using GoneFlag = std::shared_ptr<const std::atomic<bool>>;
 
 // One thread.
@@ -20,7 +21,9 @@ class Deadline {
   // gone  when set, the time is over at once
   static Deadline In(uint64_t milliseconds, GoneFlag gone = nullptr) {
     constexpr uint64_t kYear = uint64_t{365} * 24 * 60 * 60 * 1000;
-    return Deadline(std::chrono::steady_clock::now() + std::chrono::milliseconds(std::min(milliseconds, kYear)), std::move(gone));
+    return Deadline(
+        std::chrono::steady_clock::now() + std::chrono::milliseconds(std::min(milliseconds, kYear)),
+        std::move(gone));
   }
   // Whether nobody waits any more.
   bool Gone() const { return gone_ && gone_->load(std::memory_order_relaxed); }
@@ -31,7 +34,8 @@ class Deadline {
   }
 
  private:
-  Deadline(std::chrono::steady_clock::time_point at, GoneFlag gone) : at_(at), gone_(std::move(gone)) {}
+  Deadline(std::chrono::steady_clock::time_point at, GoneFlag gone)
+      : at_(at), gone_(std::move(gone)) {}
   std::chrono::steady_clock::time_point at_;
   GoneFlag gone_;
   bool passed_ = false;

@@ -19,7 +19,8 @@ std::string Holder() {
   char since[32] = "";
   const time_t now = time(nullptr);
   tm parts{};
-  if (gmtime_r(&now, &parts) != nullptr) strftime(since, sizeof(since), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  if (gmtime_r(&now, &parts) != nullptr)
+    strftime(since, sizeof(since), "%Y-%m-%dT%H:%M:%SZ", &parts);
   return "process " + std::to_string(getpid()) + " on " + host + " since " + since + "\n";
 }
 
@@ -58,7 +59,8 @@ Result<int> LockFile(const std::string& path, LockKind kind) {
   if (kind == LockKind::kHolder) {
     const std::string holder = Holder();
     // The lock holds whether or not this is written: a full disk must not stop a start.
-    if (ftruncate(descriptor, 0) != 0 || pwrite(descriptor, holder.data(), holder.size(), 0) < 0) errno = 0;
+    if (ftruncate(descriptor, 0) != 0 || pwrite(descriptor, holder.data(), holder.size(), 0) < 0)
+      errno = 0;
   }
   return descriptor;
 }

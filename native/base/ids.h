@@ -10,9 +10,9 @@ using FieldId = uint16_t;  // of a dotted attribute path, in order of first appe
 using Ordinal = uint32_t;  // of a word in one segment's term dictionary, in byte order
 using SegmentId = uint64_t;
 
-inline constexpr uint32_t kWordBytesMax = 250;       // longer words are not indexed
-inline constexpr uint32_t kPositionMax = 65535;      // of a word inside one field
-inline constexpr uint32_t kFieldsMax = 65535;        // per index
+inline constexpr uint32_t kWordBytesMax = 250;   // longer words are not indexed
+inline constexpr uint32_t kPositionMax = 65535;  // of a word inside one field
+inline constexpr uint32_t kFieldsMax = 65535;    // per index
 inline constexpr uint32_t kFacetStringBytesMax = 468;
 
 }  // namespace gannet

@@ -24,29 +24,14 @@ inline bool NeedsEscape(char c) { return static_cast<uint8_t>(c) < 0x20 || c == 
 
 void AppendEscape(std::string& out, char c) {
   switch (c) {
-    case '"':
-      out += "\\\"";
-      return;
-    case '\\':
-      out += "\\\\";
-      return;
-    case '\b':
-      out += "\\b";
-      return;
-    case '\f':
-      out += "\\f";
-      return;
-    case '\n':
-      out += "\\n";
-      return;
-    case '\r':
-      out += "\\r";
-      return;
-    case '\t':
-      out += "\\t";
-      return;
-    default:
-      break;
+    case '"': out += "\\\""; return;
+    case '\\': out += "\\\\"; return;
+    case '\b': out += "\\b"; return;
+    case '\f': out += "\\f"; return;
+    case '\n': out += "\\n"; return;
+    case '\r': out += "\\r"; return;
+    case '\t': out += "\\t"; return;
+    default: break;
   }
   constexpr char kHex[] = "0123456789abcdef";
   const char escape[6] = {'\\', 'u', '0', '0', kHex[static_cast<uint8_t>(c) >> 4], kHex[c & 15]};

@@ -23,8 +23,8 @@ void AppendJsonEscaped(std::string& out, std::string_view utf8);
 
 // -0 prints as 0. JSON has no NaN and no infinities: they print as null.
 void AppendJsonNumber(std::string& out, double value);
-// The same, with a fraction also where the value is whole (1.0): what the interface types as a float, as typed clients
-// expect it.
+// The same, with a fraction also where the value is whole (1.0): what the interface types as a
+// float, as typed clients expect it.
 void AppendJsonFloat(std::string& out, double value);
 
 void AppendJsonInteger(std::string& out, int64_t value);

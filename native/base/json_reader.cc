@@ -17,7 +17,8 @@ namespace gannet::json {
 size_t SkipString(std::string_view text, size_t at) {
   ++at;
   while (at < text.size()) {
-    const auto* quote = static_cast<const char*>(std::memchr(text.data() + at, '"', text.size() - at));
+    const auto* quote =
+        static_cast<const char*>(std::memchr(text.data() + at, '"', text.size() - at));
     if (quote == nullptr) return text.size();
     const size_t found = static_cast<size_t>(quote - text.data());
     size_t slashes = 0;
@@ -28,11 +29,14 @@ size_t SkipString(std::string_view text, size_t at) {
   return text.size();
 }
 
-// Behind the array at text[at] when it has numbers alone, as embeddings do; else 0. Ten times as fast as byte after byte.
+// Behind the array at text[at] when it has numbers alone, as embeddings do; else 0. Ten times as
+// fast as byte after byte.
 static size_t SkipNumbers(std::string_view text, size_t at) {
   const size_t first = SkipSpace(text, at + 1);
-  if (first >= text.size() || (text[first] != '-' && (text[first] < '0' || text[first] > '9'))) return 0;
-  const auto* close = static_cast<const char*>(std::memchr(text.data() + first, ']', text.size() - first));
+  if (first >= text.size() || (text[first] != '-' && (text[first] < '0' || text[first] > '9')))
+    return 0;
+  const auto* close =
+      static_cast<const char*>(std::memchr(text.data() + first, ']', text.size() - first));
   if (close == nullptr) return 0;
   const auto size = static_cast<size_t>(close - text.data()) - first;
   for (const char open : {'"', '[', '{'}) {
@@ -72,8 +76,8 @@ size_t SkipValue(std::string_view text, size_t at) {
     }
     return at;
   }
-  while (at < text.size() && text[at] != ',' && text[at] != '}' && text[at] != ']' && text[at] != ' ' &&
-         text[at] != '\n' && text[at] != '\r' && text[at] != '\t') {
+  while (at < text.size() && text[at] != ',' && text[at] != '}' && text[at] != ']' &&
+         text[at] != ' ' && text[at] != '\n' && text[at] != '\r' && text[at] != '\t') {
     ++at;
   }
   return at;
@@ -112,7 +116,8 @@ std::string_view StringValue(std::string_view value, std::string& scratch) {
       case 'u': {
         char32_t c = Hex4(inner, i + 1);
         i += 4;
-        if (c >= 0xd800 && c < 0xdc00 && i + 6 < inner.size() && inner[i + 1] == '\\' && inner[i + 2] == 'u') {
+        if (c >= 0xd800 && c < 0xdc00 && i + 6 < inner.size() && inner[i + 1] == '\\' &&
+            inner[i + 2] == 'u') {
           const char32_t low = Hex4(inner, i + 3);
           if (low >= 0xdc00 && low < 0xe000) {
             c = 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
@@ -132,7 +137,9 @@ namespace {
 
 constexpr int kValidDepthMax = 1000;
 
-bool IsDigit(std::string_view text, size_t at) { return at < text.size() && text[at] >= '0' && text[at] <= '9'; }
+bool IsDigit(std::string_view text, size_t at) {
+  return at < text.size() && text[at] >= '0' && text[at] <= '9';
+}
 
 // Each moves `at` behind what it reads; false: it is not there.
 bool ReadString(std::string_view text, size_t& at) {
@@ -249,14 +256,17 @@ class OpenNames {
   bool Close() {
     if (begins_.empty()) return true;
     const std::span names = std::span(names_).subspan(begins_.back());
-    const bool distinct = names.size() < 2 || (Distinct(names) && std::none_of(names.begin(), names.end(), IsEscaped));
+    const bool distinct = names.size() < 2 ||
+                          (Distinct(names) && std::none_of(names.begin(), names.end(), IsEscaped));
     names_.resize(begins_.back());
     begins_.pop_back();
     return distinct;
   }
 
  private:
-  static bool IsEscaped(std::string_view name) { return std::memchr(name.data(), '\\', name.size()) != nullptr; }
+  static bool IsEscaped(std::string_view name) {
+    return std::memchr(name.data(), '\\', name.size()) != nullptr;
+  }
 
   static bool Distinct(std::span<std::string_view> names) {
     // So few are compared with each other faster than they are sorted.

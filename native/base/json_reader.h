@@ -1,9 +1,10 @@
-// Walking JSON text that is known to be valid (it was checked when it came in), without building a tree.
+// Walking JSON text that is known to be valid (it was checked when it came in), without building a
+// tree.
 //
 // A value is a slice of the text. Strings are decoded only when they are looked at. About 1 GB/s.
 //
-// REQUIRES of every function: the text is one valid JSON value; malformed text gives wrong slices, but
-// never a read outside of it.
+// REQUIRES of every function: the text is one valid JSON value; malformed text gives wrong slices,
+// but never a read outside of it.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,9 @@ namespace gannet::json {
 enum class Kind : uint8_t { kNull, kBoolean, kNumber, kString, kArray, kObject };
 
 inline size_t SkipSpace(std::string_view text, size_t at) {
-  while (at < text.size() && (text[at] == ' ' || text[at] == '\n' || text[at] == '\r' || text[at] == '\t')) ++at;
+  while (at < text.size() &&
+         (text[at] == ' ' || text[at] == '\n' || text[at] == '\r' || text[at] == '\t'))
+    ++at;
   return at;
 }
 
@@ -38,18 +41,19 @@ inline Kind KindOf(std::string_view value) {
   }
 }
 
-// Whether `text` is one JSON value (RFC 8259) and nothing else. UTF-8 is not checked. Nests at most 1,000 deep.
+// Whether `text` is one JSON value (RFC 8259) and nothing else. UTF-8 is not checked. Nests at most
+// 1,000 deep.
 bool IsValid(std::string_view text);
 
-// The characters of a string value. Without escapes it is a slice of `value`, otherwise it is decoded into
-// `scratch`; valid until either changes.
+// The characters of a string value. Without escapes it is a slice of `value`, otherwise it is
+// decoded into `scratch`; valid until either changes.
 std::string_view StringValue(std::string_view value, std::string& scratch);
 
 // The nearest double; infinite where it overflows.
 double NumberValue(std::string_view value);
 
-// Calls sink(key, value) for each member of an object, in order, repeated keys included. `key` is decoded
-// and valid during the call. The sink returns void, or bool: false stops.
+// Calls sink(key, value) for each member of an object, in order, repeated keys included. `key` is
+// decoded and valid during the call. The sink returns void, or bool: false stops.
 template <typename Sink>
 void ForEachMember(std::string_view object, Sink&& sink) {
   std::string scratch;
@@ -84,8 +88,8 @@ void ForEachElement(std::string_view array, Sink&& sink) {
   }
 }
 
-// Appends `value` without white space between tokens. Of the members of an object that have one name the last one is
-// appended, at the place of the first.
+// Appends `value` without white space between tokens. Of the members of an object that have one
+// name the last one is appended, at the place of the first.
 void AppendMinified(std::string& out, std::string_view value);
 
 }  // namespace gannet::json

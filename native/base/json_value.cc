@@ -28,7 +28,9 @@ Value Value::Parse(std::string_view text, int depth) {
       break;
     case json::Kind::kArray:
       value.kind_ = Kind::kArray;
-      ForEachElement(value.text_, [&](std::string_view item) { value.items_.push_back(Parse(item, depth + 1)); });
+      ForEachElement(value.text_, [&](std::string_view item) {
+        value.items_.push_back(Parse(item, depth + 1));
+      });
       break;
     case json::Kind::kObject:
       value.kind_ = Kind::kObject;

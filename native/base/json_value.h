@@ -26,7 +26,9 @@ class Value {
   bool is_string() const { return kind_ == Kind::kString; }
   bool is_array() const { return kind_ == Kind::kArray; }
   bool is_object() const { return kind_ == Kind::kObject; }
-  bool boolean(bool otherwise = false) const { return kind_ == Kind::kBoolean ? boolean_ : otherwise; }
+  bool boolean(bool otherwise = false) const {
+    return kind_ == Kind::kBoolean ? boolean_ : otherwise;
+  }
   double number(double otherwise = 0) const { return kind_ == Kind::kNumber ? number_ : otherwise; }
   // What is greater than any integer is the greatest: as a double 2^64 - 1 is 2^64.
   uint64_t integer(uint64_t otherwise = 0) const {

@@ -19,8 +19,8 @@ inline void ReturnFreeMemory() {
 #endif
 }
 
-// To be called after work that has freed `bytes`. Without it the arenas of the threads that index keep what they held at
-// most, several hundred MB after a large load.
+// To be called after work that has freed `bytes`. Without it the arenas of the threads that index
+// keep what they held at most, several hundred MB after a large load.
 inline void ReturnFreeMemory(uint64_t bytes) {
   if (bytes >= kReturnMemoryMin) ReturnFreeMemory();
 }

@@ -67,7 +67,8 @@ void ParallelFor(size_t count, const std::function<void(size_t)>& body) {
   const auto pieces = std::make_shared<Pieces>(count, body);
   if (const auto& ask = Current().ask) {
     try {
-      for (size_t i = 1; i < std::min(count, kHelpersMax + 1) && ask([pieces] { pieces->Help(); }); ++i) {
+      for (size_t i = 1; i < std::min(count, kHelpersMax + 1) && ask([pieces] { pieces->Help(); });
+           ++i) {
       }
     } catch (const std::bad_alloc&) {
       // Nobody else is asked.

@@ -1,7 +1,8 @@
 // Outcome of anything that can fail for reasons outside the program.
 //
-// A Status is a code plus a sentence for people; Result<T> is a value or a Status. Our code throws no
-// exceptions: library failures are turned into a Status in the one folder that includes the library.
+// A Status is a code plus a sentence for people; Result<T> is a value or a Status. Our code throws
+// no exceptions: library failures are turned into a Status in the one folder that includes the
+// library.
 #pragma once
 
 #include <cassert>
@@ -30,17 +31,25 @@ class [[nodiscard]] Status {
       : code_(code), message_(std::move(message)), detail_(std::move(detail)) {}
 
   static Status Ok() { return {}; }
-  static Status NotFound(std::string message) { return {StatusCode::kNotFound, std::move(message)}; }
+  static Status NotFound(std::string message) {
+    return {StatusCode::kNotFound, std::move(message)};
+  }
   // detail: the API error code that describes the fault, such as "invalid_search_filter".
   static Status Invalid(std::string message, std::string detail = {}) {
     return {StatusCode::kInvalidArgument, std::move(message), std::move(detail)};
   }
-  static Status Corruption(std::string message) { return {StatusCode::kCorruption, std::move(message)}; }
+  static Status Corruption(std::string message) {
+    return {StatusCode::kCorruption, std::move(message)};
+  }
   static Status Io(std::string message) { return {StatusCode::kIo, std::move(message)}; }
   static Status Full(std::string message) { return {StatusCode::kFull, std::move(message)}; }
   static Status Limit(std::string message) { return {StatusCode::kLimit, std::move(message)}; }
-  static Status Cancelled(std::string message) { return {StatusCode::kCancelled, std::move(message)}; }
-  static Status Internal(std::string message) { return {StatusCode::kInternal, std::move(message)}; }
+  static Status Cancelled(std::string message) {
+    return {StatusCode::kCancelled, std::move(message)};
+  }
+  static Status Internal(std::string message) {
+    return {StatusCode::kInternal, std::move(message)};
+  }
 
   bool ok() const { return code_ == StatusCode::kOk; }
   StatusCode code() const { return code_; }
@@ -74,8 +83,8 @@ class [[nodiscard]] Result {
 };
 
 // Leaves the calling function with the status of `expression` when it failed.
-#define GANNET_RETURN_IF_ERROR(expression)                   \
-  do {                                                       \
+#define GANNET_RETURN_IF_ERROR(expression)                                                        \
+  do {                                                                                            \
     if (::gannet::Status status_macro_ = (expression); !status_macro_.ok()) return status_macro_; \
   } while (false)
 

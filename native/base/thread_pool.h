@@ -1,7 +1,7 @@
 // Closures on threads of its own.
 //
-// Of several threads that have nothing to do, the one that worked last takes what comes: its memory is in the caches of a
-// processor, and that of the others can rest.
+// Of several threads that have nothing to do, the one that worked last takes what comes: its memory
+// is in the caches of a processor, and that of the others can rest.
 //
 // Threads: any. A pool and its threads stay until the process ends.
 #pragma once
@@ -18,7 +18,8 @@ namespace gannet {
 
 class ThreadPool {
  public:
-  // begin: what each thread does first, such as to tell how it wants to be scheduled (base/scheduling.h).
+  // begin: what each thread does first, such as to tell how it wants to be scheduled
+  // (base/scheduling.h).
   ThreadPool(uint32_t threads, std::function<void()> begin);
   void Run(std::function<void()> work);
   // The same where a thread has nothing to do. False, and nothing is done: none has.
@@ -35,7 +36,8 @@ class ThreadPool {
   };
 
   void Work();
-  // The idle thread that worked last, which is to be woken; null: all have work. REQUIRES: mutex_ is held
+  // The idle thread that worked last, which is to be woken; null: all have work. REQUIRES: mutex_
+  // is held
   Worker* TakeIdle();
   std::mutex mutex_;  // guards what follows
   std::deque<std::function<void()>> queue_;

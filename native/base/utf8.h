@@ -1,5 +1,5 @@
-// Stepping through UTF-8. Input is trusted to be valid (simdjson and Node have checked it); malformed
-// bytes are read as one character each, so that no loop runs past the end.
+// Stepping through UTF-8. Input is trusted to be valid (simdjson and Node have checked it);
+// malformed bytes are read as one character each, so that no loop runs past the end.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,8 @@ inline char32_t DecodeUtf8(std::string_view text, size_t& at) {
     return value;
   }
   if ((lead & 0xf0) == 0xe0 && continues(at + 1) && continues(at + 2)) {
-    const char32_t value =
-        (char32_t{lead} & 0x0f) << 12 | (char32_t{byte(at + 1)} & 0x3f) << 6 | (byte(at + 2) & 0x3f);
+    const char32_t value = (char32_t{lead} & 0x0f) << 12 | (char32_t{byte(at + 1)} & 0x3f) << 6 |
+                           (byte(at + 2) & 0x3f);
     at += 3;
     return value;
   }

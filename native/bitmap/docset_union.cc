@@ -484,9 +484,7 @@ void DocSetUnion::GatherAsked(const Part& part) {
 
 void DocSetUnion::Spread(const Part& part, uint64_t* bits) {
   switch (part.form) {
-    case Part::Form::kArray:
-      SetEach(part.bytes, part.count, bits);
-      break;
+    case Part::Form::kArray: SetEach(part.bytes, part.count, bits); break;
     case Part::Form::kBits:
       for (size_t w = 0; w < kBlockWords; ++w)
         bits[w] |= LoadFixed<uint64_t>(part.bytes + w * sizeof(uint64_t));
@@ -636,8 +634,7 @@ bool DocSetUnion::AppendPart(const Part& part, const Limit* limit, DocSet& set) 
         AppendContainer(set, part.key, block, BITSET_CONTAINER_TYPE);
         return true;
       }
-      case Part::Form::kRuns:
-        return false;
+      case Part::Form::kRuns: return false;
     }
   }
   const Lent lent(part);

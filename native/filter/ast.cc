@@ -6,32 +6,19 @@ namespace gannet::filter {
 
 std::string_view OperatorName(Operator op, bool negated_form) {
   switch (op) {
-    case Operator::kEqual:
-      return "=";
-    case Operator::kNotEqual:
-      return "!=";
-    case Operator::kGreater:
-      return ">";
-    case Operator::kGreaterEqual:
-      return ">=";
-    case Operator::kLess:
-      return "<";
-    case Operator::kLessEqual:
-      return "<=";
-    case Operator::kBetween:
-      return "TO";
-    case Operator::kIn:
-      return negated_form ? "NOT IN" : "IN";
-    case Operator::kExists:
-      return negated_form ? "NOT EXISTS" : "EXISTS";
-    case Operator::kIsNull:
-      return negated_form ? "IS NOT NULL" : "IS NULL";
-    case Operator::kIsEmpty:
-      return negated_form ? "IS NOT EMPTY" : "IS EMPTY";
-    case Operator::kContains:
-      return negated_form ? "NOT CONTAINS" : "CONTAINS";
-    case Operator::kStartsWith:
-      return negated_form ? "NOT STARTS WITH" : "STARTS WITH";
+    case Operator::kEqual: return "=";
+    case Operator::kNotEqual: return "!=";
+    case Operator::kGreater: return ">";
+    case Operator::kGreaterEqual: return ">=";
+    case Operator::kLess: return "<";
+    case Operator::kLessEqual: return "<=";
+    case Operator::kBetween: return "TO";
+    case Operator::kIn: return negated_form ? "NOT IN" : "IN";
+    case Operator::kExists: return negated_form ? "NOT EXISTS" : "EXISTS";
+    case Operator::kIsNull: return negated_form ? "IS NOT NULL" : "IS NULL";
+    case Operator::kIsEmpty: return negated_form ? "IS NOT EMPTY" : "IS EMPTY";
+    case Operator::kContains: return negated_form ? "NOT CONTAINS" : "CONTAINS";
+    case Operator::kStartsWith: return negated_form ? "NOT STARTS WITH" : "STARTS WITH";
   }
   assert(false);
   return "";

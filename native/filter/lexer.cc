@@ -44,24 +44,12 @@ bool Unescape(std::string_view inside, size_t& at, std::string& out) {
   switch (c) {
     case '\\':
     case '\'':
-    case '"':
-      value = c;
-      break;
-    case 'b':
-      value = '\b';
-      break;
-    case 'f':
-      value = '\f';
-      break;
-    case 'n':
-      value = '\n';
-      break;
-    case 'r':
-      value = '\r';
-      break;
-    case 't':
-      value = '\t';
-      break;
+    case '"': value = c; break;
+    case 'b': value = '\b'; break;
+    case 'f': value = '\f'; break;
+    case 'n': value = '\n'; break;
+    case 'r': value = '\r'; break;
+    case 't': value = '\t'; break;
     case 'x':
       value = Hex(inside, at + 2, 2);
       length = 4;

@@ -19,7 +19,9 @@ using segment::ValueOrdinal;
 
 // A literal of the expression in both of its readings.
 struct Literal {
-  explicit Literal(const filter::Value& value) : number(value.number) { text::NormalizeFacet(value.text, string); }
+  explicit Literal(const filter::Value& value) : number(value.number) {
+    text::NormalizeFacet(value.text, string);
+  }
   std::optional<double> number;
   std::string string;
 };
@@ -50,7 +52,9 @@ class ValueTest {
     const auto add_numbers = [&](uint32_t begin, uint32_t end) {
       if (begin < end) ranges.push_back({begin, end});
     };
-    const auto add_strings = [&](uint32_t begin, uint32_t end) { add_numbers(numbers + begin, numbers + end); };
+    const auto add_strings = [&](uint32_t begin, uint32_t end) {
+      add_numbers(numbers + begin, numbers + end);
+    };
     switch (op_) {
       case Operator::kEqual:
       case Operator::kNotEqual:
@@ -67,7 +71,8 @@ class ValueTest {
         const bool included = op_ == Operator::kGreaterEqual;
         const Literal& from = literals_[0];
         if (from.number) add_numbers(FirstNumber(column, *from.number, included), numbers);
-        add_strings(included ? column.LowerString(from.string) : column.UpperString(from.string), strings);
+        add_strings(included ? column.LowerString(from.string) : column.UpperString(from.string),
+                    strings);
         break;
       }
       case Operator::kLess:
@@ -97,12 +102,12 @@ class ValueTest {
         break;
       case Operator::kStartsWith:
         // No UTF-8 text has the byte 0xff.
-        add_strings(column.LowerString(literals_[0].string), column.LowerString(literals_[0].string + '\xff'));
+        add_strings(column.LowerString(literals_[0].string),
+                    column.LowerString(literals_[0].string + '\xff'));
         break;
       case Operator::kExists:
       case Operator::kIsNull:
-      case Operator::kIsEmpty:
-        break;
+      case Operator::kIsEmpty: break;
     }
     Join(ranges);
     return ranges;
@@ -112,7 +117,8 @@ class ValueTest {
   // Sorts, and makes one of ranges that touch or overlap.
   static void Join(std::vector<ValueRange>& ranges) {
     if (ranges.size() < 2) return;
-    std::sort(ranges.begin(), ranges.end(), [](const auto& a, const auto& b) { return a.begin < b.begin; });
+    std::sort(ranges.begin(), ranges.end(),
+              [](const auto& a, const auto& b) { return a.begin < b.begin; });
     size_t last = 0;
     for (size_t i = 1; i < ranges.size(); ++i) {
       if (ranges[i].begin <= ranges[last].end) {
@@ -129,8 +135,9 @@ class ValueTest {
 };
 
 bool InRanges(const std::vector<ValueRange>& ranges, ValueOrdinal value) {
-  const auto after = std::upper_bound(ranges.begin(), ranges.end(), value,
-                                      [](ValueOrdinal v, const ValueRange& range) { return v < range.begin; });
+  const auto after =
+      std::upper_bound(ranges.begin(), ranges.end(), value,
+                       [](ValueOrdinal v, const ValueRange& range) { return v < range.begin; });
   return after != ranges.begin() && value < std::prev(after)->end;
 }
 
@@ -161,21 +168,24 @@ DocSet DocumentsOf(const ColumnReader& column, const std::vector<ValueRange>& ra
   return column.UnionOf(ranges);
 }
 
-// Of `documents`, which are live in the segment, those with a value in one of the ranges: one by one.
-DocSet Select(const SegmentView& segment, const ColumnReader& column, const std::vector<ValueRange>& ranges,
-              const DocSet& documents) {
+// Of `documents`, which are live in the segment, those with a value in one of the ranges: one by
+// one.
+DocSet Select(const SegmentView& segment, const ColumnReader& column,
+              const std::vector<ValueRange>& ranges, const DocSet& documents) {
   std::vector<uint32_t> passing;
-  segment::ForEachLocal(segment.rows->local_docids(), documents, [&](uint32_t local, uint32_t docid) {
-    bool passes = false;
-    column.ForEachValue(local, [&](ValueOrdinal value) { passes |= InRanges(ranges, value); });
-    if (passes) passing.push_back(docid);
-  });
+  segment::ForEachLocal(
+      segment.rows->local_docids(), documents, [&](uint32_t local, uint32_t docid) {
+        bool passes = false;
+        column.ForEachValue(local, [&](ValueOrdinal value) { passes |= InRanges(ranges, value); });
+        if (passes) passing.push_back(docid);
+      });
   return DocSet::FromSorted(passing);
 }
 
 class Evaluator {
  public:
-  explicit Evaluator(const FilterContext& context) : context_(context), snapshot_(context.snapshot) {}
+  explicit Evaluator(const FilterContext& context)
+      : context_(context), snapshot_(context.snapshot) {}
 
   // A subset of `within`.
   Result<DocSet> Evaluate(const Node& node, const DocSet& within) {
@@ -228,7 +238,8 @@ class Evaluator {
     const auto field = snapshot_.fields->Find(node.field);
     if (!field) return DocSet();
     GANNET_RETURN_IF_ERROR(CheckOperator(node));
-    const bool any_start = node.op == Operator::kStartsWith && Literal(node.values[0]).string.empty();
+    const bool any_start =
+        node.op == Operator::kStartsWith && Literal(node.values[0]).string.empty();
     if (node.op == Operator::kExists || any_start) {
       return Flagged(*field, &ColumnReader::exists_bytes, within);
     }
@@ -247,16 +258,19 @@ class Evaluator {
   }
 
   // Documents of `within` that are live in the segment and have a value in the ranges.
-  DocSet Restricted(const SegmentView& segment, const ColumnReader& column, const std::vector<ValueRange>& ranges,
-                    const DocSet& within) {
+  DocSet Restricted(const SegmentView& segment, const ColumnReader& column,
+                    const std::vector<ValueRange>& ranges, const DocSet& within) {
     const bool all = &within == &snapshot_.documents;
-    // Joining costs something per value and per document that has one, looking something per document asked about.
+    // Joining costs something per value and per document that has one, looking something per
+    // document asked about.
     if (!all) {
       const DocSet asked = within & segment.live;
       if (asked.empty()) return {};
-      const double share = static_cast<double>(ValuesIn(ranges)) / std::max(1u, column.value_count());
+      const double share =
+          static_cast<double>(ValuesIn(ranges)) / std::max(1u, column.value_count());
       const double joined = share * static_cast<double>(segment.documents->size());
-      if (static_cast<double>(asked.size()) * 20 < joined + 500) return Select(segment, column, ranges, asked);
+      if (static_cast<double>(asked.size()) * 20 < joined + 500)
+        return Select(segment, column, ranges, asked);
       DocSet passing;
       if (ValuesIn(ranges) == 1) {
         IntersectPostings(column.postings(ranges[0].begin), asked, passing);
@@ -271,7 +285,8 @@ class Evaluator {
     return passing;
   }
 
-  DocSet Flagged(FieldId field, std::string_view (ColumnReader::*bytes)() const, const DocSet& within) {
+  DocSet Flagged(FieldId field, std::string_view (ColumnReader::*bytes)() const,
+                 const DocSet& within) {
     DocSet passing;
     for (const auto& segment : snapshot_.segments) {
       const ColumnReader* column = segment->columns->Find(field);
@@ -298,7 +313,9 @@ class Evaluator {
         case Node::Kind::kGeoRadius:
           area = filter::CircleShape(node.points[0], node.metres, node.resolution);
           break;
-        case Node::Kind::kGeoBoundingBox: area = filter::BoxShape(node.points[0], node.points[1]); break;
+        case Node::Kind::kGeoBoundingBox:
+          area = filter::BoxShape(node.points[0], node.points[1]);
+          break;
         default: area = filter::PolygonShape(node.points); break;
       }
       GANNET_ASSIGN_OR_RETURN(const DocSet shapes, ShapesIntersecting(snapshot_, area, within));
@@ -319,14 +336,16 @@ class Evaluator {
     }
     const EmbedderSettings* embedder = snapshot_.settings->Embedder(node.embedder);
     if (embedder == nullptr) {
-      return FilterError("The embedder `" + node.embedder + "` does not exist.", node.field_span, *node.source);
+      return FilterError("The embedder `" + node.embedder + "` does not exist.", node.field_span,
+                         *node.source);
     }
     std::optional<uint8_t> fragment;
     if (node.vector_kind == filter::VectorKind::kFragment) {
       fragment = embedder->Fragment(node.fragment);
       if (!fragment) {
-        return FilterError("The embedder `" + node.embedder + "` has no fragment `" + node.fragment + "`.", node.field_span,
-                           *node.source);
+        return FilterError(
+            "The embedder `" + node.embedder + "` has no fragment `" + node.fragment + "`.",
+            node.field_span, *node.source);
       }
     }
     for (const auto& segment : snapshot_.segments) {
@@ -340,13 +359,15 @@ class Evaluator {
     return passing;
   }
 
-  static DocSet VectorDocuments(const segment::EmbedderReader& vectors, const EmbedderSettings& embedder, filter::VectorKind kind,
+  static DocSet VectorDocuments(const segment::EmbedderReader& vectors,
+                                const EmbedderSettings& embedder, filter::VectorKind kind,
                                 std::optional<uint8_t> fragment) {
     switch (kind) {
       case filter::VectorKind::kAny: return vectors.embedded();
       case filter::VectorKind::kUserProvided:
         // To have none is the user's word as well.
-        return vectors.user_provided() | (vectors.local_docids().Documents() - vectors.embedded() - vectors.regenerated());
+        return vectors.user_provided() |
+               (vectors.local_docids().Documents() - vectors.embedded() - vectors.regenerated());
       case filter::VectorKind::kRegenerate: return vectors.regenerated();
       case filter::VectorKind::kDocumentTemplate:
         if (!embedder.fragments.empty()) return {};
@@ -356,7 +377,8 @@ class Evaluator {
         const auto row_docids = vectors.row_docids();
         for (uint32_t row = 0; row < vectors.row_count(); ++row) {
           const bool listed = !docids.empty() && docids.back() == row_docids[row];
-          if (!listed && vectors.source(row).fragment == *fragment) docids.push_back(row_docids[row]);
+          if (!listed && vectors.source(row).fragment == *fragment)
+            docids.push_back(row_docids[row]);
         }
         return DocSet::FromSorted(docids) - vectors.user_provided();
       }
@@ -364,7 +386,8 @@ class Evaluator {
     return {};
   }
 
-  // The operators need equality or comparison by the field's rule; that it has one of them is known.
+  // The operators need equality or comparison by the field's rule; that it has one of them is
+  // known.
   Status CheckOperator(const Node& node) const {
     bool needs_equality = false, needs_comparison = false;
     switch (node.op) {
@@ -379,12 +402,14 @@ class Evaluator {
       default: return Status::Ok();
     }
     const auto rule = snapshot_.settings->Filterable(node.field);
-    if (!rule || (!(needs_equality && !rule->first.equality) && !(needs_comparison && !rule->first.comparison))) {
+    if (!rule || (!(needs_equality && !rule->first.equality) &&
+                  !(needs_comparison && !rule->first.comparison))) {
       return Status::Ok();
     }
     return FilterError("The operator `" + std::string(OperatorName(node.op, node.negated_form)) +
                            "` is not enabled for the attribute `" + node.field + "`: rule #" +
-                           std::to_string(rule->second) + " of `filterableAttributes` does not have the feature `" +
+                           std::to_string(rule->second) +
+                           " of `filterableAttributes` does not have the feature `" +
                            (needs_equality ? "equality" : "comparison") + "`.",
                        node.field_span, *node.source);
   }
@@ -401,8 +426,9 @@ Status CheckFilterable(const Snapshot& snapshot, const Node& node) {
     case Node::Kind::kCondition: {
       const auto rule = settings.Filterable(node.field);
       if (rule && rule->first.filterable()) return Status::Ok();
-      return FilterError("The attribute `" + node.field + "` is not filterable. " + settings.FilterableText(),
-                         node.field_span, *node.source);
+      return FilterError(
+          "The attribute `" + node.field + "` is not filterable. " + settings.FilterableText(),
+          node.field_span, *node.source);
     }
     case Node::Kind::kGeoRadius:
     case Node::Kind::kGeoBoundingBox:
@@ -412,22 +438,27 @@ Status CheckFilterable(const Snapshot& snapshot, const Node& node) {
                          node.span, *node.source);
     case Node::Kind::kGeoPolygon:
       if (settings.GeoJsonEnabled()) return Status::Ok();
-      return FilterError("`_geoPolygon` needs `_geojson` among the filterable attributes. " + settings.FilterableText(),
+      return FilterError("`_geoPolygon` needs `_geojson` among the filterable attributes. " +
+                             settings.FilterableText(),
                          node.span, *node.source);
     default:
-      for (const auto& child : node.children) GANNET_RETURN_IF_ERROR(CheckFilterable(snapshot, *child));
+      for (const auto& child : node.children)
+        GANNET_RETURN_IF_ERROR(CheckFilterable(snapshot, *child));
       return Status::Ok();
   }
 }
 
-Result<DocSet> EvaluateFilter(const FilterContext& context, const Node& node, const DocSet* within) {
+Result<DocSet> EvaluateFilter(const FilterContext& context, const Node& node,
+                              const DocSet* within) {
   GANNET_RETURN_IF_ERROR(CheckFilterable(context.snapshot, node));
-  return Evaluator(context).Evaluate(node, within == nullptr ? context.snapshot.documents : *within);
+  return Evaluator(context).Evaluate(node,
+                                     within == nullptr ? context.snapshot.documents : *within);
 }
 
 Result<DocSet> EvaluateFilterJson(const Snapshot& snapshot, std::string_view filter_json,
                                   const filter::FilterFeatures& features, Deadline* deadline) {
-  GANNET_ASSIGN_OR_RETURN(const std::unique_ptr<Node> node, filter::ParseFilterJson(filter_json, features));
+  GANNET_ASSIGN_OR_RETURN(const std::unique_ptr<Node> node,
+                          filter::ParseFilterJson(filter_json, features));
   return EvaluateFilter({snapshot, features, deadline}, *node);
 }
 

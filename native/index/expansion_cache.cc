@@ -4,7 +4,8 @@ namespace gannet::index {
 
 std::shared_ptr<const ExpansionCache::Entry> ExpansionCache::Find(const std::string& key) const {
   const std::lock_guard lock(mutex_);
-  if (const auto found = young_.entries.find(key); found != young_.entries.end()) return found->second;
+  if (const auto found = young_.entries.find(key); found != young_.entries.end())
+    return found->second;
   const auto found = old_.entries.find(key);
   if (found == old_.entries.end()) return nullptr;
   auto entry = found->second;
@@ -34,7 +35,9 @@ size_t ExpansionCache::bytes() const {
 
 size_t ExpansionCache::BytesOf(const std::string& key, const Entry& entry) {
   constexpr size_t kNodeBytes = 128;  // of the map and the entry
-  const auto of_word = [](const Word& word) { return sizeof(Word) + word.text.size() + word.ordinals.size() * sizeof(Ordinal); };
+  const auto of_word = [](const Word& word) {
+    return sizeof(Word) + word.text.size() + word.ordinals.size() * sizeof(Ordinal);
+  };
   size_t bytes = kNodeBytes + key.size();
   for (const auto& words : entry.typos) {
     if (!words) continue;

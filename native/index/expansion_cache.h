@@ -1,9 +1,9 @@
-// Expansion cache: expansions of query words by typos and by splitting, kept for later searches of the
-// same snapshot. People type on, and every key asks again for the words before it.
+// Expansion cache: expansions of query words by typos and by splitting, kept for later searches of
+// the same snapshot. People type on, and every key asks again for the words before it.
 //
-// There are two generations. A new entry goes into the young one. When the young generation is full it
-// becomes the old one, and the former old one is dropped. An entry of the old generation that is asked
-// for moves to the young one.
+// There are two generations. A new entry goes into the young one. When the young generation is full
+// it becomes the old one, and the former old one is dropped. An entry of the old generation that is
+// asked for moves to the young one.
 //
 // Memory: at most 2 * kBytesMax. Threads: any.
 #pragma once
@@ -34,7 +34,8 @@ class ExpansionCache {
   };
   // Expansions of one query word.
   struct Entry {
-    std::array<std::optional<std::vector<Word>>, 2> typos;  // words with one typo, with two; nullopt: not looked for yet
+    std::array<std::optional<std::vector<Word>>, 2>
+        typos;  // words with one typo, with two; nullopt: not looked for yet
     bool split_known = false;
     std::optional<std::pair<Word, Word>> split;  // the two words that it is best split into
     mutable std::atomic<uint32_t> spared{0};     // searches that did without knowing the split

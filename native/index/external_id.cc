@@ -10,8 +10,9 @@ namespace {
 
 // What is left of `path` behind `name` and a dot; empty when `path` does not go on below `name`.
 std::string_view Below(std::string_view path, std::string_view name) {
-  return path.size() > name.size() && path.starts_with(name) && path[name.size()] == '.' ? path.substr(name.size() + 1)
-                                                                                         : std::string_view();
+  return path.size() > name.size() && path.starts_with(name) && path[name.size()] == '.'
+             ? path.substr(name.size() + 1)
+             : std::string_view();
 }
 
 void Find(std::string_view object, std::string_view path, std::string_view& found) {
@@ -40,7 +41,8 @@ std::string ExternalIdKey(std::string_view id) {
   std::from_chars(id.data(), id.data() + id.size(), number);
   std::string key(1, '\0');
   for (int shift = 56; shift >= 0; shift -= 8) {
-    if (key.size() > 1 || shift == 0 || number >> shift != 0) key.push_back(static_cast<char>(number >> shift));
+    if (key.size() > 1 || shift == 0 || number >> shift != 0)
+      key.push_back(static_cast<char>(number >> shift));
   }
   key[0] = static_cast<char>(key.size() - 1);
   return key;
@@ -76,7 +78,8 @@ std::string ExternalIdOf(std::span<const segment::RowField> row, const FieldMap&
   }
   if (value.empty()) return {};
   std::string scratch;
-  if (json::KindOf(value) == json::Kind::kString) return std::string(json::StringValue(value, scratch));
+  if (json::KindOf(value) == json::Kind::kString)
+    return std::string(json::StringValue(value, scratch));
   return value == "-0" ? "0" : std::string(value);
 }
 

@@ -13,7 +13,8 @@ std::optional<FieldId> FieldMap::Find(std::string_view name) const {
 Result<FieldId> FieldMap::Add(std::string_view name, size_t expected) {
   if (const auto found = Find(name, expected)) return *found;
   if (names_.size() >= kFieldsMax) {
-    return Status::Invalid("A document or index holds at most 65,535 attributes.", "max_fields_limit_exceeded");
+    return Status::Invalid("A document or index holds at most 65,535 attributes.",
+                           "max_fields_limit_exceeded");
   }
   const auto field = static_cast<FieldId>(names_.size());
   names_.emplace_back(name);

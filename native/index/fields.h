@@ -20,7 +20,8 @@ class FieldMap {
   size_t size() const { return names_.size(); }
   const std::string& name(FieldId field) const { return names_[field]; }
   std::optional<FieldId> Find(std::string_view name) const;
-  // The same; fast if it is `expected`, which may be any number: documents mostly name their fields in the same order.
+  // The same; fast if it is `expected`, which may be any number: documents mostly name their fields
+  // in the same order.
   std::optional<FieldId> Find(std::string_view name, size_t expected) const {
     if (expected < names_.size() && names_[expected] == name) return static_cast<FieldId>(expected);
     return Find(name);

@@ -11,8 +11,9 @@ namespace {
 
 using filter::GeoPoint;
 
-// To find a page of documents in a tree of which they are the n-th part, some 20 n points are looked at. Sorting the
-// documents by their own points costs more than ten times as much for each of them, so that it is better for so many:
+// To find a page of documents in a tree of which they are the n-th part, some 20 n points are
+// looked at. Sorting the documents by their own points costs more than ten times as much for each
+// of them, so that it is better for so many:
 constexpr uint64_t kFewDocuments = 256;
 bool IsFew(uint64_t documents, uint64_t points) {
   return documents <= kFewDocuments || documents * documents <= points * 8;
@@ -49,7 +50,8 @@ DocSet CollectPoints(const Snapshot& snapshot, Find&& find) {
   return found;
 }
 
-std::vector<segment::StoredShape> ReadShapes(const Snapshot& snapshot, const SegmentView& segment, FieldId field) {
+std::vector<segment::StoredShape> ReadShapes(const Snapshot& snapshot, const SegmentView& segment,
+                                             FieldId field) {
   std::vector<segment::StoredShape> shapes;
   segment::RowCodec codec(snapshot.dictionary);
   std::vector<segment::RowField> row;
@@ -60,7 +62,8 @@ std::vector<segment::StoredShape> ReadShapes(const Snapshot& snapshot, const Seg
       segment.rows->file()->MarkCorrupt();
       return {};
     }
-    const auto found = std::find_if(row.begin(), row.end(), [&](const auto& f) { return f.field == field; });
+    const auto found =
+        std::find_if(row.begin(), row.end(), [&](const auto& f) { return f.field == field; });
     if (found == row.end() || json::KindOf(found->value) != json::Kind::kObject) continue;
     const auto shape = filter::ParseGeoJson(found->value);
     if (!shape.ok() || shape->empty()) continue;
@@ -85,13 +88,14 @@ DocSet PointsInBox(const Snapshot& snapshot, const filter::GeoBox& box) {
   });
 }
 
-Result<DocSet> ShapesIntersecting(const Snapshot& snapshot, const filter::Shape& area, const DocSet& within) {
+Result<DocSet> ShapesIntersecting(const Snapshot& snapshot, const filter::Shape& area,
+                                  const DocSet& within) {
   DocSet found;
   const auto field = snapshot.fields->Find("_geojson");
   if (!field || area.empty()) return found;
   for (const auto& segment : snapshot.segments) {
-    const auto shapes =
-        segment->columns->Shapes([&, view = segment.get()] { return ReadShapes(snapshot, *view, *field); });
+    const auto shapes = segment->columns->Shapes(
+        [&, view = segment.get()] { return ReadShapes(snapshot, *view, *field); });
     GANNET_RETURN_IF_ERROR(segment->Health());
     std::vector<uint32_t> docids;
     for (const segment::StoredShape& stored : shapes) {
@@ -114,7 +118,8 @@ std::optional<GeoPoint> PointOf(const Snapshot& snapshot, DocId docid) {
     const segment::ColumnReader* lngs = segment->columns->Find(fields->lng);
     const int64_t local = segment->text->Find(docid);
     if (lats == nullptr || lngs == nullptr || local < 0) return std::nullopt;
-    const auto lat = lats->NumberAt(static_cast<uint32_t>(local)), lng = lngs->NumberAt(static_cast<uint32_t>(local));
+    const auto lat = lats->NumberAt(static_cast<uint32_t>(local)),
+               lng = lngs->NumberAt(static_cast<uint32_t>(local));
     if (!lat || !lng) return std::nullopt;
     return GeoPoint{.lat = *lat, .lng = *lng};
   }
@@ -144,7 +149,8 @@ PointsByDistance::PointsByDistance(const Snapshot& snapshot, GeoPoint origin, bo
     const uint32_t top = points.level_count() - 1;
     for (uint32_t i = 0; i < points.level(top).size(); ++i) AddNode(number, top, i);
     for (uint32_t i = points.regular(); i < points.size(); ++i) {
-      if (parts_[number].documents.Contains(points.docid(i))) AddPoint(number, points.docid(i), points.point(i));
+      if (parts_[number].documents.Contains(points.docid(i)))
+        AddPoint(number, points.docid(i), points.point(i));
     }
   }
 }
@@ -155,7 +161,8 @@ void PointsByDistance::Push(const Entry& entry) {
 }
 
 void PointsByDistance::AddNode(uint32_t segment, uint32_t level, uint32_t index) {
-  const auto bounds = segment::GeoIndex::DistanceBounds(parts_[segment].points->level(level)[index], origin_);
+  const auto bounds =
+      segment::GeoIndex::DistanceBounds(parts_[segment].points->level(level)[index], origin_);
   Push({nearest_first_ ? bounds.least : -bounds.most, segment, level, index, {}});
 }
 
@@ -170,15 +177,16 @@ void PointsByDistance::AddAllPoints(uint32_t number) {
   const segment::ColumnReader* lats = part.segment->columns->Find(fields->lat);
   const segment::ColumnReader* lngs = part.segment->columns->Find(fields->lng);
   if (lats == nullptr || lngs == nullptr) return;
-  segment::ForEachLocal(part.segment->rows->local_docids(), part.documents, [&](uint32_t local, uint32_t docid) {
-    if (const auto lat = lats->NumberAt(local)) {
-      if (const auto lng = lngs->NumberAt(local)) {
-        const GeoPoint point{.lat = *lat, .lng = *lng};
-        const double metres = filter::HaversineMetres(origin_, point);
-        heap_.push_back({nearest_first_ ? metres : -metres, number, kPoint, docid, point});
-      }
-    }
-  });
+  segment::ForEachLocal(
+      part.segment->rows->local_docids(), part.documents, [&](uint32_t local, uint32_t docid) {
+        if (const auto lat = lats->NumberAt(local)) {
+          if (const auto lng = lngs->NumberAt(local)) {
+            const GeoPoint point{.lat = *lat, .lng = *lng};
+            const double metres = filter::HaversineMetres(origin_, point);
+            heap_.push_back({nearest_first_ ? metres : -metres, number, kPoint, docid, point});
+          }
+        }
+      });
   std::make_heap(heap_.begin(), heap_.end(), After());
 }
 
@@ -209,7 +217,8 @@ std::optional<PointsByDistance::Found> PointsByDistance::Next() {
     }
     Expand(entry);
     if (strangers_ > strangers_max_) {
-      // The set lies elsewhere than where the walk is: its own points are fewer than what would still be met.
+      // The set lies elsewhere than where the walk is: its own points are fewer than what would
+      // still be met.
       heap_.clear();
       for (uint32_t i = 0; i < parts_.size(); ++i) {
         parts_[i].documents -= given_;

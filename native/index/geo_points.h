@@ -1,7 +1,7 @@
 // Where the documents of an index are: the geo filters, and the order of documents by distance.
 //
-// Points come from the columns of `_geo.lat` and `_geo.lng`, through one tree per segment (segment/geo_index.h);
-// shapes from the attribute `_geojson` of the stored documents.
+// Points come from the columns of `_geo.lat` and `_geo.lng`, through one tree per segment
+// (segment/geo_index.h); shapes from the attribute `_geojson` of the stored documents.
 #pragma once
 
 #include <memory>
@@ -21,20 +21,23 @@ DocSet PointsInBox(const Snapshot& snapshot, const filter::GeoBox& box);
 
 // Documents of `within` whose shape shares a place with `area`.
 // cost  the first call on a segment reads all its documents.
-Result<DocSet> ShapesIntersecting(const Snapshot& snapshot, const filter::Shape& area, const DocSet& within);
+Result<DocSet> ShapesIntersecting(const Snapshot& snapshot, const filter::Shape& area,
+                                  const DocSet& within);
 
 // The point of a document; nullopt when it has none.
 std::optional<filter::GeoPoint> PointOf(const Snapshot& snapshot, DocId docid);
 
-// Gives the documents of a set that have a point one by one, by distance from a point; equal distances by docid.
+// Gives the documents of a set that have a point one by one, by distance from a point; equal
+// distances by docid.
 //
-// Lazy: the trees are walked from the near side (or the far one) as far as needed. When what is met there is mostly
-// not of the set, the set's own points are sorted instead.
-// Lifetime: borrows the snapshot.
+// Lazy: the trees are walked from the near side (or the far one) as far as needed. When what is met
+// there is mostly not of the set, the set's own points are sorted instead. Lifetime: borrows the
+// snapshot.
 class PointsByDistance {
  public:
   // nearest_first: else the farthest comes first.
-  PointsByDistance(const Snapshot& snapshot, filter::GeoPoint origin, bool nearest_first, const DocSet& documents);
+  PointsByDistance(const Snapshot& snapshot, filter::GeoPoint origin, bool nearest_first,
+                   const DocSet& documents);
 
   struct Found {
     DocId docid;
@@ -80,8 +83,8 @@ class PointsByDistance {
   bool nearest_first_;
   std::vector<Part> parts_;
   std::vector<Entry> heap_;
-  DocSet given_;                 // kept while a tree is still walked
-  uint64_t strangers_ = 0;       // points met that are not wanted
+  DocSet given_;            // kept while a tree is still walked
+  uint64_t strangers_ = 0;  // points met that are not wanted
   uint64_t strangers_max_ = 0;
   bool walking_ = false;
 };

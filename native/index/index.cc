@@ -21,7 +21,8 @@ namespace {
 
 // The name of a new one is durable.
 Status MakeFolder(const std::string& path) {
-  if (mkdir(path.c_str(), 0755) == 0) return segment::SyncFolder(std::filesystem::path(path).parent_path().string());
+  if (mkdir(path.c_str(), 0755) == 0)
+    return segment::SyncFolder(std::filesystem::path(path).parent_path().string());
   return errno == EEXIST ? Status::Ok() : segment::IoStatus("creating a folder", errno);
 }
 
@@ -62,12 +63,14 @@ std::string GraphsOf(const Snapshot& snapshot) {
 
 // The file that a commit says for a segment; 0: none.
 uint64_t FileOf(const std::vector<std::pair<SegmentId, uint64_t>>& files, SegmentId id) {
-  const auto found = std::find_if(files.begin(), files.end(), [&](const auto& change) { return change.first == id; });
+  const auto found = std::find_if(files.begin(), files.end(),
+                                  [&](const auto& change) { return change.first == id; });
   return found == files.end() ? 0 : found->second;
 }
 
 void ReadSettings(Snapshot& snapshot) {
-  auto settings = std::make_shared<Settings>(Settings::FromJson(json::Value::Parse(snapshot.settings_json)));
+  auto settings =
+      std::make_shared<Settings>(Settings::FromJson(json::Value::Parse(snapshot.settings_json)));
   snapshot.settings = settings;
   snapshot.analyzer = MakeAnalyzer(*settings, snapshot.text_form);
 }
@@ -82,13 +85,15 @@ void ApplyValues(const Commit& commit, Snapshot& snapshot) {
   if (commit.text_form) snapshot.text_form = *commit.text_form;
   if (commit.settings_json || commit.text_form) ReadSettings(snapshot);
   if (commit.fields) snapshot.fields = commit.fields;
-  if (commit.fields || commit.settings_json) snapshot.traits = PlanFields(*snapshot.fields, *snapshot.settings);
+  if (commit.fields || commit.settings_json)
+    snapshot.traits = PlanFields(*snapshot.fields, *snapshot.settings);
   if (commit.primary_key) {
     snapshot.primary_key = *commit.primary_key;
     snapshot.has_primary_key = true;
   }
   if (commit.distribution) snapshot.distribution = *commit.distribution;
-  if (commit.dictionary) snapshot.dictionary = std::make_shared<const segment::RowDictionary>(*commit.dictionary);
+  if (commit.dictionary)
+    snapshot.dictionary = std::make_shared<const segment::RowDictionary>(*commit.dictionary);
   if (commit.updated_at) snapshot.updated_at = *commit.updated_at;
   if (commit.last_batch) snapshot.last_batch = *commit.last_batch;
 }
@@ -96,8 +101,9 @@ void ApplyValues(const Commit& commit, Snapshot& snapshot) {
 }  // namespace
 
 std::shared_ptr<const text::Analyzer> MakeAnalyzer(const Settings& settings, text::TextForm form) {
-  return std::make_shared<const text::Analyzer>(text::AnalyzerSettings{
-      settings.stop_words, settings.separator_tokens, settings.non_separator_tokens, settings.dictionary, form});
+  return std::make_shared<const text::Analyzer>(
+      text::AnalyzerSettings{settings.stop_words, settings.separator_tokens,
+                             settings.non_separator_tokens, settings.dictionary, form});
 }
 
 Status SegmentView::Health() const {
@@ -115,7 +121,8 @@ const SegmentView* Snapshot::FindSegment(DocId docid) const {
 uint32_t Snapshot::DimensionsOf(const EmbedderSettings& embedder) const {
   if (embedder.dimensions != 0) return embedder.dimensions;
   for (const auto& segment : segments) {
-    if (const segment::EmbedderReader* vectors = segment->vectors->Find(embedder.name)) return vectors->dimensions();
+    if (const segment::EmbedderReader* vectors = segment->vectors->Find(embedder.name))
+      return vectors->dimensions();
   }
   return 0;
 }
@@ -125,7 +132,8 @@ Snapshot::EmbeddingCounts Snapshot::CountEmbeddings() const {
   for (const auto& segment : segments) {
     counts.embeddings += segment->embedding_count;
     if (segment->embedded->empty()) continue;
-    counts.documents += segment->all_live() ? segment->embedded->size() : (*segment->embedded & segment->live).size();
+    counts.documents += segment->all_live() ? segment->embedded->size()
+                                            : (*segment->embedded & segment->live).size();
   }
   return counts;
 }
@@ -139,7 +147,8 @@ void Snapshot::ExpectRows(std::span<const DocId> docids) const {
   for (const DocId docid : docids) {
     for (const auto& segment : segments) {
       if (!segment->live.Contains(docid)) continue;
-      if (const int64_t local = segment->text->Find(docid); local >= 0) segment->rows->Expect(static_cast<size_t>(local));
+      if (const int64_t local = segment->text->Find(docid); local >= 0)
+        segment->rows->Expect(static_cast<size_t>(local));
       break;
     }
   }
@@ -159,7 +168,8 @@ Result<std::shared_ptr<Index>> Index::Open(const std::string& dir, IfAbsent if_a
   if (is_absent && if_absent == IfAbsent::kCreate) {
     bool has_files = false;
     index->EachFile([&](const std::string&) { has_files = true; });
-    if (has_files) return Status::Corruption(dir + " has segments, but " + database + " is missing or empty");
+    if (has_files)
+      return Status::Corruption(dir + " has segments, but " + database + " is missing or empty");
     GANNET_RETURN_IF_ERROR(MakeFolder(dir));
     GANNET_RETURN_IF_ERROR(MakeFolder(dir + "/segments"));
     GANNET_ASSIGN_OR_RETURN(index->env_, store::Environment::Create(database));
@@ -208,9 +218,11 @@ Status Index::Load() {
   }
   has_manifest_ = manifest.has_value();
   // Every commit writes it.
-  if (!has_manifest_ && txn.Count(main_) > 0) return Status::Corruption("the manifest of " + dir_ + " is missing");
+  if (!has_manifest_ && txn.Count(main_) > 0)
+    return Status::Corruption("the manifest of " + dir_ + " is missing");
   if (text_form) {
-    if (text_form->size() != 1 || static_cast<uint8_t>((*text_form)[0]) > static_cast<uint8_t>(text::kTextFormNow)) {
+    if (text_form->size() != 1 ||
+        static_cast<uint8_t>((*text_form)[0]) > static_cast<uint8_t>(text::kTextFormNow)) {
       return Status::Corruption("the form of the words of " + dir_ + " is unknown");
     }
     snapshot->text_form = static_cast<text::TextForm>((*text_form)[0]);
@@ -224,17 +236,20 @@ Status Index::Load() {
     const auto field = static_cast<FieldId>(reader.Varint());
     snapshot->distribution[field] = reader.Varint();
   }
-  if (dictionary) snapshot->dictionary = std::make_shared<const segment::RowDictionary>(std::string(*dictionary));
+  if (dictionary)
+    snapshot->dictionary = std::make_shared<const segment::RowDictionary>(std::string(*dictionary));
   snapshot->updated_at = updated_at.value_or("");
   snapshot->last_batch = last_batch.value_or("");
-  if (number && number->size() == sizeof(uint64_t)) next_number_ = LoadFixed<uint64_t>(number->data());
+  if (number && number->size() == sizeof(uint64_t))
+    next_number_ = LoadFixed<uint64_t>(number->data());
   for (ByteReader reader(manifest.value_or("")); !reader.done();) {
     SegmentFiles files;
     files.id = reader.Varint();
     files.base_file = reader.Varint();
     files.columns_file = reader.Varint();
     if (!reader.ok()) return Status::Corruption("the manifest of " + dir_ + " is damaged");
-    if (const auto file = graph_files.find(files.id); file != graph_files.end()) files.graphs_file = file->second;
+    if (const auto file = graph_files.find(files.id); file != graph_files.end())
+      files.graphs_file = file->second;
     DocSet dead;
     GANNET_ASSIGN_OR_RETURN(const auto bytes, txn.Get(main_, keys::Dead(files.id)));
     if (bytes) {
@@ -246,7 +261,8 @@ Status Index::Load() {
   }
   snapshot->traits = PlanFields(*snapshot->fields, *snapshot->settings);
   snapshot_ = std::move(snapshot);
-  // A number that was used by a job that did not end must not be given again while its file is open, or listed.
+  // A number that was used by a job that did not end must not be given again while its file is
+  // open, or listed.
   EachFile([&](const std::string& name) {
     const uint64_t used = std::strtoull(name.c_str(), nullptr, 10);
     if (used >= next_number_.load()) next_number_ = used + 1;
@@ -254,20 +270,24 @@ Status Index::Load() {
   return Status::Ok();
 }
 
-std::string Index::FilePath(uint64_t number) const { return dir_ + "/segments/" + std::to_string(number); }
+std::string Index::FilePath(uint64_t number) const {
+  return dir_ + "/segments/" + std::to_string(number);
+}
 
 Result<std::shared_ptr<segment::SegmentFile>> Index::OpenFile(uint64_t number) {
   return segment::SegmentFile::Open(FilePath(number));
 }
 
-Result<std::shared_ptr<const SegmentView>> Index::OpenSegment(const SegmentFiles& files, DocSet dead) {
+Result<std::shared_ptr<const SegmentView>> Index::OpenSegment(const SegmentFiles& files,
+                                                              DocSet dead) {
   auto view = std::make_shared<SegmentView>();
   view->files = files;
   GANNET_ASSIGN_OR_RETURN(auto base, OpenFile(files.base_file));
   // What opening reads, all at once.
-  for (const segment::SectionId id : {segment::kRowDocids, segment::kRowOffsets, segment::kTextMeta, segment::kTerms,
-                                      segment::kPostingOffsets, segment::kForwardOffsets, segment::kFieldLengths,
-                                      segment::kAdjacencyWords, segment::kColumnDirectory}) {
+  for (const segment::SectionId id :
+       {segment::kRowDocids, segment::kRowOffsets, segment::kTextMeta, segment::kTerms,
+        segment::kPostingOffsets, segment::kForwardOffsets, segment::kFieldLengths,
+        segment::kAdjacencyWords, segment::kColumnDirectory}) {
     base->WillNeedAll(id);
   }
   GANNET_ASSIGN_OR_RETURN(view->rows, segment::RowsReader::Open(base));
@@ -351,13 +371,15 @@ Status Index::Write(Commit& commit, const Snapshot& before, const Snapshot& afte
   std::sort(commit.new_external_ids.begin(), commit.new_external_ids.end(),
             [](const auto& a, const auto& b) { return HasKeyBefore(a.first, b.first); });
   for (const auto& [id, docid] : commit.new_external_ids) {
-    GANNET_RETURN_IF_ERROR(txn.Put(external_ids_, ExternalIdKey(id), {reinterpret_cast<const char*>(&docid), sizeof(docid)}));
+    GANNET_RETURN_IF_ERROR(txn.Put(external_ids_, ExternalIdKey(id),
+                                   {reinterpret_cast<const char*>(&docid), sizeof(docid)}));
   }
   std::string bytes;
   for (const auto& segment : after.segments) {
     const auto old = std::find_if(before.segments.begin(), before.segments.end(),
                                   [&](const auto& s) { return s->files.id == segment->files.id; });
-    const bool same = old != before.segments.end() && ((*old) == segment || (*old)->dead == segment->dead);
+    const bool same =
+        old != before.segments.end() && ((*old) == segment || (*old)->dead == segment->dead);
     if (!same && !segment->dead.empty()) {
       bytes.clear();
       segment->dead.AppendTo(bytes);
@@ -371,19 +393,23 @@ Status Index::Write(Commit& commit, const Snapshot& before, const Snapshot& afte
   }
   GANNET_RETURN_IF_ERROR(txn.Put(main_, keys::kManifest, ManifestOf(after)));
   if (const std::string graphs = GraphsOf(after); graphs != GraphsOf(before)) {
-    GANNET_RETURN_IF_ERROR(graphs.empty() ? txn.Delete(main_, keys::kGraphs) : txn.Put(main_, keys::kGraphs, graphs));
+    GANNET_RETURN_IF_ERROR(graphs.empty() ? txn.Delete(main_, keys::kGraphs)
+                                          : txn.Put(main_, keys::kGraphs, graphs));
   }
   bytes.clear();
   PutFixed<uint64_t>(bytes, next_number_.load());
   GANNET_RETURN_IF_ERROR(txn.Put(main_, keys::kNextNumber, bytes));
-  if (commit.settings_json) GANNET_RETURN_IF_ERROR(txn.Put(main_, keys::kSettings, *commit.settings_json));
-  if (commit.text_form) GANNET_RETURN_IF_ERROR(txn.Put(main_, keys::kTextForm, TextFormValue(*commit.text_form)));
+  if (commit.settings_json)
+    GANNET_RETURN_IF_ERROR(txn.Put(main_, keys::kSettings, *commit.settings_json));
+  if (commit.text_form)
+    GANNET_RETURN_IF_ERROR(txn.Put(main_, keys::kTextForm, TextFormValue(*commit.text_form)));
   if (commit.fields) {
     bytes.clear();
     commit.fields->AppendTo(bytes);
     GANNET_RETURN_IF_ERROR(txn.Put(main_, keys::kFields, bytes));
   }
-  if (commit.primary_key) GANNET_RETURN_IF_ERROR(txn.Put(main_, keys::kPrimaryKey, *commit.primary_key));
+  if (commit.primary_key)
+    GANNET_RETURN_IF_ERROR(txn.Put(main_, keys::kPrimaryKey, *commit.primary_key));
   if (commit.distribution) {
     bytes.clear();
     for (const auto& [field, count] : *commit.distribution) {
@@ -392,9 +418,12 @@ Status Index::Write(Commit& commit, const Snapshot& before, const Snapshot& afte
     }
     GANNET_RETURN_IF_ERROR(txn.Put(main_, keys::kDistribution, bytes));
   }
-  if (commit.dictionary) GANNET_RETURN_IF_ERROR(txn.Put(main_, keys::kDictionary, *commit.dictionary));
-  if (commit.updated_at) GANNET_RETURN_IF_ERROR(txn.Put(main_, keys::kUpdatedAt, *commit.updated_at));
-  if (commit.last_batch) GANNET_RETURN_IF_ERROR(txn.Put(main_, keys::kLastBatch, *commit.last_batch));
+  if (commit.dictionary)
+    GANNET_RETURN_IF_ERROR(txn.Put(main_, keys::kDictionary, *commit.dictionary));
+  if (commit.updated_at)
+    GANNET_RETURN_IF_ERROR(txn.Put(main_, keys::kUpdatedAt, *commit.updated_at));
+  if (commit.last_batch)
+    GANNET_RETURN_IF_ERROR(txn.Put(main_, keys::kLastBatch, *commit.last_batch));
   return txn.Commit();
 }
 
@@ -405,7 +434,8 @@ NewFiles::~NewFiles() {
 // Without memory of its own: it must not fail when there is none.
 void Index::RemoveFile(uint64_t number) const noexcept {
   char path[PATH_MAX];
-  const int size = std::snprintf(path, sizeof(path), "%s/segments/%llu", dir_.c_str(), static_cast<unsigned long long>(number));
+  const int size = std::snprintf(path, sizeof(path), "%s/segments/%llu", dir_.c_str(),
+                                 static_cast<unsigned long long>(number));
   if (size > 0 && static_cast<size_t>(size) < sizeof(path)) unlink(path);
 }
 
@@ -418,9 +448,12 @@ Result<bool> Index::IsStored(const Snapshot& after) {
          last_batch.value_or("") == after.last_batch;
 }
 
-Result<std::shared_ptr<const SegmentView>> Index::Changed(const SegmentView& segment, const Commit& commit) {
-  const uint64_t columns_file = FileOf(commit.columns, segment.files.id), graphs_file = FileOf(commit.graphs, segment.files.id);
-  if (columns_file == 0 && graphs_file == 0 && !commit.dead.Intersects(segment.live)) return std::shared_ptr<const SegmentView>();
+Result<std::shared_ptr<const SegmentView>> Index::Changed(const SegmentView& segment,
+                                                          const Commit& commit) {
+  const uint64_t columns_file = FileOf(commit.columns, segment.files.id),
+                 graphs_file = FileOf(commit.graphs, segment.files.id);
+  if (columns_file == 0 && graphs_file == 0 && !commit.dead.Intersects(segment.live))
+    return std::shared_ptr<const SegmentView>();
   auto copy = std::make_shared<SegmentView>(segment);
   if (commit.dead.Intersects(segment.live)) {
     const DocSet died = commit.dead & segment.live;
@@ -452,7 +485,8 @@ Result<SegmentViews> Index::SegmentsAfter(const SegmentViews& before, const Comm
   };
   for (const auto& segment : before) {
     const SegmentId id = segment->files.id;
-    if (std::find(commit.removed.begin(), commit.removed.end(), id) != commit.removed.end()) continue;
+    if (std::find(commit.removed.begin(), commit.removed.end(), id) != commit.removed.end())
+      continue;
     GANNET_ASSIGN_OR_RETURN(auto changed, Changed(*segment, commit));
     if (changed == nullptr) {
       segments.push_back(segment);
@@ -471,7 +505,8 @@ Result<SegmentViews> Index::SegmentsAfter(const SegmentViews& before, const Comm
   return segments;
 }
 
-Status Index::Apply(Commit commit, const std::function<Status(const Snapshot&, Commit&)>& adjust, NewFiles* files) {
+Status Index::Apply(Commit commit, const std::function<Status(const Snapshot&, Commit&)>& adjust,
+                    NewFiles* files) {
   const std::lock_guard lock(commit_mutex_);
   const std::shared_ptr<const Snapshot> before = snapshot();
   NewFiles own(*this);
@@ -495,7 +530,8 @@ Status Index::Apply(Commit commit, const std::function<Status(const Snapshot&, C
   if (const Status status = Write(commit, *before, *after); !status.ok()) {
     // A failed write of the root page may have reached the disk: the record tells.
     const auto stored = IsStored(*after);
-    // Unknown: the files stay for the record that may name them; the next start sweeps those that it does not.
+    // Unknown: the files stay for the record that may name them; the next start sweeps those that
+    // it does not.
     if (!stored.ok()) files->Keep();
     if (!stored.ok() || !*stored) return status;
   }
@@ -512,11 +548,13 @@ void Index::Publish(const Snapshot& before, std::shared_ptr<const Snapshot> afte
   // Readers of older snapshots keep their maps; the names may go.
   const auto named = [&](uint64_t number) {
     return std::any_of(after->segments.begin(), after->segments.end(), [&](const auto& segment) {
-      return segment->files.base_file == number || segment->files.columns_file == number || segment->files.graphs_file == number;
+      return segment->files.base_file == number || segment->files.columns_file == number ||
+             segment->files.graphs_file == number;
     });
   };
   for (const auto& segment : before.segments) {
-    for (const uint64_t file : {segment->files.base_file, segment->files.columns_file, segment->files.graphs_file}) {
+    for (const uint64_t file :
+         {segment->files.base_file, segment->files.columns_file, segment->files.graphs_file}) {
       if (file != 0 && !named(file)) RemoveFile(file);
     }
   }
@@ -529,7 +567,9 @@ Status Index::CopyTo(const std::string& dir) {
   }
   GANNET_RETURN_IF_ERROR(env_->CopyTo(dir + "/index.mdb"));
   std::set<uint64_t> numbers;
-  for (const auto& segment : snapshot()->segments) numbers.insert({segment->files.base_file, segment->files.columns_file, segment->files.graphs_file});
+  for (const auto& segment : snapshot()->segments)
+    numbers.insert(
+        {segment->files.base_file, segment->files.columns_file, segment->files.graphs_file});
   numbers.erase(0);  // no graphs
   for (const uint64_t number : numbers) {
     const std::string name = dir + "/segments/" + std::to_string(number);
@@ -549,7 +589,8 @@ std::pair<uint64_t, uint64_t> Index::DiskSizes() {
     if (segment->columns->file() != segment->rows->file()) size += segment->columns->file()->size();
     if (segment->graphs != nullptr) size += segment->graphs->file()->size();
     bytes += size;
-    used += segment->documents->empty() ? 0 : size * segment->live.size() / segment->documents->size();
+    used +=
+        segment->documents->empty() ? 0 : size * segment->live.size() / segment->documents->size();
   }
   return {bytes, used};
 }

@@ -1,12 +1,15 @@
 // One index on disk: its folder, its transactional record and its segments.
 //
-//   <dir>/index.mdb            LMDB: external ids, settings, fields, manifest, dead documents, last batch
-//   <dir>/segments/<number>    immutable files; which of them count is said by the manifest alone
+//   <dir>/index.mdb            LMDB: external ids, settings, fields, manifest, dead documents, last
+//   batch <dir>/segments/<number>    immutable files; which of them count is said by the manifest
+//   alone
 //
-// A change is a Commit: one LMDB transaction that names new segments (their files are durable already),
-// drops others and marks documents dead. A file that the manifest does not name is removed by Sweep, and only by it.
+// A change is a Commit: one LMDB transaction that names new segments (their files are durable
+// already), drops others and marks documents dead. A file that the manifest does not name is
+// removed by Sweep, and only by it.
 //
-// Threads: snapshot() from any; Apply from one writer and any merges at a time (it serialises them).
+// Threads: snapshot() from any; Apply from one writer and any merges at a time (it serialises
+// them).
 #pragma once
 
 #include <atomic>
@@ -28,7 +31,8 @@ struct Commit {
   std::vector<SegmentId> removed;
   // Documents that are no longer current where they stood. Applied before `added` is.
   DocSet dead;
-  // Dead documents of added segments (a merge that ended after some of its documents were replaced).
+  // Dead documents of added segments (a merge that ended after some of its documents were
+  // replaced).
   std::vector<std::pair<SegmentId, DocSet>> dead_in_added;
   // New columns file per existing segment.
   std::vector<std::pair<SegmentId, uint64_t>> columns;
@@ -41,7 +45,7 @@ struct Commit {
   std::vector<std::string> removed_external_ids;
   std::optional<std::string> settings_json;
   std::optional<text::TextForm> text_form;  // every word has it after the commit
-  std::shared_ptr<const FieldMap> fields;  // null: unchanged
+  std::shared_ptr<const FieldMap> fields;   // null: unchanged
   std::optional<std::string> primary_key;
   std::optional<std::map<FieldId, uint64_t>> distribution;
   std::optional<std::string> dictionary;
@@ -73,10 +77,13 @@ enum class IfAbsent { kCreate, kRefuse };
 
 class Index {
  public:
-  // Removes nothing. Corruption: the record or a segment is damaged or missing, or there are segments and no record.
-  static Result<std::shared_ptr<Index>> Open(const std::string& dir, IfAbsent if_absent = IfAbsent::kCreate);
-  // Removes the files that the manifest does not name: what a job that did not end has left. Does nothing when there is
-  // no manifest. Call it once the index is known to be the right one, and before its first batch.
+  // Removes nothing. Corruption: the record or a segment is damaged or missing, or there are
+  // segments and no record.
+  static Result<std::shared_ptr<Index>> Open(const std::string& dir,
+                                             IfAbsent if_absent = IfAbsent::kCreate);
+  // Removes the files that the manifest does not name: what a job that did not end has left. Does
+  // nothing when there is no manifest. Call it once the index is known to be the right one, and
+  // before its first batch.
   void Sweep();
 
   std::shared_ptr<const Snapshot> snapshot() const;
@@ -94,22 +101,25 @@ class Index {
 
    private:
     friend class Index;
-    ExternalIds(store::ReadTransaction txn, store::Table table) : txn_(std::move(txn)), table_(table) {}
+    ExternalIds(store::ReadTransaction txn, store::Table table)
+        : txn_(std::move(txn)), table_(table) {}
     store::ReadTransaction txn_;
     store::Table table_;
     Status health_ = Status::Ok();
   };
   Result<ExternalIds> ReadExternalIds();
 
-  // Makes the change durable, then visible. On failure nothing has changed and the new files are removed, as they are
-  // when memory runs out.
-  // adjust: called under the commit lock with the snapshot the commit will follow; may complete the commit.
-  // files: those of the commit, which it takes over if it succeeds, or where that cannot be told. Null: Apply removes them itself if not.
-  Status Apply(Commit commit, const std::function<Status(const Snapshot&, Commit&)>& adjust = {}, NewFiles* files = nullptr);
+  // Makes the change durable, then visible. On failure nothing has changed and the new files are
+  // removed, as they are when memory runs out. adjust: called under the commit lock with the
+  // snapshot the commit will follow; may complete the commit. files: those of the commit, which it
+  // takes over if it succeeds, or where that cannot be told. Null: Apply removes them itself if
+  // not.
+  Status Apply(Commit commit, const std::function<Status(const Snapshot&, Commit&)>& adjust = {},
+               NewFiles* files = nullptr);
 
-  // Makes a folder that holds the last committed state, as Open finds it: a copy of the record, and the files of segments by
-  // further names, or copied where the file system has no such. Commits wait meanwhile. Not synced.
-  // dir: absent; on failure what was made is left.
+  // Makes a folder that holds the last committed state, as Open finds it: a copy of the record, and
+  // the files of segments by further names, or copied where the file system has no such. Commits
+  // wait meanwhile. Not synced. dir: absent; on failure what was made is left.
   Status CopyTo(const std::string& dir);
 
   std::pair<uint64_t, uint64_t> DiskSizes();  // bytes on disk, bytes of live data
@@ -120,10 +130,13 @@ class Index {
   Status Load();
   Result<std::shared_ptr<const SegmentView>> OpenSegment(const SegmentFiles& files, DocSet dead);
   Result<std::shared_ptr<segment::SegmentFile>> OpenFile(uint64_t number);
-  // What a commit makes of segments: without those that it removes or that have no live document left, with those that it adds.
+  // What a commit makes of segments: without those that it removes or that have no live document
+  // left, with those that it adds.
   Result<SegmentViews> SegmentsAfter(const SegmentViews& before, const Commit& commit);
-  // A copy with the dead documents, the columns and the graphs of a commit; null: it says nothing of the segment.
-  Result<std::shared_ptr<const SegmentView>> Changed(const SegmentView& segment, const Commit& commit);
+  // A copy with the dead documents, the columns and the graphs of a commit; null: it says nothing
+  // of the segment.
+  Result<std::shared_ptr<const SegmentView>> Changed(const SegmentView& segment,
+                                                     const Commit& commit);
   // Whether the record is that of `after`, which a commit that has failed was about to write.
   Result<bool> IsStored(const Snapshot& after);
   void Publish(const Snapshot& before, std::shared_ptr<const Snapshot> after);

@@ -9,16 +9,19 @@
 
 namespace gannet::index::keys {
 
-inline constexpr std::string_view kManifest = "manifest", kSettings = "settings", kFields = "fields",
-                                  kPrimaryKey = "primary_key", kDistribution = "distribution",
-                                  kDictionary = "dictionary", kUpdatedAt = "updated_at", kLastBatch = "last_batch",
-                                  kNextNumber = "next_number", kGraphs = "graphs", kTextForm = "text_form";
+inline constexpr std::string_view kManifest = "manifest", kSettings = "settings",
+                                  kFields = "fields", kPrimaryKey = "primary_key",
+                                  kDistribution = "distribution", kDictionary = "dictionary",
+                                  kUpdatedAt = "updated_at", kLastBatch = "last_batch",
+                                  kNextNumber = "next_number", kGraphs = "graphs",
+                                  kTextForm = "text_form";
 // The key of the dead documents of a segment begins so.
 inline constexpr std::string_view kDeadPrefix = "dead/";
 
 inline bool IsKnown(std::string_view key) {
-  for (const std::string_view known : {kManifest, kSettings, kFields, kPrimaryKey, kDistribution, kDictionary,
-                                       kUpdatedAt, kLastBatch, kNextNumber, kGraphs, kTextForm}) {
+  for (const std::string_view known :
+       {kManifest, kSettings, kFields, kPrimaryKey, kDistribution, kDictionary, kUpdatedAt,
+        kLastBatch, kNextNumber, kGraphs, kTextForm}) {
     if (key == known) return true;
   }
   return false;

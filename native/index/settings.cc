@@ -18,12 +18,11 @@ std::optional<std::vector<std::string>> ListOrAll(const json::Value& value) {
 
 RankingRule ParseRankingRule(const std::string& text) {
   using Kind = RankingRule::Kind;
-  static const std::pair<const char*, Kind> kNames[] = {
-      {"words", Kind::kWords},
-      {"typo", Kind::kTypo},
-      {"attribute", Kind::kAttribute},
-      {"sort", Kind::kSort},
-      {"exactness", Kind::kExactness}};
+  static const std::pair<const char*, Kind> kNames[] = {{"words", Kind::kWords},
+                                                        {"typo", Kind::kTypo},
+                                                        {"attribute", Kind::kAttribute},
+                                                        {"sort", Kind::kSort},
+                                                        {"exactness", Kind::kExactness}};
   for (const auto& [name, kind] : kNames) {
     if (text == name) return RankingRule{kind, {}};
   }
@@ -35,7 +34,8 @@ RankingRule ParseRankingRule(const std::string& text) {
 }
 
 bool AnyCovers(const std::vector<std::string>& entries, std::string_view field) {
-  return std::any_of(entries.begin(), entries.end(), [&](const auto& entry) { return Covers(entry, field); });
+  return std::any_of(entries.begin(), entries.end(),
+                     [&](const auto& entry) { return Covers(entry, field); });
 }
 
 // How scores of openAi's models are spread; none of other sources.
@@ -49,7 +49,8 @@ std::optional<EmbedderSettings::Distribution> BuiltInDistribution(const json::Va
 }
 
 // state: what is known of it besides its settings, see src/embedding/embedder-state.ts.
-EmbedderSettings EmbedderOf(const std::string& name, const json::Value& embedder, const json::Value& state) {
+EmbedderSettings EmbedderOf(const std::string& name, const json::Value& embedder,
+                            const json::Value& state) {
   EmbedderSettings settings;
   settings.name = name;
   const std::string& source = embedder["source"].string();
@@ -65,7 +66,8 @@ EmbedderSettings EmbedderOf(const std::string& name, const json::Value& embedder
     settings.distribution = {distribution["mean"].number(), distribution["sigma"].number()};
   } else if (source == "composite") {
     settings.distribution = BuiltInDistribution(embedder["searchEmbedder"]);
-    if (!settings.distribution) settings.distribution = BuiltInDistribution(embedder["indexingEmbedder"]);
+    if (!settings.distribution)
+      settings.distribution = BuiltInDistribution(embedder["indexingEmbedder"]);
   } else {
     settings.distribution = BuiltInDistribution(embedder);
   }
@@ -73,7 +75,8 @@ EmbedderSettings EmbedderOf(const std::string& name, const json::Value& embedder
 }
 
 // "The `kind` attributes are `a`, `b` and hidden ones."
-std::string TextOf(const std::string& kind, const std::vector<std::string>& names, const Settings& settings) {
+std::string TextOf(const std::string& kind, const std::vector<std::string>& names,
+                   const Settings& settings) {
   if (names.empty()) return "This index has no " + kind + " attributes.";
   std::string shown;
   bool hidden = false;
@@ -88,10 +91,12 @@ std::string TextOf(const std::string& kind, const std::vector<std::string>& name
   return "The " + kind + " attributes are " + shown + ".";
 }
 
-std::vector<std::string> PatternsWith(const std::vector<FilterableRule>& rules, bool (*has)(const FilterFeatures&)) {
+std::vector<std::string> PatternsWith(const std::vector<FilterableRule>& rules,
+                                      bool (*has)(const FilterFeatures&)) {
   std::vector<std::string> patterns;
   for (const FilterableRule& rule : rules) {
-    if (has(rule.features)) patterns.insert(patterns.end(), rule.patterns.begin(), rule.patterns.end());
+    if (has(rule.features))
+      patterns.insert(patterns.end(), rule.patterns.begin(), rule.patterns.end());
   }
   return patterns;
 }
@@ -118,7 +123,8 @@ bool IsReserved(std::string_view field) {
 bool FilterableRule::Matches(std::string_view field) const {
   if (plain) return Covers(patterns[0], field) && !Covers("_vectors", field);
   if (IsReserved(field)) return false;
-  return std::any_of(patterns.begin(), patterns.end(), [&](const auto& p) { return MatchesPattern(p, field); });
+  return std::any_of(patterns.begin(), patterns.end(),
+                     [&](const auto& p) { return MatchesPattern(p, field); });
 }
 
 Settings Settings::FromJson(const json::Value& object) {
@@ -153,7 +159,8 @@ Settings Settings::FromJson(const json::Value& object) {
   for (const auto& [key, values] : object["synonyms"].members()) {
     settings.synonyms.emplace_back(key, StringsOf(values));
   }
-  if (object["distinctAttribute"].is_string()) settings.distinct = object["distinctAttribute"].string();
+  if (object["distinctAttribute"].is_string())
+    settings.distinct = object["distinctAttribute"].string();
   settings.proximity_by_attribute = object["proximityPrecision"].string() == "byAttribute";
   const json::Value& typo = object["typoTolerance"];
   settings.typo_enabled = typo["enabled"].boolean(true);
@@ -181,9 +188,11 @@ Settings Settings::FromJson(const json::Value& object) {
   for (const auto& [name, embedder] : object["embedders"].members()) {
     settings.embedders.push_back(EmbedderOf(name, embedder, object["embedderStates"][name]));
   }
-  std::sort(settings.embedders.begin(), settings.embedders.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+  std::sort(settings.embedders.begin(), settings.embedders.end(),
+            [](const auto& a, const auto& b) { return a.name < b.name; });
   for (EmbedderSettings& embedder : settings.embedders) {
-    for (const auto& [name, number] : object["embedderStates"][embedder.name]["fragments"].members()) {
+    for (const auto& [name, number] :
+         object["embedderStates"][embedder.name]["fragments"].members()) {
       embedder.fragments.emplace_back(name, static_cast<uint8_t>(number.integer()));
     }
     std::sort(embedder.fragments.begin(), embedder.fragments.end());
@@ -210,7 +219,8 @@ uint32_t Settings::Weight(std::string_view field) const {
   return 0;
 }
 
-std::optional<std::pair<FilterFeatures, size_t>> Settings::Filterable(std::string_view field) const {
+std::optional<std::pair<FilterFeatures, size_t>> Settings::Filterable(
+    std::string_view field) const {
   for (size_t i = 0; i < filterable.size(); ++i) {
     if (filterable[i].Matches(field)) return std::pair(filterable[i].features, i);
   }
@@ -222,12 +232,14 @@ bool Settings::Sortable(std::string_view field) const { return AnyCovers(sortabl
 bool Settings::Reaches(std::string_view field) const {
   for (size_t dot = field.find('.'); dot != field.npos; dot = field.find('.', dot + 1)) {
     const std::string_view parent = field.substr(0, dot);
-    const bool entered = std::any_of(filterable.begin(), filterable.end(), [&](const FilterableRule& rule) {
-      return std::any_of(rule.patterns.begin(), rule.patterns.end(), [&](const std::string& pattern) {
-        return rule.plain ? Covers(pattern, parent) || Covers(parent, pattern)
-                          : MatchesPattern(pattern, parent) || Covers(parent, pattern);
-      });
-    });
+    const bool entered =
+        std::any_of(filterable.begin(), filterable.end(), [&](const FilterableRule& rule) {
+          return std::any_of(
+              rule.patterns.begin(), rule.patterns.end(), [&](const std::string& pattern) {
+                return rule.plain ? Covers(pattern, parent) || Covers(parent, pattern)
+                                  : MatchesPattern(pattern, parent) || Covers(parent, pattern);
+              });
+        });
     if (!entered) return false;
   }
   return true;
@@ -241,12 +253,15 @@ bool Settings::Faceted(std::string_view field) const {
   }
   if (Sortable(field) || (distinct && *distinct == field)) return true;
   return std::any_of(ranking_rules.begin(), ranking_rules.end(), [&](const RankingRule& rule) {
-    return (rule.kind == RankingRule::Kind::kAscending || rule.kind == RankingRule::Kind::kDescending) &&
+    return (rule.kind == RankingRule::Kind::kAscending ||
+            rule.kind == RankingRule::Kind::kDescending) &&
            Covers(rule.name, field);
   });
 }
 
-bool Settings::TypoTolerant(std::string_view field) const { return !AnyCovers(typo_disabled_attributes, field); }
+bool Settings::TypoTolerant(std::string_view field) const {
+  return !AnyCovers(typo_disabled_attributes, field);
+}
 
 const LocalizedRule* Settings::Localized(std::string_view field) const {
   for (const LocalizedRule& rule : localized) {
@@ -261,10 +276,15 @@ std::string Settings::SearchableText() const {
   return TextOf("searchable", searchable.value_or(std::vector<std::string>{"*"}), *this);
 }
 std::string Settings::FilterableText() const {
-  return TextOf("filterable", PatternsWith(filterable, [](const FilterFeatures& features) { return features.filterable(); }), *this);
+  return TextOf("filterable",
+                PatternsWith(filterable,
+                             [](const FilterFeatures& features) { return features.filterable(); }),
+                *this);
 }
 std::string Settings::FacetSearchableText() const {
-  return TextOf("facet-searchable", PatternsWith(filterable, [](const FilterFeatures& features) { return features.facet_search; }),
+  return TextOf("facet-searchable",
+                PatternsWith(filterable,
+                             [](const FilterFeatures& features) { return features.facet_search; }),
                 *this);
 }
 std::string Settings::SortableText() const { return TextOf("sortable", sortable, *this); }
@@ -272,8 +292,9 @@ std::string Settings::SortableText() const { return TextOf("sortable", sortable,
 bool Settings::GeoEnabled() const {
   const auto is_geo = [](const std::string& name) { return name == "_geo"; };
   return std::any_of(sortable.begin(), sortable.end(), is_geo) ||
-         std::any_of(filterable.begin(), filterable.end(),
-                     [&](const FilterableRule& rule) { return rule.plain && is_geo(rule.patterns[0]); });
+         std::any_of(filterable.begin(), filterable.end(), [&](const FilterableRule& rule) {
+           return rule.plain && is_geo(rule.patterns[0]);
+         });
 }
 
 bool Settings::GeoJsonEnabled() const {
@@ -290,8 +311,11 @@ std::optional<uint8_t> EmbedderSettings::Fragment(std::string_view wanted) const
 }
 
 const EmbedderSettings* Settings::Embedder(std::string_view name) const {
-  const auto found = std::lower_bound(embedders.begin(), embedders.end(), name,
-                                      [](const EmbedderSettings& embedder, std::string_view wanted) { return embedder.name < wanted; });
+  const auto found =
+      std::lower_bound(embedders.begin(), embedders.end(), name,
+                       [](const EmbedderSettings& embedder, std::string_view wanted) {
+                         return embedder.name < wanted;
+                       });
   return found != embedders.end() && found->name == name ? &*found : nullptr;
 }
 
@@ -300,7 +324,8 @@ bool Settings::SameVectors(const Settings& other) const {
     return a.name == b.name && a.user_provided == b.user_provided && a.dimensions == b.dimensions &&
            a.binary_quantised == b.binary_quantised;
   };
-  return std::equal(embedders.begin(), embedders.end(), other.embedders.begin(), other.embedders.end(), same);
+  return std::equal(embedders.begin(), embedders.end(), other.embedders.begin(),
+                    other.embedders.end(), same);
 }
 
 bool Settings::SameText(const Settings& other) const {
@@ -312,9 +337,10 @@ bool Settings::SameText(const Settings& other) const {
     return a.patterns == b.patterns && a.locales == b.locales;
   };
   return sorted(searchable) == sorted(other.searchable) && stop_words == other.stop_words &&
-         separator_tokens == other.separator_tokens && non_separator_tokens == other.non_separator_tokens &&
-         dictionary == other.dictionary &&
-         std::equal(localized.begin(), localized.end(), other.localized.begin(), other.localized.end(), same_locales);
+         separator_tokens == other.separator_tokens &&
+         non_separator_tokens == other.non_separator_tokens && dictionary == other.dictionary &&
+         std::equal(localized.begin(), localized.end(), other.localized.begin(),
+                    other.localized.end(), same_locales);
 }
 
 }  // namespace gannet::index

@@ -1,4 +1,5 @@
-// The settings of an index as the engine uses them, and how attribute names match (docs/behaviour/fields.md).
+// The settings of an index as the engine uses them, and how attribute names match
+// (docs/behaviour/fields.md).
 #pragma once
 
 #include <cstdint>
@@ -42,10 +43,18 @@ struct LocalizedRule {
 
 struct RankingRule {
   enum class Kind : uint8_t {
-    kWords, kTypo, kCost, kAttribute, kSort, kExactness, kAscending, kDescending
+    kWords,
+    kTypo,
+    kCost,
+    kAttribute,
+    kSort,
+    kExactness,
+    kAscending,
+    kDescending
   };
   Kind kind;
-  std::string name;  // of the rule that kCost is (search/ranking/rules.h), of the field of kAscending and kDescending
+  std::string name;  // of the rule that kCost is (search/ranking/rules.h), of the field of
+                     // kAscending and kDescending
 };
 
 // One embedder (embedders.md 2), as far as the engine needs to know.
@@ -99,7 +108,8 @@ struct Settings {
   bool Sortable(std::string_view field) const;
   // Whether values of the field are kept in columns (docs/behaviour/fields.md).
   bool Faceted(std::string_view field) const;
-  // Whether a document is entered as far as the field: every parent matches a rule or begins a pattern of one. So
+  // Whether a document is entered as far as the field: every parent matches a rule or begins a
+  // pattern of one. So
   // `*.deep` alone does not reach into `a`.
   bool Reaches(std::string_view field) const;
   // Null when there is none of that name.
@@ -109,13 +119,15 @@ struct Settings {
   const LocalizedRule* Localized(std::string_view field) const;
   bool GeoEnabled() const;
   bool GeoJsonEnabled() const;
-  // For messages of errors: which there are. Names and patterns that are not displayed are not told, only that there are some.
+  // For messages of errors: which there are. Names and patterns that are not displayed are not
+  // told, only that there are some.
   std::string SearchableText() const;
   std::string FilterableText() const;
   std::string FacetSearchableText() const;
   std::string SortableText() const;
 
-  // What a change from `other` to this needs. Text: the words of the documents; columns: their values.
+  // What a change from `other` to this needs. Text: the words of the documents; columns: their
+  // values.
   bool SameText(const Settings& other) const;
   // Stored vectors, and documents, stay as they are.
   bool SameVectors(const Settings& other) const;

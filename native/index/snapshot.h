@@ -1,7 +1,7 @@
 // One consistent state of an index: what a search or a job reads from beginning to end.
 //
-// Immutable and shared: a commit publishes a new snapshot beside the old ones, which live as long as
-// somebody holds them. Readers never wait for writers.
+// Immutable and shared: a commit publishes a new snapshot beside the old ones, which live as long
+// as somebody holds them. Readers never wait for writers.
 #pragma once
 
 #include <map>
@@ -40,12 +40,12 @@ struct SegmentView {
   std::shared_ptr<const segment::ColumnsReader> columns;
   std::shared_ptr<const segment::VectorsReader> vectors;
   std::shared_ptr<const segment::GraphsReader> graphs;  // null: none was built
-  std::shared_ptr<const DocSet> documents;  // all documents of the segment
-  DocSet dead;                              // those replaced or deleted since
-  std::shared_ptr<const DocBits> dead_bits;  // of dead
-  DocSet live;                              // documents - dead
-  std::shared_ptr<const DocSet> embedded;    // of documents: those with an embedding of any embedder
-  uint64_t embedding_count = 0;              // of live documents, for all embedders together
+  std::shared_ptr<const DocSet> documents;              // all documents of the segment
+  DocSet dead;                                          // those replaced or deleted since
+  std::shared_ptr<const DocBits> dead_bits;             // of dead
+  DocSet live;                                          // documents - dead
+  std::shared_ptr<const DocSet> embedded;  // of documents: those with an embedding of any embedder
+  uint64_t embedding_count = 0;            // of live documents, for all embedders together
   bool all_live() const { return dead.empty(); }
   // Corruption once a damaged block has been met.
   Status Health() const;
@@ -57,7 +57,7 @@ struct Snapshot {
   std::string settings_json;  // as stored, empty when never set
   std::shared_ptr<const Settings> settings;
   std::shared_ptr<const FieldMap> fields;
-  std::vector<FieldTraits> traits;  // by field
+  std::vector<FieldTraits> traits;                         // by field
   text::TextForm text_form = text::TextForm::kByLanguage;  // of all words in the segments
   std::shared_ptr<const text::Analyzer> analyzer;
   std::shared_ptr<const segment::RowDictionary> dictionary;  // null until the index has made one
@@ -74,14 +74,16 @@ struct Snapshot {
   Status Health() const;
   // The segment that a live document is in; null when there is none.
   const SegmentView* FindSegment(DocId docid) const;
-  // Of the vectors of an embedder: as the settings say, else those of what is stored. 0: not known yet.
+  // Of the vectors of an embedder: as the settings say, else those of what is stored. 0: not known
+  // yet.
   uint32_t DimensionsOf(const EmbedderSettings& embedder) const;
   struct EmbeddingCounts {
     uint64_t embeddings, documents;  // documents with at least one
   };
   // Of all embedders together.
   EmbeddingCounts CountEmbeddings() const;
-  // Has the rows of these documents read that were not yet, all at once, and does not wait for them.
+  // Has the rows of these documents read that were not yet, all at once, and does not wait for
+  // them.
   void ExpectRows(std::span<const DocId> docids) const;
   // The compressed row of a live document; empty when there is none.
   std::string_view FindRow(DocId docid) const;

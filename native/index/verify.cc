@@ -75,7 +75,8 @@ class Verifier {
     const auto main = txn_->FindTable("main");
     const auto ids = txn_->FindTable("external_ids");
     if (!main || !ids) {
-      Fault("tables", std::string("the table `") + (main ? "external_ids" : "main") + "` is missing");
+      Fault("tables",
+            std::string("the table `") + (main ? "external_ids" : "main") + "` is missing");
       return false;
     }
     main_ = *main;
@@ -96,14 +97,16 @@ class Verifier {
       }
     }
     const auto settings = Record(keys::kSettings), last_batch = Record(keys::kLastBatch);
-    if (!settings.empty() && (!json::IsValid(settings) || settings[0] != '{')) Fault("settings", "not a JSON object");
+    if (!settings.empty() && (!json::IsValid(settings) || settings[0] != '{'))
+      Fault("settings", "not a JSON object");
     if (!last_batch.empty() && (!json::IsValid(last_batch) || last_batch[0] != '{')) {
       Fault("last_batch", "not a JSON object");
     } else {
       report_.last_batch = last_batch;
     }
     primary_key_ = Record(keys::kPrimaryKey);
-    if (const auto form = Record(keys::kTextForm); IsStored(keys::kTextForm) && (form.size() != 1 || form[0] < 0 || form[0] > 1)) {
+    if (const auto form = Record(keys::kTextForm);
+        IsStored(keys::kTextForm) && (form.size() != 1 || form[0] < 0 || form[0] > 1)) {
       Fault("text_form", "a form that is unknown");
     }
     // An empty one is a dictionary too: rows name it.
@@ -125,7 +128,8 @@ class Verifier {
     int64_t last = -1;
     for (ByteReader counts(distribution); !counts.done();) {
       const uint64_t field = counts.Varint(), count = counts.Varint();
-      if (!counts.ok() || field >= fields_.size() || static_cast<int64_t>(field) <= last || count == 0) {
+      if (!counts.ok() || field >= fields_.size() || static_cast<int64_t>(field) <= last ||
+          count == 0) {
         Fault("distribution", "a field is unknown, out of order or without documents");
         break;
       }
@@ -154,10 +158,12 @@ class Verifier {
         graph_files.erase(file);
       }
       const bool own_columns = files.columns_file != files.base_file;
-      if (!segments.ok() || !ids.insert(files.id).second || !numbers.insert(files.base_file).second ||
+      if (!segments.ok() || !ids.insert(files.id).second ||
+          !numbers.insert(files.base_file).second ||
           (own_columns && !numbers.insert(files.columns_file).second) ||
           (files.graphs_file != 0 && !numbers.insert(files.graphs_file).second) ||
-          std::max({files.id, files.base_file, files.columns_file, files.graphs_file}) >= next_number) {
+          std::max({files.id, files.base_file, files.columns_file, files.graphs_file}) >=
+              next_number) {
         Fault("manifest", "a segment is cut off, named twice or has a number that was never given");
         break;
       }
@@ -178,11 +184,17 @@ class Verifier {
   }
 
   void ReadDead(std::string_view key, std::string_view bytes, const std::set<uint64_t>& ids) {
-    const auto id = std::find_if(ids.begin(), ids.end(), [&](uint64_t one) { return keys::Dead(one) == key; });
-    if (id == ids.end()) return Fault("dead documents", "of a segment that the manifest does not name");
+    const auto id =
+        std::find_if(ids.begin(), ids.end(), [&](uint64_t one) { return keys::Dead(one) == key; });
+    if (id == ids.end())
+      return Fault("dead documents", "of a segment that the manifest does not name");
     auto dead = DocSet::Parse(bytes);
-    if (!dead.ok()) return Fault("dead documents", "of segment " + std::to_string(*id) + ": " + dead.status().message());
-    if (dead->empty()) return Fault("dead documents", "of segment " + std::to_string(*id) + ": an empty set is stored");
+    if (!dead.ok())
+      return Fault("dead documents",
+                   "of segment " + std::to_string(*id) + ": " + dead.status().message());
+    if (dead->empty())
+      return Fault("dead documents",
+                   "of segment " + std::to_string(*id) + ": an empty set is stored");
     dead_[*id] = std::move(*dead);
   }
 
@@ -191,7 +203,8 @@ class Verifier {
     for (bool more = cursor.First(); more; more = cursor.Next()) {
       const std::optional<std::string> whole = ExternalIdOfKey(cursor.key());
       if (!whole) {
-        Fault("external_ids", "a key of " + std::to_string(cursor.key().size()) + " bytes is that of no id");
+        Fault("external_ids",
+              "a key of " + std::to_string(cursor.key().size()) + " bytes is that of no id");
         continue;
       }
       const std::string id = whole->substr(0, 100);
@@ -205,7 +218,8 @@ class Verifier {
         continue;
       }
       ids_of_docids_.Add(docid);
-      if (docid >= id_hashes_.size()) id_hashes_.resize(std::max<size_t>(size_t{docid} + 1, id_hashes_.size() * 2));
+      if (docid >= id_hashes_.size())
+        id_hashes_.resize(std::max<size_t>(size_t{docid} + 1, id_hashes_.size() * 2));
       id_hashes_[docid] = HashOf(*whole);
     }
   }
@@ -233,7 +247,8 @@ class Verifier {
       id_fault_ = true;
       Fault("external_ids", "another id than `" + id + "` names the document with that id");
     };
-    const segment::SegmentContent content = segment::VerifyBase(dir_ + "/" + name(files.base_file), context);
+    const segment::SegmentContent content =
+        segment::VerifyBase(dir_ + "/" + name(files.base_file), context);
     add(files.base_file, content.faults);
     report_.words += content.words;
     report_.tokens += content.tokens;
@@ -243,26 +258,32 @@ class Verifier {
     }
     const DocSet documents = DocSet::FromSorted(content.docids);
     if (!dead.IsSubsetOf(documents)) {
-      Fault("dead documents", "of segment " + std::to_string(files.id) + ": a document that is not in it");
+      Fault("dead documents",
+            "of segment " + std::to_string(files.id) + ": a document that is not in it");
     }
     const DocSet live = documents - dead;
-    if (live.empty()) Fault("manifest", "segment " + std::to_string(files.id) + " has no live document");
+    if (live.empty())
+      Fault("manifest", "segment " + std::to_string(files.id) + " has no live document");
     if (live.Intersects(live_)) {
-      Fault("dead documents", "a document of segment " + std::to_string(files.id) + " is live in another one as well");
+      Fault("dead documents", "a document of segment " + std::to_string(files.id) +
+                                  " is live in another one as well");
     }
     live_ |= live;
-    auto faults = segment::VerifyColumns(dir_ + "/" + name(files.columns_file), content.docids, context);
+    auto faults =
+        segment::VerifyColumns(dir_ + "/" + name(files.columns_file), content.docids, context);
     // Damage of a shared file is told once.
     if (files.columns_file == files.base_file) {
       std::erase_if(faults, [&](const segment::Fault& fault) {
-        return std::any_of(content.faults.begin(), content.faults.end(), [&](const segment::Fault& known) {
-          return known.structure == fault.structure && known.message == fault.message;
-        });
+        return std::any_of(
+            content.faults.begin(), content.faults.end(), [&](const segment::Fault& known) {
+              return known.structure == fault.structure && known.message == fault.message;
+            });
       });
     }
     add(files.columns_file, faults);
     if (files.graphs_file != 0) {
-      add(files.graphs_file, segment::VerifyGraphs(dir_ + "/" + name(files.graphs_file), dir_ + "/" + name(files.base_file)));
+      add(files.graphs_file, segment::VerifyGraphs(dir_ + "/" + name(files.graphs_file),
+                                                   dir_ + "/" + name(files.base_file)));
     }
   }
 
@@ -275,10 +296,12 @@ class Verifier {
                                 std::to_string(nowhere.min()));
     }
     if (!nameless.empty()) {
-      Fault("external_ids", std::to_string(nameless.size()) + " documents have no id, one is docid " +
+      Fault("external_ids", std::to_string(nameless.size()) +
+                                " documents have no id, one is docid " +
                                 std::to_string(nameless.min()));
     }
-    if (!live_.empty() && primary_key_.empty()) Fault("primary_key", "there are documents but no primary key");
+    if (!live_.empty() && primary_key_.empty())
+      Fault("primary_key", "there are documents but no primary key");
     if (rows_read_ == live_.size() && distribution_ != stored_distribution_) {
       Fault("distribution", "it differs from the fields of the documents");
     }
@@ -293,7 +316,8 @@ class Verifier {
     }
     DIR* listing = opendir((dir_ + "/segments").c_str());
     if (listing == nullptr) {
-      // A copy of an index without documents may lack the empty folder; it is made when the index is opened.
+      // A copy of an index without documents may lack the empty folder; it is made when the index
+      // is opened.
       if (errno != ENOENT || !named.empty()) Fault("segments", "folder", "it cannot be read");
       return;
     }

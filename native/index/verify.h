@@ -1,7 +1,7 @@
 // Reads everything of an index that nobody has open, and tells what is not as it should be.
 //
-// Nothing is written, not even a lock. Damaged pages of LMDB, which has no checksums, may end the process: callers that
-// must survive it read in a process of their own.
+// Nothing is written, not even a lock. Damaged pages of LMDB, which has no checksums, may end the
+// process: callers that must survive it read in a process of their own.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct IndexFault {
 struct IndexReport {
   std::vector<IndexFault> faults;
   std::vector<std::string> unused;  // files that no manifest names; swept when the index is opened
-  std::string last_batch;  // JSON, as Snapshot has it; empty: none
+  std::string last_batch;           // JSON, as Snapshot has it; empty: none
   uint64_t documents = 0, segments = 0, words = 0, tokens = 0, bytes = 0;
 };
 

@@ -13,7 +13,9 @@ constexpr size_t kDocumentsPerLook = 64;
 
 segment::ColumnBuilder& BoundedColumns::BeginDocument(DocId docid) {
   const size_t documents = builder_.docids().size();
-  if (documents > 0 && documents % kDocumentsPerLook == 0 && builder_.memory_bytes() > memory_bytes_) Spill();
+  if (documents > 0 && documents % kDocumentsPerLook == 0 &&
+      builder_.memory_bytes() > memory_bytes_)
+    Spill();
   builder_.BeginDocument(docid);
   return builder_;
 }
@@ -36,7 +38,8 @@ void BoundedColumns::Spill() {
   builder_ = segment::ColumnBuilder();
 }
 
-Result<bool> BoundedColumns::Write(FieldId field, segment::ColumnsWriter& writer, const ColumnMerge::Pause& pause) {
+Result<bool> BoundedColumns::Write(FieldId field, segment::ColumnsWriter& writer,
+                                   const ColumnMerge::Pause& pause) {
   if (parts_.empty()) {
     if (!builder_.Has(field)) return false;
     segment::ColumnWriter column = writer.Begin(field);
@@ -56,8 +59,9 @@ Result<bool> BoundedColumns::Write(FieldId field, segment::ColumnsWriter& writer
   for (const Part& part : parts_) {
     const segment::ColumnReader* reader = nullptr;
     if (const auto found = part.columns.find(field); found != part.columns.end()) {
-      GANNET_ASSIGN_OR_RETURN(segment::ColumnReader opened,
-                              segment::ColumnReader::Open(spooled_->substr(found->second.first, found->second.second)));
+      GANNET_ASSIGN_OR_RETURN(
+          segment::ColumnReader opened,
+          segment::ColumnReader::Open(spooled_->substr(found->second.first, found->second.second)));
       reader = &readers.emplace_back(opened);
     }
     sources.push_back({reader, &all, std::span(docids_).subspan(part.first, part.count)});

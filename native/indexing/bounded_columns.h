@@ -1,7 +1,8 @@
-// The columns of a segment, collected document by document within a bound of memory: whenever they take more, what there is goes to a
-// temporary file, and in the end the parts are merged.
+// The columns of a segment, collected document by document within a bound of memory: whenever they
+// take more, what there is goes to a temporary file, and in the end the parts are merged.
 //
-// Memory: the bound, twice the largest column of a part, and what ColumnMerge takes. Threads: one owner.
+// Memory: the bound, twice the largest column of a part, and what ColumnMerge takes. Threads: one
+// owner.
 #pragma once
 
 #include <cstdint>
@@ -22,13 +23,16 @@ namespace gannet::indexing {
 class BoundedColumns {
  public:
   // folder: where the temporary file lies, once there is one.
-  BoundedColumns(std::string folder, uint64_t memory_bytes) : memory_bytes_(memory_bytes), spool_(std::move(folder)) {}
+  BoundedColumns(std::string folder, uint64_t memory_bytes)
+      : memory_bytes_(memory_bytes), spool_(std::move(folder)) {}
 
   // The next document, whose values go to the result.
   segment::ColumnBuilder& BeginDocument(DocId docid);
-  // Writes the column of a field, if there is one; false: there is none. To be called with ascending fields, behind the last document.
-  // Io, Full: the temporary file could not be written. Otherwise what `pause` answers.
-  Result<bool> Write(FieldId field, segment::ColumnsWriter& writer, const ColumnMerge::Pause& pause);
+  // Writes the column of a field, if there is one; false: there is none. To be called with
+  // ascending fields, behind the last document. Io, Full: the temporary file could not be written.
+  // Otherwise what `pause` answers.
+  Result<bool> Write(FieldId field, segment::ColumnsWriter& writer,
+                     const ColumnMerge::Pause& pause);
 
  private:
   // Documents that stand behind each other, and their columns in the spool.

@@ -9,7 +9,8 @@
 namespace gannet::indexing {
 
 DocumentState::DocumentState(const DocumentSource& source)
-    : source_(source), codec_(source.before->dictionary),
+    : source_(source),
+      codec_(source.before->dictionary),
       vectors_(*source.before, *source.settings, source.embedders, source.remakes, source.made),
       vectors_field_(source.fields->Find(kVectorsField)) {}
 
@@ -21,7 +22,8 @@ Result<bool> DocumentState::Resolve(const Change& change) {
   old_fields_.clear();
   if (stored_) {
     GANNET_ASSIGN_OR_RETURN(old_row_, codec_.Expand(source_.before->FindRow(change.docid)));
-    if (!segment::ParseRow(old_row_, old_fields_)) return Status::Corruption("a stored document is damaged");
+    if (!segment::ParseRow(old_row_, old_fields_))
+      return Status::Corruption("a stored document is damaged");
   }
   if (touched) {
     id_ = source_.operations->touched()[change.touched].id();
@@ -69,7 +71,8 @@ Result<bool> DocumentState::ApplyOperations(const TouchedDocument& touched) {
 
 // Removes `_vectors` from the fields of a row and returns its value; empty: it is not there.
 std::string_view DocumentState::TakeVectors(std::vector<segment::RowField>& fields) const {
-  const auto found = std::find_if(fields.begin(), fields.end(), [&](const auto& field) { return field.field == vectors_field_; });
+  const auto found = std::find_if(fields.begin(), fields.end(),
+                                  [&](const auto& field) { return field.field == vectors_field_; });
   if (found == fields.end()) return {};
   const std::string_view value = found->value;
   fields.erase(found);
@@ -79,7 +82,8 @@ std::string_view DocumentState::TakeVectors(std::vector<segment::RowField>& fiel
 // What is left of `_vectors` in the document.
 void DocumentState::PutVectors() {
   if (vectors_.kept().empty() || !vectors_field_) return;
-  const auto at = std::find_if(fields_.begin(), fields_.end(), [&](const auto& field) { return field.field > *vectors_field_; });
+  const auto at = std::find_if(fields_.begin(), fields_.end(),
+                               [&](const auto& field) { return field.field > *vectors_field_; });
   fields_.insert(at, {*vectors_field_, vectors_.kept()});
 }
 

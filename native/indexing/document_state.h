@@ -27,9 +27,9 @@ struct Change {
 struct DocumentSource {
   const index::Snapshot* before = nullptr;
   std::shared_ptr<const index::FieldMap> fields;
-  const index::Settings* settings = nullptr;       // that hold when the batch has ended
-  std::vector<segment::EmbedderShape> embedders;   // of these
-  std::vector<Remake> remakes;                     // likewise; none: nothing is made anew
+  const index::Settings* settings = nullptr;      // that hold when the batch has ended
+  std::vector<segment::EmbedderShape> embedders;  // of these
+  std::vector<Remake> remakes;                    // likewise; none: nothing is made anew
   const MadeEmbeddings* made = nullptr;
   Operations* operations = nullptr;  // null when stored rows are read again
 };
@@ -38,8 +38,9 @@ class DocumentState {
  public:
   explicit DocumentState(const DocumentSource& source);
 
-  // Reads what is stored and applies the operations to it; what the accessors give is valid until the next call. False: the
-  // document is not to be stored. Corruption: what is stored is damaged. Invalid: as DocumentVectors::BeginStored.
+  // Reads what is stored and applies the operations to it; what the accessors give is valid until
+  // the next call. False: the document is not to be stored. Corruption: what is stored is damaged.
+  // Invalid: as DocumentVectors::BeginStored.
   Result<bool> Resolve(const Change& change);
 
   const std::string& id() const { return id_; }

@@ -6,26 +6,35 @@
 namespace gannet::indexing {
 namespace {
 
-Status WrongDimensions(std::string_view document_id, const segment::EmbedderShape& shape, size_t found) {
-  return Status::Invalid("An embedding of the document `" + std::string(document_id) + "` for the embedder `" + shape.name + "` has " +
-                             std::to_string(found) + " dimensions; " + std::to_string(shape.dimensions) + " are expected.",
+Status WrongDimensions(std::string_view document_id, const segment::EmbedderShape& shape,
+                       size_t found) {
+  return Status::Invalid("An embedding of the document `" + std::string(document_id) +
+                             "` for the embedder `" + shape.name + "` has " +
+                             std::to_string(found) + " dimensions; " +
+                             std::to_string(shape.dimensions) + " are expected.",
                          "invalid_vector_dimensions");
 }
 
 }  // namespace
 
-std::vector<segment::EmbedderShape> ShapesOf(const index::Settings& settings, std::span<const uint32_t> dimensions) {
+std::vector<segment::EmbedderShape> ShapesOf(const index::Settings& settings,
+                                             std::span<const uint32_t> dimensions) {
   std::vector<segment::EmbedderShape> shapes;
   for (size_t i = 0; i < settings.embedders.size(); ++i) {
-    shapes.push_back({settings.embedders[i].name, dimensions[i], settings.embedders[i].binary_quantised});
+    shapes.push_back(
+        {settings.embedders[i].name, dimensions[i], settings.embedders[i].binary_quantised});
   }
   return shapes;
 }
 
 DocumentVectors::DocumentVectors(const index::Snapshot& before, const index::Settings& after,
-                                 std::vector<segment::EmbedderShape> shapes, std::vector<Remake> remakes,
-                                 const MadeEmbeddings* made)
-    : before_(before), after_(after), shapes_(std::move(shapes)), remakes_(std::move(remakes)), made_(made),
+                                 std::vector<segment::EmbedderShape> shapes,
+                                 std::vector<Remake> remakes, const MadeEmbeddings* made)
+    : before_(before),
+      after_(after),
+      shapes_(std::move(shapes)),
+      remakes_(std::move(remakes)),
+      made_(made),
       states_(shapes_.size()) {
   for (const index::EmbedderSettings& embedder : before.settings->embedders) {
     if (after.Embedder(embedder.name) == nullptr) gone_.push_back(&embedder);
@@ -43,7 +52,8 @@ void DocumentVectors::BeginNew() {
   kept_text_.clear();
 }
 
-Status DocumentVectors::BeginStored(std::string_view document_id, DocId docid, std::string_view kept) {
+Status DocumentVectors::BeginStored(std::string_view document_id, DocId docid,
+                                    std::string_view kept) {
   states_.assign(states_.size(), {});
   kept_.clear();
   kept_text_.clear();
@@ -82,7 +92,9 @@ Status DocumentVectors::BeginStored(std::string_view document_id, DocId docid, s
       ApplyAbsent(i, false);
       continue;
     }
-    GANNET_ASSIGN_OR_RETURN(const VectorsEntry entry, ReadVectorsEntry(document_id, embedder.name, found->second, shapes_[i].dimensions));
+    GANNET_ASSIGN_OR_RETURN(
+        const VectorsEntry entry,
+        ReadVectorsEntry(document_id, embedder.name, found->second, shapes_[i].dimensions));
     if (embedder.user_provided && entry.regenerate && !entry.given() && !entry.removed) {
       return MissingVectors(document_id, embedder.name, members);
     }
@@ -93,7 +105,9 @@ Status DocumentVectors::BeginStored(std::string_view document_id, DocId docid, s
   for (const index::EmbedderSettings* embedder : gone_) {
     State state;
     // Bits are not what the document came with.
-    if (embedder->binary_quantised || !find(embedder->name, state) || (state.flags & segment::kRegenerate) != 0) continue;
+    if (embedder->binary_quantised || !find(embedder->name, state) ||
+        (state.flags & segment::kRegenerate) != 0)
+      continue;
     std::string text = "{\"regenerate\":false,\"embeddings\":";
     GANNET_RETURN_IF_ERROR(segment::AppendEmbeddings(*state.stored, state.local, text));
     kept_[embedder->name] = text + "}";
@@ -120,7 +134,8 @@ void DocumentVectors::ApplyEntry(size_t embedder, const VectorsEntry& entry, boo
     state.from = From::kNone;
     state.make = false;
   } else if (entry.regenerate) {
-    // Always made for one whose embeddings were kept so far; its present ones do not count as made of its text.
+    // Always made for one whose embeddings were kept so far; its present ones do not count as made
+    // of its text.
     if (!document_exists || (flags_before & segment::kRegenerate) == 0) state.from = From::kNone;
     if (!had_entry) state.from = From::kNone;
     state.make = true;
@@ -200,7 +215,8 @@ void DocumentVectors::AppendWants(std::vector<Want>& out) const {
     const State& state = states_[i];
     if (!state.make) continue;
     const bool stored = state.from == From::kStored;
-    out.push_back({i, !stored || RemakeOf(i) == Remake::kAll, stored ? state.stored : nullptr, state.local});
+    out.push_back(
+        {i, !stored || RemakeOf(i) == Remake::kAll, stored ? state.stored : nullptr, state.local});
   }
 }
 
@@ -211,7 +227,8 @@ bool DocumentVectors::Changed(DocId docid) const {
   return false;
 }
 
-Status DocumentVectors::AddTo(std::string_view document_id, DocId docid, segment::VectorsWriter& vectors) const {
+Status DocumentVectors::AddTo(std::string_view document_id, DocId docid,
+                              segment::VectorsWriter& vectors) const {
   for (size_t i = 0; i < states_.size(); ++i) {
     const State& state = states_[i];
     if (state.from == From::kNothing) continue;
@@ -221,12 +238,14 @@ Status DocumentVectors::AddTo(std::string_view document_id, DocId docid, segment
       const size_t rows = made->sources.size();
       if (rows == 0) continue;
       const size_t dimensions = made->numbers.size() / rows;
-      if (shape.dimensions != 0 && dimensions != shape.dimensions) return WrongDimensions(document_id, shape, dimensions);
+      if (shape.dimensions != 0 && dimensions != shape.dimensions)
+        return WrongDimensions(document_id, shape, dimensions);
       for (size_t row = 0; row < rows; ++row) {
         vectors.AddRow(i, made->numbers.subspan(row * dimensions, dimensions), made->sources[row]);
       }
     } else if (state.from == From::kStored) {
-      if (!state.stored->rows_of(state.local).empty() && shape.dimensions != 0 && state.stored->dimensions() != shape.dimensions) {
+      if (!state.stored->rows_of(state.local).empty() && shape.dimensions != 0 &&
+          state.stored->dimensions() != shape.dimensions) {
         return WrongDimensions(document_id, shape, state.stored->dimensions());
       }
       GANNET_RETURN_IF_ERROR(vectors.CopyDocument(i, *state.stored, state.local, state.flags));

@@ -25,43 +25,48 @@ class MadeEmbeddings {
  public:
   virtual ~MadeEmbeddings() = default;
   struct Rows {
-    std::span<const float> numbers;                // of all rows, behind each other
-    std::span<const segment::RowSource> sources;   // by row
+    std::span<const float> numbers;               // of all rows, behind each other
+    std::span<const segment::RowSource> sources;  // by row
   };
   // embedder: by number, of the settings that hold when the batch has ended.
   // Nullopt: none were asked for, as the text is the same; what is stored stays.
   virtual std::optional<Rows> Find(size_t embedder, DocId docid) const = 0;
 };
 
-// The embedders of settings as a segment has them. dimensions: by embedder, 0 where they are not known.
-std::vector<segment::EmbedderShape> ShapesOf(const index::Settings& settings, std::span<const uint32_t> dimensions);
+// The embedders of settings as a segment has them. dimensions: by embedder, 0 where they are not
+// known.
+std::vector<segment::EmbedderShape> ShapesOf(const index::Settings& settings,
+                                             std::span<const uint32_t> dimensions);
 
-// What a change of settings means for the embeddings that an embedder has made: they stay, are made anew where the text is
-// another now, or are all made anew.
+// What a change of settings means for the embeddings that an embedder has made: they stay, are made
+// anew where the text is another now, or are all made anew.
 enum class Remake : uint8_t { kNone, kChanged, kAll };
 
 class DocumentVectors {
  public:
-  // shapes: of the embedders of `after`, the settings that hold when the batch has ended. remakes: by embedder; may be empty.
-  // made: may be null.
-  DocumentVectors(const index::Snapshot& before, const index::Settings& after, std::vector<segment::EmbedderShape> shapes,
-                  std::vector<Remake> remakes, const MadeEmbeddings* made);
+  // shapes: of the embedders of `after`, the settings that hold when the batch has ended. remakes:
+  // by embedder; may be empty. made: may be null.
+  DocumentVectors(const index::Snapshot& before, const index::Settings& after,
+                  std::vector<segment::EmbedderShape> shapes, std::vector<Remake> remakes,
+                  const MadeEmbeddings* made);
 
-  // Starts with a document as it is stored. kept: the value of its stored `_vectors`, which has the names that are no embedders;
-  // empty: none. Where the batch changes which embedders there are, values of new ones are taken from there, those of gone ones go there.
-  // Invalid: vector_embedding_error, invalid_vectors_type, invalid_vector_dimensions, too_many_vectors.
+  // Starts with a document as it is stored. kept: the value of its stored `_vectors`, which has the
+  // names that are no embedders; empty: none. Where the batch changes which embedders there are,
+  // values of new ones are taken from there, those of gone ones go there. Invalid:
+  // vector_embedding_error, invalid_vectors_type, invalid_vector_dimensions, too_many_vectors.
   Status BeginStored(std::string_view document_id, DocId docid, std::string_view kept);
   // Starts with no document.
   void BeginNew();
   // The document is deleted; it may be sent again.
   void Delete() { BeginNew(); }
-  // vectors: the value of `_vectors` in a document that is sent, which was checked; empty: it has none. It must outlive the document here.
+  // vectors: the value of `_vectors` in a document that is sent, which was checked; empty: it has
+  // none. It must outlive the document here.
   void Apply(Action action, std::string_view vectors);
 
   // Embeddings that are to be made.
   struct Want {
     size_t embedder;
-    bool always;  // also if the text is the same
+    bool always;                            // also if the text is the same
     const segment::EmbedderReader* stored;  // null: nothing is stored that could stay
     size_t local;                           // there
   };
@@ -79,16 +84,18 @@ class DocumentVectors {
   struct State {
     From from = From::kNothing;
     uint8_t flags = 0;
-    bool make = false;     // embeddings are made of its text if that has changed, or there are none
+    bool make = false;  // embeddings are made of its text if that has changed, or there are none
     bool changed = false;
     const segment::EmbedderReader* stored = nullptr;
-    size_t local = 0;      // there
+    size_t local = 0;  // there
     VectorsEntry given;
   };
   void ApplyEntry(size_t embedder, const VectorsEntry& entry, bool document_exists);
   void ApplyAbsent(size_t embedder, bool document_exists);
   void WriteKept();
-  Remake RemakeOf(size_t embedder) const { return embedder < remakes_.size() ? remakes_[embedder] : Remake::kNone; }
+  Remake RemakeOf(size_t embedder) const {
+    return embedder < remakes_.size() ? remakes_[embedder] : Remake::kNone;
+  }
   std::optional<MadeEmbeddings::Rows> Made(size_t embedder, DocId docid) const;
 
   const index::Snapshot& before_;
@@ -97,7 +104,7 @@ class DocumentVectors {
   const std::vector<Remake> remakes_;
   const MadeEmbeddings* const made_;
   std::vector<const index::EmbedderSettings*> gone_;  // of the settings before
-  std::vector<State> states_;                          // by embedder of `after_`
+  std::vector<State> states_;                         // by embedder of `after_`
   bool exists_ = false;
   std::map<std::string, std::string, std::less<>> kept_;  // name to its JSON
   std::string kept_text_;

@@ -1,4 +1,5 @@
-// A batch asks for the embeddings of documents: calls go out, and answers come back from another thread.
+// A batch asks for the embeddings of documents: calls go out, and answers come back from another
+// thread.
 //
 // Threads: one sends and awaits; answers come from any.
 #pragma once
@@ -25,7 +26,8 @@ class EmbedCalls {
 
   // Returns the number of the call.
   uint32_t Send(std::string documents);
-  // The answer to a call; each may be awaited once. A status: what the call failed with; Cancelled when the batch is to stop.
+  // The answer to a call; each may be awaited once. A status: what the call failed with; Cancelled
+  // when the batch is to stop.
   Result<std::string> Await(uint32_t call, const Progress& progress);
 
   // The first answer to a call counts; one that nobody awaits does nothing.

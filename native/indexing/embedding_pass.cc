@@ -22,18 +22,25 @@ constexpr size_t kCallsMax = 4;
 
 static_assert(std::is_trivially_copyable_v<segment::RowSource>);
 
-Status WrongAnswer() { return Status::Internal("the embeddings of documents came in a wrong form"); }
+Status WrongAnswer() {
+  return Status::Internal("the embeddings of documents came in a wrong form");
+}
 
 class Pass {
  public:
-  Pass(const DocumentSource& source, const std::string& folder, EmbedCalls& calls, Progress& progress)
-      : source_(source), calls_(calls), progress_(progress), state_(source),
+  Pass(const DocumentSource& source, const std::string& folder, EmbedCalls& calls,
+       Progress& progress)
+      : source_(source),
+        calls_(calls),
+        progress_(progress),
+        state_(source),
         made_(std::make_unique<SpooledEmbeddings>(folder, source.embedders)) {
     uint32_t next = 0;
     for (const index::EmbedderSettings& embedder : source.settings->embedders) {
       numbers_.push_back(embedder.user_provided ? kNone : next++);
     }
-    for (const char* name : {"_vectors", "_geo", "_geojson"}) hidden_.push_back(source.fields->Find(name));
+    for (const char* name : {"_vectors", "_geo", "_geojson"})
+      hidden_.push_back(source.fields->Find(name));
   }
 
   Status Run(std::span<const Change> changes) {
@@ -41,7 +48,8 @@ class Pass {
     for (const Change& change : changes) {
       GANNET_ASSIGN_OR_RETURN(const bool exists, state_.Resolve(change));
       if (exists) Collect(change);
-      if (documents_.size() >= kChunkDocuments || chunk_.size() >= kChunkBytes) GANNET_RETURN_IF_ERROR(Send());
+      if (documents_.size() >= kChunkDocuments || chunk_.size() >= kChunkBytes)
+        GANNET_RETURN_IF_ERROR(Send());
       progress_.Advance();
       GANNET_RETURN_IF_ERROR(progress_.Health());
     }
@@ -70,7 +78,8 @@ class Pass {
     AppendJsonString(chunk_, state_.id());
     chunk_ += ",\"doc\":";
     AppendDocument(state_.fields());
-    if (change.touched != kNone && state_.stored() && std::any_of(wants.begin(), wants.end(), HashIsMissing)) {
+    if (change.touched != kNone && state_.stored() &&
+        std::any_of(wants.begin(), wants.end(), HashIsMissing)) {
       chunk_ += ",\"old\":";
       AppendDocument(state_.old_fields());
     }
@@ -151,7 +160,8 @@ class Pass {
     ByteReader reader(answer);
     for (const Document& document : call.documents) {
       for (const DocumentVectors::Want& want : document.wants) {
-        if (reader.Fixed<uint8_t>() != 0) GANNET_RETURN_IF_ERROR(TakeRows(reader, document.docid, want));
+        if (reader.Fixed<uint8_t>() != 0)
+          GANNET_RETURN_IF_ERROR(TakeRows(reader, document.docid, want));
         if (!reader.ok()) return WrongAnswer();
       }
     }
@@ -217,19 +227,25 @@ class Pass {
 
 }  // namespace
 
-SpooledEmbeddings::SpooledEmbeddings(std::string folder, const std::vector<segment::EmbedderShape>& embedders)
+SpooledEmbeddings::SpooledEmbeddings(std::string folder,
+                                     const std::vector<segment::EmbedderShape>& embedders)
     : spool_(std::move(folder)) {
-  for (const segment::EmbedderShape& shape : embedders) embedders_.push_back({shape.dimensions, {}});
+  for (const segment::EmbedderShape& shape : embedders)
+    embedders_.push_back({shape.dimensions, {}});
 }
 
-void SpooledEmbeddings::Add(size_t embedder, DocId docid, std::span<const segment::RowSource> sources,
+void SpooledEmbeddings::Add(size_t embedder, DocId docid,
+                            std::span<const segment::RowSource> sources,
                             std::span<const float> numbers) {
-  embedders_[embedder].entries.push_back({docid, static_cast<uint32_t>(sources.size()), spool_.size()});
+  embedders_[embedder].entries.push_back(
+      {docid, static_cast<uint32_t>(sources.size()), spool_.size()});
   std::string& out = spool_.buffer();
   out.append(reinterpret_cast<const char*>(sources.data()), sources.size_bytes());
   out.append(reinterpret_cast<const char*>(numbers.data()), numbers.size_bytes());
   // Sources are read where they lie.
-  out.append((alignof(segment::RowSource) - spool_.size() % alignof(segment::RowSource)) % alignof(segment::RowSource), '\0');
+  out.append((alignof(segment::RowSource) - spool_.size() % alignof(segment::RowSource)) %
+                 alignof(segment::RowSource),
+             '\0');
   spool_.Settle();
 }
 
@@ -240,20 +256,25 @@ Status SpooledEmbeddings::Seal() {
 
 std::optional<MadeEmbeddings::Rows> SpooledEmbeddings::Find(size_t embedder, DocId docid) const {
   const Embedder& made = embedders_[embedder];
-  const auto found = std::lower_bound(made.entries.begin(), made.entries.end(), docid,
-                                      [](const Entry& entry, DocId wanted) { return entry.docid < wanted; });
+  const auto found =
+      std::lower_bound(made.entries.begin(), made.entries.end(), docid,
+                       [](const Entry& entry, DocId wanted) { return entry.docid < wanted; });
   if (found == made.entries.end() || found->docid != docid) return std::nullopt;
   const char* at = bytes_.data() + found->offset;
   Rows rows;
   rows.sources = {reinterpret_cast<const segment::RowSource*>(at), found->row_count};
-  rows.numbers = {reinterpret_cast<const float*>(at + rows.sources.size_bytes()), size_t{found->row_count} * made.dimensions};
+  rows.numbers = {reinterpret_cast<const float*>(at + rows.sources.size_bytes()),
+                  size_t{found->row_count} * made.dimensions};
   return rows;
 }
 
-Result<std::unique_ptr<SpooledEmbeddings>> EmbedDocuments(const DocumentSource& source, std::span<const Change> changes,
-                                                          const std::string& folder, EmbedCalls& calls, Progress& progress) {
+Result<std::unique_ptr<SpooledEmbeddings>> EmbedDocuments(const DocumentSource& source,
+                                                          std::span<const Change> changes,
+                                                          const std::string& folder,
+                                                          EmbedCalls& calls, Progress& progress) {
   const auto& embedders = source.settings->embedders;
-  if (std::all_of(embedders.begin(), embedders.end(), [](const auto& embedder) { return embedder.user_provided; })) {
+  if (std::all_of(embedders.begin(), embedders.end(),
+                  [](const auto& embedder) { return embedder.user_provided; })) {
     return std::unique_ptr<SpooledEmbeddings>();
   }
   Pass pass(source, folder, calls, progress);

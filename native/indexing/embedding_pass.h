@@ -1,8 +1,9 @@
-// The pass of a batch that makes embeddings, before anything is written: documents whose text may have changed are handed
-// out in chunks, and what comes back waits in a temporary file until the documents are written.
+// The pass of a batch that makes embeddings, before anything is written: documents whose text may
+// have changed are handed out in chunks, and what comes back waits in a temporary file until the
+// documents are written.
 //
-// Chunks are JSON, answers are bytes; src/embedding/render.ts and src/embedding/chunk-answer.ts say which. Memory: some
-// chunks and their answers at a time, and 16 bytes per embedder and document.
+// Chunks are JSON, answers are bytes; src/embedding/render.ts and src/embedding/chunk-answer.ts say
+// which. Memory: some chunks and their answers at a time, and 16 bytes per embedder and document.
 //
 // Threads: one owner. What was made may be read from many.
 #pragma once
@@ -28,7 +29,8 @@ class SpooledEmbeddings : public MadeEmbeddings {
   SpooledEmbeddings(std::string folder, const std::vector<segment::EmbedderShape>& embedders);
 
   // Those of a document for an embedder, by number; docids ascend for each. numbers: of all rows.
-  void Add(size_t embedder, DocId docid, std::span<const segment::RowSource> sources, std::span<const float> numbers);
+  void Add(size_t embedder, DocId docid, std::span<const segment::RowSource> sources,
+           std::span<const float> numbers);
   // After the last. Io, Full: the temporary file could not be written.
   Status Seal();
   std::optional<Rows> Find(size_t embedder, DocId docid) const override;
@@ -48,9 +50,11 @@ class SpooledEmbeddings : public MadeEmbeddings {
   std::vector<Embedder> embedders_;
 };
 
-// Makes the embeddings of changed documents. Null: no embedder makes any. What `calls` fails with is passed on.
-// changes: ascending by docid.
-Result<std::unique_ptr<SpooledEmbeddings>> EmbedDocuments(const DocumentSource& source, std::span<const Change> changes,
-                                                          const std::string& folder, EmbedCalls& calls, Progress& progress);
+// Makes the embeddings of changed documents. Null: no embedder makes any. What `calls` fails with
+// is passed on. changes: ascending by docid.
+Result<std::unique_ptr<SpooledEmbeddings>> EmbedDocuments(const DocumentSource& source,
+                                                          std::span<const Change> changes,
+                                                          const std::string& folder,
+                                                          EmbedCalls& calls, Progress& progress);
 
 }  // namespace gannet::indexing

@@ -63,7 +63,8 @@ Status FieldDiscovery::AddNested(std::string_view value, std::string& path) {
   return status;
 }
 
-void RowFieldsOf(std::string_view document, const index::FieldMap& fields, std::vector<segment::RowField>& out) {
+void RowFieldsOf(std::string_view document, const index::FieldMap& fields,
+                 std::vector<segment::RowField>& out) {
   out.clear();
   size_t expected = 0;
   json::ForEachMember(document, [&](std::string_view key, std::string_view value) {
@@ -73,7 +74,8 @@ void RowFieldsOf(std::string_view document, const index::FieldMap& fields, std::
     expected = size_t{*field} + 1;
   });
   const auto by_field = [](const auto& a, const auto& b) { return a.field < b.field; };
-  if (!std::is_sorted(out.begin(), out.end(), by_field)) std::stable_sort(out.begin(), out.end(), by_field);
+  if (!std::is_sorted(out.begin(), out.end(), by_field))
+    std::stable_sort(out.begin(), out.end(), by_field);
   // Of equal neighbours the last stays.
   size_t kept = 0;
   for (size_t i = 0; i < out.size(); ++i) {
@@ -94,14 +96,16 @@ std::optional<double> NumberOf(std::string_view value) {
   if (text.starts_with('+')) text.remove_prefix(1);
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(number)) return std::nullopt;
+  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(number))
+    return std::nullopt;
   return number;
 }
 
 Status CheckGeo(std::string_view document_id, std::string_view geo) {
   const auto fail = [&](const std::string& reason) {
-    return Status::Invalid("The `_geo` field of the document `" + std::string(document_id) + "` " + reason + ": `" +
-                               Shortened(geo) + "`. Expected an object with the numbers `lat` and `lng`.",
+    return Status::Invalid("The `_geo` field of the document `" + std::string(document_id) + "` " +
+                               reason + ": `" + Shortened(geo) +
+                               "`. Expected an object with the numbers `lat` and `lng`.",
                            "invalid_document_geo_field");
   };
   if (json::KindOf(geo) == json::Kind::kNull) return Status::Ok();
@@ -127,16 +131,22 @@ Status CheckGeo(std::string_view document_id, std::string_view geo) {
 }
 
 Status CheckGeoJson(std::string_view document_id, std::string_view shape) {
-  const std::string which = "The `_geojson` field of the document `" + std::string(document_id) + "` ";
+  const std::string which =
+      "The `_geojson` field of the document `" + std::string(document_id) + "` ";
   if (json::KindOf(shape) == json::Kind::kNull) return Status::Ok();
   const auto parsed = filter::ParseGeoJson(shape);
   if (parsed.ok()) return Status::Ok();
-  return Status::Invalid(which + "is not a GeoJSON object: " + parsed.status().message(), "invalid_document_geojson_field");
+  return Status::Invalid(which + "is not a GeoJSON object: " + parsed.status().message(),
+                         "invalid_document_geojson_field");
 }
 
 Extractor::Extractor(const index::FieldMap& fields, const std::vector<index::FieldTraits>& traits,
                      const text::Analyzer& analyzer)
-    : fields_(fields), traits_(traits), analyzer_(analyzer), cursors_(fields.size()), children_(fields.size()) {
+    : fields_(fields),
+      traits_(traits),
+      analyzer_(analyzer),
+      cursors_(fields.size()),
+      children_(fields.size()) {
   geo_lat_ = fields.Find("_geo.lat").value_or(kNoField);
   geo_lng_ = fields.Find("_geo.lng").value_or(kNoField);
   vectors_ = fields.Find(kVectorsField).value_or(kNoField);
@@ -152,7 +162,8 @@ FieldId Extractor::Child(FieldId parent, std::string_view key) {
   return child;
 }
 
-void Extractor::ExtractAll(std::span<const segment::RowField> row, segment::SegmentBuilder& builder) {
+void Extractor::ExtractAll(std::span<const segment::RowField> row,
+                           segment::SegmentBuilder& builder) {
   builder_ = &builder;
   columns_ = &builder.columns();
   if (geo_lat_ != kNoField && geo_lng_ != kNoField) columns_->SetPointFields(geo_lat_, geo_lng_);
@@ -163,8 +174,8 @@ void Extractor::ExtractAll(std::span<const segment::RowField> row, segment::Segm
   }
 }
 
-void Extractor::ExtractColumns(std::span<const segment::RowField> row, const std::vector<bool>& wanted,
-                               segment::ColumnBuilder& columns) {
+void Extractor::ExtractColumns(std::span<const segment::RowField> row,
+                               const std::vector<bool>& wanted, segment::ColumnBuilder& columns) {
   builder_ = nullptr;
   columns_ = &columns;
   if (geo_lat_ != kNoField && geo_lng_ != kNoField) columns_->SetPointFields(geo_lat_, geo_lng_);
@@ -202,8 +213,7 @@ void Extractor::Walk(FieldId field, std::string_view value, bool own) {
     case json::Kind::kString:
       if (own && columned && value.size() == 2) columns_->MarkEmpty(field);
       break;
-    default:
-      break;
+    default: break;
   }
   Leaf(field, value);
 }
@@ -231,10 +241,9 @@ void Extractor::Leaf(FieldId field, std::string_view value) {
     cursor.next += kValueGap;
     return;
   }
-  const auto last = analyzer_.Words(text, traits.locales, cursor.next, tokens_,
-                                    [&](std::string_view word, uint32_t position) {
-                                      builder_->AddWord(field, word, position);
-                                    });
+  const auto last = analyzer_.Words(
+      text, traits.locales, cursor.next, tokens_,
+      [&](std::string_view word, uint32_t position) { builder_->AddWord(field, word, position); });
   cursor.next = last.value_or(cursor.next) + kValueGap;
 }
 

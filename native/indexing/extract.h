@@ -1,6 +1,7 @@
 // From one stored document to the words and column values of a segment (docs/behaviour/fields.md).
 //
-// Threads: an Extractor has one owner; the field map and traits are shared and do not change meanwhile.
+// Threads: an Extractor has one owner; the field map and traits are shared and do not change
+// meanwhile.
 #pragma once
 
 #include <span>
@@ -30,7 +31,8 @@ class FieldDiscovery {
 };
 
 // Top-level members of a document as row fields, in field order; the last of a repeated key counts.
-void RowFieldsOf(std::string_view document, const index::FieldMap& fields, std::vector<segment::RowField>& out);
+void RowFieldsOf(std::string_view document, const index::FieldMap& fields,
+                 std::vector<segment::RowField>& out);
 
 class Extractor {
  public:
@@ -47,7 +49,9 @@ class Extractor {
   void Walk(FieldId field, std::string_view value, bool top);
   void Leaf(FieldId field, std::string_view value);
   FieldId Child(FieldId parent, std::string_view key);
-  bool Columned(FieldId field) const { return wanted_ != nullptr ? (*wanted_)[field] : traits_[field].faceted; }
+  bool Columned(FieldId field) const {
+    return wanted_ != nullptr ? (*wanted_)[field] : traits_[field].faceted;
+  }
 
   const index::FieldMap& fields_;
   const std::vector<index::FieldTraits>& traits_;
@@ -69,11 +73,12 @@ class Extractor {
   static constexpr FieldId kNoField = 0xffff;
 };
 
-// Checks `_geo` of a document: null, or an object with exactly `lat` and `lng`, each a finite number or a
-// text that holds one. Invalid: invalid_document_geo_field.
+// Checks `_geo` of a document: null, or an object with exactly `lat` and `lng`, each a finite
+// number or a text that holds one. Invalid: invalid_document_geo_field.
 Status CheckGeo(std::string_view document_id, std::string_view geo);
 
-// Checks `_geojson` of a document: null, or a shape that can be read. Invalid: invalid_document_geojson_field.
+// Checks `_geojson` of a document: null, or a shape that can be read. Invalid:
+// invalid_document_geojson_field.
 Status CheckGeoJson(std::string_view document_id, std::string_view shape);
 
 // Number of a JSON number or of a string that holds one.

@@ -34,12 +34,15 @@ std::optional<SegmentId> PlanGraphs(const index::Snapshot& snapshot, uint32_t ro
   return best;
 }
 
-Status BuildGraphs(index::Index& index, SegmentId id, const GraphOptions& options, const std::atomic<bool>& cancelled) {
+Status BuildGraphs(index::Index& index, SegmentId id, const GraphOptions& options,
+                   const std::atomic<bool>& cancelled) {
   const Status gone = Status::Cancelled("The segment is gone.");
   const std::shared_ptr<const index::Snapshot> snapshot = index.snapshot();
   const index::SegmentView* segment = Find(*snapshot, id);
   if (segment == nullptr) return gone;
-  const auto stopped = [&] { return cancelled.load(std::memory_order_relaxed) || Find(*index.snapshot(), id) == nullptr; };
+  const auto stopped = [&] {
+    return cancelled.load(std::memory_order_relaxed) || Find(*index.snapshot(), id) == nullptr;
+  };
   index::NewFiles files(index);
   const uint64_t number = index.NextNumber();
   files.Add(number);
@@ -49,8 +52,10 @@ Status BuildGraphs(index::Index& index, SegmentId id, const GraphOptions& option
     for (const segment::EmbedderReader& embedder : segment->vectors->embedders()) {
       if (!WantsGraph(embedder, options.rows_min)) continue;
       const vector::ByteMatrix matrix = segment::MatrixOf(embedder);
-      if (matrix.bytes == nullptr) return Status::Corruption("the vectors of a segment are damaged");
-      GANNET_ASSIGN_OR_RETURN(const auto graph, vector::BuildGraph(matrix, options.parameters, options.threads, stopped));
+      if (matrix.bytes == nullptr)
+        return Status::Corruption("the vectors of a segment are damaged");
+      GANNET_ASSIGN_OR_RETURN(const auto graph, vector::BuildGraph(matrix, options.parameters,
+                                                                   options.threads, stopped));
       GANNET_RETURN_IF_ERROR(graphs.Add(embedder.name(), *graph));
     }
     graphs.Finish();
@@ -58,7 +63,9 @@ Status BuildGraphs(index::Index& index, SegmentId id, const GraphOptions& option
   }
   index::Commit commit;
   commit.graphs.emplace_back(id, number);
-  const auto adjust = [&](const index::Snapshot& now, index::Commit&) { return Find(now, id) == nullptr ? gone : Status::Ok(); };
+  const auto adjust = [&](const index::Snapshot& now, index::Commit&) {
+    return Find(now, id) == nullptr ? gone : Status::Ok();
+  };
   return index.Apply(std::move(commit), adjust, &files);
 }
 

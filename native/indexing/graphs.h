@@ -1,6 +1,8 @@
-// Graphs over vectors: built for large segments in the background, when a batch or a merge has left one without.
+// Graphs over vectors: built for large segments in the background, when a batch or a merge has left
+// one without.
 //
-// Threads: one at a time per index, beside jobs, merges and searches. It ends without effect when its segment is gone.
+// Threads: one at a time per index, beside jobs, merges and searches. It ends without effect when
+// its segment is gone.
 #pragma once
 
 #include <atomic>
@@ -13,11 +15,13 @@
 
 namespace gannet::indexing {
 
-// Segments with more live rows than this for an embedder get a graph; smaller ones are scanned in a millisecond.
+// Segments with more live rows than this for an embedder get a graph; smaller ones are scanned in a
+// millisecond.
 inline constexpr uint32_t kGraphRowsMin = 100'000;
 
 // A segment that should have graphs and has none, the largest first; nullopt: none.
-std::optional<SegmentId> PlanGraphs(const index::Snapshot& snapshot, uint32_t rows_min = kGraphRowsMin);
+std::optional<SegmentId> PlanGraphs(const index::Snapshot& snapshot,
+                                    uint32_t rows_min = kGraphRowsMin);
 
 struct GraphOptions {
   uint32_t threads = 1;
@@ -26,7 +30,9 @@ struct GraphOptions {
 };
 
 // Builds the graphs of a segment and commits them.
-// Errors: Cancelled when `cancelled` was set or the segment is gone; Corruption when it is damaged; Full, Io. The index is then as before.
-Status BuildGraphs(index::Index& index, SegmentId segment, const GraphOptions& options, const std::atomic<bool>& cancelled);
+// Errors: Cancelled when `cancelled` was set or the segment is gone; Corruption when it is damaged;
+// Full, Io. The index is then as before.
+Status BuildGraphs(index::Index& index, SegmentId segment, const GraphOptions& options,
+                   const std::atomic<bool>& cancelled);
 
 }  // namespace gannet::indexing

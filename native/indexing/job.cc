@@ -22,21 +22,23 @@
 namespace gannet::indexing {
 namespace {
 
-// All builders together. More leaves fewer segments behind a load, for searches and merges, and takes that much more
-// private memory (docs/performance.md).
+// All builders together. More leaves fewer segments behind a load, for searches and merges, and
+// takes that much more private memory (docs/performance.md).
 constexpr uint64_t kSegmentMemoryMax = uint64_t{128} << 20;
-// Of the memory of a job the builders have this share at most; the rest is for what the batch does to which document,
-// and for writing a segment.
+// Of the memory of a job the builders have this share at most; the rest is for what the batch does
+// to which document, and for writing a segment.
 constexpr uint64_t kBuilderShare = 2;
 
 // Documents that a worker writes between two looks at its builder and at `cancelled`.
 constexpr size_t kDocumentsPerStep = 256;
-// Each time a worker takes one part in kClaimShare of its share of what is left: long runs of docids, so that few segments
-// have some of the same range, and short ones at the end, so that all workers end together.
+// Each time a worker takes one part in kClaimShare of its share of what is left: long runs of
+// docids, so that few segments have some of the same range, and short ones at the end, so that all
+// workers end together.
 constexpr size_t kClaimShare = 4;
 // An index makes its row dictionary from the first batch with at least this much text.
 constexpr size_t kDictionaryTextMin = 64 << 10;
-// Rows that it is made of: 0.2 s of work. From 4 MB it would leave 0.6 % more, from 12 MB 0.1 % less.
+// Rows that it is made of: 0.2 s of work. From 4 MB it would leave 0.6 % more, from 12 MB 0.1 %
+// less.
 constexpr size_t kDictionarySampleBytes = 8 << 20;
 
 // What the workers of a job share and what they give back.
@@ -52,8 +54,8 @@ struct Work : DocumentSource {
   index::NewFiles* files;  // under `mutex`
 
   std::atomic<bool> stopped{false};  // some worker has failed
-  std::mutex mutex;  // guards what follows
-  size_t next = 0;   // of changes: the first that no worker has taken
+  std::mutex mutex;                  // guards what follows
+  size_t next = 0;                   // of changes: the first that no worker has taken
   Status status;
   std::vector<index::SegmentFiles> segments;
   std::vector<uint32_t> written;  // docids whose row changed
@@ -79,7 +81,10 @@ class Worker {
 
  private:
   explicit Worker(Work& work)
-      : work_(work), extractor_(*work.fields, work.traits, *work.analyzer), codec_(work.dictionary), state_(work) {}
+      : work_(work),
+        extractor_(*work.fields, work.traits, *work.analyzer),
+        codec_(work.dictionary),
+        state_(work) {}
 
   Status RunAll() {
     GANNET_RETURN_IF_ERROR(RunClaims());
@@ -95,7 +100,8 @@ class Worker {
   std::span<const Change> Claim() {
     const std::lock_guard lock(work_.mutex);
     const size_t left = work_.stopped ? 0 : work_.changes.size() - work_.next;
-    const size_t count = std::min(left, std::max(kDocumentsPerStep, left / (kClaimShare * work_.threads)));
+    const size_t count =
+        std::min(left, std::max(kDocumentsPerStep, left / (kClaimShare * work_.threads)));
     const auto claim = std::span<const Change>(work_.changes).subspan(work_.next, count);
     work_.next += count;
     return claim;
@@ -111,7 +117,8 @@ class Worker {
         for (const Change& change : step) GANNET_RETURN_IF_ERROR(Write(change));
         work_.progress->Advance(step.size());
         GANNET_RETURN_IF_ERROR(work_.progress->Health());
-        if (builder_ && builder_->memory_bytes() > work_.budget_bytes) GANNET_RETURN_IF_ERROR(FinishSegment());
+        if (builder_ && builder_->memory_bytes() > work_.budget_bytes)
+          GANNET_RETURN_IF_ERROR(FinishSegment());
       }
     }
   }
@@ -152,7 +159,8 @@ class Worker {
         begin += sizes_[i];
       }
       segment::AppendRow(fields, row_);
-      if (state_.stored() && row_ == state_.old_row() && !vectors.Changed(change.docid)) return Status::Ok();
+      if (state_.stored() && row_ == state_.old_row() && !vectors.Changed(change.docid))
+        return Status::Ok();
       for (const segment::RowField& field : state_.old_fields()) Count(field.field, -1);
       for (const segment::RowField& field : fields) Count(field.field, 1);
     }
@@ -164,7 +172,8 @@ class Worker {
         const std::lock_guard lock(work_.mutex);
         work_.files->Add(number_);
       }
-      GANNET_ASSIGN_OR_RETURN(builder_, segment::SegmentBuilder::Create(work_.index->FilePath(number_), work_.embedders));
+      GANNET_ASSIGN_OR_RETURN(builder_, segment::SegmentBuilder::Create(
+                                            work_.index->FilePath(number_), work_.embedders));
     }
     builder_->BeginDocument(change.docid, compressed_);
     extractor_.ExtractAll(fields, *builder_);
@@ -210,17 +219,20 @@ class DocIdAllocator {
 // Whether stored documents hold right local docids, where a change of settings makes it matter.
 class GeoPointCheck {
  public:
-  GeoPointCheck(const index::Snapshot& before, const index::Settings& after) : key_(before.fields->Find(before.primary_key)) {
+  GeoPointCheck(const index::Snapshot& before, const index::Settings& after)
+      : key_(before.fields->Find(before.primary_key)) {
     const index::Settings& settings = *before.settings;
     if (after.GeoEnabled() && !settings.GeoEnabled()) geo_ = before.fields->Find("_geo");
-    if (after.GeoJsonEnabled() && !settings.GeoJsonEnabled()) shape_ = before.fields->Find("_geojson");
+    if (after.GeoJsonEnabled() && !settings.GeoJsonEnabled())
+      shape_ = before.fields->Find("_geojson");
   }
   bool needed() const { return geo_ || shape_; }
   // errors  as CheckGeo and CheckGeoJson
   Status Check(std::span<const segment::RowField> row) const {
     if (!needed()) return Status::Ok();
     const auto value_of = [&](std::optional<FieldId> wanted) {
-      const auto found = std::find_if(row.begin(), row.end(), [&](const auto& field) { return field.field == wanted; });
+      const auto found = std::find_if(row.begin(), row.end(),
+                                      [&](const auto& field) { return field.field == wanted; });
       return found == row.end() ? std::string_view() : found->value;
     };
     const std::string_view id = value_of(key_), geo = value_of(geo_), shape = value_of(shape_);
@@ -234,10 +246,17 @@ class GeoPointCheck {
 
 class Job {
  public:
-  Job(index::Index& index, const json::Value& description, std::span<const std::string_view> payloads,
-      const JobOptions& options, const FilterEvaluator& evaluate_filter, Progress& progress)
-      : index_(index), description_(description), payloads_(payloads), options_(options),
-        evaluate_filter_(evaluate_filter), progress_(progress), before_(index.snapshot()), files_(index) {}
+  Job(index::Index& index, const json::Value& description,
+      std::span<const std::string_view> payloads, const JobOptions& options,
+      const FilterEvaluator& evaluate_filter, Progress& progress)
+      : index_(index),
+        description_(description),
+        payloads_(payloads),
+        options_(options),
+        evaluate_filter_(evaluate_filter),
+        progress_(progress),
+        before_(index.snapshot()),
+        files_(index) {}
 
   Result<std::string> Run();
   // Bytes held for what the batch does to which document.
@@ -251,11 +270,15 @@ class Job {
   Status MakeEmbeddings(Work& work);
   Status RunWorkers(Work& work);
   // The row of a document by its local docid in a segment. False: it is dead.
-  Result<bool> ReadRow(const index::SegmentView& segment, size_t local, segment::RowCodec& codec, std::vector<segment::RowField>& fields);
+  Result<bool> ReadRow(const index::SegmentView& segment, size_t local, segment::RowCodec& codec,
+                       std::vector<segment::RowField>& fields);
   Status CheckGeoPoints(const GeoPointCheck& geo_points);
-  Status BuildColumns(const std::vector<index::FieldTraits>& traits, const GeoPointCheck& geo_points);
+  Status BuildColumns(const std::vector<index::FieldTraits>& traits,
+                      const GeoPointCheck& geo_points);
   // What all builders may hold.
-  uint64_t SegmentBytesMax() const { return std::min(options_.memory_bytes / kBuilderShare, kSegmentMemoryMax); }
+  uint64_t SegmentBytesMax() const {
+    return std::min(options_.memory_bytes / kBuilderShare, kSegmentMemoryMax);
+  }
   Status DeleteDocuments(const DocSet& docids, bool already_counted);
   std::string Outcome() const;
   std::shared_ptr<const segment::RowDictionary> MakeDictionary(const std::vector<Change>& changes,
@@ -308,8 +331,8 @@ Status Job::CollectStep(uint32_t number, const json::Value& step) {
   if (kind == "primaryKey") {
     const std::string& key = step["primaryKey"].string();
     if (before_->has_primary_key && before_->primary_key != key && !before_->documents.empty()) {
-      return Status::Invalid("The index has documents under the primary key `" + before_->primary_key + "`; `" + key +
-                                 "` cannot replace it.",
+      return Status::Invalid("The index has documents under the primary key `" +
+                                 before_->primary_key + "`; `" + key + "` cannot replace it.",
                              "index_primary_key_already_exists");
     }
     operations_->primary_key = key;
@@ -351,12 +374,13 @@ Status Job::CollectStep(uint32_t number, const json::Value& step) {
     bytes = payloads_[buffer];
   }
   return operations_->AddDocuments(bytes, step["format"].string() == "ndjson",
-                                   step["method"].string() == "update", step["skipCreation"].boolean(),
-                                   step["primaryKey"].string(), step["primaryKey"].is_string(), outcome);
+                                   step["method"].string() == "update",
+                                   step["skipCreation"].boolean(), step["primaryKey"].string(),
+                                   step["primaryKey"].is_string(), outcome);
 }
 
-std::shared_ptr<const segment::RowDictionary> Job::MakeDictionary(const std::vector<Change>& changes,
-                                                                  const index::FieldMap& fields) {
+std::shared_ptr<const segment::RowDictionary> Job::MakeDictionary(
+    const std::vector<Change>& changes, const index::FieldMap& fields) {
   if (before_->dictionary && !cleared_) return before_->dictionary;
   size_t total = 0;
   for (const Change& change : changes) {
@@ -370,7 +394,8 @@ std::shared_ptr<const segment::RowDictionary> Job::MakeDictionary(const std::vec
   // Evenly spread.
   const size_t step = total / kDictionarySampleBytes + 1;
   for (size_t i = 0; i < changes.size(); i += step) {
-    const Operation& operation = operations_->operation(operations_->touched()[changes[i].touched].first);
+    const Operation& operation =
+        operations_->operation(operations_->touched()[changes[i].touched].first);
     if (operation.action == Action::kDelete) continue;
     RowFieldsOf(operation.document(), fields, row_fields);
     std::erase_if(row_fields, [&](const auto& field) { return field.field == vectors_field; });
@@ -420,7 +445,8 @@ Status Job::DeleteDocuments(const DocSet& docids, bool already_counted) {
       if (count != distribution.end() && --count->second == 0) distribution.erase(count);
     }
     if (already_counted) continue;
-    commit_.removed_external_ids.push_back(index::ExternalIdOf(fields, *before_->fields, before_->primary_key));
+    commit_.removed_external_ids.push_back(
+        index::ExternalIdOf(fields, *before_->fields, before_->primary_key));
   }
   return Status::Ok();
 }
@@ -467,10 +493,12 @@ Status Job::WriteDocuments() {
       commit_.removed_external_ids.emplace_back(document.id());
     }
   }
-  std::sort(changes.begin(), changes.end(), [](const auto& a, const auto& b) { return a.docid < b.docid; });
+  std::sort(changes.begin(), changes.end(),
+            [](const auto& a, const auto& b) { return a.docid < b.docid; });
   commit_.distribution = cleared_ ? std::map<FieldId, uint64_t>() : before_->distribution;
   // Older versions counted it.
-  if (const auto vectors_field = fields->Find(kVectorsField)) commit_.distribution->erase(*vectors_field);
+  if (const auto vectors_field = fields->Find(kVectorsField))
+    commit_.distribution->erase(*vectors_field);
   GANNET_RETURN_IF_ERROR(DeleteDocuments(deleted_by_filter_, false));
   GANNET_RETURN_IF_ERROR(DeleteDocuments(gone_with_id, true));
 
@@ -479,7 +507,8 @@ Status Job::WriteDocuments() {
     work.before = before_.get();
     work.fields = fields;
     work.traits = index::PlanFields(*fields, *before_->settings);
-    work.analyzer = commit_.text_form ? index::MakeAnalyzer(*before_->settings, *commit_.text_form) : before_->analyzer;
+    work.analyzer = commit_.text_form ? index::MakeAnalyzer(*before_->settings, *commit_.text_form)
+                                      : before_->analyzer;
     work.dictionary = MakeDictionary(changes, *fields);
     work.settings = before_->settings.get();
     work.embedders = ShapesOf(*before_->settings, operations_->dimensions());
@@ -501,7 +530,8 @@ Status Job::WriteDocuments() {
       }
     }
     if (commit_.dictionary) {
-      // Rows written with no dictionary stay readable; those of a former one do not exist after a clear.
+      // Rows written with no dictionary stay readable; those of a former one do not exist after a
+      // clear.
       commit_.dictionary = work.dictionary->bytes();
     }
   }
@@ -513,8 +543,9 @@ Status Job::WriteDocuments() {
 Status Job::MakeEmbeddings(Work& work) {
   if (options_.embed_calls == nullptr) return Status::Ok();
   const std::string path = index_.FilePath(0);
-  GANNET_ASSIGN_OR_RETURN(made_, EmbedDocuments(work, work.changes, path.substr(0, path.find_last_of('/')), *options_.embed_calls,
-                                                progress_));
+  GANNET_ASSIGN_OR_RETURN(made_,
+                          EmbedDocuments(work, work.changes, path.substr(0, path.find_last_of('/')),
+                                         *options_.embed_calls, progress_));
   work.made = made_.get();
   return Status::Ok();
 }
@@ -544,7 +575,8 @@ Status Job::CheckGeoPoints(const GeoPointCheck& geo_points) {
   return Status::Ok();
 }
 
-Status Job::BuildColumns(const std::vector<index::FieldTraits>& traits, const GeoPointCheck& geo_points) {
+Status Job::BuildColumns(const std::vector<index::FieldTraits>& traits,
+                         const GeoPointCheck& geo_points) {
   std::vector<bool> wanted(traits.size());
   std::vector<bool> keep(traits.size());
   bool any_new = false, any_gone = false;
@@ -597,7 +629,8 @@ Status Job::ApplySettings(const std::string& settings_json) {
   const std::vector<index::FieldTraits> traits = index::PlanFields(*before_->fields, settings);
   const GeoPointCheck geo_points(*before_, settings);
   const bool same_vectors = settings.SameVectors(*before_->settings) && remakes_.empty();
-  if (settings.SameText(*before_->settings) && same_vectors) return BuildColumns(traits, geo_points);
+  if (settings.SameText(*before_->settings) && same_vectors)
+    return BuildColumns(traits, geo_points);
   // Before the long work begins.
   if (geo_points.needed()) GANNET_RETURN_IF_ERROR(CheckGeoPoints(geo_points));
   // Every document is read again and written to new segments beside the live ones.
@@ -614,7 +647,8 @@ Status Job::ApplySettings(const std::string& settings_json) {
   work.settings = &settings;
   std::vector<uint32_t> dimensions;
   for (const index::EmbedderSettings& embedder : settings.embedders) {
-    dimensions.push_back(embedder.dimensions != 0 ? embedder.dimensions : before_->DimensionsOf(embedder));
+    dimensions.push_back(embedder.dimensions != 0 ? embedder.dimensions
+                                                  : before_->DimensionsOf(embedder));
   }
   work.embedders = ShapesOf(settings, dimensions);
   for (const index::EmbedderSettings& embedder : settings.embedders) {
@@ -708,7 +742,8 @@ Result<std::string> Job::Run() {
   // Late, when the workers no longer need memory.
   for (size_t i = 0; i < operations_->touched().size(); ++i) {
     const TouchedDocument& document = operations_->touched()[i];
-    if (!document.stored && document.docid != kNone) commit_.new_external_ids.emplace_back(document.id(), document.docid);
+    if (!document.stored && document.docid != kNone)
+      commit_.new_external_ids.emplace_back(document.id(), document.docid);
   }
   std::string outcome;
   const auto adjust = [&](const index::Snapshot& now, index::Commit& commit) {
@@ -728,7 +763,8 @@ Result<std::string> Job::Run() {
     }
     outcome = Outcome();
     commit.last_batch = "{\"batchUid\":" + std::to_string(description_["batchUid"].integer()) +
-                        ",\"taskUids\":" + std::string(description_["taskUids"].text()) + ",\"outcome\":" + outcome + "}";
+                        ",\"taskUids\":" + std::string(description_["taskUids"].text()) +
+                        ",\"outcome\":" + outcome + "}";
     return Status::Ok();
   };
   GANNET_RETURN_IF_ERROR(index_.Apply(std::move(commit_), adjust, &files_));
@@ -745,8 +781,9 @@ void Progress::Begin(const char* name, uint64_t total) {
 
 Progress::Step Progress::step() const { return {name_.load(), finished_.load(), total_.load()}; }
 
-Result<std::string> RunBatch(index::Index& index, std::string_view job, std::span<const std::string_view> payloads,
-                             const JobOptions& options, const FilterEvaluator& evaluate_filter, Progress& progress) {
+Result<std::string> RunBatch(index::Index& index, std::string_view job,
+                             std::span<const std::string_view> payloads, const JobOptions& options,
+                             const FilterEvaluator& evaluate_filter, Progress& progress) {
   const json::Value description = json::Value::Parse(job);
   uint64_t held = 0;
   auto outcome = [&] {

@@ -1,8 +1,9 @@
 // One batch of work on one index: from the job description to one commit.
 //
-// Reads like this: 1. operations.cc collects what each step wants, document by document, and drops the steps
-// that are at fault; 2. every document touched gets its docid; 3. workers make rows, words and columns and
-// flush segments as their memory budget fills; 4. one commit makes all of it durable and visible.
+// Reads like this: 1. operations.cc collects what each step wants, document by document, and drops
+// the steps that are at fault; 2. every document touched gets its docid; 3. workers make rows,
+// words and columns and flush segments as their memory budget fills; 4. one commit makes all of it
+// durable and visible.
 //
 // Threads: one job per index at a time; it starts its own workers.
 #pragma once
@@ -26,7 +27,7 @@ class EmbedCalls;
 struct JobOptions {
   uint32_t threads = 1;
   uint64_t memory_bytes = uint64_t{256} << 20;  // for all workers together
-  EmbedCalls* embed_calls = nullptr;  // null: no embeddings are made
+  EmbedCalls* embed_calls = nullptr;            // null: no embeddings are made
 };
 
 // What a job does at the moment, for those who ask from other threads.
@@ -41,7 +42,8 @@ class Progress {
   Step step() const;
   // Cancelled once it was asked to stop.
   Status Health() const {
-    return cancelled.load(std::memory_order_relaxed) ? Status::Cancelled("The batch was stopped.") : Status::Ok();
+    return cancelled.load(std::memory_order_relaxed) ? Status::Cancelled("The batch was stopped.")
+                                                     : Status::Ok();
   }
 
   std::atomic<bool> cancelled{false};
@@ -51,12 +53,16 @@ class Progress {
   std::atomic<uint64_t> finished_{0}, total_{0};
 };
 
-// Evaluates a filter (JSON text) over a snapshot. Given by the caller, so that indexing knows no filters.
-using FilterEvaluator = std::function<Result<DocSet>(const index::Snapshot&, std::string_view filter_json)>;
+// Evaluates a filter (JSON text) over a snapshot. Given by the caller, so that indexing knows no
+// filters.
+using FilterEvaluator =
+    std::function<Result<DocSet>(const index::Snapshot&, std::string_view filter_json)>;
 
-// job: JSON of BatchJob (src/engine/native.ts); payloads: the buffers it names. The result is the JSON of
-// BatchOutcome. A status: the whole batch failed and changed nothing; Cancelled when it was asked to stop.
-Result<std::string> RunBatch(index::Index& index, std::string_view job, std::span<const std::string_view> payloads,
-                             const JobOptions& options, const FilterEvaluator& evaluate_filter, Progress& progress);
+// job: JSON of BatchJob (src/engine/native.ts); payloads: the buffers it names. The result is the
+// JSON of BatchOutcome. A status: the whole batch failed and changed nothing; Cancelled when it was
+// asked to stop.
+Result<std::string> RunBatch(index::Index& index, std::string_view job,
+                             std::span<const std::string_view> payloads, const JobOptions& options,
+                             const FilterEvaluator& evaluate_filter, Progress& progress);
 
 }  // namespace gannet::indexing

@@ -10,7 +10,9 @@ LiveDocuments::LiveDocuments(const DocSet& live) : live_(&live) {
   if (live.empty()) return;
   first_ = live.min();
   bits_.resize((live.max() - first_) / 64 + 1);
-  live.ForEach([&](uint32_t docid) { bits_[(docid - first_) / 64] |= uint64_t{1} << (docid - first_) % 64; });
+  live.ForEach([&](uint32_t docid) {
+    bits_[(docid - first_) / 64] |= uint64_t{1} << (docid - first_) % 64;
+  });
 }
 
 void LiveLists::Join(std::span<const LiveList> lists) {

@@ -28,13 +28,14 @@ using segment::ForwardWriter;
 
 constexpr uint32_t kNone = ~uint32_t{0};
 
-// The policy of ChooseMerge. Segments of the same size are joined four at a time, so that a bulk load ends with
-// few; when there are too many, sizes are joined that are close enough for the smaller ones to grow markedly.
+// The policy of ChooseMerge. Segments of the same size are joined four at a time, so that a bulk
+// load ends with few; when there are too many, sizes are joined that are close enough for the
+// smaller ones to grow markedly.
 constexpr size_t kAlikeMin = 4;
 constexpr uint64_t kAlikeRatio = 2, kBalanceRatio = 2;
 constexpr size_t kForcedCount = 3;
-// Dead documents above this share of a segment, 1 / kDeadShare, have it rewritten; less than kDeadBytesMin is
-// never worth it.
+// Dead documents above this share of a segment, 1 / kDeadShare, have it rewritten; less than
+// kDeadBytesMin is never worth it.
 constexpr uint64_t kDeadShare = 5, kDeadBytesMin = 64 << 10;
 // Of what live documents hold, 1 / kPressingDeadShare; and segments beyond what should be.
 constexpr uint64_t kPressingDeadShare = 2;
@@ -49,18 +50,23 @@ constexpr auto kSleepMax = std::chrono::milliseconds(20);
 class Pace {
  public:
   Pace(const std::atomic<bool>& cancelled, uint64_t bytes_per_second)
-      : cancelled_(cancelled), bytes_per_second_(bytes_per_second), begin_(std::chrono::steady_clock::now()) {}
+      : cancelled_(cancelled),
+        bytes_per_second_(bytes_per_second),
+        begin_(std::chrono::steady_clock::now()) {}
 
   // bytes: written so far. Sleeps until that is within the rate.
   Status Pause(uint64_t bytes) {
     for (;;) {
-      if (cancelled_.load(std::memory_order_relaxed)) return Status::Cancelled("The merge was stopped.");
+      if (cancelled_.load(std::memory_order_relaxed))
+        return Status::Cancelled("The merge was stopped.");
       if (bytes_per_second_ == 0) return Status::Ok();
-      const auto due = begin_ + std::chrono::microseconds(static_cast<int64_t>(
-                                    static_cast<double>(bytes) * 1e6 / static_cast<double>(bytes_per_second_)));
+      const auto due =
+          begin_ + std::chrono::microseconds(static_cast<int64_t>(
+                       static_cast<double>(bytes) * 1e6 / static_cast<double>(bytes_per_second_)));
       const auto now = std::chrono::steady_clock::now();
       if (now >= due) return Status::Ok();
-      std::this_thread::sleep_for(std::min<std::chrono::steady_clock::duration>(due - now, kSleepMax));
+      std::this_thread::sleep_for(
+          std::min<std::chrono::steady_clock::duration>(due - now, kSleepMax));
     }
   }
 
@@ -74,7 +80,8 @@ class Pace {
 class Source {
  public:
   explicit Source(std::shared_ptr<const SegmentView> view)
-      : view_(std::move(view)), live_(view_->all_live() ? LiveDocuments() : LiveDocuments(view_->live)) {}
+      : view_(std::move(view)),
+        live_(view_->all_live() ? LiveDocuments() : LiveDocuments(view_->live)) {}
 
   const SegmentView& view() const { return *view_; }
   const LiveDocuments& live() const { return live_; }
@@ -88,7 +95,8 @@ class Source {
 
 class Merge {
  public:
-  Merge(const index::Snapshot& snapshot, std::vector<Source> sources, segment::SegmentFileWriter& file, Pace& pace)
+  Merge(const index::Snapshot& snapshot, std::vector<Source> sources,
+        segment::SegmentFileWriter& file, Pace& pace)
       : snapshot_(snapshot), sources_(std::move(sources)), file_(file), pace_(pace) {}
 
   Status WriteAll() {
@@ -117,9 +125,11 @@ class Merge {
   Status WriteVectors();
   Status WriteColumn(FieldId field, segment::ColumnWriter& out);
   // How the document at a local docid spells a value of a column; empty when it does not hold it.
-  Result<std::string> SpellingIn(const Source& source, uint32_t local, FieldId field, std::string_view normalised);
+  Result<std::string> SpellingIn(const Source& source, uint32_t local, FieldId field,
+                                 std::string_view normalised);
   Status Damaged(const Source& source) const {
-    return Status::Corruption("the segment file " + source.view().rows->file()->path() + " is damaged");
+    return Status::Corruption("the segment file " + source.view().rows->file()->path() +
+                              " is damaged");
   }
 
   const index::Snapshot& snapshot_;
@@ -160,11 +170,13 @@ Status Merge::OrderDocuments() {
       }
     }
     if (first == sources_.size()) return Status::Ok();
-    if (limit == least || (!merged_docids_.empty() && merged_docids_.back() >= least)) return Damaged(sources_[first]);
+    if (limit == least || (!merged_docids_.empty() && merged_docids_.back() >= least))
+      return Damaged(sources_[first]);
     const auto docids = docids_of(first);
     while (next[first] < docids.size() && docids[next[first]] < limit) {
       const uint32_t local = next[first];
-      if (!runs_.empty() && runs_.back().source == first && runs_.back().local + runs_.back().count == local) {
+      if (!runs_.empty() && runs_.back().source == first &&
+          runs_.back().local + runs_.back().count == local) {
         ++runs_.back().count;
       } else {
         runs_.push_back({static_cast<uint32_t>(first), local, 1});
@@ -183,7 +195,8 @@ Status Merge::WriteRows() {
   for (const auto& run : runs_) {
     const Source& source = sources_[run.source];
     for (uint32_t i = 0; i < run.count; ++i) {
-      if (i % kItemsPerPause == 0) source.view().rows->WillNeed(run.local + i, std::min(run.count - i, kItemsPerPause));
+      if (i % kItemsPerPause == 0)
+        source.view().rows->WillNeed(run.local + i, std::min(run.count - i, kItemsPerPause));
       const std::string_view row = source.view().rows->at(run.local + i);
       if (row.empty()) return Damaged(source);
       rows.Add(merged_docids_[done], row);
@@ -228,7 +241,8 @@ Status Merge::WriteWords() {
     }
     bool any = false;
     if (same.size() == 1 && sources_[same[0]->source].live().all()) {
-      const std::string_view blob = sources_[same[0]->source].view().text->PostingBlob(same[0]->at.ordinal());
+      const std::string_view blob =
+          sources_[same[0]->source].view().text->PostingBlob(same[0]->at.ordinal());
       if (blob.empty()) return Damaged(sources_[same[0]->source]);
       postings.CopyWord(same[0]->at.word(), blob);
       any = true;
@@ -237,7 +251,9 @@ Status Merge::WriteWords() {
       for (uint32_t i = 0; i < same.size(); ++i) {
         segment::TextReader::ForEachList(
             sources_[same[i]->source].view().text->PostingBlob(same[i]->at.ordinal()),
-            [&](uint32_t field, std::string_view bytes) { parts.push_back({field, i, bytes}); });
+            [&](uint32_t field, std::string_view bytes) {
+              parts.push_back({field, i, bytes});
+            });
       }
       std::sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) {
         return a.field != b.field ? a.field < b.field : a.walk < b.walk;
@@ -257,14 +273,16 @@ Status Merge::WriteWords() {
     }
     if (any) {
       for (const Walk* walk : same) {
-        sources_[walk->source].new_ordinals[walk->at.ordinal()] = static_cast<Ordinal>(terms.count());
+        sources_[walk->source].new_ordinals[walk->at.ordinal()] =
+            static_cast<Ordinal>(terms.count());
       }
       terms.Add(same[0]->at.word());
     }
     for (Walk* walk : same) {
       walk->at.Next();
       if (!walk->at.Valid() || walk->at.ordinal() % kWordsAhead != 0) continue;
-      sources_[walk->source].view().text->WillNeedPostings(walk->at.ordinal(), walk->at.ordinal() + kWordsAhead);
+      sources_[walk->source].view().text->WillNeedPostings(walk->at.ordinal(),
+                                                           walk->at.ordinal() + kWordsAhead);
     }
     if (count % kItemsPerPause == 0) GANNET_RETURN_IF_ERROR(pace_.Pause(bytes_ + postings.bytes()));
   }
@@ -287,11 +305,14 @@ Status Merge::WriteForward() {
     const Source& source = sources_[run.source];
     const segment::TextReader& text = *source.view().text;
     for (uint32_t i = 0; i < run.count; ++i) {
-      if (i % kItemsPerPause == 0) text.WillNeedRecords(run.local + i, std::min(run.count - i, kItemsPerPause));
-      if (!forward.CopyDocument(merged_docids_[done], text.ForwardRecord(run.local + i), text.ordinal_width(), source.new_ordinals)) {
+      if (i % kItemsPerPause == 0)
+        text.WillNeedRecords(run.local + i, std::min(run.count - i, kItemsPerPause));
+      if (!forward.CopyDocument(merged_docids_[done], text.ForwardRecord(run.local + i),
+                                text.ordinal_width(), source.new_ordinals)) {
         return Damaged(source);
       }
-      if (++done % kItemsPerPause == 0) GANNET_RETURN_IF_ERROR(pace_.Pause(bytes_ + forward.bytes()));
+      if (++done % kItemsPerPause == 0)
+        GANNET_RETURN_IF_ERROR(pace_.Pause(bytes_ + forward.bytes()));
     }
   }
   GANNET_RETURN_IF_ERROR(forward.Finish());
@@ -328,8 +349,10 @@ Status Merge::WriteVectors() {
   segment::VectorsWriter vectors(file_.folder(), shapes);
   for (size_t embedder = 0; embedder < shapes.size(); ++embedder) {
     std::vector<const segment::EmbedderReader*> readers;
-    for (const Source& source : sources_) readers.push_back(source.view().vectors->Find(shapes[embedder].name));
-    std::vector<size_t> next(sources_.size(), 0);  // by source: the first entry that was not looked at
+    for (const Source& source : sources_)
+      readers.push_back(source.view().vectors->Find(shapes[embedder].name));
+    std::vector<size_t> next(sources_.size(),
+                             0);  // by source: the first entry that was not looked at
     uint32_t done = 0;
     for (const MergeRun& run : runs_) {
       const segment::EmbedderReader* reader = readers[run.source];
@@ -343,10 +366,12 @@ Status Merge::WriteVectors() {
         const DocId docid = merged_docids_[done];
         while (at < docids.size() && docids[at] < docid) ++at;
         if (at < docids.size() && docids[at] == docid) {
-          if (!reader->rows_of(at).empty() && reader->dimensions() != shapes[embedder].dimensions) return Damaged(sources_[run.source]);
+          if (!reader->rows_of(at).empty() && reader->dimensions() != shapes[embedder].dimensions)
+            return Damaged(sources_[run.source]);
           GANNET_RETURN_IF_ERROR(vectors.CopyDocument(embedder, *reader, at, reader->flags(at)));
         }
-        if (++done % kItemsPerPause == 0) GANNET_RETURN_IF_ERROR(pace_.Pause(bytes_ + vectors.bytes()));
+        if (++done % kItemsPerPause == 0)
+          GANNET_RETURN_IF_ERROR(pace_.Pause(bytes_ + vectors.bytes()));
       }
     }
   }
@@ -359,7 +384,8 @@ Status Merge::WriteVectors() {
 Status Merge::WriteColumn(FieldId field, segment::ColumnWriter& out) {
   std::vector<ColumnSource> columns;
   for (const Source& source : sources_) {
-    columns.push_back({source.view().columns->Find(field), &source.live(), source.view().rows->docids()});
+    columns.push_back(
+        {source.view().columns->Find(field), &source.live(), source.view().rows->docids()});
   }
   const auto spelling_of = [&](size_t source, uint32_t local, std::string_view normalised) {
     return SpellingIn(sources_[source], local, field, normalised);
@@ -385,18 +411,22 @@ Result<std::string> Merge::SpellingIn(const Source& source, uint32_t local, Fiel
         const std::string child = path + "." + std::string(key);
         if (index::Covers(child, target)) self(self, child, member);
       });
-    } else if (found.empty() && path == target && kind != json::Kind::kNull && kind != json::Kind::kNumber) {
-      const std::string_view text = kind == json::Kind::kString ? json::StringValue(value, scratch) : value;
+    } else if (found.empty() && path == target && kind != json::Kind::kNull &&
+               kind != json::Kind::kNumber) {
+      const std::string_view text =
+          kind == json::Kind::kString ? json::StringValue(value, scratch) : value;
       text::NormalizeFacet(text, folded);
       // Long values are stored cut.
-      if (folded == normalised || (folded.size() > kFacetStringBytesMax && folded.starts_with(normalised) &&
-                                   normalised.size() + 4 > kFacetStringBytesMax)) {
+      if (folded == normalised ||
+          (folded.size() > kFacetStringBytesMax && folded.starts_with(normalised) &&
+           normalised.size() + 4 > kFacetStringBytesMax)) {
         found = text;
       }
     }
   };
   for (const segment::RowField& top : fields) {
-    if (top.field < snapshot_.fields->size() && index::Covers(snapshot_.fields->name(top.field), target)) {
+    if (top.field < snapshot_.fields->size() &&
+        index::Covers(snapshot_.fields->name(top.field), target)) {
       walk(walk, snapshot_.fields->name(top.field), top.value);
     }
   }
@@ -404,7 +434,9 @@ Result<std::string> Merge::SpellingIn(const Source& source, uint32_t local, Fiel
 }
 
 // Two that are not may always become one.
-bool IsFull(const SegmentBytes& segment, uint64_t merged_max) { return segment.live > merged_max / 2; }
+bool IsFull(const SegmentBytes& segment, uint64_t merged_max) {
+  return segment.live > merged_max / 2;
+}
 
 const SegmentView* FindSegment(const index::Snapshot& snapshot, SegmentId id) {
   for (const auto& segment : snapshot.segments) {
@@ -420,7 +452,8 @@ std::vector<size_t> ChooseMerge(const std::vector<SegmentBytes>& segments, uint6
   for (size_t i = 0; i < segments.size(); ++i) {
     if (!IsFull(segments[i], merged_max)) order.push_back(i);
   }
-  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return segments[a].live < segments[b].live; });
+  std::sort(order.begin(), order.end(),
+            [&](size_t a, size_t b) { return segments[a].live < segments[b].live; });
   const size_t count = order.size();
   const auto live = [&](size_t i) { return segments[order[i]].live; };
   const auto range = [&](size_t from, size_t until) {
@@ -440,13 +473,15 @@ std::vector<size_t> ChooseMerge(const std::vector<SegmentBytes>& segments, uint6
     for (size_t from = 0; from < count; ++from) {
       uint64_t sum = live(from);
       size_t until = from + 1;
-      while (until < count && live(until) <= sum * kBalanceRatio && sum + live(until) <= merged_max) sum += live(until++);
+      while (until < count && live(until) <= sum * kBalanceRatio && sum + live(until) <= merged_max)
+        sum += live(until++);
       if (until - from >= 2) return range(from, until);
     }
     // Every segment is far larger than those before it, so these hold next to nothing.
     return range(0, kForcedCount);
   }
-  // The one with most dead bytes, and what is smaller: it costs less than the rewriting does anyway.
+  // The one with most dead bytes, and what is smaller: it costs less than the rewriting does
+  // anyway.
   size_t worst = segments.size();
   uint64_t worst_dead = 0;
   for (size_t i = 0; i < segments.size(); ++i) {
@@ -460,7 +495,9 @@ std::vector<size_t> ChooseMerge(const std::vector<SegmentBytes>& segments, uint6
   std::vector<size_t> chosen{worst};
   uint64_t sum = segments[worst].live;
   for (const size_t i : order) {
-    if (i == worst || segments[i].live > segments[worst].live || sum + segments[i].live > merged_max) break;
+    if (i == worst || segments[i].live > segments[worst].live ||
+        sum + segments[i].live > merged_max)
+      break;
     chosen.push_back(i);
     sum += segments[i].live;
   }
@@ -478,16 +515,19 @@ bool IsPressing(const std::vector<SegmentBytes>& segments, uint64_t merged_max) 
   return dead * kPressingDeadShare > live || count > kPressingCount;
 }
 
-std::optional<MergePlan> PlanMerge(const index::Snapshot& snapshot, const std::vector<SegmentId>& busy, uint64_t bytes_max) {
+std::optional<MergePlan> PlanMerge(const index::Snapshot& snapshot,
+                                   const std::vector<SegmentId>& busy, uint64_t bytes_max) {
   std::vector<SegmentBytes> all, sizes;
   std::vector<SegmentId> ids;
   for (const auto& segment : snapshot.segments) {
     uint64_t bytes = segment->rows->file()->size();
-    if (segment->columns->file() != segment->rows->file()) bytes += segment->columns->file()->size();
+    if (segment->columns->file() != segment->rows->file())
+      bytes += segment->columns->file()->size();
     const uint64_t documents = std::max<uint64_t>(1, segment->documents->size());
     const double share = static_cast<double>(segment->live.size()) / static_cast<double>(documents);
     all.push_back({bytes, static_cast<uint64_t>(static_cast<double>(bytes) * share)});
-    if (bytes > bytes_max || std::find(busy.begin(), busy.end(), segment->files.id) != busy.end()) continue;
+    if (bytes > bytes_max || std::find(busy.begin(), busy.end(), segment->files.id) != busy.end())
+      continue;
     sizes.push_back(all.back());
     ids.push_back(segment->files.id);
   }
@@ -512,7 +552,8 @@ std::vector<MergePlan> PlanCompaction(const index::Snapshot& snapshot, uint64_t 
   };
   for (const auto& segment : snapshot.segments) {
     uint64_t bytes = segment->rows->file()->size();
-    if (segment->columns->file() != segment->rows->file()) bytes += segment->columns->file()->size();
+    if (segment->columns->file() != segment->rows->file())
+      bytes += segment->columns->file()->size();
     if (!plan.segments.empty() && plan.bytes + bytes > merged_max) end();
     plan.segments.push_back(segment->files.id);
     plan.bytes += bytes;
@@ -522,7 +563,8 @@ std::vector<MergePlan> PlanCompaction(const index::Snapshot& snapshot, uint64_t 
   return plans;
 }
 
-std::optional<Merges::Turn> Merges::Next(const index::Index& index, uint64_t bytes_max, Clock::time_point now) {
+std::optional<Merges::Turn> Merges::Next(const index::Index& index, uint64_t bytes_max,
+                                         Clock::time_point now) {
   const std::lock_guard lock(mutex_);
   if (retry_after_.count() > 0 && now < retry_at_) return std::nullopt;
   std::vector<SegmentId> busy = taken_;
@@ -534,7 +576,8 @@ std::optional<Merges::Turn> Merges::Next(const index::Index& index, uint64_t byt
   return Turn(*this, std::move(*plan));
 }
 
-void Merges::Ended(const index::Index& index, const MergePlan& plan, const Status& status, Clock::time_point now) {
+void Merges::Ended(const index::Index& index, const MergePlan& plan, const Status& status,
+                   Clock::time_point now) {
   if (status.code() == StatusCode::kCancelled) return;
   const std::lock_guard lock(mutex_);
   if (status.ok()) {
@@ -586,7 +629,8 @@ Status RunMerge(index::Index& index, const MergePlan& plan, const std::atomic<bo
   const Status changed = Status::Cancelled("The segments to merge have changed meanwhile.");
   std::vector<Source> sources;
   for (const auto& segment : snapshot->segments) {
-    if (std::find(plan.segments.begin(), plan.segments.end(), segment->files.id) != plan.segments.end()) {
+    if (std::find(plan.segments.begin(), plan.segments.end(), segment->files.id) !=
+        plan.segments.end()) {
       sources.emplace_back(segment);
     }
   }

@@ -29,9 +29,13 @@ std::optional<DocId> FirstLive(const LiveList& list) {
 
 }  // namespace
 
-ColumnMerge::ColumnMerge(std::span<const ColumnSource> sources, std::span<const MergeRun> runs, std::span<const DocId> docids,
-                         SpellingOf spelling_of, Pause pause)
-    : sources_(sources), runs_(runs), docids_(docids), spelling_of_(std::move(spelling_of)), pause_(std::move(pause)) {}
+ColumnMerge::ColumnMerge(std::span<const ColumnSource> sources, std::span<const MergeRun> runs,
+                         std::span<const DocId> docids, SpellingOf spelling_of, Pause pause)
+    : sources_(sources),
+      runs_(runs),
+      docids_(docids),
+      spelling_of_(std::move(spelling_of)),
+      pause_(std::move(pause)) {}
 
 Status ColumnMerge::Write(ColumnWriter& out) {
   GANNET_RETURN_IF_ERROR(WriteLists(out));
@@ -45,8 +49,8 @@ Status ColumnMerge::Write(ColumnWriter& out) {
 }
 
 template <typename ValueOf, typename Take>
-Status ColumnMerge::WalkValues(std::vector<Walk> walks, const ValueOf& value_of, const Take& take, segment::ValueListsWriter& lists,
-                               const ColumnWriter& out) {
+Status ColumnMerge::WalkValues(std::vector<Walk> walks, const ValueOf& value_of, const Take& take,
+                               segment::ValueListsWriter& lists, const ColumnWriter& out) {
   std::vector<Walk*> same;
   std::string postings;
   for (uint32_t steps = 1;; ++steps) {
@@ -59,7 +63,8 @@ Status ColumnMerge::WalkValues(std::vector<Walk> walks, const ValueOf& value_of,
       same.push_back(&walk);
     }
     lists_.clear();
-    for (const Walk* walk : same) lists_.push_back({sources_[walk->source].live, column(walk->source).postings(walk->at)});
+    for (const Walk* walk : same)
+      lists_.push_back({sources_[walk->source].live, column(walk->source).postings(walk->at)});
     joined_.Join(lists_);
     if (!joined_.empty()) {
       for (const Walk* walk : same) new_values_[walk->source][walk->at] = value_count_;
@@ -91,7 +96,9 @@ Status ColumnMerge::WriteLists(ColumnWriter& out) {
     return Status::Ok();
   };
   GANNET_RETURN_IF_ERROR(WalkValues(std::move(numbers), number_of, take_number, lists, out));
-  const auto string_of = [&](const Walk& walk) { return column(walk.source).string(NumberOf(walk)); };
+  const auto string_of = [&](const Walk& walk) {
+    return column(walk.source).string(NumberOf(walk));
+  };
   const auto take_string = [&](std::span<Walk* const> same) { return TakeString(same); };
   GANNET_RETURN_IF_ERROR(WalkValues(std::move(strings), string_of, take_string, lists, out));
   lists.Finish();
@@ -108,7 +115,8 @@ Status ColumnMerge::TakeString(std::span<Walk* const> same) {
     if (!docid) continue;
     const ColumnReader& own = column(same[i]->source);
     varies |= own.spelling_varies(NumberOf(*same[i]));
-    varies |= first != nullptr && own.spelling(NumberOf(*same[i])) != column(first->source).spelling(NumberOf(*first));
+    varies |= first != nullptr &&
+              own.spelling(NumberOf(*same[i])) != column(first->source).spelling(NumberOf(*first));
     if (first != nullptr && *docid > first_docid) continue;
     first = same[i];
     first_docid = *docid;
@@ -116,8 +124,11 @@ Status ColumnMerge::TakeString(std::span<Walk* const> same) {
   const ColumnSource& source = sources_[first->source];
   const uint32_t number = NumberOf(*first);
   if (source.column->spelling_varies(number) && !source.live->all()) {
-    const auto local = std::lower_bound(source.docids.begin(), source.docids.end(), first_docid) - source.docids.begin();
-    GANNET_ASSIGN_OR_RETURN(std::string found, spelling_of_(first->source, static_cast<uint32_t>(local), source.column->string(number)));
+    const auto local = std::lower_bound(source.docids.begin(), source.docids.end(), first_docid) -
+                       source.docids.begin();
+    GANNET_ASSIGN_OR_RETURN(
+        std::string found,
+        spelling_of_(first->source, static_cast<uint32_t>(local), source.column->string(number)));
     if (!found.empty()) spellings_.emplace(strings_.size(), std::move(found));
   }
   strings_.push_back({first->source, number});
@@ -129,7 +140,8 @@ void ColumnMerge::WriteStringParts(ColumnWriter& out) const {
   segment::WriteStrings(out, static_cast<uint32_t>(strings_.size()), [&](uint32_t i) {
     const ColumnReader& from = column(strings_[i].source);
     const auto found = spellings_.find(i);
-    const std::string_view spelling = found == spellings_.end() ? from.spelling(strings_[i].number) : found->second;
+    const std::string_view spelling =
+        found == spellings_.end() ? from.spelling(strings_[i].number) : found->second;
     return segment::ColumnString{from.string(strings_[i].number), spelling, varies_[i]};
   });
 }
@@ -166,7 +178,9 @@ Status ColumnMerge::WriteCodes(ColumnWriter& out) {
   if (!single) WriteDocOffsets(out);
   const uint32_t width = segment::CodeWidth(value_count_);
   std::string codes;
-  const auto put = [&](uint32_t code) { codes.append(reinterpret_cast<const char*>(&code), width); };
+  const auto put = [&](uint32_t code) {
+    codes.append(reinterpret_cast<const char*>(&code), width);
+  };
   uint32_t done = 0;
   for (const MergeRun& run : runs_) {
     const ColumnReader* own = sources_[run.source].column;

@@ -1,9 +1,12 @@
-// One column of several segments, or of parts of one, is written again as one, without the documents that are dead.
+// One column of several segments, or of parts of one, is written again as one, without the
+// documents that are dead.
 //
-// The values of each source are in order, so they are walked side by side, as words are: a value lives on while a live document
-// has it. Nothing is looked up or sorted, and no part of the new column is held as a whole but what is small.
+// The values of each source are in order, so they are walked side by side, as words are: a value
+// lives on while a live document has it. Nothing is looked up or sorted, and no part of the new
+// column is held as a whole but what is small.
 //
-// Memory: 4 bytes per value of the sources, up to 16 per value of the new column, 4 per document, and the unions of its lists.
+// Memory: 4 bytes per value of the sources, up to 16 per value of the new column, 4 per document,
+// and the unions of its lists.
 #pragma once
 
 #include <cstdint>
@@ -34,17 +37,19 @@ struct ColumnSource {
 
 class ColumnMerge {
  public:
-  // How the document at a local docid of a source spells a string of the column. Asked only where what the source says of it may be how
-  // one that is dead spelled it; empty: as the source says.
-  using SpellingOf = std::function<Result<std::string>(size_t source, uint32_t local, std::string_view normalised)>;
+  // How the document at a local docid of a source spells a string of the column. Asked only where
+  // what the source says of it may be how one that is dead spelled it; empty: as the source says.
+  using SpellingOf = std::function<Result<std::string>(size_t source, uint32_t local,
+                                                       std::string_view normalised)>;
   // Asked now and then, with the bytes written so far; the merge ends with anything but Ok.
   using Pause = std::function<Status(uint64_t bytes)>;
 
   // runs: of the live documents, in docid order. docids: theirs. All of it outlives the merge.
-  ColumnMerge(std::span<const ColumnSource> sources, std::span<const MergeRun> runs, std::span<const DocId> docids,
-              SpellingOf spelling_of, Pause pause);
+  ColumnMerge(std::span<const ColumnSource> sources, std::span<const MergeRun> runs,
+              std::span<const DocId> docids, SpellingOf spelling_of, Pause pause);
 
-  // Corruption: a document has a value that its source does not list. Otherwise what was passed in answers.
+  // Corruption: a document has a value that its source does not list. Otherwise what was passed in
+  // answers.
   Status Write(segment::ColumnWriter& out);
 
  private:
@@ -63,11 +68,11 @@ class ColumnMerge {
   // Of the string that a walk looks at, among those of its source.
   uint32_t NumberOf(const Walk& walk) const { return walk.at - column(walk.source).number_count(); }
   Status WriteLists(segment::ColumnWriter& out);
-  // Through the values of all walks in order. value_of(const Walk&): what is compared; take(walks at the same value): called for each
-  // that lives.
+  // Through the values of all walks in order. value_of(const Walk&): what is compared; take(walks
+  // at the same value): called for each that lives.
   template <typename ValueOf, typename Take>
-  Status WalkValues(std::vector<Walk> walks, const ValueOf& value_of, const Take& take, segment::ValueListsWriter& lists,
-                    const segment::ColumnWriter& out);
+  Status WalkValues(std::vector<Walk> walks, const ValueOf& value_of, const Take& take,
+                    segment::ValueListsWriter& lists, const segment::ColumnWriter& out);
   Status TakeString(std::span<Walk* const> same);
   void WriteStringParts(segment::ColumnWriter& out) const;
   bool IsSingleValued() const;
@@ -81,11 +86,12 @@ class ColumnMerge {
   SpellingOf spelling_of_;
   Pause pause_;
 
-  std::vector<std::vector<ValueOrdinal>> new_values_;  // by source, then value; kNone where no live document has it
+  std::vector<std::vector<ValueOrdinal>>
+      new_values_;  // by source, then value; kNone where no live document has it
   ValueOrdinal value_count_ = 0;
   std::vector<double> numbers_;
   std::vector<Taken> strings_;
-  std::vector<bool> varies_;                             // by string
+  std::vector<bool> varies_;                           // by string
   std::unordered_map<size_t, std::string> spellings_;  // by string, where it is not the source's
   std::vector<DocId> valued_;
 

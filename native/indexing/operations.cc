@@ -24,7 +24,8 @@ constexpr size_t kIdBytesMax = 511;
 
 bool ValidIdText(std::string_view id) {
   return !id.empty() && id.size() <= kIdBytesMax && std::all_of(id.begin(), id.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '_';
   });
 }
 
@@ -44,13 +45,15 @@ bool IntegerText(std::string_view number, std::string& out) {
   return true;
 }
 
-// Appends every value found at a dotted path, through literal names and nested objects. Of members of an object that
-// have one name only the last one counts.
-void FindPath(std::string_view object, std::string_view path, std::vector<std::string_view>& found) {
+// Appends every value found at a dotted path, through literal names and nested objects. Of members
+// of an object that have one name only the last one counts.
+void FindPath(std::string_view object, std::string_view path,
+              std::vector<std::string_view>& found) {
   // By the length of their names, which all begin the path.
   std::map<size_t, std::string_view> members;
   json::ForEachMember(object, [&](std::string_view key, std::string_view value) {
-    if (path.starts_with(key) && (path.size() == key.size() || path[key.size()] == '.')) members[key.size()] = value;
+    if (path.starts_with(key) && (path.size() == key.size() || path[key.size()] == '.'))
+      members[key.size()] = value;
   });
   for (const auto& [length, value] : members) {
     if (length == path.size()) {
@@ -104,24 +107,32 @@ Result<std::string> InferPrimaryKey(std::string_view document) {
   candidates.erase(std::unique(candidates.begin(), candidates.end()), candidates.end());
   if (candidates.empty()) {
     return Status::Invalid(
-        "The primary key could not be guessed: no attribute of the first document ends in `id`. Give the "
+        "The primary key could not be guessed: no attribute of the first document ends in `id`. "
+        "Give the "
         "parameter `primaryKey`.",
         "index_primary_key_no_candidate_found");
   }
   if (candidates.size() > 1) {
-    return Status::Invalid("The primary key could not be guessed: " + std::to_string(candidates.size()) +
-                               " attributes of the first document end in `id`, such as `" + candidates[0] + "` and `" +
-                               candidates[1] + "`. Give the parameter `primaryKey`.",
-                           "index_primary_key_multiple_candidates_found");
+    return Status::Invalid(
+        "The primary key could not be guessed: " + std::to_string(candidates.size()) +
+            " attributes of the first document end in `id`, such as `" + candidates[0] + "` and `" +
+            candidates[1] + "`. Give the parameter `primaryKey`.",
+        "index_primary_key_multiple_candidates_found");
   }
   return candidates[0];
 }
 
-Operations::Operations(const index::Snapshot& before, index::Index::ExternalIds& ids, const DocSet& deleted,
-                       bool cleared)
-    : primary_key(before.primary_key), has_primary_key(before.has_primary_key), before_(before), ids_(ids),
-      deleted_(deleted), cleared_(cleared), slots_(1 << 10) {
-  for (const index::EmbedderSettings& embedder : before.settings->embedders) dimensions_.push_back(before.DimensionsOf(embedder));
+Operations::Operations(const index::Snapshot& before, index::Index::ExternalIds& ids,
+                       const DocSet& deleted, bool cleared)
+    : primary_key(before.primary_key),
+      has_primary_key(before.has_primary_key),
+      before_(before),
+      ids_(ids),
+      deleted_(deleted),
+      cleared_(cleared),
+      slots_(1 << 10) {
+  for (const index::EmbedderSettings& embedder : before.settings->embedders)
+    dimensions_.push_back(before.DimensionsOf(embedder));
 }
 
 const char* Operations::Keep(std::string_view bytes) {
@@ -152,11 +163,12 @@ const char* Operations::KeepId(std::string_view id) {
 }
 
 uint64_t Operations::memory_bytes() const {
-  return operations_.size() * sizeof(Operation) + touched_.size() * sizeof(TouchedDocument) + slots_.size() * 4 +
-         arena_.size() * kArenaBytes;
+  return operations_.size() * sizeof(Operation) + touched_.size() * sizeof(TouchedDocument) +
+         slots_.size() * 4 + arena_.size() * kArenaBytes;
 }
 
-Status Operations::ReadId(std::string_view document, std::string& id, std::string_view& vectors) const {
+Status Operations::ReadId(std::string_view document, std::string& id,
+                          std::string_view& vectors) const {
   std::string_view value;
   vectors = {};
   json::ForEachMember(document, [&](std::string_view key, std::string_view member) {
@@ -168,14 +180,16 @@ Status Operations::ReadId(std::string_view document, std::string& id, std::strin
     std::vector<std::string_view> found;
     FindPath(document, primary_key, found);
     if (found.size() > 1) {
-      return Status::Invalid("The primary key `" + primary_key + "` is found more than once in the document: " +
-                                 Shortened(document),
-                             "invalid_document_id");
+      return Status::Invalid(
+          "The primary key `" + primary_key +
+              "` is found more than once in the document: " + Shortened(document),
+          "invalid_document_id");
     }
     if (!found.empty()) value = found[0];
   }
   if (value.empty()) {
-    return Status::Invalid("The document lacks a value for the primary key `" + primary_key + "`: " + Shortened(document),
+    return Status::Invalid("The document lacks a value for the primary key `" + primary_key +
+                               "`: " + Shortened(document),
                            "missing_document_id");
   }
   std::string scratch;
@@ -189,7 +203,8 @@ Status Operations::ReadId(std::string_view document, std::string& id, std::strin
     return Status::Ok();
   }
   return Status::Invalid("The document id " + Shortened(value) +
-                             " is not valid: an id is an integer, or a text of 1 to 511 bytes of a-z, A-Z, 0-9, - and _.",
+                             " is not valid: an id is an integer, or a text of 1 to 511 bytes of "
+                             "a-z, A-Z, 0-9, - and _.",
                          "invalid_document_id");
 }
 
@@ -206,7 +221,8 @@ Status Operations::CheckVectors(std::string_view id, std::string_view vectors, b
       continue;
     }
     ++known;
-    GANNET_ASSIGN_OR_RETURN(const VectorsEntry entry, ReadVectorsEntry(id, found->first, found->second, dimensions_[i]));
+    GANNET_ASSIGN_OR_RETURN(const VectorsEntry entry,
+                            ReadVectorsEntry(id, found->first, found->second, dimensions_[i]));
     if (dimensions_[i] == 0) dimensions_[i] = DimensionsOf(entry);
     // There is nobody to make them.
     if (embedders[i].user_provided && entry.regenerate && !entry.given() && !entry.removed) {
@@ -215,19 +231,23 @@ Status Operations::CheckVectors(std::string_view id, std::string_view vectors, b
   }
   if (known == members.size()) return Status::Ok();
   for (const auto& [name, value] : members) {
-    if (before_.settings->Embedder(name) == nullptr) GANNET_RETURN_IF_ERROR(ReadVectorsEntry(id, name, value, 0).status());
+    if (before_.settings->Embedder(name) == nullptr)
+      GANNET_RETURN_IF_ERROR(ReadVectorsEntry(id, name, value, 0).status());
   }
   return Status::Ok();
 }
 
 Status Operations::CheckMissing(const BlockVector<Sent>& sent) const {
-  const auto id_of = [](const Sent& document) { return std::string_view(document.id + 2, LoadFixed<uint16_t>(document.id)); };
+  const auto id_of = [](const Sent& document) {
+    return std::string_view(document.id + 2, LoadFixed<uint16_t>(document.id));
+  };
   // What other documents of the payload give to the same id; made when it matters.
   std::map<std::string_view, std::vector<std::string_view>> others;
   for (size_t i = 0; i < sent.size(); ++i) {
     if (!sent[i].missing || Exists(id_of(sent[i]))) continue;
     if (others.empty()) {
-      for (size_t j = 0; j < sent.size(); ++j) others[id_of(sent[j])].emplace_back(sent[j].document, sent[j].size);
+      for (size_t j = 0; j < sent.size(); ++j)
+        others[id_of(sent[j])].emplace_back(sent[j].document, sent[j].size);
     }
     VectorsMembers given;
     const auto& documents = others[id_of(sent[i])];
@@ -239,14 +259,16 @@ Status Operations::CheckMissing(const BlockVector<Sent>& sent) const {
       given.merge(members);
     }
     for (const index::EmbedderSettings& embedder : before_.settings->embedders) {
-      if (embedder.user_provided && !given.contains(embedder.name)) return MissingVectors(id, embedder.name, given);
+      if (embedder.user_provided && !given.contains(embedder.name))
+        return MissingVectors(id, embedder.name, given);
     }
   }
   return Status::Ok();
 }
 
 bool Operations::Exists(std::string_view id) const {
-  for (size_t at = HashId(id) & (slots_.size() - 1); slots_[at] != 0; at = (at + 1) & (slots_.size() - 1)) {
+  for (size_t at = HashId(id) & (slots_.size() - 1); slots_[at] != 0;
+       at = (at + 1) & (slots_.size() - 1)) {
     if (touched_[slots_[at] - 1].id() == id) return touched_[slots_[at] - 1].exists;
   }
   if (cleared_) return false;
@@ -274,20 +296,22 @@ bool Operations::Add(const char* id_bytes, Operation operation) {
     operations_[document.last].next = number;
     document.last = number;
     const bool existed = document.exists;
-    document.exists = operation.action == Action::kDelete ? false : existed || !operation.skip_creation;
+    document.exists =
+        operation.action == Action::kDelete ? false : existed || !operation.skip_creation;
     return existed;
   }
   const auto docid = cleared_ ? std::nullopt : ids_.Find(id);
   const bool existed = docid.has_value() && !deleted_.Contains(*docid);
-  const bool exists = operation.action == Action::kDelete ? false : existed || !operation.skip_creation;
+  const bool exists =
+      operation.action == Action::kDelete ? false : existed || !operation.skip_creation;
   slots_[at] = static_cast<uint32_t>(touched_.size()) + 1;
   touched_.push_back({id_bytes, number, number, docid.value_or(kNone), docid.has_value(), exists});
   return existed;
 }
 
-Status Operations::AddDocuments(std::string_view payload, bool ndjson, bool update, bool skip_creation,
-                                const std::string& primary_key_given, bool primary_key_is_given,
-                                StepOutcome& outcome) {
+Status Operations::AddDocuments(std::string_view payload, bool ndjson, bool update,
+                                bool skip_creation, const std::string& primary_key_given,
+                                bool primary_key_is_given, StepOutcome& outcome) {
   const PayloadFormat format = ndjson ? PayloadFormat::kNdjson : PayloadFormat::kJson;
   const std::string key_before = primary_key;
   const bool had_key = has_primary_key;
@@ -297,8 +321,8 @@ Status Operations::AddDocuments(std::string_view payload, bool ndjson, bool upda
       primary_key = primary_key_given;
       has_primary_key = true;
     } else if (update && primary_key_given != primary_key) {
-      return Status::Invalid("The index has the primary key `" + primary_key + "` already; `" + primary_key_given +
-                                 "` cannot replace it.",
+      return Status::Invalid("The index has the primary key `" + primary_key + "` already; `" +
+                                 primary_key_given + "` cannot replace it.",
                              "index_primary_key_already_exists");
     }
   }
@@ -325,10 +349,13 @@ Status Operations::AddDocuments(std::string_view payload, bool ndjson, bool upda
       if (geo && !place.empty()) GANNET_RETURN_IF_ERROR(CheckGeo(id, place));
       if (shapes && !shape.empty()) GANNET_RETURN_IF_ERROR(CheckGeoJson(id, shape));
     }
-    // A slice that is not the payload's own (padded or mended by the parser) lives during this call only.
-    const bool borrowed = document.data() >= payload.data() && document.data() + document.size() <= payload.data() + payload.size();
+    // A slice that is not the payload's own (padded or mended by the parser) lives during this call
+    // only.
+    const bool borrowed = document.data() >= payload.data() &&
+                          document.data() + document.size() <= payload.data() + payload.size();
     if (document.size() > UINT32_MAX) return Status::Limit("A document is larger than 4 GiB.");
-    entries.push_back({KeepId(id), borrowed ? document.data() : Keep(document), static_cast<uint32_t>(document.size()), missing});
+    entries.push_back({KeepId(id), borrowed ? document.data() : Keep(document),
+                       static_cast<uint32_t>(document.size()), missing});
     return Status::Ok();
   });
   // A document that would not be created needs none.
@@ -348,7 +375,8 @@ Status Operations::AddDocuments(std::string_view payload, bool ndjson, bool upda
   outcome.indexed = touched_.size() - before;
   if (outcome.indexed != entries.size()) {
     std::vector<std::string_view> ids;
-    for (size_t i = 0; i < entries.size(); ++i) ids.emplace_back(entries[i].id + 2, LoadFixed<uint16_t>(entries[i].id));
+    for (size_t i = 0; i < entries.size(); ++i)
+      ids.emplace_back(entries[i].id + 2, LoadFixed<uint16_t>(entries[i].id));
     std::sort(ids.begin(), ids.end());
     outcome.indexed = static_cast<uint64_t>(std::unique(ids.begin(), ids.end()) - ids.begin());
   }

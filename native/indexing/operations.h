@@ -33,7 +33,8 @@ enum class Action : uint8_t { kReplace, kUpdate, kDelete };
 
 inline constexpr uint32_t kNone = ~uint32_t{0};
 
-// One action on one document. Those on the same document are linked in order. Kept small: a batch may have millions.
+// One action on one document. Those on the same document are linked in order. Kept small: a batch
+// may have millions.
 struct Operation {
   const char* bytes;  // of the document's JSON, minified or not; null for kDelete
   uint32_t size;
@@ -62,14 +63,17 @@ class Operations {
  public:
   // deleted: documents that an earlier step of the batch has deleted by filter.
   // cleared: an earlier step has deleted everything.
-  Operations(const index::Snapshot& before, index::Index::ExternalIds& ids, const DocSet& deleted, bool cleared);
+  Operations(const index::Snapshot& before, index::Index::ExternalIds& ids, const DocSet& deleted,
+             bool cleared);
 
   std::string primary_key;
   bool has_primary_key = false;
 
-  // Adds the documents of a payload, whose bytes must outlive this. A fault leaves what was collected before untouched.
+  // Adds the documents of a payload, whose bytes must outlive this. A fault leaves what was
+  // collected before untouched.
   Status AddDocuments(std::string_view payload, bool ndjson, bool update, bool skip_creation,
-                      const std::string& primary_key_given, bool primary_key_is_given, StepOutcome& outcome);
+                      const std::string& primary_key_given, bool primary_key_is_given,
+                      StepOutcome& outcome);
   // Whether the document existed at this point of the batch.
   bool AddDeletion(std::string_view id);
 
@@ -84,9 +88,11 @@ class Operations {
  private:
   // vectors: the value of `_vectors`; empty when there is none.
   Status ReadId(std::string_view document, std::string& id, std::string_view& vectors) const;
-  // Checks the shape and length of the vectors of a document that is sent. missing: whether it lacks some that only it can give.
+  // Checks the shape and length of the vectors of a document that is sent. missing: whether it
+  // lacks some that only it can give.
   Status CheckVectors(std::string_view id, std::string_view vectors, bool& missing);
-  // Refuses new documents that lack vectors which only they can give. sent: all of the payload, (id, document, whether some are missing).
+  // Refuses new documents that lack vectors which only they can give. sent: all of the payload,
+  // (id, document, whether some are missing).
   struct Sent {
     const char* id;
     const char* document;
@@ -114,7 +120,8 @@ class Operations {
   size_t arena_left_ = 0;
 };
 
-// The primary key that the first document of a payload suggests. Invalid: none or several candidates.
+// The primary key that the first document of a payload suggests. Invalid: none or several
+// candidates.
 Result<std::string> InferPrimaryKey(std::string_view document);
 
 }  // namespace gannet::indexing

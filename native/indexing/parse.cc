@@ -34,12 +34,9 @@ std::string_view WithoutByteOrderMark(std::string_view bytes) {
 
 const char* FormatName(PayloadFormat format) {
   switch (format) {
-    case PayloadFormat::kJson:
-      return "json";
-    case PayloadFormat::kNdjson:
-      return "ndjson";
-    case PayloadFormat::kCsv:
-      return "csv";
+    case PayloadFormat::kJson: return "json";
+    case PayloadFormat::kNdjson: return "ndjson";
+    case PayloadFormat::kCsv: return "csv";
   }
   return "";
 }
@@ -825,8 +822,8 @@ Result<uint64_t> ConvertCsv(std::string_view csv, char delimiter,
         chunk += cell;
       } else if (is_boolean || !AppendNumberCell(chunk, cell)) {
         return Malformed(kFormat, std::string("invalid ") + (is_boolean ? "boolean " : "number ") +
-                                      '`' + Shortened(cells[i]) + "` in line " + std::to_string(count) +
-                                      ", column `" + column.name + "`");
+                                      '`' + Shortened(cells[i]) + "` in line " +
+                                      std::to_string(count) + ", column `" + column.name + "`");
       }
     }
     chunk += "}\n";

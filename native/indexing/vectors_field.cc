@@ -13,17 +13,22 @@ namespace gannet::indexing {
 namespace {
 
 // Powers of ten that are exact in double precision.
-constexpr double kExactPowers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
-                                   1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+constexpr double kExactPowers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                   1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                                   1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 constexpr int kExactPowerMax = 22;
 constexpr int kExponentMax = 10000;  // beyond any number
 constexpr uint64_t kExactInteger = uint64_t{1} << 53;
 constexpr int kDigitsMax = 19;  // that fit 64 bits whatever they are
 
-std::string Place(std::string_view name, const std::string& path) { return "._vectors." + std::string(name) + path; }
+std::string Place(std::string_view name, const std::string& path) {
+  return "._vectors." + std::string(name) + path;
+}
 
-Status WrongType(std::string_view document_id, const std::string& place, const char* expected, std::string_view found) {
-  return Status::Invalid("The value at `" + place + "` of the document `" + std::string(document_id) + "` is not " + expected + ": `" +
+Status WrongType(std::string_view document_id, const std::string& place, const char* expected,
+                 std::string_view found) {
+  return Status::Invalid("The value at `" + place + "` of the document `" +
+                             std::string(document_id) + "` is not " + expected + ": `" +
                              Shortened(found) + "`.",
                          "invalid_vectors_type");
 }
@@ -31,7 +36,7 @@ Status WrongType(std::string_view document_id, const std::string& place, const c
 // What the text of a valid JSON array says of its elements.
 struct ArrayScan {
   size_t commas = 0;
-  bool other = false;     // some character is in no number
+  bool other = false;  // some character is in no number
   bool exponent = false;
 };
 
@@ -60,14 +65,17 @@ ArrayScan ScanArray(std::string_view array) {
   return scan;
 }
 
-// Whether some number of an array of numbers is too great for single precision. Exponents are what makes numbers great.
+// Whether some number of an array of numbers is too great for single precision. Exponents are what
+// makes numbers great.
 bool HasOverflow(std::string_view array) {
   bool great = false;
-  for (size_t i = 0; i + 1 < array.size(); ++i) great |= (array[i] | 0x20) == 'e' && array[i + 1] != '-';
+  for (size_t i = 0; i + 1 < array.size(); ++i)
+    great |= (array[i] | 0x20) == 'e' && array[i + 1] != '-';
   if (!great) return false;
   bool overflow = false;
   json::ForEachElement(array, [&](std::string_view number) {
-    overflow |= std::abs(json::NumberValue(number)) > static_cast<double>(std::numeric_limits<float>::max());
+    overflow |= std::abs(json::NumberValue(number)) >
+                static_cast<double>(std::numeric_limits<float>::max());
   });
   return overflow;
 }
@@ -85,18 +93,22 @@ struct EntryReader {
       Status status;
       json::ForEachElement(array, [&](std::string_view item) {
         if (status.ok() && json::KindOf(item) != json::Kind::kNumber) {
-          status = WrongType(document_id, Place(name, path + "[" + std::to_string(at) + "]"), "a number", item);
+          status = WrongType(document_id, Place(name, path + "[" + std::to_string(at) + "]"),
+                             "a number", item);
         }
         ++at;
       });
       return status;
     }
-    if (scan.exponent && HasOverflow(array)) return WrongType(document_id, Place(name, path), "an array of numbers of single precision", array);
+    if (scan.exponent && HasOverflow(array))
+      return WrongType(document_id, Place(name, path), "an array of numbers of single precision",
+                       array);
     const size_t count = IsEmpty(array) ? 0 : scan.commas + 1;
     if (dimensions == 0 || count == dimensions) return Status::Ok();
-    return Status::Invalid("Embedding " + std::to_string(number) + " of the document `" + std::string(document_id) + "` for the embedder `" +
-                               std::string(name) + "` has " + std::to_string(count) + " dimensions; " + std::to_string(dimensions) +
-                               " are expected.",
+    return Status::Invalid("Embedding " + std::to_string(number) + " of the document `" +
+                               std::string(document_id) + "` for the embedder `" +
+                               std::string(name) + "` has " + std::to_string(count) +
+                               " dimensions; " + std::to_string(dimensions) + " are expected.",
                            "invalid_vector_dimensions");
   }
 
@@ -109,13 +121,15 @@ struct EntryReader {
     json::ForEachElement(array, [&](std::string_view item) {
       if (!status.ok()) return;
       const std::string at = path + "[" + std::to_string(number) + "]";
-      status = json::KindOf(item) == json::Kind::kArray ? CheckNumbers(item, at, number)
-                                                        : WrongType(document_id, Place(name, at), "an array of numbers", item);
+      status = json::KindOf(item) == json::Kind::kArray
+                   ? CheckNumbers(item, at, number)
+                   : WrongType(document_id, Place(name, at), "an array of numbers", item);
       ++number;
     });
     if (status.ok() && number > kEmbeddingsMax) {
-      return Status::Invalid("The document `" + std::string(document_id) + "` has " + std::to_string(number) +
-                                 " embeddings for the embedder `" + std::string(name) + "`; at most " +
+      return Status::Invalid("The document `" + std::string(document_id) + "` has " +
+                                 std::to_string(number) + " embeddings for the embedder `" +
+                                 std::string(name) + "`; at most " +
                                  std::to_string(kEmbeddingsMax) + " are kept.",
                              "too_many_vectors");
     }
@@ -123,7 +137,8 @@ struct EntryReader {
   }
 
   // The value of `embeddings`, or of the whole entry.
-  Status ReadEmbeddings(std::string_view value, const std::string& path, VectorsEntry& entry) const {
+  Status ReadEmbeddings(std::string_view value, const std::string& path,
+                        VectorsEntry& entry) const {
     if (IsEmpty(value)) {
       entry.removed = true;
       return Status::Ok();
@@ -135,16 +150,12 @@ struct EntryReader {
   Result<VectorsEntry> Read(std::string_view value) const {
     VectorsEntry entry;
     switch (json::KindOf(value)) {
-      case json::Kind::kNull:
-        entry.removed = true;
-        return entry;
+      case json::Kind::kNull: entry.removed = true; return entry;
       case json::Kind::kArray:
         GANNET_RETURN_IF_ERROR(ReadEmbeddings(value, "", entry));
         return entry;
-      case json::Kind::kObject:
-        break;
-      default:
-        return WrongType(document_id, Place(name, ""), "null, an array or an object", value);
+      case json::Kind::kObject: break;
+      default: return WrongType(document_id, Place(name, ""), "null, an array or an object", value);
     }
     std::string_view embeddings, regenerate;
     std::string unknown;
@@ -158,10 +169,13 @@ struct EntryReader {
       }
     });
     if (!unknown.empty()) {
-      return WrongType(document_id, Place(name, ""), "an object of `embeddings` and `regenerate` alone, it has another member",
+      return WrongType(document_id, Place(name, ""),
+                       "an object of `embeddings` and `regenerate` alone, it has another member",
                        unknown);
     }
-    if (regenerate.empty()) return WrongType(document_id, Place(name, ""), "an object with `regenerate`, which is required", value);
+    if (regenerate.empty())
+      return WrongType(document_id, Place(name, ""),
+                       "an object with `regenerate`, which is required", value);
     if (json::KindOf(regenerate) != json::Kind::kBoolean) {
       return WrongType(document_id, Place(name, ".regenerate"), "a Boolean", regenerate);
     }
@@ -218,11 +232,13 @@ float ReadSingle(const char*& at, const char* end) {
     const bool down = at < end && *at == '-';
     if (at < end && (*at == '-' || *at == '+')) ++at;
     int given = 0;
-    for (; at < end && *at >= '0' && *at <= '9'; ++at) given = std::min(given * 10 + (*at - '0'), kExponentMax);
+    for (; at < end && *at >= '0' && *at <= '9'; ++at)
+      given = std::min(given * 10 + (*at - '0'), kExponentMax);
     exponent += down ? -given : given;
   }
   double value;
-  if (count <= kDigitsMax && digits <= kExactInteger && exponent >= -kExactPowerMax && exponent <= kExactPowerMax) {
+  if (count <= kDigitsMax && digits <= kExactInteger && exponent >= -kExactPowerMax &&
+      exponent <= kExactPowerMax) {
     // Both are exact, so what is made of them is the nearest double.
     value = static_cast<double>(digits);
     value = exponent < 0 ? value / kExactPowers[-exponent] : value * kExactPowers[exponent];
@@ -234,7 +250,8 @@ float ReadSingle(const char*& at, const char* end) {
   return static_cast<float>(std::clamp(value, -kMax, kMax));
 }
 
-Result<VectorsEntry> ReadVectorsEntry(std::string_view document_id, std::string_view name, std::string_view value, uint32_t dimensions) {
+Result<VectorsEntry> ReadVectorsEntry(std::string_view document_id, std::string_view name,
+                                      std::string_view value, uint32_t dimensions) {
   return EntryReader{document_id, name, dimensions}.Read(value);
 }
 
@@ -244,11 +261,14 @@ Result<VectorsMembers> ReadVectorsMembers(std::string_view document_id, std::str
   if (json::KindOf(vectors) != json::Kind::kObject) {
     return WrongType(document_id, "._vectors", "an object", vectors);
   }
-  json::ForEachMember(vectors, [&](std::string_view key, std::string_view value) { members.insert_or_assign(std::string(key), value); });
+  json::ForEachMember(vectors, [&](std::string_view key, std::string_view value) {
+    members.insert_or_assign(std::string(key), value);
+  });
   return members;
 }
 
-void ForEachEmbedding(const VectorsEntry& entry, const std::function<void(std::span<const float>)>& sink) {
+void ForEachEmbedding(const VectorsEntry& entry,
+                      const std::function<void(std::span<const float>)>& sink) {
   std::vector<float> row;
   const char* at = entry.embeddings.data();
   const char* const end = at + entry.embeddings.size();
@@ -267,7 +287,8 @@ uint32_t DimensionsOf(const VectorsEntry& entry) {
   if (!entry.given()) return 0;
   const std::string_view array = entry.embeddings;
   const size_t first = json::SkipSpace(array, 1);
-  const std::string_view row = array[first] == '[' ? array.substr(first, json::SkipValue(array, first) - first) : array;
+  const std::string_view row =
+      array[first] == '[' ? array.substr(first, json::SkipValue(array, first) - first) : array;
   return IsEmpty(row) ? 0 : static_cast<uint32_t>(ScanArray(row).commas) + 1;
 }
 
@@ -277,7 +298,8 @@ void AppendKeptEntry(std::string_view value, const VectorsEntry& entry, std::str
     case json::Kind::kObject: break;
     default: json::AppendMinified(out, value); return;
   }
-  out += entry.regenerate ? "{\"regenerate\":true,\"embeddings\":" : "{\"regenerate\":false,\"embeddings\":";
+  out += entry.regenerate ? "{\"regenerate\":true,\"embeddings\":"
+                          : "{\"regenerate\":false,\"embeddings\":";
   if (entry.given()) {
     json::AppendMinified(out, entry.embeddings);
   } else {
@@ -286,12 +308,16 @@ void AppendKeptEntry(std::string_view value, const VectorsEntry& entry, std::str
   out += '}';
 }
 
-Status MissingVectors(std::string_view document_id, std::string_view embedder, const VectorsMembers& given) {
-  std::string message = "The document `" + std::string(document_id) + "` has no vectors for the embedder `" + std::string(embedder) +
+Status MissingVectors(std::string_view document_id, std::string_view embedder,
+                      const VectorsMembers& given) {
+  std::string message = "The document `" + std::string(document_id) +
+                        "` has no vectors for the embedder `" + std::string(embedder) +
                         "`, which makes none. Give them in `_vectors." + std::string(embedder) +
-                        "`, or opt out with `\"_vectors\":{\"" + std::string(embedder) + "\":null}`.";
+                        "`, or opt out with `\"_vectors\":{\"" + std::string(embedder) +
+                        "\":null}`.";
   for (const auto& [name, value] : given) {
-    if (name != embedder && IsSimilar(name, embedder)) message += " Its `_vectors` has `" + name + "`: is that a slip?";
+    if (name != embedder && IsSimilar(name, embedder))
+      message += " Its `_vectors` has `" + name + "`: is that a slip?";
   }
   return Status::Invalid(std::move(message), "vector_embedding_error");
 }

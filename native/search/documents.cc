@@ -20,8 +20,11 @@ constexpr size_t kExpectedRows = 1024;
 
 class Listing::Writer {
  public:
-  Writer(const index::Snapshot& snapshot, const std::optional<std::vector<std::string>>& fields, bool retrieve_vectors)
-      : snapshot_(snapshot), projection_(Projection::ForDocuments(fields, *snapshot.fields)), retrieve_vectors_(retrieve_vectors),
+  Writer(const index::Snapshot& snapshot, const std::optional<std::vector<std::string>>& fields,
+         bool retrieve_vectors)
+      : snapshot_(snapshot),
+        projection_(Projection::ForDocuments(fields, *snapshot.fields)),
+        retrieve_vectors_(retrieve_vectors),
         codec_(snapshot.dictionary) {}
 
   Status Append(DocId docid, std::string& out) {
@@ -38,7 +41,9 @@ class Listing::Writer {
     return Status::Ok();
   }
   // Of the document appended last.
-  std::string id() const { return index::ExternalIdOf(fields_, *snapshot_.fields, snapshot_.primary_key); }
+  std::string id() const {
+    return index::ExternalIdOf(fields_, *snapshot_.fields, snapshot_.primary_key);
+  }
 
  private:
   const index::Snapshot& snapshot_;
@@ -51,8 +56,8 @@ class Listing::Writer {
 namespace {
 
 // The first `end` documents in the order of the criteria, ties by docid.
-void CollectSorted(const index::Snapshot& snapshot, const std::vector<SortCriterion>& sort, size_t at,
-                   const DocSet& documents, uint64_t end, std::vector<DocId>& out) {
+void CollectSorted(const index::Snapshot& snapshot, const std::vector<SortCriterion>& sort,
+                   size_t at, const DocSet& documents, uint64_t end, std::vector<DocId>& out) {
   if (at == sort.size()) {
     documents.ForEach([&](uint32_t docid) -> bool {
       out.push_back(docid);
@@ -63,16 +68,20 @@ void CollectSorted(const index::Snapshot& snapshot, const std::vector<SortCriter
   SortedBuckets buckets(snapshot, sort[at], documents);
   DocSet bucket;
   SortValue value;
-  while (out.size() < end && buckets.Next(bucket, value)) CollectSorted(snapshot, sort, at + 1, bucket, end, out);
+  while (out.size() < end && buckets.Next(bucket, value))
+    CollectSorted(snapshot, sort, at + 1, bucket, end, out);
 }
 
 // Keeps the documents that match the filter of a request, if it has one.
 // Cancelled: `gone` was set meanwhile.
-Status KeepMatching(const index::Snapshot& snapshot, const json::Value& request, const GoneFlag& gone, DocSet& documents) {
+Status KeepMatching(const index::Snapshot& snapshot, const json::Value& request,
+                    const GoneFlag& gone, DocSet& documents) {
   if (request["filter"].is_null()) return Status::Ok();
-  const filter::FilterFeatures features{request["containsFilter"].boolean(), request["multimodal"].boolean()};
+  const filter::FilterFeatures features{request["containsFilter"].boolean(),
+                                        request["multimodal"].boolean()};
   Deadline deadline = Deadline::In(UINT64_MAX, gone);
-  const auto matched = index::EvaluateFilterJson(snapshot, request["filter"].text(), features, &deadline);
+  const auto matched =
+      index::EvaluateFilterJson(snapshot, request["filter"].text(), features, &deadline);
   if (matched.ok()) {
     if (deadline.Passed()) return Status::Cancelled("nobody waits for the listing");
     documents &= *matched;
@@ -85,9 +94,9 @@ Status KeepMatching(const index::Snapshot& snapshot, const json::Value& request,
 
 }  // namespace
 
-Result<std::optional<std::string>> GetDocument(index::Index& index, std::string_view id,
-                                               const std::optional<std::vector<std::string>>& fields,
-                                               bool retrieve_vectors) {
+Result<std::optional<std::string>> GetDocument(
+    index::Index& index, std::string_view id, const std::optional<std::vector<std::string>>& fields,
+    bool retrieve_vectors) {
   if (id.empty() || id.size() > 511) return std::optional<std::string>();
   // The ids are read first: a snapshot taken before could lack what they name.
   GANNET_ASSIGN_OR_RETURN(auto ids, index.ReadExternalIds());
@@ -103,7 +112,8 @@ Result<std::optional<std::string>> GetDocument(index::Index& index, std::string_
   return std::optional(std::move(out));
 }
 
-Result<std::unique_ptr<Listing>> Listing::Open(index::Index& index, std::string_view request_json, const Caller& caller) {
+Result<std::unique_ptr<Listing>> Listing::Open(index::Index& index, std::string_view request_json,
+                                               const Caller& caller) {
   const json::Value request = json::Value::Parse(request_json);
   const uint64_t offset = request["offset"].integer(0), limit = request["limit"].integer(20);
   DocSet wanted;
@@ -111,7 +121,8 @@ Result<std::unique_ptr<Listing>> Listing::Open(index::Index& index, std::string_
   if (by_ids) {
     GANNET_ASSIGN_OR_RETURN(auto ids, index.ReadExternalIds());
     for (const json::Value& id : request["ids"].items()) {
-      if (const auto docid = ids.Find(id.is_string() ? std::string_view(id.string()) : id.text())) wanted.Add(*docid);
+      if (const auto docid = ids.Find(id.is_string() ? std::string_view(id.string()) : id.text()))
+        wanted.Add(*docid);
     }
     GANNET_RETURN_IF_ERROR(ids.health());
   }
@@ -120,7 +131,8 @@ Result<std::unique_ptr<Listing>> Listing::Open(index::Index& index, std::string_
   if (by_ids) documents &= wanted;
   GANNET_RETURN_IF_ERROR(KeepMatching(*snapshot, request, caller.gone, documents));
   const auto sort_items = request["sort"].Strings().value_or(std::vector<std::string>());
-  GANNET_ASSIGN_OR_RETURN(const auto sort, ParseSort(sort_items, *snapshot->settings, "invalid_document_sort", false));
+  GANNET_ASSIGN_OR_RETURN(
+      const auto sort, ParseSort(sort_items, *snapshot->settings, "invalid_document_sort", false));
   const uint64_t total = documents.size();
   std::vector<DocId> page;
   if (sort.empty()) {
@@ -140,10 +152,12 @@ Result<std::unique_ptr<Listing>> Listing::Open(index::Index& index, std::string_
     const uint64_t end = offset > total ? total : offset + std::min(limit, total - offset);
     if (offset < end) {
       CollectSorted(*snapshot, sort, 0, documents, end, page);
-      page.erase(page.begin(), page.begin() + static_cast<ptrdiff_t>(std::min<uint64_t>(offset, page.size())));
+      page.erase(page.begin(),
+                 page.begin() + static_cast<ptrdiff_t>(std::min<uint64_t>(offset, page.size())));
     }
   }
-  auto listing = std::unique_ptr<Listing>(new Listing(std::move(snapshot), std::move(page), request));
+  auto listing =
+      std::unique_ptr<Listing>(new Listing(std::move(snapshot), std::move(page), request));
   listing->tail_ = "],\"offset\":";
   AppendJsonNumber(listing->tail_, offset);
   listing->tail_ += ",\"limit\":";
@@ -154,9 +168,12 @@ Result<std::unique_ptr<Listing>> Listing::Open(index::Index& index, std::string_
   return listing;
 }
 
-Listing::Listing(std::shared_ptr<const index::Snapshot> snapshot, std::vector<DocId> page, const json::Value& request)
-    : snapshot_(std::move(snapshot)), page_(std::move(page)),
-      writer_(std::make_unique<Writer>(*snapshot_, request["fields"].Strings(), request["retrieveVectors"].boolean())) {}
+Listing::Listing(std::shared_ptr<const index::Snapshot> snapshot, std::vector<DocId> page,
+                 const json::Value& request)
+    : snapshot_(std::move(snapshot)),
+      page_(std::move(page)),
+      writer_(std::make_unique<Writer>(*snapshot_, request["fields"].Strings(),
+                                       request["retrieveVectors"].boolean())) {}
 
 Listing::~Listing() = default;
 
@@ -180,7 +197,10 @@ Result<bool> Listing::Next(uint64_t bytes, std::string& out) {
 
 struct DocumentStream::State {
   State(std::shared_ptr<const index::Snapshot> taken, DocSet matched)
-      : snapshot(std::move(taken)), documents(std::move(matched)), cursor(documents), writer(*snapshot, std::nullopt, true) {}
+      : snapshot(std::move(taken)),
+        documents(std::move(matched)),
+        cursor(documents),
+        writer(*snapshot, std::nullopt, true) {}
 
   const std::shared_ptr<const index::Snapshot> snapshot;
   const DocSet documents;
@@ -194,7 +214,8 @@ struct DocumentStream::State {
 DocumentStream::DocumentStream(std::unique_ptr<State> state) : state_(std::move(state)) {}
 DocumentStream::~DocumentStream() = default;
 
-Result<std::unique_ptr<DocumentStream>> DocumentStream::Open(index::Index& index, std::string_view request_json) {
+Result<std::unique_ptr<DocumentStream>> DocumentStream::Open(index::Index& index,
+                                                             std::string_view request_json) {
   const json::Value request = json::Value::Parse(request_json);
   auto snapshot = index.snapshot();
   DocSet documents = snapshot->documents;

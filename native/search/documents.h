@@ -1,4 +1,5 @@
-// Reading stored documents: one by its id, or many by filter, ids and sort (docs/behaviour/results.md).
+// Reading stored documents: one by its id, or many by filter, ids and sort
+// (docs/behaviour/results.md).
 #pragma once
 
 #include <memory>
@@ -15,28 +16,31 @@
 namespace gannet::search {
 
 // The document as JSON, or nullopt when the id is unknown.
-Result<std::optional<std::string>> GetDocument(index::Index& index, std::string_view id,
-                                               const std::optional<std::vector<std::string>>& fields,
-                                               bool retrieve_vectors);
+Result<std::optional<std::string>> GetDocument(
+    index::Index& index, std::string_view id, const std::optional<std::vector<std::string>>& fields,
+    bool retrieve_vectors);
 
-// A listing of documents, written part by part and all from the state that the index had when it was opened: what it holds of
-// the index does not grow with what is written, nor does it keep the index from being closed.
-// One thread at a time.
+// A listing of documents, written part by part and all from the state that the index had when it
+// was opened: what it holds of the index does not grow with what is written, nor does it keep the
+// index from being closed. One thread at a time.
 class Listing {
  public:
   class Writer;
 
   // request: JSON of the parameters of documents/fetch.
-  static Result<std::unique_ptr<Listing>> Open(index::Index& index, std::string_view request, const Caller& caller);
+  static Result<std::unique_ptr<Listing>> Open(index::Index& index, std::string_view request,
+                                               const Caller& caller);
   ~Listing();
   Listing(const Listing&) = delete;
   Listing& operator=(const Listing&) = delete;
 
-  // Appends the next part of the response body, of `bytes` and what the last document goes beyond. True: the last part.
+  // Appends the next part of the response body, of `bytes` and what the last document goes beyond.
+  // True: the last part.
   Result<bool> Next(uint64_t bytes, std::string& out);
 
  private:
-  Listing(std::shared_ptr<const index::Snapshot> snapshot, std::vector<DocId> page, const json::Value& request);
+  Listing(std::shared_ptr<const index::Snapshot> snapshot, std::vector<DocId> page,
+          const json::Value& request);
 
   const std::shared_ptr<const index::Snapshot> snapshot_;
   const std::vector<DocId> page_;
@@ -45,16 +49,20 @@ class Listing {
   std::string tail_;
 };
 
-// The documents of one snapshot in the order of their docids, whole, as lines of JSON. The index may change or close meanwhile.
+// The documents of one snapshot in the order of their docids, whole, as lines of JSON. The index
+// may change or close meanwhile.
 class DocumentStream {
  public:
-  // request: JSON of `filter` as in documents/fetch, null for all documents, and of `containsFilter` and `multimodal`.
-  static Result<std::unique_ptr<DocumentStream>> Open(index::Index& index, std::string_view request);
+  // request: JSON of `filter` as in documents/fetch, null for all documents, and of
+  // `containsFilter` and `multimodal`.
+  static Result<std::unique_ptr<DocumentStream>> Open(index::Index& index,
+                                                      std::string_view request);
   ~DocumentStream();
 
   // All documents, those read included.
   uint64_t total() const;
-  // The next lines, of about so many bytes together, and at least one. Empty: there are no more. From one thread at a time.
+  // The next lines, of about so many bytes together, and at least one. Empty: there are no more.
+  // From one thread at a time.
   Result<std::string> Next(size_t bytes);
   // Begins anew.
   void Rewind();

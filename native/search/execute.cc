@@ -46,12 +46,18 @@ std::vector<float> ParseVector(std::string_view text) {
   int count = 0;
   for (const char c : text) {
     int value;
-    if (c >= 'A' && c <= 'Z') value = c - 'A';
-    else if (c >= 'a' && c <= 'z') value = c - 'a' + 26;
-    else if (c >= '0' && c <= '9') value = c - '0' + 52;
-    else if (c == '+') value = 62;
-    else if (c == '/') value = 63;
-    else break;
+    if (c >= 'A' && c <= 'Z')
+      value = c - 'A';
+    else if (c >= 'a' && c <= 'z')
+      value = c - 'a' + 26;
+    else if (c >= '0' && c <= '9')
+      value = c - '0' + 52;
+    else if (c == '+')
+      value = 62;
+    else if (c == '/')
+      value = 63;
+    else
+      break;
     bits = bits << 6 | static_cast<uint32_t>(value);
     count += 6;
     if (count >= 8) {
@@ -77,14 +83,17 @@ void AppendVector(std::span<const float> vector, std::string& out) {
 }
 
 uint64_t MonotonicMicroseconds() {
-  return static_cast<uint64_t>(
-      std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now().time_since_epoch()).count());
+  return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(
+                                   std::chrono::steady_clock::now().time_since_epoch())
+                                   .count());
 }
 
 std::string MakeUuid7() {
   thread_local std::mt19937_64 random(std::random_device{}());
-  const auto milliseconds = static_cast<uint64_t>(
-      std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch()).count());
+  const auto milliseconds =
+      static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(
+                                std::chrono::system_clock::now().time_since_epoch())
+                                .count());
   uint64_t high = milliseconds << 16 | 0x7000 | (random() & 0xfff);
   uint64_t low = uint64_t{2} << 62 | (random() >> 2);
   static constexpr char kDigits[] = "0123456789abcdef";
@@ -107,7 +116,8 @@ Result<SearchRequest> SearchRequest::FromJson(const json::Value& object) {
     } else if (name == "q") {
       request.q = value.string();
     } else if (name == "segmentation") {
-      for (const json::Value& start : value.items()) request.word_starts.push_back(static_cast<uint32_t>(start.integer()));
+      for (const json::Value& start : value.items())
+        request.word_starts.push_back(static_cast<uint32_t>(start.integer()));
     } else if (name == "offset") {
       request.offset = value.integer();
     } else if (name == "limit") {
@@ -137,7 +147,8 @@ Result<SearchRequest> SearchRequest::FromJson(const json::Value& object) {
     } else if (name == "attributesToCrop") {
       request.format.crop = value.Strings();
     } else if (name == "cropLength") {
-      request.format.crop_length = static_cast<uint32_t>(std::min<uint64_t>(value.integer(10), UINT32_MAX));
+      request.format.crop_length =
+          static_cast<uint32_t>(std::min<uint64_t>(value.integer(10), UINT32_MAX));
     } else if (name == "cropMarker") {
       request.format.crop_marker = value.string();
     } else if (name == "highlightPreTag") {
@@ -170,7 +181,8 @@ Result<SearchRequest> SearchRequest::FromJson(const json::Value& object) {
       request.retrieve_vectors = value.boolean();
     } else if (name == "pins") {
       for (const json::Value& pin : value.items()) {
-        request.pins.push_back({std::string(pin["id"].string()), static_cast<uint32_t>(pin["position"].integer())});
+        request.pins.push_back(
+            {std::string(pin["id"].string()), static_cast<uint32_t>(pin["position"].integer())});
       }
     } else if (name == "locales") {
       for (const std::string& code : StringsOr(value)) {
@@ -185,10 +197,12 @@ SearchRun::SearchRun(std::shared_ptr<const index::Snapshot> snapshot, SearchRequ
     : snapshot_(std::move(snapshot)), request_(std::move(request)) {}
 
 Result<std::unique_ptr<SearchRun>> SearchRun::Run(std::shared_ptr<const index::Snapshot> snapshot,
-                                                  SearchRequest request, bool from_start, const Deadline* deadline) {
+                                                  SearchRequest request, bool from_start,
+                                                  const Deadline* deadline) {
   auto run = std::unique_ptr<SearchRun>(new SearchRun(std::move(snapshot), std::move(request)));
   run->Start(from_start, deadline);
-  GANNET_RETURN_IF_ERROR(run->request_.kind() == SearchKind::kHybrid ? run->RunHalves(from_start) : run->Prepare());
+  GANNET_RETURN_IF_ERROR(run->request_.kind() == SearchKind::kHybrid ? run->RunHalves(from_start)
+                                                                     : run->Prepare());
   GANNET_RETURN_IF_ERROR(run->snapshot_->Health());
   return run;
 }
@@ -202,8 +216,10 @@ void SearchRun::Start(bool from_start, const Deadline* deadline) {
     const uint64_t per_page = wanted.hits_per_page.value_or(20), page = wanted.page.value_or(1);
     // Pages far behind the end must not overflow.
     const uint64_t before = page == 0 ? 0 : page - 1;
-    options.offset = per_page != 0 && before > most / per_page ? most : std::min(per_page * before, most);
-    options.end = page == 0 ? options.offset : options.offset + std::min(per_page, most - options.offset);
+    options.offset =
+        per_page != 0 && before > most / per_page ? most : std::min(per_page * before, most);
+    options.end =
+        page == 0 ? options.offset : options.offset + std::min(per_page, most - options.offset);
   } else {
     options.offset = std::min(wanted.offset, most);
     options.end = options.offset + std::min(wanted.limit, most - options.offset);
@@ -220,16 +236,19 @@ Status SearchRun::PrepareScan() {
   const Hybrid& hybrid = *request_.hybrid;
   const index::EmbedderSettings* embedder = snapshot_->settings->Embedder(hybrid.embedder);
   if (embedder == nullptr) {
-    return Status::Invalid("The index has no embedder `" + hybrid.embedder + "`.", "invalid_search_embedder");
+    return Status::Invalid("The index has no embedder `" + hybrid.embedder + "`.",
+                           "invalid_search_embedder");
   }
   if (!request_.vector) return Status::Ok();  // no hits are asked for
   const uint32_t dimensions = snapshot_->DimensionsOf(*embedder);
   if (dimensions != 0 && request_.vector->size() != dimensions) {
-    return Status::Invalid("The vector has " + std::to_string(request_.vector->size()) + " dimensions, but the embedder `" +
-                               hybrid.embedder + "` expects " + std::to_string(dimensions) + ".",
+    return Status::Invalid("The vector has " + std::to_string(request_.vector->size()) +
+                               " dimensions, but the embedder `" + hybrid.embedder + "` expects " +
+                               std::to_string(dimensions) + ".",
                            "invalid_vector_dimensions");
   }
-  scan_ = std::make_unique<VectorScan>(*snapshot_, *embedder, std::vector<std::vector<float>>{*request_.vector},
+  scan_ = std::make_unique<VectorScan>(*snapshot_, *embedder,
+                                       std::vector<std::vector<float>>{*request_.vector},
                                        ScanOptions{.deadline = deadline_});
   options_.vector_scan = scan_.get();
   return Status::Ok();
@@ -252,13 +271,15 @@ Status SearchRun::RunHalves(bool from_start) {
   words.hybrid.reset();
   words.vector.reset();
   // Without these what vectors find is all that words do.
-  words.needs_candidates = wanted.needs_candidates || wanted.threshold || wanted.hybrid->min_score || distinct;
+  words.needs_candidates =
+      wanted.needs_candidates || wanted.threshold || wanted.hybrid->min_score || distinct;
   SearchRequest semantic = std::move(half);
   semantic.hybrid->ratio = 1;
   semantic.facets.clear();
   semantic.needs_candidates = true;
   if (settings.Embedder(wanted.hybrid->embedder) == nullptr) {
-    return Status::Invalid("The index has no embedder `" + wanted.hybrid->embedder + "`.", "invalid_search_embedder");
+    return Status::Invalid("The index has no embedder `" + wanted.hybrid->embedder + "`.",
+                           "invalid_search_embedder");
   }
 
   std::atomic<bool> enough{false};
@@ -328,15 +349,20 @@ void SearchRun::Merge(bool words_only) {
   } else {
     uses_vector_ = true;
     const std::vector<Hit>& semantic = semantic_->hits();
-    const auto list_of = [](const Hit& hit, double weight) { return ScoreKey::Of(hit.detail, weight); };
+    const auto list_of = [](const Hit& hit, double weight) {
+      return ScoreKey::Of(hit.detail, weight);
+    };
     std::unordered_set<DocId> seen;
     size_t w = 0, s = 0;
     std::optional<ScoreKey> word_scores, semantic_scores;
     while (kept.size() < options_.end && (w < words.size() || s < semantic.size())) {
-      if (w < words.size() && !word_scores) word_scores = list_of(words[w], 1 - request_.hybrid->ratio);
-      if (s < semantic.size() && !semantic_scores) semantic_scores = list_of(semantic[s], request_.hybrid->ratio);
+      if (w < words.size() && !word_scores)
+        word_scores = list_of(words[w], 1 - request_.hybrid->ratio);
+      if (s < semantic.size() && !semantic_scores)
+        semantic_scores = list_of(semantic[s], request_.hybrid->ratio);
       const bool by_vector =
-          w == words.size() || (s < semantic.size() && CompareHybridScores(*semantic_scores, *word_scores) <= 0);
+          w == words.size() ||
+          (s < semantic.size() && CompareHybridScores(*semantic_scores, *word_scores) <= 0);
       const Hit& hit = by_vector ? semantic[s++] : words[w++];
       (by_vector ? semantic_scores : word_scores).reset();
       if (!seen.insert(hit.docid).second) continue;
@@ -349,7 +375,9 @@ void SearchRun::Merge(bool words_only) {
     }
   }
   const size_t end = std::min<size_t>(kept.size(), options_.end);
-  if (options_.offset < end) merged_.assign(kept.begin() + static_cast<ptrdiff_t>(options_.offset), kept.begin() + static_cast<ptrdiff_t>(end));
+  if (options_.offset < end)
+    merged_.assign(kept.begin() + static_cast<ptrdiff_t>(options_.offset),
+                   kept.begin() + static_cast<ptrdiff_t>(end));
 
   if (!semantic_) {
     candidates_ = words_->candidates_;
@@ -386,17 +414,21 @@ Status SearchRun::MakeScope() {
     const auto matches_field = [&](const std::string& pattern) {
       for (size_t f = 0; f < snapshot_->traits.size(); ++f) {
         if (!snapshot_->traits[f].searchable) continue;
-        if (index::MatchesPattern(pattern, snapshot_->fields->name(static_cast<FieldId>(f)))) return true;
+        if (index::MatchesPattern(pattern, snapshot_->fields->name(static_cast<FieldId>(f))))
+          return true;
       }
       return false;
     };
     for (const std::string& name : *on) {
       if (!settings.searchable || name == "*") continue;
-      const bool listed = std::any_of(settings.searchable->begin(), settings.searchable->end(), [&](const auto& entry) {
-        return index::Covers(entry, name) || index::MatchesPattern(name, entry);
-      });
+      const bool listed = std::any_of(
+          settings.searchable->begin(), settings.searchable->end(), [&](const auto& entry) {
+            return index::Covers(entry, name) || index::MatchesPattern(name, entry);
+          });
       if (!listed && !matches_field(name)) {
-        return Status::Invalid("The attribute `" + name + "` of `attributesToSearchOn` is not searchable. " + settings.SearchableText(),
+        return Status::Invalid("The attribute `" + name +
+                                   "` of `attributesToSearchOn` is not searchable. " +
+                                   settings.SearchableText(),
                                "invalid_search_attributes_to_search_on");
       }
     }
@@ -415,7 +447,8 @@ Status SearchRun::MakeScope() {
       const bool wanted = std::any_of(on->begin(), on->end(), [&](const auto& entry) {
         // A parent stands for what is below it only where the settings list it as such.
         const bool parent = settings.searchable && index::Covers(entry, name) &&
-                            std::find(settings.searchable->begin(), settings.searchable->end(), entry) != settings.searchable->end();
+                            std::find(settings.searchable->begin(), settings.searchable->end(),
+                                      entry) != settings.searchable->end();
         return parent || index::MatchesPattern(entry, name);
       });
       if (!wanted) continue;
@@ -430,8 +463,8 @@ Status SearchRun::MakeScope() {
   return Status::Ok();
 }
 
-// The languages that the searched documents were read in, or those of them that the query names: its words must have the
-// forms that theirs have.
+// The languages that the searched documents were read in, or those of them that the query names:
+// its words must have the forms that theirs have.
 std::vector<text::Locale> SearchRun::QueryLocales() const {
   std::vector<text::Locale> locales, named;
   bool any_language = false;
@@ -460,7 +493,8 @@ DocSet SearchRun::WithoutNegatives(DocSet allowed) {
     if (word != kNoWord) allowed -= graph_->WordDocuments(graph_->words()[word], scope_.fields());
   }
   for (const auto& words : query_.negative_phrases) {
-    if (const auto phrase = graph_->FindPhrase(words)) allowed -= graph_->PhraseDocuments(*phrase, scope_.fields());
+    if (const auto phrase = graph_->FindPhrase(words))
+      allowed -= graph_->PhraseDocuments(*phrase, scope_.fields());
   }
   return allowed;
 }
@@ -472,7 +506,8 @@ Status SearchRun::Prepare() {
   if (distinct) {
     const auto rule = settings.Filterable(*distinct);
     if (!rule || !rule->first.filterable()) {
-      return Status::Invalid("The attribute `" + *distinct + "` of `distinct` is not filterable. " + settings.FilterableText(),
+      return Status::Invalid("The attribute `" + *distinct + "` of `distinct` is not filterable. " +
+                                 settings.FilterableText(),
                              "invalid_search_distinct");
     }
   } else {
@@ -483,7 +518,8 @@ Status SearchRun::Prepare() {
     allowed = *request_.matching;
   } else if (!request_.filter.empty()) {
     const filter::FilterFeatures features{request_.contains_filter, request_.multimodal};
-    GANNET_ASSIGN_OR_RETURN(allowed, index::EvaluateFilterJson(*snapshot_, request_.filter, features, &*deadline_));
+    GANNET_ASSIGN_OR_RETURN(
+        allowed, index::EvaluateFilterJson(*snapshot_, request_.filter, features, &*deadline_));
   }
   if (request_.excluded) allowed = (allowed ? *allowed : snapshot_->documents) - *request_.excluded;
   GANNET_ASSIGN_OR_RETURN(sort_, ParseSort(request_.sort, settings, "invalid_search_sort", true));
@@ -493,7 +529,8 @@ Status SearchRun::Prepare() {
   if (semantic) GANNET_RETURN_IF_ERROR(PrepareScan());
   // What a hybrid search excludes concerns both halves; a search by vectors alone knows no words.
   if (!semantic || request_.half) {
-    query_ = ParseQuery(request_.q, *snapshot_->analyzer, QueryLocales(), request_.word_starts, settings.prefix_search);
+    query_ = ParseQuery(request_.q, *snapshot_->analyzer, QueryLocales(), request_.word_starts,
+                        settings.prefix_search);
     if (semantic) query_.terms.clear();
   }
   graph_ = std::make_unique<Graph>(*snapshot_, scope_, query_);
@@ -502,7 +539,8 @@ Status SearchRun::Prepare() {
   }
   const bool has_terms = !query_.terms.empty();
   if (semantic && request_.hybrid->min_score) {
-    allowed = scan_->AtLeast(allowed ? *allowed : snapshot_->documents, *request_.hybrid->min_score);
+    allowed =
+        scan_->AtLeast(allowed ? *allowed : snapshot_->documents, *request_.hybrid->min_score);
     request_.exhaustive = true;
   }
   if (distinct) {
@@ -510,12 +548,13 @@ Status SearchRun::Prepare() {
     if (!distinct_->active()) distinct_.reset();
   }
   // What is thrown out on the way is known only when every document is placed.
-  options_.exhaustive = (request_.paged() || request_.exhaustive) && (distinct_ != nullptr || options_.threshold);
+  options_.exhaustive =
+      (request_.paged() || request_.exhaustive) && (distinct_ != nullptr || options_.threshold);
   if (!options_.threshold && !request_.needs_candidates) options_.enough = settings.max_total_hits;
   auto rules = semantic ? VectorRulesFor(settings, sort_, custom_sort_)
                         : RulesFor(settings, sort_, has_terms, options_.strategy, custom_sort_);
-  ranker_ = std::make_unique<Ranker>(*snapshot_, has_terms ? graph_.get() : nullptr, query_, options_, std::move(rules),
-                                     distinct_.get());
+  ranker_ = std::make_unique<Ranker>(*snapshot_, has_terms ? graph_.get() : nullptr, query_,
+                                     options_, std::move(rules), distinct_.get());
   const DocSet* within = allowed ? &*allowed : nullptr;
   if (!request_.needs_candidates && ranker_->FindsMatches() && !deadline_->Passed()) {
     ranker_->RunAllowed(within);
@@ -534,25 +573,29 @@ Status SearchRun::Prepare() {
   return Status::Ok();
 }
 
-Result<std::unique_ptr<SearchRun>> SearchRun::RunSimilar(std::shared_ptr<const index::Snapshot> shared, SearchRequest request, DocId target) {
+Result<std::unique_ptr<SearchRun>> SearchRun::RunSimilar(
+    std::shared_ptr<const index::Snapshot> shared, SearchRequest request, DocId target) {
   auto run = std::unique_ptr<SearchRun>(new SearchRun(std::move(shared), std::move(request)));
   run->Start(false);
   const index::Snapshot& snapshot = *run->snapshot_;
   const SearchRequest& wanted = run->request_;
   const index::EmbedderSettings* embedder = snapshot.settings->Embedder(wanted.hybrid->embedder);
   if (embedder == nullptr) {
-    return Status::Invalid("The index has no embedder `" + wanted.hybrid->embedder + "`.", "invalid_similar_embedder");
+    return Status::Invalid("The index has no embedder `" + wanted.hybrid->embedder + "`.",
+                           "invalid_similar_embedder");
   }
   DocSet& candidates = run->candidates_;
   candidates = snapshot.documents;
   if (!wanted.filter.empty()) {
     const filter::FilterFeatures features{wanted.contains_filter, wanted.multimodal};
-    GANNET_ASSIGN_OR_RETURN(candidates, index::EvaluateFilterJson(snapshot, wanted.filter, features, &*run->deadline_));
+    GANNET_ASSIGN_OR_RETURN(
+        candidates, index::EvaluateFilterJson(snapshot, wanted.filter, features, &*run->deadline_));
   }
   candidates.Remove(target);
   std::vector<std::vector<float>> targets;
   const index::SegmentView* segment = snapshot.FindSegment(target);
-  const segment::EmbedderReader* vectors = segment == nullptr ? nullptr : segment->vectors->Find(embedder->name);
+  const segment::EmbedderReader* vectors =
+      segment == nullptr ? nullptr : segment->vectors->Find(embedder->name);
   if (vectors != nullptr) {
     const auto rows = vectors->FindRows(target);
     for (uint32_t row = rows.begin; row < rows.end; ++row) {
@@ -562,9 +605,12 @@ Result<std::unique_ptr<SearchRun>> SearchRun::RunSimilar(std::shared_ptr<const i
     }
   }
   const bool known = !targets.empty();
-  run->scan_ = std::make_unique<VectorScan>(snapshot, *embedder, std::move(targets), ScanOptions{.paired = true, .deadline = run->deadline_});
+  run->scan_ =
+      std::make_unique<VectorScan>(snapshot, *embedder, std::move(targets),
+                                   ScanOptions{.paired = true, .deadline = run->deadline_});
   run->options_.vector_scan = run->scan_.get();
-  run->ranker_ = std::make_unique<Ranker>(snapshot, nullptr, run->query_, run->options_, std::vector<Rule>{{RuleKind::kVector}}, nullptr);
+  run->ranker_ = std::make_unique<Ranker>(snapshot, nullptr, run->query_, run->options_,
+                                          std::vector<Rule>{{RuleKind::kVector}}, nullptr);
   if (known) {
     DocSet embedded = run->scan_->Embedded(candidates);
     const DocSet excluded_with = candidates - embedded;
@@ -593,7 +639,8 @@ MatchTerms SearchRun::CollectMatchTerms() {
     return a->slots() > b->slots();
   });
   for (Node* node : ordered) {
-    const auto first = static_cast<uint16_t>(node->term.first), last = static_cast<uint16_t>(node->term.last);
+    const auto first = static_cast<uint16_t>(node->term.first),
+               last = static_cast<uint16_t>(node->term.last);
     const auto query_chars = static_cast<uint32_t>(CountChars(node->text));
     for (int typos = 0; typos < kTypoClasses; ++typos) {
       const Expansions& expansions = graph_->Class(*node, typos);
@@ -601,18 +648,22 @@ MatchTerms SearchRun::CollectMatchTerms() {
         MatchPhrase match;
         match.first_position = first;
         for (const WordNumber word : phrase.words) {
-          match.words.push_back(word == kNoWord ? std::nullopt : std::optional(graph_->words()[word].text));
+          match.words.push_back(word == kNoWord ? std::nullopt
+                                                : std::optional(graph_->words()[word].text));
         }
         terms.phrases.push_back(std::move(match));
       }
       // The words of a glued prefix may be listed one by one.
-      const bool glued_prefix = typos == 0 && node->ngram() && node->term.prefix && !expansions.words.empty();
+      const bool glued_prefix =
+          typos == 0 && node->ngram() && node->term.prefix && !expansions.words.empty();
       // Of a short prefix only the word as typed counts, as long as the index has it.
-      const bool marked = (glued_prefix || graph_->HasLiveRange(expansions)) && (!node->short_prefix || node->verbatim != kNoWord);
+      const bool marked = (glued_prefix || graph_->HasLiveRange(expansions)) &&
+                          (!node->short_prefix || node->verbatim != kNoWord);
       if (marked) terms.words.push_back({node->text, true, query_chars, first, last});
       if (glued_prefix && node->short_prefix) continue;
       for (const WordNumber word : expansions.words) {
-        terms.words.push_back({graph_->words()[word].text, node->term.prefix, query_chars, first, last});
+        terms.words.push_back(
+            {graph_->words()[word].text, node->term.prefix, query_chars, first, last});
       }
     }
   }
@@ -620,20 +671,24 @@ MatchTerms SearchRun::CollectMatchTerms() {
 }
 
 void SearchRun::PrepareHits() {
-  projection_ = Projection::ForSearch(request_.attributes_to_retrieve, snapshot_->settings->displayed, *snapshot_->fields);
-  const bool formats = request_.format.highlight || request_.format.crop || request_.format.matches_position;
+  projection_ = Projection::ForSearch(request_.attributes_to_retrieve,
+                                      snapshot_->settings->displayed, *snapshot_->fields);
+  const bool formats =
+      request_.format.highlight || request_.format.crop || request_.format.matches_position;
   highlighter_.emplace(*snapshot_, formats ? CollectMatchTerms() : MatchTerms(), request_.format,
-                     request_.attributes_to_retrieve, std::vector<text::Locale>());
+                       request_.attributes_to_retrieve, std::vector<text::Locale>());
   std::vector<DocId> docids;
   for (const Hit& hit : hits()) docids.push_back(hit.docid);
   snapshot_->ExpectRows(docids);
   codec_ = std::make_unique<segment::RowCodec>(snapshot_->dictionary);
 }
 
-Status SearchRun::AppendHit(const Hit& hit, std::string_view extra, std::string& out, const PinnedDocument* pin) {
+Status SearchRun::AppendHit(const Hit& hit, std::string_view extra, std::string& out,
+                            const PinnedDocument* pin) {
   if (words_) return words_->AppendHit(hit, extra, out, pin);  // it knows the words to mark
   if (!projection_) PrepareHits();
-  GANNET_ASSIGN_OR_RETURN(const std::string_view row, codec_->Expand(snapshot_->FindRow(hit.docid)));
+  GANNET_ASSIGN_OR_RETURN(const std::string_view row,
+                          codec_->Expand(snapshot_->FindRow(hit.docid)));
   if (!segment::ParseRow(row, fields_)) return Status::Corruption("a stored document is damaged");
   out += '{';
   bool first = true;
@@ -645,9 +700,13 @@ Status SearchRun::AppendHit(const Hit& hit, std::string_view extra, std::string&
     out += name;
     out += "\":";
   };
-  const auto geo = std::find_if(sort_.begin(), sort_.end(), [](const SortCriterion& c) { return c.kind == SortCriterion::Kind::kGeo; });
+  const auto geo = std::find_if(sort_.begin(), sort_.end(), [](const SortCriterion& c) {
+    return c.kind == SortCriterion::Kind::kGeo;
+  });
   if (geo != sort_.end()) {
-    const auto whole = [&](std::string_view path) { return projection_->Of(path) == Cover::kWhole; };
+    const auto whole = [&](std::string_view path) {
+      return projection_->Of(path) == Cover::kWhole;
+    };
     const bool shown = whole("_geo") || (whole("_geo.lat") && whole("_geo.lng"));
     const SortValue value = shown ? SortValueOf(*snapshot_, *geo, hit.docid) : SortValue{};
     if (value.kind == SortValue::Kind::kGeo) {
@@ -655,9 +714,10 @@ Status SearchRun::AppendHit(const Hit& hit, std::string_view extra, std::string&
       AppendJsonNumber(out, std::round(value.distance));
     }
   }
-  if (request_.retrieve_vectors && (request_.hidden_vectors || !snapshot_->settings->displayed ||
-                                    std::find(snapshot_->settings->displayed->begin(), snapshot_->settings->displayed->end(),
-                                              "_vectors") != snapshot_->settings->displayed->end())) {
+  if (request_.retrieve_vectors &&
+      (request_.hidden_vectors || !snapshot_->settings->displayed ||
+       std::find(snapshot_->settings->displayed->begin(), snapshot_->settings->displayed->end(),
+                 "_vectors") != snapshot_->settings->displayed->end())) {
     member("_vectors");
     GANNET_RETURN_IF_ERROR(AppendStoredVectors(*snapshot_, hit.docid, fields_, out));
   }
@@ -689,7 +749,8 @@ Status SearchRun::AppendHit(const Hit& hit, std::string_view extra, std::string&
 
 Status CheckAnswerSize(const std::string& out, uint64_t bytes_max) {
   if (out.size() <= bytes_max) return Status::Ok();
-  return Status::Invalid("The answer would be larger than the limit of " + std::to_string(bytes_max) +
+  return Status::Invalid("The answer would be larger than the limit of " +
+                             std::to_string(bytes_max) +
                              " bytes; ask for fewer hits, attributes or facets.",
                          "bad_request");
 }
@@ -705,23 +766,27 @@ Result<std::vector<PinnedDocument>> FindPins(index::Index& index, const std::vec
   return pinned;
 }
 
-Status KeepPins(const index::Snapshot& snapshot, SearchRequest& request, std::vector<PinnedDocument>& pins) {
+Status KeepPins(const index::Snapshot& snapshot, SearchRequest& request,
+                std::vector<PinnedDocument>& pins) {
   if (pins.empty()) return Status::Ok();
   if (!request.filter.empty()) {
     const filter::FilterFeatures features{request.contains_filter, request.multimodal};
     Deadline deadline = DeadlineOf(snapshot, request);
-    GANNET_ASSIGN_OR_RETURN(DocSet matching, index::EvaluateFilterJson(snapshot, request.filter, features, &deadline));
+    GANNET_ASSIGN_OR_RETURN(
+        DocSet matching, index::EvaluateFilterJson(snapshot, request.filter, features, &deadline));
     request.matching = std::make_shared<const DocSet>(std::move(matching));
   }
   DocSet excluded;
   std::erase_if(pins, [&](const PinnedDocument& pin) {
-    const bool there = snapshot.documents.Contains(pin.docid) && (!request.matching || request.matching->Contains(pin.docid));
+    const bool there = snapshot.documents.Contains(pin.docid) &&
+                       (!request.matching || request.matching->Contains(pin.docid));
     if (!there || excluded.Contains(pin.docid)) return true;
     excluded.Add(pin.docid);
     return false;
   });
-  std::stable_sort(pins.begin(), pins.end(),
-                   [](const PinnedDocument& a, const PinnedDocument& b) { return a.position < b.position; });
+  std::stable_sort(pins.begin(), pins.end(), [](const PinnedDocument& a, const PinnedDocument& b) {
+    return a.position < b.position;
+  });
   if (!pins.empty()) request.excluded = std::make_shared<const DocSet>(std::move(excluded));
   return Status::Ok();
 }
@@ -734,15 +799,19 @@ struct PlacedHit {
   const PinnedDocument* pin;  // null: an ordinary hit
 };
 
-// Fills places from the first one: a pin whose position has come, else the next ordinary hit; pins that are left follow.
-// hits: the ordinary ones from the first place on. Only the places of the window are kept.
-std::vector<PlacedHit> PlaceHits(const std::vector<Hit>& hits, const std::vector<PinnedDocument>& pins,
+// Fills places from the first one: a pin whose position has come, else the next ordinary hit; pins
+// that are left follow. hits: the ordinary ones from the first place on. Only the places of the
+// window are kept.
+std::vector<PlacedHit> PlaceHits(const std::vector<Hit>& hits,
+                                 const std::vector<PinnedDocument>& pins,
                                  std::pair<uint64_t, uint64_t> window) {
   std::vector<PlacedHit> page;
   size_t pin = 0, hit = 0;
-  for (uint64_t place = 0; place < window.second && (pin < pins.size() || hit < hits.size()); ++place) {
+  for (uint64_t place = 0; place < window.second && (pin < pins.size() || hit < hits.size());
+       ++place) {
     const bool pinned = pin < pins.size() && (pins[pin].position <= place || hit == hits.size());
-    const PlacedHit placed = pinned ? PlacedHit{{pins[pin].docid, nullptr}, &pins[pin]} : PlacedHit{hits[hit], nullptr};
+    const PlacedHit placed =
+        pinned ? PlacedHit{{pins[pin].docid, nullptr}, &pins[pin]} : PlacedHit{hits[hit], nullptr};
     ++(pinned ? pin : hit);
     if (place >= window.first) page.push_back(placed);
   }
@@ -751,7 +820,8 @@ std::vector<PlacedHit> PlaceHits(const std::vector<Hit>& hits, const std::vector
 
 }  // namespace
 
-Result<std::string> ExecuteSearch(index::Index& index, std::string_view request_json, const Caller& caller) {
+Result<std::string> ExecuteSearch(index::Index& index, std::string_view request_json,
+                                  const Caller& caller) {
   const json::Value object = json::Value::Parse(request_json);
   GANNET_ASSIGN_OR_RETURN(SearchRequest request, SearchRequest::FromJson(object));
   request.needs_candidates = !request.facets.empty();
@@ -759,7 +829,8 @@ Result<std::string> ExecuteSearch(index::Index& index, std::string_view request_
   GANNET_ASSIGN_OR_RETURN(std::vector<PinnedDocument> pins, FindPins(index, request.pins));
   std::shared_ptr<const index::Snapshot> snapshot = index.snapshot();
   GANNET_RETURN_IF_ERROR(KeepPins(*snapshot, request, pins));
-  GANNET_ASSIGN_OR_RETURN(auto run, SearchRun::Run(std::move(snapshot), std::move(request), !pins.empty()));
+  GANNET_ASSIGN_OR_RETURN(auto run,
+                          SearchRun::Run(std::move(snapshot), std::move(request), !pins.empty()));
   const SearchRequest& wanted = run->request();
   std::string out;
   if (run->needs_vector()) return out;
@@ -787,9 +858,10 @@ Result<std::string> ExecuteSearch(index::Index& index, std::string_view request_
     if (semantic_hit_count) {
       // The run has counted hits from the first place on, whatever the page shows of them.
       const bool all = wanted.kind() == SearchKind::kSemantic;
-      semantic_hit_count = static_cast<uint64_t>(std::count_if(placed.begin(), placed.end(), [&](const PlacedHit& one) {
-        return one.pin == nullptr && (all || HasVector(one.hit.detail));
-      }));
+      semantic_hit_count = static_cast<uint64_t>(
+          std::count_if(placed.begin(), placed.end(), [&](const PlacedHit& one) {
+            return one.pin == nullptr && (all || HasVector(one.hit.detail));
+          }));
     }
   }
   out += "],\"query\":";
@@ -800,7 +872,8 @@ Result<std::string> ExecuteSearch(index::Index& index, std::string_view request_
   }
   out += ",\"processingTimeMs\":";
   AppendJsonNumber(out, (MonotonicMicroseconds() - caller.started_us) / 1000);
-  const uint64_t total = std::min<uint64_t>(run->total() + pins.size(), run->snapshot().settings->max_total_hits);
+  const uint64_t total =
+      std::min<uint64_t>(run->total() + pins.size(), run->snapshot().settings->max_total_hits);
   if (wanted.paged()) {
     const uint64_t per_page = wanted.hits_per_page.value_or(20);
     out += ",\"hitsPerPage\":";
@@ -840,7 +913,8 @@ Result<std::string> ExecuteSearch(index::Index& index, std::string_view request_
   return out;
 }
 
-Result<std::string> ExecuteFacetSearch(index::Index& index, std::string_view request_json, const Caller& caller) {
+Result<std::string> ExecuteFacetSearch(index::Index& index, std::string_view request_json,
+                                       const Caller& caller) {
   const json::Value object = json::Value::Parse(request_json);
   GANNET_ASSIGN_OR_RETURN(SearchRequest request, SearchRequest::FromJson(object));
   const bool exhaustive = object["exhaustiveFacetCount"].boolean();
@@ -865,12 +939,13 @@ Result<std::string> ExecuteFacetSearch(index::Index& index, std::string_view req
   const auto locales = request.locales;
   GANNET_ASSIGN_OR_RETURN(auto run, SearchRun::Run(index.snapshot(), std::move(request)));
   if (run->needs_vector()) return std::string();
-  const std::optional<std::string> query =
-      object["facetQuery"].is_string() ? std::optional(object["facetQuery"].string()) : std::nullopt;
+  const std::optional<std::string> query = object["facetQuery"].is_string()
+                                               ? std::optional(object["facetQuery"].string())
+                                               : std::nullopt;
   std::string out = "{\"facetHits\":";
-  GANNET_RETURN_IF_ERROR(
-      AppendFacetHits(run->snapshot(), object["facetName"].string(), query, run->candidates(), locales,
-                      object["forMerging"].boolean(false), out));
+  GANNET_RETURN_IF_ERROR(AppendFacetHits(run->snapshot(), object["facetName"].string(), query,
+                                         run->candidates(), locales,
+                                         object["forMerging"].boolean(false), out));
   out += ",\"facetQuery\":";
   if (query) {
     AppendJsonString(out, *query);

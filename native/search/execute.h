@@ -36,7 +36,8 @@ struct Hybrid {
 struct Caller {
   // started_us  monotonic time at which the request came in
   // gone        set once nobody waits for the answer any more
-  Caller(uint64_t started, GoneFlag gone_flag = nullptr) : started_us(started), gone(std::move(gone_flag)) {}  // NOLINT: implicit
+  Caller(uint64_t started, GoneFlag gone_flag = nullptr)
+      : started_us(started), gone(std::move(gone_flag)) {}  // NOLINT: implicit
 
   uint64_t started_us;
   GoneFlag gone;
@@ -62,7 +63,7 @@ struct SearchRequest {
   std::vector<uint32_t> word_starts;
   uint64_t offset = 0, limit = 20;
   std::optional<uint64_t> page, hits_per_page;
-  std::string filter;  // JSON text, empty when there is none
+  std::string filter;                                // JSON text, empty when there is none
   bool contains_filter = false, multimodal = false;  // experimental features
   std::vector<std::string> sort;
   std::optional<std::string> distinct;
@@ -76,7 +77,7 @@ struct SearchRequest {
   std::optional<Hybrid> hybrid;  // none where it changes nothing (docs/behaviour/vectors.md)
   std::optional<std::vector<float>> vector;
   bool without_vector = false;  // of a hybrid search: there is none to be had, words have to do
-  std::vector<Pin> pins;  // in the order of precedence
+  std::vector<Pin> pins;        // in the order of precedence
   // Documents that are not ranked: they stand elsewhere. May be null.
   std::shared_ptr<const DocSet> excluded;
   // Documents that meet the filter, where that was found out before. May be null.
@@ -98,16 +99,20 @@ struct SearchRequest {
   }
 };
 
-// A search that has been run: what responses are made of. A hybrid search is two of them and their merged hits.
+// A search that has been run: what responses are made of. A hybrid search is two of them and their
+// merged hits.
 class SearchRun {
  public:
   // from_start: keep the hits before the offset too, with details (for merging lists).
   // deadline: that of the search which this is a part of; null: it has its own.
-  static Result<std::unique_ptr<SearchRun>> Run(std::shared_ptr<const index::Snapshot> snapshot, SearchRequest request,
-                                                bool from_start = false, const Deadline* deadline = nullptr);
-  // The documents nearest to one, itself left out (docs/behaviour/vectors.md); of several embeddings those at the same place are compared. Of the request the page, `hybrid`'s embedder, filter, threshold and what
-  // concerns hits count.
-  static Result<std::unique_ptr<SearchRun>> RunSimilar(std::shared_ptr<const index::Snapshot> snapshot, SearchRequest request, DocId target);
+  static Result<std::unique_ptr<SearchRun>> Run(std::shared_ptr<const index::Snapshot> snapshot,
+                                                SearchRequest request, bool from_start = false,
+                                                const Deadline* deadline = nullptr);
+  // The documents nearest to one, itself left out (docs/behaviour/vectors.md); of several
+  // embeddings those at the same place are compared. Of the request the page, `hybrid`'s embedder,
+  // filter, threshold and what concerns hits count.
+  static Result<std::unique_ptr<SearchRun>> RunSimilar(
+      std::shared_ptr<const index::Snapshot> snapshot, SearchRequest request, DocId target);
 
   const SearchRequest& request() const { return request_; }
   const index::Snapshot& snapshot() const { return *snapshot_; }
@@ -115,19 +120,23 @@ class SearchRun {
   // Documents that count for totals and facets. REQUIRES: SearchRequest::needs_candidates
   const DocSet& candidates() const { return candidates_; }
   uint64_t total() const { return total_; }  // of candidates, capped
-  // A hybrid search whose words alone are not good enough, and whose vector is not known yet: there are no hits. Ask again with a vector
-  // or `without_vector`.
+  // A hybrid search whose words alone are not good enough, and whose vector is not known yet: there
+  // are no hits. Ask again with a vector or `without_vector`.
   bool needs_vector() const { return needs_vector_; }
   // Hits that vectors have found; none: the search was made by words alone, and was to be.
   std::optional<uint64_t> semantic_hit_count() const { return semantic_hit_count_; }
   // What was searched with; null: no vector.
-  const std::vector<float>* query_vector() const { return uses_vector_ ? &*request_.vector : nullptr; }
+  const std::vector<float>* query_vector() const {
+    return uses_vector_ ? &*request_.vector : nullptr;
+  }
 
   // The places of the page, [first, second), whatever is kept before it.
   std::pair<uint64_t, uint64_t> window() const { return window_; }
 
-  // Appends one hit as a JSON object. extra: members to add, without a leading comma. pin: what put it there; null: its rank did.
-  Status AppendHit(const Hit& hit, std::string_view extra, std::string& out, const PinnedDocument* pin = nullptr);
+  // Appends one hit as a JSON object. extra: members to add, without a leading comma. pin: what put
+  // it there; null: its rank did.
+  Status AppendHit(const Hit& hit, std::string_view extra, std::string& out,
+                   const PinnedDocument* pin = nullptr);
 
  private:
   SearchRun(std::shared_ptr<const index::Snapshot> snapshot, SearchRequest request);
@@ -171,16 +180,21 @@ class SearchRun {
   std::vector<segment::RowField> fields_;
 };
 
-// The documents that pins name, where there are such, in the order of precedence. To be called before the snapshot is taken
-// that is searched: an older one could lack what they name.
+// The documents that pins name, where there are such, in the order of precedence. To be called
+// before the snapshot is taken that is searched: an older one could lack what they name.
 Result<std::vector<PinnedDocument>> FindPins(index::Index& index, const std::vector<Pin>& pins);
-// Those of them that are in the snapshot and meet the filter of the request, each document once, by position;
-// `request.excluded` becomes the set of them, `request.matching` what the filter was found to leave within the time of a search.
-Status KeepPins(const index::Snapshot& snapshot, SearchRequest& request, std::vector<PinnedDocument>& pins);
+// Those of them that are in the snapshot and meet the filter of the request, each document once, by
+// position; `request.excluded` becomes the set of them, `request.matching` what the filter was
+// found to leave within the time of a search.
+Status KeepPins(const index::Snapshot& snapshot, SearchRequest& request,
+                std::vector<PinnedDocument>& pins);
 
-// The whole response body of a search. Invalid without detail: it would be larger than `answerBytesMax` of the request.
-Result<std::string> ExecuteSearch(index::Index& index, std::string_view request, const Caller& caller);
-Result<std::string> ExecuteFacetSearch(index::Index& index, std::string_view request, const Caller& caller);
+// The whole response body of a search. Invalid without detail: it would be larger than
+// `answerBytesMax` of the request.
+Result<std::string> ExecuteSearch(index::Index& index, std::string_view request,
+                                  const Caller& caller);
+Result<std::string> ExecuteFacetSearch(index::Index& index, std::string_view request,
+                                       const Caller& caller);
 // Whether `out` is larger than an answer may be.
 Status CheckAnswerSize(const std::string& out, uint64_t bytes_max);
 

@@ -53,7 +53,9 @@ Window Window::Of(const json::Value& federation) {
   window.limit = window.page == 0 ? 0 : window.per_page;
   const uint64_t before = window.page == 0 ? 0 : window.page - 1;
   // Pages far behind the end must not overflow.
-  window.offset = window.per_page != 0 && before > UINT64_MAX / window.per_page ? UINT64_MAX : before * window.per_page;
+  window.offset = window.per_page != 0 && before > UINT64_MAX / window.per_page
+                      ? UINT64_MAX
+                      : before * window.per_page;
   return window;
 }
 
@@ -92,7 +94,7 @@ std::string PathOf(const std::string& uid) { return ".federation.facetsByIndex."
 struct RankedHit {
   uint32_t query;
   Hit hit;
-  const ScoreKey* scores;             // null: of a pin
+  const ScoreKey* scores;               // null: of a pin
   const PinnedDocument* pin = nullptr;  // null: its rank put it there
 };
 
@@ -134,7 +136,7 @@ class Merged {
   }
 
   std::deque<Source> sources_;  // hits in heads_ point into them: they stay where they are
-  std::vector<Head> heads_;  // a heap, the best hit on top
+  std::vector<Head> heads_;     // a heap, the best hit on top
 };
 
 class QueryHits {
@@ -146,7 +148,8 @@ class QueryHits {
     if (at_ == hits.size()) return std::nullopt;
     const Hit& hit = hits[at_++];
     // The hits of a bucket share their details.
-    if (lists_.empty() || hit.detail != last_) lists_.push_back(ScoreKey::Of(hit.detail, query_->weight));
+    if (lists_.empty() || hit.detail != last_)
+      lists_.push_back(ScoreKey::Of(hit.detail, query_->weight));
     last_ = hit.detail;
     return RankedHit{number_, hit, &lists_.back()};
   }
@@ -186,7 +189,8 @@ class DistinctValues {
   explicit DistinctValues(std::string field) : field_(std::move(field)) {}
 
   // Of a document: texts behind an s, numbers behind an n.
-  static std::vector<std::string> Of(const index::Snapshot& snapshot, std::string_view name, DocId docid) {
+  static std::vector<std::string> Of(const index::Snapshot& snapshot, std::string_view name,
+                                     DocId docid) {
     std::vector<std::string> values;
     const auto field = snapshot.fields->Find(name);
     if (!field) return values;
@@ -268,7 +272,10 @@ void AppendScoreKey(const ScoreKey& key, std::string& out) {
 class FederatedSearch {
  public:
   FederatedSearch(std::string_view request, GoneFlag gone)
-      : gone_(std::move(gone)), request_(json::Value::Parse(request)), federation_(request_["federation"]), window_(Window::Of(federation_)) {
+      : gone_(std::move(gone)),
+        request_(json::Value::Parse(request)),
+        federation_(request_["federation"]),
+        window_(Window::Of(federation_)) {
     if (federation_["distinct"].is_string()) distinct_ = federation_["distinct"].string();
   }
 
@@ -281,13 +288,16 @@ class FederatedSearch {
  private:
   // The answer will be merged with those of other servers.
   bool for_merging() const { return request_["forMerging"].boolean(false); }
-  // Totals of pages are exact, also those of several servers: all values of the distinct attribute are told.
+  // Totals of pages are exact, also those of several servers: all values of the distinct attribute
+  // are told.
   bool counts_values() const { return for_merging() && window_.paged; }
   uint64_t answer_bytes_max() const { return request_["answerBytesMax"].integer(UINT64_MAX); }
   Status CheckDistinct() const;
   Status CheckRules() const;
-  static std::vector<std::vector<RuleClass>> ListsOf(const SearchRequest& request, const index::Settings& settings,
-                                                     const text::Analyzer& analyzer, const std::vector<SortCriterion>& sort);
+  static std::vector<std::vector<RuleClass>> ListsOf(const SearchRequest& request,
+                                                     const index::Settings& settings,
+                                                     const text::Analyzer& analyzer,
+                                                     const std::vector<SortCriterion>& sort);
   Status CheckFacetOrders() const;
   // Drops pins that are not in force; the others leave the ranking of every query on their index.
   void PreparePins();
@@ -320,14 +330,15 @@ class FederatedSearch {
 Status FederatedSearch::Plan(std::span<index::Index* const> indexes) {
   const auto& queries = request_["queries"].items();
   const auto others = request_["otherIndexes"].Strings().value_or(std::vector<std::string>());
-  if (indexes.size() != queries.size() + others.size()) return Status::Internal("an index is missing");
+  if (indexes.size() != queries.size() + others.size())
+    return Status::Internal("an index is missing");
   const auto add = [&](const std::string& uid, index::Index* index) -> SearchedIndex& {
     SearchedIndex& searched = indexes_[uid];
     if (!searched.snapshot) searched.snapshot = index->snapshot();
     return searched;
   };
-  // A document that a later step throws out makes room for another, from any position of a list. Totals of pages count
-  // them all: what stays depends on the order.
+  // A document that a later step throws out makes room for another, from any position of a list.
+  // Totals of pages count them all: what stays depends on the order.
   const bool all = distinct_ && (queries.size() > 1 || window_.paged);
   for (size_t i = 0; i < queries.size(); ++i) {
     Query query;
@@ -349,7 +360,9 @@ Status FederatedSearch::Plan(std::span<index::Index* const> indexes) {
     request.gone = gone_;
     request.answer_bytes_max = request.format.bytes_max = answer_bytes_max();
     request.offset = 0;
-    const bool kept = all || (counts_values() && (distinct_ || request.distinct || query.snapshot->settings->distinct));
+    const bool kept =
+        all ||
+        (counts_values() && (distinct_ || request.distinct || query.snapshot->settings->distinct));
     request.limit = kept ? UINT64_MAX : window_.limit == 0 ? 0 : window_.end();
     request.page.reset();
     request.hits_per_page.reset();
@@ -374,23 +387,25 @@ Status FederatedSearch::CheckDistinct() const {
     if (index.queries.empty()) continue;
     const auto rule = index.snapshot->settings->Filterable(*distinct_);
     if (!rule || !rule->first.filterable()) {
-      return Inside(".federation.distinct",
-                    Status::Invalid("The attribute `" + *distinct_ + "` is not filterable in the index `" + uid + "`. " +
-                                        index.snapshot->settings->FilterableText(),
-                                    "invalid_search_distinct"));
+      return Inside(
+          ".federation.distinct",
+          Status::Invalid("The attribute `" + *distinct_ + "` is not filterable in the index `" +
+                              uid + "`. " + index.snapshot->settings->FilterableText(),
+                          "invalid_search_distinct"));
     }
   }
   return Status::Ok();
 }
 
 // What orders the hits of a query: of a hybrid one the lists of both halves.
-std::vector<std::vector<RuleClass>> FederatedSearch::ListsOf(const SearchRequest& request, const index::Settings& settings,
-                                                             const text::Analyzer& analyzer,
-                                                             const std::vector<SortCriterion>& sort) {
+std::vector<std::vector<RuleClass>> FederatedSearch::ListsOf(
+    const SearchRequest& request, const index::Settings& settings, const text::Analyzer& analyzer,
+    const std::vector<SortCriterion>& sort) {
   std::vector<std::vector<RuleClass>> lists;
   if (request.kind() != SearchKind::kSemantic) {
-    const bool has_terms =
-        !ParseQuery(request.q, analyzer, request.locales, request.word_starts, settings.prefix_search).terms.empty();
+    const bool has_terms = !ParseQuery(request.q, analyzer, request.locales, request.word_starts,
+                                       settings.prefix_search)
+                                .terms.empty();
     std::deque<SortCriterion> custom;
     lists.push_back(ClassesOf(RulesFor(settings, sort, has_terms, request.strategy, custom)));
   }
@@ -403,7 +418,8 @@ std::vector<std::vector<RuleClass>> FederatedSearch::ListsOf(const SearchRequest
   return lists;
 }
 
-// Compares each query with the longest list of rules before it; they need only agree as far as the shorter one goes.
+// Compares each query with the longest list of rules before it; they need only agree as far as the
+// shorter one goes.
 Status FederatedSearch::CheckRules() const {
   std::vector<RuleClass> longest;
   uint32_t longest_query = 0;
@@ -416,11 +432,13 @@ Status FederatedSearch::CheckRules() const {
       for (auto& classes : ListsOf(request, settings, *index.snapshot->analyzer, *sort)) {
         for (size_t i = 0; i < std::min(classes.size(), longest.size()); ++i) {
           if (classes[i].kind == longest[i].kind) continue;
-          const std::string message = "The results cannot be compared with those of `" + PathOf(longest_query) +
-                                      "`: they are ordered by " + classes[i].name + " where the others are ordered by " +
-                                      longest[i].name + ". Use the same kinds of ranking rules and the same directions " +
-                                      "of sort in the same order, or separate searches.";
-          return Inside(PathOf(number), Status::Invalid(message, "invalid_multi_search_query_ranking_rules"));
+          const std::string message =
+              "The results cannot be compared with those of `" + PathOf(longest_query) +
+              "`: they are ordered by " + classes[i].name + " where the others are ordered by " +
+              longest[i].name + ". Use the same kinds of ranking rules and the same directions " +
+              "of sort in the same order, or separate searches.";
+          return Inside(PathOf(number),
+                        Status::Invalid(message, "invalid_multi_search_query_ranking_rules"));
         }
         if (classes.size() > longest.size()) {
           longest = std::move(classes);
@@ -446,10 +464,12 @@ void FederatedSearch::PreparePins() {
       pinned.Add(pin.docid);
       return false;
     });
-    for (const PinnedDocument& pin : query.pins) pins_.push_back({number, Hit{pin.docid, nullptr}, nullptr, &pin});
+    for (const PinnedDocument& pin : query.pins)
+      pins_.push_back({number, Hit{pin.docid, nullptr}, nullptr, &pin});
   }
-  std::stable_sort(pins_.begin(), pins_.end(),
-                   [](const RankedHit& a, const RankedHit& b) { return a.pin->position < b.pin->position; });
+  std::stable_sort(pins_.begin(), pins_.end(), [](const RankedHit& a, const RankedHit& b) {
+    return a.pin->position < b.pin->position;
+  });
   for (auto& [uid, index] : indexes_) {
     if (index.pinned.empty()) continue;
     const auto excluded = std::make_shared<const DocSet>(index.pinned);
@@ -482,7 +502,8 @@ Status FederatedSearch::Merge() {
   for (size_t i = 0; i < queries_.size(); ++i) {
     const auto& [uid, status] = std::tie(queries_[i].uid, queries_[i].status);
     if (status.ok()) continue;
-    return Inside(PathOf(i), Status(status.code(), "Index `" + uid + "`: " + status.message(), status.detail()));
+    return Inside(PathOf(i), Status(status.code(), "Index `" + uid + "`: " + status.message(),
+                                    status.detail()));
   }
   for (const auto& [uid, index] : indexes_) {
     if (!index.queries.empty()) merged_.Add(IndexHits(queries_, index.queries));
@@ -538,7 +559,8 @@ uint64_t FederatedSearch::Total() const {
   uint64_t total = 0;
   for (const auto& [uid, index] : indexes_) {
     const bool plain = index.queries.size() == 1 && index.rejected.empty() && index.pinned.empty();
-    total += plain ? queries_[index.queries[0]].run->candidates().size() : CandidatesOf(index).size();
+    total +=
+        plain ? queries_[index.queries[0]].run->candidates().size() : CandidatesOf(index).size();
   }
   return total;
 }
@@ -549,7 +571,8 @@ Status FederatedSearch::CountFacets() {
       if (!index.facets || index.facets->empty() || index.queries.empty() == searched) continue;
       const DocSet candidates = CandidatesOf(index);
       index.candidate_count = candidates.size();
-      auto distributions = search::CountFacets(*index.snapshot, *index.facets, candidates, for_merging());
+      auto distributions =
+          search::CountFacets(*index.snapshot, *index.facets, candidates, for_merging());
       if (!distributions.ok()) {
         const Status& status = distributions.status();
         const char* note = searched ? "" : " (No query searches this index.)";
@@ -562,18 +585,21 @@ Status FederatedSearch::CountFacets() {
 }
 
 Status FederatedSearch::CheckFacetOrders() const {
-  std::map<std::string_view, std::pair<bool, std::string_view>> orders;  // field -> by count, in which index
+  std::map<std::string_view, std::pair<bool, std::string_view>>
+      orders;  // field -> by count, in which index
   for (const auto& [uid, index] : indexes_) {
     for (const FacetDistribution& distribution : index.distributions) {
-      const auto [known, added] = orders.try_emplace(distribution.field, distribution.by_count, uid);
+      const auto [known, added] =
+          orders.try_emplace(distribution.field, distribution.by_count, uid);
       if (added || known->second.first == distribution.by_count) continue;
       const auto [other_by_count, other] = known->second;
       const auto name = [](bool by_count) { return std::string(by_count ? "`count`" : "`alpha`"); };
-      const std::string message = "The values of the facet `" + distribution.field + "` are ordered by " +
-                                  name(distribution.by_count) + " in the index `" + uid + "`, but by " +
-                                  name(other_by_count) + " in the index `" + std::string(other) +
-                                  "`. Give both the same order in `faceting.sortFacetValuesBy`, leave the facet out of " +
-                                  "one of them, or remove `federation.mergeFacets`.";
+      const std::string message =
+          "The values of the facet `" + distribution.field + "` are ordered by " +
+          name(distribution.by_count) + " in the index `" + uid + "`, but by " +
+          name(other_by_count) + " in the index `" + std::string(other) +
+          "`. Give both the same order in `faceting.sortFacetValuesBy`, leave the facet out of " +
+          "one of them, or remove `federation.mergeFacets`.";
       return Inside(PathOf(uid), Status::Invalid(message, "invalid_multi_search_facet_order"));
     }
   }
@@ -581,7 +607,9 @@ Status FederatedSearch::CheckFacetOrders() const {
 }
 
 void FederatedSearch::AppendFacets(std::string& out) const {
-  const auto requested = [](const auto& entry) { return entry.second.facets && !entry.second.queries.empty(); };
+  const auto requested = [](const auto& entry) {
+    return entry.second.facets && !entry.second.queries.empty();
+  };
   if (std::none_of(indexes_.begin(), indexes_.end(), requested)) return;
   const json::Value& merge = federation_["mergeFacets"];
   if (!merge.is_object()) {
@@ -619,14 +647,17 @@ void FederatedSearch::AppendFacets(std::string& out) const {
     }
   }
   std::vector<FacetDistribution> merged;
-  for (const auto& [field, of_field] : parts) merged.push_back(MergeDistributions(of_field, values_max));
+  for (const auto& [field, of_field] : parts)
+    merged.push_back(MergeDistributions(of_field, values_max));
   out += ',';
   AppendFacetDistributions(merged, out);
 }
 
 // How many hits vectors have found, and what was searched with.
 void FederatedSearch::AppendVectors(std::string& out) const {
-  const auto by_vectors = [](const Query& query) { return query.run->semantic_hit_count().has_value(); };
+  const auto by_vectors = [](const Query& query) {
+    return query.run->semantic_hit_count().has_value();
+  };
   if (std::any_of(queries_.begin(), queries_.end(), by_vectors)) {
     uint64_t count = 0;
     for (const RankedHit& hit : page_) count += hit.pin == nullptr && HasVector(hit.hit.detail);
@@ -653,7 +684,8 @@ const std::string* FederatedSearch::DistinctOf(const Query& query) const {
 void FederatedSearch::AppendDistinctKeys(const RankedHit& hit, std::string& out) const {
   const Query& query = queries_[hit.query];
   bool first = true;
-  for (const std::string& value : DistinctValues::Of(*query.snapshot, *DistinctOf(query), hit.hit.docid)) {
+  for (const std::string& value :
+       DistinctValues::Of(*query.snapshot, *DistinctOf(query), hit.hit.docid)) {
     if (!std::exchange(first, false)) out += ',';
     AppendHash(out, value);
   }
@@ -685,7 +717,8 @@ Status FederatedSearch::AppendMergeKeys(const RankedHit& hit, std::string& out) 
   AppendScoreKey(hit.pin == nullptr ? *hit.scores : ScoreKey(), out);
   segment::RowCodec codec(snapshot.dictionary);
   std::vector<segment::RowField> fields;
-  GANNET_ASSIGN_OR_RETURN(const std::string_view row, codec.Expand(snapshot.FindRow(hit.hit.docid)));
+  GANNET_ASSIGN_OR_RETURN(const std::string_view row,
+                          codec.Expand(snapshot.FindRow(hit.hit.docid)));
   if (!segment::ParseRow(row, fields)) return Status::Corruption("a stored document is damaged");
   out += ",\"documentKey\":";
   AppendHash(out, index::ExternalIdOf(fields, *snapshot.fields, snapshot.primary_key));
@@ -740,7 +773,8 @@ Result<std::string> FederatedSearch::Respond(uint64_t started_us) {
   AppendVectors(out);
   AppendFacets(out);
   out += ",\"requestUid\":";
-  AppendJsonString(out, request_["requestUid"].is_string() ? request_["requestUid"].string() : MakeUuid7());
+  AppendJsonString(
+      out, request_["requestUid"].is_string() ? request_["requestUid"].string() : MakeUuid7());
   if (request_["metadata"].is_array()) {
     out += ",\"metadata\":";
     out += request_["metadata"].text();
@@ -754,8 +788,8 @@ Result<std::string> FederatedSearch::Respond(uint64_t started_us) {
 
 }  // namespace
 
-Result<std::string> ExecuteFederatedSearch(std::span<index::Index* const> indexes, std::string_view request,
-                                           const Caller& caller) {
+Result<std::string> ExecuteFederatedSearch(std::span<index::Index* const> indexes,
+                                           std::string_view request, const Caller& caller) {
   FederatedSearch search(request, caller.gone);
   GANNET_RETURN_IF_ERROR(search.Plan(indexes));
   search.Run();

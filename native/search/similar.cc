@@ -9,12 +9,15 @@ namespace gannet::search {
 namespace {
 
 Status OfSimilar(const Status& status) {
-  return status.detail() == "invalid_search_filter" ? Status(status.code(), status.message(), "invalid_similar_filter") : status;
+  return status.detail() == "invalid_search_filter"
+             ? Status(status.code(), status.message(), "invalid_similar_filter")
+             : status;
 }
 
 }  // namespace
 
-Result<std::string> ExecuteSimilar(index::Index& index, std::string_view request_json, const Caller& caller) {
+Result<std::string> ExecuteSimilar(index::Index& index, std::string_view request_json,
+                                   const Caller& caller) {
   const json::Value object = json::Value::Parse(request_json);
   GANNET_ASSIGN_OR_RETURN(SearchRequest request, SearchRequest::FromJson(object));
   request.gone = caller.gone;
@@ -35,7 +38,8 @@ Result<std::string> ExecuteSimilar(index::Index& index, std::string_view request
     if (!visible->Contains(*target)) target.reset();
   }
   if (!target) {
-    return Status::Invalid("The index has no document `" + id + "` to compare others with.", "not_found_similar_id");
+    return Status::Invalid("The index has no document `" + id + "` to compare others with.",
+                           "not_found_similar_id");
   }
   auto result = SearchRun::RunSimilar(snapshot, std::move(request), *target);
   if (!result.ok()) return OfSimilar(result.status());

@@ -8,7 +8,8 @@
 
 namespace gannet::search {
 
-Status AppendStoredVectors(const index::Snapshot& snapshot, DocId docid, std::span<const segment::RowField> row, std::string& out) {
+Status AppendStoredVectors(const index::Snapshot& snapshot, DocId docid,
+                           std::span<const segment::RowField> row, std::string& out) {
   const index::SegmentView* segment = snapshot.FindSegment(docid);
   bool first = true;
   const auto member = [&](std::string_view name) {
@@ -17,7 +18,8 @@ Status AppendStoredVectors(const index::Snapshot& snapshot, DocId docid, std::sp
     out += ':';
   };
   for (const index::EmbedderSettings& embedder : snapshot.settings->embedders) {
-    const segment::EmbedderReader* reader = segment == nullptr ? nullptr : segment->vectors->Find(embedder.name);
+    const segment::EmbedderReader* reader =
+        segment == nullptr ? nullptr : segment->vectors->Find(embedder.name);
     const int64_t local = reader == nullptr ? -1 : reader->local_docids().Find(docid);
     member(embedder.name);
     out += "{\"embeddings\":";
@@ -30,7 +32,9 @@ Status AppendStoredVectors(const index::Snapshot& snapshot, DocId docid, std::sp
     out += regenerate ? ",\"regenerate\":true}" : ",\"regenerate\":false}";
   }
   const auto field = snapshot.fields->Find("_vectors");
-  const auto kept = std::find_if(row.begin(), row.end(), [&](const segment::RowField& stored) { return stored.field == field; });
+  const auto kept = std::find_if(row.begin(), row.end(), [&](const segment::RowField& stored) {
+    return stored.field == field;
+  });
   if (kept != row.end() && json::KindOf(kept->value) == json::Kind::kObject) {
     json::ForEachMember(kept->value, [&](std::string_view name, std::string_view value) {
       if (snapshot.settings->Embedder(name) != nullptr) return;

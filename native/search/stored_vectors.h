@@ -9,9 +9,10 @@
 
 namespace gannet::search {
 
-// Appends the object: each embedder of the index with the embeddings of a live document, then the names that are no embedders as they
-// are stored in its field `_vectors`. row: of the document.
+// Appends the object: each embedder of the index with the embeddings of a live document, then the
+// names that are no embedders as they are stored in its field `_vectors`. row: of the document.
 // Corruption: a stored vector is damaged.
-Status AppendStoredVectors(const index::Snapshot& snapshot, DocId docid, std::span<const segment::RowField> row, std::string& out);
+Status AppendStoredVectors(const index::Snapshot& snapshot, DocId docid,
+                           std::span<const segment::RowField> row, std::string& out);
 
 }  // namespace gannet::search

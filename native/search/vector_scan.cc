@@ -23,7 +23,8 @@ constexpr size_t kPartDocuments = 8192;
 constexpr size_t kSharedDocumentsMin = 2 * kPartDocuments;
 // Rows that a walk of a graph keeps for each document that is wanted.
 constexpr size_t kKeptPerWanted = 32;
-// A walk is in vain once it has passed so many times the rows that the share of candidates lets expect.
+// A walk is in vain once it has passed so many times the rows that the share of candidates lets
+// expect.
 constexpr size_t kVainTimes = 3;
 constexpr float kSmallestSimilarity = std::numeric_limits<float>::epsilon();
 
@@ -57,7 +58,9 @@ void RaiseTo(std::atomic<float>& floor, float value) {
 }
 
 // Never decreases with the cosine, so bounds of one are bounds of the other.
-float Similarity(double cosine) { return std::clamp(static_cast<float>((1 + cosine) / 2), 0.0f, 1.0f); }
+float Similarity(double cosine) {
+  return std::clamp(static_cast<float>((1 + cosine) / 2), 0.0f, 1.0f);
+}
 
 bool Nearer(const NearDocument& a, const NearDocument& b) {
   return a.similarity != b.similarity ? a.similarity > b.similarity : a.docid < b.docid;
@@ -139,7 +142,9 @@ bool VectorScan::Stops(bool timed) const {
   return timed ? deadline.Passed() : deadline.Gone();
 }
 
-std::optional<std::vector<uint32_t>> VectorScan::Walk(const EmbedderReader& reader, const vector::Graph& graph, const DocSet& documents,
+std::optional<std::vector<uint32_t>> VectorScan::Walk(const EmbedderReader& reader,
+                                                      const vector::Graph& graph,
+                                                      const DocSet& documents,
                                                       size_t nearest) const {
   const size_t kept = std::max(options_.kept_min, nearest * kKeptPerWanted);
   const std::span<const DocId> docids = reader.row_docids();
@@ -153,27 +158,31 @@ std::optional<std::vector<uint32_t>> VectorScan::Walk(const EmbedderReader& read
   const bool every_row = !options_.paired || docids.size() == all_documents;
   std::vector<uint32_t> found;
   const auto keep = [&](DocId docid) {
-    if (const int64_t local = reader.local_docids().Find(docid); local >= 0) found.push_back(static_cast<uint32_t>(local));
+    if (const int64_t local = reader.local_docids().Find(docid); local >= 0)
+      found.push_back(static_cast<uint32_t>(local));
   };
   for (size_t t = 0; t < targets_.size(); ++t) {
     if (targets_[t].scale.scale == 0) return std::nullopt;  // all are equally near
     if (t > 0 && Stops(true)) break;
     // Whether a row is number t of its document.
     const auto paired = [&](uint32_t row) {
-      return row >= t && docids[row - t] == docids[row] && (row == t || docids[row - t - 1] != docids[row]);
+      return row >= t && docids[row - t] == docids[row] &&
+             (row == t || docids[row - t - 1] != docids[row]);
     };
     size_t passed = 0;
     bool vain = false;
     // Once a walk is in vain it takes what it meets, so that it ends.
     const auto accepts = [&](uint32_t row) {
-      if (vain || ((every_document || wanted->Contains(docids[row])) && (every_row || paired(row)))) return true;
+      if (vain || ((every_document || wanted->Contains(docids[row])) && (every_row || paired(row))))
+        return true;
       ++passed;
       vain = passed > met * kVainTimes || (passed % 1024 == 0 && Stops(true));
       return false;
     };
     const bool all = every_document && every_row;
-    const auto rows = graph.Search(targets_[t].vector.data(), static_cast<uint32_t>(kept),
-                                   all ? std::function<bool(uint32_t)>() : std::function<bool(uint32_t)>(std::ref(accepts)));
+    const auto rows = graph.Search(
+        targets_[t].vector.data(), static_cast<uint32_t>(kept),
+        all ? std::function<bool(uint32_t)>() : std::function<bool(uint32_t)>(std::ref(accepts)));
     if (!rows.ok() || vain) return std::nullopt;
     for (const vector::Graph::Neighbour& row : *rows) keep(docids[row.row]);
   }
@@ -183,7 +192,8 @@ std::optional<std::vector<uint32_t>> VectorScan::Walk(const EmbedderReader& read
   return found;
 }
 
-std::vector<VectorScan::Batch> VectorScan::BatchesOf(const DocSet& candidates, size_t nearest) const {
+std::vector<VectorScan::Batch> VectorScan::BatchesOf(const DocSet& candidates,
+                                                     size_t nearest) const {
   struct Part {
     const EmbedderReader* reader;
     const vector::Graph* graph;  // null: all is scanned
@@ -217,7 +227,8 @@ std::vector<VectorScan::Batch> VectorScan::BatchesOf(const DocSet& candidates, s
     } else if (!part.all) {
       const auto local_docids = std::make_shared<std::vector<uint32_t>>();
       local_docids->reserve(part.documents.size());
-      segment::ForEachLocal(part.reader->local_docids(), part.documents, [&](uint32_t local, uint32_t) { local_docids->push_back(local); });
+      segment::ForEachLocal(part.reader->local_docids(), part.documents,
+                            [&](uint32_t local, uint32_t) { local_docids->push_back(local); });
       part.local_docids = local_docids;
     }
   };
@@ -229,9 +240,11 @@ std::vector<VectorScan::Batch> VectorScan::BatchesOf(const DocSet& candidates, s
   std::vector<Batch> batches;
   size_t before = 0;
   for (const Part& part : parts) {
-    const auto end = static_cast<uint32_t>(part.local_docids == nullptr ? part.reader->docids().size() : part.local_docids->size());
+    const auto end = static_cast<uint32_t>(
+        part.local_docids == nullptr ? part.reader->docids().size() : part.local_docids->size());
     for (uint32_t begin = 0; begin < end;) {
-      const auto next = static_cast<uint32_t>(std::min<size_t>(size_t{begin} + kPartDocuments, end));
+      const auto next =
+          static_cast<uint32_t>(std::min<size_t>(size_t{begin} + kPartDocuments, end));
       batches.push_back({part.reader, begin, next, before, part.local_docids});
       before += next - begin;
       begin = next;
@@ -246,10 +259,14 @@ void VectorScan::Scan(const Batch& batch, Take&& take) const {
   const EmbedderReader& reader = *batch.reader;
   const uint32_t n = reader.dimensions();
   if (reader.row_count() == 0) return;
-  const auto place_at = [&](uint32_t i) { return batch.local_docids == nullptr ? i : (*batch.local_docids)[i]; };
-  const uint32_t first_row = reader.rows_of(place_at(batch.begin)).begin, last_row = reader.rows_of(place_at(batch.end - 1)).end;
+  const auto place_at = [&](uint32_t i) {
+    return batch.local_docids == nullptr ? i : (*batch.local_docids)[i];
+  };
+  const uint32_t first_row = reader.rows_of(place_at(batch.begin)).begin,
+                 last_row = reader.rows_of(place_at(batch.end - 1)).end;
   if (first_row == last_row) return;
-  const bool dense = batch.local_docids == nullptr || last_row - first_row <= 2 * (batch.end - batch.begin);
+  const bool dense =
+      batch.local_docids == nullptr || last_row - first_row <= 2 * (batch.end - batch.begin);
   if (dense) reader.WillNeed(first_row, last_row);
   if (reader.binary_quantised()) {
     const size_t words = vector::BitWords(n);
@@ -258,18 +275,22 @@ void VectorScan::Scan(const Batch& batch, Take&& take) const {
       const uint32_t local = place_at(i);
       const auto rows = reader.rows_of(local);
       if (rows.empty()) continue;
-      const uint64_t* row = dense ? (bits == nullptr ? nullptr : bits + size_t{rows.begin - first_row} * words) : reader.Bits(rows.begin, rows.end);
+      const uint64_t* row =
+          dense ? (bits == nullptr ? nullptr : bits + size_t{rows.begin - first_row} * words)
+                : reader.Bits(rows.begin, rows.end);
       if (row == nullptr) continue;
       uint32_t least = static_cast<uint32_t>(words * 64);
       for (uint32_t r = 0; r < rows.end - rows.begin; ++r, row += words) {
-        for (const Target& target : TargetsOf(r)) least = std::min(least, vector::HammingDistance(target.bits.data(), row, words));
+        for (const Target& target : TargetsOf(r))
+          least = std::min(least, vector::HammingDistance(target.bits.data(), row, words));
       }
       const float similarity = Similarity(1 - 2.0 * least / static_cast<double>(words * 64));
       take(local, similarity, similarity);
     }
     return;
   }
-  const EmbedderReader::ByteRows all = dense ? reader.Bytes(first_row, last_row) : EmbedderReader::ByteRows{};
+  const EmbedderReader::ByteRows all =
+      dense ? reader.Bytes(first_row, last_row) : EmbedderReader::ByteRows{};
   for (uint32_t i = batch.begin; i < batch.end; ++i) {
     const uint32_t local = place_at(i);
     const auto rows = reader.rows_of(local);
@@ -278,7 +299,8 @@ void VectorScan::Scan(const Batch& batch, Take&& take) const {
     if (!dense) {
       found = reader.Bytes(rows.begin, rows.end);
     } else if (all.bytes != nullptr) {
-      found = {all.bytes + size_t{rows.begin - first_row} * n, all.scales + (rows.begin - first_row)};
+      found = {all.bytes + size_t{rows.begin - first_row} * n,
+               all.scales + (rows.begin - first_row)};
     }
     if (found.bytes == nullptr) continue;  // damaged: the segment has been marked
     double lower = -1, upper = -1;
@@ -310,7 +332,8 @@ float VectorScan::Compare(const EmbedderReader& reader, uint32_t local) const {
     const double length = std::sqrt(vector::Dot(row.data(), row.data(), n));
     for (const Target& target : TargetsOf(r - rows.begin)) {
       const double product = length * target.length;
-      best = std::max(best, product == 0 ? 1 : vector::Dot(row.data(), target.vector.data(), n) / product);
+      best = std::max(
+          best, product == 0 ? 1 : vector::Dot(row.data(), target.vector.data(), n) / product);
     }
   }
   return Similarity(best);
@@ -318,7 +341,8 @@ float VectorScan::Compare(const EmbedderReader& reader, uint32_t local) const {
 
 std::vector<NearDocument> VectorScan::Nearest(const DocSet& candidates, size_t count) const {
   const std::vector<Batch> batches = BatchesOf(candidates, count);
-  const size_t documents = batches.empty() ? 0 : batches.back().before + batches.back().end - batches.back().begin;
+  const size_t documents =
+      batches.empty() ? 0 : batches.back().before + batches.back().end - batches.back().begin;
   count = std::min(count, std::max<size_t>(documents, 1));
 
   std::atomic<float> floor{-1};  // so near are `count` documents for certain
@@ -357,7 +381,8 @@ std::vector<NearDocument> VectorScan::Nearest(const DocSet& candidates, size_t c
       if (bounds.upper >= least) compared.push_back(bounds);
     }
   }
-  std::sort(compared.begin(), compared.end(), [](const Bounds& a, const Bounds& b) { return a.upper > b.upper; });
+  std::sort(compared.begin(), compared.end(),
+            [](const Bounds& a, const Bounds& b) { return a.upper > b.upper; });
 
   std::vector<NearDocument> nearest(compared.size());
   const auto compare = [&](size_t i) {
@@ -371,12 +396,16 @@ std::vector<NearDocument> VectorScan::Nearest(const DocSet& candidates, size_t c
   Greatest best(count);
   constexpr size_t kTogether = 1024;
   size_t done = 0;
-  while (done < compared.size() && compared[done].upper >= best.smallest() && !Stops(done >= kTogether)) {
-    const size_t next = std::min(compared.size(), done + (count > kTogether ? kTogether * 8 : size_t{16}));
+  while (done < compared.size() && compared[done].upper >= best.smallest() &&
+         !Stops(done >= kTogether)) {
+    const size_t next =
+        std::min(compared.size(), done + (count > kTogether ? kTogether * 8 : size_t{16}));
     if (shared && next - done >= kTogether) {
       const size_t begin = done, pieces = (next - begin + kTogether - 1) / kTogether;
       ParallelFor(pieces, [&](size_t piece) {
-        for (size_t i = begin + piece * kTogether; i < std::min(next, begin + (piece + 1) * kTogether); ++i) compare(i);
+        for (size_t i = begin + piece * kTogether;
+             i < std::min(next, begin + (piece + 1) * kTogether); ++i)
+          compare(i);
       });
     } else {
       for (size_t i = done; i < next; ++i) compare(i);
@@ -393,13 +422,16 @@ std::vector<NearDocument> VectorScan::Nearest(const DocSet& candidates, size_t c
 
 DocSet VectorScan::AtLeast(const DocSet& candidates, double score) const {
   const std::vector<Batch> batches = BatchesOf(candidates);
-  const size_t documents = batches.empty() ? 0 : batches.back().before + batches.back().end - batches.back().begin;
+  const size_t documents =
+      batches.empty() ? 0 : batches.back().before + batches.back().end - batches.back().begin;
   std::vector<std::vector<DocId>> found(batches.size());
   const auto scan = [&](size_t p) {
     if (Stops(batches[p].before >= options_.untimed_documents)) return;
     const EmbedderReader& reader = *batches[p].reader;
     Scan(batches[p], [&](uint32_t local, float lower, float upper) {
-      const auto passes = [&](float similarity) { return static_cast<double>(Score(similarity)) >= score; };
+      const auto passes = [&](float similarity) {
+        return static_cast<double>(Score(similarity)) >= score;
+      };
       if (!passes(upper)) return;
       if (passes(lower) || (!reader.binary_quantised() && passes(Compare(reader, local)))) {
         found[p].push_back(reader.docids()[local]);

@@ -17,9 +17,14 @@ constexpr uint64_t kDenseShare = 8;
 
 }  // namespace
 
-AdjacencyWriter::AdjacencyWriter(SegmentFileWriter& file, std::vector<Ordinal> words, uint32_t word_count)
-    : file_(file), words_(std::move(words)), ranks_(word_count), last_(words_.size() * words_.size()),
-      counts_(words_.size() * words_.size() + 1), spool_(file.folder()) {
+AdjacencyWriter::AdjacencyWriter(SegmentFileWriter& file, std::vector<Ordinal> words,
+                                 uint32_t word_count)
+    : file_(file),
+      words_(std::move(words)),
+      ranks_(word_count),
+      last_(words_.size() * words_.size()),
+      counts_(words_.size() * words_.size() + 1),
+      spool_(file.folder()) {
   for (size_t i = 0; i < words_.size(); ++i) ranks_[words_[i]] = static_cast<uint16_t>(i + 1);
 }
 
@@ -51,7 +56,8 @@ void AdjacencyWriter::EndBlock() {
   for (const Pair& found : pairs_) ++counts_[found.pair + 1];
   for (size_t i = 1; i < counts_.size(); ++i) counts_[i] += counts_[i - 1];
   std::vector<Document> sorted(docids_.size());
-  for (size_t i = 0; i < pairs_.size(); ++i) sorted[counts_[pairs_[i].pair]++] = {docids_[i], static_cast<uint16_t>(pairs_[i].distance)};
+  for (size_t i = 0; i < pairs_.size(); ++i)
+    sorted[counts_[pairs_[i].pair]++] = {docids_[i], static_cast<uint16_t>(pairs_[i].distance)};
   // counts_[pair] is now where its documents end.
   blocks_.push_back({docid_ / kBlockDocids, spool_.size(), 0});
   std::string& out = spool_.buffer();
@@ -70,8 +76,10 @@ void AdjacencyWriter::EndBlock() {
     if (documents.empty()) continue;
     List lists[kAdjacencyDistances];
     const size_t list_bytes_max = documents.size() * kGapBytesMax;
-    if (gaps.size() < list_bytes_max * kAdjacencyDistances) gaps.resize(list_bytes_max * kAdjacencyDistances);
-    for (uint32_t i = 0; i < kAdjacencyDistances; ++i) lists[i].begin = lists[i].end = gaps.data() + i * list_bytes_max;
+    if (gaps.size() < list_bytes_max * kAdjacencyDistances)
+      gaps.resize(list_bytes_max * kAdjacencyDistances);
+    for (uint32_t i = 0; i < kAdjacencyDistances; ++i)
+      lists[i].begin = lists[i].end = gaps.data() + i * list_bytes_max;
     for (const Document& document : documents) {
       List& list = lists[document.distance - 1];
       uint32_t gap = document.docid - list.next;
@@ -108,7 +116,8 @@ Status AdjacencyWriter::Finish() {
   };
   std::vector<Walk> walks;
   for (const Block& block : blocks_) {
-    walks.push_back({block.block, ByteReader(bytes.substr(block.begin, block.end - block.begin)), 0, false});
+    walks.push_back(
+        {block.block, ByteReader(bytes.substr(block.begin, block.end - block.begin)), 0, false});
     walks.back().number = walks.back().reader.Varint();
   }
   const uint64_t lists_per_word = words_.size() * kAdjacencyDistances;
@@ -192,13 +201,15 @@ Result<AdjacencyReader> AdjacencyReader::Open(const SegmentFile& file) {
     uint64_t number = 0;
     for (uint64_t i = 0; i < count && bytes.ok(); ++i) {
       if (i % kEntriesPerSkip == 0) {
-        reader.skips_.push_back({static_cast<uint32_t>(number), static_cast<uint32_t>(bytes.at() - row), begin});
+        reader.skips_.push_back(
+            {static_cast<uint32_t>(number), static_cast<uint32_t>(bytes.at() - row), begin});
       }
       number += bytes.Varint();
       if (number >= words * kAdjacencyDistances) return damaged;
       begin += bytes.Varint();
     }
-    reader.rows_.push_back({std::string_view(row, static_cast<size_t>(bytes.at() - row)), first_skip});
+    reader.rows_.push_back(
+        {std::string_view(row, static_cast<size_t>(bytes.at() - row)), first_skip});
   }
   reader.skips_.shrink_to_fit();
   if (!bytes.ok() || !bytes.done() || begin != file.SectionSize(kAdjacencyData)) return damaged;
@@ -210,9 +221,11 @@ int64_t AdjacencyReader::RankOf(Ordinal ordinal) const {
   return found != words_.end() && *found == ordinal ? found - words_.begin() : -1;
 }
 
-void AdjacencyReader::Split(WordRange words, std::vector<Ordinal>& frequent, std::vector<WordRange>& rare) const {
+void AdjacencyReader::Split(WordRange words, std::vector<Ordinal>& frequent,
+                            std::vector<WordRange>& rare) const {
   auto [begin, end] = words;
-  for (auto next = std::lower_bound(words_.begin(), words_.end(), begin); next != words_.end() && *next < end; ++next) {
+  for (auto next = std::lower_bound(words_.begin(), words_.end(), begin);
+       next != words_.end() && *next < end; ++next) {
     if (begin < *next) rare.emplace_back(begin, *next);
     frequent.push_back(*next);
     begin = *next + 1;
@@ -220,15 +233,20 @@ void AdjacencyReader::Split(WordRange words, std::vector<Ordinal>& frequent, std
   if (begin < end) rare.emplace_back(begin, end);
 }
 
-void AdjacencyReader::Union(const SegmentFile& file, Ordinal left, Ordinal right, uint32_t distance, DocSetUnion& out) const {
+void AdjacencyReader::Union(const SegmentFile& file, Ordinal left, Ordinal right, uint32_t distance,
+                            DocSetUnion& out) const {
   const auto at = static_cast<size_t>(RankOf(left));
   const Row& row = rows_[at];
   if (row.entries.empty()) return;
   const auto wanted = static_cast<uint64_t>(RankOf(right)) * kAdjacencyDistances + distance - 1;
   const auto skips_begin = skips_.begin() + static_cast<ptrdiff_t>(row.first_skip);
-  const auto skips_end = at + 1 < rows_.size() ? skips_.begin() + static_cast<ptrdiff_t>(rows_[at + 1].first_skip) : skips_.end();
+  const auto skips_end = at + 1 < rows_.size()
+                             ? skips_.begin() + static_cast<ptrdiff_t>(rows_[at + 1].first_skip)
+                             : skips_.end();
   // The first one is before all lists, number 0 included.
-  const auto skip = std::lower_bound(skips_begin + 1, skips_end, wanted, [](const Skip& s, uint64_t n) { return s.number < n; }) - 1;
+  const auto skip = std::lower_bound(skips_begin + 1, skips_end, wanted,
+                                     [](const Skip& s, uint64_t n) { return s.number < n; }) -
+                    1;
   uint64_t begin = skip->begin, size = 0, number = skip->number;
   bool found = false;
   for (ByteReader entries(row.entries.substr(skip->offset)); !found && !entries.done();) {

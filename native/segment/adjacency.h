@@ -1,18 +1,21 @@
-// Adjacency postings: for pairs of frequent words, the documents in which one stands close behind the
-// other.
+// Adjacency postings: for pairs of frequent words, the documents in which one stands close behind
+// the other.
 //
-// How near words stand is read from the forward index, document by document. For two words that half
-// of all documents hold this is slow, and frequent words are what people type most. So for the most
-// frequent words of a segment, every pair that occurs within kAdjacencyDistances positions has
+// How near words stand is read from the forward index, document by document. For two words that
+// half of all documents hold this is slow, and frequent words are what people type most. So for the
+// most frequent words of a segment, every pair that occurs within kAdjacencyDistances positions has
 // postings, by the smallest distance in each document.
 //
-// Invariant: the postings of a pair are complete. A document of two frequent words that is in none of
-// the pair's lists has the words nowhere that close.
+// Invariant: the postings of a pair are complete. A document of two frequent words that is in none
+// of the pair's lists has the words nowhere that close.
 //
-// Section kAdjacencyWords:  varint number of words; ordinals as varint distances; for each word the varint number of lists
-//                           of words behind it, then of each the varint distance of its number, the varint length of the
-//                           list. The number: place of the word behind * kAdjacencyDistances + distance - 1
-// Section kAdjacencyData:   the lists, in that order: varint documents * 2 + form; form 0: docids as varint gaps (less 1,
+// Section kAdjacencyWords:  varint number of words; ordinals as varint distances; for each word the
+// varint number of lists
+//                           of words behind it, then of each the varint distance of its number, the
+//                           varint length of the list. The number: place of the word behind *
+//                           kAdjacencyDistances + distance - 1
+// Section kAdjacencyData:   the lists, in that order: varint documents * 2 + form; form 0: docids
+// as varint gaps (less 1,
 //                           the first as it is); form 1: portable roaring bytes
 //
 // Threads: a reader is immutable and shared; a writer has one owner.
@@ -37,17 +40,20 @@
 
 namespace gannet::segment {
 
-// A word is frequent if this many of the segment's documents hold it; each field of a document counts.
-inline uint64_t FrequentMin(uint64_t documents) { return std::max(Tuned().frequent_documents_min, documents / 50); }
+// A word is frequent if this many of the segment's documents hold it; each field of a document
+// counts.
+inline uint64_t FrequentMin(uint64_t documents) {
+  return std::max(Tuned().frequent_documents_min, documents / 50);
+}
 inline constexpr size_t kFrequentWordsMax = 1024;
 // The greatest distance that has postings. All greater distances cost the rule proximity the same.
 inline constexpr uint32_t kAdjacencyDistances = 3;
 
-// Writes the adjacency postings of a segment. Documents are given by ascending docid, their words field
-// by field, by ascending position.
+// Writes the adjacency postings of a segment. Documents are given by ascending docid, their words
+// field by field, by ascending position.
 //
-// Memory: 12 bytes per pair of words (at most 12 MB), 10 bytes per pair that is found in one of 65536 docids. Lists of finished
-// docids lie in a temporary file without a name.
+// Memory: 12 bytes per pair of words (at most 12 MB), 10 bytes per pair that is found in one of
+// 65536 docids. Lists of finished docids lie in a temporary file without a name.
 class AdjacencyWriter {
  public:
   // words         ordinals of the frequent words, ascending, at most kFrequentWordsMax
@@ -61,7 +67,8 @@ class AdjacencyWriter {
     if (rank == 0) return;
     for (const auto& [left, at] : before_) {
       const uint32_t between = position - at - 1;
-      if (left != 0 && between < kAdjacencyDistances) Found(static_cast<uint32_t>((left - 1) * words_.size() + rank - 1), between + 1);
+      if (left != 0 && between < kAdjacencyDistances)
+        Found(static_cast<uint32_t>((left - 1) * words_.size() + rank - 1), between + 1);
     }
     for (size_t i = kAdjacencyDistances - 1; i > 0; --i) before_[i] = before_[i - 1];
     before_[0] = {rank, position};
@@ -79,7 +86,8 @@ class AdjacencyWriter {
   struct Before {
     uint32_t rank = 0, position = 0;
   };
-  std::array<Before, kAdjacencyDistances> before_;  // the last frequent words of the field, the nearest first
+  std::array<Before, kAdjacencyDistances>
+      before_;  // the last frequent words of the field, the nearest first
   DocId docid_ = 0;
   uint32_t documents_ = 0;  // begun so far
   // Of the block of 65536 docids at hand.
@@ -87,7 +95,7 @@ class AdjacencyWriter {
     uint32_t pair : 30, distance : 2;
   };
   std::vector<Pair> pairs_;
-  std::vector<uint16_t> docids_;        // of pairs_
+  std::vector<uint16_t> docids_;  // of pairs_
   // Where a pair was found last.
   struct Last {
     uint32_t document = 0;  // as documents_ was then
@@ -95,8 +103,9 @@ class AdjacencyWriter {
   };
   std::vector<Last> last_;        // by pair
   std::vector<uint32_t> counts_;  // by pair: how often it was found
-  // What blocks have found: for each list with documents, ascending, the varint distance of its number (pair *
-  // kAdjacencyDistances + distance - 1), the varint number of documents, their docids as varint gaps within the block.
+  // What blocks have found: for each list with documents, ascending, the varint distance of its
+  // number (pair * kAdjacencyDistances + distance - 1), the varint number of documents, their
+  // docids as varint gaps within the block.
   Spool spool_;
   struct Block {
     uint32_t block;
@@ -116,10 +125,10 @@ class AdjacencyReader {
   const std::vector<Ordinal>& words() const { return words_; }
   // Splits a range of words: adds the frequent ones to `frequent`, the ranges between to `rare`.
   void Split(WordRange words, std::vector<Ordinal>& frequent, std::vector<WordRange>& rare) const;
-  // Adds the documents in which `right` stands `distance` positions behind `left`, and nowhere nearer.
-  // distance    1 to kAdjacencyDistances
-  // REQUIRES: both words are frequent.
-  void Union(const SegmentFile& file, Ordinal left, Ordinal right, uint32_t distance, DocSetUnion& out) const;
+  // Adds the documents in which `right` stands `distance` positions behind `left`, and nowhere
+  // nearer. distance    1 to kAdjacencyDistances REQUIRES: both words are frequent.
+  void Union(const SegmentFile& file, Ordinal left, Ordinal right, uint32_t distance,
+             DocSetUnion& out) const;
 
  private:
   static constexpr uint64_t kEntriesPerSkip = 16;
@@ -137,7 +146,7 @@ class AdjacencyReader {
   int64_t RankOf(Ordinal ordinal) const;
 
   std::vector<Ordinal> words_;
-  std::vector<Row> rows_;     // by left word
+  std::vector<Row> rows_;    // by left word
   std::vector<Skip> skips_;  // each row has one before its first entry
 };
 

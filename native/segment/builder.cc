@@ -13,7 +13,8 @@
 namespace gannet::segment {
 namespace {
 
-// Postings gathered in memory at a time while they are written: mostly 4 bytes each, and as much again for early positions.
+// Postings gathered in memory at a time while they are written: mostly 4 bytes each, and as much
+// again for early positions.
 constexpr uint64_t kPostingsPerSlice = 4 << 20;
 constexpr uint32_t kLeadingBits = std::bit_width(kLeadingPositions - 1);
 static_assert(kLeadingPositions == 1 << kLeadingBits);
@@ -21,7 +22,8 @@ static_assert(kLeadingPositions == 1 << kLeadingBits);
 // Of the place of a field among so many.
 uint32_t FieldBits(size_t fields) { return static_cast<uint32_t>(std::bit_width(fields)); }
 
-// The first 8 bytes of a word. Of a shorter one all, and its size in the last byte: they say which word it is.
+// The first 8 bytes of a word. Of a shorter one all, and its size in the last byte: they say which
+// word it is.
 constexpr size_t kFirstBytes = sizeof(uint64_t);
 uint64_t FirstBytes(std::string_view word) {
   const char* const at = word.data();
@@ -29,15 +31,18 @@ uint64_t FirstBytes(std::string_view word) {
   if (size >= kFirstBytes) return LoadFixed<uint64_t>(at);
   uint64_t bytes = size << 56;
   if (size >= 4) {
-    bytes |= LoadFixed<uint32_t>(at) | uint64_t{LoadFixed<uint32_t>(at + size - 4)} << (size - 4) * 8;
+    bytes |= LoadFixed<uint32_t>(at) | uint64_t{LoadFixed<uint32_t>(at + size - 4)}
+                                           << (size - 4) * 8;
   } else if (size > 0) {
-    for (const size_t i : {size_t{0}, size / 2, size - 1}) bytes |= uint64_t{static_cast<uint8_t>(at[i])} << i * 8;
+    for (const size_t i : {size_t{0}, size / 2, size - 1})
+      bytes |= uint64_t{static_cast<uint8_t>(at[i])} << i * 8;
   }
   return bytes;
 }
 
-// Mixes 8 bytes at a time (the multiply-and-fold step of wyhash, https://github.com/wangyi-fudan/wyhash). The last bit:
-// whether the word is as long as its first bytes or longer.
+// Mixes 8 bytes at a time (the multiply-and-fold step of wyhash,
+// https://github.com/wangyi-fudan/wyhash). The last bit: whether the word is as long as its first
+// bytes or longer.
 uint32_t HashWord(std::string_view word, uint64_t first) {
   uint64_t hash = 0x9e3779b97f4a7c15 ^ word.size();
   const auto mix = [&](uint64_t value) {
@@ -46,10 +51,12 @@ uint32_t HashWord(std::string_view word, uint64_t first) {
   };
   mix(first);
   if (word.size() > kFirstBytes) {
-    for (size_t at = kFirstBytes; at + kFirstBytes < word.size(); at += kFirstBytes) mix(LoadFixed<uint64_t>(word.data() + at));
+    for (size_t at = kFirstBytes; at + kFirstBytes < word.size(); at += kFirstBytes)
+      mix(LoadFixed<uint64_t>(word.data() + at));
     mix(LoadFixed<uint64_t>(word.data() + word.size() - kFirstBytes));
   }
-  return (static_cast<uint32_t>(hash ^ hash >> 32) & ~uint32_t{1}) | (word.size() >= kFirstBytes ? 1 : 0);
+  return (static_cast<uint32_t>(hash ^ hash >> 32) & ~uint32_t{1}) |
+         (word.size() >= kFirstBytes ? 1 : 0);
 }
 
 // A field of the collected stream.
@@ -61,7 +68,8 @@ struct StreamField {
   uint32_t word_count;
 };
 
-// For each document of the stream begin(docid), then sink(place, field) for each of its fields. place: of the document.
+// For each document of the stream begin(docid), then sink(place, field) for each of its fields.
+// place: of the document.
 template <typename Begin, typename Field>
 void ForEachStreamDocument(const Chunks<uint32_t>& stream, Begin&& begin, Field&& sink) {
   uint32_t document = 0;
@@ -128,15 +136,18 @@ void WordTable::Grow() {
 }
 
 uint64_t WordTable::memory_bytes() const {
-  return bytes_.capacity() + begins_.capacity() * sizeof(uint32_t) + slots_.capacity() * sizeof(Slot);
+  return bytes_.capacity() + begins_.capacity() * sizeof(uint32_t) +
+         slots_.capacity() * sizeof(Slot);
 }
 
-Result<std::unique_ptr<SegmentBuilder>> SegmentBuilder::Create(const std::string& path, std::vector<EmbedderShape> embedders) {
+Result<std::unique_ptr<SegmentBuilder>> SegmentBuilder::Create(
+    const std::string& path, std::vector<EmbedderShape> embedders) {
   GANNET_ASSIGN_OR_RETURN(auto file, SegmentFileWriter::Create(path));
   return std::unique_ptr<SegmentBuilder>(new SegmentBuilder(std::move(file), std::move(embedders)));
 }
 
-SegmentBuilder::SegmentBuilder(std::unique_ptr<SegmentFileWriter> file, std::vector<EmbedderShape> embedders)
+SegmentBuilder::SegmentBuilder(std::unique_ptr<SegmentFileWriter> file,
+                               std::vector<EmbedderShape> embedders)
     : file_(std::move(file)), rows_(*file_), vectors_(file_->folder(), std::move(embedders)) {}
 
 void SegmentBuilder::BeginDocument(DocId docid, std::string_view row) {
@@ -181,8 +192,8 @@ void SegmentBuilder::EndDocument() {
 }
 
 uint64_t SegmentBuilder::memory_bytes() const {
-  return stream_.memory_bytes() + words_.memory_bytes() + columns_.memory_bytes() + vectors_.memory_bytes() +
-         uint64_t{document_count_} * 12;
+  return stream_.memory_bytes() + words_.memory_bytes() + columns_.memory_bytes() +
+         vectors_.memory_bytes() + uint64_t{document_count_} * 12;
 }
 
 template <typename Packed>
@@ -232,19 +243,21 @@ Result<std::vector<Ordinal>> SegmentBuilder::WritePostings(const std::vector<Ord
   for_each_leading([&](uint32_t term, Packed) { ++leading_counts[term]; });
 
   PostingsWriter writer(*file_, FrequentMin(document_count_));
-  std::vector<Packed> leading;     // places of documents with early positions, grouped by word
+  std::vector<Packed> leading;  // places of documents with early positions, grouped by word
   std::vector<uint64_t> leading_cursor(words);
   std::vector<DocId> at_position[kLeadingPositions];
-  std::vector<Packed> slice;     // places of documents with fields, grouped by word
+  std::vector<Packed> slice;  // places of documents with fields, grouped by word
   std::vector<uint64_t> cursor(words);
-  // Documents of the word at hand by place of the field: list_of[place] - 1 is the place of its list, 0 means it has none yet.
+  // Documents of the word at hand by place of the field: list_of[place] - 1 is the place of its
+  // list, 0 means it has none yet.
   std::vector<std::vector<DocId>> lists;
   std::vector<std::pair<size_t, uint32_t>> used;
   std::vector<uint32_t> list_of(fields.size());
   for (uint32_t from = 0; from < words;) {
     uint32_t until = from;
     uint64_t total = 0, leading_total = 0;
-    while (until < words && (until == from || total + counts[by_ordinal[until]] <= kPostingsPerSlice)) {
+    while (until < words &&
+           (until == from || total + counts[by_ordinal[until]] <= kPostingsPerSlice)) {
       cursor[until] = total;
       leading_cursor[until] = leading_total;
       leading_total += leading_counts[by_ordinal[until]];
@@ -283,9 +296,12 @@ Result<std::vector<Ordinal>> SegmentBuilder::WritePostings(const std::vector<Ord
       for (uint64_t i = leading_begin; i < leading_end; ++i) {
         // The same position of several fields counts once.
         auto& list = at_position[leading[i] & (kLeadingPositions - 1)];
-        if (const DocId docid = docids[leading[i] >> kLeadingBits]; list.empty() || list.back() != docid) list.push_back(docid);
+        if (const DocId docid = docids[leading[i] >> kLeadingBits];
+            list.empty() || list.back() != docid)
+          list.push_back(docid);
       }
-      for (uint32_t position = 0; position < kLeadingPositions && leading_begin < leading_end; ++position) {
+      for (uint32_t position = 0; position < kLeadingPositions && leading_begin < leading_end;
+           ++position) {
         if (at_position[position].empty()) continue;
         writer.AddList(kLeadingLists + position, at_position[position]);
         at_position[position].clear();
@@ -300,7 +316,8 @@ Result<std::vector<Ordinal>> SegmentBuilder::WritePostings(const std::vector<Ord
   return writer.FrequentWords();
 }
 
-Status SegmentBuilder::WriteForward(const std::vector<Ordinal>& ordinal_of, std::vector<Ordinal> frequent) {
+Status SegmentBuilder::WriteForward(const std::vector<Ordinal>& ordinal_of,
+                                    std::vector<Ordinal> frequent) {
   ForwardWriter writer(*file_, words_.size(), std::move(frequent));
   std::vector<uint32_t> positions;
   std::vector<Ordinal> ordinals;
@@ -350,9 +367,11 @@ Status SegmentBuilder::Finish() {
   for (size_t field = 0; field < has_field_.size(); ++field) {
     if (has_field_[field]) fields.push_back(static_cast<FieldId>(field));
   }
-  const uint32_t bits = static_cast<uint32_t>(std::bit_width(document_count_)) + std::max(FieldBits(fields.size()), kLeadingBits);
-  GANNET_ASSIGN_OR_RETURN(std::vector<Ordinal> frequent, bits <= 32 ? WritePostings<uint32_t>(ordinal_of, by_ordinal, fields)
-                                                                    : WritePostings<uint64_t>(ordinal_of, by_ordinal, fields));
+  const uint32_t bits = static_cast<uint32_t>(std::bit_width(document_count_)) +
+                        std::max(FieldBits(fields.size()), kLeadingBits);
+  GANNET_ASSIGN_OR_RETURN(std::vector<Ordinal> frequent,
+                          bits <= 32 ? WritePostings<uint32_t>(ordinal_of, by_ordinal, fields)
+                                     : WritePostings<uint64_t>(ordinal_of, by_ordinal, fields));
   GANNET_RETURN_IF_ERROR(WriteForward(ordinal_of, std::move(frequent)));
   GANNET_RETURN_IF_ERROR(vectors_.Write(*file_));
   return file_->Finish();

@@ -1,12 +1,13 @@
 // Collects the words of documents in memory and writes them as one segment file.
 //
-// Steps of Finish: 1. rows were streamed to the file while documents came in; 2. columns are written, which gives
-// back what they were collected in; 3. the words are sorted, which gives their ordinals; 4. postings are built from
-// the collected words, a slice of the dictionary at a time so that memory stays bounded; 5. the forward index is
-// written document by document; 6. vectors, which lay in a temporary file, are quantised and written.
+// Steps of Finish: 1. rows were streamed to the file while documents came in; 2. columns are
+// written, which gives back what they were collected in; 3. the words are sorted, which gives their
+// ordinals; 4. postings are built from the collected words, a slice of the dictionary at a time so
+// that memory stays bounded; 5. the forward index is written document by document; 6. vectors,
+// which lay in a temporary file, are quantised and written.
 //
-// Threads: one owner. Memory: memory_bytes(), about 5 bytes per word occurrence plus the dictionary;
-// the caller finishes the segment when its budget is used up.
+// Threads: one owner. Memory: memory_bytes(), about 5 bytes per word occurrence plus the
+// dictionary; the caller finishes the segment when its budget is used up.
 #pragma once
 
 #include <cstdint>
@@ -51,7 +52,8 @@ class WordTable {
 class SegmentBuilder {
  public:
   // embedders: those that vectors may be added for.
-  static Result<std::unique_ptr<SegmentBuilder>> Create(const std::string& path, std::vector<EmbedderShape> embedders = {});
+  static Result<std::unique_ptr<SegmentBuilder>> Create(const std::string& path,
+                                                        std::vector<EmbedderShape> embedders = {});
 
   // docids ascending over the calls. `row`: compressed.
   void BeginDocument(DocId docid, std::string_view row);
@@ -69,10 +71,12 @@ class SegmentBuilder {
 
  private:
   SegmentBuilder(std::unique_ptr<SegmentFileWriter> file, std::vector<EmbedderShape> embedders);
-  // Packed: an unsigned number with room for the place of a document and, behind it, the place of a field in `fields` or an
-  // early position. fields: all that have words, ascending. Returns the frequent words.
+  // Packed: an unsigned number with room for the place of a document and, behind it, the place of a
+  // field in `fields` or an early position. fields: all that have words, ascending. Returns the
+  // frequent words.
   template <typename Packed>
-  Result<std::vector<Ordinal>> WritePostings(const std::vector<Ordinal>& ordinal_of, const std::vector<uint32_t>& by_ordinal,
+  Result<std::vector<Ordinal>> WritePostings(const std::vector<Ordinal>& ordinal_of,
+                                             const std::vector<uint32_t>& by_ordinal,
                                              const std::vector<FieldId>& fields);
   Status WriteForward(const std::vector<Ordinal>& ordinal_of, std::vector<Ordinal> frequent);
 
@@ -83,8 +87,8 @@ class SegmentBuilder {
   WordTable words_;
   std::vector<WordOccurrence> document_;
   std::vector<bool> has_field_;  // by field: whether some document has words there
-  // Per document, side by side: docid, number of fields; per field: id, number of words, number of breaks, the breaks
-  // (word index, position), the words.
+  // Per document, side by side: docid, number of fields; per field: id, number of words, number of
+  // breaks, the breaks (word index, position), the words.
   Chunks<uint32_t> stream_;
   std::vector<uint32_t> record_;  // of the document at hand, on its way there
   uint32_t document_count_ = 0;

@@ -60,18 +60,24 @@ Result<ColumnReader> ColumnReader::Open(std::string_view blob) {
   if (left != 0) return damaged;
   const auto part = [&](ColumnPart which) { return parts[static_cast<size_t>(which)]; };
   ColumnReader column;
-  column.code_width_ = static_cast<uint32_t>(LoadFixed<uint64_t>(footer + kColumnPartCount * sizeof(uint64_t)));
+  column.code_width_ =
+      static_cast<uint32_t>(LoadFixed<uint64_t>(footer + kColumnPartCount * sizeof(uint64_t)));
   column.postings_ = part(ColumnPart::kPostings);
-  GANNET_ASSIGN_OR_RETURN(column.posting_offsets_, PackedOffsets::Open(part(ColumnPart::kPostingOffsets)));
+  GANNET_ASSIGN_OR_RETURN(column.posting_offsets_,
+                          PackedOffsets::Open(part(ColumnPart::kPostingOffsets)));
   column.groups_ = part(ColumnPart::kGroups);
-  GANNET_ASSIGN_OR_RETURN(column.group_offsets_, PackedOffsets::Open(part(ColumnPart::kGroupOffsets)));
+  GANNET_ASSIGN_OR_RETURN(column.group_offsets_,
+                          PackedOffsets::Open(part(ColumnPart::kGroupOffsets)));
   column.supers_ = part(ColumnPart::kSupers);
-  GANNET_ASSIGN_OR_RETURN(column.super_offsets_, PackedOffsets::Open(part(ColumnPart::kSuperOffsets)));
+  GANNET_ASSIGN_OR_RETURN(column.super_offsets_,
+                          PackedOffsets::Open(part(ColumnPart::kSuperOffsets)));
   column.numbers_ = AsSpan<double>(part(ColumnPart::kNumbers));
   column.strings_ = part(ColumnPart::kStrings);
-  GANNET_ASSIGN_OR_RETURN(column.string_offsets_, PackedOffsets::Open(part(ColumnPart::kStringOffsets)));
+  GANNET_ASSIGN_OR_RETURN(column.string_offsets_,
+                          PackedOffsets::Open(part(ColumnPart::kStringOffsets)));
   column.spellings_ = part(ColumnPart::kSpellings);
-  GANNET_ASSIGN_OR_RETURN(column.spelling_offsets_, PackedOffsets::Open(part(ColumnPart::kSpellingOffsets)));
+  GANNET_ASSIGN_OR_RETURN(column.spelling_offsets_,
+                          PackedOffsets::Open(part(ColumnPart::kSpellingOffsets)));
   column.flags_ = part(ColumnPart::kFlags);
   column.doc_offsets_ = AsSpan<uint32_t>(part(ColumnPart::kDocOffsets));
   column.codes_ = part(ColumnPart::kCodes).data();
@@ -81,7 +87,8 @@ Result<ColumnReader> ColumnReader::Open(std::string_view blob) {
   column.empty_ = part(ColumnPart::kEmpty);
   column.valued_ = part(ColumnPart::kValued);
   if ((column.code_width_ != 1 && column.code_width_ != 2 && column.code_width_ != 4) ||
-      column.string_offsets_.size() != column.flags_.size() + 1 || column.spelling_offsets_.size() != column.string_offsets_.size() ||
+      column.string_offsets_.size() != column.flags_.size() + 1 ||
+      column.spelling_offsets_.size() != column.string_offsets_.size() ||
       column.posting_offsets_.size() != uint64_t{column.value_count()} + 1 ||
       !Monotone(column.string_offsets_, column.strings_.size()) ||
       !Monotone(column.spelling_offsets_, column.spellings_.size()) ||
@@ -104,11 +111,13 @@ std::string_view ColumnReader::StoredUnion(ValueOrdinal first, uint32_t size) co
   const auto& offsets = size == kSuperValues ? super_offsets_ : group_offsets_;
   const uint32_t group = first / size;
   if (first % size != 0 || group + size_t{1} >= offsets.size()) return {};
-  return (size == kSuperValues ? supers_ : groups_).substr(offsets[group], offsets[group + 1] - offsets[group]);
+  return (size == kSuperValues ? supers_ : groups_)
+      .substr(offsets[group], offsets[group + 1] - offsets[group]);
 }
 
 DocSet ColumnReader::UnionOf(std::span<const ValueRange> ranges) const {
-  if (ranges.size() == 1 && ranges[0].end - ranges[0].begin == 1) return DecodePostings(postings(ranges[0].begin));
+  if (ranges.size() == 1 && ranges[0].end - ranges[0].begin == 1)
+    return DecodePostings(postings(ranges[0].begin));
   DocSetUnion documents;
   for (const ValueRange& range : ranges) {
     for (ValueOrdinal at = range.begin; at < range.end;) {
@@ -135,7 +144,8 @@ bool ColumnReader::SkipUp(ValueOrdinal& value, ValueOrdinal end, const DocSet& d
   return false;
 }
 
-bool ColumnReader::SkipDown(ValueOrdinal& value, ValueOrdinal begin, const DocSet& documents) const {
+bool ColumnReader::SkipDown(ValueOrdinal& value, ValueOrdinal begin,
+                            const DocSet& documents) const {
   for (const uint32_t size : {kSuperValues, kGroupValues}) {
     if (size > value - begin) continue;
     const std::string_view postings = StoredUnion(value - size, size);
@@ -146,25 +156,28 @@ bool ColumnReader::SkipDown(ValueOrdinal& value, ValueOrdinal begin, const DocSe
   return false;
 }
 
-int64_t ColumnReader::NsOfIntersection(uint64_t count, uint64_t documents_count, uint64_t segment_documents) {
+int64_t ColumnReader::NsOfIntersection(uint64_t count, uint64_t documents_count,
+                                       uint64_t segment_documents) {
   if (count <= kDeltaPostingsMax) return 50 + static_cast<int64_t>(count) * 5;
   constexpr uint64_t kArrayMax = 4096;  // docids of a block of 65536 that are stored as a list
   const uint64_t blocks = segment_documents / 65536 + 1;
   const bool list = count / blocks < kArrayMax, other_list = documents_count / blocks < kArrayMax;
   // Two lists are merged, or the shorter one is looked up in one much longer.
-  const uint64_t work = list && other_list
-                            ? std::min((count + documents_count) * 12, std::min(count, documents_count) * 64)
-                        : list              ? count
-                        : other_list        ? documents_count
-                                            : blocks * 200;
+  const uint64_t work = list && other_list ? std::min((count + documents_count) * 12,
+                                                      std::min(count, documents_count) * 64)
+                        : list             ? count
+                        : other_list       ? documents_count
+                                           : blocks * 200;
   return static_cast<int64_t>(500 + blocks * 40 + work);
 }
 
 uint32_t ColumnReader::LowerNumber(double value) const {
-  return static_cast<uint32_t>(std::lower_bound(numbers_.begin(), numbers_.end(), value) - numbers_.begin());
+  return static_cast<uint32_t>(std::lower_bound(numbers_.begin(), numbers_.end(), value) -
+                               numbers_.begin());
 }
 uint32_t ColumnReader::UpperNumber(double value) const {
-  return static_cast<uint32_t>(std::upper_bound(numbers_.begin(), numbers_.end(), value) - numbers_.begin());
+  return static_cast<uint32_t>(std::upper_bound(numbers_.begin(), numbers_.end(), value) -
+                               numbers_.begin());
 }
 uint32_t ColumnReader::LowerString(std::string_view value) const {
   uint32_t low = 0, high = string_count();
@@ -188,7 +201,8 @@ void ColumnReader::FindContaining(std::string_view part, std::vector<uint32_t>& 
   size_t at = string_offsets_[0];
   uint32_t string = 0;
   while (at + part.size() <= strings_.size()) {
-    const void* found = memmem(strings_.data() + at, strings_.size() - at, part.data(), part.size());
+    const void* found =
+        memmem(strings_.data() + at, strings_.size() - at, part.data(), part.size());
     if (found == nullptr) return;
     const auto hit = static_cast<size_t>(static_cast<const char*>(found) - strings_.data());
     // The last string that does not begin behind the hit; the one before it is known.
@@ -205,7 +219,8 @@ void ColumnReader::FindContaining(std::string_view part, std::vector<uint32_t>& 
   }
 }
 
-Result<std::shared_ptr<const ColumnsReader>> ColumnsReader::Open(std::shared_ptr<SegmentFile> file) {
+Result<std::shared_ptr<const ColumnsReader>> ColumnsReader::Open(
+    std::shared_ptr<SegmentFile> file) {
   auto reader = std::make_shared<ColumnsReader>();
   reader->file_ = file;
   ByteReader directory(file->ReadAll(kColumnDirectory));
@@ -223,8 +238,9 @@ Result<std::shared_ptr<const ColumnsReader>> ColumnsReader::Open(std::shared_ptr
 }
 
 const ColumnsReader::Entry* ColumnsReader::FindEntry(FieldId field) const {
-  const auto found = std::lower_bound(entries_.begin(), entries_.end(), field,
-                                      [](const auto& entry, FieldId f) { return entry->field < f; });
+  const auto found =
+      std::lower_bound(entries_.begin(), entries_.end(), field,
+                       [](const auto& entry, FieldId f) { return entry->field < f; });
   return found != entries_.end() && (*found)->field == field ? found->get() : nullptr;
 }
 
@@ -257,7 +273,8 @@ std::string BuildPoints(const ColumnReader* lats, const ColumnReader* lngs, uint
 
 }  // namespace
 
-const GeoIndex& ColumnsReader::Points(FieldId lat, FieldId lng, std::span<const uint32_t> docids) const {
+const GeoIndex& ColumnsReader::Points(FieldId lat, FieldId lng,
+                                      std::span<const uint32_t> docids) const {
   std::call_once(points_once_, [&] {
     if (file_->Has(kGeoPoints)) {
       if (auto stored = GeoIndex::Open(file_->ReadAll(kGeoPoints), docids); stored.ok()) {
@@ -274,14 +291,16 @@ const GeoIndex& ColumnsReader::Points(FieldId lat, FieldId lng, std::span<const 
   return *points_;
 }
 
-std::span<const StoredShape> ColumnsReader::Shapes(const std::function<std::vector<StoredShape>()>& build) const {
+std::span<const StoredShape> ColumnsReader::Shapes(
+    const std::function<std::vector<StoredShape>()>& build) const {
   std::call_once(shapes_once_, [&] { shapes_ = build(); });
   return shapes_;
 }
 
 std::string_view ColumnsReader::Blob(FieldId field) const {
   const Entry* entry = FindEntry(field);
-  return entry == nullptr ? std::string_view() : file_->Read(kColumnData, entry->offset, entry->size);
+  return entry == nullptr ? std::string_view()
+                          : file_->Read(kColumnData, entry->offset, entry->size);
 }
 
 std::vector<FieldId> ColumnsReader::fields() const {
@@ -305,8 +324,8 @@ uint32_t FieldColumnBuilder::InternString(std::string_view normalised, std::stri
 }
 
 uint64_t FieldColumnBuilder::memory_bytes() const {
-  return numbers_.memory_bytes() + strings_.memory_bytes() + string_bytes_ + exists_.memory_bytes() + null_.memory_bytes() +
-         empty_.memory_bytes();
+  return numbers_.memory_bytes() + strings_.memory_bytes() + string_bytes_ +
+         exists_.memory_bytes() + null_.memory_bytes() + empty_.memory_bytes();
 }
 
 std::vector<double> FieldColumnBuilder::Numbers(std::vector<Entry>& entries) const {
@@ -322,7 +341,8 @@ std::vector<double> FieldColumnBuilder::Numbers(std::vector<Entry>& entries) con
     sorted.push_back({value == 0 ? 0 : value, static_cast<uint32_t>(entries.size())});
     entries.push_back({local, 0});
   });
-  std::sort(sorted.begin(), sorted.end(), [](const Value& a, const Value& b) { return a.value < b.value; });
+  std::sort(sorted.begin(), sorted.end(),
+            [](const Value& a, const Value& b) { return a.value < b.value; });
   std::vector<double> distinct;
   for (const Value& value : sorted) {
     if (distinct.empty() || distinct.back() != value.value) distinct.push_back(value.value);
@@ -334,18 +354,21 @@ std::vector<double> FieldColumnBuilder::Numbers(std::vector<Entry>& entries) con
 void FieldColumnBuilder::OrderEntries(size_t number_entries, std::vector<Entry>& entries) {
   const auto by_local = [](const Entry& a, const Entry& b) { return a.local < b.local; };
   if (number_entries > 0 && number_entries < entries.size()) {
-    std::inplace_merge(entries.begin(), entries.begin() + static_cast<ptrdiff_t>(number_entries), entries.end(), by_local);
+    std::inplace_merge(entries.begin(), entries.begin() + static_cast<ptrdiff_t>(number_entries),
+                       entries.end(), by_local);
   }
   for (auto from = entries.begin(); from != entries.end();) {
     auto until = from + 1;
     while (until != entries.end() && until->local == from->local) ++until;
-    if (until - from > 1) std::sort(from, until, [](const Entry& a, const Entry& b) { return a.value < b.value; });
+    if (until - from > 1)
+      std::sort(from, until, [](const Entry& a, const Entry& b) { return a.value < b.value; });
     from = until;
   }
   entries.erase(std::unique(entries.begin(), entries.end()), entries.end());
 }
 
-void FieldColumnBuilder::WriteLists(std::span<const Entry> entries, std::span<const uint32_t> docids, uint32_t values,
+void FieldColumnBuilder::WriteLists(std::span<const Entry> entries,
+                                    std::span<const uint32_t> docids, uint32_t values,
                                     ColumnWriter& out) {
   // A counting sort keeps documents ascending.
   std::vector<uint32_t> ends(values + size_t{1});
@@ -372,7 +395,9 @@ void FieldColumnBuilder::Write(std::span<const uint32_t> docids, ColumnWriter& o
   std::sort(order.begin(), order.end(),
             [&](uint32_t a, uint32_t b) { return table_[a].normalised < table_[b].normalised; });
   for (uint32_t i = 0; i < order.size(); ++i) rank[order[i]] = i;
-  strings_.ForEach([&](uint32_t local, uint32_t id) { entries.push_back({local, static_cast<uint32_t>(numbers.size()) + rank[id]}); });
+  strings_.ForEach([&](uint32_t local, uint32_t id) {
+    entries.push_back({local, static_cast<uint32_t>(numbers.size()) + rank[id]});
+  });
   std::vector<uint32_t>().swap(rank);
   OrderEntries(number_entries, entries);
   const auto values = static_cast<uint32_t>(numbers.size() + table_.size());
@@ -384,7 +409,8 @@ void FieldColumnBuilder::Write(std::span<const uint32_t> docids, ColumnWriter& o
     return ColumnString{value.normalised, value.original, value.varies};
   });
   bool single = true;
-  for (size_t i = 1; i < entries.size() && single; ++i) single = entries[i].local != entries[i - 1].local;
+  for (size_t i = 1; i < entries.size() && single; ++i)
+    single = entries[i].local != entries[i - 1].local;
   if (!single) {
     std::vector<uint32_t> offsets;
     offsets.reserve(docids.size() + 1);
@@ -397,12 +423,15 @@ void FieldColumnBuilder::Write(std::span<const uint32_t> docids, ColumnWriter& o
   }
   const uint32_t width = CodeWidth(values);
   std::string codes;
-  const auto put_code = [&](uint32_t code) { codes.append(reinterpret_cast<const char*>(&code), width); };
+  const auto put_code = [&](uint32_t code) {
+    codes.append(reinterpret_cast<const char*>(&code), width);
+  };
   if (single) {
     codes.reserve(docids.size() * width);
     size_t next = 0;
     for (uint32_t local = 0; local < docids.size(); ++local) {
-      put_code(next < entries.size() && entries[next].local == local ? entries[next++].value + 1 : 0);
+      put_code(next < entries.size() && entries[next].local == local ? entries[next++].value + 1
+                                                                     : 0);
     }
   } else {
     codes.reserve(entries.size() * width);
@@ -445,7 +474,8 @@ void ColumnWriter::Finish(uint32_t code_width) {
 
 void ValueListsWriter::Unions::Add(std::string_view lists, std::span<const uint64_t> begins) {
   DocSetUnion all;
-  for (size_t i = 1; i < begins.size(); ++i) all.AddPostings(lists.substr(begins[i - 1] - begins[0], begins[i] - begins[i - 1]));
+  for (size_t i = 1; i < begins.size(); ++i)
+    all.AddPostings(lists.substr(begins[i - 1] - begins[0], begins[i] - begins[i - 1]));
   AppendPostings(all.Finish(), bytes);
   offsets.push_back(bytes.size());
 }
@@ -477,7 +507,8 @@ void ValueListsWriter::Finish() {
   WriteUnions(supers_, ColumnPart::kSupers, ColumnPart::kSuperOffsets);
 }
 
-void WriteStrings(ColumnWriter& out, uint32_t count, const std::function<ColumnString(uint32_t)>& at) {
+void WriteStrings(ColumnWriter& out, uint32_t count,
+                  const std::function<ColumnString(uint32_t)>& at) {
   std::vector<uint64_t> offsets{0};
   for (uint32_t i = 0; i < count; ++i) {
     const std::string_view normalised = at(i).normalised;
@@ -534,7 +565,9 @@ void ColumnBuilder::Write(SegmentFileWriter& file) {
   writer.Finish();
 }
 
-ColumnsWriter::ColumnsWriter(SegmentFileWriter& file) : file_(file) { file_.BeginSection(kColumnData); }
+ColumnsWriter::ColumnsWriter(SegmentFileWriter& file) : file_(file) {
+  file_.BeginSection(kColumnData);
+}
 
 ColumnWriter ColumnsWriter::Begin(FieldId field) {
   field_ = field;
@@ -567,7 +600,9 @@ void ColumnsWriter::Finish() {
   if (lat_.empty() || lng_.empty()) return;
   const auto lats = ColumnReader::Open(lat_), lngs = ColumnReader::Open(lng_);
   if (!lats.ok() || !lngs.ok()) return;
-  file_.AddSection(kGeoPoints, BuildPoints(&*lats, &*lngs, std::min(lats->document_count(), lngs->document_count())));
+  file_.AddSection(
+      kGeoPoints,
+      BuildPoints(&*lats, &*lngs, std::min(lats->document_count(), lngs->document_count())));
 }
 
 }  // namespace gannet::segment

@@ -1,23 +1,24 @@
-// The columns part of a segment: for each faceted field, its values by document and its documents by value.
+// The columns part of a segment: for each faceted field, its values by document and its documents
+// by value.
 //
-// Values are numbers and strings in facet-normalised form (docs/behaviour/filters.md). They are numbered in order:
-// numbers first, ascending, then strings in byte order; so a range of values is a range of numbers, and
-// comparing two documents is comparing two numbers.
+// Values are numbers and strings in facet-normalised form (docs/behaviour/filters.md). They are
+// numbered in order: numbers first, ascending, then strings in byte order; so a range of values is
+// a range of numbers, and comparing two documents is comparing two numbers.
 //
-// Bytes of a column, version 3: u64 sizes of the parts, u64 width of a code (1, 2 or 4), then the parts, each padded
-// to 8 bytes:
+// Bytes of a column, version 3: u64 sizes of the parts, u64 width of a code (1, 2 or 4), then the
+// parts, each padded to 8 bytes:
 //   numbers            f64, ascending
 //   value postings     offsets into postings (packed_offsets.h), one more than values
 //   string offsets     u32 offsets into strings, one more than strings
 //   spelling offsets   u32 offsets into spellings, one more than strings
-//   flags              u8 per string: 1 documents spell it differently, 2 its spelling is its normalised form
-//   doc offsets        u32 per document and one more, into codes; no bytes when every document has at most one value
-//   codes              values of documents: with doc offsets the value; without, the value + 1, or 0 for none
-//   strings, spellings UTF-8
-//   postings           documents by value (bitmap/postings_codec.h)
-//   exists, null, empty, valued   postings: documents that have the field, have it null, empty, with some value
-//   group offsets (packed_offsets.h), groups   unions of 64 values at a time, whole groups only, as postings
-//   super offsets, supers                      unions of 4096 values at a time, likewise
+//   flags              u8 per string: 1 documents spell it differently, 2 its spelling is its
+//   normalised form doc offsets        u32 per document and one more, into codes; no bytes when
+//   every document has at most one value codes              values of documents: with doc offsets
+//   the value; without, the value + 1, or 0 for none strings, spellings UTF-8 postings documents by
+//   value (bitmap/postings_codec.h) exists, null, empty, valued   postings: documents that have the
+//   field, have it null, empty, with some value group offsets (packed_offsets.h), groups   unions
+//   of 64 values at a time, whole groups only, as postings super offsets, supers unions of 4096
+//   values at a time, likewise
 //
 // Threads: a reader is immutable and shared; a builder has one owner.
 #pragma once
@@ -48,32 +49,33 @@ using ValueOrdinal = uint32_t;
 
 // Offsets are packed (packed_offsets.h), one more than what they are about.
 enum class ColumnPart : uint8_t {
-  kPostings,         // documents by value (bitmap/postings_codec.h)
-  kPostingOffsets,   // by value, into the postings
-  kGroups,           // unions of 64 values at a time, whole groups only, as postings; none below 128 values
-  kGroupOffsets,     // by union
-  kSupers,           // unions of 4096 values at a time, likewise
+  kPostings,        // documents by value (bitmap/postings_codec.h)
+  kPostingOffsets,  // by value, into the postings
+  kGroups,  // unions of 64 values at a time, whole groups only, as postings; none below 128 values
+  kGroupOffsets,  // by union
+  kSupers,        // unions of 4096 values at a time, likewise
   kSuperOffsets,
   kNumbers,          // f64, ascending
   kStrings,          // UTF-8, ascending
   kStringOffsets,    // by string, into the strings
   kSpellings,        // UTF-8
   kSpellingOffsets,  // by string, into the spellings
-  kFlags,            // u8 per string: 1 documents spell it differently, 2 its spelling is its normalised form
-  kDocOffsets,       // u32 per document and one more, into the codes; no bytes when no document has more than one value
-  kCodes,            // values of documents: with doc offsets the value; without, the value + 1, or 0 for none
-  kExists,           // postings: documents that have the field
-  kNull,             // that have it null
-  kEmpty,            // that have it empty: "", [] or {}
-  kValued,           // that have some value
+  kFlags,  // u8 per string: 1 documents spell it differently, 2 its spelling is its normalised form
+  kDocOffsets,  // u32 per document and one more, into the codes; no bytes when no document has more
+                // than one value
+  kCodes,  // values of documents: with doc offsets the value; without, the value + 1, or 0 for none
+  kExists,  // postings: documents that have the field
+  kNull,    // that have it null
+  kEmpty,   // that have it empty: "", [] or {}
+  kValued,  // that have some value
 };
 inline constexpr size_t kColumnPartCount = static_cast<size_t>(ColumnPart::kValued) + 1;
 
 // One column of one segment. Borrows the mapped file.
 class ColumnReader {
  public:
-  // Values per stored union and per union of unions. A range of any width joins at most two partial groups of single
-  // lists, two partial supers of groups, and the whole supers between them.
+  // Values per stored union and per union of unions. A range of any width joins at most two partial
+  // groups of single lists, two partial supers of groups, and the whole supers between them.
   static constexpr uint32_t kGroupValues = 64;
   static constexpr uint32_t kSuperValues = 4096;
 
@@ -112,14 +114,16 @@ class ColumnReader {
     out |= UnionOf({&range, 1});
   }
 
-  // For walks over the values in search of some documents. Goes past a stored union that begins at `value` (or, downwards,
-  // ends with it), lies within the bound and has none of them. False: there is no such union.
+  // For walks over the values in search of some documents. Goes past a stored union that begins at
+  // `value` (or, downwards, ends with it), lies within the bound and has none of them. False: there
+  // is no such union.
   bool SkipUp(ValueOrdinal& value, ValueOrdinal end, const DocSet& documents) const;
   // value: the next one to be looked at plus 1; at least `begin`.
   bool SkipDown(ValueOrdinal& value, ValueOrdinal begin, const DocSet& documents) const;
-  // What it costs to intersect a list of `count` documents with `documents_count` others, both spread over
-  // `segment_documents`; nanoseconds, an estimate.
-  static int64_t NsOfIntersection(uint64_t count, uint64_t documents_count, uint64_t segment_documents);
+  // What it costs to intersect a list of `count` documents with `documents_count` others, both
+  // spread over `segment_documents`; nanoseconds, an estimate.
+  static int64_t NsOfIntersection(uint64_t count, uint64_t documents_count,
+                                  uint64_t segment_documents);
 
   // First number >= value (or > value), counted from 0; number_count() when none.
   uint32_t LowerNumber(double value) const;
@@ -139,11 +143,13 @@ class ColumnReader {
   }
   // Of the document at `local`.
   uint32_t ValueCount(uint32_t local) const {
-    return doc_offsets_.empty() ? (CodeAt(local) != 0 ? 1 : 0) : doc_offsets_[local + 1] - doc_offsets_[local];
+    return doc_offsets_.empty() ? (CodeAt(local) != 0 ? 1 : 0)
+                                : doc_offsets_[local + 1] - doc_offsets_[local];
   }
   // Documents of the segment.
   uint32_t document_count() const {
-    return static_cast<uint32_t>(doc_offsets_.empty() ? code_bytes_ / code_width_ : doc_offsets_.size() - 1);
+    return static_cast<uint32_t>(doc_offsets_.empty() ? code_bytes_ / code_width_
+                                                      : doc_offsets_.size() - 1);
   }
   // No document has more than one value.
   bool single_valued() const { return doc_offsets_.empty(); }
@@ -161,7 +167,8 @@ class ColumnReader {
   }
   // The value + 1 of the document at `local`, 0 when it has none. REQUIRES: single_valued()
   uint32_t Code(uint32_t local) const { return CodeAt(local); }
-  // Calls sink(const Code* codes) with Code of all local docids in their stored width. REQUIRES: single_valued()
+  // Calls sink(const Code* codes) with Code of all local docids in their stored width. REQUIRES:
+  // single_valued()
   template <typename Sink>
   void WithCodes(Sink&& sink) const {
     switch (code_width_) {
@@ -170,7 +177,8 @@ class ColumnReader {
       default: return sink(reinterpret_cast<const uint32_t*>(codes_));
     }
   }
-  // Appends the strings that contain `part`, counted from 0, ascending. REQUIRES: part is not empty.
+  // Appends the strings that contain `part`, counted from 0, ascending. REQUIRES: part is not
+  // empty.
   void FindContaining(std::string_view part, std::vector<uint32_t>& out) const;
 
   // Documents that have the field, have it null, have it empty ("" or [] or {}).
@@ -213,14 +221,17 @@ class ColumnReader {
 class ColumnsReader {
  public:
   static Result<std::shared_ptr<const ColumnsReader>> Open(std::shared_ptr<SegmentFile> file);
-  // Null when the field has no column here. A damaged column is null too and marks the file corrupt.
+  // Null when the field has no column here. A damaged column is null too and marks the file
+  // corrupt.
   const ColumnReader* Find(FieldId field) const;
   std::vector<FieldId> fields() const;
   const std::shared_ptr<SegmentFile>& file() const { return file_; }
-  // The points of the documents with a number in each of the fields. Where the file has none they are built when first
-  // asked for, about 0.3 s per million. docids: of the segment, by local docid. REQUIRES: the same arguments every time.
+  // The points of the documents with a number in each of the fields. Where the file has none they
+  // are built when first asked for, about 0.3 s per million. docids: of the segment, by local
+  // docid. REQUIRES: the same arguments every time.
   const GeoIndex& Points(FieldId lat, FieldId lng, std::span<const uint32_t> docids) const;
-  // The shapes of the documents, by ascending docid; `build` makes them when they are first asked for.
+  // The shapes of the documents, by ascending docid; `build` makes them when they are first asked
+  // for.
   std::span<const StoredShape> Shapes(const std::function<std::vector<StoredShape>()>& build) const;
   // The bytes of a column as they are, for copying.
   std::string_view Blob(FieldId field) const;
@@ -241,7 +252,8 @@ class ColumnsReader {
   mutable std::unique_ptr<const GeoIndex> points_;
 };
 
-// Places of documents, ascending; one may come again. Places behind each other take next to nothing.
+// Places of documents, ascending; one may come again. Places behind each other take next to
+// nothing.
 class LocalDocIdList {
  public:
   void Add(uint32_t local) {
@@ -293,7 +305,8 @@ class LocalValues {
 class ColumnWriter {
  public:
   explicit ColumnWriter(std::function<void(std::string_view)> sink) : sink_(std::move(sink)) {}
-  // REQUIRES: parts in the order of ColumnPart. One may come in many pieces; those that never come are empty.
+  // REQUIRES: parts in the order of ColumnPart. One may come in many pieces; those that never come
+  // are empty.
   void Append(ColumnPart part, std::string_view bytes);
   // Behind the last part.
   void Finish(uint32_t code_width);
@@ -309,7 +322,9 @@ class ColumnWriter {
 };
 
 // The width of a code where there are so many values.
-constexpr uint32_t CodeWidth(uint32_t values) { return values < 0xff ? 1 : values < 0xffff ? 2 : 4; }
+constexpr uint32_t CodeWidth(uint32_t values) {
+  return values < 0xff ? 1 : values < 0xffff ? 2 : 4;
+}
 
 // Writes the lists of documents of a column, value by value, and their unions.
 //
@@ -343,9 +358,10 @@ struct ColumnString {
   std::string_view normalised, spelling;
   bool varies;  // documents spell it differently
 };
-// Writes the strings of a column, which `at` gives by number, ascending; it is asked for each of them twice.
-// Memory: 8 bytes per string.
-void WriteStrings(ColumnWriter& out, uint32_t count, const std::function<ColumnString(uint32_t)>& at);
+// Writes the strings of a column, which `at` gives by number, ascending; it is asked for each of
+// them twice. Memory: 8 bytes per string.
+void WriteStrings(ColumnWriter& out, uint32_t count,
+                  const std::function<ColumnString(uint32_t)>& at);
 
 // Collects the values of one field. Places ascend over the calls of each method.
 class FieldColumnBuilder {
@@ -374,10 +390,12 @@ class FieldColumnBuilder {
   };
   // The numbers of the column, ascending; one entry for each that was added goes to `entries`.
   std::vector<double> Numbers(std::vector<Entry>& entries) const;
-  // Sorts entries by local docid, then value, each once. entries: of numbers, then of strings, both by local docid.
+  // Sorts entries by local docid, then value, each once. entries: of numbers, then of strings, both
+  // by local docid.
   static void OrderEntries(size_t number_entries, std::vector<Entry>& entries);
   // entries: as OrderEntries leaves them.
-  static void WriteLists(std::span<const Entry> entries, std::span<const uint32_t> docids, uint32_t values, ColumnWriter& out);
+  static void WriteLists(std::span<const Entry> entries, std::span<const uint32_t> docids,
+                         uint32_t values, ColumnWriter& out);
 
   struct Hash {
     using is_transparent = void;
@@ -432,8 +450,9 @@ class ColumnBuilder {
 class ColumnsWriter {
  public:
   explicit ColumnsWriter(SegmentFileWriter& file);
-  // The columns of latitude and longitude: when both come by, the points of the documents are written behind them, so
-  // that geo filters need not build them. To be called before the first Add.
+  // The columns of latitude and longitude: when both come by, the points of the documents are
+  // written behind them, so that geo filters need not build them. To be called before the first
+  // Add.
   void SetPointFields(FieldId lat, FieldId lng) { point_fields_ = {lat, lng}; }
   // What is written to the result until End is the column. It borrows the writer.
   ColumnWriter Begin(FieldId field);

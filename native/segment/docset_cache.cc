@@ -12,9 +12,11 @@ namespace {
 constexpr size_t kProcessBytesMax = 32 << 20;
 constexpr size_t kEntryBytes = 512;  // of the maps, and the tables of the set
 
-// A set as the bytes it is stored as, and what reads it there. As hundreds of blocks it would take half as much again.
+// A set as the bytes it is stored as, and what reads it there. As hundreds of blocks it would take
+// half as much again.
 struct Packed {
-  Packed(ByteArena& arena, const DocSet& documents) : bytes(arena, documents.SerializedBytes()), view(Written(documents, bytes)) {}
+  Packed(ByteArena& arena, const DocSet& documents)
+      : bytes(arena, documents.SerializedBytes()), view(Written(documents, bytes)) {}
   static std::string_view Written(const DocSet& documents, const ArenaBlock& bytes) {
     documents.WriteTo(bytes.data());
     return {bytes.data(), bytes.size()};
@@ -27,7 +29,8 @@ struct Packed {
 }  // namespace
 
 DocSetCacheBudget& DocSetCacheBudget::Process() {
-  static auto* const budget = new DocSetCacheBudget(kProcessBytesMax);  // segments may live until the process ends
+  static auto* const budget =
+      new DocSetCacheBudget(kProcessBytesMax);  // segments may live until the process ends
   return *budget;
 }
 

@@ -20,12 +20,13 @@ constexpr char kMagic[8] = {'G', 'N', 'T', 'S', 'E', 'G', '0', '1'};
 constexpr uint32_t kVersion = 6;
 constexpr size_t kHeaderBytes = 16;
 constexpr size_t kFooterBytes = 40;
-// Written together, at multiples of it: so file systems that can keep them in a large page of the processor, and a search,
-// which jumps about in them, spends less time on finding pages.
+// Written together, at multiples of it: so file systems that can keep them in a large page of the
+// processor, and a search, which jumps about in them, spends less time on finding pages.
 constexpr size_t kWriteBytes = 2 << 20;
-// The kernel is told to write so many bytes at a time, while the file grows. Left to the sync at its end they would
-// be hundreds of megabytes, and the syncs of everyone else would wait for them: beside a file of 300 MB written at
-// 100 MB/s the slowest sync of a small one took 129 ms, now 44 ms (medians of four, on a shared disk).
+// The kernel is told to write so many bytes at a time, while the file grows. Left to the sync at
+// its end they would be hundreds of megabytes, and the syncs of everyone else would wait for them:
+// beside a file of 300 MB written at 100 MB/s the slowest sync of a small one took 129 ms, now 44
+// ms (medians of four, on a shared disk).
 constexpr uint64_t kWritebackBytes = 8 << 20;
 // Read ahead of a reader that has just read the block before.
 constexpr uint64_t kSequentialBytes = 256 << 10;
@@ -42,7 +43,8 @@ constexpr uint64_t kCheckedAheadBlocks = 64;
 Status IoStatus(const std::string& action, int error) {
   std::string message = action + ": " + std::strerror(error);
   if (error == ENOSPC || error == EDQUOT) return Status::Full(std::move(message));
-  if (error == EMFILE || error == ENFILE) return Status(StatusCode::kIo, std::move(message), "too_many_open_files");
+  if (error == EMFILE || error == ENFILE)
+    return Status(StatusCode::kIo, std::move(message), "too_many_open_files");
   return Status::Io(std::move(message));
 }
 
@@ -107,8 +109,8 @@ void SegmentFileWriter::Flush(size_t bytes) {
 #ifdef __linux__
   if (status_.ok() && written_ - writing_ >= kWritebackBytes) {
     // A hint: what fails here fails again when the file is synced.
-    sync_file_range(descriptor_, static_cast<off64_t>(writing_), static_cast<off64_t>(written_ - writing_),
-                    SYNC_FILE_RANGE_WRITE);
+    sync_file_range(descriptor_, static_cast<off64_t>(writing_),
+                    static_cast<off64_t>(written_ - writing_), SYNC_FILE_RANGE_WRITE);
     writing_ = written_;
   }
 #endif
@@ -193,8 +195,8 @@ Result<std::shared_ptr<SegmentFile>> SegmentFile::Open(const std::string& path, 
   if (LoadFixed<uint32_t>(file->data_ + 8) != kVersion) {
     return Status::Corruption("the segment file " + path + " is of another version");
   }
-  if (body > size || body % 8 != 0 || blocks != (body + kBlockBytes - 1) / kBlockBytes || count > (1 << 20) ||
-      body + blocks * 8 + count * 24 + kFooterBytes != size) {
+  if (body > size || body % 8 != 0 || blocks != (body + kBlockBytes - 1) / kBlockBytes ||
+      count > (1 << 20) || body + blocks * 8 + count * 24 + kFooterBytes != size) {
     return damaged;
   }
   const std::string_view tail(file->data_ + body, blocks * 8 + count * 24);
@@ -239,8 +241,11 @@ std::vector<SectionId> SegmentFile::sections() const {
 bool SegmentFile::CheckBlock(uint64_t block, uint64_t end) const {
   const bool unread = blocks_[block].load(std::memory_order_relaxed) == kUnread;
   if (unread && !in_memory()) {
-    const bool sequential = block > 0 && blocks_[block - 1].load(std::memory_order_relaxed) == kChecked;
-    ExpectFrom(block, sequential ? std::min(std::max(end, block * kBlockBytes + kSequentialBytes), body_bytes_) : end);
+    const bool sequential =
+        block > 0 && blocks_[block - 1].load(std::memory_order_relaxed) == kChecked;
+    ExpectFrom(block, sequential ? std::min(std::max(end, block * kBlockBytes + kSequentialBytes),
+                                            body_bytes_)
+                                 : end);
   }
   using Clock = std::chrono::steady_clock;
   const auto began = unread ? Clock::now() : Clock::time_point();
@@ -256,9 +261,11 @@ bool SegmentFile::CheckBlock(uint64_t block, uint64_t end) const {
 uint64_t SegmentFile::CheckAhead(uint64_t begin) const {
 #ifdef __linux__
   if (sysconf(_SC_PAGESIZE) != static_cast<long>(kPageBytes)) return size_;
-  const uint64_t first = begin / kBlockBytes, end = std::min(first + kCheckedAheadBlocks, uint64_t{sums_.size()});
+  const uint64_t first = begin / kBlockBytes,
+                 end = std::min(first + kCheckedAheadBlocks, uint64_t{sums_.size()});
   if (first >= end) return size_;
-  const uint64_t from = first * kBlockBytes, bytes = std::min(end * kBlockBytes, body_bytes_) - from;
+  const uint64_t from = first * kBlockBytes,
+                 bytes = std::min(end * kBlockBytes, body_bytes_) - from;
   const uint64_t next = end == sums_.size() ? size_ : end * kBlockBytes;
   std::array<unsigned char, kCheckedAheadBlocks * kBlockPages> in_memory;
   if (mincore(const_cast<char*>(data_) + from, bytes, in_memory.data()) != 0) return size_;
@@ -279,7 +286,9 @@ uint64_t SegmentFile::CheckAhead(uint64_t begin) const {
   for (; block < end; ++block) {
     if (!is_wanted(block)) continue;
     const std::string_view read = BlockBytes(copy.data(), block);
-    if (pread(descriptor, copy.data(), read.size(), static_cast<off_t>(block * kBlockBytes)) != static_cast<ssize_t>(read.size())) break;
+    if (pread(descriptor, copy.data(), read.size(), static_cast<off_t>(block * kBlockBytes)) !=
+        static_cast<ssize_t>(read.size()))
+      break;
     if (Checksum(read) == sums_[block]) blocks_[block].store(kChecked, std::memory_order_relaxed);
   }
   close(descriptor);
@@ -291,8 +300,8 @@ uint64_t SegmentFile::CheckAhead(uint64_t begin) const {
 }
 
 void SegmentFile::NoteRead(std::chrono::nanoseconds took) const {
-  // In memory a block takes 3 us, from a fast disk 80. Each time that something was taken to be in memory and was not, more is
-  // looked at before the next.
+  // In memory a block takes 3 us, from a fast disk 80. Each time that something was taken to be in
+  // memory and was not, more is looked at before the next.
   constexpr std::chrono::microseconds kQuickMax(30);
   constexpr uint32_t kEnoughMax = 4096;
   if (took <= kQuickMax) {
@@ -309,7 +318,10 @@ void SegmentFile::ExpectFrom(uint64_t block, uint64_t end) const {
   const uint64_t last = (end - 1) / kBlockBytes;
   while (block <= last) {
     uint64_t until = block;
-    for (uint8_t unread = kUnread; until <= last && blocks_[until].compare_exchange_strong(unread, kAskedFor, std::memory_order_relaxed); ++until) {
+    for (uint8_t unread = kUnread;
+         until <= last &&
+         blocks_[until].compare_exchange_strong(unread, kAskedFor, std::memory_order_relaxed);
+         ++until) {
     }
     if (until > block) Advise(block * kBlockBytes, std::min(until * kBlockBytes, body_bytes_));
     block = until + 1;
@@ -345,7 +357,8 @@ std::vector<SegmentFile::DamagedBlock> SegmentFile::FindDamage() const {
     DamagedBlock block{begin, end, {}};
     for (const Section& section : sections_) {
       // With its padding, which is checked along with it.
-      if (section.begin < end && section.begin + section.size + kSectionPadding > begin) block.sections.push_back(section.id);
+      if (section.begin < end && section.begin + section.size + kSectionPadding > begin)
+        block.sections.push_back(section.id);
     }
     damage.push_back(std::move(block));
   }

@@ -6,14 +6,15 @@
 //   sums     XXH64 of every block of 16 KiB from the header to the end of the sections
 //   directory and footer, with their own checksum
 //
-// A reader maps the file. A block is checked the first time that bytes of it are looked at, so opening
-// costs nothing and a flipped bit is never believed: from then on the file is `corrupt`, and what would
-// have been read is empty. Callers check corrupt() when their work is done.
+// A reader maps the file. A block is checked the first time that bytes of it are looked at, so
+// opening costs nothing and a flipped bit is never believed: from then on the file is `corrupt`,
+// and what would have been read is empty. Callers check corrupt() when their work is done.
 //
-// What is read is asked of the system as it is needed: the whole of a list or record at once, and no more around it
-// than a part of the file that is read from front to back gains by. Left alone the system reads what the disk is set to
-// around each page that is missing: with 8 MB a search after a start read 320 MB to use 4. Once what is read turns out to be in
-// memory time and again, it is no longer asked for, until the system has to fetch something.
+// What is read is asked of the system as it is needed: the whole of a list or record at once, and
+// no more around it than a part of the file that is read from front to back gains by. Left alone
+// the system reads what the disk is set to around each page that is missing: with 8 MB a search
+// after a start read 320 MB to use 4. Once what is read turns out to be in memory time and again,
+// it is no longer asked for, until the system has to fetch something.
 //
 // Threads: a SegmentFile is shared by all; a SegmentFileWriter has one owner.
 #pragma once
@@ -68,8 +69,8 @@ class SegmentFileWriter {
   int descriptor_;
   std::string path_;
   std::string buffer_;
-  uint64_t written_ = 0;        // bytes handed to the system
-  uint64_t writing_ = 0;        // of those, bytes that it was told to write to the disk
+  uint64_t written_ = 0;  // bytes handed to the system
+  uint64_t writing_ = 0;  // of those, bytes that it was told to write to the disk
   uint64_t section_begin_ = 0;
   std::vector<Section> sections_;
   std::vector<uint64_t> sums_;  // of the complete blocks written so far
@@ -83,7 +84,8 @@ class SegmentFile {
   // kLater: a damaged first block is found when it is read, as the others are.
   enum class HeaderCheck { kNow, kLater };
   // Corruption: not a segment file, of another version, or its directory is damaged.
-  static Result<std::shared_ptr<SegmentFile>> Open(const std::string& path, HeaderCheck check = HeaderCheck::kNow);
+  static Result<std::shared_ptr<SegmentFile>> Open(const std::string& path,
+                                                   HeaderCheck check = HeaderCheck::kNow);
   ~SegmentFile();
   SegmentFile(const SegmentFile&) = delete;
 
@@ -96,8 +98,11 @@ class SegmentFile {
   const Section* Find(SectionId id) const;
   bool Has(SectionId id) const;
   uint64_t SectionSize(SectionId id) const;  // 0 when absent
-  // Bytes [offset, offset + size) of a section, checked; empty when they are out of range or damaged.
-  std::string_view Read(SectionId id, uint64_t offset, uint64_t size) const { return Read(Find(id), offset, size); }
+  // Bytes [offset, offset + size) of a section, checked; empty when they are out of range or
+  // damaged.
+  std::string_view Read(SectionId id, uint64_t offset, uint64_t size) const {
+    return Read(Find(id), offset, size);
+  }
   // The same without looking the section up; of null there is nothing to read.
   std::string_view Read(const Section* section, uint64_t offset, uint64_t size) const {
     if (section == nullptr || offset > section->size || size > section->size - offset) {
@@ -112,24 +117,27 @@ class SegmentFile {
   std::string_view ReadAll(SectionId id) const { return Read(id, 0, SectionSize(id)); }
   std::vector<SectionId> sections() const;
 
-  // Has the system read bytes that will be wanted, and does not wait for them. Out of range, absent: nothing happens.
-  // cost  2 us and 20 ns per KB when they are in memory
+  // Has the system read bytes that will be wanted, and does not wait for them. Out of range,
+  // absent: nothing happens. cost  2 us and 20 ns per KB when they are in memory
   void WillNeed(const Section* section, uint64_t offset, uint64_t size) const;
   void WillNeedAll(SectionId id) const { WillNeed(Find(id), 0, SectionSize(id)); }
-  // The same, once, for bytes that nobody has read since the file was opened; for the others, and while all that is read is in
-  // memory, it costs next to nothing.
+  // The same, once, for bytes that nobody has read since the file was opened; for the others, and
+  // while all that is read is in memory, it costs next to nothing.
   void Expect(const Section* section, uint64_t offset, uint64_t size) const {
     if (in_memory()) return;
-    if (section == nullptr || size == 0 || offset > section->size || size > section->size - offset) return;
+    if (section == nullptr || size == 0 || offset > section->size || size > section->size - offset)
+      return;
     const uint64_t begin = section->begin + offset;
     for (uint64_t block = begin / kBlockBytes; block <= (begin + size - 1) / kBlockBytes; ++block) {
-      if (blocks_[block].load(std::memory_order_relaxed) == kUnread) return ExpectFrom(block, begin + size);
+      if (blocks_[block].load(std::memory_order_relaxed) == kUnread)
+        return ExpectFrom(block, begin + size);
     }
   }
 
-  // Checks about 1 MiB from byte `begin` of the file on, as far as the system has it in memory, and returns where to go on; size()
-  // at the end. The bytes are copied, not mapped, so the resident set does not grow, and nothing is read from the disk. A block that is
-  // damaged is left for who reads it to find.
+  // Checks about 1 MiB from byte `begin` of the file on, as far as the system has it in memory, and
+  // returns where to go on; size() at the end. The bytes are copied, not mapped, so the resident
+  // set does not grow, and nothing is read from the disk. A block that is damaged is left for who
+  // reads it to find.
   uint64_t CheckAhead(uint64_t begin) const;
   // True for the first caller: one is enough.
   bool TakeCheckAhead() const { return !check_ahead_taken_.exchange(true); }
@@ -153,7 +161,8 @@ class SegmentFile {
   bool CheckBlocks(uint64_t begin, uint64_t end) const {
     if (begin >= end) return true;
     for (uint64_t block = begin / kBlockBytes; block <= (end - 1) / kBlockBytes; ++block) {
-      if (blocks_[block].load(std::memory_order_relaxed) != kChecked && !CheckBlock(block, end)) return false;
+      if (blocks_[block].load(std::memory_order_relaxed) != kChecked && !CheckBlock(block, end))
+        return false;
     }
     return true;
   }
@@ -164,7 +173,9 @@ class SegmentFile {
   bool CheckBlock(uint64_t block, uint64_t end) const;
   void ExpectFrom(uint64_t block, uint64_t end) const;
   void Advise(uint64_t begin, uint64_t end) const;
-  bool in_memory() const { return quick_.load(std::memory_order_relaxed) >= enough_.load(std::memory_order_relaxed); }
+  bool in_memory() const {
+    return quick_.load(std::memory_order_relaxed) >= enough_.load(std::memory_order_relaxed);
+  }
   // So long it took to read a block that had not been asked for before.
   void NoteRead(std::chrono::nanoseconds took) const;
 
@@ -176,8 +187,9 @@ class SegmentFile {
   std::vector<Section> sections_;
   enum BlockState : uint8_t { kUnread, kAskedFor, kChecked };
   mutable std::vector<std::atomic<uint8_t>> blocks_;
-  mutable std::atomic<uint32_t> quick_{0};    // blocks read in a row that were in memory
-  mutable std::atomic<uint32_t> enough_{64};  // from so many on the next ones are taken to be as well
+  mutable std::atomic<uint32_t> quick_{0};  // blocks read in a row that were in memory
+  mutable std::atomic<uint32_t> enough_{
+      64};  // from so many on the next ones are taken to be as well
   mutable std::atomic<bool> corrupt_{false};
   mutable std::atomic<bool> check_ahead_taken_{false};
 };

@@ -17,7 +17,8 @@ constexpr uint64_t kVersion = 1;
 // Points and nodes are stored as they lie in memory.
 static_assert(sizeof(GeoPoint) == 16 && sizeof(GeoIndex::Node) == 64);
 
-constexpr double kHalfway = filter::kEarthRadiusMetres * std::numbers::pi;  // the greatest distance there is
+constexpr double kHalfway =
+    filter::kEarthRadiusMetres * std::numbers::pi;  // the greatest distance there is
 // The haversine formula loses up to 0.1 m near the antipode; bounds are wider by this, metres.
 constexpr double kSlack = 1;
 
@@ -39,12 +40,15 @@ uint32_t HilbertKey(uint32_t x, uint32_t y) {
 }
 
 uint32_t CellOf(GeoPoint point) {
-  const auto cell = [](double part) { return static_cast<uint32_t>(std::min(65535.0, part * 65536)); };
+  const auto cell = [](double part) {
+    return static_cast<uint32_t>(std::min(65535.0, part * 65536));
+  };
   return HilbertKey(cell((point.lng + 180) / 360), cell((point.lat + 90) / 180));
 }
 
-// The cap around the middle of a box. From its middle a box of at most 180 degrees reaches farthest at a corner: along
-// a meridian the distance to a point less than 90 degrees of longitude away has no maximum inside.
+// The cap around the middle of a box. From its middle a box of at most 180 degrees reaches farthest
+// at a corner: along a meridian the distance to a point less than 90 degrees of longitude away has
+// no maximum inside.
 void SetCap(GeoIndex::Node& node) {
   const GeoBox& box = node.box;
   node.centre = {.lat = (box.south + box.north) / 2, .lng = (box.west + box.east) / 2};
@@ -129,12 +133,14 @@ std::string GeoIndex::Build(std::span<const Entry> entries) {
   }
 
   std::string out;
-  for (const uint64_t number : {kVersion, uint64_t{points.size()}, uint64_t{regular}, uint64_t{levels.size()}}) {
+  for (const uint64_t number :
+       {kVersion, uint64_t{points.size()}, uint64_t{regular}, uint64_t{levels.size()}}) {
     PutFixed<uint64_t>(out, number);
   }
   for (const auto& level : levels) PutFixed<uint64_t>(out, level.size());
   out.append(reinterpret_cast<const char*>(points.data()), points.size() * sizeof(GeoPoint));
-  for (const auto& level : levels) out.append(reinterpret_cast<const char*>(level.data()), level.size() * sizeof(Node));
+  for (const auto& level : levels)
+    out.append(reinterpret_cast<const char*>(level.data()), level.size() * sizeof(Node));
   for (const Keyed& keyed : order) PutFixed<uint32_t>(out, entries[keyed.entry].local);
   return out;
 }
@@ -142,9 +148,10 @@ std::string GeoIndex::Build(std::span<const Entry> entries) {
 Result<GeoIndex> GeoIndex::Open(std::string_view bytes, std::span<const uint32_t> docids) {
   const Status damaged = Status::Corruption("a geo index is damaged");
   ByteReader reader(bytes);
-  const auto version = reader.Fixed<uint64_t>(), points = reader.Fixed<uint64_t>(), regular = reader.Fixed<uint64_t>(),
-             levels = reader.Fixed<uint64_t>();
-  if (!reader.ok() || version != kVersion || points > docids.size() || regular > points || levels == 0 || levels > 16) {
+  const auto version = reader.Fixed<uint64_t>(), points = reader.Fixed<uint64_t>(),
+             regular = reader.Fixed<uint64_t>(), levels = reader.Fixed<uint64_t>();
+  if (!reader.ok() || version != kVersion || points > docids.size() || regular > points ||
+      levels == 0 || levels > 16) {
     return damaged;
   }
   std::vector<uint64_t> sizes;
@@ -187,7 +194,8 @@ std::pair<uint32_t, uint32_t> GeoIndex::PointsBelow(uint32_t level, uint32_t nod
 
 GeoIndex::Bounds GeoIndex::DistanceBounds(const Node& node, GeoPoint point) {
   const double distance = filter::HaversineMetres(point, node.centre);
-  return {std::max(0.0, distance - node.radius - kSlack), std::min(kHalfway, distance + node.radius) + kSlack};
+  return {std::max(0.0, distance - node.radius - kSlack),
+          std::min(kHalfway, distance + node.radius) + kSlack};
 }
 
 template <typename Relate, typename Contains>
@@ -228,7 +236,9 @@ void GeoIndex::FindInRadius(GeoPoint centre, double metres, std::vector<uint32_t
     if (bounds.least > metres) return Relation::kOutside;
     return bounds.most <= metres ? Relation::kInside : Relation::kPartly;
   };
-  FindWhere(relate, [&](GeoPoint point) { return filter::HaversineMetres(centre, point) <= metres; }, out);
+  FindWhere(
+      relate, [&](GeoPoint point) { return filter::HaversineMetres(centre, point) <= metres; },
+      out);
 }
 
 void GeoIndex::FindInBox(const GeoBox& box, std::vector<uint32_t>& out) const {
@@ -236,7 +246,8 @@ void GeoIndex::FindInBox(const GeoBox& box, std::vector<uint32_t>& out) const {
     if (!Overlaps(box, node.box)) return Relation::kOutside;
     return Encloses(box, node.box) ? Relation::kInside : Relation::kPartly;
   };
-  FindWhere(relate, [&](GeoPoint point) { return box.Contains(point); }, out);
+  FindWhere(
+      relate, [&](GeoPoint point) { return box.Contains(point); }, out);
 }
 
 }  // namespace gannet::segment

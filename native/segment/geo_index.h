@@ -1,15 +1,18 @@
-// Where the documents of one segment are: points in a packed tree, for finding those inside an area and those
-// nearest to a point.
+// Where the documents of one segment are: points in a packed tree, for finding those inside an area
+// and those nearest to a point.
 //
-// The points lie sorted along a Hilbert curve over latitude and longitude, in blocks of kBlockPoints; each block, and
-// each kFanout nodes of a level, have a bounding box and a bounding cap (a circle on the sphere that holds all of
-// it). A cap gives bounds of the distance to any point by the triangle inequality, wherever the antimeridian and the
-// poles are. After "Packed Hilbert R-trees": Kamel & Faloutsos, "On packing R-trees", CIKM 1993.
+// The points lie sorted along a Hilbert curve over latitude and longitude, in blocks of
+// kBlockPoints; each block, and each kFanout nodes of a level, have a bounding box and a bounding
+// cap (a circle on the sphere that holds all of it). A cap gives bounds of the distance to any
+// point by the triangle inequality, wherever the antimeridian and the poles are. After "Packed
+// Hilbert R-trees": Kamel & Faloutsos, "On packing R-trees", CIKM 1993.
 //
-// Points with coordinates beyond the globe are kept apart, behind the others, and are always looked at.
+// Points with coordinates beyond the globe are kept apart, behind the others, and are always looked
+// at.
 //
-// Bytes, version 1, 8-byte aligned: u64 version, u64 points, u64 regular points, u64 levels, u64 nodes of each level; the
-// points (f64 latitude, f64 longitude); the nodes, level by level, as Node; the local docid of each point's document (u32).
+// Bytes, version 1, 8-byte aligned: u64 version, u64 points, u64 regular points, u64 levels, u64
+// nodes of each level; the points (f64 latitude, f64 longitude); the nodes, level by level, as
+// Node; the local docid of each point's document (u32).
 //
 // Threads: immutable.
 #pragma once
@@ -37,15 +40,16 @@ class GeoIndex {
   static constexpr uint32_t kFanout = 16;
 
   struct Node {
-    filter::GeoBox box;          // never crosses the antimeridian
-    filter::GeoPoint centre;     // of the cap
-    double radius;               // of the cap, metres, rounded up
-    uint32_t begin, end;         // children on the level below, or points
+    filter::GeoBox box;       // never crosses the antimeridian
+    filter::GeoPoint centre;  // of the cap
+    double radius;            // of the cap, metres, rounded up
+    uint32_t begin, end;      // children on the level below, or points
   };
 
   // The bytes of an index. entries: any order; one per document.
   static std::string Build(std::span<const Entry> entries);
-  // bytes, docids (of the segment, by local docid) are borrowed. Corruption: sizes or numbers do not fit.
+  // bytes, docids (of the segment, by local docid) are borrowed. Corruption: sizes or numbers do
+  // not fit.
   static Result<GeoIndex> Open(std::string_view bytes, std::span<const uint32_t> docids);
 
   uint32_t size() const { return static_cast<uint32_t>(points_.size()); }

@@ -18,8 +18,8 @@ vector::ByteMatrix MatrixOf(const EmbedderReader& embedder) {
   return {rows.bytes, rows.scales, embedder.row_count(), embedder.dimensions()};
 }
 
-Result<std::shared_ptr<const GraphsReader>> GraphsReader::Open(std::shared_ptr<SegmentFile> file,
-                                                               std::shared_ptr<const VectorsReader> vectors) {
+Result<std::shared_ptr<const GraphsReader>> GraphsReader::Open(
+    std::shared_ptr<SegmentFile> file, std::shared_ptr<const VectorsReader> vectors) {
   auto reader = std::make_shared<GraphsReader>();
   reader->file_ = file;
   reader->vectors_ = std::move(vectors);
@@ -31,18 +31,21 @@ Result<std::shared_ptr<const GraphsReader>> GraphsReader::Open(std::shared_ptr<S
     entry->place = i;
     reader->entries_.push_back(std::move(entry));
   }
-  if (!directory.ok() || file->corrupt()) return Status::Corruption("the graphs in the segment file " + file->path() + " are damaged");
+  if (!directory.ok() || file->corrupt())
+    return Status::Corruption("the graphs in the segment file " + file->path() + " are damaged");
   return std::shared_ptr<const GraphsReader>(reader);
 }
 
 Status GraphsReader::OpenGraph(Entry& entry) const {
   std::call_once(entry.once, [&] {
     const EmbedderReader* embedder = vectors_->Find(entry.embedder);
-    const vector::ByteMatrix matrix = embedder == nullptr ? vector::ByteMatrix() : MatrixOf(*embedder);
+    const vector::ByteMatrix matrix =
+        embedder == nullptr ? vector::ByteMatrix() : MatrixOf(*embedder);
     const auto rows = AsSpan<uint32_t>(file_->ReadAll(RowsOf(entry.place)));
     const std::string_view nodes = file_->ReadAll(NodesOf(entry.place));
     if (matrix.bytes == nullptr || rows.size() != matrix.rows) {
-      entry.status = Status::Corruption("the graph of the embedder `" + entry.embedder + "` in " + file_->path() + " is damaged");
+      entry.status = Status::Corruption("the graph of the embedder `" + entry.embedder + "` in " +
+                                        file_->path() + " is damaged");
       return;
     }
     auto graph = vector::Graph::Open(rows, nodes, matrix);

@@ -1,4 +1,5 @@
-// Graphs over the vectors of a segment, in a file of their own: they are made later than the segment (vector/graph.h).
+// Graphs over the vectors of a segment, in a file of their own: they are made later than the
+// segment (vector/graph.h).
 //
 // Threads: a reader is shared; a graph is opened by who asks for it first.
 #pragma once
@@ -22,10 +23,11 @@ vector::ByteMatrix MatrixOf(const EmbedderReader& embedder);
 class GraphsReader {
  public:
   // vectors: of the same segment. Corruption: the directory does not fit them.
-  static Result<std::shared_ptr<const GraphsReader>> Open(std::shared_ptr<SegmentFile> file, std::shared_ptr<const VectorsReader> vectors);
+  static Result<std::shared_ptr<const GraphsReader>> Open(
+      std::shared_ptr<SegmentFile> file, std::shared_ptr<const VectorsReader> vectors);
 
-  // The graph of an embedder; null when there is none, or it is damaged. The first call reads it: 0.1 s for a million rows that are not
-  // in memory.
+  // The graph of an embedder; null when there is none, or it is damaged. The first call reads it:
+  // 0.1 s for a million rows that are not in memory.
   const vector::Graph* Find(std::string_view embedder) const;
   const std::shared_ptr<SegmentFile>& file() const { return file_; }
   // Corruption: the graph of an embedder cannot be used. Reads all.

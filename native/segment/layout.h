@@ -7,28 +7,31 @@
 namespace gannet::segment {
 
 // rows: the stored documents
-inline constexpr SectionId kRowDocids = 1;     // u32 each, ascending
-inline constexpr SectionId kRowOffsets = 2;    // packed_offsets.h; one more than documents
+inline constexpr SectionId kRowDocids = 1;   // u32 each, ascending
+inline constexpr SectionId kRowOffsets = 2;  // packed_offsets.h; one more than documents
 inline constexpr SectionId kRowData = 3;
 
 // text: the term dictionary, its postings, the forward index
 inline constexpr SectionId kTextMeta = 10;
-inline constexpr SectionId kTerms = 11;            // FST: word -> ordinal
-inline constexpr SectionId kPostingOffsets = 12;   // packed_offsets.h; one more than words
+inline constexpr SectionId kTerms = 11;           // FST: word -> ordinal
+inline constexpr SectionId kPostingOffsets = 12;  // packed_offsets.h; one more than words
 inline constexpr SectionId kPostingData = 13;
-inline constexpr SectionId kForwardOffsets = 14;   // packed_offsets.h; one more than documents
+inline constexpr SectionId kForwardOffsets = 14;  // packed_offsets.h; one more than documents
 inline constexpr SectionId kForwardData = 15;
-inline constexpr SectionId kFieldLengths = 16;     // see lengths.h
-inline constexpr SectionId kAdjacencyWords = 17;   // optional; see adjacency.h
+inline constexpr SectionId kFieldLengths = 16;    // see lengths.h
+inline constexpr SectionId kAdjacencyWords = 17;  // optional; see adjacency.h
 inline constexpr SectionId kAdjacencyData = 18;
-inline constexpr SectionId kPrefixWords = 30;      // optional; see prefix_unions.h
+inline constexpr SectionId kPrefixWords = 30;  // optional; see prefix_unions.h
 inline constexpr SectionId kPrefixData = 31;
 
-// vectors: one directory, and for the embedder at each place of it a run of section ids; see vectors.h
+// vectors: one directory, and for the embedder at each place of it a run of section ids; see
+// vectors.h
 inline constexpr SectionId kVectorDirectory = 40;
-inline constexpr SectionId kGraphDirectory = 41;     // in a file of graphs; see graphs.h
-inline constexpr SectionId kGraphSections = 8192;    // + place of the embedder * 2: rows by node, nodes
-inline constexpr SectionId kVectorSections = 4096;  // + place of the embedder * kVectorParts + VectorPart
+inline constexpr SectionId kGraphDirectory = 41;  // in a file of graphs; see graphs.h
+inline constexpr SectionId kGraphSections =
+    8192;  // + place of the embedder * 2: rows by node, nodes
+inline constexpr SectionId kVectorSections =
+    4096;  // + place of the embedder * kVectorParts + VectorPart
 inline constexpr SectionId kVectorParts = 16;
 enum class VectorPart : uint8_t {
   kDocids,      // u32 each, ascending: documents with an entry
@@ -46,6 +49,6 @@ enum class VectorPart : uint8_t {
 // columns: one directory; see columns.h
 inline constexpr SectionId kColumnDirectory = 20;
 inline constexpr SectionId kColumnData = 21;
-inline constexpr SectionId kGeoPoints = 22;        // optional; see geo_index.h
+inline constexpr SectionId kGeoPoints = 22;  // optional; see geo_index.h
 
 }  // namespace gannet::segment

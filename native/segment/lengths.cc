@@ -56,7 +56,8 @@ Result<LengthsReader> LengthsReader::Open(const SegmentFile& file) {
 
 void LengthsReader::Union(FieldId field, uint32_t words, DocSetUnion& out) const {
   const uint32_t key = KeyOf(field, words);
-  const auto found = std::lower_bound(lists_.begin(), lists_.end(), key, [](const List& list, uint32_t k) { return list.key < k; });
+  const auto found = std::lower_bound(lists_.begin(), lists_.end(), key,
+                                      [](const List& list, uint32_t k) { return list.key < k; });
   if (found != lists_.end() && found->key == key) out.AddPostings(found->postings);
 }
 

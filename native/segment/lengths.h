@@ -2,8 +2,8 @@
 //
 // Whether a query is all that a field says is decided by them, without reading the documents.
 //
-// Section kFieldLengths, for each field and number of words that occurs, ascending: varint distance of field * 32 + words,
-// varint length, postings (bitmap/postings_codec.h).
+// Section kFieldLengths, for each field and number of words that occurs, ascending: varint distance
+// of field * 32 + words, varint length, postings (bitmap/postings_codec.h).
 //
 // Threads: a reader is immutable and shared; a writer has one owner.
 #pragma once

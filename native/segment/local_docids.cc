@@ -30,14 +30,15 @@ LocalDocIds::LocalDocIds(std::span<const uint32_t> docids) : docids_(docids) {
 }
 
 DocSet LocalDocIds::Documents() const {
-  if (docids_.empty() || runs_.empty() || runs_.size() > docids_.size() / kLongRunMin + 1 || docids_.front() > docids_.back() ||
-      docids_.back() == UINT32_MAX) {
+  if (docids_.empty() || runs_.empty() || runs_.size() > docids_.size() / kLongRunMin + 1 ||
+      docids_.front() > docids_.back() || docids_.back() == UINT32_MAX) {
     return DocSet::FromSorted(docids_);
   }
   DocSet documents;
   for (size_t i = 0; i < runs_.size(); ++i) {
     const size_t end = i + 1 < runs_.size() ? runs_[i + 1].local : docids_.size();
-    documents.AddRange(runs_[i].docid, runs_[i].docid + static_cast<uint32_t>(end - runs_[i].local));
+    documents.AddRange(runs_[i].docid,
+                       runs_[i].docid + static_cast<uint32_t>(end - runs_[i].local));
   }
   return documents;
 }
@@ -45,13 +46,17 @@ DocSet LocalDocIds::Documents() const {
 int64_t LocalDocIds::Find(uint32_t docid) const {
   if (docids_.empty() || docid < docids_.front() || docid > docids_.back()) return -1;
   if (!runs_.empty()) {
-    const auto behind = std::upper_bound(runs_.begin() + 1, runs_.end(), docid, [](uint32_t d, const Run& run) { return d < run.docid; });
+    const auto behind = std::upper_bound(runs_.begin() + 1, runs_.end(), docid,
+                                         [](uint32_t d, const Run& run) { return d < run.docid; });
     const uint64_t local = uint64_t{(behind - 1)->local} + (docid - (behind - 1)->docid);
-    return local < (behind == runs_.end() ? docids_.size() : behind->local) ? static_cast<int64_t>(local) : -1;
+    return local < (behind == runs_.end() ? docids_.size() : behind->local)
+               ? static_cast<int64_t>(local)
+               : -1;
   }
   // docids are distinct, so that none stands behind the guess.
   const uint32_t guess = docid - docids_.front();
-  const auto end = docids_.begin() + static_cast<ptrdiff_t>(std::min<size_t>(guess, docids_.size() - 1)) + 1;
+  const auto end =
+      docids_.begin() + static_cast<ptrdiff_t>(std::min<size_t>(guess, docids_.size() - 1)) + 1;
   const auto found = std::lower_bound(docids_.begin(), end, docid);
   return found != end && *found == docid ? found - docids_.begin() : -1;
 }
@@ -64,8 +69,11 @@ void LocalDocIdCursor::Advance(uint32_t docid) {
       low += step;
       step *= 2;
     }
-    const auto first = runs.begin() + static_cast<ptrdiff_t>(low) + 1, end = runs.begin() + static_cast<ptrdiff_t>(std::min(low + step, runs.size()));
-    const auto behind = std::upper_bound(first, std::max(first, end), docid, [](uint32_t d, const LocalDocIds::Run& run) { return d < run.docid; });
+    const auto first = runs.begin() + static_cast<ptrdiff_t>(low) + 1,
+               end = runs.begin() + static_cast<ptrdiff_t>(std::min(low + step, runs.size()));
+    const auto behind =
+        std::upper_bound(first, std::max(first, end), docid,
+                         [](uint32_t d, const LocalDocIds::Run& run) { return d < run.docid; });
     const LocalDocIds::Run& run = *(behind - 1);
     at_ = static_cast<uint32_t>(behind - 1 - runs.begin());
     base_ = run.docid - run.local;
@@ -74,7 +82,8 @@ void LocalDocIdCursor::Advance(uint32_t docid) {
   }
   const std::span<const uint32_t> docids = local_docids_.docids_;
   const auto last = static_cast<uint32_t>(docids.size() - 1);
-  // docids are distinct, so the local docid is at most as far ahead as the docid; gaps put it before that.
+  // docids are distinct, so the local docid is at most as far ahead as the docid; gaps put it
+  // before that.
   uint32_t high = docid <= docids[at_] ? at_ : at_ + std::min(last - at_, docid - docids[at_]);
   uint32_t step = 1, low = high;
   while (docids[low] > docid) {
@@ -105,11 +114,13 @@ DocSet DocSetOf(std::vector<uint32_t>& docids) {
   }
   // A bit per docid of the range sorts them faster than comparing.
   std::vector<uint64_t> bits(range / 64 + size_t{1});
-  for (const uint32_t docid : docids) bits[(docid - first) / 64] |= uint64_t{1} << (docid - first) % 64;
+  for (const uint32_t docid : docids)
+    bits[(docid - first) / 64] |= uint64_t{1} << (docid - first) % 64;
   size_t count = 0;
   for (size_t i = 0; i < bits.size(); ++i) {
     for (uint64_t word = bits[i]; word != 0; word &= word - 1) {
-      docids[count++] = first + static_cast<uint32_t>(i * 64) + static_cast<uint32_t>(std::countr_zero(word));
+      docids[count++] =
+          first + static_cast<uint32_t>(i * 64) + static_cast<uint32_t>(std::countr_zero(word));
     }
   }
   return DocSet::FromSorted(docids);

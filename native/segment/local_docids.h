@@ -11,8 +11,8 @@ namespace gannet::segment {
 
 // The docids of a segment, and the local docid of each.
 //
-// The docids of most segments form a few hundred runs of successive numbers. Within a run, the local
-// docid grows with the docid, so a lookup is a search among the runs and a subtraction.
+// The docids of most segments form a few hundred runs of successive numbers. Within a run, the
+// local docid grows with the docid, so a lookup is a search among the runs and a subtraction.
 //
 // Threads: immutable. Lifetime: borrows the docids.
 class LocalDocIds {

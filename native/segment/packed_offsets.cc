@@ -18,7 +18,8 @@ std::string PackOffsets(std::span<const uint64_t> offsets) {
   if (offsets.empty()) return out;
   constexpr size_t kGroup = PackedOffsets::kGroup;
   uint64_t greatest = 0;
-  for (size_t i = 0; i < offsets.size(); ++i) greatest = std::max(greatest, offsets[i] - offsets[i / kGroup * kGroup]);
+  for (size_t i = 0; i < offsets.size(); ++i)
+    greatest = std::max(greatest, offsets[i] - offsets[i / kGroup * kGroup]);
   const auto width = static_cast<uint64_t>(std::bit_width(greatest));
   assert(width <= kWidthMax);
   PutFixed<uint64_t>(out, offsets.size());
@@ -29,7 +30,8 @@ std::string PackOffsets(std::span<const uint64_t> offsets) {
   for (size_t i = 0; i < offsets.size(); ++i) {
     const uint64_t bit = i * width;
     char* at = out.data() + distances + (bit >> 3);
-    const uint64_t word = LoadFixed<uint64_t>(at) | (offsets[i] - offsets[i / kGroup * kGroup]) << (bit & 7);
+    const uint64_t word = LoadFixed<uint64_t>(at) | (offsets[i] - offsets[i / kGroup * kGroup])
+                                                        << (bit & 7);
     std::memcpy(at, &word, sizeof(word));
   }
   return out;
@@ -40,11 +42,13 @@ Result<PackedOffsets> PackedOffsets::Open(std::string_view bytes) {
   if (bytes.empty()) return offsets;
   const Status damaged = Status::Corruption("packed offsets are damaged");
   if (bytes.size() < kHeaderBytes) return damaged;
-  const auto count = LoadFixed<uint64_t>(bytes.data()), width = LoadFixed<uint64_t>(bytes.data() + 8);
+  const auto count = LoadFixed<uint64_t>(bytes.data()),
+             width = LoadFixed<uint64_t>(bytes.data() + 8);
   // Few enough that the sizes below do not overflow.
   if (count == 0 || count / kGroup > bytes.size() || width > kWidthMax) return damaged;
   const uint64_t firsts = (count + kGroup - 1) / kGroup * sizeof(uint64_t);
-  if (bytes.size() != kHeaderBytes + firsts + (count * width + 7) / 8 + sizeof(uint64_t)) return damaged;
+  if (bytes.size() != kHeaderBytes + firsts + (count * width + 7) / 8 + sizeof(uint64_t))
+    return damaged;
   offsets.firsts_ = bytes.data() + kHeaderBytes;
   offsets.distances_ = offsets.firsts_ + firsts;
   offsets.size_ = count;

@@ -1,10 +1,12 @@
 // Ascending offsets in little space: where the rows, records or lists of a part begin and end.
 //
-// Of every 64 offsets the first is stored whole, of all of them the distance to the first of their 64, packed to
-// as many bits as the greatest distance needs. A row of 300 bytes then takes 15 bits instead of 64, and two loads.
+// Of every 64 offsets the first is stored whole, of all of them the distance to the first of their
+// 64, packed to as many bits as the greatest distance needs. A row of 300 bytes then takes 15 bits
+// instead of 64, and two loads.
 //
-// Bytes, none when there are no offsets: u64 offsets, u64 bits per distance, u64 for each 64th offset, the distances
-// (lowest bits first, padded to a byte), 8 zero bytes, so that readers may load whole words.
+// Bytes, none when there are no offsets: u64 offsets, u64 bits per distance, u64 for each 64th
+// offset, the distances (lowest bits first, padded to a byte), 8 zero bytes, so that readers may
+// load whole words.
 //
 // Threads: immutable and shared.
 #pragma once
@@ -26,7 +28,8 @@ std::string PackOffsets(std::span<const uint64_t> offsets);
 class PackedOffsets {
  public:
   PackedOffsets() = default;
-  // Corruption: the size is not that of so many offsets. Whether they ascend is not looked at: IsAscending.
+  // Corruption: the size is not that of so many offsets. Whether they ascend is not looked at:
+  // IsAscending.
   static Result<PackedOffsets> Open(std::string_view bytes);
 
   size_t size() const { return size_; }

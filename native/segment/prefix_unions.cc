@@ -17,13 +17,17 @@ constexpr size_t kFewMax = 1 << 18;
 // Whether all of `words` is in `sorted`.
 bool Holds(std::span<const WordRange> sorted, std::span<const WordRange> words) {
   return std::all_of(words.begin(), words.end(), [&](const WordRange& range) {
-    const auto behind = std::upper_bound(sorted.begin(), sorted.end(), range.first, [](Ordinal word, const WordRange& r) { return word < r.first; });
+    const auto behind =
+        std::upper_bound(sorted.begin(), sorted.end(), range.first,
+                         [](Ordinal word, const WordRange& r) { return word < r.first; });
     return behind != sorted.begin() && range.second <= std::prev(behind)->second;
   });
 }
 
-// Adds what `words` holds but `without` does not. REQUIRES: both are ascending and apart, `without` is within `words`.
-void Subtract(std::span<const WordRange> words, std::span<const WordRange> without, std::vector<WordRange>& out) {
+// Adds what `words` holds but `without` does not. REQUIRES: both are ascending and apart, `without`
+// is within `words`.
+void Subtract(std::span<const WordRange> words, std::span<const WordRange> without,
+              std::vector<WordRange>& out) {
   auto next = without.begin();
   for (auto [begin, end] : words) {
     for (; next != without.end() && next->first < end; ++next) {
@@ -147,7 +151,8 @@ Result<PrefixUnions> PrefixUnions::Open(const SegmentFile& file, uint32_t word_c
   const uint64_t count = bytes.Varint();
   uint64_t data = 0;
   for (uint64_t i = 0; i < count && bytes.ok(); ++i) {
-    Union next{0, static_cast<uint32_t>(unions.ranges_.size()), 0, static_cast<uint32_t>(unions.lists_.size()), 0};
+    Union next{0, static_cast<uint32_t>(unions.ranges_.size()), 0,
+               static_cast<uint32_t>(unions.lists_.size()), 0};
     uint64_t word = 0;
     for (uint64_t ranges = bytes.Varint(); ranges > 0 && bytes.ok(); --ranges) {
       const uint64_t begin = word + bytes.Varint();
@@ -172,7 +177,8 @@ Result<PrefixUnions> PrefixUnions::Open(const SegmentFile& file, uint32_t word_c
   }
   if (!bytes.ok() || !bytes.done() || data != data_bytes) return damaged;
   std::sort(unions.unions_.begin(), unions.unions_.end(), [&](const Union& a, const Union& b) {
-    const Ordinal first_of_a = unions.ranges_[a.first_range].first, first_of_b = unions.ranges_[b.first_range].first;
+    const Ordinal first_of_a = unions.ranges_[a.first_range].first,
+                  first_of_b = unions.ranges_[b.first_range].first;
     return first_of_a != first_of_b ? first_of_a < first_of_b : a.word_count > b.word_count;
   });
   return unions;
@@ -185,8 +191,9 @@ PrefixUnions::Cover PrefixUnions::Find(std::span<const WordRange> words) const {
   Unite(wanted);
   if (wanted.empty()) return cover;
   std::vector<WordRange> covered;
-  auto at = std::lower_bound(unions_.begin(), unions_.end(), wanted.front().first,
-                             [&](const Union& of, Ordinal word) { return ranges_[of.first_range].first < word; });
+  auto at = std::lower_bound(
+      unions_.begin(), unions_.end(), wanted.front().first,
+      [&](const Union& of, Ordinal word) { return ranges_[of.first_range].first < word; });
   for (; at != unions_.end() && ranges_[at->first_range].first < wanted.back().second; ++at) {
     const auto number = static_cast<uint32_t>(at - unions_.begin());
     const std::span<const WordRange> here = WordsOf(number);

@@ -1,9 +1,10 @@
 // Stored documents: the rows part of a segment, and how one document becomes bytes.
 //
-// A row holds the top-level attributes of a document: a directory of (field, size), then the values as
-// minified JSON texts in field order. So one attribute is sliced out without parsing the rest. Rows are
-// LZ4-compressed one by one against a dictionary of what rows share, which an index makes from its first
-// documents and keeps for ever: small rows then compress like large ones, and merging copies them as they are.
+// A row holds the top-level attributes of a document: a directory of (field, size), then the values
+// as minified JSON texts in field order. So one attribute is sliced out without parsing the rest.
+// Rows are LZ4-compressed one by one against a dictionary of what rows share, which an index makes
+// from its first documents and keeps for ever: small rows then compress like large ones, and
+// merging copies them as they are.
 #pragma once
 
 #include <cstdint>
@@ -47,7 +48,8 @@ class RowDictionary {
 class RowCodec {
  public:
   // dictionary: may be null.
-  explicit RowCodec(std::shared_ptr<const RowDictionary> dictionary) : dictionary_(std::move(dictionary)) {}
+  explicit RowCodec(std::shared_ptr<const RowDictionary> dictionary)
+      : dictionary_(std::move(dictionary)) {}
   ~RowCodec();
   RowCodec(const RowCodec&) = delete;
 
@@ -93,7 +95,8 @@ class RowsReader {
   const LocalDocIds& local_docids() const { return local_docids_; }
   // Has rows read that were not yet, and does not wait for them.
   void Expect(size_t local) const;
-  // The same for `count` rows, also when the system has dropped them since; for those who go through all rows.
+  // The same for `count` rows, also when the system has dropped them since; for those who go
+  // through all rows.
   void WillNeed(size_t local, size_t count) const;
   // Compressed row at a local docid of docids().
   std::string_view at(size_t local) const;

@@ -1,4 +1,5 @@
-// Bytes that are appended and read again as a whole: in memory while they are few, else in a temporary file without a name.
+// Bytes that are appended and read again as a whole: in memory while they are few, else in a
+// temporary file without a name.
 //
 // Threads: one owner.
 #pragma once
@@ -27,7 +28,8 @@ class Spool {
   void Settle() {
     if (buffer_.size() >= kHeldBytes) Flush();
   }
-  // All bytes, as long as the spool lives and nothing is appended. Io, Full: the temporary file could not be written.
+  // All bytes, as long as the spool lives and nothing is appended. Io, Full: the temporary file
+  // could not be written.
   Result<std::string_view> Bytes();
 
  private:

@@ -10,8 +10,8 @@
 namespace gannet::segment {
 namespace {
 
-// From this many postings in all fields together on, what the longest list leaves of their union is stored as well: joining the
-// lists of many fields at query time then costs more than the bytes.
+// From this many postings in all fields together on, what the longest list leaves of their union is
+// stored as well: joining the lists of many fields at query time then costs more than the bytes.
 uint64_t StoredRestMin() { return Tuned().stored_rest_min; }
 
 // Unions of fewer words are not kept: making them takes little longer than copying them.
@@ -20,15 +20,19 @@ uint64_t CachedWordsMin(bool leading_positions) {
 }
 constexpr uint64_t kListCost = 64;  // opening a list takes as long as reading so many bytes of it
 
-constexpr uint64_t kBytesAtOnce = 2;  // of unions that are stored: they are large, and joined in whole blocks
+constexpr uint64_t kBytesAtOnce =
+    2;  // of unions that are stored: they are large, and joined in whole blocks
 
 // A list per word; what a union has of a field is one.
-uint64_t ListCount(const PrefixUnions::Cover& cover) { return cover.word_count() + cover.unions.size(); }
+uint64_t ListCount(const PrefixUnions::Cover& cover) {
+  return cover.word_count() + cover.unions.size();
+}
 
 }  // namespace
 
 uint32_t OrdinalWidth(uint32_t word_count) {
-  return std::max<uint32_t>(1, static_cast<uint32_t>(std::bit_width(word_count == 0 ? 0 : word_count - 1)));
+  return std::max<uint32_t>(
+      1, static_cast<uint32_t>(std::bit_width(word_count == 0 ? 0 : word_count - 1)));
 }
 
 Result<std::shared_ptr<const TextReader>> TextReader::Open(std::shared_ptr<SegmentFile> file) {
@@ -90,7 +94,8 @@ TextReader::Count TextReader::CountDocuments(Ordinal ordinal) const {
 
 void TextReader::ExpectPostings(std::span<const WordRange> words) const {
   for (const auto& [begin, end] : words) {
-    if (const uint64_t bytes = PostingBytes(begin, end); bytes > 0) file_->Expect(posting_section_, posting_offsets_[begin], bytes);
+    if (const uint64_t bytes = PostingBytes(begin, end); bytes > 0)
+      file_->Expect(posting_section_, posting_offsets_[begin], bytes);
   }
 }
 
@@ -103,7 +108,10 @@ void TextReader::WillNeedPostings(Ordinal begin, Ordinal end) const {
 
 void TextReader::WillNeedRecords(uint32_t local, uint32_t count) const {
   const uint64_t from = forward_offsets_[local];
-  file_->WillNeed(forward_section_, from, forward_offsets_[std::min<size_t>(size_t{local} + count, forward_offsets_.size() - 1)] - from);
+  file_->WillNeed(
+      forward_section_, from,
+      forward_offsets_[std::min<size_t>(size_t{local} + count, forward_offsets_.size() - 1)] -
+          from);
 }
 
 std::optional<TextReader::Disjoint> TextReader::DisjointPostings(Ordinal ordinal) const {
@@ -146,7 +154,9 @@ uint64_t TextReader::CommonDocuments(Ordinal a, Ordinal b) const {
   const auto of_a = DisjointPostings(a), of_b = DisjointPostings(b);
   if (of_a && of_b) {
     const PostingsReader most(of_b->most), rest(of_b->rest);
-    const auto common = [&](const PostingsReader& list) { return list.IntersectionSize(most) + list.IntersectionSize(rest); };
+    const auto common = [&](const PostingsReader& list) {
+      return list.IntersectionSize(most) + list.IntersectionSize(rest);
+    };
     return common(PostingsReader(of_a->most)) + common(PostingsReader(of_a->rest));
   }
   const auto documents = [&](Ordinal ordinal) {
@@ -155,7 +165,8 @@ uint64_t TextReader::CommonDocuments(Ordinal a, Ordinal b) const {
     return join.Finish();
   };
   const auto common = [](const Disjoint& lists, const DocSet& others) {
-    return PostingsReader(lists.most).IntersectionSize(others) + PostingsReader(lists.rest).IntersectionSize(others);
+    return PostingsReader(lists.most).IntersectionSize(others) +
+           PostingsReader(lists.rest).IntersectionSize(others);
   };
   if (of_a) return common(*of_a, documents(b));
   if (of_b) return common(*of_b, documents(a));
@@ -189,7 +200,8 @@ PrefixUnions::Cover TextReader::CoverOf(const WordLists& lists) const {
 }
 
 template <typename Sink>
-void TextReader::ForEachStored(const WordLists& lists, const PrefixUnions::Cover& cover, Sink&& sink) const {
+void TextReader::ForEachStored(const WordLists& lists, const PrefixUnions::Cover& cover,
+                               Sink&& sink) const {
   for (const uint32_t number : cover.unions) {
     for (const PrefixUnions::List& list : prefixes_.ListsOf(number)) {
       if (lists.fields == nullptr || lists.fields->Has(list.field)) sink(list);
@@ -203,14 +215,20 @@ void TextReader::JoinLists(const WordLists& lists, DocSetUnion& out) const {
   JoinWords(lists.words, lists, out);
 }
 
-void TextReader::JoinLists(const WordLists& lists, const PrefixUnions::Cover& cover, DocSetUnion& out) const {
-  ForEachStored(lists, cover, [&](const PrefixUnions::List& list) { file_->Expect(prefix_section_, list.begin, list.size); });
+void TextReader::JoinLists(const WordLists& lists, const PrefixUnions::Cover& cover,
+                           DocSetUnion& out) const {
+  ForEachStored(lists, cover, [&](const PrefixUnions::List& list) {
+    file_->Expect(prefix_section_, list.begin, list.size);
+  });
   ExpectPostings(cover.words);
-  ForEachStored(lists, cover, [&](const PrefixUnions::List& list) { out.AddPostings(file_->Read(prefix_section_, list.begin, list.size)); });
+  ForEachStored(lists, cover, [&](const PrefixUnions::List& list) {
+    out.AddPostings(file_->Read(prefix_section_, list.begin, list.size));
+  });
   JoinWords(cover.words, lists, out);
 }
 
-void TextReader::JoinWords(std::span<const WordRange> words, const WordLists& lists, DocSetUnion& out) const {
+void TextReader::JoinWords(std::span<const WordRange> words, const WordLists& lists,
+                           DocSetUnion& out) const {
   for (const auto& [begin, end] : words) {
     for (Ordinal ordinal = begin; ordinal < end; ++ordinal) {
       if (lists.leading_positions == 0) {
@@ -218,7 +236,8 @@ void TextReader::JoinWords(std::span<const WordRange> words, const WordLists& li
         continue;
       }
       ForEachList(PostingBlob(ordinal), [&](uint32_t id, std::string_view postings) {
-        if (id >= kLeadingLists && (lists.leading_positions >> (id - kLeadingLists) & 1) != 0) out.AddPostings(postings);
+        if (id >= kLeadingLists && (lists.leading_positions >> (id - kLeadingLists) & 1) != 0)
+          out.AddPostings(postings);
       });
     }
   }
@@ -227,7 +246,8 @@ void TextReader::JoinWords(std::span<const WordRange> words, const WordLists& li
 uint64_t TextReader::JoinCost(const WordLists& lists, const PrefixUnions::Cover& cover) const {
   uint64_t cost = ListCount(cover) * kListCost;
   for (const auto& [begin, end] : cover.words) cost += PostingBytes(begin, end);
-  ForEachStored(lists, cover, [&](const PrefixUnions::List& list) { cost += list.size / kBytesAtOnce; });
+  ForEachStored(lists, cover,
+                [&](const PrefixUnions::List& list) { cost += list.size / kBytesAtOnce; });
   return cost;
 }
 
@@ -251,7 +271,8 @@ void TextReader::UnionLists(const WordLists& lists, DocSetUnion& out) const {
   if (auto known = docset_cache_.Find(key)) return out.Add(std::move(known));
   const PrefixUnions::Cover cover = CoverOf(lists);
   uint64_t cost = JoinCost(lists, cover);
-  if (cost < CachedWordsMin(lists.leading_positions != 0) * kListCost) return JoinLists(lists, cover, out);
+  if (cost < CachedWordsMin(lists.leading_positions != 0) * kListCost)
+    return JoinLists(lists, cover, out);
   DocSetUnion join;
   // Of any field the words that are not frequent are asked for alone as well.
   const uint64_t with_frequent = *kind == DocSetCache::Kind::kRange ? JoinFrequent(lists, join) : 0;
@@ -296,7 +317,8 @@ void PostingsWriter::AddList(uint32_t id, const DocSet& docids) {
 void PostingsWriter::EndWord(std::string_view word) {
   blob_.clear();
   const auto is_field = [](const List& list) { return list.id < kLeadingLists; };
-  const auto fields = static_cast<size_t>(std::find_if_not(lists_.begin(), lists_.end(), is_field) - lists_.begin());
+  const auto fields = static_cast<size_t>(std::find_if_not(lists_.begin(), lists_.end(), is_field) -
+                                          lists_.begin());
   const bool with_rest = fields > 1 && total_ >= StoredRestMin();
   PutVarint(blob_, lists_.size() << 1 | (with_rest ? 1 : 0));
   if (lists_.size() == 1) {
@@ -355,7 +377,9 @@ void PostingsWriter::Append(std::string_view word, std::string_view blob, uint64
 std::vector<Ordinal> PostingsWriter::FrequentWords() const {
   auto words = frequent_;
   if (words.size() > kFrequentWordsMax) {
-    const auto more = [](const auto& a, const auto& b) { return a.first != b.first ? a.first > b.first : a.second < b.second; };
+    const auto more = [](const auto& a, const auto& b) {
+      return a.first != b.first ? a.first > b.first : a.second < b.second;
+    };
     std::nth_element(words.begin(), words.begin() + kFrequentWordsMax, words.end(), more);
     words.resize(kFrequentWordsMax);
   }
@@ -371,8 +395,11 @@ Status PostingsWriter::Finish() {
   return prefixes_.Finish();
 }
 
-ForwardWriter::ForwardWriter(SegmentFileWriter& file, uint32_t word_count, std::vector<Ordinal> frequent)
-    : file_(file), width_(OrdinalWidth(word_count)), word_count_(word_count),
+ForwardWriter::ForwardWriter(SegmentFileWriter& file, uint32_t word_count,
+                             std::vector<Ordinal> frequent)
+    : file_(file),
+      width_(OrdinalWidth(word_count)),
+      word_count_(word_count),
       adjacency_(file, std::move(frequent), word_count) {
   file_.BeginSection(kForwardData);
 }
@@ -421,7 +448,8 @@ void ForwardWriter::AddField(FieldId field, std::span<const uint32_t> positions,
 }
 
 void ForwardWriter::EndDocument() {
-  for (; held_ > 0; held_ -= std::min<uint32_t>(held_, 8), bits_ >>= 8) packed_.push_back(static_cast<char>(bits_));
+  for (; held_ > 0; held_ -= std::min<uint32_t>(held_, 8), bits_ >>= 8)
+    packed_.push_back(static_cast<char>(bits_));
   record_.clear();
   PutVarint(record_, words_);
   PutBytes(record_, head_);
@@ -452,7 +480,8 @@ bool ForwardWriter::CopyDocument(DocId docid, std::string_view record, uint32_t 
   Ordinal greatest = 0;
   copied_.resize(words);
   for (uint64_t i = 0; i < words; ++i, bit += width) {
-    const Ordinal ordinal = new_ordinals[LoadFixed<uint64_t>(packed.data() + (bit >> 3)) >> (bit & 7) & mask];
+    const Ordinal ordinal =
+        new_ordinals[LoadFixed<uint64_t>(packed.data() + (bit >> 3)) >> (bit & 7) & mask];
     copied_[i] = ordinal;
     greatest = std::max(greatest, ordinal);
     bits |= uint64_t{ordinal} << held;

@@ -1,7 +1,8 @@
 // The text part of one segment: term dictionary, postings per field, and the forward index.
 //
-// The forward index holds, per document and field, the indexed words in order, as ordinals packed to the
-// width of the dictionary. The ranking rules that look at where words stand read nothing else.
+// The forward index holds, per document and field, the indexed words in order, as ordinals packed
+// to the width of the dictionary. The ranking rules that look at where words stand read nothing
+// else.
 //
 // Postings speak of docids of the whole index; which of them are live is known above.
 // Threads: a reader is immutable and shared.
@@ -35,8 +36,8 @@
 
 namespace gannet::segment {
 
-// Documents are also listed by where a word stands, for the first positions of fields: what begins with the words of
-// a query is found without reading the forward index.
+// Documents are also listed by where a word stands, for the first positions of fields: what begins
+// with the words of a query is found without reading the forward index.
 inline constexpr uint32_t kLeadingPositions = 16;
 inline constexpr uint32_t kLeadingLists = 1 << 16;  // id of the list of position 0
 
@@ -86,13 +87,15 @@ struct PackedOrdinals {
   }
 };
 
-// One document of the forward index: its words in order, field after field, and the head that says where they stand.
+// One document of the forward index: its words in order, field after field, and the head that says
+// where they stand.
 struct ForwardDocument {
   std::string_view head;
   PackedOrdinals words;
 };
 
-// Field and position of words given by ascending index. Cost: a step per field and per gap between positions.
+// Field and position of words given by ascending index. Cost: a step per field and per gap between
+// positions.
 class PositionCursor {
  public:
   explicit PositionCursor(const ForwardDocument& document) : head_(document.head) {}
@@ -109,7 +112,8 @@ class PositionCursor {
   uint32_t run_end() const { return run_end_; }
 
  private:
-  // Moves to the next run: behind a gap of this field, or the first of the next field. False: there is none.
+  // Moves to the next run: behind a gap of this field, or the first of the next field. False: there
+  // is none.
   bool Advance() {
     if (run_end_ < field_end_) {
       position_ += run_end_ - run_begin_ + gap_;
@@ -125,7 +129,8 @@ class PositionCursor {
     }
     run_end_ = field_end_;
     if (!breaks_.done()) {
-      run_end_ = static_cast<uint32_t>(std::min<uint64_t>(run_begin_ + breaks_.Varint(), field_end_));
+      run_end_ =
+          static_cast<uint32_t>(std::min<uint64_t>(run_begin_ + breaks_.Varint(), field_end_));
       gap_ = static_cast<uint32_t>(breaks_.Varint());
     }
     return true;
@@ -144,7 +149,8 @@ class PositionCursor {
 struct WordLists {
   std::span<const WordRange> words;
   const FieldSet* fields = nullptr;  // of these fields; null: of any
-  uint32_t leading_positions = 0;  // not 0: instead of fields, of these early positions of any field (bit p: position p, below kLeadingPositions)
+  uint32_t leading_positions = 0;    // not 0: instead of fields, of these early positions of any
+                                     // field (bit p: position p, below kLeadingPositions)
 
   uint64_t word_count() const { return CountWords(words); }
 };
@@ -164,7 +170,9 @@ class TextReader {
   const std::shared_ptr<SegmentFile>& file() const { return file_; }
   const LengthsReader& lengths() const { return lengths_; }
   // Whether the documents in which `right` stands close behind `left` are listed.
-  bool ListsAdjacency(Ordinal left, Ordinal right) const { return adjacency_.Frequent(left) && adjacency_.Frequent(right); }
+  bool ListsAdjacency(Ordinal left, Ordinal right) const {
+    return adjacency_.Frequent(left) && adjacency_.Frequent(right);
+  }
   // Adds those in which the nearest one stands `distance` behind. REQUIRES: they are.
   void UnionAdjacency(Ordinal left, Ordinal right, uint32_t distance, DocSetUnion& out) const {
     adjacency_.Union(*file_, left, right, distance, out);
@@ -172,20 +180,22 @@ class TextReader {
   const AdjacencyReader& adjacency() const { return adjacency_; }
   const PrefixUnions& prefixes() const { return prefixes_; }
 
-  // Has the system read the postings of the words [begin, end), or the forward records of so many local docids, once more when
-  // it has dropped them since; for those who go through all of them.
+  // Has the system read the postings of the words [begin, end), or the forward records of so many
+  // local docids, once more when it has dropped them since; for those who go through all of them.
   void WillNeedPostings(Ordinal begin, Ordinal end) const;
   void WillNeedRecords(uint32_t local, uint32_t count) const;
   // Bytes of the postings of the words [begin, end).
   uint64_t PostingBytes(Ordinal begin, Ordinal end) const;
-  // Between which numbers that of the documents that hold the word is; dead ones count. Reads heads of lists only.
+  // Between which numbers that of the documents that hold the word is; dead ones count. Reads heads
+  // of lists only.
   struct Count {
     uint64_t least, most;
   };
   Count CountDocuments(Ordinal ordinal) const;
   // All postings of a word as they are stored; see PostingsWriter.
   std::string_view PostingBlob(Ordinal ordinal) const;
-  // Calls sink(uint32_t id, std::string_view postings) for each list of a word: fields, then early positions.
+  // Calls sink(uint32_t id, std::string_view postings) for each list of a word: fields, then early
+  // positions.
   template <typename Sink>
   static void ForEachList(std::string_view blob, Sink&& sink);
   // Calls sink(FieldId, std::string_view postings) for each field that holds the word.
@@ -197,9 +207,11 @@ class TextReader {
   void UnionLists(const WordLists& lists, DocSetUnion& out) const;
   // The same, keeping nothing: for few documents.
   void JoinLists(const WordLists& lists, DocSetUnion& out) const;
-  // Lists that would be joined, and their union kept, a word counted once; 0: it is kept already, or they are few.
+  // Lists that would be joined, and their union kept, a word counted once; 0: it is kept already,
+  // or they are few.
   uint64_t ListsToJoin(const WordLists& lists) const;
-  // Whether so many documents are rather read than looked for in that union. REQUIRES: to_join is ListsToJoin(lists), and not 0
+  // Whether so many documents are rather read than looked for in that union. REQUIRES: to_join is
+  // ListsToJoin(lists), and not 0
   bool PaysToRead(const WordLists& lists, uint64_t to_join, uint64_t documents) const;
   // Number of documents that hold both words, in whatever fields.
   uint64_t CommonDocuments(Ordinal a, Ordinal b) const;
@@ -208,9 +220,11 @@ class TextReader {
 
   // Place of a document among docids(), or -1.
   int64_t Find(DocId docid) const;
-  std::string_view ForwardRecord(uint32_t local) const { return ReadRange(forward_section_, forward_offsets_.RangeOf(local)); }
-  // Calls sink(uint32_t docid, std::string_view record) for each of `documents`, ascending; records are fetched ahead.
-  // REQUIRES: documents is a subset of docids().
+  std::string_view ForwardRecord(uint32_t local) const {
+    return ReadRange(forward_section_, forward_offsets_.RangeOf(local));
+  }
+  // Calls sink(uint32_t docid, std::string_view record) for each of `documents`, ascending; records
+  // are fetched ahead. REQUIRES: documents is a subset of docids().
   template <typename Sink>
   void ForEachRecord(const DocSet& documents, Sink&& sink) const;
 
@@ -227,21 +241,25 @@ class TextReader {
     }
     return true;
   }
-  // Calls sink(FieldId, uint32_t first_position, PackedOrdinals run) for each run of words at consecutive
-  // positions, and before the runs of a field begin_field(FieldId, uint32_t word_count).
+  // Calls sink(FieldId, uint32_t first_position, PackedOrdinals run) for each run of words at
+  // consecutive positions, and before the runs of a field begin_field(FieldId, uint32_t
+  // word_count).
   template <typename BeginField, typename Sink>
   void ForEachRun(std::string_view record, BeginField&& begin_field, Sink&& sink) const;
 
  private:
-  // Lists that no two have a document of, and that together have all of a word, whatever the fields.
+  // Lists that no two have a document of, and that together have all of a word, whatever the
+  // fields.
   struct Disjoint {
     std::string_view most, rest;  // rest: may be empty
     uint64_t count() const { return uint64_t{PostingsCount(most)} + PostingsCount(rest); }
   };
   // nullopt: the word has no such lists.
   std::optional<Disjoint> DisjointPostings(Ordinal ordinal) const;
-  std::string_view ReadRange(const SegmentFile::Section* section, PackedOffsets::Range range) const {
-    return range.end < range.begin ? std::string_view() : file_->Read(section, range.begin, range.end - range.begin);
+  std::string_view ReadRange(const SegmentFile::Section* section,
+                             PackedOffsets::Range range) const {
+    return range.end < range.begin ? std::string_view()
+                                   : file_->Read(section, range.begin, range.end - range.begin);
   }
   // As what their union is kept; nullopt: it is not.
   static std::optional<DocSetCache::Kind> CacheKind(const WordLists& lists);
@@ -251,13 +269,15 @@ class TextReader {
   // Has the postings read that were not yet, and does not wait for them.
   void ExpectPostings(std::span<const WordRange> words) const;
   // Whether some of the lists may be in a union that is stored.
-  bool HasCover(const WordLists& lists) const { return lists.leading_positions == 0 && lists.word_count() >= prefixes_.words_min(); }
+  bool HasCover(const WordLists& lists) const {
+    return lists.leading_positions == 0 && lists.word_count() >= prefixes_.words_min();
+  }
   // From what the documents of the lists are put together.
   PrefixUnions::Cover CoverOf(const WordLists& lists) const;
   // What joining takes, in bytes of short lists.
   uint64_t JoinCost(const WordLists& lists, const PrefixUnions::Cover& cover) const;
-  // Joins the lists of the frequent words to the union of the others, which is kept apart. Returns what it took; 0, and nothing is
-  // done: there are none of either kind.
+  // Joins the lists of the frequent words to the union of the others, which is kept apart. Returns
+  // what it took; 0, and nothing is done: there are none of either kind.
   uint64_t JoinFrequent(const WordLists& lists, DocSetUnion& out) const;
   // Calls sink(const PrefixUnions::List&) for those of the cover that are wanted.
   template <typename Sink>
@@ -289,25 +309,27 @@ struct WordOccurrence {
   uint32_t term;  // local number of the word
 };
 
-// Writes postings for words given in byte order: AddList for each field that holds the word and for each early
-// position that it stands at, then EndWord.
+// Writes postings for words given in byte order: AddList for each field that holds the word and for
+// each early position that it stands at, then EndWord.
 //
-// Bytes of a word: varint lists * 2 + whether a rest is stored; of one list: its id, its postings to the end; of several: the
-// rest if stored, then for each list the distance to the id before, the length, the postings (bitmap/postings_codec.h). The rest:
-// the number of the longest list of a field, the length and postings of the documents that other fields alone have. So these two
-// lists tell all documents of the word, each once.
+// Bytes of a word: varint lists * 2 + whether a rest is stored; of one list: its id, its postings
+// to the end; of several: the rest if stored, then for each list the distance to the id before, the
+// length, the postings (bitmap/postings_codec.h). The rest: the number of the longest list of a
+// field, the length and postings of the documents that other fields alone have. So these two lists
+// tell all documents of the word, each once.
 class PostingsWriter {
  public:
   // frequent_min: documents that make a word frequent, fields counted apart.
   PostingsWriter(SegmentFileWriter& file, uint64_t frequent_min);
-  // Lists by ascending id; docids ascending and not empty. An id below kLeadingLists is a field, one from there on an
-  // early position: see WordLists::heads.
+  // Lists by ascending id; docids ascending and not empty. An id below kLeadingLists is a field,
+  // one from there on an early position: see WordLists::heads.
   void AddList(uint32_t id, std::span<const DocId> docids);
   void AddList(uint32_t id, const DocSet& docids);
   void EndWord(std::string_view word);
   // A word with postings as TextReader::PostingBlob gives them.
   void CopyWord(std::string_view word, std::string_view blob);
-  // Ends the data section and writes the offsets and the unions of prefixes. Io, Full: a temporary file could not be written.
+  // Ends the data section and writes the offsets and the unions of prefixes. Io, Full: a temporary
+  // file could not be written.
   Status Finish();
   uint64_t count() const { return offsets_.size() - 1; }
   uint64_t bytes() const { return offsets_.back() + prefixes_.bytes(); }
@@ -345,11 +367,14 @@ class ForwardWriter {
   ForwardWriter(SegmentFileWriter& file, uint32_t word_count, std::vector<Ordinal> frequent);
   void BeginDocument(DocId docid);
   // positions ascending.
-  void AddField(FieldId field, std::span<const uint32_t> positions, std::span<const Ordinal> ordinals);
+  void AddField(FieldId field, std::span<const uint32_t> positions,
+                std::span<const Ordinal> ordinals);
   void EndDocument();
-  // A whole document of another segment, its ordinals packed to `width` bits. new_ordinals: by old ordinal, of
-  // 2^width elements; kNoOrdinal where the word is gone. False, and nothing is written: the record is damaged.
-  bool CopyDocument(DocId docid, std::string_view record, uint32_t width, std::span<const Ordinal> new_ordinals);
+  // A whole document of another segment, its ordinals packed to `width` bits. new_ordinals: by old
+  // ordinal, of 2^width elements; kNoOrdinal where the word is gone. False, and nothing is written:
+  // the record is damaged.
+  bool CopyDocument(DocId docid, std::string_view record, uint32_t width,
+                    std::span<const Ordinal> new_ordinals);
   static constexpr Ordinal kNoOrdinal = ~Ordinal{0};
   // Ends the data section and writes offsets, lengths, adjacency postings and meta.
   Status Finish();
@@ -410,8 +435,10 @@ void TextReader::ForEachField(Ordinal ordinal, Sink&& sink) const {
 
 template <typename Sink>
 void TextReader::ForEachRecord(const DocSet& documents, Sink&& sink) const {
-  // Records lie apart from each other: without fetching ahead most of the time would be spent waiting for them.
-  constexpr size_t kBlock = 256, kOffsetsAhead = 24, kRecordsAhead = 12, kLinesAhead = 8, kLineBytes = 64;
+  // Records lie apart from each other: without fetching ahead most of the time would be spent
+  // waiting for them.
+  constexpr size_t kBlock = 256, kOffsetsAhead = 24, kRecordsAhead = 12, kLinesAhead = 8,
+                   kLineBytes = 64;
   std::array<std::pair<uint32_t, uint32_t>, kBlock> block;  // local docid, docid
   size_t size = 0;
   std::array<PackedOffsets::Range, kBlock> ranges;
@@ -457,7 +484,8 @@ void TextReader::ForEachRun(std::string_view record, BeginField&& begin_field, S
       field_end = at + cursor.field_words();
     }
     sink(field, position,
-         PackedOrdinals{document.words.data, document.words.bit + uint64_t{at} * ordinal_width_, end - at, ordinal_width_});
+         PackedOrdinals{document.words.data, document.words.bit + uint64_t{at} * ordinal_width_,
+                        end - at, ordinal_width_});
     at = end;
   }
 }

@@ -13,18 +13,20 @@ namespace {
 
 // Substrings that are counted. LZ4 finds four bytes already, but a match pays from about six on.
 constexpr size_t kGramBytes = 8;
-// Bytes of a segment. With 4 MB of rows of the catalogue and of packages 32 left 2 and 6 % more bytes than 128, 64 and 512
-// up to 2 % more.
+// Bytes of a segment. With 4 MB of rows of the catalogue and of packages 32 left 2 and 6 % more
+// bytes than 128, 64 and 512 up to 2 % more.
 constexpr size_t kSegmentBytes = 128;
 constexpr int kHashBitsMax = 20;
 // Times that the text is gone through to fill the dictionary.
 constexpr int kPasses = 3;
 
-// In how many rows each substring occurs besides the first; those of the same hash are counted together.
+// In how many rows each substring occurs besides the first; those of the same hash are counted
+// together.
 class Worths {
  public:
   Worths(std::string_view rows, std::span<const size_t> ends)
-      : bits_(std::clamp(static_cast<int>(std::bit_width(rows.size())), 8, kHashBitsMax)), worths_(size_t{1} << bits_) {
+      : bits_(std::clamp(static_cast<int>(std::bit_width(rows.size())), 8, kHashBitsMax)),
+        worths_(size_t{1} << bits_) {
     std::vector<uint32_t> last(worths_.size());  // row + 1
     size_t begin = 0;
     for (uint32_t row = 0; row < ends.size(); begin = ends[row++]) {
@@ -37,7 +39,8 @@ class Worths {
     }
   }
   uint32_t GramAt(std::string_view rows, size_t at) const {
-    return static_cast<uint32_t>(LoadFixed<uint64_t>(rows.data() + at) * 0x9e3779b97f4a7c15 >> (64 - bits_));
+    return static_cast<uint32_t>(LoadFixed<uint64_t>(rows.data() + at) * 0x9e3779b97f4a7c15 >>
+                                 (64 - bits_));
   }
   uint32_t& operator[](uint32_t gram) { return worths_[gram]; }
   size_t size() const { return worths_.size(); }
@@ -58,7 +61,8 @@ std::string TrainDictionary(std::string_view rows, std::span<const size_t> ends)
   const size_t stretch = rows.size() / kStretches, grams_end = rows.size() - kGramBytes + 1;
   size_t total = 0;
   for (size_t i = 0; i < kStretches * kPasses && total < kRowDictionaryBytes; ++i) {
-    const size_t begin = i % kStretches * stretch, end = std::min(begin + std::max(stretch, kSegmentBytes), grams_end);
+    const size_t begin = i % kStretches * stretch,
+                 end = std::min(begin + std::max(stretch, kSegmentBytes), grams_end);
     uint64_t worth = 0, best = 0;
     size_t best_end = begin;  // the last substring of the best segment, and one more
     size_t from = begin;
@@ -77,17 +81,20 @@ std::string TrainDictionary(std::string_view rows, std::span<const size_t> ends)
     for (; from < end; ++from) held[worths.GramAt(rows, from)] = 0;
     if (best == 0) continue;
     // Without the ends that occur nowhere else.
-    size_t first = best_end - std::min(best_end - begin, kSegmentBytes - kGramBytes + 1), last = best_end - 1;
+    size_t first = best_end - std::min(best_end - begin, kSegmentBytes - kGramBytes + 1),
+           last = best_end - 1;
     while (worths[worths.GramAt(rows, first)] == 0) ++first;
     while (worths[worths.GramAt(rows, last)] == 0) --last;
     for (size_t at = first; at <= last; ++at) worths[worths.GramAt(rows, at)] = 0;
     chosen.emplace_back(best, rows.substr(first, last - first + kGramBytes));
     total += chosen.back().second.size();
   }
-  std::stable_sort(chosen.begin(), chosen.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::stable_sort(chosen.begin(), chosen.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
   std::string dictionary;
   for (const auto& [worth, segment] : chosen) dictionary += segment;
-  if (dictionary.size() > kRowDictionaryBytes) dictionary.erase(0, dictionary.size() - kRowDictionaryBytes);
+  if (dictionary.size() > kRowDictionaryBytes)
+    dictionary.erase(0, dictionary.size() - kRowDictionaryBytes);
   return dictionary;
 }
 

@@ -16,13 +16,15 @@ namespace {
 constexpr size_t kRowsPerStep = 256;
 
 SectionId IdOf(size_t embedder, VectorPart part) {
-  return kVectorSections + static_cast<SectionId>(embedder) * kVectorParts + static_cast<SectionId>(part);
+  return kVectorSections + static_cast<SectionId>(embedder) * kVectorParts +
+         static_cast<SectionId>(part);
 }
 
 }  // namespace
 
 RowSource EmbedderReader::source(uint32_t row) const {
-  return {text_hashes_.empty() ? 0 : text_hashes_[row], fragments_.empty() ? uint8_t{0} : fragments_[row]};
+  return {text_hashes_.empty() ? 0 : text_hashes_[row],
+          fragments_.empty() ? uint8_t{0} : fragments_[row]};
 }
 
 const EmbedderReader::DocSets& EmbedderReader::Sets() const {
@@ -57,10 +59,14 @@ bool EmbedderReader::ReadRow(uint32_t row, std::vector<float>& out) const {
 EmbedderReader::ByteRows EmbedderReader::Bytes(uint32_t begin, uint32_t end) const {
   if (binary_quantised()) return {};
   const uint64_t count = end - begin;
-  const std::string_view bytes = file_->Read(bytes_, uint64_t{begin} * dimensions(), count * dimensions());
-  const std::string_view scales = file_->Read(scales_, uint64_t{begin} * sizeof(vector::ByteScale), count * sizeof(vector::ByteScale));
-  if (bytes.size() != count * dimensions() || scales.size() != count * sizeof(vector::ByteScale)) return {};
-  return {reinterpret_cast<const int8_t*>(bytes.data()), reinterpret_cast<const vector::ByteScale*>(scales.data())};
+  const std::string_view bytes =
+      file_->Read(bytes_, uint64_t{begin} * dimensions(), count * dimensions());
+  const std::string_view scales = file_->Read(scales_, uint64_t{begin} * sizeof(vector::ByteScale),
+                                              count * sizeof(vector::ByteScale));
+  if (bytes.size() != count * dimensions() || scales.size() != count * sizeof(vector::ByteScale))
+    return {};
+  return {reinterpret_cast<const int8_t*>(bytes.data()),
+          reinterpret_cast<const vector::ByteScale*>(scales.data())};
 }
 
 const uint64_t* EmbedderReader::Bits(uint32_t begin, uint32_t end) const {
@@ -73,7 +79,8 @@ const uint64_t* EmbedderReader::Bits(uint32_t begin, uint32_t end) const {
 
 void EmbedderReader::ExpectRow(uint32_t row) const {
   if (binary_quantised()) return;
-  file_->Expect(rows_, uint64_t{row} * dimensions() * sizeof(float), uint64_t{dimensions()} * sizeof(float));
+  file_->Expect(rows_, uint64_t{row} * dimensions() * sizeof(float),
+                uint64_t{dimensions()} * sizeof(float));
 }
 
 void EmbedderReader::WillNeed(uint32_t begin, uint32_t end) const {
@@ -85,8 +92,10 @@ void EmbedderReader::WillNeed(uint32_t begin, uint32_t end) const {
   }
 }
 
-Result<std::shared_ptr<const VectorsReader>> VectorsReader::Open(std::shared_ptr<SegmentFile> file) {
-  const Status damaged = Status::Corruption("the vectors in the segment file " + file->path() + " are damaged");
+Result<std::shared_ptr<const VectorsReader>> VectorsReader::Open(
+    std::shared_ptr<SegmentFile> file) {
+  const Status damaged =
+      Status::Corruption("the vectors in the segment file " + file->path() + " are damaged");
   auto reader = std::make_shared<VectorsReader>();
   reader->file_ = file;
   if (!file->Has(kVectorDirectory)) return std::shared_ptr<const VectorsReader>(reader);
@@ -118,13 +127,17 @@ Result<std::shared_ptr<const VectorsReader>> VectorsReader::Open(std::shared_ptr
       return section != nullptr ? section->size == size : size == 0;
     };
     const uint64_t exact = embedder.shape_.binary_quantised ? 0 : rows * dimensions;
-    const uint64_t bits = embedder.shape_.binary_quantised ? rows * vector::BitWords(dimensions) * sizeof(uint64_t) : 0;
+    const uint64_t bits = embedder.shape_.binary_quantised
+                              ? rows * vector::BitWords(dimensions) * sizeof(uint64_t)
+                              : 0;
     if (embedder.first_rows_.size() != documents + 1 || embedder.flags_.size() != documents ||
-        embedder.first_rows_.back() != rows || !std::is_sorted(embedder.first_rows_.begin(), embedder.first_rows_.end()) ||
+        embedder.first_rows_.back() != rows ||
+        !std::is_sorted(embedder.first_rows_.begin(), embedder.first_rows_.end()) ||
         (!embedder.text_hashes_.empty() && embedder.text_hashes_.size() != rows) ||
-        (!embedder.fragments_.empty() && embedder.fragments_.size() != rows) || !has(embedder.rows_, exact * sizeof(float)) ||
-        !has(embedder.bytes_, exact) ||
-        !has(embedder.scales_, embedder.shape_.binary_quantised ? 0 : rows * sizeof(vector::ByteScale)) ||
+        (!embedder.fragments_.empty() && embedder.fragments_.size() != rows) ||
+        !has(embedder.rows_, exact * sizeof(float)) || !has(embedder.bytes_, exact) ||
+        !has(embedder.scales_,
+             embedder.shape_.binary_quantised ? 0 : rows * sizeof(vector::ByteScale)) ||
         !has(embedder.bits_, bits)) {
       return damaged;
     }
@@ -173,11 +186,14 @@ struct VectorsWriter::Embedder {
 };
 
 VectorsWriter::VectorsWriter(std::string folder, std::vector<EmbedderShape> embedders) {
-  for (EmbedderShape& shape : embedders) embedders_.push_back(std::make_unique<Embedder>(std::move(shape), folder));
+  for (EmbedderShape& shape : embedders)
+    embedders_.push_back(std::make_unique<Embedder>(std::move(shape), folder));
 }
 VectorsWriter::~VectorsWriter() = default;
 
-const EmbedderShape& VectorsWriter::shape(size_t embedder) const { return embedders_[embedder]->shape; }
+const EmbedderShape& VectorsWriter::shape(size_t embedder) const {
+  return embedders_[embedder]->shape;
+}
 
 void VectorsWriter::BeginDocument(size_t embedder, DocId docid, uint8_t flags) {
   Embedder& to = *embedders_[embedder];
@@ -211,7 +227,8 @@ void VectorsWriter::AddRow(size_t embedder, std::span<const float> row, RowSourc
   to.rows.Settle();
 }
 
-Status VectorsWriter::CopyDocument(size_t embedder, const EmbedderReader& from, size_t local, uint8_t flags) {
+Status VectorsWriter::CopyDocument(size_t embedder, const EmbedderReader& from, size_t local,
+                                   uint8_t flags) {
   if (shape(embedder).dimensions == 0) embedders_[embedder]->shape.dimensions = from.dimensions();
   assert(from.dimensions() == shape(embedder).dimensions || from.rows_of(local).empty());
   BeginDocument(embedder, from.docids()[local], flags);
@@ -220,7 +237,8 @@ Status VectorsWriter::CopyDocument(size_t embedder, const EmbedderReader& from, 
   for (uint32_t row = rows.begin; row < rows.end; ++row) {
     if (!from.binary_quantised()) {
       const std::span<const float> exact = from.Row(row);
-      if (exact.size() != from.dimensions()) return Status::Corruption("a stored vector is damaged");
+      if (exact.size() != from.dimensions())
+        return Status::Corruption("a stored vector is damaged");
       AddRow(embedder, exact, from.source(row));
     } else {
       if (!from.ReadRow(row, numbers)) return Status::Corruption("a stored vector is damaged");
@@ -231,14 +249,16 @@ Status VectorsWriter::CopyDocument(size_t embedder, const EmbedderReader& from, 
 }
 
 bool VectorsWriter::empty() const {
-  return std::all_of(embedders_.begin(), embedders_.end(), [](const auto& embedder) { return embedder->docids.empty(); });
+  return std::all_of(embedders_.begin(), embedders_.end(),
+                     [](const auto& embedder) { return embedder->docids.empty(); });
 }
 
 uint64_t VectorsWriter::memory_bytes() const {
   uint64_t bytes = 0;
   for (const auto& embedder : embedders_) {
-    bytes += embedder->row_docids.capacity() * 4 + embedder->docids.capacity() * 4 + embedder->first_rows.capacity() * 4 +
-             embedder->flags.capacity() + embedder->text_hashes.capacity() * 8 + embedder->fragments.capacity() +
+    bytes += embedder->row_docids.capacity() * 4 + embedder->docids.capacity() * 4 +
+             embedder->first_rows.capacity() * 4 + embedder->flags.capacity() +
+             embedder->text_hashes.capacity() * 8 + embedder->fragments.capacity() +
              embedder->rows.buffer().capacity();
   }
   return bytes;
@@ -254,7 +274,8 @@ Status VectorsWriter::Write(SegmentFileWriter& file) {
   if (empty()) return Status::Ok();
   std::string directory;
   const auto count = static_cast<uint64_t>(
-      std::count_if(embedders_.begin(), embedders_.end(), [](const auto& embedder) { return !embedder->docids.empty(); }));
+      std::count_if(embedders_.begin(), embedders_.end(),
+                    [](const auto& embedder) { return !embedder->docids.empty(); }));
   PutVarint(directory, count);
   size_t number = 0;
   for (const auto& embedder : embedders_) {
@@ -264,14 +285,17 @@ Status VectorsWriter::Write(SegmentFileWriter& file) {
     PutBytes(directory, shape.name);
     PutVarint(directory, std::max<uint32_t>(1, shape.dimensions));
     PutFixed<uint8_t>(directory, shape.binary_quantised ? 1 : 0);
-    const auto add = [&](VectorPart part, std::string_view bytes) { file.AddSection(IdOf(number, part), bytes); };
+    const auto add = [&](VectorPart part, std::string_view bytes) {
+      file.AddSection(IdOf(number, part), bytes);
+    };
     add(VectorPart::kDocids, BytesOf(embedder->docids));
     add(VectorPart::kFirstRows, BytesOf(embedder->first_rows));
     add(VectorPart::kFlags, BytesOf(embedder->flags));
     add(VectorPart::kRowDocids, BytesOf(embedder->row_docids));
     if (!embedder->text_hashes.empty()) embedder->text_hashes.resize(embedder->row_docids.size());
     if (!embedder->fragments.empty()) embedder->fragments.resize(embedder->row_docids.size());
-    if (!embedder->text_hashes.empty()) add(VectorPart::kTextHashes, BytesOf(embedder->text_hashes));
+    if (!embedder->text_hashes.empty())
+      add(VectorPart::kTextHashes, BytesOf(embedder->text_hashes));
     if (!embedder->fragments.empty()) add(VectorPart::kFragments, BytesOf(embedder->fragments));
     GANNET_ASSIGN_OR_RETURN(const std::string_view rows, embedder->rows.Bytes());
     add(shape.binary_quantised ? VectorPart::kBits : VectorPart::kRows, rows);
@@ -284,7 +308,8 @@ Status VectorsWriter::Write(SegmentFileWriter& file) {
         const size_t until = std::min(total, row + kRowsPerStep), first = row;
         for (; row < until; ++row) {
           const auto* numbers = reinterpret_cast<const float*>(rows.data()) + row * dimensions;
-          scales[row] = vector::QuantiseToBytes(numbers, dimensions, bytes.data() + (row - first) * dimensions);
+          scales[row] = vector::QuantiseToBytes(numbers, dimensions,
+                                                bytes.data() + (row - first) * dimensions);
         }
         file.Append({reinterpret_cast<const char*>(bytes.data()), (until - first) * dimensions});
       }

@@ -1,12 +1,14 @@
 // The vectors part of a segment: for each embedder, the embeddings of the segment's documents.
 //
-// A row is one embedding. Rows are in ascending order of docids, those of one document behind each other. A row is
-// stored in single precision as it came (what is read back, and what decides the order of hits) and once more as bytes
-// with a scale and a bound of their error (what is scanned; vector/quantise.h). Of a binary quantised embedder one bit per
-// component is stored and nothing else.
+// A row is one embedding. Rows are in ascending order of docids, those of one document behind each
+// other. A row is stored in single precision as it came (what is read back, and what decides the
+// order of hits) and once more as bytes with a scale and a bound of their error (what is scanned;
+// vector/quantise.h). Of a binary quantised embedder one bit per component is stored and nothing
+// else.
 //
-// A document has an entry for an embedder when something is known about it there: it has rows, or it was opted out. Entries have
-// flags, and rows may say from which text and fragment they were made.
+// A document has an entry for an embedder when something is known about it there: it has rows, or
+// it was opted out. Entries have flags, and rows may say from which text and fragment they were
+// made.
 //
 // Memory: a writer puts rows aside in a temporary file once they are many; a reader maps them.
 // Threads: a reader is immutable and shared; a writer has one owner.
@@ -49,7 +51,8 @@ struct RowSource {
   bool operator==(const RowSource&) const = default;
 };
 
-// The embeddings for one embedder. Borrows the mapped file; damaged bytes read as empty and mark the file corrupt.
+// The embeddings for one embedder. Borrows the mapped file; damaged bytes read as empty and mark
+// the file corrupt.
 class EmbedderReader {
  public:
   const std::string& name() const { return shape_.name; }
@@ -85,21 +88,25 @@ class EmbedderReader {
 
   // dimensions() single-precision numbers. Empty for a binary quantised embedder, and when damaged.
   std::span<const float> Row(uint32_t row) const {
-    return AsFloats(file_->Read(rows_, uint64_t{row} * dimensions() * sizeof(float), uint64_t{dimensions()} * sizeof(float)));
+    return AsFloats(file_->Read(rows_, uint64_t{row} * dimensions() * sizeof(float),
+                                uint64_t{dimensions()} * sizeof(float)));
   }
   // Likewise, of any embedder: numbers as they are read back. False: damaged.
   bool ReadRow(uint32_t row, std::vector<float>& out) const;
 
-  // The bytes of rows [begin, end), dimensions() each, and their scales. Null when damaged, or binary quantised.
+  // The bytes of rows [begin, end), dimensions() each, and their scales. Null when damaged, or
+  // binary quantised.
   struct ByteRows {
     const int8_t* bytes = nullptr;
     const vector::ByteScale* scales = nullptr;
   };
   ByteRows Bytes(uint32_t begin, uint32_t end) const;
-  // The bits of rows [begin, end), BitWords(dimensions()) words each. Null when damaged, or not binary quantised.
+  // The bits of rows [begin, end), BitWords(dimensions()) words each. Null when damaged, or not
+  // binary quantised.
   const uint64_t* Bits(uint32_t begin, uint32_t end) const;
 
-  // Has rows read that were not yet, and does not wait for them: single precision, or what is scanned.
+  // Has rows read that were not yet, and does not wait for them: single precision, or what is
+  // scanned.
   void ExpectRow(uint32_t row) const;
   void WillNeed(uint32_t begin, uint32_t end) const;
 
@@ -144,8 +151,8 @@ class VectorsReader {
   std::vector<EmbedderReader> embedders_;
 };
 
-// Appends the embeddings of the entry at a local docid as a JSON array of arrays. Numbers are the shortest ones that read back to the same
-// single. Corruption: a row is damaged.
+// Appends the embeddings of the entry at a local docid as a JSON array of arrays. Numbers are the
+// shortest ones that read back to the same single. Corruption: a row is damaged.
 Status AppendEmbeddings(const EmbedderReader& reader, size_t local, std::string& out);
 
 class VectorsWriter {
@@ -157,11 +164,13 @@ class VectorsWriter {
   const EmbedderShape& shape(size_t embedder) const;
   size_t embedder_count() const { return embedders_.size(); }
 
-  // An entry for a document; docids ascend for each embedder (numbers of the list given). Its rows follow.
+  // An entry for a document; docids ascend for each embedder (numbers of the list given). Its rows
+  // follow.
   void BeginDocument(size_t embedder, DocId docid, uint8_t flags);
   // row: as many numbers as the embedder has dimensions.
   void AddRow(size_t embedder, std::span<const float> row, RowSource source = {});
-  // The entry at a local docid of another file, of as many dimensions where it has rows. Corruption: it is damaged.
+  // The entry at a local docid of another file, of as many dimensions where it has rows.
+  // Corruption: it is damaged.
   Status CopyDocument(size_t embedder, const EmbedderReader& from, size_t local, uint8_t flags);
 
   // Nothing has been added.
@@ -169,7 +178,8 @@ class VectorsWriter {
   uint64_t memory_bytes() const;
   // Of the rows added.
   uint64_t bytes() const;
-  // Writes the sections; none when nothing was added. Io, Full: a temporary file could not be written.
+  // Writes the sections; none when nothing was added. Io, Full: a temporary file could not be
+  // written.
   Status Write(SegmentFileWriter& file);
 
  private:

@@ -20,13 +20,16 @@
 namespace gannet::segment {
 namespace {
 
-// Order does not matter when hashes are added, so two lists of the same things in any order have the same sum.
+// Order does not matter when hashes are added, so two lists of the same things in any order have
+// the same sum.
 uint64_t HashOf(uint64_t a, uint64_t b) {
   uint64_t hash = (a * 0x9e3779b97f4a7c15) ^ (b + 0xbf58476d1ce4e5b9) * 0x94d049bb133111eb;
   hash = (hash ^ hash >> 29) * 0xbf58476d1ce4e5b9;
   return hash ^ hash >> 32;
 }
-uint64_t HashOf(Ordinal word, uint32_t list, DocId docid) { return HashOf(uint64_t{list} << 32 | word, docid); }
+uint64_t HashOf(Ordinal word, uint32_t list, DocId docid) {
+  return HashOf(uint64_t{list} << 32 | word, docid);
+}
 
 Status Wrong(std::string message) { return Status::Corruption(std::move(message)); }
 
@@ -34,7 +37,8 @@ Status Wrong(std::string message) { return Status::Corruption(std::move(message)
 Result<PackedOffsets> CheckOffsets(std::string_view bytes, size_t count, uint64_t size) {
   GANNET_ASSIGN_OR_RETURN(const PackedOffsets offsets, PackedOffsets::Open(bytes));
   if (offsets.size() != count + 1) {
-    return Wrong(std::to_string(offsets.size()) + " offsets for " + std::to_string(count) + " entries");
+    return Wrong(std::to_string(offsets.size()) + " offsets for " + std::to_string(count) +
+                 " entries");
   }
   if (offsets.front() != 0 || offsets.back() != size || !offsets.IsAscending()) {
     return Wrong("the offsets do not divide the " + std::to_string(size) + " bytes they are about");
@@ -47,7 +51,8 @@ Result<PackedOffsets> CheckOffsets(std::string_view bytes, size_t count, uint64_
 
 Status CheckDocids(std::span<const DocId> docids) {
   for (size_t i = 1; i < docids.size(); ++i) {
-    if (docids[i - 1] >= docids[i]) return Wrong("docids do not ascend at place " + std::to_string(i));
+    if (docids[i - 1] >= docids[i])
+      return Wrong("docids do not ascend at place " + std::to_string(i));
   }
   return docids.empty() ? Wrong("a segment without documents") : Status::Ok();
 }
@@ -56,7 +61,8 @@ Status CheckDocids(std::span<const DocId> docids) {
 Status ReadPostings(std::string_view bytes, const DocSet& documents, DocSet& out) {
   GANNET_RETURN_IF_ERROR(ValidatePostings(bytes));
   out = DecodePostings(bytes);
-  return out.IsSubsetOf(documents) ? Status::Ok() : Wrong("postings name a document that is not in the segment");
+  return out.IsSubsetOf(documents) ? Status::Ok()
+                                   : Wrong("postings name a document that is not in the segment");
 }
 
 // The sections of one file, and which of them can be believed.
@@ -85,8 +91,8 @@ class File {
   const std::shared_ptr<SegmentFile>& operator*() const { return file_; }
   bool Sound(std::initializer_list<SectionId> ids) const {
     return open() && std::none_of(ids.begin(), ids.end(), [&](SectionId id) {
-      return std::find(damaged_.begin(), damaged_.end(), id) != damaged_.end();
-    });
+             return std::find(damaged_.begin(), damaged_.end(), id) != damaged_.end();
+           });
   }
   // Whether all of them are there; tells which is not.
   bool Need(std::initializer_list<SectionId> ids) {
@@ -111,13 +117,15 @@ class File {
   std::vector<Fault>& faults_;
 };
 
-Status CheckRow(RowCodec& codec, std::string_view compressed, size_t field_count, std::vector<RowField>& fields) {
+Status CheckRow(RowCodec& codec, std::string_view compressed, size_t field_count,
+                std::vector<RowField>& fields) {
   GANNET_ASSIGN_OR_RETURN(const std::string_view row, codec.Expand(compressed));
   if (!ParseRow(row, fields)) return Wrong("not a row");
   for (size_t i = 0; i < fields.size(); ++i) {
     if (fields[i].field >= field_count) return Wrong("a field without name");
     if (i > 0 && fields[i - 1].field >= fields[i].field) return Wrong("fields do not ascend");
-    if (!json::IsValid(fields[i].value)) return Wrong("the value of field " + std::to_string(fields[i].field) + " is not JSON");
+    if (!json::IsValid(fields[i].value))
+      return Wrong("the value of field " + std::to_string(fields[i].field) + " is not JSON");
   }
   return Status::Ok();
 }
@@ -142,7 +150,8 @@ struct Sums {
   uint64_t fields = 0, leading = 0, lengths = 0, adjacency = 0;
 };
 
-Status CheckWord(std::string_view blob, Ordinal word, size_t field_count, const DocSet& documents, Sums& sums) {
+Status CheckWord(std::string_view blob, Ordinal word, size_t field_count, const DocSet& documents,
+                 Sums& sums) {
   ByteReader reader(blob);
   const uint64_t head = reader.Varint();
   const uint64_t lists = head >> 1;
@@ -158,7 +167,8 @@ Status CheckWord(std::string_view blob, Ordinal word, size_t field_count, const 
   for (uint64_t i = 0; i < lists; ++i) {
     const uint64_t step = reader.Varint();
     id += step;
-    const std::string_view bytes = lists == 1 ? reader.Bytes(reader.left()) : reader.LengthPrefixed();
+    const std::string_view bytes =
+        lists == 1 ? reader.Bytes(reader.left()) : reader.LengthPrefixed();
     if (!reader.ok()) return Wrong("lists are cut off");
     if (i > 0 && step == 0) return Wrong("lists do not ascend");
     const bool is_leading = id >= kLeadingLists;
@@ -181,18 +191,19 @@ Status CheckWord(std::string_view blob, Ordinal word, size_t field_count, const 
   return Status::Ok();
 }
 
-Status CheckPostings(File& file, const PackedOffsets& offsets, const DocSet& documents, size_t field_count,
-                     Sums& sums) {
+Status CheckPostings(File& file, const PackedOffsets& offsets, const DocSet& documents,
+                     size_t field_count, Sums& sums) {
   const std::string_view data = file.Bytes(kPostingData);
   for (Ordinal word = 0; word + size_t{1} < offsets.size(); ++word) {
-    const Status status =
-        CheckWord(data.substr(offsets[word], offsets[word + 1] - offsets[word]), word, field_count, documents, sums);
+    const Status status = CheckWord(data.substr(offsets[word], offsets[word + 1] - offsets[word]),
+                                    word, field_count, documents, sums);
     if (!status.ok()) return Wrong("word " + std::to_string(word) + ": " + status.message());
   }
   return Status::Ok();
 }
 
-Status CheckLengths(std::string_view section, size_t field_count, const DocSet& documents, Sums& sums) {
+Status CheckLengths(std::string_view section, size_t field_count, const DocSet& documents,
+                    Sums& sums) {
   uint64_t key = 0;
   bool first = true;
   DocSet list;
@@ -227,19 +238,21 @@ Status ReadAdjacency(std::string_view bytes, std::vector<DocId>& docids) {
       next = uint64_t{docids.back()} + 1;
     }
   }
-  if (!reader.ok() || docids.empty() || docids.size() != header >> 1) return Wrong("a list has another length than it says");
+  if (!reader.ok() || docids.empty() || docids.size() != header >> 1)
+    return Wrong("a list has another length than it says");
   return Status::Ok();
 }
 
-Status CheckAdjacency(std::string_view directory, std::string_view data, uint32_t word_count, const DocSet& documents,
-                       std::vector<Ordinal>& frequent, Sums& sums) {
+Status CheckAdjacency(std::string_view directory, std::string_view data, uint32_t word_count,
+                      const DocSet& documents, std::vector<Ordinal>& frequent, Sums& sums) {
   ByteReader reader(directory);
   const uint64_t count = reader.Varint();
   uint64_t word = 0;
   for (uint64_t i = 0; i < count && reader.ok(); ++i) {
     const uint64_t step = reader.Varint();
     word += step;
-    if ((i > 0 && step == 0) || word >= word_count) return Wrong("the words do not ascend, or one is unknown");
+    if ((i > 0 && step == 0) || word >= word_count)
+      return Wrong("the words do not ascend, or one is unknown");
     frequent.push_back(static_cast<Ordinal>(word));
   }
   ByteReader lists(data);
@@ -251,19 +264,24 @@ Status CheckAdjacency(std::string_view directory, std::string_view data, uint32_
       const uint64_t step = reader.Varint();
       number += step;
       const std::string_view list = lists.Bytes(reader.Varint());
-      if ((i > 0 && step == 0) || number >= count * kAdjacencyDistances || !lists.ok()) return Wrong("pairs out of order or cut off");
+      if ((i > 0 && step == 0) || number >= count * kAdjacencyDistances || !lists.ok())
+        return Wrong("pairs out of order or cut off");
       GANNET_RETURN_IF_ERROR(ReadAdjacency(list, docids));
-      if (!DocSet::FromSorted(docids).IsSubsetOf(documents)) return Wrong("a document that is not in the segment");
+      if (!DocSet::FromSorted(docids).IsSubsetOf(documents))
+        return Wrong("a document that is not in the segment");
       const uint64_t pair = uint64_t{frequent[left]} << 32 | frequent[number / kAdjacencyDistances];
-      for (const DocId docid : docids) sums.adjacency += HashOf(pair * kAdjacencyDistances + number % kAdjacencyDistances, docid);
+      for (const DocId docid : docids)
+        sums.adjacency += HashOf(pair * kAdjacencyDistances + number % kAdjacencyDistances, docid);
     }
   }
-  return reader.ok() && reader.done() && lists.done() ? Status::Ok() : Wrong("the pairs do not fill their sections");
+  return reader.ok() && reader.done() && lists.done()
+             ? Status::Ok()
+             : Wrong("the pairs do not fill their sections");
 }
 
 // Every union against the lists of its words.
-Status CheckPrefixes(const PrefixUnions& unions, std::string_view data, std::string_view postings, const PackedOffsets& offsets,
-                     const DocSet& documents) {
+Status CheckPrefixes(const PrefixUnions& unions, std::string_view data, std::string_view postings,
+                     const PackedOffsets& offsets, const DocSet& documents) {
   // By word, the number of the union that has it, and whether one within that has it too.
   constexpr uint32_t kNone = ~uint32_t{0};
   std::vector<uint32_t> union_of(offsets.size(), kNone);
@@ -273,22 +291,28 @@ Status CheckPrefixes(const PrefixUnions& unions, std::string_view data, std::str
     const uint32_t around = union_of[unions.WordsOf(i).front().first];
     for (const auto& [begin, end] : unions.WordsOf(i)) {
       for (Ordinal word = begin; word < end; ++word) {
-        if (union_of[word] != around || in_part[word]) return Wrong("word " + std::to_string(word) + " is in two unions, none of which is within the other");
+        if (union_of[word] != around || in_part[word])
+          return Wrong("word " + std::to_string(word) +
+                       " is in two unions, none of which is within the other");
         if (around == kNone) {
           union_of[word] = i;
         } else {
           in_part[word] = true;
         }
-        TextReader::ForEachList(postings.substr(offsets[word], offsets[word + 1] - offsets[word]), [&](uint32_t id, std::string_view list) {
-          if (id < kLeadingLists) UnionPostingsInto(list, expected[static_cast<FieldId>(id)]);
-        });
+        TextReader::ForEachList(postings.substr(offsets[word], offsets[word + 1] - offsets[word]),
+                                [&](uint32_t id, std::string_view list) {
+                                  if (id < kLeadingLists)
+                                    UnionPostingsInto(list, expected[static_cast<FieldId>(id)]);
+                                });
       }
     }
     DocSet list;
     for (const PrefixUnions::List& of : unions.ListsOf(i)) {
       GANNET_RETURN_IF_ERROR(ReadPostings(data.substr(of.begin, of.size), documents, list));
       const auto node = expected.extract(of.field);
-      if (node.empty() || !(node.mapped() == list)) return Wrong("the union of field " + std::to_string(of.field) + " is not that of its words");
+      if (node.empty() || !(node.mapped() == list))
+        return Wrong("the union of field " + std::to_string(of.field) +
+                     " is not that of its words");
     }
     if (!expected.empty()) return Wrong("the union of a field is missing");
   }
@@ -317,7 +341,8 @@ class ForwardCheck {
         [&](FieldId field, uint32_t words) {
           ++stamp_;
           frequent_before_.clear();
-          if (words <= kListedLengthMax) sums_.lengths += HashOf(uint64_t{field} * kLengthsPerField + words, docid);
+          if (words <= kListedLengthMax)
+            sums_.lengths += HashOf(uint64_t{field} * kLengthsPerField + words, docid);
         },
         [&](FieldId field, uint32_t position, const PackedOrdinals& run) {
           for (uint32_t i = 0; i < run.count; ++i) {
@@ -327,7 +352,8 @@ class ForwardCheck {
               return;
             }
             if (frequent_[word]) {
-              for (auto before = frequent_before_.rbegin(); before != frequent_before_.rend(); ++before) {
+              for (auto before = frequent_before_.rbegin(); before != frequent_before_.rend();
+                   ++before) {
                 const uint32_t distance = position + i - before->second;
                 if (distance > kAdjacencyDistances) break;
                 pairs_.emplace_back(uint64_t{before->first} << 32 | word, distance - 1);
@@ -343,12 +369,14 @@ class ForwardCheck {
     if (!known) return Wrong("a word number beyond the dictionary");
     std::sort(leading_.begin(), leading_.end());
     leading_.erase(std::unique(leading_.begin(), leading_.end()), leading_.end());
-    for (const auto& [word, position] : leading_) sums_.leading += HashOf(word, kLeadingLists + position, docid);
+    for (const auto& [word, position] : leading_)
+      sums_.leading += HashOf(word, kLeadingLists + position, docid);
     std::sort(pairs_.begin(), pairs_.end());
     // The smallest distance of each pair comes first.
     const auto same_pair = [](const auto& a, const auto& b) { return a.first == b.first; };
     pairs_.erase(std::unique(pairs_.begin(), pairs_.end(), same_pair), pairs_.end());
-    for (const auto& [pair, between] : pairs_) sums_.adjacency += HashOf(pair * kAdjacencyDistances + between, docid);
+    for (const auto& [pair, between] : pairs_)
+      sums_.adjacency += HashOf(pair * kAdjacencyDistances + between, docid);
     tokens_ += document.words.count;
     return Status::Ok();
   }
@@ -364,25 +392,28 @@ class ForwardCheck {
       ByteReader breaks(head.LengthPrefixed());
       if (!head.ok()) return Wrong("the fields are cut off");
       field += step;
-      if ((step == 0 && !first) || field >= field_count_ || count == 0) return Wrong("a field out of order or unknown");
+      if ((step == 0 && !first) || field >= field_count_ || count == 0)
+        return Wrong("a field out of order or unknown");
       first = false;
       uint64_t behind = 0;
       while (!breaks.done()) {
         behind += breaks.Varint();
-        if (breaks.Varint() == 0 || !breaks.ok() || behind >= count) return Wrong("a gap between words is damaged");
+        if (breaks.Varint() == 0 || !breaks.ok() || behind >= count)
+          return Wrong("a gap between words is damaged");
       }
       words += count;
     }
-    return words == document.words.count ? Status::Ok() : Wrong("the fields do not add up to the words");
+    return words == document.words.count ? Status::Ok()
+                                         : Wrong("the fields do not add up to the words");
   }
 
   const uint32_t words_;
   const size_t field_count_;
   std::vector<uint64_t> seen_;  // by word: the last field of a document that had it
   uint64_t stamp_ = 0, tokens_ = 0;
-  std::vector<bool> frequent_;   // by word: whether it has adjacency postings
+  std::vector<bool> frequent_;  // by word: whether it has adjacency postings
   std::vector<std::pair<Ordinal, uint32_t>> leading_;
-  std::vector<std::pair<uint64_t, uint32_t>> pairs_;             // words, positions between them
+  std::vector<std::pair<uint64_t, uint32_t>> pairs_;           // words, positions between them
   std::vector<std::pair<Ordinal, uint32_t>> frequent_before_;  // of the field: word, position
   Sums sums_;
 };
@@ -394,7 +425,8 @@ class ColumnCheck {
       : column_(column), docids_(docids), documents_(documents) {}
 
   Status Run() {
-    if (column_.document_count() != docids_.size()) return Wrong("it is about another number of documents");
+    if (column_.document_count() != docids_.size())
+      return Wrong("it is about another number of documents");
     GANNET_RETURN_IF_ERROR(CheckValues());
     GANNET_RETURN_IF_ERROR(CheckPostings());
     GANNET_RETURN_IF_ERROR(CheckDocuments());
@@ -408,7 +440,8 @@ class ColumnCheck {
   Status CheckValues() const {
     const auto numbers = column_.numbers();
     for (size_t i = 0; i < numbers.size(); ++i) {
-      if (std::isnan(numbers[i]) || (i > 0 && numbers[i - 1] >= numbers[i])) return Wrong("numbers do not ascend");
+      if (std::isnan(numbers[i]) || (i > 0 && numbers[i - 1] >= numbers[i]))
+        return Wrong("numbers do not ascend");
     }
     for (uint32_t i = 0; i < column_.string_count(); ++i) {
       if (column_.string(i).empty()) return Wrong("an empty text among the values");
@@ -466,11 +499,13 @@ class ColumnCheck {
   Status CheckMarks() {
     DocSet exists;
     GANNET_RETURN_IF_ERROR(ReadPostings(column_.exists_bytes(), documents_, exists));
-    for (const std::string_view bytes : {column_.null_bytes(), column_.empty_bytes(), column_.valued_bytes()}) {
+    for (const std::string_view bytes :
+         {column_.null_bytes(), column_.empty_bytes(), column_.valued_bytes()}) {
       GANNET_RETURN_IF_ERROR(ReadPostings(bytes, documents_, list_));
       if (!list_.IsSubsetOf(exists)) return Wrong("a document has a value but not the field");
     }
-    return list_ == valued_ ? Status::Ok() : Wrong("the documents with a value are not those that have one");
+    return list_ == valued_ ? Status::Ok()
+                            : Wrong("the documents with a value are not those that have one");
   }
 
   const ColumnReader& column_;
@@ -486,11 +521,13 @@ Status CheckPoints(const GeoIndex& points, const ColumnReader& lats, const Colum
   for (uint32_t local = 0; local < docids.size(); ++local) {
     if (lats.NumberAt(local) && lngs.NumberAt(local)) places.emplace(docids[local], local);
   }
-  if (points.size() != places.size()) return Wrong("another number of points than documents that have one");
+  if (points.size() != places.size())
+    return Wrong("another number of points than documents that have one");
   for (uint32_t i = 0; i < points.size(); ++i) {
     const auto found = places.find(points.docid(i));
     if (found == places.end()) return Wrong("a point twice, or of a document without one");
-    const filter::GeoPoint point{.lat = *lats.NumberAt(found->second), .lng = *lngs.NumberAt(found->second)};
+    const filter::GeoPoint point{.lat = *lats.NumberAt(found->second),
+                                 .lng = *lngs.NumberAt(found->second)};
     if (!(points.point(i) == point)) return Wrong("a point is elsewhere than its document");
     if ((std::fabs(point.lat) <= 90 && std::fabs(point.lng) <= 180) != (i < points.regular())) {
       return Wrong("points beyond the globe are not apart from the others");
@@ -505,11 +542,12 @@ Status CheckPoints(const GeoIndex& points, const ColumnReader& lats, const Colum
       for (uint32_t i = node.begin; i < node.end; ++i) {
         if (level == 0) {
           const bool reached = GeoIndex::DistanceBounds(node, points.point(i)).least == 0;
-          if (!node.box.Contains(points.point(i)) || !reached) return Wrong("a point outside of its node");
+          if (!node.box.Contains(points.point(i)) || !reached)
+            return Wrong("a point outside of its node");
         } else {
           const filter::GeoBox& below = points.level(level - 1)[i].box;
-          if (below.south < node.box.south || below.north > node.box.north || below.west < node.box.west ||
-              below.east > node.box.east) {
+          if (below.south < node.box.south || below.north > node.box.north ||
+              below.west < node.box.west || below.east > node.box.east) {
             return Wrong("a node outside of the one above");
           }
         }
@@ -526,11 +564,13 @@ Status CheckVectorRow(const EmbedderReader& embedder, uint32_t row, std::vector<
   const uint32_t dimensions = embedder.dimensions();
   if (embedder.binary_quantised()) {
     const uint64_t* bits = embedder.Bits(row, row + 1);
-    const bool clean = bits != nullptr && (dimensions % 64 == 0 || bits[dimensions / 64] >> (dimensions % 64) == 0);
+    const bool clean = bits != nullptr &&
+                       (dimensions % 64 == 0 || bits[dimensions / 64] >> (dimensions % 64) == 0);
     return clean ? Status::Ok() : Wrong("bits beyond the dimensions");
   }
   const auto quantised = embedder.Bytes(row, row + 1);
-  if (!embedder.ReadRow(row, numbers) || quantised.bytes == nullptr) return Wrong("a row cannot be read");
+  if (!embedder.ReadRow(row, numbers) || quantised.bytes == nullptr)
+    return Wrong("a row cannot be read");
   double squares = 0, off = 0;
   for (const float number : numbers) {
     if (!std::isfinite(number)) return Wrong("a number is not finite");
@@ -539,13 +579,15 @@ Status CheckVectorRow(const EmbedderReader& embedder, uint32_t row, std::vector<
   const double length = std::sqrt(squares);
   for (uint32_t i = 0; i < dimensions; ++i) {
     const double unit = length > 0 ? static_cast<double>(numbers[i]) / length : 0;
-    const double distance = unit - static_cast<double>(quantised.scales->scale) * quantised.bytes[i];
+    const double distance =
+        unit - static_cast<double>(quantised.scales->scale) * quantised.bytes[i];
     off += distance * distance;
   }
   // Rounding apart.
   constexpr double kTolerance = 1e-7;
-  return std::sqrt(off) <= static_cast<double>(quantised.scales->error) + kTolerance ? Status::Ok()
-                                                                                     : Wrong("its bytes are further off than they say");
+  return std::sqrt(off) <= static_cast<double>(quantised.scales->error) + kTolerance
+             ? Status::Ok()
+             : Wrong("its bytes are further off than they say");
 }
 
 Status CheckEmbedder(const EmbedderReader& embedder, const DocSet& documents) {
@@ -555,11 +597,14 @@ Status CheckEmbedder(const EmbedderReader& embedder, const DocSet& documents) {
   for (size_t local = 0; local < docids.size(); ++local) {
     const std::string which = "document " + std::to_string(docids[local]) + ": ";
     if (!documents.Contains(docids[local])) return Wrong(which + "not in the segment");
-    if ((embedder.flags(local) & ~(kRegenerate | kUserProvided)) != 0) return Wrong(which + "unknown flags");
+    if ((embedder.flags(local) & ~(kRegenerate | kUserProvided)) != 0)
+      return Wrong(which + "unknown flags");
     const auto rows = embedder.rows_of(local);
     for (uint32_t row = rows.begin; row < rows.end; ++row) {
-      if (embedder.row_docids()[row] != docids[local]) return Wrong(which + "a row says another document");
-      if (const Status status = CheckVectorRow(embedder, row, numbers); !status.ok()) return Wrong(which + status.message());
+      if (embedder.row_docids()[row] != docids[local])
+        return Wrong(which + "a row says another document");
+      if (const Status status = CheckVectorRow(embedder, row, numbers); !status.ok())
+        return Wrong(which + status.message());
     }
   }
   return Status::Ok();
@@ -574,7 +619,8 @@ void CheckVectors(File& file, const DocSet& documents) {
   if (!file.Check(kVectorDirectory, vectors.ok() ? Status::Ok() : vectors.status())) return;
   for (const EmbedderReader& embedder : (*vectors)->embedders()) {
     const Status status = CheckEmbedder(embedder, documents);
-    if (!status.ok()) file.Check(kVectorSections, Wrong("embedder `" + embedder.name() + "`, " + status.message()));
+    if (!status.ok())
+      file.Check(kVectorSections, Wrong("embedder `" + embedder.name() + "`, " + status.message()));
   }
 }
 
@@ -610,11 +656,13 @@ std::string SectionName(SectionId id) {
 SegmentContent VerifyBase(const std::string& path, const SegmentContext& context) {
   SegmentContent content;
   File file(path, content.faults);
-  if (!file.open() || !file.Need({kRowDocids, kRowOffsets, kRowData, kTextMeta, kTerms, kPostingOffsets, kPostingData,
-                                  kForwardOffsets, kForwardData, kFieldLengths})) {
+  if (!file.open() ||
+      !file.Need({kRowDocids, kRowOffsets, kRowData, kTextMeta, kTerms, kPostingOffsets,
+                  kPostingData, kForwardOffsets, kForwardData, kFieldLengths})) {
     return content;
   }
-  if (!file.Sound({kRowDocids}) || !file.Check(kRowDocids, CheckDocids(AsSpan<DocId>(file.Bytes(kRowDocids))))) {
+  if (!file.Sound({kRowDocids}) ||
+      !file.Check(kRowDocids, CheckDocids(AsSpan<DocId>(file.Bytes(kRowDocids))))) {
     return content;
   }
   const auto docids = AsSpan<DocId>(file.Bytes(kRowDocids));
@@ -622,13 +670,15 @@ SegmentContent VerifyBase(const std::string& path, const SegmentContext& context
   const DocSet documents = DocSet::FromSorted(docids);
 
   if (file.Sound({kRowOffsets})) {
-    const auto offsets = CheckOffsets(file.Bytes(kRowOffsets), docids.size(), (*file)->SectionSize(kRowData));
+    const auto offsets =
+        CheckOffsets(file.Bytes(kRowOffsets), docids.size(), (*file)->SectionSize(kRowData));
     if (file.Check(kRowOffsets, offsets.status()) && file.Sound({kRowData})) {
       file.Check(kRowData, CheckRows(file, docids, *offsets, context));
     }
   }
 
-  if ((*file)->Has(kVectorDirectory) && file.Sound({kVectorDirectory})) CheckVectors(file, documents);
+  if ((*file)->Has(kVectorDirectory) && file.Sound({kVectorDirectory}))
+    CheckVectors(file, documents);
 
   std::optional<uint32_t> words;
   if (file.Sound({kTerms})) {
@@ -637,46 +687,56 @@ SegmentContent VerifyBase(const std::string& path, const SegmentContext& context
   }
   if (!words) return content;
   content.words = *words;
-  // What each section says of the documents, where it makes sense; the forward records must say the same.
+  // What each section says of the documents, where it makes sense; the forward records must say the
+  // same.
   Sums said;
   bool posted = false, measured = false, paired = false, begun = false;
   if (file.Sound({kPostingOffsets})) {
-    const auto offsets = CheckOffsets(file.Bytes(kPostingOffsets), *words, (*file)->SectionSize(kPostingData));
+    const auto offsets =
+        CheckOffsets(file.Bytes(kPostingOffsets), *words, (*file)->SectionSize(kPostingData));
     posted = file.Check(kPostingOffsets, offsets.status()) && file.Sound({kPostingData}) &&
-             file.Check(kPostingData, CheckPostings(file, *offsets, documents, context.field_count, said));
-    if (posted && (*file)->Has(kPrefixWords) && file.Need({kPrefixData}) && file.Sound({kPrefixWords, kPrefixData})) {
+             file.Check(kPostingData,
+                        CheckPostings(file, *offsets, documents, context.field_count, said));
+    if (posted && (*file)->Has(kPrefixWords) && file.Need({kPrefixData}) &&
+        file.Sound({kPrefixWords, kPrefixData})) {
       const auto unions = PrefixUnions::Open(**file, *words);
       begun = file.Check(kPrefixWords, unions.status());
       if (begun) {
-        file.Check(kPrefixData, CheckPrefixes(*unions, file.Bytes(kPrefixData), file.Bytes(kPostingData), *offsets, documents));
+        file.Check(kPrefixData, CheckPrefixes(*unions, file.Bytes(kPrefixData),
+                                              file.Bytes(kPostingData), *offsets, documents));
       }
     }
   }
   if (file.Sound({kFieldLengths})) {
-    measured = file.Check(kFieldLengths,
-                          CheckLengths(file.Bytes(kFieldLengths), context.field_count, documents, said));
+    measured = file.Check(kFieldLengths, CheckLengths(file.Bytes(kFieldLengths),
+                                                      context.field_count, documents, said));
   }
   std::vector<Ordinal> frequent;
-  if ((*file)->Has(kAdjacencyWords) && file.Need({kAdjacencyData}) && file.Sound({kAdjacencyWords, kAdjacencyData})) {
-    const Status status = CheckAdjacency(file.Bytes(kAdjacencyWords), file.Bytes(kAdjacencyData), *words, documents,
-                                          frequent, said);
+  if ((*file)->Has(kAdjacencyWords) && file.Need({kAdjacencyData}) &&
+      file.Sound({kAdjacencyWords, kAdjacencyData})) {
+    const Status status = CheckAdjacency(file.Bytes(kAdjacencyWords), file.Bytes(kAdjacencyData),
+                                         *words, documents, frequent, said);
     paired = file.Check(kAdjacencyWords, status);
   }
-  if (!file.Sound({kTextMeta, kForwardOffsets, kForwardData, kPostingOffsets, kFieldLengths, kAdjacencyWords, kPrefixWords})) {
+  if (!file.Sound({kTextMeta, kForwardOffsets, kForwardData, kPostingOffsets, kFieldLengths,
+                   kAdjacencyWords, kPrefixWords})) {
     return content;
   }
-  const auto offsets = CheckOffsets(file.Bytes(kForwardOffsets), docids.size(), (*file)->SectionSize(kForwardData));
+  const auto offsets =
+      CheckOffsets(file.Bytes(kForwardOffsets), docids.size(), (*file)->SectionSize(kForwardData));
   if (!file.Check(kForwardOffsets, offsets.status())) return content;
   const auto text = TextReader::Open(*file);
   if (!text.ok()) {
-    const bool others_open = measured && (paired || !(*file)->Has(kAdjacencyWords)) && (begun || !(*file)->Has(kPrefixWords));
+    const bool others_open = measured && (paired || !(*file)->Has(kAdjacencyWords)) &&
+                             (begun || !(*file)->Has(kPrefixWords));
     if (others_open) file.Check(kTextMeta, text.status());
     return content;
   }
   ForwardCheck forward(*words, context.field_count, frequent);
   for (uint32_t local = 0; local < docids.size(); ++local) {
     if (const Status status = forward.Add(**text, local); !status.ok()) {
-      file.Check(kForwardData, Wrong("document " + std::to_string(docids[local]) + ": " + status.message()));
+      file.Check(kForwardData,
+                 Wrong("document " + std::to_string(docids[local]) + ": " + status.message()));
       return content;
     }
   }
@@ -688,7 +748,8 @@ SegmentContent VerifyBase(const std::string& path, const SegmentContext& context
   if (posted && (said.fields != found.fields || said.leading != found.leading)) {
     file.Check(kPostingData, Wrong("documents by word differ from words by document"));
   }
-  if (measured && said.lengths != found.lengths) file.Check(kFieldLengths, Wrong("they differ from the documents"));
+  if (measured && said.lengths != found.lengths)
+    file.Check(kFieldLengths, Wrong("they differ from the documents"));
   if (paired && said.adjacency != found.adjacency) {
     file.Check(kAdjacencyData, Wrong("documents by pair of words differ from words by document"));
   }
@@ -710,13 +771,15 @@ std::vector<Fault> VerifyColumns(const std::string& path, std::span<const DocId>
   while (!directory.done() && status.ok()) {
     const int64_t field = directory.Fixed<FieldId>();
     const auto offset = directory.Fixed<uint64_t>(), size = directory.Fixed<uint64_t>();
-    if (!directory.ok() || field <= last || offset != expected || static_cast<size_t>(field) >= context.field_count) {
+    if (!directory.ok() || field <= last || offset != expected ||
+        static_cast<size_t>(field) >= context.field_count) {
       status = Wrong("columns out of order, unknown or not behind each other");
     }
     expected += size;
     last = field;
   }
-  if (status.ok() && expected != (*file)->SectionSize(kColumnData)) status = Wrong("columns do not fill their section");
+  if (status.ok() && expected != (*file)->SectionSize(kColumnData))
+    status = Wrong("columns do not fill their section");
   if (!file.Check(kColumnDirectory, status)) return faults;
   const auto columns = ColumnsReader::Open(*file);
   if (!file.Check(kColumnDirectory, columns.ok() ? Status::Ok() : columns.status())) return faults;
@@ -733,10 +796,13 @@ std::vector<Fault> VerifyColumns(const std::string& path, std::span<const DocId>
   if (!(*file)->Has(kGeoPoints) || !file.Sound({kGeoPoints})) return faults;
   const auto points = GeoIndex::Open(file.Bytes(kGeoPoints), docids);
   if (!file.Check(kGeoPoints, points.ok() ? Status::Ok() : points.status())) return faults;
-  const ColumnReader* lats = context.point_fields ? (*columns)->Find(context.point_fields->first) : nullptr;
-  const ColumnReader* lngs = context.point_fields ? (*columns)->Find(context.point_fields->second) : nullptr;
-  file.Check(kGeoPoints, lats == nullptr || lngs == nullptr ? Wrong("points without columns of them")
-                                                            : CheckPoints(*points, *lats, *lngs, docids));
+  const ColumnReader* lats =
+      context.point_fields ? (*columns)->Find(context.point_fields->first) : nullptr;
+  const ColumnReader* lngs =
+      context.point_fields ? (*columns)->Find(context.point_fields->second) : nullptr;
+  file.Check(kGeoPoints, lats == nullptr || lngs == nullptr
+                             ? Wrong("points without columns of them")
+                             : CheckPoints(*points, *lats, *lngs, docids));
   return faults;
 }
 
@@ -752,7 +818,8 @@ std::vector<Fault> VerifyGraphs(const std::string& path, const std::string& base
   const auto vectors = VectorsReader::Open(*base);
   if (!vectors.ok()) return faults;
   const auto graphs = GraphsReader::Open(*file, *vectors);
-  if (file.Check(kGraphDirectory, graphs.ok() ? Status::Ok() : graphs.status())) file.Check(kGraphSections, (*graphs)->Verify());
+  if (file.Check(kGraphDirectory, graphs.ok() ? Status::Ok() : graphs.status()))
+    file.Check(kGraphSections, (*graphs)->Verify());
   return faults;
 }
 

@@ -1,9 +1,11 @@
 // Reads everything of a segment and tells what is not as its writer leaves it.
 //
-// Two kinds of damage are looked for: blocks whose checksum is wrong, and content that has the right checksum but no
-// sense (a fault of a program that wrote it). A part with a damaged block is not looked into.
+// Two kinds of damage are looked for: blocks whose checksum is wrong, and content that has the
+// right checksum but no sense (a fault of a program that wrote it). A part with a damaged block is
+// not looked into.
 //
-// Threads: none of its own. Cost: one pass over the file, about 100 MB/s; 16 bytes of memory per word of the dictionary.
+// Threads: none of its own. Cost: one pass over the file, about 100 MB/s; 16 bytes of memory per
+// word of the dictionary.
 #pragma once
 
 #include <functional>
@@ -45,9 +47,11 @@ struct SegmentContent {
 // The base file: rows and text.
 SegmentContent VerifyBase(const std::string& path, const SegmentContext& context);
 // The columns in a file, which is the base file or one of columns only. docids: of the segment.
-std::vector<Fault> VerifyColumns(const std::string& path, std::span<const DocId> docids, const SegmentContext& context);
+std::vector<Fault> VerifyColumns(const std::string& path, std::span<const DocId> docids,
+                                 const SegmentContext& context);
 
-// The graphs in a file, over the vectors of a base file. What of these is damaged is told by VerifyBase.
+// The graphs in a file, over the vectors of a base file. What of these is damaged is told by
+// VerifyBase.
 std::vector<Fault> VerifyGraphs(const std::string& path, const std::string& base_path);
 
 }  // namespace gannet::segment

@@ -26,31 +26,27 @@ Status ToStatus(int code, const char* action) {
   switch (code) {
     case ENOSPC:
     case EDQUOT:
-    case MDB_MAP_FULL:
-      return Status::Full(std::move(message));
+    case MDB_MAP_FULL: return Status::Full(std::move(message));
     case MDB_CORRUPTED:
     case MDB_PAGE_NOTFOUND:
     case MDB_INVALID:
-    case MDB_VERSION_MISMATCH:
-      return Status::Corruption(std::move(message));
-    case MDB_NOTFOUND:
-      return Status::NotFound(std::move(message));
+    case MDB_VERSION_MISMATCH: return Status::Corruption(std::move(message));
+    case MDB_NOTFOUND: return Status::NotFound(std::move(message));
     case EMFILE:
-    case ENFILE:
-      return Status(StatusCode::kIo, std::move(message), "too_many_open_files");
-    default:
-      return Status::Io(std::move(message));
+    case ENFILE: return Status(StatusCode::kIo, std::move(message), "too_many_open_files");
+    default: return Status::Io(std::move(message));
   }
 }
 
-// Opening an environment allocates 3 MB of zeros for the lists of a write transaction, of which a small
-// transaction touches a few pages. glibc maps such blocks at first, so that untouched pages cost nothing. Once a
-// block of that size has been freed it takes them from the heap, where zeros are written: 256 open indexes were
-// 540 MB. Within this scope they are mapped.
+// Opening an environment allocates 3 MB of zeros for the lists of a write transaction, of which a
+// small transaction touches a few pages. glibc maps such blocks at first, so that untouched pages
+// cost nothing. Once a block of that size has been freed it takes them from the heap, where zeros
+// are written: 256 open indexes were 540 MB. Within this scope they are mapped.
 //
-// Setting the limit ends its growth with the blocks that are freed, so outside it is set too, to what the blocks of
-// a search stay below. Loading 1 M documents: peak of private memory 402 MB without the limit, 370 MB with it,
-// 468 MB with one of 32 MB; CPU of loading the same, of searching within 3 %.
+// Setting the limit ends its growth with the blocks that are freed, so outside it is set too, to
+// what the blocks of a search stay below. Loading 1 M documents: peak of private memory 402 MB
+// without the limit, 370 MB with it, 468 MB with one of 32 MB; CPU of loading the same, of
+// searching within 3 %.
 class MappedBlocks {
  public:
   MappedBlocks() : lock_(mutex_) { Limit(kMapped); }
@@ -87,7 +83,8 @@ ReadTransaction::~ReadTransaction() {
   mdb_txn_abort(txn_);
   environment_->Ended();
 }
-Result<std::optional<std::string_view>> ReadTransaction::Get(Table table, std::string_view key) const {
+Result<std::optional<std::string_view>> ReadTransaction::Get(Table table,
+                                                             std::string_view key) const {
   MDB_val k = ToVal(key), value;
   const int code = mdb_get(txn_, table.dbi, &k, &value);
   if (code == MDB_NOTFOUND) return std::optional<std::string_view>();
@@ -117,7 +114,8 @@ WriteTransaction::~WriteTransaction() {
 }
 Status WriteTransaction::Put(Table table, std::string_view key, std::string_view value) {
   MDB_val k = ToVal(key), v{value.size() + kSumBytes, nullptr};
-  GANNET_RETURN_IF_ERROR(ToStatus(mdb_put(txn_, table.dbi, &k, &v, MDB_RESERVE), "storing a record"));
+  GANNET_RETURN_IF_ERROR(
+      ToStatus(mdb_put(txn_, table.dbi, &k, &v, MDB_RESERVE), "storing a record"));
   char* const to = static_cast<char*>(v.mv_data);
   const uint32_t sum = SumOf(table.seed, key, value);
   if (!value.empty()) std::memcpy(to, value.data(), value.size());
@@ -138,7 +136,8 @@ Status WriteTransaction::Commit() {
   return ToStatus(code, "committing");
 }
 
-Cursor::Cursor(const ReadTransaction& txn, Table table) : table_(table), sealed_(txn.environment_->sealed_) {
+Cursor::Cursor(const ReadTransaction& txn, Table table)
+    : table_(table), sealed_(txn.environment_->sealed_) {
   if (mdb_cursor_open(txn.txn_, table.dbi, &cursor_) != MDB_SUCCESS) cursor_ = nullptr;
 }
 Cursor::~Cursor() {
@@ -183,7 +182,8 @@ Result<std::unique_ptr<Environment>> Environment::OpenReadOnly(const std::string
 }
 
 Status Environment::Damaged(std::string_view key) const {
-  return Status::Corruption(path_ + " is damaged: the value of `" + std::string(key.substr(0, 100)) + "`");
+  return Status::Corruption(path_ + " is damaged: the value of `" +
+                            std::string(key.substr(0, 100)) + "`");
 }
 
 Result<std::vector<std::string>> Environment::Check() {
@@ -191,25 +191,27 @@ Result<std::vector<std::string>> Environment::Check() {
   uint64_t seed = 0, sealed = 0;
   bool has_form = false;
   std::optional<std::string> damaged;
-  const Status status = CheckPages(path_, [&](std::string_view table, std::string_view key, std::string_view value) {
-    if (tables.empty() || tables.back() != table) {
-      tables.emplace_back(table);
-      seed = TableSeed(table);
-    }
-    const auto unsealed = Unsealed(seed, key, value);
-    if (unsealed) {
-      ++sealed;
-    } else if (!damaged) {
-      damaged = std::string(key);
-    }
-    has_form |= unsealed == kSumsForm && table == kSumsTable && key == kSumsKey;
-    return Status::Ok();
-  });
+  const Status status =
+      CheckPages(path_, [&](std::string_view table, std::string_view key, std::string_view value) {
+        if (tables.empty() || tables.back() != table) {
+          tables.emplace_back(table);
+          seed = TableSeed(table);
+        }
+        const auto unsealed = Unsealed(seed, key, value);
+        if (unsealed) {
+          ++sealed;
+        } else if (!damaged) {
+          damaged = std::string(key);
+        }
+        has_form |= unsealed == kSumsForm && table == kSumsTable && key == kSumsKey;
+        return Status::Ok();
+      });
   if (status.code() == StatusCode::kNotFound) return Status::Corruption(status.message());
   GANNET_RETURN_IF_ERROR(status);
   // One value may carry by chance what looks like its checksum, two do not.
   if (damaged && (has_form || sealed > 1)) return Damaged(*damaged);
-  if (!has_form && sealed > 1) return Status::Corruption(path_ + " is damaged: it has lost a table");
+  if (!has_form && sealed > 1)
+    return Status::Corruption(path_ + " is damaged: it has lost a table");
   sealed_ = has_form;
   return tables;
 }
@@ -220,9 +222,11 @@ Status Environment::SealAll(const std::vector<std::string>& names) {
     GANNET_ASSIGN_OR_RETURN(const Table table, OpenTable(transaction, name.c_str()));
     std::vector<std::pair<std::string, std::string>> records;
     MDB_cursor* cursor;
-    GANNET_RETURN_IF_ERROR(ToStatus(mdb_cursor_open(transaction.txn_, table.dbi, &cursor), "reading a table"));
+    GANNET_RETURN_IF_ERROR(
+        ToStatus(mdb_cursor_open(transaction.txn_, table.dbi, &cursor), "reading a table"));
     MDB_val key, value;
-    while (mdb_cursor_get(cursor, &key, &value, MDB_NEXT) == MDB_SUCCESS) records.emplace_back(FromVal(key), FromVal(value));
+    while (mdb_cursor_get(cursor, &key, &value, MDB_NEXT) == MDB_SUCCESS)
+      records.emplace_back(FromVal(key), FromVal(value));
     mdb_cursor_close(cursor);
     for (const auto& [k, v] : records) GANNET_RETURN_IF_ERROR(transaction.Put(table, k, v));
   }
@@ -248,7 +252,8 @@ Status Environment::OpenFile() {
   int code;
   {
     const MappedBlocks mapped;
-    code = mdb_env_open(env, path_.c_str(), flags_ | MDB_NOSUBDIR | MDB_NOTLS | MDB_NORDAHEAD, 0644);
+    code =
+        mdb_env_open(env, path_.c_str(), flags_ | MDB_NOSUBDIR | MDB_NOTLS | MDB_NORDAHEAD, 0644);
   }
   if (int dead = 0; code == MDB_SUCCESS && (flags_ & MDB_NOLOCK) == 0) mdb_reader_check(env, &dead);
   // Tables get their numbers in the order in which they are opened.
@@ -296,17 +301,20 @@ Result<MDB_txn*> Environment::Begin(unsigned flags) {
     if (code == MDB_SUCCESS) return txn;
     const std::lock_guard lock(mutex_);
     --open_transactions_;
-    if (code != MDB_PANIC || again || open_transactions_ > 0) return ToStatus(code, "beginning a transaction");
+    if (code != MDB_PANIC || again || open_transactions_ > 0)
+      return ToStatus(code, "beginning a transaction");
     mdb_env_close(std::exchange(env_, nullptr));
   }
 }
 
 Result<Table> Environment::OpenTable(WriteTransaction& transaction, const char* name) {
   Table table;
-  GANNET_RETURN_IF_ERROR(ToStatus(mdb_dbi_open(transaction.txn_, name, MDB_CREATE, &table.dbi), "opening a table"));
+  GANNET_RETURN_IF_ERROR(
+      ToStatus(mdb_dbi_open(transaction.txn_, name, MDB_CREATE, &table.dbi), "opening a table"));
   table.seed = TableSeed(name);
   const std::lock_guard lock(mutex_);
-  const bool is_known = std::any_of(tables_.begin(), tables_.end(), [&](const auto& known) { return known.first == name; });
+  const bool is_known = std::any_of(tables_.begin(), tables_.end(),
+                                    [&](const auto& known) { return known.first == name; });
   if (!is_known) tables_.emplace_back(name, table);
   return table;
 }

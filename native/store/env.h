@@ -1,16 +1,16 @@
 // Typed access to one LMDB file: an environment, its transactions, its tables.
 //
-// A file is read as a whole before LMDB gets it (store/page_check.h), and each value carries a checksum
-// (store/sealed_value.h): damage is told when the file is opened or the value is read, as Corruption that names the
-// file, and never as another value, an absent one or the end of the process. Files of before there were checksums get
-// them when they are opened for writing. The lock file of LMDB is made anew: what keeps two processes apart is the lock
-// of the data folder.
+// A file is read as a whole before LMDB gets it (store/page_check.h), and each value carries a
+// checksum (store/sealed_value.h): damage is told when the file is opened or the value is read, as
+// Corruption that names the file, and never as another value, an absent one or the end of the
+// process. Files of before there were checksums get them when they are opened for writing. The lock
+// file of LMDB is made anew: what keeps two processes apart is the lock of the data folder.
 //
-// The only folder that includes lmdb.h. Everything read is borrowed from the map and valid until its
-// transaction ends. Source: lmdb.h (caveats), LMDB 0.9.29.
+// The only folder that includes lmdb.h. Everything read is borrowed from the map and valid until
+// its transaction ends. Source: lmdb.h (caveats), LMDB 0.9.29.
 //
-// Threads: one write transaction at a time per environment (LMDB serialises them); a read transaction
-// may move between threads (MDB_NOTLS) but is used by one at a time.
+// Threads: one write transaction at a time per environment (LMDB serialises them); a read
+// transaction may move between threads (MDB_NOTLS) but is used by one at a time.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +46,8 @@ class ReadTransaction {
   ReadTransaction& operator=(ReadTransaction&&) = delete;
   ~ReadTransaction();
 
-  // nullopt: there is no such record. Corruption, Io: that could not be found out, or the value is damaged.
+  // nullopt: there is no such record. Corruption, Io: that could not be found out, or the value is
+  // damaged.
   Result<std::optional<std::string_view>> Get(Table table, std::string_view key) const;
   uint64_t Count(Table table) const;
   // A table that exists; for environments that are read only.
@@ -102,11 +103,12 @@ class Cursor {
   std::optional<std::string_view> value_;
 };
 
-// After a failed write of its root page LMDB refuses everything until the file is opened again: that happens here, with
-// the first transaction begun while no other is open.
+// After a failed write of its root page LMDB refuses everything until the file is opened again:
+// that happens here, with the first transaction begun while no other is open.
 class Environment {
  public:
-  // `path`: the file, which is not there or has no bytes yet. REQUIRES, of all three: no process has it open.
+  // `path`: the file, which is not there or has no bytes yet. REQUIRES, of all three: no process
+  // has it open.
   static Result<std::unique_ptr<Environment>> Create(const std::string& path);
   // Corruption: the file is missing, empty or damaged.
   static Result<std::unique_ptr<Environment>> Open(const std::string& path);
@@ -143,7 +145,7 @@ class Environment {
   const std::string path_;
   const unsigned flags_;
   bool sealed_ = false;  // values carry checksums; all but those of old files that are only read
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;     // guards what follows
   MDB_env* env_ = nullptr;
   std::vector<std::pair<std::string, Table>> tables_;
   uint64_t open_transactions_ = 0;

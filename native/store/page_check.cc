@@ -70,19 +70,23 @@ class PageCheck {
     reached_[0] = reached_[1] = true;
     std::vector<std::pair<std::string, Tree>> tables;
     GANNET_RETURN_IF_ERROR(Walk("its list of tables", meta_.main, [&](const Node& node) {
-      if (node.flags != kSubData || node.data.size() != sizeof(Tree)) return Fault("its list of tables has something else");
+      if (node.flags != kSubData || node.data.size() != sizeof(Tree))
+        return Fault("its list of tables has something else");
       tables.emplace_back(NameOf(node.key), LoadFixed<Tree>(node.data.data()));
       return Status::Ok();
     }));
     for (const auto& [name, tree] : tables) {
-      if ((tree.flags & (kReverseKey | kDuplicates)) != 0) return Fault("the table `" + name + "` is of an unknown kind");
+      if ((tree.flags & (kReverseKey | kDuplicates)) != 0)
+        return Fault("the table `" + name + "` is of an unknown kind");
       GANNET_RETURN_IF_ERROR(Walk("the table `" + name + "`", tree, [&](const Node& node) {
-        if ((node.flags & ~kBigData) != 0) return Fault("a record of the table `" + name + "` is of an unknown kind");
+        if ((node.flags & ~kBigData) != 0)
+          return Fault("a record of the table `" + name + "` is of an unknown kind");
         return on_record_ ? on_record_(name, node.key, node.data) : Status::Ok();
       }));
     }
     std::vector<bool> freed(meta_.last_page + 1, false);
-    GANNET_RETURN_IF_ERROR(Walk("its list of free pages", meta_.free, [&](const Node& node) { return CheckFree(node, freed); }));
+    GANNET_RETURN_IF_ERROR(Walk("its list of free pages", meta_.free,
+                                [&](const Node& node) { return CheckFree(node, freed); }));
     return CheckFreeAgainst(freed);
   }
 
@@ -95,7 +99,9 @@ class PageCheck {
   };
   using NodeCheck = std::function<Status(const Node&)>;
 
-  Status Fault(const std::string& what) const { return Status::Corruption(path_ + " is damaged: " + what); }
+  Status Fault(const std::string& what) const {
+    return Status::Corruption(path_ + " is damaged: " + what);
+  }
 
   // Names end with a zero in format 2.
   static std::string NameOf(std::string_view key) {
@@ -113,14 +119,16 @@ class PageCheck {
       if (format == 1) return Fault("it does not begin as a database of this kind");
     }
     page_size_ = metas[0].free.page_size;
-    if (page_size_ < 512 || page_size_ > 32768 || (page_size_ & (page_size_ - 1)) != 0) return Fault("its pages have no known size");
+    if (page_size_ < 512 || page_size_ > 32768 || (page_size_ & (page_size_ - 1)) != 0)
+      return Fault("its pages have no known size");
     if (bytes_.size() < kMetaPages * page_size_) return Fault("it is cut off");
     metas[1] = LoadFixed<Meta>(bytes_.data() + page_size_ + layout_->header);
     for (uint64_t i = 0; i < kMetaPages; ++i) {
       const Meta& meta = metas[i];
       const std::string_view page = bytes_.substr(i * page_size_, page_size_);
-      if (LoadFixed<uint64_t>(page.data()) != i || LoadFixed<uint16_t>(page.data() + layout_->flags) != kMeta ||
-          meta.magic != kMagic || meta.version != metas[0].version || meta.free.page_size != page_size_ ||
+      if (LoadFixed<uint64_t>(page.data()) != i ||
+          LoadFixed<uint16_t>(page.data() + layout_->flags) != kMeta || meta.magic != kMagic ||
+          meta.version != metas[0].version || meta.free.page_size != page_size_ ||
           meta.address != 0 || meta.main.page_size != 0) {
         return Fault("one of its two heads");
       }
@@ -129,16 +137,19 @@ class PageCheck {
     const uint64_t first = metas[0].transaction, second = metas[1].transaction;
     // So has a compact copy, but for one of them.
     const bool is_new = first == 0 || second == 0;
-    if (!is_new && (first % 2 != 0 || second % 2 != 1 || (first > second ? first - second : second - first) != 1)) {
+    if (!is_new && (first % 2 != 0 || second % 2 != 1 ||
+                    (first > second ? first - second : second - first) != 1)) {
       return Fault("its two heads do not follow each other");
     }
     meta_ = first > second ? metas[0] : metas[1];
-    if (meta_.last_page + 1 < kMetaPages || meta_.last_page > uint64_t{1} << 40 || meta_.map_size > uint64_t{1} << 47 ||
-        meta_.last_page * page_size_ > meta_.map_size) {
+    if (meta_.last_page + 1 < kMetaPages || meta_.last_page > uint64_t{1} << 40 ||
+        meta_.map_size > uint64_t{1} << 47 || meta_.last_page * page_size_ > meta_.map_size) {
       return Fault("its head names more pages than there can be");
     }
-    // Pages behind the end of the file are free ones that were never written: as many as a transaction may drop.
-    if (meta_.last_page > bytes_.size() / page_size_ + kUnwrittenPagesMax) return Fault("it is cut off");
+    // Pages behind the end of the file are free ones that were never written: as many as a
+    // transaction may drop.
+    if (meta_.last_page > bytes_.size() / page_size_ + kUnwrittenPagesMax)
+      return Fault("it is cut off");
     return Status::Ok();
   }
 
@@ -147,13 +158,15 @@ class PageCheck {
     if (page < kMetaPages || page > meta_.last_page || count > meta_.last_page - page + 1) {
       return Fault(tree + " names a page beyond the last one");
     }
-    if ((page + count) * page_size_ > bytes_.size()) return Fault("it is cut off: page " + std::to_string(page) + " of " + tree);
+    if ((page + count) * page_size_ > bytes_.size())
+      return Fault("it is cut off: page " + std::to_string(page) + " of " + tree);
     for (uint64_t i = page; i < page + count; ++i) {
       if (reached_[i]) return Fault("page " + std::to_string(i) + " is used twice");
       reached_[i] = true;
     }
     const std::string_view bytes = bytes_.substr(page * page_size_, count * page_size_);
-    if (LoadFixed<uint64_t>(bytes.data()) != page) return Fault("page " + std::to_string(page) + " has another number");
+    if (LoadFixed<uint64_t>(bytes.data()) != page)
+      return Fault("page " + std::to_string(page) + " has another number");
     if (layout_->has_transaction && LoadFixed<uint64_t>(bytes.data() + 8) > meta_.transaction) {
       return Fault("page " + std::to_string(page) + " is newer than its head");
     }
@@ -167,7 +180,8 @@ class PageCheck {
 
   Status Walk(const std::string& name, const Tree& tree, const NodeCheck& check) {
     if (tree.root == kNoPage) {
-      const bool is_empty = tree.depth == 0 && tree.branch_pages == 0 && tree.leaf_pages == 0 && tree.overflow_pages == 0 && tree.entries == 0;
+      const bool is_empty = tree.depth == 0 && tree.branch_pages == 0 && tree.leaf_pages == 0 &&
+                            tree.overflow_pages == 0 && tree.entries == 0;
       return is_empty ? Status::Ok() : Fault(name + " has lost its root");
     }
     if (tree.depth == 0 || tree.depth > kDepthMax) return Fault(name + " has no known depth");
@@ -209,15 +223,18 @@ class PageCheck {
     }
   };
 
-  Status WalkPage(const std::string& name, const Tree& tree, uint64_t number, unsigned depth, Order& order, Counts& counts,
-                  const NodeCheck& check) {
+  Status WalkPage(const std::string& name, const Tree& tree, uint64_t number, unsigned depth,
+                  Order& order, Counts& counts, const NodeCheck& check) {
     GANNET_ASSIGN_OR_RETURN(const std::string_view page, Reach(number, 1, name));
     const bool is_leaf = depth == tree.depth;
-    if (FlagsOf(page) != (is_leaf ? kLeaf : kBranch)) return Fault("page " + std::to_string(number) + " is of another kind than its place");
+    if (FlagsOf(page) != (is_leaf ? kLeaf : kBranch))
+      return Fault("page " + std::to_string(number) + " is of another kind than its place");
     ++(is_leaf ? counts.leaf_pages : counts.branch_pages);
     std::vector<Node> nodes;
     GANNET_RETURN_IF_ERROR(ReadNodes(number, page, is_leaf, nodes));
-    const auto out_of_order = [&] { return Fault("page " + std::to_string(number) + " has a key out of order"); };
+    const auto out_of_order = [&] {
+      return Fault("page " + std::to_string(number) + " has a key out of order");
+    };
     for (size_t i = 0; i < nodes.size(); ++i) {
       Node& node = nodes[i];
       if (is_leaf) {
@@ -225,7 +242,8 @@ class PageCheck {
         order_is_separator_ = false;
         order.Set(node.key);
         ++counts.entries;
-        if ((node.flags & kBigData) != 0) GANNET_RETURN_IF_ERROR(FollowOverflow(name, node, counts));
+        if ((node.flags & kBigData) != 0)
+          GANNET_RETURN_IF_ERROR(FollowOverflow(name, node, counts));
         GANNET_RETURN_IF_ERROR(check(node));
         continue;
       }
@@ -241,10 +259,13 @@ class PageCheck {
   }
 
   Status ReadNodes(uint64_t number, std::string_view page, bool is_leaf, std::vector<Node>& nodes) {
-    const auto damaged = [&] { return Fault("page " + std::to_string(number) + " has nodes beyond or across each other"); };
+    const auto damaged = [&] {
+      return Fault("page " + std::to_string(number) + " has nodes beyond or across each other");
+    };
     const size_t lower = LoadFixed<uint16_t>(page.data() + layout_->lower) + layout_->base;
     const size_t upper = LoadFixed<uint16_t>(page.data() + layout_->upper) + layout_->base;
-    if (lower < layout_->header || lower % 2 != 0 || upper < lower || upper > page_size_) return damaged();
+    if (lower < layout_->header || lower % 2 != 0 || upper < lower || upper > page_size_)
+      return damaged();
     const size_t count = (lower - layout_->header) / 2;
     if (count == 0) return Fault("page " + std::to_string(number) + " has no nodes");
     nodes.resize(count);
@@ -255,7 +276,8 @@ class PageCheck {
       if (at < upper || at % 2 != 0 || at + kNodeHeader > page_size_) return damaged();
       const char* header = page.data() + at;
       const uint64_t low = LoadFixed<uint16_t>(header), high = LoadFixed<uint16_t>(header + 2);
-      const uint16_t flags = LoadFixed<uint16_t>(header + 4), key_size = LoadFixed<uint16_t>(header + 6);
+      const uint16_t flags = LoadFixed<uint16_t>(header + 4),
+                     key_size = LoadFixed<uint16_t>(header + 6);
       const size_t left = page_size_ - at - kNodeHeader;
       if (key_size > left) return damaged();
       node.key = {header + kNodeHeader, key_size};
@@ -263,7 +285,8 @@ class PageCheck {
       if (is_leaf) {
         node.flags = flags;
         const size_t size = low | high << 16;
-        // Of a value in pages of its own, here are their number and, in format 2, who wrote them and how many there are.
+        // Of a value in pages of its own, here are their number and, in format 2, who wrote them
+        // and how many there are.
         const size_t here = (flags & kBigData) == 0 ? size : layout_->has_transaction ? 24 : 8;
         if (here > left - key_size) return damaged();
         node.data = {header + kNodeHeader + key_size, (flags & kBigData) == 0 ? size : here};
@@ -285,13 +308,19 @@ class PageCheck {
   // A record that was made smaller may keep more pages than it takes.
   Status FollowOverflow(const std::string& name, Node& node, Counts& counts) {
     const uint64_t page = LoadFixed<uint64_t>(node.data.data()), size = node.child;
-    const auto damaged = [&] { return Fault("page " + std::to_string(page) + " of " + name + " is not that of a long record"); };
-    if (page < kMetaPages || (page + 1) * page_size_ > bytes_.size() || page > meta_.last_page) return damaged();
+    const auto damaged = [&] {
+      return Fault("page " + std::to_string(page) + " of " + name +
+                   " is not that of a long record");
+    };
+    if (page < kMetaPages || (page + 1) * page_size_ > bytes_.size() || page > meta_.last_page)
+      return damaged();
     const std::string_view first = bytes_.substr(page * page_size_, page_size_);
     const uint64_t pages = LoadFixed<uint32_t>(first.data() + layout_->lower);
-    if (FlagsOf(first) != kOverflow || pages < (layout_->header - 1 + size) / page_size_ + 1) return damaged();
-    if (layout_->has_transaction && (LoadFixed<uint64_t>(node.data.data() + 8) > meta_.transaction ||
-                                     LoadFixed<uint64_t>(node.data.data() + 16) != pages)) {
+    if (FlagsOf(first) != kOverflow || pages < (layout_->header - 1 + size) / page_size_ + 1)
+      return damaged();
+    if (layout_->has_transaction &&
+        (LoadFixed<uint64_t>(node.data.data() + 8) > meta_.transaction ||
+         LoadFixed<uint64_t>(node.data.data() + 16) != pages)) {
       return damaged();
     }
     GANNET_ASSIGN_OR_RETURN(const std::string_view bytes, Reach(page, pages, name));
@@ -300,8 +329,8 @@ class PageCheck {
     return Status::Ok();
   }
 
-  // One record of the list of free pages: their number, and the pages; in format 2 also runs, as minus their length
-  // and their first page, and zeros, which count for nothing.
+  // One record of the list of free pages: their number, and the pages; in format 2 also runs, as
+  // minus their length and their first page, and zeros, which count for nothing.
   Status CheckFree(const Node& node, std::vector<bool>& freed) {
     const auto damaged = [&] { return Fault("its list of free pages"); };
     if (node.key.size() != 8 || node.data.size() < 8 || node.data.size() % 8 != 0) return damaged();
@@ -323,8 +352,9 @@ class PageCheck {
         return damaged();
       }
       last = entry;
-      if (entry < static_cast<int64_t>(kMetaPages) || static_cast<uint64_t>(entry) > meta_.last_page ||
-          run < 1 || static_cast<uint64_t>(run) > meta_.last_page - static_cast<uint64_t>(entry) + 1) {
+      if (entry < static_cast<int64_t>(kMetaPages) ||
+          static_cast<uint64_t>(entry) > meta_.last_page || run < 1 ||
+          static_cast<uint64_t>(run) > meta_.last_page - static_cast<uint64_t>(entry) + 1) {
         return damaged();
       }
       for (int64_t page = entry; page < entry + run; ++page) {
@@ -338,7 +368,8 @@ class PageCheck {
 
   Status CheckFreeAgainst(const std::vector<bool>& freed) const {
     for (uint64_t page = kMetaPages; page <= meta_.last_page; ++page) {
-      if (freed[page] && reached_[page]) return Fault("page " + std::to_string(page) + " is listed as free and in use");
+      if (freed[page] && reached_[page])
+        return Fault("page " + std::to_string(page) + " is listed as free and in use");
     }
     return Status::Ok();
   }
@@ -353,8 +384,8 @@ class PageCheck {
   size_t page_size_ = 0;
   Meta meta_{};
   bool order_is_separator_ = false;  // the last key of the order is that of a branch
-  std::vector<bool> reached_;     // by page
-  std::vector<uint16_t> sizes_;  // of the nodes of a page, by half their offset
+  std::vector<bool> reached_;        // by page
+  std::vector<uint16_t> sizes_;      // of the nodes of a page, by half their offset
 };
 
 class MappedFile {

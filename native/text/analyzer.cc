@@ -60,16 +60,12 @@ bool Joins(char32_t last, char32_t c, CharInfo info) {
   if (info.script() != Script::kHangul) return false;
   const Jamo next = JamoOf(c);
   switch (JamoOf(last)) {
-    case Jamo::kNone:
-      return false;
-    case Jamo::kLead:
-      return next != Jamo::kNone && next != Jamo::kTrail;
+    case Jamo::kNone: return false;
+    case Jamo::kLead: return next != Jamo::kNone && next != Jamo::kTrail;
     case Jamo::kVowel:
-    case Jamo::kOpenSyllable:
-      return next == Jamo::kVowel || next == Jamo::kTrail;
+    case Jamo::kOpenSyllable: return next == Jamo::kVowel || next == Jamo::kTrail;
     case Jamo::kTrail:
-    case Jamo::kClosedSyllable:
-      return next == Jamo::kTrail;
+    case Jamo::kClosedSyllable: return next == Jamo::kTrail;
   }
   return false;
 }

@@ -122,7 +122,7 @@ GANNET_SHUFFLES bool AsciiBlocks::ClassifyShuffled(std::string_view text, char* 
 
 bool AsciiBlocks::Classify(std::string_view text, char* lower, AsciiBlock* blocks) const {
   return Cpu() != CpuLevel::kPortable ? ClassifyShuffled(text, lower, blocks)
-                      : ClassifyPortably(text, lower, blocks);
+                                      : ClassifyPortably(text, lower, blocks);
 }
 
 #elif defined(__aarch64__)

@@ -24,12 +24,14 @@ static_assert(std::is_sorted(std::begin(kVariants), std::end(kVariants), Before)
 // Where nearly all text is: the unified ideographs of the first plane with their extension A.
 constexpr char32_t kUsualBegin = 0x3400, kUsualEnd = 0xa000;
 
-// For each of these, 1 + its place in `kVariants`, or 0. 55 KB, of which a text touches the lines of its own characters.
+// For each of these, 1 + its place in `kVariants`, or 0. 55 KB, of which a text touches the lines
+// of its own characters.
 constexpr auto kUsualPlaces = [] {
   std::array<uint16_t, kUsualEnd - kUsualBegin> places{};
   for (size_t i = 0; i < std::size(kVariants); ++i) {
     const char32_t written = kVariants[i].written;
-    if (written >= kUsualBegin && written < kUsualEnd) places[written - kUsualBegin] = static_cast<uint16_t>(i + 1);
+    if (written >= kUsualBegin && written < kUsualEnd)
+      places[written - kUsualBegin] = static_cast<uint16_t>(i + 1);
   }
   return places;
 }();
@@ -43,7 +45,8 @@ char32_t IdeographForm(char32_t c) {
     return place == 0 ? c : kVariants[place - 1].form;
   }
   if (c < std::begin(kVariants)->written || c > std::rbegin(kVariants)->written) return c;
-  const auto variant = std::lower_bound(std::begin(kVariants), std::end(kVariants), Variant{c, c}, Before);
+  const auto variant =
+      std::lower_bound(std::begin(kVariants), std::end(kVariants), Variant{c, c}, Before);
   return variant->written == c ? variant->form : c;
 }
 

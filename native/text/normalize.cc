@@ -105,18 +105,12 @@ static_assert(kVowels.size() == 0x3097 - 0x3041);
 constexpr char32_t VowelOf(char32_t hiragana) {
   if (hiragana < 0x3041 || hiragana > 0x3096) return 0;
   switch (kVowels[hiragana - 0x3041]) {
-    case 'a':
-      return 0x3042;
-    case 'i':
-      return 0x3044;
-    case 'u':
-      return 0x3046;
-    case 'e':
-      return 0x3048;
-    case 'o':
-      return 0x3046;  // a long o is written with u
-    default:
-      return 0;
+    case 'a': return 0x3042;
+    case 'i': return 0x3044;
+    case 'u': return 0x3046;
+    case 'e': return 0x3048;
+    case 'o': return 0x3046;  // a long o is written with u
+    default: return 0;
   }
 }
 
@@ -125,25 +119,28 @@ void ForEachChar(std::string_view text, Each&& each) {
   for (size_t at = 0; at < text.size();) each(DecodeUtf8(text, at));
 }
 
-// Default_Ignorable_Code_Point of Unicode: variation selectors, joiners, soft hyphens, fillers, tags.
+// Default_Ignorable_Code_Point of Unicode: variation selectors, joiners, soft hyphens, fillers,
+// tags.
 constexpr bool IsIgnorable(char32_t c) {
   if (c < 0x34f) return c == 0xad;
-  return c == 0x34f || c == 0x61c || c == 0x115f || c == 0x1160 || c == 0x17b4 || c == 0x17b5 || (c >= 0x180b && c <= 0x180f) ||
-         (c >= 0x200b && c <= 0x200f) || (c >= 0x202a && c <= 0x202e) || (c >= 0x2060 && c <= 0x206f) || c == 0x3164 ||
-         (c >= 0xfe00 && c <= 0xfe0f) || c == 0xfeff || c == 0xffa0 || (c >= 0xfff0 && c <= 0xfff8) ||
-         (c >= 0x1bca0 && c <= 0x1bca3) || (c >= 0x1d173 && c <= 0x1d17a) || (c >= 0xe0000 && c <= 0xe0fff);
+  return c == 0x34f || c == 0x61c || c == 0x115f || c == 0x1160 || c == 0x17b4 || c == 0x17b5 ||
+         (c >= 0x180b && c <= 0x180f) || (c >= 0x200b && c <= 0x200f) ||
+         (c >= 0x202a && c <= 0x202e) || (c >= 0x2060 && c <= 0x206f) || c == 0x3164 ||
+         (c >= 0xfe00 && c <= 0xfe0f) || c == 0xfeff || c == 0xffa0 ||
+         (c >= 0xfff0 && c <= 0xfff8) || (c >= 0x1bca0 && c <= 0x1bca3) ||
+         (c >= 0x1d173 && c <= 0x1d17a) || (c >= 0xe0000 && c <= 0xe0fff);
 }
 
 constexpr bool DropsMarks(Script script) {
-  return script == Script::kOther || script == Script::kLatin || script == Script::kGreek || script == Script::kArabic ||
-         script == Script::kHebrew || script == Script::kThai;
+  return script == Script::kOther || script == Script::kLatin || script == Script::kGreek ||
+         script == Script::kArabic || script == Script::kHebrew || script == Script::kThai;
 }
 
 constexpr char32_t kLongMarkChar = 0x30fc;
 
 // Appends the lossy form of a character that is no mark. `written`: its bytes.
-void AppendLossyChar(char32_t c, std::string_view written, Script script, int32_t lower_delta, uint8_t folding, LossyState& state,
-                     std::string& out) {
+void AppendLossyChar(char32_t c, std::string_view written, Script script, int32_t lower_delta,
+                     uint8_t folding, LossyState& state, std::string& out) {
   const char32_t before = c;
   c = static_cast<char32_t>(static_cast<int32_t>(c) + lower_delta);
   const char32_t vowel = std::exchange(state.vowel, 0);
@@ -195,9 +192,11 @@ bool ContainsAny(std::string_view text, std::initializer_list<char32_t> wanted) 
 
 // The language steps of a group. Where several languages are allowed, letters which only one of
 // them has decide: that is the same answer for a long text and for a query of one word. Automatic
-// Arabic is never taken for Persian for the same reason. Kana and variants of ideographs are folded whatever the language
-// (but in words of the form `kByLanguage`): a title in Chinese is found by a query that is said to be Japanese.
-uint8_t FoldingOf(std::string_view group, Script script, std::span<const Locale> locales, TextForm form) {
+// Arabic is never taken for Persian for the same reason. Kana and variants of ideographs are folded
+// whatever the language (but in words of the form `kByLanguage`): a title in Chinese is found by a
+// query that is said to be Japanese.
+uint8_t FoldingOf(std::string_view group, Script script, std::span<const Locale> locales,
+                  TextForm form) {
   switch (script) {
     case Script::kLatin:
       if (!Contains(locales, Locale::kSwe)) return 0;
@@ -206,7 +205,8 @@ uint8_t FoldingOf(std::string_view group, Script script, std::span<const Locale>
     case Script::kCj:
       if (locales.empty() || form == TextForm::kUnified) return kFoldKana | kFoldVariants;
       return (Contains(locales, Locale::kJpn) ? kFoldKana : 0) |
-             (Contains(locales, Locale::kCmn) || Contains(locales, Locale::kZho) ? kFoldVariants : 0);
+             (Contains(locales, Locale::kCmn) || Contains(locales, Locale::kZho) ? kFoldVariants
+                                                                                 : 0);
     case Script::kArabic: {
       const bool arabic = locales.empty() || Contains(locales, Locale::kAra);
       const bool persian = Contains(locales, Locale::kPes);
@@ -218,8 +218,7 @@ uint8_t FoldingOf(std::string_view group, Script script, std::span<const Locale>
                  ? kFoldArticle | kFoldPersian
                  : kFoldArticle;
     }
-    default:
-      return 0;
+    default: return 0;
   }
 }
 
@@ -243,7 +242,8 @@ bool IsAscii(std::string_view text) {
 
 }  // namespace
 
-ScriptGroup NextGroup(std::string_view text, size_t begin, std::span<const Locale> locales, TextForm form) {
+ScriptGroup NextGroup(std::string_view text, size_t begin, std::span<const Locale> locales,
+                      TextForm form) {
   Script script = Script::kOther;
   bool has_armenian = false;
   size_t at = begin;

@@ -29,9 +29,11 @@ enum Folding : uint8_t {
   kFoldVariants = 16,  // ideographs to one of their variants (ideographs.h)
 };
 
-// How kana and ideographs are compared. An index keeps the form that its words were made in (docs/format.md, `text_form`).
+// How kana and ideographs are compared. An index keeps the form that its words were made in
+// (docs/format.md, `text_form`).
 enum class TextForm : uint8_t {
-  kByLanguage = 0,  // kana folded where any language is allowed or `jpn` is, ideographs where any is or `cmn` or `zho`
+  kByLanguage = 0,  // kana folded where any language is allowed or `jpn` is, ideographs where any
+                    // is or `cmn` or `zho`
   kUnified = 1,     // both folded, whatever the languages
 };
 inline constexpr TextForm kTextFormNow = TextForm::kUnified;  // of words that are made now
@@ -46,30 +48,34 @@ struct ScriptGroup {
 
 // The group that starts at text[begin]. locales: allowed languages, empty for any. REQUIRES: begin
 // < text.size()
-ScriptGroup NextGroup(std::string_view text, size_t begin, std::span<const Locale> locales, TextForm form);
+ScriptGroup NextGroup(std::string_view text, size_t begin, std::span<const Locale> locales,
+                      TextForm form);
 
 // Appends the lossless form of text.
 void AppendLossless(std::string_view text, uint8_t folding, std::string& out);
 
 // What is before a text of which the lossy form is made.
 struct LossyState {
-  // The vowel (as hiragana) of the kana written last, 0 for none; the long mark after it becomes that vowel.
+  // The vowel (as hiragana) of the kana written last, 0 for none; the long mark after it becomes
+  // that vowel.
   char32_t vowel = 0;
 };
 
 // The mark that lengthens the kana before it, where no kana is before it.
 inline constexpr std::string_view kLongMark = "\u30fc";
 
-// Appends the lossy form of text that is in lossless form already. Each character is treated for itself, whatever group it
-// stands in, so that a query of one word has the form that the word has between others: code points that are to be ignored
-// are dropped, letters lowercased, and the steps of its own script follow; marks, those of the character that they stand on.
-// state  in: what precedes `text`; out: what follows it. May be null.
+// Appends the lossy form of text that is in lossless form already. Each character is treated for
+// itself, whatever group it stands in, so that a query of one word has the form that the word has
+// between others: code points that are to be ignored are dropped, letters lowercased, and the steps
+// of its own script follow; marks, those of the character that they stand on. state  in: what
+// precedes `text`; out: what follows it. May be null.
 void AppendLossy(std::string_view text, uint8_t folding, LossyState* state, std::string& out);
 
 // `text` without leading and trailing white space (Unicode).
 std::string_view TrimWhiteSpace(std::string_view text);
 
-// The whole string as facet search compares it: lowercase, marks removed, not cut, not trimmed; in the form `kUnified`.
+// The whole string as facet search compares it: lowercase, marks removed, not cut, not trimmed; in
+// the form `kUnified`.
 std::string NormalizeLossy(std::string_view text, std::span<const Locale> locales);
 
 // Replaces `out` by the form in which facet values are compared: white space trimmed, NFKD,

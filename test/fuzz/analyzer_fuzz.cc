@@ -30,23 +30,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   for (size_t end; (end = input.find('\n')) != std::string_view::npos && end > 0;) {
     const std::string line(input.substr(1, end - 1));
     switch (input[0]) {
-      case 'd':
-        settings.dictionary.push_back(line);
-        break;
-      case 's':
-        settings.separator_tokens.push_back(line);
-        break;
-      case 'n':
-        settings.non_separator_tokens.push_back(line);
-        break;
-      case 'w':
-        settings.stop_words.push_back(line);
-        break;
+      case 'd': settings.dictionary.push_back(line); break;
+      case 's': settings.separator_tokens.push_back(line); break;
+      case 'n': settings.non_separator_tokens.push_back(line); break;
+      case 'w': settings.stop_words.push_back(line); break;
       case 'l':
         if (const auto locale = gannet::text::ParseLocale(line)) locales.push_back(*locale);
         break;
-      default:
-        break;
+      default: break;
     }
     input.remove_prefix(end + 1);
   }

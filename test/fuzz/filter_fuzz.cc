@@ -14,12 +14,9 @@ void Check(const Node& node) {
     if (!good) std::abort();
   };
   switch (node.kind) {
-    case Node::Kind::kTrue:
-      break;
+    case Node::Kind::kTrue: break;
     case Node::Kind::kAnd:
-    case Node::Kind::kOr:
-      require(node.children.size() >= 2);
-      break;
+    case Node::Kind::kOr: require(node.children.size() >= 2); break;
     case Node::Kind::kNot:
       require(node.children.size() == 1 && node.children[0]->kind != Node::Kind::kNot);
       break;

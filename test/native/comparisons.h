@@ -11,20 +11,22 @@
 
 namespace gannet {
 
-// Counts the comparisons of one property test: one answer of the engine held against what plain loops find. A few by
-// default; GANNET_COMPARISONS asks for more (`npm run oracle:native`: a million of each). How many were made is printed.
+// Counts the comparisons of one property test: one answer of the engine held against what plain
+// loops find. A few by default; GANNET_COMPARISONS asks for more (`npm run oracle:native`: a
+// million of each). How many were made is printed.
 //
 //   for (Comparisons comparisons(2000); comparisons.Next();) { ... }
 class Comparisons {
  public:
   explicit Comparisons(uint64_t usual) : wanted_(usual) {
-    if (const char* given = std::getenv("GANNET_COMPARISONS")) wanted_ = std::strtoull(given, nullptr, 10);
+    if (const char* given = std::getenv("GANNET_COMPARISONS"))
+      wanted_ = std::strtoull(given, nullptr, 10);
   }
   Comparisons(const Comparisons&) = delete;
   ~Comparisons() {
     if (testing::Test::HasFatalFailure()) return;
-    std::cout << testing::UnitTest::GetInstance()->current_test_info()->test_suite_name() << ": " << made_
-              << " comparisons without a difference" << std::endl;
+    std::cout << testing::UnitTest::GetInstance()->current_test_info()->test_suite_name() << ": "
+              << made_ << " comparisons without a difference" << std::endl;
   }
 
   bool Left() const { return made_ < wanted_; }

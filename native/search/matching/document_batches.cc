@@ -5,21 +5,26 @@
 
 namespace gannet::search {
 
-void AppendBatches(size_t segment, DocSet documents, uint64_t together, std::vector<DocumentBatch>& batches) {
+void AppendBatches(size_t segment, DocSet documents, uint64_t together,
+                   std::vector<DocumentBatch>& batches) {
   const size_t most = BatchDocuments();
   if (documents.empty()) return;
-  if (together < SharedDocumentsMin() || documents.size() <= most) return batches.push_back({segment, std::move(documents)});
+  if (together < SharedDocumentsMin() || documents.size() <= most)
+    return batches.push_back({segment, std::move(documents)});
   std::vector<DocId> docids;
   documents.ToVector(docids);
   for (size_t begin = 0; begin < docids.size(); begin += most) {
-    batches.push_back({segment, DocSet::FromSorted(std::span(docids).subspan(begin, std::min(most, docids.size() - begin)))});
+    batches.push_back({segment, DocSet::FromSorted(std::span(docids).subspan(
+                                    begin, std::min(most, docids.size() - begin)))});
   }
 }
 
 std::vector<DocumentBatch> BatchesOf(const index::Snapshot& snapshot, const DocSet& documents) {
   std::vector<DocumentBatch> batches;
   for (size_t s = 0; s < snapshot.segments.size(); ++s) {
-    AppendBatches(s, snapshot.segments.size() == 1 ? documents : documents & snapshot.segments[s]->live, documents.size(), batches);
+    AppendBatches(
+        s, snapshot.segments.size() == 1 ? documents : documents & snapshot.segments[s]->live,
+        documents.size(), batches);
   }
   return batches;
 }

@@ -9,12 +9,17 @@ namespace gannet::search {
 namespace {
 
 // `bits` moved up by `by`, with what comes in from the block before.
-uint64_t Shifted(uint64_t bits, uint64_t before, uint32_t by) { return bits << by | before >> (64 - by); }
+uint64_t Shifted(uint64_t bits, uint64_t before, uint32_t by) {
+  return bits << by | before >> (64 - by);
+}
 
 }  // namespace
 
 WordMasks::WordMasks(const segment::TextReader& text, size_t roles)
-    : text_(text), sets_(roles, OrdinalSet(text.terms().size())), used_(roles), any_of_many_(text.terms().size()) {}
+    : text_(text),
+      sets_(roles, OrdinalSet(text.terms().size())),
+      used_(roles),
+      any_of_many_(text.terms().size()) {}
 
 void WordMasks::AddRange(Role role, Ordinal begin, Ordinal end) {
   if (begin >= end) return;
@@ -62,12 +67,14 @@ bool WordMasks::Read(std::string_view record) {
   const OrdinalSet& set = one ? sets_[many_[0]] : any_of_many_;
   for (uint32_t at = 0; at < words.count; at += kBits) {
     const uint32_t count = std::min<uint32_t>(kBits, words.count - at);
-    uint64_t found = set.Match(words.data, uint64_t{at} * words.width, count, words.width, ordinals);
+    uint64_t found =
+        set.Match(words.data, uint64_t{at} * words.width, count, words.width, ordinals);
     uint64_t* const masks = masks_.data() + at / kBits;
     for (const Role role : many_) masks[role * blocks_max_] = one ? found : 0;
     for (found = one ? 0 : found; found != 0; found &= found - 1) {
       const auto i = static_cast<uint32_t>(std::countr_zero(found));
-      for (const Role role : many_) masks[role * blocks_max_] |= uint64_t{sets_[role].Has(ordinals[i])} << i;
+      for (const Role role : many_)
+        masks[role * blocks_max_] |= uint64_t{sets_[role].Has(ordinals[i])} << i;
     }
   }
   return true;
@@ -81,7 +88,9 @@ void WordMasks::ReadRuns() {
   if (starts_.size() < blocks_ * kStarts) starts_.resize(blocks_ * kStarts);
   uint64_t* const starts = starts_.data();
   for (size_t i = 0; i < blocks_ * kStarts; ++i) starts[i] = 0;
-  const auto start = [&](uint32_t word, size_t kind) { starts[word / kBits * kStarts + kind] |= uint64_t{1} << word % kBits; };
+  const auto start = [&](uint32_t word, size_t kind) {
+    starts[word / kBits * kStarts + kind] |= uint64_t{1} << word % kBits;
+  };
   Run* const runs = runs_.data();
   Run* run = runs;
   FieldId field = 0;
@@ -136,15 +145,17 @@ uint32_t WordMasks::Distance(Role left, Role right) {
   uint32_t least = kFar;
   uint64_t before = 0;
   for (size_t w = 0; w < blocks_; before = a[w++]) {
-    const uint64_t by_one = Shifted(a[w], before, 1), by_two = Shifted(a[w], before, 2), by_three = Shifted(a[w], before, 3);
+    const uint64_t by_one = Shifted(a[w], before, 1), by_two = Shifted(a[w], before, 2),
+                   by_three = Shifted(a[w], before, 3);
     if (((by_one | by_two | by_three) & b[w]) == 0) continue;
     if (!runs_read_) ReadRuns();
-    // Words in one run are as far apart as their bits. Where positions are left out between them it is as many more; no
-    // distance of three has room for two such places.
+    // Words in one run are as far apart as their bits. Where positions are left out between them it
+    // is as many more; no distance of three has room for two such places.
     const uint64_t* starts = starts_.data() + w * kStarts;
     const uint64_t inside = ~starts[0], inside_before = w > 0 ? ~*(starts - kStarts) : 0;
     if ((by_one & b[w] & inside) != 0) return 1;
-    const uint64_t inside_one = Shifted(inside, inside_before, 1), inside_two = Shifted(inside, inside_before, 2);
+    const uint64_t inside_one = Shifted(inside, inside_before, 1),
+                   inside_two = Shifted(inside, inside_before, 2);
     const uint64_t one_left_out = starts[1], two_left_out = starts[2];
     const uint64_t two = (by_two & inside & inside_one) | (by_one & one_left_out);
     if ((two & b[w]) != 0) {
@@ -154,7 +165,8 @@ uint32_t WordMasks::Distance(Role left, Role right) {
     if (least <= 3) continue;
     const uint64_t one_before = Shifted(one_left_out, w > 0 ? *(starts - kStarts + 1) : 0, 1);
     const uint64_t three = (by_three & inside & inside_one & inside_two) |
-                           (by_two & ((one_left_out & inside_one) | (one_before & inside))) | (by_one & two_left_out);
+                           (by_two & ((one_left_out & inside_one) | (one_before & inside))) |
+                           (by_one & two_left_out);
     if ((three & b[w]) != 0) least = 3;
   }
   return least;

@@ -1,9 +1,10 @@
-// Where the words of a query stand in one document, as bits: bit i of a role says that word i of the forward record has
-// it. Ranking by nearness asks for distances of up to three and for the place that is nearest to a given one: shifts of
-// these bits tell both without a step per occurrence.
+// Where the words of a query stand in one document, as bits: bit i of a role says that word i of
+// the forward record has it. Ranking by nearness asks for distances of up to three and for the
+// place that is nearest to a given one: shifts of these bits tell both without a step per
+// occurrence.
 //
-// The words of a record lie field after field. Within a run of them positions go up by one from word to word; a run ends
-// with the field, and where positions are left out.
+// The words of a record lie field after field. Within a run of them positions go up by one from
+// word to word; a run ends with the field, and where positions are left out.
 //
 // Threads: one owner. Lifetime: the record that was read must stay.
 #pragma once
@@ -38,12 +39,15 @@ class WordMasks {
   // Call once, when everything was added.
   void Seal();
 
-  // What is asked below is asked of the record read last. False: it is damaged, and holds no words. Damage of what tells
-  // where the words stand is found later: then there are no runs. Either way the file is marked.
+  // What is asked below is asked of the record read last. False: it is damaged, and holds no words.
+  // Damage of what tells where the words stand is found later: then there are no runs. Either way
+  // the file is marked.
   bool Read(std::string_view record);
-  // Smallest distance from a word of `left` to one of `right` behind it, in one field: 1 to kDistanceMax, else kFar.
+  // Smallest distance from a word of `left` to one of `right` behind it, in one field: 1 to
+  // kDistanceMax, else kFar.
   uint32_t Distance(Role left, Role right);
-  // Whether accept(FieldId, uint32_t begin, uint32_t end) holds for the words [begin, end) of a field. Asks no further then.
+  // Whether accept(FieldId, uint32_t begin, uint32_t end) holds for the words [begin, end) of a
+  // field. Asks no further then.
   template <typename Accept>
   bool AnyField(Accept&& accept);
   // Number of words.
@@ -56,7 +60,8 @@ class WordMasks {
 
  private:
   static constexpr uint32_t kBits = 64;
-  static constexpr size_t kStarts = 3;  // words that begin a run; those behind one position left out; behind two
+  static constexpr size_t kStarts =
+      3;  // words that begin a run; those behind one position left out; behind two
 
   void ReadRuns();
   void Refuse();
@@ -66,11 +71,11 @@ class WordMasks {
   std::vector<OrdinalSet> sets_;  // by role
   std::vector<bool> used_;        // by role: anything was added
   std::vector<RoleRange> few_;    // of roles that are matched together
-  std::vector<Role> many_;        // the others: a word of any of them is looked for, then told which
-  OrdinalSet any_of_many_;        // where they are several
+  std::vector<Role> many_;  // the others: a word of any of them is looked for, then told which
+  OrdinalSet any_of_many_;  // where they are several
   segment::ForwardDocument document_;
   size_t blocks_ = 0, blocks_max_ = 0;
-  std::vector<uint64_t> masks_;   // by role, blocks_max_ each
+  std::vector<uint64_t> masks_;  // by role, blocks_max_ each
   bool runs_read_ = false;
   size_t run_count_ = 0;
   std::vector<Run> runs_;         // room for as many as there ever were words

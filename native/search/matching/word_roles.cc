@@ -13,8 +13,8 @@
 namespace gannet::search {
 namespace {
 
-uint64_t MatchPortable(const OrdinalSet& set, const char* data, uint64_t bit, uint32_t count, uint32_t width,
-                       Ordinal* ordinals) {
+uint64_t MatchPortable(const OrdinalSet& set, const char* data, uint64_t bit, uint32_t count,
+                       uint32_t width, Ordinal* ordinals) {
   const uint64_t mask = (uint64_t{1} << width) - 1;
   uint64_t found = 0;
   for (uint32_t i = 0; i < count; ++i, bit += width) {
@@ -26,14 +26,14 @@ uint64_t MatchPortable(const OrdinalSet& set, const char* data, uint64_t bit, ui
 
 #if defined(__x86_64__)
 
-// Widths up to 25 bits: a value lies in 4 bytes, wherever it begins within the first. What follows by 8 or 16 values
-// begins at the same bit of its byte, so all of a record is unpacked alike.
+// Widths up to 25 bits: a value lies in 4 bytes, wherever it begins within the first. What follows
+// by 8 or 16 values begins at the same bit of its byte, so all of a record is unpacked alike.
 constexpr uint32_t kWidthMax = 25;
 constexpr uint32_t kValues = 16;
 
 struct Unpacking {
-  // By first bit within a byte and width: which bytes each value needs, counted from that of the first value, and how far
-  // to shift them.
+  // By first bit within a byte and width: which bytes each value needs, counted from that of the
+  // first value, and how far to shift them.
   alignas(64) std::array<std::array<std::array<uint8_t, 4 * kValues>, kWidthMax + 1>, 8> bytes;
   alignas(64) std::array<std::array<std::array<uint32_t, kValues>, kWidthMax + 1>, 8> shift;
 };
@@ -56,7 +56,9 @@ constexpr Unpacking MakeUnpacking() {
 
 constexpr Unpacking kUnpacking = MakeUnpacking();
 
-constexpr uint64_t LowBits(uint32_t count) { return count >= 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1; }
+constexpr uint64_t LowBits(uint32_t count) {
+  return count >= 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1;
+}
 
 // Eight values as two fours, each in 16 bytes.
 struct Eight {
@@ -67,7 +69,9 @@ struct Eight {
 
 __attribute__((target("avx2"))) inline Eight EightFrom(uint64_t bit, uint32_t width) {
   const auto a = static_cast<uint32_t>(bit & 7), b = a + 4 * width;
-  const auto load = [](const auto& row) { return _mm_load_si128(reinterpret_cast<const __m128i*>(row.data())); };
+  const auto load = [](const auto& row) {
+    return _mm_load_si128(reinterpret_cast<const __m128i*>(row.data()));
+  };
   return {load(kUnpacking.bytes[a][width]), load(kUnpacking.bytes[b & 7][width]),
           _mm256_set_m128i(load(kUnpacking.shift[b & 7][width]), load(kUnpacking.shift[a][width])),
           _mm256_set1_epi32(static_cast<int>(LowBits(width))), b >> 3};
@@ -76,12 +80,14 @@ __attribute__((target("avx2"))) inline Eight EightFrom(uint64_t bit, uint32_t wi
 __attribute__((target("avx2"))) inline __m256i Unpack(const Eight& eight, const char* at) {
   const __m128i low = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
   const __m128i high = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at + eight.high_at));
-  const __m256i bytes = _mm256_set_m128i(_mm_shuffle_epi8(high, eight.high_bytes), _mm_shuffle_epi8(low, eight.low_bytes));
+  const __m256i bytes = _mm256_set_m128i(_mm_shuffle_epi8(high, eight.high_bytes),
+                                         _mm_shuffle_epi8(low, eight.low_bytes));
   return _mm256_and_si256(_mm256_srlv_epi32(bytes, eight.shift), eight.mask);
 }
 
-__attribute__((target("avx2"))) uint64_t MatchRangesAvx2(const OrdinalSet& set, const char* data, uint64_t bit,
-                                                         uint32_t count, uint32_t width, Ordinal* ordinals) {
+__attribute__((target("avx2"))) uint64_t MatchRangesAvx2(const OrdinalSet& set, const char* data,
+                                                         uint64_t bit, uint32_t count,
+                                                         uint32_t width, Ordinal* ordinals) {
   uint64_t found = 0;
   const size_t ranges = set.ranges.size();
   __m256i before[OrdinalSet::kRangesMax], end[OrdinalSet::kRangesMax];
@@ -95,7 +101,8 @@ __attribute__((target("avx2"))) uint64_t MatchRangesAvx2(const OrdinalSet& set, 
     const __m256i values = Unpack(eight, at);
     __m256i in = _mm256_setzero_si256();
     for (size_t r = 0; r < ranges; ++r) {
-      in = _mm256_or_si256(in, _mm256_and_si256(_mm256_cmpgt_epi32(values, before[r]), _mm256_cmpgt_epi32(end[r], values)));
+      in = _mm256_or_si256(in, _mm256_and_si256(_mm256_cmpgt_epi32(values, before[r]),
+                                                _mm256_cmpgt_epi32(end[r], values)));
     }
     const auto mask = static_cast<uint32_t>(_mm256_movemask_ps(_mm256_castsi256_ps(in)));
     if (mask != 0) {
@@ -106,8 +113,9 @@ __attribute__((target("avx2"))) uint64_t MatchRangesAvx2(const OrdinalSet& set, 
   return found & LowBits(count);
 }
 
-__attribute__((target("avx2"))) uint64_t MatchBitsAvx2(const OrdinalSet& set, const char* data, uint64_t bit,
-                                                       uint32_t count, uint32_t width, Ordinal* ordinals) {
+__attribute__((target("avx2"))) uint64_t MatchBitsAvx2(const OrdinalSet& set, const char* data,
+                                                       uint64_t bit, uint32_t count, uint32_t width,
+                                                       Ordinal* ordinals) {
   uint64_t found = 0;
   const int* bits = reinterpret_cast<const int*>(set.bits.data());
   const __m256i last = _mm256_set1_epi32(static_cast<int>(set.bits.size()) - 1);
@@ -118,7 +126,9 @@ __attribute__((target("avx2"))) uint64_t MatchBitsAvx2(const OrdinalSet& set, co
     // Bits behind the last packed value may be anything: the index stays inside the table.
     const __m256i index = _mm256_min_epu32(_mm256_srli_epi32(values, 5), last);
     const __m256i words = _mm256_i32gather_epi32(bits, index, 4);
-    const __m256i shifted = _mm256_sllv_epi32(words, _mm256_sub_epi32(_mm256_set1_epi32(31), _mm256_and_si256(values, _mm256_set1_epi32(31))));
+    const __m256i shifted = _mm256_sllv_epi32(
+        words,
+        _mm256_sub_epi32(_mm256_set1_epi32(31), _mm256_and_si256(values, _mm256_set1_epi32(31))));
     const auto mask = static_cast<uint32_t>(_mm256_movemask_ps(_mm256_castsi256_ps(shifted)));
     if (mask != 0) {
       _mm256_storeu_si256(reinterpret_cast<__m256i*>(ordinals + i), values);
@@ -130,8 +140,9 @@ __attribute__((target("avx2"))) uint64_t MatchBitsAvx2(const OrdinalSet& set, co
 
 // N: number of ranges, so that they stay in registers.
 template <size_t N>
-__attribute__((target("avx2"))) void MatchRolesAvx2(const RoleRange* ranges, const segment::PackedOrdinals& words, uint64_t* masks,
-                                                    size_t stride) {
+__attribute__((target("avx2"))) void MatchRolesAvx2(const RoleRange* ranges,
+                                                    const segment::PackedOrdinals& words,
+                                                    uint64_t* masks, size_t stride) {
   __m256i before[N], end[N];
   for (size_t r = 0; r < N; ++r) {
     before[r] = _mm256_set1_epi32(static_cast<int>(ranges[r].begin) - 1);
@@ -145,11 +156,14 @@ __attribute__((target("avx2"))) void MatchRolesAvx2(const RoleRange* ranges, con
     for (uint32_t i = 0; i < count; i += 8, at += words.width) {
       const __m256i values = Unpack(eight, at);
       for (size_t r = 0; r < N; ++r) {
-        const __m256i in = _mm256_and_si256(_mm256_cmpgt_epi32(values, before[r]), _mm256_cmpgt_epi32(end[r], values));
-        found[r] |= uint64_t{static_cast<uint32_t>(_mm256_movemask_ps(_mm256_castsi256_ps(in)))} << i;
+        const __m256i in = _mm256_and_si256(_mm256_cmpgt_epi32(values, before[r]),
+                                            _mm256_cmpgt_epi32(end[r], values));
+        found[r] |= uint64_t{static_cast<uint32_t>(_mm256_movemask_ps(_mm256_castsi256_ps(in)))}
+                    << i;
       }
     }
-    for (size_t r = 0; r < N; ++r) masks[ranges[r].role * stride + block] |= found[r] & LowBits(count);
+    for (size_t r = 0; r < N; ++r)
+      masks[ranges[r].role * stride + block] |= found[r] & LowBits(count);
   }
 }
 
@@ -163,19 +177,21 @@ struct Sixteen {
 
 GANNET_AVX512 inline Sixteen SixteenFrom(uint64_t bit, uint32_t width) {
   const auto first = static_cast<uint32_t>(bit & 7);
-  return {_mm512_load_si512(kUnpacking.bytes[first][width].data()), _mm512_load_si512(kUnpacking.shift[first][width].data()),
+  return {_mm512_load_si512(kUnpacking.bytes[first][width].data()),
+          _mm512_load_si512(kUnpacking.shift[first][width].data()),
           _mm512_set1_epi32(static_cast<int>(LowBits(width))), first, width};
 }
 
 // count: how many of the values are there; no bytes behind them are read.
 GANNET_AVX512 inline __m512i Unpack(const Sixteen& sixteen, const char* at, uint32_t count) {
-  const __mmask64 used = LowBits((sixteen.first + std::min(count, kValues) * sixteen.width + 7) / 8);
+  const __mmask64 used =
+      LowBits((sixteen.first + std::min(count, kValues) * sixteen.width + 7) / 8);
   const __m512i bytes = _mm512_permutexvar_epi8(sixteen.bytes, _mm512_maskz_loadu_epi8(used, at));
   return _mm512_and_si512(_mm512_srlv_epi32(bytes, sixteen.shift), sixteen.mask);
 }
 
-GANNET_AVX512 uint64_t MatchRangesAvx512(const OrdinalSet& set, const char* data, uint64_t bit, uint32_t count,
-                                         uint32_t width, Ordinal* ordinals) {
+GANNET_AVX512 uint64_t MatchRangesAvx512(const OrdinalSet& set, const char* data, uint64_t bit,
+                                         uint32_t count, uint32_t width, Ordinal* ordinals) {
   uint64_t found = 0;
   const size_t ranges = set.ranges.size();
   __m512i begin[OrdinalSet::kRangesMax], size[OrdinalSet::kRangesMax];
@@ -188,7 +204,8 @@ GANNET_AVX512 uint64_t MatchRangesAvx512(const OrdinalSet& set, const char* data
   for (uint32_t i = 0; i < count; i += kValues, at += size_t{2} * width) {
     const __m512i values = Unpack(sixteen, at, count - i);
     uint32_t in = 0;
-    for (size_t r = 0; r < ranges; ++r) in |= _mm512_cmplt_epu32_mask(_mm512_sub_epi32(values, begin[r]), size[r]);
+    for (size_t r = 0; r < ranges; ++r)
+      in |= _mm512_cmplt_epu32_mask(_mm512_sub_epi32(values, begin[r]), size[r]);
     if (in != 0) {
       _mm512_storeu_si512(ordinals + i, values);
       found |= uint64_t{in} << i;
@@ -197,8 +214,8 @@ GANNET_AVX512 uint64_t MatchRangesAvx512(const OrdinalSet& set, const char* data
   return found & LowBits(count);
 }
 
-GANNET_AVX512 uint64_t MatchBitsAvx512(const OrdinalSet& set, const char* data, uint64_t bit, uint32_t count,
-                                       uint32_t width, Ordinal* ordinals) {
+GANNET_AVX512 uint64_t MatchBitsAvx512(const OrdinalSet& set, const char* data, uint64_t bit,
+                                       uint32_t count, uint32_t width, Ordinal* ordinals) {
   uint64_t found = 0;
   const __m512i last = _mm512_set1_epi32(static_cast<int>(set.bits.size()) - 1);
   const __m512i one = _mm512_set1_epi32(1);
@@ -246,31 +263,39 @@ void OrdinalSet::Seal() {
   match_ = MatchPortable;
 #if defined(__x86_64__)
   if (segment::OrdinalWidth(word_count_) <= kWidthMax) {
-    match_ = few ? ForCpu(MatchRangesAvx512, MatchRangesAvx2, MatchPortable) : ForCpu(MatchBitsAvx512, MatchBitsAvx2, MatchPortable);
+    match_ = few ? ForCpu(MatchRangesAvx512, MatchRangesAvx2, MatchPortable)
+                 : ForCpu(MatchBitsAvx512, MatchBitsAvx2, MatchPortable);
   }
 #endif
 }
 
-void MatchRoles(std::span<const RoleRange> ranges, const segment::PackedOrdinals& words, uint64_t* masks, size_t stride) {
-  for (const RoleRange& range : ranges) std::fill_n(masks + range.role * stride, (words.count + 63) / 64, 0);
+void MatchRoles(std::span<const RoleRange> ranges, const segment::PackedOrdinals& words,
+                uint64_t* masks, size_t stride) {
+  for (const RoleRange& range : ranges)
+    std::fill_n(masks + range.role * stride, (words.count + 63) / 64, 0);
 #if defined(__x86_64__)
   if (words.width <= kWidthMax && Cpu() != CpuLevel::kPortable && !ranges.empty()) {
-    static constexpr decltype(&MatchRolesAvx2<1>) kKernels[kRoleRangesMax] = {MatchRolesAvx2<1>, MatchRolesAvx2<2>, MatchRolesAvx2<3>,
-                                                                              MatchRolesAvx2<4>, MatchRolesAvx2<5>, MatchRolesAvx2<6>};
+    static constexpr decltype(&MatchRolesAvx2<1>) kKernels[kRoleRangesMax] = {
+        MatchRolesAvx2<1>, MatchRolesAvx2<2>, MatchRolesAvx2<3>,
+        MatchRolesAvx2<4>, MatchRolesAvx2<5>, MatchRolesAvx2<6>};
     return kKernels[ranges.size() - 1](ranges.data(), words, masks, stride);
   }
 #endif
   for (uint32_t i = 0; i < words.count; ++i) {
     const Ordinal ordinal = words.at(i);
     for (const RoleRange& range : ranges) {
-      if (ordinal >= range.begin && ordinal < range.end) masks[range.role * stride + i / 64] |= uint64_t{1} << i % 64;
+      if (ordinal >= range.begin && ordinal < range.end)
+        masks[range.role * stride + i / 64] |= uint64_t{1} << i % 64;
     }
   }
 }
 
 bool OrdinalSet::Has(Ordinal ordinal) const {
-  if (!bits.empty()) return ordinal / 32 < bits.size() && (bits[ordinal / 32] >> ordinal % 32 & 1) != 0;
-  const auto behind = std::upper_bound(ranges.begin(), ranges.end(), ordinal, [](Ordinal o, const segment::WordRange& range) { return o < range.second; });
+  if (!bits.empty())
+    return ordinal / 32 < bits.size() && (bits[ordinal / 32] >> ordinal % 32 & 1) != 0;
+  const auto behind =
+      std::upper_bound(ranges.begin(), ranges.end(), ordinal,
+                       [](Ordinal o, const segment::WordRange& range) { return o < range.second; });
   return behind != ranges.end() && ordinal >= behind->first;
 }
 

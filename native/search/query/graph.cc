@@ -21,17 +21,20 @@ Graph::Graph(const index::Snapshot& snapshot, const FieldScope& scope, const Par
     AddNode(std::move(node));
   }
   for (uint32_t first = 0; first < terms.size(); ++first) {
-    for (uint32_t count = terms[first].phrase ? 1 : 2; count <= kNgramSlotsMax && first + count <= terms.size(); ++count) {
+    for (uint32_t count = terms[first].phrase ? 1 : 2;
+         count <= kNgramSlotsMax && first + count <= terms.size(); ++count) {
       if (auto node = JoinTerms(terms, first, count)) AddNode(std::move(*node));
     }
   }
 }
 
-std::optional<Node> Graph::JoinTerms(std::span<const Term> terms, uint32_t first, uint32_t count) const {
+std::optional<Node> Graph::JoinTerms(std::span<const Term> terms, uint32_t first,
+                                     uint32_t count) const {
   Node node;
   for (uint32_t slot = first; slot < first + count; ++slot) {
     const Term& term = terms[slot];
-    if (term.mandatory || (slot > first && term.first != terms[slot - 1].last + 1)) return std::nullopt;
+    if (term.mandatory || (slot > first && term.first != terms[slot - 1].last + 1))
+      return std::nullopt;
     node.synonyms_only = node.synonyms_only || term.phrase;
     for (const auto& word : term.words) {
       if (!word) continue;
@@ -55,7 +58,8 @@ std::optional<Node> Graph::JoinTerms(std::span<const Term> terms, uint32_t first
 
 void Graph::AddNode(Node node) {
   const auto& settings = *snapshot_.settings;
-  if (!node.term.phrase && !node.synonyms_only && settings.typo_enabled && !SynonymTable::Of(snapshot_)->TyposDisabled(node.text)) {
+  if (!node.term.phrase && !node.synonyms_only && settings.typo_enabled &&
+      !SynonymTable::Of(snapshot_)->TyposDisabled(node.text)) {
     const size_t length = CountChars(node.text);
     const uint32_t allowed = length < settings.one_typo ? 0 : length < settings.two_typos ? 1 : 2;
     const uint32_t glue = node.last_slot - node.first_slot;
@@ -73,7 +77,8 @@ bool Graph::IsLive(size_t segment, Ordinal ordinal, const segment::FieldSet* fie
 bool Graph::Tolerates(const IndexWord& word) const {
   if (!word.tolerant || !scope_.index_exact) return word.tolerant;
   for (size_t s = 0; s < word.ordinals.size(); ++s) {
-    if (word.ordinals[s] != kNoOrdinal && IsLive(s, word.ordinals[s], &scope_.index_tolerant)) return true;
+    if (word.ordinals[s] != kNoOrdinal && IsLive(s, word.ordinals[s], &scope_.index_tolerant))
+      return true;
   }
   return false;
 }
@@ -100,35 +105,44 @@ WordNumber Graph::FindWord(std::string_view text) {
   return any ? AddWord(text, std::move(ordinals)) : kNoWord;
 }
 
-DocSet Graph::WordDocuments(const IndexWord& word, const segment::FieldSet* fields, const DocSet* within) const {
+DocSet Graph::WordDocuments(const IndexWord& word, const segment::FieldSet* fields,
+                            const DocSet* within) const {
   return LiveUnion(within, [&](size_t s, const segment::TextReader& text, DocSetUnion& out) {
     if (word.ordinals[s] != kNoOrdinal) text.UnionPostings(word.ordinals[s], fields, out);
   });
 }
 
-void Graph::UnionLists(size_t segment, const segment::WordLists& lists, const DocSet* within, DocSetUnion& out) const {
+void Graph::UnionLists(size_t segment, const segment::WordLists& lists, const DocSet* within,
+                       DocSetUnion& out) const {
   const index::SegmentView& view = *snapshot_.segments[segment];
   // For few documents the lists of many words are not joined.
   const uint64_t to_join = within == nullptr ? 0 : view.text->ListsToJoin(lists);
-  const bool read = to_join > 0 && view.text->PaysToRead(lists, to_join, within->IntersectionSize(view.live));
+  const bool read =
+      to_join > 0 && view.text->PaysToRead(lists, to_join, within->IntersectionSize(view.live));
   if (!read) return view.text->UnionLists(lists, out);
   out.Add(ReadLists(segment, lists, *within & view.live));
 }
 
-std::vector<DocId> Graph::ReadLists(size_t segment, const segment::WordLists& lists, const DocSet& documents) const {
+std::vector<DocId> Graph::ReadLists(size_t segment, const segment::WordLists& lists,
+                                    const DocSet& documents) const {
   const segment::TextReader& text = *snapshot_.segments[segment]->text;
   WordMasks masks(text, 1);
   for (const auto& [begin, end] : lists.words) masks.AddRange(0, begin, end);
   masks.Seal();
-  const auto any = [&](uint32_t begin, uint32_t end) { return masks.First(0, begin, end) != WordMasks::kNone; };
+  const auto any = [&](uint32_t begin, uint32_t end) {
+    return masks.First(0, begin, end) != WordMasks::kNone;
+  };
   const auto listed = [&] {
     if (lists.leading_positions == 0) {
       if (lists.fields == nullptr) return any(0, masks.size());
-      return masks.AnyField([&](FieldId field, uint32_t begin, uint32_t end) { return lists.fields->Has(field) && any(begin, end); });
+      return masks.AnyField([&](FieldId field, uint32_t begin, uint32_t end) {
+        return lists.fields->Has(field) && any(begin, end);
+      });
     }
     for (const WordMasks::Run& run : masks.runs()) {
       uint32_t position = run.position;
-      for (uint32_t at = run.begin; at < run.end && position < segment::kLeadingPositions; ++at, ++position) {
+      for (uint32_t at = run.begin; at < run.end && position < segment::kLeadingPositions;
+           ++at, ++position) {
         if ((lists.leading_positions >> position & 1) != 0 && any(at, at + 1)) return true;
       }
     }
@@ -152,16 +166,20 @@ DocSet Graph::DocumentsWithin(Node& node, int typo_class, const DocSet& within) 
   if (typo_class < 0) {
     if (node.any || (!few && node.split_known)) return Documents(node) & within;
     DocSet documents;
-    for (int typos = 0; typos < kTypoClasses; ++typos) documents |= DocumentsWithin(node, typos, within);
+    for (int typos = 0; typos < kTypoClasses; ++typos)
+      documents |= DocumentsWithin(node, typos, within);
     return documents;
   }
   const Expansions& known = ClassWithin(node, typo_class, within);
   if (known.empty()) return {};
-  if (known.Knows(&within)) return (known.documents ? *known.documents : known.asked->documents) & within;
-  // The list of one word is cut down where it lies. Those of many more words than half as many documents need not be joined.
+  if (known.Knows(&within))
+    return (known.documents ? *known.documents : known.asked->documents) & within;
+  // The list of one word is cut down where it lies. Those of many more words than half as many
+  // documents need not be joined.
   const bool one_word = !known.has_range && known.phrases.empty() && known.words.size() == 1;
   const bool complete = typo_class != 1 || node.split_known;
-  if (!few && !one_word && complete && WordCount(known) / 2 < within.size()) return Documents(node, typo_class) & within;
+  if (!few && !one_word && complete && WordCount(known) / 2 < within.size())
+    return Documents(node, typo_class) & within;
   DocSet documents = FindDocuments(node, typo_class, &within);
   if (few || !one_word) node.classes[typo_class].asked = {within, documents};
   return documents;
@@ -171,7 +189,8 @@ DocSet Graph::DocumentsWithin(const Step& step, const DocSet& within) {
   Node& node = nodes_[step.node];
   if (!step.verbatim) return DocumentsWithin(node, step.typos, within);
   if (node.term.phrase) return DocumentsWithin(node, 0, within);
-  return node.verbatim == kNoWord ? DocSet() : WordDocuments(words_[node.verbatim], scope_.fields(), &within);
+  return node.verbatim == kNoWord ? DocSet()
+                                  : WordDocuments(words_[node.verbatim], scope_.fields(), &within);
 }
 
 const DocSet& Graph::InPhrase(const Phrase& phrase, const DocSet& within) {
@@ -210,7 +229,9 @@ uint64_t Graph::Frequency(Node& node, int typo_class) {
   if (known.frequency) return *known.frequency;
   uint64_t sum = 0;
   for (size_t s = 0; s < snapshot_.segments.size(); ++s) {
-    ForEachRange(known, s, [&](Ordinal begin, Ordinal end) { sum += snapshot_.segments[s]->text->PostingBytes(begin, end); });
+    ForEachRange(known, s, [&](Ordinal begin, Ordinal end) {
+      sum += snapshot_.segments[s]->text->PostingBytes(begin, end);
+    });
   }
   for (const Phrase& phrase : known.phrases) {
     uint64_t least = ~uint64_t{0};
@@ -243,20 +264,26 @@ uint64_t Graph::FewestDocuments(Node& node) {
   return most;
 }
 
-DocSet Graph::WithWords(const WordsBySegment& words, const segment::FieldSet* fields, const DocSet* within) const {
+DocSet Graph::WithWords(const WordsBySegment& words, const segment::FieldSet* fields,
+                        const DocSet* within) const {
   uint64_t to_join = 0;
-  for (size_t s = 0; s < words.size(); ++s) to_join += snapshot_.segments[s]->text->ListsToJoin({words[s], fields});
-  const auto add = [&](size_t s, const segment::TextReader&, DocSetUnion& out) { UnionLists(s, {words[s], fields}, within, out); };
+  for (size_t s = 0; s < words.size(); ++s)
+    to_join += snapshot_.segments[s]->text->ListsToJoin({words[s], fields});
+  const auto add = [&](size_t s, const segment::TextReader&, DocSetUnion& out) {
+    UnionLists(s, {words[s], fields}, within, out);
+  };
   return LiveUnion(within, add, to_join);
 }
 
 DocSet Graph::FindDocuments(Node& node, int typo_class, const DocSet* within) {
-  const Expansions& expansions = within != nullptr ? ClassWithin(node, typo_class, *within) : Class(node, typo_class);
+  const Expansions& expansions =
+      within != nullptr ? ClassWithin(node, typo_class, *within) : Class(node, typo_class);
   const bool tolerant_only = typo_class > 0 || node.ngram();
   const segment::FieldSet* fields = tolerant_only ? scope_.tolerant_fields() : scope_.fields();
   WordsBySegment words(snapshot_.segments.size());
   for (size_t s = 0; s < words.size(); ++s) {
-    ForEachRange(expansions, s, [&](Ordinal begin, Ordinal end) { words[s].emplace_back(begin, end); });
+    ForEachRange(expansions, s,
+                 [&](Ordinal begin, Ordinal end) { words[s].emplace_back(begin, end); });
   }
   DocSet documents = WithWords(words, fields, within);
   for (const Phrase& phrase : expansions.phrases) {
@@ -270,14 +297,18 @@ DocSet Graph::WordAtPositions(const IndexWord& word, uint32_t mask, const DocSet
   return LiveUnion(within, [&](size_t s, const segment::TextReader& text, DocSetUnion& out) {
     const Ordinal ordinal = word.ordinals[s];
     const segment::WordRange range(ordinal, ordinal + 1);
-    if (ordinal != kNoOrdinal) text.UnionLists({.words = {&range, 1}, .leading_positions = mask}, out);
+    if (ordinal != kNoOrdinal)
+      text.UnionLists({.words = {&range, 1}, .leading_positions = mask}, out);
   });
 }
 
-DocSet Graph::DocumentsTogether(std::span<const WordNumber> words, uint32_t length, const DocSet* within) const {
+DocSet Graph::DocumentsTogether(std::span<const WordNumber> words, uint32_t length,
+                                const DocSet* within) const {
   return LiveUnion(within, [&](size_t s, const segment::TextReader& text, DocSetUnion& out) {
     const auto ordinal_of = [&](WordNumber word) { return words_[word].ordinals[s]; };
-    if (std::any_of(words.begin(), words.end(), [&](WordNumber word) { return ordinal_of(word) == kNoOrdinal; })) return;
+    if (std::any_of(words.begin(), words.end(),
+                    [&](WordNumber word) { return ordinal_of(word) == kNoOrdinal; }))
+      return;
     text.ForEachField(ordinal_of(words[0]), [&](FieldId field, std::string_view postings) {
       if (!scope_.Searches(field)) return;
       DocSetUnion of_field(within);

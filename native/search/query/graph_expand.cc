@@ -1,7 +1,8 @@
-// Expansions of a node: the words and phrases of the index that may stand for it (docs/behaviour/query-analysis.md).
+// Expansions of a node: the words and phrases of the index that may stand for it
+// (docs/behaviour/query-analysis.md).
 //
-// Class 0 is the word itself, the words that it begins, and synonyms; class 1 words with one typo, and the word split in
-// two; class 2 words with two typos.
+// Class 0 is the word itself, the words that it begins, and synonyms; class 1 words with one typo,
+// and the word split in two; class 2 words with two typos.
 #include "search/query/graph.h"
 
 #include <algorithm>
@@ -79,15 +80,17 @@ void Graph::ExpandPrefix(Node& node) {
   }
   if (total == 0) return;
   zero.has_range = true;
-  // Numbers that take no typos are not what words are glued to, nor are words of attributes without typos alone: each word of the
-  // range is looked at. Of the latter no document counts anyway; they are told apart for marking, which leaves short prefixes out.
+  // Numbers that take no typos are not what words are glued to, nor are words of attributes without
+  // typos alone: each word of the range is looked at. Of the latter no document counts anyway; they
+  // are told apart for marking, which leaves short prefixes out.
   const bool no_numbers = node.ngram() && scope_.exact_numbers;
   const bool plain_words = no_numbers || (node.ngram() && scope_.index_exact);
   const bool may_be_short = node.text.size() <= kShortPrefixBytes;
   // Whether the limits matter is known from the sizes, mostly without looking at the words.
   size_t largest = 0;
   for (const auto& [begin, end] : zero.ranges) largest = std::max<size_t>(largest, end - begin);
-  const bool any_dead = std::any_of(snapshot_.segments.begin(), snapshot_.segments.end(), [](const auto& s) { return !s->all_live(); });
+  const bool any_dead = std::any_of(snapshot_.segments.begin(), snapshot_.segments.end(),
+                                    [](const auto& s) { return !s->all_live(); });
   if (may_be_short && largest >= kShortPrefixWordsMin && !any_dead) {
     node.short_prefix = true;
     if (!no_numbers) return;
@@ -98,7 +101,8 @@ void Graph::ExpandPrefix(Node& node) {
   }
   // Words in order over all segments, live ones only, up to the limit.
   std::vector<fst::Fst::Iterator> at;
-  for (size_t s = 0; s < segments; ++s) at.push_back(snapshot_.segments[s]->text->terms().SeekOrdinal(zero.ranges[s].first));
+  for (size_t s = 0; s < segments; ++s)
+    at.push_back(snapshot_.segments[s]->text->terms().SeekOrdinal(zero.ranges[s].first));
   size_t count = 0;
   std::vector<std::pair<std::string, std::vector<Ordinal>>> listed;
   std::string word;
@@ -113,7 +117,8 @@ void Graph::ExpandPrefix(Node& node) {
     std::vector<Ordinal> ordinals(segments, kNoOrdinal);
     bool live = false;
     for (size_t s = 0; s < segments; ++s) {
-      if (!at[s].Valid() || at[s].ordinal() >= zero.ranges[s].second || at[s].word() != word) continue;
+      if (!at[s].Valid() || at[s].ordinal() >= zero.ranges[s].second || at[s].word() != word)
+        continue;
       if (IsLive(s, at[s].ordinal(), nullptr)) {
         ordinals[s] = at[s].ordinal();
         live = true;
@@ -135,7 +140,8 @@ void Graph::ExpandPrefix(Node& node) {
     const auto& last = listed[kPrefixWordsMax - 1].first;
     for (size_t s = 0; s < segments; ++s) {
       auto after = snapshot_.segments[s]->text->terms().Seek(last + '\0');
-      const Ordinal end = after.Valid() ? after.ordinal() : snapshot_.segments[s]->text->terms().size();
+      const Ordinal end =
+          after.Valid() ? after.ordinal() : snapshot_.segments[s]->text->terms().size();
       zero.ranges[s].second = std::min(zero.ranges[s].second, std::max(end, zero.ranges[s].first));
     }
   }
@@ -146,7 +152,8 @@ void Graph::ExpandPrefix(Node& node) {
     for (auto& [text, ordinals] : listed) {
       if (text == node.text) continue;  // the word itself is there already
       const auto known = numbers_.find(text);
-      const WordNumber number = known != numbers_.end() ? known->second : AddWord(text, std::move(ordinals));
+      const WordNumber number =
+          known != numbers_.end() ? known->second : AddWord(text, std::move(ordinals));
       if (Tolerates(words_[number])) zero.words.push_back(number);
     }
   }
@@ -192,10 +199,12 @@ void Graph::ExpandTypos(Node& node, int typo_class) {
     const auto known = numbers_.find(word.text);
     return known != numbers_.end() ? known->second : AddWord(word.text, word.ordinals);
   };
-  for (const ExpansionCache::Word& word : *node.cached->typos[typo_class - 1]) expansions.words.push_back(number_of(word));
+  for (const ExpansionCache::Word& word : *node.cached->typos[typo_class - 1])
+    expansions.words.push_back(number_of(word));
   if (typo_class != 1) return;
   node.split_known = node.cached->split_known;
-  if (const auto& split = node.cached->split) expansions.phrases.push_back({{number_of(split->first), number_of(split->second)}});
+  if (const auto& split = node.cached->split)
+    expansions.phrases.push_back({{number_of(split->first), number_of(split->second)}});
 }
 
 void Graph::FindSplit(Node& node) {
@@ -206,7 +215,9 @@ void Graph::FindSplit(Node& node) {
 
 void Graph::KeepTypos(Node& node) {
   using index::ExpansionCache;
-  const auto word_of = [&](WordNumber number) { return ExpansionCache::Word{words_[number].text, words_[number].ordinals}; };
+  const auto word_of = [&](WordNumber number) {
+    return ExpansionCache::Word{words_[number].text, words_[number].ordinals};
+  };
   auto entry = std::make_shared<ExpansionCache::Entry>();
   for (size_t typos = 0; typos < entry->typos.size(); ++typos) {
     const Expansions& expansions = node.classes[typos + 1];
@@ -218,7 +229,8 @@ void Graph::KeepTypos(Node& node) {
     }
   }
   entry->split_known = node.split_known;
-  for (const Phrase& phrase : node.classes[1].phrases) entry->split = {word_of(phrase.words[0]), word_of(phrase.words[1])};
+  for (const Phrase& phrase : node.classes[1].phrases)
+    entry->split = {word_of(phrase.words[0]), word_of(phrase.words[1])};
   if (node.cached != nullptr) entry->spared = node.cached->spared.load(std::memory_order_relaxed);
   snapshot_.expansion_cache.Store(TyposKey(node), entry);
   node.cached = std::move(entry);
@@ -236,13 +248,15 @@ std::string Graph::TyposKey(const Node& node) {
 void Graph::FindTypos(Node& node, int typo_class) {
   if (node.allowed_typos < static_cast<uint32_t>(typo_class)) return;
   // Of one typo, the first character is none. With another first character one edit counts for two.
-  const fst::FirstChar first = typo_class == 1 ? fst::FirstChar::kSameFirst : fst::FirstChar::kSameFirstOrOne;
+  const fst::FirstChar first =
+      typo_class == 1 ? fst::FirstChar::kSameFirst : fst::FirstChar::kSameFirstOrOne;
   const fst::FuzzyQuery query(node.text, typo_class, node.term.prefix, first);
   size_t char_bytes = 0;
   DecodeUtf8(node.text, char_bytes);
   const std::string_view first_char = std::string_view(node.text).substr(0, char_bytes);
   std::vector<fst::FuzzyStream> streams;
-  for (const auto& segment : snapshot_.segments) streams.emplace_back(segment->text->terms(), query);
+  for (const auto& segment : snapshot_.segments)
+    streams.emplace_back(segment->text->terms(), query);
   const size_t words_max = typo_class == 1 ? kOneTypoWordsMax : kTwoTypoWordsMax;
   std::vector<WordNumber>& words = node.classes[typo_class].words;
   std::string word;
@@ -261,7 +275,8 @@ void Graph::FindTypos(Node& node, int typo_class) {
     for (size_t s = 0; s < streams.size(); ++s) {
       if (!streams[s].Valid() || streams[s].word() != word) continue;
       distance = streams[s].distance();
-      if (!zero_typo && !numeric && IsLive(s, streams[s].ordinal(), scope_.index_exact ? &scope_.index_tolerant : nullptr)) {
+      if (!zero_typo && !numeric &&
+          IsLive(s, streams[s].ordinal(), scope_.index_exact ? &scope_.index_tolerant : nullptr)) {
         live = true;
       }
       streams[s].Next();

@@ -1,8 +1,9 @@
 // Phrases of the graph: those of the query, synonyms of several words, and words split in two.
 //
-// A document matches a phrase when it holds all its words, and each of them stands where it must behind the one or two
-// before it. Of two frequent words that is listed; otherwise the documents that hold all words are read. Where precision is
-// byAttribute, they only have to stand in one attribute, which is listed of all words.
+// A document matches a phrase when it holds all its words, and each of them stands where it must
+// behind the one or two before it. Of two frequent words that is listed; otherwise the documents
+// that hold all words are read. Where precision is byAttribute, they only have to stand in one
+// attribute, which is listed of all words.
 #include "search/query/graph.h"
 
 #include <algorithm>
@@ -36,7 +37,8 @@ uint64_t Graph::Frequency(WordNumber word) const {
   uint64_t sum = 0;
   for (size_t s = 0; s < snapshot_.segments.size(); ++s) {
     const Ordinal ordinal = words_[word].ordinals[s];
-    if (ordinal != kNoOrdinal) sum += snapshot_.segments[s]->text->PostingBytes(ordinal, ordinal + 1);
+    if (ordinal != kNoOrdinal)
+      sum += snapshot_.segments[s]->text->PostingBytes(ordinal, ordinal + 1);
   }
   return sum;
 }
@@ -61,16 +63,20 @@ uint64_t Graph::MostDocuments(const Phrase& phrase) const {
 bool Graph::ListsAdjacency(WordNumber left, WordNumber right) const {
   for (size_t s = 0; s < snapshot_.segments.size(); ++s) {
     const Ordinal a = words_[left].ordinals[s], b = words_[right].ordinals[s];
-    if (a != kNoOrdinal && b != kNoOrdinal && !snapshot_.segments[s]->text->ListsAdjacency(a, b)) return false;
+    if (a != kNoOrdinal && b != kNoOrdinal && !snapshot_.segments[s]->text->ListsAdjacency(a, b))
+      return false;
   }
   return true;
 }
 
-DocSet Graph::WordsDocuments(std::vector<WordNumber> words, const segment::FieldSet* fields, const DocSet* within) const {
+DocSet Graph::WordsDocuments(std::vector<WordNumber> words, const segment::FieldSet* fields,
+                             const DocSet* within) const {
   // The rarest word first: the others are looked for in its documents.
-  std::sort(words.begin(), words.end(), [&](WordNumber a, WordNumber b) { return Frequency(a) < Frequency(b); });
+  std::sort(words.begin(), words.end(),
+            [&](WordNumber a, WordNumber b) { return Frequency(a) < Frequency(b); });
   DocSet documents = WordDocuments(words_[words[0]], fields, within);
-  for (size_t i = 1; i < words.size() && !documents.empty(); ++i) documents = WordDocuments(words_[words[i]], fields, &documents);
+  for (size_t i = 1; i < words.size() && !documents.empty(); ++i)
+    documents = WordDocuments(words_[words[i]], fields, &documents);
   return documents;
 }
 
@@ -104,14 +110,17 @@ Graph::PhraseWords::PhraseWords(const Phrase& phrase) {
     }
     const Role left = role_of(words[i]);
     for (size_t j = i + 1; j <= i + 2 && j < words.size(); ++j) {
-      if (words[j] != kNoWord) checks.push_back({left, role_of(words[j]), static_cast<uint32_t>(j - i)});
+      if (words[j] != kNoWord)
+        checks.push_back({left, role_of(words[j]), static_cast<uint32_t>(j - i)});
     }
   }
   pair = words.size() == 2 && distinct.size() == 2;
 }
 
-DocSet Graph::PhraseDocuments(const Phrase& phrase, const segment::FieldSet* fields, const DocSet* within, uint64_t enough) {
-  if (enough == kAll || phrase.words.size() == 1) return VerifyApproximate(phrase, fields, within, PhraseByLists(phrase, fields, within));
+DocSet Graph::PhraseDocuments(const Phrase& phrase, const segment::FieldSet* fields,
+                              const DocSet* within, uint64_t enough) {
+  if (enough == kAll || phrase.words.size() == 1)
+    return VerifyApproximate(phrase, fields, within, PhraseByLists(phrase, fields, within));
   const PhraseWords words(phrase);
   if (words.distinct.empty()) return {};
   DocSet with_words;
@@ -123,15 +132,18 @@ DocSet Graph::PhraseDocuments(const Phrase& phrase, const segment::FieldSet* fie
     documents |= here.verified;
     if (here.approximate.empty() || documents.size() >= enough) continue;
     const uint64_t wanted = enough - documents.size();
-    documents |= kept ? ReadPair(s, words, fields, here.approximate, wanted) : ReadPhrase(s, words, here.approximate, wanted);
+    documents |= kept ? ReadPair(s, words, fields, here.approximate, wanted)
+                      : ReadPhrase(s, words, here.approximate, wanted);
   }
   return documents;
 }
 
-DocSet Graph::VerifyApproximate(const Phrase& phrase, const segment::FieldSet* fields, const DocSet* within, PhraseMatches matches) const {
+DocSet Graph::VerifyApproximate(const Phrase& phrase, const segment::FieldSet* fields,
+                                const DocSet* within, PhraseMatches matches) const {
   if (matches.approximate.empty()) return std::move(matches.verified);
   const PhraseWords words(phrase);
-  if (!KeepsPair(words, within)) return matches.verified | ReadPhrase(words, BatchesOf(snapshot_, matches.approximate));
+  if (!KeepsPair(words, within))
+    return matches.verified | ReadPhrase(words, BatchesOf(snapshot_, matches.approximate));
   for (size_t s = 0; s < snapshot_.segments.size(); ++s) {
     const DocSet here = matches.approximate & snapshot_.segments[s]->live;
     if (!here.empty()) matches.verified |= ReadPair(s, words, fields, here, kAll);
@@ -143,7 +155,8 @@ bool Graph::KeepsPair(const PhraseWords& words, const DocSet* within) const {
   return words.pair && within == nullptr && !snapshot_.settings->proximity_by_attribute;
 }
 
-PhraseMatches Graph::PhraseByLists(const Phrase& phrase, const segment::FieldSet* fields, const DocSet* within) const {
+PhraseMatches Graph::PhraseByLists(const Phrase& phrase, const segment::FieldSet* fields,
+                                   const DocSet* within) const {
   const PhraseWords words(phrase);
   PhraseMatches matches;
   if (words.distinct.empty()) return matches;
@@ -168,37 +181,47 @@ bool Graph::PaysToReadSome(const Phrase& phrase, const DocSet& documents, uint64
   const uint64_t here = some / segments.size();
   for (size_t s = 0; s < segments.size(); ++s) {
     const uint64_t size = documents.IntersectionSize(segments[s]->live);
-    if (size > here && !segments[s]->text->docset_cache().PaysToRead(PairKey(s, words), here, size * DocSetCache::kReadCost)) return false;
+    if (size > here && !segments[s]->text->docset_cache().PaysToRead(PairKey(s, words), here,
+                                                                     size * DocSetCache::kReadCost))
+      return false;
   }
   return true;
 }
 
 std::string Graph::PairKey(size_t segment, const PhraseWords& words) const {
   const auto ordinal_of = [&](Role role) { return words_[words.distinct[role]].ordinals[segment]; };
-  return DocSetCache::KeyOf(DocSetCache::Kind::kAdjacency, std::array{ordinal_of(0), ordinal_of(1)});
+  return DocSetCache::KeyOf(DocSetCache::Kind::kAdjacency,
+                            std::array{ordinal_of(0), ordinal_of(1)});
 }
 
 DocSet Graph::ReadPhrase(const Phrase& phrase, const DocSet& documents) const {
   const PhraseWords words(phrase);
   const std::vector<DocumentBatch> matches = BatchesOf(snapshot_, documents);
   if (words.pair) {
-    for (const DocumentBatch& batch : matches) snapshot_.segments[batch.segment]->text->docset_cache().NoteRead(PairKey(batch.segment, words), batch.documents.size());
+    for (const DocumentBatch& batch : matches)
+      snapshot_.segments[batch.segment]->text->docset_cache().NoteRead(
+          PairKey(batch.segment, words), batch.documents.size());
   }
   return ReadPhrase(words, matches);
 }
 
-const DocSet* Graph::PhraseAmong(const PhraseWords& words, const segment::FieldSet* fields, const DocSet* within, DocSet& with_words) const {
+const DocSet* Graph::PhraseAmong(const PhraseWords& words, const segment::FieldSet* fields,
+                                 const DocSet* within, DocSet& with_words) const {
   // Adjacency postings have all words of a phrase without gaps, but know no fields.
-  const bool lists_suffice = !snapshot_.settings->proximity_by_attribute && !words.gaps && fields == nullptr;
-  const bool all_listed = lists_suffice && std::all_of(words.checks.begin(), words.checks.end(), [&](const auto& check) {
-    return ListsAdjacency(words.distinct[check.left], words.distinct[check.right]);
-  });
+  const bool lists_suffice =
+      !snapshot_.settings->proximity_by_attribute && !words.gaps && fields == nullptr;
+  const bool all_listed =
+      lists_suffice &&
+      std::all_of(words.checks.begin(), words.checks.end(), [&](const auto& check) {
+        return ListsAdjacency(words.distinct[check.left], words.distinct[check.right]);
+      });
   if (all_listed) return within;
   with_words = WordsDocuments(words.distinct, fields, within);
   return &with_words;
 }
 
-DocSet Graph::SharingField(size_t segment, Ordinal left, Ordinal right, const DocSet* within) const {
+DocSet Graph::SharingField(size_t segment, Ordinal left, Ordinal right,
+                           const DocSet* within) const {
   const segment::TextReader& text = *snapshot_.segments[segment]->text;
   DocSet sharing;
   text.ForEachField(left, [&](FieldId field, std::string_view postings) {
@@ -213,17 +236,20 @@ DocSet Graph::SharingField(size_t segment, Ordinal left, Ordinal right, const Do
   return sharing;
 }
 
-PhraseMatches Graph::PhraseByLists(size_t segment, const PhraseWords& words, const DocSet* among) const {
+PhraseMatches Graph::PhraseByLists(size_t segment, const PhraseWords& words,
+                                   const DocSet* among) const {
   PhraseMatches matches;
   const index::SegmentView& view = *snapshot_.segments[segment];
   const auto ordinal_of = [&](Role role) { return words_[words.distinct[role]].ordinals[segment]; };
-  if (std::any_of(words.distinct.begin(), words.distinct.end(), [&](WordNumber word) { return words_[word].ordinals[segment] == kNoOrdinal; })) {
+  if (std::any_of(words.distinct.begin(), words.distinct.end(),
+                  [&](WordNumber word) { return words_[word].ordinals[segment] == kNoOrdinal; })) {
     return matches;
   }
   DocSet here;
   if (among != nullptr) here = *among & view.live;
   const DocSet* limit = among != nullptr ? &here : view.all_live() ? nullptr : &view.live;
-  // Of frequent words it is listed how far one stands behind the other, of all words in which fields they stand.
+  // Of frequent words it is listed how far one stands behind the other, of all words in which
+  // fields they stand.
   const bool by_attribute = snapshot_.settings->proximity_by_attribute;
   bool listed = true;
   for (const auto& check : words.checks) {
@@ -254,12 +280,14 @@ PhraseMatches Graph::PhraseByLists(size_t segment, const PhraseWords& words, con
   return matches;
 }
 
-DocSet Graph::ReadPair(size_t segment, const PhraseWords& words, const segment::FieldSet* fields, const DocSet& among, uint64_t enough) const {
+DocSet Graph::ReadPair(size_t segment, const PhraseWords& words, const segment::FieldSet* fields,
+                       const DocSet& among, uint64_t enough) const {
   // Kept for the next search: where two words stand depends on the segment alone.
   constexpr uint64_t kKeptDocumentsMin = 256;
   const index::SegmentView& view = *snapshot_.segments[segment];
   const uint64_t size = among.size();
-  if (size < std::min(kKeptDocumentsMin, LargeBucketMin())) return ReadPhrase(segment, words, among, enough);
+  if (size < std::min(kKeptDocumentsMin, LargeBucketMin()))
+    return ReadPhrase(segment, words, among, enough);
   const DocSetCache& sets = view.text->docset_cache();
   const std::string key = PairKey(segment, words);
   // Where some are enough, all are read once those that were have come to as many.
@@ -270,12 +298,15 @@ DocSet Graph::ReadPair(size_t segment, const PhraseWords& words, const segment::
     if (some.size() < enough && fields == nullptr) sets.StoreRead(key, some);
     return some;
   }
-  const DocSet all = ReadPhrase(segment, words, fields == nullptr ? among : WordsDocuments(words.distinct, nullptr, &view.live), kAll);
+  const DocSet all = ReadPhrase(
+      segment, words,
+      fields == nullptr ? among : WordsDocuments(words.distinct, nullptr, &view.live), kAll);
   sets.StoreRead(key, all);
   return all & among;
 }
 
-DocSet Graph::ReadPhrase(size_t segment, const PhraseWords& words, const DocSet& among, uint64_t enough, uint64_t* read) const {
+DocSet Graph::ReadPhrase(size_t segment, const PhraseWords& words, const DocSet& among,
+                         uint64_t enough, uint64_t* read) const {
   std::vector<DocumentBatch> matches;
   if (enough >= among.size()) {
     if (read != nullptr) *read = among.size();
@@ -286,11 +317,13 @@ DocSet Graph::ReadPhrase(size_t segment, const PhraseWords& words, const DocSet&
   std::vector<DocId> docids;
   among.ToVector(docids);
   DocSet found;
-  for (size_t begin = 0, end = 64; begin < docids.size() && found.size() < enough; begin = end, end = 2 * begin) {
+  for (size_t begin = 0, end = 64; begin < docids.size() && found.size() < enough;
+       begin = end, end = 2 * begin) {
     end = std::min(end, docids.size());
     if (read != nullptr) *read = end;
     matches.clear();
-    AppendBatches(segment, DocSet::FromSorted(std::span(docids).subspan(begin, end - begin)), end - begin, matches);
+    AppendBatches(segment, DocSet::FromSorted(std::span(docids).subspan(begin, end - begin)),
+                  end - begin, matches);
     found |= ReadPhrase(words, matches);
   }
   return found;
@@ -300,7 +333,8 @@ DocSet Graph::ReadPhrase(const PhraseWords& words, std::span<const DocumentBatch
   const auto read = [&](const DocumentBatch& batch, std::vector<DocId>& found) {
     const segment::TextReader& text = *snapshot_.segments[batch.segment]->text;
     WordMasks masks(text, words.distinct.size());
-    for (Role role = 0; role < words.distinct.size(); ++role) masks.Add(role, words_[words.distinct[role]].ordinals[batch.segment]);
+    for (Role role = 0; role < words.distinct.size(); ++role)
+      masks.Add(role, words_[words.distinct[role]].ordinals[batch.segment]);
     masks.Seal();
     text.ForEachRecord(batch.documents, [&](DocId docid, std::string_view record) {
       if (!masks.Read(record)) return;
@@ -311,7 +345,8 @@ DocSet Graph::ReadPhrase(const PhraseWords& words, std::span<const DocumentBatch
     });
   };
   DocSet documents;
-  for (const auto& found : ReadBatches<DocId>(matches, read)) documents |= DocSet::FromSorted(found);
+  for (const auto& found : ReadBatches<DocId>(matches, read))
+    documents |= DocSet::FromSorted(found);
   return documents;
 }
 
@@ -319,7 +354,8 @@ uint64_t Graph::MostCommon(WordNumber a, WordNumber b) const {
   uint64_t sum = 0;
   for (size_t s = 0; s < snapshot_.segments.size(); ++s) {
     const Ordinal left = words_[a].ordinals[s], right = words_[b].ordinals[s];
-    if (left != kNoOrdinal && right != kNoOrdinal) sum += snapshot_.segments[s]->text->CommonDocuments(left, right);
+    if (left != kNoOrdinal && right != kNoOrdinal)
+      sum += snapshot_.segments[s]->text->CommonDocuments(left, right);
   }
   return sum;
 }
@@ -336,7 +372,8 @@ std::vector<SplitCandidate>& Graph::SplitCandidates(Node& node) {
     const WordNumber right = FindWord(std::string_view(node.text).substr(at));
     if (right == kNoWord) continue;
     const bool own = joined && words_[left].text == *node.term.words[0];
-    candidates.push_back({{{left, right}}, std::min(MostDocuments(left), MostDocuments(right)), at, own});
+    candidates.push_back(
+        {{{left, right}}, std::min(MostDocuments(left), MostDocuments(right)), at, own});
   }
   return candidates;
 }
@@ -350,7 +387,8 @@ bool Graph::MayBeSplit(Node& node, const DocSet& within) {
   if (node.cached->spared.fetch_add(1, std::memory_order_relaxed) >= kSparedMax) return true;
   for (const SplitCandidate& candidate : candidates) {
     // Two words of the query that were joined are not split into themselves.
-    if (!candidate.own && !PhraseDocuments(candidate.phrase, nullptr, &within, 1).empty()) return true;
+    if (!candidate.own && !PhraseDocuments(candidate.phrase, nullptr, &within, 1).empty())
+      return true;
   }
   node.unsplit = within;
   return false;
@@ -361,14 +399,17 @@ std::optional<Phrase> Graph::Split(Node& node) {
   if (candidates.size() > 1) {
     for (SplitCandidate& candidate : candidates) {
       const WordNumber left = candidate.phrase.words[0], right = candidate.phrase.words[1];
-      if (!ListsAdjacency(left, right)) candidate.bound = std::min(candidate.bound, MostCommon(left, right));
+      if (!ListsAdjacency(left, right))
+        candidate.bound = std::min(candidate.bound, MostCommon(left, right));
     }
   }
   // The one with the most documents wins, whatever fields are searched, the earliest among equals.
-  std::stable_sort(candidates.begin(), candidates.end(), [](const auto& a, const auto& b) { return a.bound > b.bound; });
-  // Two words of the query that were joined are not split into themselves: if that has the most documents, there is no
-  // split. That is looked at last: often nothing else is possible.
-  const auto own = std::find_if(candidates.begin(), candidates.end(), [](const auto& candidate) { return candidate.own; });
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [](const auto& a, const auto& b) { return a.bound > b.bound; });
+  // Two words of the query that were joined are not split into themselves: if that has the most
+  // documents, there is no split. That is looked at last: often nothing else is possible.
+  const auto own = std::find_if(candidates.begin(), candidates.end(),
+                                [](const auto& candidate) { return candidate.own; });
   if (own != candidates.end()) std::rotate(own, own + 1, candidates.end());
   const SplitCandidate* best = nullptr;
   uint64_t best_count = 0;
@@ -377,9 +418,11 @@ std::optional<Phrase> Graph::Split(Node& node) {
     if (candidate.bound < std::max<uint64_t>(best_count, 1)) continue;
     // More than all others have, or may have, is enough to know.
     uint64_t others = best_count;
-    for (size_t j = i + 1; j < candidates.size(); ++j) others = std::max(others, candidates[j].bound);
+    for (size_t j = i + 1; j < candidates.size(); ++j)
+      others = std::max(others, candidates[j].bound);
     const uint64_t count = PhraseDocuments(candidate.phrase, nullptr, nullptr, others + 1).size();
-    if (count > best_count || (count == best_count && count > 0 && best != nullptr && candidate.at < best->at)) {
+    if (count > best_count ||
+        (count == best_count && count > 0 && best != nullptr && candidate.at < best->at)) {
       best = &candidate;
       best_count = count;
     }

@@ -8,23 +8,28 @@ namespace {
 using text::Token;
 using text::TokenKind;
 
-bool IsWord(const Token& token) { return token.kind == TokenKind::kWord || token.kind == TokenKind::kStopWord; }
+bool IsWord(const Token& token) {
+  return token.kind == TokenKind::kWord || token.kind == TokenKind::kStopWord;
+}
 
 // Whether it is more than stop words.
 bool HasWord(const Term& term) {
-  return std::any_of(term.words.begin(), term.words.end(), [](const auto& word) { return word.has_value(); });
+  return std::any_of(term.words.begin(), term.words.end(),
+                     [](const auto& word) { return word.has_value(); });
 }
 
 bool EndsInSpace(std::string_view text) {
   if (text.empty()) return false;
   const char last = text.back();
-  if (last == ' ' || last == '\t' || last == '\n' || last == '\r' || last == '\f' || last == '\v') return true;
+  if (last == ' ' || last == '\t' || last == '\n' || last == '\r' || last == '\f' || last == '\v')
+    return true;
   // The other white space characters: U+00A0, U+2000..200A, 2028, 2029, 202F, 205F, 3000.
   if (text.ends_with("\xc2\xa0") || text.ends_with("\xe3\x80\x80")) return true;
   if (text.size() < 3) return false;
   const std::string_view tail = text.substr(text.size() - 3);
-  return tail.starts_with("\xe2\x80") && (static_cast<uint8_t>(tail[2]) <= 0x8a || tail[2] == '\xa8' ||
-                                          tail[2] == '\xa9' || tail[2] == '\xaf');
+  return tail.starts_with("\xe2\x80") &&
+         (static_cast<uint8_t>(tail[2]) <= 0x8a || tail[2] == '\xa8' || tail[2] == '\xa9' ||
+          tail[2] == '\xaf');
 }
 
 // Bytes of the text that are looked at; no character is cut in two.
@@ -37,8 +42,8 @@ size_t CutOf(std::string_view text) {
 
 class Parser {
  public:
-  Parser(std::string_view text, const text::TokenBuffer& buffer, std::span<const uint32_t> word_starts,
-         bool prefix_search)
+  Parser(std::string_view text, const text::TokenBuffer& buffer,
+         std::span<const uint32_t> word_starts, bool prefix_search)
       : text_(text), buffer_(buffer), word_starts_(word_starts), prefix_search_(prefix_search) {
     count_ = std::min(buffer.tokens.size(), kQueryTokensMax);
   }
@@ -61,7 +66,8 @@ class Parser {
   }
 
  private:
-  // Takes the word at `i`, or the run of characters that make one word; returns the last token taken.
+  // Takes the word at `i`, or the run of characters that make one word; returns the last token
+  // taken.
   size_t TakeWord(size_t i) {
     const Token& token = buffer_.tokens[i];
     ++position_;
@@ -95,7 +101,8 @@ class Parser {
     return i;
   }
 
-  // Whether token `i` is a character of a script without spaces that belongs to the word of the one before it.
+  // Whether token `i` is a character of a script without spaces that belongs to the word of the one
+  // before it.
   bool ContinuesWord(size_t i) const {
     const Token& token = buffer_.tokens[i];
     if (i == 0 || !token.unspaced || !buffer_.tokens[i - 1].unspaced) return false;
@@ -107,7 +114,8 @@ class Parser {
     Term term;
     term.first = position_;
     const auto word_at = [&](const Token& token) {
-      return token.kind == TokenKind::kStopWord ? std::nullopt : std::optional(std::string(buffer_.lemma(token)));
+      return token.kind == TokenKind::kStopWord ? std::nullopt
+                                                : std::optional(std::string(buffer_.lemma(token)));
     };
     term.words = {word_at(buffer_.tokens[i])};
     size_t last = i;
@@ -142,14 +150,19 @@ class Parser {
     return last;
   }
 
-  // A long mark at the beginning is the vowel of a kana that the query does not show: any word may stand there.
+  // A long mark at the beginning is the vowel of a kana that the query does not show: any word may
+  // stand there.
   static void OpenLongMarks(Term& term) {
-    const auto is_other = [](const std::optional<std::string>& word) { return word != text::kLongMark; };
+    const auto is_other = [](const std::optional<std::string>& word) {
+      return word != text::kLongMark;
+    };
     const auto other = std::find_if(term.words.begin(), term.words.end(), is_other);
     if (other == term.words.begin() || other == term.words.end()) return;
     std::fill(term.words.begin(), other, std::nullopt);
-    const auto counts = std::find_if(other, term.words.end(), [](const auto& word) { return word.has_value(); });
-    if (counts != term.words.end()) term.first = term.last - static_cast<int32_t>(term.words.end() - counts) + 1;
+    const auto counts =
+        std::find_if(other, term.words.end(), [](const auto& word) { return word.has_value(); });
+    if (counts != term.words.end())
+      term.first = term.last - static_cast<int32_t>(term.words.end() - counts) + 1;
   }
 
   void TakeSeparator(size_t i) {
@@ -214,8 +227,9 @@ class Parser {
 
 }  // namespace
 
-ParsedQuery ParseQuery(std::string_view text, const text::Analyzer& analyzer, std::span<const text::Locale> locales,
-                       std::span<const uint32_t> word_starts, bool prefix_search) {
+ParsedQuery ParseQuery(std::string_view text, const text::Analyzer& analyzer,
+                       std::span<const text::Locale> locales, std::span<const uint32_t> word_starts,
+                       bool prefix_search) {
   text = text.substr(0, CutOf(text));
   text::TokenBuffer buffer;
   analyzer.Tokenize(text, locales, buffer);

@@ -32,9 +32,10 @@ struct ParsedQuery {
   std::vector<std::vector<std::optional<std::string>>> negative_phrases;
 };
 
-// word_starts: byte offsets in `text` at which words begin inside runs of scripts written without spaces;
-// each such word of several characters becomes a phrase that may be dropped like a word.
-ParsedQuery ParseQuery(std::string_view text, const text::Analyzer& analyzer, std::span<const text::Locale> locales,
-                       std::span<const uint32_t> word_starts, bool prefix_search);
+// word_starts: byte offsets in `text` at which words begin inside runs of scripts written without
+// spaces; each such word of several characters becomes a phrase that may be dropped like a word.
+ParsedQuery ParseQuery(std::string_view text, const text::Analyzer& analyzer,
+                       std::span<const text::Locale> locales, std::span<const uint32_t> word_starts,
+                       bool prefix_search);
 
 }  // namespace gannet::search

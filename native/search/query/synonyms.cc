@@ -51,7 +51,8 @@ SynonymTable::SynonymTable(const index::Settings& settings, const text::Analyzer
     }
   }
   const text::Analyzer plain;
-  for (const std::string& word : settings.typo_disabled_words) disabled_words_.push_back(Join(WordsOf(plain, word), ""));
+  for (const std::string& word : settings.typo_disabled_words)
+    disabled_words_.push_back(Join(WordsOf(plain, word), ""));
   std::sort(disabled_words_.begin(), disabled_words_.end());
 }
 
@@ -66,12 +67,15 @@ bool SynonymTable::TyposDisabled(std::string_view word) const {
 
 std::shared_ptr<const SynonymTable> SynonymTable::Of(const index::Snapshot& snapshot) {
   static std::mutex mutex;
-  static std::map<const index::Settings*, std::pair<std::weak_ptr<const index::Settings>, std::shared_ptr<const SynonymTable>>>
+  static std::map<const index::Settings*, std::pair<std::weak_ptr<const index::Settings>,
+                                                    std::shared_ptr<const SynonymTable>>>
       tables;
   const std::lock_guard lock(mutex);
   std::erase_if(tables, [](const auto& entry) { return entry.second.first.expired(); });
   auto& entry = tables[snapshot.settings.get()];
-  if (!entry.second) entry = {snapshot.settings, std::make_shared<const SynonymTable>(*snapshot.settings, *snapshot.analyzer)};
+  if (!entry.second)
+    entry = {snapshot.settings,
+             std::make_shared<const SynonymTable>(*snapshot.settings, *snapshot.analyzer)};
   return entry.second;
 }
 

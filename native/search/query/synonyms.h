@@ -1,4 +1,5 @@
-// Synonyms in normalised form, and the words without typos: what settings say of words, made once per settings.
+// Synonyms in normalised form, and the words without typos: what settings say of words, made once
+// per settings.
 //
 // Threads: immutable after construction; Of() may be called from any thread.
 #pragma once
@@ -19,7 +20,8 @@ namespace gannet::search {
 class SynonymTable {
  public:
   SynonymTable(const index::Settings& settings, const text::Analyzer& analyzer);
-  // Values of a key given as words joined by blanks; each a list of words. Null when there are none.
+  // Values of a key given as words joined by blanks; each a list of words. Null when there are
+  // none.
   const std::vector<std::vector<std::string>>* Find(std::string_view key) const;
   bool empty() const { return table_.empty(); }
   // Normalised words on which typos are switched off.

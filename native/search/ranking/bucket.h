@@ -21,7 +21,7 @@ struct Bucket {
 // Documents of a bucket that match one path, or are ranked along it.
 struct OnePath {
   DocSet documents;
-  uint32_t number;   // of the path among the paths of the bucket
+  uint32_t number;  // of the path among the paths of the bucket
   Path path;
   PathPhrases held;  // of the phrases that stand for words of the path: those that every document
                      // holds; no document holds any other

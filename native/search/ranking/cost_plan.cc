@@ -1,8 +1,9 @@
 // The planner of cost rules: what tells the costs of the documents of a bucket.
 //
-// Posting lists, where many documents match one path and hold the same of the phrases that stand for its words: such groups are
-// asked for in lists. Their forward records otherwise, which are read once for all rules. Both give the same costs, so what a rule
-// says does not depend on the plan. A document of several paths costs the least of what these give.
+// Posting lists, where many documents match one path and hold the same of the phrases that stand
+// for its words: such groups are asked for in lists. Their forward records otherwise, which are
+// read once for all rules. Both give the same costs, so what a rule says does not depend on the
+// plan. A document of several paths costs the least of what these give.
 #include <algorithm>
 #include <numeric>
 #include <span>
@@ -19,7 +20,8 @@ Sources Ranker::SourcesOf(Bucket bucket, size_t rule, uint32_t max) {
   Sources sources;
   DocSet any;  // documents of a path, where there are several
   const auto add_apart = [&](OnePath& one) {
-    for (OnePath& group : GroupByPhrases(one, cost_rule, any)) AddSources(std::move(group), cost_rule, max, bucket.two_phase, sources);
+    for (OnePath& group : GroupByPhrases(one, cost_rule, any))
+      AddSources(std::move(group), cost_rule, max, bucket.two_phase, sources);
   };
   if (bucket.paths.size() == 1) {
     OnePath one{std::exchange(bucket.documents, DocSet()), 0, bucket.paths[0], {}};
@@ -42,7 +44,8 @@ Sources Ranker::SourcesOf(Bucket bucket, size_t rule, uint32_t max) {
       add_apart(one);
       bucket.documents |= one.documents;
     }
-    if (auto cheapest = CheapestOf(std::move(shared), any, several, cost_rule, max, bucket.two_phase)) {
+    if (auto cheapest =
+            CheapestOf(std::move(shared), any, several, cost_rule, max, bucket.two_phase)) {
       bucket.documents -= several;
       sources.push_back(std::move(cheapest));
     }
@@ -51,12 +54,14 @@ Sources Ranker::SourcesOf(Bucket bucket, size_t rule, uint32_t max) {
   return sources;
 }
 
-void Ranker::AddSources(OnePath group, const CostRule& rule, uint32_t max, TwoPhase* two_phase, Sources& sources) {
+void Ranker::AddSources(OnePath group, const CostRule& rule, uint32_t max, TwoPhase* two_phase,
+                        Sources& sources) {
   if (group.documents.empty()) return;
   if (const auto cost = rule.ConstantCost(*context_, group.path)) {
     const DocId first = group.documents.min();
     std::map<uint32_t, CostBucket> buckets;
-    buckets[*cost] = {std::move(group.documents), {}, {{group.number, first, std::move(group.path)}}};
+    buckets[*cost] = {
+        std::move(group.documents), {}, {{group.number, first, std::move(group.path)}}};
     sources.push_back(std::make_unique<KnownCosts>(std::move(buckets)));
   } else {
     rule.AddPostingSources(*context_, std::move(group), max, two_phase, sources);
@@ -67,7 +72,9 @@ void Ranker::AddScan(const Bucket& bucket, size_t rule, uint32_t max, Sources& s
   const CostRule& cost_rule = *rules_[rule].cost;
   std::vector<uint32_t> numbers(bucket.paths.size());
   std::iota(numbers.begin(), numbers.end(), 0);
-  const auto add = [&](const DocSet& documents) { scan_->AddSources(cost_rule, bucket.paths, numbers, max, documents, sources); };
+  const auto add = [&](const DocSet& documents) {
+    scan_->AddSources(cost_rule, bucket.paths, numbers, max, documents, sources);
+  };
   if (!scan_ || !scan_->Tells(cost_rule, bucket.paths, bucket.documents)) {
     std::vector<const CostRule*> rules;  // this one and those behind
     for (size_t r = rule; r < rules_.size(); ++r) {
@@ -79,7 +86,8 @@ void Ranker::AddScan(const Bucket& bucket, size_t rule, uint32_t max, Sources& s
       std::vector<DocId> docids;
       bucket.documents.ToVector(docids);
       for (size_t begin = 0; begin < docids.size(); begin += at_once) {
-        const DocSet documents = DocSet::FromSorted(std::span(docids).subspan(begin, std::min(at_once, docids.size() - begin)));
+        const DocSet documents = DocSet::FromSorted(
+            std::span(docids).subspan(begin, std::min(at_once, docids.size() - begin)));
         scan_->Run(documents);
         add(documents);
       }
@@ -90,8 +98,9 @@ void Ranker::AddScan(const Bucket& bucket, size_t rule, uint32_t max, Sources& s
   add(bucket.documents);
 }
 
-std::unique_ptr<CostSource> Ranker::CheapestOf(std::vector<OnePath> shared, const DocSet& any, DocSet& documents, const CostRule& rule, uint32_t max,
-                                               TwoPhase* two_phase) {
+std::unique_ptr<CostSource> Ranker::CheapestOf(std::vector<OnePath> shared, const DocSet& any,
+                                               DocSet& documents, const CostRule& rule,
+                                               uint32_t max, TwoPhase* two_phase) {
   if (documents.size() < LargeBucketMin()) return nullptr;
   std::vector<OnePath> groups;
   for (OnePath& one : shared) {
@@ -108,10 +117,13 @@ std::unique_ptr<CostSource> Ranker::CheapestOf(std::vector<OnePath> shared, cons
   return std::make_unique<CheapestPathSource>(documents, std::move(sources));
 }
 
-std::vector<OnePath> Ranker::GroupByPhrases(OnePath& one, const CostRule& rule, const DocSet& among) {
+std::vector<OnePath> Ranker::GroupByPhrases(OnePath& one, const CostRule& rule,
+                                            const DocSet& among) {
   constexpr size_t kGroupsMax = 64;
   std::vector<OnePath> groups;
-  const auto take_all = [&] { groups.push_back({std::exchange(one.documents, DocSet()), one.number, one.path, {}}); };
+  const auto take_all = [&] {
+    groups.push_back({std::exchange(one.documents, DocSet()), one.number, one.path, {}});
+  };
   // A constant cost needs neither lists nor reading.
   const bool asks = one.documents.size() >= rule.PostingsMin() && HasPostings(*graph_, one.path);
   if (one.documents.empty() || (!asks && !rule.ConstantCost(*context_, one.path))) return groups;
@@ -120,7 +132,8 @@ std::vector<OnePath> Ranker::GroupByPhrases(OnePath& one, const CostRule& rule, 
     return groups;
   }
   bool phrases = false;
-  for (const Step& step : one.path) graph_->ForEachPhrase(step, [&](const Phrase&) { phrases = true; });
+  for (const Step& step : one.path)
+    graph_->ForEachPhrase(step, [&](const Phrase&) { phrases = true; });
   const DocSet own = phrases && among.empty() ? one.documents : DocSet();
   take_all();
   for (size_t i = 0; i < one.path.size(); ++i) {
@@ -142,13 +155,15 @@ std::vector<OnePath> Ranker::GroupByPhrases(OnePath& one, const CostRule& rule, 
     });
   }
   // What is left of the first group may be few.
-  if (groups[0].documents.size() < rule.PostingsMin()) one.documents |= std::exchange(groups[0].documents, DocSet());
+  if (groups[0].documents.size() < rule.PostingsMin())
+    one.documents |= std::exchange(groups[0].documents, DocSet());
   std::erase_if(groups, [](const OnePath& group) { return group.documents.empty(); });
   return groups;
 }
 
 DocSet Ranker::Matching(const Path& path, DocSet documents) {
-  for (auto step = path.begin(); step != path.end() && !documents.empty(); ++step) documents = graph_->DocumentsWithin(*step, documents);
+  for (auto step = path.begin(); step != path.end() && !documents.empty(); ++step)
+    documents = graph_->DocumentsWithin(*step, documents);
   return documents;
 }
 

@@ -1,9 +1,10 @@
-// A cost rule: a document costs the sum over the steps of the cheapest path that it matches, and cheaper documents come first
-// (docs/design/ranking.md).
+// A cost rule: a document costs the sum over the steps of the cheapest path that it matches, and
+// cheaper documents come first (docs/design/ranking.md).
 //
-// Each rule is one file in rules/ that holds all that is known of it: what a step costs at most, what it costs in one document
-// (told from its forward record), what posting lists tell of many documents, what `_rankingScoreDetails` shows. The driver
-// (split_by_cost.cc) knows none of them. rules.cc lists them by name.
+// Each rule is one file in rules/ that holds all that is known of it: what a step costs at most,
+// what it costs in one document (told from its forward record), what posting lists tell of many
+// documents, what `_rankingScoreDetails` shows. The driver (split_by_cost.cc) knows none of them.
+// rules.cc lists them by name.
 //
 // Invariant: posting lists and records give the same costs.
 //
@@ -32,8 +33,11 @@ struct RankContext {
   uint32_t max_weight;  // the greatest weight of a searchable field
 
   const Node& NodeOf(const Step& step) const { return graph.nodes()[step.node]; }
-  // Whether step `i` of the path and the one before it stand for words that follow each other in the query.
-  bool Adjacent(const Path& path, size_t i) const { return i > 0 && NodeOf(path[i - 1]).term.last + 1 == NodeOf(path[i]).term.first; }
+  // Whether step `i` of the path and the one before it stand for words that follow each other in
+  // the query.
+  bool Adjacent(const Path& path, size_t i) const {
+    return i > 0 && NodeOf(path[i - 1]).term.last + 1 == NodeOf(path[i]).term.first;
+  }
 };
 
 class CostRule {
@@ -43,11 +47,14 @@ class CostRule {
   // The greatest cost of step `i`.
   virtual uint32_t StepMax(const RankContext& context, const Path& path, size_t i) const = 0;
   // The cost of every document that takes the path; nullopt: documents differ.
-  virtual std::optional<uint32_t> ConstantCost(const RankContext&, const Path&) const { return std::nullopt; }
+  virtual std::optional<uint32_t> ConstantCost(const RankContext&, const Path&) const {
+    return std::nullopt;
+  }
 
-  // The cost of a step in a document. previous: the step before it on the path; null: none, or the rule does not ask for it.
-  // REQUIRES: the document matches both.
-  virtual uint32_t StepCost(const RankContext& context, ScannedDocument& document, const ScannedStep* previous, const ScannedStep& step) const = 0;
+  // The cost of a step in a document. previous: the step before it on the path; null: none, or the
+  // rule does not ask for it. REQUIRES: the document matches both.
+  virtual uint32_t StepCost(const RankContext& context, ScannedDocument& document,
+                            const ScannedStep* previous, const ScannedStep& step) const = 0;
   // Whether StepCost asks for the step before.
   virtual bool AsksPrevious() const { return false; }
   // Whether StepCost asks where the word as typed stands.
@@ -55,29 +62,37 @@ class CostRule {
   // Whether a step that costs nothing counts as its word as typed for the rules that follow.
   virtual bool NarrowsToTyped() const { return false; }
 
-  // From how many documents of one path on posting lists are asked; kNever: they tell nothing, documents are always read.
+  // From how many documents of one path on posting lists are asked; kNever: they tell nothing,
+  // documents are always read.
   static constexpr uint64_t kNever = ~uint64_t{0};
   virtual uint64_t PostingsMin() const { return kNever; }
-  // Whether costs depend on which phrases a document holds for words of the path. Posting lists are then asked for documents that
-  // hold the same ones.
+  // Whether costs depend on which phrases a document holds for words of the path. Posting lists are
+  // then asked for documents that hold the same ones.
   virtual bool DependsOnPhrases() const { return true; }
   // Adds sources that tell the costs of the group from posting lists, each of one path.
   // max          the greatest cost of the rule
   // two_phase    of the bucket
   // REQUIRES: HasPostings() for the path, PostingsMin() is not kNever
-  virtual void AddPostingSources(const RankContext& /*context*/, OnePath /*group*/, uint32_t /*max*/, TwoPhase* /*two_phase*/, Sources& /*sources*/) const {}
+  virtual void AddPostingSources(const RankContext& /*context*/, OnePath /*group*/,
+                                 uint32_t /*max*/, TwoPhase* /*two_phase*/,
+                                 Sources& /*sources*/) const {}
 
-  // The documents of `within` (null: all live ones) that match a path of one word and cost nothing along it, told from lists without
-  // looking for the others; nullopt: lists do not tell, or there is nothing to gain.
-  // REQUIRES: no phrase stands for the word.
-  virtual std::optional<DocSet> Cheapest(const RankContext&, const Path&, const DocSet* /*within*/) const { return std::nullopt; }
+  // The documents of `within` (null: all live ones) that match a path of one word and cost nothing
+  // along it, told from lists without looking for the others; nullopt: lists do not tell, or there
+  // is nothing to gain. REQUIRES: no phrase stands for the word.
+  virtual std::optional<DocSet> Cheapest(const RankContext&, const Path&,
+                                         const DocSet* /*within*/) const {
+    return std::nullopt;
+  }
 
-  // Whether it says of a document what does not depend on the other documents of the bucket, and needs no verifying of its own.
-  // last: no rule follows
+  // Whether it says of a document what does not depend on the other documents of the bucket, and
+  // needs no verifying of its own. last: no rule follows
   virtual bool RanksOneByOne(bool last) const = 0;
 
-  // What `_rankingScoreDetails` shows. previous, next: what the rules before and behind it said; null: none.
-  virtual void AppendDetail(DetailWriter& out, const Detail& detail, const Detail* previous, const Detail* next) const = 0;
+  // What `_rankingScoreDetails` shows. previous, next: what the rules before and behind it said;
+  // null: none.
+  virtual void AppendDetail(DetailWriter& out, const Detail& detail, const Detail* previous,
+                            const Detail* next) const = 0;
 
   uint32_t PathMax(const RankContext& context, const Path& path) const {
     uint32_t sum = 0;

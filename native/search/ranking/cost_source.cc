@@ -25,7 +25,8 @@ void CostBucket::Add(CostBucket other) {
 
 std::vector<Path> CostBucket::TakePaths() {
   const auto order = [](const PathTaken& taken) { return std::tie(taken.number, taken.first); };
-  std::sort(paths.begin(), paths.end(), [&](const PathTaken& a, const PathTaken& b) { return order(a) < order(b); });
+  std::sort(paths.begin(), paths.end(),
+            [&](const PathTaken& a, const PathTaken& b) { return order(a) < order(b); });
   std::vector<Path> taken;
   for (PathTaken& entry : paths) taken.push_back(std::move(entry.path));
   return taken;
@@ -33,7 +34,9 @@ std::vector<Path> CostBucket::TakePaths() {
 
 CostBucket BucketOf(const OnePath& bucket, DocSet verified, DocSet approximate) {
   if (verified.empty() && approximate.empty()) return {};
-  const DocId first = verified.empty() ? approximate.min() : approximate.empty() ? verified.min() : std::min(verified.min(), approximate.min());
+  const DocId first = verified.empty()      ? approximate.min()
+                      : approximate.empty() ? verified.min()
+                                            : std::min(verified.min(), approximate.min());
   return {std::move(verified), std::move(approximate), {{bucket.number, first, bucket.path}}};
 }
 
@@ -48,7 +51,8 @@ CostBucket CheapestPathSource::At(uint32_t cost) {
     if (documents_.empty()) break;
     CostBucket bucket = source->At(cost);
     DocSet documents = bucket.verified & documents_;
-    if (!bucket.approximate.empty()) documents |= source->Verify(cost, bucket.approximate & documents_);
+    if (!bucket.approximate.empty())
+      documents |= source->Verify(cost, bucket.approximate & documents_);
     documents_ -= documents;
     if (documents.empty()) continue;
     bucket.paths[0].first = documents.min();

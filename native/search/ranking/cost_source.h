@@ -22,8 +22,8 @@
 
 namespace gannet::search {
 
-// A path that some document takes: the cheapest path that the document matches, the first of equally
-// cheap ones.
+// A path that some document takes: the cheapest path that the document matches, the first of
+// equally cheap ones.
 struct PathTaken {
   uint32_t number;  // of the path among the paths of the split bucket
   DocId first;      // the least document that takes the path
@@ -72,12 +72,13 @@ class KnownCosts : public CostSource {
 };
 
 // Documents that match several paths. A document costs what it costs along its cheapest path, and
-// takes the first of equally cheap ones. Approximate documents of the paths are verified at once, so
-// this source returns verified documents only.
+// takes the first of equally cheap ones. Approximate documents of the paths are verified at once,
+// so this source returns verified documents only.
 class CheapestPathSource : public CostSource {
  public:
   // of_paths    sources of each path, in the order of the paths; each returns one path per cost
-  CheapestPathSource(DocSet documents, Sources of_paths) : documents_(std::move(documents)), of_paths_(std::move(of_paths)) {}
+  CheapestPathSource(DocSet documents, Sources of_paths)
+      : documents_(std::move(documents)), of_paths_(std::move(of_paths)) {}
 
   CostBucket At(uint32_t cost) override;
 

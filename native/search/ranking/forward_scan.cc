@@ -7,7 +7,8 @@
 
 namespace gannet::search {
 
-ForwardScan::ForwardScan(const RankContext& context, std::vector<const CostRule*> rules, std::vector<Path> paths, bool known)
+ForwardScan::ForwardScan(const RankContext& context, std::vector<const CostRule*> rules,
+                         std::vector<Path> paths, bool known)
     : context_(context), rules_(std::move(rules)), known_(known) {
   for (const Path& path : paths) {
     Links& links = paths_.emplace_back();
@@ -40,7 +41,8 @@ std::optional<ForwardScan::Links> ForwardScan::FindLinks(const Path& path) const
   uint16_t previous = kNone;
   for (const Step& step : path) {
     const auto number = std::find(steps_.begin(), steps_.end(), step);
-    const auto at = std::find(links_.begin(), links_.end(), Link{previous, static_cast<uint16_t>(number - steps_.begin())});
+    const auto at = std::find(links_.begin(), links_.end(),
+                              Link{previous, static_cast<uint16_t>(number - steps_.begin())});
     if (at == links_.end()) return std::nullopt;
     links.push_back(static_cast<uint16_t>(at - links_.begin()));
     previous = at->step;
@@ -48,9 +50,12 @@ std::optional<ForwardScan::Links> ForwardScan::FindLinks(const Path& path) const
   return links;
 }
 
-bool ForwardScan::Tells(const CostRule& rule, const std::vector<Path>& paths, const DocSet& documents) const {
+bool ForwardScan::Tells(const CostRule& rule, const std::vector<Path>& paths,
+                        const DocSet& documents) const {
   if (std::find(rules_.begin(), rules_.end(), &rule) == rules_.end()) return false;
-  if (!std::all_of(paths.begin(), paths.end(), [&](const Path& path) { return FindLinks(path).has_value(); })) return false;
+  if (!std::all_of(paths.begin(), paths.end(),
+                   [&](const Path& path) { return FindLinks(path).has_value(); }))
+    return false;
   return documents.IsSubsetOf(documents_);
 }
 
@@ -65,10 +70,13 @@ void ForwardScan::Run(const DocSet& documents) {
   rows_.reserve(documents.size());
   const auto by_docid = [](const Row& a, const Row& b) { return a.docid < b.docid; };
   std::vector<size_t> runs{0};  // ascending docids between one and the next
-  const auto read = [&](const DocumentBatch& batch, std::vector<uint16_t>& cells) { RunSegment(batch.segment, batch.documents, cells); };
+  const auto read = [&](const DocumentBatch& batch, std::vector<uint16_t>& cells) {
+    RunSegment(batch.segment, batch.documents, cells);
+  };
   for (const auto& cells : ReadBatches<uint16_t>(BatchesOf(context_.snapshot, documents), read)) {
     for (size_t at = 0; at < cells.size(); at += row_cells()) {
-      rows_.push_back({cells[at] | DocId{cells[at + 1]} << 16, static_cast<uint32_t>(cells_.size() + at)});
+      rows_.push_back(
+          {cells[at] | DocId{cells[at + 1]} << 16, static_cast<uint32_t>(cells_.size() + at)});
     }
     cells_.insert(cells_.end(), cells.begin(), cells.end());
     if (rows_.size() == runs.back()) continue;
@@ -90,13 +98,15 @@ void ForwardScan::Run(const DocSet& documents) {
 
 std::vector<ScannedStep> ForwardScan::StepsIn(size_t segment, WordMasks& masks) const {
   Graph& graph = context_.graph;
-  const bool typed = std::any_of(rules_.begin(), rules_.end(), [](const CostRule* rule) { return rule->AsksWordAsTyped(); });
+  const bool typed = std::any_of(rules_.begin(), rules_.end(),
+                                 [](const CostRule* rule) { return rule->AsksWordAsTyped(); });
   Role roles = 0;
   std::vector<std::pair<Ordinal, Role>> words;  // of words that are looked at by themselves
   const auto role_of = [&](WordNumber word) {
     const Ordinal ordinal = graph.OrdinalOf(word, segment);
     if (ordinal == kNoOrdinal) return kNoRole;
-    const auto known = std::find_if(words.begin(), words.end(), [&](const auto& entry) { return entry.first == ordinal; });
+    const auto known = std::find_if(words.begin(), words.end(),
+                                    [&](const auto& entry) { return entry.first == ordinal; });
     if (known != words.end()) return known->second;
     masks.Add(roles, ordinal);
     words.emplace_back(ordinal, roles);
@@ -117,9 +127,11 @@ std::vector<ScannedStep> ForwardScan::StepsIn(size_t segment, WordMasks& masks) 
         if (numbers[w] == kNoWord) continue;
         const Role role = role_of(numbers[w]);
         out.absent = out.absent || role == kNoRole;
-        if (std::find(out.words.begin(), out.words.end(), role) == out.words.end()) out.words.push_back(role);
+        if (std::find(out.words.begin(), out.words.end(), role) == out.words.end())
+          out.words.push_back(role);
         for (size_t other = w + 1; other <= w + 2 && other < numbers.size(); ++other) {
-          if (numbers[other] != kNoWord) out.checks.push_back({role, role_of(numbers[other]), static_cast<uint32_t>(other - w)});
+          if (numbers[other] != kNoWord)
+            out.checks.push_back({role, role_of(numbers[other]), static_cast<uint32_t>(other - w)});
         }
       }
       out.first = role_of(numbers.front());
@@ -162,7 +174,8 @@ std::vector<ScannedStep> ForwardScan::StepsIn(size_t segment, WordMasks& masks) 
           for (int c = first; c <= last; ++c) graph.ForEachRange(node.classes[c], segment, add);
         });
       };
-      const int strict = node.ngram() ? 0 : 1;  // the first class of which only fields that take typos count
+      const int strict =
+          node.ngram() ? 0 : 1;  // the first class of which only fields that take typos count
       scanned.plain = of_classes(step.first_class(), std::min(step.last_class(), strict - 1));
       scanned.tolerant = of_classes(std::max(step.first_class(), strict), step.last_class());
     }
@@ -176,19 +189,25 @@ void ScannedDocument::FindHeld(ScannedStep& step) {
   const auto side_by_side = [&](const ScannedPhrase::Check& check) {
     if (!by_attribute) return masks_.Distance(check.left, check.right) <= check.distance;
     return masks_.AnyField([&](FieldId, uint32_t begin, uint32_t end) {
-      return masks_.First(check.left, begin, end) != WordMasks::kNone && masks_.First(check.right, begin, end) != WordMasks::kNone;
+      return masks_.First(check.left, begin, end) != WordMasks::kNone &&
+             masks_.First(check.right, begin, end) != WordMasks::kNone;
     });
   };
   for (ScannedPhrase& phrase : step.phrases) {
-    phrase.held = !phrase.absent && std::all_of(phrase.words.begin(), phrase.words.end(), [&](Role word) { return Searched(word); }) &&
+    phrase.held = !phrase.absent &&
+                  std::all_of(phrase.words.begin(), phrase.words.end(),
+                              [&](Role word) { return Searched(word); }) &&
                   std::all_of(phrase.checks.begin(), phrase.checks.end(), side_by_side);
   }
 }
 
 bool ScannedDocument::Matches(const ScannedStep& step) {
   if (Searched(step.plain)) return true;
-  if (Holds(step.tolerant, false, [&](FieldId field) { return graph_.scope().tolerant.Has(field); })) return true;
-  return std::any_of(step.phrases.begin(), step.phrases.end(), [](const ScannedPhrase& phrase) { return phrase.held; });
+  if (Holds(step.tolerant, false,
+            [&](FieldId field) { return graph_.scope().tolerant.Has(field); }))
+    return true;
+  return std::any_of(step.phrases.begin(), step.phrases.end(),
+                     [](const ScannedPhrase& phrase) { return phrase.held; });
 }
 
 void ScannedDocument::FindPlaces(const ScannedStep& step, Places& places) {
@@ -198,7 +217,8 @@ void ScannedDocument::FindPlaces(const ScannedStep& step, Places& places) {
     if (role == kNoRole) return;
     const auto runs = masks_.runs();
     auto run = runs.begin();
-    for (uint32_t word = masks_.First(role, 0, masks_.size()); word != WordMasks::kNone; word = masks_.First(role, run->end, masks_.size())) {
+    for (uint32_t word = masks_.First(role, 0, masks_.size()); word != WordMasks::kNone;
+         word = masks_.First(role, run->end, masks_.size())) {
       while (run != runs.end() && run->end <= word) ++run;
       if (run == runs.end()) return;  // a damaged record
       places.list.push_back({&*run, role, word});
@@ -210,7 +230,8 @@ void ScannedDocument::FindPlaces(const ScannedStep& step, Places& places) {
   }
 }
 
-void ForwardScan::RunSegment(size_t segment, const DocSet& documents, std::vector<uint16_t>& cells) const {
+void ForwardScan::RunSegment(size_t segment, const DocSet& documents,
+                             std::vector<uint16_t>& cells) const {
   Graph& graph = context_.graph;
   const segment::TextReader& text = *context_.snapshot.segments[segment]->text;
   // Of each step its words, the word as typed, two ways to match; and words of phrases.
@@ -225,10 +246,14 @@ void ForwardScan::RunSegment(size_t segment, const DocSet& documents, std::vecto
   std::vector<ScannedStep> steps = StepsIn(segment, masks);
   ScannedDocument document(graph, masks, steps.size());
   const size_t width = row_cells(), costs_at = 2 + match_cells();
-  // Of each link the first one with the same step: what does not depend on the step before is told once.
+  // Of each link the first one with the same step: what does not depend on the step before is told
+  // once.
   std::vector<size_t> firsts(links_.size());
   for (size_t l = 0; l < links_.size(); ++l) {
-    firsts[l] = static_cast<size_t>(std::find_if(links_.begin(), links_.end(), [&](const Link& link) { return link.step == links_[l].step; }) - links_.begin());
+    firsts[l] = static_cast<size_t>(
+        std::find_if(links_.begin(), links_.end(),
+                     [&](const Link& link) { return link.step == links_[l].step; }) -
+        links_.begin());
   }
   std::vector<uint8_t> asks_previous;
   for (const CostRule* rule : rules_) asks_previous.push_back(rule->AsksPrevious());
@@ -251,11 +276,14 @@ void ForwardScan::RunSegment(size_t segment, const DocSet& documents, std::vecto
     for (size_t l = 0; l < links_.size(); ++l) {
       const ScannedStep& step = steps[links_[l].step];
       if (!step.matches) continue;
-      const ScannedStep* const previous = links_[l].previous == kNone ? nullptr : &steps[links_[l].previous];
+      const ScannedStep* const previous =
+          links_[l].previous == kNone ? nullptr : &steps[links_[l].previous];
       for (size_t r = 0; r < rules_.size(); ++r) {
         uint16_t& cost = costs[l * rules_.size() + r];
         if (!asks_previous[r]) {
-          cost = firsts[l] == l ? static_cast<uint16_t>(rules_[r]->StepCost(context_, document, nullptr, step)) : costs[firsts[l] * rules_.size() + r];
+          cost = firsts[l] == l
+                     ? static_cast<uint16_t>(rules_[r]->StepCost(context_, document, nullptr, step))
+                     : costs[firsts[l] * rules_.size() + r];
         } else if (previous == nullptr || previous->matches) {
           cost = static_cast<uint16_t>(rules_[r]->StepCost(context_, document, previous, step));
         }
@@ -275,7 +303,8 @@ bool ForwardScan::Matches(const Row& row, const Links& links) const {
 uint32_t ForwardScan::CostOf(const Row& row, const Links& links, size_t rule, uint32_t stop) const {
   const uint16_t* const costs = cells_.data() + row.at + 2 + match_cells() + rule;
   uint32_t sum = 0;
-  for (auto link = links.begin(); link != links.end() && sum < stop; ++link) sum += costs[*link * rules_.size()];
+  for (auto link = links.begin(); link != links.end() && sum < stop; ++link)
+    sum += costs[*link * rules_.size()];
   return sum;
 }
 
@@ -287,7 +316,8 @@ void ForwardScan::ForEachRow(const DocSet& within, Sink&& sink) const {
   }
   auto at = rows_.begin();
   within.ForEach([&](DocId docid) {
-    at = std::lower_bound(at, rows_.end(), docid, [](const Row& row, DocId id) { return row.docid < id; });
+    at = std::lower_bound(at, rows_.end(), docid,
+                          [](const Row& row, DocId id) { return row.docid < id; });
     if (at != rows_.end() && at->docid == docid) sink(*at);
   });
 }
@@ -300,15 +330,19 @@ DocSet ForwardScan::Matching(size_t path) const {
   return DocSet::FromSorted(matching);
 }
 
-std::vector<std::vector<DocId>> ForwardScan::ByCost(const CostRule& rule, uint32_t max, const DocSet& within) const {
+std::vector<std::vector<DocId>> ForwardScan::ByCost(const CostRule& rule, uint32_t max,
+                                                    const DocSet& within) const {
   std::vector<std::vector<DocId>> by_cost(max + size_t{1});
   const size_t number = NumberOf(rule);
-  ForEachRow(within, [&](const Row& row) { by_cost[std::min(CostOf(row, paths_[0], number, ~uint32_t{0}), max)].push_back(row.docid); });
+  ForEachRow(within, [&](const Row& row) {
+    by_cost[std::min(CostOf(row, paths_[0], number, ~uint32_t{0}), max)].push_back(row.docid);
+  });
   return by_cost;
 }
 
-void ForwardScan::AddSources(const CostRule& rule, const std::vector<Path>& paths, std::span<const uint32_t> numbers, uint32_t max,
-                             const DocSet& within, Sources& sources) const {
+void ForwardScan::AddSources(const CostRule& rule, const std::vector<Path>& paths,
+                             std::span<const uint32_t> numbers, uint32_t max, const DocSet& within,
+                             Sources& sources) const {
   struct Group {
     std::vector<DocId> documents;
     std::vector<PathTaken> paths;
@@ -327,7 +361,8 @@ void ForwardScan::AddSources(const CostRule& rule, const std::vector<Path>& path
       best = cost;
       taken = p;
     }
-    // A document matches some path while docsets and records agree; it is placed last rather than lost.
+    // A document matches some path while docsets and records agree; it is placed last rather than
+    // lost.
     Group& group = groups[taken][std::min(best, max)];
     group.documents.push_back(row.docid);
     if (!rule.NarrowsToTyped()) {
@@ -336,16 +371,19 @@ void ForwardScan::AddSources(const CostRule& rule, const std::vector<Path>& path
     }
     Path path = paths[taken];
     for (size_t i = 0; i < path.size() && best <= max; ++i) {
-      const uint16_t cost = cells_[row.at + 2 + match_cells() + links[taken][i] * rules_.size() + number];
+      const uint16_t cost =
+          cells_[row.at + 2 + match_cells() + links[taken][i] * rules_.size() + number];
       path[i].verbatim = path[i].verbatim || cost == 0;
     }
-    const bool known = std::any_of(group.paths.begin(), group.paths.end(), [&](const PathTaken& other) { return other.path == path; });
+    const bool known = std::any_of(group.paths.begin(), group.paths.end(),
+                                   [&](const PathTaken& other) { return other.path == path; });
     if (!known) group.paths.push_back({numbers[taken], row.docid, std::move(path)});
   });
   for (auto& of_path : groups) {
     if (of_path.empty()) continue;
     std::map<uint32_t, CostBucket> buckets;
-    for (auto& [cost, group] : of_path) buckets[cost] = {DocSet::FromSorted(group.documents), {}, std::move(group.paths)};
+    for (auto& [cost, group] : of_path)
+      buckets[cost] = {DocSet::FromSorted(group.documents), {}, std::move(group.paths)};
     sources.push_back(std::make_unique<KnownCosts>(std::move(buckets)));
   }
 }

@@ -32,17 +32,22 @@ DocSet PathPostings::InLists(size_t i, const segment::WordLists& lists, const Do
   // What stands for the step is known from here on, so that several threads may ask.
   uint64_t to_join = 0;
   for (size_t s = 0; s < graph_.snapshot().segments.size(); ++s) {
-    for_each(s, [&](const segment::WordLists& of_range) { to_join += graph_.snapshot().segments[s]->text->ListsToJoin(of_range); });
+    for_each(s, [&](const segment::WordLists& of_range) {
+      to_join += graph_.snapshot().segments[s]->text->ListsToJoin(of_range);
+    });
   }
   const auto add = [&](size_t s, const segment::TextReader&, DocSetUnion& out) {
-    for_each(s, [&](const segment::WordLists& of_range) { graph_.UnionLists(s, of_range, within, out); });
+    for_each(s, [&](const segment::WordLists& of_range) {
+      graph_.UnionLists(s, of_range, within, out);
+    });
   };
   return graph_.LiveUnion(within, add, to_join);
 }
 
 DocSet PathPostings::OfSum(uint32_t cost, const DocSet& within, const OfStep& of_step) const {
   DocSet found;
-  const std::function<void(size_t, uint32_t, DocSet)> spread = [&](size_t at, uint32_t left, DocSet documents) {
+  const std::function<void(size_t, uint32_t, DocSet)> spread = [&](size_t at, uint32_t left,
+                                                                   DocSet documents) {
     if (at == path_.size()) {
       if (left == 0) found |= documents;
       return;

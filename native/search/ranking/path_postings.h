@@ -1,9 +1,10 @@
-// Path postings: the documents that posting lists give for the words of a path, step by step. Rules tell costs from them without
-// reading a document (rules/).
+// Path postings: the documents that posting lists give for the words of a path, step by step. Rules
+// tell costs from them without reading a document (rules/).
 //
 // REQUIRES, for all functions: HasPostings(path).
-// Threads: one owner. Lifetime: an object dies before the graph, and before the path that it borrows.
-// Cost: a union of the posting lists of a step's words per call, within the documents given.
+// Threads: one owner. Lifetime: an object dies before the graph, and before the path that it
+// borrows. Cost: a union of the posting lists of a step's words per call, within the documents
+// given.
 #pragma once
 
 #include <cstdint>
@@ -21,18 +22,25 @@ bool HasPostings(Graph& graph, const Path& path);
 
 class PathPostings {
  public:
-  // held    phrases that stand for words of the path and that all documents hold; the documents asked
+  // held    phrases that stand for words of the path and that all documents hold; the documents
+  // asked
   //         about hold no other such phrase
-  PathPostings(Graph& graph, const Path& path, const PathPhrases& held) : graph_(graph), path_(path), held_(held) {}
+  PathPostings(Graph& graph, const Path& path, const PathPhrases& held)
+      : graph_(graph), path_(path), held_(held) {}
 
-  // Documents of `within` (null: all live ones) that have a word of step `i`, of a phrase the first real one, in one of `fields`.
-  DocSet InFields(size_t i, const segment::FieldSet& fields, const DocSet* within) { return InLists(i, {.words = {}, .fields = &fields}, within); }
-  // Likewise at one of the positions of `mask`: bit p stands for position p, below segment::kLeadingPositions.
+  // Documents of `within` (null: all live ones) that have a word of step `i`, of a phrase the first
+  // real one, in one of `fields`.
+  DocSet InFields(size_t i, const segment::FieldSet& fields, const DocSet* within) {
+    return InLists(i, {.words = {}, .fields = &fields}, within);
+  }
+  // Likewise at one of the positions of `mask`: bit p stands for position p, below
+  // segment::kLeadingPositions.
   DocSet AtPositions(size_t i, uint32_t mask, const DocSet* within) {
     return mask == 0 ? DocSet() : InLists(i, {.words = {}, .leading_positions = mask}, within);
   }
   // Documents of `within` whose steps' costs add up to `cost`.
-  // of_step    the documents of `within` in which step `i` may cost `cost`; where it may cost less, it does
+  // of_step    the documents of `within` in which step `i` may cost `cost`; where it may cost less,
+  // it does
   using OfStep = std::function<DocSet(size_t i, uint32_t cost, const DocSet& within)>;
   DocSet OfSum(uint32_t cost, const DocSet& within, const OfStep& of_step) const;
 
@@ -58,8 +66,11 @@ class PathPostings {
 
 template <typename Sink>
 void PathPostings::SinkWordAt(const Phrase& phrase, End end, size_t segment, Sink&& sink) {
-  const WordNumber word = end == End::kFirstReal ? phrase.FirstReal() : end == End::kFirst ? phrase.words.front() : phrase.words.back();
-  if (const Ordinal ordinal = graph_.OrdinalOf(word, segment); ordinal != kNoOrdinal) sink(ordinal, ordinal + 1);
+  const WordNumber word = end == End::kFirstReal ? phrase.FirstReal()
+                          : end == End::kFirst   ? phrase.words.front()
+                                                 : phrase.words.back();
+  if (const Ordinal ordinal = graph_.OrdinalOf(word, segment); ordinal != kNoOrdinal)
+    sink(ordinal, ordinal + 1);
 }
 
 template <typename Sink>

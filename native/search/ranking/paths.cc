@@ -9,12 +9,14 @@ namespace {
 
 constexpr uint32_t kStays = ~uint32_t{0};  // of a slot that is never left out
 
-// Walks the query from the left: at each slot the nodes that begin there, the nearer end first, then leaving the slot
-// out. A slot that is left out takes with it what comes later in the query and goes before it. What comes earlier in the
-// query stays, also where it goes before it: a path is built from the left, and nobody looks back.
+// Walks the query from the left: at each slot the nodes that begin there, the nearer end first,
+// then leaving the slot out. A slot that is left out takes with it what comes later in the query
+// and goes before it. What comes earlier in the query stays, also where it goes before it: a path
+// is built from the left, and nobody looks back.
 struct PathMaker {
   Graph& graph;
-  const std::vector<uint32_t>& goes;  // by slot, when it may be left out: its group in the order of removal, or kStays
+  const std::vector<uint32_t>&
+      goes;  // by slot, when it may be left out: its group in the order of removal, or kStays
   std::vector<std::vector<Path>>& stages;
   Path path;
 
@@ -42,8 +44,8 @@ void PathMaker::Add(uint32_t slot, uint32_t gone, size_t dropped) {
   if (goes[slot] != kStays) Add(slot + 1, std::max(gone, goes[slot]), dropped + 1);
 }
 
-// Most frequent first; a slot without documents counts as infinitely frequent; equals go together. Only the fields that
-// are searched count.
+// Most frequent first; a slot without documents counts as infinitely frequent; equals go together.
+// Only the fields that are searched count.
 std::vector<std::vector<uint32_t>> ByFrequency(Graph& graph, const std::vector<uint32_t>& slots) {
   std::map<uint64_t, std::vector<uint32_t>, std::greater<>> groups;
   for (const uint32_t slot : slots) {
@@ -94,8 +96,10 @@ PathStages MakeStages(Graph& graph, const ParsedQuery& query, MatchingStrategy s
 DocSet PathDocuments(Graph& graph, const Path& path, const DocSet* within) {
   // The rarest step first: the others are looked for in its documents.
   std::vector<std::pair<uint64_t, const Step*>> steps;
-  for (const Step& step : path) steps.emplace_back(graph.Frequency(graph.nodes()[step.node], step.typos), &step);
-  std::stable_sort(steps.begin(), steps.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (const Step& step : path)
+    steps.emplace_back(graph.Frequency(graph.nodes()[step.node], step.typos), &step);
+  std::stable_sort(steps.begin(), steps.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
   const DocSet* known = within;
   DocSet documents;
   for (const auto& [frequency, step] : steps) {
@@ -113,7 +117,8 @@ DocSet PathDocuments(Graph& graph, const Path& path, const DocSet* within) {
 }
 
 DocSet StagesDocuments(Graph& graph, const PathStages& stages, const DocSet* allowed) {
-  // A path that has all the nodes of one that leaves more out adds nothing to it. Most have those of the shortest.
+  // A path that has all the nodes of one that leaves more out adds nothing to it. Most have those
+  // of the shortest.
   static_assert(kTermsMax * kNgramSlotsMax <= 32);
   std::vector<uint32_t> shorter;  // nodes as bits
   DocSet universe;
@@ -121,7 +126,9 @@ DocSet StagesDocuments(Graph& graph, const PathStages& stages, const DocSet* all
     for (const Path& path : *stage) {
       uint32_t nodes = 0;
       for (const Step& step : path) nodes |= uint32_t{1} << step.node;
-      if (std::any_of(shorter.begin(), shorter.end(), [&](uint32_t other) { return (other & ~nodes) == 0; })) continue;
+      if (std::any_of(shorter.begin(), shorter.end(),
+                      [&](uint32_t other) { return (other & ~nodes) == 0; }))
+        continue;
       shorter.push_back(nodes);
       universe |= PathDocuments(graph, path, allowed);
     }

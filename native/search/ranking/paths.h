@@ -19,7 +19,8 @@ namespace gannet::search {
 
 using Path = std::vector<Step>;
 
-// Phrases that stand for words of a path (Graph::ForEachPhrase), by step. Lifetime: that of the graph.
+// Phrases that stand for words of a path (Graph::ForEachPhrase), by step. Lifetime: that of the
+// graph.
 using PathPhrases = std::vector<std::vector<const Phrase*>>;
 
 struct PathStages {

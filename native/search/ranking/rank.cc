@@ -7,18 +7,24 @@
 
 namespace gannet::search {
 
-Ranker::Ranker(const index::Snapshot& snapshot, Graph* graph, const ParsedQuery& query, const RankOptions& options,
-               std::vector<Rule> rules, Distinct* distinct)
-    : snapshot_(snapshot), graph_(graph), options_(options), rules_(std::move(rules)),
+Ranker::Ranker(const index::Snapshot& snapshot, Graph* graph, const ParsedQuery& query,
+               const RankOptions& options, std::vector<Rule> rules, Distinct* distinct)
+    : snapshot_(snapshot),
+      graph_(graph),
+      options_(options),
+      rules_(std::move(rules)),
       distinct_(distinct) {
   if (graph_ == nullptr) return;
-  const auto proximity = std::find_if(rules_.begin(), rules_.end(), [](const Rule& r) { return r.Is(ProximityRule()); });
-  if (snapshot.settings->proximity_by_attribute && proximity != rules_.end() && query.terms.size() > 1) {
+  const auto proximity = std::find_if(rules_.begin(), rules_.end(),
+                                      [](const Rule& r) { return r.Is(ProximityRule()); });
+  if (snapshot.settings->proximity_by_attribute && proximity != rules_.end() &&
+      query.terms.size() > 1) {
     pairs_.emplace(*graph_);
     pairs_rule_ = static_cast<size_t>(proximity - rules_.begin());
   }
   const auto& searchable = snapshot.settings->searchable;
-  const uint32_t max_weight = searchable && !searchable->empty() ? static_cast<uint32_t>(searchable->size() - 1) : 0;
+  const uint32_t max_weight =
+      searchable && !searchable->empty() ? static_cast<uint32_t>(searchable->size() - 1) : 0;
   context_.emplace(RankContext{snapshot, *graph_, max_weight});
   stages_ = MakeStages(*graph_, query, options.strategy);
 }
@@ -30,12 +36,16 @@ DocSet Ranker::Universe(const DocSet* allowed) {
 
 uint64_t Ranker::CountUniverse(const DocSet* allowed, uint64_t most) {
   if (phrase_) return std::min(phrase_->Count(most), most);
-  // Documents without a typo that match one of the shortest ways to read the query are often enough.
-  const auto stage = std::find_if(stages_.paths.rbegin(), stages_.paths.rend(), [](const auto& paths) { return !paths.empty(); });
+  // Documents without a typo that match one of the shortest ways to read the query are often
+  // enough.
+  const auto stage = std::find_if(stages_.paths.rbegin(), stages_.paths.rend(),
+                                  [](const auto& paths) { return !paths.empty(); });
   if (stage != stages_.paths.rend()) {
     DocSet verified;
     for (Path path : *stage) {
-      if (allowed == nullptr && path.size() == 1 && graph_->FewestDocuments(NodeOf(path[0])) >= most) return most;
+      if (allowed == nullptr && path.size() == 1 &&
+          graph_->FewestDocuments(NodeOf(path[0])) >= most)
+        return most;
       for (Step& step : path) step.typos = 0;
       verified |= PathDocuments(*graph_, path, allowed);
       if (verified.size() >= most) return most;
@@ -45,7 +55,8 @@ uint64_t Ranker::CountUniverse(const DocSet* allowed, uint64_t most) {
 }
 
 bool Ranker::FindsMatches() const {
-  return graph_ != nullptr && !rules_.empty() && rules_[0].kind == RuleKind::kWords && distinct_ == nullptr && !options_.threshold;
+  return graph_ != nullptr && !rules_.empty() && rules_[0].kind == RuleKind::kWords &&
+         distinct_ == nullptr && !options_.threshold;
 }
 
 void Ranker::Run(DocSet universe) {
@@ -82,7 +93,8 @@ const Detail* Ranker::AddSkipped(const Detail* previous) {
 bool Ranker::Full(const Detail* detail) const {
   if (seen_ < options_.end) return false;
   if (!options_.exhaustive) return true;
-  // What distinct throws out behind the page is told by the order of the documents, so all are placed.
+  // What distinct throws out behind the page is told by the order of the documents, so all are
+  // placed.
   if (distinct_ != nullptr) return !options_.threshold && distinct_count_ >= options_.enough;
   if (!options_.threshold) return false;
   // What an asked pair would do to later documents is known only when these are placed.
@@ -119,7 +131,8 @@ void Ranker::Refine(Bucket bucket, size_t rule, const Detail* detail) {
     bucket.documents = std::exchange(bucket.two_phase, nullptr)->Verify(bucket.documents);
     return Refine(std::move(bucket), rule, detail);
   }
-  if (rule == rules_.size() || (plain && !asks && size == 1 && !options_.details)) return Emit(bucket, detail);
+  if (rule == rules_.size() || (plain && !asks && size == 1 && !options_.details))
+    return Emit(bucket, detail);
   if (options_.deadline != nullptr && graph_ != nullptr && options_.deadline->Passed()) {
     return Emit(bucket, AddSkipped(detail));
   }
@@ -141,7 +154,8 @@ void Ranker::Emit(const Bucket& bucket, const Detail* detail) {
   while (GoesOn(detail)) {
     const size_t count = cursor.Read(batch.data(), batch.size());
     if (count == 0) return;
-    EmitVerified(bucket.two_phase->Verify(DocSet::FromSorted(std::span(batch).first(count))), detail);
+    EmitVerified(bucket.two_phase->Verify(DocSet::FromSorted(std::span(batch).first(count))),
+                 detail);
     batch.resize(std::min(batch.size() * 2, size_t{4096}));
   }
 }

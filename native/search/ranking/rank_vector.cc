@@ -1,4 +1,5 @@
-// The rule of searches by vectors: the nearest documents first, one bucket for each similarity; those without an embedding last.
+// The rule of searches by vectors: the nearest documents first, one bucket for each similarity;
+// those without an embedding last.
 #include <algorithm>
 #include <utility>
 
@@ -24,7 +25,8 @@ void Ranker::SplitByVector(Bucket bucket, size_t rule, const Detail* detail) {
     excluded_ |= near - passing;
     near = std::move(passing);
   }
-  // Of documents that are passed over, or that distinct throws out, more are needed than the page has.
+  // Of documents that are passed over, or that distinct throws out, more are needed than the page
+  // has.
   uint64_t count = std::max<uint64_t>(options_.end - std::min(seen_, options_.end), 1);
   if (distinct_ != nullptr) count *= 4;
   const auto full = [&] { return seen_ >= options_.end && distinct_ == nullptr; };
@@ -33,13 +35,15 @@ void Ranker::SplitByVector(Bucket bucket, size_t rule, const Detail* detail) {
   for (bool first = true; !near.empty() && !dropping && !full() && !Full(detail); first = false) {
     over = !first && options_.deadline != nullptr && options_.deadline->Passed();
     if (over) break;
-    const std::vector<NearDocument> nearest = scan.Nearest(near, static_cast<size_t>(std::min<uint64_t>(count, near.size())));
+    const std::vector<NearDocument> nearest =
+        scan.Nearest(near, static_cast<size_t>(std::min<uint64_t>(count, near.size())));
     if (nearest.empty()) break;  // damaged, or nobody waits
     std::vector<DocId> equal;
     for (size_t i = 0; i < nearest.size() && !full() && !Full(detail);) {
       size_t end = i;
       equal.clear();
-      for (; end < nearest.size() && nearest[end].similarity == nearest[i].similarity; ++end) equal.push_back(nearest[end].docid);
+      for (; end < nearest.size() && nearest[end].similarity == nearest[i].similarity; ++end)
+        equal.push_back(nearest[end].docid);
       const float similarity = nearest[i].similarity;
       i = end;
       DocSet documents = DocSet::FromSorted(equal);

@@ -16,7 +16,8 @@ namespace gannet::search {
 // words    the words to look for; the role of a word in the masks is its index here
 // A damaged record holds no words.
 template <typename Sink>
-void ReadWords(const Graph& graph, std::span<const WordNumber> words, const DocSet& documents, Sink&& sink) {
+void ReadWords(const Graph& graph, std::span<const WordNumber> words, const DocSet& documents,
+               Sink&& sink) {
   const auto& segments = graph.snapshot().segments;
   for (size_t s = 0; s < segments.size(); ++s) {
     const DocSet here = documents & segments[s]->live;
@@ -24,7 +25,8 @@ void ReadWords(const Graph& graph, std::span<const WordNumber> words, const DocS
     const segment::TextReader& text = *segments[s]->text;
     WordMasks masks(text, words.size());
     for (size_t i = 0; i < words.size(); ++i) {
-      if (const Ordinal ordinal = graph.words()[words[i]].ordinals[s]; ordinal != kNoOrdinal) masks.Add(static_cast<Role>(i), ordinal);
+      if (const Ordinal ordinal = graph.words()[words[i]].ordinals[s]; ordinal != kNoOrdinal)
+        masks.Add(static_cast<Role>(i), ordinal);
     }
     masks.Seal();
     text.ForEachRecord(here, [&](DocId docid, std::string_view record) {

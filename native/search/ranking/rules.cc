@@ -24,7 +24,8 @@ const CostRule* FindCostRule(std::string_view name) {
 // Adds sort criteria, of those on the same field the first one.
 class SortRules {
  public:
-  SortRules(std::vector<Rule>& rules, const std::vector<SortCriterion>& sort, std::deque<SortCriterion>& custom)
+  SortRules(std::vector<Rule>& rules, const std::vector<SortCriterion>& sort,
+            std::deque<SortCriterion>& custom)
       : rules_(rules), sort_(sort), custom_(custom) {}
 
   // False: the rule is none about sorting.
@@ -65,13 +66,15 @@ class SortRules {
 
 }  // namespace
 
-std::vector<Rule> RulesFor(const index::Settings& settings, const std::vector<SortCriterion>& sort, bool has_terms,
-                           MatchingStrategy strategy, std::deque<SortCriterion>& custom) {
+std::vector<Rule> RulesFor(const index::Settings& settings, const std::vector<SortCriterion>& sort,
+                           bool has_terms, MatchingStrategy strategy,
+                           std::deque<SortCriterion>& custom) {
   std::vector<Rule> rules;
   SortRules sorts(rules, sort, custom);
   const bool words = has_terms && strategy != MatchingStrategy::kAll;
   const auto has = [&](RuleKind kind, const CostRule* cost) {
-    return std::any_of(rules.begin(), rules.end(), [&](const Rule& rule) { return rule.kind == kind && rule.cost == cost; });
+    return std::any_of(rules.begin(), rules.end(),
+                       [&](const Rule& rule) { return rule.kind == kind && rule.cost == cost; });
   };
   const auto add = [&](RuleKind kind, const CostRule* cost = nullptr, bool whole = false) {
     if (!has_terms) return;
@@ -102,7 +105,8 @@ std::vector<Rule> RulesFor(const index::Settings& settings, const std::vector<So
   return rules;
 }
 
-std::vector<Rule> VectorRulesFor(const index::Settings& settings, const std::vector<SortCriterion>& sort,
+std::vector<Rule> VectorRulesFor(const index::Settings& settings,
+                                 const std::vector<SortCriterion>& sort,
                                  std::deque<SortCriterion>& custom) {
   std::vector<Rule> rules;
   SortRules sorts(rules, sort, custom);
@@ -115,13 +119,16 @@ std::vector<Rule> VectorRulesFor(const index::Settings& settings, const std::vec
   return rules;
 }
 
-size_t ComparableVectorRules(const index::Settings& settings, const std::vector<SortCriterion>& sort) {
+size_t ComparableVectorRules(const index::Settings& settings,
+                             const std::vector<SortCriterion>& sort) {
   std::vector<Rule> rules;
   std::deque<SortCriterion> custom;
   SortRules sorts(rules, sort, custom);
   for (const index::RankingRule& rule : settings.ranking_rules) {
     if (sorts.Add(rule)) continue;
-    const bool near = std::any_of(rules.begin(), rules.end(), [](const Rule& other) { return other.kind == RuleKind::kVector; });
+    const bool near = std::any_of(rules.begin(), rules.end(), [](const Rule& other) {
+      return other.kind == RuleKind::kVector;
+    });
     if (!near) {
       rules.push_back({RuleKind::kVector});
     } else if (rules.back().kind == RuleKind::kSort) {

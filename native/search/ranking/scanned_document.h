@@ -1,4 +1,5 @@
-// One document as a forward scan shows it to the rules: where the words of the steps of paths stand in it.
+// One document as a forward scan shows it to the rules: where the words of the steps of paths stand
+// in it.
 //
 // Threads: one owner. Lifetime: one record, until the next is read.
 #pragma once
@@ -26,7 +27,8 @@ struct ScannedPhrase {
   };
   std::vector<Role> words;  // each once
   std::vector<Check> checks;
-  // The first word, the first that is no stop word, the last one. kNoRole: a stop word, or absent from the segment.
+  // The first word, the first that is no stop word, the last one. kNoRole: a stop word, or absent
+  // from the segment.
   Role first = kNoRole, first_real = kNoRole, last = kNoRole;
   bool absent = false;  // the segment lacks a word
   bool held = false;    // by the document
@@ -38,7 +40,9 @@ struct ScannedStep {
   const Node* node = nullptr;
   Role words = kNoRole;     // what may stand for the step, phrases apart
   Role as_typed = kNoRole;  // the word itself
-  Role plain = kNoRole, tolerant = kNoRole;  // of `words`: which match in any searched field, which in one that takes typos
+  Role plain = kNoRole,
+       tolerant =
+           kNoRole;  // of `words`: which match in any searched field, which in one that takes typos
   std::vector<ScannedPhrase> phrases;
   bool matches = false;  // of the document
 };
@@ -46,7 +50,8 @@ struct ScannedStep {
 class ScannedDocument {
  public:
   // steps    how many the scan has
-  ScannedDocument(const Graph& graph, WordMasks& masks, size_t steps) : graph_(graph), masks_(masks), places_(steps) {}
+  ScannedDocument(const Graph& graph, WordMasks& masks, size_t steps)
+      : graph_(graph), masks_(masks), places_(steps) {}
 
   // The masks have read the next record.
   void Next() {
@@ -54,14 +59,19 @@ class ScannedDocument {
   }
 
   WordMasks& masks() { return masks_; }
-  // Whether a word of the role stands in a field that accept(FieldId) holds for; `all`: it does for every field.
+  // Whether a word of the role stands in a field that accept(FieldId) holds for; `all`: it does for
+  // every field.
   template <typename Accept>
   bool Holds(Role role, bool all, Accept&& accept);
   bool Searched(Role role) {
-    return Holds(role, graph_.scope().all, [&](FieldId field) { return graph_.scope().Searches(field); });
+    return Holds(role, graph_.scope().all,
+                 [&](FieldId field) { return graph_.scope().Searches(field); });
   }
-  // Smallest distance from a word of `left` to one of `right` behind it; WordMasks::kFar where there is none.
-  uint32_t Distance(Role left, Role right) { return left == kNoRole || right == kNoRole ? WordMasks::kFar : masks_.Distance(left, right); }
+  // Smallest distance from a word of `left` to one of `right` behind it; WordMasks::kFar where
+  // there is none.
+  uint32_t Distance(Role left, Role right) {
+    return left == kNoRole || right == kNoRole ? WordMasks::kFar : masks_.Distance(left, right);
+  }
   // Finds out which phrases of the step the document holds.
   void FindHeld(ScannedStep& step);
   // Whether the document matches the step. REQUIRES: FindHeld
@@ -72,8 +82,8 @@ class ScannedDocument {
     Role role;
     uint32_t first;  // the first word of the role in the run
   };
-  // All of them: those of the step's words, and of phrases that the document holds those of the first word. Found once, whichever
-  // rules ask.
+  // All of them: those of the step's words, and of phrases that the document holds those of the
+  // first word. Found once, whichever rules ask.
   std::span<const Place> PlacesOf(const ScannedStep& step) {
     Places& places = places_[step.number];
     if (!places.known) FindPlaces(step, places);

@@ -27,7 +27,9 @@ const Detail* VectorOf(const Detail* detail) {
   return detail;
 }
 
-double SimilarityOf(const Detail& detail) { return std::max(0.0, static_cast<double>(detail.similarity)); }
+double SimilarityOf(const Detail& detail) {
+  return std::max(0.0, static_cast<double>(detail.similarity));
+}
 
 }  // namespace
 
@@ -54,7 +56,8 @@ std::vector<const Detail*> ChainOf(const Detail* detail) {
 }
 
 double MergedShare(const Detail& first, const Detail& second) {
-  return ((first.rank - 1.0) * second.max + second.rank) / (static_cast<double>(first.max) * second.max);
+  return ((first.rank - 1.0) * second.max + second.rank) /
+         (static_cast<double>(first.max) * second.max);
 }
 
 void DetailWriter::Begin(std::string_view key) {
@@ -107,10 +110,12 @@ void AppendScoreDetails(const Detail* detail, const index::Snapshot& snapshot, s
         break;
       case RuleKind::kCost: d.rule.cost->AppendDetail(writer, d, d.previous, next); break;
       case RuleKind::kExactAttribute: {
-        static constexpr const char* kNames[] = {R"("exactMatch")", R"("matchesStart")", R"("noExactMatch")"};
+        static constexpr const char* kNames[] = {R"("exactMatch")", R"("matchesStart")",
+                                                 R"("noExactMatch")"};
         writer.Begin("exactness");
         writer.Json("matchType", kNames[static_cast<int>(d.match)]);
-        if (d.match == MatchType::kNoExactMatch && next != nullptr && next->rule.Is(ExactWordsRule())) {
+        if (d.match == MatchType::kNoExactMatch && next != nullptr &&
+            next->rule.Is(ExactWordsRule())) {
           writer.Number("matchingWords", next->rank - 1);
           writer.Number("maxMatchingWords", next->max - 1);
           writer.Score("score", MergedShare(d, *next));

@@ -1,4 +1,5 @@
-// What the rules said of a hit, as a score and as the object `_rankingScoreDetails` (docs/behaviour/scores.md).
+// What the rules said of a hit, as a score and as the object `_rankingScoreDetails`
+// (docs/behaviour/scores.md).
 //
 // Threads: pure functions.
 #pragma once
@@ -51,7 +52,8 @@ class DetailWriter {
   uint64_t order_ = 0;
 };
 
-// R/M of docs/behaviour/scores.md; after the rule kVector the score of the similarity, 0 when there is none.
+// R/M of docs/behaviour/scores.md; after the rule kVector the score of the similarity, 0 when there
+// is none.
 double ScoreOf(const Detail* detail);
 // No document of the bucket will have less, whatever later rules say. null: of all documents.
 double ScoreAtLeast(const Detail* detail);

@@ -17,7 +17,8 @@ int CompareNumbers(double a, double b) {
 RuleClass::Kind KindOf(const SortCriterion* sort) {
   using Kind = RuleClass::Kind;
   if (sort == nullptr) return Kind::kRelevancy;
-  if (sort->kind == SortCriterion::Kind::kGeo) return sort->ascending ? Kind::kGeoAscending : Kind::kGeoDescending;
+  if (sort->kind == SortCriterion::Kind::kGeo)
+    return sort->ascending ? Kind::kGeoAscending : Kind::kGeoDescending;
   return sort->ascending ? Kind::kAscending : Kind::kDescending;
 }
 
@@ -36,7 +37,8 @@ ScoreKey ScoreKey::Of(const Detail* detail, double weight) {
     }
     if (entry->rule.kind == RuleKind::kVector) {
       list.components.emplace_back();
-      list.components.back().relevancy = std::max(0.0, static_cast<double>(entry->similarity)) * weight;
+      list.components.back().relevancy =
+          std::max(0.0, static_cast<double>(entry->similarity)) * weight;
       list.components.back().by_vector = true;
       open = false;
       continue;
@@ -59,8 +61,9 @@ int CompareScores(const ScoreKey& a, const ScoreKey& b) {
   for (size_t i = 0; i < common; ++i) {
     const ScoreKey::Component &left = a.components[i], &right = b.components[i];
     if (KindOf(left.sort) != KindOf(right.sort)) return CompareNumbers(a.global, b.global);
-    const int order = left.sort == nullptr ? CompareNumbers(left.relevancy, right.relevancy)
-                                           : CompareSortValues(*left.value, *right.value, left.sort->ascending);
+    const int order = left.sort == nullptr
+                          ? CompareNumbers(left.relevancy, right.relevancy)
+                          : CompareSortValues(*left.value, *right.value, left.sort->ascending);
     if (order != 0) return order;
   }
   if (a.components.size() == b.components.size()) return 0;

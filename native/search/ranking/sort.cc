@@ -18,8 +18,9 @@ using segment::ValueOrdinal;
 // Documents whose distance differs by at most this from the first of a bucket belong to it.
 constexpr double kSamePlaceMetres = 1;
 constexpr uint32_t kSamePlaceDocumentsMax = 1000;
-// What it costs to sort the wanted documents by their own values: nanoseconds for each of them, where they lie close
-// together and where they do not. When as much has been spent on values that have none of them, this is done instead.
+// What it costs to sort the wanted documents by their own values: nanoseconds for each of them,
+// where they lie close together and where they do not. When as much has been spent on values that
+// have none of them, this is done instead.
 constexpr int64_t kFreeNs = 5000;
 constexpr int64_t kNsPerCloseDocument = 10;
 constexpr int64_t kNsPerDistantDocument = 25;
@@ -56,12 +57,13 @@ int Compare(const T& a, const T& b) {
 }
 
 // Compares values of two columns.
-int CompareValues(const ColumnReader& a, ValueOrdinal a_value, const ColumnReader& b, ValueOrdinal b_value,
-                  bool ascending) {
+int CompareValues(const ColumnReader& a, ValueOrdinal a_value, const ColumnReader& b,
+                  ValueOrdinal b_value, bool ascending) {
   const bool a_string = a_value >= a.number_count(), b_string = b_value >= b.number_count();
   if (a_string != b_string) return a_string ? 1 : -1;
-  const int order = a_string ? Compare(a.string(a_value - a.number_count()), b.string(b_value - b.number_count()))
-                             : Compare(a.numbers()[a_value], b.numbers()[b_value]);
+  const int order =
+      a_string ? Compare(a.string(a_value - a.number_count()), b.string(b_value - b.number_count()))
+               : Compare(a.numbers()[a_value], b.numbers()[b_value]);
   return ascending ? order : -order;
 }
 
@@ -75,7 +77,8 @@ std::optional<double> ParseCoordinate(std::string_view text, double limit) {
   text = TrimSpaces(text);
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || !(std::fabs(number) <= limit)) return std::nullopt;
+  if (error != std::errc() || end != text.data() + text.size() || !(std::fabs(number) <= limit))
+    return std::nullopt;
   return number;
 }
 
@@ -83,8 +86,8 @@ bool IsGeoName(std::string_view field) {
   for (const std::string_view name : {"_geo", "_geojson", "_geoDistance", "_geoPoint"}) {
     if (field == name) return true;
   }
-  for (const std::string_view start : {"_geo(", "_geoPoint(", "_geoDistance(", "_geoRadius", "_geoBoundingBox",
-                                       "_geoPolygon"}) {
+  for (const std::string_view start :
+       {"_geo(", "_geoPoint(", "_geoDistance(", "_geoRadius", "_geoBoundingBox", "_geoPolygon"}) {
     if (field.starts_with(start)) return true;
   }
   return false;
@@ -104,7 +107,8 @@ std::string SortCriterion::label() const {
   return out + (ascending ? ":asc" : ":desc");
 }
 
-Result<std::vector<SortCriterion>> ParseSort(const std::vector<std::string>& items, const index::Settings& settings,
+Result<std::vector<SortCriterion>> ParseSort(const std::vector<std::string>& items,
+                                             const index::Settings& settings,
                                              const std::string& error_code, bool needs_sort_rule) {
   std::vector<SortCriterion> criteria;
   for (const std::string& item : items) {
@@ -113,8 +117,10 @@ Result<std::vector<SortCriterion>> ParseSort(const std::vector<std::string>& ite
     };
     SortCriterion criterion;
     const size_t colon = item.rfind(':');
-    const std::string_view direction = colon == item.npos ? "" : std::string_view(item).substr(colon + 1);
-    if (direction != "asc" && direction != "desc") return fault("it must end with `:asc` or `:desc`.");
+    const std::string_view direction =
+        colon == item.npos ? "" : std::string_view(item).substr(colon + 1);
+    if (direction != "asc" && direction != "desc")
+      return fault("it must end with `:asc` or `:desc`.");
     criterion.ascending = direction == "asc";
     const std::string_view field = std::string_view(item).substr(0, colon);
     if (field.starts_with("_geoPoint(")) {
@@ -136,40 +142,47 @@ Result<std::vector<SortCriterion>> ParseSort(const std::vector<std::string>& ite
       }
     } else {
       if (IsGeoName(field)) {
-        return fault("`" + std::string(field) + "` is reserved; documents are sorted by distance with "
+        return fault("`" + std::string(field) +
+                     "` is reserved; documents are sorted by distance with "
                      "`_geoPoint(latitude, longitude)`.");
       }
       if (!settings.Sortable(field)) {
-        return fault("the attribute `" + std::string(field) + "` is not sortable. " + settings.SortableText());
+        return fault("the attribute `" + std::string(field) + "` is not sortable. " +
+                     settings.SortableText());
       }
       criterion.field = field;
     }
-    const bool repeated = std::any_of(criteria.begin(), criteria.end(), [&](const SortCriterion& earlier) {
-      return earlier.kind == criterion.kind && earlier.field == criterion.field && earlier.lat == criterion.lat &&
-             earlier.lng == criterion.lng;
-    });
+    const bool repeated =
+        std::any_of(criteria.begin(), criteria.end(), [&](const SortCriterion& earlier) {
+          return earlier.kind == criterion.kind && earlier.field == criterion.field &&
+                 earlier.lat == criterion.lat && earlier.lng == criterion.lng;
+        });
     if (!repeated) criteria.push_back(std::move(criterion));
   }
   if (needs_sort_rule && !criteria.empty() &&
       std::none_of(settings.ranking_rules.begin(), settings.ranking_rules.end(),
                    [](const auto& rule) { return rule.kind == index::RankingRule::Kind::kSort; })) {
-    return Status::Invalid("Sorting needs the ranking rule `sort`, which is not among the ranking rules of this index.",
-                           error_code);
+    return Status::Invalid(
+        "Sorting needs the ranking rule `sort`, which is not among the ranking rules of this "
+        "index.",
+        error_code);
   }
   return criteria;
 }
 
 // The wanted documents of one segment, bucket by bucket.
 //
-// First the values are walked in order, each joined with the wanted documents. When too many have none, the wanted
-// documents are put in a heap by the rank of their value, and taken from there.
+// First the values are walked in order, each joined with the wanted documents. When too many have
+// none, the wanted documents are put in a heap by the rank of their value, and taken from there.
 class SortedBuckets::Segment {
  public:
-  Segment(const index::SegmentView& view, const ColumnReader* column, bool ascending, DocSet documents)
+  Segment(const index::SegmentView& view, const ColumnReader* column, bool ascending,
+          DocSet documents)
       : view_(view), column_(column), ascending_(ascending), documents_(std::move(documents)) {
     size_ = documents_.size();
     const bool close = size_ * kCloseShare > view.documents->size();
-    ns_left_ = kFreeNs + static_cast<int64_t>(size_) * (close ? kNsPerCloseDocument : kNsPerDistantDocument);
+    ns_left_ = kFreeNs +
+               static_cast<int64_t>(size_) * (close ? kNsPerCloseDocument : kNsPerDistantDocument);
     if (column_ != nullptr) Advance();
   }
 
@@ -231,7 +244,8 @@ class SortedBuckets::Segment {
     }
   }
 
-  // Goes past a whole union of values that begins here and has no wanted document. False: there is none.
+  // Goes past a whole union of values that begins here and has no wanted document. False: there is
+  // none.
   bool SkipUnion() {
     const uint32_t numbers = column_->number_count(), values = column_->value_count();
     if (ascending_) {
@@ -249,17 +263,21 @@ class SortedBuckets::Segment {
     return true;
   }
 
-  void Spend(uint64_t count) { ns_left_ -= ColumnReader::NsOfIntersection(count, size_, view_.documents->size()); }
+  void Spend(uint64_t count) {
+    ns_left_ -= ColumnReader::NsOfIntersection(count, size_, view_.documents->size());
+  }
 
   void CollectDocuments() {
     by_document_ = true;
-    segment::ForEachLocal(view_.rows->local_docids(), documents_, [&](uint32_t local, uint32_t docid) {
-      uint32_t first = UINT32_MAX;
-      column_->ForEachValue(local, [&](ValueOrdinal value) {
-        first = std::min(first, RankOf(*column_, ascending_, value));
-      });
-      if (first >= rank_ && first != UINT32_MAX) heap_.push_back(uint64_t{first} << 32 | docid);
-    });
+    segment::ForEachLocal(view_.rows->local_docids(), documents_,
+                          [&](uint32_t local, uint32_t docid) {
+                            uint32_t first = UINT32_MAX;
+                            column_->ForEachValue(local, [&](ValueOrdinal value) {
+                              first = std::min(first, RankOf(*column_, ascending_, value));
+                            });
+                            if (first >= rank_ && first != UINT32_MAX)
+                              heap_.push_back(uint64_t{first} << 32 | docid);
+                          });
     std::make_heap(heap_.begin(), heap_.end(), std::greater<>());
   }
 
@@ -277,7 +295,7 @@ class SortedBuckets::Segment {
   const index::SegmentView& view_;
   const ColumnReader* column_;  // null: no document has a value
   bool ascending_;
-  DocSet documents_;      // wanted; of a column with several values per document, those not given yet
+  DocSet documents_;  // wanted; of a column with several values per document, those not given yet
   DocSet unvalued_base_;  // then: all wanted
   bool copied_ = false;
   uint64_t size_ = 0;  // of documents_ at first
@@ -288,11 +306,12 @@ class SortedBuckets::Segment {
   DocSet bucket_;               // empty: no document with a value is left
 };
 
-SortedBuckets::SortedBuckets(const index::Snapshot& snapshot, const SortCriterion& criterion, DocSet documents)
+SortedBuckets::SortedBuckets(const index::Snapshot& snapshot, const SortCriterion& criterion,
+                             DocSet documents)
     : criterion_(criterion) {
   if (criterion.kind == SortCriterion::Kind::kGeo) {
-    points_.emplace(snapshot, filter::GeoPoint{.lat = criterion.lat, .lng = criterion.lng}, criterion.ascending,
-                    documents);
+    points_.emplace(snapshot, filter::GeoPoint{.lat = criterion.lat, .lng = criterion.lng},
+                    criterion.ascending, documents);
     next_point_ = points_->Next();
     remaining_ = std::move(documents);
     return;
@@ -305,8 +324,8 @@ SortedBuckets::SortedBuckets(const index::Snapshot& snapshot, const SortCriterio
   for (const auto& segment : snapshot.segments) {
     DocSet wanted = documents & segment->live;
     if (wanted.empty()) continue;
-    segments_.push_back(std::make_unique<Segment>(*segment, segment->columns->Find(*field), criterion.ascending,
-                                                  std::move(wanted)));
+    segments_.push_back(std::make_unique<Segment>(*segment, segment->columns->Find(*field),
+                                                  criterion.ascending, std::move(wanted)));
   }
 }
 
@@ -331,15 +350,16 @@ bool SortedBuckets::NextByField(DocSet& bucket, SortValue& value) {
     return CompareValues(a.column(), a.value(), b.column(), b.value(), criterion_.ascending);
   };
   for (const auto& segment : segments_) {
-    if (segment->has_bucket() && (first == nullptr || order(*segment, *first) < 0)) first = segment.get();
+    if (segment->has_bucket() && (first == nullptr || order(*segment, *first) < 0))
+      first = segment.get();
   }
   if (first == nullptr) return false;
   const ColumnReader& column = first->column();
   const ValueOrdinal ordinal = first->value();
   value = ValueOf(column, ordinal);
   for (const auto& segment : segments_) {
-    if (segment->has_bucket() &&
-        CompareValues(segment->column(), segment->value(), column, ordinal, criterion_.ascending) == 0) {
+    if (segment->has_bucket() && CompareValues(segment->column(), segment->value(), column, ordinal,
+                                               criterion_.ascending) == 0) {
       segment->Take(bucket);
     }
   }
@@ -359,11 +379,13 @@ bool SortedBuckets::NextByDistance(DocSet& bucket, SortValue& value) {
   return true;
 }
 
-SortValue SortValueOf(const index::Snapshot& snapshot, const SortCriterion& criterion, DocId docid) {
+SortValue SortValueOf(const index::Snapshot& snapshot, const SortCriterion& criterion,
+                      DocId docid) {
   if (criterion.kind == SortCriterion::Kind::kGeo) {
     const auto point = index::PointOf(snapshot, docid);
     if (!point) return NoPoint();
-    const double metres = filter::HaversineMetres({.lat = criterion.lat, .lng = criterion.lng}, *point);
+    const double metres =
+        filter::HaversineMetres({.lat = criterion.lat, .lng = criterion.lng}, *point);
     return {SortValue::Kind::kGeo, 0, {}, point->lat, point->lng, metres, true};
   }
   const auto field = snapshot.fields->Find(criterion.field);
@@ -386,7 +408,9 @@ SortValue SortValueOf(const index::Snapshot& snapshot, const SortCriterion& crit
 int CompareSortValues(const SortValue& a, const SortValue& b, bool ascending) {
   using Kind = SortValue::Kind;
   if (a.kind != b.kind) {
-    const auto order = [](Kind kind) { return kind == Kind::kNone ? 2 : kind == Kind::kString ? 1 : 0; };
+    const auto order = [](Kind kind) {
+      return kind == Kind::kNone ? 2 : kind == Kind::kString ? 1 : 0;
+    };
     return Compare(order(a.kind), order(b.kind));
   }
   int order = 0;

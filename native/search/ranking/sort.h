@@ -1,8 +1,9 @@
-// Ordering documents by a field or by distance (docs/behaviour/ranking.md, sort): the `sort` parameter and the rules
-// `field:asc`, `field:desc`.
+// Ordering documents by a field or by distance (docs/behaviour/ranking.md, sort): the `sort`
+// parameter and the rules `field:asc`, `field:desc`.
 //
-// Order for a field: numbers, then strings, each in the direction asked for; documents without a value come last
-// whatever the direction. A document with several values stands where the first of them does.
+// Order for a field: numbers, then strings, each in the direction asked for; documents without a
+// value come last whatever the direction. A document with several values stands where the first of
+// them does.
 #pragma once
 
 #include <memory>
@@ -33,7 +34,8 @@ struct SortCriterion {
 // Reads the `sort` parameter. Of criteria on the same field the first one counts.
 // error_code  of a fault: "invalid_search_sort", "invalid_document_sort"
 // needs_sort_rule  items are refused when the ranking rules do not have `sort`
-Result<std::vector<SortCriterion>> ParseSort(const std::vector<std::string>& items, const index::Settings& settings,
+Result<std::vector<SortCriterion>> ParseSort(const std::vector<std::string>& items,
+                                             const index::Settings& settings,
                                              const std::string& error_code, bool needs_sort_rule);
 
 // What a document is placed by.
@@ -43,15 +45,15 @@ struct SortValue {
   double number = 0;
   std::string string;  // in facet-normalised form
   double lat = 0, lng = 0;
-  double distance = 0;  // metres
+  double distance = 0;       // metres
   bool by_distance = false;  // of a kGeo criterion; with kNone a document without a point
 
   friend bool operator==(const SortValue&, const SortValue&) = default;
 };
 
-// Gives the documents of a set in order, as buckets of documents that are equal. Lazy: a page costs what its
-// buckets cost. Documents at the same point are those within a metre of the first, at most 1000.
-// documents  live ones. Lifetime: borrows the snapshot.
+// Gives the documents of a set in order, as buckets of documents that are equal. Lazy: a page costs
+// what its buckets cost. Documents at the same point are those within a metre of the first, at most
+// 1000. documents  live ones. Lifetime: borrows the snapshot.
 class SortedBuckets {
  public:
   SortedBuckets(const index::Snapshot& snapshot, const SortCriterion& criterion, DocSet documents);
@@ -80,8 +82,8 @@ SortValue SortValueOf(const index::Snapshot& snapshot, const SortCriterion& crit
 // Below 0: a comes first. Any two values of one criterion, also of different indexes.
 int CompareSortValues(const SortValue& a, const SortValue& b, bool ascending);
 
-// The members of score details that show the value: `"value":...`, and of a geo criterion `"distance":...` in metres
-// with 3 decimals.
+// The members of score details that show the value: `"value":...`, and of a geo criterion
+// `"distance":...` in metres with 3 decimals.
 void AppendSortValueJson(const SortValue& value, std::string& out);
 
 }  // namespace gannet::search

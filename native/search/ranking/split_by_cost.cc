@@ -1,5 +1,5 @@
-// The driver of cost rules: documents of a bucket by cost, cheapest first, each cost handed to the next rule before the next is asked
-// for. Where costs come from: cost_plan.cc.
+// The driver of cost rules: documents of a bucket by cost, cheapest first, each cost handed to the
+// next rule before the next is asked for. Where costs come from: cost_plan.cc.
 #include <algorithm>
 #include <utility>
 
@@ -38,7 +38,8 @@ void Ranker::SplitByCost(Bucket bucket, size_t rule, const Detail* detail) {
       return Descend(std::move(bucket), rule + 1, AddCost(rule, *cost, max, detail), dropping);
     }
   }
-  if (pairs_ && rules_[rule].Is(ProximityRule())) return SplitByAttribute(bucket, rule, detail, max);
+  if (pairs_ && rules_[rule].Is(ProximityRule()))
+    return SplitByAttribute(bucket, rule, detail, max);
   TwoPhase* const two_phase = bucket.two_phase;
   const Sources sources = SourcesOf(std::move(bucket), rule, max);
   const bool one_by_one = RanksOneByOne(rule + 1, detail);
@@ -56,7 +57,8 @@ void Ranker::SplitByCost(Bucket bucket, size_t rule, const Detail* detail) {
       Descend(std::move(next), rule + 1, AddCost(rule, cost, max, detail), dropping);
       continue;
     }
-    TwoPhaseCosts of_cost(sources, cost, std::move(cost_bucket.verified), std::move(cost_bucket.approximate));
+    TwoPhaseCosts of_cost(sources, cost, std::move(cost_bucket.verified),
+                          std::move(cost_bucket.approximate));
     if (!one_by_one) {
       of_cost.VerifyAll();
     } else if (options_.end > seen_) {
@@ -69,7 +71,8 @@ void Ranker::SplitByCost(Bucket bucket, size_t rule, const Detail* detail) {
   }
 }
 
-void Ranker::KeepIfTaken(const std::unique_ptr<CostSource>& source, uint32_t cost, TwoPhase* two_phase, CostBucket& cost_bucket) {
+void Ranker::KeepIfTaken(const std::unique_ptr<CostSource>& source, uint32_t cost,
+                         TwoPhase* two_phase, CostBucket& cost_bucket) {
   if (two_phase != nullptr) two_phase->DropUnverified(cost_bucket.verified);
   if (cost_bucket.approximate.empty() || !cost_bucket.verified.empty()) return;
   DocSet documents = cost_bucket.approximate;

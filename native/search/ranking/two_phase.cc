@@ -7,7 +7,9 @@ namespace {
 
 // The first `count` of them.
 DocSet First(const DocSet& documents, uint64_t count) {
-  return documents.size() <= count ? documents : documents & DocSet::Range(0, documents.Select(static_cast<uint32_t>(count)));
+  return documents.size() <= count
+             ? documents
+             : documents & DocSet::Range(0, documents.Select(static_cast<uint32_t>(count)));
 }
 
 }  // namespace
@@ -25,7 +27,8 @@ DocSet TwoPhase::Verify(const DocSet& documents) {
 }
 
 void TwoPhase::VerifyIfScarce(uint64_t wanted) {
-  // The first documents stand for the others: as many are read as all before, until some were found or enough was read.
+  // The first documents stand for the others: as many are read as all before, until some were found
+  // or enough was read.
   constexpr uint64_t kFound = 4, kShare = 16;
   const uint64_t read_min = std::max(LargeBucketMin() / 16, uint64_t{1});
   // Of more than four times as many as are wanted most need not be read.

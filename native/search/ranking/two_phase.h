@@ -1,5 +1,5 @@
-// Two-phase ranking: documents are ranked by what posting lists tell of them, and verified by reading
-// their forward records only when they are about to be returned.
+// Two-phase ranking: documents are ranked by what posting lists tell of them, and verified by
+// reading their forward records only when they are about to be returned.
 //
 // Posting lists give a lower bound of a cost, or the documents that may match a phrase. Approximate
 // documents take part in the rules that follow as if the bound were the cost. Most of them never
@@ -28,12 +28,13 @@ namespace gannet::search {
 
 class TwoPhase {
  public:
-  TwoPhase(DocSet verified, DocSet approximate) : verified_(std::move(verified)), approximate_(std::move(approximate)) {}
+  TwoPhase(DocSet verified, DocSet approximate)
+      : verified_(std::move(verified)), approximate_(std::move(approximate)) {}
   virtual ~TwoPhase() = default;
 
-  // The documents of `documents` that are what the ranker takes them for. Reads the approximate ones;
-  // reads all approximate documents, also beyond `documents`, once in_vain().
-  // documents    a subset of verified() and approximate()
+  // The documents of `documents` that are what the ranker takes them for. Reads the approximate
+  // ones; reads all approximate documents, also beyond `documents`, once in_vain(). documents    a
+  // subset of verified() and approximate()
   DocSet Verify(const DocSet& documents);
   // Removes from `documents` those that turn out to be something else, until one document of it is
   // verified or none is left.
@@ -64,7 +65,8 @@ class TwoPhaseCosts : public TwoPhase {
  public:
   // sources    each was asked for `cost` last
   // cost       the cost at which the documents are ranked
-  TwoPhaseCosts(std::span<const std::unique_ptr<CostSource>> sources, uint32_t cost, DocSet verified, DocSet approximate)
+  TwoPhaseCosts(std::span<const std::unique_ptr<CostSource>> sources, uint32_t cost,
+                DocSet verified, DocSet approximate)
       : TwoPhase(std::move(verified), std::move(approximate)), sources_(sources), cost_(cost) {}
 
  private:
@@ -78,7 +80,9 @@ class TwoPhaseCosts : public TwoPhase {
 class TwoPhasePhrase : public TwoPhase {
  public:
   TwoPhasePhrase(const Graph& graph, const Phrase& phrase, PhraseMatches matches)
-      : TwoPhase(std::move(matches.verified), std::move(matches.approximate)), graph_(graph), phrase_(phrase) {}
+      : TwoPhase(std::move(matches.verified), std::move(matches.approximate)),
+        graph_(graph),
+        phrase_(phrase) {}
 
  private:
   DocSet Read(const DocSet& documents) override { return graph_.ReadPhrase(phrase_, documents); }

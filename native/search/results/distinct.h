@@ -1,7 +1,8 @@
-// One document per value of a field (docs/behaviour/ranking.md, distinct): which documents a kept one excludes.
+// One document per value of a field (docs/behaviour/ranking.md, distinct): which documents a kept
+// one excludes.
 //
-// A document stands for all its values: each string in facet-normalised form, each number. Documents without a value
-// exclude none and are never excluded.
+// A document stands for all its values: each string in facet-normalised form, each number.
+// Documents without a value exclude none and are never excluded.
 #pragma once
 
 #include <optional>

@@ -30,7 +30,8 @@ constexpr uint64_t kValuesPerSparseDocument = 16;
 
 }  // namespace
 
-CandidatesBySegment::CandidatesBySegment(const index::Snapshot& snapshot, const DocSet& candidates) {
+CandidatesBySegment::CandidatesBySegment(const index::Snapshot& snapshot,
+                                         const DocSet& candidates) {
   for (const auto& segment : snapshot.segments) {
     DocSet documents = candidates & segment->live;
     const uint64_t size = documents.size();
@@ -38,7 +39,8 @@ CandidatesBySegment::CandidatesBySegment(const index::Snapshot& snapshot, const 
   }
 }
 
-SegmentCounter::SegmentCounter(const CandidatesBySegment::Group& group, const ColumnReader& column, uint64_t values_wanted)
+SegmentCounter::SegmentCounter(const CandidatesBySegment::Group& group, const ColumnReader& column,
+                               uint64_t values_wanted)
     : group_(&group), column_(&column) {
   const uint64_t documents = group.segment->documents->size(), size = group.size;
   if (size == documents) {
@@ -54,14 +56,16 @@ SegmentCounter::SegmentCounter(const CandidatesBySegment::Group& group, const Co
   const double dense = static_cast<double>(std::min(size, documents - size)) * ns_per_document +
                        column.value_count() * kNsPerCounter;
   const uint64_t documents_per_value = documents / std::max(1u, column.value_count());
-  const double ask = static_cast<double>(ColumnReader::NsOfIntersection(documents_per_value, size, documents));
+  const double ask =
+      static_cast<double>(ColumnReader::NsOfIntersection(documents_per_value, size, documents));
   const double asks = static_cast<double>(std::min<uint64_t>(values_wanted, column.value_count()));
-  // How many values are met until enough of them have candidates is only known afterwards: expect twice as many.
+  // How many values are met until enough of them have candidates is only known afterwards: expect
+  // twice as many.
   if (asks * 2 * ask < dense) {
     way_ = Way::kIntersect;
     ns_left_ = static_cast<int64_t>(dense);
-    ns_per_union_ =
-        ColumnReader::NsOfIntersection(documents_per_value * ColumnReader::kGroupValues, size, documents);
+    ns_per_union_ = ColumnReader::NsOfIntersection(documents_per_value * ColumnReader::kGroupValues,
+                                                   size, documents);
   } else {
     way_ = Way::kDense;
   }
@@ -70,9 +74,10 @@ SegmentCounter::SegmentCounter(const CandidatesBySegment::Group& group, const Co
 void SegmentCounter::CountSparse() {
   way_ = Way::kSparse;
   std::vector<uint32_t> values;
-  segment::ForEachLocal(segment().rows->local_docids(), group_->documents, [&](uint32_t local, uint32_t) {
-    column_->ForEachValue(local, [&](ValueOrdinal value) { values.push_back(value); });
-  });
+  segment::ForEachLocal(
+      segment().rows->local_docids(), group_->documents, [&](uint32_t local, uint32_t) {
+        column_->ForEachValue(local, [&](ValueOrdinal value) { values.push_back(value); });
+      });
   std::sort(values.begin(), values.end());
   for (const uint32_t value : values) {
     if (sparse_.empty() || sparse_.back().first != value) sparse_.emplace_back(value, 0);
@@ -94,7 +99,8 @@ void SegmentCounter::Pass(std::span<SegmentCounter* const> counters) {
     for (SegmentCounter* counter : counters) counter->CountLocals({local_docids.data(), size});
     size = 0;
   };
-  segment::ForEachLocal(group.segment->rows->local_docids(), counters[0]->of_others_ ? others : group.documents,
+  segment::ForEachLocal(group.segment->rows->local_docids(),
+                        counters[0]->of_others_ ? others : group.documents,
                         [&](uint32_t local, uint32_t) {
                           local_docids[size++] = local;
                           if (size == kPassBlock) count();
@@ -124,7 +130,8 @@ uint64_t SegmentCounter::Count(ValueOrdinal value) {
       return at != sparse_.end() && at->first == value ? at->second : 0;
     }
     case Way::kDense:
-      return of_others_ ? PostingsCount(column_->postings(value)) - dense_[value + 1] : dense_[value + 1];
+      return of_others_ ? PostingsCount(column_->postings(value)) - dense_[value + 1]
+                        : dense_[value + 1];
     case Way::kIntersect: {
       if (ns_left_ < 0) {
         SegmentCounter* const self = this;
@@ -132,7 +139,8 @@ uint64_t SegmentCounter::Count(ValueOrdinal value) {
         return Count(value);
       }
       const PostingsReader postings(column_->postings(value));
-      ns_left_ -= ColumnReader::NsOfIntersection(postings.count(), group_->size, segment().documents->size());
+      ns_left_ -= ColumnReader::NsOfIntersection(postings.count(), group_->size,
+                                                 segment().documents->size());
       return postings.IntersectionSize(group_->documents);
     }
   }
@@ -147,7 +155,8 @@ ValueOrdinal SegmentCounter::Seek(ValueOrdinal from, ValueOrdinal end, uint64_t&
     return at->first;
   }
   for (bool missed = from == 0; from < end; missed = true) {
-    if (missed && way_ == Way::kIntersect && ns_left_ >= 0 && column_->SkipUp(from, end, group_->documents)) {
+    if (missed && way_ == Way::kIntersect && ns_left_ >= 0 &&
+        column_->SkipUp(from, end, group_->documents)) {
       ns_left_ -= ns_per_union_;
       continue;
     }
@@ -165,7 +174,8 @@ ValueOrdinal SegmentCounter::SeekLast(ValueOrdinal begin, ValueOrdinal end) {
     return std::prev(at)->first;
   }
   for (ValueOrdinal value = end; value > begin; --value) {
-    while (way_ == Way::kIntersect && ns_left_ >= 0 && column_->SkipDown(value, begin, group_->documents)) {
+    while (way_ == Way::kIntersect && ns_left_ >= 0 &&
+           column_->SkipDown(value, begin, group_->documents)) {
       ns_left_ -= ns_per_union_;
     }
     if (value == begin) break;
@@ -186,16 +196,19 @@ DocId SegmentCounter::LeastCandidate(ValueOrdinal value) const {
 
 FieldCounter::FieldCounter(const index::Snapshot& snapshot, FieldId field, const DocSet& candidates,
                            uint64_t values_wanted)
-    : FieldCounter(snapshot, field, std::make_shared<CandidatesBySegment>(snapshot, candidates), values_wanted) {
+    : FieldCounter(snapshot, field, std::make_shared<CandidatesBySegment>(snapshot, candidates),
+                   values_wanted) {
   Pass({this, 1});
 }
 
-FieldCounter::FieldCounter(const index::Snapshot& snapshot, FieldId field, std::shared_ptr<const CandidatesBySegment> groups,
+FieldCounter::FieldCounter(const index::Snapshot& snapshot, FieldId field,
+                           std::shared_ptr<const CandidatesBySegment> groups,
                            uint64_t values_wanted)
     : snapshot_(snapshot), field_(field), groups_(std::move(groups)) {
   for (const CandidatesBySegment::Group& group : groups_->groups()) {
     const ColumnReader* column = group.segment->columns->Find(field);
-    if (column != nullptr && column->value_count() > 0) segments_.emplace_back(group, *column, values_wanted);
+    if (column != nullptr && column->value_count() > 0)
+      segments_.emplace_back(group, *column, values_wanted);
   }
 }
 
@@ -220,7 +233,8 @@ std::optional<std::pair<double, double>> FieldCounter::NumberRange() {
     const ValueOrdinal first = counter.Seek(0, numbers, count);
     if (first == numbers) continue;
     const ValueOrdinal last = counter.SeekLast(first, numbers);
-    const double least = counter.column().numbers()[first], greatest = counter.column().numbers()[last];
+    const double least = counter.column().numbers()[first],
+                 greatest = counter.column().numbers()[last];
     if (!range) range = {least, greatest};
     range = {std::min(range->first, least), std::max(range->second, greatest)};
   }
@@ -239,7 +253,8 @@ class SpellingSearch {
     switch (json::KindOf(value)) {
       case json::Kind::kArray: {
         bool found = false;
-        json::ForEachElement(value, [&](std::string_view item) { found = found || Look(item, rest); });
+        json::ForEachElement(value,
+                             [&](std::string_view item) { found = found || Look(item, rest); });
         return found;
       }
       case json::Kind::kObject: {
@@ -263,11 +278,13 @@ class SpellingSearch {
         const bool is_string = json::KindOf(value) == json::Kind::kString;
         const std::string_view text = is_string ? json::StringValue(value, scratch) : value;
         text::NormalizeFacet(text, form_);
-        if (form_.size() < normalised_.size() || std::string_view(form_).substr(0, normalised_.size()) != normalised_) {
+        if (form_.size() < normalised_.size() ||
+            std::string_view(form_).substr(0, normalised_.size()) != normalised_) {
           return false;
         }
         // A stored form may have been cut.
-        if (form_.size() != normalised_.size() && normalised_.size() + 4 <= kFacetStringBytesMax) return false;
+        if (form_.size() != normalised_.size() && normalised_.size() + 4 <= kFacetStringBytesMax)
+          return false;
         spelling_ = text;
         return true;
       }
@@ -314,18 +331,25 @@ std::string FieldCounter::Spelling(std::string_view normalised) {
     const ColumnReader& column = segments_[i].column();
     const uint32_t string = column.LowerString(normalised);
     if (string == column.string_count() || column.string(string) != normalised) continue;
-    if (segments_[i].Count(column.number_count() + string) > 0) references.push_back({i, column.number_count() + string});
+    if (segments_[i].Count(column.number_count() + string) > 0)
+      references.push_back({i, column.number_count() + string});
   }
   return references.empty() ? std::string(normalised) : Spelling(references);
 }
 
 std::string FieldCounter::Spelling(std::span<const ValueReference> references) {
-  const auto column_of = [&](const ValueReference& reference) -> const ColumnReader& { return segments_[reference.counter].column(); };
-  const auto string_of = [&](const ValueReference& reference) { return reference.value - column_of(reference).number_count(); };
+  const auto column_of = [&](const ValueReference& reference) -> const ColumnReader& {
+    return segments_[reference.counter].column();
+  };
+  const auto string_of = [&](const ValueReference& reference) {
+    return reference.value - column_of(reference).number_count();
+  };
   const std::string_view first = column_of(references[0]).spelling(string_of(references[0]));
-  const bool varies = std::any_of(references.begin(), references.end(), [&](const ValueReference& reference) {
-    return column_of(reference).spelling_varies(string_of(reference)) || column_of(reference).spelling(string_of(reference)) != first;
-  });
+  const bool varies =
+      std::any_of(references.begin(), references.end(), [&](const ValueReference& reference) {
+        return column_of(reference).spelling_varies(string_of(reference)) ||
+               column_of(reference).spelling(string_of(reference)) != first;
+      });
   if (!varies) return std::string(first);
   const ValueReference* earliest = nullptr;
   DocId least = UINT32_MAX;

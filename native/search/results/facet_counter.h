@@ -1,10 +1,10 @@
 // Counting the candidates that have a value: one field over all segments.
 //
 // Per segment one of four ways, whichever looks cheapest:
-//   all        every document of the segment is a candidate: the length of each posting list is the answer
-//   sparse     few candidates: their values are gathered and sorted
-//   dense      a counter per value, one pass over the candidates, or over the other documents if they are fewer
-//   intersect  few values: each posting list is intersected with the candidates
+//   all        every document of the segment is a candidate: the length of each posting list is the
+//   answer sparse     few candidates: their values are gathered and sorted dense      a counter per
+//   value, one pass over the candidates, or over the other documents if they are fewer intersect
+//   few values: each posting list is intersected with the candidates
 // `intersect` turns into `dense` when more values are asked about than was expected.
 #pragma once
 
@@ -24,8 +24,8 @@
 
 namespace gannet::search {
 
-// The candidates segment by segment, those without any left out. What fields that are counted together share.
-// Lifetime: borrows the snapshot.
+// The candidates segment by segment, those without any left out. What fields that are counted
+// together share. Lifetime: borrows the snapshot.
 class CandidatesBySegment {
  public:
   struct Group {
@@ -43,10 +43,10 @@ class CandidatesBySegment {
 // The values of one segment, counted.
 class SegmentCounter {
  public:
-  // values_wanted: how many different values will be asked about. Where a pass over the candidates is the way, `Pass`
-  // must come before any question.
-  // Lifetime: borrows the part.
-  SegmentCounter(const CandidatesBySegment::Group& group, const segment::ColumnReader& column, uint64_t values_wanted);
+  // values_wanted: how many different values will be asked about. Where a pass over the candidates
+  // is the way, `Pass` must come before any question. Lifetime: borrows the part.
+  SegmentCounter(const CandidatesBySegment::Group& group, const segment::ColumnReader& column,
+                 uint64_t values_wanted);
 
   const CandidatesBySegment::Group& group() const { return *group_; }
   const index::SegmentView& segment() const { return *group_->segment; }
@@ -59,7 +59,8 @@ class SegmentCounter {
 
   uint64_t Count(segment::ValueOrdinal value);
   // The first value of [from, end) that a candidate has, and its count; `end` when there is none.
-  segment::ValueOrdinal Seek(segment::ValueOrdinal from, segment::ValueOrdinal end, uint64_t& count);
+  segment::ValueOrdinal Seek(segment::ValueOrdinal from, segment::ValueOrdinal end,
+                             uint64_t& count);
   // The last one; `end` when there is none.
   segment::ValueOrdinal SeekLast(segment::ValueOrdinal begin, segment::ValueOrdinal end);
   // The least docid among the candidates that have the value. REQUIRES: there is one.
@@ -73,10 +74,12 @@ class SegmentCounter {
   const CandidatesBySegment::Group* group_;
   const segment::ColumnReader* column_;
   Way way_;
-  // kIntersect: what may be spent before it turns into kDense, and what looking at a union of values costs; nanoseconds.
+  // kIntersect: what may be spent before it turns into kDense, and what looking at a union of
+  // values costs; nanoseconds.
   int64_t ns_left_ = 0, ns_per_union_ = 0;
-  bool of_others_ = false;    // kDense: dense_ counts the documents that are not candidates
-  std::vector<uint32_t> dense_;  // by value; those of one value by its code, which is greater by one
+  bool of_others_ = false;  // kDense: dense_ counts the documents that are not candidates
+  std::vector<uint32_t>
+      dense_;  // by value; those of one value by its code, which is greater by one
   std::vector<std::pair<uint32_t, uint32_t>> sparse_;  // (value, count), ascending
 };
 
@@ -88,11 +91,13 @@ struct ValueReference {
 
 class FieldCounter {
  public:
-  FieldCounter(const index::Snapshot& snapshot, FieldId field, const DocSet& candidates, uint64_t values_wanted);
-  // Of several: `Pass` must come before any question.
-  FieldCounter(const index::Snapshot& snapshot, FieldId field, std::shared_ptr<const CandidatesBySegment> groups,
+  FieldCounter(const index::Snapshot& snapshot, FieldId field, const DocSet& candidates,
                uint64_t values_wanted);
-  // The passes over the candidates that the fields need, in common. REQUIRES: they have the same groups
+  // Of several: `Pass` must come before any question.
+  FieldCounter(const index::Snapshot& snapshot, FieldId field,
+               std::shared_ptr<const CandidatesBySegment> groups, uint64_t values_wanted);
+  // The passes over the candidates that the fields need, in common. REQUIRES: they have the same
+  // groups
   static void Pass(std::span<FieldCounter> fields);
 
   std::vector<SegmentCounter>& segments() { return segments_; }
@@ -104,8 +109,8 @@ class FieldCounter {
     uint64_t count;
     std::span<const ValueReference> references;  // valid until the sink returns
   };
-  // Calls sink(const Value&) for the numbers (or strings) that occur among the candidates, ascending, until it returns
-  // false.
+  // Calls sink(const Value&) for the numbers (or strings) that occur among the candidates,
+  // ascending, until it returns false.
   template <typename Sink>
   void ForEachNumber(Sink&& sink) {
     Walk(false, sink, AnyValue());
@@ -114,15 +119,18 @@ class FieldCounter {
   void ForEachString(Sink&& sink) {
     Walk(true, sink, AnyValue());
   }
-  // Only strings that match: next(segment, string, end) is the first one of [string, end) that does, counted from 0, or
-  // end. The segment is its number in segments().
+  // Only strings that match: next(segment, string, end) is the first one of [string, end) that
+  // does, counted from 0, or end. The segment is its number in segments().
   template <typename Next, typename Sink>
-  void ForEachMatchingString(Next&& next, Sink&& sink) { Walk(true, sink, next); }
+  void ForEachMatchingString(Next&& next, Sink&& sink) {
+    Walk(true, sink, next);
+  }
 
   // Least and greatest number of the candidates; nullopt when they have none.
   std::optional<std::pair<double, double>> NumberRange();
 
-  // How the candidate with the least docid that has the string spells it. references: all in which it occurs.
+  // How the candidate with the least docid that has the string spells it. references: all in which
+  // it occurs.
   std::string Spelling(std::string_view normalised);
   std::string Spelling(std::span<const ValueReference> references);
 
@@ -172,7 +180,8 @@ void FieldCounter::Walk(bool strings, Sink&& sink, Next&& next) {
   for (size_t i = 0; i < segments_.size(); ++i) {
     SegmentCounter& counter = segments_[i];
     const uint32_t numbers = counter.column().number_count();
-    Head head{&counter, i, strings ? numbers : 0, strings ? counter.column().value_count() : numbers, 0};
+    Head head{&counter, i, strings ? numbers : 0,
+              strings ? counter.column().value_count() : numbers, 0};
     settle(head);
     if (head.at < head.end) heads.push_back(head);
   }
@@ -183,11 +192,16 @@ void FieldCounter::Walk(bool strings, Sink&& sink, Next&& next) {
   while (!heads.empty()) {
     size_t least = 0;
     for (size_t i = 1; i < heads.size(); ++i) {
-      if (strings ? string_of(heads[i]) < string_of(heads[least]) : number_of(heads[i]) < number_of(heads[least])) {
+      if (strings ? string_of(heads[i]) < string_of(heads[least])
+                  : number_of(heads[i]) < number_of(heads[least])) {
         least = i;
       }
     }
-    Value value{!strings, strings ? 0 : number_of(heads[least]), strings ? string_of(heads[least]) : "", 0, {}};
+    Value value{!strings,
+                strings ? 0 : number_of(heads[least]),
+                strings ? string_of(heads[least]) : "",
+                0,
+                {}};
     met_.clear();
     for (size_t i = 0; i < heads.size();) {
       Head& head = heads[i];

@@ -21,7 +21,9 @@ using index::Settings;
 // Up to so many candidates numbers are ordered by their text, above by their value.
 constexpr uint64_t kTextOrderCandidatesMax = 3000;
 
-bool HasStar(std::string_view pattern) { return pattern.starts_with('*') || pattern.ends_with('*'); }
+bool HasStar(std::string_view pattern) {
+  return pattern.starts_with('*') || pattern.ends_with('*');
+}
 
 // What a pattern says about the beginning and the end of names.
 struct Affixes {
@@ -52,7 +54,9 @@ bool ItemMatchesRule(std::string_view item, const FilterableRule& rule) {
       if (HasStar(item)) {
         if (MatchesPattern(item, pattern)) return true;
         // `dog.*` for the rule `dog`.
-        if (item.ends_with('*') && !item.starts_with('*') && Covers(pattern, item.substr(0, item.size() - 1))) return true;
+        if (item.ends_with('*') && !item.starts_with('*') &&
+            Covers(pattern, item.substr(0, item.size() - 1)))
+          return true;
       } else if (Covers(pattern, item) || Covers(item, pattern)) {
         return true;
       }
@@ -64,7 +68,8 @@ bool ItemMatchesRule(std::string_view item, const FilterableRule& rule) {
   return false;
 }
 
-// Whether an item selects the field: by its name, or as one nested below it when a plain rule covers both.
+// Whether an item selects the field: by its name, or as one nested below it when a plain rule
+// covers both.
 bool Selects(std::string_view item, std::string_view field, const FilterableRule& rule) {
   if (item == field || (HasStar(item) && MatchesPattern(item, field))) return true;
   return !HasStar(item) && rule.plain && Covers(item, field) && Covers(rule.patterns[0], item);
@@ -79,19 +84,23 @@ bool OrderByCount(const Settings& settings, std::string_view field) {
 // Shortest digits that read back to the number, never with an exponent.
 std::string DecimalText(double number) {
   char buffer[32];
-  const auto end = std::to_chars(buffer, buffer + sizeof(buffer), number, std::chars_format::scientific).ptr;
+  const auto end =
+      std::to_chars(buffer, buffer + sizeof(buffer), number, std::chars_format::scientific).ptr;
   std::string_view text(buffer, static_cast<size_t>(end - buffer));
   const size_t e = text.find('e');
   int exponent = 0;
-  std::from_chars(text.data() + e + (text[e + 1] == '+' ? 2 : 1), text.data() + text.size(), exponent);
+  std::from_chars(text.data() + e + (text[e + 1] == '+' ? 2 : 1), text.data() + text.size(),
+                  exponent);
   std::string out, digits;
   for (const char c : text.substr(0, e)) {
     if (c == '-') out += '-';
     if (c >= '0' && c <= '9') digits += c;
   }
   const auto count = static_cast<int>(digits.size());
-  if (exponent < 0) return out + "0." + std::string(static_cast<size_t>(-exponent - 1), '0') + digits;
-  if (exponent >= count - 1) return out + digits + std::string(static_cast<size_t>(exponent - count + 1), '0');
+  if (exponent < 0)
+    return out + "0." + std::string(static_cast<size_t>(-exponent - 1), '0') + digits;
+  if (exponent >= count - 1)
+    return out + digits + std::string(static_cast<size_t>(exponent - count + 1), '0');
   return out + digits.substr(0, static_cast<size_t>(exponent) + 1) + "." +
          digits.substr(static_cast<size_t>(exponent) + 1);
 }
@@ -99,9 +108,12 @@ std::string DecimalText(double number) {
 // Adds the values of one field in the order wanted, up to a number of them.
 class Distribution {
  public:
-  Distribution(const Settings& settings, FieldCounter& counter, const DocSet& candidates, bool for_merging,
-               FacetDistribution& out)
-      : counter_(counter), out_(out), by_text_(candidates.size() <= kTextOrderCandidatesMax), for_merging_(for_merging) {
+  Distribution(const Settings& settings, FieldCounter& counter, const DocSet& candidates,
+               bool for_merging, FacetDistribution& out)
+      : counter_(counter),
+        out_(out),
+        by_text_(candidates.size() <= kTextOrderCandidatesMax),
+        for_merging_(for_merging) {
     // With the order by count no values at all cannot be asked for: 0 is no limit there.
     max_ = settings.max_values_per_facet;
     if (out.by_count && max_ == 0) max_ = std::numeric_limits<uint64_t>::max();
@@ -126,9 +138,9 @@ class Distribution {
 
   void Add(const FieldCounter::Value& value) {
     ++added_;
-    FacetValue shown{value.is_number          ? DecimalText(value.number)
+    FacetValue shown{value.is_number            ? DecimalText(value.number)
                      : value.references.empty() ? counter_.Spelling(value.string)
-                                            : counter_.Spelling(value.references),
+                                                : counter_.Spelling(value.references),
                      value.count};
     // A number and a string may look the same; an object holds one of them.
     const auto [at, fresh] = index_.emplace(shown.shown, out_.values.size());
@@ -153,7 +165,8 @@ class Distribution {
       return true;
     });
     const size_t wanted = std::min<uint64_t>(room(), numbers.size());
-    std::partial_sort(numbers.begin(), numbers.begin() + static_cast<ptrdiff_t>(wanted), numbers.end(),
+    std::partial_sort(numbers.begin(), numbers.begin() + static_cast<ptrdiff_t>(wanted),
+                      numbers.end(),
                       [](const auto& a, const auto& b) { return a.first < b.first; });
     for (size_t i = 0; i < wanted; ++i) Add(numbers[i].second);
     if (!for_merging_ || wanted == numbers.size()) return;
@@ -212,10 +225,13 @@ Status ValidateFacets(const index::Snapshot& snapshot, const std::vector<std::st
     // The first rule that matches a name decides, also when it enables nothing.
     const auto own = HasStar(item) ? std::nullopt : snapshot.settings->Filterable(item);
     const bool hidden = own && !own->first.filterable();
-    if (!hidden && std::any_of(rules.begin(), rules.end(), [&](const auto& rule) { return ItemMatchesRule(item, rule); })) continue;
+    if (!hidden && std::any_of(rules.begin(), rules.end(),
+                               [&](const auto& rule) { return ItemMatchesRule(item, rule); }))
+      continue;
     return Status::Invalid(
         "Invalid facet `" + item + "`: " +
-            (hidden ? "rule #" + std::to_string(own->second) + " of `filterableAttributes` enables no feature for it."
+            (hidden ? "rule #" + std::to_string(own->second) +
+                          " of `filterableAttributes` enables no feature for it."
                     : "it is not filterable. " + snapshot.settings->FilterableText()),
         "invalid_search_facets");
   }
@@ -223,8 +239,8 @@ Status ValidateFacets(const index::Snapshot& snapshot, const std::vector<std::st
 }
 
 Result<std::vector<FacetDistribution>> CountFacets(const index::Snapshot& snapshot,
-                                                   const std::vector<std::string>& facets, const DocSet& candidates,
-                                                   bool for_merging) {
+                                                   const std::vector<std::string>& facets,
+                                                   const DocSet& candidates, bool for_merging) {
   GANNET_RETURN_IF_ERROR(ValidateFacets(snapshot, facets));
   const Settings& settings = *snapshot.settings;
   std::vector<FacetDistribution> out;
@@ -235,7 +251,8 @@ Result<std::vector<FacetDistribution>> CountFacets(const index::Snapshot& snapsh
     const auto rule = settings.Filterable(name);
     if (!rule || !rule->first.filterable()) continue;
     const FilterableRule& made_by = settings.filterable[rule->second];
-    if (std::any_of(facets.begin(), facets.end(), [&](const auto& item) { return Selects(item, name, made_by); })) {
+    if (std::any_of(facets.begin(), facets.end(),
+                    [&](const auto& item) { return Selects(item, name, made_by); })) {
       selected.emplace(name, field);
     }
   }
@@ -247,15 +264,18 @@ Result<std::vector<FacetDistribution>> CountFacets(const index::Snapshot& snapsh
     distribution.field = name;
     distribution.by_count = OrderByCount(settings, name);
     const bool needs_all = distribution.by_count || candidates.size() <= kTextOrderCandidatesMax;
-    const uint64_t wanted = needs_all ? std::numeric_limits<uint64_t>::max() : settings.max_values_per_facet;
+    const uint64_t wanted =
+        needs_all ? std::numeric_limits<uint64_t>::max() : settings.max_values_per_facet;
     counters.emplace_back(snapshot, field, parts, wanted);
   }
   FieldCounter::Pass(counters);
-  for (size_t i = 0; i < out.size(); ++i) Distribution(settings, counters[i], candidates, for_merging, out[i]).Fill();
+  for (size_t i = 0; i < out.size(); ++i)
+    Distribution(settings, counters[i], candidates, for_merging, out[i]).Fill();
   return out;
 }
 
-void AppendFacetDistributions(const std::vector<FacetDistribution>& distributions, std::string& out) {
+void AppendFacetDistributions(const std::vector<FacetDistribution>& distributions,
+                              std::string& out) {
   out += "\"facetDistribution\":{";
   for (size_t i = 0; i < distributions.size(); ++i) {
     if (i > 0) out += ',';
@@ -287,8 +307,8 @@ void AppendFacetDistributions(const std::vector<FacetDistribution>& distribution
   out += '}';
 }
 
-Status AppendFacets(const index::Snapshot& snapshot, const std::vector<std::string>& facets, const DocSet& candidates,
-                    std::string& out) {
+Status AppendFacets(const index::Snapshot& snapshot, const std::vector<std::string>& facets,
+                    const DocSet& candidates, std::string& out) {
   GANNET_ASSIGN_OR_RETURN(const auto distributions, CountFacets(snapshot, facets, candidates));
   AppendFacetDistributions(distributions, out);
   return Status::Ok();

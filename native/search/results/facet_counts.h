@@ -1,8 +1,10 @@
-// Facet distributions: how many of the candidates have each value of a field (docs/behaviour/facets.md).
+// Facet distributions: how many of the candidates have each value of a field
+// (docs/behaviour/facets.md).
 //
-// Which values and in which order is decided by `faceting` of the settings. The order by value needs only the first
-// values that occur, so it walks the sorted values of the columns and stops; the order by count needs all of them.
-// How a value is counted is chosen per segment and field (see facet_counter.h).
+// Which values and in which order is decided by `faceting` of the settings. The order by value
+// needs only the first values that occur, so it walks the sorted values of the columns and stops;
+// the order by count needs all of them. How a value is counted is chosen per segment and field (see
+// facet_counter.h).
 #pragma once
 
 #include <optional>
@@ -22,7 +24,8 @@ struct FacetValue {
   uint64_t count;
 };
 
-// Values of a facet ordered by count that are told to a server that merges: what is frequent elsewhere may be rare here.
+// Values of a facet ordered by count that are told to a server that merges: what is frequent
+// elsewhere may be rare here.
 inline constexpr uint64_t kMergedFacetValues = 10'000;
 
 struct FacetDistribution {
@@ -35,24 +38,26 @@ struct FacetDistribution {
 // Whether each item matches a filterable attribute. Invalid: invalid_search_facets.
 Status ValidateFacets(const index::Snapshot& snapshot, const std::vector<std::string>& facets);
 
-// The distributions of all attributes that the items select, by name. REQUIRES: candidates are live documents.
-// for_merging: they will be added to those of other servers. Where values come by count there are kMergedFacetValues at least; of
-// numbers those that come first by text and those that come first by value.
-// Invalid: as ValidateFacets.
+// The distributions of all attributes that the items select, by name. REQUIRES: candidates are live
+// documents. for_merging: they will be added to those of other servers. Where values come by count
+// there are kMergedFacetValues at least; of numbers those that come first by text and those that
+// come first by value. Invalid: as ValidateFacets.
 Result<std::vector<FacetDistribution>> CountFacets(const index::Snapshot& snapshot,
-                                                   const std::vector<std::string>& facets, const DocSet& candidates,
+                                                   const std::vector<std::string>& facets,
+                                                   const DocSet& candidates,
                                                    bool for_merging = false);
 
 // Appends `"facetDistribution":{...},"facetStats":{...}`.
-void AppendFacetDistributions(const std::vector<FacetDistribution>& distributions, std::string& out);
+void AppendFacetDistributions(const std::vector<FacetDistribution>& distributions,
+                              std::string& out);
 
 // Both in one.
-Status AppendFacets(const index::Snapshot& snapshot, const std::vector<std::string>& facets, const DocSet& candidates,
-                    std::string& out);
+Status AppendFacets(const index::Snapshot& snapshot, const std::vector<std::string>& facets,
+                    const DocSet& candidates, std::string& out);
 
-// One distribution out of those of several indexes for the same field: counts of equal texts are added, the values
-// ordered by text or by count as the first of them wants, and at most `values_max` kept.
-// REQUIRES: parts is not empty.
+// One distribution out of those of several indexes for the same field: counts of equal texts are
+// added, the values ordered by text or by count as the first of them wants, and at most
+// `values_max` kept. REQUIRES: parts is not empty.
 FacetDistribution MergeDistributions(const std::vector<const FacetDistribution*>& parts,
                                      std::optional<uint64_t> values_max);
 

@@ -15,8 +15,8 @@ namespace {
 
 using index::Settings;
 
-// Values are found in the order of their facet form. Where another order is shown, so many of them are put into it: the
-// two orders differ only among values that are alike.
+// Values are found in the order of their facet form. Where another order is shown, so many of them
+// are put into it: the two orders differ only among values that are alike.
 constexpr uint64_t kReorderedMax = 10000;
 
 bool IsPlainAscii(std::string_view text) {
@@ -41,14 +41,16 @@ class LossyForm {
   std::string form_;
 };
 
-// The languages that both the facet's settings and the request name, or those of the one that names any.
+// The languages that both the facet's settings and the request name, or those of the one that names
+// any.
 std::vector<text::Locale> LocalesFor(const Settings& settings, std::string_view facet,
                                      std::span<const text::Locale> requested) {
   const index::LocalizedRule* rule = settings.Localized(facet);
   if (rule == nullptr || rule->locales.empty()) return {requested.begin(), requested.end()};
   std::vector<text::Locale> locales;
   for (const text::Locale locale : rule->locales) {
-    if (requested.empty() || std::find(requested.begin(), requested.end(), locale) != requested.end()) {
+    if (requested.empty() ||
+        std::find(requested.begin(), requested.end(), locale) != requested.end()) {
       locales.push_back(locale);
     }
   }
@@ -57,8 +59,8 @@ std::vector<text::Locale> LocalesFor(const Settings& settings, std::string_view 
 
 // What a query asks for.
 struct FacetQuery {
-  FacetQuery(const index::Snapshot& snapshot, std::string_view facet, const std::optional<std::string>& query,
-             std::span<const text::Locale> requested)
+  FacetQuery(const index::Snapshot& snapshot, std::string_view facet,
+             const std::optional<std::string>& query, std::span<const text::Locale> requested)
       : locales(LocalesFor(*snapshot.settings, facet, requested)) {
     const Settings& settings = *snapshot.settings;
     if (!query || query->empty()) return;
@@ -81,7 +83,10 @@ struct FacetQuery {
 class ColumnMatcher {
  public:
   ColumnMatcher(const segment::ColumnReader& column, const FacetQuery& query)
-      : column_(column), query_(query), form_(query.locales), prefix_(query.wanted, query.typos_max) {}
+      : column_(column),
+        query_(query),
+        form_(query.locales),
+        prefix_(query.wanted, query.typos_max) {}
 
   // The first string of [string, end) that matches, counted from 0; `end` when none does.
   uint32_t Next(uint32_t string, uint32_t end) {
@@ -96,8 +101,8 @@ class ColumnMatcher {
         continue;
       }
       const bool matches = prefix_.Matches(form);
-      // What was read settles it for all strings that begin so, as long as reading leaves it as it is. Some languages
-      // join a letter with the marks behind it.
+      // What was read settles it for all strings that begin so, as long as reading leaves it as it
+      // is. Some languages join a letter with the marks behind it.
       const size_t settled = prefix_.settled_by().value_or(std::string::npos);
       const bool known = query_.locales.empty() && settled != 0 && settled <= text.size() &&
                          IsPlainAscii(text.substr(0, settled));
@@ -123,10 +128,12 @@ class ColumnMatcher {
 
 }  // namespace
 
-PrefixMatcher::PrefixMatcher(std::string_view query, int typos_max) : bytes_(query), typos_max_(typos_max) {
+PrefixMatcher::PrefixMatcher(std::string_view query, int typos_max)
+    : bytes_(query), typos_max_(typos_max) {
   for (size_t at = 0; at < query.size();) query_.push_back(DecodeUtf8(query, at));
   Row first(query_.size() + 1);
-  for (size_t i = 0; i < first.size(); ++i) first[i] = static_cast<uint8_t>(std::min<size_t>(i, 255));
+  for (size_t i = 0; i < first.size(); ++i)
+    first[i] = static_cast<uint8_t>(std::min<size_t>(i, 255));
   rows_.push_back(std::move(first));
 }
 
@@ -141,7 +148,8 @@ bool PrefixMatcher::Matches(std::string_view string) {
   if (typos_max_ == 0) {
     const size_t size = std::min(string.size(), bytes_.size());
     const size_t same = static_cast<size_t>(
-        std::mismatch(string.begin(), string.begin() + static_cast<ptrdiff_t>(size), bytes_.begin()).first -
+        std::mismatch(string.begin(), string.begin() + static_cast<ptrdiff_t>(size), bytes_.begin())
+            .first -
         string.begin());
     if (same == bytes_.size()) {
       settled_by_ = same;
@@ -185,20 +193,26 @@ bool PrefixMatcher::Matches(std::string_view string) {
   return rows_[chars].back() <= typos_max_;
 }
 
-Result<std::vector<FacetHit>> SearchFacet(const index::Snapshot& snapshot, std::string_view facet_name,
-                                          const std::optional<std::string>& facet_query, const DocSet& candidates,
+Result<std::vector<FacetHit>> SearchFacet(const index::Snapshot& snapshot,
+                                          std::string_view facet_name,
+                                          const std::optional<std::string>& facet_query,
+                                          const DocSet& candidates,
                                           std::span<const text::Locale> locales, bool for_merging) {
   const Settings& settings = *snapshot.settings;
   if (!settings.facet_search) {
-    return Status::Invalid("The facet search is disabled by the setting `facetSearch` of this index.", "facet_search_disabled");
+    return Status::Invalid(
+        "The facet search is disabled by the setting `facetSearch` of this index.",
+        "facet_search_disabled");
   }
   const auto rule = settings.Filterable(facet_name);
   if (!rule || !rule->first.facet_search) {
-    return Status::Invalid("The attribute `" + std::string(facet_name) +
-                               "` is not facet-searchable: " +
-                               (rule ? "rule #" + std::to_string(rule->second) + " of `filterableAttributes` lacks the feature `facetSearch`."
-                                     : "no rule of `filterableAttributes` matches it. " + settings.FacetSearchableText()),
-                           "invalid_facet_search_facet_name");
+    return Status::Invalid(
+        "The attribute `" + std::string(facet_name) + "` is not facet-searchable: " +
+            (rule ? "rule #" + std::to_string(rule->second) +
+                        " of `filterableAttributes` lacks the feature `facetSearch`."
+                  : "no rule of `filterableAttributes` matches it. " +
+                        settings.FacetSearchableText()),
+        "invalid_facet_search_facet_name");
   }
   std::vector<FacetHit> hits;
   const auto field = snapshot.fields->Find(facet_name);
@@ -213,10 +227,13 @@ Result<std::vector<FacetHit>> SearchFacet(const index::Snapshot& snapshot, std::
   const uint64_t wanted = query.all && by_count ? std::numeric_limits<uint64_t>::max() : max;
   FieldCounter counter(snapshot, *field, candidates, wanted);
   std::vector<ColumnMatcher> matchers;
-  for (const SegmentCounter& segment : counter.segments()) matchers.emplace_back(segment.column(), query);
+  for (const SegmentCounter& segment : counter.segments())
+    matchers.emplace_back(segment.column(), query);
   std::vector<FieldCounter::Value> values;
   counter.ForEachMatchingString(
-      [&](size_t segment, uint32_t string, uint32_t end) { return matchers[segment].Next(string, end); },
+      [&](size_t segment, uint32_t string, uint32_t end) {
+        return matchers[segment].Next(string, end);
+      },
       [&](const FieldCounter::Value& value) {
         values.push_back(value);
         return by_count || values.size() < (query.all ? max : std::max(max, kReorderedMax));
@@ -236,7 +253,8 @@ Result<std::vector<FacetHit>> SearchFacet(const index::Snapshot& snapshot, std::
       for (size_t i = from; i < from + looked_at; ++i) {
         equal.push_back({everything.Spelling(values[i].string), values[i].count});
       }
-      std::sort(equal.begin(), equal.end(), [](const auto& a, const auto& b) { return a.value > b.value; });
+      std::sort(equal.begin(), equal.end(),
+                [](const auto& a, const auto& b) { return a.value > b.value; });
       std::move(equal.begin(), equal.end(), std::back_inserter(hits));
       from = until;
     }
@@ -246,20 +264,24 @@ Result<std::vector<FacetHit>> SearchFacet(const index::Snapshot& snapshot, std::
   if (!query.all) {
     // The order is that in which values were compared with the query: without accents.
     std::vector<std::pair<std::string, size_t>> keys;
-    for (size_t i = 0; i < values.size(); ++i) keys.emplace_back(text::NormalizeLossy(values[i].string, locales), i);
-    std::stable_sort(keys.begin(), keys.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    for (size_t i = 0; i < values.size(); ++i)
+      keys.emplace_back(text::NormalizeLossy(values[i].string, locales), i);
+    std::stable_sort(keys.begin(), keys.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
     std::vector<FieldCounter::Value> sorted;
     for (size_t i = 0; i < keys.size() && i < max; ++i) sorted.push_back(values[keys[i].second]);
     values = std::move(sorted);
   }
-  for (const FieldCounter::Value& value : values) hits.push_back({everything.Spelling(value.string), value.count});
+  for (const FieldCounter::Value& value : values)
+    hits.push_back({everything.Spelling(value.string), value.count});
   return hits;
 }
 
 Status AppendFacetHits(const index::Snapshot& snapshot, std::string_view facet_name,
                        const std::optional<std::string>& facet_query, const DocSet& candidates,
                        std::span<const text::Locale> locales, bool for_merging, std::string& out) {
-  GANNET_ASSIGN_OR_RETURN(const auto hits, SearchFacet(snapshot, facet_name, facet_query, candidates, locales, for_merging));
+  GANNET_ASSIGN_OR_RETURN(const auto hits, SearchFacet(snapshot, facet_name, facet_query,
+                                                       candidates, locales, for_merging));
   out += '[';
   for (size_t i = 0; i < hits.size(); ++i) {
     if (i > 0) out += ',';

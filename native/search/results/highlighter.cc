@@ -31,12 +31,15 @@ std::string Escaped(std::string_view text) {
   return out;
 }
 
-bool IsContainer(json::Kind kind) { return kind == json::Kind::kObject || kind == json::Kind::kArray; }
+bool IsContainer(json::Kind kind) {
+  return kind == json::Kind::kObject || kind == json::Kind::kArray;
+}
 
 // Calls sink(prefix) for each dotted prefix of a path, the path itself included.
 template <typename Sink>
 void ForEachPrefix(std::string_view path, Sink&& sink) {
-  for (size_t dot = path.find('.'); dot != path.npos; dot = path.find('.', dot + 1)) sink(path.substr(0, dot));
+  for (size_t dot = path.find('.'); dot != path.npos; dot = path.find('.', dot + 1))
+    sink(path.substr(0, dot));
   sink(path);
 }
 
@@ -46,7 +49,9 @@ void ForEachPrefix(std::string_view path, Sink&& sink) {
 
 TermMatcher::TermMatcher(const MatchTerms& terms) {
   const auto first_byte = [](std::string_view word) { return static_cast<uint8_t>(word[0]); };
-  const auto count_position = [&](uint32_t last) { position_count_ = std::max(position_count_, last + 1); };
+  const auto count_position = [&](uint32_t last) {
+    position_count_ = std::max(position_count_, last + 1);
+  };
   entries_.reserve(terms.words.size() + terms.phrases.size());
   for (const MatchPhrase& phrase : terms.phrases) {
     Phrase copy{{}, phrase.first_position};
@@ -70,7 +75,8 @@ TermMatcher::TermMatcher(const MatchTerms& terms) {
     auto& lengths = word.prefix ? prefix_lengths_ : whole_lengths_;
     lengths[first_byte(word.word)] |= LengthBit(word.word.size());
     count_position(word.last_position);
-    words_.push_back({BytesOf(word.word, word.query_chars), word.first_position, word.last_position});
+    words_.push_back(
+        {BytesOf(word.word, word.query_chars), word.first_position, word.last_position});
   }
 }
 
@@ -83,8 +89,9 @@ bool TermMatcher::MatchesPhrase(const Phrase& phrase, size_t word, const text::T
   return true;
 }
 
-void TermMatcher::Find(std::string_view text, const text::Analyzer& analyzer, const text::TokenBuffer& tokens,
-                       std::vector<uint32_t>& words, std::vector<TextMatch>& matches) const {
+void TermMatcher::Find(std::string_view text, const text::Analyzer& analyzer,
+                       const text::TokenBuffer& tokens, std::vector<uint32_t>& words,
+                       std::vector<TextMatch>& matches) const {
   words.clear();
   matches.clear();
   for (uint32_t i = 0; i < tokens.tokens.size(); ++i) {
@@ -100,15 +107,16 @@ void TermMatcher::Find(std::string_view text, const text::Analyzer& analyzer, co
     if (whole_lengths_[byte] & LengthBit(lemma.size())) {
       if (const auto entry = entries_.find(lemma); entry != entries_.end()) {
         const auto& candidates = entry->second.phrases;
-        const auto phrase = std::find_if(candidates.begin(), candidates.end(), [&](uint32_t number) {
-          return MatchesPhrase(phrases_[number], w, tokens, words);
-        });
+        const auto phrase = std::find_if(
+            candidates.begin(), candidates.end(),
+            [&](uint32_t number) { return MatchesPhrase(phrases_[number], w, tokens, words); });
         if (phrase != candidates.end()) {
           const Phrase& hit = phrases_[*phrase];
           const auto count = static_cast<uint32_t>(hit.words.size());
           const uint32_t last = words[w + count - 1];
           matches.push_back({words[w], last, w, w + count - 1, token.begin, tokens.tokens[last].end,
-                             hit.first_position, static_cast<uint16_t>(hit.first_position + count - 1),
+                             hit.first_position,
+                             static_cast<uint16_t>(hit.first_position + count - 1),
                              static_cast<uint16_t>(count)});
           w += count - 1;
           continue;
@@ -126,13 +134,15 @@ void TermMatcher::Find(std::string_view text, const text::Analyzer& analyzer, co
     for (uint64_t lengths = prefix_lengths_[byte]; lengths != 0; lengths &= lengths - 1) {
       const auto length = static_cast<size_t>(std::countr_zero(lengths));
       if (length > lemma.size()) break;
-      for (size_t bytes = length; bytes <= (length < 63 ? length : lemma.size()); ++bytes) try_prefix(bytes);
+      for (size_t bytes = length; bytes <= (length < 63 ? length : lemma.size()); ++bytes)
+        try_prefix(bytes);
     }
     if (found == kNone) continue;
     const Word& word = words_[found];
     const uint32_t end =
         whole ? token.end : token.begin + analyzer.OriginalPrefix(text, token, word.bytes);
-    matches.push_back({words[w], words[w], w, w, token.begin, end, word.first_position, word.last_position, 0});
+    matches.push_back(
+        {words[w], words[w], w, w, token.begin, end, word.first_position, word.last_position, 0});
   }
 }
 
@@ -141,7 +151,7 @@ void TermMatcher::Find(std::string_view text, const text::Analyzer& analyzer, co
 // What the request and the settings say about a path, found out once.
 struct Highlighter::Node {
   std::string path;
-  std::string key;  // `"name":`
+  std::string key;                 // `"name":`
   Cover selected = Cover::kNone;   // in `_formatted`
   Cover displayed = Cover::kNone;  // for `_matchesPosition`; kNone when that is not wanted
   bool highlight = false;
@@ -161,13 +171,15 @@ struct Highlighter::MatchBounds {
   std::string entries;  // empty: not in found_
 };
 
-Highlighter::Highlighter(const index::Snapshot& snapshot, const MatchTerms& terms, HighlightOptions options,
-                     const std::optional<std::vector<std::string>>& attributes_to_retrieve,
-                     std::vector<text::Locale> locales)
+Highlighter::Highlighter(const index::Snapshot& snapshot, const MatchTerms& terms,
+                         HighlightOptions options,
+                         const std::optional<std::vector<std::string>>& attributes_to_retrieve,
+                         std::vector<text::Locale> locales)
     : snapshot_(snapshot),
       options_(std::move(options)),
       locales_(std::move(locales)),
-      matcher_(options_.highlight || options_.crop || options_.matches_position ? terms : MatchTerms()) {
+      matcher_(options_.highlight || options_.crop || options_.matches_position ? terms
+                                                                                : MatchTerms()) {
   const index::FieldMap& fields = *snapshot.fields;
   const auto& displayed = snapshot.settings->displayed;
   displayed_ = Projection::ForSearch(std::nullopt, displayed, fields);
@@ -191,7 +203,8 @@ Highlighter::Highlighter(const index::Snapshot& snapshot, const MatchTerms& term
     names.push_back(rule.field ? fields.name(*rule.field) : "*");
   }
   formats_ = highlights_all_ || !highlighted_.empty() || (crops_all && any_displayed) ||
-             std::any_of(crop_rules_.begin(), crop_rules_.end(), [](const CropRule& rule) { return rule.field; });
+             std::any_of(crop_rules_.begin(), crop_rules_.end(),
+                         [](const CropRule& rule) { return rule.field; });
   if (!formats_) return;
   if (attributes_to_retrieve) {
     names.insert(names.end(), attributes_to_retrieve->begin(), attributes_to_retrieve->end());
@@ -206,10 +219,12 @@ Highlighter::Highlighter(const index::Snapshot& snapshot, const MatchTerms& term
 
 Highlighter::~Highlighter() = default;
 
-// Whether a request may name it: what lies below a displayed name is displayed, but not by a name of its own.
+// Whether a request may name it: what lies below a displayed name is displayed, but not by a name
+// of its own.
 bool Highlighter::Displayed(FieldId field) const {
   const auto& displayed = snapshot_.settings->displayed;
-  return displayed_.all() || std::find(displayed->begin(), displayed->end(), snapshot_.fields->name(field)) != displayed->end();
+  return displayed_.all() || std::find(displayed->begin(), displayed->end(),
+                                       snapshot_.fields->name(field)) != displayed->end();
 }
 
 void Highlighter::ReadCropRules() {
@@ -232,16 +247,18 @@ void Highlighter::ReadCropRules() {
   }
 }
 
-// An option of a parent applies to all below it; among several the field with the lowest number decides.
+// An option of a parent applies to all below it; among several the field with the lowest number
+// decides.
 uint32_t Highlighter::CropLength(std::string_view path) const {
   std::optional<FieldId> deciding;
   uint32_t length = 0;
   ForEachPrefix(path, [&](std::string_view prefix) {
     const auto field = snapshot_.fields->Find(prefix);
-    if (!field || (deciding && *deciding < *field) || displayed_.Of(prefix) != Cover::kWhole) return;
-    const auto rule = std::find_if(crop_rules_.rbegin(), crop_rules_.rend(), [&](const CropRule& candidate) {
-      return !candidate.field || *candidate.field == *field;
-    });
+    if (!field || (deciding && *deciding < *field) || displayed_.Of(prefix) != Cover::kWhole)
+      return;
+    const auto rule = std::find_if(
+        crop_rules_.rbegin(), crop_rules_.rend(),
+        [&](const CropRule& candidate) { return !candidate.field || *candidate.field == *field; });
     if (rule == crop_rules_.rend()) return;
     deciding = field;
     length = rule->length;
@@ -256,14 +273,16 @@ std::unique_ptr<Highlighter::Node> Highlighter::MakeNode(const Node* parent, std
   AppendJsonString(node->key, key);
   node->key.push_back(':');
   const auto inherit = [&](Cover of_parent, const Projection& projection) {
-    return parent != nullptr && of_parent == Cover::kWhole ? Cover::kWhole : projection.Of(node->path);
+    return parent != nullptr && of_parent == Cover::kWhole ? Cover::kWhole
+                                                           : projection.Of(node->path);
   };
   if (formats_) {
     node->selected = inherit(parent == nullptr ? Cover::kNone : parent->selected, projection_);
     node->highlight = highlights_all_ && displayed_.Of(node->path) == Cover::kWhole;
     ForEachPrefix(node->path, [&](std::string_view prefix) {
       const auto field = snapshot_.fields->Find(prefix);
-      node->highlight |= field && std::find(highlighted_.begin(), highlighted_.end(), *field) != highlighted_.end();
+      node->highlight |= field && std::find(highlighted_.begin(), highlighted_.end(), *field) !=
+                                      highlighted_.end();
     });
     node->crop = CropLength(node->path);
   }
@@ -272,7 +291,8 @@ std::unique_ptr<Highlighter::Node> Highlighter::MakeNode(const Node* parent, std
   }
   node->locales = locales_;
   if (locales_.empty()) {
-    if (const index::LocalizedRule* rule = snapshot_.settings->Localized(node->path)) node->locales = rule->locales;
+    if (const index::LocalizedRule* rule = snapshot_.settings->Localized(node->path))
+      node->locales = rule->locales;
   }
   if (node->displayed == Cover::kWhole) {
     // Shared: a document may hold both {"a":{"b":...}} and {"a.b":...}.
@@ -376,7 +396,8 @@ void Highlighter::WalkLeaf(Node& node, std::string_view value, bool write, std::
   // A text has at most as many words as bytes.
   const bool crop = is_text && write && node.crop > 0 && value.size() > node.crop;
   if (place || mark || crop) {
-    const std::string_view text = kind == json::Kind::kString ? json::StringValue(value, scratch_) : value;
+    const std::string_view text =
+        kind == json::Kind::kString ? json::StringValue(value, scratch_) : value;
     tokens_.Clear();
     snapshot_.analyzer->Tokenize(text, node.locales, tokens_);
     matcher_.Find(text, *snapshot_.analyzer, tokens_, words_, matches_);
@@ -421,10 +442,10 @@ void Highlighter::AddMatchBounds(MatchBounds& bounds) {
   }
 }
 
-// The best run of matches to show in `length` words, as numbers of its first and last match; nullopt when there
-// are no matches. The runs compared are those of less than `length` words that no further match fits into, and
-// the first of equals wins. A window slides over the matches; what a score is made of is kept up to date as they
-// enter and leave it.
+// The best run of matches to show in `length` words, as numbers of its first and last match;
+// nullopt when there are no matches. The runs compared are those of less than `length` words that
+// no further match fits into, and the first of equals wins. A window slides over the matches; what
+// a score is made of is kept up to date as they enter and leave it.
 std::optional<std::pair<size_t, size_t>> Highlighter::BestMatches(uint32_t length) {
   if (matches_.empty()) return std::nullopt;
   position_counts_.assign(matcher_.position_count(), 0);
@@ -440,7 +461,8 @@ std::optional<std::pair<size_t, size_t>> Highlighter::BestMatches(uint32_t lengt
     in_order += sign * (match.phrase_words - 1);
   };
   const auto count_adjacent = [&](const TextMatch& left, const TextMatch& right, int sign) {
-    nearness -= sign * static_cast<int64_t>(std::min<uint32_t>(7, right.first_word - left.last_word));
+    nearness -=
+        sign * static_cast<int64_t>(std::min<uint32_t>(7, right.first_word - left.last_word));
     if (right.first_position > left.first_position) in_order += sign;
   };
 
@@ -521,19 +543,21 @@ Highlighter::Window Highlighter::Crop(std::string_view text, uint32_t length) {
       take_left();
     }
   }
-  Window window{begin == 0 ? 0 : tokens[begin - 1].end, end == tokens.size() ? text.size() : tokens[end].begin,
-                false, false};
+  Window window{begin == 0 ? 0 : tokens[begin - 1].end,
+                end == tokens.size() ? text.size() : tokens[end].begin, false, false};
   window.cut_before = window.begin > 0;
   window.cut_after = window.end < text.size();
   return window;
 }
 
-void Highlighter::AppendText(std::string_view text, const Window& window, bool mark, std::string& out) const {
+void Highlighter::AppendText(std::string_view text, const Window& window, bool mark,
+                             std::string& out) const {
   if (window.cut_before) out += marker_;
   size_t at = window.begin;
   if (mark) {
     for (const TextMatch& match : matches_) {
-      const size_t begin = std::max<size_t>(match.begin, at), end = std::min<size_t>(match.end, window.end);
+      const size_t begin = std::max<size_t>(match.begin, at),
+                   end = std::min<size_t>(match.end, window.end);
       if (begin >= end) continue;
       if (out.size() > options_.bytes_max) return;
       AppendJsonEscaped(out, text.substr(at, begin - at));

@@ -1,8 +1,9 @@
-// Highlighting, cropping and the places of matches (docs/behaviour/results.md): the members `_formatted` and
+// Highlighting, cropping and the places of matches (docs/behaviour/results.md): the members
+// `_formatted` and
 // `_matchesPosition` of a hit.
 //
-// Matching starts from the original text again, not from the index: attributes that are not searchable are
-// highlighted as well. What the recorded answers settle:
+// Matching starts from the original text again, not from the index: attributes that are not
+// searchable are highlighted as well. What the recorded answers settle:
 //   - The places of an attribute inside arrays are those of the last element that has any.
 //   - A phrase with a stop word in it is never marked.
 //   - Where a match is a phrase longer than the crop length, the window begins with the text.
@@ -28,10 +29,10 @@ namespace gannet::search {
 // A word of the query graph that may match tokens of a text.
 struct MatchWord {
   std::string word;  // normalised
-  // A token that begins with `word` matches, and then only its first min(query_chars, characters of word)
-  // characters. Otherwise only a token equal to `word`, whole.
+  // A token that begins with `word` matches, and then only its first min(query_chars, characters of
+  // word) characters. Otherwise only a token equal to `word`, whole.
   bool prefix = false;
-  uint32_t query_chars = 0;  // of the query word it stands for
+  uint32_t query_chars = 0;                        // of the query word it stands for
   uint16_t first_position = 0, last_position = 0;  // query positions it covers
 };
 
@@ -54,16 +55,17 @@ struct HighlightOptions {
   uint32_t crop_length = 10;                          // words; 0: the text stays whole
   std::string crop_marker = "…", pre_tag = "<em>", post_tag = "</em>";
   bool matches_position = false;
-  uint64_t bytes_max = UINT64_MAX;  // of the answer: what lies beyond is not written, and its owner refuses it
+  uint64_t bytes_max =
+      UINT64_MAX;  // of the answer: what lies beyond is not written, and its owner refuses it
 };
 
 // Tokens of a text that one term accounts for.
 struct TextMatch {
-  uint32_t first_token, last_token;  // both included; numbers in the token buffer
-  uint32_t first_word, last_word;    // the same, counting only words
-  uint32_t begin, end;               // bytes of the text to mark, [begin, end)
+  uint32_t first_token, last_token;        // both included; numbers in the token buffer
+  uint32_t first_word, last_word;          // the same, counting only words
+  uint32_t begin, end;                     // bytes of the text to mark, [begin, end)
   uint16_t first_position, last_position;  // of the query
-  uint16_t phrase_words;             // 0: a single word
+  uint16_t phrase_words;                   // 0: a single word
 };
 
 // Finds the terms in the tokens of a text. Immutable but for its owner's moves.
@@ -74,8 +76,8 @@ class TermMatcher {
   bool empty() const { return entries_.empty(); }
   // Query positions are below this.
   uint32_t position_count() const { return position_count_; }
-  // Replaces `matches` by those in `text`, in order, without overlaps. `words` receives the numbers of the tokens
-  // that are words.
+  // Replaces `matches` by those in `text`, in order, without overlaps. `words` receives the numbers
+  // of the tokens that are words.
   void Find(std::string_view text, const text::Analyzer& analyzer, const text::TokenBuffer& tokens,
             std::vector<uint32_t>& words, std::vector<TextMatch>& matches) const;
 
@@ -114,15 +116,16 @@ class Highlighter {
   // attributes_to_retrieve  of the request: they are in `_formatted` as well.
   // locales                 of the request; empty: those of each attribute.
   Highlighter(const index::Snapshot& snapshot, const MatchTerms& terms, HighlightOptions options,
-            const std::optional<std::vector<std::string>>& attributes_to_retrieve,
-            std::vector<text::Locale> locales);
+              const std::optional<std::vector<std::string>>& attributes_to_retrieve,
+              std::vector<text::Locale> locales);
   ~Highlighter();
   Highlighter(const Highlighter&) = delete;
   Highlighter& operator=(const Highlighter&) = delete;
 
   // Whether `_formatted` or `_matchesPosition` is wanted at all.
   bool active() const { return formats_ || options_.matches_position; }
-  // Appends the wanted ones as members of an object. `first` tells whether no member precedes them, and is updated.
+  // Appends the wanted ones as members of an object. `first` tells whether no member precedes them,
+  // and is updated.
   void Append(std::span<const segment::RowField> row, bool& first, std::string& out);
 
  private:
@@ -168,7 +171,7 @@ class Highlighter {
   std::vector<std::unique_ptr<Node>> roots_;  // by field
   std::unordered_map<std::string, std::unique_ptr<MatchBounds>> bounds_;
   std::vector<MatchBounds*> found_;  // in the present document
-  std::vector<uint32_t> indices_;  // of the array elements that the walk is in
+  std::vector<uint32_t> indices_;    // of the array elements that the walk is in
 
   // Of the present text.
   text::TokenBuffer tokens_;

@@ -87,8 +87,8 @@ class Reducer {
 }  // namespace
 
 Projection Projection::ForSearch(const std::optional<std::vector<std::string>>& retrieve,
-                               const std::optional<std::vector<std::string>>& displayed,
-                               const index::FieldMap& fields) {
+                                 const std::optional<std::vector<std::string>>& displayed,
+                                 const index::FieldMap& fields) {
   Projection projection;
   const bool any_retrieved = ListsAll(retrieve), any_displayed = ListsAll(displayed);
   if (any_retrieved && any_displayed) {
@@ -102,12 +102,14 @@ Projection Projection::ForSearch(const std::optional<std::vector<std::string>>& 
   projection.covering_ = any_retrieved;
   std::erase_if(names, [&](const std::string& name) {
     if (!fields.Find(name)) return !any_retrieved || !AnyBelow(fields, name);
-    return !any_displayed && std::find(displayed->begin(), displayed->end(), name) == displayed->end();
+    return !any_displayed &&
+           std::find(displayed->begin(), displayed->end(), name) == displayed->end();
   });
   return projection;
 }
 
-Projection Projection::ForDocuments(const std::optional<std::vector<std::string>>& names, const index::FieldMap& fields) {
+Projection Projection::ForDocuments(const std::optional<std::vector<std::string>>& names,
+                                    const index::FieldMap& fields) {
   Projection projection;
   projection.all_ = ListsAll(names);
   if (projection.all_) return projection;
@@ -135,7 +137,7 @@ Cover Projection::Of(std::string_view path) const {
 }
 
 void AppendProjected(std::span<const segment::RowField> row, const index::FieldMap& fields,
-                    const Projection& projection, bool& first, std::string& out) {
+                     const Projection& projection, bool& first, std::string& out) {
   std::string path;
   for (const segment::RowField& field : row) {
     const std::string& name = fields.name(field.field);

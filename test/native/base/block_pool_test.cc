@@ -30,19 +30,24 @@ void Fill(Block& block, std::mt19937_64& random) {
 }
 
 void ExpectMarked(const Block& block, size_t size) {
-  for (size_t i = 0; i < size; ++i) ASSERT_EQ(block.bytes[i], block.mark) << "byte " << i << " of " << block.size;
+  for (size_t i = 0; i < size; ++i)
+    ASSERT_EQ(block.bytes[i], block.mark) << "byte " << i << " of " << block.size;
 }
 
 // Blocks of the pool and of malloc, made and freed in any order: none overlaps another.
 void UseBlocks(uint64_t seed) {
   std::mt19937_64 random(seed);
   std::vector<Block> blocks;
-  const auto any_size = [&] { return static_cast<size_t>(random() % (size_t{1} << (1 + random() % 16))); };
+  const auto any_size = [&] {
+    return static_cast<size_t>(random() % (size_t{1} << (1 + random() % 16)));
+  };
   for (int step = 0; step < 20'000; ++step) {
     const auto kind = random() % 6;
     if (kind < 3 || blocks.empty()) {
       Block block{nullptr, kind == 2 ? size_t{8192} : any_size(), 0, kind == 2};
-      void* bytes = kind == 0 ? std::malloc(block.size) : kind == 1 ? PoolMalloc(block.size) : PoolAlignedMalloc(64, block.size);
+      void* bytes = kind == 0   ? std::malloc(block.size)
+                    : kind == 1 ? PoolMalloc(block.size)
+                                : PoolAlignedMalloc(64, block.size);
       if (block.aligned) ASSERT_EQ(reinterpret_cast<uintptr_t>(bytes) % 64, 0u);
       block.bytes = static_cast<unsigned char*>(bytes);
       Fill(block, random);
@@ -63,7 +68,8 @@ void UseBlocks(uint64_t seed) {
     block = blocks.back();
     blocks.pop_back();
   }
-  for (const Block& block : blocks) block.aligned ? PoolAlignedFree(block.bytes) : PoolFree(block.bytes);
+  for (const Block& block : blocks)
+    block.aligned ? PoolAlignedFree(block.bytes) : PoolFree(block.bytes);
 }
 
 TEST(BlockPool, BlocksNeverOverlap) {
@@ -76,7 +82,8 @@ TEST(BlockPool, BlocksNeverOverlap) {
 TEST(BlockPool, TakesBlocksThatAnotherThreadMade) {
   std::vector<void*> blocks;
   std::thread([&] {
-    for (int i = 0; i < 1000; ++i) blocks.push_back(i % 2 == 0 ? PoolMalloc(4000) : std::malloc(300));
+    for (int i = 0; i < 1000; ++i)
+      blocks.push_back(i % 2 == 0 ? PoolMalloc(4000) : std::malloc(300));
   }).join();
   for (void* block : blocks) {
     std::memset(block, 1, 300);

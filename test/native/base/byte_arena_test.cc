@@ -44,7 +44,8 @@ TEST(ByteArena, BlocksKeepWhatIsWrittenIntoThem) {
       std::memcpy(at, blocks.back().expected.data(), size);
     } else if (!blocks.empty()) {
       std::swap(blocks[random() % blocks.size()], blocks.back());
-      ASSERT_EQ(std::string(blocks.back().at, blocks.back().expected.size()), blocks.back().expected);
+      ASSERT_EQ(std::string(blocks.back().at, blocks.back().expected.size()),
+                blocks.back().expected);
       arena.Free(blocks.back().at, blocks.back().expected.size());
       blocks.pop_back();
     }
@@ -80,11 +81,13 @@ TEST(ByteArena, ABlockThatFindsNoRoomIsTakenFromMalloc) {
 size_t PagesIn(char* at, size_t bytes) {
   std::vector<unsigned char> in(bytes / kPage);
   EXPECT_EQ(mincore(at, bytes, in.data()), 0);
-  return static_cast<size_t>(std::count_if(in.begin(), in.end(), [](unsigned char page) { return (page & 1) != 0; }));
+  return static_cast<size_t>(
+      std::count_if(in.begin(), in.end(), [](unsigned char page) { return (page & 1) != 0; }));
 }
 
 bool KernelMakesPagesReady() {
-  void* const page = mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* const page =
+      mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   const bool makes = madvise(page, kPage, MADV_POPULATE_WRITE) == 0;
   munmap(page, kPage);
   return makes;
@@ -97,7 +100,8 @@ TEST(ByteArena, PagesAreReadyAheadOfWhatIsInUseAndNoFarther) {
   char* const first = arena.Allocate(1);
   ASSERT_EQ(reinterpret_cast<uintptr_t>(first) % kPage, 0u);
   const auto wait_for = [&](size_t bytes) {
-    for (int i = 0; i < 10'000 && PagesIn(first, bytes) < bytes / kPage; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    for (int i = 0; i < 10'000 && PagesIn(first, bytes) < bytes / kPage; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
     EXPECT_EQ(PagesIn(first, bytes), bytes / kPage);
   };
   wait_for(ByteArena::kAhead);
@@ -107,7 +111,8 @@ TEST(ByteArena, PagesAreReadyAheadOfWhatIsInUseAndNoFarther) {
   ASSERT_NE(second, nullptr);
   std::memset(second, 7, ByteArena::kAhead * 2);
   wait_for(ByteArena::kAhead * 3);
-  EXPECT_EQ(std::count(second, second + ByteArena::kAhead * 2, 7), static_cast<ptrdiff_t>(ByteArena::kAhead * 2));
+  EXPECT_EQ(std::count(second, second + ByteArena::kAhead * 2, 7),
+            static_cast<ptrdiff_t>(ByteArena::kAhead * 2));
   // To the end, and not beyond it.
   ASSERT_NE(arena.Allocate(ByteArena::kAhead), nullptr);
   wait_for(kBytes);

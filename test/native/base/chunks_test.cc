@@ -22,7 +22,8 @@ TEST(Chunks, HoldWhatAVectorHolds) {
       const size_t count = random() % 50 == 0 ? random() % 100'000 : 1 + random() % 20;
       runs.emplace_back(expected.size(), count);
       uint32_t* const at = chunks.Extend(count);
-      for (size_t i = 0; i < count; ++i) expected.push_back(at[i] = static_cast<uint32_t>(random()));
+      for (size_t i = 0; i < count; ++i)
+        expected.push_back(at[i] = static_cast<uint32_t>(random()));
     }
     ASSERT_EQ(chunks.size(), expected.size());
     EXPECT_GE(chunks.memory_bytes(), expected.size() * sizeof(uint32_t));

@@ -12,14 +12,16 @@ namespace gannet {
 namespace {
 
 TEST(FileLock, HasOneHolderOrManyReaders) {
-  const auto path = std::filesystem::temp_directory_path() / ("gannet-lock-" + std::to_string(getpid()));
+  const auto path =
+      std::filesystem::temp_directory_path() / ("gannet-lock-" + std::to_string(getpid()));
   const auto held = LockFile(path, LockKind::kHolder);
   ASSERT_TRUE(held.ok()) << held.status().message();
   for (const LockKind kind : {LockKind::kHolder, LockKind::kReader}) {
     const auto second = LockFile(path, kind);
     ASSERT_FALSE(second.ok());
     EXPECT_EQ(second.status().code(), StatusCode::kLimit);
-    EXPECT_NE(second.status().message().find("process " + std::to_string(getpid())), std::string::npos);
+    EXPECT_NE(second.status().message().find("process " + std::to_string(getpid())),
+              std::string::npos);
   }
   close(*held);
   const auto reader = LockFile(path, LockKind::kReader), other = LockFile(path, LockKind::kReader);
@@ -31,7 +33,8 @@ TEST(FileLock, HasOneHolderOrManyReaders) {
 }
 
 TEST(FileLock, EndsWithItsProcess) {
-  const auto path = std::filesystem::temp_directory_path() / ("gannet-lock-child-" + std::to_string(getpid()));
+  const auto path =
+      std::filesystem::temp_directory_path() / ("gannet-lock-child-" + std::to_string(getpid()));
   int ready[2];
   ASSERT_EQ(pipe(ready), 0);
   const pid_t child = fork();
@@ -44,7 +47,11 @@ TEST(FileLock, EndsWithItsProcess) {
   char answer;
   ASSERT_EQ(read(ready[0], &answer, 1), 1);
   EXPECT_EQ(answer, 'y');
-  EXPECT_EQ(LockFile(path, LockKind::kHolder).status().message().rfind("process " + std::to_string(child), 0), 0u);
+  EXPECT_EQ(LockFile(path, LockKind::kHolder)
+                .status()
+                .message()
+                .rfind("process " + std::to_string(child), 0),
+            0u);
   kill(child, SIGKILL);
   waitpid(child, nullptr, 0);
   const auto held = LockFile(path, LockKind::kHolder);

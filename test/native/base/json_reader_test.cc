@@ -21,8 +21,10 @@ std::string Minified(std::string_view value) {
 }
 
 TEST(Minified, HasNoWhiteSpaceBetweenTokens) {
-  EXPECT_EQ(Minified(" { \"a b\" : [ 1 ,\n\t-2.50E+1 , \"x : y\" ] , \"\" : { } , \"n\":[ null,true ] } "),
-            R"({"a b":[1,-2.50E+1,"x : y"],"":{},"n":[null,true]})");
+  EXPECT_EQ(
+      Minified(
+          " { \"a b\" : [ 1 ,\n\t-2.50E+1 , \"x : y\" ] , \"\" : { } , \"n\":[ null,true ] } "),
+      R"({"a b":[1,-2.50E+1,"x : y"],"":{},"n":[null,true]})");
   EXPECT_EQ(Minified(R"("a \" b" )"), R"("a \" b")");
   EXPECT_EQ(Minified(R"({"\u0061":1,"b\n":2})"), "{\"a\":1,\"b\\n\":2}");
 }
@@ -32,7 +34,8 @@ TEST(Minified, KeepsTheLastOfMembersWithOneName) {
   EXPECT_EQ(Minified(R"([{"a" : 1, "\u0061" : {"c":[], "c" : "c"}}, "{\"a\":1,\"a\":2}"])"),
             R"([{"a":{"c":"c"}},"{\"a\":1,\"a\":2}"])");
   // Of two objects, one within the other or beside it, each has names of its own.
-  EXPECT_EQ(Minified(R"({"a":{"a":{"b":1}},"b":[{"a":1},{"a":2}]})"), R"({"a":{"a":{"b":1}},"b":[{"a":1},{"a":2}]})");
+  EXPECT_EQ(Minified(R"({"a":{"a":{"b":1}},"b":[{"a":1},{"a":2}]})"),
+            R"({"a":{"a":{"b":1}},"b":[{"a":1},{"a":2}]})");
 }
 
 // A random value as text with white space and repeated names, and what is to become of it.
@@ -43,7 +46,8 @@ class Values {
   std::pair<std::string, std::string> Make(int depth = 0) {
     const uint64_t kind = depth > 4 ? 0 : Below(3);
     if (kind == 0) {
-      const std::string scalar = std::vector<std::string>{"1", "null", R"("x,:{")", R"("\"")"}[Below(4)];
+      const std::string scalar =
+          std::vector<std::string>{"1", "null", R"("x,:{")", R"("\"")"}[Below(4)];
       return {Space() + scalar + Space(), scalar};
     }
     std::string text = kind == 1 ? "[" : "{";
@@ -55,8 +59,10 @@ class Values {
       if (i > 0) text += ',';
       if (kind == 2) {
         const bool escaped = Below(8) == 0;
-        text += Space() + '"' + (escaped ? "\\u006" + std::to_string(name + 1) : plain) + '"' + Space() + ':';
-        const auto same = std::find_if(kept.begin(), kept.end(), [&](const auto& member) { return member.first == plain; });
+        text += Space() + '"' + (escaped ? "\\u006" + std::to_string(name + 1) : plain) + '"' +
+                Space() + ':';
+        const auto same = std::find_if(kept.begin(), kept.end(),
+                                       [&](const auto& member) { return member.first == plain; });
         if (same == kept.end()) {
           kept.emplace_back(plain, minified);
         } else {
@@ -79,7 +85,9 @@ class Values {
 
  private:
   uint64_t Below(uint64_t end) { return random_() % end; }
-  std::string Space() { return Below(3) == 0 ? std::vector<std::string>{" ", "\n", "\t\r "}[Below(3)] : ""; }
+  std::string Space() {
+    return Below(3) == 0 ? std::vector<std::string>{" ", "\n", "\t\r "}[Below(3)] : "";
+  }
 
   std::mt19937_64& random_;
 };
@@ -88,7 +96,8 @@ class Values {
 std::string WithPlainNames(std::string text) {
   for (char c = 'a'; c <= 'f'; ++c) {
     const std::string escaped = "\"\\u006" + std::to_string(c - 'a' + 1) + "\":";
-    for (size_t at; (at = text.find(escaped)) != text.npos;) text.replace(at, escaped.size(), '"' + std::string(1, c) + "\":");
+    for (size_t at; (at = text.find(escaped)) != text.npos;)
+      text.replace(at, escaped.size(), '"' + std::string(1, c) + "\":");
   }
   return text;
 }

@@ -22,7 +22,8 @@ namespace {
 class Threads {
  public:
   explicit Threads(size_t count) {
-    for (size_t i = 0; i < count; ++i) threads_.emplace_back([this, seed = TestSeed() + i] { Work(seed); });
+    for (size_t i = 0; i < count; ++i)
+      threads_.emplace_back([this, seed = TestSeed() + i] { Work(seed); });
   }
   ~Threads() {
     {
@@ -132,7 +133,8 @@ TEST(ParallelFor, WhatOneThrowsIsThrownWhenNoOtherRuns) {
 }
 
 TEST(ParallelFor, WithoutMemoryToAskNobodyHelps) {
-  SetHelpers({.ask = [](std::function<void()>) -> bool { throw std::bad_alloc(); }, .wanted = [] { return false; }});
+  SetHelpers({.ask = [](std::function<void()>) -> bool { throw std::bad_alloc(); },
+              .wanted = [] { return false; }});
   size_t done = 0;
   ParallelFor(5, [&](size_t) { ++done; });
   EXPECT_EQ(done, 5u);

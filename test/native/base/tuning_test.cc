@@ -10,11 +10,14 @@
 namespace gannet {
 namespace {
 
-// The variable GANNET_TEST_CPU of the test program: `portable` or `avx2`, so that a run reaches each variant of the hot loops.
+// The variable GANNET_TEST_CPU of the test program: `portable` or `avx2`, so that a run reaches
+// each variant of the hot loops.
 CpuLevel Asked() {
   const char* given = std::getenv("GANNET_TEST_CPU");
   const std::string_view level = given == nullptr ? "" : given;
-  return level == "portable" ? CpuLevel::kPortable : level == "avx2" ? CpuLevel::kAvx2 : CpuLevel::kAvx512;
+  return level == "portable" ? CpuLevel::kPortable
+         : level == "avx2"   ? CpuLevel::kAvx2
+                             : CpuLevel::kAvx512;
 }
 
 const bool kIsSet = [] {

@@ -23,18 +23,10 @@ TEST(DocSet, BehavesAsASetUnderRandomOperations) {
     for (int step = 0; step < 8; ++step) {
       const CheckedDocSet other = Checked(RandomDocids(random));
       switch (random() % 8) {
-        case 0:
-          set |= other;
-          break;
-        case 1:
-          set &= other;
-          break;
-        case 2:
-          set -= other;
-          break;
-        case 3:
-          set.Add(static_cast<uint32_t>(random()));
-          break;
+        case 0: set |= other; break;
+        case 1: set &= other; break;
+        case 2: set -= other; break;
+        case 3: set.Add(static_cast<uint32_t>(random())); break;
         case 4: {
           const uint32_t begin = random() % 100'000;
           set.AddRange(begin, begin + random() % 10'000);
@@ -44,9 +36,7 @@ TEST(DocSet, BehavesAsASetUnderRandomOperations) {
           if (!set.twin().empty()) set.Remove(*set.twin().begin());
           set.Remove(random() % 100'000);
           break;
-        case 6:
-          set.Optimize();
-          break;
+        case 6: set.Optimize(); break;
         case 7: {
           const CheckedDocSet copy = set;
           set |= copy;

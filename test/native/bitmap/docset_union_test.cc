@@ -42,7 +42,8 @@ TEST(DocSetUnion, AgreesWithASetOfAllThatWasAdded) {
           case 2: join.Add(std::make_shared<const DocSet>(DocSet::FromSorted(docids))); break;
           default:
             std::shuffle(docids.begin(), docids.end(), random);
-            docids.insert(docids.end(), docids.begin(), docids.begin() + static_cast<ptrdiff_t>(docids.size() / 2));
+            docids.insert(docids.end(), docids.begin(),
+                          docids.begin() + static_cast<ptrdiff_t>(docids.size() / 2));
             join.Add(docids);
         }
       }
@@ -59,7 +60,8 @@ TEST(DocSetUnion, ManyShortListsOfOneBlockAndOfMany) {
     DocSetUnion join;
     for (int i = 0; i < 3000; ++i) {
       std::set<uint32_t> list;
-      for (size_t n = random() % 6; n > 0; --n) list.insert(static_cast<uint32_t>(random() % docids));
+      for (size_t n = random() % 6; n > 0; --n)
+        list.insert(static_cast<uint32_t>(random() % docids));
       std::string& bytes = postings.emplace_back();
       AppendPostings(std::vector<uint32_t>(list.begin(), list.end()), bytes);
       join.AddPostings(bytes);
@@ -79,7 +81,8 @@ TEST(DocSetUnion, TakesOnlyWhatIsWithin) {
     DocSetUnion join(&within);
     for (size_t i = random() % 6; i > 0; --i) {
       const std::vector<uint32_t> docids = RandomDocids(random);
-      std::set_intersection(docids.begin(), docids.end(), limits.begin(), limits.end(), std::inserter(expected, expected.end()));
+      std::set_intersection(docids.begin(), docids.end(), limits.begin(), limits.end(),
+                            std::inserter(expected, expected.end()));
       std::string& bytes = postings.emplace_back();
       AppendPostings(docids, bytes);
       switch (random() % 3) {
@@ -101,14 +104,17 @@ std::vector<uint32_t> ManyDocids(std::mt19937_64& random) {
     switch (random() % 4) {
       case 0: break;  // a block of which nothing is taken
       case 1:
-        for (int i = 0; i < 1500; ++i) docids.insert(begin + static_cast<uint32_t>(random() % 65'536));
+        for (int i = 0; i < 1500; ++i)
+          docids.insert(begin + static_cast<uint32_t>(random() % 65'536));
         break;
       case 2:
-        for (uint32_t docid = begin; docid < begin + 65'536; docid += 1 + random() % 12) docids.insert(docid);
+        for (uint32_t docid = begin; docid < begin + 65'536; docid += 1 + random() % 12)
+          docids.insert(docid);
         break;
       default: {
         const uint32_t first = begin + static_cast<uint32_t>(random() % 30'000);
-        for (uint32_t docid = first; docid < first + 30'000; ++docid) docids.insert(docids.end(), docid);
+        for (uint32_t docid = first; docid < first + 30'000; ++docid)
+          docids.insert(docids.end(), docid);
       }
     }
   }
@@ -127,7 +133,8 @@ TEST(DocSetUnion, ReadsLongListsOfGaps) {
       std::string gaps;
       uint64_t next = 0, count = 0;
       for (size_t i = random() % 20'000; i > 0; --i) {
-        const uint64_t gap = rare > 0 && random() % rare == 0 ? random() % 300'000'000 : random() % usual;
+        const uint64_t gap =
+            rare > 0 && random() % rare == 0 ? random() % 300'000'000 : random() % usual;
         if (next + gap >= UINT32_MAX) break;
         PutVarint(gaps, gap);
         all.insert(all.end(), static_cast<uint32_t>(next + gap));
@@ -147,7 +154,8 @@ TEST(DocSetUnion, ReadsLongListsOfGaps) {
     some.erase(std::unique(some.begin(), some.end()), some.end());
     const DocSet within = DocSet::FromSorted(some);
     std::vector<uint32_t> both;
-    std::set_intersection(all.begin(), all.end(), some.begin(), some.end(), std::back_inserter(both));
+    std::set_intersection(all.begin(), all.end(), some.begin(), some.end(),
+                          std::back_inserter(both));
     DocSetUnion join, cut(&within);
     for (const std::string& bytes : postings) {
       join.AddPostings(bytes);
@@ -173,10 +181,13 @@ TEST(DocSetUnion, IsCutDownToManyDocuments) {
       const bool whole = random() % 2 == 0;
       if (!whole) without = random() % 2 == 0 ? RandomDocids(random) : ManyDocids(random);
       for (size_t i = random() % 4; i > 0; --i) {
-        const std::vector<uint32_t> docids = random() % 2 == 0 ? RandomDocids(random) : ManyDocids(random);
+        const std::vector<uint32_t> docids =
+            random() % 2 == 0 ? RandomDocids(random) : ManyDocids(random);
         std::vector<uint32_t> left;
-        std::set_difference(docids.begin(), docids.end(), without.begin(), without.end(), std::back_inserter(left));
-        std::set_intersection(left.begin(), left.end(), limits.begin(), limits.end(), std::inserter(expected, expected.end()));
+        std::set_difference(docids.begin(), docids.end(), without.begin(), without.end(),
+                            std::back_inserter(left));
+        std::set_intersection(left.begin(), left.end(), limits.begin(), limits.end(),
+                              std::inserter(expected, expected.end()));
         DocSetUnion& to = whole ? join : part;
         DocSet set = DocSet::FromSorted(docids);
         switch (random() % 5) {
@@ -222,7 +233,8 @@ TEST(DocSetUnion, LeavesOutWhatOnePartHoldsOfAnother) {
       }
       std::sort(without.begin(), without.end());
       without.erase(std::unique(without.begin(), without.end()), without.end());
-      std::set_difference(all.begin(), all.end(), without.begin(), without.end(), std::inserter(expected, expected.end()));
+      std::set_difference(all.begin(), all.end(), without.begin(), without.end(),
+                          std::inserter(expected, expected.end()));
       join.Add(part, DocBits(DocSet::FromSorted(without)));
       EXPECT_TRUE(part.Finish().empty());
     }

@@ -40,7 +40,8 @@ TEST(DistanceOracle, IsTheAngleBetweenVectorsTimesTheRadius) {
   for (Comparisons comparisons(20000); comparisons.Next();) {
     const GeoPoint a = random.Place();
     GeoPoint b = random.Place();
-    if (random.Below(2)) b = {a.lat + random.Between(-1, 1) * 1e-3, a.lng + random.Between(-1, 1) * 1e-3};
+    if (random.Below(2))
+      b = {a.lat + random.Between(-1, 1) * 1e-3, a.lng + random.Between(-1, 1) * 1e-3};
     const double metres = HaversineMetres(a, b);
     ASSERT_NEAR(metres, NaiveMetres(a, b), 1e-6 + metres * 1e-9 + (metres > 1.99e7 ? 1 : 0));
     ASSERT_EQ(metres, HaversineMetres(b, a));
@@ -351,7 +352,8 @@ TEST(PlaneOracle, AgreesWithALoopOverSidesAndPlaces) {
     };
     std::for_each(shape.points.begin(), shape.points.end(), extend);
     for (const Shape::Line& line : shape.lines) std::for_each(line.begin(), line.end(), extend);
-    for (const Shape::Polygon& polygon : shape.polygons) std::for_each(polygon[0].begin(), polygon[0].end(), extend);
+    for (const Shape::Polygon& polygon : shape.polygons)
+      std::for_each(polygon[0].begin(), polygon[0].end(), extend);
     const bool expected = NaiveMeet(NaiveShapeOf(area), NaiveShapeOf(shape));
     meet += expected;
     ASSERT_EQ(Intersects(area, shape), expected) << "round " << made;

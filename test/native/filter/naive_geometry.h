@@ -18,15 +18,18 @@ inline double NaiveMetres(GeoPoint a, GeoPoint b) {
   constexpr double kDegree = std::numbers::pi / 180;
   const auto vector = [](GeoPoint p) {
     return std::array{std::cos(p.lat * kDegree) * std::cos(p.lng * kDegree),
-                      std::cos(p.lat * kDegree) * std::sin(p.lng * kDegree), std::sin(p.lat * kDegree)};
+                      std::cos(p.lat * kDegree) * std::sin(p.lng * kDegree),
+                      std::sin(p.lat * kDegree)};
   };
   const auto u = vector(a), v = vector(b);
-  const std::array cross = {u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]};
+  const std::array cross = {u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2],
+                            u[0] * v[1] - u[1] * v[0]};
   const double dot = u[0] * v[0] + u[1] * v[1] + u[2] * v[2];
   return 6371000 * std::atan2(std::hypot(cross[0], cross[1], cross[2]), dot);
 }
 
-// Whether a distance that should be at most `limit` is; nullopt where rounding may decide either way.
+// Whether a distance that should be at most `limit` is; nullopt where rounding may decide either
+// way.
 inline std::optional<bool> NaiveWithin(GeoPoint a, GeoPoint b, double limit) {
   if (a == b) return limit >= 0;
   const double metres = NaiveMetres(a, b);
@@ -47,7 +50,7 @@ struct NaiveShape {
     double x, y;  // longitude, latitude
   };
   using Line = std::vector<Place>;
-  std::vector<Line> lines;              // of one place or more
+  std::vector<Line> lines;               // of one place or more
   std::vector<std::vector<Line>> areas;  // closed rings: an outline, then holes
 
   bool empty() const { return lines.empty() && areas.empty(); }
@@ -64,7 +67,8 @@ inline NaiveShape NaiveShapeOf(const Shape& shape) {
   for (const GeoPoint p : shape.points) out.lines.push_back(line({p}, false));
   for (const Shape::Line& l : shape.lines) out.lines.push_back(line(l, false));
   for (const Shape::Polygon& polygon : shape.polygons) {
-    for (auto& rings = out.areas.emplace_back(); const Shape::Line& ring : polygon) rings.push_back(line(ring, true));
+    for (auto& rings = out.areas.emplace_back(); const Shape::Line& ring : polygon)
+      rings.push_back(line(ring, true));
   }
   return out;
 }
@@ -114,10 +118,14 @@ inline bool NaiveOnSegment(NaiveShape::Place a, NaiveShape::Place b, NaiveShape:
          p.y >= std::min(a.y, b.y) && p.y <= std::max(a.y, b.y);
 }
 
-inline bool NaiveSegmentsMeet(NaiveShape::Place a, NaiveShape::Place b, NaiveShape::Place c, NaiveShape::Place d) {
-  if (NaiveOnSegment(a, b, c) || NaiveOnSegment(a, b, d) || NaiveOnSegment(c, d, a) || NaiveOnSegment(c, d, b)) return true;
-  return (NaiveTurn(a, b, c) > 0) != (NaiveTurn(a, b, d) > 0) && (NaiveTurn(c, d, a) > 0) != (NaiveTurn(c, d, b) > 0) &&
-         NaiveTurn(a, b, c) != 0 && NaiveTurn(a, b, d) != 0 && NaiveTurn(c, d, a) != 0 && NaiveTurn(c, d, b) != 0;
+inline bool NaiveSegmentsMeet(NaiveShape::Place a, NaiveShape::Place b, NaiveShape::Place c,
+                              NaiveShape::Place d) {
+  if (NaiveOnSegment(a, b, c) || NaiveOnSegment(a, b, d) || NaiveOnSegment(c, d, a) ||
+      NaiveOnSegment(c, d, b))
+    return true;
+  return (NaiveTurn(a, b, c) > 0) != (NaiveTurn(a, b, d) > 0) &&
+         (NaiveTurn(c, d, a) > 0) != (NaiveTurn(c, d, b) > 0) && NaiveTurn(a, b, c) != 0 &&
+         NaiveTurn(a, b, d) != 0 && NaiveTurn(c, d, a) != 0 && NaiveTurn(c, d, b) != 0;
 }
 
 // Whether a ray to the east crosses an odd number of sides. Not meant for places on a side.

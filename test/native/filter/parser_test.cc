@@ -26,27 +26,17 @@ std::string Show(const Node& node) {
     AppendJsonNumber(out, value);
   };
   switch (node.kind) {
-    case Node::Kind::kTrue:
-      return "true";
-    case Node::Kind::kAnd:
-      return children("and");
-    case Node::Kind::kOr:
-      return children("or");
-    case Node::Kind::kNot:
-      return children("not");
+    case Node::Kind::kTrue: return "true";
+    case Node::Kind::kAnd: return children("and");
+    case Node::Kind::kOr: return children("or");
+    case Node::Kind::kNot: return children("not");
     case Node::Kind::kCondition:
       out = "[" + node.field + " " + std::string(OperatorName(node.op));
       for (const Value& value : node.values) out += " <" + value.text + ">";
       return out + "]";
-    case Node::Kind::kGeoRadius:
-      out = "{radius";
-      break;
-    case Node::Kind::kGeoBoundingBox:
-      out = "{box";
-      break;
-    case Node::Kind::kGeoPolygon:
-      out = "{polygon";
-      break;
+    case Node::Kind::kGeoRadius: out = "{radius"; break;
+    case Node::Kind::kGeoBoundingBox: out = "{box"; break;
+    case Node::Kind::kGeoPolygon: out = "{polygon"; break;
     case Node::Kind::kVectorExists: {
       static constexpr const char* kKinds[] = {"any", "userProvided", "regenerate",
                                                "documentTemplate", "fragment"};

@@ -18,8 +18,9 @@ std::vector<char32_t> Chars(std::string_view text) {
   return chars;
 }
 
-// The textbook matrix of optimal string alignment, read a word character at a time. With `prefix` the word is accepted
-// at the first point where the query is at `limit` or less and no prefix of the query is nearer.
+// The textbook matrix of optimal string alignment, read a word character at a time. With `prefix`
+// the word is accepted at the first point where the query is at `limit` or less and no prefix of
+// the query is nearer.
 int NaiveDistance(std::string_view query_text, std::string_view word_text, bool prefix, int limit) {
   const auto query = Chars(query_text), word = Chars(word_text);
   const size_t n = query.size();
@@ -30,12 +31,15 @@ int NaiveDistance(std::string_view query_text, std::string_view word_text, bool 
         d[j][i] = static_cast<int>(i + j);
         continue;
       }
-      d[j][i] = std::min({d[j - 1][i] + 1, d[j][i - 1] + 1, d[j - 1][i - 1] + (query[i - 1] != word[j - 1])});
+      d[j][i] = std::min(
+          {d[j - 1][i] + 1, d[j][i - 1] + 1, d[j - 1][i - 1] + (query[i - 1] != word[j - 1])});
       if (i > 1 && j > 1 && query[i - 1] == word[j - 2] && query[i - 2] == word[j - 1]) {
         d[j][i] = std::min(d[j][i], d[j - 2][i - 2] + 1);
       }
     }
-    if (prefix && j > 0 && d[j][n] <= limit && d[j][n] == *std::min_element(d[j].begin(), d[j].end())) return d[j][n];
+    if (prefix && j > 0 && d[j][n] <= limit &&
+        d[j][n] == *std::min_element(d[j].begin(), d[j].end()))
+      return d[j][n];
   }
   return d.back().back();
 }
@@ -58,8 +62,11 @@ void CheckQuery(const Fst& fst, const std::vector<std::string>& words, const std
            {FirstChar::kAny, FirstChar::kSameFirst, FirstChar::kSameFirstOrOne}) {
         std::vector<Match> expected, actual;
         for (size_t i = 0; i < words.size(); ++i) {
-          const bool same = !query.empty() && !words[i].empty() && Chars(query)[0] == Chars(words[i])[0];
-          const int limit = first == FirstChar::kSameFirstOrOne && !same && !query.empty() ? std::min(distance_max, 1) : distance_max;
+          const bool same =
+              !query.empty() && !words[i].empty() && Chars(query)[0] == Chars(words[i])[0];
+          const int limit = first == FirstChar::kSameFirstOrOne && !same && !query.empty()
+                                ? std::min(distance_max, 1)
+                                : distance_max;
           const int distance = NaiveDistance(query, words[i], prefix, limit);
           if (Wanted(query, words[i], distance, distance_max, first)) {
             expected.push_back({words[i], static_cast<uint32_t>(i), distance});
@@ -117,18 +124,10 @@ TEST(Levenshtein, HandlesWordsLongerThanSixtyFourCharacters) {
         if (static_cast<uint8_t>(word[at]) >= 128 || static_cast<uint8_t>(word[at + 1]) >= 128)
           continue;
         switch (random() % 4) {
-          case 0:
-            word[at] = 'c';
-            break;
-          case 1:
-            word.erase(at, 1);
-            break;
-          case 2:
-            word.insert(at, "b");
-            break;
-          case 3:
-            std::swap(word[at], word[at + 1]);
-            break;
+          case 0: word[at] = 'c'; break;
+          case 1: word.erase(at, 1); break;
+          case 2: word.insert(at, "b"); break;
+          case 3: std::swap(word[at], word[at + 1]); break;
         }
       }
       words.push_back(word);

@@ -94,9 +94,13 @@ TEST_F(CommitTest, ABatchThatCannotWriteLeavesTheIndexAsItWas) {
       ASSERT_FALSE(outcome.ok());
       EXPECT_EQ(indexing::MergeToOne(*index_).code(), StatusCode::kIo);
       EXPECT_FALSE(
-          RunSteps(*index_, SettingsStep(R"({"filterableAttributes":["title"],"sortableAttributes":["meta"]})"), {})
+          RunSteps(
+              *index_,
+              SettingsStep(R"({"filterableAttributes":["title"],"sortableAttributes":["meta"]})"),
+              {})
               .ok());
-      EXPECT_FALSE(RunSteps(*index_, SettingsStep(R"({"searchableAttributes":["title"]})"), {}).ok());
+      EXPECT_FALSE(
+          RunSteps(*index_, SettingsStep(R"({"searchableAttributes":["title"]})"), {}).ok());
     }
     EXPECT_EQ(Files(), files);
     EXPECT_EQ(index_->snapshot(), snapshot);
@@ -115,7 +119,8 @@ TEST_F(CommitTest, ABatchWhoseTransactionFailsRemovesItsSegments) {
   const auto snapshot = index_->snapshot();
   Commit commit;
   const uint64_t number = index_->NextNumber();
-  std::filesystem::copy_file(index_->FilePath(snapshot->segments[0]->files.base_file), index_->FilePath(number));
+  std::filesystem::copy_file(index_->FilePath(snapshot->segments[0]->files.base_file),
+                             index_->FilePath(number));
   commit.added.push_back({number, number, number});
   const std::string id(4000, 'x');  // longer than a key may be
   commit.new_external_ids.emplace_back(id, 7);
@@ -134,9 +139,10 @@ TEST_F(CommitTest, ACancelledBatchLeavesTheIndexAsItWas) {
   progress.cancelled = true;
   const std::string payload = payload_;
   const std::string_view views[] = {payload};
-  const auto outcome =
-      indexing::RunBatch(*index_, "{\"batchUid\":1,\"taskUids\":[1],\"now\":\"\",\"steps\":[" + DocumentsStep(0) + "]}",
-                         views, {}, indexing::FilterByList, progress);
+  const auto outcome = indexing::RunBatch(
+      *index_,
+      "{\"batchUid\":1,\"taskUids\":[1],\"now\":\"\",\"steps\":[" + DocumentsStep(0) + "]}", views,
+      {}, indexing::FilterByList, progress);
   EXPECT_EQ(outcome.status().code(), StatusCode::kCancelled);
   EXPECT_EQ(Files(), files);
   indexing::ExpectIndexHolds(*index_, model_);
@@ -186,12 +192,14 @@ TEST_F(CommitTest, TheStateSurvivesReopening) {
   EXPECT_EQ(after->fields->size(), before->fields->size());
 }
 
-// What is not named in the manifest is removed at the next start: one that cannot be read names nothing.
+// What is not named in the manifest is removed at the next start: one that cannot be read names
+// nothing.
 class LostManifestTest : public CommitTest {
  protected:
   std::set<std::string> SegmentFileNames() const {
     std::set<std::string> names;
-    for (const auto& entry : std::filesystem::directory_iterator(folder_.path() + "/segments")) names.insert(entry.path().filename());
+    for (const auto& entry : std::filesystem::directory_iterator(folder_.path() + "/segments"))
+      names.insert(entry.path().filename());
     return names;
   }
   void ExpectRefusedWithoutLoss() {
@@ -216,7 +224,9 @@ TEST_F(LostManifestTest, IsNotTakenForAnEmptyIndex) {
     if (remove) manifest = std::string((*(*env)->Read()->Get(*main, keys::kManifest)).value());
     auto txn = (*env)->Write();
     ASSERT_TRUE(txn.ok());
-    ASSERT_TRUE((remove ? txn->Delete(*main, keys::kManifest) : txn->Put(*main, keys::kManifest, manifest)).ok());
+    ASSERT_TRUE(
+        (remove ? txn->Delete(*main, keys::kManifest) : txn->Put(*main, keys::kManifest, manifest))
+            .ok());
     ASSERT_TRUE(txn->Commit().ok());
   };
   change(true);
@@ -255,7 +265,8 @@ TEST_F(LostManifestTest, OnADamagedPageIsNotTakenForAnEmptyIndex) {
   }
   const std::string whole = bytes;
   constexpr size_t kPage = 4096, kPageHeader = 16;
-  for (size_t at = bytes.find(keys::kManifest); at != bytes.npos; at = bytes.find(keys::kManifest, at + 1)) {
+  for (size_t at = bytes.find(keys::kManifest); at != bytes.npos;
+       at = bytes.find(keys::kManifest, at + 1)) {
     bytes.replace(at / kPage * kPage, kPageHeader, kPageHeader, '\0');
   }
   ASSERT_NE(bytes, whole);

@@ -21,8 +21,8 @@ struct Expression {
   enum class Kind : uint8_t { kAnd, kOr, kNot, kCondition, kRadius, kBox, kPolygon };
   Kind kind = Kind::kCondition;
   std::vector<Expression> children;
-  std::string field, op;              // of a condition; op without its NOT
-  bool negated = false;               // NOT IN, IS NOT NULL, ...
+  std::string field, op;  // of a condition; op without its NOT
+  bool negated = false;   // NOT IN, IS NOT NULL, ...
   std::vector<std::string> literals;
   std::vector<filter::GeoPoint> points;
   double metres = 0;
@@ -38,17 +38,19 @@ std::optional<double> NaiveNumber(const std::string& text) {
 }
 
 // There is one zero.
-int Compare(double value, double literal) {
-  return value < literal ? -1 : value > literal ? 1 : 0;
-}
+int Compare(double value, double literal) { return value < literal ? -1 : value > literal ? 1 : 0; }
 
-// Whether a document passes, by docs/behaviour/filters.md read literally; nullopt where rounding may decide.
+// Whether a document passes, by docs/behaviour/filters.md read literally; nullopt where rounding
+// may decide.
 class NaiveFilter {
  public:
   // known: fields that some document has or had.
-  NaiveFilter(const FieldMap& known, const Expression& expression) : known_(known), root_(Prepare(expression)) {}
+  NaiveFilter(const FieldMap& known, const Expression& expression)
+      : known_(known), root_(Prepare(expression)) {}
 
-  std::optional<bool> Passes(const NaiveDocument& document) const { return Passes(root_, document); }
+  std::optional<bool> Passes(const NaiveDocument& document) const {
+    return Passes(root_, document);
+  }
 
  private:
   struct Prepared {
@@ -70,13 +72,18 @@ class NaiveFilter {
     switch (expression.kind) {
       case Expression::Kind::kRadius:
         // That its corners lie on the circle is shown elsewhere.
-        out.area = filter::NaiveShapeOf(filter::CircleShape(expression.points[0], expression.metres,
-                                                            expression.sides == 0 ? 125 : expression.sides));
+        out.area = filter::NaiveShapeOf(
+            filter::CircleShape(expression.points[0], expression.metres,
+                                expression.sides == 0 ? 125 : expression.sides));
         break;
       case Expression::Kind::kBox: {
         const filter::GeoPoint top = expression.points[0], bottom = expression.points[1];
         const auto rectangle = [&](double west, double east) {
-          out.area.areas.push_back({{{west, bottom.lat}, {east, bottom.lat}, {east, top.lat}, {west, top.lat}, {west, bottom.lat}}});
+          out.area.areas.push_back({{{west, bottom.lat},
+                                     {east, bottom.lat},
+                                     {east, top.lat},
+                                     {west, top.lat},
+                                     {west, bottom.lat}}});
         };
         if (bottom.lng <= top.lng) {
           rectangle(bottom.lng, top.lng);
@@ -116,14 +123,16 @@ class NaiveFilter {
         const auto passes = Passes(node.children[0], document);
         return passes ? std::optional(!*passes) : std::nullopt;
       }
-      case Expression::Kind::kCondition: return Condition(node, document.Of(expression.field)) != expression.negated;
+      case Expression::Kind::kCondition:
+        return Condition(node, document.Of(expression.field)) != expression.negated;
       case Expression::Kind::kRadius:
         if (Meets(node, document)) return true;
         if (!document.point || expression.metres < 0) return false;
         return filter::NaiveWithin(expression.points[0], *document.point, expression.metres);
       case Expression::Kind::kBox:
         return Meets(node, document) ||
-               (document.point && filter::NaiveBoxHolds(expression.points[0], expression.points[1], *document.point));
+               (document.point &&
+                filter::NaiveBoxHolds(expression.points[0], expression.points[1], *document.point));
       case Expression::Kind::kPolygon: return Meets(node, document);
     }
     return false;
@@ -136,11 +145,15 @@ class NaiveFilter {
   bool Condition(const Prepared& node, const NaiveValues& values) const {
     const std::string& op = node.expression->op;
     if (!known_.Find(node.expression->field)) return false;
-    const auto any = [](const auto& list, auto&& test) { return std::any_of(list.begin(), list.end(), test); };
+    const auto any = [](const auto& list, auto&& test) {
+      return std::any_of(list.begin(), list.end(), test);
+    };
     // One literal against the numbers and the strings: test(order of the value to the literal).
     const auto compare = [&](size_t i, auto&& test) {
-      return (node.numbers[i] && any(values.numbers, [&](double v) { return test(Compare(v, *node.numbers[i])); })) ||
-             any(values.strings, [&](const std::string& v) { return test(v.compare(node.texts[i])); });
+      return (node.numbers[i] &&
+              any(values.numbers, [&](double v) { return test(Compare(v, *node.numbers[i])); })) ||
+             any(values.strings,
+                 [&](const std::string& v) { return test(v.compare(node.texts[i])); });
     };
     const auto equals = [&](size_t i) { return compare(i, [](int order) { return order == 0; }); };
     if (op == "=") return equals(0);
@@ -152,8 +165,10 @@ class NaiveFilter {
     if (op == "TO") {
       const auto &from = node.numbers[0], &to = node.numbers[1];
       return (from && to &&
-              any(values.numbers, [&](double v) { return Compare(v, *from) >= 0 && Compare(v, *to) <= 0; })) ||
-             any(values.strings, [&](const std::string& v) { return v >= node.texts[0] && v <= node.texts[1]; });
+              any(values.numbers,
+                  [&](double v) { return Compare(v, *from) >= 0 && Compare(v, *to) <= 0; })) ||
+             any(values.strings,
+                 [&](const std::string& v) { return v >= node.texts[0] && v <= node.texts[1]; });
     }
     if (op == "IN") {
       for (size_t i = 0; i < node.texts.size(); ++i) {
@@ -164,7 +179,9 @@ class NaiveFilter {
     if (op == "EXISTS") return values.exists;
     if (op == "NULL") return values.is_null;
     if (op == "EMPTY") return values.is_empty;
-    if (op == "CONTAINS") return any(values.strings, [&](const std::string& v) { return v.find(node.texts[0]) != v.npos; });
+    if (op == "CONTAINS")
+      return any(values.strings,
+                 [&](const std::string& v) { return v.find(node.texts[0]) != v.npos; });
     if (node.texts[0].empty()) return values.exists;  // STARTS WITH
     return any(values.strings, [&](const std::string& v) { return v.starts_with(node.texts[0]); });
   }
@@ -181,7 +198,9 @@ class RandomFilter {
     Expression out;
     const uint64_t kind = depth == 0 ? 9 : random_.Below(8);
     if (kind >= 5) return Leaf();
-    out.kind = kind < 2 ? Expression::Kind::kAnd : kind < 4 ? Expression::Kind::kOr : Expression::Kind::kNot;
+    out.kind = kind < 2   ? Expression::Kind::kAnd
+               : kind < 4 ? Expression::Kind::kOr
+                          : Expression::Kind::kNot;
     const uint64_t children = kind == 4 ? 1 : 2 + random_.Below(3) / 2;
     for (uint64_t i = 0; i < children; ++i) out.children.push_back(Make(depth - 1));
     return out;
@@ -219,7 +238,9 @@ class RandomFilter {
   }
 
  private:
-  const char* Pick(std::initializer_list<const char*> list) { return list.begin()[random_.Below(list.size())]; }
+  const char* Pick(std::initializer_list<const char*> list) {
+    return list.begin()[random_.Below(list.size())];
+  }
 
   // ---- Making ----
 
@@ -227,25 +248,91 @@ class RandomFilter {
     switch (random_.Below(8)) {
       case 0: return std::to_string(static_cast<int>(random_.Below(400)) - 120);
       case 1: return Pick({"tag ", "TAG ", "Tag\u00a0"}) + std::to_string(random_.Below(30));
-      case 2: return "2024-0" + std::to_string(1 + random_.Below(2)) + "-" + std::to_string(10 + random_.Below(19));
-      case 3: return random_.Below(2) == 0 ? RandomDocuments::Long(random_.Below(4)) : std::string(465 + random_.Below(3), 'l') + "e";
+      case 2:
+        return "2024-0" + std::to_string(1 + random_.Below(2)) + "-" +
+               std::to_string(10 + random_.Below(19));
+      case 3:
+        return random_.Below(2) == 0 ? RandomDocuments::Long(random_.Below(4))
+                                     : std::string(465 + random_.Below(3), 'l') + "e";
       default: break;
     }
-    return Pick({"0", "1", "2", "10", "-5", "50", "red", "ROSÉ", "é", "rose", "Rose\u0301", "true", "FALSE", "zebra", "", "-0.5",
-                 "a", "t", "120", "3.25", " ", "z", " red\t", "-0", "-0.0", "0.0", "+2", "1e3", "1000", "100", "1E2", ".1",
-                 "0.3", "0.30000000000000004", "1e308", "1e309", "-1e308", "5e-324", "1e-400", "nan", "inf", "Infinity",
-                 "9007199254740993", "9007199254740992", "9007199254740994", "18446744073709551615", "1e-7", "0x10",
-                 "123456789012345678901234567890", "2024-01-31", "2024-02-01T00:00:00Z", "fin", "STRASSE", "straße", "i", "İ",
-                 "a\"b\\c", "'", "AND", "TO", "null", "\U0001f600", "文", "2.", "1 2", "x", "한국"});
+    return Pick({"0",
+                 "1",
+                 "2",
+                 "10",
+                 "-5",
+                 "50",
+                 "red",
+                 "ROSÉ",
+                 "é",
+                 "rose",
+                 "Rose\u0301",
+                 "true",
+                 "FALSE",
+                 "zebra",
+                 "",
+                 "-0.5",
+                 "a",
+                 "t",
+                 "120",
+                 "3.25",
+                 " ",
+                 "z",
+                 " red\t",
+                 "-0",
+                 "-0.0",
+                 "0.0",
+                 "+2",
+                 "1e3",
+                 "1000",
+                 "100",
+                 "1E2",
+                 ".1",
+                 "0.3",
+                 "0.30000000000000004",
+                 "1e308",
+                 "1e309",
+                 "-1e308",
+                 "5e-324",
+                 "1e-400",
+                 "nan",
+                 "inf",
+                 "Infinity",
+                 "9007199254740993",
+                 "9007199254740992",
+                 "9007199254740994",
+                 "18446744073709551615",
+                 "1e-7",
+                 "0x10",
+                 "123456789012345678901234567890",
+                 "2024-01-31",
+                 "2024-02-01T00:00:00Z",
+                 "fin",
+                 "STRASSE",
+                 "straße",
+                 "i",
+                 "İ",
+                 "a\"b\\c",
+                 "'",
+                 "AND",
+                 "TO",
+                 "null",
+                 "\U0001f600",
+                 "文",
+                 "2.",
+                 "1 2",
+                 "x",
+                 "한국"});
   }
 
   Expression Leaf() {
     if (random_.Below(9) == 0) return Geo();
     Expression out;
     out.field = kRandomFields[random_.Below(kRandomFields.size())];
-    out.op = Pick({"=", "!=", ">", ">=", "<", "<=", "=", ">", "TO", "TO", "IN", "EXISTS", "NULL", "EMPTY", "CONTAINS", "STARTS WITH"});
-    const bool word = out.op == "IN" || out.op == "EXISTS" || out.op == "NULL" || out.op == "EMPTY" || out.op == "CONTAINS" ||
-                      out.op == "STARTS WITH";
+    out.op = Pick({"=", "!=", ">", ">=", "<", "<=", "=", ">", "TO", "TO", "IN", "EXISTS", "NULL",
+                   "EMPTY", "CONTAINS", "STARTS WITH"});
+    const bool word = out.op == "IN" || out.op == "EXISTS" || out.op == "NULL" ||
+                      out.op == "EMPTY" || out.op == "CONTAINS" || out.op == "STARTS WITH";
     out.negated = word && random_.Below(2) == 0;
     uint64_t literals = out.op == "TO" ? 2 : 1;
     if (out.op == "IN") literals = random_.Below(4);
@@ -255,21 +342,30 @@ class RandomFilter {
   }
 
   Expression Geo() {
-    static constexpr filter::GeoPoint kPlaces[] = {{48.85, 2.35}, {-17, 180}, {-17, -180}, {90, 0}, {0, 0}, {-90, 10}, {5, 5}};
-    static constexpr double kMetres[] = {0, 0.5, 1, 1000, 500000, 3000000, 11000000, 19000000, 2e7, 2.1e7, -1};
-    const auto whole = [&](int limit) { return static_cast<double>(static_cast<int>(random_.Below(2 * static_cast<uint64_t>(limit) + 1)) - limit); };
+    static constexpr filter::GeoPoint kPlaces[] = {{48.85, 2.35}, {-17, 180}, {-17, -180}, {90, 0},
+                                                   {0, 0},        {-90, 10},  {5, 5}};
+    static constexpr double kMetres[] = {0,        0.5,      1,   1000,  500000, 3000000,
+                                         11000000, 19000000, 2e7, 2.1e7, -1};
+    const auto whole = [&](int limit) {
+      return static_cast<double>(
+          static_cast<int>(random_.Below(2 * static_cast<uint64_t>(limit) + 1)) - limit);
+    };
     const auto corner = [&] {
       if (random_.Below(3) == 0) return filter::GeoPoint{whole(90), whole(180)};
-      return filter::GeoPoint{static_cast<double>(random_.Below(12)), static_cast<double>(random_.Below(12))};
+      return filter::GeoPoint{static_cast<double>(random_.Below(12)),
+                              static_cast<double>(random_.Below(12))};
     };
     Expression out;
     switch (random_.Below(3)) {
       case 0:
         out.kind = Expression::Kind::kRadius;
         out.points = {random_.Below(2) == 0 ? kPlaces[random_.Below(std::size(kPlaces))]
-                                            : filter::GeoPoint{random_.Fraction() * 180 - 90, random_.Fraction() * 360 - 180}};
-        out.metres = random_.Below(2) == 0 ? kMetres[random_.Below(std::size(kMetres))] : std::pow(10, random_.Fraction() * 7.4);
-        if (random_.Below(2) == 0) out.sides = static_cast<int>(3 + random_.Below(random_.Below(10) == 0 ? 998 : 20));
+                                            : filter::GeoPoint{random_.Fraction() * 180 - 90,
+                                                               random_.Fraction() * 360 - 180}};
+        out.metres = random_.Below(2) == 0 ? kMetres[random_.Below(std::size(kMetres))]
+                                           : std::pow(10, random_.Fraction() * 7.4);
+        if (random_.Below(2) == 0)
+          out.sides = static_cast<int>(3 + random_.Below(random_.Below(10) == 0 ? 998 : 20));
         break;
       case 1: {
         out.kind = Expression::Kind::kBox;
@@ -291,7 +387,9 @@ class RandomFilter {
 
   std::string Write(const Expression& expression, int outer) {
     // NOT binds closest, then AND, then OR.
-    const int own = expression.kind == Expression::Kind::kOr ? 1 : expression.kind == Expression::Kind::kAnd ? 2 : 3;
+    const int own = expression.kind == Expression::Kind::kOr    ? 1
+                    : expression.kind == Expression::Kind::kAnd ? 2
+                                                                : 3;
     std::string out;
     switch (expression.kind) {
       case Expression::Kind::kAnd:
@@ -304,11 +402,14 @@ class RandomFilter {
       case Expression::Kind::kNot: out = "NOT" + Space() + Write(expression.children[0], 3); break;
       case Expression::Kind::kCondition: out = Condition(expression); break;
       case Expression::Kind::kRadius:
-        out = "_geoRadius" + MaySpace() + "(" + Place(expression.points[0]) + "," + MaySpace() + Number(expression.metres) +
-              (expression.sides == 0 ? "" : ", " + std::to_string(expression.sides)) + MaySpace() + ")";
+        out = "_geoRadius" + MaySpace() + "(" + Place(expression.points[0]) + "," + MaySpace() +
+              Number(expression.metres) +
+              (expression.sides == 0 ? "" : ", " + std::to_string(expression.sides)) + MaySpace() +
+              ")";
         break;
       case Expression::Kind::kBox:
-        out = "_geoBoundingBox([" + Place(expression.points[0]) + "]," + MaySpace() + "[" + Place(expression.points[1]) + "])";
+        out = "_geoBoundingBox([" + Place(expression.points[0]) + "]," + MaySpace() + "[" +
+              Place(expression.points[1]) + "])";
         break;
       case Expression::Kind::kPolygon:
         for (const filter::GeoPoint point : expression.points) {
@@ -325,12 +426,16 @@ class RandomFilter {
     AppendJsonNumber(out, value);
     return out;
   }
-  std::string Place(filter::GeoPoint point) { return MaySpace() + Number(point.lat) + MaySpace() + "," + MaySpace() + Number(point.lng); }
+  std::string Place(filter::GeoPoint point) {
+    return MaySpace() + Number(point.lat) + MaySpace() + "," + MaySpace() + Number(point.lng);
+  }
 
   std::string Value(const std::string& text) {
-    static const char* const kReserved[] = {"AND", "OR", "NOT", "IN", "TO", "EXISTS", "IS", "NULL", "EMPTY", "CONTAINS", "STARTS", "WITH"};
+    static const char* const kReserved[] = {"AND", "OR",   "NOT",   "IN",       "TO",     "EXISTS",
+                                            "IS",  "NULL", "EMPTY", "CONTAINS", "STARTS", "WITH"};
     static const std::regex kWord("[A-Za-z0-9_.-]+");
-    const bool reserved = std::any_of(std::begin(kReserved), std::end(kReserved), [&](const char* word) { return text == word; });
+    const bool reserved = std::any_of(std::begin(kReserved), std::end(kReserved),
+                                      [&](const char* word) { return text == word; });
     if (!reserved && std::regex_match(text, kWord) && random_.Below(3) > 0) return text;
     const char quote = random_.Below(2) == 0 ? '"' : '\'';
     std::string out(1, quote);
@@ -350,12 +455,17 @@ class RandomFilter {
   std::string Condition(const Expression& e) {
     const std::string field = Value(e.field), negation = e.negated ? "NOT" + Space() : "";
     if (e.op == "EXISTS") return field + Space() + negation + "EXISTS";
-    if (e.op == "NULL" || e.op == "EMPTY") return field + Space() + "IS" + Space() + negation + e.op;
-    if (e.op == "TO") return field + Space() + Value(e.literals[0]) + Space() + "TO" + Space() + Value(e.literals[1]);
-    if (e.op == "CONTAINS" || e.op == "STARTS WITH") return field + Space() + negation + e.op + Space() + Value(e.literals[0]);
+    if (e.op == "NULL" || e.op == "EMPTY")
+      return field + Space() + "IS" + Space() + negation + e.op;
+    if (e.op == "TO")
+      return field + Space() + Value(e.literals[0]) + Space() + "TO" + Space() +
+             Value(e.literals[1]);
+    if (e.op == "CONTAINS" || e.op == "STARTS WITH")
+      return field + Space() + negation + e.op + Space() + Value(e.literals[0]);
     if (e.op == "IN") {
       std::string list;
-      for (const std::string& literal : e.literals) list += (list.empty() ? "" : "," + MaySpace()) + Value(literal);
+      for (const std::string& literal : e.literals)
+        list += (list.empty() ? "" : "," + MaySpace()) + Value(literal);
       if (!list.empty() && random_.Below(4) == 0) list += ",";
       return field + Space() + negation + "IN" + MaySpace() + "[" + list + MaySpace() + "]";
     }
@@ -387,14 +497,16 @@ TEST(FilterOracle, FindsTheDocumentsThatPassOneByOne) {
       auto node = filter::ParseFilterJson(text, {true, true});
       ASSERT_TRUE(node.ok()) << text << node.status().message();
       const FilterContext context{*snapshot, {true, true}};
-      auto passing = EvaluateFilter(context, **node), restricted = EvaluateFilter(context, **node, &within);
+      auto passing = EvaluateFilter(context, **node),
+           restricted = EvaluateFilter(context, **node, &within);
       ASSERT_TRUE(passing.ok() && restricted.ok()) << text << passing.status().message();
       uint64_t known = 0;
       const NaiveFilter naive(*snapshot->fields, expression);
       for (const NaiveDocument& document : documents.documents()) {
         const bool found = passing->Contains(document.docid);
         ASSERT_EQ(found, naive.Passes(document).value_or(found))
-            << text << " and document " << document.docid << " " << index.documents().at(document.docid);
+            << text << " and document " << document.docid << " "
+            << index.documents().at(document.docid);
         known += found;
       }
       ASSERT_EQ(known, passing->size()) << text << ": documents that are not there";
@@ -410,13 +522,14 @@ TEST(EvaluateFilter, JoinsWideRangesOfManyValues) {
   std::vector<int> numbers;
   for (uint32_t docid = 0; docid < 20000; ++docid) {
     numbers.push_back(static_cast<int>(random.Below(15000)));
-    batch[docid] = "{\"n\":" + std::to_string(numbers.back()) + ",\"several\":[" + std::to_string(numbers.back()) +
-                   "," + std::to_string(-numbers.back()) + "]}";
+    batch[docid] = "{\"n\":" + std::to_string(numbers.back()) + ",\"several\":[" +
+                   std::to_string(numbers.back()) + "," + std::to_string(-numbers.back()) + "]}";
   }
   index.Put(batch);
   const auto snapshot = index.snapshot();
   for (int i = 0; i < 60; ++i) {
-    const int from = static_cast<int>(random.Below(15000)), to = static_cast<int>(random.Below(15000));
+    const int from = static_cast<int>(random.Below(15000)),
+              to = static_cast<int>(random.Below(15000));
     for (const std::string field : {"n", "several"}) {
       const std::string text = field + " " + std::to_string(from) + " TO " + std::to_string(to);
       std::string json;
@@ -435,15 +548,17 @@ TEST(EvaluateFilter, JoinsWideRangesOfManyValues) {
 class FilterRules : public testing::Test {
  protected:
   FilterRules()
-      : index_(R"({"filterableAttributes":[)"
-               R"({"attributePatterns":["eq"],"features":{"filter":{"equality":true,"comparison":false}}},)"
-               R"({"attributePatterns":["cmp*"],"features":{"filter":{"equality":false,"comparison":true}}},)"
-               R"({"attributePatterns":["off","off.*"],"features":{"facetSearch":true,"filter":{"equality":false,"comparison":false}}},)"
-               R"({"attributePatterns":["_geo"],"features":{"filter":{"equality":true,"comparison":true}}},)"
-               R"("off","plain","never"]})") {
-    index_.Put({{1, R"({"eq":3,"cmp":3,"off":3,"plain":{"x":3},"cmpound":"z","_geo":{"lat":1,"lng":1}})"},
-                {2, R"({"eq":4,"cmp":4,"off":4,"plain":{"x":-0.0}})"},
-                {3, R"({"id":3})"}});
+      : index_(
+            R"({"filterableAttributes":[)"
+            R"({"attributePatterns":["eq"],"features":{"filter":{"equality":true,"comparison":false}}},)"
+            R"({"attributePatterns":["cmp*"],"features":{"filter":{"equality":false,"comparison":true}}},)"
+            R"({"attributePatterns":["off","off.*"],"features":{"facetSearch":true,"filter":{"equality":false,"comparison":false}}},)"
+            R"({"attributePatterns":["_geo"],"features":{"filter":{"equality":true,"comparison":true}}},)"
+            R"("off","plain","never"]})") {
+    index_.Put(
+        {{1, R"({"eq":3,"cmp":3,"off":3,"plain":{"x":3},"cmpound":"z","_geo":{"lat":1,"lng":1}})"},
+         {2, R"({"eq":4,"cmp":4,"off":4,"plain":{"x":-0.0}})"},
+         {3, R"({"id":3})"}});
   }
 
   // Docids that pass, or the code of the error.
@@ -488,7 +603,8 @@ TEST_F(FilterRules, DecideWhichOperatorsAFieldTakes) {
 TEST_F(FilterRules, AreNotLookedAtBehindAnEmptyConjunction) {
   EXPECT_EQ(Answer("eq = 99 AND eq > 3"), "");
   EXPECT_EQ(Answer("eq > 3 OR eq = 3"), "invalid_search_filter");
-  EXPECT_EQ(Answer("eq = 99 AND unknown > 3"), "invalid_search_filter") << "attributes are checked first";
+  EXPECT_EQ(Answer("eq = 99 AND unknown > 3"), "invalid_search_filter")
+      << "attributes are checked first";
 }
 
 TEST_F(FilterRules, GiveNothingOnAFieldNeverSeenButAllForItsNegation) {
@@ -502,7 +618,8 @@ TEST_F(FilterRules, GiveNothingOnAFieldNeverSeenButAllForItsNegation) {
 
 TEST_F(FilterRules, LetPassOnlyWhatIsKnownToPassOnceTheTimeIsOver) {
   const auto gone = std::make_shared<std::atomic<bool>>(false);
-  for (const std::string filter : {"eq = 3", "eq != 3", "NOT eq = 3", "eq = 3 OR NOT (eq = 4 AND cmp > 9)", "never NOT EXISTS"}) {
+  for (const std::string filter : {"eq = 3", "eq != 3", "NOT eq = 3",
+                                   "eq = 3 OR NOT (eq = 4 AND cmp > 9)", "never NOT EXISTS"}) {
     std::string json;
     AppendJsonString(json, filter);
     for (const bool over : {false, true}) {
@@ -530,22 +647,26 @@ TEST_F(FilterRules, NameTheFaultyPartOfTheExpression) {
 
 TEST(EvaluateFilter, FindsShapesThatMeetTheArea) {
   IndexedDocuments index(R"({"filterableAttributes":["_geojson","_geo"]})");
-  index.Put({{0, R"({"_geojson":{"type":"Point","coordinates":[2.3376,48.8606]}})"},
-             {1, R"({"_geojson":{"type":"Polygon","coordinates":[[[2,48],[3,48],[3,49],[2,49],[2,48]]]}})"},
-             {2, R"({"_geojson":{"type":"LineString","coordinates":[[4.8,45.7],[5.4,43.3]]}})"},
-             {3, R"({"_geo":{"lat":48.8,"lng":2.3}})"},
-             {4, R"({"name":"nowhere"})"}});
+  index.Put(
+      {{0, R"({"_geojson":{"type":"Point","coordinates":[2.3376,48.8606]}})"},
+       {1,
+        R"({"_geojson":{"type":"Polygon","coordinates":[[[2,48],[3,48],[3,49],[2,49],[2,48]]]}})"},
+       {2, R"({"_geojson":{"type":"LineString","coordinates":[[4.8,45.7],[5.4,43.3]]}})"},
+       {3, R"({"_geo":{"lat":48.8,"lng":2.3}})"},
+       {4, R"({"name":"nowhere"})"}});
   const auto answer = [&](const std::string& text) {
     auto passing = EvaluateFilterJson(*index.snapshot(), "\"" + text + "\"", {});
     EXPECT_TRUE(passing.ok());
     return passing.ok() ? ListOf(*passing) : std::vector<uint32_t>();
   };
   using List = std::vector<uint32_t>;
-  EXPECT_EQ(answer("_geoPolygon([48.5, 2.1], [48.5, 2.9], [49.5, 2.9], [49.5, 2.1])"), (List{0, 1}));
+  EXPECT_EQ(answer("_geoPolygon([48.5, 2.1], [48.5, 2.9], [49.5, 2.9], [49.5, 2.1])"),
+            (List{0, 1}));
   EXPECT_EQ(answer("_geoBoundingBox([46, 6], [44, 4])"), (List{2}));
   EXPECT_EQ(answer("_geoBoundingBox([49, 3], [48, 2])"), (List{0, 1, 3}));
   EXPECT_EQ(answer("_geoRadius(48.8606, 2.3376, 1000)"), (List{0, 1}));
-  EXPECT_EQ(answer("NOT _geoPolygon([48.5, 2.1], [48.5, 2.9], [49.5, 2.9], [49.5, 2.1])"), (List{2, 3, 4}));
+  EXPECT_EQ(answer("NOT _geoPolygon([48.5, 2.1], [48.5, 2.9], [49.5, 2.9], [49.5, 2.1])"),
+            (List{2, 3, 4}));
   index.Delete({1});
   EXPECT_EQ(answer("_geoRadius(48.8606, 2.3376, 1000)"), (List{0}));
 }

@@ -16,7 +16,8 @@ TEST(ExternalIdKey, NumbersTakeTheBytesThatTheyNeed) {
   EXPECT_EQ(ExternalIdKey("255"), "\1\xff"s);
   EXPECT_EQ(ExternalIdKey("256"), "\2\1\0"s);
   EXPECT_EQ(ExternalIdKey("9999999999999999999"), "\x8\x8a\xc7\x23\x04\x89\xe7\xff\xff"s);
-  for (const char* text : {"007", "-1", "-0", "18446744073709551616", "10000000000000000000", "1.5", "1e3", "a1", "1a", "_"}) {
+  for (const char* text : {"007", "-1", "-0", "18446744073709551616", "10000000000000000000", "1.5",
+                           "1e3", "a1", "1a", "_"}) {
     EXPECT_EQ(ExternalIdKey(text), text);
   }
 }
@@ -24,17 +25,26 @@ TEST(ExternalIdKey, NumbersTakeTheBytesThatTheyNeed) {
 TEST(ExternalIdKey, OtherBytesAreNoKey) {
   using namespace std::string_literals;
   // Too long, too short, a zero in front, a number written as text.
-  const std::string keys[] = {""s, "\1"s, "\0"s, "\2\0\1"s, "\1\1\1"s, "12"s, "\x8\xff\xff\xff\xff\xff\xff\xff\xff"s, "\x9\1\1\1\1\1\1\1\1\1"s};
+  const std::string keys[] = {""s,
+                              "\1"s,
+                              "\0"s,
+                              "\2\0\1"s,
+                              "\1\1\1"s,
+                              "12"s,
+                              "\x8\xff\xff\xff\xff\xff\xff\xff\xff"s,
+                              "\x9\1\1\1\1\1\1\1\1\1"s};
   for (const std::string& key : keys) {
     EXPECT_EQ(ExternalIdOfKey(key), std::nullopt);
   }
 }
 
 std::string RandomId(std::mt19937_64& random) {
-  static constexpr std::string_view kCharacters = "0123456789012345678901234567890123456789abcXYZ-_";
+  static constexpr std::string_view kCharacters =
+      "0123456789012345678901234567890123456789abcXYZ-_";
   if (random() % 2 == 0) return std::to_string(random() >> random() % 64);
   std::string id;
-  for (uint64_t length = 1 + random() % (random() % 8 == 0 ? 511 : 6); length > 0; --length) id += kCharacters[random() % kCharacters.size()];
+  for (uint64_t length = 1 + random() % (random() % 8 == 0 ? 511 : 6); length > 0; --length)
+    id += kCharacters[random() % kCharacters.size()];
   return id;
 }
 

@@ -26,15 +26,21 @@ class RandomPoints {
     std::shuffle(entries.begin(), entries.end(), random_);
   }
 
-  double Fraction() { return static_cast<double>(random_() >> 11) / static_cast<double>(uint64_t{1} << 53); }
+  double Fraction() {
+    return static_cast<double>(random_() >> 11) / static_cast<double>(uint64_t{1} << 53);
+  }
 
   GeoPoint Point() {
     switch (random_() % 5) {
       case 0: return {.lat = 90 - Fraction() * 0.01, .lng = Fraction() * 360 - 180};
-      case 1: return {.lat = Fraction() * 4 - 2, .lng = random_() % 2 == 0 ? 180 - Fraction() : -180 + Fraction()};
+      case 1:
+        return {.lat = Fraction() * 4 - 2,
+                .lng = random_() % 2 == 0 ? 180 - Fraction() : -180 + Fraction()};
       case 2: return {.lat = 48 + Fraction() * 0.0001, .lng = 2 + Fraction() * 0.0001};
-      case 3: return random_() % 20 == 0 ? GeoPoint{.lat = Fraction() * 400 - 200, .lng = Fraction() * 900 - 450}
-                                         : GeoPoint{.lat = -90, .lng = 0};
+      case 3:
+        return random_() % 20 == 0
+                   ? GeoPoint{.lat = Fraction() * 400 - 200, .lng = Fraction() * 900 - 450}
+                   : GeoPoint{.lat = -90, .lng = 0};
       default: return {.lat = Fraction() * 180 - 90, .lng = Fraction() * 360 - 180};
     }
   }
@@ -79,14 +85,17 @@ TEST(GeoOracle, FindsThePointsThatATestOfEachFinds) {
         continue;
       }
       GeoPoint centre = points.Point();
-      centre = {.lat = std::clamp(centre.lat, -90.0, 90.0), .lng = std::clamp(centre.lng, -180.0, 180.0)};
+      centre = {.lat = std::clamp(centre.lat, -90.0, 90.0),
+                .lng = std::clamp(centre.lng, -180.0, 180.0)};
       const double metres = round % 10 == 1 ? 0 : std::pow(10.0, points.Fraction() * 8.4 - 1);
       index->FindInRadius(centre, metres, found);
       std::sort(found.begin(), found.end());
       // Where rounding decides, the formula of the engine does.
       ASSERT_EQ(found, points.Passing([&](GeoPoint p) {
-        return filter::NaiveWithin(centre, p, metres).value_or(filter::HaversineMetres(centre, p) <= metres);
-      })) << centre.lat << " " << centre.lng << " " << metres;
+        return filter::NaiveWithin(centre, p, metres)
+            .value_or(filter::HaversineMetres(centre, p) <= metres);
+      })) << centre.lat
+          << " " << centre.lng << " " << metres;
     }
   }
 }
@@ -113,14 +122,16 @@ TEST(GeoIndex, RefusesBytesThatAreNotAnIndex) {
   RandomPoints points(3000);
   const std::string bytes = GeoIndex::Build(points.entries);
   for (size_t size = 0; size < bytes.size(); size += 1 + points.random()() % 900) {
-    EXPECT_FALSE(GeoIndex::Open(std::string_view(bytes).substr(0, size), points.docids).ok()) << size;
+    EXPECT_FALSE(GeoIndex::Open(std::string_view(bytes).substr(0, size), points.docids).ok())
+        << size;
   }
   EXPECT_FALSE(GeoIndex::Open(bytes + "12345678", points.docids).ok());
   EXPECT_FALSE(GeoIndex::Open(bytes, std::span(points.docids).first(2999)).ok());
   // Whatever a few wrong bytes do, nothing is read outside.
   for (int round = 0; round < 300; ++round) {
     std::string changed = bytes;
-    for (int i = 0; i < 3; ++i) changed[points.random()() % changed.size()] = static_cast<char>(points.random()());
+    for (int i = 0; i < 3; ++i)
+      changed[points.random()() % changed.size()] = static_cast<char>(points.random()());
     const auto index = GeoIndex::Open(changed, points.docids);
     if (!index.ok()) continue;
     std::vector<uint32_t> found;

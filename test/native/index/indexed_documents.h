@@ -1,4 +1,5 @@
-// An index on disk made of given documents, segment by segment, and the same documents in memory for naive twins.
+// An index on disk made of given documents, segment by segment, and the same documents in memory
+// for naive twins.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -44,9 +45,10 @@ class IndexedDocuments {
 
   using Embeddings = std::vector<std::vector<float>>;
 
-  // Writes one segment with these documents; what they replace is dead from then on. By ascending docid.
-  // embeddings: of some of them, for the first embedder of the settings.
-  void Put(const std::map<DocId, std::string>& batch, const std::map<DocId, Embeddings>& embeddings = {}) {
+  // Writes one segment with these documents; what they replace is dead from then on. By ascending
+  // docid. embeddings: of some of them, for the first embedder of the settings.
+  void Put(const std::map<DocId, std::string>& batch,
+           const std::map<DocId, Embeddings>& embeddings = {}) {
     const auto before = index_->snapshot();
     auto fields = std::make_shared<index::FieldMap>(*before->fields);
     indexing::FieldDiscovery discovery(*fields);
@@ -152,7 +154,8 @@ inline void ReachNaive(const json::Value& node, const std::string& rest, NaiveVa
     if (key == rest) {
       out.exists = true;
       out.is_null |= value.is_null();
-      out.is_empty |= (value.is_string() && value.string().empty()) || (value.is_array() && value.items().empty()) ||
+      out.is_empty |= (value.is_string() && value.string().empty()) ||
+                      (value.is_array() && value.items().empty()) ||
                       (value.is_object() && value.members().empty());
       out.Collect(value);
     } else if (rest.starts_with(key + ".")) {

@@ -33,7 +33,8 @@ class NaiveIndex {
       const json::Value tree = json::Value::Parse(text);
       NaiveDocument& document = documents_.emplace_back();
       document.docid = docid;
-      for (const std::string& field : fields) document.fields.emplace(field, NaiveValuesOf(tree, field));
+      for (const std::string& field : fields)
+        document.fields.emplace(field, NaiveValuesOf(tree, field));
       document.point = NaivePointOf(tree);
       if (tree["_geojson"].is_object()) document.shape = filter::NaiveShapeOf(tree["_geojson"]);
     }

@@ -1,4 +1,5 @@
-// Verifying an index: a sound one has no faults, and every damage is told by the name of what is damaged.
+// Verifying an index: a sound one has no faults, and every damage is told by the name of what is
+// damaged.
 #include "index/verify.h"
 
 #include <gtest/gtest.h>
@@ -37,7 +38,8 @@ segment::SectionId VectorsSection(segment::VectorPart part) {
 
 std::string Text(const IndexReport& report) {
   std::string out;
-  for (const IndexFault& fault : report.faults) out += fault.file + ": " + fault.structure + ": " + fault.message + "\n";
+  for (const IndexFault& fault : report.faults)
+    out += fault.file + ": " + fault.structure + ": " + fault.message + "\n";
   return out;
 }
 
@@ -68,11 +70,15 @@ class VerifyTest : public ::testing::Test {
   std::string Payload(int first, int count) {
     std::string out = "[";
     for (int i = first; i < first + count; ++i) {
-      const auto number = [&](int end) { return std::to_string(random_() % static_cast<unsigned>(end)); };
-      out += (i > first ? "," : "") + std::string("{\"id\":") + std::to_string(i) + ",\"title\":\"word" + number(3000) +
-             " word" + number(100) + " again word" + number(10) + "\",\"color\":[\"c" + number(300) + "\",\"C" + number(300) +
-             "\"],\"price\":" + number(500) + ",\"_geo\":{\"lat\":" + number(80) + ",\"lng\":" + number(170) +
-             "},\"_vectors\":{\"e\":[1," + number(9) + ",-" + number(9) + ".5,0]}}";
+      const auto number = [&](int end) {
+        return std::to_string(random_() % static_cast<unsigned>(end));
+      };
+      out += (i > first ? "," : "") + std::string("{\"id\":") + std::to_string(i) +
+             ",\"title\":\"word" + number(3000) + " word" + number(100) + " again word" +
+             number(10) + "\",\"color\":[\"c" + number(300) + "\",\"C" + number(300) +
+             "\"],\"price\":" + number(500) + ",\"_geo\":{\"lat\":" + number(80) +
+             ",\"lng\":" + number(170) + "},\"_vectors\":{\"e\":[1," + number(9) + ",-" +
+             number(9) + ".5,0]}}";
     }
     return out + "]";
   }
@@ -110,7 +116,8 @@ TEST_F(VerifyTest, FindsNothingInASoundIndexWhateverItsHistory) {
   EXPECT_EQ(Text(Verify()), "");
   Open();
   Run(DocumentsStep(0), {Payload(1000, 900)});
-  Run(R"({"task":1,"kind":"deleteIds","ids":["3","4","1200"]},{"task":1,"kind":"deleteFilter","filter":[700,701]})", {});
+  Run(R"({"task":1,"kind":"deleteIds","ids":["3","4","1200"]},{"task":1,"kind":"deleteFilter","filter":[700,701]})",
+      {});
   auto report = Verify();
   EXPECT_EQ(Text(report), "");
   EXPECT_EQ(report.documents, 1895u);
@@ -136,7 +143,8 @@ TEST_F(VerifyTest, FindsNothingInASoundIndexWhateverItsHistory) {
 TEST_F(VerifyTest, ChecksWhatTheLongestListOfAFrequentWordLeaves) {
   std::string payload = "[";
   for (int i = 0; i < 1400; ++i) {
-    payload += (i > 0 ? ",{\"id\":" : "{\"id\":") + std::to_string(i) + (i < 800 ? ",\"title\":\"frequent\"" : "") +
+    payload += (i > 0 ? ",{\"id\":" : "{\"id\":") + std::to_string(i) +
+               (i < 800 ? ",\"title\":\"frequent\"" : "") +
                (i >= 600 ? ",\"note\":\"frequent\"}" : "}");
   }
   Run(DocumentsStep(0), {payload + "]"});
@@ -154,12 +162,15 @@ TEST_F(VerifyTest, ChecksWhatTheLongestListOfAFrequentWordLeaves) {
   }
   ASSERT_EQ(postings[at], 3 * 2 + 1) << "two fields, one early position, and the rest";
   index_.reset();
-  for (const auto& [byte, value] : {std::pair{1, 1 - postings[at + 1]}, std::pair{1, 2}, std::pair{2, postings[at + 2] - 2}}) {
+  for (const auto& [byte, value] :
+       {std::pair{1, 1 - postings[at + 1]}, std::pair{1, 2}, std::pair{2, postings[at + 2] - 2}}) {
     std::string damaged = postings;
     damaged[at + static_cast<size_t>(byte)] = static_cast<char>(value);
     Rewrite(path, segment::kPostingData, damaged);
     const auto report = VerifyIndex(folder_.path());
-    EXPECT_TRUE(Tells(report, segment::SectionName(segment::kPostingData))) << byte << ": " << value << "\n" << Text(report);
+    EXPECT_TRUE(Tells(report, segment::SectionName(segment::kPostingData)))
+        << byte << ": " << value << "\n"
+        << Text(report);
   }
   Rewrite(path, segment::kPostingData, postings);
   EXPECT_EQ(Text(VerifyIndex(folder_.path())), "");
@@ -176,16 +187,19 @@ TEST_F(VerifyTest, NamesTheSectionWhoseBytesHaveChanged) {
     std::string_view bytes;
     const auto file = *segment::SegmentFile::Open(path);
     bytes = file->ReadAll(id);
-    const size_t at = static_cast<size_t>(bytes.data() - file->ReadAll(ids[0]).data()) + 16 + random_() % bytes.size();
+    const size_t at = static_cast<size_t>(bytes.data() - file->ReadAll(ids[0]).data()) + 16 +
+                      random_() % bytes.size();
     std::string damaged = whole;
     damaged[at] = static_cast<char>(damaged[at] ^ 1 << random_() % 8);
     WriteFile(path, damaged);
     const auto report = VerifyIndex(folder_.path());
-    EXPECT_TRUE(Tells(report, segment::SectionName(id))) << segment::SectionName(id) << "\n" << Text(report);
+    EXPECT_TRUE(Tells(report, segment::SectionName(id))) << segment::SectionName(id) << "\n"
+                                                         << Text(report);
     EXPECT_EQ(report.faults[0].file, "segments/" + path.substr(path.rfind('/') + 1));
     WriteFile(path, whole);
   }
-  for (const auto& [from_end, name] : {std::pair<size_t, const char*>{1, "directory"}, {60, "directory"}}) {
+  for (const auto& [from_end, name] :
+       {std::pair<size_t, const char*>{1, "directory"}, {60, "directory"}}) {
     std::string damaged = whole;
     damaged[damaged.size() - from_end] = static_cast<char>(damaged[damaged.size() - from_end] ^ 4);
     WriteFile(path, damaged);
@@ -206,16 +220,32 @@ TEST_F(VerifyTest, FindsContentThatMakesNoSenseThoughItsChecksumsAreRight) {
   const std::string path = SegmentPath();
   const auto file = *segment::SegmentFile::Open(path);
   index_.reset();
-  // Where every bit counts a change is always seen, elsewhere (letters of words, words whose documents
-  // a union has anyway, numbers of fields, boxes of points, unused bits) often.
+  // Where every bit counts a change is always seen, elsewhere (letters of words, words whose
+  // documents a union has anyway, numbers of fields, boxes of points, unused bits) often.
   const std::pair<segment::SectionId, int> sections[] = {
-      {segment::kRowDocids, 8}, {segment::kRowOffsets, 8},     {segment::kTextMeta, 8},    {segment::kTerms, 3},
-      {segment::kPostingOffsets, 8}, {segment::kPostingData, 8}, {segment::kForwardOffsets, 8}, {segment::kForwardData, 5},
-      {segment::kFieldLengths, 8}, {segment::kAdjacencyWords, 8}, {segment::kAdjacencyData, 8}, {segment::kPrefixWords, 4},
-      {segment::kPrefixData, 8},     {segment::kColumnDirectory, 5}, {segment::kColumnData, 2}, {segment::kGeoPoints, 2},
-      {segment::kVectorDirectory, 3}, {VectorsSection(segment::VectorPart::kDocids), 8}, {VectorsSection(segment::VectorPart::kFirstRows), 8},
-      {VectorsSection(segment::VectorPart::kFlags), 3}, {VectorsSection(segment::VectorPart::kRowDocids), 8},
-      {VectorsSection(segment::VectorPart::kRows), 3}, {VectorsSection(segment::VectorPart::kBytes), 4},
+      {segment::kRowDocids, 8},
+      {segment::kRowOffsets, 8},
+      {segment::kTextMeta, 8},
+      {segment::kTerms, 3},
+      {segment::kPostingOffsets, 8},
+      {segment::kPostingData, 8},
+      {segment::kForwardOffsets, 8},
+      {segment::kForwardData, 5},
+      {segment::kFieldLengths, 8},
+      {segment::kAdjacencyWords, 8},
+      {segment::kAdjacencyData, 8},
+      {segment::kPrefixWords, 4},
+      {segment::kPrefixData, 8},
+      {segment::kColumnDirectory, 5},
+      {segment::kColumnData, 2},
+      {segment::kGeoPoints, 2},
+      {segment::kVectorDirectory, 3},
+      {VectorsSection(segment::VectorPart::kDocids), 8},
+      {VectorsSection(segment::VectorPart::kFirstRows), 8},
+      {VectorsSection(segment::VectorPart::kFlags), 3},
+      {VectorsSection(segment::VectorPart::kRowDocids), 8},
+      {VectorsSection(segment::VectorPart::kRows), 3},
+      {VectorsSection(segment::VectorPart::kBytes), 4},
       {VectorsSection(segment::VectorPart::kScales), 2}};
   for (const auto& [id, least] : sections) {
     int seen = 0;

@@ -19,7 +19,8 @@ namespace {
 constexpr FieldId kField = 3, kOther = 5, kFieldEnd = 8;
 
 // A file with the columns of the documents: the field, and in every thousandth of them another one.
-std::string FileOf(const std::vector<ColumnDocument>& documents, const std::string& folder, uint64_t memory_bytes) {
+std::string FileOf(const std::vector<ColumnDocument>& documents, const std::string& folder,
+                   uint64_t memory_bytes) {
   BoundedColumns columns(folder, memory_bytes);
   for (const ColumnDocument& document : documents) {
     segment::ColumnBuilder& values = columns.BeginDocument(document.docid);
@@ -27,7 +28,8 @@ std::string FileOf(const std::vector<ColumnDocument>& documents, const std::stri
     if (document.null) values.MarkNull(kField);
     if (document.empty) values.MarkEmpty(kField);
     for (const double number : document.numbers) values.AddNumber(kField, number);
-    for (const SpelledString& string : document.strings) values.AddString(kField, string.normalised, string.spelling);
+    for (const SpelledString& string : document.strings)
+      values.AddString(kField, string.normalised, string.spelling);
     if (document.docid % 1'000 == 0) values.MarkExists(kOther);
   }
   const std::string path = folder + "/columns";
@@ -46,7 +48,8 @@ std::string FileOf(const std::vector<ColumnDocument>& documents, const std::stri
 
 TEST(BoundedColumns, AreThoseCollectedAtOnce) {
   std::mt19937_64 random(TestSeed());
-  const std::string folder = std::filesystem::temp_directory_path() / ("gannet-columns-" + std::to_string(random()));
+  const std::string folder =
+      std::filesystem::temp_directory_path() / ("gannet-columns-" + std::to_string(random()));
   std::filesystem::create_directory(folder);
   const ColumnShape shapes[] = {
       {0, 1, 1, 1, true, true, 0, false},

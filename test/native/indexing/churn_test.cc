@@ -9,7 +9,8 @@ namespace gannet::indexing {
 namespace {
 
 constexpr int kDocuments = 3000, kRounds = 20;
-// What merging may leave of dead documents: a fifth of each segment, and what overlaps between segments.
+// What merging may leave of dead documents: a fifth of each segment, and what overlaps between
+// segments.
 constexpr double kRatioMax = 1.3;
 
 class Churn : public ::testing::Test {
@@ -17,7 +18,8 @@ class Churn : public ::testing::Test {
   std::string Document(int id) {
     std::string text;
     for (int i = 0; i < 60; ++i) text += "word" + std::to_string(random_() % 5000) + ' ';
-    return "{\"id\":" + std::to_string(id) + ",\"price\":" + std::to_string(random_() % 1000) + ",\"text\":\"" + text + "\"}";
+    return "{\"id\":" + std::to_string(id) + ",\"price\":" + std::to_string(random_() % 1000) +
+           ",\"text\":\"" + text + "\"}";
   }
   static std::string Payload(const std::map<int, std::string>& documents) {
     std::string out = "[";
@@ -31,7 +33,8 @@ class Churn : public ::testing::Test {
   }
   static uint64_t SegmentBytes(const std::string& dir) {
     uint64_t bytes = 0;
-    for (const auto& entry : std::filesystem::directory_iterator(dir + "/segments")) bytes += entry.file_size();
+    for (const auto& entry : std::filesystem::directory_iterator(dir + "/segments"))
+      bytes += entry.file_size();
     return bytes;
   }
   std::shared_ptr<index::Index> Open(const TestFolder& folder) {
@@ -59,13 +62,17 @@ TEST_F(Churn, LeavesLittleBehindAndADeletionOfEverythingNothing) {
   }
   auto fresh = Open(fresh_folder);
   Add(*fresh, documents);
-  const uint64_t bytes = SegmentBytes(changed_folder.path()), bytes_of_fresh = SegmentBytes(fresh_folder.path());
-  EXPECT_LE(static_cast<double>(bytes), kRatioMax * static_cast<double>(bytes_of_fresh)) << bytes << " : " << bytes_of_fresh;
+  const uint64_t bytes = SegmentBytes(changed_folder.path()),
+                 bytes_of_fresh = SegmentBytes(fresh_folder.path());
+  EXPECT_LE(static_cast<double>(bytes), kRatioMax * static_cast<double>(bytes_of_fresh))
+      << bytes << " : " << bytes_of_fresh;
   EXPECT_EQ(changed->snapshot()->documents.size(), static_cast<uint64_t>(kDocuments));
 
   std::string ids;
-  for (const auto& [id, document] : documents) ids += (ids.empty() ? "\"" : ",\"") + std::to_string(id) + '"';
-  ASSERT_TRUE(RunSteps(*changed, "{\"task\":1,\"kind\":\"deleteIds\",\"ids\":[" + ids + "]}", {}).ok());
+  for (const auto& [id, document] : documents)
+    ids += (ids.empty() ? "\"" : ",\"") + std::to_string(id) + '"';
+  ASSERT_TRUE(
+      RunSteps(*changed, "{\"task\":1,\"kind\":\"deleteIds\",\"ids\":[" + ids + "]}", {}).ok());
   EXPECT_EQ(SegmentBytes(changed_folder.path()), 0u);
   ASSERT_TRUE(RunSteps(*fresh, R"({"task":1,"kind":"clear"})", {}).ok());
   EXPECT_EQ(SegmentBytes(fresh_folder.path()), 0u);

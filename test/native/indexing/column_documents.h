@@ -31,13 +31,15 @@ struct ColumnShape {
   bool interleaved;      // documents of the sources, not one source behind the other
 };
 
-inline std::vector<ColumnDocument> RandomColumnDocuments(const ColumnShape& shape, std::mt19937_64& random) {
+inline std::vector<ColumnDocument> RandomColumnDocuments(const ColumnShape& shape,
+                                                         std::mt19937_64& random) {
   const auto below = [&](uint64_t end) { return static_cast<uint32_t>(random() % end); };
   std::vector<ColumnDocument> documents(shape.documents);
   for (uint32_t i = 0, docid = 0; i < shape.documents; ++i) {
     ColumnDocument& document = documents[i];
     document.docid = docid += 1 + (below(4) == 0 ? below(100) : 0);
-    document.source = shape.interleaved ? below(shape.sources) : i * shape.sources / shape.documents;
+    document.source =
+        shape.interleaved ? below(shape.sources) : i * shape.sources / shape.documents;
     document.live = below(10) >= shape.dead_of_ten;
     if (below(5) == 0) continue;
     document.exists = true;
@@ -49,7 +51,8 @@ inline std::vector<ColumnDocument> RandomColumnDocuments(const ColumnShape& shap
         document.numbers.push_back(n == 7 && below(2) == 0 ? -0.0 : static_cast<double>(n) - 7);
       } else {
         const std::string normalised = "s" + std::to_string(n);
-        document.strings.push_back({normalised, below(3) == 0 ? "S" + std::to_string(n) : normalised});
+        document.strings.push_back(
+            {normalised, below(3) == 0 ? "S" + std::to_string(n) : normalised});
       }
     }
   }
@@ -66,7 +69,8 @@ inline std::string ColumnOf(const std::vector<const ColumnDocument*>& documents)
     if (document.null) builder.MarkNull(place);
     if (document.empty) builder.MarkEmpty(place);
     for (const double number : document.numbers) builder.AddNumber(place, number);
-    for (const SpelledString& string : document.strings) builder.AddString(place, string.normalised, string.spelling);
+    for (const SpelledString& string : document.strings)
+      builder.AddString(place, string.normalised, string.spelling);
   }
   std::string blob;
   segment::ColumnWriter writer([&](std::string_view bytes) { blob += bytes; });

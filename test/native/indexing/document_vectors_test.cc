@@ -1,5 +1,6 @@
-// The life of `_vectors` under any history of documents, settings and merges, against a map that follows the tables of
-// embedders.md 10 and 11 one by one; of one embedder the embeddings are made of the documents' texts.
+// The life of `_vectors` under any history of documents, settings and merges, against a map that
+// follows the tables of embedders.md 10 and 11 one by one; of one embedder the embeddings are made
+// of the documents' texts.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -29,8 +30,8 @@ using NaiveSettings = std::map<std::string, NaiveEmbedder>;
 // As a test sends it and as the model reads it.
 struct Sent {
   std::string json;
-  bool valid = true;            // in shape
-  int dimensions = 0;           // of its embeddings; 0: none
+  bool valid = true;   // in shape
+  int dimensions = 0;  // of its embeddings; 0: none
   std::vector<std::vector<std::string>> rows;
   bool given = false, removed = false, regenerate = false, object = false, nothing = false;
 };
@@ -39,7 +40,9 @@ struct Sent {
 std::vector<std::string> EmbeddingOf(const std::string& text) {
   return {text.substr(1), text == "t1" ? "-2" : "0.5", "-0.25"};
 }
-uint64_t HashOf(const std::string& text) { return 0x8000'0000'0000'0001 + static_cast<uint64_t>(text.back()); }
+uint64_t HashOf(const std::string& text) {
+  return 0x8000'0000'0000'0001 + static_cast<uint64_t>(text.back());
+}
 
 struct NaiveEntry {
   std::vector<std::vector<std::string>> rows;
@@ -48,13 +51,13 @@ struct NaiveEntry {
 };
 // What becomes of an entry while a batch runs.
 struct NaiveMaking {
-  bool make = false;    // of the text, unless it is the one that the present embeddings are of
-  bool always = true;   // whatever the text was
+  bool make = false;   // of the text, unless it is the one that the present embeddings are of
+  bool always = true;  // whatever the text was
 };
 struct NaiveDocument {
   std::string text;
-  std::map<std::string, NaiveEntry> entries;   // of embedders
-  std::map<std::string, Sent> kept;            // of other names
+  std::map<std::string, NaiveEntry> entries;  // of embedders
+  std::map<std::string, Sent> kept;           // of other names
 };
 
 std::string RowsText(const std::vector<std::vector<std::string>>& rows, bool bits) {
@@ -71,11 +74,22 @@ std::string RowsText(const std::vector<std::vector<std::string>>& rows, bool bit
 }
 
 Sent RandomSent(Random& random, int dimensions) {
-  static const char* const kNumbers[] = {"0", "1", "-1", "0.5", "0.25", "-3", "2.5", "1e+20", "-0.125"};
+  static const char* const kNumbers[] = {"0",  "1",   "-1",    "0.5",   "0.25",
+                                         "-3", "2.5", "1e+20", "-0.125"};
   Sent sent;
   if (random() % 12 == 0) {
-    static const char* const kWrong[] = {"true", "\"text\"", "7", "[1,\"x\"]", "[[1],2]", "{}", "{\"embeddings\":[1]}",
-                                         "{\"regenerate\":1}", "{\"regenerate\":true,\"more\":1}", "[null]", "[[[1]]]", "[1e300]",
+    static const char* const kWrong[] = {"true",
+                                         "\"text\"",
+                                         "7",
+                                         "[1,\"x\"]",
+                                         "[[1],2]",
+                                         "{}",
+                                         "{\"embeddings\":[1]}",
+                                         "{\"regenerate\":1}",
+                                         "{\"regenerate\":true,\"more\":1}",
+                                         "[null]",
+                                         "[[[1]]]",
+                                         "[1e300]",
                                          "{\"regenerate\":false,\"embeddings\":{}}"};
     sent.json = kWrong[random() % std::size(kWrong)];
     sent.valid = false;
@@ -85,14 +99,21 @@ Sent RandomSent(Random& random, int dimensions) {
   const size_t count = random() % 5 == 0 ? 2 : 1;
   for (size_t i = 0; i < count; ++i) {
     sent.rows.emplace_back();
-    for (int j = 0; j < sent.dimensions; ++j) sent.rows.back().emplace_back(kNumbers[random() % std::size(kNumbers)]);
+    for (int j = 0; j < sent.dimensions; ++j)
+      sent.rows.back().emplace_back(kNumbers[random() % std::size(kNumbers)]);
   }
   std::string embeddings = RowsText(sent.rows, false);
   if (count == 1 && random() % 2 == 0) embeddings = embeddings.substr(1, embeddings.size() - 2);
   switch (random() % 6) {
     case 0:
-    case 1: sent.given = true; sent.json = embeddings; break;
-    case 2: sent.removed = true; sent.json = random() % 2 == 0 ? "null" : " [ ] "; break;
+    case 1:
+      sent.given = true;
+      sent.json = embeddings;
+      break;
+    case 2:
+      sent.removed = true;
+      sent.json = random() % 2 == 0 ? "null" : " [ ] ";
+      break;
     default:
       sent.object = true;
       sent.regenerate = random() % 2 == 0;
@@ -117,8 +138,10 @@ Sent RandomSent(Random& random, int dimensions) {
 std::string KeptText(const Sent& sent) {
   if (!sent.object) return sent.removed ? "[]" : sent.json;
   const size_t at = sent.json.find("\"embeddings\": ");
-  const std::string embeddings = at == std::string::npos ? "null" : sent.json.substr(at + 14, sent.json.size() - at - 15);
-  return std::string("{\"regenerate\":") + (sent.regenerate ? "true" : "false") + ",\"embeddings\":" + embeddings + "}";
+  const std::string embeddings =
+      at == std::string::npos ? "null" : sent.json.substr(at + 14, sent.json.size() - at - 15);
+  return std::string("{\"regenerate\":") + (sent.regenerate ? "true" : "false") +
+         ",\"embeddings\":" + embeddings + "}";
 }
 
 void ToBits(NaiveEntry& entry) {
@@ -167,7 +190,8 @@ class Naive {
     documents.erase(id);
     for (const auto& [name, embedder] : settings) making_.erase({id, name});
   }
-  void Send(const std::string& id, const std::map<std::string, Sent>& vectors, bool update, bool has_member, const std::string& text) {
+  void Send(const std::string& id, const std::map<std::string, Sent>& vectors, bool update,
+            bool has_member, const std::string& text) {
     const bool existed = documents.contains(id);
     NaiveDocument& document = documents[id];
     document.text = text;
@@ -193,14 +217,17 @@ class Naive {
     for (auto& [id, document] : documents) {
       for (auto& [name, entry] : document.entries) {
         if (settings.at(name).user_provided || !making_[{id, name}].make) continue;
-        if (!making_[{id, name}].always && entry.made_of.value_or(texts_before_[id]) == document.text) continue;
+        if (!making_[{id, name}].always &&
+            entry.made_of.value_or(texts_before_[id]) == document.text)
+          continue;
         entry.rows = {EmbeddingOf(document.text)};
         entry.made_of = document.text;
         if (settings.at(name).bits) ToBits(entry);
       }
     }
   }
-  static void ApplyOne(NaiveDocument& document, const std::string& name, const NaiveEmbedder& embedder, const Sent& sent, NaiveMaking& making) {
+  static void ApplyOne(NaiveDocument& document, const std::string& name,
+                       const NaiveEmbedder& embedder, const Sent& sent, NaiveMaking& making) {
     NaiveEntry& entry = document.entries[name];
     const bool was_kept = !entry.regenerate;
     entry.regenerate = sent.regenerate;
@@ -266,7 +293,8 @@ class Naive {
     for (const auto& [name, embedder] : settings) {
       const auto found = document.entries.find(name);
       const NaiveEntry entry = found == document.entries.end() ? NaiveEntry{} : found->second;
-      members[name] = "{\"embeddings\":" + RowsText(entry.rows, embedder.bits) + ",\"regenerate\":" + (entry.regenerate ? "true}" : "false}");
+      members[name] = "{\"embeddings\":" + RowsText(entry.rows, embedder.bits) +
+                      ",\"regenerate\":" + (entry.regenerate ? "true}" : "false}");
     }
     for (const auto& [name, sent] : document.kept) members[name] = KeptText(sent);
     std::string out;
@@ -276,7 +304,7 @@ class Naive {
 
  private:
   std::map<std::pair<std::string, std::string>, NaiveMaking> making_;  // by id and embedder
-  std::map<std::string, std::string> texts_before_;                   // by id
+  std::map<std::string, std::string> texts_before_;                    // by id
 };
 
 template <typename Number>
@@ -292,10 +320,14 @@ std::string AnswerTo(const std::string& chunk) {
     const std::string& text = document["doc"]["text"].string();
     for (const json::Value& want : document["want"].items()) {
       const auto& stored = want.items()[2].items();
-      const auto hash_of = [](const json::Value& row) { return std::stoull(row.items()[1].string(), nullptr, 16); };
+      const auto hash_of = [](const json::Value& row) {
+        return std::stoull(row.items()[1].string(), nullptr, 16);
+      };
       bool same = stored.size() == 1 && hash_of(stored[0]) == HashOf(text);
-      const bool unknown = std::all_of(stored.begin(), stored.end(), [&](const auto& row) { return hash_of(row) == 0; });
-      if (unknown && document["old"].is_object()) same = same || document["old"]["text"].string() == text;
+      const bool unknown = std::all_of(stored.begin(), stored.end(),
+                                       [&](const auto& row) { return hash_of(row) == 0; });
+      if (unknown && document["old"].is_object())
+        same = same || document["old"]["text"].string() == text;
       if (want.items()[1].number() != 0) same = false;
       Put<uint8_t>(out, same ? 0 : 1);
       if (same) continue;
@@ -312,9 +344,12 @@ std::string AnswerTo(const std::string& chunk) {
 }
 
 // Runs a batch whose embeddings are made at once.
-Result<std::string> RunMaking(index::Index& index, const std::string& steps, const std::vector<std::string>& payloads) {
+Result<std::string> RunMaking(index::Index& index, const std::string& steps,
+                              const std::vector<std::string>& payloads) {
   EmbedCalls* there = nullptr;
-  EmbedCalls calls([&](uint32_t call, const std::string& documents) { there->Answer(call, AnswerTo(documents)); });
+  EmbedCalls calls([&](uint32_t call, const std::string& documents) {
+    there->Answer(call, AnswerTo(documents));
+  });
   there = &calls;
   JobOptions options;
   options.embed_calls = &calls;
@@ -327,7 +362,8 @@ std::string SettingsText(const NaiveSettings& settings) {
   for (const auto& [name, embedder] : settings) {
     out += std::exchange(first, false) ? "\"" : ",\"";
     out += name + "\":{\"source\":\"" + (embedder.user_provided ? "userProvided" : "rest") +
-           "\",\"dimensions\":" + std::to_string(embedder.dimensions) + ",\"binaryQuantized\":" + (embedder.bits ? "true" : "false") + "}";
+           "\",\"dimensions\":" + std::to_string(embedder.dimensions) +
+           ",\"binaryQuantized\":" + (embedder.bits ? "true" : "false") + "}";
   }
   return out + "}}";
 }
@@ -353,7 +389,9 @@ void ExpectSame(index::Index& index, const Naive& naive) {
     std::string text, shown;
     ASSERT_TRUE(search::AppendStoredVectors(*snapshot, *docid, fields, text).ok());
     std::map<std::string, std::string> members;
-    json::ForEachMember(text, [&](std::string_view name, std::string_view value) { members[std::string(name)] = value; });
+    json::ForEachMember(text, [&](std::string_view name, std::string_view value) {
+      members[std::string(name)] = value;
+    });
     for (const auto& [name, value] : members) shown += name + " " + value + "\n";
     ASSERT_EQ(shown, naive.Shown(document)) << "document " << id;
     uint64_t rows = 0;
@@ -388,7 +426,8 @@ TEST(DocumentVectors, AnyHistoryGivesWhatTheTablesSay) {
         {
           auto ids = index->ReadExternalIds();
           ASSERT_TRUE(ids.ok());
-          std::sort(order.begin(), order.end(), [&](const auto& a, const auto& b) { return *ids->Find(a) < *ids->Find(b); });
+          std::sort(order.begin(), order.end(),
+                    [&](const auto& a, const auto& b) { return *ids->Find(a) < *ids->Find(b); });
         }
         const auto outcome = RunMaking(*index, SettingsStep(SettingsText(next)), {});
         const std::string code = naive.ChangeSettings(next, order);
@@ -400,7 +439,8 @@ TEST(DocumentVectors, AnyHistoryGivesWhatTheTablesSay) {
         for (size_t task = 0; task < 1 + random() % 3; ++task) {
           if (random() % 5 == 0) {
             const std::string id = std::to_string(random() % 12);
-            steps += (steps.empty() ? "" : ",") + std::string("{\"task\":1,\"kind\":\"deleteIds\",\"ids\":[\"") + id + "\"]}";
+            steps += (steps.empty() ? "" : ",") +
+                     std::string("{\"task\":1,\"kind\":\"deleteIds\",\"ids\":[\"") + id + "\"]}";
             naive.Delete(id);
             codes.emplace_back();
             continue;
@@ -418,10 +458,12 @@ TEST(DocumentVectors, AnyHistoryGivesWhatTheTablesSay) {
             for (const char* name : {"a", "b", "c", "other"}) {
               if (random() % 4 == 0) continue;
               vectors[name] = RandomSent(random, name[0] == 'b' ? 3 : 2);
-              text += (text.empty() ? "\"" : ", \"") + std::string(name) + "\":" + vectors[name].json;
+              text +=
+                  (text.empty() ? "\"" : ", \"") + std::string(name) + "\":" + vectors[name].json;
             }
             texts[id] = "t" + std::to_string(random() % 3);
-            payload += (payload.empty() ? "{\"id\":" : ",{\"id\":") + id + ",\"text\":\"" + texts[id] + "\"";
+            payload += (payload.empty() ? "{\"id\":" : ",{\"id\":") + id + ",\"text\":\"" +
+                       texts[id] + "\"";
             if (vectors.empty() && random() % 2 == 0) {
               bare.insert(id);
               if (random() % 2 == 0) payload += ",\"_vectors\":null";
@@ -435,12 +477,14 @@ TEST(DocumentVectors, AnyHistoryGivesWhatTheTablesSay) {
           steps += (steps.empty() ? "" : ",") + DocumentsStep(payloads.size() - 1, update);
           std::set<std::string> found;
           for (const auto& [id, vectors] : sent) {
-            if (const std::string fault = naive.Check(id, vectors); !fault.empty()) found.insert(fault);
+            if (const std::string fault = naive.Check(id, vectors); !fault.empty())
+              found.insert(fault);
           }
           // Which of several faults is told depends on their order alone.
           codes.push_back(found.empty() ? "" : found.size() == 1 ? *found.begin() : "any");
           if (!found.empty()) continue;
-          for (const auto& [id, vectors] : sent) naive.Send(id, vectors, update, !bare.contains(id), texts[id]);
+          for (const auto& [id, vectors] : sent)
+            naive.Send(id, vectors, update, !bare.contains(id), texts[id]);
         }
         const auto outcome = RunMaking(*index, steps, payloads);
         ASSERT_TRUE(outcome.ok()) << outcome.status().message();
@@ -465,7 +509,8 @@ TEST(DocumentVectors, AnyHistoryGivesWhatTheTablesSay) {
     }
     index.reset();
     const auto report = index::VerifyIndex(folder.path());
-    for (const auto& fault : report.faults) ADD_FAILURE() << fault.structure << ": " << fault.message;
+    for (const auto& fault : report.faults)
+      ADD_FAILURE() << fault.structure << ": " << fault.message;
     index = *index::Index::Open(folder.path());
     ExpectSame(*index, naive);
     if (::testing::Test::HasFatalFailure()) return;
@@ -477,7 +522,8 @@ TEST(DocumentVectors, NumbersAreTheNearestDoubleInSinglePrecision) {
   for (Comparisons comparisons(20000); comparisons.Next();) {
     std::string text = random() % 2 == 0 ? "-" : "";
     const auto digits = [&](size_t most) {
-      for (size_t i = 0, count = 1 + random() % most; i < count; ++i) text += static_cast<char>('0' + random() % 10);
+      for (size_t i = 0, count = 1 + random() % most; i < count; ++i)
+        text += static_cast<char>('0' + random() % 10);
     };
     if (random() % 2 == 0) {
       text += "0";

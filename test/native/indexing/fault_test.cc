@@ -1,8 +1,10 @@
-// Every call to the system, and every allocation, fails in turn: what was asked for then fails with a clear status, the
-// index is as it was and can be read, nothing is left behind, and the same work succeeds once the fault is gone.
+// Every call to the system, and every allocation, fails in turn: what was asked for then fails with
+// a clear status, the index is as it was and can be read, nothing is left behind, and the same work
+// succeeds once the fault is gone.
 //
-// The calls are caught by the linker (`--wrap` in CMakeLists.txt), those of LMDB included; allocations by an operator new
-// of our own. So the product has no hook. GANNET_FAULTS=all tries every single allocation (minutes).
+// The calls are caught by the linker (`--wrap` in CMakeLists.txt), those of LMDB included;
+// allocations by an operator new of our own. So the product has no hook. GANNET_FAULTS=all tries
+// every single allocation (minutes).
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -83,8 +85,12 @@ ssize_t __wrap_pwritev(int descriptor, const iovec* parts, int count, off_t offs
   const int error = WriteError();
   return error != 0 ? Failed<ssize_t>(error) : __real_pwritev(descriptor, parts, count, offset);
 }
-int __wrap_fsync(int descriptor) { return Fires(Fault::kSync) ? Failed<int>(EIO) : __real_fsync(descriptor); }
-int __wrap_fdatasync(int descriptor) { return Fires(Fault::kSync) ? Failed<int>(EIO) : __real_fdatasync(descriptor); }
+int __wrap_fsync(int descriptor) {
+  return Fires(Fault::kSync) ? Failed<int>(EIO) : __real_fsync(descriptor);
+}
+int __wrap_fdatasync(int descriptor) {
+  return Fires(Fault::kSync) ? Failed<int>(EIO) : __real_fdatasync(descriptor);
+}
 void* __wrap_mmap(void* at, size_t size, int protection, int flags, int descriptor, off_t offset) {
   if (descriptor >= 0 && Fires(Fault::kMap)) {
     errno = ENOMEM;
@@ -137,15 +143,17 @@ class FaultTest : public ::testing::TestWithParam<std::tuple<Fault, bool>> {
     std::string out = "[";
     for (int i = first; i < first + count; ++i) {
       const auto number = [&](unsigned end) { return std::to_string(random_() % end); };
-      out += (i > first ? "," : "") + std::string("{\"id\":") + std::to_string(i) + ",\"title\":\"some word" + number(50) +
-             " of " + number(9) + "\",\"color\":\"c" + number(5) + "\",\"price\":" + number(99) + ",\"_vectors\":{\"e\":[1," +
-             number(9) + "," + number(9) + ",0.5]}}";
+      out += (i > first ? "," : "") + std::string("{\"id\":") + std::to_string(i) +
+             ",\"title\":\"some word" + number(50) + " of " + number(9) + "\",\"color\":\"c" +
+             number(5) + "\",\"price\":" + number(99) + ",\"_vectors\":{\"e\":[1," + number(9) +
+             "," + number(9) + ",0.5]}}";
     }
     return out + "]";
   }
   static std::set<std::string> Files(const std::string& dir) {
     std::set<std::string> names;
-    for (const auto& entry : std::filesystem::directory_iterator(dir + "/segments")) names.insert(entry.path().filename());
+    for (const auto& entry : std::filesystem::directory_iterator(dir + "/segments"))
+      names.insert(entry.path().filename());
     return names;
   }
 
@@ -171,7 +179,8 @@ class FaultTest : public ::testing::TestWithParam<std::tuple<Fault, bool>> {
     Content expected;
     {
       TestFolder folder;
-      std::filesystem::copy(folder_.path(), folder.path(), std::filesystem::copy_options::recursive);
+      std::filesystem::copy(folder_.path(), folder.path(),
+                            std::filesystem::copy_options::recursive);
       const auto index = *index::Index::Open(folder.path());
       const Status status = work(*index);
       ASSERT_TRUE(status.ok()) << status.message();
@@ -180,11 +189,14 @@ class FaultTest : public ::testing::TestWithParam<std::tuple<Fault, bool>> {
     int failures = 0;
     // Of many calls some, and all of the last ones: what is at stake then is greatest.
     const int64_t last_ones = every ? 0 : CountCalls(work) - kLastCalls;
-    const auto next = [&](int64_t call) { return call + 1 > last_ones ? call + 1 : std::min(call + 1 + call / 4, last_ones); };
+    const auto next = [&](int64_t call) {
+      return call + 1 > last_ones ? call + 1 : std::min(call + 1 + call / 4, last_ones);
+    };
     for (int64_t call = 1;; call = next(call)) {
       SCOPED_TRACE("call " + std::to_string(call));
       TestFolder folder;
-      std::filesystem::copy(folder_.path(), folder.path(), std::filesystem::copy_options::recursive);
+      std::filesystem::copy(folder_.path(), folder.path(),
+                            std::filesystem::copy_options::recursive);
       auto index = *index::Index::Open(folder.path());
       const auto before = Observe(*index->snapshot());
       const auto files = Files(folder.path());
@@ -212,7 +224,8 @@ class FaultTest : public ::testing::TestWithParam<std::tuple<Fault, bool>> {
       ExpectSame(expected, Observe(*index->snapshot()));
       index.reset();
       const auto report = index::VerifyIndex(folder.path());
-      for (const auto& [file, structure, message] : report.faults) ADD_FAILURE() << file << ' ' << structure << ' ' << message;
+      for (const auto& [file, structure, message] : report.faults)
+        ADD_FAILURE() << file << ' ' << structure << ' ' << message;
       EXPECT_EQ(report.unused, std::vector<std::string>());
       index = *index::Index::Open(folder.path());
       ExpectSame(expected, Observe(*index->snapshot()));
@@ -224,8 +237,12 @@ class FaultTest : public ::testing::TestWithParam<std::tuple<Fault, bool>> {
     EXPECT_GT(status.message().size(), 10u);
     switch (std::get<0>(GetParam())) {
       case Fault::kNoSpace: EXPECT_EQ(status.code(), StatusCode::kFull) << status.message(); break;
-      case Fault::kDescriptors: EXPECT_EQ(status.detail(), "too_many_open_files") << status.message(); break;
-      case Fault::kMemory: EXPECT_EQ(status.code(), StatusCode::kInternal) << status.message(); break;
+      case Fault::kDescriptors:
+        EXPECT_EQ(status.detail(), "too_many_open_files") << status.message();
+        break;
+      case Fault::kMemory:
+        EXPECT_EQ(status.code(), StatusCode::kInternal) << status.message();
+        break;
       default: EXPECT_EQ(status.code(), StatusCode::kIo) << status.message();
     }
   }
@@ -235,17 +252,20 @@ class FaultTest : public ::testing::TestWithParam<std::tuple<Fault, bool>> {
   std::string new_documents_;
 };
 
-Status StepsOf(index::Index& index, const std::string& steps, const std::vector<std::string>& payloads) {
+Status StepsOf(index::Index& index, const std::string& steps,
+               const std::vector<std::string>& payloads) {
   JobOptions options;
   options.threads = 2;
   const auto outcome = RunSteps(index, steps, payloads, options);
   if (!outcome.ok()) return outcome.status();
-  return outcome->find("\"error\"") == std::string::npos ? Status::Ok() : Status::NotFound(*outcome);
+  return outcome->find("\"error\"") == std::string::npos ? Status::Ok()
+                                                         : Status::NotFound(*outcome);
 }
 
 TEST_P(FaultTest, OfABatchOfDocuments) {
   FailEach([&](index::Index& index) {
-    return StepsOf(index, DocumentsStep(0) + R"(,{"task":1,"kind":"deleteIds","ids":["3","4"]})", {new_documents_});
+    return StepsOf(index, DocumentsStep(0) + R"(,{"task":1,"kind":"deleteIds","ids":["3","4"]})",
+                   {new_documents_});
   });
 }
 
@@ -262,14 +282,18 @@ TEST_P(FaultTest, OfABatchInSeveralSegments) {
 TEST_P(FaultTest, OfNewColumns) {
   if (std::get<0>(GetParam()) == Fault::kMap) GTEST_SKIP() << "the same as for documents";
   FailEach([&](index::Index& index) {
-    return StepsOf(index, SettingsStep(R"({"filterableAttributes":["title"],"sortableAttributes":["price"],
-        "embedders":{"e":{"source":"userProvided","dimensions":4}}})"), {});
+    return StepsOf(index,
+                   SettingsStep(R"({"filterableAttributes":["title"],"sortableAttributes":["price"],
+        "embedders":{"e":{"source":"userProvided","dimensions":4}}})"),
+                   {});
   });
 }
 
 TEST_P(FaultTest, OfWordsThatAreReadAgain) {
   FailEach([&](index::Index& index) {
-    return StepsOf(index, SettingsStep(R"({"searchableAttributes":["title"],"filterableAttributes":["color"]})"), {});
+    return StepsOf(
+        index,
+        SettingsStep(R"({"searchableAttributes":["title"],"filterableAttributes":["color"]})"), {});
   });
 }
 
@@ -318,8 +342,9 @@ std::string NameOf(const ::testing::TestParamInfo<std::tuple<Fault, bool>>& info
 }
 
 INSTANTIATE_TEST_SUITE_P(Each, FaultTest,
-                         ::testing::Combine(::testing::Values(Fault::kNoSpace, Fault::kIo, Fault::kSync,
-                                                              Fault::kDescriptors, Fault::kMap, Fault::kMemory),
+                         ::testing::Combine(::testing::Values(Fault::kNoSpace, Fault::kIo,
+                                                              Fault::kSync, Fault::kDescriptors,
+                                                              Fault::kMap, Fault::kMemory),
                                             ::testing::Bool()),
                          NameOf);
 

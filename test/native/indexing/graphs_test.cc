@@ -1,4 +1,5 @@
-// Graphs over vectors as files of an index: built, found again, dropped with their segment, stopped, damaged.
+// Graphs over vectors as files of an index: built, found again, dropped with their segment,
+// stopped, damaged.
 #include "indexing/graphs.h"
 
 #include <gtest/gtest.h>
@@ -20,8 +21,12 @@ class GraphsTest : public ::testing::Test {
   void SetUp() override {
     random_.seed(TestSeed());
     Open();
-    ASSERT_TRUE(RunSteps(*index_, SettingsStep(R"({"embedders":{"e":{"source":"userProvided","dimensions":16},
-        "bits":{"source":"userProvided","dimensions":16,"binaryQuantized":true}}})"), {}).ok());
+    ASSERT_TRUE(
+        RunSteps(*index_,
+                 SettingsStep(R"({"embedders":{"e":{"source":"userProvided","dimensions":16},
+        "bits":{"source":"userProvided","dimensions":16,"binaryQuantized":true}}})"),
+                 {})
+            .ok());
     Add(0, 600);
   }
   void Open() {
@@ -34,9 +39,10 @@ class GraphsTest : public ::testing::Test {
     std::string payload = "[";
     for (int id = first; id < first + count; ++id) {
       std::string numbers;
-      for (int i = 0; i < 16; ++i) numbers += (i > 0 ? "," : "") + std::to_string(static_cast<int>(random_() % 200) - 100);
-      payload += (id > first ? ",{\"id\":" : "{\"id\":") + std::to_string(id) + ",\"_vectors\":{\"e\":[" + numbers + "],\"bits\":[" +
-                 numbers + "]}}";
+      for (int i = 0; i < 16; ++i)
+        numbers += (i > 0 ? "," : "") + std::to_string(static_cast<int>(random_() % 200) - 100);
+      payload += (id > first ? ",{\"id\":" : "{\"id\":") + std::to_string(id) +
+                 ",\"_vectors\":{\"e\":[" + numbers + "],\"bits\":[" + numbers + "]}}";
     }
     const auto outcome = RunSteps(*index_, DocumentsStep(0), {payload + "]"});
     ASSERT_TRUE(outcome.ok());
@@ -44,14 +50,17 @@ class GraphsTest : public ::testing::Test {
   }
   Status Build() {
     const auto planned = PlanGraphs(*index_->snapshot(), kRowsMin);
-    return planned ? BuildGraphs(*index_, *planned, {.threads = 2, .rows_min = kRowsMin, .parameters = {}}, cancelled_)
+    return planned ? BuildGraphs(*index_, *planned,
+                                 {.threads = 2, .rows_min = kRowsMin, .parameters = {}}, cancelled_)
                    : Status::NotFound("nothing to build");
   }
   const vector::Graph* Graph() {
     const auto& segment = index_->snapshot()->segments[0];
     return segment->graphs == nullptr ? nullptr : segment->graphs->Find("e");
   }
-  std::string GraphPath() { return index_->FilePath(index_->snapshot()->segments[0]->files.graphs_file); }
+  std::string GraphPath() {
+    return index_->FilePath(index_->snapshot()->segments[0]->files.graphs_file);
+  }
   std::string Faults() {
     index_.reset();
     std::string out;

@@ -1,4 +1,5 @@
-// A merged column is, byte for byte, the column of the same documents collected one after the other.
+// A merged column is, byte for byte, the column of the same documents collected one after the
+// other.
 #include "indexing/merge_columns.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +27,8 @@ std::string TakeFlags(std::string& blob) {
   for (size_t part = 0; part < static_cast<size_t>(segment::ColumnPart::kFlags); ++part) {
     at += (LoadFixed<uint64_t>(blob.data() + footer + part * sizeof(uint64_t)) + 7) / 8 * 8;
   }
-  const auto size = LoadFixed<uint64_t>(blob.data() + footer + static_cast<size_t>(segment::ColumnPart::kFlags) * sizeof(uint64_t));
+  const auto size = LoadFixed<uint64_t>(
+      blob.data() + footer + static_cast<size_t>(segment::ColumnPart::kFlags) * sizeof(uint64_t));
   const std::string flags = blob.substr(at, size);
   blob.replace(at, size, size, '\0');
   return flags;
@@ -34,13 +36,15 @@ std::string TakeFlags(std::string& blob) {
 
 class MergedColumns {
  public:
-  MergedColumns(const std::vector<ColumnDocument>& documents, uint32_t sources) : of_source_(sources), docids_(sources), sets_(sources) {
+  MergedColumns(const std::vector<ColumnDocument>& documents, uint32_t sources)
+      : of_source_(sources), docids_(sources), sets_(sources) {
     std::vector<DocSet> dead(sources);
     for (const ColumnDocument& document : documents) {
       const uint32_t s = document.source;
       if (document.live) {
         const auto local = static_cast<uint32_t>(of_source_[s].size());
-        if (!runs_.empty() && runs_.back().source == s && runs_.back().local + runs_.back().count == local) {
+        if (!runs_.empty() && runs_.back().source == s &&
+            runs_.back().local + runs_.back().count == local) {
           ++runs_.back().count;
         } else {
           runs_.push_back({s, local, 1});
@@ -57,7 +61,8 @@ class MergedColumns {
     for (uint32_t s = 0; s < sources; ++s) {
       lives_.push_back(dead[s].empty() ? LiveDocuments() : LiveDocuments(sets_[s]));
       // A source may know nothing of the field.
-      const bool known = std::any_of(of_source_[s].begin(), of_source_[s].end(), [](const ColumnDocument* d) { return d->exists; });
+      const bool known = std::any_of(of_source_[s].begin(), of_source_[s].end(),
+                                     [](const ColumnDocument* d) { return d->exists; });
       blobs_.push_back(known ? ColumnOf(of_source_[s]) : "");
     }
   }
@@ -71,7 +76,8 @@ class MergedColumns {
       if (!blobs_[s].empty()) readers.push_back(*ColumnReader::Open(blobs_[s]));
       sources.push_back({blobs_[s].empty() ? nullptr : &readers.back(), &lives_[s], docids_[s]});
     }
-    const auto spelling_of = [&](size_t source, uint32_t local, std::string_view normalised) -> Result<std::string> {
+    const auto spelling_of = [&](size_t source, uint32_t local,
+                                 std::string_view normalised) -> Result<std::string> {
       for (const SpelledString& string : of_source_[source][local]->strings) {
         if (string.normalised == normalised) return string.spelling;
       }
@@ -83,7 +89,8 @@ class MergedColumns {
       EXPECT_EQ(bytes, blob.size());
       return Status::Ok();
     };
-    const Status status = ColumnMerge(sources, runs_, live_docids_, spelling_of, pause).Write(writer);
+    const Status status =
+        ColumnMerge(sources, runs_, live_docids_, spelling_of, pause).Write(writer);
     EXPECT_TRUE(status.ok()) << status.message();
     return blob;
   }
@@ -102,15 +109,19 @@ class MergedColumns {
 TEST(ColumnMerge, WritesWhatWouldHaveBeenCollected) {
   std::mt19937_64 random(TestSeed());
   const ColumnShape shapes[] = {
-      {0, 2, 1, 1, true, true, 0, true},           {1, 1, 1, 1, true, false, 0, false},        {300, 1, 40, 1, true, true, 0, false},
-      {300, 3, 40, 1, true, false, 3, false},      {300, 3, 40, 1, false, true, 5, true},      {400, 7, 20, 4, true, true, 5, true},
-      {400, 2, 300, 2, false, true, 9, true},      {3'000, 4, 500, 3, true, true, 1, false},   {40'000, 3, 6, 1, true, true, 1, false},
-      {40'000, 5, 30'000, 1, true, false, 2, true}, {20'000, 3, 9'000, 3, true, true, 1, true}, {500, 3, 200, 1, true, true, 10, true},
+      {0, 2, 1, 1, true, true, 0, true},          {1, 1, 1, 1, true, false, 0, false},
+      {300, 1, 40, 1, true, true, 0, false},      {300, 3, 40, 1, true, false, 3, false},
+      {300, 3, 40, 1, false, true, 5, true},      {400, 7, 20, 4, true, true, 5, true},
+      {400, 2, 300, 2, false, true, 9, true},     {3'000, 4, 500, 3, true, true, 1, false},
+      {40'000, 3, 6, 1, true, true, 1, false},    {40'000, 5, 30'000, 1, true, false, 2, true},
+      {20'000, 3, 9'000, 3, true, true, 1, true}, {500, 3, 200, 1, true, true, 10, true},
   };
   for (const ColumnShape& shape : shapes) {
     for (int round = 0; round < (shape.documents < 1'000 ? 20 : 1); ++round) {
-      SCOPED_TRACE(testing::Message() << shape.documents << " documents in " << shape.sources << " sources, " << shape.distinct << " values, up to "
-                                      << shape.values_max << " each, " << shape.dead_of_ten << " of 10 dead");
+      SCOPED_TRACE(testing::Message()
+                   << shape.documents << " documents in " << shape.sources << " sources, "
+                   << shape.distinct << " values, up to " << shape.values_max << " each, "
+                   << shape.dead_of_ten << " of 10 dead");
       const std::vector<ColumnDocument> documents = RandomColumnDocuments(shape, random);
       const MergedColumns columns(documents, shape.sources);
       std::string expected = columns.Expected(), merged = columns.Merged();
@@ -130,7 +141,8 @@ TEST(ColumnMerge, WritesWhatWouldHaveBeenCollected) {
 
 TEST(ColumnMerge, EndsWhenItIsToldTo) {
   std::mt19937_64 random(TestSeed());
-  const std::vector<ColumnDocument> documents = RandomColumnDocuments({5'000, 1, 4'000, 1, true, false, 0, false}, random);
+  const std::vector<ColumnDocument> documents =
+      RandomColumnDocuments({5'000, 1, 4'000, 1, true, false, 0, false}, random);
   std::vector<const ColumnDocument*> all;
   std::vector<DocId> docids;
   for (const ColumnDocument& document : documents) {
@@ -145,8 +157,11 @@ TEST(ColumnMerge, EndsWhenItIsToldTo) {
   const MergeRun run{0, 0, static_cast<uint32_t>(docids.size())};
   ColumnWriter writer([](std::string_view) {});
   int asked = 0;
-  const auto pause = [&](uint64_t) { return ++asked == 3 ? Status::Cancelled("enough") : Status::Ok(); };
-  EXPECT_EQ(ColumnMerge({&source, 1}, {&run, 1}, docids, nullptr, pause).Write(writer).code(), StatusCode::kCancelled);
+  const auto pause = [&](uint64_t) {
+    return ++asked == 3 ? Status::Cancelled("enough") : Status::Ok();
+  };
+  EXPECT_EQ(ColumnMerge({&source, 1}, {&run, 1}, docids, nullptr, pause).Write(writer).code(),
+            StatusCode::kCancelled);
   EXPECT_EQ(asked, 3);
 }
 

@@ -44,7 +44,7 @@ constexpr uint64_t kDocument = 2000;  // bytes
 struct PolicyCase {
   const char* name;
   std::vector<uint64_t> sizes;  // of the segments at the start
-  double rewritten_max;         // bytes per byte committed, and what it takes to come to rest at first
+  double rewritten_max;  // bytes per byte committed, and what it takes to come to rest at first
   uint64_t merged_max = UINT64_MAX;
   size_t full = 0;  // segments that stay as they are
 };
@@ -55,7 +55,9 @@ TEST(MergePolicy, KeepsFewSegmentsAtLittleCostUnderCommitsOfOneDocument) {
       {"empty index", {}, 10},
       {"one large segment", {large}, 10},
       {"many large segments", std::vector<uint64_t>(10, large), 10},
-      {"one segment of each size", {large, large >> 3, large >> 6, large >> 9, large >> 12, large >> 15}, 10},
+      {"one segment of each size",
+       {large, large >> 3, large >> 6, large >> 9, large >> 12, large >> 15},
+       10},
       {"full segments", std::vector<uint64_t>(30, large), 10, large, 30},
   };
   for (const PolicyCase& c : cases) {
@@ -89,13 +91,15 @@ TEST(MergePolicy, BoundsTheSpaceOfDeadDocumentsWhateverIsReplaced) {
       uint64_t left = count * kDocument;
       const uint64_t live = documents * kDocument;
       for (SegmentBytes& segment : segments) {
-        const auto share = static_cast<uint64_t>(static_cast<double>(left) * static_cast<double>(segment.live) /
-                                                 static_cast<double>(live));
+        const auto share =
+            static_cast<uint64_t>(static_cast<double>(left) * static_cast<double>(segment.live) /
+                                  static_cast<double>(live));
         segment.live -= std::min(segment.live, share);
       }
       const auto sum = [&](auto member) {
-        return std::accumulate(segments.begin(), segments.end(), uint64_t{0},
-                               [&](uint64_t s, const SegmentBytes& segment) { return s + segment.*member; });
+        return std::accumulate(
+            segments.begin(), segments.end(), uint64_t{0},
+            [&](uint64_t s, const SegmentBytes& segment) { return s + segment.*member; });
       };
       const uint64_t fresh = live - sum(&SegmentBytes::live);
       segments.push_back({fresh, fresh});
@@ -104,7 +108,8 @@ TEST(MergePolicy, BoundsTheSpaceOfDeadDocumentsWhateverIsReplaced) {
       const auto total = static_cast<double>(sum(&SegmentBytes::total));
       ASSERT_LE(total, 1.25 * static_cast<double>(live) + 10 * (64 << 10)) << "commit " << commit;
     }
-    // Dead bytes are rewritten when they make a fifth: five bytes of rewriting for each, besides the tiers.
+    // Dead bytes are rewritten when they make a fifth: five bytes of rewriting for each, besides
+    // the tiers.
     EXPECT_LE(static_cast<double>(rewritten), 16 * static_cast<double>(committed));
   }
 }
@@ -117,7 +122,8 @@ TEST(MergePolicy, JoinsSegmentsToNoMoreThanTheBound) {
     for (int commit = 0; commit < 300; ++commit) {
       const uint64_t size = 1 + (random() % 8 == 0 ? random() % (2 * kMax) : random() % 100'000);
       segments.push_back({size, size});
-      for (SegmentBytes& segment : segments) segment.live -= random() % 10 == 0 ? segment.live / 4 : 0;
+      for (SegmentBytes& segment : segments)
+        segment.live -= random() % 10 == 0 ? segment.live / 4 : 0;
       Settle(segments, kMax);
       size_t growing = 0;
       uint64_t live = 0;
@@ -161,7 +167,8 @@ class MergeTest : public ::testing::Test {
     std::string payload = "[";
     for (int i = first; i < first + count; ++i) {
       const std::string id = std::to_string(i);
-      const Fields fields{{"id", id}, {"title", Quoted("document number " + id)}, {"color", Quoted(color)}};
+      const Fields fields{
+          {"id", id}, {"title", Quoted("document number " + id)}, {"color", Quoted(color)}};
       model_.Add(id, fields, false, false);
       payload += (i > first ? "," : "") + DocumentGenerator(random_).Spell(fields);
     }
@@ -171,15 +178,18 @@ class MergeTest : public ::testing::Test {
   }
   MergePlan PlanAll() const {
     MergePlan plan;
-    for (const auto& segment : index_->snapshot()->segments) plan.segments.push_back(segment->files.id);
+    for (const auto& segment : index_->snapshot()->segments)
+      plan.segments.push_back(segment->files.id);
     return plan;
   }
   size_t FileCount() const {
     size_t count = 0;
-    for (const auto& entry : std::filesystem::directory_iterator(folder_.path() + "/segments")) count += entry.exists();
+    for (const auto& entry : std::filesystem::directory_iterator(folder_.path() + "/segments"))
+      count += entry.exists();
     return count;
   }
-  // Starts a merge of everything, slow enough to change the index meanwhile, and runs `change` once it writes.
+  // Starts a merge of everything, slow enough to change the index meanwhile, and runs `change` once
+  // it writes.
   template <typename Change>
   Status MergeDuring(Change&& change) {
     const MergePlan plan = PlanAll();
@@ -189,7 +199,8 @@ class MergeTest : public ::testing::Test {
     // The rate lets it write for about a second.
     uint64_t bytes = 0;
     for (const auto& segment : index_->snapshot()->segments) bytes += segment->rows->bytes();
-    std::thread merge([&] { status = RunMerge(*index_, plan, cancelled, std::max<uint64_t>(1, bytes)); });
+    std::thread merge(
+        [&] { status = RunMerge(*index_, plan, cancelled, std::max<uint64_t>(1, bytes)); });
     while (FileCount() == files) std::this_thread::yield();
     change(cancelled);
     merge.join();
@@ -219,7 +230,8 @@ TEST(MergePauseTest, LetsALargeMergeBeginInAPauseButNotLaterThanItMust) {
     const auto begin = now;
     Answer answer = Answer::kAfterBatch;
     for (int i = 0; answer != Answer::kNow && now - begin < 2 * MergePause::kWaitMax; ++i) {
-      answer = pause.Ask(after(std::chrono::milliseconds(300)), batches && i % 2 == 0, !batches || i % 2 != 0);
+      answer = pause.Ask(after(std::chrono::milliseconds(300)), batches && i % 2 == 0,
+                         !batches || i % 2 != 0);
       EXPECT_EQ(answer == Answer::kAfterBatch, batches && i % 2 == 0 && answer != Answer::kNow);
     }
     EXPECT_EQ(answer, Answer::kNow);
@@ -264,7 +276,8 @@ TEST_F(MergeTest, KeepsDocumentsDeadThatDiedWhileItRan) {
 TEST_F(MergeTest, GivesUpWhenASourceIsGoneOrItsColumnsAreNew) {
   for (int i = 0; i < 3; ++i) Add(i * 50, 50, "red");
   Status status = MergeDuring([&](std::atomic<bool>&) {
-    ASSERT_TRUE(RunSteps(*index_, SettingsStep(R"({"filterableAttributes":["color","title"]})"), {}).ok());
+    ASSERT_TRUE(
+        RunSteps(*index_, SettingsStep(R"({"filterableAttributes":["color","title"]})"), {}).ok());
   });
   EXPECT_EQ(status.code(), StatusCode::kCancelled);
   EXPECT_EQ(FileCount(), 6u) << "base and columns files of the three segments";
@@ -300,7 +313,8 @@ TEST_F(MergeTest, SmallSegmentsAreMergedWhileALargeMergeRuns) {
   std::atomic<bool> done{false};
   Status status;
   std::thread slow([&] {
-    status = RunMerge(*index_, large->plan(), cancelled, std::max<uint64_t>(1, large->plan().bytes / 4));
+    status =
+        RunMerge(*index_, large->plan(), cancelled, std::max<uint64_t>(1, large->plan().bytes / 4));
     done = true;
   });
   size_t commits = 0, small_merges = 0, most = 0;
@@ -308,7 +322,8 @@ TEST_F(MergeTest, SmallSegmentsAreMergedWhileALargeMergeRuns) {
     Add(id % 1000 + 100, 1, "blue");
     while (const auto small = merges.Next(*index_, UINT64_MAX)) {
       for (const SegmentId segment : small->plan().segments) {
-        ASSERT_EQ(std::count(large->plan().segments.begin(), large->plan().segments.end(), segment), 0);
+        ASSERT_EQ(std::count(large->plan().segments.begin(), large->plan().segments.end(), segment),
+                  0);
       }
       ASSERT_EQ(RunMerge(*index_, small->plan(), cancelled, 0).message(), "");
       ++small_merges;
@@ -384,7 +399,8 @@ TEST_F(MergeTest, WaitsAfterAFaultEachTimeTwiceAsLong) {
 TEST_F(MergeTest, SpellsAFacetValueAsTheFirstDocumentThatIsStillAlive) {
   Add(0, 1, "RED");
   Add(1, 1, "Red");
-  ASSERT_EQ(MergeToOne(*index_).message(), "");  // one segment in which "red" is spelled in two ways
+  ASSERT_EQ(MergeToOne(*index_).message(),
+            "");  // one segment in which "red" is spelled in two ways
   Add(0, 1, "blue");
   Add(2, 1, "red");
   ASSERT_EQ(MergeToOne(*index_).message(), "");

@@ -371,22 +371,17 @@ class RandomJson {
   }
   std::string Value(int depth) {
     switch (Below(depth > 4 ? 4 : 7)) {
-      case 0:
-        return String();
-      case 1:
-        return std::to_string(static_cast<int>(random_()) / (1 << Below(30)));
-      case 2:
-        return Below(2) ? "true" : "null";
-      case 3:
-        return "-0.5e1";
+      case 0: return String();
+      case 1: return std::to_string(static_cast<int>(random_()) / (1 << Below(30)));
+      case 2: return Below(2) ? "true" : "null";
+      case 3: return "-0.5e1";
       case 4: {
         std::string text = "[" + Space();
         for (unsigned i = Below(4); i > 0; --i)
           text += Value(depth + 1) + (i > 1 ? "," : "") + Space();
         return text + "]";
       }
-      default:
-        return Object(depth + 1);
+      default: return Object(depth + 1);
     }
   }
   std::string Object(int depth = 0) {
@@ -412,18 +407,10 @@ class RandomJson {
     if (text.empty()) return;
     const size_t at = Below(static_cast<unsigned>(text.size()));
     switch (Below(4)) {
-      case 0:
-        text.erase(at, 1 + Below(3));
-        break;
-      case 1:
-        text[at] = "{}[]\",:\\0 \n1x\xff"[Below(14)];
-        break;
-      case 2:
-        text.insert(at, 1, "{}[]\",:\\0e-.d"[Below(13)]);
-        break;
-      default:
-        text.resize(at);
-        break;
+      case 0: text.erase(at, 1 + Below(3)); break;
+      case 1: text[at] = "{}[]\",:\\0 \n1x\xff"[Below(14)]; break;
+      case 2: text.insert(at, 1, "{}[]\",:\\0e-.d"[Below(13)]); break;
+      default: text.resize(at); break;
     }
   }
 

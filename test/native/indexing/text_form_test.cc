@@ -7,7 +7,8 @@
 namespace gannet::indexing {
 namespace {
 
-constexpr const char* kJapanese = R"({"localizedAttributes":[{"attributePatterns":["title"],"locales":["jpn"]}]})";
+constexpr const char* kJapanese =
+    R"({"localizedAttributes":[{"attributePatterns":["title"],"locales":["jpn"]}]})";
 constexpr const char* kSeparators =
     R"({"localizedAttributes":[{"attributePatterns":["title"],"locales":["jpn"]}],"separatorTokens":["|"]})";
 constexpr const char* kFacets =
@@ -34,7 +35,8 @@ class TextFormTest : public ::testing::Test {
     const auto outcome = RunSteps(*index_, step, payloads);
     ASSERT_TRUE(outcome.ok()) << outcome.status().message();
   }
-  // As an early program left it: with words of a Japanese field, in which ideographs stay as they are.
+  // As an early program left it: with words of a Japanese field, in which ideographs stay as they
+  // are.
   void SetUp() override {
     Reopen();
     Run(SettingsStep(kJapanese));

@@ -1,5 +1,6 @@
-// The naive twin of the write path: documents in a map, and what a segment must hold computed from them one by
-// one; beside it, what the readers of a snapshot give. Both in the same form, by names instead of numbers.
+// The naive twin of the write path: documents in a map, and what a segment must hold computed from
+// them one by one; beside it, what the readers of a snapshot give. Both in the same form, by names
+// instead of numbers.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -52,17 +53,22 @@ inline std::string Quoted(std::string_view text) {
 
 // Runs `steps` (JSON objects separated by commas) as one batch.
 inline Result<std::string> RunSteps(index::Index& index, const std::string& steps,
-                                    const std::vector<std::string>& payloads, JobOptions options = {}) {
+                                    const std::vector<std::string>& payloads,
+                                    JobOptions options = {}) {
   const std::string job =
-      "{\"batchUid\":7,\"taskUids\":[1],\"now\":\"2024-01-01T00:00:00Z\",\"steps\":[" + steps + "]}";
+      "{\"batchUid\":7,\"taskUids\":[1],\"now\":\"2024-01-01T00:00:00Z\",\"steps\":[" + steps +
+      "]}";
   std::vector<std::string_view> views(payloads.begin(), payloads.end());
   Progress progress;
   return RunBatch(index, job, views, options, FilterByList, progress);
 }
 
-inline std::string DocumentsStep(size_t buffer, bool update = false, bool skip_creation = false, bool ndjson = false) {
-  return "{\"task\":1,\"kind\":\"documents\",\"method\":\"" + std::string(update ? "update" : "replace") +
-         "\",\"payload\":{\"buffer\":" + std::to_string(buffer) + "},\"format\":\"" + (ndjson ? "ndjson" : "json") +
+inline std::string DocumentsStep(size_t buffer, bool update = false, bool skip_creation = false,
+                                 bool ndjson = false) {
+  return "{\"task\":1,\"kind\":\"documents\",\"method\":\"" +
+         std::string(update ? "update" : "replace") +
+         "\",\"payload\":{\"buffer\":" + std::to_string(buffer) + "},\"format\":\"" +
+         (ndjson ? "ndjson" : "json") +
          "\",\"primaryKey\":\"id\",\"skipCreation\":" + (skip_creation ? "true" : "false") + "}";
 }
 inline std::string SettingsStep(const std::string& settings) {
@@ -99,7 +105,8 @@ struct Content {
   std::map<std::string, uint64_t> distribution;
   // docid -> field -> (position, word)
   std::map<DocId, std::map<std::string, std::vector<std::pair<uint32_t, std::string>>>> words;
-  std::map<std::string, std::map<std::string, std::set<DocId>>> postings;  // word -> field -> documents
+  std::map<std::string, std::map<std::string, std::set<DocId>>>
+      postings;  // word -> field -> documents
   struct Column {
     std::map<double, std::set<DocId>> numbers;
     std::map<std::string, std::set<DocId>> strings;  // normalised
@@ -119,7 +126,8 @@ std::string FirstDifference(const Map& expected, const Map& actual) {
       if constexpr (requires { value.exists; }) {
         return "differs: " + ::testing::PrintToString(key);
       } else {
-        return "at " + ::testing::PrintToString(key) + "\nexpected " + ::testing::PrintToString(value) + "\n  actual " +
+        return "at " + ::testing::PrintToString(key) + "\nexpected " +
+               ::testing::PrintToString(value) + "\n  actual " +
                ::testing::PrintToString(found->second);
       }
     }
@@ -227,7 +235,8 @@ struct Flat {
     }
     if (own && value.is_null()) null.insert(path);
     if (own && value.is_string() && value.string().empty()) empty.insert(path);
-    leaves[path].push_back({value.kind(), value.is_string() ? value.string() : std::string(value.text()),
+    leaves[path].push_back({value.kind(),
+                            value.is_string() ? value.string() : std::string(value.text()),
                             value.number()});
   }
 };
@@ -242,7 +251,8 @@ inline Flat Flatten(const index::FieldMap& numbers, const Fields& fields) {
   }
   std::sort(order.begin(), order.end());
   Flat flat;
-  for (const auto& [field, name] : order) flat.Walk(name, json::Value::Parse(fields.at(name)), true);
+  for (const auto& [field, name] : order)
+    flat.Walk(name, json::Value::Parse(fields.at(name)), true);
   return flat;
 }
 
@@ -250,7 +260,8 @@ inline std::string FacetForm(const std::string& text) {
   std::string out;
   text::NormalizeFacet(text, out);
   if (out.size() > kFacetStringBytesMax) {
-    while (out.size() > kFacetStringBytesMax || (static_cast<uint8_t>(out.back()) & 0xc0) == 0x80) out.pop_back();
+    while (out.size() > kFacetStringBytesMax || (static_cast<uint8_t>(out.back()) & 0xc0) == 0x80)
+      out.pop_back();
   }
   return out;
 }
@@ -267,11 +278,11 @@ inline Content Model::Expected(const index::Snapshot& snapshot) const {
       uint32_t next = 0;
       for (const Leaf& leaf : leaves) {
         if (leaf.kind != json::Value::Kind::kNull && next <= kPositionMax) {
-          const auto last = snapshot.analyzer->Words(leaf.text, {}, next, tokens,
-                                                     [&](std::string_view word, uint32_t position) {
-                                                       content.words[document.docid][path].emplace_back(position, word);
-                                                       content.postings[std::string(word)][path].insert(document.docid);
-                                                     });
+          const auto last = snapshot.analyzer->Words(
+              leaf.text, {}, next, tokens, [&](std::string_view word, uint32_t position) {
+                content.words[document.docid][path].emplace_back(position, word);
+                content.postings[std::string(word)][path].insert(document.docid);
+              });
           if (last) next = *last;
         }
         next += 8;
@@ -315,7 +326,8 @@ inline std::set<DocId> LiveOf(std::string_view postings, const DocSet& live) {
 
 // How the document spells the values of a column, in order.
 inline std::map<std::string, std::vector<std::string>> SpellingsIn(const index::FieldMap& numbers,
-                                                                   const Fields& fields, const std::string& path) {
+                                                                   const Fields& fields,
+                                                                   const std::string& path) {
   Flat flat = Flatten(numbers, fields);
   std::map<std::string, std::vector<std::string>> out;
   for (const Leaf& leaf : flat.leaves[path]) {
@@ -326,8 +338,10 @@ inline std::map<std::string, std::vector<std::string>> SpellingsIn(const index::
 }
 
 // The lists of a segment that say again what its forward index says.
-inline void ExpectLists(const segment::TextReader& text, const std::map<std::pair<FieldId, uint32_t>, std::set<DocId>>& lengths,
-                        const std::map<std::pair<Ordinal, Ordinal>, std::map<DocId, uint32_t>>& neighbours) {
+inline void ExpectLists(
+    const segment::TextReader& text,
+    const std::map<std::pair<FieldId, uint32_t>, std::set<DocId>>& lengths,
+    const std::map<std::pair<Ordinal, Ordinal>, std::map<DocId, uint32_t>>& neighbours) {
   const auto docids = [](auto&& add) {
     DocSetUnion join;
     add(join);
@@ -347,7 +361,8 @@ inline void ExpectLists(const segment::TextReader& text, const std::map<std::pai
   std::vector<Ordinal> frequent;
   for (Ordinal word = 0; word < text.terms().size(); ++word) {
     uint64_t documents = 0;
-    text.ForEachField(word, [&](FieldId, std::string_view postings) { documents += PostingsCount(postings); });
+    text.ForEachField(
+        word, [&](FieldId, std::string_view postings) { documents += PostingsCount(postings); });
     if (documents >= segment::FrequentMin(text.document_count())) frequent.push_back(word);
   }
   EXPECT_EQ(text.adjacency().words(), frequent);
@@ -356,8 +371,10 @@ inline void ExpectLists(const segment::TextReader& text, const std::map<std::pai
       const auto expected = neighbours.find({left, right});
       std::map<DocId, uint32_t> distances;
       for (uint32_t distance = 1; distance <= segment::kAdjacencyDistances; ++distance) {
-        for (const DocId docid : docids([&](DocSetUnion& out) { text.UnionAdjacency(left, right, distance, out); })) {
-          EXPECT_TRUE(distances.emplace(docid, distance).second) << "a pair of words is listed twice for a document";
+        for (const DocId docid :
+             docids([&](DocSetUnion& out) { text.UnionAdjacency(left, right, distance, out); })) {
+          EXPECT_TRUE(distances.emplace(docid, distance).second)
+              << "a pair of words is listed twice for a document";
         }
       }
       EXPECT_EQ(distances, expected == neighbours.end() ? decltype(distances)() : expected->second);
@@ -380,7 +397,8 @@ inline Content Observe(const index::Snapshot& snapshot) {
     const auto& terms = segment->text->terms();
     EXPECT_TRUE(terms.Verify().ok());
     std::map<std::pair<FieldId, uint32_t>, std::set<DocId>> lengths;
-    std::map<std::pair<Ordinal, Ordinal>, std::map<DocId, uint32_t>> neighbours;  // the smallest distance
+    std::map<std::pair<Ordinal, Ordinal>, std::map<DocId, uint32_t>>
+        neighbours;  // the smallest distance
     for (uint32_t place = 0; place < docids.size(); ++place) {
       const DocId docid = docids[place];
       EXPECT_EQ(segment->text->Find(docid), place);
@@ -396,7 +414,8 @@ inline Content Observe(const index::Snapshot& snapshot) {
               for (const auto& [at, left] : before) {
                 const uint32_t distance = position + i - at;
                 if (distance > segment::kAdjacencyDistances) continue;
-                uint32_t& least = neighbours[{left, run.at(i)}].try_emplace(docid, distance).first->second;
+                uint32_t& least =
+                    neighbours[{left, run.at(i)}].try_emplace(docid, distance).first->second;
                 least = std::min(least, distance);
               }
               before.emplace_back(position + i, run.at(i));
@@ -432,7 +451,8 @@ inline Content Observe(const index::Snapshot& snapshot) {
       segment->text->UnionPostings(at.ordinal(), nullptr, joined);
       EXPECT_TRUE(all == joined.Finish());
       EXPECT_TRUE(all.IsSubsetOf(*segment->documents));
-      EXPECT_EQ(segment->text->HasLive(at.ordinal(), nullptr, &segment->live), all.Intersects(segment->live));
+      EXPECT_EQ(segment->text->HasLive(at.ordinal(), nullptr, &segment->live),
+                all.Intersects(segment->live));
     }
     ExpectLists(*segment->text, lengths, neighbours);
     for (const FieldId field : segment->columns->fields()) {
@@ -444,7 +464,8 @@ inline Content Observe(const index::Snapshot& snapshot) {
       Content::Column found, by_value;
       for (uint32_t place = 0; place < docids.size(); ++place) {
         if (!segment->live.Contains(docids[place])) continue;
-        const auto spellings = SpellingsIn(*snapshot.fields, content.rows[docids[place]], name_of(field));
+        const auto spellings =
+            SpellingsIn(*snapshot.fields, content.rows[docids[place]], name_of(field));
         column->ForEachValue(place, [&](segment::ValueOrdinal value) {
           if (value < column->number_count()) {
             found.numbers[column->numbers()[value]].insert(docids[place]);
@@ -453,7 +474,8 @@ inline Content Observe(const index::Snapshot& snapshot) {
           const uint32_t number = value - column->number_count();
           const std::string text(column->string(number));
           found.strings[text].insert(docids[place]);
-          // The stored spelling is that of the first document, and of all unless it is said to vary.
+          // The stored spelling is that of the first document, and of all unless it is said to
+          // vary.
           const auto own = spellings.find(text);
           if (own == spellings.end()) {
             ADD_FAILURE() << "the document does not hold the value " << text;
@@ -465,7 +487,8 @@ inline Content Observe(const index::Snapshot& snapshot) {
             EXPECT_EQ(own->second[0], column->spelling(number));
           }
           if (!column->spelling_varies(number)) {
-            for (const std::string& spelling : own->second) EXPECT_EQ(spelling, column->spelling(number));
+            for (const std::string& spelling : own->second)
+              EXPECT_EQ(spelling, column->spelling(number));
           }
         });
       }
@@ -475,7 +498,8 @@ inline Content Observe(const index::Snapshot& snapshot) {
         if (value < column->number_count()) {
           by_value.numbers[column->numbers()[value]] = std::move(documents);
         } else {
-          by_value.strings[std::string(column->string(value - column->number_count()))] = std::move(documents);
+          by_value.strings[std::string(column->string(value - column->number_count()))] =
+              std::move(documents);
         }
       }
       EXPECT_TRUE(found.numbers == by_value.numbers && found.strings == by_value.strings)
@@ -499,7 +523,8 @@ inline Content Observe(const index::Snapshot& snapshot) {
 
 inline void ExpectSame(const Content& expected, const Content& actual) {
   EXPECT_EQ(FirstDifference(expected.rows, actual.rows), "") << "stored documents";
-  EXPECT_EQ(FirstDifference(expected.distribution, actual.distribution), "") << "field distribution";
+  EXPECT_EQ(FirstDifference(expected.distribution, actual.distribution), "")
+      << "field distribution";
   EXPECT_EQ(FirstDifference(expected.words, actual.words), "") << "forward index";
   EXPECT_EQ(FirstDifference(expected.postings, actual.postings), "") << "postings";
   EXPECT_EQ(FirstDifference(expected.columns, actual.columns), "") << "columns";
@@ -509,7 +534,8 @@ inline void ExpectIndexHolds(index::Index& index, const Model& model) {
   const auto snapshot = index.snapshot();
   ExpectSame(model.Expected(*snapshot), Observe(*snapshot));
   std::map<std::string, uint64_t> stored, counted;
-  for (const auto& [field, count] : snapshot->distribution) stored[snapshot->fields->name(field)] = count;
+  for (const auto& [field, count] : snapshot->distribution)
+    stored[snapshot->fields->name(field)] = count;
   for (const auto& [id, document] : model.documents) {
     for (const auto& [name, value] : document.fields) ++counted[name];
   }
@@ -528,7 +554,8 @@ class DocumentGenerator {
   bool Chance(uint64_t one_in) { return Below(one_in) == 0; }
 
   Fields MakeFields() {
-    static const char* const kNames[] = {"title", "tags", "author", "price", "meta", "meta.kind", "a b", "Überschrift"};
+    static const char* const kNames[] = {"title", "tags",      "author", "price",
+                                         "meta",  "meta.kind", "a b",    "Überschrift"};
     Fields fields;
     for (const char* name : kNames) {
       if (Chance(2)) fields[name] = MakeValue(name == std::string("meta") ? 3 : 2);
@@ -544,7 +571,8 @@ class DocumentGenerator {
     return Chance(2) && std::all_of(id.begin(), id.end(), ::isdigit) ? id : Quoted(id);
   }
 
-  // The document as a client may write it: any order, white space, repeated names of which the last counts.
+  // The document as a client may write it: any order, white space, repeated names of which the last
+  // counts.
   std::string Spell(const Fields& fields) {
     std::vector<std::pair<std::string, std::string>> members(fields.begin(), fields.end());
     std::shuffle(members.begin(), members.end(), random_);
@@ -552,7 +580,8 @@ class DocumentGenerator {
     if (Chance(10) && members[0].first != "id") out += Quoted(members[0].first) + ":[1],";
     for (size_t i = 0; i < members.size(); ++i) {
       if (i > 0) out += ',';
-      out += Space() + Quoted(members[i].first) + Space() + ":" + Space() + members[i].second + Space();
+      out += Space() + Quoted(members[i].first) + Space() + ":" + Space() + members[i].second +
+             Space();
     }
     return out + "}";
   }
@@ -560,9 +589,10 @@ class DocumentGenerator {
  private:
   std::string Space() { return Chance(8) ? std::string(" \n\t\r").substr(Below(4), 1) : ""; }
   std::string MakeWord() {
-    static const char* const kWords[] = {"red",   "Red",    "RED",  "blue",  "the",  "of",      "naïve", "été",
-                                         "hello", "world",  "C++",  "x86",   "東京", "straße",  "don't", "a",
-                                         "zebra", "aardvark", "mid-size", "e.g.", "1.5", "foo_bar", "Ünïcode"};
+    static const char* const kWords[] = {
+        "red",   "Red",      "RED",      "blue", "the",  "of",      "naïve",  "été",
+        "hello", "world",    "C++",      "x86",  "東京", "straße",  "don't",  "a",
+        "zebra", "aardvark", "mid-size", "e.g.", "1.5",  "foo_bar", "Ünïcode"};
     if (Chance(5)) return "w" + std::to_string(Below(Chance(4) ? 100000 : 30));
     return kWords[Below(std::size(kWords))];
   }
@@ -573,11 +603,13 @@ class DocumentGenerator {
     return out;
   }
   std::string MakeColor() {
-    static const char* const kColors[] = {"Red", "red", "RED", "blue", "Blue", "green", "Grün", "grün", ""};
+    static const char* const kColors[] = {"Red",   "red",  "RED",  "blue", "Blue",
+                                          "green", "Grün", "grün", ""};
     return kColors[Below(std::size(kColors))];
   }
   std::string MakeValue(uint64_t depth) {
-    static const char* const kNumbers[] = {"0", "-0", "1", "1.0", "2", "10", "1.5", "-7", "1e3", "9007199254740993"};
+    static const char* const kNumbers[] = {"0",  "-0",  "1",  "1.0", "2",
+                                           "10", "1.5", "-7", "1e3", "9007199254740993"};
     switch (Below(depth > 0 ? 9 : 6)) {
       case 0: return kNumbers[Below(std::size(kNumbers))];
       case 1: return Chance(2) ? "true" : "false";
@@ -587,7 +619,8 @@ class DocumentGenerator {
       case 5: return Quoted("quote \" slash \\ tab \t");
       case 6: {
         std::string out = "[";
-        for (uint64_t i = 0, n = Below(4); i < n; ++i) out += (i > 0 ? "," : "") + MakeValue(depth - 1);
+        for (uint64_t i = 0, n = Below(4); i < n; ++i)
+          out += (i > 0 ? "," : "") + MakeValue(depth - 1);
         return out + "]";
       }
       default: {

@@ -1,5 +1,5 @@
-// The two laws of the write path: any history of batches and merges equals the documents that result from it, and
-// a batch that fails leaves no trace.
+// The two laws of the write path: any history of batches and merges equals the documents that
+// result from it, and a batch that fails leaves no trace.
 #include <gtest/gtest.h>
 
 #include "bitmap/random_docids.h"
@@ -45,12 +45,15 @@ class History {
     if (Below(4) == 0) options.memory_bytes = 1;
     const auto outcome = RunSteps(*index_, steps, payloads, options);
     ASSERT_TRUE(outcome.ok()) << outcome.status().message();
-    EXPECT_EQ(json::Value::Parse(*outcome)["numberOfDocuments"].integer(), model_.documents.size()) << steps;
+    EXPECT_EQ(json::Value::Parse(*outcome)["numberOfDocuments"].integer(), model_.documents.size())
+        << steps;
   }
 
  private:
   uint64_t Below(uint64_t end) { return random_() % end; }
-  std::string RandomId() { return Below(3) == 0 ? "k-" + std::to_string(Below(60)) : std::to_string(Below(120)); }
+  std::string RandomId() {
+    return Below(3) == 0 ? "k-" + std::to_string(Below(60)) : std::to_string(Below(120));
+  }
 
   std::string Documents(std::vector<std::string>& payloads, uint64_t documents_max) {
     const bool update = Below(2) == 0, skip_creation = Below(4) == 0, ndjson = Below(2) == 0;
@@ -60,7 +63,8 @@ class History {
       Fields fields = generator_.MakeFields();
       fields["id"] = generator_.MakeId(id);
       if (Below(10) == 0) {  // exactly what is stored: nothing changes
-        if (const auto known = model_.documents.find(id); known != model_.documents.end()) fields = known->second.fields;
+        if (const auto known = model_.documents.find(id); known != model_.documents.end())
+          fields = known->second.fields;
       }
       model_.Add(id, fields, update, skip_creation);
       std::string document = generator_.Spell(fields);
@@ -72,7 +76,8 @@ class History {
   }
   // One document of the payload has no valid id: none of them comes in.
   std::string FaultyDocuments(std::vector<std::string>& payloads) {
-    payloads.push_back(R"([{"id":"1","title":"never"},{"id":"not valid!"},{"id":"2","title":"never"}])");
+    payloads.push_back(
+        R"([{"id":"1","title":"never"},{"id":"not valid!"},{"id":"2","title":"never"}])");
     return DocumentsStep(payloads.size() - 1);
   }
   std::string Deletion() {
@@ -155,7 +160,9 @@ TEST(WritePath, AnyHistoryOfBatchesAndMergesEqualsItsDocuments) {
 TEST(WritePath, SeveralWorkersShareABatchInLongRunsOfDocids) {
   constexpr size_t kDocuments = 20'000, kClaimsMax = 40;
   std::string payload;
-  for (size_t i = 0; i < kDocuments; ++i) payload += R"({"id":)" + std::to_string(i) + R"(,"title":"document )" + std::to_string(i) + "\"}\n";
+  for (size_t i = 0; i < kDocuments; ++i)
+    payload +=
+        R"({"id":)" + std::to_string(i) + R"(,"title":"document )" + std::to_string(i) + "\"}\n";
   for (const uint32_t threads : {1u, 3u}) {
     TestFolder folder;
     const auto index = *index::Index::Open(folder.path());
@@ -189,7 +196,8 @@ TEST(WritePath, AMergedSegmentEqualsAFreshIndexOfTheSameDocumentsByteForByte) {
   ASSERT_TRUE(RunSteps(*index, SettingsStep(kSettings), {}).ok());
   for (int batch = 0; batch < 8; ++batch) history.RunBatch(60);
   ASSERT_EQ(MergeToOne(*index).message(), "");
-  // The text rebuild writes every document again, as it stands, into new segments; the way back does so once more.
+  // The text rebuild writes every document again, as it stands, into new segments; the way back
+  // does so once more.
   const auto before = index->snapshot();
   if (before->documents.empty()) return;
   const auto merged = before->segments[0]->rows->file();
@@ -225,7 +233,8 @@ TEST(WritePath, SettingsChangesGiveWhatAFreshIndexWouldHold) {
     for (int step = 0; step < 14; ++step) {
       SCOPED_TRACE("round " + std::to_string(round) + " step " + std::to_string(step));
       if (random() % 2 == 0) {
-        const auto done = RunSteps(*index, SettingsStep(settings[random() % std::size(settings)]), {});
+        const auto done =
+            RunSteps(*index, SettingsStep(settings[random() % std::size(settings)]), {});
         ASSERT_TRUE(done.ok()) << done.status().message();
       } else {
         history.RunBatch();

@@ -51,11 +51,13 @@ class TestIndex {
     const std::string job =
         R"({"batchUid":0,"taskUids":[0],"now":"2024-01-01T00:00:00Z","steps":[)" + step + "]}";
     indexing::Progress progress;
-    const auto outcome = indexing::RunBatch(*index_, job, {&payload, 1}, {}, EvaluateForDeletion, progress);
+    const auto outcome =
+        indexing::RunBatch(*index_, job, {&payload, 1}, {}, EvaluateForDeletion, progress);
     ASSERT_TRUE(outcome.ok()) << outcome.status().message();
     EXPECT_EQ(outcome->find("\"error\""), std::string::npos) << *outcome;
   }
-  static Result<DocSet> EvaluateForDeletion(const index::Snapshot& snapshot, std::string_view filter) {
+  static Result<DocSet> EvaluateForDeletion(const index::Snapshot& snapshot,
+                                            std::string_view filter) {
     return index::EvaluateFilterJson(snapshot, filter, {});
   }
   std::string dir_;
@@ -83,14 +85,16 @@ class Fixture {
   size_t size() const { return indexes_.size(); }
 
   Result<std::string> Federate(const std::string& federation, const std::vector<Query>& queries,
-                               const std::vector<size_t>& others = {}, const std::string& more = "") const {
+                               const std::vector<size_t>& others = {},
+                               const std::string& more = "") const {
     std::vector<index::Index*> indexes;
     std::string request = "{\"federation\":{" + federation + "},\"queries\":[";
     for (const Query& query : queries) {
       if (!indexes.empty()) request += ',';
       indexes.push_back(**indexes_[query.index]);
-      request += "{\"indexUid\":\"i" + std::to_string(query.index) + "\",\"federationOptions\":{\"weight\":" +
-                 std::to_string(query.weight) + "}" + (query.parameters.empty() ? "" : ",") + query.parameters + "}";
+      request += "{\"indexUid\":\"i" + std::to_string(query.index) +
+                 "\",\"federationOptions\":{\"weight\":" + std::to_string(query.weight) + "}" +
+                 (query.parameters.empty() ? "" : ",") + query.parameters + "}";
     }
     request += "],\"otherIndexes\":[";
     for (size_t i = 0; i < others.size(); ++i) {
@@ -102,7 +106,8 @@ class Fixture {
   }
 
   Answer Search(const Query& query, const std::string& more) const {
-    const std::string request = "{" + query.parameters + (query.parameters.empty() ? "" : ",") + more + "}";
+    const std::string request =
+        "{" + query.parameters + (query.parameters.empty() ? "" : ",") + more + "}";
     auto body = ExecuteSearch(***indexes_[query.index], request, MonotonicMicroseconds());
     EXPECT_TRUE(body.ok()) << request << body.status().message();
     Answer answer{body.ok() ? *body : "{}", {}};
@@ -112,11 +117,13 @@ class Fixture {
 
   // Of the first index.
   std::vector<std::string> FacetSearch(const std::string& parameters) const {
-    const auto body = ExecuteFacetSearch(***indexes_[0], "{" + parameters + "}", MonotonicMicroseconds());
+    const auto body =
+        ExecuteFacetSearch(***indexes_[0], "{" + parameters + "}", MonotonicMicroseconds());
     EXPECT_TRUE(body.ok()) << body.status().message();
     const json::Value answer = json::Value::Parse(body.ok() ? *body : "{}");
     std::vector<std::string> values;
-    for (const json::Value& hit : answer["facetHits"].items()) values.push_back(hit["value"].string());
+    for (const json::Value& hit : answer["facetHits"].items())
+      values.push_back(hit["value"].string());
     return values;
   }
 
@@ -129,7 +136,8 @@ json::Value BodyOf(const Result<std::string>& answer) {
   return answer.ok() ? json::Value::Parse(*answer) : json::Value();
 }
 
-void ExpectError(const Result<std::string>& answer, const std::string& code, const std::string& beginning) {
+void ExpectError(const Result<std::string>& answer, const std::string& code,
+                 const std::string& beginning) {
   ASSERT_FALSE(answer.ok()) << *answer;
   EXPECT_EQ(answer.status().detail(), code);
   EXPECT_TRUE(answer.status().message().starts_with(beginning)) << answer.status().message();
@@ -152,8 +160,12 @@ std::vector<FoundHit> HitsOf(const json::Value& body) {
   std::vector<FoundHit> hits;
   for (const json::Value& hit : body["hits"].items()) {
     const json::Value& from = hit["_federation"];
-    hits.push_back({static_cast<size_t>(std::stoul(from["indexUid"].string().substr(1))), hit["id"].integer(),
-                    from["queriesPosition"].integer(), from["weightedRankingScore"].number(), {}, {}});
+    hits.push_back({static_cast<size_t>(std::stoul(from["indexUid"].string().substr(1))),
+                    hit["id"].integer(),
+                    from["queriesPosition"].integer(),
+                    from["weightedRankingScore"].number(),
+                    {},
+                    {}});
   }
   return hits;
 }
@@ -163,7 +175,8 @@ std::vector<FoundHit> Separately(const Fixture& fixture, const std::vector<Query
                                  const std::string& more = "") {
   std::vector<FoundHit> hits;
   for (size_t i = 0; i < queries.size(); ++i) {
-    const Answer answer = fixture.Search(queries[i], "\"limit\":1000,\"showRankingScore\":true" + more);
+    const Answer answer =
+        fixture.Search(queries[i], "\"limit\":1000,\"showRankingScore\":true" + more);
     for (const json::Value& hit : answer.body["hits"].items()) {
       FoundHit found{queries[i].index, hit["id"].integer(), i, 0, {}, {}};
       found.score = hit["_rankingScore"].number() * queries[i].weight;
@@ -179,15 +192,19 @@ template <typename Before>
 std::vector<FoundHit> MergeNaively(std::vector<FoundHit> hits, Before before) {
   std::stable_sort(hits.begin(), hits.end(), before);
   std::set<std::pair<size_t, uint64_t>> seen;
-  std::erase_if(hits, [&](const FoundHit& hit) { return !seen.insert({hit.index, hit.id}).second; });
+  std::erase_if(hits, [&](const FoundHit& hit) {
+    return !seen.insert({hit.index, hit.id}).second;
+  });
   return hits;
 }
 
 bool ByScore(const FoundHit& a, const FoundHit& b) { return a.score - b.score > 1e-13; }
 
-void ExpectPage(const json::Value& body, const std::vector<FoundHit>& all, uint64_t offset, uint64_t limit) {
+void ExpectPage(const json::Value& body, const std::vector<FoundHit>& all, uint64_t offset,
+                uint64_t limit) {
   const auto hits = HitsOf(body);
-  const size_t begin = std::min<size_t>(offset, all.size()), end = std::min<size_t>(offset + limit, all.size());
+  const size_t begin = std::min<size_t>(offset, all.size()),
+               end = std::min<size_t>(offset + limit, all.size());
   ASSERT_EQ(hits.size(), end - begin);
   for (size_t i = 0; i < hits.size(); ++i) {
     EXPECT_EQ(hits[i].label(), all[begin + i].label()) << "hit " << i;
@@ -201,8 +218,8 @@ class RandomSearches {
 
   uint64_t Below(uint64_t limit) { return random_() % limit; }
   std::string Words(uint64_t most) {
-    static const char* const kWords[] = {"green", "grain", "train", "trail", "river", "rivers",
-                                         "stone", "store", "north", "northern", "old", "house"};
+    static const char* const kWords[] = {"green", "grain", "train", "trail",    "river", "rivers",
+                                         "stone", "store", "north", "northern", "old",   "house"};
     std::string out;
     for (uint64_t i = 0, count = 1 + Below(most); i < count; ++i) {
       out += (i > 0 ? " " : "") + std::string(kWords[Below(std::size(kWords))]);
@@ -212,7 +229,8 @@ class RandomSearches {
   std::string Documents(uint64_t count) {
     std::string out = "[";
     for (uint64_t id = 0; id < count; ++id) {
-      out += (id > 0 ? ",{\"id\":" : "{\"id\":") + std::to_string(id) + ",\"title\":\"" + Words(4) + "\"";
+      out += (id > 0 ? ",{\"id\":" : "{\"id\":") + std::to_string(id) + ",\"title\":\"" + Words(4) +
+             "\"";
       if (Below(5) > 0) out += ",\"year\":" + std::to_string(1990 + Below(20));
       out += ",\"tags\":[";
       for (uint64_t i = 0, tags = Below(3); i < tags; ++i) {
@@ -223,7 +241,8 @@ class RandomSearches {
     return out + "]";
   }
   void Fill(Fixture& fixture) {
-    for (uint64_t i = 0, count = 1 + Below(3); i < count; ++i) fixture.Add(Documents(1 + Below(60)));
+    for (uint64_t i = 0, count = 1 + Below(3); i < count; ++i)
+      fixture.Add(Documents(1 + Below(60)));
   }
   std::vector<Query> Queries(const Fixture& fixture, bool words) {
     std::vector<Query> queries;
@@ -232,8 +251,8 @@ class RandomSearches {
       query.index = Below(fixture.size());
       if (words) query.parameters = "\"q\":\"" + Words(2) + "\"";
       if (Below(3) == 0) {
-        query.parameters += std::string(query.parameters.empty() ? "" : ",") + "\"filter\":\"year > " +
-                            std::to_string(1990 + Below(20)) + "\"";
+        query.parameters += std::string(query.parameters.empty() ? "" : ",") +
+                            "\"filter\":\"year > " + std::to_string(1990 + Below(20)) + "\"";
       }
       static const double kWeights[] = {1, 1, 0.5, 2, 0.9};
       query.weight = kWeights[Below(std::size(kWeights))];
@@ -255,8 +274,9 @@ TEST(FederatedSearch, EqualsSeparateSearchesMergedByScore) {
       const auto queries = random.Queries(fixture, true);
       const auto all = MergeNaively(Separately(fixture, queries), ByScore);
       const uint64_t offset = random.Below(8), limit = random.Below(30);
-      const auto answer = fixture.Federate("\"offset\":" + std::to_string(offset) + ",\"limit\":" +
-                                               std::to_string(limit) + R"(,"facetsByIndex":{"i0":["tags"]})",
+      const auto answer = fixture.Federate("\"offset\":" + std::to_string(offset) +
+                                               ",\"limit\":" + std::to_string(limit) +
+                                               R"(,"facetsByIndex":{"i0":["tags"]})",
                                            queries);
       const json::Value body = BodyOf(answer);
       ExpectPage(body, all, offset, limit);
@@ -270,11 +290,13 @@ TEST(FederatedSearch, EqualsSeparateSearchesMergedByScore) {
       for (const Query& query : queries) searched |= query.index == 0;
       for (const FoundHit& hit : all) {
         if (hit.index != 0) continue;
-        for (const std::string& tag : std::set<std::string>(hit.tags.begin(), hit.tags.end())) ++counts[tag];
+        for (const std::string& tag : std::set<std::string>(hit.tags.begin(), hit.tags.end()))
+          ++counts[tag];
       }
       EXPECT_EQ(body["facetsByIndex"].is_object(), searched);
       std::map<std::string, uint64_t> counted;
-      for (const auto& [tag, count] : body["facetsByIndex"]["i0"]["distribution"]["tags"].members()) {
+      for (const auto& [tag, count] :
+           body["facetsByIndex"]["i0"]["distribution"]["tags"].members()) {
         counted[tag] = count.integer();
       }
       EXPECT_EQ(counted, counts);
@@ -292,13 +314,14 @@ TEST(FederatedSearch, EqualsSeparateSearchesMergedBySortValue) {
       const bool ascending = random.Below(2) == 0;
       auto queries = random.Queries(fixture, false);
       for (Query& query : queries) {
-        query.parameters += std::string(query.parameters.empty() ? "" : ",") + "\"sort\":[\"year:" +
-                            (ascending ? "asc" : "desc") + "\"]";
+        query.parameters += std::string(query.parameters.empty() ? "" : ",") +
+                            "\"sort\":[\"year:" + (ascending ? "asc" : "desc") + "\"]";
       }
-      const auto all = MergeNaively(Separately(fixture, queries), [&](const FoundHit& a, const FoundHit& b) {
-        if (!a.year || !b.year) return a.year.has_value() && !b.year;
-        return ascending ? *a.year < *b.year : *a.year > *b.year;
-      });
+      const auto all =
+          MergeNaively(Separately(fixture, queries), [&](const FoundHit& a, const FoundHit& b) {
+            if (!a.year || !b.year) return a.year.has_value() && !b.year;
+            return ascending ? *a.year < *b.year : *a.year > *b.year;
+          });
       const uint64_t limit = 1 + random.Below(40);
       const auto answer = fixture.Federate("\"limit\":" + std::to_string(limit), queries);
       ExpectPage(BodyOf(answer), all, 0, limit);
@@ -324,9 +347,10 @@ TEST(FederatedSearch, KeepsTheBestHitPerDistinctValueOverAllIndexesAndCountsExac
         return false;
       });
       const uint64_t per_page = 1 + random.Below(6), page = 1 + random.Below(3);
-      const auto answer = fixture.Federate("\"distinct\":\"tags\",\"page\":" + std::to_string(page) +
-                                               ",\"hitsPerPage\":" + std::to_string(per_page),
-                                           queries);
+      const auto answer =
+          fixture.Federate("\"distinct\":\"tags\",\"page\":" + std::to_string(page) +
+                               ",\"hitsPerPage\":" + std::to_string(per_page),
+                           queries);
       const json::Value body = BodyOf(answer);
       ExpectPage(body, kept, (page - 1) * per_page, per_page);
       EXPECT_EQ(body["totalHits"].integer(), kept.size());
@@ -345,18 +369,21 @@ class FederatedSearchOfBooks : public testing::Test {
     fixture_.Add(R"([{"id":1,"title":"stone house","year":1995,"tags":["b","c"]}])");
     fixture_.Add(R"([{"id":1,"title":"house","year":1995,"tags":["d"]}])",
                  std::string(kSettings) + R"(,"faceting":{"sortFacetValuesBy":{"tags":"count"}})");
-    fixture_.Add(R"([{"id":1,"title":"house","year":1995}])", R"("rankingRules":["year:desc","words"])");
+    fixture_.Add(R"([{"id":1,"title":"house","year":1995}])",
+                 R"("rankingRules":["year:desc","words"])");
   }
   Fixture fixture_;
 };
 
 TEST_F(FederatedSearchOfBooks, RefusesRulesThatCannotBeComparedBeforeItSearches) {
   const char* const code = "invalid_multi_search_query_ranking_rules";
-  const std::string up = R"("sort":["year:asc"])", down = R"("sort":["year:desc"])", house = R"("q":"house")";
+  const std::string up = R"("sort":["year:asc"])", down = R"("sort":["year:desc"])",
+                    house = R"("q":"house")";
   ExpectError(fixture_.Federate("", {{0, house}, {1, up}}), code, "Inside `.queries[1]`: ");
   ExpectError(fixture_.Federate("", {{0, up}, {1, down}}), code, "Inside `.queries[1]`: ");
   ExpectError(fixture_.Federate("", {{3, house}, {0, house}}), code, "Inside `.queries[0]`: ");
-  ExpectError(fixture_.Federate("", {{0, R"("q":"nothing has this")"}, {0, up}}), code, "Inside `.queries[1]`: ");
+  ExpectError(fixture_.Federate("", {{0, R"("q":"nothing has this")"}, {0, up}}), code,
+              "Inside `.queries[1]`: ");
   EXPECT_TRUE(fixture_.Federate("", {{0, up}, {1, up}, {0, ""}}).ok());
   EXPECT_TRUE(fixture_.Federate("", {{0, house}, {1, ""}}).ok());
   EXPECT_TRUE(fixture_.Federate("", {{3, house}, {3, ""}, {0, down}}).ok());
@@ -364,22 +391,27 @@ TEST_F(FederatedSearchOfBooks, RefusesRulesThatCannotBeComparedBeforeItSearches)
 
 TEST_F(FederatedSearchOfBooks, ReportsTheFirstQueryAtFault) {
   for (int i = 0; i < 20; ++i) {
-    ExpectError(fixture_.Federate("", {{0, ""}, {1, R"("filter":"title = 1")"}, {0, R"("filter":"year >")"}, {0, ""}}),
-                "invalid_search_filter", "Inside `.queries[1]`: Index `i1`: ");
+    ExpectError(
+        fixture_.Federate(
+            "", {{0, ""}, {1, R"("filter":"title = 1")"}, {0, R"("filter":"year >")"}, {0, ""}}),
+        "invalid_search_filter", "Inside `.queries[1]`: Index `i1`: ");
   }
-  ExpectError(fixture_.Federate("", {{0, R"("sort":["title:asc"])"}}), "invalid_search_sort", "Inside `.queries[0]`: ");
+  ExpectError(fixture_.Federate("", {{0, R"("sort":["title:asc"])"}}), "invalid_search_sort",
+              "Inside `.queries[0]`: ");
 }
 
 TEST_F(FederatedSearchOfBooks, NeedsADistinctThatAllSearchedIndexesCanFilterBy) {
   ExpectError(fixture_.Federate(R"("distinct":"title")", {{0, ""}}), "invalid_search_distinct",
               "Inside `.federation.distinct`: ");
-  ExpectError(fixture_.Federate(R"("distinct":"tags")", {{0, ""}, {3, ""}}), "invalid_search_distinct", "");
+  ExpectError(fixture_.Federate(R"("distinct":"tags")", {{0, ""}, {3, ""}}),
+              "invalid_search_distinct", "");
   EXPECT_TRUE(fixture_.Federate(R"("distinct":"tags")", {{0, ""}}, {3}).ok());
 }
 
 TEST_F(FederatedSearchOfBooks, FillsThePageFromBehindWhatDistinctThrowsOut) {
   // Both documents of i0 have the tag b, which the better hit of i1 has taken.
-  const json::Value body = BodyOf(fixture_.Federate(R"("distinct":"tags","limit":2)", {{1, "", 2}, {0, ""}, {2, ""}}));
+  const json::Value body =
+      BodyOf(fixture_.Federate(R"("distinct":"tags","limit":2)", {{1, "", 2}, {0, ""}, {2, ""}}));
   ASSERT_EQ(body["hits"].items().size(), 2u);
   EXPECT_EQ(HitsOf(body)[0].label(), "i1/1 by 0");
   EXPECT_EQ(HitsOf(body)[1].label(), "i2/1 by 2");
@@ -387,48 +419,60 @@ TEST_F(FederatedSearchOfBooks, FillsThePageFromBehindWhatDistinctThrowsOut) {
 
 TEST_F(FederatedSearchOfBooks, ChecksFacetListsOfIndexesThatNoQuerySearchesAndLeavesThemOut) {
   const std::vector<Query> queries = {{0, ""}};
-  const auto answer = fixture_.Federate(R"("facetsByIndex":{"i0":["tags"],"i1":["tags"]},"limit":0)", queries, {1});
+  const auto answer =
+      fixture_.Federate(R"("facetsByIndex":{"i0":["tags"],"i1":["tags"]},"limit":0)", queries, {1});
   const json::Value body = BodyOf(answer);
   EXPECT_TRUE(body["facetsByIndex"].Has("i0"));
   EXPECT_FALSE(body["facetsByIndex"].Has("i1"));
-  EXPECT_EQ(body["facetsByIndex"]["i0"].text(), R"({"distribution":{"tags":{"a":1,"b":2}},"stats":{}})");
+  EXPECT_EQ(body["facetsByIndex"]["i0"].text(),
+            R"({"distribution":{"tags":{"a":1,"b":2}},"stats":{}})");
   const auto only_other = fixture_.Federate(R"("facetsByIndex":{"i1":["tags"]})", queries, {1});
   EXPECT_FALSE(BodyOf(only_other).Has("facetsByIndex"));
-  ExpectError(fixture_.Federate(R"("facetsByIndex":{"i1":["title"]})", queries, {1}), "invalid_search_facets",
-              "Inside `.federation.facetsByIndex.i1`: ");
+  ExpectError(fixture_.Federate(R"("facetsByIndex":{"i1":["title"]})", queries, {1}),
+              "invalid_search_facets", "Inside `.federation.facetsByIndex.i1`: ");
   ExpectError(fixture_.Federate(R"("facetsByIndex":{"i0":["title"],"i1":["title"]})", queries, {1}),
               "invalid_search_facets", "Inside `.federation.facetsByIndex.i0`: ");
 }
 
 TEST_F(FederatedSearchOfBooks, MergesFacetsOfTheSameName) {
-  const std::string lists = R"("limit":0,"facetsByIndex":{"i0":["tags","year"],"i1":["tags","year"]})";
-  const auto answer = fixture_.Federate(lists + R"(,"mergeFacets":{})", {{0, ""}, {1, ""}, {0, ""}});
+  const std::string lists =
+      R"("limit":0,"facetsByIndex":{"i0":["tags","year"],"i1":["tags","year"]})";
+  const auto answer =
+      fixture_.Federate(lists + R"(,"mergeFacets":{})", {{0, ""}, {1, ""}, {0, ""}});
   const json::Value body = BodyOf(answer);
-  EXPECT_EQ(body["facetDistribution"].text(), R"({"tags":{"a":1,"b":3,"c":1},"year":{"1990":1,"1995":1,"2000":1}})");
+  EXPECT_EQ(body["facetDistribution"].text(),
+            R"({"tags":{"a":1,"b":3,"c":1},"year":{"1990":1,"1995":1,"2000":1}})");
   EXPECT_EQ(body["facetStats"].text(), R"({"year":{"min":1990.0,"max":2000.0}})");
   EXPECT_FALSE(body.Has("facetsByIndex"));
-  const auto cut = fixture_.Federate(lists + R"(,"mergeFacets":{"maxValuesPerFacet":1})", {{0, ""}, {1, ""}});
+  const auto cut =
+      fixture_.Federate(lists + R"(,"mergeFacets":{"maxValuesPerFacet":1})", {{0, ""}, {1, ""}});
   EXPECT_EQ(BodyOf(cut)["facetDistribution"].text(), R"({"tags":{"a":1},"year":{"1990":1}})");
-  EXPECT_FALSE(BodyOf(fixture_.Federate(R"("mergeFacets":{})", {{0, ""}})).Has("facetDistribution"));
+  EXPECT_FALSE(
+      BodyOf(fixture_.Federate(R"("mergeFacets":{})", {{0, ""}})).Has("facetDistribution"));
 }
 
 TEST_F(FederatedSearchOfBooks, RefusesToMergeAFacetThatTwoIndexesOrderDifferently) {
   const std::string tags = R"("facetsByIndex":{"i0":["tags"],"i2":["tags"]})";
-  ExpectError(fixture_.Federate(tags + R"(,"mergeFacets":{})", {{0, ""}, {2, ""}}), "invalid_multi_search_facet_order",
-              "Inside `.federation.facetsByIndex.i2`: ");
-  ExpectError(fixture_.Federate(tags + R"(,"mergeFacets":{})", {{0, ""}}, {2}), "invalid_multi_search_facet_order", "");
+  ExpectError(fixture_.Federate(tags + R"(,"mergeFacets":{})", {{0, ""}, {2, ""}}),
+              "invalid_multi_search_facet_order", "Inside `.federation.facetsByIndex.i2`: ");
+  ExpectError(fixture_.Federate(tags + R"(,"mergeFacets":{})", {{0, ""}}, {2}),
+              "invalid_multi_search_facet_order", "");
   EXPECT_TRUE(fixture_.Federate(tags, {{0, ""}, {2, ""}}).ok());
-  EXPECT_TRUE(
-      fixture_.Federate(R"("facetsByIndex":{"i0":["year"],"i2":["year"]},"mergeFacets":{})", {{0, ""}, {2, ""}}).ok());
+  EXPECT_TRUE(fixture_
+                  .Federate(R"("facetsByIndex":{"i0":["year"],"i2":["year"]},"mergeFacets":{})",
+                            {{0, ""}, {2, ""}})
+                  .ok());
 }
 
 TEST_F(FederatedSearchOfBooks, AnswersPagesFarBehindTheEnd) {
   const char* const kFar = "9007199254740991";
-  const auto page = fixture_.Federate(std::string("\"page\":") + kFar + ",\"hitsPerPage\":" + kFar, {{0, ""}, {1, ""}});
+  const auto page = fixture_.Federate(std::string("\"page\":") + kFar + ",\"hitsPerPage\":" + kFar,
+                                      {{0, ""}, {1, ""}});
   EXPECT_TRUE(BodyOf(page)["hits"].items().empty());
   EXPECT_EQ(BodyOf(page)["totalHits"].integer(), 3u);
   EXPECT_EQ(BodyOf(page)["totalPages"].integer(), 1u);
-  const auto offset = fixture_.Federate(std::string("\"offset\":") + kFar + ",\"limit\":" + kFar, {{0, ""}, {1, ""}});
+  const auto offset = fixture_.Federate(std::string("\"offset\":") + kFar + ",\"limit\":" + kFar,
+                                        {{0, ""}, {1, ""}});
   EXPECT_TRUE(BodyOf(offset)["hits"].items().empty());
   EXPECT_EQ(BodyOf(offset)["estimatedTotalHits"].integer(), 3u);
   const json::Value zero = BodyOf(fixture_.Federate("\"page\":0", {{0, ""}}));
@@ -439,8 +483,9 @@ TEST_F(FederatedSearchOfBooks, AnswersPagesFarBehindTheEnd) {
 
 TEST_F(FederatedSearchOfBooks, ReturnsHitsAsTheQueryThatPlacedThemWants) {
   const auto answer = fixture_.Federate(
-      "", {{0, R"("q":"house","attributesToRetrieve":["title"],"showRankingScore":true)", 0.5},
-           {0, R"("q":"house","attributesToRetrieve":["year"],"filter":"year = 1990")"}},
+      "",
+      {{0, R"("q":"house","attributesToRetrieve":["title"],"showRankingScore":true)", 0.5},
+       {0, R"("q":"house","attributesToRetrieve":["year"],"filter":"year = 1990")"}},
       {}, R"(,"metadata":[{"queryUid":"x"},{"queryUid":"y"}])");
   const json::Value body = BodyOf(answer);
   ASSERT_EQ(body["hits"].items().size(), 2u);
@@ -449,14 +494,16 @@ TEST_F(FederatedSearchOfBooks, ReturnsHitsAsTheQueryThatPlacedThemWants) {
   EXPECT_FALSE(body["hits"].items()[0].Has("_rankingScore"));
   const json::Value& second = body["hits"].items()[1];
   EXPECT_EQ(second["title"].string(), "house");
-  EXPECT_DOUBLE_EQ(second["_rankingScore"].number() * 0.5, second["_federation"]["weightedRankingScore"].number());
+  EXPECT_DOUBLE_EQ(second["_rankingScore"].number() * 0.5,
+                   second["_federation"]["weightedRankingScore"].number());
   EXPECT_EQ(body["metadata"].text(), R"([{"queryUid":"x"},{"queryUid":"y"}])");
   EXPECT_EQ(body["estimatedTotalHits"].integer(), 2u);
 }
 
 TEST_F(FederatedSearchOfBooks, RunsMoreQueriesThanThreads) {
   std::vector<Query> queries;
-  for (size_t i = 0; i < 60; ++i) queries.push_back({i % 2, R"("q":"house")", 1 + static_cast<double>(i % 7)});
+  for (size_t i = 0; i < 60; ++i)
+    queries.push_back({i % 2, R"("q":"house")", 1 + static_cast<double>(i % 7)});
   const auto answer = fixture_.Federate("", queries);
   const auto hits = HitsOf(BodyOf(answer));
   ASSERT_EQ(hits.size(), 3u);
@@ -469,8 +516,10 @@ constexpr const char* kForMerging = R"(,"forMerging":true)";
 
 TEST(FederatedSearchForMerging, TellsWhatHitsAreComparedByAlsoWhereItIsNotDisplayed) {
   Fixture fixture;
-  fixture.Add(R"([{"id":"a","title":"house","year":1990,"_geo":{"lat":1,"lng":0}},{"id":"b","title":"house"}])",
-              std::string(kSettings) + R"(,"sortableAttributes":["year","_geo"],"displayedAttributes":["title"])");
+  fixture.Add(
+      R"([{"id":"a","title":"house","year":1990,"_geo":{"lat":1,"lng":0}},{"id":"b","title":"house"}])",
+      std::string(kSettings) +
+          R"(,"sortableAttributes":["year","_geo"],"displayedAttributes":["title"])");
   const std::string query = R"("q":"house","sort":["year:desc","_geoPoint(0,0):asc"])";
   const auto answer = fixture.Federate("", {{0, query, 2}}, {}, kForMerging);
   const json::Value body = BodyOf(answer);
@@ -499,10 +548,12 @@ TEST(FederatedSearchForMerging, TellsAllValuesOfTheDistinctAttributeThatTotalsOf
   RandomSearches random(TestSeed() + 3);
   for (int round = 0; round < 8; ++round) {
     Fixture fixture;
-    fixture.Add(random.Documents(1 + random.Below(60)), std::string(kSettings) + R"(,"displayedAttributes":["id"])");
+    fixture.Add(random.Documents(1 + random.Below(60)),
+                std::string(kSettings) + R"(,"displayedAttributes":["id"])");
     std::map<std::string, uint64_t> values;  // by key
     uint64_t without = 0;
-    const auto body = BodyOf(fixture.Federate(R"("page":1,"hitsPerPage":5)", {{0, R"("distinct":"year")"}}, {}, kForMerging));
+    const auto body = BodyOf(fixture.Federate(R"("page":1,"hitsPerPage":5)",
+                                              {{0, R"("distinct":"year")"}}, {}, kForMerging));
     for (const json::Value& hit : body["hits"].items()) {
       const auto& keys = hit["_federation"]["distinctKeys"].items();
       without += keys.empty();
@@ -514,12 +565,14 @@ TEST(FederatedSearchForMerging, TellsAllValuesOfTheDistinctAttributeThatTotalsOf
       ++values[further.items()[1].string()];
     }
     for (const auto& [key, count] : values) EXPECT_EQ(count, 1u) << key;
-    const auto all = BodyOf(fixture.Federate(R"("limit":1000)", {{0, R"("distinct":"year")"}}, {}, kForMerging));
+    const auto all =
+        BodyOf(fixture.Federate(R"("limit":1000)", {{0, R"("distinct":"year")"}}, {}, kForMerging));
     EXPECT_EQ(body["totalHits"].integer(), all["hits"].items().size());
     EXPECT_FALSE(all.Has("furtherDistinctKeys"));
     std::set<std::string> known;
     for (const json::Value& hit : all["hits"].items()) {
-      for (const json::Value& key : hit["_federation"]["distinctKeys"].items()) known.insert(key.string());
+      for (const json::Value& key : hit["_federation"]["distinctKeys"].items())
+        known.insert(key.string());
     }
     EXPECT_EQ(values.size(), known.size());
     EXPECT_LE(known.size() + without, body["totalHits"].integer());
@@ -528,8 +581,10 @@ TEST(FederatedSearchForMerging, TellsAllValuesOfTheDistinctAttributeThatTotalsOf
 
 TEST(FederatedSearchForMerging, TellsMoreValuesOfAFacetThanAreShownWhereTheyComeByCount) {
   Fixture fixture;
-  fixture.Add(R"([{"id":1,"tags":["a","b"],"year":10},{"id":2,"tags":["b"],"year":9},{"id":3,"tags":["c"],"year":2}])",
-              std::string(kSettings) + R"(,"faceting":{"maxValuesPerFacet":1,"sortFacetValuesBy":{"tags":"count"}})");
+  fixture.Add(
+      R"([{"id":1,"tags":["a","b"],"year":10},{"id":2,"tags":["b"],"year":9},{"id":3,"tags":["c"],"year":2}])",
+      std::string(kSettings) +
+          R"(,"faceting":{"maxValuesPerFacet":1,"sortFacetValuesBy":{"tags":"count"}})");
   const std::string facets = R"("limit":1,"facetsByIndex":{"i0":["tags","year"]})";
   const auto for_merging = fixture.Federate(facets, {{0, ""}}, {}, kForMerging);
   const auto shown = fixture.Federate(facets, {{0, ""}});
@@ -539,14 +594,16 @@ TEST(FederatedSearchForMerging, TellsMoreValuesOfAFacetThanAreShownWhereTheyCome
   // The first by its text, and the first by its value.
   EXPECT_EQ(told["distribution"]["year"].text(), R"({"10":1,"2":1})");
   EXPECT_EQ(told["candidates"].integer(), 3u);
-  EXPECT_EQ(plain["facetsByIndex"]["i0"]["distribution"].text(), R"({"tags":{"b":2},"year":{"10":1}})");
+  EXPECT_EQ(plain["facetsByIndex"]["i0"]["distribution"].text(),
+            R"({"tags":{"b":2},"year":{"10":1}})");
   EXPECT_FALSE(plain["facetsByIndex"]["i0"].Has("candidates"));
 }
 
 TEST(FacetSearchForMerging, GivesMoreValuesThanAreShownWhereTheyComeByCount) {
   Fixture fixture;
-  fixture.Add(R"([{"id":1,"tags":["a","b"]},{"id":2,"tags":["b"]},{"id":3,"tags":["c"]}])",
-              R"("filterableAttributes":["tags"],"faceting":{"maxValuesPerFacet":1,"sortFacetValuesBy":{"tags":"count"}})");
+  fixture.Add(
+      R"([{"id":1,"tags":["a","b"]},{"id":2,"tags":["b"]},{"id":3,"tags":["c"]}])",
+      R"("filterableAttributes":["tags"],"faceting":{"maxValuesPerFacet":1,"sortFacetValuesBy":{"tags":"count"}})");
   EXPECT_EQ(fixture.FacetSearch(R"("facetName":"tags")").size(), 1u);
   EXPECT_EQ(fixture.FacetSearch(R"("facetName":"tags","forMerging":true)").size(), 3u);
 }

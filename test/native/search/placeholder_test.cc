@@ -1,4 +1,5 @@
-// Searches without a query: filter, several sort criteria, distinct, pages, totals and facets together.
+// Searches without a query: filter, several sort criteria, distinct, pages, totals and facets
+// together.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -23,12 +24,18 @@ struct Answer {
 // What a search gives, by sorting and walking all documents.
 class NaiveSearch {
  public:
-  NaiveSearch(const NaiveIndex& index, const SearchRequest& request, std::vector<SortCriterion> criteria,
-              std::optional<std::string> distinct, std::optional<double> at_least, uint64_t most)
-      : request_(request), criteria_(std::move(criteria)), distinct_(std::move(distinct)), most_(most) {
+  NaiveSearch(const NaiveIndex& index, const SearchRequest& request,
+              std::vector<SortCriterion> criteria, std::optional<std::string> distinct,
+              std::optional<double> at_least, uint64_t most)
+      : request_(request),
+        criteria_(std::move(criteria)),
+        distinct_(std::move(distinct)),
+        most_(most) {
     for (const NaiveDocument& document : index.documents()) {
       const std::vector<double>& numbers = document.Of("number").numbers;
-      if (at_least && std::none_of(numbers.begin(), numbers.end(), [&](double n) { return n >= *at_least; })) continue;
+      if (at_least &&
+          std::none_of(numbers.begin(), numbers.end(), [&](double n) { return n >= *at_least; }))
+        continue;
       documents_.emplace(document.docid, &document);
     }
   }
@@ -39,9 +46,11 @@ class NaiveSearch {
       all.push_back(document);
       answer_.candidates.insert(docid);
     }
-    uint64_t offset = std::min(request_.offset, most_), end = std::min(most_, offset + request_.limit);
+    uint64_t offset = std::min(request_.offset, most_),
+             end = std::min(most_, offset + request_.limit);
     if (request_.paged()) {
-      const uint64_t per_page = request_.hits_per_page.value_or(20), page = request_.page.value_or(1);
+      const uint64_t per_page = request_.hits_per_page.value_or(20),
+                     page = request_.page.value_or(1);
       offset = std::min(most_, page == 0 ? 0 : (page - 1) * per_page);
       end = page == 0 ? offset : std::min(most_, offset + per_page);
     }
@@ -54,7 +63,8 @@ class NaiveSearch {
 
  private:
   bool Full() const { return seen_ >= end_; }
-  // With pages the totals are those of all documents made distinct in their order, behind the page as well.
+  // With pages the totals are those of all documents made distinct in their order, behind the page
+  // as well.
   bool Over() const { return Full() && !(request_.paged() && distinct_); }
 
   void Split(const std::vector<const NaiveDocument*>& documents, size_t criterion) {
@@ -127,10 +137,12 @@ TEST(PlaceholderOracle, SortsMakesDistinctAndPagesLikeAWalkOverTheDocuments) {
     }
     std::string listed;
     for (const std::string& rule : rules) listed += (listed.empty() ? "\"" : ",\"") + rule + "\"";
-    const std::optional<std::string> setting = random.Below(3) == 0 ? std::optional(field()) : std::nullopt;
+    const std::optional<std::string> setting =
+        random.Below(3) == 0 ? std::optional(field()) : std::nullopt;
     const uint64_t most = random.Below(4) == 0 ? 5 : 1000;
     const std::string settings = std::string(kRandomSettings);
-    IndexedDocuments index(settings.substr(0, settings.size() - 1) + ",\"rankingRules\":[" + listed + "]" +
+    IndexedDocuments index(settings.substr(0, settings.size() - 1) + ",\"rankingRules\":[" +
+                           listed + "]" +
                            (setting ? ",\"distinctAttribute\":\"" + *setting + "\"" : "") +
                            ",\"pagination\":{\"maxTotalHits\":" + std::to_string(most) + "}}");
     random.Fill(index, random.Below(4) == 0 ? 200 : 30);
@@ -144,8 +156,10 @@ TEST(PlaceholderOracle, SortsMakesDistinctAndPagesLikeAWalkOverTheDocuments) {
         request.filter = "\"number >= " + std::to_string(static_cast<int>(*at_least)) + "\"";
       }
       for (uint64_t n = random.Below(4); n > 0; --n) {
-        static const char* const kPlaces[] = {"_geoPoint(48.85, 2.35)", "_geoPoint(-17, 180)", "_geoPoint(0,0)"};
-        request.sort.push_back((random.Below(3) == 0 ? kPlaces[random.Below(3)] : field()) + direction());
+        static const char* const kPlaces[] = {"_geoPoint(48.85, 2.35)", "_geoPoint(-17, 180)",
+                                              "_geoPoint(0,0)"};
+        request.sort.push_back((random.Below(3) == 0 ? kPlaces[random.Below(3)] : field()) +
+                               direction());
       }
       if (random.Below(4) == 0) request.distinct = field();
       request.offset = random.Below(3) == 0 ? random.Below(40) : 0;
@@ -171,8 +185,10 @@ TEST(PlaceholderOracle, SortsMakesDistinctAndPagesLikeAWalkOverTheDocuments) {
         }
       }
       const auto distinct = request.distinct ? request.distinct : setting;
-      const Answer expected = NaiveSearch(documents, request, criteria, distinct, at_least, most).Run();
-      std::string said = "rules " + listed + " filter " + request.filter + " distinct " + distinct.value_or("-") + " sort";
+      const Answer expected =
+          NaiveSearch(documents, request, criteria, distinct, at_least, most).Run();
+      std::string said = "rules " + listed + " filter " + request.filter + " distinct " +
+                         distinct.value_or("-") + " sort";
       for (const std::string& item : request.sort) said += " " + item;
       const auto run = SearchRun::Run(snapshot, request);
       ASSERT_TRUE(run.ok()) << run.status().message() << " " << said;
@@ -186,7 +202,9 @@ TEST(PlaceholderOracle, SortsMakesDistinctAndPagesLikeAWalkOverTheDocuments) {
       ASSERT_TRUE(telling.ok()) << telling.status().message() << " " << said;
       std::vector<uint32_t> candidates;
       (*telling)->candidates().ToVector(candidates);
-      ASSERT_EQ(candidates, std::vector<uint32_t>(expected.candidates.begin(), expected.candidates.end())) << said;
+      ASSERT_EQ(candidates,
+                std::vector<uint32_t>(expected.candidates.begin(), expected.candidates.end()))
+          << said;
     }
   }
 }

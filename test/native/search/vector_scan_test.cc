@@ -1,4 +1,5 @@
-// The nearest documents, against a loop over all embeddings; and searches by vectors and hybrid ones, against lists put together by hand.
+// The nearest documents, against a loop over all embeddings; and searches by vectors and hybrid
+// ones, against lists put together by hand.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -28,11 +29,14 @@ struct Case {
 };
 
 std::string SettingsOf(const Case& of) {
-  std::string embedder = "{\"source\":\"userProvided\",\"dimensions\":" + std::to_string(of.dimensions);
+  std::string embedder =
+      "{\"source\":\"userProvided\",\"dimensions\":" + std::to_string(of.dimensions);
   if (of.bits) embedder += ",\"binaryQuantized\":true";
   if (of.shifted) embedder += ",\"distribution\":{\"mean\":0.6,\"sigma\":0.1}";
-  return "{\"rankingRules\":[\"words\",\"typo\",\"sort\",\"exactness\"],\"filterableAttributes\":[\"n\"],\"sortableAttributes\":[\"n\"],"
-         "\"embedders\":{\"e\":" + embedder + "}}}";
+  return "{\"rankingRules\":[\"words\",\"typo\",\"sort\",\"exactness\"],\"filterableAttributes\":["
+         "\"n\"],\"sortableAttributes\":[\"n\"],"
+         "\"embedders\":{\"e\":" +
+         embedder + "}}}";
 }
 
 std::vector<float> RandomVector(Random& random, uint32_t dimensions, bool with_length = false) {
@@ -50,7 +54,8 @@ std::vector<float> RandomVector(Random& random, uint32_t dimensions, bool with_l
 
 struct World {
   // with_length: each embedding has a length.
-  World(Random& random, const Case& of, int segment_documents = 120, bool with_length = false) : shape(of), documents(SettingsOf(of)) {
+  World(Random& random, const Case& of, int segment_documents = 120, bool with_length = false)
+      : shape(of), documents(SettingsOf(of)) {
     DocId next = 0;
     for (int segment = 0; segment < 3; ++segment) {
       std::map<DocId, std::string> batch;
@@ -58,13 +63,16 @@ struct World {
       for (int i = 0; i < segment_documents; ++i) {
         const bool replaces = segment > 0 && random() % 5 == 0;
         const DocId docid = replaces ? static_cast<DocId>(random() % next) : next++;
-        batch[docid] = "{\"id\":" + std::to_string(docid) + ",\"n\":" + std::to_string(random() % 6) + ",\"t\":\"" +
-                       (random() % 3 == 0 ? "red" : "blue") + (random() % 3 == 0 ? " sea" : "") + "\"}";
+        batch[docid] = "{\"id\":" + std::to_string(docid) +
+                       ",\"n\":" + std::to_string(random() % 6) + ",\"t\":\"" +
+                       (random() % 3 == 0 ? "red" : "blue") + (random() % 3 == 0 ? " sea" : "") +
+                       "\"}";
         vectors.erase(docid);
         embeddings.erase(docid);
         if (random() % 8 == 0) continue;
         Embeddings rows;
-        for (uint64_t r = 0; r < 1 + (random() % 6 == 0) * 2; ++r) rows.push_back(RandomVector(random, of.dimensions, with_length));
+        for (uint64_t r = 0; r < 1 + (random() % 6 == 0) * 2; ++r)
+          rows.push_back(RandomVector(random, of.dimensions, with_length));
         if (!embeddings.empty() && random() % 6 == 0) {  // nearly what another has
           rows = embeddings.begin()->second;
           rows[0][0] *= 1.001f;
@@ -89,8 +97,8 @@ struct World {
           for (size_t i = 0; i < n; ++i) differing += (row[i] > 0) != (target[i] > 0);
           cosine = 1 - 2.0 * differing / static_cast<double>((n + 63) / 64 * 64);
         } else {
-          const double product =
-              std::sqrt(vector::Dot(row.data(), row.data(), n)) * std::sqrt(vector::Dot(target.data(), target.data(), n));
+          const double product = std::sqrt(vector::Dot(row.data(), row.data(), n)) *
+                                 std::sqrt(vector::Dot(target.data(), target.data(), n));
           cosine = product == 0 ? 1 : vector::Dot(row.data(), target.data(), n) / product;
         }
         best = std::max(best, cosine);
@@ -103,10 +111,12 @@ struct World {
     if (!shape.shifted) return static_cast<double>(similarity);
     const float factor = 0.4f / 0.1f;
     similarity = similarity * factor + (0.5f - factor * 0.6f);
-    return static_cast<double>(similarity <= 0 ? std::numeric_limits<float>::epsilon() : std::min(similarity, 1.0f));
+    return static_cast<double>(similarity <= 0 ? std::numeric_limits<float>::epsilon()
+                                               : std::min(similarity, 1.0f));
   }
 
-  std::vector<NearDocument> All(const Embeddings& targets, const DocSet& candidates, bool paired = false) const {
+  std::vector<NearDocument> All(const Embeddings& targets, const DocSet& candidates,
+                                bool paired = false) const {
     std::vector<NearDocument> all;
     for (const auto& [docid, rows] : embeddings) {
       if (candidates.Contains(docid)) all.push_back({docid, Similarity(targets, rows, paired)});
@@ -147,29 +157,35 @@ TEST(VectorScan, FindsWhatALoopFinds) {
       Embeddings targets;
       for (uint64_t t = 0; t < 1 + (random() % 8 == 0); ++t) {
         const bool stored = !world.embeddings.empty() && random() % 3 == 0;
-        targets.push_back(stored ? world.embeddings.begin()->second[0] : RandomVector(random, world.shape.dimensions));
+        targets.push_back(stored ? world.embeddings.begin()->second[0]
+                                 : RandomVector(random, world.shape.dimensions));
       }
       const bool paired = random() % 4 == 0;
-      const VectorScan scan(*snapshot, snapshot->settings->embedders[0], targets, ScanOptions{.paired = paired});
+      const VectorScan scan(*snapshot, snapshot->settings->embedders[0], targets,
+                            ScanOptions{.paired = paired});
       const DocSet candidates = RandomCandidates(random, snapshot->documents);
       auto expected = world.All(targets, candidates, paired);
       ASSERT_EQ(scan.Embedded(candidates).size(), expected.size());
       const size_t count = 1 + random() % (random() % 2 == 0 ? 20 : 500);
-      const double least = expected.empty() ? 0.5 : world.Score(expected[random() % expected.size()].similarity);
+      const double least =
+          expected.empty() ? 0.5 : world.Score(expected[random() % expected.size()].similarity);
       DocSet at_least;
       for (const NearDocument& document : expected) {
         if (world.Score(document.similarity) >= least) at_least.Add(document.docid);
       }
       ASSERT_TRUE(scan.AtLeast(candidates, least) == at_least);
       size_t end = std::min(count, expected.size());
-      while (end > 0 && end < expected.size() && expected[end].similarity == expected[end - 1].similarity) ++end;
+      while (end > 0 && end < expected.size() &&
+             expected[end].similarity == expected[end - 1].similarity)
+        ++end;
       expected.resize(end);
       ASSERT_EQ(scan.Nearest(candidates, count), expected) << count << " of " << candidates.size();
     }
   }
 }
 
-// What graphs find is compared as a scan compares it, keeps to the candidates, is as much as was asked for, and is most of the nearest.
+// What graphs find is compared as a scan compares it, keeps to the candidates, is as much as was
+// asked for, and is most of the nearest.
 TEST(VectorScan, GraphsFindMostOfWhatALoopFinds) {
   Random random(TestSeed());
   const std::atomic<bool> cancelled{false};
@@ -183,22 +199,28 @@ TEST(VectorScan, GraphsFindMostOfWhatALoopFinds) {
     for (size_t i = 0; i < graphs; ++i) {
       const auto planned = indexing::PlanGraphs(*world.documents.snapshot(), building.rows_min);
       ASSERT_TRUE(planned);
-      ASSERT_TRUE(indexing::BuildGraphs(world.documents.index(), *planned, building, cancelled).ok());
+      ASSERT_TRUE(
+          indexing::BuildGraphs(world.documents.index(), *planned, building, cancelled).ok());
     }
     const auto snapshot = world.documents.snapshot();
     for (int i = 0; i < 60 && comparisons.Next(); ++i) {
       Embeddings targets;
-      for (uint64_t t = 0; t < 1 + (random() % 6 == 0); ++t) targets.push_back(RandomVector(random, 16, random() % 8 != 0));
+      for (uint64_t t = 0; t < 1 + (random() % 6 == 0); ++t)
+        targets.push_back(RandomVector(random, 16, random() % 8 != 0));
       const bool paired = random() % 4 == 0;
       const uint64_t scanned_max = 1 + random() % 2500;
-      const ScanOptions options{.paired = paired, .scanned_max = scanned_max, .kept_min = 100 + random() % 200, .walk_cost = random() % 3};
+      const ScanOptions options{.paired = paired,
+                                .scanned_max = scanned_max,
+                                .kept_min = 100 + random() % 200,
+                                .walk_cost = random() % 3};
       const VectorScan scan(*snapshot, snapshot->settings->embedders[0], targets, options);
       const DocSet candidates = RandomCandidates(random, snapshot->documents);
       const size_t count = 1 + random() % (random() % 8 == 0 ? 700 : 20);
       auto expected = world.All(targets, candidates, paired);
       const size_t known = expected.size();
       size_t end = std::min(count, known);
-      while (end > 0 && end < known && expected[end].similarity == expected[end - 1].similarity) ++end;
+      while (end > 0 && end < known && expected[end].similarity == expected[end - 1].similarity)
+        ++end;
       expected.resize(end);
       const std::vector<NearDocument> nearest = scan.Nearest(candidates, count);
       if (candidates.size() <= scanned_max) {
@@ -212,15 +234,18 @@ TEST(VectorScan, GraphsFindMostOfWhatALoopFinds) {
         const NearDocument& near = nearest[n];
         ASSERT_TRUE(given.insert(near.docid).second);
         ASSERT_TRUE(candidates.Contains(near.docid));
-        ASSERT_EQ(near.similarity, world.Similarity(targets, world.embeddings.at(near.docid), paired));
+        ASSERT_EQ(near.similarity,
+                  world.Similarity(targets, world.embeddings.at(near.docid), paired));
         if (n > 0) {
-          ASSERT_TRUE(nearest[n - 1].similarity > near.similarity ||
-                      (nearest[n - 1].similarity == near.similarity && nearest[n - 1].docid < near.docid));
+          ASSERT_TRUE(
+              nearest[n - 1].similarity > near.similarity ||
+              (nearest[n - 1].similarity == near.similarity && nearest[n - 1].docid < near.docid));
         }
       }
       // Of equally near ones any will do.
       const size_t k = std::min(count, known);
-      for (size_t n = 0; n < k; ++n) found += nearest[n].similarity >= expected[k - 1].similarity ? 1 : 0;
+      for (size_t n = 0; n < k; ++n)
+        found += nearest[n].similarity >= expected[k - 1].similarity ? 1 : 0;
       wanted += k;
     }
   }
@@ -234,9 +259,12 @@ TEST(VectorScan, LooksAtLittleOnceTimeIsOverAndAtNothingOnceNobodyWaits) {
   const auto snapshot = world.documents.snapshot();
   const Embeddings targets = {RandomVector(random, 8, true)};
   const auto& embedder = snapshot->settings->embedders[0];
-  const auto nearest_of = [&](const ScanOptions& options) { return VectorScan(*snapshot, embedder, targets, options).Nearest(snapshot->documents, 1000); };
+  const auto nearest_of = [&](const ScanOptions& options) {
+    return VectorScan(*snapshot, embedder, targets, options).Nearest(snapshot->documents, 1000);
+  };
   const auto all = world.All(targets, snapshot->documents);
-  EXPECT_EQ(nearest_of({.deadline = Deadline::In(0)}), all) << "few documents are looked at whatever the time";
+  EXPECT_EQ(nearest_of({.deadline = Deadline::In(0)}), all)
+      << "few documents are looked at whatever the time";
   EXPECT_EQ(nearest_of({.deadline = Deadline::In(1'000'000), .untimed_documents = 0}), all);
   EXPECT_TRUE(nearest_of({.deadline = Deadline::In(0), .untimed_documents = 0}).empty());
   const auto first = nearest_of({.deadline = Deadline::In(0), .untimed_documents = 1});
@@ -271,11 +299,13 @@ TEST(SemanticSearch, OrdersLikeALoop) {
       request.offset = random() % 3 == 0 ? random() % 30 : 0;
       request.limit = random() % 40;
       if (random() % 3 == 0) request.filter = "\"n < " + std::to_string(random() % 7) + "\"";
-      const bool threshold = random() % 3 == 0, least = random() % 4 == 0, paged = random() % 3 == 0;
+      const bool threshold = random() % 3 == 0, least = random() % 4 == 0,
+                 paged = random() % 3 == 0;
       DocSet passing;
       for (const auto& [docid, text] : world.documents.documents()) {
         const json::Value document = json::Value::Parse(text);
-        if (request.filter.empty() || document["n"].number() < std::stod(request.filter.substr(5))) passing.Add(docid);
+        if (request.filter.empty() || document["n"].number() < std::stod(request.filter.substr(5)))
+          passing.Add(docid);
       }
       auto all = world.All({*request.vector}, passing);
       const double bound = all.empty() ? 0.5 : world.Score(all[random() % all.size()].similarity);
@@ -294,11 +324,13 @@ TEST(SemanticSearch, OrdersLikeALoop) {
         if ((threshold || least) && score < bound) continue;
         hits.emplace_back(near.docid, score);
       }
-      if (!least && !(threshold && bound > 0)) (passing - embedded).ForEach([&](uint32_t docid) { hits.emplace_back(docid, 0); });
+      if (!least && !(threshold && bound > 0))
+        (passing - embedded).ForEach([&](uint32_t docid) { hits.emplace_back(docid, 0); });
       const size_t known = hits.size();
       const size_t offset = paged ? (*request.page - 1) * *request.hits_per_page : request.offset;
       const size_t count = paged ? *request.hits_per_page : request.limit;
-      hits.erase(hits.begin(), hits.begin() + static_cast<ptrdiff_t>(std::min(offset, hits.size())));
+      hits.erase(hits.begin(),
+                 hits.begin() + static_cast<ptrdiff_t>(std::min(offset, hits.size())));
       hits.resize(std::min(hits.size(), count));
 
       const auto run = RunOf(world, request);
@@ -318,7 +350,8 @@ TEST(SemanticSearch, OrdersLikeALoop) {
 }
 
 TEST(SemanticSearch, WhatTimeDoesNotSufficeForFollowsUnranked) {
-  IndexedDocuments documents(R"({"filterableAttributes":["n"],"searchCutoffMs":0,"embedders":{"e":{"source":"userProvided","dimensions":2}}})");
+  IndexedDocuments documents(
+      R"({"filterableAttributes":["n"],"searchCutoffMs":0,"embedders":{"e":{"source":"userProvided","dimensions":2}}})");
   std::map<DocId, std::string> batch;
   std::map<DocId, Embeddings> vectors;
   // The nearest twelve are of one kind, so a page of two needs another look.
@@ -356,7 +389,8 @@ TEST(SimilarDocuments, ThoseThatTheFilterIsKnownToPassOnceNobodyWaits) {
   request.filter = "\"n >= 0\"";
   for (const bool over : {false, true}) {
     request.gone = std::make_shared<const std::atomic<bool>>(over);
-    const auto run = SearchRun::RunSimilar(world.documents.snapshot(), request, world.embeddings.begin()->first);
+    const auto run =
+        SearchRun::RunSimilar(world.documents.snapshot(), request, world.embeddings.begin()->first);
     ASSERT_TRUE(run.ok()) << run.status().message();
     EXPECT_EQ((*run)->hits().empty(), over);
   }
@@ -369,7 +403,8 @@ TEST(HybridSearch, MergesBothLists) {
   while (comparisons.Left()) {
     const World world(random, RandomCase(random));
     for (int i = 0; i < 30 && comparisons.Next(); ++i) {
-      static constexpr const char* kQueries[] = {"red", "sea", "red sea", "blue", "blue sea", "green", "red -sea"};
+      static constexpr const char* kQueries[] = {"red",      "sea",   "red sea", "blue",
+                                                 "blue sea", "green", "red -sea"};
       static constexpr double kRatios[] = {0.05, 0.2, 0.5, 0.8, 0.95};
       SearchRequest request;
       request.q = kQueries[random() % std::size(kQueries)];
@@ -414,13 +449,16 @@ TEST(HybridSearch, MergesBothLists) {
       size_t w = 0, v = 0;
       std::set<DocId> seen;
       while (w < words_list.size() || v < vectors_list.size()) {
-        const bool vector = !enough && (w == words_list.size() ||
-                                        (v < vectors_list.size() && vectors_list[v].weighted >= words_list[w].weighted - 2.3e-16));
+        const bool vector =
+            !enough && (w == words_list.size() ||
+                        (v < vectors_list.size() &&
+                         vectors_list[v].weighted >= words_list[w].weighted - 2.3e-16));
         if (enough && w == words_list.size()) break;
         const Item& item = vector ? vectors_list[v++] : words_list[w++];
         if (seen.insert(item.docid).second) merged.push_back(item);
       }
-      merged.erase(merged.begin(), merged.begin() + static_cast<ptrdiff_t>(std::min<size_t>(request.offset, merged.size())));
+      merged.erase(merged.begin(), merged.begin() + static_cast<ptrdiff_t>(std::min<size_t>(
+                                                        request.offset, merged.size())));
       merged.resize(std::min<size_t>(merged.size(), request.limit));
 
       const auto run = RunOf(world, request);

@@ -17,19 +17,24 @@ namespace {
 // By docid the smallest distance.
 using Distances = std::map<DocId, uint32_t>;
 
-Distances DistancesOf(const AdjacencyReader& reader, const SegmentFile& file, Ordinal left, Ordinal right) {
+Distances DistancesOf(const AdjacencyReader& reader, const SegmentFile& file, Ordinal left,
+                      Ordinal right) {
   Distances distances;
   for (uint32_t distance = 1; distance <= kAdjacencyDistances; ++distance) {
     DocSetUnion join;
     reader.Union(file, left, right, distance, join);
-    join.Finish().ForEach([&](DocId docid) { EXPECT_TRUE(distances.emplace(docid, distance).second) << "listed twice"; });
+    join.Finish().ForEach([&](DocId docid) {
+      EXPECT_TRUE(distances.emplace(docid, distance).second) << "listed twice";
+    });
   }
   return distances;
 }
 
 // Random documents over a few words, at docids with gaps; every pair against a plain map.
-void Compare(uint32_t documents, uint32_t gap_max, uint32_t words, uint32_t length_max, std::mt19937_64& random) {
-  const std::string path = std::filesystem::temp_directory_path() / ("neighbours-" + std::to_string(TestSeed()));
+void Compare(uint32_t documents, uint32_t gap_max, uint32_t words, uint32_t length_max,
+             std::mt19937_64& random) {
+  const std::string path =
+      std::filesystem::temp_directory_path() / ("neighbours-" + std::to_string(TestSeed()));
   std::map<std::pair<Ordinal, Ordinal>, Distances> expected;
   std::set<Ordinal> chosen;
   for (Ordinal word = 0; word < words; ++word) {
@@ -51,8 +56,11 @@ void Compare(uint32_t documents, uint32_t gap_max, uint32_t words, uint32_t leng
           const auto word = static_cast<Ordinal>(random() % words);
           writer.Add(position, word);
           for (const auto& [at, left] : before) {
-            if (position - at > kAdjacencyDistances || !chosen.contains(left) || !chosen.contains(word)) continue;
-            uint32_t& least = expected[{left, word}].try_emplace(docid, position - at).first->second;
+            if (position - at > kAdjacencyDistances || !chosen.contains(left) ||
+                !chosen.contains(word))
+              continue;
+            uint32_t& least =
+                expected[{left, word}].try_emplace(docid, position - at).first->second;
             least = std::min(least, position - at);
           }
           before.emplace_back(position, word);
@@ -67,11 +75,13 @@ void Compare(uint32_t documents, uint32_t gap_max, uint32_t words, uint32_t leng
   ASSERT_TRUE(file.ok());
   const auto reader = AdjacencyReader::Open(**file);
   ASSERT_TRUE(reader.ok());
-  for (Ordinal word = 0; word < words + 2; ++word) EXPECT_EQ(reader->Frequent(word), chosen.contains(word));
+  for (Ordinal word = 0; word < words + 2; ++word)
+    EXPECT_EQ(reader->Frequent(word), chosen.contains(word));
   for (const Ordinal left : chosen) {
     for (const Ordinal right : chosen) {
       const auto found = expected.find({left, right});
-      EXPECT_EQ(DistancesOf(*reader, **file, left, right), found == expected.end() ? Distances() : found->second);
+      EXPECT_EQ(DistancesOf(*reader, **file, left, right),
+                found == expected.end() ? Distances() : found->second);
     }
   }
   EXPECT_TRUE((*file)->Health().ok());
@@ -91,7 +101,8 @@ TEST(Adjacency, BlocksBeyondWhatIsHeldInMemory) {
 }
 
 TEST(Adjacency, WithoutFrequentWordsThereIsNoSection) {
-  const std::string path = std::filesystem::temp_directory_path() / ("neighbours-none-" + std::to_string(TestSeed()));
+  const std::string path =
+      std::filesystem::temp_directory_path() / ("neighbours-none-" + std::to_string(TestSeed()));
   auto writer = SegmentFileWriter::Create(path);
   ASSERT_TRUE(writer.ok());
   AdjacencyWriter neighbours(**writer, {}, 3);

@@ -21,10 +21,12 @@ struct Shape {
   uint32_t documents, fields, words, length_max, fields_per_document;
 };
 
-// Random documents at docids with gaps; the lists of every word and the record of every document against plain maps.
+// Random documents at docids with gaps; the lists of every word and the record of every document
+// against plain maps.
 void Compare(const Shape& shape, std::mt19937_64& random) {
   const auto below = [&](uint64_t end) { return static_cast<uint32_t>(random() % end); };
-  const std::string path = std::filesystem::temp_directory_path() / ("builder-" + std::to_string(TestSeed()));
+  const std::string path =
+      std::filesystem::temp_directory_path() / ("builder-" + std::to_string(TestSeed()));
   using Place = std::tuple<FieldId, uint32_t, std::string>;  // field, position, word
   std::map<DocId, std::set<Place>> records;
   std::map<std::string, std::map<uint32_t, std::set<DocId>>> lists;  // by field, or early position
@@ -39,7 +41,8 @@ void Compare(const Shape& shape, std::mt19937_64& random) {
       std::map<FieldId, uint32_t> next;
       for (uint32_t n = below(shape.length_max + 1); n > 0; --n) {
         // The fields of a document come in any order, each with its positions ascending.
-        const auto field = static_cast<FieldId>((d + below(shape.fields_per_document)) % shape.fields);
+        const auto field =
+            static_cast<FieldId>((d + below(shape.fields_per_document)) % shape.fields);
         const uint32_t position = next[field] + (below(4) == 0 ? below(12) : 0);
         next[field] = position + 1;
         const std::string word = "w" + std::to_string(below(shape.words));
@@ -62,15 +65,17 @@ void Compare(const Shape& shape, std::mt19937_64& random) {
   ASSERT_EQ(words.size(), lists.size());
   for (Ordinal ordinal = 0; ordinal < words.size(); ++ordinal) {
     std::map<uint32_t, std::set<DocId>> own;
-    TextReader::ForEachList((*text)->PostingBlob(ordinal), [&](uint32_t id, std::string_view postings) {
-      std::vector<DocId> docids;
-      PostingsReader(postings).ToVector(docids);
-      own[id] = {docids.begin(), docids.end()};
-      ASSERT_EQ(own[id].size(), docids.size());
-    });
+    TextReader::ForEachList((*text)->PostingBlob(ordinal),
+                            [&](uint32_t id, std::string_view postings) {
+                              std::vector<DocId> docids;
+                              PostingsReader(postings).ToVector(docids);
+                              own[id] = {docids.begin(), docids.end()};
+                              ASSERT_EQ(own[id].size(), docids.size());
+                            });
     ASSERT_EQ(own, lists.at(words[ordinal])) << words[ordinal];
   }
-  // What a word has in any field: its documents, their number, and how many it shares with another word.
+  // What a word has in any field: its documents, their number, and how many it shares with another
+  // word.
   std::vector<std::set<DocId>> documents;
   for (Ordinal ordinal = 0; ordinal < words.size(); ++ordinal) {
     std::set<DocId>& expected = documents.emplace_back();
@@ -87,9 +92,12 @@ void Compare(const Shape& shape, std::mt19937_64& random) {
     ASSERT_GE(most, expected.size()) << words[ordinal];
     const Ordinal other = below(ordinal + 1);
     std::vector<DocId> common;
-    std::set_intersection(expected.begin(), expected.end(), documents[other].begin(), documents[other].end(), std::back_inserter(common));
-    ASSERT_EQ((*text)->CommonDocuments(ordinal, other), common.size()) << words[ordinal] << ' ' << words[other];
-    ASSERT_EQ((*text)->CommonDocuments(other, ordinal), common.size()) << words[ordinal] << ' ' << words[other];
+    std::set_intersection(expected.begin(), expected.end(), documents[other].begin(),
+                          documents[other].end(), std::back_inserter(common));
+    ASSERT_EQ((*text)->CommonDocuments(ordinal, other), common.size())
+        << words[ordinal] << ' ' << words[other];
+    ASSERT_EQ((*text)->CommonDocuments(other, ordinal), common.size())
+        << words[ordinal] << ' ' << words[other];
   }
   uint32_t place = 0;
   for (const auto& [docid, record] : records) {
@@ -111,7 +119,9 @@ void Compare(const Shape& shape, std::mt19937_64& random) {
 TEST(SegmentBuilder, WritesWhatPlainMapsHold) {
   std::mt19937_64 random(TestSeed());
   for (int round = 0; round < 20; ++round) {
-    ASSERT_NO_FATAL_FAILURE(Compare({1 + static_cast<uint32_t>(random() % 300), 1 + static_cast<uint32_t>(random() % 9), 40, 60, 5}, random));
+    ASSERT_NO_FATAL_FAILURE(Compare({1 + static_cast<uint32_t>(random() % 300),
+                                     1 + static_cast<uint32_t>(random() % 9), 40, 60, 5},
+                                    random));
   }
   ASSERT_NO_FATAL_FAILURE(Compare({40'000, 3, 5'000, 20, 3}, random));
 }
@@ -124,9 +134,11 @@ TEST(SegmentBuilder, TellsTheDocumentsOfFrequentWordsInWhateverFields) {
   ASSERT_NO_FATAL_FAILURE(Compare({3'000, 40, 60, 60, 40}, random));
 }
 
-// A word whose longest list has all of its documents, and one in two fields that share none, as many in each.
+// A word whose longest list has all of its documents, and one in two fields that share none, as
+// many in each.
 TEST(SegmentBuilder, TellsTheNumberOfDocumentsOfFrequentWords) {
-  const std::string path = std::filesystem::temp_directory_path() / ("builder-" + std::to_string(TestSeed()));
+  const std::string path =
+      std::filesystem::temp_directory_path() / ("builder-" + std::to_string(TestSeed()));
   constexpr uint32_t kDocuments = 2'000;
   {
     auto builder = SegmentBuilder::Create(path);

@@ -104,7 +104,9 @@ void Compare(const Shape& shape, std::mt19937_64& random) {
     const bool stored = distinct.size() >= size * 2;
     for (ValueOrdinal first = 0; first + size <= distinct.size() && stored; first += size) {
       std::set<uint32_t> any;
-      for (uint32_t i = 0; i < size; ++i) any.insert(documents.at(distinct[first + i]).begin(), documents.at(distinct[first + i]).end());
+      for (uint32_t i = 0; i < size; ++i)
+        any.insert(documents.at(distinct[first + i]).begin(),
+                   documents.at(distinct[first + i]).end());
       ASSERT_EQ(DocumentsOf(column->StoredUnion(first, size)), any);
     }
     EXPECT_EQ(column->StoredUnion(0, size).empty(), !stored);
@@ -113,7 +115,8 @@ void Compare(const Shape& shape, std::mt19937_64& random) {
   std::set<uint32_t> valued;
   for (uint32_t local = 0; local < docids.size(); ++local) {
     std::vector<Value> own;
-    column->ForEachValue(local, [&](ValueOrdinal value) { own.push_back(ValueAt(*column, value)); });
+    column->ForEachValue(local,
+                         [&](ValueOrdinal value) { own.push_back(ValueAt(*column, value)); });
     const auto& wanted = expected.values[docids[local]];
     ASSERT_EQ(own, std::vector<Value>(wanted.begin(), wanted.end())) << "place " << local;
     if (!own.empty()) valued.insert(docids[local]);
@@ -127,12 +130,16 @@ void Compare(const Shape& shape, std::mt19937_64& random) {
 TEST(Columns, SayWhatPlainMapsSay) {
   std::mt19937_64 random(TestSeed());
   const Shape shapes[] = {
-      {0, 1, 1, true, false},        {1, 1, 1, true, false},         {300, 40, 1, true, false},     {300, 40, 1, false, true},
-      {300, 40, 1, true, true},      {500, 130, 4, true, false},     {500, 130, 4, false, true},    {500, 200, 4, true, true},
-      {2'000, 2'000, 3, true, true}, {25'000, 90'000, 1, true, false}, {12'000, 9'000, 3, true, true},
+      {0, 1, 1, true, false},         {1, 1, 1, true, false},
+      {300, 40, 1, true, false},      {300, 40, 1, false, true},
+      {300, 40, 1, true, true},       {500, 130, 4, true, false},
+      {500, 130, 4, false, true},     {500, 200, 4, true, true},
+      {2'000, 2'000, 3, true, true},  {25'000, 90'000, 1, true, false},
+      {12'000, 9'000, 3, true, true},
   };
   for (const Shape& shape : shapes) {
-    SCOPED_TRACE(testing::Message() << shape.documents << " documents, " << shape.distinct << " values, up to " << shape.values_max);
+    SCOPED_TRACE(testing::Message() << shape.documents << " documents, " << shape.distinct
+                                    << " values, up to " << shape.values_max);
     ASSERT_NO_FATAL_FAILURE(Compare(shape, random));
   }
 }

@@ -18,7 +18,9 @@ namespace {
 
 using Kind = DocSetCache::Kind;
 
-std::string KeyOf(Kind kind, Ordinal a, Ordinal b) { return DocSetCache::KeyOf(kind, std::array{a, b}); }
+std::string KeyOf(Kind kind, Ordinal a, Ordinal b) {
+  return DocSetCache::KeyOf(kind, std::array{a, b});
+}
 
 TEST(DocSetCache, DropsWhatHasTheLowestRank) {
   std::mt19937_64 random(TestSeed());
@@ -38,7 +40,9 @@ TEST(DocSetCache, DropsWhatHasTheLowestRank) {
   for (int step = 0; step < 20'000; ++step) {
     const size_t owner = random() % kOwners;
     const auto word = static_cast<Ordinal>(random() % 60);
-    const auto twin = std::find_if(twins.begin(), twins.end(), [&](const Twin& t) { return t.owner == owner && t.word == word; });
+    const auto twin = std::find_if(twins.begin(), twins.end(), [&](const Twin& t) {
+      return t.owner == owner && t.word == word;
+    });
     if (random() % 1000 == 0) {
       owners[owner].reset();
       owners[owner].emplace(budget);
@@ -67,7 +71,9 @@ TEST(DocSetCache, DropsWhatHasTheLowestRank) {
         return sum;
       };
       for (; held() > kBytesMax; ++dropped) {
-        const auto lowest = std::min_element(twins.begin(), twins.end(), [](const Twin& a, const Twin& b) { return a.rank < b.rank; });
+        const auto lowest =
+            std::min_element(twins.begin(), twins.end(),
+                             [](const Twin& a, const Twin& b) { return a.rank < b.rank; });
         floor = lowest->rank;
         twins.erase(lowest);
       }
@@ -107,7 +113,8 @@ TEST(DocSetCache, DocumentsAreReadUntilThatHasCostAsMuchAsMakingTheSet) {
   for (int round = 0; round < 100; ++round) {
     DocSetCacheBudget budget(1 << 20);
     const DocSetCache sets(budget);
-    const std::string key = DocSetCache::KeyOf(Kind::kRange, std::array{static_cast<Ordinal>(random()), static_cast<Ordinal>(random())});
+    const std::string key = DocSetCache::KeyOf(
+        Kind::kRange, std::array{static_cast<Ordinal>(random()), static_cast<Ordinal>(random())});
     const uint64_t cost = random() % 1'000'000;
     uint64_t read = 0;
     for (int step = 0; step < 50; ++step) {

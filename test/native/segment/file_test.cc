@@ -54,7 +54,8 @@ TEST(SegmentFile, GivesBackTheSectionsThatWereWritten) {
     ASSERT_TRUE(file.ok()) << file.status().message();
     for (const auto& [id, bytes] : expected) {
       EXPECT_TRUE((*file)->ReadAll(id) == bytes);
-      const uint64_t from = random() % (bytes.size() + 1), size = random() % (bytes.size() - from + 1);
+      const uint64_t from = random() % (bytes.size() + 1),
+                     size = random() % (bytes.size() - from + 1);
       EXPECT_TRUE((*file)->Read(id, from, size) == std::string_view(bytes).substr(from, size));
     }
     EXPECT_TRUE((*file)->Verify().ok());
@@ -85,7 +86,9 @@ size_t CachedBytes(const std::string& path) {
   EXPECT_EQ(mincore(map, size, pages.data()), 0);
   munmap(map, size);
   close(descriptor);
-  return 4096 * static_cast<size_t>(std::count_if(pages.begin(), pages.end(), [](unsigned char page) { return (page & 1) != 0; }));
+  return 4096 *
+         static_cast<size_t>(std::count_if(pages.begin(), pages.end(),
+                                           [](unsigned char page) { return (page & 1) != 0; }));
 }
 
 // False: the file system keeps what it has, as one in memory does.
@@ -175,7 +178,8 @@ size_t ResidentFileBytes() {
 
 TEST(SegmentFile, CheckedAheadIsNotCheckedAgainAndLeavesDamageToItsReader) {
   std::mt19937_64 random(TestSeed() + 5);
-  for (const size_t size : {size_t{0}, size_t{100}, kBlockBytes, size_t{1} << 20, (size_t{3} << 20) + 12345}) {
+  for (const size_t size :
+       {size_t{0}, size_t{100}, kBlockBytes, size_t{1} << 20, (size_t{3} << 20) + 12345}) {
     TestFolder folder;
     const std::string path = folder.path() + "/segment";
     const auto file = WriteAndOpen(path, std::string(size, 'a'));
@@ -184,7 +188,8 @@ TEST(SegmentFile, CheckedAheadIsNotCheckedAgainAndLeavesDamageToItsReader) {
     std::vector<bool> damaged(blocks);
     for (size_t i = 0; i < blocks / 8; ++i) {
       const size_t place = begin + random() % size;
-      if (damaged[place / kBlockBytes] || place < kBlockBytes) continue;  // the first one was checked by Open
+      if (damaged[place / kBlockBytes] || place < kBlockBytes)
+        continue;  // the first one was checked by Open
       damaged[place / kBlockBytes] = true;
       Damage(path, place);
     }
@@ -193,12 +198,16 @@ TEST(SegmentFile, CheckedAheadIsNotCheckedAgainAndLeavesDamageToItsReader) {
     EXPECT_FALSE(file->corrupt()) << "nobody has read it";
     // Whoever looked at these blocks now would find them damaged.
     for (size_t block = 0; block < blocks; ++block) {
-      if (!damaged[block]) Damage(path, std::min(std::max<size_t>(begin, block * kBlockBytes + random() % kBlockBytes), begin + size));
+      if (!damaged[block])
+        Damage(path, std::min(std::max<size_t>(begin, block * kBlockBytes + random() % kBlockBytes),
+                              begin + size));
     }
     for (size_t block = 0; block < blocks; ++block) {
-      const uint64_t from = std::max(begin, block * kBlockBytes), to = std::min(begin + size, (block + 1) * kBlockBytes - kSectionPadding);
+      const uint64_t from = std::max(begin, block * kBlockBytes),
+                     to = std::min(begin + size, (block + 1) * kBlockBytes - kSectionPadding);
       if (from >= to) continue;
-      EXPECT_EQ(file->Read(1, from - begin, to - from).empty(), damaged[block]) << "block " << block << " of " << blocks;
+      EXPECT_EQ(file->Read(1, from - begin, to - from).empty(), damaged[block])
+          << "block " << block << " of " << blocks;
     }
     EXPECT_EQ(file->corrupt(), std::find(damaged.begin(), damaged.end(), true) != damaged.end());
   }
@@ -234,10 +243,11 @@ class DamageTest : public ::testing::Test {
     random_.seed(TestSeed() + 3);
     auto index = index::Index::Open(folder_.path());
     ASSERT_TRUE(index.ok());
-    ASSERT_TRUE(indexing::RunSteps(**index,
-                                   indexing::SettingsStep(R"({"filterableAttributes":[{"attributePatterns":["*"]}]})"),
-                                   {})
-                    .ok());
+    ASSERT_TRUE(
+        indexing::RunSteps(
+            **index,
+            indexing::SettingsStep(R"({"filterableAttributes":[{"attributePatterns":["*"]}]})"), {})
+            .ok());
     indexing::DocumentGenerator generator(random_);
     model_.BeginBatch();
     std::string payload = "[";
@@ -254,8 +264,8 @@ class DamageTest : public ::testing::Test {
     whole_ = ReadFile(path_);
   }
 
-  // Everything the readers give for a damaged file must be right, or the file must be known as damaged.
-  // Returns whether the damage was noticed.
+  // Everything the readers give for a damaged file must be right, or the file must be known as
+  // damaged. Returns whether the damage was noticed.
   bool Noticed(const std::string& bytes) {
     std::filesystem::remove(path_);  // the old bytes may be mapped
     WriteFile(path_, bytes);

@@ -18,7 +18,9 @@ TEST(LocalDocIds, AreThoseThatASearchFinds) {
       docids.clear();
       uint32_t docid = random() % 3 == 0 ? 0 : static_cast<uint32_t>(random() % 4'000'000'000u);
       for (int run = 0; run < 40 && docid < 4'200'000'000u; ++run) {
-        for (uint32_t i = static_cast<uint32_t>(1 + random() % (random() % 8 == 0 ? 5000 : 200)); i > 0; --i) docids.push_back(docid++);
+        for (uint32_t i = static_cast<uint32_t>(1 + random() % (random() % 8 == 0 ? 5000 : 200));
+             i > 0; --i)
+          docids.push_back(docid++);
         docid += static_cast<uint32_t>(1 + random() % (random() % 8 == 0 ? 100'000 : 3));
       }
     }
@@ -38,9 +40,11 @@ TEST(LocalDocIds, AreThoseThatASearchFinds) {
     ASSERT_EQ(next, wanted.size());
     ASSERT_TRUE(local_docids.Documents() == DocSet::FromSorted(docids));
     for (int i = 0; i < 200 && !docids.empty(); ++i) {
-      const uint32_t near = docids[random() % docids.size()] + static_cast<uint32_t>(random() % 5) - 2;
+      const uint32_t near =
+          docids[random() % docids.size()] + static_cast<uint32_t>(random() % 5) - 2;
       const auto found = std::lower_bound(docids.begin(), docids.end(), near);
-      ASSERT_EQ(local_docids.Find(near), found != docids.end() && *found == near ? found - docids.begin() : -1);
+      ASSERT_EQ(local_docids.Find(near),
+                found != docids.end() && *found == near ? found - docids.begin() : -1);
     }
     ASSERT_EQ(LocalDocIds().Find(static_cast<uint32_t>(round)), -1);
   }

@@ -31,7 +31,8 @@ TEST(PackedOffsets, AreThoseThatWerePacked) {
     ASSERT_TRUE(packed.ok()) << round;
     ASSERT_EQ(packed->size(), offsets.size());
     ASSERT_EQ(packed->empty(), offsets.empty());
-    for (size_t i = 0; i < offsets.size(); ++i) ASSERT_EQ((*packed)[i], offsets[i]) << round << " " << i;
+    for (size_t i = 0; i < offsets.size(); ++i)
+      ASSERT_EQ((*packed)[i], offsets[i]) << round << " " << i;
     EXPECT_TRUE(packed->IsAscending());
     if (!offsets.empty()) {
       EXPECT_EQ(packed->front(), offsets.front());
@@ -53,7 +54,9 @@ TEST(PackedOffsets, OfAnotherSizeAreRefused) {
     const std::vector<uint64_t> offsets = RandomOffsets(random);
     const std::string bytes = PackOffsets(offsets);
     if (bytes.empty()) continue;
-    EXPECT_EQ(PackedOffsets::Open(bytes.substr(0, 1 + random() % (bytes.size() - 1))).status().code(), StatusCode::kCorruption);
+    EXPECT_EQ(
+        PackedOffsets::Open(bytes.substr(0, 1 + random() % (bytes.size() - 1))).status().code(),
+        StatusCode::kCorruption);
     EXPECT_EQ(PackedOffsets::Open(bytes + "x").status().code(), StatusCode::kCorruption);
     // Sizes that overflow when they are multiplied.
     for (const size_t at : {size_t{0}, size_t{8}}) {

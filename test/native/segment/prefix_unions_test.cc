@@ -54,7 +54,8 @@ std::string PathOf(const std::string& name) {
   return std::filesystem::temp_directory_path() / (name + std::to_string(TestSeed()));
 }
 
-// Words by byte order, and what is expected of their unions: by the words, the documents of each field.
+// Words by byte order, and what is expected of their unions: by the words, the documents of each
+// field.
 class PrefixUnionsTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -70,19 +71,22 @@ class PrefixUnionsTest : public testing::Test {
       }
     }
     // Many words that share one letter alone, and few.
-    for (char second = '!'; second <= '~'; ++second) drawn_words.push_back({"x", std::string(1, second)});
+    for (char second = '!'; second <= '~'; ++second)
+      drawn_words.push_back({"x", std::string(1, second)});
     drawn_words.push_back({"z"});
     for (Characters& characters : drawn_words) {
       Word word{std::move(characters), {}};
       for (uint64_t n = 1 + random_() % 3; n > 0; --n) {
         auto& documents = word.fields[static_cast<FieldId>(random_() % 4 * 3)];
-        for (uint64_t d = 1 + random_() % (random_() % 4 == 0 ? 100 : 10); d > 0; --d) documents.insert(static_cast<DocId>(random_() % 200'000));
+        for (uint64_t d = 1 + random_() % (random_() % 4 == 0 ? 100 : 10); d > 0; --d)
+          documents.insert(static_cast<DocId>(random_() % 200'000));
       }
       word.added = random_() % 40 != 0;
       drawn.emplace(TextOf(word), std::move(word));
     }
     for (auto& [text, word] : drawn) words_.push_back(std::move(word));
-    // The plain twin: groups of three characters that are large enough, then what is left by two, then by one.
+    // The plain twin: groups of three characters that are large enough, then what is left by two,
+    // then by one.
     Words left;
     for (Ordinal i = 0; i < words_.size(); ++i) {
       if (words_[i].added) left.insert(i);
@@ -91,7 +95,8 @@ class PrefixUnionsTest : public testing::Test {
       std::map<Characters, Words> groups;
       for (const Ordinal i : left) {
         const Characters& characters = words_[i].characters;
-        groups[{characters.begin(), characters.begin() + std::min(length, std::ssize(characters))}].insert(i);
+        groups[{characters.begin(), characters.begin() + std::min(length, std::ssize(characters))}]
+            .insert(i);
       }
       const size_t before = expected_.size();
       for (const auto& [characters, group] : groups) {
@@ -107,8 +112,11 @@ class PrefixUnionsTest : public testing::Test {
     for (Ordinal i = 0; i < words_.size(); ++i) {
       if (words_[i].added) letters[words_[i].characters[0]].first.insert(i);
     }
-    for (const auto& [group, fields] : expected_) ++letters[words_[*group.begin()].characters[0]].second;
-    const auto has_union = [](const auto& letter) { return letter.second.second >= LetterUnionsMin(); };
+    for (const auto& [group, fields] : expected_)
+      ++letters[words_[*group.begin()].characters[0]].second;
+    const auto has_union = [](const auto& letter) {
+      return letter.second.second >= LetterUnionsMin();
+    };
     EXPECT_GT(std::count_if(letters.begin(), letters.end(), has_union), 0);
     EXPECT_FALSE(std::all_of(letters.begin(), letters.end(), has_union));
     for (const auto& letter : letters) {
@@ -132,7 +140,8 @@ class PrefixUnionsTest : public testing::Test {
   void Expect(const Words& group) {
     Fields& fields = expected_[group];
     for (const Ordinal word : group) {
-      for (const auto& [field, documents] : words_[word].fields) fields[field].insert(documents.begin(), documents.end());
+      for (const auto& [field, documents] : words_[word].fields)
+        fields[field].insert(documents.begin(), documents.end());
     }
   }
   static Words WordsOf(std::span<const WordRange> ranges) {
@@ -178,7 +187,8 @@ TEST_F(PrefixUnionsTest, FindTakesEveryUnionThatIsWantedWholeAndNoOther) {
     }
     // As a prefix without its frequent words is asked for.
     if (round % 2 == 0) {
-      for (const auto& range : unions->WordsOf(static_cast<uint32_t>(random_() % unions->count()))) ranges.push_back(range);
+      for (const auto& range : unions->WordsOf(static_cast<uint32_t>(random_() % unions->count())))
+        ranges.push_back(range);
       std::shuffle(ranges.begin(), ranges.end(), random_);
     }
     const Words wanted = WordsOf(ranges);
@@ -198,12 +208,16 @@ TEST_F(PrefixUnionsTest, FindTakesEveryUnionThatIsWantedWholeAndNoOther) {
     for (uint32_t i = 0; i < unions->count(); ++i) {
       Words here = WordsOf(unions->WordsOf(i));
       EXPECT_GE(here.size(), unions->words_min());
-      if (std::includes(wanted.begin(), wanted.end(), here.begin(), here.end())) whole.push_back(std::move(here));
+      if (std::includes(wanted.begin(), wanted.end(), here.begin(), here.end()))
+        whole.push_back(std::move(here));
     }
     // Of those that are wanted whole, the ones that are no part of another.
     std::set<Words> largest, taken;
     for (const Words& here : whole) {
-      const auto larger = [&](const Words& other) { return other.size() > here.size() && std::includes(other.begin(), other.end(), here.begin(), here.end()); };
+      const auto larger = [&](const Words& other) {
+        return other.size() > here.size() &&
+               std::includes(other.begin(), other.end(), here.begin(), here.end());
+      };
       if (std::none_of(whole.begin(), whole.end(), larger)) largest.insert(here);
     }
     for (const uint32_t number : cover.unions) taken.insert(WordsOf(unions->WordsOf(number)));
@@ -216,13 +230,15 @@ TEST_F(PrefixUnionsTest, AWordThatTheSegmentDoesNotHaveIsDamage) {
   EXPECT_EQ(PrefixUnions::Open(*file_, 10).status().code(), StatusCode::kCorruption);
 }
 
-// The first word and the last one of the letter are in the union of what is left over, which stands behind that of all its words.
+// The first word and the last one of the letter are in the union of what is left over, which stands
+// behind that of all its words.
 TEST(PrefixUnions, ALetterComesBeforeWhatIsLeftOfItsWords) {
   const std::string path = PathOf("prefixes-letter-");
   std::vector<std::string> words;
   for (char second = '!'; second <= '~'; ++second) {
     words.push_back({'y', second});
-    for (char third = '!'; third <= '~' && second >= 'a' && second < 'k'; ++third) words.push_back({'y', second, third});
+    for (char third = '!'; third <= '~' && second >= 'a' && second < 'k'; ++third)
+      words.push_back({'y', second, third});
   }
   auto file = SegmentFileWriter::Create(path);
   ASSERT_TRUE(file.ok());

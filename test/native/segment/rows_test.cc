@@ -18,7 +18,8 @@ class RowGenerator {
   explicit RowGenerator(uint64_t seed) : random_(seed) {
     for (int i = 0; i < 2000; ++i) {
       std::string phrase;
-      for (size_t left = 3 + random_() % 20; left > 0; --left) phrase.push_back(static_cast<char>('a' + random_() % 26));
+      for (size_t left = 3 + random_() % 20; left > 0; --left)
+        phrase.push_back(static_cast<char>('a' + random_() % 26));
       phrases_.push_back(phrase + " ");
     }
   }
@@ -53,7 +54,8 @@ std::string DictionaryOf(RowGenerator& rows, size_t count) {
   return TrainDictionary(text, ends);
 }
 
-size_t Compressed(std::shared_ptr<const RowDictionary> dictionary, const std::vector<std::string>& rows) {
+size_t Compressed(std::shared_ptr<const RowDictionary> dictionary,
+                  const std::vector<std::string>& rows) {
   RowCodec codec(std::move(dictionary));
   std::string out;
   for (const std::string& row : rows) codec.Compress(row, out);
@@ -63,11 +65,16 @@ size_t Compressed(std::shared_ptr<const RowDictionary> dictionary, const std::ve
 TEST(Rows, ComeBackAsTheyWereWhateverTheirLength) {
   RowGenerator rows(TestSeed());
   const auto dictionary = std::make_shared<const RowDictionary>(DictionaryOf(rows, 3000));
-  for (const auto& used : {dictionary, std::make_shared<const RowDictionary>(""), std::shared_ptr<const RowDictionary>()}) {
+  for (const auto& used : {dictionary, std::make_shared<const RowDictionary>(""),
+                           std::shared_ptr<const RowDictionary>()}) {
     RowCodec writer(used), reader(used);
     for (int i = 0; i < 600; ++i) {
-      const size_t length = i < 100 ? static_cast<size_t>(i) : i < 590 ? rows.Below(6000) : rows.Below(300'000);
-      const std::string row = i % 5 == 0 ? rows.Noise(length) : i % 7 == 0 ? std::string(length, 'x') : rows.Row(length);
+      const size_t length = i < 100   ? static_cast<size_t>(i)
+                            : i < 590 ? rows.Below(6000)
+                                      : rows.Below(300'000);
+      const std::string row = i % 5 == 0   ? rows.Noise(length)
+                              : i % 7 == 0 ? std::string(length, 'x')
+                                           : rows.Row(length);
       std::string compressed = "before";
       writer.Compress(row, compressed);
       ASSERT_EQ(compressed.substr(0, 6), "before");

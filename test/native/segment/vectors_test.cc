@@ -38,7 +38,8 @@ NaiveVectors RandomVectors(Random& random, uint32_t dimensions) {
     for (size_t i = 0, count = random() % 4; i < count; ++i) {
       entry.rows.emplace_back(dimensions);
       for (float& x : entry.rows.back()) x = component(random);
-      entry.sources.push_back(sources ? RowSource{random(), static_cast<uint8_t>(random())} : RowSource{});
+      entry.sources.push_back(sources ? RowSource{random(), static_cast<uint8_t>(random())}
+                                      : RowSource{});
     }
   }
   return all;
@@ -57,7 +58,8 @@ std::shared_ptr<const VectorsReader> WriteAndOpen(VectorsWriter& writer, const s
 void Add(VectorsWriter& writer, size_t embedder, const NaiveVectors& all) {
   for (const auto& [docid, entry] : all) {
     writer.BeginDocument(embedder, docid, entry.flags);
-    for (size_t i = 0; i < entry.rows.size(); ++i) writer.AddRow(embedder, entry.rows[i], entry.sources[i]);
+    for (size_t i = 0; i < entry.rows.size(); ++i)
+      writer.AddRow(embedder, entry.rows[i], entry.sources[i]);
   }
 }
 
@@ -89,7 +91,8 @@ void ExpectSame(const NaiveVectors& all, const VectorsReader& reader, const Embe
         ASSERT_TRUE(std::equal(bits.begin(), bits.end(), found->Bits(row, row + 1)));
       } else {
         std::vector<int8_t> bytes(shape.dimensions);
-        const vector::ByteScale scale = vector::QuantiseToBytes(expected.data(), expected.size(), bytes.data());
+        const vector::ByteScale scale =
+            vector::QuantiseToBytes(expected.data(), expected.size(), bytes.data());
         const EmbedderReader::ByteRows stored = found->Bytes(row, row + 1);
         ASSERT_TRUE(std::equal(bytes.begin(), bytes.end(), stored.bytes));
         ASSERT_EQ(stored.scales->scale, scale.scale);
@@ -109,9 +112,11 @@ void ExpectSame(const NaiveVectors& all, const VectorsReader& reader, const Embe
 TEST(VectorsTest, ReadsBackWhatWasWritten) {
   Random random(TestSeed());
   for (Comparisons comparisons(40); comparisons.Next();) {
-    const std::vector<EmbedderShape> shapes = {{"plain", static_cast<uint32_t>(1 + random() % 100), false},
-                                               {"bits", static_cast<uint32_t>(1 + random() % 200), true}};
-    const NaiveVectors plain = RandomVectors(random, shapes[0].dimensions), bits = RandomVectors(random, shapes[1].dimensions);
+    const std::vector<EmbedderShape> shapes = {
+        {"plain", static_cast<uint32_t>(1 + random() % 100), false},
+        {"bits", static_cast<uint32_t>(1 + random() % 200), true}};
+    const NaiveVectors plain = RandomVectors(random, shapes[0].dimensions),
+                       bits = RandomVectors(random, shapes[1].dimensions);
     VectorsWriter writer(testing::TempDir(), shapes);
     Add(writer, 0, plain);
     Add(writer, 1, bits);

@@ -20,7 +20,8 @@ class PageCheckTest : public ::testing::Test {
  protected:
   void SetUp() override {
     random_.seed(TestSeed());
-    folder_ = std::filesystem::temp_directory_path() / ("gannet-pages-" + std::to_string(random_()));
+    folder_ =
+        std::filesystem::temp_directory_path() / ("gannet-pages-" + std::to_string(random_()));
     std::filesystem::create_directories(folder_);
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
@@ -30,7 +31,9 @@ class PageCheckTest : public ::testing::Test {
     std::ifstream in(path(), std::ios::binary);
     return {std::istreambuf_iterator<char>(in), {}};
   }
-  void Write(std::string_view bytes) const { std::ofstream(path(), std::ios::binary | std::ios::trunc) << bytes; }
+  void Write(std::string_view bytes) const {
+    std::ofstream(path(), std::ios::binary | std::ios::trunc) << bytes;
+  }
 
   // Transactions of random puts and deletions over two tables; values up to some pages.
   void Fill(int transactions) {
@@ -49,7 +52,8 @@ class PageCheckTest : public ::testing::Test {
           ASSERT_TRUE(txn->Delete(tables[table], key).ok());
           expected_.erase({names[table], key});
         } else {
-          const std::string value(random_() % (table == 0 ? 9000 : 40), static_cast<char>('a' + random_() % 26));
+          const std::string value(random_() % (table == 0 ? 9000 : 40),
+                                  static_cast<char>('a' + random_() % 26));
           ASSERT_TRUE(txn->Put(tables[table], key, value).ok());
           expected_[{names[table], key}] = value;
         }
@@ -103,16 +107,19 @@ TEST_F(PageCheckTest, EveryChangeIsFoundOrHarmless) {
         bytes.resize(random_() % bytes.size());
         break;
       case 1:  // a page of another place
-        bytes.replace(random_() % (bytes.size() / 4096) * 4096, 4096, whole, random_() % (bytes.size() / 4096) * 4096, 4096);
+        bytes.replace(random_() % (bytes.size() / 4096) * 4096, 4096, whole,
+                      random_() % (bytes.size() / 4096) * 4096, 4096);
         break;
       case 2:  // a header
-        bytes[random_() % (bytes.size() / 4096) * 4096 + random_() % 160] ^= static_cast<char>(1 + random_() % 255);
+        bytes[random_() % (bytes.size() / 4096) * 4096 + random_() % 160] ^=
+            static_cast<char>(1 + random_() % 255);
         break;
       case 3:  // a run of zeros
-        for (size_t at = random_() % bytes.size(), n = random_() % 5000; n > 0 && at < bytes.size(); ++at, --n) bytes[at] = 0;
+        for (size_t at = random_() % bytes.size(), n = random_() % 5000; n > 0 && at < bytes.size();
+             ++at, --n)
+          bytes[at] = 0;
         break;
-      default:
-        bytes[random_() % bytes.size()] ^= static_cast<char>(1 << random_() % 8);
+      default: bytes[random_() % bytes.size()] ^= static_cast<char>(1 << random_() % 8);
     }
     if (bytes == whole) continue;
     Write(bytes);
@@ -126,7 +133,8 @@ TEST_F(PageCheckTest, EveryChangeIsFoundOrHarmless) {
   EXPECT_GT(refused, 300);
 }
 
-// Values without checksums, as files of before had them, get them; one that is only read is left as it is.
+// Values without checksums, as files of before had them, get them; one that is only read is left as
+// it is.
 TEST_F(PageCheckTest, AFileWithoutChecksumsIsTakenOver) {
   const std::filesystem::path old = "test/formats/1.0.0/data/indexes";
   if (!std::filesystem::exists(old)) GTEST_SKIP() << "not run from the root of the repository";
@@ -143,9 +151,10 @@ TEST_F(PageCheckTest, AFileWithoutChecksumsIsTakenOver) {
     EXPECT_EQ(Read(path()), records);
     std::string bytes = Bytes();
     ++files;
-    const auto sealed = CheckPages(path(), [&](std::string_view table, std::string_view, std::string_view) {
-      return table == "sums" ? Status::NotFound("found") : Status::Ok();
-    });
+    const auto sealed =
+        CheckPages(path(), [&](std::string_view table, std::string_view, std::string_view) {
+          return table == "sums" ? Status::NotFound("found") : Status::Ok();
+        });
     EXPECT_EQ(sealed.code(), StatusCode::kNotFound);
   }
   EXPECT_GT(files, 0u);

@@ -228,11 +228,13 @@ class NaiveAnalyzer {
   // Code points that are to be ignored, as their names in Unicode give them.
   static bool Ignorable(char32_t c) {
     const std::vector<std::pair<char32_t, char32_t>> ranges = {
-        {0xad, 0xad},         {0x34f, 0x34f},       {0x61c, 0x61c},       {0x115f, 0x1160},     {0x17b4, 0x17b5},
-        {0x180b, 0x180f},     {0x200b, 0x200f},     {0x202a, 0x202e},     {0x2060, 0x206f},     {0x3164, 0x3164},
-        {0xfe00, 0xfe0f},     {0xfeff, 0xfeff},     {0xffa0, 0xffa0},     {0xfff0, 0xfff8},     {0x1bca0, 0x1bca3},
-        {0x1d173, 0x1d17a},   {0xe0000, 0xe0fff}};
-    return std::any_of(ranges.begin(), ranges.end(), [&](const auto& range) { return range.first <= c && c <= range.second; });
+        {0xad, 0xad},      {0x34f, 0x34f},   {0x61c, 0x61c},     {0x115f, 0x1160},
+        {0x17b4, 0x17b5},  {0x180b, 0x180f}, {0x200b, 0x200f},   {0x202a, 0x202e},
+        {0x2060, 0x206f},  {0x3164, 0x3164}, {0xfe00, 0xfe0f},   {0xfeff, 0xfeff},
+        {0xffa0, 0xffa0},  {0xfff0, 0xfff8}, {0x1bca0, 0x1bca3}, {0x1d173, 0x1d17a},
+        {0xe0000, 0xe0fff}};
+    return std::any_of(ranges.begin(), ranges.end(),
+                       [&](const auto& range) { return range.first <= c && c <= range.second; });
   }
 
   // What a character becomes in itself.
@@ -259,7 +261,8 @@ class NaiveAnalyzer {
   }
 
   Text Lossy(const Text& t) {
-    const std::set<Script> unmarked = {Script::kOther, Script::kLatin, Script::kGreek, Script::kArabic, Script::kHebrew, Script::kThai};
+    const std::set<Script> unmarked = {Script::kOther,  Script::kLatin,  Script::kGreek,
+                                       Script::kArabic, Script::kHebrew, Script::kThai};
     Text out;
     Script base = Script::kOther;
     // Outside text without spaces no kana goes before.

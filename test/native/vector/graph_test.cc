@@ -19,9 +19,11 @@ using Random = std::mt19937_64;
 
 // Rows in clusters, as embeddings are.
 struct Rows {
-  Rows(Random& random, uint32_t count, uint32_t dimensions) : numbers(size_t{count} * dimensions), bytes(numbers.size()), scales(count) {
+  Rows(Random& random, uint32_t count, uint32_t dimensions)
+      : numbers(size_t{count} * dimensions), bytes(numbers.size()), scales(count) {
     std::normal_distribution<float> component;
-    std::vector<std::vector<float>> centres(std::max<uint32_t>(1, count / 50), std::vector<float>(dimensions));
+    std::vector<std::vector<float>> centres(std::max<uint32_t>(1, count / 50),
+                                            std::vector<float>(dimensions));
     for (auto& centre : centres) {
       for (float& x : centre) x = component(random);
     }
@@ -71,10 +73,13 @@ TEST(GraphTest, FindsMostOfWhatAScanFindsWithAndWithoutAFilter) {
         std::vector<std::pair<double, uint32_t>> all;
         for (uint32_t row = 0; row < kRows; ++row) {
           const float* other = rows.numbers.data() + size_t{row} * kDimensions;
-          if (accepts(row)) all.emplace_back(-Dot(v, other, kDimensions) / std::sqrt(Dot(other, other, kDimensions)), row);
+          if (accepts(row))
+            all.emplace_back(
+                -Dot(v, other, kDimensions) / std::sqrt(Dot(other, other, kDimensions)), row);
         }
         std::sort(all.begin(), all.end());
-        const auto near = (*graph)->Search(v, 100, share == 1 ? std::function<bool(uint32_t)>() : accepts);
+        const auto near =
+            (*graph)->Search(v, 100, share == 1 ? std::function<bool(uint32_t)>() : accepts);
         ASSERT_TRUE(near.ok());
         std::set<uint32_t> given;
         for (const auto& neighbour : *near) {
@@ -83,7 +88,8 @@ TEST(GraphTest, FindsMostOfWhatAScanFindsWithAndWithoutAFilter) {
         }
         for (uint32_t i = 0; i < kWanted; ++i) found += given.contains(all[i].second) ? 1 : 0;
       }
-      EXPECT_GE(static_cast<double>(found) / (kQueries * kWanted), 0.97) << "share 1/" << share << ", threads " << threads;
+      EXPECT_GE(static_cast<double>(found) / (kQueries * kWanted), 0.97)
+          << "share 1/" << share << ", threads " << threads;
     }
   }
 }
@@ -103,8 +109,11 @@ TEST(GraphTest, BytesThatDoNotFitAreRefused) {
   auto built = BuildGraph(rows.matrix, {}, 1, [] { return false; });
   ASSERT_TRUE(built.ok());
   const Stored stored = Store(**built);
-  for (const size_t size : {size_t{0}, size_t{20}, stored.nodes.size() / 2, stored.nodes.size() - 1}) {
-    EXPECT_FALSE(Graph::Open(stored.rows, std::string_view(stored.nodes).substr(0, size), rows.matrix).ok()) << size;
+  for (const size_t size :
+       {size_t{0}, size_t{20}, stored.nodes.size() / 2, stored.nodes.size() - 1}) {
+    EXPECT_FALSE(
+        Graph::Open(stored.rows, std::string_view(stored.nodes).substr(0, size), rows.matrix).ok())
+        << size;
   }
   ByteMatrix fewer = rows.matrix;
   fewer.rows = 400;

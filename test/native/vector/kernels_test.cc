@@ -44,7 +44,8 @@ TEST(KernelsTest, EveryVariantOfDotAddsTheSameBits) {
     }
     const double first = variants[0].dot(a.data(), b.data(), n);
     ASSERT_LE(std::abs(static_cast<long double>(first) - plain), size * 1e-13L) << "n " << n;
-    for (size_t i = 1; i < count; ++i) ASSERT_EQ(variants[i].dot(a.data(), b.data(), n), first) << variants[i].name << " n " << n;
+    for (size_t i = 1; i < count; ++i)
+      ASSERT_EQ(variants[i].dot(a.data(), b.data(), n), first) << variants[i].name << " n " << n;
   }
 }
 
@@ -62,7 +63,9 @@ TEST(KernelsTest, EveryVariantOfDotInt8IsThePlainSum) {
       b[i] = static_cast<int8_t>(extreme ? 127 : static_cast<int>(random() % 255) - 127);
       plain += int64_t{a[i]} * b[i];
     }
-    for (size_t i = 0; i < count; ++i) ASSERT_EQ(variants[i].dot_int8(a.data(), b.data(), n), plain) << variants[i].name << " n " << n;
+    for (size_t i = 0; i < count; ++i)
+      ASSERT_EQ(variants[i].dot_int8(a.data(), b.data(), n), plain)
+          << variants[i].name << " n " << n;
   }
 }
 
@@ -79,7 +82,8 @@ TEST(KernelsTest, EveryVariantOfHammingDistanceCountsBits) {
       b[i] = random();
       for (int bit = 0; bit < 64; ++bit) plain += ((a[i] ^ b[i]) >> bit & 1) != 0 ? 1 : 0;
     }
-    for (size_t i = 0; i < count; ++i) ASSERT_EQ(variants[i].hamming_distance(a.data(), b.data(), words), plain) << variants[i].name;
+    for (size_t i = 0; i < count; ++i)
+      ASSERT_EQ(variants[i].hamming_distance(a.data(), b.data(), words), plain) << variants[i].name;
   }
 }
 
@@ -91,10 +95,13 @@ TEST(QuantiseTest, TheCosineLiesWithinTheBoundOfTheBytes) {
     std::vector<float> b = RandomVector(random, n);
     if (random() % 4 == 0) b = a;
     std::vector<int8_t> p(n), q(n);
-    const ByteScale of_a = QuantiseToBytes(a.data(), n, p.data()), of_b = QuantiseToBytes(b.data(), n, q.data());
-    const double lengths = std::sqrt(Dot(a.data(), a.data(), n)) * std::sqrt(Dot(b.data(), b.data(), n));
+    const ByteScale of_a = QuantiseToBytes(a.data(), n, p.data()),
+                    of_b = QuantiseToBytes(b.data(), n, q.data());
+    const double lengths =
+        std::sqrt(Dot(a.data(), a.data(), n)) * std::sqrt(Dot(b.data(), b.data(), n));
     const double cosine = lengths > 0 ? Dot(a.data(), b.data(), n) / lengths : 0;
-    const double approximate = static_cast<double>(of_a.scale) * of_b.scale * DotInt8(p.data(), q.data(), n);
+    const double approximate =
+        static_cast<double>(of_a.scale) * of_b.scale * DotInt8(p.data(), q.data(), n);
     ASSERT_LE(std::abs(cosine - approximate), CosineError(of_a, of_b)) << "n " << n;
     // A bound that says nothing would be of no use.
     ASSERT_LE(of_a.error, 0.5 * of_a.scale * std::sqrt(static_cast<double>(n)) * 1.01 + 1e-8);
@@ -103,7 +110,8 @@ TEST(QuantiseTest, TheCosineLiesWithinTheBoundOfTheBytes) {
 }
 
 TEST(QuantiseTest, GreatestAndSmallestNumbers) {
-  for (const float x : {std::numeric_limits<float>::max(), std::numeric_limits<float>::denorm_min(), 1.0f}) {
+  for (const float x :
+       {std::numeric_limits<float>::max(), std::numeric_limits<float>::denorm_min(), 1.0f}) {
     const std::vector<float> v(3, x);
     std::vector<int8_t> q(3);
     const ByteScale scale = QuantiseToBytes(v.data(), 3, q.data());

@@ -13,12 +13,14 @@ namespace {
 constexpr size_t kFieldsAskedMax = 64;
 
 // Those of `words` that are in one of the ranges, as ranges. Both ascend and do not touch.
-std::vector<segment::WordRange> Common(std::span<const segment::WordRange> words, std::span<const segment::WordRange> ranges) {
+std::vector<segment::WordRange> Common(std::span<const segment::WordRange> words,
+                                       std::span<const segment::WordRange> ranges) {
   std::vector<segment::WordRange> common;
   auto range = ranges.begin();
   for (const auto& [begin, end] : words) {
     while (range != ranges.end() && range->second <= begin) ++range;
-    for (auto at = range; at != ranges.end() && at->first < end; ++at) common.emplace_back(std::max(begin, at->first), std::min(end, at->second));
+    for (auto at = range; at != ranges.end() && at->first < end; ++at)
+      common.emplace_back(std::max(begin, at->first), std::min(end, at->second));
   }
   return common;
 }
@@ -69,13 +71,15 @@ std::vector<AttributePairs::Side> AttributePairs::SidesOf(const Step& step, bool
     }
     for (const Phrase& phrase : expansions.phrases) {
       const WordNumber word = last ? phrase.words.back() : phrase.words.front();
-      if (word != kNoWord) sides.push_back({.kind = Side::Kind::kWord, .word = word, .phrase = &phrase});
+      if (word != kNoWord)
+        sides.push_back({.kind = Side::Kind::kWord, .word = word, .phrase = &phrase});
     }
   }
   return sides;
 }
 
-DocSet AttributePairs::Holding(const Step& left, const Step& right, bool backward, const DocSet& among) {
+DocSet AttributePairs::Holding(const Step& left, const Step& right, bool backward,
+                               const DocSet& among) {
   DocSet out;
   for (const Side& l : SidesOf(left, true)) {
     for (const Side& r : SidesOf(right, false)) {
@@ -110,7 +114,8 @@ void AttributePairs::Ask(const Side& left, const Side& right, const DocSet& amon
   out |= ByReading(left, right, wanted);
 }
 
-std::optional<DocSet> AttributePairs::ByLists(const Side& left, const Side& right, const DocSet& among) const {
+std::optional<DocSet> AttributePairs::ByLists(const Side& left, const Side& right,
+                                              const DocSet& among) const {
   const WordsBySegment left_words = WordsOf(left), right_words = WordsOf(right);
   for (const auto& [asked_left, asked_right] : asked_) {
     const Overlap of_left = OverlapOf(asked_left, left), of_right = OverlapOf(asked_right, right);
@@ -120,7 +125,8 @@ std::optional<DocSet> AttributePairs::ByLists(const Side& left, const Side& righ
     DocSet found;
     if (left.kind == Side::Kind::kPrefix || right.kind == Side::Kind::kPrefix) return found;
     for (const auto& [l, r] : splits_) {
-      WordsBySegment l_words = WordsOf({.kind = Side::Kind::kWord, .word = l}), r_words = WordsOf({.kind = Side::Kind::kWord, .word = r});
+      WordsBySegment l_words = WordsOf({.kind = Side::Kind::kWord, .word = l}),
+                     r_words = WordsOf({.kind = Side::Kind::kWord, .word = r});
       for (size_t s = 0; s < l_words.size(); ++s) {
         l_words[s] = Common(l_words[s], left_words[s]);
         r_words[s] = Common(r_words[s], right_words[s]);
@@ -130,13 +136,16 @@ std::optional<DocSet> AttributePairs::ByLists(const Side& left, const Side& righ
     return found;
   }
   const auto& traits = graph_.snapshot().traits;
-  if (std::count_if(traits.begin(), traits.end(), [](const auto& field) { return field.searchable; }) > static_cast<ptrdiff_t>(kFieldsAskedMax)) {
+  if (std::count_if(traits.begin(), traits.end(), [](const auto& field) {
+        return field.searchable;
+      }) > static_cast<ptrdiff_t>(kFieldsAskedMax)) {
     return std::nullopt;
   }
   return ShareField(left_words, right_words, among);
 }
 
-DocSet AttributePairs::ShareField(const WordsBySegment& left, const WordsBySegment& right, const DocSet& among) const {
+DocSet AttributePairs::ShareField(const WordsBySegment& left, const WordsBySegment& right,
+                                  const DocSet& among) const {
   const auto& traits = graph_.snapshot().traits;
   DocSet found;
   for (size_t f = 0; f < traits.size(); ++f) {
@@ -166,7 +175,9 @@ WordsBySegment AttributePairs::WordsOf(const Side& side) const {
 AttributePairs::Overlap AttributePairs::OverlapOf(const Side& asked, const Side& side) const {
   const bool prefix = side.kind == Side::Kind::kPrefix;
   if (prefix != (asked.kind == Side::Kind::kPrefix)) return Overlap::kNone;
-  if (prefix) return graph_.nodes()[side.node].text == graph_.nodes()[asked.node].text ? Overlap::kAll : Overlap::kNone;
+  if (prefix)
+    return graph_.nodes()[side.node].text == graph_.nodes()[asked.node].text ? Overlap::kAll
+                                                                             : Overlap::kNone;
   const WordsBySegment asked_words = WordsOf(asked), words = WordsOf(side);
   uint64_t count = 0, common = 0;
   for (size_t s = 0; s < words.size(); ++s) {
@@ -182,16 +193,20 @@ DocSet AttributePairs::ByReading(const Side& left, const Side& right, const DocS
   const bool prefix = left.kind == Side::Kind::kPrefix || right.kind == Side::Kind::kPrefix;
   std::vector<std::pair<Side, Side>> pairs;
   if (!asked_.empty() && !prefix) {
-    for (const auto& [l, r] : splits_) pairs.emplace_back(Side{.kind = Side::Kind::kWord, .word = l}, Side{.kind = Side::Kind::kWord, .word = r});
+    for (const auto& [l, r] : splits_)
+      pairs.emplace_back(Side{.kind = Side::Kind::kWord, .word = l},
+                         Side{.kind = Side::Kind::kWord, .word = r});
   }
   const size_t splits = pairs.size();
   // What a short prefix asked for is that of the same prefix alone, whichever of its words.
   const auto may_cover = [&](const Side& asked, const Side& side) {
     if ((asked.kind == Side::Kind::kPrefix) != (side.kind == Side::Kind::kPrefix)) return false;
-    return side.kind != Side::Kind::kPrefix || graph_.nodes()[side.node].text == graph_.nodes()[asked.node].text;
+    return side.kind != Side::Kind::kPrefix ||
+           graph_.nodes()[side.node].text == graph_.nodes()[asked.node].text;
   };
   for (const Product& product : asked_) {
-    if (may_cover(product.first, left) && may_cover(product.second, right)) pairs.push_back(product);
+    if (may_cover(product.first, left) && may_cover(product.second, right))
+      pairs.push_back(product);
   }
   std::vector<DocId> found;
   const auto& segments = graph_.snapshot().segments;
@@ -207,12 +222,15 @@ DocSet AttributePairs::ByReading(const Side& left, const Side& right, const DocS
     const segment::TextReader& text = *segments[s]->text;
     WordMasks masks(text, words.size());
     for (size_t role = 0; role < words.size(); ++role) {
-      for (const auto& [begin, end] : words[role][s]) masks.AddRange(static_cast<Role>(role), begin, end);
+      for (const auto& [begin, end] : words[role][s])
+        masks.AddRange(static_cast<Role>(role), begin, end);
     }
     masks.Seal();
     // Whether two words are both sides of the pair.
     const auto is_pair = [&](size_t pair, uint32_t x, uint32_t y) {
-      const auto stands = [&](size_t role, uint32_t at) { return masks.First(static_cast<Role>(role), at, at + 1) != WordMasks::kNone; };
+      const auto stands = [&](size_t role, uint32_t at) {
+        return masks.First(static_cast<Role>(role), at, at + 1) != WordMasks::kNone;
+      };
       return stands(kFirstPair + pair * 2, x) && stands(kFirstPair + pair * 2 + 1, y);
     };
     const auto is_new = [&](uint32_t x, uint32_t y) {
@@ -227,7 +245,8 @@ DocSet AttributePairs::ByReading(const Side& left, const Side& right, const DocS
       const bool shares = masks.AnyField([&](FieldId, uint32_t begin, uint32_t end) {
         const uint32_t first = masks.First(kRight, begin, end);
         if (first == WordMasks::kNone) return false;
-        for (uint32_t x = masks.First(kLeft, begin, end); x != WordMasks::kNone; x = masks.First(kLeft, x + 1, end)) {
+        for (uint32_t x = masks.First(kLeft, begin, end); x != WordMasks::kNone;
+             x = masks.First(kLeft, x + 1, end)) {
           if (pairs.empty()) return true;
           for (uint32_t y = first; y != WordMasks::kNone; y = masks.First(kRight, y + 1, end)) {
             if (is_new(x, y)) return true;
@@ -245,7 +264,8 @@ DocSet AttributePairs::ByReading(const Side& left, const Side& right, const DocS
 const DocSet& AttributePairs::DocumentsOf(const Phrase& phrase) {
   const auto known = phrases_.find(&phrase);
   if (known != phrases_.end()) return known->second;
-  return phrases_.emplace(&phrase, graph_.PhraseDocuments(phrase, graph_.scope().fields())).first->second;
+  return phrases_.emplace(&phrase, graph_.PhraseDocuments(phrase, graph_.scope().fields()))
+      .first->second;
 }
 
 }  // namespace gannet::search

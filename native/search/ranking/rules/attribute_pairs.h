@@ -1,13 +1,13 @@
 // Which documents hold words of two adjacent steps in one attribute: the rule proximity where
 // proximityPrecision is byAttribute (docs/behaviour/ranking.md, proximity).
 //
-// A pair of words is looked up once, among the documents of the first bucket that asks for it. Later
-// buckets of the same search do not find documents by that pair, unless the pair is a split of a word
-// of the query graph. This is what the reference shows, so the class keeps which pairs were asked
-// for, as products: every word of one side with every word of the other.
+// A pair of words is looked up once, among the documents of the first bucket that asks for it.
+// Later buckets of the same search do not find documents by that pair, unless the pair is a split
+// of a word of the query graph. This is what the reference shows, so the class keeps which pairs
+// were asked for, as products: every word of one side with every word of the other.
 //
-// For many documents the postings of fields tell which hold a pair of a product, if all pairs of the
-// product were asked for or none. Otherwise documents are read.
+// For many documents the postings of fields tell which hold a pair of a product, if all pairs of
+// the product were asked for or none. Otherwise documents are read.
 //
 // Threads: one owner. Lifetime: dies before the graph.
 // Cost: small sets of documents are read once per product.
@@ -29,10 +29,9 @@ class AttributePairs {
 
   // Pairs that are asked for from now on belong to another bucket.
   void BeginBucket();
-  // The documents of `among` that hold a word of each step in one attribute, by pairs that this bucket
-  // may use.
-  // backward    ask for pairs in the other order as well
-  // REQUIRES: the expansions of all steps of the bucket were looked up.
+  // The documents of `among` that hold a word of each step in one attribute, by pairs that this
+  // bucket may use. backward    ask for pairs in the other order as well REQUIRES: the expansions
+  // of all steps of the bucket were looked up.
   DocSet Holding(const Step& left, const Step& right, bool backward, const DocSet& among);
 
  private:
@@ -56,7 +55,8 @@ class AttributePairs {
   void Ask(const Side& left, const Side& right, const DocSet& among, DocSet& out);
   // The same by postings of fields; nullopt: they do not decide.
   std::optional<DocSet> ByLists(const Side& left, const Side& right, const DocSet& among) const;
-  DocSet ShareField(const WordsBySegment& left, const WordsBySegment& right, const DocSet& among) const;
+  DocSet ShareField(const WordsBySegment& left, const WordsBySegment& right,
+                    const DocSet& among) const;
   WordsBySegment WordsOf(const Side& side) const;
   Overlap OverlapOf(const Side& asked, const Side& side) const;
   // The documents of `among` with a pair that no earlier bucket asked for, from their records.

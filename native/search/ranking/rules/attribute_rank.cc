@@ -1,6 +1,8 @@
-// The rule attributeRank: a step costs the weight of the best attribute that one of its words stands in (docs/behaviour/ranking.md).
+// The rule attributeRank: a step costs the weight of the best attribute that one of its words
+// stands in (docs/behaviour/ranking.md).
 //
-// Posting lists by field tell all costs. Documents of cost 0 mostly fill the page; the others are asked for only if they do not.
+// Posting lists by field tell all costs. Documents of cost 0 mostly fill the page; the others are
+// asked for only if they do not.
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -20,7 +22,9 @@ std::map<uint32_t, segment::FieldSet> FieldsByWeight(const RankContext& context)
   std::map<uint32_t, segment::FieldSet> fields;
   for (size_t f = 0; f < traits.size(); ++f) {
     const auto field = static_cast<FieldId>(f);
-    if (traits[f].searchable && traits[f].weight < context.max_weight && context.graph.scope().Searches(field)) fields[traits[f].weight].Add(field);
+    if (traits[f].searchable && traits[f].weight < context.max_weight &&
+        context.graph.scope().Searches(field))
+      fields[traits[f].weight].Add(field);
   }
   return fields;
 }
@@ -28,7 +32,10 @@ std::map<uint32_t, segment::FieldSet> FieldsByWeight(const RankContext& context)
 class AttributeSource : public CostSource {
  public:
   AttributeSource(const RankContext& context, OnePath bucket)
-      : context_(context), bucket_(std::move(bucket)), postings_(context.graph, bucket_.path, bucket_.held), fields_(FieldsByWeight(context)) {}
+      : context_(context),
+        bucket_(std::move(bucket)),
+        postings_(context.graph, bucket_.path, bucket_.held),
+        fields_(FieldsByWeight(context)) {}
 
   CostBucket At(uint32_t cost) override {
     if (cost == 0) {
@@ -47,7 +54,8 @@ class AttributeSource : public CostSource {
     const auto best = fields_.find(0);
     if (best == fields_.end()) return {};
     DocSet documents = bucket_.documents;
-    for (size_t i = 0; i < bucket_.path.size() && !documents.empty(); ++i) documents = postings_.InFields(i, best->second, &documents);
+    for (size_t i = 0; i < bucket_.path.size() && !documents.empty(); ++i)
+      documents = postings_.InFields(i, best->second, &documents);
     return documents;
   }
 
@@ -88,22 +96,26 @@ class AttributeRank : public CostRule {
     return context.max_weight == 0 ? std::optional(0u) : std::nullopt;
   }
 
-  uint32_t StepCost(const RankContext& context, ScannedDocument& document, const ScannedStep*, const ScannedStep& step) const override {
+  uint32_t StepCost(const RankContext& context, ScannedDocument& document, const ScannedStep*,
+                    const ScannedStep& step) const override {
     uint32_t best = context.max_weight;
     for (const ScannedDocument::Place& place : document.PlacesOf(step)) {
       const FieldId field = place.run->field;
-      if (context.graph.scope().Searches(field)) best = std::min(best, context.snapshot.traits[field].weight);
+      if (context.graph.scope().Searches(field))
+        best = std::min(best, context.snapshot.traits[field].weight);
       if (best == 0) break;
     }
     return best * step.node->slots();
   }
 
   uint64_t PostingsMin() const override { return LargeBucketMin(); }
-  void AddPostingSources(const RankContext& context, OnePath group, uint32_t, TwoPhase*, Sources& sources) const override {
+  void AddPostingSources(const RankContext& context, OnePath group, uint32_t, TwoPhase*,
+                         Sources& sources) const override {
     sources.push_back(std::make_unique<AttributeSource>(context, std::move(group)));
   }
 
-  std::optional<DocSet> Cheapest(const RankContext& context, const Path& path, const DocSet* within) const override {
+  std::optional<DocSet> Cheapest(const RankContext& context, const Path& path,
+                                 const DocSet* within) const override {
     if (context.max_weight == 0) return std::nullopt;
     const auto fields = FieldsByWeight(context);
     const auto best = fields.find(0);
@@ -114,14 +126,16 @@ class AttributeRank : public CostRule {
 
   bool RanksOneByOne(bool) const override { return true; }
 
-  void AppendDetail(DetailWriter& out, const Detail& detail, const Detail*, const Detail* next) const override {
+  void AppendDetail(DetailWriter& out, const Detail& detail, const Detail*,
+                    const Detail* next) const override {
     if (!detail.rule.whole_attribute) {
       out.Begin("attributeRank");
       return out.Score("score", detail.share());
     }
     out.Begin("attribute");
     out.Score("attributeRankingOrderScore", detail.share());
-    if (next == nullptr || !next->rule.Is(WordPositionRule())) return out.Score("score", detail.share());
+    if (next == nullptr || !next->rule.Is(WordPositionRule()))
+      return out.Score("score", detail.share());
     out.Score("queryWordDistanceScore", next->share());
     out.Score("score", MergedShare(detail, *next));
   }

@@ -1,7 +1,7 @@
 // The first half of the rule exactness: whether an attribute is the query, or begins with it.
 //
-// Posting lists tell: of words, of early positions and of field lengths. Documents are read where they are few, and where the query
-// is longer than the positions that are listed.
+// Posting lists tell: of words, of early positions and of field lengths. Documents are read where
+// they are few, and where the query is longer than the positions that are listed.
 #include <algorithm>
 #include <array>
 #include <span>
@@ -36,16 +36,19 @@ struct QueryWord {
 bool StandsAt(WordMasks& masks, Role role, uint32_t position) {
   const uint32_t bucketed = BucketedPosition(position);
   for (const WordMasks::Run& run : masks.runs()) {
-    for (uint32_t at = masks.First(role, run.begin, run.end); at != WordMasks::kNone; at = masks.First(role, at + 1, run.end)) {
+    for (uint32_t at = masks.First(role, run.begin, run.end); at != WordMasks::kNone;
+         at = masks.First(role, at + 1, run.end)) {
       if (BucketedPosition(run.position + (at - run.begin)) == bucketed) return true;
     }
   }
   return false;
 }
 
-// How the attributes of a document match the words, whose roles are their numbers. count: words of the query.
-// Field and position are known separately: each word at its place in any field, all words in one field.
-MatchType MatchOf(WordMasks& masks, const FieldScope& scope, std::span<const QueryWord> words, uint32_t count) {
+// How the attributes of a document match the words, whose roles are their numbers. count: words of
+// the query. Field and position are known separately: each word at its place in any field, all
+// words in one field.
+MatchType MatchOf(WordMasks& masks, const FieldScope& scope, std::span<const QueryWord> words,
+                  uint32_t count) {
   for (size_t i = 0; i < words.size(); ++i) {
     if (!StandsAt(masks, static_cast<Role>(i), words[i].position)) return MatchType::kNoExactMatch;
   }
@@ -55,7 +58,8 @@ MatchType MatchOf(WordMasks& masks, const FieldScope& scope, std::span<const Que
     for (size_t i = 0; i < words.size(); ++i) {
       if (masks.First(static_cast<Role>(i), begin, end) == WordMasks::kNone) return false;
     }
-    best = count <= kCountedWordsMax && end - begin == count ? MatchType::kExactMatch : MatchType::kMatchesStart;
+    best = count <= kCountedWordsMax && end - begin == count ? MatchType::kExactMatch
+                                                             : MatchType::kMatchesStart;
     return best == MatchType::kExactMatch;
   });
   return best;
@@ -65,7 +69,8 @@ MatchType MatchOf(WordMasks& masks, const FieldScope& scope, std::span<const Que
 struct ExactQuery {
   std::vector<QueryWord> words;  // without the stop words of phrases
   uint32_t count = 0;            // words, those included
-  bool complete = true;          // false: no word of the index stands for one of its terms, so no attribute does
+  bool complete =
+      true;  // false: no word of the index stands for one of its terms, so no attribute does
 
   std::vector<WordNumber> numbers() const {
     std::vector<WordNumber> numbers;
@@ -80,7 +85,8 @@ ExactQuery ExactQueryOf(Graph& graph, const std::vector<Path>& paths) {
   for (const Path& path : paths) {
     for (const Step& step : path) {
       if (graph.nodes()[step.node].ngram() || step.typos > 0) continue;
-      if (std::find(nodes.begin(), nodes.end(), step.node) == nodes.end()) nodes.push_back(step.node);
+      if (std::find(nodes.begin(), nodes.end(), step.node) == nodes.end())
+        nodes.push_back(step.node);
     }
   }
   std::sort(nodes.begin(), nodes.end(), [&](uint16_t a, uint16_t b) {
@@ -127,7 +133,8 @@ MaybeExact MaybeExactOf(Graph& graph, const ExactQuery& query, const DocSet& doc
     const IndexWord& index_word = graph.words()[word];
     const bool early = position < segment::kLeadingPositions;
     listed = listed && early;
-    if (early) found.documents = graph.WordAtPositions(index_word, 1u << position, &found.documents);
+    if (early)
+      found.documents = graph.WordAtPositions(index_word, 1u << position, &found.documents);
     // What has it at an early position has it in some field.
     if (!early || !graph.scope().all) {
       found.documents = graph.WordDocuments(index_word, graph.scope().fields(), &found.documents);
@@ -146,7 +153,8 @@ void Ranker::SplitByExactAttribute(const Bucket& bucket, size_t rule, const Deta
   std::array<std::vector<DocId>, 3> matching;  // of those that were read, by MatchType
   if (read) {
     ReadWords(*graph_, words, possible, [&](DocId docid, WordMasks& masks) {
-      matching[static_cast<size_t>(MatchOf(masks, graph_->scope(), query.words, query.count))].push_back(docid);
+      matching[static_cast<size_t>(MatchOf(masks, graph_->scope(), query.words, query.count))]
+          .push_back(docid);
     });
   }
   const auto documents_of = [&](MatchType type) -> DocSet {
@@ -162,7 +170,8 @@ void Ranker::SplitByExactAttribute(const Bucket& bucket, size_t rule, const Deta
   };
   DocSet rest = bucket.documents;
   bool dropping = false;
-  for (const MatchType type : {MatchType::kExactMatch, MatchType::kMatchesStart, MatchType::kNoExactMatch}) {
+  for (const MatchType type :
+       {MatchType::kExactMatch, MatchType::kMatchesStart, MatchType::kNoExactMatch}) {
     if (Full(detail)) return;
     Bucket child;
     child.documents = type == MatchType::kNoExactMatch ? std::move(rest) : documents_of(type);

@@ -1,6 +1,8 @@
-// The second half of the rule exactness: a step costs its words unless the document has it as typed (docs/behaviour/ranking.md).
+// The second half of the rule exactness: a step costs its words unless the document has it as typed
+// (docs/behaviour/ranking.md).
 //
-// The posting list of the word as typed tells. What is as typed is so whatever phrases the document holds.
+// The posting list of the word as typed tells. What is as typed is so whatever phrases the document
+// holds.
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -22,10 +24,14 @@ bool MayBeTyped(const Node& node, const Step& step) { return !node.ngram() && st
 
 class ExactWords : public CostRule {
  public:
-  uint32_t StepMax(const RankContext& context, const Path& path, size_t i) const override { return context.NodeOf(path[i]).slots(); }
+  uint32_t StepMax(const RankContext& context, const Path& path, size_t i) const override {
+    return context.NodeOf(path[i]).slots();
+  }
 
-  uint32_t StepCost(const RankContext&, ScannedDocument& document, const ScannedStep*, const ScannedStep& step) const override {
-    const bool typed = MayBeTyped(*step.node, *step.step) && (step.node->term.phrase || document.Searched(step.as_typed));
+  uint32_t StepCost(const RankContext&, ScannedDocument& document, const ScannedStep*,
+                    const ScannedStep& step) const override {
+    const bool typed = MayBeTyped(*step.node, *step.step) &&
+                       (step.node->term.phrase || document.Searched(step.as_typed));
     return typed ? 0 : step.node->slots();
   }
   bool AsksWordAsTyped() const override { return true; }
@@ -35,7 +41,8 @@ class ExactWords : public CostRule {
   bool DependsOnPhrases() const override { return false; }
 
   // A source for each combination of words that documents hold as typed.
-  void AddPostingSources(const RankContext& context, OnePath group, uint32_t, TwoPhase*, Sources& sources) const override {
+  void AddPostingSources(const RankContext& context, OnePath group, uint32_t, TwoPhase*,
+                         Sources& sources) const override {
     const Path& path = group.path;
     Graph& graph = context.graph;
     std::vector<std::optional<DocSet>> typed(path.size());  // by step; nullopt: all
@@ -45,10 +52,12 @@ class ExactWords : public CostRule {
       if (node.term.phrase || (only && path[i].typos == 0 && !node.ngram())) continue;
       typed[i].emplace();
       if (!MayBeTyped(node, path[i]) || node.verbatim == kNoWord) continue;
-      typed[i] = graph.WordDocuments(graph.words()[node.verbatim], graph.scope().fields(), &group.documents);
+      typed[i] = graph.WordDocuments(graph.words()[node.verbatim], graph.scope().fields(),
+                                     &group.documents);
     }
     Path chosen = path;
-    const std::function<void(size_t, uint32_t, DocSet)> divide = [&](size_t at, uint32_t cost, DocSet documents) {
+    const std::function<void(size_t, uint32_t, DocSet)> divide = [&](size_t at, uint32_t cost,
+                                                                     DocSet documents) {
       if (documents.empty()) return;
       if (at == path.size()) {
         std::map<uint32_t, CostBucket> buckets;

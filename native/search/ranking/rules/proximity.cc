@@ -1,8 +1,9 @@
-// The rule proximity: two steps that follow each other cost how far their nearest words stand apart, one less if they stand in
-// order (docs/behaviour/ranking.md).
+// The rule proximity: two steps that follow each other cost how far their nearest words stand
+// apart, one less if they stand in order (docs/behaviour/ranking.md).
 //
-// Adjacency postings tell the distance of two frequent words. Of other words they give a lower bound: such documents are ranked as
-// if they cost that, and read when they are about to enter the page (two_phase.h).
+// Adjacency postings tell the distance of two frequent words. Of other words they give a lower
+// bound: such documents are ranked as if they cost that, and read when they are about to enter the
+// page (two_phase.h).
 #include "search/ranking/rules/proximity.h"
 
 #include <algorithm>
@@ -27,19 +28,26 @@ namespace {
 
 using End = PathPostings::End;
 
-// With fewer documents to a word, reading the documents costs less than asking for the lists of each word.
+// With fewer documents to a word, reading the documents costs less than asking for the lists of
+// each word.
 constexpr size_t kDocumentsPerWord = 2;
 
-// With more pairs of frequent words to a pair of steps, reading documents costs less than looking up the lists of each.
+// With more pairs of frequent words to a pair of steps, reading documents costs less than looking
+// up the lists of each.
 constexpr size_t kPairsAskedMax = 4096;
 
-// Whether only the word as typed counts where it stands in front of the step before it, of all words that a short prefix begins.
-bool OnlyTypedBefore(const Node& node, const Step& step) { return node.short_prefix && step.typos <= 0; }
+// Whether only the word as typed counts where it stands in front of the step before it, of all
+// words that a short prefix begins.
+bool OnlyTypedBefore(const Node& node, const Step& step) {
+  return node.short_prefix && step.typos <= 0;
+}
 
 // Cost of the distance between a step and the one before it.
-uint32_t DistanceCost(ScannedDocument& document, const ScannedStep& left, const ScannedStep& right) {
+uint32_t DistanceCost(ScannedDocument& document, const ScannedStep& left,
+                      const ScannedStep& right) {
   uint32_t forward = WordMasks::kFar;
-  // The last word of a phrase counts whether or not the document holds the whole phrase; the first word only if it does.
+  // The last word of a phrase counts whether or not the document holds the whole phrase; the first
+  // word only if it does.
   const auto in_front = [&](Role left_role) {
     forward = std::min(forward, document.Distance(left_role, right.words));
     for (const ScannedPhrase& phrase : right.phrases) {
@@ -64,7 +72,8 @@ class PairPostings {
     DocSet verified;     // every word stands directly behind the one before
     DocSet approximate;  // every word may; in no other document does it
   };
-  // The documents of `within` with the least cost. nullopt: so many words stand for a step that asking their lists would take too long.
+  // The documents of `within` with the least cost. nullopt: so many words stand for a step that
+  // asking their lists would take too long.
   std::optional<Nearest> SideBySide(const DocSet& within);
   // Documents by cost, without the constant part.
   struct Distances {
@@ -75,14 +84,18 @@ class PairPostings {
   Distances ByDistance(const DocSet& within);
 
  private:
-  // The words of two steps that follow each other, in one segment. A pair of frequent words is listed.
+  // The words of two steps that follow each other, in one segment. A pair of frequent words is
+  // listed.
   struct PairWords {
-    std::vector<Ordinal> left, right;  // frequent ones; of the right step also those that begin a phrase that is held for it
-    std::vector<Ordinal> ends;         // those that end a phrase that stands for the left step: the right ones count behind them
-    std::vector<Ordinal> before;       // those of `right` that count in front of the left ones as well
+    std::vector<Ordinal> left, right;  // frequent ones; of the right step also those that begin a
+                                       // phrase that is held for it
+    std::vector<Ordinal> ends;  // those that end a phrase that stands for the left step: the right
+                                // ones count behind them
+    std::vector<Ordinal> before;  // those of `right` that count in front of the left ones as well
     std::vector<segment::WordRange> rare;  // the others of either step
   };
-  // Of step `i` and the one before it, by segment; empty when they are not next to each other in the query.
+  // Of step `i` and the one before it, by segment; empty when they are not next to each other in
+  // the query.
   const std::vector<PairWords>& WordsOf(size_t i);
   // Documents of `within` with a rare word of the pair, whose distance lists do not tell.
   DocSet Unlisted(const std::vector<PairWords>& words, const DocSet& within);
@@ -97,7 +110,8 @@ std::optional<PairPostings::Nearest> PairPostings::SideBySide(const DocSet& with
   size_t words = 0;
   for (size_t i = 0; i < path_.size(); ++i) {
     for (size_t s = 0; s < context_.snapshot.segments.size(); ++s) {
-      postings_.ForEachRange(i, End::kFirst, s, [&](Ordinal begin, Ordinal end) { words += end - begin; });
+      postings_.ForEachRange(i, End::kFirst, s,
+                             [&](Ordinal begin, Ordinal end) { words += end - begin; });
     }
   }
   if (words > within.size() / kDocumentsPerWord) return std::nullopt;
@@ -105,13 +119,14 @@ std::optional<PairPostings::Nearest> PairPostings::SideBySide(const DocSet& with
   for (size_t i = 1; i < path_.size(); ++i) {
     const std::vector<PairWords>& pair = WordsOf(i);
     if (pair.empty()) continue;
-    const DocSet verified = context_.graph.LiveUnion(&nearest.approximate, [&](size_t s, const segment::TextReader& text, DocSetUnion& out) {
-      for (const auto* lefts : {&pair[s].left, &pair[s].ends}) {
-        for (const Ordinal left : *lefts) {
-          for (const Ordinal right : pair[s].right) text.UnionAdjacency(left, right, 1, out);
-        }
-      }
-    });
+    const DocSet verified = context_.graph.LiveUnion(
+        &nearest.approximate, [&](size_t s, const segment::TextReader& text, DocSetUnion& out) {
+          for (const auto* lefts : {&pair[s].left, &pair[s].ends}) {
+            for (const Ordinal left : *lefts) {
+              for (const Ordinal right : pair[s].right) text.UnionAdjacency(left, right, 1, out);
+            }
+          }
+        });
     nearest.verified &= verified;
     DocSet unlisted = Unlisted(pair, nearest.approximate);
     unlisted |= verified;
@@ -132,11 +147,15 @@ const std::vector<PairPostings::PairWords>& PairPostings::WordsOf(size_t i) {
     const segment::AdjacencyReader& adjacency = context_.snapshot.segments[s]->text->adjacency();
     PairWords& words = pairs.emplace_back();
     const auto gather_into = [&](std::vector<Ordinal>& frequent) {
-      return [&](Ordinal begin, Ordinal end) { adjacency.Split({begin, end}, frequent, words.rare); };
+      return [&](Ordinal begin, Ordinal end) {
+        adjacency.Split({begin, end}, frequent, words.rare);
+      };
     };
     postings_.ForEachRange(i - 1, End::kLast, s, gather_into(words.left));
     postings_.ForEachRange(i, End::kFirst, s, gather_into(words.right));
-    context_.graph.ForEachPhrase(left, [&](const Phrase& phrase) { postings_.SinkWordAt(phrase, End::kLast, s, gather_into(words.ends)); });
+    context_.graph.ForEachPhrase(left, [&](const Phrase& phrase) {
+      postings_.SinkWordAt(phrase, End::kLast, s, gather_into(words.ends));
+    });
     // As in DistanceCost.
     const bool both_ways = !left_node.term.phrase && !right_node.term.phrase;
     if (both_ways && !OnlyTypedBefore(right_node, right)) {
@@ -154,7 +173,8 @@ DocSet PairPostings::Unlisted(const std::vector<PairWords>& words, const DocSet&
   // Joining all that they stand in, to be kept, pays only where it is cut down to many.
   const bool few = within.size() <= DocSetUnion::kAskedMax;
   uint64_t to_join = 0;
-  for (size_t s = 0; !few && s < words.size(); ++s) to_join += context_.snapshot.segments[s]->text->ListsToJoin({words[s].rare});
+  for (size_t s = 0; !few && s < words.size(); ++s)
+    to_join += context_.snapshot.segments[s]->text->ListsToJoin({words[s].rare});
   const auto add = [&](size_t s, const segment::TextReader& text, DocSetUnion& out) {
     if (few) return text.JoinLists({words[s].rare}, out);
     context_.graph.UnionLists(s, {words[s].rare}, &within, out);
@@ -172,26 +192,32 @@ PairPostings::Distances PairPostings::ByDistance(const DocSet& within) {
     if (pair.empty()) continue;
     size_t asked = 0;
     for (const PairWords& words : pair) {
-      asked += words.left.size() * (words.right.size() + words.before.size()) + words.ends.size() * words.right.size();
+      asked += words.left.size() * (words.right.size() + words.before.size()) +
+               words.ends.size() * words.right.size();
     }
     if (asked > kPairsAskedMax) {
-      for (size_t cost = 0; cost < by_cost.known.size(); ++cost) by_cost.unknown[cost] |= std::exchange(by_cost.known[cost], DocSet());
+      for (size_t cost = 0; cost < by_cost.known.size(); ++cost)
+        by_cost.unknown[cost] |= std::exchange(by_cost.known[cost], DocSet());
       continue;
     }
     const DocSet unlisted = Unlisted(pair, within);
     // Documents that the lists have at a cost: that far behind less one, or that far in front.
     std::vector<DocSet> at(kFarCost);
     for (uint32_t cost = 0; cost < kFarCost; ++cost) {
-      at[cost] = context_.graph.LiveUnion(&within, [&](size_t s, const segment::TextReader& text, DocSetUnion& out) {
-        for (const Ordinal left : pair[s].left) {
-          for (const Ordinal right : pair[s].right) text.UnionAdjacency(left, right, cost + 1, out);
-          if (cost == 0) continue;
-          for (const Ordinal right : pair[s].before) text.UnionAdjacency(right, left, cost, out);
-        }
-        for (const Ordinal left : pair[s].ends) {
-          for (const Ordinal right : pair[s].right) text.UnionAdjacency(left, right, cost + 1, out);
-        }
-      });
+      at[cost] = context_.graph.LiveUnion(
+          &within, [&](size_t s, const segment::TextReader& text, DocSetUnion& out) {
+            for (const Ordinal left : pair[s].left) {
+              for (const Ordinal right : pair[s].right)
+                text.UnionAdjacency(left, right, cost + 1, out);
+              if (cost == 0) continue;
+              for (const Ordinal right : pair[s].before)
+                text.UnionAdjacency(right, left, cost, out);
+            }
+            for (const Ordinal left : pair[s].ends) {
+              for (const Ordinal right : pair[s].right)
+                text.UnionAdjacency(left, right, cost + 1, out);
+            }
+          });
     }
     Distances next;
     next.known.resize(by_cost.known.size() + kFarCost);
@@ -217,13 +243,17 @@ PairPostings::Distances PairPostings::ByDistance(const DocSet& within) {
   return by_cost;
 }
 
-// A document is returned at its lower bound as approximate. Verify() reads it; one that costs more is returned, verified, at its own
-// cost.
+// A document is returned at its lower bound as approximate. Verify() reads it; one that costs more
+// is returned, verified, at its own cost.
 class ProximitySource : public CostSource {
  public:
   ProximitySource(const RankContext& context, OnePath bucket, uint32_t max)
-      : bucket_(std::move(bucket)), pairs_(context, bucket_.path, bucket_.held), scan_(context, {&ProximityRule()}, {bucket_.path}, true),
-        least_(ConstantPart(context, bucket_.path)), waiting_(max + size_t{1}), approximate_(max + size_t{1}) {}
+      : bucket_(std::move(bucket)),
+        pairs_(context, bucket_.path, bucket_.held),
+        scan_(context, {&ProximityRule()}, {bucket_.path}, true),
+        least_(ConstantPart(context, bucket_.path)),
+        waiting_(max + size_t{1}),
+        approximate_(max + size_t{1}) {}
 
   CostBucket At(uint32_t cost) override {
     if (cost < least_) return {};
@@ -236,7 +266,8 @@ class ProximitySource : public CostSource {
     const DocSet documents = among & bucket_.documents;
     if (documents.empty()) return {};
     scan_.Run(documents);
-    const auto by_cost = scan_.ByCost(ProximityRule(), static_cast<uint32_t>(waiting_.size() - 1), documents);
+    const auto by_cost =
+        scan_.ByCost(ProximityRule(), static_cast<uint32_t>(waiting_.size() - 1), documents);
     for (size_t c = 0; c < by_cost.size(); ++c) {
       if (c != cost && !by_cost[c].empty()) waiting_[c] |= DocSet::FromSorted(by_cost[c]);
     }
@@ -279,29 +310,34 @@ class Proximity : public CostRule {
     return context.NodeOf(path[i]).slots() - 1 + (context.Adjacent(path, i) ? kFarCost : 0);
   }
 
-  std::optional<uint32_t> ConstantCost(const RankContext& context, const Path& path) const override {
+  std::optional<uint32_t> ConstantCost(const RankContext& context,
+                                       const Path& path) const override {
     for (size_t i = 0; i < path.size(); ++i) {
       if (context.Adjacent(path, i)) return std::nullopt;
     }
     return ConstantPart(context, path);
   }
 
-  uint32_t StepCost(const RankContext&, ScannedDocument& document, const ScannedStep* previous, const ScannedStep& step) const override {
-    const bool adjacent = previous != nullptr && previous->node->term.last + 1 == step.node->term.first;
+  uint32_t StepCost(const RankContext&, ScannedDocument& document, const ScannedStep* previous,
+                    const ScannedStep& step) const override {
+    const bool adjacent =
+        previous != nullptr && previous->node->term.last + 1 == step.node->term.first;
     return step.node->slots() - 1 + (adjacent ? DistanceCost(document, *previous, step) : 0);
   }
 
   bool AsksPrevious() const override { return true; }
 
   uint64_t PostingsMin() const override { return LargeBucketMin(); }
-  void AddPostingSources(const RankContext& context, OnePath group, uint32_t max, TwoPhase*, Sources& sources) const override {
+  void AddPostingSources(const RankContext& context, OnePath group, uint32_t max, TwoPhase*,
+                         Sources& sources) const override {
     sources.push_back(std::make_unique<ProximitySource>(context, std::move(group), max));
   }
 
   // Some of what it says is to be verified.
   bool RanksOneByOne(bool) const override { return false; }
 
-  void AppendDetail(DetailWriter& out, const Detail& detail, const Detail*, const Detail*) const override {
+  void AppendDetail(DetailWriter& out, const Detail& detail, const Detail*,
+                    const Detail*) const override {
     out.Begin("proximity");
     out.Score("score", detail.share());
   }

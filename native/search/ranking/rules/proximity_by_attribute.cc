@@ -1,8 +1,8 @@
-// The rule proximity where precision is byAttribute: two adjacent steps cost by whether one attribute holds both,
-// in their order or in the other (attribute_pairs.h).
+// The rule proximity where precision is byAttribute: two adjacent steps cost by whether one
+// attribute holds both, in their order or in the other (attribute_pairs.h).
 //
-// Which documents hold a pair is asked cost by cost, and only for a path that may still have the cost: asking for a
-// pair changes what later buckets know.
+// Which documents hold a pair is asked cost by cost, and only for a path that may still have the
+// cost: asking for a pair changes what later buckets know.
 #include <algorithm>
 #include <deque>
 #include <utility>
@@ -24,7 +24,8 @@ class PathsByPairs {
  public:
   PathsByPairs(Graph& graph, AttributePairs& pairs) : graph_(graph), pairs_(pairs) {}
 
-  // Those of `among` that take the path at that cost. remaining: all that are not placed yet; of these it is asked who holds a pair.
+  // Those of `among` that take the path at that cost. remaining: all that are not placed yet; of
+  // these it is asked who holds a pair.
   DocSet Taking(const Path& path, uint32_t cost, const DocSet& among, const DocSet& remaining) {
     DocSet taking;
     Walk(path, 0, cost, among, remaining, taking);
@@ -50,7 +51,8 @@ class PathsByPairs {
   // Whether the step and the one before it stand for adjacent words of the query.
   bool Adjacent(const Path& path, size_t at) const {
     if (at == 0) return false;
-    return graph_.nodes()[path[at - 1].node].term.last + 1 == graph_.nodes()[path[at].node].term.first;
+    return graph_.nodes()[path[at - 1].node].term.last + 1 ==
+           graph_.nodes()[path[at].node].term.first;
   }
 
   // Bit s: the steps from `at` on may cost s in sum, as far as is known.
@@ -69,7 +71,8 @@ class PathsByPairs {
   }
 
   // Adds to `taking` those of `among` of which the steps from `at` on cost `left` in sum.
-  void Walk(const Path& path, size_t at, uint32_t left, const DocSet& among, const DocSet& remaining, DocSet& taking) {
+  void Walk(const Path& path, size_t at, uint32_t left, const DocSet& among,
+            const DocSet& remaining, DocSet& taking) {
     if (among.empty() || (Sums(path, at) >> left & 1) == 0) return;
     if (at == path.size()) {
       taking |= among;
@@ -113,8 +116,10 @@ std::vector<DocSet> Ranker::MatchingEach(const Bucket& bucket) {
   return matching;
 }
 
-void Ranker::SplitByAttribute(const Bucket& bucket, size_t rule, const Detail* detail, uint32_t max) {
-  for (const Path& path : bucket.paths) HasPostings(*graph_, path);  // looks up what stands for the steps
+void Ranker::SplitByAttribute(const Bucket& bucket, size_t rule, const Detail* detail,
+                              uint32_t max) {
+  for (const Path& path : bucket.paths)
+    HasPostings(*graph_, path);  // looks up what stands for the steps
   pairs_->BeginBucket();
   const std::vector<DocSet> matching = MatchingEach(bucket);
   PathsByPairs by_pairs(*graph_, *pairs_);
@@ -127,14 +132,16 @@ void Ranker::SplitByAttribute(const Bucket& bucket, size_t rule, const Detail* d
       const Path& path = bucket.paths[p];
       const uint32_t extra = ConstantPart(*context_, path);
       if (extra > cost) continue;
-      const DocSet fresh = by_pairs.Taking(path, cost - extra, (matching[p] & remaining) - taken, remaining);
+      const DocSet fresh =
+          by_pairs.Taking(path, cost - extra, (matching[p] & remaining) - taken, remaining);
       if (fresh.empty()) continue;
       taken |= fresh;
       paths.push_back(path);
     }
     if (taken.empty()) continue;
     remaining -= taken;
-    Descend({std::move(taken), std::move(paths), bucket.two_phase}, rule + 1, AddCost(rule, cost, max, detail), dropping);
+    Descend({std::move(taken), std::move(paths), bucket.two_phase}, rule + 1,
+            AddCost(rule, cost, max, detail), dropping);
     if (Full(detail)) return;
     remaining -= excluded_;
   }

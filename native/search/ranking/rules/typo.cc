@@ -1,7 +1,8 @@
 // The rule typo: a document costs the typos of its cheapest expansions along a path.
 //
-// Set operations on posting lists only. Each way to spread typos over the steps of a path is a set of documents of its
-// own, and becomes a path of the bucket: later rules look at the expansions of that class alone.
+// Set operations on posting lists only. Each way to spread typos over the steps of a path is a set
+// of documents of its own, and becomes a path of the bucket: later rules look at the expansions of
+// that class alone.
 #include "search/ranking/rank.h"
 
 #include <algorithm>
@@ -11,13 +12,15 @@
 namespace gannet::search {
 namespace {
 
-constexpr uint32_t kNgramTypos[kNgramSlotsMax] = {0, 2, 3};  // that gluing costs, by number of words less one
+constexpr uint32_t kNgramTypos[kNgramSlotsMax] = {
+    0, 2, 3};  // that gluing costs, by number of words less one
 
 }  // namespace
 
 DocSet Ranker::CheapestWithin(Node& node, int typos, const DocSet& within) {
   DocSet documents = graph_->DocumentsWithin(node, typos, within);
-  for (int lower = 0; lower < typos && !documents.empty(); ++lower) documents -= graph_->DocumentsWithin(node, lower, documents);
+  for (int lower = 0; lower < typos && !documents.empty(); ++lower)
+    documents -= graph_->DocumentsWithin(node, lower, documents);
   return documents;
 }
 
@@ -25,9 +28,11 @@ uint32_t Ranker::TypoMax(const Path& path) {
   uint32_t sum = 0;
   for (const Step& step : path) {
     const Node& node = NodeOf(step);
-    // A word held to its verbatim form keeps the 1 of the split words only if it never allowed typos.
+    // A word held to its verbatim form keeps the 1 of the split words only if it never allowed
+    // typos.
     if (node.term.phrase || (step.verbatim && node.allowed_typos > 0)) continue;
-    sum += kNgramTypos[node.slots() - 1] + (node.synonyms_only ? 0 : std::max<uint32_t>(node.allowed_typos, 1));
+    sum += kNgramTypos[node.slots() - 1] +
+           (node.synonyms_only ? 0 : std::max<uint32_t>(node.allowed_typos, 1));
   }
   return sum;
 }
@@ -37,7 +42,8 @@ void Ranker::SplitByTypo(const Bucket& bucket, size_t rule, const Detail* detail
   for (const Path& path : bucket.paths) {
     max = std::max(max, TypoMax(path));
     uint32_t most = 0;
-    for (const Step& step : path) most += kNgramTypos[NodeOf(step).slots() - 1] + (step.verbatim ? 0 : 2);
+    for (const Step& step : path)
+      most += kNgramTypos[NodeOf(step).slots() - 1] + (step.verbatim ? 0 : 2);
     cost_max = std::max(cost_max, most);
   }
   DocSet remaining = bucket.documents;
@@ -51,33 +57,34 @@ void Ranker::SplitByTypo(const Bucket& bucket, size_t rule, const Detail* detail
       // Every way to spread the typos over the steps; the ways are disjoint.
       std::vector<std::pair<uint32_t, Path>> taken;  // lowest docid, path
       Path chosen;
-      const std::function<void(size_t, uint32_t, const DocSet&)> spread = [&](size_t at, uint32_t left,
-                                                                              const DocSet& documents) {
-        if (at == path.size()) {
-          if (left > 0) return;
-          taken.emplace_back(documents.min(), chosen);
-          child.documents |= documents;
-          return;
-        }
-        const Step& step = path[at];
-        const uint32_t most = step.verbatim ? 0 : std::min<uint32_t>(left, 2);
-        for (uint32_t typos = 0; typos <= most; ++typos) {
-          DocSet next;
-          if (step.verbatim) {
-            next = graph_->DocumentsWithin(step, documents);
-          } else {
-            next = CheapestWithin(NodeOf(step), static_cast<int>(typos), documents);
-          }
-          if (next.empty()) continue;
-          chosen.push_back({step.node, static_cast<int8_t>(typos), step.verbatim});
-          spread(at + 1, left - typos, next);
-          chosen.pop_back();
-        }
-      };
+      const std::function<void(size_t, uint32_t, const DocSet&)> spread =
+          [&](size_t at, uint32_t left, const DocSet& documents) {
+            if (at == path.size()) {
+              if (left > 0) return;
+              taken.emplace_back(documents.min(), chosen);
+              child.documents |= documents;
+              return;
+            }
+            const Step& step = path[at];
+            const uint32_t most = step.verbatim ? 0 : std::min<uint32_t>(left, 2);
+            for (uint32_t typos = 0; typos <= most; ++typos) {
+              DocSet next;
+              if (step.verbatim) {
+                next = graph_->DocumentsWithin(step, documents);
+              } else {
+                next = CheapestWithin(NodeOf(step), static_cast<int>(typos), documents);
+              }
+              if (next.empty()) continue;
+              chosen.push_back({step.node, static_cast<int8_t>(typos), step.verbatim});
+              spread(at + 1, left - typos, next);
+              chosen.pop_back();
+            }
+          };
       const DocSet before = remaining - child.documents;
       if (before.empty()) break;
       spread(0, cost - base, before);
-      std::sort(taken.begin(), taken.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+      std::sort(taken.begin(), taken.end(),
+                [](const auto& a, const auto& b) { return a.first < b.first; });
       for (auto& [docid, way] : taken) child.paths.push_back(std::move(way));
     }
     if (child.documents.empty()) continue;

@@ -1,8 +1,8 @@
-// The rule wordPosition: a step costs how far the nearest of its words stands from the place that the term has in the query
-// (docs/behaviour/ranking.md).
+// The rule wordPosition: a step costs how far the nearest of its words stands from the place that
+// the term has in the query (docs/behaviour/ranking.md).
 //
-// Leading-position postings tell the lowest costs; documents whose words stand farther behind are read when the least cost that
-// these may have is asked for.
+// Leading-position postings tell the lowest costs; documents whose words stand farther behind are
+// read when the least cost that these may have is asked for.
 #include "search/ranking/rules/word_position.h"
 
 #include <algorithm>
@@ -37,25 +37,32 @@ const std::array<std::array<uint8_t, kTable>, kExactPositions> kPositionCosts = 
   for (uint32_t query = 0; query < kExactPositions; ++query) {
     for (uint32_t position = 0; position < kTable; ++position) {
       const uint32_t bucketed = BucketedPosition(position);
-      table[query][position] = static_cast<uint8_t>(CostOfDistance(bucketed > query ? bucketed - query : query - bucketed));
+      table[query][position] = static_cast<uint8_t>(
+          CostOfDistance(bucketed > query ? bucketed - query : query - bucketed));
     }
   }
   return table;
 }();
 
 // What the nearest word of a run costs. first: the first word of the role in the run.
-uint32_t LeastCost(const WordMasks& masks, Role role, const WordMasks::Run& run, uint32_t first, uint32_t wanted, uint32_t slots) {
-  const auto cost_of = [&](uint32_t word) { return PositionCostOf(run.position + (word - run.begin), wanted, slots); };
+uint32_t LeastCost(const WordMasks& masks, Role role, const WordMasks::Run& run, uint32_t first,
+                   uint32_t wanted, uint32_t slots) {
+  const auto cost_of = [&](uint32_t word) {
+    return PositionCostOf(run.position + (word - run.begin), wanted, slots);
+  };
   uint32_t least = cost_of(first);
   if (least == 0 || run.position + (first - run.begin) >= wanted) return least;
   if (wanted >= kExactPositions) {
     // Positions before it may cost as if they were behind it.
-    for (uint32_t word = first; word != WordMasks::kNone; word = masks.First(role, word + 1, run.end)) least = std::min(least, cost_of(word));
+    for (uint32_t word = first; word != WordMasks::kNone;
+         word = masks.First(role, word + 1, run.end))
+      least = std::min(least, cost_of(word));
     return least;
   }
   const uint32_t pivot = std::min(run.begin + (wanted - run.position), run.end);
   least = std::min(least, cost_of(masks.Last(role, run.begin, pivot)));
-  if (const uint32_t behind = masks.First(role, pivot, run.end); behind != WordMasks::kNone) least = std::min(least, cost_of(behind));
+  if (const uint32_t behind = masks.First(role, pivot, run.end); behind != WordMasks::kNone)
+    least = std::min(least, cost_of(behind));
   return least;
 }
 
@@ -72,7 +79,9 @@ uint32_t PositionsAt(const Node& node, uint32_t cost) {
 
 // The least cost of the node where none of its words stands at a leading position.
 uint32_t UnknownCost(const Node& node) {
-  return WantedBy(node) < segment::kLeadingPositions ? PositionCostOf(segment::kLeadingPositions, WantedBy(node), node.slots()) : 0;
+  return WantedBy(node) < segment::kLeadingPositions
+             ? PositionCostOf(segment::kLeadingPositions, WantedBy(node), node.slots())
+             : 0;
 }
 
 // Posting lists tell all costs of the path below this one; 0: none.
@@ -85,16 +94,22 @@ uint32_t KnownBelow(const RankContext& context, const Path& path) {
 class PositionSource : public CostSource {
  public:
   PositionSource(const RankContext& context, OnePath bucket, uint32_t max, TwoPhase* two_phase)
-      : context_(context), bucket_(std::move(bucket)), postings_(context.graph, bucket_.path, bucket_.held), max_(max),
-        two_phase_(two_phase), known_(KnownBelow(context, bucket_.path)) {}
+      : context_(context),
+        bucket_(std::move(bucket)),
+        postings_(context.graph, bucket_.path, bucket_.held),
+        max_(max),
+        two_phase_(two_phase),
+        known_(KnownBelow(context, bucket_.path)) {}
 
   CostBucket At(uint32_t cost) override {
     // The first costs mostly fill the page: each is asked for by itself.
     constexpr uint32_t kAsked = 3;
     if (cost < std::min(kAsked, known_)) {
-      DocSet here = postings_.OfSum(cost, bucket_.documents, [&](size_t i, uint32_t own, const DocSet& documents) {
-        return postings_.AtPositions(i, PositionsAt(context_.NodeOf(bucket_.path[i]), own), &documents);
-      });
+      DocSet here = postings_.OfSum(
+          cost, bucket_.documents, [&](size_t i, uint32_t own, const DocSet& documents) {
+            return postings_.AtPositions(i, PositionsAt(context_.NodeOf(bucket_.path[i]), own),
+                                         &documents);
+          });
       bucket_.documents -= here;
       return BucketOf(bucket_, std::move(here));
     }
@@ -106,7 +121,8 @@ class PositionSource : public CostSource {
       }
       bucket_.documents.Clear();
     }
-    if (cost == known_ && !unknown_.empty()) Read(two_phase_ != nullptr ? two_phase_->Verify(unknown_) : unknown_);
+    if (cost == known_ && !unknown_.empty())
+      Read(two_phase_ != nullptr ? two_phase_->Verify(unknown_) : unknown_);
     return BucketOf(bucket_, TakeAt(behind_, cost));
   }
 
@@ -116,7 +132,8 @@ class PositionSource : public CostSource {
     // Unions of all leading positions of one step take as long as reading this many buckets.
     constexpr uint64_t kReadPerStep = 8;
     DocSet& rest = bucket_.documents;
-    if (two_phase_ != nullptr && bucket_.path.size() > 1 && rest.size() <= kReadPerStep * LargeBucketMin() * bucket_.path.size()) {
+    if (two_phase_ != nullptr && bucket_.path.size() > 1 &&
+        rest.size() <= kReadPerStep * LargeBucketMin() * bucket_.path.size()) {
       rest = two_phase_->Verify(rest);
       if (rest.size() < LargeBucketMin()) return Read(rest);
     }
@@ -157,43 +174,54 @@ class PositionSource : public CostSource {
   uint32_t known_;  // lower costs are told by posting lists
   bool asked_all_ = false;
   std::map<uint32_t, DocSet> behind_;  // documents not yet returned by cost, once asked_all_
-  DocSet unknown_;                     // documents in which a word stands at no leading position: they cost known_ or more
+  DocSet unknown_;  // documents in which a word stands at no leading position: they cost known_ or
+                    // more
 };
 
 class WordPosition : public CostRule {
  public:
-  uint32_t StepMax(const RankContext& context, const Path& path, size_t i) const override { return kCostMax * context.NodeOf(path[i]).slots(); }
+  uint32_t StepMax(const RankContext& context, const Path& path, size_t i) const override {
+    return kCostMax * context.NodeOf(path[i]).slots();
+  }
 
-  uint32_t StepCost(const RankContext&, ScannedDocument& document, const ScannedStep*, const ScannedStep& step) const override {
+  uint32_t StepCost(const RankContext&, ScannedDocument& document, const ScannedStep*,
+                    const ScannedStep& step) const override {
     const uint32_t slots = step.node->slots();
     uint32_t best = kCostMax * slots;
     for (const auto& [run, role, first] : document.PlacesOf(step)) {
-      best = std::min(best, LeastCost(document.masks(), role, *run, first, WantedBy(*step.node), slots));
+      best = std::min(best,
+                      LeastCost(document.masks(), role, *run, first, WantedBy(*step.node), slots));
       if (best == 0) break;
     }
     return best;
   }
 
   uint64_t PostingsMin() const override { return LargeBucketMin(); }
-  void AddPostingSources(const RankContext& context, OnePath group, uint32_t max, TwoPhase* two_phase, Sources& sources) const override {
+  void AddPostingSources(const RankContext& context, OnePath group, uint32_t max,
+                         TwoPhase* two_phase, Sources& sources) const override {
     sources.push_back(std::make_unique<PositionSource>(context, std::move(group), max, two_phase));
   }
 
-  std::optional<DocSet> Cheapest(const RankContext& context, const Path& path, const DocSet* within) const override {
+  std::optional<DocSet> Cheapest(const RankContext& context, const Path& path,
+                                 const DocSet* within) const override {
     if (KnownBelow(context, path) == 0) return std::nullopt;
     const PathPhrases none;
     PathPostings postings(context.graph, path, none);
     DocSet near = postings.AtPositions(0, PositionsAt(context.NodeOf(path[0]), 0), within);
     // Positions count in any field, but a document is found by searched ones.
-    if (const segment::FieldSet* const searched = context.graph.scope().fields()) return postings.InFields(0, *searched, &near);
+    if (const segment::FieldSet* const searched = context.graph.scope().fields())
+      return postings.InFields(0, *searched, &near);
     return near;
   }
 
   bool RanksOneByOne(bool) const override { return true; }
 
-  void AppendDetail(DetailWriter& out, const Detail& detail, const Detail* previous, const Detail*) const override {
+  void AppendDetail(DetailWriter& out, const Detail& detail, const Detail* previous,
+                    const Detail*) const override {
     // Half of the rule `attribute`: shown by the other half.
-    if (detail.rule.whole_attribute && previous != nullptr && previous->rule.Is(AttributeRankRule())) return;
+    if (detail.rule.whole_attribute && previous != nullptr &&
+        previous->rule.Is(AttributeRankRule()))
+      return;
     out.Begin("wordPosition");
     out.Score("score", detail.share());
   }
@@ -202,9 +230,11 @@ class WordPosition : public CostRule {
 }  // namespace
 
 uint32_t PositionCostOf(uint32_t position, uint32_t query_position, uint32_t slots) {
-  if (slots == 1 && position < kTable && query_position < kExactPositions) return kPositionCosts[query_position][position];
+  if (slots == 1 && position < kTable && query_position < kExactPositions)
+    return kPositionCosts[query_position][position];
   const uint32_t bucketed = BucketedPosition(position);
-  const uint32_t delta = bucketed > query_position ? bucketed - query_position : query_position - bucketed;
+  const uint32_t delta =
+      bucketed > query_position ? bucketed - query_position : query_position - bucketed;
   uint32_t sum = 0;
   for (uint32_t i = 0; i < slots; ++i) sum += CostOfDistance(delta + i);
   return sum;

@@ -1,8 +1,9 @@
-// The rule words: the more words of the query a document matches, the better. Stage by stage of the matching strategy, the
-// documents of each path that leaves out so many words.
+// The rule words: the more words of the query a document matches, the better. Stage by stage of the
+// matching strategy, the documents of each path that leaves out so many words.
 //
-// Where `typo` follows, the documents that match every word as typed come first of all. Posting lists tell them, so they are ranked
-// before anything is looked for within typos, and mostly fill the page.
+// Where `typo` follows, the documents that match every word as typed come first of all. Posting
+// lists tell them, so they are ranked before anything is looked for within typos, and mostly fill
+// the page.
 #include <algorithm>
 #include <utility>
 
@@ -40,8 +41,9 @@ void Ranker::SplitByWords(const DocSet* within, size_t rule, const Detail* detai
 
 // Not where scores are wanted: these need to know which other paths there are.
 bool Ranker::BeginsWithTyped(size_t rule, const Detail* detail) const {
-  return detail == nullptr && !options_.details && !options_.threshold && distinct_ == nullptr && !options_.exhaustive && options_.offset == 0 &&
-         hits_.empty() && rule + 1 < rules_.size() && rules_[rule + 1].kind == RuleKind::kTypo;
+  return detail == nullptr && !options_.details && !options_.threshold && distinct_ == nullptr &&
+         !options_.exhaustive && options_.offset == 0 && hits_.empty() &&
+         rule + 1 < rules_.size() && rules_[rule + 1].kind == RuleKind::kTypo;
 }
 
 bool Ranker::EmitTyped(const DocSet* within, size_t rule, DocSet& done) {
@@ -58,8 +60,8 @@ bool Ranker::EmitTyped(const DocSet* within, size_t rule, DocSet& done) {
     EmitCheapest(path, within, behind, done);
     if (Full(nullptr)) return true;
   }
-  // Where one word stands for nothing as it was typed, those come first that have one typo there. The others need not be looked for
-  // with typos, and nothing with two.
+  // Where one word stands for nothing as it was typed, those come first that have one typo there.
+  // The others need not be looked for with typos, and nothing with two.
   const auto is_unknown = [&](const Step& step) { return graph_->Class(NodeOf(step), 0).empty(); };
   const auto unknown = std::find_if(path.begin(), path.end(), is_unknown);
   if (unknown != path.end()) {
@@ -77,7 +79,9 @@ void Ranker::EmitCheapest(const Path& path, const DocSet* within, size_t rule, D
   const Expansions& zero = graph_->Class(NodeOf(path[0]), 0);
   if (NodeOf(path[0]).term.phrase || !zero.phrases.empty()) return;
   // The documents that cost nothing under the first rules that tell them apart, the fewest first.
-  const auto asks = [&](size_t r) { return r < rules_.size() && rules_[r].kind == RuleKind::kCost; };
+  const auto asks = [&](size_t r) {
+    return r < rules_.size() && rules_[r].kind == RuleKind::kCost;
+  };
   while (asks(rule) && rules_[rule].cost->ConstantCost(*context_, path)) ++rule;
   if (!asks(rule)) return;
   const auto emit = [&](std::optional<DocSet> documents, size_t behind) {
@@ -89,15 +93,18 @@ void Ranker::EmitCheapest(const Path& path, const DocSet* within, size_t rule, D
   const CostRule& first = *rules_[rule].cost;
   if (asks(rule + 1)) {
     const auto second = rules_[rule + 1].cost->Cheapest(*context_, path, within);
-    if (second && second->size() >= options_.end && emit(first.Cheapest(*context_, path, &*second), rule + 2)) return;
+    if (second && second->size() >= options_.end &&
+        emit(first.Cheapest(*context_, path, &*second), rule + 2))
+      return;
   }
   emit(first.Cheapest(*context_, path, within), rule + 1);
 }
 
-// Of a phrase alone, lists tell which documents hold its words, and how these rank. Whether they stand as they must is read where
-// a document would come onto the page.
+// Of a phrase alone, lists tell which documents hold its words, and how these rank. Whether they
+// stand as they must is read where a document would come onto the page.
 bool Ranker::EmitPhrase(const Path& path, const DocSet* within, size_t rule) {
-  if (graph_->nodes().size() > 1 || !NodeOf(path[0]).term.phrase || !HasPostings(*graph_, path)) return false;
+  if (graph_->nodes().size() > 1 || !NodeOf(path[0]).term.phrase || !HasPostings(*graph_, path))
+    return false;
   if (snapshot_.settings->proximity_by_attribute) return false;
   const Expansions& zero = graph_->Class(NodeOf(path[0]), 0);
   if (zero.Knows(within) || !RanksOneByOne(rule, nullptr)) return false;
@@ -106,7 +113,8 @@ bool Ranker::EmitPhrase(const Path& path, const DocSet* within, size_t rule) {
   const segment::FieldSet* const fields = graph_->scope().fields();
   PhraseMatches matches = graph_->PhraseByLists(phrase, fields, within);
   if (matches.approximate.size() < LargeBucketMin()) {
-    NodeOf(path[0]).classes[0].Know(within, graph_->VerifyApproximate(phrase, fields, within, std::move(matches)));
+    NodeOf(path[0]).classes[0].Know(
+        within, graph_->VerifyApproximate(phrase, fields, within, std::move(matches)));
     return false;
   }
   if (!graph_->PaysToReadSome(phrase, matches.approximate, LargeBucketMin())) return false;

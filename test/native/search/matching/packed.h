@@ -33,7 +33,8 @@ inline constexpr size_t kReadBehind = 25;
 class GuardedBytes {
  public:
   GuardedBytes() : page_(static_cast<size_t>(sysconf(_SC_PAGESIZE))) {
-    memory_ = static_cast<char*>(mmap(nullptr, 2 * page_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    memory_ = static_cast<char*>(
+        mmap(nullptr, 2 * page_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     mprotect(memory_ + page_, page_, PROT_NONE);
   }
   ~GuardedBytes() { munmap(memory_, 2 * page_); }

@@ -1,4 +1,5 @@
-// Words of a query as bits of a record, and the sweep over such bits, against plain loops over all words of a document.
+// Words of a query as bits of a record, and the sweep over such bits, against plain loops over all
+// words of a document.
 #include "search/matching/word_masks.h"
 
 #include <gtest/gtest.h>
@@ -37,7 +38,8 @@ using Document = std::vector<Field>;
 Words WordsOf(const Document& document) {
   Words words;
   for (const Field& field : document) {
-    for (size_t i = 0; i < field.positions.size(); ++i) words.push_back({field.id, field.positions[i], field.ordinals[i]});
+    for (size_t i = 0; i < field.positions.size(); ++i)
+      words.push_back({field.id, field.positions[i], field.ordinals[i]});
   }
   return words;
 }
@@ -54,10 +56,13 @@ Document RandomDocument(uint32_t dictionary, std::mt19937_64& random) {
     id = static_cast<FieldId>(id + (f > 0) + random() % (random() % 4 == 0 ? 300 : 2));
     Field field{id, {}, {}};
     uint32_t position = 0;
-    for (uint64_t n = random() % 3 == 0 ? random() % 2 : random() % (words / fields * 2 + 1); n > 0; --n) {
-      if (random() % gap_every == 0) position += random() % 40 == 0 ? 200 : kGaps[random() % std::size(kGaps)];
+    for (uint64_t n = random() % 3 == 0 ? random() % 2 : random() % (words / fields * 2 + 1); n > 0;
+         --n) {
+      if (random() % gap_every == 0)
+        position += random() % 40 == 0 ? 200 : kGaps[random() % std::size(kGaps)];
       field.positions.push_back(position++);
-      field.ordinals.push_back(static_cast<Ordinal>(random() % (random() % 2 == 0 ? common : dictionary)));
+      field.ordinals.push_back(
+          static_cast<Ordinal>(random() % (random() % 2 == 0 ? common : dictionary)));
     }
     document.push_back(std::move(field));
   }
@@ -68,11 +73,13 @@ Document RandomDocument(uint32_t dictionary, std::mt19937_64& random) {
 class Records {
  public:
   Records(uint32_t words, const std::vector<Document>& documents)
-      : path_(std::filesystem::temp_directory_path() / ("word-masks-" + std::to_string(TestSeed()))) {
+      : path_(std::filesystem::temp_directory_path() /
+              ("word-masks-" + std::to_string(TestSeed()))) {
     auto builder = segment::SegmentBuilder::Create(path_);
     EXPECT_TRUE(builder.ok());
     (*builder)->BeginDocument(0, "");
-    for (uint32_t word = 0; word < words; ++word) (*builder)->AddWord(0, std::to_string(1'000'000 + word), word);
+    for (uint32_t word = 0; word < words; ++word)
+      (*builder)->AddWord(0, std::to_string(1'000'000 + word), word);
     (*builder)->EndDocument();
     EXPECT_TRUE((*builder)->Finish().ok());
     text_ = Open();
@@ -84,14 +91,16 @@ class Records {
     segment::ForwardWriter forward(**writer, words, {});
     for (size_t d = 0; d < documents.size(); ++d) {
       forward.BeginDocument(static_cast<DocId>(d));
-      for (const Field& field : documents[d]) forward.AddField(field.id, field.positions, field.ordinals);
+      for (const Field& field : documents[d])
+        forward.AddField(field.id, field.positions, field.ordinals);
       forward.EndDocument();
     }
     EXPECT_TRUE(forward.Finish().ok());
     EXPECT_TRUE((*writer)->Finish().ok());
     const auto written = segment::SegmentFile::Open(path);
     EXPECT_TRUE(written.ok());
-    const auto offsets = segment::PackedOffsets::Open((*written)->ReadAll(segment::kForwardOffsets));
+    const auto offsets =
+        segment::PackedOffsets::Open((*written)->ReadAll(segment::kForwardOffsets));
     for (size_t d = 0; d < documents.size(); ++d) {
       const auto [begin, end] = offsets->RangeOf(d);
       records_.emplace_back((*written)->Read(segment::kForwardData, begin, end - begin));
@@ -122,8 +131,9 @@ struct Roles {
   std::vector<std::vector<std::pair<Ordinal, Ordinal>>> ranges;  // by role
 
   bool Has(Role role, Ordinal ordinal) const {
-    return std::any_of(ranges[role].begin(), ranges[role].end(),
-                       [&](const auto& range) { return ordinal >= range.first && ordinal < range.second; });
+    return std::any_of(ranges[role].begin(), ranges[role].end(), [&](const auto& range) {
+      return ordinal >= range.first && ordinal < range.second;
+    });
   }
   void AddTo(WordMasks& masks) const {
     for (size_t role = 0; role < ranges.size(); ++role) {
@@ -139,10 +149,12 @@ struct Roles {
   }
 };
 
-Roles RandomRoles(uint32_t dictionary, const std::vector<Document>& documents, std::mt19937_64& random) {
+Roles RandomRoles(uint32_t dictionary, const std::vector<Document>& documents,
+                  std::mt19937_64& random) {
   std::vector<Ordinal> seen{0};
   for (const Document& document : documents) {
-    for (const Field& field : document) seen.insert(seen.end(), field.ordinals.begin(), field.ordinals.end());
+    for (const Field& field : document)
+      seen.insert(seen.end(), field.ordinals.begin(), field.ordinals.end());
   }
   Roles roles;
   roles.ranges.resize(1 + random() % 9);
@@ -150,9 +162,11 @@ Roles RandomRoles(uint32_t dictionary, const std::vector<Document>& documents, s
   for (auto& ranges : roles.ranges) {
     for (uint64_t n = random() % (ranges_max + 1); n > 0; --n) {
       // Mostly words that are there, and what is next to them.
-      const Ordinal begin = std::min(dictionary - 1, seen[random() % seen.size()] + (random() % 4 == 0 ? 1 : 0));
+      const Ordinal begin =
+          std::min(dictionary - 1, seen[random() % seen.size()] + (random() % 4 == 0 ? 1 : 0));
       const uint64_t size = random() % 4 == 0 ? random() % 30 : 1;
-      ranges.emplace_back(begin, static_cast<Ordinal>(std::min<uint64_t>(dictionary, begin + size)));
+      ranges.emplace_back(begin,
+                          static_cast<Ordinal>(std::min<uint64_t>(dictionary, begin + size)));
     }
   }
   return roles;
@@ -163,7 +177,8 @@ uint32_t NaiveDistance(const Words& words, const Roles& roles, Role left, Role r
   for (const Word& a : words) {
     if (!roles.Has(left, a.ordinal)) continue;
     for (const Word& b : words) {
-      if (b.field != a.field || b.position <= a.position || b.position - a.position >= least) continue;
+      if (b.field != a.field || b.position <= a.position || b.position - a.position >= least)
+        continue;
       if (roles.Has(right, b.ordinal)) least = b.position - a.position;
     }
   }
@@ -173,7 +188,8 @@ uint32_t NaiveDistance(const Words& words, const Roles& roles, Role left, Role r
 bool NaiveShareField(const Words& words, const Roles& roles, Role left, Role right) {
   for (const Word& a : words) {
     for (const Word& b : words) {
-      if (a.field == b.field && roles.Has(left, a.ordinal) && roles.Has(right, b.ordinal)) return true;
+      if (a.field == b.field && roles.Has(left, a.ordinal) && roles.Has(right, b.ordinal))
+        return true;
     }
   }
   return false;
@@ -182,7 +198,8 @@ bool NaiveShareField(const Words& words, const Roles& roles, Role left, Role rig
 // Of the fields that AnyField goes through.
 bool ShareField(WordMasks& masks, Role left, Role right) {
   return masks.AnyField([&](FieldId, uint32_t begin, uint32_t end) {
-    return masks.First(left, begin, end) != WordMasks::kNone && masks.First(right, begin, end) != WordMasks::kNone;
+    return masks.First(left, begin, end) != WordMasks::kNone &&
+           masks.First(right, begin, end) != WordMasks::kNone;
   });
 }
 
@@ -213,8 +230,10 @@ void ExpectSame(WordMasks& masks, const Words& words, const Roles& roles, std::m
   if (random() % 2 == 0) ExpectRuns(masks.runs(), words);
   for (int n = 0; n < 12; ++n) {
     const Role left = any_role(), right = any_role();
-    ASSERT_EQ(masks.Distance(left, right), NaiveDistance(words, roles, left, right)) << "roles " << left << ", " << right;
-    ASSERT_EQ(ShareField(masks, left, right), NaiveShareField(words, roles, left, right)) << "roles " << left << ", " << right;
+    ASSERT_EQ(masks.Distance(left, right), NaiveDistance(words, roles, left, right))
+        << "roles " << left << ", " << right;
+    ASSERT_EQ(ShareField(masks, left, right), NaiveShareField(words, roles, left, right))
+        << "roles " << left << ", " << right;
   }
   ExpectRuns(masks.runs(), words);
   for (int n = 0; n < 30; ++n) {
@@ -298,7 +317,8 @@ void AskEverything(WordMasks& masks, Role roles) {
     before = run.end;
   }
   for (Role role = 0; role < roles; ++role) {
-    const uint32_t first = masks.First(role, 0, masks.size()), last = masks.Last(role, 0, masks.size());
+    const uint32_t first = masks.First(role, 0, masks.size()),
+                   last = masks.Last(role, 0, masks.size());
     ASSERT_TRUE(first == WordMasks::kNone || first < masks.size());
     ASSERT_TRUE(last == WordMasks::kNone || (last < masks.size() && last >= first));
   }
@@ -309,8 +329,8 @@ class DamagedRecord : public testing::Test {
   static constexpr uint32_t kDictionary = 200, kWidth = 8;
   static constexpr Role kRoles = 8;
 
-  // Seventy words: three of field 1, the last two behind a gap, and 67 of field 4, of which the first ten are followed by
-  // one.
+  // Seventy words: three of field 1, the last two behind a gap, and 67 of field 4, of which the
+  // first ten are followed by one.
   DamagedRecord() {
     std::vector<Ordinal> ordinals(70);
     for (Ordinal& ordinal : ordinals) ordinal = static_cast<Ordinal>(random_() % 8);
@@ -347,18 +367,23 @@ TEST_F(DamagedRecord, WordsAreNotThoseOfTheHead) {
       {"more words than packed", [](Parts& parts) { parts.words = 71; }},
       {"no words", [](Parts& parts) { parts.words = 0; }},
       {"words beyond any record", [](Parts& parts) { parts.words = kHuge; }},
-      {"words whose bits are too many to count", [](Parts& parts) { parts.words = uint64_t{1} << 61; }},
+      {"words whose bits are too many to count",
+       [](Parts& parts) { parts.words = uint64_t{1} << 61; }},
       {"fewer packed", [](Parts& parts) { parts.packed.pop_back(); }},
       {"more packed", [](Parts& parts) { parts.packed += 'x'; }},
       {"no head", [](Parts& parts) { parts.fields.clear(); }},
       {"a field too few", [](Parts& parts) { parts.fields.pop_back(); }},
-      {"a field too many", [](Parts& parts) { parts.fields.push_back({1, 1, {}}); }},
+      {"a field too many",
+       [](Parts& parts) {
+         parts.fields.push_back({1, 1, {}});
+       }},
       {"the last field one word shorter", [](Parts& parts) { parts.fields[1].words -= 1; }},
       {"the last field one word longer", [](Parts& parts) { parts.fields[1].words += 1; }},
       {"the last field far longer", [](Parts& parts) { parts.fields[1].words = kHuge; }},
       {"the first field longer", [](Parts& parts) { parts.fields[0].words = 4; }},
       {"the first field far longer", [](Parts& parts) { parts.fields[0].words = kHuge - 1; }},
-      {"a field whose end is before its begin", [](Parts& parts) { parts.fields[1].words = kHuge - 1; }},
+      {"a field whose end is before its begin",
+       [](Parts& parts) { parts.fields[1].words = kHuge - 1; }},
   };
   for (const auto& [what, damage] : damages) {
     SCOPED_TRACE(what);
@@ -379,7 +404,8 @@ TEST_F(DamagedRecord, RunsAreNotThoseOfTheField) {
     parts.fields[1].breaks = breaks[i];
     EXPECT_TRUE(Noticed(parts.Record()));
   }
-  // A break without positions, and one that leaves out as many as there can be, are odd but harm nobody.
+  // A break without positions, and one that leaves out as many as there can be, are odd but harm
+  // nobody.
   for (const uint64_t gap : {uint64_t{0}, kHuge}) {
     Parts parts = sound_;
     parts.fields[1].breaks = {10, gap};

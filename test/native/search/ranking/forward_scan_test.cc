@@ -36,7 +36,8 @@ struct NaiveScan {
 
   static uint32_t StepCost(uint32_t delta) {
     static constexpr uint32_t kUpTo[] = {0, 1, 4, 7, 11, 16, 24, 64, 256, 1024};
-    return static_cast<uint32_t>(std::lower_bound(std::begin(kUpTo), std::end(kUpTo), delta) - std::begin(kUpTo));
+    return static_cast<uint32_t>(std::lower_bound(std::begin(kUpTo), std::end(kUpTo), delta) -
+                                 std::begin(kUpTo));
   }
   static uint32_t Position(uint32_t position, uint32_t query_position, uint32_t slots) {
     uint32_t bucketed = position;
@@ -44,7 +45,9 @@ struct NaiveScan {
     while (bucketed < position) bucketed *= 2;
     uint32_t sum = 0;
     for (uint32_t slot = 0; slot < slots; ++slot) {
-      sum += StepCost((bucketed > query_position ? bucketed - query_position : query_position - bucketed) + slot);
+      sum += StepCost(
+          (bucketed > query_position ? bucketed - query_position : query_position - bucketed) +
+          slot);
     }
     return sum;
   }
@@ -55,7 +58,8 @@ struct NaiveScan {
       if (!view->live.Contains(docid)) continue;
       const segment::TextReader& text = *view->text;
       segment::ForwardDocument document;
-      EXPECT_TRUE(text.OpenRecord(text.ForwardRecord(static_cast<uint32_t>(text.Find(docid))), document));
+      EXPECT_TRUE(
+          text.OpenRecord(text.ForwardRecord(static_cast<uint32_t>(text.Find(docid))), document));
       segment::PositionCursor cursor(document);
       for (uint32_t i = 0; i < document.words.count; ++i) {
         const auto [field, position] = cursor.At(i);
@@ -72,16 +76,20 @@ struct NaiveScan {
       uint32_t attribute = max_weight, position = 10 * slots, distance = kFarCost;
       for (const Word& word : of_step[step]) {
         attribute = std::min(attribute, graph.snapshot().traits[word.field].weight);
-        position = std::min(position, Position(word.position, static_cast<uint32_t>(node.term.first), slots));
+        position = std::min(position,
+                            Position(word.position, static_cast<uint32_t>(node.term.first), slots));
         if (step == 0) continue;
         for (const Word& before : of_step[step - 1]) {
           if (before.field != word.field || before.position == word.position) continue;
-          distance = std::min(distance, word.position > before.position ? word.position - before.position - 1 : before.position - word.position);
+          distance = std::min(distance, word.position > before.position
+                                            ? word.position - before.position - 1
+                                            : before.position - word.position);
         }
       }
       costs.attribute += attribute * slots;
       costs.position += position;
-      const bool adjacent = step > 0 && graph.nodes()[path[step - 1].node].term.last + 1 == node.term.first;
+      const bool adjacent =
+          step > 0 && graph.nodes()[path[step - 1].node].term.last + 1 == node.term.first;
       costs.proximity += slots - 1 + (adjacent ? distance : 0);
     }
     return costs;
@@ -90,7 +98,8 @@ struct NaiveScan {
 
 TEST(ForwardScan, CostsAreThoseOfPlainLoops) {
   std::mt19937_64 random(TestSeed());
-  static constexpr const char* kWords[] = {"a", "b", "c", "d", "ab", "bc", "cd", "abc", "x", "y", "z"};
+  static constexpr const char* kWords[] = {"a",  "b",   "c", "d", "ab", "bc",
+                                           "cd", "abc", "x", "y", "z"};
   IndexedDocuments index(R"({"typoTolerance":{"enabled":false}})");
   for (DocId segment = 0; segment < 3; ++segment) {
     std::map<DocId, std::string> batch;
@@ -100,7 +109,8 @@ TEST(ForwardScan, CostsAreThoseOfPlainLoops) {
       for (const char* field : {"title", "body", "notes"}) {
         if (random() % 4 == 0) continue;
         document += std::string(R"(,")") + field + R"(":")";
-        for (uint64_t words = random() % 2 == 0 ? random() % 8 : random() % 120; words > 0; --words) {
+        for (uint64_t words = random() % 2 == 0 ? random() % 8 : random() % 120; words > 0;
+             --words) {
           document += kWords[random() % 8 < 5 ? 8 + random() % 3 : random() % std::size(kWords)];
           document += random() % 12 == 0 ? ". " : " ";
         }
@@ -118,7 +128,9 @@ TEST(ForwardScan, CostsAreThoseOfPlainLoops) {
     auto position = static_cast<int32_t>(random() % (random() % 2 == 0 ? 4 : 40));
     for (uint64_t n = 1 + random() % 4; n > 0; --n, ++position) {
       if (random() % 5 == 0) ++position;
-      query.terms.push_back({.words = {std::string(1, static_cast<char>('a' + random() % 4))}, .first = position, .last = position});
+      query.terms.push_back({.words = {std::string(1, static_cast<char>('a' + random() % 4))},
+                             .first = position,
+                             .last = position});
     }
     const FieldScope scope;
     Graph graph(*snapshot, scope, query);
@@ -134,7 +146,8 @@ TEST(ForwardScan, CostsAreThoseOfPlainLoops) {
     if (!HasPostings(graph, path)) continue;
     const NaiveScan naive{graph, path, max_weight};
     const RankContext context{*snapshot, graph, max_weight};
-    ForwardScan scan(context, {&ProximityRule(), &AttributeRankRule(), &WordPositionRule()}, {path}, true);
+    ForwardScan scan(context, {&ProximityRule(), &AttributeRankRule(), &WordPositionRule()}, {path},
+                     true);
     DocSet documents = snapshot->documents;
     for (int n = 0; n < 20; ++n) documents.Remove(static_cast<DocId>(random() % 120));
     scan.Run(documents);
@@ -151,9 +164,12 @@ TEST(ForwardScan, CostsAreThoseOfPlainLoops) {
     ASSERT_EQ(costs.size(), documents.size());
     documents.ForEach([&](DocId docid) {
       const PathCosts expected = naive.Of(docid);
-      EXPECT_EQ(costs[docid].proximity, expected.proximity) << "round " << round << ", document " << docid;
-      EXPECT_EQ(costs[docid].attribute, expected.attribute) << "round " << round << ", document " << docid;
-      EXPECT_EQ(costs[docid].position, expected.position) << "round " << round << ", document " << docid;
+      EXPECT_EQ(costs[docid].proximity, expected.proximity)
+          << "round " << round << ", document " << docid;
+      EXPECT_EQ(costs[docid].attribute, expected.attribute)
+          << "round " << round << ", document " << docid;
+      EXPECT_EQ(costs[docid].position, expected.position)
+          << "round " << round << ", document " << docid;
       ++compared;
     });
     if (testing::Test::HasFailure()) return;

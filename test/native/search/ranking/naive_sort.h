@@ -45,7 +45,8 @@ inline std::vector<NaiveBucket> NaiveByField(const std::vector<const NaiveDocume
     if (place(a.value) == 0 && a.value.number != b.value.number) {
       return (a.value.number < b.value.number) == criterion.ascending;
     }
-    return a.value.string != b.value.string && (a.value.string < b.value.string) == criterion.ascending;
+    return a.value.string != b.value.string &&
+           (a.value.string < b.value.string) == criterion.ascending;
   });
   std::vector<NaiveBucket> buckets;
   for (NaiveBucket& one : placed) {
@@ -70,7 +71,8 @@ inline std::vector<NaiveBucket> NaiveByDistance(const std::vector<const NaiveDoc
   nowhere.value.by_distance = true;
   for (const NaiveDocument* document : documents) {
     if (document->point) {
-      const double metres = filter::HaversineMetres({criterion.lat, criterion.lng}, *document->point);
+      const double metres =
+          filter::HaversineMetres({criterion.lat, criterion.lng}, *document->point);
       placed.push_back({metres, *document->point, document->docid});
     } else {
       nowhere.docids.push_back(document->docid);
@@ -97,8 +99,10 @@ inline std::vector<NaiveBucket> NaiveByDistance(const std::vector<const NaiveDoc
 }
 
 // documents  by ascending docid.
-inline std::vector<NaiveBucket> NaiveSort(const std::vector<const NaiveDocument*>& documents, const SortCriterion& criterion) {
-  return criterion.kind == SortCriterion::Kind::kGeo ? NaiveByDistance(documents, criterion) : NaiveByField(documents, criterion);
+inline std::vector<NaiveBucket> NaiveSort(const std::vector<const NaiveDocument*>& documents,
+                                          const SortCriterion& criterion) {
+  return criterion.kind == SortCriterion::Kind::kGeo ? NaiveByDistance(documents, criterion)
+                                                     : NaiveByField(documents, criterion);
 }
 
 }  // namespace gannet::search

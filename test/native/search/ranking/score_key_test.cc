@@ -174,7 +174,9 @@ TEST(ScoreKey, OrdersListsOfTheSameRulesConsistently) {
     Chain chains[3];
     ScoreKey lists[3];
     for (int i = 0; i < 3; ++i) {
-      chains[i].Rank(1 + random() % 3, 3).Sort(year, random() % 4 == 0 ? SortValue{} : Number(random() % 3));
+      chains[i]
+          .Rank(1 + random() % 3, 3)
+          .Sort(year, random() % 4 == 0 ? SortValue{} : Number(random() % 3));
       chains[i].Rank(1 + random() % 2, 2);
       if (random() % 2) chains[i].Sort(name, random() % 2 ? Number(random() % 2) : String("x"));
       lists[i] = chains[i].List(1 + random() % 2);
@@ -193,8 +195,12 @@ TEST(ScoreKey, OrdersListsOfTheSameRulesConsistently) {
 TEST(RuleClasses, NameEachSortAndTakeConsecutiveRelevancyRulesAsOne) {
   using Kind = RuleClass::Kind;
   const SortCriterion year = Criterion("year", true), far = Distance(false);
-  const std::vector<Rule> rules = {{RuleKind::kWords}, {RuleKind::kTypo},       {RuleKind::kSort, false, &year},
-                                   {RuleKind::kSort, false, &far}, {RuleKind::kCost}, {RuleKind::kCost}};
+  const std::vector<Rule> rules = {{RuleKind::kWords},
+                                   {RuleKind::kTypo},
+                                   {RuleKind::kSort, false, &year},
+                                   {RuleKind::kSort, false, &far},
+                                   {RuleKind::kCost},
+                                   {RuleKind::kCost}};
   const auto classes = ClassesOf(rules);
   ASSERT_EQ(classes.size(), 4u);
   EXPECT_EQ(classes[0].kind, Kind::kRelevancy);

@@ -28,8 +28,8 @@ SortCriterion ByDistance(double lat, double lng, bool ascending) {
   return criterion;
 }
 
-void ExpectBuckets(const index::Snapshot& snapshot, const SortCriterion& criterion, const DocSet& documents,
-                   const std::vector<NaiveBucket>& expected) {
+void ExpectBuckets(const index::Snapshot& snapshot, const SortCriterion& criterion,
+                   const DocSet& documents, const std::vector<NaiveBucket>& expected) {
   SortedBuckets sorted(snapshot, criterion, documents);
   DocSet bucket;
   SortValue value, before;
@@ -67,10 +67,12 @@ TEST(SortOracle, BucketsComeInTheOrderOfANaiveSort) {
       static const double kPlaces[][2] = {{48.85, 2.35}, {-17, 180}, {90, 0}, {0.5, -120}};
       const double* place = kPlaces[random.Below(4)];
       const bool ascending = random.Below(2) == 0;
-      const SortCriterion criterion = random.Below(3) == 0
-                                          ? ByDistance(place[0], place[1], ascending)
-                                          : ByField(kRandomFields[random.Below(kRandomFields.size())], ascending);
-      ASSERT_NO_FATAL_FAILURE(ExpectBuckets(*snapshot, criterion, wanted, NaiveSort(documents.Among(wanted), criterion)));
+      const SortCriterion criterion =
+          random.Below(3) == 0
+              ? ByDistance(place[0], place[1], ascending)
+              : ByField(kRandomFields[random.Below(kRandomFields.size())], ascending);
+      ASSERT_NO_FATAL_FAILURE(ExpectBuckets(*snapshot, criterion, wanted,
+                                            NaiveSort(documents.Among(wanted), criterion)));
     }
   }
 }
@@ -79,8 +81,8 @@ TEST(SortedBuckets, FindAFewDocumentsFarFromTheBestValues) {
   IndexedDocuments index(kRandomSettings);
   std::map<DocId, std::string> batch;
   for (uint32_t docid = 0; docid < 20000; ++docid) {
-    batch[docid] = "{\"number\":" + std::to_string(docid) + ",\"_geo\":{\"lat\":" + std::to_string(docid * 0.004) +
-                   ",\"lng\":1}}";
+    batch[docid] = "{\"number\":" + std::to_string(docid) +
+                   ",\"_geo\":{\"lat\":" + std::to_string(docid * 0.004) + ",\"lng\":1}}";
   }
   index.Put(batch);
   const auto snapshot = index.snapshot();
@@ -105,12 +107,34 @@ TEST(ParseSort, RefusesWhatIsNoCriterion) {
     const auto parsed = ParseSort({item}, settings, "invalid_search_sort", true);
     return parsed.ok() ? (*parsed)[0].label() : parsed.status().detail();
   };
-  for (const char* item :
-       {"price", "price:", ":asc", "price:up", "price:ASC", "price:asc:desc", "price :asc", " price:asc", "stars:asc",
-        "*:asc", "Price:asc", "", "_geo:asc", "_geojson:asc", "_geoDistance:asc", "_geoPoint:asc", "_geoPoint(48, 2)",
-        "_geoPoint(48):asc", "_geoPoint(48, 2, 1):asc", "_geoPoint(a, b):asc", "_geoPoint(91, 2):asc",
-        "_geoPoint(48, 181):asc", "_geoPoint(48, 2):up", "_geoPoint(nan, 2):asc", "_geoRadius(48, 2, 3):asc",
-        "_geoBoundingBox([1, 2], [3, 4]):asc", "_geo(1, 2):asc", "_geoPoint(48.8"}) {
+  for (const char* item : {"price",
+                           "price:",
+                           ":asc",
+                           "price:up",
+                           "price:ASC",
+                           "price:asc:desc",
+                           "price :asc",
+                           " price:asc",
+                           "stars:asc",
+                           "*:asc",
+                           "Price:asc",
+                           "",
+                           "_geo:asc",
+                           "_geojson:asc",
+                           "_geoDistance:asc",
+                           "_geoPoint:asc",
+                           "_geoPoint(48, 2)",
+                           "_geoPoint(48):asc",
+                           "_geoPoint(48, 2, 1):asc",
+                           "_geoPoint(a, b):asc",
+                           "_geoPoint(91, 2):asc",
+                           "_geoPoint(48, 181):asc",
+                           "_geoPoint(48, 2):up",
+                           "_geoPoint(nan, 2):asc",
+                           "_geoRadius(48, 2, 3):asc",
+                           "_geoBoundingBox([1, 2], [3, 4]):asc",
+                           "_geo(1, 2):asc",
+                           "_geoPoint(48.8"}) {
     EXPECT_EQ(code(item), "invalid_search_sort") << item;
   }
   EXPECT_EQ(code("price:asc"), "price:asc");
@@ -122,8 +146,10 @@ TEST(ParseSort, RefusesWhatIsNoCriterion) {
 }
 
 TEST(ParseSort, KeepsTheFirstCriterionOfAField) {
-  const auto settings = index::Settings::FromJson(json::Value::Parse(R"({"sortableAttributes":["a","b"]})"));
-  const auto parsed = ParseSort({"a:asc", "b:desc", "a:desc"}, settings, "invalid_search_sort", true);
+  const auto settings =
+      index::Settings::FromJson(json::Value::Parse(R"({"sortableAttributes":["a","b"]})"));
+  const auto parsed =
+      ParseSort({"a:asc", "b:desc", "a:desc"}, settings, "invalid_search_sort", true);
   ASSERT_TRUE(parsed.ok());
   ASSERT_EQ(parsed->size(), 2u);
   EXPECT_EQ((*parsed)[0].label(), "a:asc");
@@ -133,7 +159,8 @@ TEST(ParseSort, KeepsTheFirstCriterionOfAField) {
 TEST(ParseSort, NeedsTheRankingRuleOnlyWhereDocumentsAreRanked) {
   const auto settings = index::Settings::FromJson(
       json::Value::Parse(R"({"sortableAttributes":["a"],"rankingRules":["words"]})"));
-  EXPECT_EQ(ParseSort({"a:asc"}, settings, "invalid_search_sort", true).status().detail(), "invalid_search_sort");
+  EXPECT_EQ(ParseSort({"a:asc"}, settings, "invalid_search_sort", true).status().detail(),
+            "invalid_search_sort");
   EXPECT_TRUE(ParseSort({"a:asc"}, settings, "invalid_document_sort", false).ok());
   EXPECT_TRUE(ParseSort({}, settings, "invalid_search_sort", true).ok());
 }
@@ -149,7 +176,8 @@ TEST(SortValueJson, HasTheMembersOfScoreDetails) {
   EXPECT_EQ(text({}), R"("value":null)");
   EXPECT_EQ(text({SortValue::Kind::kGeo, 0, {}, 43.2951, 5.374, 44691.58049, true}),
             R"("value":{"lat":43.2951,"lng":5.374},"distance":44691.58)");
-  EXPECT_EQ(text({SortValue::Kind::kNone, 0, {}, 0, 0, 0, true}), R"("value":null,"distance":null)");
+  EXPECT_EQ(text({SortValue::Kind::kNone, 0, {}, 0, 0, 0, true}),
+            R"("value":null,"distance":null)");
 }
 
 }  // namespace

@@ -25,9 +25,11 @@ TEST(DistinctOracle, ExcludesLikeAWalkOverTheDocuments) {
     for (const std::string& field : fields) {
       // `id` is not kept in columns: as if no document had it.
       std::map<DocId, NaiveKeys> keys;
-      for (const NaiveDocument& document : documents.documents()) keys[document.docid] = NaiveKeysOf(document, field);
+      for (const NaiveDocument& document : documents.documents())
+        keys[document.docid] = NaiveKeysOf(document, field);
       const Distinct distinct(*snapshot, field);
-      const bool any = std::any_of(keys.begin(), keys.end(), [](const auto& entry) { return !entry.second.empty(); });
+      const bool any = std::any_of(keys.begin(), keys.end(),
+                                   [](const auto& entry) { return !entry.second.empty(); });
       ASSERT_TRUE(distinct.active() || !any) << field;
       for (int i = size == 0 ? 6 : 30; i > 0 && comparisons.Next(); --i) {
         const DocSet wanted = i % 10 == 0 ? snapshot->documents : random.Some(snapshot->documents);

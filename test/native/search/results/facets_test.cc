@@ -35,15 +35,18 @@ std::string Decimal(double number) {
   }
   const int point = std::atoi(text + scientific.find('e') + 1) + 1;  // digits in front of it
   while (static_cast<int>(digits.size()) < point) digits += '0';
-  while (digits.size() > 1 && static_cast<int>(digits.size()) > point && digits.back() == '0') digits.pop_back();
+  while (digits.size() > 1 && static_cast<int>(digits.size()) > point && digits.back() == '0')
+    digits.pop_back();
   const std::string sign = number < 0 ? "-" : "";
   if (point <= 0) return sign + "0." + std::string(static_cast<size_t>(-point), '0') + digits;
   if (static_cast<int>(digits.size()) == point) return sign + digits;
-  return sign + digits.substr(0, static_cast<size_t>(point)) + "." + digits.substr(static_cast<size_t>(point));
+  return sign + digits.substr(0, static_cast<size_t>(point)) + "." +
+         digits.substr(static_cast<size_t>(point));
 }
 
 // Values of a field among documents, by ascending docid, which decides how they are spelled.
-std::vector<NaiveValue> NaiveCount(const NaiveIndex& documents, const DocSet& candidates, const std::string& field) {
+std::vector<NaiveValue> NaiveCount(const NaiveIndex& documents, const DocSet& candidates,
+                                   const std::string& field) {
   std::map<double, NaiveValue> numbers;
   std::map<std::string, NaiveValue> strings;
   for (const NaiveDocument* document : documents.Among(candidates)) {
@@ -54,14 +57,16 @@ std::vector<NaiveValue> NaiveCount(const NaiveIndex& documents, const DocSet& ca
           own.numbers.begin() + static_cast<ptrdiff_t>(i)) {
         continue;
       }
-      ++numbers.try_emplace(number, NaiveValue{true, number, "", Decimal(number)}).first->second.count;
+      ++numbers.try_emplace(number, NaiveValue{true, number, "", Decimal(number)})
+            .first->second.count;
     }
     for (size_t i = 0; i < own.strings.size(); ++i) {
-      if (std::find(own.strings.begin(), own.strings.begin() + static_cast<ptrdiff_t>(i), own.strings[i]) !=
-          own.strings.begin() + static_cast<ptrdiff_t>(i)) {
+      if (std::find(own.strings.begin(), own.strings.begin() + static_cast<ptrdiff_t>(i),
+                    own.strings[i]) != own.strings.begin() + static_cast<ptrdiff_t>(i)) {
         continue;
       }
-      ++strings.try_emplace(own.strings[i], NaiveValue{false, 0, own.strings[i], own.originals[i]}).first->second.count;
+      ++strings.try_emplace(own.strings[i], NaiveValue{false, 0, own.strings[i], own.originals[i]})
+            .first->second.count;
     }
   }
   std::vector<NaiveValue> out;
@@ -70,8 +75,8 @@ std::vector<NaiveValue> NaiveCount(const NaiveIndex& documents, const DocSet& ca
   return out;
 }
 
-std::vector<std::pair<std::string, uint64_t>> NaiveShown(std::vector<NaiveValue> values, bool by_count, bool by_text,
-                                                         size_t max) {
+std::vector<std::pair<std::string, uint64_t>> NaiveShown(std::vector<NaiveValue> values,
+                                                         bool by_count, bool by_text, size_t max) {
   std::sort(values.begin(), values.end(), [&](const NaiveValue& a, const NaiveValue& b) {
     if (a.is_number != b.is_number) return a.is_number;
     if (by_count && a.count != b.count) return a.count > b.count;
@@ -82,7 +87,8 @@ std::vector<std::pair<std::string, uint64_t>> NaiveShown(std::vector<NaiveValue>
   if (values.size() > max) values.resize(max);
   std::vector<std::pair<std::string, uint64_t>> out;
   for (const NaiveValue& value : values) {
-    const auto same = std::find_if(out.begin(), out.end(), [&](const auto& v) { return v.first == value.shown; });
+    const auto same =
+        std::find_if(out.begin(), out.end(), [&](const auto& v) { return v.first == value.shown; });
     if (same != out.end()) {
       same->second = value.count;
     } else {
@@ -93,7 +99,8 @@ std::vector<std::pair<std::string, uint64_t>> NaiveShown(std::vector<NaiveValue>
 }
 
 std::string SettingsWith(const std::string& faceting) {
-  return R"({"filterableAttributes":["mixed","number","tag","o","when","_geo","never"],"faceting":)" + faceting + "}";
+  return R"({"filterableAttributes":["mixed","number","tag","o","when","_geo","never"],"faceting":)" +
+         faceting + "}";
 }
 
 TEST(FacetOracle, CountsLikeAWalkOverTheDocuments) {
@@ -112,13 +119,15 @@ TEST(FacetOracle, CountsLikeAWalkOverTheDocuments) {
     for (const auto& [field, count] : by_count) {
       order += (order.empty() ? "\"" : ",\"") + field + "\":\"" + (count ? "count\"" : "alpha\"");
     }
-    IndexedDocuments index(SettingsWith("{\"maxValuesPerFacet\":" + std::to_string(max) + ",\"sortFacetValuesBy\":{" + order + "}}"));
+    IndexedDocuments index(SettingsWith("{\"maxValuesPerFacet\":" + std::to_string(max) +
+                                        ",\"sortFacetValuesBy\":{" + order + "}}"));
     const uint64_t size = random.Below(40);
     random.Fill(index, size == 0 ? 5000 : size < 16 ? 300 : 50);
     const auto snapshot = index.snapshot();
     const NaiveIndex documents(index, fields);
     for (int i = size == 0 ? 4 : 40; i > 0 && comparisons.Left(); --i) {
-      const DocSet candidates = i % 20 == 0 ? snapshot->documents : random.Some(snapshot->documents);
+      const DocSet candidates =
+          i % 20 == 0 ? snapshot->documents : random.Some(snapshot->documents);
       const auto counted = CountFacets(*snapshot, {"*", "_geo"}, candidates);
       ASSERT_TRUE(counted.ok()) << counted.status().message();
       std::string before;
@@ -127,10 +136,12 @@ TEST(FacetOracle, CountsLikeAWalkOverTheDocuments) {
         before = distribution.field;
         if (std::find(fields.begin(), fields.end(), before) == fields.end()) continue;
         if (!comparisons.Next()) break;
-        const bool count = by_count.contains(before) ? by_count[before] : by_count.contains("*") && by_count["*"];
+        const bool count =
+            by_count.contains(before) ? by_count[before] : by_count.contains("*") && by_count["*"];
         const auto values = NaiveCount(documents, candidates, before);
         std::vector<std::pair<std::string, uint64_t>> found;
-        for (const FacetValue& value : distribution.values) found.emplace_back(value.shown, value.count);
+        for (const FacetValue& value : distribution.values)
+          found.emplace_back(value.shown, value.count);
         // No values at all cannot be asked for by count.
         const size_t most = max == 0 && count ? SIZE_MAX : max;
         ASSERT_EQ(found, NaiveShown(values, count, candidates.size() <= 3000, most))
@@ -157,30 +168,37 @@ std::string Facets(const IndexedDocuments& index, const std::vector<std::string>
 
 TEST(AppendFacets, ShowsNumbersInDecimalNotation) {
   IndexedDocuments index(R"({"filterableAttributes":["n"]})");
-  index.Put({{0, R"({"n":[0,1e21,-3,12.5,1e-7,123456.75,"7"]})"}, {1, R"({"n":[40,-0.0,1000000]})"}});
-  EXPECT_EQ(Facets(index, {"n"}),
-            R"("facetDistribution":{"n":{"-3":1,"0":2,"0.0000001":1,"1000000":1,"1000000000000000000000":1,)"
-            R"("12.5":1,"123456.75":1,"40":1,"7":1}},"facetStats":{"n":{"min":-3.0,"max":1e+21}})");
+  index.Put(
+      {{0, R"({"n":[0,1e21,-3,12.5,1e-7,123456.75,"7"]})"}, {1, R"({"n":[40,-0.0,1000000]})"}});
+  EXPECT_EQ(
+      Facets(index, {"n"}),
+      R"("facetDistribution":{"n":{"-3":1,"0":2,"0.0000001":1,"1000000":1,"1000000000000000000000":1,)"
+      R"("12.5":1,"123456.75":1,"40":1,"7":1}},"facetStats":{"n":{"min":-3.0,"max":1e+21}})");
 }
 
 TEST(AppendFacets, SpellsAValueAsTheFirstCandidateDoes) {
   IndexedDocuments index(R"({"filterableAttributes":["colour","a.b"]})");
-  index.Put({{4, R"({"colour":"blue"})"}, {5, R"({"colour":["x","BLUE"],"a":[{"b":"Ä"},{"b":"y"}]})"}});
+  index.Put(
+      {{4, R"({"colour":"blue"})"}, {5, R"({"colour":["x","BLUE"],"a":[{"b":"Ä"},{"b":"y"}]})"}});
   index.Put({{1, R"({"colour":"Blue"})"}, {2, R"({"colour":"BLue"})"}, {3, R"({"a.b":"ä"})"}});
   const auto spelled = [&](const DocSet& candidates) {
     std::string out;
     EXPECT_TRUE(AppendFacets(*index.snapshot(), {"*"}, candidates, out).ok());
     return out;
   };
-  EXPECT_EQ(spelled(DocSet::Range(0, 9)),
-            R"("facetDistribution":{"a.b":{"ä":2,"y":1},"colour":{"Blue":4,"x":1}},"facetStats":{})");
-  EXPECT_EQ(spelled(DocSet::Range(2, 6)),
-            R"("facetDistribution":{"a.b":{"ä":2,"y":1},"colour":{"BLue":3,"x":1}},"facetStats":{})");
-  EXPECT_EQ(spelled(DocSet::Range(5, 6)),
-            R"("facetDistribution":{"a.b":{"Ä":1,"y":1},"colour":{"BLUE":1,"x":1}},"facetStats":{})");
+  EXPECT_EQ(
+      spelled(DocSet::Range(0, 9)),
+      R"("facetDistribution":{"a.b":{"ä":2,"y":1},"colour":{"Blue":4,"x":1}},"facetStats":{})");
+  EXPECT_EQ(
+      spelled(DocSet::Range(2, 6)),
+      R"("facetDistribution":{"a.b":{"ä":2,"y":1},"colour":{"BLue":3,"x":1}},"facetStats":{})");
+  EXPECT_EQ(
+      spelled(DocSet::Range(5, 6)),
+      R"("facetDistribution":{"a.b":{"Ä":1,"y":1},"colour":{"BLUE":1,"x":1}},"facetStats":{})");
   index.Delete({1, 2, 4});
-  EXPECT_EQ(spelled(index.snapshot()->documents),
-            R"("facetDistribution":{"a.b":{"ä":2,"y":1},"colour":{"BLUE":1,"x":1}},"facetStats":{})");
+  EXPECT_EQ(
+      spelled(index.snapshot()->documents),
+      R"("facetDistribution":{"a.b":{"ä":2,"y":1},"colour":{"BLUE":1,"x":1}},"facetStats":{})");
 }
 
 // The names of the attributes selected, or the code of the error.
@@ -194,17 +212,21 @@ std::string Selected(const IndexedDocuments& index, const std::vector<std::strin
 
 TEST(CountFacets, SelectsAttributesByNameParentAndPattern) {
   const std::map<DocId, std::string> batch = {
-      {0, R"({"genres":["a"],"director":{"name":"b","country":"c"},"cast":[{"role":"d","name":"e"}],"year":1,"rating":2})"}};
+      {0,
+       R"({"genres":["a"],"director":{"name":"b","country":"c"},"cast":[{"role":"d","name":"e"}],"year":1,"rating":2})"}};
   const std::string kInvalid = "invalid_search_facets";
-  IndexedDocuments plain(R"({"filterableAttributes":["genres","director","cast.role","year","never"]})");
+  IndexedDocuments plain(
+      R"({"filterableAttributes":["genres","director","cast.role","year","never"]})");
   plain.Put(batch);
-  EXPECT_EQ(Selected(plain, {"*"}), "cast.role director director.country director.name genres year ");
+  EXPECT_EQ(Selected(plain, {"*"}),
+            "cast.role director director.country director.name genres year ");
   EXPECT_EQ(Selected(plain, {"director"}), "director director.country director.name ");
   EXPECT_EQ(Selected(plain, {"director.*"}), "director.country director.name ");
   EXPECT_EQ(Selected(plain, {"director.name"}), "director.name ");
   EXPECT_EQ(Selected(plain, {"cast"}), "");
   EXPECT_EQ(Selected(plain, {"never"}), "");
-  EXPECT_EQ(Selected(plain, {"*e*"}), "cast.role director director.country director.name genres year ");
+  EXPECT_EQ(Selected(plain, {"*e*"}),
+            "cast.role director director.country director.name genres year ");
   EXPECT_EQ(Selected(plain, {"dir*", "year"}), "director director.country director.name year ");
   for (const char* item : {"cast.name", "*name", "zzz*", "d*r.name", "rating", ""}) {
     EXPECT_EQ(Selected(plain, {"*", item}), kInvalid) << item;
@@ -226,8 +248,9 @@ TEST(CountFacets, TakesALimitOfZeroForNoneInTheOrderOfValuesOnly) {
   IndexedDocuments index(
       R"({"filterableAttributes":["a","b"],"faceting":{"maxValuesPerFacet":0,"sortFacetValuesBy":{"b":"count"}}})");
   index.Put({{0, R"({"a":1,"b":1})"}});
-  EXPECT_EQ(Facets(index, {"a", "b"}),
-            R"("facetDistribution":{"a":{},"b":{"1":1}},"facetStats":{"a":{"min":1.0,"max":1.0},"b":{"min":1.0,"max":1.0}})");
+  EXPECT_EQ(
+      Facets(index, {"a", "b"}),
+      R"("facetDistribution":{"a":{},"b":{"1":1}},"facetStats":{"a":{"min":1.0,"max":1.0},"b":{"min":1.0,"max":1.0}})");
 }
 
 TEST(MergeDistributions, AddsCountsOfEqualTexts) {
@@ -254,13 +277,16 @@ bool NaivePrefixMatch(const std::string& query, const std::string& word, int typ
       if (w == 0 || q == 0) {
         d[w][q] = w + q;
       } else {
-        d[w][q] = std::min({d[w - 1][q] + 1, d[w][q - 1] + 1, d[w - 1][q - 1] + (word[w - 1] != query[q - 1])});
+        d[w][q] = std::min(
+            {d[w - 1][q] + 1, d[w][q - 1] + 1, d[w - 1][q - 1] + (word[w - 1] != query[q - 1])});
         if (w > 1 && q > 1 && word[w - 1] == query[q - 2] && word[w - 2] == query[q - 1]) {
           d[w][q] = std::min(d[w][q], d[w - 2][q - 2] + 1);
         }
       }
     }
-    if (d[w][n] <= static_cast<size_t>(typos) && d[w][n] == *std::min_element(d[w].begin(), d[w].end())) return true;
+    if (d[w][n] <= static_cast<size_t>(typos) &&
+        d[w][n] == *std::min_element(d[w].begin(), d[w].end()))
+      return true;
   }
   return d[word.size()][n] <= static_cast<size_t>(typos);
 }
@@ -269,7 +295,8 @@ TEST(PrefixMatcher, AgreesWithTheTableOfDistances) {
   RandomDocuments random(TestSeed());
   const auto word = [&](size_t length) {
     std::string out;
-    for (size_t i = random.Below(length); i > 0; --i) out += static_cast<char>('a' + random.Below(3));
+    for (size_t i = random.Below(length); i > 0; --i)
+      out += static_cast<char>('a' + random.Below(3));
     return out;
   };
   for (int round = 0; round < 300; ++round) {
@@ -279,21 +306,24 @@ TEST(PrefixMatcher, AgreesWithTheTableOfDistances) {
     std::set<std::string> words;
     for (int i = 0; i < 60; ++i) words.insert(word(12));
     for (const std::string& candidate : words) {
-      const bool expected = typos == 0 ? candidate.starts_with(query) : NaivePrefixMatch(query, candidate, typos);
+      const bool expected =
+          typos == 0 ? candidate.starts_with(query) : NaivePrefixMatch(query, candidate, typos);
       ASSERT_EQ(matcher.Matches(candidate), expected) << query << " " << candidate << " " << typos;
       if (!matcher.settled_by()) continue;
       const std::string longer = candidate.substr(0, *matcher.settled_by()) + word(6);
-      ASSERT_EQ(typos == 0 ? longer.starts_with(query) : NaivePrefixMatch(query, longer, typos), expected)
+      ASSERT_EQ(typos == 0 ? longer.starts_with(query) : NaivePrefixMatch(query, longer, typos),
+                expected)
           << query << " " << candidate << " settles " << longer;
     }
   }
 }
 
 // Values found as `value:count`, or the code of the error.
-std::string Hits(const IndexedDocuments& index, const std::string& facet, const std::optional<std::string>& query,
-                 const DocSet* candidates = nullptr) {
-  const auto hits = SearchFacet(*index.snapshot(), facet, query,
-                                candidates == nullptr ? index.snapshot()->documents : *candidates, {});
+std::string Hits(const IndexedDocuments& index, const std::string& facet,
+                 const std::optional<std::string>& query, const DocSet* candidates = nullptr) {
+  const auto hits =
+      SearchFacet(*index.snapshot(), facet, query,
+                  candidates == nullptr ? index.snapshot()->documents : *candidates, {});
   if (!hits.ok()) return hits.status().detail();
   std::string out;
   for (const FacetHit& hit : *hits) out += hit.value + ":" + std::to_string(hit.count) + " ";
@@ -301,10 +331,15 @@ std::string Hits(const IndexedDocuments& index, const std::string& facet, const 
 }
 
 TEST(SearchFacet, FindsValuesByThePrefixOfTheirLossyForm) {
-  IndexedDocuments index(R"({"filterableAttributes":["cuisine","name","ingredients","vegetarian","minutes","never"]})");
-  index.Put({{1, R"({"name":"Crème brûlée","cuisine":"French","minutes":75,"vegetarian":true,"ingredients":["cream","egg yolk"]})"},
-             {2, R"({"name":"Bœuf bourguignon","cuisine":"french","vegetarian":false,"ingredients":["onion","egg"]})"},
-             {3, R"({"name":"Jörg Weiß","cuisine":"Mexican","vegetarian":true,"ingredients":["jalapeño","cream cheese"]})"}});
+  IndexedDocuments index(
+      R"({"filterableAttributes":["cuisine","name","ingredients","vegetarian","minutes","never"]})");
+  index.Put(
+      {{1,
+        R"({"name":"Crème brûlée","cuisine":"French","minutes":75,"vegetarian":true,"ingredients":["cream","egg yolk"]})"},
+       {2,
+        R"({"name":"Bœuf bourguignon","cuisine":"french","vegetarian":false,"ingredients":["onion","egg"]})"},
+       {3,
+        R"({"name":"Jörg Weiß","cuisine":"Mexican","vegetarian":true,"ingredients":["jalapeño","cream cheese"]})"}});
   EXPECT_EQ(Hits(index, "cuisine", std::nullopt), "French:2 Mexican:1 ");
   EXPECT_EQ(Hits(index, "cuisine", ""), "French:2 Mexican:1 ");
   EXPECT_EQ(Hits(index, "cuisine", "FR"), "French:2 ");
@@ -323,13 +358,16 @@ TEST(SearchFacet, FindsValuesByThePrefixOfTheirLossyForm) {
   EXPECT_EQ(Hits(index, "never", std::nullopt), "");
   EXPECT_EQ(Hits(index, "steps", std::nullopt), "invalid_facet_search_facet_name");
   const DocSet second = DocSet::Range(2, 3);
-  EXPECT_EQ(Hits(index, "cuisine", std::nullopt, &second), "French:1 ") << "spelled as in the first of all documents";
+  EXPECT_EQ(Hits(index, "cuisine", std::nullopt, &second), "French:1 ")
+      << "spelled as in the first of all documents";
 }
 
 TEST(SearchFacet, FollowsTypoToleranceAndFaceting) {
-  const std::map<DocId, std::string> batch = {{1, R"({"c":["German","Mexican"],"d":"German"})"}, {2, R"({"c":"Mexican"})"}};
+  const std::map<DocId, std::string> batch = {{1, R"({"c":["German","Mexican"],"d":"German"})"},
+                                              {2, R"({"c":"Mexican"})"}};
   const auto with = [&](const std::string& settings) {
-    auto index = std::make_unique<IndexedDocuments>(R"({"filterableAttributes":["c","d"],)" + settings + "}");
+    auto index = std::make_unique<IndexedDocuments>(R"({"filterableAttributes":["c","d"],)" +
+                                                    settings + "}");
     index->Put(batch);
     return index;
   };
@@ -338,23 +376,33 @@ TEST(SearchFacet, FollowsTypoToleranceAndFaceting) {
   EXPECT_EQ(Hits(*attributes, "c", "grman"), "");
   EXPECT_EQ(Hits(*attributes, "d", "grman"), "German:1 ");
   EXPECT_EQ(Hits(*with(R"("typoTolerance":{"disableOnWords":["germ"]})"), "c", "germ"), "");
-  EXPECT_EQ(Hits(*with(R"("typoTolerance":{"disableOnWords":["german"]})"), "c", "German"), "German:1 ");
-  EXPECT_EQ(Hits(*with(R"("typoTolerance":{"minWordSizeForTypos":{"oneTypo":6,"twoTypos":9}})"), "c", "grman"), "");
+  EXPECT_EQ(Hits(*with(R"("typoTolerance":{"disableOnWords":["german"]})"), "c", "German"),
+            "German:1 ");
+  EXPECT_EQ(Hits(*with(R"("typoTolerance":{"minWordSizeForTypos":{"oneTypo":6,"twoTypos":9}})"),
+                 "c", "grman"),
+            "");
   EXPECT_EQ(Hits(*with(R"("faceting":{"maxValuesPerFacet":1})"), "c", ""), "German:1 ");
-  EXPECT_EQ(Hits(*with(R"("faceting":{"maxValuesPerFacet":1,"sortFacetValuesBy":{"c":"count"}})"), "c", ""), "Mexican:2 ");
-  EXPECT_EQ(Hits(*with(R"("faceting":{"maxValuesPerFacet":0,"sortFacetValuesBy":{"c":"count"}})"), "c", ""), "");
+  EXPECT_EQ(Hits(*with(R"("faceting":{"maxValuesPerFacet":1,"sortFacetValuesBy":{"c":"count"}})"),
+                 "c", ""),
+            "Mexican:2 ");
+  EXPECT_EQ(Hits(*with(R"("faceting":{"maxValuesPerFacet":0,"sortFacetValuesBy":{"c":"count"}})"),
+                 "c", ""),
+            "");
   EXPECT_EQ(Hits(*with(R"("facetSearch":false)"), "c", ""), "facet_search_disabled");
 }
 
 TEST(FacetSearchOracle, FindsAndCountsLikeAWalkOverTheDocuments) {
   RandomDocuments random(TestSeed());
   const std::vector<std::string> fields = {"mixed", "tag", "o.x", "when"};
-  static const char* const kQueries[] = {"r", "ro", "rose", "rsoe", "tag 1", "tag12", "tga 2", "zerba cro", "zebra", "1", "i",
-                                         "strasse", "stra", "fin", "2024-01", "2024-10-1", "true", "flase", "l", "llllllllll"};
+  static const char* const kQueries[] = {
+      "r",         "ro",        "rose", "rsoe",  "tag 1",   "tag12",     "tga 2",
+      "zerba cro", "zebra",     "1",    "i",     "strasse", "stra",      "fin",
+      "2024-01",   "2024-10-1", "true", "flase", "l",       "llllllllll"};
   for (Comparisons comparisons(3000); comparisons.Left();) {
     const bool by_count = random.Below(2) == 0;
     const size_t max = random.Below(3) == 0 ? 1000 : 8;
-    IndexedDocuments index(SettingsWith("{\"maxValuesPerFacet\":" + std::to_string(max) + ",\"sortFacetValuesBy\":{\"*\":\"" +
+    IndexedDocuments index(SettingsWith("{\"maxValuesPerFacet\":" + std::to_string(max) +
+                                        ",\"sortFacetValuesBy\":{\"*\":\"" +
                                         std::string(by_count ? "count" : "alpha") + "\"}}"));
     const uint64_t size = random.Below(20);
     random.Fill(index, size == 0 ? 2000 : size < 8 ? 150 : 40);
@@ -369,26 +417,34 @@ TEST(FacetSearchOracle, FindsAndCountsLikeAWalkOverTheDocuments) {
       }
       for (int i = size == 0 ? 12 : 40; i > 0 && comparisons.Next(); --i) {
         const std::optional<std::string> query =
-            random.Below(8) == 0 ? std::nullopt : std::optional<std::string>(kQueries[random.Below(std::size(kQueries))]);
+            random.Below(8) == 0
+                ? std::nullopt
+                : std::optional<std::string>(kQueries[random.Below(std::size(kQueries))]);
         const DocSet candidates = random.Some(snapshot->documents);
         const int typos = !query || query->size() < 5 ? 0 : query->size() < 9 ? 1 : 2;
         std::vector<NaiveValue> expected;
         for (NaiveValue& value : NaiveCount(documents, candidates, field)) {
           if (value.is_number) continue;
           const std::string& form = lossy[value.string];
-          if (query && !(typos == 0 ? form.starts_with(*query) : NaivePrefixMatch(*query, form, typos))) continue;
+          if (query &&
+              !(typos == 0 ? form.starts_with(*query) : NaivePrefixMatch(*query, form, typos)))
+            continue;
           value.shown = spelled[value.string];
           expected.push_back(value);
         }
-        const auto form = [&](const NaiveValue& v) { return query ? lossy[v.string] + '\0' + v.string : v.string; };
+        const auto form = [&](const NaiveValue& v) {
+          return query ? lossy[v.string] + '\0' + v.string : v.string;
+        };
         std::sort(expected.begin(), expected.end(), [&](const NaiveValue& a, const NaiveValue& b) {
           if (!by_count) return form(a) < form(b);
           return a.count != b.count ? a.count > b.count : a.shown > b.shown;
         });
         if (expected.size() > max) expected.resize(max);
         std::string text;
-        for (const NaiveValue& value : expected) text += value.shown + ":" + std::to_string(value.count) + " ";
-        ASSERT_EQ(Hits(index, field, query, &candidates), text) << field << " " << query.value_or("-");
+        for (const NaiveValue& value : expected)
+          text += value.shown + ":" + std::to_string(value.count) + " ";
+        ASSERT_EQ(Hits(index, field, query, &candidates), text)
+            << field << " " << query.value_or("-");
       }
     }
   }

@@ -15,12 +15,14 @@ namespace {
 using Names = std::optional<std::vector<std::string>>;
 
 uint32_t CountChars(std::string_view text) {
-  return static_cast<uint32_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
+  return static_cast<uint32_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
 }
 
 // Terms as their author thinks of them, separated by blanks, at query positions 0, 1, ...:
-// `word`, `word*` a prefix, `query>word` and `query>word*` an expansion of another query word, `a+b` a phrase,
-// where `_` is a stop word. `=` before a term gives it the position of the term before it.
+// `word`, `word*` a prefix, `query>word` and `query>word*` an expansion of another query word,
+// `a+b` a phrase, where `_` is a stop word. `=` before a term gives it the position of the term
+// before it.
 MatchTerms Terms(std::string_view text) {
   MatchTerms terms;
   uint16_t next = 0, last = 0;
@@ -56,9 +58,11 @@ MatchTerms Terms(std::string_view text) {
   return terms;
 }
 
-std::string Append(const Sample& sample, size_t row, const MatchTerms& terms, HighlightOptions options,
-                   Names retrieve = Names{std::vector<std::string>{}}, std::vector<text::Locale> locales = {}) {
-  Highlighter highlighter(sample.snapshot(), terms, std::move(options), retrieve, std::move(locales));
+std::string Append(const Sample& sample, size_t row, const MatchTerms& terms,
+                   HighlightOptions options, Names retrieve = Names{std::vector<std::string>{}},
+                   std::vector<text::Locale> locales = {}) {
+  Highlighter highlighter(sample.snapshot(), terms, std::move(options), retrieve,
+                          std::move(locales));
   std::string out = "{";
   bool first = true;
   highlighter.Append(sample.row(row), first, out);
@@ -92,7 +96,8 @@ HighlightOptions Places() {
 }
 
 // One text, highlighted, and cropped where length is given.
-std::string FormatText(std::string_view text, std::string_view terms, std::optional<uint32_t> length = {}) {
+std::string FormatText(std::string_view text, std::string_view terms,
+                       std::optional<uint32_t> length = {}) {
   HighlightOptions options = Highlight({"t"});
   if (length) {
     options.crop = {"t"};
@@ -106,7 +111,8 @@ std::string FormatText(std::string_view text, std::string_view terms, std::optio
 
 std::string WithoutTags(std::string text) {
   for (const std::string_view tag : {"<em>", "</em>"}) {
-    for (size_t at = text.find(tag); at != text.npos; at = text.find(tag)) text.erase(at, tag.size());
+    for (size_t at = text.find(tag); at != text.npos; at = text.find(tag))
+      text.erase(at, tag.size());
   }
   return text;
 }
@@ -134,7 +140,8 @@ TEST(HighlighterTest, MatchesAreHighlighted) {
       {"", "cats", "cats"},
       {"cat", "", ""},
   };
-  for (const auto& test : kCases) EXPECT_EQ(FormatText(test.text, test.terms), test.want) << test.terms;
+  for (const auto& test : kCases)
+    EXPECT_EQ(FormatText(test.text, test.terms), test.want) << test.terms;
 }
 
 TEST(HighlighterTest, TermsAreTriedInOrderAndPhrasesBeforeWords) {
@@ -155,11 +162,14 @@ TEST(HighlighterTest, PhrasesWithStopWordsAreNotMarked) {
 
 TEST(HighlighterTest, TextsAreCroppedAroundTheirMatches) {
   const char* const kHarbour =
-      "The harbour master counted twelve boats at dawn, wrote the number in a blue notebook, and walked home. Nobody "
+      "The harbour master counted twelve boats at dawn, wrote the number in a blue notebook, and "
+      "walked home. Nobody "
       "saw the thirteenth boat slip out of the harbour that night.";
-  const char* const kNumbers = "(One) two; three, four. Five-six seven? Eight nine ten eleven twelve thirteen!";
+  const char* const kNumbers =
+      "(One) two; three, four. Five-six seven? Eight nine ten eleven twelve thirteen!";
   const char* const kPower =
-      "The groundbreaking invention had the power to split the world between those who embraced progress and "
+      "The groundbreaking invention had the power to split the world between those who embraced "
+      "progress and "
       "those who feared change.";
   const struct {
     const char* terms;
@@ -172,16 +182,19 @@ TEST(HighlighterTest, TextsAreCroppedAroundTheirMatches) {
       {"split the world*", "(A quick brown fox can not jump 32 feet, right? Brr, it is cold!)", 10,
        "(A quick brown fox can not jump 32 feet, right…"},
       {"split the world*",
-       "Natalie risk her future. Split The World is a book written by Emily Henry. I never read it.", 10,
-       "…Split The World is a book written by Emily Henry…"},
+       "Natalie risk her future. Split The World is a book written by Emily Henry. I never read "
+       "it.",
+       10, "…Split The World is a book written by Emily Henry…"},
       {"split the world*", "Natalie risk her future to build a world with the boy she loves.", 10,
        "…future to build a world with the boy she loves…"},
       {"split the world*",
-       "Natalie risk her future to build a world with the boy she loves. Emily Henry: The Love That Split The World.",
+       "Natalie risk her future to build a world with the boy she loves. Emily Henry: The Love "
+       "That Split The World.",
        10, "…she loves. Emily Henry: The Love That Split The World."},
       {"split the world*", "void void split the world void void.", 2, "…split the…"},
       {"split the world*", "void void split the world void void.", 1, "…split…"},
-      {"split the world*", "void void split the world void void.", 0, "void void split the world void void."},
+      {"split the world*", "void void split the world void void.", 0,
+       "void void split the world void void."},
       {"split the world*", ":-)", 10, ":-)"},
       {"prince*", "Le Petit Prince", 2, "…Petit Prince"},
       {"groundbreaking+invention had+the+power+to+split+the+world+between+those", kPower, 10,
@@ -189,12 +202,14 @@ TEST(HighlighterTest, TextsAreCroppedAroundTheirMatches) {
       {"harbour*", kHarbour, 10, "The harbour master counted twelve boats at dawn, wrote the…"},
       {"thirteenth*", kHarbour, 10, "…Nobody saw the thirteenth boat slip out of the harbour…"},
       {"boat harbour*", kHarbour, 10, "…the thirteenth boat slip out of the harbour that night…"},
-      {"master notebook*", kHarbour, 10, "The harbour master counted twelve boats at dawn, wrote the…"},
+      {"master notebook*", kHarbour, 10,
+       "The harbour master counted twelve boats at dawn, wrote the…"},
       {"harbour*", kHarbour, 5, "The harbour master counted twelve…"},
       {"harbour*", kHarbour, 1, "…harbour…"},
       {"harbour*", kHarbour, 0, kHarbour},
       {"harbour*", kHarbour, 500, kHarbour},
-      {"harbour*", "a much longer note about the old harbour and the boats that sleep there in winter", 4,
+      {"harbour*",
+       "a much longer note about the old harbour and the boats that sleep there in winter", 4,
        "…the old harbour and…"},
       {"boats*", kHarbour, 3, "…twelve boats at…"},
       {"notebook home*", kHarbour, 4, "…notebook, and walked home…"},
@@ -206,15 +221,20 @@ TEST(HighlighterTest, TextsAreCroppedAroundTheirMatches) {
       {"one*", kNumbers, 2, "(One) two…"},
       {"thirteen*", kNumbers, 3, "…eleven twelve thirteen…"},
       {"seven eight*", kNumbers, 4, "…six seven? Eight nine…"},
-      {"zip+files", "Support the reading and writing of zip files - Rust source code", 3, "…of zip files…"},
+      {"zip+files", "Support the reading and writing of zip files - Rust source code", 3,
+       "…of zip files…"},
       {"zip+files", "Archiver for .zip files", 3, "…for .zip files"},
-      {"onion cream*", "Melt the onion slowly in butter, mix with cream and egg, bake on a short crust.", 6,
+      {"onion cream*",
+       "Melt the onion slowly in butter, mix with cream and egg, bake on a short crust.", 6,
        "Melt the onion slowly in butter…"},
-      {"onion*", "Press the dough into boiling water, layer with cheese, crown with fried onion rings.", 6,
+      {"onion*",
+       "Press the dough into boiling water, layer with cheese, crown with fried onion rings.", 6,
        "…cheese, crown with fried onion rings."},
       // A phrase longer than the window: its first words, and all the text before it.
-      {"to+be+written+in", "Enables PAM modules to be written in Python", 3, "Enables PAM modules to be written…"},
-      {"flexible+gradient+boosting+executable", "Scalable and Flexible Gradient Boosting (Executable)", 3,
+      {"to+be+written+in", "Enables PAM modules to be written in Python", 3,
+       "Enables PAM modules to be written…"},
+      {"flexible+gradient+boosting+executable",
+       "Scalable and Flexible Gradient Boosting (Executable)", 3,
        "Scalable and Flexible Gradient Boosting …"},
       {"rspec+tests+for+your", "RSpec tests for your Puppet manifests", 3, "RSpec tests for…"},
   };
@@ -224,9 +244,11 @@ TEST(HighlighterTest, TextsAreCroppedAroundTheirMatches) {
 }
 
 TEST(HighlighterTest, MatchesAcrossTheEdgeOfTheWindowAreMarkedInTheirVisiblePart) {
-  EXPECT_EQ(FormatText("The groundbreaking invention had the power to split the world between those who embraced it",
-                       "groundbreaking+invention had+the+power+to+split+the+world+between+those", 10),
-            "…<em>invention</em> <em>had the power to split the world between those</em>…");
+  EXPECT_EQ(
+      FormatText("The groundbreaking invention had the power to split the world between those who "
+                 "embraced it",
+                 "groundbreaking+invention had+the+power+to+split+the+world+between+those", 10),
+      "…<em>invention</em> <em>had the power to split the world between those</em>…");
   EXPECT_EQ(FormatText("Enables PAM modules to be written in Python", "to+be+written+in", 3),
             "Enables PAM modules <em>to be written</em>…");
   EXPECT_EQ(FormatText("Le Petit Prince", "prince*", 2), "…Petit <em>Prince</em>");
@@ -238,15 +260,20 @@ const char* const kCafe =
 TEST(HighlighterTest, FormattedHoldsWhatIsRetrievedOrFormattedAndNumbersAsText) {
   const Sample sample(kCafe);
   const MatchTerms cafe = Terms("cafe*");
-  EXPECT_EQ(Append(sample, 0, cafe, Highlight({"*"}), std::nullopt),
-            R"({"_formatted":{"id":"852","name":"<em>Café</em> Liégeois","price":"4.5","stock":"12","tags":["<em>cafe</em>","ice cream","<em>Café</em> crème"],"origin":{"city":"Liège","roasted":{"year":"1999","by":["<em>Café</em> Charbon",null,true]}},"note":"x"}})");
-  EXPECT_EQ(Append(sample, 0, cafe, Highlight({"name"}), Names{{"id", "tags"}}),
-            R"({"_formatted":{"id":"852","name":"<em>Café</em> Liégeois","tags":["cafe","ice cream","Café crème"]}})");
-  EXPECT_EQ(Append(sample, 0, cafe, Highlight({"origin"}), Names{{"name"}}),
-            R"({"_formatted":{"name":"Café Liégeois","origin":{"city":"Liège","roasted":{"year":"1999","by":["<em>Café</em> Charbon",null,true]}}}})");
-  EXPECT_EQ(Append(sample, 0, cafe, Highlight({"origin.roasted.by"}), Names{{"id"}}),
-            R"({"_formatted":{"id":"852","origin":{"roasted":{"by":["<em>Café</em> Charbon",null,true]}}}})");
-  EXPECT_EQ(Append(sample, 0, Terms("4 5*"), Highlight({"price"})), R"({"_formatted":{"price":"<em>4</em>.<em>5</em>"}})");
+  EXPECT_EQ(
+      Append(sample, 0, cafe, Highlight({"*"}), std::nullopt),
+      R"({"_formatted":{"id":"852","name":"<em>Café</em> Liégeois","price":"4.5","stock":"12","tags":["<em>cafe</em>","ice cream","<em>Café</em> crème"],"origin":{"city":"Liège","roasted":{"year":"1999","by":["<em>Café</em> Charbon",null,true]}},"note":"x"}})");
+  EXPECT_EQ(
+      Append(sample, 0, cafe, Highlight({"name"}), Names{{"id", "tags"}}),
+      R"({"_formatted":{"id":"852","name":"<em>Café</em> Liégeois","tags":["cafe","ice cream","Café crème"]}})");
+  EXPECT_EQ(
+      Append(sample, 0, cafe, Highlight({"origin"}), Names{{"name"}}),
+      R"({"_formatted":{"name":"Café Liégeois","origin":{"city":"Liège","roasted":{"year":"1999","by":["<em>Café</em> Charbon",null,true]}}}})");
+  EXPECT_EQ(
+      Append(sample, 0, cafe, Highlight({"origin.roasted.by"}), Names{{"id"}}),
+      R"({"_formatted":{"id":"852","origin":{"roasted":{"by":["<em>Café</em> Charbon",null,true]}}}})");
+  EXPECT_EQ(Append(sample, 0, Terms("4 5*"), Highlight({"price"})),
+            R"({"_formatted":{"price":"<em>4</em>.<em>5</em>"}})");
   // A document without the field still has the member.
   EXPECT_EQ(Append(sample, 1, cafe, Highlight({"note"})), R"({"_formatted":{}})");
   EXPECT_EQ(Append(sample, 1, MatchTerms(), Highlight({"*"}), std::nullopt),
@@ -256,46 +283,59 @@ TEST(HighlighterTest, FormattedHoldsWhatIsRetrievedOrFormattedAndNumbersAsText) 
 TEST(HighlighterTest, FormattedIsAbsentWhenNothingDisplayedIsAskedFor) {
   const MatchTerms cafe = Terms("cafe*");
   const Sample sample(kCafe);
-  for (const HighlightOptions& options : {HighlightOptions(), Highlight({}), Highlight({"unknown"}), Crop({}),
-                                       Crop({"unknown:3"})}) {
+  for (const HighlightOptions& options :
+       {HighlightOptions(), Highlight({}), Highlight({"unknown"}), Crop({}), Crop({"unknown:3"})}) {
     EXPECT_EQ(Append(sample, 0, cafe, options, std::nullopt), "{}");
   }
   const Sample hidden(kCafe, R"({"displayedAttributes":["name","tags"]})");
   EXPECT_EQ(Append(hidden, 0, cafe, Highlight({"note"}), std::nullopt), "{}");
-  EXPECT_EQ(Append(hidden, 0, cafe, Highlight({"*"}), std::nullopt),
-            R"({"_formatted":{"name":"<em>Café</em> Liégeois","tags":["<em>cafe</em>","ice cream","<em>Café</em> crème"]}})");
+  EXPECT_EQ(
+      Append(hidden, 0, cafe, Highlight({"*"}), std::nullopt),
+      R"({"_formatted":{"name":"<em>Café</em> Liégeois","tags":["<em>cafe</em>","ice cream","<em>Café</em> crème"]}})");
   EXPECT_EQ(Append(hidden, 0, cafe, Highlight({"note", "name"}), Names{{"id"}}),
             R"({"_formatted":{"name":"<em>Café</em> Liégeois"}})");
 }
 
 TEST(HighlighterTest, KeysWithDotsAreBelowWhatTheyBeginWith) {
   const MatchTerms cafe = Terms("cafe*");
-  const Sample sample(R"([{"o.p":"Café one two","o":{"q":"café"},"x.y":"café"}])", R"({"displayedAttributes":["o","x"]})");
-  EXPECT_EQ(Append(sample, 0, cafe, Highlight({"*"}), std::nullopt),
-            R"({"_formatted":{"o.p":"<em>Café</em> one two","o":{"q":"<em>café</em>"},"x.y":"<em>café</em>"}})");
-  EXPECT_EQ(Append(sample, 0, cafe, Highlight({"o"}), std::nullopt),
-            R"({"_formatted":{"o.p":"<em>Café</em> one two","o":{"q":"<em>café</em>"},"x.y":"café"}})");
+  const Sample sample(R"([{"o.p":"Café one two","o":{"q":"café"},"x.y":"café"}])",
+                      R"({"displayedAttributes":["o","x"]})");
+  EXPECT_EQ(
+      Append(sample, 0, cafe, Highlight({"*"}), std::nullopt),
+      R"({"_formatted":{"o.p":"<em>Café</em> one two","o":{"q":"<em>café</em>"},"x.y":"<em>café</em>"}})");
+  EXPECT_EQ(
+      Append(sample, 0, cafe, Highlight({"o"}), std::nullopt),
+      R"({"_formatted":{"o.p":"<em>Café</em> one two","o":{"q":"<em>café</em>"},"x.y":"café"}})");
   EXPECT_EQ(Append(sample, 0, cafe, Crop({"*:2"}), std::nullopt),
             R"({"_formatted":{"o.p":"Café one…","o":{"q":"café"},"x.y":"café"}})");
-  EXPECT_EQ(Append(sample, 0, cafe, Places(), std::nullopt),
-            R"({"_matchesPosition":{"o.p":[{"start":0,"length":5}],"o.q":[{"start":0,"length":5}],"x.y":[{"start":0,"length":5}]}})");
+  EXPECT_EQ(
+      Append(sample, 0, cafe, Places(), std::nullopt),
+      R"({"_matchesPosition":{"o.p":[{"start":0,"length":5}],"o.q":[{"start":0,"length":5}],"x.y":[{"start":0,"length":5}]}})");
 }
 
 TEST(HighlighterTest, CropItemsMayCarryALength) {
-  const Sample sample(R"([{"id":1,"text":"one two three four five","list":["six seven eight","nine"],"o":{"p":"a b c d"}}])");
-  const auto crop = [&](std::vector<std::string> names) { return Append(sample, 0, MatchTerms(), Crop(names, 4)); };
+  const Sample sample(
+      R"([{"id":1,"text":"one two three four five","list":["six seven eight","nine"],"o":{"p":"a b c d"}}])");
+  const auto crop = [&](std::vector<std::string> names) {
+    return Append(sample, 0, MatchTerms(), Crop(names, 4));
+  };
   EXPECT_EQ(crop({"text"}), R"({"_formatted":{"text":"one two three four…"}})");
-  EXPECT_EQ(crop({"text:3", "list:2"}), R"({"_formatted":{"text":"one two three…","list":["six seven…","nine"]}})");
+  EXPECT_EQ(crop({"text:3", "list:2"}),
+            R"({"_formatted":{"text":"one two three…","list":["six seven…","nine"]}})");
   EXPECT_EQ(crop({"text:many"}), R"({"_formatted":{"text":"one two three four…"}})");
   EXPECT_EQ(crop({"text:"}), R"({"_formatted":{"text":"one two three four…"}})");
-  EXPECT_EQ(crop({"text:99999999999999999999"}), R"({"_formatted":{"text":"one two three four five"}})");
+  EXPECT_EQ(crop({"text:99999999999999999999"}),
+            R"({"_formatted":{"text":"one two three four five"}})");
   EXPECT_EQ(crop({"text:2", "text:3"}), R"({"_formatted":{"text":"one two three…"}})");
-  EXPECT_EQ(crop({"*:2"}),
-            R"({"_formatted":{"id":"1","text":"one two…","list":["six seven…","nine"],"o":{"p":"a b…"}}})");
-  EXPECT_EQ(crop({"*:2", "text:1"}),
-            R"({"_formatted":{"id":"1","text":"one…","list":["six seven…","nine"],"o":{"p":"a b…"}}})");
-  EXPECT_EQ(crop({"text:1", "*:2"}),
-            R"({"_formatted":{"id":"1","text":"one two…","list":["six seven…","nine"],"o":{"p":"a b…"}}})");
+  EXPECT_EQ(
+      crop({"*:2"}),
+      R"({"_formatted":{"id":"1","text":"one two…","list":["six seven…","nine"],"o":{"p":"a b…"}}})");
+  EXPECT_EQ(
+      crop({"*:2", "text:1"}),
+      R"({"_formatted":{"id":"1","text":"one…","list":["six seven…","nine"],"o":{"p":"a b…"}}})");
+  EXPECT_EQ(
+      crop({"text:1", "*:2"}),
+      R"({"_formatted":{"id":"1","text":"one two…","list":["six seven…","nine"],"o":{"p":"a b…"}}})");
   // The parent's field comes first.
   EXPECT_EQ(crop({"o.p:1", "o:3"}), R"({"_formatted":{"o":{"p":"a b c…"}}})");
   EXPECT_EQ(crop({"o.p:1"}), R"({"_formatted":{"o":{"p":"a…"}}})");
@@ -306,11 +346,13 @@ TEST(HighlighterTest, TagsAndMarkersAreFreeTextAndTextIsNotEscapedButAsJson) {
   HighlightOptions options = Highlight({"t"});
   options.pre_tag = "<mark class=\"x\">";
   options.post_tag = "";
-  EXPECT_EQ(Append(sample, 0, Terms("hello*"), options),
-            "{\"_formatted\":{\"t\":\"say \\\"<mark class=\\\"x\\\">héllo\\\"\\nto all of them\"}}");
+  EXPECT_EQ(
+      Append(sample, 0, Terms("hello*"), options),
+      "{\"_formatted\":{\"t\":\"say \\\"<mark class=\\\"x\\\">héllo\\\"\\nto all of them\"}}");
   options = Crop({"t:2"});
   options.crop_marker = " [\\] ";
-  EXPECT_EQ(Append(sample, 0, Terms("to all*"), options), R"({"_formatted":{"t":" [\\] to all [\\] "}})");
+  EXPECT_EQ(Append(sample, 0, Terms("to all*"), options),
+            R"({"_formatted":{"t":" [\\] to all [\\] "}})");
   options.crop_marker = "";
   EXPECT_EQ(Append(sample, 0, Terms("to all*"), options), R"({"_formatted":{"t":"to all"}})");
 }
@@ -344,8 +386,9 @@ TEST(HighlighterTest, PlacesOfMatchesAreBytesOfTheWholeText) {
 
 TEST(HighlighterTest, PlacesAreOfDisplayedAttributesWhateverIsRetrieved) {
   const Sample sample(kEclair, R"({"displayedAttributes":["id","tags","origin.city"]})");
-  EXPECT_EQ(Append(sample, 0, Terms("cafe saint*"), Places(), Names{{"id"}}),
-            R"({"_matchesPosition":{"tags":[{"start":0,"length":5,"indices":[1,1]}],"tags.kind":[{"start":0,"length":5,"indices":[2]}],"origin.city":[{"start":0,"length":5}]}})");
+  EXPECT_EQ(
+      Append(sample, 0, Terms("cafe saint*"), Places(), Names{{"id"}}),
+      R"({"_matchesPosition":{"tags":[{"start":0,"length":5,"indices":[1,1]}],"tags.kind":[{"start":0,"length":5,"indices":[2]}],"origin.city":[{"start":0,"length":5}]}})");
 }
 
 TEST(HighlighterTest, BothMembersAreOfTheWholeTextAndDoNotLeakIntoTheNextDocument) {
@@ -358,27 +401,34 @@ TEST(HighlighterTest, BothMembersAreOfTheWholeTextAndDoNotLeakIntoTheNextDocumen
   std::string out;
   bool first = false;
   highlighter.Append(std::span(sample.row(0)).first(2), first, out);
-  EXPECT_EQ(out,
-            R"(,"_formatted":{"id":"1","name":"…<em>café</em>, <em>café</em>…"},"_matchesPosition":{"name":[{"start":11,"length":5},{"start":18,"length":5}]})");
+  EXPECT_EQ(
+      out,
+      R"(,"_formatted":{"id":"1","name":"…<em>café</em>, <em>café</em>…"},"_matchesPosition":{"name":[{"start":11,"length":5},{"start":18,"length":5}]})");
   out.clear();
   first = true;
   highlighter.Append(sample.row(1), first, out);
-  EXPECT_EQ(out,
-            R"("_formatted":{"id":"2","name":"The <em>world</em>…"},"_matchesPosition":{"name":[{"start":4,"length":5}]})");
+  EXPECT_EQ(
+      out,
+      R"("_formatted":{"id":"2","name":"The <em>world</em>…"},"_matchesPosition":{"name":[{"start":4,"length":5}]})");
 }
 
 TEST(HighlighterTest, FlatAndNestedNamesThatReadTheSameShareOneListOfPlaces) {
   const Sample sample(R"([{"a":{"b":"x"},"a.b":"y x"}])");
-  EXPECT_EQ(Append(sample, 0, Terms("x"), Places()), R"({"_matchesPosition":{"a.b":[{"start":2,"length":1}]}})");
+  EXPECT_EQ(Append(sample, 0, Terms("x"), Places()),
+            R"({"_matchesPosition":{"a.b":[{"start":2,"length":1}]}})");
 }
 
 TEST(HighlighterTest, LocalesOfTheRequestOrElseOfTheAttributeSteerNormalisation) {
-  const Sample sample(R"([{"sv":"Ål","en":"Ål"}])",
-                      R"({"localizedAttributes":[{"attributePatterns":["sv"],"locales":["swe"]}]})");
-  EXPECT_EQ(Append(sample, 0, Terms("ål"), Highlight({"*"})), R"({"_formatted":{"sv":"<em>Ål</em>","en":"Ål"}})");
-  EXPECT_EQ(Append(sample, 0, Terms("al"), Highlight({"*"})), R"({"_formatted":{"sv":"Ål","en":"<em>Ål</em>"}})");
-  EXPECT_EQ(Append(sample, 0, Terms("ål"), Highlight({"*"}), Names{{"en"}}, {*text::ParseLocale("swe")}),
-            R"({"_formatted":{"sv":"<em>Ål</em>","en":"<em>Ål</em>"}})");
+  const Sample sample(
+      R"([{"sv":"Ål","en":"Ål"}])",
+      R"({"localizedAttributes":[{"attributePatterns":["sv"],"locales":["swe"]}]})");
+  EXPECT_EQ(Append(sample, 0, Terms("ål"), Highlight({"*"})),
+            R"({"_formatted":{"sv":"<em>Ål</em>","en":"Ål"}})");
+  EXPECT_EQ(Append(sample, 0, Terms("al"), Highlight({"*"})),
+            R"({"_formatted":{"sv":"Ål","en":"<em>Ål</em>"}})");
+  EXPECT_EQ(
+      Append(sample, 0, Terms("ål"), Highlight({"*"}), Names{{"en"}}, {*text::ParseLocale("swe")}),
+      R"({"_formatted":{"sv":"<em>Ål</em>","en":"<em>Ål</em>"}})");
 }
 
 TEST(HighlighterTest, VectorsAreNeitherFormattedNorSearched) {
@@ -393,10 +443,15 @@ TEST(HighlighterTest, RandomTextsAreFormattedAsByTheNaiveTwin) {
   const unsigned seed = std::random_device()();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937 random(seed);
-  const auto below = [&](size_t n) { return std::uniform_int_distribution<size_t>(0, n - 1)(random); };
-  const std::vector<std::string> kWords = {"a", "ab", "abc", "äb", "b", "bä", "bc", "c", "ça", "æ", "日", "本"};
-  const std::vector<std::string> kLemmas = {"a", "ab", "abc", "b", "ba", "bc", "c", "ca", "ae", "日", "本", "zz"};
-  const std::vector<std::string> kSeparators = {" ", " ", " ", ", ", ". ", "-", "; ", " (", ") ", "!", "\"", "\n"};
+  const auto below = [&](size_t n) {
+    return std::uniform_int_distribution<size_t>(0, n - 1)(random);
+  };
+  const std::vector<std::string> kWords = {"a",  "ab", "abc", "äb", "b",  "bä",
+                                           "bc", "c",  "ça",  "æ",  "日", "本"};
+  const std::vector<std::string> kLemmas = {"a", "ab", "abc", "b",  "ba", "bc",
+                                            "c", "ca", "ae",  "日", "本", "zz"};
+  const std::vector<std::string> kSeparators = {" ",  " ",  " ",  ", ", ". ", "-",
+                                                "; ", " (", ") ", "!",  "\"", "\n"};
   for (int round = 0; round < 3000; ++round) {
     std::string text;
     for (size_t n = below(60); n > 0; --n) {
@@ -412,7 +467,8 @@ TEST(HighlighterTest, RandomTextsAreFormattedAsByTheNaiveTwin) {
     }
     for (size_t n = below(7); n > 0; --n) {
       const auto first = static_cast<uint16_t>(below(6));
-      terms.words.push_back({kLemmas[below(kLemmas.size())], below(2) == 0, static_cast<uint32_t>(1 + below(4)), first,
+      terms.words.push_back({kLemmas[below(kLemmas.size())], below(2) == 0,
+                             static_cast<uint32_t>(1 + below(4)), first,
                              static_cast<uint16_t>(first + below(2))});
     }
     const auto length = static_cast<uint32_t>(below(below(2) == 0 ? 8 : 30));
@@ -422,7 +478,8 @@ TEST(HighlighterTest, RandomTextsAreFormattedAsByTheNaiveTwin) {
     options.crop_length = length;
     const std::string got = Append(sample, 0, terms, options);
     std::string want = R"({"_formatted":{"t":)";
-    AppendJsonString(want, NaiveHighlighter(*sample.snapshot().analyzer, terms, text).Format(length));
+    AppendJsonString(want,
+                     NaiveHighlighter(*sample.snapshot().analyzer, terms, text).Format(length));
     ASSERT_EQ(got, want + "}}") << "round " << round << ", length " << length << ", text " << text;
   }
 }

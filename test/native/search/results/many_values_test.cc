@@ -1,4 +1,5 @@
-// Columns with so many values that unions of them are stored: what walks over them must skip exactly what has nothing.
+// Columns with so many values that unions of them are stored: what walks over them must skip
+// exactly what has nothing.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -17,15 +18,18 @@ class ManyValues : public testing::Test {
  protected:
   static constexpr uint32_t kDocuments = 24000;
 
-  ManyValues() : random_(TestSeed()), index_(R"({"filterableAttributes":["one","several"],"sortableAttributes":["one","several"]})") {
+  ManyValues()
+      : random_(TestSeed()),
+        index_(
+            R"({"filterableAttributes":["one","several"],"sortableAttributes":["one","several"]})") {
     std::map<DocId, std::string> batch;
     for (uint32_t docid = 0; docid < kDocuments; ++docid) {
       const auto number = static_cast<int>(random_.Below(9000));
       const std::string string = "s" + std::to_string(100000 + random_.Below(9000));
       const bool is_number = random_.Below(2) == 0;
       one_.push_back(is_number ? number : -1);
-      batch[docid] = "{\"one\":" + (is_number ? std::to_string(number) : "\"" + string + "\"") + ",\"several\":[" +
-                     std::to_string(number) + ",\"" + string + "\"]}";
+      batch[docid] = "{\"one\":" + (is_number ? std::to_string(number) : "\"" + string + "\"") +
+                     ",\"several\":[" + std::to_string(number) + ",\"" + string + "\"]}";
       several_.push_back({number, string});
     }
     index_.Put(batch);
@@ -34,7 +38,8 @@ class ManyValues : public testing::Test {
 
   // Documents with values close together, so that most unions have none of them.
   DocSet Close() {
-    const auto from = static_cast<int>(random_.Below(9000)), to = from + static_cast<int>(random_.Below(200));
+    const auto from = static_cast<int>(random_.Below(9000)),
+               to = from + static_cast<int>(random_.Below(200));
     std::vector<uint32_t> docids;
     for (uint32_t docid = 0; docid < kDocuments; ++docid) {
       if (several_[docid].first >= from && several_[docid].first <= to) docids.push_back(docid);
@@ -68,14 +73,16 @@ TEST_F(ManyValues, AreCountedAlikeInEveryWay) {
     }
     auto number = numbers.begin();
     counter.ForEachNumber([&](const FieldCounter::Value& value) {
-      EXPECT_TRUE(number != numbers.end() && value.number == number->first && value.count == number->second);
+      EXPECT_TRUE(number != numbers.end() && value.number == number->first &&
+                  value.count == number->second);
       ++number;
       return true;
     });
     ASSERT_TRUE(number == numbers.end());
     auto string = strings.begin();
     counter.ForEachString([&](const FieldCounter::Value& value) {
-      EXPECT_TRUE(string != strings.end() && value.string == string->first && value.count == string->second);
+      EXPECT_TRUE(string != strings.end() && value.string == string->first &&
+                  value.count == string->second);
       ++string;
       return true;
     });

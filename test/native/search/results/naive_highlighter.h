@@ -1,4 +1,5 @@
-// Marking and cropping one text, in plain loops that follow docs/behaviour/results.md sentence by sentence.
+// Marking and cropping one text, in plain loops that follow docs/behaviour/results.md sentence by
+// sentence.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +22,8 @@ struct NaiveMatch {
 
 class NaiveHighlighter {
  public:
-  NaiveHighlighter(const text::Analyzer& analyzer, const MatchTerms& terms, std::string_view text) : text_(text) {
+  NaiveHighlighter(const text::Analyzer& analyzer, const MatchTerms& terms, std::string_view text)
+      : text_(text) {
     analyzer.Tokenize(text, {}, buffer_);
     for (size_t i = 0; i < buffer_.tokens.size(); ++i) {
       if (Kind(i) == 'w') words_.push_back(i);
@@ -41,8 +43,9 @@ class NaiveHighlighter {
     if (length > 0) std::tie(begin, end) = Crop(length);
     std::string out = begin > 0 ? "…" : "";
     for (size_t at = begin; at < end;) {
-      const auto match = std::find_if(matches_.begin(), matches_.end(),
-                                      [&](const NaiveMatch& m) { return m.begin <= at && at < m.end; });
+      const auto match = std::find_if(matches_.begin(), matches_.end(), [&](const NaiveMatch& m) {
+        return m.begin <= at && at < m.end;
+      });
       if (match == matches_.end()) {
         out += text_[at++];
         continue;
@@ -74,7 +77,8 @@ class NaiveHighlighter {
       }
       if (!equal) continue;
       const int first = phrase.first_position, words = static_cast<int>(count);
-      matches_.push_back({w, w + count - 1, Token(w).begin, Token(w + count - 1).end, first, first + words - 1, words});
+      matches_.push_back({w, w + count - 1, Token(w).begin, Token(w + count - 1).end, first,
+                          first + words - 1, words});
       return true;
     }
     return false;
@@ -104,13 +108,15 @@ class NaiveHighlighter {
     std::set<int> positions;
     int near = 0, ordered = 0;
     for (size_t m = i; m <= j; ++m) {
-      for (int p = matches_[m].first_position; p <= matches_[m].last_position; ++p) positions.insert(p);
+      for (int p = matches_[m].first_position; p <= matches_[m].last_position; ++p)
+        positions.insert(p);
       if (matches_[m].phrase_words > 0) {
         near -= matches_[m].phrase_words - 1;
         ordered += matches_[m].phrase_words - 1;
       }
       if (m == i) continue;
-      near -= std::min<int>(7, static_cast<int>(matches_[m].first_word - matches_[m - 1].last_word));
+      near -=
+          std::min<int>(7, static_cast<int>(matches_[m].first_word - matches_[m - 1].last_word));
       ordered += matches_[m].first_position > matches_[m - 1].first_position;
     }
     return {static_cast<int>(positions.size()), near, ordered};
@@ -118,7 +124,9 @@ class NaiveHighlighter {
 
   // Numbers of the first and the last match.
   std::pair<size_t, size_t> Best(size_t length) const {
-    const auto fits = [&](size_t i, size_t j) { return matches_[j].last_word - matches_[i].first_word < length; };
+    const auto fits = [&](size_t i, size_t j) {
+      return matches_[j].last_word - matches_[i].first_word < length;
+    };
     std::pair<size_t, size_t> best{0, 0};
     Score score{-1, 0, 0};
     for (size_t i = 0; i < matches_.size(); ++i) {
@@ -155,17 +163,25 @@ class NaiveHighlighter {
     while (left > 0 && (begin > 0 || end < count)) {
       const char before = begin > 0 ? Kind(begin - 1) : '-', after = end < count ? Kind(end) : '-';
       bool take_left = false, take_right = false;
-      if (before == '-') take_right = true;
-      else if (after == '-') take_left = true;
-      else if (before == 'w' && after == 'w') take_left = true, take_right = left > 1;
-      else if (before == 'w') take_left = true;
-      else if (after == 'w') take_right = true;
-      else if (before == after) take_left = true, take_right = left > 1;
-      else (before == 'h' ? take_right : take_left) = true;
+      if (before == '-')
+        take_right = true;
+      else if (after == '-')
+        take_left = true;
+      else if (before == 'w' && after == 'w')
+        take_left = true, take_right = left > 1;
+      else if (before == 'w')
+        take_left = true;
+      else if (after == 'w')
+        take_right = true;
+      else if (before == after)
+        take_left = true, take_right = left > 1;
+      else
+        (before == 'h' ? take_right : take_left) = true;
       if (take_left) left -= Kind(--begin) == 'w';
       if (take_right) left -= Kind(end++) == 'w';
     }
-    return {begin == 0 ? 0 : buffer_.tokens[begin - 1].end, end == count ? text_.size() : buffer_.tokens[end].begin};
+    return {begin == 0 ? 0 : buffer_.tokens[begin - 1].end,
+            end == count ? text_.size() : buffer_.tokens[end].begin};
   }
 
   std::string_view text_;

@@ -22,7 +22,8 @@ const char* const kFilms =
 
 TEST(ProjectionTest, ASearchReturnsTheNamedPartsOfADocument) {
   const Sample films(kFilms);
-  const std::string all = R"({"id":1,"title":"Solaris","a.b":"flat","crew":{"music":"Artemyev","cast":[{"name":"Banionis","role":{"name":"Kelvin","scenes":[1,2]}},{"name":"Bondarchuk"},"extra",[{"name":"Inner"}]],"empty":{}},"seen":null,"tags":["sf",["nested",3]]})";
+  const std::string all =
+      R"({"id":1,"title":"Solaris","a.b":"flat","crew":{"music":"Artemyev","cast":[{"name":"Banionis","role":{"name":"Kelvin","scenes":[1,2]}},{"name":"Bondarchuk"},"extra",[{"name":"Inner"}]],"empty":{}},"seen":null,"tags":["sf",["nested",3]]})";
   const struct {
     Names names;
     std::string first, second;
@@ -31,17 +32,20 @@ TEST(ProjectionTest, ASearchReturnsTheNamedPartsOfADocument) {
       {std::nullopt, all, ""},
       {Names{std::vector<std::string>{}}, "{}", "{}"},
       {Names{{"title"}}, R"({"title":"Solaris"})", R"({"title":"Stalker"})"},
-      {Names{{"crew.music"}}, R"({"crew":{"music":"Artemyev"}})", R"({"crew":[{"music":"Artemyev"},{"music":"none"}]})"},
+      {Names{{"crew.music"}}, R"({"crew":{"music":"Artemyev"}})",
+       R"({"crew":[{"music":"Artemyev"},{"music":"none"}]})"},
       {Names{{"crew.cast.name"}},
        R"({"crew":{"cast":[{"name":"Banionis"},{"name":"Bondarchuk"},"extra",[{"name":"Inner"}]]}})",
        R"({"crew":[{},{}]})"},
-      {Names{{"crew.cast.role.name", "id"}}, R"({"id":1,"crew":{"cast":[{"role":{"name":"Kelvin"}},{},"extra",[{}]]}})",
+      {Names{{"crew.cast.role.name", "id"}},
+       R"({"id":1,"crew":{"cast":[{"role":{"name":"Kelvin"}},{},"extra",[{}]]}})",
        R"({"id":2,"crew":[{},{}]})"},
-      {Names{{"crew.cast.role.scenes"}}, R"({"crew":{"cast":[{"role":{"scenes":[1,2]}},{},"extra",[{}]]}})",
-       R"({"crew":[{},{}]})"},
+      {Names{{"crew.cast.role.scenes"}},
+       R"({"crew":{"cast":[{"role":{"scenes":[1,2]}},{},"extra",[{}]]}})", R"({"crew":[{},{}]})"},
       {Names{{"crew.empty"}}, R"({"crew":{"empty":{}}})", R"({"crew":[{},{}]})"},
       {Names{{"crew.nothing"}}, "{}", "{}"},
-      {Names{{"crew.cast", "crew"}}, "", R"({"crew":[{"music":"Artemyev","year":1979},{"music":"none"}]})"},
+      {Names{{"crew.cast", "crew"}}, "",
+       R"({"crew":[{"music":"Artemyev","year":1979},{"music":"none"}]})"},
       {Names{{"a.b"}}, R"({"a.b":"flat"})", R"({"a":{"b":"nested"}})"},
       {Names{{"a"}}, "{}", R"({"a":{"b":"nested"}})"},
       {Names{{"unknown", "seen"}}, R"({"seen":null})", "{}"},
@@ -79,7 +83,8 @@ TEST(ProjectionTest, NamesMustBeDisplayedLiterally) {
 }
 
 TEST(ProjectionTest, WhatLiesBelowADisplayedNameIsDisplayed) {
-  const Sample sample(R"([{"a":{"b":1,"c.d":2},"a.b":3,"a.c.d":4,"ab":5,"x.y.z":6,"x.y":{"z":7,"w":8}}])");
+  const Sample sample(
+      R"([{"a":{"b":1,"c.d":2},"a.b":3,"a.c.d":4,"ab":5,"x.y.z":6,"x.y":{"z":7,"w":8}}])");
   const auto select = [&](Names displayed, Names names = std::nullopt) {
     return Select(sample, 0, Projection::ForSearch(names, displayed, sample.fields()));
   };
@@ -94,8 +99,10 @@ TEST(ProjectionTest, WhatLiesBelowADisplayedNameIsDisplayed) {
 }
 
 TEST(ProjectionTest, ParentsThatAreScalarsAreLeftOutAndEmptiedOnesStay) {
-  const Sample sample(R"([{"p":{"q":{"r":1}}},{"p":{"q":{"s":1}}},{"p":{"q":7}},{"p":null},{"p":[]},{"p":[1,null,{"q":2}]}])");
-  const Projection projection = Projection::ForSearch(Names{{"p.q.r"}}, std::nullopt, sample.fields());
+  const Sample sample(
+      R"([{"p":{"q":{"r":1}}},{"p":{"q":{"s":1}}},{"p":{"q":7}},{"p":null},{"p":[]},{"p":[1,null,{"q":2}]}])");
+  const Projection projection =
+      Projection::ForSearch(Names{{"p.q.r"}}, std::nullopt, sample.fields());
   EXPECT_EQ(Select(sample, 0, projection), R"({"p":{"q":{"r":1}}})");
   EXPECT_EQ(Select(sample, 1, projection), R"({"p":{"q":{}}})");
   EXPECT_EQ(Select(sample, 2, projection), R"({"p":{}})");
@@ -108,9 +115,13 @@ TEST(ProjectionTest, DocumentRoutesIgnoreWhatIsDisplayedAndKnowNoFields) {
   const Sample films(kFilms);
   EXPECT_TRUE(Projection::ForDocuments(std::nullopt, films.fields()).all());
   EXPECT_TRUE(Projection::ForDocuments(Names{{"id", "*"}}, films.fields()).all());
-  EXPECT_EQ(Select(films, 0, Projection::ForDocuments(Names{{"unknown", "crew.music", "a.b"}}, films.fields())),
-            R"({"a.b":"flat","crew":{"music":"Artemyev"}})");
-  EXPECT_EQ(Select(films, 0, Projection::ForDocuments(Names{std::vector<std::string>{}}, films.fields())), "{}");
+  EXPECT_EQ(
+      Select(films, 0,
+             Projection::ForDocuments(Names{{"unknown", "crew.music", "a.b"}}, films.fields())),
+      R"({"a.b":"flat","crew":{"music":"Artemyev"}})");
+  EXPECT_EQ(
+      Select(films, 0, Projection::ForDocuments(Names{std::vector<std::string>{}}, films.fields())),
+      "{}");
 }
 
 TEST(ProjectionTest, NamesThatOnlyShareCharactersAreNotBelow) {
@@ -126,9 +137,11 @@ TEST(ProjectionTest, VectorsAreNeverWrittenAndMembersMayFollowOthers) {
   const Sample sample(R"([{"id":1,"_vectors":{"m":[1]},"na\"me":"x\ny"}])");
   std::string out = R"({"_rankingScore":1)";
   bool first = false;
-  AppendProjected(sample.row(0), sample.fields(), Projection::ForDocuments(std::nullopt, sample.fields()), first, out);
+  AppendProjected(sample.row(0), sample.fields(),
+                  Projection::ForDocuments(std::nullopt, sample.fields()), first, out);
   EXPECT_EQ(out, R"({"_rankingScore":1,"id":1,"na\"me":"x\ny")");
-  EXPECT_EQ(Select(sample, 0, Projection::ForDocuments(Names{{"_vectors"}}, sample.fields())), "{}");
+  EXPECT_EQ(Select(sample, 0, Projection::ForDocuments(Names{{"_vectors"}}, sample.fields())),
+            "{}");
 }
 
 }  // namespace

@@ -16,16 +16,20 @@ namespace gannet::search {
 class Sample {
  public:
   // documents  a JSON array; settings: a JSON object
-  explicit Sample(std::string documents, std::string_view settings = "{}") : text_(std::move(documents)) {
+  explicit Sample(std::string documents, std::string_view settings = "{}")
+      : text_(std::move(documents)) {
     const json::Value parsed = json::Value::Parse(text_);
     auto fields = std::make_shared<index::FieldMap>();
     for (const json::Value& document : parsed.items()) Discover(*fields, document, "");
     for (const json::Value& document : parsed.items()) {
       auto& row = rows_.emplace_back();
-      for (const auto& [name, value] : document.members()) row.push_back({*fields->Find(name), value.text()});
-      std::sort(row.begin(), row.end(), [](const auto& a, const auto& b) { return a.field < b.field; });
+      for (const auto& [name, value] : document.members())
+        row.push_back({*fields->Find(name), value.text()});
+      std::sort(row.begin(), row.end(),
+                [](const auto& a, const auto& b) { return a.field < b.field; });
     }
-    auto read = std::make_shared<index::Settings>(index::Settings::FromJson(json::Value::Parse(settings)));
+    auto read =
+        std::make_shared<index::Settings>(index::Settings::FromJson(json::Value::Parse(settings)));
     snapshot_.fields = fields;
     snapshot_.analyzer = std::make_shared<text::Analyzer>(text::AnalyzerSettings{
         read->stop_words, read->separator_tokens, read->non_separator_tokens, read->dictionary});

@@ -5,16 +5,21 @@
 namespace gannet::search {
 namespace {
 
-constexpr const char* kThreeFields = R"({"searchableAttributes":["title","body","notes"],"typoTolerance":{"enabled":false}})";
+constexpr const char* kThreeFields =
+    R"({"searchableAttributes":["title","body","notes"],"typoTolerance":{"enabled":false}})";
 
 TEST(AttributeRankRule, CostsTheWeightOfTheBestAttribute) {
-  RuleBench bench({R"({"id":0,"title":"sea"})", R"({"id":1,"body":"sea"})", R"({"id":2,"notes":"sea"})", R"({"id":3,"notes":"sea","title":"a sea"})"}, kThreeFields);
+  RuleBench bench({R"({"id":0,"title":"sea"})", R"({"id":1,"body":"sea"})",
+                   R"({"id":2,"notes":"sea"})", R"({"id":3,"notes":"sea","title":"a sea"})"},
+                  kThreeFields);
   bench.Ask({"sea"});
   bench.Expect(AttributeRankRule(), {{0, 0}, {1, 1}, {2, 2}, {3, 0}});
 }
 
 TEST(AttributeRankRule, AddsUpWordsEachInItsBestAttribute) {
-  RuleBench bench({R"({"id":0,"title":"deep sea"})", R"({"id":1,"title":"deep","notes":"sea"})", R"({"id":2,"body":"deep sea"})", R"({"id":3,"notes":"deep sea"})"}, kThreeFields);
+  RuleBench bench({R"({"id":0,"title":"deep sea"})", R"({"id":1,"title":"deep","notes":"sea"})",
+                   R"({"id":2,"body":"deep sea"})", R"({"id":3,"notes":"deep sea"})"},
+                  kThreeFields);
   bench.Ask({"deep", "sea"});
   bench.Expect(AttributeRankRule(), {{0, 0}, {1, 2}, {2, 2}, {3, 4}});
   EXPECT_EQ(AttributeRankRule().PathMax(bench.context(), bench.path()), 4u);

@@ -6,7 +6,9 @@ namespace gannet::search {
 namespace {
 
 TEST(ExactWordsRule, CostsEachWordThatIsNotAsTyped) {
-  RuleBench bench({R"({"id":0,"a":"deep ocean"})", R"({"id":1,"a":"deep oceans"})", R"({"id":2,"a":"deeper oceans"})", R"({"id":3,"a":"deeps ocean"})"}, "{}");
+  RuleBench bench({R"({"id":0,"a":"deep ocean"})", R"({"id":1,"a":"deep oceans"})",
+                   R"({"id":2,"a":"deeper oceans"})", R"({"id":3,"a":"deeps ocean"})"},
+                  "{}");
   bench.Ask({"deep", "ocean"});
   // Any expansion counts as a match.
   for (Step& step : bench.path()) step.typos = -1;
@@ -30,7 +32,8 @@ TEST(ExactWordsRule, NarrowsTheStepForTheRulesBehind) {
   scan.Run(bench.context().snapshot.documents);
   Sources sources;
   const std::vector<uint32_t> numbers{0};
-  scan.AddSources(ExactWordsRule(), {bench.path()}, numbers, 1, bench.context().snapshot.documents, sources);
+  scan.AddSources(ExactWordsRule(), {bench.path()}, numbers, 1, bench.context().snapshot.documents,
+                  sources);
   ASSERT_EQ(sources.size(), 1u);
   EXPECT_TRUE(sources[0]->At(0).TakePaths()[0][0].verbatim);
   EXPECT_FALSE(sources[0]->At(1).TakePaths()[0][0].verbatim);

@@ -22,7 +22,8 @@ TEST(ProximityRule, TellsHowFarWordsStandApart) {
 }
 
 TEST(ProximityRule, AddsUpPairsOfNeighbours) {
-  RuleBench bench({R"({"id":0,"a":"deep blue sea"})", R"({"id":1,"a":"deep blue big sea"})", R"({"id":2,"a":"sea deep blue"})", R"({"id":3,"a":"blue sea deep"})"});
+  RuleBench bench({R"({"id":0,"a":"deep blue sea"})", R"({"id":1,"a":"deep blue big sea"})",
+                   R"({"id":2,"a":"sea deep blue"})", R"({"id":3,"a":"blue sea deep"})"});
   bench.Ask({"deep", "blue", "sea"});
   // Of the last: "deep" two in front of "blue" in the other order, "blue sea" as asked.
   bench.Expect(ProximityRule(), {{0, 0}, {1, 1}, {2, 2}, {3, 2}});

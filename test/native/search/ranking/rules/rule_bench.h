@@ -1,4 +1,5 @@
-// A few documents written by hand and what a cost rule says of them, told in both ways: from forward records and from posting lists.
+// A few documents written by hand and what a cost rule says of them, told in both ways: from
+// forward records and from posting lists.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -25,20 +26,23 @@ class RuleBench {
  public:
   // documents    JSON objects; their docids are their places
   // settings     JSON object
-  explicit RuleBench(const std::vector<std::string>& documents, const std::string& settings = R"({"typoTolerance":{"enabled":false}})")
+  explicit RuleBench(const std::vector<std::string>& documents,
+                     const std::string& settings = R"({"typoTolerance":{"enabled":false}})")
       : tuned_(Tuned()), index_(settings) {
     // Words of two documents are frequent, so that lists tell of their distances.
     Tuning tuning = tuned_;
     tuning.frequent_documents_min = 2;
     SetTuning(tuning);
     std::map<DocId, std::string> batch;
-    for (const std::string& document : documents) batch[static_cast<DocId>(batch.size())] = document;
+    for (const std::string& document : documents)
+      batch[static_cast<DocId>(batch.size())] = document;
     index_.Put(batch);
     snapshot_ = index_.snapshot();
   }
   ~RuleBench() { SetTuning(tuned_); }
 
-  // Asks for the words, which follow each other in the query; of each those as typed. typos: of each word, a class of expansions.
+  // Asks for the words, which follow each other in the query; of each those as typed. typos: of
+  // each word, a class of expansions.
   void Ask(const std::vector<std::string>& words, int8_t typos = 0) {
     query_ = {};
     int32_t position = 0;
@@ -48,7 +52,8 @@ class RuleBench {
     }
     graph_ = std::make_unique<Graph>(*snapshot_, scope_, query_);
     const auto& searchable = snapshot_->settings->searchable;
-    const auto max_weight = static_cast<uint32_t>(searchable && !searchable->empty() ? searchable->size() - 1 : 0);
+    const auto max_weight =
+        static_cast<uint32_t>(searchable && !searchable->empty() ? searchable->size() - 1 : 0);
     context_ = std::make_unique<RankContext>(RankContext{*snapshot_, *graph_, max_weight});
     path_.clear();
     for (uint16_t n = 0; n < words.size(); ++n) path_.push_back({n, typos, false});
@@ -63,14 +68,16 @@ class RuleBench {
     scan.Run(snapshot_->documents);
     Sources sources;
     const std::vector<uint32_t> numbers{0};
-    scan.AddSources(rule, {path_}, numbers, rule.PathMax(*context_, path_), scan.Matching(0), sources);
+    scan.AddSources(rule, {path_}, numbers, rule.PathMax(*context_, path_), scan.Matching(0),
+                    sources);
     return CostsOf(rule, sources);
   }
   // The same as posting lists tell it, what they leave open verified.
   CostByDocument Listed(const CostRule& rule) {
     EXPECT_TRUE(HasPostings(*graph_, path_));
     Sources sources;
-    rule.AddPostingSources(*context_, {PathDocuments(*graph_, path_, nullptr), 0, path_, {}}, rule.PathMax(*context_, path_), nullptr, sources);
+    rule.AddPostingSources(*context_, {PathDocuments(*graph_, path_, nullptr), 0, path_, {}},
+                           rule.PathMax(*context_, path_), nullptr, sources);
     return CostsOf(rule, sources);
   }
   // Expects these costs of both.
@@ -85,7 +92,9 @@ class RuleBench {
     for (uint32_t cost = 0; cost <= rule.PathMax(*context_, path_); ++cost) {
       for (const auto& source : sources) {
         const CostBucket bucket = source->At(cost);
-        const auto add = [&](const DocSet& documents) { documents.ForEach([&](DocId docid) { EXPECT_TRUE(costs.emplace(docid, cost).second); }); };
+        const auto add = [&](const DocSet& documents) {
+          documents.ForEach([&](DocId docid) { EXPECT_TRUE(costs.emplace(docid, cost).second); });
+        };
         add(bucket.verified);
         if (!bucket.approximate.empty()) add(source->Verify(cost, bucket.approximate));
       }

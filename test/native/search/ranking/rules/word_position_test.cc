@@ -16,14 +16,17 @@ std::string At(int position, const std::string& word) {
 }
 
 TEST(WordPositionRule, CostsTheDistanceToThePlaceInTheQuery) {
-  RuleBench bench({At(0, "sea"), At(1, "sea"), At(2, "sea"), At(4, "sea"), At(5, "sea"), At(12, "sea"), At(20, "sea"), At(100, "sea")});
+  RuleBench bench({At(0, "sea"), At(1, "sea"), At(2, "sea"), At(4, "sea"), At(5, "sea"),
+                   At(12, "sea"), At(20, "sea"), At(100, "sea")});
   bench.Ask({"sea"});
   // Positions from 16 on are told apart as 24, 32, 64, 128.
-  bench.Expect(WordPositionRule(), {{0, 0}, {1, 1}, {2, 2}, {3, 2}, {4, 3}, {5, 5}, {6, 6}, {7, 8}});
+  bench.Expect(WordPositionRule(),
+               {{0, 0}, {1, 1}, {2, 2}, {3, 2}, {4, 3}, {5, 5}, {6, 6}, {7, 8}});
 }
 
 TEST(WordPositionRule, WantsTheSecondWordSecond) {
-  RuleBench bench({R"({"id":0,"a":"deep sea"})", R"({"id":1,"a":"sea deep"})", R"({"id":2,"a":"deep","b":"the sea"})"});
+  RuleBench bench({R"({"id":0,"a":"deep sea"})", R"({"id":1,"a":"sea deep"})",
+                   R"({"id":2,"a":"deep","b":"the sea"})"});
   bench.Ask({"deep", "sea"});
   bench.Expect(WordPositionRule(), {{0, 0}, {1, 2}, {2, 0}});
 }
