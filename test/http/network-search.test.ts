@@ -341,7 +341,10 @@ describe(`Searches of the whole network (seed ${SEED})`, () => {
             federationOptions: { weight: pick([0.5, 1, 2]) },
           });
           const queries = [query(), query()];
-          const federation = { limit: 15, facetsByIndex: { [uid]: ['kind'] } };
+          const federation = {
+            ...{ limit: 15, facetsByIndex: { [uid]: ['kind', 'size', 'tags'] } },
+            ...(chance(0.5) ? { mergeFacets: { maxValuesPerFacet: 3 } } : {}),
+          };
           const [given, wanted] = await Promise.all([
             pick(cluster.servers).call('POST', '/multi-search', {
               body: { federation, queries: queries.map((one) => ({ ...one, useNetwork: true })) },
@@ -357,8 +360,9 @@ describe(`Searches of the whole network (seed ${SEED})`, () => {
             ]);
           assert.deepEqual(scores(given.json), scores(wanted.json), about);
           assert.equal(given.json.estimatedTotalHits, wanted.json.estimatedTotalHits, about);
-          const [left, right] = [given.json, wanted.json].map(({ facetsByIndex }) =>
-            unspelled(facetsByIndex),
+          const [left, right] = [given.json, wanted.json].map(
+            ({ facetsByIndex, facetDistribution, facetStats }) =>
+              unspelled({ facetsByIndex, facetDistribution, facetStats }),
           );
           assert.deepEqual(left, right, about);
         }
