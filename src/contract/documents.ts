@@ -212,15 +212,11 @@ export interface EditDocumentsBody {
   function?: string;
 }
 
-/** Characters of a function that edits documents. */
-const FUNCTION_CHARACTERS_MAX = 65_536;
-
 const EDIT_PROPERTIES: Record<string, Schema> = {
   filter: FILTER,
   context: { type: ['object', 'null'], 'x-code': 'invalid_document_edition_context' },
   function: {
     type: 'string',
-    maxLength: FUNCTION_CHARACTERS_MAX,
     'x-code': 'invalid_document_edition_function_filter',
     'x-missing-code': 'missing_document_edition_function',
   },

@@ -41,6 +41,9 @@ const PASSING = /(^|\/)(lock|lock\.mdb|index\.mdb-lock)$/;
 
 const VERIFIED_SOUND = 0;
 
+/** How often it is told how far the campaign is. */
+const PROGRESS_CHANGES = 25;
+
 export async function runCampaign({
   changes,
   seed,
@@ -69,6 +72,7 @@ export async function runCampaign({
       else if (outcome.kind !== 'harmless' && report.status === VERIFIED_SOUND) {
         tell(`verify finds nothing; ${outcome.kind === 'fault' ? 'see before' : outcome.what}`);
       }
+      if ((n + 1) % PROGRESS_CHANGES === 0) log(`${n + 1} changes, ${result.faults.length} faults`);
     }
   } finally {
     rmSync(folder, { recursive: true, force: true });

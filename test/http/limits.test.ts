@@ -93,14 +93,6 @@ describe('Limits of a request', () => {
     assert.equal(deleted.status, 202);
   });
 
-  it('holds for a function that edits documents', async () => {
-    const { status, json } = await server.call('POST', '/indexes/books/documents/edit', {
-      body: { function: `doc.x = 1;${' '.repeat(65_536)}` },
-    });
-    assert.equal(status, 400);
-    assert.equal(json.code, 'invalid_document_edition_function_filter');
-  });
-
   it('holds for stored ranking rules', async () => {
     const rules = (count: number) => Array.from({ length: count }, (_, i) => `f${i}:asc`);
     const { status, json } = await server.call('PUT', '/indexes/books/settings/ranking-rules', {
