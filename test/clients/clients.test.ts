@@ -35,6 +35,8 @@ interface Client {
 
 const python = join(WORK, 'python');
 const smokeGo = join(WORK, 'smoke-go');
+const rust = join(WORK, 'rust');
+const rustSource = join(WORK, 'rust-source');
 const java = join(WORK, 'java');
 const modfile = ['-modfile', join(WORK, 'go.mod')] as const;
 const maven = [
@@ -72,6 +74,15 @@ const CLIENTS: Record<string, Client> = {
     run: { argv: [smokeGo] },
     network: { argv: [smokeGo] },
   },
+  'crates.io meilisearch-sdk': {
+    tools: ['cargo'],
+    fetch: [{ argv: ['cargo', 'fetch', '--quiet'], cwd: rustSource }],
+    build: {
+      argv: ['cargo', 'build', '--quiet', '--jobs', '1', '--target-dir', rust],
+      cwd: rustSource,
+    },
+    run: { argv: [join(rust, 'debug/smoke')] },
+  },
   'Maven meilisearch-java': {
     tools: ['mvn', 'javac'],
     fetch: [{ argv: ['mvn', ...maven, 'dependency:resolve', 'dependency:resolve-plugins'] }],
@@ -95,6 +106,7 @@ describe('Published clients', function () {
     mkdirSync(WORK, { recursive: true });
     // Files that tools write beside their sources stand outside of the repository.
     spawnSync('cp', [`${FOLDER}/go/go.mod`, join(WORK, 'go.mod')]);
+    spawnSync('cp', ['-rT', `${FOLDER}/rust`, rustSource]);
     [server, other] = await Promise.all([startBuiltServer(), startBuiltServer()]);
   });
   after(() => Promise.all([server?.close(), other?.close()]));
