@@ -25,11 +25,6 @@ namespace {
 
 constexpr uint64_t kCutoffMsDefault = 1500;
 
-// When a search that begins now must end.
-Deadline DeadlineOf(const index::Snapshot& snapshot, const SearchRequest& request) {
-  return Deadline::In(snapshot.settings->search_cutoff_ms.value_or(kCutoffMsDefault), request.gone);
-}
-
 std::vector<std::string> StringsOr(const json::Value& value) {
   return value.Strings().value_or(std::vector<std::string>());
 }
@@ -71,6 +66,10 @@ std::vector<float> ParseVector(std::string_view text) {
 }
 
 }  // namespace
+
+Deadline DeadlineOf(const index::Snapshot& snapshot, const SearchRequest& request) {
+  return Deadline::In(snapshot.settings->search_cutoff_ms.value_or(kCutoffMsDefault), request.gone);
+}
 
 void AppendVector(std::span<const float> vector, std::string& out) {
   char text[32];
@@ -574,9 +573,10 @@ Status SearchRun::Prepare() {
 }
 
 Result<std::unique_ptr<SearchRun>> SearchRun::RunSimilar(
-    std::shared_ptr<const index::Snapshot> shared, SearchRequest request, DocId target) {
+    std::shared_ptr<const index::Snapshot> shared, SearchRequest request, DocId target,
+    const Deadline* deadline) {
   auto run = std::unique_ptr<SearchRun>(new SearchRun(std::move(shared), std::move(request)));
-  run->Start(false);
+  run->Start(false, deadline);
   const index::Snapshot& snapshot = *run->snapshot_;
   const SearchRequest& wanted = run->request_;
   const index::EmbedderSettings* embedder = snapshot.settings->Embedder(wanted.hybrid->embedder);

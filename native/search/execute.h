@@ -99,6 +99,9 @@ struct SearchRequest {
   }
 };
 
+// When a search that begins now must end.
+Deadline DeadlineOf(const index::Snapshot& snapshot, const SearchRequest& request);
+
 // A search that has been run: what responses are made of. A hybrid search is two of them and their
 // merged hits.
 class SearchRun {
@@ -112,7 +115,8 @@ class SearchRun {
   // embeddings those at the same place are compared. Of the request the page, `hybrid`'s embedder,
   // filter, threshold and what concerns hits count.
   static Result<std::unique_ptr<SearchRun>> RunSimilar(
-      std::shared_ptr<const index::Snapshot> snapshot, SearchRequest request, DocId target);
+      std::shared_ptr<const index::Snapshot> snapshot, SearchRequest request, DocId target,
+      const Deadline* deadline = nullptr);
 
   const SearchRequest& request() const { return request_; }
   const index::Snapshot& snapshot() const { return *snapshot_; }

@@ -29,11 +29,12 @@ Result<std::string> ExecuteSimilar(index::Index& index, std::string_view request
   GANNET_RETURN_IF_ERROR(ids.health());
   const auto snapshot = index.snapshot();
   if (target && !snapshot->documents.Contains(*target)) target.reset();
+  Deadline deadline = DeadlineOf(*snapshot, request);
   const json::Value& rule = object["tenantFilter"];
   if (target && !rule.is_null()) {
     // A document that the caller may not see does not exist.
     const filter::FilterFeatures features{request.contains_filter, request.multimodal};
-    auto visible = index::EvaluateFilterJson(*snapshot, rule.text(), features);
+    auto visible = index::EvaluateFilterJson(*snapshot, rule.text(), features, &deadline);
     if (!visible.ok()) return OfSimilar(visible.status());
     if (!visible->Contains(*target)) target.reset();
   }
@@ -41,7 +42,7 @@ Result<std::string> ExecuteSimilar(index::Index& index, std::string_view request
     return Status::Invalid("The index has no document `" + id + "` to compare others with.",
                            "not_found_similar_id");
   }
-  auto result = SearchRun::RunSimilar(snapshot, std::move(request), *target);
+  auto result = SearchRun::RunSimilar(snapshot, std::move(request), *target, &deadline);
   if (!result.ok()) return OfSimilar(result.status());
   SearchRun& run = **result;
   std::string out;
