@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -485,6 +486,11 @@ Napi::Value CopyIndex(const Napi::CallbackInfo& info) {
                      [open, dir = StringAt(info, 1)] { return open->index->CopyTo(dir); });
 }
 
+// The names of columns are repeated for each line: the lines of JSON may be so many times as long as
+// their CSV, or so many bytes.
+constexpr size_t kCsvGrowthMax = 64;
+constexpr size_t kCsvLinesFree = size_t{1} << 20;
+
 struct PayloadSummary {
   uint64_t documents = 0;
   std::optional<std::string> ndjson;
@@ -499,10 +505,19 @@ Result<PayloadSummary> SummarisePayload(std::string_view bytes, const std::strin
     GANNET_ASSIGN_OR_RETURN(summary.documents, indexing::CheckPayload(bytes, kind));
     return summary;
   }
+  const size_t most = std::max(kCsvGrowthMax * bytes.size(), kCsvLinesFree);
+  size_t made = 0;
+  const auto grow = [&](size_t by) {
+    made += by;
+    if (made <= most) return Status::Ok();
+    return Status::Invalid("The names of the columns make the lines of the csv payload too long.",
+                           "payload_too_large");
+  };
   if (output.empty()) {
     std::string lines;
     GANNET_ASSIGN_OR_RETURN(summary.documents,
                             indexing::ConvertCsv(bytes, delimiter, [&](std::string_view chunk) {
+                              GANNET_RETURN_IF_ERROR(grow(chunk.size()));
                               lines += chunk;
                               return Status::Ok();
                             }));
@@ -512,6 +527,7 @@ Result<PayloadSummary> SummarisePayload(std::string_view bytes, const std::strin
   const int descriptor = open(output.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0644);
   if (descriptor < 0) return segment::IoStatus("creating a payload", errno);
   auto documents = indexing::ConvertCsv(bytes, delimiter, [&](std::string_view chunk) {
+    GANNET_RETURN_IF_ERROR(grow(chunk.size()));
     for (size_t at = 0; at < chunk.size();) {
       const ssize_t count = write(descriptor, chunk.data() + at, chunk.size() - at);
       if (count < 0 && errno != EINTR) return segment::IoStatus("writing a payload", errno);
