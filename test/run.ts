@@ -42,7 +42,7 @@ const STEPS: Record<string, () => Promise<Outcome>> = {
   unit: () =>
     mocha(['test/**/*.test.ts', ...['--exclude', 'test/golden/**', '--exclude', RELEASE]]),
   native: () => nativeTests(),
-  golden: () => mocha(['test/golden/**/*.test.ts']),
+  golden: () => goldenTests(),
 };
 
 /** Comparisons of each C++ property test with its plain loops when asked for many. */
@@ -57,6 +57,8 @@ const CPU_FILTER =
 const ON_REQUEST: Record<string, () => Promise<Outcome>> = {
   // Makes the archive and the package and runs them in empty roots: before a release.
   release: () => mocha([RELEASE]),
+  // With those that are compiled for minutes.
+  clients: () => mocha(['test/clients/clients.test.ts'], { ...process.env, GANNET_CLIENTS: 'all' }),
   oracle: () =>
     nativeTests(['--gtest_filter=*Oracle.*'], {
       GANNET_COMPARISONS: COMPARISONS,
@@ -66,18 +68,23 @@ const ON_REQUEST: Record<string, () => Promise<Outcome>> = {
     }),
 };
 
-/** Runs a program, passes on what it prints, and remembers it. */
-function run(command: string, args: readonly string[], env = process.env): Promise<Ended> {
+/** Runs a program and remembers what it prints; `shows`: passes it on as it comes. */
+function run(
+  command: string,
+  args: readonly string[],
+  env = process.env,
+  shows = true,
+): Promise<Ended> {
   return new Promise((resolve) => {
     const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], env });
     let text = '';
     child.stdout.on('data', (chunk: Buffer) => {
       text += chunk.toString();
-      process.stdout.write(chunk);
+      if (shows) process.stdout.write(chunk);
     });
     child.stderr.on('data', (chunk: Buffer) => {
       text += chunk.toString();
-      process.stderr.write(chunk);
+      if (shows) process.stderr.write(chunk);
     });
     child.on('error', (error) => resolve({ ok: false, text: `${text}${error.message}\n` }));
     child.on('close', (status) => resolve({ ok: status === 0, text }));
@@ -139,8 +146,11 @@ function outcome(ended: Ended, counts: Outcome, begin?: RegExp): Outcome {
   return { ...counts, failed: Math.max(1, counts.failed), report: reportOf(ended, begin) };
 }
 
-async function mocha(args: readonly string[]): Promise<Outcome> {
-  const ended = await run(process.execPath, [MOCHA, ...args]);
+async function mocha(args: readonly string[], env = process.env): Promise<Outcome> {
+  return outcomeOfMocha(await run(process.execPath, [MOCHA, ...args], env));
+}
+
+function outcomeOfMocha(ended: Ended): Outcome {
   const counts = {
     passed: count(ended.text, /^ +(\d+) passing/gm),
     failed: count(ended.text, /^ +(\d+) failing/gm),
@@ -166,6 +176,19 @@ async function buildNativeTests(): Promise<Outcome | null> {
   const build = ['--build', NATIVE_BUILD, '--target', 'native_tests', '-j', CORES];
   const built = await run('nice', ['-n', '19', 'cmake', ...build]);
   return built.ok ? null : failure(built);
+}
+
+/** Under way while tests of the step `unit` wait for servers; what they print comes in their turn. */
+let goldenRun: Promise<Ended> | undefined;
+
+function runGolden(): Promise<Ended> {
+  return run(process.execPath, [MOCHA, 'test/golden/**/*.test.ts'], process.env, false);
+}
+
+async function goldenTests(): Promise<Outcome> {
+  const ended = await (goldenRun ??= runGolden());
+  process.stdout.write(ended.text);
+  return outcomeOfMocha(ended);
 }
 
 /** Under way while other steps wait for servers. */
@@ -240,6 +263,7 @@ async function main(names: readonly string[]): Promise<void> {
     // Nothing after a failed build says anything about this source.
     if (name === 'build' && failed > 0) break;
     if (name === 'build' && steps.includes('native')) nativeBuild = buildNativeTests();
+    if (name === 'format' && steps.includes('golden')) goldenRun = runGolden();
   }
   if (reports.length > 0) console.log(`\n${reports.join('\n')}`);
   console.log(`\n${rows.join('\n')}`);

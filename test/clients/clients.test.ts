@@ -31,6 +31,8 @@ interface Client {
   run: Step;
   /** Gets the address of another server with the same key as well. */
   network?: Step;
+  /** Is compiled for minutes: tried with `npm run test:clients` alone. */
+  slow?: true;
 }
 
 const python = join(WORK, 'python');
@@ -82,6 +84,7 @@ const CLIENTS: Record<string, Client> = {
       cwd: rustSource,
     },
     run: { argv: [join(rust, 'debug/smoke')] },
+    slow: true,
   },
   'Maven meilisearch-java': {
     tools: ['mvn', 'javac'],
@@ -111,12 +114,14 @@ describe('Published clients', function () {
   });
   after(() => Promise.all([server?.close(), other?.close()]));
 
-  for (const [name, { tools, fetch, build, run, network }] of Object.entries(CLIENTS)) {
+  for (const [name, { tools, fetch, build, run, network, slow }] of Object.entries(CLIENTS)) {
     it(`find what they have added: ${name}`, function () {
       const skip = (why: string): never => {
         console.log(`      skipped: ${why}`);
         return this.skip() as never;
       };
+      if (slow && process.env['GANNET_CLIENTS'] !== 'all')
+        skip('only npm run test:clients compiles it');
       for (const tool of tools) {
         if (spawnSync('sh', ['-c', `command -v ${tool}`]).status !== 0) skip(`no ${tool} here`);
       }
