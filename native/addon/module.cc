@@ -486,8 +486,8 @@ Napi::Value CopyIndex(const Napi::CallbackInfo& info) {
                      [open, dir = StringAt(info, 1)] { return open->index->CopyTo(dir); });
 }
 
-// The names of columns are repeated for each line: the lines of JSON may be so many times as long as
-// their CSV, or so many bytes.
+// The names of columns are repeated for each line: the lines of JSON may be so many times as long
+// as their CSV, or so many bytes.
 constexpr size_t kCsvGrowthMax = 64;
 constexpr size_t kCsvLinesFree = size_t{1} << 20;
 

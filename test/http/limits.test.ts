@@ -93,6 +93,20 @@ describe('Limits of a request', () => {
     assert.equal(deleted.status, 202);
   });
 
+  it('holds for the lines that a CSV becomes', async () => {
+    const path = '/indexes/columns/documents';
+    const column = 'x'.repeat(20_000);
+    for (const lines of [2_000, 20_000]) {
+      // In memory, and in a file.
+      const text = `id,${column}\n${'1,2\n'.repeat(lines)}`;
+      const { status, json } = await server.call('POST', path, { text, type: 'text/csv' });
+      assert.equal(json.code, 'payload_too_large');
+      assert.equal(status, 413);
+    }
+    const text = `id,${column}\n${'1,2\n'.repeat(20)}`;
+    assert.equal((await server.call('POST', path, { text, type: 'text/csv' })).status, 202);
+  });
+
   it('holds for stored ranking rules', async () => {
     const rules = (count: number) => Array.from({ length: count }, (_, i) => `f${i}:asc`);
     const { status, json } = await server.call('PUT', '/indexes/books/settings/ranking-rules', {
