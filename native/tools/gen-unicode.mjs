@@ -191,6 +191,7 @@ export function generate() {
 //
 // Derived from the Unicode Character Database ${process.versions.unicode}, copyright (c) 1991-present Unicode, Inc.,
 // used under the Unicode License V3 (https://www.unicode.org/license.txt).
+// clang-format off
 #include "text/unicode.h"
 
 namespace gannet::text {
