@@ -32,6 +32,7 @@ struct Sent {
   std::string json;
   bool valid = true;   // in shape
   int dimensions = 0;  // of its embeddings; 0: none
+  int first_row = 0;   // dimensions of what comes before that which is not in shape; 0: nothing
   std::vector<std::vector<std::string>> rows;
   bool given = false, removed = false, regenerate = false, object = false, nothing = false;
 };
@@ -93,6 +94,7 @@ Sent RandomSent(Random& random, int dimensions) {
                                          "{\"regenerate\":false,\"embeddings\":{}}"};
     sent.json = kWrong[random() % std::size(kWrong)];
     sent.valid = false;
+    if (sent.json == "[[1],2]") sent.first_row = 1;
     return sent;
   }
   sent.dimensions = random() % 16 == 0 ? dimensions + 1 : dimensions;
@@ -172,6 +174,9 @@ class Naive {
     return "";
   }
   static std::string CheckOne(const NaiveEmbedder& embedder, const Sent& sent) {
+    // Faults are told in the order of the text.
+    if (sent.first_row != 0 && sent.first_row != embedder.dimensions)
+      return "invalid_vector_dimensions";
     if (!sent.valid) return "invalid_vectors_type";
     if (sent.given && sent.dimensions != embedder.dimensions) return "invalid_vector_dimensions";
     if (embedder.user_provided && sent.nothing && sent.regenerate) return "vector_embedding_error";
