@@ -57,7 +57,7 @@ const CPU_FILTER =
 const ON_REQUEST: Record<string, () => Promise<Outcome>> = {
   // Makes the archive and the package and runs them in empty roots: before a release.
   release: () => mocha([RELEASE]),
-  // With those that are compiled for minutes.
+  // With those that take long.
   clients: () => mocha(['test/clients/clients.test.ts'], { ...process.env, GANNET_CLIENTS: 'all' }),
   oracle: () =>
     nativeTests(['--gtest_filter=*Oracle.*'], {

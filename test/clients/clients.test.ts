@@ -31,7 +31,7 @@ interface Client {
   run: Step;
   /** Gets the address of another server with the same key as well. */
   network?: Step;
-  /** Is compiled for minutes: tried with `npm run test:clients` alone. */
+  /** Takes half a minute or more: tried with `npm run test:clients` alone. */
   slow?: true;
 }
 
@@ -91,6 +91,7 @@ const CLIENTS: Record<string, Client> = {
     fetch: [{ argv: ['mvn', ...maven, 'dependency:resolve', 'dependency:resolve-plugins'] }],
     build: { argv: ['mvn', ...maven, 'compile'] },
     run: { argv: ['mvn', ...maven, 'exec:java'] },
+    slow: true,
   },
 };
 
@@ -121,7 +122,7 @@ describe('Published clients', function () {
         return this.skip() as never;
       };
       if (slow && process.env['GANNET_CLIENTS'] !== 'all')
-        skip('only npm run test:clients compiles it');
+        skip('only npm run test:clients tries it');
       for (const tool of tools) {
         if (spawnSync('sh', ['-c', `command -v ${tool}`]).status !== 0) skip(`no ${tool} here`);
       }
