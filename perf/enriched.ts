@@ -7,20 +7,18 @@
  * Files as `catalog.mjs` and `queries.mjs` write them. A product's `stock` is taken as the id of another product, so a page
  * of 20 hits has up to 20 different foreign documents. Linux only.
  */
-import { createReadStream, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { ServerProcess } from '../test/http/kill/support/server-process.ts';
+import { finished } from './measures.ts';
 import { CpuClock } from './process-stats.ts';
+import { call, loadProducts, queriesOf } from './products.ts';
 import { percentiles } from './statistics.ts';
 
 const RULES = 100;
 const RULES_IN_FORCE = 10;
-/** Bytes of one request with documents. */
-const PAYLOAD_BYTES = 32 * 1024 * 1024;
 
 const { values } = parseArgs({
   options: {
@@ -34,47 +32,11 @@ if (values.catalog === undefined || values.queries === undefined)
   throw new Error('--catalog and --queries are needed');
 const rounds = Number(values.rounds);
 
-const queries = readFileSync(values.queries, 'utf8')
-  .trim()
-  .split('\n')
-  .map((line) => (JSON.parse(line) as { q: string }).q);
+const queries = queriesOf(values.queries);
 
 const dir = mkdtempSync(join(tmpdir(), 'gannet-enriched-'));
 const server = await ServerProcess.start({ dir, port: Number(values.port) });
 const { client } = server;
-
-async function call(method: string, path: string, body: unknown): Promise<void> {
-  const answer = await client.call(method, path, { body });
-  if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.text}`);
-}
-
-async function load(file: string): Promise<void> {
-  let text = '';
-  const send = async (): Promise<void> => {
-    const response = await fetch(
-      `http://127.0.0.1:${server.port}/indexes/products/documents?primaryKey=id`,
-      {
-        method: 'POST',
-        headers: { 'content-type': 'application/x-ndjson', connection: 'close' },
-        body: text,
-      },
-    );
-    if (response.status !== 202) throw new Error(await response.text());
-    text = '';
-  };
-  for await (const line of createInterface({ input: createReadStream(file) })) {
-    text += `${line}\n`;
-    if (text.length >= PAYLOAD_BYTES) await send();
-  }
-  if (text !== '') await send();
-  await allDone();
-}
-
-/** Waits as long as it takes. */
-async function allDone(): Promise<void> {
-  const unfinished = '/tasks?statuses=enqueued,processing&limit=0';
-  while ((await client.get<{ total: number }>(unfinished)).total > 0) await sleep(200);
-}
 
 /** Rules that no query meets, but for the first `inForce`, which meet all. */
 async function storeRules(inForce: number): Promise<void> {
@@ -83,7 +45,7 @@ async function storeRules(inForce: number): Promise<void> {
       n % 2 === 0
         ? { query: { words: `word${n} other` } }
         : { filter: { values: { category: `category ${n}` } } };
-    await call('PATCH', `/dynamic-search-rules/rule-${n}`, {
+    await call(server, 'PATCH', `/dynamic-search-rules/rule-${n}`, {
       conditions: n < inForce ? {} : unmet,
       actions: [
         {
@@ -93,7 +55,7 @@ async function storeRules(inForce: number): Promise<void> {
       ],
     });
   }
-  await allDone();
+  await finished(client);
 }
 
 interface Way {
@@ -114,7 +76,7 @@ async function compare(ways: readonly Way[]): Promise<void> {
   const clock = new CpuClock(server.pid);
   for (let round = -1; round < rounds; round++) {
     for (const [n, { features, body }] of ways.entries()) {
-      await call('PATCH', '/experimental-features', features);
+      await call(server, 'PATCH', '/experimental-features', features);
       const times: number[] = [];
       clock.lap();
       for (const q of queries) {
@@ -143,16 +105,19 @@ async function compare(ways: readonly Way[]): Promise<void> {
 }
 
 try {
-  await call('PATCH', '/indexes/products/settings', {
+  await call(server, 'PATCH', '/indexes/products/settings', {
     searchableAttributes: ['title', 'description', 'brand'],
     filterableAttributes: ['brand', 'category', 'price', 'stock', 'rating', 'available'],
     sortableAttributes: ['price'],
   });
-  await load(values.catalog);
+  await loadProducts(values.catalog, [server]);
   const off = { dynamicSearchRules: false, foreignKeys: false };
   const rules = { ...off, dynamicSearchRules: true };
-  await call('PATCH', '/experimental-features', { dynamicSearchRules: true, foreignKeys: true });
-  await call('PATCH', '/indexes/products/settings', {
+  await call(server, 'PATCH', '/experimental-features', {
+    dynamicSearchRules: true,
+    foreignKeys: true,
+  });
+  await call(server, 'PATCH', '/indexes/products/settings', {
     foreignKeys: [{ foreignIndexUid: 'products', fieldName: 'stock' }],
   });
   await storeRules(0);

@@ -528,7 +528,8 @@ async function accepted(
   if (status !== 202) throw new Error(`${method} ${path}: ${text}`);
 }
 
-async function finished(client: Client): Promise<void> {
+/** Waits until no task is unfinished, as long as that takes. Throws when one has failed. */
+export async function finished(client: Client): Promise<void> {
   for (;;) {
     const { total } = await client.get<{ total: number }>(
       '/tasks?statuses=enqueued,processing&limit=0',

@@ -8,21 +8,18 @@
  * Files as `catalog.mjs` and `queries.mjs` write them. The servers and the client share the machine: on few cores the
  * network shows what it costs, not what more machines would bring. Linux only.
  */
-import { createReadStream, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { ServerProcess } from '../test/http/kill/support/server-process.ts';
 import { CATALOGUE_SETTINGS } from './corpus.ts';
 import { CpuClock } from './process-stats.ts';
+import { call, loadProducts, queriesOf } from './products.ts';
 import { percentiles } from './statistics.ts';
 import { requestsPerSecond } from './throughput.ts';
 
 const MEMBERS = 3;
-/** Characters of one request with documents. */
-const PAYLOAD_LENGTH = 16 * 1024 * 1024;
 const SEARCH = '/indexes/products/search';
 
 const { values } = parseArgs({
@@ -39,46 +36,10 @@ if (values.catalog === undefined || values.queries === undefined)
   throw new Error('--catalog and --queries are needed');
 const rounds = Number(values.rounds);
 
-const queries = readFileSync(values.queries, 'utf8')
-  .trim()
-  .split('\n')
-  .map((line) => (JSON.parse(line) as { q: string }).q);
+const queries = queriesOf(values.queries);
 
 const dir = mkdtempSync(join(tmpdir(), 'gannet-network-'));
 const servers: ServerProcess[] = [];
-
-async function call(
-  { client }: ServerProcess,
-  method: string,
-  path: string,
-  body: unknown,
-): Promise<void> {
-  const answer = await client.call(method, path, { body });
-  if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.text}`);
-}
-
-/** Hands the lines of the catalogue to the servers in turn, and waits until all are searchable. */
-async function load(file: string, among: readonly ServerProcess[]): Promise<void> {
-  const texts = among.map(() => '');
-  const send = async (n: number): Promise<void> => {
-    const url = `http://127.0.0.1:${among[n]!.port}/indexes/products/documents?primaryKey=id`;
-    const headers = { 'content-type': 'application/x-ndjson', connection: 'close' };
-    const response = await fetch(url, { method: 'POST', headers, body: texts[n]! });
-    if (response.status !== 202) throw new Error(await response.text());
-    texts[n] = '';
-  };
-  let count = 0;
-  for await (const line of createInterface({ input: createReadStream(file) })) {
-    const n = count++ % among.length;
-    texts[n] += `${line}\n`;
-    if (texts[n]!.length >= PAYLOAD_LENGTH) await send(n);
-  }
-  for (const [n, { client }] of among.entries()) {
-    if (texts[n] !== '') await send(n);
-    const unfinished = '/tasks?statuses=enqueued,processing&limit=0';
-    while ((await client.get<{ total: number }>(unfinished)).total > 0) await sleep(200);
-  }
-}
 
 interface Way {
   name: string;
@@ -145,8 +106,8 @@ try {
   for (const server of servers) {
     await call(server, 'PATCH', '/indexes/products/settings', CATALOGUE_SETTINGS);
   }
-  await load(values.catalog, [whole]);
-  await load(values.catalog, members);
+  await loadProducts(values.catalog, [whole]);
+  await loadProducts(values.catalog, members);
   const filtered = { filter: 'rating > 2', facets: ['brand', 'category'] };
   await compare(
     [{}, filtered].flatMap((body): Way[] => {
