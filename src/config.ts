@@ -27,8 +27,7 @@ import { err, ok, type Result } from './base/result.ts';
 import type { Feature } from './contract/features.ts';
 import { RATE_LIMIT_MAX, type RateLimit } from './contract/rate-limits.ts';
 import { DEFAULT_LIMITS, type RequestLimits } from './contract/limits.ts';
-import type { EngineTuning } from './engine/native.ts';
-import { parseTuning } from './engine/tuning.ts';
+import { type EngineTuning, parseTuning } from './engine/tuning.ts';
 import { parseNetwork } from './outbound/address-policy.ts';
 
 export interface TlsConfig {

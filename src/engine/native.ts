@@ -6,6 +6,8 @@
  * thrown error is an `Error` whose `code` is a code of the error catalogue (`contract/errors.ts`) such
  * as `invalid_search_filter`, `no_space_left_on_device`, `io_error`, or `internal`.
  */
+import type { EngineTuning } from './tuning.ts';
+
 export interface NativeAddon {
   /** Sizes the thread pools. Call once, before any index is opened. */
   configure(options: EngineOptions): void;
@@ -164,21 +166,6 @@ export interface EngineOptions {
   takeBuffer?(bytes: number): Buffer;
   /** Absent: the defaults. */
   tuning?: EngineTuning;
-}
-
-/**
- * Thresholds that decide between two ways to an answer, for tests and comparisons: `native/base/tuning.h` says of each what it trades. What
- * is absent has its default; numbers are whole and above 0.
- */
-export interface EngineTuning {
-  largeBucketMin?: number;
-  cachedWordsMin?: number;
-  cachedPositionWordsMin?: number;
-  frequentDocumentsMin?: number;
-  prefixUnionWordsMin?: number;
-  storedRestMin?: number;
-  scannedCandidatesMax?: number;
-  cpuMax?: 'portable' | 'avx2' | 'avx512';
 }
 
 declare const documentStream: unique symbol;

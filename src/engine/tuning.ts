@@ -1,5 +1,3 @@
-import type { EngineTuning } from './native.ts';
-
 const NUMBERS = [
   'largeBucketMin',
   'cachedWordsMin',
@@ -8,8 +6,16 @@ const NUMBERS = [
   'prefixUnionWordsMin',
   'storedRestMin',
   'scannedCandidatesMax',
-] as const satisfies readonly (keyof EngineTuning)[];
-const CPU_LEVELS: readonly unknown[] = ['portable', 'avx2', 'avx512'];
+] as const;
+const CPU_LEVELS = ['portable', 'avx2', 'avx512'] as const;
+
+/**
+ * Thresholds that decide between two ways to an answer, for tests and comparisons: `native/base/tuning.h` says of each what it
+ * trades. What is absent has its default; numbers are whole and above 0.
+ */
+export type EngineTuning = Partial<
+  Record<(typeof NUMBERS)[number], number> & { cpuMax: (typeof CPU_LEVELS)[number] }
+>;
 
 /**
  * Reads thresholds that tests move, as a JSON object.
@@ -25,7 +31,7 @@ export function parseTuning(text: string): EngineTuning | null {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return null;
   const isValid = Object.entries(value).every(([name, given]) =>
     name === 'cpuMax'
-      ? CPU_LEVELS.includes(given)
+      ? (CPU_LEVELS as readonly unknown[]).includes(given)
       : (NUMBERS as readonly string[]).includes(name) && Number.isSafeInteger(given) && given > 0,
   );
   return isValid ? (value as EngineTuning) : null;

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import type { EngineTuning } from '../../src/engine/native.ts';
+import type { EngineTuning } from '../../src/engine/tuning.ts';
 import { newSeed } from '../http/kill/support/random.ts';
 import { runRounds } from './rounds.ts';
 
