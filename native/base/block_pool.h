@@ -6,8 +6,9 @@
 // what comes from it are blocks of malloc, so blocks of either may be freed by the other.
 //
 // Memory: at most kPooledBytesMax per thread, given back when the thread ends. But what is kept is
-// scattered, and malloc keeps the pages around it: RefreshPool. Without effect, but for malloc
-// itself: under sanitizers, and where the C library does not tell the size of a block.
+// scattered, and malloc keeps the pages around it: RefreshPool.
+// Without effect, but for malloc itself: under sanitizers, and where the C library does not tell
+// the size of a block.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +27,8 @@ void PoolAlignedFree(void* block);  // of PoolAlignedMalloc
 // Gives back what the thread keeps and, for one of the threads that ask, the pages that malloc then
 // finds empty. Every 10 s; in between it does nothing, and may be called as often as one likes.
 // Without it the arenas of the threads that search and write grew by 15 MB a minute under 100
-// searches and 20 changes a second (docs/performance.md). cost  some milliseconds
+// searches and 20 changes a second (docs/performance.md).
+// cost  some milliseconds
 void RefreshPool();
 
 }  // namespace gannet

@@ -5,9 +5,9 @@
 // ordinals. Built by Builder (builder.h); bytes and sources in node.h; fuzzy search in
 // levenshtein.h.
 //
-// Lifetime: Fst and Iterator borrow the bytes. Threads: Fst is immutable, an Iterator has one
-// owner. Damage:   on any bytes Open accepted, every function ends and stays inside them, and gives
-// only
+// Lifetime: Fst and Iterator borrow the bytes.
+// Threads:  Fst is immutable, an Iterator has one owner.
+// Damage:   on any bytes Open accepted, every function ends and stays inside them, and gives only
 //           ordinals below size(); which words it gives is then undefined. Verify tells.
 #pragma once
 

@@ -27,8 +27,9 @@ struct FilterContext {
 // Documents that pass: live ones only. Whether the fields are filterable is checked for the whole
 // expression first; whether a field's rule allows the operator, where a condition is evaluated: not
 // behind an AND that is empty already, nor on a field that no document ever had. within: only
-// documents of this set are wanted; null: all. Once the deadline has passed nothing more is looked
-// at: what passes is only what is known to pass by then.
+// documents of this set are wanted; null: all.
+// Once the deadline has passed nothing more is looked at: what passes is only what is known to pass
+// by then.
 Result<DocSet> EvaluateFilter(const FilterContext& context, const filter::Node& node,
                               const DocSet* within = nullptr);
 

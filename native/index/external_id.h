@@ -22,7 +22,8 @@ std::string ExternalIdOf(std::span<const segment::RowField> row, const FieldMap&
                          std::string_view primary_key);
 
 // A number of up to 19 digits, without a sign or zeros in front: u8 how many bytes it takes, at
-// least 1, then these, big-endian. Another id: the text itself, which begins with no such byte.
+// least 1, then these, big-endian.
+// Another id: the text itself, which begins with no such byte.
 std::string ExternalIdKey(std::string_view id);
 // nullopt: it is no key of an id.
 std::optional<std::string> ExternalIdOfKey(std::string_view key);

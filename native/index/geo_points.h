@@ -31,8 +31,8 @@ std::optional<filter::GeoPoint> PointOf(const Snapshot& snapshot, DocId docid);
 // distances by docid.
 //
 // Lazy: the trees are walked from the near side (or the far one) as far as needed. When what is met
-// there is mostly not of the set, the set's own points are sorted instead. Lifetime: borrows the
-// snapshot.
+// there is mostly not of the set, the set's own points are sorted instead.
+// Lifetime: borrows the snapshot.
 class PointsByDistance {
  public:
   // nearest_first: else the farthest comes first.

@@ -109,8 +109,7 @@ struct Settings {
   // Whether values of the field are kept in columns (docs/behaviour/fields.md).
   bool Faceted(std::string_view field) const;
   // Whether a document is entered as far as the field: every parent matches a rule or begins a
-  // pattern of one. So
-  // `*.deep` alone does not reach into `a`.
+  // pattern of one. So `*.deep` alone does not reach into `a`.
   bool Reaches(std::string_view field) const;
   // Null when there is none of that name.
   const EmbedderSettings* Embedder(std::string_view name) const;

@@ -29,8 +29,8 @@ class BoundedColumns {
   // The next document, whose values go to the result.
   segment::ColumnBuilder& BeginDocument(DocId docid);
   // Writes the column of a field, if there is one; false: there is none. To be called with
-  // ascending fields, behind the last document. Io, Full: the temporary file could not be written.
-  // Otherwise what `pause` answers.
+  // ascending fields, behind the last document.
+  // Io, Full: the temporary file could not be written. Otherwise what `pause` answers.
   Result<bool> Write(FieldId field, segment::ColumnsWriter& writer,
                      const ColumnMerge::Pause& pause);
 

@@ -52,8 +52,9 @@ class DocumentVectors {
 
   // Starts with a document as it is stored. kept: the value of its stored `_vectors`, which has the
   // names that are no embedders; empty: none. Where the batch changes which embedders there are,
-  // values of new ones are taken from there, those of gone ones go there. Invalid:
-  // vector_embedding_error, invalid_vectors_type, invalid_vector_dimensions, too_many_vectors.
+  // values of new ones are taken from there, those of gone ones go there.
+  // Invalid: vector_embedding_error, invalid_vectors_type, invalid_vector_dimensions,
+  // too_many_vectors.
   Status BeginStored(std::string_view document_id, DocId docid, std::string_view kept);
   // Starts with no document.
   void BeginNew();

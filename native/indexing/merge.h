@@ -132,9 +132,10 @@ class MergePause {
 
 // Carries out a plan in one commit. bytes_per_second: of what is written; 0 is unlimited.
 // Errors: Cancelled when `cancelled` was set or the sources have changed meanwhile (ask for another
-// plan); Corruption when a source is damaged. The index is then as before. Memory: 4 bytes per
-// document and per word of the sources, the new dictionary, and what ColumnMerge takes for one
-// column.
+// plan);
+// Corruption when a source is damaged. The index is then as before.
+// Memory: 4 bytes per document and per word of the sources, the new dictionary, and what
+// ColumnMerge takes for one column.
 Status RunMerge(index::Index& index, const MergePlan& plan, const std::atomic<bool>& cancelled,
                 uint64_t bytes_per_second);
 

@@ -22,7 +22,8 @@ Result<std::optional<std::string>> GetDocument(
 
 // A listing of documents, written part by part and all from the state that the index had when it
 // was opened: what it holds of the index does not grow with what is written, nor does it keep the
-// index from being closed. One thread at a time.
+// index from being closed.
+// One thread at a time.
 class Listing {
  public:
   class Writer;

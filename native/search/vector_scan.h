@@ -13,9 +13,9 @@
 // for.
 //
 // Similarity: (1 + cosine) / 2; of binary quantised embeddings the share of bits that agree, the
-// number of bits rounded up to whole words. The cosine of a vector without length is 1. A document
-// counts with its best embedding. The score is what the embedder's `distribution` makes of the
-// similarity.
+// number of bits rounded up to whole words.
+// The cosine of a vector without length is 1. A document counts with its best embedding. The score
+// is what the embedder's `distribution` makes of the similarity.
 #pragma once
 
 #include <cstddef>
@@ -65,7 +65,8 @@ class VectorScan {
   // Those of `candidates`, which are live, that have an embedding.
   DocSet Embedded(const DocSet& candidates) const;
   // The `count` nearest documents of `candidates`, nearest first, then by docid; and all others
-  // that are as near as the last of them. After the deadline: of those that have been looked at.
+  // that are as near as the last of them.
+  // After the deadline: of those that have been looked at.
   // REQUIRES: count > 0
   std::vector<NearDocument> Nearest(const DocSet& candidates, size_t count) const;
   // Documents of `candidates` with an embedding of at least this score. After the deadline: those

@@ -10,13 +10,12 @@
 // of the pair's lists has the words nowhere that close.
 //
 // Section kAdjacencyWords:  varint number of words; ordinals as varint distances; for each word the
-// varint number of lists
-//                           of words behind it, then of each the varint distance of its number, the
-//                           varint length of the list. The number: place of the word behind *
-//                           kAdjacencyDistances + distance - 1
+//                           varint number of lists of words behind it, then of each the varint
+//                           distance of its number, the varint length of the list. The number:
+//                           place of the word behind * kAdjacencyDistances + distance - 1
 // Section kAdjacencyData:   the lists, in that order: varint documents * 2 + form; form 0: docids
-// as varint gaps (less 1,
-//                           the first as it is); form 1: portable roaring bytes
+//                           as varint gaps (less 1, the first as it is); form 1: portable roaring
+//                           bytes
 //
 // Threads: a reader is immutable and shared; a writer has one owner.
 #pragma once
@@ -126,7 +125,9 @@ class AdjacencyReader {
   // Splits a range of words: adds the frequent ones to `frequent`, the ranges between to `rare`.
   void Split(WordRange words, std::vector<Ordinal>& frequent, std::vector<WordRange>& rare) const;
   // Adds the documents in which `right` stands `distance` positions behind `left`, and nowhere
-  // nearer. distance    1 to kAdjacencyDistances REQUIRES: both words are frequent.
+  // nearer.
+  // distance    1 to kAdjacencyDistances
+  // REQUIRES: both words are frequent.
   void Union(const SegmentFile& file, Ordinal left, Ordinal right, uint32_t distance,
              DocSetUnion& out) const;
 

@@ -12,13 +12,18 @@
 //   string offsets     u32 offsets into strings, one more than strings
 //   spelling offsets   u32 offsets into spellings, one more than strings
 //   flags              u8 per string: 1 documents spell it differently, 2 its spelling is its
-//   normalised form doc offsets        u32 per document and one more, into codes; no bytes when
-//   every document has at most one value codes              values of documents: with doc offsets
-//   the value; without, the value + 1, or 0 for none strings, spellings UTF-8 postings documents by
-//   value (bitmap/postings_codec.h) exists, null, empty, valued   postings: documents that have the
-//   field, have it null, empty, with some value group offsets (packed_offsets.h), groups   unions
-//   of 64 values at a time, whole groups only, as postings super offsets, supers unions of 4096
-//   values at a time, likewise
+//                      normalised form
+//   doc offsets        u32 per document and one more, into codes; no bytes when every document has
+//                      at most one value
+//   codes              values of documents: with doc offsets the value; without, the value + 1, or
+//                      0 for none
+//   strings, spellings UTF-8
+//   postings           documents by value (bitmap/postings_codec.h)
+//   exists, null, empty, valued   postings: documents that have the field, have it null, empty,
+//                                 with some value
+//   group offsets (packed_offsets.h), groups   unions of 64 values at a time, whole groups only, as
+//                                              postings
+//   super offsets, supers                      unions of 4096 values at a time, likewise
 //
 // Threads: a reader is immutable and shared; a builder has one owner.
 #pragma once
@@ -359,7 +364,8 @@ struct ColumnString {
   bool varies;  // documents spell it differently
 };
 // Writes the strings of a column, which `at` gives by number, ascending; it is asked for each of
-// them twice. Memory: 8 bytes per string.
+// them twice.
+// Memory: 8 bytes per string.
 void WriteStrings(ColumnWriter& out, uint32_t count,
                   const std::function<ColumnString(uint32_t)>& at);
 

@@ -37,8 +37,7 @@ class DocSetCache;
 class DocSetCacheBudget {
  public:
   // bytes_max    bytes of docsets in use; the arena has a quarter more, so that large docsets find
-  // room
-  //              among small ones
+  //              room among small ones
   explicit DocSetCacheBudget(size_t bytes_max) : bytes_max_(bytes_max), arena_(bytes_max / 4 * 5) {}
   // The budget of all segments.
   static DocSetCacheBudget& Process();

@@ -118,7 +118,8 @@ class SegmentFile {
   std::vector<SectionId> sections() const;
 
   // Has the system read bytes that will be wanted, and does not wait for them. Out of range,
-  // absent: nothing happens. cost  2 us and 20 ns per KB when they are in memory
+  // absent: nothing happens.
+  // cost  2 us and 20 ns per KB when they are in memory
   void WillNeed(const Section* section, uint64_t offset, uint64_t size) const;
   void WillNeedAll(SectionId id) const { WillNeed(Find(id), 0, SectionSize(id)); }
   // The same, once, for bytes that nobody has read since the file was opened; for the others, and

@@ -13,10 +13,10 @@
 // its words is stored beside them.
 //
 // Section kPrefixWords:  varint number of unions; of each the varint number of ranges of words,
-// then per range the varint distance of
-//                        its first word to the end of the range before (of the first: to word 0),
-//                        the varint number of words; the varint number of fields, then per field
-//                        the varint distance to the field before, the varint length of its list
+//                        then per range the varint distance of its first word to the end of the
+//                        range before (of the first: to word 0), the varint number of words; the
+//                        varint number of fields, then per field the varint distance to the field
+//                        before, the varint length of its list
 // Section kPrefixData:   the lists in that order: postings (bitmap/postings_codec.h)
 //
 // Threads: a reader is immutable and shared; a writer has one owner.

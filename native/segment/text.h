@@ -224,7 +224,8 @@ class TextReader {
     return ReadRange(forward_section_, forward_offsets_.RangeOf(local));
   }
   // Calls sink(uint32_t docid, std::string_view record) for each of `documents`, ascending; records
-  // are fetched ahead. REQUIRES: documents is a subset of docids().
+  // are fetched ahead.
+  // REQUIRES: documents is a subset of docids().
   template <typename Sink>
   void ForEachRecord(const DocSet& documents, Sink&& sink) const;
 

@@ -18,7 +18,8 @@ inline constexpr size_t kRowDictionaryBytes = 64 << 10;
 // A dictionary for rows like these, at most kRowDictionaryBytes; what is of most use stands last,
 // where LZ4 reaches it longest. Rows of no more bytes than that are their own dictionary. May be
 // shorter, or empty, where little occurs twice. rows: behind each other; ends: where each of them
-// ends, ascending cost  some 25 ns per byte; up to 8 MB of memory
+// ends, ascending
+// cost  some 25 ns per byte; up to 8 MB of memory
 std::string TrainDictionary(std::string_view rows, std::span<const size_t> ends);
 
 }  // namespace gannet::segment

@@ -2,8 +2,7 @@
 //
 // 1. The text is grouped by script (normalize.h).
 // 2. Each group is cut at separators and at entries of the dictionary: leftmost first, among those
-// the
-//    longest. What lies between two cuts is a piece.
+//    the longest. What lies between two cuts is a piece.
 // 3. A piece is a token; but in scripts written without spaces every character is one (a grapheme
 //    cluster in Thai, Lao, Khmer and Myanmar, a syllable in Hangul, a character with its combining
 //    marks in Han and kana), as is every run of other characters between them ("2025" in
@@ -95,8 +94,9 @@ class Analyzer {
   // than kWordBytesMax take a position but are not reported; nor are words behind kPositionMax.
   // scratch  clobbered; the lemma is valid during the call of sink only.
   // Returns the position of the last word reported, nullopt when none was: a further value of the
-  // same field starts kHardSeparatorGap behind it. cost     about 1.3 ns per byte of ASCII text; 5
-  // ns of other Latin, 8 of Cyrillic, 16 of Japanese text.
+  // same field starts kHardSeparatorGap behind it.
+  // cost     about 1.3 ns per byte of ASCII text; 5 ns of other Latin, 8 of Cyrillic, 16 of
+  //          Japanese text.
   template <typename Sink>
   std::optional<uint32_t> Words(std::string_view text, std::span<const Locale> locales,
                                 uint32_t first_position, TokenBuffer& scratch, Sink&& sink) const;

@@ -11,7 +11,7 @@ namespace gannet::text {
 
 // `c` itself when it has no other form. The form of a form is itself.
 // cost  two comparisons and a load for the usual ideographs, 12 comparisons for the others of the
-// table's range
+//       table's range
 char32_t IdeographForm(char32_t c);
 
 }  // namespace gannet::text

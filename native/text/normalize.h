@@ -67,8 +67,8 @@ inline constexpr std::string_view kLongMark = "\u30fc";
 // Appends the lossy form of text that is in lossless form already. Each character is treated for
 // itself, whatever group it stands in, so that a query of one word has the form that the word has
 // between others: code points that are to be ignored are dropped, letters lowercased, and the steps
-// of its own script follow; marks, those of the character that they stand on. state  in: what
-// precedes `text`; out: what follows it. May be null.
+// of its own script follow; marks, those of the character that they stand on.
+// state  in: what precedes `text`; out: what follows it. May be null.
 void AppendLossy(std::string_view text, uint8_t folding, LossyState* state, std::string& out);
 
 // `text` without leading and trailing white space (Unicode).

@@ -63,7 +63,8 @@ class Graph {
   // The rows next to a query of `dimensions` numbers among those that `accepts` (null: all),
   // nearest first: all without length, and up to `expansion` others. accepts: throws nothing. More
   // expansion finds more of those really next. With a filter few rows pass a scan of these is
-  // faster. Internal: memory has run out.
+  // faster.
+  // Internal: memory has run out.
   virtual Result<std::vector<Neighbour>> Search(
       const float* query, uint32_t expansion,
       const std::function<bool(uint32_t row)>& accepts) const = 0;

@@ -59,9 +59,10 @@ struct RoleRange {
 inline constexpr size_t kRoleRangesMax = 6;
 
 // For words of a record, bit i % 64 of masks[role * stride + i / 64]: whether word i has the role
-// of one of the ranges. Other bits of these roles are cleared, other roles are left alone. Bytes up
-// to 25 behind the words are read, and ignored. REQUIRES: at most kRoleRangesMax ranges; words.bit
-// is 0.
+// of one of the ranges.
+// Other bits of these roles are cleared, other roles are left alone. Bytes up to 25 behind the
+// words are read, and ignored.
+// REQUIRES: at most kRoleRangesMax ranges; words.bit is 0.
 void MatchRoles(std::span<const RoleRange> ranges, const segment::PackedOrdinals& words,
                 uint64_t* masks, size_t stride);
 

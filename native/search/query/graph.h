@@ -174,8 +174,7 @@ class Graph {
   // The union over all segments of live documents.
   // within    only these documents are wanted; null: all
   // add       add(size_t segment, const segment::TextReader&, DocSetUnion& out) adds the documents
-  // of
-  //           one segment; runs on several threads if `lists` is at least SharedListsMin()
+  //           of one segment; runs on several threads if `lists` is at least SharedListsMin()
   // lists     how many posting lists `add` joins
   template <typename AddSegment>
   DocSet LiveUnion(const DocSet* within, AddSegment&& add, uint64_t lists = 0) const;
@@ -191,13 +190,13 @@ class Graph {
   template <typename Sink>
   void ForEachRange(const Expansions& expansions, size_t segment, Sink&& sink) const;
   // Likewise for the words of a step that is no phrase of the query. A verbatim step has the word
-  // as typed; a verbatim short prefix still has all of its words. REQUIRES: the classes of the step
-  // were looked up.
+  // as typed; a verbatim short prefix still has all of its words.
+  // REQUIRES: the classes of the step were looked up.
   template <typename Sink>
   void ForEachRange(const Step& step, size_t segment, Sink&& sink) const;
   // Calls sink(const Phrase&) for the phrases that stand for a word of the query: synonyms, and the
-  // word split in two. A phrase of the query and a verbatim step have none. REQUIRES: the classes
-  // of the step were looked up.
+  // word split in two. A phrase of the query and a verbatim step have none.
+  // REQUIRES: the classes of the step were looked up.
   template <typename Sink>
   void ForEachPhrase(const Step& step, Sink&& sink) const;
   // The documents of `within` that match such a phrase, and possibly others that match it. The
@@ -224,15 +223,17 @@ class Graph {
   // documents holds may be left out.
   const Expansions& ClassWithin(Node& node, int typo_class, const DocSet& within);
   // Documents of `within` (null: all live ones) that have a word at a leading position of any
-  // field. mask    bit p stands for position p; p is below segment::kLeadingPositions; not 0
+  // field.
+  // mask    bit p stands for position p; p is below segment::kLeadingPositions; not 0
   DocSet WordAtPositions(const IndexWord& word, uint32_t mask, const DocSet* within) const;
   // Documents of `within` (null: all live ones) with a searched field that holds all of the words.
   // length    the number of words of that field, at most segment::kListedLengthMax; 0: any
   DocSet DocumentsTogether(std::span<const WordNumber> words, uint32_t length,
                            const DocSet* within) const;
   // Documents that hold all words of a phrase in `fields` (null: any), and in which the words stand
-  // as the phrase wants, in any field. within    only these documents are wanted; null: all live
-  // ones enough    that many documents are enough, whichever they are
+  // as the phrase wants, in any field.
+  // within    only these documents are wanted; null: all live ones
+  // enough    that many documents are enough, whichever they are
   static constexpr uint64_t kAll = ~uint64_t{0};
   DocSet PhraseDocuments(const Phrase& phrase, const segment::FieldSet* fields,
                          const DocSet* within = nullptr, uint64_t enough = kAll);
@@ -246,8 +247,9 @@ class Graph {
   DocSet VerifyApproximate(const Phrase& phrase, const segment::FieldSet* fields,
                            const DocSet* within, PhraseMatches matches) const;
   // Whether to read only some documents of a phrase now, instead of all at once and keeping the
-  // result. documents    the approximate documents of the phrase some         how many of them
-  // would be read
+  // result.
+  // documents    the approximate documents of the phrase
+  // some         how many of them would be read
   bool PaysToReadSome(const Phrase& phrase, const DocSet& documents, uint64_t some) const;
   // The documents of `documents` in which the words stand as the phrase wants. Reading counts for
   // PaysToReadSome.
@@ -289,7 +291,8 @@ class Graph {
                   const DocSet& among, uint64_t enough) const;
   DocSet FindDocuments(Node& node, int typo_class, const DocSet* within);
   // A run of terms as one node, if there is such: adjacent words are glued together, others have at
-  // most synonyms. REQUIRES: several terms, or one phrase.
+  // most synonyms.
+  // REQUIRES: several terms, or one phrase.
   std::optional<Node> JoinTerms(std::span<const Term> terms, uint32_t first, uint32_t count) const;
   void AddNode(Node node);
   // What Class gives, but of class 1 without the split word unless that is kept.

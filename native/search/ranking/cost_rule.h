@@ -52,7 +52,8 @@ class CostRule {
   }
 
   // The cost of a step in a document. previous: the step before it on the path; null: none, or the
-  // rule does not ask for it. REQUIRES: the document matches both.
+  // rule does not ask for it.
+  // REQUIRES: the document matches both.
   virtual uint32_t StepCost(const RankContext& context, ScannedDocument& document,
                             const ScannedStep* previous, const ScannedStep& step) const = 0;
   // Whether StepCost asks for the step before.
@@ -79,7 +80,8 @@ class CostRule {
 
   // The documents of `within` (null: all live ones) that match a path of one word and cost nothing
   // along it, told from lists without looking for the others; nullopt: lists do not tell, or there
-  // is nothing to gain. REQUIRES: no phrase stands for the word.
+  // is nothing to gain.
+  // REQUIRES: no phrase stands for the word.
   virtual std::optional<DocSet> Cheapest(const RankContext&, const Path&,
                                          const DocSet* /*within*/) const {
     return std::nullopt;

@@ -47,7 +47,8 @@ class ForwardScan {
   std::vector<std::vector<DocId>> ByCost(const CostRule& rule, uint32_t max,
                                          const DocSet& within) const;
   // Of several: each document takes the cheapest path that it matches, the first among equals. A
-  // source per path that is taken. numbers    of the paths in their bucket, in the order of `paths`
+  // source per path that is taken.
+  // numbers    of the paths in their bucket, in the order of `paths`
   // REQUIRES: Tells(rule, paths, within)
   void AddSources(const CostRule& rule, const std::vector<Path>& paths,
                   std::span<const uint32_t> numbers, uint32_t max, const DocSet& within,

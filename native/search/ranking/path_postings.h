@@ -3,8 +3,8 @@
 //
 // REQUIRES, for all functions: HasPostings(path).
 // Threads: one owner. Lifetime: an object dies before the graph, and before the path that it
-// borrows. Cost: a union of the posting lists of a step's words per call, within the documents
-// given.
+// borrows.
+// Cost: a union of the posting lists of a step's words per call, within the documents given.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,7 @@ bool HasPostings(Graph& graph, const Path& path);
 class PathPostings {
  public:
   // held    phrases that stand for words of the path and that all documents hold; the documents
-  // asked
-  //         about hold no other such phrase
+  //         asked about hold no other such phrase
   PathPostings(Graph& graph, const Path& path, const PathPhrases& held)
       : graph_(graph), path_(path), held_(held) {}
 
@@ -40,7 +39,7 @@ class PathPostings {
   }
   // Documents of `within` whose steps' costs add up to `cost`.
   // of_step    the documents of `within` in which step `i` may cost `cost`; where it may cost less,
-  // it does
+  //            it does
   using OfStep = std::function<DocSet(size_t i, uint32_t cost, const DocSet& within)>;
   DocSet OfSum(uint32_t cost, const DocSet& within, const OfStep& of_step) const;
 

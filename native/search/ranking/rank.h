@@ -87,7 +87,8 @@ class Ranker {
 
  private:
   // Whether a bucket need not be refined: the page is full, and no document of the bucket can be
-  // dropped by distinct or by the threshold. detail    what the rules said of the bucket so far
+  // dropped by distinct or by the threshold.
+  // detail    what the rules said of the bucket so far
   bool Full(const Detail* detail) const;
   // Whether to go on with a bucket. Distinct looks at whole buckets, also behind the end of the
   // page, for the documents that it drops count in totals.
@@ -131,13 +132,15 @@ class Ranker {
   // Adds to `done` the documents that were ranked. True: there are no others.
   bool EmitTyped(const DocSet* within, size_t rule, DocSet& done);
   // Of one word: those that cost nothing under the next rules, found without looking for the
-  // others. rule    number of the rule that follows typo
+  // others.
+  // rule    number of the rule that follows typo
   void EmitCheapest(const Path& path, const DocSet* within, size_t rule, DocSet& done);
   // Of one phrase whose words stand in many documents. False: nothing is known to be gained.
   bool EmitPhrase(const Path& path, const DocSet* within, size_t rule);
 
   // The planner of cost rules (cost_plan.cc): sources for all documents of a bucket, each of the
-  // quickest kind for its documents. max    the greatest cost of the rule
+  // quickest kind for its documents.
+  // max    the greatest cost of the rule
   Sources SourcesOf(Bucket bucket, size_t rule, uint32_t max);
   // Adds sources for documents that match one path and hold the same phrases, from posting lists.
   void AddSources(OnePath group, const CostRule& rule, uint32_t max, TwoPhase* two_phase,
@@ -152,8 +155,8 @@ class Ranker {
                                          DocSet& documents, const CostRule& rule, uint32_t max,
                                          TwoPhase* two_phase);
   // Groups documents of one path by the phrases that they hold, so that posting lists may be asked.
-  // Documents that must be read stay in `one`. among    documents among which the phrases are
-  // looked up; empty: those of `one`
+  // Documents that must be read stay in `one`.
+  // among    documents among which the phrases are looked up; empty: those of `one`
   std::vector<OnePath> GroupByPhrases(OnePath& one, const CostRule& rule, const DocSet& among);
   // The documents of `documents` that match every step of the path.
   DocSet Matching(const Path& path, DocSet documents);
@@ -161,7 +164,8 @@ class Ranker {
   std::vector<DocSet> MatchingEach(const Bucket& bucket);
   // Verifies documents of a cost bucket until one is known to take its path, for a bucket with
   // several paths: a path counts for the rules that follow only if some document takes it. Leaves
-  // no document if none does. two_phase    of the bucket that is split
+  // no document if none does.
+  // two_phase    of the bucket that is split
   void KeepIfTaken(const std::unique_ptr<CostSource>& source, uint32_t cost, TwoPhase* two_phase,
                    CostBucket& cost_bucket);
   // Whether the rules from number `rule` on rank a document of this bucket independently of the

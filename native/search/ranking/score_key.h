@@ -27,8 +27,8 @@ struct ScoreKey {
 };
 
 // Below 0: a comes first; 0: neither. Parts are compared in order, and the longer list wins when
-// they are equal so far; where the components are of different kinds, the global scores decide. Not
-// transitive over lists whose rules cannot be compared.
+// they are equal so far; where the components are of different kinds, the global scores decide.
+// Not transitive over lists whose rules cannot be compared.
 int CompareScores(const ScoreKey& a, const ScoreKey& b);
 // The same of the two halves of one hybrid search (docs/behaviour/vectors.md): a number stands
 // before a sort value unless it is 0.

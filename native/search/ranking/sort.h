@@ -53,7 +53,8 @@ struct SortValue {
 
 // Gives the documents of a set in order, as buckets of documents that are equal. Lazy: a page costs
 // what its buckets cost. Documents at the same point are those within a metre of the first, at most
-// 1000. documents  live ones. Lifetime: borrows the snapshot.
+// 1000.
+// documents  live ones. Lifetime: borrows the snapshot.
 class SortedBuckets {
  public:
   SortedBuckets(const index::Snapshot& snapshot, const SortCriterion& criterion, DocSet documents);

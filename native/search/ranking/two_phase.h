@@ -33,8 +33,8 @@ class TwoPhase {
   virtual ~TwoPhase() = default;
 
   // The documents of `documents` that are what the ranker takes them for. Reads the approximate
-  // ones; reads all approximate documents, also beyond `documents`, once in_vain(). documents    a
-  // subset of verified() and approximate()
+  // ones; reads all approximate documents, also beyond `documents`, once in_vain().
+  // documents    a subset of verified() and approximate()
   DocSet Verify(const DocSet& documents);
   // Removes from `documents` those that turn out to be something else, until one document of it is
   // verified or none is left.

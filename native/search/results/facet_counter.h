@@ -2,9 +2,11 @@
 //
 // Per segment one of four ways, whichever looks cheapest:
 //   all        every document of the segment is a candidate: the length of each posting list is the
-//   answer sparse     few candidates: their values are gathered and sorted dense      a counter per
-//   value, one pass over the candidates, or over the other documents if they are fewer intersect
-//   few values: each posting list is intersected with the candidates
+//              answer
+//   sparse     few candidates: their values are gathered and sorted
+//   dense      a counter per value, one pass over the candidates, or over the other documents if
+//              they are fewer
+//   intersect  few values: each posting list is intersected with the candidates
 // `intersect` turns into `dense` when more values are asked about than was expected.
 #pragma once
 
@@ -25,7 +27,8 @@
 namespace gannet::search {
 
 // The candidates segment by segment, those without any left out. What fields that are counted
-// together share. Lifetime: borrows the snapshot.
+// together share.
+// Lifetime: borrows the snapshot.
 class CandidatesBySegment {
  public:
   struct Group {
@@ -44,7 +47,8 @@ class CandidatesBySegment {
 class SegmentCounter {
  public:
   // values_wanted: how many different values will be asked about. Where a pass over the candidates
-  // is the way, `Pass` must come before any question. Lifetime: borrows the part.
+  // is the way, `Pass` must come before any question.
+  // Lifetime: borrows the part.
   SegmentCounter(const CandidatesBySegment::Group& group, const segment::ColumnReader& column,
                  uint64_t values_wanted);
 

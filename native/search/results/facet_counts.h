@@ -3,8 +3,8 @@
 //
 // Which values and in which order is decided by `faceting` of the settings. The order by value
 // needs only the first values that occur, so it walks the sorted values of the columns and stops;
-// the order by count needs all of them. How a value is counted is chosen per segment and field (see
-// facet_counter.h).
+// the order by count needs all of them.
+// How a value is counted is chosen per segment and field (see facet_counter.h).
 #pragma once
 
 #include <optional>
@@ -41,7 +41,8 @@ Status ValidateFacets(const index::Snapshot& snapshot, const std::vector<std::st
 // The distributions of all attributes that the items select, by name. REQUIRES: candidates are live
 // documents. for_merging: they will be added to those of other servers. Where values come by count
 // there are kMergedFacetValues at least; of numbers those that come first by text and those that
-// come first by value. Invalid: as ValidateFacets.
+// come first by value.
+// Invalid: as ValidateFacets.
 Result<std::vector<FacetDistribution>> CountFacets(const index::Snapshot& snapshot,
                                                    const std::vector<std::string>& facets,
                                                    const DocSet& candidates,
@@ -57,7 +58,8 @@ Status AppendFacets(const index::Snapshot& snapshot, const std::vector<std::stri
 
 // One distribution out of those of several indexes for the same field: counts of equal texts are
 // added, the values ordered by text or by count as the first of them wants, and at most
-// `values_max` kept. REQUIRES: parts is not empty.
+// `values_max` kept.
+// REQUIRES: parts is not empty.
 FacetDistribution MergeDistributions(const std::vector<const FacetDistribution*>& parts,
                                      std::optional<uint64_t> values_max);
 

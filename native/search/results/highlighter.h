@@ -1,6 +1,5 @@
 // Highlighting, cropping and the places of matches (docs/behaviour/results.md): the members
-// `_formatted` and
-// `_matchesPosition` of a hit.
+// `_formatted` and `_matchesPosition` of a hit.
 //
 // Matching starts from the original text again, not from the index: attributes that are not
 // searchable are highlighted as well. What the recorded answers settle:

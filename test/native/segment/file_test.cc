@@ -265,7 +265,8 @@ class DamageTest : public ::testing::Test {
   }
 
   // Everything the readers give for a damaged file must be right, or the file must be known as
-  // damaged. Returns whether the damage was noticed.
+  // damaged.
+  // Returns whether the damage was noticed.
   bool Noticed(const std::string& bytes) {
     std::filesystem::remove(path_);  // the old bytes may be mapped
     WriteFile(path_, bytes);

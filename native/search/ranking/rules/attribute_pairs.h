@@ -30,8 +30,9 @@ class AttributePairs {
   // Pairs that are asked for from now on belong to another bucket.
   void BeginBucket();
   // The documents of `among` that hold a word of each step in one attribute, by pairs that this
-  // bucket may use. backward    ask for pairs in the other order as well REQUIRES: the expansions
-  // of all steps of the bucket were looked up.
+  // bucket may use.
+  // backward    ask for pairs in the other order as well
+  // REQUIRES: the expansions of all steps of the bucket were looked up.
   DocSet Holding(const Step& left, const Step& right, bool backward, const DocSet& among);
 
  private:

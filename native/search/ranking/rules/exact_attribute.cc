@@ -45,8 +45,9 @@ bool StandsAt(WordMasks& masks, Role role, uint32_t position) {
 }
 
 // How the attributes of a document match the words, whose roles are their numbers. count: words of
-// the query. Field and position are known separately: each word at its place in any field, all
-// words in one field.
+// the query.
+// Field and position are known separately: each word at its place in any field, all words in one
+// field.
 MatchType MatchOf(WordMasks& masks, const FieldScope& scope, std::span<const QueryWord> words,
                   uint32_t count) {
   for (size_t i = 0; i < words.size(); ++i) {
