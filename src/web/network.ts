@@ -1,5 +1,5 @@
 /** The servers of a network, as searches find them. */
-import { pathOf, type Client } from './client.ts';
+import type { Client } from './client.ts';
 
 export interface Remote {
   readonly url: string;
@@ -49,9 +49,8 @@ async function reach(
     queries: [{ indexUid, q: '', federationOptions: { remote: name } }],
   };
   const began = performance.now();
-  const answer = await client.send<FederatedAnswer>('POST', pathOf(['multi-search']), {
-    ...{ body, signal, isTest: true },
-  });
+  const options = { body, signal, isTest: true };
+  const answer = await client.send<FederatedAnswer>('POST', '/multi-search', options);
   const failure = answer.remoteErrors?.[name];
   if (failure !== undefined) return { kind: 'failed', message: failure.message };
   return {

@@ -1,7 +1,6 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import type { TaskReceipt } from '../client.ts';
-import { pathOf } from '../client.ts';
+import { pathOf, type TaskReceipt } from '../client.ts';
 import { count, counted, milliseconds, moment, percent } from '../format.ts';
 import { useAction, useLoaded } from '../hooks.ts';
 import { listIndexes } from '../indexes.ts';
@@ -59,7 +58,7 @@ export function NetworkView(): JSX.Element {
           </p>
           <Outcome action={action} />
           <Servers network={network} onOpen={setOpen} />
-          <Moves network={network} />
+          {sharesOut(network) ? <Moves /> : null}
         </>
       )}
       {open === null || network === undefined ? null : open.kind === 'remove' ? (
@@ -319,8 +318,12 @@ function RemoteDialog({ name, remote, onClose, onSave }: RemoteProps): JSX.Eleme
   );
 }
 
+function sharesOut({ self, remotes, sharding }: Network): boolean {
+  return sharding && self !== null && remotes[self] !== undefined;
+}
+
 /** Documents on their way to the servers that they belong to. */
-function Moves({ network }: { network: Network }): JSX.Element | null {
+function Moves(): JSX.Element {
   const { client, rights } = useSession();
   const action = useAction();
   const [progress, setProgress] = useState<number | null>(null);
@@ -336,8 +339,6 @@ function Moves({ network }: { network: Network }): JSX.Element | null {
     [client, action.done, action.running],
     MOVES_REFRESH_MS,
   );
-  const { self, remotes, sharding } = network;
-  if (!sharding || self === null || remotes[self] === undefined) return null;
   const start = (): void =>
     action.run(async () => {
       try {
