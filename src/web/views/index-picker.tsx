@@ -72,6 +72,16 @@ export function OfIndex({ view, uid, children }: Props): JSX.Element {
   );
 }
 
+/** Uids of the indexes; none until they have come, and none for a key that may not list them. */
+export function useIndexUids(): readonly string[] {
+  const { client, rights } = useSession();
+  const list = useLoaded(
+    (signal) => (rights.has('indexes') ? listIndexes(client, signal) : Promise.resolve([])),
+    [client],
+  );
+  return (list.value ?? []).map(({ uid }) => uid);
+}
+
 interface TypedProps {
   view: string;
   label: string;

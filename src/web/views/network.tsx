@@ -3,7 +3,6 @@ import { useState } from 'preact/hooks';
 import { pathOf, type TaskReceipt } from '../client.ts';
 import { count, counted, milliseconds, moment, percent } from '../format.ts';
 import { useAction, useLoaded } from '../hooks.ts';
-import { listIndexes } from '../indexes.ts';
 import { reachAll, type Network, type Reached, type Remote } from '../network.ts';
 import { Choice, Confirm, Dialog, Outcome, Problem, TextField } from '../parts.tsx';
 import { placeHref, replacePlace, usePlace } from '../place.ts';
@@ -11,6 +10,7 @@ import { settingChange } from '../schema.ts';
 import { useSession } from '../session.ts';
 import { ended, type Task, type TaskPage } from '../tasks.ts';
 import { FeatureProblem } from './feature.tsx';
+import { useIndexUids } from './index-picker.tsx';
 import { Running } from './tasks.tsx';
 
 const REFRESH_MS = 5000;
@@ -135,13 +135,9 @@ interface ServersProps {
 }
 
 function Servers({ network, onOpen }: ServersProps): JSX.Element {
-  const { client, rights } = useSession();
+  const { client } = useSession();
   const { query } = usePlace();
-  const indexes = useLoaded(
-    (signal) => (rights.has('indexes') ? listIndexes(client, signal) : Promise.resolve([])),
-    [client],
-  );
-  const uids = (indexes.value ?? []).map(({ uid }) => uid);
+  const uids = useIndexUids();
   const index = query.index ?? uids[0] ?? null;
   const reached = useLoaded(
     (signal) =>

@@ -3,7 +3,6 @@ import { useState } from 'preact/hooks';
 import { pathOf } from '../client.ts';
 import { counted, moment } from '../format.ts';
 import { useAction, useLoaded } from '../hooks.ts';
-import { listIndexes } from '../indexes.ts';
 import { Choice, Confirm, Dialog, Field, Outcome, Pages, Problem, TextField } from '../parts.tsx';
 import { placeHref, replacePlace, usePlace } from '../place.ts';
 import {
@@ -18,6 +17,7 @@ import {
 import { useSession } from '../session.ts';
 import { finish } from '../tasks.ts';
 import { FeatureProblem, isOff } from './feature.tsx';
+import { useIndexUids } from './index-picker.tsx';
 
 const PER_PAGE = 20;
 
@@ -194,13 +194,9 @@ interface RuleProps {
 }
 
 function RuleDialog({ rule, onClose, onSave }: RuleProps): JSX.Element {
-  const { client, rights } = useSession();
+  const uids = useIndexUids();
   const [draft, setDraft] = useState(() => draftOf(rule));
   const [fault, setFault] = useState<string | null>(null);
-  const indexes = useLoaded(
-    (signal) => (rights.has('indexes') ? listIndexes(client, signal) : Promise.resolve([])),
-    [client],
-  );
   const change = (part: Partial<RuleDraft>): void => setDraft({ ...draft, ...part });
   return (
     <Dialog title={rule === null ? 'Create a rule' : `Edit ${rule.uid}`} onClose={onClose}>
@@ -294,11 +290,7 @@ function RuleDialog({ rule, onClose, onSave }: RuleProps): JSX.Element {
             )}
           </Field>
         </fieldset>
-        <Pins
-          pins={draft.pins}
-          uids={(indexes.value ?? []).map(({ uid }) => uid)}
-          onChange={(pins) => change({ pins })}
-        />
+        <Pins pins={draft.pins} uids={uids} onChange={(pins) => change({ pins })} />
         {fault === null ? null : (
           <p class="problem" role="alert">
             {fault}
