@@ -25,7 +25,7 @@ import {
 import { goTo, placeHref, replacePlace, useArgument, usePlace } from '../place.ts';
 import { settingChange, takes } from '../schema.ts';
 import { useSession } from '../session.ts';
-import { FeatureProblem, isOff } from './feature.tsx';
+import { isOff, SwitchedOff } from './feature.tsx';
 import { TypedArgument } from './index-picker.tsx';
 import { titleField } from './search.tsx';
 import { spaced } from './settings.tsx';
@@ -60,8 +60,7 @@ export function ChatView({ workspace }: { workspace: string | null }): JSX.Eleme
   useArgument('chat', workspace, uids[0]);
   if (isOff(list.error)) {
     return (
-      <FeatureProblem
-        error={list.error}
+      <SwitchedOff
         feature="chatCompletions"
         purpose="A conversation about the documents: a model at a provider of yours searches them and answers from what it finds."
         onSwitchedOn={list.reload}

@@ -1,12 +1,10 @@
 import type { JSX } from 'preact';
 import { Fault } from '../client.ts';
 import { useAction } from '../hooks.ts';
-import { Outcome, Problem } from '../parts.tsx';
+import { Outcome } from '../parts.tsx';
 import { useSession } from '../session.ts';
 
 interface Props {
-  /** Of the first request of the view. */
-  error: Error | null;
   /** The experimental feature that the view needs. */
   feature: string;
   /** What the feature is for, as a sentence. */
@@ -14,16 +12,10 @@ interface Props {
   onSwitchedOn(): void;
 }
 
-/** What is wrong with a view that needs a feature: when that is off, with an offer to switch it on. */
-export function FeatureProblem({
-  error,
-  feature,
-  purpose,
-  onSwitchedOn,
-}: Props): JSX.Element | null {
+/** In place of a view that needs a feature that is off: what that is for, with an offer to switch it on. */
+export function SwitchedOff({ feature, purpose, onSwitchedOn }: Props): JSX.Element {
   const { client, rights } = useSession();
   const action = useAction();
-  if (!isOff(error)) return <Problem error={error} />;
   return (
     <section class="panel" aria-label="Switched off">
       <p>{purpose}</p>
@@ -53,6 +45,7 @@ export function FeatureProblem({
   );
 }
 
+/** @param error of the first request of the view */
 export function isOff(error: Error | null): boolean {
   return error instanceof Fault && error.code === 'feature_not_enabled';
 }

@@ -9,7 +9,7 @@ import { placeHref, replacePlace, usePlace } from '../place.ts';
 import { settingChange } from '../schema.ts';
 import { useSession } from '../session.ts';
 import { ended, type Task, type TaskPage } from '../tasks.ts';
-import { FeatureProblem } from './feature.tsx';
+import { isOff, SwitchedOff } from './feature.tsx';
 import { useIndexUids } from './index-picker.tsx';
 import { Running } from './tasks.tsx';
 
@@ -35,15 +35,19 @@ export function NetworkView(): JSX.Element {
       await client.send('PATCH', '/network', { body });
       return told;
     });
-  const network = loaded.value;
-  return (
-    <>
-      <FeatureProblem
-        error={loaded.error}
+  if (isOff(loaded.error)) {
+    return (
+      <SwitchedOff
         feature="network"
         purpose="Several servers that are searched as one, or that share the documents among them."
         onSwitchedOn={loaded.reload}
       />
+    );
+  }
+  const network = loaded.value;
+  return (
+    <>
+      <Problem error={loaded.error} />
       {network === undefined || loaded.error !== null ? null : (
         <>
           <ThisServer

@@ -16,7 +16,7 @@ import {
 } from '../rules.ts';
 import { useSession } from '../session.ts';
 import { finish } from '../tasks.ts';
-import { FeatureProblem, isOff } from './feature.tsx';
+import { isOff, SwitchedOff } from './feature.tsx';
 import { useIndexUids } from './index-picker.tsx';
 
 const PER_PAGE = 20;
@@ -52,8 +52,7 @@ export function RulesView(): JSX.Element {
     replacePlace(placeHref('rules', null, { q, active, ...part }));
   if (isOff(loaded.error)) {
     return (
-      <FeatureProblem
-        error={loaded.error}
+      <SwitchedOff
         feature="dynamicSearchRules"
         purpose="A rule puts chosen documents at fixed places of the answers that it holds for."
         onSwitchedOn={loaded.reload}
