@@ -129,6 +129,60 @@ export function TextField(props: TextFieldProps): JSX.Element {
   );
 }
 
+interface LinesFieldProps {
+  label: string;
+  hint?: string;
+  value: string;
+  /** Shown at once; absent: as many as the browser shows. */
+  rows?: number;
+  /** Whether the browser marks what it takes for mistakes; absent: as it does by itself. */
+  spellcheck?: boolean;
+  onInput(value: string): void;
+  onKeyDown?(event: KeyboardEvent): void;
+}
+
+/** Text of several lines. */
+export function LinesField(props: LinesFieldProps): JSX.Element {
+  const { label, hint, value, rows, spellcheck, onInput, onKeyDown } = props;
+  return (
+    <Field label={label} {...(hint !== undefined && { hint })}>
+      {(id, hintId) => (
+        <textarea
+          id={id}
+          class="lines"
+          rows={rows}
+          aria-describedby={hintId}
+          spellcheck={spellcheck}
+          value={value}
+          onInput={(event) => onInput(event.currentTarget.value)}
+          onKeyDown={onKeyDown}
+        />
+      )}
+    </Field>
+  );
+}
+
+interface CheckBoxProps {
+  label: string;
+  checked: boolean;
+  onChange(checked: boolean): void;
+}
+
+export function CheckBox({ label, checked, onChange }: CheckBoxProps): JSX.Element {
+  return (
+    <p class="facet">
+      <label>
+        <input
+          type="checkbox"
+          checked={checked}
+          onChange={(event) => onChange(event.currentTarget.checked)}
+        />
+        <span>{label}</span>
+      </label>
+    </p>
+  );
+}
+
 interface ChoiceProps {
   label: string;
   hint?: string;

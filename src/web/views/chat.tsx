@@ -16,8 +16,8 @@ import {
   Choice,
   Confirm,
   Dialog,
-  Field,
   JsonValue,
+  LinesField,
   Outcome,
   Problem,
   TextField,
@@ -244,26 +244,17 @@ function WorkspaceDialog({ uid, settings, onClose, onSave }: WorkspaceProps): JS
           {Object.entries(schema?.properties?.prompts?.properties ?? {})
             .filter(([, member]) => takes(member, 'string'))
             .map(([prompt]) => (
-              <Field
+              <LinesField
                 key={prompt}
                 label={spaced(prompt)}
                 hint={`${HINTS[prompt] ?? ''} Empty: the default.`.trim()}
-              >
-                {(id, hintId) => (
-                  <textarea
-                    id={id}
-                    class="lines"
-                    rows={4}
-                    aria-describedby={hintId}
-                    value={prompts[prompt] ?? ''}
-                    onInput={(event) => {
-                      const { value } = event.currentTarget;
-                      const changed = { ...prompts, [prompt]: value === '' ? null : value };
-                      setAfter({ ...after, prompts: changed });
-                    }}
-                  />
-                )}
-              </Field>
+                rows={4}
+                value={prompts[prompt] ?? ''}
+                onInput={(text) => {
+                  const changed = { ...prompts, [prompt]: text === '' ? null : text };
+                  setAfter({ ...after, prompts: changed });
+                }}
+              />
             ))}
         </details>
         <button type="submit" disabled={schema === undefined}>
@@ -331,23 +322,18 @@ function Conversation({ workspace }: { workspace: string }): JSX.Element {
           ask();
         }}
       >
-        <Field label="Question" hint="Enter asks it; Shift and Enter begin a new line.">
-          {(id, hintId) => (
-            <textarea
-              id={id}
-              class="lines"
-              rows={3}
-              aria-describedby={hintId}
-              value={question}
-              onInput={(event) => setQuestion(event.currentTarget.value)}
-              onKeyDown={(event) => {
-                if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
-                event.preventDefault();
-                ask();
-              }}
-            />
-          )}
-        </Field>
+        <LinesField
+          label="Question"
+          hint="Enter asks it; Shift and Enter begin a new line."
+          rows={3}
+          value={question}
+          onInput={setQuestion}
+          onKeyDown={(event) => {
+            if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
+            event.preventDefault();
+            ask();
+          }}
+        />
         <p class="buttons">
           <button type="submit" disabled={!ready}>
             Ask

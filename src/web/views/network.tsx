@@ -4,7 +4,7 @@ import { pathOf, type TaskReceipt } from '../client.ts';
 import { count, counted, milliseconds, moment, percent } from '../format.ts';
 import { useAction, useLoaded } from '../hooks.ts';
 import { reachAll, type Network, type Reached, type Remote } from '../network.ts';
-import { Choice, Confirm, Dialog, Outcome, Problem, TextField } from '../parts.tsx';
+import { CheckBox, Choice, Confirm, Dialog, Outcome, Problem, TextField } from '../parts.tsx';
 import { placeHref, replacePlace, usePlace } from '../place.ts';
 import { settingChange } from '../schema.ts';
 import { useSession } from '../session.ts';
@@ -108,19 +108,11 @@ function ThisServer({ network, patch }: { network: Network; patch: Patch }): JSX
         value={self}
         onInput={setSelf}
       />
-      <p class="facet">
-        <label>
-          <input
-            type="checkbox"
-            checked={sharding}
-            onChange={(event) => setSharding(event.currentTarget.checked)}
-          />
-          <span>
-            Share the documents out: each write goes to all servers, and each keeps what belongs to
-            it
-          </span>
-        </label>
-      </p>
+      <CheckBox
+        label="Share the documents out: each write goes to all servers, and each keeps what belongs to it"
+        checked={sharding}
+        onChange={setSharding}
+      />
       {sharding && (self === '' || network.remotes[self] === undefined) ? (
         <p class="note">
           Until this server has a name that stands among the servers it keeps all documents.

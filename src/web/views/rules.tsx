@@ -3,7 +3,17 @@ import { useState } from 'preact/hooks';
 import { pathOf } from '../client.ts';
 import { counted, moment } from '../format.ts';
 import { useAction, useLoaded } from '../hooks.ts';
-import { Choice, Confirm, Dialog, Field, Outcome, Pages, Problem, TextField } from '../parts.tsx';
+import {
+  CheckBox,
+  Choice,
+  Confirm,
+  Dialog,
+  LinesField,
+  Outcome,
+  Pages,
+  Problem,
+  TextField,
+} from '../parts.tsx';
 import { placeHref, replacePlace, usePlace } from '../place.ts';
 import {
   conditionWords,
@@ -231,16 +241,7 @@ function RuleDialog({ rule, onClose, onSave }: RuleProps): JSX.Element {
           value={draft.precedence}
           onInput={(precedence) => change({ precedence })}
         />
-        <p class="facet">
-          <label>
-            <input
-              type="checkbox"
-              checked={draft.active}
-              onChange={(event) => change({ active: event.currentTarget.checked })}
-            />
-            <span>Active</span>
-          </label>
-        </p>
+        <CheckBox label="Active" checked={draft.active} onChange={(active) => change({ active })} />
         <fieldset>
           <legend>Holds when</legend>
           <p class="note">All of these; what is empty does not matter.</p>
@@ -272,22 +273,14 @@ function RuleDialog({ rule, onClose, onSave }: RuleProps): JSX.Element {
             value={draft.words}
             onInput={(words) => change({ words })}
           />
-          <Field
+          <LinesField
             label="Values that the filter asks for"
             hint={'As JSON, by field, such as {"genre": "shoes"}.'}
-          >
-            {(id, hintId) => (
-              <textarea
-                id={id}
-                class="lines"
-                rows={2}
-                aria-describedby={hintId}
-                spellcheck={false}
-                value={draft.values}
-                onInput={(event) => change({ values: event.currentTarget.value })}
-              />
-            )}
-          </Field>
+            rows={2}
+            spellcheck={false}
+            value={draft.values}
+            onInput={(values) => change({ values })}
+          />
         </fieldset>
         <Pins pins={draft.pins} uids={uids} onChange={(pins) => change({ pins })} />
         {fault === null ? null : (

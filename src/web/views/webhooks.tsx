@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { pathOf } from '../client.ts';
 import { useAction, useLoaded } from '../hooks.ts';
-import { Confirm, Dialog, Field, Outcome, Problem, TextField } from '../parts.tsx';
+import { Confirm, Dialog, LinesField, Outcome, Problem, TextField } from '../parts.tsx';
 import { useSession } from '../session.ts';
 
 interface Webhook {
@@ -119,18 +119,13 @@ function EditDialog({ webhook, onClose, onSave }: EditProps): JSX.Element {
         }}
       >
         <TextField label="Address" type="url" required value={url} onInput={setUrl} />
-        <Field label="Headers" hint="One a line, such as Authorization: Bearer something.">
-          {(id, hintId) => (
-            <textarea
-              id={id}
-              class="lines"
-              aria-describedby={hintId}
-              spellcheck={false}
-              value={headers}
-              onInput={(event) => setHeaders(event.currentTarget.value)}
-            />
-          )}
-        </Field>
+        <LinesField
+          label="Headers"
+          hint="One a line, such as Authorization: Bearer something."
+          spellcheck={false}
+          value={headers}
+          onInput={setHeaders}
+        />
         <button type="submit">Save</button>
       </form>
     </Dialog>
