@@ -65,11 +65,11 @@ export function completionRequest(model: string, turns: readonly Turn[]): Record
 function messagesOf({ question, messages, said }: Turn): Message[] {
   // Providers refuse a call that has no answer, such as that of a turn that was stopped.
   const answered = messages.at(-1)?.tool_calls === undefined ? messages : messages.slice(0, -1);
-  return [
-    { role: 'user', content: question },
-    ...answered,
-    ...(said === '' ? [] : [{ role: 'assistant', content: said }]),
-  ];
+  return [{ role: 'user', content: question }, ...answered, ...spoken(said)];
+}
+
+function spoken(said: string): Message[] {
+  return said === '' ? [] : [{ role: 'assistant', content: said }];
 }
 
 export function withEvent(turn: Turn, { error, choices }: ChatEvent): Turn {
@@ -77,11 +77,11 @@ export function withEvent(turn: Turn, { error, choices }: ChatEvent): Turn {
     return { ...turn, errors: [...turn.errors, error.message ?? 'The provider failed.'] };
   }
   const { content, refusal, tool_calls: calls = [] } = choices?.[0]?.delta ?? {};
-  const spoken = withText(turn, `${content ?? ''}${refusal ?? ''}`);
+  const begun = withText(turn, `${content ?? ''}${refusal ?? ''}`);
   return calls.reduce((now, { function: told }) => {
     const report = JSON.parse(told?.arguments ?? '{}') as Report;
     return withReport(now, told?.name ?? '', report);
-  }, spoken);
+  }, begun);
 }
 
 function withText(turn: Turn, text: string): Turn {
@@ -108,9 +108,8 @@ function withReport(turn: Turn, name: string, report: Report): Turn {
       return { ...turn, parts };
     }
     case APPEND: {
-      const said: readonly Message[] =
-        turn.said === '' ? [] : [{ role: 'assistant', content: turn.said }];
-      return { ...turn, messages: [...turn.messages, ...said, report as Message], said: '' };
+      const messages = [...turn.messages, ...spoken(turn.said), report as Message];
+      return { ...turn, messages, said: '' };
     }
     default:
       return turn;
