@@ -1,7 +1,7 @@
 /** The page where names are long, documents are large, screens are small, keys may do little and the server goes away. */
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
-import { enter, loadBooks, openStage, type Stage, type Tab } from './support/browser.ts';
+import { enter, loadBooks, openStage, overflow, type Stage, type Tab } from './support/browser.ts';
 
 const TELEPHONE = { width: 390, height: 844 };
 const LONG = 'n'.repeat(400);
@@ -45,11 +45,6 @@ describe('The page at its limits, in a browser', () => {
     await page.goto(`${stage.server.url}/#/${place}`);
     await page.getByRole('heading', { level: 1, name: title }).waitFor();
   };
-  const overflow = (page: Page): Promise<number> =>
-    page.evaluate(() => {
-      const { scrollWidth, clientWidth } = (globalThis as any).document.documentElement;
-      return scrollWidth - clientWidth;
-    });
 
   it('shows an index with a name of 400 characters on a telephone, and deletes it there', async () => {
     const { server } = stage;

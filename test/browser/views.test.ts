@@ -13,7 +13,7 @@ import { CHAT_SETTINGS } from '../demo/chat.ts';
 import { startSummariser, type Summariser } from '../demo/summariser.ts';
 import { type BuiltServer, startBuiltServer } from '../support/built-server.ts';
 import { EmbeddingProvider } from '../support/embedding-provider.ts';
-import { enter, loadBooks, openStage, type Stage, type Tab } from './support/browser.ts';
+import { enter, loadBooks, openStage, overflow, type Stage, type Tab } from './support/browser.ts';
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const PICTURES = process.env.GANNET_PICTURES;
@@ -384,12 +384,4 @@ async function violations(page: Page): Promise<Violation[]> {
     }));
   });
   return found.filter(({ impact }) => impact === 'serious' || impact === 'critical');
-}
-
-/** CSS pixels by which the page is wider than the screen. */
-function overflow(page: Page): Promise<number> {
-  return page.evaluate(() => {
-    const { scrollWidth, clientWidth } = (globalThis as any).document.documentElement;
-    return scrollWidth - clientWidth;
-  });
 }

@@ -100,3 +100,11 @@ export async function enter(
   await page.getByRole('button', { name: 'Open' }).click();
   await page.getByRole('navigation', { name: 'Views' }).waitFor();
 }
+
+/** CSS pixels by which the page is wider than the screen. */
+export function overflow(page: Page): Promise<number> {
+  return page.evaluate(() => {
+    const { scrollWidth, clientWidth } = (globalThis as any).document.documentElement;
+    return scrollWidth - clientWidth;
+  });
+}
