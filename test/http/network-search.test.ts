@@ -100,16 +100,16 @@ function rankOf({ _rankingScore, _rankingScoreDetails }: Hit, size?: unknown): s
 function assertSameHits(
   given: Hit[],
   wanted: Hit[],
-  keyOf: (hit: Hit) => string,
+  rank: (hit: Hit) => string,
   about: string,
 ): void {
   assert.equal(new Set(given.map(({ id }) => id)).size, given.length, about);
-  const first = given[0] && keyOf(given[0]);
-  const last = given.at(-1) && keyOf(given.at(-1)!);
+  const first = given[0] && rank(given[0]);
+  const last = given.at(-1) && rank(given.at(-1)!);
   const inner = (hits: Hit[]): unknown[] =>
     hits
-      .filter((hit) => keyOf(hit) !== first && keyOf(hit) !== last)
-      .map((hit) => ({ ...hit, _rankingScoreDetails: keyOf(hit) }))
+      .filter((hit) => rank(hit) !== first && rank(hit) !== last)
+      .map((hit) => ({ ...hit, _rankingScoreDetails: rank(hit) }))
       .sort((a, b) => a.id - b.id);
   assert.deepEqual(inner(given), inner(wanted), about);
 }
