@@ -6,7 +6,7 @@ import { setMaxListeners } from 'node:events';
 import { err, type Result } from '../base/result.ts';
 import type { ConcurrencyLimit } from '../outbound/concurrency-limit.ts';
 import type { OutboundAnswer, OutboundClient } from '../outbound/outbound-client.ts';
-import { OutboundError, placeOf } from '../outbound/outbound-error.ts';
+import { FINAL_FAILURES, OutboundError, placeOf } from '../outbound/outbound-error.ts';
 import { withRetries } from '../outbound/retry.ts';
 import type { EmbedderRequests } from './embedder-requests.ts';
 import { EmbeddingError } from './embedding-error.ts';
@@ -226,8 +226,7 @@ export class RequestProvider implements Provider {
       );
     } catch (error) {
       if (!(error instanceof OutboundError)) throw error;
-      const final = ['invalidRequest', 'addressRefused', 'canceled', 'answerTooLarge'];
-      return err(new AttemptError(error.message, { retried: !final.includes(error.failure) }));
+      return err(new AttemptError(error.message, { retried: !FINAL_FAILURES.has(error.failure) }));
     }
     const { status } = answer;
     if (status < 200 || status >= 300) return err(this.#refusal(answer, place));
