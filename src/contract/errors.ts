@@ -332,7 +332,6 @@ export interface ErrorBody {
   link: string;
 }
 
-/** A failure that the client is told. Anything else that is thrown is a bug and answered as `internal`. */
 /** Longest message of an error, UTF-16 units. */
 export const MESSAGE_UNITS_MAX = 8192;
 
@@ -346,6 +345,7 @@ function shortened(message: string): string {
   return Buffer.from(`${begin}...${message.slice(-MESSAGE_END_UNITS)}`).toString();
 }
 
+/** A failure that the client is told. Anything else that is thrown is a bug and answered as `internal`. */
 export class ApiError extends Error {
   readonly code: ErrorCode;
   readonly type: ErrorType;
