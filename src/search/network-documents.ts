@@ -171,12 +171,11 @@ export class NetworkDocuments {
     }
     const own = requests.get(HERE);
     const { documents, fanOut, limits } = this.#services;
-    const asked = await fanOut.askBeside(
+    const here =
       own === undefined
         ? null
-        : async () => read(await wholeListing(await documents.fetch(uid, own, onGone), limits)),
-      ...([questions, read, held, onGone] as const),
-    );
+        : async () => read(await wholeListing(await documents.fetch(uid, own, onGone), limits));
+    const asked = await fanOut.askBeside(here, questions, read, held, onGone);
     const answers = new Map<Server, T>(asked.answers);
     if (asked.here !== null) answers.set(HERE, asked.here);
     return { answers, errors: asked.errors };
