@@ -22,7 +22,7 @@ import type {
 import { removeFile } from '../store/payload-folder.ts';
 import type { Store } from '../store/store.ts';
 import { isBatchVisible, isVisible } from '../store/task-query.ts';
-import type { TaskStore } from '../store/task-store.ts';
+import type { ListedTasks, TaskStore } from '../store/task-store.ts';
 import { fromRuns } from '../base/uid-runs.ts';
 import { deletionOf, newTask } from './new-task.ts';
 import type { Scheduler } from './scheduler.ts';
@@ -80,11 +80,11 @@ export class TaskQueue {
   }
 
   list(filter: TaskFilter, page: TaskPaging, visible: IndexVisibility): TaskPage<TaskView> {
-    const { uids, total, next } = this.#store.list(filter, bounded(page, PAGE_TASKS_MAX), visible);
-    const results = uids
+    const listed = this.#store.list(filter, bounded(page, PAGE_TASKS_MAX), visible);
+    const results = listed.uids
       .map((uid) => taskView(this.#store, uid))
       .filter((view) => view !== undefined);
-    return { results, total, limit: page.limit, from: uids[0] ?? null, next };
+    return pageOf(results, listed, page);
   }
 
   /** Like `list`, with others served meanwhile; a page ends early when its tasks are long. */
@@ -95,18 +95,11 @@ export class TaskQueue {
   ): Promise<TaskPage<TaskView>> {
     const listed = this.#store.list(filter, bounded(paging, PAGE_TASKS_MAX), visible);
     const { results, next } = await inTurns(
-      listed.uids,
+      listed,
       (uid) => this.#store.rowSize(uid),
       (uid) => taskView(this.#store, uid),
     );
-    const { uids, total } = listed;
-    return {
-      results,
-      total,
-      limit: paging.limit,
-      from: uids[0] ?? null,
-      next: next ?? listed.next,
-    };
+    return pageOf(results, { ...listed, next }, paging);
   }
 
   get(uid: number, visible: IndexVisibility): TaskView | undefined {
@@ -114,13 +107,9 @@ export class TaskQueue {
   }
 
   listBatches(filter: TaskFilter, page: TaskPaging, visible: IndexVisibility): TaskPage<BatchView> {
-    const { uids, total, next } = this.#store.listBatches(
-      filter,
-      bounded(page, PAGE_BATCHES_MAX),
-      visible,
-    );
-    const results = uids.map((uid) => this.#batch(uid)).filter((view) => view !== undefined);
-    return { results, total, limit: page.limit, from: uids[0] ?? null, next };
+    const listed = this.#store.listBatches(filter, bounded(page, PAGE_BATCHES_MAX), visible);
+    const results = listed.uids.map((uid) => this.#batch(uid)).filter((view) => view !== undefined);
+    return pageOf(results, listed, page);
   }
 
   /** Like `listBatches`, as `page` is like `list`. */
@@ -131,18 +120,11 @@ export class TaskQueue {
   ): Promise<TaskPage<BatchView>> {
     const listed = this.#store.listBatches(filter, bounded(paging, PAGE_BATCHES_MAX), visible);
     const { results, next } = await inTurns(
-      listed.uids,
+      listed,
       (uid) => this.#store.batchSize(uid),
       (uid) => this.#batch(uid),
     );
-    const { uids, total } = listed;
-    return {
-      results,
-      total,
-      limit: paging.limit,
-      from: uids[0] ?? null,
-      next: next ?? listed.next,
-    };
+    return pageOf(results, { ...listed, next }, paging);
   }
 
   getBatch(uid: number, visible: IndexVisibility): BatchView | undefined {
@@ -252,9 +234,9 @@ const PAGE_BYTES_MAX = 16 * 1024 * 1024;
 const TURN_ENTRIES = 100;
 const TURN_BYTES = 128 * 1024;
 
-/** Shows the entries of a page until they are too long together; `next` is the first that is left out then, or null. */
+/** Shows the entries of a page until they are too long together; `next` is then the first that is left out. */
 async function inTurns<T>(
-  uids: readonly number[],
+  { uids, next }: ListedTasks,
   sizeOf: (uid: number) => number,
   shown: (uid: number) => T | undefined,
 ): Promise<{ results: T[]; next: number | null }> {
@@ -276,7 +258,15 @@ async function inTurns<T>(
     turnBytes += size;
     turnEntries++;
   }
-  return { results, next: null };
+  return { results, next };
+}
+
+function pageOf<T>(
+  results: T[],
+  { uids, total, next }: ListedTasks,
+  { limit }: TaskPaging,
+): TaskPage<T> {
+  return { results, total, limit, from: uids[0] ?? null, next };
 }
 
 function bounded(page: TaskPaging, most: number): TaskPaging {
