@@ -3,8 +3,22 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { BatchCanceled, fromEngine } from '../../../src/engine/errors.ts';
-import { type IndexEntry, IndexRegistry, REST_MS } from '../../../src/engine/registry.ts';
+import {
+  type IndexEntry,
+  IndexRegistry,
+  OPEN_INDEXES_MAX,
+  openIndexesMax,
+  REST_MS,
+} from '../../../src/engine/registry.ts';
 import { MemoryEngine } from '../../support/memory-engine.ts';
+
+describe('openIndexesMax', () => {
+  it('is a share of the files that the process may have open, within its bound', () => {
+    assert.equal(openIndexesMax(256), 32);
+    assert.equal(openIndexesMax(1024), 224);
+    assert.equal(openIndexesMax(1_000_000), OPEN_INDEXES_MAX);
+  });
+});
 
 describe('the registry of indexes', () => {
   let dir: string;
