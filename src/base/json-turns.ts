@@ -49,6 +49,16 @@ export async function jsonInTurns(value: unknown): Promise<Buffer> {
   return Buffer.concat(parts);
 }
 
+/** Longer JSON is made in turns of the event loop, UTF-16 units. */
+const AT_ONCE_UNITS_MAX = 64 * 1024;
+
+/** The JSON of a value as `jsonInTurns` makes it; at once where it is short. */
+export function jsonText(value: unknown): string | Promise<Buffer> {
+  return weightOf(value, AT_ONCE_UNITS_MAX) < AT_ONCE_UNITS_MAX
+    ? JSON.stringify(value)
+    : jsonInTurns(value);
+}
+
 function* pieces(value: unknown): Generator<string | Uint8Array, void> {
   if (value instanceof RawJson) yield value.bytes;
   else if (typeof value === 'string') yield* piecesOfText(value);

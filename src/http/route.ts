@@ -1,6 +1,6 @@
 /** What a route is, and what its handler gets and gives. */
 import type { Access, RouteAction } from '../auth/authorize.ts';
-import { jsonInTurns, weightOf } from '../base/json-turns.ts';
+import { jsonText } from '../base/json-turns.ts';
 import type { ApiError } from '../contract/errors.ts';
 import type { QueryParser } from '../contract/query.ts';
 import type { Schema } from '../contract/schema.ts';
@@ -89,14 +89,10 @@ export function json(status: number, value: unknown): Reply {
   return { status, body: JSON.stringify(value) };
 }
 
-/** Longer JSON is made in turns of the event loop, UTF-16 units. */
-const JSON_AT_ONCE_MAX = 64 * 1024;
-
 /** Status 200 and a value that may be long. */
 export function longJson(value: unknown): Reply | Promise<Reply> {
-  return weightOf(value, JSON_AT_ONCE_MAX) < JSON_AT_ONCE_MAX
-    ? json(200, value)
-    : jsonInTurns(value).then(bytes);
+  const text = jsonText(value);
+  return text instanceof Promise ? text.then(bytes) : { status: 200, body: text };
 }
 
 /** `body`: at once, or in parts that are made as fast as the client reads them. */

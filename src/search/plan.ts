@@ -1,4 +1,4 @@
-import { jsonInTurns, weightOf } from '../base/json-turns.ts';
+import { jsonText } from '../base/json-turns.ts';
 import type {
   FacetSearchRequest,
   Federation,
@@ -203,21 +203,11 @@ export function planSimilar(
   return request;
 }
 
-/** Longer JSON of a request is made in turns of the event loop, UTF-16 units. */
-const AT_ONCE_UNITS_MAX = 64 * 1024;
-
-/** JSON of what the engine is asked, parts of which may be JSON already. */
-export function engineText(request: object): EngineText | Promise<EngineText> {
-  return weightOf(request, AT_ONCE_UNITS_MAX) < AT_ONCE_UNITS_MAX
-    ? JSON.stringify(request)
-    : jsonInTurns(request);
-}
-
-/** Asks the engine, at once where the request is short. */
+/** Asks the engine, at once where the request is short. Parts of the request may be JSON already. */
 export function withEngineText<T>(
   request: object,
   ask: (text: EngineText) => Promise<T>,
 ): Promise<T> {
-  const text = engineText(request);
+  const text = jsonText(request);
   return text instanceof Promise ? text.then(ask) : ask(text);
 }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { BufferPool } from '../base/buffer-pool.ts';
+import { jsonText } from '../base/json-turns.ts';
 import { ApiError, indexNotFound } from '../contract/errors.ts';
 import { searchKind, type VectorRequest } from '../contract/search-kind.ts';
 import type { FeatureSet } from '../contract/features.ts';
@@ -16,7 +17,6 @@ import { cancelable, type IndexHandle, type OnGone } from '../engine/handle.ts';
 import type { IndexEntry, IndexRegistry } from '../engine/registry.ts';
 import { answerOf, fromEngine } from '../engine/errors.ts';
 import {
-  engineText,
   planFacetSearch,
   planFederated,
   planSearch,
@@ -322,7 +322,7 @@ export class Search {
       }
       const numbers = handles.map(({ number }) => number);
       const { native } = this.#registry;
-      const text = await engineText(request);
+      const text = await jsonText(request);
       const answer = await cancelable(native, caller.onGone, (ticket) =>
         native.federatedSearch(numbers, text, ticket),
       );

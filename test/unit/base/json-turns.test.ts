@@ -1,6 +1,6 @@
 /** JSON that is made in turns against `JSON.stringify`. */
 import assert from 'node:assert/strict';
-import { jsonInTurns, weightOf } from '../../../src/base/json-turns.ts';
+import { jsonInTurns, jsonText, weightOf } from '../../../src/base/json-turns.ts';
 import { RawJson } from '../../../src/base/json.ts';
 import { mulberry } from '../../support/random.ts';
 
@@ -56,6 +56,7 @@ describe('JSON in turns', () => {
     for (let i = 0; i < 200; i++) {
       const one = value(5);
       assert.equal((await jsonInTurns(one)).toString(), JSON.stringify(one));
+      assert.equal((await jsonText(one)).toString(), JSON.stringify(one));
     }
   });
 
