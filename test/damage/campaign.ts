@@ -52,15 +52,21 @@ export async function runCampaign({
 }: CampaignOptions): Promise<CampaignResult> {
   const random = new Random(seed);
   const folder = mkdtempSync(join(tmpdir(), 'gannet-damage-'));
-  const [sound, dir] = [join(folder, 'sound'), join(folder, 'damaged')];
+  const dir = join(folder, 'damaged');
   const result: CampaignResult = { refused: 0, errors: 0, harmless: 0, faults: [] };
   try {
-    const exchanges = await prepare(sound, port);
+    const sounds: Sound[] = [];
+    for (const format of readdirSync(FORMATS)
+      .filter((name) => /^\d/.test(name))
+      .toSorted()) {
+      sounds.push(await prepare(join(FORMATS, format), join(folder, format), port));
+    }
     for (let n = 0; n < changes; n++) {
+      const sound = sounds[n % sounds.length]!;
       rmSync(dir, { recursive: true, force: true });
-      cpSync(sound, dir, { recursive: true });
+      cpSync(sound.dir, dir, { recursive: true });
       const change = damage(dir, random);
-      const outcome = await tryServer(dir, port, exchanges);
+      const outcome = await tryServer(dir, port, sound.exchanges);
       const report = await verify('--db-path', dir);
       const tell = (what: string): void => {
         result.faults.push(`change ${n}: ${change}: ${what}`);
@@ -80,15 +86,14 @@ export async function runCampaign({
   return result;
 }
 
-/** A folder of all that there is, and what it answers. */
-async function prepare(dir: string, port: number): Promise<Exchange[]> {
-  const format = join(
-    FORMATS,
-    readdirSync(FORMATS)
-      .filter((name) => /^\d/.test(name))
-      .toSorted()
-      .at(-1)!,
-  );
+/** A data folder, and what a server answers from it. */
+interface Sound {
+  dir: string;
+  exchanges: readonly Exchange[];
+}
+
+/** Copies the data folder of a format to `dir`, brings it up to date and asks it what is known of it. */
+async function prepare(format: string, dir: string, port: number): Promise<Sound> {
   cpSync(join(format, 'data'), dir, { recursive: true });
   const { exchanges } = JSON.parse(readFileSync(join(format, 'expected.json'), 'utf8')) as Expected;
   const server = await ServerProcess.start({ dir, port, args: ['--upgrade-db', ...RUN_NOTHING] });
@@ -97,7 +102,7 @@ async function prepare(dir: string, port: number): Promise<Exchange[]> {
     for (const request of exchanges) {
       answered.push({ ...request, answer: await ask(server.client, request) });
     }
-    return answered;
+    return { dir, exchanges: answered };
   } finally {
     await server.stop();
   }
