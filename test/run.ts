@@ -29,6 +29,8 @@ interface Ended {
 /** Where the addon is built; the C++ tests link the same engine. */
 const NATIVE_BUILD = 'build';
 const CORES = String(availableParallelism());
+const HTTP = 'test/http/**/*.test.ts';
+const GOLDEN = 'test/golden/**/*.test.ts';
 const RELEASE = 'test/release/release.test.ts';
 const MOCHA = 'node_modules/mocha/bin/mocha.js';
 
@@ -39,8 +41,7 @@ const STEPS: Record<string, () => Promise<Outcome>> = {
   lint: () => check('npm', ['run', '--silent', 'lint']),
   format: async () =>
     together(await check('npm', ['run', '--silent', 'format:check']), await cppFormat()),
-  unit: () =>
-    mocha(['test/**/*.test.ts', ...['--exclude', 'test/golden/**', '--exclude', RELEASE]]),
+  unit: () => unitTests(),
   native: () => nativeTests(),
   golden: () => goldenTests(),
 };
@@ -178,11 +179,27 @@ async function buildNativeTests(): Promise<Outcome | null> {
   return built.ok ? null : failure(built);
 }
 
-/** Under way while tests of the step `unit` wait for servers; what they print comes in their turn. */
+/** They wait for servers most of the time, so they run beside the others; what those print comes after them. */
+async function unitTests(): Promise<Outcome> {
+  const without = [HTTP, GOLDEN, RELEASE].flatMap((files) => ['--exclude', files]);
+  const others = run(
+    process.execPath,
+    [MOCHA, 'test/**/*.test.ts', ...without],
+    process.env,
+    false,
+  );
+  if (stepsOfRun.includes('golden')) goldenRun = others.then(() => runGolden());
+  const http = await mocha([HTTP]);
+  const ended = await others;
+  process.stdout.write(ended.text);
+  return together(http, outcomeOfMocha(ended));
+}
+
+/** Begins when the step `unit` leaves a core to it; what it prints comes in its turn. */
 let goldenRun: Promise<Ended> | undefined;
 
 function runGolden(): Promise<Ended> {
-  return run(process.execPath, [MOCHA, 'test/golden/**/*.test.ts'], process.env, false);
+  return run(process.execPath, [MOCHA, GOLDEN], process.env, false);
 }
 
 async function goldenTests(): Promise<Outcome> {
@@ -237,12 +254,15 @@ function together(a: Outcome, b: Outcome): Outcome {
   };
 }
 
-async function main(names: readonly string[]): Promise<void> {
+/** The names of the steps of this run. */
+const stepsOfRun: readonly string[] =
+  process.argv.length > 2 ? process.argv.slice(2) : Object.keys(STEPS);
+
+async function main(): Promise<void> {
   const total: Outcome = { passed: 0, failed: 0, skipped: 0 };
   const rows: string[] = [];
   const reports: string[] = [];
-  const steps = names.length > 0 ? names : Object.keys(STEPS);
-  for (const name of steps) {
+  for (const name of stepsOfRun) {
     const step = STEPS[name] ?? ON_REQUEST[name];
     if (step === undefined) {
       const known = Object.keys({ ...STEPS, ...ON_REQUEST }).join(', ');
@@ -262,8 +282,7 @@ async function main(names: readonly string[]): Promise<void> {
     if (report !== undefined) reports.push(`== ${name} failed\n${report}\n`);
     // Nothing after a failed build says anything about this source.
     if (name === 'build' && failed > 0) break;
-    if (name === 'build' && steps.includes('native')) nativeBuild = buildNativeTests();
-    if (name === 'format' && steps.includes('golden')) goldenRun = runGolden();
+    if (name === 'build' && stepsOfRun.includes('native')) nativeBuild = buildNativeTests();
   }
   if (reports.length > 0) console.log(`\n${reports.join('\n')}`);
   console.log(`\n${rows.join('\n')}`);
@@ -271,4 +290,4 @@ async function main(names: readonly string[]): Promise<void> {
   process.exitCode = total.failed > 0 ? 1 : 0;
 }
 
-await main(process.argv.slice(2));
+await main();

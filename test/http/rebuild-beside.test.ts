@@ -12,7 +12,7 @@ import { addonIsBuilt, ServerProcess } from './kill/support/server-process.ts';
 /** Enough that rebuilding the index takes far longer than a few documents of another one. */
 const DOCUMENTS = 30_000;
 const WORDS = 80;
-const KILLS = 5;
+const KILLS = 3;
 /** A rebuild takes about a second, a task on the other index some milliseconds. */
 const KILL_MS_MAX = 400;
 

@@ -9,10 +9,20 @@ const PAUSE_MS = 13_000;
 
 describe('A slow client', () => {
   let server: BuiltServer;
+  // All are slow at the same time.
+  let uploaded: ReturnType<typeof upload>;
+  let listed: ReturnType<typeof pause>;
+  let found: ReturnType<typeof pause>;
+  let trickled: ReturnType<typeof trickle>;
   const documents = Array.from({ length: 120 }, (_, id) => ({ id, text: 'y'.repeat(60_000) }));
   before(async () => {
     server = await startBuiltServer();
     await server.finish('POST', '/indexes/texts/documents', { body: documents });
+    uploaded = upload();
+    listed = pause('/indexes/texts/documents?limit=1000');
+    found = pause('/indexes/texts/search?limit=1000');
+    trickled = trickle('/indexes/texts/documents?limit=1000');
+    await Promise.allSettled([uploaded, listed, found, trickled]);
   });
   after(() => server.close());
 
@@ -39,7 +49,8 @@ describe('A slow client', () => {
     return Buffer.concat(parts);
   }
 
-  it('may take its time to send a body', async () => {
+  /** Sends a body a little at a time. @returns the answer */
+  async function upload(): Promise<string> {
     const body = JSON.stringify([{ id: 'slow', text: 'x'.repeat(26_000) }]);
     const socket = open();
     const answer = rest(socket);
@@ -55,36 +66,48 @@ describe('A slow client', () => {
       socket.write(body.slice(i * size, (i + 1) * size));
       await delay(PAUSE_MS / pieces);
     }
-    assert.match((await answer).toString(), /^HTTP\/1.1 202 /);
-  });
-
-  for (const [name, path] of [
-    ['a listing of documents', '/indexes/texts/documents?limit=1000'],
-    ['the answer of a search', '/indexes/texts/search?limit=1000'],
-  ] as const) {
-    it(`may pause while it reads ${name}`, async () => {
-      const socket = open();
-      socket.write(head('GET', path));
-      socket.pause();
-      await delay(PAUSE_MS);
-      const answer = await rest(socket);
-      const split = answer.indexOf('\r\n\r\n');
-      const text = plain(answer.subarray(0, split).toString(), answer.subarray(split + 4));
-      const body = JSON.parse(text) as { results?: unknown[]; hits?: unknown[] };
-      assert.equal((body.results ?? body.hits)!.length, documents.length);
-    });
+    return (await answer).toString();
   }
 
-  it('may read slowly', async () => {
+  /** Asks, and looks away before it reads. @returns the body of the answer */
+  async function pause(path: string): Promise<{ results?: unknown[]; hits?: unknown[] }> {
+    const socket = open();
+    socket.write(head('GET', path));
+    socket.pause();
+    await delay(PAUSE_MS);
+    const answer = await rest(socket);
+    const split = answer.indexOf('\r\n\r\n');
+    return JSON.parse(plain(answer.subarray(0, split).toString(), answer.subarray(split + 4)));
+  }
+
+  /** Reads a part now and then. @returns the bytes of the answer */
+  async function trickle(path: string): Promise<number> {
     const socket = open();
     socket.on('error', () => {});
-    socket.write(head('GET', '/indexes/texts/documents?limit=1000'));
+    socket.write(head('GET', path));
     let size = 0;
     const slowUntil = Date.now() + PAUSE_MS;
     for await (const part of socket) {
       size += (part as Buffer).length;
       if (Date.now() < slowUntil) await delay(500);
     }
+    return size;
+  }
+
+  it('may take its time to send a body', async () => {
+    assert.match(await uploaded, /^HTTP\/1.1 202 /);
+  });
+
+  it('may pause while it reads a listing of documents', async () => {
+    assert.equal((await listed).results!.length, documents.length);
+  });
+
+  it('may pause while it reads the answer of a search', async () => {
+    assert.equal((await found).hits!.length, documents.length);
+  });
+
+  it('may read slowly', async () => {
+    const size = await trickled;
     assert.ok(size > 120 * 60_000, `${size} bytes`);
   });
 });

@@ -117,7 +117,7 @@ describe('snapshots', function () {
         await first.client.call('PUT', `/indexes/books-${n % 3}/documents`, { body });
       }
     })();
-    for (let n = 0; n < 4; n++) {
+    for (let n = 0; n < 2; n++) {
       const { taskUid } = (await first.client.call('POST', '/snapshots')).json<any>();
       for (;;) {
         const { status } = await first.client.get<any>(`/tasks/${taskUid}`);

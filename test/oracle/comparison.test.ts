@@ -8,7 +8,7 @@ import type { EngineTuning } from '../../src/engine/tuning.ts';
 import { newSeed } from '../http/kill/support/random.ts';
 import { runRounds } from './rounds.ts';
 
-const COMPARISONS = Number(process.env['GANNET_COMPARISONS'] ?? 20_000);
+const COMPARISONS = Number(process.env['GANNET_COMPARISONS'] ?? 10_000);
 const EVERYTHING_LARGE: EngineTuning = {
   largeBucketMin: 1,
   cachedWordsMin: 1,
