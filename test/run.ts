@@ -58,6 +58,8 @@ const CPU_FILTER =
 const ON_REQUEST: Record<string, () => Promise<Outcome>> = {
   // Makes the archive and the package and runs them in empty roots: before a release.
   release: () => mocha([RELEASE]),
+  // Before a release as well: what the tests of the engine do under the sanitizers of g++, and random requests.
+  sanitizers: async () => together(await sanitized('ASAN'), await sanitized('TSAN')),
   // With those that take long.
   clients: () => mocha(['test/clients/clients.test.ts'], { ...process.env, GANNET_CLIENTS: 'all' }),
   oracle: () =>
@@ -233,6 +235,42 @@ async function nativeTests(options: readonly string[] = [], env = process.env): 
     ),
   );
   return shards.map(outcomeOfShard).reduce(together);
+}
+
+/** Minutes of random requests to a server with the addon under AddressSanitizer. */
+const FUZZ_MINUTES = '1';
+
+/**
+ * The C++ tests in a build with sanitizers (`type`: one of CMakeLists.txt), in a folder of its own, and random requests.
+ * A finding ends the program, and so the test.
+ */
+async function sanitized(type: 'ASAN' | 'TSAN'): Promise<Outcome> {
+  const folder = `${NATIVE_BUILD}/${type.toLowerCase()}`;
+  const cmake = ['node_modules/cmake-js/bin/cmake-js', 'configure', '-O', folder, '-B', type];
+  const options = [`--CDNODE_EXE=${process.execPath}`, '--CDGANNET_TESTS=ON'];
+  const configured = await run(process.execPath, [...cmake, ...options]);
+  if (!configured.ok) return failure(configured);
+  const targets = ['--target', 'native_tests', 'gannet', '-j', CORES];
+  const built = await run('cmake', ['--build', folder, ...targets]);
+  if (!built.ok) return failure(built);
+  const env = {
+    ...process.env,
+    ASAN_OPTIONS: 'detect_leaks=0',
+    UBSAN_OPTIONS: 'halt_on_error=1:print_stacktrace=1',
+    TSAN_OPTIONS: 'halt_on_error=1',
+  };
+  const ended = await run(`${folder}/native_tests`, ['--gtest_brief=1'], env);
+  const tests = outcomeOfShard(ended);
+  if (type === 'TSAN') return tests;
+  // Node itself is built without sanitizers.
+  const library = spawnSync('g++', ['-print-file-name=libasan.so'], { encoding: 'utf8' }).stdout;
+  const fuzz = ['--import=tsx', 'test/fuzz/http/run.ts', '--minutes', FUZZ_MINUTES];
+  const requests = await run(process.execPath, [...fuzz, '--hold-ms', '1000'], {
+    ...env,
+    GANNET_ADDON: `${process.cwd()}/${folder}/${type}/gannet.node`,
+    LD_PRELOAD: library.trim(),
+  });
+  return together(tests, requests.ok ? { passed: 1, failed: 0, skipped: 0 } : failure(requests));
 }
 
 function outcomeOfShard(ended: Ended): Outcome {
