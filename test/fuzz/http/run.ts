@@ -15,6 +15,8 @@ import { Requests, type Description, type FuzzRequest } from './requests.ts';
 
 const ANSWER_MS_MAX = 60_000;
 const HOLD_TRIES = 3;
+/** The default of `--http-payload-size-limit`. */
+const BODY_BYTES_MAX = 100 * 1024 * 1024;
 
 const { values } = parseArgs({
   options: {
@@ -88,7 +90,11 @@ class Run {
       if (status === 500) fault = `status 500: ${text.slice(0, 500)}`;
       else if (json) JSON.parse(text);
     } catch (error) {
-      fault = `no answer: ${String(error)} ${String((error as Error).cause ?? '')}`;
+      const cause = String((error as Error).cause ?? '');
+      // So much is refused from its head on, and who sends on then may miss the answer.
+      const isRefusedUnread =
+        (body?.length ?? 0) > BODY_BYTES_MAX && /EPIPE|ECONNRESET/.test(cause);
+      if (!isRefusedUnread) fault = `no answer: ${String(error)} ${cause}`;
     }
     return { status, fault, heldMs: Atomics.load(this.#waits, 0) / 1000 };
   }
