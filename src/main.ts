@@ -68,7 +68,7 @@ import { ChatStore } from './store/chat-store.ts';
 import { WebhookStore } from './store/webhook-store.ts';
 import { openTaskMachine, STORE_BYTES_MAX, type TaskMachine } from './tasks/machine.ts';
 import type { Scheduler } from './tasks/scheduler.ts';
-import { VERIFY_PART, verifyFolder, verifyPart } from './verify.ts';
+import { VERIFY_PARTS, verifyFolder, verifyParts } from './verify.ts';
 import { warmUp } from './warm-up.ts';
 
 /** How long a start waits for the record of the last batch. */
@@ -609,9 +609,9 @@ async function runAndExit(declared: Command, argv: readonly string[]): Promise<v
 
 function main(): void {
   const argv = process.argv.slice(2);
-  const [name = '', dir, part] = argv;
-  if (name === VERIFY_PART) {
-    endWith(verifyPart(dir!, part!));
+  const [name = '', dir] = argv;
+  if (name === VERIFY_PARTS) {
+    endWith(verifyParts(dir!));
     return;
   }
   const chosen = ALL_COMMANDS.find((one) => one.name === name);

@@ -1,10 +1,11 @@
 /**
  * `gannet verify`: reads everything of a data folder that no server has open, and tells what is damaged.
  *
- * Each part, the task store and every index, is read in a process of its own: LMDB has no checksums, and a damaged page
- * may end the process that follows it.
+ * The parts, the task store and every index, are read in another process: LMDB has no checksums, and a damaged page
+ * may end the process that follows it. A process that has met damage reads no further part.
  */
-import { fork } from 'node:child_process';
+import { type ChildProcess, fork } from 'node:child_process';
+import { on } from 'node:events';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadAddon } from './engine/addon.ts';
@@ -19,10 +20,11 @@ export const SOUND = 0;
 export const DAMAGED = 1;
 export const UNCHECKED = 2;
 
-/** The first argument of the processes that read one part. */
-export const VERIFY_PART = 'verify-part';
+/** The first argument of the processes that read parts. */
+export const VERIFY_PARTS = 'verify-parts';
 
-/** No index has a folder of this name. */
+/** No index has a folder of these names. */
+const STORE_PART = 'store';
 const ANALYTICS_PART = 'analytics';
 
 /** @param version of this program */
@@ -39,6 +41,7 @@ export async function verifyFolder(
     print(error.message);
     return UNCHECKED;
   }
+  const parts = new PartReader(folder.dir);
   try {
     const faults: Fault[] = folder.faults.map((message) => ({
       file: '.',
@@ -51,7 +54,7 @@ export async function verifyFolder(
       if (more !== faults) faults.push(...more);
     };
     tell(faults);
-    const store = await readPart<StoreReport>(folder.dir, 'store', 'store/data.mdb');
+    const store = await parts.read<StoreReport>(STORE_PART, 'store/data.mdb');
     tell(store.faults);
     if (store.report !== null) {
       const { tasks, batches, indexes } = store.report;
@@ -64,7 +67,7 @@ export async function verifyFolder(
     const enqueued = new Set(fromRuns(store.report?.enqueued ?? []));
     if (existsSync(analyticsFolder(folder.dir))) {
       const file = 'analytics/data.mdb';
-      const analytics = await readPart<AnalyticsReport>(folder.dir, ANALYTICS_PART, file);
+      const analytics = await parts.read<AnalyticsReport>(ANALYTICS_PART, file);
       tell(analytics.faults);
       const rows = analytics.report?.rows ?? null;
       if (rows !== null) print(`analytics: ${rows} searches and events`);
@@ -76,11 +79,7 @@ export async function verifyFolder(
         print(`unused: ${file}: no index of the store; erased at the next start`);
         continue;
       }
-      const { report, faults: found } = await readPart<IndexReport>(
-        folder.dir,
-        uuid,
-        `${file}/index.mdb`,
-      );
+      const { report, faults: found } = await parts.read<IndexReport>(uuid, `${file}/index.mdb`);
       tell(
         found.map((fault) => ({
           ...fault,
@@ -115,6 +114,7 @@ export async function verifyFolder(
     );
     return faults.length === 0 ? SOUND : DAMAGED;
   } finally {
+    parts.close();
     await folder.close();
   }
 }
@@ -125,30 +125,54 @@ interface Part<R> {
   report: R | null;
 }
 
-/** Reads one part in a process of its own. */
-function readPart<R extends { faults: Fault[] }>(
-  dir: string,
-  part: string,
-  file: string,
-): Promise<Part<R>> {
-  const child = fork(process.argv[1]!, [VERIFY_PART, dir, part], {
-    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-  });
-  let printed = '';
-  child.stderr!.on('data', (bytes: Buffer) => (printed += bytes.toString()));
-  return new Promise((done) => {
-    let report: R | null = null;
-    child.once('message', (message) => (report = message as R));
-    child.once('close', (status, signal) => {
-      if (report !== null) return done({ report, faults: report.faults });
-      const why =
-        signal === null ? printed.trim().split('\n').at(-1) || `status ${status}` : signal;
-      done({
-        report: null,
-        faults: [{ file, structure: 'file', message: `reading it has failed: ${why}` }],
+/** Reads parts one by one, in another process. */
+class PartReader {
+  readonly #dir: string;
+  #child: ChildProcess | null = null;
+  /** What the child has printed. */
+  #printed = '';
+
+  /** @param dir of the data folder */
+  constructor(dir: string) {
+    this.#dir = dir;
+  }
+
+  /** @param file what is damaged when the process dies of this part */
+  async read<R extends { faults: Fault[] }>(part: string, file: string): Promise<Part<R>> {
+    if (this.#child?.connected !== true) this.#child = this.#start();
+    const child = this.#child;
+    const answer = await new Promise<{ report: R } | { died: string }>((done) => {
+      child.once('message', (report) => done({ report: report as R }));
+      child.once('close', (status, signal) => {
+        const last = this.#printed.trim().split('\n').at(-1) || `status ${status}`;
+        done({ died: signal ?? last });
       });
+      child.send(part, (error) => error !== null && child.kill());
     });
-  });
+    child.removeAllListeners('message').removeAllListeners('close');
+    if ('died' in answer) {
+      this.#child = null;
+      const message = `reading it has failed: ${answer.died}`;
+      return { report: null, faults: [{ file, structure: 'file', message }] };
+    }
+    const { report } = answer;
+    if (report.faults.length > 0) this.close();
+    return { report, faults: report.faults };
+  }
+
+  close(): void {
+    this.#child?.disconnect();
+    this.#child = null;
+  }
+
+  #start(): ChildProcess {
+    this.#printed = '';
+    const child = fork(process.argv[1]!, [VERIFY_PARTS, this.#dir], {
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    });
+    child.stderr!.on('data', (bytes: Buffer) => (this.#printed += bytes.toString()));
+    return child;
+  }
 }
 
 interface AnalyticsReport {
@@ -165,18 +189,21 @@ async function readAnalytics(dir: string): Promise<AnalyticsReport> {
   return { faults, rows };
 }
 
-/** What the process of one part does. */
-export async function verifyPart(dir: string, part: string): Promise<void> {
-  const report =
-    part === 'store'
-      ? await verifyStore(dir)
-      : part === ANALYTICS_PART
-        ? await readAnalytics(dir)
-        : (JSON.parse(await loadAddon().verifyIndex(join(dir, 'indexes', part))) as IndexReport);
-  await new Promise<void>((done, failed) => {
-    process.send!(report, undefined, undefined, (error) =>
-      error === null ? done() : failed(error),
-    );
-  });
-  process.disconnect();
+/** What the process that reads parts does: it answers each name of one with a report, until the connection ends. */
+export async function verifyParts(dir: string): Promise<void> {
+  const names: AsyncIterable<unknown[]> = on(process, 'message', { close: ['disconnect'] });
+  for await (const [name] of names) {
+    const report = await verifyPart(dir, String(name));
+    await new Promise<void>((done, failed) => {
+      process.send!(report, undefined, undefined, (error) =>
+        error === null ? done() : failed(error),
+      );
+    });
+  }
+}
+
+async function verifyPart(dir: string, part: string): Promise<{ faults: Fault[] }> {
+  if (part === STORE_PART) return verifyStore(dir);
+  if (part === ANALYTICS_PART) return readAnalytics(dir);
+  return JSON.parse(await loadAddon().verifyIndex(join(dir, 'indexes', part))) as IndexReport;
 }
