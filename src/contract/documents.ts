@@ -1,6 +1,6 @@
 /** Document routes: bodies and parameters. */
 import type { RawJson } from '../base/json.ts';
-import { ATTRIBUTE_NAMES_MAX, SORT_CRITERIA_MAX } from './search.ts';
+import { ATTRIBUTE_NAMES_MAX, SORT_CRITERIA_MAX, SORT_CRITERION, SORT_TEXT_MAX } from './search.ts';
 import type { Schema } from './schema.ts';
 
 export type PayloadFormatName = 'json' | 'ndjson' | 'csv';
@@ -71,8 +71,9 @@ export const FETCH_DOCUMENTS: Schema = {
     retrieveVectors: RETRIEVE_VECTORS,
     sort: {
       type: ['array', 'string', 'null'],
-      items: { type: 'string' },
+      items: SORT_CRITERION,
       maxItems: SORT_CRITERIA_MAX,
+      maxLength: SORT_TEXT_MAX,
       default: null,
       'x-code': 'invalid_document_sort',
     },
@@ -129,7 +130,7 @@ export const LIST_DOCUMENTS_QUERY: Schema = {
     filter: { ...FILTER, 'x-query': 'json-or-text' },
     sort: {
       type: 'array',
-      items: { type: 'string' },
+      items: SORT_CRITERION,
       maxItems: SORT_CRITERIA_MAX,
       'x-query': 'sort-list',
       'x-code': 'invalid_document_sort',

@@ -6,11 +6,18 @@ import { limitText } from '../base/size.ts';
 import { ApiError, type ErrorCode } from './errors.ts';
 import type { MultiSearchRequest, SearchRequest } from './search.ts';
 
-/** Bytes of a body that is neither documents, nor ids of documents, nor a search. */
-export const WRITE_BODY_BYTES_MAX = 10_000_000;
+/**
+ * What a body holds, which decides how large it may be: `payload` documents or ids of documents, `search` what is only
+ * read, `settings` those of an index, `other` anything else.
+ */
+export type BodyKind = 'payload' | 'search' | 'settings' | 'other';
+
+/** Bytes. */
+const SETTINGS_BODY_MAX = 10_000_000;
+const OTHER_BODY_MAX = 1_000_000;
 
 export interface RequestLimits {
-  /** Bytes of a body after decoding, of any route; see `WRITE_BODY_BYTES_MAX`. */
+  /** Bytes of a body after decoding, of any route; see `bodyBytesMax`. */
   payloadBytes: number;
   /** Bytes of the body of a route that only reads: searches, documents/fetch. */
   searchPayloadBytes: number;
@@ -29,6 +36,20 @@ export const DEFAULT_LIMITS: Readonly<RequestLimits> = {
   queries: 1000,
   tagBytes: 4096,
 };
+
+/** Bytes of a body after decoding. */
+export function bodyBytesMax(
+  kind: BodyKind,
+  { payloadBytes, searchPayloadBytes }: RequestLimits,
+): number {
+  const most: Record<BodyKind, number> = {
+    payload: payloadBytes,
+    search: searchPayloadBytes,
+    settings: SETTINGS_BODY_MAX,
+    other: OTHER_BODY_MAX,
+  };
+  return Math.min(payloadBytes, most[kind]);
+}
 
 const TAGS = [
   ['highlightPreTag', 'invalid_search_highlight_pre_tag'],

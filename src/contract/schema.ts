@@ -33,6 +33,8 @@ export interface Schema {
   /** false: unknown keys are faults. true: they are ignored. A schema: any key, checked by it. */
   additionalProperties?: boolean | Schema;
   propertyNames?: Schema;
+  /** Members of an object, at most. */
+  maxProperties?: number;
   items?: Schema;
   /** Elements of an array, at most. */
   maxItems?: number;
@@ -388,6 +390,7 @@ function hasObjectKeywords(schema: Schema): boolean {
   return (
     schema.properties !== undefined ||
     schema.additionalProperties !== undefined ||
+    schema.maxProperties !== undefined ||
     schema.required !== undefined
   );
 }
@@ -419,8 +422,11 @@ function objectCheck(
       properties[name]?.['x-missing-code'] ?? codes.key,
     ]),
   );
+  const { maxProperties = Infinity } = schema;
   return (value) => {
+    let count = 0;
     for (const name in value) {
+      if (++count > maxProperties) return tooManyMembers(codes.value, maxProperties);
       const member = members.get(name);
       let fault: Fault | null = null;
       if (member !== undefined) {
@@ -495,6 +501,13 @@ export function unknownParameter(name: string, accepted: string[]): ApiError {
       (accepted.length === 0
         ? 'this route takes no parameters.'
         : `accepted are ${nameList(accepted)}.`),
+  );
+}
+
+function tooManyMembers(code: ErrorCode, most: number): Fault {
+  return new Fault(
+    code,
+    (at) => `Invalid value${at}: it has more than ${most} members, which are accepted at most.`,
   );
 }
 

@@ -6,6 +6,16 @@ import { INDEX_UID_SCHEMA, type Schema } from './schema.ts';
 /** Sort criteria of one search or listing: ties are broken by one rule inside the other (docs/limits.md). */
 export const SORT_CRITERIA_MAX = 256;
 
+/** Characters of one criterion, and of a whole `sort` that is one text. */
+const SORT_CRITERION_MAX = 65_536;
+export const SORT_TEXT_MAX = 1_000_000;
+
+/** An element of a list of sort criteria. */
+export const SORT_CRITERION: Schema = { type: 'string', maxLength: SORT_CRITERION_MAX };
+
+/** Indexes whose facets one federated search may ask for. */
+const FACETED_INDEXES_MAX = 1_000;
+
 /** A string, or an array of strings and arrays of strings; syntax is the engine's. */
 export type Filter = unknown;
 
@@ -59,6 +69,9 @@ const strings: Schema = { type: 'string' };
 
 /** Names of attributes that one list of a request may have: more than any documents have. */
 export const ATTRIBUTE_NAMES_MAX = 65_536;
+
+/** Characters of the name of an attribute where a request gives one: more than any document has. */
+const ATTRIBUTE_NAME_MAX = 65_536;
 
 function stringList(code: NonNullable<Schema['x-code']>): Schema {
   return {
@@ -190,8 +203,17 @@ const SEARCH_PROPERTIES: Record<string, Schema> = {
   attributesToHighlight: stringList('invalid_search_attributes_to_highlight'),
   showMatchesPosition: flag('invalid_search_show_matches_position'),
   filter: filter('invalid_search_filter'),
-  sort: { ...stringList('invalid_search_sort'), maxItems: SORT_CRITERIA_MAX },
-  distinct: { type: ['string', 'null'], default: null, 'x-code': 'invalid_search_distinct' },
+  sort: {
+    ...stringList('invalid_search_sort'),
+    items: SORT_CRITERION,
+    maxItems: SORT_CRITERIA_MAX,
+  },
+  distinct: {
+    type: ['string', 'null'],
+    maxLength: ATTRIBUTE_NAME_MAX,
+    default: null,
+    'x-code': 'invalid_search_distinct',
+  },
   facets: stringList('invalid_search_facets'),
   highlightPreTag: text('invalid_search_highlight_pre_tag', '<em>'),
   highlightPostTag: text('invalid_search_highlight_post_tag', '</em>'),
@@ -341,6 +363,7 @@ export const MULTI_SEARCH: Schema = {
         facetsByIndex: {
           type: 'object',
           propertyNames: { type: 'string', format: 'index-uid' },
+          maxProperties: FACETED_INDEXES_MAX,
           additionalProperties: {
             type: ['array', 'null'],
             items: strings,
@@ -399,6 +422,7 @@ export const FACET_SEARCH: Schema = {
     facetQuery: { type: ['string', 'null'], 'x-code': 'invalid_facet_search_query' },
     facetName: {
       type: 'string',
+      maxLength: ATTRIBUTE_NAME_MAX,
       'x-code': 'invalid_facet_search_facet_name',
       'x-missing-code': 'missing_facet_search_facet_name',
     },

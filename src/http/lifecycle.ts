@@ -12,7 +12,7 @@ import { ok, type Result } from '../base/result.ts';
 import { ApiError, toApiError } from '../contract/errors.ts';
 import { checkedBody } from '../contract/schema.ts';
 import { INDEX_UID_RULE, isIndexUid } from '../contract/formats.ts';
-import { type RequestLimits, WRITE_BODY_BYTES_MAX } from '../contract/limits.ts';
+import { bodyBytesMax, type RequestLimits } from '../contract/limits.ts';
 import { BodyThread } from './body-thread.ts';
 import { collectBody, LARGE_BODY_BYTES } from './body.ts';
 import {
@@ -231,7 +231,7 @@ export class Lifecycle {
       return;
     }
     const { limits } = this.#options;
-    const size = { limit: bodyLimit(limits, body), dropped: limits.payloadBytes };
+    const size = { limit: bodyBytesMax(body.kind ?? 'other', limits), dropped: limits.payloadBytes };
     collectBody(exchange, size, (outcome) => {
       if (outcome instanceof ApiError) {
         this.#fail(pending, outcome);
@@ -424,14 +424,6 @@ export class Lifecycle {
       requestId,
     });
   }
-}
-
-function bodyLimit(
-  { payloadBytes, searchPayloadBytes }: RequestLimits,
-  { reads, isPayload }: BodyParser<unknown>,
-): number {
-  if (isPayload === true) return payloadBytes;
-  return Math.min(payloadBytes, reads === true ? searchPayloadBytes : WRITE_BODY_BYTES_MAX);
 }
 
 function isInParts(body: Reply['body']): body is AsyncIterable<Buffer> {

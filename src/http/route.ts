@@ -2,6 +2,7 @@
 import type { Access, RouteAction } from '../auth/authorize.ts';
 import { jsonText } from '../base/json-turns.ts';
 import type { ApiError } from '../contract/errors.ts';
+import type { BodyKind } from '../contract/limits.ts';
 import type { QueryParser } from '../contract/query.ts';
 import type { Schema } from '../contract/schema.ts';
 import type { Exchange, HeaderList, ReplyBody } from './exchange.ts';
@@ -36,10 +37,8 @@ export interface BodyParser<B> {
   readonly schema: Schema;
   /** A request without content type and without body is fine; the value is then undefined. */
   readonly optional?: boolean;
-  /** The route only reads: the limit of searches holds for the body. */
-  readonly reads?: boolean;
-  /** The body becomes the payload of a task, as documents do: the limit of payloads holds for it. */
-  readonly isPayload?: boolean;
+  /** Default: `other`. */
+  readonly kind?: BodyKind;
   /** What is wrong with a body beyond its schema. */
   fault?(checked: B): ApiError | null;
   /** Absent: the value is taken as it is. */
@@ -80,7 +79,7 @@ export function route<Q, B>(definition: Route<Q, B>): Route {
 /** `B` is the type that the schema describes. */
 export function bodyOf<B>(
   schema: Schema,
-  options: Pick<BodyParser<B>, 'optional' | 'reads' | 'isPayload'> = {},
+  options: Pick<BodyParser<B>, 'optional' | 'kind'> = {},
 ): BodyParser<B> {
   return { schema, ...options };
 }

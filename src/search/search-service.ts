@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { BufferPool } from '../base/buffer-pool.ts';
 import { jsonText } from '../base/json-turns.ts';
+import { pauser } from '../base/pauser.ts';
 import { ApiError, indexNotFound } from '../contract/errors.ts';
 import { searchKind, type VectorRequest } from '../contract/search-kind.ts';
 import type { FeatureSet } from '../contract/features.ts';
@@ -314,11 +315,13 @@ export class Search {
     };
     const request = planFederated(federation, queries, this.#features(), more, vectors);
     const handles: IndexHandle[] = [];
+    const pause = pauser();
     try {
       for (const { handle } of [...entries, ...others]) {
         // Busy at once, so that opening the next index cannot close this one.
         handle.busy++;
         handles.push(handle);
+        await pause();
       }
       const numbers = handles.map(({ number }) => number);
       const { native } = this.#registry;

@@ -4,7 +4,10 @@ import { startBuiltServer, type BuiltServer } from '../support/built-server.ts';
 
 describe('Limits of a request', () => {
   let server: BuiltServer;
+  /** With the limits that it has without options. */
+  let usual: BuiltServer;
   before(async () => {
+    usual = await startBuiltServer();
     server = await startBuiltServer([
       ...['--multi-search-queries-limit', '3', '--highlight-tag-size-limit', '16'],
       ...['--search-payload-size-limit', '2000'],
@@ -13,7 +16,7 @@ describe('Limits of a request', () => {
       body: [{ id: 1, title: '日本語の本' }],
     });
   });
-  after(() => server.close());
+  after(() => Promise.all([server.close(), usual.close()]));
 
   it('holds for the number of queries of a multi-search', async () => {
     const queries = Array.from({ length: 3 }, () => ({ indexUid: 'books' }));
@@ -36,6 +39,33 @@ describe('Limits of a request', () => {
     const { status, json } = await list(257);
     assert.equal(status, 400);
     assert.equal(json.code, 'invalid_index_fields_filter_attribute_patterns');
+  });
+
+  it('holds for the indexes whose facets are asked for', async () => {
+    const facetsByIndex = Object.fromEntries(
+      Array.from({ length: 1001 }, (_, i) => [`i${i}`, null]),
+    );
+    const { status, json } = await usual.call('POST', '/multi-search', {
+      body: { federation: { facetsByIndex }, queries: [{ indexUid: 'books' }] },
+    });
+    assert.equal(status, 400);
+    assert.equal(json.code, 'invalid_multi_search_facets_by_index');
+  });
+
+  it('holds for the length of names and of sort criteria', async () => {
+    const long = 'x'.repeat(65_537);
+    for (const [path, body, code] of [
+      ['search', { sort: [long] }, 'invalid_search_sort'],
+      ['search', { distinct: long }, 'invalid_search_distinct'],
+      ['facet-search', { facetName: long }, 'invalid_facet_search_facet_name'],
+      ['documents/fetch', { sort: [long] }, 'invalid_document_sort'],
+      ['documents/fetch', { sort: ','.repeat(1_000_001) }, 'invalid_document_sort'],
+    ] as const) {
+      const { status, json } = await usual.call('POST', `/indexes/books/${path}`, { body });
+      assert.equal(status, 400, path);
+      assert.equal(json.code, code);
+      assert.match(json.message, /characters/);
+    }
   });
 
   it('holds for tags and markers', async () => {
@@ -80,9 +110,25 @@ describe('Limits of a request', () => {
   });
 
   it('holds for the body of what writes no documents', async () => {
-    const text = JSON.stringify({ stopWords: ['x'.repeat(10_000_000)] });
-    for (const path of ['/indexes/books/settings', '/network', '/experimental-features']) {
-      const { status, json } = await server.call('PATCH', path, { text });
+    const large = `{"x":"${'x'.repeat(1_000_000)}"}`;
+    const cases: [string, string, string][] = [
+      ['PATCH', '/indexes/books/settings', `["${'x'.repeat(10_000_000)}"]`],
+      ['PUT', '/indexes/books/settings/stop-words', `["${'x'.repeat(10_000_000)}"]`],
+      ['PATCH', '/network', large],
+      ['PATCH', '/experimental-features', large],
+      ['POST', '/keys', large],
+      ['POST', '/webhooks', large],
+      ['POST', '/export', large],
+      ['POST', '/events', large],
+      ['POST', '/swap-indexes', large],
+      ['POST', '/indexes', large],
+      ['PATCH', '/chats/c/settings', large],
+      ['POST', '/indexes/books/documents/delete', large],
+      ['POST', '/indexes/books/documents/edit', large],
+      ['PATCH', '/dynamic-search-rules/r', large],
+    ];
+    for (const [method, path, text] of cases) {
+      const { status, json } = await server.call(method, path, { text });
       assert.equal(status, 413, path);
       assert.equal(json.code, 'payload_too_large');
     }

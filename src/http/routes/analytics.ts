@@ -23,7 +23,7 @@ export function eventRoutes({ analytics, services }: Dependencies): Route[] {
       path: '/events',
       action: 'search',
       summary: 'Records that a visitor clicked a result of a search, or did what it was made for.',
-      body: { schema: USAGE_EVENT, reads: true, fault: usageEventFault },
+      body: { schema: USAGE_EVENT, fault: usageEventFault },
       success: 201,
       handle: async ({ body, access, exchange }) => {
         const { recorder } = switchedOn(analytics, 'Sending events');

@@ -314,7 +314,7 @@ export function documentRoutes(dependencies: Dependencies): Route[] {
       path: `${prefix}/fetch`,
       action: 'documents.get',
       summary: 'Lists documents.',
-      body: bodyOf<FetchBody>(FETCH_DOCUMENTS, { reads: true }),
+      body: bodyOf<FetchBody>(FETCH_DOCUMENTS, { kind: 'search' }),
       success: 200,
       handle: ({ params, exchange, access, body: value }) =>
         fetch(
@@ -395,7 +395,7 @@ export function documentRoutes(dependencies: Dependencies): Route[] {
       action: 'documents.delete',
       summary: 'Deletes the documents with the given ids.',
       query: queryParser(CUSTOM_METADATA_QUERY),
-      body: bodyOf<string[]>(DELETE_BATCH, { isPayload: true }),
+      body: bodyOf<string[]>(DELETE_BATCH, { kind: 'payload' }),
       bodyFirst: true,
       success: 202,
       handle: async (context) => {

@@ -73,7 +73,7 @@ export function settingsRoutes({ services }: Dependencies): Route[] {
       path: '/indexes/:index_uid/settings',
       action: 'settings.update',
       summary: 'Changes some settings of an index; null resets one.',
-      body: { schema: SETTINGS_SCHEMA, convert: wholeSettings },
+      body: { schema: SETTINGS_SCHEMA, kind: 'settings', convert: wholeSettings },
       success: 202,
       handle: update,
     }),
@@ -107,6 +107,7 @@ export function settingsRoutes({ services }: Dependencies): Route[] {
           summary: `Changes the setting ${name}; null resets it.`,
           body: {
             schema: childSchema(setting),
+            kind: 'settings',
             convert: (value) => childSetting(name, value),
           },
           success: 202,

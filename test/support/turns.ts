@@ -1,0 +1,31 @@
+import { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** What the event loop of a server under test computes in one turn; see `turn-probe.mjs`. */
+export class Turns {
+  readonly #folder = mkdtempSync(join(tmpdir(), 'gannet-turns-'));
+  readonly #file = join(this.#folder, 'turns');
+
+  constructor() {
+    writeFileSync(this.#file, '');
+  }
+
+  /** Environment of the server. */
+  get env(): Record<string, string> {
+    const probe = fileURLToPath(new URL('./turn-probe.mjs', import.meta.url));
+    return { NODE_OPTIONS: `--import=${probe}`, GANNET_TURNS: this.#file };
+  }
+
+  /** The longest turn since the last call, CPU milliseconds; 0 when all were short. */
+  take(): number {
+    const noted = readFileSync(this.#file, 'latin1').split('\n').map(Number);
+    truncateSync(this.#file);
+    return Math.max(...noted);
+  }
+
+  close(): void {
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+}
