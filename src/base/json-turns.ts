@@ -24,6 +24,30 @@ export function weightOf(value: unknown, most: number): number {
   return weight;
 }
 
+/** So many characters of a text count as one more value. */
+export const CHARACTERS_OF_VALUE = 128;
+
+function countOfText(text: string): number {
+  return 1 + Math.floor(text.length / CHARACTERS_OF_VALUE);
+}
+
+/** How many values a value is made of. At most `most` are counted, or a few more. A part that stays text counts as many. */
+export function countValues(value: unknown, most: number): number {
+  if (value instanceof RawJson) return most;
+  if (typeof value === 'string') return countOfText(value);
+  if (typeof value !== 'object' || value === null) return 1;
+  let count = 1;
+  if (Array.isArray(value)) {
+    for (let i = 0; i < value.length && count < most; i++) count += countValues(value[i], most);
+    return count;
+  }
+  for (const name in value) {
+    count += countOfText(name) + countValues((value as Record<string, unknown>)[name], most);
+    if (count >= most) break;
+  }
+  return count;
+}
+
 /**
  * What `JSON.stringify` makes of a value, as UTF-8; others are served while it is made. The value must stay as it is until
  * then. REQUIRES: JSON can hold the value, and no large part of it but `RawJson` has a `toJSON`

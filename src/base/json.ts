@@ -3,6 +3,7 @@
  * and how a number was written.
  */
 import { isUtf8 } from 'node:buffer';
+import { randomUUID } from 'node:crypto';
 import { err, ok, type Result } from './result.ts';
 
 /** Deepest nesting of arrays and objects. */
@@ -33,18 +34,88 @@ export class JsonNumber {
   }
 }
 
-/** A part of a body that is only passed on, as its JSON. */
+/** A part that is only passed on, as its JSON. */
 export class RawJson {
-  /** UTF-8. */
-  readonly bytes: Buffer;
+  #bytes: Buffer | null;
+  #text: string | null;
 
-  constructor(bytes: Buffer) {
-    this.bytes = bytes;
+  /** @param json the text, or its UTF-8 */
+  constructor(json: Buffer | string) {
+    this.#bytes = typeof json === 'string' ? null : json;
+    this.#text = typeof json === 'string' ? json : null;
+  }
+
+  /** UTF-8. */
+  get bytes(): Buffer {
+    return (this.#bytes ??= Buffer.from(this.#text!));
+  }
+
+  get text(): string {
+    return this.#text ?? this.#bytes!.toString();
   }
 
   toJSON(): unknown {
-    return JSON.parse(this.bytes.toString());
+    return apart === null ? JSON.parse(this.text) : apart.put(this);
   }
+}
+
+/** The parts of the value that `jsonApart` writes at the moment. */
+let apart: Apart | null = null;
+
+class Apart {
+  /** In the place of a part stands this, and its number; nobody can guess it. */
+  readonly mark = randomUUID();
+  readonly parts: RawJson[] = [];
+
+  put(part: RawJson): string {
+    return `${this.mark}${this.parts.push(part) - 1}`;
+  }
+}
+
+/** The JSON of a value: `texts[0]`, `parts[0]`, `texts[1]`, ..., and a text at the end. */
+export interface JsonApart {
+  texts: string[];
+  parts: RawJson[];
+}
+
+/** Writes a value; its parts that are {@link RawJson} stay as they are. REQUIRES: JSON can hold the value */
+export function jsonApart(value: unknown): JsonApart {
+  const before = apart;
+  const mine = (apart = new Apart());
+  let text: string;
+  try {
+    text = JSON.stringify(value);
+  } finally {
+    apart = before;
+  }
+  const texts: string[] = [];
+  let from = 0;
+  for (let n = 0; n < mine.parts.length; n++) {
+    const mark = `"${mine.mark}${n}"`;
+    const at = text.indexOf(mark, from);
+    texts.push(text.slice(from, at));
+    from = at + mark.length;
+  }
+  texts.push(from === 0 ? text : text.slice(from));
+  return { texts, parts: mine.parts };
+}
+
+/** The value that `jsonApart` has written. */
+export function parseApart({ texts, parts }: JsonApart): unknown {
+  if (parts.length === 0) return JSON.parse(texts[0]!);
+  const mark = randomUUID();
+  const text = texts.map((one, n) => (n < parts.length ? `${one}"${mark}${n}"` : one)).join('');
+  return JSON.parse(text, (_, value: unknown) =>
+    typeof value === 'string' && value.startsWith(mark)
+      ? parts[Number(value.slice(mark.length))]
+      : value,
+  );
+}
+
+/** Like `JSON.stringify`, with parts that are {@link RawJson} as they are. */
+export function jsonString(value: unknown): string {
+  const { texts, parts } = jsonApart(value);
+  return texts.map((text, n) => (n < parts.length ? text + parts[n]!.text : text)).join('');
 }
 
 /**

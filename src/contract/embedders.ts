@@ -7,7 +7,7 @@
 import { compareUtf8 } from '../base/json.ts';
 import { err, ok, type Result } from '../base/result.ts';
 import { DEFAULT_DOCUMENT_TEMPLATE, parseFragment } from '../templates/document-template.ts';
-import { templateFault } from '../templates/liquid.ts';
+import { TAGS_MAX, tagsOf, templateFault } from '../templates/liquid.ts';
 import { ApiError, featureNotEnabled } from './errors.ts';
 import type { FeatureSet } from './features.ts';
 import type { Schema } from './schema.ts';
@@ -197,13 +197,29 @@ export function checkPartialEmbedders(
 ): ApiError | null {
   const names = Object.keys(partial).sort(compareUtf8);
   if (names.length > EMBEDDERS_MAX) return tooMany(names.length);
+  let tags = 0;
   for (const name of names) {
     const embedder = partial[name];
     if (embedder === null || embedder === undefined) continue;
+    tags += tagsIn(embedder);
+    if (tags > TAGS_MAX) {
+      return fault(
+        `\`.embedders\`: the templates have more than ${TAGS_MAX} tags and outputs together.`,
+      );
+    }
     const found = checkFeatures(embedder, features) ?? checkPartial(name, embedder);
     if (found !== null) return found;
   }
   return null;
+}
+
+/** Tags of its templates. */
+function tagsIn(embedder: Embedder): number {
+  const own = typeof embedder.documentTemplate === 'string' ? embedder.documentTemplate : '';
+  return PARTS.reduce((sum, part) => {
+    const nested = embedder[part];
+    return sum + (isEmbedder(nested) ? tagsIn(nested) : 0);
+  }, tagsOf(own).tags);
 }
 
 function checkFeatures(embedder: Embedder, features: FeatureSet): ApiError | null {

@@ -13,7 +13,7 @@ import type { MultiSearchRequest, SearchRequest } from './search.ts';
 export type BodyKind = 'payload' | 'search' | 'settings' | 'other';
 
 /** Bytes. */
-const SETTINGS_BODY_MAX = 10_000_000;
+const SETTINGS_BODY_MAX = 4_000_000;
 const OTHER_BODY_MAX = 1_000_000;
 
 export interface RequestLimits {

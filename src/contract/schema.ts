@@ -7,6 +7,7 @@
  * ends the visit; required keys are looked for afterwards. General validators visit in the order of the
  * schema, which is why this file walks the schema itself. A test compares both on what is valid.
  */
+import { CHARACTERS_OF_VALUE, countValues } from '../base/json-turns.ts';
 import { exactText, JsonNumber, parseJson, plainNumbers, shortJson } from '../base/json.ts';
 import { err, ok, type Result } from '../base/result.ts';
 import { suggest } from '../base/suggest.ts';
@@ -52,6 +53,8 @@ export interface Schema {
   'x-immutable-code'?: ErrorCode;
   /** The numbers of these two properties, where both are given, must not descend. */
   'x-ascending'?: readonly [string, string];
+  /** Values inside it, with those inside these; so many characters (`CHARACTERS_OF_VALUE`) of a text count as one more. */
+  'x-values-max'?: number;
   /** The value is checked elsewhere, after all other fields; here anything passes. */
   'x-checked-later'?: boolean;
   /** On a property: it is only passed on to the engine, and where it is long it may stay text (`RawJson`). */
@@ -177,10 +180,27 @@ export function compile(
   if (schema['x-checked-later'] === true) return () => null;
   if (schema.oneOf !== undefined) return oneOf(schema.oneOf, codes);
   const types = typeof schema.type === 'string' ? [schema.type] : schema.type;
-  const inner = checkOfKind(schema, codes);
+  const inner = boundedCheck(schema, codes, checkOfKind(schema, codes));
   if (types === undefined) return inner;
   const accepts = acceptor(types);
   return (value) => (accepts(value) ? inner(value) : wrongKind(codes.value, types, value));
+}
+
+function boundedCheck(schema: Schema, codes: Codes, inner: Check): Check {
+  const most = schema['x-values-max'];
+  if (most === undefined) return inner;
+  return (value) => tooManyValues(value, most, codes.value) ?? inner(value);
+}
+
+/** What `x-values-max` says of a value. */
+export function tooManyValues(value: unknown, most: number, code: ErrorCode): Fault | null {
+  if (countValues(value, most + 1) <= most) return null;
+  return new Fault(
+    code,
+    (at) =>
+      `Invalid value${at}: it is too long; at most ${most} values are accepted, ` +
+      `and every ${CHARACTERS_OF_VALUE} characters of a text count as one.`,
+  );
 }
 
 function oneOf(options: Schema[], codes: Codes): Check {

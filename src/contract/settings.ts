@@ -5,10 +5,11 @@
  * Three states of a field in a request: absent leaves it, null resets it, a value is stored. The stored settings are
  * complete and hold secrets in clear.
  */
-import { ok, type Result } from '../base/result.ts';
-import { featureNotEnabled, type ApiError } from './errors.ts';
+import { RawJson } from '../base/json.ts';
+import { err, ok, type Result } from '../base/result.ts';
+import { ApiError, featureNotEnabled } from './errors.ts';
 import type { FeatureSet } from './features.ts';
-import { validator, type Schema, type Validator } from './schema.ts';
+import { tooManyValues, validator, type Schema, type Validator } from './schema.ts';
 import { SETTINGS } from './settings/registry.ts';
 import { isGiven, type Setting } from './settings/setting.ts';
 
@@ -25,10 +26,14 @@ export type PartialSettings = Partial<Record<SettingName, unknown>>;
 /** The entries without the types of their values. In the order of GET. */
 export const SETTING_ENTRIES = SETTINGS as unknown as readonly Setting<SettingName>[];
 
+/** Values of a setting that is no long one: see `Setting.mayBeLong`. */
+export const SETTING_VALUES_MAX = 20_000;
+
 /** The value of one setting: what it is, what changing it costs, its code for every fault inside. */
-function described(schema: Schema, { code, explanation, touches }: Setting): Schema {
+function described(schema: Schema, { code, explanation, touches, mayBeLong }: Setting): Schema {
   return {
     ...schema,
+    ...(mayBeLong === true ? {} : { 'x-values-max': SETTING_VALUES_MAX }),
     description: explanation,
     'x-makes-anew': touches,
     'x-code': code,
@@ -71,6 +76,38 @@ export function wholeSettings(body: unknown): PartialSettings {
 export function childSetting(name: SettingName, body: unknown): PartialSettings {
   const { fromChildBody } = entryOf(name);
   return canonical({ [name]: fromChildBody === undefined ? body : fromChildBody(body) });
+}
+
+/** What a request changes. */
+export interface SettingsChange {
+  /** Canonical form. Long values of settings that may be long are JSON (`RawJson`). */
+  settings: PartialSettings;
+  /** Of these the form that will be stored, where it is another one. */
+  stored: PartialSettings;
+}
+
+/** JSON of a shorter value of a setting that may be long becomes a value, UTF-16 units. */
+const LONG_SETTING_UNITS = 16 * 1024;
+
+/** JSON of all long values of an index together, UTF-16 units. */
+const LONG_SETTINGS_UNITS_MAX = 8_000_000;
+
+/** The change that a large body makes, which is right. For a thread of its own: it may take seconds. */
+export function longChange(name: SettingName | 'all', body: unknown): SettingsChange {
+  const settings = name === 'all' ? wholeSettings(body) : childSetting(name, body);
+  const stored: PartialSettings = {};
+  for (const entry of SETTING_ENTRIES) {
+    const value = settings[entry.name];
+    if (entry.mayBeLong !== true || !isGiven(value)) continue;
+    const text = JSON.stringify(value);
+    if (text.length < LONG_SETTING_UNITS) continue;
+    settings[entry.name] = new RawJson(text);
+    const merged = entry.merge?.(entry.initial(), value);
+    if (merged?.ok !== true) continue;
+    const storedText = JSON.stringify(merged.value);
+    if (storedText !== text) stored[entry.name] = new RawJson(storedText);
+  }
+  return { settings, stored };
 }
 
 /**
@@ -135,10 +172,12 @@ export function completeSettings(stored: Partial<SettingsObject> | null): Settin
  * fails with what is returned, and its index keeps the settings it had.
  * @param stored null: never set
  * @param partial canonical form
+ * @param inStoredForm see `SettingsChange.stored`
  */
 export function mergeSettings(
   stored: Partial<SettingsObject> | null,
   partial: PartialSettings,
+  inStoredForm: PartialSettings = {},
 ): Result<SettingsObject, ApiError> {
   const merged: Record<SettingName, unknown> = completeSettings(stored);
   for (const entry of SETTING_ENTRIES) {
@@ -146,12 +185,29 @@ export function mergeSettings(
     if (!Object.hasOwn(partial, name)) continue;
     const change = partial[name];
     if (change === null) merged[name] = entry.initial();
+    else if (change instanceof RawJson) merged[name] = inStoredForm[name] ?? change;
     else if (entry.merge === undefined) merged[name] = change;
     else {
       const value = entry.merge(merged[name], change);
       if (!value.ok) return value;
+      const fault =
+        entry.mayBeLong === true
+          ? null
+          : tooManyValues(value.value, SETTING_VALUES_MAX, entry.code);
+      if (fault !== null) return err(fault.under(`.${name}`).toError());
       merged[name] = value.value;
     }
+  }
+  const long = SETTING_ENTRIES.filter(({ name }) => merged[name] instanceof RawJson);
+  const units = long.reduce((sum, { name }) => sum + (merged[name] as RawJson).text.length, 0);
+  const last = long.findLast(({ name }) => Object.hasOwn(partial, name));
+  if (units > LONG_SETTINGS_UNITS_MAX && last !== undefined) {
+    return err(
+      new ApiError(
+        last.code,
+        `The settings of the index are too long: ${units} characters of JSON, at most ${LONG_SETTINGS_UNITS_MAX} are possible.`,
+      ),
+    );
   }
   return ok(merged as SettingsObject);
 }

@@ -1,5 +1,6 @@
 /** Writes everything that a server holds to one file, from which `import-dump.ts` makes it again. */
 import { rfc3339 } from '../base/clock.ts';
+import { jsonString, RawJson } from '../base/json.ts';
 import { pauser } from '../base/pauser.ts';
 import { createReadStream, createWriteStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
@@ -107,7 +108,7 @@ class DumpWriter {
     const enqueued = new EnqueuedDates(store.table.batchTasks.length);
     const waiting: number[] = [];
     const pause = pauser();
-    const lineOf = (view: TaskView): unknown => this.#taskLine(view);
+    const lineOf = (view: TaskView): Promise<unknown> => this.#taskLine(view);
     await this.#addLines(archive, 'tasks/queue.jsonl', async function* () {
       for (let uid = 0; uid < end; uid++) {
         const view = taskView(store, uid);
@@ -117,7 +118,7 @@ class DumpWriter {
         if (view.status === 'enqueued' && view.type === 'documentAdditionOrUpdate') {
           waiting.push(uid);
         }
-        yield lineOf(view);
+        yield await lineOf(view);
       }
     });
     for (const uid of waiting) await this.#writePayload(archive, uid);
@@ -131,7 +132,7 @@ class DumpWriter {
     });
   }
 
-  #taskLine(view: TaskView): unknown {
+  async #taskLine(view: TaskView): Promise<unknown> {
     const { store, batch } = this.#context;
     const { uid } = view;
     const record = store.record(uid)!;
@@ -141,7 +142,7 @@ class DumpWriter {
       row,
       view: batch.uids.includes(uid) ? this.#itself(view) : view,
       mayCreateIndex: (record.flags & FLAG.mayCreateIndex) !== 0,
-      ids: byIds && view.status === 'enqueued' ? idsOf(store, uid) : [],
+      ids: byIds && view.status === 'enqueued' ? await idsOf(store, uid) : [],
       nameOf: (index: number) => store.indexName(index),
     };
     return taskLine(source);
@@ -180,7 +181,7 @@ class DumpWriter {
     const spool = `${this.#unfinished}.lines`;
     try {
       const texts = async function* (): AsyncGenerator<string, undefined> {
-        for await (const line of lines()) yield `${JSON.stringify(line)}\n`;
+        for await (const line of lines()) yield `${jsonString(line)}\n`;
       };
       await pipeline(texts, createWriteStream(spool));
       await archive.addFile(path, spool);
@@ -199,7 +200,7 @@ class DumpWriter {
     const metadata = { uid, primaryKey, createdAt, updatedAt };
     await archive.add(`${folder}/metadata.json`, `${JSON.stringify(metadata)}\n`);
     const shown = dumpedSettings(settings, this.#options.features.get());
-    await archive.add(`${folder}/settings.json`, `${JSON.stringify(shown)}\n`);
+    await archive.add(`${folder}/settings.json`, `${jsonString(shown)}\n`);
     const documents = await entry.handle.openDocuments(JSON.stringify({ filter: null }));
     try {
       const size = await this.#bytesOf(documents.lines(READ_BYTES));
@@ -236,6 +237,7 @@ function dumpedSettings(settings: SettingsObject, features: FeatureSet): Record<
     ({ name, feature }) =>
       feature === undefined ||
       features[feature] ||
+      settings[name] instanceof RawJson ||
       JSON.stringify(settings[name]) !== JSON.stringify(initial[name]),
   );
   return Object.fromEntries(shown.map(({ name }) => [name, settings[name]]));

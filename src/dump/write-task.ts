@@ -1,4 +1,5 @@
 /** Tasks and batches as lines of a dump: the opposite of `read-task.ts`. */
+import type { RawJson } from '../base/json.ts';
 import type { BatchView, TaskView } from '../contract/tasks.ts';
 import type { RowOf, TaskRow } from '../contract/task-types.ts';
 import { fromRuns } from '../base/uid-runs.ts';
@@ -12,7 +13,7 @@ export interface TaskSource {
   view: TaskView;
   mayCreateIndex: boolean;
   /** Of a deletion by ids that waits. */
-  ids: readonly string[];
+  ids: readonly string[] | RawJson;
   /** Uid of an index by its number. */
   nameOf: (index: number) => string | null;
 }

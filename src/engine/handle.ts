@@ -1,3 +1,5 @@
+import { setImmediate } from 'node:timers/promises';
+import { jsonApart } from '../base/json.ts';
 import { toApiError } from '../contract/errors.ts';
 import { BatchCanceled, CANCELED, fromEngine } from './errors.ts';
 import type {
@@ -10,6 +12,7 @@ import type {
   ListingPart,
   NativeAddon,
 } from './native.ts';
+import { forEngine, readState } from './settings-text.ts';
 
 /** Takes a listener that is called when nobody waits for the answer any more. */
 export type OnGone = (listener: () => void) => void;
@@ -60,7 +63,7 @@ export class IndexHandle {
   }
 
   state(): IndexState {
-    return JSON.parse(this.#sync(() => this.#native.indexState(this.#handle))) as IndexState;
+    return readState(this.#sync(() => this.#native.indexState(this.#handle)));
   }
 
   fields(): string[] {
@@ -125,9 +128,12 @@ export class IndexHandle {
     return this.track(this.#native.copyIndex(this.#handle, dir));
   }
 
-  /** @param embed embeds documents of the batch; the bytes are those of `NativeAddon.applyBatch` and `answerEmbed` */
+  /**
+   * @param job or its text, where it may be long, see `jobText`
+   * @param embed embeds documents of the batch; the bytes are those of `NativeAddon.applyBatch` and `answerEmbed`
+   */
   async applyBatch(
-    job: BatchJob,
+    job: BatchJob | string,
     payloads: Buffer[],
     embed?: (documents: Buffer) => Promise<Buffer>,
   ): Promise<BatchOutcome> {
@@ -145,7 +151,7 @@ export class IndexHandle {
     };
     const outcome = native.applyBatch(
       handle,
-      JSON.stringify(job),
+      typeof job === 'string' ? job : JSON.stringify(job),
       payloads,
       embed === undefined ? null : ask,
     );
@@ -199,6 +205,23 @@ export class IndexHandle {
       throw fromEngine(error);
     }
   }
+}
+
+/** The job as the engine gets it. Its long parts are put together in turns of the event loop. */
+export async function jobText(job: BatchJob): Promise<string> {
+  const steps = job.steps.map((step) =>
+    step.kind === 'settings' ? { ...step, settings: forEngine(step.settings) } : step,
+  );
+  const { texts, parts } = jsonApart({ ...job, steps });
+  if (parts.length === 0) return texts[0]!;
+  const pieces: string[] = [];
+  for (const [n, text] of texts.entries()) {
+    pieces.push(text, parts[n]?.text ?? '');
+    await setImmediate();
+  }
+  const text = pieces.join('');
+  await setImmediate();
+  return text;
 }
 
 /** The documents of an index as they were when it was opened. To be closed. Errors come out as `ApiError`. */

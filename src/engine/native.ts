@@ -6,6 +6,7 @@
  * thrown error is an `Error` whose `code` is a code of the error catalogue (`contract/errors.ts`) such
  * as `invalid_search_filter`, `no_space_left_on_device`, `io_error`, or `internal`.
  */
+import type { RawJson } from '../base/json.ts';
 import type { EngineTuning } from './tuning.ts';
 
 export interface NativeAddon {
@@ -222,7 +223,7 @@ export type BatchStep =
       primaryKey: string | null;
       skipCreation: boolean;
     }
-  | { task: number; kind: 'deleteIds'; ids: string[] }
+  | { task: number; kind: 'deleteIds'; ids: string[] | RawJson }
   | { task: number; kind: 'deleteFilter'; filter: unknown }
   | { task: number; kind: 'clear' }
   /**

@@ -5,6 +5,7 @@ import { err, ok, type Result } from '../base/result.ts';
 import { startThread } from '../base/thread.ts';
 import { ApiError } from '../contract/errors.ts';
 import type { Schema } from '../contract/schema.ts';
+import type { SettingName } from '../contract/settings.ts';
 import type { BodyAnswer, BodyRequest, Step } from './body-worker.ts';
 
 /** Heap of the thread: a text of 100 MB and what is made of it. */
@@ -25,10 +26,14 @@ export class BodyThread {
   readonly #jobs = new Map<number, Job>();
   #lastJob = 0;
 
-  /** Like `checkedBody`, with long parts that are only passed on as {@link RawJson}. Takes the memory of the parts over. */
+  /**
+   * Like `checkedBody`, with long parts that are only passed on as {@link RawJson}. Takes the memory of the parts over.
+   * @param settings the body changes this setting, or some of all: it becomes a `SettingsChange`
+   */
   check(
     parts: readonly Uint8Array<ArrayBuffer>[],
     schema: Schema,
+    settings: SettingName | 'all' | null,
   ): Promise<Result<unknown, ApiError>> {
     return new Promise((settle) => {
       const worker = this.#started();
@@ -40,7 +45,7 @@ export class BodyThread {
         this.#schemas.set(schema, number);
         worker.postMessage({ kind: 'schema', schema: number, is: schema } satisfies BodyRequest);
       }
-      const request: BodyRequest = { kind: 'check', job, schema: number, parts };
+      const request: BodyRequest = { kind: 'check', job, schema: number, parts, settings };
       worker.postMessage(
         request,
         parts.map(({ buffer }) => buffer),

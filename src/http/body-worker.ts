@@ -1,12 +1,20 @@
 /** The thread that reads large bodies: their cost is the sender's choice, and the event loop must not pay it. */
 import { parentPort } from 'node:worker_threads';
+import { countValues } from '../base/json-turns.ts';
 import { RawJson } from '../base/json.ts';
 import type { ErrorCode } from '../contract/errors.ts';
 import { checkedBody, type Schema } from '../contract/schema.ts';
+import { longChange, type SettingName } from '../contract/settings.ts';
 
 export type BodyRequest =
   | { kind: 'schema'; schema: number; is: Schema }
-  | { kind: 'check'; job: number; schema: number; parts: readonly Uint8Array[] }
+  | {
+      kind: 'check';
+      job: number;
+      schema: number;
+      parts: readonly Uint8Array[];
+      settings: SettingName | 'all' | null;
+    }
   /** The next piece of a value. */
   | { kind: 'more'; job: number };
 
@@ -24,9 +32,6 @@ export type Step =
 
 /** Values in one piece: what the receiver is held up for at once is less than a millisecond. */
 const PIECE_VALUES_MAX = 2000;
-
-/** So many characters of a text count as one more value. */
-const CHARACTERS_OF_VALUE = 128;
 
 /** Shorter parts that are only passed on are sent as values, bytes. */
 const RAW_BYTES_MIN = 16 * 1024;
@@ -50,7 +55,12 @@ parentPort?.on('message', (request: BodyRequest) => {
         } satisfies BodyAnswer);
         return;
       }
-      jobs.set(request.job, pieces(withRawParts(checked.value, schema)));
+      const { settings } = request;
+      const value =
+        settings === null
+          ? withRawParts(checked.value, schema)
+          : longChange(settings, checked.value);
+      jobs.set(request.job, pieces(value));
       sendPiece(request.job);
       return;
     }
@@ -90,7 +100,7 @@ function withRawParts(value: unknown, schema: Schema): unknown {
     if (member === undefined || member === null) continue;
     if (property['x-passed-on'] === true) {
       const text = JSON.stringify(member);
-      if (text.length >= RAW_BYTES_MIN) object[name] = new RawJson(ownBuffer(text));
+      if (text.length >= RAW_BYTES_MIN) object[name] = new RawJson(text);
     } else withRawParts(member, property);
   }
   return value;
@@ -101,8 +111,7 @@ function* pieces(value: unknown): Generator<Step[], void> {
   let values = 0;
   function* emit(part: unknown): Generator<Step[], void> {
     const count = countValues(part, PIECE_VALUES_MAX);
-    if (part instanceof RawJson)
-      piece.push({ is: 'raw', bytes: part.bytes as Buffer<ArrayBuffer> });
+    if (part instanceof RawJson) piece.push({ is: 'raw', bytes: ownBuffer(part.text) });
     else if (count < PIECE_VALUES_MAX || typeof part !== 'object')
       piece.push({ is: 'value', value: part });
     else {
@@ -123,25 +132,4 @@ function* pieces(value: unknown): Generator<Step[], void> {
   }
   yield* emit(value);
   if (piece.length > 0) yield piece;
-}
-
-function countOfText(text: string): number {
-  return 1 + Math.floor(text.length / CHARACTERS_OF_VALUE);
-}
-
-/** At most `most` are counted, or a few more. A part that stays text counts as many: it is never inside of a value. */
-function countValues(value: unknown, most: number): number {
-  if (value instanceof RawJson) return most;
-  if (typeof value === 'string') return countOfText(value);
-  if (typeof value !== 'object' || value === null) return 1;
-  let count = 1;
-  if (Array.isArray(value)) {
-    for (let i = 0; i < value.length && count < most; i++) count += countValues(value[i], most);
-    return count;
-  }
-  for (const name in value) {
-    count += countOfText(name) + countValues((value as Record<string, unknown>)[name], most);
-    if (count >= most) break;
-  }
-  return count;
 }

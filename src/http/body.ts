@@ -26,6 +26,9 @@ const UPLOAD_BURST_BYTES_MAX = 8 * 1024 * 1024;
 /** Bodies of JSON from here on are read beside the event loop, bytes. */
 export const LARGE_BODY_BYTES = 256 * 1024;
 
+/** Settings are also sorted and put into another form, which takes several times as long. */
+export const LARGE_SETTINGS_BYTES = 32 * 1024;
+
 /** One write to the disk. */
 const BLOCK_BYTES = 256 * 1024;
 

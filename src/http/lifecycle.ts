@@ -14,7 +14,7 @@ import { checkedBody } from '../contract/schema.ts';
 import { INDEX_UID_RULE, isIndexUid } from '../contract/formats.ts';
 import { bodyBytesMax, type RequestLimits } from '../contract/limits.ts';
 import { BodyThread } from './body-thread.ts';
-import { collectBody, LARGE_BODY_BYTES } from './body.ts';
+import { collectBody, LARGE_BODY_BYTES, LARGE_SETTINGS_BYTES } from './body.ts';
 import {
   answerCoding,
   type Coding,
@@ -28,7 +28,7 @@ import type { Exchange, ReleaseBody, ReplyBody } from './exchange.ts';
 import type { HttpMetrics } from './metrics.ts';
 import type { Phase } from './phase.ts';
 import { requestIdOf } from './request-id.ts';
-import { type BodyParser, STREAMED, type Reply, type RequestContext, type Route } from './route.ts';
+import { STREAMED, type Reply, type RequestContext, type Route } from './route.ts';
 import { Router } from './router.ts';
 
 export interface LifecycleOptions {
@@ -231,23 +231,32 @@ export class Lifecycle {
       return;
     }
     const { limits } = this.#options;
-    const size = { limit: bodyBytesMax(body.kind ?? 'other', limits), dropped: limits.payloadBytes };
+    const size = {
+      limit: bodyBytesMax(body.kind ?? 'other', limits),
+      dropped: limits.payloadBytes,
+    };
     collectBody(exchange, size, (outcome) => {
       if (outcome instanceof ApiError) {
         this.#fail(pending, outcome);
         return;
       }
-      const take = (checked: Result<unknown, ApiError>): void => {
+      const take = (checked: Result<unknown, ApiError>, isConverted: boolean): void => {
         if (exchange.aborted) return;
         const fault = checked.ok ? (body.fault?.(checked.value) ?? null) : checked.error;
         if (fault !== null) this.#fail(pending, fault);
         else if (checked.ok)
-          run(body.convert === undefined ? checked.value : body.convert(checked.value));
+          run(isConverted ? checked.value : (body.convert?.(checked.value) ?? checked.value));
       };
       const { parts, size } = outcome;
-      if (size < LARGE_BODY_BYTES) {
-        take(checkedBody(parts.length === 1 ? parts[0]! : Buffer.concat(parts), body.schema));
-      } else void this.#bodies.check(parts, body.schema).then(take);
+      const settings = body.settings ?? null;
+      if (size < (settings === null ? LARGE_BODY_BYTES : LARGE_SETTINGS_BYTES)) {
+        const bytes = parts.length === 1 ? parts[0]! : Buffer.concat(parts);
+        take(checkedBody(bytes, body.schema), false);
+      } else {
+        void this.#bodies
+          .check(parts, body.schema, settings)
+          .then((checked) => take(checked, settings !== null));
+      }
     });
   }
 

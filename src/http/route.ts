@@ -5,6 +5,7 @@ import type { ApiError } from '../contract/errors.ts';
 import type { BodyKind } from '../contract/limits.ts';
 import type { QueryParser } from '../contract/query.ts';
 import type { Schema } from '../contract/schema.ts';
+import type { SettingName } from '../contract/settings.ts';
 import type { Exchange, HeaderList, ReplyBody } from './exchange.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -39,6 +40,8 @@ export interface BodyParser<B> {
   readonly optional?: boolean;
   /** Default: `other`. */
   readonly kind?: BodyKind;
+  /** The body changes this setting, or some of all settings: a large one is made a `SettingsChange` beside the event loop. */
+  readonly settings?: SettingName | 'all';
   /** What is wrong with a body beyond its schema. */
   fault?(checked: B): ApiError | null;
   /** Absent: the value is taken as it is. */

@@ -1,4 +1,5 @@
 /** Requests to another server that speaks the interface, repeated while it cannot take them. */
+import { jsonString } from '../base/json.ts';
 import { FINAL_FAILURES, OutboundError } from './outbound-error.ts';
 import type { OutboundClient, OutboundRequest } from './outbound-client.ts';
 import { backoffMs, type RetryOptions, type RetryPolicy, withRetries } from './retry.ts';
@@ -121,7 +122,7 @@ export class ApiPeer {
 /** A body of JSON. */
 export function jsonBody(value: unknown): PeerBody {
   return {
-    bytes: Buffer.from(JSON.stringify(value)),
+    bytes: Buffer.from(jsonString(value)),
     headers: { 'content-type': 'application/json' },
   };
 }

@@ -1,23 +1,86 @@
 import type { Database, RangeOptions } from 'lmdb';
+import { type JsonApart, jsonApart, parseApart, RawJson } from '../base/json.ts';
 import { ApiError } from '../contract/errors.ts';
 import { loadAddon } from '../engine/addon.ts';
 import type { NativeAddon } from '../engine/native.ts';
 
+/**
+ * Before a JSON that has parts which are read as text only ({@link RawJson}): this byte, which no JSON begins with, their
+ * number, and for each its place and length in the bytes of the JSON; numbers are u32, little-endian.
+ */
+const PARTS_MARK = 0;
+const PART_BYTES = 8;
+const PARTS_HEAD_BYTES = 5;
+
+function encodeJson({ texts, parts }: JsonApart, spare: number): Buffer {
+  if (parts.length === 0) return withSpare([Buffer.from(texts[0]!)], spare);
+  const head = Buffer.alloc(PARTS_HEAD_BYTES + PART_BYTES * parts.length);
+  head[0] = PARTS_MARK;
+  head.writeUInt32LE(parts.length, 1);
+  const pieces: Buffer[] = [head];
+  let at = 0;
+  const add = (piece: Buffer): void => {
+    pieces.push(piece);
+    at += piece.length;
+  };
+  for (const [n, text] of texts.entries()) {
+    add(Buffer.from(text));
+    const part = parts[n];
+    if (part === undefined) continue;
+    const place = PARTS_HEAD_BYTES + PART_BYTES * n;
+    head.writeUInt32LE(at, place);
+    head.writeUInt32LE(part.bytes.length, place + 4);
+    add(part.bytes);
+  }
+  return withSpare(pieces, spare);
+}
+
+function withSpare(pieces: readonly Buffer[], spare: number): Buffer {
+  const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
+  const bytes = Buffer.allocUnsafe(length + spare);
+  let at = 0;
+  for (const piece of pieces) at += piece.copy(bytes, at);
+  return bytes;
+}
+
+function decodeParts(bytes: Buffer): unknown {
+  const count = bytes.readUInt32LE(1);
+  const json = bytes.subarray(PARTS_HEAD_BYTES + PART_BYTES * count);
+  const texts: string[] = [];
+  const parts: RawJson[] = [];
+  let from = 0;
+  for (let n = 0; n < count; n++) {
+    const place = PARTS_HEAD_BYTES + PART_BYTES * n;
+    const begin = bytes.readUInt32LE(place);
+    const end = begin + bytes.readUInt32LE(place + 4);
+    texts.push(json.toString('utf8', from, begin));
+    parts.push(new RawJson(json.subarray(begin, end)));
+    from = end;
+  }
+  texts.push(json.toString('utf8', from));
+  return parseApart({ texts, parts });
+}
+
 /** How the values of a table become bytes. */
 interface Codec<V> {
-  encode(value: V): Buffer;
+  /** @param spare bytes of any content that follow the value */
+  encode(value: V, spare: number): Buffer;
   decode(bytes: Buffer): V;
 }
 
 const JSON_CODEC: Codec<unknown> = {
-  encode: (value) => Buffer.from(JSON.stringify(value)),
-  decode: (bytes) => JSON.parse(bytes.toString()) as unknown,
+  encode: (value, spare) => encodeJson(jsonApart(value), spare),
+  decode: (bytes) =>
+    bytes[0] === PARTS_MARK ? decodeParts(bytes) : (JSON.parse(bytes.toString()) as unknown),
 };
 const STRING_CODEC: Codec<string> = {
-  encode: (value) => Buffer.from(value),
+  encode: (value, spare) => withSpare([Buffer.from(value)], spare),
   decode: (bytes) => bytes.toString(),
 };
-const BINARY_CODEC: Codec<Buffer> = { encode: (value) => value, decode: (bytes) => bytes };
+const BINARY_CODEC: Codec<Buffer> = {
+  encode: (value, spare) => withSpare([value], spare),
+  decode: (bytes) => bytes,
+};
 
 const CODECS = { json: JSON_CODEC, string: STRING_CODEC, binary: BINARY_CODEC };
 export type Encoding = keyof typeof CODECS;
@@ -95,12 +158,12 @@ export class Table<V, K extends string | number> {
   }
 
   put(key: K, value: V): Promise<boolean> {
-    return this.#database.put(key, this.#sealed(key, this.#codec.encode(value)));
+    return this.#database.put(key, this.#sealed(key, this.#codec.encode(value, SUM_BYTES)));
   }
 
   /** Within a transaction of the store. */
   putSync(key: K, value: V): void {
-    this.#database.putSync(key, this.#sealed(key, this.#codec.encode(value)));
+    this.#database.putSync(key, this.#sealed(key, this.#codec.encode(value, SUM_BYTES)));
   }
 
   remove(key: K): Promise<boolean> {
@@ -119,7 +182,7 @@ export class Table<V, K extends string | number> {
   /** Gives each value its checksum. Within a transaction of the store. */
   sealAll(): void {
     for (const { key, value } of [...this.#database.getRange()]) {
-      this.#database.putSync(key, this.#sealed(key, value));
+      this.#database.putSync(key, this.#sealed(key, withSpare([value], SUM_BYTES)));
     }
   }
 
@@ -127,10 +190,10 @@ export class Table<V, K extends string | number> {
     return addon().sumOfValue(this.name, String(key), bytes);
   }
 
-  #sealed(key: K, bytes: Buffer): Buffer {
-    const stored = Buffer.allocUnsafe(bytes.length + SUM_BYTES);
-    bytes.copy(stored);
-    stored.writeUInt32LE(this.#sum(key, bytes), bytes.length);
+  /** @param stored the value, and room for its checksum, which is put there */
+  #sealed(key: K, stored: Buffer): Buffer {
+    const end = stored.length - SUM_BYTES;
+    stored.writeUInt32LE(this.#sum(key, stored.subarray(0, end)), end);
     return stored;
   }
 

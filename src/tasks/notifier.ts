@@ -15,6 +15,7 @@ import { OutboundError } from '../outbound/outbound-error.ts';
 import { withRetries } from '../outbound/retry.ts';
 import type { NotificationStore } from '../store/notification-store.ts';
 import type { TaskStore } from '../store/task-store.ts';
+import { jsonString } from '../base/json.ts';
 import { pauser } from '../base/pauser.ts';
 import { taskView } from './view.ts';
 
@@ -180,7 +181,7 @@ export class Notifier {
       let text = '';
       for (const uid of uids.slice(from, from + LINES_AT_ONCE)) {
         const view = taskView(this.#tasks, uid);
-        if (view !== undefined) text += `${JSON.stringify(view)}\n`;
+        if (view !== undefined) text += `${jsonString(view)}\n`;
       }
       yield text;
       await pause();

@@ -24,6 +24,9 @@ import { textOf } from './value-text.ts';
 
 /** Characters of a template. */
 const TEMPLATE_LENGTH_MAX = 1_000_000;
+/** Tags and outputs, and characters between their braces: what it costs to read a template. */
+export const TAGS_MAX = 1000;
+const TAG_CHARACTERS_MAX = 16 * 1024;
 /** Blocks inside each other. */
 const DEPTH_MAX = 100;
 const RENDER_MS_MAX = 500;
@@ -220,6 +223,11 @@ export function parseTemplate(text: string): Result<LiquidTemplate, string> {
   if (text.length > TEMPLATE_LENGTH_MAX) {
     return err(`it has more than ${TEMPLATE_LENGTH_MAX} characters`);
   }
+  const { tags, characters } = tagsOf(text);
+  if (tags > TAGS_MAX) return err(`it has more than ${TAGS_MAX} tags and outputs`);
+  if (characters > TAG_CHARACTERS_MAX) {
+    return err(`its tags and outputs have more than ${TAG_CHARACTERS_MAX} characters`);
+  }
   if (depthOf(text) > DEPTH_MAX)
     return err(`more than ${DEPTH_MAX} blocks stand inside each other`);
   let parsed: Template[];
@@ -248,6 +256,22 @@ export function parseTemplate(text: string): Result<LiquidTemplate, string> {
 export function templateFault(text: string): string | null {
   const parsed = parseTemplate(text);
   return parsed.ok ? null : parsed.error;
+}
+
+/** Tags and outputs of a template, and the characters between their braces. */
+export function tagsOf(text: string): { tags: number; characters: number } {
+  let tags = 0;
+  let characters = 0;
+  for (let at = text.indexOf('{'); at >= 0; at = text.indexOf('{', at)) {
+    const close = text[at + 1] === '{' ? '}}' : text[at + 1] === '%' ? '%}' : null;
+    at++;
+    if (close === null) continue;
+    const end = text.indexOf(close, at + 1);
+    tags++;
+    characters += (end < 0 ? text.length : end) - at - 1;
+    at = end < 0 ? text.length : end + close.length;
+  }
+  return { tags, characters };
 }
 
 /** An upper bound for blocks inside each other. */

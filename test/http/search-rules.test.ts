@@ -78,7 +78,8 @@ describe('Dynamic search rules', () => {
 
   it('that are too large fail their task and change nothing', async () => {
     await put('large', { description: 'small' });
-    const task = await put('large', { description: 'x'.repeat(1024 * 1024) });
+    await put('large', { conditions: { query: { words: 'x'.repeat(500_000) } } });
+    const task = await put('large', { description: 'x'.repeat(900_000) });
     assert.equal(task.status, 'failed');
     assert.equal(task.error.code, 'bad_request');
     const { results } = await list({});

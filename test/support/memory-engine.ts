@@ -1,3 +1,4 @@
+import { RawJson } from '../../src/base/json.ts';
 import {
   cpSync,
   existsSync,
@@ -413,7 +414,7 @@ class MemoryIndex {
         case 'documents':
           return { task, indexedDocuments: this.#add(step, payloads) };
         case 'deleteIds':
-          for (const id of step.ids) this.documents.delete(id);
+          for (const id of idsOf(step.ids)) this.documents.delete(id);
           return { task, deletedDocuments: before - this.documents.size };
         case 'deleteFilter':
           for (const document of this.matching(step.filter, 'invalid_document_filter')) {
@@ -748,4 +749,8 @@ class FilterText {
     };
     return (document) => values(document).some((v) => typeof v === 'number' && holds[operator]!(v));
   }
+}
+
+function idsOf(ids: string[] | RawJson): string[] {
+  return ids instanceof RawJson ? (ids.toJSON() as string[]) : ids;
 }

@@ -30,6 +30,11 @@ export interface Setting<Name extends string = string, Value = unknown> {
   readonly code: ErrorCode;
   /** What must be made anew when the value changes. Empty: the value is read when a request is answered. */
   readonly touches: readonly Derived[];
+  /**
+   * The value may be very long, and nothing of this process but the engine looks into it: where it is long it is kept as
+   * its JSON (`RawJson`), in requests, tasks and what is stored. Others have at most `SETTING_VALUES_MAX` values.
+   */
+  readonly mayBeLong?: boolean;
   /** The default, in its stored form. A new object each time. */
   initial(): Value;
 

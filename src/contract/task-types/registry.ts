@@ -139,6 +139,8 @@ interface SettingsRequest {
   indexUid: string;
   /** Canonical partial settings; null resets one. Secrets in clear. */
   settings: Record<string, unknown>;
+  /** See `SettingsChange`. Default: none. */
+  stored?: Record<string, unknown>;
   isReset: boolean;
   allowIndexCreation: boolean;
 }
@@ -146,6 +148,7 @@ interface SettingsRequest {
 interface SettingsRow {
   type: 'settingsUpdate';
   settings: Record<string, unknown>;
+  stored?: Record<string, unknown>;
 }
 
 const settingsUpdate = taskType({
@@ -153,9 +156,10 @@ const settingsUpdate = taskType({
   code: 4,
   batching: { kind: () => 'settings' },
   draft(request: SettingsRequest): TaskDraft<SettingsRow> {
-    const { type, settings, indexUid, allowIndexCreation, isReset } = request;
+    const { type, settings, stored = {}, indexUid, allowIndexCreation, isReset } = request;
     const flags = allowIndexCreation && !isReset ? FLAG.mayCreateIndex : 0;
-    return { indexUid, flags, row: () => ({ type, settings }) };
+    const more = Object.keys(stored).length === 0 ? {} : { stored };
+    return { indexUid, flags, row: () => ({ type, settings, ...more }) };
   },
   details: (row: SettingsRow) => renderPartialSettings(row.settings as PartialSettings),
 });

@@ -11,6 +11,7 @@ import {
   SETTING_ENTRIES,
   SETTINGS_SCHEMA,
   type PartialSettings,
+  type SettingsChange,
   type SettingsObject,
 } from '../../contract/settings.ts';
 import { segmentOf } from '../../contract/settings/setting.ts';
@@ -30,8 +31,8 @@ export function settingsRoutes({ services }: Dependencies): Route[] {
     access,
     params,
     body,
-  }: RequestContext<unknown, PartialSettings>): Promise<Reply> {
-    const fault = checkPartialSettings(body, features.get());
+  }: RequestContext<unknown, SettingsChange>): Promise<Reply> {
+    const fault = checkPartialSettings(body.settings, features.get());
     if (fault !== null) throw fault;
     const uid = params.index_uid!;
     return json(
@@ -39,7 +40,7 @@ export function settingsRoutes({ services }: Dependencies): Route[] {
       await tasks.register({
         type: 'settingsUpdate',
         indexUid: uid,
-        settings: body,
+        ...body,
         isReset: false,
         allowIndexCreation: access.mayCreate(uid),
       }),
@@ -68,12 +69,17 @@ export function settingsRoutes({ services }: Dependencies): Route[] {
       success: 200,
       handle: ({ params }) => longJson(renderSettings(stored(params.index_uid!), features.get())),
     }),
-    route<unknown, PartialSettings>({
+    route<unknown, SettingsChange>({
       method: 'PATCH',
       path: '/indexes/:index_uid/settings',
       action: 'settings.update',
       summary: 'Changes some settings of an index; null resets one.',
-      body: { schema: SETTINGS_SCHEMA, kind: 'settings', convert: wholeSettings },
+      body: {
+        schema: SETTINGS_SCHEMA,
+        kind: 'settings',
+        settings: 'all',
+        convert: (value) => ({ settings: wholeSettings(value), stored: {} }),
+      },
       success: 202,
       handle: update,
     }),
@@ -100,7 +106,7 @@ export function settingsRoutes({ services }: Dependencies): Route[] {
         handle: ({ params }) => longJson(renderSetting(stored(params.index_uid!), name)),
       }),
       ...setting.methods.map((method) =>
-        route<unknown, PartialSettings>({
+        route<unknown, SettingsChange>({
           method,
           path,
           action: 'settings.update',
@@ -108,7 +114,8 @@ export function settingsRoutes({ services }: Dependencies): Route[] {
           body: {
             schema: childSchema(setting),
             kind: 'settings',
-            convert: (value) => childSetting(name, value),
+            settings: name,
+            convert: (value) => ({ settings: childSetting(name, value), stored: {} }),
           },
           success: 202,
           handle: update,

@@ -1,4 +1,7 @@
-import { readFileSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { setImmediate } from 'node:timers/promises';
+import { RawJson } from '../../base/json.ts';
 import { pauser } from '../../base/pauser.ts';
 import { ownSteps } from './own-steps.ts';
 import { ApiError, inIndex } from '../../contract/errors.ts';
@@ -74,7 +77,10 @@ export async function runOnIndex(
     }
     ends = allFailed(batch, prefixed(error, batch.indexUid!));
   }
+  // What was done so far is a turn of the event loop, and the state may be long.
+  await setImmediate();
   target.entry.refresh();
+  await setImmediate();
   return { ends, indexes: new Map([[batch.indexUid!, target.entry]]) };
 }
 
@@ -149,18 +155,18 @@ async function documentSteps(
   const steps: BatchStep[] = [];
   const pause = pauser();
   for (const task of tasks) {
-    steps.push(documentStep(store, task, indexKey, payloads));
+    steps.push(await documentStep(store, task, indexKey, payloads));
     if (await pause()) cancel.check();
   }
   return steps;
 }
 
-function documentStep(
+async function documentStep(
   store: TaskStore,
   { uid, row }: BatchTask,
   indexKey: string | null,
   payloads: Buffer[],
-): BatchStep {
+): Promise<BatchStep> {
   if (row.type === 'documentAdditionOrUpdate') {
     const inFile = (store.record(uid)!.flags & FLAG.payloadFile) !== 0;
     return {
@@ -179,7 +185,7 @@ function documentStep(
   if (row.type !== 'documentDeletion') throw new Error(`task ${uid} is not about documents`);
   if (row.by === 'filter') return { task: uid, kind: 'deleteFilter', filter: row.filter };
   if (row.by === 'all') return { task: uid, kind: 'clear' };
-  return { task: uid, kind: 'deleteIds', ids: idsOf(store, uid) };
+  return { task: uid, kind: 'deleteIds', ids: await idsOf(store, uid) };
 }
 
 /** Documents that replace those with their ids, as lines of JSON in a file. */
@@ -205,9 +211,8 @@ function payloadOf(store: TaskStore, uid: number): Buffer {
   return bytes;
 }
 
-/** Of a deletion by ids that waits. */
-export function idsOf(store: TaskStore, uid: number): string[] {
+/** Of a deletion by ids that waits: a list of texts. */
+export async function idsOf(store: TaskStore, uid: number): Promise<RawJson> {
   const inFile = (store.record(uid)!.flags & FLAG.payloadFile) !== 0;
-  const text = inFile ? readFileSync(store.payloadFile(uid)) : payloadOf(store, uid);
-  return JSON.parse(text.toString()) as string[];
+  return new RawJson(inFile ? await readFile(store.payloadFile(uid)) : payloadOf(store, uid));
 }

@@ -4,6 +4,7 @@ import { BatchCanceled } from '../../engine/errors.ts';
 import type { EmbedderRequests } from '../../embedding/embedder-requests.ts';
 import type { EmbeddingService } from '../../embedding/embedding-service.ts';
 import type { BatchJob, BatchOutcome, BatchProgress, BatchStep } from '../../engine/native.ts';
+import { jobText } from '../../engine/handle.ts';
 import type { IndexEntry, IndexRegistry } from '../../engine/registry.ts';
 import type { TaskRow } from '../../contract/task-types.ts';
 import type { TaskEnd } from '../../store/finish-batch.ts';
@@ -141,12 +142,13 @@ export async function applySteps(
   const { batchUid, now, progress, cancel } = context;
   const { handle } = entry;
   const job: BatchJob = { batchUid, taskUids, now, steps };
+  const text = await jobText(job);
   cancel.check();
   const embedding = openEmbedding(context, settingsAfter(entry, steps));
   entry.isIndexing = true;
   progress.inner = () => withTexts(handle.batchProgress(), embedding);
   try {
-    const outcome = handle.applyBatch(job, payloads, embedding?.embed);
+    const outcome = handle.applyBatch(text, payloads, embedding?.embed);
     cancel.listen(() => handle.cancelBatch());
     return await outcome;
   } finally {
@@ -170,7 +172,7 @@ function withTexts(
 /** The settings that hold when the steps are applied. */
 function settingsAfter(entry: IndexEntry, steps: readonly BatchStep[]): StoredSettings | null {
   const change = steps.findLast((step) => step.kind === 'settings');
-  return change?.settings ?? entry.handle.state().settings;
+  return change?.settings ?? entry.storedSettings;
 }
 
 /**

@@ -1,9 +1,6 @@
+import { setImmediate } from 'node:timers/promises';
 import type { ApiError } from '../../contract/errors.ts';
-import {
-  mergeSettings,
-  type PartialSettings,
-  type SettingsObject,
-} from '../../contract/settings.ts';
+import { mergeSettings, type SettingsObject } from '../../contract/settings.ts';
 import { ok, type Result, unwrap } from '../../base/result.ts';
 import { clearStep, runOnIndex } from './documents.ts';
 import { setUpEmbedders } from './embedding.ts';
@@ -23,9 +20,10 @@ export async function runSettings(context: RunContext): Promise<RunResult> {
   const tasks = await readTasks(context);
   cancel.check();
   return runOnIndex(context, async ({ entry }) => {
-    const stored = entry.handle.state().settings as SettingsObject | null;
+    const stored = entry.storedSettings as SettingsObject | null;
     const settings = unwrap(mergeAll(stored, tasks));
     const after = await setUpEmbedders(context, stored, settings);
+    await setImmediate();
     cancel.check();
     progress.enter(1, 'apply the settings', 1, 2);
     const first = tasks.find(({ kind }) => kind === 'settings')!;
@@ -49,7 +47,7 @@ function mergeAll(
   let merged = stored;
   for (const { row } of tasks) {
     if (row.type !== 'settingsUpdate') continue;
-    const next = mergeSettings(merged, row.settings as PartialSettings);
+    const next = mergeSettings(merged, row.settings, row.stored);
     if (!next.ok) return next;
     merged = next.value;
   }

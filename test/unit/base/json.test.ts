@@ -2,9 +2,13 @@ import assert from 'node:assert/strict';
 import {
   compareUtf8,
   exactText,
+  jsonApart,
   JsonNumber,
+  jsonString,
+  parseApart,
   parseJson,
   plainNumbers,
+  RawJson,
   sortUtf8,
 } from '../../../src/base/json.ts';
 import { mulberry } from '../../support/random.ts';
@@ -138,6 +142,43 @@ describe('JSON texts', () => {
     const outcome = parse(`[${'[],'.repeat(1_000_000)}[]]`);
     assert.ok(!outcome.ok);
     assert.match(outcome.error, /more than 2000000 values/);
+  });
+});
+
+describe('Parts that stay text', () => {
+  it('are written and found again where they are, whatever is around them', () => {
+    const seed = Number(process.env.SEED ?? Date.now() % 1_000_000);
+    console.log(`      seed ${seed}`);
+    const random = mulberry(seed);
+    const below = (n: number): number => Math.floor(random() * n);
+    const plain = (depth: number): unknown => {
+      const kind = below(depth > 0 ? 6 : 4);
+      if (kind === 0) return below(100);
+      if (kind === 1) return null;
+      if (kind < 4)
+        return ['', '"', '\\', '漢é\u{1f600}', '{"a":[', 'x'.repeat(below(50))][below(6)];
+      const members = Array.from({ length: below(4) }, () => plain(depth - 1));
+      return kind === 4
+        ? members
+        : Object.fromEntries(members.map((member, n) => [`${n}"é`, member]));
+    };
+    /** The value, with some parts as text. */
+    const apart = (value: unknown): unknown => {
+      if (below(4) === 0) return new RawJson(JSON.stringify(value));
+      if (Array.isArray(value)) return value.map(apart);
+      if (typeof value !== 'object' || value === null) return value;
+      return Object.fromEntries(
+        Object.entries(value).map(([name, member]) => [name, apart(member)]),
+      );
+    };
+    for (let n = 0; n < 500; n++) {
+      const value = plain(4);
+      const mixed = apart(value);
+      assert.equal(jsonString(mixed), JSON.stringify(value));
+      const again = parseApart(jsonApart(mixed));
+      assert.deepEqual(JSON.parse(JSON.stringify(again)), value);
+      assert.equal(jsonApart(again).parts.length, jsonApart(mixed).parts.length);
+    }
   });
 });
 

@@ -203,7 +203,12 @@ describe('A template as hostile input', () => {
       templateFault('{% if a %}'.repeat(101) + '{% endif %}'.repeat(101))!,
       /inside each other/,
     );
-    assert.match(templateFault('{% if a %}'.repeat(100_000))!, /inside each other/);
+    assert.match(templateFault('{% if a %}'.repeat(1000))!, /inside each other/);
+    assert.match(templateFault('{% if a %}'.repeat(100_000))!, /more than 1000 tags/);
+    assert.match(templateFault('{{ a }}'.repeat(1001))!, /more than 1000 tags/);
+    assert.equal(templateFault('{{ a }}x'.repeat(1000)), null);
+    const filters = '| upcase '.repeat(2000);
+    assert.match(templateFault(`{{ a ${filters}}}`)!, /16384 characters/);
     assert.match(templateFault('x'.repeat(1_000_001))!, /more than/);
     assert.match(templateFault(`{{ ${'('.repeat(10_000)} }}`)!, /./);
   });

@@ -1,0 +1,166 @@
+/**
+ * No request makes the event loop compute long at a time, whatever it holds: what is measured is CPU time of the thread, so
+ * that other processes do not count. Three times the aim of 20 ms is allowed, for a processor that is shared or slow; what
+ * these requests took before they were bounded was a hundred and more.
+ */
+import assert from 'node:assert/strict';
+import { setTimeout as delay } from 'node:timers/promises';
+import { startBuiltServer, type BuiltServer } from '../support/built-server.ts';
+import { Turns } from '../support/turns.ts';
+
+const TURN_MS_MAX = 60;
+
+/** JSON of about so many bytes. */
+function listOf(bytes: number, element: (i: number) => unknown): string {
+  const parts: string[] = [];
+  for (let length = 2, i = 0; length < bytes - 100; i++) {
+    const part = JSON.stringify(element(i));
+    parts.push(part);
+    length += part.length + 1;
+  }
+  return `[${parts.join(',')}]`;
+}
+
+function objectOf(bytes: number, member: (i: number) => [string, unknown]): string {
+  const parts: string[] = [];
+  for (let length = 2, i = 0; length < bytes - 100; i++) {
+    const [name, value] = member(i);
+    const part = `"${name}":${JSON.stringify(value)}`;
+    parts.push(part);
+    length += part.length + 1;
+  }
+  return `{${parts.join(',')}}`;
+}
+
+describe('A turn of the event loop is short', function () {
+  const turns = new Turns();
+  let server: BuiltServer;
+  before(async () => {
+    server = await startBuiltServer([], turns.env);
+    await server.call('PATCH', '/experimental-features', {
+      body: { editDocumentsByFunction: true, network: true, chatCompletions: true },
+    });
+    await server.finish('POST', '/indexes/a/documents', {
+      body: Array.from({ length: 100 }, (_, id) => ({ id, t: `text ${id}`, n: id })),
+    });
+    await server.finish('PATCH', '/indexes/a/settings', {
+      body: { filterableAttributes: ['*'], sortableAttributes: ['*'] },
+    });
+  });
+  after(async () => {
+    await server.close();
+    turns.close();
+  });
+
+  /** Sends the request and waits for its task, without looking at it. */
+  async function longest(method: string, path: string, text?: string): Promise<[number, string]> {
+    turns.take();
+    const { status, json } = await server.call(method, path, text === undefined ? {} : { text });
+    if (status === 202) {
+      const waits = `/tasks?uids=${json.taskUid}&statuses=enqueued,processing&limit=0`;
+      while ((await server.call('GET', waits)).json.total > 0) await delay(20);
+    }
+    // The turn that has answered is noted in the next one.
+    await server.call('GET', '/health');
+    await server.call('GET', '/health');
+    return [turns.take(), `${status} ${json?.code ?? ''}`.trim()];
+  }
+
+  const MB = 1_000_000;
+  const SETTINGS = '/indexes/a/settings';
+  const FETCH = '/indexes/a/documents/fetch';
+  const word = (i: number): string => `word${i}`;
+  const cases: [name: string, method: string, path: string, text: string, outcome: string][] = [
+    [
+      ...(['synonyms', 'PUT', `${SETTINGS}/synonyms`] as const),
+      objectOf(3.9 * MB, (i) => [word(i), [`w${i}`]]),
+      '202',
+    ],
+    ['stop words', 'PUT', `${SETTINGS}/stop-words`, listOf(3.9 * MB, word), '202'],
+    [
+      'fewer synonyms',
+      'PUT',
+      `${SETTINGS}/synonyms`,
+      objectOf(250_000, (i) => [word(i), []]),
+      '202',
+    ],
+    [
+      ...(['names of attributes', 'PUT', `${SETTINGS}/searchable-attributes`] as const),
+      listOf(3.9 * MB, word),
+      '400 invalid_settings_searchable_attributes',
+    ],
+    [
+      ...(['orders of facets', 'PATCH', `${SETTINGS}/faceting`] as const),
+      `{"sortFacetValuesBy":${objectOf(3.9 * MB, (i) => [word(i), 'count'])}}`,
+      '400 invalid_settings_faceting',
+    ],
+    [
+      ...(['a template', 'PATCH', `${SETTINGS}/embedders`] as const),
+      JSON.stringify({ e: { source: 'ollama', documentTemplate: '{{doc.a}}'.repeat(25_000) } }),
+      '400 invalid_settings_embedders',
+    ],
+    ['sort', 'POST', FETCH, `{"sort":"${'n:asc,'.repeat(1.5 * MB)}"}`, '400 invalid_document_sort'],
+    ['ids', 'POST', FETCH, `{"ids":${listOf(3 * MB, word)}}`, '200'],
+    [
+      ...(['facets of indexes', 'POST', '/multi-search'] as const),
+      `{"federation":{"facetsByIndex":${objectOf(2 * MB, (i) => [`i${i}`, null])}},"queries":[]}`,
+      '400 invalid_multi_search_facets_by_index',
+    ],
+    [
+      ...(['ids to delete', 'POST', '/indexes/a/documents/delete-batch'] as const),
+      listOf(9.5 * MB, (i) => `x${i}`),
+      '202',
+    ],
+    [
+      ...(['a filter to delete by', 'POST', '/indexes/a/documents/delete'] as const),
+      `{"filter":[${listOf(990_000, (i) => `n = ${i + 1000}`)}]}`,
+      '202',
+    ],
+  ];
+  for (const [name, method, path, text, outcome] of cases) {
+    it(`with ${name}`, async () => {
+      const [ms, answered] = await longest(method, path, text);
+      assert.equal(answered, outcome);
+      assert.ok(ms < TURN_MS_MAX, `${ms} ms`);
+    });
+  }
+
+  for (const path of [SETTINGS, '/tasks?limit=1000', '/batches?limit=1000']) {
+    it(`when GET ${path} shows what is long`, async () => {
+      const [ms, answered] = await longest('GET', path);
+      assert.equal(answered, '200');
+      assert.ok(ms < TURN_MS_MAX, `${ms} ms`);
+    });
+  }
+
+  it('and what is long comes back as it was set', async () => {
+    const stopWords = Array.from({ length: 20_000 }, (_, i) => `é漢${i}"\\`);
+    const synonyms = Object.fromEntries(stopWords.map((one) => [one, ['x', one]]));
+    const separatorTokens = ['\u{1f600}', '|'];
+    const body = { stopWords, synonyms, separatorTokens };
+    const task = await server.finish('PATCH', '/indexes/b/settings', { body });
+    assert.equal(task.status, 'succeeded');
+    assert.deepEqual(task.details.stopWords, stopWords.toSorted());
+    const expected = stopWords.map((one) => one.normalize('NFKD')).toSorted();
+    const check = async (): Promise<void> => {
+      const { json } = await server.call('GET', '/indexes/b/settings');
+      assert.deepEqual(json.stopWords, expected);
+      assert.deepEqual(json.synonyms, synonyms);
+      assert.deepEqual(json.separatorTokens, separatorTokens.toSorted());
+    };
+    await check();
+    await server.finish('POST', '/indexes/b/documents', { body: [{ id: 1, t: 'é漢1 c' }] });
+    await server.finish('PATCH', '/indexes/b/settings', { body: { searchableAttributes: ['t'] } });
+    await server.kill();
+    await server.restart();
+    await check();
+    const again = (await server.call('GET', `/tasks/${task.uid}`)).json;
+    assert.deepEqual(again.details, task.details);
+    const batch = (await server.call('GET', `/batches/${task.batchUid}`)).json;
+    assert.deepEqual(batch.details, task.details);
+    await server.finish('PUT', '/indexes/b/settings/stop-words', { text: '["a"]' });
+    const { json } = await server.call('GET', '/indexes/b/settings');
+    assert.deepEqual(json.stopWords, ['a']);
+    assert.deepEqual(json.synonyms, synonyms);
+  });
+});
