@@ -213,9 +213,16 @@ export interface EditDocumentsBody {
   function?: string;
 }
 
+/** Each edited document gets a copy of the context. */
+const EDIT_CONTEXT_VALUES_MAX = 20_000;
+
 const EDIT_PROPERTIES: Record<string, Schema> = {
   filter: FILTER,
-  context: { type: ['object', 'null'], 'x-code': 'invalid_document_edition_context' },
+  context: {
+    type: ['object', 'null'],
+    'x-values-max': EDIT_CONTEXT_VALUES_MAX,
+    'x-code': 'invalid_document_edition_context',
+  },
   function: {
     type: 'string',
     'x-code': 'invalid_document_edition_function_filter',

@@ -1,6 +1,9 @@
 /** Bodies of the routes behind experimental features: logs, export. */
 import { INDEX_UID_SCHEMA, type Schema } from './schema.ts';
 
+/** Of lines of the log. */
+const TARGET: Schema = { type: 'string', maxLength: 10_000, default: 'info' };
+
 export interface LogStreamBody {
   mode?: 'human' | 'json';
   target?: string;
@@ -9,7 +12,7 @@ export interface LogStreamBody {
 export const LOG_STREAM: Schema = {
   type: 'object',
   properties: {
-    target: { type: 'string', default: 'info' },
+    target: TARGET,
     mode: { type: 'string', enum: ['human', 'json'], default: 'human' },
     profileMemory: { type: 'boolean', default: false },
   },
@@ -22,9 +25,13 @@ export interface LogLevelBody {
 
 export const LOG_LEVEL: Schema = {
   type: 'object',
-  properties: { target: { type: 'string', default: 'info' } },
+  properties: { target: TARGET },
   additionalProperties: false,
 };
+
+/** Patterns of indexes in one export, and values of their filters together. */
+const EXPORTED_PATTERNS_MAX = 1_000;
+const EXPORT_VALUES_MAX = 20_000;
 
 export interface ExportBody {
   url: string;
@@ -51,6 +58,8 @@ export const EXPORT: Schema = {
     indexes: {
       type: ['object', 'null'],
       propertyNames: { ...INDEX_UID_SCHEMA, format: 'index-pattern', 'x-code': 'bad_request' },
+      maxProperties: EXPORTED_PATTERNS_MAX,
+      'x-values-max': EXPORT_VALUES_MAX,
       additionalProperties: {
         type: 'object',
         properties: {

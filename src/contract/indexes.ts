@@ -29,6 +29,15 @@ export interface InstanceStats {
   indexes: Record<string, IndexStats>;
 }
 
+/** Characters: no name of an attribute is longer. */
+const PRIMARY_KEY_MAX = 65_536;
+
+const PRIMARY_KEY: Schema = {
+  type: ['string', 'null'],
+  maxLength: PRIMARY_KEY_MAX,
+  'x-code': 'invalid_index_primary_key',
+};
+
 export interface CreateIndexRequest {
   uid: string;
   primaryKey?: string | null;
@@ -38,7 +47,7 @@ export const CREATE_INDEX: Schema = {
   type: 'object',
   properties: {
     uid: { ...INDEX_UID_SCHEMA, 'x-missing-code': 'missing_index_uid' },
-    primaryKey: { type: ['string', 'null'], default: null, 'x-code': 'invalid_index_primary_key' },
+    primaryKey: { ...PRIMARY_KEY, default: null },
   },
   required: ['uid'],
   additionalProperties: false,
@@ -52,7 +61,7 @@ export interface UpdateIndexRequest {
 export const UPDATE_INDEX: Schema = {
   type: 'object',
   properties: {
-    primaryKey: { type: ['string', 'null'], 'x-code': 'invalid_index_primary_key' },
+    primaryKey: PRIMARY_KEY,
     uid: { ...INDEX_UID_SCHEMA, type: ['string', 'null'] },
     createdAt: { not: {}, 'x-immutable-code': 'immutable_index_created_at' },
     updatedAt: { not: {}, 'x-immutable-code': 'immutable_index_updated_at' },
@@ -65,8 +74,12 @@ export interface SwapElement {
   rename?: boolean;
 }
 
+/** Pairs of one request. */
+const SWAPS_MAX = 1_000;
+
 export const SWAP_INDEXES: Schema = {
   type: 'array',
+  maxItems: SWAPS_MAX,
   items: {
     type: 'object',
     properties: {

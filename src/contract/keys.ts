@@ -46,12 +46,22 @@ export interface CreateKeyRequest {
   rateLimit?: Partial<RateLimit> | null;
 }
 
+/** Characters of a text of a key, and names in its lists: many keys are shown at once. */
+const KEY_TEXT_MAX = 10_000;
+const KEY_NAMES_MAX = 10_000;
+
 const DESCRIPTION: Schema = {
   type: ['string', 'null'],
+  maxLength: KEY_TEXT_MAX,
   default: null,
   'x-code': 'invalid_api_key_description',
 };
-const NAME: Schema = { type: ['string', 'null'], default: null, 'x-code': 'invalid_api_key_name' };
+const NAME: Schema = {
+  type: ['string', 'null'],
+  maxLength: KEY_TEXT_MAX,
+  default: null,
+  'x-code': 'invalid_api_key_name',
+};
 
 export const CREATE_KEY: Schema = {
   type: 'object',
@@ -62,12 +72,14 @@ export const CREATE_KEY: Schema = {
     actions: {
       type: 'array',
       items: { type: 'string', enum: ACTIONS },
+      maxItems: KEY_NAMES_MAX,
       'x-code': 'invalid_api_key_actions',
       'x-missing-code': 'missing_api_key_actions',
     },
     indexes: {
       type: 'array',
       items: { type: 'string', format: 'index-pattern' },
+      maxItems: KEY_NAMES_MAX,
       'x-code': 'invalid_api_key_indexes',
       'x-missing-code': 'missing_api_key_indexes',
     },

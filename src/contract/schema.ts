@@ -319,10 +319,12 @@ function textCheck(schema: Schema, code: ErrorCode): ((value: string) => Fault |
     const list = schema.enum;
     return (value) => (accepted.has(value) ? null : unknownEnumValue(code, value, list));
   }
-  if (schema.maxLength !== undefined) return lengthCheck(schema.maxLength, code);
-  if (schema.format === undefined) return null;
+  const tooLong = schema.maxLength === undefined ? null : lengthCheck(schema.maxLength, code);
+  if (schema.format === undefined) return tooLong;
   const format = FORMATS[schema.format];
   return (value) => {
+    const long = tooLong?.(value) ?? null;
+    if (long !== null) return long;
     const rule = format(value);
     if (rule === null) return null;
     return new Fault(code, (at) => `Invalid value${at}: ${shortJson(value)}; ${rule}.`);

@@ -16,6 +16,9 @@ export interface WebhookBody {
   headers?: Record<string, string | null> | null;
 }
 
+/** Headers that one request sets or removes. */
+const CHANGED_HEADERS_MAX = 1_000;
+
 const PROPERTIES: Record<string, Schema> = {
   url: {
     type: 'string',
@@ -26,6 +29,7 @@ const PROPERTIES: Record<string, Schema> = {
   headers: {
     type: ['object', 'null'],
     additionalProperties: { type: ['string', 'null'] },
+    maxProperties: CHANGED_HEADERS_MAX,
     'x-code': 'invalid_webhook_headers',
   },
   uuid: { not: {}, 'x-immutable-code': 'immutable_webhook_uuid' },

@@ -68,6 +68,41 @@ describe('Limits of a request', () => {
     }
   });
 
+  it('holds for lists and texts of what is administered', async () => {
+    await usual.call('PATCH', '/experimental-features', {
+      body: { logsRoute: true, editDocumentsByFunction: true },
+    });
+    const named = (count: number, value: unknown): object =>
+      Object.fromEntries(Array.from({ length: count }, (_, i) => [`n${i}`, value]));
+    const many = Array.from({ length: 10_001 }, (_, i) => `i${i}`);
+    const text = 'x'.repeat(10_001);
+    const key = { actions: ['search'], indexes: ['*'], expiresAt: null };
+    const url = 'http://localhost:1';
+    const pairs = Array.from({ length: 1001 }, (_, i) => ({ indexes: [`a${i}`, `b${i}`] }));
+    const cases: [string, unknown, string][] = [
+      ['/keys', { ...key, name: text }, 'invalid_api_key_name'],
+      ['/keys', { ...key, description: text }, 'invalid_api_key_description'],
+      ['/keys', { ...key, indexes: many }, 'invalid_api_key_indexes'],
+      ['/keys', { ...key, actions: many.map(() => 'search') }, 'invalid_api_key_actions'],
+      ['/webhooks', { url, headers: named(1001, null) }, 'invalid_webhook_headers'],
+      ['/export', { url, indexes: named(1001, {}) }, 'bad_request'],
+      ['/export', { url, indexes: { a: { filter: [many, many] } } }, 'bad_request'],
+      ['/swap-indexes', pairs, 'bad_request'],
+      ['/logs/stderr', { target: text }, 'bad_request'],
+      ['/indexes', { uid: 'x', primaryKey: 'x'.repeat(65_537) }, 'invalid_index_primary_key'],
+      [
+        '/indexes/books/documents/edit',
+        { function: '', context: { a: [...many, ...many] } },
+        'invalid_document_edition_context',
+      ],
+    ];
+    for (const [path, body, code] of cases) {
+      const { status, json } = await usual.call('POST', path, { body });
+      assert.equal(status, 400, path);
+      assert.equal(json.code, code, path);
+    }
+  });
+
   it('holds for tags and markers', async () => {
     const long = 'é'.repeat(9);
     for (const [name, code] of [

@@ -139,7 +139,8 @@ function notTwo(pair: string[], position: number): ApiError {
 }
 
 function refuseRepeated(uids: string[]): void {
-  const repeated = uids.filter((uid, i) => uids.indexOf(uid) < i);
+  const seen = new Set<string>();
+  const repeated = uids.filter((uid) => seen.size === seen.add(uid).size);
   if (repeated.length === 0) return;
   throw new ApiError(
     'invalid_swap_duplicate_index_found',

@@ -12,7 +12,7 @@ import {
 } from '../../contract/keys.ts';
 import { queryParser } from '../../contract/query.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { bodyOf, json, NO_CONTENT, route, type Route } from '../route.ts';
+import { bodyOf, json, longJson, NO_CONTENT, route, type Route } from '../route.ts';
 import { page } from './indexes.ts';
 
 export function keyRoutes({ services, authorizer, clock }: Dependencies): Route[] {
@@ -38,7 +38,7 @@ export function keyRoutes({ services, authorizer, clock }: Dependencies): Route[
       success: 200,
       handle: ({ query }) => {
         const { results, ...rest } = page(keys.list(), query);
-        return json(200, { results: results.map((key) => keyView(key, masterKey)), ...rest });
+        return longJson({ results: results.map((key) => keyView(key, masterKey)), ...rest });
       },
     }),
     route<unknown, CreateKeyRequest>({
