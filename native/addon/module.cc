@@ -318,7 +318,7 @@ template <Result<std::string> (*Execute)(index::Index&, std::string_view, const 
 Napi::Value Query(const Napi::CallbackInfo& info) {
   auto open = IndexOf(info);
   if (!open) return info.Env().Undefined();
-  const uint64_t started = search::MonotonicMicroseconds();
+  const uint64_t started = MonotonicMicroseconds();
   Engine::Instance().NoteSearch();
   return Async<std::string>(
       info.Env(), Engine::Instance().searches(),
@@ -396,7 +396,7 @@ Napi::Value FederatedSearch(const Napi::CallbackInfo& info) {
     }
     open.push_back(std::move(one));
   }
-  const uint64_t started = search::MonotonicMicroseconds();
+  const uint64_t started = MonotonicMicroseconds();
   Engine::Instance().NoteSearch();
   return Async<std::string>(
       info.Env(), Engine::Instance().searches(),

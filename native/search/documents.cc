@@ -8,7 +8,7 @@
 #include "index/external_id.h"
 #include "search/ranking/sort.h"
 #include "search/results/projection.h"
-#include "search/stored_vectors.h"
+#include "search/vectors/stored_vectors.h"
 
 namespace gannet::search {
 namespace {

@@ -11,7 +11,7 @@
 #include "base/status.h"
 #include "base/json_value.h"
 #include "index/index.h"
-#include "search/execute.h"
+#include "search/caller.h"
 
 namespace gannet::search {
 

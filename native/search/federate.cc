@@ -15,8 +15,11 @@
 #include "base/json.h"
 #include "base/json_value.h"
 #include "base/parallel_for.h"
+#include "base/uuid.h"
 #include "index/external_id.h"
+#include "search/answer.h"
 #include "search/execute.h"
+#include "search/hits.h"
 #include "search/ranking/score_key.h"
 #include "search/results/facet_counts.h"
 
@@ -67,6 +70,7 @@ struct Query {
   std::vector<PinnedDocument> pins;  // by position
   std::shared_ptr<const index::Snapshot> snapshot;
   std::unique_ptr<SearchRun> run;
+  std::unique_ptr<HitWriter> writer;  // once a hit is written
   Status status;
 };
 
@@ -283,7 +287,7 @@ class FederatedSearch {
   void Run();
   Status Merge();
   Status CountFacets();
-  Result<std::string> Respond(uint64_t started_us);
+  Result<std::string> Respond(const Caller& caller);
 
  private:
   // The answer will be merged with those of other servers.
@@ -342,7 +346,7 @@ Status FederatedSearch::Plan(std::span<index::Index* const> indexes) {
   const bool all = distinct_ && (queries.size() > 1 || window_.paged);
   for (size_t i = 0; i < queries.size(); ++i) {
     Query query;
-    GANNET_ASSIGN_OR_RETURN(query.request, SearchRequest::FromJson(queries[i]));
+    query.request = SearchRequest::FromJson(queries[i]);
     GANNET_ASSIGN_OR_RETURN(query.pins, FindPins(*indexes[i], query.request.pins));
     queries_.push_back(std::move(query));
   }
@@ -485,7 +489,7 @@ void FederatedSearch::Run() {
     if (i > first_failed.load()) return;
     Query& query = queries_[i];
     if (query.status.ok()) {
-      auto run = SearchRun::Run(query.snapshot, std::move(query.request), true);
+      auto run = RunSearch(query.snapshot, std::move(query.request), true);
       if (run.ok()) {
         query.run = std::move(*run);
         return;
@@ -729,7 +733,7 @@ Status FederatedSearch::AppendMergeKeys(const RankedHit& hit, std::string& out) 
   return Status::Ok();
 }
 
-Result<std::string> FederatedSearch::Respond(uint64_t started_us) {
+Result<std::string> FederatedSearch::Respond(const Caller& caller) {
   std::string out;
   out.reserve(16 << 10);
   out += "{\"hits\":[";
@@ -738,7 +742,7 @@ Result<std::string> FederatedSearch::Respond(uint64_t started_us) {
   for (const RankedHit& hit : page_) {
     if (!first) out += ',';
     first = false;
-    const Query& query = queries_[hit.query];
+    Query& query = queries_[hit.query];
     extra = "\"_federation\":{\"indexUid\":";
     AppendJsonString(extra, query.uid);
     extra += ",\"queriesPosition\":";
@@ -747,7 +751,8 @@ Result<std::string> FederatedSearch::Respond(uint64_t started_us) {
     AppendJsonFloat(extra, hit.pin == nullptr ? hit.scores->global : query.weight);
     if (for_merging()) GANNET_RETURN_IF_ERROR(AppendMergeKeys(hit, extra));
     extra += '}';
-    GANNET_RETURN_IF_ERROR(query.run->AppendHit(hit.hit, extra, out, hit.pin));
+    if (!query.writer) query.writer = std::make_unique<HitWriter>(*query.run);
+    GANNET_RETURN_IF_ERROR(query.writer->Append({hit.hit, hit.pin}, extra, out));
     GANNET_RETURN_IF_ERROR(CheckAnswerSize(out, answer_bytes_max()));
   }
   const auto number = [&](const char* name, uint64_t value) {
@@ -779,7 +784,7 @@ Result<std::string> FederatedSearch::Respond(uint64_t started_us) {
     out += ",\"metadata\":";
     out += request_["metadata"].text();
   }
-  number("processingTimeMs", (MonotonicMicroseconds() - started_us) / 1000);
+  number("processingTimeMs", caller.elapsed_ms());
   out += '}';
   GANNET_RETURN_IF_ERROR(CheckAnswerSize(out, answer_bytes_max()));
   for (const auto& [uid, index] : indexes_) GANNET_RETURN_IF_ERROR(index.snapshot->Health());
@@ -795,7 +800,7 @@ Result<std::string> ExecuteFederatedSearch(std::span<index::Index* const> indexe
   search.Run();
   GANNET_RETURN_IF_ERROR(search.Merge());
   GANNET_RETURN_IF_ERROR(search.CountFacets());
-  return search.Respond(caller.started_us);
+  return search.Respond(caller);
 }
 
 }  // namespace gannet::search

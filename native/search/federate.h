@@ -12,7 +12,7 @@
 
 #include "base/status.h"
 #include "index/index.h"
-#include "search/execute.h"
+#include "search/caller.h"
 
 namespace gannet::search {
 

@@ -1,9 +1,17 @@
 #include "search/similar.h"
 
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
 #include "base/json.h"
 #include "base/json_value.h"
 #include "index/evaluate_filter.h"
-#include "search/execute.h"
+#include "search/allowed_documents.h"
+#include "search/answer.h"
+#include "search/hybrid.h"
+#include "search/vectors/stored_vectors.h"
 
 namespace gannet::search {
 namespace {
@@ -14,60 +22,99 @@ Status OfSimilar(const Status& status) {
              : status;
 }
 
+// The document that others are compared with. A document that the caller may not see does not
+// exist.
+// found    what external ids say, before the snapshot was taken
+// visible  JSON of a filter that the document must meet; null: none
+Result<std::optional<DocId>> VisibleTarget(const index::Snapshot& snapshot,
+                                           std::optional<DocId> found, const json::Value& visible,
+                                           const filter::FilterFeatures& features,
+                                           Deadline& deadline) {
+  if (!found || !snapshot.documents.Contains(*found)) return std::optional<DocId>();
+  if (visible.is_null()) return found;
+  GANNET_ASSIGN_OR_RETURN(const DocSet documents,
+                          index::EvaluateFilterJson(snapshot, visible.text(), features, &deadline));
+  return documents.Contains(*found) ? found : std::nullopt;
+}
+
+Result<std::string> SimilarAnswer(const SearchRun& run, const std::string& id,
+                                  const Caller& caller) {
+  std::string out;
+  out.reserve(16 << 10);
+  out += "{\"hits\":[";
+  GANNET_RETURN_IF_ERROR(AppendHits(run, PlaceHits(run.hits(), {}, run.window()), out));
+  out += "],\"id\":";
+  AppendJsonString(out, id);
+  AppendNumber("processingTimeMs", caller.elapsed_ms(), out);
+  AppendPage(PageOf(run.request()), run.total(), out);
+  out += '}';
+  GANNET_RETURN_IF_ERROR(run.snapshot().Health());
+  return out;
+}
+
 }  // namespace
+
+Result<std::unique_ptr<SearchRun>> RunSimilar(std::shared_ptr<const index::Snapshot> of,
+                                              SearchRequest request, DocId target,
+                                              const Deadline& deadline) {
+  auto list = std::make_unique<RankedList>(std::move(of), deadline);
+  const index::Snapshot& snapshot = *list->snapshot;
+  const uint64_t most = snapshot.settings->max_total_hits;
+  const Window window = request.PageWindow(most);
+  GANNET_ASSIGN_OR_RETURN(
+      const index::EmbedderSettings* embedder,
+      EmbedderOf(*snapshot.settings, request.hybrid->embedder, "invalid_similar_embedder"));
+  GANNET_ASSIGN_OR_RETURN(list->candidates, MatchingFilter(snapshot, request, list->deadline));
+  list->candidates.Remove(target);
+  GANNET_ASSIGN_OR_RETURN(auto embeddings, ReadEmbeddings(snapshot, *embedder, target));
+  const bool known = !embeddings.empty();
+  list->scan = std::make_unique<VectorScan>(snapshot, *embedder, std::move(embeddings),
+                                            ScanOptions{.paired = true, .deadline = deadline});
+  list->options.offset = window.begin;
+  list->options.end = window.end;
+  list->options.threshold = request.threshold;
+  list->options.details = request.show_score || request.show_details || request.threshold;
+  list->options.deadline = &list->deadline;
+  list->options.vector_scan = list->scan.get();
+  list->ranker = std::make_unique<Ranker>(snapshot, nullptr, list->query, list->options,
+                                          std::vector<Rule>{{RuleKind::kVector}}, nullptr);
+  if (known) {
+    DocSet embedded = list->scan->Embedded(list->candidates);
+    const DocSet excluded_with = list->candidates - embedded;
+    list->ranker->Run(std::move(embedded));
+    if (!list->ranker->excluded().empty()) {
+      list->candidates -= list->ranker->excluded();
+      list->candidates -= excluded_with;
+    }
+  }
+  list->total = std::min<uint64_t>(list->candidates.size(), most);
+  GANNET_RETURN_IF_ERROR(snapshot.Health());
+  return std::make_unique<SearchRun>(std::move(request), window, std::move(list));
+}
 
 Result<std::string> ExecuteSimilar(index::Index& index, std::string_view request_json,
                                    const Caller& caller) {
   const json::Value object = json::Value::Parse(request_json);
-  GANNET_ASSIGN_OR_RETURN(SearchRequest request, SearchRequest::FromJson(object));
+  SearchRequest request = SearchRequest::FromJson(object);
   request.gone = caller.gone;
   request.hidden_vectors = true;
   request.hybrid = Hybrid{object["embedder"].string(), 1, std::nullopt};
   const std::string& id = object["id"].string();
   GANNET_ASSIGN_OR_RETURN(auto ids, index.ReadExternalIds());
-  std::optional<DocId> target = ids.Find(id);
+  const std::optional<DocId> found = ids.Find(id);
   GANNET_RETURN_IF_ERROR(ids.health());
   const auto snapshot = index.snapshot();
-  if (target && !snapshot->documents.Contains(*target)) target.reset();
   Deadline deadline = DeadlineOf(*snapshot, request);
-  const json::Value& rule = object["tenantFilter"];
-  if (target && !rule.is_null()) {
-    // A document that the caller may not see does not exist.
-    const filter::FilterFeatures features{request.contains_filter, request.multimodal};
-    auto visible = index::EvaluateFilterJson(*snapshot, rule.text(), features, &deadline);
-    if (!visible.ok()) return OfSimilar(visible.status());
-    if (!visible->Contains(*target)) target.reset();
-  }
-  if (!target) {
+  const auto target = VisibleTarget(*snapshot, found, object["tenantFilter"],
+                                    {request.contains_filter, request.multimodal}, deadline);
+  if (!target.ok()) return OfSimilar(target.status());
+  if (!*target) {
     return Status::Invalid("The index has no document `" + id + "` to compare others with.",
                            "not_found_similar_id");
   }
-  auto result = SearchRun::RunSimilar(snapshot, std::move(request), *target, &deadline);
-  if (!result.ok()) return OfSimilar(result.status());
-  SearchRun& run = **result;
-  std::string out;
-  out.reserve(16 << 10);
-  out += "{\"hits\":[";
-  bool first = true;
-  for (const Hit& hit : run.hits()) {
-    if (!first) out += ',';
-    first = false;
-    GANNET_RETURN_IF_ERROR(run.AppendHit(hit, {}, out));
-    GANNET_RETURN_IF_ERROR(CheckAnswerSize(out, run.request().answer_bytes_max));
-  }
-  out += "],\"id\":";
-  AppendJsonString(out, id);
-  out += ",\"processingTimeMs\":";
-  AppendJsonNumber(out, (MonotonicMicroseconds() - caller.started_us) / 1000);
-  out += ",\"limit\":";
-  AppendJsonNumber(out, run.request().limit);
-  out += ",\"offset\":";
-  AppendJsonNumber(out, run.request().offset);
-  out += ",\"estimatedTotalHits\":";
-  AppendJsonNumber(out, run.total());
-  out += '}';
-  GANNET_RETURN_IF_ERROR(run.snapshot().Health());
-  return out;
+  const auto run = RunSimilar(snapshot, std::move(request), **target, deadline);
+  if (!run.ok()) return OfSimilar(run.status());
+  return SimilarAnswer(**run, id, caller);
 }
 
 }  // namespace gannet::search

@@ -40,7 +40,7 @@
 #include "search/ranking/score_details.h"
 #include "search/ranking/two_phase.h"
 #include "search/results/distinct.h"
-#include "search/vector_scan.h"
+#include "search/vectors/vector_scan.h"
 
 namespace gannet::search {
 

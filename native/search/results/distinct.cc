@@ -60,4 +60,22 @@ void Distinct::ValuesOfInto(DocId kept, DocSet& excluded) const {
   if (!was_excluded) excluded.Remove(kept);
 }
 
+Result<std::unique_ptr<Distinct>> DistinctOf(const index::Snapshot& snapshot,
+                                             const std::optional<std::string>& attribute) {
+  const index::Settings& settings = *snapshot.settings;
+  if (attribute) {
+    const auto rule = settings.Filterable(*attribute);
+    if (!rule || !rule->first.filterable()) {
+      return Status::Invalid("The attribute `" + *attribute +
+                                 "` of `distinct` is not filterable. " + settings.FilterableText(),
+                             "invalid_search_distinct");
+    }
+  }
+  const std::optional<std::string>& name = attribute ? attribute : settings.distinct;
+  if (!name) return std::unique_ptr<Distinct>();
+  auto distinct = std::make_unique<Distinct>(snapshot, *name);
+  if (!distinct->active()) distinct.reset();
+  return distinct;
+}
+
 }  // namespace gannet::search

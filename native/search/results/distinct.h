@@ -5,11 +5,14 @@
 // Documents without a value exclude none and are never excluded.
 #pragma once
 
+#include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/ids.h"
+#include "base/status.h"
 #include "bitmap/docset.h"
 #include "index/snapshot.h"
 
@@ -36,5 +39,10 @@ class Distinct {
   std::vector<Column> columns_;
   bool active_ = false;
 };
+
+// By the attribute that a request names, else by that of the settings. Null: by none, or no
+// document has a value. Invalid: invalid_search_distinct.
+Result<std::unique_ptr<Distinct>> DistinctOf(const index::Snapshot& snapshot,
+                                             const std::optional<std::string>& attribute);
 
 }  // namespace gannet::search

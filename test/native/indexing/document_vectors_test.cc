@@ -13,7 +13,7 @@
 #include "indexing/embed_calls.h"
 #include "indexing/vectors_field.h"
 #include "indexing/write_path_model.h"
-#include "search/stored_vectors.h"
+#include "search/vectors/stored_vectors.h"
 
 namespace gannet::indexing {
 namespace {

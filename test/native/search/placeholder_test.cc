@@ -190,7 +190,7 @@ TEST(PlaceholderOracle, SortsMakesDistinctAndPagesLikeAWalkOverTheDocuments) {
       std::string said = "rules " + listed + " filter " + request.filter + " distinct " +
                          distinct.value_or("-") + " sort";
       for (const std::string& item : request.sort) said += " " + item;
-      const auto run = SearchRun::Run(snapshot, request);
+      const auto run = RunSearch(snapshot, request);
       ASSERT_TRUE(run.ok()) << run.status().message() << " " << said;
       std::vector<DocId> hits;
       for (const Hit& hit : (*run)->hits()) hits.push_back(hit.docid);
@@ -198,7 +198,7 @@ TEST(PlaceholderOracle, SortsMakesDistinctAndPagesLikeAWalkOverTheDocuments) {
       ASSERT_EQ((*run)->total(), expected.total) << said;
       // Only where they are needed they are told.
       request.needs_candidates = true;
-      const auto telling = SearchRun::Run(snapshot, request);
+      const auto telling = RunSearch(snapshot, request);
       ASSERT_TRUE(telling.ok()) << telling.status().message() << " " << said;
       std::vector<uint32_t> candidates;
       (*telling)->candidates().ToVector(candidates);

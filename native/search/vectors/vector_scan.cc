@@ -1,4 +1,4 @@
-#include "search/vector_scan.h"
+#include "search/vectors/vector_scan.h"
 
 #include <algorithm>
 #include <atomic>

@@ -12,8 +12,9 @@
 #include "index/indexed_documents.h"
 #include "indexing/graphs.h"
 #include "search/execute.h"
+#include "search/similar.h"
 #include "search/ranking/score_details.h"
-#include "search/vector_scan.h"
+#include "search/vectors/vector_scan.h"
 #include "vector/kernels.h"
 
 namespace gannet::search {
@@ -280,7 +281,7 @@ TEST(VectorScan, LooksAtLittleOnceTimeIsOverAndAtNothingOnceNobodyWaits) {
 }
 
 std::unique_ptr<SearchRun> RunOf(const World& world, const SearchRequest& request) {
-  auto run = SearchRun::Run(world.documents.snapshot(), request);
+  auto run = RunSearch(world.documents.snapshot(), request);
   EXPECT_TRUE(run.ok()) << run.status().message();
   return run.ok() ? std::move(*run) : nullptr;
 }
@@ -366,7 +367,7 @@ TEST(SemanticSearch, WhatTimeDoesNotSufficeForFollowsUnranked) {
   request.vector = std::vector<float>{1, 0};
   request.show_score = true;
   const auto docids_of = [&] {
-    auto run = SearchRun::Run(documents.snapshot(), request);
+    auto run = RunSearch(documents.snapshot(), request);
     EXPECT_TRUE(run.ok()) << run.status().message();
     std::vector<DocId> docids;
     for (const Hit& hit : (*run)->hits()) docids.push_back(hit.docid);
@@ -390,7 +391,8 @@ TEST(SimilarDocuments, ThoseThatTheFilterIsKnownToPassOnceNobodyWaits) {
   for (const bool over : {false, true}) {
     request.gone = std::make_shared<const std::atomic<bool>>(over);
     const auto run =
-        SearchRun::RunSimilar(world.documents.snapshot(), request, world.embeddings.begin()->first);
+        RunSimilar(world.documents.snapshot(), request, world.embeddings.begin()->first,
+                   DeadlineOf(*world.documents.snapshot(), request));
     ASSERT_TRUE(run.ok()) << run.status().message();
     EXPECT_EQ((*run)->hits().empty(), over);
   }

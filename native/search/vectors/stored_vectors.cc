@@ -1,4 +1,4 @@
-#include "search/stored_vectors.h"
+#include "search/vectors/stored_vectors.h"
 
 #include <algorithm>
 #include <utility>
@@ -44,6 +44,23 @@ Status AppendStoredVectors(const index::Snapshot& snapshot, DocId docid,
   }
   out += first ? "{}" : "}";
   return Status::Ok();
+}
+
+Result<std::vector<std::vector<float>>> ReadEmbeddings(const index::Snapshot& snapshot,
+                                                       const index::EmbedderSettings& embedder,
+                                                       DocId docid) {
+  std::vector<std::vector<float>> embeddings;
+  const index::SegmentView* segment = snapshot.FindSegment(docid);
+  const segment::EmbedderReader* reader =
+      segment == nullptr ? nullptr : segment->vectors->Find(embedder.name);
+  if (reader == nullptr) return embeddings;
+  const auto rows = reader->FindRows(docid);
+  for (uint32_t row = rows.begin; row < rows.end; ++row) {
+    std::vector<float> numbers;
+    if (!reader->ReadRow(row, numbers)) return Status::Corruption("a stored vector is damaged");
+    embeddings.push_back(std::move(numbers));
+  }
+  return embeddings;
 }
 
 }  // namespace gannet::search

@@ -1,0 +1,153 @@
+#include "search/answer.h"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "base/json.h"
+#include "search/hits.h"
+#include "search/ranking/score_details.h"
+#include "search/results/facet_counts.h"
+#include "search/results/facet_search.h"
+
+namespace gannet::search {
+namespace {
+
+// Hits of the page that vectors have found; none: see SearchRun.
+std::optional<uint64_t> SemanticHitCount(const SearchRun& run, const std::vector<PlacedHit>& page,
+                                         bool has_pins) {
+  const std::optional<uint64_t> count = run.semantic_hit_count();
+  if (!count || !has_pins) return count;
+  // The run has counted hits from the first place on, whatever the page shows of them.
+  const bool all = run.request().kind() == SearchKind::kSemantic;
+  return static_cast<uint64_t>(std::count_if(page.begin(), page.end(), [&](const PlacedHit& one) {
+    return one.pin == nullptr && (all || HasVector(one.hit.detail));
+  }));
+}
+
+Status AppendFacetsOf(const SearchRun& run, std::string& out) {
+  const SearchRequest& request = run.request();
+  if (request.facets.empty()) return Status::Ok();
+  out += ',';
+  DocSet counted = run.candidates();
+  if (request.excluded) counted = counted | *request.excluded;
+  return AppendFacets(run.snapshot(), request.facets, counted, out);
+}
+
+}  // namespace
+
+Status CheckAnswerSize(const std::string& out, uint64_t bytes_max) {
+  if (out.size() <= bytes_max) return Status::Ok();
+  return Status::Invalid("The answer would be larger than the limit of " +
+                             std::to_string(bytes_max) +
+                             " bytes; ask for fewer hits, attributes or facets.",
+                         "bad_request");
+}
+
+Status AppendHits(const SearchRun& run, const std::vector<PlacedHit>& page, std::string& out) {
+  if (page.empty()) return Status::Ok();
+  HitWriter writer(run);
+  for (const PlacedHit& placed : page) {
+    if (&placed != &page[0]) out += ',';
+    GANNET_RETURN_IF_ERROR(writer.Append(placed, {}, out));
+    GANNET_RETURN_IF_ERROR(CheckAnswerSize(out, run.request().answer_bytes_max));
+  }
+  return Status::Ok();
+}
+
+Result<std::string> SearchAnswer(const SearchRun& run, const std::vector<PlacedHit>& page,
+                                 size_t pin_count, const json::Value& request,
+                                 const Caller& caller) {
+  const SearchRequest& wanted = run.request();
+  std::string out;
+  out.reserve(16 << 10);
+  out += '{';
+  if (request["indexUid"].is_string()) {
+    out += "\"indexUid\":";
+    AppendJsonString(out, request["indexUid"].string());
+    out += ',';
+  }
+  out += "\"hits\":[";
+  GANNET_RETURN_IF_ERROR(AppendHits(run, page, out));
+  out += "],\"query\":";
+  AppendJsonString(out, wanted.q);
+  if (wanted.retrieve_vectors && run.query_vector() != nullptr) {
+    out += ",\"queryVector\":";
+    AppendVector(*run.query_vector(), out);
+  }
+  AppendNumber("processingTimeMs", caller.elapsed_ms(), out);
+  const uint64_t most = run.snapshot().settings->max_total_hits;
+  AppendPage(PageOf(wanted), std::min(run.total() + pin_count, most), out);
+  if (const auto count = SemanticHitCount(run, page, pin_count > 0))
+    AppendNumber("semanticHitCount", *count, out);
+  GANNET_RETURN_IF_ERROR(AppendFacetsOf(run, out));
+  for (const auto& [name, value] : request.members()) {
+    if (name != "requestUid" && name != "metadata") continue;
+    out += ",\"" + name + "\":";
+    out += value.text();
+  }
+  out += '}';
+  GANNET_RETURN_IF_ERROR(CheckAnswerSize(out, wanted.answer_bytes_max));
+  GANNET_RETURN_IF_ERROR(run.snapshot().Health());
+  return out;
+}
+
+Result<std::string> FacetSearchAnswer(const SearchRun& run, const json::Value& request,
+                                      const Caller& caller) {
+  const std::optional<std::string> query = request["facetQuery"].is_string()
+                                               ? std::optional(request["facetQuery"].string())
+                                               : std::nullopt;
+  std::string out = "{\"facetHits\":";
+  GANNET_RETURN_IF_ERROR(AppendFacetHits(run.snapshot(), request["facetName"].string(), query,
+                                         run.candidates(), run.request().locales,
+                                         request["forMerging"].boolean(false), out));
+  out += ",\"facetQuery\":";
+  if (query) {
+    AppendJsonString(out, *query);
+  } else {
+    out += "null";
+  }
+  AppendNumber("processingTimeMs", caller.elapsed_ms(), out);
+  out += '}';
+  GANNET_RETURN_IF_ERROR(CheckAnswerSize(out, run.request().answer_bytes_max));
+  GANNET_RETURN_IF_ERROR(run.snapshot().Health());
+  return out;
+}
+
+PageMembers PageOf(const SearchRequest& request) {
+  return {request.paged(), request.page.value_or(1), request.per_page(), request.limit,
+          request.offset};
+}
+
+void AppendPage(const PageMembers& page, uint64_t total, std::string& out) {
+  if (!page.numbered) {
+    AppendNumber("limit", page.limit, out);
+    AppendNumber("offset", page.offset, out);
+    AppendNumber("estimatedTotalHits", total, out);
+    return;
+  }
+  const uint64_t per_page = page.per_page;
+  AppendNumber("hitsPerPage", per_page, out);
+  AppendNumber("page", page.page, out);
+  AppendNumber("totalPages", per_page == 0 ? 0 : total / per_page + (total % per_page != 0), out);
+  AppendNumber("totalHits", total, out);
+}
+
+void AppendNumber(const char* name, uint64_t value, std::string& out) {
+  out += ",\"";
+  out += name;
+  out += "\":";
+  AppendJsonNumber(out, value);
+}
+
+void AppendVector(std::span<const float> vector, std::string& out) {
+  char text[32];
+  char open = '[';
+  for (const float number : vector) {
+    out += std::exchange(open, ',');
+    out.append(text, std::to_chars(text, text + sizeof(text), number).ptr);
+  }
+  out += vector.empty() ? "[]" : "]";
+}
+
+}  // namespace gannet::search

@@ -1,0 +1,128 @@
+#include "search/hits.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/json.h"
+#include "search/answer.h"
+#include "search/ranking/score_details.h"
+#include "search/ranking/sort.h"
+#include "search/results/match_terms.h"
+#include "search/vectors/stored_vectors.h"
+
+namespace gannet::search {
+namespace {
+
+MatchTerms TermsToMark(const SearchRun& run) {
+  const HighlightOptions& format = run.request().format;
+  const bool marks = format.highlight || format.crop || format.matches_position;
+  const RankedList& list = run.list();
+  return marks && !list.query.terms.empty() ? MatchTermsOf(list.query, *list.graph) : MatchTerms();
+}
+
+bool ShowsVectors(const SearchRequest& request, const index::Settings& settings) {
+  if (!request.retrieve_vectors) return false;
+  const auto& displayed = settings.displayed;
+  return request.hidden_vectors || !displayed ||
+         std::find(displayed->begin(), displayed->end(), "_vectors") != displayed->end();
+}
+
+// The criterion of sorting by distance, if its point is shown.
+const SortCriterion* ShownDistance(const std::vector<SortCriterion>& sort,
+                                   const Projection& projection) {
+  const auto geo = std::find_if(sort.begin(), sort.end(), [](const SortCriterion& criterion) {
+    return criterion.kind == SortCriterion::Kind::kGeo;
+  });
+  if (geo == sort.end()) return nullptr;
+  const auto whole = [&](std::string_view path) { return projection.Of(path) == Cover::kWhole; };
+  return whole("_geo") || (whole("_geo.lat") && whole("_geo.lng")) ? &*geo : nullptr;
+}
+
+}  // namespace
+
+// The object of a hit, member by member.
+struct HitWriter::Members {
+  explicit Members(std::string& text) : out(text) {}
+
+  // What the value of a new member is appended to.
+  std::string& Begin(std::string_view name) {
+    Separate() += '"';
+    out += name;
+    return out += "\":";
+  }
+  // What a whole member is appended to.
+  std::string& Separate() {
+    if (!first) out += ',';
+    first = false;
+    return out;
+  }
+
+  std::string& out;
+  bool first = true;
+};
+
+HitWriter::HitWriter(const SearchRun& run)
+    : run_(run),
+      shows_vectors_(ShowsVectors(run.request(), *run.snapshot().settings)),
+      projection_(Projection::ForSearch(run.request().attributes_to_retrieve,
+                                        run.snapshot().settings->displayed,
+                                        *run.snapshot().fields)),
+      highlighter_(run.snapshot(), TermsToMark(run), run.request().format,
+                   run.request().attributes_to_retrieve, std::vector<text::Locale>()),
+      codec_(run.snapshot().dictionary) {
+  geo_ = ShownDistance(run.list().sort, projection_);
+  std::vector<DocId> docids;
+  for (const Hit& hit : run.hits()) docids.push_back(hit.docid);
+  run.snapshot().ExpectRows(docids);
+}
+
+Status HitWriter::Append(const PlacedHit& placed, std::string_view extra, std::string& out) {
+  const DocId docid = placed.hit.docid;
+  const index::Snapshot& snapshot = run_.snapshot();
+  GANNET_ASSIGN_OR_RETURN(const std::string_view row, codec_.Expand(snapshot.FindRow(docid)));
+  if (!segment::ParseRow(row, fields_)) return Status::Corruption("a stored document is damaged");
+  out += '{';
+  Members members(out);
+  AppendProjected(fields_, *snapshot.fields, projection_, members.first, out);
+  AppendDistance(docid, members);
+  GANNET_RETURN_IF_ERROR(AppendVectors(docid, members));
+  if (highlighter_.active()) {
+    highlighter_.Append(fields_, members.first, out);
+    GANNET_RETURN_IF_ERROR(CheckAnswerSize(out, run_.request().answer_bytes_max));
+  }
+  AppendScores(placed, members);
+  if (!extra.empty()) members.Separate() += extra;
+  out += '}';
+  return Status::Ok();
+}
+
+void HitWriter::AppendDistance(DocId docid, Members& members) const {
+  if (geo_ == nullptr) return;
+  const SortValue value = SortValueOf(run_.snapshot(), *geo_, docid);
+  if (value.kind == SortValue::Kind::kGeo)
+    AppendJsonNumber(members.Begin("_geoDistance"), std::round(value.distance));
+}
+
+Status HitWriter::AppendVectors(DocId docid, Members& members) const {
+  if (!shows_vectors_) return Status::Ok();
+  return AppendStoredVectors(run_.snapshot(), docid, fields_, members.Begin("_vectors"));
+}
+
+void HitWriter::AppendScores(const PlacedHit& placed, Members& members) const {
+  const SearchRequest& request = run_.request();
+  if (request.show_score) {
+    AppendJsonFloat(members.Begin("_rankingScore"),
+                    placed.pin == nullptr ? ScoreOf(placed.hit.detail) : 1.0);
+  }
+  if (!request.show_details) return;
+  std::string& out = members.Begin("_rankingScoreDetails");
+  if (placed.pin == nullptr) {
+    AppendScoreDetails(placed.hit.detail, run_.snapshot(), out);
+  } else {
+    out += "{\"pin\":{\"order\":0,\"position\":";
+    AppendJsonNumber(out, uint64_t{placed.pin->position});
+    out += "}}";
+  }
+}
+
+}  // namespace gannet::search

@@ -1,0 +1,45 @@
+// Writing hits: what of a document is shown, what is marked in it, and what the search says of it
+// (docs/behaviour/results.md).
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "search/pins.h"
+#include "search/ranking/rank.h"
+#include "search/results/highlighter.h"
+#include "search/results/projection.h"
+#include "search/search_run.h"
+#include "segment/rows.h"
+
+namespace gannet::search {
+
+// Writes the hits of one search. One thread. Lifetime: borrows the run.
+// Cost: making one asks for the rows of all hits, and looks up the words to mark.
+class HitWriter {
+ public:
+  explicit HitWriter(const SearchRun& run);
+
+  // Appends one hit as a JSON object.
+  // extra  members to add, without a leading comma
+  // Corruption: a stored document is damaged. Invalid: the answer is too large already.
+  Status Append(const PlacedHit& placed, std::string_view extra, std::string& out);
+
+ private:
+  struct Members;
+  void AppendDistance(DocId docid, Members& members) const;
+  Status AppendVectors(DocId docid, Members& members) const;
+  void AppendScores(const PlacedHit& placed, Members& members) const;
+
+  const SearchRun& run_;
+  const bool shows_vectors_;
+  const SortCriterion* geo_;  // that distances are shown of; null: of none
+  Projection projection_;
+  Highlighter highlighter_;
+  segment::RowCodec codec_;
+  std::vector<segment::RowField> fields_;  // of the document written last
+};
+
+}  // namespace gannet::search

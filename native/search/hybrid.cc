@@ -1,0 +1,159 @@
+#include "search/hybrid.h"
+
+#include <algorithm>
+#include <optional>
+#include <unordered_set>
+#include <utility>
+
+#include "search/ranking/score_details.h"
+#include "search/ranking/score_key.h"
+
+namespace gannet::search {
+namespace {
+
+// Documents that count, of both lists together.
+// listed  the hits of the merged list from its first place on
+DocSet CandidatesOf(const RankedList& words, const RankedList& semantic, bool one_per_value,
+                    const std::vector<Hit>& listed, DocSet excluded) {
+  DocSet candidates = words.candidates | semantic.candidates;
+  if (one_per_value) {
+    // One document for each value, those of the page and before it first.
+    const auto keep = [&](DocId docid) {
+      if (!excluded.Contains(docid)) words.distinct->ValuesOfInto(docid, excluded);
+    };
+    for (const Hit& hit : listed) keep(hit.docid);
+    candidates.ForEach([&](uint32_t docid) { keep(docid); });
+  }
+  if (!excluded.empty()) candidates -= excluded;
+  return candidates;
+}
+
+void CutTo(Window window, std::vector<Hit>& hits) {
+  const uint64_t end = std::min<uint64_t>(hits.size(), window.end);
+  hits.resize(end);
+  hits.erase(hits.begin(), hits.begin() + static_cast<ptrdiff_t>(std::min(window.begin, end)));
+}
+
+}  // namespace
+
+Result<const index::EmbedderSettings*> EmbedderOf(const index::Settings& settings,
+                                                  const std::string& name,
+                                                  const std::string& error_code) {
+  const index::EmbedderSettings* embedder = settings.Embedder(name);
+  if (embedder == nullptr)
+    return Status::Invalid("The index has no embedder `" + name + "`.", error_code);
+  return embedder;
+}
+
+Result<std::unique_ptr<VectorScan>> ScanOf(const index::Snapshot& snapshot,
+                                           const SearchRequest& request, const Deadline& deadline) {
+  const std::string& name = request.hybrid->embedder;
+  GANNET_ASSIGN_OR_RETURN(const index::EmbedderSettings* embedder,
+                          EmbedderOf(*snapshot.settings, name, "invalid_search_embedder"));
+  if (!request.vector) return std::unique_ptr<VectorScan>();
+  const uint32_t dimensions = snapshot.DimensionsOf(*embedder);
+  if (dimensions != 0 && request.vector->size() != dimensions) {
+    return Status::Invalid("The vector has " + std::to_string(request.vector->size()) +
+                               " dimensions, but the embedder `" + name + "` expects " +
+                               std::to_string(dimensions) + ".",
+                           "invalid_vector_dimensions");
+  }
+  return std::make_unique<VectorScan>(snapshot, *embedder,
+                                      std::vector<std::vector<float>>{*request.vector},
+                                      ScanOptions{.deadline = deadline});
+}
+
+bool CountsBothHalves(const SearchRequest& request) {
+  return request.paged() || request.hybrid->min_score;
+}
+
+HybridHalves HalvesOf(const SearchRequest& request, const index::Settings& settings) {
+  SearchRequest half = request;
+  half.half = true;
+  half.exhaustive = CountsBothHalves(request);
+  half.page.reset();
+  half.hits_per_page.reset();
+  SearchRequest words = half;
+  words.hybrid.reset();
+  words.vector.reset();
+  // Without these what vectors find is all that words do.
+  words.needs_candidates = request.needs_candidates || request.threshold ||
+                           request.hybrid->min_score || request.distinct || settings.distinct;
+  SearchRequest semantic = std::move(half);
+  semantic.hybrid->ratio = 1;
+  semantic.facets.clear();
+  semantic.needs_candidates = true;
+  return {std::move(words), std::move(semantic)};
+}
+
+bool WordsAreEnough(const std::vector<Hit>& words, double ratio, uint64_t wanted) {
+  constexpr double kEnough = 0.45;
+  if (words.size() < wanted) return false;
+  // The hits of a bucket share their details.
+  const Detail* last = nullptr;
+  for (const Hit& hit : words) {
+    if (&hit != &words[0] && hit.detail == last) continue;
+    last = hit.detail;
+    if (ScoreOf(last) * (1 - ratio) < kEnough) return false;
+  }
+  return true;
+}
+
+MergedHits MergeHits(const std::vector<Hit>& words, const std::vector<Hit>& semantic, double ratio,
+                     uint64_t wanted, const Distinct* distinct) {
+  MergedHits merged;
+  std::unordered_set<DocId> seen;
+  size_t w = 0, s = 0;
+  std::optional<ScoreKey> word_key, semantic_key;  // of the next hit of each list
+  while (merged.hits.size() < wanted && (w < words.size() || s < semantic.size())) {
+    if (w < words.size() && !word_key) word_key = ScoreKey::Of(words[w].detail, 1 - ratio);
+    if (s < semantic.size() && !semantic_key)
+      semantic_key = ScoreKey::Of(semantic[s].detail, ratio);
+    const bool by_vector =
+        w == words.size() ||
+        (s < semantic.size() && CompareHybridScores(*semantic_key, *word_key) <= 0);
+    const Hit& hit = by_vector ? semantic[s++] : words[w++];
+    (by_vector ? semantic_key : word_key).reset();
+    if (!seen.insert(hit.docid).second) continue;
+    if (distinct != nullptr) {
+      if (merged.excluded.Contains(hit.docid)) continue;
+      distinct->ValuesOfInto(hit.docid, merged.excluded);
+    }
+    merged.hits.push_back(hit);
+    merged.by_vector.push_back(by_vector);
+  }
+  return merged;
+}
+
+HybridResult MergeHalves(const SearchRequest& request, Window window, const RankedList& words,
+                         const RankedList* semantic, bool words_only) {
+  const Distinct* distinct = words.distinct.get();
+  const bool exact = CountsBothHalves(request);
+  MergedHits merged;
+  if (words_only) {
+    merged.hits = words.hits();
+  } else {
+    merged = MergeHits(words.hits(), semantic->hits(), request.hybrid->ratio, window.end, distinct);
+  }
+  HybridResult result;
+  result.uses_vector = !words_only;
+  if (window.begin < merged.by_vector.size()) {
+    result.semantic_hit_count = static_cast<uint64_t>(
+        std::count(merged.by_vector.begin() + static_cast<ptrdiff_t>(window.begin),
+                   merged.by_vector.end(), true));
+  }
+  if (semantic == nullptr || (words_only && !exact)) {
+    result.candidates = words.candidates;
+    result.total = words.total;
+  } else {
+    result.candidates = CandidatesOf(words, *semantic, distinct != nullptr && exact, merged.hits,
+                                     std::move(merged.excluded));
+    result.total =
+        std::min<uint64_t>(result.candidates.size(), words.snapshot->settings->max_total_hits);
+  }
+  result.hits = std::move(merged.hits);
+  CutTo(window, result.hits);
+  return result;
+}
+
+}  // namespace gannet::search

@@ -1,0 +1,50 @@
+// One list of ranked documents, and what it was made with.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "base/deadline.h"
+#include "bitmap/docset.h"
+#include "index/snapshot.h"
+#include "search/query/graph.h"
+#include "search/query/query.h"
+#include "search/ranking/rank.h"
+#include "search/ranking/sort.h"
+#include "search/results/distinct.h"
+#include "search/vectors/vector_scan.h"
+
+namespace gannet::search {
+
+// Hits point to details and these to sort criteria; the ranker borrows the rest. So all of it lives
+// together and stays where it is. `Rank` in execute.cc fills it, one member after the other.
+struct RankedList {
+  RankedList(std::shared_ptr<const index::Snapshot> of, const Deadline& end)
+      : snapshot(std::move(of)), deadline(end) {}
+  RankedList(const RankedList&) = delete;
+  RankedList& operator=(const RankedList&) = delete;
+
+  // REQUIRES: there is a ranker.
+  const std::vector<Hit>& hits() const { return ranker->hits(); }
+
+  const std::shared_ptr<const index::Snapshot> snapshot;
+  Deadline deadline;
+  FieldScope scope;
+  ParsedQuery query;
+  std::vector<SortCriterion> sort;        // of the request
+  std::deque<SortCriterion> custom_sort;  // of the setting `rankingRules`
+  std::unique_ptr<Graph> graph;
+  std::unique_ptr<Distinct> distinct;  // null: none
+  std::unique_ptr<VectorScan> scan;    // null: no vector
+  RankOptions options;
+  std::unique_ptr<Ranker> ranker;
+  // Documents that count for totals and facets, where they were asked for, and their number, as far
+  // as hits can be reached.
+  DocSet candidates;
+  uint64_t total = 0;
+};
+
+}  // namespace gannet::search

@@ -1,0 +1,165 @@
+#include "search/request.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+namespace gannet::search {
+namespace {
+
+constexpr uint64_t kCutoffMsDefault = 1500;
+
+std::vector<std::string> StringsOr(const json::Value& value) {
+  return value.Strings().value_or(std::vector<std::string>());
+}
+
+std::optional<uint64_t> OptionalInteger(const json::Value& value) {
+  if (value.kind() != json::Value::Kind::kNumber) return std::nullopt;
+  return value.integer();
+}
+
+// The six bits that a character of base64 stands for; below 0: none.
+int Base64Digit(char c) {
+  if (c >= 'A' && c <= 'Z') return c - 'A';
+  if (c >= 'a' && c <= 'z') return c - 'a' + 26;
+  if (c >= '0' && c <= '9') return c - '0' + 52;
+  if (c == '+') return 62;
+  return c == '/' ? 63 : -1;
+}
+
+// Numbers in single precision, little endian, in base64.
+std::vector<float> ParseVector(std::string_view text) {
+  std::string bytes;
+  uint32_t bits = 0;
+  int count = 0;
+  for (const char c : text) {
+    const int digit = Base64Digit(c);
+    if (digit < 0) break;
+    bits = bits << 6 | static_cast<uint32_t>(digit);
+    count += 6;
+    if (count >= 8) {
+      count -= 8;
+      bytes += static_cast<char>(bits >> count & 0xff);
+    }
+  }
+  std::vector<float> numbers(bytes.size() / sizeof(float));
+  std::memcpy(numbers.data(), bytes.data(), numbers.size() * sizeof(float));
+  return numbers;
+}
+
+Hybrid ParseHybrid(const json::Value& value) {
+  Hybrid hybrid;
+  hybrid.embedder = value["embedder"].string();
+  hybrid.ratio = value["semanticRatio"].number(0.5);
+  if (!value["minScore"].is_null()) hybrid.min_score = value["minScore"].number();
+  return hybrid;
+}
+
+std::vector<Pin> ParsePins(const json::Value& value) {
+  std::vector<Pin> pins;
+  for (const json::Value& pin : value.items())
+    pins.push_back({pin["id"].string(), static_cast<uint32_t>(pin["position"].integer())});
+  return pins;
+}
+
+std::vector<text::Locale> ParseLocales(const json::Value& value) {
+  std::vector<text::Locale> locales;
+  for (const std::string& code : StringsOr(value)) {
+    if (const auto locale = text::ParseLocale(code)) locales.push_back(*locale);
+  }
+  return locales;
+}
+
+std::vector<uint32_t> ParseWordStarts(const json::Value& value) {
+  std::vector<uint32_t> starts;
+  for (const json::Value& start : value.items())
+    starts.push_back(static_cast<uint32_t>(start.integer()));
+  return starts;
+}
+
+uint32_t ParseLength(const json::Value& value) {
+  return static_cast<uint32_t>(std::min<uint64_t>(value.integer(10), UINT32_MAX));
+}
+
+MatchingStrategy ParseStrategy(const std::string& name) {
+  if (name == "all") return MatchingStrategy::kAll;
+  return name == "frequency" ? MatchingStrategy::kFrequency : MatchingStrategy::kLast;
+}
+
+// How each parameter is read.
+struct Parameter {
+  std::string_view name;
+  void (*read)(const json::Value& value, SearchRequest& request);
+};
+
+#define READ(member, expression) \
+  [](const json::Value& value, SearchRequest& request) { request.member = expression; }
+
+constexpr Parameter kParameters[] = {
+    {"q", READ(q, value.string())},
+    {"segmentation", READ(word_starts, ParseWordStarts(value))},
+    {"offset", READ(offset, value.integer())},
+    {"limit", READ(limit, value.integer())},
+    {"page", READ(page, OptionalInteger(value))},
+    {"hitsPerPage", READ(hits_per_page, OptionalInteger(value))},
+    {"filter", READ(filter, value.text())},
+    {"containsFilter", READ(contains_filter, value.boolean())},
+    {"multimodal", READ(multimodal, value.boolean())},
+    {"sort", READ(sort, StringsOr(value))},
+    {"distinct", READ(distinct, value.string())},
+    {"facets", READ(facets, StringsOr(value))},
+    {"attributesToRetrieve", READ(attributes_to_retrieve, value.Strings())},
+    {"attributesToSearchOn", READ(attributes_to_search_on, value.Strings())},
+    {"attributesToHighlight", READ(format.highlight, value.Strings())},
+    {"attributesToCrop", READ(format.crop, value.Strings())},
+    {"cropLength", READ(format.crop_length, ParseLength(value))},
+    {"cropMarker", READ(format.crop_marker, value.string())},
+    {"highlightPreTag", READ(format.pre_tag, value.string())},
+    {"highlightPostTag", READ(format.post_tag, value.string())},
+    {"showMatchesPosition", READ(format.matches_position, value.boolean())},
+    {"matchingStrategy", READ(strategy, ParseStrategy(value.string()))},
+    {"showRankingScore", READ(show_score, value.boolean())},
+    {"showRankingScoreDetails", READ(show_details, value.boolean())},
+    {"rankingScoreThreshold", READ(threshold, value.number())},
+    {"hybrid", READ(hybrid, ParseHybrid(value))},
+    {"vector", READ(vector, ParseVector(value.string()))},
+    {"withoutVector", READ(without_vector, value.boolean())},
+    {"retrieveVectors", READ(retrieve_vectors, value.boolean())},
+    {"pins", READ(pins, ParsePins(value))},
+    {"locales", READ(locales, ParseLocales(value))},
+    {"answerBytesMax", READ(answer_bytes_max, request.format.bytes_max = value.integer())},
+};
+#undef READ
+
+}  // namespace
+
+SearchRequest SearchRequest::FromJson(const json::Value& object) {
+  SearchRequest request;
+  for (const auto& [name, value] : object.members()) {
+    if (value.is_null()) continue;
+    const auto parameter =
+        std::find_if(std::begin(kParameters), std::end(kParameters),
+                     [&name = name](const Parameter& known) { return known.name == name; });
+    if (parameter != std::end(kParameters)) parameter->read(value, request);
+  }
+  return request;
+}
+
+Window SearchRequest::PageWindow(uint64_t most) const {
+  if (!paged()) {
+    const uint64_t begin = std::min(offset, most);
+    return {begin, begin + std::min(limit, most - begin)};
+  }
+  const uint64_t number = page.value_or(1), before = number == 0 ? 0 : number - 1;
+  // Pages far behind the end must not overflow.
+  const uint64_t begin =
+      per_page() != 0 && before > most / per_page() ? most : std::min(per_page() * before, most);
+  return {begin, number == 0 ? begin : begin + std::min(per_page(), most - begin)};
+}
+
+Deadline DeadlineOf(const index::Snapshot& snapshot, const SearchRequest& request) {
+  return Deadline::In(snapshot.settings->search_cutoff_ms.value_or(kCutoffMsDefault), request.gone);
+}
+
+}  // namespace gannet::search

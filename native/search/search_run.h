@@ -1,0 +1,70 @@
+// A search that has been run: what responses are made of.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "bitmap/docset.h"
+#include "index/snapshot.h"
+#include "search/hybrid.h"
+#include "search/ranked_list.h"
+#include "search/request.h"
+
+namespace gannet::search {
+
+// Immutable. Lifetime: hits borrow from the run.
+class SearchRun {
+ public:
+  // window  the places of the page; hits are of these, or of the first place on
+  SearchRun(SearchRequest request, Window window, std::unique_ptr<RankedList> list)
+      : request_(std::move(request)), window_(window), list_(std::move(list)) {}
+  // A hybrid search. semantic: null where vectors were not looked at. merged: nothing: the words
+  // alone are not good enough, and the vector is not known yet.
+  SearchRun(SearchRequest request, Window window, std::unique_ptr<RankedList> words,
+            std::unique_ptr<RankedList> semantic, std::optional<HybridResult> merged)
+      : request_(std::move(request)),
+        window_(window),
+        list_(std::move(words)),
+        semantic_(std::move(semantic)),
+        needs_vector_(!merged) {
+    merged_ = merged ? std::move(*merged) : HybridResult();
+  }
+
+  const SearchRequest& request() const { return request_; }
+  const index::Snapshot& snapshot() const { return *list_->snapshot; }
+  // What tells how hits are written: of a hybrid search the list of the words.
+  const RankedList& list() const { return *list_; }
+  const std::vector<Hit>& hits() const { return merged_ ? merged_->hits : list_->hits(); }
+  // Documents that count for totals and facets. REQUIRES: SearchRequest::needs_candidates
+  const DocSet& candidates() const { return merged_ ? merged_->candidates : list_->candidates; }
+  // Of candidates, capped.
+  uint64_t total() const { return merged_ ? merged_->total : list_->total; }
+  // A hybrid search whose words alone are not good enough, and whose vector is not known yet: there
+  // are no hits. Ask again with a vector or `without_vector`.
+  bool needs_vector() const { return needs_vector_; }
+  // Hits that vectors have found; none: the search was made by words alone, and was to be.
+  std::optional<uint64_t> semantic_hit_count() const {
+    if (needs_vector_ || request_.kind() == SearchKind::kWords) return std::nullopt;
+    return merged_ ? merged_->semantic_hit_count : hits().size();
+  }
+  // What was searched with; null: no vector.
+  const std::vector<float>* query_vector() const {
+    const bool used = merged_ ? merged_->uses_vector
+                              : request_.kind() == SearchKind::kSemantic && request_.vector;
+    return used ? &*request_.vector : nullptr;
+  }
+  // The places of the page, whatever is kept before it.
+  Window window() const { return window_; }
+
+ private:
+  SearchRequest request_;
+  Window window_;
+  std::unique_ptr<RankedList> list_, semantic_;
+  std::optional<HybridResult> merged_;  // of a hybrid search
+  bool needs_vector_ = false;
+};
+
+}  // namespace gannet::search

@@ -1,0 +1,132 @@
+#include "search/request.h"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gannet::search {
+namespace {
+
+SearchRequest Parse(std::string_view text) {
+  return SearchRequest::FromJson(json::Value::Parse(text));
+}
+
+TEST(SearchRequest, AbsentAndNullParametersHaveTheirDefaults) {
+  for (const char* text :
+       {"{}", R"({"q":null,"limit":null,"page":null,"facets":null,"hybrid":null,"filter":null})"}) {
+    const SearchRequest request = Parse(text);
+    EXPECT_EQ(request.q, "");
+    EXPECT_EQ(request.offset, 0u);
+    EXPECT_EQ(request.limit, 20u);
+    EXPECT_FALSE(request.paged());
+    EXPECT_EQ(request.kind(), SearchKind::kWords);
+    EXPECT_TRUE(request.filter.empty());
+    EXPECT_TRUE(request.facets.empty());
+    EXPECT_FALSE(request.attributes_to_retrieve.has_value());
+    EXPECT_EQ(request.strategy, MatchingStrategy::kLast);
+    EXPECT_EQ(request.format.crop_length, 10u);
+    EXPECT_EQ(request.format.crop_marker, "…");
+    EXPECT_EQ(request.answer_bytes_max, UINT64_MAX);
+    EXPECT_TRUE(request.needs_candidates);
+  }
+}
+
+TEST(SearchRequest, ReadsWhatIsAskedFor) {
+  const SearchRequest request = Parse(
+      R"({"q":"red sea","segmentation":[0,4],"offset":3,"limit":5,"sort":["year:asc"],"distinct":"id",
+          "facets":["*"],"attributesToRetrieve":["title"],"attributesToSearchOn":["title"],
+          "attributesToHighlight":["*"],"attributesToCrop":["text:5"],"cropLength":7,"cropMarker":"..",
+          "highlightPreTag":"<b>","highlightPostTag":"</b>","showMatchesPosition":true,
+          "matchingStrategy":"frequency","showRankingScore":true,"showRankingScoreDetails":true,
+          "rankingScoreThreshold":0.25,"retrieveVectors":true,"containsFilter":true,"multimodal":true,
+          "locales":["eng"],"answerBytesMax":1000})");
+  EXPECT_EQ(request.q, "red sea");
+  EXPECT_EQ(request.word_starts, (std::vector<uint32_t>{0, 4}));
+  EXPECT_EQ(request.offset, 3u);
+  EXPECT_EQ(request.limit, 5u);
+  EXPECT_EQ(request.sort, (std::vector<std::string>{"year:asc"}));
+  EXPECT_EQ(request.distinct, "id");
+  EXPECT_EQ(request.facets, (std::vector<std::string>{"*"}));
+  EXPECT_EQ(request.attributes_to_retrieve, (std::vector<std::string>{"title"}));
+  EXPECT_EQ(request.attributes_to_search_on, (std::vector<std::string>{"title"}));
+  EXPECT_EQ(request.format.highlight, (std::vector<std::string>{"*"}));
+  EXPECT_EQ(request.format.crop, (std::vector<std::string>{"text:5"}));
+  EXPECT_EQ(request.format.crop_length, 7u);
+  EXPECT_EQ(request.format.crop_marker, "..");
+  EXPECT_EQ(request.format.pre_tag, "<b>");
+  EXPECT_EQ(request.format.post_tag, "</b>");
+  EXPECT_TRUE(request.format.matches_position);
+  EXPECT_EQ(request.strategy, MatchingStrategy::kFrequency);
+  EXPECT_TRUE(request.show_score && request.show_details && request.retrieve_vectors);
+  EXPECT_TRUE(request.contains_filter && request.multimodal);
+  EXPECT_EQ(request.threshold, 0.25);
+  EXPECT_EQ(request.locales.size(), 1u);
+  EXPECT_EQ(request.answer_bytes_max, 1000u);
+  EXPECT_EQ(request.format.bytes_max, 1000u);
+}
+
+TEST(SearchRequest, KeepsAFilterAsItsText) {
+  const std::string text = R"({"filter":["a = 1",["b = 2","c = 3"]]})";
+  EXPECT_EQ(Parse(text).filter, R"(["a = 1",["b = 2","c = 3"]])");
+}
+
+TEST(SearchRequest, ReadsVectorsFromBase64) {
+  // 1.0 and -2.5 in single precision, little endian.
+  const SearchRequest request = Parse(
+      R"({"hybrid":{"embedder":"e","semanticRatio":0.75,"minScore":0.5},"vector":"AACAPwAAIMA="})");
+  ASSERT_TRUE(request.vector.has_value());
+  EXPECT_EQ(*request.vector, (std::vector<float>{1.0f, -2.5f}));
+  EXPECT_EQ(request.hybrid->embedder, "e");
+  EXPECT_EQ(request.hybrid->ratio, 0.75);
+  EXPECT_EQ(request.hybrid->min_score, 0.5);
+  EXPECT_EQ(request.kind(), SearchKind::kHybrid);
+  EXPECT_EQ(Parse(R"({"vector":""})").vector->size(), 0u);
+  EXPECT_EQ(Parse(R"({"hybrid":{"embedder":"e","semanticRatio":1}})").kind(),
+            SearchKind::kSemantic);
+  const SearchRequest half = Parse(R"({"hybrid":{"embedder":"e"}})");
+  EXPECT_EQ(half.hybrid->ratio, 0.5);
+  EXPECT_FALSE(half.hybrid->min_score.has_value());
+}
+
+TEST(SearchRequest, ReadsPinsInTheirOrder) {
+  const SearchRequest request =
+      Parse(R"({"pins":[{"id":"b","position":4},{"id":"a","position":0}]})");
+  ASSERT_EQ(request.pins.size(), 2u);
+  EXPECT_EQ(request.pins[0].id, "b");
+  EXPECT_EQ(request.pins[0].position, 4u);
+  EXPECT_EQ(request.pins[1].id, "a");
+}
+
+TEST(SearchRequest, ShowsAPageOfTheHitsThatCanBeReached) {
+  struct Case {
+    const char* request;
+    uint64_t begin, end;
+  };
+  constexpr uint64_t kMost = 1000;
+  for (const Case& one : {
+           Case{"{}", 0, 20},
+           Case{R"({"offset":5,"limit":10})", 5, 15},
+           Case{R"({"limit":0})", 0, 0},
+           Case{R"({"offset":995,"limit":10})", 995, 1000},
+           Case{R"({"offset":5000})", 1000, 1000},
+           Case{R"({"limit":18446744073709551615})", 0, 1000},
+           Case{R"({"page":1})", 0, 20},
+           Case{R"({"page":3,"hitsPerPage":7})", 14, 21},
+           Case{R"({"hitsPerPage":7})", 0, 7},
+           Case{R"({"page":0})", 0, 0},
+           Case{R"({"page":2,"hitsPerPage":0})", 0, 0},
+           Case{R"({"page":50,"hitsPerPage":21})", 1000, 1000},
+           Case{R"({"page":48,"hitsPerPage":21})", 987, 1000},
+           Case{R"({"page":9007199254740992,"hitsPerPage":9007199254740992})", 1000, 1000},
+       }) {
+    const Window window = Parse(one.request).PageWindow(kMost);
+    EXPECT_EQ(window.begin, one.begin) << one.request;
+    EXPECT_EQ(window.end, one.end) << one.request;
+  }
+}
+
+}  // namespace
+}  // namespace gannet::search
