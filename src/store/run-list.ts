@@ -38,7 +38,7 @@ export class RunList {
   begin(number: number): void {
     if (this.used + TASKS_PER_CHUNK > this.start.length) {
       const size = Math.ceil((this.used + TASKS_PER_CHUNK) * 1.5);
-      this.#resize((column) => grown(column, size));
+      this.resize((column) => grown(column, size));
     }
     this.at[number] = this.used;
   }
@@ -49,7 +49,7 @@ export class RunList {
     this.count[number]!++;
   }
 
-  #resize(copy: <T extends Column>(column: T) => T): void {
+  protected resize(copy: <T extends Column>(column: T) => T): void {
     this.value = copy(this.value);
     this.start = copy(this.start);
   }
@@ -63,7 +63,7 @@ export class RunList {
       moved[n] = used;
       used += count[n]!;
     }
-    this.#resize((column) => {
+    this.resize((column) => {
       const compact = emptyLike(column, used);
       for (let n = 0; n < at.length; n++) {
         compact.set(column.subarray(at[n], at[n]! + count[n]!), moved[n]);
@@ -73,5 +73,23 @@ export class RunList {
     this.at = moved;
     this.used = used;
     this.#wasted = 0;
+  }
+}
+
+/** Runs of tasks of a kind, with what else batches are looked for by. */
+export class KindRunList extends RunList {
+  /** By run: a bit for each status code and each type code of its tasks. */
+  statuses = new Uint8Array(0);
+  types = new Int32Array(0);
+  /** By run: the least and the greatest `enqueuedAt`. */
+  earliest = new Float64Array(0);
+  latest = new Float64Array(0);
+
+  protected override resize(copy: <T extends Column>(column: T) => T): void {
+    super.resize(copy);
+    this.statuses = copy(this.statuses);
+    this.types = copy(this.types);
+    this.earliest = copy(this.earliest);
+    this.latest = copy(this.latest);
   }
 }

@@ -58,22 +58,6 @@ export function conditionsOf(
   };
 }
 
-/** Some conditions alone. All objects have the same fields in the same order, which keeps loops over them fast. */
-export function only(part: Partial<Conditions>): Conditions {
-  return {
-    uids: part.uids ?? null,
-    status: part.status ?? null,
-    type: part.type ?? null,
-    index: part.index ?? null,
-    visible: part.visible ?? null,
-    canceledBy: part.canceledBy ?? null,
-    batchUid: part.batchUid ?? null,
-    enqueued: part.enqueued ?? null,
-    started: part.started ?? null,
-    finished: part.finished ?? null,
-  };
-}
-
 function bitsOf(codes: readonly number[] | undefined): number | null {
   return codes === undefined ? null : codes.reduce((bits, code) => bits | (1 << code), 0);
 }

@@ -33,7 +33,7 @@ export const SPAN_NUMBERS = 10;
  * cancelation, of which there are 1 to 90 in practice and at worst 256.
  *
  * Everything is in columns over all chunks, because a query that visits 4,000 objects spends its time waiting
- * for memory. Derived from the chunks, never stored. 1 M tasks take 4 MB, each run 5 bytes and each kind 37.
+ * for memory. Derived from the chunks, never stored. 1 M tasks take 4 MB, each run 26 bytes and each kind 37.
  */
 export class TaskDigest {
   readonly #chunks: readonly (TaskChunk | undefined)[];

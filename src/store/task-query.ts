@@ -1,6 +1,7 @@
 import type { IndexVisibility, TaskFilter, TaskPaging } from '../contract/tasks.ts';
+import { markBatches } from './batch-marks.ts';
 import { TASKS_PER_CHUNK } from './task-chunk.ts';
-import { type Conditions, conditionsOf, only, type TaskTable } from './task-conditions.ts';
+import { conditionsOf, type TaskTable } from './task-conditions.ts';
 import { Selection } from './task-selection.ts';
 
 /** `uids`: in the order of the page, at most one more than its limit. `total` ignores the page. */
@@ -67,14 +68,7 @@ export function matchBatches(
       if (batch < size) matched[batch] = 1;
     }
   }
-  for (const conditions of batchConditions(table, whole)) {
-    const bit = all + 1;
-    all |= bit;
-    const selection = new Selection(table, conditions);
-    for (let number = 0; number < table.chunks.length; number++) {
-      selection.markBatches(number, matched, bit);
-    }
-  }
+  all |= markBatches(table, whole, matched, all + 1);
 
   const from = page.from ?? (page.reverse ? 0 : Infinity);
   const wanted = page.limit + 1;
@@ -91,25 +85,6 @@ export function matchBatches(
   } else if (page.reverse) for (let uid = 0; uid < size; uid++) consider(uid);
   else for (let uid = size - 1; uid >= 0; uid--) consider(uid);
   return { uids, total };
-}
-
-/** The conditions that a batch must meet each by one of its tasks. */
-function batchConditions(table: TaskTable, whole: Conditions): Conditions[] {
-  const parts: Partial<Conditions>[] = [];
-  const { status, type, index, visible, canceledBy, enqueued, started, finished } = whole;
-  if (visible !== null) parts.push({ visible });
-  if (status !== null) parts.push({ status });
-  if (type !== null) parts.push({ type });
-  if (index !== null) parts.push({ index });
-  if (canceledBy !== null) parts.push({ canceledBy });
-  if (enqueued !== null) {
-    // The most recent task is after the bound, the oldest one before it.
-    parts.push({ enqueued: { after: enqueued.after, before: Infinity } });
-    parts.push({ enqueued: { after: -Infinity, before: enqueued.before } });
-  }
-  if (started !== null) parts.push({ started });
-  if (finished !== null) parts.push({ finished });
-  return parts.map(only);
 }
 
 /** Whether a caller may see one task. */

@@ -1,4 +1,4 @@
-import { RunList } from './run-list.ts';
+import { KindRunList, RunList } from './run-list.ts';
 import { FLAG } from '../contract/task-types/task-type.ts';
 import { type TaskChunk, TASKS_PER_CHUNK } from './task-chunk.ts';
 import { grown } from './task-columns.ts';
@@ -10,10 +10,15 @@ const N = TASKS_PER_CHUNK;
 const SLOT_BITS = 9;
 const slots = new Uint16Array(1 << SLOT_BITS);
 
-// Of the chunk that is being done. By run, in the order of their first tasks: its kind, its index, how many tasks.
+// Of the chunk that is being done. By run, in the order of their first tasks: its kind, its index, how many tasks, and
+// what `KindRunList` has of them.
 const kindOf = new Int32Array(N);
 const groupOf = new Uint8Array(N);
 const sizes = new Uint16Array(N);
+const statusesOf = new Uint8Array(N);
+const typesOf = new Int32Array(N);
+const earliestOf = new Float64Array(N);
+const latestOf = new Float64Array(N);
 /** Then the place of the next task of the run. */
 const places = new Uint16Array(N);
 /** By index: how many runs, then the place of the next one among all. */
@@ -22,22 +27,32 @@ const ordered = new Uint8Array(N);
 /** By task. */
 const runOf = new Uint8Array(N);
 
+/** By kind: a bit for each status code and each type code of its tasks, the least and the greatest `enqueuedAt`. */
+export interface KindTasks {
+  /** 0: there is no task of the kind any more. */
+  statuses: Uint8Array;
+  types: Int32Array;
+  earliest: Float64Array;
+  latest: Float64Array;
+}
+
 /**
  * The tasks of each chunk in another order: those of an index follow each other, and among these those of a kind.
  * So both an index and a kind are a range of bits.
  */
 export class TaskRuns {
   readonly kinds = new TaskKinds();
+  #ofKinds: KindTasks | null = null;
   /** Place of each task among those of its chunk. Where there is no task: a place behind them. */
   rank = new Uint8Array(0);
   /** Runs of tasks of a kind; the value is its number. */
-  readonly ofKind: RunList;
+  readonly ofKind: KindRunList;
   /** Runs of tasks of an index; the value is its number as kinds have it, minus `SEVERAL`. */
   readonly ofIndex: RunList;
 
   /** @param wastedMax runs whose space is not worth being taken back */
   constructor(wastedMax: number) {
-    this.ofKind = new RunList(wastedMax);
+    this.ofKind = new KindRunList(wastedMax);
     this.ofIndex = new RunList(wastedMax);
   }
 
@@ -47,7 +62,35 @@ export class TaskRuns {
     this.ofIndex.reserveChunks(size);
   }
 
+  /** What the tasks of each kind have. Computed anew after a change, in about 10 ms for 300,000 runs. */
+  ofKinds(): KindTasks {
+    return (this.#ofKinds ??= this.#collect());
+  }
+
+  #collect(): KindTasks {
+    const { value, statuses, types, earliest, latest, at, count } = this.ofKind;
+    const { used } = this.kinds;
+    const tasks: KindTasks = {
+      statuses: new Uint8Array(used),
+      types: new Int32Array(used),
+      earliest: new Float64Array(used).fill(Infinity),
+      latest: new Float64Array(used).fill(-Infinity),
+    };
+    for (let number = 0; number < at.length; number++) {
+      const end = at[number]! + count[number]!;
+      for (let run = at[number]!; run < end; run++) {
+        const kind = value[run]!;
+        tasks.statuses[kind]! |= statuses[run]!;
+        tasks.types[kind]! |= types[run]!;
+        if (earliest[run]! < tasks.earliest[kind]!) tasks.earliest[kind] = earliest[run]!;
+        if (latest[run]! > tasks.latest[kind]!) tasks.latest[kind] = latest[run]!;
+      }
+    }
+    return tasks;
+  }
+
   replace(number: number, chunk: TaskChunk | undefined): void {
+    this.#ofKinds = null;
     this.ofIndex.drop(number);
     if (this.ofKind.drop(number)) this.kinds.keep(this.ofKind.value);
     if (chunk === undefined) return;
@@ -85,8 +128,17 @@ export class TaskRuns {
         run = runs++;
         kindOf[run] = kinds.of(chunk, i, index);
         slots[slot] = runs;
+        statusesOf[run] = 0;
+        typesOf[run] = 0;
+        earliestOf[run] = Infinity;
+        latestOf[run] = -Infinity;
       }
       sizes[run]!++;
+      statusesOf[run]! |= 1 << chunk.status[i]!;
+      typesOf[run]! |= 1 << chunk.type[i]!;
+      const time = chunk.enqueuedAt[i]!;
+      if (time < earliestOf[run]!) earliestOf[run] = time;
+      if (time > latestOf[run]!) latestOf[run] = time;
       runOf[i] = run;
     }
     return runs;
@@ -127,7 +179,12 @@ export class TaskRuns {
       if (n === 0 || groupOf[run] !== groupOf[ordered[n - 1]!]) {
         this.ofIndex.push(number, index[kind]! - SEVERAL, next);
       }
-      this.ofKind.push(number, kind, next);
+      const { ofKind } = this;
+      ofKind.statuses[ofKind.used] = statusesOf[run]!;
+      ofKind.types[ofKind.used] = typesOf[run]!;
+      ofKind.earliest[ofKind.used] = earliestOf[run]!;
+      ofKind.latest[ofKind.used] = latestOf[run]!;
+      ofKind.push(number, kind, next);
       places[run] = next;
       next += sizes[run]!;
     }

@@ -126,28 +126,6 @@ export class Selection {
     return positions;
   }
 
-  /** Puts `bit` at the batch of each task left in a chunk. */
-  markBatches(number: number, batches: Uint16Array, bit: number): void {
-    const known = this.#known[number]!;
-    if (known === 0) return;
-    const { ofKind, kinds } = this.#digest.runs;
-    const { at, count, start, value } = ofKind;
-    const begin = at[number]!;
-    const runs = count[number]!;
-    const byTask = (known & ~(LEFT | BY_KIND)) !== 0;
-    const passing = byTask || (known & BY_KIND) === 0 ? null : this.#kinds!;
-    if (byTask) this.#select(number, known);
-    for (let r = 0; r < runs; r++) {
-      const own = value[begin + r]!;
-      if (byTask) {
-        const end = r + 1 < runs ? start[begin + r + 1]! : TASKS_PER_CHUNK;
-        if (!anyIn(start[begin + r]!, end)) continue;
-      } else if (passing !== null && passing[own] === 0) continue;
-      const batch = kinds.batchUid[own]!;
-      if (batch < batches.length) batches[batch]! |= bit;
-    }
-  }
-
   /** The tasks of a chunk whose kinds do not tell whether they meet the condition on the index. */
   #linkedIn(number: number, known: number): Uint8Array | undefined {
     return (known & INDEX) === 0 ? undefined : this.#digest.linked[number];
@@ -193,24 +171,27 @@ export class Selection {
       const uid = number * TASKS_PER_CHUNK + i;
       const place = rank[uid]!;
       if (((bits[place >> 5]! >>> (place & 31)) & 1) === 0) continue;
-      if (this.#meetsIndexes(type[i]!, this.#table.linked.get(uid)!)) continue;
+      if (meetsIndexes(type[i]!, this.#table.linked.get(uid)!, this.#conditions)) continue;
       bits[place >> 5]! &= ~(1 << (place & 31));
     }
-  }
-
-  /** For a task of several indexes. */
-  #meetsIndexes(type: number, numbers: readonly number[]): boolean {
-    const { index, visible } = this.#conditions;
-    if (index !== null) {
-      // A swap is found by the filter only when all its indexes are named; a renaming by either.
-      const asked = countIn(index, numbers);
-      if (asked === 0 || (type === SWAP && asked < numbers.length)) return false;
-    }
-    return visible === null || countIn(visible, numbers) === numbers.length;
   }
 }
 
 const SWAP = TYPE_CODES.indexSwap;
+
+/** Whether a task of several indexes meets the conditions on them. */
+export function meetsIndexes(
+  type: number,
+  numbers: readonly number[],
+  { index, visible }: Pick<Conditions, 'index' | 'visible'>,
+): boolean {
+  if (index !== null) {
+    // A swap is found by the filter only when all its indexes are named; a renaming by either.
+    const asked = countIn(index, numbers);
+    if (asked === 0 || (type === SWAP && asked < numbers.length)) return false;
+  }
+  return visible === null || countIn(visible, numbers) === numbers.length;
+}
 
 /** What tasks of one index must meet. Those of several are looked at one by one. */
 function ownIndex(index: IndexMask | null, visible: IndexMask | null): IndexMask | null {
@@ -356,16 +337,4 @@ function countBits(): number {
   let count = 0;
   for (let w = 0; w < PLANE_WORDS; w++) count += bitCount(bits[w]!);
   return count;
-}
-
-/** Whether some bit of [begin, end) is left. REQUIRES: it is not empty. */
-function anyIn(begin: number, end: number): boolean {
-  const first = begin >> 5;
-  const last = (end - 1) >> 5;
-  const high = -1 << (begin & 31);
-  const low = -1 >>> (31 - ((end - 1) & 31));
-  if (first === last) return (bits[first]! & high & low) !== 0;
-  if ((bits[first]! & high) !== 0 || (bits[last]! & low) !== 0) return true;
-  for (let w = first + 1; w < last; w++) if (bits[w] !== 0) return true;
-  return false;
 }
