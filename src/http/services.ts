@@ -89,9 +89,10 @@ export interface IndexService {
   get(uid: string): IndexInfo | undefined;
   /** @param withParts sizes of the internal databases too */
   stats(uid: string, withParts?: boolean): IndexStats | undefined;
-  /** Of every index; the caller leaves out what may not be seen. */
-  /** @param withParts see `stats` */
-  allStats(withParts?: boolean): InstanceStats;
+  /** Bytes on disk by what they hold; none of an index that is missing. */
+  partSizes(uid: string): Record<string, number>;
+  /** Of every index, without its parts; the caller leaves out what may not be seen. */
+  allStats(): InstanceStats;
   /** The complete object in the order of GET, secrets in clear; undefined when the index is missing. */
   settings(uid: string): SettingsObject | undefined;
   /** Names of the fields that the index knows, ascending; undefined when the index is missing. */

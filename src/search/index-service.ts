@@ -45,14 +45,19 @@ export class Indexes {
     return entry === undefined ? undefined : statsOf(entry, withParts);
   }
 
-  /** @param withParts see `stats` */
-  allStats(withParts = false): InstanceStats {
+  /** Bytes on disk by what they hold. Asks the disk for each file of the index. */
+  partSizes(uid: string): Record<string, number> {
+    return this.#registry.get(uid)?.partSizes() ?? {};
+  }
+
+  /** Of each index what `stats` shows, without its parts. */
+  allStats(): InstanceStats {
     const { diskBytes, usedBytes } = this.#storeSize();
     const all = this.#registry.list();
     const stats: InstanceStats = {
       databaseSize: diskBytes,
       usedDatabaseSize: usedBytes,
-      indexes: Object.fromEntries(all.map(([uid, entry]) => [uid, statsOf(entry, withParts)])),
+      indexes: Object.fromEntries(all.map(([uid, entry]) => [uid, statsOf(entry, false)])),
     };
     for (const [, { summary }] of all) {
       stats.databaseSize += summary.diskBytes;

@@ -233,6 +233,8 @@ export class Search {
       failure = error;
     };
     caller.onGone(() => fail(0, new Error('the client went away')));
+    // Answers that come while others are begun are taken in the same turn of the event loop, without an end.
+    const pause = pauser();
     const runSome = async (): Promise<void> => {
       while (next < failed) {
         const position = next++;
@@ -246,6 +248,7 @@ export class Search {
         } catch (error) {
           fail(position, error);
         }
+        await pause();
       }
     };
     const atOnce = Math.min(queries.length, this.#limits.queriesAtOnce);

@@ -12,7 +12,7 @@ import {
 import { queryParser } from '../../contract/query.ts';
 import type { IndexSwapPair } from '../../contract/tasks.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { bodyOf, json, route, type Route } from '../route.ts';
+import { bodyOf, json, longJson, route, type Route } from '../route.ts';
 
 /** One page of a list that is complete in memory. */
 export function page<T>(
@@ -36,7 +36,7 @@ export function indexRoutes({ services }: Dependencies): Route[] {
         const { visible } = access;
         const all = indexes.list();
         const seen = visible === null ? all : all.filter(({ uid }) => visible(uid));
-        return json(200, page(seen, query));
+        return longJson(page(seen, query));
       },
     }),
     route({

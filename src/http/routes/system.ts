@@ -1,4 +1,5 @@
 /** Health, version, statistics, experimental features, dumps, snapshots. */
+import { pauser } from '../../base/pauser.ts';
 import { indexNotFound } from '../../contract/errors.ts';
 import { PATCH_FEATURES, type FeaturePatch } from '../../contract/features.ts';
 import {
@@ -11,7 +12,7 @@ import { queryParser } from '../../contract/query.ts';
 import type { IndexVisibility } from '../../contract/tasks.ts';
 import { humanSize } from '../../base/size.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { bodyOf, json, route, type Reply, type Route } from '../route.ts';
+import { bodyOf, json, longJson, route, type Reply, type Route } from '../route.ts';
 import type { IndexService, Services } from '../services.ts';
 
 /** Also served at the address of usage events. */
@@ -59,13 +60,16 @@ export function systemRoutes(dependencies: Dependencies): Route[] {
       summary: 'Shows the statistics of all indexes.',
       query: queryParser(STATS_QUERY),
       success: 200,
-      handle: ({ access, query }) => {
-        const stats = instanceStats(
-          indexes,
-          access.visible,
-          query.showInternalDatabaseSizes === true,
-        );
-        return json(200, {
+      handle: async ({ access, query }) => {
+        const stats = instanceStats(indexes, access.visible);
+        if (query.showInternalDatabaseSizes === true) {
+          const pause = pauser();
+          for (const [uid, one] of Object.entries(stats.indexes)) {
+            one.internalDatabaseSizes = indexes.partSizes(uid);
+            await pause();
+          }
+        }
+        return longJson({
           databaseSize: sized(stats.databaseSize, query),
           usedDatabaseSize: sized(stats.usedDatabaseSize, query),
           lastUpdate: stats.lastUpdate,
@@ -135,9 +139,8 @@ export function checkParts({ tasks, keys }: Pick<Services, 'tasks' | 'keys'>): v
 export function instanceStats(
   indexes: IndexService,
   visible: IndexVisibility,
-  withParts = false,
 ): InstanceStats & { lastUpdate: string | null } {
-  const { databaseSize, usedDatabaseSize, indexes: all } = indexes.allStats(withParts);
+  const { databaseSize, usedDatabaseSize, indexes: all } = indexes.allStats();
   const shown = Object.entries(all).filter(([uid]) => visible === null || visible(uid));
   const dates = indexes
     .list()

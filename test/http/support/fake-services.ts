@@ -148,6 +148,7 @@ export function fakeServices(clock: Clock): FakeServices {
       list: () => [...indexes.keys()].sort().map(info),
       get: (uid) => (indexes.has(uid) ? info(uid) : undefined),
       stats: (uid) => (indexes.has(uid) ? emptyStats : undefined),
+      partSizes: () => ({}),
       allStats: () => ({
         databaseSize: 4096,
         usedDatabaseSize: 1024,
