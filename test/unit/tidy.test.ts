@@ -18,8 +18,8 @@ const NATIVE_LAYERS: readonly (readonly string[])[] = [
   ['addon'],
 ];
 
-/** Below `native/search/`: a folder may include those before it; what lies in no folder, any. */
-const SEARCH_LAYERS = ['matching', 'query', 'vectors', 'results', 'ranking'];
+/** Below `native/search/`: a folder may include those before it; what lies in no folder (''), any. */
+const SEARCH_LAYERS = ['matching', 'query', 'vectors', 'results', 'ranking', '', 'federation'];
 
 /** Below `src/`: a folder may import those before it. */
 const SRC_LAYERS = [

@@ -126,6 +126,62 @@ class ColumnMatcher {
   std::string_view accepted_;  // strings that begin with it match; empty: none known
 };
 
+using Values = std::vector<FieldCounter::Value>;
+
+// Whether the values of an attribute may be searched.
+Status CheckSearchable(const Settings& settings, std::string_view facet_name) {
+  if (!settings.facet_search) {
+    return Status::Invalid(
+        "The facet search is disabled by the setting `facetSearch` of this index.",
+        "facet_search_disabled");
+  }
+  const auto rule = settings.Filterable(facet_name);
+  if (rule && rule->first.facet_search) return Status::Ok();
+  return Status::Invalid(
+      "The attribute `" + std::string(facet_name) + "` is not facet-searchable: " +
+          (rule
+               ? "rule #" + std::to_string(rule->second) +
+                     " of `filterableAttributes` lacks the feature `facetSearch`."
+               : "no rule of `filterableAttributes` matches it. " + settings.FacetSearchableText()),
+      "invalid_facet_search_facet_name");
+}
+
+// The `max` most frequent values. Of equal counts the greater spelling comes first.
+std::vector<FacetHit> FirstByCount(Values values, uint64_t max, FieldCounter& spellings) {
+  std::sort(values.begin(), values.end(), [](const auto& a, const auto& b) {
+    return a.count != b.count ? a.count > b.count : a.string > b.string;
+  });
+  std::vector<FacetHit> hits;
+  for (size_t from = 0; from < values.size() && hits.size() < max;) {
+    size_t until = from;
+    while (until < values.size() && values[until].count == values[from].count) ++until;
+    std::vector<FacetHit> equal;
+    const size_t looked_at = std::min<size_t>(until - from, std::max(max, kReorderedMax));
+    for (size_t i = from; i < from + looked_at; ++i) {
+      equal.push_back({spellings.Spelling(values[i].string), values[i].count});
+    }
+    std::sort(equal.begin(), equal.end(),
+              [](const auto& a, const auto& b) { return a.value > b.value; });
+    std::move(equal.begin(), equal.end(), std::back_inserter(hits));
+    from = until;
+  }
+  if (hits.size() > max) hits.resize(max);
+  return hits;
+}
+
+// Keeps the first `max` values in the order in which they were compared with the query: without
+// accents.
+void KeepFirstByText(Values& values, uint64_t max, std::span<const text::Locale> locales) {
+  std::vector<std::pair<std::string, size_t>> keys;
+  for (size_t i = 0; i < values.size(); ++i)
+    keys.emplace_back(text::NormalizeLossy(values[i].string, locales), i);
+  std::stable_sort(keys.begin(), keys.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  Values sorted;
+  for (size_t i = 0; i < keys.size() && i < max; ++i) sorted.push_back(values[keys[i].second]);
+  values = std::move(sorted);
+}
+
 }  // namespace
 
 PrefixMatcher::PrefixMatcher(std::string_view query, int typos_max)
@@ -199,25 +255,10 @@ Result<std::vector<FacetHit>> SearchFacet(const index::Snapshot& snapshot,
                                           const DocSet& candidates,
                                           std::span<const text::Locale> locales, bool for_merging) {
   const Settings& settings = *snapshot.settings;
-  if (!settings.facet_search) {
-    return Status::Invalid(
-        "The facet search is disabled by the setting `facetSearch` of this index.",
-        "facet_search_disabled");
-  }
-  const auto rule = settings.Filterable(facet_name);
-  if (!rule || !rule->first.facet_search) {
-    return Status::Invalid(
-        "The attribute `" + std::string(facet_name) + "` is not facet-searchable: " +
-            (rule ? "rule #" + std::to_string(rule->second) +
-                        " of `filterableAttributes` lacks the feature `facetSearch`."
-                  : "no rule of `filterableAttributes` matches it. " +
-                        settings.FacetSearchableText()),
-        "invalid_facet_search_facet_name");
-  }
-  std::vector<FacetHit> hits;
+  GANNET_RETURN_IF_ERROR(CheckSearchable(settings, facet_name));
   const auto field = snapshot.fields->Find(facet_name);
   uint64_t max = settings.max_values_per_facet;
-  if (!field || max == 0) return hits;
+  if (!field || max == 0) return std::vector<FacetHit>();
   auto order = settings.facet_order_by_count.find(facet_name);
   if (order == settings.facet_order_by_count.end()) order = settings.facet_order_by_count.find("*");
   const bool by_count = order != settings.facet_order_by_count.end() && order->second;
@@ -229,7 +270,7 @@ Result<std::vector<FacetHit>> SearchFacet(const index::Snapshot& snapshot,
   std::vector<ColumnMatcher> matchers;
   for (const SegmentCounter& segment : counter.segments())
     matchers.emplace_back(segment.column(), query);
-  std::vector<FieldCounter::Value> values;
+  Values values;
   counter.ForEachMatchingString(
       [&](size_t segment, uint32_t string, uint32_t end) {
         return matchers[segment].Next(string, end);
@@ -240,38 +281,9 @@ Result<std::vector<FacetHit>> SearchFacet(const index::Snapshot& snapshot,
       });
   // A value is spelled as in the first document that has it, candidate or not.
   FieldCounter everything(snapshot, *field, snapshot.documents, values.size());
-  if (by_count) {
-    std::sort(values.begin(), values.end(), [](const auto& a, const auto& b) {
-      return a.count != b.count ? a.count > b.count : a.string > b.string;
-    });
-    // Of equal counts the greater spelling comes first.
-    for (size_t from = 0; from < values.size() && hits.size() < max;) {
-      size_t until = from;
-      while (until < values.size() && values[until].count == values[from].count) ++until;
-      std::vector<FacetHit> equal;
-      const size_t looked_at = std::min<size_t>(until - from, std::max(max, kReorderedMax));
-      for (size_t i = from; i < from + looked_at; ++i) {
-        equal.push_back({everything.Spelling(values[i].string), values[i].count});
-      }
-      std::sort(equal.begin(), equal.end(),
-                [](const auto& a, const auto& b) { return a.value > b.value; });
-      std::move(equal.begin(), equal.end(), std::back_inserter(hits));
-      from = until;
-    }
-    if (hits.size() > max) hits.resize(max);
-    return hits;
-  }
-  if (!query.all) {
-    // The order is that in which values were compared with the query: without accents.
-    std::vector<std::pair<std::string, size_t>> keys;
-    for (size_t i = 0; i < values.size(); ++i)
-      keys.emplace_back(text::NormalizeLossy(values[i].string, locales), i);
-    std::stable_sort(keys.begin(), keys.end(),
-                     [](const auto& a, const auto& b) { return a.first < b.first; });
-    std::vector<FieldCounter::Value> sorted;
-    for (size_t i = 0; i < keys.size() && i < max; ++i) sorted.push_back(values[keys[i].second]);
-    values = std::move(sorted);
-  }
+  if (by_count) return FirstByCount(std::move(values), max, everything);
+  if (!query.all) KeepFirstByText(values, max, locales);
+  std::vector<FacetHit> hits;
   for (const FieldCounter::Value& value : values)
     hits.push_back({everything.Spelling(value.string), value.count});
   return hits;

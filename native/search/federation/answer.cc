@@ -1,0 +1,99 @@
+#include "search/federation/answer.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "base/json.h"
+#include "base/uuid.h"
+#include "search/answer.h"
+#include "search/federation/merge_keys.h"
+#include "search/hits.h"
+#include "search/ranking/score_details.h"
+
+namespace gannet::search {
+namespace {
+
+// The member `_federation` of a hit.
+Status AppendSource(const FederatedQuery& query, const RankedHit& hit, bool for_merging,
+                    std::string& out) {
+  out += "\"_federation\":{\"indexUid\":";
+  AppendJsonString(out, query.uid);
+  AppendNumber("queriesPosition", query.position, out);
+  out += ",\"weightedRankingScore\":";
+  AppendJsonFloat(out, hit.pin == nullptr ? hit.key->global : query.weight);
+  if (for_merging) GANNET_RETURN_IF_ERROR(AppendMergeKeys(query, hit, out));
+  out += '}';
+  return Status::Ok();
+}
+
+Status AppendPageHits(const FederatedRequest& request, const Federation& federation,
+                      const std::vector<RankedHit>& page, std::string& out) {
+  std::vector<std::unique_ptr<HitWriter>> writers(federation.queries.size());
+  std::string source;
+  for (const RankedHit& hit : page) {
+    if (&hit != &page[0]) out += ',';
+    const FederatedQuery& query = federation.queries[hit.query];
+    std::unique_ptr<HitWriter>& writer = writers[hit.query];
+    if (!writer) writer = std::make_unique<HitWriter>(*query.run);
+    source.clear();
+    GANNET_RETURN_IF_ERROR(AppendSource(query, hit, request.for_merging, source));
+    GANNET_RETURN_IF_ERROR(writer->Append({hit.hit, hit.pin}, source, out));
+    GANNET_RETURN_IF_ERROR(CheckAnswerSize(out, request.answer_bytes_max));
+  }
+  return Status::Ok();
+}
+
+// How many hits vectors have found, and what was searched with.
+void AppendVectors(const Federation& federation, const std::vector<RankedHit>& page,
+                   std::string& out) {
+  const auto& queries = federation.queries;
+  if (std::any_of(queries.begin(), queries.end(), [](const FederatedQuery& query) {
+        return query.run->semantic_hit_count().has_value();
+      })) {
+    const auto count = std::count_if(page.begin(), page.end(), [](const RankedHit& hit) {
+      return hit.pin == nullptr && HasVector(hit.hit.detail);
+    });
+    AppendNumber("semanticHitCount", static_cast<uint64_t>(count), out);
+  }
+  bool first = true;
+  for (const FederatedQuery& query : queries) {
+    if (!query.run->request().retrieve_vectors || query.run->query_vector() == nullptr) continue;
+    out += std::exchange(first, false) ? ",\"queryVectors\":{\"" : ",\"";
+    AppendJsonNumber(out, query.position);
+    out += "\":";
+    AppendVector(*query.run->query_vector(), out);
+  }
+  if (!first) out += '}';
+}
+
+}  // namespace
+
+Result<std::string> FederatedAnswer(const FederatedRequest& request, const Federation& federation,
+                                    const MergedList& list, const FacetsByIndex& facets,
+                                    const Caller& caller) {
+  std::string out;
+  out.reserve(16 << 10);
+  out += "{\"hits\":[";
+  GANNET_RETURN_IF_ERROR(AppendPageHits(request, federation, list.page, out));
+  out += ']';
+  AppendPage(request.window.asked, TotalOf(federation), out);
+  if (request.counts_values()) AppendFurtherDistinctKeys(federation, list.further, out);
+  AppendVectors(federation, list.page, out);
+  AppendFacets(request, facets, out);
+  out += ",\"requestUid\":";
+  AppendJsonString(out, request.request_uid ? *request.request_uid : MakeUuid7());
+  if (!request.metadata.empty()) {
+    out += ",\"metadata\":";
+    out += request.metadata;
+  }
+  AppendNumber("processingTimeMs", caller.elapsed_ms(), out);
+  out += '}';
+  GANNET_RETURN_IF_ERROR(CheckAnswerSize(out, request.answer_bytes_max));
+  for (const auto& [uid, index] : federation.indexes)
+    GANNET_RETURN_IF_ERROR(index.snapshot->Health());
+  return out;
+}
+
+}  // namespace gannet::search

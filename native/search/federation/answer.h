@@ -1,0 +1,21 @@
+// The body of the answer to a federated search.
+#pragma once
+
+#include <string>
+
+#include "base/status.h"
+#include "search/caller.h"
+#include "search/federation/facets.h"
+#include "search/federation/federation.h"
+#include "search/federation/merge.h"
+#include "search/federation/request.h"
+
+namespace gannet::search {
+
+// Corruption: what is stored is damaged. Invalid without detail: the body would be larger than the
+// request allows.
+Result<std::string> FederatedAnswer(const FederatedRequest& request, const Federation& federation,
+                                    const MergedList& list, const FacetsByIndex& facets,
+                                    const Caller& caller);
+
+}  // namespace gannet::search

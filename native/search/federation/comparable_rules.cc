@@ -1,0 +1,80 @@
+#include "search/federation/comparable_rules.h"
+
+#include <algorithm>
+#include <deque>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "search/query/query.h"
+#include "search/ranking/rules.h"
+#include "search/ranking/score_key.h"
+#include "search/ranking/sort.h"
+
+namespace gannet::search {
+namespace {
+
+using Classes = std::vector<RuleClass>;
+
+// What orders the hits of a query: of a hybrid one the lists of both halves.
+std::vector<Classes> ListsOf(const SearchRequest& request, const index::Snapshot& snapshot,
+                             const std::vector<SortCriterion>& sort) {
+  const index::Settings& settings = *snapshot.settings;
+  std::vector<Classes> lists;
+  if (request.kind() != SearchKind::kSemantic) {
+    const bool has_terms = !ParseQuery(request.q, *snapshot.analyzer, request.locales,
+                                       request.word_starts, settings.prefix_search)
+                                .terms.empty();
+    std::deque<SortCriterion> custom;
+    lists.push_back(ClassesOf(RulesFor(settings, sort, has_terms, request.strategy, custom)));
+  }
+  if (request.kind() != SearchKind::kWords) {
+    std::deque<SortCriterion> custom;
+    std::vector<Rule> rules = VectorRulesFor(settings, sort, custom);
+    rules.resize(ComparableVectorRules(settings, sort), Rule{RuleKind::kVector});
+    lists.push_back(ClassesOf(rules));
+  }
+  return lists;
+}
+
+struct List {
+  uint32_t query = 0;
+  Classes classes;
+};
+
+Status Compare(const List& list, const List& longest) {
+  const size_t common = std::min(list.classes.size(), longest.classes.size());
+  for (size_t i = 0; i < common; ++i) {
+    if (list.classes[i].kind == longest.classes[i].kind) continue;
+    const std::string message =
+        "The results cannot be compared with those of `" + PathOfQuery(longest.query) +
+        "`: they are ordered by " + list.classes[i].name + " where the others are ordered by " +
+        longest.classes[i].name + ". Use the same kinds of ranking rules and the same directions " +
+        "of sort in the same order, or separate searches.";
+    return Inside(PathOfQuery(list.query),
+                  Status::Invalid(message, "invalid_multi_search_query_ranking_rules"));
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+Status CheckRules(const Federation& federation) {
+  List longest;
+  for (const auto& [uid, index] : federation.indexes) {
+    for (const uint32_t number : index.queries) {
+      const SearchRequest& request = federation.queries[number].request;
+      const auto sort =
+          ParseSort(request.sort, *index.snapshot->settings, "invalid_search_sort", true);
+      if (!sort.ok()) continue;  // running it says the same, in its turn
+      for (Classes& classes : ListsOf(request, *index.snapshot, *sort)) {
+        List list{number, std::move(classes)};
+        GANNET_RETURN_IF_ERROR(Compare(list, longest));
+        if (list.classes.size() > longest.classes.size()) longest = std::move(list);
+      }
+    }
+  }
+  return Status::Ok();
+}
+
+}  // namespace gannet::search

@@ -1,0 +1,131 @@
+#include "search/federation/facets.h"
+
+#include <string_view>
+#include <utility>
+
+#include "base/json.h"
+#include "base/json_value.h"
+
+namespace gannet::search {
+namespace {
+
+// The documents of an index that count. None where no query searches it.
+DocSet CandidatesOf(const SearchedIndex& index, const Federation& federation) {
+  std::vector<const DocSet*> sets;
+  for (const uint32_t number : index.queries)
+    sets.push_back(&federation.queries[number].run->candidates());
+  DocSet candidates = DocSet::Union(sets);
+  if (!index.rejected.empty()) candidates -= index.rejected;
+  if (!index.pinned.empty()) candidates = candidates | index.pinned;
+  return candidates;
+}
+
+// Facets that are to be one must be ordered alike.
+Status CheckOrders(const FacetsByIndex& facets) {
+  struct Known {
+    bool by_count;
+    std::string_view uid;
+  };
+  std::map<std::string_view, Known> orders;  // by field
+  for (const auto& [uid, of_index] : facets) {
+    for (const FacetDistribution& distribution : of_index.distributions) {
+      const auto [known, added] =
+          orders.try_emplace(distribution.field, Known{distribution.by_count, uid});
+      if (added || known->second.by_count == distribution.by_count) continue;
+      const auto name = [](bool by_count) { return by_count ? "`count`" : "`alpha`"; };
+      const std::string message =
+          "The values of the facet `" + distribution.field + "` are ordered by " +
+          name(distribution.by_count) + " in the index `" + uid + "`, but by " +
+          name(known->second.by_count) + " in the index `" + std::string(known->second.uid) +
+          "`. Give both the same order in `faceting.sortFacetValuesBy`, leave the facet out of " +
+          "one of them, or remove `federation.mergeFacets`.";
+      return Inside(PathOfFacets(uid),
+                    Status::Invalid(message, "invalid_multi_search_facet_order"));
+    }
+  }
+  return Status::Ok();
+}
+
+void AppendByIndex(const FacetsByIndex& facets, bool for_merging, std::string& out) {
+  out += ",\"facetsByIndex\":";
+  char open = '{';
+  for (const auto& [uid, of_index] : facets) {
+    out += std::exchange(open, ',');
+    AppendJsonString(out, uid);
+    std::string text = "{";
+    AppendFacetDistributions(of_index.distributions, text);
+    text += '}';
+    const json::Value written = json::Value::Parse(text);
+    out += ":{\"distribution\":";
+    out += written["facetDistribution"].text();
+    out += ",\"stats\":";
+    out += written["facetStats"].text();
+    if (for_merging) AppendNumber("candidates", of_index.candidate_count, out);
+    out += '}';
+  }
+  out += '}';
+}
+
+void AppendMerged(const FacetsByIndex& facets, std::optional<uint64_t> values_max,
+                  std::string& out) {
+  std::map<std::string_view, std::vector<const FacetDistribution*>> parts;  // by field
+  for (const auto& [uid, of_index] : facets) {
+    for (const FacetDistribution& distribution : of_index.distributions)
+      parts[distribution.field].push_back(&distribution);
+  }
+  std::vector<FacetDistribution> merged;
+  for (const auto& [field, of_field] : parts)
+    merged.push_back(MergeDistributions(of_field, values_max));
+  out += ',';
+  AppendFacetDistributions(merged, out);
+}
+
+}  // namespace
+
+uint64_t TotalOf(const Federation& federation) {
+  uint64_t total = 0;
+  for (const auto& [uid, index] : federation.indexes) {
+    const bool plain = index.queries.size() == 1 && index.rejected.empty() && index.pinned.empty();
+    total += plain ? federation.queries[index.queries[0]].run->candidates().size()
+                   : CandidatesOf(index, federation).size();
+  }
+  return total;
+}
+
+Result<FacetsByIndex> CountFacets(const FederatedRequest& request, const Federation& federation) {
+  FacetsByIndex facets;
+  for (const bool searched : {true, false}) {
+    for (const auto& [uid, index] : federation.indexes) {
+      if (!index.facets || index.queries.empty() == searched) continue;
+      IndexFacets& of_index = facets[uid];
+      if (index.facets->empty()) continue;
+      const DocSet candidates = CandidatesOf(index, federation);
+      of_index.candidate_count = candidates.size();
+      auto distributions =
+          CountFacets(*index.snapshot, *index.facets, candidates, request.for_merging);
+      if (!distributions.ok()) {
+        const Status& status = distributions.status();
+        const char* note = searched ? "" : " (No query searches this index.)";
+        return Inside(PathOfFacets(uid),
+                      Status(status.code(), status.message() + note, status.detail()));
+      }
+      of_index.distributions = std::move(*distributions);
+    }
+  }
+  if (request.merge_facets) GANNET_RETURN_IF_ERROR(CheckOrders(facets));
+  std::erase_if(facets, [&](const auto& entry) {
+    return federation.indexes.find(entry.first)->second.queries.empty();
+  });
+  return facets;
+}
+
+void AppendFacets(const FederatedRequest& request, const FacetsByIndex& facets, std::string& out) {
+  if (facets.empty()) return;
+  if (request.merge_facets) {
+    AppendMerged(facets, request.merge_facets->values_max, out);
+  } else {
+    AppendByIndex(facets, request.for_merging, out);
+  }
+}
+
+}  // namespace gannet::search

@@ -1,0 +1,129 @@
+#include "search/federation/federation.h"
+
+#include <atomic>
+#include <utility>
+
+#include "base/parallel_for.h"
+#include "search/execute.h"
+
+namespace gannet::search {
+namespace {
+
+// Makes the request of a query one for the list that merging may need.
+// all  every hit, whatever the page
+void WantList(const FederatedRequest& federated, bool all, SearchRequest& request) {
+  const MergedWindow& window = federated.window;
+  request.facets.clear();
+  request.answer_bytes_max = request.format.bytes_max = federated.answer_bytes_max;
+  request.offset = 0;
+  request.limit = all ? UINT64_MAX : window.limit == 0 ? 0 : window.end();
+  request.page.reset();
+  request.hits_per_page.reset();
+  if (window.asked.numbered) {
+    request.page = 1;
+    request.hits_per_page = request.limit;
+  }
+  if (federated.distinct) request.distinct = federated.distinct;
+}
+
+Status CheckDistinct(const FederatedRequest& request, const Federation& federation) {
+  if (!request.distinct) return Status::Ok();
+  for (const auto& [uid, index] : federation.indexes) {
+    if (index.queries.empty()) continue;
+    const index::Settings& settings = *index.snapshot->settings;
+    const auto rule = settings.Filterable(*request.distinct);
+    if (rule && rule->first.filterable()) continue;
+    return Inside(".federation.distinct",
+                  Status::Invalid("The attribute `" + *request.distinct +
+                                      "` is not filterable in the index `" + uid + "`. " +
+                                      settings.FilterableText(),
+                                  "invalid_search_distinct"));
+  }
+  return Status::Ok();
+}
+
+// The first query at fault.
+Status FirstFault(const Federation& federation) {
+  for (size_t i = 0; i < federation.queries.size(); ++i) {
+    const FederatedQuery& query = federation.queries[i];
+    const Status& status = query.status;
+    if (status.ok()) continue;
+    return Inside(
+        PathOfQuery(i),
+        Status(status.code(), "Index `" + query.uid + "`: " + status.message(), status.detail()));
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+Result<Federation> PlanFederation(const FederatedRequest& request,
+                                  std::span<index::Index* const> indexes, const GoneFlag& gone) {
+  const size_t count = request.queries.size();
+  if (indexes.size() != count + request.other_indexes.size())
+    return Status::Internal("an index is missing");
+  Federation federation;
+  // Pins are found before any snapshot is taken.
+  for (size_t i = 0; i < count; ++i) {
+    const FederatedRequest::Query& asked = request.queries[i];
+    FederatedQuery query{asked.uid, asked.weight, asked.position, asked.search, {}, {}, {}, {}};
+    GANNET_ASSIGN_OR_RETURN(query.pins, FindPins(*indexes[i], query.request.pins));
+    query.request.gone = gone;
+    federation.queries.push_back(std::move(query));
+  }
+  const auto add = [&](const std::string& uid, index::Index* index) -> SearchedIndex& {
+    SearchedIndex& searched = federation.indexes[uid];
+    if (!searched.snapshot) searched.snapshot = index->snapshot();
+    return searched;
+  };
+  // A document that a later step throws out makes room for another, from any position of a list.
+  // Totals of pages count them all: what stays depends on the order.
+  const bool all = request.distinct && (count > 1 || request.window.asked.numbered);
+  for (size_t i = 0; i < count; ++i) {
+    FederatedQuery& query = federation.queries[i];
+    SearchedIndex& searched = add(query.uid, indexes[i]);
+    searched.queries.push_back(static_cast<uint32_t>(i));
+    query.snapshot = searched.snapshot;
+    const bool distinct =
+        request.distinct || query.request.distinct || query.snapshot->settings->distinct;
+    WantList(request, all || (request.counts_values() && distinct), query.request);
+  }
+  for (size_t i = 0; i < request.other_indexes.size(); ++i)
+    add(request.other_indexes[i], indexes[count + i]);
+  for (const auto& [uid, facets] : request.facets_by_index) {
+    const auto found = federation.indexes.find(uid);
+    if (found != federation.indexes.end()) found->second.facets = facets;
+  }
+  GANNET_RETURN_IF_ERROR(CheckDistinct(request, federation));
+  return federation;
+}
+
+Status RunQueries(Federation& federation) {
+  std::atomic<size_t> first_failed{SIZE_MAX};
+  ParallelFor(federation.queries.size(), [&](size_t i) {
+    // What comes after a failure does not matter any more.
+    if (i > first_failed.load()) return;
+    FederatedQuery& query = federation.queries[i];
+    if (query.status.ok()) {
+      auto run = RunSearch(query.snapshot, std::move(query.request), true);
+      if (run.ok()) {
+        query.run = std::move(*run);
+        return;
+      }
+      query.status = run.status();
+    }
+    size_t known = first_failed.load();
+    while (i < known && !first_failed.compare_exchange_weak(known, i)) {
+    }
+  });
+  return FirstFault(federation);
+}
+
+Status Inside(const std::string& path, const Status& status) {
+  return Status(status.code(), "Inside `" + path + "`: " + status.message(), status.detail());
+}
+
+std::string PathOfQuery(size_t query) { return ".queries[" + std::to_string(query) + "]"; }
+std::string PathOfFacets(const std::string& uid) { return ".federation.facetsByIndex." + uid; }
+
+}  // namespace gannet::search

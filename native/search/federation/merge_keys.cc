@@ -1,0 +1,124 @@
+#include "search/federation/merge_keys.h"
+
+#include <cmath>
+#include <string_view>
+#include <utility>
+
+#include "base/json.h"
+#include "index/external_id.h"
+#include "search/federation/distinct_values.h"
+#include "search/ranking/score_key.h"
+#include "segment/rows.h"
+
+namespace gannet::search {
+namespace {
+
+// FNV-1a. Another server computes it too (src/network/document-key.ts).
+uint64_t HashText(std::string_view text) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (const char byte : text) hash = (hash ^ static_cast<uint8_t>(byte)) * 0x100000001b3;
+  return hash;
+}
+
+void AppendHash(std::string& out, std::string_view text) {
+  static constexpr char kDigits[] = "0123456789abcdef";
+  const uint64_t hash = HashText(text);
+  out += '"';
+  for (int shift = 60; shift >= 0; shift -= 4) out += kDigits[hash >> shift & 15];
+  out += '"';
+}
+
+void AppendComponent(const ScoreKey::Component& component, std::string& out) {
+  if (component.sort == nullptr) {
+    out += component.by_vector ? "{\"vectorSort\":" : "{\"weightedScore\":";
+    AppendJsonNumber(out, component.relevancy);
+    out += '}';
+    return;
+  }
+  const bool geo = component.sort->kind == SortCriterion::Kind::kGeo;
+  out += geo ? "{\"geoSort\":{\"asc\":" : "{\"sort\":{\"asc\":";
+  out += component.sort->ascending ? "true," : "false,";
+  if (!geo) {
+    AppendSortValueJson(*component.value, out);
+  } else if (component.value->kind == SortValue::Kind::kGeo) {
+    out += "\"distance\":";
+    AppendJsonNumber(out, std::round(component.value->distance * 1000) / 1000);
+  } else {
+    out += "\"distance\":null";
+  }
+  out += "}}";
+}
+
+void AppendScoreKey(const ScoreKey& key, std::string& out) {
+  out += '[';
+  for (size_t i = 0; i < key.components.size(); ++i) {
+    if (i > 0) out += ',';
+    AppendComponent(key.components[i], out);
+  }
+  out += ']';
+}
+
+// The attribute whose values hits of the query share out; null: none.
+const std::string* DistinctOf(const FederatedQuery& query) {
+  const auto& wanted = query.run->request().distinct;
+  const auto& distinct = wanted ? wanted : query.snapshot->settings->distinct;
+  return distinct ? &*distinct : nullptr;
+}
+
+// Hashes of the values that the document has of the attribute, with a comma between them.
+void AppendDistinctKeys(const index::Snapshot& snapshot, const std::string& attribute, DocId docid,
+                        std::string& out) {
+  bool first = true;
+  for (const std::string& value : ValuesOf(snapshot, attribute, docid)) {
+    if (!std::exchange(first, false)) out += ',';
+    AppendHash(out, value);
+  }
+}
+
+Status AppendDocumentKey(const index::Snapshot& snapshot, DocId docid, std::string& out) {
+  segment::RowCodec codec(snapshot.dictionary);
+  std::vector<segment::RowField> fields;
+  GANNET_ASSIGN_OR_RETURN(const std::string_view row, codec.Expand(snapshot.FindRow(docid)));
+  if (!segment::ParseRow(row, fields)) return Status::Corruption("a stored document is damaged");
+  AppendHash(out, index::ExternalIdOf(fields, *snapshot.fields, snapshot.primary_key));
+  return Status::Ok();
+}
+
+}  // namespace
+
+Status AppendMergeKeys(const FederatedQuery& query, const RankedHit& hit, std::string& out) {
+  const index::Snapshot& snapshot = *query.snapshot;
+  out += ",\"weightedScoreValues\":";
+  AppendScoreKey(hit.pin == nullptr ? *hit.key : ScoreKey(), out);
+  out += ",\"documentKey\":";
+  GANNET_RETURN_IF_ERROR(AppendDocumentKey(snapshot, hit.hit.docid, out));
+  const std::string* distinct = DistinctOf(query);
+  if (distinct == nullptr) return Status::Ok();
+  out += ",\"distinctKeys\":[";
+  AppendDistinctKeys(snapshot, *distinct, hit.hit.docid, out);
+  out += ']';
+  return Status::Ok();
+}
+
+void AppendFurtherDistinctKeys(const Federation& federation, const std::vector<RankedHit>& further,
+                               std::string& out) {
+  out += ",\"furtherDistinctKeys\":[";
+  bool first = true;
+  std::string keys;
+  for (const RankedHit& hit : further) {
+    const FederatedQuery& query = federation.queries[hit.query];
+    const std::string* distinct = DistinctOf(query);
+    if (distinct == nullptr) continue;
+    keys.clear();
+    AppendDistinctKeys(*query.snapshot, *distinct, hit.hit.docid, keys);
+    if (keys.empty()) continue;
+    out += std::exchange(first, false) ? "[" : ",[";
+    AppendJsonNumber(out, query.position);
+    out += ',';
+    out += keys;
+    out += ']';
+  }
+  out += ']';
+}
+
+}  // namespace gannet::search

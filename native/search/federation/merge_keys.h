@@ -1,0 +1,22 @@
+// What another server needs to merge hits with its own (docs/behaviour/network.md).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "search/federation/federation.h"
+#include "search/federation/ranked_hits.h"
+
+namespace gannet::search {
+
+// Appends the members of a hit: what it is compared by, its document, the values of its distinct
+// attribute.
+// Corruption: a stored document is damaged.
+Status AppendMergeKeys(const FederatedQuery& query, const RankedHit& hit, std::string& out);
+
+// Appends the member that holds the distinct values of hits that are not on the page.
+void AppendFurtherDistinctKeys(const Federation& federation, const std::vector<RankedHit>& further,
+                               std::string& out);
+
+}  // namespace gannet::search

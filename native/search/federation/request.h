@@ -1,0 +1,62 @@
+// What a federated search asks for, read from its JSON.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/json_value.h"
+#include "search/answer.h"
+#include "search/request.h"
+
+namespace gannet::search {
+
+// Which part of the merged list is wanted.
+struct MergedWindow {
+  static MergedWindow FromJson(const json::Value& federation);
+
+  uint64_t end() const { return limit > UINT64_MAX - offset ? UINT64_MAX : offset + limit; }
+  bool Has(uint64_t place) const { return place >= offset && place < end(); }
+
+  uint64_t offset = 0, limit = 20;
+  PageMembers asked;  // as it was asked for
+};
+
+// JSON of EngineFederatedRequest (src/search/plan.ts), defaults applied.
+struct FederatedRequest {
+  struct Query {
+    std::string uid;  // of its index
+    double weight = 1;
+    uint64_t position = 0;  // as reported
+    SearchRequest search;
+  };
+  struct FacetList {
+    std::string uid;
+    std::optional<std::vector<std::string>> facets;
+  };
+  struct MergeFacets {
+    std::optional<uint64_t> values_max;
+  };
+
+  // REQUIRES: the text that the tree was read from lives as long as the request.
+  static FederatedRequest FromJson(const json::Value& object);
+
+  // Totals of pages are exact, also those of several servers: all values of the distinct attribute
+  // are told.
+  bool counts_values() const { return for_merging && window.asked.numbered; }
+
+  MergedWindow window;
+  std::optional<std::string> distinct;  // over all indexes
+  std::vector<Query> queries;
+  std::vector<std::string> other_indexes;  // of which only the facet lists are checked
+  std::vector<FacetList> facets_by_index;
+  std::optional<MergeFacets> merge_facets;
+  bool for_merging = false;  // the answer will be merged with those of other servers
+  uint64_t answer_bytes_max = UINT64_MAX;
+  std::optional<std::string> request_uid;
+  std::string_view metadata;  // JSON; empty: none
+};
+
+}  // namespace gannet::search

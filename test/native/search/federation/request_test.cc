@@ -1,0 +1,77 @@
+#include "search/federation/request.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gannet::search {
+namespace {
+
+TEST(FederatedRequest, HasDefaults) {
+  const std::string text = R"({"federation":{},"queries":[{"indexUid":"a"},{"indexUid":"b"}]})";
+  const FederatedRequest request = FederatedRequest::FromJson(json::Value::Parse(text));
+  EXPECT_EQ(request.window.offset, 0u);
+  EXPECT_EQ(request.window.end(), 20u);
+  EXPECT_FALSE(request.window.asked.numbered);
+  EXPECT_FALSE(request.distinct || request.merge_facets || request.request_uid);
+  EXPECT_FALSE(request.for_merging || request.counts_values());
+  EXPECT_TRUE(request.metadata.empty());
+  ASSERT_EQ(request.queries.size(), 2u);
+  EXPECT_EQ(request.queries[1].uid, "b");
+  EXPECT_EQ(request.queries[1].weight, 1);
+  EXPECT_EQ(request.queries[1].position, 1u) << "its place";
+}
+
+TEST(FederatedRequest, ReadsWhatIsAskedFor) {
+  const std::string text =
+      R"({"federation":{"page":3,"hitsPerPage":4,"distinct":"year","facetsByIndex":{"a":["x"],"b":null},
+          "mergeFacets":{"maxValuesPerFacet":7}},
+          "queries":[{"indexUid":"a","q":"red","federationOptions":{"weight":0.5,"queryPosition":9}}],
+          "otherIndexes":["b"],"forMerging":true,"answerBytesMax":50,"requestUid":"r","metadata":[{"queryUid":"q"}]})";
+  const FederatedRequest request = FederatedRequest::FromJson(json::Value::Parse(text));
+  EXPECT_EQ(request.window.offset, 8u);
+  EXPECT_EQ(request.window.limit, 4u);
+  EXPECT_TRUE(request.window.asked.numbered);
+  EXPECT_EQ(request.window.asked.page, 3u);
+  EXPECT_EQ(request.distinct, "year");
+  ASSERT_EQ(request.facets_by_index.size(), 2u);
+  EXPECT_EQ(request.facets_by_index[0].uid, "a");
+  EXPECT_EQ(request.facets_by_index[0].facets, (std::vector<std::string>{"x"}));
+  EXPECT_FALSE(request.facets_by_index[1].facets.has_value());
+  EXPECT_EQ(request.merge_facets->values_max, 7u);
+  EXPECT_EQ(request.queries[0].search.q, "red");
+  EXPECT_EQ(request.queries[0].weight, 0.5);
+  EXPECT_EQ(request.queries[0].position, 9u);
+  EXPECT_EQ(request.other_indexes, (std::vector<std::string>{"b"}));
+  EXPECT_TRUE(request.for_merging && request.counts_values());
+  EXPECT_EQ(request.answer_bytes_max, 50u);
+  EXPECT_EQ(request.request_uid, "r");
+  EXPECT_EQ(request.metadata, R"([{"queryUid":"q"}])");
+}
+
+TEST(MergedWindow, HasThePlacesOfThePage) {
+  struct Case {
+    const char* federation;
+    uint64_t offset, end;
+  };
+  for (const Case& one : {
+           Case{R"({"offset":5,"limit":10})", 5, 15},
+           Case{R"({"offset":5,"limit":0})", 5, 5},
+           Case{R"({"offset":5,"limit":18446744073709551615})", 5, UINT64_MAX},
+           Case{R"({"page":2})", 20, 40},
+           Case{R"({"page":0,"hitsPerPage":10})", 0, 0},
+           Case{R"({"page":5,"hitsPerPage":0})", 0, 0},
+           Case{R"({"page":18446744073709551615,"hitsPerPage":10})", UINT64_MAX, UINT64_MAX},
+       }) {
+    const MergedWindow window = MergedWindow::FromJson(json::Value::Parse(one.federation));
+    EXPECT_EQ(window.offset, one.offset) << one.federation;
+    EXPECT_EQ(window.end(), one.end) << one.federation;
+    EXPECT_EQ(window.Has(window.offset), one.offset < one.end) << one.federation;
+    EXPECT_FALSE(window.Has(one.end)) << one.federation;
+  }
+}
+
+}  // namespace
+}  // namespace gannet::search
