@@ -31,6 +31,9 @@ export interface NetworkPatch {
   sharding?: boolean | null;
 }
 
+/** Remotes that one request changes or removes. */
+const CHANGED_REMOTES_MAX = 1_000;
+
 export const PATCH_NETWORK: Schema = {
   type: 'object',
   properties: {
@@ -46,6 +49,7 @@ export const PATCH_NETWORK: Schema = {
         },
         additionalProperties: false,
       },
+      maxProperties: CHANGED_REMOTES_MAX,
       'x-code': 'invalid_network_remotes',
       'x-key-code': 'invalid_network_remotes',
     },

@@ -177,7 +177,7 @@ export function compile(
     value: schema['x-code'] ?? inherited.value,
     key: schema['x-key-code'] ?? inherited.key,
   };
-  if (schema['x-checked-later'] === true) return () => null;
+  if (schema['x-checked-later'] === true) return boundedCheck(schema, codes, () => null);
   if (schema.oneOf !== undefined) return oneOf(schema.oneOf, codes);
   const types = typeof schema.type === 'string' ? [schema.type] : schema.type;
   const inner = boundedCheck(schema, codes, checkOfKind(schema, codes));

@@ -70,6 +70,9 @@ const strings: Schema = { type: 'string' };
 /** Names of attributes that one list of a request may have: more than any documents have. */
 export const ATTRIBUTE_NAMES_MAX = 65_536;
 
+/** A text of 10 MB is as many. */
+const MEDIA_VALUES_MAX = 100_000;
+
 /** Characters of the name of an attribute where a request gives one: more than any document has. */
 const ATTRIBUTE_NAME_MAX = 65_536;
 
@@ -190,7 +193,12 @@ const USE_NETWORK: Schema = {
 const SEARCH_PROPERTIES: Record<string, Schema> = {
   q: { type: ['string', 'null'], default: '', 'x-code': 'invalid_search_q' },
   vector: VECTOR,
-  media: { description: 'Any JSON; needs the feature `multimodal`.', 'x-checked-later': true },
+  media: {
+    description: 'Any JSON; needs the feature `multimodal`.',
+    'x-values-max': MEDIA_VALUES_MAX,
+    'x-code': 'invalid_search_media',
+    'x-checked-later': true,
+  },
   hybrid: HYBRID,
   offset: count('invalid_search_offset', 0),
   limit: count('invalid_search_limit', 20),

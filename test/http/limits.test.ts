@@ -54,7 +54,9 @@ describe('Limits of a request', () => {
 
   it('holds for the length of names and of sort criteria', async () => {
     const long = 'x'.repeat(65_537);
+    const media = Array.from({ length: 100_001 }, () => 0);
     for (const [path, body, code] of [
+      ['search', { media }, 'invalid_search_media'],
       ['search', { sort: [long] }, 'invalid_search_sort'],
       ['search', { distinct: long }, 'invalid_search_distinct'],
       ['facet-search', { facetName: long }, 'invalid_facet_search_facet_name'],
@@ -158,6 +160,8 @@ describe('Limits of a request', () => {
       ['POST', '/swap-indexes', large],
       ['POST', '/indexes', large],
       ['PATCH', '/chats/c/settings', large],
+      ['POST', '/chats/c/chat/completions', large],
+      ['POST', '/render-template', large],
       ['POST', '/indexes/books/documents/delete', large],
       ['POST', '/indexes/books/documents/edit', large],
       ['PATCH', '/dynamic-search-rules/r', large],

@@ -251,7 +251,7 @@ export function chatRoutes(dependencies: Dependencies): Route[] {
       path: '/chats/:workspace/chat/completions',
       action: 'chatCompletions',
       summary: 'Answers a conversation from the documents, as a stream of events.',
-      body: bodyOf<ChatCompletionRequest>(CHAT_COMPLETION, { kind: 'search' }),
+      body: bodyOf<ChatCompletionRequest>(CHAT_COMPLETION),
       success: 200,
       handle: converse,
     }),

@@ -118,7 +118,7 @@ export function renderRoutes({ services, authorizer, renders }: Dependencies): R
       path: '/render-template',
       action: 'settings.get',
       summary: 'Renders a template without asking an embedder.',
-      body: bodyOf<RenderRequest>(RENDER, { kind: 'search' }),
+      body: bodyOf<RenderRequest>(RENDER),
       success: 200,
       handle: async (context) => {
         const { body } = context;
