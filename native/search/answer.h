@@ -15,7 +15,7 @@
 
 namespace gannet::search {
 
-// Whether `out` is no larger than an answer may be. Invalid without detail: it is.
+// Whether `out` is no larger than an answer may be. Invalid, bad_request: it is.
 Status CheckAnswerSize(const std::string& out, uint64_t bytes_max);
 
 // The body of a search.

@@ -21,7 +21,8 @@ Result<std::unique_ptr<SearchRun>> RunSearch(std::shared_ptr<const index::Snapsh
 
 // The body of a search. Empty: a vector is needed (SearchRun::needs_vector).
 // request  JSON of EngineSearchRequest (src/search/plan.ts)
-// Invalid without detail: it would be larger than `answerBytesMax` of the request.
+// Invalid, with the code as detail: as RunSearch; bad_request: it would be larger than
+// `answerBytesMax` of the request.
 Result<std::string> ExecuteSearch(index::Index& index, std::string_view request,
                                   const Caller& caller);
 // The same of a search among the values of a facet: EngineFacetSearchRequest.

@@ -12,7 +12,7 @@
 
 namespace gannet::search {
 
-// Corruption: what is stored is damaged. Invalid without detail: the body would be larger than the
+// Corruption: what is stored is damaged. Invalid, bad_request: the body would be larger than the
 // request allows.
 Result<std::string> FederatedAnswer(const FederatedRequest& request, const Federation& federation,
                                     const MergedList& list, const FacetsByIndex& facets,

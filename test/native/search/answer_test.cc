@@ -1,0 +1,55 @@
+#include "search/answer.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace gannet::search {
+namespace {
+
+std::string Page(const PageMembers& page, uint64_t total) {
+  std::string out;
+  AppendPage(page, total, out);
+  return out;
+}
+
+TEST(AppendPage, TellsLimitAndOffsetOrTheNumberOfThePage) {
+  EXPECT_EQ(Page({.limit = 5, .offset = 2}, 9), R"(,"limit":5,"offset":2,"estimatedTotalHits":9)");
+  EXPECT_EQ(Page({.numbered = true, .page = 3, .per_page = 4}, 9),
+            R"(,"hitsPerPage":4,"page":3,"totalPages":3,"totalHits":9)");
+  EXPECT_EQ(Page({.numbered = true, .page = 1, .per_page = 3}, 9),
+            R"(,"hitsPerPage":3,"page":1,"totalPages":3,"totalHits":9)");
+  EXPECT_EQ(Page({.numbered = true, .page = 1, .per_page = 0}, 9),
+            R"(,"hitsPerPage":0,"page":1,"totalPages":0,"totalHits":9)");
+}
+
+TEST(PageOf, IsHowTheSearchWasAsked) {
+  SearchRequest request;
+  request.limit = 7;
+  EXPECT_FALSE(PageOf(request).numbered);
+  EXPECT_EQ(PageOf(request).limit, 7u);
+  request.page = 2;
+  EXPECT_TRUE(PageOf(request).numbered);
+  EXPECT_EQ(PageOf(request).page, 2u);
+  EXPECT_EQ(PageOf(request).per_page, 20u);
+}
+
+TEST(AppendVector, WritesTheShortestNumbersThatReadBack) {
+  std::string out;
+  AppendVector(std::vector<float>{0.1f, -2, 1e-7f}, out);
+  EXPECT_EQ(out, "[0.1,-2,1e-07]");
+  out.clear();
+  AppendVector({}, out);
+  EXPECT_EQ(out, "[]");
+}
+
+TEST(CheckAnswerSize, RefusesWhatIsLarger) {
+  EXPECT_TRUE(CheckAnswerSize("1234", 4).ok());
+  const Status status = CheckAnswerSize("12345", 4);
+  EXPECT_FALSE(status.ok());
+  EXPECT_EQ(status.detail(), "bad_request");
+}
+
+}  // namespace
+}  // namespace gannet::search
