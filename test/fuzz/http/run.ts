@@ -93,7 +93,7 @@ class Run {
       const cause = String((error as Error).cause ?? '');
       // So much is refused from its head on, and who sends on then may miss the answer.
       const isRefusedUnread =
-        (body?.length ?? 0) > BODY_BYTES_MAX && /EPIPE|ECONNRESET/.test(cause);
+        Buffer.byteLength(body ?? '') > BODY_BYTES_MAX && /EPIPE|ECONNRESET/.test(cause);
       if (!isRefusedUnread) fault = `no answer: ${String(error)} ${cause}`;
     }
     return { status, fault, heldMs: Atomics.load(this.#waits, 0) / 1000 };
