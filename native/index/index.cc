@@ -61,6 +61,16 @@ std::string GraphsOf(const Snapshot& snapshot) {
   return graphs;
 }
 
+FileSums SumsOf(const Snapshot& snapshot) {
+  FileSums sums;
+  for (const auto& segment : snapshot.segments) {
+    sums.Add(segment->files.base_file, *segment->rows->file());
+    sums.Add(segment->files.columns_file, *segment->columns->file());
+    if (segment->graphs != nullptr) sums.Add(segment->files.graphs_file, *segment->graphs->file());
+  }
+  return sums;
+}
+
 // The file that a commit says for a segment; 0: none.
 uint64_t FileOf(const std::vector<std::pair<SegmentId, uint64_t>>& files, SegmentId id) {
   const auto found = std::find_if(files.begin(), files.end(),
@@ -181,6 +191,8 @@ Result<std::shared_ptr<Index>> Index::Open(const std::string& dir, IfAbsent if_a
   GANNET_ASSIGN_OR_RETURN(index->external_ids_, index->env_->OpenTable("external_ids"));
   if (is_absent) GANNET_RETURN_IF_ERROR(index->WriteFirst());
   GANNET_RETURN_IF_ERROR(index->Load());
+  // What needs no room on the disk goes on without: the next opening tries again.
+  static_cast<void>(index->WriteMissingSums());
   // A copy of an index without documents may lack the empty folder.
   if (index->snapshot_->segments.empty()) GANNET_RETURN_IF_ERROR(MakeFolder(dir + "/segments"));
   return index;
@@ -211,6 +223,8 @@ Status Index::Load() {
   GANNET_ASSIGN_OR_RETURN(const auto manifest, txn.Get(main_, keys::kManifest));
   GANNET_ASSIGN_OR_RETURN(const auto graphs, txn.Get(main_, keys::kGraphs));
   GANNET_ASSIGN_OR_RETURN(const auto text_form, txn.Get(main_, keys::kTextForm));
+  GANNET_ASSIGN_OR_RETURN(const auto file_sums, txn.Get(main_, keys::kFileSums));
+  const FileSums sums = FileSums::Parse(file_sums.value_or(""));
   std::map<SegmentId, uint64_t> graph_files;
   for (ByteReader reader(graphs.value_or("")); !reader.done();) {
     const SegmentId id = reader.Varint();
@@ -255,7 +269,7 @@ Status Index::Load() {
     if (bytes) {
       GANNET_ASSIGN_OR_RETURN(dead, DocSet::Parse(*bytes));
     }
-    GANNET_ASSIGN_OR_RETURN(auto segment, OpenSegment(files, std::move(dead)));
+    GANNET_ASSIGN_OR_RETURN(auto segment, OpenSegment(files, std::move(dead), sums));
     snapshot->documents |= segment->live;
     snapshot->segments.push_back(std::move(segment));
   }
@@ -274,15 +288,19 @@ std::string Index::FilePath(uint64_t number) const {
   return dir_ + "/segments/" + std::to_string(number);
 }
 
-Result<std::shared_ptr<segment::SegmentFile>> Index::OpenFile(uint64_t number) {
-  return segment::SegmentFile::Open(FilePath(number));
+Result<std::shared_ptr<segment::SegmentFile>> Index::OpenFile(uint64_t number,
+                                                              const FileSums& sums) {
+  GANNET_ASSIGN_OR_RETURN(auto file, segment::SegmentFile::Open(FilePath(number)));
+  if (!sums.Matches(number, *file))
+    return Status::Corruption("the segment file " + file->path() + " is another one");
+  return file;
 }
 
 Result<std::shared_ptr<const SegmentView>> Index::OpenSegment(const SegmentFiles& files,
-                                                              DocSet dead) {
+                                                              DocSet dead, const FileSums& sums) {
   auto view = std::make_shared<SegmentView>();
   view->files = files;
-  GANNET_ASSIGN_OR_RETURN(auto base, OpenFile(files.base_file));
+  GANNET_ASSIGN_OR_RETURN(auto base, OpenFile(files.base_file, sums));
   // What opening reads, all at once.
   for (const segment::SectionId id :
        {segment::kRowDocids, segment::kRowOffsets, segment::kTextMeta, segment::kTerms,
@@ -294,12 +312,12 @@ Result<std::shared_ptr<const SegmentView>> Index::OpenSegment(const SegmentFiles
   GANNET_ASSIGN_OR_RETURN(view->text, segment::TextReader::Open(base));
   auto columns = base;
   if (files.columns_file != files.base_file) {
-    GANNET_ASSIGN_OR_RETURN(columns, OpenFile(files.columns_file));
+    GANNET_ASSIGN_OR_RETURN(columns, OpenFile(files.columns_file, sums));
   }
   GANNET_ASSIGN_OR_RETURN(view->columns, segment::ColumnsReader::Open(columns));
   GANNET_ASSIGN_OR_RETURN(view->vectors, segment::VectorsReader::Open(base));
   if (files.graphs_file != 0) {
-    GANNET_ASSIGN_OR_RETURN(const auto file, OpenFile(files.graphs_file));
+    GANNET_ASSIGN_OR_RETURN(const auto file, OpenFile(files.graphs_file, sums));
     GANNET_ASSIGN_OR_RETURN(view->graphs, segment::GraphsReader::Open(file, view->vectors));
   }
   auto embedded = std::make_shared<DocSet>();
@@ -361,6 +379,23 @@ Result<Index::ExternalIds> Index::ReadExternalIds() {
   return ExternalIds(std::move(txn), external_ids_);
 }
 
+Status Index::PutSums(store::WriteTransaction& txn, const FileSums& sums) {
+  std::string bytes;
+  sums.AppendTo(bytes);
+  return txn.Put(main_, keys::kFileSums, bytes);
+}
+
+Status Index::WriteMissingSums() {
+  {
+    GANNET_ASSIGN_OR_RETURN(const auto txn, env_->Read());
+    GANNET_ASSIGN_OR_RETURN(const auto stored, txn.Get(main_, keys::kFileSums));
+    if (stored || snapshot_->segments.empty()) return Status::Ok();
+  }
+  GANNET_ASSIGN_OR_RETURN(auto txn, env_->Write());
+  GANNET_RETURN_IF_ERROR(PutSums(txn, SumsOf(*snapshot_)));
+  return txn.Commit();
+}
+
 Status Index::Write(Commit& commit, const Snapshot& before, const Snapshot& after) {
   GANNET_ASSIGN_OR_RETURN(auto txn, env_->Write());
   if (commit.clear) GANNET_RETURN_IF_ERROR(txn.Clear(external_ids_));
@@ -396,6 +431,8 @@ Status Index::Write(Commit& commit, const Snapshot& before, const Snapshot& afte
     GANNET_RETURN_IF_ERROR(graphs.empty() ? txn.Delete(main_, keys::kGraphs)
                                           : txn.Put(main_, keys::kGraphs, graphs));
   }
+  if (const FileSums sums = SumsOf(after); sums != SumsOf(before))
+    GANNET_RETURN_IF_ERROR(PutSums(txn, sums));
   bytes.clear();
   PutFixed<uint64_t>(bytes, next_number_.load());
   GANNET_RETURN_IF_ERROR(txn.Put(main_, keys::kNextNumber, bytes));

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "index/file_sums.h"
 #include "index/snapshot.h"
 #include "store/env.h"
 
@@ -128,8 +129,11 @@ class Index {
  private:
   explicit Index(std::string dir) : dir_(std::move(dir)) {}
   Status Load();
-  Result<std::shared_ptr<const SegmentView>> OpenSegment(const SegmentFiles& files, DocSet dead);
-  Result<std::shared_ptr<segment::SegmentFile>> OpenFile(uint64_t number);
+  Result<std::shared_ptr<const SegmentView>> OpenSegment(const SegmentFiles& files, DocSet dead,
+                                                         const FileSums& sums = {});
+  // Corruption: it is another one than that of `sums`.
+  Result<std::shared_ptr<segment::SegmentFile>> OpenFile(uint64_t number,
+                                                         const FileSums& sums = {});
   // What a commit makes of segments: without those that it removes or that have no live document
   // left, with those that it adds.
   Result<SegmentViews> SegmentsAfter(const SegmentViews& before, const Commit& commit);
@@ -141,6 +145,9 @@ class Index {
   Result<bool> IsStored(const Snapshot& after);
   void Publish(const Snapshot& before, std::shared_ptr<const Snapshot> after);
   Status Write(Commit& commit, const Snapshot& before, const Snapshot& after);
+  Status PutSums(store::WriteTransaction& txn, const FileSums& sums);
+  // For an index of before, which has none. Where it fails the index is as it was.
+  Status WriteMissingSums();
   // The record of an index without documents.
   Status WriteFirst();
   // Calls `each` with the names of the files beside each other in `segments`.

@@ -14,14 +14,14 @@ inline constexpr std::string_view kManifest = "manifest", kSettings = "settings"
                                   kDistribution = "distribution", kDictionary = "dictionary",
                                   kUpdatedAt = "updated_at", kLastBatch = "last_batch",
                                   kNextNumber = "next_number", kGraphs = "graphs",
-                                  kTextForm = "text_form";
+                                  kTextForm = "text_form", kFileSums = "file_sums";
 // The key of the dead documents of a segment begins so.
 inline constexpr std::string_view kDeadPrefix = "dead/";
 
 inline bool IsKnown(std::string_view key) {
   for (const std::string_view known :
        {kManifest, kSettings, kFields, kPrimaryKey, kDistribution, kDictionary, kUpdatedAt,
-        kLastBatch, kNextNumber, kGraphs, kTextForm}) {
+        kLastBatch, kNextNumber, kGraphs, kTextForm, kFileSums}) {
     if (key == known) return true;
   }
   return false;

@@ -14,6 +14,7 @@
 #include "base/bytes.h"
 #include "base/json_reader.h"
 #include "index/external_id.h"
+#include "index/file_sums.h"
 #include "index/index.h"
 #include "index/keys.h"
 #include "segment/verify.h"
@@ -171,6 +172,7 @@ class Verifier {
     }
     if (!graph_files.empty()) Fault("graphs", "of a segment that the manifest does not name");
     report_.segments = manifest_.size();
+    sums_ = FileSums::Parse(Record(keys::kFileSums));
     store::Cursor cursor(*txn_, main_);
     for (bool more = cursor.First(); more; more = cursor.Next()) {
       if (!cursor.value()) {
@@ -252,6 +254,9 @@ class Verifier {
     add(files.base_file, content.faults);
     report_.words += content.words;
     report_.tokens += content.tokens;
+    for (const uint64_t number : {files.base_file, files.columns_file, files.graphs_file}) {
+      if (number != 0) CheckSum(number);
+    }
     if (content.docids.empty()) {
       documents_known_ = false;
       return;
@@ -285,6 +290,14 @@ class Verifier {
       add(files.graphs_file, segment::VerifyGraphs(dir_ + "/" + name(files.graphs_file),
                                                    dir_ + "/" + name(files.base_file)));
     }
+  }
+
+  // A file that cannot be opened has faults of its own.
+  void CheckSum(uint64_t number) {
+    const std::string name = "segments/" + std::to_string(number);
+    const auto file = segment::SegmentFile::Open(dir_ + "/" + name);
+    if (file.ok() && !sums_.Matches(number, **file))
+      Fault(name, "file", "it is another one than that which the index wrote");
   }
 
   void CheckDocuments() {
@@ -347,6 +360,7 @@ class Verifier {
   std::optional<std::pair<FieldId, FieldId>> point_fields_;
   std::optional<FieldId> vectors_field_;
   std::vector<SegmentFiles> manifest_;
+  FileSums sums_;
   std::map<SegmentId, DocSet> dead_;
   std::map<FieldId, uint64_t> stored_distribution_, distribution_;  // the second of the rows
   uint64_t rows_read_ = 0;

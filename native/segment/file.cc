@@ -202,6 +202,7 @@ Result<std::shared_ptr<SegmentFile>> SegmentFile::Open(const std::string& path, 
   const std::string_view tail(file->data_ + body, blocks * 8 + count * 24);
   if ((Checksum(tail) ^ body) != sum) return damaged;
   file->body_bytes_ = body;
+  file->sum_ = sum;
   file->sums_ = {reinterpret_cast<const uint64_t*>(tail.data()), blocks};
   file->blocks_ = std::vector<std::atomic<uint8_t>>(blocks);
   for (uint64_t i = 0; i < count; ++i) {

@@ -156,6 +156,8 @@ class SegmentFile {
   std::vector<DamagedBlock> FindDamage() const;
   const std::string& path() const { return path_; }
   uint64_t size() const { return size_; }
+  // Of all that the file holds: the checksum of those of its blocks.
+  uint64_t sum() const { return sum_; }
 
  private:
   SegmentFile() = default;
@@ -184,6 +186,7 @@ class SegmentFile {
   const char* data_ = nullptr;
   uint64_t size_ = 0;
   uint64_t body_bytes_ = 0;  // header and sections
+  uint64_t sum_ = 0;
   std::span<const uint64_t> sums_;
   std::vector<Section> sections_;
   enum BlockState : uint8_t { kUnread, kAskedFor, kChecked };

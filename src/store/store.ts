@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync, statSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, readSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { open, type Database, type RootDatabase } from 'lmdb';
 import { loadAddon } from '../engine/addon.ts';
@@ -138,8 +138,8 @@ export class Store {
 
   /** Whether nothing was ever recorded: a new store, or one whose file was lost. */
   isEmpty(): boolean {
-    const counts = [this.tasks, this.indexes, this.meta].map((table) => table.getCount());
-    return counts.every((count) => count === 0);
+    const tables = [this.tasks, this.indexes, this.meta];
+    return tables.every((table) => table.isMissing || table.getCount() === 0);
   }
 
   /** Bytes of the file, and of the pages that hold live data. */
@@ -174,12 +174,29 @@ export function checkFile(dir: string, readOnly: boolean): void {
   const isThere = (statSync(file, { throwIfNoEntry: false })?.size ?? 0) > 0;
   const damage = isThere ? loadAddon().checkDatabase(file) : null;
   if (damage !== null) throw new DataFolderError(damage);
+  // The library would refuse it, and lmdb-js does not survive that.
+  if (isThere && !hasFormatOfStores(file)) {
+    throw new DataFolderError(`The file ${file} is the database of an index, not of a store`);
+  }
   if (readOnly) return;
   try {
     rmSync(lock, { force: true });
   } catch (error) {
     throw new DataFolderError(`The file ${lock} cannot be replaced: ${(error as Error).message}`);
   }
+}
+
+/** Whether a sound LMDB file has data format 2, which lmdb-js writes; the engine writes format 1. */
+function hasFormatOfStores(file: string): boolean {
+  const begin = Buffer.alloc(32);
+  const descriptor = openSync(file, 'r');
+  try {
+    readSync(descriptor, begin);
+  } finally {
+    closeSync(descriptor);
+  }
+  // Behind the page header, which is longer than in format 1.
+  return begin.readUInt32LE(24) === 0xbeefc0de && begin.readUInt32LE(28) === 2;
 }
 
 /** The writes of one commit. */

@@ -228,6 +228,9 @@ class StoreCheck {
     const records: [string, IndexRecord][] = [];
     const uuids = new Set<string>();
     const folders = new Set(readdirSync(join(this.#dir, 'indexes')));
+    // A start would remove them, and so it refuses.
+    if (this.#store.isEmpty() && folders.size > 0)
+      this.#fault('indexes', 'it holds nothing, but there are folders of indexes');
     this.#each('indexes', this.#store.indexes, (uid, record) => {
       records.push([uid, record]);
       if (uuids.has(record.uuid))

@@ -53,6 +53,8 @@ export interface TaskMachine {
   close(): Promise<void>;
 }
 
+const NO_INDEXES = 'It holds nothing, but there are indexes';
+
 /** Throws `DataFolderError` when the file of the store is cut off, or lost while there are indexes. */
 function openStore({ storeDir, indexDir }: DataFolder, bytesMax: number): Store {
   const refuse = (what: string): DataFolderError =>
@@ -62,11 +64,11 @@ function openStore({ storeDir, indexDir }: DataFolder, bytesMax: number): Store 
     );
   const bytes = statSync(join(storeDir, 'data.mdb'), { throwIfNoEntry: false })?.size ?? 0;
   if (bytes > 0 && bytes < LMDB_BYTES_MIN) throw refuse(`It has ${bytes} bytes`);
-  const store = new Store(storeDir, bytesMax);
   // Folders that no record names are removed at a start: a store that was lost names none.
-  if (store.isEmpty() && readdirSync(indexDir).length > 0) {
-    throw refuse('It holds nothing, but there are indexes');
-  }
+  const hasIndexes = readdirSync(indexDir).length > 0;
+  if (bytes === 0 && hasIndexes) throw refuse(NO_INDEXES);
+  const store = new Store(storeDir, bytesMax);
+  if (store.isEmpty() && hasIndexes) throw refuse(NO_INDEXES);
   if (bytes === 0) syncFolder(storeDir);
   return store;
 }

@@ -120,6 +120,36 @@ describe('gannet verify', function () {
     assert.match(text, /damaged: store\/data\.mdb: /);
   });
 
+  it('and a start tell of a store that is missing, or is the database of an index', async () => {
+    const store = join(dir, 'store', 'data.mdb');
+    const ofIndex = readFileSync(join(indexFolder(), 'index.mdb'));
+    for (const bytes of [null, Buffer.alloc(0), ofIndex]) {
+      const whole = readFileSync(store);
+      rmSync(store);
+      if (bytes !== null) writeFileSync(store, bytes);
+      try {
+        const server = new ServerProcess({ dir, port: PORT });
+        assert.equal(await server.exited, 1, server.stderr);
+        assert.match(server.stderr, /store.*(missing or damaged|database of an index)/);
+        // After a start that was refused as well.
+        const { status, text } = await verify('--db-path', dir);
+        assert.equal(status, 1, text);
+        assert.match(text, /damaged: store\/data\.mdb: /);
+      } finally {
+        writeFileSync(store, whole);
+      }
+    }
+  });
+
+  it('tells of a segment in the place of another', async () => {
+    const [path, other] = readdirSync(join(indexFolder(), 'segments')).map((name) =>
+      join(indexFolder(), 'segments', name),
+    );
+    const { status, text } = await withFile(path!, readFileSync(other!));
+    assert.equal(status, 1, text);
+    assert.match(text, /damaged: indexes\/[-\w]+\/segments\/\d+: file: it is another one/);
+  });
+
   it('ends with status 2 where there is no data folder, and makes none', async () => {
     const nowhere = join(dir, 'nowhere');
     const { status, text } = await verify('--db-path', nowhere);

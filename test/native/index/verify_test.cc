@@ -6,9 +6,12 @@
 
 #include <fstream>
 
+#include "index/index.h"
+#include "index/keys.h"
 #include "indexing/write_path_model.h"
 #include "segment/layout.h"
 #include "segment/verify.h"
+#include "store/env.h"
 #include "test_seed.h"
 
 namespace gannet::index {
@@ -262,6 +265,42 @@ TEST_F(VerifyTest, FindsContentThatMakesNoSenseThoughItsChecksumsAreRight) {
     Rewrite(path, id, std::string(file->ReadAll(id)));
   }
   EXPECT_EQ(Text(VerifyIndex(folder_.path())), "");
+}
+
+TEST_F(VerifyTest, AFileInThePlaceOfAnotherIsNotBelieved) {
+  Run(DocumentsStep(0), {Payload(1500, 1500)});
+  ASSERT_EQ(index_->snapshot()->segments.size(), 2u);
+  const std::string path = SegmentPath(0), other = SegmentPath(1);
+  const std::string bytes = ReadFile(path);
+  EXPECT_EQ(Text(Verify()), "");
+  WriteFile(path, ReadFile(other));
+  const auto opened = Index::Open(folder_.path());
+  ASSERT_FALSE(opened.ok());
+  EXPECT_NE(opened.status().message().find("is another one"), std::string::npos)
+      << opened.status().message();
+  EXPECT_TRUE(Tells(VerifyIndex(folder_.path()), "file"));
+  WriteFile(path, bytes);
+  EXPECT_EQ(Text(Verify()), "");
+}
+
+TEST_F(VerifyTest, AnIndexOfBeforeGetsSumsOfItsFiles) {
+  Run(DocumentsStep(0), {Payload(1500, 1500)});
+  const std::string path = SegmentPath(0), other = SegmentPath(1);
+  index_.reset();
+  {
+    auto env = store::Environment::Open(folder_.path() + "/index.mdb");
+    ASSERT_TRUE(env.ok());
+    const auto main = (*env)->OpenTable("main");
+    ASSERT_TRUE(main.ok());
+    auto txn = (*env)->Write();
+    ASSERT_TRUE(txn.ok());
+    ASSERT_TRUE(txn->Delete(*main, keys::kFileSums).ok());
+    ASSERT_TRUE(txn->Commit().ok());
+  }
+  Open();
+  index_.reset();
+  WriteFile(path, ReadFile(other));
+  EXPECT_FALSE(Index::Open(folder_.path()).ok());
 }
 
 TEST_F(VerifyTest, FindsRecordsThatDoNotFitTheDocuments) {

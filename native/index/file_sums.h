@@ -1,0 +1,47 @@
+// Which content each file of an index has: a file that is put in the place of another, such as by a
+// restore that mixes two copies, is sound in itself and yet not what the manifest means.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "base/bytes.h"
+#include "segment/file.h"
+
+namespace gannet::index {
+
+class FileSums {
+ public:
+  FileSums() = default;
+  // bytes: as AppendTo writes them, or none; what is cut off is left out.
+  static FileSums Parse(std::string_view bytes) {
+    FileSums sums;
+    for (ByteReader reader(bytes); !reader.done();) {
+      const uint64_t number = reader.Varint(), sum = reader.Varint();
+      if (reader.ok()) sums.sums_[number] = sum;
+    }
+    return sums;
+  }
+  // Per file, by ascending number: varint number, varint sum.
+  void AppendTo(std::string& out) const {
+    for (const auto& [number, sum] : sums_) {
+      PutVarint(out, number);
+      PutVarint(out, sum);
+    }
+  }
+
+  void Add(uint64_t number, const segment::SegmentFile& file) { sums_[number] = file.sum(); }
+  // True as well for a file of which nothing is known: an index of before has no sums.
+  bool Matches(uint64_t number, const segment::SegmentFile& file) const {
+    const auto known = sums_.find(number);
+    return known == sums_.end() || known->second == file.sum();
+  }
+  bool operator==(const FileSums&) const = default;
+
+ private:
+  std::map<uint64_t, uint64_t> sums_;  // by number of the file
+};
+
+}  // namespace gannet::index
