@@ -6,6 +6,7 @@
 #include <malloc.h>
 #endif
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <random>
@@ -26,7 +27,7 @@ struct Block {
 
 void Fill(Block& block, std::mt19937_64& random) {
   block.mark = static_cast<unsigned char>(random());
-  std::memset(block.bytes, block.mark, block.size);
+  std::fill_n(block.bytes, block.size, block.mark);
 }
 
 void ExpectMarked(const Block& block, size_t size) {
