@@ -94,12 +94,13 @@ const PART_BYTES_MAX = 1024 * 1024;
  * @param limit bytes after decoding
  * @param dropped of a body that is too large so many bytes are taken in and dropped before it is refused: many clients look
  *   for an answer only when they have sent all, and the connection would not live so long once it is answered
- * @param done called once, possibly before this returns; never after an abort. A body shorter than `LARGE_BODY_BYTES` is
- *   valid during the call only; the parts of a longer one have memory that nobody else has.
+ * @param kept a body of so many bytes has parts in memory that nobody else has; a shorter one is valid during the call of
+ *   `done` only
+ * @param done called once, possibly before this returns; never after an abort
  */
 export function collectBody(
   exchange: Exchange,
-  { limit, dropped }: { limit: number; dropped: number },
+  { limit, dropped, kept }: { limit: number; dropped: number; kept: number },
   done: (outcome: Body | ApiError) => void,
 ): void {
   const coding = requestCoding(exchange.headers.contentEncoding);
@@ -126,7 +127,7 @@ export function collectBody(
       if (last || received > dropped) finish(refusal);
       return;
     }
-    if (last && body.size === 0 && received < LARGE_BODY_BYTES && coding === null) {
+    if (last && body.size === 0 && received < kept && coding === null) {
       finish({ parts: [chunk as Buffer<ArrayBuffer>], size: received });
       return;
     }

@@ -231,11 +231,11 @@ export class Lifecycle {
       return;
     }
     const { limits } = this.#options;
-    const size = {
-      limit: bodyBytesMax(body.kind ?? 'other', limits),
-      dropped: limits.payloadBytes,
-    };
-    collectBody(exchange, size, (outcome) => {
+    const settings = body.settings ?? null;
+    const kept = settings === null ? LARGE_BODY_BYTES : LARGE_SETTINGS_BYTES;
+    const limit = bodyBytesMax(body.kind ?? 'other', limits);
+    const bounds = { limit, dropped: limits.payloadBytes, kept };
+    collectBody(exchange, bounds, (outcome) => {
       if (outcome instanceof ApiError) {
         this.#fail(pending, outcome);
         return;
@@ -244,12 +244,13 @@ export class Lifecycle {
         if (exchange.aborted) return;
         const fault = checked.ok ? (body.fault?.(checked.value) ?? null) : checked.error;
         if (fault !== null) this.#fail(pending, fault);
-        else if (checked.ok)
-          run(isConverted ? checked.value : (body.convert?.(checked.value) ?? checked.value));
+        else if (checked.ok) {
+          const isFinal = isConverted || body.convert === undefined;
+          run(isFinal ? checked.value : body.convert!(checked.value));
+        }
       };
       const { parts, size } = outcome;
-      const settings = body.settings ?? null;
-      if (size < (settings === null ? LARGE_BODY_BYTES : LARGE_SETTINGS_BYTES)) {
+      if (size < kept) {
         const bytes = parts.length === 1 ? parts[0]! : Buffer.concat(parts);
         take(checkedBody(bytes, body.schema), false);
       } else {

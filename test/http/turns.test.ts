@@ -133,6 +133,22 @@ describe('A turn of the event loop is short', function () {
     });
   }
 
+  it('and settings of any length are read as they were sent, beside other requests', async () => {
+    const lists = [100, 3_000, 5_000, 20_000, 40_000].map((count) =>
+      Array.from({ length: count }, (_, i) => `w${i}é`),
+    );
+    const sent = lists.map((list, n) =>
+      server.finish('PUT', `/indexes/c${n}/settings/separator-tokens`, { body: list }),
+    );
+    const others = Array.from({ length: 50 }, () =>
+      server.call('POST', '/indexes/a/search', { body: { q: 'x'.repeat(40_000) } }),
+    );
+    for (const { status } of await Promise.all(others)) assert.equal(status, 200);
+    for (const [n, task] of (await Promise.all(sent)).entries()) {
+      assert.deepEqual(task.details.separatorTokens, lists[n]!.toSorted());
+    }
+  });
+
   it('and what is long comes back as it was set', async () => {
     const stopWords = Array.from({ length: 20_000 }, (_, i) => `é漢${i}"\\`);
     const synonyms = Object.fromEntries(stopWords.map((one) => [one, ['x', one]]));
