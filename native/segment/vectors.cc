@@ -77,12 +77,6 @@ const uint64_t* EmbedderReader::Bits(uint32_t begin, uint32_t end) const {
   return reinterpret_cast<const uint64_t*>(bits.data());
 }
 
-void EmbedderReader::ExpectRow(uint32_t row) const {
-  if (binary_quantised()) return;
-  file_->Expect(rows_, uint64_t{row} * dimensions() * sizeof(float),
-                uint64_t{dimensions()} * sizeof(float));
-}
-
 void EmbedderReader::WillNeed(uint32_t begin, uint32_t end) const {
   if (binary_quantised()) {
     const uint64_t row_bytes = vector::BitWords(dimensions()) * sizeof(uint64_t);

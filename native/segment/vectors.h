@@ -105,9 +105,7 @@ class EmbedderReader {
   // binary quantised.
   const uint64_t* Bits(uint32_t begin, uint32_t end) const;
 
-  // Has rows read that were not yet, and does not wait for them: single precision, or what is
-  // scanned.
-  void ExpectRow(uint32_t row) const;
+  // Has rows read that were not yet, as they are scanned, and does not wait for them.
   void WillNeed(uint32_t begin, uint32_t end) const;
 
  private:
