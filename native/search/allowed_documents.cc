@@ -24,16 +24,17 @@ Result<std::optional<DocSet>> AllowedDocuments(const index::Snapshot& snapshot,
 }
 
 std::optional<DocSet> WithoutNegatives(std::optional<DocSet> allowed, const ParsedQuery& query,
-                                       Graph& graph) {
+                                       QueryEvaluator& evaluator) {
   if (query.negative_words.empty() && query.negative_phrases.empty()) return allowed;
-  const segment::FieldSet* fields = graph.scope().fields();
-  DocSet kept = allowed ? std::move(*allowed) : graph.snapshot().documents;
+  const segment::FieldSet* fields = evaluator.scope.fields();
+  DocSet kept = allowed ? std::move(*allowed) : evaluator.snapshot.documents;
   for (const std::string& text : query.negative_words) {
-    const WordNumber word = graph.FindWord(text);
-    if (word != kNoWord) kept -= graph.WordDocuments(graph.words()[word], fields);
+    const WordNumber word = evaluator.words.Find(text);
+    if (word != kNoWord) kept -= evaluator.postings.WordDocuments(word, fields);
   }
   for (const auto& words : query.negative_phrases) {
-    if (const auto phrase = graph.FindPhrase(words)) kept -= graph.PhraseDocuments(*phrase, fields);
+    if (const auto phrase = evaluator.words.FindPhrase(words))
+      kept -= evaluator.phrases.Documents(*phrase, fields);
   }
   return kept;
 }

@@ -7,7 +7,7 @@
 #include "base/status.h"
 #include "bitmap/docset.h"
 #include "index/snapshot.h"
-#include "search/query/graph.h"
+#include "search/query/query_evaluator.h"
 #include "search/request.h"
 
 namespace gannet::search {
@@ -23,7 +23,8 @@ Result<std::optional<DocSet>> AllowedDocuments(const index::Snapshot& snapshot,
                                                const SearchRequest& request, Deadline& deadline);
 
 // Those of `allowed` that hold none of the words and phrases that the query excludes.
+// evaluator    of the query
 std::optional<DocSet> WithoutNegatives(std::optional<DocSet> allowed, const ParsedQuery& query,
-                                       Graph& graph);
+                                       QueryEvaluator& evaluator);
 
 }  // namespace gannet::search

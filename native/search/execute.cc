@@ -104,16 +104,16 @@ ListResult Rank(std::shared_ptr<const index::Snapshot> of, const SearchRequest& 
   }
 
   list->query = QueryOf(request, snapshot, list->scope);
-  list->graph = std::make_unique<Graph>(snapshot, list->scope, list->query);
-  allowed = WithoutNegatives(std::move(allowed), list->query, *list->graph);
+  list->evaluator = std::make_unique<QueryEvaluator>(snapshot, list->scope, list->query);
+  allowed = WithoutNegatives(std::move(allowed), list->query, *list->evaluator);
   if (list->scan && request.hybrid->min_score) {
     const double least = *request.hybrid->min_score;
     allowed = list->scan->AtLeast(allowed ? *allowed : snapshot.documents, least);
   }
 
   list->options = OptionsOf(request, kept, *list);
-  Graph* graph = list->query.terms.empty() ? nullptr : list->graph.get();
-  list->ranker = std::make_unique<Ranker>(snapshot, graph, list->query, list->options,
+  QueryEvaluator* evaluator = list->query.terms.empty() ? nullptr : list->evaluator.get();
+  list->ranker = std::make_unique<Ranker>(snapshot, evaluator, list->query, list->options,
                                           RulesOf(request, *list), list->distinct.get());
   RankMatching(*list, allowed ? &*allowed : nullptr, request.needs_candidates);
   GANNET_RETURN_IF_ERROR(snapshot.Health());

@@ -17,7 +17,7 @@ MatchTerms TermsToMark(const SearchRun& run) {
   const HighlightOptions& format = run.request().format;
   const bool marks = format.highlight || format.crop || format.matches_position;
   const RankedList& list = run.list();
-  return marks && !list.query.terms.empty() ? MatchTermsOf(list.query, *list.graph) : MatchTerms();
+  return marks && !list.query.terms.empty() ? MatchTermsOf(*list.evaluator) : MatchTerms();
 }
 
 bool ShowsVectors(const SearchRequest& request, const index::Settings& settings) {

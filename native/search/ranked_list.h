@@ -10,8 +10,9 @@
 #include "base/deadline.h"
 #include "bitmap/docset.h"
 #include "index/snapshot.h"
-#include "search/query/graph.h"
+#include "search/matching/field_scope.h"
 #include "search/query/query.h"
+#include "search/query/query_evaluator.h"
 #include "search/ranking/rank.h"
 #include "search/ranking/sort.h"
 #include "search/results/distinct.h"
@@ -36,7 +37,7 @@ struct RankedList {
   ParsedQuery query;
   std::vector<SortCriterion> sort;        // of the request
   std::deque<SortCriterion> custom_sort;  // of the setting `rankingRules`
-  std::unique_ptr<Graph> graph;
+  std::unique_ptr<QueryEvaluator> evaluator;
   std::unique_ptr<Distinct> distinct;  // null: none
   std::unique_ptr<VectorScan> scan;    // null: no vector
   RankOptions options;

@@ -8,7 +8,7 @@
 
 #include "base/status.h"
 #include "index/snapshot.h"
-#include "search/query/graph.h"
+#include "search/matching/field_scope.h"
 #include "text/locale.h"
 
 namespace gannet::search {

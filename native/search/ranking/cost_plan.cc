@@ -125,7 +125,8 @@ std::vector<OnePath> Ranker::GroupByPhrases(OnePath& one, const CostRule& rule,
     groups.push_back({std::exchange(one.documents, DocSet()), one.number, one.path, {}});
   };
   // A constant cost needs neither lists nor reading.
-  const bool asks = one.documents.size() >= rule.PostingsMin() && HasPostings(*graph_, one.path);
+  const bool asks =
+      one.documents.size() >= rule.PostingsMin() && HasPostings(query_->expansion, one.path);
   if (one.documents.empty() || (!asks && !rule.ConstantCost(*context_, one.path))) return groups;
   if (!asks || !rule.DependsOnPhrases()) {
     take_all();
@@ -133,12 +134,12 @@ std::vector<OnePath> Ranker::GroupByPhrases(OnePath& one, const CostRule& rule,
   }
   bool phrases = false;
   for (const Step& step : one.path)
-    graph_->ForEachPhrase(step, [&](const Phrase&) { phrases = true; });
+    query_->expansion.ForEachPhrase(step, [&](const Phrase&) { phrases = true; });
   const DocSet own = phrases && among.empty() ? one.documents : DocSet();
   take_all();
   for (size_t i = 0; i < one.path.size(); ++i) {
-    graph_->ForEachPhrase(one.path[i], [&](const Phrase& phrase) {
-      const DocSet& in_phrase = graph_->InPhrase(phrase, among.empty() ? own : among);
+    query_->expansion.ForEachPhrase(one.path[i], [&](const Phrase& phrase) {
+      const DocSet& in_phrase = query_->phrases.MatchingWithin(phrase, among.empty() ? own : among);
       for (size_t p = 0, count = groups.size(); p < count && !in_phrase.empty(); ++p) {
         DocSet holding = groups[p].documents & in_phrase;
         if (holding.empty()) continue;
@@ -163,7 +164,7 @@ std::vector<OnePath> Ranker::GroupByPhrases(OnePath& one, const CostRule& rule,
 
 DocSet Ranker::Matching(const Path& path, DocSet documents) {
   for (auto step = path.begin(); step != path.end() && !documents.empty(); ++step)
-    documents = graph_->DocumentsWithin(*step, documents);
+    documents = query_->documents.Within(*step, documents);
   return documents;
 }
 

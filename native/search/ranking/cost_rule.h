@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "bitmap/docset.h"
+#include "search/query/query_evaluator.h"
 #include "search/ranking/bucket.h"
 #include "search/ranking/cost_source.h"
 #include "search/ranking/scanned_document.h"
@@ -29,10 +30,10 @@ class DetailWriter;
 // What a search is, to a rule.
 struct RankContext {
   const index::Snapshot& snapshot;
-  Graph& graph;
+  QueryEvaluator& query;
   uint32_t max_weight;  // the greatest weight of a searchable field
 
-  const Node& NodeOf(const Step& step) const { return graph.nodes()[step.node]; }
+  const Node& NodeOf(const Step& step) const { return query.graph.NodeOf(step); }
   // Whether step `i` of the path and the one before it stand for words that follow each other in
   // the query.
   bool Adjacent(const Path& path, size_t i) const {

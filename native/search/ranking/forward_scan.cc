@@ -6,6 +6,118 @@
 #include "search/matching/document_batches.h"
 
 namespace gannet::search {
+namespace {
+
+// Gives roles to what a scan looks for in one segment, and adds it to the masks.
+class SegmentRoles {
+ public:
+  SegmentRoles(const QueryEvaluator& query, size_t segment, WordMasks& masks)
+      : query_(query), segment_(segment), masks_(masks) {}
+
+  // Where the words of the phrase must stand.
+  ScannedPhrase OfPhrase(const Phrase& phrase);
+  // What may stand for a step that is no phrase of the query.
+  // typed    the word as typed is asked for
+  void AddWords(ScannedStep& scanned, bool typed);
+  // How a document matches such a step.
+  // REQUIRES: AddWords
+  void AddMatching(ScannedStep& scanned);
+
+ private:
+  // Of a word that is looked at by itself: one role, whatever looks at it. kNoRole: the segment
+  // does not have the word.
+  Role OfWord(WordNumber word);
+  // Of the words that for_each(sink) gives to sink(Ordinal begin, Ordinal end).
+  template <typename ForEach>
+  Role OfRanges(ForEach&& for_each) {
+    for_each([&](Ordinal begin, Ordinal end) { masks_.AddRange(count_, begin, end); });
+    return count_++;
+  }
+
+  const QueryEvaluator& query_;
+  size_t segment_;
+  WordMasks& masks_;
+  Role count_ = 0;                               // roles so far
+  std::vector<std::pair<Ordinal, Role>> words_;  // that are looked at by themselves
+};
+
+Role SegmentRoles::OfWord(WordNumber word) {
+  const Ordinal ordinal = query_.words.OrdinalOf(word, segment_);
+  if (ordinal == kNoOrdinal) return kNoRole;
+  const auto known = std::find_if(words_.begin(), words_.end(),
+                                  [&](const auto& entry) { return entry.first == ordinal; });
+  if (known != words_.end()) return known->second;
+  masks_.Add(count_, ordinal);
+  words_.emplace_back(ordinal, count_);
+  return count_++;
+}
+
+ScannedPhrase SegmentRoles::OfPhrase(const Phrase& phrase) {
+  ScannedPhrase scanned;
+  const auto& words = phrase.words;
+  for (size_t w = 0; w < words.size(); ++w) {
+    if (words[w] == kNoWord) continue;
+    const Role role = OfWord(words[w]);
+    scanned.absent = scanned.absent || role == kNoRole;
+    if (std::find(scanned.words.begin(), scanned.words.end(), role) == scanned.words.end())
+      scanned.words.push_back(role);
+    for (size_t other = w + 1; other <= w + 2 && other < words.size(); ++other) {
+      if (words[other] != kNoWord)
+        scanned.checks.push_back({role, OfWord(words[other]), static_cast<uint32_t>(other - w)});
+    }
+  }
+  scanned.first = OfWord(words.front());
+  scanned.first_real = OfWord(phrase.FirstReal());
+  scanned.last = OfWord(words.back());
+  return scanned;
+}
+
+void SegmentRoles::AddWords(ScannedStep& scanned, bool typed) {
+  const TermExpansion& expansion = query_.expansion;
+  const Step& step = *scanned.step;
+  const WordNumber own = scanned.expansions->verbatim;
+  size_t count = 0;
+  Ordinal only = kNoOrdinal;
+  expansion.ForEachRange(step, segment_, [&](Ordinal begin, Ordinal end) {
+    count += end - begin;
+    only = begin;
+  });
+  // One word shares its role with whatever else looks at it.
+  if (count == 1 && own != kNoWord && query_.words.OrdinalOf(own, segment_) == only) {
+    scanned.words = OfWord(own);
+  } else if (count > 0) {
+    scanned.words = OfRanges([&](auto&& sink) { expansion.ForEachRange(step, segment_, sink); });
+  }
+  const bool may_be_typed = step.typos <= 0 && !scanned.node->ngram();
+  if (may_be_typed && (typed || scanned.expansions->short_prefix)) scanned.as_typed = OfWord(own);
+  expansion.ForEachPhrase(
+      step, [&](const Phrase& phrase) { scanned.phrases.push_back(OfPhrase(phrase)); });
+}
+
+void SegmentRoles::AddMatching(ScannedStep& scanned) {
+  const Step& step = *scanned.step;
+  const bool ngram = scanned.node->ngram();
+  if (step.verbatim) {
+    if (!ngram) scanned.plain = OfWord(scanned.expansions->verbatim);
+    return;
+  }
+  if (!query_.scope.any_exact) {
+    scanned.plain = scanned.words;
+    return;
+  }
+  const auto of_classes = [&](int first, int last) {
+    if (first > last) return kNoRole;
+    return OfRanges([&](auto&& sink) {
+      for (int c = first; c <= last; ++c)
+        query_.expansion.ForEachRange(scanned.expansions->classes[c], segment_, sink);
+    });
+  };
+  const int strict = ngram ? 0 : 1;  // the first class of which only fields that take typos count
+  scanned.plain = of_classes(step.first_class(), std::min(step.last_class(), strict - 1));
+  scanned.tolerant = of_classes(std::max(step.first_class(), strict), step.last_class());
+}
+
+}  // namespace
 
 ForwardScan::ForwardScan(const RankContext& context, std::vector<const CostRule*> rules,
                          std::vector<Path> paths, bool known)
@@ -27,10 +139,10 @@ uint16_t ForwardScan::StepNumber(const Step& step) {
   const auto at = std::find(steps_.begin(), steps_.end(), step);
   const auto number = static_cast<uint16_t>(at - steps_.begin());
   if (at != steps_.end()) return number;
-  Node& node = context_.graph.nodes()[step.node];
-  context_.graph.Class(node, 0);
-  if (!node.term.phrase && !step.verbatim) {
-    for (int c = step.first_class(); c <= step.last_class(); ++c) context_.graph.Class(node, c);
+  TermExpansion& expansion = context_.query.expansion;
+  expansion.Class(step.node, 0);
+  if (!context_.NodeOf(step).term.phrase && !step.verbatim) {
+    for (int c = step.first_class(); c <= step.last_class(); ++c) expansion.Class(step.node, c);
   }
   steps_.push_back(step);
   return number;
@@ -97,95 +209,30 @@ void ForwardScan::Run(const DocSet& documents) {
 }
 
 std::vector<ScannedStep> ForwardScan::StepsIn(size_t segment, WordMasks& masks) const {
-  Graph& graph = context_.graph;
   const bool typed = std::any_of(rules_.begin(), rules_.end(),
                                  [](const CostRule* rule) { return rule->AsksWordAsTyped(); });
-  Role roles = 0;
-  std::vector<std::pair<Ordinal, Role>> words;  // of words that are looked at by themselves
-  const auto role_of = [&](WordNumber word) {
-    const Ordinal ordinal = graph.OrdinalOf(word, segment);
-    if (ordinal == kNoOrdinal) return kNoRole;
-    const auto known = std::find_if(words.begin(), words.end(),
-                                    [&](const auto& entry) { return entry.first == ordinal; });
-    if (known != words.end()) return known->second;
-    masks.Add(roles, ordinal);
-    words.emplace_back(ordinal, roles);
-    return roles++;
-  };
+  SegmentRoles roles(context_.query, segment, masks);
   std::vector<ScannedStep> steps(steps_.size());
   for (size_t i = 0; i < steps_.size(); ++i) {
-    const Step& step = steps_[i];
-    const Node& node = graph.nodes()[step.node];
     ScannedStep& scanned = steps[i];
     scanned.number = i;
-    scanned.step = &step;
-    scanned.node = &node;
-    const auto add_phrase = [&](const Phrase& phrase) {
-      ScannedPhrase& out = scanned.phrases.emplace_back();
-      const auto& numbers = phrase.words;
-      for (size_t w = 0; w < numbers.size(); ++w) {
-        if (numbers[w] == kNoWord) continue;
-        const Role role = role_of(numbers[w]);
-        out.absent = out.absent || role == kNoRole;
-        if (std::find(out.words.begin(), out.words.end(), role) == out.words.end())
-          out.words.push_back(role);
-        for (size_t other = w + 1; other <= w + 2 && other < numbers.size(); ++other) {
-          if (numbers[other] != kNoWord)
-            out.checks.push_back({role, role_of(numbers[other]), static_cast<uint32_t>(other - w)});
-        }
-      }
-      out.first = role_of(numbers.front());
-      out.first_real = role_of(phrase.FirstReal());
-      out.last = role_of(numbers.back());
-    };
-    if (node.term.phrase) {
-      for (const Phrase& phrase : node.classes[0].phrases) add_phrase(phrase);
+    scanned.step = &steps_[i];
+    scanned.node = &context_.NodeOf(steps_[i]);
+    scanned.expansions = &context_.query.expansion.Of(steps_[i].node);
+    if (scanned.node->term.phrase) {
+      for (const Phrase& phrase : scanned.expansions->classes[0].phrases)
+        scanned.phrases.push_back(roles.OfPhrase(phrase));
       continue;
     }
-    // One word shares its role with whatever else looks at it.
-    size_t count = 0;
-    Ordinal only = kNoOrdinal;
-    graph.ForEachRange(step, segment, [&](Ordinal begin, Ordinal end) {
-      count += end - begin;
-      only = begin;
-    });
-    const auto role_of_ranges = [&](auto&& for_each) {
-      for_each([&](Ordinal begin, Ordinal end) { masks.AddRange(roles, begin, end); });
-      return roles++;
-    };
-    const WordNumber own = node.verbatim;
-    if (count == 1 && own != kNoWord && graph.OrdinalOf(own, segment) == only) {
-      scanned.words = role_of(own);
-    } else if (count > 0) {
-      scanned.words = role_of_ranges([&](auto&& add) { graph.ForEachRange(step, segment, add); });
-    }
-    const bool may_be_typed = step.typos <= 0 && !node.ngram();
-    if (may_be_typed && (typed || node.short_prefix)) scanned.as_typed = role_of(own);
-    graph.ForEachPhrase(step, add_phrase);
-    if (known_) continue;
-    if (step.verbatim) {
-      if (!node.ngram()) scanned.plain = role_of(own);
-    } else if (!graph.scope().any_exact) {
-      scanned.plain = scanned.words;
-    } else {
-      const auto of_classes = [&](int first, int last) {
-        if (first > last) return kNoRole;
-        return role_of_ranges([&](auto&& add) {
-          for (int c = first; c <= last; ++c) graph.ForEachRange(node.classes[c], segment, add);
-        });
-      };
-      const int strict =
-          node.ngram() ? 0 : 1;  // the first class of which only fields that take typos count
-      scanned.plain = of_classes(step.first_class(), std::min(step.last_class(), strict - 1));
-      scanned.tolerant = of_classes(std::max(step.first_class(), strict), step.last_class());
-    }
+    roles.AddWords(scanned, typed);
+    if (!known_) roles.AddMatching(scanned);
   }
   masks.Seal();
   return steps;
 }
 
 void ScannedDocument::FindHeld(ScannedStep& step) {
-  const bool by_attribute = graph_.snapshot().settings->proximity_by_attribute;
+  const bool by_attribute = snapshot_.settings->proximity_by_attribute;
   const auto side_by_side = [&](const ScannedPhrase::Check& check) {
     if (!by_attribute) return masks_.Distance(check.left, check.right) <= check.distance;
     return masks_.AnyField([&](FieldId, uint32_t begin, uint32_t end) {
@@ -203,8 +250,7 @@ void ScannedDocument::FindHeld(ScannedStep& step) {
 
 bool ScannedDocument::Matches(const ScannedStep& step) {
   if (Searched(step.plain)) return true;
-  if (Holds(step.tolerant, false,
-            [&](FieldId field) { return graph_.scope().tolerant.Has(field); }))
+  if (Holds(step.tolerant, false, [&](FieldId field) { return scope_.tolerant.Has(field); }))
     return true;
   return std::any_of(step.phrases.begin(), step.phrases.end(),
                      [](const ScannedPhrase& phrase) { return phrase.held; });
@@ -232,19 +278,17 @@ void ScannedDocument::FindPlaces(const ScannedStep& step, Places& places) {
 
 void ForwardScan::RunSegment(size_t segment, const DocSet& documents,
                              std::vector<uint16_t>& cells) const {
-  Graph& graph = context_.graph;
   const segment::TextReader& text = *context_.snapshot.segments[segment]->text;
   // Of each step its words, the word as typed, two ways to match; and words of phrases.
   size_t roles_max = steps_.size() * 4;
   for (const Step& step : steps_) {
-    const Node& node = graph.nodes()[step.node];
-    for (const Expansions& expansions : node.classes) {
+    for (const Expansions& expansions : context_.query.expansion.Of(step.node).classes) {
       for (const Phrase& phrase : expansions.phrases) roles_max += phrase.words.size();
     }
   }
   WordMasks masks(text, roles_max);
   std::vector<ScannedStep> steps = StepsIn(segment, masks);
-  ScannedDocument document(graph, masks, steps.size());
+  ScannedDocument document(context_.snapshot, context_.query.scope, masks, steps.size());
   const size_t width = row_cells(), costs_at = 2 + match_cells();
   // Of each link the first one with the same step: what does not depend on the step before is told
   // once.

@@ -5,7 +5,7 @@
 // that follow each other on some path. The cost of a path is a sum of these, so the rules behind
 // the one that asked need not read again, whichever paths are still in play.
 //
-// Threads: one owner; idle threads help with many documents. Lifetime: dies before the graph.
+// Threads: one owner; idle threads help with many documents. Lifetime: dies before the query.
 // Cost: 40 to 60 ns per document of a short path; 2 bytes of memory for each document, rule and two
 // steps.
 #pragma once

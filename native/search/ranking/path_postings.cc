@@ -2,17 +2,16 @@
 
 namespace gannet::search {
 
-bool HasPostings(Graph& graph, const Path& path) {
+bool HasPostings(TermExpansion& expansion, const Path& path) {
   bool has = true;
   for (const Step& step : path) {
-    Node& node = graph.nodes()[step.node];
-    const Expansions& zero = graph.Class(node, 0);
-    if (node.term.phrase) {
+    const Expansions& zero = expansion.Class(step.node, 0);
+    if (expansion.graph().NodeOf(step).term.phrase) {
       has = has && zero.phrases.size() == 1;
     } else if (step.verbatim) {
-      has = has && node.verbatim != kNoWord;
+      has = has && expansion.Of(step.node).verbatim != kNoWord;
     } else {
-      for (int c = step.first_class(); c <= step.last_class(); ++c) graph.Class(node, c);
+      for (int c = step.first_class(); c <= step.last_class(); ++c) expansion.Class(step.node, c);
     }
   }
   return has;
@@ -31,17 +30,18 @@ DocSet PathPostings::InLists(size_t i, const segment::WordLists& lists, const Do
   };
   // What stands for the step is known from here on, so that several threads may ask.
   uint64_t to_join = 0;
-  for (size_t s = 0; s < graph_.snapshot().segments.size(); ++s) {
+  const auto& segments = query_.snapshot.segments;
+  for (size_t s = 0; s < segments.size(); ++s) {
     for_each(s, [&](const segment::WordLists& of_range) {
-      to_join += graph_.snapshot().segments[s]->text->ListsToJoin(of_range);
+      to_join += segments[s]->text->ListsToJoin(of_range);
     });
   }
   const auto add = [&](size_t s, const segment::TextReader&, DocSetUnion& out) {
     for_each(s, [&](const segment::WordLists& of_range) {
-      graph_.UnionLists(s, of_range, within, out);
+      query_.postings.UnionLists(s, of_range, within, out);
     });
   };
-  return graph_.LiveUnion(within, add, to_join);
+  return query_.postings.LiveUnion(within, add, to_join);
 }
 
 DocSet PathPostings::OfSum(uint32_t cost, const DocSet& within, const OfStep& of_step) const {

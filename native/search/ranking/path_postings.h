@@ -2,7 +2,7 @@
 // tell costs from them without reading a document (rules/).
 //
 // REQUIRES, for all functions: HasPostings(path).
-// Threads: one owner. Lifetime: an object dies before the graph, and before the path that it
+// Threads: one owner. Lifetime: an object dies before the query, and before the path that it
 // borrows.
 // Cost: a union of the posting lists of a step's words per call, within the documents given.
 #pragma once
@@ -12,20 +12,20 @@
 #include <utility>
 
 #include "bitmap/docset.h"
-#include "search/query/graph.h"
+#include "search/query/query_evaluator.h"
 #include "search/ranking/bucket.h"
 
 namespace gannet::search {
 
 // Whether posting lists tell of the words of every step. Looks up the expansions of the steps.
-bool HasPostings(Graph& graph, const Path& path);
+bool HasPostings(TermExpansion& expansion, const Path& path);
 
 class PathPostings {
  public:
   // held    phrases that stand for words of the path and that all documents hold; the documents
   //         asked about hold no other such phrase
-  PathPostings(Graph& graph, const Path& path, const PathPhrases& held)
-      : graph_(graph), path_(path), held_(held) {}
+  PathPostings(QueryEvaluator& query, const Path& path, const PathPhrases& held)
+      : query_(query), path_(path), held_(held) {}
 
   // Documents of `within` (null: all live ones) that have a word of step `i`, of a phrase the first
   // real one, in one of `fields`.
@@ -58,7 +58,7 @@ class PathPostings {
   // lists.words is ignored.
   DocSet InLists(size_t i, const segment::WordLists& lists, const DocSet* within);
 
-  Graph& graph_;
+  QueryEvaluator& query_;
   const Path& path_;
   const PathPhrases& held_;
 };
@@ -68,15 +68,16 @@ void PathPostings::SinkWordAt(const Phrase& phrase, End end, size_t segment, Sin
   const WordNumber word = end == End::kFirstReal ? phrase.FirstReal()
                           : end == End::kFirst   ? phrase.words.front()
                                                  : phrase.words.back();
-  if (const Ordinal ordinal = graph_.OrdinalOf(word, segment); ordinal != kNoOrdinal)
+  if (const Ordinal ordinal = query_.words.OrdinalOf(word, segment); ordinal != kNoOrdinal)
     sink(ordinal, ordinal + 1);
 }
 
 template <typename Sink>
 void PathPostings::ForEachRange(size_t i, End end, size_t segment, Sink&& sink) {
-  Node& node = graph_.nodes()[path_[i].node];
-  if (!node.term.phrase) return graph_.ForEachRange(path_[i], segment, sink);
-  SinkWordAt(graph_.Class(node, 0).phrases[0], end, segment, sink);
+  const Step& step = path_[i];
+  if (!query_.graph.NodeOf(step).term.phrase)
+    return query_.expansion.ForEachRange(step, segment, sink);
+  SinkWordAt(query_.expansion.Class(step.node, 0).phrases[0], end, segment, sink);
 }
 
 template <typename Sink>

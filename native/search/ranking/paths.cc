@@ -14,7 +14,7 @@ constexpr uint32_t kStays = ~uint32_t{0};  // of a slot that is never left out
 // and goes before it. What comes earlier in the query stays, also where it goes before it: a path
 // is built from the left, and nobody looks back.
 struct PathMaker {
-  Graph& graph;
+  const Graph& graph;
   const std::vector<uint32_t>&
       goes;  // by slot, when it may be left out: its group in the order of removal, or kStays
   std::vector<std::vector<Path>>& stages;
@@ -34,7 +34,7 @@ void PathMaker::Add(uint32_t slot, uint32_t gone, size_t dropped) {
   for (uint32_t slots = 1; slots <= kNgramSlotsMax && slot + slots <= goes.size(); ++slots) {
     // A node goes with the last of its slots.
     if (*std::max_element(&goes[slot], &goes[slot] + slots) < gone) continue;
-    for (uint16_t n = 0; n < nodes.size(); ++n) {
+    for (NodeNumber n = 0; n < nodes.size(); ++n) {
       if (nodes[n].first_slot != slot || nodes[n].slots() != slots) continue;
       path.push_back({n, -1, false});
       Add(slot + slots, gone, dropped);
@@ -46,12 +46,15 @@ void PathMaker::Add(uint32_t slot, uint32_t gone, size_t dropped) {
 
 // Most frequent first; a slot without documents counts as infinitely frequent; equals go together.
 // Only the fields that are searched count.
-std::vector<std::vector<uint32_t>> ByFrequency(Graph& graph, const std::vector<uint32_t>& slots) {
+std::vector<std::vector<uint32_t>> ByFrequency(NodeDocuments& node_documents,
+                                               const std::vector<uint32_t>& slots) {
+  const auto& nodes = node_documents.graph().nodes();
   std::map<uint64_t, std::vector<uint32_t>, std::greater<>> groups;
   for (const uint32_t slot : slots) {
     DocSet documents;
-    for (Node& node : graph.nodes()) {
-      if (node.first_slot <= slot && slot <= node.last_slot) documents |= graph.Documents(node);
+    for (NodeNumber n = 0; n < nodes.size(); ++n) {
+      if (nodes[n].first_slot <= slot && slot <= nodes[n].last_slot)
+        documents |= node_documents.Of(n);
     }
     const uint64_t count = documents.size();
     groups[count == 0 ? ~uint64_t{0} : count].push_back(slot);
@@ -63,7 +66,8 @@ std::vector<std::vector<uint32_t>> ByFrequency(Graph& graph, const std::vector<u
 
 }  // namespace
 
-PathStages MakeStages(Graph& graph, const ParsedQuery& query, MatchingStrategy strategy) {
+PathStages MakeStages(NodeDocuments& node_documents, const ParsedQuery& query,
+                      MatchingStrategy strategy) {
   std::vector<uint32_t> all, plain;
   uint32_t phrase_words = 0;
   for (uint32_t slot = 0; slot < query.terms.size(); ++slot) {
@@ -76,7 +80,7 @@ PathStages MakeStages(Graph& graph, const ParsedQuery& query, MatchingStrategy s
   if (strategy == MatchingStrategy::kLast) {
     for (auto slot = plain.rbegin(); slot != plain.rend(); ++slot) groups.push_back({*slot});
   } else if (strategy == MatchingStrategy::kFrequency) {
-    groups = ByFrequency(graph, plain);
+    groups = ByFrequency(node_documents, plain);
   }
   // Without a phrase the last group stays.
   if (plain.size() == all.size() && !groups.empty()) groups.pop_back();
@@ -88,26 +92,26 @@ PathStages MakeStages(Graph& graph, const ParsedQuery& query, MatchingStrategy s
   }
   PathStages stages;
   stages.paths.resize(removable + 1);
-  PathMaker{graph, goes, stages.paths, {}}.Add(0, 0, 0);
+  PathMaker{node_documents.graph(), goes, stages.paths, {}}.Add(0, 0, 0);
   stages.max_matching_words = 1 + removable + (phrase_words > 1 ? phrase_words - 1 : 0);
   return stages;
 }
 
-DocSet PathDocuments(Graph& graph, const Path& path, const DocSet* within) {
+DocSet PathDocuments(NodeDocuments& node_documents, const Path& path, const DocSet* within) {
   // The rarest step first: the others are looked for in its documents.
   std::vector<std::pair<uint64_t, const Step*>> steps;
   for (const Step& step : path)
-    steps.emplace_back(graph.Frequency(graph.nodes()[step.node], step.typos), &step);
+    steps.emplace_back(node_documents.Frequency(step.node, step.typos), &step);
   std::stable_sort(steps.begin(), steps.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
   const DocSet* known = within;
   DocSet documents;
   for (const auto& [frequency, step] : steps) {
-    Node& node = graph.nodes()[step->node];
     if (known == nullptr) {
-      known = step->typos < 0 ? &graph.Documents(node) : &graph.Documents(node, step->typos);
+      known = step->typos < 0 ? &node_documents.Of(step->node)
+                              : &node_documents.Of(step->node, step->typos);
     } else {
-      documents = graph.DocumentsWithin(node, step->typos, *known);
+      documents = node_documents.Within(step->node, step->typos, *known);
       known = &documents;
     }
     if (known->empty()) return {};
@@ -116,7 +120,8 @@ DocSet PathDocuments(Graph& graph, const Path& path, const DocSet* within) {
   return documents;
 }
 
-DocSet StagesDocuments(Graph& graph, const PathStages& stages, const DocSet* allowed) {
+DocSet StagesDocuments(NodeDocuments& node_documents, const PathStages& stages,
+                       const DocSet* allowed) {
   // A path that has all the nodes of one that leaves more out adds nothing to it. Most have those
   // of the shortest.
   static_assert(kTermsMax * kNgramSlotsMax <= 32);
@@ -130,7 +135,7 @@ DocSet StagesDocuments(Graph& graph, const PathStages& stages, const DocSet* all
                       [&](uint32_t other) { return (other & ~nodes) == 0; }))
         continue;
       shorter.push_back(nodes);
-      universe |= PathDocuments(graph, path, allowed);
+      universe |= PathDocuments(node_documents, path, allowed);
     }
   }
   return universe;

@@ -4,14 +4,14 @@
 // A path leaves out some slots of the query or none. Which slots, and in which order, follows from
 // the matching strategy.
 //
-// Threads: one owner, for the graph looks up expansions.
+// Threads: one owner, for documents of nodes are looked up.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
 #include "bitmap/docset.h"
-#include "search/query/graph.h"
+#include "search/query/node_documents.h"
 #include "search/query/query.h"
 #include "search/ranking/rules.h"
 
@@ -19,8 +19,8 @@ namespace gannet::search {
 
 using Path = std::vector<Step>;
 
-// Phrases that stand for words of a path (Graph::ForEachPhrase), by step. Lifetime: that of the
-// graph.
+// Phrases that stand for words of a path (TermExpansion::ForEachPhrase), by step. Lifetime: that of
+// the expansion.
 using PathPhrases = std::vector<std::vector<const Phrase*>>;
 
 struct PathStages {
@@ -29,13 +29,15 @@ struct PathStages {
 };
 
 // All paths of the query.
-PathStages MakeStages(Graph& graph, const ParsedQuery& query, MatchingStrategy strategy);
+PathStages MakeStages(NodeDocuments& node_documents, const ParsedQuery& query,
+                      MatchingStrategy strategy);
 
 // Documents of `allowed` (null: all live ones) that match some path.
-DocSet StagesDocuments(Graph& graph, const PathStages& stages, const DocSet* allowed);
+DocSet StagesDocuments(NodeDocuments& node_documents, const PathStages& stages,
+                       const DocSet* allowed);
 
 // Documents of `within` (null: all live ones) that match every step of the path.
 // REQUIRES: the path has a step, and no step is verbatim.
-DocSet PathDocuments(Graph& graph, const Path& path, const DocSet* within);
+DocSet PathDocuments(NodeDocuments& node_documents, const Path& path, const DocSet* within);
 
 }  // namespace gannet::search

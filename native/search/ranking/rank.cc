@@ -7,31 +7,31 @@
 
 namespace gannet::search {
 
-Ranker::Ranker(const index::Snapshot& snapshot, Graph* graph, const ParsedQuery& query,
+Ranker::Ranker(const index::Snapshot& snapshot, QueryEvaluator* query, const ParsedQuery& parsed,
                const RankOptions& options, std::vector<Rule> rules, Distinct* distinct)
     : snapshot_(snapshot),
-      graph_(graph),
+      query_(query),
       options_(options),
       rules_(std::move(rules)),
       distinct_(distinct) {
-  if (graph_ == nullptr) return;
+  if (query_ == nullptr) return;
   const auto proximity = std::find_if(rules_.begin(), rules_.end(),
                                       [](const Rule& r) { return r.Is(ProximityRule()); });
   if (snapshot.settings->proximity_by_attribute && proximity != rules_.end() &&
-      query.terms.size() > 1) {
-    pairs_.emplace(*graph_);
+      parsed.terms.size() > 1) {
+    pairs_.emplace(*query_);
     pairs_rule_ = static_cast<size_t>(proximity - rules_.begin());
   }
   const auto& searchable = snapshot.settings->searchable;
   const uint32_t max_weight =
       searchable && !searchable->empty() ? static_cast<uint32_t>(searchable->size() - 1) : 0;
-  context_.emplace(RankContext{snapshot, *graph_, max_weight});
-  stages_ = MakeStages(*graph_, query, options.strategy);
+  context_.emplace(RankContext{snapshot, *query_, max_weight});
+  stages_ = MakeStages(query_->documents, parsed, options.strategy);
 }
 
 DocSet Ranker::Universe(const DocSet* allowed) {
-  if (graph_ == nullptr) return allowed != nullptr ? *allowed : snapshot_.documents;
-  return StagesDocuments(*graph_, stages_, allowed);
+  if (query_ == nullptr) return allowed != nullptr ? *allowed : snapshot_.documents;
+  return StagesDocuments(query_->documents, stages_, allowed);
 }
 
 uint64_t Ranker::CountUniverse(const DocSet* allowed, uint64_t most) {
@@ -44,10 +44,10 @@ uint64_t Ranker::CountUniverse(const DocSet* allowed, uint64_t most) {
     DocSet verified;
     for (Path path : *stage) {
       if (allowed == nullptr && path.size() == 1 &&
-          graph_->FewestDocuments(NodeOf(path[0])) >= most)
+          query_->documents.FewestDocuments(path[0].node) >= most)
         return most;
       for (Step& step : path) step.typos = 0;
-      verified |= PathDocuments(*graph_, path, allowed);
+      verified |= PathDocuments(query_->documents, path, allowed);
       if (verified.size() >= most) return most;
     }
   }
@@ -55,7 +55,7 @@ uint64_t Ranker::CountUniverse(const DocSet* allowed, uint64_t most) {
 }
 
 bool Ranker::FindsMatches() const {
-  return graph_ != nullptr && !rules_.empty() && rules_[0].kind == RuleKind::kWords &&
+  return query_ != nullptr && !rules_.empty() && rules_[0].kind == RuleKind::kWords &&
          distinct_ == nullptr && !options_.threshold;
 }
 
@@ -63,7 +63,7 @@ void Ranker::Run(DocSet universe) {
   Bucket bucket;
   bucket.documents = std::move(universe);
   // Without the rule `words` no path is dropped before the first rule.
-  if (graph_ != nullptr) bucket.paths = stages_.paths[0];
+  if (query_ != nullptr) bucket.paths = stages_.paths[0];
   Refine(std::move(bucket), 0, nullptr);
 }
 
@@ -133,7 +133,7 @@ void Ranker::Refine(Bucket bucket, size_t rule, const Detail* detail) {
   }
   if (rule == rules_.size() || (plain && !asks && size == 1 && !options_.details))
     return Emit(bucket, detail);
-  if (options_.deadline != nullptr && graph_ != nullptr && options_.deadline->Passed()) {
+  if (options_.deadline != nullptr && query_ != nullptr && options_.deadline->Passed()) {
     return Emit(bucket, AddSkipped(detail));
   }
   switch (rules_[rule].kind) {

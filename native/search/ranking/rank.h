@@ -28,7 +28,7 @@
 
 #include "base/deadline.h"
 #include "bitmap/docset.h"
-#include "search/query/graph.h"
+#include "search/query/query_evaluator.h"
 #include "search/query/query.h"
 #include "search/ranking/bucket.h"
 #include "search/ranking/cost_rule.h"
@@ -64,14 +64,14 @@ struct RankOptions {
 
 class Ranker {
  public:
-  // graph: null for a placeholder search.
-  Ranker(const index::Snapshot& snapshot, Graph* graph, const ParsedQuery& query,
+  // query: null for a placeholder search.
+  Ranker(const index::Snapshot& snapshot, QueryEvaluator* query, const ParsedQuery& parsed,
          const RankOptions& options, std::vector<Rule> rules, Distinct* distinct);
 
   // The documents of `allowed` (null: all live ones) that match the query in its most relaxed form.
   DocSet Universe(const DocSet* allowed);
   // The size of Universe(allowed), at most `most`. Cheaper than Universe for most queries.
-  // REQUIRES: there is a graph.
+  // REQUIRES: there is a query.
   uint64_t CountUniverse(const DocSet* allowed, uint64_t most);
   // Ranks `universe`: fills hits() and excluded().
   void Run(DocSet universe);
@@ -172,19 +172,19 @@ class Ranker {
   // other documents, and drop none. Two-phase ranking is exact only then.
   bool RanksOneByOne(size_t rule, const Detail* detail) const;
 
-  Node& NodeOf(const Step& step) { return graph_->nodes()[step.node]; }
+  const Node& NodeOf(const Step& step) const { return query_->graph.NodeOf(step); }
   // The documents of `within` whose cheapest expansions of a node are of class `typos`.
-  DocSet CheapestWithin(Node& node, int typos, const DocSet& within);
+  DocSet CheapestWithin(NodeNumber node, int typos, const DocSet& within);
   // The greatest cost of the rule typo along a path.
   uint32_t TypoMax(const Path& path);
 
   const index::Snapshot& snapshot_;
-  Graph* graph_;
+  QueryEvaluator* query_;
   const RankOptions& options_;
   std::vector<Rule> rules_;
   Distinct* distinct_;
   PathStages stages_;
-  std::optional<RankContext> context_;   // where there is a graph
+  std::optional<RankContext> context_;   // where there is a query
   std::optional<AttributePairs> pairs_;  // where proximity is byAttribute
   size_t pairs_rule_ = 0;                // the rule that asks for them
   std::optional<ForwardScan> scan_;      // the last one; of use to the rules behind

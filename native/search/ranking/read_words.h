@@ -6,26 +6,27 @@
 #include <utility>
 
 #include "bitmap/docset.h"
+#include "index/snapshot.h"
+#include "search/matching/index_words.h"
 #include "search/matching/word_masks.h"
-#include "search/query/graph.h"
 
 namespace gannet::search {
 
 // Calls sink(DocId, WordMasks&) for each live document of `documents`, segment by segment, docids
 // ascending within a segment.
-// words    the words to look for; the role of a word in the masks is its index here
+// numbers    of the words to look for; the role of a word in the masks is its index here
 // A damaged record holds no words.
 template <typename Sink>
-void ReadWords(const Graph& graph, std::span<const WordNumber> words, const DocSet& documents,
-               Sink&& sink) {
-  const auto& segments = graph.snapshot().segments;
+void ReadWords(const index::Snapshot& snapshot, const IndexWords& words,
+               std::span<const WordNumber> numbers, const DocSet& documents, Sink&& sink) {
+  const auto& segments = snapshot.segments;
   for (size_t s = 0; s < segments.size(); ++s) {
     const DocSet here = documents & segments[s]->live;
     if (here.empty()) continue;
     const segment::TextReader& text = *segments[s]->text;
-    WordMasks masks(text, words.size());
-    for (size_t i = 0; i < words.size(); ++i) {
-      if (const Ordinal ordinal = graph.words()[words[i]].ordinals[s]; ordinal != kNoOrdinal)
+    WordMasks masks(text, numbers.size());
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      if (const Ordinal ordinal = words.OrdinalOf(numbers[i], s); ordinal != kNoOrdinal)
         masks.Add(static_cast<Role>(i), ordinal);
     }
     masks.Seal();

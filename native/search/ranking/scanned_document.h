@@ -11,7 +11,9 @@
 #include <vector>
 
 #include "search/matching/word_masks.h"
-#include "search/query/graph.h"
+#include "index/snapshot.h"
+#include "search/matching/field_scope.h"
+#include "search/query/term_expansion.h"
 #include "search/ranking/paths.h"
 
 namespace gannet::search {
@@ -38,8 +40,9 @@ struct ScannedStep {
   size_t number = 0;  // of the steps of a scan
   const Step* step = nullptr;
   const Node* node = nullptr;
-  Role words = kNoRole;     // what may stand for the step, phrases apart
-  Role as_typed = kNoRole;  // the word itself
+  const NodeExpansions* expansions = nullptr;  // of the node
+  Role words = kNoRole;                        // what may stand for the step, phrases apart
+  Role as_typed = kNoRole;                     // the word itself
   Role plain = kNoRole,
        tolerant =
            kNoRole;  // of `words`: which match in any searched field, which in one that takes typos
@@ -50,8 +53,9 @@ struct ScannedStep {
 class ScannedDocument {
  public:
   // steps    how many the scan has
-  ScannedDocument(const Graph& graph, WordMasks& masks, size_t steps)
-      : graph_(graph), masks_(masks), places_(steps) {}
+  ScannedDocument(const index::Snapshot& snapshot, const FieldScope& scope, WordMasks& masks,
+                  size_t steps)
+      : snapshot_(snapshot), scope_(scope), masks_(masks), places_(steps) {}
 
   // The masks have read the next record.
   void Next() {
@@ -64,8 +68,7 @@ class ScannedDocument {
   template <typename Accept>
   bool Holds(Role role, bool all, Accept&& accept);
   bool Searched(Role role) {
-    return Holds(role, graph_.scope().all,
-                 [&](FieldId field) { return graph_.scope().Searches(field); });
+    return Holds(role, scope_.all, [&](FieldId field) { return scope_.Searches(field); });
   }
   // Smallest distance from a word of `left` to one of `right` behind it; WordMasks::kFar where
   // there is none.
@@ -98,7 +101,8 @@ class ScannedDocument {
 
   void FindPlaces(const ScannedStep& step, Places& places);
 
-  const Graph& graph_;
+  const index::Snapshot& snapshot_;
+  const FieldScope& scope_;
   WordMasks& masks_;
   std::vector<Places> places_;  // by step
 };

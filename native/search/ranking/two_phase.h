@@ -10,8 +10,8 @@
 // Invariant: `verified` and `approximate` share no document. Verifying a document removes it from
 // `approximate`; it enters `verified` or is dropped.
 //
-// Threads: one owner. Lifetime: an object dies before the cost sources and the graph that it reads.
-// Cost: verifying reads one forward record per document, 40 to 60 ns each.
+// Threads: one owner. Lifetime: an object dies before the cost sources and the phrases that it
+// reads. Cost: verifying reads one forward record per document, 40 to 60 ns each.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@
 
 #include "bitmap/docset.h"
 #include "search/matching/large_bucket.h"
-#include "search/query/graph.h"
+#include "search/matching/phrase_matcher.h"
 #include "search/ranking/cost_source.h"
 
 namespace gannet::search {
@@ -79,15 +79,15 @@ class TwoPhaseCosts : public TwoPhase {
 // Documents that hold all words of a phrase. Whether the words stand side by side is verified.
 class TwoPhasePhrase : public TwoPhase {
  public:
-  TwoPhasePhrase(const Graph& graph, const Phrase& phrase, PhraseMatches matches)
+  TwoPhasePhrase(const PhraseMatcher& phrases, const Phrase& phrase, PhraseMatches matches)
       : TwoPhase(std::move(matches.verified), std::move(matches.approximate)),
-        graph_(graph),
+        phrases_(phrases),
         phrase_(phrase) {}
 
  private:
-  DocSet Read(const DocSet& documents) override { return graph_.ReadPhrase(phrase_, documents); }
+  DocSet Read(const DocSet& documents) override { return phrases_.Read(phrase_, documents); }
 
-  const Graph& graph_;
+  const PhraseMatcher& phrases_;
   const Phrase& phrase_;
 };
 

@@ -27,15 +27,15 @@ std::vector<segment::WordRange> Common(std::span<const segment::WordRange> words
 
 }  // namespace
 
-AttributePairs::AttributePairs(Graph& graph) : graph_(graph) {
-  for (const Node& node : graph_.nodes()) {
+AttributePairs::AttributePairs(QueryEvaluator& query) : query_(query) {
+  for (const Node& node : query_.graph.nodes()) {
     if (node.term.phrase) continue;
     for (size_t at = 0; at < node.text.size();) {
       DecodeUtf8(node.text, at);
       if (at >= node.text.size()) break;
-      const WordNumber left = graph_.FindWord(std::string_view(node.text).substr(0, at));
+      const WordNumber left = query_.words.Find(std::string_view(node.text).substr(0, at));
       if (left == kNoWord) continue;
-      const WordNumber right = graph_.FindWord(std::string_view(node.text).substr(at));
+      const WordNumber right = query_.words.Find(std::string_view(node.text).substr(at));
       if (right == kNoWord) continue;
       splits_.emplace_back(left, right);
     }
@@ -50,9 +50,10 @@ void AttributePairs::BeginBucket() {
 }
 
 std::vector<AttributePairs::Side> AttributePairs::SidesOf(const Step& step, bool last) {
-  Node& node = graph_.nodes()[step.node];
+  const NodeExpansions& node = query_.expansion.Of(step.node);
+  const bool phrase = query_.graph.NodeOf(step).term.phrase;
   std::vector<Side> sides;
-  if (step.verbatim && !node.term.phrase) {
+  if (step.verbatim && !phrase) {
     if (node.short_prefix) {
       sides.push_back({Side::Kind::kPrefix, step.node});
     } else {
@@ -63,7 +64,7 @@ std::vector<AttributePairs::Side> AttributePairs::SidesOf(const Step& step, bool
   const int from = step.verbatim ? 0 : std::max<int>(step.typos, 0);
   const int to = step.verbatim ? 0 : step.typos < 0 ? kTypoClasses - 1 : step.typos;
   for (int c = from; c <= to; ++c) {
-    const Expansions& expansions = graph_.Class(node, c);
+    const Expansions& expansions = query_.expansion.Class(step.node, c);
     if (node.short_prefix && c == 0) {
       sides.push_back({Side::Kind::kPrefix, step.node});
     } else if (!expansions.words.empty() || expansions.has_range) {
@@ -87,7 +88,7 @@ DocSet AttributePairs::Holding(const Step& left, const Step& right, bool backwar
       if (!backward || l.phrase != nullptr || r.phrase != nullptr) continue;
       if (r.kind != Side::Kind::kPrefix) {
         Ask(r, l, among, out);
-      } else if (const WordNumber word = graph_.nodes()[r.node].verbatim; word != kNoWord) {
+      } else if (const WordNumber word = query_.expansion.Of(r.node).verbatim; word != kNoWord) {
         // For a short prefix the pairs in the other order are those of the word itself.
         Ask({.kind = Side::Kind::kWord, .word = word}, l, among, out);
       }
@@ -135,7 +136,7 @@ std::optional<DocSet> AttributePairs::ByLists(const Side& left, const Side& righ
     }
     return found;
   }
-  const auto& traits = graph_.snapshot().traits;
+  const auto& traits = query_.snapshot.traits;
   if (std::count_if(traits.begin(), traits.end(), [](const auto& field) {
         return field.searchable;
       }) > static_cast<ptrdiff_t>(kFieldsAskedMax)) {
@@ -146,25 +147,26 @@ std::optional<DocSet> AttributePairs::ByLists(const Side& left, const Side& righ
 
 DocSet AttributePairs::ShareField(const WordsBySegment& left, const WordsBySegment& right,
                                   const DocSet& among) const {
-  const auto& traits = graph_.snapshot().traits;
+  const auto& traits = query_.snapshot.traits;
   DocSet found;
   for (size_t f = 0; f < traits.size(); ++f) {
     if (!traits[f].searchable) continue;
     segment::FieldSet field;
     field.Add(static_cast<FieldId>(f));
-    const DocSet with_left = graph_.WithWords(left, &field, &among);
-    if (!with_left.empty()) found |= graph_.WithWords(right, &field, &with_left);
+    const DocSet with_left = query_.postings.AnyWord(left, &field, &among);
+    if (!with_left.empty()) found |= query_.postings.AnyWord(right, &field, &with_left);
   }
   return found;
 }
 
 WordsBySegment AttributePairs::WordsOf(const Side& side) const {
-  WordsBySegment words(graph_.snapshot().segments.size());
+  WordsBySegment words(query_.snapshot.segments.size());
   for (size_t s = 0; s < words.size(); ++s) {
     const auto add = [&](Ordinal begin, Ordinal end) { words[s].emplace_back(begin, end); };
     if (side.kind != Side::Kind::kWord) {
-      graph_.ForEachRange(graph_.nodes()[side.node].classes[side.typos], s, add);
-    } else if (const Ordinal ordinal = graph_.OrdinalOf(side.word, s); ordinal != kNoOrdinal) {
+      query_.expansion.ForEachRange(query_.expansion.Of(side.node).classes[side.typos], s, add);
+    } else if (const Ordinal ordinal = query_.words.OrdinalOf(side.word, s);
+               ordinal != kNoOrdinal) {
       add(ordinal, ordinal + 1);
     }
     segment::Unite(words[s]);
@@ -176,8 +178,8 @@ AttributePairs::Overlap AttributePairs::OverlapOf(const Side& asked, const Side&
   const bool prefix = side.kind == Side::Kind::kPrefix;
   if (prefix != (asked.kind == Side::Kind::kPrefix)) return Overlap::kNone;
   if (prefix)
-    return graph_.nodes()[side.node].text == graph_.nodes()[asked.node].text ? Overlap::kAll
-                                                                             : Overlap::kNone;
+    return query_.graph[side.node].text == query_.graph[asked.node].text ? Overlap::kAll
+                                                                         : Overlap::kNone;
   const WordsBySegment asked_words = WordsOf(asked), words = WordsOf(side);
   uint64_t count = 0, common = 0;
   for (size_t s = 0; s < words.size(); ++s) {
@@ -202,14 +204,14 @@ DocSet AttributePairs::ByReading(const Side& left, const Side& right, const DocS
   const auto may_cover = [&](const Side& asked, const Side& side) {
     if ((asked.kind == Side::Kind::kPrefix) != (side.kind == Side::Kind::kPrefix)) return false;
     return side.kind != Side::Kind::kPrefix ||
-           graph_.nodes()[side.node].text == graph_.nodes()[asked.node].text;
+           query_.graph[side.node].text == query_.graph[asked.node].text;
   };
   for (const Product& product : asked_) {
     if (may_cover(product.first, left) && may_cover(product.second, right))
       pairs.push_back(product);
   }
   std::vector<DocId> found;
-  const auto& segments = graph_.snapshot().segments;
+  const auto& segments = query_.snapshot.segments;
   std::vector<WordsBySegment> words{WordsOf(left), WordsOf(right)};
   for (const auto& [l, r] : pairs) {
     words.push_back(WordsOf(l));
@@ -264,7 +266,7 @@ DocSet AttributePairs::ByReading(const Side& left, const Side& right, const DocS
 const DocSet& AttributePairs::DocumentsOf(const Phrase& phrase) {
   const auto known = phrases_.find(&phrase);
   if (known != phrases_.end()) return known->second;
-  return phrases_.emplace(&phrase, graph_.PhraseDocuments(phrase, graph_.scope().fields()))
+  return phrases_.emplace(&phrase, query_.phrases.Documents(phrase, query_.scope.fields()))
       .first->second;
 }
 

@@ -9,7 +9,7 @@
 // For many documents the postings of fields tell which hold a pair of a product, if all pairs of
 // the product were asked for or none. Otherwise documents are read.
 //
-// Threads: one owner. Lifetime: dies before the graph.
+// Threads: one owner. Lifetime: dies before the query.
 // Cost: small sets of documents are read once per product.
 #pragma once
 
@@ -19,13 +19,13 @@
 #include <vector>
 
 #include "bitmap/docset.h"
-#include "search/query/graph.h"
+#include "search/query/query_evaluator.h"
 
 namespace gannet::search {
 
 class AttributePairs {
  public:
-  explicit AttributePairs(Graph& graph);
+  explicit AttributePairs(QueryEvaluator& query);
 
   // Pairs that are asked for from now on belong to another bucket.
   void BeginBucket();
@@ -39,7 +39,7 @@ class AttributePairs {
   // A word, the words of a class, all words of a short prefix, or the end of a phrase.
   struct Side {
     enum class Kind : uint8_t { kWord, kClass, kPrefix } kind;
-    uint16_t node = 0;
+    NodeNumber node = 0;
     int8_t typos = 0;
     WordNumber word = kNoWord;       // of kWord
     const Phrase* phrase = nullptr;  // only documents that match this phrase count
@@ -64,7 +64,7 @@ class AttributePairs {
   DocSet ByReading(const Side& left, const Side& right, const DocSet& among) const;
   const DocSet& DocumentsOf(const Phrase& phrase);
 
-  Graph& graph_;
+  QueryEvaluator& query_;
   std::vector<std::pair<WordNumber, WordNumber>> splits_;
   std::vector<Product> asked_;    // by earlier buckets
   std::vector<Product> present_;  // by this one

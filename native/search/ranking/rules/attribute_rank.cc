@@ -23,7 +23,7 @@ std::map<uint32_t, segment::FieldSet> FieldsByWeight(const RankContext& context)
   for (size_t f = 0; f < traits.size(); ++f) {
     const auto field = static_cast<FieldId>(f);
     if (traits[f].searchable && traits[f].weight < context.max_weight &&
-        context.graph.scope().Searches(field))
+        context.query.scope.Searches(field))
       fields[traits[f].weight].Add(field);
   }
   return fields;
@@ -34,7 +34,7 @@ class AttributeSource : public CostSource {
   AttributeSource(const RankContext& context, OnePath bucket)
       : context_(context),
         bucket_(std::move(bucket)),
-        postings_(context.graph, bucket_.path, bucket_.held),
+        postings_(context.query, bucket_.path, bucket_.held),
         fields_(FieldsByWeight(context)) {}
 
   CostBucket At(uint32_t cost) override {
@@ -101,7 +101,7 @@ class AttributeRank : public CostRule {
     uint32_t best = context.max_weight;
     for (const ScannedDocument::Place& place : document.PlacesOf(step)) {
       const FieldId field = place.run->field;
-      if (context.graph.scope().Searches(field))
+      if (context.query.scope.Searches(field))
         best = std::min(best, context.snapshot.traits[field].weight);
       if (best == 0) break;
     }
@@ -121,7 +121,7 @@ class AttributeRank : public CostRule {
     const auto best = fields.find(0);
     if (best == fields.end()) return DocSet();
     const PathPhrases none;
-    return PathPostings(context.graph, path, none).InFields(0, best->second, within);
+    return PathPostings(context.query, path, none).InFields(0, best->second, within);
   }
 
   bool RanksOneByOne(bool) const override { return true; }

@@ -80,24 +80,25 @@ struct ExactQuery {
   }
 };
 
-ExactQuery ExactQueryOf(Graph& graph, const std::vector<Path>& paths) {
+ExactQuery ExactQueryOf(TermExpansion& expansion, const std::vector<Path>& paths) {
+  const Graph& graph = expansion.graph();
   // Terms still in play, as far as they may match verbatim.
-  std::vector<uint16_t> nodes;
+  std::vector<NodeNumber> nodes;
   for (const Path& path : paths) {
     for (const Step& step : path) {
-      if (graph.nodes()[step.node].ngram() || step.typos > 0) continue;
+      if (graph.NodeOf(step).ngram() || step.typos > 0) continue;
       if (std::find(nodes.begin(), nodes.end(), step.node) == nodes.end())
         nodes.push_back(step.node);
     }
   }
-  std::sort(nodes.begin(), nodes.end(), [&](uint16_t a, uint16_t b) {
-    return graph.nodes()[a].term.first < graph.nodes()[b].term.first;
-  });
+  std::sort(nodes.begin(), nodes.end(),
+            [&](NodeNumber a, NodeNumber b) { return graph[a].term.first < graph[b].term.first; });
   ExactQuery query;
   uint32_t slot = 0;
-  for (const uint16_t n : nodes) {
-    Node& node = graph.nodes()[n];
-    const Expansions& zero = graph.Class(node, 0);
+  for (const NodeNumber n : nodes) {
+    const Node& node = graph[n];
+    const Expansions& zero = expansion.Class(n, 0);
+    const WordNumber verbatim = expansion.Of(n).verbatim;
     const auto first = static_cast<uint32_t>(node.term.first);
     if (node.term.phrase) {
       query.complete = query.complete && node.first_slot == slot++;
@@ -108,9 +109,9 @@ ExactQuery ExactQueryOf(Graph& graph, const std::vector<Path>& paths) {
         }
       }
       query.count += static_cast<uint32_t>(node.term.words.size());
-    } else if (node.verbatim != kNoWord) {
+    } else if (verbatim != kNoWord) {
       query.complete = query.complete && node.first_slot == slot++;
-      query.words.push_back({first, node.verbatim});
+      query.words.push_back({first, verbatim});
       ++query.count;
     }
   }
@@ -123,7 +124,8 @@ struct MaybeExact {
   bool read;  // whether they are to be read, since lists do not tell or they are few
 };
 
-MaybeExact MaybeExactOf(Graph& graph, const ExactQuery& query, const DocSet& documents) {
+MaybeExact MaybeExactOf(const Postings& postings, const FieldScope& scope, const ExactQuery& query,
+                        const DocSet& documents) {
   MaybeExact found;
   if (!query.words.empty() && query.complete) found.documents = documents;
   found.read = ReadRatherThanAsk(found.documents);
@@ -131,14 +133,12 @@ MaybeExact MaybeExactOf(Graph& graph, const ExactQuery& query, const DocSet& doc
   bool listed = true;  // whether lists tell where every word stands
   for (const auto& [position, word] : query.words) {
     if (found.documents.empty()) break;
-    const IndexWord& index_word = graph.words()[word];
     const bool early = position < segment::kLeadingPositions;
     listed = listed && early;
-    if (early)
-      found.documents = graph.WordAtPositions(index_word, 1u << position, &found.documents);
+    if (early) found.documents = postings.WordAtPositions(word, 1u << position, &found.documents);
     // What has it at an early position has it in some field.
-    if (!early || !graph.scope().all) {
-      found.documents = graph.WordDocuments(index_word, graph.scope().fields(), &found.documents);
+    if (!early || !scope.all) {
+      found.documents = postings.WordDocuments(word, scope.fields(), &found.documents);
     }
   }
   found.read = !listed || ReadRatherThanAsk(found.documents);
@@ -148,13 +148,13 @@ MaybeExact MaybeExactOf(Graph& graph, const ExactQuery& query, const DocSet& doc
 }  // namespace
 
 void Ranker::SplitByExactAttribute(const Bucket& bucket, size_t rule, const Detail* detail) {
-  const ExactQuery query = ExactQueryOf(*graph_, bucket.paths);
+  const ExactQuery query = ExactQueryOf(query_->expansion, bucket.paths);
   const std::vector<WordNumber> words = query.numbers();
-  auto [possible, read] = MaybeExactOf(*graph_, query, bucket.documents);
+  auto [possible, read] = MaybeExactOf(query_->postings, query_->scope, query, bucket.documents);
   std::array<std::vector<DocId>, 3> matching;  // of those that were read, by MatchType
   if (read) {
-    ReadWords(*graph_, words, possible, [&](DocId docid, WordMasks& masks) {
-      matching[static_cast<size_t>(MatchOf(masks, graph_->scope(), query.words, query.count))]
+    ReadWords(snapshot_, query_->words, words, possible, [&](DocId docid, WordMasks& masks) {
+      matching[static_cast<size_t>(MatchOf(masks, query_->scope, query.words, query.count))]
           .push_back(docid);
     });
   }
@@ -167,7 +167,7 @@ void Ranker::SplitByExactAttribute(const Bucket& bucket, size_t rule, const Deta
     const bool exact = type == MatchType::kExactMatch;
     if (possible.empty() || (exact && query.count > kCountedWordsMax)) return {};
     if (words.size() == 1 && !exact) return possible;
-    return graph_->DocumentsTogether(words, exact ? query.count : 0, &possible);
+    return query_->postings.WordsTogether(words, exact ? query.count : 0, &possible);
   };
   DocSet rest = bucket.documents;
   bool dropping = false;

@@ -44,16 +44,17 @@ class ExactWords : public CostRule {
   void AddPostingSources(const RankContext& context, OnePath group, uint32_t, TwoPhase*,
                          Sources& sources) const override {
     const Path& path = group.path;
-    Graph& graph = context.graph;
+    QueryEvaluator& query = context.query;
     std::vector<std::optional<DocSet>> typed(path.size());  // by step; nullopt: all
     for (size_t i = 0; i < path.size(); ++i) {
-      Node& node = graph.nodes()[path[i].node];
-      const bool only = graph.Class(node, 0).IsOnly(node.verbatim);
+      const Node& node = context.NodeOf(path[i]);
+      const Expansions& zero = query.expansion.Class(path[i].node, 0);
+      const WordNumber verbatim = query.expansion.Of(path[i].node).verbatim;
+      const bool only = zero.IsOnly(verbatim);
       if (node.term.phrase || (only && path[i].typos == 0 && !node.ngram())) continue;
       typed[i].emplace();
-      if (!MayBeTyped(node, path[i]) || node.verbatim == kNoWord) continue;
-      typed[i] = graph.WordDocuments(graph.words()[node.verbatim], graph.scope().fields(),
-                                     &group.documents);
+      if (!MayBeTyped(node, path[i]) || verbatim == kNoWord) continue;
+      typed[i] = query.postings.WordDocuments(verbatim, query.scope.fields(), &group.documents);
     }
     Path chosen = path;
     const std::function<void(size_t, uint32_t, DocSet)> divide = [&](size_t at, uint32_t cost,

@@ -38,8 +38,8 @@ constexpr size_t kPairsAskedMax = 4096;
 
 // Whether only the word as typed counts where it stands in front of the step before it, of all
 // words that a short prefix begins.
-bool OnlyTypedBefore(const Node& node, const Step& step) {
-  return node.short_prefix && step.typos <= 0;
+bool OnlyTypedBefore(const NodeExpansions& expansions, const Step& step) {
+  return expansions.short_prefix && step.typos <= 0;
 }
 
 // Cost of the distance between a step and the one before it.
@@ -58,7 +58,8 @@ uint32_t DistanceCost(ScannedDocument& document, const ScannedStep& left,
   for (const ScannedPhrase& phrase : left.phrases) in_front(phrase.last);
   if (forward == 1) return 0;
   // Phrases have no pairs in the other order.
-  const Role before = OnlyTypedBefore(*right.node, *right.step) ? right.as_typed : right.words;
+  const Role before =
+      OnlyTypedBefore(*right.expansions, *right.step) ? right.as_typed : right.words;
   return std::min({kFarCost, forward - 1, document.Distance(before, left.words)});
 }
 
@@ -66,7 +67,7 @@ uint32_t DistanceCost(ScannedDocument& document, const ScannedStep& left,
 class PairPostings {
  public:
   PairPostings(const RankContext& context, const Path& path, const PathPhrases& held)
-      : context_(context), path_(path), postings_(context.graph, path, held), pairs_(path.size()) {}
+      : context_(context), path_(path), postings_(context.query, path, held), pairs_(path.size()) {}
 
   struct Nearest {
     DocSet verified;     // every word stands directly behind the one before
@@ -119,7 +120,7 @@ std::optional<PairPostings::Nearest> PairPostings::SideBySide(const DocSet& with
   for (size_t i = 1; i < path_.size(); ++i) {
     const std::vector<PairWords>& pair = WordsOf(i);
     if (pair.empty()) continue;
-    const DocSet verified = context_.graph.LiveUnion(
+    const DocSet verified = context_.query.postings.LiveUnion(
         &nearest.approximate, [&](size_t s, const segment::TextReader& text, DocSetUnion& out) {
           for (const auto* lefts : {&pair[s].left, &pair[s].ends}) {
             for (const Ordinal left : *lefts) {
@@ -143,6 +144,7 @@ const std::vector<PairPostings::PairWords>& PairPostings::WordsOf(size_t i) {
   if (!context_.Adjacent(path_, i)) return pairs;
   const Step &left = path_[i - 1], &right = path_[i];
   const Node &left_node = context_.NodeOf(left), &right_node = context_.NodeOf(right);
+  const NodeExpansions& right_expansions = context_.query.expansion.Of(right.node);
   for (size_t s = 0; s < context_.snapshot.segments.size(); ++s) {
     const segment::AdjacencyReader& adjacency = context_.snapshot.segments[s]->text->adjacency();
     PairWords& words = pairs.emplace_back();
@@ -153,15 +155,15 @@ const std::vector<PairPostings::PairWords>& PairPostings::WordsOf(size_t i) {
     };
     postings_.ForEachRange(i - 1, End::kLast, s, gather_into(words.left));
     postings_.ForEachRange(i, End::kFirst, s, gather_into(words.right));
-    context_.graph.ForEachPhrase(left, [&](const Phrase& phrase) {
+    context_.query.expansion.ForEachPhrase(left, [&](const Phrase& phrase) {
       postings_.SinkWordAt(phrase, End::kLast, s, gather_into(words.ends));
     });
     // As in DistanceCost.
     const bool both_ways = !left_node.term.phrase && !right_node.term.phrase;
-    if (both_ways && !OnlyTypedBefore(right_node, right)) {
+    if (both_ways && !OnlyTypedBefore(right_expansions, right)) {
       words.before = words.right;
     } else if (both_ways) {
-      const Ordinal own = context_.graph.OrdinalOf(right_node.verbatim, s);
+      const Ordinal own = context_.query.words.OrdinalOf(right_expansions.verbatim, s);
       if (own != kNoOrdinal && adjacency.Frequent(own)) words.before = {own};
     }
     postings_.ForEachHeld(i, End::kFirst, s, gather_into(words.right));
@@ -177,9 +179,9 @@ DocSet PairPostings::Unlisted(const std::vector<PairWords>& words, const DocSet&
     to_join += context_.snapshot.segments[s]->text->ListsToJoin({words[s].rare});
   const auto add = [&](size_t s, const segment::TextReader& text, DocSetUnion& out) {
     if (few) return text.JoinLists({words[s].rare}, out);
-    context_.graph.UnionLists(s, {words[s].rare}, &within, out);
+    context_.query.postings.UnionLists(s, {words[s].rare}, &within, out);
   };
-  return context_.graph.LiveUnion(&within, add, to_join);
+  return context_.query.postings.LiveUnion(&within, add, to_join);
 }
 
 PairPostings::Distances PairPostings::ByDistance(const DocSet& within) {
@@ -204,7 +206,7 @@ PairPostings::Distances PairPostings::ByDistance(const DocSet& within) {
     // Documents that the lists have at a cost: that far behind less one, or that far in front.
     std::vector<DocSet> at(kFarCost);
     for (uint32_t cost = 0; cost < kFarCost; ++cost) {
-      at[cost] = context_.graph.LiveUnion(
+      at[cost] = context_.query.postings.LiveUnion(
           &within, [&](size_t s, const segment::TextReader& text, DocSetUnion& out) {
             for (const Ordinal left : pair[s].left) {
               for (const Ordinal right : pair[s].right)

@@ -22,7 +22,7 @@ constexpr uint32_t kCosts[] = {0, 1, kFarCost};  // in order, also in the other 
 // The documents that take paths at a cost, asked for pair by pair.
 class PathsByPairs {
  public:
-  PathsByPairs(Graph& graph, AttributePairs& pairs) : graph_(graph), pairs_(pairs) {}
+  PathsByPairs(const Graph& graph, AttributePairs& pairs) : graph_(graph), pairs_(pairs) {}
 
   // Those of `among` that take the path at that cost. remaining: all that are not placed yet; of
   // these it is asked who holds a pair.
@@ -51,8 +51,7 @@ class PathsByPairs {
   // Whether the step and the one before it stand for adjacent words of the query.
   bool Adjacent(const Path& path, size_t at) const {
     if (at == 0) return false;
-    return graph_.nodes()[path[at - 1].node].term.last + 1 ==
-           graph_.nodes()[path[at].node].term.first;
+    return graph_.NodeOf(path[at - 1]).term.last + 1 == graph_.NodeOf(path[at]).term.first;
   }
 
   // Bit s: the steps from `at` on may cost s in sum, as far as is known.
@@ -93,7 +92,7 @@ class PathsByPairs {
     if (left >= kFarCost) Walk(path, at + 1, left - kFarCost, among, remaining, taking);
   }
 
-  Graph& graph_;
+  const Graph& graph_;
   AttributePairs& pairs_;
   std::deque<Link> links_;  // steady: a walk holds one while others are added
 };
@@ -119,10 +118,10 @@ std::vector<DocSet> Ranker::MatchingEach(const Bucket& bucket) {
 void Ranker::SplitByAttribute(const Bucket& bucket, size_t rule, const Detail* detail,
                               uint32_t max) {
   for (const Path& path : bucket.paths)
-    HasPostings(*graph_, path);  // looks up what stands for the steps
+    HasPostings(query_->expansion, path);  // looks up what stands for the steps
   pairs_->BeginBucket();
   const std::vector<DocSet> matching = MatchingEach(bucket);
-  PathsByPairs by_pairs(*graph_, *pairs_);
+  PathsByPairs by_pairs(query_->graph, *pairs_);
   DocSet remaining = bucket.documents;
   bool dropping = false;
   for (uint32_t cost = 0; cost <= max && !remaining.empty(); ++cost) {

@@ -17,10 +17,10 @@ constexpr uint32_t kNgramTypos[kNgramSlotsMax] = {
 
 }  // namespace
 
-DocSet Ranker::CheapestWithin(Node& node, int typos, const DocSet& within) {
-  DocSet documents = graph_->DocumentsWithin(node, typos, within);
+DocSet Ranker::CheapestWithin(NodeNumber node, int typos, const DocSet& within) {
+  DocSet documents = query_->documents.Within(node, typos, within);
   for (int lower = 0; lower < typos && !documents.empty(); ++lower)
-    documents -= graph_->DocumentsWithin(node, lower, documents);
+    documents -= query_->documents.Within(node, lower, documents);
   return documents;
 }
 
@@ -70,9 +70,9 @@ void Ranker::SplitByTypo(const Bucket& bucket, size_t rule, const Detail* detail
             for (uint32_t typos = 0; typos <= most; ++typos) {
               DocSet next;
               if (step.verbatim) {
-                next = graph_->DocumentsWithin(step, documents);
+                next = query_->documents.Within(step, documents);
               } else {
-                next = CheapestWithin(NodeOf(step), static_cast<int>(typos), documents);
+                next = CheapestWithin(step.node, static_cast<int>(typos), documents);
               }
               if (next.empty()) continue;
               chosen.push_back({step.node, static_cast<int8_t>(typos), step.verbatim});

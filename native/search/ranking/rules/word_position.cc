@@ -96,7 +96,7 @@ class PositionSource : public CostSource {
   PositionSource(const RankContext& context, OnePath bucket, uint32_t max, TwoPhase* two_phase)
       : context_(context),
         bucket_(std::move(bucket)),
-        postings_(context.graph, bucket_.path, bucket_.held),
+        postings_(context.query, bucket_.path, bucket_.held),
         max_(max),
         two_phase_(two_phase),
         known_(KnownBelow(context, bucket_.path)) {}
@@ -206,10 +206,10 @@ class WordPosition : public CostRule {
                                  const DocSet* within) const override {
     if (KnownBelow(context, path) == 0) return std::nullopt;
     const PathPhrases none;
-    PathPostings postings(context.graph, path, none);
+    PathPostings postings(context.query, path, none);
     DocSet near = postings.AtPositions(0, PositionsAt(context.NodeOf(path[0]), 0), within);
     // Positions count in any field, but a document is found by searched ones.
-    if (const segment::FieldSet* const searched = context.graph.scope().fields())
+    if (const segment::FieldSet* const searched = context.query.scope.fields())
       return postings.InFields(0, *searched, &near);
     return near;
   }

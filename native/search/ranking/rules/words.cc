@@ -22,7 +22,7 @@ void Ranker::SplitByWords(const DocSet* within, size_t rule, const Detail* detai
     if (Full(detail)) return;
     Bucket child;
     for (const Path& path : stages_.paths[dropped]) {
-      DocSet documents = PathDocuments(*graph_, path, within);
+      DocSet documents = PathDocuments(query_->documents, path, within);
       documents -= done;
       if (documents.empty()) continue;
       done |= documents;
@@ -48,8 +48,9 @@ bool Ranker::BeginsWithTyped(size_t rule, const Detail* detail) const {
 
 bool Ranker::EmitTyped(const DocSet* within, size_t rule, DocSet& done) {
   Path path;
-  for (uint16_t n = 0; n < graph_->nodes().size(); ++n) {
-    const Node& node = graph_->nodes()[n];
+  const Graph& graph = query_->graph;
+  for (NodeNumber n = 0; n < graph.nodes().size(); ++n) {
+    const Node& node = graph[n];
     if (node.ngram()) continue;
     if (node.synonyms_only) return false;  // of two paths neither is the one as typed
     path.push_back({n, 0, false});
@@ -62,13 +63,15 @@ bool Ranker::EmitTyped(const DocSet* within, size_t rule, DocSet& done) {
   }
   // Where one word stands for nothing as it was typed, those come first that have one typo there.
   // The others need not be looked for with typos, and nothing with two.
-  const auto is_unknown = [&](const Step& step) { return graph_->Class(NodeOf(step), 0).empty(); };
+  const auto is_unknown = [&](const Step& step) {
+    return query_->expansion.Class(step.node, 0).empty();
+  };
   const auto unknown = std::find_if(path.begin(), path.end(), is_unknown);
   if (unknown != path.end()) {
     if (std::any_of(unknown + 1, path.end(), is_unknown)) return false;
     unknown->typos = 1;
   }
-  Bucket first{PathDocuments(*graph_, path, within), {path}};
+  Bucket first{PathDocuments(query_->documents, path, within), {path}};
   first.documents -= done;
   done |= first.documents;
   Refine(std::move(first), behind, nullptr);
@@ -76,7 +79,7 @@ bool Ranker::EmitTyped(const DocSet* within, size_t rule, DocSet& done) {
 }
 
 void Ranker::EmitCheapest(const Path& path, const DocSet* within, size_t rule, DocSet& done) {
-  const Expansions& zero = graph_->Class(NodeOf(path[0]), 0);
+  const Expansions& zero = query_->expansion.Class(path[0].node, 0);
   if (NodeOf(path[0]).term.phrase || !zero.phrases.empty()) return;
   // The documents that cost nothing under the first rules that tell them apart, the fewest first.
   const auto asks = [&](size_t r) {
@@ -103,23 +106,25 @@ void Ranker::EmitCheapest(const Path& path, const DocSet* within, size_t rule, D
 // Of a phrase alone, lists tell which documents hold its words, and how these rank. Whether they
 // stand as they must is read where a document would come onto the page.
 bool Ranker::EmitPhrase(const Path& path, const DocSet* within, size_t rule) {
-  if (graph_->nodes().size() > 1 || !NodeOf(path[0]).term.phrase || !HasPostings(*graph_, path))
+  const NodeNumber node = path[0].node;
+  if (query_->graph.nodes().size() > 1 || !query_->graph[node].term.phrase ||
+      !HasPostings(query_->expansion, path))
     return false;
   if (snapshot_.settings->proximity_by_attribute) return false;
-  const Expansions& zero = graph_->Class(NodeOf(path[0]), 0);
-  if (zero.Knows(within) || !RanksOneByOne(rule, nullptr)) return false;
-  const Phrase& phrase = zero.phrases[0];
-  if (graph_->MostDocuments(phrase) < LargeBucketMin()) return false;
-  const segment::FieldSet* const fields = graph_->scope().fields();
-  PhraseMatches matches = graph_->PhraseByLists(phrase, fields, within);
+  if (query_->documents.Keeps(node, 0, within) || !RanksOneByOne(rule, nullptr)) return false;
+  const Phrase& phrase = query_->expansion.Class(node, 0).phrases[0];
+  const PhraseMatcher& phrases = query_->phrases;
+  if (phrases.MostDocuments(phrase) < LargeBucketMin()) return false;
+  const segment::FieldSet* const fields = query_->scope.fields();
+  PhraseMatches matches = phrases.ByLists(phrase, fields, within);
   if (matches.approximate.size() < LargeBucketMin()) {
-    NodeOf(path[0]).classes[0].Know(
-        within, graph_->VerifyApproximate(phrase, fields, within, std::move(matches)));
+    query_->documents.Keep(node, 0, within,
+                           phrases.VerifyApproximate(phrase, fields, within, std::move(matches)));
     return false;
   }
-  if (!graph_->PaysToReadSome(phrase, matches.approximate, LargeBucketMin())) return false;
+  if (!phrases.PaysToReadSome(phrase, matches.approximate, LargeBucketMin())) return false;
   Bucket child{matches.verified | matches.approximate, {path}};
-  child.two_phase = &phrase_.emplace(*graph_, phrase, std::move(matches));
+  child.two_phase = &phrase_.emplace(phrases, phrase, std::move(matches));
   Refine(std::move(child), rule, nullptr);
   return true;
 }

@@ -30,7 +30,7 @@ struct Word {
 };
 
 struct NaiveScan {
-  Graph& graph;
+  const QueryEvaluator& query;
   const Path& path;
   uint32_t max_weight;
 
@@ -54,7 +54,7 @@ struct NaiveScan {
 
   PathCosts Of(DocId docid) const {
     std::vector<std::vector<Word>> of_step(path.size());
-    for (const auto& view : graph.snapshot().segments) {
+    for (const auto& view : query.snapshot.segments) {
       if (!view->live.Contains(docid)) continue;
       const segment::TextReader& text = *view->text;
       segment::ForwardDocument document;
@@ -64,18 +64,18 @@ struct NaiveScan {
       for (uint32_t i = 0; i < document.words.count; ++i) {
         const auto [field, position] = cursor.At(i);
         for (size_t step = 0; step < path.size(); ++step) {
-          const auto wanted = text.terms().Find(graph.nodes()[path[step].node].text);
+          const auto wanted = text.terms().Find(query.graph.NodeOf(path[step]).text);
           if (wanted && *wanted == document.words.at(i)) of_step[step].push_back({field, position});
         }
       }
     }
     PathCosts costs;
     for (size_t step = 0; step < path.size(); ++step) {
-      const Node& node = graph.nodes()[path[step].node];
+      const Node& node = query.graph.NodeOf(path[step]);
       const uint32_t slots = node.slots();
       uint32_t attribute = max_weight, position = 10 * slots, distance = kFarCost;
       for (const Word& word : of_step[step]) {
-        attribute = std::min(attribute, graph.snapshot().traits[word.field].weight);
+        attribute = std::min(attribute, query.snapshot.traits[word.field].weight);
         position = std::min(position,
                             Position(word.position, static_cast<uint32_t>(node.term.first), slots));
         if (step == 0) continue;
@@ -89,7 +89,7 @@ struct NaiveScan {
       costs.attribute += attribute * slots;
       costs.position += position;
       const bool adjacent =
-          step > 0 && graph.nodes()[path[step - 1].node].term.last + 1 == node.term.first;
+          step > 0 && query.graph.NodeOf(path[step - 1]).term.last + 1 == node.term.first;
       costs.proximity += slots - 1 + (adjacent ? distance : 0);
     }
     return costs;
@@ -124,28 +124,29 @@ TEST(ForwardScan, CostsAreThoseOfPlainLoops) {
   const uint32_t max_weight = 9;
   int compared = 0;
   for (int round = 0; round < 200; ++round) {
-    ParsedQuery query;
+    ParsedQuery parsed;
     auto position = static_cast<int32_t>(random() % (random() % 2 == 0 ? 4 : 40));
     for (uint64_t n = 1 + random() % 4; n > 0; --n, ++position) {
       if (random() % 5 == 0) ++position;
-      query.terms.push_back({.words = {std::string(1, static_cast<char>('a' + random() % 4))},
-                             .first = position,
-                             .last = position});
+      parsed.terms.push_back({.words = {std::string(1, static_cast<char>('a' + random() % 4))},
+                              .first = position,
+                              .last = position});
     }
     const FieldScope scope;
-    Graph graph(*snapshot, scope, query);
+    QueryEvaluator query(*snapshot, scope, parsed);
+    const Graph& graph = query.graph;
     Path path;
-    for (uint32_t slot = 0; slot < query.terms.size();) {
-      std::vector<uint16_t> nodes;
+    for (uint32_t slot = 0; slot < parsed.terms.size();) {
+      std::vector<NodeNumber> nodes;
       for (size_t node = 0; node < graph.nodes().size(); ++node) {
-        if (graph.nodes()[node].first_slot == slot) nodes.push_back(static_cast<uint16_t>(node));
+        if (graph.nodes()[node].first_slot == slot) nodes.push_back(static_cast<NodeNumber>(node));
       }
       path.push_back({nodes[random() % nodes.size()], static_cast<int8_t>(0), random() % 4 == 0});
-      slot = graph.nodes()[path.back().node].last_slot + 1;
+      slot = graph.NodeOf(path.back()).last_slot + 1;
     }
-    if (!HasPostings(graph, path)) continue;
-    const NaiveScan naive{graph, path, max_weight};
-    const RankContext context{*snapshot, graph, max_weight};
+    if (!HasPostings(query.expansion, path)) continue;
+    const NaiveScan naive{query, path, max_weight};
+    const RankContext context{*snapshot, query, max_weight};
     ForwardScan scan(context, {&ProximityRule(), &AttributeRankRule(), &WordPositionRule()}, {path},
                      true);
     DocSet documents = snapshot->documents;

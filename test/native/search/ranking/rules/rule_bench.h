@@ -11,8 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/tuning.h"
-#include "index/indexed_documents.h"
+#include "search/query/query_bench.h"
 #include "search/ranking/cost_rule.h"
 #include "search/ranking/forward_scan.h"
 #include "search/ranking/path_postings.h"
@@ -22,41 +21,20 @@ namespace gannet::search {
 
 using CostByDocument = std::map<DocId, uint32_t>;
 
-class RuleBench {
+class RuleBench : public QueryBench {
  public:
-  // documents    JSON objects; their docids are their places
-  // settings     JSON object
-  explicit RuleBench(const std::vector<std::string>& documents,
-                     const std::string& settings = R"({"typoTolerance":{"enabled":false}})")
-      : tuned_(Tuned()), index_(settings) {
-    // Words of two documents are frequent, so that lists tell of their distances.
-    Tuning tuning = tuned_;
-    tuning.frequent_documents_min = 2;
-    SetTuning(tuning);
-    std::map<DocId, std::string> batch;
-    for (const std::string& document : documents)
-      batch[static_cast<DocId>(batch.size())] = document;
-    index_.Put(batch);
-    snapshot_ = index_.snapshot();
-  }
-  ~RuleBench() { SetTuning(tuned_); }
+  using QueryBench::QueryBench;
 
   // Asks for the words, which follow each other in the query; of each those as typed. typos: of
   // each word, a class of expansions.
   void Ask(const std::vector<std::string>& words, int8_t typos = 0) {
-    query_ = {};
-    int32_t position = 0;
-    for (const std::string& word : words) {
-      query_.terms.push_back({.words = {word}, .first = position, .last = position});
-      ++position;
-    }
-    graph_ = std::make_unique<Graph>(*snapshot_, scope_, query_);
-    const auto& searchable = snapshot_->settings->searchable;
+    QueryBench::Ask(words);
+    const auto& searchable = snapshot().settings->searchable;
     const auto max_weight =
         static_cast<uint32_t>(searchable && !searchable->empty() ? searchable->size() - 1 : 0);
-    context_ = std::make_unique<RankContext>(RankContext{*snapshot_, *graph_, max_weight});
+    context_ = std::make_unique<RankContext>(RankContext{snapshot(), query(), max_weight});
     path_.clear();
-    for (uint16_t n = 0; n < words.size(); ++n) path_.push_back({n, typos, false});
+    for (NodeNumber n = 0; n < words.size(); ++n) path_.push_back({n, typos, false});
   }
 
   Path& path() { return path_; }
@@ -65,7 +43,7 @@ class RuleBench {
   // What the rule says of the documents that match the path, read.
   CostByDocument Read(const CostRule& rule) {
     ForwardScan scan(*context_, {&rule}, {path_}, false);
-    scan.Run(snapshot_->documents);
+    scan.Run(snapshot().documents);
     Sources sources;
     const std::vector<uint32_t> numbers{0};
     scan.AddSources(rule, {path_}, numbers, rule.PathMax(*context_, path_), scan.Matching(0),
@@ -74,9 +52,9 @@ class RuleBench {
   }
   // The same as posting lists tell it, what they leave open verified.
   CostByDocument Listed(const CostRule& rule) {
-    EXPECT_TRUE(HasPostings(*graph_, path_));
+    EXPECT_TRUE(HasPostings(expansion(), path_));
     Sources sources;
-    rule.AddPostingSources(*context_, {PathDocuments(*graph_, path_, nullptr), 0, path_, {}},
+    rule.AddPostingSources(*context_, {PathDocuments(documents(), path_, nullptr), 0, path_, {}},
                            rule.PathMax(*context_, path_), nullptr, sources);
     return CostsOf(rule, sources);
   }
@@ -102,12 +80,6 @@ class RuleBench {
     return costs;
   }
 
-  Tuning tuned_;
-  IndexedDocuments index_;
-  std::shared_ptr<const index::Snapshot> snapshot_;
-  FieldScope scope_;
-  ParsedQuery query_;
-  std::unique_ptr<Graph> graph_;
   std::unique_ptr<RankContext> context_;
   Path path_;
 };

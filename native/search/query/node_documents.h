@@ -1,0 +1,83 @@
+// Postings evaluation of the query: which live documents match a node of the query graph, by the
+// words and phrases that stand for it.
+//
+// Holds the documents that were found: of each class, and those within the documents that were
+// asked about last.
+//
+// Owner: the search (query_evaluator.h). Threads: one owner; idle threads help with large unions.
+// Lifetime: dies before all that it was made of. What is returned by reference is valid as long as
+// the object.
+// Cost: looks up expansions as far as they are needed (term_expansion.h), then one union of their
+// lists (matching/postings.h) and their phrases (matching/phrase_matcher.h). Asked again: nothing,
+// or an intersection.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "bitmap/docset.h"
+#include "index/snapshot.h"
+#include "search/matching/field_scope.h"
+#include "search/matching/phrase_matcher.h"
+#include "search/matching/postings.h"
+#include "search/query/graph.h"
+#include "search/query/term_expansion.h"
+
+namespace gannet::search {
+
+class NodeDocuments {
+ public:
+  NodeDocuments(const index::Snapshot& snapshot, const FieldScope& scope, TermExpansion& expansion,
+                const Postings& postings, const PhraseMatcher& phrases);
+
+  const Graph& graph() const { return expansion_.graph(); }
+  // Documents that match a node by expansions of one class, or of any.
+  const DocSet& Of(NodeNumber node, int typo_class);
+  const DocSet& Of(NodeNumber node);
+  // The documents of `within` that match a node; cheaper than Of() for few.
+  // typo_class    a class; -1: any
+  DocSet Within(NodeNumber node, int typo_class, const DocSet& within);
+  // REQUIRES: of a verbatim step class 0 was looked up.
+  DocSet Within(const Step& step, const DocSet& within);
+  // Grows with the number of documents that match the node by expansions of this class, -1: of any.
+  uint64_t Frequency(NodeNumber node, int typo_class);
+  // A lower bound of the documents that match the node without a typo.
+  uint64_t FewestDocuments(NodeNumber node);
+
+  // Keeps `found` as the documents of `within` (null: all documents) that match by the class.
+  void Keep(NodeNumber node, int typo_class, const DocSet* within, DocSet found);
+  // Whether the matching documents of `within` (null: of all documents) are kept.
+  bool Keeps(NodeNumber node, int typo_class, const DocSet* within) const;
+
+ private:
+  // Of one class.
+  struct Found {
+    std::optional<DocSet> documents;
+    // Which documents of `within` match, as was last asked for.
+    struct Asked {
+      DocSet within, documents;
+    };
+    std::optional<Asked> asked;
+    std::optional<uint64_t> frequency;
+    bool Has(const DocSet* within) const {
+      return documents || (within != nullptr && asked && within->IsSubsetOf(asked->within));
+    }
+  };
+  struct OfNode {
+    std::array<Found, kTypoClasses> classes;
+    std::optional<DocSet> any;  // union of the classes
+  };
+
+  DocSet Find(NodeNumber node, int typo_class, const DocSet* within);
+
+  const index::Snapshot& snapshot_;
+  const FieldScope& scope_;
+  TermExpansion& expansion_;
+  const Postings& postings_;
+  const PhraseMatcher& phrases_;
+  std::vector<OfNode> nodes_;  // by node
+};
+
+}  // namespace gannet::search
