@@ -1,6 +1,28 @@
 #include "addon/errors.h"
 
+#include <string_view>
+
 namespace gannet::addon {
+namespace {
+
+// A message may quote a request of many megabytes, and the server shows 8,192 UTF-16 units of its
+// beginning and its end (src/contract/errors.ts). No unit takes more than three bytes.
+constexpr size_t kMessageBeginBytes = 32 * 1024;
+constexpr size_t kMessageEndBytes = 16 * 1024;
+
+bool IsInsideCharacter(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; }
+
+// Between characters.
+std::string WithoutMiddle(std::string_view message) {
+  if (message.size() <= kMessageBeginBytes + kMessageEndBytes) return std::string(message);
+  size_t begin = kMessageBeginBytes;
+  while (begin > 0 && IsInsideCharacter(message[begin])) --begin;
+  size_t end = message.size() - kMessageEndBytes;
+  while (end < message.size() && IsInsideCharacter(message[end])) ++end;
+  return std::string(message.substr(0, begin)).append(message.substr(end));
+}
+
+}  // namespace
 
 std::string CodeOf(const Status& status) {
   if (!status.detail().empty()) return status.detail();
@@ -13,7 +35,7 @@ std::string CodeOf(const Status& status) {
 }
 
 Napi::Error MakeError(Napi::Env env, const Status& status) {
-  Napi::Error error = Napi::Error::New(env, status.message());
+  Napi::Error error = Napi::Error::New(env, WithoutMiddle(status.message()));
   error.Value().Set("code", Napi::String::New(env, CodeOf(status)));
   return error;
 }

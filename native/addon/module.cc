@@ -243,8 +243,11 @@ Napi::Value IndexState(const Napi::CallbackInfo& info) {
   } else {
     out += "null";
   }
-  out += ",\"settings\":";
-  out += snapshot->settings_json.empty() ? "null" : snapshot->settings_json;
+  const bool with_settings = !info[1].IsBoolean() || info[1].As<Napi::Boolean>().Value();
+  if (with_settings) {
+    out += ",\"settings\":";
+    out += snapshot->settings_json.empty() ? "null" : snapshot->settings_json;
+  }
   const auto number = [&](const char* name, uint64_t value) {
     out += std::string(",\"") + name + "\":" + std::to_string(value);
   };

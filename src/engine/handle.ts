@@ -62,8 +62,9 @@ export class IndexHandle {
     return this.#handle;
   }
 
-  state(): IndexState {
-    return readState(this.#sync(() => this.#native.indexState(this.#handle)));
+  /** @param withSettings else the state has none, null */
+  state(withSettings = true): IndexState {
+    return readState(this.#sync(() => this.#native.indexState(this.#handle, withSettings)));
   }
 
   fields(): string[] {

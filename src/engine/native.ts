@@ -26,8 +26,8 @@ export interface NativeAddon {
   isMerging(handle: number): boolean;
   /** What merges have failed of since this was last asked, or null. */
   takeMergeFault(handle: number): string | null;
-  /** JSON text of {@link IndexState}: the last committed state. */
-  indexState(handle: number): string;
+  /** JSON text of {@link IndexState}: the last committed state. `withSettings`, default true: with the settings, which may be long. */
+  indexState(handle: number, withSettings?: boolean): string;
   /** JSON list of the names of all fields that the index knows, nested ones and their parents too. */
   indexFields(handle: number): string;
 

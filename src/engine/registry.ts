@@ -118,11 +118,14 @@ export class IndexEntry {
     return (this.#settings = settingsOf(state));
   }
 
-  /** Takes over the state that the engine has committed. Call after each batch. */
-  refresh(): IndexState {
-    const state = this.handle.state();
+  /**
+   * Takes over the state that the engine has committed. Call after each batch.
+   * @param withSettings the batch may have changed the settings
+   */
+  refresh(withSettings = true): IndexState {
+    const state = this.handle.state(withSettings);
     this.summary = summaryOf(state, this.createdAt);
-    this.#read(state);
+    if (withSettings) this.#read(state);
     return state;
   }
 
@@ -262,7 +265,7 @@ export class IndexRegistry {
     }
     const handle = new IndexHandle(this.#native, this.#dirOf(entry.uuid), entry.isNew);
     try {
-      if (!entry.isNew) checkAgainst(entry, handle.state());
+      if (!entry.isNew) checkAgainst(entry, handle.state(false));
       handle.sweep();
     } catch (error) {
       handle.close();

@@ -32,7 +32,9 @@ const SETTINGS = ',"settings":';
 /** The state of an index, from its JSON. */
 export function readState(json: string): IndexState {
   const begin = behindValue(json, KEY.length) + SETTINGS.length;
-  if (!json.startsWith(PLACES, begin)) return JSON.parse(json) as IndexState;
+  if (!json.startsWith(PLACES, begin)) {
+    return { settings: null, ...(JSON.parse(json) as Partial<IndexState>) } as IndexState;
+  }
   const end = json.indexOf(']', begin);
   const places = json
     .slice(begin + PLACES.length, end)

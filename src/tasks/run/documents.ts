@@ -79,7 +79,7 @@ export async function runOnIndex(
   }
   // What was done so far is a turn of the event loop, and the state may be long.
   await setImmediate();
-  target.entry.refresh();
+  target.entry.refresh(batch.kind === 'settings' || batch.kind === 'clearAndSettings');
   await setImmediate();
   return { ends, indexes: new Map([[batch.indexUid!, target.entry]]) };
 }
