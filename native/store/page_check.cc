@@ -133,10 +133,10 @@ class PageCheck {
         return Fault("one of its two heads");
       }
     }
-    // Commits are written to one and the other in turn; a new file has two that say zero.
+    // Commits are written to one and the other in turn; a new file has two of no commit, a compact
+    // copy one. A head whose number alone was lost is none of these: it would hide a commit.
     const uint64_t first = metas[0].transaction, second = metas[1].transaction;
-    // So has a compact copy, but for one of them.
-    const bool is_new = first == 0 || second == 0;
+    const bool is_new = IsUnused(metas[0]) && (IsUnused(metas[1]) || second % 2 == 1);
     if (!is_new && (first % 2 != 0 || second % 2 != 1 ||
                     (first > second ? first - second : second - first) != 1)) {
       return Fault("its two heads do not follow each other");
@@ -151,6 +151,12 @@ class PageCheck {
     if (meta_.last_page > bytes_.size() / page_size_ + kUnwrittenPagesMax)
       return Fault("it is cut off");
     return Status::Ok();
+  }
+
+  // As in a file that no commit has written to.
+  static bool IsUnused(const Meta& meta) {
+    return meta.transaction == 0 && meta.free.root == kNoPage && meta.main.root == kNoPage &&
+           meta.last_page == kMetaPages - 1;
   }
 
   // The bytes of `count` pages from `page` on, which are marked as reached.

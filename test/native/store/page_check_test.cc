@@ -133,6 +133,20 @@ TEST_F(PageCheckTest, EveryChangeIsFoundOrHarmless) {
   EXPECT_GT(refused, 300);
 }
 
+// An older commit lies in the other head, and would be taken for the last one.
+TEST_F(PageCheckTest, AHeadWithoutTheNumberOfItsCommitIsFound) {
+  Fill(20);
+  const std::string whole = Bytes();
+  constexpr size_t kPage = 4096, kTransaction = 16 + 128;
+  for (const size_t head : {0, 1}) {
+    std::string bytes = whole;
+    bytes.replace(head * kPage + kTransaction, 8, 8, '\0');
+    ASSERT_NE(bytes, whole);
+    Write(bytes);
+    EXPECT_FALSE(CheckPages(path()).ok()) << "head " << head;
+  }
+}
+
 // Values without checksums, as files of before had them, get them; one that is only read is left as
 // it is.
 TEST_F(PageCheckTest, AFileWithoutChecksumsIsTakenOver) {
