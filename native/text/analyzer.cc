@@ -85,6 +85,21 @@ bool StartsWithArticle(std::string_view piece) {
 }
 constexpr size_t kArticleBytes = 4;
 
+// So few strings with the same first byte are looked at one by one.
+constexpr size_t kScannedStringsMax = 8;
+
+// Sorts each list by text; of equal ones the first stays.
+template <typename Lists>
+void SortStrings(Lists& lists) {
+  for (auto& list : lists) {
+    std::stable_sort(list.begin(), list.end(),
+                     [](const auto& a, const auto& b) { return a.text < b.text; });
+    const auto end = std::unique(list.begin(), list.end(),
+                                 [](const auto& a, const auto& b) { return a.text == b.text; });
+    list.erase(end, list.end());
+  }
+}
+
 }  // namespace
 
 Analyzer::Analyzer(AnalyzerSettings settings) : form_(settings.form) {
@@ -133,17 +148,17 @@ Analyzer::Analyzer(AnalyzerSettings settings) : form_(settings.form) {
     }
     AddString(std::move(text), TokenKind::kSoftSeparator);
   }
-  for (std::string& text : settings.dictionary) {
-    if (text.empty()) continue;
-    if (static_cast<uint8_t>(text[0]) < 0x80) ascii_is_plain_ = false;
-    const TokenKind kind = Judge(text);
-    AddString(std::move(text), kind);
+  SortStrings(strings_);
+  // An entry is what it would be without the dictionary.
+  std::vector<TokenKind> kinds;
+  for (const std::string& text : settings.dictionary) {
+    kinds.push_back(Judge(text));
+    if (!text.empty() && static_cast<uint8_t>(text[0]) < 0x80) ascii_is_plain_ = false;
   }
-  for (std::vector<CutString>& list : strings_) {
-    std::stable_sort(list.begin(), list.end(), [](const CutString& a, const CutString& b) {
-      return a.text.size() > b.text.size();
-    });
+  for (size_t i = 0; i < kinds.size(); ++i) {
+    if (!settings.dictionary[i].empty()) AddString(std::move(settings.dictionary[i]), kinds[i]);
   }
+  SortStrings(strings_);
 
   for (const std::string& word : settings.stop_words) {
     std::string lossless;
@@ -176,9 +191,11 @@ TokenKind Analyzer::Judge(std::string_view lossless) const {
   if (lossless.empty()) return TokenKind::kWord;
   const uint8_t first = static_cast<uint8_t>(lossless[0]);
   if (first < 0x80 && lossless.size() == 1) return ascii_kinds_[first];
-  for (const CutString& string : strings_[first]) {
-    if (string.text == lossless) return string.kind;
-  }
+  const auto& strings = strings_[first];
+  const auto found = std::lower_bound(
+      strings.begin(), strings.end(), lossless,
+      [](const auto& string, std::string_view text) { return string.text < text; });
+  if (found != strings.end() && found->text == lossless) return found->kind;
   if (first < 0x80 || lossless.size() > 4) return TokenKind::kWord;
   size_t at = 0;
   const CharSeparator separator = CharInfo(DecodeUtf8(lossless, at)).separator();
@@ -187,8 +204,28 @@ TokenKind Analyzer::Judge(std::string_view lossless) const {
 }
 
 const Analyzer::CutString* Analyzer::MatchString(std::string_view text) const {
-  for (const CutString& candidate : strings_[static_cast<uint8_t>(text[0])]) {
-    if (text.starts_with(candidate.text)) return &candidate;
+  const auto& strings = strings_[static_cast<uint8_t>(text[0])];
+  // In byte order a prefix of another string stands before it.
+  if (strings.size() <= kScannedStringsMax) {
+    for (size_t i = strings.size(); i-- > 0;) {
+      if (text.starts_with(strings[i].text)) return &strings[i];
+    }
+    return nullptr;
+  }
+  // Whatever lies between a prefix of the text and the text begins with that prefix: so the string
+  // before the text either is a prefix, or agrees with all prefixes as far as it agrees with the
+  // text.
+  for (std::string_view rest = text; !rest.empty();) {
+    const auto behind = std::upper_bound(
+        strings.begin(), strings.end(), rest,
+        [](std::string_view one, const auto& string) { return one < string.text; });
+    if (behind == strings.begin()) return nullptr;
+    const CutString& before = *(behind - 1);
+    const auto common = static_cast<size_t>(
+        std::mismatch(rest.begin(), rest.end(), before.text.begin(), before.text.end()).first -
+        rest.begin());
+    if (common == before.text.size()) return &before;
+    rest = rest.substr(0, common);
   }
   return nullptr;
 }

@@ -164,7 +164,7 @@ class Analyzer {
   const TextForm form_;
   std::array<uint8_t, 256> byte_classes_{};
   std::array<TokenKind, 128> ascii_kinds_{};
-  std::array<std::vector<CutString>, 256> strings_;  // by first byte, longest first
+  std::array<std::vector<CutString>, 256> strings_;  // by first byte, in byte order
   StringSet removed_;                                // default separators taken out
   // In ASCII text only single characters, ", " and ". " cut, and all that cuts is a separator.
   bool ascii_is_plain_;

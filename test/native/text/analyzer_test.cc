@@ -419,7 +419,13 @@ std::vector<AnalyzerSettings> TestedSettings() {
           {.separator_tokens = {"a"},
            .non_separator_tokens = {",", ". ", " "},
            .dictionary = {"cat", "J. K.", "東京", "x", "e\u0301"}},
-          {.dictionary = {"été", "人語", ".", "1"}}};
+          {.dictionary = {"été", "人語", ".", "1"}},
+          // More strings with the same first byte than are looked at one by one.
+          {.separator_tokens = {"aab", "aaaab"},
+           .dictionary = {"aa",    "aaaaa", "aaaaaaaa", "aab",       "aaac",  "aac ",   "ab",
+                          "aB",    "aéb",   "a",        "aaaaaaa国", "a the", "aa  .",  "aaaaab",
+                          "aaaab", "aaa",   "人国",     "人語",      "人人",  "人語々", "人国",
+                          "人。",  "人あ",  "人b",      "人語国",    "人ー"}}};
 }
 
 const std::vector<std::vector<Locale>> kTestedLocales = {{},
