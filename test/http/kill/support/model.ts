@@ -109,7 +109,10 @@ export class Model {
         this.#know(task.uid, known);
         continue;
       }
-      const origin = [...this.#unanswered].find((operation) => isTaskOf(operation, task));
+      const origins = [...this.#unanswered].filter((operation) => isTaskOf(operation, task));
+      // Some kinds differ by their index alone; as long as no swap has renamed it, it tells.
+      const origin =
+        origins.find((operation) => indexesOf(operation)[0] === task.indexUid) ?? origins[0];
       if (origin === undefined) {
         throw new Error(`task ${task.uid} was never asked for, or is there twice: ${text(task)}`);
       }
