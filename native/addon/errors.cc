@@ -2,6 +2,8 @@
 
 #include <string_view>
 
+#include "base/utf8.h"
+
 namespace gannet::addon {
 namespace {
 
@@ -10,15 +12,11 @@ namespace {
 constexpr size_t kMessageBeginBytes = 32 * 1024;
 constexpr size_t kMessageEndBytes = 16 * 1024;
 
-bool IsInsideCharacter(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; }
-
 // Between characters.
 std::string WithoutMiddle(std::string_view message) {
   if (message.size() <= kMessageBeginBytes + kMessageEndBytes) return std::string(message);
-  size_t begin = kMessageBeginBytes;
-  while (begin > 0 && IsInsideCharacter(message[begin])) --begin;
-  size_t end = message.size() - kMessageEndBytes;
-  while (end < message.size() && IsInsideCharacter(message[end])) ++end;
+  const size_t begin = CharacterBegin(message, kMessageBeginBytes);
+  const size_t end = CharacterBegin(message, message.size() - kMessageEndBytes);
   return std::string(message.substr(0, begin)).append(message.substr(end));
 }
 

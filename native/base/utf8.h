@@ -56,6 +56,12 @@ inline void AppendUtf8(std::string& out, char32_t c) {
   }
 }
 
+// Where the character begins that the byte at text[at] is part of. REQUIRES: at < text.size()
+inline size_t CharacterBegin(std::string_view text, size_t at) {
+  while (at > 0 && (static_cast<uint8_t>(text[at]) & 0xc0) == 0x80) --at;
+  return at;
+}
+
 // Number of characters: bytes that are not continuation bytes.
 inline size_t CountChars(std::string_view text) {
   size_t count = 0;
@@ -70,10 +76,7 @@ inline std::string Shortened(std::string_view text) {
   size_t head = 0;
   for (size_t i = 0; i < kHead; ++i) DecodeUtf8(text, head);
   size_t tail = text.size();
-  for (size_t i = 0; i < kTail; ++i) {
-    do --tail;
-    while (tail > head && (static_cast<uint8_t>(text[tail]) & 0xc0) == 0x80);
-  }
+  for (size_t i = 0; i < kTail; ++i) tail = CharacterBegin(text, tail - 1);
   return std::string(text.substr(0, head)) + "..." + std::string(text.substr(tail));
 }
 

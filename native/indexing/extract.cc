@@ -16,10 +16,7 @@ constexpr uint32_t kValueGap = 8;  // positions between two values of one field
 
 // At most `bytes_max` bytes, cut between characters.
 std::string_view CutUtf8(std::string_view text, size_t bytes_max) {
-  if (text.size() <= bytes_max) return text;
-  size_t end = bytes_max;
-  while (end > 0 && (static_cast<uint8_t>(text[end]) & 0xc0) == 0x80) --end;
-  return text.substr(0, end);
+  return text.size() <= bytes_max ? text : text.substr(0, CharacterBegin(text, bytes_max));
 }
 
 }  // namespace

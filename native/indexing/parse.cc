@@ -741,8 +741,7 @@ std::string_view Trimmed(std::string_view text) {
   }
   text.remove_prefix(start);
   while (!text.empty()) {
-    size_t last = text.size() - 1;
-    while (last > 0 && (static_cast<uint8_t>(text[last]) & 0xc0) == 0x80) --last;
+    const size_t last = CharacterBegin(text, text.size() - 1);
     size_t at = last;
     if (!IsUnicodeSpace(DecodeUtf8(text, at))) break;
     text = text.substr(0, last);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/bytes.h"
+#include "base/utf8.h"
 #include "text/ideographs.h"
 
 namespace gannet::text {
@@ -354,8 +355,7 @@ std::string_view TrimWhiteSpace(std::string_view text) {
   }
   size_t end = text.size();
   while (end > begin) {
-    size_t last = end - 1;
-    while (last > begin && (static_cast<uint8_t>(text[last]) & 0xc0) == 0x80) --last;
+    const size_t last = CharacterBegin(text, end - 1);
     size_t after = last;
     if (!IsWhiteSpace(DecodeUtf8(text, after)) || after != end) break;
     end = last;

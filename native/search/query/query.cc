@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/utf8.h"
+
 namespace gannet::search {
 namespace {
 
@@ -34,10 +36,7 @@ bool EndsInSpace(std::string_view text) {
 
 // Bytes of the text that are looked at; no character is cut in two.
 size_t CutOf(std::string_view text) {
-  if (text.size() <= kQueryBytesMax) return text.size();
-  size_t end = kQueryBytesMax;
-  while (end > 0 && (static_cast<uint8_t>(text[end]) & 0xc0) == 0x80) --end;
-  return end;
+  return text.size() <= kQueryBytesMax ? text.size() : CharacterBegin(text, kQueryBytesMax);
 }
 
 class Parser {
