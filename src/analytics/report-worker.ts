@@ -1,6 +1,6 @@
 /** The thread that adds up one report: it reads all that was recorded, which the event loop must not wait for. */
 import { parentPort, workerData } from 'node:worker_threads';
-import { matchesAny } from '../auth/patterns.ts';
+import { IndexPatterns } from '../auth/patterns.ts';
 import { parseRows, type Grouping } from '../contract/analytics.ts';
 import { csvOf } from './csv.ts';
 import {
@@ -60,11 +60,12 @@ function reportOf({
   finalQueries,
 }: ReportSpec): Report<object> {
   const asked = indexUids === null ? null : new Set(indexUids);
+  const visible = patterns === null ? null : new IndexPatterns(patterns);
   const known = new Map<string, boolean>();
   const includes = (uid: string): boolean => {
     let included = known.get(uid);
     if (included === undefined) {
-      included = asked?.has(uid) !== false && (patterns === null || matchesAny(uid, patterns));
+      included = asked?.has(uid) !== false && visible?.matches(uid) !== false;
       known.set(uid, included);
     }
     return included;

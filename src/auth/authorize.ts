@@ -1,8 +1,8 @@
 /**
  * Whether a caller may do what a route does, and on which indexes.
  *
- * Order: header, master key, tenant token, key, index in the path, action and expiry. What a token
- * stands for is remembered until the keys change; expiry is looked at on every request.
+ * Order: header, master key, tenant token, key, index in the path, action and expiry. What a token stands for is
+ * remembered until its key changes; expiry is checked on every request.
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { rfc3339, type Clock } from '../base/clock.ts';
@@ -14,13 +14,14 @@ import type { KeyRecord } from '../contract/keys.ts';
 import type { RateLimit } from '../contract/rate-limits.ts';
 import type { IndexVisibility } from '../contract/tasks.ts';
 import type { KeyStore } from '../store/key-store.ts';
-import { keyValue } from './keys.ts';
-import { matchesAny } from './patterns.ts';
+import { KeyValues } from './key-values.ts';
+import { IndexPatterns } from './patterns.ts';
+import { RememberedPrincipals } from './remembered-principals.ts';
 import { Throttle } from './throttle.ts';
 import { decodeTenantToken, isSignedWith, ruleFor, type TenantToken } from './tenant-token.ts';
 
-/** Tokens remembered at once; the oldest goes first. A million bytes or so. */
-const REMEMBERED_TOKENS_MAX = 4096;
+/** Patterns that a refusal lists. */
+const PATTERNS_SHOWN = 100;
 
 /** The headers that may carry a credential; undefined when absent. */
 export interface Credentials {
@@ -58,8 +59,10 @@ const FULL_ACCESS: Access = {
 
 /** A key, or a tenant token of a key, with everything worked out that does not change. */
 class Principal implements Access {
+  /** As it is stored: another object once the key has changed. */
+  readonly record: KeyRecord;
   readonly token: TenantToken | null;
-  readonly #patterns: readonly string[];
+  readonly #patterns: IndexPatterns;
   readonly #restricted: boolean;
   readonly #granted: ReadonlySet<Action>;
   /** Global actions that the key names itself, not through `*` or `*.get`. */
@@ -70,9 +73,10 @@ class Principal implements Access {
   readonly throttle: Throttle | null;
 
   constructor(record: KeyRecord, token: TenantToken | null, throttle: Throttle | null) {
+    this.record = record;
     this.token = token;
     this.throttle = throttle;
-    this.#patterns = record.indexes;
+    this.#patterns = new IndexPatterns(record.indexes);
     this.#restricted = !record.indexes.includes('*');
     this.indexPatterns = this.#restricted ? record.indexes : null;
     this.#granted = new Set(record.actions.flatMap(expandAction));
@@ -86,7 +90,7 @@ class Principal implements Access {
 
   mayAccess(uid: string): boolean {
     if (this.token !== null && ruleFor(this.token, uid) === undefined) return false;
-    return !this.#restricted || matchesAny(uid, this.#patterns);
+    return !this.#restricted || this.#patterns.matches(uid);
   }
 
   mayCreate(uid: string): boolean {
@@ -99,14 +103,14 @@ class Principal implements Access {
 
   refusal(uid: string): ApiError {
     if (this.token !== null && ruleFor(this.token, uid) === undefined) {
-      const patterns = [...this.token.searchRules.keys()].sort();
+      const patterns = shownPatterns(this.token.searchRules.keys());
       return refused(
-        `The index \`${uid}\` is not covered by the tenant token, which covers ${JSON.stringify(patterns)}.`,
+        `The index \`${uid}\` is not covered by the tenant token, which covers ${patterns}.`,
       );
     }
     if (this.token !== null) return refused(`The index \`${uid}\` may not be accessed.`);
     return refused(
-      `The API key may not access the index \`${uid}\`; it may access ${JSON.stringify([...this.#patterns].sort())}.`,
+      `The API key may not access the index \`${uid}\`; it may access ${shownPatterns(this.record.indexes)}.`,
     );
   }
 
@@ -120,13 +124,20 @@ class Principal implements Access {
       if (
         isGlobalAction(action as Action)
           ? !this.#named.has(action as Action)
-          : this.#patterns.length === 0
+          : this.record.indexes.length === 0
       ) {
         return refused(GENERIC);
       }
     }
     return null;
   }
+}
+
+function shownPatterns(patterns: Iterable<string>): string {
+  const sorted = [...patterns].sort();
+  const shown = JSON.stringify(sorted.slice(0, PATTERNS_SHOWN));
+  const more = sorted.length - PATTERNS_SHOWN;
+  return more > 0 ? `${shown} and ${more} more` : shown;
 }
 
 const GENERIC = 'The provided API key is invalid.';
@@ -152,14 +163,15 @@ export class Authorizer {
   readonly #clock: Clock;
   readonly #salt = randomBytes(32);
   readonly #masterDigest: Buffer;
+  readonly #values: KeyValues;
   /** Empty, or the master key once it has been presented. */
   readonly #masterTokens = new Set<string>();
-  #generation = -1;
-  #values = new Map<string, KeyRecord>();
-  #keyPrincipals = new Map<string, Principal>();
-  #tokenPrincipals = new Map<string, Principal>();
+  /** By the value of the key. */
+  readonly #keyPrincipals = new RememberedPrincipals<Principal>();
+  /** By the tenant token. */
+  readonly #tokenPrincipals = new RememberedPrincipals<Principal>();
   /** Of the keys that have limits, by uid. */
-  #throttles = new Map<string, Throttle>();
+  readonly #throttles = new Map<string, Throttle>();
   /** Of keys without one of their own. */
   readonly #rateLimit: RateLimit | null;
 
@@ -174,6 +186,15 @@ export class Authorizer {
     this.#keys = keys;
     this.#clock = clock;
     this.#masterDigest = this.#digest(masterKey ?? '');
+    this.#values = new KeyValues(masterKey ?? '', keys);
+    keys.onChange((uid) => {
+      if (keys.get(uid) === undefined) this.#throttles.delete(uid);
+    });
+  }
+
+  /** The values of the stored keys. */
+  get values(): KeyValues {
+    return this.#values;
   }
 
   get masterKey(): string | null {
@@ -208,8 +229,7 @@ export class Authorizer {
     }
     const text = token.value;
     if (text === null) return err(missingHeader());
-    if (this.#generation !== this.#keys.generation) this.#forget();
-    const known = this.#keyPrincipals.get(text);
+    const known = this.#known(this.#keyPrincipals, text);
     if (known !== undefined) return this.#checked(known, action, indexUid);
     if (this.#masterTokens.has(text)) return ok(FULL_ACCESS);
     if (timingSafeEqual(this.#digest(text), this.#masterDigest)) {
@@ -221,10 +241,10 @@ export class Authorizer {
       if (!tenant.ok) return tenant;
       if (tenant.value !== undefined) return this.#checked(tenant.value, action, indexUid);
     }
-    const record = this.#lookUp(text);
+    const record = this.#values.find(text);
     if (record === undefined) return err(refused(GENERIC));
     const principal = new Principal(record, null, this.#throttleOf(record));
-    remember(this.#keyPrincipals, text, principal);
+    this.#keyPrincipals.set(text, principal);
     return this.#checked(principal, action, indexUid);
   }
 
@@ -251,16 +271,12 @@ export class Authorizer {
     return createHmac('sha256', this.#salt).update(text).digest();
   }
 
-  #forget(): void {
-    this.#generation = this.#keys.generation;
-    this.#keyPrincipals = new Map();
-    this.#tokenPrincipals = new Map();
-    this.#values = new Map(
-      this.#keys.list().map((record) => [keyValue(this.#masterKey!, record.uid), record]),
-    );
-    for (const uid of [...this.#throttles.keys()]) {
-      if (this.#keys.get(uid) === undefined) this.#throttles.delete(uid);
-    }
+  /** What is remembered of a credential, unless its key has changed since. */
+  #known(remembered: RememberedPrincipals<Principal>, text: string): Principal | undefined {
+    const known = remembered.get(text);
+    if (known === undefined || this.#keys.get(known.record.uid) === known.record) return known;
+    remembered.delete(text);
+    return undefined;
   }
 
   /** The same one as before the keys changed: a change of another key gives this one nothing. */
@@ -275,26 +291,15 @@ export class Authorizer {
     return throttle;
   }
 
-  /** Compares with every key, so that the time tells nothing about a near miss. */
-  #lookUp(text: string): KeyRecord | undefined {
-    if (!/^[0-9a-fA-F]{64}$/.test(text)) return undefined;
-    const presented = Buffer.from(text, 'hex');
-    let found: KeyRecord | undefined;
-    for (const [value, record] of this.#values) {
-      if (timingSafeEqual(presented, Buffer.from(value, 'hex'))) found = record;
-    }
-    return found;
-  }
-
   /** undefined when the text is no token at all. */
   #tenant(text: string): Result<Principal | undefined, ApiError> {
-    const known = this.#tokenPrincipals.get(text);
+    const known = this.#known(this.#tokenPrincipals, text);
     if (known !== undefined) return ok(known);
     const decoded = decodeTenantToken(text);
     if (decoded === undefined) return ok(undefined);
     if (!decoded.ok) return err(refused(`The tenant token cannot be decoded: ${decoded.error}.`));
     const token = decoded.value;
-    if (!isSignedWith(token, keyValue(this.#masterKey!, token.apiKeyUid))) {
+    if (!isSignedWith(token, this.#values.of(token.apiKeyUid))) {
       return err(refused('The tenant token cannot be decoded: its signature is not valid.'));
     }
     const now = this.#clock.now();
@@ -303,7 +308,7 @@ export class Authorizer {
     const record = this.#keys.get(token.apiKeyUid);
     if (record === undefined) return err(refused(GENERIC));
     const principal = new Principal(record, token, this.#throttleOf(record));
-    remember(this.#tokenPrincipals, text, principal);
+    this.#tokenPrincipals.set(text, principal);
     return ok(principal);
   }
 }
@@ -313,9 +318,4 @@ function missingHeader(): ApiError {
     'missing_authorization_header',
     'The `Authorization` header is missing or has no bearer key: expected `Authorization: Bearer <API key>`.',
   );
-}
-
-function remember(map: Map<string, Principal>, text: string, principal: Principal): void {
-  if (map.size >= REMEMBERED_TOKENS_MAX) map.delete(map.keys().next().value!);
-  map.set(text, principal);
 }

@@ -13,6 +13,7 @@ import {
 import type { CreateKeyRequest, KeyRecord, KeyView, PatchKeyRequest } from '../contract/keys.ts';
 import { rateLimitOf } from '../contract/rate-limits.ts';
 import type { KeyStore } from '../store/key-store.ts';
+import type { KeyValues } from './key-values.ts';
 
 /** Least length of a master key in production, bytes. */
 export const MASTER_KEY_BYTES_MIN = 16;
@@ -69,11 +70,12 @@ export async function createDefaultKeys(store: KeyStore, clock: Clock): Promise<
   }
 }
 
-export function keyView(record: KeyRecord, masterKey: string): KeyView {
+/** @param value of the key */
+export function keyView(record: KeyRecord, value: string): KeyView {
   return {
     name: record.name,
     description: record.description,
-    key: keyValue(masterKey, record.uid),
+    key: value,
     uid: record.uid,
     actions: record.actions,
     indexes: record.indexes,
@@ -143,10 +145,8 @@ export function patchedKey(record: KeyRecord, change: PatchKeyRequest, clock: Cl
 export function findKey(
   segment: string,
   store: KeyStore,
-  masterKey: string,
+  values: KeyValues,
 ): KeyRecord | undefined {
   const uid = normalizeUuid(segment);
-  if (uid !== undefined) return store.get(uid);
-  const value = segment.toLowerCase();
-  return store.list().find((record) => keyValue(masterKey, record.uid) === value);
+  return uid === undefined ? values.find(segment) : store.get(uid);
 }

@@ -6,13 +6,15 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { RawJson, shortJson } from '../base/json.ts';
 import { err, ok, type Result } from '../base/result.ts';
 import { isIndexPattern, normalizeUuid } from '../contract/formats.ts';
-import { matchesPattern } from './patterns.ts';
+import { IndexPatterns } from './patterns.ts';
 
 export interface TenantToken {
   /** Uid of the key whose value signs. */
   apiKeyUid: string;
   /** Index pattern to filter; null: no filter. */
   searchRules: ReadonlyMap<string, unknown>;
+  /** Of `searchRules`. */
+  patterns: IndexPatterns;
   /** Unix seconds; null: no end. */
   exp: number | null;
   /** Of the signature, as `createHmac` names it. */
@@ -60,6 +62,7 @@ export function decodeTenantToken(text: string): Result<TenantToken, string> | u
   return ok({
     apiKeyUid,
     searchRules: searchRules.value,
+    patterns: new IndexPatterns(searchRules.value.keys()),
     exp: (exp as number | null | undefined) ?? null,
     hash,
     signedText: `${header}.${payload}`,
@@ -118,15 +121,9 @@ export function isSignedWith(token: TenantToken, keyValueText: string): boolean 
  * The one rule that counts for an index: an exact uid before patterns, then the longest pattern.
  * @returns undefined when no pattern matches, else the filter or null
  */
-export function ruleFor(token: TenantToken, uid: string): unknown {
-  if (token.searchRules.has(uid)) return token.searchRules.get(uid);
-  let best: string | undefined;
-  for (const pattern of token.searchRules.keys()) {
-    if (matchesPattern(uid, pattern) && (best === undefined || pattern.length > best.length)) {
-      best = pattern;
-    }
-  }
-  return best === undefined ? undefined : token.searchRules.get(best);
+export function ruleFor({ patterns, searchRules }: TenantToken, uid: string): unknown {
+  const pattern = patterns.best(uid);
+  return pattern === undefined ? undefined : searchRules.get(pattern);
 }
 
 /** Both filters must hold. Each is a string or an array, or null for none. */

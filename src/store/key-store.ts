@@ -5,14 +5,13 @@ import type { Store } from './store.ts';
 /** The API keys, one record per uid; see `Records` for when a change counts. One instance per database. */
 export class KeyStore {
   readonly #records: Records<KeyRecord>;
+  /** What `list` returns, kept in order. */
+  readonly #ordered: KeyRecord[];
 
   constructor(store: Store) {
     this.#records = new Records(store, 'keys');
-  }
-
-  /** Grows with every change: what was derived from the keys at another generation is stale. */
-  get generation(): number {
-    return this.#records.generation;
+    this.#ordered = [...this.#records.values()].sort(inListOrder);
+    this.#records.onChange((_, before, after) => this.#reorder(before, after));
   }
 
   get size(): number {
@@ -20,14 +19,21 @@ export class KeyStore {
   }
 
   /** Newest first; of the same moment, the greater uid first. */
-  list(): KeyRecord[] {
-    return [...this.#records.values()].sort((a, b) =>
-      a.createdAt === b.createdAt ? (b.uid < a.uid ? -1 : 1) : b.createdAt < a.createdAt ? -1 : 1,
-    );
+  list(): readonly KeyRecord[] {
+    return this.#ordered;
+  }
+
+  uids(): Iterable<string> {
+    return this.#records.keys();
   }
 
   get(uid: string): KeyRecord | undefined {
     return this.#records.get(uid);
+  }
+
+  /** Calls `listener` after each change of a key, also when a change that could not be stored is taken back. */
+  onChange(listener: (uid: string) => void): void {
+    this.#records.onChange(listener);
   }
 
   /** Adds or replaces. */
@@ -38,4 +44,27 @@ export class KeyStore {
   remove(uid: string): Promise<void> {
     return this.#records.remove(uid);
   }
+
+  #reorder(before: KeyRecord | undefined, after: KeyRecord | undefined): void {
+    if (before !== undefined) this.#ordered.splice(placeOf(this.#ordered, before), 1);
+    if (after !== undefined) this.#ordered.splice(placeOf(this.#ordered, after), 0, after);
+  }
+}
+
+/** Negative: `a` comes first. */
+function inListOrder(a: KeyRecord, b: KeyRecord): number {
+  if (a.createdAt !== b.createdAt) return b.createdAt < a.createdAt ? -1 : 1;
+  return a.uid === b.uid ? 0 : b.uid < a.uid ? -1 : 1;
+}
+
+/** Where `record` is or belongs. */
+function placeOf(ordered: readonly KeyRecord[], record: KeyRecord): number {
+  let begin = 0;
+  let end = ordered.length;
+  while (begin < end) {
+    const middle = (begin + end) >> 1;
+    if (inListOrder(ordered[middle]!, record) < 0) begin = middle + 1;
+    else end = middle;
+  }
+  return begin;
 }

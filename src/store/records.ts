@@ -1,6 +1,8 @@
 import type { Store } from './store.ts';
 import type { Table } from './table.ts';
 
+type Listener<V> = (key: string, before: V | undefined, after: V | undefined) => void;
+
 /**
  * A table of few JSON values, all of them held in memory: reads never touch the disk.
  *
@@ -10,6 +12,7 @@ export class Records<V> {
   readonly #store: Store;
   readonly #table: Table<V, string>;
   readonly #values = new Map<string, V>();
+  readonly #listeners: Listener<V>[] = [];
   #generation = 0;
 
   constructor(store: Store, name: string) {
@@ -29,6 +32,15 @@ export class Records<V> {
 
   get(key: string): V | undefined {
     return this.#values.get(key);
+  }
+
+  keys(): Iterable<string> {
+    return this.#values.keys();
+  }
+
+  /** Calls `listener` after each change, also when a change that could not be stored is taken back. */
+  onChange(listener: Listener<V>): void {
+    this.#listeners.push(listener);
   }
 
   values(): Iterable<V> {
@@ -62,7 +74,9 @@ export class Records<V> {
 
   #set(key: string, value: V | undefined): void {
     this.#generation++;
+    const before = this.#values.get(key);
     if (value === undefined) this.#values.delete(key);
     else this.#values.set(key, value);
+    for (const listener of this.#listeners) listener(key, before, value);
   }
 }

@@ -8,6 +8,7 @@ import {
   PATCH_KEY,
   type CreateKeyRequest,
   type KeyRecord,
+  type KeyView,
   type PatchKeyRequest,
 } from '../../contract/keys.ts';
 import { queryParser } from '../../contract/query.ts';
@@ -17,11 +18,11 @@ import { page } from './indexes.ts';
 
 export function keyRoutes({ services, authorizer, clock }: Dependencies): Route[] {
   const { keys } = services;
-  // Without a master key no request gets past authorization.
-  const masterKey = authorizer.masterKey ?? '';
+  const { values } = authorizer;
+  const view = (record: KeyRecord): KeyView => keyView(record, values.of(record.uid));
 
   function existing(segment: string): KeyRecord {
-    const record = findKey(segment, keys, masterKey);
+    const record = findKey(segment, keys, values);
     if (record === undefined) {
       throw new ApiError('api_key_not_found', `No API key has the uid or value \`${segment}\`.`);
     }
@@ -38,7 +39,7 @@ export function keyRoutes({ services, authorizer, clock }: Dependencies): Route[
       success: 200,
       handle: ({ query }) => {
         const { results, ...rest } = page(keys.list(), query);
-        return longJson({ results: results.map((key) => keyView(key, masterKey)), ...rest });
+        return longJson({ results: results.map(view), ...rest });
       },
     }),
     route<unknown, CreateKeyRequest>({
@@ -51,7 +52,7 @@ export function keyRoutes({ services, authorizer, clock }: Dependencies): Route[
       handle: async ({ body }) => {
         const record = unwrap(newKey(body, keys, clock));
         await keys.put(record);
-        return json(201, keyView(record, masterKey));
+        return json(201, view(record));
       },
     }),
     route({
@@ -60,7 +61,7 @@ export function keyRoutes({ services, authorizer, clock }: Dependencies): Route[
       action: 'keys.get',
       summary: 'Shows an API key.',
       success: 200,
-      handle: ({ params }) => json(200, keyView(existing(params.key_or_uid!), masterKey)),
+      handle: ({ params }) => json(200, view(existing(params.key_or_uid!))),
     }),
     route<unknown, PatchKeyRequest>({
       method: 'PATCH',
@@ -72,7 +73,7 @@ export function keyRoutes({ services, authorizer, clock }: Dependencies): Route[
       handle: async ({ params, body }) => {
         const record = patchedKey(existing(params.key_or_uid!), body, clock);
         await keys.put(record);
-        return json(200, keyView(record, masterKey));
+        return json(200, view(record));
       },
     }),
     route({

@@ -6,6 +6,8 @@ import { join } from 'node:path';
 import jwt from 'jsonwebtoken';
 import { Authorizer } from '../../../src/auth/authorize.ts';
 import { createDefaultKeys, generateMasterKey, keyValue } from '../../../src/auth/keys.ts';
+import { IndexPatterns } from '../../../src/auth/patterns.ts';
+import { RememberedPrincipals } from '../../../src/auth/remembered-principals.ts';
 import {
   combineFilters,
   decodeTenantToken,
@@ -14,6 +16,7 @@ import {
 } from '../../../src/auth/tenant-token.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { ACTIONS, expandAction, type Action } from '../../../src/contract/actions.ts';
+import type { KeyRecord } from '../../../src/contract/keys.ts';
 import { KeyStore } from '../../../src/store/key-store.ts';
 import { Store } from '../../../src/store/store.ts';
 
@@ -228,6 +231,143 @@ describe('Authorization', () => {
       'x',
     );
     assert.ok(plain.ok && !plain.value.mayCreate('x') && plain.value.visible === null);
+  });
+});
+
+describe('With thousands of keys', () => {
+  const MANY = 3000;
+  const RUNS = 100;
+
+  /** Milliseconds of the quickest of some series of calls. */
+  async function quickest(work: (n: number) => unknown): Promise<number> {
+    let least = Infinity;
+    for (let series = 0; series < 5; series++) {
+      const begin = process.cpuUsage();
+      for (let n = 0; n < RUNS; n++) await work(series * RUNS + n);
+      const { user, system } = process.cpuUsage(begin);
+      least = Math.min(least, (user + system) / 1000);
+    }
+    return least;
+  }
+
+  async function addMany(): Promise<void> {
+    const puts = [];
+    for (let n = 0; n < MANY; n++) puts.push(addKey(['search'], ['*']));
+    await Promise.all(puts);
+  }
+
+  const wrongKey = (n: number): string => keyValue('another', String(n));
+  const wrongToken = (n: number): string =>
+    jwt.sign({ searchRules: ['*'], apiKeyUid: UID, n }, 'wrong', { noTimestamp: true });
+
+  it('a wrong key and a wrong token cost what they cost with few', async () => {
+    await addKey(['search'], ['*'], null, UID);
+    const tokens = Array.from({ length: 5 * RUNS }, (_, n) => wrongToken(n));
+    const both = (n: number): void => {
+      assert.equal(code(wrongKey(n), 'search', 'movies'), 'invalid_api_key');
+      assert.equal(code(tokens[n]!, 'search', 'movies'), 'invalid_api_key');
+    };
+    const few = await quickest(both);
+    await addMany();
+    const many = await quickest(both);
+    assert.ok(many < 3 * few, `${few} ms with one key, ${many} ms with ${MANY}`);
+  });
+
+  it('a change of a key costs the next request what it costs with few', async () => {
+    const value = await addKey(['search'], ['*'], null, UID);
+    const change = (): void => {
+      void addKey(['search'], ['*'], null, '11111111-2222-4333-8444-555555555555');
+      assert.equal(code(value, 'search', 'movies'), 'ok');
+      assert.equal(keys.list()[0]?.createdAt, NOW);
+    };
+    const few = await quickest(change);
+    await addMany();
+    const many = await quickest(change);
+    assert.ok(many < 3 * few, `${few} ms with two keys, ${many} ms with ${MANY}`);
+  });
+
+  it('each is found by its value in letters of either case, and listed newest first', async () => {
+    const seed = Math.floor(Math.random() * 2 ** 31);
+    let state = seed;
+    const random = (below: number): number => {
+      state = (Math.imul(state, 1103515245) + 12345) & 0x7fffffff;
+      return state % below;
+    };
+    const uids = Array.from({ length: 30 }, () => randomUUID() as string);
+    const stored = new Map<string, KeyRecord>();
+    for (let n = 0; n < 300; n++) {
+      const uid = uids[random(uids.length)]!;
+      if (random(3) === 0) {
+        stored.delete(uid);
+        await keys.remove(uid);
+      } else {
+        const createdAt = new Date(random(5) * 1000).toISOString();
+        const record: KeyRecord = {
+          ...{ uid, name: null, description: null, actions: ['search'], indexes: ['*'] },
+          ...{ expiresAt: null, createdAt, updatedAt: createdAt },
+        };
+        stored.set(uid, record);
+        await keys.put(record);
+      }
+      const expected = [...stored.values()].sort((a, b) =>
+        `${a.createdAt} ${a.uid}` < `${b.createdAt} ${b.uid}` ? 1 : -1,
+      );
+      assert.deepEqual(keys.list(), expected, `seed ${seed}`);
+      for (const one of uids) {
+        const value = keyValue(MASTER, one);
+        const text = random(2) === 0 ? value : value.toUpperCase();
+        assert.equal(authorizer.values.find(text)?.uid, stored.has(one) ? one : undefined);
+        assert.equal(code(text, 'search', 'm') === 'ok', stored.has(one), `seed ${seed}`);
+      }
+    }
+  });
+});
+
+describe('Patterns of indexes', () => {
+  it('choose as a comparison with each does', () => {
+    const texts = ['', 'a', 'b', 'ab', 'ba', 'aab', 'aba', 'abab'];
+    const all = texts.flatMap((text) => (text === '' ? ['*'] : [text, `${text}*`]));
+    for (let bits = 0; bits < 2 ** all.length; bits += 7) {
+      const patterns = all.filter((_, n) => (bits >> n) & 1);
+      const made = new IndexPatterns(patterns);
+      for (const uid of texts.slice(1)) {
+        const [best] = patterns
+          .filter((one) => (one.endsWith('*') ? uid.startsWith(one.slice(0, -1)) : uid === one))
+          .sort((a, b) => Number(b === uid) - Number(a === uid) || b.length - a.length);
+        assert.equal(made.best(uid), best, `${uid} in ${patterns.join(' ')}`);
+        assert.equal(made.matches(uid), best !== undefined);
+      }
+    }
+  });
+
+  it('are listed in a refusal up to some number', async () => {
+    const value = await addKey(
+      ['search'],
+      Array.from({ length: 10_000 }, (_, n) => `index${n}`),
+    );
+    const outcome = authorizer.authorize(
+      { authorization: `Bearer ${value}`, legacyKey: undefined },
+      'search',
+      'other',
+    );
+    assert.ok(!outcome.ok && outcome.error.message.length < 3000);
+    assert.match(outcome.error.message, /and 9900 more/);
+  });
+});
+
+describe('What is remembered of credentials', () => {
+  it('is bounded in number and in characters', () => {
+    const small = new RememberedPrincipals<number>();
+    for (let n = 0; n < 10_000; n++) small.set(String(n), n);
+    const kept = Array.from({ length: 10_000 }, (_, n) => small.get(String(n))).filter(
+      (one) => one !== undefined,
+    );
+    assert.deepEqual([kept.length, kept[0]], [4096, 10_000 - 4096]);
+    const large = new RememberedPrincipals<number>();
+    const texts = Array.from({ length: 100 }, (_, n) => String(n).padEnd(2 ** 16));
+    for (const [n, text] of texts.entries()) large.set(text, n);
+    assert.equal(texts.filter((text) => large.get(text) !== undefined).length, 16);
+    assert.equal(large.get(texts[99]!), 99);
   });
 });
 

@@ -1,0 +1,28 @@
+/** Credentials remembered at once. */
+const COUNT_MAX = 4096;
+/** Characters of all of them: what is worked out from a tenant token takes some times as many bytes. */
+const CHARACTERS_MAX = 2 ** 20;
+
+/** What was worked out for credentials that were presented; the oldest are forgotten first. */
+export class RememberedPrincipals<P> {
+  readonly #principals = new Map<string, P>();
+  #characters = 0;
+
+  get(text: string): P | undefined {
+    return this.#principals.get(text);
+  }
+
+  set(text: string, principal: P): void {
+    this.delete(text);
+    this.#principals.set(text, principal);
+    this.#characters += text.length;
+    for (const oldest of this.#principals.keys()) {
+      if (this.#principals.size <= COUNT_MAX && this.#characters <= CHARACTERS_MAX) return;
+      this.delete(oldest);
+    }
+  }
+
+  delete(text: string): void {
+    if (this.#principals.delete(text)) this.#characters -= text.length;
+  }
+}
