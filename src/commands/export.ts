@@ -5,7 +5,6 @@ import { open, rename, rm } from 'node:fs/promises';
 import type { Writable } from 'node:stream';
 import { createGzip, type Gzip } from 'node:zlib';
 import { bad, type Options } from '../base/options.ts';
-import { RefusedRequest } from '../outbound/api-peer.ts';
 import { type Command, command, DONE, FAILED, FileError, type Terminal } from './command.ts';
 import {
   Connection,
@@ -37,8 +36,8 @@ export const exportCommand: Command = command({
   summary: 'Writes the documents of an index, one a line, as import reads them.',
   operands: '',
   notes:
-    'The file has its name only once it is complete. Attributes that the index does not display are left out by the server;\n' +
-    'the command says so. A whole server is copied by `gannet migrate`, or by a dump.',
+    'The file has its name only once it is complete. It holds whole documents, also attributes that searches do not show\n' +
+    '(displayedAttributes). A whole server is copied by `gannet migrate`, or by a dump.',
   examples: [
     'export --index books --output books.ndjson.gz',
     "export --index books --filter 'year < 1870' | wc -l",
@@ -50,7 +49,6 @@ export const exportCommand: Command = command({
     const connection = new Connection(url, given.text('key'), retrySeconds(given), terminal);
     try {
       await connection.reach();
-      await tellOfHidden(connection, index, terminal);
       const output = await Output.open(given.text('output'), terminal);
       try {
         const wanted = {
@@ -84,32 +82,6 @@ export const exportCommand: Command = command({
     }
   },
 });
-
-/** What an index does not display nobody gets by reading its documents. */
-async function tellOfHidden(
-  connection: Connection,
-  index: string,
-  { complaints }: Terminal,
-): Promise<void> {
-  if (!(await hidesAttributes(connection, index))) return;
-  complaints.write(`Only the attributes that \`${index}\` displays are written.\n`);
-}
-
-/** False also for a key that may not know. */
-async function hidesAttributes(connection: Connection, index: string): Promise<boolean> {
-  try {
-    const path = `/indexes/${encodeURIComponent(index)}/settings`;
-    const { displayedAttributes } = await connection.get<{ displayedAttributes?: unknown }>(path);
-    return hidesSome(displayedAttributes);
-  } catch (error) {
-    if (error instanceof RefusedRequest && error.status === 403) return false;
-    throw error;
-  }
-}
-
-export function hidesSome(displayedAttributes: unknown): boolean {
-  return Array.isArray(displayedAttributes) && !displayedAttributes.includes('*');
-}
 
 /** A file that takes its name when it is complete, or a stream. */
 class Output {

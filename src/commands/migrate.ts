@@ -20,8 +20,8 @@ import {
   serverUrl,
 } from './connection.ts';
 import { documentPages } from './document-pages.ts';
-import { hidesSome } from './export.ts';
 import { showProgress } from './progress.ts';
+import { refuseSameServer } from './same-server.ts';
 import { TaskTally } from './task-tally.ts';
 
 const PAGE = 1000;
@@ -40,7 +40,7 @@ const OPTIONS = {
   'skip-keys': { kind: 'flag', help: 'Copy no keys.' },
   'source-sends': {
     kind: 'flag',
-    help: 'Let the server to copy send the indexes itself (POST /export) to --url, which it must reach: also attributes that are not displayed.',
+    help: 'Let the source send the indexes itself (POST /export) to --url, which it must reach: documents take the short way.',
   },
   ...RETRY_OPTIONS,
   quiet: { kind: 'flag', help: 'Show no progress.' },
@@ -49,6 +49,7 @@ const OPTIONS = {
 interface IndexSummary {
   uid: string;
   primaryKey: string | null;
+  createdAt?: string;
 }
 
 interface Key {
@@ -71,9 +72,10 @@ export const migrateCommand: Command = command({
   summary: 'Copies indexes, settings, documents, embeddings and keys of a running server.',
   operands: '',
   notes:
-    'The server to copy speaks the same interface; it is only read. Secrets that it does not tell (keys for embedders) are\n' +
-    'named at the end. Keys stay the same when both servers have the same master key. At the end the counts of both\n' +
-    'servers are compared; do not write to either meanwhile.',
+    'The source speaks the same interface and is only read. Migrating a server onto itself is refused, whatever the two\n' +
+    'addresses look like. Secrets that the source does not show (keys for embedders) are named at the end. Keys stay the\n' +
+    'same when both servers have the same master key. At the end the counts of both servers are compared; do not write to\n' +
+    'either meanwhile.',
   examples: [
     'migrate --from http://old:7700 --from-key OLD_MASTER_KEY --url http://127.0.0.1:7700 --key MASTER_KEY',
     'migrate --from http://old:7700 --indexes books,films --skip-keys',
@@ -128,7 +130,7 @@ class Migration {
     for (const { uid } of indexes) {
       settings.set(uid, await this.#source.get(`${pathOf(uid)}/settings`));
     }
-    this.#refuseHidden(settings);
+    await refuseSameServer(this.#source, this.#target, indexes, (line) => this.#say(line));
     await this.#makeRoom(indexes);
     await this.#copyFeatures();
     if (!this.#given.flag('skip-keys')) await this.#copyKeys();
@@ -149,19 +151,6 @@ class Migration {
       (uid) =>
         all.find((index) => index.uid === uid.trim()) ??
         bad('indexes', uid, `indexes of ${this.#source.place}`),
-    );
-  }
-
-  /** Before anything is changed: documents that cannot be read whole are not copied in part. */
-  #refuseHidden(settings: ReadonlyMap<string, Record<string, unknown>>): void {
-    if (this.#given.flag('source-sends')) return;
-    const hiding = [...settings].filter(([, { displayedAttributes }]) =>
-      hidesSome(displayedAttributes),
-    );
-    if (hiding.length === 0) return;
-    const names = hiding.map(([uid]) => `\`${uid}\``).join(', ');
-    throw new CommandFailure(
-      `${names} ${hiding.length === 1 ? 'has' : 'have'} attributes that are not displayed, so documents cannot be read whole; with --source-sends the server sends them itself.`,
     );
   }
 

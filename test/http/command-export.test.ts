@@ -139,4 +139,16 @@ describe('gannet export, tasks and health', function () {
     assert.equal((await run('health', '--url', 'http://127.0.0.1:1')).status, 3);
     assert.equal((await run('health', 'operand')).status, 2);
   });
+
+  it('export writes whole documents, and claims nothing else, when searches show some attributes only', async () => {
+    await server.finish('POST', '/indexes/hiding/documents', {
+      body: [{ id: 1, seen: 1, secret: 2 }],
+    });
+    await server.finish('PATCH', '/indexes/hiding/settings', {
+      body: { displayedAttributes: ['id', 'seen'] },
+    });
+    const ended = await run('export', '--index', 'hiding', '--quiet');
+    assert.deepEqual([ended.status, ended.output], [0, '{"id":1,"seen":1,"secret":2}\n']);
+    assert.equal(ended.complaints, '1 documents\n');
+  });
 });

@@ -155,20 +155,118 @@ describe('gannet migrate', function () {
     await assertSame('books');
   });
 
-  it('copies nothing in part: attributes that are not displayed need the source to send', async () => {
-    const refused = await migrate();
-    assert.equal(refused.status, 1);
-    assert.match(refused.complaints, /`hiding` has attributes that are not displayed/);
-    assert.deepEqual((await target.call('GET', '/indexes')).json.results, []);
-    const sent = await migrate('--source-sends');
-    assert.equal(sent.status, 0, sent.complaints + sent.output);
-    await assertSame('books');
-    await assertSame('hiding');
-    await target.finish('PATCH', '/indexes/hiding/settings', {
-      body: { displayedAttributes: ['*'] },
+  it('copies whole documents, also attributes that searches do not show, in both ways', async () => {
+    for (const way of [[], ['--source-sends']]) {
+      const ended = await migrate(...way);
+      assert.equal(ended.status, 0, ended.complaints + ended.output);
+      await assertSame('books');
+      await assertSame('hiding');
+      const { results } = (await target.call('GET', '/indexes/hiding/documents')).json;
+      assert.deepEqual(results, [{ id: 1, seen: 1, secret: 2 }]);
+      for (const uid of ['books', 'hiding', 'empty']) {
+        await target.finish('DELETE', `/indexes/${uid}`);
+      }
+    }
+  });
+
+  describe('onto the same server', () => {
+    const key = async (
+      server: BuiltServer,
+      actions: string[],
+      indexes: string[],
+    ): Promise<string> =>
+      (await server.call('POST', '/keys', { body: { actions, indexes, expiresAt: null } })).json
+        .key;
+    const uids = async (server: BuiltServer): Promise<string[]> =>
+      (await server.call('GET', '/indexes')).json.results.map((index: any) => index.uid).toSorted();
+    const isUnhurt = async (): Promise<void> => {
+      assert.deepEqual(await uids(source), ['books', 'empty', 'hiding']);
+      const stats = (await source.call('GET', '/indexes/books/stats')).json;
+      assert.equal(stats.numberOfDocuments, 700);
+    };
+
+    it('is refused, whatever the addresses look like, and nothing is erased', async () => {
+      const direct = source.url;
+      const named = source.url.replace('127.0.0.1', 'localhost');
+      for (const [one, other] of [
+        [direct, direct],
+        [direct, named],
+        [from, `${direct}/`],
+        [named, from],
+      ]) {
+        for (const more of [[], ['--overwrite'], ['--overwrite', '--source-sends']]) {
+          const ended = await migrate('--from', one!, '--url', other!, ...more);
+          assert.equal(ended.status, 1, ended.output);
+          assert.match(ended.complaints, /same server/);
+          assert.doesNotMatch(ended.output, /All is copied/);
+          await isUnhurt();
+        }
+      }
     });
-    const { results } = (await target.call('GET', '/indexes/hiding/documents')).json;
-    assert.deepEqual(results, [{ id: 1, seen: 1, secret: 2 }]);
+
+    it('is refused for keys that see some indexes only, or may create none', async () => {
+      const some = await key(source, ['*'], ['books']);
+      const noCreation = await key(
+        source,
+        ['indexes.get', 'documents.*', 'settings.*', 'stats.get', 'tasks.get', 'indexes.delete'],
+        ['*'],
+      );
+      for (const [fromKey, toKey] of [
+        [some, source.masterKey],
+        [source.masterKey, some],
+        [source.masterKey, noCreation],
+      ]) {
+        const ended = await migrate(
+          ...['--indexes', 'books', '--overwrite', '--skip-keys', '--url', source.url],
+          ...['--from-key', fromKey!, '--key', toKey!],
+        );
+        assert.equal(ended.status, 1, ended.output);
+        assert.match(ended.complaints, /cannot be told with these keys/);
+        await isUnhurt();
+      }
+    });
+
+    it('is not suspected of another server, whose keys see some indexes only', async () => {
+      const some = await key(source, ['*'], ['books']);
+      for (const more of [[], ['--overwrite']]) {
+        const ended = await migrate(
+          '--indexes',
+          'books',
+          '--skip-keys',
+          '--from-key',
+          some,
+          ...more,
+        );
+        // The key may not read features, and that is all.
+        assert.match(ended.complaints, /^features: .*\n$/);
+        assert.match(ended.output, /1 could not be copied/);
+        await assertSame('books');
+      }
+      assert.deepEqual(await uids(target), ['books']);
+    });
+
+    it('is refused when a balancer spreads requests over the source and another server', async () => {
+      await target.finish('POST', '/indexes', { body: { uid: 'books', primaryKey: 'key' } });
+      let turn = 0;
+      const balancer = new BadProxy(
+        () => [source, target][turn++ % 2]!.url,
+        () => 1,
+      );
+      const both = await balancer.listen();
+      try {
+        for (const argv of [
+          ['--from', source.url, '--url', both],
+          ['--from', both, '--url', source.url],
+        ]) {
+          turn = 0;
+          const ended = await migrate('--overwrite', '--indexes', 'books', ...argv);
+          assert.notEqual(ended.status, 0, ended.output);
+          await isUnhurt();
+        }
+      } finally {
+        balancer.close();
+      }
+    });
   });
 
   it('touches documents that are there only when told so', async () => {

@@ -12,7 +12,8 @@ export class BadProxy {
   /** Called with each request before anything else; may set `answer`, or return `silence`: nothing is ever answered. */
   before: (seen: string) => 'silence' | void = () => {};
 
-  constructor(target: string, random: () => number) {
+  /** @param target a function is asked with each request */
+  constructor(target: string | (() => string), random: () => number) {
     this.#server = createServer((request, response) => {
       const chunks: Buffer[] = [];
       request.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -36,7 +37,7 @@ export class BadProxy {
           return;
         }
         const passed = send(
-          target + request.url!,
+          (typeof target === 'string' ? target : target()) + request.url!,
           { method: request.method!, headers: request.headers },
           (answer) => {
             if (way === 2) {

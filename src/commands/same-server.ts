@@ -1,0 +1,117 @@
+/** Finds out whether two addresses lead to the same server, by what the servers say and not by their names. */
+import { randomUUID } from 'node:crypto';
+import { RefusedRequest } from '../outbound/api-peer.ts';
+import { CommandFailure } from './command.ts';
+import type { Connection } from './connection.ts';
+
+/** Looks at each address. They run at once, on connections of their own, so that a balancer spreads them. */
+const LOOKS = 8;
+
+export interface KnownIndex {
+  uid: string;
+  createdAt?: string;
+}
+
+/**
+ * Writes a mark, an empty index with a random name, to `target`, and looks for it at both. This works with every server of the interface,
+ * and through proxies. Where the keys do not allow it, the dates of the indexes decide. Throws `CommandFailure` when both are the same
+ * server, write to each other, or cannot be told apart.
+ * @param indexes of `source`
+ * @param say takes a line for the user
+ */
+export async function refuseSameServer(
+  source: Connection,
+  target: Connection,
+  indexes: readonly KnownIndex[],
+  say: (line: string) => void,
+): Promise<void> {
+  const mark = `gannet-mark-${randomUUID()}`;
+  const made = await unlessForbidden(() => target.finish('POST', '/indexes', { uid: mark }));
+  if (made === null) {
+    await requireOtherDates(source, target, indexes);
+    return;
+  }
+  // A request that was repeated may have made it the first time.
+  if (made.status !== 'succeeded' && made.error?.code !== 'index_already_exists') {
+    throw new CommandFailure(
+      `${target.place} cannot create an index: ${made.error?.message ?? made.status}`,
+    );
+  }
+  try {
+    const there = await looksFor(target, mark);
+    if (there?.includes(false) === true) {
+      throw new CommandFailure(
+        `Several servers answer at ${target.place}: an index that one has created, another does not have. Name one of them with --url.`,
+      );
+    }
+    const here = await looksFor(source, mark);
+    if (here === null) await requireOtherDates(source, target, indexes);
+    else if (here.includes(true)) {
+      throw new CommandFailure(
+        `${source.place} and ${target.place} are the same server, or pass their writes on to each other: what is written to one appears at the other. Nothing was copied or erased. Name another server with --url.`,
+      );
+    }
+  } finally {
+    await removeMark(target, mark, say);
+  }
+}
+
+async function removeMark(
+  target: Connection,
+  mark: string,
+  say: (line: string) => void,
+): Promise<void> {
+  const path = `/indexes/${mark}`;
+  const task = await unlessForbidden(() => target.register({ method: 'DELETE', path }));
+  if (task !== null) await target.waitFor([task], () => {});
+  else {
+    say(`The key of ${target.place} may not delete indexes; the empty index \`${mark}\` stays.`);
+  }
+}
+
+/** What each look found; null: the key may not know. */
+function looksFor(connection: Connection, uid: string): Promise<boolean[] | null> {
+  return unlessForbidden(() =>
+    Promise.all(
+      Array.from({ length: LOOKS }, async () => (await indexOf(connection, uid)) !== null),
+    ),
+  );
+}
+
+/** Null: there is no such index. */
+async function indexOf(connection: Connection, uid: string): Promise<KnownIndex | null> {
+  try {
+    return await connection.get<KnownIndex>(`/indexes/${encodeURIComponent(uid)}`);
+  } catch (error) {
+    if (error instanceof RefusedRequest && error.body.code === 'index_not_found') return null;
+    throw error;
+  }
+}
+
+/** An index of the source that the target lacks, or has created at another moment, proves that they differ. */
+async function requireOtherDates(
+  source: Connection,
+  target: Connection,
+  indexes: readonly KnownIndex[],
+): Promise<void> {
+  if (indexes.length === 0) return;
+  for (const { uid, createdAt } of indexes) {
+    const there = await unlessForbidden(async () => ({ index: await indexOf(target, uid) }));
+    if (there === null) continue;
+    if (there.index === null || there.index.createdAt !== createdAt) return;
+  }
+  throw new CommandFailure(
+    `Whether ${source.place} and ${target.place} are the same server cannot be told with these keys, so nothing was copied or erased. ` +
+      'Give --key the right to create and delete indexes, and --from-key that to read all indexes.',
+  );
+}
+
+/** Null: the key may not do it. */
+async function unlessForbidden<T>(request: () => Promise<T>): Promise<T | null> {
+  try {
+    return await request();
+  } catch (error) {
+    if (error instanceof RefusedRequest && error.status === 403) return null;
+    throw error;
+  }
+}
