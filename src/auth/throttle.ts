@@ -15,13 +15,15 @@ const ROUNDING = 1e-9;
 const SEARCH_SECONDS = 1;
 
 /**
- * Keeps one key to its limits. Requests are counted by a bucket that holds those of one second and is filled evenly, so
- * that a second's worth may come at once and the rate holds over every longer time.
+ * Keeps one key to its limits. A token bucket that holds one second's worth of requests is filled evenly, so a second's worth
+ * may come at once and the rate holds over any longer time. A request needs one token to pass. A multi-search then takes
+ * one for each of its searches, and each search of a conversation takes one: the bucket may go below zero, and the next
+ * request waits until it is filled again. Searches under way are counted in the same way.
  */
 export class Throttle {
   readonly #clock: Clock;
   #limit: RateLimit;
-  /** Requests that may still come, and the moment at which that was so. */
+  /** Tokens, negative after a request of many searches, and the moment at which that was so. */
   #left: number;
   #at: number;
   #searches = 0;
@@ -46,29 +48,21 @@ export class Throttle {
     this.#limit = limit;
   }
 
-  /** A request comes. One that passes as a search ends with `searchEnded`. */
+  /** A request comes. One that passes as a search ends with `searchesEnded(1)`. */
   enter(isSearch: boolean): Passage {
     const { requestsPerSecond, concurrentSearches } = this.#limit;
-    const headers: [string, string][] = [];
     if (requestsPerSecond !== null) {
       this.#refill();
-      const passes = this.#left >= 1 - ROUNDING;
-      if (passes) this.#left = Math.max(0, this.#left - 1);
-      const full = Math.ceil((requestsPerSecond - this.#left) / requestsPerSecond);
-      headers.push(
-        ['ratelimit-policy', `${requestsPerSecond};w=1`],
-        ['ratelimit-limit', String(requestsPerSecond)],
-        ['ratelimit-remaining', String(Math.floor(this.#left))],
-        ['ratelimit-reset', String(full)],
-      );
-      if (!passes) {
+      if (this.#left < 1 - ROUNDING) {
         const seconds = Math.ceil((1 - this.#left) / requestsPerSecond);
         const message = `The API key may send ${requestsPerSecond} requests a second.`;
-        return refused(message, seconds, headers);
+        return refused(message, seconds, this.headers());
       }
+      this.#left = Math.max(0, this.#left - 1);
     }
-    if (!isSearch || concurrentSearches === null) return { refusal: null, headers };
-    if (this.#searches >= concurrentSearches) {
+    const headers = this.headers();
+    if (!isSearch) return { refusal: null, headers };
+    if (concurrentSearches !== null && this.#searches >= concurrentSearches) {
       const message = `The API key may have ${concurrentSearches} searches under way at once.`;
       return refused(message, SEARCH_SECONDS, headers);
     }
@@ -76,8 +70,30 @@ export class Throttle {
     return { refusal: null, headers };
   }
 
-  searchEnded(): void {
-    if (this.#searches > 0) this.#searches--;
+  /** A request that has passed runs so many searches more. Each ends with `searchesEnded`. */
+  searchesBegin(count: number): void {
+    this.#searches += count;
+    if (this.#limit.requestsPerSecond === null) return;
+    this.#refill();
+    this.#left -= count;
+  }
+
+  searchesEnded(count: number): void {
+    this.#searches -= count;
+  }
+
+  /** What a response says about the limits at this moment. */
+  headers(): [name: string, value: string][] {
+    const { requestsPerSecond } = this.#limit;
+    if (requestsPerSecond === null) return [];
+    this.#refill();
+    const full = Math.ceil((requestsPerSecond - this.#left) / requestsPerSecond);
+    return [
+      ['ratelimit-policy', `${requestsPerSecond};w=1`],
+      ['ratelimit-limit', String(requestsPerSecond)],
+      ['ratelimit-remaining', String(Math.max(0, Math.floor(this.#left)))],
+      ['ratelimit-reset', String(full)],
+    ];
   }
 
   #refill(): void {

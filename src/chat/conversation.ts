@@ -243,7 +243,8 @@ export class Conversation {
       await this.#report(last, APPEND, { role: 'assistant', tool_calls: [callMessage(call)] });
     }
     this.usage.searches++;
-    const result = await runSearch(this.#services, this.#caller, call.arguments);
+    const ended = this.#caller.countSearch();
+    const result = await runSearch(this.#services, this.#caller, call.arguments).finally(ended);
     this.#keep(result);
     if (sources && result.sources !== null) {
       const documents = `[${result.sources.join(',')}]`;

@@ -28,6 +28,8 @@ export interface ChatCaller {
   accessible(): string[];
   /** Throws `ApiError` when the caller may not search the index. @returns the filter of its token, null for none */
   checkSearch(uid: string): unknown;
+  /** A search that the model asks for begins. @returns to be called when it has ended */
+  countSearch(): () => void;
   onGone(listener: () => void): void;
 }
 

@@ -79,8 +79,9 @@ interface Pending {
   open: boolean;
   /** What the answer tells of the limits of the key. */
   limitHeaders: readonly Header[];
-  /** Told when this search has ended. */
+  /** Limits of the key, null where it has none, and the searches of this request that are counted there. */
   throttle: Throttle | null;
+  searches: number;
 }
 
 export class Lifecycle {
@@ -159,7 +160,7 @@ export class Lifecycle {
     const startedAt = performance.now();
     const pending: Pending = {
       ...{ exchange, route, id, startedAt, told },
-      ...{ open: true, limitHeaders: [], throttle: null },
+      ...{ open: true, limitHeaders: [], throttle: null, searches: 0 },
     };
     this.#underWay++;
     exchange.onAbort(() => this.#gone(pending));
@@ -187,8 +188,20 @@ export class Lifecycle {
     const { refusal, headers } = throttle.enter(isSearch);
     pending.limitHeaders = headers;
     if (refusal !== null) this.#fail(pending, refusal);
-    else if (isSearch) pending.throttle = throttle;
+    else if (isSearch) {
+      pending.throttle = throttle;
+      pending.searches = 1;
+    }
     return refusal === null;
+  }
+
+  /** A request of several searches counts as that many. */
+  #count(pending: Pending, searches: number): void {
+    const { throttle } = pending;
+    if (throttle === null || searches <= 1) return;
+    throttle.searchesBegin(searches - 1);
+    pending.searches = searches;
+    pending.limitHeaders = throttle.headers();
   }
 
   #readInput(pending: Pending, params: RequestContext['params'], access: Access): void {
@@ -267,6 +280,7 @@ export class Lifecycle {
       this.#fail(pending, badIndexUid(uid));
       return;
     }
+    this.#count(pending, pending.route.searches?.(context.body) ?? 1);
     let reply: Reply | Promise<Reply>;
     try {
       reply = pending.route.handle(context);
@@ -412,7 +426,7 @@ export class Lifecycle {
     if (!pending.open) return;
     pending.open = false;
     this.#underWay--;
-    pending.throttle?.searchEnded();
+    pending.throttle?.searchesEnded(pending.searches);
     if (pending.told) {
       const { route, id, startedAt } = pending;
       const ms = performance.now() - startedAt;

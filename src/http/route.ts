@@ -70,6 +70,8 @@ export interface Route<Q = unknown, B = unknown> {
   readonly atOnce?: boolean;
   /** It counts among the searches of its key that are under way. */
   readonly isSearch?: boolean;
+  /** How many searches the body asks for. Absent: one. */
+  searches?(body: B): number;
   readonly success: number;
   handle(context: RequestContext<Q, B>): Reply | Promise<Reply>;
 }

@@ -189,6 +189,24 @@ describe('Conversational search', () => {
     assert.ok(told.length > 0 && !JSON.stringify(told).includes('Hidden'));
   });
 
+  it('counts its searches among the requests of its key', async () => {
+    const rateLimit = { requestsPerSecond: 1 };
+    const body = { actions: ['chatCompletions', 'search'], indexes: ['*'], expiresAt: null };
+    const { key } = (await server.call('POST', '/keys', { body: { ...body, rateLimit } })).json;
+    const baseURL = `${server.url}/chats/films`;
+    const limited = new OpenAI({ apiKey: key, baseURL, maxRetries: 0 });
+    const calls = Array.from({ length: 32 }, (_, n) => call(`c${n}`, search(), n));
+    const round = [...calls, finish('tool_calls')];
+    provider.script(...Array.from({ length: 19 }, () => round), [say('Done.'), finish('stop')]);
+    assert.equal(await textOf((await limited.chat.completions.create(ask())) as any), 'Done.');
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+    const url = `${server.url}/indexes/films/search`;
+    const answer = await fetch(url, { method: 'POST', body: '{}', headers });
+    assert.equal(answer.status, 429);
+    // 608 searches at one a second, less what was filled again meanwhile.
+    assert.ok(Number(answer.headers.get('retry-after')) > 300, answer.headers.get('retry-after')!);
+  });
+
   it('of a key without the right to search can be held; each search fails, which is told', async () => {
     const { json: key } = await server.call('POST', '/keys', {
       body: { actions: ['chatCompletions'], indexes: ['*'], expiresAt: null },

@@ -81,6 +81,60 @@ for (const transport of ['fastest', 'node'] as const) {
       assert.equal((await search(token(2))).status, 429);
     });
 
+    it('counts the queries of a multi-search, which passes as a whole', async () => {
+      for (const federation of [undefined, null, {}]) {
+        const { key } = await newKey({ requestsPerSecond: 10, concurrentSearches: 100 });
+        const multi = (count: number): Promise<Answer> => {
+          const queries = Array.from({ length: count }, () => ({ indexUid: 'books' }));
+          return server.call('POST', '/multi-search', { body: { queries, federation }, key });
+        };
+        const first = await multi(4);
+        assert.equal(first.status, 200);
+        assert.equal(first.headers.get('ratelimit-remaining'), '6');
+        assert.equal((await multi(0)).headers.get('ratelimit-remaining'), '5');
+        const large = await multi(50);
+        assert.deepEqual([large.status, large.headers.get('ratelimit-remaining')], [200, '0']);
+        for (const answer of [await multi(1), await search(key), await version(key)]) {
+          assert.deepEqual([answer.status, answer.json.code], [429, 'too_many_requests']);
+          assert.equal(answer.headers.get('retry-after'), '5', '46 tokens at 10 a second');
+        }
+        clock.advance(4_500);
+        assert.equal((await search(key)).status, 429);
+        clock.advance(100);
+        assert.equal((await search(key)).status, 200);
+        assert.equal((await search(key)).status, 429);
+      }
+    });
+
+    it('counts a multi-search that is refused as one request', async () => {
+      const { key } = await newKey({ requestsPerSecond: 10 });
+      const queries = Array.from({ length: 1001 }, () => ({ indexUid: 'books' }));
+      const answer = await server.call('POST', '/multi-search', { body: { queries }, key });
+      assert.deepEqual([answer.status, answer.json.code], [400, 'bad_request']);
+      assert.equal((await search(key)).headers.get('ratelimit-remaining'), '8');
+    });
+
+    it('counts each query of a multi-search among the searches under way', async () => {
+      const { key } = await newKey({ concurrentSearches: 3 });
+      let release = (): void => {};
+      const begun = new Promise<void>((begin) => {
+        server.services.search.multiSearch = () => {
+          begin();
+          return new Promise((resolve) => {
+            release = () => resolve(Buffer.from('{"results":[]}'));
+          });
+        };
+      });
+      const queries = Array.from({ length: 3 }, () => ({ indexUid: 'books' }));
+      const multi = server.call('POST', '/multi-search', { body: { queries }, key });
+      await begun;
+      assert.equal((await search(key)).status, 429);
+      assert.equal((await version(key)).status, 200);
+      release();
+      assert.equal((await multi).status, 200);
+      assert.equal((await search(key)).status, 200);
+    });
+
     it('lets so many searches be under way at once', async () => {
       const { key } = await newKey({ concurrentSearches: 2 });
       const held: (() => void)[] = [];

@@ -105,6 +105,10 @@ export function chatRoutes(dependencies: Dependencies): Route[] {
         if (!allowed.ok) throw allowed.error;
         return allowed.value.tenantFilter(uid);
       },
+      countSearch() {
+        access.throttle?.searchesBegin(1);
+        return () => access.throttle?.searchesEnded(1);
+      },
       onGone: (listener) => exchange.onAbort(listener),
     };
   }

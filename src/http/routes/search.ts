@@ -207,6 +207,8 @@ export function searchRoutes(dependencies: Dependencies): Route[] {
       summary: 'Runs several searches, separately or merged into one list.',
       body: bodyOf<MultiSearchRequest>(MULTI_SEARCH, { kind: 'search' }),
       success: 200,
+      // One with too many is refused and runs none of them.
+      searches: (body) => (multiSearchLimitFault(body, limits) === null ? body.queries.length : 1),
       handle: multiSearch,
     }),
     route<unknown, FacetSearchRequest>({
