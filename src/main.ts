@@ -77,6 +77,8 @@ const RECOVERY_WAIT_MS = 2000;
 const WARM_UP_AFTER_MS = 300;
 /** Of the time that a stop may take, the share for answers under way; the parts are closed after that. */
 const DRAIN_SHARE = 0.8;
+/** After the time of a stop, what the event loop has to end the process before a thread does. */
+const WATCH_MS = 100;
 /** How long a stop waits for whoever reads the log. */
 const LOG_MS_MAX = 500;
 /** How long a start may go on without a word to the service manager, and how often it hears one. */
@@ -237,7 +239,8 @@ async function run(config: Config): Promise<void> {
     return true;
   });
   const endWarmUp = warmUpLater(config, http, registry, folder, logs.of('http'));
-  stopOnSignals(config.shutdownSeconds * 1000, startLog, async (timeoutMs) => {
+  const stopping = { native, timeoutMs: config.shutdownSeconds * 1000, log: startLog };
+  stopOnSignals(stopping, async (timeoutMs) => {
     phase.current = 'stopping';
     manager.stopping(timeoutMs);
     endSchedule();
@@ -524,18 +527,21 @@ function warmUpLater(
   };
 }
 
-/** A second signal ends the process at once, and so does the end of the time: nothing acknowledged is lost by that. */
+/**
+ * A second signal ends the process at once, and so does the end of the time: nothing acknowledged is lost by that. Where
+ * the event loop is blocked, a thread of the addon ends the process a moment later.
+ */
 function stopOnSignals(
-  timeoutMs: number,
-  log: Logger,
+  { native, timeoutMs, log }: { native: NativeAddon; timeoutMs: number; log: Logger },
   stopParts: (timeoutMs: number) => Promise<void>,
 ): void {
-  let stopping = false;
+  const cutShort = `the stop is cut short after ${timeoutMs} ms`;
+  let ending: number | null = null;
   const stop = async (status: number): Promise<void> => {
-    if (stopping) process.exit(status);
-    stopping = true;
+    if (ending !== null) process.exit(ending);
+    ending = status;
     setTimeout(() => {
-      log.warn(`the stop is cut short after ${timeoutMs} ms`);
+      log.warn(cutShort);
       process.exit(status);
     }, timeoutMs);
     try {
@@ -547,6 +553,7 @@ function stopOnSignals(
   };
   process.on('SIGTERM', () => void stop(0));
   process.on('SIGINT', () => void stop(INTERRUPTED));
+  native.watchStops(timeoutMs + WATCH_MS, `${cutShort}: the event loop is blocked\n`);
 }
 
 function launchWebhook({ webhook }: Config): ConstructorParameters<typeof WebhookStore>[1] {

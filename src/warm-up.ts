@@ -69,7 +69,7 @@ export async function warmUp(options: WarmUpOptions): Promise<number> {
     }
   } finally {
     registry.withdrawUnlisted(uid);
-    own.closeAll();
+    await own.closeAll();
     await unlink();
   }
 }

@@ -55,6 +55,7 @@ void Engine::Configure(const EngineOptions& options) {
     merges_ = std::make_unique<ThreadPool>(1, [] { Yield(kMergeNice); });
     small_merges_ = std::make_unique<ThreadPool>(1, [] { Yield(kSmallMergeNice); });
     graphs_ = std::make_unique<ThreadPool>(1, [] { Yield(kGraphNice); });
+    closes_ = std::make_unique<ThreadPool>(1, [] {});
     checks_ = std::make_unique<ThreadPool>(1, [] {
       Yield(kCheckNice);
       TakeTurns(kSearchTurn);
@@ -64,30 +65,80 @@ void Engine::Configure(const EngineOptions& options) {
 
 Result<uint32_t> Engine::Open(const std::string& dir, index::IfAbsent if_absent) {
   Configure({});
-  GANNET_ASSIGN_OR_RETURN(auto index, index::Index::Open(dir, if_absent));
-  const std::lock_guard lock(mutex_);
-  const auto open = std::make_shared<OpenIndex>(next_++, std::move(index));
-  open_.emplace(open->handle, open);
+  std::shared_ptr<OpenIndex> open = Reopen(dir);
+  if (open == nullptr) {
+    GANNET_ASSIGN_OR_RETURN(auto index, index::Index::Open(dir, if_absent));
+    const std::lock_guard lock(mutex_);
+    open = Share(std::make_unique<OpenIndex>(next_++, dir, std::move(index)));
+    open_.emplace(open->handle, open);
+  }
   CheckAhead(*open);
   ScheduleGraphs(*open);
   return open->handle;
 }
 
-void Engine::Close(uint32_t handle) {
+std::shared_ptr<OpenIndex> Engine::Reopen(const std::string& dir) {
+  std::vector<std::function<void()>> done;
+  std::shared_ptr<OpenIndex> open;
+  {
+    std::unique_lock lock(mutex_);
+    // LMDB may open a file once per process only.
+    for (auto found = closing_.find(dir); found != closing_.end(); found = closing_.find(dir)) {
+      open = found->second.index.lock();
+      if (open != nullptr) {
+        open->closing = false;
+        open->stop_merging = false;
+        done = std::move(found->second.done);
+        closing_.erase(found);
+        open_.emplace(open->handle, open);
+        break;
+      }
+      // Its last owner is closing the files.
+      closed_.wait(lock);
+    }
+  }
+  for (const auto& call : done) call();
+  if (open != nullptr) ScheduleMerges(open);
+  return open;
+}
+
+std::shared_ptr<OpenIndex> Engine::Share(std::unique_ptr<OpenIndex> index) {
+  return {index.release(), [this](OpenIndex* last) {
+            const std::string dir = last->dir;
+            delete last;
+            Closed(dir);
+          }};
+}
+
+void Engine::Closed(const std::string& dir) {
+  std::vector<std::function<void()>> done;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = closing_.find(dir);
+    if (found == closing_.end()) return;
+    done = std::move(found->second.done);
+    closing_.erase(found);
+  }
+  closed_.notify_all();
+  for (const auto& call : done) call();
+}
+
+void Engine::Close(uint32_t handle, std::function<void()> done) {
   std::shared_ptr<OpenIndex> open;
   {
     const std::lock_guard lock(mutex_);
     const auto found = open_.find(handle);
-    if (found == open_.end()) return;
-    open = std::move(found->second);
-    open_.erase(found);
+    if (found != open_.end()) {
+      open = std::move(found->second);
+      open_.erase(found);
+      closing_[open->dir] = {open, {std::move(done)}};
+    }
   }
+  if (open == nullptr) return done();
   open->stop_merging = true;
   open->closing = true;
-  // LMDB may open a file once per process only: whoever still holds the index, a merge above all,
-  // must have let go of it before it is opened again. Nobody can find it any more.
-  constexpr auto kAskAgain = std::chrono::microseconds(200);
-  while (open.use_count() > 1) std::this_thread::sleep_for(kAskAgain);
+  // Whoever lets go of the index last closes its files, which takes milliseconds.
+  closes_->Run([open = std::move(open)]() mutable { open.reset(); });
 }
 
 std::shared_ptr<OpenIndex> Engine::Find(uint32_t handle) {

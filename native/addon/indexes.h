@@ -5,10 +5,15 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
+#include <string>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "base/thread_pool.h"
 #include "base/tuning.h"
@@ -25,10 +30,11 @@ enum class MergeLane : uint8_t { kAll, kSmall };
 inline constexpr std::array kMergeLanes = {MergeLane::kAll, MergeLane::kSmall};
 
 struct OpenIndex {
-  OpenIndex(uint32_t number, std::shared_ptr<index::Index> opened)
-      : handle(number), index(std::move(opened)) {}
+  OpenIndex(uint32_t number, std::string folder, std::shared_ptr<index::Index> opened)
+      : handle(number), dir(std::move(folder)), index(std::move(opened)) {}
 
   const uint32_t handle;
+  const std::string dir;
   const std::shared_ptr<index::Index> index;
   std::mutex batch_mutex;  // one batch at a time
   std::shared_mutex
@@ -73,8 +79,9 @@ class Engine {
   ThreadPool& batches() { return *batches_; }
 
   Result<uint32_t> Open(const std::string& dir, index::IfAbsent if_absent);
-  // Returns once nothing works on the index any more and its files are closed.
-  void Close(uint32_t handle);
+  // Nobody finds the index any more. Its files are closed once nothing works on it; `done` is
+  // called then, on any thread. Waits for nothing.
+  void Close(uint32_t handle, std::function<void()> done);
   std::shared_ptr<OpenIndex> Find(uint32_t handle);
   // See BatchMemory.
   std::atomic<uint32_t>& memory_lenders() { return memory_lenders_; }
@@ -88,6 +95,16 @@ class Engine {
 
  private:
   Engine() = default;
+  // An index that is no longer found, and that something still works on.
+  struct Closing {
+    std::weak_ptr<OpenIndex> index;
+    std::vector<std::function<void()>> done;
+  };
+  // The index of a folder that is being closed, open again; null: none is.
+  std::shared_ptr<OpenIndex> Reopen(const std::string& dir);
+  std::shared_ptr<OpenIndex> Share(std::unique_ptr<OpenIndex> index);
+  // The files of a folder are closed.
+  void Closed(const std::string& dir);
   void ScheduleMerge(OpenIndex& index, MergeLane lane);
   void Merge(const std::shared_ptr<OpenIndex>& index, MergeLane lane);
   // Builds graphs over vectors in the background, once nothing is left to merge.
@@ -98,11 +115,14 @@ class Engine {
   bool AwaitPause(OpenIndex& index) const;
   std::once_flag configured_;
   EngineOptions options_;
-  std::unique_ptr<ThreadPool> searches_, batches_, merges_, small_merges_, graphs_, checks_;
+  std::unique_ptr<ThreadPool> searches_, batches_, merges_, small_merges_, graphs_, checks_,
+      closes_;
   std::atomic<uint32_t> memory_lenders_{0};
   std::atomic<uint64_t> searches_begun_{0};  // of all indexes: they share the processors
   std::mutex mutex_;                         // guards what follows
   std::unordered_map<uint32_t, std::shared_ptr<OpenIndex>> open_;
+  std::unordered_map<std::string, Closing> closing_;  // by folder
+  std::condition_variable closed_;                    // one of closing_ has gone
   uint32_t next_ = 1;
 };
 

@@ -8,11 +8,13 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 
 #include "addon/channel.h"
 #include "addon/errors.h"
 #include "addon/indexes.h"
+#include "addon/stop_watch.h"
 #include "base/file_lock.h"
 #include "base/json.h"
 #include "base/scheduling.h"
@@ -196,7 +198,26 @@ Napi::Value SweepIndex(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value CloseIndex(const Napi::CallbackInfo& info) {
-  if (info[0].IsNumber()) Engine::Instance().Close(info[0].As<Napi::Number>().Uint32Value());
+  const Napi::Env env = info.Env();
+  Engine::Instance().Configure({});
+  napi_deferred deferred;
+  napi_value promise;
+  napi_create_promise(env, &deferred, &promise);
+  const auto channel = ChannelOf(env);
+  channel->Expect(env);
+  const uint32_t handle = info[0].IsNumber() ? info[0].As<Napi::Number>().Uint32Value() : 0;
+  Engine::Instance().Close(handle, [channel, deferred] {
+    channel->Complete([deferred](napi_env raw) {
+      napi_resolve_deferred(raw, deferred, Napi::Env(raw).Undefined());
+    });
+  });
+  return Napi::Value(env, promise);
+}
+
+Napi::Value WatchStopsOf(const Napi::CallbackInfo& info) {
+  const auto milliseconds = static_cast<int64_t>(info[0].ToNumber().DoubleValue());
+  const Status status = WatchStops(std::chrono::milliseconds(milliseconds), StringAt(info, 1));
+  if (!status.ok()) MakeError(info.Env(), status).ThrowAsJavaScriptException();
   return info.Env().Undefined();
 }
 
@@ -833,6 +854,7 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   add("openIndex", OpenIndexAt);
   add("sweepIndex", SweepIndex);
   add("closeIndex", CloseIndex);
+  add("watchStops", WatchStopsOf);
   add("isMerging", IsMerging);
   add("takeMergeFault", TakeMergeFault);
   add("indexState", IndexState);

@@ -163,7 +163,7 @@ class Import {
       const left = unknown === 0 ? '' : `; ${unknown} of types unknown here are left out`;
       log(`imported ${loaded} tasks${left}`);
     } finally {
-      registry.closeAll();
+      await registry.closeAll();
       await store.close();
       await folder.close();
     }

@@ -37,8 +37,7 @@ export function cancelable<T>(
 /**
  * One open index of the engine. Errors come out as `ApiError`, or `BatchCanceled` from `applyBatch`.
  *
- * Invariant: `busy` counts the calls under way; a handle is closed by its registry only at 0, so that
- * the same folder is never open twice.
+ * `busy` counts the calls under way. A registry closes a handle to save memory only at 0.
  */
 export class IndexHandle {
   readonly #native: NativeAddon;
@@ -184,8 +183,9 @@ export class IndexHandle {
     this.#sync(() => this.#native.sweepIndex(this.#handle));
   }
 
-  close(): void {
-    this.#native.closeIndex(this.#handle);
+  /** Resolves once nothing works on the index any more and its files are closed. */
+  close(): Promise<void> {
+    return this.#native.closeIndex(this.#handle);
   }
 
   async track<T>(work: Promise<T>): Promise<T> {

@@ -20,8 +20,17 @@ export interface NativeAddon {
   openIndex(dir: string, creates: boolean): number;
   /** Removes the files that the record of the index does not name. To be called once it is known to be the right one. */
   sweepIndex(handle: number): void;
-  /** Stops merges, waits for all work on it to end, and closes it. A second call does nothing. */
-  closeIndex(handle: number): void;
+  /**
+   * Stops merges, and closes the index once nothing works on it any more; resolves then, or when its folder is opened
+   * again before that. A second call resolves at once.
+   */
+  closeIndex(handle: number): Promise<void>;
+  /**
+   * From the first SIGTERM or SIGINT on the process has this time. Then `message` is written to standard error and the
+   * process ends, with status 0 or 130, also when the event loop is blocked. Call once, after the handlers of these
+   * signals are set.
+   */
+  watchStops(milliseconds: number, message: string): void;
   /** Whether segments are being merged, or will be: closing the index would stop that until its next batch. */
   isMerging(handle: number): boolean;
   /** What merges have failed of since this was last asked, or null. */

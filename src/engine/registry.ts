@@ -72,6 +72,7 @@ export class IndexEntry {
   isNew = false;
   readonly #registry: IndexRegistry;
   #handle: IndexHandle | null = null;
+  #discarded = false;
   #settings: SettingsObject | null = null;
   #stored: IndexState['settings'] = null;
 
@@ -88,6 +89,7 @@ export class IndexEntry {
 
   /** Opens the index when needed. Throws `ApiError`. */
   get handle(): IndexHandle {
+    if (this.#discarded) throw new ApiError('index_not_found', 'The index was deleted meanwhile.');
     const handle = (this.#handle ??= this.#registry.open(this));
     handle.lastUse = this.#registry.now();
     return handle;
@@ -129,9 +131,17 @@ export class IndexEntry {
     return state;
   }
 
-  close(): void {
-    this.#handle?.close();
+  /** The same for good: the index cannot be opened again. */
+  discard(): Promise<void> {
+    this.#discarded = true;
+    return this.close();
+  }
+
+  /** Resolves once the files are closed. */
+  async close(): Promise<void> {
+    const handle = this.#handle;
     this.#handle = null;
+    await handle?.close();
   }
 }
 
@@ -232,7 +242,8 @@ export class IndexRegistry {
 
   /** Closes an index and erases its folder. */
   async discard(entry: IndexEntry): Promise<void> {
-    this.#close(entry);
+    this.#open.delete(entry);
+    await entry.discard();
     await rm(this.#dirOf(entry.uuid), { recursive: true, force: true });
   }
 
@@ -244,9 +255,8 @@ export class IndexRegistry {
     }
   }
 
-  closeAll(): void {
-    for (const entry of this.#open) entry.close();
-    this.#open.clear();
+  async closeAll(): Promise<void> {
+    await Promise.all([...this.#open].map((entry) => this.#close(entry)));
   }
 
   /** See `IndexEntry.partSizes`. */
@@ -268,7 +278,7 @@ export class IndexRegistry {
       if (!entry.isNew) checkAgainst(entry, handle.state(false));
       handle.sweep();
     } catch (error) {
-      handle.close();
+      void handle.close();
       throw error;
     }
     entry.isNew = false;
@@ -287,7 +297,7 @@ export class IndexRegistry {
     const byUse = [...this.#open].sort((a, b) => lastUse(b) - lastUse(a));
     for (const entry of byUse.slice(this.#limits.resting)) {
       if (lastUse(entry) > since || isInUse(entry) || entry.openHandle!.isMerging()) continue;
-      this.#close(entry);
+      void this.#close(entry);
     }
   }
 
@@ -307,13 +317,13 @@ export class IndexRegistry {
     const oldest = closable.find(({ openHandle }) => openHandle?.isMerging() !== true);
     const closed = oldest ?? closable[0];
     if (closed === undefined) return false;
-    this.#close(closed);
+    void this.#close(closed);
     return true;
   }
 
-  #close(entry: IndexEntry): void {
-    entry.close();
+  #close(entry: IndexEntry): Promise<void> {
     this.#open.delete(entry);
+    return entry.close();
   }
 
   #dirOf(uuid: string): string {

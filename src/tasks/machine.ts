@@ -121,7 +121,7 @@ export function openTaskMachine(
       await scheduler.stop();
       await taskStore.close();
       clearInterval(upkeep);
-      registry.closeAll();
+      await registry.closeAll();
       await store.close();
     },
   };

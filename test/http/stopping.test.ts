@@ -4,9 +4,10 @@ import { Agent, createServer, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { freePort } from '../support/free-port.ts';
 import { settle } from './kill/support/compare.ts';
-import { addonIsBuilt, ServerProcess } from './kill/support/server-process.ts';
+import { ADDON, addonIsBuilt, ServerProcess } from './kill/support/server-process.ts';
 import { startTestServer } from './support/test-server.ts';
 
 describe('Health', () => {
@@ -187,5 +188,52 @@ describe('A stop', function () {
     await start();
     await settle(server.client);
     assert.equal((await server.client.call('GET', '/indexes/a/documents/1')).status, 200);
+  });
+
+  describe('ends in its time', () => {
+    const hold = fileURLToPath(new URL('./support/hold.cjs', import.meta.url));
+
+    /** A server of one index with an embedder and an acknowledged task, a part of which is held. */
+    const held = async (part: 'loop' | 'engine', ...args: string[]): Promise<void> => {
+      server = await ServerProcess.start({
+        ...{ dir, port: await freePort(), args },
+        env: { NODE_OPTIONS: `--require=${hold}`, HOLD: part, GANNET_ADDON: ADDON },
+      });
+      const embedder = { source: 'rest', url, request: '{{text}}', response: '{{embedding}}' };
+      await server.client.call('PATCH', '/indexes/a/settings', {
+        body: { embedders: { e: { ...embedder, dimensions: 2 } } },
+      });
+      await settle(server.client);
+      await server.client.call('POST', '/indexes/b/documents', { body: [{ id: 1 }] });
+      process.kill(server.pid, 'SIGUSR2');
+      while (!server.stderr.includes('held\n')) await new Promise((done) => setTimeout(done, 10));
+    };
+    const isKept = async (): Promise<void> => {
+      await start();
+      await settle(server.client);
+      assert.equal((await server.client.call('GET', '/indexes/b/documents/1')).status, 200);
+    };
+
+    it('while the event loop is blocked', async () => {
+      await held('loop', '--shutdown-seconds', '1');
+      assert.equal(await server.stop(), 0);
+      assert.match(server.stderr, /cut short after 1000 ms/);
+      await isKept();
+    });
+
+    it('while the event loop is blocked, after a second signal at once', async () => {
+      await held('loop', '--shutdown-seconds', '1000000');
+      process.kill(server.pid, 'SIGINT');
+      process.kill(server.pid, 'SIGTERM');
+      assert.equal(await server.exited, 130);
+      await isKept();
+    });
+
+    it('while a thread of the engine is busy with an index', async () => {
+      await held('engine', '--shutdown-seconds', '2');
+      assert.equal(await server.stop(), 0);
+      assert.match(server.stderr, /cut short after 2000 ms/);
+      await isKept();
+    });
   });
 });

@@ -90,8 +90,8 @@ export class Pair {
     }
   }
 
-  close(): void {
-    this.engine.close();
+  close(): Promise<void> {
+    return this.engine.close();
   }
 }
 
@@ -100,6 +100,6 @@ export async function compareOnce({ params, ...collection }: Case): Promise<Diff
   try {
     return (await pair.compare(params)).found;
   } finally {
-    pair.close();
+    await pair.close();
   }
 }

@@ -117,8 +117,8 @@ export class NativeIndex {
     return engine().isMerging(this.#handle);
   }
 
-  reopen(): void {
-    engine().closeIndex(this.#handle);
+  async reopen(): Promise<void> {
+    await engine().closeIndex(this.#handle);
     this.#handle = this.#open();
   }
 
@@ -126,8 +126,8 @@ export class NativeIndex {
     return engine().openIndex(join(this.#dir, 'index'), true);
   }
 
-  close(): void {
-    engine().closeIndex(this.#handle);
+  async close(): Promise<void> {
+    await engine().closeIndex(this.#handle);
     rmSync(this.#dir, { recursive: true, force: true });
   }
 }

@@ -104,9 +104,11 @@ export class MemoryEngine implements NativeAddon {
     return fault;
   }
 
-  closeIndex(handle: number): void {
+  async closeIndex(handle: number): Promise<void> {
     this.#indexes.delete(handle);
   }
+
+  watchStops(): void {}
 
   indexState(handle: number): string {
     return JSON.stringify(this.#index(handle).state());

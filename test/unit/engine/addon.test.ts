@@ -34,17 +34,17 @@ describe('an index of the addon', function () {
       }
       for (let id = 0; id < 8; id++) await add(index, [{ id }]);
       assert.ok(busy.isMerging(), 'the merge of the other index is over too soon');
-      index.reopen();
+      await index.reopen();
       while (busy.isMerging()) await new Promise((done) => setTimeout(done, 10));
       // Whoever still had it open the first time has let go of it by now, and taken its locks along.
       for (let id = 8; id < 16; id++) await add(index, [{ id }]);
       assert.equal((await index.documents()).length, 16);
-      index.reopen();
+      await index.reopen();
       assert.equal((await index.documents()).length, 16);
     } finally {
-      index.close();
-      index.close();
-      busy.close();
+      await index.close();
+      await index.close();
+      await busy.close();
     }
   });
 });

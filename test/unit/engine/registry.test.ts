@@ -146,6 +146,7 @@ describe('the registry of indexes', () => {
   it('discards folder and handle', async () => {
     const [entry] = named('a');
     await registry.discard(entry!);
+    assert.throws(() => entry!.handle, { code: 'index_not_found' });
     assert.equal(engine.openCount, 0);
     assert.deepEqual(readdirSync(dir), []);
   });
@@ -157,13 +158,13 @@ describe('the registry of indexes', () => {
     assert.deepEqual(readdirSync(dir), [entry!.uuid]);
   });
 
-  it('comes back from its records', () => {
+  it('comes back from its records', async () => {
     const [entry] = named('a');
-    registry.closeAll();
+    await registry.closeAll();
     const again = new IndexRegistry(engine, dir, [['a', entry!.record]]);
     assert.deepEqual(again.get('a')!.record, entry!.record);
     assert.equal(again.get('a')!.handle.state().numberOfDocuments, 0);
-    again.closeAll();
+    await again.closeAll();
   });
 });
 
