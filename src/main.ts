@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 /** Builds the parts of the server, hands each its own options, and stops them in reverse order. */
+import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createRequire } from 'node:module';
 import { availableParallelism } from 'node:os';
@@ -163,6 +164,7 @@ async function run(config: Config): Promise<void> {
     (embedder) => models.open(embedder),
   );
   const taskLog = logs.of('scheduler');
+  const processMark = randomUUID();
   const renders = new RenderPool();
   const machine = openMachine(config, folder, native, embedding, () => features.get(), taskLog);
   const { store, registry, scheduler } = machine;
@@ -205,7 +207,7 @@ async function run(config: Config): Promise<void> {
       client: new RemoteClient(proxy),
       register: (request) => machine.queue.register(request),
     }),
-    export: exportRunner({ client: outbound, features: () => features.get() }),
+    export: exportRunner({ client: outbound, processMark, features: () => features.get() }),
     snapshotCreation: snapshotRunner({
       snapshotDir: config.snapshotDir,
       folder,
@@ -225,6 +227,7 @@ async function run(config: Config): Promise<void> {
     { native, embedding, machine, keys, features },
     {
       ...{ phase, version, logs, answerBuffers, webhooks, chats, outbound, replication, renders },
+      processMark,
       analytics: analytics.parts,
     },
   );
@@ -344,6 +347,7 @@ type Shared = Pick<
   | 'version'
   | 'logs'
   | 'answerBuffers'
+  | 'processMark'
   | 'webhooks'
   | 'chats'
   | 'outbound'

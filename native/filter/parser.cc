@@ -166,6 +166,8 @@ class Parser {
       lexer_.SkipSpace();
       const bool call = lexer_.Peek() == '(';
       lexer_.Rewind(start);
+      if (call && features_.foreign_keys)
+        return FailHere("`_foreign` is not available here: searches and listings alone take it.");
       if (call)
         return FeatureError("`_foreign`", "foreignKeys", lexer_.SpanOf(start, start + word.size()));
     }

@@ -43,6 +43,9 @@ inline constexpr int kNestingMax = 150;
 struct FilterFeatures {
   bool contains = false;    // CONTAINS
   bool multimodal = false;  // _vectors ... EXISTS
+  // _foreign(...). Its conditions are replaced before a filter comes here, where they may stand at
+  // all; so one that comes here stands in a wrong place, or the feature is off.
+  bool foreign_keys = false;
 };
 
 // Parses the JSON text of a filter: a string, an array, a nested array or null. No filter gives a

@@ -78,7 +78,8 @@ Status KeepMatching(const index::Snapshot& snapshot, const json::Value& request,
                     const GoneFlag& gone, DocSet& documents) {
   if (request["filter"].is_null()) return Status::Ok();
   const filter::FilterFeatures features{request["containsFilter"].boolean(),
-                                        request["multimodal"].boolean()};
+                                        request["multimodal"].boolean(),
+                                        request["foreignKeys"].boolean()};
   Deadline deadline = Deadline::In(UINT64_MAX, gone);
   const auto matched =
       index::EvaluateFilterJson(snapshot, request["filter"].text(), features, &deadline);

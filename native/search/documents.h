@@ -55,7 +55,7 @@ class Listing {
 class DocumentStream {
  public:
   // request: JSON of `filter` as in documents/fetch, null for all documents, and of
-  // `containsFilter` and `multimodal`.
+  // `containsFilter`, `multimodal` and `foreignKeys`.
   static Result<std::unique_ptr<DocumentStream>> Open(index::Index& index,
                                                       std::string_view request);
   ~DocumentStream();

@@ -436,6 +436,14 @@ export function documentNotFound(id: string): ApiError {
 }
 
 /** `action`: what was attempted, as the beginning of a sentence ("Setting the `chat` setting"). */
+/** The target of an export answers with it when it is the server that exports. */
+export function exportToItself(): ApiError {
+  return new ApiError(
+    'invalid_export_url',
+    'The `url` of the export leads to the exporting server itself; nothing was sent to it.',
+  );
+}
+
 export function featureNotEnabled(action: string, feature: string): ApiError {
   return new ApiError(
     'feature_not_enabled',

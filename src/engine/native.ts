@@ -75,7 +75,7 @@ export interface NativeAddon {
   /**
    * Opens a stream of the documents as they are committed now, in the order of their docids; they stay so for the
    * stream, also when the index changes or closes.
-   * `request`: JSON of `filter` as in documents/fetch, null for all documents, and of `containsFilter` and `multimodal`.
+   * `request`: JSON of `filter` as in documents/fetch, null for all documents, and of `containsFilter`, `multimodal` and `foreignKeys`.
    * Rejects with `invalid_document_filter`.
    */
   openDocuments(

@@ -1,5 +1,5 @@
 /** Requests to the server that an export goes to. */
-import { ApiError } from '../contract/errors.ts';
+import { ApiError, exportToItself } from '../contract/errors.ts';
 import {
   ApiPeer,
   jsonBody,
@@ -16,8 +16,10 @@ const RETRIES_MS_MAX = 15 * 60_000;
 export class ExportTarget {
   readonly #peer: ApiPeer;
 
-  constructor(options: Omit<PeerOptions, 'retriesMsMax'>) {
-    this.#peer = new ApiPeer({ ...options, retriesMsMax: RETRIES_MS_MAX });
+  /** @param processMark every request carries it, so that this process knows its own export, by whatever address it comes */
+  constructor(options: Omit<PeerOptions, 'retriesMsMax' | 'headers'>, processMark: string) {
+    const headers = { 'x-gannet-exported-by': processMark };
+    this.#peer = new ApiPeer({ ...options, headers, retriesMsMax: RETRIES_MS_MAX });
   }
 
   /** Whether the target has an index. */
@@ -50,6 +52,7 @@ export class ExportTarget {
 function told(error: unknown, place: string): unknown {
   if (error instanceof RefusedRequest) {
     const { code, type, message, link } = error.body;
+    if (code === 'invalid_export_url') return exportToItself();
     const texts = Object.entries({ code, type, message, link })
       .filter(([, value]) => typeof value === 'string')
       .map(([name, value]) => `${name} \`${String(value).slice(0, 1000)}\``);

@@ -18,6 +18,7 @@ const READ_BYTES = 2 ** 20;
 
 export interface ExportOptions {
   client: OutboundClient;
+  processMark: string;
   features: () => FeatureSet;
 }
 
@@ -38,10 +39,8 @@ async function runExport(options: ExportOptions, context: RunContext): Promise<R
     .map(([indexUid, entry]) => ({ indexUid, entry, given: optionsOf(indexUid, row.indexes) }))
     .filter((index): index is ChosenIndex => index.given !== null);
   try {
-    const target = new ExportTarget({
-      ...{ url: row.url, apiKey: row.apiKey, client: options.client },
-      signal: cancel.signal,
-    });
+    const peer = { url: row.url, apiKey: row.apiKey, client: options.client };
+    const target = new ExportTarget({ ...peer, signal: cancel.signal }, options.processMark);
     const payloadBytes = payloadBytesOf(row.payloadSizeBytes);
     const exporter = new Exporter(options, context, target, payloadBytes);
     return {
@@ -119,8 +118,10 @@ class Exporter {
   }
 
   #open(entry: IndexEntry, filter: unknown): Promise<OpenDocuments> {
-    const { containsFilter, multimodal } = this.#options.features();
-    return entry.handle.openDocuments(JSON.stringify({ filter, containsFilter, multimodal }));
+    const { containsFilter, multimodal, foreignKeys } = this.#options.features();
+    return entry.handle.openDocuments(
+      JSON.stringify({ filter, containsFilter, multimodal, foreignKeys }),
+    );
   }
 
   async #sendIndex(uid: string, entry: IndexEntry, override: boolean): Promise<void> {

@@ -52,6 +52,8 @@ export interface Dependencies {
   metrics: HttpMetrics;
   version: VersionInfo;
   production: boolean;
+  /** A random text that no other process has, by which this one knows its own exports. */
+  processMark: string;
   limits: RequestLimits;
   /** Where answers of the engine are; gets them back once they are sent. */
   answerBuffers: BufferPool;

@@ -35,6 +35,8 @@ export interface RequestHeaders {
   originRemote: string | undefined;
   originTaskUid: string | undefined;
   writeId: string | undefined;
+  /** Of an export: which process sends it. */
+  exportedBy: string | undefined;
 }
 
 /** Of the headers `Meili-Include-Metadata`, `Meili-Proxy-Search` and `X-Gannet-Test-Search`. */
@@ -496,6 +498,7 @@ export const HEADER_FIELDS: Readonly<Record<string, keyof RequestHeaders>> = Obj
     origin: 'origin',
     'access-control-request-method': 'requestMethod',
     'access-control-request-headers': 'requestHeaders',
+    exportedBy: undefined,
     'meili-include-metadata': 'includeMetadata',
     accept: 'accept',
     'if-none-match': 'ifNoneMatch',
@@ -526,6 +529,7 @@ export function listenWithLibrary(
   }
   const app =
     tls === null
+    'x-gannet-exported-by': 'exportedBy',
       ? library.App()
       : library.SSLApp({
           key_file_name: tls.key,

@@ -43,7 +43,8 @@ export function anyFilterCheck(needs: Needs): (filter: unknown, code: ErrorCode)
   };
 }
 
-function underCode(thrown: unknown, code: ErrorCode): ApiError {
+/** What is wrong with a filter, under the code of its place. */
+export function underCode(thrown: unknown, code: ErrorCode): ApiError {
   const error = toApiError(thrown);
   return error.code === 'invalid_search_filter' ? new ApiError(code, error.message) : error;
 }

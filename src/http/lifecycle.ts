@@ -9,7 +9,7 @@ import type { Throttle } from '../auth/throttle.ts';
 import type { BufferPool } from '../base/buffer-pool.ts';
 import type { Logger, Logs } from '../base/logger.ts';
 import { ok, type Result } from '../base/result.ts';
-import { ApiError, toApiError } from '../contract/errors.ts';
+import { ApiError, exportToItself, toApiError } from '../contract/errors.ts';
 import { checkedBody } from '../contract/schema.ts';
 import { INDEX_UID_RULE, isIndexUid } from '../contract/formats.ts';
 import { bodyBytesMax, type RequestLimits } from '../contract/limits.ts';
@@ -40,6 +40,8 @@ export interface LifecycleOptions {
   logs: Pick<Logs, 'often'>;
   metrics: HttpMetrics;
   phase: Phase;
+  /** That of requests which an export of this process sends. */
+  processMark: string;
   /** Gets the bytes of answers back. */
   answerBuffers: BufferPool;
 }
@@ -164,10 +166,15 @@ export class Lifecycle {
     };
     this.#underWay++;
     exchange.onAbort(() => this.#gone(pending));
-    const { phase } = this.#options;
+    const { phase, processMark } = this.#options;
     if (phase.current === 'stopping') exchange.closes = true;
     else if (phase.current === 'starting' && route.atOnce !== true) {
       this.#fail(pending, new ApiError('internal', 'The server is starting.', 503));
+      return;
+    }
+    // Before authorization, so that the export ends with the true reason. Only this process can send the mark.
+    if (headers.exportedBy === processMark) {
+      this.#fail(pending, exportToItself());
       return;
     }
     if (route.action !== null) {

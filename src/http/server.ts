@@ -84,10 +84,13 @@ export async function startHttp(
   dependencies: Dependencies,
   options: HttpOptions,
 ): Promise<HttpServer> {
-  const { answerBuffers, authorizer, limits, metrics, logs, phase } = dependencies;
+  const { answerBuffers, authorizer, limits, metrics, logs, phase, processMark } = dependencies;
   const { host, port, tls, logger } = options;
   const lifecycleOf = (routes: Route[]): Lifecycle =>
-    new Lifecycle({ routes, authorizer, metrics, limits, answerBuffers, logger, logs, phase });
+    new Lifecycle({
+      ...{ routes, authorizer, metrics, limits, answerBuffers, logger, logs, phase },
+      processMark,
+    });
   const lifecycle = lifecycleOf(allRoutes(dependencies));
   const library = options.transport === 'node' ? null : loadSocketLibrary();
   const listen = (listening: ListenOptions): Promise<Listener> =>

@@ -40,6 +40,8 @@ export interface PeerOptions {
   client: OutboundClient;
   /** Ends everything at once. */
   signal: AbortSignal;
+  /** Sent with every request. */
+  headers?: Readonly<Record<string, string>>;
   /** From the first attempt of a request on; a later attempt is not begun. */
   retriesMsMax: number;
   /** Replaces the timer in tests. */
@@ -90,7 +92,7 @@ export class ApiPeer {
   }
 
   async #attempt({ method, path, body, answerBytesMax }: PeerRequest): Promise<Buffer> {
-    const { client, apiKey, signal } = this.#options;
+    const { client, apiKey, headers, signal } = this.#options;
     const idle = new IdleTimer(signal);
     try {
       const answer = await client.fetch(
@@ -98,6 +100,7 @@ export class ApiPeer {
           method,
           url: this.#base + path,
           headers: {
+            ...headers,
             ...body?.headers,
             ...(apiKey === null ? {} : { authorization: `Bearer ${apiKey}` }),
           },

@@ -4,7 +4,7 @@
  * with everything else; what it may select is bounded.
  */
 import { RawJson } from '../base/json.ts';
-import { ApiError, indexNotFound } from '../contract/errors.ts';
+import { ApiError, featureNotEnabled, indexNotFound } from '../contract/errors.ts';
 
 /** Different foreign documents that all conditions on one index may select in one filter. */
 const FOREIGN_DOCUMENTS_MAX = 100;
@@ -117,6 +117,11 @@ async function inList(
     );
   }
   return `${quoted(field)} IN [${ids.map((id) => quoted(id)).join(', ')}]`;
+}
+
+/** Of a filter that would be right with the feature. */
+export function foreignNotEnabled(): ApiError {
+  return featureNotEnabled('Using `_foreign` in a filter', 'foreignKeys');
 }
 
 function quoted(text: string): string {

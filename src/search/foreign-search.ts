@@ -3,7 +3,6 @@
  * get the documents that they refer to. Without foreign keys everything passes as it is.
  */
 import { combineFilters } from '../auth/tenant-token.ts';
-import { featureNotEnabled } from '../contract/errors.ts';
 import { elementsAt, type Member, membersAt, stringAt } from '../base/json-spans.ts';
 import type { FeatureSet } from '../contract/features.ts';
 import { fieldView } from '../contract/fields.ts';
@@ -14,6 +13,7 @@ import type { MultiSearchRequest } from '../contract/search.ts';
 import type { SettingsObject } from '../contract/settings.ts';
 import {
   checkForeignSyntax,
+  foreignNotEnabled,
   type ForeignKey,
   hasForeign,
   resolvedFilter,
@@ -72,7 +72,7 @@ export class ForeignSearch {
     const checkSyntax = (text: string): void => services.checkFilter(text);
     if (!services.features().foreignKeys) {
       checkForeignSyntax(filter, checkSyntax);
-      throw featureNotEnabled('Using `_foreign` in a filter', 'foreignKeys');
+      throw foreignNotEnabled();
     }
     return resolvedFilter(filter, {
       keys: this.#keysOf(uid),

@@ -118,6 +118,41 @@ describe('export', function () {
     assert.deepEqual(proxy.seen, []);
   });
 
+  it('to the server itself is refused, whatever its address looks like', async () => {
+    const own = new BadProxy(first.url, () => 1);
+    const behind = await own.listen();
+    const named = first.url.replace('127.0.0.1', 'localhost');
+    const before = (await first.call('GET', '/indexes/books')).json;
+    try {
+      for (const address of [first.url, `${first.url}/`, named, behind]) {
+        for (const apiKey of [first.masterKey, 'wrong']) {
+          const task = await exported({
+            ...{ url: address, apiKey },
+            indexes: { '*': { overrideSettings: true } },
+          });
+          assert.equal(task.status, 'failed', address);
+          assert.equal(task.error.code, 'invalid_export_url');
+          assert.match(task.error.message, /exporting server itself/);
+        }
+      }
+    } finally {
+      own.close();
+    }
+    assert.deepEqual((await first.call('GET', '/indexes/books')).json, before);
+    assert.equal((await exported({})).status, 'succeeded');
+    await second.idle();
+  });
+
+  it('refuses `_foreign` in its filter, as the feature says', async () => {
+    const indexes = { books: { filter: '_foreign(author, name = x)' } };
+    assert.equal((await exported({ indexes })).error.code, 'feature_not_enabled');
+    await first.call('PATCH', '/experimental-features', { body: { foreignKeys: true } });
+    const task = await exported({ indexes });
+    assert.equal(task.error.code, 'invalid_document_filter', task.error.message);
+    assert.deepEqual(proxy.seen, []);
+    await first.call('PATCH', '/experimental-features', { body: { foreignKeys: false } });
+  });
+
   it('can be canceled while it waits for its next attempt', async () => {
     proxy.answer = { status: 503, body: {} };
     const { json } = await first.call('POST', '/export', { body: { url, apiKey: 'x' } });

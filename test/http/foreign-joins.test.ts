@@ -206,6 +206,36 @@ describe('Foreign keys', () => {
     }
   });
 
+  it('are refused in filters that change documents: first for the feature, then for the place', async () => {
+    const edit = { function: 'doc.x = 1' };
+    const ways: [string, object][] = [
+      ['delete', {}],
+      ['edit', edit],
+    ];
+    const codes = async (filter: unknown): Promise<string[]> => {
+      const found: string[] = [];
+      for (const [way, body] of ways) {
+        const path = `/indexes/people/documents/${way}`;
+        found.push((await server.call('POST', path, { body: { ...body, filter } })).json.code);
+      }
+      return found;
+    };
+    const both = (code: string): string[] => [code, code];
+    await server.call('PATCH', '/experimental-features', {
+      body: { editDocumentsByFunction: true },
+    });
+    const condition = '_foreign(friend, id = a)';
+    for (const filter of [condition, `id = 1 AND NOT ${condition}`, ['id = 1', [condition]]]) {
+      assert.deepEqual(await codes(filter), both('invalid_document_filter'));
+      await server.call('PATCH', '/experimental-features', { body: { foreignKeys: false } });
+      assert.deepEqual(await codes(filter), both('feature_not_enabled'));
+      await server.call('PATCH', '/experimental-features', { body: { foreignKeys: true } });
+    }
+    for (const filter of ['_foreign(friend', '_foreign(friend)', '_foreign friend']) {
+      assert.deepEqual(await codes(filter), both('invalid_document_filter'));
+    }
+  });
+
   it('end where documents point to themselves or in a circle', async () => {
     const people = [
       { id: 'a', friend: 'b' },

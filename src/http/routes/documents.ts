@@ -24,6 +24,7 @@ import {
 import {
   ApiError,
   documentNotFound,
+  type ErrorCode,
   featureNotEnabled,
   indexNotFound,
   toApiError,
@@ -42,13 +43,13 @@ import type {
 import { receiveUpload, UPLOAD_MEMORY_BYTES_MAX, type Upload } from '../body.ts';
 import { compileEdit } from '../../rhai/edit.ts';
 import { ScriptSyntaxError } from '../../rhai/errors.ts';
-import { hasForeign } from '../../search/foreign-filter.ts';
+import { foreignNotEnabled, hasForeign } from '../../search/foreign-filter.ts';
 import { KnownWrites, originOf } from '../../network/origin.ts';
 import { PayloadReader } from '../../network/payload-reader.ts';
 import type { ReplicatedWrite } from '../../network/replication.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Exchange } from '../exchange.ts';
-import { anyFilterCheck } from '../filter-check.ts';
+import { anyFilterCheck, underCode } from '../filter-check.ts';
 import { invalidContentType, mediaType, missingContentType } from '../lifecycle.ts';
 import {
   bodyOf,
@@ -75,16 +76,18 @@ export function documentRoutes(dependencies: Dependencies): Route[] {
   const prefix = '/indexes/:index_uid/documents';
 
   async function checkTaskFilter(filter: unknown): Promise<void> {
-    if (filterKindFault(filter, 'invalid_document_filter') === null && hasForeign(filter)) {
+    const code = 'invalid_document_filter';
+    if (filterKindFault(filter, code) === null && hasForeignAs(filter, code)) {
+      if (!features.get().foreignKeys) throw foreignNotEnabled();
       throw new ApiError(
-        'invalid_document_filter',
+        code,
         'Invalid filter: `_foreign` is not available where documents are changed.',
       );
     }
-    await checkFilter(filter, 'invalid_document_filter');
+    await checkFilter(filter, code);
     if (!isEmptyFilter(filter)) return;
     throw new ApiError(
-      'invalid_document_filter',
+      code,
       'Invalid value at `.filter`: an empty filter would select every document.',
     );
   }
@@ -516,4 +519,13 @@ function sortText(text: string): string[] {
     'invalid_document_sort',
     `Invalid value at \`.sort\`: it has ${criteria.length} criteria, at most ${SORT_CRITERIA_MAX} are accepted.`,
   );
+}
+
+/** Throws what is wrong with a condition under `code`. */
+function hasForeignAs(filter: unknown, code: ErrorCode): boolean {
+  try {
+    return hasForeign(filter);
+  } catch (thrown) {
+    throw underCode(thrown, code);
+  }
 }
