@@ -94,7 +94,7 @@ function versionInfo(): VersionInfo {
   return {
     commitSha: process.env.GANNET_COMMIT_SHA ?? 'unknown',
     commitDate: process.env.GANNET_COMMIT_DATE ?? 'unknown',
-    pkgVersion: version,
+    serverVersion: version,
   };
 }
 
@@ -108,7 +108,7 @@ function banner(
   const scheme = config.tls === null ? 'http' : 'https';
   const lines = [
     '',
-    `  Gannet ${version.pkgVersion} (commit ${version.commitSha})`,
+    `  Gannet ${version.serverVersion} (commit ${version.commitSha})`,
     '',
     `  Configuration file  ${config.configFile ?? 'none'}`,
     `  Database            ${config.dbPath}`,
@@ -144,9 +144,9 @@ async function run(config: Config): Promise<void> {
   });
   const answerBuffers = new BufferPool();
   const native = loadEngine(config, answerBuffers);
-  await importAtStart(config, native, version.pkgVersion, logs.of('import'), manager);
+  await importAtStart(config, native, version.serverVersion, logs.of('import'), manager);
   const folder = await openDataFolder(config.dbPath, {
-    version: version.pkgVersion,
+    version: version.serverVersion,
     upgrade: config.upgradeDb,
   });
   const outbound = new OutboundClient({
@@ -194,7 +194,7 @@ async function run(config: Config): Promise<void> {
     dumpCreation: dumpRunner({
       dumpDir: config.dumpDir,
       instanceUid: folder.instanceUid,
-      version: version.pkgVersion,
+      version: version.serverVersion,
       keys,
       chats,
       rules: machine.searchRules,
@@ -585,7 +585,7 @@ const verifyCommand: Command = command({
   exits:
     '0 all is sound; 1 something is damaged; 2 it could not be checked, as while a server uses it',
   run: (given, _, { output }) =>
-    verifyFolder(dbPathOf(given), versionInfo().pkgVersion, (line) => {
+    verifyFolder(dbPathOf(given), versionInfo().serverVersion, (line) => {
       output.write(`${line}\n`);
     }),
 });
@@ -641,7 +641,7 @@ function main(): void {
       process.stdout.write(launch.value.text);
       return;
     case 'version':
-      process.stdout.write(`gannet ${versionInfo().pkgVersion}\n`);
+      process.stdout.write(`gannet ${versionInfo().serverVersion}\n`);
       return;
     case 'run':
       endWith(run(launch.value.config));

@@ -21,7 +21,8 @@ import type { Services } from './services.ts';
 export interface VersionInfo {
   commitSha: string;
   commitDate: string;
-  pkgVersion: string;
+  /** Of this program. */
+  serverVersion: string;
 }
 
 export interface Analytics {
@@ -51,9 +52,9 @@ export interface Dependencies {
   logs: Logs;
   metrics: HttpMetrics;
   version: VersionInfo;
-  production: boolean;
   /** A random text that no other process has, by which this one knows its own exports. */
   processMark: string;
+  production: boolean;
   limits: RequestLimits;
   /** Where answers of the engine are; gets them back once they are sent. */
   answerBuffers: BufferPool;

@@ -74,11 +74,11 @@ export interface Exchange {
   pause(): void;
   resume(): void;
   /**
-   * The whole answer. Ignored after an abort.
+   * The whole answer. Ignored after an abort. To HEAD the body is not sent, only its length.
    * @param release called with the body once nobody reads it any more; not after an abort
    */
   reply(status: number, headers: HeaderList, body: ReplyBody, release?: ReleaseBody): void;
-  /** The head of an answer whose body follows in parts. */
+  /** The head of an answer whose body follows in parts. REQUIRES: to HEAD nothing is written */
   stream(status: number, headers: HeaderList): ReplyStream;
 }
 
@@ -286,6 +286,21 @@ class SocketExchange implements Exchange {
     if (this.#paused) this.#unpause();
     const res = this.#res;
     const last = this.framingFault !== null || this.closes;
+    if (this.method === 'HEAD') {
+      this.#done = true;
+      const length = body === null ? 0 : Buffer.byteLength(body);
+      res.cork(() => {
+        writeHead(res, status, headers);
+        if (last) res.end(undefined, last);
+        else {
+          // The library would close the connection after a length that it is given itself.
+          if (status !== 204 && status !== 304) res.writeHeader('content-length', String(length));
+          res.endWithoutBody();
+        }
+      });
+      release?.(body);
+      return;
+    }
     if (body !== null && body.length > SINGLE_WRITE_BYTES_MAX) {
       const bytes = typeof body === 'string' ? Buffer.from(body) : body;
       this.#replyInParts(status, headers, bytes, () => release?.(body));
@@ -408,7 +423,8 @@ class SocketExchange implements Exchange {
         for (const bytes of waiting) res.write(bytes);
         this.#done = true;
         this.#endTransfer();
-        res.cork(() => res.end());
+        const isHead = this.method === 'HEAD';
+        res.cork(() => (isHead ? res.endWithoutBody() : res.end()));
       },
       abort: () => this.#giveUp(),
     };
@@ -482,6 +498,7 @@ export function noHeaders(): RequestHeaders {
     originRemote: undefined,
     originTaskUid: undefined,
     writeId: undefined,
+    exportedBy: undefined,
   };
 }
 
@@ -498,7 +515,6 @@ export const HEADER_FIELDS: Readonly<Record<string, keyof RequestHeaders>> = Obj
     origin: 'origin',
     'access-control-request-method': 'requestMethod',
     'access-control-request-headers': 'requestHeaders',
-    exportedBy: undefined,
     'meili-include-metadata': 'includeMetadata',
     accept: 'accept',
     'if-none-match': 'ifNoneMatch',
@@ -513,6 +529,7 @@ export const HEADER_FIELDS: Readonly<Record<string, keyof RequestHeaders>> = Obj
     'x-meili-proxy-origin-taskuid': 'originTaskUid',
     'meili-proxy-origin-taskuid': 'originTaskUid',
     'x-gannet-write-id': 'writeId',
+    'x-gannet-exported-by': 'exportedBy',
   } as const,
 );
 
@@ -529,7 +546,6 @@ export function listenWithLibrary(
   }
   const app =
     tls === null
-    'x-gannet-exported-by': 'exportedBy',
       ? library.App()
       : library.SSLApp({
           key_file_name: tls.key,

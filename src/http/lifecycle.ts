@@ -1,5 +1,5 @@
 /**
- * What happens to every request, in this order: preflight, route, authorization, query parameters, body
+ * What happens to every request, in this order (HEAD is GET whose body stays here): preflight, route, authorization, query parameters, body
  * (content type, size, syntax, fields), form of the index uid, handler. Each step may answer; all errors
  * leave through `fail`.
  */
@@ -354,6 +354,12 @@ export class Lifecycle {
     if (isInParts(body)) {
       const coding = answerCoding(acceptEncoding);
       if (coding !== null) headers.push(['content-encoding', coding]);
+      if (exchange.method === 'HEAD') {
+        void body[Symbol.asyncIterator]().return?.();
+        exchange.stream(status, headers).end();
+        this.#settled(pending, status);
+        return;
+      }
       void this.#sendParts(pending, status, headers, body, coding);
       return;
     }
@@ -435,11 +441,13 @@ export class Lifecycle {
     this.#underWay--;
     pending.throttle?.searchesEnded(pending.searches);
     if (pending.told) {
-      const { route, id, startedAt } = pending;
+      const { exchange, route, id, startedAt } = pending;
+      const { method } = exchange;
       const ms = performance.now() - startedAt;
       const { metrics } = this.#options;
-      if (status !== GONE && metrics.enabled()) metrics.record(route, status, ms / 1000);
-      this.#tell(route.method, route.path, status, ms, id);
+      if (status !== GONE && metrics.enabled())
+        metrics.record(method, route.path, status, ms / 1000);
+      this.#tell(method, route.path, status, ms, id);
     }
     if (this.#underWay === 0) this.#onIdle?.();
   }

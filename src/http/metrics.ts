@@ -1,7 +1,6 @@
 /** Metrics in the Prometheus text format: the HTTP counters, and the writer of all that is asked for when it is shown. */
 import { setImmediate } from 'node:timers/promises';
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
-import type { Route } from './route.ts';
 
 const PREFIX = 'gannet_';
 
@@ -29,11 +28,8 @@ export class HttpMetrics {
     this.enabled = enabled;
   }
 
-  record(
-    { method, path: pattern }: Pick<Route, 'method' | 'path'>,
-    status: number,
-    seconds: number,
-  ): void {
+  /** @param pattern the path of the route */
+  record(method: string, pattern: string, status: number, seconds: number): void {
     const path = pattern.replace(/:(\w+)/g, '{$1}');
     this.#requests.inc({ method, path, status });
     this.#times.observe({ method, path }, seconds);

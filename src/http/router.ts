@@ -44,7 +44,7 @@ export class Router<T> {
     node.methods.set(method, target);
   }
 
-  /** `path` is still percent-encoded; segments are decoded after splitting. */
+  /** `path` is still percent-encoded; segments are decoded after splitting. HEAD finds what GET does. */
   match(method: string, path: string): Match<T> {
     let node = this.#root;
     const params: Record<string, string> = {};
@@ -57,11 +57,15 @@ export class Router<T> {
         node = node.parameter.node;
       } else return UNKNOWN;
     }
-    const target = node.methods.get(method);
+    const target = node.methods.get(method === 'HEAD' ? 'GET' : method);
     if (target !== undefined) return { kind: 'found', target, params };
     if (node.methods.size === 0) return UNKNOWN;
-    return { kind: 'wrongMethod', allow: [...node.methods.keys()].join(', ') };
+    return { kind: 'wrongMethod', allow: allowed([...node.methods.keys()]) };
   }
+}
+
+function allowed(methods: readonly string[]): string {
+  return methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])).join(', ');
 }
 
 function newNode<T>(): Node<T> {

@@ -66,7 +66,7 @@ export async function openSession(key: string | null): Promise<Opening> {
     return { kind: 'keyNeeded', message };
   }
   const version = rights.has('version')
-    ? (await client.send<{ pkgVersion: string }>('GET', '/version')).pkgVersion
+    ? (await client.send<{ serverVersion: string }>('GET', '/version')).serverVersion
     : null;
   const testsSearches = names.some((name) => rights.has(name) && !OF_VISITORS.includes(name));
   return { kind: 'open', session: { client, rights, testsSearches, version } };

@@ -21,7 +21,12 @@ describe('Operations', () => {
     const health = await server.call('GET', '/health', { key: null });
     assert.deepEqual(health.json, { status: 'available' });
     const version = await server.call('GET', '/version');
-    assert.deepEqual(Object.keys(version.json), ['commitSha', 'commitDate', 'pkgVersion']);
+    const level = ['pkgVersion', 'serverVersion', 'serverName'];
+    assert.deepEqual(Object.keys(version.json), ['commitSha', 'commitDate', ...level]);
+    assert.deepEqual(
+      level.map((name) => version.json[name]),
+      ['1.50.0', '1.0.0', 'Gannet'],
+    );
   });
 
   it('switch features on and off at once', async () => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { request } from 'node:http';
+import { Agent, request } from 'node:http';
 import { startTestServer, type TestServer } from './support/test-server.ts';
 
 for (const transport of ['fastest', 'node'] as const) {
@@ -13,10 +13,11 @@ for (const transport of ['fastest', 'node'] as const) {
         ['GET', '/nothing', 404, null],
         ['GET', '/Indexes', 404, null],
         ['GET', '/indexes/a/unknown', 404, null],
-        ['PUT', '/health', 405, 'GET'],
+        ['PUT', '/health', 405, 'GET, HEAD'],
         ['GET', '/indexes/a/documents/fetch', 405, 'POST'],
-        ['OPTIONS', '/indexes', 405, 'GET, POST'],
-        ['PUT', '/indexes/a/settings/faceting', 405, 'GET, PATCH, DELETE'],
+        ['HEAD', '/indexes/a/documents/fetch', 405, 'POST'],
+        ['OPTIONS', '/indexes', 405, 'GET, HEAD, POST'],
+        ['PUT', '/indexes/a/settings/faceting', 405, 'GET, HEAD, PATCH, DELETE'],
       ];
       for (const [method, path, status, allow] of cases) {
         const answer = await server.call(method, path, { key: null });
@@ -26,10 +27,32 @@ for (const transport of ['fastest', 'node'] as const) {
       }
     });
 
-    it('does not serve HEAD, and keeps the connection usable after it', async () => {
-      const head = await server.call('HEAD', '/health');
-      assert.equal(head.status, 405);
-      assert.equal((await server.call('GET', '/health')).status, 200);
+    it('answers HEAD as it does GET, without the body, and keeps the connection usable after it', async () => {
+      const paths = [
+        '/health',
+        '/version',
+        '/indexes',
+        '/indexes/none',
+        '/nothing',
+        '/openapi.json',
+      ];
+      for (const path of [...paths, '/indexes?limit=x', '/']) {
+        for (const key of [undefined, null, 'wrong']) {
+          for (const coding of ['identity', 'gzip']) {
+            const headers = { 'accept-encoding': coding, origin: 'http://shop.example' };
+            const [get, head] = await rawBoth(server.port, path, {
+              ...headers,
+              ...authorization(key),
+            });
+            const name = `${path} ${key} ${coding}`;
+            assert.equal(head.status, get.status, name);
+            assert.deepEqual(head.headers, get.headers, name);
+            assert.equal(head.bytes, 0, name);
+            if (get.bytes > 0)
+              assert.equal(Number(head.headers['content-length']), get.bytes, name);
+          }
+        }
+      }
     });
 
     it('ignores trailing and repeated slashes', async () => {
@@ -129,4 +152,45 @@ function pipelined(port: number, paths: string[]): Promise<number[]> {
     };
     next();
   });
+}
+
+function authorization(key: string | null | undefined): Record<string, string> {
+  return key === null ? {} : { authorization: `Bearer ${key ?? 'MASTER_KEY_OF_TESTS'}` };
+}
+
+interface RawAnswer {
+  status: number;
+  /** Without those that differ from one answer to the next. */
+  headers: Record<string, unknown>;
+  /** Of the body, as it was sent. */
+  bytes: number;
+}
+
+/** GET and HEAD of a path, one after the other on one connection. */
+async function rawBoth(
+  port: number,
+  path: string,
+  headers: Record<string, string>,
+): Promise<[RawAnswer, RawAnswer]> {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const ask = (method: string): Promise<RawAnswer> =>
+    new Promise((done, fail) => {
+      const asked = request({ host: '127.0.0.1', port, path, method, headers, agent }, (answer) => {
+        let bytes = 0;
+        answer.on('data', (chunk: Buffer) => (bytes += chunk.length));
+        answer.on('end', () => {
+          const { date: _, 'x-request-id': __, ...others } = answer.headers;
+          done({ status: answer.statusCode!, headers: others, bytes });
+        });
+      });
+      asked.on('error', fail);
+      asked.end();
+    });
+  try {
+    const head = await ask('HEAD');
+    const get = await ask('GET');
+    return [get, head];
+  } finally {
+    agent.destroy();
+  }
 }

@@ -18,7 +18,7 @@ export function descriptionRoutes(
       summary: 'This description.',
       success: 200,
       handle: () => {
-        text ??= JSON.stringify(openApi(others, version.pkgVersion));
+        text ??= JSON.stringify(openApi(others, version.serverVersion));
         return { status: 200, body: text };
       },
     }),

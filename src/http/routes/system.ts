@@ -1,5 +1,6 @@
 /** Health, version, statistics, experimental features, dumps, snapshots. */
 import { pauser } from '../../base/pauser.ts';
+import { API_LEVEL } from '../../contract/api-level.ts';
 import { indexNotFound } from '../../contract/errors.ts';
 import { PATCH_FEATURES, type FeaturePatch } from '../../contract/features.ts';
 import {
@@ -51,7 +52,11 @@ export function systemRoutes(dependencies: Dependencies): Route[] {
       action: 'version',
       summary: 'Shows the version of the server.',
       success: 200,
-      handle: () => json(200, version),
+      handle: () => {
+        const { commitSha, commitDate, serverVersion } = version;
+        const levels = { pkgVersion: API_LEVEL, serverVersion, serverName: 'Gannet' };
+        return json(200, { commitSha, commitDate, ...levels });
+      },
     }),
     route<StatsQuery, unknown>({
       method: 'GET',

@@ -9,6 +9,7 @@ type Features = Readonly<Record<string, boolean>>;
 
 interface Version {
   readonly pkgVersion: string;
+  readonly serverVersion: string;
   readonly commitSha: string;
   readonly commitDate: string;
 }
@@ -32,8 +33,8 @@ export function ServerView(): JSX.Element {
     <>
       {version.value === undefined ? null : (
         <p>
-          Gannet {version.value.pkgVersion}, commit {version.value.commitSha} of{' '}
-          {version.value.commitDate}
+          Gannet {version.value.serverVersion}, commit {version.value.commitSha} of{' '}
+          {version.value.commitDate}. It speaks the interface of version {version.value.pkgVersion}.
         </p>
       )}
       <p>

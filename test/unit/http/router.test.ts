@@ -37,7 +37,7 @@ describe('The router', () => {
   it('tells unknown paths from wrong methods', () => {
     assert.deepEqual(router.match('PUT', '/indexes/a'), {
       kind: 'wrongMethod',
-      allow: 'GET, DELETE',
+      allow: 'GET, HEAD, DELETE',
     });
     for (const path of [
       '/nothing',
