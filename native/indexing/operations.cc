@@ -213,6 +213,8 @@ Status Operations::CheckVectors(std::string_view id, std::string_view vectors, b
   const auto& embedders = before_.settings->embedders;
   if (vectors.empty() && embedders.empty()) return Status::Ok();
   GANNET_ASSIGN_OR_RETURN(const VectorsMembers members, ReadVectorsMembers(id, vectors));
+  // Wrong types anywhere in the document come first, then wrong lengths.
+  Status wrong_length, missing_vectors;
   size_t known = 0;
   for (size_t i = 0; i < embedders.size(); ++i) {
     const auto found = members.find(embedders[i].name);
@@ -221,20 +223,26 @@ Status Operations::CheckVectors(std::string_view id, std::string_view vectors, b
       continue;
     }
     ++known;
-    GANNET_ASSIGN_OR_RETURN(const VectorsEntry entry,
-                            ReadVectorsEntry(id, found->first, found->second, dimensions_[i]));
-    if (dimensions_[i] == 0) dimensions_[i] = DimensionsOf(entry);
+    const auto entry = ReadVectorsEntry(id, found->first, found->second, dimensions_[i]);
+    if (!entry.ok()) {
+      if (entry.status().detail() != "invalid_vector_dimensions") return entry.status();
+      if (wrong_length.ok()) wrong_length = entry.status();
+      continue;
+    }
+    if (dimensions_[i] == 0) dimensions_[i] = DimensionsOf(*entry);
     // There is nobody to make them.
-    if (embedders[i].user_provided && entry.regenerate && !entry.given() && !entry.removed) {
-      return MissingVectors(id, embedders[i].name, members);
+    if (embedders[i].user_provided && entry->regenerate && !entry->given() && !entry->removed &&
+        missing_vectors.ok()) {
+      missing_vectors = MissingVectors(id, embedders[i].name, members);
     }
   }
-  if (known == members.size()) return Status::Ok();
-  for (const auto& [name, value] : members) {
-    if (before_.settings->Embedder(name) == nullptr)
-      GANNET_RETURN_IF_ERROR(ReadVectorsEntry(id, name, value, 0).status());
+  if (known != members.size()) {
+    for (const auto& [name, value] : members) {
+      if (before_.settings->Embedder(name) == nullptr)
+        GANNET_RETURN_IF_ERROR(ReadVectorsEntry(id, name, value, 0).status());
+    }
   }
-  return Status::Ok();
+  return wrong_length.ok() ? missing_vectors : wrong_length;
 }
 
 Status Operations::CheckMissing(const BlockVector<Sent>& sent) const {

@@ -85,8 +85,9 @@ bool IsEmpty(std::string_view array) { return json::SkipSpace(array, 1) + 1 == a
 struct EntryReader {
   std::string_view document_id, name;
   uint32_t dimensions;
+  Status wrong_length = {};  // of the first embedding of another length; wrong types come first
 
-  Status CheckNumbers(std::string_view array, const std::string& path, size_t number) const {
+  Status CheckNumbers(std::string_view array, const std::string& path, size_t number) {
     const ArrayScan scan = ScanArray(array);
     if (scan.other) {
       size_t at = 0;
@@ -104,16 +105,17 @@ struct EntryReader {
       return WrongType(document_id, Place(name, path), "an array of numbers of single precision",
                        array);
     const size_t count = IsEmpty(array) ? 0 : scan.commas + 1;
-    if (dimensions == 0 || count == dimensions) return Status::Ok();
-    return Status::Invalid("Embedding " + std::to_string(number) + " of the document `" +
-                               std::string(document_id) + "` for the embedder `" +
-                               std::string(name) + "` has " + std::to_string(count) +
-                               " dimensions; " + std::to_string(dimensions) + " are expected.",
-                           "invalid_vector_dimensions");
+    if (dimensions == 0 || count == dimensions || !wrong_length.ok()) return Status::Ok();
+    wrong_length = Status::Invalid(
+        "Embedding " + std::to_string(number) + " of the document `" + std::string(document_id) +
+            "` for the embedder `" + std::string(name) + "` has " + std::to_string(count) +
+            " dimensions; " + std::to_string(dimensions) + " are expected.",
+        "invalid_vector_dimensions");
+    return Status::Ok();
   }
 
   // An array of numbers, or of such arrays.
-  Status CheckEmbeddings(std::string_view array, const std::string& path) const {
+  Status CheckEmbeddings(std::string_view array, const std::string& path) {
     const size_t first = json::SkipSpace(array, 1);
     if (array[first] != '[') return CheckNumbers(array, path, 0);
     size_t number = 0;
@@ -126,7 +128,7 @@ struct EntryReader {
                    : WrongType(document_id, Place(name, at), "an array of numbers", item);
       ++number;
     });
-    if (status.ok() && number > kEmbeddingsMax) {
+    if (status.ok() && wrong_length.ok() && number > kEmbeddingsMax) {
       return Status::Invalid("The document `" + std::string(document_id) + "` has " +
                                  std::to_string(number) + " embeddings for the embedder `" +
                                  std::string(name) + "`; at most " +
@@ -137,8 +139,7 @@ struct EntryReader {
   }
 
   // The value of `embeddings`, or of the whole entry.
-  Status ReadEmbeddings(std::string_view value, const std::string& path,
-                        VectorsEntry& entry) const {
+  Status ReadEmbeddings(std::string_view value, const std::string& path, VectorsEntry& entry) {
     if (IsEmpty(value)) {
       entry.removed = true;
       return Status::Ok();
@@ -147,7 +148,7 @@ struct EntryReader {
     return CheckEmbeddings(value, path);
   }
 
-  Result<VectorsEntry> Read(std::string_view value) const {
+  Result<VectorsEntry> Read(std::string_view value) {
     VectorsEntry entry;
     switch (json::KindOf(value)) {
       case json::Kind::kNull: entry.removed = true; return entry;
@@ -252,7 +253,10 @@ float ReadSingle(const char*& at, const char* end) {
 
 Result<VectorsEntry> ReadVectorsEntry(std::string_view document_id, std::string_view name,
                                       std::string_view value, uint32_t dimensions) {
-  return EntryReader{document_id, name, dimensions}.Read(value);
+  EntryReader reader{document_id, name, dimensions};
+  auto entry = reader.Read(value);
+  if (entry.ok() && !reader.wrong_length.ok()) return reader.wrong_length;
+  return entry;
 }
 
 Result<VectorsMembers> ReadVectorsMembers(std::string_view document_id, std::string_view vectors) {

@@ -249,11 +249,26 @@ function isEmbedder(value: unknown): value is Embedder {
 function checkPartial(name: string, embedder: Embedder): ApiError | null {
   const isWhole = typeof embedder.source === 'string';
   return (
-    (isWhole ? checkMandatory(name, embedder) : null) ??
-    checkValues(name, embedder, isWhole) ??
-    checkTemplates(name, embedder, placeholdersIn(embedder)) ??
+    checkContent(name, embedder, isWhole, placeholdersIn(embedder)) ??
     (isWhole ? checkAllowed(name, embedder) : null)
   );
+}
+
+/**
+ * Mandatory fields, values and templates. The templates of a REST embedder are checked before a missing `url`.
+ * @param isWhole mandatory fields must be given
+ */
+function checkContent(
+  name: string,
+  embedder: Embedder,
+  isWhole: boolean,
+  placeholders: readonly string[],
+): ApiError | null {
+  const missing = (): ApiError | null => (isWhole ? checkMandatory(name, embedder) : null);
+  const wrong = (): ApiError | null =>
+    checkValues(name, embedder, isWhole) ?? checkTemplates(name, embedder, placeholders);
+  const templatesFirst = embedder.source === 'rest' && isGiven(embedder.request);
+  return templatesFirst ? (wrong() ?? missing()) : (missing() ?? wrong());
 }
 
 /** Before the stored fragments are known, a request without any may be for both. */
@@ -569,9 +584,7 @@ function mergeEmbedder(
   }
   const found =
     (part === null ? null : checkPart(name, part, merged)) ??
-    checkMandatory(name, merged) ??
-    checkValues(name, merged, true) ??
-    checkTemplates(name, merged, [hasFragments(merged) ? FRAGMENT : TEXT]) ??
+    checkContent(name, merged, true, [hasFragments(merged) ? FRAGMENT : TEXT]) ??
     checkAllowed(name, merged) ??
     (merged.documentTemplateMaxBytes === 0 ? noBytes(name) : null) ??
     checkFragments(name, merged, part);

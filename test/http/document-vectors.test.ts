@@ -104,6 +104,18 @@ describe('Vectors of documents', () => {
       'Embedding 1',
     ],
     [
+      'a wrong type after a wrong length',
+      { e: [[1, 2], ['a']] },
+      'invalid_vectors_type',
+      '._vectors.e[1][0]',
+    ],
+    [
+      'a wrong type under another name after a wrong length',
+      { e: [1, 2], other: { regenerate: 1 } },
+      'invalid_vectors_type',
+      '._vectors.other',
+    ],
+    [
       'too many embeddings',
       { e: Array.from({ length: 257 }, () => [1, 2, 3]) },
       'too_many_vectors',

@@ -397,9 +397,15 @@ describe('Embedders', function () {
     assert.deepEqual(await vectors(1), { embeddings: made('one'), regenerate: true });
     await add([{ id: 2, title: 'two', _vectors: { e: [1, 0, 0] } }]);
     provider.dimensions = 4;
-    const failed = await patch({ e: { dimensions: 4 } });
-    assert.equal(failed.error.code, 'invalid_vector_dimensions');
-    assert.deepEqual((await vectors(2)).embeddings, [[1, 0, 0]]);
+    const before = await vectors(1);
+    for (const change of [{ dimensions: 4 }, { source: 'userProvided', dimensions: 4 }]) {
+      const failed = await patch({ e: change });
+      assert.equal(failed.error.code, 'invalid_vector_dimensions');
+      assert.deepEqual((await vectors(2)).embeddings, [[1, 0, 0]]);
+      assert.deepEqual(await vectors(1), before);
+      const { json } = await server.call('GET', `/indexes/${uid}/settings/embedders`);
+      assert.deepEqual([json.e.source, json.e.dimensions], ['rest', 3]);
+    }
   });
 
   it('learn their dimensions once', async () => {

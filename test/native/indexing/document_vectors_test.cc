@@ -32,7 +32,6 @@ struct Sent {
   std::string json;
   bool valid = true;   // in shape
   int dimensions = 0;  // of its embeddings; 0: none
-  int first_row = 0;   // dimensions of what comes before that which is not in shape; 0: nothing
   std::vector<std::vector<std::string>> rows;
   bool given = false, removed = false, regenerate = false, object = false, nothing = false;
 };
@@ -94,7 +93,6 @@ Sent RandomSent(Random& random, int dimensions) {
                                          "{\"regenerate\":false,\"embeddings\":{}}"};
     sent.json = kWrong[random() % std::size(kWrong)];
     sent.valid = false;
-    if (sent.json == "[[1],2]") sent.first_row = 1;
     return sent;
   }
   sent.dimensions = random() % 16 == 0 ? dimensions + 1 : dimensions;
@@ -159,13 +157,21 @@ class Naive {
 
   // The code of the error, or nothing.
   std::string Check(const std::string& id, const std::map<std::string, Sent>& vectors) const {
+    // Types of the whole document, then lengths, then what nobody can make.
+    for (const auto& [name, sent] : vectors) {
+      if (!sent.valid) return "invalid_vectors_type";
+    }
     for (const auto& [name, embedder] : settings) {
       const auto found = vectors.find(name);
-      if (found == vectors.end()) continue;
-      if (const std::string code = CheckOne(embedder, found->second); !code.empty()) return code;
+      if (found != vectors.end() && found->second.given &&
+          found->second.dimensions != embedder.dimensions)
+        return "invalid_vector_dimensions";
     }
-    for (const auto& [name, sent] : vectors) {
-      if (!settings.contains(name) && !sent.valid) return "invalid_vectors_type";
+    for (const auto& [name, embedder] : settings) {
+      const auto found = vectors.find(name);
+      if (found != vectors.end() && embedder.user_provided && found->second.nothing &&
+          found->second.regenerate)
+        return "vector_embedding_error";
     }
     if (documents.contains(id)) return "";
     for (const auto& [name, embedder] : settings) {
@@ -173,10 +179,8 @@ class Naive {
     }
     return "";
   }
+
   static std::string CheckOne(const NaiveEmbedder& embedder, const Sent& sent) {
-    // Faults are told in the order of the text.
-    if (sent.first_row != 0 && sent.first_row != embedder.dimensions)
-      return "invalid_vector_dimensions";
     if (!sent.valid) return "invalid_vectors_type";
     if (sent.given && sent.dimensions != embedder.dimensions) return "invalid_vector_dimensions";
     if (embedder.user_provided && sent.nothing && sent.regenerate) return "vector_embedding_error";

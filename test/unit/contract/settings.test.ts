@@ -296,6 +296,18 @@ describe('Embedders', () => {
         },
         undefined,
       ],
+      [
+        { source: 'rest', request: '{{text}}', response: '{{embedding}}' },
+        'invalid_settings_embedders',
+      ],
+      [{ source: 'rest', request: 'none', response: '{{embedding}}' }, 'vector_embedding_error'],
+      [{ source: 'rest', request: '{{text}}', response: 'none' }, 'vector_embedding_error'],
+      [{ source: 'rest', response: 'none' }, 'invalid_settings_embedders'],
+      [
+        { source: 'rest', request: ['{{text}}', '{{..}}'], response: '{{embedding}}' },
+        'vector_embedding_error',
+      ],
+      [{ source: 'rest', request: 'none', url: 'not a url' }, 'invalid_settings_embedders'],
       [{ source: 'composite' }, 'feature_not_enabled'],
       [{ dimensions: 4 }, undefined],
     ];
