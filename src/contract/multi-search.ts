@@ -1,24 +1,22 @@
 /** What a multi-search may not combine, apart from what concerns the indexes themselves. */
 import { ApiError, featureNotEnabled, type ErrorCode } from './errors.ts';
 import type { FeatureSet } from './features.ts';
+import { type Network, NO_NETWORK } from './network.ts';
 import type { MultiSearchQuery, MultiSearchRequest, SearchRequest } from './search.ts';
 import { isGiven } from './settings/setting.ts';
 
-/**
- * The first query at fault decides. Messages begin with its place.
- * @param remotes of the network, by name
- */
+/** The first query at fault decides. Messages begin with its place. */
 export function multiSearchFault(
   { federation, queries }: MultiSearchRequest,
   features: FeatureSet,
-  remotes: Readonly<Record<string, unknown>> = {},
+  network: Pick<Network, 'self' | 'remotes'> = NO_NETWORK,
 ): ApiError | null {
   for (const [i, query] of queries.entries()) {
     const place = `\`.queries[${i}]\``;
     const fault =
       federation === null || federation === undefined
         ? separateFault(query, place)
-        : federatedFault(query, place, federation.distinct, features, remotes);
+        : federatedFault(query, place, federation.distinct, features, network);
     if (fault !== null) return fault;
     const gate = searchGate(query, features);
     if (gate !== null) return new ApiError(gate.code, `Inside ${place}: ${gate.message}`);
@@ -42,7 +40,7 @@ function federatedFault(
   place: string,
   distinct: string | null | undefined,
   features: FeatureSet,
-  remotes: Readonly<Record<string, unknown>>,
+  { self, remotes }: Pick<Network, 'self' | 'remotes'>,
 ): ApiError | null {
   const refuse = (code: ErrorCode, message: string): ApiError =>
     new ApiError(code, `${place}: ${message}`);
@@ -90,7 +88,8 @@ function federatedFault(
       const gate = featureNotEnabled('Using `federationOptions.remote`', 'network');
       return new ApiError(gate.code, `Inside ${place}: ${gate.message}`);
     }
-    if (!Object.hasOwn(remotes, remote!)) {
+    // This server knows its own name without an entry in `remotes`.
+    if (remote !== self && !Object.hasOwn(remotes, remote!)) {
       return refuse(
         'invalid_multi_search_remote',
         `the network of this server has no remote \`${remote}\`.`,

@@ -54,6 +54,18 @@ export const PATCH_NETWORK: Schema = {
       'x-key-code': 'invalid_network_remotes',
     },
     sharding: { type: ['boolean', 'null'], 'x-code': 'invalid_network_sharding' },
+    // Clients send these although they set nothing; null stands for absent.
+    leader: { type: 'null', 'x-code': 'invalid_network_leader' },
+    shards: {
+      type: ['object', 'null'],
+      additionalProperties: {
+        type: ['object', 'null'],
+        additionalProperties: { type: 'null' },
+      },
+      maxProperties: CHANGED_REMOTES_MAX,
+      'x-code': 'invalid_network_shards',
+      'x-key-code': 'invalid_network_shards',
+    },
   },
   additionalProperties: false,
 };

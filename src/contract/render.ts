@@ -78,15 +78,17 @@ function part(code: ErrorCode, properties: Record<string, Schema>, nullable: boo
   };
 }
 
+const OPTIONAL_TEXT: Schema = { type: ['string', 'null'] };
+
 export const RENDER: Schema = {
   type: 'object',
   properties: {
     template: part(
       'invalid_render_template',
       {
-        indexUid: { type: 'string' },
-        embedder: { type: 'string' },
-        fragment: { type: 'string' },
+        indexUid: OPTIONAL_TEXT,
+        embedder: OPTIONAL_TEXT,
+        fragment: OPTIONAL_TEXT,
         inline: {},
         documentTemplateMaxBytes: { type: ['integer', 'null'], minimum: 1 },
       },
@@ -94,13 +96,25 @@ export const RENDER: Schema = {
     ),
     input: part(
       'invalid_render_input',
-      { indexUid: { type: 'string' }, id: { type: 'string' }, inline: {} },
+      { indexUid: OPTIONAL_TEXT, id: OPTIONAL_TEXT, inline: {} },
       true,
     ),
   },
   required: ['template'],
   additionalProperties: false,
 };
+
+/** A request in which null stands for an absent field. Clients send every field that they know. */
+export function withoutNulls({ template, input }: RenderRequest): RenderRequest {
+  return {
+    template: givenFields(template),
+    ...(input === undefined || input === null ? {} : { input: givenFields(input) }),
+  };
+}
+
+function givenFields<T extends object>(fields: T): T {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null)) as T;
+}
 
 /** What is wrong with kinds and uids whatever the features are: found with the body. */
 export function renderKindFault({ template, input }: RenderRequest): ApiError | null {

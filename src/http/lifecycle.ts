@@ -178,7 +178,12 @@ export class Lifecycle {
       return;
     }
     if (route.action !== null) {
-      const access = authorizer.authorize(headers, route.action, match.params.index_uid ?? null);
+      const uid = match.params.index_uid ?? null;
+      let access = authorizer.authorize(headers, route.action, uid);
+      if (access.ok && route.alsoNeeds !== undefined) {
+        const second = authorizer.authorize(headers, route.alsoNeeds, uid);
+        if (!second.ok) access = second;
+      }
       if (!access.ok) this.#fail(pending, access.error);
       else if (this.#passes(pending, access.value)) {
         this.#readInput(pending, match.params, access.value);

@@ -54,6 +54,8 @@ export interface Route<Q = unknown, B = unknown> {
   readonly path: string;
   /** null: no authorization at all. */
   readonly action: RouteAction | null;
+  /** A second action that the key must have; checked with the first one. */
+  readonly alsoNeeds?: RouteAction;
   /** One sentence for the published description. */
   readonly summary: string;
   /** Absent: the query string is ignored. */

@@ -40,6 +40,8 @@ import { type Search, type SearchCaller, type SearchLoad, uuidV7 } from './searc
 export interface NetworkCaller extends SearchCaller {
   /** Another server of the network asks: hits carry what it needs to merge them. */
   isProxied: boolean;
+  /** Hits of a search of the whole network do not say where they are from. */
+  hidesOrigin?: boolean;
 }
 
 type Holding = NetworkCaller & { held: HeldAnswers };
@@ -72,6 +74,8 @@ interface Merged {
   total: number;
   answers: ServerAnswer[];
   errors: Record<string, ApiError>;
+  /** This server answered a query with the help of vectors: only then `semanticHitCount` is shown. */
+  isSemantic: boolean;
 }
 
 const LIMIT_DEFAULT = 20;
@@ -255,7 +259,7 @@ export class NetworkSearch {
     const window = windowOf(federation);
     const merged = await this.#merged(queries, federation, window, caller);
     const metadata = caller.includeMetadata ? this.#metadataOf(merged) : null;
-    const parts = [...hitParts(merged.page, (hit) => federationOf(hit))];
+    const parts = [...hitParts(merged.page, federationOf)];
     parts.push(`],"processingTimeMs":${slowest(merged)},${window.describe(merged.total)}`);
     parts.push(...this.#vectorParts(merged));
     parts.push(...(await this.#facetParts(merged, federation)));
@@ -334,13 +338,14 @@ export class NetworkSearch {
     const queries = [{ ...query, indexUid: uid, useNetwork: true }];
     const merged = await this.#merged(queries, federation, window, caller, halvesOf(query));
     const metadata = caller.includeMetadata ? this.#metadataOf(merged)[0] : undefined;
-    const parts = [...hitParts(merged.page, () => null)];
+    const shown = caller.hidesOrigin === true ? (): null => null : federationOf;
+    const parts = [...hitParts(merged.page, shown)];
     if (shownUid !== undefined) parts[0] = `{"indexUid":${JSON.stringify(shownUid)},"hits":[`;
     parts.push(`],"query":${JSON.stringify(query.q ?? '')}`);
     const vector = merged.answers.map(({ answer }) => answer.queryVectors['0']).find(Boolean);
     if (vector !== undefined) parts.push(`,"queryVector":${JSON.stringify(vector)}`);
     parts.push(`,"processingTimeMs":${slowest(merged)},${window.describe(merged.total)}`);
-    if (merged.answers.some(({ answer }) => answer.hasVectors)) {
+    if (merged.isSemantic) {
       parts.push(`,"semanticHitCount":${merged.page.filter(isByVector).length}`);
     }
     if (hasFacets) {
@@ -399,7 +404,7 @@ export class NetworkSearch {
     }
     return {
       ...(await mergedPage(answers, window, (distinct ?? null) !== null)),
-      ...{ answers, errors: others.errors },
+      ...{ answers, errors: others.errors, isSemantic: own?.hasVectors === true },
     };
   }
 
@@ -435,8 +440,8 @@ export class NetworkSearch {
     return entries.sort((a, b) => a.position - b.position).map(({ entry }) => entry);
   }
 
-  *#vectorParts({ page, answers }: Merged): Generator<string, undefined> {
-    if (answers.some(({ answer }) => answer.hasVectors)) {
+  *#vectorParts({ page, answers, isSemantic }: Merged): Generator<string, undefined> {
+    if (isSemantic) {
       yield `,"semanticHitCount":${page.filter(isByVector).length}`;
     }
     const vectors = Object.assign(

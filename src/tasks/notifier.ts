@@ -157,6 +157,7 @@ export class Notifier {
           headers: {
             'content-type': 'application/x-ndjson',
             'content-encoding': 'gzip',
+            'accept-encoding': 'gzip',
             ...webhook.headers,
           },
           body,

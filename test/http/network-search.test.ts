@@ -124,6 +124,37 @@ const TOTALS = [
   ...['facetDistribution', 'facetStats', 'query', 'semanticHitCount'],
 ];
 
+describe('A server that is not among the remotes of its network', () => {
+  let server: BuiltServer;
+  before(async () => {
+    server = await startBuiltServer();
+    await server.call('PATCH', '/experimental-features', { body: { network: true } });
+    const remotes = { other: { url: 'http://127.0.0.1:1' } };
+    await server.call('PATCH', '/network', { body: { self: 'me', remotes } });
+    await server.finish('POST', '/indexes/books/documents', { body: [{ id: 1, title: 'a' }] });
+  });
+  after(() => server.close());
+
+  const search = (remote: string): Promise<{ status: number; json: any }> =>
+    server.call('POST', '/multi-search', {
+      body: { federation: {}, queries: [{ indexUid: 'books', federationOptions: { remote } }] },
+    });
+
+  it('answers a query for its own name itself', async () => {
+    const { status, json } = await search('me');
+    assert.equal(status, 200, JSON.stringify(json));
+    assert.deepEqual(json.remoteErrors, {});
+    assert.deepEqual(
+      json.hits.map(({ id, _federation }: any) => [id, _federation.remote]),
+      [[1, 'me']],
+    );
+  });
+
+  it('knows no other name', async () => {
+    assert.equal((await search('nobody')).json.code, 'invalid_multi_search_remote');
+  });
+});
+
 describe(`Searches of the whole network (seed ${SEED})`, () => {
   let cluster: Cluster;
   let whole: BuiltServer;
@@ -172,6 +203,7 @@ describe(`Searches of the whole network (seed ${SEED})`, () => {
           assert.equal(given.status, 200, about + JSON.stringify(given.json));
           assert.deepEqual(given.json.remoteErrors, {}, about);
           const bySize = JSON.stringify(body['sort'] ?? null).includes('size');
+          for (const hit of given.json.hits) delete hit._federation;
           const rank = (hit: Hit): string => rankOf(hit, bySize ? all[hit.id]!['size'] : null);
           const keys = [given, wanted].map(({ json }) => json.hits.map(rank));
           assert.deepEqual(keys[0], keys[1], about);
@@ -249,8 +281,12 @@ describe(`Searches of the whole network (seed ${SEED})`, () => {
         const [given, plain] = [await of({ ...body, useNetwork: true }), await of(body)];
         assert.deepEqual(Object.keys(given).sort(), [...Object.keys(plain), 'remoteErrors'].sort());
         assert.ok(given.hits.length > 1);
-        for (const { _formatted, ...hit } of given.hits) {
+        const names = ['indexUid', 'queriesPosition', 'remote', 'weightedRankingScore'];
+        for (const { _formatted, _federation, ...hit } of given.hits) {
           assert.deepEqual(Object.keys(hit), ['title']);
+          assert.deepEqual(Object.keys(_federation).sort(), names);
+          assert.equal(_federation.queriesPosition, 0);
+          assert.ok(cluster.names.includes(_federation.remote));
           assert.deepEqual(Object.keys(_formatted), ['title']);
         }
         const { facets, page, hitsPerPage, ...query } = body;
@@ -260,7 +296,6 @@ describe(`Searches of the whole network (seed ${SEED})`, () => {
         const { json } = await asked.call('POST', '/multi-search', { body: merged });
         assert.ok(json.hits.length > 1);
         for (const { _federation } of json.hits) {
-          const names = ['indexUid', 'queriesPosition', 'remote', 'weightedRankingScore'];
           assert.deepEqual(Object.keys(_federation).sort(), names);
         }
         assert.deepEqual(Object.keys(json.facetsByIndex[uid]), ['distribution', 'stats']);
@@ -433,6 +468,26 @@ describe(`Searches of the whole network (seed ${SEED})`, () => {
       ]);
       assert.deepEqual(scores(given.json), scores(wanted.json));
       assert.equal(given.json.semanticHitCount, wanted.json.semanticHitCount);
+    });
+
+    it('count semantic hits only where this server was asked for some', async () => {
+      const nearest = { vector: [0.1, 0.2, -0.4], hybrid: { embedder: 'own', semanticRatio: 1 } };
+      const search = (local: object, remote: object): object => ({
+        federation: {},
+        queries: [
+          { indexUid: uid, ...local, federationOptions: { remote: 's0' } },
+          { indexUid: uid, ...remote, federationOptions: { remote: 's1' } },
+        ],
+      });
+      const asked = cluster.servers[0]!;
+      const counted = async (body: object): Promise<boolean> => {
+        const { status, json } = await asked.call('POST', '/multi-search', { body });
+        assert.equal(status, 200, JSON.stringify(json));
+        assert.deepEqual(json.remoteErrors, {});
+        return 'semanticHitCount' in json;
+      };
+      assert.equal(await counted(search({ q: 'red' }, nearest)), false);
+      assert.equal(await counted(search(nearest, { q: 'red' })), true);
     });
   });
 });

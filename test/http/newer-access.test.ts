@@ -139,6 +139,31 @@ describe('Access to the newer routes', () => {
     });
   }
 
+  it('POST /render-template refuses a key that lacks one action before it reads the body', async () => {
+    for (const action of ['settings.get', 'documents.get']) {
+      const { key } = await newKey([action], ['*']);
+      for (const body of [{}, { template: { kind: 'none' } }, undefined]) {
+        const { status, json } = await as(key, 'POST', '/render-template', body);
+        assert.deepEqual([status, json.code], [403, 'invalid_api_key'], action);
+      }
+    }
+  });
+
+  it('POST /render-template takes null in an optional field as absent', async () => {
+    const template = {
+      ...{ kind: 'inlineDocumentTemplate', inline: '{{ doc.a }}', indexUid: null, embedder: null },
+      ...{ fragment: null, documentTemplateMaxBytes: null },
+    };
+    const input = { kind: 'inlineDocument', inline: { a: 'b' }, indexUid: null, id: null };
+    const { status, json } = await as(server.masterKey, 'POST', '/render-template', {
+      ...{ template, input },
+    });
+    assert.deepEqual([status, json.rendered], [200, 'b'], JSON.stringify(json));
+    const missing = { template: { ...template, inline: null }, input };
+    const refused = await as(server.masterKey, 'POST', '/render-template', missing);
+    assert.equal(refused.json.code, 'invalid_render_template');
+  });
+
   it('the documents of a task are shown to who sees the task', async () => {
     const { json: task } = await server.call('POST', '/indexes/books/documents', { body: [] });
     const path = `/tasks/${task.taskUid}/documents`;

@@ -160,6 +160,7 @@ describe('Delivery to webhooks', () => {
     await call('POST', '/indexes', { uid: 'first' });
     await receiver.until(1);
     assert.equal(receiver.deliveries[0]!.headers.authorization, 'Bearer launch-secret-000');
+    assert.equal(receiver.deliveries[0]!.headers['accept-encoding'], 'gzip');
     assert.ok(!server.stderr.includes('launch-secret'));
   });
 });

@@ -78,7 +78,7 @@ export function chatRoutes(dependencies: Dependencies): Route[] {
     primaryKey: (uid) => indexes.get(uid)?.primaryKey ?? null,
     search: (uid, request, { requestId, onGone }) =>
       services.search.search(uid, request, {
-        ...{ requestId, onGone, includeMetadata: false, isProxied: false },
+        ...{ requestId, onGone, includeMetadata: false, isProxied: false, hidesOrigin: true },
         // It is part of the filter of each request.
         tenantFilter: () => null,
         // Models see the ids of foreign documents, not the documents.

@@ -7,6 +7,7 @@ import {
   type RenderRequest,
   type RenderTemplate,
   templateFault,
+  withoutNulls,
 } from '../../contract/render.ts';
 import type { RequestInput, RequestTemplate } from '../../embedding/render-request.ts';
 import type { Dependencies } from '../dependencies.ts';
@@ -14,17 +15,11 @@ import { bodyOf, json, route, type RequestContext, type Route } from '../route.t
 
 type Json = Record<string, unknown>;
 
-export function renderRoutes({ services, authorizer, renders }: Dependencies): Route[] {
+export function renderRoutes({ services, renders }: Dependencies): Route[] {
   const { features, indexes } = services;
 
-  /** The key needs a second right, and every index that is named. */
-  function checkAccess(
-    { access, exchange }: RequestContext,
-    { template, input }: RenderRequest,
-  ): void {
-    const { authorization, legacyKey } = exchange.headers;
-    const reading = authorizer.authorize({ authorization, legacyKey }, 'documents.get', null);
-    if (!reading.ok) throw reading.error;
+  /** The key must be for every index that is named. */
+  function checkAccess({ access }: RequestContext, { template, input }: RenderRequest): void {
     for (const uid of [template.indexUid, input?.indexUid]) {
       if (uid !== undefined && !access.mayAccess(uid)) throw access.refusal(uid);
     }
@@ -117,11 +112,12 @@ export function renderRoutes({ services, authorizer, renders }: Dependencies): R
       method: 'POST',
       path: '/render-template',
       action: 'settings.get',
+      alsoNeeds: 'documents.get',
       summary: 'Renders a template without asking an embedder.',
       body: bodyOf<RenderRequest>(RENDER),
       success: 200,
       handle: async (context) => {
-        const { body } = context;
+        const body = withoutNulls(context.body);
         const kinds = renderKindFault(body);
         if (kinds !== null) throw kinds;
         if (!features.get().renderRoute)

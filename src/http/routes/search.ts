@@ -137,7 +137,7 @@ export function searchRoutes(dependencies: Dependencies): Route[] {
       const refusal = access.refusal(uid);
       throw new ApiError(refusal.code, `Inside \`.federation.facetsByIndex\`: ${refusal.message}`);
     }
-    const fault = multiSearchFault(body, features.get(), dependencies.network.get().remotes);
+    const fault = multiSearchFault(body, features.get(), dependencies.network.get());
     if (fault !== null) throw fault;
     const { federation } = body;
     const shape = federation ?? undefined;

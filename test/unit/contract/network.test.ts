@@ -61,4 +61,15 @@ describe('A change of the network', () => {
       assert.equal(codeOf(stored, patch), code);
     });
   }
+
+  it('takes what newer clients send without setting it as absent', () => {
+    for (const shards of [null, {}, { a: null }, { a: { remotes: null, addRemotes: null } }]) {
+      assert.equal(codeOf(stored, { leader: null, shards }), undefined, JSON.stringify(shards));
+      assert.deepEqual(merged(stored, { leader: null, shards } as NetworkPatch), stored);
+    }
+    assert.equal(codeOf(stored, { leader: 'a' }), 'invalid_network_leader');
+    for (const shards of [1, [], { a: 1 }, { a: { remotes: ['a'] } }]) {
+      assert.equal(codeOf(stored, { shards }), 'invalid_network_shards', JSON.stringify(shards));
+    }
+  });
 });
