@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 namespace gannet {
 namespace {
@@ -82,6 +83,18 @@ void AppendJsonFloat(std::string& out, double value) {
   const size_t begin = out.size();
   AppendJsonNumber(out, value);
   if (out.find_first_of(".en", begin) == out.npos) out += ".0";
+}
+
+void AppendJsonFloats(std::string& out, std::span<const float> values) {
+  char text[32];
+  char open = '[';
+  for (const float value : values) {
+    out += std::exchange(open, ',');
+    const size_t begin = out.size();
+    out.append(text, std::to_chars(text, text + sizeof text, value).ptr);
+    if (out.find_first_of(".e", begin) == out.npos) out += ".0";
+  }
+  out += values.empty() ? "[]" : "]";
 }
 
 void AppendJsonNumber(std::string& out, double value) {

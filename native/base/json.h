@@ -8,6 +8,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -26,6 +27,8 @@ void AppendJsonNumber(std::string& out, double value);
 // The same, with a fraction also where the value is whole (1.0): what the interface types as a
 // float, as typed clients expect it.
 void AppendJsonFloat(std::string& out, double value);
+// An array of single-precision floats, each the shortest text that reads back to the same value.
+void AppendJsonFloats(std::string& out, std::span<const float> values);
 
 void AppendJsonInteger(std::string& out, int64_t value);
 void AppendJsonInteger(std::string& out, uint64_t value);

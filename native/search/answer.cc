@@ -1,7 +1,6 @@
 #include "search/answer.h"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include "base/json.h"
@@ -73,7 +72,7 @@ Result<std::string> SearchAnswer(const SearchRun& run, const std::vector<PlacedH
   AppendJsonString(out, wanted.q);
   if (wanted.retrieve_vectors && run.query_vector() != nullptr) {
     out += ",\"queryVector\":";
-    AppendVector(*run.query_vector(), out);
+    AppendJsonFloats(out, *run.query_vector());
   }
   AppendNumber("processingTimeMs", caller.elapsed_ms(), out);
   const uint64_t most = run.snapshot().settings->max_total_hits;
@@ -138,16 +137,6 @@ void AppendNumber(const char* name, uint64_t value, std::string& out) {
   out += name;
   out += "\":";
   AppendJsonNumber(out, value);
-}
-
-void AppendVector(std::span<const float> vector, std::string& out) {
-  char text[32];
-  char open = '[';
-  for (const float number : vector) {
-    out += std::exchange(open, ',');
-    out.append(text, std::to_chars(text, text + sizeof(text), number).ptr);
-  }
-  out += vector.empty() ? "[]" : "]";
 }
 
 }  // namespace gannet::search

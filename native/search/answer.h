@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -44,7 +43,5 @@ void AppendPage(const PageMembers& page, uint64_t total, std::string& out);
 
 // Appends `,"name":value`.
 void AppendNumber(const char* name, uint64_t value, std::string& out);
-// Appends an array of the shortest numbers that read back to the same singles.
-void AppendVector(std::span<const float> vector, std::string& out);
 
 }  // namespace gannet::search

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cassert>
-#include <charconv>
 #include <utility>
 
 #include "base/bytes.h"
+#include "base/json.h"
 #include "segment/layout.h"
 #include "vector/kernels.h"
 
@@ -151,17 +151,11 @@ const EmbedderReader* VectorsReader::Find(std::string_view embedder) const {
 Status AppendEmbeddings(const EmbedderReader& reader, size_t local, std::string& out) {
   const EmbedderReader::Rows rows = reader.rows_of(local);
   std::vector<float> numbers;
-  char text[32];
   out += '[';
   for (uint32_t row = rows.begin; row < rows.end; ++row) {
     if (!reader.ReadRow(row, numbers)) return Status::Corruption("a stored vector is damaged");
     if (row > rows.begin) out += ',';
-    char open = '[';
-    for (const float number : numbers) {
-      out += std::exchange(open, ',');
-      out.append(text, std::to_chars(text, text + sizeof(text), number).ptr);
-    }
-    out += ']';
+    AppendJsonFloats(out, numbers);
   }
   out += ']';
   return Status::Ok();

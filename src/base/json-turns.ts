@@ -1,6 +1,6 @@
 /** JSON of values that are too large for one turn of the event loop. */
 import { setImmediate } from 'node:timers/promises';
-import { RawJson } from './json.ts';
+import { jsonString, RawJson } from './json.ts';
 
 /** What is made of JSON in one turn, UTF-16 units or so: about a millisecond. */
 const TURN_UNITS = 128 * 1024;
@@ -49,7 +49,7 @@ export function countValues(value: unknown, most: number): number {
 }
 
 /**
- * What `JSON.stringify` makes of a value, as UTF-8; others are served while it is made. The value must stay as it is until
+ * What `jsonString` makes of a value, as UTF-8; others are served while it is made. The value must stay as it is until
  * then. REQUIRES: JSON can hold the value, and no large part of it but `RawJson` has a `toJSON`
  */
 export async function jsonInTurns(value: unknown): Promise<Buffer> {
@@ -79,14 +79,14 @@ const AT_ONCE_UNITS_MAX = 64 * 1024;
 /** The JSON of a value as `jsonInTurns` makes it; at once where it is short. */
 export function jsonText(value: unknown): string | Promise<Buffer> {
   return weightOf(value, AT_ONCE_UNITS_MAX) < AT_ONCE_UNITS_MAX
-    ? JSON.stringify(value)
+    ? jsonString(value)
     : jsonInTurns(value);
 }
 
 function* pieces(value: unknown): Generator<string | Uint8Array, void> {
   if (value instanceof RawJson) yield value.bytes;
   else if (typeof value === 'string') yield* piecesOfText(value);
-  else if (weightOf(value, TURN_UNITS) < TURN_UNITS) yield JSON.stringify(value);
+  else if (weightOf(value, TURN_UNITS) < TURN_UNITS) yield jsonString(value);
   else if (Array.isArray(value)) yield* piecesOfArray(value);
   else yield* piecesOfObject(value as Record<string, unknown>);
 }
@@ -116,7 +116,7 @@ function* piecesOfArray(elements: readonly unknown[]): Generator<string | Uint8A
       if (weight >= TURN_UNITS) break;
     }
     if (start > 0) yield ',';
-    if (end > start) yield JSON.stringify(elements.slice(start, end)).slice(1, -1);
+    if (end > start) yield jsonString(elements.slice(start, end)).slice(1, -1);
     else yield* pieces(elements[end++]);
     start = end;
   }

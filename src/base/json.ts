@@ -59,13 +59,40 @@ export class RawJson {
   }
 }
 
-/** The parts of the value that `jsonApart` writes at the moment. */
+/** The JSON of a number in a field of fractions: a whole one has a fraction too, which typed clients rely on. */
+export function floatText(value: number): string {
+  const text = JSON.stringify(value === 0 ? 0 : value);
+  return /^-?\d+$/.test(text) ? `${text}.0` : text;
+}
+
+/** A number of a field of fractions, in a value that leaves this process: `jsonString` writes it as `floatText` does. */
+export class JsonFloat {
+  readonly value: number;
+
+  constructor(value: number) {
+    this.value = value;
+  }
+
+  toJSON(): unknown {
+    return apart?.writesFloats === true
+      ? apart.put(new RawJson(floatText(this.value)))
+      : this.value;
+  }
+}
+
+/** The parts of the value that is being written. */
 let apart: Apart | null = null;
 
 class Apart {
   /** In the place of a part stands this, and its number; nobody can guess it. */
   readonly mark = randomUUID();
   readonly parts: RawJson[] = [];
+  /** What is stored needs no telling apart of numbers. */
+  readonly writesFloats: boolean;
+
+  constructor(writesFloats: boolean) {
+    this.writesFloats = writesFloats;
+  }
 
   put(part: RawJson): string {
     return `${this.mark}${this.parts.push(part) - 1}`;
@@ -80,8 +107,12 @@ export interface JsonApart {
 
 /** Writes a value; its parts that are {@link RawJson} stay as they are. REQUIRES: JSON can hold the value */
 export function jsonApart(value: unknown): JsonApart {
+  return written(value, new Apart(false));
+}
+
+function written(value: unknown, mine: Apart): JsonApart {
   const before = apart;
-  const mine = (apart = new Apart());
+  apart = mine;
   let text: string;
   try {
     text = JSON.stringify(value);
@@ -112,9 +143,9 @@ export function parseApart({ texts, parts }: JsonApart): unknown {
   );
 }
 
-/** Like `JSON.stringify`, with parts that are {@link RawJson} as they are. */
+/** Like `JSON.stringify`, with parts that are {@link RawJson} as they are, and {@link JsonFloat}s as floats. */
 export function jsonString(value: unknown): string {
-  const { texts, parts } = jsonApart(value);
+  const { texts, parts } = written(value, new Apart(true));
   return texts.map((text, n) => (n < parts.length ? text + parts[n]!.text : text)).join('');
 }
 

@@ -9,6 +9,7 @@ import { RawJson } from '../base/json.ts';
 import { err, ok, type Result } from '../base/result.ts';
 import { ApiError, featureNotEnabled } from './errors.ts';
 import type { FeatureSet } from './features.ts';
+import { floatsOf, type FloatMarker } from './floats.ts';
 import { tooManyValues, validator, type Schema, type Validator } from './schema.ts';
 import { SETTINGS } from './settings/registry.ts';
 import { isGiven, type Setting } from './settings/setting.ts';
@@ -212,6 +213,9 @@ export function mergeSettings(
   return ok(merged as SettingsObject);
 }
 
+/** Marks the floats of settings that are shown. */
+export const withFloats: FloatMarker = floatsOf(SETTINGS_SCHEMA);
+
 // --- Views ------------------------------------------------------------------------------------------
 
 /** The body of GET /settings: keys in order, those of features that are off left out, no secrets. */
@@ -225,16 +229,19 @@ export function renderSettings(
 
 /** The body of a child GET. */
 export function renderSetting(complete: SettingsObject, name: SettingName): unknown {
-  return rendered(entryOf(name), complete[name]);
+  const value = rendered(entryOf(name), complete[name]);
+  return withFloats({ [name]: value })[name];
 }
 
 /** Task details of a canonical partial object: the same without secrets. */
 export function renderPartialSettings(partial: PartialSettings): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(partial).map(([name, value]) => [
-      name,
-      rendered(entryOf(name as SettingName), value),
-    ]),
+  return withFloats(
+    Object.fromEntries(
+      Object.entries(partial).map(([name, value]) => [
+        name,
+        rendered(entryOf(name as SettingName), value),
+      ]),
+    ),
   );
 }
 

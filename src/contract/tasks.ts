@@ -1,3 +1,4 @@
+import type { JsonFloat } from '../base/json.ts';
 import type { ErrorBody } from './errors.ts';
 import type { TaskType } from './task-types.ts';
 
@@ -54,7 +55,7 @@ export interface TaskSummary {
 
 export interface ProgressView {
   steps: { currentStep: string; finished: number; total: number }[];
-  percentage: number;
+  percentage: JsonFloat;
 }
 
 export interface BatchStats {

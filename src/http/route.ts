@@ -1,5 +1,6 @@
 /** What a route is, and what its handler gets and gives. */
 import type { Access, RouteAction } from '../auth/authorize.ts';
+import { jsonString } from '../base/json.ts';
 import { jsonText } from '../base/json-turns.ts';
 import type { ApiError } from '../contract/errors.ts';
 import type { BodyKind } from '../contract/limits.ts';
@@ -92,7 +93,7 @@ export function bodyOf<B>(
 }
 
 export function json(status: number, value: unknown): Reply {
-  return { status, body: JSON.stringify(value) };
+  return { status, body: jsonString(value) };
 }
 
 /** Status 200 and a value that may be long. */

@@ -1,6 +1,7 @@
 /** Facets of several servers, counted together. */
-import { compareUtf8 } from '../base/json.ts';
+import { compareUtf8, jsonString } from '../base/json.ts';
 import { pauser } from '../base/pauser.ts';
+import { facetStatsFloats } from '../contract/answers.ts';
 import type { FacetCounts } from './federated-answer.ts';
 
 export interface FacetOrder {
@@ -160,6 +161,6 @@ export function facetsJson({ values, stats }: MergedFacets): {
   });
   return {
     distribution: `{${distribution.join(',')}}`,
-    stats: JSON.stringify(Object.fromEntries(stats)),
+    stats: jsonString(facetStatsFloats(Object.fromEntries(stats))),
   };
 }

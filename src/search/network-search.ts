@@ -2,6 +2,8 @@
  * Searches that ask other servers of the network (docs/behaviour/network.md): queries that name a remote, queries of the
  * whole network, and those that another server sends on. Everything else is handed to {@link Search} as it is.
  */
+import { jsonString } from '../base/json.ts';
+import { federationFloats, queryVectorFloats, queryVectorsFloats } from '../contract/answers.ts';
 import { ApiError } from '../contract/errors.ts';
 import { answerTooLarge, type RequestLimits } from '../contract/limits.ts';
 import type {
@@ -343,7 +345,7 @@ export class NetworkSearch {
     if (shownUid !== undefined) parts[0] = `{"indexUid":${JSON.stringify(shownUid)},"hits":[`;
     parts.push(`],"query":${JSON.stringify(query.q ?? '')}`);
     const vector = merged.answers.map(({ answer }) => answer.queryVectors['0']).find(Boolean);
-    if (vector !== undefined) parts.push(`,"queryVector":${JSON.stringify(vector)}`);
+    if (vector !== undefined) parts.push(`,"queryVector":${jsonString(queryVectorFloats(vector))}`);
     parts.push(`,"processingTimeMs":${slowest(merged)},${window.describe(merged.total)}`);
     if (merged.isSemantic) {
       parts.push(`,"semanticHitCount":${merged.page.filter(isByVector).length}`);
@@ -448,7 +450,8 @@ export class NetworkSearch {
       {},
       ...answers.map(({ answer }) => answer.queryVectors),
     ) as object;
-    if (Object.keys(vectors).length > 0) yield `,"queryVectors":${JSON.stringify(vectors)}`;
+    if (Object.keys(vectors).length > 0)
+      yield `,"queryVectors":${jsonString(queryVectorsFloats(vectors))}`;
   }
 
   async #facetParts({ answers }: Merged, federation: Federation): Promise<string[]> {
@@ -656,12 +659,14 @@ function* hitParts(
 }
 
 function federationOf({ hit, server }: MergedHit<ServerAnswer>): string {
-  return JSON.stringify({
-    indexUid: hit.indexUid,
-    queriesPosition: hit.position,
-    weightedRankingScore: hit.global,
-    remote: server.name,
-  });
+  return jsonString(
+    federationFloats({
+      indexUid: hit.indexUid,
+      queriesPosition: hit.position,
+      weightedRankingScore: hit.global,
+      remote: server.name,
+    }),
+  );
 }
 
 function halvesOf(query: SearchRequest): Halves {

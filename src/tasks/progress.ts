@@ -1,3 +1,4 @@
+import { JsonFloat } from '../base/json.ts';
 import type { ProgressView } from '../contract/tasks.ts';
 import type { BatchProgress } from '../engine/native.ts';
 
@@ -47,7 +48,7 @@ export class Progress {
       share /= total;
       percentage += finished * share;
     }
-    return { steps, percentage: Math.min(100, percentage * 100) };
+    return { steps, percentage: new JsonFloat(Math.min(100, percentage * 100)) };
   }
 
   /** Ends all steps. Path of a step -> time. */

@@ -1,4 +1,5 @@
 import { rfc3339 } from '../base/clock.ts';
+import { withFloats } from '../contract/settings.ts';
 import { isoDuration, type BatchView, type TaskSummary, type TaskView } from '../contract/tasks.ts';
 import type { TaskRecord } from '../store/memory-table.ts';
 import type { BatchRow } from '../store/task-row.ts';
@@ -57,7 +58,8 @@ export function batchView(uid: number, row: BatchRow): BatchView {
   return {
     uid,
     progress: null,
-    details: row.details,
+    // Stored without the distinction. Those of a change of settings are settings, whatever else is in the batch.
+    details: row.stats.types.settingsUpdate === undefined ? row.details : withFloats(row.details),
     stats: row.stats,
     duration: durationText(row.startedAt, row.finishedAt),
     startedAt: rfc3339(row.startedAt),

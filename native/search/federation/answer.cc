@@ -63,7 +63,7 @@ void AppendVectors(const Federation& federation, const std::vector<RankedHit>& p
     out += std::exchange(first, false) ? ",\"queryVectors\":{\"" : ",\"";
     AppendJsonNumber(out, query.position);
     out += "\":";
-    AppendVector(*query.run->query_vector(), out);
+    AppendJsonFloats(out, *query.run->query_vector());
   }
   if (!first) out += '}';
 }

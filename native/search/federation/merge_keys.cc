@@ -31,7 +31,7 @@ void AppendHash(std::string& out, std::string_view text) {
 void AppendComponent(const ScoreKey::Component& component, std::string& out) {
   if (component.sort == nullptr) {
     out += component.by_vector ? "{\"vectorSort\":" : "{\"weightedScore\":";
-    AppendJsonNumber(out, component.relevancy);
+    AppendJsonFloat(out, component.relevancy);
     out += '}';
     return;
   }
@@ -42,7 +42,7 @@ void AppendComponent(const ScoreKey::Component& component, std::string& out) {
     AppendSortValueJson(*component.value, out);
   } else if (component.value->kind == SortValue::Kind::kGeo) {
     out += "\"distance\":";
-    AppendJsonNumber(out, std::round(component.value->distance * 1000) / 1000);
+    AppendJsonFloat(out, std::round(component.value->distance * 1000) / 1000);
   } else {
     out += "\"distance\":null";
   }

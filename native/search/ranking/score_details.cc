@@ -129,7 +129,7 @@ void AppendScoreDetails(const Detail* detail, const index::Snapshot& snapshot, s
         if (d.similarity < 0) {
           writer.Json("similarity", "null");
         } else {
-          writer.Number("similarity", static_cast<double>(d.similarity));
+          writer.Score("similarity", static_cast<double>(d.similarity));
         }
         break;
       case RuleKind::kSkipped: writer.Begin("skipped"); break;

@@ -427,20 +427,20 @@ void AppendSortValueJson(const SortValue& value, std::string& out) {
   out += "\"value\":";
   switch (value.kind) {
     case SortValue::Kind::kNone: out += "null"; break;
-    case SortValue::Kind::kNumber: AppendJsonNumber(out, value.number); break;
+    case SortValue::Kind::kNumber: AppendJsonFloat(out, value.number); break;
     case SortValue::Kind::kString: AppendJsonString(out, value.string); break;
     case SortValue::Kind::kGeo:
       out += "{\"lat\":";
-      AppendJsonNumber(out, value.lat);
+      AppendJsonFloat(out, value.lat);
       out += ",\"lng\":";
-      AppendJsonNumber(out, value.lng);
+      AppendJsonFloat(out, value.lng);
       out += '}';
       break;
   }
   if (!value.by_distance) return;
   out += ",\"distance\":";
   if (value.kind == SortValue::Kind::kGeo) {
-    AppendJsonNumber(out, std::round(value.distance * 1000) / 1000);
+    AppendJsonFloat(out, std::round(value.distance * 1000) / 1000);
   } else {
     out += "null";
   }

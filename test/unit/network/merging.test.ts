@@ -210,7 +210,7 @@ describe('Facets of several servers', () => {
     const merged = await mergeFacets(parts, order);
     assert.deepEqual(facetsJson(merged), {
       distribution: '{"n":{"2":2,"1":1,"a":5,"b":4}}',
-      stats: '{"n":{"min":1,"max":2}}',
+      stats: '{"n":{"min":1.0,"max":2.0}}',
     });
     assert.deepEqual(
       await mergeFacets(parts, { ...order, valuesMax: 0 }),

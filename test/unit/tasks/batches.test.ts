@@ -26,7 +26,9 @@ describe('Batches', () => {
       running!.progress!.steps.map(({ currentStep }) => currentStep),
       ['processing tasks', 'indexing', 'document'],
     );
-    assert.ok(running!.progress!.percentage > 30 && running!.progress!.percentage < 100);
+    assert.ok(
+      running!.progress!.percentage.value > 30 && running!.progress!.percentage.value < 100,
+    );
     const done = test.machine.queue.getBatch(0, null)!;
     assert.equal(done.progress, null);
     assert.deepEqual(done.details, { receivedDocuments: 1, indexedDocuments: 1 });

@@ -200,7 +200,7 @@ describe('progress', () => {
       view.steps.map(({ currentStep }) => currentStep),
       ['processing tasks', 'indexing', 'document'],
     );
-    assert.ok(Math.abs(view.percentage - 100 * (0 + 2 / 6 + 5 / 60)) < 1e-9);
+    assert.ok(Math.abs(view.percentage.value - 100 * (0 + 2 / 6 + 5 / 60)) < 1e-9);
     now = 30;
     progress.inner = null;
     progress.enter(0, 'writing tasks to disk', 1, 2);

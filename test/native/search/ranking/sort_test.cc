@@ -172,6 +172,7 @@ TEST(SortValueJson, HasTheMembersOfScoreDetails) {
     return out;
   };
   EXPECT_EQ(text({SortValue::Kind::kNumber, -3.5, {}, 0, 0, 0, false}), R"("value":-3.5)");
+  EXPECT_EQ(text({SortValue::Kind::kNumber, 3, {}, 0, 0, 0, false}), R"("value":3.0)");
   EXPECT_EQ(text({SortValue::Kind::kString, 0, "a\"b", 0, 0, 0, false}), R"("value":"a\"b")");
   EXPECT_EQ(text({}), R"("value":null)");
   EXPECT_EQ(text({SortValue::Kind::kGeo, 0, {}, 43.2951, 5.374, 44691.58049, true}),
