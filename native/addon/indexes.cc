@@ -9,6 +9,7 @@
 
 #include "base/memory.h"
 #include "base/parallel_for.h"
+#include "base/crash_mark.h"
 #include "base/scheduling.h"
 #include "indexing/graphs.h"
 
@@ -45,18 +46,30 @@ void Engine::Configure(const EngineOptions& options) {
   std::call_once(configured_, [&] {
     options_ = options;
     SetTuning(options.tuning);
-    searches_ =
-        std::make_unique<ThreadPool>(options.search_threads, [] { TakeTurns(kSearchTurn); });
+    searches_ = std::make_unique<ThreadPool>(options.search_threads, [] {
+      ExemptThreadFromCrashMark();
+      TakeTurns(kSearchTurn);
+    });
     SetHelpers(
         {.ask =
              [this](std::function<void()> work) { return searches_->RunIfIdle(std::move(work)); },
          .wanted = [this] { return searches_->HasWaiting(); }});
     batches_ = std::make_unique<ThreadPool>(kBatchThreads, [] { Yield(kBatchNice); });
-    merges_ = std::make_unique<ThreadPool>(1, [] { Yield(kMergeNice); });
-    small_merges_ = std::make_unique<ThreadPool>(1, [] { Yield(kSmallMergeNice); });
-    graphs_ = std::make_unique<ThreadPool>(1, [] { Yield(kGraphNice); });
     closes_ = std::make_unique<ThreadPool>(1, [] {});
+    merges_ = std::make_unique<ThreadPool>(1, [] {
+      ExemptThreadFromCrashMark();
+      Yield(kMergeNice);
+    });
+    small_merges_ = std::make_unique<ThreadPool>(1, [] {
+      ExemptThreadFromCrashMark();
+      Yield(kSmallMergeNice);
+    });
+    graphs_ = std::make_unique<ThreadPool>(1, [] {
+      ExemptThreadFromCrashMark();
+      Yield(kGraphNice);
+    });
     checks_ = std::make_unique<ThreadPool>(1, [] {
+      ExemptThreadFromCrashMark();
       Yield(kCheckNice);
       TakeTurns(kSearchTurn);
     });

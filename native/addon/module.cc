@@ -15,8 +15,10 @@
 #include "addon/errors.h"
 #include "addon/indexes.h"
 #include "addon/stop_watch.h"
+#include "base/crash_mark.h"
 #include "base/file_lock.h"
 #include "base/json.h"
+#include "base/process_limits.h"
 #include "base/scheduling.h"
 #include "filter/parser.h"
 #include "index/evaluate_filter.h"
@@ -805,6 +807,17 @@ Napi::Value VerifyIndexAt(const Napi::CallbackInfo& info) {
       ToString);
 }
 
+Napi::Value LimitProcessOf(const Napi::CallbackInfo& info) {
+  const auto process = static_cast<pid_t>(info[0].ToNumber().Int32Value());
+  const auto bytes = static_cast<uint64_t>(info[1].ToNumber().Int64Value());
+  return Napi::Boolean::New(info.Env(), LimitProcess(process, bytes));
+}
+
+Napi::Value MarkCrashesIn(const Napi::CallbackInfo& info) {
+  MarkCrashes(info[0].ToNumber().Int32Value());
+  return info.Env().Undefined();
+}
+
 Napi::Value LockFileAt(const Napi::CallbackInfo& info) {
   const bool writes = info.Length() > 1 && info[1].ToBoolean().Value();
   const auto lock = LockFile(StringAt(info, 0), writes ? LockKind::kHolder : LockKind::kReader);
@@ -883,7 +896,9 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   add("dropRest", DropRest);
   add("cancelSearch", CancelSearch);
   add("verifyIndex", VerifyIndexAt);
+  add("limitProcess", LimitProcessOf);
   add("lockFile", LockFileAt);
+  add("markCrashes", MarkCrashesIn);
   add("checkDatabase", CheckDatabase);
   add("sumOfValue", SumOfValue);
   return exports;

@@ -55,6 +55,7 @@ const SPECIAL = {
   render_document_not_found: { status: 404, type: 'invalid_request' },
   requires_enterprise_edition: { status: 451, type: 'invalid_request' },
   s_3_snapshot_server_error: { status: 502, type: 'internal' },
+  task_crashed: { status: 500, type: 'internal' },
   task_file_not_found: { status: 404, type: 'invalid_request' },
   task_not_found: { status: 404, type: 'invalid_request' },
   too_many_open_files: { status: 422, type: 'system' },

@@ -147,6 +147,16 @@ export interface NativeAddon {
    * @returns the descriptor; or a text that says who holds the lock. Throws when the file cannot be locked
    */
   lockFile(path: string, writes: boolean): number | string;
+  /**
+   * From now on a fatal signal of this process writes `!` over the first byte of the open file, unless it was raised by a
+   * thread that does not work for a batch. -1: nothing any more.
+   */
+  markCrashes(descriptor: number): void;
+  /**
+   * Limits the private memory of another process of the same user, and its core dumps to none.
+   * @returns false where the system has no such limits
+   */
+  limitProcess(pid: number, dataBytes: number): boolean;
   /** Reads every page of an LMDB file that nobody has open for writing. Returns what is damaged, or null. */
   checkDatabase(path: string): string | null;
   /** The checksum that a value of a table carries: u32. */

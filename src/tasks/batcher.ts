@@ -85,6 +85,29 @@ export function nextBatch(
 }
 
 /**
+ * A batch that has a suspect, a task during which the process has crashed, is the suspect alone, or what comes before it.
+ * @param batch what would run
+ * @param shorter what would run if a batch had at most that many tasks
+ */
+export function withSuspectsAlone(
+  batch: Batch,
+  isSuspect: (uid: number) => boolean,
+  shorter: (tasks: number) => Batch,
+): Batch {
+  const before = batch.uids.findIndex(isSuspect);
+  if (before < 0) return batch;
+  const suspect = batch.uids[before]!;
+  const length = Math.max(before, 1);
+  const cut = batch.uids.length > length ? shorter(length) : batch;
+  const strategy =
+    before === 0
+      ? `task ${suspect} runs alone: the server died while it ran`
+      : `ended before task ${suspect}, which runs alone: the server died while it ran`;
+  // What is batched by type has no limit of tasks.
+  return { ...cut, uids: cut.uids.slice(0, length), strategy };
+}
+
+/**
  * Batches that others may run beside: they may take long, and only ever touch their index; or nothing, once they say so
  * (`RunContext.leaveRoom`).
  */

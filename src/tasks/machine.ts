@@ -6,6 +6,7 @@ import type { FeatureSet } from '../contract/features.ts';
 import { shardOf } from '../network/owner.ts';
 import type { NativeAddon } from '../engine/native.ts';
 import { IndexRegistry, REST_MS } from '../engine/registry.ts';
+import { CrashRecord } from '../store/crash-record.ts';
 import { type DataFolder, DataFolderError } from '../store/data-folder.ts';
 import { NetworkStore } from '../store/network-store.ts';
 import { RuleStore } from '../store/rule-store.ts';
@@ -93,8 +94,10 @@ export function openTaskMachine(
   const searchRules = new RuleStore(store);
   const network = new NetworkStore(store);
   const pending = new Pending(taskStore);
+  const crashes = new CrashRecord(folder.dir);
   taskStore.onAppend = (record) => pending.add(record);
   const scheduler = new Scheduler(taskStore, pending, registry, {
+    crashes,
     limits: { tasks: options.batchedTasksMax, bytes: options.batchedBytesMax },
     runners: {
       dsrUpdate: ruleRunner(searchRules),
@@ -119,6 +122,7 @@ export function openTaskMachine(
     scheduler,
     close: async () => {
       await scheduler.stop();
+      crashes.close();
       await taskStore.close();
       clearInterval(upkeep);
       await registry.closeAll();

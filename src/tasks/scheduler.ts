@@ -8,6 +8,7 @@ import { BatchCanceled } from '../engine/errors.ts';
 import type { IndexEntry, IndexRecord, IndexRegistry } from '../engine/registry.ts';
 import { EmbedderRequests } from '../embedding/embedder-requests.ts';
 import type { EmbeddingService } from '../embedding/embedding-service.ts';
+import type { CrashRecord } from '../store/crash-record.ts';
 import type { BatchEnd } from '../store/finish-batch.ts';
 import type { TaskStore } from '../store/task-store.ts';
 import { runsOf } from '../base/uid-runs.ts';
@@ -19,6 +20,7 @@ import {
   leavesRoom,
   nextBatch,
   nextBatchBeside,
+  withSuspectsAlone,
 } from './batcher.ts';
 import { BatchDetails, detailsOf } from './details.ts';
 import { changedSizes } from './measures.ts';
@@ -38,6 +40,7 @@ export const PRUNED_TASKS = 100_000;
 const STORE_RETRY_MS = 10_000;
 
 export interface SchedulerOptions {
+  crashes: CrashRecord;
   limits: BatchLimits;
   /** Kinds of batches whose work needs more than `RunContext` has. They replace those of `RUNNERS`. */
   runners: Partial<Record<BatchKind, Runner>>;
@@ -72,7 +75,8 @@ interface Running {
  * batch uid out.
  *
  * A batch on an index is committed twice: by the engine, which remembers its outcome, then by the store.
- * `recover` finishes at start what a crash left between the two, so a task is applied exactly once. An index that
+ * `recover` finishes at start what a crash left between the two, so a task is applied exactly once. Tasks that were
+ * running when the process crashed run one at a time, with nothing beside them, and at most twice (`CrashRecord`). An index that
  * cannot be opened then is looked at again before its next batches, which fail until it can.
  */
 export class Scheduler {
@@ -136,6 +140,7 @@ export class Scheduler {
   /** Rolls the running batches back, unless they are just ending, and stops. */
   async stop(): Promise<void> {
     this.#stopping = true;
+    this.#options.crashes.excuse();
     for (const { cancel } of this.#running.values()) cancel.turnOn();
     for (const end of this.#pauses) end();
     this.#nudge?.();
@@ -196,19 +201,30 @@ export class Scheduler {
   async #run(): Promise<void> {
     // Requests of the same turn of the event loop come in first.
     await new Promise((done) => setImmediate(done));
+    const { crashes } = this.#options;
     while (!this.#stopping) {
       this.#awake = false;
       try {
         await this.#pruneQueue();
-        const batch = nextBatch(this.#pending, this.#indexes, this.#options.limits);
+        const batch = this.#next();
         if (batch === null) return;
-        if (leavesRoom(batch) !== 'never') await this.#runWithRoom(batch);
+        if (leavesRoom(batch) !== 'never' && !crashes.hasSuspects) await this.#runWithRoom(batch);
         else await this.#runBatch(batch);
       } catch (error) {
         this.#options.log('the scheduler failed and tries again', error);
         await this.#pause(STORE_RETRY_MS);
       }
     }
+  }
+
+  #next(): Batch | null {
+    const { limits, crashes } = this.#options;
+    const batch = nextBatch(this.#pending, this.#indexes, limits);
+    if (batch === null || !crashes.hasSuspects) return batch;
+    const isSuspect = (uid: number): boolean => crashes.isSuspect(uid);
+    const shorter = (tasks: number): Batch =>
+      nextBatch(this.#pending, this.#indexes, { ...limits, tasks })!;
+    return withSuspectsAlone(batch, isSuspect, shorter);
   }
 
   /** Runs a batch, and beside it what may run. Ends when both have ended. */
@@ -260,7 +276,9 @@ export class Scheduler {
   async #runBatch(batch: Batch, leaveRoom = (): void => {}): Promise<void> {
     const recovered = await this.#recoverBefore(batch);
     if (recovered === 'ended') return;
+    const { crashes } = this.#options;
     const { batchUid, startedAt } = await this.#store.begin(batch.uids);
+    crashes.begin(batchUid, batch.uids);
     const progress = new Progress();
     const cancel = new CancelSwitch();
     const embedderRequests = new EmbedderRequests();
@@ -280,6 +298,8 @@ export class Scheduler {
           ...{ embedding, embedderRequests, leaveRoom, shard: this.#options.shard() },
         };
         if (recovered instanceof Error) throw recovered;
+        const verdict = crashes.verdict(batch.uids[0]!);
+        if (verdict !== null) throw new ApiError('task_crashed', verdict);
         result = await this.#runner(batch.kind)(context);
       } catch (error) {
         if (error instanceof BatchCanceled) {
@@ -301,6 +321,7 @@ export class Scheduler {
       });
     } finally {
       this.#running.delete(batchUid);
+      crashes.end(batchUid);
     }
   }
 
@@ -355,6 +376,7 @@ export class Scheduler {
     }
     if (result.indexes !== undefined) this.#registry.apply(result.indexes);
     const uids = result.ends.map(({ uid }) => uid).sort((a, b) => a - b);
+    for (const uid of uids) this.#options.crashes.forget(uid);
     if (result.history === undefined) this.#pending.remove(uids);
     else this.#pending.reload();
     for (const entry of result.discard ?? []) await this.#discard(entry);
@@ -429,6 +451,8 @@ export class Scheduler {
         this.#options.log(`the last batch of index ${indexUid} could not be looked up`, error);
       }
     }
+    const waits = (uid: number): boolean => this.#store.record(uid)?.status === 'enqueued';
+    for (const notice of this.#options.crashes.settle(waits)) this.#options.log(notice);
   }
 
   /**

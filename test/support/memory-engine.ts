@@ -59,6 +59,12 @@ export class MemoryEngine implements NativeAddon {
 
   sweepIndex(): void {}
 
+  markCrashes(): void {}
+
+  limitProcess(): boolean {
+    return false;
+  }
+
   lockFile(path: string): number {
     return openSync(path, 'a');
   }

@@ -7,6 +7,7 @@ import {
   nextBatch,
   nextBatchBeside,
   type PendingBeside,
+  withSuspectsAlone,
 } from '../../../src/tasks/batcher.ts';
 import type { PendingTask } from '../../../src/tasks/task.ts';
 
@@ -483,5 +484,39 @@ describe('the batch beside a change of settings', () => {
     );
     assert.deepEqual(batch?.uids, [1, 2]);
     assert.equal(batch.strategy, 'limit of 2 tasks per batch reached');
+  });
+});
+
+describe('withSuspectsAlone', () => {
+  const ADDITIONS: Given[] = [{ kind: 'add' }, { kind: 'add' }, { kind: 'clear' }, { kind: 'add' }];
+
+  function batchWith(suspects: readonly number[], given = ADDITIONS): Batch {
+    const of = (tasks: number): Batch =>
+      nextBatch(pendingOf(given), { primaryKey: () => undefined }, { ...NO_LIMITS, tasks })!;
+    return withSuspectsAlone(of(Infinity), (uid) => suspects.includes(uid), of);
+  }
+
+  it('leaves a batch without a suspect as it is', () => {
+    assert.deepEqual(batchWith([3]).uids, [0, 1, 2]);
+    assert.equal(batchWith([3]).kind, 'clear');
+  });
+
+  it('runs a suspect alone', () => {
+    const batch = batchWith([0, 1]);
+    assert.deepEqual([batch.kind, batch.uids], ['documents', [0]]);
+    assert.equal(batch.strategy, 'task 0 runs alone: the server died while it ran');
+  });
+
+  it('ends before a suspect, as the kind of batch that it then is', () => {
+    const batch = batchWith([2]);
+    assert.deepEqual([batch.kind, batch.uids], ['documents', [0, 1]]);
+    assert.match(batch.strategy, /^ended before task 2/);
+  });
+
+  it('splits what is batched by type', () => {
+    const deletions: Given[] = [0, 1, 2].map(() => ({ type: 'taskDeletion' }));
+    assert.deepEqual(batchWith([], deletions).uids, [0, 1, 2]);
+    assert.deepEqual(batchWith([1], deletions).uids, [0]);
+    assert.deepEqual(batchWith([0], deletions).uids, [0]);
   });
 });
