@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import autocannon from 'autocannon';
 
-const { port, path, bodies, connections, seconds } = JSON.parse(
+const { port, path, headers, bodies, connections, seconds } = JSON.parse(
   readFileSync(process.argv[2], 'utf8'),
 );
 const result = await autocannon({
@@ -12,9 +12,10 @@ const result = await autocannon({
   requests: bodies.map((body) => ({
     method: 'POST',
     path,
-    headers: { 'content-type': 'application/json' },
+    headers,
     body,
   })),
 });
 const failures = result.non2xx + result.errors + result.timeouts;
-console.log(JSON.stringify({ requests: result.requests.average, failures }));
+const { p50, p99 } = result.latency;
+console.log(JSON.stringify({ requests: result.requests.average, failures, latency: { p50, p99 } }));

@@ -9,7 +9,7 @@
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { loadAddon } from '../src/engine/addon.ts';
-import { loadSocketLibrary } from '../src/http/exchange.ts';
+import { loadSocketLibrary } from '../src/http/socket-library.ts';
 
 const { values } = parseArgs({
   options: {

@@ -10,6 +10,8 @@ export interface Load {
   bodies: readonly string[];
   connections: number;
   seconds: number;
+  /** API key; absent: the server asks for none. */
+  key?: string;
 }
 
 export interface Throughput {
@@ -17,6 +19,8 @@ export interface Throughput {
   requests: number;
   /** Answers that were not 200, and connections that broke. */
   failures: number;
+  /** Of the answers, milliseconds. */
+  latency: { p50: number; p99: number };
 }
 
 /** As many requests as the server can take. With wrk where it is installed: it leaves more of the machine. */
@@ -30,7 +34,19 @@ export function requestsPerSecond(load: Load): Throughput {
   }
 }
 
-function withWrk({ port, path, bodies, connections, seconds }: Load, dir: string): Throughput {
+/** What a request of the load says beside its body. */
+function headersOf({ key }: Load): Record<string, string> {
+  return {
+    'content-type': 'application/json',
+    ...(key !== undefined && { authorization: `Bearer ${key}` }),
+  };
+}
+
+function withWrk(load: Load, dir: string): Throughput {
+  const { port, path, bodies, connections, seconds } = load;
+  const headers = Object.entries(headersOf(load)).map(
+    ([name, value]) => `[${JSON.stringify(name)}] = ${JSON.stringify(value)}`,
+  );
   const list = join(dir, 'bodies');
   writeFileSync(list, `${bodies.join('\n')}\n`);
   const script = join(dir, 'load.lua');
@@ -42,13 +58,21 @@ for line in io.lines(${JSON.stringify(list)}) do bodies[#bodies + 1] = line end
 local next = 0
 request = function()
   next = next % #bodies + 1
-  return wrk.format("POST", ${JSON.stringify(path)}, {["content-type"] = "application/json"}, bodies[next])
+  return wrk.format("POST", ${JSON.stringify(path)}, {${headers.join(', ')}}, bodies[next])
 end
 `,
   );
   const { stdout, stderr } = spawnSync(
     'wrk',
-    ['-t1', `-c${connections}`, `-d${seconds}s`, '-s', script, `http://127.0.0.1:${port}`],
+    [
+      '-t1',
+      '--latency',
+      `-c${connections}`,
+      `-d${seconds}s`,
+      '-s',
+      script,
+      `http://127.0.0.1:${port}`,
+    ],
     { encoding: 'utf8' },
   );
   const requests = Number(/Requests\/sec:\s+([\d.]+)/.exec(stdout)?.[1]);
@@ -58,13 +82,22 @@ end
     stdout,
   );
   const failures = bad + (broken?.slice(1).reduce((sum, text) => sum + Number(text), 0) ?? 0);
-  return { tool: 'wrk', requests, failures };
+  const latency = { p50: percentileMs(stdout, 50), p99: percentileMs(stdout, 99) };
+  return { tool: 'wrk', requests, failures, latency };
+}
+
+const UNIT_MS: Readonly<Record<string, number>> = { us: 0.001, ms: 1, s: 1000 };
+
+function percentileMs(printed: string, percent: number): number {
+  const line = new RegExp(`^\\s+${percent}%\\s+([\\d.]+)(us|ms|s)$`, 'm').exec(printed);
+  if (line === null) throw new Error(printed);
+  return Number(line[1]) * UNIT_MS[line[2]!]!;
 }
 
 /** In a process of its own: it needs a core. */
 function withAutocannon(load: Load, dir: string): Throughput {
   const file = join(dir, 'load.json');
-  writeFileSync(file, JSON.stringify(load));
+  writeFileSync(file, JSON.stringify({ ...load, headers: headersOf(load) }));
   const script = fileURLToPath(new URL('./autocannon.mjs', import.meta.url));
   const { stdout, stderr, status } = spawnSync(process.execPath, [script, file], {
     encoding: 'utf8',

@@ -39,6 +39,7 @@ import { HttpMetrics } from './http/metrics.ts';
 import { Phase } from './http/phase.ts';
 import { checkParts } from './http/routes/system.ts';
 import { type HttpOptions, type HttpServer, startHttp } from './http/server.ts';
+import { loadSocketLibrary } from './http/socket-library.ts';
 import { exportRunner } from './export/run-export.ts';
 import { sourceOf } from './import-at-start.ts';
 import { Replication } from './network/replication.ts';
@@ -102,7 +103,7 @@ function banner(
   config: Config,
   version: VersionInfo,
   instanceUid: string,
-  { port, eventsPort }: HttpServer,
+  { port, eventsPort, transport }: HttpServer,
 ): void {
   const notice = masterKeyNotice(config);
   const scheme = config.tls === null ? 'http' : 'https';
@@ -118,6 +119,7 @@ function banner(
       : [
           `  Usage events on     ${scheme}://${config.analytics!.eventsAddress!.host}:${eventsPort}`,
         ]),
+    `  HTTP by             ${transport}`,
     `  Environment         ${config.production ? 'production' : 'development'}`,
     '  Telemetry           none is ever sent',
     '  Behind a proxy      docs/proxies.md; for HTTP/1.0: --http-transport node',
@@ -134,6 +136,7 @@ function banner(
 /** Starts the parts one after another. A failure ends the process, so nothing is closed then. */
 async function run(config: Config): Promise<void> {
   refuseFewFiles();
+  const library = socketLibrary(config);
   const version = versionInfo();
   const logs = new Logs(config.logLevel, config.logMode, process.stderr.isTTY === true);
   const startLog = logs.of('start');
@@ -231,7 +234,7 @@ async function run(config: Config): Promise<void> {
       analytics: analytics.parts,
     },
   );
-  const http = await startHttp(parts, httpOptions(config, logs.of('http')));
+  const http = await startHttp(parts, httpOptions(config, library, logs.of('http')));
   await recover(scheduler, taskLog);
   notifier.wake();
   phase.current = 'ready';
@@ -446,13 +449,18 @@ function dependencies(
   };
 }
 
-function httpOptions(config: Config, logger: Logger): HttpOptions {
+/** What serves HTTP: the library, or null for node:http. Throws when the library is another than expected. */
+function socketLibrary({ tls, transport }: Config): HttpOptions['library'] {
+  // Only node:http checks client certificates and staples.
+  return tls?.authority || tls?.ocsp || transport === 'node' ? null : loadSocketLibrary();
+}
+
+function httpOptions(config: Config, library: HttpOptions['library'], logger: Logger): HttpOptions {
   return {
     host: config.host,
     port: config.port,
     tls: config.tls,
-    // Only this transport checks client certificates and staples.
-    transport: config.tls?.authority || config.tls?.ocsp ? 'node' : config.transport,
+    library,
     tlsRequireAuth: config.tlsRequireAuth,
     logger,
     ...(config.analytics?.eventsAddress && { events: config.analytics.eventsAddress }),

@@ -6,7 +6,6 @@
  * never touched again; every answer goes out inside one cork; body chunks are valid during their
  * callback only.
  */
-import { createRequire } from 'node:module';
 import type { Socket } from './socket-types.ts';
 import { Transfers, type Transfer } from './transfers.ts';
 
@@ -129,9 +128,6 @@ export interface ListenOptions {
   onExchange(exchange: Exchange): void;
 }
 
-/** Longest request line plus headers, bytes. GET searches carry filters in the request line. */
-export const REQUEST_HEAD_BYTES_MAX = 65_536;
-
 export const STATUS_TEXTS: Readonly<Record<number, string>> = {
   200: 'OK',
   201: 'Created',
@@ -165,20 +161,6 @@ const SINGLE_WRITE_BYTES_MAX = 64 * 1024;
 
 /** What the library gets of a stream at once: what it holds of it for a slow client, at most. */
 const STREAM_PIECE_BYTES = 16 * 1024;
-
-/** The binary for this platform and Node major, or null where there is none. */
-export function loadSocketLibrary(): Socket.Library | null {
-  // Read by the library when it is loaded.
-  process.env.UWS_HTTP_MAX_HEADERS_SIZE ??= String(REQUEST_HEAD_BYTES_MAX);
-  const major = process.versions.node.split('.')[0];
-  try {
-    return createRequire(import.meta.url)(
-      `@uwsjs/${process.platform}-${process.arch}-${major}`,
-    ) as Socket.Library;
-  } catch {
-    return null;
-  }
-}
 
 class SocketExchange implements Exchange {
   readonly method: string;

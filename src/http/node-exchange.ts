@@ -14,7 +14,6 @@ import type { TLSSocket } from 'node:tls';
 import {
   HEADER_FIELDS,
   noHeaders,
-  REQUEST_HEAD_BYTES_MAX,
   type Exchange,
   type HeaderList,
   type Listener,
@@ -25,6 +24,7 @@ import {
   type RequestHeaders,
   type TlsFiles,
 } from './exchange.ts';
+import { REQUEST_HEAD_BYTES_MAX } from './socket-library.ts';
 
 class NodeExchange implements Exchange {
   readonly method: string;

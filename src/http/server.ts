@@ -1,16 +1,11 @@
 /** The HTTP side of the server: routes, lifecycle, and the socket they are served on. */
 import type { Logger } from '../base/logger.ts';
 import type { Dependencies } from './dependencies.ts';
-import {
-  listenWithLibrary,
-  loadSocketLibrary,
-  type Listener,
-  type ListenOptions,
-  type TlsFiles,
-} from './exchange.ts';
+import { listenWithLibrary, type Listener, type ListenOptions, type TlsFiles } from './exchange.ts';
 import { Lifecycle } from './lifecycle.ts';
 import { listenWithNode } from './node-exchange.ts';
 import type { Route } from './route.ts';
+import type { Socket } from './socket-types.ts';
 import { analyticsRoutes, eventRoutes } from './routes/analytics.ts';
 import { chatRoutes } from './routes/chats.ts';
 import { descriptionRoutes } from './routes/description.ts';
@@ -34,8 +29,8 @@ export interface HttpOptions {
   tls: TlsFiles | null;
   /** Refuse clients without certificate; needs the node transport. */
   tlsRequireAuth?: boolean;
-  /** `node` serves through node:http even where the faster library loads. */
-  transport: 'fastest' | 'node';
+  /** uWebSockets.js; null: node:http serves. */
+  library: Socket.Library | null;
   logger: Logger;
   /** A further address that takes usage events, and tells the health; absent: none. */
   events?: { host: string; port: number };
@@ -85,14 +80,13 @@ export async function startHttp(
   options: HttpOptions,
 ): Promise<HttpServer> {
   const { answerBuffers, authorizer, limits, metrics, logs, phase, processMark } = dependencies;
-  const { host, port, tls, logger } = options;
+  const { host, port, tls, logger, library } = options;
   const lifecycleOf = (routes: Route[]): Lifecycle =>
     new Lifecycle({
       ...{ routes, authorizer, metrics, limits, answerBuffers, logger, logs, phase },
       processMark,
     });
   const lifecycle = lifecycleOf(allRoutes(dependencies));
-  const library = options.transport === 'node' ? null : loadSocketLibrary();
   const listen = (listening: ListenOptions): Promise<Listener> =>
     library === null ? listenWithNode(listening) : listenWithLibrary(library, listening);
   const listenAt = (place: { host: string; port: number }, serving: Lifecycle): Promise<Listener> =>

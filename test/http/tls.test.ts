@@ -4,7 +4,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect, type TLSSocket } from 'node:tls';
-import { type Exchange, listenWithLibrary, loadSocketLibrary } from '../../src/http/exchange.ts';
+import { type Exchange, listenWithLibrary } from '../../src/http/exchange.ts';
+import { loadSocketLibrary } from '../../src/http/socket-library.ts';
 import type { Listener, ListenOptions } from '../../src/http/exchange.ts';
 import { listenWithNode } from '../../src/http/node-exchange.ts';
 

@@ -195,7 +195,7 @@ describe('The tree of src/', () => {
 
   it('names the files it imports with their extension', () => {
     const faults = imports.filter(
-      ({ target }) => target.startsWith('.') && !/\.tsx?$/.test(target),
+      ({ target }) => target.startsWith('.') && !/\.(?:tsx?|json)$/.test(target),
     );
     assertNone(faults.map(({ file, target }) => `${file} imports ${target}`));
   });

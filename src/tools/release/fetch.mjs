@@ -58,6 +58,21 @@ export function nodePackage(cache) {
   return npmPackage(cache, NODE.name, NODE.version, NODE.integrity);
 }
 
+/** Name, and what is known of the binary in it, of each package of the socket library. */
+export const SOCKET_LIBRARIES = JSON.parse(readFileSync('src/http/socket-binaries.json', 'utf8'));
+
+/** The folder of the socket library. Throws when the package or its binary is not the pinned one. */
+export function socketLibrary(cache, name) {
+  const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8'));
+  const { version, integrity } = packages[`node_modules/${name}`];
+  const folder = npmPackage(cache, name, version, integrity);
+  const file = join(folder, 'uws.node');
+  const found = createHash('sha256').update(readFileSync(file)).digest('hex');
+  const expected = SOCKET_LIBRARIES[name].sha256;
+  if (found !== expected) throw new Error(`${file} has the SHA-256 ${found}, not ${expected}`);
+  return folder;
+}
+
 export const NODE_MAJOR = Number(NODE.version.split('.')[0]);
 
 /**

@@ -17,7 +17,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { debianPackage } from './debian.mjs';
-import { NODE_MAJOR, nodePackage, npmPackage, oldDebian } from './fetch.mjs';
+import { NODE_MAJOR, nodePackage, oldDebian, socketLibrary } from './fetch.mjs';
 import { notices } from './notices.mjs';
 import { compareVersions, GLIBC, glibcOf, portableLink } from './portable.mjs';
 
@@ -191,7 +191,10 @@ function assemble(root, parts) {
     if (/\.(?:cjs|js)$/.test(file)) {
       writeFileSync(file, readFileSync(file, 'utf8').replace(/^#!.*\n/, ''));
     }
-    if (file.endsWith('.node')) run('strip', ['--strip-unneeded', file]);
+    // The socket library stays as it was published: its checksum is compared at each start.
+    if (file.endsWith('.node') && !file.endsWith('/uws.node')) {
+      run('strip', ['--strip-unneeded', file]);
+    }
   }
   const doc = join(root, 'share/doc');
   for (const path of ['README.md', 'LICENSE', 'docs'])
@@ -237,7 +240,7 @@ function main() {
   const flags = portableLink(resolve(OUT));
   const node = nodePackage(CACHE);
   const uwsName = `@uwsjs/linux-x64-${NODE_MAJOR}`;
-  const uws = npmPackage(CACHE, uwsName, PROJECT.optionalDependencies[uwsName]);
+  const uws = socketLibrary(CACHE, uwsName);
   const old = oldDebian(CACHE, ['libc6', 'libstdc++6', 'libgcc-s1', 'gcc-10-base']);
   const libraries = [
     'usr/lib/x86_64-linux-gnu/libstdc++.so.6',

@@ -11,6 +11,7 @@ import { ApiError } from '../../../src/contract/errors.ts';
 import { HttpMetrics } from '../../../src/http/metrics.ts';
 import { Phase } from '../../../src/http/phase.ts';
 import { startHttp, type HttpServer } from '../../../src/http/server.ts';
+import { loadSocketLibrary } from '../../../src/http/socket-library.ts';
 import type { Dependencies } from '../../../src/http/dependencies.ts';
 import { ChatTotals } from '../../../src/chat/totals.ts';
 import { RenderPool } from '../../../src/embedding/render-pool.ts';
@@ -125,7 +126,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     host: '127.0.0.1',
     port: options.port ?? 0,
     tls: null,
-    transport: options.transport ?? 'fastest',
+    library: options.transport === 'node' ? null : loadSocketLibrary(),
     logger: silentLogger(),
   });
   const url = `http://127.0.0.1:${server.port}`;

@@ -1,0 +1,162 @@
+/**
+ * What node:http costs against uWebSockets.js: two servers with the same documents, one for each, are asked the same
+ * searches in turn, and are sent the same file.
+ *
+ *   node --import=tsx perf/transports.ts [--data FILE.ndjson] [--fields title,author] [--rounds 6] [--seconds 5]
+ *
+ * Medians of the rounds. CPU is that of the server's process, by the kernel's scheduler.
+ */
+import { readFileSync } from 'node:fs';
+import { request } from 'node:http';
+import { json } from 'node:stream/consumers';
+import { parseArgs } from 'node:util';
+import { gunzipSync } from 'node:zlib';
+import { type BuiltServer, startBuiltServer } from '../test/support/built-server.ts';
+import { mulberry } from '../test/support/random.ts';
+import { CpuClock } from './process-stats.ts';
+import { requestsPerSecond } from './throughput.ts';
+
+const { values } = parseArgs({
+  options: {
+    data: { type: 'string', default: 'test/demo/books.ndjson' },
+    fields: { type: 'string', default: 'title,author' },
+    rounds: { type: 'string', default: '6' },
+    seconds: { type: 'string', default: '5' },
+    connections: { type: 'string', default: '32' },
+    seed: { type: 'string', default: '7' },
+  },
+});
+
+const TRANSPORTS = ['fastest', 'node'] as const;
+type Transport = (typeof TRANSPORTS)[number];
+const NAMES: Readonly<Record<Transport, string>> = {
+  fastest: 'uWebSockets.js',
+  node: 'node:http',
+};
+
+const file = readFileSync(values.data);
+const documents = values.data.endsWith('.gz') ? gunzipSync(file) : file;
+const random = mulberry(Number(values.seed));
+const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)]!;
+
+function searches(): string[] {
+  const fields = values.fields.split(',');
+  const lines = documents.toString().trimEnd().split('\n');
+  return Array.from({ length: 2000 }, () => {
+    const document = JSON.parse(pick(lines)) as Record<string, unknown>;
+    const words = String(document[pick(fields)] ?? '').split(/\s+/);
+    const from = Math.floor(random() * words.length);
+    return JSON.stringify({ q: words.slice(from, from + 2).join(' ') });
+  });
+}
+
+/** One round of one server. */
+interface Round {
+  /** A second. */
+  searches: number;
+  p50: number;
+  p99: number;
+  /** Of a search, milliseconds: of the thread that runs JavaScript, and of all. */
+  mainMs: number;
+  cpuMs: number;
+  /** Of the file, sent whole until it is accepted. */
+  uploadMbPerSecond: number;
+  uploadMainMs: number;
+}
+
+async function round(server: BuiltServer, bodies: readonly string[]): Promise<Round> {
+  const cpu = new CpuClock(server.pid);
+  const seconds = Number(values.seconds);
+  const { requests, failures, latency } = requestsPerSecond({
+    port: Number(new URL(server.url).port),
+    path: '/indexes/perf/search',
+    bodies,
+    connections: Number(values.connections),
+    seconds,
+    key: server.masterKey,
+  });
+  if (failures > 0) throw new Error(`${failures} searches failed`);
+  const { mainMs, otherMs } = cpu.lap();
+  const asked = requests * seconds;
+  const begin = performance.now();
+  const taskUid = await upload(server);
+  const uploadMs = performance.now() - begin;
+  const uploading = cpu.lap();
+  await server.ended(taskUid);
+  return {
+    searches: requests,
+    ...latency,
+    mainMs: mainMs / asked,
+    cpuMs: (mainMs + otherMs) / asked,
+    uploadMbPerSecond: documents.length / 1000 / uploadMs,
+    uploadMainMs: uploading.mainMs,
+  };
+}
+
+/**
+ * Sends the file to an index without documents, over a connection of its own. The task fails for want of the primary
+ * key: what is measured ends with the answer. @returns the task
+ */
+function upload({ url, masterKey }: BuiltServer): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const headers = {
+      'content-type': 'application/x-ndjson',
+      'content-length': documents.length,
+      authorization: `Bearer ${masterKey}`,
+    };
+    const path = `${url}/indexes/upload/documents?primaryKey=none`;
+    const sent = request(path, { method: 'POST', headers, agent: false }, (answer) => {
+      json(answer).then((body) => {
+        if (answer.statusCode === 202) resolve((body as { taskUid: number }).taskUid);
+        else reject(new Error(`upload: ${answer.statusCode}`));
+      }, reject);
+    });
+    sent.on('error', reject);
+    sent.end(documents);
+  });
+}
+
+const bodies = searches();
+const servers = {} as Record<Transport, BuiltServer>;
+const rounds: Record<Transport, Round[]> = { fastest: [], node: [] };
+try {
+  for (const transport of TRANSPORTS) {
+    servers[transport] = await startBuiltServer(['--http-transport', transport]);
+    await servers[transport].finish('POST', '/indexes/perf/documents', {
+      text: documents.toString(),
+      type: 'application/x-ndjson',
+    });
+  }
+  // The first round warms up.
+  for (let at = 0; at <= Number(values.rounds); at++) {
+    for (const transport of at % 2 === 0 ? TRANSPORTS : TRANSPORTS.toReversed()) {
+      const one = await round(servers[transport], bodies);
+      if (at > 0) rounds[transport].push(one);
+    }
+  }
+} finally {
+  for (const server of Object.values(servers)) await server.close();
+}
+
+function median(list: readonly number[]): number {
+  return list.toSorted((a, b) => a - b)[Math.floor(list.length / 2)]!;
+}
+
+const FIGURES: readonly (readonly [name: string, key: keyof Round, digits: number])[] = [
+  [`searches a second, ${values.connections} connections`, 'searches', 0],
+  ['search p50, ms', 'p50', 2],
+  ['search p99, ms', 'p99', 2],
+  ['CPU of a search: main thread, ms', 'mainMs', 3],
+  ['CPU of a search: all threads, ms', 'cpuMs', 3],
+  [`upload of ${(documents.length / 1e6).toFixed(1)} MB until 202, MB/s`, 'uploadMbPerSecond', 0],
+  ['upload: CPU of the main thread, ms', 'uploadMainMs', 1],
+];
+process.stdout.write(
+  `| | ${NAMES.fastest} | ${NAMES.node} | ratio by pairs |\n|---|---|---|---|\n`,
+);
+for (const [name, key, digits] of FIGURES) {
+  const of = (transport: Transport): number[] => rounds[transport].map((one) => one[key]);
+  const ratios = of('node').map((value, at) => value / of('fastest')[at]!);
+  const shown = TRANSPORTS.map((transport) => median(of(transport)).toFixed(digits));
+  process.stdout.write(`| ${name} | ${shown.join(' | ')} | ${median(ratios).toFixed(2)} |\n`);
+}

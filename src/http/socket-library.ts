@@ -1,0 +1,49 @@
+/** Loads uWebSockets.js, and only a binary whose checksum is known: docs/guide/security.md says why. */
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import binaries from './socket-binaries.json' with { type: 'json' };
+import type { Socket } from './socket-types.ts';
+
+/** Longest request line plus headers, bytes. GET searches carry filters in the request line. */
+export const REQUEST_HEAD_BYTES_MAX = 65_536;
+
+const CHECKSUMS: Readonly<Record<string, { readonly sha256: string }>> = binaries;
+
+/**
+ * The library for this platform and Node major, or null where there is none.
+ * Throws when the installed file is not the one that is expected.
+ */
+export function loadSocketLibrary(): Socket.Library | null {
+  const major = process.versions.node.split('.')[0];
+  const name = `@uwsjs/${process.platform}-${process.arch}-${major}`;
+  const expected = CHECKSUMS[name];
+  if (expected === undefined) return null;
+  // The binary itself: the script of the package would be one more file to trust.
+  const load = createRequire(import.meta.url);
+  let file: string;
+  try {
+    file = load.resolve(`${name}/uws.node`);
+  } catch {
+    return null;
+  }
+  checkBinary(file, expected.sha256);
+  // Read by the library when it is loaded.
+  process.env.UWS_HTTP_MAX_HEADERS_SIZE ??= String(REQUEST_HEAD_BYTES_MAX);
+  try {
+    return load(file) as Socket.Library;
+  } catch {
+    // It needs a C library that this machine lacks.
+    return null;
+  }
+}
+
+function checkBinary(file: string, expected: string): void {
+  const found = createHash('sha256').update(readFileSync(file)).digest('hex');
+  if (found === expected) return;
+  throw new Error(
+    `The socket library ${file} is not the file that this version of Gannet was tested with: ` +
+      `its SHA-256 is ${found}, expected ${expected}. Install it again (npm ci), ` +
+      'or start with --http-transport node, which does not load it.',
+  );
+}
