@@ -14,15 +14,19 @@ import {
   type Environment,
   GivenOptions,
   isOptionOf,
+  isShown,
+  type Option,
+  type OptionKind,
   type OptionName,
   type Options,
   optionsHelp,
-  readEnvironment,
   readFlags,
   unknownOption,
+  variableName,
   type Values,
 } from './base/options.ts';
 import { suggest } from './base/suggest.ts';
+import { readVariables, variable, variableNotices } from './base/variables.ts';
 import { err, ok, type Result } from './base/result.ts';
 import type { Feature } from './contract/features.ts';
 import { RATE_LIMIT_MAX, type RateLimit } from './contract/rate-limits.ts';
@@ -55,8 +59,10 @@ export interface Config {
   /** Searches that take so long are told of in the log; null: none is. */
   slowSearchMs: number | null;
   shutdownSeconds: number;
-  /** Told at start: options that were given and change nothing here. */
+  /** For the log: options that change nothing here or have another name, and variables that nobody reads. */
   notices: string[];
+  /** For the log: variables of the reference that were taken for ours. */
+  takenVariables: string[];
   /** The configuration file that was read, or null. */
   configFile: string | null;
   upgradeDb: boolean;
@@ -140,6 +146,16 @@ const SNAPSHOT_SECONDS = 86_400;
 const TIMER_SECONDS_MAX = 2_147_483;
 const BATCHED_BYTES_MAX = 10 * GIB;
 
+/** Options of the reference that have no counterpart, with the reason that is logged. */
+function ignored<K extends OptionKind, N extends string>(
+  kind: K,
+  help: string,
+  names: readonly N[],
+): Record<N, { kind: K; help: string; ignored: true }> {
+  const option = { kind, help, ignored: true } as const;
+  return Object.fromEntries(names.map((name) => [name, option])) as Record<N, typeof option>;
+}
+
 /** What the server can be told at its start. */
 export const OPTIONS = {
   'db-path': { kind: 'text', initial: './data.gannet', help: 'Folder of the database.' },
@@ -157,21 +173,25 @@ export const OPTIONS = {
   },
   'search-payload-size-limit': {
     kind: 'size',
+    ours: true,
     initial: '10 MB',
     help: 'Greatest body of a search or of documents/fetch, after decompression.',
   },
   'search-answer-size-limit': {
     kind: 'size',
+    ours: true,
     initial: '128 MB',
     help: 'Greatest answer of a search, before compression.',
   },
   'multi-search-queries-limit': {
     kind: 'count',
+    ours: true,
     initial: '1000',
     help: 'Queries in one multi-search.',
   },
   'highlight-tag-size-limit': {
     kind: 'size',
+    ours: true,
     initial: '4 KiB',
     help: 'Greatest highlight tag or crop marker.',
   },
@@ -188,11 +208,13 @@ export const OPTIONS = {
   'log-level': { kind: 'text', initial: 'INFO', help: 'OFF, ERROR, WARN, INFO, DEBUG or TRACE.' },
   'slow-search-ms': {
     kind: 'count',
+    ours: true,
     initial: 'none',
     help: 'Searches that take so long, waiting included, are told of in the log.',
   },
   'shutdown-seconds': {
     kind: 'count',
+    ours: true,
     initial: `${SHUTDOWN_SECONDS}`,
     help: 'How long a stop may take: answers under way are finished, batches are rolled back.',
   },
@@ -270,65 +292,112 @@ export const OPTIONS = {
     initial: '0',
     help: 'Query embeddings kept per embedder.',
   },
-  'experimental-no-edition-2024-for-settings': {
-    kind: 'flag',
-    help: 'Changes nothing, and the log says so: there is one way to apply settings.',
-  },
-  'experimental-legacy-search-default': {
-    kind: 'flag',
-    help: 'Changes nothing, and the log says so: there is one way to search.',
-  },
   'experimental-allowed-ip-networks': {
     kind: 'text',
     help: 'The same as outbound-allow.',
   },
   'outbound-deny-private': {
     kind: 'flag',
+    ours: true,
     help: 'Refuse outbound connections to loopback and private addresses.',
   },
   'outbound-allow': {
     kind: 'text',
+    ours: true,
     help: 'Networks (CIDR, comma-separated, or `any`) that may be connected to nevertheless.',
   },
   'chat-allow-non-streaming': {
     kind: 'flag',
+    ours: true,
     help: 'Answer chat requests with `stream: false` as a whole.',
   },
   'rate-limit': {
     kind: 'count',
+    ours: true,
     initial: 'unlimited',
     help: 'Requests a second of each API key.',
   },
   'rate-limit-searches': {
     kind: 'count',
+    ours: true,
     initial: 'unlimited',
     help: 'Searches under way at once of each API key.',
   },
   'analytics-retention-days': {
     kind: 'count',
+    ours: true,
     initial: 'off',
     help: 'Record searches and usage events, and keep them for so many days.',
   },
   'analytics-size-limit': {
     kind: 'size',
+    ours: true,
     initial: '1 GiB',
     help: 'Greatest size of what is recorded; beyond, the oldest goes.',
   },
   'events-addr': {
     kind: 'text',
+    ours: true,
     help: 'A further address and port, which takes usage events alone.',
   },
   'http-transport': {
     kind: 'text',
+    ours: true,
     initial: 'fastest',
     help: '`fastest`, or `node` for node:http.',
   },
+  'dumps-dir': { kind: 'text', help: '', means: 'dump-dir' },
+  'snapshot-interval-sec': { kind: 'optionalCount', help: '', means: 'schedule-snapshot' },
+  'experimental-dumpless-upgrade': { kind: 'flag', help: '', means: 'upgrade-db' },
+  ...ignored('flag', 'There is one way to apply settings, to index and to search.', [
+    'experimental-no-edition-2024-for-settings',
+    'experimental-no-edition-2024-for-dumps',
+    'experimental-no-edition-2024-for-prefix-post-processing',
+    'experimental-no-edition-2024-for-facet-post-processing',
+    'experimental-legacy-search-default',
+  ]),
+  ...ignored('flag', 'Replication needs no option: servers form a network (`/network`).', [
+    'experimental-replication-parameters',
+  ]),
+  ...ignored('flag', 'Snapshots are always copied without free pages.', [
+    'experimental-no-snapshot-compaction',
+  ]),
+  ...ignored(
+    'flag',
+    'Tasks are always batched; experimental-max-number-of-batched-tasks bounds it.',
+    ['disable-auto-batching'],
+  ),
+  ...ignored('text', 'Databases grow as needed; there is nothing to reserve.', [
+    'max-index-size',
+    'max-task-db-size',
+  ]),
+  ...ignored('text', 'Answers are not personalized.', ['experimental-personalization-api-key']),
+  ...ignored(
+    'text',
+    'Snapshots are written to snapshot-dir alone, not to S3: copy them from there.',
+    [
+      's3-bucket-url',
+      's3-bucket-region',
+      's3-bucket-name',
+      's3-snapshot-prefix',
+      's3-access-key',
+      's3-secret-key',
+      'experimental-s3-role-arn',
+      'experimental-s3-web-identity-token-file',
+      'experimental-s3-max-in-flight-parts',
+      'experimental-s3-compression-level',
+      'experimental-s3-signature-duration-seconds',
+      'experimental-s3-multipart-part-size',
+    ],
+  ),
 } as const satisfies Options;
 
 type ServerValues = Values<typeof OPTIONS>;
 type Given = GivenOptions<typeof OPTIONS>;
 
-const NAMES = Object.keys(OPTIONS) as OptionName<typeof OPTIONS>[];
+type ServerOption = OptionName<typeof OPTIONS>;
+
+const NAMES = (Object.keys(OPTIONS) as ServerOption[]).filter((name) => isShown(OPTIONS[name]));
 
 export type Launch =
   | { readonly kind: 'run'; readonly config: Config }
@@ -339,6 +408,8 @@ export type Launch =
 export interface CommandLine {
   readonly name: string;
   readonly summary: string;
+  /** Their variables are known. */
+  readonly options?: Options;
 }
 
 /** @param argv without the program; @returns the message for the person who starts it, when something is wrong */
@@ -354,14 +425,75 @@ export function readConfig(
   if (!first.startsWith('-')) return err(unknownCommand(first, commands));
   const flags = readFlags(OPTIONS, argv, false);
   if (!flags.ok) return flags;
-  const variables = readEnvironment(OPTIONS, env);
+  const variables = readVariables(OPTIONS, env);
   const path = flags.value.values['config-file-path'] ?? variables['config-file-path'];
   const file = readFile(path === undefined ? null : String(path));
   if (!file.ok) return file;
-  const values: ServerValues = { ...file.value.values, ...variables, ...flags.value.values };
-  const config = build(values, file.value.path, env);
+  const sources = [file.value.values, variables, flags.value.values];
+  const values: ServerValues = Object.assign({}, ...sources.map(underNewNames));
+  const notices = noticesOf(Object.assign({}, ...sources), env, commands);
+  const config = build(values, { configFile: file.value.path, ...notices }, env);
   return config.ok ? ok({ kind: 'run', config: config.value }) : config;
 }
+
+/** Values of options that have a new name, under that; one that is given under both names is taken from the new one. */
+function underNewNames(values: ServerValues): ServerValues {
+  const settled: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(values)) {
+    const { means }: Option = OPTIONS[name as ServerOption];
+    if (means === undefined) settled[name] = value;
+    else settled[means] = values[means as ServerOption] ?? value;
+  }
+  return settled as ServerValues;
+}
+
+/** What the log says at the start of where options came from. */
+function noticesOf(
+  given: ServerValues,
+  env: Environment,
+  commands: readonly CommandLine[],
+): Pick<Config, 'notices' | 'takenVariables'> {
+  const others = commands.flatMap(({ options }) => Object.keys(options ?? {}).map(variableName));
+  const known = { options: OPTIONS, shared: VARIABLES, others: [...others, ...OWN_VARIABLES] };
+  const { taken, warnings } = variableNotices(known, env);
+  const options = Object.entries(given).flatMap(([name, value]) => {
+    const { means, ignored: isIgnored, help }: Option = OPTIONS[name as ServerOption];
+    if (value === false) return [];
+    if (isIgnored === true) return [`The option ${name} changes nothing here. ${help}`];
+    return means === undefined ? [] : [`The option ${name} is called ${means} here.`];
+  });
+  return { takenVariables: taken, notices: [...options, ...warnings] };
+}
+
+/** Variables that are no options, and may begin with either prefix. */
+const VARIABLES = [
+  'EXPERIMENTAL_REMOTE_SEARCH_TIMEOUT_SECONDS',
+  'EXPERIMENTAL_PROXY_CONNECT_TIMEOUT_SECONDS',
+  'EXPERIMENTAL_PROXY_REQUEST_TIMEOUT_SECONDS',
+  'EXPERIMENTAL_PROXY_BACKOFF_TIMEOUT_SECONDS',
+  'EXPERIMENTAL_CONFIG_EMBEDDER_FAILURE_MODES',
+  'EXPERIMENTAL_REST_EMBEDDER_TIMEOUT_SECONDS',
+  'EXPERIMENTAL_REST_EMBEDDER_MAX_RETRY_DURATION_SECONDS',
+  'OPENAI_API_KEY',
+  'OLLAMA_URL',
+] as const;
+type Variable = (typeof VARIABLES)[number];
+
+/** Variables of this program alone, with those of its build, its tests and its guide. */
+const OWN_VARIABLES = [
+  'GANNET_MODELS_DIR',
+  'GANNET_TUNING',
+  'GANNET_ADDON',
+  'GANNET_COMMIT_SHA',
+  'GANNET_COMMIT_DATE',
+  'GANNET_PAGE_SCRIPT',
+  'GANNET_PAGE_STYLE',
+  'GANNET_NODE_GYP',
+  'GANNET_SEED',
+  'GANNET_SHARED',
+  'GANNET_PICTURES',
+  'GANNET_UPDATE_GOLDEN',
+];
 
 /** Of the options that say where the database is. */
 export const DB_PATH_OPTIONS = {
@@ -370,10 +502,11 @@ export const DB_PATH_OPTIONS = {
 } as const satisfies Options;
 
 /** The folder of the database. Throws `BadOption` when the configuration file cannot be read. */
-export function dbPathOf(given: GivenOptions<typeof DB_PATH_OPTIONS>): string {
-  const file = readFile(given.text('config-file-path'));
+export function dbPathOf(given: GivenOptions<typeof DB_PATH_OPTIONS>, env: Environment): string {
+  const named = given.text('config-file-path') ?? variable(env, 'CONFIG_FILE_PATH');
+  const file = readFile(named);
   if (!file.ok) throw new BadOption(file.error);
-  const path = given.text('db-path') ?? file.value.values['db-path'];
+  const path = given.text('db-path') ?? variable(env, 'DB_PATH') ?? file.value.values['db-path'];
   return String(path ?? OPTIONS['db-path'].initial);
 }
 
@@ -411,13 +544,11 @@ function readFile(
   return ok({ values, path });
 }
 
-function build(
-  values: ServerValues,
-  configFile: string | null,
-  env: Environment,
-): Result<Config, string> {
+type Origins = Pick<Config, 'configFile' | 'notices' | 'takenVariables'>;
+
+function build(values: ServerValues, origins: Origins, env: Environment): Result<Config, string> {
   try {
-    return ok(Object.freeze(buildOrThrow(values, configFile, env)));
+    return ok(Object.freeze(buildOrThrow(values, origins, env)));
   } catch (error) {
     if (error instanceof BadOption) return err(error.message);
     throw error;
@@ -425,7 +556,7 @@ function build(
 }
 
 /** Of several bad values the first one read is told. */
-function buildOrThrow(values: ServerValues, configFile: string | null, env: Environment): Config {
+function buildOrThrow(values: ServerValues, origins: Origins, env: Environment): Config {
   const given = new GivenOptions(values);
   const production =
     given.oneOf('env', ['development', 'production'], 'development') === 'production';
@@ -433,6 +564,7 @@ function buildOrThrow(values: ServerValues, configFile: string | null, env: Envi
   if (production) checkMasterKey(masterKey);
   const indexingMemoryBytes = indexingMemory(given);
   return {
+    ...origins,
     masterKey,
     production,
     indexingMemoryBytes,
@@ -445,10 +577,6 @@ function buildOrThrow(values: ServerValues, configFile: string | null, env: Envi
     logMode: given.oneOf('experimental-logs-mode', ['human', 'json'], 'human'),
     slowSearchMs: given.count('slow-search-ms', null),
     shutdownSeconds: given.count('shutdown-seconds', SHUTDOWN_SECONDS, 0, TIMER_SECONDS_MAX),
-    notices: WITHOUT_EFFECT.filter((name) => given.flag(name)).map(
-      (name) => `--${name}: ${OPTIONS[name].help}`,
-    ),
-    configFile,
     upgradeDb: given.flag('upgrade-db'),
     ...dumps(given),
     ...snapshots(given),
@@ -479,12 +607,6 @@ function buildOrThrow(values: ServerValues, configFile: string | null, env: Envi
   };
 }
 
-/** Of the reference alone; existing start scripts have them. */
-const WITHOUT_EFFECT = [
-  'experimental-no-edition-2024-for-settings',
-  'experimental-legacy-search-default',
-] as const satisfies readonly OptionName<typeof OPTIONS>[];
-
 /** Bytes. */
 function indexingMemory(given: Given): number {
   const bytes = given.size('max-indexing-memory', Math.floor((memoryBytes() * 2) / 3));
@@ -505,8 +627,8 @@ function limits(given: Given): RequestLimits {
 }
 
 /** A variable in seconds, in ms. */
-function seconds(env: Environment, name: string, initial: number): number {
-  const text = given(env, name);
+function seconds(env: Environment, name: Variable, initial: number): number {
+  const text = variable(env, name);
   if (text === null) return initial * 1000;
   return /^\d{1,6}$/.test(text) ? Number(text) * 1000 : bad(name, text, 'a number of seconds');
 }
@@ -522,7 +644,7 @@ function networkConfig(env: Environment): NetworkConfig {
 
 function embeddingConfig(env: Environment): EmbeddingConfig {
   const failureModes = 'EXPERIMENTAL_CONFIG_EMBEDDER_FAILURE_MODES';
-  const ignored = (given(env, failureModes) ?? '')
+  const ignored = (variable(env, failureModes) ?? '')
     .split(',')
     .map((mode) => mode.trim())
     .filter((mode) => mode !== '');
@@ -530,8 +652,8 @@ function embeddingConfig(env: Environment): EmbeddingConfig {
   const unknownMode = ignored.find((mode) => !known.includes(mode));
   if (unknownMode !== undefined) bad(failureModes, unknownMode, `some of ${known.join(', ')}`);
   return {
-    openAiKey: given(env, 'OPENAI_API_KEY') ?? env.OPENAI_API_KEY ?? null,
-    ollamaUrl: given(env, 'OLLAMA_URL'),
+    openAiKey: variable(env, 'OPENAI_API_KEY') ?? env.OPENAI_API_KEY ?? null,
+    ollamaUrl: variable(env, 'OLLAMA_URL'),
     timeoutMs: seconds(env, 'EXPERIMENTAL_REST_EMBEDDER_TIMEOUT_SECONDS', EMBEDDER_TIMEOUT_SECONDS),
     waitMsMax: seconds(
       env,
@@ -566,11 +688,6 @@ function tuningConfig(env: Environment): EngineTuning {
   const text = env.GANNET_TUNING;
   if (text === undefined) return {};
   return parseTuning(text) ?? bad('GANNET_TUNING', text, 'a JSON object of known thresholds');
-}
-
-/** A variable under our prefix, or under that of the servers whose clients we serve. */
-function given(env: Environment, name: string): string | null {
-  return env[`GANNET_${name}`] ?? env[`MEILI_${name}`] ?? null;
 }
 
 function checkMasterKey(masterKey: string | null): void {

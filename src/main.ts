@@ -141,6 +141,9 @@ async function run(config: Config): Promise<void> {
   const logs = new Logs(config.logLevel, config.logMode, process.stderr.isTTY === true);
   const startLog = logs.of('start');
   for (const notice of config.notices) startLog.warn(notice);
+  if (config.takenVariables.length > 0) {
+    startLog.info(`Taken as if they began with GANNET_: ${config.takenVariables.join(', ')}.`);
+  }
   const manager = new ServiceManager({
     env: process.env,
     warn: (message) => startLog.warn(message),
@@ -593,7 +596,7 @@ const verifyCommand: Command = command({
   exits:
     '0 all is sound; 1 something is damaged; 2 it could not be checked, as while a server uses it',
   run: (given, _, { output }) =>
-    verifyFolder(dbPathOf(given), versionInfo().serverVersion, (line) => {
+    verifyFolder(dbPathOf(given, process.env), versionInfo().serverVersion, (line) => {
       output.write(`${line}\n`);
     }),
 });

@@ -11,6 +11,12 @@ export interface Option {
   help: string;
   /** As shown by --help. */
   initial?: string;
+  /** The reference has no such option. */
+  ours?: true;
+  /** A name of earlier versions of the reference for the option named here. --help leaves it out. */
+  means?: string;
+  /** Accepted from start scripts of the reference and without effect; --help leaves it out, and `help` is the reason that is logged. */
+  ignored?: true;
 }
 
 export type Options = Readonly<Record<string, Option>>;
@@ -101,16 +107,20 @@ export function readEnvironment<O extends Options>(options: O, env: Environment)
   for (const [name, { kind }] of Object.entries(options)) {
     const text = env[variableName(name)];
     if (text === undefined) continue;
-    values[name] = kind === 'flag' ? isTrue(text) : text;
+    values[name] = variableValue(kind, text);
   }
   return values as Values<O>;
+}
+
+export function variableValue(kind: OptionKind, text: string): string | boolean {
+  return kind === 'flag' ? isTrue(text) : text;
 }
 
 function isTrue(text: string): boolean {
   return !['n', 'no', 'f', 'false', 'off', '0'].includes(text.toLowerCase());
 }
 
-function variableName(name: string): string {
+export function variableName(name: string): string {
   return `GANNET_${name.toUpperCase().replaceAll('-', '_')}`;
 }
 
@@ -168,10 +178,16 @@ export class GivenOptions<O extends Options> {
   }
 }
 
+/** Whether people are told of an option. */
+export function isShown({ means, ignored }: Option): boolean {
+  return means === undefined && ignored !== true;
+}
+
 /** What --help says of the options, one paragraph each. */
 export function optionsHelp(options: Options): string {
   const values = { flag: '', optionalCount: ' [N]', text: ' TEXT', size: ' SIZE', count: ' N' };
   return Object.entries(options)
+    .filter(([, option]) => isShown(option))
     .map(([name, { kind, help, initial }]) => {
       const told = initial === undefined ? '' : ` Default: ${initial}.`;
       return `  --${name}${values[kind]}\n      ${help}${told} [${variableName(name)}]\n`;

@@ -1,5 +1,5 @@
 /** `gannet completion`: what makes shells complete commands and options, made from their declarations. */
-import { bad, type Option, type Options } from '../base/options.ts';
+import { bad, isShown, type Option, type Options } from '../base/options.ts';
 import { type Command, command, DONE } from './command.ts';
 
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
@@ -23,7 +23,7 @@ export function completionCommand(commands: () => readonly Command[], options: O
       if (known === undefined || rest.length > 0) {
         bad('the shell', [shell ?? 'nothing', ...rest].join(' '), `one of ${SHELLS.join(', ')}`);
       }
-      output.write(WRITERS[known](commands(), options));
+      output.write(WRITERS[known](commands(), shown(options)));
       return DONE;
     },
   });
@@ -34,6 +34,11 @@ const WRITERS: Record<Shell, (commands: readonly Command[], options: Options) =>
   zsh: zshScript,
   fish: fishScript,
 };
+
+/** Options that people are told of. */
+function shown(options: Options): Options {
+  return Object.fromEntries(Object.entries(options).filter(([, option]) => isShown(option)));
+}
 
 function flagsOf(options: Options): string {
   return [...Object.keys(options), 'help'].map((name) => `--${name}`).join(' ');

@@ -55,6 +55,7 @@ export async function openDataFolder(
   { version, upgrade }: DataFolderOptions,
 ): Promise<DataFolder> {
   const dir = resolve(path);
+  refuseOfReference(dir);
   makeFolder(dir);
   const unlock = lockFolder(dir, true);
   try {
@@ -217,6 +218,15 @@ function lockFolder(dir: string, writes: boolean): () => Promise<void> {
 }
 
 /** @returns the version found when it is an older one that may be upgraded, null when it fits */
+/** Its folder has a file VERSION as well, and `--db-path` may come from its start script. Throws `DataFolderError`. */
+function refuseOfReference(dir: string): void {
+  const has = (name: string): boolean => existsSync(join(dir, name));
+  if (!has('auth') || !has('tasks') || has('store')) return;
+  throw new DataFolderError(
+    `${dir} holds a database of Meilisearch, which is left as it is. Make a dump with that server, and start this one with --import-dump and another --db-path.`,
+  );
+}
+
 function checkVersion(dir: string, version: string, upgrade: boolean): string | null {
   const found = readOrCreate(join(dir, 'VERSION'), () => version);
   if (found === version) return null;

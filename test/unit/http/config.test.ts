@@ -3,8 +3,15 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DEFAULT_LIMITS } from '../../../src/contract/limits.ts';
-import { GivenOptions } from '../../../src/base/options.ts';
-import { dbPathOf, masterKeyNotice, readConfig, type Config } from '../../../src/config.ts';
+import { GivenOptions, type Option, type Options } from '../../../src/base/options.ts';
+import {
+  type Config,
+  type DB_PATH_OPTIONS,
+  dbPathOf,
+  masterKeyNotice,
+  OPTIONS,
+  readConfig,
+} from '../../../src/config.ts';
 
 function config(argv: string[], env: Record<string, string> = {}): Config {
   const launch = readConfig(argv, env);
@@ -136,10 +143,150 @@ describe('Launch options', () => {
     assert.deepEqual(tls, { certificate: 'c', key: 'k', ...rest });
   });
 
-  it('of other servers that change nothing here are told', () => {
+  /** A value that an option takes. */
+  function valueOf(name: string, kind: string): string {
+    const special: Record<string, string> = {
+      env: 'development',
+      'http-addr': 'localhost:1',
+      'log-level': 'debug',
+      'experimental-logs-mode': 'json',
+      'max-indexing-threads': '77',
+      'task-webhook-url': 'http://h/',
+      'experimental-allowed-ip-networks': '10.0.0.0/8',
+    };
+    return (
+      special[name] ??
+      { flag: 'true', size: '1 MB', count: '3', optionalCount: '60', text: 'x' }[kind]!
+    );
+  }
+
+  /** Those that need others. */
+  const COMPANIONS: Record<string, string[]> = {
+    'ssl-cert-path': ['ssl-key-path'],
+    'ssl-key-path': ['ssl-cert-path'],
+    'ssl-auth-path': ['ssl-cert-path', 'ssl-key-path'],
+    'ssl-require-auth': ['ssl-auth-path', 'ssl-cert-path', 'ssl-key-path'],
+    'ssl-ocsp-path': ['ssl-cert-path', 'ssl-key-path'],
+    'ssl-resumption': ['ssl-cert-path', 'ssl-key-path'],
+    'ssl-tickets': ['ssl-cert-path', 'ssl-key-path'],
+    'task-webhook-authorization-header': ['task-webhook-url'],
+    'ignore-missing-dump': ['import-dump'],
+    'ignore-dump-if-db-exists': ['import-dump'],
+    'ignore-missing-snapshot': ['import-snapshot'],
+    'ignore-snapshot-if-db-exists': ['import-snapshot'],
+  };
+  const variableOf = (prefix: string, name: string): string =>
+    prefix + name.toUpperCase().replaceAll('-', '_');
+
+  it('have the variables of the reference too, every one of them, and ours win', () => {
+    const none = config([]);
+    for (const [name, option] of Object.entries<Option>(OPTIONS)) {
+      if (option.ignored === true || name === 'config-file-path' || name === 'no-analytics')
+        continue;
+      const all = [name, ...(COMPANIONS[name] ?? [])];
+      const env = (prefix: string): Record<string, string> =>
+        Object.fromEntries(
+          all.map((one) => [
+            variableOf(prefix, one),
+            valueOf(one, (OPTIONS as Options)[one]!.kind),
+          ]),
+        );
+      if (option.ours === true) {
+        const { notices, takenVariables, ...values } = config([], env('MEILI_'));
+        assert.deepEqual({ ...values, notices: [], takenVariables: [] }, none, name);
+        assert.match(
+          notices.join(),
+          new RegExp(`${variableOf('MEILI_', name)}: did you mean GANNET_`),
+        );
+        continue;
+      }
+      const { takenVariables, ...read } = config([], env('MEILI_'));
+      const { takenVariables: untaken, ...own } = config([], env('GANNET_'));
+      assert.deepEqual(read, own, name);
+      if (name !== 'env') assert.notDeepEqual({ ...read, takenVariables: [] }, none, name);
+      assert.deepEqual(takenVariables, Object.keys(env('MEILI_')).toSorted());
+      assert.deepEqual(untaken, []);
+    }
+    const both = config([], { MEILI_MASTER_KEY: 'theirs', GANNET_MASTER_KEY: 'ours' });
+    assert.equal(both.masterKey, 'ours');
+    assert.match(both.notices.join(), /MEILI_MASTER_KEY is not read: GANNET_MASTER_KEY is set/);
+    assert.doesNotMatch(both.notices.join(), /theirs|ours/);
+    const path = file('db_path = "from-file"');
+    assert.equal(config([], { MEILI_CONFIG_FILE_PATH: path }).dbPath, 'from-file');
+    assert.equal(config(['--db-path', 'f'], { MEILI_DB_PATH: 'v' }).dbPath, 'f');
+    const given = new GivenOptions<typeof DB_PATH_OPTIONS>({});
+    assert.equal(dbPathOf(given, { MEILI_DB_PATH: 'v' }), 'v');
+    assert.equal(dbPathOf(given, { MEILI_CONFIG_FILE_PATH: path }), 'from-file');
+  });
+
+  it('of other servers that change nothing here are told, as flags, variables and keys of the file', () => {
     assert.deepEqual(config([]).notices, []);
-    const { notices } = config(['--experimental-legacy-search-default']);
-    assert.match(notices.join(), /--experimental-legacy-search-default: Changes nothing/);
+    for (const [name, { ignored, kind }] of Object.entries<Option>(OPTIONS)) {
+      if (ignored !== true) continue;
+      const key = name.replaceAll('-', '_');
+      const ways = [
+        config(kind === 'flag' ? [`--${name}`] : [`--${name}`, 'x']),
+        config([], { [variableOf('MEILI_', name)]: kind === 'flag' ? 'true' : 'x' }),
+        config(['--config-file-path', file(`${key} = ${kind === 'flag' ? 'true' : '"x"'}`)]),
+      ];
+      for (const { notices } of ways) {
+        assert.match(notices.join(), new RegExp(`^The option ${name} changes nothing here\\. \\w`));
+      }
+    }
+    for (const name of ['experimental-replication-parameters', 's3-bucket-url']) {
+      assert.ok(Object.hasOwn(OPTIONS, name), name);
+    }
+  });
+
+  it('of earlier versions of the reference have their new name', () => {
+    const { dumpDir, notices } = config(['--dumps-dir', 'd']);
+    assert.equal(dumpDir, 'd');
+    assert.match(notices.join(), /dumps-dir is called dump-dir here/);
+    assert.equal(config(['--dumps-dir', 'old', '--dump-dir', 'new']).dumpDir, 'new');
+    // A flag of the old name wins over a variable of the new one.
+    assert.equal(config(['--dumps-dir', 'old'], { MEILI_DUMP_DIR: 'new' }).dumpDir, 'old');
+    const read = config([], {
+      MEILI_EXPERIMENTAL_DUMPLESS_UPGRADE: 'true',
+      MEILI_SNAPSHOT_INTERVAL_SEC: '60',
+    });
+    assert.deepEqual([read.upgradeDb, read.scheduleSnapshotSeconds], [true, 60]);
+  });
+
+  it('that are misspelt as variables get a suggestion', () => {
+    const cases: [string, string | null][] = [
+      ['MEILI_MASTERKEY', 'GANNET_MASTER_KEY'],
+      ['GANNET_MASTER_KEI', 'GANNET_MASTER_KEY'],
+      ['GANNET_DBPATH', 'GANNET_DB_PATH'],
+      ['gannet_db_path', 'GANNET_DB_PATH'],
+      ['MEILISEARCH_MASTER_KEY', 'GANNET_MASTER_KEY'],
+      ['GANET_MASTER_KEY', 'GANNET_MASTER_KEY'],
+      [
+        'MEILI_EXPERIMENTAL_REST_EMBEDDER_TIMEOUT_SECOND',
+        'GANNET_EXPERIMENTAL_REST_EMBEDDER_TIMEOUT_SECONDS',
+      ],
+      ['GANNET_SOMETHING_ELSE_ALTOGETHER', ''],
+      // Of commands, of clients, of Kubernetes, of others.
+      ['GANNET_KEY', null],
+      ['MEILISEARCH_API_KEY', null],
+      ['GANNET_PORT_7700_TCP_ADDR', null],
+      ['MEILI_SERVICE_HOST', null],
+      ['GANNET_TUNING', null],
+      ['PATH_TO_MEILI', null],
+    ];
+    const commands = [
+      { name: 'import', summary: '', options: { key: { kind: 'text', help: '' } } },
+    ] as const;
+    for (const [name, near] of cases) {
+      const launch = readConfig(
+        [],
+        { [name]: name === 'GANNET_TUNING' ? '{}' : 'secret value' },
+        commands,
+      );
+      assert.ok(launch.ok && launch.value.kind === 'run', name);
+      const { notices } = launch.value.config;
+      const told = near === '' ? '.' : `: did you mean ${near}?`;
+      assert.deepEqual(notices, near === null ? [] : [`Nobody reads the variable ${name}${told}`]);
+    }
   });
 
   it('halve the memory of the indexer when it is to use less', () => {
@@ -166,7 +313,8 @@ describe('Launch options', () => {
 
   it('of the command verify are the folder alone, from wherever it is given', () => {
     const path = file('db_path = "from-file"\nlog_level = "warn"\n');
-    const dbPath = (values: Record<string, string>): string => dbPathOf(new GivenOptions(values));
+    const dbPath = (values: Record<string, string>): string =>
+      dbPathOf(new GivenOptions(values), {});
     assert.equal(dbPath({}), './data.gannet');
     assert.equal(dbPath({ 'db-path': 'd' }), 'd');
     assert.equal(dbPath({ 'config-file-path': path }), 'from-file');

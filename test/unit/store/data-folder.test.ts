@@ -138,4 +138,22 @@ describe('the data folder', () => {
       await folder.close();
     });
   }
+
+  it('leaves a folder of Meilisearch as it is, whatever its version', async () => {
+    for (const version of ['0.28.1', '1.0.0', '1.12.3']) {
+      const dir = mkdtempSync(join(tmpdir(), 'gannet-folder-'));
+      try {
+        for (const name of ['auth', 'tasks', 'indexes']) fs.mkdirSync(join(dir, name));
+        writeFileSync(join(dir, 'VERSION'), version);
+        await assert.rejects(
+          openDataFolder(dir, { version: '1.0.0', upgrade: true }),
+          (error) => error instanceof DataFolderError && /import-dump/.test(error.message),
+        );
+        assert.deepEqual(fs.readdirSync(dir), ['VERSION', 'auth', 'indexes', 'tasks']);
+        assert.equal(readFileSync(join(dir, 'VERSION'), 'utf8'), version);
+      } finally {
+        rmSync(dir, { recursive: true });
+      }
+    }
+  });
 });
