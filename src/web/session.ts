@@ -52,18 +52,16 @@ export function storeKey(key: string | null): void {
 /** Throws a {@link Fault} when the server cannot tell. */
 export async function openSession(key: string | null): Promise<Opening> {
   const client = new Client(key);
+  // Without a key a server that has keys refuses everything: one request tells.
+  if (key === null && !(await allowsProbe(client, 'version'))) {
+    return { kind: 'keyNeeded', message: null };
+  }
   const names = Object.keys(PROBES) as Right[];
-  const granted = await Promise.all(
-    names.map((name) => {
-      const [method, path, body] = PROBES[name] as readonly [string, string, unknown?];
-      return allows(() => client.send(method, path, { body }));
-    }),
-  );
+  const granted = await Promise.all(names.map((name) => allowsProbe(client, name)));
   const rights = new Set(names.filter((_, position) => granted[position] === true));
   if (names.every((name) => name === 'version' || !rights.has(name))) {
-    const message =
-      key === null ? null : 'This key is not valid, has expired, or may do nothing here.';
-    return { kind: 'keyNeeded', message };
+    const message = 'This key is not valid, has expired, or may do nothing here.';
+    return { kind: 'keyNeeded', message: key === null ? null : message };
   }
   const version = rights.has('version')
     ? (await client.send<{ serverVersion: string }>('GET', '/version')).serverVersion
@@ -76,6 +74,11 @@ const OF_VISITORS: readonly Right[] = ['search', 'chat', 'version'];
 
 /** What those are told who may ask. */
 const LET_IN = ['missing_master_key', 'feature_not_enabled', 'bad_request'];
+
+function allowsProbe(client: Client, name: Right): Promise<boolean> {
+  const [method, path, body] = PROBES[name] as readonly [string, string, unknown?];
+  return allows(() => client.send(method, path, { body }));
+}
 
 /** false: the key, or its absence, is refused. */
 async function allows(ask: () => Promise<unknown>): Promise<boolean> {

@@ -10,6 +10,22 @@ describe('The page in a browser', () => {
   });
   after(() => stage?.close());
 
+  it('asks one thing of the server at the first visit, before it asks for a key', async () => {
+    const tab = await stage.tab();
+    const asked: string[] = [];
+    tab.page.on('response', (answer) => {
+      if (answer.request().resourceType() === 'fetch') {
+        asked.push(`${new URL(answer.url()).pathname} ${answer.status()}`);
+      }
+    });
+    await tab.page.goto(stage.server.url);
+    await tab.page.getByLabel('API key').waitFor();
+    await tab.page.waitForLoadState('networkidle');
+    assert.deepEqual(asked, ['/version 401']);
+    assert.equal(await tab.page.getByRole('alert').count(), 0);
+    await tab.close();
+  });
+
   it('asks for a key, tells of a wrong one, and forgets it with the tab', async () => {
     const tab = await stage.tab();
     const { page } = tab;

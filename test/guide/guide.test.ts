@@ -8,7 +8,8 @@ import { freePort } from '../support/free-port.ts';
 import { type Block, blocksOf, difference, lastJson } from './pages.ts';
 
 const GUIDE = 'docs/guide';
-const TOOLS = ['bash', 'curl', 'jq', 'openssl'];
+const TOOLS = ['curl', 'jq', 'openssl'];
+const SHELLS = ['bash', 'zsh'];
 
 /** In the order in which the list of the guide has them. */
 function pages(): string[] {
@@ -16,86 +17,92 @@ function pages(): string[] {
   return [...list.matchAll(/\]\(([\w-]+\.md)\)/g)].map((match) => match[1]!);
 }
 
-describe('The guide', function () {
-  let dir: string;
-  let env: NodeJS.ProcessEnv;
+for (const shell of SHELLS) {
+  describe(`The guide in ${shell}`, function () {
+    let dir: string;
+    let env: NodeJS.ProcessEnv;
 
-  before(async function () {
-    const missing = TOOLS.find((tool) => spawnSync(tool, ['--version']).error !== undefined);
-    if (missing !== undefined || !existsSync('dist/main.cjs')) this.skip();
-    dir = mkdtempSync(join(tmpdir(), 'gannet-guide-'));
-    env = {
-      ...process.env,
-      GANNET_URL: `http://127.0.0.1:${await freePort()}`,
-      OTHER_URL: `http://127.0.0.1:${await freePort()}`,
-      DATA: join(dir, 'data'),
-      GANNET_LOG_LEVEL: 'WARN',
-      GANNET_DUMP_DIR: join(dir, 'dumps'),
-      GANNET_SNAPSHOT_DIR: join(dir, 'snapshots'),
-    };
-  });
+    before(async function () {
+      const missing = [shell, ...TOOLS].find(
+        (tool) => spawnSync(tool, ['--version']).error !== undefined,
+      );
+      if (missing !== undefined || !existsSync('dist/main.cjs')) this.skip();
+      dir = mkdtempSync(join(tmpdir(), 'gannet-guide-'));
+      env = {
+        ...process.env,
+        GANNET_URL: `http://127.0.0.1:${await freePort()}`,
+        OTHER_URL: `http://127.0.0.1:${await freePort()}`,
+        DATA: join(dir, 'data'),
+        GANNET_LOG_LEVEL: 'WARN',
+        GANNET_DUMP_DIR: join(dir, 'dumps'),
+        GANNET_SNAPSHOT_DIR: join(dir, 'snapshots'),
+      };
+    });
 
-  after(() => {
-    if (dir === undefined) return;
-    for (const name of readdirSync(dir).filter((file) => file.endsWith('.pid'))) {
-      for (const pid of readFileSync(join(dir, name), 'utf8').split(/\s+/).filter(Boolean)) {
-        try {
-          process.kill(Number(pid), 'SIGKILL');
-        } catch {
-          // It has ended.
+    after(() => {
+      if (dir === undefined) return;
+      for (const name of readdirSync(dir).filter((file) => file.endsWith('.pid'))) {
+        for (const pid of readFileSync(join(dir, name), 'utf8').split(/\s+/).filter(Boolean)) {
+          try {
+            process.kill(Number(pid), 'SIGKILL');
+          } catch {
+            // It has ended.
+          }
         }
       }
-    }
-    rmSync(dir, { recursive: true, force: true });
-  });
-
-  /** Runs the blocks of a page in one shell; what each prints, until one fails. */
-  function run(
-    page: string,
-    blocks: readonly Block[],
-  ): Promise<{ status: number | null; printed: string }> {
-    const parts = blocks.map(
-      ({ commands, line }, n) =>
-        `echo ${line} > '${dir}/at'\n{\n${commands}\n} > '${dir}/${n}.out' 2> '${dir}/err'\n`,
-    );
-    const script = join(dir, 'page.sh');
-    writeFileSync(
-      script,
-      `set -eo pipefail\ntrap "jobs -p > '${dir}/${page}.pid'" EXIT\n${parts.join('')}`,
-    );
-    const child = spawn('bash', [script], { env, stdio: ['ignore', 'pipe', 'pipe'] });
-    let printed = '';
-    for (const stream of [child.stdout, child.stderr]) {
-      stream.on('data', (bytes: Buffer) => (printed += bytes.toString()));
-    }
-    // Servers that the page starts live on, so the pipes may stay open: the shell itself is waited for.
-    return new Promise((resolve) => child.once('exit', (status) => resolve({ status, printed })));
-  }
-
-  for (const page of pages()) {
-    it(`can be followed: ${page}`, async () => {
-      const file = join(GUIDE, page);
-      const blocks = blocksOf(file);
-      assert.ok(blocks.length > 0);
-      const { status, printed } = await run(page, blocks);
-      const read = (name: string): string =>
-        existsSync(join(dir, name)) ? readFileSync(join(dir, name), 'utf8') : '';
-      if (status !== 0) {
-        const line = read('at').trim();
-        const n = blocks.findIndex((block) => String(block.line) === line);
-        assert.fail(`${file}:${line} failed\n${printed}${read('err')}${read(`${n}.out`)}`);
-      }
-      for (const [n, { line, shown }] of blocks.entries()) {
-        if (shown === undefined) continue;
-        const out = read(`${n}.out`);
-        const answer = lastJson(out);
-        if (answer === undefined) assert.fail(`${file}:${line} printed no JSON: ${out}`);
-        const fault = difference(shown, answer);
-        assert.equal(fault, null, `${file}:${line}: ${fault}`);
-      }
+      rmSync(dir, { recursive: true, force: true });
     });
-  }
 
+    /** Runs the blocks of a page in one shell; what each prints, until one fails. */
+    function run(
+      page: string,
+      blocks: readonly Block[],
+    ): Promise<{ status: number | null; printed: string }> {
+      const parts = blocks.map(
+        ({ commands, line }, n) =>
+          `echo ${line} > '${dir}/at'\n{\n${commands}\n} > '${dir}/${n}.out' 2> '${dir}/err'\n`,
+      );
+      const script = join(dir, 'page.sh');
+      writeFileSync(
+        script,
+        `set -eo pipefail\ntrap "jobs -p > '${dir}/${page}.pid'" EXIT\n${parts.join('')}`,
+      );
+      const child = spawn(shell, [script], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+      let printed = '';
+      for (const stream of [child.stdout, child.stderr]) {
+        stream.on('data', (bytes: Buffer) => (printed += bytes.toString()));
+      }
+      // Servers that the page starts live on, so the pipes may stay open: the shell itself is waited for.
+      return new Promise((resolve) => child.once('exit', (status) => resolve({ status, printed })));
+    }
+
+    for (const page of pages()) {
+      it(`can be followed: ${page}`, async () => {
+        const file = join(GUIDE, page);
+        const blocks = blocksOf(file);
+        assert.ok(blocks.length > 0);
+        const { status, printed } = await run(page, blocks);
+        const read = (name: string): string =>
+          existsSync(join(dir, name)) ? readFileSync(join(dir, name), 'utf8') : '';
+        if (status !== 0) {
+          const line = read('at').trim();
+          const n = blocks.findIndex((block) => String(block.line) === line);
+          assert.fail(`${file}:${line} failed\n${printed}${read('err')}${read(`${n}.out`)}`);
+        }
+        for (const [n, { line, shown }] of blocks.entries()) {
+          if (shown === undefined) continue;
+          const out = read(`${n}.out`);
+          const answer = lastJson(out);
+          if (answer === undefined) assert.fail(`${file}:${line} printed no JSON: ${out}`);
+          const fault = difference(shown, answer);
+          assert.equal(fault, null, `${file}:${line}: ${fault}`);
+        }
+      });
+    }
+  });
+}
+
+describe('The list of the guide', () => {
   it('has no page that its list leaves out, and shows commands in blocks that are run', () => {
     const files = readdirSync(GUIDE).filter((name) => name.endsWith('.md') && name !== 'README.md');
     assert.deepEqual(pages().toSorted(), files.toSorted());
