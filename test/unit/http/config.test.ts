@@ -192,7 +192,7 @@ describe('Launch options', () => {
           ]),
         );
       if (option.ours === true) {
-        const { notices, takenVariables, ...values } = config([], env('MEILI_'));
+        const { notices, takenVariables: _, ...values } = config([], env('MEILI_'));
         assert.deepEqual({ ...values, notices: [], takenVariables: [] }, none, name);
         assert.match(
           notices.join(),
