@@ -32,8 +32,9 @@ constexpr uint64_t kGraphBytesKept = uint64_t{32} << 20;
 constexpr int kCheckNice = 10;
 // Smaller files are read as a whole by the first searches.
 constexpr uint64_t kCheckedAheadBytesMin = uint64_t{1} << 20;
-// Batches of different indexes: the scheduler runs one of documents beside a change of settings.
-constexpr uint32_t kBatchThreads = 2;
+// Batches of different indexes: the scheduler runs one of documents beside a change of settings,
+// while exports read theirs.
+constexpr uint32_t kBatchThreads = 3;
 
 }  // namespace
 

@@ -34,21 +34,28 @@ async function runExport(options: ExportOptions, context: RunContext): Promise<R
   const { registry, store, batch, cancel } = context;
   const uid = batch.uids[0]!;
   const row = readTask(store, uid).row as ExportRow;
-  const chosen = registry
-    .list()
-    .map(([indexUid, entry]) => ({ indexUid, entry, given: optionsOf(indexUid, row.indexes) }))
-    .filter((index): index is ChosenIndex => index.given !== null);
+  const features = options.features();
+  const chosen: ChosenIndex[] = [];
   try {
+    for (const [indexUid, entry] of registry.list()) {
+      cancel.check();
+      const given = optionsOf(indexUid, row.indexes);
+      if (given !== null) chosen.push(await openIndex(indexUid, entry, given, features));
+    }
+    // What is sent is what has been opened, so everything else may go on.
+    context.detach();
     const peer = { url: row.url, apiKey: row.apiKey, client: options.client };
     const target = new ExportTarget({ ...peer, signal: cancel.signal }, options.processMark);
     const payloadBytes = payloadBytesOf(row.payloadSizeBytes);
-    const exporter = new Exporter(options, context, target, payloadBytes);
+    const exporter = new Exporter(context, target, payloadBytes);
     return {
       ends: [{ ...succeeded(uid, null), details: { indexes: await exporter.run(chosen) } }],
     };
   } catch (error) {
     cancel.check();
     throw error;
+  } finally {
+    for (const { documents } of chosen) documents.close();
   }
 }
 
@@ -57,10 +64,30 @@ export function payloadBytesOf(asked: number | null): number {
   return Math.min(asked ?? PAYLOAD_BYTES, PAYLOAD_BYTES_MAX);
 }
 
+/** An index as it was when the export began, whatever becomes of it meanwhile. */
 interface ChosenIndex {
   indexUid: string;
-  entry: IndexEntry;
   given: IndexOptions;
+  primaryKey: string | null;
+  settings: SettingsObject;
+  features: FeatureSet;
+  documents: OpenDocuments;
+}
+
+async function openIndex(
+  indexUid: string,
+  entry: IndexEntry,
+  given: IndexOptions,
+  features: FeatureSet,
+): Promise<ChosenIndex> {
+  const { containsFilter, multimodal, foreignKeys } = features;
+  const { filter } = given;
+  const request = JSON.stringify({ filter, containsFilter, multimodal, foreignKeys });
+  const { settings, summary } = entry;
+  return {
+    ...{ indexUid, given, primaryKey: summary.primaryKey, settings, features },
+    documents: await entry.handle.openDocuments(request),
+  };
 }
 
 /** Of the patterns that an index matches the most specific one counts: its name, then the longest beginning of it. */
@@ -77,18 +104,11 @@ export function optionsOf(
 }
 
 class Exporter {
-  readonly #options: ExportOptions;
   readonly #context: RunContext;
   readonly #target: ExportTarget;
   readonly #payloadBytes: number;
 
-  constructor(
-    options: ExportOptions,
-    context: RunContext,
-    target: ExportTarget,
-    payloadBytes: number,
-  ) {
-    this.#options = options;
+  constructor(context: RunContext, target: ExportTarget, payloadBytes: number) {
     this.#context = context;
     this.#target = target;
     this.#payloadBytes = payloadBytes;
@@ -97,42 +117,30 @@ class Exporter {
   /** @returns the details of each index */
   async run(chosen: readonly ChosenIndex[]): Promise<Record<string, unknown>> {
     const { progress, cancel } = this.#context;
-    // A bad filter is told before anything is sent.
-    for (const { entry, given } of chosen) {
-      if (given.filter !== null) (await this.#open(entry, given.filter)).close();
-    }
     const details: Record<string, unknown> = {};
-    for (const [n, { indexUid, entry, given }] of chosen.entries()) {
+    for (const [n, index] of chosen.entries()) {
+      const { indexUid, given, documents } = index;
       cancel.check();
       progress.enter(1, `exporting index \`${indexUid}\``, n, chosen.length);
-      const documents = await this.#open(entry, given.filter);
-      try {
-        await this.#sendIndex(indexUid, entry, given.overrideSettings);
-        await this.#sendDocuments(indexUid, documents);
-      } finally {
-        documents.close();
-      }
+      await this.#sendIndex(index);
+      await this.#sendDocuments(indexUid, documents);
+      documents.close();
       details[indexUid] = { ...given, matched_documents: documents.total };
     }
     return details;
   }
 
-  #open(entry: IndexEntry, filter: unknown): Promise<OpenDocuments> {
-    const { containsFilter, multimodal, foreignKeys } = this.#options.features();
-    return entry.handle.openDocuments(
-      JSON.stringify({ filter, containsFilter, multimodal, foreignKeys }),
-    );
-  }
-
-  async #sendIndex(uid: string, entry: IndexEntry, override: boolean): Promise<void> {
+  async #sendIndex(index: ChosenIndex): Promise<void> {
     const target = this.#target;
-    const { primaryKey } = entry.summary;
+    const { indexUid: uid, given, primaryKey, settings, features } = index;
+    const override = given.overrideSettings;
     const exists = await target.hasIndex(uid);
     if (!exists) await target.sendJson('POST', '/indexes', { uid, primaryKey });
     else if (override) await target.sendJson('PATCH', `/indexes/${uid}`, { primaryKey });
     if (exists && !override) return;
-    const settings = completeSettings(entry.settings, this.#options.features());
-    await target.sendJson('PATCH', `/indexes/${uid}/settings`, settings);
+    // As GET shows them, with secrets in clear.
+    const complete = { ...renderSettings(settings, features), embedders: settings.embedders };
+    await target.sendJson('PATCH', `/indexes/${uid}/settings`, complete);
   }
 
   /** While a payload is sent the next one is made. */
@@ -159,9 +167,4 @@ class Exporter {
       await sending;
     }
   }
-}
-
-/** As GET shows them, with secrets in clear. */
-function completeSettings(settings: SettingsObject, features: FeatureSet): object {
-  return { ...renderSettings(settings, features), embedders: settings.embedders };
 }

@@ -36,6 +36,8 @@ interface Running {
   outOfMemory: number;
   /** Task uids of each batch, as runs. */
   batches: number[][];
+  /** Those that only wait for other servers. They count when nothing else was running. */
+  detached: number[][];
 }
 
 /** Age at which the number of processes killed for want of memory is read again. */
@@ -61,6 +63,7 @@ export class CrashRecord {
   readonly #boot = textOf('/proc/sys/kernel/random/boot_id').trim();
   readonly #suspects = new Map<number, Deaths>();
   readonly #running = new Map<number, number[]>();
+  readonly #detached = new Map<number, number[]>();
   #outOfMemory = { at: -Infinity, kills: 0 };
   #descriptor: number;
   #crashed = false;
@@ -99,10 +102,13 @@ export class CrashRecord {
     const left = this.#left;
     for (const uid of this.#suspects.keys()) if (!waits(uid)) this.#suspects.delete(uid);
     if (left !== null && left.running.boot === this.#boot) {
-      const { batches, outOfMemory } = left.running;
+      const { batches, detached, outOfMemory } = left.running;
       const lackedMemory = outOfMemoryKills() > outOfMemory;
       const crashed = left.crashed || lackedMemory;
-      const uids = batches.flatMap((runs) => [...fromRuns(runs)]).filter(waits);
+      const waitingIn = (runs: number[][]): number[] =>
+        runs.flatMap((one) => [...fromRuns(one)]).filter(waits);
+      const undetached = waitingIn(batches);
+      const uids = undetached.length > 0 ? undetached : waitingIn(detached);
       const how = lackedMemory
         ? 'was killed for want of memory'
         : crashed
@@ -129,9 +135,17 @@ export class CrashRecord {
     this.#write();
   }
 
+  /** The batch is detached from now on, see `RunContext.detach`. */
+  detach(batchUid: number): void {
+    this.#detached.set(batchUid, this.#running.get(batchUid)!);
+    this.#running.delete(batchUid);
+    this.#write();
+  }
+
   /** Not written: a task that has ended does not count when the process dies later. */
   end(batchUid: number): void {
     this.#running.delete(batchUid);
+    this.#detached.delete(batchUid);
   }
 
   /** The task has ended. */
@@ -181,6 +195,7 @@ export class CrashRecord {
       boot: this.#boot,
       outOfMemory: this.#outOfMemoryKills(),
       batches: this.#isExcused ? [] : [...this.#running.values()],
+      detached: this.#isExcused ? [] : [...this.#detached.values()],
     };
     // What a longer text left behind the line does not count.
     writeSync(this.#descriptor, `${ALIVE}${JSON.stringify(running)}\n`, 0);
@@ -227,11 +242,13 @@ function named(uids: readonly number[]): string {
 function readRunning(file: string): { crashed: boolean; running: Running } | null {
   const text = textOf(file);
   try {
-    const { boot, outOfMemory, batches } = JSON.parse(text.slice(1, text.indexOf('\n'))) as Running;
+    const running = JSON.parse(text.slice(1, text.indexOf('\n'))) as Running;
+    const { boot, outOfMemory, batches, detached } = running;
     const isSound =
-      typeof boot === 'string' && typeof outOfMemory === 'number' && batches.every(areRuns);
-    if (!isSound) return null;
-    return { crashed: text.startsWith(CRASHED), running: { boot, outOfMemory, batches } };
+      typeof boot === 'string' &&
+      typeof outOfMemory === 'number' &&
+      [...batches, ...detached].every(areRuns);
+    return isSound ? { crashed: text.startsWith(CRASHED), running } : null;
   } catch {
     return null;
   }

@@ -52,6 +52,8 @@ export interface KnownIndexes {
   primaryKey(indexUid: string): string | null | undefined;
 }
 
+const NONE: ReadonlySet<TaskType> = new Set();
+
 export interface BatchLimits {
   /** Most tasks in a batch on one index. */
   tasks: number;
@@ -59,13 +61,18 @@ export interface BatchLimits {
   bytes: number;
 }
 
-/** @returns null when nothing waits */
+/**
+ * @param full types of which no further batch may run now
+ * @returns null when nothing waits that may run
+ */
 export function nextBatch(
   pending: PendingTasks,
   indexes: KnownIndexes,
   limits: BatchLimits,
+  full: ReadonlySet<TaskType> = NONE,
 ): Batch | null {
   for (const { type, take } of TYPES_BY_TURN) {
+    if (full.has(type)) continue;
     const waiting = pending.ofType(type);
     if (waiting.length === 0) continue;
     if (take === 'all') {
@@ -121,6 +128,7 @@ export function leavesRoom({ kind }: Batch): 'at once' | 'later' | 'never' {
  * could tell stays what it is: nothing runs before a task that concerns other tasks or everything, and nothing beyond
  * one that belongs to several indexes.
  * @param running its tasks count as waiting still
+ * @param full types of which no further batch may run now
  * @returns null when nothing may
  */
 export function nextBatchBeside(
@@ -128,10 +136,11 @@ export function nextBatchBeside(
   pending: PendingBeside,
   indexes: KnownIndexes,
   limits: BatchLimits,
+  full: ReadonlySet<TaskType> = NONE,
 ): Batch | null {
   const ours = new Set(running.uids);
   const others = ({ type }: { type: TaskType }): boolean =>
-    pending.ofType(type).some((uid) => !ours.has(uid));
+    !full.has(type) && pending.ofType(type).some((uid) => !ours.has(uid));
   if (TYPES_BY_TURN.some(others)) return null;
   const end = pending.firstOfSeveral();
   let cut = false;

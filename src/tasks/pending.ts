@@ -17,6 +17,8 @@ export class Pending implements PendingBeside {
   readonly #ofNoIndex = new UidQueue();
   /** Of several indexes, and those of none. */
   readonly #ofSeveral = new UidQueue();
+  /** See `setAside`. */
+  readonly #aside = new Set<number>();
   #count = 0;
 
   constructor(store: TaskStore) {
@@ -46,15 +48,32 @@ export class Pending implements PendingBeside {
 
   remove(uids: readonly number[]): void {
     const gone = new Set(uids);
+    for (const uid of uids) if (this.#aside.delete(uid)) gone.delete(uid);
     const touched = new Set<UidQueue>();
-    for (const uid of uids) {
+    for (const uid of gone) {
       const record = this.#store.record(uid);
       if (record !== undefined) for (const queue of this.#queuesOf(record)) touched.add(queue);
     }
     for (const queue of touched) queue.remove(gone);
-    this.#count -= uids.length;
+    this.#count -= gone.size;
     for (const [indexUid, queue] of this.#byIndex) {
       if (queue.first() === undefined) this.#byIndex.delete(indexUid);
+    }
+  }
+
+  /** Tasks that run detached: they do not wait any more, though they have not ended. */
+  setAside(uids: readonly number[]): void {
+    this.remove(uids);
+    for (const uid of uids) this.#aside.add(uid);
+  }
+
+  /** Those of the tasks that were set aside wait again. */
+  putBack(uids: readonly number[]): void {
+    for (const uid of uids) {
+      if (!this.#aside.delete(uid)) continue;
+      const record = this.#store.record(uid)!;
+      this.#count++;
+      for (const queue of this.#queuesOf(record)) queue.insert(uid);
     }
   }
 
@@ -132,6 +151,13 @@ class UidQueue {
 
   push(uid: number): void {
     this.#uids.push(uid);
+  }
+
+  /** In its place. */
+  insert(uid: number): void {
+    let at = this.#head;
+    while (at < this.#uids.length && this.#uids[at]! < uid) at++;
+    this.#uids.splice(at, 0, uid);
   }
 
   first(): number | undefined {

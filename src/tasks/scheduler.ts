@@ -27,7 +27,7 @@ import { changedSizes } from './measures.ts';
 import type { Shard } from '../network/owner.ts';
 import type { Pending } from './pending.ts';
 import { Progress } from './progress.ts';
-import { allFailed, CancelSwitch, readTask, type RunResult } from './run/run.ts';
+import { allFailed, CancelSwitch, readTask, type RunContext, type RunResult } from './run/run.ts';
 import { recoverDocuments } from './run/documents.ts';
 import { RECOVERIES, type Runner, RUNNERS } from './runners.ts';
 import { taskView } from './view.ts';
@@ -71,13 +71,17 @@ interface Running {
  *
  * While a change of settings runs, which may rebuild an index for minutes, batches of documents of other indexes run
  * beside it, one at a time; see `nextBatchBeside`. The loop goes on when both have ended, so nothing else ever runs
- * at the same time as another batch. A change of settings that is taken back when a batch beside it has ended leaves its
- * batch uid out.
+ * at the same time as another batch but detached ones. A change of settings that is taken back when a batch beside it has
+ * ended leaves its batch uid out.
+ *
+ * A batch that only waits for other servers detaches (`RunContext.detach`): its tasks are set aside, and the loop goes on
+ * with any other batch while it runs to its end. One that was asked to stop is waited for before the next batch is chosen,
+ * because that may be the cancelation of its tasks.
  *
  * A batch on an index is committed twice: by the engine, which remembers its outcome, then by the store.
  * `recover` finishes at start what a crash left between the two, so a task is applied exactly once. Tasks that were
- * running when the process crashed run one at a time, with nothing beside them, and at most twice (`CrashRecord`). An index that
- * cannot be opened then is looked at again before its next batches, which fail until it can.
+ * running when the process crashed run one at a time, with nothing beside them, and at most twice (`CrashRecord`). An
+ * index that cannot be opened then is looked at again before its next batches, which fail until it can.
  */
 export class Scheduler {
   readonly #store: TaskStore;
@@ -87,6 +91,8 @@ export class Scheduler {
   readonly #runners: Partial<Record<BatchKind, Runner>>;
   /** By batch uid: none, one, or a change of settings and what runs beside it. */
   readonly #running = new Map<number, Running>();
+  /** The ends of the batches that run detached. */
+  readonly #detached = new Map<Batch, Promise<void>>();
   /** Indexes that could not be opened to see what a crash left. */
   readonly #unrecovered = new WeakSet<IndexEntry>();
   #recovery: Promise<void> | null = null;
@@ -146,11 +152,14 @@ export class Scheduler {
     this.#nudge?.();
     await this.#recovery;
     await this.#loop;
+    await Promise.all(this.#detached.values());
   }
 
   /** Waits until nothing is left to do. For tests. */
   async idle(): Promise<void> {
-    while (this.#loop !== null) await this.#loop;
+    while (this.#loop !== null || this.#detached.size > 0) {
+      await (this.#loop ?? Promise.race(this.#detached.values()));
+    }
   }
 
   /** Asks the running batches to stop that have one of these tasks. */
@@ -206,10 +215,12 @@ export class Scheduler {
       this.#awake = false;
       try {
         await this.#pruneQueue();
+        await this.#stoppedOnes();
         const batch = this.#next();
         if (batch === null) return;
+        if (batch.uids.some((uid) => crashes.isSuspect(uid))) await this.#stopDetached();
         if (leavesRoom(batch) !== 'never' && !crashes.hasSuspects) await this.#runWithRoom(batch);
-        else await this.#runBatch(batch);
+        else await this.#runUntilDetached(batch);
       } catch (error) {
         this.#options.log('the scheduler failed and tries again', error);
         await this.#pause(STORE_RETRY_MS);
@@ -219,12 +230,61 @@ export class Scheduler {
 
   #next(): Batch | null {
     const { limits, crashes } = this.#options;
-    const batch = nextBatch(this.#pending, this.#indexes, limits);
+    const next = (of: BatchLimits): Batch | null =>
+      nextBatch(this.#pending, this.#indexes, of, this.#full);
+    const batch = next(limits);
     if (batch === null || !crashes.hasSuspects) return batch;
     const isSuspect = (uid: number): boolean => crashes.isSuspect(uid);
-    const shorter = (tasks: number): Batch =>
-      nextBatch(this.#pending, this.#indexes, { ...limits, tasks })!;
-    return withSuspectsAlone(batch, isSuspect, shorter);
+    return withSuspectsAlone(batch, isSuspect, (tasks) => next({ ...limits, tasks })!);
+  }
+
+  /** Waits for the detached batches that were asked to stop, which they do soon. */
+  async #stoppedOnes(): Promise<void> {
+    for (const { batch, cancel } of this.#running.values()) {
+      if (cancel.on) await this.#detached.get(batch);
+    }
+  }
+
+  /** Takes the detached batches back; they begin again afterwards. A suspect runs alone. */
+  async #stopDetached(): Promise<void> {
+    for (const { batch, cancel } of this.#running.values()) {
+      if (this.#detached.has(batch)) cancel.turnOn();
+    }
+    await Promise.all(this.#detached.values());
+  }
+
+  /** Types of which as many batches as may are detached. */
+  get #full(): ReadonlySet<TaskType> {
+    const counts = new Counts<BatchKind>();
+    for (const { kind } of this.#detached.keys()) counts.add(kind);
+    const types = Object.entries(counts.toObject()) as [TaskType, number][];
+    return new Set(
+      types
+        .filter(([type, count]) => count >= taskTypeEntry(type).detachedMax!)
+        .map(([type]) => type),
+    );
+  }
+
+  /** Ends when the batch has ended, or has detached. */
+  async #runUntilDetached(batch: Batch): Promise<void> {
+    let isDetached = false;
+    let detach = (): void => {};
+    const detached = new Promise<void>((done) => {
+      detach = () => {
+        isDetached = true;
+        done();
+      };
+    });
+    const end = this.#runBatch(batch, { detach });
+    await Promise.race([end, detached]);
+    if (!isDetached) return;
+    const settled = end
+      .catch((error: unknown) => this.#options.log('a detached batch failed', error))
+      .finally(() => {
+        this.#detached.delete(batch);
+        this.wake();
+      });
+    this.#detached.set(batch, settled);
   }
 
   /** Runs a batch, and beside it what may run. Ends when both have ended. */
@@ -233,7 +293,7 @@ export class Scheduler {
     let open = (): void => {};
     const room = new Promise<void>((done) => (open = done));
     if (leavesRoom(batch) === 'at once') open();
-    const main = this.#runBatch(batch, open).finally(() => {
+    const main = this.#runBatch(batch, { leaveRoom: open }).finally(() => {
       over = true;
       open();
       this.#nudge?.();
@@ -248,7 +308,8 @@ export class Scheduler {
   /** A failure of the store ends it: the loop then waits for what runs, and for the store. */
   async #runBeside(main: Batch, over: () => boolean): Promise<void> {
     while (!over() && !this.#stopping) {
-      const batch = nextBatchBeside(main, this.#pending, this.#indexes, this.#options.limits);
+      const { limits } = this.#options;
+      const batch = nextBatchBeside(main, this.#pending, this.#indexes, limits, this.#full);
       if (batch !== null) await this.#runBatch(batch);
       else await new Promise<void>((done) => (this.#nudge = done));
     }
@@ -272,8 +333,14 @@ export class Scheduler {
     });
   }
 
-  /** @param leaveRoom see `RunContext` */
-  async #runBatch(batch: Batch, leaveRoom = (): void => {}): Promise<void> {
+  /** @param reactions to what the batch says; see `RunContext` */
+  async #runBatch(
+    batch: Batch,
+    {
+      leaveRoom = nothing,
+      detach = nothing,
+    }: Partial<Pick<RunContext, 'leaveRoom' | 'detach'>> = {},
+  ): Promise<void> {
     const recovered = await this.#recoverBefore(batch);
     if (recovered === 'ended') return;
     const { crashes } = this.#options;
@@ -283,6 +350,7 @@ export class Scheduler {
     const cancel = new CancelSwitch();
     const embedderRequests = new EmbedderRequests();
     const sizesBefore = this.#sizesOf(batch.indexUid);
+    let isDetached = false;
     this.#running.set(batchUid, { batch, startedAt, progress, cancel, embedderRequests });
     // What was asked while the batch was about to begin.
     if (this.#stopping) cancel.turnOn();
@@ -296,6 +364,13 @@ export class Scheduler {
         const context = {
           ...{ store, registry, batch, batchUid, now, progress, cancel },
           ...{ embedding, embedderRequests, leaveRoom, shard: this.#options.shard() },
+          detach: () => {
+            if (isDetached) return;
+            isDetached = true;
+            crashes.detach(batchUid);
+            this.#pending.setAside(batch.uids);
+            detach();
+          },
         };
         if (recovered instanceof Error) throw recovered;
         const verdict = crashes.verdict(batch.uids[0]!);
@@ -304,6 +379,7 @@ export class Scheduler {
       } catch (error) {
         if (error instanceof BatchCanceled) {
           await this.#store.rollBack(batchUid, batch.uids);
+          this.#pending.putBack(batch.uids);
           return;
         }
         if (!(error instanceof ApiError)) this.#options.log(`batch ${batchUid} failed`, error);
@@ -490,6 +566,8 @@ export class Scheduler {
     return true;
   }
 }
+
+function nothing(): void {}
 
 function nanosecondLater(time: number): string {
   const text = rfc3339(time).slice(0, -1);

@@ -160,6 +160,57 @@ describe('export', function () {
     await first.call('POST', `/tasks/cancel?uids=${json.taskUid}`);
     assert.equal((await first.ended(json.taskUid)).status, 'canceled');
   });
+
+  it('holds nothing up while its target cannot be reached, and sends what was there at its begin', async () => {
+    const documents = [
+      { id: 1, t: 'before' },
+      { id: 2, t: 'before' },
+    ];
+    for (const uid of ['kept', 'gone']) {
+      await first.finish('POST', `/indexes/${uid}/documents`, { body: documents });
+    }
+    await first.finish('PUT', '/indexes/kept/settings/stop-words', { body: ['before'] });
+    proxy.answer = { status: 503, body: {} };
+    const indexes = { kept: {}, gone: {} };
+    const body = { url, apiKey: second.masterKey, indexes };
+    const { taskUid } = (await first.call('POST', '/export', { body })).json;
+    while (proxy.seen.length === 0) await new Promise((done) => setTimeout(done, 10));
+    const others = [
+      await first.finish('POST', '/indexes/kept/documents', { body: [{ id: 1, t: 'after' }] }),
+      await first.finish('PUT', '/indexes/kept/settings/stop-words', { body: ['after'] }),
+      await first.finish('DELETE', '/indexes/gone'),
+      await first.finish('POST', '/indexes/kept/compact'),
+      await first.finish('POST', '/snapshots'),
+      await first.finish('POST', '/dumps'),
+    ];
+    assert.deepEqual(new Set(others.map(({ status }) => status)), new Set(['succeeded']));
+    assert.equal((await first.call('GET', `/tasks/${taskUid}`)).json.status, 'processing');
+    proxy.answer = null;
+    const task = await first.ended(taskUid);
+    assert.equal(task.status, 'succeeded', JSON.stringify(task));
+    await second.idle();
+    for (const uid of ['kept', 'gone']) {
+      const sent = (await second.call('GET', `/indexes/${uid}/documents`)).json.results;
+      assert.deepEqual(sent, documents);
+    }
+    const { json } = await second.call('GET', '/indexes/kept/settings/stop-words');
+    assert.deepEqual(json, ['before']);
+    await first.finish('DELETE', '/indexes/kept');
+  });
+
+  it('that was running when the process was killed runs again', async () => {
+    proxy.answer = { status: 503, body: {} };
+    const body = { url, apiKey: second.masterKey, indexes: { empty: {} } };
+    const { taskUid } = (await first.call('POST', '/export', { body })).json;
+    while (proxy.seen.length === 0) await new Promise((done) => setTimeout(done, 10));
+    await first.finish('POST', '/indexes', { body: { uid: 'later' } });
+    await first.kill();
+    await first.restart();
+    proxy.answer = null;
+    assert.equal((await first.ended(taskUid)).status, 'succeeded');
+    assert.equal((await second.call('GET', '/indexes/empty')).json.primaryKey, 'key');
+    await first.finish('DELETE', '/indexes/later');
+  });
 });
 
 describe('documents that follow each other without newlines', function () {

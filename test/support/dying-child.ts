@@ -41,7 +41,23 @@ async function main(): Promise<void> {
   const test = await TestMachine.open({
     dir,
     started: false,
-    runners: { documents: deadly('documents'), indexCompaction: deadly('indexCompaction') },
+    runners: {
+      documents: deadly('documents'),
+      indexCompaction: deadly('indexCompaction'),
+      // Detached until all others have ended.
+      export: async ({ batch, cancel, detach }) => {
+        detach();
+        const others = (): boolean =>
+          test.tasks().some(({ type, finishedAt }) => type !== 'export' && finishedAt === null);
+        while (others()) {
+          await new Promise((done) => setImmediate(done));
+          cancel.check();
+        }
+        const [uid] = batch.uids;
+        if (death !== 'never' && uid === DEADLY_TASK) await die();
+        return { ends: [{ uid: uid!, status: 'succeeded', result: null }] };
+      },
+    },
   });
   const bytes = (_: string, value: unknown): unknown =>
     isBytes(value) ? Buffer.from(value.data) : value;

@@ -419,6 +419,7 @@ const exportType = taskType({
   name: 'export',
   code: 13,
   batching: { turn: 5, take: 'lowest' },
+  detachedMax: 4,
   inBatch: { url: 'first', apiKey: 'first', payloadSize: 'first' },
   draft: ({ type, url, apiKey, payloadSizeBytes, indexes }: ExportRequest) => ({
     indexUid: null,

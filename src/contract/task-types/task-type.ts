@@ -93,6 +93,11 @@ export interface TaskTypeEntry<Name extends string = string, Request = unknown, 
   readonly inBatch?: Readonly<Record<string, InBatch>>;
   /** A running batch of this type is past stopping. */
   readonly runsToItsEnd?: boolean;
+  /**
+   * How many batches of this type may run detached. A detached batch has opened everything that it reads and changes nothing
+   * here, so the scheduler goes on with other batches while it waits for other servers; see `RunContext.detach`.
+   */
+  readonly detachedMax?: number;
   /** Accepted in a full store when it matches tasks: it makes room. */
   readonly makesRoom?: boolean;
   draft(request: Request): TaskDraft<Row>;

@@ -35,6 +35,11 @@ export interface RunContext {
   readonly embedderRequests: EmbedderRequests;
   /** From here on batches of documents may run beside this one; see `leavesRoom`. */
   leaveRoom(): void;
+  /**
+   * From here on batches of any kind may run at the same time. For types with `detachedMax`: the batch has opened all that it
+   * reads, and changes nothing here.
+   */
+  detach(): void;
 }
 
 /** The end of a batch, to be made durable by the scheduler in one transaction. */

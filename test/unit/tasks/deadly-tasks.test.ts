@@ -22,6 +22,11 @@ const MIXED: TaskRequest[] = [
   add('books', [{ id: 4 }]),
 ];
 
+const EXPORT: TaskRequest = {
+  ...{ type: 'export', url: 'http://other.test', apiKey: null },
+  ...{ payloadSizeBytes: null, indexes: {} },
+};
+
 type End = { tasks: TaskView[]; logged: string[]; documents: unknown[] };
 
 describe('A task that ends the process', function () {
@@ -70,6 +75,22 @@ describe('A task that ends the process', function () {
     assert.deepEqual(end.documents, [{ id: 0 }, { id: 1 }, { id: 2 }, { id: 4 }, { id: 5 }]);
     const alone = end.tasks.map(({ batchUid }) => batchUid);
     assert.equal(new Set(alone).size, ADDITIONS.length, 'each has a batch of its own');
+  });
+
+  it('does not take with it an export that waits meanwhile', () => {
+    const requests = [EXPORT, ...MIXED.slice(1)];
+    assert.equal(live('abort', requests), null);
+    assert.equal(live('abort'), null);
+    assert.deepEqual(failed(live('abort')), [3]);
+  });
+
+  it('is found when it is an export that waits', () => {
+    const requests = [...MIXED.slice(0, 3), EXPORT, MIXED[4]!];
+    assert.equal(live('abort', requests), null);
+    assert.equal(live('abort'), null);
+    const end = live('abort')!;
+    assert.deepEqual(failed(end), [3]);
+    assert.equal(end.tasks[3]!.error?.code, 'task_crashed');
   });
 
   it('once is retried, and may succeed', () => {
