@@ -619,35 +619,34 @@ namespace {
 
 constexpr size_t kCsvChunkBytes = 64 * 1024;
 
-// The records of a CSV text. Fields are views of the text, or of `unquoted_` where quotation marks
-// were taken out.
+// The cells of a CSV text, one after the other. A cell is a view of the text, or of `unquoted_`
+// where quotation marks were taken out.
 class CsvReader {
  public:
   CsvReader(std::string_view text, char delimiter) : text_(text), delimiter_(delimiter) {}
 
-  // Reads the next record into `fields`; false at the end. Blank lines are not records.
-  // lifetime  the fields are valid until the next call.
-  bool Next(std::vector<std::string_view>& fields) {
+  // Moves to the next record; false at the end. Blank lines are not records.
+  bool NextRecord() {
     while (at_ < text_.size() && (text_[at_] == '\n' || text_[at_] == '\r')) ++at_;
-    fields.clear();
-    spans_.clear();
-    unquoted_.clear();
-    if (at_ == text_.size()) return false;
-    for (bool more = true; more;) more = Field();
-    for (const Span& span : spans_) {
-      fields.push_back(
-          (span.unquoted ? std::string_view(unquoted_) : text_).substr(span.start, span.size));
+    more_ = at_ < text_.size();
+    return more_;
+  }
+
+  // Reads the next cell of the record; false behind its last.
+  // lifetime  the cell is valid until the next call.
+  bool NextCell(std::string_view& cell) {
+    if (!more_) return false;
+    cell = at_ < text_.size() && text_[at_] == '"' ? Quoted() : Plain();
+    more_ = at_ < text_.size() && text_[at_] == delimiter_;
+    if (more_) {
+      ++at_;
+    } else if (at_ < text_.size()) {
+      at_ += text_[at_] == '\r' && at_ + 1 < text_.size() && text_[at_ + 1] == '\n' ? 2 : 1;
     }
     return true;
   }
 
  private:
-  struct Span {
-    size_t start;
-    size_t size;
-    bool unquoted;
-  };
-
   // Index of the first delimiter or line end at or behind `from`.
   size_t FieldEnd(size_t from) const {
     while (from < text_.size() && text_[from] != delimiter_ && text_[from] != '\n' &&
@@ -656,50 +655,36 @@ class CsvReader {
     return from;
   }
 
-  // Reads one field and what ends it; true if the record goes on.
-  bool Field() {
-    if (at_ < text_.size() && text_[at_] == '"') {
-      const size_t start = unquoted_.size();
-      ++at_;
-      for (;;) {
-        const size_t quote = text_.find('"', at_);
-        if (quote == text_.npos) {  // not closed: up to the end of the text
-          unquoted_.append(text_.substr(at_));
-          at_ = text_.size();
-          break;
-        }
-        unquoted_.append(text_.substr(at_, quote - at_));
-        at_ = quote + 1;
-        if (at_ < text_.size() && text_[at_] == '"') {
-          unquoted_.push_back('"');
-          ++at_;
-        } else {
-          // What stands between the closing mark and the delimiter belongs to the field.
-          const size_t end = FieldEnd(at_);
-          unquoted_.append(text_.substr(at_, end - at_));
-          at_ = end;
-          break;
-        }
+  std::string_view Plain() {
+    const size_t start = at_;
+    at_ = FieldEnd(at_);
+    return text_.substr(start, at_ - start);
+  }
+
+  std::string_view Quoted() {
+    unquoted_.clear();
+    ++at_;
+    for (;;) {
+      const size_t quote = text_.find('"', at_);
+      if (quote == text_.npos) {  // not closed: up to the end of the text
+        unquoted_.append(text_.substr(at_));
+        at_ = text_.size();
+        return unquoted_;
       }
-      spans_.push_back({start, unquoted_.size() - start, true});
-    } else {
-      const size_t end = FieldEnd(at_);
-      spans_.push_back({at_, end - at_, false});
-      at_ = end;
-    }
-    if (at_ == text_.size()) return false;
-    if (text_[at_] == delimiter_) {
+      unquoted_.append(text_.substr(at_, quote - at_));
+      at_ = quote + 1;
+      if (at_ == text_.size() || text_[at_] != '"') break;
+      unquoted_.push_back('"');
       ++at_;
-      return true;
     }
-    at_ += text_[at_] == '\r' && at_ + 1 < text_.size() && text_[at_ + 1] == '\n' ? 2 : 1;
-    return false;
+    // What stands between the closing mark and the delimiter belongs to the cell.
+    return unquoted_.append(Plain());
   }
 
   std::string_view text_;
   char delimiter_;
   size_t at_ = 0;
-  std::vector<Span> spans_;
+  bool more_ = false;  // the record has another cell
   std::string unquoted_;
 };
 
@@ -776,63 +761,132 @@ bool AppendNumberCell(std::string& out, std::string_view cell) {
   return true;
 }
 
+// Lines of JSON on their way to whoever takes them, some 64 KiB at a time.
+class CsvOutput {
+ public:
+  using Write = std::function<Status(std::string_view ndjson_chunk)>;
+  explicit CsvOutput(const Write& write) : write_(write) {}
+
+  std::string& text() { return text_; }
+
+  // In pieces: a cell may be as long as the payload, and six times as long as JSON.
+  Status AppendString(std::string_view cell) {
+    text_ += '"';
+    while (!cell.empty()) {
+      const std::string_view piece = cell.substr(0, kCsvChunkBytes);
+      AppendJsonEscaped(text_, piece);
+      cell.remove_prefix(piece.size());
+      GANNET_RETURN_IF_ERROR(WriteFull());
+    }
+    text_ += '"';
+    return Status::Ok();
+  }
+  Status WriteFull() { return text_.size() < kCsvChunkBytes ? Status::Ok() : WriteRest(); }
+  Status WriteRest() {
+    if (text_.empty()) return Status::Ok();
+    GANNET_RETURN_IF_ERROR(write_(text_));
+    text_.clear();
+    return Status::Ok();
+  }
+
+ private:
+  const Write& write_;
+  std::string text_;
+};
+
+// Turns the records of a CSV text into lines of JSON.
+class CsvConverter {
+ public:
+  CsvConverter(std::string_view csv, char delimiter, const CsvOutput::Write& write)
+      : reader_(csv, delimiter), out_(write) {}
+
+  Result<uint64_t> Run() {
+    GANNET_RETURN_IF_ERROR(ReadHeader());
+    for (; reader_.NextRecord();) {
+      ++record_;
+      GANNET_RETURN_IF_ERROR(ConvertRecord());
+    }
+    GANNET_RETURN_IF_ERROR(out_.WriteRest());
+    return record_;
+  }
+
+ private:
+  static constexpr PayloadFormat kFormat = PayloadFormat::kCsv;
+
+  Status ReadHeader() {
+    if (!reader_.NextRecord()) return Status::Ok();
+    size_t name_bytes = 0;
+    for (std::string_view cell; reader_.NextCell(cell);) {
+      if (columns_.size() == kCsvColumnsMax) {
+        return Malformed(kFormat,
+                         "the header has more than " + std::to_string(kCsvColumnsMax) + " columns");
+      }
+      name_bytes += cell.size();
+      if (name_bytes > kCsvHeaderBytesMax) {
+        return Malformed(kFormat, "the names of the columns have more than " +
+                                      std::to_string(kCsvHeaderBytesMax) + " bytes together");
+      }
+      columns_.push_back(ParseColumn(cell));
+    }
+    return Status::Ok();
+  }
+
+  Status ConvertRecord() {
+    size_t count = 0;
+    Status fault;  // told only of a record with the right number of cells
+    for (std::string_view cell; reader_.NextCell(cell); ++count) {
+      if (count >= columns_.size() || !fault.ok()) continue;
+      out_.text() += count == 0 ? '{' : ',';
+      out_.text() += columns_[count].key;
+      GANNET_RETURN_IF_ERROR(out_.WriteFull());
+      if (columns_[count].type != CellType::kString) {
+        fault = AppendTyped(columns_[count], cell);
+      } else if (cell.empty()) {
+        out_.text() += "null";
+      } else {
+        GANNET_RETURN_IF_ERROR(out_.AppendString(cell));
+      }
+    }
+    if (count != columns_.size()) {
+      return Malformed(kFormat, "line " + std::to_string(record_) + " has " +
+                                    std::to_string(count) + " fields, and the header has " +
+                                    std::to_string(columns_.size()));
+    }
+    GANNET_RETURN_IF_ERROR(fault);
+    out_.text() += "}\n";
+    return out_.WriteFull();
+  }
+
+  // A number, a boolean or null. Malformed: the cell is none of these.
+  Status AppendTyped(const Column& column, std::string_view cell) {
+    const std::string_view trimmed = Trimmed(cell);
+    const bool is_boolean = column.type == CellType::kBoolean;
+    if (trimmed.empty()) {
+      out_.text() += "null";
+    } else if (is_boolean && (trimmed == "true" || trimmed == "false")) {
+      out_.text() += trimmed;
+    } else if (is_boolean || !AppendNumberCell(out_.text(), trimmed)) {
+      return Malformed(kFormat, std::string("invalid ") + (is_boolean ? "boolean " : "number ") +
+                                    '`' + Shortened(cell) + "` in line " + std::to_string(record_) +
+                                    ", column `" + Shortened(column.name) + "`");
+    }
+    return Status::Ok();
+  }
+
+  CsvReader reader_;
+  CsvOutput out_;
+  std::vector<Column> columns_;
+  uint64_t record_ = 0;  // the number of the present one, from 1
+};
+
 }  // namespace
 
 Result<uint64_t> ConvertCsv(std::string_view csv, char delimiter,
                             const std::function<Status(std::string_view ndjson_chunk)>& write) {
-  constexpr PayloadFormat kFormat = PayloadFormat::kCsv;
   csv = WithoutByteOrderMark(csv);
   if (!simdjson::validate_utf8(csv.data(), csv.size()))
-    return Malformed(kFormat, "it is not valid UTF-8");
-
-  CsvReader reader(csv, delimiter);
-  std::vector<std::string_view> cells;
-  std::vector<Column> columns;
-  if (reader.Next(cells)) {
-    for (const std::string_view cell : cells) columns.push_back(ParseColumn(cell));
-  }
-
-  std::string chunk;
-  uint64_t count = 0;
-  while (reader.Next(cells)) {
-    ++count;
-    if (cells.size() != columns.size()) {
-      return Malformed(kFormat, "line " + std::to_string(count) + " has " +
-                                    std::to_string(cells.size()) + " fields, and the header has " +
-                                    std::to_string(columns.size()));
-    }
-    for (size_t i = 0; i < cells.size(); ++i) {
-      const Column& column = columns[i];
-      chunk += i == 0 ? '{' : ',';
-      chunk += column.key;
-      if (column.type == CellType::kString) {
-        if (cells[i].empty()) {
-          chunk += "null";
-        } else {
-          AppendJsonString(chunk, cells[i]);
-        }
-        continue;
-      }
-      const std::string_view cell = Trimmed(cells[i]);
-      const bool is_boolean = column.type == CellType::kBoolean;
-      if (cell.empty()) {
-        chunk += "null";
-      } else if (is_boolean && (cell == "true" || cell == "false")) {
-        chunk += cell;
-      } else if (is_boolean || !AppendNumberCell(chunk, cell)) {
-        return Malformed(kFormat, std::string("invalid ") + (is_boolean ? "boolean " : "number ") +
-                                      '`' + Shortened(cells[i]) + "` in line " +
-                                      std::to_string(count) + ", column `" + column.name + "`");
-      }
-    }
-    chunk += "}\n";
-    if (chunk.size() >= kCsvChunkBytes) {
-      GANNET_RETURN_IF_ERROR(write(chunk));
-      chunk.clear();
-    }
-  }
-  if (!chunk.empty()) GANNET_RETURN_IF_ERROR(write(chunk));
-  return count;
+    return Malformed(PayloadFormat::kCsv, "it is not valid UTF-8");
+  return CsvConverter(csv, delimiter, write).Run();
 }
 
 }  // namespace gannet::indexing

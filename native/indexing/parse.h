@@ -29,6 +29,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/ids.h"
 #include "base/status.h"
 
 namespace gannet::indexing {
@@ -56,6 +57,11 @@ Result<uint64_t> CheckPayload(std::string_view bytes, PayloadFormat format);
 Status ForEachDocument(std::string_view bytes, PayloadFormat format,
                        const std::function<Status(std::string_view document)>& sink);
 
+// Of the header of a CSV payload: columns, as many as a document may have attributes; bytes of
+// their names together.
+inline constexpr size_t kCsvColumnsMax = kFieldsMax;
+inline constexpr size_t kCsvHeaderBytesMax = size_t{4} << 20;
+
 // Converts CSV to NDJSON, one line per record, and returns the number of records.
 //
 // The first record is the header. A cell `name:type` has the type behind its last colon if that is
@@ -63,11 +69,12 @@ Status ForEachDocument(std::string_view bytes, PayloadFormat format,
 // Numbers and booleans are trimmed; strings are not. A quotation mark that is not closed ends with
 // the input, as in most readers. Blank lines are skipped. Keys come in header order.
 // delimiter  one ASCII character
-// write      receives whole lines, about 64 KiB at a time; its failure ends the conversion and is
-//            returned
+// write      receives the lines in pieces of about 64 KiB, which may end within a line; its failure
+//            ends the conversion and is returned
 // errors     besides the general ones: a cell that does not fit its type, a record with another
-//            number of fields than the header; the record is named by its number, counted from 1
-//            behind the header
+//            number of fields than the header, a header beyond its limits; the record is named by
+//            its number, counted from 1 behind the header
+// memory     one cell, the header
 Result<uint64_t> ConvertCsv(std::string_view csv, char delimiter,
                             const std::function<Status(std::string_view ndjson_chunk)>& write);
 

@@ -516,6 +516,42 @@ TEST(CsvPayload, NamesTheLineAndTheColumnOfAFault) {
   }
 }
 
+TEST(CsvPayload, HasAHeaderWithinLimits) {
+  const std::string widest(kCsvColumnsMax - 1, ',');
+  EXPECT_EQ(Csv(widest), "");
+  EXPECT_EQ(Csv(widest + ','),
+            "The csv payload is malformed: the header has more than 65535 columns.");
+  EXPECT_EQ(Csv(widest + ",\n"),
+            "The csv payload is malformed: the header has more than 65535 columns.");
+  const std::string longest(kCsvHeaderBytesMax - 2, 'x');
+  EXPECT_EQ(Csv("id," + longest), "");
+  const std::string refused =
+      "The csv payload is malformed: the names of the columns have more than 4194304 bytes "
+      "together.";
+  EXPECT_EQ(Csv("id," + longest + "x"), refused);
+  EXPECT_EQ(Csv("id,\"" + longest + "\"\"\""), refused);
+  EXPECT_EQ(Csv("id,a\n1" + std::string(1 << 20, ',')),
+            "The csv payload is malformed: line 1 has 1048577 fields, and the header has 2.");
+  // A record with too many or too few fields is told of before the types of its cells.
+  EXPECT_EQ(Csv("n:number\nx,y\n"),
+            "The csv payload is malformed: line 1 has 2 fields, and the header has 1.");
+}
+
+TEST(CsvPayload, WritesLongCellsInPieces) {
+  const std::string cell(1 << 20, '\x01');
+  size_t longest = 0;
+  std::string lines;
+  const auto count = ConvertCsv("id,a\n1,\"" + cell + "\"\n", ',', [&](std::string_view chunk) {
+    longest = std::max(longest, chunk.size());
+    lines += chunk;
+    return Status::Ok();
+  });
+  ASSERT_TRUE(count.ok());
+  EXPECT_EQ(*count, 1u);
+  EXPECT_LE(longest, size_t{7} * 64 * 1024);
+  ASSERT_EQ(lines.size(), cell.size() * 6 + std::string_view("{\"id\":\"1\",\"a\":\"\"}\n").size());
+}
+
 TEST(CsvPayload, GivesBackTheCellsItWasMadeOf) {
   const unsigned seed = std::random_device{}();
   SCOPED_TRACE(seed);
